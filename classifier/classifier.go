@@ -1,0 +1,58 @@
+// Package classifier is the one door through which a model enters certspec.
+//
+// A Classifier takes a batch of images and answers, for every image, a class, and
+// scores where they are asked for. Ties, the arg-max and non-finite outputs are
+// decided here, once, by Decide, for every engine.
+package classifier
+
+import (
+	"context"
+
+	"github.com/certspec/certspec/pixel"
+)
+
+// Miss is the class of an input whose output holds a value that is not finite.
+const Miss int32 = -1
+
+// Batch is N images of one shape, one after the other, in exactly one of two forms.
+type Batch struct {
+	N    int
+	Grid []int16   // grid images: multiples of 1/255, unclipped; N*Shape.Len() values
+	Real []float32 // real images in units of the full range; used where Grid is nil
+}
+
+// Result receives the answers for a batch. The caller owns the slices and may reuse them.
+type Result struct {
+	Classes []int32   // N classes in [0, Classes), or Miss
+	Scores  []float32 // nil: not wanted. Else N*Classes softmax probabilities, row by row; rows of a Miss are zero
+}
+
+// Info is what is known of a model before it runs.
+type Info struct {
+	Name     string      `json:"name"`
+	Shape    pixel.Shape `json:"shape"`
+	Classes  int         `json:"classes"`
+	Identity Identity    `json:"identity"`
+}
+
+// Identity is all that the counts of a block of noisy copies depend on besides the address of the block.
+// Two runs of equal Identity and batch size give equal counts.
+type Identity struct {
+	Weights        string `json:"weights"`         // "sha256:…" of the weights, or a formula for a toy model
+	Engine         string `json:"engine"`          // e.g. "xla", "go", "onnxruntime", "toy"
+	EngineVersion  string `json:"engine_version"`  // version of engine and plugin
+	Threads        int    `json:"threads"`         // threads inside one call; 0 where it cannot matter
+	InstructionSet string `json:"instruction_set"` // e.g. "amd64/avx512"; empty where it cannot matter
+}
+
+// Classifier is a trained model, frozen. Implementations are safe for concurrent use.
+//
+// Classify evaluates the whole batch in one call of the engine, always in the same
+// arrangement, so that an answer depends on the batch alone. It fills result.Classes
+// (len ≥ batch.N) and, where result.Scores is not nil, result.Scores
+// (len ≥ batch.N*Classes). An error says that the batch was not evaluated; an output
+// that is not finite is no error but a Miss.
+type Classifier interface {
+	Info() (Info, error)
+	Classify(ctx context.Context, batch Batch, result *Result) error
+}

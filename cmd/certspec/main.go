@@ -1,0 +1,75 @@
+// Command certspec proves things about image classifiers; see certspec help.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes of the command line.
+const (
+	exitFailed  = 1
+	exitUsage   = 2
+	exitStopped = 75 // stopped on request: run the same command again to go on
+)
+
+// usageError marks a wrong use of the command line.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// verbs are the subcommands; each file of this folder adds its own in init.
+var verbs []func() *cobra.Command
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+func run(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	go func() {
+		<-ctx.Done()
+		stop() // a second interrupt ends the program at once
+	}()
+	root := &cobra.Command{
+		Use:           "certspec",
+		Short:         "Certified robustness of image classifiers: train, certify, read the result",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       version(),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown command %q; certspec help lists the commands", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	for _, verb := range verbs {
+		root.AddCommand(verb())
+	}
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		fmt.Fprintln(os.Stderr, "certspec:", err)
+		return exitUsage
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(os.Stderr, "certspec: stopped on request; run the same command again to go on")
+		return exitStopped
+	default:
+		fmt.Fprintln(os.Stderr, "certspec:", err)
+		return exitFailed
+	}
+}

@@ -1,0 +1,23 @@
+module github.com/certspec/certspec
+
+go 1.26.5
+
+require (
+	github.com/gomlx/compute v0.1.3
+	github.com/gomlx/go-xla v0.4.2
+	github.com/gomlx/gomlx v0.28.2
+	github.com/janpfeifer/gonb v0.11.4
+	github.com/jedib0t/go-pretty/v6 v6.8.3
+	github.com/sbinet/npyio v0.9.0
+	github.com/schollz/progressbar/v3 v3.19.1
+	github.com/spf13/cobra v1.10.2
+	golang.org/x/sys v0.49.0
+	gonum.org/v1/gonum v0.17.0
+	gonum.org/v1/plot v0.17.0
+	pgregory.net/rapid v1.3.0
+)
+
+require (
+	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	github.com/spf13/pflag v1.0.9 // indirect
+)
