@@ -2,10 +2,14 @@
 // CIFAR-C style arrays, folders and archives of pictures, and a built-in synthetic set.
 //
 // A Dataset is a lazy handle that opens in microseconds; Load reads the pixels.
+// Nothing is downloaded unless Fetch or OpenOrSynthetic is called.
 package dataset
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/certspec/certspec/pixel"
 )
@@ -15,7 +19,7 @@ type Images struct {
 	Name     string      // canonical name with its subset, e.g. "fashionmnist/test[skip=20]"
 	Shape    pixel.Shape // of every image
 	Classes  []string    // class names; index = label
-	IDs      []int       // stable id of each image: its index in the base set, before any subset
+	IDs      []int       // stable id of each image: its index in the base set, before any subset; ascending
 	Labels   []int       // label of each image in [0, len(Classes)); -1 where unknown
 	Pixels   []uint8     // len(IDs)*Shape.Len() bytes, HWC
 	Digest   string      // "sha256:…" of the decoded pixels and labels of these images
@@ -32,11 +36,160 @@ func (im *Images) Image(i int) []uint8 {
 	return im.Pixels[i*n : (i+1)*n : (i+1)*n]
 }
 
+// Index is the position of the image with the given id, or -1.
+func (im *Images) Index(id int) int {
+	i, found := slices.BinarySearch(im.IDs, id)
+	if !found {
+		return -1
+	}
+	return i
+}
+
+// ClassCounts is the number of images of each class; images of unknown label are in none.
+func (im *Images) ClassCounts() []int {
+	counts := make([]int, len(im.Classes))
+	for _, label := range im.Labels {
+		if label >= 0 {
+			counts[label]++
+		}
+	}
+	return counts
+}
+
 // Dataset is a lazy handle on a named set and a subset of it. It is immutable and safe for concurrent use.
-type Dataset struct{}
+type Dataset struct {
+	base       *base
+	selections []Selection
+	images     lazy[Images]
+}
 
-// Open finds a data set by name, e.g. "fashionmnist/test". It reads no pixels.
-func Open(name string) (*Dataset, error) { return &Dataset{}, nil }
+// base is a whole set, before any subset; its subsets share what has been read.
+type base struct {
+	name    string
+	license string
+	read    func(context.Context) (*records, error)
+	records lazy[records]
+}
 
-// Load reads and decodes the images; the result is cached.
-func (d *Dataset) Load(ctx context.Context) (*Images, error) { return nil, nil }
+// records is what a reader delivers: all images of a base set.
+type records struct {
+	shape    pixel.Shape
+	classes  []string
+	labels   []int
+	pixels   []uint8
+	warnings []string
+}
+
+func newDataset(b *base, selections []Selection) *Dataset {
+	return &Dataset{base: b, selections: selections, images: newLazy[Images]()}
+}
+
+func newBase(name, license string, read func(context.Context) (*records, error)) *base {
+	return &base{name: name, license: license, read: read, records: newLazy[records]()}
+}
+
+// String is the canonical name with its subset, e.g. "fashionmnist/test[skip=20]".
+func (d *Dataset) String() string {
+	if len(d.selections) == 0 {
+		return d.base.name
+	}
+	parts := make([]string, len(d.selections))
+	for i, s := range d.selections {
+		parts[i] = s.text
+	}
+	return d.base.name + "[" + strings.Join(parts, ",") + "]"
+}
+
+// Subset is the handle on the images that all selections keep, applied from left to right.
+// A selection that cannot be met is an error of Load.
+func (d *Dataset) Subset(selections ...Selection) *Dataset {
+	return newDataset(d.base, slices.Concat(d.selections, selections))
+}
+
+// Load reads and decodes the images; the result is cached and shared, so treat it as read-only.
+// A data set that is not on this machine is a *MissingError. After an error or
+// a cancelled context, the next Load tries again.
+func (d *Dataset) Load(ctx context.Context) (*Images, error) {
+	return d.images.get(ctx, d.load)
+}
+
+func (d *Dataset) load(ctx context.Context) (*Images, error) {
+	all, err := d.base.records.get(ctx, d.base.read)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]int, len(all.labels))
+	for i := range ids {
+		ids[i] = i
+	}
+	for i, s := range d.selections {
+		if ids, err = s.apply(ids, all.labels); err != nil {
+			return nil, fmt.Errorf("dataset: %s: %w", newDataset(d.base, d.selections[:i+1]), err)
+		}
+		if len(ids) == 0 {
+			return nil, fmt.Errorf("dataset: %s: no image is left", newDataset(d.base, d.selections[:i+1]))
+		}
+	}
+	im := &Images{
+		Name:     d.String(),
+		Shape:    all.shape,
+		Classes:  all.classes,
+		IDs:      ids,
+		Labels:   all.labels,
+		Pixels:   all.pixels,
+		License:  d.base.license,
+		Warnings: slices.Clone(all.warnings),
+	}
+	if len(ids) < len(all.labels) {
+		size := all.shape.Len()
+		im.Labels = make([]int, len(ids))
+		im.Pixels = make([]uint8, 0, len(ids)*size)
+		for i, id := range ids {
+			im.Labels[i] = all.labels[id]
+			im.Pixels = append(im.Pixels, all.pixels[id*size:(id+1)*size]...)
+		}
+	}
+	if warning := im.missingClasses(); warning != "" {
+		im.Warnings = append(im.Warnings, warning)
+	}
+	im.Digest = digest(im)
+	return im, ctx.Err()
+}
+
+// missingClasses says which classes have no image, or nothing.
+func (im *Images) missingClasses() string {
+	var missing []string
+	for class, n := range im.ClassCounts() {
+		if n == 0 {
+			missing = append(missing, im.Classes[class])
+		}
+	}
+	if len(missing) == 0 {
+		return ""
+	}
+	shown := missing
+	if len(shown) > 10 {
+		shown = append(slices.Clone(missing[:10]), "…")
+	}
+	return fmt.Sprintf("%s: %d of %d classes have no image: %s",
+		im.Name, len(missing), len(im.Classes), strings.Join(shown, ", "))
+}
+
+// check verifies what every reader promises; an error here names a damaged file, found late.
+func (r *records) check() error {
+	if !r.shape.Valid() {
+		return fmt.Errorf("images of %v; expected at least one pixel", r.shape)
+	}
+	if len(r.labels) == 0 {
+		return fmt.Errorf("no images")
+	}
+	if got, want := len(r.pixels), len(r.labels)*r.shape.Len(); got != want {
+		return fmt.Errorf("%d bytes of pixels; expected %d for %d images of %v", got, want, len(r.labels), r.shape)
+	}
+	for i, label := range r.labels {
+		if label < -1 || label >= len(r.classes) {
+			return fmt.Errorf("image %d has label %d; expected 0 to %d", i, label, len(r.classes)-1)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,31 @@
+package dataset
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+)
+
+// digest is "sha256:" and the hexadecimal SHA-256 of, in this order:
+// the ASCII text "certspec images 1\n"; height, width, channels and the number of
+// images N, each as a 64-bit integer; N ids and then N labels, as 64-bit two's
+// complement integers; the pixels of all images, HWC. All integers are little-endian.
+// Names, class names and licence are not part of it.
+func digest(im *Images) string {
+	h := sha256.New()
+	head := []byte("certspec images 1\n")
+	put := func(v int) { head = binary.LittleEndian.AppendUint64(head, uint64(int64(v))) }
+	put(im.Shape.Height)
+	put(im.Shape.Width)
+	put(im.Shape.Channels)
+	put(im.Len())
+	for _, id := range im.IDs {
+		put(id)
+	}
+	for _, label := range im.Labels {
+		put(label)
+	}
+	h.Write(head)
+	h.Write(im.Pixels)
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}

@@ -1,0 +1,211 @@
+package dataset
+
+import (
+	"archive/tar"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// maxPicture bounds the size of one encoded picture.
+const maxPicture = 1 << 28
+
+// picture is an encoded picture and its path below the folder, with slashes.
+type picture struct {
+	path string
+	data []byte
+}
+
+// readFolder reads a folder of PNG or JPEG pictures, or a .tar or .tar.gz of one.
+// Below it stand either CLASS/PICTURE files, where the classes are the sorted
+// folder names, or pictures without any folder, whose labels are unknown.
+// The order is the bytewise order of the paths.
+func readFolder(ctx context.Context, name string) (*records, error) {
+	archive, inner, err := findArchive(name)
+	if err != nil {
+		return nil, fmt.Errorf("dataset: %w", err)
+	}
+	var pictures []picture
+	var others []string
+	if archive == "" {
+		pictures, others, err = readTree(ctx, name)
+	} else {
+		pictures, others, err = readTarFile(ctx, archive, inner)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("dataset: %s: %w", name, err)
+	}
+	r, err := decodePictures(ctx, pictures)
+	if err != nil {
+		return nil, fmt.Errorf("dataset: %s: %w", name, err)
+	}
+	if len(others) > 0 {
+		r.warnings = append(r.warnings, fmt.Sprintf(
+			"%s: %d files that are no .png, .jpg or .jpeg were left out, e.g. %s", name, len(others), others[0]))
+	}
+	return r, nil
+}
+
+// findArchive splits name into an existing archive file and a folder in it.
+// The archive is empty where name is a folder of the file system.
+func findArchive(name string) (archive, inner string, err error) {
+	for p := filepath.Clean(name); ; p = filepath.Dir(p) {
+		info, err := os.Stat(p)
+		switch {
+		case err == nil && info.Mode().IsRegular():
+			return p, filepath.ToSlash(inner), nil
+		case err == nil && inner == "":
+			return "", "", nil
+		case err == nil || p == filepath.Dir(p):
+			return "", "", fmt.Errorf("%s: no such folder or archive", name)
+		}
+		inner = filepath.Join(filepath.Base(p), inner)
+	}
+}
+
+func isPicture(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".png", ".jpg", ".jpeg":
+		return true
+	}
+	return false
+}
+
+// readTree collects the pictures below a folder. Files and folders whose name starts with a dot are not looked at.
+func readTree(ctx context.Context, root string) (pictures []picture, others []string, err error) {
+	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if name != root && strings.HasPrefix(entry.Name(), ".") {
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if entry.IsDir() {
+			return nil
+		}
+		relative, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		relative = filepath.ToSlash(relative)
+		if !isPicture(relative) {
+			others = append(others, relative)
+			return nil
+		}
+		file, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		data, err := readPicture(file)
+		pictures = append(pictures, picture{relative, data})
+		return err
+	})
+	return pictures, others, err
+}
+
+func readTarFile(ctx context.Context, archive, inner string) ([]picture, []string, error) {
+	r, closer, err := openPlain(ctx, archive)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer closer.Close()
+	return readTar(r, inner)
+}
+
+// readTar collects the pictures below the folder inner of a tar stream.
+// Entries whose name has a part that starts with a dot are not looked at; names
+// that leave the archive, and pictures that stand there twice, are errors.
+func readTar(r io.Reader, inner string) (pictures []picture, others []string, err error) {
+	inner = path.Clean(inner)
+	seen := map[string]bool{}
+	for archive := tar.NewReader(r); ; {
+		entry, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("damaged tar archive: %w", err)
+		}
+		name := path.Clean(entry.Name)
+		if path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") || strings.Contains(name, `\`) {
+			return nil, nil, fmt.Errorf("entry %q leaves the archive", entry.Name)
+		}
+		if inner != "." {
+			var below bool
+			if name, below = strings.CutPrefix(name, inner+"/"); !below {
+				continue
+			}
+		}
+		if entry.Typeflag == tar.TypeDir || strings.HasPrefix(name, ".") || strings.Contains(name, "/.") {
+			continue
+		}
+		if entry.Typeflag != tar.TypeReg || !isPicture(name) {
+			others = append(others, name)
+			continue
+		}
+		if seen[name] {
+			return nil, nil, fmt.Errorf("entry %q stands twice in the archive", entry.Name)
+		}
+		seen[name] = true
+		data, err := readPicture(archive)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", entry.Name, err)
+		}
+		pictures = append(pictures, picture{name, data})
+	}
+	// What follows the archive's end holds gzip's checksum.
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		return nil, nil, err
+	}
+	return pictures, others, nil
+}
+
+func readPicture(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxPicture+1))
+	if err == nil && len(data) > maxPicture {
+		err = fmt.Errorf("picture of more than %d bytes", maxPicture)
+	}
+	return data, err
+}
+
+// label sorts the pictures by path and gives each the class of its folder.
+func label(pictures []picture) (classes []string, labels []int, err error) {
+	slices.SortFunc(pictures, func(a, b picture) int { return cmp.Compare(a.path, b.path) })
+	folders := make([]string, len(pictures))
+	for i, p := range pictures {
+		folders[i] = path.Dir(p.path)
+		if strings.Contains(folders[i], "/") {
+			return nil, nil, fmt.Errorf("%s stands more than one folder deep; expected CLASS/PICTURE (is a split such as /train missing from the name?)", p.path)
+		}
+	}
+	classes = slices.Compact(slices.Sorted(slices.Values(folders)))
+	labels = make([]int, len(pictures))
+	if slices.Equal(classes, []string{"."}) {
+		for i := range labels {
+			labels[i] = -1
+		}
+		return nil, labels, nil
+	}
+	for i, folder := range folders {
+		if folder == "." {
+			return nil, nil, fmt.Errorf("%s stands beside class folders; expected CLASS/PICTURE", pictures[i].path)
+		}
+		labels[i], _ = slices.BinarySearch(classes, folder)
+	}
+	return classes, labels, nil
+}
