@@ -1,0 +1,112 @@
+package backend
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/certspec/certspec/internal/cache"
+)
+
+// Plugin is a PJRT plugin file that was found; it has not been loaded.
+type Plugin struct {
+	Path   string `json:"path"`
+	Device string `json:"device"` // "cpu" or "cuda", by its name
+}
+
+// findPlugins lists the plugin files for a device, or for any, best first: those for a
+// GPU, where there is one, before those for the CPU; those in certspec's cache before
+// those in the standard places of GoMLX.
+func findPlugins(device string) []Plugin {
+	var found []Plugin
+	for _, folder := range searchedFolders() {
+		for _, pattern := range []string{
+			"*/xla_cpu_pjrt.*", // the wheel xla-cpu-pjrt, as Install unpacks it
+			"*/pjrt_c_api_*_plugin.*", "pjrt_c_api_*_plugin.*", "pjrt[-_]plugin[-_]*.*",
+			"*/xla_cuda_plugin.*", // the wheels of JAX
+		} {
+			paths, _ := filepath.Glob(filepath.Join(escapeGlob(folder), pattern))
+			for _, path := range paths {
+				if !slices.Contains([]string{".so", ".dylib"}, filepath.Ext(path)) {
+					continue
+				}
+				plugin := Plugin{Path: path, Device: "cpu"}
+				if name := filepath.Base(path); strings.Contains(name, "cuda") || strings.Contains(name, "nvidia") {
+					plugin.Device = "cuda"
+				}
+				found = append(found, plugin)
+			}
+		}
+	}
+	gpu := hasGPU()
+	found = slices.DeleteFunc(found, func(p Plugin) bool {
+		return p.Device == "cuda" && !gpu || device != "" && p.Device != device
+	})
+	slices.SortStableFunc(found, func(a, b Plugin) int { return strings.Compare(b.Device, a.Device) })
+	return sameFileOnce(found)
+}
+
+// searchedFolders are the cache and the places where go-xla installs and looks.
+// PJRT_PLUGIN_LIBRARY_PATH replaces the latter, as it does there.
+func searchedFolders() []string {
+	var folders []string
+	if dir, err := cache.Dir("plugins"); err == nil {
+		folders = append(folders, dir)
+	}
+	if paths := os.Getenv("PJRT_PLUGIN_LIBRARY_PATH"); paths != "" {
+		return append(folders, filepath.SplitList(paths)...)
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		local := filepath.Join(home, ".local", "lib")
+		if runtime.GOOS == "darwin" {
+			local = filepath.Join(home, "Library", "Application Support")
+		}
+		folders = append(folders, filepath.Join(local, "go-xla"), filepath.Join(local, "go-xla", "nvidia"))
+	}
+	return append(folders, "/usr/local/lib/go-xla", "/usr/local/lib/go-xla/nvidia")
+}
+
+// hasGPU reports whether the kernel has made an NVIDIA device.
+func hasGPU() bool {
+	_, err := os.Stat("/dev/nvidiactl")
+	return err == nil
+}
+
+func sameFileOnce(plugins []Plugin) []Plugin {
+	var kept []Plugin
+	seen := map[string]bool{}
+	for _, p := range plugins {
+		real, err := filepath.EvalSymlinks(p.Path)
+		if err != nil {
+			real = p.Path
+		}
+		if !seen[real] {
+			seen[real] = true
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// absolutePath completes the path of a plugin that a user wrote.
+func absolutePath(path string) (string, error) {
+	if rest, found := strings.CutPrefix(path, "~/"); found {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("backend: %s: %w", path, err)
+		}
+		path = filepath.Join(home, rest)
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("backend: %s: %w", path, err)
+	}
+	return absolute, nil
+}

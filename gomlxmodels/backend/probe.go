@@ -1,0 +1,193 @@
+package backend
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/certspec/certspec/internal/cache"
+)
+
+// pluginCheck is what one trial of a plugin file found. It is kept in the cache for as
+// long as the file does not change.
+type pluginCheck struct {
+	Path     string    `json:"path"`
+	Size     int64     `json:"size"`
+	Modified time.Time `json:"modified"`
+	Client   string    `json:"client"` // go-xla's version; a newer one tries again
+	Digest   string    `json:"digest"` // first digits of the file's SHA-256
+	Major    int       `json:"major"`  // of the plugin's PJRT C API
+	Minor    int       `json:"minor"`
+	Platform string    `json:"platform"` // "cpu" or "cuda"
+}
+
+// clientAPI is the PJRT C API that go-xla v0.4.2 is compiled against
+// (PJRT_API_MAJOR and PJRT_API_MINOR in its pjrt_c_api.h).
+const clientAPI = "0.104"
+
+// checkPlugin makes sure that a plugin file can be loaded and runs a small program,
+// without risk for this process.
+func checkPlugin(path string) (pluginCheck, error) {
+	if err := inspectPlugin(path); err != nil {
+		return pluginCheck{}, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return pluginCheck{}, fmt.Errorf("XLA plugin: %w", err)
+	}
+	want := pluginCheck{
+		Path: path, Size: info.Size(), Modified: info.ModTime().UTC(),
+		Client: moduleVersion(xlaModule),
+	}
+	record, recordErr := recordPath(path)
+	if recordErr == nil {
+		var old pluginCheck
+		if text, err := os.ReadFile(record); err == nil && json.Unmarshal(text, &old) == nil {
+			want.Digest, want.Major, want.Minor, want.Platform = old.Digest, old.Major, old.Minor, old.Platform
+			if want == old && old.Digest != "" {
+				return old, nil
+			}
+		}
+	}
+
+	found, err := probe(path)
+	if err != nil {
+		return pluginCheck{}, err
+	}
+	want.Major, want.Minor, want.Platform = found.Major, found.Minor, found.Platform
+	digest, err := fileDigest(path)
+	if err != nil {
+		return pluginCheck{}, fmt.Errorf("XLA plugin: %w", err)
+	}
+	want.Digest = "sha256:" + digest[:16]
+	if recordErr == nil { // a cache that cannot be written costs a second at each start, no more
+		if text, err := json.Marshal(want); err == nil {
+			_ = writeAtomically(record, text)
+		}
+	}
+	return want, nil
+}
+
+func recordPath(plugin string) (string, error) {
+	dir, err := cache.Dir("plugins", "checked")
+	if err != nil {
+		return "", err
+	}
+	name := sha256.Sum256([]byte(plugin))
+	return filepath.Join(dir, hex.EncodeToString(name[:8])+".json"), nil
+}
+
+func fileDigest(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+func writeAtomically(path string, text []byte) error {
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	err = errors.Join(err, file.Chmod(0o644), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		os.Remove(file.Name())
+	}
+	return err
+}
+
+// probeVariable, set to the path of a plugin, turns any program that links this package
+// into a trial of that plugin: it ends before main. The loader may crash the process.
+const probeVariable = "CERTSPEC_INTERNAL_TRY_PLUGIN"
+
+// finding is one line that the trial prints: the first when the plugin is loaded, with
+// its version; the last when the program ran, with the platform.
+type finding struct {
+	Major, Minor int
+	Platform     string
+	Error        string
+}
+
+func init() {
+	path := os.Getenv(probeVariable)
+	if path == "" {
+		return
+	}
+	report := json.NewEncoder(os.Stdout)
+	var last finding
+	err := tryPlugin(path, func(major, minor int, platform string) {
+		last = finding{Major: major, Minor: minor, Platform: platform}
+		_ = report.Encode(last)
+	})
+	if err != nil {
+		last.Error = firstLine(err.Error())
+		_ = report.Encode(last)
+	}
+	os.Exit(0)
+}
+
+// probe tries a plugin in a process of its own.
+func probe(path string) (finding, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return finding{}, fmt.Errorf("XLA plugin %s: cannot be tried: %w", path, err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program)
+	cmd.Env = append(os.Environ(), probeVariable+"="+path)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	runErr := cmd.Run()
+
+	var last finding
+	for line := range strings.Lines(stdout.String()) {
+		var f finding
+		if json.Unmarshal([]byte(line), &f) == nil {
+			last = f
+		}
+	}
+	version := ""
+	if last.Major != 0 || last.Minor != 0 {
+		version = fmt.Sprintf(" (its PJRT C API is %d.%d; this program speaks %s)", last.Major, last.Minor, clientAPI)
+	}
+	switch {
+	case last.Error != "":
+		return finding{}, fmt.Errorf("XLA plugin %s: %s%s", path, last.Error, version)
+	case ctx.Err() != nil:
+		return finding{}, fmt.Errorf("XLA plugin %s: a trial of it did not end within two minutes%s", path, version)
+	case runErr != nil || last.Platform == "":
+		return finding{}, fmt.Errorf("XLA plugin %s: a trial of it crashed: %s%s; it is damaged, too old or for another machine",
+			path, firstLine(stderr.String()), version)
+	}
+	return last, nil
+}
+
+func firstLine(text string) string {
+	text = strings.TrimSpace(text)
+	line, _, _ := strings.Cut(text, "\n")
+	if line == "" {
+		return "no message"
+	}
+	return line
+}

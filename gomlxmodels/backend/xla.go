@@ -1,0 +1,96 @@
+//go:build cgo && !noxla && ((linux && (amd64 || arm64)) || (darwin && arm64))
+
+package backend
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/gomlx/go-xla/compute/xla"
+	"github.com/gomlx/go-xla/pjrt"
+)
+
+const (
+	xlaLinked = true
+	notLinked = ""
+)
+
+func init() { xla.EnableAutoInstall(false) }
+
+// openXLA loads a plugin that has been checked. Path must be absolute: by name, go-xla
+// searches on its own and dereferences nil on a file that cannot be loaded.
+func openXLA(path, options string, checked pluginCheck) (b *Backend, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			b, err = nil, fmt.Errorf("XLA plugin %s: %v", path, r)
+		}
+	}()
+	if strings.Contains(path, ",") {
+		return nil, fmt.Errorf("XLA plugin %s: go-xla cannot open a path with a comma; move the file", path)
+	}
+	config := path
+	if !strings.Contains(options, "shared_buffers") {
+		config += fmt.Sprintf(",shared_buffers=%t", checked.Platform == "cpu")
+	}
+	if options != "" {
+		config += "," + options
+	}
+	engine, err := xla.NewWithOptions(config, nil)
+	if err != nil {
+		return nil, fmt.Errorf("XLA plugin %s: %v", path, err)
+	}
+	version := fmt.Sprintf("%s, PJRT %d.%d, plugin %s", moduleVersion(xlaModule), checked.Major, checked.Minor, checked.Digest)
+	for _, setting := range []string{os.Getenv("XLA_FLAGS"), options} {
+		if setting != "" {
+			version += ", " + setting
+		}
+	}
+	return &Backend{
+		Backend:        engine,
+		Engine:         XLA,
+		Version:        version,
+		Device:         checked.Platform,
+		Path:           path,
+		Threads:        xlaThreads(),
+		InstructionSet: hostInstructionSet(),
+	}, nil
+}
+
+// xlaThreads is the size of the thread pool of XLA's CPU client: $NPROC, else the number
+// of processors this process may run on.
+func xlaThreads() int {
+	if n, err := strconv.Atoi(os.Getenv("NPROC")); err == nil && n > 0 {
+		return n
+	}
+	return runtime.NumCPU()
+}
+
+// tryPlugin loads a plugin, opens a client and runs a small program on it.
+func tryPlugin(path string, report func(major, minor int, platform string)) error {
+	plugin, err := pjrt.GetPlugin(path)
+	if err != nil {
+		return err
+	}
+	major, minor := plugin.Version()
+	report(major, minor, "")
+	client, err := plugin.NewClient(nil)
+	if err != nil {
+		return err
+	}
+	platform := client.Platform()
+	if err := client.Destroy(); err != nil {
+		return err
+	}
+	engine, err := xla.NewWithOptions(path, nil)
+	if err != nil {
+		return err
+	}
+	if err := smallProgram(engine); err != nil {
+		return err
+	}
+	report(major, minor, platform)
+	return nil
+}
