@@ -1,0 +1,127 @@
+package jupyter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// KernelName is the name by which notebooks ask for the kernel; DisplayName is what a person sees.
+const (
+	KernelName  = "certspec"
+	DisplayName = "certspec (GoNB)"
+)
+
+// DataDir is the folder in which Jupyter looks for the user's own kernels.
+func DataDir() (string, error) {
+	if dir := os.Getenv("JUPYTER_DATA_DIR"); dir != "" {
+		return filepath.Abs(dir)
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("no home folder to register a kernel in: %w; set JUPYTER_DATA_DIR", err)
+	}
+	if runtime.GOOS == "darwin" {
+		return filepath.Join(home, "Library", "Jupyter"), nil
+	}
+	if data := os.Getenv("XDG_DATA_HOME"); data != "" {
+		return filepath.Join(data, "jupyter"), nil
+	}
+	return filepath.Join(home, ".local", "share", "jupyter"), nil
+}
+
+// Kernel says what an installed kernel uses.
+type Kernel struct {
+	Dir    string `json:"dir"`    // the folder of its kernel.json
+	Module string `json:"module"` // the module whose packages cells import
+	XLA    bool   `json:"xla"`    // cells link XLA; false where there is no C compiler
+}
+
+// Install builds what the kernel needs and registers it below dataDir.
+// version is that of the running program; flags are further flags of GoNB.
+func Install(ctx context.Context, dataDir, version string, say func(format string, args ...any), flags ...string) (Kernel, error) {
+	g, err := findGo(ctx)
+	if err != nil {
+		return Kernel{}, err
+	}
+	bin, err := buildTools(ctx, g, say)
+	if err != nil {
+		return Kernel{}, err
+	}
+	module, err := findModule(ctx, g, version, say)
+	if err != nil {
+		return Kernel{}, err
+	}
+	k := Kernel{Dir: filepath.Join(dataDir, "kernels", KernelName), Module: module, XLA: g.cgo}
+	if err := os.MkdirAll(filepath.Join(k.Dir, "path"), 0o755); err != nil {
+		return Kernel{}, fmt.Errorf("kernel: %w", err)
+	}
+	start := filepath.Join(k.Dir, "start")
+	spec, err := json.MarshalIndent(map[string]any{
+		"argv":           append([]string{start, "--kernel", "{connection_file}", "--go_work=" + module}, flags...),
+		"display_name":   DisplayName,
+		"language":       "go",
+		"interrupt_mode": "message",
+	}, "", "  ")
+	if err != nil {
+		return Kernel{}, err
+	}
+	for _, f := range []struct {
+		path, text string
+		mode       fs.FileMode
+	}{
+		{filepath.Join(k.Dir, "path", "go"), goScript(g), 0o755},
+		{start, startScript(k, g, bin), 0o755},
+		{filepath.Join(k.Dir, "kernel.json"), string(spec) + "\n", 0o644},
+	} {
+		if err := os.WriteFile(f.path, []byte(f.text), f.mode); err != nil {
+			return Kernel{}, fmt.Errorf("kernel: %w", err)
+		}
+	}
+	return k, nil
+}
+
+// Uninstall removes the kernel below dataDir and reports whether there was one.
+func Uninstall(dataDir string) (bool, error) {
+	dir := filepath.Join(dataDir, "kernels", KernelName)
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return true, os.RemoveAll(dir)
+}
+
+// startScript is what Jupyter runs. A script rather than the env table of kernel.json,
+// since not every front end expands variables there.
+func startScript(k Kernel, g goTool, bin string) string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "#!/bin/sh\n# Starts GoNB for certspec; written by \"certspec kernel install\".\n")
+	fmt.Fprintf(&s, "PATH=%s:%s:\"$PATH\"\nexport PATH\nunset GOWORK\n", quote(filepath.Join(k.Dir, "path")), quote(bin))
+	if !g.cgo {
+		s.WriteString("CGO_ENABLED=0 GOFLAGS=\"$GOFLAGS -tags=noxla\"\nexport CGO_ENABLED GOFLAGS\n")
+	}
+	if runtime.GOARCH == "amd64" {
+		s.WriteString("GOEXPERIMENT=simd\nexport GOEXPERIMENT\n")
+	}
+	s.WriteString("TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-2}\nexport TF_CPP_MIN_LOG_LEVEL\n")
+	fmt.Fprintf(&s, "exec %s \"$@\"\n", quote(filepath.Join(bin, "gonb")))
+	return s.String()
+}
+
+// goScript stands before the go command on the kernel's PATH. GoNB runs a bare "go get" before
+// every cell, which asks the network about every import; certspec's module already
+// fixes all versions. GoNB has no setting for this other than %noautoget in every notebook.
+func goScript(g goTool) string {
+	return "#!/bin/sh\n# GoNB runs \"go get\" before every cell; the versions are those of certspec's module instead.\n" +
+		"# \"!*go get PACKAGE@VERSION\" in a cell adds a package of your own.\n" +
+		"case \"$*\" in get | \"get -t\") exit 0 ;; esac\n" +
+		"exec " + quote(g.program) + " \"$@\"\n"
+}
+
+// quote makes one word of s for the shell.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

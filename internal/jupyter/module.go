@@ -1,0 +1,83 @@
+package jupyter
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"github.com/certspec/certspec/internal/cache"
+)
+
+const modulePath = "github.com/certspec/certspec"
+
+// released matches the version of a program that was not built from a checkout.
+var released = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
+
+// findModule returns the folder of the module whose packages notebooks import: the checkout
+// around the current folder, else the checkout that this program was built from, else a small
+// module in the cache that requires certspec at this program's version.
+func findModule(ctx context.Context, g goTool, version string, say func(format string, args ...any)) (string, error) {
+	if here, err := os.Getwd(); err == nil {
+		for dir := here; ; dir = filepath.Dir(dir) {
+			if isCheckout(dir) {
+				return dir, nil
+			}
+			if dir == filepath.Dir(dir) {
+				break
+			}
+		}
+	}
+	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) {
+		dir := filepath.Dir(filepath.Dir(filepath.Dir(file)))
+		if isCheckout(dir) && !strings.HasPrefix(dir, g.modCache+string(filepath.Separator)) {
+			return dir, nil
+		}
+	}
+	if !released.MatchString(version) {
+		return "", fmt.Errorf("this program (version %s) was built from a checkout that is no longer there: "+
+			"run it inside a checkout of certspec, or install a released version", version)
+	}
+	return writeModule(ctx, g, version, say)
+}
+
+// isCheckout reports whether dir holds certspec's own go.mod.
+func isCheckout(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if fields := strings.Fields(lines.Text()); len(fields) == 2 && fields[0] == "module" {
+			return fields[1] == modulePath
+		}
+	}
+	return false
+}
+
+// writeModule makes the small module in the cache.
+func writeModule(ctx context.Context, g goTool, version string, say func(format string, args ...any)) (string, error) {
+	dir, err := cache.Dir("module", version)
+	if err != nil {
+		return "", err
+	}
+	ready := filepath.Join(dir, "certspec-ready")
+	if _, err := os.Stat(ready); err == nil {
+		return dir, nil
+	}
+	say("fetching the packages of certspec %s for notebooks", version)
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module certspec-notebooks\n\ngo 1.26\n"), 0o644); err != nil {
+		return "", fmt.Errorf("notebook module: %w", err)
+	}
+	// The pattern asks for the checksums of everything that a cell may import.
+	if _, err := output(ctx, dir, g.program, "get", modulePath+"/...@"+version); err != nil {
+		return "", fmt.Errorf("notebook module: %w", err)
+	}
+	return dir, os.WriteFile(ready, nil, 0o644)
+}

@@ -1,0 +1,137 @@
+package jupyter
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/certspec/certspec/internal/pyenv"
+)
+
+// TierVariable is the environment variable that tells a notebook how much to compute.
+const TierVariable = "CERTSPEC_TIER"
+
+// Options say how to run a notebook.
+type Options struct {
+	Tier    string        // "fast" or "paper"; empty leaves it to the notebook
+	Dir     string        // where the copy runs and what it writes stays
+	Timeout time.Duration // for one cell; 0 means an hour
+	HTML    bool          // also make a web page of the executed copy
+	Version string        // of the running program
+	Say     func(format string, args ...any)
+}
+
+// Executed is what a run leaves behind.
+type Executed struct {
+	Notebook string `json:"notebook"`       // the executed copy
+	HTML     string `json:"html,omitempty"` // its web page
+}
+
+// Run executes a copy of the notebook file in opt.Dir. Everything beside the notebook that it may
+// need (its models and results) is copied along; what it writes goes to opt.Dir and stays there,
+// so that a second run finds its files again. A cell that fails is an error with the cell's text.
+func Run(ctx context.Context, file string, opt Options) (Executed, error) {
+	python, err := pyenv.Ensure(ctx, pyenv.Notebook, opt.Say)
+	if err != nil {
+		return Executed{}, err
+	}
+	dir, err := filepath.Abs(opt.Dir)
+	if err != nil {
+		return Executed{}, err
+	}
+	source := filepath.Dir(file)
+	for _, need := range []string{filepath.Base(file), "models", "results"} {
+		if err := copyInto(dir, source, need); err != nil {
+			return Executed{}, fmt.Errorf("notebook: %w", err)
+		}
+	}
+	jupyter := filepath.Join(dir, ".jupyter")
+	if _, err := Install(ctx, jupyter, opt.Version, opt.Say, "--raw_error"); err != nil {
+		return Executed{}, err
+	}
+	if opt.Timeout == 0 {
+		opt.Timeout = time.Hour
+	}
+	env := append(os.Environ(), "JUPYTER_DATA_DIR="+jupyter, "JUPYTER_RUNTIME_DIR="+filepath.Join(jupyter, "runtime"),
+		"JUPYTER_CONFIG_DIR="+filepath.Join(jupyter, "config"), "IPYTHONDIR="+jupyter, "PYTHONPATH=", "PYTHONHOME=")
+	if opt.Tier != "" {
+		env = append(env, TierVariable+"="+opt.Tier)
+	}
+	done := Executed{Notebook: filepath.Join(dir, filepath.Base(file))}
+	if err := convert(ctx, python, env, "--execute", "--to", "notebook", "--inplace",
+		"--ExecutePreprocessor.kernel_name="+KernelName,
+		"--ExecutePreprocessor.record_timing=False",
+		"--ExecutePreprocessor.interrupt_on_timeout=True",
+		fmt.Sprintf("--ExecutePreprocessor.timeout=%d", int(opt.Timeout.Seconds())),
+		done.Notebook); err != nil {
+		return Executed{}, fmt.Errorf("%s: %w", file, err)
+	}
+	if opt.HTML {
+		if err := convert(ctx, python, env, "--to", "html", done.Notebook); err != nil {
+			return Executed{}, fmt.Errorf("%s: %w", file, err)
+		}
+		done.HTML = strings.TrimSuffix(done.Notebook, ".ipynb") + ".html"
+	}
+	return done, nil
+}
+
+// convert runs nbconvert and shows the end of what it said only where it fails.
+func convert(ctx context.Context, python string, env []string, args ...string) error {
+	cmd := exec.CommandContext(ctx, python, append([]string{"-m", "nbconvert"}, args...)...)
+	cmd.Env = env
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 20 * time.Second
+	var log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &log, &log
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("nbconvert: %w\n%s", err, excerpt(log.String()))
+	}
+	return nil
+}
+
+// excerpt is the part of nbconvert's log that says which cell failed and how, else its end.
+func excerpt(log string) string {
+	const marker = "An error occurred while executing the following cell:"
+	if i := strings.LastIndex(log, marker); i >= 0 {
+		return log[i:]
+	}
+	return log[max(0, len(log)-4000):]
+}
+
+// copyInto copies the file or folder name below from, where there is one, to the folder to.
+func copyInto(to, from, name string) error {
+	return filepath.WalkDir(filepath.Join(from, name), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			if os.IsNotExist(err) && path == filepath.Join(from, name) && filepath.Ext(name) != ".ipynb" {
+				return nil
+			}
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, rel)
+		if entry.IsDir() {
+			return os.MkdirAll(target, 0o755)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(target, data, 0o644)
+	})
+}

@@ -1,0 +1,109 @@
+// Package jupyter sets up the GoNB kernel and runs notebooks headlessly.
+//
+// Everything it builds or installs lies in certspec's cache, except a kernel that the
+// user asks to have registered.
+package jupyter
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/certspec/certspec/internal/cache"
+)
+
+// The kernel and the two programs that it calls, in a module of their own so that
+// users of certspec's packages do not carry their requirements.
+var (
+	//go:embed tools.mod
+	toolsMod []byte
+	//go:embed tools.sum
+	toolsSum []byte
+)
+
+var toolPackages = []string{
+	"github.com/janpfeifer/gonb",
+	"golang.org/x/tools/cmd/goimports",
+	"golang.org/x/tools/gopls",
+}
+
+// goTool is the go command and what it says of itself.
+type goTool struct {
+	program  string
+	version  string
+	cgo      bool // C can be compiled
+	modCache string
+}
+
+func findGo(ctx context.Context) (goTool, error) {
+	program, err := exec.LookPath("go")
+	if err != nil {
+		return goTool{}, fmt.Errorf("notebooks compile their cells and need the go command on the PATH: %w", err)
+	}
+	out, err := output(ctx, "", program, "env", "GOVERSION", "CGO_ENABLED", "CC", "GOMODCACHE")
+	if err != nil {
+		return goTool{}, err
+	}
+	lines := strings.Split(out, "\n")
+	if len(lines) < 4 {
+		return goTool{}, fmt.Errorf("%s env answers %q, four lines expected", program, out)
+	}
+	g := goTool{program: program, version: lines[0], modCache: lines[3]}
+	if cc := strings.Fields(lines[2]); lines[1] == "1" && len(cc) > 0 {
+		_, err := exec.LookPath(cc[0])
+		g.cgo = err == nil
+	}
+	return g, nil
+}
+
+// buildTools returns the folder with gonb, goimports and gopls, and builds them where they are missing.
+func buildTools(ctx context.Context, g goTool, say func(format string, args ...any)) (bin string, err error) {
+	if runtime.GOOS == "windows" {
+		return "", fmt.Errorf("GoNB does not run on native Windows; use WSL2")
+	}
+	sum := sha256.Sum256([]byte(g.version + string(toolsMod)))
+	dir, err := cache.Dir("gonb", hex.EncodeToString(sum[:6]))
+	if err != nil {
+		return "", err
+	}
+	bin = filepath.Join(dir, "bin")
+	ready := filepath.Join(dir, "certspec-ready")
+	if _, err := os.Stat(ready); err == nil {
+		return bin, nil
+	}
+	say("building the GoNB kernel with goimports and gopls in %s", dir)
+	for name, data := range map[string][]byte{"go.mod": toolsMod, "go.sum": toolsSum} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+			return "", fmt.Errorf("GoNB kernel: %w", err)
+		}
+	}
+	args := append([]string{"build", "-mod=readonly", "-o", bin + string(filepath.Separator)}, toolPackages...)
+	if _, err := output(ctx, dir, g.program, args...); err != nil {
+		return "", fmt.Errorf("GoNB kernel: %w; the first time, this needs the network", err)
+	}
+	return bin, os.WriteFile(ready, nil, 0o644)
+}
+
+// output runs a program in dir and returns its standard output without the last newline.
+func output(ctx context.Context, dir, program string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w\n%s", filepath.Base(program), args[0], err, strings.TrimSpace(stderr.String()))
+	}
+	return strings.TrimSuffix(string(out), "\n"), nil
+}

@@ -1,0 +1,130 @@
+// Package pyenv keeps Python environments with pinned packages in certspec's cache,
+// so that nothing is ever installed into the user's own Python.
+package pyenv
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/certspec/certspec/internal/cache"
+)
+
+// Variable is the environment variable that names another Python than python3 on the PATH.
+const Variable = "CERTSPEC_PYTHON"
+
+// Set is a list of pinned packages; see the requirements files beside this one.
+type Set struct {
+	name, what, requirements string
+}
+
+var (
+	//go:embed notebook.txt
+	notebook string
+	//go:embed lab.txt
+	lab string
+	//go:embed external.txt
+	external string
+
+	// Notebook runs notebooks headlessly and turns them into web pages.
+	Notebook = Set{"notebook", "nbconvert and what it needs, about 15 MB", notebook}
+	// Lab is JupyterLab, for people.
+	Lab = Set{"lab", "JupyterLab, about 45 MB", lab}
+	// External is what the comparisons with other software need.
+	External = Set{"external", "NumPy, SciPy and safetensors, about 60 MB", external}
+)
+
+// describe prints, one per line: version, prefix, and whether venv and pip can be set up.
+const describe = `import sys, importlib.util as u
+print("%d.%d.%d" % sys.version_info[:3])
+print(sys.prefix)
+print(all(u.find_spec(m) for m in ("venv", "ensurepip")))
+print(sys.version_info >= (3, 9))`
+
+// Ensure returns the Python of an environment that holds exactly the packages of set,
+// and makes it where it is missing. It tells say what takes time.
+func Ensure(ctx context.Context, set Set, say func(format string, args ...any)) (python string, err error) {
+	base, about, err := find(ctx)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(about + set.requirements))
+	dir, err := cache.Dir("python", set.name+"-"+hex.EncodeToString(sum[:6]))
+	if err != nil {
+		return "", err
+	}
+	python = filepath.Join(dir, "bin", "python")
+	if runtime.GOOS == "windows" {
+		python = filepath.Join(dir, "Scripts", "python.exe")
+	}
+	ready := filepath.Join(dir, "certspec-ready")
+	if _, err := os.Stat(ready); err == nil {
+		return python, nil
+	}
+	say("installing %s into %s", set.what, dir)
+	if err := quietly(ctx, base, "-m", "venv", "--clear", dir); err != nil {
+		return "", fmt.Errorf("python environment: %w", err)
+	}
+	requirements := filepath.Join(dir, "requirements.txt")
+	if err := os.WriteFile(requirements, []byte(set.requirements), 0o644); err != nil {
+		return "", fmt.Errorf("python environment: %w", err)
+	}
+	if err := quietly(ctx, python, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check",
+		"--requirement", requirements); err != nil {
+		return "", fmt.Errorf("python environment: %w; the first time, this needs the network", err)
+	}
+	return python, os.WriteFile(ready, nil, 0o644)
+}
+
+// find looks for a usable Python and returns its program and what identifies it.
+func find(ctx context.Context) (program, about string, err error) {
+	candidates := []string{"python3", "python"}
+	if named := os.Getenv(Variable); named != "" {
+		candidates = []string{named}
+	}
+	for _, name := range candidates {
+		program, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		out, err := exec.CommandContext(ctx, program, "-c", describe).Output()
+		lines := strings.Fields(strings.ReplaceAll(string(out), " ", "\u00a0"))
+		switch {
+		case err != nil || len(lines) != 4:
+			if ctx.Err() != nil {
+				return "", "", ctx.Err()
+			}
+			return "", "", fmt.Errorf("%s does not run as Python 3: %w", program, errors.Join(err, ctx.Err()))
+		case lines[3] != "True":
+			return "", "", fmt.Errorf("%s is Python %s and 3.9 or newer is needed; set %s to another", program, lines[0], Variable)
+		case lines[2] != "True":
+			return "", "", fmt.Errorf("%s (Python %s) has no venv or pip: install them (Debian, Ubuntu: apt install python3-venv; "+
+				"Fedora: dnf install python3-pip; macOS: brew install python) or set %s to another Python", program, lines[0], Variable)
+		}
+		return program, string(out), nil
+	}
+	return "", "", fmt.Errorf("no Python found (looked for %s): install Python 3.9 or newer with venv "+
+		"(Debian, Ubuntu: apt install python3-venv) or set %s", strings.Join(candidates, ", "), Variable)
+}
+
+// quietly runs a program and shows what it printed only where it fails.
+func quietly(ctx context.Context, program string, args ...string) error {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = append(os.Environ(), "PIP_REQUIRE_VIRTUALENV=0", "PYTHONPATH=", "PYTHONHOME=")
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(append([]string{filepath.Base(program)}, args...), " "), err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package nb
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"codeberg.org/go-pdf/fpdf"
+	"github.com/janpfeifer/gonb/gonbui/protocol"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgpdf"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// Figure is a picture that shows itself in the page and saves itself as SVG, PNG or PDF.
+type Figure struct {
+	Caption       string // what is to be seen, for those who do not see it
+	Width, Height vg.Length
+
+	// paint draws the figure; it passes every text through plain, since the PDF fonts lack Greek.
+	paint  func(c draw.Canvas, plain func(string) string)
+	pixels bool // made of pixels: shown as PNG only
+}
+
+// Plot makes a figure of any gonum plot, at the size of the house style.
+func Plot(p *plot.Plot, caption string) *Figure {
+	return &Figure{Caption: caption, Width: 5.6 * vg.Inch, Height: 3.6 * vg.Inch,
+		paint: func(c draw.Canvas, plain func(string) string) { p.Draw(c) }}
+}
+
+// imageFigure shows an image at its own size, one pixel of it to one of the page.
+func imageFigure(img image.Image) *Figure {
+	size := img.Bounds().Size()
+	return &Figure{
+		Caption: fmt.Sprintf("image, %d × %d pixels", size.X, size.Y), pixels: true,
+		Width: vg.Length(size.X) * 0.75, Height: vg.Length(size.Y) * 0.75,
+		paint: func(c draw.Canvas, plain func(string) string) { c.DrawImage(c.Rectangle, img) },
+	}
+}
+
+// String is the caption.
+func (f *Figure) String() string { return f.Caption }
+
+// Save writes the figure in the form that the file's extension names: .svg, .png or .pdf.
+func (f *Figure) Save(path string) error {
+	var data []byte
+	var err error
+	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	case ".svg":
+		data, err = f.svg()
+	case ".png":
+		data, err = f.png()
+	case ".pdf":
+		data, err = f.pdf()
+	default:
+		return fmt.Errorf("figure %s: no form for extension %q; .svg, .png or .pdf expected", path, ext)
+	}
+	if err != nil {
+		return fmt.Errorf("figure %s: %w", path, err)
+	}
+	return writeFile(path, data)
+}
+
+func (f *Figure) svg() ([]byte, error) {
+	c := vgsvg.New(f.Width, f.Height)
+	f.paint(draw.New(c), unchanged)
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return nil, err
+	}
+	// Where the font is not installed, a browser shall not fall back to a serif one.
+	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"),
+		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")), nil
+}
+
+// pngScale is the number of PNG pixels to one pixel of the page, which has 96 to the inch.
+const pngScale = 2
+
+func (f *Figure) png() ([]byte, error) {
+	c := vgimg.NewWith(vgimg.UseWH(f.Width, f.Height), vgimg.UseDPI(96*pngScale), vgimg.UseBackgroundColor(color.White))
+	f.paint(draw.New(c), unchanged)
+	var b bytes.Buffer
+	err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, c.Image())
+	return b.Bytes(), err
+}
+
+func (f *Figure) pdf() ([]byte, error) {
+	// Equal figures give equal files.
+	fpdf.SetDefaultCreationDate(time.Unix(0, 0).UTC())
+	fpdf.SetDefaultModificationDate(time.Unix(0, 0).UTC())
+	fpdf.SetDefaultCatalogSort(true)
+	c := vgpdf.New(f.Width, f.Height)
+	f.paint(draw.New(c), western.Replace)
+	var b bytes.Buffer
+	_, err := c.WriteTo(&b)
+	return b.Bytes(), err
+}
+
+func unchanged(s string) string { return s }
+
+// western spells what the PDF fonts' code page (Windows-1252) lacks.
+var western = strings.NewReplacer("σ", "sigma", "α", "alpha", "ε", "epsilon", "ℓ", "l", "₀", "0", "₁", "1", "₂", "2",
+	"∞", "inf", "≥", ">=", "≤", "<=", "−", "-", "→", "->")
+
+// bundle is the forms that a page may choose from.
+func (f *Figure) bundle() (map[protocol.MIMEType]any, error) {
+	data := map[protocol.MIMEType]any{protocol.MIMETextPlain: f.Caption}
+	picture, err := f.png()
+	if err != nil {
+		return nil, err
+	}
+	data[protocol.MIMEImagePNG] = picture
+	if !f.pixels {
+		drawing, err := f.svg()
+		if err != nil {
+			return nil, err
+		}
+		data[protocol.MIMEImageSVG] = string(drawing)
+	}
+	return data, nil
+}
+
+func pngSize(data []byte) (width, height int, err error) {
+	config, err := png.DecodeConfig(bytes.NewReader(data))
+	return config.Width, config.Height, err
+}
+
+// writeFile creates the folder where it is missing and replaces the file in one step.
+func writeFile(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".writing-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // no longer there after the rename
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,89 @@
+// Package nb is what notebooks need besides the packages that compute: errors that end a
+// cell, tables, figures and progress. It is the only package that knows GoNB.
+//
+// In a GoNB notebook everything is shown in the page. In an ordinary program, tables and text
+// go to standard output, figures leave a line there, and progress goes to standard error.
+package nb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"sync"
+	"syscall"
+
+	"github.com/janpfeifer/gonb/gonbui"
+)
+
+// Must returns v. Where err is not nil it says so, with the line of the cell, and ends the cell.
+func Must[T any](v T, err error) T {
+	end(err)
+	return v
+}
+
+// Check ends the cell where err is not nil.
+func Check(err error) { end(err) }
+
+// Assert ends the cell where ok is false, with the message of format and args.
+func Assert(ok bool, format string, args ...any) {
+	if !ok {
+		end(fmt.Errorf("assertion failed: "+format, args...))
+	}
+}
+
+// exit is replaced by tests.
+var exit = os.Exit
+
+// end says what went wrong and leaves the program: a notebook cell is a process of its own, and a
+// stack trace would hide the one sentence that counts.
+func end(err error) {
+	if err == nil {
+		return
+	}
+	gonbui.Sync()
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintln(os.Stderr, "stopped on request; run the cell again to go on")
+		exit(75)
+		return
+	}
+	// GoNB turns the name of its generated file into the number of the cell and the line.
+	if _, file, line, ok := runtime.Caller(2); ok {
+		fmt.Fprintf(os.Stderr, "%s:%d: ", file, line)
+	}
+	fmt.Fprintln(os.Stderr, err)
+	exit(1)
+}
+
+// Context is cancelled when the cell is interrupted, or the program asked to stop.
+var Context = sync.OnceValue(func() context.Context {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the process at once
+	return ctx
+})
+
+// TierVariable is the environment variable that chooses how much a notebook computes.
+const TierVariable = "CERTSPEC_TIER"
+
+// Tier is how much a notebook computes: "fast", in a minute, for tests, or "paper", the real run.
+func Tier() string {
+	switch tier := os.Getenv(TierVariable); tier {
+	case "":
+		return "paper"
+	case "fast", "paper":
+		return tier
+	default:
+		end(fmt.Errorf("%s=%q: fast or paper expected", TierVariable, tier))
+		return ""
+	}
+}
+
+// Pick returns the value for the tier that runs.
+func Pick[T any](fast, paper T) T {
+	if Tier() == "fast" {
+		return fast
+	}
+	return paper
+}
