@@ -30,7 +30,7 @@ func TestToysPassTheSuite(t *testing.T) {
 			options := classifiertest.Options{ArrangementFree: true}
 			if name == "Broken" {
 				batch := classifier.Batch{N: 3, Grid: make([]int16, 3*small.Len())}
-				batch.Grid[0], batch.Grid[small.Len()], batch.Grid[2*small.Len()] = 152, 154, -20 // .6 is 153/255
+				batch.Grid[0], batch.Grid[small.Len()], batch.Grid[2*small.Len()] = 152, 154, -20 // float32(153/255) is just above .6
 				options.Miss, options.MissRows = &batch, []bool{false, true, false}
 			}
 			classifiertest.Run(t, func(*testing.T) classifier.Classifier { return toy }, options)

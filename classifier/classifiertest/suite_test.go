@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"sync/atomic"
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
@@ -15,7 +16,7 @@ import (
 type wrong struct {
 	classifier.Step
 	fault string
-	calls *int
+	calls *atomic.Int64
 }
 
 // faults that the suite must find.
@@ -25,7 +26,7 @@ var faults = []string{
 }
 
 func (w wrong) Classify(ctx context.Context, batch classifier.Batch, result *classifier.Result) error {
-	*w.calls++
+	calls := w.calls.Add(1)
 	info, _ := w.Info()
 	if w.fault == "ignores cancellation" {
 		ctx = context.WithoutCancel(ctx)
@@ -66,7 +67,7 @@ func (w wrong) Classify(ctx context.Context, batch classifier.Batch, result *cla
 	case "place matters":
 		swap(result, n-1, k)
 	case "drifts":
-		if *w.calls%2 == 0 {
+		if calls%2 == 0 {
 			swap(result, n/2, k)
 		}
 	case "forms differ":
@@ -100,7 +101,7 @@ func swap(result *classifier.Result, i, k int) {
 func TestSuiteFindsFaults(t *testing.T) {
 	const variable = "CERTSPEC_TEST_FAULT"
 	if fault := os.Getenv(variable); fault != "" {
-		calls := 0
+		var calls atomic.Int64
 		classifiertest.Run(t, func(*testing.T) classifier.Classifier {
 			return wrong{classifier.Step{Shape: pixel.Shape{Height: 1, Width: 2, Channels: 1}, Thresholds: []float64{.2, .6}}, fault, &calls}
 		}, classifiertest.Options{ArrangementFree: true})
