@@ -100,13 +100,13 @@ func absolutePath(path string) (string, error) {
 	if rest, found := strings.CutPrefix(path, "~/"); found {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", fmt.Errorf("backend: %s: %w", path, err)
+			return "", fmt.Errorf("%s: %w", path, err)
 		}
 		path = filepath.Join(home, rest)
 	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
-		return "", fmt.Errorf("backend: %s: %w", path, err)
+		return "", fmt.Errorf("%s: %w", path, err)
 	}
 	return absolute, nil
 }

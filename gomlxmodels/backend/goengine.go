@@ -30,13 +30,13 @@ func openGo(options string) (*Backend, error) {
 		}
 		n, err := strconv.Atoi(value)
 		if err != nil || n == 0 {
-			return nil, fmt.Errorf("backend: Go backend option %q; expected a whole number other than 0", option)
+			return nil, fmt.Errorf("Go backend option %q; expected a whole number other than 0", option)
 		}
 		parallelism = n
 	}
 	engine, err := gobackend.New(strings.Join(kept, ","))
 	if err != nil {
-		return nil, fmt.Errorf("backend: Go backend options %q: %v", options, err)
+		return nil, fmt.Errorf("Go backend options %q: %v", options, err)
 	}
 	if parallelism != 0 {
 		pool := reflect.ValueOf(engine).Elem().FieldByName("Workers").MethodByName("SetMaxParallelism")
