@@ -10,8 +10,8 @@ import (
 
 // Gaussian adds normal noise in floating point: x/255 + σz as float32. The set of sums that can
 // occur depends on x, so that certificates hold in real arithmetic only (Voracek and Hein
-// 2023); Grid has no such gap. z is the NormFloat64 of math/rand/v2 on the copy's stream. It
-// is safe for concurrent use.
+// 2023); Grid has no such gap. z is the NormFloat64 of math/rand/v2 on ChaCha8, whose key is
+// the SHA-256 of law, address and number of the copy. It is safe for concurrent use.
 type Gaussian struct{ sigma float64 }
 
 // NewGaussian returns the sampler for a finite standard deviation σ > 0 in units of the full
@@ -31,11 +31,10 @@ func (g *Gaussian) Sigma() float64 { return g.sigma }
 // address. It panics where dst does not hold whole images or first is negative.
 func (g *Gaussian) AddTo(dst []float32, image []int16, at Address, first int) {
 	n := copies(len(dst), len(image))
-	var s stream
-	s.seek(LawGaussian, at, first)
-	normal := rand.New(&s.copy)
-	for range n {
-		s.next()
+	var source rand.ChaCha8
+	normal := rand.New(&source)
+	for number := range n {
+		source.Seed(key(LawGaussian, at, uint64(first+number)))
 		for i, x := range image {
 			noise := float64(g.sigma * normal.NormFloat64()) // rounded by itself, on every platform
 			dst[i] = float32(float64(x)/pixel.Steps + noise)

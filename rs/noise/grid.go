@@ -1,9 +1,9 @@
 package noise
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"sync"
 
 	"github.com/certspec/certspec/pixel"
@@ -28,12 +28,13 @@ import (
 //
 // K is decided by 60 fair bits u: it is the least k with u+1 ≤ 2⁶⁰Φ((2k+1)/(510σ)). Where u is
 // the one cell that a threshold falls into, 60 bits do not decide; the copy is reported as
-// failed and must be counted as a miss. That has a probability of at most 2·9.3·255σ·2⁻⁶⁰ per value.
+// failed and must be counted as a miss. That has a probability of at most (4700σ+4)·2⁻⁶⁰ per value, with
+// the thresholds computed in exact integer arithmetic.
 //
 // The first 16 of the 60 bits mostly decide alone. A table tells the value, or that it takes
-// the other 44 bits; these are then read from the next word of the copy's stream. Every bit
-// of the stream is used at most once, and whether it is used for this value or a later one
-// depends on earlier bits only, so that values are independent and of the law of all 60 bits.
+// the other 44 bits; only then are these computed. Each value has 60 bits of its own, whether
+// all of them are looked at or not, so values are independent and of exactly the law of all 60
+// bits. Where the bits stand is said at gridStream.
 type Grid struct {
 	sigma     float64
 	kappa     int
@@ -49,8 +50,9 @@ const (
 	undecided  = math.MinInt16
 )
 
-// MaxGridSigma is the limit of σ for Grid: κ = ⌊6σ⌋ stays below 128, so that Z is an int16.
-const MaxGridSigma = 128. / 6
+// MaxGridSigma is the limit of σ for Grid: below it κ ≤ 63, and the difference of any two
+// values within Limits is an int16, short of undecided.
+const MaxGridSigma = 64. / 6
 
 var grids sync.Map // float64 → func() *Grid
 
@@ -59,7 +61,7 @@ var grids sync.Map // float64 → func() *Grid
 //
 // Errors: σ outside that range, as *InputError.
 func NewGrid(sigma float64) (*Grid, error) {
-	if !(sigma >= math.SmallestNonzeroFloat64 && sigma < MaxGridSigma) {
+	if !(sigma > 0 && sigma < MaxGridSigma) {
 		return nil, &InputError{Argument: "sigma", Value: fmt.Sprint(sigma),
 			Expected: fmt.Sprintf("a standard deviation in (0, %.4g) for noise on the grid", MaxGridSigma)}
 	}
@@ -123,43 +125,60 @@ func (g *Grid) AddTo(dst, image []int16, at Address, first int, failed []int) ([
 				Expected: fmt.Sprintf("a grid value in [%d, %d]", g.low, g.high)}
 		}
 	}
-	var s stream
-	s.seek(LawGrid, at, first)
+	s := newGridStream(at, first, len(image))
 	for i := range n {
-		s.next()
-		if !g.add(dst[i*len(image):(i+1)*len(image)], image, &s.copy) {
+		if !g.add(dst[i*len(image):(i+1)*len(image)], image, s) {
 			failed = append(failed, i)
 		}
 	}
 	return failed, nil
 }
 
-// add draws one copy and reports whether all its values are decided. A word of the stream
-// holds the prefixes of four values, the first one lowest.
-func (g *Grid) add(dst, image []int16, source *rand.ChaCha8) (ok bool) {
+// add draws the next copy and reports whether all its values are decided.
+func (g *Grid) add(dst, image []int16, s *gridStream) (ok bool) {
 	ok = true
+	span := uint(g.high - g.low)
 	for len(image) > 0 {
-		word := source.Uint64()
-		m := min(4, len(image))
-		for i := range m {
-			k := int(g.table[uint16(word)])
-			if k == undecided {
-				var decided bool
-				k, decided = g.decide(uint64(uint16(word)), source.Uint64())
-				ok = ok && decided
+		n := min(len(image), valuesPerChunk)
+		place, prefixes := s.prefixes(n)
+		source, target := image[:n], dst[:n]
+		for len(source) >= 4 && len(target) >= 4 && len(prefixes) >= 8 {
+			word := binary.LittleEndian.Uint64(prefixes)
+			z0 := int(source[0]) + int(g.table[uint16(word)])
+			z1 := int(source[1]) + int(g.table[uint16(word>>16)])
+			z2 := int(source[2]) + int(g.table[uint16(word>>32)])
+			z3 := int(source[3]) + int(g.table[word>>48])
+			target[0], target[1], target[2], target[3] = int16(z0), int16(z1), int16(z2), int16(z3)
+			// Below low and above high in one comparison; undecided lies below any z.
+			if uint(z0-g.low) > span || uint(z1-g.low) > span || uint(z2-g.low) > span || uint(z3-g.low) > span {
+				for i := range 4 {
+					ok = g.slow(&target[i], source[i], uint16(word>>(prefixBits*i)), s, place+uint64(i)) && ok
+				}
 			}
-			dst[i] = int16(max(g.low, min(g.high, int(image[i])+k)))
-			word >>= prefixBits
+			source, target, prefixes, place = source[4:], target[4:], prefixes[8:], place+4
 		}
-		dst, image = dst[m:], image[m:]
+		for i, x := range source {
+			ok = g.slow(&target[i], x, binary.LittleEndian.Uint16(prefixes[2*i:]), s, place+uint64(i)) && ok
+		}
+		dst, image = dst[n:], image[n:]
 	}
 	return ok
 }
 
-// decide finds K from an undecided prefix and the top 44 bits of a further word; ok is false
-// where all 60 bits together are the cell of a threshold.
-func (g *Grid) decide(prefix, word uint64) (k int, ok bool) {
-	u := prefix<<suffixBits | word>>(64-suffixBits)
+// slow draws one value, whatever its prefix is.
+func (g *Grid) slow(dst *int16, x int16, prefix uint16, s *gridStream, place uint64) (ok bool) {
+	k, ok := int(g.table[prefix]), true
+	if k == undecided {
+		k, ok = g.decide(prefix, s.suffix(place))
+	}
+	*dst = int16(max(g.low, min(g.high, int(x)+k)))
+	return ok
+}
+
+// decide finds K from an undecided prefix and the further 44 bits; ok is false where all 60
+// bits together are the cell of a threshold.
+func (g *Grid) decide(prefix uint16, suffix uint64) (k int, ok bool) {
+	u := uint64(prefix)<<suffixBits | suffix
 	// The nearest decided prefix below tells how many thresholds lie below it.
 	i := 0
 	for p := int(prefix) - 1; p >= 0; p-- {

@@ -13,7 +13,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"math/rand/v2"
 )
 
 // Law names a noise law together with the version of its random streams, as it is written
@@ -58,43 +57,22 @@ func (e *InputError) Error() string {
 	return fmt.Sprintf("noise: %s is %s, expected %s", e.Argument, e.Value, e.Expected)
 }
 
-// stream gives the random words of the copies of one block, one copy after the other.
-//
-// The key of the block is the SHA-256 of law, seed, image and block in fields of fixed width.
-// ChaCha8 under that key gives each copy a key of 32 bytes, in order; ChaCha8 under the key
-// of the copy gives its words. The output of math/rand/v2's ChaCha8 is fixed by its
-// specification (C2SP chacha8rand).
-type stream struct {
-	keys rand.ChaCha8
-	copy rand.ChaCha8
+// key is the SHA-256 of all that a stream of random bits depends on, in fields of fixed
+// width, so that two addresses never share a message.
+func key(law Law, at Address, copyNumber uint64) [sha256.Size]byte {
+	const width = 16
+	var message [width + 4*8]byte
+	if copy(message[:width], law) < len(law) {
+		panic("noise: the name of a law is too long")
+	}
+	binary.LittleEndian.PutUint64(message[width:], at.Seed)
+	binary.LittleEndian.PutUint64(message[width+8:], at.Image)
+	binary.LittleEndian.PutUint64(message[width+16:], at.Block)
+	binary.LittleEndian.PutUint64(message[width+24:], copyNumber)
+	return sha256.Sum256(message[:])
 }
 
-// seek places the stream before copy number first of the block.
-func (s *stream) seek(law Law, at Address, first int) {
-	const lawWidth = 16
-	var message [lawWidth + 3*8]byte
-	if copy(message[:lawWidth], law) < len(law) {
-		panic("noise: name of a law is too long")
-	}
-	binary.LittleEndian.PutUint64(message[lawWidth:], at.Seed)
-	binary.LittleEndian.PutUint64(message[lawWidth+8:], at.Image)
-	binary.LittleEndian.PutUint64(message[lawWidth+16:], at.Block)
-	s.keys.Seed(sha256.Sum256(message[:]))
-	for range 4 * first {
-		s.keys.Uint64()
-	}
-}
-
-// next goes on to the next copy.
-func (s *stream) next() {
-	var key [32]byte
-	for i := 0; i < len(key); i += 8 {
-		binary.LittleEndian.PutUint64(key[i:], s.keys.Uint64())
-	}
-	s.copy.Seed(key)
-}
-
-// copies is how many images of the given length fit into a buffer, which they must fill.
+// copies is how many images of the given length fill a buffer.
 func copies(buffer, image int) int {
 	if image == 0 || buffer%image != 0 {
 		panic(fmt.Sprintf("noise: a buffer of %d values does not hold whole images of %d values", buffer, image))

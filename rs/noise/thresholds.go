@@ -37,7 +37,7 @@ func thresholdCells(sigma float64, reach int) []uint64 {
 // normalCell returns ⌊2⁶⁰·Φ((2k+1)/(510σ))⌋ for k ≥ 0 and an argument up to farthest. It
 // raises the precision until both ends of the error interval have the same floor.
 func normalCell(sigma float64, k int) uint64 {
-	for precision := uint(384); ; precision *= 2 {
+	for precision := uint(256); ; precision *= 2 {
 		phi := normalCDF(sigma, k, precision)
 		// Up to 2⁷² units of error, see normalCDF; 2⁸⁰ leaves room.
 		err := new(big.Int).Lsh(big.NewInt(1), 80)

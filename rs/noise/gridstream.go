@@ -1,0 +1,74 @@
+package noise
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/binary"
+)
+
+const (
+	valuesPerBlock = aes.BlockSize * 8 / prefixBits // values whose prefixes one block of the cipher holds
+	valuesPerChunk = 2048                           // values whose prefixes are made at a time
+)
+
+// gridStream gives the random bits of the copies of one block, one copy after the other.
+//
+// They come from one random function, AES-128 under the first half of the SHA-256 of law and
+// address. A copy of an image of L values has ⌈L/8⌉·8 places, one after the other; value i of
+// copy c has place 8c⌈L/8⌉ + i. Counter mode from 0 on (NIST SP 800-38A, big-endian counter)
+// gives two bytes to each place, the prefix, little-endian. The suffix of a place is the top
+// 44 bits of the first eight bytes, little-endian, of the encryption of 2¹²⁷ + place, a
+// counter that the prefixes never reach.
+type gridStream struct {
+	cipher  cipher.Block
+	counter cipher.Stream
+	place   uint64 // of the next prefix
+	chunk   [2 * valuesPerChunk]byte
+	block   [aes.BlockSize]byte
+}
+
+var zeros [2 * valuesPerChunk]byte // what counter mode is added to
+
+// newGridStream returns the stream of a block from copy number first on, for images of the given length.
+func newGridStream(at Address, first, length int) *gridStream {
+	if first < 0 {
+		panic("noise: the number of a copy is negative")
+	}
+	secret := key(LawGrid, at, 0)
+	block, err := aes.NewCipher(secret[:16])
+	if err != nil {
+		panic("noise: " + err.Error()) // cannot be: the length of the key is constant
+	}
+	copyBlocks := uint64(blocks(length))
+	var start [aes.BlockSize]byte
+	binary.BigEndian.PutUint64(start[8:], uint64(first)*copyBlocks)
+	return &gridStream{
+		cipher:  block,
+		counter: cipher.NewCTR(block, start[:]),
+		place:   uint64(first) * copyBlocks * valuesPerBlock,
+	}
+}
+
+// blocks is the number of blocks of the cipher that hold the prefixes of so many values.
+func blocks(values int) int { return (values + valuesPerBlock - 1) / valuesPerBlock }
+
+// prefixes returns the next prefixes, of at most valuesPerChunk values, and the place of the
+// first of them. Only the last chunk of a copy may be no multiple of valuesPerBlock. The
+// slice is good until the next call.
+func (s *gridStream) prefixes(values int) (place uint64, bytes []byte) {
+	n := blocks(values)
+	place = s.place
+	s.place += uint64(n) * valuesPerBlock
+	bytes = s.chunk[:n*aes.BlockSize]
+	s.counter.XORKeyStream(bytes, zeros[:len(bytes)])
+	return place, bytes[:2*values]
+}
+
+// suffix returns the further bits of the value at a place.
+func (s *gridStream) suffix(place uint64) uint64 {
+	clear(s.block[:])
+	s.block[0] = 0x80
+	binary.BigEndian.PutUint64(s.block[8:], place)
+	s.cipher.Encrypt(s.block[:], s.block[:])
+	return binary.LittleEndian.Uint64(s.block[:]) >> (64 - suffixBits)
+}
