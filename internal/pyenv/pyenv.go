@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -40,6 +39,8 @@ var (
 	Lab = Set{"lab", "JupyterLab, about 45 MB", lab}
 	// External is what the comparisons with other software need.
 	External = Set{"external", "NumPy, SciPy and safetensors, about 60 MB", external}
+	// Pip is an environment with pip and nothing else, for those who only download.
+	Pip = Set{"pip", "pip", ""}
 )
 
 // describe prints, one per line: version, prefix, and whether venv and pip can be set up.
@@ -77,9 +78,11 @@ func Ensure(ctx context.Context, set Set, say func(format string, args ...any)) 
 	if err := os.WriteFile(requirements, []byte(set.requirements), 0o644); err != nil {
 		return "", fmt.Errorf("python environment: %w", err)
 	}
-	if err := quietly(ctx, python, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check",
-		"--requirement", requirements); err != nil {
-		return "", fmt.Errorf("python environment: %w; the first time, this needs the network", err)
+	if set.requirements != "" {
+		if err := quietly(ctx, python, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check",
+			"--requirement", requirements); err != nil {
+			return "", fmt.Errorf("python environment: %w; the first time, this needs the network", err)
+		}
 	}
 	return python, os.WriteFile(ready, nil, 0o644)
 }
@@ -96,13 +99,13 @@ func find(ctx context.Context) (program, about string, err error) {
 			continue
 		}
 		out, err := exec.CommandContext(ctx, program, "-c", describe).Output()
-		lines := strings.Fields(strings.ReplaceAll(string(out), " ", "\u00a0"))
+		lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(out), "\r", "")), "\n")
 		switch {
 		case err != nil || len(lines) != 4:
 			if ctx.Err() != nil {
 				return "", "", ctx.Err()
 			}
-			return "", "", fmt.Errorf("%s does not run as Python 3: %w", program, errors.Join(err, ctx.Err()))
+			return "", "", fmt.Errorf("%s does not run as Python 3: it answers %q (%v)", program, out, err)
 		case lines[3] != "True":
 			return "", "", fmt.Errorf("%s is Python %s and 3.9 or newer is needed; set %s to another", program, lines[0], Variable)
 		case lines[2] != "True":
