@@ -7,32 +7,9 @@ import (
 	"strings"
 
 	"github.com/gomlx/compute/support/envutil"
-	"golang.org/x/sys/cpu"
-)
 
-// hostInstructionSet is the widest vector instruction set of this machine, in the form
-// "amd64/avx512". A compiler such as XLA's chooses its code by it.
-func hostInstructionSet() string {
-	set := ""
-	switch {
-	case cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL:
-		set = "avx512"
-		if cpu.X86.HasAMXTile {
-			set = "avx512+amx"
-		}
-	case cpu.X86.HasAVX2 && cpu.X86.HasFMA:
-		set = "avx2"
-	case cpu.X86.HasAVX:
-		set = "avx"
-	case runtime.GOARCH == "amd64":
-		set = "sse2"
-	case cpu.ARM64.HasSVE:
-		set = "sve"
-	case runtime.GOARCH == "arm64":
-		set = "neon"
-	}
-	return path.Join(runtime.GOARCH, set)
-}
+	"github.com/certspec/certspec/internal/host"
+)
 
 // goInstructionSet is what GoMLX's Go backend uses of it: nothing, unless it was built
 // with GOEXPERIMENT=simd.
@@ -40,7 +17,7 @@ func goInstructionSet() string {
 	if !builtWithSIMD {
 		return runtime.GOARCH
 	}
-	set := hostInstructionSet()
+	set := host.InstructionSet()
 	if on, _ := envutil.ReadBool(envutil.SIMD_AVX512_Env, true); !on && strings.Contains(set, "avx512") {
 		set = "amd64/avx2"
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/gomlx/go-xla/compute/xla"
 	"github.com/gomlx/go-xla/pjrt"
+
+	"github.com/certspec/certspec/internal/host"
 )
 
 const (
@@ -55,7 +57,7 @@ func openXLA(path, options string, checked pluginCheck) (b *Backend, err error) 
 		Device:         checked.Platform,
 		Path:           path,
 		Threads:        xlaThreads(),
-		InstructionSet: hostInstructionSet(),
+		InstructionSet: host.InstructionSet(),
 	}, nil
 }
 
