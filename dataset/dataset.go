@@ -67,6 +67,7 @@ type Dataset struct {
 type base struct {
 	name    string
 	license string
+	origin  func() (string, error)
 	read    func(context.Context) (*records, error)
 	records lazy[records]
 }
@@ -84,10 +85,6 @@ func newDataset(b *base, selections []Selection) *Dataset {
 	return &Dataset{base: b, selections: selections, images: newLazy[Images]()}
 }
 
-func newBase(name, license string, read func(context.Context) (*records, error)) *base {
-	return &base{name: name, license: license, read: read, records: newLazy[records]()}
-}
-
 // String is the canonical name with its subset, e.g. "fashionmnist/test[skip=20]".
 func (d *Dataset) String() string {
 	if len(d.selections) == 0 {
@@ -99,6 +96,10 @@ func (d *Dataset) String() string {
 	}
 	return d.base.name + "[" + strings.Join(parts, ",") + "]"
 }
+
+// Origin says in a sentence where the images come from: licence or source, and the files
+// they are read from. Files of a known set that are not on this machine are a *MissingError.
+func (d *Dataset) Origin() (string, error) { return d.base.origin() }
 
 // Subset is the handle on the images that all selections keep, applied from left to right.
 // A selection that cannot be met is an error of Load.

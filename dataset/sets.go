@@ -9,125 +9,106 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/cache"
+	"github.com/certspec/certspec/internal/fetch"
 	"github.com/certspec/certspec/pixel"
 )
 
 // DataVariable is the environment variable that names the folder of data sets on this machine.
 const DataVariable = "CERTSPEC_DATA"
 
-// set is a data set that Open knows by name.
+// set is a data set that Open knows by name. It stands in a folder of its own below
+// $CERTSPEC_DATA or the cache.
 type set struct {
 	name    string // as in "fashionmnist/test"
 	title   string
 	license string
-	folder  string // below $CERTSPEC_DATA and below the cache
+	folder  string
 	shape   pixel.Shape
 	classes []string
-	train   int // number of images
-	test    int
-	files   map[string][]string // split → the files it needs, without .gz
-	read    func(ctx context.Context, paths []string, split string) (*records, error)
+	train   part
+	test    part
+	archive string // a .tar that may stand there in place of the files of both parts
+	sources []source
+	read    func(ctx context.Context, paths []string, part part) (*records, error)
 }
 
-var sets = []*set{
-	{
-		name:    "mnist",
-		title:   "MNIST: handwritten digits",
-		license: "MNIST by LeCun, Cortes and Burges, CC BY-SA 3.0",
-		folder:  "mnist",
-		shape:   pixel.Shape{Height: 28, Width: 28, Channels: 1},
-		classes: digits,
-		train:   60_000,
-		test:    10_000,
-		files:   idxFiles,
-		read:    readIDXSplit,
-	},
-	{
-		name:    "fashionmnist",
-		title:   "FashionMNIST: articles of clothing",
-		license: "FashionMNIST by Zalando Research, MIT",
-		folder:  "fashion-mnist",
-		shape:   pixel.Shape{Height: 28, Width: 28, Channels: 1},
-		classes: fashionClasses,
-		train:   60_000,
-		test:    10_000,
-		files:   idxFiles,
-		read:    readIDXSplit,
-	},
-	{
-		name:    "cifar10-jpeg",
-		title:   "CIFAR-10 stored as JPEG pictures by a third party",
-		license: "CIFAR-10 by Krizhevsky (2009), no licence stated; JPEG copy of a third party",
-		folder:  "cifar10-jpeg",
-		shape:   pixel.Shape{Height: 32, Width: 32, Channels: 3},
-		classes: cifar10Classes,
-		train:   50_000,
-		test:    10_000,
-		files:   map[string][]string{"train": {"cifar10-jpeg.tar"}, "test": {"cifar10-jpeg.tar"}},
-		read: func(ctx context.Context, paths []string, split string) (*records, error) {
-			return readFolder(ctx, filepath.Join(paths[0], split))
-		},
-	},
+// part is the train or test split of a set. Its files may also be gzipped.
+type part struct {
+	name  string
+	count int
+	files []string
 }
 
-// The official names of the four files.
-var idxFiles = map[string][]string{
-	"train": {"train-images-idx3-ubyte", "train-labels-idx1-ubyte"},
-	"test":  {"t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"},
+// source is a file of the official distribution.
+type source struct {
+	name string
+	file fetch.File
 }
 
-func readIDXSplit(ctx context.Context, paths []string, _ string) (*records, error) {
-	return readIDX(ctx, paths[0], paths[1])
-}
-
-var (
-	digits = []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}
-	// Table 2 of Xiao, Rasul, Vollgraf: Fashion-MNIST, 2017.
-	fashionClasses = []string{
-		"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot",
+func (s *set) part(name string) (part, bool) {
+	switch name {
+	case "train":
+		return s.train, true
+	case "test":
+		return s.test, true
 	}
-	cifar10Classes = []string{
-		"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck",
-	}
-)
-
-// splits are the parts that every named set has.
-var splits = []string{"train", "test"}
-
-// count is the number of images of a split.
-func (s *set) count(split string) int {
-	if split == "train" {
-		return s.train
-	}
-	return s.test
+	return part{}, false
 }
 
-// load finds and reads a split, and checks that it is what its name says.
-func (s *set) load(ctx context.Context, split string) (*records, error) {
-	paths, err := s.find(split)
+// load finds and reads a part, and checks that it is what its name says.
+func (s *set) load(ctx context.Context, p part) (*records, error) {
+	paths, err := s.find(p)
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.read(ctx, paths, split)
+	r, err := s.read(ctx, paths, p)
 	if err != nil {
 		return nil, err
 	}
-	if r.shape != s.shape || len(r.labels) != s.count(split) {
+	where := strings.Join(paths, ", ")
+	if r.shape != s.shape || len(r.labels) != p.count {
 		return nil, fmt.Errorf("dataset: %s: %d images of %v; expected %d of %v for %s/%s",
-			paths[0], len(r.labels), r.shape, s.count(split), s.shape, s.name, split)
+			where, len(r.labels), r.shape, p.count, s.shape, s.name, p.name)
 	}
-	if len(r.classes) > 0 && !slices.Equal(r.classes, s.classes) {
-		return nil, fmt.Errorf("dataset: %s: classes %q; expected %q", paths[0], r.classes, s.classes)
+	if r.classes != nil && !slices.Equal(r.classes, s.classes) {
+		return nil, fmt.Errorf("dataset: %s: classes %q; expected %q", where, r.classes, s.classes)
 	}
 	r.classes = s.classes
 	if err := r.check(); err != nil {
-		return nil, fmt.Errorf("dataset: %s: %w", strings.Join(paths, ", "), err)
+		return nil, fmt.Errorf("dataset: %s: %w", where, err)
 	}
 	return r, nil
 }
 
-// find gives the paths of the files of a split: in $CERTSPEC_DATA, else in the cache.
-func (s *set) find(split string) ([]string, error) {
+// find gives the paths of the files of a part, or of the archive: in $CERTSPEC_DATA, else in the cache.
+func (s *set) find(p part) ([]string, error) {
+	if p.files == nil {
+		return nil, nil // built in
+	}
+	folders, err := s.folders()
+	if err != nil {
+		return nil, err
+	}
+	for _, folder := range folders {
+		if paths := findAll(folder, p.files); paths != nil {
+			return paths, nil
+		}
+		if s.archive == "" {
+			continue
+		}
+		if paths := findAll(folder, []string{s.archive}); paths != nil {
+			return paths, nil
+		}
+	}
+	wanted := p.files
+	if s.archive != "" {
+		wanted = []string{s.archive}
+	}
+	return nil, &MissingError{Name: s.name + "/" + p.name, Folders: folders, Files: wanted, Official: s.sources != nil}
+}
+
+// folders lists where the set may stand; the last is in the cache.
+func (s *set) folders() ([]string, error) {
 	var folders []string
 	if root := os.Getenv(DataVariable); root != "" {
 		folders = append(folders, filepath.Join(root, s.folder))
@@ -136,13 +117,7 @@ func (s *set) find(split string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	folders = append(folders, filepath.Join(cached, s.folder))
-	for _, folder := range folders {
-		if paths := findAll(folder, s.files[split]); paths != nil {
-			return paths, nil
-		}
-	}
-	return nil, &MissingError{Name: s.name + "/" + split, Folders: folders, Files: s.files[split]}
+	return append(folders, filepath.Join(cached, s.folder)), nil
 }
 
 // findAll gives the path of every file in the folder, plain or gzipped, or nil if one is not there.
@@ -150,7 +125,7 @@ func findAll(folder string, files []string) []string {
 	var paths []string
 	for _, file := range files {
 		for _, suffix := range []string{"", ".gz"} {
-			path := filepath.Join(folder, file+suffix)
+			path := filepath.Join(folder, filepath.FromSlash(file)+suffix)
 			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 				paths = append(paths, path)
 				break
@@ -165,13 +140,18 @@ func findAll(folder string, files []string) []string {
 
 // MissingError says that the files of a data set are not on this machine.
 type MissingError struct {
-	Name    string   // e.g. "fashionmnist/test"
-	Folders []string // where they were looked for
-	Files   []string // what was looked for; each may also be gzipped
+	Name     string   // e.g. "fashionmnist/test"
+	Folders  []string // where they were looked for
+	Files    []string // what was looked for; each may also be gzipped
+	Official bool     // whether Fetch can download it
 }
 
 func (e *MissingError) Error() string {
 	name, _, _ := strings.Cut(e.Name, "/")
-	return fmt.Sprintf("dataset: %s is not on this machine: no %s in %s; get it with: certspec dataset fetch %s (or set %s to a folder that has it)",
-		e.Name, strings.Join(e.Files, " and "), strings.Join(e.Folders, " or "), name, DataVariable)
+	help := fmt.Sprintf("set %s to the folder that holds %s", DataVariable, filepath.Base(e.Folders[0]))
+	if e.Official {
+		help = fmt.Sprintf("certspec dataset fetch %s downloads it, or %s", name, help)
+	}
+	return fmt.Sprintf("dataset: %s is not on this machine: no %s (or .gz) in %s; %s",
+		e.Name, strings.Join(e.Files, " and "), strings.Join(e.Folders, " or "), help)
 }

@@ -66,10 +66,10 @@ func Count(n int) Selection {
 // The first holds the given fraction of the images, rounded to the nearest number; both
 // are class-balanced. The parts are a function of the ids and the seed alone.
 func (d *Dataset) Split(fraction float64, seed uint64) (first, rest *Dataset) {
-	return d.Subset(part(fraction, seed, 1)), d.Subset(part(fraction, seed, 2))
+	return d.Subset(portion(fraction, seed, 1)), d.Subset(portion(fraction, seed, 2))
 }
 
-func part(fraction float64, seed uint64, number int) Selection {
+func portion(fraction float64, seed uint64, number int) Selection {
 	text := fmt.Sprintf("split=%s:%d:%d", strconv.FormatFloat(fraction, 'g', -1, 64), seed, number)
 	return Selection{text, func(ids, labels []int) ([]int, error) {
 		if !(fraction > 0 && fraction < 1) {

@@ -1,0 +1,254 @@
+package dataset
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sbinet/npyio/npy"
+
+	"github.com/certspec/certspec/pixel"
+)
+
+// severities is the number of equal blocks, one after the other, in a CIFAR-C file.
+const severities = 5
+
+// array is a set of images in two NumPy files: uint8 images, N×H×W×C or N×H×W, and
+// N integer labels. With a severity, the images are five equal blocks, of which only
+// one is read; the labels are then those of one block, or repeat for each.
+type array struct {
+	images   string
+	labels   string
+	severity int // 1 to 5; 0 for all images
+	classes  []string
+}
+
+// parseArray reads the part of a name after "npy:".
+func parseArray(text string) (*array, error) {
+	parts := strings.Split(text, ",")
+	if len(parts) < 2 || parts[0] == "" || parts[1] == "" {
+		return nil, errors.New("expected npy:IMAGES.npy,LABELS.npy, then severity=1…5 or classes=SET where wanted")
+	}
+	a := &array{images: parts[0], labels: parts[1]}
+	for _, option := range parts[2:] {
+		key, value, _ := strings.Cut(option, "=")
+		switch key {
+		case "severity":
+			severity, err := strconv.Atoi(value)
+			if err != nil || severity < 1 || severity > severities {
+				return nil, fmt.Errorf("severity is %q; expected 1 to %d", value, severities)
+			}
+			a.severity = severity
+		case "classes":
+			s := findSet(value)
+			if s == nil {
+				return nil, fmt.Errorf("classes is %q; expected the name of a set, e.g. cifar10", value)
+			}
+			a.classes = s.classes
+		default:
+			return nil, fmt.Errorf("unknown option %q; expected severity=1…%d or classes=SET", option, severities)
+		}
+	}
+	return a, nil
+}
+
+func (a *array) read(ctx context.Context) (*records, error) {
+	labels, err := readLabels(ctx, a.labels)
+	if err != nil {
+		return nil, fmt.Errorf("dataset: %s: %w", a.labels, err)
+	}
+	file, err := openNPY(a.images)
+	if err != nil {
+		return nil, fmt.Errorf("dataset: %s: %w", a.images, err)
+	}
+	defer file.Close()
+	r, err := a.readImages(ctx, file, labels)
+	if err != nil {
+		return nil, fmt.Errorf("dataset: %s: %w", a.images, err)
+	}
+	r.classes = a.classes
+	if r.classes == nil {
+		for class := range slices.Max(labels) + 1 {
+			r.classes = append(r.classes, strconv.Itoa(class))
+		}
+	}
+	if err := r.check(); err != nil {
+		return nil, fmt.Errorf("dataset: %s, %s: %w", a.images, a.labels, err)
+	}
+	return r, nil
+}
+
+func (a *array) readImages(ctx context.Context, file *npyFile, labels []int) (*records, error) {
+	if file.dtype != "|u1" {
+		return nil, fmt.Errorf("values of type %q; expected \"|u1\" (uint8)", file.dtype)
+	}
+	r := &records{}
+	switch d := file.dims; len(d) {
+	case 3:
+		r.shape = pixel.Shape{Height: d[1], Width: d[2], Channels: 1}
+	case 4:
+		r.shape = pixel.Shape{Height: d[1], Width: d[2], Channels: d[3]}
+	default:
+		return nil, fmt.Errorf("array of shape %v; expected images × height × width × channels", d)
+	}
+	if c := r.shape.Channels; c != 1 && c != 3 {
+		return nil, fmt.Errorf("array of shape %v has %d channels (last dimension); expected 1 or 3", file.dims, c)
+	}
+	first, count := 0, file.dims[0]
+	if a.severity > 0 {
+		if count%severities != 0 {
+			return nil, fmt.Errorf("%d images are not %d blocks of equal size, one for each severity", count, severities)
+		}
+		total := count
+		count /= severities
+		first = (a.severity - 1) * count
+		if len(labels) == total {
+			for i, label := range labels {
+				if label != labels[i%count] {
+					return nil, fmt.Errorf("label %d of %s is %d, but %d in the first block; expected the same labels for each severity",
+						i, a.labels, label, labels[i%count])
+				}
+			}
+			labels = labels[:count]
+		}
+	}
+	if len(labels) != count {
+		return nil, fmt.Errorf("%d images, but %d labels in %s", count, len(labels), a.labels)
+	}
+	r.labels = labels
+	size := int64(r.shape.Len())
+	section := io.NewSectionReader(file, file.offset+int64(first)*size, int64(count)*size)
+	var err error
+	r.pixels, err = readExactly(contextReader{ctx, section}, int64(count)*size)
+	return r, err
+}
+
+func readLabels(ctx context.Context, path string) ([]int, error) {
+	file, err := openNPY(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if len(file.dims) != 1 {
+		return nil, fmt.Errorf("array of shape %v; expected one dimension of labels", file.dims)
+	}
+	data, err := io.ReadAll(contextReader{ctx, io.NewSectionReader(file, file.offset, maxBytes)})
+	if err != nil {
+		return nil, err
+	}
+	labels := make([]int, file.dims[0])
+	width := len(data) / len(labels)
+	for i := range labels {
+		item := data[i*width : (i+1)*width]
+		var value int64
+		switch width {
+		case 1:
+			value = int64(item[0])
+		case 4:
+			value = int64(int32(binary.LittleEndian.Uint32(item)))
+		case 8:
+			value = int64(binary.LittleEndian.Uint64(item))
+		}
+		if value < 0 || value >= maxClasses {
+			return nil, fmt.Errorf("label %d is %d; expected 0 to %d", i, value, maxClasses-1)
+		}
+		labels[i] = int(value)
+	}
+	return labels, nil
+}
+
+// maxClasses bounds the labels of a file that does not say how many classes there are.
+const maxClasses = 1 << 20
+
+// npyFile is an open .npy file in C order whose size is what its header says.
+type npyFile struct {
+	*os.File
+	dtype  string // "|u1", "<i4" or "<i8"
+	dims   []int
+	offset int64 // of the data
+}
+
+func openNPY(path string) (*npyFile, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil {
+		var f *npyFile
+		if f, err = parseNPY(file, info.Size()); err == nil {
+			f.File = file
+			return f, nil
+		}
+	}
+	return nil, errors.Join(err, file.Close())
+}
+
+// itemSizes lists the types of values that a file may hold.
+var itemSizes = map[string]int64{"|u1": 1, "<i4": 4, "<i8": 8}
+
+// parseNPY reads the header of a file of the given size, format version 1 or 2, and
+// checks that the data fill the rest of the file.
+func parseNPY(r io.ReaderAt, size int64) (*npyFile, error) {
+	var start [12]byte
+	if _, err := r.ReadAt(start[:], 0); err != nil {
+		return nil, fmt.Errorf("no .npy header: %w", err)
+	}
+	if string(start[:6]) != "\x93NUMPY" {
+		return nil, fmt.Errorf("the file begins with %q; expected the .npy magic \"\\x93NUMPY\"", start[:6])
+	}
+	var offset int64
+	switch start[6] {
+	case 1:
+		offset = 10 + int64(binary.LittleEndian.Uint16(start[8:]))
+	case 2:
+		offset = 12 + int64(binary.LittleEndian.Uint32(start[8:]))
+	default:
+		return nil, fmt.Errorf(".npy version %d; expected 1 or 2", start[6])
+	}
+	if offset > size || offset > 1<<16 {
+		return nil, fmt.Errorf(".npy header of %d bytes in a file of %d", offset, size)
+	}
+	header, err := npyHeader(io.NewSectionReader(r, 0, offset))
+	if err != nil {
+		return nil, err
+	}
+	if header.Descr.Fortran {
+		return nil, errors.New("the array is in Fortran order; expected C order (save np.ascontiguousarray(array))")
+	}
+	f := &npyFile{dtype: header.Descr.Type, dims: header.Descr.Shape, offset: offset}
+	length, known := itemSizes[f.dtype]
+	if !known {
+		return nil, fmt.Errorf("values of type %q; expected \"|u1\" (uint8) for images, \"|u1\", \"<i4\" or \"<i8\" for labels", f.dtype)
+	}
+	for _, dim := range f.dims {
+		if dim < 1 || length > maxBytes/int64(dim) {
+			return nil, fmt.Errorf("array of shape %v; expected positive dimensions and at most %d bytes", f.dims, int64(maxBytes))
+		}
+		length *= int64(dim)
+	}
+	if size-offset != length {
+		return nil, fmt.Errorf("%d bytes of data; expected %d for an array of shape %v", size-offset, length, f.dims)
+	}
+	return f, nil
+}
+
+// npyHeader guards the library's header parser, which panics on some damaged headers.
+func npyHeader(r io.Reader) (header npy.Header, err error) {
+	defer func() {
+		if failure := recover(); failure != nil {
+			err = fmt.Errorf("damaged .npy header: %v", failure)
+		}
+	}()
+	reader, err := npy.NewReader(r)
+	if err != nil {
+		return npy.Header{}, fmt.Errorf("damaged .npy header: %w", err)
+	}
+	return reader.Header, nil
+}
