@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -16,7 +17,7 @@ func init() { verbs = append(verbs, notebookCommand) }
 func notebookCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "notebook",
-		Short: "Run notebooks without a browser",
+		Short: "Run notebooks without a browser, or open them in one",
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
@@ -72,6 +73,27 @@ func notebookCommand() *cobra.Command {
 		}
 		return nil
 	}
-	cmd.AddCommand(run)
+	lab := &cobra.Command{
+		Use:   "lab [FOLDER] [-- JUPYTERLAB-OPTIONS]",
+		Short: "Open JupyterLab with the kernel \"" + jupyter.DisplayName + "\" ready",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			folder := "."
+			dash := cmd.ArgsLenAtDash()
+			if dash < 0 {
+				dash = len(args)
+			}
+			switch {
+			case dash > 1:
+				return usagef("certspec notebook lab takes one folder and got %q", args[:dash])
+			case dash == 1:
+				folder = args[0]
+			}
+			if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+				return usagef("%s: a folder expected", folder)
+			}
+			return jupyter.Lab(cmd.Context(), folder, version(), say, args[dash:]...)
+		},
+	}
+	cmd.AddCommand(run, lab)
 	return cmd
 }

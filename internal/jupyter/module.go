@@ -67,8 +67,7 @@ func writeModule(ctx context.Context, g goTool, version string, say func(format 
 	if err != nil {
 		return "", err
 	}
-	ready := filepath.Join(dir, "certspec-ready")
-	if _, err := os.Stat(ready); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, ready)); err == nil {
 		return dir, nil
 	}
 	say("fetching the packages of certspec %s for notebooks", version)
@@ -79,5 +78,5 @@ func writeModule(ctx context.Context, g goTool, version string, say func(format 
 	if _, err := output(ctx, dir, g.program, "get", modulePath+"/...@"+version); err != nil {
 		return "", fmt.Errorf("notebook module: %w", err)
 	}
-	return dir, os.WriteFile(ready, nil, 0o644)
+	return dir, os.WriteFile(filepath.Join(dir, ready), nil, 0o644)
 }

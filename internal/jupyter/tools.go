@@ -68,16 +68,14 @@ func buildTools(ctx context.Context, g goTool, say func(format string, args ...a
 	if runtime.GOOS == "windows" {
 		return "", fmt.Errorf("GoNB does not run on native Windows; use WSL2")
 	}
-	sum := sha256.Sum256([]byte(g.version + string(toolsMod)))
-	dir, err := cache.Dir("gonb", hex.EncodeToString(sum[:6]))
+	bin, err = toolsDir(g)
 	if err != nil {
 		return "", err
 	}
-	bin = filepath.Join(dir, "bin")
-	ready := filepath.Join(dir, "certspec-ready")
-	if _, err := os.Stat(ready); err == nil {
+	if _, err := os.Stat(filepath.Join(bin, ready)); err == nil {
 		return bin, nil
 	}
+	dir := filepath.Dir(bin)
 	say("building the GoNB kernel with goimports and gopls in %s", dir)
 	for name, data := range map[string][]byte{"go.mod": toolsMod, "go.sum": toolsSum} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
@@ -88,7 +86,16 @@ func buildTools(ctx context.Context, g goTool, say func(format string, args ...a
 	if _, err := output(ctx, dir, g.program, args...); err != nil {
 		return "", fmt.Errorf("GoNB kernel: %w; the first time, this needs the network", err)
 	}
-	return bin, os.WriteFile(ready, nil, 0o644)
+	return bin, os.WriteFile(filepath.Join(bin, ready), nil, 0o644)
+}
+
+// ready is the file that marks what is complete in the cache.
+const ready = "certspec-ready"
+
+// toolsDir is where the programs built by this version of Go belong.
+func toolsDir(g goTool) (string, error) {
+	sum := sha256.Sum256([]byte(g.version + string(toolsMod)))
+	return cache.Dir("gonb", hex.EncodeToString(sum[:6]), "bin")
 }
 
 // output runs a program in dir and returns its standard output without the last newline.

@@ -32,6 +32,8 @@ var (
 	lab string
 	//go:embed external.txt
 	external string
+	//go:embed bench.txt
+	bench string
 
 	// Notebook runs notebooks headlessly and turns them into web pages.
 	Notebook = Set{"notebook", "nbconvert and what it needs, about 15 MB", notebook}
@@ -39,6 +41,8 @@ var (
 	Lab = Set{"lab", "JupyterLab, about 45 MB", lab}
 	// External is what the comparisons with other software need.
 	External = Set{"external", "NumPy, SciPy and safetensors, about 60 MB", external}
+	// Bench is what the benchmarks run beside certspec.
+	Bench = Set{"bench", "PyTorch, JAX and NumPy, several gigabytes on Linux", bench}
 	// Pip is an environment with pip and nothing else, for those who only download.
 	Pip = Set{"pip", "pip", ""}
 )

@@ -1,0 +1,193 @@
+package jupyter
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func needShell(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the kernel does not run on native Windows")
+	}
+}
+
+// script writes an executable file.
+func script(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestQuoteIsOneWord(t *testing.T) {
+	needShell(t)
+	for _, s := range []string{"plain", "with space", "it's", `$HOME "x" \`, "a;b|c&d", "line\nbreak"} {
+		out, err := exec.Command("/bin/sh", "-c", "printf %s "+quote(s)).Output()
+		if err != nil || string(out) != s {
+			t.Errorf("the shell reads %s as %q (%v), want %q", quote(s), out, err, s)
+		}
+	}
+}
+
+// GoNB's bare "go get" must not reach the network; every other use of go must reach go.
+func TestGoScriptStopsOnlyBareGet(t *testing.T) {
+	needShell(t)
+	dir := filepath.Join(t.TempDir(), "it's here")
+	real := script(t, filepath.Join(dir, "go"), "#!/bin/sh\nfor a; do printf '[%s]' \"$a\"; done\n")
+	shim := script(t, filepath.Join(dir, "path", "go"), goScript(goTool{program: real}))
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"get"}, ""},
+		{[]string{"get", "-t"}, ""},
+		{[]string{"get", "example.org/a@v1"}, "[get][example.org/a@v1]"},
+		{[]string{"build", "-o", "a b", "-tags=x y"}, "[build][-o][a b][-tags=x y]"},
+	} {
+		out, err := exec.Command(shim, c.args...).Output()
+		if err != nil || string(out) != c.want {
+			t.Errorf("go %q: %q (%v), want %q", c.args, out, err, c.want)
+		}
+	}
+}
+
+func TestStartScriptSetsTheKernelsEnvironment(t *testing.T) {
+	needShell(t)
+	dir := filepath.Join(t.TempDir(), "my kernel")
+	bin := filepath.Join(dir, "bin")
+	script(t, filepath.Join(bin, "gonb"), "#!/bin/sh\necho \"$PATH\"; echo \"[$GOFLAGS][$CGO_ENABLED][$GOWORK]\"; echo \"$*\"\n")
+	for _, cgo := range []bool{true, false} {
+		start := script(t, filepath.Join(dir, "start"), startScript(Kernel{Dir: dir}, goTool{cgo: cgo}, bin))
+		cmd := exec.Command(start, "--kernel", "a b.json")
+		cmd.Env = []string{"PATH=/usr/bin:/bin", "GOFLAGS=-v", "GOWORK=off"}
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		settings := "[-v][][]"
+		if !cgo {
+			settings = "[-v -tags=noxla][0][]"
+		}
+		want := filepath.Join(dir, "path") + ":" + bin + ":/usr/bin:/bin\n" + settings + "\n--kernel a b.json\n"
+		if string(out) != want {
+			t.Errorf("cgo %v: gonb got\n%s\nwant\n%s", cgo, out, want)
+		}
+	}
+}
+
+func TestInstallAndUninstall(t *testing.T) {
+	needShell(t)
+	t.Setenv("CERTSPEC_CACHE", t.TempDir())
+	g, err := findGo(context.Background())
+	if err != nil {
+		t.Skip(err)
+	}
+	// Tools that are ready need not be built.
+	bin, err := toolsDir(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script(t, filepath.Join(bin, ready), "")
+	data := filepath.Join(t.TempDir(), "Jupyter data")
+	k, err := Install(context.Background(), data, "devel", t.Logf, "--raw_error")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !isCheckout(k.Module) {
+		t.Errorf("cells import from %s, which is no checkout of certspec", k.Module)
+	}
+	var spec struct {
+		Argv        []string
+		DisplayName string `json:"display_name"`
+	}
+	text, err := os.ReadFile(filepath.Join(data, "kernels", KernelName, "kernel.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &spec); err != nil {
+		t.Fatal(err)
+	}
+	if spec.DisplayName != DisplayName || len(spec.Argv) != 5 || spec.Argv[2] != "{connection_file}" ||
+		spec.Argv[3] != "--go_work="+k.Module || spec.Argv[4] != "--raw_error" {
+		t.Errorf("kernel.json starts %q as %q", spec.Argv, spec.DisplayName)
+	}
+	if info, err := os.Stat(spec.Argv[0]); err != nil || info.Mode()&0o100 == 0 {
+		t.Errorf("%s is not executable: %v", spec.Argv[0], err)
+	}
+	for _, want := range []bool{true, false} {
+		if found, err := Uninstall(data); found != want || err != nil {
+			t.Errorf("Uninstall: %v, %v; want %v", found, err, want)
+		}
+	}
+}
+
+func TestWithoutCheckoutOrReleaseThereIsNoModule(t *testing.T) {
+	for _, version := range []string{"devel", "devel-0123456789ab", "v0.1.0+dirty", "unknown"} {
+		if released.MatchString(version) {
+			t.Errorf("version %q is taken for a released one", version)
+		}
+	}
+	for _, version := range []string{"v0.1.0", "v1.2.3-rc.1", "v0.0.0-20261121090000-0123456789ab"} {
+		if !released.MatchString(version) {
+			t.Errorf("version %q is not taken for a released one", version)
+		}
+	}
+}
+
+func TestIsCheckout(t *testing.T) {
+	for text, want := range map[string]bool{
+		"module " + modulePath + "\n\ngo 1.26\n":          true,
+		"// house\nmodule " + modulePath + "\n":           true,
+		"module " + modulePath + "/v2\n":                  false,
+		"module other\nrequire " + modulePath + " v0.1\n": false,
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := isCheckout(dir); got != want {
+			t.Errorf("go.mod %q: %v, want %v", text, got, want)
+		}
+	}
+	if isCheckout(t.TempDir()) {
+		t.Error("an empty folder is taken for a checkout")
+	}
+}
+
+func TestCopyInto(t *testing.T) {
+	from, to := t.TempDir(), filepath.Join(t.TempDir(), "to")
+	script(t, filepath.Join(from, "models", "deep", "m"), "weights")
+	script(t, filepath.Join(from, "a.ipynb"), "{}")
+	for _, name := range []string{"a.ipynb", "models", "results"} {
+		if err := copyInto(to, from, name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got, err := os.ReadFile(filepath.Join(to, "models", "deep", "m")); string(got) != "weights" {
+		t.Errorf("copied %q (%v)", got, err)
+	}
+	if err := copyInto(to, from, "missing.ipynb"); err == nil || !strings.Contains(err.Error(), "missing.ipynb") {
+		t.Errorf("a missing notebook gives %v", err)
+	}
+}
+
+func TestExcerptKeepsTheFailingCell(t *testing.T) {
+	log := strings.Repeat("noise\n", 2000) + "An error occurred while executing the following cell:\n---\nnb.Check(err)\n---\nboom\n"
+	if got := excerpt(log); !strings.HasPrefix(got, "An error occurred") || !strings.Contains(got, "boom") {
+		t.Errorf("excerpt is %q", got)
+	}
+	if got := excerpt(strings.Repeat("x", 9000) + "end"); len(got) != 4000 || !strings.HasSuffix(got, "end") {
+		t.Errorf("excerpt of a long log has %d bytes", len(got))
+	}
+}

@@ -1,0 +1,36 @@
+package jupyter
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/certspec/certspec/internal/cache"
+	"github.com/certspec/certspec/internal/pyenv"
+)
+
+// Lab opens JupyterLab on a folder, with the kernel ready, until it is closed or ctx is cancelled.
+// args go to JupyterLab.
+func Lab(ctx context.Context, dir, version string, say func(format string, args ...any), args ...string) error {
+	python, err := pyenv.Ensure(ctx, pyenv.Lab, say)
+	if err != nil {
+		return err
+	}
+	data, err := cache.Dir("jupyter")
+	if err != nil {
+		return err
+	}
+	if _, err := Install(ctx, data, version, say); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, python, append([]string{"-m", "jupyterlab", "--notebook-dir", dir}, args...)...)
+	cmd.Env = append(os.Environ(), "JUPYTER_DATA_DIR="+data, "JUPYTER_RUNTIME_DIR="+filepath.Join(data, "runtime"), "PYTHONPATH=", "PYTHONHOME=")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	err = cmd.Run()
+	if ctx.Err() != nil {
+		return nil // how people close it
+	}
+	return err
+}
