@@ -60,7 +60,7 @@ func (im *Images) ClassCounts() []int {
 type Dataset struct {
 	base       *base
 	selections []Selection
-	images     lazy[Images]
+	images     *lazy[Images]
 }
 
 // base is a whole set, before any subset; its subsets share what has been read.
@@ -69,7 +69,7 @@ type base struct {
 	license string
 	origin  func() (string, error)
 	read    func(context.Context) (*records, error)
-	records lazy[records]
+	records *lazy[records]
 }
 
 // records is what a reader delivers: all images of a base set.

@@ -19,17 +19,16 @@ func Fetch(ctx context.Context, name string, report progress.Reporter) error {
 	if s == nil {
 		return fmt.Errorf("dataset: %q: unknown data set; did you mean %s?", name, nearest(name))
 	}
-	if s.sources == nil {
-		if s.train.files == nil {
-			return fmt.Errorf("dataset: %s is built in; there is nothing to fetch", s.name)
-		}
+	if s.train.files == nil {
+		return nil // built in
+	}
+	if s.sources == nil && s.present() != nil {
 		return fmt.Errorf("dataset: %s has no official source; set %s to the folder that holds %s", s.name, DataVariable, s.folder)
 	}
-	folders, err := s.folders()
+	cached, err := s.cacheFolder()
 	if err != nil {
 		return err
 	}
-	cached := folders[len(folders)-1]
 	elsewhere := func(p part) bool {
 		paths, err := s.find(p)
 		return err == nil && !strings.HasPrefix(paths[0], cached)

@@ -107,17 +107,26 @@ func (s *set) find(p part) ([]string, error) {
 	return nil, &MissingError{Name: s.name + "/" + p.name, Folders: folders, Files: wanted, Official: s.sources != nil}
 }
 
-// folders lists where the set may stand; the last is in the cache.
+// folders lists where the set may stand.
 func (s *set) folders() ([]string, error) {
 	var folders []string
 	if root := os.Getenv(DataVariable); root != "" {
 		folders = append(folders, filepath.Join(root, s.folder))
 	}
-	cached, err := cache.Dir("data")
-	if err != nil {
+	cached, err := s.cacheFolder()
+	if err == nil {
+		folders = append(folders, cached)
+	}
+	if len(folders) == 0 {
 		return nil, err
 	}
-	return append(folders, filepath.Join(cached, s.folder)), nil
+	return folders, nil
+}
+
+// cacheFolder is where Fetch puts the set.
+func (s *set) cacheFolder() (string, error) {
+	root, err := cache.Dir("data")
+	return filepath.Join(root, s.folder), err
 }
 
 // findAll gives the path of every file in the folder, plain or gzipped, or nil if one is not there.

@@ -69,6 +69,9 @@ func Get(ctx context.Context, file File, path string, report progress.Reporter) 
 		}
 		return nil
 	}
+	if sizeOf(part) == 0 {
+		os.Remove(part)
+	}
 	return fmt.Errorf("fetch: %s could not be downloaded: %w", filepath.Base(path), errors.Join(failures...))
 }
 
@@ -251,7 +254,7 @@ func (m *meter) begin(have int64) { m.first, m.done, m.start = have, have, time.
 
 func (m *meter) tell(final bool) {
 	now := time.Now()
-	if m.report == nil || !final && now.Sub(m.last) < 100*time.Millisecond {
+	if m.report == nil || m.start.IsZero() || !final && now.Sub(m.last) < 100*time.Millisecond {
 		return
 	}
 	m.last = now

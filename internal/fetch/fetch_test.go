@@ -221,7 +221,10 @@ func TestGetRefuses(t *testing.T) {
 			if _, err := os.Stat(path); err == nil {
 				t.Error("a wrong file got its final name")
 			}
-			part, _ := os.ReadFile(path + ".part")
+			part, err := os.ReadFile(path + ".part")
+			if err == nil && len(part) == 0 {
+				t.Error("an empty .part file is left over")
+			}
 			if !bytes.HasPrefix(content, part) {
 				t.Errorf("%d wrong bytes are kept for the next attempt", len(part))
 			}

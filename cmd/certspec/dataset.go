@@ -1,0 +1,182 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/pixel"
+)
+
+func init() { verbs = append(verbs, datasetCommand) }
+
+func datasetCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "dataset",
+		Short: "List, download and describe data sets",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, args []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(datasetListCommand(), datasetFetchCommand(), datasetInfoCommand())
+	return cmd
+}
+
+func datasetListCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the data sets that are known by name",
+		Args:  noArgs,
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		sets := dataset.Sets()
+		if *asJSON {
+			return printJSON(cmd.OutOrStdout(), sets)
+		}
+		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "NAME\tIMAGES\tCLASSES\tTRAIN\tTEST\tHERE\tWHAT")
+		for _, s := range sets {
+			here := "yes"
+			if !s.Present {
+				here = "no"
+				if s.Official {
+					here = "fetch"
+				}
+			}
+			fmt.Fprintf(w, "%s\t%v\t%d\t%d\t%d\t%s\t%s\n", s.Name, s.Shape, s.Classes, s.Train, s.Test, here, s.Title)
+		}
+		return w.Flush()
+	}
+	return cmd
+}
+
+func datasetFetchCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "fetch NAME",
+		Short: "Download the official files of a data set into the cache, checking size and SHA-256",
+		Args:  oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := dataset.Fetch(cmd.Context(), args[0], terminalProgress()); err != nil {
+				return err
+			}
+			say("%s is on this machine", args[0])
+			return nil
+		},
+	}
+}
+
+// datasetInfo is what "dataset info" prints.
+type datasetInfo struct {
+	Name     string       `json:"name"`
+	Images   int          `json:"images"`
+	Shape    pixel.Shape  `json:"shape"`
+	Classes  []classCount `json:"classes"`
+	Unknown  int          `json:"unlabelled"`
+	Digest   string       `json:"digest"`
+	Origin   string       `json:"origin"`
+	Warnings []string     `json:"warnings"`
+}
+
+type classCount struct {
+	Name   string `json:"name"`
+	Images int    `json:"images"`
+}
+
+func datasetInfoCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "info NAME",
+		Short: "Describe a data set or a subset of it: images, classes, digest, licence, files",
+		Example: "  certspec dataset info fashionmnist/test --count 500\n" +
+			"  certspec dataset info 'cifar10-jpeg/test[skip=20]'\n" +
+			"  certspec dataset info folder:pictures.tar.gz/train\n" +
+			"  certspec dataset info npy:fog.npy,labels.npy,severity=3,classes=cifar10",
+		Args: oneName,
+	}
+	asJSON := jsonFlag(cmd)
+	subset := subsetFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		d, err := dataset.Open(args[0])
+		if err != nil {
+			return usageError{err}
+		}
+		origin, err := d.Origin()
+		if err != nil {
+			return err
+		}
+		im, err := d.Subset(subset()...).Load(cmd.Context())
+		if err != nil {
+			return err
+		}
+		info := datasetInfo{
+			Name:     im.Name,
+			Images:   im.Len(),
+			Shape:    im.Shape,
+			Classes:  []classCount{},
+			Unknown:  im.Len(),
+			Digest:   im.Digest,
+			Origin:   origin,
+			Warnings: append([]string{}, im.Warnings...),
+		}
+		for class, n := range im.ClassCounts() {
+			info.Classes = append(info.Classes, classCount{im.Classes[class], n})
+			info.Unknown -= n
+		}
+		if *asJSON {
+			return printJSON(cmd.OutOrStdout(), info)
+		}
+		for _, warning := range info.Warnings {
+			say("warning: %s", warning)
+		}
+		return info.print(cmd.OutOrStdout())
+	}
+	return cmd
+}
+
+func (i datasetInfo) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "name\t%s\n", i.Name)
+	fmt.Fprintf(w, "images\t%d of %v\n", i.Images, i.Shape)
+	counts := make([]string, 0, len(i.Classes)+1)
+	for _, c := range i.Classes {
+		counts = append(counts, fmt.Sprintf("%s %d", c.Name, c.Images))
+	}
+	if i.Unknown > 0 {
+		counts = append(counts, fmt.Sprintf("without label %d", i.Unknown))
+	}
+	fmt.Fprintf(w, "classes\t%d: %s\n", len(i.Classes), strings.Join(counts, ", "))
+	fmt.Fprintf(w, "digest\t%s\n", i.Digest)
+	fmt.Fprintf(w, "origin\t%s\n", i.Origin)
+	return w.Flush()
+}
+
+// subsetFlags adds --skip, --max-index and --count, and gives what they select, in that order.
+func subsetFlags(cmd *cobra.Command) func() []dataset.Selection {
+	skip := cmd.Flags().Int("skip", 1, "only images whose index is a multiple of this")
+	maxIndex := cmd.Flags().Int("max-index", 0, "only images of a lower index than this")
+	count := cmd.Flags().Int("count", 0, "this many images, spread over the classes")
+	return func() []dataset.Selection {
+		var selections []dataset.Selection
+		if cmd.Flags().Changed("skip") {
+			selections = append(selections, dataset.Skip(*skip))
+		}
+		if cmd.Flags().Changed("max-index") {
+			selections = append(selections, dataset.MaxIndex(*maxIndex))
+		}
+		if cmd.Flags().Changed("count") {
+			selections = append(selections, dataset.Count(*count))
+		}
+		return selections
+	}
+}
+
+// oneName wants one argument, the name of a data set.
+func oneName(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usagef("%s wants one name of a data set; certspec dataset list shows the known ones", cmd.CommandPath())
+	}
+	return nil
+}
