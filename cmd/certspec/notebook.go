@@ -55,6 +55,7 @@ func notebookCommand() *cobra.Command {
 			start := time.Now()
 			done, err := jupyter.Run(cmd.Context(), file, jupyter.Options{
 				Tier: *tier, Dir: filepath.Join(*out, name), Timeout: *timeout, HTML: *html, Version: version(), Say: say,
+				Report: terminalProgress(),
 			})
 			if err != nil {
 				return err

@@ -3,10 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -36,7 +33,7 @@ func barProgress(w io.Writer) progress.Reporter {
 				bar.Clear()
 				bar = nil
 			}
-			fmt.Fprintln(w, progressLine(s))
+			fmt.Fprintln(w, s.String())
 			return
 		}
 		if bar == nil {
@@ -55,7 +52,7 @@ func barProgress(w io.Writer) progress.Reporter {
 			// A bar that is full closes itself; it is closed by the final report.
 			bar.Set64(min(steps-1, int64(steps*s.Done/s.Total)))
 		}
-		bar.Describe(progressLine(s))
+		bar.Describe(s.String())
 	}
 }
 
@@ -70,38 +67,6 @@ func lineProgress(w io.Writer, now func() time.Time) progress.Reporter {
 			return
 		}
 		last = t
-		fmt.Fprintln(w, progressLine(s))
+		fmt.Fprintln(w, s.String())
 	}
 }
-
-// progressLine is e.g. "certify cifar10/test: 120 of 500 images, 1650 copies/s, 12m30s left, loss 0.81".
-func progressLine(s progress.State) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: ", s.Task)
-	if s.Total > 0 {
-		fmt.Fprintf(&b, "%s of %s %s", tenths(s.Done), tenths(s.Total), s.Unit)
-	} else {
-		fmt.Fprintf(&b, "%s %s", tenths(s.Done), s.Unit)
-	}
-	if s.Rate > 0 {
-		unit := s.RateUnit
-		if unit == "" {
-			unit = s.Unit
-		}
-		rate := tenths(s.Rate)
-		if s.Rate >= 100 {
-			rate = strconv.FormatFloat(s.Rate, 'f', 0, 64)
-		}
-		fmt.Fprintf(&b, ", %s %s/s", rate, unit)
-	}
-	if !s.Final && s.Left > 0 {
-		fmt.Fprintf(&b, ", %v left", s.Left.Round(time.Second))
-	}
-	if s.Note != "" {
-		fmt.Fprintf(&b, ", %s", s.Note)
-	}
-	return b.String()
-}
-
-// tenths prints v, cut to one decimal, without a needless zero.
-func tenths(v float64) string { return strconv.FormatFloat(math.Floor(v*10)/10, 'f', -1, 64) }

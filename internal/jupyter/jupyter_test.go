@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/progress"
 )
 
 func needShell(t *testing.T) {
@@ -189,5 +191,26 @@ func TestExcerptKeepsTheFailingCell(t *testing.T) {
 	}
 	if got := excerpt(strings.Repeat("x", 9000) + "end"); len(got) != 4000 || !strings.HasSuffix(got, "end") {
 		t.Errorf("excerpt of a long log has %d bytes", len(got))
+	}
+}
+
+func TestFollowPassesProgressOn(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "progress.json")
+	seen := make(chan progress.State, 10)
+	stop := follow(file, func(s progress.State) { seen <- s })
+	for _, text := range []string{`{"Task":"certify","Done":3}`, `{"torn`, `{"Task":"certify","Done":4,"Final":true}`} {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(text, "}") {
+			continue
+		}
+		if s := <-seen; s.Task != "certify" || s.Done < 3 {
+			t.Errorf("%s is passed on as %+v", text, s)
+		}
+	}
+	stop()
+	if len(seen) != 0 {
+		t.Errorf("%d reports too many", len(seen))
 	}
 }

@@ -3,6 +3,7 @@ package jupyter
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,7 +13,11 @@ import (
 	"time"
 
 	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/progress"
 )
+
+// ProgressVariable is the environment variable that names a file into which a cell writes its progress as JSON.
+const ProgressVariable = "CERTSPEC_PROGRESS"
 
 // TierVariable is the environment variable that tells a notebook how much to compute.
 const TierVariable = "CERTSPEC_TIER"
@@ -25,6 +30,7 @@ type Options struct {
 	HTML    bool          // also make a web page of the executed copy
 	Version string        // of the running program
 	Say     func(format string, args ...any)
+	Report  progress.Reporter // progress of the notebook's cells; may be nil
 }
 
 // Executed is what a run leaves behind.
@@ -63,6 +69,11 @@ func Run(ctx context.Context, file string, opt Options) (Executed, error) {
 	if opt.Tier != "" {
 		env = append(env, TierVariable+"="+opt.Tier)
 	}
+	if opt.Report != nil {
+		file := filepath.Join(jupyter, "progress.json")
+		env = append(env, ProgressVariable+"="+file)
+		defer follow(file, opt.Report)()
+	}
 	done := Executed{Notebook: filepath.Join(dir, filepath.Base(file))}
 	if err := convert(ctx, python, env, "--execute", "--to", "notebook", "--inplace",
 		"--ExecutePreprocessor.kernel_name="+KernelName,
@@ -79,6 +90,34 @@ func Run(ctx context.Context, file string, opt Options) (Executed, error) {
 		done.HTML = strings.TrimSuffix(done.Notebook, ".ipynb") + ".html"
 	}
 	return done, nil
+}
+
+// follow passes on what cells write to file, until the function that it returns is called.
+func follow(file string, report progress.Reporter) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	_ = os.Remove(file) // of an earlier run
+	go func() {
+		defer close(done)
+		var last []byte
+		for ctx.Err() == nil {
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Second / 2):
+			}
+			data, err := os.ReadFile(file)
+			var state progress.State
+			if err != nil || bytes.Equal(data, last) || json.Unmarshal(data, &state) != nil {
+				continue
+			}
+			last = data
+			report(state)
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
 }
 
 // convert runs nbconvert and shows the end of what it said only where it fails.

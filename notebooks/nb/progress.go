@@ -1,10 +1,10 @@
 package nb
 
 import (
+	"encoding/json"
 	"fmt"
 	"html"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/janpfeifer/gonb/gonbui"
@@ -29,15 +29,27 @@ func Progress() progress.Reporter {
 			return
 		}
 		last = time.Now()
+		pass(s)
 		switch {
 		case !inNotebook:
-			fmt.Fprintln(os.Stderr, progressLine(s))
+			fmt.Fprintln(os.Stderr, s)
 		case !s.Final:
 			shown = true
 			update(id, progressHTML(s))
 		case shown:
 			update(id, "")
 		}
+	}
+}
+
+// ProgressVariable is the environment variable that names a file for the progress of a notebook
+// that runs without a browser, as JSON; certspec notebook run shows it on the terminal.
+const ProgressVariable = "CERTSPEC_PROGRESS"
+
+func pass(s progress.State) {
+	file := os.Getenv(ProgressVariable)
+	if data, err := json.Marshal(s); file != "" && err == nil {
+		_ = writeFile(file, data) // progress that cannot be shown is no reason to stop
 	}
 }
 
@@ -50,32 +62,5 @@ func progressHTML(s progress.State) string {
 	if s.Total > 0 {
 		bar = fmt.Sprintf(`<progress value="%.0f" max="%.0f"></progress>`, s.Done, s.Total)
 	}
-	return bar + " " + html.EscapeString(progressLine(s))
-}
-
-// progressLine is e.g. "certify fashionmnist/test: 120 of 500 images, 41200 copies/s, 31s left, loss 0.81".
-func progressLine(s progress.State) string {
-	amount := fmt.Sprintf("%.0f", s.Done)
-	if s.Total > 0 {
-		amount += fmt.Sprintf(" of %.0f", s.Total)
-	}
-	parts := []string{s.Task + ": " + amount + " " + s.Unit}
-	if s.Rate > 0 {
-		unit := s.RateUnit
-		if unit == "" {
-			unit = s.Unit
-		}
-		digits := 0
-		if s.Rate < 10 {
-			digits = 1
-		}
-		parts = append(parts, fmt.Sprintf("%.*f %s/s", digits, s.Rate, unit))
-	}
-	if s.Left > 0 {
-		parts = append(parts, s.Left.Round(time.Second).String()+" left")
-	}
-	if s.Note != "" {
-		parts = append(parts, s.Note)
-	}
-	return strings.Join(parts, ", ")
+	return bar + " " + html.EscapeString(s.String())
 }
