@@ -1,0 +1,182 @@
+// Package house holds the tests of the house itself: which room may know which, and what is
+// linked into whom. ARCHITECTURE.md draws the same picture for people.
+package house
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/certspec/certspec"
+
+// pkg is what "go list -json" says of a package.
+type pkg struct {
+	ImportPath   string
+	Imports      []string
+	Deps         []string
+	TestImports  []string
+	XTestImports []string
+	CgoFiles     []string
+	Standard     bool
+	Module       *struct{ Path string }
+}
+
+// list runs "go list -json" in the repository's root.
+func list(t *testing.T, env []string, args ...string) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Imports,Deps,TestImports,XTestImports,CgoFiles,Standard,Module"}, args...)...)
+	cmd.Dir = "../.."
+	cmd.Env = append(os.Environ(), env...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, &stderr)
+	}
+	var pkgs []pkg
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		pkgs = append(pkgs, p)
+	}
+	if len(pkgs) == 0 {
+		t.Fatal("go list: no packages")
+	}
+	return pkgs
+}
+
+// floors are the storeys of the house, from the ground up. A package may import what stands below
+// it or, within its own room, beside it. A room is a name of this table; it holds its subfolders
+// that are not in the table themselves. The rooms of internal belong to no floor.
+var floors = [][]string{
+	{"pixel", "progress", "rs/bound"},
+	{"classifier", "dataset", "rs/noise"},
+	{"rs/ledger"},
+	{"rs"},
+	{"gomlxmodels", "onnxmodel"},
+	{"engine"},
+	{"notebooks", "bench", "cmd/certspec"},
+}
+
+// room finds the floor and room of a package of the module.
+func room(path string) (name string, floor int) {
+	path = strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
+	for i, rooms := range floors {
+		for _, r := range rooms {
+			if (path == r || strings.HasPrefix(path, r+"/")) && len(r) > len(name) {
+				name, floor = r, i
+			}
+		}
+	}
+	return name, floor
+}
+
+func TestArrowsPointDown(t *testing.T) {
+	for _, p := range list(t, nil, "./...") {
+		if strings.HasPrefix(p.ImportPath, module+"/internal/") || p.ImportPath == module {
+			continue
+		}
+		name, floor := room(p.ImportPath)
+		if name == "" {
+			t.Errorf("%s stands on no floor: add it to floors and to ARCHITECTURE.md", p.ImportPath)
+			continue
+		}
+		for _, i := range p.Imports {
+			if !strings.HasPrefix(i, module+"/") || strings.HasPrefix(i, module+"/internal/") {
+				continue
+			}
+			if other, below := room(i); other != name && below >= floor {
+				t.Errorf("%s imports %s, which does not stand below it", p.ImportPath, i)
+			}
+		}
+	}
+}
+
+func TestInternalKnowsNoRoomAboveTheLeaves(t *testing.T) {
+	for _, p := range list(t, nil, "./internal/...") {
+		for _, i := range p.Imports {
+			if !strings.HasPrefix(i, module+"/") || strings.HasPrefix(i, module+"/internal/") {
+				continue
+			}
+			if _, floor := room(i); floor > 0 {
+				t.Errorf("%s imports %s; what the rooms share knows the leaves at most", p.ImportPath, i)
+			}
+		}
+	}
+}
+
+// within reports whether a package stands in a folder of the module.
+func within(path, folder string) bool {
+	return path == module+"/"+folder || strings.HasPrefix(path, module+"/"+folder+"/")
+}
+
+func TestOnlyGomlxmodelsImportsGoMLX(t *testing.T) {
+	const owner = "gomlxmodels"
+	found := false
+	for _, p := range list(t, nil, "./...") {
+		for _, i := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			if !strings.HasPrefix(i, "github.com/gomlx/") {
+				continue
+			}
+			found = true
+			if !within(p.ImportPath, owner) {
+				t.Errorf("%s imports %s; only %s may", p.ImportPath, i, owner)
+			}
+		}
+	}
+	if !found {
+		t.Error("nobody imports GoMLX: this test looks for the wrong name")
+	}
+}
+
+// light are the rooms that a notebook or a service imports without XLA, GoMLX, cgo or the notebook's tools.
+var light = []string{"./pixel/...", "./progress/...", "./classifier/...", "./dataset/...", "./rs/...", "./notebooks/nb/..."}
+
+func TestStatisticsStayLight(t *testing.T) {
+	for _, p := range list(t, []string{"CGO_ENABLED=1"}, light...) {
+		for _, d := range p.Deps {
+			if strings.HasPrefix(d, "github.com/gomlx/") || within(d, "gomlxmodels") {
+				t.Errorf("%s depends on %s", p.ImportPath, d)
+			}
+			if within(d, "notebooks") && !within(p.ImportPath, "notebooks") {
+				t.Errorf("%s depends on %s", p.ImportPath, d)
+			}
+		}
+	}
+}
+
+func TestStatisticsNeedNoCgo(t *testing.T) {
+	for _, p := range list(t, []string{"CGO_ENABLED=1"}, append([]string{"-deps"}, light...)...) {
+		// The standard library has a form without cgo of each of its packages.
+		if !p.Standard && len(p.CgoFiles) > 0 {
+			t.Errorf("%s uses cgo (%s), and a light room depends on it", p.ImportPath, strings.Join(p.CgoFiles, ", "))
+		}
+	}
+}
+
+func TestNoticesNameEveryModule(t *testing.T) {
+	notices, err := os.ReadFile("../../THIRD_PARTY_NOTICES.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := map[string]bool{}
+	for _, p := range list(t, nil, "-deps", "-test", "./...") {
+		if p.Module != nil && p.Module.Path != module && !bytes.Contains(notices, []byte("| `"+p.Module.Path+"` |")) {
+			missing[p.Module.Path] = true
+		}
+	}
+	for path := range missing {
+		t.Errorf("THIRD_PARTY_NOTICES.md does not name %s", path)
+	}
+}
