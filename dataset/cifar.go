@@ -10,6 +10,7 @@ import (
 	"io"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/certspec/certspec/pixel"
@@ -56,22 +57,14 @@ func readMembers(ctx context.Context, archive string, names []string) ([][]byte,
 	}
 	defer closer.Close()
 	members := make([][]byte, len(names))
-	for stream := tar.NewReader(r); ; {
-		entry, err := stream.Next()
-		if errors.Is(err, io.EOF) {
-			break
+	err = walkTar(r, func(entry *tar.Header, data io.Reader) (err error) {
+		if i := slices.Index(names, path.Clean(entry.Name)); i >= 0 {
+			members[i], err = io.ReadAll(data)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("damaged tar archive: %w", err)
-		}
-		for i, name := range names {
-			if path.Clean(entry.Name) != name {
-				continue
-			}
-			if members[i], err = io.ReadAll(stream); err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
-			}
-		}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	for i, member := range members {
 		if member == nil {

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"archive/tar"
 	"bufio"
 	"bytes"
 	"compress/gzip"
@@ -63,4 +64,23 @@ func readExactly(r io.Reader, n int64) ([]byte, error) {
 		return nil, err
 	}
 	return data, nil
+}
+
+// walkTar visits the entries of a tar stream.
+func walkTar(r io.Reader, visit func(*tar.Header, io.Reader) error) error {
+	for archive := tar.NewReader(r); ; {
+		entry, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("damaged tar archive: %w", err)
+		}
+		if err := visit(entry, archive); err != nil {
+			return fmt.Errorf("%s: %w", entry.Name, err)
+		}
+	}
+	// What follows the archive's end holds gzip's checksum.
+	_, err := io.Copy(io.Discard, r)
+	return err
 }

@@ -133,46 +133,33 @@ func readTarFile(ctx context.Context, archive, inner string) ([]picture, []strin
 func readTar(r io.Reader, inner string) (pictures []picture, others []string, err error) {
 	inner = path.Clean(inner)
 	seen := map[string]bool{}
-	for archive := tar.NewReader(r); ; {
-		entry, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("damaged tar archive: %w", err)
-		}
+	err = walkTar(r, func(entry *tar.Header, data io.Reader) error {
 		name := path.Clean(entry.Name)
 		if path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") || strings.Contains(name, `\`) {
-			return nil, nil, fmt.Errorf("entry %q leaves the archive", entry.Name)
+			return errors.New("the name leaves the archive")
 		}
 		if inner != "." {
 			var below bool
 			if name, below = strings.CutPrefix(name, inner+"/"); !below {
-				continue
+				return nil
 			}
 		}
 		if entry.Typeflag == tar.TypeDir || strings.HasPrefix(name, ".") || strings.Contains(name, "/.") {
-			continue
+			return nil
 		}
 		if entry.Typeflag != tar.TypeReg || !isPicture(name) {
 			others = append(others, name)
-			continue
+			return nil
 		}
 		if seen[name] {
-			return nil, nil, fmt.Errorf("entry %q stands twice in the archive", entry.Name)
+			return errors.New("the name stands twice in the archive")
 		}
 		seen[name] = true
-		data, err := readPicture(archive)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", entry.Name, err)
-		}
-		pictures = append(pictures, picture{name, data})
-	}
-	// What follows the archive's end holds gzip's checksum.
-	if _, err := io.Copy(io.Discard, r); err != nil {
-		return nil, nil, err
-	}
-	return pictures, others, nil
+		bytes, err := readPicture(data)
+		pictures = append(pictures, picture{name, bytes})
+		return err
+	})
+	return pictures, others, err
 }
 
 func readPicture(r io.Reader) ([]byte, error) {

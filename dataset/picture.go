@@ -15,6 +15,9 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
+// maxSide bounds the size of a picture, which a small damaged file may claim to be huge.
+const maxSide = 1 << 14
+
 // decodePictures decodes pictures that all have one size. The set has one channel
 // if every picture is grey, else three; grey pictures in a colour set get equal channels.
 func decodePictures(ctx context.Context, pictures []picture) (*records, error) {
@@ -30,8 +33,11 @@ func decodePictures(ctx context.Context, pictures []picture) (*records, error) {
 		return nil, fmt.Errorf("%s: %w", pictures[0].path, err)
 	}
 	height, width := config.Height, config.Width
-	if height < 1 || width < 1 || int64(height)*int64(width) > maxBytes/3/int64(len(pictures)) {
-		return nil, fmt.Errorf("%s: %d pictures of %d×%d pixels do not fit into %d bytes", pictures[0].path, len(pictures), height, width, int64(maxBytes))
+	if height < 1 || width < 1 || height > maxSide || width > maxSide {
+		return nil, fmt.Errorf("%s: %d×%d pixels; expected sides of 1 to %d", pictures[0].path, height, width, maxSide)
+	}
+	if int64(height)*int64(width) > maxBytes/3/int64(len(pictures)) {
+		return nil, fmt.Errorf("%d pictures of %d×%d pixels do not fit into %d bytes", len(pictures), height, width, int64(maxBytes))
 	}
 	r := &records{
 		shape:   pixel.Shape{Height: height, Width: width, Channels: 3},

@@ -75,9 +75,9 @@ func (s *stream) between(low, high int) int { return low + s.below(high-low+1) }
 
 // Lengths are in eighths of a pixel; a pixel is sampled at 4 × 4 points.
 const (
-	unit    = 8
-	side    = 32
-	samples = 4
+	unit = 8
+	side = 32
+	grid = 4
 )
 
 // sines is 1024 sin(k·2.5°) for k = 0 to 8; cosines likewise.
@@ -129,12 +129,12 @@ func drawSynthetic(pixels []uint8, class int, random *stream) {
 		for x := range side {
 			covered := 0
 			near := max(x*unit-centerX, centerX-x*unit) <= reach && max(y*unit-centerY, centerY-y*unit) <= reach
-			for sample := range samples * samples {
+			for sample := range grid * grid {
 				if !near {
 					break
 				}
-				dx := x*unit + 1 + 2*(sample%samples) - centerX
-				dy := y*unit + 1 + 2*(sample/samples) - centerY
+				dx := x*unit + 1 + 2*(sample%grid) - centerX
+				dy := y*unit + 1 + 2*(sample/grid) - centerY
 				u := (dx*cosine + dy*sine) >> 10
 				v := (dy*cosine - dx*sine) >> 10
 				if inside(class, u, v, radius) {
@@ -151,7 +151,7 @@ func drawSynthetic(pixels []uint8, class int, random *stream) {
 				top := corners[0][c]*(side-1-x) + corners[1][c]*x
 				bottom := corners[2][c]*(side-1-x) + corners[3][c]*x
 				ground := (top*(side-1-y) + bottom*y) / ((side - 1) * (side - 1))
-				value := ground + light + shift[c]*covered/(samples*samples)
+				value := ground + light + shift[c]*covered/(grid*grid)
 				pixels[(y*side+x)*3+c] = uint8(min(max(value, 0), 255))
 			}
 		}
