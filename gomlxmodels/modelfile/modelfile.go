@@ -1,0 +1,220 @@
+// Package modelfile reads and writes trained networks: NAME.safetensors holds the weights,
+// NAME.json beside it the card, which says what the network is and how it came to be.
+package modelfile
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/certspec/certspec/gomlxmodels/nets"
+)
+
+// Format is the version of the card that is written and read.
+const Format = 1
+
+// Card is what is known of a trained network besides its weights.
+type Card struct {
+	Format       int               `json:"format"`
+	Architecture nets.Architecture `json:"architecture"`
+	Parameters   int               `json:"parameters"` // trained values, running averages left out
+	Weights      string            `json:"weights"`    // "sha256:…" of the weights file
+	Classes      []string          `json:"classes"`    // class names; index = label
+
+	Recipe    Recipe  `json:"recipe"`
+	Train     Data    `json:"train"`
+	Test      Data    `json:"test"`
+	Accuracy  float64 `json:"accuracy"`       // on Test, as it is
+	NoisyTest float64 `json:"noisy_accuracy"` // on Test, one noisy copy per image at the σ of the recipe
+	Loss      float64 `json:"loss"`           // mean cross-entropy over the last epoch of training, in nats
+
+	Backend string  `json:"backend"` // engine, version, device, threads and instruction set
+	Seconds float64 `json:"seconds"` // spent in training steps, interrupted runs included
+	Program string  `json:"program"` // version of certspec
+	Command string  `json:"command"` // the command line
+}
+
+// Data names a data set.
+type Data struct {
+	Name   string `json:"name"`
+	Images int    `json:"images"`
+	Digest string `json:"digest"` // of decoded pixels and labels
+}
+
+// Recipe is all that the weights depend on besides architecture, data and backend.
+type Recipe struct {
+	Sigma        float64 `json:"sigma"`  // of the Gaussian noise added to every image, 1 = full range
+	Epochs       int     `json:"epochs"` // passes over the data
+	BatchSize    int     `json:"batch_size"`
+	LearningRate float64 `json:"learning_rate"`
+	Schedule     string  `json:"schedule"`             // of the learning rate: "cosine" or "step"
+	Milestones   []int   `json:"milestones,omitempty"` // epochs after which "step" divides the rate by ten
+	WarmUp       int     `json:"warm_up,omitempty"`    // epochs at a tenth of the rate at the beginning
+	Momentum     float64 `json:"momentum"`
+	Nesterov     bool    `json:"nesterov,omitempty"`
+	WeightDecay  float64 `json:"weight_decay"` // coupled, on all parameters
+	Augment      string  `json:"augment"`      // "none" or "crop-flip"
+	Seed         uint64  `json:"seed"`
+}
+
+// Model is a network with its weights.
+type Model struct {
+	Card    Card
+	Weights []Tensor // those of Card.Architecture.Tensors(), in that order
+}
+
+// NotFinite is the number of weights that are NaN or infinite. Such a network can be read,
+// as its outputs are answered by misses, but whoever opens it should be told.
+func (m *Model) NotFinite() int {
+	n := 0
+	for _, t := range m.Weights {
+		for _, v := range t.Values {
+			if v-v != 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// base is the path without the ending of one of the two files.
+func base(path string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(path, ".json"), ".safetensors")
+}
+
+// WeightsPath and CardPath are the two files of the model at a path, which may be that of either or NAME alone.
+func WeightsPath(path string) string { return base(path) + ".safetensors" }
+
+// CardPath is described at WeightsPath.
+func CardPath(path string) string { return base(path) + ".json" }
+
+// Exists reports whether there is a card at the path.
+func Exists(path string) bool {
+	_, err := os.Stat(CardPath(path))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// Write writes both files, each in one move, and fills in the card's format, parameters and
+// digest. The card comes last, so that a model with a card is complete.
+func Write(path string, m *Model) error {
+	if _, err := arrange(m.Card.Architecture, m.Weights); err != nil {
+		return fmt.Errorf("modelfile: %s: %w", path, err)
+	}
+	data, err := Encode(m.Weights, map[string]string{"architecture": m.Card.Architecture.Name})
+	if err != nil {
+		return err
+	}
+	m.Card.Format = Format
+	m.Card.Parameters = m.Card.Architecture.Parameters()
+	m.Card.Weights = digest(data)
+	card, err := json.MarshalIndent(m.Card, "", "  ")
+	if err != nil {
+		return fmt.Errorf("modelfile: %s: %w", path, err)
+	}
+	if err := WriteFile(WeightsPath(path), data); err != nil {
+		return fmt.Errorf("modelfile: %w", err)
+	}
+	if err := WriteFile(CardPath(path), append(card, '\n')); err != nil {
+		return fmt.Errorf("modelfile: %w", err)
+	}
+	return nil
+}
+
+// ReadCard reads the card alone.
+func ReadCard(path string) (*Card, error) {
+	data, err := os.ReadFile(CardPath(path))
+	if err != nil {
+		return nil, fmt.Errorf("modelfile: %w", err)
+	}
+	card, err := decodeCard(data)
+	if err != nil {
+		return nil, fmt.Errorf("modelfile: %s: %w", CardPath(path), err)
+	}
+	return card, nil
+}
+
+func decodeCard(data []byte) (*Card, error) {
+	card := &Card{}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(card); err != nil {
+		// A newer card may hold fields unknown here: its version says more than they do.
+		var version struct{ Format int }
+		if json.Unmarshal(data, &version) != nil || version.Format == Format {
+			return nil, fmt.Errorf("no card of a model: %w", err)
+		}
+		card.Format = version.Format
+	}
+	if card.Format != Format {
+		return nil, fmt.Errorf("card of format %d; this program reads format %d", card.Format, Format)
+	}
+	if err := card.Architecture.Check(); err != nil {
+		return nil, err
+	}
+	if n := len(card.Classes); n != card.Architecture.Classes {
+		return nil, fmt.Errorf("card names %d classes, its architecture has %d", n, card.Architecture.Classes)
+	}
+	return card, nil
+}
+
+// Read reads a model and checks that the weights are those of the card, and of its architecture.
+func Read(path string) (*Model, error) {
+	card, err := ReadCard(path)
+	if err != nil {
+		return nil, err
+	}
+	file := WeightsPath(path)
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("modelfile: %w", err)
+	}
+	tensors, _, err := Decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("modelfile: %s: %w", file, err)
+	}
+	if got := digest(data); got != card.Weights {
+		return nil, fmt.Errorf("modelfile: %s has the digest %s, but its card says %s: one of the two was changed", file, got, card.Weights)
+	}
+	weights, err := arrange(card.Architecture, tensors)
+	if err != nil {
+		return nil, fmt.Errorf("modelfile: %s: %w", file, err)
+	}
+	return &Model{Card: *card, Weights: weights}, nil
+}
+
+// arrange puts tensors into the order of the architecture, to which they must belong.
+func arrange(a nets.Architecture, tensors []Tensor) ([]Tensor, error) {
+	byName := make(map[string]Tensor, len(tensors))
+	for _, t := range tensors {
+		byName[t.Name] = t
+	}
+	var arranged []Tensor
+	for _, want := range a.Tensors() {
+		t, ok := byName[want.Name]
+		if !ok {
+			return nil, fmt.Errorf("tensor %q of a %s is missing", want.Name, a.Name)
+		}
+		if !slices.Equal(t.Shape, want.Shape) {
+			return nil, fmt.Errorf("tensor %q is of shape %v; a %s for images of %v and %d classes has %v",
+				t.Name, t.Shape, a.Name, a.Shape, a.Classes, want.Shape)
+		}
+		arranged = append(arranged, t)
+		delete(byName, t.Name)
+	}
+	for name := range byName {
+		return nil, fmt.Errorf("tensor %q is not one of a %s", name, a.Name)
+	}
+	return arranged, nil
+}
+
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,159 @@
+package modelfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// Tensor is a named array of float32, row-major.
+type Tensor struct {
+	Name   string
+	Shape  []int
+	Values []float32
+}
+
+// The safetensors format: eight bytes of header length, little-endian; a JSON header that
+// gives each tensor a type, a shape and the range of its bytes in the rest; then the bytes,
+// without gaps. Only the type F32 is written and read here.
+
+const (
+	metadataKey   = "__metadata__"
+	maxHeader     = 16 << 20
+	headerAligned = 8
+)
+
+type entry struct {
+	Type    string   `json:"dtype"`
+	Shape   []int    `json:"shape"`
+	Offsets [2]int64 `json:"data_offsets"`
+}
+
+// Encode writes tensors and metadata in the safetensors format. Equal contents give equal bytes.
+func Encode(tensors []Tensor, metadata map[string]string) ([]byte, error) {
+	sorted := slices.SortedFunc(slices.Values(tensors), func(a, b Tensor) int { return strings.Compare(a.Name, b.Name) })
+	header := make(map[string]any, len(sorted)+1)
+	if len(metadata) > 0 {
+		header[metadataKey] = metadata
+	}
+	var end int64
+	for _, t := range sorted {
+		if _, twice := header[t.Name]; twice || t.Name == metadataKey || t.Name == "" {
+			return nil, fmt.Errorf("modelfile: tensor name %q is empty, reserved or used twice", t.Name)
+		}
+		size, err := elements(t.Shape)
+		if err != nil || size != int64(len(t.Values)) {
+			return nil, fmt.Errorf("modelfile: tensor %q of shape %v has %d values", t.Name, t.Shape, len(t.Values))
+		}
+		start := end
+		end += 4 * size
+		header[t.Name] = entry{Type: "F32", Shape: append([]int{}, t.Shape...), Offsets: [2]int64{start, end}}
+	}
+	text, err := json.Marshal(header) // sorts the keys
+	if err != nil {
+		return nil, fmt.Errorf("modelfile: %w", err)
+	}
+	for len(text)%headerAligned != 0 {
+		text = append(text, ' ')
+	}
+	out := make([]byte, 0, 8+int64(len(text))+end)
+	out = binary.LittleEndian.AppendUint64(out, uint64(len(text)))
+	out = append(out, text...)
+	for _, t := range sorted {
+		for _, v := range t.Values {
+			out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
+		}
+	}
+	return out, nil
+}
+
+// Decode reads a safetensors file whose tensors are all of type F32. Tensors are in the
+// order of their bytes. Errors say what is wrong in the file.
+func Decode(data []byte) ([]Tensor, map[string]string, error) {
+	if len(data) < 8 {
+		return nil, nil, fmt.Errorf("not a safetensors file: %d bytes, the header's length alone takes 8", len(data))
+	}
+	length := binary.LittleEndian.Uint64(data)
+	if length > maxHeader {
+		return nil, nil, fmt.Errorf("not a safetensors file: header of %d bytes; at most %d are read", length, maxHeader)
+	}
+	data = data[8:]
+	if uint64(len(data)) < length {
+		return nil, nil, fmt.Errorf("truncated: the header takes %d bytes, the file has %d more", length, len(data))
+	}
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(data[:length], &raw); err != nil {
+		return nil, nil, fmt.Errorf("header is no JSON object: %w", err)
+	}
+	data = data[length:]
+
+	var metadata map[string]string
+	if text, ok := raw[metadataKey]; ok {
+		if err := json.Unmarshal(text, &metadata); err != nil {
+			return nil, nil, fmt.Errorf("%s is not a table of strings: %w", metadataKey, err)
+		}
+		delete(raw, metadataKey)
+	}
+	entries := make(map[string]entry, len(raw))
+	names := make([]string, 0, len(raw))
+	for name, text := range raw {
+		var e entry
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&e); err != nil {
+			return nil, nil, fmt.Errorf("tensor %q: %w", name, err)
+		}
+		entries[name] = e
+		names = append(names, name)
+	}
+	sort.Slice(names, func(i, j int) bool {
+		a, b := entries[names[i]].Offsets, entries[names[j]].Offsets
+		return a[0] < b[0] || a[0] == b[0] && (a[1] < b[1] || a[1] == b[1] && names[i] < names[j])
+	})
+
+	tensors := make([]Tensor, 0, len(names))
+	var end int64
+	for _, name := range names {
+		e := entries[name]
+		size, err := elements(e.Shape)
+		switch {
+		case e.Type != "F32":
+			return nil, nil, fmt.Errorf("tensor %q is of type %q; expected F32", name, e.Type)
+		case err != nil:
+			return nil, nil, fmt.Errorf("tensor %q: %w", name, err)
+		case e.Offsets[0] != end || e.Offsets[1]-e.Offsets[0] != 4*size:
+			return nil, nil, fmt.Errorf("tensor %q of shape %v is at bytes %d to %d; expected %d to %d",
+				name, e.Shape, e.Offsets[0], e.Offsets[1], end, end+4*size)
+		case e.Offsets[1] > int64(len(data)):
+			return nil, nil, fmt.Errorf("truncated: tensor %q ends at byte %d of %d", name, e.Offsets[1], len(data))
+		}
+		values := make([]float32, size)
+		for i := range values {
+			values[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[end+4*int64(i):]))
+		}
+		tensors = append(tensors, Tensor{Name: name, Shape: e.Shape, Values: values})
+		end = e.Offsets[1]
+	}
+	if end != int64(len(data)) {
+		return nil, nil, fmt.Errorf("%d bytes after the last tensor", int64(len(data))-end)
+	}
+	return tensors, metadata, nil
+}
+
+// elements is the product of the sides, which may be empty (a scalar).
+func elements(shape []int) (int64, error) {
+	const limit = 1 << 40
+	n := int64(1)
+	for _, d := range shape {
+		if d < 0 || d > limit || n*int64(d) > limit {
+			return 0, fmt.Errorf("shape %v is out of range", shape)
+		}
+		n *= int64(d)
+	}
+	return n, nil
+}

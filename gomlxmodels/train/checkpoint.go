@@ -1,0 +1,134 @@
+package train
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/nets"
+)
+
+// A checkpoint is a safetensors file with the tensors as weights/NAME and the velocities as
+// momentum/NAME; its metadata hold the run and the state as JSON.
+const (
+	runKey        = "run"
+	stateKey      = "state"
+	weightsPrefix = "weights/"
+	momentPrefix  = "momentum/"
+)
+
+func (p *plan) writeCheckpoint(s *state) error {
+	var list []modelfile.Tensor
+	for i, t := range p.tensors {
+		list = append(list, modelfile.Tensor{Name: weightsPrefix + t.Name, Shape: t.Shape, Values: s.weights[i]})
+		if !t.Running {
+			list = append(list, modelfile.Tensor{Name: momentPrefix + t.Name, Shape: t.Shape, Values: s.momentum[i]})
+		}
+	}
+	data, err := modelfile.Encode(list, map[string]string{runKey: compact(p.run), stateKey: compact(s)})
+	if err != nil {
+		return err
+	}
+	if err := modelfile.WriteFile(p.checkpoint, data); err != nil {
+		return fmt.Errorf("train: no checkpoint at step %d: %w; %s", s.Step, err, p.kept())
+	}
+	return p.writeLog(s)
+}
+
+// readCheckpoint returns nil where there is none.
+func readCheckpoint(path string, run identity, list []nets.Tensor) (*state, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	s, there, err := decodeCheckpoint(data, list)
+	if there != nil {
+		if d := difference(*there, run); d != "" {
+			return nil, fmt.Errorf("train: %s is the checkpoint of another run: %s; choose another path, or remove it to start anew", path, d)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("train: checkpoint %s is damaged: %w; remove it to start anew", path, err)
+	}
+	return s, nil
+}
+
+// decodeCheckpoint returns the run as soon as it can be read, as it explains tensors that do not fit.
+func decodeCheckpoint(data []byte, list []nets.Tensor) (*state, *identity, error) {
+	found, metadata, err := modelfile.Decode(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	run := &identity{}
+	if err := json.Unmarshal([]byte(metadata[runKey]), run); err != nil {
+		return nil, nil, fmt.Errorf("its description of the run: %w", err)
+	}
+	s := &state{}
+	if err := json.Unmarshal([]byte(metadata[stateKey]), s); err != nil {
+		return nil, run, fmt.Errorf("its state: %w", err)
+	}
+	byName := make(map[string]modelfile.Tensor, len(found))
+	for _, t := range found {
+		byName[t.Name] = t
+	}
+	values := func(name string, shape []int) ([]float32, error) {
+		t, ok := byName[name]
+		if !ok || !slices.Equal(t.Shape, shape) {
+			return nil, fmt.Errorf("tensor %q of shape %v is missing", name, shape)
+		}
+		return t.Values, nil
+	}
+	for _, t := range list {
+		w, err := values(weightsPrefix+t.Name, t.Shape)
+		if err != nil {
+			return nil, run, err
+		}
+		var m []float32
+		if !t.Running {
+			if m, err = values(momentPrefix+t.Name, t.Shape); err != nil {
+				return nil, run, err
+			}
+		}
+		s.weights, s.momentum = append(s.weights, w), append(s.momentum, m)
+	}
+	if s.Step < 0 || len(s.Log) > s.Step {
+		return nil, run, fmt.Errorf("step %d with %d finished epochs", s.Step, len(s.Log))
+	}
+	return s, run, nil
+}
+
+// kept says what is left of a run that fails.
+func (p *plan) kept() string {
+	if _, err := os.Stat(p.checkpoint); err != nil {
+		return "there is no checkpoint yet"
+	}
+	return "the last good checkpoint is kept in " + p.checkpoint
+}
+
+func (p *plan) removeCheckpoint() error {
+	if err := os.Remove(p.checkpoint); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("train: %w", err)
+	}
+	return nil
+}
+
+// writeLog writes the finished epochs as CSV.
+func (p *plan) writeLog(s *state) error {
+	var b strings.Builder
+	b.WriteString("epoch,images,learning_rate,loss,accuracy,seconds\n")
+	for i, e := range s.Log {
+		fmt.Fprintf(&b, "%d,%d,%.6g,%.6f,%.6f,%.1f\n", i+1, e.Images, e.Rate, e.Loss, e.Accuracy, e.Seconds)
+	}
+	if err := modelfile.WriteFile(p.options.Out+".csv", []byte(b.String())); err != nil {
+		return fmt.Errorf("train: %w", err)
+	}
+	return nil
+}

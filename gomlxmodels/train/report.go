@@ -1,0 +1,58 @@
+package train
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/certspec/certspec/progress"
+)
+
+// report tells the Reporter how far the run is, about ten times a second.
+type report struct {
+	plan  *plan
+	start time.Time
+	from  int // steps before this process
+	last  time.Time
+	loss  float64 // moving average
+}
+
+func newReport(p *plan, s *state) *report {
+	return &report{plan: p, start: time.Now(), from: s.Step}
+}
+
+func (r *report) step(s *state, loss float64) {
+	const weight = 0.05
+	if r.loss == 0 {
+		r.loss = loss
+	}
+	r.loss += weight * (loss - r.loss)
+	if time.Since(r.last) < 100*time.Millisecond {
+		return
+	}
+	r.last = time.Now()
+	r.send(s, false)
+}
+
+func (r *report) final(s *state) { r.send(s, true) }
+
+func (r *report) send(s *state, final bool) {
+	p := r.plan
+	if p.options.Progress == nil {
+		return
+	}
+	batch := float64(p.run.Recipe.BatchSize)
+	st := progress.State{
+		Task:  fmt.Sprintf("train %s on %s", p.run.Architecture.Name, p.run.Train.Name),
+		Done:  float64(s.Step) * batch,
+		Total: float64(p.steps) * batch,
+		Unit:  "images",
+		Left:  -1,
+		Note:  fmt.Sprintf("epoch %d of %d, loss %.3f", min(s.Step/p.stepsPerEpoch+1, p.run.Recipe.Epochs), p.run.Recipe.Epochs, r.loss),
+		Final: final,
+	}
+	if taken := s.Step - r.from; taken > 0 {
+		st.Rate = float64(taken) * batch / time.Since(r.start).Seconds()
+		st.Left = time.Duration(float64(p.steps-s.Step) * batch / st.Rate * float64(time.Second))
+	}
+	p.options.Progress(st)
+}

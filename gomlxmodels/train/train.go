@@ -1,0 +1,247 @@
+// Package train trains a network of package nets on images with Gaussian noise, the base
+// classifier of randomized smoothing (Cohen et al. 2019): each step minimises the mean
+// cross-entropy of f(x + δ), δ ~ N(0, σ²I) drawn anew for every image and step, by SGD with
+// momentum and coupled weight decay on all parameters:
+//
+//	v ← µ·v + (∇ + λ·θ),   θ ← θ − η·v   (Nesterov: θ ← θ − η·(∇ + λ·θ + µ·v))
+//
+// A run is a function of data, architecture, recipe and backend. Order of the data, crops,
+// flips and noise are functions of (seed, epoch, image), so that an interrupted run that is
+// started again ends with the same weights, bit for bit, as one that was not.
+package train
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/progress"
+)
+
+// Options say what to train. All but Train, Test, and Out may be left zero.
+type Options struct {
+	Train *dataset.Dataset // labelled images to learn from
+	Test  *dataset.Dataset // labelled images for the accuracies on the card
+	Out   string           // path of the model file, NAME or NAME.safetensors; see package modelfile
+
+	Net   string // name of the network; default "small-cnn"
+	Input string // its input layer; default "none"
+
+	Sigma        float64 // standard deviation of the noise, 1 = full range; 0 for none
+	Epochs       int     // default 10
+	BatchSize    int     // default 128; the rest of an epoch that fills no batch is left out
+	LearningRate float64 // default 0.1
+	Schedule     string  // "cosine" (default): to zero over the run; "step": divided by ten after each milestone
+	Milestones   []int   // epochs, for "step"; default half and three quarters of the run
+	WarmUp       int     // epochs at a tenth of the rate at the beginning
+	Momentum     float64 // default 0.9; negative for none
+	Nesterov     bool
+	WeightDecay  float64 // default 1e-4; negative for none
+	Augment      string  // "none" (default) or "crop-flip": zero padding by 4, random crop, flip with probability 1/2
+	Seed         uint64
+
+	Checkpoint string // path of the checkpoint; default OUT.checkpoint. It is deleted at the end
+	Backend    string // as backend.Open takes it
+	Program    string // version of the program, for the card
+	Command    string // command line, for the card
+
+	Progress progress.Reporter
+
+	afterStep func(step int) // for tests
+}
+
+// Run trains, and returns the card of the finished model. Started again after an interrupt
+// or a crash with the same options, it goes on at the last checkpoint: one is kept after
+// every epoch and when ctx ends. Where the model is already complete it returns at once.
+// A model or checkpoint of another run at the same path is an error that names the difference.
+//
+// Besides the model it writes OUT.csv, a line per epoch: epoch, images seen, learning rate
+// at the end, mean loss and accuracy on the noisy training images, seconds of training so far.
+func Run(ctx context.Context, options Options) (*modelfile.Card, error) {
+	p, err := options.plan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if modelfile.Exists(options.Out) {
+		return p.finished(options.Out)
+	}
+	b, err := backend.OpenForTraining(options.Backend)
+	if err != nil {
+		return nil, err
+	}
+	p.run.Backend = fmt.Sprintf("%s %s, %s, %d threads, %s", b.Engine, b.Version, b.Device, b.Threads, b.InstructionSet)
+
+	state, err := readCheckpoint(p.checkpoint, p.run, p.tensors)
+	if err != nil {
+		return nil, err
+	}
+	if state == nil {
+		state = p.newState()
+	}
+	if err := p.train(ctx, b, state); err != nil {
+		return nil, err
+	}
+	return p.finish(ctx, b, state)
+}
+
+// train takes the remaining steps.
+func (p *plan) train(ctx context.Context, b *backend.Backend, s *state) (err error) {
+	if s.Step == p.steps {
+		return nil
+	}
+	t, err := newTrainer(b, p, s)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+
+	feedContext, stopFeed := context.WithCancel(ctx)
+	defer stopFeed()
+	batches := p.feed(feedContext, s.Step)
+	report := newReport(p, s)
+	defer func() { report.final(s) }()
+
+	// save brings the weights back from the device and keeps them.
+	save := func() error {
+		if err := t.read(s); err != nil {
+			return err
+		}
+		return p.writeCheckpoint(s)
+	}
+	for s.Step < p.steps {
+		start := time.Now()
+		batch, ok := <-batches
+		if !ok || ctx.Err() != nil {
+			if err := save(); err != nil {
+				return err
+			}
+			return fmt.Errorf("train: stopped at step %d of %d: %w", s.Step, p.steps, context.Cause(ctx))
+		}
+		loss, correct, err := t.step(batch, p.rate(s.Step))
+		if err != nil {
+			return fmt.Errorf("train: step %d: %w", s.Step+1, err)
+		}
+		if loss-loss != 0 {
+			return fmt.Errorf("train: the loss is %v at step %d (epoch %d) with learning rate %g; a lower rate or a warm-up helps; %s",
+				loss, s.Step+1, s.Step/p.stepsPerEpoch+1, p.rate(s.Step), p.kept())
+		}
+		s.Step++
+		s.EpochLoss += loss
+		s.EpochCorrect += correct
+		s.Seconds += time.Since(start).Seconds()
+		if s.Step%p.stepsPerEpoch == 0 {
+			p.endEpoch(s)
+			if err := save(); err != nil {
+				return err
+			}
+		}
+		report.step(s, loss)
+		if p.options.afterStep != nil {
+			p.options.afterStep(s.Step)
+		}
+	}
+	return nil
+}
+
+// finish measures the network, writes the model and removes the checkpoint.
+func (p *plan) finish(ctx context.Context, b *backend.Backend, s *state) (*modelfile.Card, error) {
+	e, err := newEvaluator(b, p, s)
+	if err != nil {
+		return nil, err
+	}
+	defer e.close()
+	clean, err := e.accuracy(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	noisy := clean
+	if p.run.Recipe.Sigma > 0 {
+		if noisy, err = e.accuracy(ctx, p.run.Recipe.Sigma); err != nil {
+			return nil, err
+		}
+	}
+	model := &modelfile.Model{
+		Card: modelfile.Card{
+			Architecture: p.run.Architecture,
+			Classes:      p.run.Classes,
+			Recipe:       p.run.Recipe,
+			Train:        p.run.Train,
+			Test:         p.run.Test,
+			Accuracy:     clean,
+			NoisyTest:    noisy,
+			Loss:         s.Log[len(s.Log)-1].Loss,
+			Backend:      p.run.Backend,
+			Seconds:      s.Seconds,
+			Program:      p.options.Program,
+			Command:      p.options.Command,
+		},
+	}
+	for i, t := range p.tensors {
+		model.Weights = append(model.Weights, modelfile.Tensor{Name: t.Name, Shape: t.Shape, Values: s.weights[i]})
+	}
+	if err := p.writeLog(s); err != nil {
+		return nil, err
+	}
+	if err := modelfile.Write(p.options.Out, model); err != nil {
+		return nil, err
+	}
+	if err := p.removeCheckpoint(); err != nil {
+		return nil, err
+	}
+	return &model.Card, nil
+}
+
+// state is all that changes during a run. Its exported fields travel in the checkpoint as JSON.
+type state struct {
+	Step         int     // steps taken
+	EpochLoss    float64 // sum of the steps' losses in the current epoch
+	EpochCorrect int     // images of the current epoch classified right before the update
+	Seconds      float64 // spent in steps
+	Log          []epoch // finished epochs
+
+	weights  [][]float32 // of plan.tensors
+	momentum [][]float32 // of plan.tensors; nil for a running average
+}
+
+// epoch is a line of the log.
+type epoch struct {
+	Images   int
+	Rate     float64
+	Loss     float64
+	Accuracy float64
+	Seconds  float64
+}
+
+func (p *plan) newState() *state {
+	s := &state{}
+	for _, t := range p.tensors {
+		s.weights = append(s.weights, t.Initialize(p.run.Recipe.Seed))
+		var m []float32
+		if !t.Running {
+			m = make([]float32, t.Size())
+		}
+		s.momentum = append(s.momentum, m)
+	}
+	return s
+}
+
+func (p *plan) endEpoch(s *state) {
+	images := p.stepsPerEpoch * p.run.Recipe.BatchSize
+	s.Log = append(s.Log, epoch{
+		Images:   s.Step * p.run.Recipe.BatchSize,
+		Rate:     p.rate(s.Step - 1),
+		Loss:     s.EpochLoss / float64(p.stepsPerEpoch),
+		Accuracy: float64(s.EpochCorrect) / float64(images),
+		Seconds:  s.Seconds,
+	})
+	s.EpochLoss, s.EpochCorrect = 0, 0
+}
+
+// architecture of a run on these images.
+func (o Options) architecture(images *dataset.Images) nets.Architecture {
+	return nets.Architecture{Name: o.Net, Shape: images.Shape, Classes: len(images.Classes), Input: o.Input}
+}
