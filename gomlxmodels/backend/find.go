@@ -17,27 +17,29 @@ type Plugin struct {
 	Device string `json:"device"` // "cpu" or "cuda", by its name
 }
 
+// pluginPatterns are the file names of plugins: of GoMLX's installer, of the wheel
+// xla-cpu-pjrt, and of JAX's wheels for NVIDIA GPUs.
+var pluginPatterns = []string{"pjrt_c_api_*_plugin.*", "pjrt[-_]plugin[-_]*.*", "xla_cpu_pjrt.*", "xla_cuda_plugin.*"}
+
 // findPlugins lists the plugin files for a device, or for any, best first: those for a
 // GPU, where there is one, before those for the CPU; those in certspec's cache before
 // those in the standard places of GoMLX.
 func findPlugins(device string) []Plugin {
 	var found []Plugin
 	for _, folder := range searchedFolders() {
-		for _, pattern := range []string{
-			"*/xla_cpu_pjrt.*", // the wheel xla-cpu-pjrt, as Install unpacks it
-			"*/pjrt_c_api_*_plugin.*", "pjrt_c_api_*_plugin.*", "pjrt[-_]plugin[-_]*.*",
-			"*/xla_cuda_plugin.*", // the wheels of JAX
-		} {
-			paths, _ := filepath.Glob(filepath.Join(escapeGlob(folder), pattern))
-			for _, path := range paths {
-				if !slices.Contains([]string{".so", ".dylib"}, filepath.Ext(path)) {
-					continue
+		for _, pattern := range pluginPatterns {
+			for _, depth := range []string{"", "[^.]*"} {
+				paths, _ := filepath.Glob(filepath.Join(escapeGlob(folder), depth, pattern))
+				for _, path := range paths {
+					if !slices.Contains([]string{".so", ".dylib"}, filepath.Ext(path)) {
+						continue
+					}
+					plugin := Plugin{Path: path, Device: "cpu"}
+					if name := filepath.Base(path); strings.Contains(name, "cuda") || strings.Contains(name, "nvidia") {
+						plugin.Device = "cuda"
+					}
+					found = append(found, plugin)
 				}
-				plugin := Plugin{Path: path, Device: "cpu"}
-				if name := filepath.Base(path); strings.Contains(name, "cuda") || strings.Contains(name, "nvidia") {
-					plugin.Device = "cuda"
-				}
-				found = append(found, plugin)
 			}
 		}
 	}
@@ -49,8 +51,9 @@ func findPlugins(device string) []Plugin {
 	return sameFileOnce(found)
 }
 
-// searchedFolders are the cache and the places where go-xla installs and looks.
-// PJRT_PLUGIN_LIBRARY_PATH replaces the latter, as it does there.
+// searchedFolders are the cache, the places where go-xla installs and, on a machine with a
+// GPU, those where Python keeps JAX's plugin. PJRT_PLUGIN_LIBRARY_PATH replaces all but the
+// cache, as it does for go-xla.
 func searchedFolders() []string {
 	var folders []string
 	if dir, err := cache.Dir("plugins"); err == nil {
@@ -64,9 +67,21 @@ func searchedFolders() []string {
 		if runtime.GOOS == "darwin" {
 			local = filepath.Join(home, "Library", "Application Support")
 		}
-		folders = append(folders, filepath.Join(local, "go-xla"), filepath.Join(local, "go-xla", "nvidia"))
+		folders = append(folders, filepath.Join(local, "go-xla"))
 	}
-	return append(folders, "/usr/local/lib/go-xla", "/usr/local/lib/go-xla/nvidia")
+	folders = append(folders, "/usr/local/lib/go-xla")
+	if hasGPU() {
+		for _, python := range []string{os.Getenv("VIRTUAL_ENV"), os.Getenv("CONDA_PREFIX"), "/usr/local", "/usr"} {
+			if python == "" {
+				continue
+			}
+			for _, packages := range []string{"site-packages", "dist-packages"} {
+				jax, _ := filepath.Glob(filepath.Join(escapeGlob(python), "lib", "python3*", packages, "jax_plugins"))
+				folders = append(folders, jax...)
+			}
+		}
+	}
+	return folders
 }
 
 // hasGPU reports whether the kernel has made an NVIDIA device.

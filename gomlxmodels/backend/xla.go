@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gomlx/go-xla/compute/xla"
 	"github.com/gomlx/go-xla/pjrt"
+	"github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/certspec/certspec/internal/host"
 )
@@ -90,8 +93,13 @@ func tryPlugin(path string, report func(major, minor int, platform string)) erro
 	if err != nil {
 		return err
 	}
-	if err := smallProgram(engine); err != nil {
+	got, err := evaluate(engine, func(x, y *graph.Node) *graph.Node { return graph.Add(graph.Mul(x, y), y) },
+		tensors.FromFlatDataAndDimensions([]float32{0, 1, -2}, 3), tensors.FromFlatDataAndDimensions([]float32{3, 3, 3}, 3))
+	if err != nil {
 		return err
+	}
+	if want := []float32{3, 6, -3}; !slices.Equal(got, want) {
+		return fmt.Errorf("it computes wrongly: got %v, expected %v", got, want)
 	}
 	report(major, minor, platform)
 	return nil
