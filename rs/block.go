@@ -1,0 +1,146 @@
+package rs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/noise"
+)
+
+// blocks evaluates blocks of noisy copies: one block is one call of the model, always of the same
+// number of copies in the same arrangement, so that its counts depend on its address alone.
+type blocks struct {
+	model   classifier.Classifier
+	classes int
+	shape   pixel.Shape
+	copies  int // in a block
+	seed    uint64
+
+	// Exactly one is set.
+	grid     *noise.Grid
+	gaussian *noise.Gaussian
+}
+
+func newBlocks(model classifier.Classifier, info classifier.Info, law noise.Law, sigma float64, copies int, seed uint64) (*blocks, error) {
+	b := &blocks{model: model, classes: info.Classes, shape: info.Shape, copies: copies, seed: seed}
+	var err error
+	switch law {
+	case noise.LawGrid:
+		b.grid, err = noise.NewGrid(sigma)
+	case noise.LawGaussian:
+		b.gaussian, err = noise.NewGaussian(sigma)
+	default:
+		panic(fmt.Sprintf("rs: no sampler for the noise law %q", law))
+	}
+	return b, err
+}
+
+// buffer holds the copies and answers of one block.
+type buffer struct {
+	grid    []int16
+	real    []float32
+	classes []int32
+	failed  []int // copies whose noise could not be drawn
+	votes   []int // by class; zero between uses
+}
+
+func (b *blocks) newBuffer() *buffer {
+	buf := &buffer{classes: make([]int32, b.copies), votes: make([]int, b.classes)}
+	if b.grid != nil {
+		buf.grid = make([]int16, b.copies*b.shape.Len())
+	} else {
+		buf.real = make([]float32, b.copies*b.shape.Len())
+	}
+	return buf
+}
+
+// draw fills the buffer with the noisy copies of a grid image.
+func (b *blocks) draw(buf *buffer, grid []int16, image, block int) error {
+	at := noise.Address{Seed: b.seed, Image: uint64(image), Block: uint64(block)}
+	buf.failed = buf.failed[:0]
+	if b.gaussian != nil {
+		b.gaussian.AddTo(buf.real, grid, at, 0)
+		return nil
+	}
+	var err error
+	buf.failed, err = b.grid.AddTo(buf.grid, grid, at, 0, buf.failed)
+	return err
+}
+
+// classify counts the classes of the copies in the buffer.
+func (b *blocks) classify(ctx context.Context, buf *buffer) (counts []ledger.Count, misses int, err error) {
+	for i := range buf.classes {
+		buf.classes[i] = classifier.Miss // what the model leaves out is no hit
+	}
+	result := classifier.Result{Classes: buf.classes}
+	batch := classifier.Batch{N: b.copies, Grid: buf.grid, Real: buf.real}
+	if err := b.model.Classify(ctx, batch, &result); err != nil {
+		return nil, 0, err
+	}
+	for _, i := range buf.failed {
+		buf.classes[i] = classifier.Miss
+	}
+	distinct := 0
+	for _, class := range buf.classes {
+		switch {
+		case class == classifier.Miss:
+			misses++
+		case class < 0 || int(class) >= b.classes:
+			clear(buf.votes)
+			return nil, 0, fmt.Errorf("the model answers class %d, but has the classes 0 to %d", class, b.classes-1)
+		default:
+			if buf.votes[class] == 0 {
+				distinct++
+			}
+			buf.votes[class]++
+		}
+	}
+	counts = make([]ledger.Count, 0, distinct)
+	for class, n := range buf.votes {
+		if n > 0 {
+			counts = append(counts, ledger.Count{Class: int32(class), N: n})
+			buf.votes[class] = 0
+		}
+	}
+	return counts, misses, nil
+}
+
+// toGrid widens an 8-bit image to a grid image.
+func toGrid(image []uint8) []int16 {
+	grid := make([]int16, len(image))
+	for i, b := range image {
+		grid[i] = int16(b)
+	}
+	return grid
+}
+
+// tally sums blocks of one image.
+type tally struct {
+	votes  map[int32]int
+	misses int
+}
+
+func (t *tally) add(counts []ledger.Count, misses int) {
+	if t.votes == nil {
+		t.votes = make(map[int32]int)
+	}
+	for _, c := range counts {
+		t.votes[c.Class] += c.N
+	}
+	t.misses += misses
+}
+
+// sum gives the sums, ascending by class.
+func (t *tally) sum() (counts []ledger.Count, misses int) {
+	counts = make([]ledger.Count, 0, len(t.votes))
+	for class, n := range t.votes {
+		counts = append(counts, ledger.Count{Class: class, N: n})
+	}
+	slices.SortFunc(counts, func(a, b ledger.Count) int { return cmp.Compare(a.Class, b.Class) })
+	return counts, t.misses
+}

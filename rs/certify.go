@@ -1,0 +1,140 @@
+package rs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+// Certify certifies the images of data under a model.
+//
+// With a ledger in the options, finished work is recorded as it goes: an interrupted run goes on
+// where it stopped when Certify is called again with the same settings, and the file ends with the
+// same bytes as that of an uninterrupted run. On a complete ledger Certify returns at once,
+// without a call of the model.
+//
+// Where ctx ends, Certify saves the blocks that are finished and returns the context's error; likewise
+// with an error of the model or of the disk. The run that it then returns beside the error holds the images that were
+// decided. A ledger of other settings is a *ledger.MismatchError.
+func Certify(ctx context.Context, model classifier.Classifier, data Source, opt Options) (*Run, error) {
+	opt, err := opt.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	info, err := model.Info()
+	if err != nil {
+		return nil, fmt.Errorf("rs: model: %w", err)
+	}
+	images, err := data.Load(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("rs: data: %w", err)
+	}
+	if err := fit(info, images); err != nil {
+		return nil, fmt.Errorf("rs: %w", err)
+	}
+	p := newPlan(opt)
+	header := newHeader(opt, p, info, images)
+	blocks, err := newBlocks(model, info, opt.Noise, opt.Sigma, opt.Block, header.Seed)
+	if err != nil {
+		return nil, fmt.Errorf("rs: %w", err)
+	}
+	c := &certification{
+		opt: opt, plan: p, blocks: blocks, images: images,
+		run: &Run{Header: header},
+	}
+	if opt.Ledger == "" {
+		return c.run, c.certify(ctx)
+	}
+	l, err := ledger.Read(opt.Ledger)
+	if err == nil && l.Claims != nil {
+		if err := l.Header.SameRun(opt.Ledger, header); err != nil {
+			return nil, err
+		}
+		return openRun(opt.Ledger, l)
+	}
+	var format *ledger.FormatError
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &format) {
+		return nil, err
+	}
+	w, l, err := ledger.Open(opt.Ledger, header)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	c.writer = w
+	c.run.Header = l.Header
+	if err := c.resume(l); err != nil {
+		return nil, fmt.Errorf("rs: ledger %s: %w", opt.Ledger, err)
+	}
+	return c.run, c.certify(ctx)
+}
+
+// fit checks that the model can take the images.
+func fit(info classifier.Info, images *dataset.Images) error {
+	switch {
+	case images.Len() == 0:
+		return fmt.Errorf("data %s has no images", images.Name)
+	case info.Shape != images.Shape:
+		return fmt.Errorf("model %s takes images of %v, data %s has %v", info.Name, info.Shape, images.Name, images.Shape)
+	case info.Classes < 2:
+		return fmt.Errorf("model %s has %d classes, want at least 2", info.Name, info.Classes)
+	}
+	seen := make(map[int]bool, images.Len())
+	for i, id := range images.IDs {
+		if id < 0 || seen[id] {
+			return fmt.Errorf("data %s: the id %d of its image number %d is negative or not the only one", images.Name, id, i)
+		}
+		seen[id] = true
+		if label := images.Labels[i]; label < -1 || label >= info.Classes {
+			return fmt.Errorf("data %s: image %d has label %d, model %s has the classes 0 to %d", images.Name, id, label, info.Name, info.Classes-1)
+		}
+	}
+	return nil
+}
+
+func newHeader(opt Options, p *plan, info classifier.Info, images *dataset.Images) ledger.Header {
+	h := ledger.Header{
+		Program:    program(),
+		Model:      info,
+		Data:       ledger.Data{Name: images.Name, Digest: images.Digest, Images: images.Len()},
+		Sigma:      opt.Sigma,
+		Noise:      string(opt.Noise),
+		Seed:       opt.Seed,
+		SeedChosen: opt.Seed != 0,
+		Alpha:      opt.Alpha,
+		Selection:  opt.Selection,
+		Block:      opt.Block,
+		Rule:       p.header(),
+		Order:      "data",
+	}
+	h.Format, h.Version = ledger.Format, ledger.Version
+	if opt.Seed == 0 {
+		h.Seed = derivedSeed(h)
+	}
+	return h
+}
+
+// derivedSeed is the first 8 bytes of the SHA-256 of all that the header says of model, data and
+// settings. Engine, threads and instructions are left out: the same weights meet the same
+// noise on every engine, so that engines can be compared.
+func derivedSeed(h ledger.Header) uint64 {
+	h.Program = ledger.Program{}
+	h.Model.Name = ""
+	h.Model.Identity = classifier.Identity{Weights: h.Model.Identity.Weights}
+	h.Data.Name = ""
+	h.Seed = 0
+	text, err := json.Marshal(h)
+	if err != nil {
+		panic("rs: " + err.Error())
+	}
+	sum := sha256.Sum256(text)
+	return binary.BigEndian.Uint64(sum[:])
+}

@@ -1,0 +1,105 @@
+package rs
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+// job is an image on its way through the model: a trial, and the blocks that are done or on their way for it.
+type job struct {
+	*trial
+	grid    []int16
+	issued  int           // blocks that were given out, from 0 on
+	folded  int           // blocks whose counts are in the trial or the tally
+	parked  []*task       // blocks that came back before an earlier one
+	tally   tally         // of the look in progress
+	looks   []ledger.Look // finished and not committed
+	started time.Time
+	copies  int // through the model in this run
+}
+
+// task is one block of one job.
+type task struct {
+	job    *job
+	block  int
+	buffer *buffer
+	counts []ledger.Count
+	misses int
+	err    error
+}
+
+// wanted reports whether the job needs a further block as far as one can know: the rest of the
+// look in progress, and during the selection the first look, which nearly always follows.
+func (j *job) wanted() bool {
+	return !j.done && j.issued < j.plan.end(max(j.look, 0))
+}
+
+// issue gives out the next block.
+func (j *job) issue() *task {
+	t := &task{job: j, block: j.issued}
+	j.issued++
+	return t
+}
+
+// fold takes a block that came back. Results of a job that is decided are dropped.
+func (j *job) fold(t *task) {
+	j.copies += j.plan.block
+	j.parked = append(j.parked, t)
+	for i := 0; i < len(j.parked); {
+		if p := j.parked[i]; p.block == j.folded && !j.done {
+			j.parked = append(j.parked[:i], j.parked[i+1:]...)
+			j.count(1, p.counts, p.misses)
+			i = 0
+			continue
+		}
+		i++
+	}
+}
+
+// count adds the next blocks to the look in progress and ends it at its last block.
+func (j *job) count(blocks int, counts []ledger.Count, misses int) {
+	j.tally.add(counts, misses)
+	j.folded += blocks
+	if _, to := j.blocks(); j.folded == to {
+		look := j.partial()
+		j.tally = tally{}
+		if err := j.add(look); err != nil {
+			panic("rs: " + err.Error())
+		}
+		j.looks = append(j.looks, look)
+	}
+}
+
+// partial is the look in progress as far as it is folded.
+func (j *job) partial() ledger.Look {
+	from, _ := j.blocks()
+	counts, misses := j.tally.sum()
+	return ledger.Look{Image: j.row.Image, Label: j.row.Label, From: from, To: j.folded, Misses: misses, Counts: counts}
+}
+
+// unfinished is what a ledger keeps of the job provisionally.
+func (j *job) unfinished() []ledger.Look {
+	if j.done {
+		return j.looks
+	}
+	if from, _ := j.blocks(); j.folded > from {
+		return append(slices.Clip(j.looks), j.partial())
+	}
+	return j.looks
+}
+
+// restore takes a provisional look of an earlier run.
+func (j *job) restore(l ledger.Look) error {
+	if j.done {
+		return fmt.Errorf("its provisional blocks %d to %d of image %d come after the decision", l.From, l.To, l.Image)
+	}
+	if _, to := j.blocks(); l.From != j.folded || l.To > to || l.Label != j.row.Label {
+		return fmt.Errorf("its provisional blocks %d to %d of image %d with label %d do not continue it", l.From, l.To, l.Image, l.Label)
+	}
+	j.count(l.To-l.From, l.Counts, l.Misses)
+	j.issued = j.folded
+	return nil
+}

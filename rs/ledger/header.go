@@ -1,0 +1,163 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+
+	"github.com/certspec/certspec/classifier"
+)
+
+// Format and Version begin the header of every ledger that this package writes.
+const (
+	Format  = "certspec-ledger"
+	Version = 1
+)
+
+// Header is the first line: all that the counts and claims depend on.
+type Header struct {
+	Format  string  `json:"format"`
+	Version int     `json:"version"`
+	Program Program `json:"program"` // that began the ledger; another may resume it
+
+	Model      classifier.Info `json:"model"`
+	Data       Data            `json:"data"`
+	Sigma      float64         `json:"sigma"`       // standard deviation of the noise, unit: full range of a pixel value
+	Noise      string          `json:"noise"`       // law and version of the noise, e.g. "grid/1"
+	Seed       uint64          `json:"seed,string"` // a string, since JSON numbers lose digits beyond 2^53
+	SeedChosen bool            `json:"seed_chosen"` // by the user; else derived from model, data and settings
+	Alpha      float64         `json:"alpha"`       // bound on the probability that the claim on an image is false
+	Selection  int             `json:"selection"`   // copies in the first blocks, which choose the class and enter no bound
+	Block      int             `json:"block"`       // copies in a block: one call of the model
+	Rule       Rule            `json:"rule"`
+	Order      string          `json:"order"`            // order of the images, e.g. "data"
+	Scores     string          `json:"scores,omitempty"` // file of the scores beside the ledger, if there is one
+}
+
+// Program names the software that began a ledger.
+type Program struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+}
+
+// Data names the images.
+type Data struct {
+	Name   string `json:"name"`
+	Digest string `json:"digest"` // of decoded pixels and labels
+	Images int    `json:"images"`
+}
+
+// Rule says how many copies an image gets and how the failure probability α is spent.
+type Rule struct {
+	Name      string  `json:"name"`                // e.g. "staged"
+	Tolerance float64 `json:"tolerance,omitempty"` // radius given up for fewer copies, unit: full range of a pixel value
+	Looks     []Level `json:"looks"`
+	Budget    string  `json:"budget"` // how α is spent, in words
+}
+
+// Level is one planned look: a bound of confidence 1−Alpha after Copies copies, those of the selection not counted.
+type Level struct {
+	Copies int     `json:"copies"`
+	Alpha  float64 `json:"alpha"`
+}
+
+// encode is the header as its line, the newline included.
+func (h Header) encode() ([]byte, error) {
+	h.Format, h.Version = Format, Version
+	if err := h.check(); err != nil {
+		return nil, fmt.Errorf("ledger: header: %w", err)
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(h); err != nil {
+		return nil, fmt.Errorf("ledger: header: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+func decodeHeader(file string, line []byte) (Header, error) {
+	bad := func(format string, args ...any) (Header, error) {
+		return Header{}, &FormatError{file, 1, fmt.Sprintf(format, args...)}
+	}
+	var kind struct {
+		Format  string `json:"format"`
+		Version int    `json:"version"`
+	}
+	if err := json.Unmarshal(line, &kind); err != nil || kind.Format != Format {
+		return bad("not the header of a ledger, which begins with {%q:%q", "format", Format)
+	}
+	if kind.Version != Version {
+		return Header{}, &VersionError{file, kind.Version}
+	}
+	var h Header
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&h); err != nil {
+		return bad("header: %v", err)
+	}
+	if err := h.check(); err != nil {
+		return bad("header: %v", err)
+	}
+	return h, nil
+}
+
+// check refuses what the rest of the file cannot be read with.
+func (h Header) check() error {
+	// A count of copies stays far from the largest integer, so that sums of counts cannot overflow.
+	const most = 1 << 40
+	switch {
+	case h.Model.Classes < 1 || h.Model.Classes > math.MaxInt32:
+		return fmt.Errorf("%d classes, want at least 1", h.Model.Classes)
+	case h.Block < 1 || h.Block > most:
+		return fmt.Errorf("block of %d copies, want at least 1", h.Block)
+	case h.Data.Images < 0:
+		return fmt.Errorf("%d images", h.Data.Images)
+	case h.Selection < 0 || h.Selection > most:
+		return fmt.Errorf("selection of %d copies", h.Selection)
+	case !(h.Sigma > 0) || math.IsInf(h.Sigma, 0):
+		return fmt.Errorf("sigma %v, want a positive number", h.Sigma)
+	case !(h.Alpha > 0 && h.Alpha < 1):
+		return fmt.Errorf("alpha %v, want a number between 0 and 1", h.Alpha)
+	}
+	last := 0
+	for _, l := range h.Rule.Looks {
+		if l.Copies <= last || l.Copies > most || !(l.Alpha > 0 && l.Alpha < 1) {
+			return fmt.Errorf("look after %d copies at level %v: want ascending copies and levels between 0 and 1", l.Copies, l.Alpha)
+		}
+		last = l.Copies
+	}
+	return nil
+}
+
+// SameRun is nil if a run with header run may add to the ledger in file, whose header is h; else a *MismatchError
+// that names the first field that differs. The program may differ.
+func (h Header) SameRun(file string, run Header) error {
+	run.Format, run.Version, run.Program = h.Format, h.Version, h.Program
+	name, a, b, differ := firstDifference("", reflect.ValueOf(h), reflect.ValueOf(run))
+	if !differ {
+		return nil
+	}
+	return &MismatchError{File: file, Field: strings.TrimPrefix(name, "."), Ledger: a, Run: b}
+}
+
+func firstDifference(name string, a, b reflect.Value) (at, left, right string, differ bool) {
+	if a.Kind() == reflect.Struct {
+		for i := range a.NumField() {
+			tag, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
+			if at, left, right, differ = firstDifference(name+"."+tag, a.Field(i), b.Field(i)); differ {
+				return at, left, right, true
+			}
+		}
+		return "", "", "", false
+	}
+	if reflect.DeepEqual(a.Interface(), b.Interface()) {
+		return "", "", "", false
+	}
+	l, _ := json.Marshal(a.Interface())
+	r, _ := json.Marshal(b.Interface())
+	return name, string(l), string(r), true
+}

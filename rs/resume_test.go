@@ -1,0 +1,339 @@
+package rs_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+// mixed is a model and images that together meet every way an image can end: at once, late, abstaining, with misses.
+func mixed(images int) (classifier.Classifier, memory) {
+	shape := pixel.Shape{Height: 1, Width: 1, Channels: 1}
+	step := classifier.Step{Shape: shape, Thresholds: []float64{.2, .4, .6, .8}}
+	nan := model{Classifier: step, after: nil}
+	data := greys(shape, func(i int) int { return i % 5 })
+	rng := rand.New(rand.NewPCG(7, 7))
+	for i := range images {
+		data.IDs = append(data.IDs, 3*i)
+		data.Labels = append(data.Labels, i%6-1)
+		data.Pixels = append(data.Pixels, uint8(rng.IntN(256)))
+	}
+	return missing{nan}, data
+}
+
+// missing answers Miss for the darkest copies: a function of the input.
+type missing struct{ classifier.Classifier }
+
+func (m missing) Classify(ctx context.Context, batch classifier.Batch, result *classifier.Result) error {
+	if err := m.Classifier.Classify(ctx, batch, result); err != nil {
+		return err
+	}
+	for i := range batch.N {
+		if batch.Grid != nil && batch.Grid[i] < -60 || batch.Grid == nil && batch.Real[i] < -.25 {
+			result.Classes[i] = classifier.Miss
+		}
+	}
+	return nil
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Whatever the workers, the stops and the resumptions: the file has the same bytes.
+func TestLedgerDoesNotDependOnTheWayThere(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, opt := range []rs.Options{
+		{Sigma: .25, MaxSamples: 3200, Seed: 5},
+		{Sigma: .12, MaxSamples: 1001, Block: 7, Rule: rs.Fixed},
+		{Sigma: .5, MaxSamples: 640, Block: 1, Noise: "gaussian", Tolerance: 1e-6},
+		{Sigma: .25, MaxSamples: 4000, Block: 1000},
+	} {
+		images := 60
+		if opt.Block == 1 {
+			images = 8
+		}
+		inner, data := mixed(images)
+		opt.Ledger = filepath.Join(t.TempDir(), "whole.ledger")
+		opt.Workers = 1
+		whole := certify(t, inner, data, opt)
+		want := read(t, opt.Ledger)
+		for range 6 {
+			opt.Ledger = filepath.Join(t.TempDir(), "sub", "parts.ledger")
+			stops := 0
+			for {
+				opt.Workers = 1 + rng.IntN(5)
+				ctx, cancel := context.WithCancel(t.Context())
+				left := new(atomic.Int64)
+				left.Store(int64(1 + rng.IntN(2*whole.Passes()/whole.Header.Block/5)))
+				lazy := rng.IntN(2) == 0
+				run, err := rs.Certify(ctx, model{Classifier: inner, before: func(classifier.Batch) error {
+					if left.Add(-1) == 0 {
+						cancel()
+					}
+					if lazy {
+						time.Sleep(time.Duration(rng.Uint32() % 50000)) // blocks come back in any order
+					}
+					return nil
+				}}, data, opt)
+				cancel()
+				if err == nil {
+					if !reflect.DeepEqual(run, whole) {
+						t.Errorf("block %d: the run differs:\n%+v\n%+v", opt.Block, run.Rows, whole.Rows)
+					}
+					break
+				}
+				if !errors.Is(err, context.Canceled) {
+					t.Fatal(err)
+				}
+				if stops++; rng.IntN(2) == 0 { // a power cut tears the last line
+					if b := read(t, opt.Ledger); b[len(b)-1] == '\n' {
+						tear(t, opt.Ledger, rng.IntN(20))
+					}
+				}
+			}
+			if got := read(t, opt.Ledger); !bytes.Equal(got, want) {
+				t.Errorf("block %d, %d stops: %s", opt.Block, stops, firstDifference(got, want))
+			}
+			if stops == 0 {
+				t.Log("never stopped")
+			}
+		}
+	}
+}
+
+// tear cuts a few bytes off the end, but not off the header.
+func tear(t *testing.T, path string, n int) {
+	t.Helper()
+	b := read(t, path)
+	keep := max(bytes.IndexByte(b, '\n')+1, len(b)-n)
+	if err := os.WriteFile(path, b[:keep], 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func firstDifference(got, want []byte) string {
+	g, w := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return fmt.Sprintf("line %d is\n%s\nwant\n%s", i+1, g[i], w[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
+}
+
+// An interrupt loses no finished block: what the second run computes and what the first saved make up the whole.
+func TestInterruptLosesNoFinishedBlock(t *testing.T) {
+	shape := pixel.Shape{Height: 1, Width: 1, Channels: 1}
+	opt := rs.Options{Sigma: .25, Rule: rs.Fixed, MaxSamples: 10_000, Workers: 2, Ledger: filepath.Join(t.TempDir(), "l")}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	calls := new(atomic.Int64)
+	count := model{Classifier: classifier.Constant{Shape: shape, Classes: 2}, before: func(classifier.Batch) error {
+		if calls.Add(1) == 50 { // in the midst of the one look
+			cancel()
+		}
+		return nil
+	}}
+	if _, err := rs.Certify(ctx, count, greys(shape, always(0), 3), opt); !errors.Is(err, context.Canceled) {
+		t.Fatalf("error %v, want that of the context", err)
+	}
+	if _, err := rs.Certify(t.Context(), count, greys(shape, always(0), 3), opt); err != nil {
+		t.Fatal(err)
+	}
+	// At most the two calls during which the context ended may have been dropped.
+	if n := calls.Load(); n < 101 || n > 103 {
+		t.Errorf("%d calls of the model for 101 blocks", n)
+	}
+}
+
+func TestCompleteLedgerNeedsNoModel(t *testing.T) {
+	inner, data := mixed(10)
+	opt := rs.Options{Sigma: .25, MaxSamples: 400, Ledger: filepath.Join(t.TempDir(), "l")}
+	first := certify(t, inner, data, opt)
+	if err := os.Chmod(opt.Ledger, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	again := certify(t, model{Classifier: inner, before: func(classifier.Batch) error { return errors.New("called") }}, data, opt)
+	opened, err := rs.Open(opt.Ledger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(first, again) || !reflect.DeepEqual(first, opened) || !opened.Complete() {
+		t.Errorf("runs differ:\n%+v\n%+v\n%+v", first, again, opened)
+	}
+}
+
+func TestOpenUnfinishedLedger(t *testing.T) {
+	inner, data := mixed(12)
+	opt := rs.Options{Sigma: .25, MaxSamples: 800, Ledger: filepath.Join(t.TempDir(), "l")}
+	whole := certify(t, inner, data, opt)
+	lines := bytes.SplitAfter(read(t, opt.Ledger), []byte("\n"))
+	at := bytes.Index(bytes.Join(lines, nil), []byte("claims"))
+	b := read(t, opt.Ledger)[:at]
+	b = b[:bytes.LastIndexByte(b[:len(b)-1], '\n')+1] // and the last look
+	if err := os.WriteFile(opt.Ledger, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run, err := rs.Open(opt.Ledger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run.Complete() || !reflect.DeepEqual(run.Rows, whole.Rows[:11]) {
+		t.Errorf("rows %+v, want the first 11 of %+v", run.Rows, whole.Rows)
+	}
+}
+
+func TestForeignLedgers(t *testing.T) {
+	inner, data := mixed(6)
+	opt := rs.Options{Sigma: .25, MaxSamples: 400, Seed: 1, Ledger: filepath.Join(t.TempDir(), "l")}
+	certify(t, inner, data, opt)
+	closed := read(t, opt.Ledger)
+	at := bytes.Index(closed, []byte("claims"))
+	for _, b := range [][]byte{closed, closed[:at], closed[:at-30]} {
+		try := func(name, field string, change func(*rs.Options, *model, *memory)) {
+			t.Helper()
+			if err := os.WriteFile(opt.Ledger, b, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			o, m, images := opt, model{Classifier: inner}, *data.Images
+			source := memory{&images}
+			change(&o, &m, &source)
+			_, err := rs.Certify(t.Context(), m, source, o)
+			var mismatch *ledger.MismatchError
+			if !errors.As(err, &mismatch) || mismatch.Field != field || mismatch.Ledger == mismatch.Run {
+				t.Errorf("%s: error %v, want a mismatch of %s", name, err, field)
+			}
+			if got := read(t, opt.Ledger); !bytes.Equal(got, b) {
+				t.Errorf("%s: the foreign ledger was changed", name)
+			}
+		}
+		try("σ", "sigma", func(o *rs.Options, _ *model, _ *memory) { o.Sigma = .5; o.Tolerance = .01 })
+		try("seed", "seed", func(o *rs.Options, _ *model, _ *memory) { o.Seed = 2 })
+		try("n", "rule.looks", func(o *rs.Options, _ *model, _ *memory) { o.MaxSamples = 1600 })
+		try("rule", "rule.name", func(o *rs.Options, _ *model, _ *memory) { o.Rule = rs.Fixed })
+		try("α", "alpha", func(o *rs.Options, _ *model, _ *memory) { o.Alpha = .01 })
+		try("noise", "noise", func(o *rs.Options, _ *model, _ *memory) { o.Noise = "gaussian" })
+		try("weights", "model.identity.weights", func(_ *rs.Options, m *model, _ *memory) {
+			m.info = func(i *classifier.Info) { i.Identity.Weights = "sha256:other" }
+		})
+		try("engine", "model.identity.engine", func(_ *rs.Options, m *model, _ *memory) {
+			m.info = func(i *classifier.Info) { i.Identity.Engine = "xla" }
+		})
+		try("data", "data.digest", func(_ *rs.Options, _ *model, d *memory) { d.Digest = "sha256:other" })
+	}
+	// Another program may go on.
+	b := bytes.Replace(closed[:at-30], []byte(`"version":"devel"`), []byte(`"version":"v0.0.1"`), 1)
+	b = b[:bytes.LastIndexByte(b, '\n')+1]
+	if err := os.WriteFile(opt.Ledger, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if run := certify(t, inner, data, opt); !run.Complete() {
+		t.Error("not complete")
+	}
+	// A line that contradicts the data or the rule is named.
+	for _, c := range []struct{ old, new, want string }{
+		{"\n3 0 ", "\n4 0 ", "image number 1"},
+		{"\n3 0 0 1 ", "\n3 1 0 1 ", "image 3 goes on"},
+		{"\n0 -1 0 1 ", "\n0 -1 0 2 ", "sum to 100"},
+	} {
+		if err := os.WriteFile(opt.Ledger, bytes.ReplaceAll(closed[:at], []byte(c.old), []byte(c.new)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := rs.Certify(t.Context(), inner, data, opt); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q for %q: error %v, want one with %q", c.new, c.old, err, c.want)
+		}
+	}
+}
+
+func TestTwoRunsOnOneLedger(t *testing.T) {
+	inner, data := mixed(6)
+	opt := rs.Options{Sigma: .25, MaxSamples: 400, Ledger: filepath.Join(t.TempDir(), "l"), Workers: 1}
+	tried := false
+	certify(t, model{Classifier: inner, before: func(classifier.Batch) error {
+		if !tried {
+			tried = true
+			if _, err := rs.Certify(context.Background(), inner, data, opt); !errors.Is(err, ledger.ErrLocked) {
+				t.Errorf("second run: error %v, want %v", err, ledger.ErrLocked)
+			}
+		}
+		return nil
+	}}, data, opt)
+}
+
+// killedVariable names the ledger that the process started by TestKill writes.
+const killedVariable = "CERTSPEC_TEST_KILLED_LEDGER"
+
+func killedRun(path string) (*rs.Run, error) {
+	inner, data := mixed(40)
+	slow := model{Classifier: inner, before: func(classifier.Batch) error { time.Sleep(2 * time.Millisecond); return nil }}
+	return rs.Certify(context.Background(), slow, data, rs.Options{Sigma: .25, MaxSamples: 12_800, Seed: 9, Ledger: path})
+}
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(killedVariable); path != "" {
+		if _, err := killedRun(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// A process that is killed without warning at random moments, and started again until it is done, leaves the
+// bytes of an undisturbed one.
+func TestKill(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := killedRun(filepath.Join(dir, "whole")); err != nil {
+		t.Fatal(err)
+	}
+	want := read(t, filepath.Join(dir, "whole"))
+	rng := rand.New(rand.NewPCG(8, 9))
+	path := filepath.Join(dir, "killed")
+	for kills := 0; ; {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), killedVariable+"="+path)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		timer := time.AfterFunc(time.Duration(200+rng.IntN(700))*time.Millisecond, func() { cmd.Process.Kill() })
+		err := cmd.Wait()
+		timer.Stop()
+		if err == nil {
+			if kills < 2 {
+				t.Errorf("killed %d times only", kills)
+			}
+			break
+		}
+		if stderr.Len() > 0 {
+			t.Fatal(stderr.String())
+		}
+		kills++
+	}
+	if got := read(t, path); !bytes.Equal(got, want) {
+		t.Error(firstDifference(got, want))
+	}
+}

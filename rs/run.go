@@ -1,0 +1,180 @@
+package rs
+
+import (
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/certspec/certspec/rs/bound"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+// Run is the outcome of a certification, of all images or, where it was interrupted, of the first of them.
+type Run struct {
+	Header ledger.Header `json:"header"`
+	Rows   `json:"rows"`
+}
+
+// Open reads the run that a ledger records. The rows of a closed ledger are its claims, whose digest
+// is checked; those of an unfinished one are derived from its counts, as far as images are decided.
+func Open(path string) (*Run, error) {
+	l, err := ledger.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return openRun(path, l)
+}
+
+func openRun(path string, l *ledger.Ledger) (*Run, error) {
+	run := &Run{Header: l.Header}
+	if l.Claims != nil {
+		rows, err := claimedRows(l)
+		if err != nil {
+			return nil, fmt.Errorf("rs: ledger %s: %w", path, err)
+		}
+		run.Rows = rows
+		return run, nil
+	}
+	p, err := planOf(l.Header)
+	if err != nil {
+		return nil, fmt.Errorf("rs: ledger %s: %w", path, err)
+	}
+	trials, err := replay(p, l.Looks)
+	if err != nil {
+		return nil, fmt.Errorf("rs: ledger %s: %w", path, err)
+	}
+	for _, t := range trials {
+		if t.done {
+			run.Rows = append(run.Rows, t.row)
+		}
+	}
+	return run, nil
+}
+
+// Complete reports whether all images of the data are certified or abstained upon.
+func (r *Run) Complete() bool { return len(r.Rows) == r.Header.Data.Images }
+
+// RadiusCap is the largest radius that the rule can certify: that of an image whose copies all hit.
+func (r *Run) RadiusCap() float64 {
+	p, err := planOf(r.Header)
+	if err != nil {
+		return 0
+	}
+	return p.radiusCap()
+}
+
+// String names the run and its main figures in a few lines.
+func (r *Run) String() string {
+	var b strings.Builder
+	h := &r.Header
+	fmt.Fprintf(&b, "%s on %s, σ = %g, %s, α = %g\n", h.Model.Name, h.Data.Name, h.Sigma, h.Rule.Name, h.Alpha)
+	fmt.Fprintf(&b, "%d of %d images, %d abstained, %d copies, %d misses\n", len(r.Rows), h.Data.Images, r.Abstained(), r.Passes(), r.Misses())
+	fmt.Fprintf(&b, "%v\n%v", r.ACR(), r.CertifiedAccuracy(0))
+	return b.String()
+}
+
+// planOf reads the rule of a header.
+func planOf(h ledger.Header) (*plan, error) {
+	p := &plan{sigma: h.Sigma, block: h.Block, selection: h.Selection, looks: h.Rule.Looks, tolerance: h.Rule.Tolerance}
+	switch Rule(h.Rule.Name) {
+	case Staged:
+		p.staged = true
+	case Fixed:
+	default:
+		return nil, fmt.Errorf("the rule is %q; this program knows %q and %q", h.Rule.Name, Staged, Fixed)
+	}
+	if len(p.looks) == 0 || !p.staged && len(p.looks) > 1 {
+		return nil, fmt.Errorf("the rule %q has %d looks", h.Rule.Name, len(p.looks))
+	}
+	if err := checkCopies("selection", p.selection, p.block); err != nil {
+		return nil, err
+	}
+	for _, l := range p.looks {
+		if err := checkCopies("look", l.Copies, p.block); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+func (p *plan) radiusCap() float64 {
+	last := p.looks[len(p.looks)-1]
+	_, radius := certificate(p.sigma, must(bound.Lower(last.Copies, last.Copies, last.Alpha)))
+	return radius
+}
+
+// replay gives the looks of a ledger to trials, one per image, in the order of the file. All but the last are done.
+func replay(p *plan, looks []ledger.Look) ([]*trial, error) {
+	var trials []*trial
+	for _, l := range looks {
+		n := len(trials)
+		if n == 0 || trials[n-1].row.Image != l.Image {
+			if n > 0 && !trials[n-1].done {
+				return nil, fmt.Errorf("image %d is not decided, but image %d follows", trials[n-1].row.Image, l.Image)
+			}
+			trials = append(trials, newTrial(p, l.Image, l.Label))
+			n++
+		}
+		if err := trials[n-1].add(l); err != nil {
+			return nil, err
+		}
+	}
+	return trials, nil
+}
+
+// claimedRows joins the claims of a closed ledger with the labels, misses and passes of its looks.
+func claimedRows(l *ledger.Ledger) (Rows, error) {
+	rows := make(Rows, len(l.Claims.Images))
+	next := 0
+	for i, c := range l.Claims.Images {
+		lower, err1 := strconv.ParseFloat(c.Lower, 64)
+		radius, err2 := strconv.ParseFloat(c.Radius, 64)
+		if err1 != nil || err2 != nil || lower > 1 {
+			return nil, fmt.Errorf("claim on image %d: lower bound %s, radius %s", c.Image, c.Lower, c.Radius)
+		}
+		row := Row{Image: c.Image, Class: c.Class, K: c.K, N: c.N, Lower: lower, Radius: radius, Label: l.Looks[next].Label}
+		for ; next < len(l.Looks) && l.Looks[next].Image == c.Image; next++ {
+			look := &l.Looks[next]
+			row.Misses += look.Misses
+			row.Passes += (look.To - look.From) * l.Header.Block
+		}
+		rows[i] = row
+	}
+	return rows, nil
+}
+
+// claims are the claims of a complete run. The average radius is the exact mean of the claimed radii,
+// cut to 9 decimals; certified accuracies stand at the multiples of 0.25 that the rule can reach.
+func (r *Run) claims() ledger.Claims {
+	c := ledger.Claims{Images: make([]ledger.Claim, len(r.Rows))}
+	sum := new(big.Rat)
+	for i, row := range r.Rows {
+		c.Images[i] = ledger.Claim{Image: row.Image, Class: row.Class, K: row.K, N: row.N, Lower: lowerText(row.Lower), Radius: radiusText(row.Radius)}
+		if row.Label >= 0 {
+			c.Labelled++
+		}
+		if row.Correct() {
+			radius, _ := new(big.Rat).SetString(c.Images[i].Radius)
+			sum.Add(sum, radius)
+		}
+	}
+	if c.Labelled == 0 {
+		return c
+	}
+	const decimals = 9
+	sum.Mul(sum, big.NewRat(1_000_000_000, int64(c.Labelled)))
+	cut := new(big.Int).Quo(sum.Num(), sum.Denom()).String()
+	if len(cut) <= decimals {
+		cut = strings.Repeat("0", decimals+1-len(cut)) + cut
+	}
+	c.ACR = cut[:len(cut)-decimals] + "." + cut[len(cut)-decimals:]
+	var radii []float64
+	for i := 0; float64(i)/4 <= r.RadiusCap(); i++ {
+		radii = append(radii, float64(i)/4)
+	}
+	for _, a := range r.CertifiedAccuracy(radii...) {
+		c.Certified = append(c.Certified, ledger.Certified{Radius: radiusText(a.Radius), Count: a.Count})
+	}
+	return c
+}
