@@ -34,8 +34,11 @@ type Figure struct {
 // Plot makes a figure of any gonum plot, at the size of the house style.
 func Plot(p *plot.Plot, caption string) *Figure {
 	return &Figure{Caption: caption, Width: 5.6 * vg.Inch, Height: 3.6 * vg.Inch,
-		paint: func(c draw.Canvas, plain func(string) string) { p.Draw(c) }}
+		paint: func(c draw.Canvas, plain func(string) string) { p.Draw(inset(c)) }}
 }
+
+// inset keeps the outermost tick labels and lines inside the picture.
+func inset(c draw.Canvas) draw.Canvas { return draw.Crop(c, 4, -10, 4, -8) }
 
 // imageFigure shows an image at its own size, one pixel of it to one of the page.
 func imageFigure(img image.Image) *Figure {

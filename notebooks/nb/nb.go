@@ -64,25 +64,25 @@ var Context = sync.OnceValue(func() context.Context {
 	return ctx
 })
 
-// TierVariable is the environment variable that chooses how much a notebook computes.
+// TierVariable is the environment variable that decides how much a notebook computes.
 const TierVariable = "CERTSPEC_TIER"
 
-// Tier is how much a notebook computes: "fast", in a minute, for tests, or "paper", the real run.
-func Tier() string {
-	switch tier := os.Getenv(TierVariable); tier {
-	case "":
-		return "paper"
-	case "fast", "paper":
-		return tier
-	default:
-		end(fmt.Errorf("%s=%q: fast or paper expected", TierVariable, tier))
-		return ""
+// Tier is how much a notebook computes: "fast", in a minute, for tests, or "paper", the real
+// run. It is the environment variable CERTSPEC_TIER, and otherwise the given one.
+func Tier(otherwise string) string {
+	tier := os.Getenv(TierVariable)
+	if tier == "" {
+		tier = otherwise
 	}
+	if tier != "fast" && tier != "paper" {
+		end(fmt.Errorf("tier %q (%s=%q): fast or paper expected", tier, TierVariable, os.Getenv(TierVariable)))
+	}
+	return tier
 }
 
-// Pick returns the value for the tier that runs.
-func Pick[T any](fast, paper T) T {
-	if Tier() == "fast" {
+// Pick returns the value for the tier.
+func Pick[T any](tier string, fast, paper T) T {
+	if tier == "fast" {
 		return fast
 	}
 	return paper

@@ -81,7 +81,7 @@ func isTable(t reflect.Type) bool {
 // String is the table as plain text.
 func (t *Tabular) String() string {
 	w := t.writer(func(s string) string { return s })
-	w.SetStyle(pretty.StyleLight)
+	w.Style().Box = pretty.StyleBoxLight
 	s := w.Render()
 	for _, note := range t.Notes {
 		s += "\n" + note

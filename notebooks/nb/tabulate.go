@@ -3,19 +3,80 @@ package nb
 import (
 	"fmt"
 	"reflect"
+	"strings"
+
+	"github.com/certspec/certspec/rs"
 )
+
+// maxRadii is the number of radii in a table of runs; beyond, a curve says more.
+const maxRadii = 8
 
 func tabulate(sources []any) (*Tabular, error) {
 	if len(sources) == 0 {
 		return nil, fmt.Errorf("nb.Table: nothing to make a table of")
 	}
-	if len(sources) == 1 {
-		if t, ok := sources[0].(*Tabular); ok {
-			return t, nil
+	var runs []*rs.Run
+	for _, source := range sources {
+		switch v := source.(type) {
+		case *rs.Run:
+			runs = append(runs, v)
+			continue
+		case []*rs.Run:
+			runs = append(runs, v...)
+			continue
 		}
-		if v := reflect.ValueOf(sources[0]); isTable(v.Type()) {
-			return structs(v), nil
+		if v := reflect.ValueOf(source); len(sources) == 1 && v.IsValid() {
+			if isTable(v.Type()) {
+				return structs(v), nil
+			}
+			if v.Kind() == reflect.Struct {
+				one := reflect.MakeSlice(reflect.SliceOf(v.Type()), 0, 1)
+				return structs(reflect.Append(one, v)), nil
+			}
 		}
+		return nil, fmt.Errorf("nb.Table: certification runs, a slice of structs or one struct expected, not %T", source)
 	}
-	return nil, fmt.Errorf("nb.Table: a certification run or a slice of structs expected, not %T", sources[0])
+	return runTable(runs), nil
+}
+
+// runTable has a row per run: certified accuracy at the multiples of ¼ that any of the runs can reach, and ACR.
+func runTable(runs []*rs.Run) *Tabular {
+	t := &Tabular{Columns: []string{"model", "data", "σ", "images"}}
+	reach := 0.0
+	for _, run := range runs {
+		reach = max(reach, run.RadiusCap())
+	}
+	var radii []float64
+	for i := 0; i < maxRadii && float64(i)/4 <= reach; i++ {
+		radii = append(radii, float64(i)/4)
+		t.Columns = append(t.Columns, fmt.Sprintf("r = %g", radii[i]))
+	}
+	t.Columns = append(t.Columns, "ACR", "abstained")
+	names := runNames(runs)
+	for i, run := range runs {
+		h := run.Header
+		acr := run.ACR()
+		row := []any{h.Model.Name, h.Data.Name, fmt.Sprint(h.Sigma), acr.Images}
+		for _, a := range run.CertifiedAccuracy(radii...) {
+			row = append(row, a.Value)
+		}
+		t.Rows = append(t.Rows, append(row, acr.Value, run.Abstained()))
+		note := fmt.Sprintf("%s: %s rule, up to %d noisy copies per image (no radius above %.3f can be certified with them), α = %g, %s noise",
+			names[i], h.Rule.Name, h.Rule.Looks[len(h.Rule.Looks)-1].Copies, run.RadiusCap(), h.Alpha, h.Noise)
+		if !run.Complete() {
+			note += fmt.Sprintf("; unfinished, %d of %d images", len(run.Rows), h.Data.Images)
+		}
+		t.Notes = append(t.Notes, note+".")
+	}
+	t.Notes = append(t.Notes, "Columns r: fraction of all images that are classified correctly within ℓ₂ radius r. "+
+		"ACR: average certified radius. A pixel value has the range 0 to 1.")
+	return t
+}
+
+// listed is "a", "a and b", "a, b and c".
+func listed(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }

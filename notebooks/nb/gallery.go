@@ -1,0 +1,185 @@
+package nb
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/noise"
+)
+
+// Gallery shows the images of certified rows with what is certified of them: the class, the label
+// where it is another, and the radius.
+func Gallery(data rs.Source, rows rs.Rows) *Figure {
+	images, err := data.Load(Context())
+	end(err)
+	var tiles []tile
+	for _, row := range rows {
+		i := images.Index(row.Image)
+		if i < 0 {
+			end(fmt.Errorf("nb.Gallery: image %d is not in %s; the rows come from other data", row.Image, images.Name))
+			return nil
+		}
+		t := tile{image: images.Image(i), wrong: row.Label >= 0 && !row.Correct()}
+		if row.Certified() {
+			t.words = []string{className(images, row.Class), fmt.Sprintf("radius %.3f", row.Radius)}
+		} else {
+			t.words = []string{"no certificate"}
+		}
+		if t.wrong {
+			t.words = append(t.words, "label "+className(images, row.Label))
+		}
+		tiles = append(tiles, t)
+	}
+	f := mosaic(images.Shape, [][]tile{tiles}, nil)
+	f.Caption = fmt.Sprintf("%d images of %s with class and certified radius", len(tiles), images.Name)
+	return f
+}
+
+// Noisy shows the first count images of data without noise and, below, with noise of each
+// standard deviation: the copies that a certification sees, clipped to what a screen can show.
+func Noisy(data rs.Source, count int, sigmas ...float64) *Figure {
+	images, err := data.Load(Context())
+	end(err)
+	count = min(count, images.Len())
+	clean := make([]tile, count)
+	for i := range clean {
+		clean[i] = tile{image: images.Image(i), words: []string{className(images, images.Labels[i])}}
+	}
+	rows, names := [][]tile{clean}, []string{"no noise"}
+	for _, sigma := range sigmas {
+		grid, err := noise.NewGrid(sigma)
+		end(err)
+		row := make([]tile, count)
+		for i := range row {
+			row[i].image = noisy(grid, images.Image(i), images.IDs[i])
+		}
+		rows, names = append(rows, row), append(names, fmt.Sprintf("σ = %g", sigma))
+	}
+	f := mosaic(images.Shape, rows, names)
+	f.Caption = fmt.Sprintf("%d images of %s: %s", count, images.Name, listed(names))
+	return f
+}
+
+// noisy is one copy of the image with grid noise, clipped to bytes.
+func noisy(grid *noise.Grid, image []uint8, id int) []uint8 {
+	values := make([]int16, len(image))
+	for i, b := range image {
+		values[i] = int16(b)
+	}
+	copies := make([]int16, len(image))
+	_, err := grid.AddTo(copies, values, noise.Address{Seed: 1, Image: uint64(id)}, 0, nil)
+	end(err)
+	out := make([]uint8, len(image))
+	for i, v := range copies {
+		out[i] = uint8(min(max(v, 0), 255))
+	}
+	return out
+}
+
+func className(images *dataset.Images, label int) string {
+	if label < 0 || label >= len(images.Classes) {
+		return "unknown"
+	}
+	return images.Classes[label]
+}
+
+// tile is one image of a mosaic with its words.
+type tile struct {
+	image []uint8
+	words []string // lines below it
+	wrong bool
+}
+
+// Sizes of a mosaic. All are whole PNG pixels, so that image pixels stay crisp.
+const (
+	pngPixel = vg.Inch / (96 * pngScale)
+	tileSize = 192 // PNG pixels, about
+	textLine = 30
+	gap      = 16
+	margin   = 8
+	perRow   = 6
+)
+
+// mosaic draws rows of images with their words below and the name of each row on the left.
+// Without names, long rows are broken.
+func mosaic(shape pixel.Shape, rows [][]tile, names []string) *Figure {
+	if shape.Channels != 1 && shape.Channels != 3 {
+		end(fmt.Errorf("images of %v cannot be shown: 1 or 3 channels expected", shape))
+	}
+	if names == nil {
+		var broken [][]tile
+		for _, row := range rows {
+			for len(row) > perRow {
+				broken, row = append(broken, row[:perRow]), row[perRow:]
+			}
+			broken = append(broken, row)
+		}
+		rows = broken
+	}
+	scale := max(1, (tileSize+shape.Width/2)/shape.Width)
+	width, height := scale*shape.Width, scale*shape.Height
+	left := margin
+	if names != nil {
+		left += 110
+	}
+	columns, total := 1, margin
+	tops := make([]int, len(rows))
+	for r, row := range rows {
+		columns = max(columns, len(row))
+		lines := 0
+		for _, t := range row {
+			lines = max(lines, len(t.words))
+		}
+		tops[r] = total
+		total += height + lines*textLine + gap
+	}
+	f := &Figure{Width: vg.Length(left+columns*(width+gap)-gap+margin) * pngPixel, Height: vg.Length(total-gap+margin) * pngPixel, pixels: true}
+	f.paint = func(c draw.Canvas, plain func(string) string) {
+		at := func(x, y int) vg.Point {
+			return vg.Point{X: c.Min.X + vg.Length(x)*pngPixel, Y: c.Max.Y - vg.Length(y)*pngPixel}
+		}
+		ok, bad, side := label(9, color.Black), label(9, palette[1]), label(10, grey)
+		side.XAlign, side.YAlign = draw.XLeft, draw.YCenter
+		for r, row := range rows {
+			if names != nil {
+				c.FillText(side, at(margin, tops[r]+height/2), plain(names[r]))
+			}
+			for i, t := range row {
+				x := left + i*(width+gap)
+				low, high := at(x, tops[r]+height), at(x+width, tops[r])
+				c.DrawImage(vg.Rectangle{Min: low, Max: high}, enlarged(shape, t.image, scale))
+				style := ok
+				if t.wrong {
+					style = bad
+				}
+				for j, words := range t.words {
+					c.FillText(style, at(x+width/2, tops[r]+height+4+j*textLine), plain(words))
+				}
+			}
+		}
+	}
+	return f
+}
+
+// enlarged is the image with each pixel as a square of scale × scale.
+func enlarged(shape pixel.Shape, values []uint8, scale int) image.Image {
+	out := image.NewNRGBA(image.Rect(0, 0, shape.Width*scale, shape.Height*scale))
+	for y := range shape.Height * scale {
+		for x := range shape.Width * scale {
+			v := values[(y/scale*shape.Width+x/scale)*shape.Channels:]
+			c := color.NRGBA{v[0], v[0], v[0], 255}
+			if shape.Channels == 3 {
+				c.G, c.B = v[1], v[2]
+			}
+			out.SetNRGBA(x, y, c)
+		}
+	}
+	return out
+}

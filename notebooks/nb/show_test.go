@@ -1,0 +1,183 @@
+package nb
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/janpfeifer/gonb/gonbui/protocol"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/progress"
+	"github.com/certspec/certspec/rs"
+)
+
+// page stands in for the notebook and collects what is sent to it.
+func page(t *testing.T) *[]*protocol.DisplayData {
+	t.Helper()
+	var sent []*protocol.DisplayData
+	inNotebook, send = true, func(d *protocol.DisplayData) { sent = append(sent, d) }
+	t.Cleanup(func() { inNotebook = false })
+	return &sent
+}
+
+func TestShowKeepsTheOrder(t *testing.T) {
+	sent := page(t)
+	Show("one", 2, nastyTable(), fmt.Errorf("three"), Curve(run(0.25, 0.5)), Markdown("*four*"), run(0.25, 0.5).CertifiedAccuracy(0))
+	want := []protocol.MIMEType{protocol.MIMETextPlain, protocol.MIMETextHTML, protocol.MIMETextPlain, protocol.MIMEImageSVG, protocol.MIMETextMarkdown}
+	if len(*sent) < len(want) {
+		t.Fatalf("%d outputs, want at least %d", len(*sent), len(want))
+	}
+	for i, kind := range want {
+		if _, ok := (*sent)[i].Data[kind]; !ok {
+			t.Errorf("output %d has no %s", i, kind)
+		}
+		if (*sent)[i].Data[protocol.MIMETextPlain] == "" {
+			t.Errorf("output %d says nothing to those who read plain text", i)
+		}
+	}
+	if text := (*sent)[0].Data[protocol.MIMETextPlain]; text != "one\n2" {
+		t.Errorf("text is %q", text)
+	}
+}
+
+func TestShowPrintsOutsideNotebooks(t *testing.T) {
+	var out bytes.Buffer
+	stdout = &out
+	defer func() { stdout = os.Stdout }()
+	Show("text", nastyTable(), Curve(run(0.25, 0.5)))
+	for _, want := range []string{"text\n", nasty, "certified accuracy against"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the terminal shows no %q:\n%s", want, out.String())
+		}
+	}
+}
+
+// Progress may use one element of the page, and must leave it empty.
+func TestProgressLeavesNoTrail(t *testing.T) {
+	sent := page(t)
+	report := Progress()
+	for i := range 1000 {
+		report(progress.State{Task: "certify <toy>", Done: float64(i), Total: 1000, Unit: "images", Rate: 41200, RateUnit: "copies", Left: 31 * time.Second})
+	}
+	report(progress.State{Task: "certify", Done: 1000, Total: 1000, Unit: "images", Final: true})
+	if n := len(*sent); n < 2 || n > 10 {
+		t.Fatalf("%d messages for a thousand quick reports", n)
+	}
+	for _, d := range *sent {
+		if d.DisplayID == "" || d.DisplayID != (*sent)[0].DisplayID {
+			t.Error("progress uses more than one element")
+		}
+	}
+	first := (*sent)[0].Data[protocol.MIMETextHTML].(string)
+	if want := "certify &lt;toy&gt;: 0 of 1000 images, 41200 copies/s, 31s left"; !strings.Contains(first, want) {
+		t.Errorf("progress says %q, want %q in it", first, want)
+	}
+	if last := (*sent)[len(*sent)-1].Data[protocol.MIMETextHTML]; last != "" {
+		t.Errorf("progress leaves %q", last)
+	}
+	*sent = nil
+	Progress()(progress.State{Final: true})
+	if len(*sent) != 0 {
+		t.Error("work that was finished before leaves an element")
+	}
+}
+
+// stopped runs f, which must end the cell, and returns the exit code and what was said.
+func stopped(t *testing.T, f func()) (code int, said string) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr := os.Stderr
+	os.Stderr = w
+	exit = func(c int) { code = c; panic(t) }
+	defer func() {
+		if p := recover(); p != nil && p != any(t) {
+			panic(p)
+		}
+		os.Stderr, exit = stderr, os.Exit
+		w.Close()
+		var b bytes.Buffer
+		_, _ = b.ReadFrom(r)
+		said = b.String()
+	}()
+	f()
+	t.Error("the cell goes on")
+	return 0, ""
+}
+
+func TestErrorsEndTheCell(t *testing.T) {
+	code, said := stopped(t, func() { Must(3, errors.New("no such model")) })
+	if code != 1 || !strings.Contains(said, "show_test.go:") || !strings.Contains(said, "no such model") {
+		t.Errorf("exit code %d, %q", code, said)
+	}
+	code, said = stopped(t, func() { Check(fmt.Errorf("certify: %w", context.Canceled)) })
+	if code != 75 || !strings.Contains(said, "run the cell again") {
+		t.Errorf("after an interrupt: exit code %d, %q", code, said)
+	}
+	code, said = stopped(t, func() { Assert(1 > 2, "%d is not more than %d", 1, 2) })
+	if code != 1 || !strings.Contains(said, "1 is not more than 2") {
+		t.Errorf("after a failed assertion: exit code %d, %q", code, said)
+	}
+	t.Setenv(TierVariable, "quick")
+	code, said = stopped(t, func() { Tier("paper") })
+	if code != 1 || !strings.Contains(said, `"quick"`) {
+		t.Errorf("unknown tier: exit code %d, %q", code, said)
+	}
+}
+
+func TestTheEnvironmentDecidesTheTier(t *testing.T) {
+	for tier, want := range map[string]int{"": 2, "paper": 2, "fast": 1} {
+		t.Setenv(TierVariable, tier)
+		if got := Pick(Tier("paper"), 1, 2); got != want {
+			t.Errorf("tier %q picks %d, want %d", tier, got, want)
+		}
+	}
+}
+
+// fixed is a data set in memory.
+type fixed struct{ *dataset.Images }
+
+func (f fixed) Load(context.Context) (*dataset.Images, error) { return f.Images, nil }
+
+func TestGalleryNamesWhatIsWrong(t *testing.T) {
+	data := fixed{&dataset.Images{Name: "toy/test", Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1},
+		Classes: []string{"cat", "dog"}, IDs: []int{4, 8, 12}, Labels: []int{0, 1, 1}, Pixels: []uint8{0, 100, 200}}}
+	rows := rs.Rows{
+		{Image: 8, Label: 1, Class: 1, Radius: 0.5},
+		{Image: 12, Label: 1, Class: 0, Radius: 0.25},
+		{Image: 4, Label: 0, Class: int(classifier.Miss)},
+	}
+	drawing, err := Gallery(data, rows).svg()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.NewReplacer("\n", "", "\t", "").Replace(svgText(t, drawing))
+	for _, want := range []string{"dogradius 0.500", "catradius 0.250label dog", "no certificatelabel cat"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the gallery says %q, want %q in it", text, want)
+		}
+	}
+	code, said := stopped(t, func() { Gallery(data, rs.Rows{{Image: 5}}) })
+	if code != 1 || !strings.Contains(said, "image 5 is not in toy/test") {
+		t.Errorf("rows of other data: exit code %d, %q", code, said)
+	}
+	noisyText, err := Noisy(data, 2, 0.25).svg()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"no noise", "σ = 0.25", "cat", "dog"} {
+		if !strings.Contains(svgText(t, noisyText), want) {
+			t.Errorf("the noisy images lack %q", want)
+		}
+	}
+}
