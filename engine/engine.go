@@ -1,0 +1,159 @@
+// Package engine opens a trained model by its file, on the best engine of this machine.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/gomlxmodels/infer"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+)
+
+// Option changes how a model is opened.
+type Option func(*Model)
+
+// Backend orders an engine instead of the best one: "xla", "go" or another choice of
+// backend.Open.
+func Backend(choice string) Option { return func(m *Model) { m.choice = choice } }
+
+// Model is a lazy handle on a model file: Open reads its card alone, the first question
+// about its identity opens the engine, and the first batch reads the weights. It is a
+// classifier.Classifier, safe for concurrent use.
+type Model struct {
+	path   string
+	choice string
+	card   *modelfile.Card
+
+	mu        sync.Mutex
+	network   *infer.Network // nil until it is needed
+	notFinite int            // weights
+}
+
+// Open finds the model at path, which names the weights, the card, or both without an
+// ending ("models/fmnist-cnn-s025"). It reads the card and looks for the weights; it takes
+// milliseconds.
+func Open(path string, options ...Option) (*Model, error) {
+	if path == "" {
+		return nil, fmt.Errorf("engine: no model named; expected the path of one, such as models/fmnist-cnn-s025")
+	}
+	m := &Model{path: path}
+	for _, option := range options {
+		option(m)
+	}
+	card, weights := modelfile.CardPath(path), modelfile.WeightsPath(path)
+	for _, file := range []string{card, weights} {
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("engine: no model at %s: looked for %s and %s; certspec train --out %s makes them (%w: %s)",
+				path, card, weights, strings.TrimSuffix(card, ".json"), fs.ErrNotExist, filepath.Base(file))
+		}
+	}
+	var err error
+	if m.card, err = modelfile.ReadCard(path); err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	return m, nil
+}
+
+func (m *Model) engine() (*backend.Backend, error) {
+	b, err := backend.Open(m.choice)
+	if err != nil {
+		return nil, fmt.Errorf("engine: %s: %w", m.path, err)
+	}
+	return b, nil
+}
+
+// load reads the weights and prepares the network, once.
+func (m *Model) load() (*infer.Network, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.network != nil {
+		return m.network, nil
+	}
+	b, err := m.engine()
+	if err != nil {
+		return nil, err
+	}
+	file, err := modelfile.Read(m.path)
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	if file.Card.Weights != m.card.Weights {
+		return nil, fmt.Errorf("engine: %s was replaced by another model since it was opened; open it again", m.path)
+	}
+	n, err := infer.Load(b, m.name(), file)
+	if err != nil {
+		return nil, fmt.Errorf("engine: %s: %w", m.path, err)
+	}
+	m.network, m.notFinite = n, file.NotFinite()
+	return n, nil
+}
+
+func (m *Model) name() string {
+	return filepath.Base(strings.TrimSuffix(modelfile.CardPath(m.path), ".json"))
+}
+
+// Card is what the file says of the model. It must not be changed.
+func (m *Model) Card() *modelfile.Card { return m.card }
+
+// Info describes the model. It opens the engine, as that is part of the identity.
+func (m *Model) Info() (classifier.Info, error) {
+	b, err := m.engine()
+	if err != nil {
+		return classifier.Info{}, err
+	}
+	info := infer.Describe(m.name(), m.card)
+	infer.Identify(&info.Identity, b)
+	return info, nil
+}
+
+// Classify evaluates a batch; see infer.Network.
+func (m *Model) Classify(ctx context.Context, batch classifier.Batch, result *classifier.Result) error {
+	n, err := m.load()
+	if err != nil {
+		return err
+	}
+	return n.Classify(ctx, batch, result)
+}
+
+// Warnings are what a user should be told before long work, in sentences: a better engine
+// that could not be used, weights that are not finite. It reads the weights.
+func (m *Model) Warnings() ([]string, error) {
+	if _, err := m.load(); err != nil {
+		return nil, err
+	}
+	b, err := m.engine()
+	if err != nil {
+		return nil, err
+	}
+	var warnings []string
+	if b.Note != "" {
+		warnings = append(warnings, b.Note)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.notFinite > 0 {
+		warnings = append(warnings, fmt.Sprintf("%s has %d weights that are NaN or infinite; answers may be misses", m.path, m.notFinite))
+	}
+	return warnings, nil
+}
+
+// Close frees what the model holds in memory and on the device; a later batch reads the
+// weights again. No call may be running.
+func (m *Model) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := m.network
+	m.network = nil
+	if n == nil {
+		return nil
+	}
+	return n.Close()
+}
