@@ -47,15 +47,15 @@ func (b *builder) batchNorm(x, scale, shift *Node) (y, mean, variance *Node) {
 	var centered, r *Node
 	y = withGradient([]*Node{x, scale, shift}, func(in []*Node) *Node {
 		x, scale, shift := in[0], in[1], in[2]
-		mean = MulScalar(channelSums(x), 1/n)
+		mean = MulScalar(b.channelSums(x), 1/n)
 		centered = Sub(x, alongChannels(mean))
-		variance = MulScalar(channelSums(Mul(centered, centered)), 1/n)
+		variance = MulScalar(b.channelSums(Mul(centered, centered)), 1/n)
 		r = inverseDeviation(variance)
 		factor := Mul(scale, r)
 		return Add(Mul(x, alongChannels(factor)), alongChannels(Sub(shift, Mul(mean, factor))))
 	}, func(dy *Node) []*Node {
-		dShift := channelSums(dy)
-		dScale := Mul(channelSums(Mul(dy, centered)), r)
+		dShift := b.channelSums(dy)
+		dScale := Mul(b.channelSums(Mul(dy, centered)), r)
 		factor := Mul(scale, r)
 		slope := MulScalar(Mul(Mul(factor, r), dScale), -1/n)
 		offset := MulScalar(Mul(factor, dShift), -1/n)

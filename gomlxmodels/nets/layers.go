@@ -3,7 +3,6 @@ package nets
 import (
 	"math"
 
-	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"github.com/certspec/certspec/pixel"
@@ -129,10 +128,13 @@ func withGradient(inputs []*Node, build func(inputs []*Node) *Node, gradients fu
 	})
 }
 
-// channelSums adds up x [N, H, W, C] over all but the channels, giving [C]. The two stages
-// keep float32 sums accurate; the second is a product so that XLA cannot join them.
-func channelSums(x *Node) *Node {
-	n, c := x.Shape().Dimensions[0], x.Shape().Dimensions[3]
-	ones := Ones(x.Graph(), shapes.Make(x.DType(), 1, n))
-	return Reshape(MatMul(ones, ReduceSum(x, 1, 2)), c)
+// channelSums adds up x [N, H, W, C] over all but the channels, giving [C]. It does so in two
+// stages, which keeps float32 sums accurate; the barrier keeps XLA from joining them into
+// one, which it would compute channel by channel on a single core.
+func (b *builder) channelSums(x *Node) *Node {
+	rows := ReduceSum(x, 2)
+	if b.unit != nil {
+		rows = Div(rows, b.unit)
+	}
+	return ReduceSum(rows, 0, 1)
 }
