@@ -1,0 +1,142 @@
+package onnxmodel
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/certspec/certspec/internal/onnxfile"
+)
+
+// contents is what the file says of itself.
+type contents struct {
+	producer string
+	opset    int64
+	input    onnxfile.Value
+	output   onnxfile.Value
+	softmax  bool   // the output comes out of a softmax
+	digest   string // "sha256:…" of the file and of the files with weights beside it
+}
+
+// readFile reads an ONNX file without ONNX Runtime, whose messages are not for people.
+func readFile(path string, card Card) (*contents, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	model, err := onnxfile.Decode(data)
+	if err != nil {
+		return nil, err
+	}
+	c := &contents{producer: strings.TrimSpace(model.Producer + " " + model.ProducerVersion)}
+	for _, set := range model.Opsets {
+		if set.Domain == "" || set.Domain == "ai.onnx" {
+			c.opset = set.Version
+		}
+	}
+	if c.input, err = pick("input", inputs(&model.Graph), card.Input); err != nil {
+		return nil, err
+	}
+	if c.output, err = pick("output", model.Graph.Outputs, card.Output); err != nil {
+		return nil, err
+	}
+	switch c.output.Type {
+	case onnxfile.Float32, onnxfile.Float64, onnxfile.Float16:
+	default:
+		return nil, fmt.Errorf("output %q is %s; expected float32, float16 or float64, one value per class", c.output.Name, describeDims(c.output))
+	}
+	c.softmax = endsInSoftmax(&model.Graph, c.output.Name)
+	c.digest, err = digest(data, filepath.Dir(path), externalFiles(&model.Graph))
+	return c, err
+}
+
+// inputs are those that a user must give: files of IR version 3 list the weights too.
+func inputs(g *onnxfile.Graph) []onnxfile.Value {
+	return slices.DeleteFunc(slices.Clone(g.Inputs), func(v onnxfile.Value) bool {
+		return slices.ContainsFunc(g.Initializers, func(t onnxfile.Tensor) bool { return t.Name == v.Name })
+	})
+}
+
+// pick chooses the named value, or the only one.
+func pick(what string, values []onnxfile.Value, name string) (onnxfile.Value, error) {
+	var names []string
+	for _, v := range values {
+		if v.Name == name {
+			return v, nil
+		}
+		names = append(names, fmt.Sprintf("%q %s", v.Name, describeDims(v)))
+	}
+	list := strings.Join(names, ", ")
+	switch {
+	case name != "":
+		return onnxfile.Value{}, fmt.Errorf("no %s %q in the graph; it has %s", what, name, list)
+	case len(values) == 0:
+		return onnxfile.Value{}, fmt.Errorf("the graph has no %s", what)
+	case len(values) > 1 && what == "input":
+		return onnxfile.Value{}, fmt.Errorf("the graph has %d inputs; expected one image: %s", len(values), list)
+	case len(values) > 1:
+		return onnxfile.Value{}, fmt.Errorf("the graph has %d outputs; name the one with a value per class: %s", len(values), list)
+	}
+	return values[0], nil
+}
+
+// endsInSoftmax follows the output back through operators that change no value.
+func endsInSoftmax(g *onnxfile.Graph, output string) bool {
+	for i := len(g.Nodes) - 1; i >= 0; i-- { // nodes stand in the order of evaluation
+		node := &g.Nodes[i]
+		if !slices.Contains(node.Outputs, output) {
+			continue
+		}
+		switch node.Op {
+		case "Softmax":
+			return true
+		case "Identity", "Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze":
+			if len(node.Inputs) > 0 {
+				output = node.Inputs[0]
+				continue
+			}
+		}
+		return false
+	}
+	return false
+}
+
+// externalFiles are the names of files that hold weights, sorted.
+func externalFiles(g *onnxfile.Graph) []string {
+	var names []string
+	for _, t := range g.Initializers {
+		if t.External != "" {
+			names = append(names, t.External)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// digest is the SHA-256 of the model file followed by the files with its weights.
+func digest(data []byte, dir string, external []string) (string, error) {
+	sum := sha256.New()
+	sum.Write(data)
+	for _, name := range external {
+		if !filepath.IsLocal(name) {
+			return "", fmt.Errorf("its weights are to be in %q; expected a file beside the model", name)
+		}
+		file, err := os.Open(filepath.Join(dir, name))
+		if os.IsNotExist(err) {
+			return "", fmt.Errorf("its weights are in a second file, %q, which is not beside it", name)
+		}
+		if err != nil {
+			return "", err
+		}
+		_, err = io.Copy(sum, file)
+		file.Close()
+		if err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("sha256:%x", sum.Sum(nil)), nil
+}

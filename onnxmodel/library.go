@@ -1,0 +1,88 @@
+package onnxmodel
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/certspec/certspec/internal/sharedlib"
+)
+
+// Variable is the environment variable that names the library of ONNX Runtime, where the
+// options do not.
+const Variable = "CERTSPEC_ONNXRUNTIME"
+
+// entryPoint is the one function that the library exports (onnxruntime_c_api.h).
+const entryPoint = "OrtGetApiBase"
+
+// oldestMinor is the oldest release 1.x whose C API the binding can use: version x of the
+// API came with it, and later releases keep it (ORT_API_VERSION of the binding's header).
+const oldestMinor = 29
+
+// ErrNoLibrary says that there is no library of ONNX Runtime on this machine.
+var ErrNoLibrary = errors.New("no library of ONNX Runtime found; certspec backend install onnxruntime fetches it, or " + Variable + " names one")
+
+// Library returns the path of the library that Open uses: the named one, else that of the
+// environment variable, else that in certspec's cache, else ErrNoLibrary. The file has been
+// looked into, not loaded.
+func Library(named string) (string, error) {
+	if !linked {
+		return "", fmt.Errorf("onnxmodel: %s", notLinked)
+	}
+	library := named
+	if library == "" {
+		library = os.Getenv(Variable)
+	}
+	if library == "" {
+		cached, found := cachedLibrary()
+		if !found {
+			return "", fmt.Errorf("onnxmodel: %w", ErrNoLibrary)
+		}
+		library = cached
+	}
+	absolute, err := filepath.Abs(library)
+	if err != nil {
+		return "", fmt.Errorf("onnxmodel: library %s: %w", library, err)
+	}
+	return absolute, checkLibrary(absolute)
+}
+
+func checkLibrary(path string) error {
+	if err := sharedlib.Inspect(path, entryPoint, "ONNX Runtime"); err != nil {
+		return fmt.Errorf("onnxmodel: library %w", err)
+	}
+	return nil
+}
+
+func cachedLibrary() (string, bool) {
+	dir, err := cachedFolder()
+	if err != nil {
+		return "", false
+	}
+	entries, _ := os.ReadDir(dir)
+	for _, entry := range entries {
+		if isLibrary(entry.Name()) {
+			return filepath.Join(dir, entry.Name()), true
+		}
+	}
+	return "", false
+}
+
+// checkVersion tells whether a library of this version can be used.
+func checkVersion(path, version string) error {
+	major, rest, _ := strings.Cut(version, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	x, errX := strconv.Atoi(major)
+	y, errY := strconv.Atoi(minor)
+	switch {
+	case errX != nil || errY != nil:
+		return fmt.Errorf("onnxmodel: library %s calls its version %q; expected 1.%d or newer", path, version, oldestMinor)
+	case x != 1 || y < oldestMinor:
+		return fmt.Errorf("onnxmodel: library %s is ONNX Runtime %s; 1.%d or newer is needed (certspec backend install onnxruntime fetches %s)",
+			path, version, oldestMinor, LibraryVersion)
+	}
+	return nil
+}

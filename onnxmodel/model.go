@@ -1,0 +1,167 @@
+// Package onnxmodel takes any image classifier in an ONNX file, whoever trained it, as a
+// classifier.Classifier, on ONNX Runtime.
+//
+// The certified function is the whole way from an image in [0, 1] to a class: the scaling
+// and normalisation that the file expects of its user, the rounding to the type of its
+// input, and the network. Noise is added before all of it. A network that takes uint8 sees
+// values rounded to a byte and clamped to 0 … 255; this happens inside the certified
+// function, so certificates stay sound.
+package onnxmodel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/certspec/certspec/classifier"
+)
+
+// Options says how to open a file. The zero value works for a file that takes images in
+// [0, 1] and says of itself all that Card could say.
+type Options struct {
+	Card
+	Library  string // path of ONNX Runtime's library; "": see Library
+	Threads  int    // threads inside one call; 0: GOMAXPROCS
+	Provider string // "cpu" (also ""), or "cuda" with a library that was built for it
+}
+
+// Model is an ONNX file as a classifier.
+type Model struct {
+	path    string
+	options Options
+	open    func() (*network, error) // once
+}
+
+var _ classifier.Classifier = (*Model)(nil)
+
+// Open returns a handle on an ONNX file. It reads the options and the card beside the file
+// (see Card), no more; the network is loaded when it is first needed, and errors in the
+// file or of the library come from there.
+func Open(path string, options Options) (*Model, error) {
+	switch info, err := os.Stat(path); {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("onnxmodel: %s: no such file", path)
+	case err != nil:
+		return nil, fmt.Errorf("onnxmodel: %w", err)
+	case info.IsDir():
+		return nil, fmt.Errorf("onnxmodel: %s is a folder; expected an ONNX file", path)
+	}
+	card, err := readCard(path)
+	if err != nil {
+		return nil, err
+	}
+	options.Card = options.Card.or(card)
+	if err := options.check(); err != nil {
+		return nil, fmt.Errorf("onnxmodel: %s: %w", path, err)
+	}
+	m := &Model{path: path, options: options}
+	m.open = sync.OnceValues(func() (*network, error) {
+		net, err := openNetwork(path, options)
+		if err != nil {
+			return nil, fmt.Errorf("onnxmodel: %s: %w", path, err)
+		}
+		return net, nil
+	})
+	return m, nil
+}
+
+func (o *Options) check() error {
+	if err := o.Card.check(); err != nil {
+		return err
+	}
+	switch o.Provider {
+	case "":
+		o.Provider = "cpu"
+	case "cpu", "cuda":
+	default:
+		return fmt.Errorf("provider %q; expected cpu or cuda", o.Provider)
+	}
+	if o.Threads < 0 {
+		return fmt.Errorf("%d threads; expected 0 (all) or more", o.Threads)
+	}
+	if o.Threads == 0 {
+		o.Threads = runtime.GOMAXPROCS(0)
+	}
+	return nil
+}
+
+// Info describes the model and loads it, the first time.
+func (m *Model) Info() (classifier.Info, error) {
+	net, err := m.open()
+	if err != nil {
+		return classifier.Info{}, err
+	}
+	return net.info, nil
+}
+
+// Details is what was found in the file, assumed, or taken from the card.
+type Details struct {
+	File       string   `json:"file"`
+	Producer   string   `json:"producer"`    // the program that wrote the file
+	Opset      int64    `json:"opset"`       // version of the operators of ONNX
+	Layout     string   `json:"layout"`      // e.g. "NCHW"
+	InputType  string   `json:"input_type"`  // e.g. "float32"
+	Batch      int      `json:"batch"`       // fixed batch of the network; 0: any
+	Scores     string   `json:"scores"`      // Logits or Probabilities
+	ScoresFrom string   `json:"scores_from"` // how that is known
+	ClassNames []string `json:"class_names,omitempty"`
+	Input      Card     `json:"input"` // what the images go through before the network
+	Library    string   `json:"library"`
+	Provider   string   `json:"provider"`
+	Threads    int      `json:"threads"`
+}
+
+// Details loads the model, the first time.
+func (m *Model) Details() (Details, error) {
+	net, err := m.open()
+	if err != nil {
+		return Details{}, err
+	}
+	return net.details, nil
+}
+
+// String is one sentence for people. It does not load the model.
+func (m *Model) String() string { return fmt.Sprintf("ONNX model %s", m.path) }
+
+// String states what was found and what was assumed.
+func (d Details) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s %s images of %v", filepath.Base(d.File), d.Layout, d.InputType, *d.Input.Shape)
+	if d.Batch > 0 {
+		fmt.Fprintf(&b, ", batch fixed at %d", d.Batch)
+	}
+	fmt.Fprintf(&b, ", %s (%s)", d.Scores, d.ScoresFrom)
+	if text := d.Input.preprocessing(); text != "" {
+		fmt.Fprintf(&b, "; %s", text)
+	}
+	if d.InputType == "uint8" {
+		b.WriteString("; values are rounded to a byte and clamped to 0 … 255 inside the certified function")
+	}
+	fmt.Fprintf(&b, "; ONNX Runtime %s on %s, %d threads", d.Library, d.Provider, d.Threads)
+	return b.String()
+}
+
+// Classify implements classifier.Classifier. A network with a fixed batch is run on
+// consecutive parts of the batch, the last one filled up with black images, so that an
+// answer depends on the batch alone all the same.
+func (m *Model) Classify(ctx context.Context, batch classifier.Batch, result *classifier.Result) error {
+	net, err := m.open()
+	if err != nil {
+		return err
+	}
+	if err := classifier.Check(net.info, batch, result); err != nil {
+		return err
+	}
+	if err := net.classify(ctx, batch, result); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("onnxmodel: %s: %w", m.path, err)
+	}
+	return nil
+}

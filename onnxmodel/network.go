@@ -1,0 +1,300 @@
+package onnxmodel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/host"
+	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/pixel"
+)
+
+// network is a loaded file.
+type network struct {
+	info    classifier.Info
+	details Details
+	layout  layout
+	session *session
+	fill    filler
+	tail    []int64 // dims of the output after the batch
+	output  onnxfile.Type
+
+	mu   sync.Mutex
+	free []*buffers // kept for the next call
+}
+
+// openNetwork takes checked options.
+func openNetwork(path string, options Options) (*network, error) {
+	file, err := readFile(path, options.Card)
+	if err != nil {
+		return nil, err
+	}
+	layout, err := findLayout(file.input, options.Card)
+	if err != nil {
+		return nil, err
+	}
+	card, err := options.Card.complete(layout)
+	if err != nil {
+		return nil, err
+	}
+	library, err := Library(options.Library)
+	if err != nil {
+		return nil, err
+	}
+	version, err := loadLibrary(library)
+	if err != nil {
+		return nil, err
+	}
+	session, err := openSession(path, file.input.Name, file.output.Name, options)
+	if err != nil {
+		return nil, fmt.Errorf("ONNX Runtime %s cannot load it: %w", version, err)
+	}
+	net := &network{layout: layout, session: session, fill: newFiller(layout, card), output: file.output.Type}
+	rows, err := net.trial(file.output)
+	if err != nil {
+		session.close()
+		return nil, err
+	}
+	classes := len(rows[0])
+	if n := len(card.ClassNames); n != 0 && n != classes {
+		session.close()
+		return nil, fmt.Errorf("%d class names for a network with %d outputs", n, classes)
+	}
+
+	net.details = Details{
+		File: path, Producer: file.producer, Opset: file.opset,
+		Layout: layout.name, InputType: layout.kind.String(), Batch: layout.batch,
+		ClassNames: card.ClassNames, Input: card,
+		Library: version, Provider: options.Provider, Threads: options.Threads,
+	}
+	d := &net.details
+	switch {
+	case card.Scores != "":
+		d.Scores, d.ScoresFrom = card.Scores, "by option"
+	case file.softmax:
+		d.Scores, d.ScoresFrom = Probabilities, "the graph ends in a softmax"
+	case distributions(rows):
+		d.Scores, d.ScoresFrom = Probabilities, "every row of a trial sums to 1"
+	default:
+		d.Scores, d.ScoresFrom = Logits, "no softmax at the end of the graph, and rows of a trial do not sum to 1"
+	}
+
+	weights := file.digest
+	if text := card.preprocessing(); text != "" {
+		weights += ", " + text
+	}
+	if card.Layout != "" {
+		weights += ", layout " + card.Layout
+	}
+	net.info = classifier.Info{
+		Name: strings.TrimSuffix(filepath.Base(path), ".onnx"), Shape: layout.shape, Classes: classes,
+		Identity: classifier.Identity{
+			Weights: weights, Engine: "onnxruntime", EngineVersion: version + " " + options.Provider,
+			Threads: options.Threads, InstructionSet: host.InstructionSet(),
+		},
+	}
+	return net, nil
+}
+
+// trial evaluates a few noisy images, learns the shape of the output from them, and returns
+// a row of outputs for each.
+func (net *network) trial(output onnxfile.Value) ([][]float32, error) {
+	n := 4
+	if net.layout.batch > 0 {
+		n = net.layout.batch
+	}
+	grid := make([]int16, n*net.layout.shape.Len())
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range grid {
+		grid[i] = int16(random.IntN(pixel.Steps + 1))
+	}
+	in, err := newArray(net.layout.kind, append([]int64{int64(n)}, net.layout.dims...)...)
+	if err != nil {
+		return nil, err
+	}
+	defer in.free()
+	net.fill(&in.values, 0, classifier.Batch{N: n, Grid: grid}, 0, n)
+
+	dims, out, err := net.run(in, n, output)
+	if err != nil {
+		return nil, fmt.Errorf("ONNX Runtime cannot run it: %w", err)
+	}
+	classes, wide := 1, 0
+	for _, d := range dims[min(1, len(dims)):] {
+		classes *= int(d)
+		if d != 1 {
+			wide++
+		}
+	}
+	switch {
+	case len(dims) < 2 || dims[0] != int64(n):
+		return nil, fmt.Errorf("its output has shape %v for %d images; expected a row of scores per image", dims, n)
+	case wide > 1:
+		return nil, fmt.Errorf("its output has shape %v for %d images; expected one score per class and image (not per pixel or region)", dims, n)
+	case classes < 2:
+		return nil, fmt.Errorf("it has one output value per image; expected one per class")
+	}
+	net.tail = dims[1:]
+	logits := out.logits(nil)
+	rows := make([][]float32, n)
+	for i := range rows {
+		rows[i] = logits[i*classes : (i+1)*classes]
+	}
+	return rows, nil
+}
+
+func (net *network) run(in *array, n int, output onnxfile.Value) ([]int64, values, error) {
+	if output.Type != onnxfile.Float16 {
+		return net.session.discover(in)
+	}
+	dims := []int64{int64(n)}
+	for _, d := range output.Dims[min(1, len(output.Dims)):] {
+		if d.Size <= 0 {
+			return nil, values{}, fmt.Errorf("its output is %s; a float16 output must state the number of classes", describeDims(output))
+		}
+		dims = append(dims, d.Size)
+	}
+	out, err := newArray(output.Type, dims...)
+	if err != nil {
+		return nil, values{}, err
+	}
+	defer out.free()
+	return dims, out.values, net.session.evaluate(in, out)
+}
+
+// distributions reports whether every row is a probability distribution.
+func distributions(rows [][]float32) bool {
+	for _, row := range rows {
+		if sumOfProbabilities(row) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// sumOfProbabilities is about 1, or 0 where the row is no distribution over classes.
+func sumOfProbabilities(row []float32) float64 {
+	const tolerance = 1e-2 // float16
+	sum := 0.0
+	for _, p := range row {
+		if !(p >= 0 && p <= 1+tolerance) {
+			return 0
+		}
+		sum += float64(p)
+	}
+	if math.Abs(sum-1) > tolerance {
+		return 0
+	}
+	return sum
+}
+
+// buffers is the memory of one call: tensors for a number of images.
+type buffers struct {
+	n       int
+	in, out *array
+	logits  []float32
+}
+
+// keptBuffers bounds the memory that stays for later calls.
+const keptBuffers = 8
+
+func (net *network) take(n int) (*buffers, error) {
+	net.mu.Lock()
+	for i, b := range net.free {
+		if b.n == n {
+			net.free = append(net.free[:i], net.free[i+1:]...)
+			net.mu.Unlock()
+			return b, nil
+		}
+	}
+	net.mu.Unlock()
+	in, err := newArray(net.layout.kind, append([]int64{int64(n)}, net.layout.dims...)...)
+	if err != nil {
+		return nil, err
+	}
+	out, err := newArray(net.output, append([]int64{int64(n)}, net.tail...)...)
+	if err != nil {
+		in.free()
+		return nil, err
+	}
+	return &buffers{n: n, in: in, out: out}, nil
+}
+
+func (net *network) giveBack(b *buffers) {
+	net.mu.Lock()
+	defer net.mu.Unlock()
+	if len(net.free) == keptBuffers {
+		net.free[0].in.free()
+		net.free[0].out.free()
+		net.free = append(net.free[:0], net.free[1:]...)
+	}
+	net.free = append(net.free, b)
+}
+
+// classify takes a checked batch.
+func (net *network) classify(ctx context.Context, batch classifier.Batch, result *classifier.Result) error {
+	part := batch.N
+	if net.layout.batch > 0 {
+		part = net.layout.batch
+	}
+	b, err := net.take(part)
+	if err != nil {
+		return err
+	}
+	defer net.giveBack(b)
+	b.logits = b.logits[:0]
+	for first := 0; first < batch.N; first += part {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := min(part, batch.N-first)
+		net.fill(&b.in.values, 0, batch, first, n)
+		if rest := part - n; rest > 0 {
+			black := classifier.Batch{N: rest, Grid: make([]int16, rest*net.layout.shape.Len())}
+			net.fill(&b.in.values, n, black, 0, rest)
+		}
+		if err := net.session.evaluate(b.in, b.out); err != nil {
+			return err
+		}
+		b.logits = b.out.logits(b.logits)
+	}
+	logits := b.logits[:batch.N*net.info.Classes]
+	if net.details.Scores == Probabilities {
+		return net.decideProbabilities(batch, logits, result)
+	}
+	classifier.Decide(net.info, batch, logits, result)
+	return nil
+}
+
+// decideProbabilities takes rows that are probabilities already. Only the scores differ
+// from what Decide makes of them.
+func (net *network) decideProbabilities(batch classifier.Batch, rows []float32, result *classifier.Result) error {
+	classes := classifier.Result{Classes: result.Classes}
+	classifier.Decide(net.info, batch, rows, &classes)
+	if result.Scores == nil {
+		return nil
+	}
+	k := net.info.Classes
+	for i := range batch.N {
+		row, scores := rows[i*k:(i+1)*k], result.Scores[i*k:(i+1)*k]
+		if result.Classes[i] == classifier.Miss {
+			clear(scores)
+			continue
+		}
+		sum := sumOfProbabilities(row)
+		if sum == 0 {
+			return errors.New("its outputs are taken for probabilities (" + net.details.ScoresFrom + "), and a row is no distribution; set scores to logits")
+		}
+		for c, p := range row {
+			scores[c] = float32(float64(p) / sum)
+		}
+	}
+	return nil
+}

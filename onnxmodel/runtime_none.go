@@ -1,0 +1,35 @@
+//go:build !(cgo && !noonnx && (linux || darwin))
+
+package onnxmodel
+
+import (
+	"errors"
+
+	"github.com/certspec/certspec/internal/onnxfile"
+)
+
+const (
+	linked    = false
+	notLinked = "this program was built without ONNX Runtime (no C compiler, -tags noonnx, or a platform without it); build with CGO_ENABLED=1 and without the tag"
+)
+
+var errNotLinked = errors.New(notLinked)
+
+func loadLibrary(string) (string, error) { return "", errNotLinked }
+
+type session struct{}
+
+func openSession(path, input, output string, options Options) (*session, error) {
+	return nil, errNotLinked
+}
+
+func (s *session) close() {}
+
+func (s *session) evaluate(in, out *array) error               { return errNotLinked }
+func (s *session) discover(in *array) ([]int64, values, error) { return nil, values{}, errNotLinked }
+
+type array struct{ values }
+
+func newArray(kind onnxfile.Type, dims ...int64) (*array, error) { return nil, errNotLinked }
+
+func (a *array) free() {}

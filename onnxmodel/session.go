@@ -1,0 +1,112 @@
+//go:build cgo && !noonnx && (linux || darwin)
+
+package onnxmodel
+
+import (
+	"fmt"
+	"unsafe"
+
+	ort "github.com/yalue/onnxruntime_go"
+
+	"github.com/certspec/certspec/internal/onnxfile"
+)
+
+// session is a loaded network. Its methods may be called concurrently.
+type session struct {
+	run *ort.DynamicAdvancedSession
+}
+
+func openSession(path, input, output string, options Options) (*session, error) {
+	settings, err := ort.NewSessionOptions()
+	if err != nil {
+		return nil, err
+	}
+	defer settings.Destroy()
+	if err := settings.SetIntraOpNumThreads(options.Threads); err != nil {
+		return nil, err
+	}
+	if err := settings.AddSessionConfigEntry("session.intra_op.allow_spinning", "0"); err != nil {
+		return nil, err
+	}
+	if options.Provider == "cuda" {
+		cuda, err := ort.NewCUDAProviderOptions()
+		if err != nil {
+			return nil, fmt.Errorf("this library of ONNX Runtime has no CUDA: %w", err)
+		}
+		defer cuda.Destroy()
+		if err := settings.AppendExecutionProviderCUDA(cuda); err != nil {
+			return nil, fmt.Errorf("CUDA cannot be used: %w", err)
+		}
+	}
+	run, err := ort.NewDynamicAdvancedSession(path, []string{input}, []string{output}, settings)
+	if err != nil {
+		return nil, explain(err)
+	}
+	return &session{run}, nil
+}
+
+func (s *session) close() { s.run.Destroy() }
+
+// array is a tensor whose memory is Go's.
+type array struct {
+	values
+	tensor ort.Value
+}
+
+func newArray(kind onnxfile.Type, dims ...int64) (*array, error) {
+	a := &array{}
+	var err error
+	switch kind {
+	case onnxfile.Float32:
+		a.floats, a.tensor, err = newTensor[float32](dims)
+	case onnxfile.Float64:
+		a.doubles, a.tensor, err = newTensor[float64](dims)
+	case onnxfile.Uint8:
+		a.bytes, a.tensor, err = newTensor[uint8](dims)
+	case onnxfile.Float16:
+		shape := ort.NewShape(dims...)
+		a.halves = make([]uint16, shape.FlattenedSize())
+		raw := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(a.halves))), 2*len(a.halves))
+		a.tensor, err = ort.NewCustomDataTensor(shape, raw, ort.TensorElementDataTypeFloat16)
+	default:
+		panic("onnxmodel: array of " + kind.String())
+	}
+	return a, err
+}
+
+func newTensor[T ort.TensorData](dims []int64) ([]T, ort.Value, error) {
+	tensor, err := ort.NewEmptyTensor[T](ort.NewShape(dims...))
+	if err != nil {
+		return nil, nil, err
+	}
+	return tensor.GetData(), tensor, nil
+}
+
+func (a *array) free() { a.tensor.Destroy() }
+
+// evaluate runs the network from one array into another.
+func (s *session) evaluate(in, out *array) error {
+	if err := s.run.Run([]ort.Value{in.tensor}, []ort.Value{out.tensor}); err != nil {
+		return explain(err)
+	}
+	return nil
+}
+
+// discover runs the network and returns the shape of its output, which the graph may not
+// tell, and its values. The binding cannot hand out float16 of unknown shape.
+func (s *session) discover(in *array) (dims []int64, out values, err error) {
+	outputs := []ort.Value{nil}
+	if err := s.run.Run([]ort.Value{in.tensor}, outputs); err != nil {
+		return nil, values{}, explain(err)
+	}
+	defer outputs[0].Destroy()
+	switch tensor := outputs[0].(type) {
+	case *ort.Tensor[float32]:
+		out.floats = append(out.floats, tensor.GetData()...)
+	case *ort.Tensor[float64]:
+		out.doubles = append(out.doubles, tensor.GetData()...)
+	default:
+		return nil, values{}, fmt.Errorf("the output is not what the graph says; expected numbers")
+	}
+	return outputs[0].GetShape(), out, nil
+}
