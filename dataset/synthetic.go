@@ -22,12 +22,18 @@ var synthetic = &set{
 	read:    readSynthetic,
 }
 
+// The seeds of the two splits.
+const (
+	trainSeed uint64 = 1
+	testSeed  uint64 = 2
+)
+
 func readSynthetic(ctx context.Context, _ []string, p part) (*records, error) {
 	size := cifarShape.Len()
 	r := &records{shape: cifarShape, labels: make([]int, p.count), pixels: make([]uint8, p.count*size)}
-	seed := uint64(1)
+	seed := trainSeed
 	if p.name == "test" {
-		seed = 2
+		seed = testSeed
 	}
 	var workers sync.WaitGroup
 	count := runtime.GOMAXPROCS(0)
@@ -73,11 +79,11 @@ func (s *stream) below(n int) int {
 // between draws an integer in [low, high].
 func (s *stream) between(low, high int) int { return low + s.below(high-low+1) }
 
-// Lengths are in eighths of a pixel; a pixel is sampled at 4 × 4 points.
+// Lengths are in eighths of a pixel; a pixel is sampled at 2 × 2 points.
 const (
 	unit = 8
 	side = 32
-	grid = 4
+	grid = 2
 )
 
 // sines is 1024 sin(k·2.5°) for k = 0 to 8; cosines likewise.
@@ -133,8 +139,8 @@ func drawSynthetic(pixels []uint8, class int, random *stream) {
 				if !near {
 					break
 				}
-				dx := x*unit + 1 + 2*(sample%grid) - centerX
-				dy := y*unit + 1 + 2*(sample/grid) - centerY
+				dx := x*unit + 2 + 4*(sample%grid) - centerX
+				dy := y*unit + 2 + 4*(sample/grid) - centerY
 				u := (dx*cosine + dy*sine) >> 10
 				v := (dy*cosine - dx*sine) >> 10
 				if inside(class, u, v, radius) {

@@ -1,0 +1,49 @@
+package dataset
+
+import (
+	"slices"
+	"testing"
+)
+
+// The digests are those of a second implementation of the drawing, in Python with exact
+// integers, over the first 100 images of each split: they must be the same on every platform.
+func TestSyntheticBytes(t *testing.T) {
+	for seed, want := range map[uint64]string{
+		trainSeed: "sha256:5bbe207fa63fb1cf7c128ad1f526d6fd8690d714c3d3a724b55c6fb714400fbb",
+		testSeed:  "sha256:beef585a42e21126db1a504ab0fd5adcaf5b042839066f695cbffe86a5ddce50",
+	} {
+		im := &Images{Shape: cifarShape}
+		for i := range 100 {
+			image := make([]uint8, cifarShape.Len())
+			label := syntheticLabel(seed, i)
+			drawSynthetic(image, label, newStream(seed, i))
+			im.IDs, im.Labels, im.Pixels = append(im.IDs, i), append(im.Labels, label), append(im.Pixels, image...)
+		}
+		if got := digest(im); got != want {
+			t.Errorf("seed %d: digest %s; expected %s", seed, got, want)
+		}
+	}
+}
+
+func TestSyntheticClasses(t *testing.T) {
+	d := mustOpen(t, "synthetic/test")
+	im := mustLoad(t, d)
+	if counts := im.ClassCounts(); !slices.Equal(counts, slices.Repeat([]int{1000}, 10)) {
+		t.Errorf("classes have %v images; expected 1000 each", counts)
+	}
+	for _, s := range []Selection{Skip(10), Skip(20), Skip(50), MaxIndex(10)} {
+		if im := mustLoad(t, d.Subset(s)); im.Warnings != nil {
+			t.Errorf("%v", im.Warnings)
+		}
+	}
+	train := mustLoad(t, mustOpen(t, "synthetic/train"))
+	seen := map[string]bool{}
+	for _, im := range []*Images{im, train} {
+		for i := range im.Len() {
+			seen[string(im.Image(i))] = true
+		}
+	}
+	if len(seen) != train.Len()+im.Len() {
+		t.Errorf("%d different images of %d", len(seen), train.Len()+im.Len())
+	}
+}
