@@ -61,9 +61,13 @@ func checkCount(k, n int) error {
 	return nil
 }
 
+// minAlpha keeps all intermediate values away from subnormal numbers, of which math.Log is
+// wrong on some platforms.
+const minAlpha = 1e-280
+
 func checkAlpha(alpha float64) error {
-	if !(alpha > 0 && alpha < 1) {
-		return inputError("alpha", alpha, "a failure probability in (0, 1)")
+	if !(alpha >= minAlpha && alpha < 1) {
+		return inputError("alpha", alpha, fmt.Sprintf("a failure probability in (0, 1), not below %g", minAlpha))
 	}
 	return nil
 }

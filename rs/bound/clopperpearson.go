@@ -25,7 +25,7 @@ const window = 2e-10
 // P[Bin(n, p) ≥ k] ≤ α(1−10⁻⁹) in exact arithmetic, and misses equality by less than a
 // relative 2·10⁻⁹ plus the resolution of a float64.
 //
-// Errors: n outside [1, MaxTrials], k outside [0, n], α outside (0, 1), as *InputError.
+// Errors: n outside [1, MaxTrials], k outside [0, n], α outside [1e-280, 1), as *InputError.
 func Lower(k, n int, alpha float64) (Probability, error) {
 	if err := checkCount(k, n); err != nil {
 		return Probability{}, err

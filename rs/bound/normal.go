@@ -13,21 +13,25 @@ const margin = 1e-9
 
 // Quantile returns a value at or below Φ⁻¹(p), the standard normal quantile, and within a
 // relative 2·10⁻⁹ of it. It works from the smaller of p.P and p.Q, so that a p close to one
-// loses no digits (Wichura 1988, AS 241). Φ⁻¹(0) is −Inf.
+// loses no digits (Wichura 1988, AS 241). It is −Inf for P = 0 and P too small for a normal
+// float64; a Q too small for one is taken as the smallest.
 //
 // Errors: a p that is not a probability below 1 with its complement, as *InputError.
 func Quantile(p Probability) (float64, error) {
-	if !(p.P >= 0 && p.P <= 1 && p.Q > 0 && p.Q <= 1 && math.Abs(p.P+p.Q-1) <= 1e-9) {
+	if !(p.P >= 0 && p.P <= 1 && p.Q > 0 && p.Q <= 1 && math.Abs(p.P+p.Q-1) <= 1e-15) {
 		return 0, inputError("probability", fmt.Sprintf("{P: %g, Q: %g}", p.P, p.Q),
-			"P in [0, 1), Q in (0, 1] and P+Q = 1")
+			"P in [0, 1], Q in (0, 1] and P+Q = 1")
 	}
+	const smallestNormal = 0x1p-1022
 	switch {
+	case p.P < smallestNormal:
+		return math.Inf(-1), nil
 	case p.P < 0.5:
 		return mathext.NormalQuantile(p.P) * (1 + margin), nil
 	case p.Q >= 0.5:
 		return 0, nil
 	}
-	return -mathext.NormalQuantile(p.Q) * (1 - margin), nil
+	return -mathext.NormalQuantile(max(p.Q, smallestNormal)) * (1 - margin), nil
 }
 
 // Radius returns the radius of the ball in L2 norm on which the smoothed classifier keeps its class,
@@ -47,5 +51,5 @@ func Radius(sigma float64, p Probability) (float64, error) {
 	if err != nil || z <= 0 {
 		return 0, err
 	}
-	return sigma * z * (1 - 4*unit), nil
+	return sigma * z, nil // the margin of z pays for the rounding
 }

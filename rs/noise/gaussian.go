@@ -30,7 +30,7 @@ func (g *Gaussian) Sigma() float64 { return g.sigma }
 // other, in units of the full range: those numbered first, first+1, ... of the block at the
 // address. It panics where dst does not hold whole images or first is negative.
 func (g *Gaussian) AddTo(dst []float32, image []int16, at Address, first int) {
-	n := copies(len(dst), len(image))
+	n := copies(len(dst), len(image), first)
 	var source rand.ChaCha8
 	normal := rand.New(&source)
 	for number := range n {

@@ -118,7 +118,7 @@ func (g *Grid) Limits() (low, high int16) { return int16(g.low), int16(g.high) }
 // Errors: a value of the image outside Limits, as *InputError. It panics where dst does not hold
 // whole images or first is negative.
 func (g *Grid) AddTo(dst, image []int16, at Address, first int, failed []int) ([]int, error) {
-	n := copies(len(dst), len(image))
+	n := copies(len(dst), len(image), first)
 	for i, x := range image {
 		if int(x) < g.low || int(x) > g.high {
 			return failed, &InputError{Argument: fmt.Sprintf("image value %d", i), Value: fmt.Sprint(x),

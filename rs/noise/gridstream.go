@@ -31,9 +31,6 @@ var zeros [2 * valuesPerChunk]byte // what counter mode is added to
 
 // newGridStream returns the stream of a block from copy number first on, for images of the given length.
 func newGridStream(at Address, first, length int) *gridStream {
-	if first < 0 {
-		panic("noise: the number of a copy is negative")
-	}
 	secret := key(LawGrid, at, 0)
 	block, err := aes.NewCipher(secret[:16])
 	if err != nil {

@@ -72,8 +72,11 @@ func key(law Law, at Address, copyNumber uint64) [sha256.Size]byte {
 	return sha256.Sum256(message[:])
 }
 
-// copies is how many images of the given length fill a buffer.
-func copies(buffer, image int) int {
+// copies is how many images of the given length fill a buffer; the first has the given number.
+func copies(buffer, image, first int) int {
+	if first < 0 {
+		panic(fmt.Sprintf("noise: the number of a copy is %d", first))
+	}
 	if image == 0 || buffer%image != 0 {
 		panic(fmt.Sprintf("noise: a buffer of %d values does not hold whole images of %d values", buffer, image))
 	}
