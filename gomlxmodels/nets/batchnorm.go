@@ -2,10 +2,10 @@ package nets
 
 import . "github.com/gomlx/gomlx/core/graph"
 
-const (
-	normEpsilon  = 1e-5
-	normMomentum = 0.1 // weight of the newest batch in the running averages
-)
+// NormEpsilon is added to the variance in batch normalisation.
+const NormEpsilon = 1e-5
+
+const normMomentum = 0.1 // weight of the newest batch in the running averages
 
 // norm is batch normalisation (Ioffe and Szegedy 2015) per channel:
 //
@@ -69,7 +69,7 @@ func (b *builder) batchNorm(x, scale, shift *Node) (y, mean, variance *Node) {
 }
 
 func inverseDeviation(variance *Node) *Node {
-	return Reciprocal(Sqrt(AddScalar(variance, normEpsilon)))
+	return Reciprocal(Sqrt(AddScalar(variance, NormEpsilon)))
 }
 
 func average(running, batch *Node) *Node {

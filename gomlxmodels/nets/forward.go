@@ -72,7 +72,7 @@ func (b *builder) network(a Architecture, images value) value {
 	if err := a.Check(); err != nil {
 		panic(err.Error())
 	}
-	x := b.input(a.Input, images)
+	x := b.input(a, images)
 	if a.Name == SmallCNN {
 		return b.smallCNN(x, a.Classes)
 	}
@@ -85,15 +85,28 @@ var (
 	cifarDeviation = []float64{0.2023, 0.1994, 0.2010}
 )
 
-func (b *builder) input(layer string, x value) value {
+// Normalization is the input layer, (x − mean[c]) / deviation[c] per channel c. An empty
+// slice stands for zeros or ones.
+func (a Architecture) Normalization() (mean, deviation []float64) {
+	switch a.Input {
+	case InputCenter:
+		return cifarMean, nil
+	case InputStandardize:
+		return cifarMean, cifarDeviation
+	}
+	return nil, nil
+}
+
+func (b *builder) input(a Architecture, x value) value {
 	if x.node == nil {
 		return x
 	}
-	if layer == InputCenter || layer == InputStandardize {
-		x.node = Sub(x.node, perChannel(x.node, cifarMean))
+	mean, deviation := a.Normalization()
+	if mean != nil {
+		x.node = Sub(x.node, perChannel(x.node, mean))
 	}
-	if layer == InputStandardize {
-		x.node = Div(x.node, perChannel(x.node, cifarDeviation))
+	if deviation != nil {
+		x.node = Div(x.node, perChannel(x.node, deviation))
 	}
 	return x
 }
