@@ -146,13 +146,15 @@ func init() {
 	os.Exit(0)
 }
 
+const probeTime = 5 * time.Minute // a second, on a machine that is not busy
+
 // probe tries a plugin in a process of its own.
 func probe(path string) (finding, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return finding{}, fmt.Errorf("XLA plugin %s: cannot be tried: %w", path, err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Env = append(os.Environ(), probeVariable+"="+path)
@@ -175,7 +177,7 @@ func probe(path string) (finding, error) {
 	case last.Error != "":
 		return finding{}, fmt.Errorf("XLA plugin %s: %s%s", path, last.Error, version)
 	case ctx.Err() != nil:
-		return finding{}, fmt.Errorf("XLA plugin %s: a trial of it did not end within two minutes%s", path, version)
+		return finding{}, fmt.Errorf("XLA plugin %s: a trial of it did not end within %v%s", path, probeTime, version)
 	case runErr != nil || last.Platform == "":
 		return finding{}, fmt.Errorf("XLA plugin %s: a trial of it crashed: %s%s; it is damaged, too old or for another machine",
 			path, firstLine(stderr.String()), version)

@@ -75,12 +75,14 @@ func xlaThreads() int {
 
 // tryPlugin loads a plugin, opens a client and runs a small program on it.
 func tryPlugin(path string, report func(major, minor int, platform string)) error {
+	major, minor, found := apiVersion(path)
+	if found {
+		report(major, minor, "")
+	}
 	plugin, err := pjrt.GetPlugin(path)
 	if err != nil {
 		return err
 	}
-	major, minor := plugin.Version()
-	report(major, minor, "")
 	client, err := plugin.NewClient(nil)
 	if err != nil {
 		return err

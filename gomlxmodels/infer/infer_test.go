@@ -92,8 +92,11 @@ var (
 
 func TestSuite(t *testing.T) {
 	engines(t, func(t *testing.T, b *backend.Backend) {
-		classifiertest.Run(t, func(t *testing.T) classifier.Classifier {
-			return untrained(t, b, small)
+		two := []*Network{untrained(t, b, small), untrained(t, b, small)} // few, as XLA compiles each anew
+		opened := 0
+		classifiertest.Run(t, func(*testing.T) classifier.Classifier {
+			opened++
+			return two[opened%2]
 		}, classifiertest.Options{Batches: []int{1, 7, 100}})
 	})
 }

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/gomlxmodels/infer"
+)
+
+func init() { verbs = append(verbs, backendCommand) }
+
+func backendCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "backend",
+		Short: "Find, install and check the engines that run networks",
+		Long: "Find, install and check the engines that run networks.\n\n" +
+			"Without --backend, the environment variables " + backend.Variable + " and " + backend.GoMLXVariable + " choose, else\n" +
+			"the best engine found: XLA on a GPU, XLA on the CPU, the Go backend.",
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(backendListCommand(), backendInstallCommand(), backendCheckCommand(), backendBenchCommand())
+	return cmd
+}
+
+// backendFlag adds --backend to a command that runs networks.
+func backendFlag(cmd *cobra.Command) *string {
+	return cmd.Flags().String("backend", "", "engine: auto, xla, xla:cpu, xla:cuda, xla:/path/of/plugin.so or go")
+}
+
+func backendListCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the engines of this machine, best first, and say which one is taken",
+		Args:  noArgs,
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		list, err := backend.List()
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(cmd.OutOrStdout(), list)
+		}
+		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "TAKEN\tENGINE\tDEVICE\tVERSION\tPLUGIN")
+		for _, l := range list {
+			mark, version := "", l.Version
+			if l.Chosen {
+				mark = "*"
+			}
+			if !l.Usable {
+				version = "not usable"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", mark, l.Engine, l.Device, version, l.Path)
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		for _, l := range list {
+			if l.Problem != "" {
+				say("%s", l.Problem)
+			}
+		}
+		return nil
+	}
+	return cmd
+}
+
+// installable are the engines that can be fetched, by name: each puts a library into the
+// cache, where it is missing, and returns its path.
+var installable = map[string]func(ctx context.Context, say func(format string, args ...any)) (string, error){
+	backend.XLA: backend.Install,
+}
+
+func backendInstallCommand() *cobra.Command {
+	names := make([]string, 0, len(installable))
+	for name := range installable {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return &cobra.Command{
+		Use:   "install [" + strings.Join(names, "|") + "]",
+		Short: "Fetch an engine's library into the cache (default xla), pinned and checked",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := backend.XLA
+			if len(args) > 0 {
+				name = args[0]
+			}
+			install := installable[name]
+			if install == nil {
+				return usagef("no engine %q to install; there are %s", name, strings.Join(names, ", "))
+			}
+			path, err := install(cmd.Context(), say)
+			if err != nil {
+				return err
+			}
+			say("%s is ready: %s", name, path)
+			return nil
+		},
+	}
+}
+
+func backendCheckCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Compile and run small programs on the engine and compare with the Go backend",
+		Args:  noArgs,
+	}
+	asJSON, choice := jsonFlag(cmd), backendFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		b, err := openBackend(*choice)
+		if err != nil {
+			return err
+		}
+		found, err := backend.Check(cmd.Context(), b)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(cmd.OutOrStdout(), struct {
+				*backend.Backend
+				Programs []backend.Agreement `json:"programs"`
+			}{b, found})
+		}
+		out := cmd.OutOrStdout()
+		fmt.Fprintf(out, "%s on %s, %s, %d threads, %s\n", b.Engine, b.Device, b.Version, b.Threads, b.InstructionSet)
+		for _, a := range found {
+			fmt.Fprintf(out, "%s: greatest difference from Go %.1e of the greatest value (rounding explains %.0e)\n", a.Program, a.Difference, a.Allowed)
+		}
+		return nil
+	}
+	return cmd
+}
+
+// openBackend opens a choice and tells the person why a better engine was not taken.
+func openBackend(choice string) (*backend.Backend, error) {
+	b, err := backend.Open(choice)
+	if err != nil {
+		return nil, err
+	}
+	if b.Note != "" {
+		say("%s", b.Note)
+	}
+	return b, nil
+}
+
+// backendSpeed is what "backend bench" prints of one engine.
+type backendSpeed struct {
+	Engine  string          `json:"engine"`
+	Device  string          `json:"device"`
+	Version string          `json:"version"`
+	Speeds  []backend.Speed `json:"speeds"`
+}
+
+func backendBenchCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Time a matrix product, a convolution and a ResNet-20 on every usable engine",
+		Args:  noArgs,
+	}
+	asJSON := jsonFlag(cmd)
+	each := cmd.Flags().Duration("time", 2*time.Second, "time for each program")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		list, err := backend.List()
+		if err != nil {
+			return err
+		}
+		var all []backendSpeed
+		for _, l := range list {
+			if !l.Usable {
+				continue
+			}
+			choice := l.Engine
+			if l.Path != "" {
+				choice += ":" + l.Path
+			}
+			b, err := backend.Open(choice)
+			if err != nil {
+				return err
+			}
+			speeds, err := backend.Measure(cmd.Context(), b, *each)
+			if err != nil {
+				return err
+			}
+			net, err := infer.MeasureResNet20(cmd.Context(), b, *each)
+			if err != nil {
+				return err
+			}
+			all = append(all, backendSpeed{b.Engine, b.Device, b.Version, append(speeds, net)})
+		}
+		if *asJSON {
+			return printJSON(cmd.OutOrStdout(), all)
+		}
+		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "ENGINE\tDEVICE\tPROGRAM\tRATE\tFIRST CALL")
+		for _, s := range all {
+			for _, p := range s.Speeds {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%.4g %s\t%.1f s\n", s.Engine, s.Device, p.Program, p.Rate, p.Unit, p.Compile)
+			}
+		}
+		return w.Flush()
+	}
+	return cmd
+}
