@@ -171,7 +171,7 @@ func TestGradients(t *testing.T) {
 					for _, g := range gradient {
 						scale = max(scale, math.Abs(g))
 					}
-					for i := 0; i < len(values); i += max(1, len(values)/4) {
+					for i := 0; i < len(values); i += max(1, len(values)/2) {
 						const h = 1e-6
 						old := values[i]
 						values[i] = old + h
@@ -222,5 +222,182 @@ func TestBackendsAgree(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// ResNet-110 and ResNet-20: parameter counts as published with the smoothing literature's
+// networks. The others by the closed form 464 + Σ blocks + 65·K, where a block of c channels
+// has 2·9·c² + 4·c, and the two that widen from c/2 have 9·c²/2 less and a shortcut of
+// c²/2 + 2·c more.
+func TestParameters(t *testing.T) {
+	for _, c := range []struct {
+		net     string
+		classes int
+		want    int
+	}{{"resnet110", 10, 1730714}, {"resnet110", 100, 1736564}, {"resnet20", 10, 272474}} {
+		a := Architecture{Name: c.net, Shape: cifar, Classes: c.classes}
+		if got := a.Parameters(); got != c.want {
+			t.Errorf("%s, %d classes: %d parameters, want %d", c.net, c.classes, got, c.want)
+		}
+	}
+	for net, n := range map[string]int{"resnet8": 1, "resnet32": 5, "resnet56": 9} {
+		want := 3*9*16 + 2*16 + 65*10
+		for _, c := range []int{16, 32, 64} {
+			want += n * (2*9*c*c + 4*c)
+			if c > 16 {
+				want += -9*c*c/2 + c*c/2 + 2*c
+			}
+		}
+		if got := (Architecture{Name: net, Shape: cifar, Classes: 10}).Parameters(); got != want {
+			t.Errorf("%s: %d parameters, want %d", net, got, want)
+		}
+	}
+	a := Architecture{Name: SmallCNN, Shape: pixel.Shape{Height: 28, Width: 28, Channels: 1}, Classes: 10}
+	if got, want := a.Parameters(), 9*16+9*16*32+9*32*64+2*(16+32+64)+(7*7*64+1)*10; got != want || got != 54778 {
+		t.Errorf("%s: %d parameters, want %d", SmallCNN, got, want)
+	}
+}
+
+// Tensor names are part of the model file: they must not change.
+func TestTensorNames(t *testing.T) {
+	var names []string
+	for _, tensor := range (Architecture{Name: "resnet8", Shape: cifar, Classes: 10}).Tensors() {
+		if !strings.Contains(tensor.Name, "bn") {
+			names = append(names, fmt.Sprint(tensor.Name, tensor.Shape))
+		}
+	}
+	want := []string{"conv/kernel[3 3 3 16]",
+		"stage1/block0/conv1/kernel[3 3 16 16]", "stage1/block0/conv2/kernel[3 3 16 16]",
+		"stage2/block0/conv1/kernel[3 3 16 32]", "stage2/block0/conv2/kernel[3 3 32 32]", "stage2/block0/shortcut/conv/kernel[1 1 16 32]",
+		"stage3/block0/conv1/kernel[3 3 32 64]", "stage3/block0/conv2/kernel[3 3 64 64]", "stage3/block0/shortcut/conv/kernel[1 1 32 64]",
+		"head/kernel[64 10]", "head/bias[10]"}
+	if !slices.Equal(names, want) {
+		t.Errorf("names %q\nwant  %q", names, want)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	good := Architecture{Name: "resnet20", Shape: cifar, Classes: 10}
+	if err := good.Check(); err != nil {
+		t.Error(err)
+	}
+	for want, change := range map[string]func(*Architecture){
+		"no network \"resnet21\"; there are small-cnn, resnet8": func(a *Architecture) { a.Name = "resnet21" },
+		"image of 0×32×3":         func(a *Architecture) { a.Shape.Height = 0 },
+		"1 classes":               func(a *Architecture) { a.Classes = 1 },
+		"no input layer \"whiten": func(a *Architecture) { a.Input = "whiten" },
+		"is for images of 3 channels, not 32×32×1": func(a *Architecture) { a.Input = InputCenter; a.Shape.Channels = 1 },
+	} {
+		a := good
+		change(&a)
+		if err := a.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want it to say %q", err, want)
+		}
+	}
+}
+
+// Deviation of a kernel against √(2/(k²·out)); at n values the sample deviation is within
+// 5/√(2n) of it but for once in two million seeds.
+func TestInitialize(t *testing.T) {
+	for _, tensor := range (Architecture{Name: "resnet20", Shape: cifar, Classes: 10}).Tensors() {
+		values := tensor.Initialize(7)
+		var sum, squares float64
+		for _, v := range values {
+			sum += float64(v)
+			squares += float64(v) * float64(v)
+		}
+		n := float64(len(values))
+		switch {
+		case strings.HasSuffix(tensor.Name, "conv/kernel"), strings.Contains(tensor.Name, "/conv"):
+			k, out := tensor.Shape[0], tensor.Shape[3]
+			want := math.Sqrt(2 / float64(k*k*out))
+			if got := math.Sqrt(squares / n); math.Abs(got/want-1) > 5/math.Sqrt(2*n) {
+				t.Errorf("%s: deviation %g, want %g", tensor.Name, got, want)
+			}
+		case tensor.Name == "head/kernel":
+			if got := math.Sqrt(squares / n); math.Abs(got*8*math.Sqrt(3)-1) > 0.1 || slices.Max(values) > 1./8 || slices.Min(values) < -1./8 {
+				t.Errorf("%s: deviation %g of values uniform in ±1/8", tensor.Name, got)
+			}
+		case strings.HasSuffix(tensor.Name, "/scale"), strings.HasSuffix(tensor.Name, "/variance"):
+			if sum != n || squares != n {
+				t.Errorf("%s: not all 1", tensor.Name)
+			}
+		case strings.HasSuffix(tensor.Name, "/shift"), strings.HasSuffix(tensor.Name, "/mean"):
+			if squares != 0 {
+				t.Errorf("%s: not all 0", tensor.Name)
+			}
+		}
+	}
+}
+
+// Running averages and the identity of the two forms: where the running averages are the
+// batch's own (biased) statistics, evaluation and training give the same logits.
+func TestAverages(t *testing.T) {
+	b := open(t, "go")
+	n := randomNetwork(Architecture{Name: SmallCNN, Shape: pixel.Shape{Height: 7, Width: 6, Channels: 2}, Classes: 3}, 8)
+	const images = 5
+	batch := n.batch(images, 9)
+	var names []string
+	for _, tensor := range n.list {
+		if tensor.Running {
+			names = append(names, tensor.Name)
+		}
+	}
+	train := func(in *Node, lookup Lookup, _ []*Node) []*Node {
+		logits, averages := n.ForwardTraining(in, lookup)
+		out := []*Node{logits}
+		for _, name := range names {
+			out = append(out, averages[name])
+		}
+		return out
+	}
+	trained := call[float64](t, b, n, batch, train)
+	pixels := map[string]float64{"bn1": 7 * 6, "bn2": 4 * 3, "bn3": 2 * 2}
+	for k, name := range names {
+		layer, kind, _ := strings.Cut(name, "/")
+		values := n.values[slices.IndexFunc(n.list, func(t Tensor) bool { return t.Name == name })]
+		for i := range values {
+			statistic := (trained[1+k][i] - 0.9*values[i]) / 0.1
+			if kind == "variance" {
+				m := images * pixels[layer]
+				statistic *= (m - 1) / m
+			}
+			values[i] = statistic
+		}
+	}
+	evaluated := call[float64](t, b, n, batch, func(in *Node, lookup Lookup, _ []*Node) []*Node { return []*Node{n.Forward(in, lookup)} })
+	for i, want := range trained[0] {
+		if math.Abs(evaluated[0][i]-want) > 1e-9 {
+			t.Errorf("logit %d: %g in evaluation, %g in training", i, evaluated[0][i], want)
+		}
+	}
+}
+
+// A NaN in the weights or the image must reach the logits, or a broken network could certify.
+func TestNaNReachesLogits(t *testing.T) {
+	for _, choice := range []string{"go", "xla"} {
+		t.Run(choice, func(t *testing.T) {
+			b := open(t, choice)
+			for _, a := range small {
+				forward := func(n *network, images []float64) []float64 {
+					return call[float32](t, b, n, images, func(in *Node, lookup Lookup, _ []*Node) []*Node { return []*Node{n.Forward(in, lookup)} })[0]
+				}
+				n := randomNetwork(a, 10)
+				n.values[0][0] = math.NaN()
+				for i, v := range forward(n, n.batch(2, 11)) {
+					if v == v {
+						t.Errorf("%s: logit %d is %g with a NaN in the first kernel", a.Name, i, v)
+					}
+				}
+				n = randomNetwork(a, 10)
+				images := n.batch(2, 11)
+				images[0] = math.NaN()
+				for i, v := range forward(n, images) {
+					if first := i < a.Classes; first != (v != v) {
+						t.Errorf("%s: logit %d is %g with a NaN in the first of two images", a.Name, i, v)
+					}
+				}
+			}
+		})
 	}
 }

@@ -1,0 +1,74 @@
+package train
+
+import (
+	"testing"
+
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/pixel"
+)
+
+func benchPlan(net string, shape pixel.Shape) *plan {
+	const n = 512
+	images := &dataset.Images{Shape: shape, Classes: make([]string, 10), IDs: make([]int, n), Labels: make([]int, n), Pixels: make([]uint8, n*shape.Len())}
+	for i := range images.Pixels {
+		images.Pixels[i] = uint8(i * 7919)
+	}
+	for i := range n {
+		images.Labels[i] = i % 10
+	}
+	a := nets.Architecture{Name: net, Shape: shape, Classes: 10}
+	r := modelfile.Recipe{Sigma: 0.25, Epochs: 1 << 20, BatchSize: 128, LearningRate: 0.01, Schedule: Cosine, Momentum: 0.9, WeightDecay: 1e-4, Augment: CropFlip}
+	return &plan{run: identity{Architecture: a, Recipe: r}, tensors: a.Tensors(), images: images, stepsPerEpoch: n / 128, steps: 1 << 20}
+}
+
+func benchStep(b *testing.B, net string, shape pixel.Shape) {
+	engine, err := backend.Open("xla")
+	if err != nil {
+		b.Skip(err)
+	}
+	p := benchPlan(net, shape)
+	t, err := newTrainer(engine, p, p.newState())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer t.close()
+	for _, piped := range []struct {
+		name string
+		next func() batch
+	}{
+		{"bare", func() func() batch { one := p.batch(0, order(128)); return func() batch { return one } }()},
+		{"pipeline", func() func() batch { c := p.feed(b.Context(), 0); return func() batch { return <-c } }()},
+	} {
+		b.Run(piped.name, func(b *testing.B) {
+			if _, _, err := t.step(piped.next(), 0.01); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if _, _, err := t.step(piped.next(), 0.01); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(128*float64(b.N)/b.Elapsed().Seconds(), "images/s")
+		})
+	}
+}
+
+func order(n int) []int {
+	members := make([]int, n)
+	for i := range members {
+		members[i] = i
+	}
+	return members
+}
+
+// The bare step against the loop of a run, whose batches are prepared beside it.
+func BenchmarkResNet20(b *testing.B) {
+	benchStep(b, "resnet20", pixel.Shape{Height: 32, Width: 32, Channels: 3})
+}
+
+func BenchmarkSmallCNN(b *testing.B) {
+	benchStep(b, "small-cnn", pixel.Shape{Height: 28, Width: 28, Channels: 1})
+}

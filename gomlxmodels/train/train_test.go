@@ -1,0 +1,248 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/progress"
+)
+
+// pictures writes a folder of 8×8 pictures in three classes that differ in brightness.
+func pictures(t testing.TB, dir string) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(1, 2))
+	for class, level := range []int{40, 120, 200} {
+		for i := range 14 {
+			picture := image.NewRGBA(image.Rect(0, 0, 8, 8))
+			for p := range 64 {
+				v := func() uint8 { return uint8(level + random.IntN(40)) }
+				picture.Set(p%8, p/8, color.RGBA{v(), v(), v(), 255})
+			}
+			path := filepath.Join(dir, fmt.Sprintf("%c", 'a'+class), fmt.Sprintf("%02d.png", i))
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			f, err := os.Create(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(png.Encode(f, picture), f.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// options of a run of 4 epochs of 5 steps on the Go backend, from the pictures in dir.
+func options(t testing.TB, dir, out string) Options {
+	t.Helper()
+	data, err := dataset.Open("folder:" + dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Options{
+		Train: data, Test: data, Out: out, Backend: "go",
+		Sigma: 0.1, Epochs: 4, BatchSize: 8, LearningRate: 0.05, Augment: CropFlip, Nesterov: true, Seed: 5,
+	}
+}
+
+func run(t *testing.T, o Options) *modelfile.Card {
+	t.Helper()
+	card, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return card
+}
+
+func TestRunLearns(t *testing.T) {
+	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "net")
+	pictures(t, dir)
+	o := options(t, dir, out)
+	o.Epochs = 12
+	var last progress.State
+	o.Progress = func(s progress.State) { last = s }
+	card := run(t, o)
+	if card.Accuracy < 0.9 || card.NoisyTest < 0.8 {
+		t.Errorf("accuracy %g, with noise %g on three brightnesses", card.Accuracy, card.NoisyTest)
+	}
+	if !last.Final || last.Done != 480 || last.Total != 480 {
+		t.Errorf("last report: %+v", last)
+	}
+	if _, err := os.Stat(out + ".checkpoint"); err == nil {
+		t.Error("the checkpoint is still there")
+	}
+	model, err := modelfile.Read(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if model.Card.Weights != card.Weights || model.Card.Train.Images != 42 || model.Card.Train.Digest == "" {
+		t.Errorf("card on the disk %+v, returned %+v", model.Card, card)
+	}
+	log, err := os.ReadFile(out + ".csv")
+	if err != nil || strings.Count(string(log), "\n") != 13 || !strings.HasPrefix(string(log), "epoch,images,") {
+		t.Errorf("log %q, %v", log, err)
+	}
+
+	// Started again, the run is over at once; another one is told what differs.
+	o.afterStep = func(int) { t.Error("a finished run took a step") }
+	if again := run(t, o); again.Weights != card.Weights {
+		t.Error("another card came back")
+	}
+	o.Sigma, o.Epochs = 0.2, 5
+	_, err = Run(t.Context(), o)
+	for _, want := range []string{"recipe.sigma is 0.1 there and 0.2 here", "recipe.epochs is 12 there and 5 here"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want it to say %q", err, want)
+		}
+	}
+}
+
+// A run that is interrupted at any steps and started again ends with the same weights.
+func TestResume(t *testing.T) {
+	dir := t.TempDir()
+	pictures(t, dir)
+	whole := run(t, options(t, dir, filepath.Join(t.TempDir(), "whole")))
+
+	random := rand.New(rand.NewPCG(3, 4))
+	out := filepath.Join(t.TempDir(), "parts")
+	for at, stops := 0, 0; ; stops++ {
+		o := options(t, dir, out)
+		ctx, cancel := context.WithCancel(t.Context())
+		at += 1 + random.IntN(6)
+		o.afterStep = func(step int) {
+			if step == at {
+				cancel()
+			}
+		}
+		card, err := Run(ctx, o)
+		cancel()
+		if err == nil {
+			if stops < 3 {
+				t.Errorf("only %d interrupts", stops)
+			}
+			if card.Weights != whole.Weights || card.Accuracy != whole.Accuracy || card.NoisyTest != whole.NoisyTest || card.Loss != whole.Loss {
+				t.Errorf("after %d interrupts %+v\nwithout %+v", stops, card, whole)
+			}
+			return
+		}
+		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "stopped") {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestOtherCheckpoint(t *testing.T) {
+	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "net")
+	pictures(t, dir)
+	stopped := func() Options {
+		ctx, cancel := context.WithCancel(t.Context())
+		o := options(t, dir, out)
+		o.afterStep = func(int) { cancel() }
+		if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		return options(t, dir, out)
+	}
+	expect := func(o Options, want string) {
+		t.Helper()
+		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want it to say %q", err, want)
+		}
+	}
+	o := stopped()
+	o.Seed = 1<<63 + 1
+	expect(o, "net.checkpoint is the checkpoint of another run: recipe.seed is 5 there and 9223372036854775809 here")
+	o = options(t, dir, out)
+	o.Net = "resnet8"
+	expect(o, `architecture.name is "small-cnn" there and "resnet8" here`)
+	o = options(t, dir, out)
+	o.Train = o.Train.Subset(dataset.MaxIndex(29))
+	o.Test = o.Train
+	expect(o, "train.images is 42 there and 29 here")
+
+	data, err := os.ReadFile(out + ".checkpoint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(out+".checkpoint", data[:len(data)/2], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	expect(options(t, dir, out), "net.checkpoint is damaged: truncated")
+}
+
+func TestDivergence(t *testing.T) {
+	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "net")
+	pictures(t, dir)
+	o := options(t, dir, out)
+	o.LearningRate, o.WarmUp = 1e38, 1 // an epoch at 1e37 is enough as well
+	_, err := Run(t.Context(), o)
+	if err == nil || !strings.Contains(err.Error(), "the loss is") || !strings.Contains(err.Error(), "at step") {
+		t.Fatalf("error %v", err)
+	}
+	if modelfile.Exists(out) {
+		t.Error("a model was written")
+	}
+}
+
+// Where a checkpoint cannot be written the run stops and says so.
+func TestNoRoomForCheckpoint(t *testing.T) {
+	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "net")
+	pictures(t, dir)
+	o := options(t, dir, out)
+	o.Checkpoint = filepath.Join(dir, "a", "00.png", "below-a-file")
+	if _, err := Run(t.Context(), o); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestBadOptions(t *testing.T) {
+	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "net")
+	pictures(t, dir)
+	gray := t.TempDir()
+	for _, class := range []string{"a", "b", "c"} {
+		os.Mkdir(filepath.Join(gray, class), 0o755)
+		f, err := os.Create(filepath.Join(gray, class, "x.png"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(png.Encode(f, image.NewGray(image.Rect(0, 0, 9, 9))), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for want, change := range map[string]func(*Options){
+		"no data set":                          func(o *Options) { o.Test = nil },
+		"no path":                              func(o *Options) { o.Out = "" },
+		"no network \"resnet21\"; there are":   func(o *Options) { o.Net = "resnet21" },
+		"σ = -0.1":                             func(o *Options) { o.Sigma = -0.1 },
+		"-1 epochs":                            func(o *Options) { o.Epochs = -1 },
+		"batches of 1 images":                  func(o *Options) { o.BatchSize = 1 },
+		"batches of 43 images, but":            func(o *Options) { o.BatchSize = 43 },
+		"learning rate -1":                     func(o *Options) { o.LearningRate = -1 },
+		"momentum 1;":                          func(o *Options) { o.Momentum = 1 },
+		"5 epochs of warm-up in a run of 4":    func(o *Options) { o.WarmUp = 5 },
+		"no schedule \"linear\"":               func(o *Options) { o.Schedule = "linear" },
+		"milestones are for":                   func(o *Options) { o.Milestones = []int{1} },
+		"milestones [3 2]":                     func(o *Options) { o.Schedule = Step; o.Milestones = []int{3, 2} },
+		"no augmentation \"mixup\"":            func(o *Options) { o.Augment = "mixup" },
+		"images of 9×9×1 in 3 classes, but":    func(o *Options) { o.Test, _ = dataset.Open("folder:" + gray) },
+		"is for images of 3 channels, not 9×9": func(o *Options) { o.Train, _ = dataset.Open("folder:" + gray); o.Input = "center" },
+	} {
+		o := options(t, dir, out)
+		change(&o)
+		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want it to say %q", err, want)
+		}
+	}
+}
