@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/gomlxmodels/infer"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/noise"
+)
+
+// sigma is the deviation of the noise; python/worker.py has the same.
+const sigma = 0.25
+
+// certifyCases compares noisy copies per second, per net and batch size. All nets have random
+// weights, which cost what trained ones cost.
+func certifyCases(ctx context.Context, s settings) ([]comparison, error) {
+	python, scripts, err := pythonSide(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b, err := backend.Open(s.backend)
+	if err != nil {
+		return nil, err
+	}
+	if b.Note != "" {
+		fmt.Fprintln(os.Stderr, b.Note)
+	}
+	var cases []comparison
+	for _, name := range s.nets {
+		arch, err := architecture(name)
+		if err != nil {
+			return nil, err
+		}
+		ours := func(work func(context.Context, classifier.Classifier) error) contender {
+			return &gated{
+				version: b.Engine + " " + b.Version,
+				open:    func() (classifier.Classifier, func(), error) { return randomNet(b, arch) },
+				work:    work,
+			}
+		}
+		for _, batch := range s.batches {
+			w := work{Task: "certify", Net: name, Batch: batch}
+			entries := []entry{
+				{"certspec: rs.Certify, with ledger", ours(func(ctx context.Context, model classifier.Classifier) error {
+					return certifyForEver(ctx, model, batch)
+				})},
+				{"certspec: the model alone, no noise", ours(func(ctx context.Context, model classifier.Classifier) error {
+					return classifyForEver(ctx, model, batch)
+				})},
+			}
+			entries = append(entries, pythonEntries(python, scripts, w)...)
+			entries = append(entries, entry{"torch.compile, frozen, tuned malloc", pythonWorker(python, scripts, "torch", "frozen", w, largeHeap...)})
+			cases = append(cases, comparison{fmt.Sprintf("%s, batch %d", name, batch), entries})
+		}
+	}
+	return cases, nil
+}
+
+// architecture of a net of the benchmarks: 28×28×1 for the small one, 32×32×3 for the others.
+func architecture(name string) (nets.Architecture, error) {
+	a := nets.Architecture{Name: name, Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10}
+	if name == nets.SmallCNN {
+		a.Shape = pixel.Shape{Height: 28, Width: 28, Channels: 1}
+	}
+	return a, a.Check()
+}
+
+// randomNet is a net with random weights, and what closes it.
+func randomNet(b *backend.Backend, a nets.Architecture) (classifier.Classifier, func(), error) {
+	m := &modelfile.Model{Card: modelfile.Card{Architecture: a}}
+	for _, t := range a.Tensors() {
+		m.Weights = append(m.Weights, modelfile.Tensor{Name: t.Name, Shape: t.Shape, Values: t.Initialize(1)})
+	}
+	network, err := infer.Load(b, a.Name, m)
+	if err != nil {
+		return nil, nil, err
+	}
+	return network, func() { network.Close() }, nil
+}
+
+// certifyForEver is the whole road: noise, model, counts, bounds, ledger, for more images than there is time.
+func certifyForEver(ctx context.Context, model classifier.Classifier, batch int) error {
+	info, err := model.Info()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "certspec-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	_, err = rs.Certify(ctx, model, randomImages(info.Shape), rs.Options{
+		Sigma:      sigma,
+		Rule:       rs.Fixed,
+		Block:      batch,
+		MaxSamples: 10_000 / batch * batch,
+		Ledger:     filepath.Join(dir, "ledger"),
+	})
+	return errors.Join(err, errors.New("all images are certified"))
+}
+
+// classifyForEver calls the model on one batch of copies drawn beforehand, with as many callers as
+// rs.Certify has.
+func classifyForEver(ctx context.Context, model classifier.Classifier, batch int) error {
+	info, err := model.Info()
+	if err != nil {
+		return err
+	}
+	grid, err := noise.NewGrid(sigma)
+	if err != nil {
+		return err
+	}
+	base, copies := make([]int16, info.Shape.Len()), make([]int16, batch*info.Shape.Len())
+	if _, err := grid.AddTo(copies, base, noise.Address{Seed: 1}, 0, nil); err != nil {
+		return err
+	}
+	ended := make(chan error, rs.DefaultWorkers)
+	for range rs.DefaultWorkers {
+		go func() {
+			result := classifier.Result{Classes: make([]int32, batch)}
+			for {
+				if err := model.Classify(ctx, classifier.Batch{N: batch, Grid: copies}, &result); err != nil {
+					ended <- err
+					return
+				}
+			}
+		}()
+	}
+	for range rs.DefaultWorkers {
+		err = errors.Join(err, <-ended)
+	}
+	return err
+}
+
+// randomImages are 1,000 images of random pixels.
+type randomImages pixel.Shape
+
+func (r randomImages) Load(context.Context) (*dataset.Images, error) {
+	const n = 1000
+	shape := pixel.Shape(r)
+	images := &dataset.Images{
+		Name: "random", Shape: shape, Classes: make([]string, 10),
+		IDs: make([]int, n), Labels: make([]int, n), Pixels: make([]uint8, n*shape.Len()), Digest: "random",
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range images.Pixels {
+		images.Pixels[i] = uint8(random.Uint32())
+	}
+	for i := range images.IDs {
+		images.IDs[i], images.Labels[i] = i, i%10
+	}
+	return images, nil
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/certspec/certspec/classifier"
+)
+
+// gated is a contender whose work runs all the time on a goroutine of its own and is held up at the
+// calls of its model while it is not its turn. So a turn measures the steady state of a long
+// certification: no beginning, no end, and blocks of any size.
+type gated struct {
+	version string
+	open    func() (classifier.Classifier, func(), error)
+	work    func(ctx context.Context, model classifier.Classifier) error // ends with ctx only, and with an error
+
+	gate  *gate
+	stop  context.CancelFunc
+	ended chan error
+}
+
+func (g *gated) Version() string { return g.version }
+
+func (g *gated) Prepare(ctx context.Context) error {
+	model, closeModel, err := g.open()
+	if err != nil {
+		return err
+	}
+	g.gate = newGate(model)
+	ctx, g.stop = context.WithCancel(ctx)
+	g.ended = make(chan error, 1)
+	go func() {
+		err := g.work(ctx, g.gate)
+		closeModel()
+		g.ended <- err
+	}()
+	_, _, err = g.Run(ctx, 0) // the first call compiles
+	return err
+}
+
+func (g *gated) Run(_ context.Context, d time.Duration) (units float64, elapsed time.Duration, err error) {
+	start := time.Now()
+	g.gate.let()
+	for {
+		select {
+		case err := <-g.ended:
+			g.ended <- err
+			return 0, 0, fmt.Errorf("the work ended before its time: %w", err)
+		case <-g.gate.answered:
+			if time.Since(start) < d {
+				continue
+			}
+			return float64(g.gate.hold()), time.Since(start), nil
+		}
+	}
+}
+
+func (g *gated) Close() {
+	if g.stop == nil {
+		return
+	}
+	g.stop()
+	<-g.ended
+	g.stop = nil
+}
+
+// gate is a model whose callers wait while it is shut. It is born shut.
+type gate struct {
+	classifier.Classifier
+	answered chan struct{} // holds a value after a call has been answered
+
+	mu      sync.Mutex
+	changed *sync.Cond
+	open    bool
+	inside  int // calls on their way
+	copies  int // answered since the gate was opened
+}
+
+func newGate(model classifier.Classifier) *gate {
+	g := &gate{Classifier: model, answered: make(chan struct{}, 1)}
+	g.changed = sync.NewCond(&g.mu)
+	return g
+}
+
+// Classify waits for the gate; it does not wait where ctx has ended.
+func (g *gate) Classify(ctx context.Context, batch classifier.Batch, result *classifier.Result) error {
+	defer context.AfterFunc(ctx, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.changed.Broadcast()
+	})()
+	g.mu.Lock()
+	for !g.open && ctx.Err() == nil {
+		g.changed.Wait()
+	}
+	g.inside++
+	g.mu.Unlock()
+
+	err := g.Classifier.Classify(ctx, batch, result)
+
+	g.mu.Lock()
+	g.inside--
+	if err == nil {
+		g.copies += batch.N
+	}
+	g.changed.Broadcast()
+	g.mu.Unlock()
+	select {
+	case g.answered <- struct{}{}:
+	default:
+	}
+	return err
+}
+
+// let opens the gate and counts from zero.
+func (g *gate) let() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-g.answered:
+	default:
+	}
+	g.open, g.copies = true, 0
+	g.changed.Broadcast()
+}
+
+// hold shuts the gate, waits for the calls on their way and returns the count.
+func (g *gate) hold() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open = false
+	for g.inside > 0 {
+		g.changed.Wait()
+	}
+	return g.copies
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/pixel"
+)
+
+// counting is a model that counts the copies it has seen.
+type counting struct{ copies chan int }
+
+func (c counting) Info() (classifier.Info, error) {
+	return classifier.Info{Name: "counting", Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, Classes: 2}, nil
+}
+
+func (c counting) Classify(_ context.Context, batch classifier.Batch, _ *classifier.Result) error {
+	time.Sleep(time.Millisecond)
+	c.copies <- <-c.copies + batch.N
+	return nil
+}
+
+func TestGatedCountsItsTurnsOnly(t *testing.T) {
+	model := counting{make(chan int, 1)}
+	model.copies <- 0
+	seen := func() int { n := <-model.copies; model.copies <- n; return n }
+	closed := false
+	g := &gated{
+		open: func() (classifier.Classifier, func(), error) { return model, func() { closed = true }, nil },
+		work: func(ctx context.Context, m classifier.Classifier) error { return classifyForEver(ctx, m, 7) },
+	}
+	if err := g.Prepare(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		before := seen()
+		units, elapsed, err := g.Run(context.Background(), 20*time.Millisecond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := seen()
+		if int(units) != after-before || units == 0 || elapsed < 20*time.Millisecond {
+			t.Errorf("%v copies in %v, want %d in at least 20ms", units, elapsed, after-before)
+		}
+		time.Sleep(5 * time.Millisecond)
+		if n := seen(); n != after {
+			t.Errorf("%d copies while it was not its turn", n-after)
+		}
+	}
+	g.Close()
+	if !closed {
+		t.Error("the model is open after Close")
+	}
+}
+
+func TestGatedReportsTheEnd(t *testing.T) {
+	broken := errors.New("out of memory")
+	g := &gated{
+		open: func() (classifier.Classifier, func(), error) { return counting{}, func() {}, nil },
+		work: func(context.Context, classifier.Classifier) error { return broken },
+	}
+	defer g.Close()
+	for range 2 {
+		if err := g.Prepare(context.Background()); !errors.Is(err, broken) {
+			t.Errorf("got %v, want %v", err, broken)
+		}
+	}
+}

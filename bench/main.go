@@ -1,0 +1,83 @@
+// Command bench times certspec beside other software, on one machine and in one run.
+//
+//	go run ./bench certify   noisy copies per second: rs.Certify, PyTorch, JAX
+//	go run ./bench train     training images per second
+//	go run ./bench noise     noise values per second
+//
+// The contenders of a comparison take turns, round after round, so that a machine whose speed
+// wanders treats them alike; what is compared is the ratio within a round. The other software
+// is installed, pinned, into certspec's cache. Results are written to bench/results.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// settings are the flags that all benchmarks share.
+type settings struct {
+	out     string
+	rounds  int
+	turn    time.Duration
+	backend string
+	only    string
+	nets    []string
+	batches []int
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var s settings
+	root := &cobra.Command{
+		Use:           "bench",
+		Short:         "Time certspec beside other software",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&s.out, "out", "", "results without extension (default bench/results/BENCHMARK)")
+	flags.IntVar(&s.rounds, "rounds", 7, "rounds in which every contender has one turn")
+	flags.DurationVar(&s.turn, "turn", 3*time.Second, "least length of a turn")
+	flags.StringVar(&s.backend, "backend", "", "backend of certspec: xla, go (default: as certspec chooses)")
+	flags.StringVar(&s.only, "only", "", "regular expression that the names of the contenders must match")
+	for _, b := range benchmarks {
+		cmd := &cobra.Command{Use: b.name, Short: b.short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+			return b.run(cmd.Context(), s)
+		}}
+		if b.nets != nil {
+			cmd.Flags().StringSliceVar(&s.nets, "nets", b.nets, "nets to time")
+			cmd.Flags().IntSliceVar(&s.batches, "batches", b.batches, "batch sizes")
+		}
+		root.AddCommand(cmd)
+	}
+	if err := root.ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		if errors.Is(err, context.Canceled) {
+			os.Exit(75)
+		}
+		os.Exit(1)
+	}
+}
+
+// benchmark is one subcommand.
+type benchmark struct {
+	name, short string
+	unit        string // plural noun of what a rate counts
+	nets        []string
+	batches     []int
+	cases       func(ctx context.Context, s settings) ([]comparison, error)
+}
+
+var benchmarks = []benchmark{
+	{"certify", "noisy copies per second of a certification", "copies", []string{"resnet20", "resnet110", "small-cnn"}, []int{100, 128, 512}, certifyCases},
+	{"train", "images per second of a training run", "images", []string{"resnet20", "small-cnn"}, []int{128}, trainCases},
+	{"noise", "noise values per second", "values", nil, nil, noiseCases},
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"slices"
+	"time"
+)
+
+// row is what is known of one contender after all rounds.
+type row struct {
+	Name    string    `json:"name"`
+	Version string    `json:"version,omitempty"`
+	Rates   []float64 `json:"rates,omitempty"` // units per second, one per round
+	Rate    float64   `json:"rate,omitempty"`  // their median
+	Ratio   float64   `json:"ratio,omitempty"` // median over the rounds of the first contender's rate by this one's
+	Low     float64   `json:"low,omitempty"`   // least such ratio
+	High    float64   `json:"high,omitempty"`  // greatest such ratio
+	Failed  string    `json:"failed,omitempty"`
+}
+
+// table is the outcome of a comparison.
+type table struct {
+	Title string `json:"title"`
+	Rows  []row  `json:"rows"`
+}
+
+// measure lets the contenders take turns. One that fails stays in the table with its error.
+// Every other round runs in reverse order, so that none always follows the same one.
+func measure(ctx context.Context, c comparison, rounds int, turn time.Duration) (table, error) {
+	t := table{Title: c.title, Rows: make([]row, len(c.entries))}
+	fail := func(i int, err error) {
+		t.Rows[i].Failed = err.Error()
+		fmt.Fprintf(os.Stderr, "%s: %s: %v\n", c.title, c.entries[i].name, err)
+	}
+	for i, e := range c.entries {
+		fmt.Fprintf(os.Stderr, "%s: preparing %s\n", c.title, e.name)
+		t.Rows[i].Name = e.name
+		defer e.Close()
+		if err := e.Prepare(ctx); err != nil {
+			fail(i, err)
+		}
+		t.Rows[i].Version = e.Version()
+		if err := ctx.Err(); err != nil {
+			return t, err
+		}
+	}
+	for round := range rounds {
+		for k := range c.entries {
+			i := k
+			if round%2 == 1 {
+				i = len(c.entries) - 1 - k
+			}
+			if t.Rows[i].Failed != "" {
+				continue
+			}
+			units, elapsed, err := c.entries[i].Run(ctx, turn)
+			if ctx.Err() != nil {
+				return t, ctx.Err()
+			}
+			if err != nil {
+				fail(i, err)
+				continue
+			}
+			t.Rows[i].Rates = append(t.Rows[i].Rates, units/elapsed.Seconds())
+		}
+		fmt.Fprintf(os.Stderr, "%s: round %d of %d\n", c.title, round+1, rounds)
+	}
+	t.compare()
+	return t, nil
+}
+
+// compare fills in medians and ratios to the first row.
+func (t *table) compare() {
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		if r.Failed != "" {
+			continue
+		}
+		r.Rate = median(r.Rates)
+		if t.Rows[0].Failed != "" {
+			continue
+		}
+		ratios := make([]float64, len(r.Rates))
+		for k := range ratios {
+			ratios[k] = t.Rows[0].Rates[k] / r.Rates[k]
+		}
+		r.Ratio, r.Low, r.High = median(ratios), slices.Min(ratios), slices.Max(ratios)
+	}
+}
+
+// median is the middle value, or the mean of the middle two; NaN of none.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// keep drops the contenders whose name does not match.
+func keep(cases []comparison, pattern string) ([]comparison, error) {
+	only, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("--only: %w", err)
+	}
+	var kept []comparison
+	for _, c := range cases {
+		c.entries = slices.DeleteFunc(c.entries, func(e entry) bool { return !only.MatchString(e.name) })
+		if len(c.entries) > 0 {
+			kept = append(kept, c)
+		}
+	}
+	if len(kept) == 0 {
+		return nil, fmt.Errorf("--only %q: no contender has such a name", pattern)
+	}
+	return kept, nil
+}

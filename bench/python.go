@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/certspec/certspec/internal/cache"
+	"github.com/certspec/certspec/internal/pyenv"
+)
+
+//go:embed python/*.py
+var programs embed.FS
+
+// pythonSide makes sure of the Python environment of the other software, and writes our
+// programs for it into the cache.
+func pythonSide(ctx context.Context) (python, scripts string, err error) {
+	python, err = pyenv.Ensure(ctx, pyenv.Bench, func(format string, args ...any) {
+		fmt.Fprintf(os.Stderr, format+"\n", args...)
+	})
+	if err != nil {
+		return "", "", err
+	}
+	folder, err := cache.Dir("bench")
+	if err != nil {
+		return "", "", err
+	}
+	scripts = filepath.Join(folder, "python")
+	if err := os.RemoveAll(scripts); err != nil {
+		return "", "", err
+	}
+	return python, scripts, os.CopyFS(folder, programs)
+}
+
+// largeHeap makes glibc's malloc keep freed memory instead of giving it back to the system
+// and taking it again at every step, which costs PyTorch's eager mode up to half of its speed.
+var largeHeap = []string{
+	"MALLOC_MMAP_THRESHOLD_=4294967296",
+	"MALLOC_TRIM_THRESHOLD_=4294967296",
+	"MALLOC_TOP_PAD_=268435456",
+}
+
+// pythonEntries are the contenders of other software for the work on a net.
+func pythonEntries(python, scripts string, w work) []entry {
+	return []entry{
+		{"PyTorch eager", pythonWorker(python, scripts, "torch", "eager", w)},
+		{"PyTorch eager, tuned malloc", pythonWorker(python, scripts, "torch", "eager", w, largeHeap...)},
+		{"torch.compile", pythonWorker(python, scripts, "torch", "compile", w, largeHeap...)},
+		{"JAX jit", pythonWorker(python, scripts, "jax", "jit", w)},
+	}
+}

@@ -1,0 +1,64 @@
+"""Contenders in PyTorch. Forms: eager, compile, frozen (weights folded into the compiled code)."""
+
+import torch
+import torch._dynamo
+import torch._inductor.config
+from torch.nn import functional as F
+
+import torch_nets
+
+VERSION = "PyTorch " + torch.__version__.split("+")[0]
+
+
+def prepare(form, sigma, task, net, batch):
+    torch._dynamo.reset()
+    torch.manual_seed(1)
+    return {"certify": certify, "train": train, "noise": noise}[task](form, sigma, net, batch)
+
+
+def certify(form, sigma, name, batch):
+    """The inner loop of Cohen et al. (2019), Certify: noisy copies of one image, classes, counts."""
+    net, shape = torch_nets.build(name)
+    net.eval()
+    image = torch.rand(1, *shape)
+    if form != "eager":
+        torch._inductor.config.freezing = form == "frozen"
+        net = torch.compile(net, dynamic=False)
+    counts = torch.zeros(10, dtype=torch.int64)
+
+    def step():
+        with torch.no_grad():
+            copies = image.repeat(batch, 1, 1, 1)
+            classes = net(copies + sigma * torch.randn_like(copies)).argmax(1)
+            counts.add_(torch.bincount(classes, minlength=10))
+
+    return step, batch
+
+
+def train(form, sigma, name, batch):
+    """One step of SGD on noisy images: momentum 0.9, coupled weight decay 1e-4, batch norm."""
+    net, shape = torch_nets.build(name)
+    net.train()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9, weight_decay=1e-4)
+    images = torch.randint(0, 256, (8 * batch, *shape), dtype=torch.uint8)
+    labels = torch.randint(0, 10, (8 * batch,))
+
+    def loss(x, y):
+        return F.cross_entropy(net(x), y)
+
+    if form != "eager":
+        loss = torch.compile(loss, dynamic=False)
+
+    def step():
+        chosen = torch.randint(0, 8 * batch, (batch,))
+        x = images[chosen].float() / 255
+        optimizer.zero_grad(set_to_none=True)
+        loss(x + sigma * torch.randn_like(x), labels[chosen]).backward()
+        optimizer.step()
+
+    return step, batch
+
+
+def noise(form, sigma, name, batch):
+    """Normal values alone."""
+    return lambda: torch.randn(batch), batch

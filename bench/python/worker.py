@@ -1,0 +1,40 @@
+"""One contender of a benchmark: runs work on request and says how much it did.
+
+    worker.py FRAMEWORK FORM
+
+FRAMEWORK is torch, jax or numpy. Requests and answers are JSON, one a line, on standard input and
+output. {"prepare": {"task": …, "net": …, "batch": …}} builds and warms up the work and answers
+{"seconds": …}; {"run": SECONDS} repeats it for at least so long and answers
+{"units": …, "seconds": …}, in noisy copies, training images or noise values.
+"""
+
+import importlib
+import json
+import sys
+import time
+
+SIGMA = 0.25
+
+
+def main():
+    framework = importlib.import_module(f"with_{sys.argv[1]}")
+    print(json.dumps({"version": framework.VERSION}), flush=True)
+    step, units = None, 0
+    for line in sys.stdin:
+        request = json.loads(line)
+        start = time.perf_counter()
+        if "prepare" in request:
+            step, units = framework.prepare(form=sys.argv[2], sigma=SIGMA, **request["prepare"])
+            for _ in range(3):
+                step()
+            answer = {}
+        else:
+            done = 0
+            while time.perf_counter() - start < request["run"]:
+                step()
+                done += units
+            answer = {"units": done}
+        print(json.dumps(answer | {"seconds": time.perf_counter() - start}), flush=True)
+
+
+main()

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	prettytable "github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// report is the outcome of one benchmark.
+type report struct {
+	Benchmark string  `json:"benchmark"`
+	Command   string  `json:"command"`
+	Date      string  `json:"date"`
+	Machine   machine `json:"machine"`
+	Unit      string  `json:"unit"` // rates are in these per second
+	Rounds    int     `json:"rounds"`
+	Turn      string  `json:"turn"`
+	Tables    []table `json:"tables"`
+}
+
+// run measures all cases and writes the report after each of them, so that nothing measured is lost.
+func (b benchmark) run(ctx context.Context, s settings) error {
+	if s.rounds < 1 || s.turn <= 0 {
+		return fmt.Errorf("--rounds is %d and --turn %v, want both positive", s.rounds, s.turn)
+	}
+	if s.out == "" {
+		s.out = filepath.Join("bench", "results", b.name)
+	}
+	cases, err := b.cases(ctx, s)
+	if err != nil {
+		return err
+	}
+	if cases, err = keep(cases, s.only); err != nil {
+		return err
+	}
+	r := report{
+		Benchmark: b.name,
+		Command:   "go run ./bench " + strings.Join(os.Args[1:], " "),
+		Date:      time.Now().UTC().Format(time.DateOnly),
+		Machine:   thisMachine(),
+		Unit:      b.unit,
+		Rounds:    s.rounds,
+		Turn:      s.turn.String(),
+	}
+	for _, c := range cases {
+		t, err := measure(ctx, c, s.rounds, s.turn)
+		if err != nil {
+			return err
+		}
+		r.Tables = append(r.Tables, t)
+		if err := r.write(s.out); err != nil {
+			return err
+		}
+		fmt.Printf("%s\n%s\n\n", t.Title, t.render(b.unit).Render())
+	}
+	fmt.Fprintf(os.Stderr, "written: %s.md and %[1]s.json\n", s.out)
+	return nil
+}
+
+func (r *report) write(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".json", append(data, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(path+".md", r.markdown(), 0o644)
+}
+
+func (r *report) markdown() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# Benchmark: %s\n\nMade by `%s` on %s.\n\n%v.\n\n", r.Benchmark, r.Command, r.Date, r.Machine)
+	fmt.Fprintf(&b, "Rates are %s per second, medians of %d rounds of turns of at least %s each. "+
+		"The ratio is that of the first row to each row within a round: median, and least to greatest.\n", r.Unit, r.Rounds, r.Turn)
+	for _, t := range r.Tables {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n", t.Title, t.render(r.Unit).RenderMarkdown())
+	}
+	return b.Bytes()
+}
+
+func (t table) render(unit string) prettytable.Writer {
+	w := prettytable.NewWriter()
+	w.AppendHeader(prettytable.Row{"contender", unit + "/s", "ratio", "range", "version"})
+	right := []prettytable.ColumnConfig{}
+	for column := 2; column <= 4; column++ {
+		right = append(right, prettytable.ColumnConfig{Number: column, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	w.SetColumnConfigs(right)
+	w.Style().Format.Header = text.FormatDefault
+	for _, r := range t.Rows {
+		switch {
+		case r.Failed != "":
+			w.AppendRow(prettytable.Row{r.Name, "failed", "", "", r.Failed})
+		case r.Ratio == 0:
+			w.AppendRow(prettytable.Row{r.Name, rate(r.Rate), "", "", r.Version})
+		default:
+			w.AppendRow(prettytable.Row{r.Name, rate(r.Rate), fmt.Sprintf("%.2f", r.Ratio), fmt.Sprintf("%.2f–%.2f", r.Low, r.High), r.Version})
+		}
+	}
+	return w
+}
+
+// rate prints a rate with three significant figures or all digits before the point.
+func rate(v float64) string {
+	switch {
+	case v >= 1e6:
+		return fmt.Sprintf("%.1f M", v/1e6)
+	case v >= 100:
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.1f", v)
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// work is what a Python worker is asked to prepare; see python/worker.py.
+type work struct {
+	Task  string `json:"task"`
+	Net   string `json:"net"`
+	Batch int    `json:"batch"`
+}
+
+// worker is a contender in a process of its own that speaks the protocol of python/worker.py.
+type worker struct {
+	command []string
+	env     []string // additions to the environment
+	work    work
+
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	out     *bufio.Scanner
+	version string
+	errors  tail
+}
+
+type answer struct {
+	Version string
+	Units   float64
+	Seconds float64
+}
+
+// pythonWorker runs the contenders of a framework in one of its forms.
+func pythonWorker(python, scripts, framework, form string, w work, env ...string) *worker {
+	program := filepath.Join(scripts, "worker.py")
+	return &worker{command: []string{python, "-B", "-W", "ignore", program, framework, form}, env: env, work: w}
+}
+
+func (w *worker) Version() string { return w.version }
+
+func (w *worker) Prepare(ctx context.Context) error {
+	w.cmd = exec.CommandContext(ctx, w.command[0], w.command[1:]...)
+	w.cmd.Env = append(os.Environ(), w.env...)
+	w.cmd.Stderr = &w.errors
+	var err error
+	if w.in, err = w.cmd.StdinPipe(); err != nil {
+		return err
+	}
+	out, err := w.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	w.out = bufio.NewScanner(out)
+	if err := w.cmd.Start(); err != nil {
+		return err
+	}
+	hello, err := w.read()
+	if err != nil {
+		return err
+	}
+	w.version = hello.Version
+	_, err = w.ask(map[string]any{"prepare": w.work})
+	return err
+}
+
+func (w *worker) Run(_ context.Context, d time.Duration) (units float64, elapsed time.Duration, err error) {
+	a, err := w.ask(map[string]any{"run": d.Seconds()})
+	if err != nil {
+		return 0, 0, err
+	}
+	if !(a.Units > 0 && a.Seconds > 0) {
+		return 0, 0, fmt.Errorf("worker answered %v units in %v seconds, want both positive", a.Units, a.Seconds)
+	}
+	return a.Units, time.Duration(a.Seconds * float64(time.Second)), nil
+}
+
+func (w *worker) Close() {
+	if w.cmd == nil || w.cmd.Process == nil {
+		return
+	}
+	w.in.Close() // the end of its input ends the worker
+	w.cmd.Wait()
+	w.cmd = nil
+}
+
+func (w *worker) ask(request any) (answer, error) {
+	if err := json.NewEncoder(w.in).Encode(request); err != nil {
+		return answer{}, w.failure(err)
+	}
+	return w.read()
+}
+
+func (w *worker) read() (a answer, err error) {
+	if !w.out.Scan() {
+		return a, w.failure(errors.Join(w.out.Err(), errors.New("worker ended")))
+	}
+	if err := json.Unmarshal(w.out.Bytes(), &a); err != nil {
+		return a, fmt.Errorf("worker printed %q, want JSON: %w", w.out.Text(), err)
+	}
+	return a, nil
+}
+
+// failure adds the last line that the worker wrote to its standard error.
+func (w *worker) failure(err error) error {
+	w.cmd.Wait()
+	if line := w.errors.lastLine(); line != "" {
+		return fmt.Errorf("%w: %s", err, line)
+	}
+	return err
+}
+
+// tail keeps the end of what is written to it.
+type tail struct{ buf []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.buf = append(t.buf, p...)
+	if extra := len(t.buf) - 4096; extra > 0 {
+		t.buf = t.buf[extra:]
+	}
+	return len(p), nil
+}
+
+func (t *tail) lastLine() string {
+	text := strings.TrimSpace(string(t.buf))
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
