@@ -63,11 +63,11 @@ func (a *array) read(ctx context.Context) (*records, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %s: %w", a.labels, err)
 	}
-	file, err := openNPY(a.images)
+	file, closer, err := openNPY(a.images)
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %s: %w", a.images, err)
 	}
-	defer file.Close()
+	defer closer.Close()
 	r, err := a.readImages(ctx, file, labels)
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %s: %w", a.images, err)
@@ -130,11 +130,15 @@ func (a *array) readImages(ctx context.Context, file *npyFile, labels []int) (*r
 }
 
 func readLabels(ctx context.Context, path string) ([]int, error) {
-	file, err := openNPY(path)
+	file, closer, err := openNPY(path)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
+	defer closer.Close()
+	return decodeLabels(ctx, file)
+}
+
+func decodeLabels(ctx context.Context, file *npyFile) ([]int, error) {
 	if len(file.dims) != 1 {
 		return nil, fmt.Errorf("array of shape %v; expected one dimension of labels", file.dims)
 	}
@@ -168,26 +172,25 @@ const maxClasses = 1 << 20
 
 // npyFile is an open .npy file in C order whose size is what its header says.
 type npyFile struct {
-	*os.File
+	io.ReaderAt
 	dtype  string // "|u1", "<i4" or "<i8"
 	dims   []int
 	offset int64 // of the data
 }
 
-func openNPY(path string) (*npyFile, error) {
+func openNPY(path string) (*npyFile, io.Closer, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	info, err := file.Stat()
 	if err == nil {
 		var f *npyFile
 		if f, err = parseNPY(file, info.Size()); err == nil {
-			f.File = file
-			return f, nil
+			return f, file, nil
 		}
 	}
-	return nil, errors.Join(err, file.Close())
+	return nil, nil, errors.Join(err, file.Close())
 }
 
 // itemSizes lists the types of values that a file may hold.
@@ -222,7 +225,7 @@ func parseNPY(r io.ReaderAt, size int64) (*npyFile, error) {
 	if header.Descr.Fortran {
 		return nil, errors.New("the array is in Fortran order; expected C order (save np.ascontiguousarray(array))")
 	}
-	f := &npyFile{dtype: header.Descr.Type, dims: header.Descr.Shape, offset: offset}
+	f := &npyFile{ReaderAt: r, dtype: header.Descr.Type, dims: header.Descr.Shape, offset: offset}
 	length, known := itemSizes[f.dtype]
 	if !known {
 		return nil, fmt.Errorf("values of type %q; expected \"|u1\" (uint8) for images, \"|u1\", \"<i4\" or \"<i8\" for labels", f.dtype)

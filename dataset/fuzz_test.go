@@ -1,0 +1,153 @@
+package dataset
+
+import (
+	"bytes"
+	"image"
+	"slices"
+	"testing"
+)
+
+// Whatever the bytes, a reader gives an error or a whole set, and never panics.
+
+func FuzzIDX(f *testing.F) {
+	f.Add(idxBytes([]byte("abcdef"), 1, 2, 3))
+	f.Add(idxBytes([]byte{3, 1, 4}, 3))
+	f.Add(idxBytes(nil, 1<<31, 1<<31, 1<<31))
+	f.Add([]byte{0, 0, 8, 3, 0})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, magic := range []uint32{idxImages, idxLabels} {
+			dims, values, err := decodeIDX(bytes.NewReader(data), magic)
+			if err == nil && !bytes.Equal(idxBytes(values, dims...), data) {
+				t.Errorf("dimensions %v and %d values are not the whole file", dims, len(values))
+			}
+		}
+	})
+}
+
+func FuzzCIFAR(f *testing.F) {
+	f.Add(make([]byte, 3073), false)
+	f.Add(make([]byte, 2*3074), true)
+	f.Add(bytes.Repeat([]byte{200}, 3073), false)
+	f.Add([]byte{}, false)
+	f.Fuzz(func(t *testing.T, data []byte, hundred bool) {
+		labelBytes, classes := 1, cifar10Classes
+		if hundred {
+			labelBytes, classes = 2, cifar100Classes
+		}
+		r := &records{shape: cifarShape, classes: classes}
+		if err := decodeCIFAR(bytes.NewReader(data), r, labelBytes, len(classes)); err != nil {
+			return
+		}
+		if err := r.check(); err != nil {
+			t.Error(err)
+		}
+		for i := range r.labels {
+			record := data[i*(3072+labelBytes):][:3072+labelBytes]
+			first := r.pixels[i*3072:][:3]
+			if int(record[labelBytes-1]) != r.labels[i] || first[1] != record[labelBytes+1024] {
+				t.Fatalf("record %d is not what was read", i)
+			}
+		}
+	})
+}
+
+func FuzzNPY(f *testing.F) {
+	values := []byte("abcdefghijkl")
+	labels := npyBytes("|u1", "False", "(5,)", []byte{0, 1, 0, 1, 2})
+	f.Add(npyBytes("|u1", "False", "(1, 2, 2, 3)", values), labels, 0)
+	f.Add(npyBytes("|u1", "False", "(5, 1, 1)", values[:5]), labels, 0)
+	f.Add(npyBytes("|u1", "False", "(5, 1, 1)", values[:5]), npyBytes("<i8", "False", "(1,)", make([]byte, 8)), 3)
+	f.Add(npyBytes("|u1", "True", "(3, 4)", values), labels, 1)
+	f.Add(append([]byte("\x93NUMPY\x02\x00\x04\x00\x00\x00"), "}'\n("...), labels, 0)
+	f.Fuzz(func(t *testing.T, images, labels []byte, severity int) {
+		file, err := parseNPY(bytes.NewReader(labels), int64(len(labels)))
+		if err != nil {
+			return
+		}
+		known, err := decodeLabels(t.Context(), file)
+		if err != nil {
+			return
+		}
+		if file, err = parseNPY(bytes.NewReader(images), int64(len(images))); err != nil {
+			return
+		}
+		a := &array{severity: min(max(severity, 0), severities)}
+		r, err := a.readImages(t.Context(), file, known)
+		if err != nil {
+			return
+		}
+		r.classes = make([]string, slices.Max(r.labels)+1)
+		if err := r.check(); err != nil {
+			t.Error(err)
+		}
+		if !bytes.Contains(images, r.pixels) {
+			t.Error("the pixels are not in the file")
+		}
+	})
+}
+
+func FuzzTar(f *testing.F) {
+	f.Add(tarBytes(f, entry{"a/1.png", pngBytes(f, patternImage(1, 2, 3))}, entry{"b/2.png", pngBytes(f, patternImage(2, 2, 3))}), "")
+	f.Add(tarBytes(f, entry{"train/a/", nil}, entry{"train/a/1.jpg", jpegBytes(f, patternImage(1, 8, 8))}), "train")
+	f.Add(tarBytes(f, entry{"../1.png", nil}, entry{"x", []byte("text")}), ".")
+	f.Fuzz(func(t *testing.T, data []byte, inner string) {
+		pictures, _, err := readTar(bytes.NewReader(data), inner)
+		if err != nil {
+			return
+		}
+		for _, p := range pictures {
+			if c, _, err := image.DecodeConfig(bytes.NewReader(p.data)); err == nil && c.Width*c.Height > 1<<20 {
+				t.Skip("a large picture takes the fuzzer's time")
+			}
+		}
+		r, err := decodePictures(t.Context(), pictures)
+		if err != nil {
+			return
+		}
+		if err := r.check(); err != nil {
+			t.Error(err)
+		}
+		if len(r.labels) != len(pictures) {
+			t.Errorf("%d labels of %d pictures", len(r.labels), len(pictures))
+		}
+	})
+}
+
+func FuzzPicture(f *testing.F) {
+	f.Add(pngBytes(f, patternImage(1, 4, 4)))
+	f.Add(jpegBytes(f, patternImage(1, 8, 8)))
+	f.Add(pngBytes(f, image.NewGray(image.Rect(0, 0, 3, 2))))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, _, err := image.DecodeConfig(bytes.NewReader(data))
+		if err != nil || c.Width*c.Height > 1<<20 {
+			return
+		}
+		values, grey, err := decodePicture(data, c.Height, c.Width)
+		channels := 3
+		if grey {
+			channels = 1
+		}
+		if err == nil && len(values) != c.Height*c.Width*channels {
+			t.Errorf("%d values for %d×%d×%d", len(values), c.Height, c.Width, channels)
+		}
+	})
+}
+
+func FuzzOpen(f *testing.F) {
+	for _, name := range []string{
+		"fashionmnist/test", "cifar10/train[skip=20,count=500]", "mnist/test[split=0.9:7:2,range=0:5,max_index=3]",
+		"folder:a.tar.gz/train", "npy:a.npy,b.npy,severity=3,classes=cifar10", "[", "x[]]", "",
+	} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		d, err := Open(name)
+		if err != nil {
+			return
+		}
+		again, err := Open(d.String())
+		if err != nil || again.String() != d.String() {
+			t.Errorf("%q opens %q, which opens %v, %v", name, d, again, err)
+		}
+	})
+}
