@@ -38,9 +38,12 @@ type certification struct {
 }
 
 const (
-	savePause   = time.Second            // between two writes of the ledger
 	reportPause = 250 * time.Millisecond // between two reports of progress
+	grace       = 10 * time.Second       // for the few blocks under way when the context ends
 )
+
+// savePause is the time between two writes of the ledger.
+var savePause = time.Second
 
 // resume takes over what a ledger holds.
 func (c *certification) resume(l *ledger.Ledger) error {
@@ -109,6 +112,10 @@ func (c *certification) pump(ctx context.Context) error {
 	toClassify := make(chan *task, depth)
 	finished := make(chan *task, depth)
 
+	calls, abort := context.WithCancel(context.WithoutCancel(ctx))
+	defer abort()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(grace, abort) })()
+
 	var drawing, classifying sync.WaitGroup
 	for range drawers {
 		drawing.Go(func() {
@@ -122,10 +129,7 @@ func (c *certification) pump(ctx context.Context) error {
 		classifying.Go(func() {
 			for t := range toClassify {
 				if t.err == nil {
-					t.err = ctx.Err()
-				}
-				if t.err == nil {
-					t.counts, t.misses, t.err = c.blocks.classify(ctx, t.buffer)
+					t.counts, t.misses, t.err = c.blocks.classify(calls, t.buffer)
 				}
 				finished <- t
 			}
@@ -143,7 +147,7 @@ func (c *certification) pump(ctx context.Context) error {
 	report := time.NewTicker(reportPause)
 	defer report.Stop()
 
-	var stop error
+	stop := ctx.Err()
 	under := 0 // way
 	done := ctx.Done()
 	for {

@@ -21,9 +21,9 @@ import (
 // same bytes as that of an uninterrupted run. On a complete ledger Certify returns at once,
 // without a call of the model.
 //
-// Where ctx ends, Certify saves the blocks that are finished and returns the context's error; likewise
-// with an error of the model or of the disk. The run that it then returns beside the error holds the images that were
-// decided. A ledger of other settings is a *ledger.MismatchError.
+// Where ctx ends, Certify finishes the few blocks under way, saves them and returns the context's error;
+// an error of the model or of the disk ends it likewise. The run that it then returns beside the
+// error holds the images that were decided. A ledger of other settings is a *ledger.MismatchError.
 func Certify(ctx context.Context, model classifier.Classifier, data Source, opt Options) (*Run, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {

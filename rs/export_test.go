@@ -1,0 +1,6 @@
+package rs
+
+import "time"
+
+// SetSavePause changes the time between two writes of a ledger.
+func SetSavePause(d time.Duration) { savePause = d }
