@@ -96,7 +96,11 @@ func open(text, goOptions string) (*Backend, error) {
 
 	b, problems, err := choice{engine: XLA}.open(goOptions)
 	if err == nil {
-		return b.withNote(append(notes, problems...)), nil
+		notes = append(notes, problems...)
+		if len(notes) > 0 {
+			notes = append(notes, "so XLA runs with "+b.Path)
+		}
+		return b.withNote(notes), nil
 	}
 	if len(notes) == 0 {
 		notes = append(notes, err.Error())

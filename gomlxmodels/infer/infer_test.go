@@ -6,11 +6,13 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/certspec/certspec/classifier"
@@ -147,6 +149,66 @@ func noisy(s pixel.Shape, n int) classifier.Batch {
 		grid[i] = int16(255*image/n + int(float64(30*(image%5))*random.NormFloat64()))
 	}
 	return classifier.Batch{N: n, Grid: grid}
+}
+
+// Toy models built as graphs give the classes of their closed forms on every engine, for
+// every one of 2,000 noisy images: their boundaries lie half a grid step off the grid, far
+// beyond rounding.
+func TestToysOnEngines(t *testing.T) {
+	shape := pixel.Shape{Height: 2, Width: 3, Channels: 1}
+	const half = .5 / pixel.Steps
+	linear := classifier.Linear{Shape: shape, Weights: []float64{1, -2, 1, 3, -1, -2}, Bias: half}
+	step := classifier.Step{Shape: shape, Thresholds: []float64{50*2*half + half, 100*2*half + half, 150*2*half + half}}
+	constant := func(g *graph.Graph, values []float64, dims ...int) *graph.Node {
+		return graph.Reshape(graph.ConstAsDType(g, dtypes.Float32, values), dims...)
+	}
+	for _, c := range []struct {
+		toy     classifier.Toy
+		forward Forward
+	}{
+		{linear, func(images *graph.Node, _ func(string) *graph.Node) *graph.Node {
+			n := images.Shape().Dimensions[0]
+			weights := constant(images.Graph(), linear.Weights, 6, 1)
+			margin := graph.AddScalar(graph.MatMul(graph.Reshape(images, n, 6), weights), linear.Bias)
+			return graph.Concatenate([]*graph.Node{graph.ZerosLike(margin), margin}, 1)
+		}},
+		{step, func(images *graph.Node, _ func(string) *graph.Node) *graph.Node {
+			n := images.Shape().Dimensions[0]
+			first := graph.Slice(graph.Reshape(images, n, 6), graph.AxisRange(), graph.AxisRange(0, 1))
+			t := step.Thresholds
+			slopes, offsets := []float64{0, 1, 2, 3}, []float64{0, -t[0], -t[0] - t[1], -t[0] - t[1] - t[2]}
+			return graph.Add(graph.Mul(first, constant(images.Graph(), slopes, 1, 4)), constant(images.Graph(), offsets, 1, 4))
+		}},
+	} {
+		info, err := c.toy.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		batch := noisy(shape, 2000)
+		want := classifier.Result{Classes: make([]int32, batch.N)}
+		if err := c.toy.Classify(t.Context(), batch, &want); err != nil {
+			t.Fatal(err)
+		}
+		for class := range info.Classes {
+			if !slices.Contains(want.Classes, int32(class)) {
+				t.Errorf("%s: no image has class %d; the test shows little", info.Name, class)
+			}
+		}
+		engines(t, func(t *testing.T, b *backend.Backend) {
+			n, err := New(b, info, nil, c.forward)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer n.Close()
+			got := classifier.Result{Classes: make([]int32, batch.N)}
+			if err := n.Classify(t.Context(), batch, &got); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got.Classes, want.Classes) {
+				t.Errorf("%s: the classes are not those of the closed form", info.Name)
+			}
+		})
+	}
 }
 
 // A network with a NaN among its weights answers with Misses, not with classes or an error.
