@@ -85,7 +85,7 @@ func newGate(model classifier.Classifier) *gate {
 	return g
 }
 
-// Classify waits for the gate; it does not wait where ctx has ended.
+// Classify waits for the gate, or for the end of ctx.
 func (g *gate) Classify(ctx context.Context, batch classifier.Batch, result *classifier.Result) error {
 	defer context.AfterFunc(ctx, func() {
 		g.mu.Lock()
@@ -95,6 +95,10 @@ func (g *gate) Classify(ctx context.Context, batch classifier.Batch, result *cla
 	g.mu.Lock()
 	for !g.open && ctx.Err() == nil {
 		g.changed.Wait()
+	}
+	if err := ctx.Err(); err != nil {
+		g.mu.Unlock()
+		return err
 	}
 	g.inside++
 	g.mu.Unlock()
