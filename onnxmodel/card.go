@@ -26,7 +26,8 @@ const (
 )
 
 // Card holds what an ONNX file does not say of itself. It may stand as JSON beside the
-// file, at its path + ".json"; a field of the options goes before that of the card.
+// file, at its path + ".json", or in the file's metadata as "certspec_input"; a field of
+// the options goes before that of the first, and that before the second.
 //
 // Channel c of an image with values x in [0, 1] enters the network as
 //
@@ -54,16 +55,21 @@ func readCard(model string) (Card, error) {
 	if err != nil {
 		return Card{}, fmt.Errorf("onnxmodel: %w", err)
 	}
+	card, err := decodeCard(text)
+	if err != nil {
+		return Card{}, fmt.Errorf("onnxmodel: card %s: %w", path, err)
+	}
+	return card, nil
+}
+
+func decodeCard(text []byte) (Card, error) {
 	var card Card
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&card); err != nil {
-		return Card{}, fmt.Errorf("onnxmodel: card %s: %w", path, err)
+		return Card{}, err
 	}
-	if err := card.check(); err != nil {
-		return Card{}, fmt.Errorf("onnxmodel: card %s: %w", path, err)
-	}
-	return card, nil
+	return card, card.check()
 }
 
 // or fills the fields of c that are not set from other.

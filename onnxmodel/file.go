@@ -20,7 +20,12 @@ type contents struct {
 	output   onnxfile.Value
 	softmax  bool   // the output comes out of a softmax
 	digest   string // "sha256:…" of the file and of the files with weights beside it
+	metadata map[string]string
+	card     Card // the user's, then that in the metadata
 }
+
+// cardKey is the property of a file that holds a Card, in JSON.
+const cardKey = "certspec_input"
 
 // readFile reads an ONNX file without ONNX Runtime, whose messages are not for people.
 func readFile(path string, card Card) (*contents, error) {
@@ -32,12 +37,26 @@ func readFile(path string, card Card) (*contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &contents{producer: strings.TrimSpace(model.Producer + " " + model.ProducerVersion)}
+	c := &contents{
+		producer: strings.TrimSpace(model.Producer + " " + model.ProducerVersion),
+		metadata: map[string]string{},
+	}
+	for _, p := range model.Metadata {
+		c.metadata[p.Key] = p.Value
+	}
 	for _, set := range model.Opsets {
 		if set.Domain == "" || set.Domain == "ai.onnx" {
 			c.opset = set.Version
 		}
 	}
+	if text := c.metadata[cardKey]; text != "" {
+		own, err := decodeCard([]byte(text))
+		if err != nil {
+			return nil, fmt.Errorf("its metadata %q: %w", cardKey, err)
+		}
+		card = card.or(own)
+	}
+	c.card = card
 	if c.input, err = pick("input", inputs(&model.Graph), card.Input); err != nil {
 		return nil, err
 	}

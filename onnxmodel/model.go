@@ -101,19 +101,20 @@ func (m *Model) Info() (classifier.Info, error) {
 
 // Details is what was found in the file, assumed, or taken from the card.
 type Details struct {
-	File       string   `json:"file"`
-	Producer   string   `json:"producer"`    // the program that wrote the file
-	Opset      int64    `json:"opset"`       // version of the operators of ONNX
-	Layout     string   `json:"layout"`      // e.g. "NCHW"
-	InputType  string   `json:"input_type"`  // e.g. "float32"
-	Batch      int      `json:"batch"`       // fixed batch of the network; 0: any
-	Scores     string   `json:"scores"`      // Logits or Probabilities
-	ScoresFrom string   `json:"scores_from"` // how that is known
-	ClassNames []string `json:"class_names,omitempty"`
-	Input      Card     `json:"input"` // what the images go through before the network
-	Library    string   `json:"library"`
-	Provider   string   `json:"provider"`
-	Threads    int      `json:"threads"`
+	File       string            `json:"file"`
+	Producer   string            `json:"producer"`    // the program that wrote the file
+	Opset      int64             `json:"opset"`       // version of the operators of ONNX
+	Layout     string            `json:"layout"`      // e.g. "NCHW"
+	InputType  string            `json:"input_type"`  // e.g. "float32"
+	Batch      int               `json:"batch"`       // fixed batch of the network; 0: any
+	Scores     string            `json:"scores"`      // Logits or Probabilities
+	ScoresFrom string            `json:"scores_from"` // how that is known
+	ClassNames []string          `json:"class_names,omitempty"`
+	Input      Card              `json:"input"`              // what the images go through before the network
+	Metadata   map[string]string `json:"metadata,omitempty"` // the file's own
+	Library    string            `json:"library"`
+	Provider   string            `json:"provider"`
+	Threads    int               `json:"threads"`
 }
 
 // Details loads the model, the first time.

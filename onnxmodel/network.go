@@ -36,11 +36,11 @@ func openNetwork(path string, options Options) (*network, error) {
 	if err != nil {
 		return nil, err
 	}
-	layout, err := findLayout(file.input, options.Card)
+	layout, err := findLayout(file.input, file.card)
 	if err != nil {
 		return nil, err
 	}
-	card, err := options.Card.complete(layout)
+	card, err := file.card.complete(layout)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func openNetwork(path string, options Options) (*network, error) {
 	net.details = Details{
 		File: path, Producer: file.producer, Opset: file.opset,
 		Layout: layout.name, InputType: layout.kind.String(), Batch: layout.batch,
-		ClassNames: card.ClassNames, Input: card,
+		Input: card, ClassNames: card.ClassNames, Metadata: file.metadata,
 		Library: version, Provider: options.Provider, Threads: options.Threads,
 	}
 	d := &net.details
@@ -90,8 +90,8 @@ func openNetwork(path string, options Options) (*network, error) {
 	if text := card.preprocessing(); text != "" {
 		weights += ", " + text
 	}
-	if card.Layout != "" {
-		weights += ", layout " + card.Layout
+	if options.Layout != "" {
+		weights += ", layout " + options.Layout
 	}
 	net.info = classifier.Info{
 		Name: strings.TrimSuffix(filepath.Base(path), ".onnx"), Shape: layout.shape, Classes: classes,

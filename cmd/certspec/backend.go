@@ -12,6 +12,7 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/infer"
+	"github.com/certspec/certspec/onnxmodel"
 )
 
 func init() { verbs = append(verbs, backendCommand) }
@@ -78,7 +79,8 @@ func backendListCommand() *cobra.Command {
 // installable are the engines that can be fetched, by name: each puts a library into the
 // cache, where it is missing, and returns its path.
 var installable = map[string]func(ctx context.Context, say func(format string, args ...any)) (string, error){
-	backend.XLA: backend.Install,
+	backend.XLA:   backend.Install,
+	"onnxruntime": onnxmodel.Install,
 }
 
 func backendInstallCommand() *cobra.Command {

@@ -1,0 +1,130 @@
+package export
+
+import (
+	"math"
+
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/onnxfile"
+)
+
+// builder makes a graph out of the weights of a network. Its methods take and give the
+// names of activations, [batch, channels, height, width].
+type builder struct {
+	graph   onnxfile.Graph
+	weights map[string]modelfile.Tensor
+	order   []string
+}
+
+func newBuilder(m *modelfile.Model) *builder {
+	b := &builder{weights: map[string]modelfile.Tensor{}}
+	for _, t := range m.Weights {
+		b.weights[t.Name] = t
+		b.order = append(b.order, t.Name)
+	}
+	return b
+}
+
+func (b *builder) has(name string) bool {
+	_, found := b.weights[name]
+	return found
+}
+
+func (b *builder) tensor(name string) modelfile.Tensor {
+	t, found := b.weights[name]
+	if !found {
+		panic("export: the network has no tensor " + name)
+	}
+	return t
+}
+
+// node adds a node with one output of its own name.
+func (b *builder) node(op, name string, inputs []string, attributes ...onnxfile.Attribute) string {
+	b.graph.Nodes = append(b.graph.Nodes, onnxfile.Node{
+		Op: op, Name: name, Inputs: inputs, Outputs: []string{name}, Attributes: attributes,
+	})
+	return name
+}
+
+func (b *builder) constant(name string, values []float32, dims ...int) string {
+	sides := make([]int64, len(dims))
+	for i, d := range dims {
+		sides[i] = int64(d)
+	}
+	b.graph.Initializers = append(b.graph.Initializers, onnxfile.Float32Tensor(name, values, sides...))
+	return name
+}
+
+// input applies the input layer.
+func (b *builder) input(a nets.Architecture) string {
+	x := InputName
+	mean, deviation := a.Normalization()
+	if mean != nil {
+		x = b.node("Sub", "centered", []string{x, b.constant("input/mean", narrow(mean), len(mean), 1, 1)})
+	}
+	if deviation != nil {
+		x = b.node("Div", "standardized", []string{x, b.constant("input/deviation", narrow(deviation), len(deviation), 1, 1)})
+	}
+	return x
+}
+
+func narrow(values []float64) []float32 {
+	out := make([]float32, len(values))
+	for i, v := range values {
+		out[i] = float32(v)
+	}
+	return out
+}
+
+func (b *builder) relu(x string) string { return b.node("Relu", x+"/relu", []string{x}) }
+
+// convNorm is a convolution with zero padding that keeps the size at stride 1, and the
+// batch normalisation after it, as one.
+func (b *builder) convNorm(conv, norm, x string, stride int) string {
+	kernel := b.tensor(conv + "/kernel") // [size, size, in, out]
+	size, in, out := kernel.Shape[0], kernel.Shape[2], kernel.Shape[3]
+	scale, shift := b.tensor(norm+"/scale").Values, b.tensor(norm+"/shift").Values
+	mean, variance := b.tensor(norm+"/mean").Values, b.tensor(norm+"/variance").Values
+
+	folded := make([]float32, len(kernel.Values)) // [out, in, size, size]
+	bias := make([]float32, out)
+	for o := range out {
+		factor := float64(scale[o]) / math.Sqrt(float64(variance[o])+nets.NormEpsilon)
+		bias[o] = float32(float64(shift[o]) - float64(mean[o])*factor)
+		for i := range in {
+			for p := range size * size {
+				folded[(o*in+i)*size*size+p] = float32(float64(kernel.Values[(p*in+i)*out+o]) * factor)
+			}
+		}
+	}
+	ints := func(name string, values ...int64) onnxfile.Attribute {
+		return onnxfile.Attribute{Name: name, Kind: onnxfile.KindInts, Ints: values}
+	}
+	k, pad, s := int64(size), int64(size-1)/2, int64(stride)
+	return b.node("Conv", conv, []string{
+		x,
+		b.constant(conv+"/weight", folded, out, in, size, size),
+		b.constant(conv+"/bias", bias, out),
+	}, ints("kernel_shape", k, k), ints("strides", s, s), ints("pads", pad, pad, pad, pad))
+}
+
+// dense is the last layer. Its inputs come from activations of so many pixels, channel by
+// channel, where the network's own order is pixel by pixel.
+func (b *builder) dense(name, x string, pixels int) {
+	kernel, bias := b.tensor(name+"/kernel"), b.tensor(name+"/bias")
+	inputs, outputs := kernel.Shape[0], kernel.Shape[1]
+	channels := inputs / pixels
+	ordered := make([]float32, len(kernel.Values))
+	for c := range channels {
+		for p := range pixels {
+			copy(ordered[(c*pixels+p)*outputs:][:outputs], kernel.Values[(p*channels+c)*outputs:])
+		}
+	}
+	b.graph.Nodes = append(b.graph.Nodes, onnxfile.Node{
+		Op: "Gemm", Name: name, Outputs: []string{OutputName}, Inputs: []string{
+			x,
+			b.constant(name+"/weight", ordered, inputs, outputs),
+			b.constant(name+"/bias", bias.Values, outputs),
+		},
+	})
+}
