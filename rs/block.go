@@ -37,7 +37,10 @@ func newBlocks(model classifier.Classifier, info classifier.Info, law noise.Law,
 	default:
 		panic(fmt.Sprintf("rs: no sampler for the noise law %q", law))
 	}
-	return b, err
+	if err != nil {
+		return nil, optionErrorf("Sigma: %v", err)
+	}
+	return b, nil
 }
 
 // buffer holds the copies and answers of one block.

@@ -44,7 +44,7 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	header := newHeader(opt, p, info, images)
 	blocks, err := newBlocks(model, info, opt.Noise, opt.Sigma, opt.Block, header.Seed)
 	if err != nil {
-		return nil, fmt.Errorf("rs: %w", err)
+		return nil, err
 	}
 	c := &certification{
 		opt: opt, plan: p, blocks: blocks, images: images,

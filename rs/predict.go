@@ -54,7 +54,7 @@ func Predict(ctx context.Context, model classifier.Classifier, image []uint8, op
 	none := Prediction{Class: Abstain}
 	law, err := noise.ParseLaw(string(opt.Noise))
 	if err != nil {
-		return none, fmt.Errorf("rs: Noise: %w", err)
+		return none, optionErrorf("Noise: %v", err)
 	}
 	if opt.Alpha == 0 {
 		opt.Alpha = DefaultAlpha
@@ -75,7 +75,7 @@ func Predict(ctx context.Context, model classifier.Classifier, image []uint8, op
 		return none, err
 	}
 	if opt.Image < 0 {
-		return none, fmt.Errorf("rs: Image is %d, want an id of at least 0", opt.Image)
+		return none, optionErrorf("Image is %d, want an id of at least 0", opt.Image)
 	}
 	info, err := model.Info()
 	if err != nil {
@@ -89,7 +89,7 @@ func Predict(ctx context.Context, model classifier.Classifier, image []uint8, op
 	}
 	b, err := newBlocks(model, info, law, opt.Sigma, opt.Block, opt.Seed)
 	if err != nil {
-		return none, fmt.Errorf("rs: %w", err)
+		return none, err
 	}
 	p := Prediction{Class: Abstain, Counts: make([]int, info.Classes), Seed: opt.Seed}
 	grid, buffer := toGrid(image), b.newBuffer()

@@ -61,6 +61,15 @@ const (
 	DefaultWorkers    = 2
 )
 
+// OptionError says which setting is out of range, and what was expected.
+type OptionError struct{ Reason string }
+
+func (e *OptionError) Error() string { return "rs: " + e.Reason }
+
+func optionErrorf(format string, args ...any) error {
+	return &OptionError{fmt.Sprintf(format, args...)}
+}
+
 // withDefaults fills in defaults and refuses settings that are out of range.
 func (o Options) withDefaults() (Options, error) {
 	if err := checkSigma(o.Sigma); err != nil {
@@ -76,7 +85,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Block = DefaultBlock
 	}
 	if o.Block < 1 {
-		return o, fmt.Errorf("rs: Block is %d copies, want at least 1", o.Block)
+		return o, optionErrorf("Block is %d copies, want at least 1", o.Block)
 	}
 	if o.MaxSamples == 0 {
 		o.MaxSamples = DefaultMaxSamples
@@ -97,39 +106,39 @@ func (o Options) withDefaults() (Options, error) {
 			o.Tolerance = 0.04 * o.Sigma
 		}
 		if !(o.Tolerance > 0) || math.IsInf(o.Tolerance, 0) {
-			return o, fmt.Errorf("rs: Tolerance is %v, want a positive radius", o.Tolerance)
+			return o, optionErrorf("Tolerance is %v, want a positive radius", o.Tolerance)
 		}
 	case Fixed:
 		if o.Tolerance != 0 {
-			return o, fmt.Errorf("rs: Tolerance is %v, but the rule %q has none", o.Tolerance, Fixed)
+			return o, optionErrorf("Tolerance is %v, but the rule %q has none", o.Tolerance, Fixed)
 		}
 	default:
-		return o, fmt.Errorf("rs: Rule is %q, want %q or %q", o.Rule, Staged, Fixed)
+		return o, optionErrorf("Rule is %q, want %q or %q", o.Rule, Staged, Fixed)
 	}
 	law, err := noise.ParseLaw(string(o.Noise))
 	if err != nil {
-		return o, fmt.Errorf("rs: Noise: %w", err)
+		return o, optionErrorf("Noise: %v", err)
 	}
 	o.Noise = law
 	if o.Workers == 0 {
 		o.Workers = DefaultWorkers
 	}
 	if o.Workers < 1 {
-		return o, fmt.Errorf("rs: Workers is %d, want at least 1", o.Workers)
+		return o, optionErrorf("Workers is %d, want at least 1", o.Workers)
 	}
 	return o, nil
 }
 
 func checkSigma(sigma float64) error {
 	if !(sigma > 0) || math.IsInf(sigma, 0) {
-		return fmt.Errorf("rs: Sigma is %v, want a positive number", sigma)
+		return optionErrorf("Sigma is %v, want a positive number", sigma)
 	}
 	return nil
 }
 
 func checkAlpha(alpha float64) error {
 	if !(alpha > 0 && alpha < 1) {
-		return fmt.Errorf("rs: Alpha is %v, want a number between 0 and 1", alpha)
+		return optionErrorf("Alpha is %v, want a number between 0 and 1", alpha)
 	}
 	return nil
 }
@@ -138,9 +147,9 @@ func checkAlpha(alpha float64) error {
 func checkCopies(field string, n, block int) error {
 	switch {
 	case n < 1 || n > bound.MaxTrials:
-		return fmt.Errorf("rs: %s is %d copies, want 1 to %d", field, n, bound.MaxTrials)
+		return optionErrorf("%s is %d copies, want 1 to %d", field, n, bound.MaxTrials)
 	case n%block != 0:
-		return fmt.Errorf("rs: %s is %d copies, want a multiple of the block of %d, e.g. %d", field, n, block, roundUp(n, block))
+		return optionErrorf("%s is %d copies, want a multiple of the block of %d, e.g. %d", field, n, block, roundUp(n, block))
 	}
 	return nil
 }

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/noise"
+)
+
+func init() { verbs = append(verbs, certifyCommand) }
+
+// certified is what "certify" prints.
+type certified struct {
+	Ledger     string  `json:"ledger,omitempty"`
+	Model      string  `json:"model"`
+	Engine     string  `json:"engine"`
+	Data       string  `json:"data"`
+	Sigma      float64 `json:"sigma"`
+	Alpha      float64 `json:"alpha"`
+	Noise      string  `json:"noise"`
+	Rule       string  `json:"rule"`
+	MaxSamples int     `json:"max_samples"`
+	Seed       uint64  `json:"seed,string"`
+	SeedChosen bool    `json:"seed_chosen"`
+	RadiusCap  float64 `json:"radius_cap"`
+	metrics
+	Misses int `json:"misses"`
+	Passes int `json:"passes"`
+}
+
+func certifyCommand() *cobra.Command {
+	var (
+		o                   rs.Options
+		model, data         string
+		rule, law, onEngine string
+		radii               []float64
+	)
+	cmd := &cobra.Command{
+		Use:   "certify --model PATH --data NAME --sigma S --ledger FILE [flags]",
+		Short: "Certify images by randomized smoothing",
+		Long: `Certify images by randomized smoothing: for each image the class that the model gives most
+often to noisy copies of it, and an ℓ2 radius within which that class cannot change, which is
+false with a probability of at most alpha. Radii are in units of the full range of a value.
+
+All work is recorded in the ledger. An interrupted run goes on where it was when the same command
+is given again, and the file ends with the same bytes; a complete one is read and printed at once.`,
+		Example: "  certspec certify --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 --n 10000 --ledger out/fmnist-s025.ledger",
+		Args:    noArgs,
+	}
+	f := cmd.Flags()
+	f.StringVar(&model, "model", "", "path of the model file")
+	f.StringVar(&data, "data", "", "data set, e.g. fashionmnist/test")
+	f.Float64Var(&o.Sigma, "sigma", 0, "standard deviation of the noise, 1 = full range")
+	f.StringVar(&o.Ledger, "ledger", "", "file that records the run; without one nothing is kept")
+	f.StringVar(&rule, "rule", string(rs.Staged), "how many copies an image gets: staged (stops early) or fixed")
+	f.IntVar(&o.MaxSamples, "n", rs.DefaultMaxSamples, "most copies behind a bound")
+	f.IntVar(&o.Selection, "n0", rs.DefaultSelection, "copies that choose the class")
+	f.Float64Var(&o.Alpha, "alpha", rs.DefaultAlpha, "bound on the probability that the claim on an image is false")
+	f.Float64Var(&o.Tolerance, "tolerance", 0, "of the rule staged: radius given up for fewer copies (default 0.04 sigma)")
+	f.StringVar(&law, "noise", "grid", "law of the noise: grid (sound in floating point) or gaussian (in real arithmetic only)")
+	f.IntVar(&o.Block, "block", rs.DefaultBlock, "copies in one call of the model")
+	f.Uint64Var(&o.Seed, "seed", 0, "of the noise (default derived from model, data and settings)")
+	f.IntVar(&o.Workers, "workers", rs.DefaultWorkers, "calls of the model at once")
+	f.StringVar(&onEngine, "backend", "", "auto, xla, go; see certspec backend")
+	f.Float64SliceVar(&radii, "radii", nil, "radii of the printed certified accuracies (default steps of 0.25)")
+	subset := subsetFlags(cmd)
+	asJSON := jsonFlag(cmd)
+
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := needed(cmd, "model", "data", "sigma"); err != nil {
+			return err
+		}
+		if !f.Changed("n0") {
+			o.Selection = 0 // may round up to a block
+		}
+		for _, name := range []string{"n", "n0", "alpha", "tolerance", "block", "workers"} {
+			if f.Changed(name) && f.Lookup(name).Value.String() == "0" {
+				return usagef("--%s 0: expected more than 0", name)
+			}
+		}
+		o.Rule, o.Noise = rs.Rule(rule), noise.Law(law)
+		if err := checkRadii(radii); err != nil {
+			return err
+		}
+		images, err := openData(data, subset())
+		if err != nil {
+			return err
+		}
+		m, err := engine.Open(model, engine.Backend(onEngine))
+		if err != nil {
+			return err
+		}
+		if o.Ledger == "" {
+			say("no --ledger: the result is printed and not kept")
+		}
+		o.Progress = terminalProgress()
+		run, err := rs.Certify(cmd.Context(), m, images, o)
+		if err != nil {
+			return usageOf(err)
+		}
+		if len(radii) == 0 {
+			radii = quarters(run.RadiusCap())
+		}
+		h := &run.Header
+		c := certified{
+			Ledger: o.Ledger, Model: h.Model.Name, Engine: h.Model.Identity.Engine, Data: h.Data.Name,
+			Sigma: h.Sigma, Alpha: h.Alpha, Noise: h.Noise, Rule: h.Rule.Name, MaxSamples: o.MaxSamples,
+			Seed: h.Seed, SeedChosen: h.SeedChosen, RadiusCap: run.RadiusCap(),
+			metrics: measure(run.Rows, radii, nil), Misses: run.Misses(), Passes: run.Passes(),
+		}
+		if *asJSON {
+			return printJSON(cmd.OutOrStdout(), c)
+		}
+		return c.print(cmd.OutOrStdout())
+	}
+	return cmd
+}
+
+func (c *certified) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	seed := "derived"
+	if c.SeedChosen {
+		seed = "chosen"
+	}
+	fmt.Fprintf(w, "model\t%s on %s\n", c.Model, c.Engine)
+	fmt.Fprintf(w, "data\t%s, %d images\n", c.Data, c.Rows)
+	fmt.Fprintf(w, "noise\tσ = %g, %s, seed %d (%s)\n", c.Sigma, c.Noise, c.Seed, seed)
+	fmt.Fprintf(w, "rule\t%s, n ≤ %d, α = %g; no radius can exceed %.4f\n", c.Rule, c.MaxSamples, c.Alpha, c.RadiusCap)
+	fmt.Fprintf(w, "copies\t%d, of which %d misses\n", c.Passes, c.Misses)
+	if c.Ledger != "" {
+		fmt.Fprintf(w, "ledger\t%s\n", c.Ledger)
+	}
+	fmt.Fprintf(w, "\nabstained\t%d\n", c.Abstained)
+	if c.ACR != nil {
+		fmt.Fprintf(w, "average certified radius\t%.4f\n", *c.ACR)
+	}
+	for _, a := range c.CertifiedAccuracy {
+		fmt.Fprintf(w, "certified accuracy at %g\t%.4f\n", a.Radius, a.Value)
+	}
+	for _, warning := range c.Warnings {
+		fmt.Fprintf(w, "note\t%s\n", warning)
+	}
+	return w.Flush()
+}
+
+// needed wants flags that have no default.
+func needed(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if !cmd.Flags().Changed(name) {
+			return usagef("--%s is missing: %s", name, cmd.Flags().Lookup(name).Usage)
+		}
+	}
+	return nil
+}
+
+// openData opens a subset of a data set.
+func openData(name string, selections []dataset.Selection) (*dataset.Dataset, error) {
+	d, err := dataset.Open(name)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return d.Subset(selections...), nil
+}
+
+// usageOf marks an error of the settings as a wrong use.
+func usageOf(err error) error {
+	var option *rs.OptionError
+	if errors.As(err, &option) {
+		return usageError{err}
+	}
+	return err
+}
+
+// quarters are 0, 0.25, … up to the largest radius.
+func quarters(most float64) []float64 {
+	radii := []float64{0}
+	for r := .25; r <= most && len(radii) < 20; r += .25 {
+		radii = append(radii, r)
+	}
+	return radii
+}

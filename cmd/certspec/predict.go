@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/noise"
+)
+
+func init() { verbs = append(verbs, predictCommand) }
+
+// predicted is what "predict" prints per image.
+type predicted struct {
+	Image int `json:"image"`
+	Label int `json:"label"` // -1: unknown
+	rs.Prediction
+}
+
+func predictCommand() *cobra.Command {
+	var (
+		o             rs.PredictOptions
+		model, data   string
+		law, onEngine string
+		ids           []int
+	)
+	cmd := &cobra.Command{
+		Use:   "predict --model PATH --data NAME --sigma S [flags]",
+		Short: "Classify images by the smoothed classifier, or abstain",
+		Long: `Classify images by the smoothed classifier: the class that the model gives most often to noisy
+copies of an image, right with a probability of at least 1 − alpha, or an abstention. It proves no
+radius; see certspec certify.`,
+		Example: "  certspec predict --model models/fmnist-cnn-s025 --data fashionmnist/test --image 0,20 --sigma 0.25\n" +
+			"  certspec predict --model models/fmnist-cnn-s025 --data folder:pictures --sigma 0.25",
+		Args: noArgs,
+	}
+	f := cmd.Flags()
+	f.StringVar(&model, "model", "", "path of the model file")
+	f.StringVar(&data, "data", "", "data set, e.g. fashionmnist/test or folder:pictures")
+	f.IntSliceVar(&ids, "image", nil, "indices of the images in the data set (default all)")
+	f.Float64Var(&o.Sigma, "sigma", 0, "standard deviation of the noise, 1 = full range")
+	f.IntVar(&o.Samples, "n", 1000, "noisy copies of an image")
+	f.Float64Var(&o.Alpha, "alpha", rs.DefaultAlpha, "bound on the probability that the class is wrong")
+	f.StringVar(&law, "noise", "grid", "law of the noise: grid or gaussian")
+	f.IntVar(&o.Block, "block", rs.DefaultBlock, "copies in one call of the model")
+	f.Uint64Var(&o.Seed, "seed", 0, "of the noise (default derived from model, image and settings)")
+	f.StringVar(&onEngine, "backend", "", "auto, xla, go; see certspec backend")
+	subset := subsetFlags(cmd)
+	asJSON := jsonFlag(cmd)
+
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := needed(cmd, "model", "data", "sigma"); err != nil {
+			return err
+		}
+		for _, name := range []string{"n", "alpha", "block"} {
+			if f.Lookup(name).Value.String() == "0" {
+				return usagef("--%s 0: expected more than 0", name)
+			}
+		}
+		o.Noise = noise.Law(law)
+		d, err := openData(data, subset())
+		if err != nil {
+			return err
+		}
+		m, err := engine.Open(model, engine.Backend(onEngine))
+		if err != nil {
+			return err
+		}
+		images, err := d.Load(cmd.Context())
+		if err != nil {
+			return err
+		}
+		if len(ids) == 0 {
+			ids = images.IDs
+		}
+		all := []predicted{}
+		for _, id := range ids {
+			i := images.Index(id)
+			if i < 0 {
+				return usagef("--image %d: not in %s", id, images.Name)
+			}
+			o.Image = id
+			p, err := rs.Predict(cmd.Context(), m, images.Image(i), o)
+			if err != nil {
+				return usageOf(err)
+			}
+			all = append(all, predicted{id, images.Labels[i], p})
+		}
+		out := cmd.OutOrStdout()
+		if *asJSON {
+			return printJSON(out, all)
+		}
+		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "image\tlabel\tclass\tvotes\tp-value")
+		for _, p := range all {
+			class, votes := "abstains", 0
+			if p.Class != rs.Abstain {
+				class, votes = className(images.Classes, p.Class), p.Counts[p.Class]
+			}
+			fmt.Fprintf(w, "%d\t%s\t%s\t%d of %d\t%.2g\n", p.Image, className(images.Classes, p.Label), class, votes, o.Samples, p.PValue)
+		}
+		return w.Flush()
+	}
+	return cmd
+}
+
+// className is the name of a class of the data set, or its number where there is none.
+func className(names []string, class int) string {
+	switch {
+	case class < 0:
+		return "unknown"
+	case class < len(names):
+		return names[class]
+	}
+	return strconv.Itoa(class)
+}
