@@ -193,3 +193,16 @@ func TestCoverage(t *testing.T) {
 		}
 	}
 }
+
+// δ(n) − δ(n+1) = (n+½) ln(1+1/n) − 1, across the end of the table too; δ(1) = 1 − ½ ln 2π.
+func TestStirlingError(t *testing.T) {
+	if got, want := stirlingError(1), 1-0.5*math.Log(2*math.Pi); math.Abs(got-want) > 1e-16 {
+		t.Errorf("δ(1) = %.17g, want %.17g", got, want)
+	}
+	for n := 1.0; n < 300; n++ {
+		got, want := stirlingError(n)-stirlingError(n+1), (n+0.5)*math.Log1p(1/n)-1
+		if math.Abs(got-want) > 1e-15 {
+			t.Errorf("δ(%g) − δ(%g) = %.17g, want %.17g", n, n+1, got, want)
+		}
+	}
+}

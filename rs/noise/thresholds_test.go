@@ -73,18 +73,18 @@ var referenceCells = []struct {
 	{1.0, -1531, 1123803275},
 	{1.0, 2218, 1152921504606846974},
 	{1.0, -2219, 1},
-	{10.0, 0, 576550938407585144},
-	{10.0, -1, 576370566199261831},
-	{10.0, 1, 576731310602039007},
-	{10.0, -2, 576190194004807968},
-	{10.0, 2550, 970059145805207156},
-	{10.0, -2551, 182862358801639819},
-	{10.0, 7650, 1151366179719661145},
-	{10.0, -7651, 1555324887185830},
-	{10.0, 15300, 1152921503470761588},
-	{10.0, -15301, 1136085387},
-	{10.0, 22185, 1152921504606846974},
-	{10.0, -22186, 1},
+	{3.0, 0, 576761372631151849},
+	{3.0, -1, 576160131975695126},
+	{3.0, 1, 577362612772925534},
+	{3.0, -2, 575558891833921441},
+	{3.0, 765, 970186726402345150},
+	{3.0, -766, 182734778204501825},
+	{3.0, 2295, 1151368514455365234},
+	{3.0, -2296, 1552990151481741},
+	{3.0, 4590, 1152921503473958339},
+	{3.0, -4591, 1132888636},
+	{3.0, 6655, 1152921504606846974},
+	{3.0, -6656, 1},
 }
 
 func TestThresholdCells(t *testing.T) {
@@ -141,9 +141,11 @@ func value(g *Grid, u uint64) (k int, ok bool) {
 	return i - g.reach, i == len(g.cells) || g.cells[i] != u
 }
 
+var largestSigma = math.Nextafter(MaxGridSigma, 0)
+
 // A prefix of the table is decided exactly where all its 2⁴⁴ words have one value.
 func TestPrefixTable(t *testing.T) {
-	for _, sigma := range []float64{1e-6, 0.01, 0.12, 0.25, 1, 10} {
+	for _, sigma := range []float64{1e-6, 0.01, 0.12, 0.25, 1, largestSigma} {
 		g := grid(t, sigma)
 		for prefix, got := range g.table {
 			first, last := uint64(prefix)<<suffixBits, uint64(prefix+1)<<suffixBits-1
@@ -158,7 +160,7 @@ func TestPrefixTable(t *testing.T) {
 
 // Around every threshold the value goes up by one, and the cell between is undecided.
 func TestDecide(t *testing.T) {
-	for _, sigma := range []float64{1e-6, 0.01, 0.12, 0.25, 1, 10} {
+	for _, sigma := range []float64{1e-6, 0.01, 0.12, 0.25, 1, largestSigma} {
 		g := grid(t, sigma)
 		for _, cell := range g.cells {
 			for u := max(cell, 1) - 1; u <= min(cell+1, 1<<wordBits-1); u++ {
