@@ -11,9 +11,11 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/gomlxmodels/export"
 	"github.com/certspec/certspec/gomlxmodels/infer"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/noise"
@@ -29,39 +31,39 @@ func certifyCases(ctx context.Context, s settings) ([]comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := backend.Open(s.backend)
-	if err != nil {
-		return nil, err
-	}
-	if b.Note != "" {
-		fmt.Fprintln(os.Stderr, b.Note)
-	}
 	var cases []comparison
 	for _, name := range s.nets {
 		arch, err := architecture(name)
 		if err != nil {
 			return nil, err
 		}
-		ours := func(work func(context.Context, classifier.Classifier) error) contender {
-			return &gated{
-				version: b.Engine + " " + b.Version,
-				open:    func() (classifier.Classifier, func(), error) { return randomNet(b, arch) },
-				work:    work,
-			}
-		}
 		for _, batch := range s.batches {
-			w := work{Task: "certify", Net: name, Batch: batch}
-			entries := []entry{
-				{"certspec: rs.Certify, with ledger", ours(func(ctx context.Context, model classifier.Classifier) error {
-					return certifyForEver(ctx, model, batch)
-				})},
-				{"certspec: the model alone, no noise", ours(func(ctx context.Context, model classifier.Classifier) error {
-					return classifyForEver(ctx, model, batch)
-				})},
+			c := comparison{title: fmt.Sprintf("%s, batch %d", name, batch)}
+			for _, work := range []struct {
+				name string
+				run  func(ctx context.Context, model classifier.Classifier, batch int) error
+			}{
+				{"certspec: rs.Certify with noise and ledger", certifyForEver},
+				{"certspec: the model alone, no noise", classifyForEver},
+			} {
+				for _, engine := range []struct {
+					name string
+					open func() (classifier.Classifier, func(), error)
+				}{
+					{"XLA", func() (classifier.Classifier, func(), error) { return openXLA(s.backend, randomNet(arch)) }},
+					{"ONNX Runtime", func() (classifier.Classifier, func(), error) { return openONNX(ctx, randomNet(arch)) }},
+				} {
+					c.entries = append(c.entries, entry{work.name + ", " + engine.name, &gated{
+						open: engine.open,
+						work: func(ctx context.Context, model classifier.Classifier) error { return work.run(ctx, model, batch) },
+					}})
+				}
 			}
-			entries = append(entries, pythonEntries(python, scripts, w)...)
-			entries = append(entries, entry{"torch.compile, frozen, tuned malloc", pythonWorker(python, scripts, "torch", "frozen", w, largeHeap...)})
-			cases = append(cases, comparison{fmt.Sprintf("%s, batch %d", name, batch), entries})
+			c.references = 2
+			w := work{Task: "certify", Net: name, Batch: batch}
+			c.entries = append(c.entries, pythonEntries(python, scripts, w)...)
+			c.entries = append(c.entries, entry{"torch.compile, frozen, tuned malloc", pythonWorker(python, scripts, "torch", "frozen", w, largeHeap...)})
+			cases = append(cases, c)
 		}
 	}
 	return cases, nil
@@ -76,17 +78,51 @@ func architecture(name string) (nets.Architecture, error) {
 	return a, a.Check()
 }
 
-// randomNet is a net with random weights, and what closes it.
-func randomNet(b *backend.Backend, a nets.Architecture) (classifier.Classifier, func(), error) {
+// randomNet is a net with random weights.
+func randomNet(a nets.Architecture) *modelfile.Model {
 	m := &modelfile.Model{Card: modelfile.Card{Architecture: a}}
 	for _, t := range a.Tensors() {
 		m.Weights = append(m.Weights, modelfile.Tensor{Name: t.Name, Shape: t.Shape, Values: t.Initialize(1)})
 	}
-	network, err := infer.Load(b, a.Name, m)
+	return m
+}
+
+// openXLA opens a net on a backend of GoMLX, and returns what closes it.
+func openXLA(choice string, m *modelfile.Model) (classifier.Classifier, func(), error) {
+	b, err := backend.Open(choice)
+	if err != nil {
+		return nil, nil, err
+	}
+	network, err := infer.Load(b, m.Card.Architecture.Name, m)
 	if err != nil {
 		return nil, nil, err
 	}
 	return network, func() { network.Close() }, nil
+}
+
+// openONNX opens a net on ONNX Runtime, whose library it fetches where it is missing.
+func openONNX(ctx context.Context, m *modelfile.Model) (classifier.Classifier, func(), error) {
+	if _, err := onnxmodel.Library(""); errors.Is(err, onnxmodel.ErrNoLibrary) {
+		if _, err := onnxmodel.Install(ctx, say); err != nil {
+			return nil, nil, err
+		}
+	}
+	dir, err := os.MkdirTemp("", "certspec-bench-")
+	if err != nil {
+		return nil, nil, err
+	}
+	remove := func() { os.RemoveAll(dir) }
+	path := filepath.Join(dir, m.Card.Architecture.Name+".onnx")
+	if err := export.ONNX(m, path); err != nil {
+		remove()
+		return nil, nil, err
+	}
+	model, err := onnxmodel.Open(path, onnxmodel.Options{})
+	if err != nil {
+		remove()
+		return nil, nil, err
+	}
+	return model, remove, nil
 }
 
 // certifyForEver is the whole road: noise, model, counts, bounds, ledger, for more images than there is time.

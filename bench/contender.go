@@ -24,10 +24,11 @@ type entry struct {
 	contender
 }
 
-// comparison is a table of its own: contenders that do the same work. The first one is the reference.
+// comparison is a table of its own: contenders that do the same work.
 type comparison struct {
-	title   string
-	entries []entry
+	title      string
+	references int // the first so many contenders are compared with all
+	entries    []entry
 }
 
 // loop is a contender in this process: step does one unit of work and returns how much that was.

@@ -13,13 +13,13 @@ import (
 // calls of its model while it is not its turn. So a turn measures the steady state of a long
 // certification: no beginning, no end, and blocks of any size.
 type gated struct {
-	version string
-	open    func() (classifier.Classifier, func(), error)
-	work    func(ctx context.Context, model classifier.Classifier) error // ends with ctx only, and with an error
+	open func() (classifier.Classifier, func(), error)
+	work func(ctx context.Context, model classifier.Classifier) error // ends with ctx only, and with an error
 
-	gate  *gate
-	stop  context.CancelFunc
-	ended chan error
+	gate    *gate
+	version string
+	stop    context.CancelFunc
+	ended   chan error
 }
 
 func (g *gated) Version() string { return g.version }
@@ -29,6 +29,12 @@ func (g *gated) Prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	info, err := model.Info()
+	if err != nil {
+		closeModel()
+		return err
+	}
+	g.version = info.Identity.Engine + " " + info.Identity.EngineVersion
 	g.gate = newGate(model)
 	ctx, g.stop = context.WithCancel(ctx)
 	g.ended = make(chan error, 1)

@@ -16,22 +16,29 @@ type row struct {
 	Version string    `json:"version,omitempty"`
 	Rates   []float64 `json:"rates,omitempty"` // units per second, one per round
 	Rate    float64   `json:"rate,omitempty"`  // their median
-	Ratio   float64   `json:"ratio,omitempty"` // median over the rounds of the first contender's rate by this one's
-	Low     float64   `json:"low,omitempty"`   // least such ratio
-	High    float64   `json:"high,omitempty"`  // greatest such ratio
+	Ratios  []ratio   `json:"ratios,omitempty"`
 	Failed  string    `json:"failed,omitempty"`
+}
+
+// ratio compares a row with a reference: the reference's rate by the row's, round by round.
+type ratio struct {
+	Of     string  `json:"of"` // name of the reference
+	Median float64 `json:"median"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
 }
 
 // table is the outcome of a comparison.
 type table struct {
-	Title string `json:"title"`
-	Rows  []row  `json:"rows"`
+	Title      string `json:"title"`
+	References int    `json:"references"`
+	Rows       []row  `json:"rows"`
 }
 
 // measure lets the contenders take turns. One that fails stays in the table with its error.
 // Every other round runs in reverse order, so that none always follows the same one.
 func measure(ctx context.Context, c comparison, rounds int, turn time.Duration) (table, error) {
-	t := table{Title: c.title, Rows: make([]row, len(c.entries))}
+	t := table{Title: c.title, References: c.references, Rows: make([]row, len(c.entries))}
 	fail := func(i int, err error) {
 		t.Rows[i].Failed = err.Error()
 		fmt.Fprintf(os.Stderr, "%s: %s: %v\n", c.title, c.entries[i].name, err)
@@ -73,7 +80,7 @@ func measure(ctx context.Context, c comparison, rounds int, turn time.Duration) 
 	return t, nil
 }
 
-// compare fills in medians and ratios to the first row.
+// compare fills in medians and ratios.
 func (t *table) compare() {
 	for i := range t.Rows {
 		r := &t.Rows[i]
@@ -81,14 +88,16 @@ func (t *table) compare() {
 			continue
 		}
 		r.Rate = median(r.Rates)
-		if t.Rows[0].Failed != "" {
-			continue
+		for _, reference := range t.Rows[:t.References] {
+			if reference.Failed != "" {
+				continue
+			}
+			ratios := make([]float64, len(r.Rates))
+			for k := range ratios {
+				ratios[k] = reference.Rates[k] / r.Rates[k]
+			}
+			r.Ratios = append(r.Ratios, ratio{reference.Name, median(ratios), slices.Min(ratios), slices.Max(ratios)})
 		}
-		ratios := make([]float64, len(r.Rates))
-		for k := range ratios {
-			ratios[k] = t.Rows[0].Rates[k] / r.Rates[k]
-		}
-		r.Ratio, r.Low, r.High = median(ratios), slices.Min(ratios), slices.Max(ratios)
 	}
 }
 
@@ -110,9 +119,18 @@ func keep(cases []comparison, pattern string) ([]comparison, error) {
 	}
 	var kept []comparison
 	for _, c := range cases {
-		c.entries = slices.DeleteFunc(c.entries, func(e entry) bool { return !only.MatchString(e.name) })
-		if len(c.entries) > 0 {
-			kept = append(kept, c)
+		k := comparison{title: c.title}
+		for i, e := range c.entries {
+			if !only.MatchString(e.name) {
+				continue
+			}
+			k.entries = append(k.entries, e)
+			if i < c.references {
+				k.references++
+			}
+		}
+		if len(k.entries) > 0 {
+			kept = append(kept, k)
 		}
 	}
 	if len(kept) == 0 {

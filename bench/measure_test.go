@@ -37,7 +37,7 @@ func TestMeasure(t *testing.T) {
 	b := &fixed{name: "b", rates: []float64{50, 20, 80}, log: &log}
 	c := &fixed{name: "c", err: errors.New("no compiler"), log: &log}
 	d := &fixed{name: "d", rates: []float64{1}, log: &log}
-	got, err := measure(context.Background(), comparison{"test", []entry{{"a", a}, {"b", b}, {"c", c}, {"d", d}}}, 3, time.Second)
+	got, err := measure(context.Background(), comparison{"test", 1, []entry{{"a", a}, {"b", b}, {"c", c}, {"d", d}}}, 3, time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,13 +48,13 @@ func TestMeasure(t *testing.T) {
 	}
 	// By hand: ratios of a to b are 100/50, 60/20, 80/80.
 	for i, want := range []row{
-		{Rate: 80, Ratio: 1, Low: 1, High: 1},
-		{Rate: 50, Ratio: 2, Low: 1, High: 3},
+		{Rate: 80, Ratios: []ratio{{"a", 1, 1, 1}}},
+		{Rate: 50, Ratios: []ratio{{"a", 2, 1, 3}}},
 		{Failed: "no compiler"},
 		{Failed: "worn out"},
 	} {
 		r := got.Rows[i]
-		if r.Rate != want.Rate || r.Ratio != want.Ratio || r.Low != want.Low || r.High != want.High || r.Failed != want.Failed {
+		if r.Rate != want.Rate || !slices.Equal(r.Ratios, want.Ratios) || r.Failed != want.Failed {
 			t.Errorf("row %s: got %+v, want %+v", r.Name, r, want)
 		}
 	}
@@ -64,7 +64,7 @@ func TestMeasureStops(t *testing.T) {
 	var log []string
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err := measure(ctx, comparison{"test", []entry{{"a", &fixed{name: "a", log: &log}}}}, 1, time.Second)
+	_, err := measure(ctx, comparison{"test", 1, []entry{{"a", &fixed{name: "a", log: &log}}}}, 1, time.Second)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
@@ -90,19 +90,20 @@ func TestMedian(t *testing.T) {
 func TestReportMarkdown(t *testing.T) {
 	r := report{
 		Benchmark: "certify", Command: "go run ./bench certify", Date: "2026-01-02", Unit: "copies", Rounds: 3, Turn: "1s",
-		Tables: []table{{Title: "ResNet-20", Rows: []row{
-			{Name: "ours", Rate: 4180, Ratio: 1, Low: 1, High: 1},
-			{Name: "theirs", Version: "1.2", Rate: 2600.4, Ratio: 1.61, Low: 1.5, High: 1.7},
-			{Name: "broken", Failed: "no compiler"},
+		Tables: []table{{Title: "ResNet-20", References: 2, Rows: []row{
+			{Name: "ours", Rate: 4180, Ratios: []ratio{{"ours", 1, 1, 1}}},
+			{Name: "ours, other", Failed: "no library"},
+			{Name: "theirs", Version: "1.2", Rate: 2600.4, Ratios: []ratio{{"ours", 1.607, 1.5, 1.7}}},
 		}}},
 	}
 	got := string(r.markdown())
 	for _, want := range []string{
 		"`go run ./bench certify` on 2026-01-02",
 		"## ResNet-20",
-		"| ours | 4180 | 1.00 | 1.00–1.00 |",
-		"| theirs | 2600 | 1.61 | 1.50–1.70 | 1.2 |",
-		"| broken | failed |  |  | no compiler |",
+		"|  | contender | copies/s | ratio of 1 | ratio of 2 | version |",
+		"| 1 | ours | 4180 | 1.00 (1.00–1.00) |  |  |",
+		"| 2 | ours, other | failed |  |  | no library |",
+		"| 3 | theirs | 2600 | 1.61 (1.50–1.70) |  | 1.2 |",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
@@ -112,10 +113,10 @@ func TestReportMarkdown(t *testing.T) {
 
 func TestKeep(t *testing.T) {
 	cases := func() []comparison {
-		return []comparison{{"one", []entry{{name: "PyTorch eager"}, {name: "JAX"}}}, {"two", []entry{{name: "JAX"}}}}
+		return []comparison{{"one", 1, []entry{{name: "PyTorch eager"}, {name: "JAX"}}}, {"two", 1, []entry{{name: "JAX"}}}}
 	}
 	kept, err := keep(cases(), "Torch")
-	if err != nil || len(kept) != 1 || len(kept[0].entries) != 1 || kept[0].entries[0].name != "PyTorch eager" {
+	if err != nil || len(kept) != 1 || len(kept[0].entries) != 1 || kept[0].entries[0].name != "PyTorch eager" || kept[0].references != 1 {
 		t.Errorf("kept %v, %v; want PyTorch of the first comparison only", kept, err)
 	}
 	for _, pattern := range []string{"Keras", "("} {

@@ -68,7 +68,7 @@ func noiseCases(ctx context.Context, s settings) ([]comparison, error) {
 		return nil, err
 	}
 	w := work{Task: "noise", Batch: values}
-	return []comparison{{"normal values, 100 copies of a 32×32×3 image at a time", append(entries,
+	return []comparison{{"normal values, 100 copies of a 32×32×3 image at a time", 1, append(entries,
 		entry{"NumPy standard_normal float32, one thread", pythonWorker(python, scripts, "numpy", "float32", w)},
 		entry{"PyTorch randn, all threads", pythonWorker(python, scripts, "torch", "eager", w)},
 		entry{"JAX normal, rbg, jit", pythonWorker(python, scripts, "jax", "jit", w)},

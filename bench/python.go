@@ -17,9 +17,7 @@ var programs embed.FS
 // pythonSide makes sure of the Python environment of the other software, and writes our
 // programs for it into the cache.
 func pythonSide(ctx context.Context) (python, scripts string, err error) {
-	python, err = pyenv.Ensure(ctx, pyenv.Bench, func(format string, args ...any) {
-		fmt.Fprintf(os.Stderr, format+"\n", args...)
-	})
+	python, err = pyenv.Ensure(ctx, pyenv.Bench, say)
 	if err != nil {
 		return "", "", err
 	}
@@ -33,6 +31,9 @@ func pythonSide(ctx context.Context) (python, scripts string, err error) {
 	}
 	return python, scripts, os.CopyFS(folder, programs)
 }
+
+// say tells what takes time.
+func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
 // largeHeap makes glibc's malloc keep freed memory instead of giving it back to the system
 // and taking it again at every step, which costs PyTorch's eager mode up to half of its speed.

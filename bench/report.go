@@ -83,7 +83,7 @@ func (r *report) markdown() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Benchmark: %s\n\nMade by `%s` on %s.\n\n%v.\n\n", r.Benchmark, r.Command, r.Date, r.Machine)
 	fmt.Fprintf(&b, "Rates are %s per second, medians of %d rounds of turns of at least %s each. "+
-		"The ratio is that of the first row to each row within a round: median, and least to greatest.\n", r.Unit, r.Rounds, r.Turn)
+		"“Ratio of k” is the rate of row k by that of each row, within a round: median, and least to greatest.\n", r.Unit, r.Rounds, r.Turn)
 	for _, t := range r.Tables {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", t.Title, t.render(r.Unit).RenderMarkdown())
 	}
@@ -92,24 +92,38 @@ func (r *report) markdown() []byte {
 
 func (t table) render(unit string) prettytable.Writer {
 	w := prettytable.NewWriter()
-	w.AppendHeader(prettytable.Row{"contender", unit + "/s", "ratio", "range", "version"})
-	right := []prettytable.ColumnConfig{}
-	for column := 2; column <= 4; column++ {
-		right = append(right, prettytable.ColumnConfig{Number: column, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	w.SetColumnConfigs(right)
 	w.Style().Format.Header = text.FormatDefault
-	for _, r := range t.Rows {
-		switch {
-		case r.Failed != "":
-			w.AppendRow(prettytable.Row{r.Name, "failed", "", "", r.Failed})
-		case r.Ratio == 0:
-			w.AppendRow(prettytable.Row{r.Name, rate(r.Rate), "", "", r.Version})
-		default:
-			w.AppendRow(prettytable.Row{r.Name, rate(r.Rate), fmt.Sprintf("%.2f", r.Ratio), fmt.Sprintf("%.2f–%.2f", r.Low, r.High), r.Version})
+	header := prettytable.Row{"", "contender", unit + "/s"}
+	columns := []prettytable.ColumnConfig{{Number: 3, Align: text.AlignRight, AlignHeader: text.AlignRight}}
+	for i := range t.References {
+		header = append(header, fmt.Sprintf("ratio of %d", i+1))
+		columns = append(columns, prettytable.ColumnConfig{Number: 4 + i, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	w.AppendHeader(append(header, "version"))
+	w.SetColumnConfigs(columns)
+	for i, r := range t.Rows {
+		line := prettytable.Row{i + 1, r.Name, rate(r.Rate)}
+		for _, reference := range t.Rows[:t.References] {
+			line = append(line, r.ratioOf(reference.Name))
 		}
+		if r.Failed != "" {
+			line[2] = "failed"
+			line = append(line, r.Failed)
+		} else {
+			line = append(line, r.Version)
+		}
+		w.AppendRow(line)
 	}
 	return w
+}
+
+func (r row) ratioOf(reference string) string {
+	for _, ratio := range r.Ratios {
+		if ratio.Of == reference {
+			return fmt.Sprintf("%.2f (%.2f–%.2f)", ratio.Median, ratio.Low, ratio.High)
+		}
+	}
+	return ""
 }
 
 // rate prints a rate with three significant figures or all digits before the point.

@@ -29,7 +29,7 @@ func trainCases(ctx context.Context, s settings) ([]comparison, error) {
 		for _, batch := range s.batches {
 			entries := []entry{{"certspec: train.Run", &training{net: name, data: data, batch: batch, backend: s.backend}}}
 			entries = append(entries, pythonEntries(python, scripts, work{Task: "train", Net: name, Batch: batch})...)
-			cases = append(cases, comparison{fmt.Sprintf("%s, batch %d", name, batch), entries})
+			cases = append(cases, comparison{fmt.Sprintf("%s, batch %d", name, batch), 1, entries})
 		}
 	}
 	return cases, nil
