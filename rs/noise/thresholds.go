@@ -39,7 +39,7 @@ func thresholdCells(sigma float64, reach int) []uint64 {
 func normalCell(sigma float64, k int) uint64 {
 	for precision := uint(256); ; precision *= 2 {
 		phi := normalCDF(sigma, k, precision)
-		// Up to 2⁷² units of error, see normalCDF; 2⁸⁰ leaves room.
+		// normalCDF is off by less than 2⁷⁵ units; 2⁸⁰ leaves room.
 		err := new(big.Int).Lsh(big.NewInt(1), 80)
 		low := new(big.Int).Sub(phi, err)
 		high := new(big.Int).Add(phi, err)
