@@ -31,7 +31,7 @@ func (a Architecture) ForwardTraining(images *Node, lookup Lookup) (logits *Node
 
 func (a Architecture) build(b *builder, images *Node) *Node {
 	images.AssertDims(-1, a.Shape.Height, a.Shape.Width, a.Shape.Channels)
-	b.native = images.Graph().Backend().Name() != "go"
+	b.native = images.Graph().Backend().String() != "go"
 	if b.native {
 		b.unit = runtimeOne(b.lookup("head/bias"))
 	}
