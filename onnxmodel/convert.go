@@ -19,12 +19,13 @@ type element interface{ float32 | uint16 | uint8 }
 // of the input, and the order of channels and axes, in one pass. A grid value is looked up:
 // its table holds every one of the 65,536 inputs, rounded once.
 type converter[T element] struct {
-	layout layout
-	tables []*[1 << 16]T // per channel of the network; the same table where channels are alike
-	source []int         // channel of the image, per channel of the network
-	scale  []float32     // per channel of the network: a real value x enters as round(scale·x + shift)
-	shift  []float32
-	round  func(float64) T
+	layout  layout
+	tables  []*[1 << 16]T // per channel of the network; the same table where channels are alike
+	source  []int         // channel of the image, per channel of the network
+	inOrder bool          // values stay in their order and channels are alike
+	scale   []float32     // per channel of the network: a real value x enters as round(scale·x + shift)
+	shift   []float32
+	round   func(float64) T
 }
 
 // newConverter takes a completed card.
@@ -48,6 +49,10 @@ func newConverter[T element](l layout, card Card, round func(float64) T) *conver
 			table[i] = round((float64(int16(uint16(i)))/pixel.Steps*card.Scale - mean) / std)
 		}
 		k.tables = append(k.tables, table)
+	}
+	k.inOrder = l.shape.Channels == 1 || !l.planar && card.ChannelOrder != BGR
+	for _, table := range k.tables {
+		k.inOrder = k.inOrder && table == k.tables[0]
 	}
 	return k
 }
@@ -85,6 +90,10 @@ func (k *converter[T]) fill(dst []T, batch classifier.Batch, first, n int) {
 
 func (k *converter[T]) images(dst []T, batch classifier.Batch, first, n int) {
 	size, channels := k.layout.shape.Len(), k.layout.shape.Channels
+	if batch.Grid != nil && k.inOrder {
+		lookUpInOrder(dst[:n*size], batch.Grid[first*size:(first+n)*size], k.tables[0])
+		return
+	}
 	pixels := size / channels
 	for i := range n {
 		image := dst[i*size : (i+1)*size]
@@ -100,6 +109,12 @@ func (k *converter[T]) images(dst []T, batch classifier.Batch, first, n int) {
 				k.compute(image, batch.Real[start:start+size], c, from, to, step)
 			}
 		}
+	}
+}
+
+func lookUpInOrder[T element](dst []T, src []int16, table *[1 << 16]T) {
+	for i, v := range src[:len(dst)] {
+		dst[i] = table[uint16(v)]
 	}
 }
 
