@@ -73,6 +73,9 @@ is given again, and ends with the same weights; a finished one returns at once.`
 		if test != "" {
 			testName = test
 		}
+		if testName == "" {
+			return usagef("--test is missing: the data set for the accuracies on the card; none is known to go with %s", data)
+		}
 		if o.Train, err = dataset.Open(trainName); err != nil {
 			return err
 		}
@@ -82,6 +85,7 @@ is given again, and ends with the same weights; a finished one returns at once.`
 		o.Program = version()
 		o.Command = commandLine(os.Args[1:])
 		o.Progress = terminalProgress()
+		o.Warn = func(message string) { say("certspec: %s", message) }
 		card, err := train.Run(cmd.Context(), o)
 		if err != nil {
 			return err
@@ -104,16 +108,24 @@ func orNone(v float64) float64 {
 	return v
 }
 
-// parts gives the names of the training and the test part of a data set.
+// parts gives the names of the training part of a data set and of the test part that goes
+// with it; test is empty where none does.
 func parts(name string) (train, test string) {
-	set, part, found := strings.Cut(name, "/")
-	if !found {
-		return name + "/train", name + "/test"
+	if strings.Contains(name, ":") { // a folder or an array
+		return name, ""
 	}
-	if strings.HasPrefix(part, "train") {
+	base, subset, found := strings.Cut(name, "[")
+	if found {
+		subset = "[" + subset
+	}
+	set, part, found := strings.Cut(base, "/")
+	switch {
+	case !found:
+		return set + "/train" + subset, set + "/test"
+	case part == "train":
 		return name, set + "/test"
 	}
-	return name, name
+	return name, ""
 }
 
 // commandLine writes arguments as one would type them.

@@ -50,6 +50,7 @@ type Options struct {
 	Command    string // command line, for the card
 
 	Progress progress.Reporter
+	Warn     func(message string) // told what a user should know: classes left out, a slow engine
 
 	afterStep func(step int) // for tests
 }
@@ -69,10 +70,13 @@ func Run(ctx context.Context, options Options) (*modelfile.Card, error) {
 	if modelfile.Exists(options.Out) {
 		return p.finished(options.Out)
 	}
+	p.warn(p.images.Warnings...)
+	p.warn(p.test.Warnings...)
 	b, err := backend.OpenForTraining(options.Backend)
 	if err != nil {
 		return nil, err
 	}
+	p.warn(b.Note)
 	p.run.Backend = fmt.Sprintf("%s %s, %s, %d threads, %s", b.Engine, b.Version, b.Device, b.Threads, b.InstructionSet)
 
 	state, err := readCheckpoint(p.checkpoint, p.run, p.tensors)
@@ -86,6 +90,14 @@ func Run(ctx context.Context, options Options) (*modelfile.Card, error) {
 		return nil, err
 	}
 	return p.finish(ctx, b, state)
+}
+
+func (p *plan) warn(messages ...string) {
+	for _, m := range messages {
+		if m != "" && p.options.Warn != nil {
+			p.options.Warn(m)
+		}
+	}
 }
 
 // train takes the remaining steps.

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+)
+
+func trainOutput(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	cmd := trainCommand()
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetArgs(args)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	err := cmd.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func TestTrain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "net")
+	args := []string{"--data", "synthetic[count=8]", "--test", "synthetic/test[count=6]", "--epochs", "1", "--batch", "4",
+		"--sigma", "0.25", "--momentum", "0", "--seed", "3", "--backend", "go", "--out", path, "--json"}
+	out, err := trainOutput(t, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var card modelfile.Card
+	if err := json.Unmarshal([]byte(out), &card); err != nil {
+		t.Fatal(err)
+	}
+	if card.Train.Images != 8 || card.Test.Images != 6 || card.Recipe.Sigma != 0.25 || card.Recipe.Momentum != 0 ||
+		card.Recipe.WeightDecay != 1e-4 || card.Recipe.Seed != 3 || !strings.HasPrefix(card.Backend, "go ") {
+		t.Errorf("card %+v", card)
+	}
+	if model, err := modelfile.Read(path); err != nil || model.Card.Weights != card.Weights {
+		t.Errorf("model file: %v", err)
+	}
+}
+
+func TestTrainUsage(t *testing.T) {
+	for want, args := range map[string][]string{
+		"--data is missing":     {"--out", "x"},
+		"--out is missing":      {"--data", "synthetic"},
+		"--test is missing":     {"--data", "folder:pictures", "--out", "x"},
+		"--epochs 0: expected":  {"--data", "synthetic", "--out", "x", "--epochs", "0"},
+		"--batch 1: expected":   {"--data", "synthetic", "--out", "x", "--batch", "1"},
+		"--rate 0: expected":    {"--data", "synthetic", "--out", "x", "--rate", "0"},
+		"--sigma -1: expected":  {"--data", "synthetic", "--out", "x", "--sigma", "-1"},
+		"--sigma NaN: expected": {"--data", "synthetic", "--out", "x", "--sigma", "nan"},
+	} {
+		var usage usageError
+		if _, err := trainOutput(t, args...); !errors.As(err, &usage) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want a wrong use that says %q", err, want)
+		}
+	}
+}
+
+func TestParts(t *testing.T) {
+	for name, want := range map[string][2]string{
+		"fashionmnist":              {"fashionmnist/train", "fashionmnist/test"},
+		"cifar10[count=500]":        {"cifar10/train[count=500]", "cifar10/test"},
+		"cifar10/train[skip=2]":     {"cifar10/train[skip=2]", "cifar10/test"},
+		"mnist/test":                {"mnist/test", ""},
+		"folder:/data/birds/train":  {"folder:/data/birds/train", ""},
+		"npy:images.npy,labels.npy": {"npy:images.npy,labels.npy", ""},
+	} {
+		if train, test := parts(name); train != want[0] || test != want[1] {
+			t.Errorf("%s: %q and %q, want %q", name, train, test, want)
+		}
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	got := commandLine([]string{"train", "--data", "cifar10[skip=2]", "", "it's"})
+	if want := `certspec train --data 'cifar10[skip=2]' '' 'it'\''s'`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
