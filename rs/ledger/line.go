@@ -21,7 +21,8 @@ func appendLook(b []byte, l Look) []byte {
 	return b
 }
 
-// parseLook reads a line without its newline. The counts are appended to arena, and the look's slice lies in it.
+// parseLook reads a line without its newline. The counts are appended to arena, which
+// should have room for one of each class, and the look's slice lies in it.
 func parseLook(line []byte, h *Header, arena []Count) (Look, []Count, error) {
 	var l Look
 	rest := line

@@ -31,7 +31,7 @@ func Read(path string) (*Ledger, error) {
 }
 
 // longestLine bounds what a foreign file can make the reader hold.
-const longestLine = 1 << 20
+const longestLine = 1 << 18
 
 // reader walks over the lines of a file and hashes them.
 type reader struct {
@@ -70,6 +70,9 @@ func decode(file string, in io.Reader) (*Ledger, error) {
 		}
 		if err != nil {
 			return nil, err
+		}
+		if cap(arena)-len(arena) < min(l.Header.Model.Classes, longestLine/len(" 0:1")) {
+			arena = make([]Count, 0, 1<<16) // a new chunk: the old one stays with its looks
 		}
 		switch {
 		case len(line) > 0 && line[0] == '~':
