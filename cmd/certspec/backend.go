@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/infer"
 	"github.com/certspec/certspec/onnxmodel"
@@ -154,6 +155,22 @@ func openBackend(choice string) (*backend.Backend, error) {
 		say("%s", b.Note)
 	}
 	return b, nil
+}
+
+// openModel opens a model file and tells the person what is not as good as it could be.
+func openModel(path, choice string) (*engine.Model, error) {
+	m, err := engine.Open(path, engine.Backend(choice))
+	if err != nil {
+		return nil, err
+	}
+	warnings, err := m.Warnings()
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range warnings {
+		say("%s", warning)
+	}
+	return m, nil
 }
 
 // backendSpeed is what "backend bench" prints of one engine.

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/noise"
 )
@@ -93,7 +92,7 @@ is given again, and the file ends with the same bytes; a complete one is read an
 		if err != nil {
 			return err
 		}
-		m, err := engine.Open(model, engine.Backend(onEngine))
+		m, err := openModel(model, onEngine)
 		if err != nil {
 			return err
 		}

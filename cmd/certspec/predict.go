@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/noise"
 )
@@ -66,7 +65,7 @@ radius; see certspec certify.`,
 		if err != nil {
 			return err
 		}
-		m, err := engine.Open(model, engine.Backend(onEngine))
+		m, err := openModel(model, onEngine)
 		if err != nil {
 			return err
 		}

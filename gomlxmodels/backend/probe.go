@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/certspec/certspec/internal/cache"
@@ -30,6 +31,14 @@ type pluginCheck struct {
 	Minor    int       `json:"minor"`
 	Platform string    `json:"platform"` // "cpu" or "cuda"
 }
+
+// of reports whether the check is of the same file, by the same client.
+func (c pluginCheck) of(file pluginCheck) bool {
+	return c.Path == file.Path && c.Size == file.Size && c.Modified.Equal(file.Modified) && c.Client == file.Client && c.Digest != ""
+}
+
+// failed holds the errors of trials, by file, for the life of this process.
+var failed sync.Map
 
 // clientAPI is the PJRT C API that go-xla v0.4.2 is compiled against
 // (PJRT_API_MAJOR and PJRT_API_MINOR in its pjrt_c_api.h).
@@ -52,16 +61,17 @@ func checkPlugin(path string) (pluginCheck, error) {
 	record, recordErr := recordPath(path)
 	if recordErr == nil {
 		var old pluginCheck
-		if text, err := os.ReadFile(record); err == nil && json.Unmarshal(text, &old) == nil {
-			want.Digest, want.Major, want.Minor, want.Platform = old.Digest, old.Major, old.Minor, old.Platform
-			if want == old && old.Digest != "" {
-				return old, nil
-			}
+		if text, err := os.ReadFile(record); err == nil && json.Unmarshal(text, &old) == nil && old.of(want) {
+			return old, nil
 		}
 	}
 
+	if err, found := failed.Load(want); found {
+		return pluginCheck{}, err.(error)
+	}
 	found, err := probe(path)
 	if err != nil {
+		failed.Store(want, err)
 		return pluginCheck{}, err
 	}
 	want.Major, want.Minor, want.Platform = found.Major, found.Minor, found.Platform
