@@ -25,8 +25,8 @@ func notebookCommand() *cobra.Command {
 		Use:   "run FILE...",
 		Short: "Execute a copy of each notebook and stop at the first failing cell",
 		Long: "Execute a copy of each notebook in its own folder below --out, from a fresh kernel, and stop at the\n" +
-			"first failing cell. The notebook itself is not touched. What a run writes stays in its folder, and a\n" +
-			"second run goes on from there.",
+			"first failing cell. The notebook itself is not touched, unless --save is given. What a run writes stays\n" +
+			"in its folder, and a second run goes on from there.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("certspec notebook run needs at least one notebook file")
@@ -37,6 +37,7 @@ func notebookCommand() *cobra.Command {
 	tier := run.Flags().String("tier", "", "how much to compute: fast or paper (default: the notebook's own)")
 	out := run.Flags().String("out", "out", "folder for the executed copies")
 	html := run.Flags().Bool("html", false, "also make a web page of each")
+	save := run.Flags().Bool("save", false, "replace each notebook by its executed copy")
 	timeout := run.Flags().Duration("timeout", time.Hour, "longest time for one cell")
 	asJSON := jsonFlag(run)
 	run.RunE = func(cmd *cobra.Command, args []string) error {
@@ -59,6 +60,15 @@ func notebookCommand() *cobra.Command {
 			})
 			if err != nil {
 				return err
+			}
+			if *save {
+				data, err := os.ReadFile(done.Notebook)
+				if err != nil {
+					return err
+				}
+				if err := os.WriteFile(file, data, 0o644); err != nil {
+					return err
+				}
 			}
 			say("%s: all cells ran, %v", file, time.Since(start).Round(100*time.Millisecond))
 			all = append(all, done)

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/janpfeifer/gonb/gonbui"
 )
@@ -57,12 +58,31 @@ func end(err error) {
 	exit(1)
 }
 
-// Context is cancelled when the cell is interrupted, or the program asked to stop.
+// Context is cancelled when the cell is interrupted, or the kernel that started it is gone.
 var Context = sync.OnceValue(func() context.Context {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process at once
 	return ctx
 })
+
+func init() {
+	if inNotebook {
+		go leaveWith(os.Getppid())
+	}
+}
+
+// leaveWith ends the cell as an interrupt does once the process parent is gone: GoNB that is shut
+// down while a cell runs leaves that behind.
+func leaveWith(parent int) {
+	for os.Getppid() == parent {
+		time.Sleep(time.Second)
+	}
+	if self, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = self.Signal(syscall.SIGTERM)
+	}
+	time.Sleep(10 * time.Second)
+	os.Exit(75)
+}
 
 // TierVariable is the environment variable that decides how much a notebook computes.
 const TierVariable = "CERTSPEC_TIER"

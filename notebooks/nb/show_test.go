@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -133,6 +136,37 @@ func TestErrorsEndTheCell(t *testing.T) {
 	if code != 1 || !strings.Contains(said, `"quick"`) {
 		t.Errorf("unknown tier: exit code %d, %q", code, said)
 	}
+}
+
+// A cell whose kernel is gone must stop as if it were interrupted. The cell is this test again, started
+// by a shell that ends at once.
+func TestCellEndsWithItsKernel(t *testing.T) {
+	if mark := os.Getenv("NB_TEST_CELL"); mark != "" {
+		if err := os.WriteFile(mark, []byte("runs"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		<-Context().Done()
+		if err := os.WriteFile(mark, []byte("stopped"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if runtime.GOOS == "windows" {
+		t.Skip("GoNB does not run on native Windows")
+	}
+	mark := filepath.Join(t.TempDir(), "mark")
+	cmd := exec.Command("/bin/sh", "-c", `"$0" -test.run=TestCellEndsWithItsKernel >/dev/null 2>&1 & while ! test -s "$NB_TEST_CELL"; do sleep 0.1; done`, os.Args[0])
+	cmd.Env = append(os.Environ(), "NB_TEST_CELL="+mark, protocol.GONB_PIPE_ENV+"=none")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for range 300 {
+		if data, _ := os.ReadFile(mark); string(data) == "stopped" {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Error("the cell goes on without its kernel")
 }
 
 func TestTheEnvironmentDecidesTheTier(t *testing.T) {

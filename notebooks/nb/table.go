@@ -89,12 +89,15 @@ func (t *Tabular) String() string {
 	return s
 }
 
-// HTML is the table as an HTML fragment without styles or scripts, so that it reads the same
-// in a live notebook, in a saved page, and where a web site strips styles.
+// HTML is the table as an HTML fragment that reads the same in a live notebook, in a saved page,
+// and where a web site strips styles: the only style is the alignment, against Jupyter's own.
 func (t *Tabular) HTML() string {
 	w := t.writer(html.EscapeString)
 	w.Style().HTML = pretty.HTMLOptions{CSSClass: "dataframe", EmptyColumn: "&nbsp;", Newline: "<br/>", EscapeText: false}
 	s := w.RenderHTML()
+	for _, side := range []string{"left", "right"} {
+		s = strings.ReplaceAll(s, ` align="`+side+`"`, ` align="`+side+`" style="text-align:`+side+`"`)
+	}
 	for _, note := range t.Notes {
 		s += "\n<p><small>" + html.EscapeString(note) + "</small></p>"
 	}
@@ -169,7 +172,7 @@ func (t *Tabular) writer(escape func(string) string) pretty.Writer {
 	for i, name := range t.Columns {
 		header[i] = escape(name)
 		named = named || name != ""
-		configs[i] = pretty.ColumnConfig{Number: i + 1}
+		configs[i] = pretty.ColumnConfig{Number: i + 1, Align: text.AlignLeft, AlignHeader: text.AlignLeft}
 		if t.numeric(i) {
 			configs[i].Align, configs[i].AlignHeader = text.AlignRight, text.AlignRight
 		}
