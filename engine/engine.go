@@ -1,4 +1,6 @@
-// Package engine opens a trained model by its file, on the best engine of this machine.
+// Package engine opens a trained model by its file, on the best engine of this machine:
+// a network that certspec trained on XLA, on GoMLX's Go backend or on ONNX Runtime, and any
+// other network, from an ONNX file, on ONNX Runtime.
 package engine
 
 import (
@@ -15,13 +17,14 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/infer"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/onnxmodel"
 )
 
 // Option changes how a model is opened.
 type Option func(*Model)
 
 // Backend orders an engine instead of the best one: "xla", "go" or another choice of
-// backend.Open.
+// backend.Open, or ONNXRuntime.
 func Backend(choice string) Option { return func(m *Model) { m.choice = choice } }
 
 // Model is a lazy handle on a model file: Open reads its card alone, the first question
@@ -30,16 +33,23 @@ func Backend(choice string) Option { return func(m *Model) { m.choice = choice }
 type Model struct {
 	path   string
 	choice string
-	card   *modelfile.Card
+	onnx   onnxmodel.Options
+	card   *modelfile.Card // nil for an ONNX file
 
 	mu        sync.Mutex
-	network   *infer.Network // nil until it is needed
-	notFinite int            // weights
+	network   network // nil until it is needed
+	notFinite int     // weights
 }
 
-// Open finds the model at path, which names the weights, the card, or both without an
-// ending ("models/fmnist-cnn-s025"). It reads the card and looks for the weights; it takes
-// milliseconds.
+// network is a model on an engine.
+type network interface {
+	classifier.Classifier
+	Close() error
+}
+
+// Open finds the model at path, which names an ONNX file by its ending, or else the
+// weights, the card, or both without an ending ("models/fmnist-cnn-s025"). It reads the card
+// and looks for the weights; it takes milliseconds.
 func Open(path string, options ...Option) (*Model, error) {
 	if path == "" {
 		return nil, fmt.Errorf("engine: no model named; expected the path of one, such as models/fmnist-cnn-s025")
@@ -47,6 +57,9 @@ func Open(path string, options ...Option) (*Model, error) {
 	m := &Model{path: path}
 	for _, option := range options {
 		option(m)
+	}
+	if isONNX(path) {
+		return m.openFile()
 	}
 	card, weights := modelfile.CardPath(path), modelfile.WeightsPath(path)
 	for _, file := range []string{card, weights} {
@@ -65,34 +78,49 @@ func Open(path string, options ...Option) (*Model, error) {
 func (m *Model) engine() (*backend.Backend, error) {
 	b, err := backend.Open(m.choice)
 	if err != nil {
-		return nil, fmt.Errorf("engine: %s: %w", m.path, err)
+		return nil, fmt.Errorf("%s: %w", m.path, err)
 	}
 	return b, nil
 }
 
 // load reads the weights and prepares the network, once.
-func (m *Model) load() (*infer.Network, error) {
+func (m *Model) load() (network, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.network != nil {
 		return m.network, nil
 	}
+	n, err := m.read()
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	m.network = n
+	return n, nil
+}
+
+func (m *Model) read() (network, error) {
+	if m.card == nil {
+		return onnxmodel.Open(m.path, m.onnx)
+	}
+	file, err := modelfile.Read(m.path)
+	if err != nil {
+		return nil, err
+	}
+	if file.Card.Weights != m.card.Weights {
+		return nil, fmt.Errorf("%s was replaced by another model since it was opened; open it again", m.path)
+	}
+	m.notFinite = file.NotFinite()
+	if m.onONNXRuntime() {
+		return m.exported(file)
+	}
 	b, err := m.engine()
 	if err != nil {
 		return nil, err
 	}
-	file, err := modelfile.Read(m.path)
-	if err != nil {
-		return nil, fmt.Errorf("engine: %w", err)
-	}
-	if file.Card.Weights != m.card.Weights {
-		return nil, fmt.Errorf("engine: %s was replaced by another model since it was opened; open it again", m.path)
-	}
 	n, err := infer.Load(b, m.name(), file)
 	if err != nil {
-		return nil, fmt.Errorf("engine: %s: %w", m.path, err)
+		return nil, fmt.Errorf("%s: %w", m.path, err)
 	}
-	m.network, m.notFinite = n, file.NotFinite()
 	return n, nil
 }
 
@@ -100,14 +128,22 @@ func (m *Model) name() string {
 	return filepath.Base(strings.TrimSuffix(modelfile.CardPath(m.path), ".json"))
 }
 
-// Card is what the file says of the model. It must not be changed.
+// Card is what the file says of the model, nil for an ONNX file. It must not be changed.
 func (m *Model) Card() *modelfile.Card { return m.card }
 
-// Info describes the model. It opens the engine, as that is part of the identity.
+// Info describes the model. It opens the engine, as that is part of the identity; on ONNX
+// Runtime it reads the weights, too.
 func (m *Model) Info() (classifier.Info, error) {
+	if m.onONNXRuntime() {
+		n, err := m.load()
+		if err != nil {
+			return classifier.Info{}, err
+		}
+		return n.Info()
+	}
 	b, err := m.engine()
 	if err != nil {
-		return classifier.Info{}, err
+		return classifier.Info{}, fmt.Errorf("engine: %w", err)
 	}
 	info := infer.Describe(m.name(), m.card)
 	infer.Identify(&info.Identity, b)
@@ -124,18 +160,20 @@ func (m *Model) Classify(ctx context.Context, batch classifier.Batch, result *cl
 }
 
 // Warnings are what a user should be told before long work, in sentences: a better engine
-// that could not be used, weights that are not finite. It reads the weights.
+// that could not be used, what was assumed of an ONNX file, weights that are not finite. It
+// reads the weights.
 func (m *Model) Warnings() ([]string, error) {
-	if _, err := m.load(); err != nil {
-		return nil, err
-	}
-	b, err := m.engine()
+	n, err := m.load()
 	if err != nil {
 		return nil, err
 	}
+	note, err := m.note(n)
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
 	var warnings []string
-	if b.Note != "" {
-		warnings = append(warnings, b.Note)
+	if note != "" {
+		warnings = append(warnings, note)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -143,6 +181,24 @@ func (m *Model) Warnings() ([]string, error) {
 		warnings = append(warnings, fmt.Sprintf("%s has %d weights that are NaN or infinite; answers may be misses", m.path, m.notFinite))
 	}
 	return warnings, nil
+}
+
+func (m *Model) note(n network) (string, error) {
+	if file, ok := n.(*onnxmodel.Model); ok {
+		details, err := file.Details()
+		if err != nil {
+			return "", err
+		}
+		return details.String(), nil
+	}
+	if m.onONNXRuntime() {
+		return "", nil
+	}
+	b, err := m.engine()
+	if err != nil {
+		return "", err
+	}
+	return b.Note, nil
 }
 
 // Close frees what the model holds in memory and on the device; a later batch reads the

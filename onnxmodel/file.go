@@ -27,11 +27,15 @@ type contents struct {
 // cardKey is the property of a file that holds a Card, in JSON.
 const cardKey = "certspec_input"
 
-// readFile reads an ONNX file without ONNX Runtime, whose messages are not for people.
-func readFile(path string, card Card) (*contents, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
+// readFile reads an ONNX file, or its contents, without ONNX Runtime, whose messages are
+// not for people.
+func readFile(path string, data []byte, card Card) (*contents, error) {
+	inMemory := data != nil
+	if !inMemory {
+		var err error
+		if data, err = os.ReadFile(path); err != nil {
+			return nil, err
+		}
 	}
 	model, err := onnxfile.Decode(data)
 	if err != nil {
@@ -69,7 +73,11 @@ func readFile(path string, card Card) (*contents, error) {
 		return nil, fmt.Errorf("output %q is %s; expected float32, float16 or float64, one value per class", c.output.Name, describeDims(c.output))
 	}
 	c.softmax = endsInSoftmax(&model.Graph, c.output.Name)
-	c.digest, err = digest(data, filepath.Dir(path), externalFiles(&model.Graph))
+	external := externalFiles(&model.Graph)
+	if inMemory && len(external) > 0 {
+		return nil, fmt.Errorf("its weights are in a second file, %q; expected all of it", external[0])
+	}
+	c.digest, err = digest(data, filepath.Dir(path), external)
 	return c, err
 }
 

@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/certspec/certspec/classifier"
 )
@@ -35,6 +36,7 @@ type Model struct {
 	path    string
 	options Options
 	open    func() (*network, error) // once
+	loaded  atomic.Pointer[network]
 }
 
 var _ classifier.Classifier = (*Model)(nil)
@@ -56,18 +58,42 @@ func Open(path string, options Options) (*Model, error) {
 		return nil, err
 	}
 	options.Card = options.Card.or(card)
+	return newModel(path, nil, options)
+}
+
+// FromBytes returns a handle on the contents of an ONNX file, which must not be changed as
+// long as the network is not loaded. The name stands for the path in what is said about it.
+func FromBytes(name string, data []byte, options Options) (*Model, error) {
+	if data == nil {
+		data = []byte{}
+	}
+	return newModel(name, data, options)
+}
+
+// newModel reads the file itself where there is no data.
+func newModel(path string, data []byte, options Options) (*Model, error) {
 	if err := options.check(); err != nil {
 		return nil, fmt.Errorf("onnxmodel: %s: %w", path, err)
 	}
 	m := &Model{path: path, options: options}
 	m.open = sync.OnceValues(func() (*network, error) {
-		net, err := openNetwork(path, options)
+		defer func() { data = nil }()
+		net, err := openNetwork(path, data, options)
 		if err != nil {
 			return nil, fmt.Errorf("onnxmodel: %s: %w", path, err)
 		}
+		m.loaded.Store(net)
 		return net, nil
 	})
 	return m, nil
+}
+
+// Close frees the memory of the network. No call may be running or follow.
+func (m *Model) Close() error {
+	if net := m.loaded.Swap(nil); net != nil {
+		net.close()
+	}
+	return nil
 }
 
 func (o *Options) check() error {

@@ -30,9 +30,10 @@ type network struct {
 	free []*buffers // kept for the next call
 }
 
-// openNetwork takes checked options.
-func openNetwork(path string, options Options) (*network, error) {
-	file, err := readFile(path, options.Card)
+// openNetwork takes checked options, and the contents of the file where they do not come
+// from path.
+func openNetwork(path string, data []byte, options Options) (*network, error) {
+	file, err := readFile(path, data, options.Card)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +53,7 @@ func openNetwork(path string, options Options) (*network, error) {
 	if err != nil {
 		return nil, err
 	}
-	session, err := openSession(path, file.input.Name, file.output.Name, options)
+	session, err := openSession(path, data, file.input.Name, file.output.Name, options)
 	if err != nil {
 		return nil, fmt.Errorf("ONNX Runtime %s cannot load it: %w", version, err)
 	}
@@ -236,6 +237,17 @@ func (net *network) giveBack(b *buffers) {
 		net.free = append(net.free[:0], net.free[1:]...)
 	}
 	net.free = append(net.free, b)
+}
+
+func (net *network) close() {
+	net.mu.Lock()
+	defer net.mu.Unlock()
+	for _, b := range net.free {
+		b.in.free()
+		b.out.free()
+	}
+	net.free = nil
+	net.session.close()
 }
 
 // classify takes a checked batch.

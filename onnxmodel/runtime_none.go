@@ -19,7 +19,7 @@ func loadLibrary(string) (string, error) { return "", errNotLinked }
 
 type session struct{}
 
-func openSession(path, input, output string, options Options) (*session, error) {
+func openSession(path string, data []byte, input, output string, options Options) (*session, error) {
 	return nil, errNotLinked
 }
 

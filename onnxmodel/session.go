@@ -16,7 +16,7 @@ type session struct {
 	run *ort.DynamicAdvancedSession
 }
 
-func openSession(path, input, output string, options Options) (*session, error) {
+func openSession(path string, data []byte, input, output string, options Options) (*session, error) {
 	settings, err := ort.NewSessionOptions()
 	if err != nil {
 		return nil, err
@@ -38,7 +38,12 @@ func openSession(path, input, output string, options Options) (*session, error) 
 			return nil, fmt.Errorf("CUDA cannot be used: %w", err)
 		}
 	}
-	run, err := ort.NewDynamicAdvancedSession(path, []string{input}, []string{output}, settings)
+	var run *ort.DynamicAdvancedSession
+	if data != nil {
+		run, err = ort.NewDynamicAdvancedSessionWithONNXData(data, []string{input}, []string{output}, settings)
+	} else {
+		run, err = ort.NewDynamicAdvancedSession(path, []string{input}, []string{output}, settings)
+	}
 	if err != nil {
 		return nil, explain(err)
 	}

@@ -21,15 +21,9 @@ const (
 	InputKey = "certspec_input" // metadata: onnxmodel.Card, in JSON
 )
 
-// ONNX writes a model as an ONNX file, for every program that reads that format.
-//
-// The graph takes batches of any size, of images in [0, 1] with channels first; the input
-// layer is inside. Batch normalisation is folded into the convolution before it: with
-// f = scale/√(variance + 1e-5), its kernel becomes kernel·f and its bias shift − mean·f.
-// Layout and class names, and the card with recipe and digests, stand in the metadata.
-// A network with weights that are NaN or infinite is refused, as runtimes differ on them.
+// ONNX writes a model as an ONNX file, for every program that reads that format; see Encode.
 func ONNX(m *modelfile.Model, path string) error {
-	data, err := encode(m)
+	data, err := Encode(m)
 	if err != nil {
 		return fmt.Errorf("export: %s: %w", path, err)
 	}
@@ -39,7 +33,14 @@ func ONNX(m *modelfile.Model, path string) error {
 	return nil
 }
 
-func encode(m *modelfile.Model) ([]byte, error) {
+// Encode gives the contents of an ONNX file; equal models give equal bytes.
+//
+// The graph takes batches of any size, of images in [0, 1] with channels first; the input
+// layer is inside. Batch normalisation is folded into the convolution before it: with
+// f = scale/√(variance + 1e-5), its kernel becomes kernel·f and its bias shift − mean·f.
+// Layout and class names, and the card with recipe and digests, stand in the metadata.
+// A network with weights that are NaN or infinite is refused, as runtimes differ on them.
+func Encode(m *modelfile.Model) ([]byte, error) {
 	if n := m.NotFinite(); n > 0 {
 		return nil, fmt.Errorf("%d weights are NaN or infinite", n)
 	}

@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/gomlxmodels/export"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/onnxmodel"
+)
+
+// ONNXRuntime is the choice of Backend for ONNX Runtime on the CPU.
+const ONNXRuntime = "onnxruntime"
+
+// ONNX says how to open an ONNX file; for another model only the library and the threads count.
+func ONNX(options onnxmodel.Options) Option { return func(m *Model) { m.onnx = options } }
+
+func isONNX(path string) bool { return strings.EqualFold(filepath.Ext(path), ".onnx") }
+
+func (m *Model) onONNXRuntime() bool { return m.card == nil || m.choice == ONNXRuntime }
+
+// openFile checks what can be checked of an ONNX file without loading it.
+func (m *Model) openFile() (*Model, error) {
+	switch m.choice {
+	case "", "auto", ONNXRuntime:
+	default:
+		return nil, fmt.Errorf("engine: %s: an ONNX file cannot run on %q; expected %s", m.path, m.choice, ONNXRuntime)
+	}
+	if _, err := onnxmodel.Open(m.path, m.onnx); err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	return m, nil
+}
+
+// exported is a network of ours in the form of ONNX, with the identity of its model file.
+type exported struct {
+	*onnxmodel.Model
+	weights string
+}
+
+func (m *Model) exported(file *modelfile.Model) (network, error) {
+	data, err := export.Encode(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot run on ONNX Runtime: %w", m.path, err)
+	}
+	n, err := onnxmodel.FromBytes(m.name(), data, onnxmodel.Options{Library: m.onnx.Library, Threads: m.onnx.Threads})
+	if err != nil {
+		return nil, err
+	}
+	return exported{n, file.Card.Weights}, nil
+}
+
+// Info names the weights of the model file; the graph made of them belongs to the engine.
+func (n exported) Info() (classifier.Info, error) {
+	info, err := n.Model.Info()
+	if err != nil {
+		return info, err
+	}
+	graph := strings.TrimPrefix(info.Identity.Weights, "sha256:")
+	info.Identity.EngineVersion += ", graph " + graph[:16]
+	info.Identity.Weights = n.weights
+	return info, nil
+}

@@ -1,0 +1,125 @@
+package engine_test
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/classifier/classifiertest"
+	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/gomlxmodels/export"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/onnxmodel"
+)
+
+func needONNXRuntime(t *testing.T) {
+	t.Helper()
+	if _, err := onnxmodel.Library(""); err != nil {
+		t.Skip(err)
+	}
+}
+
+// writeONNX exports the model at path and returns the file.
+func writeONNX(t *testing.T, path string) string {
+	t.Helper()
+	m, err := modelfile.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "net.onnx")
+	if err := export.ONNX(m, file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// A network of ours on ONNX Runtime, from its model file and from an ONNX file, passes the
+// suite; the answers agree with those of the Go backend within rounding.
+func TestONNXRuntime(t *testing.T) {
+	needONNXRuntime(t)
+	path := write(t, nil)
+	const n, classes = 30, 3
+	grid := make([]int16, n*64)
+	for i := range grid {
+		grid[i] = int16(i * 7919 % 400)
+	}
+	scores := func(m *engine.Model) []float32 {
+		result := classifier.Result{Classes: make([]int32, n), Scores: make([]float32, n*classes)}
+		if err := m.Classify(t.Context(), classifier.Batch{N: n, Grid: grid}, &result); err != nil {
+			t.Fatal(err)
+		}
+		return result.Scores
+	}
+	want := scores(open(t, path, engine.Backend("go")))
+	for name, m := range map[string]*engine.Model{
+		"model file": open(t, path, engine.Backend(engine.ONNXRuntime)),
+		"ONNX file":  open(t, writeONNX(t, path)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			classifiertest.Run(t, func(*testing.T) classifier.Classifier { return m }, classifiertest.Options{Batches: []int{1, 30}})
+			info, err := m.Info()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info.Name != "net" || info.Identity.Engine != "onnxruntime" {
+				t.Errorf("info %+v", info)
+			}
+			if m.Card() != nil && info.Identity.Weights != m.Card().Weights {
+				t.Errorf("weights %s; the card has %s", info.Identity.Weights, m.Card().Weights)
+			}
+			for i, got := range scores(m) {
+				if d := math.Abs(float64(got - want[i])); d > 1e-5 {
+					t.Fatalf("score %d: %g; the Go backend gives %g", i, got, want[i])
+				}
+			}
+		})
+	}
+}
+
+func TestONNXFile(t *testing.T) {
+	needONNXRuntime(t)
+	file := writeONNX(t, write(t, nil))
+	warnings, err := open(t, file).Warnings()
+	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "NCHW float32 images of 8×8×1, logits") {
+		t.Errorf("%q, %v; expected what was found in the file", warnings, err)
+	}
+	if _, err := engine.Open(file, engine.Backend("xla")); err == nil || !strings.Contains(err.Error(), `cannot run on "xla"`) {
+		t.Errorf("on XLA: %v", err)
+	}
+	if _, err := engine.Open(filepath.Join(t.TempDir(), "none.onnx")); err == nil || !strings.Contains(err.Error(), "none.onnx: no such file") {
+		t.Errorf("missing: %v", err)
+	}
+	bgr := open(t, file, engine.ONNX(onnxmodel.Options{Card: onnxmodel.Card{ChannelOrder: onnxmodel.BGR}}))
+	if _, err := bgr.Info(); err == nil || !strings.Contains(err.Error(), "bgr") {
+		t.Errorf("bgr for grey images: %v", err)
+	}
+	if err := os.WriteFile(file, []byte("damaged"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := classify(t, open(t, file)); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "not an ONNX file") {
+		t.Errorf("damaged: %v", err)
+	}
+}
+
+func TestNoONNXRuntime(t *testing.T) {
+	t.Setenv("CERTSPEC_CACHE", t.TempDir())
+	t.Setenv(onnxmodel.Variable, "")
+	m := open(t, write(t, nil), engine.Backend(engine.ONNXRuntime))
+	if _, err := m.Info(); err == nil {
+		t.Error("no error without a library")
+	} else if _, linked := onnxmodel.Library(""); errors.Is(linked, onnxmodel.ErrNoLibrary) && !strings.Contains(err.Error(), "certspec backend install onnxruntime") {
+		t.Errorf("%v; expected how to get the library", err)
+	}
+}
+
+func TestNaNWeightsOnONNXRuntime(t *testing.T) {
+	broken := write(t, func(m *modelfile.Model) { m.Weights[0].Values[0] = float32(math.NaN()) })
+	m := open(t, broken, engine.Backend(engine.ONNXRuntime))
+	if _, err := m.Info(); err == nil || !strings.Contains(err.Error(), broken) || !strings.Contains(err.Error(), "1 weights are NaN") {
+		t.Errorf("%v; expected an error that names the file", err)
+	}
+}
