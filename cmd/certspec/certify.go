@@ -54,7 +54,7 @@ is given again, and the file ends with the same bytes; a complete one is read an
 		Args:    noArgs,
 	}
 	f := cmd.Flags()
-	f.StringVar(&model, "model", "", "path of the model file")
+	f.StringVar(&model, "model", "", "path of the model file, or of an ONNX file")
 	f.StringVar(&data, "data", "", "data set, e.g. fashionmnist/test")
 	f.Float64Var(&o.Sigma, "sigma", 0, "standard deviation of the noise, 1 = full range")
 	f.StringVar(&o.Ledger, "ledger", "", "file that records the run; without one nothing is kept")
@@ -67,7 +67,7 @@ is given again, and the file ends with the same bytes; a complete one is read an
 	f.IntVar(&o.Block, "block", rs.DefaultBlock, "copies in one call of the model")
 	f.Uint64Var(&o.Seed, "seed", 0, "of the noise (default derived from model, data and settings)")
 	f.IntVar(&o.Workers, "workers", rs.DefaultWorkers, "calls of the model at once")
-	f.StringVar(&onEngine, "backend", "", "auto, xla, go; see certspec backend")
+	f.StringVar(&onEngine, "backend", "", "auto, xla, go or onnxruntime; see certspec backend")
 	f.Float64SliceVar(&radii, "radii", nil, "radii of the printed certified accuracies (default steps of 0.25)")
 	subset := subsetFlags(cmd)
 	asJSON := jsonFlag(cmd)
@@ -91,6 +91,13 @@ is given again, and the file ends with the same bytes; a complete one is read an
 		images, err := openData(data, subset())
 		if err != nil {
 			return err
+		}
+		loaded, err := images.Load(cmd.Context())
+		if err != nil {
+			return err
+		}
+		for _, warning := range loaded.Warnings {
+			say("warning: %s", warning)
 		}
 		m, err := openModel(model, onEngine)
 		if err != nil {

@@ -38,7 +38,7 @@ radius; see certspec certify.`,
 		Args: noArgs,
 	}
 	f := cmd.Flags()
-	f.StringVar(&model, "model", "", "path of the model file")
+	f.StringVar(&model, "model", "", "path of the model file, or of an ONNX file")
 	f.StringVar(&data, "data", "", "data set, e.g. fashionmnist/test or folder:pictures")
 	f.IntSliceVar(&ids, "image", nil, "indices of the images in the data set (default all)")
 	f.Float64Var(&o.Sigma, "sigma", 0, "standard deviation of the noise, 1 = full range")
@@ -47,7 +47,7 @@ radius; see certspec certify.`,
 	f.StringVar(&law, "noise", "grid", "law of the noise: grid or gaussian")
 	f.IntVar(&o.Block, "block", rs.DefaultBlock, "copies in one call of the model")
 	f.Uint64Var(&o.Seed, "seed", 0, "of the noise (default derived from model, image and settings)")
-	f.StringVar(&onEngine, "backend", "", "auto, xla, go; see certspec backend")
+	f.StringVar(&onEngine, "backend", "", "auto, xla, go or onnxruntime; see certspec backend")
 	subset := subsetFlags(cmd)
 	asJSON := jsonFlag(cmd)
 
