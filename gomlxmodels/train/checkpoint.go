@@ -41,22 +41,25 @@ func (p *plan) writeCheckpoint(s *state) error {
 }
 
 // readCheckpoint returns nil where there is none.
-func readCheckpoint(path string, run identity, list []nets.Tensor) (*state, error) {
-	data, err := os.ReadFile(path)
+func (p *plan) readCheckpoint() (*state, error) {
+	data, err := os.ReadFile(p.checkpoint)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
-	s, there, err := decodeCheckpoint(data, list)
+	s, there, err := decodeCheckpoint(data, p.tensors)
 	if there != nil {
-		if d := difference(*there, run); d != "" {
-			return nil, fmt.Errorf("train: %s is the checkpoint of another run: %s; choose another path, or remove it to start anew", path, d)
+		if d := difference(*there, p.run); d != "" {
+			return nil, fmt.Errorf("train: %s is the checkpoint of another run: %s; choose another path, or remove it to start anew", p.checkpoint, d)
 		}
 	}
+	if err == nil && (s.Step < 0 || s.Step > p.steps || len(s.Log) != s.Step/p.stepsPerEpoch) {
+		err = fmt.Errorf("it is at step %d of %d, with %d finished epochs of %d steps", s.Step, p.steps, len(s.Log), p.stepsPerEpoch)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("train: checkpoint %s is damaged: %w; remove it to start anew", path, err)
+		return nil, fmt.Errorf("train: checkpoint %s is damaged: %w; remove it to start anew", p.checkpoint, err)
 	}
 	return s, nil
 }
@@ -98,9 +101,6 @@ func decodeCheckpoint(data []byte, list []nets.Tensor) (*state, *identity, error
 			}
 		}
 		s.weights, s.momentum = append(s.weights, w), append(s.momentum, m)
-	}
-	if s.Step < 0 || len(s.Log) > s.Step {
-		return nil, run, fmt.Errorf("step %d with %d finished epochs", s.Step, len(s.Log))
 	}
 	return s, run, nil
 }

@@ -79,7 +79,7 @@ func Run(ctx context.Context, options Options) (*modelfile.Card, error) {
 	p.warn(b.Note)
 	p.run.Backend = fmt.Sprintf("%s %s, %s, %d threads, %s", b.Engine, b.Version, b.Device, b.Threads, b.InstructionSet)
 
-	state, err := readCheckpoint(p.checkpoint, p.run, p.tensors)
+	state, err := p.readCheckpoint()
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -180,6 +181,33 @@ func TestOtherCheckpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(options(t, dir, out), "net.checkpoint is damaged: truncated")
+	forged := strings.Replace(string(data), `\"Step\":1,`, `\"Step\":9,`, 1)
+	if err := os.WriteFile(out+".checkpoint", []byte(forged), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	expect(options(t, dir, out), "at step 9 of 20, with 0 finished epochs of 5 steps")
+}
+
+func FuzzCheckpoint(f *testing.F) {
+	p := benchPlan("small-cnn", pixel.Shape{Height: 2, Width: 2, Channels: 1})
+	dir := f.TempDir()
+	p.checkpoint = filepath.Join(dir, "checkpoint")
+	p.options.Out = filepath.Join(dir, "net")
+	if err := p.writeCheckpoint(p.newState()); err != nil {
+		f.Fatal(err)
+	}
+	data, err := os.ReadFile(p.checkpoint)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data[:1000])
+	f.Add(data)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, run, err := decodeCheckpoint(data, p.tensors)
+		if err == nil && (run == nil || len(s.weights) != len(p.tensors) || len(s.momentum) != len(p.tensors)) {
+			t.Error("half a state was read without an error")
+		}
+	})
 }
 
 func TestDivergence(t *testing.T) {
