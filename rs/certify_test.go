@@ -280,3 +280,41 @@ func TestModelAndDataMustFit(t *testing.T) {
 		}
 	}
 }
+
+// The seed follows from model, data and settings, so that nobody can try seeds until one pleases; not from the engine, on
+// which the same weights shall meet the same noise.
+func TestDerivedSeed(t *testing.T) {
+	seed := func(opt rs.Options, info func(*classifier.Info), digest string) uint64 {
+		t.Helper()
+		data := greys(small, always(0), 1)
+		data.Digest = digest
+		opt.MaxSamples = max(opt.MaxSamples, 100)
+		run := certify(t, model{Classifier: classifier.Constant{Shape: small, Classes: 2}, info: info}, data, opt)
+		if run.Header.SeedChosen != (opt.Seed != 0) {
+			t.Errorf("seed %d is marked as chosen: %v", opt.Seed, run.Header.SeedChosen)
+		}
+		return run.Header.Seed
+	}
+	base := seed(rs.Options{Sigma: .25}, nil, "sha256:1")
+	seen := map[uint64]string{base: "base"}
+	for name, s := range map[string]uint64{
+		"σ":       seed(rs.Options{Sigma: .5}, nil, "sha256:1"),
+		"α":       seed(rs.Options{Sigma: .25, Alpha: .01}, nil, "sha256:1"),
+		"n":       seed(rs.Options{Sigma: .25, MaxSamples: 200}, nil, "sha256:1"),
+		"rule":    seed(rs.Options{Sigma: .25, Rule: rs.Fixed}, nil, "sha256:1"),
+		"noise":   seed(rs.Options{Sigma: .25, Noise: "gaussian"}, nil, "sha256:1"),
+		"data":    seed(rs.Options{Sigma: .25}, nil, "sha256:2"),
+		"weights": seed(rs.Options{Sigma: .25}, func(i *classifier.Info) { i.Identity.Weights = "other" }, "sha256:1"),
+	} {
+		if other, same := seen[s]; same {
+			t.Errorf("%s: the seed is that of %s", name, other)
+		}
+		seen[s] = name
+	}
+	if s := seed(rs.Options{Sigma: .25, Workers: 3}, func(i *classifier.Info) { i.Identity.Engine, i.Identity.Threads = "other", 7 }, "sha256:1"); s != base {
+		t.Error("the seed depends on the engine")
+	}
+	if s := seed(rs.Options{Sigma: .25, Seed: 42}, nil, "sha256:1"); s != 42 {
+		t.Errorf("seed %d, chosen was 42", s)
+	}
+}
