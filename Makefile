@@ -41,6 +41,7 @@ check:
 
 unit: build
 	@$(CERTSPEC) backend install || echo "going on without the XLA plugin: its tests are skipped" >&2
+	@$(CERTSPEC) backend install onnxruntime || echo "going on without ONNX Runtime: its tests are skipped" >&2
 	go test -tags "$(TAGS)" -timeout 20m ./...
 
 # What must come out the same whatever the compiler makes of it, and what must build without C.

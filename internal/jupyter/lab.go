@@ -24,7 +24,8 @@ func Lab(ctx context.Context, dir, version string, say func(format string, args 
 	if _, err := Install(ctx, data, version, say); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, python, append([]string{"-m", "jupyterlab", "--notebook-dir", dir}, args...)...)
+	cmd := exec.CommandContext(ctx, python, append([]string{"-m", "jupyterlab", "--notebook-dir", dir,
+		"--MultiKernelManager.default_kernel_name=" + KernelName}, args...)...)
 	cmd.Env = append(os.Environ(), "JUPYTER_DATA_DIR="+data, "JUPYTER_RUNTIME_DIR="+filepath.Join(data, "runtime"), "PYTHONPATH=", "PYTHONHOME=")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
