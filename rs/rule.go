@@ -21,12 +21,10 @@ const (
 	// Staged looks after 100, 200, 400, … copies and last after MaxSamples, J looks in all, each with a
 	// Clopper-Pearson bound of confidence 1−α/J. By the union bound all J hold together with
 	// probability at least 1−α, so the largest radius over the looks is certified, and when to
-	// stop may depend on the data in any way. It stops
-	//
-	//   - as hopeless, if the upper bound of confidence 1−α/J on the probability is below ½;
-	//   - if the radius would grow by at most Tolerance were the remaining copies to hit as often as
-	//     those seen. (Were all of them to hit the radius would grow more, so a ceiling needs no
-	//     check of its own.)
+	// stop may depend on the data in any way. It stops when the radius would grow by at most Tolerance
+	// were the remaining copies to hit as often as those seen. That holds in particular for an
+	// image without hope, whose upper bound is below ½: its radius would stay 0; and for one that would grow by
+	// at most Tolerance even if all remaining copies hit.
 	//
 	// A copy costs nothing in confidence, a look does: with MaxSamples = 100,000, α = 0.001 and eleven
 	// looks the largest radius is 3.737σ, with Fixed 3.811σ.
@@ -79,20 +77,15 @@ func (p *plan) end(i int) int {
 	return copies / p.block
 }
 
-// stops reports whether the rule ends after look i with k hits, when radius is certified; hopeless says that it abstains.
-func (p *plan) stops(i, k int, radius float64) (stop, hopeless bool) {
-	last := p.looks[len(p.looks)-1]
-	if p.staged {
-		if upper := must(bound.Upper(k, p.looks[i].Copies, p.looks[i].Alpha)); upper.P < 0.5 {
-			return true, true
-		}
-	}
+// stops reports whether the rule ends after look i with k hits, when radius is certified.
+func (p *plan) stops(i, k int, radius float64) bool {
 	if i == len(p.looks)-1 {
-		return true, false
+		return true
 	}
+	last := p.looks[len(p.looks)-1]
 	projected := int(int64(k) * int64(last.Copies) / int64(p.looks[i].Copies))
 	at := must(bound.Radius(p.sigma, must(bound.Lower(projected, last.Copies, last.Alpha))))
-	return at-radius <= p.tolerance, false
+	return at-radius <= p.tolerance
 }
 
 // must is for arguments that were checked when the plan was made.

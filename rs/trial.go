@@ -72,14 +72,12 @@ func (t *trial) judge(l ledger.Look) {
 	if t.look == 0 || lower > t.row.Lower {
 		t.row.K, t.row.N, t.row.Lower, t.row.Radius = t.hits, level.Copies, lower, radius
 	}
-	stop, hopeless := t.plan.stops(t.look, t.hits, t.row.Radius)
-	if !stop {
+	if !t.plan.stops(t.look, t.hits, t.row.Radius) {
 		return
 	}
 	t.done = true
-	if hopeless || t.row.Lower < 0.5 {
-		t.row.Class, t.row.Radius = Abstain, 0
-		t.row.K, t.row.N, t.row.Lower = t.hits, level.Copies, lower
+	if t.row.Lower < 0.5 {
+		t.row.Class = Abstain
 	}
 }
 
