@@ -55,7 +55,8 @@ func openRun(path string, l *ledger.Ledger) (*Run, error) {
 // Complete reports whether all images of the data are certified or abstained upon.
 func (r *Run) Complete() bool { return len(r.Rows) == r.Header.Data.Images }
 
-// RadiusCap is the largest radius that the rule can certify: that of an image whose copies all hit.
+// RadiusCap is the largest radius that the rule can certify: that of an image whose copies all hit. It is 0 for a
+// header whose rule this program does not know.
 func (r *Run) RadiusCap() float64 {
 	p, err := planOf(r.Header)
 	if err != nil {
