@@ -56,7 +56,7 @@ func TestStepsHaveTheRightCorners(t *testing.T) {
 
 func TestRunTable(t *testing.T) {
 	table := Table(run(0.25, 0.5, 0.2, -0.7, 0.5))
-	// The cap of n = 10,000 at α = 0.001 is 0.7995 (0.25·Φ⁻¹(0.001^(1/10000))): columns up to 0.75.
+	// The cap of n = 10,000 at α = 0.001 is 0.79964 (0.25·Φ⁻¹(0.001^(1/10000))): columns up to 0.75.
 	if got := strings.Join(table.Columns, "|"); got != "model|data|σ|images|r = 0|r = 0.25|r = 0.5|r = 0.75|ACR|abstained" {
 		t.Errorf("columns are %s", got)
 	}
@@ -70,7 +70,7 @@ func TestRunTable(t *testing.T) {
 			t.Errorf("%s is %v, want %v", table.Columns[i], got, want)
 		}
 	}
-	if !strings.Contains(table.Notes[0], "10000 noisy copies") || !strings.Contains(table.Notes[0], "above 0.800") {
+	if !strings.Contains(table.Notes[0], "10000 noisy copies") || !strings.Contains(table.Notes[0], "above 0.7997") {
 		t.Errorf("note %q does not name n and the largest radius", table.Notes[0])
 	}
 }

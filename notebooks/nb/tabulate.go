@@ -2,6 +2,7 @@ package nb
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 
@@ -61,8 +62,8 @@ func runTable(runs []*rs.Run) *Tabular {
 			row = append(row, a.Value)
 		}
 		t.Rows = append(t.Rows, append(row, acr.Value, run.Abstained()))
-		note := fmt.Sprintf("%s: %s rule, up to %d noisy copies per image (no radius above %.3f can be certified with them), α = %g, %s noise",
-			names[i], h.Rule.Name, h.Rule.Looks[len(h.Rule.Looks)-1].Copies, run.RadiusCap(), h.Alpha, h.Noise)
+		note := fmt.Sprintf("%s: %s rule, up to %d noisy copies per image (which can certify no radius above %.4f), α = %g, %s noise",
+			names[i], h.Rule.Name, h.Rule.Looks[len(h.Rule.Looks)-1].Copies, math.Ceil(1e4*run.RadiusCap())/1e4, h.Alpha, h.Noise)
 		if !run.Complete() {
 			note += fmt.Sprintf("; unfinished, %d of %d images", len(run.Rows), h.Data.Images)
 		}
