@@ -1,18 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/backend"
-	"github.com/certspec/certspec/gomlxmodels/export"
-	"github.com/certspec/certspec/gomlxmodels/infer"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/onnxmodel"
@@ -46,15 +47,9 @@ func certifyCases(ctx context.Context, s settings) ([]comparison, error) {
 				{"certspec: rs.Certify with noise and ledger", certifyForEver},
 				{"certspec: the model alone, no noise", classifyForEver},
 			} {
-				for _, engine := range []struct {
-					name string
-					open func() (classifier.Classifier, func(), error)
-				}{
-					{"XLA", func() (classifier.Classifier, func(), error) { return openXLA(s.backend, randomNet(arch)) }},
-					{"ONNX Runtime", func() (classifier.Classifier, func(), error) { return openONNX(ctx, randomNet(arch)) }},
-				} {
-					c.entries = append(c.entries, entry{work.name + ", " + engine.name, &gated{
-						open: engine.open,
+				for _, on := range []string{cmp.Or(s.backend, backend.XLA), engine.ONNXRuntime} {
+					c.entries = append(c.entries, entry{work.name + ", " + on, &gated{
+						open: func() (classifier.Classifier, func(), error) { return randomNet(ctx, arch, on) },
 						work: func(ctx context.Context, model classifier.Classifier) error { return work.run(ctx, model, batch) },
 					}})
 				}
@@ -78,31 +73,10 @@ func architecture(name string) (nets.Architecture, error) {
 	return a, a.Check()
 }
 
-// randomNet is a net with random weights.
-func randomNet(a nets.Architecture) *modelfile.Model {
-	m := &modelfile.Model{Card: modelfile.Card{Architecture: a}}
-	for _, t := range a.Tensors() {
-		m.Weights = append(m.Weights, modelfile.Tensor{Name: t.Name, Shape: t.Shape, Values: t.Initialize(1)})
-	}
-	return m
-}
-
-// openXLA opens a net on a backend of GoMLX, and returns what closes it.
-func openXLA(choice string, m *modelfile.Model) (classifier.Classifier, func(), error) {
-	b, err := backend.Open(choice)
-	if err != nil {
-		return nil, nil, err
-	}
-	network, err := infer.Load(b, m.Card.Architecture.Name, m)
-	if err != nil {
-		return nil, nil, err
-	}
-	return network, func() { network.Close() }, nil
-}
-
-// openONNX opens a net on ONNX Runtime, whose library it fetches where it is missing.
-func openONNX(ctx context.Context, m *modelfile.Model) (classifier.Classifier, func(), error) {
-	if _, err := onnxmodel.Library(""); errors.Is(err, onnxmodel.ErrNoLibrary) {
+// randomNet opens a net with random weights on an engine, whose library it fetches where it is
+// missing, and returns what closes it.
+func randomNet(ctx context.Context, a nets.Architecture, choice string) (classifier.Classifier, func(), error) {
+	if _, err := onnxmodel.Library(""); choice == engine.ONNXRuntime && errors.Is(err, onnxmodel.ErrNoLibrary) {
 		if _, err := onnxmodel.Install(ctx, say); err != nil {
 			return nil, nil, err
 		}
@@ -111,18 +85,23 @@ func openONNX(ctx context.Context, m *modelfile.Model) (classifier.Classifier, f
 	if err != nil {
 		return nil, nil, err
 	}
-	remove := func() { os.RemoveAll(dir) }
-	path := filepath.Join(dir, m.Card.Architecture.Name+".onnx")
-	if err := export.ONNX(m, path); err != nil {
-		remove()
+	defer os.RemoveAll(dir)
+	m := &modelfile.Model{Card: modelfile.Card{Architecture: a, Classes: make([]string, a.Classes)}}
+	for _, t := range a.Tensors() {
+		m.Weights = append(m.Weights, modelfile.Tensor{Name: t.Name, Shape: t.Shape, Values: t.Initialize(1)})
+	}
+	path := filepath.Join(dir, a.Name)
+	if err := modelfile.Write(path, m); err != nil {
 		return nil, nil, err
 	}
-	model, err := onnxmodel.Open(path, onnxmodel.Options{})
+	model, err := engine.Open(path, engine.Backend(choice))
 	if err != nil {
-		remove()
 		return nil, nil, err
 	}
-	return model, remove, nil
+	if _, err := model.Warnings(); err != nil { // it reads the weights
+		return nil, nil, err
+	}
+	return model, func() { model.Close() }, nil
 }
 
 // certifyForEver is the whole road: noise, model, counts, bounds, ledger, for more images than there is time.
@@ -147,7 +126,7 @@ func certifyForEver(ctx context.Context, model classifier.Classifier, batch int)
 }
 
 // classifyForEver calls the model on one batch of copies drawn beforehand, with as many callers as
-// rs.Certify has.
+// keep all processors busy.
 func classifyForEver(ctx context.Context, model classifier.Classifier, batch int) error {
 	info, err := model.Info()
 	if err != nil {
@@ -161,8 +140,9 @@ func classifyForEver(ctx context.Context, model classifier.Classifier, batch int
 	if _, err := grid.AddTo(copies, base, noise.Address{Seed: 1}, 0, nil); err != nil {
 		return err
 	}
-	ended := make(chan error, rs.DefaultWorkers)
-	for range rs.DefaultWorkers {
+	callers := max(2, runtime.GOMAXPROCS(0)/max(1, info.Identity.Threads))
+	ended := make(chan error, callers)
+	for range callers {
 		go func() {
 			result := classifier.Result{Classes: make([]int32, batch)}
 			for {
@@ -173,7 +153,7 @@ func classifyForEver(ctx context.Context, model classifier.Classifier, batch int
 			}
 		}()
 	}
-	for range rs.DefaultWorkers {
+	for range callers {
 		err = errors.Join(err, <-ended)
 	}
 	return err

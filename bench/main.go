@@ -46,7 +46,7 @@ func main() {
 	flags.StringVar(&s.out, "out", "", "results without extension (default bench/results/BENCHMARK)")
 	flags.IntVar(&s.rounds, "rounds", 7, "rounds in which every contender has one turn")
 	flags.DurationVar(&s.turn, "turn", 3*time.Second, "least length of a turn")
-	flags.StringVar(&s.backend, "backend", "", "backend of certspec: xla, go (default: as certspec chooses)")
+	flags.StringVar(&s.backend, "backend", "", "GoMLX backend of certspec: xla, xla:cuda, go … (default xla)")
 	flags.StringVar(&s.only, "only", "", "regular expression that the names of the contenders must match")
 	for _, b := range benchmarks {
 		cmd := &cobra.Command{Use: b.name, Short: b.short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
