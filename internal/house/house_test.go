@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -178,5 +180,54 @@ func TestNoticesNameEveryModule(t *testing.T) {
 	}
 	for path := range missing {
 		t.Errorf("THIRD_PARTY_NOTICES.md does not name %s", path)
+	}
+}
+
+func TestReadmeNamesEveryVerb(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob("../../cmd/certspec/*.go")
+	verbs := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(text, []byte("verbs = append(verbs, ")) || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		verbs++
+		verb := strings.TrimSuffix(filepath.Base(file), ".go")
+		if !regexp.MustCompile("(?m)^\\| `" + verb + "[` ]").Match(readme) {
+			t.Errorf("README.md has no row for certspec %s", verb)
+		}
+	}
+	if verbs == 0 {
+		t.Error("no verbs in cmd/certspec: this test looks for the wrong line")
+	}
+}
+
+func TestLinksOfTheDocuments(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
+	documents, _ := filepath.Glob("../../*.md")
+	if len(documents) == 0 {
+		t.Fatal("no documents")
+	}
+	for _, document := range documents {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range link.FindAllSubmatch(text, -1) {
+			target := string(found[1])
+			if strings.Contains(target, "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(document), target)); err != nil {
+				t.Errorf("%s links to %s, which is not there", filepath.Base(document), target)
+			}
+		}
 	}
 }
