@@ -2,7 +2,6 @@ package onnxmodel
 
 import (
 	"math"
-	"runtime"
 	"sync"
 
 	"github.com/x448/float16"
@@ -26,11 +25,12 @@ type converter[T element] struct {
 	scale   []float32     // per channel of the network: a real value x enters as round(scale·x + shift)
 	shift   []float32
 	round   func(float64) T
+	threads int
 }
 
 // newConverter takes a completed card.
-func newConverter[T element](l layout, card Card, round func(float64) T) *converter[T] {
-	k := &converter[T]{layout: l, round: round}
+func newConverter[T element](l layout, card Card, threads int, round func(float64) T) *converter[T] {
+	k := &converter[T]{layout: l, round: round, threads: threads}
 	for c := range l.shape.Channels {
 		source := c
 		if card.ChannelOrder == BGR {
@@ -70,19 +70,19 @@ func toUint8(v float64) uint8 {
 	return uint8(math.RoundToEven(min(v, 255)))
 }
 
-// fill converts images first … first+n of a batch into dst, on all processors where there
+// fill converts images first … first+n of a batch into dst, on several threads where there
 // is much to do.
 func (k *converter[T]) fill(dst []T, batch classifier.Batch, first, n int) {
 	const worthwhile = 1 << 15 // values; some 20 µs
 	size := k.layout.shape.Len()
-	workers := min(runtime.GOMAXPROCS(0), n*size/worthwhile, n)
-	if workers < 2 {
+	threads := min(k.threads, n*size/worthwhile, n)
+	if threads < 2 {
 		k.images(dst, batch, first, n)
 		return
 	}
 	var group sync.WaitGroup
-	for w := range workers {
-		from, to := n*w/workers, n*(w+1)/workers
+	for i := range threads {
+		from, to := n*i/threads, n*(i+1)/threads
 		group.Go(func() { k.images(dst[from*size:to*size], batch, first+from, to-from) })
 	}
 	group.Wait()
@@ -137,21 +137,21 @@ func (k *converter[T]) compute(dst []T, src []float32, c, from, to, step int) {
 // filler converts images first … first+n of a batch into images at, at+1 … of dst.
 type filler func(dst *values, at int, batch classifier.Batch, first, n int)
 
-func newFiller(l layout, card Card) filler {
+func newFiller(l layout, card Card, threads int) filler {
 	size := l.shape.Len()
 	switch l.kind {
 	case onnxfile.Float16:
-		k := newConverter(l, card, toFloat16)
+		k := newConverter(l, card, threads, toFloat16)
 		return func(dst *values, at int, batch classifier.Batch, first, n int) {
 			k.fill(dst.halves[at*size:], batch, first, n)
 		}
 	case onnxfile.Uint8:
-		k := newConverter(l, card, toUint8)
+		k := newConverter(l, card, threads, toUint8)
 		return func(dst *values, at int, batch classifier.Batch, first, n int) {
 			k.fill(dst.bytes[at*size:], batch, first, n)
 		}
 	default:
-		k := newConverter(l, card, toFloat32)
+		k := newConverter(l, card, threads, toFloat32)
 		return func(dst *values, at int, batch classifier.Batch, first, n int) {
 			k.fill(dst.floats[at*size:], batch, first, n)
 		}

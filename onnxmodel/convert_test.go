@@ -26,7 +26,7 @@ func BenchmarkFill(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				fill, batch := newFiller(l, card), noisy(l.shape, 128)
+				fill, batch := newFiller(l, card, 1), noisy(l.shape, 128)
 				dst := values{floats: make([]float32, 128*l.shape.Len())}
 				for b.Loop() {
 					fill(&dst, 0, batch, 0, 128)
@@ -56,7 +56,7 @@ func TestRounding(t *testing.T) {
 	}
 }
 
-// Property: any part of a batch, on any number of processors, is what the images one by
+// Property: any part of a batch, on any number of threads, is what the images one by
 // one are.
 func TestFillParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -69,7 +69,7 @@ func TestFillParts(t *testing.T) {
 			t.Fatal(err)
 		}
 		const n = 64
-		fill, batch, size := newFiller(l, card), noisy(l.shape, n), l.shape.Len()
+		fill, batch, size := newFiller(l, card, rapid.IntRange(1, 5).Draw(t, "threads")), noisy(l.shape, n), l.shape.Len()
 		whole, single := values{floats: make([]float32, n*size)}, values{floats: make([]float32, n*size)}
 		fill(&whole, 0, batch, 0, n)
 		for i := range n {

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,7 +26,7 @@ import (
 type Options struct {
 	Card
 	Library  string // path of ONNX Runtime's library; "": see Library
-	Threads  int    // threads inside one call; 0: GOMAXPROCS
+	Threads  int    // threads inside one call; 0: 1, which is fastest where several calls run at once
 	Provider string // "cpu" (also ""), or "cuda" with a library that was built for it
 }
 
@@ -108,10 +107,10 @@ func (o *Options) check() error {
 		return fmt.Errorf("provider %q; expected cpu or cuda", o.Provider)
 	}
 	if o.Threads < 0 {
-		return fmt.Errorf("%d threads; expected 0 (all) or more", o.Threads)
+		return fmt.Errorf("%d threads; expected at least 1", o.Threads)
 	}
 	if o.Threads == 0 {
-		o.Threads = runtime.GOMAXPROCS(0)
+		o.Threads = 1
 	}
 	return nil
 }

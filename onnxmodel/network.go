@@ -57,7 +57,7 @@ func openNetwork(path string, data []byte, options Options) (*network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ONNX Runtime %s cannot load it: %w", version, err)
 	}
-	net := &network{layout: layout, session: session, fill: newFiller(layout, card), output: file.output.Type}
+	net := &network{layout: layout, session: session, fill: newFiller(layout, card, options.Threads), output: file.output.Type}
 	rows, err := net.trial(file.output)
 	if err != nil {
 		session.close()

@@ -33,6 +33,9 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	if err != nil {
 		return nil, fmt.Errorf("rs: model: %w", err)
 	}
+	if opt.Workers == 0 {
+		opt.Workers = workers(info.Identity)
+	}
 	images, err := data.Load(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("rs: data: %w", err)

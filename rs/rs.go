@@ -19,7 +19,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime"
 
+	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/bound"
@@ -47,7 +49,7 @@ type Options struct {
 	Seed       uint64    // of the noise; 0: derived from model, data and settings, so that it cannot be shopped for
 
 	Ledger  string // file that records the run and from which it resumes; "": none
-	Workers int    // calls of the model at once; 0: 2. The counts do not depend on it
+	Workers int    // calls of the model at once; 0: enough for all processors. The counts do not depend on it
 
 	Progress progress.Reporter // may be nil
 }
@@ -58,7 +60,6 @@ const (
 	DefaultMaxSamples = 100_000
 	DefaultSelection  = 100
 	DefaultBlock      = 100
-	DefaultWorkers    = 2
 )
 
 // OptionError says which setting is out of range, and what was expected.
@@ -120,13 +121,17 @@ func (o Options) withDefaults() (Options, error) {
 		return o, optionErrorf("Noise: %v", err)
 	}
 	o.Noise = law
-	if o.Workers == 0 {
-		o.Workers = DefaultWorkers
-	}
-	if o.Workers < 1 {
+	if o.Workers < 0 {
 		return o, optionErrorf("Workers is %d, want at least 1", o.Workers)
 	}
 	return o, nil
+}
+
+// workers is the number of calls at once that keeps all processors busy: at least two, so
+// that one can run while another is handed over.
+func workers(model classifier.Identity) int {
+	threads := max(1, model.Threads)
+	return max(2, (runtime.GOMAXPROCS(0)+threads-1)/threads)
 }
 
 func checkSigma(sigma float64) error {

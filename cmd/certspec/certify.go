@@ -66,7 +66,7 @@ is given again, and the file ends with the same bytes; a complete one is read an
 	f.StringVar(&law, "noise", "grid", "law of the noise: grid (sound in floating point) or gaussian (in real arithmetic only)")
 	f.IntVar(&o.Block, "block", rs.DefaultBlock, "copies in one call of the model")
 	f.Uint64Var(&o.Seed, "seed", 0, "of the noise (default derived from model, data and settings)")
-	f.IntVar(&o.Workers, "workers", rs.DefaultWorkers, "calls of the model at once")
+	f.IntVar(&o.Workers, "workers", 0, "calls of the model at once (default enough for all processors)")
 	f.StringVar(&onEngine, "backend", "", "auto, xla, go or onnxruntime; see certspec backend")
 	f.Float64SliceVar(&radii, "radii", nil, "radii of the printed certified accuracies (default steps of 0.25)")
 	subset := subsetFlags(cmd)
