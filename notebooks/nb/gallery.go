@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"math"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -28,7 +29,7 @@ func Gallery(data rs.Source, rows rs.Rows) *Figure {
 		}
 		t := tile{image: images.Image(i), wrong: row.Label >= 0 && !row.Correct()}
 		if row.Certified() {
-			t.words = []string{className(images, row.Class), fmt.Sprintf("radius %.3f", row.Radius)}
+			t.words = []string{className(images, row.Class), fmt.Sprintf("radius %.3f", down(row.Radius))}
 		} else {
 			t.words = []string{"no certificate"}
 		}
@@ -82,6 +83,9 @@ func noisy(grid *noise.Grid, image []uint8, id int) []uint8 {
 	}
 	return out
 }
+
+// down rounds a radius to three decimals, downwards: what a caption says is certified too.
+func down(radius float64) float64 { return math.Floor(1000*radius) / 1000 }
 
 func className(images *dataset.Images, label int) string {
 	if label < 0 || label >= len(images.Classes) {

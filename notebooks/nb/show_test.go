@@ -187,7 +187,7 @@ func TestGalleryNamesWhatIsWrong(t *testing.T) {
 	data := fixed{&dataset.Images{Name: "toy/test", Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1},
 		Classes: []string{"cat", "dog"}, IDs: []int{4, 8, 12}, Labels: []int{0, 1, 1}, Pixels: []uint8{0, 100, 200}}}
 	rows := rs.Rows{
-		{Image: 8, Label: 1, Class: 1, Radius: 0.5},
+		{Image: 8, Label: 1, Class: 1, Radius: 0.5999},
 		{Image: 12, Label: 1, Class: 0, Radius: 0.25},
 		{Image: 4, Label: 0, Class: int(classifier.Miss)},
 	}
@@ -196,7 +196,7 @@ func TestGalleryNamesWhatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.NewReplacer("\n", "", "\t", "").Replace(svgText(t, drawing))
-	for _, want := range []string{"dogradius 0.500", "catradius 0.250label dog", "no certificatelabel cat"} {
+	for _, want := range []string{"dogradius 0.599", "catradius 0.250label dog", "no certificatelabel cat"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the gallery says %q, want %q in it", text, want)
 		}

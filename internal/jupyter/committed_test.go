@@ -1,0 +1,70 @@
+package jupyter
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Committed notebooks read on the web as they are: every code cell was run, in order, without an error, and
+// nothing of the machine that ran them is left.
+func TestCommittedNotebooks(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "notebooks", "*.ipynb"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no notebooks found (%v)", err)
+	}
+	private := regexp.MustCompile(`(^|[^.\w/])/(tmp|home|root|work|Users|var)/`)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var notebook struct {
+			Cells []struct {
+				Type    string `json:"cell_type"`
+				Count   int    `json:"execution_count"`
+				Outputs []struct {
+					Type string                     `json:"output_type"`
+					Name string                     `json:"name"`
+					Data map[string]json.RawMessage `json:"data"`
+				}
+			}
+			Metadata struct{ Kernelspec struct{ Name string } }
+		}
+		if err := json.Unmarshal(data, &notebook); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if notebook.Metadata.Kernelspec.Name != KernelName {
+			t.Errorf("%s asks for the kernel %q, want %q", file, notebook.Metadata.Kernelspec.Name, KernelName)
+		}
+		run, empty := 0, 0
+		for i, cell := range notebook.Cells {
+			if cell.Type != "code" {
+				continue
+			}
+			if run++; cell.Count != run {
+				t.Errorf("%s, cell %d: execution count %d, want %d: run it with certspec notebook run --save", file, i, cell.Count, run)
+			}
+			for _, output := range cell.Outputs {
+				if output.Type == "error" || output.Name == "stderr" {
+					t.Errorf("%s, cell %d: an output of type %s %s", file, i, output.Type, output.Name)
+				}
+				if html, ok := output.Data["text/html"]; ok && (string(html) == "[]" || string(html) == `""`) {
+					empty++
+				}
+			}
+		}
+		// What progress leaves is an empty element per cell that showed any.
+		if empty > run {
+			t.Errorf("%s: %d empty outputs in %d code cells", file, empty, run)
+		}
+		for line := range strings.Lines(string(data)) {
+			if private.MatchString(line) && !strings.Contains(line, "image/png") && !strings.Contains(line, "http") {
+				t.Errorf("%s holds a path of one machine: %.120s", file, line)
+			}
+		}
+	}
+}
