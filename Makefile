@@ -3,6 +3,9 @@
 
 CERTSPEC = bin/certspec
 
+# How much the demo computes: paper, the real run, or fast.
+TIER = paper
+
 # Without a C compiler the program is built without XLA.
 TAGS := $(if $(filter 1,$(shell go env CGO_ENABLED)),,noxla)
 
@@ -29,7 +32,7 @@ build:
 demo: build
 	@$(CERTSPEC) backend install || echo "going on without the XLA plugin: models run on the Go engine, which is slower" >&2
 	@$(CERTSPEC) dataset fetch fashionmnist || echo "going on without FashionMNIST: the notebook makes synthetic images" >&2
-	@$(CERTSPEC) notebook run --tier paper --html --out out notebooks/quickstart.ipynb >/dev/null
+	@$(CERTSPEC) notebook run --tier $(TIER) --html --out out notebooks/quickstart.ipynb >/dev/null
 	@cat out/quickstart/out/table.txt
 	@echo && echo "page:    out/quickstart/quickstart.html" && echo "figures: out/quickstart/out/"
 
