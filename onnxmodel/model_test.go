@@ -272,3 +272,80 @@ func TestFalseProbabilities(t *testing.T) {
 		t.Errorf("scores: %v", err)
 	}
 }
+
+// The library of the package index has no CUDA, and says so.
+func TestNoCUDA(t *testing.T) {
+	needLibrary(t)
+	if os.Getenv(Variable) != "" {
+		t.Skipf("%s names a library that may have CUDA", Variable)
+	}
+	l := &linear{shape: colour, classes: 3, form: "NCHW", kind: onnxfile.Float32}
+	path := write(t, l.model())
+	model, err := Open(path, Options{Provider: "cuda"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = model.Info()
+	if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "CUDA") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v; expected one line on CUDA", err)
+	}
+}
+
+// From bytes as from the file; weights in a second file cannot come along.
+func TestFromBytes(t *testing.T) {
+	needLibrary(t)
+	l := &linear{shape: colour, classes: 3, form: "NCHW", kind: onnxfile.Float32}
+	file := l.model()
+	digest := func(m *Model, err error) string {
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		info, err := m.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Identity.Weights
+	}
+	fromFile, fromBytes := digest(Open(write(t, file), Options{})), digest(FromBytes("net", onnxfile.Encode(file), Options{}))
+	if fromFile != fromBytes {
+		t.Errorf("%s from the file, %s from its bytes", fromFile, fromBytes)
+	}
+	file.Graph.Initializers[0].External = "weights.bin"
+	for want, data := range map[string][]byte{"weights.bin": onnxfile.Encode(file), "the file is empty": nil} {
+		m, err := FromBytes("net", data, Options{})
+		if err == nil {
+			_, err = m.Info()
+		}
+		if err == nil || !strings.Contains(err.Error(), "net: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; expected an error with %q", err, want)
+		}
+	}
+}
+
+// FuzzFile: whatever a file holds, reading it without ONNX Runtime ends with a layout of
+// sensible size or an error.
+func FuzzFile(f *testing.F) {
+	for _, l := range []*linear{
+		{shape: colour, classes: 3, form: "NCHW", kind: onnxfile.Float32, softmax: true},
+		{shape: colour, classes: 2, form: "NHWC", kind: onnxfile.Uint8, batch: 8},
+	} {
+		m := l.model()
+		m.Metadata = []onnxfile.Property{{Key: cardKey, Value: `{"layout":"NCHW","class_names":["a"]}`}}
+		f.Add(onnxfile.Encode(m))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := readFile("", append([]byte{}, data...), Card{})
+		if err != nil {
+			return
+		}
+		l, err := findLayout(file.input, file.card)
+		if err != nil {
+			return
+		}
+		if n := l.shape.Len(); !l.shape.Valid() || n <= 0 || l.batch < 0 {
+			t.Errorf("layout %+v", l)
+		}
+		_, _ = file.card.complete(l)
+	})
+}
