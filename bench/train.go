@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/progress"
@@ -40,14 +41,20 @@ type training struct {
 	net, data, backend string
 	batch              int
 
+	version string
 	stop    context.CancelFunc
 	reports chan progress.State
 	ended   chan error
 }
 
-func (t *training) Version() string { return "" }
+func (t *training) Version() string { return t.version }
 
 func (t *training) Prepare(ctx context.Context) error {
+	b, err := backend.OpenForTraining(t.backend)
+	if err != nil {
+		return err
+	}
+	t.version = b.Engine + " " + b.Version
 	images, err := dataset.Open(t.data + "/train")
 	if err != nil {
 		return err
