@@ -207,6 +207,7 @@ func TestForms(t *testing.T) {
 		"normalised NHWC":       {shape: colour, form: "NHWC", card: Card{Mean: cifarMean, Std: cifarStd}},
 		"one mean for all":      {shape: colour, form: "NHWC", card: Card{Mean: []float64{.5}, Std: []float64{.25}}},
 		"bgr, bytes":            {shape: colour, form: "NCHW", card: Card{ChannelOrder: BGR, Scale: 255, Mean: []float64{123.68, 116.78, 103.94}}},
+		"bgr NHWC, alike":       {shape: colour, form: "NHWC", card: Card{ChannelOrder: BGR}},
 		"bgr NHWC":              {shape: colour, form: "NHWC", card: Card{ChannelOrder: BGR, Std: cifarStd}},
 		"float16":               {shape: colour, form: "NCHW", kind: onnxfile.Float16, card: Card{Mean: cifarMean, Std: cifarStd}},
 		"float16 out":           {shape: colour, form: "NCHW", output: onnxfile.Float16},
@@ -267,7 +268,9 @@ func TestForms(t *testing.T) {
 			if want := map[bool]string{true: Probabilities, false: Logits}[l.softmax]; details.Scores != want {
 				t.Errorf("%s; expected %s", details.Scores, want)
 			}
-			t.Log(details)
+			if from := "the graph ends in a softmax"; l.softmax && details.ScoresFrom != from {
+				t.Errorf("%s; expected that %s", details.ScoresFrom, from)
+			}
 		})
 	}
 }

@@ -158,16 +158,17 @@ func TestInstallFailures(t *testing.T) {
 	}
 }
 
-func TestCheckDigest(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "x.whl")
+// What pip hands over is checked once more.
+func TestUnpackChecksDigest(t *testing.T) {
+	w := Wheel{Package: "p", Version: "1", SHA256: strings.Repeat("0", 64)}
+	file := filepath.Join(t.TempDir(), "p.whl")
 	if err := os.WriteFile(file, []byte("abc"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	// SHA-256 of "abc": FIPS 180-4, example B.1.
-	if err := checkDigest(file, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"); err != nil {
-		t.Error(err)
-	}
-	if err := checkDigest(file, strings.Repeat("0", 64)); err == nil {
-		t.Error("a wrong digest passed")
+	const abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+	err := unpack(file, w, filepath.Join(t.TempDir(), "dir"), keep)
+	if err == nil || !strings.Contains(err.Error(), "p.whl has SHA-256 "+abc+"; expected 0000") {
+		t.Errorf("%v; expected both digests", err)
 	}
 }
