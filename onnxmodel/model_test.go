@@ -65,9 +65,9 @@ func TestPadding(t *testing.T) {
 		}
 		return result.Scores
 	}
-	first := classify(noisy(colour, 5))
+	first := classify(noisy(colour, 2))
 	classify(noisy(colour, 8))
-	if second := classify(noisy(colour, 5)); !slices.Equal(first, second) {
+	if second := classify(noisy(colour, 2)); !slices.Equal(first, second) {
 		t.Errorf("scores %v, and %v after another batch", first, second)
 	}
 }
