@@ -34,7 +34,7 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 		return nil, fmt.Errorf("rs: model: %w", err)
 	}
 	if opt.Workers == 0 {
-		opt.Workers = workers(info.Identity)
+		opt.Workers = DefaultWorkers(info.Identity)
 	}
 	images, err := data.Load(ctx)
 	if err != nil {

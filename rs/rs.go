@@ -127,9 +127,9 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// workers is the number of calls at once that keeps all processors busy: at least two, so
+// DefaultWorkers is the number of calls at once that keeps all processors busy: at least two, so
 // that one can run while another is handed over.
-func workers(model classifier.Identity) int {
+func DefaultWorkers(model classifier.Identity) int {
 	threads := max(1, model.Threads)
 	return max(2, (runtime.GOMAXPROCS(0)+threads-1)/threads)
 }

@@ -1,0 +1,237 @@
+package preflight
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/progress"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/noise"
+)
+
+// pilot is the model on its sample.
+type pilot struct {
+	model    classifier.Classifier
+	info     classifier.Info
+	images   *dataset.Images
+	opt      rs.Options
+	progress progress.Reporter
+	now      func() time.Time
+
+	classes []int32         // of the images as they are
+	votes   []map[int32]int // of the noisy copies of each image, misses included
+	rate    float64         // copies per second
+}
+
+// clean classifies the images as they are.
+func (p *pilot) clean(ctx context.Context) (err error) {
+	size := p.info.Shape.Len()
+	p.classes, err = p.classify(ctx, false, func(i int, grid []int16, _ []float32) {
+		for j, b := range p.images.Pixels[i*size : (i+1)*size] {
+			grid[j] = int16(b)
+		}
+	})
+	return err
+}
+
+// classify answers every image of the sample in the form that fill gives it, in batches of the
+// size of a block, the last one filled up with black images.
+func (p *pilot) classify(ctx context.Context, real bool, fill func(i int, grid []int16, real []float32)) ([]int32, error) {
+	n, size, block := p.images.Len(), p.info.Shape.Len(), p.opt.Block
+	answers := make([]int32, 0, n)
+	result := classifier.Result{Classes: make([]int32, block)}
+	for start := 0; start < n; start += block {
+		batch := classifier.Batch{N: block}
+		if real {
+			batch.Real = make([]float32, block*size)
+		} else {
+			batch.Grid = make([]int16, block*size)
+		}
+		count := min(block, n-start)
+		for k := range count {
+			if real {
+				fill(start+k, nil, batch.Real[k*size:(k+1)*size])
+			} else {
+				fill(start+k, batch.Grid[k*size:(k+1)*size], nil)
+			}
+		}
+		if err := p.model.Classify(ctx, batch, &result); err != nil {
+			return nil, err
+		}
+		for _, class := range result.Classes {
+			if class < classifier.Miss || int(class) >= p.info.Classes {
+				return nil, fmt.Errorf("the model answers class %d, but has the classes 0 to %d", class, p.info.Classes-1)
+			}
+		}
+		answers = append(answers, result.Classes[:count]...)
+	}
+	return answers, nil
+}
+
+// sampler draws noisy copies under either law.
+type sampler struct {
+	grid     *noise.Grid
+	gaussian *noise.Gaussian
+	seed     uint64
+}
+
+func (p *pilot) sampler() (*sampler, error) {
+	s := &sampler{seed: pilotSeed(p.info, p.images, p.opt)}
+	var err error
+	if p.opt.Noise == noise.LawGaussian {
+		s.gaussian, err = noise.NewGaussian(p.opt.Sigma)
+	} else {
+		s.grid, err = noise.NewGrid(p.opt.Sigma)
+	}
+	return s, err
+}
+
+// batch holds n copies under the sampler's law.
+func (s *sampler) batch(n, size int) classifier.Batch {
+	if s.gaussian != nil {
+		return classifier.Batch{N: n, Real: make([]float32, n*size)}
+	}
+	return classifier.Batch{N: n, Grid: make([]int16, n*size)}
+}
+
+// draw fills copies at to at+count of a batch with copies of an image, numbered from first.
+func (s *sampler) draw(batch classifier.Batch, at, count int, image []uint8, id, first int) error {
+	grid := make([]int16, len(image))
+	for i, b := range image {
+		grid[i] = int16(b)
+	}
+	from, to := at*len(image), (at+count)*len(image)
+	address := noise.Address{Seed: s.seed, Image: uint64(id)}
+	if s.gaussian != nil {
+		s.gaussian.AddTo(batch.Real[from:to], grid, address, first)
+		return nil
+	}
+	_, err := s.grid.AddTo(batch.Grid[from:to], grid, address, first, nil)
+	return err
+}
+
+// pilotSeed is the first 8 bytes of the SHA-256 of the pilot's own name, model, data and noise: a
+// run, whose seed is derived from another text, never sees the same copies.
+func pilotSeed(info classifier.Info, images *dataset.Images, opt rs.Options) uint64 {
+	h := sha256.New()
+	fmt.Fprintf(h, "certspec preflight\n%s\n%s\n%s\n%x\n", info.Identity.Weights, images.Digest, opt.Noise, math.Float64bits(opt.Sigma))
+	return binary.BigEndian.Uint64(h.Sum(nil))
+}
+
+// noisy classifies one block of noisy copies of each image, several blocks at once as a run
+// does, and measures the rate.
+func (p *pilot) noisy(ctx context.Context) error {
+	s, err := p.sampler()
+	if err != nil {
+		return err
+	}
+	n := p.images.Len()
+	p.votes = make([]map[int32]int, n)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var next, done atomic.Int64
+	var reports sync.Mutex
+	start := p.now()
+	report := func(final bool) {
+		if p.progress == nil {
+			return
+		}
+		reports.Lock()
+		defer reports.Unlock()
+		state := progress.State{Task: "preflight " + p.images.Name, Done: float64(done.Load()), Total: float64(n),
+			Unit: "images", RateUnit: "copies", Left: -1, Final: final}
+		if seconds := p.now().Sub(start).Seconds(); seconds > 0 && state.Done > 0 {
+			state.Rate = state.Done * float64(p.opt.Block) / seconds
+			state.Left = time.Duration((state.Total - state.Done) * seconds / state.Done * float64(time.Second))
+		}
+		p.progress(state)
+	}
+	var workers sync.WaitGroup
+	for range min(p.opt.Workers, n) {
+		workers.Go(func() {
+			batch := s.batch(p.opt.Block, p.info.Shape.Len())
+			result := classifier.Result{Classes: make([]int32, p.opt.Block)}
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				err := s.draw(batch, 0, p.opt.Block, p.images.Image(i), p.images.IDs[i], 0)
+				if err == nil {
+					err = p.model.Classify(ctx, batch, &result)
+				}
+				if err != nil {
+					stop(err)
+					return
+				}
+				votes := map[int32]int{}
+				for _, class := range result.Classes {
+					votes[class]++
+				}
+				p.votes[i] = votes
+				done.Add(1)
+				report(false)
+			}
+		})
+	}
+	workers.Wait()
+	report(true)
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	if seconds := p.now().Sub(start).Seconds(); seconds > 0 {
+		p.rate = float64(n*p.opt.Block) / seconds
+	}
+	return nil
+}
+
+// labelled counts the images whose label is known.
+func (p *pilot) labelled() (n int) {
+	for _, label := range p.images.Labels {
+		if label >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// right counts the labelled images that the answers have right.
+func (p *pilot) right(answers []int32) (n int) {
+	for i, label := range p.images.Labels {
+		if label >= 0 && int(answers[i]) == label {
+			n++
+		}
+	}
+	return n
+}
+
+// accuracies are the shares of labelled images, and of their noisy copies, that are right.
+func (p *pilot) accuracies() (clean, noisy float64) {
+	right := 0
+	for i, label := range p.images.Labels {
+		if label >= 0 {
+			right += p.votes[i][int32(label)]
+		}
+	}
+	n := float64(p.labelled())
+	return float64(p.right(p.classes)) / n, float64(right) / (n * float64(p.opt.Block))
+}
+
+// agreement is the share of noisy copies that are given the class of their image without noise.
+func (p *pilot) agreement() float64 {
+	same := 0
+	for i, class := range p.classes {
+		if class != classifier.Miss {
+			same += p.votes[i][class]
+		}
+	}
+	return float64(same) / float64(len(p.classes)*p.opt.Block)
+}

@@ -1,0 +1,149 @@
+package preflight
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"gonum.org/v1/gonum/mathext"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/rs"
+)
+
+// Plan is a run that one could ask for, on all images of the data.
+type Plan struct {
+	Rule       rs.Rule `json:"rule"`
+	MaxSamples int     `json:"max_samples"`
+	RadiusCap  float64 `json:"radius_cap"`  // largest radius that it can certify
+	MeanRadius float64 `json:"mean_radius"` // expected, right or wrong, abstentions as 0
+	Copies     float64 `json:"copies"`      // expected through the model
+	Seconds    float64 `json:"seconds"`     // expected
+	Fits       *bool   `json:"fits"`        // into the budget; nil without one
+}
+
+// Duration is the expected time, rounded for people.
+func (p Plan) Duration() string {
+	return human(time.Duration(min(p.Seconds, float64(1<<33)) * float64(time.Second)))
+}
+
+func human(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return d.Round(time.Second).String()
+	case d < time.Hour:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	case d < 100*time.Hour:
+		return fmt.Sprintf("%.1f h", d.Hours())
+	}
+	return fmt.Sprintf("%.0f days", d.Hours()/24)
+}
+
+// sizes are the usual numbers of copies.
+var sizes = []int{1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000}
+
+// plans forecasts the run asked for, and both rules at the usual numbers of copies, from the pilot.
+func (p *pilot) plans(images int, budget time.Duration) ([]Plan, error) {
+	asked := p.opt
+	if asked.Rule == "" {
+		asked.Rule = rs.Staged
+	}
+	if asked.MaxSamples == 0 {
+		asked.MaxSamples = (rs.DefaultMaxSamples + asked.Block - 1) / asked.Block * asked.Block
+	}
+	options := []rs.Options{asked}
+	for _, rule := range []rs.Rule{rs.Staged, rs.Fixed} {
+		for _, n := range sizes {
+			o := asked
+			o.Rule, o.MaxSamples = rule, (n+o.Block-1)/o.Block*o.Block
+			if rule == rs.Fixed {
+				o.Tolerance = 0
+			}
+			if rule != asked.Rule || o.MaxSamples != asked.MaxSamples {
+				options = append(options, o)
+			}
+		}
+	}
+	var plans []Plan
+	for _, o := range options {
+		plan, err := p.plan(o, images)
+		if err != nil {
+			return nil, err
+		}
+		if budget > 0 {
+			fits := plan.Seconds <= budget.Seconds()
+			plan.Fits = &fits
+		}
+		plans = append(plans, plan)
+	}
+	return plans, nil
+}
+
+// plan forecasts a run. Where the class got k of the m copies of the pilot, its probability is
+// taken to have the distribution Beta(k+½, m−k+½) (the posterior of Jeffreys' prior), as
+// m out of m may come from 0.98 or from 1, which differ much in copies.
+func (p *pilot) plan(o rs.Options, images int) (Plan, error) {
+	const points = 16 // of the distribution, at its quantiles (j+½)/16
+	type forecast struct{ copies, radius float64 }
+	known := map[int]forecast{}
+	var sum forecast
+	m := o.Block
+	for _, votes := range p.votes {
+		top := 0
+		for class, n := range votes {
+			if class != classifier.Miss {
+				top = max(top, n)
+			}
+		}
+		f, ok := known[top]
+		if !ok {
+			for j := range points {
+				at := mathext.InvRegIncBeta(float64(top)+0.5, float64(m-top)+0.5, (float64(j)+0.5)/points)
+				copies, radius, err := o.Forecast(min(1, at))
+				if err != nil {
+					return Plan{}, err
+				}
+				f.copies += float64(copies) / points
+				f.radius += radius / points
+			}
+			known[top] = f
+		}
+		sum.copies += f.copies
+		sum.radius += f.radius
+	}
+	most, err := o.RadiusCap()
+	if err != nil {
+		return Plan{}, err
+	}
+	n := float64(len(p.votes))
+	plan := Plan{Rule: o.Rule, MaxSamples: o.MaxSamples, RadiusCap: most, MeanRadius: sum.radius / n, Copies: math.Round(sum.copies / n * float64(images))}
+	if p.rate > 0 {
+		plan.Seconds = plan.Copies / p.rate
+	}
+	return plan, nil
+}
+
+// checkTime compares the run asked for with the budget, and names the plans that fit.
+func checkTime(plans []Plan, images int, budget time.Duration) Check {
+	c := Check{Name: "time", Verdict: OK}
+	asked := plans[0]
+	c.Found = fmt.Sprintf("The run asked for (%s, n = %d, %d images) takes about %s.", asked.Rule, asked.MaxSamples, images, asked.Duration())
+	if budget == 0 || asked.Seconds <= budget.Seconds() {
+		return c
+	}
+	c.Verdict = Warning
+	var best *Plan
+	for i := range plans {
+		// Of what fits, the plan that certifies most; radii count to a thousandth.
+		if plan := &plans[i]; *plan.Fits && (best == nil || plan.MeanRadius > best.MeanRadius+0.001) {
+			best = plan
+		}
+	}
+	if best == nil {
+		fitting := int(float64(images) * budget.Seconds() / asked.Seconds)
+		c.Advice = fmt.Sprintf("No usual plan fits into %s for all images; about %d fit as asked for (--count %[2]d).", human(budget), max(1, fitting))
+		return c
+	}
+	c.Advice = fmt.Sprintf("Into %s fits --rule %s --n %d: about %s, radii up to %.3f.", human(budget), best.Rule, best.MaxSamples, best.Duration(), best.RadiusCap)
+	return c
+}

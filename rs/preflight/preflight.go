@@ -1,0 +1,157 @@
+// Package preflight looks a model over before hours of certification: what commonly goes
+// wrong with a model, its data and their noise, and how long the run asked for will take.
+//
+// It classifies about a hundred images as they are, in a few changed forms, and in noisy
+// copies. The noise has a seed of its own, so that nothing that a run draws later was seen
+// here, and what is decided after a preflight (σ, n, the rule) costs a certificate nothing.
+package preflight
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/noise"
+)
+
+// Options says what to look over. Of the settings of the run, only Sigma has no default.
+type Options struct {
+	Run        rs.Options    // the run asked for; its Ledger is not touched
+	Images     int           // a class-balanced sample of the data; default 100, or all where there are fewer
+	Budget     time.Duration // time there is for the run; 0: no limit
+	ClassNames []string      // what the model calls its classes; nil where it does not say
+}
+
+// Verdict of a check.
+type Verdict string
+
+const (
+	OK      Verdict = "ok"
+	Warning Verdict = "warning" // a run is possible, and likely not what is wanted
+	Failure Verdict = "failure" // a run would be wasted
+)
+
+// Check is one thing that was looked at.
+type Check struct {
+	Name    string  `json:"name"`
+	Verdict Verdict `json:"verdict"`
+	Found   string  `json:"found"`            // in a sentence
+	Advice  string  `json:"advice,omitempty"` // what to do, in a sentence; empty where all is well
+}
+
+// Report is what was found.
+type Report struct {
+	Model      string   `json:"model"`
+	Data       string   `json:"data"`
+	ClassNames []string `json:"class_names"` // of the data; index = label
+	Images     int      `json:"images"`      // looked at
+	Copies     int      `json:"copies"`      // noisy, of each image
+	Sigma      float64  `json:"sigma"`
+
+	CleanAccuracy *float64 `json:"clean_accuracy"` // share of images classified right; nil without labels
+	NoisyAccuracy *float64 `json:"noisy_accuracy"` // share of noisy copies classified right; nil without labels
+	Agreement     float64  `json:"agreement"`      // share of noisy copies given the class of their image without noise
+
+	Rate   float64 `json:"rate"` // noisy copies per second, noise included
+	Checks []Check `json:"checks"`
+	Plans  []Plan  `json:"plans"` // the run asked for first, then others
+}
+
+// Count is the number of checks of a verdict.
+func (r *Report) Count(v Verdict) (n int) {
+	for _, c := range r.Checks {
+		if c.Verdict == v {
+			n++
+		}
+	}
+	return n
+}
+
+// Run looks a model over. It returns an error where the model cannot take the images or does
+// not answer, or ctx ends; whatever else is wrong stands in the report.
+func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, opt Options) (*Report, error) {
+	return run(ctx, model, data, opt, time.Now)
+}
+
+func run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, opt Options, now func() time.Time) (*Report, error) {
+	if _, err := opt.Run.RadiusCap(); err != nil { // checks all settings
+		return nil, err
+	}
+	law, err := noise.ParseLaw(string(opt.Run.Noise))
+	if err != nil {
+		return nil, fmt.Errorf("preflight: %w", err)
+	}
+	opt.Run.Noise = law
+	opt.Run.Block = cmp.Or(opt.Run.Block, rs.DefaultBlock)
+	if opt.Images < 0 || opt.Budget < 0 {
+		return nil, fmt.Errorf("preflight: Images is %d and Budget %v; expected neither to be negative", opt.Images, opt.Budget)
+	}
+	opt.Images = cmp.Or(opt.Images, 100)
+
+	info, err := model.Info()
+	if err != nil {
+		return nil, fmt.Errorf("preflight: model: %w", err)
+	}
+	opt.Run.Workers = cmp.Or(opt.Run.Workers, rs.DefaultWorkers(info.Identity))
+	all, err := data.Load(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("preflight: data: %w", err)
+	}
+	if info.Shape != all.Shape {
+		return nil, fmt.Errorf("preflight: model %s takes images of %v, data %s has %v", info.Name, info.Shape, all.Name, all.Shape)
+	}
+	if info.Classes < 2 {
+		return nil, fmt.Errorf("preflight: model %s has %d classes, want at least 2", info.Name, info.Classes)
+	}
+	sample := all
+	if all.Len() > opt.Images {
+		if sample, err = data.Subset(dataset.Count(opt.Images)).Load(ctx); err != nil {
+			return nil, fmt.Errorf("preflight: data: %w", err)
+		}
+	}
+
+	p := &pilot{model: model, info: info, images: sample, opt: opt.Run, progress: opt.Run.Progress, now: now}
+	if err := p.clean(ctx); err != nil {
+		return nil, fmt.Errorf("preflight: images as they are: %w", err)
+	}
+	forms, err := p.forms(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("preflight: images in other forms: %w", err)
+	}
+	repeated, err := p.repeat(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("preflight: the same images again: %w", err)
+	}
+	if err := p.noisy(ctx); err != nil {
+		return nil, fmt.Errorf("preflight: noisy copies: %w", err)
+	}
+
+	r := &Report{
+		Model: info.Name, Data: all.Name, ClassNames: all.Classes,
+		Images: sample.Len(), Copies: opt.Run.Block, Sigma: opt.Run.Sigma,
+		Agreement: p.agreement(), Rate: p.rate,
+	}
+	if n := p.labelled(); n > 0 {
+		clean, noisy := p.accuracies()
+		r.CleanAccuracy, r.NoisyAccuracy = &clean, &noisy
+	}
+	if r.Plans, err = p.plans(all.Len(), opt.Budget); err != nil {
+		return nil, err
+	}
+	r.Checks = []Check{
+		p.checkClasses(all, opt.ClassNames),
+		p.checkFinite(),
+		p.checkSpread(),
+		p.checkAccuracy(),
+		p.checkForm(forms),
+		p.checkLabels(),
+		p.checkNoise(),
+		repeated.check(),
+		checkTime(r.Plans, all.Len(), opt.Budget),
+	}
+	return r, nil
+}

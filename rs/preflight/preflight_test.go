@@ -1,0 +1,399 @@
+package preflight
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/noise"
+)
+
+var shape = pixel.Shape{Height: 4, Width: 4, Channels: 3}
+
+// colours is a data set of 90 images in which red, green or blue is the brightest; label gives the
+// label of a colour, -1 for none.
+func colours(t *testing.T, label func(colour int) int) *dataset.Dataset {
+	t.Helper()
+	const n = 90
+	random := rand.New(rand.NewPCG(1, 2))
+	var pixels, labels []byte
+	unlabelled := false
+	for i := range n {
+		colour := i % 3
+		unlabelled = unlabelled || label(colour) < 0
+		labels = append(labels, byte(max(0, label(colour))))
+		for j := range shape.Len() {
+			v := 60 + random.IntN(20)
+			if j%3 == colour {
+				v += 120
+			}
+			pixels = append(pixels, byte(v))
+		}
+	}
+	dir := t.TempDir()
+	write := func(name, dims string, data []byte) string {
+		header := fmt.Sprintf("{'descr': '|u1', 'fortran_order': False, 'shape': (%s), }", dims)
+		header += strings.Repeat(" ", 117-len(header)) + "\n"
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, append([]byte("\x93NUMPY\x01\x00\x76\x00"+header), data...), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	d, err := dataset.Open("npy:" + write("images.npy", "90, 4, 4, 3", pixels) + "," + write("labels.npy", "90,", labels))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func same(colour int) int { return colour }
+
+// toy answers from the channel means of an image, in units of the full range.
+type toy struct {
+	shape   pixel.Shape
+	classes int
+	logits  func(mean [3]float64, batch float64) []float64 // batch is the mean of red over the batch
+	scores  bool                                           // can give scores
+	calls   func() float64                                 // is added to logit 0
+	fail    error
+}
+
+func (m toy) Info() (classifier.Info, error) {
+	return classifier.Info{Name: "toy", Shape: m.shape, Classes: m.classes, Identity: classifier.Identity{Weights: "toy", Engine: "toy", Threads: 1}}, nil
+}
+
+func (m toy) Classify(_ context.Context, batch classifier.Batch, result *classifier.Result) error {
+	info, _ := m.Info()
+	if err := classifier.Check(info, batch, result); err != nil {
+		return err
+	}
+	if m.fail != nil {
+		return m.fail
+	}
+	if result.Scores != nil && !m.scores {
+		return errors.New("no scores")
+	}
+	size := m.shape.Len()
+	value := func(i int) float64 {
+		if batch.Grid != nil {
+			return float64(batch.Grid[i]) / pixel.Steps
+		}
+		return float64(batch.Real[i])
+	}
+	all := 0.0
+	for i := 0; i < batch.N*size; i += 3 {
+		all += value(i) / float64(batch.N*size/3)
+	}
+	extra := 0.0
+	if m.calls != nil {
+		extra = m.calls()
+	}
+	var logits []float32
+	for i := range batch.N {
+		var mean [3]float64
+		for j := range size {
+			mean[j%3] += value(i*size+j) / float64(size/3)
+		}
+		row := m.logits(mean, all)
+		row[0] += extra
+		for _, v := range row {
+			logits = append(logits, float32(v))
+		}
+	}
+	classifier.Decide(info, batch, logits, result)
+	return nil
+}
+
+// good gives the brightest channel, sharply.
+func good(mean [3]float64, _ float64) []float64 {
+	return []float64{20 * mean[0], 20 * mean[1], 20 * mean[2]}
+}
+
+// guess answers at random, as a function of the image.
+func guess(seed uint64) func([3]float64, float64) []float64 {
+	return func(m [3]float64, _ float64) []float64 {
+		random := rand.New(rand.NewPCG(seed, math.Float64bits(m[0])^math.Float64bits(m[1])<<7^math.Float64bits(m[2])<<13))
+		return []float64{random.Float64(), random.Float64(), random.Float64()}
+	}
+}
+
+func model(logits func([3]float64, float64) []float64) toy {
+	return toy{shape: shape, classes: 3, logits: logits, scores: true}
+}
+
+// clock moves a second at each look.
+func clock() func() time.Time {
+	var mu sync.Mutex
+	at := time.Unix(0, 0)
+	return func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		at = at.Add(time.Second)
+		return at
+	}
+}
+
+func look(t *testing.T, m classifier.Classifier, d *dataset.Dataset, opt Options) *Report {
+	t.Helper()
+	if opt.Run.Sigma == 0 {
+		opt.Run.Sigma = 0.1
+	}
+	r, err := run(t.Context(), m, d, opt, clock())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func find(t *testing.T, r *Report, name string) Check {
+	t.Helper()
+	for _, c := range r.Checks {
+		if c.Name == name {
+			return c
+		}
+	}
+	t.Fatalf("no check %q in %+v", name, r.Checks)
+	return Check{}
+}
+
+const (
+	checkForm   = "channel order, scale and normalisation"
+	checkRepeat = "same input, same answer"
+)
+
+func TestGoodModel(t *testing.T) {
+	for _, law := range []noise.Law{noise.LawGrid, noise.LawGaussian} {
+		r := look(t, model(good), colours(t, same), Options{Run: rs.Options{Noise: law}})
+		for _, c := range r.Checks {
+			if c.Verdict != OK || c.Advice != "" || c.Found == "" {
+				t.Errorf("%s: %+v", law, c)
+			}
+		}
+		if r.Count(OK) != 9 || len(r.Checks) != 9 || r.Images != 90 || r.Copies != 100 {
+			t.Errorf("%s: %+v", law, r)
+		}
+		if *r.CleanAccuracy != 1 || *r.NoisyAccuracy < 0.999 || r.Agreement < 0.999 {
+			t.Errorf("%s: accuracies %v and %v, agreement %v", law, *r.CleanAccuracy, *r.NoisyAccuracy, r.Agreement)
+		}
+	}
+}
+
+// Each model has one thing wrong with it; the check that names it has the verdict, with the words.
+func TestVerdicts(t *testing.T) {
+	nan := math.NaN()
+	var odd float64
+	for name, c := range map[string]struct {
+		model   toy
+		label   func(int) int
+		opt     Options
+		check   string
+		verdict Verdict
+		says    []string
+	}{
+		"channels swapped": {model(func(m [3]float64, b float64) []float64 { return good([3]float64{m[2], m[1], m[0]}, b) }), same,
+			Options{}, checkForm, Failure, []string{"blue, green, red", "100 % are right, and 33 %", "bgr"}},
+		"0 to 255": {model(func(m [3]float64, b float64) []float64 {
+			if m[0]+m[1]+m[2] < 10 {
+				return []float64{1, 0, 0}
+			}
+			return good(m, b)
+		}), same, Options{}, checkForm, Failure, []string{"0 to 255", "\"scale\": 255"}},
+		"scaled twice": {model(func(m [3]float64, b float64) []float64 {
+			if m[0]+m[1]+m[2] > 0.1 {
+				return []float64{1, 0, 0}
+			}
+			return good([3]float64{255 * m[0], 255 * m[1], 255 * m[2]}, b)
+		}), same, Options{}, checkForm, Failure, []string{"255 times smaller"}},
+		"from −1": {model(func(m [3]float64, b float64) []float64 {
+			if min(m[0], m[1], m[2]) > 0 {
+				return []float64{1, 0, 0}
+			}
+			if min(m[0], m[1], m[2]) < -0.6 { // normalised by deviations
+				return []float64{0, 0, 1}
+			}
+			return good(m, b)
+		}), same, Options{}, checkForm, Failure, []string{"−1 to 1"}},
+		"inverted": {model(func(m [3]float64, b float64) []float64 { return good([3]float64{-m[0], -m[1], -m[2]}, b) }), same,
+			Options{}, checkForm, Failure, []string{"black and white"}},
+		"labels moved": {model(good), func(c int) int { return (c + 1) % 3 }, Options{}, "labels", Failure,
+			[]string{"0 for 1 (1), 1 for 2 (2), 2 for 0 (0)", "100 % are right, and 0 %"}},
+		"two labels swapped": {model(good), func(c int) int { return []int{0, 2, 1}[c] }, Options{}, "labels", Failure,
+			[]string{"class 1 for 2 (2), 2 for 1 (1)", "100 % are right, and 33 %"}},
+		"constant": {model(func([3]float64, float64) []float64 { return []float64{0, 1, 0} }), same,
+			Options{}, "different answers", Failure, []string{"class 1 (1) to every image"}},
+		"guessing": {model(guess(0)), same, Options{}, "accuracy", Failure, []string{"no better than guessing (33 %)"}},
+		"NaN": {model(func(m [3]float64, _ float64) []float64 { return []float64{nan, m[1], m[2]} }), same,
+			Options{}, "finite outputs", Failure, []string{"90 of 90 images and 9000 of 9000"}},
+		"NaN under noise": {model(func(m [3]float64, b float64) []float64 {
+			row := good(m, b)
+			if m[0]+m[1]+m[2] > 1.395 {
+				row[0] = nan
+			}
+			return row
+		}), same, Options{}, "finite outputs", Warning, []string{"0 of 90 images"}},
+		"not trained for noise": {model(func(m [3]float64, b float64) []float64 {
+			for i := range m { // right on an image's own values only
+				if math.Abs(m[i]-0.27) > 0.02 && math.Abs(m[i]-0.74) > 0.02 {
+					return []float64{0, 0, 1}
+				}
+			}
+			return good(m, b)
+		}), same, Options{}, "noise", Failure, []string{"100 % of images", "does not seem to be trained", "certspec train --sigma 0.1"}},
+		"trained for less noise": {model(good), same, Options{Run: rs.Options{Sigma: 2}}, "noise", Warning, []string{"100 % of images"}},
+		"batch dependent": {model(func(m [3]float64, b float64) []float64 { // normalised by the batch
+			return []float64{5 * (m[0] - b), 0, 5 * (m[2] - b)}
+		}), same, Options{}, checkRepeat, Failure, []string{"beside others", "evaluation"}},
+		"batch dependent with classes alone": {toy{shape: shape, classes: 3, logits: func(m [3]float64, b float64) []float64 {
+			return []float64{m[0] - 1.5*b, 0, m[2] - 1.5*b}
+		}}, same, Options{}, checkRepeat, Failure, []string{"beside others"}},
+		"random": {toy{shape: shape, classes: 3, logits: good, scores: true, calls: func() float64 { odd = 20 - odd; return odd }}, same,
+			Options{}, checkRepeat, Failure, []string{"asked twice", "dropout"}},
+		"rounding": {toy{shape: shape, classes: 3, logits: good, scores: true, calls: func() float64 { odd += 1e-4; return odd }}, same,
+			Options{}, checkRepeat, Warning, []string{"by rounding"}},
+		"too few classes": {toy{shape: shape, classes: 2, logits: func(m [3]float64, b float64) []float64 { return good(m, b)[:2] }, scores: true}, same,
+			Options{}, "classes", Failure, []string{"label 2", "classes 0 to 1"}},
+		"more classes": {toy{shape: shape, classes: 4, logits: func(m [3]float64, b float64) []float64 { return append(good(m, b), -9) }, scores: true}, same,
+			Options{}, "classes", Warning, []string{"4 classes, the data 3"}},
+		"other names": {model(good), same, Options{ClassNames: []string{"0", "two", "1"}}, "classes", Warning, []string{`1 is "two" in the model and "1" in the data`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			odd = 0
+			r := look(t, c.model, colours(t, c.label), c.opt)
+			got := find(t, r, c.check)
+			if got.Verdict != c.verdict {
+				t.Errorf("%+v, want the verdict %s", got, c.verdict)
+			}
+			for _, words := range c.says {
+				if !strings.Contains(got.Found+" "+got.Advice, words) {
+					t.Errorf("%+v does not say %q", got, words)
+				}
+			}
+			if got.Verdict != OK && got.Advice == "" {
+				t.Errorf("%+v has no advice", got)
+			}
+		})
+	}
+}
+
+// A model that guesses must not be taken for one of permuted labels or another form, whatever
+// the draw: 40 of them, where chance alone brings one of 1,000 over the level of a sign test.
+func TestGuessingHasNoExplanation(t *testing.T) {
+	d := colours(t, same)
+	for seed := range 40 {
+		r := look(t, model(guess(uint64(seed))), d, Options{Run: rs.Options{Block: 10}})
+		for _, name := range []string{checkForm, "labels"} {
+			if c := find(t, r, name); c.Verdict != OK {
+				t.Errorf("%d: %+v", seed, c)
+			}
+		}
+	}
+}
+
+func TestPlans(t *testing.T) {
+	d := colours(t, same)
+	opt := Options{Run: rs.Options{Sigma: 0.1, Rule: rs.Fixed, MaxSamples: 5000, Workers: 1}, Images: 30}
+	r := look(t, model(good), d, opt)
+	if r.Images != 30 {
+		t.Fatalf("%d images", r.Images)
+	}
+	// The clock of the test is looked at once at the start, and once at the end: a second.
+	if r.Rate != 3000 {
+		t.Errorf("rate %v, want 3000 copies in a second", r.Rate)
+	}
+	first := r.Plans[0]
+	if first.Rule != rs.Fixed || first.MaxSamples != 5000 || first.Copies != 90*5100 || first.Seconds != 90*5100/3000. || first.Fits != nil {
+		t.Errorf("plan %+v", first)
+	}
+	if want, _ := opt.Run.RadiusCap(); first.RadiusCap != want || first.MeanRadius > want || first.MeanRadius < 0.7*want {
+		t.Errorf("plan %+v, largest radius %v", first, want)
+	}
+	for _, p := range r.Plans {
+		if p.Rule == rs.Staged && p.MaxSamples == 100_000 && !(p.Copies > 90*1000 && p.Copies < 90*100_100) {
+			t.Errorf("plan %+v", p)
+		}
+	}
+	if len(r.Plans) != 15 {
+		t.Errorf("%d plans", len(r.Plans))
+	}
+
+	opt.Budget = 100 * time.Second
+	r = look(t, model(good), d, opt)
+	c := find(t, r, "time")
+	if c.Verdict != Warning || !strings.Contains(c.Advice, "Into 2 min fits --rule fixed --n 3000") {
+		t.Errorf("%+v of %+v", c, r.Plans)
+	}
+	for _, p := range r.Plans {
+		if *p.Fits != (p.Seconds <= 100) {
+			t.Errorf("plan %+v in 100 s", p)
+		}
+	}
+	opt.Budget = time.Second
+	if c = find(t, look(t, model(good), d, opt), "time"); c.Verdict != Warning || !strings.Contains(c.Advice, "--count 1") {
+		t.Errorf("%+v", c)
+	}
+	opt.Budget = time.Hour
+	if c = find(t, look(t, model(good), d, opt), "time"); c.Verdict != OK {
+		t.Errorf("%+v", c)
+	}
+}
+
+// The pilot's noise is none of the run's.
+func TestPilotSeed(t *testing.T) {
+	d := colours(t, same)
+	images, err := d.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := model(good)
+	info, _ := m.Info()
+	opt := rs.Options{Sigma: 0.1, MaxSamples: 100, Rule: rs.Fixed}
+	certified, err := rs.Certify(t.Context(), m, d, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt.Noise = noise.LawGrid
+	seed := pilotSeed(info, images, opt)
+	opt.Sigma = 0.2
+	if certified.Header.Seed == seed || seed == pilotSeed(info, images, opt) {
+		t.Errorf("seed %d of the run, %d of the pilot, %d of another", certified.Header.Seed, seed, pilotSeed(info, images, opt))
+	}
+}
+
+func TestErrors(t *testing.T) {
+	d := colours(t, same)
+	broken := model(good)
+	broken.fail = errors.New("the engine broke")
+	for want, c := range map[string]struct {
+		model toy
+		opt   Options
+	}{
+		"Sigma is 0":            {model(good), Options{}},
+		"MaxSamples is 50":      {model(good), Options{Run: rs.Options{Sigma: 1, MaxSamples: 50}}},
+		"Images is -1":          {model(good), Options{Run: rs.Options{Sigma: 1}, Images: -1}},
+		"takes images of 2×2×3": {toy{shape: pixel.Shape{Height: 2, Width: 2, Channels: 3}, classes: 3}, Options{Run: rs.Options{Sigma: 1}}},
+		"1 classes":             {toy{shape: shape, classes: 1}, Options{Run: rs.Options{Sigma: 1}}},
+		"the engine broke":      {broken, Options{Run: rs.Options{Sigma: 1}}},
+	} {
+		if _, err := Run(t.Context(), c.model, d, c.opt); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want it to say %q", err, want)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := Run(ctx, model(good), colours(t, same), Options{Run: rs.Options{Sigma: 1}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("after a cancellation: %v", err)
+	}
+}
