@@ -8,7 +8,7 @@ import (
 )
 
 // synthetic is drawn, not photographed: one of ten shapes, of random size, place, small
-// turn, colour and mostly low contrast, on a coloured ground with clutter.
+// turn and colour, lighter by a random contrast than a coloured ground with clutter.
 // It is a function of split and index alone and, being integer arithmetic
 // throughout, the same bytes on every platform.
 var synthetic = &set{
@@ -93,9 +93,9 @@ var (
 )
 
 func drawSynthetic(pixels []uint8, class int, random *stream) {
-	radius := random.between(6*unit, 12*unit)
-	centerX := random.between(side*unit/2-5*unit, side*unit/2+5*unit)
-	centerY := random.between(side*unit/2-5*unit, side*unit/2+5*unit)
+	radius := random.between(8*unit, 12*unit)
+	centerX := random.between(side*unit/2-2*unit, side*unit/2+2*unit)
+	centerY := random.between(side*unit/2-2*unit, side*unit/2+2*unit)
 	turn := random.between(-8, 8)
 	sine, cosine := sines[max(turn, -turn)], cosines[max(turn, -turn)]
 	if turn < 0 {
@@ -105,19 +105,16 @@ func drawSynthetic(pixels []uint8, class int, random *stream) {
 	// The ground runs linearly between the colours of its corners.
 	var corners [4][3]int
 	for c := range 3 {
-		base := random.between(80, 175)
+		base := random.between(50, 110)
 		for k := range corners {
 			corners[k][c] = base + random.between(-35, 35)
 		}
 	}
-	// The shape differs from the ground by the contrast, in a random sign per channel.
+	// The shape is lighter than the ground, in every channel by an amount of its own.
 	var shift [3]int
-	contrast := random.between(14, 64)
+	contrast := random.between(50, 140)
 	for c := range 3 {
-		shift[c] = contrast * random.between(1, 4) / 4
-		if random.below(2) == 0 {
-			shift[c] = -shift[c]
-		}
+		shift[c] = contrast * random.between(2, 4) / 4
 	}
 	// Clutter: rectangles that lighten or darken what they cover.
 	type rectangle struct{ x, y, halfWidth, halfHeight, shift int }
@@ -126,7 +123,7 @@ func drawSynthetic(pixels []uint8, class int, random *stream) {
 		clutter[k] = rectangle{
 			x: random.below(side), y: random.below(side),
 			halfWidth: random.between(1, 5), halfHeight: random.between(1, 5),
-			shift: random.between(-40, 40),
+			shift: random.between(-30, 30),
 		}
 	}
 
