@@ -27,10 +27,11 @@ help:
 
 build:
 	@$(if $(TAGS),echo "no C compiler: building without XLA; models then run on the Go engine; some ten times slower" >&2,:)
-	go build -tags "$(TAGS)" -o $(CERTSPEC) ./cmd/certspec
+	go build -buildvcs=auto -tags "$(TAGS)" -o $(CERTSPEC) ./cmd/certspec
 
 demo: build
 	@$(CERTSPEC) backend install || echo "going on without the XLA plugin: models run on the Go engine, which is slower" >&2
+	@$(CERTSPEC) backend install onnxruntime || echo "going on without ONNX Runtime: certifying takes some four times longer" >&2
 	@$(CERTSPEC) dataset fetch fashionmnist || echo "going on without FashionMNIST: the notebook makes synthetic images" >&2
 	@$(CERTSPEC) notebook run --tier $(TIER) --html --out out notebooks/quickstart.ipynb >/dev/null
 	@cat out/quickstart/out/table.txt

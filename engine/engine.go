@@ -23,8 +23,8 @@ import (
 // Option changes how a model is opened.
 type Option func(*Model)
 
-// Backend orders an engine instead of the best one: "xla", "go" or another choice of
-// backend.Open, or ONNXRuntime.
+// Backend orders an engine instead of the one that Chosen names: "xla", "go" or another
+// choice of backend.Open, or ONNXRuntime.
 func Backend(choice string) Option { return func(m *Model) { m.choice = choice } }
 
 // Model is a lazy handle on a model file: Open reads its card alone, the first question
@@ -38,6 +38,7 @@ type Model struct {
 
 	mu        sync.Mutex
 	network   network // nil until it is needed
+	passed    string  // why ONNX Runtime was not taken, where it would have been
 	notFinite int     // weights
 }
 
@@ -111,7 +112,15 @@ func (m *Model) read() (network, error) {
 	}
 	m.notFinite = file.NotFinite()
 	if m.onONNXRuntime() {
-		return m.exported(file)
+		n, err := m.exported(file)
+		if err == nil || !isOpen(m.choice) {
+			return n, err
+		}
+		m.passed = fmt.Sprintf("ONNX Runtime is not used: %v", err)
+	} else if isOpen(m.choice) && os.Getenv(onnxmodel.Variable) != "" {
+		if _, err := onnxmodel.Library(""); err != nil {
+			m.passed = fmt.Sprintf("ONNX Runtime is not used: %v", err)
+		}
 	}
 	b, err := m.engine()
 	if err != nil {
@@ -177,6 +186,9 @@ func (m *Model) Warnings() ([]string, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.passed != "" {
+		warnings = append(warnings, m.passed)
+	}
 	if m.notFinite > 0 {
 		warnings = append(warnings, fmt.Sprintf("%s has %d weights that are NaN or infinite; answers may be misses", m.path, m.notFinite))
 	}
@@ -191,7 +203,7 @@ func (m *Model) note(n network) (string, error) {
 		}
 		return details.String(), nil
 	}
-	if m.onONNXRuntime() {
+	if _, ok := n.(exported); ok {
 		return "", nil
 	}
 	b, err := m.engine()

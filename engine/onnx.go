@@ -19,13 +19,13 @@ func ONNX(options onnxmodel.Options) Option { return func(m *Model) { m.onnx = o
 
 func isONNX(path string) bool { return strings.EqualFold(filepath.Ext(path), ".onnx") }
 
-func (m *Model) onONNXRuntime() bool { return m.card == nil || m.choice == ONNXRuntime }
+func (m *Model) onONNXRuntime() bool {
+	return m.card == nil || takesONNXRuntime(m.choice, m.onnx.Library)
+}
 
 // openFile checks what can be checked of an ONNX file without loading it.
 func (m *Model) openFile() (*Model, error) {
-	switch m.choice {
-	case "", "auto", ONNXRuntime:
-	default:
+	if !isOpen(m.choice) && m.choice != ONNXRuntime {
 		return nil, fmt.Errorf("engine: %s: an ONNX file cannot run on %q; expected %s", m.path, m.choice, ONNXRuntime)
 	}
 	if _, err := onnxmodel.Open(m.path, m.onnx); err != nil {
@@ -47,6 +47,9 @@ func (m *Model) exported(file *modelfile.Model) (network, error) {
 	}
 	n, err := onnxmodel.FromBytes(m.name(), data, onnxmodel.Options{Library: m.onnx.Library, Threads: m.onnx.Threads})
 	if err != nil {
+		return nil, err
+	}
+	if _, err := n.Info(); err != nil { // the library is loaded here
 		return nil, err
 	}
 	return exported{n, file.Card.Weights}, nil

@@ -24,7 +24,8 @@ func backendCommand() *cobra.Command {
 		Short: "Find, install and check the engines that run networks",
 		Long: "Find, install and check the engines that run networks.\n\n" +
 			"Without --backend, the environment variables " + backend.Variable + " and " + backend.GoMLXVariable + " choose, else\n" +
-			"the best engine found: XLA on a GPU, XLA on the CPU, the Go backend.",
+			"the best engine found: XLA on a GPU, ONNX Runtime (which cannot train), XLA on the CPU,\n" +
+			"the Go backend.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
@@ -45,7 +46,7 @@ func backendListCommand() *cobra.Command {
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		list, err := backend.List()
+		list, err := listEngines()
 		if err != nil {
 			return err
 		}
@@ -53,16 +54,20 @@ func backendListCommand() *cobra.Command {
 			return printJSON(cmd.OutOrStdout(), list)
 		}
 		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "TAKEN\tENGINE\tDEVICE\tVERSION\tPLUGIN")
+		fmt.Fprintln(w, "TAKEN TO\tENGINE\tDEVICE\tVERSION\tLIBRARY")
 		for _, l := range list {
-			mark, version := "", l.Version
+			var taken []string
 			if l.Chosen {
-				mark = "*"
+				taken = append(taken, "train")
 			}
+			if l.Certifies {
+				taken = append(taken, "certify")
+			}
+			version := l.Version
 			if !l.Usable {
 				version = "not usable"
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", mark, l.Engine, l.Device, version, l.Path)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", strings.Join(taken, ", "), l.Engine, l.Device, version, l.Path)
 		}
 		if err := w.Flush(); err != nil {
 			return err
@@ -80,8 +85,8 @@ func backendListCommand() *cobra.Command {
 // installable are the engines that can be fetched, by name: each puts a library into the
 // cache, where it is missing, and returns its path.
 var installable = map[string]func(ctx context.Context, say func(format string, args ...any)) (string, error){
-	backend.XLA:   backend.Install,
-	"onnxruntime": onnxmodel.Install,
+	backend.XLA:        backend.Install,
+	engine.ONNXRuntime: onnxmodel.Install,
 }
 
 func backendInstallCommand() *cobra.Command {

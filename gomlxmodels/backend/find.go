@@ -43,7 +43,7 @@ func findPlugins(device string) []Plugin {
 			}
 		}
 	}
-	gpu := hasGPU()
+	gpu := HasGPU()
 	found = slices.DeleteFunc(found, func(p Plugin) bool {
 		return p.Device == "cuda" && !gpu || device != "" && p.Device != device
 	})
@@ -70,7 +70,7 @@ func searchedFolders() []string {
 		folders = append(folders, filepath.Join(local, "go-xla"))
 	}
 	folders = append(folders, "/usr/local/lib/go-xla")
-	if hasGPU() {
+	if HasGPU() {
 		for _, python := range []string{os.Getenv("VIRTUAL_ENV"), os.Getenv("CONDA_PREFIX"), "/usr/local", "/usr"} {
 			if python == "" {
 				continue
@@ -84,8 +84,8 @@ func searchedFolders() []string {
 	return folders
 }
 
-// hasGPU reports whether the kernel has made an NVIDIA device.
-func hasGPU() bool {
+// HasGPU reports whether the kernel has made an NVIDIA device.
+func HasGPU() bool {
 	_, err := os.Stat("/dev/nvidiactl")
 	return err == nil
 }
