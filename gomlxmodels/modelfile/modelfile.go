@@ -24,9 +24,10 @@ const Format = 1
 type Card struct {
 	Format       int               `json:"format"`
 	Architecture nets.Architecture `json:"architecture"`
-	Parameters   int               `json:"parameters"` // trained values, running averages left out
-	Weights      string            `json:"weights"`    // "sha256:…" of the weights file
-	Classes      []string          `json:"classes"`    // class names; index = label
+	Parameters   int               `json:"parameters"`       // trained values, running averages left out
+	Weights      string            `json:"weights"`          // "sha256:…" of the weights file
+	Classes      []string          `json:"classes"`          // class names; index = label
+	Source       *Source           `json:"source,omitempty"` // nil for a network that certspec trained
 
 	Recipe    Recipe  `json:"recipe"`
 	Train     Data    `json:"train"`
@@ -39,6 +40,16 @@ type Card struct {
 	Seconds float64 `json:"seconds"` // spent in training steps, interrupted runs included
 	Program string  `json:"program"` // version of certspec
 	Command string  `json:"command"` // the command line
+}
+
+// Imported is the origin of a network whose weights another program made.
+const Imported = "imported"
+
+// Source says where the weights came from, where certspec did not make them.
+type Source struct {
+	Origin string `json:"origin"` // Imported
+	File   string `json:"file"`   // its name, without folders
+	Digest string `json:"digest"` // "sha256:…" of the file
 }
 
 // Data names a data set.

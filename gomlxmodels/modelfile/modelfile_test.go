@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -105,12 +106,36 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
+// 1 and −2 by the definitions of the types.
+func TestDecodeAny(t *testing.T) {
+	for kind, bytes := range map[string]string{
+		"F32":  "\x00\x00\x80\x3f\x00\x00\x00\xc0",
+		"F16":  "\x00\x3c\x00\xc0",
+		"BF16": "\x80\x3f\x00\xc0",
+		"F64":  "\x00\x00\x00\x00\x00\x00\xf0\x3f\x00\x00\x00\x00\x00\x00\x00\xc0",
+		"I64":  "\x01\x00\x00\x00\x00\x00\x00\x00\xfe\xff\xff\xff\xff\xff\xff\xff",
+	} {
+		header := fmt.Sprintf(`{"x":{"dtype":"%s","shape":[2],"data_offsets":[0,%d]}}`, kind, len(bytes))
+		data := string([]byte{byte(len(header)), 0, 0, 0, 0, 0, 0, 0}) + header + bytes
+		got, _, err := DecodeAny([]byte(data))
+		if want := []Tensor{{Name: "x", Shape: []int{2}, Values: []float32{1, -2}}}; err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, %v", kind, got, err)
+		}
+		if _, _, err := DecodeAny([]byte(data[:len(data)-1])); err == nil {
+			t.Errorf("%s: a byte less passes", kind)
+		}
+		if _, _, err := DecodeAny([]byte(strings.Replace(data, kind, kind[:len(kind)-1]+"?", 1))); err == nil || !strings.Contains(err.Error(), "expected F32, F16, BF16, F64 or I64") {
+			t.Errorf("%s: unknown type: %v", kind, err)
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(byHand))
 	f.Add([]byte(byHand[:50]))
 	f.Add([]byte("\x02\x00\x00\x00\x00\x00\x00\x00{}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		tensors, metadata, err := Decode(data)
+		tensors, metadata, err := DecodeAny(data) // reads what Decode reads, and more
 		if err != nil {
 			return
 		}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/x448/float16"
 )
 
 // Tensor is a named array of float32, row-major.
@@ -20,7 +22,7 @@ type Tensor struct {
 
 // The safetensors format: eight bytes of header length, little-endian; a JSON header that
 // gives each tensor a type, a shape and the range of its bytes in the rest; then the bytes,
-// without gaps. Only the type F32 is written and read here.
+// without gaps. Only the type F32 is written here.
 
 const (
 	metadataKey   = "__metadata__"
@@ -75,6 +77,31 @@ func Encode(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 // Decode reads a safetensors file whose tensors are all of type F32. Tensors are in the
 // order of their bytes. Errors say what is wrong in the file.
 func Decode(data []byte) ([]Tensor, map[string]string, error) {
+	return decode(data, map[string]NumberType{"F32": NumberTypes["F32"]}, "F32")
+}
+
+// DecodeAny is Decode for files of other programs: tensors may also be of type F16 and BF16,
+// which float32 holds exactly, and of F64 and I64, which are rounded to float32.
+func DecodeAny(data []byte) ([]Tensor, map[string]string, error) {
+	return decode(data, NumberTypes, "F32, F16, BF16, F64 or I64")
+}
+
+// NumberType is a type of numbers in a file, little-endian.
+type NumberType struct {
+	Size int // in bytes
+	Read func([]byte) float32
+}
+
+// NumberTypes are those that DecodeAny reads, by the names that safetensors has for them.
+var NumberTypes = map[string]NumberType{
+	"F32":  {4, func(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }},
+	"F16":  {2, func(b []byte) float32 { return float16.Frombits(binary.LittleEndian.Uint16(b)).Float32() }},
+	"BF16": {2, func(b []byte) float32 { return math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16) }},
+	"F64":  {8, func(b []byte) float32 { return float32(math.Float64frombits(binary.LittleEndian.Uint64(b))) }},
+	"I64":  {8, func(b []byte) float32 { return float32(int64(binary.LittleEndian.Uint64(b))) }},
+}
+
+func decode(data []byte, types map[string]NumberType, expected string) ([]Tensor, map[string]string, error) {
 	if len(data) < 8 {
 		return nil, nil, fmt.Errorf("not a safetensors file: %d bytes, the header's length alone takes 8", len(data))
 	}
@@ -121,20 +148,22 @@ func Decode(data []byte) ([]Tensor, map[string]string, error) {
 	for _, name := range names {
 		e := entries[name]
 		size, err := elements(e.Shape)
+		number, known := types[e.Type]
+		width := int64(number.Size)
 		switch {
-		case e.Type != "F32":
-			return nil, nil, fmt.Errorf("tensor %q is of type %q; expected F32", name, e.Type)
+		case !known:
+			return nil, nil, fmt.Errorf("tensor %q is of type %q; expected %s", name, e.Type, expected)
 		case err != nil:
 			return nil, nil, fmt.Errorf("tensor %q: %w", name, err)
-		case e.Offsets[0] != end || e.Offsets[1]-e.Offsets[0] != 4*size:
+		case e.Offsets[0] != end || e.Offsets[1]-e.Offsets[0] != width*size:
 			return nil, nil, fmt.Errorf("tensor %q of shape %v is at bytes %d to %d; expected %d to %d",
-				name, e.Shape, e.Offsets[0], e.Offsets[1], end, end+4*size)
+				name, e.Shape, e.Offsets[0], e.Offsets[1], end, end+width*size)
 		case e.Offsets[1] > int64(len(data)):
 			return nil, nil, fmt.Errorf("truncated: tensor %q ends at byte %d of %d", name, e.Offsets[1], len(data))
 		}
 		values := make([]float32, size)
 		for i := range values {
-			values[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[end+4*int64(i):]))
+			values[i] = number.Read(data[end+width*int64(i):])
 		}
 		tensors = append(tensors, Tensor{Name: name, Shape: e.Shape, Values: values})
 		end = e.Offsets[1]

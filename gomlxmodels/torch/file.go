@@ -1,0 +1,69 @@
+package torch
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+)
+
+// Endings of the files that are read and written.
+const (
+	Safetensors = ".safetensors"
+	NPZ         = ".npz"
+)
+
+// Write writes tensors to a file in the format of its ending, Safetensors or NPZ, in one move.
+func Write(path string, tensors []modelfile.Tensor, metadata map[string]string) error {
+	var data []byte
+	var err error
+	switch ending(path) {
+	case Safetensors:
+		data, err = modelfile.Encode(tensors, metadata)
+	case NPZ:
+		data, err = encodeNPZ(tensors)
+	default:
+		err = unknownEnding()
+	}
+	if err == nil {
+		err = modelfile.WriteFile(path, data)
+	}
+	if err != nil {
+		return fmt.Errorf("torch: %s: %w", path, err)
+	}
+	return nil
+}
+
+// Read reads tensors from a file in the format of its ending, Safetensors or NPZ, and gives
+// the SHA-256 of the file as "sha256:…". Numbers become float32.
+func Read(path string) (tensors []modelfile.Tensor, digest string, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, "", fmt.Errorf("torch: %w", err)
+	}
+	switch ending(path) {
+	case Safetensors:
+		tensors, _, err = modelfile.DecodeAny(data)
+	case NPZ:
+		tensors, err = decodeNPZ(data)
+	default:
+		err = unknownEnding()
+		if bytes.HasPrefix(data, []byte("PK")) || bytes.HasPrefix(data, []byte{0x80}) {
+			err = fmt.Errorf("this looks like a pickle of PyTorch, which can run any code and is not read here; in PyTorch, write it with safetensors.torch.save_file(model.state_dict(), %q)", "weights.safetensors")
+		}
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("torch: %s: %w", path, err)
+	}
+	return tensors, fmt.Sprintf("sha256:%x", sha256.Sum256(data)), nil
+}
+
+func ending(path string) string { return strings.ToLower(filepath.Ext(path)) }
+
+func unknownEnding() error {
+	return fmt.Errorf("unknown ending; expected %s or %s", Safetensors, NPZ)
+}

@@ -1,0 +1,162 @@
+package torch
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/nets"
+)
+
+// ImportWeights gives the weights of a network from tensors in PyTorch's names and layouts. It takes
+// the names that this package writes, and those of other public repositories: linear for
+// fc, shortcut for downsample, and "module.", "1." or "model." before all names, which come
+// of wrappers for several devices and for normalisation. The counters num_batches_tracked are
+// left out; stored means and deviations of such a wrapper must be those of the
+// architecture's input layer.
+//
+// Errors name the tensors that are missing, left over or of another shape. A residual
+// network without weights in its shortcuts (option A of He et al. 2016) is refused, as package
+// nets has a 1×1 convolution there (option B).
+func ImportWeights(tensors []modelfile.Tensor, a nets.Architecture) ([]modelfile.Tensor, error) {
+	if err := a.Check(); err != nil {
+		return nil, fmt.Errorf("torch: %w", err)
+	}
+	byName, err := normalise(tensors, a)
+	if err != nil {
+		return nil, fmt.Errorf("torch: %w", err)
+	}
+	places := arrangement(a)
+	var weights []modelfile.Tensor
+	var missing []string
+	var misshapen error
+	for _, p := range places {
+		t, ok := byName[p.theirs]
+		if !ok {
+			missing = append(missing, p.theirs)
+			continue
+		}
+		delete(byName, p.theirs)
+		if !slices.Equal(t.Shape, p.shape) {
+			if misshapen == nil {
+				misshapen = fmt.Errorf("torch: tensor %q is of shape %v; a %s for images of %v and %d classes has %v",
+					t.Name, t.Shape, a.Name, a.Shape, a.Classes, p.shape)
+			}
+			continue
+		}
+		values := make([]float32, len(t.Values))
+		for i := range values {
+			values[i] = t.Values[p.index(i)]
+		}
+		weights = append(weights, modelfile.Tensor{Name: p.ours, Shape: p.own, Values: values})
+	}
+	var left []string
+	for _, t := range byName {
+		left = append(left, t.Name)
+	}
+	slices.Sort(left)
+	if len(missing) == 0 && len(left) == 0 {
+		return weights, misshapen
+	}
+	return nil, fmt.Errorf("torch: the tensors are not those of a %s: %s", a.Name, mismatch(missing, left))
+}
+
+// mismatch explains names that do not fit.
+func mismatch(missing, left []string) string {
+	shortcut := func(name string) bool { return strings.Contains(name, ".downsample.") }
+	bottleneck := func(name string) bool { return strings.Contains(name, ".conv3.") }
+	var b strings.Builder
+	if len(missing) > 0 {
+		fmt.Fprintf(&b, "missing are %s", some(missing))
+	}
+	if len(left) > 0 {
+		if len(missing) > 0 {
+			b.WriteString("; ")
+		}
+		fmt.Fprintf(&b, "left over are %s", some(left))
+	}
+	switch {
+	case len(left) == 0 && !slices.ContainsFunc(missing, func(name string) bool { return !shortcut(name) }):
+		b.WriteString(". The shortcuts of this network have no weights: it pads them with zeros (option A of He et al. 2016), where ours have a 1×1 convolution (option B). " +
+			"It cannot be imported; an ONNX file of it can be certified as it is")
+	case slices.ContainsFunc(left, bottleneck):
+		b.WriteString(". This network is made of bottleneck blocks of three convolutions, ours of blocks of two. It cannot be imported; an ONNX file of it can be certified as it is")
+	}
+	return b.String()
+}
+
+// some names the first few.
+func some(names []string) string {
+	const most = 6
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// normalise brings names into the form that ExportWeights writes, and drops what has no place in a network of ours.
+func normalise(tensors []modelfile.Tensor, a nets.Architecture) (map[string]modelfile.Tensor, error) {
+	byName := make(map[string]modelfile.Tensor, len(tensors))
+	var kept []modelfile.Tensor
+	for _, t := range tensors {
+		switch {
+		case strings.HasSuffix(t.Name, "num_batches_tracked"):
+		case strings.HasPrefix(t.Name, "0.") && strings.Count(t.Name, ".") == 1:
+			if err := sameInput(t, a); err != nil {
+				return nil, err
+			}
+		default:
+			kept = append(kept, t)
+		}
+	}
+	strip := ""
+	for again := len(kept) > 0; again; {
+		again = false
+		for _, wrapper := range []string{"module.", "1.", "model."} {
+			longer := strip + wrapper
+			if !slices.ContainsFunc(kept, func(t modelfile.Tensor) bool { return !strings.HasPrefix(t.Name, longer) }) {
+				strip, again = longer, true
+			}
+		}
+	}
+	for _, t := range kept {
+		name := strings.Replace(strings.TrimPrefix(t.Name, strip), ".shortcut.", ".downsample.", 1)
+		if rest, found := strings.CutPrefix(name, "linear."); found {
+			name = "fc." + rest
+		}
+		if other, twice := byName[name]; twice {
+			return nil, fmt.Errorf("tensors %q and %q are two names of one", other.Name, t.Name)
+		}
+		byName[name] = t
+	}
+	return byName, nil
+}
+
+// sameInput compares the mean or deviation of a normalisation in the file with the input layer.
+func sameInput(t modelfile.Tensor, a nets.Architecture) error {
+	mean, deviation := a.Normalization()
+	want, missing := mean, 0.
+	switch strings.TrimPrefix(t.Name, "0.") {
+	case "mean", "means":
+	case "std", "stds", "sds":
+		want, missing = deviation, 1
+	default:
+		return fmt.Errorf("tensor %q is not one of a %s", t.Name, a.Name)
+	}
+	for i, v := range t.Values {
+		w := missing
+		if i < len(want) {
+			w = want[i]
+		}
+		if !(math.Abs(float64(v)-w) <= 1e-3) {
+			input := a.Input
+			if input == "" {
+				input = nets.InputNone
+			}
+			return fmt.Errorf("the file normalises images with %s %v, and the input layer %q has other values; choose the one that fits", t.Name, t.Values, input)
+		}
+	}
+	return nil
+}

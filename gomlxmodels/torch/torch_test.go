@@ -1,0 +1,421 @@
+package torch
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/gomlxmodels/infer"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/pixel"
+)
+
+var (
+	small  = nets.Architecture{Name: nets.SmallCNN, Shape: pixel.Shape{Height: 7, Width: 6, Channels: 2}, Classes: 3}
+	resnet = nets.Architecture{Name: "resnet8", Shape: pixel.Shape{Height: 8, Width: 8, Channels: 3}, Classes: 4}
+)
+
+// random is a network whose every weight matters, running averages too.
+func random(a nets.Architecture) *modelfile.Model {
+	r := rand.New(rand.NewPCG(3, 4))
+	m := &modelfile.Model{Card: modelfile.Card{Architecture: a}}
+	for _, t := range a.Tensors() {
+		values := t.Initialize(5)
+		for i := range values {
+			if strings.HasSuffix(t.Name, "/variance") {
+				values[i] = 0.5 + r.Float32()
+			} else {
+				values[i] += float32(0.1 * r.NormFloat64())
+			}
+		}
+		m.Weights = append(m.Weights, modelfile.Tensor{Name: t.Name, Shape: t.Shape, Values: values})
+	}
+	return m
+}
+
+// The indices of both layouts, by their definitions.
+func TestLayout(t *testing.T) {
+	m := random(small)
+	out := ExportWeights(m)
+	named := func(list []modelfile.Tensor, name string) modelfile.Tensor {
+		return list[slices.IndexFunc(list, func(t modelfile.Tensor) bool { return t.Name == name })]
+	}
+	ours, theirs := named(m.Weights, "conv2/kernel"), named(out, "conv2.weight")
+	const in, outputs = 16, 32
+	if !slices.Equal(theirs.Shape, []int{outputs, in, 3, 3}) {
+		t.Fatalf("shape %v", theirs.Shape)
+	}
+	for y := range 3 {
+		for x := range 3 {
+			for c := range in {
+				for o := range outputs {
+					if theirs.Values[((o*in+c)*3+y)*3+x] != ours.Values[((y*3+x)*in+c)*outputs+o] {
+						t.Fatalf("kernel of output %d at %d, %d of channel %d", o, y, x, c)
+					}
+				}
+			}
+		}
+	}
+	ours, theirs = named(m.Weights, "head/kernel"), named(out, "fc.weight")
+	const height, width, channels, classes = 2, 2, 64, 3
+	if !slices.Equal(theirs.Shape, []int{classes, channels * height * width}) {
+		t.Fatalf("shape %v", theirs.Shape)
+	}
+	for y := range height {
+		for x := range width {
+			for c := range channels {
+				for o := range classes {
+					if theirs.Values[o*channels*height*width+(c*height+y)*width+x] != ours.Values[((y*width+x)*channels+c)*classes+o] {
+						t.Fatalf("class %d of channel %d at %d, %d", o, c, y, x)
+					}
+				}
+			}
+		}
+	}
+}
+
+// plane is an activation [channel][row][column], as PyTorch has it.
+type plane [][][]float64
+
+// The small network in PyTorch's terms, written down naively: Conv2d(padding=1), BatchNorm2d, ReLU,
+// flatten, Linear.
+func naive(weights map[string]modelfile.Tensor, x plane) []float64 {
+	for layer := 1; layer <= 3; layer++ {
+		w, stride := weights[fmt.Sprintf("conv%d.weight", layer)], min(layer, 2)
+		bn := func(kind string, c int) float64 {
+			return float64(weights[fmt.Sprintf("bn%d.%s", layer, kind)].Values[c])
+		}
+		var y plane
+		for o := range w.Shape[0] {
+			var rows [][]float64
+			for i := 0; i < len(x[0]); i += stride {
+				var row []float64
+				for j := 0; j < len(x[0][0]); j += stride {
+					sum := 0.0
+					for c := range w.Shape[1] {
+						for ky := range 3 {
+							for kx := range 3 {
+								if a, b := i+ky-1, j+kx-1; a >= 0 && a < len(x[0]) && b >= 0 && b < len(x[0][0]) {
+									sum += x[c][a][b] * float64(w.Values[((o*w.Shape[1]+c)*3+ky)*3+kx])
+								}
+							}
+						}
+					}
+					v := (sum-bn("running_mean", o))/math.Sqrt(bn("running_var", o)+1e-5)*bn("weight", o) + bn("bias", o)
+					row = append(row, max(0, v))
+				}
+				rows = append(rows, row)
+			}
+			y = append(y, rows)
+		}
+		x = y
+	}
+	var flat []float64
+	for _, channel := range x {
+		for _, row := range channel {
+			flat = append(flat, row...)
+		}
+	}
+	var logits []float64
+	for o, bias := range weights["fc.bias"].Values {
+		sum := float64(bias)
+		for i, v := range flat {
+			sum += v * float64(weights["fc.weight"].Values[o*len(flat)+i])
+		}
+		logits = append(logits, sum)
+	}
+	return logits
+}
+
+// What is exported is the same function: scores of our network on the Go backend against the naive one.
+func TestExportIsTheSameFunction(t *testing.T) {
+	m := random(small)
+	weights := map[string]modelfile.Tensor{}
+	for _, w := range ExportWeights(m) {
+		weights[w.Name] = w
+	}
+	b, err := backend.Open("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	net, err := infer.Load(b, "small", m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer net.Close()
+	s := small.Shape
+	batch := classifier.Batch{N: 1, Real: make([]float32, s.Len())}
+	r := rand.New(rand.NewPCG(6, 7))
+	x := make(plane, s.Channels)
+	for c := range x {
+		for i := range s.Height {
+			x[c] = append(x[c], make([]float64, s.Width))
+			for j := range s.Width {
+				v := r.Float32()
+				batch.Real[(i*s.Width+j)*s.Channels+c], x[c][i][j] = v, float64(v)
+			}
+		}
+	}
+	result := classifier.Result{Classes: make([]int32, 1), Scores: make([]float32, small.Classes)}
+	if err := net.Classify(t.Context(), batch, &result); err != nil {
+		t.Fatal(err)
+	}
+	logits := naive(weights, x)
+	sum := 0.0
+	for _, v := range logits {
+		sum += math.Exp(v)
+	}
+	for c, v := range logits {
+		if want := math.Exp(v) / sum; math.Abs(float64(result.Scores[c])-want) > 1e-5 || want < 1e-4 {
+			t.Errorf("class %d: score %v, want %v", c, result.Scores[c], want)
+		}
+	}
+}
+
+// Out and back through both kinds of files gives the same bits, and so the same logits.
+func TestRoundTrip(t *testing.T) {
+	for _, a := range []nets.Architecture{small, resnet} {
+		for _, ending := range []string{Safetensors, NPZ} {
+			m := random(a)
+			path := filepath.Join(t.TempDir(), "weights"+ending)
+			if err := Write(path, ExportWeights(m), map[string]string{"net": a.Name}); err != nil {
+				t.Fatal(err)
+			}
+			first, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tensors, digest, err := Read(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			weights, err := ImportWeights(tensors, a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(weights, m.Weights) {
+				t.Errorf("%s, %s: the weights changed", a.Name, ending)
+			}
+			if err := Write(path, ExportWeights(m), map[string]string{"net": a.Name}); err != nil {
+				t.Fatal(err)
+			}
+			if _, again, err := Read(path); err != nil || again != digest || !strings.HasPrefix(digest, "sha256:") || len(first) == 0 {
+				t.Errorf("%s, %s: digests %s and %s, %v", a.Name, ending, digest, again, err)
+			}
+		}
+	}
+}
+
+// The names in the files of public repositories: those of bearpaw's pytorch-classification, which
+// Cohen et al. use too, and of akamaster's pytorch_resnet_cifar10.
+func TestNames(t *testing.T) {
+	var names []string
+	for _, w := range ExportWeights(random(resnet)) {
+		names = append(names, w.Name)
+	}
+	var want []string
+	norm := func(name string) {
+		for _, kind := range []string{"weight", "bias", "running_mean", "running_var"} {
+			want = append(want, name+"."+kind)
+		}
+	}
+	want = append(want, "conv1.weight")
+	norm("bn1")
+	for _, layer := range []string{"layer1.0", "layer2.0", "layer3.0"} {
+		want = append(want, layer+".conv1.weight")
+		norm(layer + ".bn1")
+		want = append(want, layer+".conv2.weight")
+		norm(layer + ".bn2")
+		if layer != "layer1.0" {
+			want = append(want, layer+".downsample.0.weight")
+			norm(layer + ".downsample.1")
+		}
+	}
+	want = append(want, "fc.weight", "fc.bias")
+	if !slices.Equal(names, want) {
+		t.Errorf("names %q\nwant  %q", names, want)
+	}
+}
+
+func TestImportVariants(t *testing.T) {
+	standardized := resnet
+	standardized.Input = nets.InputStandardize
+	m := random(resnet)
+	rename := func(f func(string) string, more ...modelfile.Tensor) []modelfile.Tensor {
+		var out []modelfile.Tensor
+		for _, w := range ExportWeights(m) {
+			w.Name = f(w.Name)
+			out = append(out, w)
+		}
+		return append(out, more...)
+	}
+	counter := modelfile.Tensor{Name: "bn1.num_batches_tracked", Shape: []int{}, Values: []float32{7}}
+	mean := modelfile.Tensor{Name: "0.means", Shape: []int{3}, Values: []float32{0.4914, 0.4822, 0.4465}}
+	deviation := modelfile.Tensor{Name: "0.sds", Shape: []int{3}, Values: []float32{0.2023, 0.1994, 0.2010}}
+	with := func(prefix string) func(string) string { return func(name string) string { return prefix + name } }
+	for name, c := range map[string]struct {
+		tensors []modelfile.Tensor
+		a       nets.Architecture
+	}{
+		"counters":      {rename(with(""), counter), resnet},
+		"DataParallel":  {rename(with("module.")), resnet},
+		"wrapped twice": {rename(with("1.module."), modelfile.Tensor{Name: "1.module.bn1.num_batches_tracked"}), resnet},
+		"normalised":    {rename(with("1."), mean, deviation), standardized},
+		"linear, shortcut": {rename(func(n string) string {
+			return strings.NewReplacer("fc.", "linear.", "downsample", "shortcut").Replace(n)
+		}), resnet},
+	} {
+		got, err := ImportWeights(c.tensors, c.a)
+		if err != nil || !reflect.DeepEqual(got, m.Weights) {
+			t.Errorf("%s: %v, or other weights", name, err)
+		}
+	}
+
+	drop := func(part string) []modelfile.Tensor {
+		return slices.DeleteFunc(ExportWeights(m), func(w modelfile.Tensor) bool { return strings.Contains(w.Name, part) })
+	}
+	wrong := ExportWeights(m)
+	wrong[0].Shape = []int{3, 16, 3, 3}
+	for want, c := range map[string]struct {
+		tensors []modelfile.Tensor
+		a       nets.Architecture
+	}{
+		"option A of He et al.":      {drop("downsample"), resnet},
+		"missing are fc.bias":        {drop("fc.bias"), resnet},
+		"left over are extra.weight": {rename(with(""), modelfile.Tensor{Name: "extra.weight"}), resnet},
+		"bottleneck blocks":          {rename(with(""), modelfile.Tensor{Name: "layer1.0.conv3.weight"}), resnet},
+		"missing are layer1.1.conv1.weight, layer1.1.bn1.weight, layer1.1.bn1.bias":       {ExportWeights(m), nets.Architecture{Name: "resnet20", Shape: resnet.Shape, Classes: 4}},
+		"of shape [3 16 3 3]; a resnet8 for images of 8×8×3 and 4 classes has [16 3 3 3]": {wrong, resnet},
+		"of shape [4 64]": {ExportWeights(m), nets.Architecture{Name: "resnet8", Shape: resnet.Shape, Classes: 10}},
+		"are two names":   {rename(with(""), modelfile.Tensor{Name: "linear.bias"}), resnet},
+		"normalises images with 0.means [0.4914 0.4822 0.4465], and the input layer \"none\"": {rename(with("1."), mean), resnet},
+		"0.eps":                  {rename(with("1."), modelfile.Tensor{Name: "0.eps"}), resnet},
+		"no network \"vgg\"":     {nil, nets.Architecture{Name: "vgg"}},
+		"left over are bn2.bias": {ExportWeights(random(small)), resnet},
+	} {
+		if _, err := ImportWeights(c.tensors, c.a); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want it to say %q", err, want)
+		}
+	}
+}
+
+// npy is a NumPy file of version 1, put together from the description of the format.
+func npyFile(dtype, order, shape string, values ...any) string {
+	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }", dtype, order, shape)
+	header += strings.Repeat(" ", 117-len(header)) + "\n"
+	var out bytes.Buffer
+	out.WriteString("\x93NUMPY\x01\x00\x76\x00" + header)
+	for _, v := range values {
+		binary.Write(&out, binary.LittleEndian, v)
+	}
+	return out.String()
+}
+
+func archive(files map[string]string) []byte {
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for name, data := range files {
+		f, _ := w.Create(name)
+		f.Write([]byte(data))
+	}
+	w.Close()
+	return out.Bytes()
+}
+
+func TestNPZ(t *testing.T) {
+	for name, c := range map[string]struct {
+		file  string
+		shape []int
+	}{
+		"float32": {npyFile("<f4", "False", "(1, 2)", float32(1), float32(-2)), []int{1, 2}},
+		"float64": {npyFile("<f8", "False", "(2,)", 1., -2.), []int{2}},
+		"float16": {npyFile("<f2", "False", "(2,)", uint16(0x3c00), uint16(0xc000)), []int{2}},
+		"int64":   {npyFile("<i8", "False", "(2, 1)", int64(1), int64(-2)), []int{2, 1}},
+	} {
+		got, err := decodeNPZ(archive(map[string]string{"a.b.npy": c.file}))
+		want := []modelfile.Tensor{{Name: "a.b", Shape: c.shape, Values: []float32{1, -2}}}
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	good := npyFile("<f4", "False", "(1, 2)", float32(1), float32(-2))
+	for want, data := range map[string][]byte{
+		"not an .npz file":  []byte("PK"),
+		"damaged .npy file": archive(map[string]string{"a.npy": "\x93NUMPY\x01\x00\x02\x00xx"}),
+		"truncated in its":  archive(map[string]string{"a.npy": "\x93NUMPY\x02\x00\xff\xff\xff\xffxx"}),
+		"type \"|O\"":       archive(map[string]string{"a.npy": npyFile("|O", "False", "(1,)", float32(1))}),
+		"Fortran order":     archive(map[string]string{"a.npy": npyFile("<f4", "True", "(1, 2)", float32(1), float32(2))}),
+		"4 bytes of values": archive(map[string]string{"a.npy": good[:len(good)-4]}),
+		"out of range":      archive(map[string]string{"a.npy": npyFile("<f4", "False", "(9999999999999, 2)", float32(1))}),
+		"there twice":       archive(map[string]string{"a.npy": good, "a": good}),
+	} {
+		if _, err := decodeNPZ(data); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want it to say %q", err, want)
+		}
+	}
+}
+
+func TestReadErrors(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct{ data, want string }{
+		"a.pth":         {"PK\x03\x04", "safetensors.torch.save_file"},
+		"a.txt":         {"hello", "expected .safetensors or .npz"},
+		"a.safetensors": {"abc", "3 bytes"},
+		"a.npz":         {"abc", "not an .npz file"},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(c.data), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := Read(path); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: error %v; want it to say %q", name, err, c.want)
+		}
+	}
+	if err := Write(filepath.Join(dir, "x.pth"), nil, nil); err == nil || !strings.Contains(err.Error(), "x.pth") {
+		t.Errorf("writing x.pth: %v", err)
+	}
+}
+
+func FuzzNPZ(f *testing.F) {
+	good := npyFile("<f4", "False", "(1, 2)", float32(1), float32(-2))
+	f.Add(archive(map[string]string{"a.npy": good}))
+	f.Add(archive(map[string]string{"a.npy": good[:70], "b.npy": good}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		tensors, err := decodeNPZ(data)
+		if err != nil {
+			return
+		}
+		for _, tensor := range tensors {
+			size := 1
+			for _, side := range tensor.Shape {
+				size *= side
+			}
+			if size != len(tensor.Values) {
+				t.Errorf("tensor %q of shape %v has %d values", tensor.Name, tensor.Shape, len(tensor.Values))
+			}
+		}
+	})
+}
+
+func FuzzArray(f *testing.F) {
+	f.Add([]byte(npyFile("<f4", "False", "(1, 2)", float32(1), float32(-2))))
+	f.Add([]byte(npyFile("<f2", "False", "()", uint16(1))))
+	f.Add([]byte("\x93NUMPY\x02\x00\xff\xff\xff\xff{}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if tensor, err := decodeArray(data); err == nil && len(tensor.Values) > len(data) {
+			t.Errorf("%d values from %d bytes", len(tensor.Values), len(data))
+		}
+	})
+}
