@@ -66,9 +66,9 @@ var floors = [][]string{
 	{"classifier", "dataset", "rs/noise"},
 	{"rs/ledger"},
 	{"rs"},
-	{"gomlxmodels", "onnxmodel"},
+	{"gomlxmodels", "onnxmodel", "pipemodel"},
 	{"engine"},
-	{"notebooks", "bench", "cmd/certspec"},
+	{"notebooks", "bench", "cmd/certspec", "examples"},
 }
 
 // room finds the floor and room of a package of the module.
@@ -143,7 +143,7 @@ func TestOnlyGomlxmodelsImportsGoMLX(t *testing.T) {
 }
 
 // light are the rooms that a notebook or a service imports without XLA, GoMLX, cgo or the notebook's tools.
-var light = []string{"./pixel/...", "./progress/...", "./classifier/...", "./dataset/...", "./rs/...", "./notebooks/nb/..."}
+var light = []string{"./pixel/...", "./progress/...", "./classifier/...", "./dataset/...", "./rs/...", "./pipemodel/...", "./notebooks/nb/..."}
 
 func TestStatisticsStayLight(t *testing.T) {
 	for _, p := range list(t, []string{"CGO_ENABLED=1"}, light...) {
