@@ -34,6 +34,8 @@ var (
 	external string
 	//go:embed bench.txt
 	bench string
+	//go:embed numpy.txt
+	numpy string
 
 	// Notebook runs notebooks headlessly and turns them into web pages.
 	Notebook = Set{"notebook", "nbconvert and what it needs, about 15 MB", notebook}
@@ -43,6 +45,8 @@ var (
 	External = Set{"external", "NumPy, SciPy, safetensors and ONNX, about 90 MB", external}
 	// Bench is what the benchmarks run beside certspec.
 	Bench = Set{"bench", "PyTorch, JAX and NumPy, several gigabytes on Linux", bench}
+	// NumPy is what the example of a model over a pipe needs.
+	NumPy = Set{"numpy", "NumPy, about 20 MB", numpy}
 	// Pip is an environment with pip and nothing else, for those who only download.
 	Pip = Set{"pip", "pip", ""}
 )
