@@ -8,6 +8,7 @@ require (
 	github.com/gomlx/gomlx v0.28.2
 	github.com/janpfeifer/gonb v0.11.4
 	github.com/jedib0t/go-pretty/v6 v6.8.3
+	github.com/mattn/go-shellwords v1.0.16
 	github.com/sbinet/npyio v0.9.0
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/spf13/cobra v1.10.2

@@ -42,7 +42,7 @@ func certifyCommand() *cobra.Command {
 		radii               []float64
 	)
 	cmd := &cobra.Command{
-		Use:   "certify --model PATH --data NAME --sigma S --ledger FILE [flags]",
+		Use:   "certify {--model PATH | --exec COMMAND} --data NAME --sigma S --ledger FILE [flags]",
 		Short: "Certify images by randomized smoothing",
 		Long: `Certify images by randomized smoothing: for each image the class that the model gives most
 often to noisy copies of it, and an ℓ2 radius within which that class cannot change, which is
@@ -50,8 +50,9 @@ false with a probability of at most alpha. Radii are in units of the full range 
 
 All work is recorded in the ledger. An interrupted run goes on where it was when the same command
 is given again, and the file ends with the same bytes; a complete one is read and printed at once.`,
-		Example: "  certspec certify --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 --n 10000 --ledger out/fmnist-s025.ledger",
-		Args:    noArgs,
+		Example: "  certspec certify --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 --n 10000 --ledger out/fmnist-s025.ledger\n" +
+			"  certspec certify --exec \"python my_model.py\" --data cifar10/test --skip 20 --sigma 0.25 --n 10000 --ledger out/mine.ledger",
+		Args: noArgs,
 	}
 	f := cmd.Flags()
 	f.StringVar(&model, "model", "", "path of the model file, or of an ONNX file")
@@ -70,10 +71,11 @@ is given again, and the file ends with the same bytes; a complete one is read an
 	f.StringVar(&onEngine, "backend", "", "auto, xla, go or onnxruntime; see certspec backend")
 	f.Float64SliceVar(&radii, "radii", nil, "radii of the printed certified accuracies (default steps of 0.25)")
 	subset := subsetFlags(cmd)
+	openClassifier := execFlags(cmd)
 	asJSON := jsonFlag(cmd)
 
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := needed(cmd, "model", "data", "sigma"); err != nil {
+		if err := needed(cmd, "data", "sigma"); err != nil {
 			return err
 		}
 		if !f.Changed("n0") {
@@ -99,10 +101,11 @@ is given again, and the file ends with the same bytes; a complete one is read an
 		for _, warning := range loaded.Warnings {
 			say("warning: %s", warning)
 		}
-		m, err := openModel(model, onEngine)
+		m, end, err := openClassifier(model, onEngine)
 		if err != nil {
 			return err
 		}
+		defer end()
 		if o.Ledger == "" {
 			say("no --ledger: the result is printed and not kept")
 		}

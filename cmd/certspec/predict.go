@@ -28,7 +28,7 @@ func predictCommand() *cobra.Command {
 		ids           []int
 	)
 	cmd := &cobra.Command{
-		Use:   "predict --model PATH --data NAME --sigma S [flags]",
+		Use:   "predict {--model PATH | --exec COMMAND} --data NAME --sigma S [flags]",
 		Short: "Classify images by the smoothed classifier, or abstain",
 		Long: `Classify images by the smoothed classifier: the class that the model gives most often to noisy
 copies of an image, right with a probability of at least 1 − alpha, or an abstention. It proves no
@@ -49,10 +49,11 @@ radius; see certspec certify.`,
 	f.Uint64Var(&o.Seed, "seed", 0, "of the noise (default derived from model, image and settings)")
 	f.StringVar(&onEngine, "backend", "", "auto, xla, go or onnxruntime; see certspec backend")
 	subset := subsetFlags(cmd)
+	openClassifier := execFlags(cmd)
 	asJSON := jsonFlag(cmd)
 
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := needed(cmd, "model", "data", "sigma"); err != nil {
+		if err := needed(cmd, "data", "sigma"); err != nil {
 			return err
 		}
 		for _, name := range []string{"n", "alpha", "block"} {
@@ -65,10 +66,11 @@ radius; see certspec certify.`,
 		if err != nil {
 			return err
 		}
-		m, err := openModel(model, onEngine)
+		m, end, err := openClassifier(model, onEngine)
 		if err != nil {
 			return err
 		}
+		defer end()
 		images, err := d.Load(cmd.Context())
 		if err != nil {
 			return err
