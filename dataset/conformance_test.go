@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"image"
 	"os"
 	"path/filepath"
 	"slices"
@@ -142,7 +143,23 @@ func allSamples(t *testing.T) []sample {
 	flat.labels, flat.classes = func(int) int { return -1 }, nil
 	packed := folder
 	packed.name, packed.files = "folder:"+filepath.Join(archive, "all", "train"), []string{archive}
-	return append(list, folder, flat, packed)
+	// Mixed sizes, cut to one from the centre, with labels from a file.
+	mixed := folder
+	mixed.files = nil
+	for i, name := range names {
+		margin := 2 * i
+		m := image.NewNRGBA(image.Rect(0, 0, 5+2*margin, 6+2*margin))
+		for y := range m.Rect.Max.Y {
+			for x := range m.Rect.Max.X {
+				m.SetNRGBA(x, y, patternImage(i, 6, 5).NRGBAAt(min(max(x-margin, 0), 4), min(max(y-margin, 0), 5)))
+			}
+		}
+		mixed.files = append(mixed.files, writeFile(t, pngBytes(t, m), dir, "mixed", filepath.FromSlash(name)))
+	}
+	classFile := writeFile(t, []byte("a\t2\tfirst\na0\t0\tsecond\na b\t1\tthird\n"), dir, "labels")
+	mixed.name = "folder:" + filepath.Join(dir, "mixed") + "[crop=6x5,classes=" + classFile + "]"
+	mixed.labels, mixed.classes = func(i int) int { return []int{1, 2, 0}[i] }, []string{"second", "third", "first"}
+	return append(list, folder, flat, packed, mixed)
 }
 
 func TestReaders(t *testing.T) {

@@ -16,15 +16,16 @@ import (
 
 // Images is a loaded data set: plain data, read-only by convention.
 type Images struct {
-	Name     string      // canonical name with its subset, e.g. "fashionmnist/test[skip=20]"
-	Shape    pixel.Shape // of every image
-	Classes  []string    // class names; index = label
-	IDs      []int       // stable id of each image: its index in the base set, before any subset; ascending
-	Labels   []int       // label of each image in [0, len(Classes)); -1 where unknown
-	Pixels   []uint8     // len(IDs)*Shape.Len() bytes, HWC
-	Digest   string      // "sha256:…" of the decoded pixels and labels of these images
-	License  string      // licence or source in a few words
-	Warnings []string    // e.g. classes that a subset leaves out
+	Name     string         // canonical name with its subset, e.g. "fashionmnist/test[skip=20]"
+	Shape    pixel.Shape    // of every image
+	Classes  []string       // class names; index = label
+	IDs      []int          // stable id of each image: its index in the base set, before any subset; ascending
+	Labels   []int          // label of each image in [0, len(Classes)); -1 where unknown
+	Pixels   []uint8        // len(IDs)*Shape.Len() bytes, HWC
+	Folders  map[string]int // of a folder of classes: the label of each folder; else nil
+	Digest   string         // "sha256:…" of the decoded pixels and labels of these images
+	License  string         // licence or source in a few words
+	Warnings []string       // e.g. classes that a subset leaves out
 }
 
 // Len is the number of images.
@@ -65,17 +66,20 @@ type Dataset struct {
 
 // base is a whole set, before any subset; its subsets share what has been read.
 type base struct {
-	name    string
-	license string
-	origin  func() (string, error)
-	read    func(context.Context) (*records, error)
-	records *lazy[records]
+	name        string
+	license     string
+	origin      func() (string, error)
+	read        func(context.Context) (*records, error)
+	records     *lazy[records]
+	preparation Preparation
+	plain       *base // the same without preparation; nil where there is none
 }
 
 // records is what a reader delivers: all images of a base set.
 type records struct {
 	shape    pixel.Shape
 	classes  []string
+	folders  map[string]int
 	labels   []int
 	pixels   []uint8
 	warnings []string
@@ -85,14 +89,15 @@ func newDataset(b *base, selections []Selection) *Dataset {
 	return &Dataset{base: b, selections: selections, images: newLazy[Images]()}
 }
 
-// String is the canonical name with its subset, e.g. "fashionmnist/test[skip=20]".
+// String is the canonical name with preparation and subset, e.g. "fashionmnist/test[skip=20]"
+// or "folder:pictures[resize=256,filter=bilinear,crop=224,count=100]".
 func (d *Dataset) String() string {
-	if len(d.selections) == 0 {
-		return d.base.name
+	parts := d.base.preparation.parts()
+	for _, s := range d.selections {
+		parts = append(parts, s.text)
 	}
-	parts := make([]string, len(d.selections))
-	for i, s := range d.selections {
-		parts[i] = s.text
+	if len(parts) == 0 {
+		return d.base.name
 	}
 	return d.base.name + "[" + strings.Join(parts, ",") + "]"
 }
@@ -135,6 +140,7 @@ func (d *Dataset) load(ctx context.Context) (*Images, error) {
 		Name:     d.String(),
 		Shape:    all.shape,
 		Classes:  all.classes,
+		Folders:  all.folders,
 		IDs:      ids,
 		Labels:   all.labels,
 		Pixels:   all.pixels,
@@ -157,7 +163,7 @@ func (d *Dataset) load(ctx context.Context) (*Images, error) {
 	return im, ctx.Err()
 }
 
-// missingClasses says which classes have no image, or nothing.
+// missingClasses says which classes have no image, or nothing. A set without labels misses none.
 func (im *Images) missingClasses() string {
 	var missing []string
 	for class, n := range im.ClassCounts() {
@@ -165,7 +171,7 @@ func (im *Images) missingClasses() string {
 			missing = append(missing, im.Classes[class])
 		}
 	}
-	if len(missing) == 0 {
+	if len(missing) == 0 || slices.Max(im.Labels) < 0 {
 		return ""
 	}
 	shown := missing

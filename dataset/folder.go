@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"archive/tar"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,29 +10,22 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
 // maxPicture bounds the size of one encoded picture.
 const maxPicture = 1 << 28
 
-// picture is an encoded picture and its path below the folder, with slashes.
-type picture struct {
-	path string
-	data []byte
-}
-
 // readFolder reads a folder of PNG or JPEG pictures, or a .tar or .tar.gz of one.
 // Below it stand either CLASS/PICTURE files, where the classes are the sorted
-// folder names, or pictures without any folder, whose labels are unknown.
+// folder names or those of p.Classes, or pictures without any folder, whose labels are unknown.
 // The order is the bytewise order of the paths.
-func readFolder(ctx context.Context, name string) (*records, error) {
+func readFolder(ctx context.Context, name string, p Preparation) (*records, error) {
 	archive, inner, err := findArchive(name)
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %w", err)
 	}
-	var pictures []picture
+	var pictures []encoded
 	var others []string
 	if archive == "" {
 		pictures, others, err = readTree(ctx, name)
@@ -43,7 +35,7 @@ func readFolder(ctx context.Context, name string) (*records, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %s: %w", name, err)
 	}
-	r, err := decodePictures(ctx, pictures)
+	r, err := decodePictures(ctx, pictures, p)
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %s: %w", name, err)
 	}
@@ -80,7 +72,7 @@ func isPicture(name string) bool {
 }
 
 // readTree collects the pictures below a folder. Files and folders whose name starts with a dot are not looked at.
-func readTree(ctx context.Context, root string) (pictures []picture, others []string, err error) {
+func readTree(ctx context.Context, root string) (pictures []encoded, others []string, err error) {
 	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -112,13 +104,13 @@ func readTree(ctx context.Context, root string) (pictures []picture, others []st
 		}
 		defer file.Close()
 		data, err := readPicture(file)
-		pictures = append(pictures, picture{relative, data})
+		pictures = append(pictures, encoded{relative, data})
 		return err
 	})
 	return pictures, others, err
 }
 
-func readTarFile(ctx context.Context, archive, inner string) ([]picture, []string, error) {
+func readTarFile(ctx context.Context, archive, inner string) ([]encoded, []string, error) {
 	r, closer, err := openPlain(ctx, archive)
 	if err != nil {
 		return nil, nil, err
@@ -130,7 +122,7 @@ func readTarFile(ctx context.Context, archive, inner string) ([]picture, []strin
 // readTar collects the pictures below the folder inner of a tar stream.
 // Entries whose name has a part that starts with a dot are not looked at; names
 // that leave the archive, and pictures that stand there twice, are errors.
-func readTar(r io.Reader, inner string) (pictures []picture, others []string, err error) {
+func readTar(r io.Reader, inner string) (pictures []encoded, others []string, err error) {
 	inner = path.Clean(inner)
 	seen := map[string]bool{}
 	err = walkTar(r, func(entry *tar.Header, data io.Reader) error {
@@ -156,7 +148,7 @@ func readTar(r io.Reader, inner string) (pictures []picture, others []string, er
 		}
 		seen[name] = true
 		bytes, err := readPicture(data)
-		pictures = append(pictures, picture{name, bytes})
+		pictures = append(pictures, encoded{name, bytes})
 		return err
 	})
 	return pictures, others, err
@@ -168,31 +160,4 @@ func readPicture(r io.Reader) ([]byte, error) {
 		err = fmt.Errorf("picture of more than %d bytes", maxPicture)
 	}
 	return data, err
-}
-
-// label sorts the pictures by path and gives each the class of its folder.
-func label(pictures []picture) (classes []string, labels []int, err error) {
-	slices.SortFunc(pictures, func(a, b picture) int { return cmp.Compare(a.path, b.path) })
-	folders := make([]string, len(pictures))
-	for i, p := range pictures {
-		folders[i] = path.Dir(p.path)
-		if strings.Contains(folders[i], "/") {
-			return nil, nil, fmt.Errorf("%s stands more than one folder deep; expected CLASS/PICTURE (is a split such as /train missing from the name?)", p.path)
-		}
-	}
-	classes = slices.Compact(slices.Sorted(slices.Values(folders)))
-	labels = make([]int, len(pictures))
-	if slices.Equal(classes, []string{"."}) {
-		for i := range labels {
-			labels[i] = -1
-		}
-		return nil, labels, nil
-	}
-	for i, folder := range folders {
-		if folder == "." {
-			return nil, nil, fmt.Errorf("%s stands beside class folders; expected CLASS/PICTURE", pictures[i].path)
-		}
-		labels[i], _ = slices.BinarySearch(classes, folder)
-	}
-	return classes, labels, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"image"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -100,7 +101,7 @@ func FuzzTar(f *testing.F) {
 				t.Skip("a large picture takes the fuzzer's time")
 			}
 		}
-		r, err := decodePictures(t.Context(), pictures)
+		r, err := decodePictures(t.Context(), pictures, Preparation{})
 		if err != nil {
 			return
 		}
@@ -113,22 +114,25 @@ func FuzzTar(f *testing.F) {
 	})
 }
 
-func FuzzPicture(f *testing.F) {
-	f.Add(pngBytes(f, patternImage(1, 4, 4)))
-	f.Add(jpegBytes(f, patternImage(1, 8, 8)))
-	f.Add(pngBytes(f, image.NewGray(image.Rect(0, 0, 3, 2))))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		c, _, err := image.DecodeConfig(bytes.NewReader(data))
-		if err != nil || c.Width*c.Height > 1<<20 {
+func FuzzClasses(f *testing.F) {
+	f.Add("cat\ndog\n")
+	f.Add("n01440764 0 tench, Tinca tinca\r\nn02102040 217 English springer\n")
+	f.Add("a b\t3\tc\n\nd\t3\tc\n")
+	f.Add("a 1048576 b")
+	f.Fuzz(func(t *testing.T, text string) {
+		folders, classes, err := parseClasses(text)
+		if err != nil {
 			return
 		}
-		values, grey, err := decodePicture(data, c.Height, c.Width)
-		channels := 3
-		if grey {
-			channels = 1
+		largest := 0
+		for folder, label := range folders {
+			if label < 0 || label >= len(classes) || !strings.Contains(text, folder) || !strings.Contains(text, classes[label]) {
+				t.Errorf("folder %q has label %d of %d classes", folder, label, len(classes))
+			}
+			largest = max(largest, label)
 		}
-		if err == nil && len(values) != c.Height*c.Width*channels {
-			t.Errorf("%d values for %d×%d×%d", len(values), c.Height, c.Width, channels)
+		if len(classes) != largest+1 {
+			t.Errorf("%d classes; the largest label is %d", len(classes), largest)
 		}
 	})
 }
@@ -136,6 +140,7 @@ func FuzzPicture(f *testing.F) {
 func FuzzOpen(f *testing.F) {
 	for _, name := range []string{
 		"fashionmnist/test", "cifar10/train[skip=20,count=500]", "mnist/test[split=0.9:7:2,range=0:5,max_index=3]",
+		"folder:x[crop=4,resize=8x9,classes=a b.txt,depth=8,background=#00ff00,channels=rgb,skip=2]",
 		"folder:a.tar.gz/train", "npy:a.npy,b.npy,severity=3,classes=cifar10", "[", "x[]]", "",
 	} {
 		f.Add(name)

@@ -20,9 +20,15 @@ import (
 //	                                 ",severity=3" reads one of five blocks, as in CIFAR-C,
 //	                                 ",classes=cifar10" takes the class names of a known set
 //
-// The canonical name of a subset, as String gives it, opens that subset.
+// A list in square brackets prepares the images and selects a subset, in the words of the
+// canonical names that String gives:
+//
+//	folder:PATH[resize=256,filter=bicubic,crop=224,channels=rgb,background=white,depth=8,classes=FILE]
+//	cifar10/test[skip=20,count=100]
+//
+// See Preparation, Skip, MaxIndex, Range, Count and Split.
 func Open(name string) (*Dataset, error) {
-	base, selections, err := parseSubset(name)
+	base, preparation, selections, err := parseName(name)
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %s: %w", name, err)
 	}
@@ -30,16 +36,18 @@ func Open(name string) (*Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %q: %w", base, err)
 	}
-	return newDataset(b, selections), nil
+	return newDataset(b, selections).Prepare(preparation)
 }
+
+const folderPrefix = "folder:"
 
 func openBase(name string) (*base, error) {
 	b := &base{name: name, license: "unknown", records: newLazy[records]()}
-	if path, ok := strings.CutPrefix(name, "folder:"); ok {
+	if path, ok := strings.CutPrefix(name, folderPrefix); ok {
 		if path == "" {
 			return nil, errors.New("no path; expected folder:PATH")
 		}
-		b.read = func(ctx context.Context) (*records, error) { return readFolder(ctx, path) }
+		b.read = func(ctx context.Context) (*records, error) { return readFolder(ctx, path, Preparation{}) }
 		b.origin = func() (string, error) { return "Pictures in " + path + ".", nil }
 		return b, nil
 	}
@@ -109,21 +117,31 @@ func edits(a, b string) int {
 	return row[len(b)]
 }
 
-// parseSubset splits a canonical name such as "mnist/test[skip=20,count=100]".
-func parseSubset(name string) (base string, selections []Selection, err error) {
+// parseName splits a canonical name such as "mnist/test[resize=32,filter=bicubic,skip=20]".
+func parseName(name string) (base string, p Preparation, selections []Selection, err error) {
 	body, closed := strings.CutSuffix(name, "]")
 	base, list, found := cutLast(body, "[")
 	if !closed || !found {
-		return name, nil, nil
+		return name, p, nil, nil
 	}
+	seen := map[string]bool{}
 	for _, text := range strings.Split(list, ",") {
-		s, err := parseSelection(text)
-		if err != nil {
-			return "", nil, fmt.Errorf("subset %q: %w", text, err)
+		known, err := p.set(text)
+		if key, _, _ := strings.Cut(text, "="); known && seen[key] {
+			err = errors.New("it stands there twice")
+		} else {
+			seen[key] = true
 		}
-		selections = append(selections, s)
+		if !known {
+			var s Selection
+			s, err = parseSelection(text)
+			selections = append(selections, s)
+		}
+		if err != nil {
+			return "", p, nil, fmt.Errorf("%q: %w", text, err)
+		}
 	}
-	return base, selections, nil
+	return base, p, selections, nil
 }
 
 func cutLast(s, separator string) (before, after string, found bool) {
@@ -165,5 +183,5 @@ func parseSelection(text string) (Selection, error) {
 		}
 		return portion(fraction, seed, numbers[2]), nil
 	}
-	return Selection{}, errors.New("expected skip=S, count=N, max_index=M, range=FROM:TO or split=FRACTION:SEED:PART")
+	return Selection{}, errors.New("expected skip=S, count=N, max_index=M, range=FROM:TO or split=FRACTION:SEED:PART, or resize, filter, crop, channels, background, depth or classes")
 }

@@ -1,128 +1,118 @@
 package dataset
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"image"
-	"image/draw"
-	_ "image/jpeg" // registers the JPEG decoder
-	_ "image/png"  // registers the PNG decoder
 	"runtime"
 	"sync"
 
-	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/internal/picture"
 )
 
-// maxSide bounds the size of a picture, which a small damaged file may claim to be huge.
-const maxSide = 1 << 14
+// encoded is the file of a picture and its path below the folder, with slashes.
+type encoded struct {
+	path string
+	data []byte
+}
 
-// decodePictures decodes pictures that all have one size. The set has one channel
-// if every picture is grey, else three; grey pictures in a colour set get equal channels.
-func decodePictures(ctx context.Context, pictures []picture) (*records, error) {
-	if len(pictures) == 0 {
+// decodePictures decodes and prepares pictures, which must then all have one size and number of channels.
+func decodePictures(ctx context.Context, files []encoded, p Preparation) (*records, error) {
+	if len(files) == 0 {
 		return nil, errors.New("no .png, .jpg or .jpeg files")
 	}
-	classes, labels, err := label(pictures)
+	r := new(records)
+	if err := r.label(files, p.Classes); err != nil {
+		return nil, err
+	}
+	background, err := parseColor(p.Background)
 	if err != nil {
 		return nil, err
 	}
-	config, _, err := image.DecodeConfig(bytes.NewReader(pictures[0].data))
+	decode := func(file encoded) (im picture.Image, warning string, err error) {
+		im, warning, err = picture.Decode(file.data, picture.Options{Background: background, Reduce16: p.Reduce16})
+		if err == nil {
+			im, err = p.image(im)
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", file.path, err)
+		}
+		return im, warning, err
+	}
+	first, _, err := decode(files[0])
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", pictures[0].path, err)
+		return nil, err
 	}
-	height, width := config.Height, config.Width
-	if height < 1 || width < 1 || height > maxSide || width > maxSide {
-		return nil, fmt.Errorf("%s: %d×%d pixels; expected sides of 1 to %d", pictures[0].path, height, width, maxSide)
+	r.shape = first.Shape
+	if p.RGB {
+		r.shape.Channels = 3
 	}
-	if int64(height)*int64(width) > maxBytes/3/int64(len(pictures)) {
-		return nil, fmt.Errorf("%d pictures of %d×%d pixels do not fit into %d bytes", len(pictures), height, width, int64(maxBytes))
+	if err := checkRoom(len(files), r.shape); err != nil {
+		return nil, err
 	}
-	r := &records{
-		shape:   pixel.Shape{Height: height, Width: width, Channels: 3},
-		classes: classes,
-		labels:  labels,
-	}
-	decoded := make([][]uint8, len(pictures))
-	isGrey := make([]bool, len(pictures))
-	failed := make([]error, len(pictures))
+	size := r.shape.Len()
+	r.pixels = make([]uint8, len(files)*size)
+	failed := make([]error, len(files))
+	warnings := make([]string, len(files))
 	var workers sync.WaitGroup
-	count := min(runtime.GOMAXPROCS(0), len(pictures))
+	count := min(runtime.GOMAXPROCS(0), len(files))
 	for w := range count {
 		workers.Go(func() {
-			for i := w; i < len(pictures) && ctx.Err() == nil; i += count {
-				decoded[i], isGrey[i], failed[i] = decodePicture(pictures[i].data, height, width)
-				if failed[i] != nil {
+			for i := w; i < len(files) && ctx.Err() == nil; i += count {
+				im, warning, err := decode(files[i])
+				if err == nil {
+					err = sameKind(files[0].path, first, files[i].path, im, p)
+				}
+				if err != nil {
+					failed[i] = err
 					return
 				}
+				warnings[i] = warning
+				appendImage(r.pixels[i*size:i*size], im.Pixels, len(im.Pixels) < size)
 			}
 		})
 	}
 	workers.Wait()
-	for i, err := range failed {
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", pictures[i].path, err)
-		}
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	allGrey := true
-	for _, grey := range isGrey {
-		allGrey = allGrey && grey
-	}
-	if allGrey {
-		r.shape.Channels = 1
-	}
-	r.pixels = make([]uint8, 0, len(pictures)*r.shape.Len())
-	for i, values := range decoded {
-		if isGrey[i] && !allGrey {
-			for _, v := range values {
-				r.pixels = append(r.pixels, v, v, v)
-			}
-			continue
+	for _, err := range failed {
+		if err != nil {
+			return nil, err
 		}
-		r.pixels = append(r.pixels, values...)
+	}
+	damaged := 0
+	example := ""
+	for i, warning := range warnings {
+		if warning != "" {
+			if damaged == 0 {
+				example = files[i].path + ": " + warning
+			}
+			damaged++
+		}
+	}
+	if damaged > 0 {
+		r.warnings = append(r.warnings, fmt.Sprintf(
+			"%d pictures have an orientation that cannot be read, and are taken as they are stored, e.g. %s", damaged, example))
 	}
 	return r, nil
 }
 
-// decodePicture gives HWC bytes of one channel (grey) or three.
-// It refuses what 8-bit RGB cannot hold: 16 bits per channel, transparency, CMYK.
-func decodePicture(data []byte, height, width int) (values []uint8, grey bool, err error) {
-	config, _, err := image.DecodeConfig(bytes.NewReader(data))
-	if err != nil {
-		return nil, false, err
-	}
-	if config.Height != height || config.Width != width {
-		return nil, false, fmt.Errorf("%d×%d pixels; expected %d×%d as in the first picture", config.Height, config.Width, height, width)
-	}
-	picture, _, err := image.Decode(bytes.NewReader(data))
-	if err != nil {
-		return nil, false, err
-	}
-	bounds := picture.Bounds()
-	switch picture := picture.(type) {
-	case *image.Gray:
-		values = make([]uint8, 0, height*width)
-		for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
-			start := picture.PixOffset(bounds.Min.X, y)
-			values = append(values, picture.Pix[start:start+width]...)
+// sameKind compares two prepared pictures.
+func sameKind(nameA string, a picture.Image, nameB string, b picture.Image, p Preparation) error {
+	if a.Shape.Height != b.Shape.Height || a.Shape.Width != b.Shape.Width {
+		advice := "a resize and a crop bring them to one size"
+		if p.Resize != (Size{}) {
+			advice = "a crop brings them to one size"
 		}
-		return values, true, nil
-	case *image.YCbCr, *image.RGBA, *image.NRGBA, *image.Paletted:
-	default:
-		return nil, false, fmt.Errorf("pixel format %T; expected 8-bit grey or RGB", picture)
+		return fmt.Errorf("%s: %d×%d pixels; expected %d×%d as in %s (%s)",
+			nameB, b.Shape.Height, b.Shape.Width, a.Shape.Height, a.Shape.Width, nameA, advice)
 	}
-	if !picture.(interface{ Opaque() bool }).Opaque() {
-		return nil, false, errors.New("the picture is transparent somewhere; expected opaque pictures")
+	if a.Shape.Channels != b.Shape.Channels && !p.RGB {
+		if a.Shape.Channels == 1 {
+			nameA, nameB = nameB, nameA
+		}
+		return fmt.Errorf("%s is grey and %s has colours; expected one kind (channels=rgb makes both RGB)", nameB, nameA)
 	}
-	rgba := image.NewRGBA(image.Rect(0, 0, width, height))
-	draw.Draw(rgba, rgba.Bounds(), picture, bounds.Min, draw.Src)
-	values = make([]uint8, 0, 3*height*width)
-	for p := rgba.Pix; len(p) > 0; p = p[4:] {
-		values = append(values, p[0], p[1], p[2])
-	}
-	return values, false, nil
+	return nil
 }

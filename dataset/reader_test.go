@@ -186,20 +186,21 @@ func TestFolderErrors(t *testing.T) {
 		entries []entry
 		want    []string
 	}{
-		"no pictures":    {[]entry{{"a/readme.txt", []byte("text")}}, []string{"no .png, .jpg or .jpeg"}},
-		"nothing":        {nil, []string{"no .png, .jpg or .jpeg"}},
-		"other size":     {[]entry{{"a/1.png", good}, {"a/2.png", pngBytes(t, patternImage(1, 4, 5))}}, []string{"a/2.png", "4×5 pixels; expected 4×4"}},
-		"damaged JPEG":   {[]entry{{"a/1.png", good}, {"b/2.jpg", damaged}}, []string{"b/2.jpg"}},
-		"no picture":     {[]entry{{"a/1.png", []byte("text")}}, []string{"a/1.png", "unknown format"}},
-		"sixteen bits":   {[]entry{{"a/1.png", pngBytes(t, deep)}}, []string{"a/1.png", "expected 8-bit"}},
-		"transparent":    {[]entry{{"a/1.png", pngBytes(t, glass)}}, []string{"a/1.png", "transparent"}},
-		"huge":           {[]entry{{"a/1.png", wide}}, []string{"a/1.png", "60000×60000 pixels", "16384"}},
-		"two levels":     {[]entry{{"train/a/1.png", good}}, []string{"train/a/1.png", "split"}},
-		"beside classes": {[]entry{{"a/1.png", good}, {"2.png", good}}, []string{"2.png stands beside"}},
-		"twice":          {[]entry{{"a/1.png", good}, {"./a/1.png", good}}, []string{"a/1.png", "twice"}},
-		"parent":         {[]entry{{"a/1.png", good}, {"a/../../1.png", good}}, []string{"a/../../1.png", "leaves the archive"}},
-		"absolute":       {[]entry{{"/etc/1.png", good}}, []string{"/etc/1.png", "leaves the archive"}},
-		"backslash":      {[]entry{{`..\1.png`, good}}, []string{"leaves the archive"}},
+		"no pictures":        {[]entry{{"a/readme.txt", []byte("text")}}, []string{"no .png, .jpg or .jpeg"}},
+		"nothing":            {nil, []string{"no .png, .jpg or .jpeg"}},
+		"other size":         {[]entry{{"a/1.png", good}, {"a/2.png", pngBytes(t, patternImage(1, 4, 5))}}, []string{"a/2.png", "4×5 pixels; expected 4×4 as in a/1.png"}},
+		"grey beside colour": {[]entry{{"a/1.png", good}, {"a/2.png", pngBytes(t, image.NewGray(image.Rect(0, 0, 4, 4)))}}, []string{"a/2.png is grey", "a/1.png has colours", "channels=rgb"}},
+		"damaged JPEG":       {[]entry{{"a/1.png", good}, {"b/2.jpg", damaged}}, []string{"b/2.jpg"}},
+		"no picture":         {[]entry{{"a/1.png", []byte("text")}}, []string{"a/1.png", "expected PNG or JPEG"}},
+		"sixteen bits":       {[]entry{{"a/1.png", pngBytes(t, deep)}}, []string{"a/1.png", "16 bits", "depth=8"}},
+		"transparent":        {[]entry{{"a/1.png", pngBytes(t, glass)}}, []string{"a/1.png", "transparent", "background=white"}},
+		"huge":               {[]entry{{"a/1.png", wide}}, []string{"a/1.png", "60000×60000 pixels", "16384"}},
+		"two levels":         {[]entry{{"train/a/1.png", good}}, []string{"train/a/1.png", "split"}},
+		"beside classes":     {[]entry{{"a/1.png", good}, {"2.png", good}}, []string{"2.png stands beside"}},
+		"twice":              {[]entry{{"a/1.png", good}, {"./a/1.png", good}}, []string{"a/1.png", "twice"}},
+		"parent":             {[]entry{{"a/1.png", good}, {"a/../../1.png", good}}, []string{"a/../../1.png", "leaves the archive"}},
+		"absolute":           {[]entry{{"/etc/1.png", good}}, []string{"/etc/1.png", "leaves the archive"}},
+		"backslash":          {[]entry{{`..\1.png`, good}}, []string{"leaves the archive"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := writeFile(t, tarBytes(t, c.entries...), t.TempDir(), "pictures.tar")
@@ -226,7 +227,7 @@ func TestFolderPixelFormats(t *testing.T) {
 	}
 	writeFile(t, pngBytes(t, palette), dir, "x", "2.png")
 	writeFile(t, []byte("notes"), dir, "x", "notes.txt")
-	im = mustLoad(t, mustOpen(t, name))
+	im = mustLoad(t, mustOpen(t, name+"[channels=rgb]"))
 	if want := []byte{10, 10, 10, 200, 200, 200, 1, 2, 3, 250, 100, 0}; im.Shape.Channels != 3 || !bytes.Equal(im.Pixels, want) {
 		t.Errorf("grey beside colour gives %v, %v; expected %v", im.Shape, im.Pixels, want)
 	}
