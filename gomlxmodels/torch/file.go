@@ -62,6 +62,9 @@ func Read(path string) (tensors []modelfile.Tensor, digest string, err error) {
 	return tensors, fmt.Sprintf("sha256:%x", sha256.Sum256(data)), nil
 }
 
+// HasEnding reports whether a path has an ending, in capitals too.
+func HasEnding(path, want string) bool { return ending(path) == want }
+
 func ending(path string) string { return strings.ToLower(filepath.Ext(path)) }
 
 func unknownEnding() error {

@@ -160,3 +160,13 @@ func sameInput(t modelfile.Tensor, a nets.Architecture) error {
 	}
 	return nil
 }
+
+// Classes is the number of classes of a network in PyTorch's names: the length of the last bias.
+func Classes(tensors []modelfile.Tensor) (int, error) {
+	for _, t := range tensors {
+		if strings.HasSuffix("."+t.Name, ".fc.bias") || strings.HasSuffix("."+t.Name, ".linear.bias") {
+			return len(t.Values), nil
+		}
+	}
+	return 0, fmt.Errorf("torch: no tensor fc.bias or linear.bias, which every network that can be imported has")
+}

@@ -43,6 +43,11 @@ func (p *pilot) checkClasses(all *dataset.Images, names []string) Check {
 		return c
 	}
 	c.Found = fmt.Sprintf("Model and data have %d classes.", p.info.Classes)
+	if len(all.Warnings) > 0 {
+		c.Verdict = Warning
+		c.Found += " Of the data: " + strings.Join(all.Warnings, "; ") + "."
+		c.Advice = "Choose another subset where the result is to stand for the whole data set."
+	}
 	return c
 }
 

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/noise"
+	"github.com/certspec/certspec/rs/preflight"
+)
+
+func init() { verbs = append(verbs, preflightCommand) }
+
+func preflightCommand() *cobra.Command {
+	var (
+		o                   preflight.Options
+		model, data         string
+		rule, law, onEngine string
+	)
+	cmd := &cobra.Command{
+		Use:   "preflight --model PATH --data NAME --sigma S [flags]",
+		Short: "Look a model over before hours of certification",
+		Long: `Look a model over before hours of certification: its accuracy without and with noise on a
+hundred images, the commonest mistakes (no training under noise; labels, channel order, scale or
+normalisation that do not fit; answers that depend on the batch; outputs that are not finite), and
+the time that the run asked for will take.
+
+With --budget it names the plan that certifies most in that time. The noise has a seed of its own,
+so nothing that is chosen afterwards costs the certificates anything. The exit code is 1 where a
+check has failed.`,
+		Example: "  certspec preflight --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 --budget 8h",
+		Args:    noArgs,
+	}
+	f := cmd.Flags()
+	f.StringVar(&model, "model", "", "path of the model file, or of an ONNX file")
+	f.StringVar(&data, "data", "", "data set, e.g. fashionmnist/test")
+	f.Float64Var(&o.Run.Sigma, "sigma", 0, "standard deviation of the noise, 1 = full range")
+	f.IntVar(&o.Images, "images", 100, "images to look at, spread over the classes")
+	f.DurationVar(&o.Budget, "budget", 0, "time there is for the run, e.g. 8h")
+	f.StringVar(&rule, "rule", string(rs.Staged), "of the run: staged (stops early) or fixed")
+	f.IntVar(&o.Run.MaxSamples, "n", rs.DefaultMaxSamples, "of the run: most copies behind a bound")
+	f.Float64Var(&o.Run.Alpha, "alpha", rs.DefaultAlpha, "of the run: bound on the probability that the claim on an image is false")
+	f.StringVar(&law, "noise", "grid", "law of the noise: grid or gaussian")
+	f.IntVar(&o.Run.Block, "block", rs.DefaultBlock, "copies in one call of the model")
+	f.StringVar(&onEngine, "backend", "", "auto, xla, go or onnxruntime; see certspec backend")
+	open := imageFlags(cmd)
+	asJSON := jsonFlag(cmd)
+
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := needed(cmd, "model", "data", "sigma"); err != nil {
+			return err
+		}
+		for _, name := range []string{"n", "alpha", "block", "images"} {
+			if f.Lookup(name).Value.String() == "0" {
+				return usagef("--%s 0: expected more than 0", name)
+			}
+		}
+		o.Run.Rule, o.Run.Noise = rs.Rule(rule), noise.Law(law)
+		d, err := open(data)
+		if err != nil {
+			return err
+		}
+		m, err := openModel(model, onEngine)
+		if err != nil {
+			return err
+		}
+		if o.ClassNames, err = m.ClassNames(); err != nil {
+			return err
+		}
+		o.Run.Progress = terminalProgress()
+		r, err := preflight.Run(cmd.Context(), m, d, o)
+		if err != nil {
+			return usageOf(err)
+		}
+		if *asJSON {
+			err = printJSON(cmd.OutOrStdout(), r)
+		} else {
+			err = printPreflight(cmd.OutOrStdout(), r)
+		}
+		if err != nil {
+			return err
+		}
+		if failed := r.Count(preflight.Failure); failed > 0 {
+			return fmt.Errorf("preflight: %d of %d checks failed", failed, len(r.Checks))
+		}
+		return nil
+	}
+	return cmd
+}
+
+func printPreflight(out io.Writer, r *preflight.Report) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "model\t%s\n", r.Model)
+	fmt.Fprintf(w, "data\t%s, %d images looked at\n", r.Data, r.Images)
+	var names []string
+	for label, name := range r.ClassNames {
+		names = append(names, fmt.Sprintf("%d %s", label, name))
+	}
+	if len(names) > 20 {
+		names = append(names[:20], "…")
+	}
+	fmt.Fprintf(w, "labels\t%s\n", strings.Join(names, ", "))
+	if r.CleanAccuracy != nil {
+		fmt.Fprintf(w, "accuracy\t%.1f %%; of noisy copies at σ = %g, %d per image, %.1f %%\n", 100**r.CleanAccuracy, r.Sigma, r.Copies, 100**r.NoisyAccuracy)
+	} else {
+		fmt.Fprintf(w, "agreement\t%.1f %% of noisy copies at σ = %g, %d per image\n", 100*r.Agreement, r.Sigma, r.Copies)
+	}
+	fmt.Fprintf(w, "rate\t%.0f noisy copies/s\n\n", r.Rate)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, c := range r.Checks {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", c.Verdict, c.Name, c.Found)
+		if c.Advice != "" {
+			fmt.Fprintf(w, "\t\t→ %s\n", c.Advice)
+		}
+	}
+	fmt.Fprintf(w, "\n")
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "rule\tn\tlargest radius\texpected mean radius\texpected time\t")
+	for i, p := range r.Plans {
+		var marks []string
+		if i == 0 {
+			marks = append(marks, "asked for")
+		}
+		if p.Fits != nil && !*p.Fits {
+			marks = append(marks, "over the budget")
+		}
+		fmt.Fprintf(w, "%s\t%d\t%.4f\t%.3f\t%s\t%s\n", p.Rule, p.MaxSamples, p.RadiusCap, p.MeanRadius, p.Duration(), strings.Join(marks, ", "))
+	}
+	return w.Flush()
+}

@@ -1,0 +1,62 @@
+package rs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/rs/noise"
+)
+
+// BaseAccuracy is the share of the labelled images that the model itself, not smoothed, classifies right:
+// as they are where sigma is 0, or else in one noisy copy each, on the grid (noise.Grid). Without any
+// label it is an error.
+func BaseAccuracy(ctx context.Context, model classifier.Classifier, images *dataset.Images, sigma float64, seed uint64) (float64, error) {
+	info, err := model.Info()
+	if err != nil {
+		return 0, fmt.Errorf("rs: model: %w", err)
+	}
+	if err := fit(info, images); err != nil {
+		return 0, fmt.Errorf("rs: %w", err)
+	}
+	var law *noise.Grid
+	if sigma != 0 {
+		if law, err = noise.NewGrid(sigma); err != nil {
+			return 0, optionErrorf("Sigma: %v", err)
+		}
+	}
+	size := info.Shape.Len()
+	grid := make([]int16, DefaultBlock*size) // the last batch is filled up with what was there
+	result := classifier.Result{Classes: make([]int32, DefaultBlock)}
+	right, labelled := 0, 0
+	for start := 0; start < images.Len(); start += DefaultBlock {
+		end := min(start+DefaultBlock, images.Len())
+		for i := start; i < end; i++ {
+			to := grid[(i-start)*size : (i-start+1)*size]
+			copy(to, toGrid(images.Image(i)))
+			if law == nil {
+				continue
+			}
+			if _, err := law.AddTo(to, toGrid(images.Image(i)), noise.Address{Seed: seed, Image: uint64(images.IDs[i])}, 0, nil); err != nil {
+				return 0, fmt.Errorf("rs: %w", err)
+			}
+		}
+		if err := model.Classify(ctx, classifier.Batch{N: DefaultBlock, Grid: grid}, &result); err != nil {
+			return 0, fmt.Errorf("rs: %w", err)
+		}
+		for i := start; i < end; i++ {
+			if images.Labels[i] < 0 {
+				continue
+			}
+			labelled++
+			if int(result.Classes[i-start]) == images.Labels[i] {
+				right++
+			}
+		}
+	}
+	if labelled == 0 {
+		return 0, fmt.Errorf("rs: data %s has no labels", images.Name)
+	}
+	return float64(right) / float64(labelled), nil
+}
