@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/noise"
 )
@@ -21,6 +20,7 @@ type certified struct {
 	Model      string  `json:"model"`
 	Engine     string  `json:"engine"`
 	Data       string  `json:"data"`
+	Resized    string  `json:"resized,omitempty"`
 	Sigma      float64 `json:"sigma"`
 	Alpha      float64 `json:"alpha"`
 	Noise      string  `json:"noise"`
@@ -70,7 +70,7 @@ is given again, and the file ends with the same bytes; a complete one is read an
 	f.IntVar(&o.Workers, "workers", 0, "calls of the model at once (default enough for all processors)")
 	f.StringVar(&onEngine, "backend", "", "auto, xla, go or onnxruntime; see certspec backend")
 	f.Float64SliceVar(&radii, "radii", nil, "radii of the printed certified accuracies (default steps of 0.25)")
-	subset := subsetFlags(cmd)
+	open := imageFlags(cmd)
 	openClassifier := execFlags(cmd)
 	asJSON := jsonFlag(cmd)
 
@@ -90,7 +90,7 @@ is given again, and the file ends with the same bytes; a complete one is read an
 		if err := checkRadii(radii); err != nil {
 			return err
 		}
-		images, err := openData(data, subset())
+		images, err := open(data)
 		if err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ is given again, and the file ends with the same bytes; a complete one is read an
 		}
 		h := &run.Header
 		c := certified{
-			Ledger: o.Ledger, Model: h.Model.Name, Engine: h.Model.Identity.Engine, Data: h.Data.Name,
+			Ledger: o.Ledger, Model: h.Model.Name, Engine: h.Model.Identity.Engine, Data: h.Data.Name, Resized: resized(images, loaded.Shape),
 			Sigma: h.Sigma, Alpha: h.Alpha, Noise: h.Noise, Rule: h.Rule.Name, MaxSamples: o.MaxSamples,
 			Seed: h.Seed, SeedChosen: h.SeedChosen, RadiusCap: run.RadiusCap(),
 			metrics: measure(run.Rows, radii, nil), Misses: run.Misses(), Passes: run.Passes(),
@@ -140,6 +140,9 @@ func (c *certified) print(out io.Writer) error {
 	}
 	fmt.Fprintf(w, "model\t%s on %s\n", c.Model, c.Engine)
 	fmt.Fprintf(w, "data\t%s, %d images\n", c.Data, c.Rows)
+	if c.Resized != "" {
+		fmt.Fprintf(w, "resized\t%s\n", c.Resized)
+	}
 	fmt.Fprintf(w, "noise\tσ = %g, %s, seed %d (%s)\n", c.Sigma, c.Noise, c.Seed, seed)
 	fmt.Fprintf(w, "rule\t%s, n ≤ %d, α = %g; no radius can exceed %.4f\n", c.Rule, c.MaxSamples, c.Alpha, c.RadiusCap)
 	fmt.Fprintf(w, "copies\t%d, of which %d misses\n", c.Passes, c.Misses)
@@ -149,6 +152,8 @@ func (c *certified) print(out io.Writer) error {
 	fmt.Fprintf(w, "\nabstained\t%d\n", c.Abstained)
 	if c.ACR != nil {
 		fmt.Fprintf(w, "average certified radius\t%.4f\n", *c.ACR)
+	} else {
+		fmt.Fprintln(w, "average certified radius\tno labels")
 	}
 	for _, a := range c.CertifiedAccuracy {
 		fmt.Fprintf(w, "certified accuracy at %g\t%.4f\n", a.Radius, a.Value)
@@ -167,15 +172,6 @@ func needed(cmd *cobra.Command, names ...string) error {
 		}
 	}
 	return nil
-}
-
-// openData opens a subset of a data set.
-func openData(name string, selections []dataset.Selection) (*dataset.Dataset, error) {
-	d, err := dataset.Open(name)
-	if err != nil {
-		return nil, usageError{err}
-	}
-	return d.Subset(selections...), nil
 }
 
 // usageOf marks an error of the settings as a wrong use.

@@ -186,3 +186,32 @@ func TestCertifyCommand(t *testing.T) {
 		t.Errorf("predict: exit code %d, %v\n%s", code, err, text)
 	}
 }
+
+// Pictures without labels go the whole road: certificates, but no accuracy of them.
+func TestCertifyWithoutLabels(t *testing.T) {
+	dir := pictures(t, true, ".", ".", ".")
+	ledger := filepath.Join(t.TempDir(), "x.ledger")
+	text, code := output(t, "certify", "--model", trainedModel, "--data", "folder:"+dir, "--resize", "30", "--filter", "lanczos", "--crop", "28",
+		"--sigma", "0.25", "--n", "400", "--block", "50", "--ledger", ledger)
+	for _, want := range []string{
+		"folder:" + dir + "[resize=30,filter=lanczos,crop=28], 3 images", "radii are in the resized pixels (28×28×1)",
+		"average certified radius  no labels", "3 of 3 images have no label",
+	} {
+		if code != 0 || !strings.Contains(text, want) {
+			t.Errorf("exit code %d, no %q in\n%s", code, want, text)
+		}
+	}
+	run, err := rs.Open(ledger)
+	if err != nil || !run.Complete() || run.Rows[2].Label != -1 || run.Abstained() == 3 {
+		t.Errorf("%v, %v", run, err)
+	}
+	if name := "folder:" + dir + "[resize=30,filter=lanczos,crop=28]"; run.Header.Data.Name != name {
+		t.Errorf("the ledger's data is %s; expected %s", run.Header.Data.Name, name)
+	}
+	if text, code := output(t, "log", "metrics", ledger); code != 0 || !strings.Contains(text, "no labels  –      –         –        –") {
+		t.Errorf("exit code %d:\n%s", code, text)
+	}
+	if text, code := output(t, "predict", "--model", trainedModel, "--data", "folder:"+dir, "--resize", "28x28", "--sigma", "0.25", "--n", "100"); code != 0 || !strings.Contains(text, "unknown") {
+		t.Errorf("exit code %d:\n%s", code, text)
+	}
+}

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -74,6 +76,7 @@ type datasetInfo struct {
 	Name     string       `json:"name"`
 	Images   int          `json:"images"`
 	Shape    pixel.Shape  `json:"shape"`
+	Resized  string       `json:"resized,omitempty"`
 	Classes  []classCount `json:"classes"`
 	Unknown  int          `json:"unlabelled"`
 	Digest   string       `json:"digest"`
@@ -82,7 +85,9 @@ type datasetInfo struct {
 }
 
 type classCount struct {
+	Label  int    `json:"label"`
 	Name   string `json:"name"`
+	Folder string `json:"folder,omitempty"` // folders that have the label, where they are no class names
 	Images int    `json:"images"`
 }
 
@@ -93,21 +98,22 @@ func datasetInfoCommand() *cobra.Command {
 		Example: "  certspec dataset info fashionmnist/test --count 500\n" +
 			"  certspec dataset info 'cifar10-jpeg/test[skip=20]'\n" +
 			"  certspec dataset info folder:pictures.tar.gz/train\n" +
+			"  certspec dataset info folder:pictures --resize 256 --crop 224 --classes labels.txt\n" +
 			"  certspec dataset info npy:fog.npy,labels.npy,severity=3,classes=cifar10",
 		Args: oneName,
 	}
 	asJSON := jsonFlag(cmd)
-	subset := subsetFlags(cmd)
+	open := imageFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		d, err := dataset.Open(args[0])
+		d, err := open(args[0])
 		if err != nil {
-			return usageError{err}
+			return err
 		}
 		origin, err := d.Origin()
 		if err != nil {
 			return err
 		}
-		im, err := d.Subset(subset()...).Load(cmd.Context())
+		im, err := d.Load(cmd.Context())
 		if err != nil {
 			return err
 		}
@@ -115,14 +121,22 @@ func datasetInfoCommand() *cobra.Command {
 			Name:     im.Name,
 			Images:   im.Len(),
 			Shape:    im.Shape,
+			Resized:  resized(d, im.Shape),
 			Classes:  []classCount{},
 			Unknown:  im.Len(),
 			Digest:   im.Digest,
 			Origin:   origin,
 			Warnings: append([]string{}, im.Warnings...),
 		}
+		folders := make([]string, len(im.Classes))
+		if d.Preparation().Classes != "" {
+			for _, folder := range slices.Sorted(maps.Keys(im.Folders)) {
+				label := im.Folders[folder]
+				folders[label] = strings.TrimPrefix(folders[label]+", "+folder, ", ")
+			}
+		}
 		for class, n := range im.ClassCounts() {
-			info.Classes = append(info.Classes, classCount{im.Classes[class], n})
+			info.Classes = append(info.Classes, classCount{class, im.Classes[class], folders[class], n})
 			info.Unknown -= n
 		}
 		if *asJSON {
@@ -140,37 +154,39 @@ func (i datasetInfo) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "name\t%s\n", i.Name)
 	fmt.Fprintf(w, "images\t%d of %v\n", i.Images, i.Shape)
+	if i.Resized != "" {
+		fmt.Fprintf(w, "resized\t%s\n", i.Resized)
+	}
 	counts := make([]string, 0, len(i.Classes)+1)
+	mapped := false
 	for _, c := range i.Classes {
+		if c.Folder != "" {
+			mapped = true
+		}
 		counts = append(counts, fmt.Sprintf("%s %d", c.Name, c.Images))
 	}
 	if i.Unknown > 0 {
 		counts = append(counts, fmt.Sprintf("without label %d", i.Unknown))
 	}
-	fmt.Fprintf(w, "classes\t%d: %s\n", len(i.Classes), strings.Join(counts, ", "))
+	switch {
+	case i.Unknown == i.Images:
+		fmt.Fprintf(w, "classes\tno labels\n")
+	case mapped:
+		fmt.Fprintf(w, "classes\t%d, see below\n", len(i.Classes))
+	default:
+		fmt.Fprintf(w, "classes\t%d: %s\n", len(i.Classes), strings.Join(counts, ", "))
+	}
 	fmt.Fprintf(w, "digest\t%s\n", i.Digest)
 	fmt.Fprintf(w, "origin\t%s\n", i.Origin)
-	return w.Flush()
-}
-
-// subsetFlags adds --skip, --max-index and --count, and gives what they select, in that order.
-func subsetFlags(cmd *cobra.Command) func() []dataset.Selection {
-	skip := cmd.Flags().Int("skip", 1, "only images whose index is a multiple of this")
-	maxIndex := cmd.Flags().Int("max-index", 0, "only images of a lower index than this")
-	count := cmd.Flags().Int("count", 0, "this many images, spread over the classes")
-	return func() []dataset.Selection {
-		var selections []dataset.Selection
-		if cmd.Flags().Changed("skip") {
-			selections = append(selections, dataset.Skip(*skip))
+	if mapped {
+		fmt.Fprintln(w, "\nfolder\tlabel\tclass\timages")
+		for _, c := range i.Classes {
+			if c.Folder != "" {
+				fmt.Fprintf(w, "%s\t%d\t%s\t%d\n", c.Folder, c.Label, c.Name, c.Images)
+			}
 		}
-		if cmd.Flags().Changed("max-index") {
-			selections = append(selections, dataset.MaxIndex(*maxIndex))
-		}
-		if cmd.Flags().Changed("count") {
-			selections = append(selections, dataset.Count(*count))
-		}
-		return selections
 	}
+	return w.Flush()
 }
 
 // oneName wants one argument, the name of a data set.

@@ -4,6 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -49,6 +56,65 @@ func TestDatasetInfo(t *testing.T) {
 	}
 }
 
+// pictures writes a folder of pictures, one below each of the given folders, and gives its path.
+func pictures(t *testing.T, grey bool, folders ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i, folder := range folders {
+		var m draw.Image = image.NewNRGBA(image.Rect(0, 0, 40+i, 50))
+		if grey {
+			m = image.NewGray(m.Bounds())
+		}
+		for y := range 50 {
+			for x := range 40 + i {
+				m.Set(x, y, color.NRGBA{uint8(5 * x), uint8(5*y + 60*i), uint8(x * y), 255})
+			}
+		}
+		var file bytes.Buffer
+		if err := png.Encode(&file, m); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, folder)
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(path, strconv.Itoa(i)+".png"), file.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestDatasetInfoOfPictures(t *testing.T) {
+	dir := pictures(t, false, "n1", "n2")
+	classes := filepath.Join(t.TempDir(), "classes.txt")
+	if err := os.WriteFile(classes, []byte("n2 0 red fox\nn1 1 grey fox\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	flags := []string{"info", "folder:" + dir + "[filter=box,resize=99]", "--resize", "8", "--crop", "6x5", "--classes", classes}
+	out, err := datasetOutput(t, flags...)
+	for _, want := range []string{
+		"folder:" + dir + "[resize=8,filter=box,crop=6x5,classes=" + classes + "]", "2 of 6×5×3",
+		"to 8 by box, before the noise; radii are in the resized pixels (6×5×3)", "n2      0      red fox   1\n", "n1      1      grey fox  1\n",
+	} {
+		if err != nil || !strings.Contains(out, want) {
+			t.Errorf("%v, no %q in\n%s", err, want, out)
+		}
+	}
+	out, err = datasetOutput(t, append(flags, "--json")...)
+	var info datasetInfo
+	if err == nil {
+		err = json.Unmarshal([]byte(out), &info)
+	}
+	if want := (classCount{1, "grey fox", "n1", 1}); err != nil || len(info.Classes) != 2 || info.Classes[1] != want {
+		t.Errorf("%+v, %v; expected %+v", info, err, want)
+	}
+	out, err = datasetOutput(t, "info", "folder:"+filepath.Join(dir, "n1"))
+	if err != nil || !strings.Contains(out, "classes  no labels") {
+		t.Errorf("%v, a flat folder is\n%s", err, out)
+	}
+}
+
 func TestDatasetList(t *testing.T) {
 	out, err := datasetOutput(t, "list", "--json")
 	if err != nil {
@@ -82,6 +148,13 @@ func TestDatasetErrors(t *testing.T) {
 		{"info mnits/test", "did you mean mnist/test", true},
 		{"info mnist/test", "certspec dataset fetch mnist", false},
 		{"info synthetic/test --count 0", "count is 0", false},
+		{"info synthetic/test --resize 4x", "--resize: size", true},
+		{"info synthetic/test --crop 0", "--crop: size", true},
+		{"info synthetic/test --channels grey", "expected rgb", true},
+		{"info synthetic/test --depth 16", "expected 8", true},
+		{"info synthetic/test --filter box", "without a size", true},
+		{"info synthetic/test --resize 8 --filter area", "expected one of nearest", true},
+		{"info synthetic/test --background white", "for folders", true},
 		{"fetch cifar10-jpeg", "no official source", false},
 	} {
 		_, err := datasetOutput(t, strings.Fields(c.args)...)

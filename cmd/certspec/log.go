@@ -127,13 +127,16 @@ func printMetrics(out io.Writer, all []fileMetrics, radii []float64) error {
 		for _, warning := range m.Warnings {
 			say("warning: %s: %s", m.File, warning)
 		}
-		acr := "unknown"
+		acr := "no labels"
 		if m.ACR != nil {
 			acr = strconv.FormatFloat(*m.ACR, 'f', 4, 64)
 		}
 		fmt.Fprintf(w, "%s\t%d\t%d\t%s", m.File, m.Rows, m.Abstained, acr)
 		for _, a := range m.CertifiedAccuracy {
 			fmt.Fprintf(w, "\t%.4f", a.Value)
+		}
+		for range len(radii) - len(m.CertifiedAccuracy) {
+			fmt.Fprint(w, "\t–")
 		}
 		fmt.Fprintln(w)
 	}

@@ -48,7 +48,7 @@ radius; see certspec certify.`,
 	f.IntVar(&o.Block, "block", rs.DefaultBlock, "copies in one call of the model")
 	f.Uint64Var(&o.Seed, "seed", 0, "of the noise (default derived from model, image and settings)")
 	f.StringVar(&onEngine, "backend", "", "auto, xla, go or onnxruntime; see certspec backend")
-	subset := subsetFlags(cmd)
+	open := imageFlags(cmd)
 	openClassifier := execFlags(cmd)
 	asJSON := jsonFlag(cmd)
 
@@ -62,7 +62,7 @@ radius; see certspec certify.`,
 			}
 		}
 		o.Noise = noise.Law(law)
-		d, err := openData(data, subset())
+		d, err := open(data)
 		if err != nil {
 			return err
 		}

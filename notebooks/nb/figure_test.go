@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,6 +73,17 @@ func TestRunTable(t *testing.T) {
 	}
 	if !strings.Contains(table.Notes[0], "10000 noisy copies") || !strings.Contains(table.Notes[0], "above 0.7997") {
 		t.Errorf("note %q does not name n and the largest radius", table.Notes[0])
+	}
+}
+
+func TestRunTableWithoutLabels(t *testing.T) {
+	r := run(0.25, 0.5, 0.2, -0.7)
+	for i := range r.Rows {
+		r.Rows[i].Label = -1
+	}
+	want := []any{"toy_model", "toy/test", "0.25", 3, "no labels", "no labels", "no labels", "no labels", "no labels", 0}
+	if got := Table(r).Rows[0]; !slices.Equal(got, want) {
+		t.Errorf("row is %v, want %v", got, want)
 	}
 }
 

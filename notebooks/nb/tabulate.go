@@ -57,11 +57,20 @@ func runTable(runs []*rs.Run) *Tabular {
 	for i, run := range runs {
 		h := run.Header
 		acr := run.ACR()
-		row := []any{h.Model.Name, h.Data.Name, fmt.Sprint(h.Sigma), acr.Images}
-		for _, a := range run.CertifiedAccuracy(radii...) {
-			row = append(row, a.Value)
+		row := []any{h.Model.Name, h.Data.Name, fmt.Sprint(h.Sigma)}
+		if acr.Images > 0 {
+			row = append(row, acr.Images)
+			for _, a := range run.CertifiedAccuracy(radii...) {
+				row = append(row, a.Value)
+			}
+			row = append(row, acr.Value)
+		} else {
+			row = append(row, len(run.Rows))
+			for range len(radii) + 1 {
+				row = append(row, "no labels")
+			}
 		}
-		t.Rows = append(t.Rows, append(row, acr.Value, run.Abstained()))
+		t.Rows = append(t.Rows, append(row, run.Abstained()))
 		note := fmt.Sprintf("%s: %s rule, up to %d noisy copies per image (which can certify no radius above %.4f), α = %g, %s noise",
 			names[i], h.Rule.Name, h.Rule.Looks[len(h.Rule.Looks)-1].Copies, math.Ceil(1e4*run.RadiusCap())/1e4, h.Alpha, h.Noise)
 		if !run.Complete() {
