@@ -48,10 +48,11 @@ check has failed.`,
 	f.IntVar(&o.Run.Block, "block", rs.DefaultBlock, "copies in one call of the model")
 	f.StringVar(&onEngine, "backend", "", "auto, xla, go or onnxruntime; see certspec backend")
 	open := imageFlags(cmd)
+	openClassifier := execFlags(cmd)
 	asJSON := jsonFlag(cmd)
 
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := needed(cmd, "model", "data", "sigma"); err != nil {
+		if err := needed(cmd, "data", "sigma"); err != nil {
 			return err
 		}
 		for _, name := range []string{"n", "alpha", "block", "images"} {
@@ -64,12 +65,15 @@ check has failed.`,
 		if err != nil {
 			return err
 		}
-		m, err := openModel(model, onEngine)
+		m, end, err := openClassifier(model, onEngine)
 		if err != nil {
 			return err
 		}
-		if o.ClassNames, err = m.ClassNames(); err != nil {
-			return err
+		defer end()
+		if named, ok := m.(interface{ ClassNames() ([]string, error) }); ok {
+			if o.ClassNames, err = named.ClassNames(); err != nil {
+				return err
+			}
 		}
 		o.Run.Progress = terminalProgress()
 		r, err := preflight.Run(cmd.Context(), m, d, o)

@@ -63,12 +63,12 @@ type tried struct {
 	answers []int32
 }
 
-// forms asks the model again in every form that its images can have. It does nothing without labels.
-func (p *pilot) forms(ctx context.Context) ([]tried, error) {
+// forms asks the model again in every form that its images can have. It does nothing without
+// labels. A model that takes grid images alone refuses some.
+func (p *pilot) forms(ctx context.Context) (all []tried, refused error) {
 	if p.labelled() == 0 {
 		return nil, nil
 	}
-	var all []tried
 	for _, f := range candidates {
 		if f.channels != 0 && f.channels != p.info.Shape.Channels {
 			continue
@@ -77,11 +77,12 @@ func (p *pilot) forms(ctx context.Context) ([]tried, error) {
 			f.apply(p.images.Image(i), p.info.Shape.Channels, real)
 		})
 		if err != nil {
-			return nil, err
+			refused = err
+			continue
 		}
 		all = append(all, tried{f, answers})
 	}
-	return all, nil
+	return all, refused
 }
 
 // better reports whether answers are right more often than those to the images as they are, beyond
@@ -107,9 +108,13 @@ func (p *pilot) better(answers func(i int) int32) (bool, error) {
 }
 
 // checkForm looks for a form that the model knows better.
-func (p *pilot) checkForm(forms []tried) Check {
+func (p *pilot) checkForm(forms []tried, refused error) Check {
 	c := Check{Name: "channel order, scale and normalisation", Verdict: OK}
-	if len(forms) == 0 {
+	switch {
+	case len(forms) == 0 && refused != nil:
+		c.Found = fmt.Sprintf("Not checked: the model refuses images off the grid (%v).", refused)
+		return c
+	case len(forms) == 0:
 		c.Found = "Not checked: the images have no labels."
 		return c
 	}

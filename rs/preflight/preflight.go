@@ -118,9 +118,9 @@ func run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 	if err := p.clean(ctx); err != nil {
 		return nil, fmt.Errorf("preflight: images as they are: %w", err)
 	}
-	forms, err := p.forms(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("preflight: images in other forms: %w", err)
+	forms, refused := p.forms(ctx)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("preflight: %w", context.Cause(ctx))
 	}
 	repeated, err := p.repeat(ctx)
 	if err != nil {
@@ -147,7 +147,7 @@ func run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 		p.checkFinite(),
 		p.checkSpread(),
 		p.checkAccuracy(),
-		p.checkForm(forms),
+		p.checkForm(forms, refused),
 		p.checkLabels(),
 		p.checkNoise(),
 		repeated.check(),

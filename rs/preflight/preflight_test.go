@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -69,6 +71,7 @@ type toy struct {
 	scores  bool                                           // can give scores
 	calls   func() float64                                 // is added to logit 0
 	fail    error
+	grid    bool // takes grid images alone
 }
 
 func (m toy) Info() (classifier.Info, error) {
@@ -82,6 +85,9 @@ func (m toy) Classify(_ context.Context, batch classifier.Batch, result *classif
 	}
 	if m.fail != nil {
 		return m.fail
+	}
+	if m.grid && batch.Real != nil {
+		return errors.New("grid images alone")
 	}
 	if result.Scores != nil && !m.scores {
 		return errors.New("no scores")
@@ -289,16 +295,53 @@ func TestVerdicts(t *testing.T) {
 }
 
 // A model that guesses must not be taken for one of permuted labels or another form, whatever
-// the draw: 40 of them, where chance alone brings one of 1,000 over the level of a sign test.
+// the draw: 20 of them, where chance alone brings one of 1,000 over the level of a sign test.
 func TestGuessingHasNoExplanation(t *testing.T) {
 	d := colours(t, same)
-	for seed := range 40 {
+	for seed := range 20 {
 		r := look(t, model(guess(uint64(seed))), d, Options{Run: rs.Options{Block: 10}})
 		for _, name := range []string{checkForm, "labels"} {
 			if c := find(t, r, name); c.Verdict != OK {
 				t.Errorf("%d: %+v", seed, c)
 			}
 		}
+	}
+}
+
+// What cannot be checked is said, and fails nothing: no labels, a model of grid images and classes alone.
+func TestNotChecked(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.png", "b.png"} {
+		file, err := os.Create(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := png.Encode(file, image.NewRGBA(image.Rect(0, 0, 4, 4))); err != nil {
+			t.Fatal(err)
+		}
+		file.Close()
+	}
+	d, err := dataset.Open("folder:" + dir + "[background=black]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := look(t, model(good), d, Options{})
+	if r.CleanAccuracy != nil || r.NoisyAccuracy != nil || r.Images != 2 {
+		t.Errorf("%+v", r)
+	}
+	for _, name := range []string{"accuracy", checkForm, "labels"} {
+		if c := find(t, r, name); c.Verdict != OK || !strings.Contains(c.Found, "Not checked") {
+			t.Errorf("%+v", c)
+		}
+	}
+	if c := find(t, r, "noise"); !strings.Contains(c.Found, "the class of their image without noise") {
+		t.Errorf("%+v", c)
+	}
+
+	m := toy{shape: shape, classes: 3, logits: good, grid: true}
+	r = look(t, m, colours(t, same), Options{})
+	if c := find(t, r, checkForm); r.Count(OK) != 9 || !strings.Contains(c.Found, "Not checked: the model refuses") {
+		t.Errorf("%+v", r.Checks)
 	}
 }
 

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+)
+
+const committed = "../../notebooks/models/fmnist-cnn-s025"
+
+// commandOutput runs a command and gives its standard output.
+func commandOutput(t *testing.T, cmd *cobra.Command, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetArgs(args)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	err := cmd.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+// A network that leaves and comes back has the same weights, and a card that says where from.
+func TestExportImport(t *testing.T) {
+	dir := t.TempDir()
+	want, err := modelfile.Read(committed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	safetensors, npz := filepath.Join(dir, "w.safetensors"), filepath.Join(dir, "w.npz")
+	if _, err := commandOutput(t, exportCommand(), "--model", committed, "--safetensors", safetensors, "--npz", npz); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{safetensors, npz} {
+		to := filepath.Join(dir, "back")
+		out, err := commandOutput(t, importCommand(), "--weights", file, "--net", "small-cnn", "--size", "28x28x1", "--sigma", "0.25", "--out", to, "--json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := modelfile.Read(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got.Weights, want.Weights) || got.Card.Weights != want.Card.Weights {
+			t.Errorf("%s: other weights", file)
+		}
+		var card modelfile.Card
+		if err := json.Unmarshal([]byte(out), &card); err != nil || !reflect.DeepEqual(card, got.Card) {
+			t.Errorf("%s: printed %s, %v", file, out, err)
+		}
+		source := card.Source
+		if source == nil || source.Origin != modelfile.Imported || source.File != filepath.Base(file) || !strings.HasPrefix(source.Digest, "sha256:") || card.Recipe.Sigma != 0.25 || len(card.Classes) != 10 {
+			t.Errorf("%s: card %+v", file, card)
+		}
+	}
+}
+
+func TestImportMistakes(t *testing.T) {
+	dir := t.TempDir()
+	weights := filepath.Join(dir, "w.safetensors")
+	if _, err := commandOutput(t, exportCommand(), "--model", committed, "--safetensors", weights); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out")
+	for want, args := range map[string][]string{
+		"--net is missing":           {"--weights", weights, "--out", out},
+		"--size 28x28: expected":     {"--weights", weights, "--out", out, "--net", "small-cnn", "--size", "28x28"},
+		"--sigma -1":                 {"--weights", weights, "--out", out, "--net", "small-cnn", "--sigma", "-1"},
+		"no network \"vgg\"":         {"--weights", weights, "--out", out, "--net", "vgg"},
+		"is of shape [16 1 3 3]":     {"--weights", weights, "--out", out, "--net", "small-cnn"},
+		"are not those of a resnet8": {"--weights", weights, "--out", out, "--net", "resnet8"},
+		"no such file":               {"--weights", weights + "x.npz", "--out", out, "--net", "small-cnn"},
+	} {
+		_, err := commandOutput(t, importCommand(), args...)
+		var usage usageError
+		if err == nil || !strings.Contains(err.Error(), want) || errors.As(err, &usage) != (strings.HasPrefix(want, "--") || strings.HasPrefix(want, "no network")) {
+			t.Errorf("error %v; want it to say %q", err, want)
+		}
+	}
+	if _, err := os.Stat(out + ".json"); err == nil {
+		t.Error("a card was written all the same")
+	}
+	for want, args := range map[string][]string{
+		"--model is missing": {"--npz", "x.npz"},
+		"no file to write":   {"--model", committed},
+		"ends in .npz":       {"--model", committed, "--npz", "x.txt"},
+	} {
+		_, err := commandOutput(t, exportCommand(), args...)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want it to say %q", err, want)
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/rs/preflight"
+)
+
+// An untrained network on the synthetic set guesses, which fails; the report is printed all the same.
+func TestPreflight(t *testing.T) {
+	t.Setenv(dataset.DataVariable, t.TempDir())
+	untrained := guessing(t)
+	out, err := commandOutput(t, preflightCommand(), "--model", untrained, "--data", "synthetic/test[max_index=200]", "--sigma", "0.25",
+		"--images", "40", "--block", "20", "--n", "1000", "--budget", "8h", "--backend", "go", "--json")
+	if err == nil || !strings.Contains(err.Error(), "checks failed") {
+		t.Errorf("error %v; want failed checks", err)
+	}
+	var r preflight.Report
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	if r.Images != 40 || r.Copies != 20 || r.CleanAccuracy == nil || *r.CleanAccuracy > 0.4 || r.Count(preflight.Failure) == 0 || len(r.Plans) != 14 {
+		t.Errorf("%+v", r)
+	}
+	out, _ = commandOutput(t, preflightCommand(), "--model", untrained, "--data", "synthetic/test[max_index=200]", "--sigma", "0.25",
+		"--images", "10", "--block", "10", "--backend", "go")
+	for _, words := range []string{"0 disc, 1 ring", "failure  ", "→ ", "largest radius", "asked for"} {
+		if !strings.Contains(out, words) {
+			t.Errorf("%s\ndoes not say %q", out, words)
+		}
+	}
+	if _, err := commandOutput(t, preflightCommand(), "--model", untrained, "--data", "synthetic/test", "--sigma", "0.25", "--images", "0"); err == nil {
+		t.Error("--images 0 passes")
+	}
+}
+
+// guessing writes a model file of a network as it is before training.
+func guessing(t *testing.T) string {
+	t.Helper()
+	a := nets.Architecture{Name: nets.SmallCNN, Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10}
+	m := &modelfile.Model{Card: modelfile.Card{Architecture: a, Classes: strings.Fields("disc ring square frame diamond triangle plus cross rows columns")}}
+	for _, tensor := range a.Tensors() {
+		m.Weights = append(m.Weights, modelfile.Tensor{Name: tensor.Name, Shape: tensor.Shape, Values: tensor.Initialize(1)})
+	}
+	path := filepath.Join(t.TempDir(), "untrained")
+	if err := modelfile.Write(path, m); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
