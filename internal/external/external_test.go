@@ -1,6 +1,6 @@
 //go:build external
 
-// Package external compares certspec with other software: NumPy, SciPy, safetensors and ONNX, in a
+// Package external compares certspec with other software: NumPy, SciPy, Pillow, safetensors and ONNX, in a
 // Python environment of their own. "make test-external" runs it.
 package external
 

@@ -42,7 +42,7 @@ var (
 	// Lab is JupyterLab, for people.
 	Lab = Set{"lab", "JupyterLab, about 45 MB", lab}
 	// External is what the comparisons with other software need.
-	External = Set{"external", "NumPy, SciPy, safetensors and ONNX, about 90 MB", external}
+	External = Set{"external", "NumPy, SciPy, Pillow, safetensors and ONNX, about 100 MB", external}
 	// Bench is what the benchmarks run beside certspec.
 	Bench = Set{"bench", "PyTorch, JAX and NumPy, several gigabytes on Linux", bench}
 	// NumPy is what the example of a model over a pipe needs.
