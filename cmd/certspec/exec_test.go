@@ -38,7 +38,4 @@ func TestExecWrongUse(t *testing.T) {
 			t.Errorf("%q: exit code %d, output %q; want %d and nothing", args, code, text, exitUsage)
 		}
 	}
-	if _, code := output(t, append(slices.Clone(common), "--exec", "no-such-program-of-certspec")...); code != exitFailed {
-		t.Errorf("a program that is not there: exit code %d; want %d", code, exitFailed)
-	}
 }
