@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -81,4 +83,19 @@ func resized(d *dataset.Dataset, shape pixel.Shape) string {
 		return ""
 	}
 	return fmt.Sprintf("to %v by %s, before the noise; radii are in the resized pixels (%v), not in those of the files", p.Resize, p.Filter, shape)
+}
+
+// preparation says in lines how the images of a set were prepared: their resize, and the label of each folder from a file.
+func preparation(d *dataset.Dataset, images *dataset.Images) []string {
+	var lines []string
+	if text := resized(d, images.Shape); text != "" {
+		lines = append(lines, "images resized "+text)
+	}
+	if d.Preparation().Classes != "" {
+		for _, folder := range slices.Sorted(maps.Keys(images.Folders)) {
+			label := images.Folders[folder]
+			lines = append(lines, fmt.Sprintf("folder %s is class %d, %s", folder, label, images.Classes[label]))
+		}
+	}
+	return lines
 }

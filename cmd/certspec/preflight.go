@@ -83,6 +83,13 @@ check has failed.`,
 		if *asJSON {
 			err = printJSON(cmd.OutOrStdout(), r)
 		} else {
+			images, failed := d.Load(cmd.Context()) // at hand: it is what was looked over
+			if failed != nil {
+				return failed
+			}
+			for _, line := range preparation(d, images) {
+				fmt.Fprintln(cmd.OutOrStdout(), line)
+			}
 			err = printPreflight(cmd.OutOrStdout(), r)
 		}
 		if err != nil {
