@@ -308,6 +308,26 @@ func TestGuessingHasNoExplanation(t *testing.T) {
 	}
 }
 
+// Among many classes an order can be found that fits the images it is made from, whatever the answers.
+func TestManyClassesHaveNoOrder(t *testing.T) {
+	const classes = 45
+	random := rand.New(rand.NewPCG(8, 9))
+	p := &pilot{info: classifier.Info{Classes: classes}, images: &dataset.Images{}}
+	for i := range 2 * classes {
+		p.images.Labels = append(p.images.Labels, i%classes)
+		p.classes = append(p.classes, int32(random.IntN(classes)))
+	}
+	if c := p.checkLabels(); c.Verdict != OK {
+		t.Errorf("%+v", c)
+	}
+	for i, label := range p.images.Labels { // a true shift is found
+		p.classes[i] = int32((label + 1) % classes)
+	}
+	if c := p.checkLabels(); c.Verdict != Failure || !strings.Contains(c.Found, "100 % are right, and 0 %") {
+		t.Errorf("%+v", c)
+	}
+}
+
 // What cannot be checked is said, and fails nothing: no labels, a model of grid images and classes alone.
 func TestNotChecked(t *testing.T) {
 	dir := t.TempDir()
