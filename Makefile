@@ -33,6 +33,7 @@ build:
 demo: DEMO = out/demo-$(shell cat notebooks/quickstart.ipynb notebooks/models/* | cksum | cut -d' ' -f1)
 demo: build
 	@$(CERTSPEC) backend install || echo "going on without the XLA plugin: models run on the Go engine, which is slower" >&2
+	@$(CERTSPEC) backend install onnxruntime || echo "going on without ONNX Runtime: certifying takes some three times longer" >&2
 	@$(CERTSPEC) dataset fetch fashionmnist || echo "going on without FashionMNIST: the notebook makes synthetic images" >&2
 	@$(CERTSPEC) notebook run --tier $(TIER) --html --out $(DEMO) notebooks/quickstart.ipynb >/dev/null
 	@cat $(DEMO)/quickstart/out/table.txt
