@@ -88,8 +88,8 @@ func (b *builder) shared(x value) value {
 // XLA on the CPU joins elementwise operations into every user of their result. In a
 // residual network the users of an activation are several convolutions, transpositions and
 // the next sum, so that the whole chain of blocks is computed over and over, with strided
-// reads. A division counts as too dear to repeat, so its result is stored once: that takes
-// a quarter off a training step. A division by one is exact.
+// reads. A division counts as too dear to repeat, so its result is stored once. A division
+// by one is exact.
 func (b *builder) barrier(x *Node) *Node {
 	if b.unit == nil {
 		return x
