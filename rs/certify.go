@@ -127,12 +127,15 @@ func newHeader(opt Options, p *plan, info classifier.Info, images *dataset.Image
 
 // derivedSeed is the first 8 bytes of the SHA-256 of all that the header says of model, data and
 // settings. Engine, threads and instructions are left out: the same weights meet the same
-// noise on every engine, so that engines can be compared.
+// noise on every engine, so that engines can be compared; and so are the shard and the version of the format, so that
+// shards of a run fit together and an old ledger goes on.
 func derivedSeed(h ledger.Header) uint64 {
+	h.Version = 1
 	h.Program = ledger.Program{}
 	h.Model.Name = ""
 	h.Model.Identity = classifier.Identity{Weights: h.Model.Identity.Weights}
 	h.Data.Name = ""
+	h.Shard = nil
 	h.Seed = 0
 	text, err := json.Marshal(h)
 	if err != nil {

@@ -11,10 +11,11 @@ import (
 	"github.com/certspec/certspec/classifier"
 )
 
-// Format and Version begin the header of every ledger that this package writes.
+// Format and Version begin the header of every ledger that this package begins. It reads and goes on with those
+// of every version from 1 on. Version 2 has the rules "iss" and "betting", and shards.
 const (
 	Format  = "certspec-ledger"
-	Version = 1
+	Version = 2
 )
 
 // Header is the first line: all that the counts and claims depend on.
@@ -34,6 +35,7 @@ type Header struct {
 	Block      int             `json:"block"`       // copies in a block: one call of the model
 	Rule       Rule            `json:"rule"`
 	Order      string          `json:"order"`            // order of the images, e.g. "data"
+	Shard      *Shard          `json:"shard,omitempty"`  // the part of the run that this ledger holds; nil: all
 	Scores     string          `json:"scores,omitempty"` // file of the scores beside the ledger, if there is one
 }
 
@@ -50,23 +52,8 @@ type Data struct {
 	Images int    `json:"images"`
 }
 
-// Rule says how many copies an image gets and how the failure probability α is spent.
-type Rule struct {
-	Name      string  `json:"name"`                // e.g. "staged"
-	Tolerance float64 `json:"tolerance,omitempty"` // radius given up for fewer copies, unit: full range of a pixel value
-	Looks     []Level `json:"looks"`
-	Budget    string  `json:"budget"` // how α is spent, in words
-}
-
-// Level is one planned look: a bound of confidence 1−Alpha after Copies copies, those of the selection not counted.
-type Level struct {
-	Copies int     `json:"copies"`
-	Alpha  float64 `json:"alpha"`
-}
-
 // encode is the header as its line, the newline included.
 func (h Header) encode() ([]byte, error) {
-	h.Format, h.Version = Format, Version
 	if err := h.check(); err != nil {
 		return nil, fmt.Errorf("ledger: header: %w", err)
 	}
@@ -90,7 +77,7 @@ func decodeHeader(file string, line []byte) (Header, error) {
 	if err := json.Unmarshal(line, &kind); err != nil || kind.Format != Format {
 		return bad("not the header of a ledger, which begins with {%q:%q", "format", Format)
 	}
-	if kind.Version != Version {
+	if kind.Version < 1 || kind.Version > Version {
 		return Header{}, &VersionError{file, kind.Version}
 	}
 	var h Header
@@ -105,32 +92,32 @@ func decodeHeader(file string, line []byte) (Header, error) {
 	return h, nil
 }
 
+// mostCopies keeps a number of copies far from the largest integer, so that sums of counts cannot overflow.
+const mostCopies = 1 << 40
+
 // check refuses what the rest of the file cannot be read with.
 func (h Header) check() error {
-	// A count of copies stays far from the largest integer, so that sums of counts cannot overflow.
-	const most = 1 << 40
 	switch {
 	case h.Model.Classes < 1 || h.Model.Classes > math.MaxInt32:
 		return fmt.Errorf("%d classes, want at least 1", h.Model.Classes)
-	case h.Block < 1 || h.Block > most:
+	case h.Block < 1 || h.Block > mostCopies:
 		return fmt.Errorf("block of %d copies, want at least 1", h.Block)
 	case h.Data.Images < 0:
 		return fmt.Errorf("%d images", h.Data.Images)
-	case h.Selection < 0 || h.Selection > most:
+	case h.Selection < 0 || h.Selection > mostCopies:
 		return fmt.Errorf("selection of %d copies", h.Selection)
 	case !(h.Sigma > 0) || math.IsInf(h.Sigma, 0):
 		return fmt.Errorf("sigma %v, want a positive number", h.Sigma)
 	case !(h.Alpha > 0 && h.Alpha < 1):
 		return fmt.Errorf("alpha %v, want a number between 0 and 1", h.Alpha)
 	}
-	last := 0
-	for _, l := range h.Rule.Looks {
-		if l.Copies <= last || l.Copies > most || !(l.Alpha > 0 && l.Alpha < 1) {
-			return fmt.Errorf("look after %d copies at level %v: want ascending copies and levels between 0 and 1", l.Copies, l.Alpha)
-		}
-		last = l.Copies
+	if h.Version < 2 && !h.plain() {
+		return fmt.Errorf("version %d has no sizes, targets, futility, relative tolerance or shard", h.Version)
 	}
-	return nil
+	if err := h.Shard.check(); err != nil {
+		return err
+	}
+	return h.Rule.check()
 }
 
 // SameRun is nil if a run with header run may add to the ledger in file, whose header is h; else a *MismatchError

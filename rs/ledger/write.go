@@ -48,6 +48,7 @@ type Writer struct {
 // error is a *MismatchError where the file is of another run, a *FormatError or *VersionError where it
 // cannot be read, and wraps ErrLocked where another process writes it.
 func Open(path string, header Header) (*Writer, *Ledger, error) {
+	header.Format, header.Version = Format, Version
 	line, err := header.encode()
 	if err != nil {
 		return nil, nil, err
@@ -87,7 +88,6 @@ func open(path string, f *os.File, header Header, line []byte) (*Writer, *Ledger
 		if err := w.Sync(); err != nil {
 			return nil, nil, err
 		}
-		header.Format, header.Version = Format, Version
 		return w, &Ledger{Header: header, committed: w.end}, nil
 	}
 	if err := l.Header.SameRun(path, header); err != nil {

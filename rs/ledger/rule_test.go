@@ -1,0 +1,111 @@
+package ledger
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// version2 has every field of version 2.
+func version2() Header {
+	h := header()
+	h.Rule = Rule{Name: "x", Tolerance: .01, Relative: true, Looks: []Level{{400, .001}},
+		Sizes:   []Size{{0, 0}, {66, 200}, {90, 400}},
+		Targets: []Target{{0, "0.500000000000000"}, {.25, "0.841344746068543"}}, Futility: .001, Budget: "all"}
+	h.Shard = &Shard{By: ShardImages, Index: 1, Count: 3}
+	return h
+}
+
+func TestVersion2RoundTrip(t *testing.T) {
+	line, err := version2().encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The names that other programs read: a change of them is a new version.
+	for _, want := range []string{`"relative":true`, `"sizes":[{"hits":0,"copies":0},{"hits":66,"copies":200},`,
+		`"targets":[{"radius":0,"probability":"0.500000000000000"},`, `"futility":0.001`, `"shard":{"by":"images","index":1,"count":3}`} {
+		if !strings.Contains(string(line), want) {
+			t.Errorf("header %s lacks %s", line, want)
+		}
+	}
+	h, err := decodeHeader("x", line)
+	if err != nil || !reflect.DeepEqual(h, version2()) {
+		t.Errorf("read %+v, %v", h, err)
+	}
+	// Without them they are not written, so that version 2 of an old rule differs in its version alone.
+	if line, err = header().encode(); err != nil || strings.Contains(string(line), "targets") ||
+		strings.Contains(string(line), "shard") || strings.Contains(string(line), "futility") || strings.Contains(string(line), "sizes") {
+		t.Errorf("%s, %v", line, err)
+	}
+}
+
+func TestRuleRefused(t *testing.T) {
+	for name, change := range map[string]func(h *Header){
+		"version 1 has no sizes":              func(h *Header) { h.Version = 1 },
+		"shard by \"rows\"":                   func(h *Header) { h.Shard.By = "rows" },
+		"shard 3 of 3":                        func(h *Header) { h.Shard.Index = 3 },
+		"shard 0 of 0":                        func(h *Header) { *h.Shard = Shard{By: ShardBlocks} },
+		"shard -1 of 2":                       func(h *Header) { *h.Shard = Shard{By: ShardBlocks, Index: -1, Count: 2} },
+		"tolerance -1":                        func(h *Header) { h.Rule.Tolerance = -1 },
+		"tolerance NaN":                       func(h *Header) { h.Rule.Tolerance = math.NaN() },
+		"futility 1":                          func(h *Header) { h.Rule.Futility = 1 },
+		"400 copies from 66 hits on":          func(h *Header) { h.Rule.Sizes[2].Hits = 66 },
+		"-1 copies from 90 hits":              func(h *Header) { h.Rule.Sizes[2].Copies = -1 },
+		"target radius 0":                     func(h *Header) { h.Rule.Targets[1].Radius = 0 },
+		"target radius -1":                    func(h *Header) { h.Rule.Targets[0].Radius = -1 },
+		"target radius +Inf":                  func(h *Header) { h.Rule.Targets[1].Radius = math.Inf(1) },
+		`has the probability "1.0"`:           func(h *Header) { h.Rule.Targets[1].Probability = "1.0" },
+		`has the probability "8e-1"`:          func(h *Header) { h.Rule.Targets[1].Probability = "8e-1" },
+		`has the probability "0.49"`:          func(h *Header) { h.Rule.Targets[1].Probability = "0.49" },
+		`has the probability ""`:              func(h *Header) { h.Rule.Targets[1].Probability = "" },
+		"look after 0 copies at level 0.001":  func(h *Header) { h.Rule.Looks[0].Copies = 0 },
+		"look after 400 copies at level 0.00": func(h *Header) { h.Rule.Looks = append(h.Rule.Looks, Level{400, .001}) },
+	} {
+		h := version2()
+		change(&h)
+		if _, err := h.encode(); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A file of version 1 is read for ever, and goes on as one: only its header says 1.
+func TestVersion1(t *testing.T) {
+	now, err := os.ReadFile(write(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "old.ledger")
+	lines := strings.SplitAfter(strings.Replace(string(now), `"version":2`, `"version":1`, 1), "\n")
+	if err := os.WriteFile(path, []byte(strings.Join(lines[:4], "")), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	w, l, err := Open(path, header())
+	if err != nil || l.Header.Version != 1 {
+		t.Fatal(l, err)
+	}
+	for _, look := range looks()[3:] {
+		w.Append(look)
+	}
+	if err := w.Finish(claims()); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	text, _ := os.ReadFile(path)
+	if got := strings.SplitAfter(string(text), "\n"); !reflect.DeepEqual(got[:len(got)-2], lines[:len(lines)-2]) {
+		t.Errorf("went on as\n%s", text)
+	}
+	if l, err = Read(path); err != nil || l.Header.Version != 1 || l.Claims == nil {
+		t.Errorf("%+v, %v", l, err)
+	}
+	var mismatch *MismatchError
+	h := header()
+	h.Shard = &Shard{By: ShardImages, Count: 2}
+	if _, _, err := Open(path, h); !errors.As(err, &mismatch) || mismatch.Field != "shard" {
+		t.Errorf("as a shard: %v", err)
+	}
+}
