@@ -69,7 +69,7 @@ func decodeCard(text []byte) (Card, error) {
 	if err := decoder.Decode(&card); err != nil {
 		return Card{}, err
 	}
-	return card, card.check()
+	return card, card.Check()
 }
 
 // or fills the fields of c that are not set from other.
@@ -102,7 +102,8 @@ func (c Card) or(other Card) Card {
 	return c
 }
 
-func (c Card) check() error {
+// Check says what is wrong with a card, whatever the file.
+func (c Card) Check() error {
 	switch {
 	case c.Layout != "" && c.Layout != NCHW && c.Layout != NHWC:
 		return fmt.Errorf("layout %q; expected %s or %s", c.Layout, NCHW, NHWC)
@@ -168,7 +169,6 @@ func (c Card) complete(l layout) (Card, error) {
 }
 
 // preprocessing states what a completed card does to images, or "" where that is nothing.
-// Answers depend on it, so it is a part of the model's identity.
 func (c Card) preprocessing() string {
 	var parts []string
 	if c.ChannelOrder == BGR {
@@ -192,4 +192,23 @@ func (c Card) preprocessing() string {
 		parts = append(parts, fmt.Sprintf("std %v", c.Std))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// function states what a completed card makes of the file, in parts. Answers depend on it, so it
+// is a part of the model's identity; defaults and what has no effect are left out.
+func (c Card) function(l layout, file *contents) []string {
+	var parts []string
+	if text := c.preprocessing(); text != "" {
+		parts = append(parts, text)
+	}
+	if l.chosen != "" {
+		parts = append(parts, "layout "+l.chosen)
+	}
+	if file.inputs > 1 {
+		parts = append(parts, fmt.Sprintf("input %q", c.Input))
+	}
+	if file.outputs > 1 {
+		parts = append(parts, fmt.Sprintf("output %q", c.Output))
+	}
+	return parts
 }

@@ -18,6 +18,8 @@ type contents struct {
 	opset    int64
 	input    onnxfile.Value
 	output   onnxfile.Value
+	inputs   int    // of the graph
+	outputs  int    // of the graph
 	softmax  bool   // the output comes out of a softmax
 	digest   string // "sha256:…" of the file and of the files with weights beside it
 	metadata map[string]string
@@ -61,10 +63,12 @@ func readFile(path string, data []byte, card Card) (*contents, error) {
 		card = card.or(own)
 	}
 	c.card = card
-	if c.input, err = pick("input", inputs(&model.Graph), card.Input); err != nil {
+	in, out := inputs(&model.Graph), model.Graph.Outputs
+	c.inputs, c.outputs = len(in), len(out)
+	if c.input, err = pick("input", in, card.Input); err != nil {
 		return nil, err
 	}
-	if c.output, err = pick("output", model.Graph.Outputs, card.Output); err != nil {
+	if c.output, err = pick("output", out, card.Output); err != nil {
 		return nil, err
 	}
 	switch c.output.Type {

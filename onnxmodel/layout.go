@@ -16,6 +16,7 @@ type layout struct {
 	batch  int    // the only number of images it takes; 0: any
 	kind   onnxfile.Type
 	dims   []int64 // of the input after the batch
+	chosen string  // the card's layout, where the graph tells none or another
 }
 
 // largestSide keeps products of sides far from an overflow.
@@ -45,17 +46,17 @@ func findLayout(input onnxfile.Value, card Card) (layout, error) {
 	var shape pixel.Shape // with 0 for sides that the graph leaves open
 	switch len(input.Dims) {
 	case 4:
-		order := card.Layout
-		if order == "" {
-			first, last := isChannels(side(1)), isChannels(side(3))
-			switch {
-			case first && !last:
-				order = NCHW
-			case last && !first:
-				order = NHWC
-			default:
-				return wrong("the graph does not tell which axis is the channel; set the layout to NCHW or NHWC")
-			}
+		order := ""
+		switch first, last := isChannels(side(1)), isChannels(side(3)); {
+		case first && !last:
+			order = NCHW
+		case last && !first:
+			order = NHWC
+		case card.Layout == "":
+			return wrong("the graph does not tell which axis is the channel; set the layout to NCHW or NHWC")
+		}
+		if card.Layout != "" && card.Layout != order {
+			order, found.chosen = card.Layout, card.Layout
 		}
 		found.name, found.planar = order, order == NCHW
 		if found.planar {
@@ -70,7 +71,7 @@ func findLayout(input onnxfile.Value, card Card) (layout, error) {
 		found.name = "NHW"
 		shape = pixel.Shape{Height: side(1), Width: side(2), Channels: 1}
 	case 2:
-		found.name, found.planar = "flat "+card.Layout, card.Layout == NCHW
+		found.name, found.planar, found.chosen = "flat "+card.Layout, card.Layout == NCHW, card.Layout
 		switch {
 		case card.Shape == nil:
 			return wrong("images enter flat; set their shape")

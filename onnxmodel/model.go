@@ -96,7 +96,7 @@ func (m *Model) Close() error {
 }
 
 func (o *Options) check() error {
-	if err := o.Card.check(); err != nil {
+	if err := o.Card.Check(); err != nil {
 		return err
 	}
 	switch o.Provider {

@@ -106,22 +106,33 @@ func TestIdentity(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if info.Name != "model" || info.Shape != colour || info.Classes != 3 || info.Identity.Engine != "onnxruntime" {
+		if info.Name != "model" || info.Shape.Channels != 3 || info.Classes != 3 || info.Identity.Engine != "onnxruntime" {
 			t.Errorf("info %+v", info)
 		}
 		return info.Identity.Weights
 	}
 	plain := weights(path, Options{})
-	if again := weights(path, Options{Card: Card{Mean: []float64{0}, Scale: 1, ChannelOrder: RGB}}); again != plain {
+	if again := weights(path, Options{Card: Card{Mean: []float64{0}, Scale: 1, ChannelOrder: RGB, Layout: NCHW, Scores: Logits, Input: "image", Output: "out"}}); again != plain {
 		t.Errorf("defaults written out change the identity: %s, %s", plain, again)
 	}
 	seen := map[string]string{plain: "plain"}
+	two := l.model()
+	two.Graph.Outputs = append(two.Graph.Outputs, onnxfile.Value{Name: "product", Type: onnxfile.Float32, Dims: two.Graph.Outputs[0].Dims})
+	outputs := write(t, two)
+	square := &linear{shape: pixel.Shape{Height: 3, Width: 3, Channels: 3}, classes: 3, form: "NCHW", kind: onnxfile.Float32}
+	open := write(t, square.model())
 	l.bias[0]++
 	for name, weights := range map[string]string{
 		"mean":          weights(path, Options{Card: Card{Mean: []float64{.5}}}),
 		"std":           weights(path, Options{Card: Card{Std: []float64{.5}}}),
 		"bgr":           weights(path, Options{Card: Card{ChannelOrder: BGR}}),
 		"scale":         weights(path, Options{Card: Card{Scale: 255}}),
+		"one mean":      weights(path, Options{Card: Card{Mean: []float64{.5, 0, 0}}}),
+		"probabilities": weights(path, Options{Card: Card{Scores: Probabilities}}),
+		"first output":  weights(outputs, Options{Card: Card{Output: "out"}}),
+		"second output": weights(outputs, Options{Card: Card{Output: "product"}}),
+		"channel first": weights(open, Options{Card: Card{Layout: NCHW}}),
+		"channel last":  weights(open, Options{Card: Card{Layout: NHWC}}),
 		"other weights": weights(write(t, l.model()), Options{}),
 	} {
 		if other := seen[weights]; other != "" {

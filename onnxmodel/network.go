@@ -77,8 +77,6 @@ func openNetwork(path string, data []byte, options Options) (*network, error) {
 	}
 	d := &net.details
 	switch {
-	case card.Scores != "":
-		d.Scores, d.ScoresFrom = card.Scores, "by option"
 	case file.softmax:
 		d.Scores, d.ScoresFrom = Probabilities, "the graph ends in a softmax"
 	case distributions(rows):
@@ -86,18 +84,18 @@ func openNetwork(path string, data []byte, options Options) (*network, error) {
 	default:
 		d.Scores, d.ScoresFrom = Logits, "no softmax at the end of the graph, and rows of a trial do not sum to 1"
 	}
+	function := card.function(layout, file)
+	if card.Scores != "" {
+		if card.Scores != d.Scores {
+			function = append(function, "scores "+card.Scores)
+		}
+		d.Scores, d.ScoresFrom = card.Scores, "as the options or the card say"
+	}
 
-	weights := file.digest
-	if text := card.preprocessing(); text != "" {
-		weights += ", " + text
-	}
-	if options.Layout != "" {
-		weights += ", layout " + options.Layout
-	}
 	net.info = classifier.Info{
 		Name: strings.TrimSuffix(filepath.Base(path), ".onnx"), Shape: layout.shape, Classes: classes,
 		Identity: classifier.Identity{
-			Weights: weights, Engine: "onnxruntime", EngineVersion: version + " " + options.Provider,
+			Weights: strings.Join(append([]string{file.digest}, function...), ", "), Engine: "onnxruntime", EngineVersion: version + " " + options.Provider,
 			Threads: options.Threads, InstructionSet: host.InstructionSet(),
 		},
 	}
