@@ -2,13 +2,10 @@ package nb
 
 import (
 	"fmt"
-	"math"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/certspec/certspec/internal/figure"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -20,41 +17,16 @@ func Curve(runs ...*rs.Run) *Figure {
 	names := runNames(runs)
 	return &Figure{
 		Caption: "certified accuracy against the radius: " + listed(names),
-		Width:   5.6 * vg.Inch, Height: 3.6 * vg.Inch,
+		Width:   figure.Width, Height: figure.Height,
 		paint: func(c draw.Canvas, plain func(string) string) {
-			p := newPlot("", "certified radius (full range of a pixel value = 1)", "certified accuracy")
-			p.X.Min, p.Y.Min, p.Y.Max = 0, 0, 1
-			p.Y.Tick.Marker = plot.ConstantTicks(evenTicks(0, 1, 0.2))
+			curves := make([]figure.Curve, len(runs))
 			for i, run := range runs {
-				line := &plotter.Line{XYs: steps(run.Curve()), LineStyle: lineStyle(i)}
-				p.Add(line)
-				p.Legend.Add(plain(names[i]), line)
-				p.X.Max = math.Max(p.X.Max, 1.02*run.RadiusCap())
+				curve := run.Curve()
+				curves[i] = figure.Curve{Name: plain(names[i]), Radii: curve.Radii, Accuracy: curve.Accuracy, Cap: run.RadiusCap()}
 			}
-			p.Draw(inset(c))
+			figure.CertifiedAccuracy(curves...).Draw(figure.Inset(c))
 		},
 	}
-}
-
-// steps are the corners of a curve of certified accuracy: level up to and including a radius,
-// then straight down, at last to zero.
-func steps(c rs.Curve) plotter.XYs {
-	var corners plotter.XYs
-	from := 0.0
-	for i, radius := range c.Radii {
-		corners = append(corners, plotter.XY{X: from, Y: c.Accuracy[i]}, plotter.XY{X: radius, Y: c.Accuracy[i]})
-		from = radius
-	}
-	return append(corners, plotter.XY{X: from, Y: 0})
-}
-
-func evenTicks(from, to, step float64) []plot.Tick {
-	var ticks []plot.Tick
-	for i := 0; from+float64(i)*step <= to+step/2; i++ {
-		v := from + float64(i)*step
-		ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprintf("%.1f", v)})
-	}
-	return ticks
 }
 
 // runNames are what tells the runs apart: σ always, model and data where they differ.

@@ -6,7 +6,6 @@ import (
 	"image"
 	"image/color"
 	"image/png"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -18,7 +17,9 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgpdf"
-	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/figure"
 )
 
 // Figure is a picture that shows itself in the page and saves itself as SVG, PNG or PDF.
@@ -33,12 +34,9 @@ type Figure struct {
 
 // Plot makes a figure of any gonum plot, at the size of the house style.
 func Plot(p *plot.Plot, caption string) *Figure {
-	return &Figure{Caption: caption, Width: 5.6 * vg.Inch, Height: 3.6 * vg.Inch,
-		paint: func(c draw.Canvas, plain func(string) string) { p.Draw(inset(c)) }}
+	return &Figure{Caption: caption, Width: figure.Width, Height: figure.Height,
+		paint: func(c draw.Canvas, plain func(string) string) { p.Draw(figure.Inset(c)) }}
 }
-
-// inset keeps the outermost tick labels and lines inside the picture.
-func inset(c draw.Canvas) draw.Canvas { return draw.Crop(c, 4, -10, 4, -8) }
 
 // imageFigure shows an image at its own size, one pixel of it to one of the page.
 func imageFigure(img image.Image) *Figure {
@@ -70,19 +68,11 @@ func (f *Figure) Save(path string) error {
 	if err != nil {
 		return fmt.Errorf("figure %s: %w", path, err)
 	}
-	return writeFile(path, data)
+	return atomicfile.Write(path, data)
 }
 
 func (f *Figure) svg() ([]byte, error) {
-	c := vgsvg.New(f.Width, f.Height)
-	f.paint(draw.New(c), unchanged)
-	var b bytes.Buffer
-	if _, err := c.WriteTo(&b); err != nil {
-		return nil, err
-	}
-	// Where the font is not installed, a browser shall not fall back to a serif one.
-	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"),
-		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")), nil
+	return figure.SVG(f.Width, f.Height, func(c draw.Canvas) { f.paint(c, unchanged) })
 }
 
 // pngScale is the number of PNG pixels to one pixel of the page, which has 96 to the inch.
@@ -135,27 +125,4 @@ func (f *Figure) bundle() (map[protocol.MIMEType]any, error) {
 func pngSize(data []byte) (width, height int, err error) {
 	config, err := png.DecodeConfig(bytes.NewReader(data))
 	return config.Width, config.Height, err
-}
-
-// writeFile creates the folder where it is missing and replaces the file in one step.
-func writeFile(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".writing-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // no longer there after the rename
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

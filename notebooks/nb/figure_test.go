@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
 	"github.com/certspec/certspec/classifier"
@@ -36,23 +35,6 @@ func run(sigma float64, radii ...float64) *rs.Run {
 		r.Rows = append(r.Rows, row)
 	}
 	return r
-}
-
-// The corners of a step curve: four images, one of them wrong, two with the same radius.
-func TestStepsHaveTheRightCorners(t *testing.T) {
-	got := steps(run(0.25, 0.5, 0.2, -0.9, 0.5).Curve())
-	want := plotter.XYs{{X: 0, Y: 0.75}, {X: 0.2, Y: 0.75}, {X: 0.2, Y: 0.5}, {X: 0.5, Y: 0.5}, {X: 0.5, Y: 0}}
-	if len(got) != len(want) {
-		t.Fatalf("corners %v, want %v", got, want)
-	}
-	for i := range got {
-		if got[i] != want[i] {
-			t.Errorf("corner %d is %v, want %v", i, got[i], want[i])
-		}
-	}
-	if none := steps(run(0.25, -0.1).Curve()); len(none) != 1 || none[0] != (plotter.XY{}) {
-		t.Errorf("a run without a correct image has corners %v, want only the origin", none)
-	}
 }
 
 func TestRunTable(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/figure"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/noise"
@@ -149,7 +150,7 @@ func mosaic(shape pixel.Shape, rows [][]tile, names []string) *Figure {
 		at := func(x, y int) vg.Point {
 			return vg.Point{X: c.Min.X + vg.Length(x)*pngPixel, Y: c.Max.Y - vg.Length(y)*pngPixel}
 		}
-		ok, bad, side := label(9, color.Black), label(9, palette[1]), label(10, grey)
+		ok, bad, side := figure.Label(9, color.Black), figure.Label(9, figure.Palette[1]), figure.Label(10, figure.Grey)
 		side.XAlign, side.YAlign = draw.XLeft, draw.YCenter
 		for r, row := range rows {
 			if names != nil {

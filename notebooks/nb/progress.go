@@ -10,6 +10,7 @@ import (
 	"github.com/janpfeifer/gonb/gonbui"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -49,7 +50,7 @@ const ProgressVariable = "CERTSPEC_PROGRESS"
 func pass(s progress.State) {
 	file := os.Getenv(ProgressVariable)
 	if data, err := json.Marshal(s); file != "" && err == nil {
-		_ = writeFile(file, data) // progress that cannot be shown is no reason to stop
+		_ = atomicfile.Write(file, data) // progress that cannot be shown is no reason to stop
 	}
 }
 

@@ -49,13 +49,13 @@ func Show(values ...any) {
 			display(map[protocol.MIMEType]any{protocol.MIMETextPlain: string(v), protocol.MIMETextMarkdown: string(v)})
 		case *Tabular:
 			flush()
-			display(v.bundle())
+			display(tableBundle(v))
 		case fmt.Stringer, error, string:
 			text = append(text, fmt.Sprint(v))
 		default:
 			if isTable(reflect.TypeOf(v)) {
 				flush()
-				display(Table(v).bundle())
+				display(tableBundle(Table(v)))
 			} else {
 				text = append(text, fmt.Sprint(v))
 			}

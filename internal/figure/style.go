@@ -1,4 +1,5 @@
-package nb
+// Package figure holds the house style of figures: colours, lines and letters, and the curve of certified accuracy.
+package figure
 
 import (
 	"image/color"
@@ -10,9 +11,9 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// palette is that of Okabe and Ito (2008), which colour-blind people can tell apart, without
+// Palette is that of Okabe and Ito (2008), which colour-blind people can tell apart, without
 // yellow, which is too light for a line.
-var palette = []color.RGBA{
+var Palette = []color.RGBA{
 	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255},
 	{230, 159, 0, 255}, {86, 180, 233, 255}, {0, 0, 0, 255},
 }
@@ -20,13 +21,14 @@ var palette = []color.RGBA{
 // dashes differ as well as colours, for grey print.
 var dashes = [][]vg.Length{nil, {6, 2}, {2, 2}, {8, 2, 2, 2}, {4, 4}, {1, 3}, {10, 3}}
 
+// Colours of axes and words, and of the grid.
 var (
-	grey  = color.Gray{110}
-	faint = color.Gray{225}
+	Grey  = color.Gray{110}
+	Faint = color.Gray{225}
 )
 
-// newPlot is an empty plot in the house style: sans-serif, a light grid, axis labels with units.
-func newPlot(title, x, y string) *plot.Plot {
+// NewPlot is an empty plot in the house style: sans-serif, a light grid, axis labels with units.
+func NewPlot(title, x, y string) *plot.Plot {
 	p := plot.New()
 	for _, style := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle,
 		&p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
@@ -37,7 +39,7 @@ func newPlot(title, x, y string) *plot.Plot {
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		axis.Label.TextStyle.Font.Size = 11
 		axis.Tick.Label.Font.Size = 9
-		axis.Tick.Color, axis.LineStyle.Color = grey, grey
+		axis.Tick.Color, axis.LineStyle.Color = Grey, Grey
 		axis.Padding = 0
 	}
 	p.Legend.TextStyle.Font.Size = 10
@@ -45,18 +47,18 @@ func newPlot(title, x, y string) *plot.Plot {
 	p.Legend.ThumbnailWidth = 26
 	p.Legend.Padding = 2
 	grid := plotter.NewGrid()
-	grid.Horizontal.Color, grid.Vertical.Color = faint, faint
+	grid.Horizontal.Color, grid.Vertical.Color = Faint, Faint
 	p.Add(grid)
 	return p
 }
 
-// lineStyle is that of the i-th line of a figure.
-func lineStyle(i int) draw.LineStyle {
-	return draw.LineStyle{Color: palette[i%len(palette)], Dashes: dashes[i%len(dashes)], Width: 1.6}
+// LineStyle is that of the i-th line of a figure.
+func LineStyle(i int) draw.LineStyle {
+	return draw.LineStyle{Color: Palette[i%len(Palette)], Dashes: dashes[i%len(dashes)], Width: 1.6}
 }
 
-// label is the house style for words outside a plot.
-func label(size vg.Length, c color.Color) text.Style {
+// Label is the house style for words outside a plot.
+func Label(size vg.Length, c color.Color) text.Style {
 	style := plot.New().X.Label.TextStyle
 	style.Font.Variant, style.Font.Size, style.Color = "Sans", size, c
 	style.XAlign, style.YAlign = text.XCenter, text.YTop

@@ -1,6 +1,9 @@
-package nb
+package table
 
 import "strings"
+
+// EscapeLaTeX writes a text so that LaTeX sets every character of it.
+func EscapeLaTeX(text string) string { return latexEscapes.Replace(text) }
 
 var latexEscapes = strings.NewReplacer(
 	`\`, `\textbackslash{}`, `{`, `\{`, `}`, `\}`, `&`, `\&`, `%`, `\%`, `$`, `\$`, `#`, `\#`, `_`, `\_`,
@@ -12,7 +15,7 @@ var latexEscapes = strings.NewReplacer(
 
 // LaTeX is the table as a tabular environment with booktabs rules; title and notes are comments
 // above it, so that the text around decides on the caption. A document needs \usepackage{booktabs}.
-func (t *Tabular) LaTeX() string {
+func (t *Table) LaTeX() string {
 	var s strings.Builder
 	if t.Title != "" {
 		s.WriteString("% " + t.Title + "\n")
@@ -49,7 +52,7 @@ func latexRow(s *strings.Builder, cells []any) {
 		if i > 0 {
 			s.WriteString(" & ")
 		}
-		s.WriteString(latexEscapes.Replace(strings.ReplaceAll(Format(cell), "\n", " ")))
+		s.WriteString(EscapeLaTeX(strings.ReplaceAll(Format(cell), "\n", " ")))
 	}
 	s.WriteString(" \\\\\n")
 }

@@ -1,0 +1,205 @@
+// Package table renders tables as HTML, Markdown, LaTeX, CSV and plain text.
+package table
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"html"
+	"math"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+
+	pretty "github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/certspec/certspec/internal/atomicfile"
+)
+
+// Table is a table that renders itself as HTML, Markdown, LaTeX, CSV and plain text.
+// A cell is a string, a number, a bool, or anything with a String method. CSV keeps numbers in full;
+// the other forms round them. A column of numbers may have gaps, None.
+type Table struct {
+	Title   string   `json:"title,omitempty"`
+	Columns []string `json:"columns"`
+	Rows    [][]any  `json:"rows"`
+	Notes   []string `json:"notes,omitempty"` // what a reader must know beside the numbers
+}
+
+// None is a cell without a value in a column of numbers.
+const None = "–"
+
+// Rounded is a number that all forms but CSV show with that many decimals.
+type Rounded struct {
+	Value    float64
+	Decimals int
+}
+
+func (r Rounded) String() string { return strconv.FormatFloat(r.Value, 'f', r.Decimals, 64) }
+
+// String is the table as plain text.
+func (t *Table) String() string {
+	w := t.writer(func(s string) string { return s })
+	w.Style().Box = pretty.StyleBoxLight
+	s := w.Render()
+	for _, note := range t.Notes {
+		s += "\n" + note
+	}
+	return s
+}
+
+// HTML is the table as an HTML fragment that reads the same in a live notebook, in a saved page,
+// and where a web site strips styles: the only style is the alignment, against Jupyter's own.
+func (t *Table) HTML() string {
+	w := t.writer(html.EscapeString)
+	w.Style().HTML = pretty.HTMLOptions{CSSClass: "dataframe", EmptyColumn: "&nbsp;", Newline: "<br/>", EscapeText: false}
+	s := w.RenderHTML()
+	for _, side := range []string{"left", "right"} {
+		s = strings.ReplaceAll(s, ` align="`+side+`"`, ` align="`+side+`" style="text-align:`+side+`"`)
+	}
+	for _, note := range t.Notes {
+		s += "\n<p><small>" + html.EscapeString(note) + "</small></p>"
+	}
+	return s
+}
+
+// Markdown is the table in the pipe form of GitHub.
+func (t *Table) Markdown() string {
+	w := t.writer(func(s string) string { return s }) // go-pretty escapes the pipes
+	s := w.RenderMarkdown()
+	for _, note := range t.Notes {
+		s += "\n\n" + note
+	}
+	return s + "\n"
+}
+
+// CSV is the table with its numbers in full, one header line first, without title and notes.
+func (t *Table) CSV() string {
+	var buffer bytes.Buffer
+	w := csv.NewWriter(&buffer)
+	_ = w.Write(t.Columns) // a bytes.Buffer takes everything
+	for _, row := range t.Rows {
+		record := make([]string, len(row))
+		for i, cell := range row {
+			if f, ok := number(cell); ok {
+				record[i] = strconv.FormatFloat(f, 'g', -1, 64)
+			} else {
+				record[i] = fmt.Sprint(cell)
+			}
+		}
+		_ = w.Write(record)
+	}
+	w.Flush()
+	return buffer.String()
+}
+
+// Save writes the table in the form that the file's extension names: .html, .md, .tex, .csv or .txt.
+func (t *Table) Save(path string) error {
+	var s string
+	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	case ".html":
+		s = t.HTML() + "\n"
+	case ".md":
+		s = t.Markdown()
+	case ".tex":
+		s = t.LaTeX()
+	case ".csv":
+		s = t.CSV()
+	case ".txt":
+		s = t.String() + "\n"
+	default:
+		return fmt.Errorf("table %s: no form for extension %q; .html, .md, .tex, .csv or .txt expected", path, ext)
+	}
+	return atomicfile.Write(path, []byte(s))
+}
+
+// writer fills go-pretty's table with formatted cells, numbers to the right.
+func (t *Table) writer(escape func(string) string) pretty.Writer {
+	w := pretty.NewWriter()
+	w.SuppressTrailingSpaces()
+	w.Style().Format = pretty.FormatOptions{}
+	if t.Title != "" {
+		w.SetTitle("%s", escape(t.Title))
+	}
+	header := make(pretty.Row, len(t.Columns))
+	configs := make([]pretty.ColumnConfig, len(t.Columns))
+	named := false
+	for i, name := range t.Columns {
+		header[i] = escape(name)
+		named = named || name != ""
+		configs[i] = pretty.ColumnConfig{Number: i + 1, Align: text.AlignLeft, AlignHeader: text.AlignLeft}
+		if t.numeric(i) {
+			configs[i].Align, configs[i].AlignHeader = text.AlignRight, text.AlignRight
+		}
+	}
+	if named {
+		w.AppendHeader(header)
+	}
+	w.SetColumnConfigs(configs)
+	for _, row := range t.Rows {
+		cells := make(pretty.Row, len(row))
+		for i, cell := range row {
+			cells[i] = escape(Format(cell))
+		}
+		w.AppendRow(cells)
+	}
+	return w
+}
+
+// numeric reports whether every cell of the column is a number or None, and at least one a number.
+func (t *Table) numeric(column int) bool {
+	some := false
+	for _, row := range t.Rows {
+		if column >= len(row) || row[column] == None {
+			continue
+		}
+		if _, ok := number(row[column]); !ok {
+			return false
+		}
+		some = true
+	}
+	return some
+}
+
+// number is the value of a cell that holds a floating-point number or an integer.
+func number(cell any) (float64, bool) {
+	if r, ok := cell.(Rounded); ok {
+		return r.Value, true
+	}
+	switch v := reflect.ValueOf(cell); {
+	case !v.IsValid():
+		return 0, false
+	case v.CanInt():
+		_, named := cell.(fmt.Stringer) // a named integer with a String method is text
+		return float64(v.Int()), !named
+	case v.CanUint():
+		return float64(v.Uint()), true
+	case v.CanFloat():
+		return v.Float(), true
+	}
+	return 0, false
+}
+
+// Format writes a value as tables and captions show it: integers in full, other numbers with
+// three decimals, or three significant digits where that says too little.
+func Format(value any) string {
+	if r, ok := value.(Rounded); ok {
+		return r.String()
+	}
+	f, ok := number(value)
+	switch v := reflect.ValueOf(value); {
+	case value == nil:
+		return ""
+	case !ok:
+		return fmt.Sprint(value)
+	case v.CanInt() || v.CanUint():
+		return fmt.Sprint(value)
+	case f != 0 && (math.Abs(f) < 0.001 || math.Abs(f) >= 1e6):
+		return strconv.FormatFloat(f, 'g', 3, 64)
+	case math.Abs(f) >= 1000:
+		return strconv.FormatFloat(f, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(f, 'f', 3, 64)
+}
