@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
@@ -110,18 +111,34 @@ func TestRunLearns(t *testing.T) {
 	}
 }
 
-// A run that is interrupted at any steps and started again ends with the same weights.
+// A run that is interrupted at any steps and started again ends with the same weights, on either backend.
 func TestResume(t *testing.T) {
+	for _, engine := range []string{"go", "xla"} {
+		t.Run(engine, func(t *testing.T) {
+			if _, err := backend.Open(engine); err != nil {
+				t.Skipf("needs the backend %s: %v", engine, err)
+			}
+			testResume(t, engine)
+		})
+	}
+}
+
+func testResume(t *testing.T, engine string) {
 	dir := t.TempDir()
 	pictures(t, dir)
-	whole := run(t, options(t, dir, filepath.Join(t.TempDir(), "whole")))
+	start := func(out string) Options {
+		o := options(t, dir, out)
+		o.Backend = engine
+		return o
+	}
+	whole := run(t, start(filepath.Join(t.TempDir(), "whole")))
 
 	random := rand.New(rand.NewPCG(3, 4))
 	out := filepath.Join(t.TempDir(), "parts")
 	for at, stops := 0, 0; ; stops++ {
-		o := options(t, dir, out)
+		o := start(out)
 		ctx, cancel := context.WithCancel(t.Context())
-		at += 1 + random.IntN(6)
+		at += 4 + random.IntN(3)
 		o.afterStep = func(step int) {
 			if step == at {
 				cancel()
