@@ -19,6 +19,10 @@
 // copies in its blocks. A label of −1 is unknown; a class of −1 in a claim is an abstention.
 // The looks of an image are contiguous, from block 0 on, and so are their lines.
 //
+// A ledger whose header names a shard holds a part of a run. A shard by images has some of the images, and claims
+// on them; a shard by blocks has some of the blocks of every image, so that its images need not begin at block 0, and
+// no claims: it closes with "claims 0" and its digest. Merged, the shards of a run have the bytes of the run.
+//
 // Provisional lines stand at the end of an unfinished ledger only. They save finished blocks
 // of a look in progress across an interrupt, and are replaced when the work goes on, so that
 // an interrupted and resumed ledger ends with the bytes of an uninterrupted one.

@@ -3,7 +3,6 @@ package ledger
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
@@ -30,15 +29,16 @@ type file interface {
 // After an error of writing, e.g. of a full disk, the lines that were synced stand in the file and
 // the Writer refuses further work; opening the ledger again goes on from there.
 type Writer struct {
-	path    string
-	f       file
-	end     int64  // length of the file up to the last committed line that was written
-	beyond  bool   // provisional lines stand behind end
-	pending []byte // committed lines that are not written yet
-	hash    hash.Hash
-	images  int // that have looks
-	last    int // image of the last look
-	failed  error
+	path     string
+	f        file
+	end      int64  // length of the file up to the last committed line that was written
+	beyond   bool   // provisional lines stand behind end
+	pending  []byte // committed lines that are not written yet
+	hash     hash.Hash
+	images   int  // that have looks
+	last     int  // image of the last look
+	byBlocks bool // a shard by blocks, which has no claims
+	failed   error
 }
 
 // Open opens the ledger of a run for writing: it begins a new file, or reads what an earlier, interrupted
@@ -76,7 +76,7 @@ func open(path string, f *os.File, header Header, line []byte) (*Writer, *Ledger
 	if err != nil {
 		return nil, nil, err
 	}
-	w := &Writer{path: path, f: f, hash: sha256.New()}
+	w := &Writer{path: path, f: f, hash: sha256.New(), byBlocks: header.byBlocks()}
 	if l == nil {
 		if err := beginsLike(f, line); err != nil {
 			return nil, nil, fmt.Errorf("ledger %s: %w", path, err)
@@ -209,23 +209,14 @@ func (w *Writer) rewind(end int64) error {
 	return err
 }
 
-// Finish closes the ledger with its claims and digest, and syncs. The claims are in the order of the looks.
+// Finish closes the ledger with its claims and digest, and syncs. The claims are in the order of the looks; a
+// shard by blocks has none.
 func (w *Writer) Finish(c Claims) error {
-	if len(c.Images) != w.images {
+	if len(c.Images) != w.images && !w.byBlocks {
 		panic(fmt.Sprintf("ledger: %d claims on %d images", len(c.Images), w.images))
 	}
-	b := fmt.Appendf(nil, "claims %d\n", len(c.Images))
-	for _, claim := range c.Images {
-		b = appendClaim(b, claim)
-	}
-	if c.ACR != "" {
-		b = fmt.Appendf(b, "acr %s %d\n", c.ACR, c.Labelled)
-		for _, at := range c.Certified {
-			b = fmt.Appendf(b, "certified %s %d %d\n", at.Radius, at.Count, c.Labelled)
-		}
-	}
-	w.append(b)
-	w.append([]byte("sha256 " + hex.EncodeToString(w.hash.Sum(nil)) + "\n"))
+	w.append(appendClaims(nil, c))
+	w.append(appendDigest(nil, w.hash))
 	return w.Sync()
 }
 

@@ -1,0 +1,75 @@
+package ledger
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+)
+
+// Encoder writes a whole ledger, line by line. Its errors come with Finish or Flush.
+type Encoder struct {
+	out    *bufio.Writer
+	hash   hash.Hash
+	header Header
+	line   []byte
+}
+
+// NewEncoder begins a ledger with its header, whose version stays as it is.
+func NewEncoder(w io.Writer, header Header) (*Encoder, error) {
+	line, err := header.encode()
+	if err != nil {
+		return nil, err
+	}
+	e := &Encoder{out: bufio.NewWriterSize(w, 1<<16), hash: sha256.New(), header: header}
+	e.put(line)
+	return e, nil
+}
+
+// Look writes a look. The looks of an image come one after the other, in the order of their blocks.
+func (e *Encoder) Look(l Look) {
+	e.line = appendLook(e.line[:0], l)
+	e.put(e.line)
+}
+
+// Provisional writes a provisional look, behind which neither looks nor claims may follow.
+func (e *Encoder) Provisional(l Look) {
+	e.line = appendLook(append(e.line[:0], '~'), l)
+	e.out.Write(e.line)
+}
+
+// Finish closes the ledger with its claims and digest.
+func (e *Encoder) Finish(c Claims) error {
+	e.put(appendClaims(nil, c))
+	e.put(appendDigest(nil, e.hash))
+	return e.Flush()
+}
+
+// Flush ends a ledger that is not closed.
+func (e *Encoder) Flush() error { return e.out.Flush() }
+
+func (e *Encoder) put(b []byte) {
+	e.hash.Write(b)
+	e.out.Write(b)
+}
+
+// appendClaims gives the lines from "claims" on, without the digest.
+func appendClaims(b []byte, c Claims) []byte {
+	b = fmt.Appendf(b, "claims %d\n", len(c.Images))
+	for _, claim := range c.Images {
+		b = appendClaim(b, claim)
+	}
+	if c.ACR != "" {
+		b = fmt.Appendf(b, "acr %s %d\n", c.ACR, c.Labelled)
+		for _, at := range c.Certified {
+			b = fmt.Appendf(b, "certified %s %d %d\n", at.Radius, at.Count, c.Labelled)
+		}
+	}
+	return b
+}
+
+func appendDigest(b []byte, h hash.Hash) []byte {
+	return append(hex.AppendEncode(append(b, "sha256 "...), h.Sum(nil)), '\n')
+}

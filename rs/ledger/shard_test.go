@@ -1,0 +1,153 @@
+package ledger
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Every position and every block is in exactly one shard.
+func TestShardsAreAPartition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 40).Draw(t, "shards")
+		all := rapid.IntRange(0, 300).Draw(t, "all")
+		images, next := 0, 0
+		for i := range n {
+			h := header()
+			h.Data.Images = all
+			h.Shard = &Shard{By: ShardImages, Index: i, Count: n}
+			want := 0
+			for p := range all {
+				if p%n == i {
+					want++
+				}
+			}
+			if h.Images() != want {
+				t.Fatalf("shard %d of %d has %d of %d images, want %d", i, n, h.Images(), all, want)
+			}
+			images += h.Images()
+			if from, to := h.Blocks(all); from != 0 || to != all {
+				t.Fatalf("a shard by images has the blocks %d to %d", from, to)
+			}
+			h.Shard.By = ShardBlocks
+			from, to := h.Blocks(all)
+			if from != next || to < from || from != i*all/n {
+				t.Fatalf("shard %d of %d has the blocks %d to %d of %d, the one before ends at %d", i, n, from, to, all, next)
+			}
+			next = to
+			if h.Images() != all {
+				t.Fatalf("a shard by blocks has %d of %d images", h.Images(), all)
+			}
+		}
+		if images != all || next != all {
+			t.Fatalf("%d shards have %d images and %d blocks of %d", n, images, next, all)
+		}
+	})
+	h := header()
+	h.Shard = &Shard{By: ShardBlocks, Index: math.MaxInt - 1, Count: math.MaxInt}
+	if from, to := h.Blocks(1 << 40); from != 1<<40-1 || to != 1<<40 {
+		t.Errorf("the last of very many shards has the blocks %d to %d", from, to)
+	}
+	h.Shard = &Shard{By: ShardImages, Index: 0, Count: math.MaxInt}
+	if n := h.Images(); n != 1 {
+		t.Errorf("the first of very many shards has %d images", n)
+	}
+}
+
+func blockShard() (Header, []Look) {
+	h := header()
+	h.Rule = Rule{Name: "fixed", Budget: "all", Looks: []Level{{300, .001}}}
+	h.Data.Images = 2
+	h.Shard = &Shard{By: ShardBlocks, Index: 1, Count: 2}
+	return h, []Look{
+		{Image: 20, Label: 7, From: 2, To: 4, Misses: 5, Counts: []Count{{7, 195}}},
+		{Image: 0, Label: -1, From: 2, To: 3, Counts: []Count{{1, 100}}},
+		{Image: 0, Label: -1, From: 3, To: 4, Counts: []Count{{2, 100}}},
+	}
+}
+
+func TestBlockShard(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	h, looks := blockShard()
+	w, _, err := Open(path, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range looks {
+		w.Append(l)
+	}
+	if err := w.Finish(Claims{}); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	text, _ := os.ReadFile(path)
+	if !strings.Contains(string(text), "\n0 -1 3 4 0 2:100\nclaims 0\nsha256 ") {
+		t.Errorf("wrote\n%s", text)
+	}
+	l, err := Read(path)
+	if err != nil || !reflect.DeepEqual(l.Looks, looks) || l.Claims == nil || len(l.Claims.Images) != 0 || l.Digest == "" {
+		t.Fatalf("read %+v, %v", l, err)
+	}
+	// The Encoder writes the same.
+	var b bytes.Buffer
+	e, err := NewEncoder(&b, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range looks {
+		e.Look(l)
+	}
+	if err := e.Finish(Claims{}); err != nil || !bytes.Equal(b.Bytes(), text) {
+		t.Errorf("encoded %v\n%s", err, b.Bytes())
+	}
+	for _, c := range []struct{ old, new, want string }{
+		{"claims 0", "claims 2", "which is 0"},
+		{"\n0 -1 3 4", "\n0 -1 4 5", "goes on at block 4"},
+		{"\n0 -1 3 4", "\n20 -1 3 4", "second time"},
+		{`"by":"blocks"`, `"by":"images"`, "begins at block 2"},
+	} {
+		_, err := decode("x", strings.NewReader(strings.Replace(string(text), c.old, c.new, 1)))
+		var format *FormatError
+		if !errors.As(err, &format) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q for %q: %v, want an error with %q", c.new, c.old, err, c.want)
+		}
+	}
+}
+
+// Lines up to the limit are read, however they lie in the reader's buffer; longer ones are refused.
+func TestLongLines(t *testing.T) {
+	h := header()
+	h.Model.Classes = 30_000
+	h.Block = 60_000
+	h.Selection, h.Rule.Looks = h.Block, []Level{{h.Block, .001}}
+	look := Look{Image: 1, Label: 2, To: 1}
+	for c := range 30_000 {
+		look.Counts = append(look.Counts, Count{int32(c), 2})
+	}
+	var b bytes.Buffer
+	e, err := NewEncoder(&b, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Look(look)
+	look.Image = 3
+	e.Look(look)
+	if err := e.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := decode("x", bytes.NewReader(b.Bytes()))
+	if err != nil || len(l.Looks) != 2 || !reflect.DeepEqual(l.Looks[1], look) {
+		t.Fatalf("%v", err)
+	}
+	b.WriteString(strings.Repeat("1", longestLine+1))
+	if _, err := decode("x", &b); err == nil || !strings.Contains(err.Error(), "line 4: longer than") {
+		t.Errorf("%v", err)
+	}
+}
