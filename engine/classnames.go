@@ -7,6 +7,19 @@ func (m *Model) ClassNames() ([]string, error) {
 	if m.card != nil {
 		return m.card.Classes, nil
 	}
+	details, err := m.File()
+	if details == nil {
+		return nil, err
+	}
+	return details.ClassNames, nil
+}
+
+// File is what was found in an ONNX file, assumed, or taken from options and card; nil for another
+// model. It loads the file.
+func (m *Model) File() (*onnxmodel.Details, error) {
+	if m.card != nil {
+		return nil, nil
+	}
 	n, err := m.load()
 	if err != nil {
 		return nil, err
@@ -16,5 +29,8 @@ func (m *Model) ClassNames() ([]string, error) {
 		return nil, nil
 	}
 	details, err := file.Details()
-	return details.ClassNames, err
+	if err != nil {
+		return nil, err
+	}
+	return &details, nil
 }

@@ -14,7 +14,8 @@ import (
 // ONNXRuntime is the choice of Backend for ONNX Runtime on the CPU.
 const ONNXRuntime = "onnxruntime"
 
-// ONNX says how to open an ONNX file; for another model only the library and the threads count.
+// ONNX says how to open an ONNX file; for a model file, which says itself how images enter, only the
+// library, its threads and its provider count.
 func ONNX(options onnxmodel.Options) Option { return func(m *Model) { m.onnx = options } }
 
 func isONNX(path string) bool { return strings.EqualFold(filepath.Ext(path), ".onnx") }
@@ -45,7 +46,7 @@ func (m *Model) exported(file *modelfile.Model) (network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot run on ONNX Runtime: %w", m.path, err)
 	}
-	n, err := onnxmodel.FromBytes(m.name(), data, onnxmodel.Options{Library: m.onnx.Library, Threads: m.onnx.Threads})
+	n, err := onnxmodel.FromBytes(m.name(), data, onnxmodel.Options{Library: m.onnx.Library, Threads: m.onnx.Threads, Provider: m.onnx.Provider})
 	if err != nil {
 		return nil, err
 	}

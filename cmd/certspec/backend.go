@@ -23,7 +23,7 @@ func backendCommand() *cobra.Command {
 		Use:   "backend",
 		Short: "Find, install and check the engines that run networks",
 		Long: "Find, install and check the engines that run networks.\n\n" +
-			"Without --backend, the environment variables " + backend.Variable + " and " + backend.GoMLXVariable + " choose, else\n" +
+			"Without --engine, the environment variables " + backend.Variable + " and " + backend.GoMLXVariable + " choose, else\n" +
 			"the best engine found: XLA on a GPU, ONNX Runtime (which cannot train), XLA on the CPU,\n" +
 			"the Go backend.",
 		Args: noArgs,
@@ -31,11 +31,6 @@ func backendCommand() *cobra.Command {
 	}
 	cmd.AddCommand(backendListCommand(), backendInstallCommand(), backendCheckCommand(), backendBenchCommand())
 	return cmd
-}
-
-// backendFlag adds --backend to a command that runs networks.
-func backendFlag(cmd *cobra.Command) *string {
-	return cmd.Flags().String("backend", "", "engine: auto, xla, xla:cpu, xla:cuda, xla:/path/of/plugin.so or go")
 }
 
 func backendListCommand() *cobra.Command {
@@ -124,7 +119,7 @@ func backendCheckCommand() *cobra.Command {
 		Short: "Compile and run small programs on the engine and compare with the Go backend",
 		Args:  noArgs,
 	}
-	asJSON, choice := jsonFlag(cmd), backendFlag(cmd)
+	asJSON, choice := jsonFlag(cmd), trainingEngineFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		b, err := openBackend(*choice)
 		if err != nil {
@@ -160,22 +155,6 @@ func openBackend(choice string) (*backend.Backend, error) {
 		say("%s", b.Note)
 	}
 	return b, nil
-}
-
-// openModel opens a model file and tells the person what is not as good as it could be.
-func openModel(path, choice string) (*engine.Model, error) {
-	m, err := engine.Open(path, engine.Backend(choice))
-	if err != nil {
-		return nil, err
-	}
-	warnings, err := m.Warnings()
-	if err != nil {
-		return nil, err
-	}
-	for _, warning := range warnings {
-		say("%s", warning)
-	}
-	return m, nil
 }
 
 // backendSpeed is what "backend bench" prints of one engine.

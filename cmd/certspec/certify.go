@@ -36,10 +36,9 @@ type certified struct {
 
 func certifyCommand() *cobra.Command {
 	var (
-		o                   rs.Options
-		model, data         string
-		rule, law, onEngine string
-		radii               []float64
+		o         rs.Options
+		rule, law string
+		radii     []float64
 	)
 	cmd := &cobra.Command{
 		Use:   "certify {--model PATH | --exec COMMAND} --data NAME --sigma S --ledger FILE [flags]",
@@ -55,8 +54,7 @@ is given again, and the file ends with the same bytes; a complete one is read an
 		Args: noArgs,
 	}
 	f := cmd.Flags()
-	f.StringVar(&model, "model", "", "path of the model file, or of an ONNX file")
-	f.StringVar(&data, "data", "", "data set, e.g. fashionmnist/test")
+	openClassifier, openImages := modelFlags(cmd), dataFlags(cmd)
 	f.Float64Var(&o.Sigma, "sigma", 0, "standard deviation of the noise, 1 = full range")
 	f.StringVar(&o.Ledger, "ledger", "", "file that records the run; without one nothing is kept")
 	f.StringVar(&rule, "rule", string(rs.Staged), "how many copies an image gets: staged (stops early) or fixed")
@@ -68,10 +66,7 @@ is given again, and the file ends with the same bytes; a complete one is read an
 	f.IntVar(&o.Block, "block", rs.DefaultBlock, "copies in one call of the model")
 	f.Uint64Var(&o.Seed, "seed", 0, "of the noise (default derived from model, data and settings)")
 	f.IntVar(&o.Workers, "workers", 0, "calls of the model at once (default enough for all processors)")
-	f.StringVar(&onEngine, "backend", "", "auto, xla, go or onnxruntime; see certspec backend")
 	f.Float64SliceVar(&radii, "radii", nil, "radii of the printed certified accuracies (default steps of 0.25)")
-	open := imageFlags(cmd)
-	openClassifier := execFlags(cmd)
 	asJSON := jsonFlag(cmd)
 
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -81,19 +76,22 @@ is given again, and the file ends with the same bytes; a complete one is read an
 		if !f.Changed("n0") {
 			o.Selection = 0 // may round up to a block
 		}
-		for _, name := range []string{"n", "n0", "alpha", "tolerance", "block", "workers"} {
-			if f.Changed(name) && f.Lookup(name).Value.String() == "0" {
-				return usagef("--%s 0: expected more than 0", name)
-			}
+		if err := notZero(cmd, "n", "n0", "alpha", "tolerance", "block", "workers"); err != nil {
+			return err
 		}
 		o.Rule, o.Noise = rs.Rule(rule), noise.Law(law)
 		if err := checkRadii(radii); err != nil {
 			return err
 		}
-		images, err := open(data)
+		images, err := openImages()
 		if err != nil {
 			return err
 		}
+		m, end, err := openClassifier()
+		if err != nil {
+			return err
+		}
+		defer end()
 		loaded, err := images.Load(cmd.Context())
 		if err != nil {
 			return err
@@ -101,11 +99,6 @@ is given again, and the file ends with the same bytes; a complete one is read an
 		for _, warning := range loaded.Warnings {
 			say("warning: %s", warning)
 		}
-		m, end, err := openClassifier(model, onEngine)
-		if err != nil {
-			return err
-		}
-		defer end()
 		if o.Ledger == "" {
 			say("no --ledger: the result is printed and not kept")
 		}
@@ -169,6 +162,16 @@ func needed(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if !cmd.Flags().Changed(name) {
 			return usagef("--%s is missing: %s", name, cmd.Flags().Lookup(name).Usage)
+		}
+	}
+	return nil
+}
+
+// notZero refuses a 0, by which the settings of a run mean their default, where a person gives it.
+func notZero(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if f := cmd.Flags(); f.Changed(name) && f.Lookup(name).Value.String() == "0" {
+			return usagef("--%s 0: expected more than 0", name)
 		}
 	}
 	return nil

@@ -6,12 +6,11 @@ import (
 	"github.com/mattn/go-shellwords"
 	"github.com/spf13/cobra"
 
-	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/pipemodel"
 )
 
-// execFlags adds --exec, which names a program in the place of --model. The function opens what was named.
-func execFlags(cmd *cobra.Command) (open func(model, onEngine string) (m classifier.Classifier, end func() error, err error)) {
+// execFlags adds --exec, which names a program in the place of --model. The function starts it.
+func execFlags(cmd *cobra.Command) (open func() (*pipemodel.Model, error)) {
 	var (
 		command string
 		o       pipemodel.Options
@@ -21,31 +20,20 @@ func execFlags(cmd *cobra.Command) (open func(model, onEngine string) (m classif
 	f.StringVar(&command, "exec", "", `in the place of --model: a program that serves one, e.g. "python my_model.py", split into words as a shell does; see pipemodel/PROTOCOL.md`)
 	f.IntVar(&o.Processes, "exec-processes", 1, "how many of that program run at once")
 	f.DurationVar(&timeout, "exec-timeout", 5*time.Minute, "longest wait for that program, to start and to answer a batch")
-	return func(model, onEngine string) (classifier.Classifier, func() error, error) {
-		switch {
-		case !f.Changed("exec") && model == "":
-			return nil, nil, usagef("--model is missing: %s; or --exec", f.Lookup("model").Usage)
-		case !f.Changed("exec"):
-			m, err := openModel(model, onEngine)
-			if err != nil {
-				return nil, nil, err
-			}
-			return m, m.Close, nil
-		case model != "" || onEngine != "":
-			return nil, nil, usagef("--exec %q with --model or --backend: expected one model", command)
-		case o.Processes < 1 || timeout <= 0:
-			return nil, nil, usagef("--exec-processes %d, --exec-timeout %v: expected more than 0", o.Processes, timeout)
+	return func() (*pipemodel.Model, error) {
+		if o.Processes < 1 || timeout <= 0 {
+			return nil, usagef("--exec-processes %d, --exec-timeout %v: expected more than 0", o.Processes, timeout)
 		}
 		words, err := splitWords(command)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		o.StartTimeout, o.BatchTimeout = timeout, timeout
 		m, err := pipemodel.Open(words, o)
 		if err != nil {
-			return nil, nil, usageError{err}
+			return nil, usageError{err}
 		}
-		return m, m.Close, nil
+		return m, nil
 	}
 }
 

@@ -28,7 +28,7 @@ func TestExecWrongUse(t *testing.T) {
 	for _, args := range [][]string{
 		{},
 		{"--exec", "a", "--model", "m"},
-		{"--exec", "a", "--backend", "go"},
+		{"--exec", "a", "--engine", "go"},
 		{"--exec", ""},
 		{"--exec", "a | b"},
 		{"--exec", "a", "--exec-processes", "0"},

@@ -1,15 +1,21 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/pixel"
 )
+
+// dataFlags adds --data and the flags of imageFlags, and gives what opens the data set.
+func dataFlags(cmd *cobra.Command) func() (*dataset.Dataset, error) {
+	name := cmd.Flags().String("data", "", "data set, e.g. fashionmnist/test or folder:pictures")
+	open := imageFlags(cmd)
+	return func() (*dataset.Dataset, error) { return open(*name) }
+}
 
 // imageFlags adds the flags that prepare and select images, and gives what opens a data set with
 // them. They go before what the name of the set says.
@@ -85,17 +91,42 @@ func resized(d *dataset.Dataset, shape pixel.Shape) string {
 	return fmt.Sprintf("to %v by %s, before the noise; radii are in the resized pixels (%v), not in those of the files", p.Resize, p.Filter, shape)
 }
 
-// preparation says in lines how the images of a set were prepared: their resize, and the label of each folder from a file.
-func preparation(d *dataset.Dataset, images *dataset.Images) []string {
-	var lines []string
-	if text := resized(d, images.Shape); text != "" {
-		lines = append(lines, "images resized "+text)
+// prepared says how the images of a set were prepared, in the words of the flags.
+type prepared struct {
+	Resize     string         `json:"resize,omitempty"`
+	Filter     string         `json:"filter,omitempty"`
+	Crop       string         `json:"crop,omitempty"`
+	Channels   string         `json:"channels,omitempty"`
+	Background string         `json:"background,omitempty"`
+	Depth      string         `json:"depth,omitempty"`
+	Classes    string         `json:"classes,omitempty"`
+	Radii      string         `json:"radii,omitempty"`   // what a radius is a distance between, where images were resized
+	Folders    map[string]int `json:"folders,omitempty"` // label of each folder that --classes names
+}
+
+func howPrepared(ctx context.Context, d *dataset.Dataset) (prepared, error) {
+	images, err := d.Load(ctx)
+	if err != nil {
+		return prepared{}, err
 	}
-	if d.Preparation().Classes != "" {
-		for _, folder := range slices.Sorted(maps.Keys(images.Folders)) {
-			label := images.Folders[folder]
-			lines = append(lines, fmt.Sprintf("folder %s is class %d, %s", folder, label, images.Classes[label]))
+	p := d.Preparation()
+	shown := prepared{Filter: p.Filter, Background: p.Background, Classes: p.Classes, Radii: resized(d, images.Shape)}
+	for _, size := range []struct {
+		of dataset.Size
+		to *string
+	}{{p.Resize, &shown.Resize}, {p.Crop, &shown.Crop}} {
+		if size.of != (dataset.Size{}) {
+			*size.to = size.of.String()
 		}
 	}
-	return lines
+	if p.RGB {
+		shown.Channels = "rgb"
+	}
+	if p.Reduce16 {
+		shown.Depth = "8"
+	}
+	if p.Classes != "" {
+		shown.Folders = images.Folders
+	}
+	return shown, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/torch"
@@ -21,9 +22,9 @@ func init() { verbs = append(verbs, importCommand) }
 
 func importCommand() *cobra.Command {
 	var (
-		weights, out, data, size, onEngine string
-		a                                  nets.Architecture
-		sigma                              float64
+		weights, out, data, size string
+		a                        nets.Architecture
+		sigma                    float64
 	)
 	cmd := &cobra.Command{
 		Use:   "import --weights FILE --net NAME --out PATH [flags]",
@@ -48,7 +49,7 @@ measured and written on the card.`,
 	f.StringVar(&size, "size", "32x32x3", "height, width and channels of an image; with --data those of its images")
 	f.StringVar(&data, "data", "", "data set for the accuracy and the class names on the card, e.g. cifar10/test")
 	f.Float64Var(&sigma, "sigma", 0, "standard deviation of the noise of its training, as its makers say, for the card")
-	f.StringVar(&onEngine, "backend", "", "auto, xla, go or onnxruntime; see certspec backend")
+	choice := engineFlag(cmd)
 	asJSON := jsonFlag(cmd)
 
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -65,7 +66,7 @@ measured and written on the card.`,
 		if a.Classes, err = torch.Classes(tensors); err != nil {
 			return fmt.Errorf("%s: %w", weights, err)
 		}
-		if a.Shape, err = parseSize(size); err != nil {
+		if a.Shape, err = parseSize("size", size); err != nil {
 			return err
 		}
 		m := &modelfile.Model{Card: modelfile.Card{
@@ -103,7 +104,7 @@ measured and written on the card.`,
 			return err
 		}
 		if images != nil {
-			if err := measureAccuracy(cmd, out, onEngine, images, m); err != nil {
+			if err := measureAccuracy(cmd, out, *choice, images, m); err != nil {
 				return err
 			}
 		}
@@ -120,8 +121,8 @@ measured and written on the card.`,
 }
 
 // measureAccuracy fills in the card of the model that was written to path, and writes it again.
-func measureAccuracy(cmd *cobra.Command, path, onEngine string, images *dataset.Images, m *modelfile.Model) error {
-	opened, err := openModel(path, onEngine)
+func measureAccuracy(cmd *cobra.Command, path, choice string, images *dataset.Images, m *modelfile.Model) error {
+	opened, err := openModel(path, engine.Backend(choice))
 	if err != nil {
 		return err
 	}
@@ -146,10 +147,10 @@ func measureAccuracy(cmd *cobra.Command, path, onEngine string, images *dataset.
 }
 
 // parseSize reads height, width and channels, e.g. "32x32x3".
-func parseSize(text string) (pixel.Shape, error) {
+func parseSize(flag, text string) (pixel.Shape, error) {
 	var s pixel.Shape
 	if n, err := fmt.Sscanf(text+"\n", "%dx%dx%d\n", &s.Height, &s.Width, &s.Channels); n != 3 || err != nil || !s.Valid() {
-		return s, usagef("--size %s: expected height, width and channels, e.g. 32x32x3", text)
+		return s, usagef("--%s %s: expected height, width and channels, e.g. 32x32x3", flag, text)
 	}
 	return s, nil
 }

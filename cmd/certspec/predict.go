@@ -22,10 +22,9 @@ type predicted struct {
 
 func predictCommand() *cobra.Command {
 	var (
-		o             rs.PredictOptions
-		model, data   string
-		law, onEngine string
-		ids           []int
+		o   rs.PredictOptions
+		law string
+		ids []int
 	)
 	cmd := &cobra.Command{
 		Use:   "predict {--model PATH | --exec COMMAND} --data NAME --sigma S [flags]",
@@ -38,8 +37,7 @@ radius; see certspec certify.`,
 		Args: noArgs,
 	}
 	f := cmd.Flags()
-	f.StringVar(&model, "model", "", "path of the model file, or of an ONNX file")
-	f.StringVar(&data, "data", "", "data set, e.g. fashionmnist/test or folder:pictures")
+	openClassifier, openImages := modelFlags(cmd), dataFlags(cmd)
 	f.IntSliceVar(&ids, "image", nil, "indices of the images in the data set (default all)")
 	f.Float64Var(&o.Sigma, "sigma", 0, "standard deviation of the noise, 1 = full range")
 	f.IntVar(&o.Samples, "n", 1000, "noisy copies of an image")
@@ -47,26 +45,21 @@ radius; see certspec certify.`,
 	f.StringVar(&law, "noise", "grid", "law of the noise: grid or gaussian")
 	f.IntVar(&o.Block, "block", rs.DefaultBlock, "copies in one call of the model")
 	f.Uint64Var(&o.Seed, "seed", 0, "of the noise (default derived from model, image and settings)")
-	f.StringVar(&onEngine, "backend", "", "auto, xla, go or onnxruntime; see certspec backend")
-	open := imageFlags(cmd)
-	openClassifier := execFlags(cmd)
 	asJSON := jsonFlag(cmd)
 
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := needed(cmd, "data", "sigma"); err != nil {
 			return err
 		}
-		for _, name := range []string{"n", "alpha", "block"} {
-			if f.Lookup(name).Value.String() == "0" {
-				return usagef("--%s 0: expected more than 0", name)
-			}
+		if err := notZero(cmd, "n", "alpha", "block"); err != nil {
+			return err
 		}
 		o.Noise = noise.Law(law)
-		d, err := open(data)
+		d, err := openImages()
 		if err != nil {
 			return err
 		}
-		m, end, err := openClassifier(model, onEngine)
+		m, end, err := openClassifier()
 		if err != nil {
 			return err
 		}

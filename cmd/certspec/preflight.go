@@ -3,11 +3,15 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/noise"
 	"github.com/certspec/certspec/rs/preflight"
@@ -15,14 +19,21 @@ import (
 
 func init() { verbs = append(verbs, preflightCommand) }
 
+// lookedOver is what "preflight" prints.
+type lookedOver struct {
+	*preflight.Report
+	Identity classifier.Identity `json:"identity"`       // of the model, as in the header of a ledger
+	ONNX     *onnxmodel.Details  `json:"onnx,omitempty"` // of an ONNX file: what was found, given or assumed
+	Prepared prepared            `json:"prepared"`
+}
+
 func preflightCommand() *cobra.Command {
 	var (
-		o                   preflight.Options
-		model, data         string
-		rule, law, onEngine string
+		o         preflight.Options
+		rule, law string
 	)
 	cmd := &cobra.Command{
-		Use:   "preflight --model PATH --data NAME --sigma S [flags]",
+		Use:   "preflight {--model PATH | --exec COMMAND} --data NAME --sigma S [flags]",
 		Short: "Look a model over before hours of certification",
 		Long: `Look a model over before hours of certification: its accuracy without and with noise on a
 hundred images, the commonest mistakes (no training under noise; labels, channel order, scale or
@@ -36,8 +47,7 @@ check has failed.`,
 		Args:    noArgs,
 	}
 	f := cmd.Flags()
-	f.StringVar(&model, "model", "", "path of the model file, or of an ONNX file")
-	f.StringVar(&data, "data", "", "data set, e.g. fashionmnist/test")
+	openClassifier, openImages := modelFlags(cmd), dataFlags(cmd)
 	f.Float64Var(&o.Run.Sigma, "sigma", 0, "standard deviation of the noise, 1 = full range")
 	f.IntVar(&o.Images, "images", 100, "images to look at, spread over the classes")
 	f.DurationVar(&o.Budget, "budget", 0, "time there is for the run, e.g. 8h")
@@ -46,26 +56,21 @@ check has failed.`,
 	f.Float64Var(&o.Run.Alpha, "alpha", rs.DefaultAlpha, "of the run: bound on the probability that the claim on an image is false")
 	f.StringVar(&law, "noise", "grid", "law of the noise: grid or gaussian")
 	f.IntVar(&o.Run.Block, "block", rs.DefaultBlock, "copies in one call of the model")
-	f.StringVar(&onEngine, "backend", "", "auto, xla, go or onnxruntime; see certspec backend")
-	open := imageFlags(cmd)
-	openClassifier := execFlags(cmd)
 	asJSON := jsonFlag(cmd)
 
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := needed(cmd, "data", "sigma"); err != nil {
 			return err
 		}
-		for _, name := range []string{"n", "alpha", "block", "images"} {
-			if f.Lookup(name).Value.String() == "0" {
-				return usagef("--%s 0: expected more than 0", name)
-			}
+		if err := notZero(cmd, "n", "alpha", "block", "images"); err != nil {
+			return err
 		}
 		o.Run.Rule, o.Run.Noise = rs.Rule(rule), noise.Law(law)
-		d, err := open(data)
+		d, err := openImages()
 		if err != nil {
 			return err
 		}
-		m, end, err := openClassifier(model, onEngine)
+		m, end, err := openClassifier()
 		if err != nil {
 			return err
 		}
@@ -80,17 +85,26 @@ check has failed.`,
 		if err != nil {
 			return usageOf(err)
 		}
+		looked := lookedOver{Report: r}
+		if looked.Prepared, err = howPrepared(cmd.Context(), d); err != nil {
+			return err
+		}
+		info, err := m.Info()
+		if err != nil {
+			return err
+		}
+		looked.Identity = info.Identity
+		if file, ok := m.(interface {
+			File() (*onnxmodel.Details, error)
+		}); ok {
+			if looked.ONNX, err = file.File(); err != nil {
+				return err
+			}
+		}
 		if *asJSON {
-			err = printJSON(cmd.OutOrStdout(), r)
+			err = printJSON(cmd.OutOrStdout(), looked)
 		} else {
-			images, failed := d.Load(cmd.Context()) // at hand: it is what was looked over
-			if failed != nil {
-				return failed
-			}
-			for _, line := range preparation(d, images) {
-				fmt.Fprintln(cmd.OutOrStdout(), line)
-			}
-			err = printPreflight(cmd.OutOrStdout(), r)
+			err = looked.print(cmd.OutOrStdout())
 		}
 		if err != nil {
 			return err
@@ -103,10 +117,21 @@ check has failed.`,
 	return cmd
 }
 
-func printPreflight(out io.Writer, r *preflight.Report) error {
+func (r *lookedOver) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "model\t%s\n", r.Model)
+	fmt.Fprintf(w, "model\t%s on %s\n", r.Model, r.Identity.Engine)
+	fmt.Fprintf(w, "identity\t%s\n", r.Identity.Weights)
+	if r.ONNX != nil {
+		fmt.Fprintf(w, "file\t%s\n", r.ONNX)
+	}
 	fmt.Fprintf(w, "data\t%s, %d images looked at\n", r.Data, r.Images)
+	if r.Prepared.Radii != "" {
+		fmt.Fprintf(w, "resized\t%s\n", r.Prepared.Radii)
+	}
+	for _, folder := range slices.Sorted(maps.Keys(r.Prepared.Folders)) {
+		label := r.Prepared.Folders[folder]
+		fmt.Fprintf(w, "folder\t%s is class %d, %s\n", folder, label, r.ClassNames[label])
+	}
 	var names []string
 	for label, name := range r.ClassNames {
 		names = append(names, fmt.Sprintf("%d %s", label, name))

@@ -18,7 +18,7 @@ func TestPreflight(t *testing.T) {
 	t.Setenv(dataset.DataVariable, t.TempDir())
 	untrained := guessing(t)
 	out, err := commandOutput(t, preflightCommand(), "--model", untrained, "--data", "synthetic/test[max_index=200]", "--sigma", "0.25",
-		"--images", "40", "--block", "20", "--n", "1000", "--budget", "8h", "--backend", "go", "--json")
+		"--images", "40", "--block", "20", "--n", "1000", "--budget", "8h", "--engine", "go", "--json")
 	if err == nil || !strings.Contains(err.Error(), "checks failed") {
 		t.Errorf("error %v; want failed checks", err)
 	}
@@ -30,7 +30,7 @@ func TestPreflight(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	out, _ = commandOutput(t, preflightCommand(), "--model", untrained, "--data", "synthetic/test[max_index=200]", "--sigma", "0.25",
-		"--images", "10", "--block", "10", "--backend", "go")
+		"--images", "10", "--block", "10", "--engine", "go")
 	for _, words := range []string{"0 disc, 1 ring", "failure  ", "→ ", "largest radius", "asked for"} {
 		if !strings.Contains(out, words) {
 			t.Errorf("%s\ndoes not say %q", out, words)

@@ -50,7 +50,7 @@ is given again, and ends with the same weights; a finished one returns at once.`
 	f.StringVar(&o.Augment, "augment", train.NoneAug, "none or crop-flip (zero padding by 4, random crop, horizontal flip)")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of weights, order, crops, flips and noise")
 	f.StringVar(&o.Checkpoint, "checkpoint", "", "path of the checkpoint while it runs (default PATH.checkpoint)")
-	f.StringVar(&o.Backend, "backend", "", "auto, xla, go; see certspec backend")
+	choice := trainingEngineFlag(cmd)
 	asJSON := jsonFlag(cmd)
 
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
@@ -82,6 +82,7 @@ is given again, and ends with the same weights; a finished one returns at once.`
 		if o.Test, err = dataset.Open(testName); err != nil {
 			return err
 		}
+		o.Backend = *choice
 		o.Program = version()
 		o.Command = commandLine(os.Args[1:])
 		o.Progress = terminalProgress()

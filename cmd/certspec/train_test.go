@@ -25,7 +25,7 @@ func trainOutput(t *testing.T, args ...string) (string, error) {
 func TestTrain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "net")
 	args := []string{"--data", "synthetic[count=8]", "--test", "synthetic/test[count=6]", "--epochs", "1", "--batch", "4",
-		"--sigma", "0.25", "--momentum", "0", "--seed", "3", "--backend", "go", "--out", path, "--json"}
+		"--sigma", "0.25", "--momentum", "0", "--seed", "3", "--engine", "go", "--out", path, "--json"}
 	out, err := trainOutput(t, args...)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"encoding/json"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+func needONNXRuntime(t *testing.T) {
+	t.Helper()
+	if _, err := onnxmodel.Library(""); err != nil {
+		t.Skip(err)
+	}
+}
+
+// onnxFile exports an untrained network for colour images of 32×32 pixels.
+func onnxFile(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "net.onnx")
+	if _, err := commandOutput(t, exportCommand(), "--model", guessing(t), "--onnx", file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// How images enter is a part of the model's identity in the ledger: flags go before the card, and
+// another normalisation is another model, which cannot go on with the same ledger.
+func TestONNXFlagsInLedger(t *testing.T) {
+	needONNXRuntime(t)
+	t.Setenv(dataset.DataVariable, t.TempDir())
+	file, dir := onnxFile(t), t.TempDir()
+	if err := os.WriteFile(file+".json", []byte(`{"mean": [0.5], "channel_order": "bgr"}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	certify := func(name string, flags ...string) (string, error) {
+		args := append([]string{"--model", file, "--data", "synthetic/test[max_index=1]", "--sigma", "0.25", "--n", "100", "--rule", "fixed",
+			"--ledger", filepath.Join(dir, name)}, flags...)
+		if _, err := commandOutput(t, certifyCommand(), args...); err != nil {
+			return "", err
+		}
+		l, err := ledger.Read(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l.Header.Model.Identity.Weights, nil
+	}
+	seen := map[string]string{}
+	for name, c := range map[string]struct {
+		flags []string
+		want  string
+	}{
+		"card":      {nil, ", channels in order bgr, mean [0.5 0.5 0.5]"},
+		"mean":      {[]string{"--mean", "0.4,0.5,0.6"}, ", channels in order bgr, mean [0.4 0.5 0.6]"},
+		"std":       {[]string{"--std", "0.25"}, ", channels in order bgr, mean [0.5 0.5 0.5], std [0.25 0.25 0.25]"},
+		"order":     {[]string{"--channel-order", "rgb"}, ", mean [0.5 0.5 0.5]"},
+		"scale":     {[]string{"--scale", "255", "--mean", "0"}, ", channels in order bgr, scale 255"},
+		"no change": {[]string{"--channel-order", "rgb", "--mean", "0", "--layout", "NCHW", "--scores", "logits", "--input-size", "32x32x3"}, ""},
+	} {
+		weights, err := certify(name, c.flags...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		digest, enters, found := strings.Cut(weights, ", ")
+		if found {
+			enters = ", " + enters
+		}
+		if enters != c.want || !strings.HasPrefix(digest, "sha256:") || seen[weights] != "" {
+			t.Errorf("%s: identity %q; expected a digest and %q, unlike %q", name, weights, c.want, seen[weights])
+		}
+		seen[weights] = name
+	}
+	if _, err := certify("card", "--mean", "0.25"); err == nil || !strings.Contains(err.Error(), "mean [0.25 0.25 0.25]") {
+		t.Errorf("another mean goes on with the ledger: %v", err)
+	}
+}
+
+func TestONNXFlagsWrongUse(t *testing.T) {
+	t.Setenv(dataset.DataVariable, t.TempDir())
+	names := filepath.Join(t.TempDir(), "names.txt")
+	if err := os.WriteFile(names, []byte("cat\n\ndog\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "net.onnx")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		"--mean: it is for an ONNX file":        {"--model", "nets/mine", "--mean", "0.5"},
+		"--class-names: it is for an ONNX file": {"--model", "nets/mine", "--class-names", names},
+		"--std with --exec":                     {"--exec", "python x.py", "--std", "1"},
+		"--engine with --exec":                  {"--exec", "python x.py", "--engine", "go"},
+		"--model with --exec":                   {"--exec", "python x.py", "--model", "nets/mine"},
+		"--threads: it is for ONNX Runtime":     {"--model", "nets/mine", "--engine", "xla", "--threads", "2"},
+		"--threads 0":                           {"--model", file, "--threads", "0"},
+		"--scale 0":                             {"--model", file, "--scale", "0"},
+		"scale NaN":                             {"--model", file, "--scale", "NaN"},
+		"std 0 of channel 1":                    {"--model", file, "--std", "1,0,1"},
+		"std NaN of channel 0":                  {"--model", file, "--std", "NaN"},
+		"mean +Inf of channel 0":                {"--model", file, "--mean", "inf"},
+		`layout "nchw"; expected NCHW or NHWC`:  {"--model", file, "--layout", "nchw"},
+		`channel order "grb"; expected rgb`:     {"--model", file, "--channel-order", "grb"},
+		`scores "percent"; expected logits`:     {"--model", file, "--scores", "percent"},
+		"--layout: it has no value":             {"--model", file, "--layout", ""},
+		"--input-size 32x32: expected":          {"--model", file, "--input-size", "32x32"},
+		"line 2 is empty":                       {"--model", file, "--class-names", names},
+		"none.txt":                              {"--model", file, "--class-names", "none.txt"},
+	} {
+		for verb, cmd := range map[string]func() error{
+			"certify": func() error {
+				_, err := commandOutput(t, certifyCommand(), append(args, "--data", "synthetic/test", "--sigma", "0.25")...)
+				return err
+			},
+			"preflight": func() error {
+				_, err := commandOutput(t, preflightCommand(), append(args, "--data", "synthetic/test", "--sigma", "0.25")...)
+				return err
+			},
+		} {
+			err := cmd()
+			if _, usage := err.(usageError); !usage || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s %q: %v; expected a wrong use with %q", verb, args, err, want)
+			}
+		}
+	}
+}
+
+// What the file cannot take, whatever a flag says, and an engine that cannot run it.
+func TestONNXFlagsImpossible(t *testing.T) {
+	needONNXRuntime(t)
+	t.Setenv(dataset.DataVariable, t.TempDir())
+	file := onnxFile(t)
+	names := filepath.Join(t.TempDir(), "names.txt")
+	if err := os.WriteFile(names, []byte("cat\ndog\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		"mean has 2 values; images of 32×32×3": {"--mean", "0.5,0.5"},
+		"2 class names for a network with 10":  {"--class-names", names},
+		"images of 28×28×3 were asked for":     {"--input-size", "28x28x3"},
+		`no output "x" in the graph; it has`:   {"--output-name", "x"},
+		`an ONNX file cannot run on "xla"`:     {"--engine", "xla"},
+		"library /none.so":                     {"--lib", "/none.so"},
+		"CUDA":                                 {"--provider", "cuda"},
+	} {
+		_, err := commandOutput(t, preflightCommand(), append(args, "--model", file, "--data", "synthetic/test", "--sigma", "0.25")...)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v; expected an error with %q", args, err, want)
+		}
+	}
+}
+
+// What preflight prints of an ONNX file and of a folder of pictures, as text and as JSON.
+func TestPreflightSaysWhatApplies(t *testing.T) {
+	needONNXRuntime(t)
+	file, dir := onnxFile(t), t.TempDir()
+	classes := filepath.Join(t.TempDir(), "classes.txt")
+	if err := os.WriteFile(classes, []byte("owls 7 owl\ncats 2 cat\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range []string{"owls/a.png", "owls/b.png", "cats/a.png", "cats/b.png"} {
+		im := image.NewRGBA(image.Rect(0, 0, 50, 40))
+		for at := range 50 * 40 {
+			im.Set(at%50, at/50, color.RGBA{uint8(at * (i + 1)), uint8(at), uint8(60 * i), 255})
+		}
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		out, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := png.Encode(out, im); err != nil {
+			t.Fatal(err)
+		}
+		out.Close()
+	}
+	args := []string{"--model", file, "--data", "folder:" + dir, "--sigma", "0.25", "--block", "10", "--n", "1000",
+		"--resize", "36", "--crop", "32", "--classes", classes, "--std", "0.25"}
+	text, _ := commandOutput(t, preflightCommand(), args...)
+	for _, words := range []string{
+		"NCHW float32 images of 32×32×3, logits", "std [0.25 0.25 0.25]",
+		"to 36 by bilinear, before the noise; radii are in the resized pixels (32×32×3)",
+		"cats is class 2, cat", "owls is class 7, owl",
+	} {
+		if !strings.Contains(text, words) {
+			t.Errorf("%s\ndoes not say %q", text, words)
+		}
+	}
+	text, _ = commandOutput(t, preflightCommand(), append(args, "--json")...)
+	var r lookedOver
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	p := r.Prepared
+	if p.Resize != "36" || p.Filter != "bilinear" || p.Crop != "32" || p.Classes != classes || len(p.Folders) != 2 || p.Folders["owls"] != 7 || p.Folders["cats"] != 2 {
+		t.Errorf("prepared %+v", p)
+	}
+	if r.ONNX == nil || r.ONNX.Input.Std[2] != 0.25 || !strings.HasSuffix(r.Identity.Weights, ", std [0.25 0.25 0.25]") {
+		t.Errorf("identity %+v, file %+v", r.Identity, r.ONNX)
+	}
+}
