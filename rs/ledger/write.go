@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 )
 
 // ErrLocked says that another run, of this or another process, writes the ledger.
@@ -222,35 +221,3 @@ func (w *Writer) Finish(c Claims) error {
 
 // Close releases the file. It does not sync.
 func (w *Writer) Close() error { return w.f.Close() }
-
-// TimesPath is the file beside a ledger that keeps the times.
-func TimesPath(ledger string) string { return ledger + ".times" }
-
-// AppendTimes adds one line per image to the times beside a ledger: image, noisy copies, seconds
-// from its first block to its decision, separated by tabs. Blocks of several images run at once,
-// so the seconds may overlap.
-func AppendTimes(ledger string, times []Time) error {
-	if len(times) == 0 {
-		return nil
-	}
-	var b []byte
-	for _, t := range times {
-		b = fmt.Appendf(b, "%d\t%d\t%s\n", t.Image, t.Copies, strconv.FormatFloat(t.Seconds, 'f', 3, 64))
-	}
-	f, err := os.OpenFile(TimesPath(ledger), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
-	if err != nil {
-		return fmt.Errorf("ledger: %w", err)
-	}
-	if _, err := f.Write(b); err != nil {
-		f.Close()
-		return fmt.Errorf("ledger: %w", err)
-	}
-	return f.Close()
-}
-
-// Time is the work on one image.
-type Time struct {
-	Image   int
-	Copies  int
-	Seconds float64
-}

@@ -1,0 +1,90 @@
+package ledger
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+)
+
+// TimesPath is the file beside a ledger that keeps the times.
+func TimesPath(ledger string) string { return ledger + ".times" }
+
+// Time is the work on one image.
+type Time struct {
+	Image   int
+	Copies  int
+	Seconds float64
+}
+
+// AppendTimes adds one line per image to the times beside a ledger: image, noisy copies, seconds
+// from its first block to its decision, separated by tabs. Blocks of several images run at once,
+// so the seconds may overlap.
+func AppendTimes(ledger string, times []Time) error {
+	if len(times) == 0 {
+		return nil
+	}
+	var b []byte
+	for _, t := range times {
+		b = fmt.Appendf(b, "%d\t%d\t%s\n", t.Image, t.Copies, strconv.FormatFloat(t.Seconds, 'f', 3, 64))
+	}
+	f, err := os.OpenFile(TimesPath(ledger), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	if _, err := f.Write(b); err != nil {
+		f.Close()
+		return fmt.Errorf("ledger: %w", err)
+	}
+	return f.Close()
+}
+
+// ReadTimes reads the times beside a ledger. An image comes once for each run that worked on it. A line that a
+// power cut tore is dropped; anything else that is no time is a *FormatError; the error wraps fs.ErrNotExist where
+// no times were kept.
+func ReadTimes(ledger string) ([]Time, error) {
+	f, err := os.Open(TimesPath(ledger))
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	defer f.Close()
+	return decodeTimes(TimesPath(ledger), f)
+}
+
+func decodeTimes(file string, r io.Reader) ([]Time, error) {
+	in := bufio.NewReaderSize(r, 1<<12)
+	var times []Time
+	for {
+		line, err := in.ReadSlice('\n')
+		if err == io.EOF {
+			return times, nil
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return nil, fmt.Errorf("ledger: %w", err)
+		}
+		t, ok := parseTime(bytes.TrimSuffix(line, newline))
+		if err != nil || !ok {
+			return nil, &FormatError{file, len(times) + 1, fmt.Sprintf("%s: want image, copies and seconds, separated by tabs", quote(line))}
+		}
+		times = append(times, t)
+	}
+}
+
+func parseTime(line []byte) (t Time, ok bool) {
+	for _, dst := range []*int{&t.Image, &t.Copies} {
+		v, n := parseInt(line)
+		if n == 0 || n >= len(line) || line[n] != '\t' {
+			return t, false
+		}
+		*dst, line = v, line[n+1:]
+	}
+	// A year of years: sums of times stay finite.
+	const most = 1e15
+	seconds, err := strconv.ParseFloat(string(line), 64)
+	t.Seconds = seconds
+	return t, err == nil && seconds >= 0 && seconds <= most && !math.IsNaN(seconds)
+}
