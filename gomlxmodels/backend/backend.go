@@ -61,6 +61,9 @@ func Open(choice string) (*Backend, error) { return open(choice, goForInference)
 // runs independent operations in parallel: two thirds of the time of a training step.
 func OpenForTraining(choice string) (*Backend, error) { return open(choice, goForTraining) }
 
+// onnxRuntime is what the variables call an engine that only certifies; see package engine.
+const onnxRuntime = "onnxruntime"
+
 func open(text, goOptions string) (*Backend, error) {
 	openMu.Lock()
 	defer openMu.Unlock()
@@ -79,6 +82,9 @@ func open(text, goOptions string) (*Backend, error) {
 	var notes []string
 	for _, variable := range []string{Variable, GoMLXVariable} {
 		value := os.Getenv(variable)
+		if value == onnxRuntime {
+			continue
+		}
 		c, err := parseChoice(value)
 		if err != nil {
 			return nil, fmt.Errorf("backend: %s: %w", variable, err)

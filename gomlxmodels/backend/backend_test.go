@@ -189,6 +189,10 @@ func TestEnvironmentChooses(t *testing.T) {
 			t.Errorf("%q: note %q; the choice was met", choice, b.Note)
 		}
 	}
+	t.Setenv(Variable, "onnxruntime")
+	if b, err := Open(""); err != nil || !strings.Contains(b.Backend.Description(), "parallelism=7") {
+		t.Errorf("%s=onnxruntime: %v, %v; expected that it is passed over", Variable, b, err)
+	}
 	t.Setenv(Variable, "tpu")
 	if _, err := Open(""); err == nil || !strings.Contains(err.Error(), Variable) {
 		t.Errorf("%s=tpu: %v; expected an error that names the variable", Variable, err)
