@@ -60,7 +60,7 @@ func (a Accuracies) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// CertifiedAccuracy gives the certified accuracy at each radius, in the order given.
+// CertifiedAccuracy gives the certified accuracy at each radius, in the order given. The rows are sorted once, and each radius is a binary search.
 func (r Rows) CertifiedAccuracy(radii ...float64) Accuracies {
 	correct, images := r.correctRadii()
 	a := make(Accuracies, len(radii))
@@ -132,6 +132,9 @@ func (r Rows) Abstained() int {
 	}
 	return n
 }
+
+// AbstentionRate is the fraction of all images for which nothing is certified; 0 if there are none.
+func (r Rows) AbstentionRate() float64 { return float64(r.Abstained()) / float64(max(1, len(r))) }
 
 // Misses counts the copies whose output was not finite or whose noise could not be drawn. They are never hits.
 func (r Rows) Misses() int {

@@ -33,8 +33,8 @@ func TestMetrics(t *testing.T) {
 	if math.Abs(area-.332) > 1e-15 || len(curve.Radii) != 3 {
 		t.Errorf("area %v under %v", area, curve)
 	}
-	if n := rows.Abstained(); n != 1 {
-		t.Errorf("%d abstained", n)
+	if n, rate := rows.Abstained(), rows.AbstentionRate(); n != 1 || rate != .2 {
+		t.Errorf("%d abstained, a rate of %v", n, rate)
 	}
 	if l := rows.Largest(2); len(l) != 2 || l[0].Image != 3 || l[1].Image != 0 {
 		t.Errorf("largest %+v", l)
@@ -47,7 +47,7 @@ func TestMetrics(t *testing.T) {
 	if with.ACR() != rows.ACR() || with.CertifiedAccuracy(.3)[0] != rows.CertifiedAccuracy(.3)[0] {
 		t.Errorf("%v with an image without a label, %v without", with.ACR(), rows.ACR())
 	}
-	if none := (rs.Rows{}); len(none.Curve().Radii) != 0 || none.ACR().Value != 0 || len(none.Largest(3)) != 0 || len(rows.Largest(-1)) != 0 {
+	if none := (rs.Rows{}); len(none.Curve().Radii) != 0 || none.ACR().Value != 0 || none.AbstentionRate() != 0 || len(none.Largest(3)) != 0 || len(rows.Largest(-1)) != 0 {
 		t.Error("metrics of no rows")
 	}
 }

@@ -1,0 +1,166 @@
+package rs_test
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/certlog"
+)
+
+// correct are rows of the right class with these radii; 0 stands for an abstention.
+func correct(radii ...float64) rs.Rows {
+	var rows rs.Rows
+	for i, radius := range radii {
+		row := rs.Row{Image: 10 * i, Label: 3, Class: 3, Radius: radius}
+		if radius == 0 {
+			row.Class = rs.Abstain
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// The distribution of the resampled mean of four images is known: 4⁴ equally likely resamples. The expected percentiles are
+// read from all of them.
+func TestBootstrapAgainstAllResamples(t *testing.T) {
+	radii := []float64{0, .125, .5, 1.75}
+	var means []float64
+	for s := range 256 {
+		mean := 0.0
+		for d, i := 0, s; d < 4; d, i = d+1, i/4 {
+			mean += radii[i%4] / 4
+		}
+		means = append(means, mean)
+	}
+	slices.Sort(means)
+	// Where the mass jumps over 10 % and 90 % by far more than the error of 100,000 draws (0.1 %), both ends must be exact.
+	const confidence = .8
+	low, high := means[256*10/100], means[256*90/100]
+	for edge, end := range map[float64]float64{.1: low, .9: high} {
+		below, upTo := 0, 0
+		for _, m := range means {
+			if m < end {
+				below++
+			}
+			if m <= end {
+				upTo++
+			}
+		}
+		if !(float64(below)/256 < edge-.02 && float64(upTo)/256 > edge+.02) {
+			t.Fatalf("the mass goes from %d to %d of 256 at %v: choose other radii", below, upTo, edge)
+		}
+	}
+	for seed := range uint64(3) {
+		i, err := correct(radii...).ACRInterval(rs.Bootstrap{Resamples: 100_000, Confidence: confidence, Seed: seed})
+		if err != nil || i.Low != low || i.High != high {
+			t.Errorf("seed %d: %v, %v; want [%v, %v]", seed, i, err, low, high)
+		}
+	}
+}
+
+func TestBootstrapIsDeterministic(t *testing.T) {
+	rows := correct(.1, .2, .35, .5, 0, .77, .9, .31, .05)
+	first, err := rows.ACRInterval(rs.Bootstrap{Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, _ := rows.ACRInterval(rs.Bootstrap{Resamples: 10_000, Confidence: .95, Seed: 7})
+	other, _ := rows.ACRInterval(rs.Bootstrap{Seed: 8})
+	if first != again || first == other {
+		t.Errorf("seed 7 gives %v and %v, seed 8 %v", first, again, other)
+	}
+	for _, bad := range []rs.Bootstrap{{Resamples: -1}, {Resamples: 1e9}, {Confidence: 1}, {Confidence: math.NaN()}, {Confidence: -.5}} {
+		if _, err := rows.ACRInterval(bad); err == nil {
+			t.Errorf("%+v is no error", bad)
+		}
+		if _, err := rs.Compare(rows, rows, nil, bad); err == nil {
+			t.Errorf("%+v is no error of Compare", bad)
+		}
+	}
+	if i, err := (rs.Rows{}).ACRInterval(rs.Bootstrap{}); err != nil || i != (rs.Interval{}) {
+		t.Errorf("of no rows: %v, %v", i, err)
+	}
+}
+
+// The spec, §1.6, has a standard deviation of about .366 and a standard error of .016 for the log at σ = .25. The intervals are
+// SciPy's (1.17.1, stats.bootstrap, percentile, 100,000 resamples), for the log at σ = .50 minus that at .25.
+func TestCompareOfPublishedLogs(t *testing.T) {
+	dir := os.Getenv("CERTSPEC_DATA")
+	if dir == "" {
+		t.Skip("needs the published logs: CERTSPEC_DATA names no folder")
+	}
+	var logs []rs.Rows
+	for _, name := range []string{"0.25-sigma_0.25", "0.50-sigma_0.50"} {
+		log, err := certlog.Open(filepath.Join(dir, "certify-logs", "cohen-cifar10-resnet110-noise_"+name+".tsv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		logs = append(logs, log.Rows)
+	}
+	near := func(what string, got rs.Interval, low, high float64) {
+		t.Helper()
+		if math.Abs(got.Low-low) > .0015 || math.Abs(got.High-high) > .0015 {
+			t.Errorf("%s: %v, want [%v, %v]", what, got, low, high)
+		}
+	}
+	i, err := logs[0].ACRInterval(rs.Bootstrap{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near("ACR", i, .3968, .4610)
+	c, err := rs.Compare(logs[0], logs[1], []float64{.25, .5}, rs.Bootstrap{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Images != 500 || math.Abs(c.ACR.Difference-.10864924) > 1e-9 {
+		t.Errorf("%d images, ACR %+v", c.Images, c.ACR)
+	}
+	near("difference of ACR", c.ACR.Interval, .0776, .1402)
+	half := c.CertifiedAccuracy[1]
+	if half.Radius != .5 || half.A != .428 || half.B != .414 || math.Abs(half.Difference.Difference+.014) > 1e-12 {
+		t.Errorf("at .5: %+v", half)
+	}
+	near("difference at .5", half.Interval, -.046, .018)
+}
+
+func TestComparePairsByImage(t *testing.T) {
+	a, b := correct(.1, .2, .3, 0), correct(.4, .3, .2, .6)
+	slices.Reverse(b)
+	a = append(a, rs.Row{Image: 77, Label: 1, Class: 1, Radius: 9})
+	b = append(b, rs.Row{Image: 5, Label: 1, Class: 1, Radius: 9}, rs.Row{Image: 6, Label: 1, Class: 1, Radius: 9})
+	a, b = append(a, rs.Row{Image: 100, Label: -1}), append(b, rs.Row{Image: 100, Label: 4})
+	c, err := rs.Compare(a, b, []float64{.25}, rs.Bootstrap{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Images != 4 || c.Unlabelled != 1 || !slices.Equal(c.OnlyA, []int{77}) || !slices.Equal(c.OnlyB, []int{5, 6}) {
+		t.Errorf("%+v", c)
+	}
+	// By hand: ACR .6/4 and 1.5/4; at .25 one of four and three of four.
+	if math.Abs(c.ACR.A-.15) > 1e-15 || math.Abs(c.ACR.B-.375) > 1e-15 || math.Abs(c.ACR.Difference-.225) > 1e-15 {
+		t.Errorf("ACR %+v", c.ACR)
+	}
+	if at := c.CertifiedAccuracy[0]; at.A != .25 || at.B != .75 || at.Difference.Difference != .5 {
+		t.Errorf("at .25: %+v", at)
+	}
+	// A run against itself differs by nothing, whatever is resampled: the pairs stay together.
+	same, err := rs.Compare(a, a, []float64{.25}, rs.Bootstrap{})
+	if err != nil || same.ACR.Interval != (rs.Interval{}) || same.CertifiedAccuracy[0].Interval != (rs.Interval{}) {
+		t.Errorf("a run against itself: %+v, %v", same, err)
+	}
+	for want, pair := range map[string][2]rs.Rows{
+		"image 0 has label 3 in the first run and 4": {correct(.1), {{Image: 0, Label: 4}}},
+		"no image with a label is in both":           {correct(.1), {{Image: 1, Label: 4}}},
+		"image 0 is twice in the second":             {correct(.1), append(correct(.1), correct(.1)...)},
+		"image 0 is twice in the first":              {append(correct(.1), correct(.1)...), correct(.1)},
+	} {
+		if _, err := rs.Compare(pair[0], pair[1], nil, rs.Bootstrap{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}

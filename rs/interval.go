@@ -1,0 +1,56 @@
+package rs
+
+import (
+	"fmt"
+
+	"github.com/certspec/certspec/rs/bound"
+)
+
+// DefaultConfidence is that of the intervals of metrics.
+const DefaultConfidence = 0.95
+
+// Interval is a closed interval.
+type Interval struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+func (i Interval) String() string { return fmt.Sprintf("[%.4f, %.4f]", i.Low, i.High) }
+
+// ExactInterval is the two-sided interval of Clopper and Pearson (1934) for the probability behind count hits
+// in n independent trials: each side misses with probability at most (1−confidence)/2, whatever the probability is. Both ends are
+// rounded outwards.
+//
+// Errors: a confidence outside (0, 1), as *OptionError; n < 1 or a count outside [0, n], as *bound.InputError.
+func ExactInterval(count, n int, confidence float64) (Interval, error) {
+	if err := checkConfidence(confidence); err != nil {
+		return Interval{}, err
+	}
+	side := (1 - confidence) / 2
+	low, err := bound.Lower(count, n, side)
+	if err != nil {
+		return Interval{}, err
+	}
+	high, err := bound.Upper(count, n, side)
+	return Interval{low.P, high.P}, err
+}
+
+// Interval is the exact interval for the certified accuracy of the population of which the images are a random sample.
+// Of no images it is [0, 1]. The error is that of ExactInterval.
+//
+// What it is an interval for is the probability that this procedure certifies the right class of a random image at the radius. As a
+// certificate is false with probability at most α, the probability that the smoothed classifier is right on the whole ball
+// is at least the lower end minus α, with the same confidence.
+func (a Accuracy) Interval(confidence float64) (Interval, error) {
+	if a.Images == 0 {
+		return Interval{0, 1}, checkConfidence(confidence)
+	}
+	return ExactInterval(a.Count, a.Images, confidence)
+}
+
+func checkConfidence(confidence float64) error {
+	if !(confidence > 0 && confidence < 1) {
+		return optionErrorf("the confidence is %v, want a number between 0 and 1", confidence)
+	}
+	return nil
+}
