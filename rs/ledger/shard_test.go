@@ -3,63 +3,12 @@ package ledger
 import (
 	"bytes"
 	"errors"
-	"math"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 )
-
-// Every position and every block is in exactly one shard.
-func TestShardsAreAPartition(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 40).Draw(t, "shards")
-		all := rapid.IntRange(0, 300).Draw(t, "all")
-		images, next := 0, 0
-		for i := range n {
-			h := header()
-			h.Data.Images = all
-			h.Shard = &Shard{By: ShardImages, Index: i, Count: n}
-			want := 0
-			for p := range all {
-				if p%n == i {
-					want++
-				}
-			}
-			if h.Images() != want {
-				t.Fatalf("shard %d of %d has %d of %d images, want %d", i, n, h.Images(), all, want)
-			}
-			images += h.Images()
-			if from, to := h.Blocks(all); from != 0 || to != all {
-				t.Fatalf("a shard by images has the blocks %d to %d", from, to)
-			}
-			h.Shard.By = ShardBlocks
-			from, to := h.Blocks(all)
-			if from != next || to < from || from != i*all/n {
-				t.Fatalf("shard %d of %d has the blocks %d to %d of %d, the one before ends at %d", i, n, from, to, all, next)
-			}
-			next = to
-			if h.Images() != all {
-				t.Fatalf("a shard by blocks has %d of %d images", h.Images(), all)
-			}
-		}
-		if images != all || next != all {
-			t.Fatalf("%d shards have %d images and %d blocks of %d", n, images, next, all)
-		}
-	})
-	h := header()
-	h.Shard = &Shard{By: ShardBlocks, Index: math.MaxInt - 1, Count: math.MaxInt}
-	if from, to := h.Blocks(1 << 40); from != 1<<40-1 || to != 1<<40 {
-		t.Errorf("the last of very many shards has the blocks %d to %d", from, to)
-	}
-	h.Shard = &Shard{By: ShardImages, Index: 0, Count: math.MaxInt}
-	if n := h.Images(); n != 1 {
-		t.Errorf("the first of very many shards has %d images", n)
-	}
-}
 
 func blockShard() (Header, []Look) {
 	h := header()
