@@ -63,8 +63,9 @@ func list(t *testing.T, env []string, args ...string) []pkg {
 // that are not in the table themselves. The rooms of internal belong to no floor.
 var floors = [][]string{
 	{"pixel", "progress", "rs/bound"},
-	{"classifier", "dataset", "rs/noise"},
+	{"calib", "classifier", "dataset", "rs/noise"},
 	{"rs/ledger"},
+	{"rs/rule"},
 	{"rs"},
 	{"gomlxmodels", "onnxmodel", "pipemodel"},
 	{"engine"},
@@ -143,7 +144,7 @@ func TestOnlyGomlxmodelsImportsGoMLX(t *testing.T) {
 }
 
 // light are the rooms that a notebook or a service imports without XLA, GoMLX, cgo or the notebook's tools.
-var light = []string{"./pixel/...", "./progress/...", "./classifier/...", "./dataset/...", "./rs/...", "./pipemodel/...", "./notebooks/nb/..."}
+var light = []string{"./pixel/...", "./progress/...", "./calib/...", "./classifier/...", "./dataset/...", "./rs/...", "./pipemodel/...", "./notebooks/nb/..."}
 
 func TestStatisticsStayLight(t *testing.T) {
 	for _, p := range list(t, []string{"CGO_ENABLED=1"}, light...) {
