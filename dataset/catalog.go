@@ -135,7 +135,16 @@ var cifar10JPEG = &set{
 	train:   part{"train", 50_000, []string{"cifar10-jpeg.tar"}},
 	test:    part{"test", 10_000, []string{"cifar10-jpeg.tar"}},
 	read: func(ctx context.Context, paths []string, p part) (*records, error) {
-		return readFolder(ctx, filepath.Join(paths[0], p.name), Preparation{})
+		r, err := readFolder(ctx, filepath.Join(paths[0], p.name), Preparation{})
+		if err != nil {
+			return nil, err
+		}
+		b, err := r.decode(ctx, everything(len(r.labels)))
+		if err != nil {
+			return nil, err
+		}
+		r.block, r.decode = *b, nil
+		return r, nil
 	},
 }
 

@@ -22,7 +22,7 @@ var cifarShape = pixel.Shape{Height: 32, Width: 32, Channels: 3}
 
 // readCIFAR reads the named files in order, from paths or, if that is one archive, out of it.
 func readCIFAR(ctx context.Context, paths, files []string, labelBytes, classes int) (*records, error) {
-	r := &records{shape: cifarShape}
+	r := &records{block: block{shape: cifarShape}}
 	if strings.Contains(filepath.Base(paths[0]), ".tar") {
 		members, err := readMembers(ctx, paths[0], files)
 		if err != nil {

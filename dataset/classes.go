@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,21 +11,20 @@ import (
 	"strings"
 )
 
-// label sorts the pictures by path and gives each the class of its folder. Pictures
-// without any folder have no label, but may have names of classes.
-func (r *records) label(files []encoded, classFile string) error {
-	slices.SortFunc(files, func(a, b encoded) int { return cmp.Compare(a.path, b.path) })
+// label gives each picture the class of its folder. Pictures without any folder have
+// no label, but may have names of classes.
+func (r *records) label(files []string, classFile string) error {
 	folders := make([]string, len(files))
-	for i, p := range files {
-		folders[i] = path.Dir(p.path)
+	for i, file := range files {
+		folders[i] = path.Dir(file)
 		if strings.Contains(folders[i], "/") {
-			return fmt.Errorf("%s stands more than one folder deep; expected CLASS/PICTURE (is a split such as /train missing from the name?)", p.path)
+			return fmt.Errorf("%s stands more than one folder deep; expected CLASS/PICTURE (is a split such as /train missing from the name?)", file)
 		}
 	}
 	names := slices.Compact(slices.Sorted(slices.Values(folders)))
 	flat := slices.Equal(names, []string{"."})
 	if at := slices.Index(folders, "."); at >= 0 && !flat {
-		return fmt.Errorf("%s stands beside class folders; expected CLASS/PICTURE", files[at].path)
+		return fmt.Errorf("%s stands beside class folders; expected CLASS/PICTURE", files[at])
 	}
 	switch {
 	case classFile != "":
@@ -51,7 +49,7 @@ func (r *records) label(files []encoded, classFile string) error {
 		case flat:
 			label = -1
 		case !known:
-			return fmt.Errorf("%s: the folder %s is not in the file of classes %s", files[i].path, folder, classFile)
+			return fmt.Errorf("%s: the folder %s is not in the file of classes %s", files[i], folder, classFile)
 		}
 		r.labels[i] = label
 	}

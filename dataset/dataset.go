@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/certspec/certspec/pixel"
 )
@@ -77,12 +78,33 @@ type base struct {
 
 // records is what a reader delivers: all images of a base set.
 type records struct {
-	shape    pixel.Shape
 	classes  []string
 	folders  map[string]int
 	labels   []int
-	pixels   []uint8
 	warnings []string
+
+	block
+	decode func(ctx context.Context, ids []int) (*block, error) // of a folder of pictures; else nil, and block holds all images
+	all    atomic.Pointer[block]                                // where all pictures were decoded
+}
+
+// images are the images of some ids, ascending.
+func (r *records) images(ctx context.Context, ids []int) (*block, error) {
+	whole := &r.block
+	if r.decode != nil {
+		whole = r.all.Load()
+	}
+	switch {
+	case whole == nil:
+		b, err := r.decode(ctx, ids)
+		if err == nil && len(ids) == len(r.labels) {
+			r.all.Store(b)
+		}
+		return b, err
+	case len(ids) == len(r.labels):
+		return whole, nil
+	}
+	return whole.part(ids), nil
 }
 
 func newDataset(b *base, selections []Selection) *Dataset {
@@ -112,7 +134,7 @@ func (d *Dataset) Subset(selections ...Selection) *Dataset {
 	return newDataset(d.base, slices.Concat(d.selections, selections))
 }
 
-// Load reads and decodes the images; the result is cached and shared, so treat it as read-only.
+// Load reads the images, and decodes those of the subset; the result is cached and shared, so treat it as read-only.
 // A data set that is not on this machine is a *MissingError. After an error or
 // a cancelled context, the next Load tries again.
 func (d *Dataset) Load(ctx context.Context) (*Images, error) {
@@ -120,14 +142,33 @@ func (d *Dataset) Load(ctx context.Context) (*Images, error) {
 }
 
 func (d *Dataset) load(ctx context.Context) (*Images, error) {
+	im, err := d.List(ctx)
+	if err != nil {
+		return nil, err
+	}
 	all, err := d.base.records.get(ctx, d.base.read)
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]int, len(all.labels))
-	for i := range ids {
-		ids[i] = i
+	b, err := all.images(ctx, im.IDs)
+	if err != nil {
+		return nil, err
 	}
+	im.Shape, im.Pixels = b.shape, b.pixels
+	if warning := b.warning(); warning != "" {
+		im.Warnings = append(im.Warnings, warning)
+	}
+	im.Digest = digest(im)
+	return im, ctx.Err()
+}
+
+// List is Load without Shape, Pixels and Digest: it decodes no picture of a folder.
+func (d *Dataset) List(ctx context.Context) (*Images, error) {
+	all, err := d.base.records.get(ctx, d.base.read)
+	if err != nil {
+		return nil, err
+	}
+	ids := everything(len(all.labels))
 	for i, s := range d.selections {
 		if ids, err = s.apply(ids, all.labels); err != nil {
 			return nil, fmt.Errorf("dataset: %s: %w", newDataset(d.base, d.selections[:i+1]), err)
@@ -138,29 +179,32 @@ func (d *Dataset) load(ctx context.Context) (*Images, error) {
 	}
 	im := &Images{
 		Name:     d.String(),
-		Shape:    all.shape,
 		Classes:  all.classes,
 		Folders:  all.folders,
 		IDs:      ids,
 		Labels:   all.labels,
-		Pixels:   all.pixels,
 		License:  d.base.license,
 		Warnings: slices.Clone(all.warnings),
 	}
 	if len(ids) < len(all.labels) {
-		size := all.shape.Len()
 		im.Labels = make([]int, len(ids))
-		im.Pixels = make([]uint8, 0, len(ids)*size)
 		for i, id := range ids {
 			im.Labels[i] = all.labels[id]
-			im.Pixels = append(im.Pixels, all.pixels[id*size:(id+1)*size]...)
 		}
 	}
 	if warning := im.missingClasses(); warning != "" {
 		im.Warnings = append(im.Warnings, warning)
 	}
-	im.Digest = digest(im)
-	return im, ctx.Err()
+	return im, nil
+}
+
+// everything is the ids of a set of n images.
+func everything(n int) []int {
+	ids := make([]int, n)
+	for i := range ids {
+		ids[i] = i
+	}
+	return ids
 }
 
 // missingClasses says which classes have no image, or nothing. A set without labels misses none.

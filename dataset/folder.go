@@ -10,13 +10,23 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // maxPicture bounds the size of one encoded picture.
 const maxPicture = 1 << 28
 
-// readFolder reads a folder of PNG or JPEG pictures, or a .tar or .tar.gz of one.
+// folder is a folder of PNG or JPEG pictures, or a .tar or .tar.gz of one.
+type folder struct {
+	root     string                                              // of the file system; empty for an archive
+	archive  func(context.Context) (io.Reader, io.Closer, error) // opens it
+	inner    string                                              // part of the archive
+	pictures []string                                            // paths below the folder, with slashes, in bytewise order
+	others   []string                                            // files that are no pictures
+}
+
+// readFolder lists a folder; its pictures are decoded where a subset holds them.
 // Below it stand either CLASS/PICTURE files, where the classes are the sorted
 // folder names or those of p.Classes, or pictures without any folder, whose labels are unknown.
 // The order is the bytewise order of the paths.
@@ -25,23 +35,35 @@ func readFolder(ctx context.Context, name string, p Preparation) (*records, erro
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %w", err)
 	}
-	var pictures []encoded
-	var others []string
+	f := &folder{inner: inner}
 	if archive == "" {
-		pictures, others, err = readTree(ctx, name)
+		f.root = name
+		err = f.listTree(ctx)
 	} else {
-		pictures, others, err = readTarFile(ctx, archive, inner)
+		f.archive = func(ctx context.Context) (io.Reader, io.Closer, error) { return openPlain(ctx, archive) }
+		err = f.listArchive(ctx)
+	}
+	r := new(records)
+	if err == nil {
+		err = r.label(f.pictures, p.Classes)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %s: %w", name, err)
 	}
-	r, err := decodePictures(ctx, pictures, p)
-	if err != nil {
-		return nil, fmt.Errorf("dataset: %s: %w", name, err)
+	r.decode = func(ctx context.Context, ids []int) (*block, error) {
+		paths := make([]string, len(ids))
+		for i, id := range ids {
+			paths[i] = f.pictures[id]
+		}
+		b, err := f.decode(ctx, paths, p)
+		if err != nil {
+			return nil, fmt.Errorf("dataset: %s: %w", name, err)
+		}
+		return b, nil
 	}
-	if len(others) > 0 {
+	if len(f.others) > 0 {
 		r.warnings = append(r.warnings, fmt.Sprintf(
-			"%s: %d files that are no .png, .jpg or .jpeg were left out, e.g. %s", name, len(others), others[0]))
+			"%s: %d files that are no .png, .jpg or .jpeg were left out, e.g. %s", name, len(f.others), f.others[0]))
 	}
 	return r, nil
 }
@@ -71,16 +93,16 @@ func isPicture(name string) bool {
 	return false
 }
 
-// readTree collects the pictures below a folder. Files and folders whose name starts with a dot are not looked at.
-func readTree(ctx context.Context, root string) (pictures []encoded, others []string, err error) {
-	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+// listTree finds the pictures below a folder. Files and folders whose name starts with a dot are not looked at.
+func (f *folder) listTree(ctx context.Context) error {
+	err := filepath.WalkDir(f.root, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if name != root && strings.HasPrefix(entry.Name(), ".") {
+		if name != f.root && strings.HasPrefix(entry.Name(), ".") {
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
@@ -89,43 +111,61 @@ func readTree(ctx context.Context, root string) (pictures []encoded, others []st
 		if entry.IsDir() {
 			return nil
 		}
-		relative, err := filepath.Rel(root, name)
+		relative, err := filepath.Rel(f.root, name)
 		if err != nil {
 			return err
 		}
-		relative = filepath.ToSlash(relative)
-		if !isPicture(relative) {
-			others = append(others, relative)
-			return nil
-		}
-		file, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		data, err := readPicture(file)
-		pictures = append(pictures, encoded{relative, data})
-		return err
+		f.add(filepath.ToSlash(relative))
+		return nil
 	})
-	return pictures, others, err
+	return f.sorted(err)
 }
 
-func readTarFile(ctx context.Context, archive, inner string) ([]encoded, []string, error) {
-	r, closer, err := openPlain(ctx, archive)
+// sorted ends a listing.
+func (f *folder) sorted(err error) error {
+	if err == nil && len(f.pictures) == 0 {
+		err = errors.New("no .png, .jpg or .jpeg files")
+	}
+	slices.Sort(f.pictures)
+	return err
+}
+
+func (f *folder) add(name string) {
+	if isPicture(name) {
+		f.pictures = append(f.pictures, name)
+	} else {
+		f.others = append(f.others, name)
+	}
+}
+
+// listArchive finds the pictures in an archive. Pictures that stand there twice are errors.
+func (f *folder) listArchive(ctx context.Context) error {
+	seen := map[string]bool{}
+	err := f.walkArchive(ctx, func(name string, entry *tar.Header, _ io.Reader) error {
+		switch {
+		case entry.Typeflag != tar.TypeReg:
+			f.others = append(f.others, name)
+			return nil
+		case seen[name]:
+			return errors.New("the name stands twice in the archive")
+		}
+		seen[name] = isPicture(name)
+		f.add(name)
+		return nil
+	})
+	return f.sorted(err)
+}
+
+// walkArchive visits what stands below the inner folder of an archive.
+// Folders, and entries whose name has a part that starts with a dot, are not looked at; names that leave the archive are errors.
+func (f *folder) walkArchive(ctx context.Context, visit func(name string, entry *tar.Header, data io.Reader) error) error {
+	r, closer, err := f.archive(ctx)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	defer closer.Close()
-	return readTar(r, inner)
-}
-
-// readTar collects the pictures below the folder inner of a tar stream.
-// Entries whose name has a part that starts with a dot are not looked at; names
-// that leave the archive, and pictures that stand there twice, are errors.
-func readTar(r io.Reader, inner string) (pictures []encoded, others []string, err error) {
-	inner = path.Clean(inner)
-	seen := map[string]bool{}
-	err = walkTar(r, func(entry *tar.Header, data io.Reader) error {
+	inner := path.Clean(f.inner)
+	return walkTar(r, func(entry *tar.Header, data io.Reader) error {
 		name := path.Clean(entry.Name)
 		if path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") || strings.Contains(name, `\`) {
 			return errors.New("the name leaves the archive")
@@ -139,19 +179,57 @@ func readTar(r io.Reader, inner string) (pictures []encoded, others []string, er
 		if entry.Typeflag == tar.TypeDir || strings.HasPrefix(name, ".") || strings.Contains(name, "/.") {
 			return nil
 		}
-		if entry.Typeflag != tar.TypeReg || !isPicture(name) {
-			others = append(others, name)
+		return visit(name, entry, data)
+	})
+}
+
+// each visits the files of some pictures, by their place in paths, one after the other: those of an archive in its order.
+func (f *folder) each(ctx context.Context, paths []string, visit func(i int, data []byte) error) error {
+	if f.root != "" {
+		for i, name := range paths {
+			if err := f.open(name, func(data []byte) error { return visit(i, data) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	wanted := make(map[string]int, len(paths))
+	for i, name := range paths {
+		wanted[name] = i
+	}
+	err := f.walkArchive(ctx, func(name string, entry *tar.Header, file io.Reader) error {
+		i, ok := wanted[name]
+		if !ok || entry.Typeflag != tar.TypeReg {
 			return nil
 		}
-		if seen[name] {
-			return errors.New("the name stands twice in the archive")
+		delete(wanted, name)
+		data, err := readPicture(file)
+		if err != nil {
+			return err
 		}
-		seen[name] = true
-		bytes, err := readPicture(data)
-		pictures = append(pictures, encoded{name, bytes})
-		return err
+		return visit(i, data)
 	})
-	return pictures, others, err
+	if err != nil {
+		return err
+	}
+	for name := range wanted {
+		return fmt.Errorf("%s: it is no longer in the archive", name)
+	}
+	return nil
+}
+
+// open reads a file of a folder.
+func (f *folder) open(name string, visit func(data []byte) error) error {
+	file, err := os.Open(filepath.Join(f.root, filepath.FromSlash(name)))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	data, err := readPicture(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return visit(data)
 }
 
 func readPicture(r io.Reader) ([]byte, error) {

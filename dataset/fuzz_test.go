@@ -2,7 +2,9 @@ package dataset
 
 import (
 	"bytes"
+	"context"
 	"image"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -35,7 +37,7 @@ func FuzzCIFAR(f *testing.F) {
 		if hundred {
 			labelBytes, classes = 2, cifar100Classes
 		}
-		r := &records{shape: cifarShape, classes: classes}
+		r := &records{block: block{shape: cifarShape}, classes: classes}
 		if err := decodeCIFAR(bytes.NewReader(data), r, labelBytes, len(classes)); err != nil {
 			return
 		}
@@ -92,24 +94,34 @@ func FuzzTar(f *testing.F) {
 	f.Add(tarBytes(f, entry{"train/a/", nil}, entry{"train/a/1.jpg", jpegBytes(f, patternImage(1, 8, 8))}), "train")
 	f.Add(tarBytes(f, entry{"../1.png", nil}, entry{"x", []byte("text")}), ".")
 	f.Fuzz(func(t *testing.T, data []byte, inner string) {
-		pictures, _, err := readTar(bytes.NewReader(data), inner)
-		if err != nil {
+		folder := &folder{inner: inner, archive: func(context.Context) (io.Reader, io.Closer, error) {
+			return bytes.NewReader(data), io.NopCloser(nil), nil
+		}}
+		if folder.listArchive(t.Context()) != nil {
 			return
 		}
-		for _, p := range pictures {
-			if c, _, err := image.DecodeConfig(bytes.NewReader(p.data)); err == nil && c.Width*c.Height > 1<<20 {
+		seen := 0
+		err := folder.each(t.Context(), folder.pictures, func(i int, picture []byte) error {
+			if c, _, err := image.DecodeConfig(bytes.NewReader(picture)); err == nil && c.Width*c.Height > 1<<20 {
 				t.Skip("a large picture takes the fuzzer's time")
 			}
+			seen++
+			return nil
+		})
+		if err != nil || seen != len(folder.pictures) {
+			t.Errorf("%d pictures are listed, %d visited: %v", len(folder.pictures), seen, err)
 		}
-		r, err := decodePictures(t.Context(), pictures, Preparation{})
+		r := new(records)
+		if r.label(folder.pictures, "") != nil {
+			return
+		}
+		b, err := folder.decode(t.Context(), folder.pictures, Preparation{})
 		if err != nil {
 			return
 		}
+		r.block = *b
 		if err := r.check(); err != nil {
 			t.Error(err)
-		}
-		if len(r.labels) != len(pictures) {
-			t.Errorf("%d labels of %d pictures", len(r.labels), len(pictures))
 		}
 	})
 }

@@ -33,9 +33,8 @@ func readIDX(ctx context.Context, imagesPath, labelsPath string) (*records, erro
 		return nil, fmt.Errorf("dataset: %s holds %d labels, but %s holds %d images", labelsPath, len(labels), imagesPath, dims[0])
 	}
 	r := &records{
-		shape:  pixel.Shape{Height: dims[1], Width: dims[2], Channels: 1},
 		labels: make([]int, len(labels)),
-		pixels: pixels,
+		block:  block{shape: pixel.Shape{Height: dims[1], Width: dims[2], Channels: 1}, pixels: pixels},
 	}
 	for i, label := range labels {
 		r.labels[i] = int(label)

@@ -2,100 +2,174 @@ package dataset
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"sync"
 
 	"github.com/certspec/certspec/internal/picture"
+	"github.com/certspec/certspec/pixel"
 )
 
-// encoded is the file of a picture and its path below the folder, with slashes.
-type encoded struct {
-	path string
-	data []byte
+// block is some decoded pictures of a folder.
+type block struct {
+	shape  pixel.Shape
+	pixels []uint8
+	notes  []string // one per picture that was decoded; most are empty
 }
 
-// decodePictures decodes and prepares pictures, which must then all have one size and number of channels.
-func decodePictures(ctx context.Context, files []encoded, p Preparation) (*records, error) {
-	if len(files) == 0 {
-		return nil, errors.New("no .png, .jpg or .jpeg files")
-	}
-	r := new(records)
-	if err := r.label(files, p.Classes); err != nil {
-		return nil, err
-	}
+// decode decodes and prepares pictures, which must then all have one size and number of channels.
+func (f *folder) decode(ctx context.Context, paths []string, p Preparation) (*block, error) {
 	background, err := parseColor(p.Background)
 	if err != nil {
 		return nil, err
 	}
-	decode := func(file encoded) (im picture.Image, warning string, err error) {
-		im, warning, err = picture.Decode(file.data, picture.Options{Background: background, Reduce16: p.Reduce16})
-		if err == nil {
-			im, err = p.image(im)
-		}
-		if err != nil {
-			err = fmt.Errorf("%s: %w", file.path, err)
-		}
-		return im, warning, err
+	d := &decoder{paths: paths, p: p, options: picture.Options{Background: background, Reduce16: p.Reduce16}}
+	type job struct {
+		turn, i int
+		data    []byte
 	}
-	first, _, err := decode(files[0])
-	if err != nil {
-		return nil, err
-	}
-	r.shape = first.Shape
-	if p.RGB {
-		r.shape.Channels = 3
-	}
-	if err := checkRoom(len(files), r.shape); err != nil {
-		return nil, err
-	}
-	size := r.shape.Len()
-	r.pixels = make([]uint8, len(files)*size)
-	failed := make([]error, len(files))
-	warnings := make([]string, len(files))
+	jobs := make(chan job)
 	var workers sync.WaitGroup
-	count := min(runtime.GOMAXPROCS(0), len(files))
-	for w := range count {
+	for range min(runtime.GOMAXPROCS(0), len(paths)) {
 		workers.Go(func() {
-			for i := w; i < len(files) && ctx.Err() == nil; i += count {
-				im, warning, err := decode(files[i])
-				if err == nil {
-					err = sameKind(files[0].path, first, files[i].path, im, p)
-				}
-				if err != nil {
-					failed[i] = err
-					return
-				}
-				warnings[i] = warning
-				appendImage(r.pixels[i*size:i*size], im.Pixels, len(im.Pixels) < size)
+			for j := range jobs {
+				d.fail(j.turn, d.take(j.i, j.data))
 			}
 		})
 	}
+	turn := 0
+	err = f.each(ctx, paths, func(i int, data []byte) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if turn == 0 {
+			d.fail(turn, d.begin(i, data))
+		} else {
+			jobs <- job{turn, i, data}
+		}
+		turn++
+		return d.failed()
+	})
+	close(jobs)
 	workers.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case d.failed() != nil:
+		return nil, d.failed()
 	}
-	for _, err := range failed {
-		if err != nil {
-			return nil, err
+	return &d.block, err
+}
+
+// decoder fills a block. All pictures are to be as the first that is decoded.
+type decoder struct {
+	paths   []string
+	p       Preparation
+	options picture.Options
+
+	block
+	first     picture.Image
+	firstName string
+
+	mu    sync.Mutex
+	err   error // of the earliest turn that failed
+	errAt int
+}
+
+// begin decodes the first picture and makes room for all.
+func (d *decoder) begin(i int, data []byte) error {
+	im, note, err := d.decode(i, data)
+	if err != nil {
+		return err
+	}
+	d.first, d.firstName = im, d.paths[i]
+	d.shape = im.Shape
+	if d.p.RGB {
+		d.shape.Channels = 3
+	}
+	if err := checkRoom(len(d.paths), d.shape); err != nil {
+		return err
+	}
+	d.pixels = make([]uint8, len(d.paths)*d.shape.Len())
+	d.notes = make([]string, len(d.paths))
+	d.put(i, im, note)
+	return nil
+}
+
+// take decodes a further picture.
+func (d *decoder) take(i int, data []byte) error {
+	im, note, err := d.decode(i, data)
+	if err == nil {
+		err = sameKind(d.firstName, d.first, d.paths[i], im, d.p)
+	}
+	if err == nil {
+		d.put(i, im, note)
+	}
+	return err
+}
+
+func (d *decoder) decode(i int, data []byte) (im picture.Image, note string, err error) {
+	im, note, err = picture.Decode(data, d.options)
+	if err == nil {
+		im, err = d.p.image(im)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", d.paths[i], err)
+	}
+	if note != "" {
+		note = d.paths[i] + ": " + note
+	}
+	return im, note, err
+}
+
+func (d *decoder) put(i int, im picture.Image, note string) {
+	size := d.shape.Len()
+	appendImage(d.pixels[i*size:i*size], im.Pixels, len(im.Pixels) < size)
+	d.notes[i] = note
+}
+
+func (d *decoder) fail(turn int, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err != nil && (d.err == nil || turn < d.errAt) {
+		d.err, d.errAt = err, turn
+	}
+}
+
+func (d *decoder) failed() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.err
+}
+
+// part is the images of some places.
+func (b *block) part(places []int) *block {
+	size := b.shape.Len()
+	part := &block{shape: b.shape, pixels: make([]uint8, 0, len(places)*size)}
+	for _, i := range places {
+		part.pixels = append(part.pixels, b.pixels[i*size:(i+1)*size]...)
+		if b.notes != nil {
+			part.notes = append(part.notes, b.notes[i])
 		}
 	}
-	damaged := 0
-	example := ""
-	for i, warning := range warnings {
-		if warning != "" {
+	return part
+}
+
+// warning sums up the notes, or is empty.
+func (b *block) warning() string {
+	damaged, example := 0, ""
+	for _, note := range b.notes {
+		if note != "" {
 			if damaged == 0 {
-				example = files[i].path + ": " + warning
+				example = note
 			}
 			damaged++
 		}
 	}
-	if damaged > 0 {
-		r.warnings = append(r.warnings, fmt.Sprintf(
-			"%d pictures have an orientation that cannot be read, and are taken as they are stored, e.g. %s", damaged, example))
+	if damaged == 0 {
+		return ""
 	}
-	return r, nil
+	return fmt.Sprintf("%d pictures have an orientation that cannot be read, and are taken as they are stored, e.g. %s", damaged, example)
 }
 
 // sameKind compares two prepared pictures.

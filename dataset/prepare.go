@@ -231,7 +231,7 @@ func (p Preparation) records(ctx context.Context, r *records) (*records, error) 
 	if err != nil {
 		return nil, err
 	}
-	out := *r
+	out := &records{classes: r.classes, folders: r.folders, labels: r.labels, warnings: r.warnings, block: block{notes: r.notes}}
 	out.shape = pixel.Shape{Height: final.Height, Width: final.Width, Channels: r.shape.Channels}
 	expand := p.RGB && r.shape.Channels == 1
 	if expand {
@@ -252,7 +252,7 @@ func (p Preparation) records(ctx context.Context, r *records) (*records, error) 
 		}
 		out.pixels = appendImage(out.pixels, im.Pixels, expand)
 	}
-	return &out, nil
+	return out, nil
 }
 
 // appendImage adds the values of an image, three times each where grey expands to RGB.

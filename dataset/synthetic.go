@@ -30,7 +30,7 @@ const (
 
 func readSynthetic(ctx context.Context, _ []string, p part) (*records, error) {
 	size := cifarShape.Len()
-	r := &records{shape: cifarShape, labels: make([]int, p.count), pixels: make([]uint8, p.count*size)}
+	r := &records{labels: make([]int, p.count), block: block{shape: cifarShape, pixels: make([]uint8, p.count*size)}}
 	seed := trainSeed
 	if p.name == "test" {
 		seed = testSeed
