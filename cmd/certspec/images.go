@@ -104,13 +104,13 @@ type prepared struct {
 	Folders    map[string]int `json:"folders,omitempty"` // label of each folder that --classes names
 }
 
-func howPrepared(ctx context.Context, d *dataset.Dataset) (prepared, error) {
-	images, err := d.Load(ctx)
+func howPrepared(ctx context.Context, d *dataset.Dataset, shape pixel.Shape) (prepared, error) {
+	images, err := d.List(ctx)
 	if err != nil {
 		return prepared{}, err
 	}
 	p := d.Preparation()
-	shown := prepared{Filter: p.Filter, Background: p.Background, Classes: p.Classes, Radii: resized(d, images.Shape)}
+	shown := prepared{Filter: p.Filter, Background: p.Background, Classes: p.Classes, Radii: resized(d, shape)}
 	for _, size := range []struct {
 		of dataset.Size
 		to *string

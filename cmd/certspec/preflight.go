@@ -85,15 +85,14 @@ check has failed.`,
 		if err != nil {
 			return usageOf(err)
 		}
-		looked := lookedOver{Report: r}
-		if looked.Prepared, err = howPrepared(cmd.Context(), d); err != nil {
-			return err
-		}
 		info, err := m.Info()
 		if err != nil {
 			return err
 		}
-		looked.Identity = info.Identity
+		looked := lookedOver{Report: r, Identity: info.Identity}
+		if looked.Prepared, err = howPrepared(cmd.Context(), d, info.Shape); err != nil {
+			return err
+		}
 		if file, ok := m.(interface {
 			File() (*onnxmodel.Details, error)
 		}); ok {

@@ -97,21 +97,23 @@ func run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 		return nil, fmt.Errorf("preflight: model: %w", err)
 	}
 	opt.Run.Workers = cmp.Or(opt.Run.Workers, rs.DefaultWorkers(info.Identity))
-	all, err := data.Load(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("preflight: data: %w", err)
-	}
-	if info.Shape != all.Shape {
-		return nil, fmt.Errorf("preflight: model %s takes images of %v, data %s has %v", info.Name, info.Shape, all.Name, all.Shape)
-	}
 	if info.Classes < 2 {
 		return nil, fmt.Errorf("preflight: model %s has %d classes, want at least 2", info.Name, info.Classes)
 	}
-	sample := all
+	all, err := data.List(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("preflight: data: %w", err)
+	}
+	looked := data
 	if all.Len() > opt.Images {
-		if sample, err = data.Subset(dataset.Count(opt.Images)).Load(ctx); err != nil {
-			return nil, fmt.Errorf("preflight: data: %w", err)
-		}
+		looked = data.Subset(dataset.Count(opt.Images))
+	}
+	sample, err := looked.Load(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("preflight: data: %w", err)
+	}
+	if info.Shape != sample.Shape {
+		return nil, fmt.Errorf("preflight: model %s takes images of %v, data %s has %v (a resize and a crop change their size)", info.Name, info.Shape, all.Name, sample.Shape)
 	}
 
 	p := &pilot{model: model, info: info, images: sample, opt: opt.Run, progress: opt.Run.Progress, now: now}

@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -362,6 +363,40 @@ func TestNotChecked(t *testing.T) {
 	r = look(t, m, colours(t, same), Options{})
 	if c := find(t, r, checkForm); r.Count(OK) != 9 || !strings.Contains(c.Found, "Not checked: the model refuses") {
 		t.Errorf("%+v", r.Checks)
+	}
+}
+
+// Of a large folder only the images that are looked at are decoded: the others are no pictures here.
+func TestDecodesWhatIsLookedAt(t *testing.T) {
+	dir := t.TempDir()
+	write := func(i int, data []byte) {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%02d.png", i)), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const all, some = 40, 8
+	for i := range all {
+		write(i, nil)
+	}
+	d, err := dataset.Open("folder:" + dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen, err := d.Subset(dataset.Count(some)).List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, image.NewYCbCr(image.Rect(0, 0, 4, 4), image.YCbCrSubsampleRatio444)); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range chosen.IDs {
+		write(id, picture.Bytes())
+	}
+	opt := Options{Images: some}
+	opt.Run.Sigma = 0.25
+	if r := look(t, model(good), d, opt); r.Images != some || !strings.Contains(find(t, r, "time").Found, "40 images") {
+		t.Errorf("%d images are looked at; %+v", r.Images, r.Checks)
 	}
 }
 
