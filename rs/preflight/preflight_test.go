@@ -378,7 +378,7 @@ func TestDecodesWhatIsLookedAt(t *testing.T) {
 	for i := range all {
 		write(i, nil)
 	}
-	d, err := dataset.Open("folder:" + dir)
+	d, err := dataset.Open("folder:" + dir + "[channels=rgb]")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,7 +387,7 @@ func TestDecodesWhatIsLookedAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	var picture bytes.Buffer
-	if err := png.Encode(&picture, image.NewYCbCr(image.Rect(0, 0, 4, 4), image.YCbCrSubsampleRatio444)); err != nil {
+	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 4, 4))); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range chosen.IDs {
