@@ -55,8 +55,10 @@ func (b *Betting) P0() Probability { return b.p0 }
 // Alpha is the probability with which the test may reject a p ≤ p0.
 func (b *Betting) Alpha() float64 { return b.alpha }
 
+func (*Betting) Name() string { return "betting test" }
+
 func (b *Betting) String() string {
-	return fmt.Sprintf("betting test of p ≤ %v at α = %g", b.p0, b.alpha)
+	return fmt.Sprintf("%s of p ≤ %v at α = %g", b.Name(), b.p0, b.alpha)
 }
 
 // LeastHits returns the least A with W(A, n)·(1−ε) ≥ (1+10⁻⁹)/α, where ε bounds the rounding error, so that

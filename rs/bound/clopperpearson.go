@@ -77,11 +77,16 @@ func lower(k, n int, alpha float64) Probability {
 	if k == 0 {
 		return Probability{P: 0, Q: 1}
 	}
+	return solve(alpha, firstGuess(float64(k), float64(n-k+1), alpha), func(at split) tail { return upperTail(k, n, at) })
+}
+
+// solve returns the p, rounded outwards, at which a tail that rises with p is α(1−slack): the tail
+// has been found to be at most that, its error included.
+func solve(alpha float64, at split, tailAt func(split) tail) Probability {
 	limit := math.Log(alpha) + math.Log1p(-slack)
 	limit -= 4 * unit * math.Abs(limit)
-	at := firstGuess(float64(k), float64(n-k+1), alpha)
 	for range 100 {
-		t := upperTail(k, n, at)
+		t := tailAt(at)
 		if upper := t.log + t.err; upper <= limit && upper >= limit-window {
 			return outward(at)
 		}
@@ -89,7 +94,7 @@ func lower(k, n int, alpha float64) Probability {
 	}
 	// Not met in practice. Walk outwards until the bound holds.
 	for at.p > 0 {
-		if t := upperTail(k, n, at); t.log+t.err <= limit {
+		if t := tailAt(at); t.log+t.err <= limit {
 			return outward(at)
 		}
 		at = at.shift(-0.01)
