@@ -1,4 +1,4 @@
-// Package bound holds the one-sided bounds on which certificates rest, each rounded outwards.
+// Package bound holds the bounds on which certificates rest, each rounded outwards.
 //
 // A lower bound that is returned lies at or below the exact bound of real arithmetic, an
 // upper bound at or above it, a radius at or below the exact radius. Clopper-Pearson bounds

@@ -44,12 +44,19 @@ func Quantile(p Probability) (float64, error) {
 //
 // Errors: σ not positive or not finite, and those of Quantile, as *InputError.
 func Radius(sigma float64, p Probability) (float64, error) {
-	if !(sigma > 0) || math.IsInf(sigma, 0) {
-		return 0, inputError("sigma", sigma, "a finite standard deviation above 0")
+	if err := checkSigma(sigma); err != nil {
+		return 0, err
 	}
 	z, err := Quantile(p)
 	if err != nil || z <= 0 {
 		return 0, err
 	}
 	return sigma * z, nil // the margin of z pays for the rounding
+}
+
+func checkSigma(sigma float64) error {
+	if !(sigma > 0) || math.IsInf(sigma, 0) {
+		return inputError("sigma", sigma, "a finite standard deviation above 0")
+	}
+	return nil
 }
