@@ -7,18 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/certspec/certspec/rs"
 )
 
 // Log is a published log.
 type Log struct {
-	Rows     rs.Rows  // Image, Label, Class and Radius are set
+	Rows     rs.Rows  // Image, Label, Class and Radius are set; K, N, Lower and Passes where there are columns for them
+	Digits   int      // significant digits that the radii were printed with: the most of any row
 	Seconds  float64  // sum of the times of the rows; 0 where there is no such column
+	Skipped  int      // lines that are no rows
 	Warnings []string // what was skipped or looks incomplete, with its line
 }
 
@@ -45,13 +47,14 @@ func Open(path string) (*Log, error) {
 
 // Read reads a log; name stands in errors and warnings.
 //
-// The first line names the columns, in any order: idx, label, predict (−1: abstained) and radius are needed,
-// correct and time are read where they are there, others are skipped. A time is a number of
+// The first line names the columns, in any order: idx, label, predict (−1: abstained) and radius are needed;
+// correct, time, nA, n, plow and nused are read where they are there; others are not. A time is a number of
 // seconds or h:mm:ss with decimals. Radii are as printed, so that they may be rounded up.
 //
 // Lines behind the rows that are not rows, as some programs append them, are skipped with a
-// warning, and so is a last row that is cut off. A gap in the indices is a warning. A row with
-// a radius that is negative or not finite, or whose columns contradict each other, an index that comes
+// warning, and so is a last row that is cut off. Warnings name, too, gaps in the indices and signs of a log
+// without its end: no newline behind the last row, or a last
+// index at which no test set of usual size ends. A row with a radius that is negative or not finite, or whose columns contradict each other, an index that comes
 // twice, and a log without rows are a *LineError.
 func Read(name string, in io.Reader) (*Log, error) {
 	r := reader{name: name, seen: map[int]int{}}
@@ -73,6 +76,7 @@ func Read(name string, in io.Reader) (*Log, error) {
 			if err := r.take(line, whole); err != nil {
 				return nil, err
 			}
+			r.whole = whole
 		}
 		if !whole {
 			break
@@ -84,15 +88,15 @@ func Read(name string, in io.Reader) (*Log, error) {
 	case len(r.log.Rows) == 0:
 		return nil, r.errorf("no rows behind the header")
 	}
-	if r.skipped > mostSkips {
-		r.warn("%d lines in all were skipped", r.skipped)
+	if r.log.Skipped > mostSkips {
+		r.warn("%d lines in all were skipped", r.log.Skipped)
 	}
-	r.gaps()
+	if !r.whole {
+		r.warn("no newline behind the last line: the log may be cut off")
+	}
+	r.log.suspect()
 	return &r.log, nil
 }
-
-// mostNumber bounds radii and times, so that no sum of them overflows.
-const mostNumber = 1e12
 
 // mostSkips is the number of skipped lines that are warned of one by one.
 const mostSkips = 10
@@ -103,17 +107,20 @@ type reader struct {
 	columns map[string]int
 	width   int
 	seen    map[int]int // line of an index
-	skipped int
+	whole   bool        // the last line ended with a newline
 	log     Log
 }
 
 func (r *reader) take(line string, whole bool) error {
 	fields := strings.Split(line, "\t")
 	if r.columns == nil {
+		if !utf8.ValidString(line) || strings.ContainsRune(line, 0) {
+			return r.errorf("the file is not text; want columns separated by tabs, and a header with idx, label, predict and radius")
+		}
 		return r.header(fields)
 	}
 	if !r.isRow(fields) {
-		if r.skipped++; r.skipped <= mostSkips {
+		if r.log.Skipped++; r.log.Skipped <= mostSkips {
 			r.warn("skipped, is no row: %.60q", line)
 		}
 		return nil
@@ -163,92 +170,6 @@ func (r *reader) header(fields []string) error {
 		}
 	}
 	return nil
-}
-
-func (r *reader) row(fields []string) (rs.Row, error) {
-	var row rs.Row
-	for _, c := range []struct {
-		name  string
-		to    *int
-		least int
-	}{{"idx", &row.Image, 0}, {"label", &row.Label, 0}, {"predict", &row.Class, rs.Abstain}} {
-		text := strings.TrimSpace(fields[r.columns[c.name]])
-		v, err := strconv.Atoi(text)
-		if err != nil || v < c.least {
-			return row, fmt.Errorf("%s is %.40q, want a whole number of at least %d", c.name, text, c.least)
-		}
-		*c.to = v
-	}
-	text := strings.TrimSpace(fields[r.columns["radius"]])
-	radius, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(radius >= 0 && radius <= mostNumber) {
-		return row, fmt.Errorf("radius is %.40q, want a finite number of at least 0", text)
-	}
-	if radius > 0 && !row.Certified() {
-		return row, fmt.Errorf("radius is %.40q, but the row abstains", text)
-	}
-	row.Radius = radius
-	if i, ok := r.columns["correct"]; ok {
-		text, want := strings.TrimSpace(fields[i]), "0"
-		if row.Correct() {
-			want = "1"
-		}
-		if text != want {
-			return row, fmt.Errorf("correct is %.40q, want %s with label %d and predict %d", text, want, row.Label, row.Class)
-		}
-	}
-	if i, ok := r.columns["time"]; ok {
-		took, err := parseTime(strings.TrimSpace(fields[i]))
-		if err != nil {
-			return row, err
-		}
-		r.log.Seconds += took
-	}
-	return row, nil
-}
-
-// parseTime reads seconds, "13.7", or hours, minutes and seconds, "0:00:13.736080".
-func parseTime(text string) (seconds float64, err error) {
-	parts := strings.Split(text, ":")
-	if len(parts) != 1 && len(parts) != 3 {
-		return 0, badTime(text)
-	}
-	for i, p := range parts {
-		v, err := strconv.ParseFloat(p, 64)
-		last := i == len(parts)-1
-		if err != nil || !(v >= 0 && v <= mostNumber) || !last && v != math.Trunc(v) || i > 0 && v >= 60 {
-			return 0, badTime(text)
-		}
-		seconds = 60*seconds + v
-	}
-	return seconds, nil
-}
-
-func badTime(text string) error {
-	return fmt.Errorf("time is %.40q, want seconds or h:mm:ss", text)
-}
-
-// gaps warns where the step between indices is larger than the least step.
-func (r *reader) gaps() {
-	rows := r.log.Rows
-	step := 0
-	for i := 1; i < len(rows); i++ {
-		if d := rows[i].Image - rows[i-1].Image; d > 0 && (step == 0 || d < step) {
-			step = d
-		}
-	}
-	missing, first := 0, 0
-	for i := 1; i < len(rows); i++ {
-		if d := rows[i].Image - rows[i-1].Image; d > step {
-			if missing == 0 {
-				first = rows[i-1].Image + step
-			}
-			missing += (d - 1) / step
-		}
-	}
-	if missing > 0 {
-		r.log.Warnings = append(r.log.Warnings, fmt.Sprintf("indices go in steps of %d, but %d are missing, the first is %d", step, missing, first))
-	}
 }
 
 func (r *reader) warn(format string, args ...any) {

@@ -81,15 +81,18 @@ func TestRead(t *testing.T) {
 	if math.Abs(log.Seconds-(15.5+3723.25+1)) > 1e-9 {
 		t.Errorf("%v seconds", log.Seconds)
 	}
-	for i, part := range []string{`line 6: skipped, is no row: "Empirical accuracy\t0.93"`, "line 7: skipped", "line 8: the last row is cut", "the first is 40"} {
+	if log.Skipped != 2 || log.Digits != 3 {
+		t.Errorf("%d lines skipped, radii of %d digits", log.Skipped, log.Digits)
+	}
+	for i, part := range []string{`line 6: skipped, is no row: "Empirical accuracy\t0.93"`, "line 7: skipped", "line 8: the last row is cut", "line 8: no newline", "the first is 40"} {
 		if i >= len(log.Warnings) || !strings.Contains(log.Warnings[i], part) {
 			t.Fatalf("warnings %q, want one with %q at %d", log.Warnings, part, i)
 		}
 	}
 	// Columns by name, in another order, with others between.
-	log = read(t, "nA\tradius\tpredict\tlabel\tidx\n99\t0.5\t2\t2\t7\n")
-	if r := log.Rows[0]; r.Image != 7 || r.Label != 2 || r.Class != 2 || r.Radius != .5 || !r.Correct() {
-		t.Errorf("row %+v", r)
+	log = read(t, "nA\tradius\tpredict\tlabel\tidx\tplow\tn\tnused\tnote\n99\t0.5\t2\t2\t7\t0.9\t100\t200\tx\n")
+	if r := (rs.Row{Image: 7, Label: 2, Class: 2, K: 99, N: 100, Lower: .9, Radius: .5, Passes: 200}); log.Rows[0] != r {
+		t.Errorf("row %+v, want %+v", log.Rows[0], r)
 	}
 }
 
@@ -112,7 +115,12 @@ func TestBadLogs(t *testing.T) {
 		{header, 1, "no rows"},
 		{"idx\tlabel\tpredict\tcorrect\n0\t1\t1\t1\n", 1, `no column "radius"`},
 		{"idx\tlabel\tpredict\tradius\tidx\n", 1, "two columns"},
-		{"\x00\x01\x02", 1, "no column"},
+		{"\x00\x01\x02", 1, "not text"},
+		{"\x89PNG\r\n\x1a\n\x00", 1, "not text"},
+		{"idx,label,predict,radius\n0,1,1,0.5\n", 1, `no column "idx"`},
+		{"idx\tlabel\tpredict\tradius\tnA\tn\n0\t1\t1\t0.5\t101\t100\n", 2, "nA is 101"},
+		{"idx\tlabel\tpredict\tradius\tnused\n0\t1\t1\t0.5\t-1\n", 2, "nused is"},
+		{"idx\tlabel\tpredict\tradius\tplow\n0\t1\t1\t0.5\tnan\n", 2, "plow is"},
 		{header + row + "20\t3\t3\tinf\t1\t1\n", 3, "finite"},
 		{header + row + "20\t3\t3\tnan\t1\t1\n", 3, "finite"},
 		{header + row + "20\t3\t3\t-0.1\t1\t1\n", 3, "finite"},
@@ -142,6 +150,10 @@ func FuzzRead(f *testing.F) {
 	f.Add(header + "0\t3\t3\t0.378\t1\t15.5\n20\t7\t-1\t0.0\t0\t0:00:15.6\nmean radius 0.43\n")
 	f.Add("radius\tidx\tpredict\tlabel\n0.5\t1\t2\t2\n")
 	f.Add(header + "0\t3\t3\tinf\t1\t15.5\n")
+	f.Add(header + "0\t3\t3\t-1\t1\t15.5\n20\t3\t3\tnan\t1\t1")
+	f.Add("idx\tlabel\tpredict\tradius\tcorrect\ttime\tnA\tn\tplow\tnused\n7\t2\t2\t0.519201234\t1\t0:00:01\t99\t100\t0.9\t200\n")
+	f.Add("\x00\x01\x02\xff")
+	f.Add("")
 	f.Fuzz(func(t *testing.T, text string) {
 		log, err := certlog.Read("log", strings.NewReader(text))
 		if err != nil {
@@ -149,6 +161,9 @@ func FuzzRead(f *testing.F) {
 		}
 		if len(log.Rows) == 0 {
 			t.Error("neither rows nor an error")
+		}
+		if err := log.CheckRadii(1000, .001, .25); err != nil {
+			t.Error(err)
 		}
 		for _, r := range log.Rows {
 			if !(r.Radius >= 0) || math.IsInf(r.Radius, 0) || r.Class < rs.Abstain || r.Label < 0 || r.Class == rs.Abstain && r.Radius > 0 {
