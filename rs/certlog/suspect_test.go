@@ -34,6 +34,8 @@ func TestTruncatedLogsAreWarnedOf(t *testing.T) {
 		{steps(300, 20, "0.1"), "the last index is 5980, and indices go in steps of 20"},
 		{steps(499, 20, "0.1"), "the last index is 9960"},
 		{steps(25, 20, "0.1"), "the last index is 480"},
+		{steps(501, 20, "0.1"), "the last index is 10000"},
+		{steps(100, 99, "0.1"), "the last index is 9801"}, // 9900 would follow
 		{steps(9_000, 1, "0.1"), "the last index is 8999"},
 		{strings.TrimSuffix(steps(500, 20, "0.1"), "\n"), "line 501: no newline"},
 		{strings.Replace(steps(500, 20, "0.1"), "\n40\t3\t3\t0.1\t1\t1", "", 1), "1 are missing, the first is 40"},
@@ -51,6 +53,13 @@ func TestCheckRadii(t *testing.T) {
 		log := read(t, steps(500, 20, radius))
 		if err := log.CheckRadii(100_000, .001, .25); err != nil || (len(log.Warnings) == 1) != above {
 			t.Errorf("radius %s: warnings %q, %v", radius, log.Warnings, err)
+		}
+	}
+	// Half a unit less than .953 is .9525, and not a bit lower: the cap is 3.811457·σ.
+	for sigma, above := range map[float64]bool{.24992: false, .2499: true} {
+		log := read(t, steps(500, 20, "0.953"))
+		if err := log.CheckRadii(100_000, .001, sigma); err != nil || (len(log.Warnings) == 1) != above {
+			t.Errorf("σ = %v: warnings %q, %v", sigma, log.Warnings, err)
 		}
 	}
 	log := read(t, header+"0\t3\t3\t0.378\t1\t1\n1\t3\t3\t1.0\t1\t1\n2\t3\t4\t2.5\t0\t1\n")
