@@ -47,9 +47,9 @@ func Open(path string) (*Log, error) {
 
 // Read reads a log; name stands in errors and warnings.
 //
-// The first line names the columns, in any order: idx, label, predict (−1: abstained) and radius are needed;
+// The first line names the columns, in any order: idx, label (−1: unknown), predict (−1: abstained) and radius are needed;
 // correct, time, nA, n, plow and nused are read where they are there; others are not. A time is a number of
-// seconds or h:mm:ss with decimals. Radii are as printed, so that they may be rounded up.
+// seconds or h:mm:ss with decimals, or empty. Radii are as printed, so that they may be rounded up.
 //
 // Lines behind the rows that are not rows, as some programs append them, are skipped with a
 // warning, and so is a last row that is cut off. Warnings name, too, gaps in the indices and signs of a log

@@ -128,7 +128,7 @@ func TestBadLogs(t *testing.T) {
 		{header + row + "20\t3\t3\t\t1\t1\n", 3, "finite"},
 		{header + row + "20\t3\t-1\t0.3\t0\t1\n", 3, "abstains"},
 		{header + row + "20\t3\t-2\t0.3\t0\t1\n", 3, "predict"},
-		{header + row + "20\t-1\t1\t0.3\t0\t1\n", 3, "label"},
+		{header + row + "20\t-2\t1\t0.3\t0\t1\n", 3, "label"},
 		{header + row + "-20\t1\t1\t0.3\t1\t1\n", 3, "idx"},
 		{header + row + "20\t3\t3\t0.3\t0\t1\n", 3, "correct is"},
 		{header + row + "20\t3\t3\t0.3\n", 3, "4 columns, want 6"},

@@ -18,7 +18,7 @@ func (r *reader) row(fields []string) (rs.Row, error) {
 		name  string
 		to    *int
 		least int
-	}{{"idx", &row.Image, 0}, {"label", &row.Label, 0}, {"predict", &row.Class, rs.Abstain}} {
+	}{{"idx", &row.Image, 0}, {"label", &row.Label, -1}, {"predict", &row.Class, rs.Abstain}} {
 		text := strings.TrimSpace(fields[r.columns[c.name]])
 		v, err := strconv.Atoi(text)
 		if err != nil || v < c.least {
@@ -48,7 +48,7 @@ func (r *reader) row(fields []string) (rs.Row, error) {
 			return row, fmt.Errorf("correct is %.40q, want %s with label %d and predict %d", text, want, row.Label, row.Class)
 		}
 	}
-	if i, ok := r.columns["time"]; ok {
+	if i, ok := r.columns["time"]; ok && strings.TrimSpace(fields[i]) != "" {
 		took, err := parseTime(strings.TrimSpace(fields[i]))
 		if err != nil {
 			return row, err
