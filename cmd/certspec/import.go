@@ -25,15 +25,20 @@ func importCommand() *cobra.Command {
 		weights, out, data, size string
 		a                        nets.Architecture
 		sigma                    float64
+		shortcuts                string
 	)
 	cmd := &cobra.Command{
 		Use:   "import --weights FILE --net NAME --out PATH [flags]",
 		Short: "Make a model file of weights in PyTorch's names",
-		Long: `Make a model file of weights in PyTorch's names and layouts, from a safetensors or npz file.
+		Long: `Make a model file of weights in PyTorch's names and layouts, from a safetensors or npz file, or
+from a checkpoint (.pth, .pt, .th, .pth.tar), of which nothing is run: its weights are taken, also from
+under state_dict, model_state_dict, net, model or weights.
 
-It takes the CIFAR residual networks of the common public repositories, with 1×1 convolutions in
-their shortcuts (names as conv1, bn1, layer1.0.conv1, layer2.0.downsample.0, fc; linear and shortcut
-for the last two; "module." and "1." of wrappers are taken off), and what certspec export writes.
+It takes the CIFAR residual networks of the common public repositories (names as conv1, bn1,
+layer1.0.conv1, layer2.0.downsample.0, fc; linear and shortcut for the last two; "module." and "1."
+of wrappers are taken off), and what certspec export writes:
+  locuslab/smoothing               --input standardize
+  akamaster/pytorch_resnet_cifar10 --input imagenet --shortcuts padded
 Any other network can be certified from an ONNX file, without being imported.
 
 The normalisation of the images is no weight: give it by --input. With --data the accuracy is
@@ -42,10 +47,11 @@ measured and written on the card.`,
 		Args:    noArgs,
 	}
 	f := cmd.Flags()
-	f.StringVar(&weights, "weights", "", "file of weights, .safetensors or .npz")
+	f.StringVar(&weights, "weights", "", "file of weights: .safetensors, .npz, or a checkpoint that torch.save wrote")
 	f.StringVar(&a.Name, "net", "", "network: "+strings.Join(nets.Names(), ", "))
 	f.StringVar(&out, "out", "", "path of the model file, without ending")
-	f.StringVar(&a.Input, "input", nets.InputNone, "input layer: none, center or standardize (both by CIFAR-10 statistics)")
+	f.StringVar(&a.Input, "input", nets.InputNone, "input layer: none, center, standardize (both by CIFAR-10 statistics) or imagenet (standardized by ImageNet's)")
+	f.StringVar(&shortcuts, "shortcuts", string(torch.ConvolvedShortcuts), "of a residual network: convolved (option B, with weights) or padded (option A, as in pytorch_resnet_cifar10)")
 	f.StringVar(&size, "size", "32x32x3", "height, width and channels of an image; with --data those of its images")
 	f.StringVar(&data, "data", "", "data set for the accuracy and the class names on the card, e.g. cifar10/test")
 	f.Float64Var(&sigma, "sigma", 0, "standard deviation of the noise of its training, as its makers say, for the card")
@@ -97,7 +103,7 @@ measured and written on the card.`,
 			return usageError{err}
 		}
 		m.Card.Architecture = a
-		if m.Weights, err = torch.ImportWeights(tensors, a); err != nil {
+		if m.Weights, err = torch.ImportWeights(tensors, a, torch.Shortcuts(shortcuts)); err != nil {
 			return fmt.Errorf("%s: %w", weights, err)
 		}
 		if err := modelfile.Write(out, m); err != nil {

@@ -36,7 +36,7 @@ is given again, and ends with the same weights; a finished one returns at once.`
 	f.StringVar(&test, "test", "", "data set for the accuracies on the card (default the test part of --data)")
 	f.StringVar(&o.Out, "out", "", "path of the model file, without ending")
 	f.StringVar(&o.Net, "net", nets.SmallCNN, "network: "+strings.Join(nets.Names(), ", "))
-	f.StringVar(&o.Input, "input", nets.InputNone, "input layer: none, center or standardize (both by CIFAR-10 statistics)")
+	f.StringVar(&o.Input, "input", nets.InputNone, "input layer: none, center, standardize (both by CIFAR-10 statistics) or imagenet (standardized by ImageNet's)")
 	f.Float64Var(&o.Sigma, "sigma", 0, "standard deviation of the noise, 1 = full range")
 	f.IntVar(&o.Epochs, "epochs", 10, "passes over the data")
 	f.IntVar(&o.BatchSize, "batch", 128, "images in a step")

@@ -79,10 +79,12 @@ func (b *builder) network(a Architecture, images value) value {
 	return b.resnet(x, blocksPerStage[a.Name], a.Classes)
 }
 
-// Means and deviations of the channels of the CIFAR-10 training set.
+// Means and deviations of the channels of the CIFAR-10 training set, and of ImageNet's, as torchvision has them.
 var (
-	cifarMean      = []float64{0.4914, 0.4822, 0.4465}
-	cifarDeviation = []float64{0.2023, 0.1994, 0.2010}
+	cifarMean         = []float64{0.4914, 0.4822, 0.4465}
+	cifarDeviation    = []float64{0.2023, 0.1994, 0.2010}
+	imageNetMean      = []float64{0.485, 0.456, 0.406}
+	imageNetDeviation = []float64{0.229, 0.224, 0.225}
 )
 
 // Normalization is the input layer, (x − mean[c]) / deviation[c] per channel c. An empty
@@ -93,6 +95,8 @@ func (a Architecture) Normalization() (mean, deviation []float64) {
 		return cifarMean, nil
 	case InputStandardize:
 		return cifarMean, cifarDeviation
+	case InputImageNet:
+		return imageNetMean, imageNetDeviation
 	}
 	return nil, nil
 }

@@ -25,6 +25,7 @@ const (
 	InputNone        = "none"        // nothing: values in [0, 1], as in the smoothing literature
 	InputCenter      = "center"      // subtract the CIFAR-10 channel means
 	InputStandardize = "standardize" // and divide by the CIFAR-10 channel deviations
+	InputImageNet    = "imagenet"    // as InputStandardize, by the ImageNet statistics, which some CIFAR networks were trained with
 )
 
 // Architecture describes a network. Inputs are images [N, Height, Width, Channels], float32
@@ -38,11 +39,16 @@ type Architecture struct {
 
 // Names lists the networks.
 func Names() []string {
-	return []string{SmallCNN, "resnet8", "resnet20", "resnet32", "resnet56", "resnet110"}
+	return []string{SmallCNN, "resnet8", "resnet20", "resnet32", "resnet44", "resnet56", "resnet110"}
+}
+
+// Inputs lists the input layers.
+func Inputs() []string {
+	return []string{InputNone, InputCenter, InputStandardize, InputImageNet}
 }
 
 // blocksPerStage is n of a residual network of 6n+2 layers.
-var blocksPerStage = map[string]int{"resnet8": 1, "resnet20": 3, "resnet32": 5, "resnet56": 9, "resnet110": 18}
+var blocksPerStage = map[string]int{"resnet8": 1, "resnet20": 3, "resnet32": 5, "resnet44": 7, "resnet56": 9, "resnet110": 18}
 
 // Check says what is wrong with an architecture.
 func (a Architecture) Check() error {
@@ -57,12 +63,12 @@ func (a Architecture) Check() error {
 	}
 	switch a.Input {
 	case "", InputNone:
-	case InputCenter, InputStandardize:
+	case InputCenter, InputStandardize, InputImageNet:
 		if a.Shape.Channels != len(cifarMean) {
 			return fmt.Errorf("nets: %s: input layer %q is for images of %d channels, not %v", a.Name, a.Input, len(cifarMean), a.Shape)
 		}
 	default:
-		return fmt.Errorf("nets: %s: no input layer %q; there are %s, %s and %s", a.Name, a.Input, InputNone, InputCenter, InputStandardize)
+		return fmt.Errorf("nets: %s: no input layer %q; there are %s", a.Name, a.Input, strings.Join(Inputs(), ", "))
 	}
 	return nil
 }

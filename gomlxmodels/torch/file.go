@@ -1,7 +1,6 @@
 package torch
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -38,8 +37,10 @@ func Write(path string, tensors []modelfile.Tensor, metadata map[string]string) 
 	return nil
 }
 
-// Read reads tensors from a file in the format of its ending, Safetensors or NPZ, and gives
-// the SHA-256 of the file as "sha256:…". Numbers become float32.
+// Read reads tensors from a file in the format of its ending, Safetensors or NPZ, or from a checkpoint
+// that torch.save wrote, whatever its ending, and gives the SHA-256 of the file as "sha256:…". Numbers
+// become float32. Of a checkpoint it takes the table of weights, itself or under one of the names
+// state_dict, model_state_dict, net, model and weights; nothing of a checkpoint is run.
 func Read(path string) (tensors []modelfile.Tensor, digest string, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -51,10 +52,10 @@ func Read(path string) (tensors []modelfile.Tensor, digest string, err error) {
 	case NPZ:
 		tensors, err = decodeNPZ(data)
 	default:
-		err = unknownEnding()
-		if bytes.HasPrefix(data, []byte("PK")) || bytes.HasPrefix(data, []byte{0x80}) {
-			err = fmt.Errorf("this looks like a pickle of PyTorch, which can run any code and is not read here; in PyTorch, write it with safetensors.torch.save_file(model.state_dict(), %q)", "weights.safetensors")
+		if !isCheckpoint(data) {
+			return nil, "", fmt.Errorf("torch: %s: neither a checkpoint of PyTorch nor a file that ends in %s or %s", path, Safetensors, NPZ)
 		}
+		tensors, err = decodeCheckpoint(data)
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("torch: %s: %w", path, err)

@@ -17,10 +17,8 @@ import (
 // left out; stored means and deviations of such a wrapper must be those of the
 // architecture's input layer.
 //
-// Errors name the tensors that are missing, left over or of another shape. A residual
-// network without weights in its shortcuts (option A of He et al. 2016) is refused, as package
-// nets has a 1×1 convolution there (option B).
-func ImportWeights(tensors []modelfile.Tensor, a nets.Architecture) ([]modelfile.Tensor, error) {
+// Errors name the tensors that are missing, left over or of another shape.
+func ImportWeights(tensors []modelfile.Tensor, a nets.Architecture, shortcuts Shortcuts) ([]modelfile.Tensor, error) {
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("torch: %w", err)
 	}
@@ -28,7 +26,11 @@ func ImportWeights(tensors []modelfile.Tensor, a nets.Architecture) ([]modelfile
 	if err != nil {
 		return nil, fmt.Errorf("torch: %w", err)
 	}
+	blocks := countBlocks(byName)
 	places := arrangement(a)
+	if err := shortcuts.fill(byName, places); err != nil {
+		return nil, fmt.Errorf("torch: %w", err)
+	}
 	var weights []modelfile.Tensor
 	var missing []string
 	var misshapen error
@@ -60,11 +62,11 @@ func ImportWeights(tensors []modelfile.Tensor, a nets.Architecture) ([]modelfile
 	if len(missing) == 0 && len(left) == 0 {
 		return weights, misshapen
 	}
-	return nil, fmt.Errorf("torch: the tensors are not those of a %s: %s", a.Name, mismatch(missing, left))
+	return nil, fmt.Errorf("torch: the tensors are not those of a %s: %s", a.Name, mismatch(missing, left, blocks, a))
 }
 
 // mismatch explains names that do not fit.
-func mismatch(missing, left []string) string {
+func mismatch(missing, left []string, blocks []int, a nets.Architecture) string {
 	shortcut := func(name string) bool { return strings.Contains(name, ".downsample.") }
 	bottleneck := func(name string) bool { return strings.Contains(name, ".conv3.") }
 	var b strings.Builder
@@ -80,11 +82,32 @@ func mismatch(missing, left []string) string {
 	switch {
 	case len(left) == 0 && !slices.ContainsFunc(missing, func(name string) bool { return !shortcut(name) }):
 		b.WriteString(". The shortcuts of this network have no weights: it pads them with zeros (option A of He et al. 2016), where ours have a 1×1 convolution (option B). " +
-			"It cannot be imported; an ONNX file of it can be certified as it is")
+			"Where they take every second pixel and stand in the middle of the new channels, as in pytorch_resnet_cifar10, import them as " + string(PaddedShortcuts))
+	case len(blocks) > 3:
+		fmt.Fprintf(&b, ". This network has %d stages, as the ResNets for ImageNet, ours have three, of 16, 32 and 64 channels. It cannot be imported; an ONNX file of it can be certified as it is", len(blocks))
 	case slices.ContainsFunc(left, bottleneck):
 		b.WriteString(". This network is made of bottleneck blocks of three convolutions, ours of blocks of two. It cannot be imported; an ONNX file of it can be certified as it is")
+	case len(blocks) == 3 && blocks[0] == blocks[1] && blocks[0] == blocks[2]:
+		if name := fmt.Sprintf("resnet%d", 6*blocks[0]+2); name != a.Name {
+			fmt.Fprintf(&b, ". Its blocks per stage (%d) are those of a %s", blocks[0], name)
+		}
 	}
 	return b.String()
+}
+
+// countBlocks gives the number of blocks of each stage of a residual network.
+func countBlocks(byName map[string]modelfile.Tensor) (blocks []int) {
+	for name := range byName {
+		var stage, block int
+		if n, _ := fmt.Sscanf(name, "layer%d.%d.", &stage, &block); n < 2 || stage < 1 || stage > 9 {
+			continue
+		}
+		for len(blocks) < stage {
+			blocks = append(blocks, 0)
+		}
+		blocks[stage-1] = max(blocks[stage-1], block+1)
+	}
+	return blocks
 }
 
 // some names the first few.

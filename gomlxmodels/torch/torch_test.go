@@ -201,7 +201,7 @@ func TestRoundTrip(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			weights, err := ImportWeights(tensors, a)
+			weights, err := ImportWeights(tensors, a, ConvolvedShortcuts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -277,7 +277,7 @@ func TestImportVariants(t *testing.T) {
 			return strings.NewReplacer("fc.", "linear.", "downsample", "shortcut").Replace(n)
 		}), resnet},
 	} {
-		got, err := ImportWeights(c.tensors, c.a)
+		got, err := ImportWeights(c.tensors, c.a, "")
 		if err != nil || !reflect.DeepEqual(got, m.Weights) {
 			t.Errorf("%s: %v, or other weights", name, err)
 		}
@@ -292,11 +292,13 @@ func TestImportVariants(t *testing.T) {
 		tensors []modelfile.Tensor
 		a       nets.Architecture
 	}{
-		"option A of He et al.":      {drop("downsample"), resnet},
+		"import them as padded":      {drop("downsample"), resnet},
+		"has 4 stages":               {rename(with(""), modelfile.Tensor{Name: "layer4.0.conv1.weight"}), resnet},
 		"missing are fc.bias":        {drop("fc.bias"), resnet},
 		"left over are extra.weight": {rename(with(""), modelfile.Tensor{Name: "extra.weight"}), resnet},
 		"bottleneck blocks":          {rename(with(""), modelfile.Tensor{Name: "layer1.0.conv3.weight"}), resnet},
 		"missing are layer1.1.conv1.weight, layer1.1.bn1.weight, layer1.1.bn1.bias":       {ExportWeights(m), nets.Architecture{Name: "resnet20", Shape: resnet.Shape, Classes: 4}},
+		"Its blocks per stage (1) are those of a resnet8":                                   {ExportWeights(m), nets.Architecture{Name: "resnet20", Shape: resnet.Shape, Classes: 4}},
 		"of shape [3 16 3 3]; a resnet8 for images of 8×8×3 and 4 classes has [16 3 3 3]": {wrong, resnet},
 		"of shape [4 64]": {ExportWeights(m), nets.Architecture{Name: "resnet8", Shape: resnet.Shape, Classes: 10}},
 		"are two names":   {rename(with(""), modelfile.Tensor{Name: "linear.bias"}), resnet},
@@ -305,7 +307,7 @@ func TestImportVariants(t *testing.T) {
 		"no network \"vgg\"":     {nil, nets.Architecture{Name: "vgg"}},
 		"left over are bn2.bias": {ExportWeights(random(small)), resnet},
 	} {
-		if _, err := ImportWeights(c.tensors, c.a); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ImportWeights(c.tensors, c.a, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want it to say %q", err, want)
 		}
 	}
@@ -370,8 +372,11 @@ func TestNPZ(t *testing.T) {
 func TestReadErrors(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct{ data, want string }{
-		"a.pth":         {"PK\x03\x04", "safetensors.torch.save_file"},
-		"a.txt":         {"hello", "expected .safetensors or .npz"},
+		"a.pth":         {"PK\x03\x04", "truncated or damaged"},
+		"b.pth":         {"\x80\x02K\x01.", "a pickle, and no checkpoint of PyTorch"},
+		"c.pth":         {"\x80\x02(", "truncated pickle"},
+		"d.pt":          {string(archive(map[string]string{"a/x": ""})), "the archive has no data.pkl"},
+		"a.txt":         {"hello", "neither a checkpoint of PyTorch nor"},
 		"a.safetensors": {"abc", "3 bytes"},
 		"a.npz":         {"abc", "not an .npz file"},
 	} {
@@ -418,4 +423,58 @@ func FuzzArray(f *testing.F) {
 			t.Errorf("%d values from %d bytes", len(tensor.Values), len(data))
 		}
 	})
+}
+
+// Padding with zeros as a convolution: channel c of n goes to channel n/2 + c of 2n, alone, with weight 1, and the
+// normalisation after it multiplies by one and adds nothing, in float32 too.
+func TestPaddedShortcuts(t *testing.T) {
+	m := random(resnet)
+	plain := slices.DeleteFunc(ExportWeights(m), func(w modelfile.Tensor) bool { return strings.Contains(w.Name, "downsample") })
+	got, err := ImportWeights(plain, resnet, PaddedShortcuts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for i, w := range got {
+		at, kind, found := strings.Cut(w.Name, "/shortcut/")
+		if w.Name != m.Weights[i].Name || !found && !reflect.DeepEqual(w, m.Weights[i]) {
+			t.Errorf("%s is not %s", w.Name, m.Weights[i].Name)
+		}
+		if !found {
+			continue
+		}
+		seen++
+		old := 16
+		if at == "stage3/block0" {
+			old = 32
+		}
+		for j, v := range w.Values {
+			want := float32(0)
+			switch kind {
+			case "conv/kernel": // [1, 1, in, out]
+				if in, out := j/(2*old), j%(2*old); out == old/2+in {
+					want = 1
+				}
+			case "bn/scale":
+				want = 1
+			case "bn/variance":
+				v, want = float32(1/math.Sqrt(float64(v+float32(nets.NormEpsilon)))), 1
+			}
+			if v != want {
+				t.Fatalf("%s, value %d: %v; expected %v", w.Name, j, v, want)
+			}
+		}
+	}
+	if seen != 2*5 {
+		t.Errorf("%d tensors of shortcuts", seen)
+	}
+	if _, err := ImportWeights(ExportWeights(m), resnet, PaddedShortcuts); err == nil || !strings.Contains(err.Error(), `weights in its shortcuts, such as "layer2.0.downsample.0.weight"`) {
+		t.Errorf("with weights: %v", err)
+	}
+	if _, err := ImportWeights(ExportWeights(random(small)), small, PaddedShortcuts); err == nil || !strings.Contains(err.Error(), "no shortcuts") {
+		t.Errorf("small network: %v", err)
+	}
+	if _, err := ImportWeights(plain, resnet, "A"); err == nil || !strings.Contains(err.Error(), `shortcuts "A"`) {
+		t.Errorf("unknown: %v", err)
+	}
 }

@@ -90,7 +90,7 @@ answer = (e / e.sum(axis=1, keepdims=True)).tolist()`,
 			t.Fatal(err)
 		}
 		imported := &modelfile.Model{Card: m.Card}
-		if imported.Weights, err = torch.ImportWeights(tensors, a); err != nil {
+		if imported.Weights, err = torch.ImportWeights(tensors, a, torch.ConvolvedShortcuts); err != nil {
 			t.Fatal(err)
 		}
 		b, err := backend.Open("go")

@@ -1,0 +1,322 @@
+package torch
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+)
+
+// A checkpoint is what torch.save writes: since PyTorch 1.6 a zip archive of data.pkl and a file
+// per storage, before that four pickles and the storages one after the other.
+
+// storageTypes are the classes of storages.
+var storageTypes = map[string]modelfile.NumberType{
+	"FloatStorage":    modelfile.NumberTypes["F32"],
+	"HalfStorage":     modelfile.NumberTypes["F16"],
+	"BFloat16Storage": modelfile.NumberTypes["BF16"],
+	"DoubleStorage":   modelfile.NumberTypes["F64"],
+	"LongStorage":     modelfile.NumberTypes["I64"],
+}
+
+// stateKeys are where training scripts put the weights in what they save.
+var stateKeys = []string{"state_dict", "model_state_dict", "net", "model", "weights"}
+
+// legacyMagic is the first pickle of the older form: 0x1950a86a20f9469cfc6c, little-endian.
+var legacyMagic = []byte{0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19}
+
+func isCheckpoint(data []byte) bool {
+	return bytes.HasPrefix(data, []byte("PK\x03\x04")) || bytes.HasPrefix(data, []byte{0x80, 2})
+}
+
+// decodeCheckpoint reads the tensors of a checkpoint. It runs nothing of what the pickle asks for.
+func decodeCheckpoint(data []byte) ([]modelfile.Tensor, error) {
+	var value any
+	var storage func(key string) ([]byte, error)
+	var err error
+	if data[0] == 'P' {
+		value, storage, err = openArchive(data)
+	} else {
+		value, storage, err = openLegacy(data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	state, err := stateOf(value)
+	if err != nil {
+		return nil, err
+	}
+	var tensors []modelfile.Tensor
+	for _, name := range state.keys {
+		t, err := rebuild(state.values[name], storage)
+		if err != nil {
+			return nil, fmt.Errorf("tensor %q: %w", name, err)
+		}
+		t.Name = name
+		tensors = append(tensors, t)
+	}
+	return tensors, nil
+}
+
+func openArchive(data []byte) (value any, storage func(string) ([]byte, error), err error) {
+	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, nil, fmt.Errorf("truncated or damaged: %w", err)
+	}
+	files := map[string]*zip.File{} // below the one folder of the archive
+	for _, file := range archive.File {
+		_, name, _ := strings.Cut(path.Clean(file.Name), "/")
+		files[name] = file
+	}
+	read := func(name string) ([]byte, error) {
+		file := files[name]
+		if file == nil {
+			return nil, fmt.Errorf("the archive has no %s", name)
+		}
+		r, err := file.Open()
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		return io.ReadAll(io.LimitReader(r, maxArray))
+	}
+	text, err := read("data.pkl")
+	if err != nil {
+		return nil, nil, fmt.Errorf("a zip file, and no checkpoint of PyTorch: %w", err)
+	}
+	if files["byteorder"] != nil {
+		if order, err := read("byteorder"); err != nil || string(order) != "little" {
+			return nil, nil, fmt.Errorf("its numbers are %.10q-endian; expected little-endian", order)
+		}
+	}
+	value, err = unpickle(bufio.NewReader(bytes.NewReader(text)))
+	return value, func(key string) ([]byte, error) { return read("data/" + key) }, err
+}
+
+func openLegacy(data []byte) (value any, storage func(string) ([]byte, error), err error) {
+	rest := bytes.NewReader(data)
+	r := bufio.NewReader(rest)
+	var parts [5]any // magic number, protocol, system, what was saved, keys of the storages
+	for i := range parts {
+		if parts[i], err = unpickle(r); err != nil {
+			return nil, nil, err
+		}
+		if magic, ok := parts[0].(long); !ok || !bytes.Equal(magic, legacyMagic) {
+			return nil, nil, errors.New("a pickle, and no checkpoint of PyTorch")
+		}
+	}
+	keys, ok := parts[4].(*list)
+	if !ok {
+		return nil, nil, errors.New("damaged: it has no list of storages")
+	}
+	sizes := map[string]int{} // of a value of each storage
+	collectSizes(parts[3], sizes)
+	tail := data[len(data)-rest.Len()-r.Buffered():]
+	storages := map[string][]byte{}
+	for _, item := range keys.items {
+		key, _ := item.(string)
+		u := &unpickler{r: bufio.NewReader(bytes.NewReader(tail))}
+		n, err := u.number(8)
+		size, known := sizes[key]
+		if err != nil || !known || n > uint64(len(tail)-8)/uint64(size) {
+			return nil, nil, fmt.Errorf("truncated or damaged at storage %q", key)
+		}
+		storages[key], tail = tail[8:8+int(n)*size], tail[8+int(n)*size:]
+	}
+	return parts[3], func(key string) ([]byte, error) {
+		b, ok := storages[key]
+		if !ok {
+			return nil, fmt.Errorf("the file has no storage %q", key)
+		}
+		return b, nil
+	}, nil
+}
+
+// collectSizes finds the storages below a value, and the bytes that a number takes in each.
+func collectSizes(root any, sizes map[string]int) {
+	seen := map[any]bool{}
+	for todo := []any{root}; len(todo) > 0; {
+		v := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		switch v := v.(type) {
+		case []any:
+			todo = append(todo, v...)
+		case persistent:
+			if key, class, _, err := storageOf(v); err == nil {
+				sizes[key] = sizeOf(class)
+			}
+		case *list, *dict, *object:
+			if seen[v] {
+				continue
+			}
+			seen[v] = true
+			switch v := v.(type) {
+			case *list:
+				todo = append(todo, v.items...)
+			case *dict:
+				for _, value := range v.values {
+					todo = append(todo, value)
+				}
+			case *object:
+				todo = append(todo, v.args...)
+			}
+		}
+	}
+}
+
+// sizeOf is the bytes of a number of a class of storages, of those too that hold no weights.
+func sizeOf(class string) int {
+	switch class {
+	case "ByteStorage", "CharStorage", "BoolStorage":
+		return 1
+	case "ShortStorage":
+		return 2
+	case "IntStorage":
+		return 4
+	}
+	return max(1, storageTypes[class].Size)
+}
+
+// stateOf finds the table of weights in what was saved.
+func stateOf(value any) (*dict, error) {
+	saved, ok := value.(*dict)
+	if o, isObject := value.(*object); isObject {
+		return nil, fmt.Errorf("a whole %v was saved, which only its own program can build; save its weights: torch.save(model.state_dict(), …)", o.class)
+	}
+	if !ok {
+		return nil, errors.New("it holds no table of weights; save one: torch.save(model.state_dict(), …)")
+	}
+	for _, key := range stateKeys {
+		if state, ok := saved.values[key].(*dict); ok {
+			return state, nil
+		}
+	}
+	for _, key := range saved.keys {
+		if !isTensor(saved.values[key]) {
+			return nil, fmt.Errorf("it holds %s, and no table of weights under %s", some(saved.keys), strings.Join(stateKeys, ", "))
+		}
+	}
+	return saved, nil
+}
+
+func (g global) String() string { return g.module + "." + g.name }
+
+// tensorCall takes a call apart that makes a tensor. A parameter is a call around one.
+func tensorCall(value any) ([]any, bool) {
+	o, ok := value.(*object)
+	if !ok {
+		return nil, false
+	}
+	switch o.class {
+	case any(global{"torch._utils", "_rebuild_tensor_v2"}), any(global{"torch._utils", "_rebuild_tensor"}):
+		return o.args, len(o.args) >= 4
+	case any(global{"torch._utils", "_rebuild_parameter"}):
+		if len(o.args) > 0 && o.args[0] != value {
+			if inner, ok := o.args[0].(*object); ok && inner.class != o.class {
+				return tensorCall(inner)
+			}
+		}
+	}
+	return nil, false
+}
+
+func isTensor(value any) bool {
+	_, ok := tensorCall(value)
+	return ok
+}
+
+// rebuild makes a tensor of a call _rebuild_tensor_v2(storage, offset, shape, strides, …).
+func rebuild(value any, storage func(string) ([]byte, error)) (t modelfile.Tensor, err error) {
+	args, ok := tensorCall(value)
+	if !ok {
+		return t, errors.New("it is no plain tensor")
+	}
+	key, class, count, err := storageOf(args[0])
+	if err != nil {
+		return t, err
+	}
+	number, known := storageTypes[class]
+	if !known {
+		return t, fmt.Errorf("values of a %s; expected float, half, bfloat16, double or long", class)
+	}
+	offset, okOffset := args[1].(int64)
+	shape, okShape := ints(args[2])
+	strides, okStrides := ints(args[3])
+	if !okOffset || !okShape || !okStrides || len(shape) != len(strides) || offset < 0 {
+		return t, fmt.Errorf("offset %v, shape %v, strides %v", args[1], args[2], args[3])
+	}
+	data, err := storage(key)
+	if err != nil {
+		return t, err
+	}
+	if count < 0 || count > int64(len(data)/number.Size) {
+		return t, fmt.Errorf("truncated: %d of %d values are there", len(data)/number.Size, count)
+	}
+	size, last := int64(1), offset
+	for axis, side := range shape {
+		if side < 0 || strides[axis] < 0 || side > 0 && (size > math.MaxInt32/side || strides[axis] > math.MaxInt32) {
+			return t, fmt.Errorf("shape %v and strides %v are out of range", shape, strides)
+		}
+		size *= side
+		if last += max(0, side-1) * strides[axis]; last > count { // and before it overflows
+			break
+		}
+	}
+	if size > 0 && last >= count || size > count {
+		return t, fmt.Errorf("shape %v, strides %v and offset %d leave its %d values", shape, strides, offset, count)
+	}
+	t.Values = make([]float32, size)
+	index := make([]int64, len(shape))
+	for i := range t.Values {
+		at := offset
+		for axis, n := range index {
+			at += n * strides[axis]
+		}
+		t.Values[i] = number.Read(data[at*int64(number.Size):])
+		for axis := len(index) - 1; axis >= 0; axis-- {
+			if index[axis]++; index[axis] < shape[axis] {
+				break
+			}
+			index[axis] = 0
+		}
+	}
+	t.Shape = make([]int, len(shape))
+	for axis, side := range shape {
+		t.Shape[axis] = int(side)
+	}
+	return t, nil
+}
+
+// storageOf takes a reference ('storage', class, key, device, number of values, …) apart.
+func storageOf(value any) (key, class string, count int64, err error) {
+	p, _ := value.(persistent)
+	id, _ := p.id.([]any)
+	if len(id) < 5 || id[0] != "storage" {
+		return "", "", 0, errors.New("it has no storage")
+	}
+	g, okClass := id[1].(global)
+	key, okKey := id[2].(string)
+	count, okCount := id[4].(int64)
+	if !okClass || !okKey || !okCount {
+		return "", "", 0, errors.New("its storage is damaged")
+	}
+	return key, g.name, count, nil
+}
+
+func ints(value any) ([]int64, bool) {
+	items, ok := value.([]any)
+	out := make([]int64, len(items))
+	for i, item := range items {
+		n, isInt := item.(int64)
+		out[i], ok = n, ok && isInt
+	}
+	return out, ok && !slices.Contains(out, math.MinInt64)
+}

@@ -1,0 +1,175 @@
+package torch
+
+import (
+	"bytes"
+	"encoding/binary"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+)
+
+// Pickles are put together from the description of the format in Python's Lib/pickletools.py, in the
+// order in which PyTorch 2.15 writes them; internal/external reads real ones.
+
+func text(s string) string { return "X" + little(uint32(len(s))) + s }
+
+func little(values ...any) string {
+	var b bytes.Buffer
+	for _, v := range values {
+		binary.Write(&b, binary.LittleEndian, v)
+	}
+	return b.String()
+}
+
+func tuple(numbers ...byte) string {
+	s := "("
+	for _, n := range numbers {
+		s += "K" + string(rune(n))
+	}
+	return s + "t"
+}
+
+func table(pairs ...string) string {
+	s := "ccollections\nOrderedDict\n)R("
+	for i := 0; i < len(pairs); i += 2 {
+		s += text(pairs[i]) + pairs[i+1]
+	}
+	return s + "u"
+}
+
+func tensorOf(class, key string, count, offset byte, shape, strides string) string {
+	return "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + "ctorch\n" + class + "\n" + text(key) + text("cpu") +
+		"K" + string(rune(count)) + "tQK" + string(rune(offset)) + shape + strides + "\x89ccollections\nOrderedDict\n)RtR"
+}
+
+// What is saved beside the weights: a call that must not be made, tensors of other types, a list.
+var beside = "}(" + text("epoch") + "K\x07" + text("call") + "cos\nsystem\n(" + text("touch called") + "tR" +
+	text("optimizer") + table("step", tensorOf("IntStorage", "9", 1, 0, ")", ")")) + text("names") + "](" + text("a") + text("b") + "e"
+
+var state = table(
+	"transposed", tensorOf("FloatStorage", "0", 7, 1, tuple(3, 2), tuple(1, 3)),
+	"half", tensorOf("HalfStorage", "1", 2, 0, tuple(2), tuple(1)),
+	"parameter", "ctorch._utils\n_rebuild_parameter\n("+tensorOf("DoubleStorage", "3", 1, 0, tuple(1), tuple(1))+"\x88tR",
+	"count", tensorOf("LongStorage", "2", 1, 0, ")", ")"),
+)
+
+var want = []modelfile.Tensor{
+	{Name: "transposed", Shape: []int{3, 2}, Values: []float32{1, 4, 2, 5, 3, 6}},
+	{Name: "half", Shape: []int{2}, Values: []float32{1, -2}},
+	{Name: "parameter", Shape: []int{1}, Values: []float32{0.5}},
+	{Name: "count", Shape: []int{}, Values: []float32{-3}},
+}
+
+var storages = map[string]string{
+	"0": little(float32(0), float32(1), float32(2), float32(3), float32(4), float32(5), float32(6)),
+	"1": little(uint16(0x3c00), uint16(0xc000)),
+	"2": little(int64(-3)),
+	"3": little(0.5),
+	"9": little(int32(4)),
+}
+
+func zipped(pickle string) []byte {
+	files := map[string]string{"net/data.pkl": pickle, "net/byteorder": "little", "net/version": "3\n"}
+	for key, data := range storages {
+		files["net/data/"+key] = data
+	}
+	return archive(files)
+}
+
+func legacy(pickle string, keys ...string) []byte {
+	s := "\x80\x02\x8a\x0a" + string(legacyMagic) + "." + "\x80\x02M\xe9\x03." + "\x80\x02}(" + text("little_endian") + "\x88u." + pickle + "\x80\x02]("
+	for _, key := range keys {
+		s += text(key)
+	}
+	s += "e."
+	sizes := map[string]int{"0": 7, "1": 2, "2": 1, "3": 1, "9": 1}
+	for _, key := range keys {
+		s += little(int64(sizes[key])) + storages[key]
+	}
+	return []byte(s)
+}
+
+func TestCheckpoint(t *testing.T) {
+	for name, data := range map[string][]byte{
+		"weights alone":         zipped("\x80\x02" + state + "."),
+		"under state_dict":      zipped("\x80\x02" + beside + text("state_dict") + state + "u."),
+		"under net":             zipped("\x80\x02" + beside + text("net") + state + "u."),
+		"protocol 4":            zipped("\x80\x04\x95" + little(uint64(9)) + strings.ReplaceAll(state, "ctorch._utils\n_rebuild_tensor_v2\n", "\x8c\x0ctorch._utils\x8c\x12_rebuild_tensor_v2\x93\x94") + "."),
+		"before 1.6":            legacy("\x80\x02"+beside+text("state_dict")+state+"u.", "0", "1", "2", "3", "9"),
+		"before 1.6, reordered": legacy("\x80\x02"+state+".", "3", "2", "1", "0"),
+	} {
+		got, err := decodeCheckpoint(data)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+func TestCheckpointErrors(t *testing.T) {
+	one := func(value string) []byte { return zipped("\x80\x02" + table("w", value) + ".") }
+	for want, data := range map[string][]byte{
+		"a whole __main__.Net was saved":                       zipped("\x80\x02c__main__\nNet\n)\x81}b."),
+		"it holds epoch, call, optimizer, names, and no table": zipped("\x80\x02" + beside + "u."),
+		"it holds no table of weights":                         zipped("\x80\x02K\x01."),
+		`"w": values of a ByteStorage`:                         one(tensorOf("ByteStorage", "0", 1, 0, ")", ")")),
+		`"w": the archive has no data/7`:                       one(tensorOf("FloatStorage", "7", 1, 0, ")", ")")),
+		`"w": truncated: 7 of 9 values are there`:              one(tensorOf("FloatStorage", "0", 9, 0, tuple(9), tuple(1))),
+		"shape [3 3], strides [3 1] and offset 0 leave its 7":  one(tensorOf("FloatStorage", "0", 7, 0, tuple(3, 3), tuple(3, 1))),
+		"shape [2 2], strides [5 2] and offset 0 leave its 7":  one(tensorOf("FloatStorage", "0", 7, 0, tuple(2, 2), tuple(5, 2))),
+		"offset 0, shape [2], strides []":                      one(tensorOf("FloatStorage", "0", 7, 0, tuple(2), ")")),
+		"none that PyTorch writes":                             zipped("\x80\x02I5\n."),
+		"protocol 9":                                           zipped("\x80\x09}."),
+		"its stack is empty":                                   zipped("\x80\x02R."),
+		"has no mark":                                          zipped("\x80\x02t."),
+		"refers to value 3":                                    zipped("\x80\x02h\x03."),
+		"truncated pickle":                                     zipped("\x80\x02" + state[:60]),
+		"big":                                                  archive(map[string]string{"net/data.pkl": state + ".", "net/byteorder": "big"}),
+		`truncated or damaged at storage "2"`:                  legacy("\x80\x02"+state+".", "0", "1", "3", "2")[:len(legacy("\x80\x02"+state+".", "0", "1", "3", "2"))-1],
+		`the file has no storage "3"`:                          legacy("\x80\x02"+state+".", "0", "1", "2"),
+		"a pickle, and no checkpoint of PyTorch":               []byte("\x80\x02" + state + "."),
+	} {
+		if _, err := decodeCheckpoint(data); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want it to say %q", err, want)
+		}
+	}
+}
+
+func FuzzCheckpoint(f *testing.F) {
+	f.Add(zipped("\x80\x02" + state + "."))
+	f.Add(zipped("\x80\x02" + beside + text("net") + state + "u."))
+	f.Add(legacy("\x80\x02"+beside+text("state_dict")+state+"u.", "0", "1", "2", "3", "9"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if !isCheckpoint(data) {
+			return
+		}
+		tensors, err := decodeCheckpoint(data)
+		if err != nil {
+			return
+		}
+		for _, tensor := range tensors {
+			if size(tensor.Shape) != len(tensor.Values) {
+				t.Errorf("tensor %q of shape %v has %d values", tensor.Name, tensor.Shape, len(tensor.Values))
+			}
+		}
+	})
+}
+
+// FuzzPickle is FuzzCheckpoint past the archive around the pickle.
+func FuzzPickle(f *testing.F) {
+	f.Add([]byte("\x80\x02" + state + "."))
+	f.Add([]byte("\x80\x02" + beside + text("state_dict") + state + "u."))
+	f.Add([]byte("(ccollections\nOrderedDict\n)RX\x01\x00\x00\x00a](K\x01eq\x00h\x00\x86s."))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		tensors, err := decodeCheckpoint(zipped(string(data)))
+		if err != nil {
+			return
+		}
+		for _, tensor := range tensors {
+			if size(tensor.Shape) != len(tensor.Values) {
+				t.Errorf("tensor %q of shape %v has %d values", tensor.Name, tensor.Shape, len(tensor.Values))
+			}
+		}
+	})
+}
