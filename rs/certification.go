@@ -11,17 +11,20 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 // certification drives images through the model. One goroutine, the one that calls certify, owns all
 // jobs; others draw noise and call the model.
 //
 // Blocks are given out in the order of the images: a later image gets a block only while
-// every earlier one waits for blocks on their way. No block is speculative but the first look during a
-// selection, so hardly any work is discarded, and the model always has work as long as there is any.
+// every earlier one waits for blocks on their way. Where no image of those that may be on their way has a block that
+// is needed for sure, as happens at the end of the data, blocks beyond the look in progress are
+// given out too: the model would have nothing else to do. They are counted if the look after it is made,
+// else discarded.
 type certification struct {
 	opt    Options
-	plan   *plan
+	plan   *rule.Plan
 	blocks *blocks
 	images *dataset.Images
 	run    *Run
@@ -33,13 +36,15 @@ type certification struct {
 	times    []ledger.Time
 
 	start  time.Time
-	before int // rows of earlier runs
-	copies int // through the model in this run
+	grace  time.Duration // for the blocks under way when the context ends
+	before int           // images decided by earlier runs
+	done   int           // images decided
+	copies int           // through the model in this run
 }
 
 const (
 	reportPause = 250 * time.Millisecond // between two reports of progress
-	grace       = 10 * time.Second       // for the few blocks under way when the context ends
+	grace       = 10 * time.Second       // for the few blocks under way when a certification is interrupted
 )
 
 // savePause is the time between two writes of the ledger.
@@ -55,28 +60,28 @@ func (c *certification) resume(l *ledger.Ledger) error {
 		return fmt.Errorf("it has %d images, data %s has %d", len(trials), c.images.Name, c.images.Len())
 	}
 	for i, t := range trials {
-		if t.row.Image != c.images.IDs[i] || t.row.Label != c.images.Labels[i] {
+		if t.Image != c.images.IDs[i] || t.Label != c.images.Labels[i] {
 			return fmt.Errorf("its image number %d is %d with label %d, that of data %s is %d with label %d",
-				i, t.row.Image, t.row.Label, c.images.Name, c.images.IDs[i], c.images.Labels[i])
+				i, t.Image, t.Label, c.images.Name, c.images.IDs[i], c.images.Labels[i])
 		}
-		if t.done {
-			c.run.Rows = append(c.run.Rows, t.row)
+		if t.Done() {
+			c.decided(t)
 			continue
 		}
-		from, _ := t.blocks()
-		c.begun = append(c.begun, &job{trial: t, issued: from, folded: from})
+		from, _ := t.Blocks()
+		c.begun = append(c.begun, &job{Trial: t, issued: from, folded: from})
 	}
-	c.admitted = len(c.run.Rows)
-	c.before = len(c.run.Rows)
+	c.admitted = c.done
+	c.before = c.done
 	// An image that had no finished block may stand before one that had some.
 	for _, l := range l.Provisional {
 		i := len(c.begun) - 1
-		for i < 0 || c.begun[i].row.Image != l.Image {
+		for i < 0 || c.begun[i].Image != l.Image {
 			at := c.admitted + len(c.begun)
 			if at == c.images.Len() {
 				return fmt.Errorf("its provisional image %d does not follow in data %s", l.Image, c.images.Name)
 			}
-			c.begun = append(c.begun, &job{trial: newTrial(c.plan, c.images.IDs[at], c.images.Labels[at])})
+			c.begun = append(c.begun, c.newJob(at))
 			i++
 		}
 		if err := c.begun[i].restore(l); err != nil {
@@ -94,7 +99,11 @@ func (c *certification) certify(ctx context.Context) error {
 		stopped = err
 	}
 	if stopped == nil && c.writer != nil {
-		stopped = c.writer.Finish(c.run.claims())
+		var claims ledger.Claims
+		if !byBlocks(c.run.Header) {
+			claims = c.run.claims()
+		}
+		stopped = c.writer.Finish(claims)
 	}
 	c.report(true)
 	return stopped
@@ -114,13 +123,13 @@ func (c *certification) pump(ctx context.Context) error {
 
 	calls, abort := context.WithCancel(context.WithoutCancel(ctx))
 	defer abort()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(grace, abort) })()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(c.grace, abort) })()
 
 	var drawing, classifying sync.WaitGroup
 	for range drawers {
 		drawing.Go(func() {
 			for t := range toDraw {
-				t.err = c.blocks.draw(t.buffer, t.job.grid, t.job.row.Image, t.block)
+				t.err = c.blocks.draw(t.buffer, t.job.grid, t.job.Image, t.block)
 				toClassify <- t
 			}
 		})
@@ -174,13 +183,13 @@ func (c *certification) pump(ctx context.Context) error {
 			t.buffer = nil
 			switch {
 			case t.err == nil:
-				c.copies += c.plan.block
+				c.copies += c.plan.Block()
 				t.job.fold(t)
 			case stop != nil:
 			case ctx.Err() != nil:
 				stop = ctx.Err()
 			default:
-				stop = fmt.Errorf("rs: image %d, block %d: %w", t.job.row.Image, t.block, t.err)
+				stop = fmt.Errorf("rs: image %d, block %d: %w", t.job.Image, t.block, t.err)
 			}
 		case <-save.C:
 			if err := c.save(); err != nil && stop == nil {
@@ -195,19 +204,42 @@ func (c *certification) pump(ctx context.Context) error {
 }
 
 // nextTask gives out the next block, of the first image that wants one, or nil if none does. It admits
-// images as long as fewer than most are on their way.
+// images as long as fewer than most are undecided; those that are decided wait for earlier ones.
 func (c *certification) nextTask(most int) *task {
+	undecided := 0
 	for _, j := range c.jobs {
 		if j.wanted() {
 			return j.issue()
 		}
+		if !j.Done() {
+			undecided++
+		}
 	}
-	for len(c.jobs) < most && c.admitted < c.images.Len() {
+	for undecided < most && len(c.jobs) < 4*most && c.admitted < c.images.Len() {
 		if j := c.admit(); j.wanted() {
 			return j.issue()
 		}
 	}
+	for _, j := range c.jobs {
+		if j.possible() {
+			return j.issue()
+		}
+	}
 	return nil
+}
+
+// newJob begins the image at a position.
+func (c *certification) newJob(at int) *job {
+	from, _ := c.plan.Trial(0, 0).Blocks()
+	return &job{Trial: c.plan.Trial(c.images.IDs[at], c.images.Labels[at]), issued: from, folded: from}
+}
+
+// decided takes an image that is done into the run.
+func (c *certification) decided(t *rule.Trial) {
+	c.done++
+	if !byBlocks(c.run.Header) {
+		c.run.Rows = append(c.run.Rows, rowOf(t))
+	}
 }
 
 func (c *certification) admit() *job {
@@ -215,7 +247,7 @@ func (c *certification) admit() *job {
 	if len(c.begun) > 0 {
 		j, c.begun = c.begun[0], c.begun[1:]
 	} else {
-		j = &job{trial: newTrial(c.plan, c.images.IDs[c.admitted], c.images.Labels[c.admitted])}
+		j = c.newJob(c.admitted)
 	}
 	j.grid = toGrid(c.images.Image(c.admitted))
 	j.started = time.Now()
@@ -232,15 +264,15 @@ func (c *certification) commit() {
 			for _, l := range j.looks {
 				c.writer.Append(l)
 			}
-			if j.done && j.copies > 0 {
-				c.times = append(c.times, ledger.Time{Image: j.row.Image, Copies: j.copies, Seconds: time.Since(j.started).Seconds()})
+			if j.Done() && j.blocks > 0 {
+				c.times = append(c.times, ledger.Time{Image: j.Image, Copies: j.blocks * c.plan.Block(), Seconds: time.Since(j.started).Seconds()})
 			}
 		}
 		j.looks = nil
-		if !j.done {
+		if !j.Done() {
 			return
 		}
-		c.run.Rows = append(c.run.Rows, j.row)
+		c.decided(j.Trial)
 		c.jobs = slices.Delete(c.jobs, 0, 1)
 	}
 }
@@ -271,7 +303,7 @@ func (c *certification) report(final bool) {
 	}
 	s := progress.State{
 		Task:     "certify " + c.images.Name,
-		Done:     float64(len(c.run.Rows)),
+		Done:     float64(c.done),
 		Total:    float64(c.images.Len()),
 		Unit:     "images",
 		RateUnit: "copies",
@@ -282,7 +314,7 @@ func (c *certification) report(final bool) {
 	if c.copies > 0 {
 		s.Rate = float64(c.copies) / elapsed.Seconds()
 	}
-	if n := len(c.run.Rows) - c.before; n > 0 {
+	if n := c.done - c.before; n > 0 {
 		s.Left = time.Duration(float64(elapsed) * (s.Total - s.Done) / float64(n))
 	}
 	c.opt.Progress(s)

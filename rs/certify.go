@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 // Certify certifies the images of data under a model.
@@ -29,6 +30,14 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	if err != nil {
 		return nil, err
 	}
+	plan, err := opt.plan()
+	if err != nil {
+		return nil, err
+	}
+	shard, err := opt.Shard.header()
+	if err != nil {
+		return nil, err
+	}
 	info, err := model.Info()
 	if err != nil {
 		return nil, fmt.Errorf("rs: model: %w", err)
@@ -43,14 +52,17 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	if err := fit(info, images); err != nil {
 		return nil, fmt.Errorf("rs: %w", err)
 	}
-	p := newPlan(opt)
-	header := newHeader(opt, p, info, images)
-	blocks, err := newBlocks(model, info, opt.Noise, opt.Sigma, opt.Block, header.Seed)
+	header := newHeader(opt, plan, info, ledger.Data{Name: images.Name, Digest: images.Digest, Images: images.Len()})
+	header.Shard = shard
+	if images, plan, err = shardOf(shard, images, plan); err != nil {
+		return nil, err
+	}
+	blocks, err := newBlocks(model, info, opt.Noise, opt.Sigma, plan.Block(), header.Seed)
 	if err != nil {
 		return nil, err
 	}
 	c := &certification{
-		opt: opt, plan: p, blocks: blocks, images: images,
+		opt: opt, plan: plan, blocks: blocks, images: images, grace: grace,
 		run: &Run{Header: header},
 	}
 	if opt.Ledger == "" {
@@ -103,19 +115,19 @@ func fit(info classifier.Info, images *dataset.Images) error {
 	return nil
 }
 
-func newHeader(opt Options, p *plan, info classifier.Info, images *dataset.Images) ledger.Header {
+func newHeader(opt Options, p *rule.Plan, info classifier.Info, data ledger.Data) ledger.Header {
 	h := ledger.Header{
 		Program:    program(),
 		Model:      info,
-		Data:       ledger.Data{Name: images.Name, Digest: images.Digest, Images: images.Len()},
+		Data:       data,
 		Sigma:      opt.Sigma,
 		Noise:      string(opt.Noise),
 		Seed:       opt.Seed,
 		SeedChosen: opt.Seed != 0,
-		Alpha:      opt.Alpha,
-		Selection:  opt.Selection,
-		Block:      opt.Block,
-		Rule:       p.header(),
+		Alpha:      p.Alpha(),
+		Selection:  p.Selection(),
+		Block:      p.Block(),
+		Rule:       p.Header(),
 		Order:      "data",
 	}
 	h.Format, h.Version = ledger.Format, ledger.Version

@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 // job is an image on its way through the model: a trial, and the blocks that are done or on their way for it.
 type job struct {
-	*trial
+	*rule.Trial
 	grid    []int16
 	issued  int           // blocks that were given out, from 0 on
 	folded  int           // blocks whose counts are in the trial or the tally
@@ -18,7 +19,7 @@ type job struct {
 	tally   tally         // of the look in progress
 	looks   []ledger.Look // finished and not committed
 	started time.Time
-	copies  int // through the model in this run
+	blocks  int // through the model in this run
 }
 
 // task is one block of one job.
@@ -31,11 +32,11 @@ type task struct {
 	err    error
 }
 
-// wanted reports whether the job needs a further block as far as one can know: the rest of the
-// look in progress, and during the selection the first look, which nearly always follows.
-func (j *job) wanted() bool {
-	return !j.done && j.issued < j.plan.end(max(j.look, 0))
-}
+// wanted reports whether the job needs a further block as far as one can know.
+func (j *job) wanted() bool { return j.issued < j.Wanted() }
+
+// possible reports whether the job may need a further block.
+func (j *job) possible() bool { return j.issued < j.Possible() }
 
 // issue gives out the next block.
 func (j *job) issue() *task {
@@ -46,10 +47,10 @@ func (j *job) issue() *task {
 
 // fold takes a block that came back. Results of a job that is decided are dropped.
 func (j *job) fold(t *task) {
-	j.copies += j.plan.block
+	j.blocks++
 	j.parked = append(j.parked, t)
 	for i := 0; i < len(j.parked); {
-		if p := j.parked[i]; p.block == j.folded && !j.done {
+		if p := j.parked[i]; p.block == j.folded && !j.Done() {
 			j.parked = append(j.parked[:i], j.parked[i+1:]...)
 			j.count(1, p.counts, p.misses)
 			i = 0
@@ -63,10 +64,10 @@ func (j *job) fold(t *task) {
 func (j *job) count(blocks int, counts []ledger.Count, misses int) {
 	j.tally.add(counts, misses)
 	j.folded += blocks
-	if _, to := j.blocks(); j.folded == to {
+	if _, to := j.Blocks(); j.folded == to {
 		look := j.partial()
 		j.tally = tally{}
-		if err := j.add(look); err != nil {
+		if err := j.Add(look); err != nil {
 			panic("rs: " + err.Error())
 		}
 		j.looks = append(j.looks, look)
@@ -75,17 +76,17 @@ func (j *job) count(blocks int, counts []ledger.Count, misses int) {
 
 // partial is the look in progress as far as it is folded.
 func (j *job) partial() ledger.Look {
-	from, _ := j.blocks()
+	from, _ := j.Blocks()
 	counts, misses := j.tally.sum()
-	return ledger.Look{Image: j.row.Image, Label: j.row.Label, From: from, To: j.folded, Misses: misses, Counts: counts}
+	return ledger.Look{Image: j.Image, Label: j.Label, From: from, To: j.folded, Misses: misses, Counts: counts}
 }
 
 // unfinished is what a ledger keeps of the job provisionally.
 func (j *job) unfinished() []ledger.Look {
-	if j.done {
+	if j.Done() {
 		return j.looks
 	}
-	if from, _ := j.blocks(); j.folded > from {
+	if from, _ := j.Blocks(); j.folded > from {
 		return append(slices.Clip(j.looks), j.partial())
 	}
 	return j.looks
@@ -93,10 +94,10 @@ func (j *job) unfinished() []ledger.Look {
 
 // restore takes a provisional look of an earlier run.
 func (j *job) restore(l ledger.Look) error {
-	if j.done {
+	if j.Done() {
 		return fmt.Errorf("its provisional blocks %d to %d of image %d come after the decision", l.From, l.To, l.Image)
 	}
-	if _, to := j.blocks(); l.From != j.folded || l.To > to || l.Label != j.row.Label {
+	if _, to := j.Blocks(); l.From != j.folded || l.To > to || l.Label != j.Label {
 		return fmt.Errorf("its provisional blocks %d to %d of image %d with label %d do not continue it", l.From, l.To, l.Image, l.Label)
 	}
 	j.count(l.To-l.From, l.Counts, l.Misses)

@@ -10,6 +10,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/rs/bound"
 	"github.com/certspec/certspec/rs/noise"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 // PredictOptions says how to predict. Only Sigma has no default.
@@ -63,15 +64,15 @@ func Predict(ctx context.Context, model classifier.Classifier, image []uint8, op
 		opt.Block = DefaultBlock
 	}
 	if opt.Samples == 0 {
-		opt.Samples = roundUp(1000, opt.Block)
+		opt.Samples = rule.RoundUp(1000, opt.Block)
 	}
-	if err := checkSigma(opt.Sigma); err != nil {
+	if err := rule.CheckSigma(opt.Sigma); err != nil {
 		return none, err
 	}
-	if err := checkAlpha(opt.Alpha); err != nil {
+	if err := rule.CheckAlpha(opt.Alpha); err != nil {
 		return none, err
 	}
-	if err := checkCopies("Samples", opt.Samples, opt.Block); err != nil {
+	if err := rule.CheckCopies("Samples", opt.Samples, opt.Block); err != nil {
 		return none, err
 	}
 	if opt.Image < 0 {

@@ -17,19 +17,31 @@ package rs
 
 import (
 	"context"
-	"fmt"
-	"math"
 	"runtime"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/progress"
-	"github.com/certspec/certspec/rs/bound"
 	"github.com/certspec/certspec/rs/noise"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 // Abstain is the class of an image for which nothing is certified.
-const Abstain = -1
+const Abstain = rule.Abstain
+
+// Rule says how many noisy copies an image gets.
+//
+// Under every rule the class comes from copies of its own, which enter no bound, and the claim on an
+// image is false with probability at most α over the noise. How a rule spends that α is said at its name.
+type Rule = rule.Name
+
+// The rules.
+const (
+	Fixed   = rule.Fixed   // MaxSamples copies for every image
+	Staged  = rule.Staged  // more and more copies, until a further one would hardly raise the radius
+	ISS     = rule.ISS     // as many copies as the votes of the selection call for
+	Betting = rule.Betting // copies until it is known which of some given radii an image reaches
+)
 
 // Source is a set of images that is loaded when it is needed; a *dataset.Dataset is one.
 type Source interface {
@@ -42,11 +54,16 @@ type Options struct {
 	Alpha      float64   // bound on the probability that the claim on an image is false; default 0.001
 	Rule       Rule      // how many copies an image gets; default Staged
 	MaxSamples int       // most copies behind a bound, a multiple of Block; default 100,000
-	Tolerance  float64   // of Staged: radius given up for fewer copies, unit as Sigma; default 0.04·Sigma
-	Selection  int       // copies that choose the class and enter no bound, a multiple of Block; default 100, rounded up to a block
+	Tolerance  float64   // of Staged and ISS: radius given up for fewer copies, unit as Sigma; default 0.04·Sigma
+	Relative   bool      // of ISS: Tolerance is a fraction of the radius, in (0, 1)
+	Radii      []float64 // of Betting, which needs them: the radii that are tested, ascending, unit as Sigma; 0 asks for the class alone
+	Futility   float64   // of Betting: level of the test that stops hopeless images; default Alpha
+	Selection  int       // copies that choose the class and enter no bound, a multiple of Block; default 100, of ISS 1,000, rounded up to a block
 	Block      int       // copies in one call of the model; default 100
 	Noise      noise.Law // "grid" or "gaussian"; default "grid", the one that is sound in floating point
 	Seed       uint64    // of the noise; 0: derived from model, data and settings, so that it cannot be shopped for
+
+	Shard Shard // the part of the run to do; zero: all of it
 
 	Ledger  string // file that records the run and from which it resumes; "": none
 	Workers int    // calls of the model at once; 0: enough for all processors. The counts do not depend on it
@@ -56,66 +73,27 @@ type Options struct {
 
 // Defaults of Options.
 const (
-	DefaultAlpha      = 0.001
-	DefaultMaxSamples = 100_000
-	DefaultSelection  = 100
-	DefaultBlock      = 100
+	DefaultAlpha      = rule.DefaultAlpha
+	DefaultMaxSamples = rule.DefaultMaxSamples
+	DefaultSelection  = rule.DefaultSelection
+	DefaultBlock      = rule.DefaultBlock
 )
 
 // OptionError says which setting is out of range, and what was expected.
-type OptionError struct{ Reason string }
+type OptionError = rule.OptionError
 
-func (e *OptionError) Error() string { return "rs: " + e.Reason }
+func optionErrorf(format string, args ...any) error { return rule.OptionErrorf(format, args...) }
 
-func optionErrorf(format string, args ...any) error {
-	return &OptionError{fmt.Sprintf(format, args...)}
+// plan makes the rule concrete, with defaults filled in, and refuses settings that are out of range.
+func (o Options) plan() (*rule.Plan, error) {
+	return rule.New(rule.Settings{
+		Rule: o.Rule, Sigma: o.Sigma, Alpha: o.Alpha, MaxSamples: o.MaxSamples, Selection: o.Selection, Block: o.Block,
+		Tolerance: o.Tolerance, Relative: o.Relative, Radii: o.Radii, Futility: o.Futility,
+	})
 }
 
-// withDefaults fills in defaults and refuses settings that are out of range.
+// withDefaults fills in the defaults of what is no part of the rule, and refuses what is out of range.
 func (o Options) withDefaults() (Options, error) {
-	if err := checkSigma(o.Sigma); err != nil {
-		return o, err
-	}
-	if o.Alpha == 0 {
-		o.Alpha = DefaultAlpha
-	}
-	if err := checkAlpha(o.Alpha); err != nil {
-		return o, err
-	}
-	if o.Block == 0 {
-		o.Block = DefaultBlock
-	}
-	if o.Block < 1 {
-		return o, optionErrorf("Block is %d copies, want at least 1", o.Block)
-	}
-	if o.MaxSamples == 0 {
-		o.MaxSamples = DefaultMaxSamples
-	}
-	if err := checkCopies("MaxSamples", o.MaxSamples, o.Block); err != nil {
-		return o, err
-	}
-	if o.Selection == 0 {
-		o.Selection = roundUp(DefaultSelection, o.Block)
-	}
-	if err := checkCopies("Selection", o.Selection, o.Block); err != nil {
-		return o, err
-	}
-	switch o.Rule {
-	case "", Staged:
-		o.Rule = Staged
-		if o.Tolerance == 0 {
-			o.Tolerance = 0.04 * o.Sigma
-		}
-		if !(o.Tolerance > 0) || math.IsInf(o.Tolerance, 0) {
-			return o, optionErrorf("Tolerance is %v, want a positive radius", o.Tolerance)
-		}
-	case Fixed:
-		if o.Tolerance != 0 {
-			return o, optionErrorf("Tolerance is %v, but the rule %q has none", o.Tolerance, Fixed)
-		}
-	default:
-		return o, optionErrorf("Rule is %q, want %q or %q", o.Rule, Staged, Fixed)
-	}
 	law, err := noise.ParseLaw(string(o.Noise))
 	if err != nil {
 		return o, optionErrorf("Noise: %v", err)
@@ -133,31 +111,3 @@ func DefaultWorkers(model classifier.Identity) int {
 	threads := max(1, model.Threads)
 	return max(2, (runtime.GOMAXPROCS(0)+threads-1)/threads)
 }
-
-func checkSigma(sigma float64) error {
-	if !(sigma > 0) || math.IsInf(sigma, 0) {
-		return optionErrorf("Sigma is %v, want a positive number", sigma)
-	}
-	return nil
-}
-
-func checkAlpha(alpha float64) error {
-	if !(alpha > 0 && alpha < 1) {
-		return optionErrorf("Alpha is %v, want a number between 0 and 1", alpha)
-	}
-	return nil
-}
-
-// checkCopies refuses a number of copies that whole blocks do not make up.
-func checkCopies(field string, n, block int) error {
-	switch {
-	case n < 1 || n > bound.MaxTrials:
-		return optionErrorf("%s is %d copies, want 1 to %d", field, n, bound.MaxTrials)
-	case n%block != 0:
-		return optionErrorf("%s is %d copies, want a multiple of the block of %d, e.g. %d", field, n, block, roundUp(n, block))
-	}
-	return nil
-}
-
-// roundUp is the least multiple of block that is at least n.
-func roundUp(n, block int) int { return (n + block - 1) / block * block }

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/certspec/certspec/rs/bound"
 	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 // Run is the outcome of a certification, of all images or, where it was interrupted, of the first of them.
@@ -36,7 +36,7 @@ func openRun(path string, l *ledger.Ledger) (*Run, error) {
 		run.Rows = rows
 		return run, nil
 	}
-	p, err := planOf(l.Header)
+	p, err := rule.Of(l.Header)
 	if err != nil {
 		return nil, fmt.Errorf("rs: ledger %s: %w", path, err)
 	}
@@ -45,24 +45,37 @@ func openRun(path string, l *ledger.Ledger) (*Run, error) {
 		return nil, fmt.Errorf("rs: ledger %s: %w", path, err)
 	}
 	for _, t := range trials {
-		if t.done {
-			run.Rows = append(run.Rows, t.row)
+		if t.Done() && !byBlocks(l.Header) {
+			run.Rows = append(run.Rows, rowOf(t))
 		}
 	}
 	return run, nil
 }
 
-// Complete reports whether all images of the data are certified or abstained upon.
-func (r *Run) Complete() bool { return len(r.Rows) == r.Header.Data.Images }
+// Complete reports whether all images of the data, or of the shard by images, are certified or abstained upon. A
+// shard by blocks has no rows.
+func (r *Run) Complete() bool {
+	return !byBlocks(r.Header) && len(r.Rows) == shareOf(r.Header.Shard, r.Header.Data.Images)
+}
 
 // RadiusCap is the largest radius that the rule can certify: that of an image whose copies all hit. It is 0 for a
 // header whose rule this program does not know.
 func (r *Run) RadiusCap() float64 {
-	p, err := planOf(r.Header)
+	p, err := rule.Of(r.Header)
 	if err != nil {
 		return 0
 	}
-	return p.radiusCap()
+	return p.RadiusCap()
+}
+
+// Radii are those that certified accuracy is stated at in a closed ledger: the multiples of 0.25 up to RadiusCap or,
+// where the rule tests certain radii, these. It is empty where RadiusCap is 0.
+func (r *Run) Radii() []float64 {
+	p, err := rule.Of(r.Header)
+	if err != nil {
+		return nil
+	}
+	return p.Radii()
 }
 
 // String names the run and its main figures in a few lines.
@@ -70,58 +83,38 @@ func (r *Run) String() string {
 	var b strings.Builder
 	h := &r.Header
 	fmt.Fprintf(&b, "%s on %s, σ = %g, %s, α = %g\n", h.Model.Name, h.Data.Name, h.Sigma, h.Rule.Name, h.Alpha)
-	fmt.Fprintf(&b, "%d of %d images, %d abstained, %d copies, %d misses\n", len(r.Rows), h.Data.Images, r.Abstained(), r.Passes(), r.Misses())
+	if byBlocks(*h) {
+		fmt.Fprintf(&b, "blocks of shard %d of %d", h.Shard.Index+1, h.Shard.Count)
+		return b.String()
+	}
+	fmt.Fprintf(&b, "%d of %d images, %d abstained, %d copies, %d misses\n", len(r.Rows), shareOf(h.Shard, h.Data.Images), r.Abstained(), r.Passes(), r.Misses())
 	fmt.Fprintf(&b, "%v\n%v", r.ACR(), r.CertifiedAccuracy(0))
 	return b.String()
 }
 
-// planOf reads the rule of a header.
-func planOf(h ledger.Header) (*plan, error) {
-	p := &plan{sigma: h.Sigma, block: h.Block, selection: h.Selection, looks: h.Rule.Looks, tolerance: h.Rule.Tolerance}
-	switch Rule(h.Rule.Name) {
-	case Staged:
-		p.staged = true
-	case Fixed:
-	default:
-		return nil, fmt.Errorf("the rule is %q; this program knows %q and %q", h.Rule.Name, Staged, Fixed)
-	}
-	if len(p.looks) == 0 || !p.staged && len(p.looks) > 1 {
-		return nil, fmt.Errorf("the rule %q has %d looks", h.Rule.Name, len(p.looks))
-	}
-	if err := checkCopies("selection", p.selection, p.block); err != nil {
-		return nil, err
-	}
-	for _, l := range p.looks {
-		if err := checkCopies("look", l.Copies, p.block); err != nil {
-			return nil, err
-		}
-	}
-	return p, nil
-}
-
-func (p *plan) radiusCap() float64 {
-	last := p.looks[len(p.looks)-1]
-	_, radius := certificate(p.sigma, must(bound.Lower(last.Copies, last.Copies, last.Alpha)))
-	return radius
-}
-
 // replay gives the looks of a ledger to trials, one per image, in the order of the file. All but the last are done.
-func replay(p *plan, looks []ledger.Look) ([]*trial, error) {
-	var trials []*trial
+func replay(p *rule.Plan, looks []ledger.Look) ([]*rule.Trial, error) {
+	var trials []*rule.Trial
 	for _, l := range looks {
 		n := len(trials)
-		if n == 0 || trials[n-1].row.Image != l.Image {
-			if n > 0 && !trials[n-1].done {
-				return nil, fmt.Errorf("image %d is not decided, but image %d follows", trials[n-1].row.Image, l.Image)
+		if n == 0 || trials[n-1].Image != l.Image {
+			if n > 0 && !trials[n-1].Done() {
+				return nil, fmt.Errorf("image %d is not decided, but image %d follows", trials[n-1].Image, l.Image)
 			}
-			trials = append(trials, newTrial(p, l.Image, l.Label))
+			trials = append(trials, p.Trial(l.Image, l.Label))
 			n++
 		}
-		if err := trials[n-1].add(l); err != nil {
+		if err := trials[n-1].Add(l); err != nil {
 			return nil, err
 		}
 	}
 	return trials, nil
+}
+
+// rowOf is the row of a trial that is done.
+func rowOf(t *rule.Trial) Row {
+	o := t.Outcome
+	return Row{Image: t.Image, Label: t.Label, Class: o.Class, K: o.K, N: o.N, Lower: o.Lower, Radius: o.Radius, Misses: o.Misses, Passes: o.Passes}
 }
 
 // claimedRows joins the claims of a closed ledger with the labels, misses and passes of its looks.
@@ -146,12 +139,13 @@ func claimedRows(l *ledger.Ledger) (Rows, error) {
 }
 
 // claims are the claims of a complete run. The average radius is the exact mean of the claimed radii,
-// cut to 9 decimals; certified accuracies stand at the multiples of 0.25 that the rule can reach.
+// cut to 9 decimals; certified accuracies stand at the multiples of 0.25 that the rule can reach or, where it
+// tests certain radii, at these.
 func (r *Run) claims() ledger.Claims {
 	c := ledger.Claims{Images: make([]ledger.Claim, len(r.Rows))}
 	sum := new(big.Rat)
 	for i, row := range r.Rows {
-		c.Images[i] = ledger.Claim{Image: row.Image, Class: row.Class, K: row.K, N: row.N, Lower: lowerText(row.Lower), Radius: radiusText(row.Radius)}
+		c.Images[i] = rule.Outcome{Class: row.Class, K: row.K, N: row.N, Lower: row.Lower, Radius: row.Radius}.Claim(row.Image)
 		if row.Label >= 0 {
 			c.Labelled++
 		}
@@ -170,12 +164,8 @@ func (r *Run) claims() ledger.Claims {
 		cut = strings.Repeat("0", decimals+1-len(cut)) + cut
 	}
 	c.ACR = cut[:len(cut)-decimals] + "." + cut[len(cut)-decimals:]
-	var radii []float64
-	for i := 0; float64(i)/4 <= r.RadiusCap(); i++ {
-		radii = append(radii, float64(i)/4)
-	}
-	for _, a := range r.CertifiedAccuracy(radii...) {
-		c.Certified = append(c.Certified, ledger.Certified{Radius: radiusText(a.Radius), Count: a.Count})
+	for _, a := range r.CertifiedAccuracy(r.Radii()...) {
+		c.Certified = append(c.Certified, ledger.Certified{Radius: rule.RadiusText(a.Radius), Count: a.Count})
 	}
 	return c
 }

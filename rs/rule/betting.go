@@ -1,0 +1,130 @@
+package rule
+
+import (
+	"fmt"
+	"math"
+	"sync/atomic"
+
+	"github.com/certspec/certspec/rs/bound"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+// Betting decides whether the radius of an image is at least r, for one r or an ascending grid of them, and
+// stops as soon as it knows. It looks after every block at first, later after every 5 % more copies, and last
+// after MaxSamples. Radius r is certified at the first look where the test of p ≤ Φ(r/σ) has the wealth 1/α (bound.Betting), and the
+// smaller radii are certified; one look may certify several. The radius of an image is the largest
+// that was certified. An image ends when all are, or when the mirror image of the test says, at the level Futility,
+// that the next one is hopeless, or at the last look. What ends it affects the copies only.
+//
+// Budget: all of α at every look, since the test holds at all of them together, and all of α for every radius. For
+// let p be the probability of the class, and r the smallest radius of the grid that is too large, p < Φ(r/σ). Which
+// r that is depends on model, image and class, and is not random, as the class comes from other
+// copies. A false claim, on r or any larger radius, needs r to be certified, since radii are certified in
+// ascending order; so it needs the wealth of that one test ever to reach 1/α while p ≤ Φ(r/σ), which
+// has a probability of at most α by Ville's inequality.
+const Betting Name = "betting"
+
+// maxTargets keeps the header a line that people can open.
+const maxTargets = 1000
+
+func planBetting(s *Settings) (ledger.Rule, error) {
+	r := ledger.Rule{Futility: s.Futility, Budget: "time-uniform: alpha at all looks together, for the radii in ascending order"}
+	if s.Futility == 0 {
+		r.Futility = s.Alpha
+	}
+	switch {
+	case !(r.Futility > 0 && r.Futility < 1):
+		return r, OptionErrorf("Futility is %v, want a level between 0 and 1", s.Futility)
+	case len(s.Radii) == 0:
+		return r, OptionErrorf("Radii is empty, but the rule %q tests radii: name them, e.g. 0.25", Betting)
+	case len(s.Radii) > maxTargets:
+		return r, OptionErrorf("Radii has %d radii, want at most %d", len(s.Radii), maxTargets)
+	}
+	for n := s.Block; ; n += max(1, n/s.Block/20) * s.Block {
+		r.Looks = append(r.Looks, ledger.Level{Copies: min(n, s.MaxSamples), Alpha: s.Alpha})
+		if n >= s.MaxSamples {
+			break
+		}
+	}
+	for i, radius := range s.Radii {
+		if !(radius >= 0) || math.IsInf(radius, 0) || i > 0 && radius <= s.Radii[i-1] {
+			return r, OptionErrorf("Radii has %v, want ascending radii of at least 0", radius)
+		}
+		p, err := bound.Threshold(radius, s.Sigma)
+		if err != nil {
+			return r, OptionErrorf("Radii has %v, which no number of copies certifies at σ = %v", radius, s.Sigma)
+		}
+		r.Targets = append(r.Targets, ledger.Target{Radius: radius, Probability: probabilityText(p.P)})
+	}
+	return r, nil
+}
+
+// betting tests radii in ascending order.
+type betting struct {
+	looks   []ledger.Level
+	targets []target
+}
+
+// target is one radius under test.
+type target struct {
+	radius, lower float64
+	above, below  *bound.Betting // that p is above the target's probability, that 1−p is above the complement
+	least, misses []atomic.Int64 // by look: hits that certify, misses that end; 0: not yet computed
+	last          int
+}
+
+func readBetting(p *Plan) (method, error) {
+	if len(p.rule.Targets) == 0 || len(p.rule.Targets) > maxTargets {
+		return nil, fmt.Errorf("the rule %q has %d targets, want 1 to %d", p.rule.Name, len(p.rule.Targets), maxTargets)
+	}
+	b := &betting{looks: p.rule.Looks, targets: make([]target, len(p.rule.Targets))}
+	for i, to := range p.rule.Targets {
+		t := &b.targets[i]
+		at, err := parseProbability(to.Probability)
+		if err != nil {
+			return nil, err
+		}
+		if t.above, err = bound.NewBetting(at, p.alpha); err != nil {
+			return nil, err
+		}
+		if t.below, err = bound.NewBetting(bound.Probability{P: at.Q, Q: at.P}, p.rule.Futility); err != nil {
+			return nil, err
+		}
+		t.radius, t.lower = to.Radius, at.P
+		t.least, t.misses = make([]atomic.Int64, len(b.looks)), make([]atomic.Int64, len(b.looks))
+	}
+	if n := p.MaxSamples(); b.targets[len(b.targets)-1].above.LeastHits(n) > n {
+		return nil, fmt.Errorf("the radius %v cannot be certified with %d copies at α = %v, even if all hit; leave it out or raise their number",
+			b.targets[len(b.targets)-1].radius, n, p.alpha)
+	}
+	return b, nil
+}
+
+// lookUp is the least number of hits with which a test decides at a look, computed once.
+func lookUp(table []atomic.Int64, i int, test *bound.Betting, copies int) int {
+	if v := table[i].Load(); v > 0 {
+		return int(v)
+	}
+	v := test.LeastHits(copies)
+	table[i].Store(int64(v))
+	return v
+}
+
+func (b *betting) copies(i, _ int) int { return b.looks[i].Copies }
+
+func (b *betting) judge(t *Trial, i, n int) bool {
+	for t.targets < len(b.targets) {
+		next := &b.targets[t.targets]
+		if t.hits < lookUp(next.least, i, next.above, n) {
+			if t.targets == 0 {
+				t.K, t.N = t.hits, n
+			}
+			return i == len(b.looks)-1 || n-t.hits >= lookUp(next.misses, i, next.below, n)
+		}
+		t.K, t.N, t.Lower, t.Radius = t.hits, n, next.lower, next.radius
+		t.targets++
+	}
+	return true
+}
+
+func (b *betting) most() float64 { return b.targets[len(b.targets)-1].radius }

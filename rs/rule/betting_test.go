@@ -1,0 +1,144 @@
+package rule
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+func TestParseProbability(t *testing.T) {
+	for _, text := range []string{"0.500000000000000", "0.841344746068543", "0.999999999999999"} {
+		p, err := parseProbability(text)
+		if claim := (Outcome{Lower: p.P}).Claim(0).Lower; err != nil || claim != text || p.Q <= 0 || p.P+p.Q != 1 {
+			t.Errorf("%s reads as %+v and prints as %s, %v", text, p, claim, err)
+		}
+	}
+	for _, text := range []string{"", "1", "0.5", "0.5000000000000000", "-0.50000000000000", "0.50000000000000e", "0,500000000000000"} {
+		if _, err := parseProbability(text); err == nil {
+			t.Errorf("%q passes", text)
+		}
+	}
+}
+
+// all runs a trial of which so many copies in a hundred hit, the first of each hundred.
+func all(t *testing.T, p *Plan, percent int) *Trial {
+	t.Helper()
+	tr := p.Trial(0, 1)
+	give(t, tr, p.selection)
+	hits, copies := 0, 0
+	for !tr.Done() {
+		from, to := tr.Blocks()
+		copies += (to - from) * p.block
+		sum := copies * percent / 100
+		give(t, tr, sum-hits)
+		hits = sum
+	}
+	return tr
+}
+
+// spec §10.5: with all hits r = σ needs 47 copies, 2σ 351 and 3σ 5,977, which the looks round up.
+func TestBettingRule(t *testing.T) {
+	p := testPlan(t, Settings{Rule: Betting, Sigma: .25, Block: 10, Radii: []float64{.25}})
+	if tr := all(t, p, 100); tr.N != 50 || tr.K != 50 || tr.Class != 1 || tr.Radius != .25 || tr.Lower != .841344746068543 || tr.Passes != 150 {
+		t.Errorf("%+v", tr.Outcome)
+	}
+	// One look certifies several radii, and the image ends with the last.
+	p = testPlan(t, Settings{Rule: Betting, Sigma: .25, Block: 500, Radii: []float64{0, .25, .5}})
+	if tr := all(t, p, 100); tr.N != 500 || tr.Radius != .5 || tr.Passes != 1000 || p.RadiusCap() != .5 {
+		t.Errorf("%+v", tr.Outcome)
+	}
+	// 90 in 100: .25 needs .84, which is certified; .5 needs .977 and is hopeless. spec's table: 453 of 500, 889 of 1000.
+	p = testPlan(t, Settings{Rule: Betting, Sigma: .25, Block: 50, Radii: []float64{.25, .5}})
+	tr := all(t, p, 90)
+	if tr.Class != 1 || tr.Radius != .25 || tr.Lower != .841344746068543 || tr.N <= 500 || tr.N > 1000 || tr.K != tr.N*9/10 || tr.Passes-50 < tr.N || tr.Passes > 1100 {
+		t.Errorf("%+v", tr.Outcome)
+	}
+	// Never certified, never hopeless: k and n of the last look, and nothing claimed.
+	p = testPlan(t, Settings{Rule: Betting, Sigma: .25, MaxSamples: 1000, Radii: []float64{.25}})
+	if tr := all(t, p, 85); tr.Class != Abstain || tr.Lower != 0 || tr.Radius != 0 || tr.N != 1000 || tr.K != 850 || tr.Passes != 1100 {
+		t.Errorf("%+v", tr.Outcome)
+	}
+	// Every block up to 20, then 5 % more.
+	looks := testPlan(t, Settings{Rule: Betting, Sigma: 1, Radii: []float64{1}}).rule.Looks
+	for i, l := range looks {
+		if i < 40 && l.Copies != 100*(i+1) || l.Alpha != .001 || i > 0 && i < len(looks)-1 && float64(l.Copies-looks[i-1].Copies) > .0501*float64(l.Copies) && i >= 20 {
+			t.Errorf("look %d at %+v", i, l)
+		}
+	}
+	if looks[40].Copies != 4200 || looks[len(looks)-1].Copies != 100_000 || len(looks) > 120 {
+		t.Errorf("looks %v", looks)
+	}
+	for want, radii := range map[string][]float64{
+		"Radii is empty":                       nil,
+		"Radii has 0.25, want ascending":       {.5, .25},
+		"Radii has 0.5, want ascending":        {.5, .5},
+		"Radii has -1, want ascending":         {-1},
+		"2, which no number of copies":         {2},
+		"0.95 cannot be certified with 100000": {.25, .95},
+	} {
+		if _, err := New(Settings{Rule: Betting, Sigma: .25, Radii: radii}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", radii, err, want)
+		}
+	}
+}
+
+// A header that a plan cannot have is refused by what is wrong.
+func TestOf(t *testing.T) {
+	make := func(s Settings) ledger.Header {
+		s.Sigma = .25
+		p := testPlan(t, s)
+		return ledger.Header{Sigma: .25, Alpha: p.alpha, Selection: p.selection, Block: p.block, Rule: p.Header()}
+	}
+	for _, s := range []Settings{{}, {Rule: Fixed}, {Rule: ISS}, {Rule: Betting, Radii: []float64{.1, .2}}} {
+		h := make(s)
+		s.Sigma = .25
+		p, err := Of(h)
+		if err != nil || p.RadiusCap() != testPlan(t, s).RadiusCap() {
+			t.Errorf("%s: %v, %v", s.Rule, p, err)
+		}
+		for want, change := range map[string]func(h *ledger.Header){
+			"the rule is \"bold\"": func(h *ledger.Header) { h.Rule.Name = "bold" },
+			"has no look":          func(h *ledger.Header) { h.Rule.Looks = nil },
+			"look is":              func(h *ledger.Header) { h.Rule.Looks[0].Copies++ },
+			"selection is":         func(h *ledger.Header) { h.Selection = 0 },
+			"spend":                func(h *ledger.Header) { h.Alpha /= 1.01 },
+		} {
+			h := make(s)
+			change(&h)
+			if _, err := Of(h); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", s.Rule, err, want)
+			}
+		}
+	}
+	for want, change := range map[string]func(h *ledger.Header){
+		"has 0 targets":     func(h *ledger.Header) { h.Rule.Targets = nil },
+		"want 0. and 15":    func(h *ledger.Header) { h.Rule.Targets[0].Probability = "0.6" },
+		"alpha is 0":        func(h *ledger.Header) { h.Rule.Futility = 0 },
+		"cannot be certifi": func(h *ledger.Header) { h.Rule.Targets[1].Probability = "0.999999999999999" },
+	} {
+		h := make(Settings{Rule: Betting, Radii: []float64{.1, .2}})
+		change(&h)
+		if _, err := Of(h); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	h := make(Settings{Rule: ISS})
+	h.Rule.Sizes[1].Copies++
+	if _, err := Of(h); err == nil || !strings.Contains(err.Error(), "a multiple of the block") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestSettingsOfOtherRules(t *testing.T) {
+	for _, s := range []Settings{
+		{Rule: Fixed, Tolerance: .01}, {Rule: Betting, Radii: []float64{.1}, Tolerance: .01}, {Rule: Staged, Relative: true},
+		{Radii: []float64{.1}}, {Rule: ISS, Futility: .1}, {Rule: "bold"}, {Rule: ISS, Relative: true}, {Rule: ISS, Relative: true, Tolerance: 1},
+		{Rule: Betting, Radii: []float64{.1}, Futility: 1}, {Rule: Betting, Radii: []float64{.1}, Futility: -1},
+	} {
+		s.Sigma = .25
+		if p, err := New(s); err == nil {
+			t.Errorf("%+v passes: %+v", s, p.Header())
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package rule
+
+import (
+	"fmt"
+
+	"github.com/certspec/certspec/rs/bound"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+// Fixed looks once, after MaxSamples copies, with a Clopper-Pearson bound of confidence 1−α:
+// the procedure CERTIFY of Cohen, Rosenfeld and Kolter (2019).
+//
+// Budget: all of α at the one look.
+const Fixed Name = "fixed"
+
+func planFixed(s *Settings) (ledger.Rule, error) {
+	return ledger.Rule{
+		Looks:  []ledger.Level{{Copies: s.MaxSamples, Alpha: s.Alpha}},
+		Budget: "all of alpha at the one look",
+	}, nil
+}
+
+// fixed has one look.
+type fixed struct {
+	sigma float64
+	look  ledger.Level
+}
+
+func readFixed(p *Plan) (method, error) {
+	if n := len(p.rule.Looks); n != 1 {
+		return nil, fmt.Errorf("the rule %q has %d looks, want 1", p.rule.Name, n)
+	}
+	return fixed{p.sigma, p.rule.Looks[0]}, nil
+}
+
+func (f fixed) copies(int, int) int { return f.look.Copies }
+
+func (f fixed) judge(t *Trial, _, n int) bool {
+	t.K, t.N = t.hits, n
+	t.Lower, t.Radius = certificate(f.sigma, must(bound.Lower(t.hits, n, f.look.Alpha)))
+	return true
+}
+
+func (f fixed) most() float64 {
+	_, radius := certificate(f.sigma, must(bound.Lower(f.look.Copies, f.look.Copies, f.look.Alpha)))
+	return radius
+}

@@ -1,0 +1,150 @@
+package rule
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mathext"
+
+	"github.com/certspec/certspec/rs/bound"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+// ISS, input-specific sampling, takes the selection for a pilot: the votes of its class say how many fresh
+// copies the one look gets, at most MaxSamples, so that the radius is expected to fall short of that of
+// MaxSamples copies by at most Tolerance (Chen, Li, Li et al. 2022). The bound is Clopper-Pearson at confidence 1−α, from the fresh
+// copies alone: given the pilot their number is fixed. (To add the pilot's copies to the bound, as the
+// program published with the method does, is not covered by Clopper-Pearson, since they chose n.)
+//
+// With n̄ = MaxSamples, LCB the bound with a real number of hits and the radius R(p, n) = σ·Φ⁻¹(LCB(np, n, α)),
+//
+//	n*(p) = least multiple of the block with R(p, n) ≥ R(p, n̄) − Tolerance, or ≥ (1 − Tolerance)·R(p, n̄) where Relative,
+//
+// and an image gets the largest n*(p) over the two-sided Clopper-Pearson interval of its pilot at confidence
+// 1−α; none, and an abstention, where that is 0 or the interval lies below ½. The interval, and any inaccuracy of n*,
+// affect the number of copies only.
+//
+// Budget: all of α at the one look.
+const ISS Name = "iss"
+
+// issGrid is the number of steps between p = ½ and 1 at which n* is computed.
+const issGrid = 500
+
+func planISS(s *Settings) (ledger.Rule, error) {
+	if err := s.tolerance(); err != nil {
+		return ledger.Rule{}, err
+	}
+	r := ledger.Rule{
+		Tolerance: s.Tolerance, Relative: s.Relative,
+		Looks:  []ledger.Level{{Copies: s.MaxSamples, Alpha: s.Alpha}},
+		Sizes:  issSizes(s),
+		Budget: "all of alpha at the one look, whose copies are none of those that chose their number",
+	}
+	if len(r.Sizes) == 1 {
+		return r, OptionErrorf("Tolerance is %v, which gives up every radius that %d copies can certify", s.Tolerance, s.MaxSamples)
+	}
+	return r, nil
+}
+
+// issSizes gives the copies for each number of votes, as steps.
+func issSizes(s *Settings) []ledger.Size {
+	needed := make([]int, issGrid+1)
+	for i := range needed {
+		needed[i] = issCopies(s, float64(issGrid+i)/(2*issGrid))
+	}
+	at := func(p float64) int { return min(issGrid, max(0, int(math.Floor(p*2*issGrid))-issGrid)) }
+	sizes := []ledger.Size{{Hits: 0, Copies: 0}}
+	for votes := 1; votes <= s.Selection; votes++ {
+		copies := 0
+		low := must(bound.Lower(votes, s.Selection, s.Alpha/2))
+		if high := must(bound.Upper(votes, s.Selection, s.Alpha/2)); high.P >= 0.5 {
+			copies = slices.Max(needed[at(low.P) : min(issGrid, at(high.P)+1)+1])
+		}
+		if copies != sizes[len(sizes)-1].Copies {
+			sizes = append(sizes, ledger.Size{Hits: votes, Copies: copies})
+		}
+	}
+	return sizes
+}
+
+// issCopies is n*(p).
+func issCopies(s *Settings, p float64) int {
+	// tail is P[Bin(n, at) ≥ n·p], continued to a real number of hits; LCB is where it is α.
+	tail := func(n, at float64) float64 {
+		if p == 1 {
+			return math.Pow(at, n)
+		}
+		return mathext.RegIncBeta(n*p, n-n*p+1, at)
+	}
+	most := float64(s.MaxSamples)
+	best := math.Pow(s.Alpha, 1/most)
+	if p < 1 {
+		best = mathext.InvRegIncBeta(most*p, most-most*p+1, s.Alpha)
+	}
+	target := s.Sigma*mathext.NormalQuantile(best) - s.Tolerance
+	if s.Relative {
+		target = s.Sigma * mathext.NormalQuantile(best) * (1 - s.Tolerance)
+	}
+	if !(target > 0) {
+		return 0
+	}
+	at := normalCDF(target / s.Sigma)
+	low, high := 0, s.MaxSamples/s.Block // high suffices, low does not
+	for high-low > 1 {
+		middle := low + (high-low)/2
+		if tail(float64(middle*s.Block), at) <= s.Alpha {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high * s.Block
+}
+
+func normalCDF(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+
+// iss has one look of a size that the selection chose.
+type iss struct {
+	sigma, alpha float64
+	sizes        []ledger.Size
+}
+
+func readISS(p *Plan) (method, error) {
+	if n := len(p.rule.Looks); n != 1 {
+		return nil, fmt.Errorf("the rule %q has %d looks, want 1", p.rule.Name, n)
+	}
+	for _, s := range p.rule.Sizes {
+		if s.Copies%p.block != 0 || s.Copies > p.MaxSamples() || s.Hits > p.selection {
+			return nil, fmt.Errorf("%d copies from %d hits on, want at most %d copies, a multiple of the block of %d, and at most %d hits",
+				s.Copies, s.Hits, p.MaxSamples(), p.block, p.selection)
+		}
+	}
+	return &iss{p.sigma, p.rule.Looks[0].Alpha, p.rule.Sizes}, nil
+}
+
+func (m *iss) copies(_, votes int) int {
+	for i := len(m.sizes) - 1; i >= 0; i-- {
+		if votes >= m.sizes[i].Hits {
+			return m.sizes[i].Copies
+		}
+	}
+	return 0
+}
+
+func (m *iss) judge(t *Trial, _, n int) bool {
+	t.K, t.N = t.hits, n
+	t.Lower, t.Radius = certificate(m.sigma, must(bound.Lower(t.hits, n, m.alpha)))
+	return true
+}
+
+func (m *iss) most() (radius float64) {
+	n := 0
+	for _, s := range m.sizes {
+		n = max(n, s.Copies)
+	}
+	if n > 0 {
+		_, radius = certificate(m.sigma, must(bound.Lower(n, n, m.alpha)))
+	}
+	return radius
+}

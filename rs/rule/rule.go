@@ -1,0 +1,203 @@
+// Package rule says how many noisy copies an image gets, and what they prove.
+//
+// Under every rule the class comes from the copies of the selection, which are drawn first and enter no bound,
+// and the claim on an image is false with probability at most α over the noise, whatever the model and
+// the image are. How each rule spends that α is said at its name, and in the header of a ledger.
+//
+// A Plan is a rule with all its numbers. A Trial is one image under a plan: a pure function of the looks
+// that it is given. No model and no noise are known here.
+package rule
+
+import (
+	"fmt"
+
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+// Name of a rule.
+type Name string
+
+// Abstain is the class of an image for which nothing is certified.
+const Abstain = -1
+
+// Settings of a rule. Only Sigma has no default; betting needs Radii too.
+type Settings struct {
+	Rule       Name      // default Staged
+	Sigma      float64   // standard deviation of the noise, unit: full range of a value; > 0
+	Alpha      float64   // bound on the probability that the claim on an image is false; default 0.001
+	MaxSamples int       // most copies behind a bound, a multiple of Block; default 100,000
+	Selection  int       // copies that choose the class, a multiple of Block; default 100, of ISS 1,000, rounded up to a block
+	Block      int       // copies in one call of the model; default 100
+	Tolerance  float64   // of Staged and ISS: radius given up for fewer copies, unit as Sigma; default 0.04·Sigma
+	Relative   bool      // of ISS: Tolerance is a fraction of the radius, in (0, 1)
+	Radii      []float64 // of Betting: the radii that are tested, ascending, unit as Sigma; 0 asks for the class alone
+	Futility   float64   // of Betting: level of the test that stops hopeless images; default Alpha
+}
+
+// Defaults of Settings.
+const (
+	DefaultAlpha        = 0.001
+	DefaultMaxSamples   = 100_000
+	DefaultSelection    = 100
+	DefaultISSSelection = 1000
+	DefaultBlock        = 100
+)
+
+// Plan is a rule with all its numbers. It is immutable and safe for concurrent use.
+type Plan struct {
+	rule             ledger.Rule
+	sigma, alpha     float64
+	block, selection int
+	method           method
+	part             []int // the ends of the looks of a shard by blocks, the first block in front; nil: all blocks
+}
+
+// method is what is special to a rule. A look is named by its number, from 0 on.
+type method interface {
+	// copies is the number of copies in the looks up to i, of an image whose class has so many votes in the
+	// selection; 0: there is no look. It asks with −1 votes while the selection goes on.
+	copies(i, votes int) int
+
+	// judge takes look i, of n copies in all, into the outcome of the trial, and reports whether no look follows.
+	judge(t *Trial, i, n int) (last bool)
+
+	// most is the largest radius that can be certified.
+	most() float64
+}
+
+// kinds are the rules. A rule has its plan in the header's form, so that a run and a reader of its ledger go by
+// the same numbers.
+var kinds = map[Name]struct {
+	plan func(*Settings) (ledger.Rule, error) // fills in defaults of its own
+	read func(*Plan) (method, error)
+}{
+	Fixed:   {planFixed, readFixed},
+	Staged:  {planStaged, readStaged},
+	ISS:     {planISS, readISS},
+	Betting: {planBetting, readBetting},
+}
+
+// Names are all rules.
+func Names() []Name { return []Name{Fixed, Staged, ISS, Betting} }
+
+// New makes a plan. Errors: settings out of range, as *OptionError.
+func New(s Settings) (*Plan, error) {
+	if err := s.common(); err != nil {
+		return nil, err
+	}
+	kind, ok := kinds[s.Rule]
+	if !ok {
+		return nil, OptionErrorf("Rule is %q, want %s", s.Rule, list())
+	}
+	if err := s.only(); err != nil {
+		return nil, err
+	}
+	r, err := kind.plan(&s)
+	if err != nil {
+		return nil, err
+	}
+	r.Name = string(s.Rule)
+	p := &Plan{rule: r, sigma: s.Sigma, alpha: s.Alpha, block: s.Block, selection: s.Selection}
+	if p.method, err = kind.read(p); err != nil {
+		return nil, OptionErrorf("%v", err)
+	}
+	return p, nil
+}
+
+// Of reads the plan of a ledger, or of the shard that it holds.
+//
+// Errors: a rule that this program does not know, and numbers that no plan has.
+func Of(h ledger.Header) (*Plan, error) {
+	kind, ok := kinds[Name(h.Rule.Name)]
+	if !ok {
+		return nil, fmt.Errorf("the rule is %q; this program knows %s", h.Rule.Name, list())
+	}
+	p := &Plan{rule: h.Rule, sigma: h.Sigma, alpha: h.Alpha, block: h.Block, selection: h.Selection}
+	if err := CheckCopies("selection", p.selection, p.block); err != nil {
+		return nil, err
+	}
+	if len(h.Rule.Looks) == 0 {
+		return nil, fmt.Errorf("the rule %q has no look", h.Rule.Name)
+	}
+	spent := 0.0
+	for _, l := range h.Rule.Looks {
+		if err := CheckCopies("look", l.Copies, p.block); err != nil {
+			return nil, err
+		}
+		if spent += l.Alpha; Name(h.Rule.Name) == Betting {
+			spent = l.Alpha
+		}
+		if spent > h.Alpha*(1+1e-9) {
+			return nil, fmt.Errorf("the looks up to %d copies spend %v of an alpha of %v", l.Copies, spent, h.Alpha)
+		}
+	}
+	var err error
+	if p.method, err = kind.read(p); err != nil {
+		return nil, err
+	}
+	if h.Shard != nil && h.Shard.By == ledger.ShardBlocks {
+		return p.Part(*h.Shard)
+	}
+	return p, nil
+}
+
+// Header is the rule as the ledger's header has it.
+func (p *Plan) Header() ledger.Rule { return p.rule }
+
+// Selection is the number of copies that choose the class.
+func (p *Plan) Selection() int { return p.selection }
+
+// Alpha bounds the probability that the claim on an image is false.
+func (p *Plan) Alpha() float64 { return p.alpha }
+
+// Block is the number of copies in a block.
+func (p *Plan) Block() int { return p.block }
+
+// MaxSamples is the largest number of copies behind a bound.
+func (p *Plan) MaxSamples() int { return p.rule.Looks[len(p.rule.Looks)-1].Copies }
+
+// RadiusCap is the largest radius that the plan can certify: that of an image whose copies all hit.
+func (p *Plan) RadiusCap() float64 { return p.method.most() }
+
+// Radii are those that certified accuracy is stated at: the ones that are tested or, where the radius of
+// an image is a continuous number, the multiples of 0.25 up to the cap.
+func (p *Plan) Radii() (radii []float64) {
+	for _, t := range p.rule.Targets {
+		radii = append(radii, t.Radius)
+	}
+	if radii == nil {
+		for i := 0; float64(i)/4 <= p.RadiusCap(); i++ {
+			radii = append(radii, float64(i)/4)
+		}
+	}
+	return radii
+}
+
+// Anytime reports whether a trial may end at any of its looks, at a deadline for instance, and its claim still be
+// false with probability at most α.
+func (p *Plan) Anytime() bool {
+	return p.rule.Name == string(Staged) || p.rule.Name == string(Betting)
+}
+
+// last is the number of the last look.
+func (p *Plan) last() int { return len(p.rule.Looks) - 1 }
+
+// Part is the plan of one shard by blocks. Its trials count and prove nothing: the merged run does.
+//
+// Errors: a rule other than Fixed, more shards than blocks, as *OptionError.
+func (p *Plan) Part(s ledger.Shard) (*Plan, error) {
+	if p.rule.Name != string(Fixed) {
+		return nil, OptionErrorf("the rule %q cannot be split by blocks: which it looks at depends on what it saw; split it by images", p.rule.Name)
+	}
+	blocks := (p.selection + p.MaxSamples()) / p.block
+	if s.Count > blocks {
+		return nil, OptionErrorf("%d shards of %d blocks an image, want at most one for each block", s.Count, blocks)
+	}
+	from, to, chosen := blocks*s.Index/s.Count, blocks*(s.Index+1)/s.Count, p.selection/p.block
+	q := *p
+	q.part = []int{from, to}
+	if from < chosen && chosen < to {
+		q.part = []int{from, chosen, to}
+	}
+	return &q, nil
+}

@@ -1,0 +1,69 @@
+package rs
+
+import (
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/rule"
+)
+
+// Shard is a part of a run, done in a ledger of its own; the ledgers of all parts merge into the bytes of
+// the whole run. The zero Shard is the whole run.
+//
+// By images, which suits every rule, shard i of n has the images whose position in the data is i modulo n. By
+// blocks, which suits few images of many copies and the rule Fixed alone, it has of each image's B
+// blocks, those of the selection first, the blocks ⌊i·B/n⌋ to ⌊(i+1)·B/n⌋; it then proves nothing by itself, and its run has
+// no rows.
+type Shard struct {
+	By    string // ledger.ShardImages, the default, or ledger.ShardBlocks
+	Index int    // from 0
+	Count int    // of all shards; 0: the run is whole
+}
+
+// header is the shard as the ledger's header has it; nil for the whole run.
+func (s Shard) header() (*ledger.Shard, error) {
+	if s == (Shard{}) {
+		return nil, nil
+	}
+	if s.By == "" {
+		s.By = ledger.ShardImages
+	}
+	switch {
+	case s.By != ledger.ShardImages && s.By != ledger.ShardBlocks:
+		return nil, optionErrorf("Shard is by %q, want %q or %q", s.By, ledger.ShardImages, ledger.ShardBlocks)
+	case s.Count < 1 || s.Index < 0 || s.Index >= s.Count:
+		return nil, optionErrorf("Shard is %d of %d, counted from 0", s.Index, s.Count)
+	}
+	return &ledger.Shard{By: s.By, Index: s.Index, Count: s.Count}, nil
+}
+
+func byBlocks(h ledger.Header) bool { return h.Shard != nil && h.Shard.By == ledger.ShardBlocks }
+
+// shareOf is the number of images of a shard; all where there is none or it is by blocks.
+func shareOf(s *ledger.Shard, images int) int {
+	if s == nil || s.By == ledger.ShardBlocks {
+		return images
+	}
+	return (images - s.Index + s.Count - 1) / s.Count
+}
+
+// shardOf gives the images and the plan of a shard.
+func shardOf(s *ledger.Shard, images *dataset.Images, plan *rule.Plan) (*dataset.Images, *rule.Plan, error) {
+	if s == nil {
+		return images, plan, nil
+	}
+	if s.By == ledger.ShardBlocks {
+		plan, err := plan.Part(*s)
+		return images, plan, err
+	}
+	if s.Index >= images.Len() {
+		return nil, nil, optionErrorf("Shard is %d of %d, but data %s has %d images: the shard would be empty", s.Index, s.Count, images.Name, images.Len())
+	}
+	part := *images
+	part.IDs, part.Labels, part.Pixels = nil, nil, nil
+	for i := s.Index; i < images.Len(); i += s.Count {
+		part.IDs = append(part.IDs, images.IDs[i])
+		part.Labels = append(part.Labels, images.Labels[i])
+		part.Pixels = append(part.Pixels, images.Image(i)...)
+	}
+	return &part, plan, nil
+}
