@@ -54,9 +54,10 @@ func openRun(path string, l *ledger.Ledger) (*Run, error) {
 
 // Complete reports whether all images of the data, or of the shard by images, are certified or abstained upon. A
 // shard by blocks has no rows.
-func (r *Run) Complete() bool {
-	return !byBlocks(r.Header) && len(r.Rows) == shareOf(r.Header.Shard, r.Header.Data.Images)
-}
+func (r *Run) Complete() bool { return !byBlocks(r.Header) && len(r.Rows) == r.Images() }
+
+// Images is the number of images of the data, or of the shard by images.
+func (r *Run) Images() int { return shareOf(r.Header.Shard, r.Header.Data.Images) }
 
 // RadiusCap is the largest radius that the rule can certify: that of an image whose copies all hit. It is 0 for a
 // header whose rule this program does not know.

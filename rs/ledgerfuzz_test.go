@@ -1,0 +1,80 @@
+package rs_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+// Whatever the file: no reader panics, loops or allocates without bound, what is verified is its own canonical
+// form and merges into itself, and what merges in part can be read.
+func FuzzLedgerReaders(f *testing.F) {
+	m, data := mixed(5)
+	var headers [][]byte
+	add := func(b []byte) {
+		f.Add(b)
+		f.Add(b[:len(b)*2/3])
+		headers = append(headers, b[:bytes.IndexByte(b, '\n')+1])
+	}
+	for _, file := range oldLedgers[:2] {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		add(b)
+	}
+	for _, opt := range mergeOptions {
+		for _, by := range []string{ledger.ShardImages, ledger.ShardBlocks} {
+			if by == ledger.ShardBlocks && opt.Rule != rs.Fixed {
+				continue
+			}
+			opt.Ledger = filepath.Join(f.TempDir(), "x")
+			opt.Shard = rs.Shard{By: by, Index: 1, Count: 2}
+			if _, err := rs.Certify(f.Context(), m, data, opt); err != nil {
+				f.Fatal(err)
+			}
+			b, err := os.ReadFile(opt.Ledger)
+			if err != nil {
+				f.Fatal(err)
+			}
+			add(b)
+		}
+	}
+	f.Add(bytes.Replace(headers[0], []byte(`"images":12`), []byte(`"images":1125899906842624`), 1))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		dir := t.TempDir()
+		in := filepath.Join(dir, "in")
+		for i, b := range append([][]byte{b}, headers...) {
+			if i > 0 { // behind a header, the lines alone
+				b = append(bytes.Clone(headers[i-1]), b...)
+				if i > 1 && len(b)%len(headers) != i-1 {
+					continue
+				}
+			}
+			if err := os.WriteFile(in, b, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			verified, err := rs.Verify(in)
+			out := filepath.Join(dir, "out")
+			if complete, failed := rs.Canonical(out, in); err == nil && (failed != nil || !complete) {
+				t.Errorf("verified, %+v, but not canonical: %v", verified, failed)
+			} else if written, _ := os.ReadFile(out); err == nil && !bytes.Equal(written, b) {
+				t.Errorf("verified, but the canonical form is\n%s", written)
+			}
+			os.Remove(out)
+			if _, failed := rs.Merge(out, []string{in, in}, true); failed == nil {
+				if _, failed = ledger.Read(out); failed != nil {
+					t.Errorf("merged into what cannot be read: %v", failed)
+				}
+			} else if err == nil {
+				t.Errorf("verified, but does not merge: %v", failed)
+			}
+			rs.Open(in)
+			os.Remove(out)
+		}
+	})
+}

@@ -1,0 +1,152 @@
+package rs_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+func TestReplay(t *testing.T) {
+	m, data := mixed(12)
+	for name, opt := range mergeOptions {
+		opt.Ledger = filepath.Join(t.TempDir(), name)
+		run := certify(t, m, data, opt)
+		l, err := ledger.Read(opt.Ledger)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := new(atomic.Int64)
+		counted := model{Classifier: m, before: func(classifier.Batch) error { calls.Add(1); return nil }}
+		got, err := rs.Replay(t.Context(), opt.Ledger, counted, data, rs.ReplayOptions{Workers: 3})
+		blocks := run.Passes() / run.Header.Block
+		if err != nil || got.Images != 12 || got.Looks != len(l.Looks) || got.Blocks != blocks || got.EqualBlocks != blocks || len(got.Flips) != 0 || !got.EqualIdentity || int(calls.Load()) != blocks {
+			t.Errorf("%s: %+v, %v; %d calls for %d blocks", name, got, err, calls.Load(), blocks)
+		}
+		for _, c := range []struct {
+			o      rs.ReplayOptions
+			images int
+		}{{rs.ReplayOptions{Count: 5}, 5}, {rs.ReplayOptions{Images: []int{33, 0}}, 2}, {rs.ReplayOptions{Count: 100}, 12}} {
+			if got, err := rs.Replay(t.Context(), opt.Ledger, m, data, c.o); err != nil || got.Images != c.images {
+				t.Errorf("%s %+v: %+v, %v", name, c.o, got, err)
+			}
+		}
+		first := l.Looks[0].To
+		if got, err := rs.Replay(t.Context(), opt.Ledger, m, data, rs.ReplayOptions{Blocks: first}); err != nil || got.Looks != 12 || got.Blocks != 12*first {
+			t.Errorf("%s, the selections: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// A shard is replayed like any other ledger, also one that begins in the midst of the blocks.
+func TestReplayShards(t *testing.T) {
+	m, data := mixed(6)
+	for _, by := range []string{ledger.ShardImages, ledger.ShardBlocks} {
+		file := shards(t, m, data, mergeOptions["fixed"], by, split(3))[1]
+		got, err := rs.Replay(t.Context(), file, m, data, rs.ReplayOptions{})
+		if err != nil || got.Blocks == 0 || got.EqualBlocks != got.Blocks {
+			t.Errorf("by %s: %+v, %v", by, got, err)
+		}
+	}
+}
+
+func TestReplayFindsFlips(t *testing.T) {
+	m, data := mixed(12)
+	opt := mergeOptions["staged"]
+	opt.Ledger = filepath.Join(t.TempDir(), "l")
+	certify(t, m, data, opt)
+	l, err := ledger.Read(opt.Ledger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := 0
+	for _, look := range l.Looks {
+		blocks += look.To - look.From
+	}
+	another := model{Classifier: m, info: func(i *classifier.Info) { i.Identity.Engine = "another" }}
+	got, err := rs.Replay(t.Context(), opt.Ledger, nudge{another}, data, rs.ReplayOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	flippedBlocks := 0
+	for _, f := range got.Flips {
+		flippedBlocks += f.To - f.From
+		sum := f.NowMisses
+		for _, c := range f.Now {
+			sum += c.N
+		}
+		if f.Copies < 1 || f.Copies > f.To-f.From || sum != (f.To-f.From)*100 || f.StoredMisses == f.NowMisses {
+			t.Errorf("flip %v", f)
+		}
+	}
+	if got.EqualIdentity || len(got.Flips) == 0 || len(got.Flips) == got.Looks || got.EqualBlocks+flippedBlocks != blocks ||
+		got.Now.Engine != "another" || got.Stored.Engine != l.Header.Model.Identity.Engine {
+		t.Errorf("%+v", got)
+	}
+	if text := got.Flips[0].String(); !strings.Contains(text, "image ") || !strings.Contains(text, "stored ") || !strings.Contains(text, "misses (1 copies)") {
+		t.Error(text)
+	}
+}
+
+// nudge makes a miss of the first copy of a batch if that is darker than a grey.
+type nudge struct{ classifier.Classifier }
+
+func (n nudge) Classify(ctx context.Context, batch classifier.Batch, result *classifier.Result) error {
+	err := n.Classifier.Classify(ctx, batch, result)
+	if batch.Grid[0] < 100 && result.Classes[0] != classifier.Miss {
+		result.Classes[0] = classifier.Miss
+	}
+	return err
+}
+
+func TestReplayRefuses(t *testing.T) {
+	m, data := mixed(12)
+	opt := mergeOptions["staged"]
+	opt.Ledger = filepath.Join(t.TempDir(), "l")
+	certify(t, m, data, opt)
+	for field, change := range map[string]func(*model, *memory){
+		"model.identity.weights": func(m *model, _ *memory) { m.info = func(i *classifier.Info) { i.Identity.Weights = "other" } },
+		"model.classes":          func(m *model, _ *memory) { m.info = func(i *classifier.Info) { i.Classes++ } },
+		"data.digest":            func(_ *model, d *memory) { d.Digest = "sha256:other" },
+	} {
+		mm, images := model{Classifier: m}, *data.Images
+		source := memory{&images}
+		change(&mm, &source)
+		_, err := rs.Replay(t.Context(), opt.Ledger, mm, source, rs.ReplayOptions{})
+		var mismatch *ledger.MismatchError
+		if !errors.As(err, &mismatch) || mismatch.Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	if _, err := rs.Replay(t.Context(), opt.Ledger, m, data, rs.ReplayOptions{Images: []int{1}}); err == nil || !strings.Contains(err.Error(), "no image 1") {
+		t.Errorf("%v", err)
+	}
+	var option *rs.OptionError
+	if _, err := rs.Replay(t.Context(), opt.Ledger, m, data, rs.ReplayOptions{Count: -1}); !errors.As(err, &option) {
+		t.Errorf("%v", err)
+	}
+	broken := model{Classifier: m, before: func(classifier.Batch) error { return errors.New("broken") }}
+	if _, err := rs.Replay(t.Context(), opt.Ledger, broken, data, rs.ReplayOptions{Workers: 1}); err == nil || !strings.Contains(err.Error(), "image 0, block 0: broken") {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := rs.Replay(ctx, opt.Ledger, m, data, rs.ReplayOptions{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	unknown := altered(t, opt.Ledger, `"noise":"grid/1"`, `"noise":"grid/9"`)
+	if _, err := rs.Replay(t.Context(), unknown, m, data, rs.ReplayOptions{}); err == nil || !strings.Contains(err.Error(), `the noise is "grid/9"`) {
+		t.Errorf("%v", err)
+	}
+	other := classifier.Constant{Shape: pixel.Shape{Height: 2, Width: 1, Channels: 1}, Classes: 5}
+	if _, err := rs.Replay(t.Context(), opt.Ledger, other, data, rs.ReplayOptions{}); err == nil || !strings.Contains(err.Error(), "takes images of") {
+		t.Errorf("%v", err)
+	}
+}
