@@ -20,17 +20,27 @@ func Certificate(sigma float64, p Probability) (lower, radius float64, err error
 	if _, err := Radius(sigma, p); err != nil {
 		return 0, 0, err
 	}
-	miss := min(decimalOne, math.Ceil(p.Q*decimalOne*(1+0x1p-50)))
-	lower = (decimalOne - miss) / decimalOne
+	lower = p.Down()
 	if lower < 0.5 {
 		return lower, 0, nil
 	}
-	exact, err := Radius(sigma, Probability{P: lower, Q: miss / decimalOne})
+	exact, err := Radius(sigma, Probability{P: lower, Q: decimalsUp(p.Q)})
 	if err != nil {
 		return 0, 0, err
 	}
 	return lower, roundDown(exact), nil
 }
+
+// Down is p rounded down to Decimals decimals.
+func (p Probability) Down() float64 { return (decimalOne - unitsUp(p.Q)) / decimalOne }
+
+// Up is p rounded up to Decimals decimals.
+func (p Probability) Up() float64 { return decimalsUp(p.P) }
+
+func decimalsUp(x float64) float64 { return unitsUp(x) / decimalOne }
+
+// unitsUp is x in units of the last decimal, rounded up.
+func unitsUp(x float64) float64 { return min(decimalOne, math.Ceil(x*decimalOne*(1+0x1p-50))) }
 
 // roundDown cuts a finite number that is not negative to 9 significant digits.
 func roundDown(v float64) float64 {

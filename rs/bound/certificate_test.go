@@ -110,3 +110,19 @@ func TestThreshold(t *testing.T) {
 		}
 	}
 }
+
+func TestDecimals(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x := math.Exp(-rapid.Float64Range(0, 50).Draw(t, "minus ln x"))
+		for _, p := range []Probability{{x, complementUp(x)}, {complementDown(x), x}} {
+			if down := p.Down(); down > p.P || down < p.P-2.2e-15 || down < 0 {
+				t.Fatalf("%+v rounded down is %v", p, down)
+			}
+		}
+		for _, p := range []Probability{{x, complementDown(x)}, {complementUp(x), x}} {
+			if up := p.Up(); up < p.P || up > p.P+2.2e-15 || up > 1 {
+				t.Fatalf("%+v rounded up is %v", p, up)
+			}
+		}
+	})
+}

@@ -34,8 +34,7 @@ func (d DKW) Lower(k, n int) (Probability, error) {
 	if err != nil {
 		return Probability{}, err
 	}
-	// k/n is rounded by half a unit in the last place; its share in the width pays for that.
-	return shiftDown(float64(k)/float64(n), width+unit), nil
+	return shiftDown(float64(k)/float64(n), width), nil
 }
 
 // Upper returns F_n(x) + ε, not above 1, rounded up, as Lower does.
@@ -44,7 +43,7 @@ func (d DKW) Upper(k, n int) (Probability, error) {
 	if err != nil {
 		return Probability{}, err
 	}
-	return shiftUp(float64(k)/float64(n), width+unit), nil
+	return shiftUp(float64(k)/float64(n), width), nil
 }
 
 func (d DKW) width(k, n int) (float64, error) {

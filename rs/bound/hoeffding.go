@@ -17,7 +17,7 @@ func (Hoeffding) Name() string { return "Hoeffding" }
 
 func (h Hoeffding) String() string { return fmt.Sprintf("%s at α = %g", h.Name(), h.Alpha) }
 
-// Lower returns average − √(ln(1/α)/2n), not below 0, rounded down.
+// Lower returns average − √(ln(1/α)/2n), not below 0, rounded down. The average may be off by its rounding to a float64.
 //
 // Errors: an average outside [0, 1], n outside [1, MaxTrials], α outside [1e-280, 1), as *InputError.
 func (h Hoeffding) Lower(average float64, n int) (Probability, error) {
@@ -44,7 +44,8 @@ func (h Hoeffding) width(average float64, n int) (float64, error) {
 	return deviation(n, h.Alpha)
 }
 
-// deviation returns √(ln(1/α)/2n), rounded up by a relative 10⁻⁹.
+// deviation returns √(ln(1/α)/2n), rounded up by a relative 10⁻⁹, and by what an average in [0, 1] may be off that was rounded
+// to a float64.
 func deviation(n int, alpha float64) (float64, error) {
 	if err := checkTrials(n); err != nil {
 		return 0, err
@@ -52,7 +53,7 @@ func deviation(n int, alpha float64) (float64, error) {
 	if err := checkAlpha(alpha); err != nil {
 		return 0, err
 	}
-	return math.Sqrt(-math.Log(alpha)/(2*float64(n))) * (1 + margin), nil
+	return math.Sqrt(-math.Log(alpha)/(2*float64(n)))*(1+margin) + unit, nil
 }
 
 // shiftDown returns x − width for x in [0, 1], not below 0, rounded down.
