@@ -2,17 +2,16 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
-	"strconv"
-	"text/tabwriter"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/certlog"
 )
@@ -26,146 +25,109 @@ func logCommand() *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(logMetricsCommand())
+	cmd.AddCommand(logMetricsCommand(), logCompareCommand(), logTableCommand())
 	return cmd
 }
 
-// metrics are the figures of one run or log.
-type metrics struct {
-	Rows              int          `json:"rows"`
-	Abstained         int          `json:"abstained"`
-	ACR               *float64     `json:"acr"` // null where no label is known
-	CertifiedAccuracy []accuracyAt `json:"certified_accuracy"`
-	Warnings          []string     `json:"warnings"`
+// logFile is a ledger or a published log.
+type logFile struct {
+	file     string
+	rows     rs.Rows
+	warnings []string
+	run      *rs.Run // nil: a published log
 }
 
-type accuracyAt struct {
-	Radius float64 `json:"radius"`
-	Value  float64 `json:"value"`
+// radiusLimit is what a published log says of itself elsewhere, so that its radii can be checked.
+type radiusLimit struct {
+	n            int
+	alpha, sigma float64
 }
 
-func measure(rows rs.Rows, radii []float64, warnings []string) metrics {
-	m := metrics{
-		Rows: len(rows), Abstained: rows.Abstained(),
-		CertifiedAccuracy: []accuracyAt{}, Warnings: append([]string{}, warnings...),
-	}
-	acr := rows.ACR()
-	if unlabelled := len(rows) - acr.Images; unlabelled > 0 {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("%d of %d images have no label and count in no accuracy", unlabelled, len(rows)))
-	}
-	if acr.Images == 0 {
-		return m
-	}
-	m.ACR = &acr.Value
-	for _, a := range rows.CertifiedAccuracy(radii...) {
-		m.CertifiedAccuracy = append(m.CertifiedAccuracy, accuracyAt{a.Radius, a.Value})
-	}
-	return m
-}
-
-// fileMetrics is what "log metrics" prints per file.
-type fileMetrics struct {
-	File string `json:"file"`
-	metrics
-}
-
-func logMetricsCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "metrics FILE…",
-		Short: "Average certified radius and certified accuracies",
-		Long: `Average certified radius and certified accuracies of ledgers and of published logs: tab-separated
-text with the columns idx, label, predict, radius and perhaps correct and time.
-With --json, one object per file and line.`,
-		Example: "  certspec log metrics out/fmnist-s025.ledger cohen.tsv --radii 0,0.25,0.5",
-	}
-	radii := cmd.Flags().Float64Slice("radii", []float64{0, .25, .5, .75}, "radii of the certified accuracies")
-	asJSON := jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, files []string) error {
-		if len(files) == 0 {
-			return usagef("%s wants at least one file", cmd.CommandPath())
-		}
-		if err := checkRadii(*radii); err != nil {
-			return err
-		}
-		var all []fileMetrics
-		var failed error
-		for _, file := range files {
-			rows, warnings, err := readRows(file)
-			if err != nil {
-				failed = errors.Join(failed, err)
-				continue
+// limitFlags adds the flags of a radiusLimit. The function gives it, or nil where none of them was given.
+func limitFlags(cmd *cobra.Command) func() (*radiusLimit, error) {
+	var l radiusLimit
+	f := cmd.Flags()
+	f.IntVar(&l.n, "n", 0, "copies per image behind a published log: with --alpha and --sigma, radii are checked against the largest that they can prove")
+	f.Float64Var(&l.alpha, "alpha", 0, "failure probability of a published log")
+	f.Float64Var(&l.sigma, "sigma", 0, "standard deviation of the noise of a published log")
+	return func() (*radiusLimit, error) {
+		given := 0
+		for _, name := range []string{"n", "alpha", "sigma"} {
+			if f.Changed(name) {
+				given++
 			}
-			all = append(all, fileMetrics{file, measure(rows, *radii, warnings)})
 		}
-		out := cmd.OutOrStdout()
-		if *asJSON {
-			enc := json.NewEncoder(out)
-			enc.SetEscapeHTML(false)
-			for _, m := range all {
-				if err := enc.Encode(m); err != nil {
-					return err
-				}
-			}
-			return failed
+		switch {
+		case given == 0:
+			return nil, nil
+		case given < 3:
+			return nil, usagef("--n, --alpha and --sigma: expected all three or none")
 		}
-		return errors.Join(printMetrics(out, all, *radii), failed)
+		if err := (&certlog.Log{}).CheckRadii(l.n, l.alpha, l.sigma); err != nil {
+			return nil, usageError{err}
+		}
+		return &l, nil
 	}
-	return cmd
 }
 
-func printMetrics(out io.Writer, all []fileMetrics, radii []float64) error {
-	if len(all) == 0 {
-		return nil
-	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprint(w, "file\trows\tabstained\tACR")
-	for _, r := range radii {
-		fmt.Fprintf(w, "\tCA(%g)", r)
-	}
-	fmt.Fprintln(w)
-	for _, m := range all {
-		for _, warning := range m.Warnings {
-			say("warning: %s: %s", m.File, warning)
-		}
-		acr := "no labels"
-		if m.ACR != nil {
-			acr = strconv.FormatFloat(*m.ACR, 'f', 4, 64)
-		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s", m.File, m.Rows, m.Abstained, acr)
-		for _, a := range m.CertifiedAccuracy {
-			fmt.Fprintf(w, "\t%.4f", a.Value)
-		}
-		for range len(radii) - len(m.CertifiedAccuracy) {
-			fmt.Fprint(w, "\t–")
-		}
-		fmt.Fprintln(w)
-	}
-	return w.Flush()
-}
-
-// readRows reads a ledger, which begins with a brace, or a published log.
-func readRows(file string) (rows rs.Rows, warnings []string, err error) {
+// readLog reads a ledger, which begins with a brace, or a published log.
+func readLog(file string, limit *radiusLimit) (*logFile, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer f.Close()
+	l := &logFile{file: file}
 	in := bufio.NewReader(f)
 	if first, err := in.Peek(1); err != nil || first[0] != '{' {
 		log, err := certlog.Read(file, in)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		return log.Rows, log.Warnings, nil
+		if limit != nil {
+			if err := log.CheckRadii(limit.n, limit.alpha, limit.sigma); err != nil {
+				return nil, err
+			}
+		}
+		l.rows, l.warnings = log.Rows, log.Warnings
+		return l, nil
 	}
-	run, err := rs.Open(file)
-	if err != nil {
-		return nil, nil, err
+	if l.run, err = rs.Open(file); err != nil {
+		return nil, err
 	}
-	if !run.Complete() {
-		warnings = append(warnings, fmt.Sprintf("not complete: %d of %d images", len(run.Rows), run.Header.Data.Images))
+	l.rows = l.run.Rows
+	if !l.run.Complete() {
+		l.warnings = append(l.warnings, fmt.Sprintf("not complete: %d of %d images", len(l.rows), l.run.Header.Data.Images))
 	}
-	return run.Rows, warnings, nil
+	return l, nil
+}
+
+// readLogs reads as many of the files as it can; the error is of all others.
+func readLogs(files []string, limit *radiusLimit) (logs []*logFile, failed error) {
+	for _, file := range files {
+		l, err := readLog(file, limit)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		logs = append(logs, l)
+	}
+	return logs, failed
+}
+
+// warn says the warnings of a log on standard error.
+func (l *logFile) warn() {
+	for _, warning := range l.warnings {
+		say("warning: %s: %s", l.file, warning)
+	}
+}
+
+// radiiFlag adds --radii. The function gives them, checked.
+func radiiFlag(cmd *cobra.Command) func() ([]float64, error) {
+	radii := cmd.Flags().Float64Slice("radii", []float64{0, .25, .5, .75}, "radii of the certified accuracies")
+	return func() ([]float64, error) {
+		return *radii, checkRadii(*radii)
+	}
 }
 
 func checkRadii(radii []float64) error {
@@ -175,4 +137,29 @@ func checkRadii(radii []float64) error {
 		}
 	}
 	return nil
+}
+
+// tableFlags adds --format and --output. The function writes a table as they ask.
+func tableFlags(cmd *cobra.Command) func(*table.Table) error {
+	var format, output string
+	cmd.Flags().StringVar(&format, "format", "", "form of the table: "+strings.Join(table.Forms, ", ")+"; default: the one that --output's extension names, or markdown")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "file to write; default: standard output")
+	return func(t *table.Table) error {
+		form := format
+		if form == "" {
+			form = table.FormOf(output)
+		}
+		if form == "" && output == "" {
+			form = "markdown"
+		}
+		text, ok := t.Render(form)
+		if !ok {
+			return usagef("--format %q, --output %q: expected one of %s", format, output, strings.Join(table.Forms, ", "))
+		}
+		if output == "" {
+			_, err := fmt.Fprint(cmd.OutOrStdout(), text)
+			return err
+		}
+		return atomicfile.Write(output, []byte(text))
+	}
 }

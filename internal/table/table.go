@@ -95,24 +95,38 @@ func (t *Table) CSV() string {
 	return buffer.String()
 }
 
+// Forms are the names of the forms, as Render takes them.
+var Forms = []string{"markdown", "latex", "csv", "html", "text"}
+
+// Render is the table in the form of that name; ok is whether there is one.
+func (t *Table) Render(form string) (text string, ok bool) {
+	switch form {
+	case "markdown":
+		return t.Markdown(), true
+	case "latex":
+		return t.LaTeX(), true
+	case "csv":
+		return t.CSV(), true
+	case "html":
+		return t.HTML() + "\n", true
+	case "text":
+		return t.String() + "\n", true
+	}
+	return "", false
+}
+
+// FormOf is the form that the extension of a file names; "" where there is none.
+func FormOf(path string) string {
+	return map[string]string{".html": "html", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".txt": "text"}[strings.ToLower(filepath.Ext(path))]
+}
+
 // Save writes the table in the form that the file's extension names: .html, .md, .tex, .csv or .txt.
 func (t *Table) Save(path string) error {
-	var s string
-	switch ext := strings.ToLower(filepath.Ext(path)); ext {
-	case ".html":
-		s = t.HTML() + "\n"
-	case ".md":
-		s = t.Markdown()
-	case ".tex":
-		s = t.LaTeX()
-	case ".csv":
-		s = t.CSV()
-	case ".txt":
-		s = t.String() + "\n"
-	default:
-		return fmt.Errorf("table %s: no form for extension %q; .html, .md, .tex, .csv or .txt expected", path, ext)
+	text, ok := t.Render(FormOf(path))
+	if !ok {
+		return fmt.Errorf("table %s: no form for extension %q; .html, .md, .tex, .csv or .txt expected", path, strings.ToLower(filepath.Ext(path)))
 	}
-	return atomicfile.Write(path, []byte(s))
+	return atomicfile.Write(path, []byte(text))
 }
 
 // writer fills go-pretty's table with formatted cells, numbers to the right.

@@ -17,7 +17,7 @@ import (
 
 // Log is a published log.
 type Log struct {
-	Rows     rs.Rows  // Image, Label, Class and Radius are set; K, N, Lower and Passes where there are columns for them
+	Rows     rs.Rows  // Image, Label, Class and Radius are set; K, N, Lower, Passes and Misses where there are columns for them
 	Digits   int      // significant digits that the radii were printed with: the most of any row
 	Seconds  float64  // sum of the times of the rows; 0 where there is no such column
 	Skipped  int      // lines that are no rows

@@ -166,7 +166,7 @@ func FuzzRead(f *testing.F) {
 			t.Error(err)
 		}
 		for _, r := range log.Rows {
-			if !(r.Radius >= 0) || math.IsInf(r.Radius, 0) || r.Class < rs.Abstain || r.Label < 0 || r.Class == rs.Abstain && r.Radius > 0 {
+			if !(r.Radius >= 0) || math.IsInf(r.Radius, 0) || r.Class < rs.Abstain || r.Label < -1 || r.Class == rs.Abstain && r.Radius > 0 {
 				t.Errorf("row %+v", r)
 			}
 		}

@@ -49,11 +49,13 @@ func (r *reader) row(fields []string) (rs.Row, error) {
 		}
 	}
 	if i, ok := r.columns["time"]; ok && strings.TrimSpace(fields[i]) != "" {
-		took, err := parseTime(strings.TrimSpace(fields[i]))
-		if err != nil {
-			return row, err
+		if text := strings.TrimSpace(fields[i]); text != "" {
+			took, err := parseTime(text)
+			if err != nil {
+				return row, err
+			}
+			r.log.Seconds += took
 		}
-		r.log.Seconds += took
 	}
 	return row, nil
 }
@@ -63,7 +65,7 @@ func (r *reader) extra(row *rs.Row, fields []string) error {
 	for _, c := range []struct {
 		name string
 		to   *int
-	}{{"nA", &row.K}, {"n", &row.N}, {"nused", &row.Passes}} {
+	}{{"nA", &row.K}, {"n", &row.N}, {"nused", &row.Passes}, {"misses", &row.Misses}} {
 		i, ok := r.columns[c.name]
 		if !ok {
 			continue
