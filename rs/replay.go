@@ -81,7 +81,7 @@ func Replay(ctx context.Context, path string, model classifier.Classifier, data 
 		return nil, fmt.Errorf("rs: %w", err)
 	}
 	if err := sameSource(path, h, info, images); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("rs: a replay needs the model and the data of the ledger: %w", err)
 	}
 	law, err := noise.ParseLaw(h.Noise)
 	if err != nil || string(law) != h.Noise {

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/rs/cite"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+func ledgerCiteCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "cite LEDGER",
+		Short:   "Print BibTeX for certspec, the papers of the rule, the model and the ledger",
+		Example: "  certspec ledger cite out/fmnist-s025.ledger --model models/fmnist-cnn-s025 > certificates.bib",
+		Args:    oneFile,
+	}
+	model := cmd.Flags().String("model", "", "path of the model file, for how it was trained")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		l, err := ledger.Read(args[0])
+		if err != nil {
+			return err
+		}
+		if l.Digest == "" {
+			say("not closed: the entry of the ledger has no digest yet")
+		}
+		entries := append([]cite.Entry{cite.Software(l.Header.Program)}, cite.Papers(l.Header)...)
+		if *model != "" {
+			card, err := modelfile.ReadCard(*model)
+			if err != nil {
+				return err
+			}
+			if weights := l.Header.Model.Identity.Weights; !strings.Contains(weights, card.Weights) {
+				return fmt.Errorf("--model %s has the weights %s, the ledger is of %s", *model, card.Weights, weights)
+			}
+			entries = append(entries, trained(card, l.Header.Model.Name).Entry())
+		}
+		entries = append(entries, cite.Ledger(filepath.Base(args[0]), l.Digest, l.Header))
+		for i, e := range entries {
+			if i > 0 {
+				fmt.Fprintln(cmd.OutOrStdout())
+			}
+			fmt.Fprint(cmd.OutOrStdout(), e)
+		}
+		return nil
+	}
+	return cmd
+}
+
+// trained says in words how a model was made.
+func trained(card *modelfile.Card, name string) cite.Model {
+	m := cite.Model{Name: name, Weights: card.Weights, Command: card.Command}
+	if s := card.Source; s != nil {
+		m.Training = fmt.Sprintf("imported from %s, %s", s.File, s.Digest)
+		return m
+	}
+	r := card.Recipe
+	noise := "without noise"
+	if r.Sigma > 0 {
+		noise = fmt.Sprintf("with Gaussian noise of σ = %g (Cohen et al. 2019)", r.Sigma)
+	}
+	m.Training = fmt.Sprintf("%s trained on %s, %d epochs %s, augmentation %s, seed %d", card.Architecture.Name, card.Train.Name, r.Epochs, noise, r.Augment, r.Seed)
+	return m
+}

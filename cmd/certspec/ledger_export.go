@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/certlog"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+func ledgerExportCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "export LEDGER",
+		Short: "Write a ledger as the table that the field publishes, or as CSV",
+		Long: `Write one line per image: idx, label (-1: unknown), predict (-1: abstained), radius, correct and time, as published
+logs have them, then nA (hits), n (copies of the look behind the bound), plow (lower bound), nused (copies
+in all) and misses. Times come from the file beside the ledger, and are empty without one: h:mm:ss in a
+TSV, seconds in a CSV.`,
+		Example: "  certspec ledger export out/fmnist-s025.ledger --format csv -o fmnist.csv",
+		Args:    oneFile,
+	}
+	format := cmd.Flags().String("format", string(certlog.TSV), "tsv or csv")
+	out := cmd.Flags().StringP("out", "o", "", "file to write (default standard output)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		f := certlog.Format(*format)
+		if f != certlog.TSV && f != certlog.CSV {
+			return usagef("--format %s: expected tsv or csv", *format)
+		}
+		run, err := rs.Open(args[0])
+		if err != nil {
+			return err
+		}
+		if s := run.Header.Shard; s != nil && s.By == ledger.ShardBlocks {
+			return errors.New(args[0] + ": a shard by blocks certifies no image by itself: merge all shards first")
+		}
+		if !run.Complete() {
+			say("not complete: %d of %d images", len(run.Rows), run.Images())
+		}
+		times, err := ledger.ReadTimes(args[0])
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if *out == "" {
+			return certlog.Write(cmd.OutOrStdout(), f, run.Rows, times)
+		}
+		var b bytes.Buffer
+		if err := certlog.Write(&b, f, run.Rows, times); err != nil {
+			return err
+		}
+		return atomicfile.Write(*out, b.Bytes())
+	}
+	return cmd
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/rs"
+)
+
+// mergedLedger is what "ledger merge" and "ledger canonical" print.
+type mergedLedger struct {
+	Ledger string `json:"ledger"`
+	rs.Merged
+}
+
+func ledgerMergeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "merge -o FILE SHARD…",
+		Short: "Join the shards of a run into the ledger of the whole, byte for byte",
+		Long: `Join ledgers of one run, its shards by images or by blocks, into the ledger that one process would have
+written, byte for byte. What several ledgers have must be equal; the claims are derived again from
+the counts. Ledgers of other settings, another model or other data are refused, and missing or
+unfinished shards are named. The output is written in one step; a file with another content stays.`,
+		Example: "  certspec ledger merge -o out/whole.ledger out/shard-*.ledger",
+		Args:    someFiles,
+	}
+	out := cmd.Flags().StringP("out", "o", "", "file to write")
+	partial := cmd.Flags().Bool("partial", false, "shards may be missing or unfinished: the output is then unfinished, and certify without --shard goes on with it")
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, files []string) error {
+		if err := needed(cmd, "out"); err != nil {
+			return err
+		}
+		m, err := rs.Merge(*out, files, *partial)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(cmd.OutOrStdout(), mergedLedger{*out, m})
+		}
+		state := "closed"
+		if !m.Complete {
+			state = "unfinished"
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s: %v\n", *out, state, m)
+		return nil
+	}
+	return cmd
+}

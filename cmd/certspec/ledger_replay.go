@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/rs"
+)
+
+func ledgerReplayCommand() *cobra.Command {
+	var o rs.ReplayOptions
+	cmd := &cobra.Command{
+		Use:   "replay LEDGER {--model PATH | --exec COMMAND} --data NAME [flags]",
+		Short: "Compute blocks of a ledger again with the model, and report every difference",
+		Long: `Draw noisy copies of a ledger again, from its seed, and compare what the model makes of them with the counts in
+the ledger. Copies that lie between two classes may flip where another engine, version, number of threads or
+instruction set rounds otherwise; with equal ones, any difference is evidence against the ledger: exit code 1.
+A ledger has the counts of the blocks of a look in one sum, so that whole looks are computed.`,
+		Example: "  certspec ledger replay out/fmnist-s025.ledger --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --images 10",
+		Args:    oneFile,
+	}
+	f := cmd.Flags()
+	f.IntVar(&o.Count, "images", 0, "so many images, spread evenly over the ledger (default all)")
+	f.IntSliceVar(&o.Images, "image", nil, "these images, by their numbers")
+	f.IntVar(&o.Blocks, "blocks", 0, "only looks within so many first blocks of an image (default all)")
+	f.IntVar(&o.Workers, "workers", 0, "calls of the model at once (default enough for all processors)")
+	openClassifier, openImages := modelFlags(cmd), dataFlags(cmd)
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := needed(cmd, "data"); err != nil {
+			return err
+		}
+		for _, name := range []string{"images", "blocks", "workers"} {
+			if v, _ := f.GetInt(name); f.Changed(name) && v < 1 {
+				return usagef("--%s %d: expected at least 1", name, v)
+			}
+		}
+		if f.Changed("image") && f.Changed("images") {
+			return usagef("--image with --images: expected one of them")
+		}
+		images, err := openImages()
+		if err != nil {
+			return err
+		}
+		m, end, err := openClassifier()
+		if err != nil {
+			return err
+		}
+		defer end()
+		o.Progress = terminalProgress()
+		r, err := rs.Replay(cmd.Context(), args[0], m, images, o)
+		if err != nil {
+			return usageOf(err)
+		}
+		if *asJSON {
+			err = printJSON(cmd.OutOrStdout(), r)
+		} else {
+			err = printReplayed(cmd.OutOrStdout(), r)
+		}
+		if err == nil && r.EqualIdentity && len(r.Flips) > 0 {
+			err = fmt.Errorf("%s: %d of %d looks came out otherwise on the engine that the ledger names", args[0], len(r.Flips), r.Looks)
+		}
+		return err
+	}
+	return cmd
+}
+
+func printReplayed(out io.Writer, r *rs.Replayed) error {
+	for _, f := range r.Flips {
+		fmt.Fprintln(out, f)
+	}
+	copies := 0
+	for _, f := range r.Flips {
+		copies += f.Copies
+	}
+	_, err := fmt.Fprintf(out, "%d images, %d looks, %d blocks: %d blocks equal, %d looks differ, by %d copies at least\n",
+		r.Images, r.Looks, r.Blocks, r.EqualBlocks, len(r.Flips), copies)
+	if !r.EqualIdentity {
+		fmt.Fprintf(out, "the ledger was made on %s, this ran on %s: copies between two classes may flip\n", engineText(r.Stored), engineText(r.Now))
+	}
+	return err
+}
+
+// engineText says in words what a model runs on.
+func engineText(id classifier.Identity) string {
+	text := id.Engine
+	if id.EngineVersion != "" {
+		text += " " + id.EngineVersion
+	}
+	if id.Threads > 0 {
+		text += fmt.Sprintf(", %d threads", id.Threads)
+	}
+	if id.InstructionSet != "" {
+		text += ", " + id.InstructionSet
+	}
+	return text
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+// verifiedLedger is what "ledger verify" prints per file.
+type verifiedLedger struct {
+	File string `json:"file"`
+	OK   bool   `json:"ok"`
+	rs.Verified
+	Line   int    `json:"line,omitempty"` // where something does not hold
+	Reason string `json:"reason,omitempty"`
+}
+
+func ledgerVerifyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "verify FILE…",
+		Short: "Derive every claim again from the counts; fails with line and reason",
+		Long: `Derive again all that follows from the counts of closed ledgers, and compare decimal for decimal: the
+digest, the looks that the rule announces, the bounds, radii and claims, the average certified
+radius and the certified accuracies. Exit code 0 only if everything holds.
+
+The command certcheck does the same with other code that shares nothing with this program. That the
+counts are those of the model, only certspec ledger replay can tell.
+With --json, one object per file and line.`,
+		Example: "  certspec ledger verify out/fmnist-s025.ledger",
+		Args:    someFiles,
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, files []string) error {
+		enc := json.NewEncoder(cmd.OutOrStdout())
+		enc.SetEscapeHTML(false)
+		var failed error
+		for _, file := range files {
+			v, err := rs.Verify(file)
+			failed = errors.Join(failed, err)
+			switch {
+			case *asJSON:
+				if err := enc.Encode(outcome(file, v, err)); err != nil {
+					return err
+				}
+			case err == nil:
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: holds: %v\n", file, v)
+			}
+		}
+		return failed
+	}
+	return cmd
+}
+
+func outcome(file string, v rs.Verified, err error) verifiedLedger {
+	o := verifiedLedger{File: file, OK: err == nil, Verified: v}
+	if err == nil {
+		return o
+	}
+	o.Reason = err.Error()
+	var format *ledger.FormatError
+	var unfinished *rs.UnfinishedError
+	switch {
+	case errors.As(err, &format):
+		o.Line, o.Reason = format.Line, format.Reason
+	case errors.As(err, &unfinished):
+		o.Line = unfinished.Line
+	}
+	return o
+}
