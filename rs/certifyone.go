@@ -1,0 +1,88 @@
+package rs
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+// Certificate is what CertifyOne certifies of an image. Its Image is 0 and its Label −1.
+type Certificate struct {
+	Row
+	Cut  bool   `json:"cut"` // a deadline came before the rule had ended: with more time more might be certified
+	Seed uint64 `json:"seed,string"`
+}
+
+func (c Certificate) String() string {
+	cut := ""
+	if c.Cut {
+		cut = ", cut by a deadline"
+	}
+	if !c.Certified() {
+		return fmt.Sprintf("abstains (%d copies%s)", c.Passes, cut)
+	}
+	return fmt.Sprintf("class %d within %.4f (%d copies%s)", c.Class, c.Radius, c.Passes, cut)
+}
+
+// CertifyOne certifies one image (HWC, of the model's shape), for services: it needs no data set, keeps no
+// ledger, and is safe for concurrent use. Options.Ledger and Options.Shard must be unset. The seed, unless chosen, is
+// derived from model, image and settings, so that to ask again gives the same answer.
+//
+// Where the deadline of ctx comes first, the rules Staged and Betting give what they had proven at their
+// last completed look, marked as cut; it holds with the same probability, since their bounds hold at all looks
+// together. Without a completed look, under another rule, and where ctx is cancelled, the error is that of ctx.
+func CertifyOne(ctx context.Context, model classifier.Classifier, image []uint8, opt Options) (Certificate, error) {
+	none := Certificate{Row: Row{Label: -1, Class: Abstain}}
+	if opt.Ledger != "" || opt.Shard != (Shard{}) {
+		return none, optionErrorf("Ledger or Shard is set, but the certificate of one image has none")
+	}
+	opt, err := opt.withDefaults()
+	if err != nil {
+		return none, err
+	}
+	plan, err := opt.plan()
+	if err != nil {
+		return none, err
+	}
+	info, err := model.Info()
+	if err != nil {
+		return none, fmt.Errorf("rs: model: %w", err)
+	}
+	if opt.Workers == 0 {
+		opt.Workers = DefaultWorkers(info.Identity)
+	}
+	if len(image) != info.Shape.Len() {
+		return none, fmt.Errorf("rs: the image has %d values, model %s takes %v, which are %d", len(image), info.Name, info.Shape, info.Shape.Len())
+	}
+	images := &dataset.Images{
+		Name: "image", Shape: info.Shape, IDs: []int{0}, Labels: []int{-1}, Pixels: image,
+		Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(image)),
+	}
+	if err := fit(info, images); err != nil {
+		return none, fmt.Errorf("rs: %w", err)
+	}
+	header := newHeader(opt, plan, info, ledger.Data{Name: images.Name, Digest: images.Digest, Images: 1})
+	blocks, err := newBlocks(model, info, opt.Noise, opt.Sigma, plan.Block(), header.Seed)
+	if err != nil {
+		return none, err
+	}
+	c := &certification{opt: opt, plan: plan, blocks: blocks, images: images, run: &Run{Header: header}}
+	err = c.certify(ctx)
+	none.Seed = header.Seed
+	switch {
+	case err == nil:
+		return Certificate{Row: c.run.Rows[0], Seed: header.Seed}, nil
+	case errors.Is(err, context.DeadlineExceeded) && plan.Anytime() && len(c.jobs) > 0 && c.jobs[0].Looks() > 0:
+		t := c.jobs[0].Trial
+		t.Outcome = t.Settled()
+		return Certificate{Row: rowOf(t), Cut: true, Seed: header.Seed}, nil
+	case ctx.Err() != nil:
+		return none, fmt.Errorf("rs: %w", err)
+	}
+	return none, err
+}
