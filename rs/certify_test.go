@@ -47,7 +47,7 @@ func certify(t *testing.T, model classifier.Classifier, data rs.Source, opt rs.O
 }
 
 // The radius of a linear model is Δ, whatever σ. At α = 10⁻⁶ an image exceeds it with probability 10⁻⁶,
-// so that the false-alarm rate of this test is 3·10⁻⁴ for a change of the noise streams.
+// so that the false-alarm rate of this test is 3·10⁻³ for a change of the noise streams.
 func TestLinearModelNeverExceedsItsRadius(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	model := classifier.Linear{Shape: small, Weights: []float64{1, -2, .5, 3, 1, .25}, Bias: -1.9}
@@ -60,8 +60,18 @@ func TestLinearModelNeverExceedsItsRadius(t *testing.T) {
 		}
 	}
 	for sigma, least := range map[float64]float64{.12: .7, .5: .4} {
-		for _, rule := range []rs.Rule{rs.Staged, rs.Fixed} {
-			run := certify(t, model, memory{im}, rs.Options{Sigma: sigma, Alpha: 1e-6, MaxSamples: 2000, Rule: rule})
+		for _, opt := range everyRule() {
+			rule := opt.Rule
+			opt.Sigma, opt.Alpha = sigma, 1e-6
+			least := least
+			switch rule {
+			case rs.ISS:
+				opt.Tolerance = .1 * sigma
+			case rs.Betting:
+				opt.Radii = []float64{.25 * sigma, .5 * sigma, sigma, 1.5 * sigma, 2 * sigma}
+				least /= 2 // it rounds down to its radii
+			}
+			run := certify(t, model, memory{im}, opt)
 			if !run.Complete() {
 				t.Fatalf("%d of %d rows", len(run.Rows), im.Len())
 			}
@@ -129,8 +139,10 @@ func TestConstantModelReachesTheCap(t *testing.T) {
 func TestRandomModelAbstains(t *testing.T) {
 	model := classifier.Random{Shape: small, Classes: 2}
 	values := make([]uint8, 50)
-	for _, rule := range []rs.Rule{rs.Staged, rs.Fixed} {
-		run := certify(t, model, greys(small, always(0), values...), rs.Options{Sigma: .5, Rule: rule, MaxSamples: 1000, Seed: 3})
+	for _, opt := range everyRule() {
+		rule := opt.Rule
+		opt.Sigma, opt.Seed = .5, 3
+		run := certify(t, model, greys(small, always(0), values...), opt)
 		if run.Abstained() != 50 || run.ACR().Value != 0 || run.CertifiedAccuracy(0)[0].Value != 0 {
 			t.Errorf("%s: %d of 50 abstained, %v, %v", rule, run.Abstained(), run.ACR(), run.CertifiedAccuracy(0))
 		}

@@ -68,6 +68,13 @@ func TestLedgerDoesNotDependOnTheWayThere(t *testing.T) {
 		{Sigma: .12, MaxSamples: 1001, Block: 7, Rule: rs.Fixed},
 		{Sigma: .5, MaxSamples: 320, Block: 1, Noise: "gaussian", Tolerance: 1e-6},
 		{Sigma: .25, MaxSamples: 4000, Block: 1000},
+		{Sigma: .25, MaxSamples: 4000, Rule: rs.ISS, Selection: 200, Tolerance: .02},
+		{Sigma: .12, MaxSamples: 700, Block: 7, Rule: rs.ISS, Tolerance: .1, Relative: true},
+		{Sigma: .25, MaxSamples: 4000, Rule: rs.Betting, Radii: []float64{0, .05, .1, .4}},
+		{Sigma: .12, MaxSamples: 1001, Block: 7, Rule: rs.Betting, Radii: []float64{.1}, Noise: "gaussian"},
+		{Sigma: .25, MaxSamples: 3000, Rule: rs.Fixed, Shard: rs.Shard{By: ledger.ShardBlocks, Index: 0, Count: 3}},
+		{Sigma: .25, MaxSamples: 3000, Rule: rs.Fixed, Shard: rs.Shard{By: ledger.ShardBlocks, Index: 2, Count: 3}},
+		{Sigma: .25, MaxSamples: 3000, Rule: rs.Betting, Radii: []float64{.1}, Shard: rs.Shard{Index: 1, Count: 3}},
 	} {
 		images := 40
 		if opt.Block == 1 {
@@ -76,7 +83,8 @@ func TestLedgerDoesNotDependOnTheWayThere(t *testing.T) {
 		inner, data := mixed(images)
 		opt.Ledger = filepath.Join(t.TempDir(), "whole.ledger")
 		opt.Workers = 1
-		whole := certify(t, inner, data, opt)
+		calls := 0
+		whole := certify(t, model{Classifier: inner, before: func(classifier.Batch) error { calls++; return nil }}, data, opt)
 		want := read(t, opt.Ledger)
 		for range 4 {
 			opt.Ledger = filepath.Join(t.TempDir(), "sub", "parts.ledger")
@@ -85,7 +93,7 @@ func TestLedgerDoesNotDependOnTheWayThere(t *testing.T) {
 				opt.Workers = 1 + rng.IntN(5)
 				ctx, cancel := context.WithCancel(t.Context())
 				left := new(atomic.Int64)
-				left.Store(int64(1 + rng.IntN(2*whole.Passes()/whole.Header.Block/5)))
+				left.Store(int64(1 + rng.IntN(2*calls/5)))
 				lazy := rng.IntN(2) == 0
 				run, err := rs.Certify(ctx, model{Classifier: inner, before: func(classifier.Batch) error {
 					n := left.Add(-1)
@@ -100,7 +108,7 @@ func TestLedgerDoesNotDependOnTheWayThere(t *testing.T) {
 				cancel()
 				if err == nil {
 					if !reflect.DeepEqual(run, whole) {
-						t.Errorf("block %d: the run differs:\n%+v\n%+v", opt.Block, run.Rows, whole.Rows)
+						t.Errorf("%+v: the run differs:\n%+v\n%+v", opt, run.Rows, whole.Rows)
 					}
 					break
 				}
@@ -114,7 +122,7 @@ func TestLedgerDoesNotDependOnTheWayThere(t *testing.T) {
 				}
 			}
 			if got := read(t, opt.Ledger); !bytes.Equal(got, want) {
-				t.Errorf("block %d, %d stops: %s", opt.Block, stops, firstDifference(got, want))
+				t.Errorf("%+v, %d stops: %s", opt, stops, firstDifference(got, want))
 			}
 			if stops == 0 {
 				t.Log("never stopped")
@@ -263,6 +271,29 @@ func TestForeignLedgers(t *testing.T) {
 		if _, err := rs.Certify(t.Context(), inner, data, opt); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q for %q: error %v, want one with %q", c.new, c.old, err, c.want)
 		}
+	}
+}
+
+// A ledger of version 1 goes on, and is closed as its version had it: only the header says 1.
+func TestResumeVersion1(t *testing.T) {
+	inner, data := mixed(20)
+	opt := rs.Options{Sigma: .25, MaxSamples: 1600, Ledger: filepath.Join(t.TempDir(), "l")}
+	certify(t, inner, data, opt)
+	now := read(t, opt.Ledger)
+	old := bytes.Replace(now, []byte(`"version":2`), []byte(`"version":1`), 1)
+	at := bytes.Index(old, []byte("claims "))
+	if err := os.WriteFile(opt.Ledger, old[:at/2], 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run := certify(t, inner, data, opt)
+	want, got := bytes.Split(old, []byte("\n")), bytes.Split(read(t, opt.Ledger), []byte("\n"))
+	for i := range want[:len(want)-2] { // the last line is the digest, of another header
+		if !bytes.Equal(want[i], got[i]) {
+			t.Fatalf("line %d is\n%s\nwant\n%s", i+1, got[i], want[i])
+		}
+	}
+	if again, err := rs.Open(opt.Ledger); err != nil || run.Header.Version != 1 || !reflect.DeepEqual(again, run) {
+		t.Errorf("%+v, %v", again, err)
 	}
 }
 
