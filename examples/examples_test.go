@@ -1,4 +1,3 @@
-// Package examples tests the examples in Python.
 package examples
 
 import (
@@ -153,7 +152,7 @@ serve(classify, height=4, width=3, channels=1, classes=10)`}, pipemodel.Options{
 
 // Every example compiles, those whose packages are not installed too.
 func TestExamplesCompile(t *testing.T) {
-	for _, pattern := range []string{"*.py", "pipe/*.py"} {
+	for _, pattern := range []string{"*.py", "pipe/*.py", "mlp/*.py"} {
 		files, _ := filepath.Glob(pattern)
 		if len(files) == 0 {
 			t.Errorf("no files %s", pattern)

@@ -42,11 +42,11 @@ var (
 	// Lab is JupyterLab, for people.
 	Lab = Set{"lab", "JupyterLab, about 45 MB", lab}
 	// External is what the comparisons with other software need.
-	External = Set{"external", "NumPy, SciPy, Pillow, safetensors and ONNX, about 100 MB", external}
+	External = Set{"external", "NumPy, SciPy, scikit-learn, Pillow, safetensors and ONNX, about 120 MB", external}
 	// Bench is what the benchmarks run beside certspec.
 	Bench = Set{"bench", "PyTorch, JAX and NumPy, several gigabytes on Linux", bench}
-	// NumPy is what the example of a model over a pipe needs.
-	NumPy = Set{"numpy", "NumPy, about 20 MB", numpy}
+	// NumPy is what the examples of models in Python need that are no more than arithmetic.
+	NumPy = Set{"numpy", "NumPy and ONNX, about 45 MB", numpy}
 	// Pip is an environment with pip and nothing else, for those who only download.
 	Pip = Set{"pip", "pip", ""}
 )
