@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/classifier/classifiertest"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
@@ -47,19 +46,6 @@ func open(t *testing.T, path string, options ...engine.Option) *engine.Model {
 	}
 	t.Cleanup(func() { m.Close() })
 	return m
-}
-
-func TestSuite(t *testing.T) {
-	path := write(t, nil)
-	for _, name := range []string{"go", "xla"} {
-		t.Run(name, func(t *testing.T) {
-			m := open(t, path, engine.Backend(name)) // one for all: XLA compiles each anew
-			if _, err := m.Info(); err != nil && name == "xla" {
-				t.Skipf("needs an XLA plugin: %v", err)
-			}
-			classifiertest.Run(t, func(*testing.T) classifier.Classifier { return m }, classifiertest.Options{Batches: []int{1, 30}})
-		})
-	}
 }
 
 func TestPaths(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -13,11 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/gomlx/core/graph"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/classifier/classifiertest"
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
@@ -35,12 +32,6 @@ func open(t testing.TB, engine string) *backend.Backend {
 		t.Fatal(err)
 	}
 	return b
-}
-
-func engines(t *testing.T, test func(t *testing.T, b *backend.Backend)) {
-	for _, engine := range []string{backend.Go, backend.XLA} {
-		t.Run(engine, func(t *testing.T) { test(t, open(t, engine)) })
-	}
 }
 
 // untrained is a network that was never trained, with a head that spreads noisy images
@@ -93,44 +84,11 @@ var (
 	resnet = nets.Architecture{Name: "resnet8", Shape: pixel.Shape{Height: 16, Width: 16, Channels: 3}, Classes: 10}
 )
 
-func TestSuite(t *testing.T) {
-	engines(t, func(t *testing.T, b *backend.Backend) {
-		two := []*Network{untrained(t, b, small), untrained(t, b, small)} // few, as XLA compiles each anew
-		opened := 0
-		classifiertest.Run(t, func(*testing.T) classifier.Classifier {
-			opened++
-			return two[opened%2]
-		}, classifiertest.Options{Batches: []int{1, 7, 100}})
-	})
-}
-
-// The two engines agree within the rounding of float32 in sums of another order, on
-// untrained networks and on the trained ones of the notebooks.
+// The two engines agree within the rounding of float32 in sums of another order.
 func TestEnginesAgree(t *testing.T) {
 	xla, pure := open(t, backend.XLA), open(t, backend.Go)
 	for _, a := range []nets.Architecture{small, resnet} {
 		agree(t, untrained(t, xla, a), untrained(t, pure, a))
-	}
-	cards, err := filepath.Glob("../../notebooks/models/*.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(cards) == 0 {
-		t.Log("no trained models in notebooks/models")
-	}
-	for _, card := range cards {
-		m, err := modelfile.Read(card)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var pair [2]*Network
-		for i, b := range []*backend.Backend{xla, pure} {
-			if pair[i], err = Load(b, filepath.Base(card), m); err != nil {
-				t.Fatal(err)
-			}
-			defer pair[i].Close()
-		}
-		agree(t, pair[0], pair[1])
 	}
 }
 
@@ -174,89 +132,6 @@ func noisy(s pixel.Shape, n int) classifier.Batch {
 		grid[i] = int16(255*image/n + int(float64(30*(image%5))*random.NormFloat64()))
 	}
 	return classifier.Batch{N: n, Grid: grid}
-}
-
-// Toy models built as graphs give the classes of their closed forms on every engine, for
-// every one of 2,000 noisy images: their boundaries lie half a grid step off the grid, far
-// beyond rounding.
-func TestToysOnEngines(t *testing.T) {
-	shape := pixel.Shape{Height: 2, Width: 3, Channels: 1}
-	const half = .5 / pixel.Steps
-	linear := classifier.Linear{Shape: shape, Weights: []float64{1, -2, 1, 3, -1, -2}, Bias: half}
-	step := classifier.Step{Shape: shape, Thresholds: []float64{50*2*half + half, 100*2*half + half, 150*2*half + half}}
-	constant := func(g *graph.Graph, values []float64, dims ...int) *graph.Node {
-		return graph.Reshape(graph.ConstAsDType(g, dtypes.Float32, values), dims...)
-	}
-	for _, c := range []struct {
-		toy     classifier.Toy
-		forward Forward
-	}{
-		{linear, func(images *graph.Node, _ func(string) *graph.Node) *graph.Node {
-			n := images.Shape().Dimensions[0]
-			weights := constant(images.Graph(), linear.Weights, 6, 1)
-			margin := graph.AddScalar(graph.MatMul(graph.Reshape(images, n, 6), weights), linear.Bias)
-			return graph.Concatenate([]*graph.Node{graph.ZerosLike(margin), margin}, 1)
-		}},
-		{step, func(images *graph.Node, _ func(string) *graph.Node) *graph.Node {
-			n := images.Shape().Dimensions[0]
-			first := graph.Slice(graph.Reshape(images, n, 6), graph.AxisRange(), graph.AxisRange(0, 1))
-			t := step.Thresholds
-			slopes, offsets := []float64{0, 1, 2, 3}, []float64{0, -t[0], -t[0] - t[1], -t[0] - t[1] - t[2]}
-			return graph.Add(graph.Mul(first, constant(images.Graph(), slopes, 1, 4)), constant(images.Graph(), offsets, 1, 4))
-		}},
-	} {
-		info, err := c.toy.Info()
-		if err != nil {
-			t.Fatal(err)
-		}
-		batch := noisy(shape, 2000)
-		want := classifier.Result{Classes: make([]int32, batch.N)}
-		if err := c.toy.Classify(t.Context(), batch, &want); err != nil {
-			t.Fatal(err)
-		}
-		for class := range info.Classes {
-			if !slices.Contains(want.Classes, int32(class)) {
-				t.Errorf("%s: no image has class %d; the test shows little", info.Name, class)
-			}
-		}
-		engines(t, func(t *testing.T, b *backend.Backend) {
-			n, err := New(b, info, nil, c.forward)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer n.Close()
-			got := classifier.Result{Classes: make([]int32, batch.N)}
-			if err := n.Classify(t.Context(), batch, &got); err != nil {
-				t.Fatal(err)
-			}
-			if !slices.Equal(got.Classes, want.Classes) {
-				t.Errorf("%s: the classes are not those of the closed form", info.Name)
-			}
-		})
-	}
-}
-
-// A network with a NaN among its weights answers with Misses, not with classes or an error.
-func TestNaNWeights(t *testing.T) {
-	engines(t, func(t *testing.T, b *backend.Backend) {
-		var weights []modelfile.Tensor
-		for _, described := range small.Tensors() {
-			values := described.Initialize(1)
-			if described.Name == "head/bias" {
-				values[len(values)-1] = float32(math.NaN())
-			}
-			weights = append(weights, modelfile.Tensor{Name: described.Name, Shape: described.Shape, Values: values})
-		}
-		result := classifier.Result{Classes: make([]int32, 3), Scores: make([]float32, 3*small.Classes)}
-		if err := network(t, b, small, weights).Classify(t.Context(), noisy(small.Shape, 3), &result); err != nil {
-			t.Fatal(err)
-		}
-		for i, class := range result.Classes {
-			if class != classifier.Miss {
-				t.Errorf("image %d has class %d; expected a Miss", i, class)
-			}
-		}
-	})
 }
 
 func TestIdentity(t *testing.T) {
