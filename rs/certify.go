@@ -30,7 +30,7 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	if err != nil {
 		return nil, err
 	}
-	plan, err := opt.plan()
+	plan, err := opt.Plan()
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func CertifyOne(ctx context.Context, model classifier.Classifier, image []uint8,
 	if err != nil {
 		return none, err
 	}
-	plan, err := opt.plan()
+	plan, err := opt.Plan()
 	if err != nil {
 		return none, err
 	}

@@ -17,7 +17,7 @@ import (
 // probability that is spread from ½ to 1.
 func syntheticShards(b *testing.B, shards, images int) []string {
 	b.Helper()
-	plan, err := Options{Sigma: .25}.plan()
+	plan, err := Options{Sigma: .25}.Plan()
 	if err != nil {
 		b.Fatal(err)
 	}

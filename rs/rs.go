@@ -84,8 +84,10 @@ type OptionError = rule.OptionError
 
 func optionErrorf(format string, args ...any) error { return rule.OptionErrorf(format, args...) }
 
-// plan makes the rule concrete, with defaults filled in, and refuses settings that are out of range.
-func (o Options) plan() (*rule.Plan, error) {
+// Plan makes the rule concrete, with defaults filled in: what it can certify, and what an image takes.
+//
+// Errors: settings out of range, as *OptionError.
+func (o Options) Plan() (*rule.Plan, error) {
 	return rule.New(rule.Settings{
 		Rule: o.Rule, Sigma: o.Sigma, Alpha: o.Alpha, MaxSamples: o.MaxSamples, Selection: o.Selection, Block: o.Block,
 		Tolerance: o.Tolerance, Relative: o.Relative, Radii: o.Radii, Futility: o.Futility,

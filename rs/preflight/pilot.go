@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -29,6 +30,44 @@ type pilot struct {
 	classes []int32         // of the images as they are
 	votes   []map[int32]int // of the noisy copies of each image, misses included
 	rate    float64         // copies per second
+}
+
+// newPilot takes a sample of the data, at most so many images or 100 for 0, and checks that the model can
+// take it. The settings of the run get their defaults as far as a pilot needs them.
+func newPilot(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, opt rs.Options, images int, now func() time.Time) (p *pilot, all *dataset.Images, err error) {
+	plan, err := opt.Plan()
+	if err != nil {
+		return nil, nil, err
+	}
+	opt.Block = plan.Block()
+	if opt.Noise, err = noise.ParseLaw(string(opt.Noise)); err != nil {
+		return nil, nil, fmt.Errorf("preflight: %w", err)
+	}
+	if images < 0 {
+		return nil, nil, fmt.Errorf("preflight: Images is %d; expected it not to be negative", images)
+	}
+	images = cmp.Or(images, 100)
+	info, err := model.Info()
+	if err != nil {
+		return nil, nil, fmt.Errorf("preflight: model: %w", err)
+	}
+	opt.Workers = cmp.Or(opt.Workers, rs.DefaultWorkers(info.Identity))
+	if all, err = data.Load(ctx); err != nil {
+		return nil, nil, fmt.Errorf("preflight: data: %w", err)
+	}
+	if info.Shape != all.Shape {
+		return nil, nil, fmt.Errorf("preflight: model %s takes images of %v, data %s has %v", info.Name, info.Shape, all.Name, all.Shape)
+	}
+	if info.Classes < 2 {
+		return nil, nil, fmt.Errorf("preflight: model %s has %d classes, want at least 2", info.Name, info.Classes)
+	}
+	sample := all
+	if all.Len() > images {
+		if sample, err = data.Subset(dataset.Count(images)).Load(ctx); err != nil {
+			return nil, nil, fmt.Errorf("preflight: data: %w", err)
+		}
+	}
+	return &pilot{model: model, info: info, images: sample, opt: opt, progress: opt.Progress, now: now}, all, nil
 }
 
 // clean classifies the images as they are.
@@ -191,6 +230,20 @@ func (p *pilot) noisy(ctx context.Context) error {
 		p.rate = float64(n*p.opt.Block) / seconds
 	}
 	return nil
+}
+
+// probabilities is what the pilot knows of each image's class.
+func (p *pilot) probabilities() []Votes {
+	known := make([]Votes, len(p.votes))
+	for i, votes := range p.votes {
+		known[i].Copies = p.opt.Block
+		for class, n := range votes {
+			if class != classifier.Miss {
+				known[i].Hits = max(known[i].Hits, n)
+			}
+		}
+	}
+	return known
 }
 
 // labelled counts the images whose label is known.

@@ -7,7 +7,6 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 
-	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -42,7 +41,7 @@ func human(d time.Duration) string {
 // sizes are the usual numbers of copies.
 var sizes = []int{1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000}
 
-// plans forecasts the run asked for, and both rules at the usual numbers of copies, from the pilot.
+// plans forecasts the run asked for, and the rules of a radius per image that need no thought, at the usual numbers of copies, from the pilot.
 func (p *pilot) plans(images int, budget time.Duration) ([]Plan, error) {
 	asked := p.opt
 	if asked.Rule == "" {
@@ -56,8 +55,8 @@ func (p *pilot) plans(images int, budget time.Duration) ([]Plan, error) {
 		for _, n := range sizes {
 			o := asked
 			o.Rule, o.MaxSamples = rule, (n+o.Block-1)/o.Block*o.Block
-			if rule == rs.Fixed {
-				o.Tolerance = 0
+			if rule != asked.Rule {
+				o.Tolerance, o.Relative, o.Radii, o.Futility, o.Selection = 0, false, nil, 0, 0
 			}
 			if rule != asked.Rule || o.MaxSamples != asked.MaxSamples {
 				options = append(options, o)
@@ -65,8 +64,9 @@ func (p *pilot) plans(images int, budget time.Duration) ([]Plan, error) {
 		}
 	}
 	var plans []Plan
+	known := p.probabilities()
 	for _, o := range options {
-		plan, err := p.plan(o, images)
+		plan, err := forecast(known, o, images, p.rate)
 		if err != nil {
 			return nil, err
 		}
@@ -79,46 +79,39 @@ func (p *pilot) plans(images int, budget time.Duration) ([]Plan, error) {
 	return plans, nil
 }
 
-// plan forecasts a run. Where the class got k of the m copies of the pilot, its probability is
-// taken to have the distribution Beta(k+½, m−k+½) (the posterior of Jeffreys' prior), as
-// m out of m may come from 0.98 or from 1, which differ much in copies.
-func (p *pilot) plan(o rs.Options, images int) (Plan, error) {
+// Votes is what is known of the probability of an image's class: so many hits among so many noisy copies.
+type Votes struct{ Hits, Copies int }
+
+// forecast is a run with these settings on so many images, of which those known are a sample. Where the class got k of
+// the m known copies, its probability is taken to have the distribution Beta(k+½, m−k+½) (the posterior of
+// Jeffreys' prior), as m out of m may come from 0.98 or from 1, which differ much in copies.
+func forecast(known []Votes, o rs.Options, images int, rate float64) (Plan, error) {
 	const points = 16 // of the distribution, at its quantiles (j+½)/16
-	type forecast struct{ copies, radius float64 }
-	known := map[int]forecast{}
-	var sum forecast
-	m := o.Block
-	for _, votes := range p.votes {
-		top := 0
-		for class, n := range votes {
-			if class != classifier.Miss {
-				top = max(top, n)
-			}
-		}
-		f, ok := known[top]
+	run, err := o.Plan()
+	if err != nil {
+		return Plan{}, err
+	}
+	type mean struct{ copies, radius float64 }
+	done := map[Votes]mean{}
+	var sum mean
+	for _, v := range known {
+		f, ok := done[v]
 		if !ok {
 			for j := range points {
-				at := mathext.InvRegIncBeta(float64(top)+0.5, float64(m-top)+0.5, (float64(j)+0.5)/points)
-				copies, radius, err := o.Forecast(min(1, at))
-				if err != nil {
-					return Plan{}, err
-				}
+				at := mathext.InvRegIncBeta(float64(v.Hits)+0.5, float64(v.Copies-v.Hits)+0.5, (float64(j)+0.5)/points)
+				copies, radius := run.Forecast(at)
 				f.copies += float64(copies) / points
 				f.radius += radius / points
 			}
-			known[top] = f
+			done[v] = f
 		}
 		sum.copies += f.copies
 		sum.radius += f.radius
 	}
-	most, err := o.RadiusCap()
-	if err != nil {
-		return Plan{}, err
-	}
-	n := float64(len(p.votes))
-	plan := Plan{Rule: o.Rule, MaxSamples: o.MaxSamples, RadiusCap: most, MeanRadius: sum.radius / n, Copies: math.Round(sum.copies / n * float64(images))}
-	if p.rate > 0 {
-		plan.Seconds = plan.Copies / p.rate
+	n := float64(len(known))
+	plan := Plan{Rule: rs.Rule(run.Header().Name), MaxSamples: run.MaxSamples(), RadiusCap: run.RadiusCap(), MeanRadius: sum.radius / n, Copies: math.Round(sum.copies / n * float64(images))}
+	if rate > 0 {
+		plan.Seconds = plan.Copies / rate
 	}
 	return plan, nil
 }

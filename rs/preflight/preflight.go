@@ -7,7 +7,6 @@
 package preflight
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/noise"
 )
 
 // Options says what to look over. Of the settings of the run, only Sigma has no default.
@@ -78,45 +76,14 @@ func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 }
 
 func run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, opt Options, now func() time.Time) (*Report, error) {
-	if _, err := opt.Run.RadiusCap(); err != nil { // checks all settings
+	if opt.Budget < 0 {
+		return nil, fmt.Errorf("preflight: Budget is %v; expected it not to be negative", opt.Budget)
+	}
+	p, all, err := newPilot(ctx, model, data, opt.Run, opt.Images, now)
+	if err != nil {
 		return nil, err
 	}
-	law, err := noise.ParseLaw(string(opt.Run.Noise))
-	if err != nil {
-		return nil, fmt.Errorf("preflight: %w", err)
-	}
-	opt.Run.Noise = law
-	opt.Run.Block = cmp.Or(opt.Run.Block, rs.DefaultBlock)
-	if opt.Images < 0 || opt.Budget < 0 {
-		return nil, fmt.Errorf("preflight: Images is %d and Budget %v; expected neither to be negative", opt.Images, opt.Budget)
-	}
-	opt.Images = cmp.Or(opt.Images, 100)
-
-	info, err := model.Info()
-	if err != nil {
-		return nil, fmt.Errorf("preflight: model: %w", err)
-	}
-	opt.Run.Workers = cmp.Or(opt.Run.Workers, rs.DefaultWorkers(info.Identity))
-	if info.Classes < 2 {
-		return nil, fmt.Errorf("preflight: model %s has %d classes, want at least 2", info.Name, info.Classes)
-	}
-	all, err := data.List(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("preflight: data: %w", err)
-	}
-	looked := data
-	if all.Len() > opt.Images {
-		looked = data.Subset(dataset.Count(opt.Images))
-	}
-	sample, err := looked.Load(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("preflight: data: %w", err)
-	}
-	if info.Shape != sample.Shape {
-		return nil, fmt.Errorf("preflight: model %s takes images of %v, data %s has %v (a resize and a crop change their size)", info.Name, info.Shape, all.Name, sample.Shape)
-	}
-
-	p := &pilot{model: model, info: info, images: sample, opt: opt.Run, progress: opt.Run.Progress, now: now}
+	info, sample := p.info, p.images
 	if err := p.clean(ctx); err != nil {
 		return nil, fmt.Errorf("preflight: images as they are: %w", err)
 	}
@@ -134,7 +101,7 @@ func run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 
 	r := &Report{
 		Model: info.Name, Data: all.Name, ClassNames: all.Classes,
-		Images: sample.Len(), Copies: opt.Run.Block, Sigma: opt.Run.Sigma,
+		Images: sample.Len(), Copies: p.opt.Block, Sigma: opt.Run.Sigma,
 		Agreement: p.agreement(), Rate: p.rate,
 	}
 	if n := p.labelled(); n > 0 {

@@ -415,7 +415,11 @@ func TestPlans(t *testing.T) {
 	if first.Rule != rs.Fixed || first.MaxSamples != 5000 || first.Copies != 90*5100 || first.Seconds != 90*5100/3000. || first.Fits != nil {
 		t.Errorf("plan %+v", first)
 	}
-	if want, _ := opt.Run.RadiusCap(); first.RadiusCap != want || first.MeanRadius > want || first.MeanRadius < 0.7*want {
+	run, err := opt.Run.Plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := run.RadiusCap(); first.RadiusCap != want || first.MeanRadius > want || first.MeanRadius < 0.7*want {
 		t.Errorf("plan %+v, largest radius %v", first, want)
 	}
 	for _, p := range r.Plans {

@@ -1,0 +1,140 @@
+package preflight
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+// Evidence is what a comparison of rules goes by.
+type Evidence struct {
+	Votes  []Votes // by image
+	Images int     // of the run to plan
+	Rate   float64 // noisy copies per second; 0: not known
+}
+
+// Pilot classifies one block of noisy copies of each of a sample of images. The noise has a seed of its own, which is
+// derived from another text than that of any run, so that a run never meets a copy that chose its settings.
+func Pilot(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, opt Options) (*Evidence, error) {
+	p, all, err := newPilot(ctx, model, data, opt.Run, opt.Images, time.Now)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.noisy(ctx); err != nil {
+		return nil, fmt.Errorf("preflight: noisy copies: %w", err)
+	}
+	return &Evidence{Votes: p.probabilities(), Images: all.Len(), Rate: p.rate}, nil
+}
+
+// Past reads the evidence of an earlier run from its ledger, finished or not: of each image the class that the
+// selection chose, and its hits in all later copies. The time is not known.
+//
+// What such a run is planned for must draw other noise: a bound does not hold on the copies that chose its n. The
+// seed that is returned is derived from the earlier ledger, and is none that a run derives for itself.
+func Past(path string) (e *Evidence, header ledger.Header, seed uint64, err error) {
+	l, err := ledger.Read(path)
+	if err != nil {
+		return nil, ledger.Header{}, 0, err
+	}
+	if s := l.Header.Shard; s != nil && s.By == ledger.ShardBlocks {
+		return nil, l.Header, 0, fmt.Errorf("preflight: ledger %s is a shard by blocks; merge it with the others first", path)
+	}
+	e = &Evidence{Images: l.Header.Data.Images}
+	hash := sha256.New()
+	fmt.Fprintf(hash, "certspec plan\n%d\n", l.Header.Seed)
+	var class int32
+	for i, look := range l.Looks {
+		fmt.Fprintln(hash, look.Image, look.From, look.To, look.Misses, look.Counts)
+		if i == 0 || l.Looks[i-1].Image != look.Image {
+			votes := 0
+			for _, c := range look.Counts {
+				if c.N > votes {
+					class, votes = c.Class, c.N
+				}
+			}
+			e.Votes = append(e.Votes, Votes{})
+			if votes == 0 {
+				class = classifier.Miss
+			}
+			continue
+		}
+		v := &e.Votes[len(e.Votes)-1]
+		v.Copies += (look.To - look.From) * l.Header.Block
+		for _, c := range look.Counts {
+			if c.Class == class {
+				v.Hits += c.N
+			}
+		}
+	}
+	if len(e.Votes) == 0 {
+		return nil, l.Header, 0, fmt.Errorf("preflight: ledger %s has no image yet", path)
+	}
+	return e, l.Header, binary.BigEndian.Uint64(hash.Sum(nil)), nil
+}
+
+// Rules forecasts a run under each rule. A rule's own settings (Tolerance, Radii and the like) go to the rules that
+// have them; without Radii, betting tests the multiples of 0.25 that it can certify, at most ten. A rule that cannot
+// certify what is asked for is left out, and said why.
+func (e *Evidence) Rules(run rs.Options) (plans []Plan, omitted []string, err error) {
+	for _, rule := range []rs.Rule{rs.Fixed, rs.Staged, rs.ISS, rs.Betting} {
+		o := run
+		o.Rule = rule
+		if rule != rs.Staged && rule != rs.ISS || rule == rs.Staged && run.Relative {
+			o.Tolerance = 0
+		}
+		if rule != rs.ISS {
+			o.Relative = false
+		}
+		if rule != rs.Betting {
+			o.Radii, o.Futility = nil, 0
+		} else if len(o.Radii) == 0 {
+			o.Radii = reachable(o)
+		}
+		plan, err := forecast(e.Votes, o, e.Images, e.Rate)
+		var option *rs.OptionError
+		if errors.As(err, &option) && (rule == rs.ISS || rule == rs.Betting) {
+			omitted = append(omitted, fmt.Sprintf("%s: %s", rule, option.Reason))
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		plans = append(plans, plan)
+	}
+	return plans, omitted, nil
+}
+
+// reachable are the first multiples of 0.25 that betting can certify.
+func reachable(o rs.Options) (radii []float64) {
+	for i := 1; i <= 10; i++ {
+		o.Radii = append(radii[:len(radii):len(radii)], float64(i)/4)
+		if _, err := o.Plan(); err != nil {
+			break
+		}
+		radii = o.Radii
+	}
+	return radii
+}
+
+// Repeatable asks the model the same noisy images of a sample in other arrangements of the batch. The verdict is
+// a Failure where its answers depend on their neighbours or on chance: it is then no function, and
+// there is nothing to certify.
+func Repeatable(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, run rs.Options) (Check, error) {
+	p, _, err := newPilot(ctx, model, data, run, 0, time.Now)
+	if err != nil {
+		return Check{}, err
+	}
+	r, err := p.repeat(ctx)
+	if err != nil {
+		return Check{}, fmt.Errorf("preflight: the same images again: %w", err)
+	}
+	return r.check(), nil
+}
