@@ -1,15 +1,20 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/noise"
+	"github.com/certspec/certspec/rs/preflight"
 )
 
 func init() { verbs = append(verbs, certifyCommand) }
@@ -26,6 +31,7 @@ type certified struct {
 	Noise      string  `json:"noise"`
 	Rule       string  `json:"rule"`
 	MaxSamples int     `json:"max_samples"`
+	Shard      string  `json:"shard,omitempty"`
 	Seed       uint64  `json:"seed,string"`
 	SeedChosen bool    `json:"seed_chosen"`
 	RadiusCap  float64 `json:"radius_cap"`
@@ -36,9 +42,9 @@ type certified struct {
 
 func certifyCommand() *cobra.Command {
 	var (
-		o         rs.Options
-		rule, law string
-		radii     []float64
+		o     rs.Options
+		rule  string
+		radii []float64
 	)
 	cmd := &cobra.Command{
 		Use:   "certify {--model PATH | --exec COMMAND} --data NAME --sigma S --ledger FILE [flags]",
@@ -46,6 +52,10 @@ func certifyCommand() *cobra.Command {
 		Long: `Certify images by randomized smoothing: for each image the class that the model gives most
 often to noisy copies of it, and an ℓ2 radius within which that class cannot change, which is
 false with a probability of at most alpha. Radii are in units of the full range of a value.
+
+The rule says how many copies an image gets, and --radii with the rule betting which radii are decided;
+certspec plan compares the rules beforehand. With --shard the run is split over machines, each with a
+ledger of its own, which certspec ledger merge joins.
 
 All work is recorded in the ledger. An interrupted run goes on where it was when the same command
 is given again, and the file ends with the same bytes; a complete one is read and printed at once.`,
@@ -55,33 +65,36 @@ is given again, and the file ends with the same bytes; a complete one is read an
 	}
 	f := cmd.Flags()
 	openClassifier, openImages := modelFlags(cmd), dataFlags(cmd)
-	f.Float64Var(&o.Sigma, "sigma", 0, "standard deviation of the noise, 1 = full range")
+	settings, shard := settingsFlags(cmd, &o), shardFlags(cmd)
 	f.StringVar(&o.Ledger, "ledger", "", "file that records the run; without one nothing is kept")
-	f.StringVar(&rule, "rule", string(rs.Staged), "how many copies an image gets: staged (stops early) or fixed")
-	f.IntVar(&o.MaxSamples, "n", rs.DefaultMaxSamples, "most copies behind a bound")
-	f.IntVar(&o.Selection, "n0", rs.DefaultSelection, "copies that choose the class")
-	f.Float64Var(&o.Alpha, "alpha", rs.DefaultAlpha, "bound on the probability that the claim on an image is false")
-	f.Float64Var(&o.Tolerance, "tolerance", 0, "of the rule staged: radius given up for fewer copies (default 0.04 sigma)")
-	f.StringVar(&law, "noise", "grid", "law of the noise: grid (sound in floating point) or gaussian (in real arithmetic only)")
-	f.IntVar(&o.Block, "block", rs.DefaultBlock, "copies in one call of the model")
+	f.StringVar(&rule, "rule", string(rs.Staged), "how many copies an image gets: staged (stops early), fixed, iss (a pilot of n0 copies says how many), betting (until --radii are decided)")
 	f.Uint64Var(&o.Seed, "seed", 0, "of the noise (default derived from model, data and settings)")
-	f.IntVar(&o.Workers, "workers", 0, "calls of the model at once (default enough for all processors)")
-	f.Float64SliceVar(&radii, "radii", nil, "radii of the printed certified accuracies (default steps of 0.25)")
+	f.Float64SliceVar(&radii, "radii", nil, "radii of the printed certified accuracies (default steps of 0.25); of the rule betting, the radii that are tested")
 	asJSON := jsonFlag(cmd)
 
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := needed(cmd, "data", "sigma"); err != nil {
 			return err
 		}
-		if !f.Changed("n0") {
-			o.Selection = 0 // may round up to a block
-		}
-		if err := notZero(cmd, "n", "n0", "alpha", "tolerance", "block", "workers"); err != nil {
+		if err := settings(); err != nil {
 			return err
 		}
-		o.Rule, o.Noise = rs.Rule(rule), noise.Law(law)
+		o.Rule = rs.Rule(rule)
+		var err error
+		if o.Shard, err = shard(); err != nil {
+			return err
+		}
 		if err := checkRadii(radii); err != nil {
 			return err
+		}
+		if o.Rule == rs.Betting {
+			o.Radii = radii
+		}
+		if _, err := o.Plan(); err != nil {
+			return usageOf(err)
+		}
+		if o.Shard != (rs.Shard{}) && o.Ledger == "" {
+			return usagef("--shard without --ledger: a part of a run is of use where it can be merged")
 		}
 		images, err := openImages()
 		if err != nil {
@@ -102,6 +115,11 @@ is given again, and the file ends with the same bytes; a complete one is read an
 		if o.Ledger == "" {
 			say("no --ledger: the result is printed and not kept")
 		}
+		if _, err := os.Stat(o.Ledger); o.Ledger == "" || errors.Is(err, fs.ErrNotExist) {
+			if err := repeats(cmd.Context(), m, images, o); err != nil {
+				return usageOf(err)
+			}
+		}
 		o.Progress = terminalProgress()
 		run, err := rs.Certify(cmd.Context(), m, images, o)
 		if err != nil {
@@ -111,10 +129,14 @@ is given again, and the file ends with the same bytes; a complete one is read an
 			radii = quarters(run.RadiusCap())
 		}
 		h := &run.Header
+		part := ""
+		if h.Shard != nil {
+			part = fmt.Sprintf("%d/%d by %s", h.Shard.Index, h.Shard.Count, h.Shard.By)
+		}
 		c := certified{
 			Ledger: o.Ledger, Model: h.Model.Name, Engine: h.Model.Identity.Engine, Data: h.Data.Name, Resized: resized(images, loaded.Shape),
 			Sigma: h.Sigma, Alpha: h.Alpha, Noise: h.Noise, Rule: h.Rule.Name, MaxSamples: o.MaxSamples,
-			Seed: h.Seed, SeedChosen: h.SeedChosen, RadiusCap: run.RadiusCap(),
+			Shard: part, Seed: h.Seed, SeedChosen: h.SeedChosen, RadiusCap: run.RadiusCap(),
 			metrics: measure(run.Rows, radii, nil), Misses: run.Misses(), Passes: run.Passes(),
 		}
 		if *asJSON {
@@ -123,6 +145,22 @@ is given again, and the file ends with the same bytes; a complete one is read an
 		return c.print(cmd.OutOrStdout())
 	}
 	return cmd
+}
+
+// repeats refuses a model that is no function of its input, before hours of copies are drawn.
+func repeats(ctx context.Context, m classifier.Classifier, images *dataset.Dataset, o rs.Options) error {
+	check, err := preflight.Repeatable(ctx, m, images, o)
+	if err != nil {
+		return err
+	}
+	if check.Verdict == preflight.Failure {
+		info, err := m.Info()
+		if err != nil {
+			return err
+		}
+		return fmt.Errorf("model %s cannot be certified: %s %s", info.Name, check.Found, check.Advice)
+	}
+	return nil
 }
 
 func (c *certified) print(out io.Writer) error {
@@ -138,6 +176,9 @@ func (c *certified) print(out io.Writer) error {
 	}
 	fmt.Fprintf(w, "noise\tσ = %g, %s, seed %d (%s)\n", c.Sigma, c.Noise, c.Seed, seed)
 	fmt.Fprintf(w, "rule\t%s, n ≤ %d, α = %g; no radius can exceed %.4f\n", c.Rule, c.MaxSamples, c.Alpha, c.RadiusCap)
+	if c.Shard != "" {
+		fmt.Fprintf(w, "shard\t%s; certspec ledger merge joins it with the others\n", c.Shard)
+	}
 	fmt.Fprintf(w, "copies\t%d, of which %d misses\n", c.Passes, c.Misses)
 	if c.Ledger != "" {
 		fmt.Fprintf(w, "ledger\t%s\n", c.Ledger)

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/preflight"
+)
+
+func init() { verbs = append(verbs, planCommand) }
+
+// planned is what "plan" prints.
+type planned struct {
+	From    string           `json:"from,omitempty"` // ledger
+	Model   string           `json:"model"`
+	Data    string           `json:"data"`
+	Images  int              `json:"images"` // of the run
+	Known   int              `json:"known"`  // of which the forecast is made
+	Sigma   float64          `json:"sigma"`
+	Alpha   float64          `json:"alpha"`
+	Rate    *float64         `json:"rate"` // noisy copies per second; null: not known
+	Plans   []preflight.Plan `json:"plans"`
+	Omitted []string         `json:"omitted,omitempty"`
+	NewSeed uint64           `json:"new_seed,string,omitempty"` // that a run chosen from the ledger is to use
+}
+
+func planCommand() *cobra.Command {
+	var (
+		o     rs.Options
+		from  string
+		known int
+		rate  float64
+	)
+	cmd := &cobra.Command{
+		Use:   "plan {--model PATH | --exec COMMAND} --data NAME --sigma S [flags]\n  certspec plan --from LEDGER [flags]",
+		Short: "Compare the rules before a run: passes, time and largest radius",
+		Long: `Compare the rules before a run: the noisy copies that go through the model, the time that takes, and
+the largest and the expected mean radius, for each rule with the settings given.
+
+What an image takes depends on how often the model gives its class. That is found in a pilot, whose
+noise is never that of a run, or read from the ledger of an earlier run (--from). Whoever chooses
+settings from an earlier ledger must draw new noise, or the bounds do not hold: the plan names a
+seed for it.`,
+		Example: "  certspec plan --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 --radii 0.25,0.5,0.75\n" +
+			"  certspec plan --from notebooks/results/fmnist-cnn-s025.ledger --rate 20000 --n 100000",
+		Args: noArgs,
+	}
+	f := cmd.Flags()
+	openClassifier, openImages := modelFlags(cmd), dataFlags(cmd)
+	settings := settingsFlags(cmd, &o)
+	f.Float64SliceVar(&o.Radii, "radii", nil, "radii that the rule betting tests (default steps of 0.25)")
+	f.StringVar(&from, "from", "", "ledger of an earlier run, in the place of a pilot")
+	f.IntVar(&known, "images", 100, "images of the pilot, spread over the classes")
+	f.Float64Var(&rate, "rate", 0, "with --from: noisy copies per second, for the time")
+	asJSON := jsonFlag(cmd)
+
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := settings(); err != nil {
+			return err
+		}
+		if err := notZero(cmd, "images", "rate"); err != nil {
+			return err
+		}
+		if err := checkRadii(o.Radii); err != nil {
+			return err
+		}
+		var p planned
+		var e *preflight.Evidence
+		if from != "" {
+			for _, name := range []string{"model", "exec", "data", "images"} {
+				if f.Changed(name) {
+					return usagef("--%s with --from: expected one of both", name)
+				}
+			}
+			past, h, seed, err := preflight.Past(from)
+			if err != nil {
+				return err
+			}
+			if f.Changed("sigma") && o.Sigma != h.Sigma {
+				return usagef("--sigma %g: the votes in ledger %s are under σ = %g; expected that, or a pilot", o.Sigma, from, h.Sigma)
+			}
+			if rate < 0 {
+				return usagef("--rate %g: expected more than 0", rate)
+			}
+			o.Sigma, past.Rate = h.Sigma, rate
+			e = past
+			p = planned{From: from, Model: h.Model.Name, Data: h.Data.Name, NewSeed: seed}
+		} else {
+			if err := needed(cmd, "data", "sigma"); err != nil {
+				return err
+			}
+			if f.Changed("rate") {
+				return usagef("--rate without --from: a pilot measures it")
+			}
+			images, err := openImages()
+			if err != nil {
+				return err
+			}
+			m, end, err := openClassifier()
+			if err != nil {
+				return err
+			}
+			defer end()
+			o.Progress = terminalProgress()
+			pilot := o
+			pilot.Tolerance, pilot.Relative, pilot.Radii, pilot.Futility = 0, false, nil, 0 // are of some rules only
+			if e, err = preflight.Pilot(cmd.Context(), m, images, preflight.Options{Run: pilot, Images: known}); err != nil {
+				return usageOf(err)
+			}
+			info, err := m.Info()
+			if err != nil {
+				return err
+			}
+			loaded, err := images.Load(cmd.Context())
+			if err != nil {
+				return err
+			}
+			p = planned{Model: info.Name, Data: loaded.Name}
+		}
+		var err error
+		if p.Plans, p.Omitted, err = e.Rules(o); err != nil {
+			return usageOf(err)
+		}
+		p.Images, p.Known, p.Sigma, p.Alpha = e.Images, len(e.Votes), o.Sigma, o.Alpha
+		if e.Rate > 0 {
+			p.Rate = &e.Rate
+		}
+		if *asJSON {
+			return printJSON(cmd.OutOrStdout(), p)
+		}
+		return p.print(cmd.OutOrStdout())
+	}
+	return cmd
+}
+
+func (p *planned) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "model\t%s\n", p.Model)
+	fmt.Fprintf(w, "data\t%s, %d images, of which %d are known\n", p.Data, p.Images, p.Known)
+	fmt.Fprintf(w, "noise\tσ = %g, α = %g\n", p.Sigma, p.Alpha)
+	if p.Rate != nil {
+		fmt.Fprintf(w, "rate\t%.0f noisy copies/s\n", *p.Rate)
+	}
+	fmt.Fprintln(w)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "rule\tn\tcopies\ttimes fewer\texpected time\tlargest radius\texpected mean radius")
+	for _, plan := range p.Plans {
+		time := "not known"
+		if p.Rate != nil {
+			time = plan.Duration()
+		}
+		fmt.Fprintf(w, "%s\t%d\t%.0f\t%.1f\t%s\t%.4f\t%.3f\n", plan.Rule, plan.MaxSamples, plan.Copies, p.Plans[0].Copies/plan.Copies, time, plan.RadiusCap, plan.MeanRadius)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, reason := range p.Omitted {
+		fmt.Fprintf(out, "left out: %s\n", reason)
+	}
+	if p.From != "" {
+		fmt.Fprintf(out, "\nWhat is chosen from this ledger must not be certified on its noise: give certify --seed %d.\n", p.NewSeed)
+	}
+	return nil
+}
