@@ -298,7 +298,7 @@ func TestImportVariants(t *testing.T) {
 		"left over are extra.weight": {rename(with(""), modelfile.Tensor{Name: "extra.weight"}), resnet},
 		"bottleneck blocks":          {rename(with(""), modelfile.Tensor{Name: "layer1.0.conv3.weight"}), resnet},
 		"missing are layer1.1.conv1.weight, layer1.1.bn1.weight, layer1.1.bn1.bias":       {ExportWeights(m), nets.Architecture{Name: "resnet20", Shape: resnet.Shape, Classes: 4}},
-		"Its blocks per stage (1) are those of a resnet8":                                   {ExportWeights(m), nets.Architecture{Name: "resnet20", Shape: resnet.Shape, Classes: 4}},
+		"Its blocks per stage (1) are those of a resnet8":                                 {ExportWeights(m), nets.Architecture{Name: "resnet20", Shape: resnet.Shape, Classes: 4}},
 		"of shape [3 16 3 3]; a resnet8 for images of 8×8×3 and 4 classes has [16 3 3 3]": {wrong, resnet},
 		"of shape [4 64]": {ExportWeights(m), nets.Architecture{Name: "resnet8", Shape: resnet.Shape, Classes: 10}},
 		"are two names":   {rename(with(""), modelfile.Tensor{Name: "linear.bias"}), resnet},
