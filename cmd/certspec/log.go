@@ -97,7 +97,7 @@ func readLog(file string, limit *radiusLimit) (*logFile, error) {
 	}
 	l.rows = l.run.Rows
 	if !l.run.Complete() {
-		l.warnings = append(l.warnings, fmt.Sprintf("not complete: %d of %d images", len(l.rows), l.run.Header.Data.Images))
+		l.warnings = append(l.warnings, fmt.Sprintf("not complete: %d of %d images", len(l.rows), l.run.Images()))
 	}
 	return l, nil
 }
