@@ -51,7 +51,7 @@ check has failed.`,
 	f.Float64Var(&o.Run.Sigma, "sigma", 0, "standard deviation of the noise, 1 = full range")
 	f.IntVar(&o.Images, "images", 100, "images to look at, spread over the classes")
 	f.DurationVar(&o.Budget, "budget", 0, "time there is for the run, e.g. 8h")
-	f.StringVar(&rule, "rule", string(rs.Staged), "of the run: staged (stops early) or fixed")
+	f.StringVar(&rule, "rule", string(rs.Staged), "of the run: staged (stops early), fixed or iss; certspec plan compares them, and betting")
 	f.IntVar(&o.Run.MaxSamples, "n", rs.DefaultMaxSamples, "of the run: most copies behind a bound")
 	f.Float64Var(&o.Run.Alpha, "alpha", rs.DefaultAlpha, "of the run: bound on the probability that the claim on an image is false")
 	f.StringVar(&law, "noise", "grid", "law of the noise: grid or gaussian")
