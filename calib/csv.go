@@ -1,0 +1,165 @@
+package calib
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Table is a file of samples. Columns that the file does not have are nil.
+type Table struct {
+	Correct      []bool
+	Confidence   []float64
+	Lower, Upper []float64 // both or none
+}
+
+// ReadCSV reads samples from a CSV file with a header: the column correct (1 or 0, true or false), and
+// confidence, or lower and upper, or all three, in any order. Other columns are ignored. A byte order mark,
+// quotes and the line ends of any system are understood. A file with a header and no rows gives an empty table.
+//
+// Errors name the file as name, with line and column: columns that are missing or given twice, rows of another
+// length, values that are not numbers in [0, 1], and intervals that are reversed.
+func ReadCSV(name string, r io.Reader) (*Table, error) {
+	in := bufio.NewReader(r)
+	if mark, err := in.Peek(3); err == nil && string(mark) == "\xef\xbb\xbf" {
+		in.Discard(3)
+	}
+	file := &csvFile{name: name, csv: csv.NewReader(in)}
+	file.csv.ReuseRecord = true
+	t := &Table{}
+	columns, err := file.header(t)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		record, err := file.csv.Read()
+		if errors.Is(err, io.EOF) {
+			return t, nil
+		}
+		if err != nil {
+			return nil, file.wrap(err)
+		}
+		for k, c := range columns {
+			if c.values == nil {
+				correct, err := parseCorrect(record[c.index])
+				if err != nil {
+					return nil, file.at(c.index, err)
+				}
+				t.Correct = append(t.Correct, correct)
+				continue
+			}
+			v, err := parseUnit(c.name, record[c.index])
+			if err != nil {
+				return nil, file.at(c.index, err)
+			}
+			if c.name == "upper" { // lower stands before it in columns
+				if l := t.Lower[len(t.Lower)-1]; v < l {
+					return nil, file.at(columns[k-1].index, fmt.Errorf("lower is %v, expected at most upper, which is %v", l, v))
+				}
+			}
+			*c.values = append(*c.values, v)
+		}
+	}
+}
+
+// csvFile is a CSV reader that knows its name.
+type csvFile struct {
+	name string
+	csv  *csv.Reader
+}
+
+// column is one that is read: into values, or as correct where that is nil.
+type column struct {
+	name   string
+	index  int
+	values *[]float64
+}
+
+// header reads the first line and returns the columns to read, lower before upper.
+func (f *csvFile) header(t *Table) ([]column, error) {
+	header, err := f.csv.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: the file is empty, expected a header with the columns correct, confidence or correct, lower, upper", f.name)
+	}
+	if err != nil {
+		return nil, f.wrap(err)
+	}
+	names := make([]string, len(header))
+	for i, h := range header {
+		names[i] = strings.TrimSpace(h)
+	}
+	var columns []column
+	for _, c := range []column{{name: "correct"}, {"confidence", 0, &t.Confidence}, {"lower", 0, &t.Lower}, {"upper", 0, &t.Upper}} {
+		if c.index = slices.Index(names, c.name); c.index < 0 {
+			continue
+		}
+		if again := slices.Index(names[c.index+1:], c.name); again >= 0 {
+			return nil, f.at(c.index+1+again, fmt.Errorf("a second column %s", c.name))
+		}
+		if c.values != nil {
+			*c.values = []float64{}
+		}
+		columns = append(columns, c)
+	}
+	missing := ""
+	switch {
+	case !slices.Contains(names, "correct"):
+		missing = "correct"
+	case t.Lower != nil && t.Upper == nil:
+		missing = "upper"
+	case t.Upper != nil && t.Lower == nil:
+		missing = "lower"
+	case t.Confidence == nil && t.Lower == nil:
+		missing = "confidence (or lower and upper)"
+	}
+	if missing != "" {
+		return nil, fmt.Errorf("%s:1: no column %s; the header has %q", f.name, missing, names)
+	}
+	return columns, nil
+}
+
+// at adds file, line and column of a field of the last record.
+func (f *csvFile) at(field int, err error) error {
+	line, col := f.csv.FieldPos(field)
+	return fmt.Errorf("%s:%d:%d: %w", f.name, line, col, err)
+}
+
+// wrap adds the file to an error of the CSV reader, which has line and column itself.
+func (f *csvFile) wrap(err error) error {
+	var parse *csv.ParseError
+	if errors.As(err, &parse) {
+		return fmt.Errorf("%s:%d:%d: %w", f.name, parse.Line, parse.Column, parse.Err)
+	}
+	return fmt.Errorf("%s: %w", f.name, err)
+}
+
+// parseCorrect understands 1 and 0, also as 1.0 and 0.0, and true and false.
+func parseCorrect(s string) (bool, error) {
+	s = strings.TrimSpace(s)
+	switch strings.ToLower(s) {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	if v, err := strconv.ParseFloat(s, 64); err == nil && (v == 0 || v == 1) {
+		return v == 1, nil
+	}
+	return false, fmt.Errorf("correct is %q, expected 1 or 0, true or false", s)
+}
+
+// parseUnit understands numbers in [0, 1].
+func parseUnit(name, s string) (float64, error) {
+	s = strings.TrimSpace(s)
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil && !(errors.Is(err, strconv.ErrRange) && math.IsInf(v, 0)) || !(v >= 0 && v <= 1) {
+		return 0, fmt.Errorf("%s is %q, expected a number in [0, 1]", name, s)
+	}
+	return v, nil
+}
