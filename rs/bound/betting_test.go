@@ -112,6 +112,21 @@ func TestLogWealth(t *testing.T) {
 	}
 }
 
+func TestLogWealthAgainstExactWealth(t *testing.T) {
+	for _, p0 := range []Probability{ofP(0.5), ofP(0.02), ofQ(0.02), ofP(0.2), ofQ(1e-6)} {
+		b := betting(t, p0, 0.001)
+		for _, n := range []int{1, 2, 10, 100, 700} {
+			for _, hits := range []int{0, 1, n / 50, n / 2, n - 1, n} {
+				got := bigExp(logWealth(t, b, min(hits, n), n))
+				ratio, _ := got.Quo(got, exactWealth(min(hits, n), n, p0)).Float64()
+				if math.Abs(ratio-1) > 1e-11 {
+					t.Errorf("W(%d, %d) at %v is off by a factor of 1%+.3g", hits, n, p0, ratio-1)
+				}
+			}
+		}
+	}
+}
+
 // The least A with W(A, N) ≥ 1000, computed with SciPy; N+1 where there is none.
 func TestLeastHits(t *testing.T) {
 	sizes := []int{20, 50, 100, 500, 1000, 10000}
