@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/rs"
+)
+
+const oldLedger = "../../rs/testdata/v1-staged.ledger"
+
+func TestLedgerInfo(t *testing.T) {
+	text, code := output(t, "ledger", "info", oldLedger, "--json")
+	var got ledgerInfo
+	if err := json.Unmarshal([]byte(text), &got); err != nil || code != 0 {
+		t.Fatalf("exit code %d, %v: %s", code, err, text)
+	}
+	if got.Header.Version != 1 || got.Images != 12 || got.Decided != 12 || got.Looks != 36 || got.Passes != 6900 || !got.Closed || got.Abstained != 9 || got.ACR == nil || got.Torn {
+		t.Errorf("%s", text)
+	}
+	text, code = output(t, "ledger", "info", oldLedger)
+	for _, want := range []string{"step, 5 classes of 1×1×1", "greys, 12 images, sha256:greys", "σ = 0.25, grid/1 (sound in floating point)", "derived from model",
+		"staged: 100 copies choose the class, then at most 3200 in 6 planned look(s)", "α = 0.001 for each image; union bound", "12 of 12 images decided, 36 looks, 6900 noisy copies, 25 misses",
+		"12 images, 9 abstained, average certified radius 0.0037", "sha256:c0b496bc62973d9717e486a591bc700e9afc25d4b4f37cd9b629c31a73826aaf, matches"} {
+		if code != 0 || !strings.Contains(text, want) {
+			t.Errorf("exit code %d, no %q in\n%s", code, want, text)
+		}
+	}
+	whole, err := os.ReadFile(oldLedger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := filepath.Join(t.TempDir(), "cut")
+	os.WriteFile(cut, whole[:bytes.Index(whole, []byte("\n27 2"))-5], 0o666)
+	text, code = output(t, "ledger", "info", cut)
+	for _, want := range []string{"8 of 12 images decided", "the end of the file was cut off", "none: not closed"} {
+		if code != 0 || !strings.Contains(text, want) {
+			t.Errorf("exit code %d, no %q in\n%s", code, want, text)
+		}
+	}
+}
+
+// The contract with scripts: exit code 0 only if everything holds.
+func TestLedgerVerify(t *testing.T) {
+	if text, code := output(t, "ledger", "verify", oldLedger); code != 0 || !strings.Contains(text, "holds: 12 images, 36 looks, 6900 noisy copies, sha256:c0b496bc") {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+	b, _ := os.ReadFile(oldLedger)
+	forged := bytes.Replace(b, []byte("0.0371573044\n"), []byte("0.0371573045\n"), 1)
+	end := bytes.LastIndex(forged, []byte("sha256 "))
+	forged = fmt.Appendf(forged[:end:end], "sha256 %x\n", sha256.Sum256(forged[:end]))
+	path := filepath.Join(t.TempDir(), "forged")
+	os.WriteFile(path, forged, 0o666)
+	text, code := output(t, "ledger", "verify", path, oldLedger, "--json")
+	lines := strings.Split(text, "\n")
+	var first, second verifiedLedger
+	if err := json.Unmarshal([]byte(lines[0]), &first); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(lines[1]), &second); err != nil {
+		t.Fatal(err)
+	}
+	if code != exitFailed || first.OK || first.Line != 50 || !strings.Contains(first.Reason, "radius 0.0371573045") || !second.OK || second.Looks != 36 {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+	for _, file := range []string{"ledger_test.go", path + ".missing", os.Args[0]} {
+		if _, code := output(t, "ledger", "verify", file); code != exitFailed {
+			t.Errorf("%s: exit code %d", file, code)
+		}
+	}
+}
+
+// shadesOfGrey are certified by a toy model, whole or in part.
+func shadesOfGrey(t *testing.T, shard rs.Shard) string {
+	t.Helper()
+	images := &dataset.Images{Name: "greys", Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, Digest: "sha256:greys"}
+	for i := range 9 {
+		images.IDs, images.Labels, images.Pixels = append(images.IDs, i), append(images.Labels, i%3), append(images.Pixels, uint8(28*i))
+	}
+	path := filepath.Join(t.TempDir(), fmt.Sprintf("%d.ledger", shard.Index))
+	_, err := rs.Certify(t.Context(), classifier.Step{Shape: images.Shape, Thresholds: []float64{.3, .6}}, fixedImages{images},
+		rs.Options{Sigma: .25, MaxSamples: 800, Shard: shard, Ledger: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestLedgerMergeCanonicalExport(t *testing.T) {
+	whole := shadesOfGrey(t, rs.Shard{})
+	want, _ := os.ReadFile(whole)
+	shards := []string{shadesOfGrey(t, rs.Shard{Index: 1, Count: 2}), shadesOfGrey(t, rs.Shard{Index: 0, Count: 2})}
+	out := filepath.Join(t.TempDir(), "merged")
+	text, code := output(t, append([]string{"ledger", "merge", "--json", "-o", out}, shards...)...)
+	var merged mergedLedger
+	if err := json.Unmarshal([]byte(text), &merged); err != nil || code != 0 || !merged.Complete || merged.Images != 9 || merged.Ledger != out {
+		t.Errorf("exit code %d, %v: %s", code, err, text)
+	}
+	if got, _ := os.ReadFile(out); !bytes.Equal(got, want) {
+		t.Errorf("merged\n%s\nwant\n%s", got, want)
+	}
+	if _, code := output(t, "ledger", "merge", "-o", out+"2", shards[0]); code != exitFailed {
+		t.Errorf("a missing shard: exit code %d", code)
+	}
+	if text, code := output(t, "ledger", "merge", "--partial", "-o", out+"2", shards[0]); code != 0 || !strings.Contains(text, "unfinished: 1 ledgers, 4 of 9 images") {
+		t.Errorf("in part: exit code %d: %s", code, text)
+	}
+	if text, code := output(t, "ledger", "canonical", "-o", out+"3", out+"2"); code != 0 || !strings.Contains(text, "unfinished") {
+		t.Errorf("canonical: exit code %d: %s", code, text)
+	}
+	if text, code := output(t, "ledger", "canonical", "-o", out+"4", out); code != 0 || !strings.Contains(text, ": closed") {
+		t.Errorf("canonical: exit code %d: %s", code, text)
+	}
+	if got, _ := os.ReadFile(out + "4"); !bytes.Equal(got, want) {
+		t.Error("a closed ledger is not its canonical form")
+	}
+
+	// What is exported has the metrics of the ledger.
+	table := filepath.Join(t.TempDir(), "table.tsv")
+	if _, code := output(t, "ledger", "export", whole, "-o", table); code != 0 {
+		t.Fatalf("export: exit code %d", code)
+	}
+	ours, _ := output(t, "log", "metrics", whole, "--json", "--radii", "0,0.1,0.2")
+	theirs, _ := output(t, "log", "metrics", table, "--json", "--radii", "0,0.1,0.2")
+	figures := func(text string) string {
+		from, to := strings.Index(text, `"rows"`), strings.Index(text, `"warnings"`)
+		if from < 0 || to < from {
+			t.Fatalf("no figures in %s", text)
+		}
+		return text[from:to]
+	}
+	if figures(ours) != figures(theirs) || !strings.Contains(ours, `"rows":9`) {
+		t.Errorf("metrics of the ledger\n%sof its table\n%s", ours, theirs)
+	}
+	text, code = output(t, "ledger", "export", whole, "--format", "csv")
+	if lines := strings.Split(text, "\n"); code != 0 || len(lines) != 11 || !strings.HasPrefix(lines[0], "idx,label,predict,radius,correct,time,") || strings.HasPrefix(lines[1], "0,0,0,0.0,") {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+}
+
+func TestLedgerReplay(t *testing.T) {
+	dir := pictures(t, true, ".", ".")
+	path := filepath.Join(t.TempDir(), "x.ledger")
+	common := []string{"--model", trainedModel, "--data", "folder:" + dir, "--resize", "28x28"}
+	if _, code := output(t, append([]string{"certify", "--sigma", "0.25", "--n", "200", "--block", "50", "--ledger", path}, common...)...); code != 0 {
+		t.Fatalf("certify: exit code %d", code)
+	}
+	var got rs.Replayed
+	replay := func(file string, flags ...string) int {
+		text, code := output(t, append(append([]string{"ledger", "replay", file, "--json"}, common...), flags...)...)
+		got = rs.Replayed{}
+		if err := json.Unmarshal([]byte(text), &got); code != exitUsage && err != nil {
+			t.Fatalf("exit code %d, %v: %s", code, err, text)
+		}
+		return code
+	}
+	if code := replay(path); code != 0 || got.Images != 2 || got.Blocks == 0 || got.EqualBlocks != got.Blocks || !got.EqualIdentity {
+		t.Errorf("exit code %d: %+v", code, got)
+	}
+	if code := replay(path, "--images", "1", "--blocks", "2"); code != 0 || got.Images != 1 || got.Looks != 1 || got.Blocks != 2 {
+		t.Errorf("exit code %d: %+v", code, got)
+	}
+	if code := replay(path, "--images", "0"); code != exitUsage {
+		t.Errorf("no images: exit code %d", code)
+	}
+	run, err := rs.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := os.ReadFile(path)
+	cut := bytes.Index(b, []byte("\nclaims"))
+	lines := strings.Split(string(b[:cut]), "\n")
+	lines[1] = fmt.Sprintf("%d -1 0 2 1 9:99", run.Rows[0].Image) // instead of what the model said
+	forged := filepath.Join(t.TempDir(), "forged")
+	os.WriteFile(forged, []byte(strings.Join(lines[:2], "\n")+"\n"), 0o666)
+	if code := replay(forged); code != exitFailed || len(got.Flips) != 1 || got.Flips[0].Copies < 1 || got.EqualBlocks != 0 {
+		t.Errorf("forged: exit code %d: %+v", code, got)
+	}
+	other := strings.Replace(strings.Join(lines, "\n")+"\n", `"engine_version":"`, `"engine_version":"older `, 1)
+	os.WriteFile(forged, []byte(other), 0o666)
+	if code := replay(forged); code != 0 || len(got.Flips) != 1 || got.EqualIdentity {
+		t.Errorf("another engine: exit code %d: %+v", code, got)
+	}
+}
+
+func TestLedgerCite(t *testing.T) {
+	text, code := output(t, "ledger", "cite", "../../notebooks/results/quickstart.ledger", "--model", trainedModel)
+	for _, want := range []string{"@software{certspec,", "@inproceedings{cohen2019certified,", "@article{clopper1934use,", "@misc{model-5b7827e3,", "10 epochs with Gaussian noise", "@misc{ledger-b50faea7,"} {
+		if code != 0 || !strings.Contains(text, want) {
+			t.Errorf("exit code %d, no %q in\n%s", code, want, text)
+		}
+	}
+	if text, code := output(t, "ledger", "cite", oldLedger, "--model", trainedModel); code != exitFailed || text != "" {
+		t.Errorf("the card of another model: exit code %d: %s", code, text)
+	}
+}
+
+func TestLedgerWrongUse(t *testing.T) {
+	for _, args := range [][]string{
+		{"info"}, {"info", "a", "b"}, {"verify"}, {"merge", "a"}, {"merge", "-o", "x"}, {"canonical", "a"}, {"export", oldLedger, "--format", "xlsx"},
+		{"replay", oldLedger}, {"replay", oldLedger, "--data", "synthetic/test", "--images", "1", "--image", "2"}, {"cite"}, {"burn"},
+	} {
+		if text, code := output(t, append([]string{"ledger"}, args...)...); code != exitUsage || text != "" {
+			t.Errorf("%q: exit code %d, output %q", args, code, text)
+		}
+	}
+}
