@@ -115,11 +115,11 @@ seed for it.`,
 			if err != nil {
 				return err
 			}
-			loaded, err := images.Load(cmd.Context())
+			list, err := images.List(cmd.Context())
 			if err != nil {
 				return err
 			}
-			p = planned{Model: info.Name, Data: loaded.Name}
+			p = planned{Model: info.Name, Data: list.Name}
 		}
 		var err error
 		if p.Plans, p.Omitted, err = e.Rules(o); err != nil {

@@ -33,7 +33,7 @@ type pilot struct {
 }
 
 // newPilot takes a sample of the data, at most so many images or 100 for 0, and checks that the model can
-// take it. The settings of the run get their defaults as far as a pilot needs them.
+// take it. Of all images it gives the list alone; pictures are decoded only where they are looked at. The settings of the run get their defaults as far as a pilot needs them.
 func newPilot(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, opt rs.Options, images int, now func() time.Time) (p *pilot, all *dataset.Images, err error) {
 	plan, err := opt.Plan()
 	if err != nil {
@@ -52,20 +52,22 @@ func newPilot(ctx context.Context, model classifier.Classifier, data *dataset.Da
 		return nil, nil, fmt.Errorf("preflight: model: %w", err)
 	}
 	opt.Workers = cmp.Or(opt.Workers, rs.DefaultWorkers(info.Identity))
-	if all, err = data.Load(ctx); err != nil {
-		return nil, nil, fmt.Errorf("preflight: data: %w", err)
-	}
-	if info.Shape != all.Shape {
-		return nil, nil, fmt.Errorf("preflight: model %s takes images of %v, data %s has %v", info.Name, info.Shape, all.Name, all.Shape)
-	}
 	if info.Classes < 2 {
 		return nil, nil, fmt.Errorf("preflight: model %s has %d classes, want at least 2", info.Name, info.Classes)
 	}
-	sample := all
+	if all, err = data.List(ctx); err != nil {
+		return nil, nil, fmt.Errorf("preflight: data: %w", err)
+	}
+	looked := data
 	if all.Len() > images {
-		if sample, err = data.Subset(dataset.Count(images)).Load(ctx); err != nil {
-			return nil, nil, fmt.Errorf("preflight: data: %w", err)
-		}
+		looked = data.Subset(dataset.Count(images))
+	}
+	sample, err := looked.Load(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("preflight: data: %w", err)
+	}
+	if info.Shape != sample.Shape {
+		return nil, nil, fmt.Errorf("preflight: model %s takes images of %v, data %s has %v (a resize and a crop change their size)", info.Name, info.Shape, all.Name, sample.Shape)
 	}
 	return &pilot{model: model, info: info, images: sample, opt: opt, progress: opt.Progress, now: now}, all, nil
 }
