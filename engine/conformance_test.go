@@ -15,6 +15,7 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 )
@@ -55,7 +56,7 @@ func everyRoad(t *testing.T, path string, test func(t *testing.T, m classifier.C
 
 // The battery, with a toy and with a trained network.
 func TestConformance(t *testing.T) {
-	for name, path := range map[string]string{"step": toys[3].write(t), "trained": trained(t)[0]} {
+	for name, path := range map[string]string{"step": toys[3].write(t), "trained": "../notebooks/models/fmnist-cnn-s025"} {
 		t.Run(name, func(t *testing.T) {
 			everyRoad(t, path, func(t *testing.T, m classifier.Classifier) {
 				classifiertest.Run(t, func(*testing.T) classifier.Classifier { return m },
@@ -178,14 +179,6 @@ const rounding = 1e-5
 // The engines agree on the trained networks: for the same noisy copies the logits differ by rounding, and classes where the two
 // best logits are as close as that.
 func TestEnginesAgree(t *testing.T) {
-	images, err := dataset.Open("synthetic/test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := images.Subset(dataset.Count(100)).Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, path := range trained(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			card, err := modelfile.ReadCard(path)
@@ -193,7 +186,11 @@ func TestEnginesAgree(t *testing.T) {
 				t.Fatal(err)
 			}
 			const times = 10
-			batch := copies(data, times, card.Recipe.Sigma)
+			count := 40
+			if card.Architecture.Name != nets.SmallCNN {
+				count = 10 // a residual network takes the Go backend some five milliseconds a copy
+			}
+			batch := copies(drawn(t, card.Architecture.Shape, count), times, card.Recipe.Sigma)
 			want := logitsOf(t, roads[0].open(t, path), batch)
 			if len(want.classes()) < 4 {
 				t.Errorf("the copies get the classes %v; the test shows little", want.classes())
@@ -212,13 +209,40 @@ func TestEnginesAgree(t *testing.T) {
 						}
 					}
 					t.Logf("logits differ by %.1e of the largest, %.3g; %d of %d copies flipped %v", difference/largest, largest, len(flipped), batch.N, flipped)
-					if !(difference <= rounding*largest) || 500*len(flipped) > batch.N {
+					if !(difference <= rounding*largest) || len(flipped) > 1+batch.N/500 {
 						t.Errorf("logits differ by %g, the largest is %g; %d of %d copies flipped", difference, largest, len(flipped), batch.N)
 					}
 				})
 			}
 		})
 	}
+}
+
+// drawn are the top left corners of synthetic images, and the first of their channels.
+func drawn(t *testing.T, shape pixel.Shape, count int) *dataset.Images {
+	t.Helper()
+	set, err := dataset.Open("synthetic/test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := set.Subset(dataset.Count(count)).Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := from.Shape
+	if whole.Height < shape.Height || whole.Width < shape.Width || whole.Channels < shape.Channels {
+		t.Fatalf("synthetic images of %v have no part of %v", whole, shape)
+	}
+	to := &dataset.Images{Shape: shape, IDs: from.IDs, Labels: from.Labels}
+	for i := range count {
+		for row := range shape.Height {
+			for column := range shape.Width {
+				at := (row*whole.Width + column) * whole.Channels
+				to.Pixels = append(to.Pixels, from.Image(i)[at:at+shape.Channels]...)
+			}
+		}
+	}
+	return to
 }
 
 // copies are so many noisy copies of each image, on the grid.
@@ -242,14 +266,14 @@ type logits struct {
 	value []float64
 }
 
-// logitsOf takes them from the scores, in calls of a hundred.
+// logitsOf takes them from the scores.
 func logitsOf(t *testing.T, m classifier.Classifier, batch classifier.Batch) logits {
 	t.Helper()
 	info, err := m.Info()
 	if err != nil {
 		t.Fatal(err)
 	}
-	const block = 100
+	const block = 100 // divides all batches here
 	out, size := logits{k: info.Classes}, info.Shape.Len()
 	for start := 0; start < batch.N; start += block {
 		result := classifier.Result{Classes: make([]int32, block), Scores: make([]float32, block*info.Classes)}
