@@ -1,7 +1,7 @@
 //go:build external
 
-// Package external compares certspec with other software: NumPy, SciPy, Pillow, safetensors and ONNX, in a
-// Python environment of their own. "make test-external" runs it.
+// Package external compares certspec with other software: NumPy, SciPy, scikit-learn, Pillow, safetensors and ONNX,
+// in a Python environment of their own, and PyTorch in that of the benchmarks. "make test-external" runs it.
 package external
 
 import (
@@ -18,10 +18,21 @@ import (
 // leaves its answer in the variable answer, which is decoded into answer.
 func python(t *testing.T, script string, arg, answer any) {
 	t.Helper()
+	pythonOf(t, interpreter(t), script, arg, answer)
+}
+
+func interpreter(t *testing.T) string {
+	t.Helper()
 	program, err := pyenv.Ensure(context.Background(), pyenv.External, t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return program
+}
+
+// pythonOf is python in another environment.
+func pythonOf(t *testing.T, program, script string, arg, answer any) {
+	t.Helper()
 	input, err := json.Marshal(arg)
 	if err != nil {
 		t.Fatal(err)
