@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/calib"
+)
+
+// calibBounds are the bounds that intervals give.
+type calibBounds struct {
+	N       int     `json:"n"`
+	Bins    int     `json:"bins,omitempty"`
+	CCE     float64 `json:"cce"`
+	CBS     float64 `json:"cbs"`
+	MeanGap float64 `json:"mean_gap"`
+	// ECE of the Brier confidences, which is no bound, and the mean width of the intervals.
+	BrierECE  float64 `json:"ece_of_brier_confidences"`
+	MeanWidth float64 `json:"mean_width"`
+	known
+}
+
+func (s *sampleFile) bounds() (b calibBounds, worst calib.Worst, err error) {
+	b = calibBounds{N: len(s.Correct), Bins: s.bins.Len()}
+	if worst, err = new(calib.Workspace).ExactCCE(s.Correct, s.Lower, s.Upper, s.bins); err != nil {
+		return b, worst, err
+	}
+	b.CCE = worst.CCE
+	if b.CBS, b.MeanGap, err = calib.CertifiedBrier(s.Correct, s.Lower, s.Upper); err != nil {
+		return b, worst, err
+	}
+	z := make([]float64, len(s.Correct))
+	calib.BrierConfidences(z, s.Correct, s.Lower, s.Upper)
+	if b.BrierECE, err = calib.ECE(s.Correct, z, s.bins); err != nil {
+		return b, worst, err
+	}
+	for i, l := range s.Lower {
+		b.MeanWidth += (s.Upper[i] - l) / float64(b.N)
+	}
+	b.known, err = s.known()
+	return b, worst, err
+}
+
+func calibExactCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "exact --in FILE [flags]",
+		Short: "The largest calibration error inside certified intervals, exactly",
+		Long: `The certified calibration error (CCE): the largest expected calibration error that confidences inside the
+intervals can have, exactly, by a dynamic program. It bounds what an adversary can reach where every interval
+holds and no prediction changes. With --assignment, the bin (counted from 1) and the confidence of every row at
+which it is reached; where that confidence is the upper edge of the bin, the CCE is a supremum, approached from
+below the edge.`,
+		Example: "  certspec calib exact --in intervals.csv --bins 15 --json --assignment worst.csv",
+		Args:    noArgs,
+	}
+	open := sampleFlags(cmd)
+	assignment := cmd.Flags().String("assignment", "", "CSV file to write: bin and confidence of every row")
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		s, err := open()
+		if err != nil {
+			return err
+		}
+		if err := s.needIntervals(); err != nil {
+			return err
+		}
+		s.warnOutside()
+		b, worst, err := s.bounds()
+		if err != nil {
+			return err
+		}
+		if *assignment != "" {
+			if err := writeAssignment(*assignment, worst.Bin, worst.Confidence, s.bins); err != nil {
+				return err
+			}
+		}
+		if *asJSON {
+			return printJSON(cmd.OutOrStdout(), b)
+		}
+		return b.print(cmd.OutOrStdout())
+	}
+	return cmd
+}
+
+func (b *calibBounds) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "samples\t%d\n", b.N)
+	fmt.Fprintf(w, "mean width of the intervals\t%.6f\n", b.MeanWidth)
+	if b.ECE != nil {
+		fmt.Fprintf(w, "ECE\t%.6f\n", *b.ECE)
+	}
+	fmt.Fprintf(w, "ECE of the Brier confidences\t%.6f\n", b.BrierECE)
+	fmt.Fprintf(w, "certified calibration error\t%.6f\n", b.CCE)
+	fmt.Fprintf(w, "largest mean gap\t%.6f\n", b.MeanGap)
+	if b.Brier != nil {
+		fmt.Fprintf(w, "Brier score\t%.6f\n", *b.Brier)
+	}
+	fmt.Fprintf(w, "certified Brier score\t%.6f\n", b.CBS)
+	return w.Flush()
+}
+
+// calibBrier is what "calib cbs" prints.
+type calibBrier struct {
+	N       int      `json:"n"`
+	CBS     float64  `json:"cbs"`
+	MeanGap float64  `json:"mean_gap"`
+	Brier   *float64 `json:"brier,omitempty"`
+}
+
+func calibCBSCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cbs --in FILE [flags]",
+		Short: "The largest Brier score inside certified intervals",
+		Long: `The certified Brier score (CBS): the largest Brier score that confidences inside the intervals can have,
+and the largest mean gap between confidence and correctness.`,
+		Example: "  certspec calib cbs --in intervals.csv --json",
+		Args:    noArgs,
+	}
+	open := sampleFlags(cmd)
+	for _, name := range []string{"bins", "edges", "closed"} { // the score has no bins
+		cmd.Flags().MarkHidden(name)
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		s, err := open()
+		if err != nil {
+			return err
+		}
+		if err := s.needIntervals(); err != nil {
+			return err
+		}
+		s.warnOutside()
+		b := calibBrier{N: len(s.Correct)}
+		if b.CBS, b.MeanGap, err = calib.CertifiedBrier(s.Correct, s.Lower, s.Upper); err != nil {
+			return err
+		}
+		if s.Confidence != nil {
+			brier, err := calib.Brier(s.Correct, s.Confidence)
+			if err != nil {
+				return err
+			}
+			b.Brier = &brier
+		}
+		out := cmd.OutOrStdout()
+		if *asJSON {
+			return printJSON(out, b)
+		}
+		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		fmt.Fprintf(w, "samples\t%d\n", b.N)
+		if b.Brier != nil {
+			fmt.Fprintf(w, "Brier score\t%.6f\n", *b.Brier)
+		}
+		fmt.Fprintf(w, "certified Brier score\t%.6f\nlargest mean gap\t%.6f\n", b.CBS, b.MeanGap)
+		return w.Flush()
+	}
+	return cmd
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/calib"
+)
+
+// calibMetrics is what "calib metrics" prints.
+type calibMetrics struct {
+	N        int                       `json:"n"`
+	Accuracy float64                   `json:"accuracy"`
+	ECE      float64                   `json:"ece"`
+	AdaECE   float64                   `json:"adaece"`
+	Brier    float64                   `json:"brier"`
+	LogLoss  *float64                  `json:"log_loss"` // null: infinite
+	Bins     []calib.Bin               `json:"bins"`
+	Level    float64                   `json:"level,omitempty"` // of the intervals
+	Interval map[string]calib.Interval `json:"intervals,omitempty"`
+	Warnings []string                  `json:"warnings,omitempty"`
+}
+
+func calibMetricsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "metrics --in FILE [flags]",
+		Short: "Calibration of confidences: ECE, AdaECE, Brier, log loss, reliability",
+		Long: `Calibration of the confidences in a CSV file: expected calibration error over equal bins (ECE) and over
+bins of equal count (AdaECE), top-label Brier score and log loss, and the bars of the reliability diagram. With
+--bootstrap, percentile intervals.`,
+		Example: "  certspec calib metrics --in predictions.csv --bins 15 --json",
+		Args:    noArgs,
+	}
+	open := sampleFlags(cmd)
+	f := cmd.Flags()
+	resamples := f.Int("bootstrap", 0, "resamples for intervals, at least 20; 0 for none")
+	level := f.Float64("level", 0.95, "of the intervals")
+	seed := f.Uint64("seed", 0, "of the resamples")
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *resamples != 0 && *resamples < 20 {
+			return usagef("--bootstrap %d: expected 0, or at least 20", *resamples)
+		}
+		if !(*level > 0 && *level < 1) {
+			return usagef("--level %v: expected a level in (0, 1)", *level)
+		}
+		s, err := open()
+		if err != nil {
+			return err
+		}
+		if s.Confidence == nil {
+			return fmt.Errorf("%s: no column confidence", s.name)
+		}
+		m, err := s.measure(cmd.Context(), calib.BootstrapOptions{Resamples: *resamples, Level: *level, Seed: *seed})
+		if err != nil {
+			return err
+		}
+		for _, warning := range m.Warnings {
+			say("warning: %s: %s", s.name, warning)
+		}
+		if *asJSON {
+			return printJSON(cmd.OutOrStdout(), m)
+		}
+		return m.print(cmd.OutOrStdout())
+	}
+	return cmd
+}
+
+func (s *sampleFile) measure(ctx context.Context, o calib.BootstrapOptions) (*calibMetrics, error) {
+	type statistic = func([]bool, []float64) (float64, error)
+	m := &calibMetrics{N: len(s.Correct)}
+	logLoss := 0.0
+	all := []struct {
+		name  string
+		value *float64
+		of    statistic
+	}{
+		{"accuracy", &m.Accuracy, func(c []bool, _ []float64) (float64, error) { return calib.Accuracy(c) }},
+		{"ece", &m.ECE, func(c []bool, z []float64) (float64, error) { return calib.ECE(c, z, s.bins) }},
+		{"adaece", &m.AdaECE, func(c []bool, z []float64) (float64, error) { return calib.AdaECE(c, z, s.bins.Len()) }},
+		{"brier", &m.Brier, calib.Brier},
+		{"log_loss", &logLoss, calib.LogLoss},
+	}
+	var statistics []statistic
+	for _, a := range all {
+		var err error
+		if *a.value, err = a.of(s.Correct, s.Confidence); err != nil {
+			return nil, err
+		}
+		statistics = append(statistics, a.of)
+	}
+	if math.IsInf(logLoss, 1) {
+		m.Warnings = append(m.Warnings, "the log loss is infinite: a sample is certain and wrong")
+		statistics = statistics[:len(all)-1]
+	} else {
+		m.LogLoss = &logLoss
+	}
+	var err error
+	if m.Bins, err = calib.Reliability(s.Correct, s.Confidence, s.bins); err != nil || o.Resamples == 0 {
+		return m, err
+	}
+	intervals, err := calib.Bootstrap(ctx, s.Correct, s.Confidence, o, statistics...)
+	if err != nil {
+		return nil, err
+	}
+	m.Level, m.Interval = o.Level, map[string]calib.Interval{}
+	for k, i := range intervals {
+		m.Interval[all[k].name] = i
+	}
+	return m, nil
+}
+
+func (m *calibMetrics) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	line := func(label, name string, value float64) {
+		fmt.Fprintf(w, "%s\t%.6f", label, value)
+		if i, ok := m.Interval[name]; ok {
+			fmt.Fprintf(w, "\t[%.6f, %.6f]", i.Lower, i.Upper)
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "samples\t%d\n", m.N)
+	line("accuracy", "accuracy", m.Accuracy)
+	line("ECE", "ece", m.ECE)
+	line("AdaECE", "adaece", m.AdaECE)
+	line("Brier score", "brier", m.Brier)
+	if m.LogLoss != nil {
+		line("log loss", "log_loss", *m.LogLoss)
+	} else {
+		fmt.Fprintln(w, "log loss\tinfinite")
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "\nbin\tsamples\tconfidence\taccuracy\tgap")
+	for _, b := range m.Bins {
+		fmt.Fprintf(w, "%.4g–%.4g\t%d", b.Lower, b.Upper, b.Count)
+		if b.Count == 0 {
+			fmt.Fprintln(w, "\t–\t–\t–")
+		} else {
+			fmt.Fprintf(w, "\t%.4f\t%.4f\t%+.4f\n", b.Confidence, b.Accuracy, b.Gap)
+		}
+	}
+	return w.Flush()
+}

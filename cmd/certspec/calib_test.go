@@ -1,0 +1,188 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The six samples of section 11.E (4) of the specification of certified calibration, with three bins.
+const sixSamples = "\ufeffcorrect,lower,upper,confidence\r\n" +
+	"1,.40,.70,.55\r\n0,.55,.80,.70\r\n1,.60,.95,.80\r\n1,.70,.90,.85\r\n0,.30,.60,.45\r\n1,.65,.99,.90\r\n"
+
+func writeFile(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// jsonOf runs a command line and decodes what it prints.
+func jsonOf(t *testing.T, args ...string) map[string]any {
+	t.Helper()
+	text, code := output(t, args...)
+	var got map[string]any
+	if err := json.Unmarshal([]byte(text), &got); err != nil || code != 0 {
+		t.Fatalf("%q: exit code %d, %v: %s", args, code, err, text)
+	}
+	return got
+}
+
+// checkNumbers compares numbers of a JSON object; a want of NaN means that the key must be missing.
+func checkNumbers(t *testing.T, got map[string]any, want map[string]float64) {
+	t.Helper()
+	for key, w := range want {
+		v, ok := got[key].(float64)
+		if math.IsNaN(w) {
+			if _, there := got[key]; there {
+				t.Errorf("%s is %v, want none", key, got[key])
+			}
+		} else if !ok || math.Abs(v-w) > 1e-6 {
+			t.Errorf("%s is %v, want %v", key, got[key], w)
+		}
+	}
+}
+
+func TestCalibExact(t *testing.T) {
+	path := writeFile(t, "six.csv", sixSamples)
+	assignment := filepath.Join(t.TempDir(), "worst.csv")
+	got := jsonOf(t, "calib", "exact", "--in", path, "--bins", "3", "--json", "--assignment", assignment)
+	checkNumbers(t, got, map[string]float64{
+		"n": 6, "bins": 3, "cce": .427778, "cbs": .288750, "mean_gap": .508333, "ece": .041667, "ece_of_brier_confidences": .208333,
+		"brier": (.45*.45 + .7*.7 + .2*.2 + .15*.15 + .45*.45 + .1*.1) / 6,
+	})
+	// The assignment is worth the CCE.
+	f, err := os.Open(assignment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil || len(rows) != 7 || rows[0][1] != "bin" || rows[0][4] != "confidence" {
+		t.Fatalf("%v, %v", rows, err)
+	}
+	gaps := map[string]float64{}
+	for i, row := range rows[1:] {
+		z, err := strconv.ParseFloat(row[4], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gaps[row[1]] += z - []float64{1, 0, 1, 1, 0, 1}[i]
+	}
+	total := 0.0
+	for _, g := range gaps {
+		total += math.Abs(g) / 6
+	}
+	if math.Abs(total-.427778) > 1e-6 {
+		t.Errorf("the assignment %v is worth %v", rows, total)
+	}
+	// Without confidences there is no ECE of theirs.
+	bare := writeFile(t, "bare.csv", "correct,lower,upper\n0,.2,.6\n1,.6,.9\n")
+	got = jsonOf(t, "calib", "exact", "--in", bare, "--edges", "0,.5,1", "--json")
+	checkNumbers(t, got, map[string]float64{"cce": .45, "ece": math.NaN(), "brier": math.NaN()})
+	got = jsonOf(t, "calib", "cbs", "--in", bare, "--json")
+	checkNumbers(t, got, map[string]float64{"n": 2, "cbs": (.36 + .16) / 2, "mean_gap": .5})
+	text, code := output(t, "calib", "exact", "--in", path, "--bins", "3")
+	if code != 0 || !strings.Contains(text, "0.427778") || !strings.Contains(text, "0.288750") {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+}
+
+func TestCalibSearches(t *testing.T) {
+	path := writeFile(t, "six.csv", sixSamples)
+	trace := filepath.Join(t.TempDir(), "trace.csv")
+	got := jsonOf(t, "calib", "admm", "--in", path, "--bins", "3", "--steps", "200", "--trace", trace, "--json")
+	checkNumbers(t, got, map[string]float64{"exact": .427778, "gap": got["exact"].(float64) - got["acce"].(float64)})
+	if runs := got["runs"].([]any); len(runs) != 16 || got["gap"].(float64) < 0 || got["acce"].(float64) < .208333 {
+		t.Errorf("%d runs: %v", len(runs), got)
+	}
+	if text, err := os.ReadFile(trace); err != nil || strings.Count(string(text), "\n") != 201 {
+		t.Errorf("trace: %v, %d lines", err, strings.Count(string(text), "\n"))
+	}
+	got = jsonOf(t, "calib", "dece", "--in", path, "--bins", "3", "--trials", "13", "--json")
+	if dece := got["dece"].(float64); dece < .208333-1e-6 || dece > .427778+1e-6 || len(got["runs"].([]any)) != 13 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestCalibMetrics(t *testing.T) {
+	path := writeFile(t, "z.csv", "confidence,correct\n.9,1\n1,0\n0,1\n.25,0\n")
+	got := jsonOf(t, "calib", "metrics", "--in", path, "--bins", "2", "--bootstrap", "100", "--json")
+	checkNumbers(t, got, map[string]float64{"n": 4, "accuracy": .5, "ece": (.75 + .9) / 4, "adaece": (.75 + .9) / 4, "brier": (.01 + 1 + 1 + .0625) / 4})
+	if loss, there := got["log_loss"]; loss != nil || !there || len(got["warnings"].([]any)) != 1 {
+		t.Errorf("log loss %v, warnings %v; want null and one", loss, got["warnings"])
+	}
+	bars := got["bins"].([]any)
+	if len(bars) != 2 {
+		t.Fatalf("%v", bars)
+	}
+	checkNumbers(t, bars[1].(map[string]any), map[string]float64{"lower": .5, "upper": 1, "count": 2, "confidence": .95, "accuracy": .5, "gap": .45})
+	if i := got["intervals"].(map[string]any)["ece"].(map[string]any); i["lower"].(float64) > i["upper"].(float64) {
+		t.Errorf("%v", i)
+	}
+	// A confidence on an edge: [L, U) or (L, U].
+	path = writeFile(t, "edge.csv", "confidence,correct\n.5,1\n.75,0\n")
+	for closed, want := range map[string]float64{"left": .125, "right": .625} {
+		checkNumbers(t, jsonOf(t, "calib", "metrics", "--in", path, "--bins", "2", "--closed", closed, "--json"), map[string]float64{"ece": want, "log_loss": (math.Ln2 + math.Log(4)) / 2})
+	}
+	text, code := output(t, "calib", "metrics", "--in", path, "--bins", "2")
+	if code != 0 || !strings.Contains(text, "+0.1250") {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+}
+
+func TestCalibTable(t *testing.T) {
+	six, none := writeFile(t, "six.csv", sixSamples), writeFile(t, "none.csv", "correct,lower,upper\n")
+	text, code := output(t, "calib", "table", six, none, "--bins", "3")
+	if code != 0 || !strings.Contains(text, "0.4278") || strings.Count(text, "–") < 7 {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+	text, code = output(t, "calib", "table", six, none, "--bins", "3", "--json")
+	if code != 0 || strings.Count(text, "\n") != 2 || !strings.Contains(text, `"n":0,"accuracy":null,"cce":null`) {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+}
+
+func TestCalibFailures(t *testing.T) {
+	six := writeFile(t, "six.csv", sixSamples)
+	z := writeFile(t, "z.csv", "correct,confidence\n1,.5\n")
+	none := writeFile(t, "none.csv", "correct,lower,upper\n")
+	bad := writeFile(t, "bad.csv", "correct,lower,upper\n1,.5,nan\n")
+	outside := writeFile(t, "outside.csv", "correct,lower,upper,confidence\n1,.5,.6,.7\n")
+	for _, c := range []struct {
+		want int
+		args []string
+	}{
+		{exitUsage, []string{"exact"}},
+		{exitUsage, []string{"exact", "--in", six, "--bins", "0"}},
+		{exitUsage, []string{"exact", "--in", six, "--bins", "1001"}},
+		{exitUsage, []string{"exact", "--in", six, "--edges", "0,1,.5"}},
+		{exitUsage, []string{"exact", "--in", six, "--edges", "0,1", "--bins", "2"}},
+		{exitUsage, []string{"exact", "--in", six, "--closed", "both"}},
+		{exitUsage, []string{"metrics", "--in", z, "--bootstrap", "5"}},
+		{exitUsage, []string{"metrics", "--in", z, "--level", "1"}},
+		{exitUsage, []string{"admm", "--in", six, "--steps", "0"}},
+		{exitUsage, []string{"dece", "--in", six, "--trials", "0"}},
+		{exitUsage, []string{"table"}},
+		{exitFailed, []string{"exact", "--in", six + ".missing"}},
+		{exitFailed, []string{"exact", "--in", z}},
+		{exitFailed, []string{"cbs", "--in", z}},
+		{exitFailed, []string{"exact", "--in", none}},
+		{exitFailed, []string{"exact", "--in", bad}},
+		{exitFailed, []string{"admm", "--in", outside}},
+		{exitFailed, []string{"dece", "--in", z}},
+		{exitFailed, []string{"metrics", "--in", none}},
+		{exitFailed, []string{"table", six, bad}},
+	} {
+		if text, code := output(t, append([]string{"calib"}, c.args...)...); code != c.want || text != "" {
+			t.Errorf("%q: exit code %d, output %q; want %d and nothing", c.args, code, text, c.want)
+		}
+	}
+}
