@@ -32,6 +32,12 @@ func (b Bootstrap) withDefaults() (Bootstrap, error) {
 	return b, checkConfidence(b.Confidence)
 }
 
+// Resolved has the defaults filled in.
+func (b Bootstrap) Resolved() Bootstrap {
+	b, _ = b.withDefaults()
+	return b
+}
+
 // ACRInterval is the bootstrap interval (Efron 1979, percentile form) for the average certified radius of
 // the population of which the labelled images are a random sample. Of no images it is [0, 0].
 //

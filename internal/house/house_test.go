@@ -62,7 +62,7 @@ func list(t *testing.T, env []string, args ...string) []pkg {
 // it or, within its own room, beside it. A room is a name of this table; it holds its subfolders
 // that are not in the table themselves. The rooms of internal belong to no floor.
 var floors = [][]string{
-	{"pixel", "progress", "rs/bound"},
+	{"pixel", "progress", "rs/bound", "cmd/certcheck"},
 	{"calib", "classifier", "dataset", "rs/noise"},
 	{"rs/ledger"},
 	{"rs/rule"},

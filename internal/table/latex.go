@@ -1,14 +1,33 @@
 package table
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
-// EscapeLaTeX writes a text so that LaTeX sets every character of it.
-func EscapeLaTeX(text string) string { return latexEscapes.Replace(text) }
+// EscapeLaTeX writes a text so that LaTeX sets every character of it. Control characters become blanks, and those that
+// pdflatex has no letters for their numbers, e.g. [U+56FE].
+func EscapeLaTeX(text string) string {
+	var b strings.Builder
+	for _, r := range latexEscapes.Replace(text) {
+		switch {
+		case r < ' ' || r == 0x7f:
+			b.WriteByte(' ')
+		case r > 0x17f:
+			fmt.Fprintf(&b, "[U+%04X]", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
 
 var latexEscapes = strings.NewReplacer(
 	`\`, `\textbackslash{}`, `{`, `\{`, `}`, `\}`, `&`, `\&`, `%`, `\%`, `$`, `\$`, `#`, `\#`, `_`, `\_`,
+	`[`, `{[}`, `]`, `{]}`, `*`, `{*}`, // which \\ and \item would take for themselves
 	`~`, `\textasciitilde{}`, `^`, `\textasciicircum{}`, `<`, `\textless{}`, `>`, `\textgreater{}`,
 	`σ`, `$\sigma$`, `α`, `$\alpha$`, `ε`, `$\varepsilon$`, `μ`, `$\mu$`, `Φ`, `$\Phi$`, `ℓ`, `$\ell$`,
+	`⁻¹`, `$^{-1}$`, `¹`, `$^1$`, `½`, `$\frac12$`, `√`, `$\surd$`, `→`, `$\to$`, `“`, "``", `”`, `''`, `’`, `'`,
 	`₀`, `$_0$`, `₁`, `$_1$`, `₂`, `$_2$`, `∞`, `$\infty$`, `²`, `$^2$`,
 	`≥`, `$\geq$`, `≤`, `$\leq$`, `±`, `$\pm$`, `×`, `$\times$`, `−`, `$-$`, `·`, `$\cdot$`, `–`, `--`, `…`, `\ldots{}`,
 )

@@ -95,7 +95,7 @@ func unescape(t *testing.T, s string) string {
 	var out strings.Builder
 	words := []struct{ tex, is string }{
 		{`\textbackslash{}`, `\`}, {`\textasciitilde{}`, "~"}, {`\textasciicircum{}`, "^"}, {`\textless{}`, "<"}, {`\textgreater{}`, ">"},
-		{`$\sigma$`, "σ"}, {`$\geq$`, "≥"}, {`\{`, "{"}, {`\}`, "}"}, {`\&`, "&"}, {`\%`, "%"}, {`\$`, "$"}, {`\#`, "#"}, {`\_`, "_"},
+		{`$\sigma$`, "σ"}, {`$\frac12$`, "½"}, {`$\geq$`, "≥"}, {`\{`, "{"}, {`\}`, "}"}, {`\&`, "&"}, {`\%`, "%"}, {`\$`, "$"}, {`\#`, "#"}, {`\_`, "_"},
 	}
 next:
 	for s != "" {
@@ -127,6 +127,9 @@ func TestLaTeXEscapes(t *testing.T) {
 	}
 	if len(rows) != 3 {
 		t.Fatalf("%d rows, want 3:\n%s", len(rows), strings.Join(lines, "\n"))
+	}
+	if got := EscapeLaTeX("[*]a\x00b\n图é"); got != "{[}{*}{]}a b [U+56FE]é" {
+		t.Errorf("%q", got)
 	}
 	body, value, _ := strings.Cut(rows[1], " & ")
 	if got := unescape(t, body); got != nasty || value != "0.250" {

@@ -1,0 +1,116 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+func (r *Report) subject(d *document) {
+	h := &r.Header
+	id := h.Model.Identity
+	or := func(s string) string {
+		if s == "" {
+			return table.None
+		}
+		return s
+	}
+	seed := fmt.Sprintf("%d, derived from model, data and settings", h.Seed)
+	if h.SeedChosen {
+		seed = fmt.Sprintf("%d, chosen by who ran it", h.Seed)
+	}
+	d.add(heading("Model, data and seed"), facts(
+		"model", h.Model.Name,
+		"input", fmt.Sprintf("%d × %d × %d values", h.Model.Shape.Height, h.Model.Shape.Width, h.Model.Shape.Channels),
+		"classes", fmt.Sprint(h.Model.Classes),
+		"weights", id.Weights,
+		"engine", strings.TrimSpace(id.Engine+" "+id.EngineVersion),
+		"threads, instruction set", fmt.Sprintf("%d, %s", id.Threads, or(id.InstructionSet)),
+		"data", h.Data.Name,
+		"digest of the data", h.Data.Digest,
+		"images in the data", fmt.Sprint(h.Data.Images),
+		"seed of the noise", seed,
+		"program", strings.TrimSpace("certspec "+h.Program.Version+" "+h.Program.Commit),
+		"format of the ledger", fmt.Sprintf("version %d", h.Version),
+		"digest of the ledger", or(r.Digest),
+	))
+	if h.SeedChosen {
+		d.add(words("The seed was chosen: the ledger does not show that it is the first that was tried. A reviewer who minds may ask for a run with the derived seed, which leaves no choice."))
+	} else {
+		d.add(words("The seed follows from model, data and settings, so that it could not be chosen for what comes out."))
+	}
+}
+
+func (r *Report) rule(d *document) {
+	h := &r.Header
+	d.add(heading("How many copies, and how the failure probability is spent"))
+	looks := h.Rule.Looks
+	last := ledger.Level{}
+	if len(looks) > 0 {
+		last = looks[len(looks)-1]
+	}
+	var text string
+	switch h.Rule.Name {
+	case "fixed":
+		text = fmt.Sprintf("**Fixed.** Every image gets %d noisy copies behind its bound, one Clopper-Pearson bound with all of α.", last.Copies)
+	case "staged":
+		text = fmt.Sprintf("**Staged.** There are %d planned looks, after %s copies; each has a Clopper-Pearson bound at α/%d = %.3g. By the union bound all of them hold together with probability at least 1 − α, so the best counts, and when to stop may depend on what was seen. An image ends when its radius would grow by at most %g were the remaining copies to hit as often as those before.",
+			len(looks), copies(looks), len(looks), last.Alpha, h.Rule.Tolerance)
+	case "iss":
+		unit := ""
+		if h.Rule.Relative {
+			unit = " of the radius"
+		}
+		text = fmt.Sprintf("**Input-specific.** The copies that choose the class also choose how many fresh ones follow, at most %d, so that about %g%s is given up against that many; one Clopper-Pearson bound on the fresh copies alone with all of α. The copies that chose their number enter no bound.", last.Copies, h.Rule.Tolerance, unit)
+	case "betting":
+		var radii []string
+		for _, t := range h.Rule.Targets {
+			radii = append(radii, fmt.Sprintf("%g", t.Radius))
+		}
+		text = fmt.Sprintf("**Betting.** The radii %s are tested in ascending order by a bet against “the probability is too small for this radius”: a radius is certified at the first of %d looks where the wealth reaches 1/α. By Ville's inequality this happens for a false one with probability at most α, at all looks together; α is not split over the radii, since the first false one in the order is fixed before anything is drawn. Radii are therefore certified in these steps only. An image ends, too, when the mirrored bet says at level %g that the next radius is hopeless.",
+			strings.Join(radii, ", "), len(looks), h.Rule.Futility)
+	default:
+		text = "A rule that this program does not know: ¤."
+	}
+	literals := []string(nil)
+	if strings.Contains(text, "¤") {
+		literals = []string{h.Rule.Name}
+	}
+	d.add(words(text, literals...))
+	d.add(words("In the words of the ledger: ¤. These, the looks and the seed stand in its first line, written before the first copy was drawn.", h.Rule.Budget))
+	limit := fmt.Sprintf("No radius above %.6f can come out.", r.RadiusCap)
+	if r.RadiusCap == 0 {
+		limit = ""
+	}
+	d.add(words(strings.TrimSpace(fmt.Sprintf("The class of an image is chosen by its first %d copies, which enter no bound. A block of %d copies is one call of the model. %s", h.Selection, h.Block, limit))))
+}
+
+// copies lists the copies of the looks, or their ends where there are many.
+func copies(looks []ledger.Level) string {
+	const most = 14
+	var parts []string
+	for _, l := range looks {
+		parts = append(parts, fmt.Sprint(l.Copies))
+	}
+	if len(parts) > most {
+		parts = append(append(parts[:4:4], "…"), parts[len(parts)-2:]...)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (r *Report) checks(d *document) {
+	file := quote(r.File)
+	d.add(heading("How to check it"),
+		words("**Without the model.** An independent program of the standard library alone, which shares no code with the one that wrote the ledger, recomputes in exact arithmetic that every bound satisfies its tail inequality under the rule and the budget of the header, that no radius is overstated, that looks and blocks are those announced, that average radius and accuracies follow, and the digest:"),
+		code{"certcheck " + file, "certspec ledger verify " + file},
+		words("The second derives every claim again with the program's own code and compares digit by digit. Neither can tell whether the counts are those of the model: somebody who makes up counts, and a digest to go with them, passes both. Publish the digest where it cannot be changed later."),
+		words("**With the model.** The noise of every copy follows from the seed, so that any block can be computed again; a replay of some images reports every count that comes out otherwise. With the engine, the version and the instruction set named above the counts are equal to the last one; elsewhere near-ties may flip."),
+		code{"certspec ledger replay " + file + " --model PATH --data " + quote(r.Header.Data.Name)},
+		words("**To cite it**, with the papers behind the rule:"),
+		code{"certspec ledger cite " + file})
+	if !r.Complete {
+		d.add(words("An unfinished ledger has no claims yet: certcheck and verify refuse it until the run is complete."))
+	}
+}
