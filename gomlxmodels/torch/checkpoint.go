@@ -162,6 +162,7 @@ func collectSizes(root any, sizes map[string]int) {
 			case *list:
 				todo = append(todo, v.items...)
 			case *dict:
+				todo = append(todo, v.others...)
 				for _, value := range v.values {
 					todo = append(todo, value)
 				}

@@ -46,7 +46,7 @@ func tensorOf(class, key string, count, offset byte, shape, strides string) stri
 
 // What is saved beside the weights: a call that must not be made, tensors of other types, a list.
 var beside = "}(" + text("epoch") + "K\x07" + text("call") + "cos\nsystem\n(" + text("touch called") + "tR" +
-	text("optimizer") + table("step", tensorOf("IntStorage", "9", 1, 0, ")", ")")) + text("names") + "](" + text("a") + text("b") + "e"
+	text("optimizer") + "}(K\x00" + table("step", tensorOf("IntStorage", "9", 1, 0, ")", ")")) + "u" + text("names") + "](" + text("a") + text("b") + "e"
 
 var state = table(
 	"transposed", tensorOf("FloatStorage", "0", 7, 1, tuple(3, 2), tuple(1, 3)),

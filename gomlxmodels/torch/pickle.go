@@ -16,9 +16,10 @@ import (
 // Values are nil, bool, int64, long, float64, string, []any (tuple), *list, *dict, global, *object and persistent.
 type (
 	list struct{ items []any }
-	dict struct { // what is under keys that are strings
+	dict struct {
 		keys   []string
 		values map[string]any
+		others []any // under keys that are no strings
 	}
 	global struct{ module, name string }
 	object struct { // what a call would give
@@ -35,6 +36,7 @@ func newDict() *dict { return &dict{values: map[string]any{}} }
 func (d *dict) set(key, value any) {
 	name, ok := key.(string)
 	if !ok {
+		d.others = append(d.others, value)
 		return
 	}
 	if _, twice := d.values[name]; !twice {
