@@ -9,14 +9,12 @@ import (
 	"testing"
 )
 
-func newMemory() *memory { return &memory{map[string]bool{}, map[string][2]int{}, 1e9} }
-
 func TestHonestLedgersHold(t *testing.T) {
 	for _, toy := range toys {
 		for seed := range uint64(5) {
 			looks := toy.draw(rand.New(rand.NewPCG(seed, 1)))
 			text := sealed([]string{toy.header()}, looks, toy.close(looks))
-			if c, reason := check([]byte(text), newMemory()); reason != "" {
+			if c, reason := check([]byte(text), memory{}); reason != "" {
 				t.Fatalf("%s: line %d: %s\n%s", toy.rule, c.at+1, reason, c.lines[c.at])
 			}
 		}
@@ -26,7 +24,7 @@ func TestHonestLedgersHold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c, reason := check(text, newMemory()); reason != "" {
+		if c, reason := check(text, memory{}); reason != "" {
 			t.Fatalf("%s: line %d: %s", file, c.at+1, reason)
 		}
 	}
@@ -48,7 +46,7 @@ func TestClopperPearson(t *testing.T) {
 					reason = string(r.(wrong))
 				}
 			}()
-			c := &checker{memory: newMemory()}
+			c := &checker{known: memory{}, terms: 1e9}
 			c.clopperPearson(v.k, v.n, q, big.NewRat(1, 1000), true)
 			return ""
 		}
@@ -74,7 +72,7 @@ func TestPhi(t *testing.T) {
 
 // The table of §10.5 of the specification: least hits at α = .001.
 func TestWins(t *testing.T) {
-	c := &checker{memory: newMemory(), alpha: big.NewRat(1, 1000)}
+	c := &checker{known: memory{}, terms: 1e9, alpha: big.NewRat(1, 1000)}
 	for bound, table := range map[string][]int{
 		"0.5":      {20, 19, 50, 40, 100, 71, 500, 299, 1000, 571, 10000, 5235},
 		"0.841345": {50, 50, 100, 97, 500, 453, 1000, 889, 10000, 8578},

@@ -14,6 +14,13 @@ func number(r *big.Rat) *big.Float { return new(big.Float).SetPrec(128).SetRat(r
 
 func times(a, b *big.Rat) *big.Rat { return new(big.Rat).Mul(a, b) }
 func minus(a, b *big.Rat) *big.Rat { return new(big.Rat).Sub(a, b) }
+func over(a, b *big.Rat) *big.Rat  { return new(big.Rat).Quo(a, b) }
+
+// parse reads a decimal whose form was checked.
+func parse(text string) *big.Rat {
+	r, _ := new(big.Rat).SetString(text)
+	return r
+}
 
 // series is F = 1 + r₀ + r₀r₁ + r₀r₁r₂ + … with rᵢ = x·(a + i·step)/(b + i), step 1 or −1; or a part of it that is at least
 // enough. It ends where a + i·step is 0, or where the rest, less than a geometric series, is below 2⁻⁴⁴ of the sum.
@@ -43,23 +50,24 @@ func (c *checker) series(a, step int, b float64, x, enough *big.Float) *big.Floa
 // The terms of the binomial sum relate as P[k+1]/P[k] = (n−k)/(k+1) · q/(1−q), and all together are 1. So if U is the sum of those
 // from k on and D of those below k, both in units of P[k], the tail is U/(U+D), and no factorial is needed.
 func (c *checker) clopperPearson(k, n int, q, alpha *big.Rat, both bool) {
+	if q.Sign() == 0 { // needs no proof
+		q, both = big.NewRat(1, 1e15), false
+	}
 	at, _ := q.Float64()
 	level, _ := alpha.Float64()
 	const margin = 3e-15
-	ratio, slope := 1/level, 0.0 // the tail, in units of α; the slope of its logarithm, P[k]·k/q / tail
-	if at == 0 && k > 0 {        // n·margin is more than P[Bin(n, margin) ≥ 1]
-		ratio = float64(n) * margin / level
-	} else if float64(k) > float64(n)*at { // else the tail is ½ or more
-		odds := number(times(q, new(big.Rat).Inv(minus(one, q))))
+	ratio, slope := 1/level, 0.0    // the tail, in units of α; the slope of its logarithm, P[k]·k/q / tail
+	if float64(k) > float64(n)*at { // else the tail is ½ or more
+		odds := number(over(q, minus(one, q)))
 		up := c.series(n-k, -1, float64(k+1), odds, infinite)
-		much := number(new(big.Rat).Inv(times(alpha, half)))                                     // if D is 2U/α, it does not matter how much more
+		much := number(over(big.NewRat(2, 1), alpha))                                            // if D is 2U/α, it does not matter how much more
 		down := c.series(k, -1, float64(n-k+1), odds.Quo(number(one), odds), much.Mul(much, up)) // 1 + D
 		u, _ := up.Float64()
 		all := down.Sub(down.Add(down, up), number(one))
 		ratio, _ = up.Quo(up, all.Mul(all, number(alpha))).Float64()
 		slope = margin * float64(k) / (at * u)
 	}
-	must(!both || at == 0 || ratio <= 1-0.999e-9, // 0.999, as α may have been a float64
+	must(!both || ratio <= 1-0.999e-9, // 0.999, as α may have been a float64
 		"%d hits of %d do not prove the lower bound %.15f at level %v", k, n, at, level)
 	must(ratio*math.Exp(slope) >= 1-2.001e-9, // the logarithm of the tail is concave in q: below its tangent
 		"%d hits of %d prove a larger lower bound than %.15f at level %v", k, n, at, level)
@@ -71,7 +79,7 @@ func (c *checker) clopperPearson(k, n int, q, alpha *big.Rat, both bool) {
 //
 // (the derivative of S/E is 1/E: differentiate S·e^(−x²/2) term by term). It errs by less than 2⁻¹¹⁰.
 func (c *checker) phi(r, f *big.Rat) *big.Float {
-	x := number(times(f, times(r, new(big.Rat).Inv(c.sigma))))
+	x := number(times(f, over(r, c.sigma)))
 	s, e, square := number(one).Set(x), number(one), number(one).Mul(x, x)
 	sumS, sumE, factor := number(one).Set(x), number(one), new(big.Float)
 	for i := int64(1); i < 64 || e.Sign() != 0 && e.MantExp(nil) > -128; i++ { // from 64 on a term is half of the one before or less
@@ -114,14 +122,14 @@ func (c *checker) radius(r, q *big.Rat) {
 // and remembered; and it is below 1 for A ≤ qN, where the likelihood falls from u = q on.
 func (c *checker) wins(hits, n int, q *big.Rat) bool {
 	key := fmt.Sprintln(n, q, c.Alpha)
-	known, met := c.wagers[key] // hits that do not win, hits that do
+	known, met := c.known[key] // hits that do not win, hits that do
 	if !met {
 		mean, _ := number(times(q, big.NewRat(int64(n), 1))).Int64()
 		known = [2]int{int(mean), n + 1}
 	}
 	if known[0] < hits && hits < known[1] {
 		v := number(minus(one, q))
-		goal := number(times(big.NewRat(int64(2*(n-hits)+1)*(1e9+1), 1e9), new(big.Rat).Inv(c.alpha)))
+		goal := number(over(big.NewRat(int64(2*(n-hits)+1)*(1e9+1), 1e9), c.alpha))
 		goal.Mul(goal, c.series(1, 1, 1.5, v, infinite))
 		if c.series(n+1, 1, float64(n-hits)+1.5, v, goal).Cmp(goal) >= 0 {
 			known[1] = hits
@@ -129,6 +137,6 @@ func (c *checker) wins(hits, n int, q *big.Rat) bool {
 			known[0] = hits
 		}
 	}
-	c.wagers[key] = known
+	c.known[key] = known
 	return hits >= known[1]
 }

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"go/parser"
+	"go/token"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func write(t *testing.T, text string) string {
+	file := filepath.Join(t.TempDir(), "a.ledger")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestRun(t *testing.T) {
+	looks := toys[0].draw(rand.New(rand.NewPCG(1, 1)))
+	good := sealed([]string{toys[0].header()}, looks, toys[0].close(looks))
+	lines := strings.SplitAfter(good, "\n")
+	open := strings.Join(lines[:1+len(looks)], "")
+	for _, v := range []struct {
+		args []string
+		code int
+		out  string
+		errs string
+	}{
+		{[]string{write(t, good)}, 0, "all holds: 40 images", ""},
+		{[]string{"-q", write(t, good)}, 0, "", ""},
+		{[]string{write(t, good), write(t, strings.Replace(good, "acr 0", "acr 1", 1))}, 1, "all holds", "want acr 0"},
+		{[]string{write(t, open)}, 1, "", "not closed: it claims nothing. The counts of its 40 images hold"},
+		{[]string{write(t, open+"~"+looks[0]+"\n")}, 1, "", "not closed"},
+		{[]string{write(t, good+"\n")}, 1, "", "something follows"},
+		{[]string{write(t, good+"x")}, 1, "", "cut within"},
+		{[]string{write(t, "")}, 1, "", "a.ledger:1: not the header"},
+		{[]string{write(t, "\x00\x01\xff\n")}, 1, "", "not the header"},
+		{[]string{write(t, strings.Replace(good, `"version":1`, `"version":3`, 1))}, 1, "", "version 1 or 2"},
+		{[]string{write(t, strings.Replace(good, `"name":"fixed"`, `"name":"sloppy"`, 1))}, 1, "", `unknown rule "sloppy"`},
+		{[]string{write(t, strings.Replace(good, `"order"`, `"norm":"l1","order"`, 1))}, 1, "", "unknown field"},
+		{[]string{write(t, strings.Replace(good, `"copies":1000,"alpha":0.001`, `"copies":1000,"alpha":0.002`, 1))}, 1, "", "the looks spend 2 of alpha"},
+		{[]string{write(t, strings.Replace(good, `"order"`, `"shard":{"by":"blocks","index":0,"count":2},"order"`, 1))}, 1, "", "claims nothing"},
+		{[]string{"no such file"}, 1, "", "no such file"},
+		{nil, 2, "", "usage"},
+		{[]string{"-x"}, 2, "", "usage"},
+	} {
+		var out, errs bytes.Buffer
+		code := run(v.args, &out, &errs)
+		if code != v.code || !strings.Contains(out.String(), v.out) || !strings.Contains(errs.String(), v.errs) || v.out == "" && out.Len() > 0 || v.errs == "" && errs.Len() > 0 {
+			t.Errorf("%v: code %d, %q, %q", v.args, code, &out, &errs)
+		}
+	}
+}
+
+// A header that promises too much is refused whatever the counts are.
+func TestHeader(t *testing.T) {
+	for i, replace := range [][]string{
+		1: {`"copies":100,"alpha":0.0002`, `"copies":100,"alpha":0.0003`},
+		2: {`{"hits":18,"copies":1000}`, `{"hits":18,"copies":1010}`},
+		3: {`"0.841344746068543"`, `"0.841344746068542"`}, // below Φ(1)
+	} {
+		if replace == nil {
+			continue
+		}
+		looks := toys[i].draw(rand.New(rand.NewPCG(1, 1)))
+		text := sealed([]string{strings.Replace(toys[i].header(), replace[0], replace[1], 1)}, looks, toys[i].close(looks))
+		if c, reason := check([]byte(text), memory{}); reason == "" || c.at != 0 {
+			t.Errorf("%s: %v: %q at line %d", toys[i].rule, replace, reason, c.at+1)
+		}
+	}
+}
+
+// A shard has the images whose position is index modulo count.
+func TestShard(t *testing.T) {
+	toy := toys[1]
+	looks := toy.draw(rand.New(rand.NewPCG(1, 1)))
+	for total, holds := range map[string]bool{"78": false, "79": true, "80": true, "81": false} { // the first of two has 39, 40, 40, 41
+		header := strings.Replace(toy.header(), `"images":40`, `"images":`+total, 1)
+		header = strings.Replace(header, `"order"`, `"shard":{"by":"images","index":0,"count":2},"order"`, 1)
+		if _, reason := check([]byte(sealed([]string{header}, looks, toy.close(looks))), memory{}); (reason == "") != holds {
+			t.Errorf("%s images in two shards: %q", total, reason)
+		}
+	}
+}
+
+// The checker is small, and imports the standard library only.
+func TestIsAlone(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+				total++
+			}
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range parsed.Imports {
+			if strings.Contains(i.Path.Value, ".") {
+				t.Errorf("%s imports %s", file, i.Path.Value)
+			}
+		}
+	}
+	if total == 0 || total >= 400 {
+		t.Errorf("%d lines of code, want less than 400", total)
+	}
+}
+
+func FuzzCheck(f *testing.F) {
+	for i := range toys {
+		toy := toys[i]
+		toy.images = 3
+		looks := toy.draw(rand.New(rand.NewPCG(1, 1)))
+		text := sealed([]string{toy.header()}, looks, toy.close(looks))
+		f.Add([]byte(text))
+		f.Add([]byte(strings.Replace(text, `"sigma":`, `"sigma":1e-299,"x":`, 1)))
+		f.Add([]byte(strings.ReplaceAll(text, `"copies":1000`, `"copies":999999980`)))
+		f.Add([]byte(strings.ReplaceAll(text, " 0.9", " 0.1")))
+	}
+	f.Add([]byte("{}\n"))
+	f.Add([]byte(`{"format":"certspec-ledger","version":2,"shard":null,"rule":{"looks":[null]}}` + "\n"))
+	mostTerms = 1e5
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, reason := check(data, memory{})
+		if c.at < 0 || c.at >= len(c.lines) {
+			t.Fatalf("it stands at line %d of %d: %s", c.at, len(c.lines), reason)
+		}
+	})
+}
