@@ -46,7 +46,7 @@ func TestMLP(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run("mlp/train.py", "images", "labels", "mlp.npz", "0.1", "8", "16")
+	run("mlp/train.py", "images", "labels", "mlp.npz", "28", "28", "1", "0.1", "8", "16")
 
 	open := func(t *testing.T) classifier.Classifier {
 		m, err := pipemodel.Open([]string{program, filepath.Join(dir, "mlp", "serve.py"), filepath.Join(dir, "mlp.npz"), "0.5", "0.5"}, pipemodel.Options{})

@@ -13,6 +13,7 @@ from certspec_pipe import file_digest, serve
 
 weights = np.load(sys.argv[1])
 w1, b1, w2, b2 = (weights[name] for name in ("w1", "b1", "w2", "b2"))
+height, width, channels = map(int, weights["shape"])
 mean, std = map(np.float32, sys.argv[2:4])
 
 
@@ -21,5 +22,5 @@ def classify(images):
     return np.maximum(x @ w1 + b1, 0) @ w2 + b2
 
 
-serve(classify, height=28, width=28, channels=1, classes=10, dtype="float32", name="mlp",
+serve(classify, height=height, width=width, channels=channels, classes=10, dtype="float32", name="mlp",
       weights=f"{file_digest(sys.argv[1])} mean {mean} std {std}")

@@ -17,7 +17,7 @@ graph = helper.make_graph(
         helper.make_node("Gemm", ["y", "w2", "b2"], ["logits"]),
     ],
     "mlp",
-    [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["batch", 1, 28, 28])],
+    [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["batch", *map(int, weights["shape"])])],
     [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", 10])],
     [numpy_helper.from_array(weights[name], name) for name in ("w1", "b1", "w2", "b2")],
 )
