@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -8,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/calib"
+	"github.com/certspec/certspec/calib/mip"
+	"github.com/certspec/certspec/internal/atomicfile"
 )
 
 // calibBounds are the bounds that intervals give.
@@ -58,6 +61,7 @@ below the edge.`,
 	}
 	open := sampleFlags(cmd)
 	assignment := cmd.Flags().String("assignment", "", "CSV file to write: bin and confidence of every row")
+	lp := cmd.Flags().String("lp", "", "file to write: the mixed-integer program, for other solvers (CPLEX's LP format)")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := open()
@@ -68,6 +72,11 @@ below the edge.`,
 			return err
 		}
 		s.warnOutside()
+		if *lp != "" {
+			if err := s.writeLP(*lp); err != nil {
+				return err
+			}
+		}
 		b, worst, err := s.bounds()
 		if err != nil {
 			return err
@@ -83,6 +92,18 @@ below the edge.`,
 		return b.print(cmd.OutOrStdout())
 	}
 	return cmd
+}
+
+func (s *sampleFile) writeLP(path string) error {
+	p, err := mip.New(s.Correct, s.Lower, s.Upper, s.bins)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if err := p.WriteLP(&text); err != nil {
+		return err
+	}
+	return atomicfile.Write(path, text.Bytes())
 }
 
 func (b *calibBounds) print(out io.Writer) error {

@@ -58,6 +58,11 @@ func TestCalibExact(t *testing.T) {
 		"n": 6, "bins": 3, "cce": .427778, "cbs": .288750, "mean_gap": .508333, "ece": .041667, "ece_of_brier_confidences": .208333,
 		"brier": (.45*.45 + .7*.7 + .2*.2 + .15*.15 + .45*.45 + .1*.1) / 6,
 	})
+	lp := filepath.Join(t.TempDir(), "six.lp")
+	jsonOf(t, "calib", "exact", "--in", path, "--bins", "3", "--json", "--lp", lp)
+	if text, err := os.ReadFile(lp); err != nil || !strings.Contains(string(text), "\nMaximize\n") {
+		t.Errorf("%v: %s", err, text)
+	}
 	// The assignment is worth the CCE.
 	f, err := os.Open(assignment)
 	if err != nil {

@@ -42,7 +42,7 @@ var (
 	// Lab is JupyterLab, for people.
 	Lab = Set{"lab", "JupyterLab, about 45 MB", lab}
 	// External is what the comparisons with other software need.
-	External = Set{"external", "NumPy, SciPy, scikit-learn, Pillow, safetensors and ONNX, about 120 MB", external}
+	External = Set{"external", "NumPy, SciPy, scikit-learn, HiGHS, Pillow, safetensors and ONNX, about 125 MB", external}
 	// Bench is what the benchmarks run beside certspec.
 	Bench = Set{"bench", "PyTorch, JAX and NumPy, several gigabytes on Linux", bench}
 	// NumPy is what the examples of models in Python need that are no more than arithmetic.
