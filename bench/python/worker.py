@@ -5,7 +5,8 @@
 FRAMEWORK is torch, jax or numpy. Requests and answers are JSON, one a line, on standard input and
 output. {"prepare": {"task": …, "net": …, "batch": …}} builds and warms up the work and answers
 {"seconds": …}; {"run": SECONDS} repeats it for at least so long and answers
-{"units": …, "seconds": …}, in noisy copies, training images or noise values.
+{"units": …, "seconds": …}, in noisy copies, training images, noise values, ADMM
+steps or samples.
 """
 
 import importlib
