@@ -44,6 +44,7 @@ func TestRun(t *testing.T) {
 		{[]string{write(t, strings.Replace(good, `"order"`, `"norm":"l1","order"`, 1))}, 1, "", "unknown field"},
 		{[]string{write(t, strings.Replace(good, `"copies":1000,"alpha":0.001`, `"copies":1000,"alpha":0.002`, 1))}, 1, "", "the looks spend 2 of alpha"},
 		{[]string{write(t, strings.Replace(good, `"order"`, `"shard":{"by":"blocks","index":0,"count":2},"order"`, 1))}, 1, "", "claims nothing"},
+		{[]string{write(t, sealed(append([]string{toys[0].header()}, append(looks, looks[:2]...)...)))}, 1, "", "image 0 came before"},
 		{[]string{"no such file"}, 1, "", "no such file"},
 		{nil, 2, "", "usage"},
 		{[]string{"-x"}, 2, "", "usage"},
