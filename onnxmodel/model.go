@@ -172,9 +172,9 @@ func (d Details) String() string {
 	return b.String()
 }
 
-// Classify implements classifier.Classifier. A network with a fixed batch is run on
-// consecutive parts of the batch, the last one filled up with black images, so that an
-// answer depends on the batch alone all the same.
+// Classify implements classifier.Classifier. A large batch is run in consecutive parts: of
+// the size that the network fixes, the last one filled up with black images, else of 128
+// images on a processor. An answer depends on the batch alone all the same.
 func (m *Model) Classify(ctx context.Context, batch classifier.Batch, result *classifier.Result) error {
 	net, err := m.open()
 	if err != nil {

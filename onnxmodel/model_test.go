@@ -391,3 +391,30 @@ func FuzzFile(f *testing.F) {
 		_, _ = file.card.complete(l)
 	})
 }
+
+func TestLargeBatch(t *testing.T) {
+	needLibrary(t)
+	l := &linear{shape: colour, classes: 3, form: "NCHW", kind: onnxfile.Float32}
+	model, err := Open(write(t, l.model()), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	classify := func(batch classifier.Batch) []float32 {
+		result := classifier.Result{Classes: make([]int32, batch.N), Scores: make([]float32, batch.N*3)}
+		if err := model.Classify(t.Context(), batch, &result); err != nil {
+			t.Fatal(err)
+		}
+		return result.Scores
+	}
+	batch := noisy(colour, 2*cachedPart+44)
+	want := make([]float32, 0, 3*batch.N)
+	for i := range batch.N {
+		want = append(want, classify(classifier.Batch{N: 1, Grid: batch.Grid[i*colour.Len() : (i+1)*colour.Len()]})...)
+	}
+	for i, got := range classify(batch) {
+		if math.Abs(float64(got-want[i])) > 1e-6 {
+			t.Fatalf("score %d is %v in a batch of %d and %v alone", i, got, batch.N, want[i])
+		}
+	}
+}
