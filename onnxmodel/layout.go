@@ -53,7 +53,7 @@ func findLayout(input onnxfile.Value, card Card) (layout, error) {
 		case last && !first:
 			order = NHWC
 		case card.Layout == "":
-			return wrong("the graph does not tell which axis is the channel; set the layout to NCHW or NHWC")
+			return wrong("the graph does not tell which axis is the channel; set layout (a flag, or in the card) to NCHW or NHWC")
 		}
 		if card.Layout != "" && card.Layout != order {
 			order, found.chosen = card.Layout, card.Layout
@@ -76,7 +76,7 @@ func findLayout(input onnxfile.Value, card Card) (layout, error) {
 		case card.Shape == nil:
 			return wrong("images enter flat; set their shape")
 		case card.Layout == "" && card.Shape.Channels > 1:
-			return wrong("images of %v enter flat; set the layout to NCHW or NHWC", *card.Shape)
+			return wrong("images of %v enter flat; set layout (a flag, or in the card) to NCHW or NHWC", *card.Shape)
 		case side(1) != 0 && side(1) != card.Shape.Len():
 			return wrong("images of %v have %d values", *card.Shape, card.Shape.Len())
 		}
@@ -85,7 +85,7 @@ func findLayout(input onnxfile.Value, card Card) (layout, error) {
 	}
 
 	if card.Shape == nil && !shape.Valid() {
-		return wrong("the graph leaves sides open; set the shape of the images")
+		return wrong("the graph leaves sides open; set the input size (a flag, or shape in the card)")
 	}
 	if card.Shape != nil {
 		for _, s := range []struct {

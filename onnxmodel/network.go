@@ -318,7 +318,7 @@ func (net *network) decideProbabilities(batch classifier.Batch, rows []float32, 
 		}
 		sum := sumOfProbabilities(row)
 		if sum == 0 {
-			return errors.New("its outputs are taken for probabilities (" + net.details.ScoresFrom + "), and a row is no distribution; set scores to logits")
+			return errors.New("its outputs are taken for probabilities (" + net.details.ScoresFrom + "), and a row is no distribution; set scores (a flag, or in the card) to logits")
 		}
 		for c, p := range row {
 			scores[c] = float32(float64(p) / sum)
