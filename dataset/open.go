@@ -1,13 +1,13 @@
 package dataset
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
+
+	near "github.com/certspec/certspec/internal/nearest"
 )
 
 // Open finds a data set by name. It reads no pixels and does not touch the disk.
@@ -93,28 +93,7 @@ func nearest(name string) string {
 		}
 		return r
 	}, strings.ToLower(name))
-	return slices.MinFunc(names(), func(a, b string) int { return cmp.Compare(edits(a, name), edits(b, name)) })
-}
-
-// edits is the Levenshtein distance in bytes.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return near.Of(name, names())
 }
 
 // parseName splits a canonical name such as "mnist/test[resize=32,filter=bicubic,skip=20]".

@@ -1,0 +1,15 @@
+package nearest
+
+import "testing"
+
+func TestOf(t *testing.T) {
+	known := []string{"fog", "frost", "snow"}
+	for name, want := range map[string]string{"fogg": "fog", "forst": "frost", "now": "snow", "": "fog", "frost": "frost"} {
+		if got := Of(name, known); got != want {
+			t.Errorf("%q is nearest to %q; expected %q", name, got, want)
+		}
+	}
+	if got := edits("kitten", "sitting"); got != 3 { // the textbook's example
+		t.Errorf("kitten to sitting takes %d edits; expected 3", got)
+	}
+}
