@@ -78,6 +78,9 @@ func Open(path string, options ...Option) (*Model, error) {
 
 func (m *Model) engine() (*backend.Backend, error) {
 	b, err := backend.Open(m.choice)
+	if errors.Is(err, backend.ErrUnknown) {
+		err = fmt.Errorf("%w, or %s", err, ONNXRuntime)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.path, err)
 	}

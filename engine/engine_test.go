@@ -147,7 +147,7 @@ func TestClosedModelOpensAgain(t *testing.T) {
 
 func TestUnknownBackend(t *testing.T) {
 	m := open(t, write(t, nil), engine.Backend("tpu"))
-	if _, err := m.Info(); err == nil || !strings.Contains(err.Error(), "tpu") {
+	if _, err := m.Info(); err == nil || !strings.Contains(err.Error(), `"tpu"`) || !strings.Contains(err.Error(), "or go, or onnxruntime") {
 		t.Errorf("backend tpu: %v", err)
 	}
 }

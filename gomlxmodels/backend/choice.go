@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// ErrUnknown is the cause of an error about a choice that is none of the forms of Open.
+var ErrUnknown = errors.New("expected auto, xla, xla:cpu, xla:cuda, xla:/path/of/plugin.so or go")
+
 // choice is a parsed wish for an engine; the zero choice leaves it open.
 type choice struct {
 	engine  string // "", XLA or Go
@@ -37,7 +40,7 @@ func parseChoice(text string) (choice, error) {
 	case text == "" || text == "auto":
 		return choice{}, nil
 	}
-	return choice{}, fmt.Errorf("unknown choice %q; expected auto, xla, xla:cpu, xla:cuda, xla:/path/of/plugin.so or go", text)
+	return choice{}, fmt.Errorf("unknown choice %q; %w", text, ErrUnknown)
 }
 
 // open opens the first usable engine of the choice. It also tells, one sentence each, which
