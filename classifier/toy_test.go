@@ -22,6 +22,7 @@ var toys = map[string]classifier.Toy{
 	"Step":     classifier.Step{Shape: small, Thresholds: []float64{.2, .5, .55, .9}},
 	"Random":   classifier.Random{Shape: small, Classes: 3},
 	"Broken":   classifier.Broken{Shape: small, Classes: 2, Threshold: .6},
+	"Wave":     classifier.Wave{Shape: small, Level: .3, Amplitude: .4, Period: .7},
 }
 
 func TestToysPassTheSuite(t *testing.T) {
@@ -89,6 +90,23 @@ func TestKnownAnswers(t *testing.T) {
 	}
 }
 
+// Expected values by Simpson's rule with 400,000 intervals in Python, which has math.erfc alone in common. The last
+// two have a period far below σ, and one far above it.
+func TestWaveProbabilities(t *testing.T) {
+	for _, c := range []struct{ period, sigma, want float64 }{
+		{.25, .1, .751272769316},
+		{.05, .25, .642972581342},
+		{.02, 1, .539605487399},
+		{1, .02, .024037373516},
+	} {
+		wave := classifier.Wave{Shape: pixel.Shape{Height: 1, Width: 2, Channels: 1}, Level: .5, Amplitude: .15, Period: c.period}
+		// The values .2 and .6, but for their rounding to float32.
+		if got := wave.Probabilities([]uint8{51, 153}, c.sigma)[1]; math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("period %g, σ = %g: p = %.9f; expected %.9f", c.period, c.sigma, got, c.want)
+		}
+	}
+}
+
 // On a boundary a logit ties or a strict comparison fails: the smaller class wins.
 func TestBoundaries(t *testing.T) {
 	at := func(toy classifier.Toy, grid int16) int32 {
@@ -129,6 +147,9 @@ func TestBadToys(t *testing.T) {
 		"NaN bias":           classifier.Linear{Shape: one, Weights: []float64{1}, Bias: math.NaN()},
 		"no width":           classifier.Slab{Shape: one},
 		"steps fall":         classifier.Step{Shape: one, Thresholds: []float64{1, 0}},
+		"wave of one value":  classifier.Wave{Shape: one, Period: 1},
+		"no period":          classifier.Wave{Shape: small, Amplitude: 1},
+		"infinite amplitude": classifier.Wave{Shape: small, Amplitude: math.Inf(1), Period: 1},
 		"NaN threshold":      classifier.Broken{Shape: one, Classes: 1, Threshold: math.NaN()},
 	} {
 		if _, err := toy.Info(); err == nil {
