@@ -62,11 +62,11 @@ func list(t *testing.T, env []string, args ...string) []pkg {
 // it or, within its own room, beside it. A room is a name of this table; it holds its subfolders
 // that are not in the table themselves. The rooms of internal belong to no floor.
 var floors = [][]string{
-	{"pixel", "progress", "rs/bound", "cmd/certcheck"},
+	{"pixel", "progress", "rs/bound", "spectral/fourier", "cmd/certcheck"},
 	{"calib", "classifier", "dataset", "rs/noise"},
 	{"rs/ledger"},
 	{"rs/rule"},
-	{"rs"},
+	{"rs", "spectral"},
 	{"gomlxmodels", "onnxmodel", "pipemodel"},
 	{"engine"},
 	{"notebooks", "bench", "cmd/certspec", "examples"},
@@ -144,7 +144,7 @@ func TestOnlyGomlxmodelsImportsGoMLX(t *testing.T) {
 }
 
 // light are the rooms that a notebook or a service imports without XLA, GoMLX, cgo or the notebook's tools.
-var light = []string{"./pixel/...", "./progress/...", "./calib/...", "./classifier/...", "./dataset/...", "./rs/...", "./pipemodel/...", "./notebooks/nb/..."}
+var light = []string{"./pixel/...", "./progress/...", "./calib/...", "./classifier/...", "./dataset/...", "./rs/...", "./spectral/...", "./pipemodel/...", "./notebooks/nb/..."}
 
 func TestStatisticsStayLight(t *testing.T) {
 	for _, p := range list(t, []string{"CGO_ENABLED=1"}, light...) {

@@ -1,0 +1,119 @@
+package fourier
+
+// Two real sequences x and y are transformed as one complex sequence z = x + iy:
+//
+//	X[k] = (Z[k] + conj Z[−k])/2,  Y[k] = (Z[k] − conj Z[−k])/(2i)
+//
+// In the first step, along the rows, x is a row of the upper half of the image and y one of the lower
+// half. In the second step, along the columns, that serves the two columns v = 0 and v = W/2, which the first
+// step leaves real.
+
+// load writes the plane's transpose, halved, to the columns of the first step.
+func (p *Plan[T]) load(w *Workspace[T], src []T) {
+	h, width, pitch, left := p.half.Height, p.half.Width, p.leftPad, p.left
+	p.kernels.load(w.re, pitch, src[:left*width], left, width)
+	p.kernels.load(w.im, pitch, src[left*width:], h-left, width)
+	if left == pitch && h == 2*left {
+		return
+	}
+	for b := range width {
+		clear(w.re[b*pitch+left : (b+1)*pitch])
+		clear(w.im[b*pitch+h-left : (b+1)*pitch])
+	}
+}
+
+// store is the inverse of load, with the factor 1/(HW).
+func (p *Plan[T]) store(dst, re, im []T) {
+	h, width, pitch, left := p.half.Height, p.half.Width, p.leftPad, p.left
+	scale := 1 / T(h*width)
+	p.kernels.store(dst[:left*width], re, pitch, left, width, scale)
+	p.kernels.store(dst[left*width:], im, pitch, h-left, width, scale)
+}
+
+// row is the v-th of rows of n values.
+func row[T Float](s []T, n, v int) []T { return s[v*n:][:n:n] }
+
+// untangle separates the rows of the two halves of the image: real and imaginary parts of the upper one go
+// to rows[0] and rows[1], those of the lower one to rows[2] and rows[3].
+func (p *Plan[T]) untangle(w *Workspace[T], re, im []T) {
+	n, width, r := p.leftPad, p.half.Width, &w.rows
+	twice(row(r[0], n, 0), row(re, n, 0))
+	twice(row(r[2], n, 0), row(im, n, 0))
+	if width%2 == 0 {
+		twice(row(r[1], n, 0), row(re, n, width/2))
+		twice(row(r[3], n, 0), row(im, n, width/2))
+	} else {
+		clear(row(r[1], n, 0))
+		clear(row(r[3], n, 0))
+	}
+	for v := 1; v < p.packed; v++ {
+		p.kernels.sums(row(r[0], n, v), row(r[3], n, v), row(re, n, width-v), row(re, n, v))
+		p.kernels.sums(row(r[2], n, v), row(r[1], n, v), row(im, n, v), row(im, n, width-v))
+	}
+}
+
+// tangle is the inverse of untangle, but for a factor of two.
+func (p *Plan[T]) tangle(w *Workspace[T]) {
+	n, width, r := p.leftPad, p.half.Width, &w.rows
+	copy(row(w.re, n, 0), row(r[0], n, 0))
+	copy(row(w.im, n, 0), row(r[2], n, 0))
+	if width%2 == 0 {
+		copy(row(w.re, n, width/2), row(r[1], n, 0))
+		copy(row(w.im, n, width/2), row(r[3], n, 0))
+	}
+	for v := 1; v < p.packed; v++ {
+		p.kernels.sums(row(w.re, n, width-v), row(w.re, n, v), row(r[0], n, v), row(r[3], n, v))
+		p.kernels.sums(row(w.im, n, v), row(w.im, n, width-v), row(r[2], n, v), row(r[1], n, v))
+	}
+}
+
+func twice[T Float](dst, src []T) {
+	src = src[:len(dst)]
+	for k := range dst {
+		dst[k] = src[k] + src[k]
+	}
+}
+
+// unpack copies the columns of the second step to a spectrum, and separates the packed one.
+func (p *Plan[T]) unpack(dst Spectrum[T], re, im []T) {
+	columns, n, height := p.half.Columns(), p.packedPad, p.half.Height
+	for u := range height {
+		copy(dst.Re[u*columns+1:][:p.packed-1], re[u*n+1:])
+		copy(dst.Im[u*columns+1:][:p.packed-1], im[u*n+1:])
+	}
+	last := columns - 1
+	even := p.half.Width%2 == 0
+	for u := range height {
+		mirror := (height - u) % height
+		k, at, other := u*columns, u*n, mirror*n
+		dst.Re[k] = (re[at] + re[other]) / 2
+		dst.Im[k] = (im[at] - im[other]) / 2
+		if even {
+			dst.Re[k+last] = (im[at] + im[other]) / 2
+			dst.Im[k+last] = (re[other] - re[at]) / 2
+		}
+	}
+}
+
+// pack is the inverse of unpack.
+func (p *Plan[T]) pack(w *Workspace[T], src Spectrum[T]) {
+	columns, n, height := p.half.Columns(), p.packedPad, p.half.Height
+	for u := range height {
+		copy(w.re[u*n+1:][:p.packed-1], src.Re[u*columns+1:])
+		copy(w.im[u*n+1:][:p.packed-1], src.Im[u*columns+1:])
+		clear(w.re[u*n+p.packed : (u+1)*n])
+		clear(w.im[u*n+p.packed : (u+1)*n])
+	}
+	last := columns - 1
+	even := p.half.Width%2 == 0
+	for u := range height {
+		k, mirror := u*columns, (height-u)%height*columns
+		re, im := (src.Re[k]+src.Re[mirror])/2, (src.Im[k]-src.Im[mirror])/2
+		if even {
+			k, mirror = k+last, mirror+last
+			re -= (src.Im[k] - src.Im[mirror]) / 2
+			im += (src.Re[k] + src.Re[mirror]) / 2
+		}
+		w.re[u*n], w.im[u*n] = re, im
+	}
+}
