@@ -1,0 +1,108 @@
+package augment
+
+import (
+	"math"
+
+	"github.com/certspec/certspec/internal/portable"
+	"github.com/certspec/certspec/pixel"
+)
+
+// affine is a map from pixels of the output to points of the input, (x, y) → (a·x + b·y + c, d·x + e·y + f), where the middle of a
+// pixel stands at whole numbers.
+type affine struct{ a, b, c, d, e, f float64 }
+
+// affineOf is the inverse of x → M(x − middle) + middle + (Right, Down), with M the rotation times the shear (1, −tan ψ; 0, 1).
+func affineOf(c *FourierMixChain, shape pixel.Shape) affine {
+	sin, cos := portable.Sincos(c.Rotation * (math.Pi / 180))
+	t := c.Shear
+	// M⁻¹ = (1, tan ψ; 0, 1) (cos, sin; −sin, cos)
+	m := affine{a: cos - float64(t*sin), b: sin + float64(t*cos), d: -sin, e: cos}
+	middleX, middleY := float64(shape.Width-1)/2, float64(shape.Height-1)/2
+	x, y := middleX+c.Right, middleY+c.Down
+	m.c = middleX - (float64(m.a*x) + float64(m.b*y))
+	m.f = middleY - (float64(m.d*x) + float64(m.e*y))
+	return m
+}
+
+// still reports whether the map moves nothing.
+func (c *FourierMixChain) still() bool {
+	return c.Rotation == 0 && c.Right == 0 && c.Down == 0 && c.Shear == 0
+}
+
+// addAffine adds w(1−t)·T(src) to dst, both HWC.
+func (f FourierMix) addAffine(dst, src []float64, shape pixel.Shape, c *FourierMixChain, source []int32) {
+	share := float64(c.Weight * (1 - c.Spectral))
+	switch {
+	case c.still():
+		addScaled(dst, src, share)
+	case f.Sampling == BilinearSampling:
+		addBilinear(dst, src, shape, affineOf(c, shape), share)
+	default:
+		nearestPixels(source, shape, affineOf(c, shape))
+		addPixels(dst, src, shape.Channels, source, share)
+	}
+}
+
+// nearestPixels writes for each pixel of the output the number of the pixel of the input, or −1 outside.
+func nearestPixels(source []int32, shape pixel.Shape, m affine) {
+	w, h := float64(shape.Width), float64(shape.Height)
+	for y := range shape.Height {
+		row := source[y*shape.Width : (y+1)*shape.Width]
+		startX := float64(m.b*float64(y)) + m.c + 0.5
+		startY := float64(m.e*float64(y)) + m.f + 0.5
+		for x := range row {
+			px, py := startX+float64(m.a*float64(x)), startY+float64(m.d*float64(x))
+			row[x] = -1
+			if px >= 0 && px < w && py >= 0 && py < h {
+				row[x] = int32(int(py)*shape.Width + int(px))
+			}
+		}
+	}
+}
+
+func addPixels(dst, src []float64, channels int, source []int32, share float64) {
+	if channels == 3 {
+		for k, from := range source {
+			if from >= 0 {
+				to, p := dst[3*k:3*k+3:3*k+3], src[3*from:3*from+3:3*from+3]
+				to[0] += float64(share * p[0])
+				to[1] += float64(share * p[1])
+				to[2] += float64(share * p[2])
+			}
+		}
+		return
+	}
+	for k, from := range source {
+		if from >= 0 {
+			for i := range channels {
+				dst[k*channels+i] += float64(share * src[int(from)*channels+i])
+			}
+		}
+	}
+}
+
+// addBilinear reads between the four nearest pixels, those outside being 0.
+func addBilinear(dst, src []float64, shape pixel.Shape, m affine, share float64) {
+	w, h, channels := shape.Width, shape.Height, shape.Channels
+	for y := range h {
+		for x := range w {
+			px := float64(m.a*float64(x)) + float64(m.b*float64(y)) + m.c
+			py := float64(m.d*float64(x)) + float64(m.e*float64(y)) + m.f
+			left, top := math.Floor(px), math.Floor(py)
+			dx, dy := px-left, py-top
+			for _, corner := range [4]struct{ x, y, weight float64 }{
+				{left, top, float64((1 - dx) * (1 - dy))}, {left + 1, top, float64(dx * (1 - dy))},
+				{left, top + 1, float64((1 - dx) * dy)}, {left + 1, top + 1, float64(dx * dy)},
+			} {
+				if !(corner.x >= 0 && corner.x < float64(w) && corner.y >= 0 && corner.y < float64(h)) || corner.weight == 0 {
+					continue
+				}
+				g := float64(share * corner.weight)
+				from := (int(corner.y)*w + int(corner.x)) * channels
+				for i := range channels {
+					dst[(y*w+x)*channels+i] += float64(g * src[from+i])
+				}
+			}
+		}
+	}
+}
