@@ -20,6 +20,7 @@ type audit struct {
 	rows   Rows        // on them; a shard by blocks has none
 	looks  int
 	copies int
+	scores *scoreSource // nil: not read
 }
 
 func newAudit(path string) (*audit, error) {
@@ -40,22 +41,32 @@ func (a *audit) errorf(line int, format string, args ...any) error {
 }
 
 // walk takes all looks, gives each to see, and ends at the first record that is none, or with io.EOF.
-func (a *audit) walk(see func(ledger.Look)) (ledger.Record, error) {
+func (a *audit) walk(see func(scoredLook)) (ledger.Record, error) {
 	for {
 		r, err := a.scan.Next()
 		if err != nil || r.Kind != ledger.LookLine {
 			return r, err
 		}
 		a.line = r.Line
+		if err := a.begin(r.Look); err != nil {
+			return r, a.errorf(r.Line, "%v", err)
+		}
+		scores, err := a.scores.of(r.Look)
+		if err == nil {
+			err = ofClass(scores, a.trial)
+		}
+		if err != nil {
+			return r, err
+		}
 		if err := a.take(r.Look); err != nil {
 			return r, a.errorf(r.Line, "%v", err)
 		}
-		see(r.Look)
+		see(scoredLook{r.Look, scores})
 	}
 }
 
-// take checks that the rule announced a look, and judges it.
-func (a *audit) take(l ledger.Look) error {
+// begin makes the trial of the image of a look the one in progress.
+func (a *audit) begin(l ledger.Look) error {
 	a.looks++
 	a.copies += (l.To - l.From) * a.header.Block
 	if a.trial == nil || a.trial.Image != l.Image {
@@ -69,6 +80,11 @@ func (a *audit) take(l ledger.Look) error {
 		}
 		a.trial = a.plan.Trial(l.Image, l.Label)
 	}
+	return nil
+}
+
+// take checks that the rule announced a look, and judges it.
+func (a *audit) take(l ledger.Look) error {
 	if err := a.trial.Add(l); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ type blocks struct {
 	shape   pixel.Shape
 	copies  int // in a block
 	seed    uint64
+	scored  bool // scores are wanted
 
 	// Exactly one is set.
 	grid     *noise.Grid
@@ -50,10 +51,14 @@ type buffer struct {
 	classes []int32
 	failed  []int // copies whose noise could not be drawn
 	votes   []int // by class; zero between uses
+	scores  []float32
 }
 
 func (b *blocks) newBuffer() *buffer {
 	buf := &buffer{classes: make([]int32, b.copies), votes: make([]int, b.classes)}
+	if b.scored {
+		buf.scores = make([]float32, b.copies*b.classes)
+	}
 	if b.grid != nil {
 		buf.grid = make([]int16, b.copies*b.shape.Len())
 	} else {
@@ -80,13 +85,16 @@ func (b *blocks) classify(ctx context.Context, buf *buffer) (counts []ledger.Cou
 	for i := range buf.classes {
 		buf.classes[i] = classifier.Miss // what the model leaves out is no hit
 	}
-	result := classifier.Result{Classes: buf.classes}
+	result := classifier.Result{Classes: buf.classes, Scores: buf.scores}
 	batch := classifier.Batch{N: b.copies, Grid: buf.grid, Real: buf.real}
 	if err := b.model.Classify(ctx, batch, &result); err != nil {
 		return nil, 0, err
 	}
 	for _, i := range buf.failed {
 		buf.classes[i] = classifier.Miss
+	}
+	if err := b.markUnknown(buf); err != nil {
+		return nil, 0, err
 	}
 	distinct := 0
 	for _, class := range buf.classes {

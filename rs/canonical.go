@@ -9,7 +9,7 @@ import (
 
 // Canonical writes the canonical form of a ledger to another file: what of an interrupted run stays whatever
 // happens next. Provisional lines and a torn tail are dropped. Looks stand as in the file, which is in
-// the order of the data. Where all images are decided, the claims and the digest follow from them.
+// the order of the data. Of scores beside the ledger holds the same. Where all images are decided, the claims and the digest follow from them.
 //
 // It is a function of the ledger, and of its own output gives the same bytes: a closed ledger is its own canonical form.
 // One that claims what does not follow from its counts is a *ledger.FormatError. The output may not exist, unless
@@ -20,8 +20,30 @@ func Canonical(out, path string) (complete bool, err error) {
 		return false, err
 	}
 	defer a.scan.Close()
+	if a.header.Scores == "" {
+		return canonical(out, a, nil)
+	}
+	if a.scores, err = newScoreSource(path, a.header); err != nil {
+		return false, err
+	}
+	defer a.scores.close()
+	err = ledger.CreateScores(out, a.header, func(w *ledger.ScoresWriter) error {
+		complete, err = canonical(out, a, w)
+		return err
+	})
+	return complete, err
+}
+
+// canonical writes the ledger, and the scores beside it if there are some.
+func canonical(out string, a *audit, w *ledger.ScoresWriter) (complete bool, err error) {
+	digest := ""
 	err = ledger.Create(out, a.header, func(e *ledger.Encoder) error {
-		r, err := a.walk(e.Look)
+		r, err := a.walk(func(l scoredLook) {
+			e.Look(l.Look)
+			if l.scores != nil {
+				w.Append(l.scores)
+			}
+		})
 		if err == nil && r.Kind == ledger.ClaimsLine {
 			_, err = a.finish(r, nil)
 		}
@@ -30,9 +52,18 @@ func Canonical(out, path string) (complete bool, err error) {
 			return err
 		}
 		if complete = a.complete(); complete {
-			return e.Finish(a.claims())
+			err := e.Finish(a.claims())
+			digest = e.Digest()
+			return err
 		}
 		return e.Flush()
 	})
+	switch {
+	case err != nil || w == nil:
+	case complete:
+		err = w.Finish(digest)
+	default:
+		err = w.SyncProvisional(nil)
+	}
 	return complete, err
 }

@@ -28,11 +28,13 @@ type certification struct {
 	blocks *blocks
 	images *dataset.Images
 	run    *Run
-	writer *ledger.Writer // nil: no ledger
+	writer *ledger.Writer       // nil: no ledger
+	scores *ledger.ScoresWriter // nil: none are kept
 
 	admitted int // images that are or were jobs
 	jobs     []*job
-	begun    []*job // from an earlier run, the next images to admit
+	begun    []*job                                 // from an earlier run, the next images to admit
+	restored map[ledger.ScoresAddress]ledger.Scores // of the provisional looks of an earlier run
 	times    []ledger.Time
 
 	start  time.Time
@@ -69,7 +71,7 @@ func (c *certification) resume(l *ledger.Ledger) error {
 			continue
 		}
 		from, _ := t.Blocks()
-		c.begun = append(c.begun, &job{Trial: t, issued: from, folded: from})
+		c.begun = append(c.begun, &job{Trial: t, issued: from, folded: from, cells: c.opt.Scores})
 	}
 	c.admitted = c.done
 	c.before = c.done
@@ -84,7 +86,8 @@ func (c *certification) resume(l *ledger.Ledger) error {
 			c.begun = append(c.begun, c.newJob(at))
 			i++
 		}
-		if err := c.begun[i].restore(l); err != nil {
+		scores := c.restored[l.ScoresAddress()]
+		if err := c.begun[i].restore(l, scores); err != nil {
 			return err
 		}
 	}
@@ -104,6 +107,9 @@ func (c *certification) certify(ctx context.Context) error {
 			claims = c.run.claims()
 		}
 		stopped = c.writer.Finish(claims)
+		if stopped == nil && c.scores != nil {
+			stopped = c.scores.Finish(c.writer.Digest())
+		}
 	}
 	c.report(true)
 	return stopped
@@ -139,6 +145,9 @@ func (c *certification) pump(ctx context.Context) error {
 			for t := range toClassify {
 				if t.err == nil {
 					t.counts, t.misses, t.err = c.blocks.classify(calls, t.buffer)
+				}
+				if t.err == nil {
+					t.scores = c.blocks.takeScores(t.buffer, t.class)
 				}
 				finished <- t
 			}
@@ -231,7 +240,7 @@ func (c *certification) nextTask(most int) *task {
 // newJob begins the image at a position.
 func (c *certification) newJob(at int) *job {
 	from, _ := c.plan.Trial(0, 0).Blocks()
-	return &job{Trial: c.plan.Trial(c.images.IDs[at], c.images.Labels[at]), issued: from, folded: from}
+	return &job{Trial: c.plan.Trial(c.images.IDs[at], c.images.Labels[at]), issued: from, folded: from, cells: c.opt.Scores}
 }
 
 // decided takes an image that is done into the run.
@@ -262,7 +271,10 @@ func (c *certification) commit() {
 		j := c.jobs[0]
 		if c.writer != nil {
 			for _, l := range j.looks {
-				c.writer.Append(l)
+				c.writer.Append(l.Look)
+				if l.scores != nil {
+					c.scores.Append(l.scores)
+				}
 			}
 			if j.Done() && j.blocks > 0 {
 				c.times = append(c.times, ledger.Time{Image: j.Image, Copies: j.blocks * c.plan.Block(), Seconds: time.Since(j.started).Seconds()})
@@ -283,11 +295,19 @@ func (c *certification) save() error {
 		return nil
 	}
 	var provisional []ledger.Look
-	for _, j := range c.jobs {
-		provisional = append(provisional, j.unfinished()...)
+	var scores []*ledger.Scores
+	for _, j := range slices.Concat(c.jobs, c.begun) {
+		for _, l := range j.unfinished() {
+			provisional = append(provisional, l.Look)
+			if l.scores != nil {
+				scores = append(scores, l.scores)
+			}
+		}
 	}
-	for _, j := range c.begun {
-		provisional = append(provisional, j.unfinished()...)
+	if c.scores != nil {
+		if err := c.scores.SyncProvisional(scores); err != nil {
+			return err
+		}
 	}
 	if err := c.writer.SyncProvisional(provisional); err != nil {
 		return err

@@ -54,6 +54,9 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	}
 	header := newHeader(opt, plan, info, ledger.Data{Name: images.Name, Digest: images.Digest, Images: images.Len()})
 	header.Shard = shard
+	if err := checkScores(opt, plan, shard); err != nil {
+		return nil, err
+	}
 	if images, plan, err = shardOf(shard, images, plan); err != nil {
 		return nil, err
 	}
@@ -61,6 +64,7 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	if err != nil {
 		return nil, err
 	}
+	blocks.scored = opt.Scores > 0
 	c := &certification{
 		opt: opt, plan: plan, blocks: blocks, images: images, grace: grace,
 		run: &Run{Header: header},
@@ -72,6 +76,11 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	if err == nil && l.Claims != nil {
 		if err := l.Header.SameRun(opt.Ledger, header); err != nil {
 			return nil, err
+		}
+		if opt.Scores > 0 {
+			if err := finishScores(opt.Ledger, l); err != nil {
+				return nil, fmt.Errorf("rs: %w", err)
+			}
 		}
 		return openRun(opt.Ledger, l)
 	}
@@ -86,6 +95,12 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	defer w.Close()
 	c.writer = w
 	c.run.Header = l.Header
+	if opt.Scores > 0 {
+		if c.scores, c.restored, err = ledger.OpenScores(opt.Ledger, l); err != nil {
+			return nil, fmt.Errorf("rs: %w", err)
+		}
+		defer c.scores.Close()
+	}
 	if err := c.resume(l); err != nil {
 		return nil, fmt.Errorf("rs: ledger %s: %w", opt.Ledger, err)
 	}
@@ -130,6 +145,9 @@ func newHeader(opt Options, p *rule.Plan, info classifier.Info, data ledger.Data
 		Rule:       p.Header(),
 		Order:      "data",
 	}
+	if opt.Scores > 0 {
+		h.Scores = ledger.ScoresScheme(opt.Scores)
+	}
 	h.Format, h.Version = ledger.Format, ledger.Version
 	if opt.Seed == 0 {
 		h.Seed = derivedSeed(h)
@@ -139,8 +157,8 @@ func newHeader(opt Options, p *rule.Plan, info classifier.Info, data ledger.Data
 
 // derivedSeed is the first 8 bytes of the SHA-256 of all that the header says of model, data and
 // settings. Engine, threads and instructions are left out: the same weights meet the same
-// noise on every engine, so that engines can be compared; and so are the shard and the version of the format, so that
-// shards of a run fit together and an old ledger goes on.
+// noise on every engine, so that engines can be compared; and so are the shard, the scores and the version of the format, so
+// that shards of a run fit together, scores change no count, and an old ledger goes on.
 func derivedSeed(h ledger.Header) uint64 {
 	h.Version = 1
 	h.Program = ledger.Program{}
@@ -148,6 +166,7 @@ func derivedSeed(h ledger.Header) uint64 {
 	h.Model.Identity = classifier.Identity{Weights: h.Model.Identity.Weights}
 	h.Data.Name = ""
 	h.Shard = nil
+	h.Scores = ""
 	h.Seed = 0
 	text, err := json.Marshal(h)
 	if err != nil {

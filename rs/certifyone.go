@@ -30,7 +30,7 @@ func (c Certificate) String() string {
 }
 
 // CertifyOne certifies one image (HWC, of the model's shape), for services: it needs no data set, keeps no
-// ledger, and is safe for concurrent use. Options.Ledger and Options.Shard must be unset. The seed, unless chosen, is
+// ledger, and is safe for concurrent use. Options.Ledger, Options.Shard and Options.Scores must be unset. The seed, unless chosen, is
 // derived from model, image and settings, so that to ask again gives the same answer.
 //
 // Where the deadline of ctx comes first, the rules Staged and Betting give what they had proven at their
@@ -40,6 +40,9 @@ func CertifyOne(ctx context.Context, model classifier.Classifier, image []uint8,
 	none := Certificate{Row: Row{Label: -1, Class: Abstain}}
 	if opt.Ledger != "" || opt.Shard != (Shard{}) {
 		return none, optionErrorf("Ledger or Shard is set, but the certificate of one image has none")
+	}
+	if opt.Scores != 0 {
+		return none, optionErrorf("Scores is set, but the certificate of one image keeps none")
 	}
 	opt, err := opt.withDefaults()
 	if err != nil {

@@ -78,7 +78,7 @@ func Merge(out string, files []string, partial bool) (Merged, error) {
 	}
 	err := m.missing()
 	if err == nil {
-		err = ledger.Create(out, m.header, m.write)
+		err = m.create(out)
 	}
 	if err != nil {
 		return Merged{}, fmt.Errorf("rs: %w", err)
@@ -90,6 +90,7 @@ func Merge(out string, files []string, partial bool) (Merged, error) {
 type merger struct {
 	partial bool
 	header  ledger.Header // of the whole run
+	cells   int           // that scores are counted in; 0: there are none
 	plan    *rule.Plan
 	sources []*source
 	strides []stride
@@ -107,6 +108,7 @@ type stride struct {
 func (m *merger) close() {
 	for _, s := range m.sources {
 		s.scan.Close()
+		s.scores.close()
 	}
 }
 
@@ -139,6 +141,20 @@ func (m *merger) open(file string) error {
 	}
 	m.strides[i].at[first] = append(m.strides[i].at[first], s)
 	return nil
+}
+
+// create writes the merged ledger, and the scores beside it.
+func (m *merger) create(out string) error {
+	if m.header.Scores == "" {
+		return ledger.Create(out, m.header, func(e *ledger.Encoder) error { return m.write(e, nil) })
+	}
+	var err error
+	if m.cells, err = m.header.ScoreCells(); err != nil {
+		return err
+	}
+	return ledger.CreateScores(out, m.header, func(w *ledger.ScoresWriter) error {
+		return ledger.Create(out, m.header, func(e *ledger.Encoder) error { return m.write(e, w) })
+	})
 }
 
 // missing names the shards that are not there, where all are of one split.
@@ -181,9 +197,15 @@ func (m *merger) missing() error {
 }
 
 // write merges image by image.
-func (m *merger) write(e *ledger.Encoder) error {
+func (m *merger) write(e *ledger.Encoder, w *ledger.ScoresWriter) error {
 	m.result.Ledgers, m.result.Of = len(m.sources), m.header.Data.Images
-	put := e.Look
+	var provisional []*ledger.Scores
+	put := func(l scoredLook) {
+		e.Look(l.Look)
+		if l.scores != nil {
+			w.Append(l.scores)
+		}
+	}
 	for p := 0; p < m.header.Data.Images; p++ {
 		t, looks, rest, err := m.image(p)
 		if err != nil {
@@ -194,13 +216,23 @@ func (m *merger) write(e *ledger.Encoder) error {
 		}
 		if t == nil || !t.Done() {
 			// From here on, lines are not those that a run would have committed next.
-			put = e.Provisional
+			put = func(l scoredLook) {
+				e.Provisional(l.Look)
+				if l.scores != nil {
+					provisional = append(provisional, l.scores)
+				}
+			}
 		}
 		if rest != nil {
 			put(*rest)
 		}
 		if t == nil {
 			p = m.following() - 1
+		}
+		if w != nil && p%scoresAtOnce == 0 {
+			if err := w.SyncProvisional(nil); err != nil {
+				return err
+			}
 		}
 	}
 	for _, s := range m.sources {
@@ -209,11 +241,22 @@ func (m *merger) write(e *ledger.Encoder) error {
 		}
 	}
 	if m.result.Images = len(m.rows); m.result.Images < m.result.Of {
+		if w != nil {
+			if err := w.SyncProvisional(provisional); err != nil {
+				return err
+			}
+		}
 		return e.Flush()
 	}
 	m.result.Complete = true
-	return e.Finish((&Run{Header: m.header, Rows: m.rows}).claims())
+	if err := e.Finish((&Run{Header: m.header, Rows: m.rows}).claims()); err != nil || w == nil {
+		return err
+	}
+	return w.Finish(e.Digest())
 }
+
+// scoresAtOnce is the number of images whose scores a merge holds before it writes them.
+const scoresAtOnce = 4096
 
 // following is the next position of which a source has the image, or that behind the last one.
 func (m *merger) following() int {
@@ -228,7 +271,7 @@ func (m *merger) following() int {
 
 // image joins what the sources have of the image at a position: looks that are whole, and the beginning of a
 // further one. The trial is nil where no source has the image.
-func (m *merger) image(p int) (t *rule.Trial, looks []ledger.Look, rest *ledger.Look, err error) {
+func (m *merger) image(p int) (t *rule.Trial, looks []scoredLook, rest *scoredLook, err error) {
 	var parts []part
 	var ended, asked []*source
 	for _, s := range m.strides {
@@ -276,7 +319,7 @@ func (m *merger) image(p int) (t *rule.Trial, looks []ledger.Look, rest *ledger.
 }
 
 // incomplete is the error of an image that is not decided.
-func (m *merger) incomplete(p int, t *rule.Trial, rest *ledger.Look, ended []*source) error {
+func (m *merger) incomplete(p int, t *rule.Trial, rest *scoredLook, ended []*source) error {
 	what := fmt.Sprintf("image number %d of the data, from 0,", p)
 	if t != nil {
 		from, _ := t.Blocks()
@@ -305,7 +348,10 @@ func (m *merger) check(s *source) error {
 			a.rows = append(a.rows, m.rows[i])
 		}
 	}
-	_, err := a.finish(s.record, s.err)
+	digest, err := a.finish(s.record, s.err)
+	if err == nil {
+		err = s.scores.finish(digest)
+	}
 	var unfinished *UnfinishedError
 	if m.partial && errors.As(err, &unfinished) {
 		return nil // cut off in its claims

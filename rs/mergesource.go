@@ -18,7 +18,8 @@ type source struct {
 	images int           // that were given out
 	record ledger.Record // the one behind them
 	err    error         // in its place: io.EOF, or what is wrong with the file
-	looks  []ledger.Look
+	looks  []scoredLook
+	scores *scoreSource
 	rows   []int // of the merged run that it has a part in
 }
 
@@ -31,6 +32,10 @@ func newSource(file string) (*source, error) {
 	if _, err := rule.Of(s.header); err != nil {
 		scan.Close()
 		return nil, fmt.Errorf("ledger %s: %w", file, err)
+	}
+	if s.scores, err = newScoreSource(file, s.header); err != nil {
+		scan.Close()
+		return nil, err
 	}
 	s.record, s.err = scan.Next()
 	return s, nil
@@ -48,13 +53,17 @@ func (s *source) positions() (first, count int) {
 func (s *source) share() int { return shareOf(s.header.Shard, s.header.Data.Images) }
 
 // next gives the looks of the next image, none at the end. They are valid until the following call.
-func (s *source) next() ([]ledger.Look, error) {
+func (s *source) next() ([]scoredLook, error) {
 	s.looks = s.looks[:0]
 	if s.images == s.share() {
 		return nil, nil
 	}
 	for s.err == nil && s.record.Kind == ledger.LookLine && (len(s.looks) == 0 || s.record.Look.Image == s.looks[0].Image) {
-		s.looks = append(s.looks, s.record.Look)
+		scores, err := s.scores.of(s.record.Look)
+		if err != nil {
+			return nil, err
+		}
+		s.looks = append(s.looks, scoredLook{s.record.Look, scores})
 		s.record, s.err = s.scan.Next()
 	}
 	if s.err != nil && s.err != io.EOF {
@@ -80,13 +89,13 @@ func (s *source) shardText() string {
 
 // part is a look of a source.
 type part struct {
-	ledger.Look
+	scoredLook
 	source *source
 }
 
 // join gives parts of one image to its trial, look by look: a look may come in parts that meet, as shards by blocks
 // have them. It returns the looks of the trial, and the beginning of the one after which a part is missing.
-func (m *merger) join(t *rule.Trial, parts []part) (looks []ledger.Look, rest *ledger.Look, err error) {
+func (m *merger) join(t *rule.Trial, parts []part) (looks []scoredLook, rest *scoredLook, err error) {
 	slices.SortStableFunc(parts, func(a, b part) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(b.To, a.To))
 	})
@@ -97,20 +106,31 @@ func (m *merger) join(t *rule.Trial, parts []part) (looks []ledger.Look, rest *l
 		from, to := t.Blocks()
 		at := from
 		var sum tally
+		var scores scoreTally
 		for len(parts) > 0 && parts[0].From == at && parts[0].To <= to {
 			sum.add(parts[0].Counts, parts[0].Misses)
+			if err := ofClass(parts[0].scores, t); err != nil {
+				return nil, nil, fmt.Errorf("ledger %s: %w", parts[0].source.file, err)
+			}
+			if parts[0].scores != nil {
+				scores.add(parts[0].scores, m.cells)
+			}
 			at = parts[0].To
 			parts = parts[1:]
 		}
-		look := ledger.Look{Image: t.Image, Label: t.Label, From: from, To: at}
+		look := scoredLook{Look: ledger.Look{Image: t.Image, Label: t.Label, From: from, To: at}}
 		look.Counts, look.Misses = sum.sum()
+		if m.cells > 0 && at > from && t.Selected() {
+			look.scores = scores.sum()
+			look.scores.Image, look.scores.From, look.scores.To, look.scores.Class = t.Image, from, at, int32(t.Class)
+		}
 		if at < to {
 			if at > from {
 				rest = &look
 			}
 			break
 		}
-		if err := t.Add(look); err != nil {
+		if err := t.Add(look.Look); err != nil {
 			return nil, nil, err
 		}
 		looks = append(looks, look)
@@ -141,6 +161,9 @@ func (m *merger) distinct(parts []part) ([]part, error) {
 		case p.Misses != before.Misses || !slices.Equal(p.Counts, before.Counts):
 			return nil, &ConflictError{Image: p.Image, From: p.From, To: p.To,
 				Files: [2]string{before.source.file, p.source.file}, Looks: [2]ledger.Look{before.Look, p.Look}}
+		case !p.scores.Equal(before.scores):
+			return nil, fmt.Errorf("image %d, blocks %d to %d: the scores beside ledger %s are not those beside ledger %s; one of them is not of this model and seed, or was altered",
+				p.Image, p.From, p.To, before.source.file, p.source.file)
 		default:
 			m.result.Repeated++
 		}

@@ -63,6 +63,8 @@ type Options struct {
 	Noise      noise.Law // "grid" or "gaussian"; default "grid", the one that is sound in floating point
 	Seed       uint64    // of the noise; 0: derived from model, data and settings, so that it cannot be shopped for
 
+	Scores int // keep the scores of the class too, counted in so many cells, at most 1,000, in a file beside the ledger; 0: no
+
 	Shard Shard // the part of the run to do; zero: all of it
 
 	Ledger  string // file that records the run and from which it resumes; "": none

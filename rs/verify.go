@@ -1,7 +1,9 @@
 package rs
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -13,16 +15,28 @@ type Verified struct {
 	Looks  int           `json:"looks"`
 	Copies int           `json:"copies"` // noisy copies behind the looks
 	Digest string        `json:"digest"`
+	Scores string        `json:"scores,omitempty"` // ScoresHold or ScoresMissing; empty where the run kept none
 }
 
+// What Verify says of the scores beside a ledger that has some.
+const (
+	ScoresHold    = "hold"
+	ScoresMissing = "missing"
+)
+
 func (v Verified) String() string {
-	return fmt.Sprintf("%d images, %d looks, %d noisy copies, %s", v.Images, v.Looks, v.Copies, v.Digest)
+	text := fmt.Sprintf("%d images, %d looks, %d noisy copies, %s", v.Images, v.Looks, v.Copies, v.Digest)
+	if v.Scores != "" {
+		text += ", scores: " + v.Scores
+	}
+	return text
 }
 
 // Verify derives again all that follows from the counts of a closed ledger, with the code that certifies, and
 // compares decimal for decimal: the digest; that the looks spend at most α and are those that the rule
 // announces; class, k, n, lower bound and radius of every image; the average certified radius; the
-// certified accuracies; and that a seed which is called derived is.
+// certified accuracies; and that a seed which is called derived is. Scores beside the ledger are read
+// to their end, look by look, and must have been closed with it; where they are missing, all else is checked.
 //
 // What does not hold is a *ledger.FormatError with the line and the reason. An unfinished ledger is an
 // *UnfinishedError. Whether the counts are those of the model only Replay can tell.
@@ -36,9 +50,24 @@ func Verify(path string) (Verified, error) {
 	if want := derivedSeed(h); !h.SeedChosen && h.Seed != want {
 		return Verified{}, a.errorf(1, "header: the seed %d is called derived, but from model, data and settings follows %d", h.Seed, want)
 	}
-	digest, err := a.finish(a.walk(func(ledger.Look) {}))
+	v := Verified{Header: h}
+	a.scores, err = newScoreSource(path, h)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		v.Scores = ScoresMissing
+	case err != nil:
+		return Verified{}, err
+	case a.scores != nil:
+		v.Scores = ScoresHold
+		defer a.scores.close()
+	}
+	digest, err := a.finish(a.walk(func(scoredLook) {}))
+	if err == nil {
+		err = a.scores.finish(digest)
+	}
 	if err != nil {
 		return Verified{}, err
 	}
-	return Verified{Header: h, Images: a.images, Looks: a.looks, Copies: a.copies, Digest: digest}, nil
+	v.Images, v.Looks, v.Copies, v.Digest = a.images, a.looks, a.copies, digest
+	return v, nil
 }

@@ -30,6 +30,11 @@ func Create(path string, header Header, write func(*Encoder) error) error {
 	if err := write(e); err != nil {
 		return err
 	}
+	return place(f, path)
+}
+
+// place closes a file that is written and gives it its name, unless a file of that name is there.
+func place(f *os.File, path string) error {
 	if err := errors.Join(f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("ledger %s: %w", path, err)
 	}

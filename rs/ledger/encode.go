@@ -15,6 +15,7 @@ type Encoder struct {
 	hash   hash.Hash
 	header Header
 	line   []byte
+	digest string
 }
 
 // NewEncoder begins a ledger with its header, whose version stays as it is.
@@ -43,9 +44,13 @@ func (e *Encoder) Provisional(l Look) {
 // Finish closes the ledger with its claims and digest.
 func (e *Encoder) Finish(c Claims) error {
 	e.put(appendClaims(nil, c))
+	e.digest = digestOf(e.hash)
 	e.put(appendDigest(nil, e.hash))
 	return e.Flush()
 }
+
+// Digest is the last line of a ledger that was finished, as Ledger.Digest has it.
+func (e *Encoder) Digest() string { return e.digest }
 
 // Flush ends a ledger that is not closed.
 func (e *Encoder) Flush() error { return e.out.Flush() }
@@ -69,6 +74,8 @@ func appendClaims(b []byte, c Claims) []byte {
 	}
 	return b
 }
+
+func digestOf(h hash.Hash) string { return "sha256:" + hex.EncodeToString(h.Sum(nil)) }
 
 func appendDigest(b []byte, h hash.Hash) []byte {
 	return append(hex.AppendEncode(append(b, "sha256 "...), h.Sum(nil)), '\n')

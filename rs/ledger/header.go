@@ -36,7 +36,7 @@ type Header struct {
 	Rule       Rule            `json:"rule"`
 	Order      string          `json:"order"`            // order of the images, e.g. "data"
 	Shard      *Shard          `json:"shard,omitempty"`  // the part of the run that this ledger holds; nil: all
-	Scores     string          `json:"scores,omitempty"` // file of the scores beside the ledger, if there is one
+	Scores     string          `json:"scores,omitempty"` // how scores were counted in the file beside the ledger, e.g. "uniform/1000"; empty: they were not
 }
 
 // Program names the software that began a ledger.

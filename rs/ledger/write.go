@@ -38,6 +38,7 @@ type Writer struct {
 	last     int  // image of the last look
 	byBlocks bool // a shard by blocks, which has no claims
 	failed   error
+	digest   string
 }
 
 // Open opens the ledger of a run for writing: it begins a new file, or reads what an earlier, interrupted
@@ -215,9 +216,13 @@ func (w *Writer) Finish(c Claims) error {
 		panic(fmt.Sprintf("ledger: %d claims on %d images", len(c.Images), w.images))
 	}
 	w.append(appendClaims(nil, c))
+	w.digest = digestOf(w.hash)
 	w.append(appendDigest(nil, w.hash))
 	return w.Sync()
 }
+
+// Digest is the last line of a ledger that was finished, as Ledger.Digest has it.
+func (w *Writer) Digest() string { return w.digest }
 
 // Close releases the file. It does not sync.
 func (w *Writer) Close() error { return w.f.Close() }

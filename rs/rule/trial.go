@@ -40,6 +40,9 @@ func (t *Trial) Done() bool { return t.done }
 // Looks is the number of looks behind the selection that were taken.
 func (t *Trial) Looks() int { return max(0, t.look) }
 
+// Selected reports whether the selection is over, so that the class of the image is known. A part by blocks never knows it.
+func (t *Trial) Selected() bool { return t.plan.part == nil && t.look >= 0 }
+
 // Blocks is the range of the look that comes next.
 func (t *Trial) Blocks() (from, to int) {
 	if part := t.plan.part; part != nil {

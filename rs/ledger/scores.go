@@ -1,0 +1,109 @@
+package ledger
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// MaxScoreCells is the largest number of cells that scores are counted in.
+const MaxScoreCells = 1000
+
+// ScoreUnit is the whole that scores are sums of parts of: a score is rounded to multiples of 1/ScoreUnit.
+const ScoreUnit = 1 << 24
+
+// Scores is what is kept of the scores that the noisy copies in the blocks [From, To) of an image give its class:
+// numbers that add up over blocks. Thresholds j/cells, j = 0 … cells, cut the scores into cells:
+// number 2j is the threshold itself, number 2j+1 what is between it and the next.
+type Scores struct {
+	Image    int
+	From, To int   // blocks
+	Class    int32 // that the selection chose
+	Unknown  int   // copies without a score, as misses are
+	// Sums over the other copies, in units of 1/ScoreUnit: of every score rounded down, and rounded up.
+	Low, High uint64
+	Cells     []ScoreCell // ascending, every N > 0
+}
+
+// ScoreCell is a number of copies.
+type ScoreCell struct {
+	Index int
+	N     int
+}
+
+// ScoresPath is the file beside a ledger that keeps the scores.
+func ScoresPath(ledger string) string { return ledger + ".scores" }
+
+const scoresScheme = "uniform/"
+
+// ScoresScheme is what a header says of scores that are counted in so many cells of equal width.
+func ScoresScheme(cells int) string { return scoresScheme + strconv.Itoa(cells) }
+
+// ScoreCells is the number of cells that the scores beside the ledger are counted in.
+//
+// Errors: a header without scores, or with a scheme that this program does not know.
+func (h *Header) ScoreCells() (int, error) {
+	text, ok := strings.CutPrefix(h.Scores, scoresScheme)
+	cells, n := parseInt([]byte(text))
+	switch {
+	case h.Scores == "":
+		return 0, fmt.Errorf("the run kept no scores: certify again with scores, in another ledger")
+	case !ok || n == 0 || n != len(text) || cells < 1 || cells > MaxScoreCells:
+		return 0, fmt.Errorf("its scores are %s; this program knows %s1 to %s%d", quote([]byte(h.Scores)), scoresScheme, scoresScheme, MaxScoreCells)
+	}
+	return cells, nil
+}
+
+// ScoreIndex is the number of the cell of a score in [0, 1].
+func ScoreIndex(score float64, cells int) int {
+	width := float64(cells)
+	j := int(score * width)
+	for j > 0 && score < float64(j)/width {
+		j--
+	}
+	for j < cells && score >= float64(j+1)/width {
+		j++
+	}
+	if score == float64(j)/width {
+		return 2 * j
+	}
+	return 2*j + 1
+}
+
+// mostScores keeps sums of scores from overflowing.
+const mostScores = 1 << 38
+
+// check refuses numbers that no scores give.
+func (s *Scores) check(h *Header, cells int) error {
+	if s.To <= s.From || s.From < 0 || int64(s.To-s.From) > mostScores/int64(h.Block) {
+		return fmt.Errorf("blocks %d to %d of %d copies: want at least one block, and at most %d copies", s.From, s.To, h.Block, int64(mostScores))
+	}
+	if s.Class < 0 || int(s.Class) >= h.Model.Classes {
+		return fmt.Errorf("class %d: want a class below %d", s.Class, h.Model.Classes)
+	}
+	copies, known := (s.To-s.From)*h.Block, 0
+	// A sum of rounded scores is at least that of the lower ends of their cells, and at most that of the upper ends.
+	least, most := 0.0, 0.0
+	index := -1
+	for _, c := range s.Cells {
+		if c.Index <= index || c.Index > 2*cells || c.N < 1 || c.N > copies-known {
+			return fmt.Errorf("cell %d with %d copies: want ascending cells up to %d, and %d copies in all", c.Index, c.N, 2*cells, copies)
+		}
+		index = c.Index
+		known += c.N
+		least += float64(c.N) * float64(c.Index/2)
+		most += float64(c.N) * float64((c.Index+1)/2)
+	}
+	if s.Unknown < 0 || known+s.Unknown != copies {
+		return fmt.Errorf("%d copies in cells and %d unknown, the blocks %d to %d have %d copies", known, s.Unknown, s.From, s.To, copies)
+	}
+	if s.Low > s.High || s.High-s.Low > uint64(known) || s.High > uint64(known)*ScoreUnit {
+		return fmt.Errorf("sums %d and %d of %d scores: want them in order, at most one apart for every score, in units of 1/%d", s.Low, s.High, known, ScoreUnit)
+	}
+	slack := float64(known) + 1 // each score is rounded by less than a unit
+	if unit := ScoreUnit / float64(cells); float64(s.Low) < math.Floor(least*unit)-slack || float64(s.High) > math.Ceil(most*unit)+slack {
+		return fmt.Errorf("sums %d and %d, but the cells hold scores that sum to between %.0f and %.0f", s.Low, s.High, least*unit, most*unit)
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package ledger
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// ScoresWriter appends to the scores beside a ledger whose Writer the caller holds. It is not safe for
+// concurrent use.
+//
+// What a look proves needs its scores: they are synced before the look is. After a power cut the file may so
+// have records of looks that the ledger lost, which are cut off when the work goes on.
+type ScoresWriter struct {
+	file    string
+	f       file
+	end     int64 // length of the file up to the last record that was written and stays
+	beyond  bool  // provisional records stand behind end
+	pending []byte
+	hash    hash.Hash
+	closed  bool
+	failed  error
+}
+
+// OpenScores opens the scores beside a ledger for writing, as Open left it. It begins a new file, or goes on behind the records
+// of the ledger's looks; behind selection blocks. Provisional looks of the ledger whose scores are not there leave it, with those
+// of the same image that follow them: their work is done again. The second result has the scores of the others.
+//
+// Errors: a file without the scores of a look that the ledger has; those of ScanScores.
+func OpenScores(path string, l *Ledger) (*ScoresWriter, map[ScoresAddress]Scores, error) {
+	file := ScoresPath(path)
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, nil, fmt.Errorf("ledger: %w", err)
+	}
+	w := &ScoresWriter{file: file, f: f, hash: sha256.New()}
+	provisional, err := w.resume(f, l)
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return w, provisional, nil
+}
+
+// ScoresAddress is what the scores of a look depend on, besides the run.
+type ScoresAddress struct{ Image, From, To int }
+
+// Address is that of the scores.
+func (s *Scores) Address() ScoresAddress { return ScoresAddress{s.Image, s.From, s.To} }
+
+// ScoresAddress is that of the scores of a look.
+func (l *Look) ScoresAddress() ScoresAddress { return ScoresAddress{l.Image, l.From, l.To} }
+
+// Scored reports whether scores belong to a look: the copies of the selection have none.
+func (h *Header) Scored(l Look) bool { return l.From >= h.Selection/h.Block }
+
+// resume finds the end of the records that stay.
+func (w *ScoresWriter) resume(f *os.File, l *Ledger) (map[ScoresAddress]Scores, error) {
+	s, err := newScoresScanner(w.file, f, l.Header)
+	found := map[ScoresAddress]Scores{}
+	if err == io.EOF {
+		begun := false
+		for _, look := range l.Looks {
+			begun = begun || l.Header.Scored(look)
+		}
+		if begun {
+			return nil, s.errorf("the ledger has looks whose scores are missing; begin again in another ledger, or put the file back")
+		}
+		line, err := scoresHeaderOf(l.Header)
+		if err != nil {
+			return nil, err
+		}
+		if err := f.Truncate(0); err != nil {
+			return nil, fmt.Errorf("scores %s: %w", w.file, err)
+		}
+		w.append(line)
+		dropUnscored(l, found)
+		return found, w.SyncProvisional(nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, look := range l.Looks {
+		if !l.Header.Scored(look) {
+			continue
+		}
+		scores, provisional, err := s.Next()
+		if err == io.EOF || err == nil && (provisional || scores.Address() != look.ScoresAddress()) {
+			return nil, s.errorf("want the scores of image %d, blocks %d to %d, which the ledger has; begin again in another ledger, or put the file back", look.Image, look.From, look.To)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	w.end = s.at
+	for {
+		scores, _, err := s.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		found[scores.Address()] = scores
+	}
+	if s.digest != "" && s.digest == l.Digest {
+		w.end, w.closed = s.at, true
+		return found, nil
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("scores %s: %w", w.file, err)
+	}
+	if _, err := io.CopyN(w.hash, f, w.end); err != nil {
+		return nil, fmt.Errorf("scores %s: %w", w.file, err)
+	}
+	w.beyond = true
+	dropUnscored(l, found)
+	return found, nil
+}
+
+// dropUnscored takes the provisional looks from a ledger that have no scores, and those behind them.
+func dropUnscored(l *Ledger, found map[ScoresAddress]Scores) {
+	lost := map[int]bool{}
+	kept := l.Provisional[:0]
+	for _, look := range l.Provisional {
+		if _, ok := found[look.ScoresAddress()]; !ok && l.Header.Scored(look) {
+			lost[look.Image] = true
+		}
+		if !lost[look.Image] {
+			kept = append(kept, look)
+		}
+	}
+	l.Provisional = kept
+}
+
+// Append commits the scores of a look. They are in the file after the next sync.
+func (w *ScoresWriter) Append(s *Scores) { w.append(appendScores(nil, scoresLook, s)) }
+
+func (w *ScoresWriter) append(b []byte) {
+	w.pending = append(w.pending, b...)
+	w.hash.Write(b)
+}
+
+// SyncProvisional writes all committed scores, behind them those of provisional looks, and waits until they are
+// safe from a power cut.
+func (w *ScoresWriter) SyncProvisional(provisional []*Scores) error {
+	if w.failed != nil {
+		return w.failed
+	}
+	if len(w.pending) == 0 && len(provisional) == 0 && !w.beyond {
+		return nil
+	}
+	b := w.pending
+	for _, s := range provisional {
+		b = appendScores(b, scoresProvisional, s)
+	}
+	if err := w.write(b); err != nil {
+		w.failed = fmt.Errorf("scores %s: %w; what was finished before stands in it: run again to go on", w.file, err)
+		w.f.Truncate(w.end)
+		return w.failed
+	}
+	w.beyond = len(provisional) > 0
+	w.end += int64(len(w.pending))
+	w.pending = w.pending[:0]
+	return nil
+}
+
+func (w *ScoresWriter) write(b []byte) error {
+	if err := w.f.Truncate(w.end); err != nil {
+		return err
+	}
+	if _, err := w.f.Seek(w.end, io.SeekStart); err != nil {
+		return err
+	}
+	if _, err := w.f.Write(b); err != nil {
+		return err
+	}
+	return w.f.Sync()
+}
+
+// Finish closes the scores of a ledger that was closed with a digest. Scores that are closed stay as they are.
+func (w *ScoresWriter) Finish(ledgerDigest string) error {
+	if w.closed {
+		return nil
+	}
+	w.append(appendScoresEnd(nil, ledgerDigest, w.hash.Sum(nil)))
+	return w.SyncProvisional(nil)
+}
+
+// Close releases the file. It does not sync.
+func (w *ScoresWriter) Close() error { return w.f.Close() }
+
+// CreateScores makes the scores beside a ledger in one step, as Create makes that. write gives it the records, and ends
+// with Finish or SyncProvisional.
+func CreateScores(path string, header Header, write func(*ScoresWriter) error) error {
+	file := ScoresPath(path)
+	line, err := scoresHeaderOf(header)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), ".writing-*")
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	defer os.Remove(f.Name()) // no longer there after the rename
+	defer f.Close()
+	w := &ScoresWriter{file: file, f: f, hash: sha256.New()}
+	w.append(line)
+	if err := write(w); err != nil {
+		return err
+	}
+	return place(f, file)
+}

@@ -1,0 +1,26 @@
+package rule
+
+import "fmt"
+
+// ScoreAlpha is the level of a two-sided bound on the scores of the copies up to a look, from 0, such that the bounds
+// at all looks hold together with a probability of at least 1−alpha, however the rule chose the look at which it stopped:
+//
+//	fixed, iss  alpha, at the one look, whose number of copies does not depend on these copies
+//	staged      alpha/J at each of J looks
+//	betting     alpha/((look+1)(look+2)), which sums to less than alpha over any number of looks
+//
+// Errors: a rule for whose looks no such levels are known; a look that the rule does not have.
+func (p *Plan) ScoreAlpha(look int, alpha float64) (float64, error) {
+	if look < 0 || look > p.last() {
+		return 0, fmt.Errorf("the rule %q has no look %d", p.rule.Name, look)
+	}
+	switch Name(p.rule.Name) {
+	case Fixed, ISS:
+		return alpha, nil
+	case Staged:
+		return alpha / float64(len(p.rule.Looks)), nil
+	case Betting:
+		return alpha / (float64(look+1) * float64(look+2)), nil
+	}
+	return 0, OptionErrorf("the rule %q has no bound on scores that holds at all its looks", p.rule.Name)
+}

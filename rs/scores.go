@@ -1,0 +1,131 @@
+package rs
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/rule"
+)
+
+// checkScores refuses scores that could not be kept or would prove nothing.
+func checkScores(opt Options, p *rule.Plan, shard *ledger.Shard) error {
+	switch {
+	case opt.Scores == 0:
+		return nil
+	case opt.Scores < 0 || opt.Scores > ledger.MaxScoreCells:
+		return optionErrorf("Scores is %d cells, want 1 to %d", opt.Scores, ledger.MaxScoreCells)
+	case opt.Ledger == "":
+		return optionErrorf("Scores is set, but they are kept beside a ledger, and there is none")
+	case shard != nil && shard.By == ledger.ShardBlocks:
+		return optionErrorf("Scores is set, but a shard by blocks does not know the class whose scores to keep: split the run by images")
+	}
+	_, err := p.ScoreAlpha(0, p.Alpha())
+	return err
+}
+
+// markUnknown makes the scores of misses NaN, and refuses those that are none.
+func (b *blocks) markUnknown(buf *buffer) error {
+	if !b.scored {
+		return nil
+	}
+	for i, class := range buf.classes {
+		row := buf.scores[i*b.classes : (i+1)*b.classes]
+		for c, score := range row {
+			switch {
+			case class == classifier.Miss:
+				row[c] = float32(math.NaN())
+			case !(score >= 0 && score <= 1): // the class is no miss
+				return fmt.Errorf("the model gives class %d a score of %v, want a number in [0, 1]", c, score)
+			}
+		}
+	}
+	return nil
+}
+
+// takeScores copies the scores of a class out of a buffer, or those of all where it is negative.
+func (b *blocks) takeScores(buf *buffer, class int32) blockScores {
+	if !b.scored {
+		return blockScores{}
+	}
+	if class < 0 {
+		return blockScores{slices.Clone(buf.scores), b.classes}
+	}
+	scores := make([]float32, b.copies)
+	for i := range scores {
+		scores[i] = buf.scores[i*b.classes+int(class)]
+	}
+	return blockScores{scores, 1}
+}
+
+// blockScores are the scores of a block, by copy: of one class or, where classes is not 1, of all. NaN is unknown.
+type blockScores struct {
+	values  []float32
+	classes int
+}
+
+// scoreTally sums the scores of blocks of one image.
+type scoreTally struct {
+	counts    []int // by cell; nil: no scores yet
+	unknown   int
+	low, high uint64
+}
+
+// addBlock adds the scores of a block.
+func (t *scoreTally) addBlock(b blockScores, class, cells int) {
+	t.grow(cells)
+	i := 0
+	if b.classes > 1 {
+		i = class
+	}
+	for ; i < len(b.values); i += b.classes {
+		h := float64(b.values[i])
+		if math.IsNaN(h) {
+			t.unknown++
+			continue
+		}
+		t.counts[ledger.ScoreIndex(h, cells)]++
+		t.low += uint64(math.Floor(h * ledger.ScoreUnit))
+		t.high += uint64(math.Ceil(h * ledger.ScoreUnit))
+	}
+}
+
+func (t *scoreTally) grow(cells int) {
+	if t.counts == nil {
+		t.counts = make([]int, 2*cells+1)
+	}
+}
+
+// add adds scores that were summed before.
+func (t *scoreTally) add(s *ledger.Scores, cells int) {
+	t.grow(cells)
+	for _, c := range s.Cells {
+		t.counts[c.Index] += c.N
+	}
+	t.unknown += s.Unknown
+	t.low += s.Low
+	t.high += s.High
+}
+
+// sum gives the sums, without an address.
+func (t *scoreTally) sum() *ledger.Scores {
+	s := &ledger.Scores{Unknown: t.unknown, Low: t.low, High: t.high}
+	for i, n := range t.counts {
+		if n > 0 {
+			s.Cells = append(s.Cells, ledger.ScoreCell{Index: i, N: n})
+		}
+	}
+	return s
+}
+
+// finishScores closes the scores of a closed ledger, which an interruption may have left open.
+func finishScores(path string, l *ledger.Ledger) error {
+	w, _, err := ledger.OpenScores(path, l)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	return w.Finish(l.Digest)
+}
