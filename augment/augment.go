@@ -63,7 +63,10 @@ func (im Image) bytes(name string, dst []uint8) error {
 		return &ImageError{name, fmt.Sprintf("image of %v", im.Shape), "1 channel (grey) or 3 (RGB)"}
 	}
 	for i, v := range im.Values {
-		b := round(v)
+		var b uint8
+		if v >= 0 && v <= 1 {
+			b = uint8(float32(v*pixel.Steps) + 0.5)
+		}
 		if unit[b] != v {
 			return &ImageError{name, fmt.Sprintf("value %d is %v", i, v), "a byte over 255 (put quantize before it)"}
 		}

@@ -29,12 +29,14 @@ func uniform(word []byte) float64 {
 // (Wichura 1988), which phase severities up to π do not leave.
 func quantile(y float64) float64 {
 	r := 0.180625 - float64(y*y)
-	top := float64(r*as241Top[7]) + as241Top[6]
-	bottom := float64(r*as241Bottom[7]) + as241Bottom[6]
-	for i := 5; i >= 0; i-- {
-		top = float64(top*r) + as241Top[i]
-		bottom = float64(bottom*r) + as241Bottom[i]
-	}
+	p, q := &as241Top, &as241Bottom
+	top, bottom := float64(r*p[7])+p[6], float64(r*q[7])+q[6]
+	top, bottom = float64(top*r)+p[5], float64(bottom*r)+q[5]
+	top, bottom = float64(top*r)+p[4], float64(bottom*r)+q[4]
+	top, bottom = float64(top*r)+p[3], float64(bottom*r)+q[3]
+	top, bottom = float64(top*r)+p[2], float64(bottom*r)+q[2]
+	top, bottom = float64(top*r)+p[1], float64(bottom*r)+q[1]
+	top, bottom = float64(top*r)+p[0], float64(bottom*r)+q[0]
 	return float64(phaseSigma*y) * (top / bottom)
 }
 
@@ -52,16 +54,20 @@ var (
 
 // addTurned adds g·A·exp(iφ) to re + i·im, for |φ| ≤ π: with s and c the sine and cosine of φ/2, by their Taylor series, exp(iφ) is 1 − 2s² + 2isc.
 func addTurned(re, im, amplitude, phase []float64, g float64) {
+	st, ct := &sineTerms, &cosineTerms
 	for k := addTurnedVector(re, im, amplitude, phase, g); k < len(re); k++ {
 		half := float64(0.5 * phase[k])
 		x := float64(half * half)
-		s, c := sineTerms[len(sineTerms)-1], cosineTerms[len(cosineTerms)-1]
-		for i := len(sineTerms) - 2; i >= 0; i-- {
-			s = float64(s*x) + sineTerms[i]
-		}
-		for i := len(cosineTerms) - 2; i >= 0; i-- {
-			c = float64(c*x) + cosineTerms[i]
-		}
+		s, c := float64(st[10]*x)+st[9], float64(ct[10]*x)+ct[9]
+		s, c = float64(s*x)+st[8], float64(c*x)+ct[8]
+		s, c = float64(s*x)+st[7], float64(c*x)+ct[7]
+		s, c = float64(s*x)+st[6], float64(c*x)+ct[6]
+		s, c = float64(s*x)+st[5], float64(c*x)+ct[5]
+		s, c = float64(s*x)+st[4], float64(c*x)+ct[4]
+		s, c = float64(s*x)+st[3], float64(c*x)+ct[3]
+		s, c = float64(s*x)+st[2], float64(c*x)+ct[2]
+		s, c = float64(s*x)+st[1], float64(c*x)+ct[1]
+		s, c = float64(s*x)+st[0], float64(c*x)+ct[0]
 		s = float64(s * half)
 		a := float64(g * amplitude[k])
 		twice := float64(a * (s + s))

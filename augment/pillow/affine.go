@@ -116,17 +116,22 @@ func bilinear(dst, src []uint8, shape pixel.Shape, m [6]float64) {
 			dx, dy := px-float64(left), py-float64(top)
 			x0, x1 := max(left, 0)*c, min(left+1, w-1)*c
 			upper := src[max(top, 0)*w*c:][:w*c]
-			if dy == 0 || top+1 >= h {
+			a0, a1 := upper[x0:x0+c], upper[x1:x1+c]
+			switch {
+			case dy != 0 && top+1 < h:
+				lower := src[(top+1)*w*c:][:w*c]
+				b0, b1 := lower[x0:x0+c], lower[x1:x1+c]
 				for k := range out {
-					out[k] = uint8(between(float64(upper[x0+k]), float64(upper[x1+k]), dx))
+					v1 := between(float64(a0[k]), float64(a1[k]), dx)
+					v2 := between(float64(b0[k]), float64(b1[k]), dx)
+					out[k] = uint8(between(v1, v2, dy))
 				}
-				continue
-			}
-			lower := src[(top+1)*w*c:][:w*c]
-			for k := range out {
-				v1 := between(float64(upper[x0+k]), float64(upper[x1+k]), dx)
-				v2 := between(float64(lower[x0+k]), float64(lower[x1+k]), dx)
-				out[k] = uint8(between(v1, v2, dy))
+			case dx != 0:
+				for k := range out {
+					out[k] = uint8(between(float64(a0[k]), float64(a1[k]), dx))
+				}
+			default:
+				copy(out, a0)
 			}
 		}
 	}
