@@ -64,7 +64,7 @@ func list(t *testing.T, env []string, args ...string) []pkg {
 var floors = [][]string{
 	{"pixel", "progress", "rs/bound", "spectral/fourier", "cmd/certcheck"},
 	{"calib", "classifier", "dataset", "rs/noise"},
-	{"rs/ledger"},
+	{"rs/ledger", "corrupt"},
 	{"rs/rule"},
 	{"rs", "spectral"},
 	{"gomlxmodels", "onnxmodel", "pipemodel"},
@@ -144,7 +144,7 @@ func TestOnlyGomlxmodelsImportsGoMLX(t *testing.T) {
 }
 
 // light are the rooms that a notebook or a service imports without XLA, GoMLX, cgo or the notebook's tools.
-var light = []string{"./pixel/...", "./progress/...", "./calib/...", "./classifier/...", "./dataset/...", "./rs/...", "./spectral/...", "./pipemodel/...", "./notebooks/nb/..."}
+var light = []string{"./pixel/...", "./progress/...", "./calib/...", "./classifier/...", "./dataset/...", "./rs/...", "./spectral/...", "./corrupt/...", "./pipemodel/...", "./notebooks/nb/..."}
 
 func TestStatisticsStayLight(t *testing.T) {
 	for _, p := range list(t, []string{"CGO_ENABLED=1"}, light...) {

@@ -4,12 +4,19 @@ package nearest
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
-// Of is the known name with the fewest edits (Levenshtein, in bytes) to the given one; the first of equals. It panics where none
-// is known.
+// Of is the known name with the fewest edits (Levenshtein, in bytes) to the given one, or one that holds the given
+// one of at least three bytes; the first of equals. It panics where none is known.
 func Of(name string, known []string) string {
-	return slices.MinFunc(known, func(a, b string) int { return cmp.Compare(edits(a, name), edits(b, name)) })
+	distance := func(a string) int {
+		if len(name) >= 3 && strings.Contains(a, name) {
+			return 0
+		}
+		return edits(a, name)
+	}
+	return slices.MinFunc(known, func(a, b string) int { return cmp.Compare(distance(a), distance(b)) })
 }
 
 func edits(a, b string) int {

@@ -3,8 +3,8 @@ package nearest
 import "testing"
 
 func TestOf(t *testing.T) {
-	known := []string{"fog", "frost", "snow"}
-	for name, want := range map[string]string{"fogg": "fog", "forst": "frost", "now": "snow", "": "fog", "frost": "frost"} {
+	known := []string{"fog", "frost", "snow", "elastic_transform"}
+	for name, want := range map[string]string{"fogg": "fog", "forst": "frost", "now": "snow", "": "fog", "frost": "frost", "elastic": "elastic_transform"} {
 		if got := Of(name, known); got != want {
 			t.Errorf("%q is nearest to %q; expected %q", name, got, want)
 		}

@@ -1,0 +1,124 @@
+package corrupt
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/certspec/certspec/internal/picture"
+	"github.com/certspec/certspec/pixel"
+)
+
+// photographs are pictures of frost, made smaller.
+type photographs struct {
+	shape    pixel.Shape // of a crop
+	pictures []picture.Image
+}
+
+// mostPhotographs is how many photographs are used: of the six published ones, the generator never took the last.
+const mostPhotographs = 5
+
+// photographFiles lists the first five PNG and JPEG files of a folder by name.
+func photographFiles(folder string) ([]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("corrupt: frost: %w", err)
+	}
+	var files []string
+	for _, e := range entries {
+		switch strings.ToLower(filepath.Ext(e.Name())) {
+		case ".png", ".jpg", ".jpeg":
+			files = append(files, filepath.Join(folder, e.Name()))
+		}
+	}
+	if len(files) == 0 {
+		return nil, &SettingError{"frost", "no .png, .jpg or .jpeg file in " + folder, "photographs of frost"}
+	}
+	slices.Sort(files)
+	return files[:min(len(files), mostPhotographs)], nil
+}
+
+// PhotographsDigest is the hexadecimal SHA-256 of the photographs of frost in a folder that would be used, one file after the other.
+func PhotographsDigest(folder string) (string, error) {
+	files, err := photographFiles(folder)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return "", fmt.Errorf("corrupt: frost: %w", err)
+		}
+		fmt.Fprintf(h, "%d\n", len(data))
+		h.Write(data)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// readPhotographs reads them, shrunk by a factor with bilinear interpolation between the nearest pixels: 0.2 takes every fifth.
+func readPhotographs(folder string, factor float64, crop pixel.Shape) (*photographs, error) {
+	files, err := photographFiles(folder)
+	if err != nil {
+		return nil, err
+	}
+	p := &photographs{shape: crop}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("corrupt: frost: %w", err)
+		}
+		im, _, err := picture.Decode(data, picture.Options{})
+		if err != nil {
+			return nil, fmt.Errorf("corrupt: frost: %s: %w", file, err)
+		}
+		im = shrink(im, factor)
+		if im.Shape.Height <= crop.Height || im.Shape.Width <= crop.Width {
+			return nil, &SettingError{"frost", fmt.Sprintf("%s has %d×%d pixels after shrinking by %g", file, im.Shape.Height, im.Shape.Width, factor),
+				fmt.Sprintf("more than the images' %d×%d", crop.Height, crop.Width)}
+		}
+		p.pictures = append(p.pictures, im)
+	}
+	return p, nil
+}
+
+func shrink(im picture.Image, factor float64) picture.Image {
+	to := im.Shape
+	to.Height = int(math.RoundToEven(float64(im.Shape.Height) * factor))
+	to.Width = int(math.RoundToEven(float64(im.Shape.Width) * factor))
+	from := make([]float64, len(im.Pixels))
+	for i, b := range im.Pixels {
+		from[i] = float64(b)
+	}
+	out := picture.Image{Pixels: make([]uint8, to.Len()), Shape: to}
+	point := make([]float64, to.Channels)
+	for y := range to.Height {
+		for x := range to.Width {
+			bilinear(point, from, im.Shape, (float64(y)+0.5)/factor-0.5, (float64(x)+0.5)/factor-0.5, replicate)
+			for c, v := range point {
+				out.Pixels[(y*to.Width+x)*to.Channels+c] = truncatedSteps(v + 0.5)
+			}
+		}
+	}
+	return out
+}
+
+// cut fills the layer, of three channels, with a random crop of a random photograph.
+func (p *photographs) cut(layer []float64, r *stream) {
+	im := p.pictures[r.below(len(p.pictures))]
+	top, left := r.below(im.Shape.Height-p.shape.Height), r.below(im.Shape.Width-p.shape.Width)
+	channels := im.Shape.Channels
+	for y := range p.shape.Height {
+		for x := range p.shape.Width {
+			from := im.Pixels[((top+y)*im.Shape.Width+left+x)*channels:]
+			for c := range 3 {
+				layer[(y*p.shape.Width+x)*3+c] = float64(from[c%channels])
+			}
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package corrupt
+
+// jpegCompression encodes and decodes the image as baseline JPEG with 4:2:0 chroma (grey images without chroma), at quality
+// q = 80, 65, 58, 50, 40.
+//
+// What is lost on that way is computed as libjpeg and libjpeg-turbo do by default, in the same integer arithmetic: their tables of
+// colour conversion, the accurate integer DCT of Loeffler, Ligtenberg and Moschytz, standard tables scaled by quality, and chroma enlarged
+// by their triangle filter. So the bytes are those of Pillow, which made the published data. The entropy coding in between loses nothing and is left out.
+// (Package image/jpeg of the standard library has another DCT and repeats chroma instead of smoothing it.)
+func jpegCompression(j job) func() operator {
+	quality := [...]int{80, 65, 58, 50, 40}[j.Severity-1]
+	return jpegAt(j, quality)
+}
+
+func jpegAt(j job, quality int) func() operator {
+	luma, chroma := jpegTable(&jpegLuminance, quality), jpegTable(&jpegChrominance, quality)
+	height, width := j.shape.Height, j.shape.Width
+	return func() operator {
+		y := newJPEGPlane(height, width)
+		if j.shape.Channels == 1 {
+			return func(dst, src []uint8, _ *stream) {
+				for row := range height {
+					copy(y.row(row), src[row*width:][:width])
+				}
+				y.code(luma)
+				for row := range height {
+					copy(dst[row*width:][:width], y.row(row))
+				}
+			}
+		}
+		cb, cr := newJPEGChroma(height, width), newJPEGChroma(height, width)
+		return func(dst, src []uint8, _ *stream) {
+			for row := range height {
+				line, blue, red := y.row(row), cb.full[row*width:], cr.full[row*width:]
+				for x := range width {
+					r, g, b := int32(src[0]), int32(src[1]), int32(src[2])
+					src = src[3:]
+					line[x] = uint8((19595*r + 38470*g + 7471*b + 1<<15) >> 16)
+					blue[x] = uint8((-11059*r - 21709*g + 32768*b + 128<<16 + 1<<15 - 1) >> 16)
+					red[x] = uint8((32768*r - 27439*g - 5329*b + 128<<16 + 1<<15 - 1) >> 16)
+				}
+			}
+			y.code(luma)
+			for _, c := range []*jpegChroma{cb, cr} {
+				c.reduce()
+				c.small.code(chroma)
+				c.enlarge()
+			}
+			for row := range height {
+				line, blue, red := y.row(row), cb.full[row*width:], cr.full[row*width:]
+				for x := range width {
+					l, b, r := int32(line[x]), int32(blue[x])-128, int32(red[x])-128
+					dst[0] = clipByte(l + (91881*r+1<<15)>>16)
+					dst[1] = clipByte(l + (-22554*b-46802*r+1<<15)>>16)
+					dst[2] = clipByte(l + (116130*b+1<<15)>>16)
+					dst = dst[3:]
+				}
+			}
+		}
+	}
+}
+
+func clipByte(v int32) uint8 { return uint8(min(max(v, 0), 255)) }
+
+// jpegChroma is a plane of colour differences, and the same at half the size.
+type jpegChroma struct {
+	height, width int
+	full          []uint8
+	small         *jpegPlane
+	sums          []int32 // of one row and a neighbour of the small plane
+}
+
+func newJPEGChroma(height, width int) *jpegChroma {
+	small := newJPEGPlane((height+1)/2, (width+1)/2)
+	return &jpegChroma{height, width, make([]uint8, height*width), small, make([]int32, small.width)}
+}
+
+// reduce takes the mean of each 2×2 pixels; halves are rounded down and up in turn.
+func (c *jpegChroma) reduce() {
+	for y := range c.small.height {
+		upper := c.full[2*y*c.width:][:c.width]
+		lower := c.full[min(2*y+1, c.height-1)*c.width:][:c.width]
+		out := c.small.row(y)
+		for x := range out {
+			left, right := 2*x, min(2*x+1, c.width-1)
+			bias := int32(1 + x&1)
+			out[x] = uint8((int32(upper[left]) + int32(upper[right]) + int32(lower[left]) + int32(lower[right]) + bias) >> 2)
+		}
+	}
+}
+
+// enlarge interpolates: each pixel is 9/16, 3/16, 3/16 and 1/16 of its four neighbours in the small plane.
+func (c *jpegChroma) enlarge() {
+	n := c.small.width
+	for y := range c.height {
+		near := c.small.row(y / 2)
+		far := c.small.row(min(max(y/2-1+y%2*2, 0), c.small.height-1))
+		for x := range c.sums {
+			c.sums[x] = 3*int32(near[x]) + int32(far[x])
+		}
+		out := c.full[y*c.width:][:c.width]
+		for x := range out {
+			at := x / 2
+			here := c.sums[at]
+			if x%2 == 0 {
+				out[x] = uint8((3*here + c.sums[max(at-1, 0)] + 8) >> 4)
+			} else {
+				out[x] = uint8((3*here + c.sums[min(at+1, n-1)] + 7) >> 4)
+			}
+		}
+	}
+}
