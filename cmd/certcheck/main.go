@@ -1,60 +1,281 @@
-// Certcheck checks certificates of certspec. From a ledger, the record of a certification by randomized smoothing, it proves what the
-// ledger claims, by exact rules and big numbers. It knows the format (see package rs/ledger) and imports nothing but Go's standard
-// library: read it in an evening, and trust nobody.
+// Certcheck proves what a ledger of certspec, the record of a certification by randomized smoothing, claims: by exact rules and big
+// numbers, with nothing but Go's standard library. Read it in an evening, and trust nobody. This file follows a ledger from its first
+// line to its last (package rs/ledger describes the format), proof.go is the mathematics.
 //
-//	certcheck [-q] LEDGER...     exit code 0: all holds; 1: something does not, or nothing is claimed; 2: wrong use
+//	certcheck LEDGER     exit code 0: all holds; 1: something does not, or nothing is claimed; 2: wrong use
 //
 // Proven: The looks that the header announces spend α, and every image was looked at as announced. Its counts sum to its copies, and
 // its class has the most votes of the selection, whose copies enter no bound. The hits of that class prove the lower bound and no
-// larger one, at the best look; the radius follows from the bound, Φ(radius/σ) ≤ bound; the averages follow from claims and labels. So
-// each claim is false with probability at most α, if the counts are what the model said to independent noisy copies.
+// larger one, at the best look; the radius follows from the bound, Φ(radius/σ) ≤ bound; the averages follow from claims and labels.
 //
 // Not proven: that model, data, noise and counts are those that the header names. To replay blocks with the model shows it.
 // Who alters a ledger and puts its digest right is found out, except where the same claims and averages follow:
 //   - what enters no claim: names, digests of model and data, seed, tolerance, futility, words, announced sizes that no image meets;
-//   - counts of the selection with the same winner (and, under iss, the same size); behind it, counts of other classes and misses,
-//     or those of the class behind the look of the claim, where that look remains the best;
+//   - counts of the selection with the same winner (under iss: and size); behind it, counts of other classes and misses, and hits after
+//     the look of the claim, where that look remains the best;
 //   - a label that stays wrong, or that of an abstention, in all lines of its image;
 //   - the last digits of a lower bound while k of n prove it at a level from α(1−2·10⁻⁹) to α(1−10⁻⁹), and the radius follows from it;
 //   - anything, together with all that follows from it.
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"io"
+	"math/big"
 	"os"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
 )
 
-const statement = `Proven: if the counts are what the model said to independent noisy copies, each claim is false with probability at most α.
-Not proven without the model: that counts, labels and data are what the header says. Who puts the digest right can alter unseen what
-no claim follows from (names in the header, labels that stay wrong, counts that decide nothing, last digits of a lower bound), or
-anything together with all that follows from it. "certspec ledger replay" asks the model.
-`
+// header is the first line. What is any enters no proof.
+type header struct {
+	Format                                           string
+	Version, Selection, Block                        int
+	Sigma, Alpha                                     json.Number
+	Model, Data, Shard                               map[string]any
+	Program, Noise, Seed, Seed_chosen, Order, Scores any
+	Rule                                             struct {
+		Name                                  string
+		Looks, Sizes, Targets                 []map[string]json.Number
+		Tolerance, Relative, Futility, Budget any
+	}
+}
+
+// checker stands at a line of a ledger.
+type checker struct {
+	header
+	lines                          []string
+	at, images, classes, abstained int // at: line, from 0
+	sigma, alpha                   *big.Rat
+	copies                         []int          // up to each look, those of the selection not counted; 0 in front
+	levels, targets, bounds        []*big.Rat     // α of the looks; betting: radii that are tested, and bounds that certify them
+	least                          map[string]int // hits that win bets
+	terms                          int            // of sums that may still be added up, lest a made-up file keeps the checker busy
+}
+
+// image is what the looks of an image say. Its class is the one that the selection chose.
+type image struct {
+	id, label, class int
+	hits, copies     []int // up to each look behind the selection
+}
+
+// must rejects a ledger where a condition does not hold.
+func must(holds bool, reason string, args ...any) {
+	if !holds {
+		panic(fmt.Sprintf(reason, args...))
+	}
+}
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(args []string, out, errs io.Writer) (code int) {
-	files := args
-	if len(args) > 0 && args[0] == "-q" {
-		files, out = args[1:], io.Discard
-	}
-	if len(files) == 0 || files[0] == "" || files[0][0] == '-' {
-		fmt.Fprintln(errs, "usage: certcheck [-q] LEDGER...")
+	if len(args) != 1 || strings.HasPrefix(args[0], "-") {
+		fmt.Fprintln(errs, "usage: certcheck LEDGER")
 		return 2
 	}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		c, reason := check(data, memory{})
-		if err != nil {
-			reason = err.Error()
-		}
-		if reason != "" {
-			fmt.Fprintf(errs, "%s:%d: %s\n", file, c.at+1, reason)
-			code = 1
-			continue
-		}
-		fmt.Fprintf(out, "%s: all holds: %d images, %d abstentions, %s, σ = %s, α = %s, %s\n%s",
-			file, c.images, c.abstained, c.Rule.Name, c.Sigma, c.Alpha, c.lines[c.at], statement)
+	data, err := os.ReadFile(args[0])
+	c, reason := check(data, 1e9)
+	if err != nil {
+		reason = err.Error()
 	}
-	return code
+	if reason != "" {
+		fmt.Fprintf(errs, "%s:%d: %s\n", args[0], c.at+1, reason)
+		return 1
+	}
+	fmt.Fprintf(out, "%s: all holds: %d images, %d abstentions, %s, σ = %s, α = %s, %s\n"+
+		"Proven: if the counts are what the model said to independent noisy copies, each claim is false with probability at most α.\n"+
+		"Not proven: that it said so, and that labels and data are those that are named; \"certspec ledger replay\" asks the model.\n",
+		args[0], c.images, c.abstained, c.Rule.Name, c.Sigma, c.Alpha, c.lines[c.at])
+	return 0
+}
+
+// check checks a ledger. Where it fails, the checker stands at the line that is wrong.
+func check(data []byte, terms int) (c *checker, reason string) {
+	c = &checker{terms: terms, lines: strings.Split(string(data), "\n"), least: map[string]int{}, copies: []int{0}}
+	defer func() {
+		if r := recover(); r != nil {
+			reason = r.(string)
+		}
+	}()
+	must(c.lines[len(c.lines)-1] == "", "the file was cut within its last line")
+	c.begin()
+	images, seen := []*image{}, map[int]bool{}
+	for c.at = 1; c.lines[c.at] != fmt.Sprintf("claims %d", len(images)); {
+		must(c.lines[c.at] != "" && c.lines[c.at][0] != '~', "not closed: it claims nothing. The counts of its %d images hold", len(images))
+		m := c.image()
+		must(!seen[m.id], "image %d came before", m.id)
+		seen[m.id], images = true, append(images, m)
+	}
+	must(len(images) == c.images, "%d images, the header announces %d", len(images), c.images)
+	c.claims(images)
+	c.expect("sha256 %x", sha256.Sum256([]byte(strings.Join(c.lines[:c.at+1], "\n")+"\n")))
+	must(c.at == len(c.lines)-2, "something follows the digest")
+	return c, ""
+}
+
+// expect goes on to the next line, which must be this one.
+func (c *checker) expect(format string, args ...any) {
+	c.at++
+	must(c.lines[c.at] == fmt.Sprintf(format, args...), "want "+format, args...)
+}
+
+// whole is a whole number of at most 9 digits, −1 for anything else.
+func whole(v any) int {
+	n, err := strconv.Atoi(fmt.Sprint(v))
+	if err != nil || n < 0 || n >= 1e9 {
+		return -1
+	}
+	return n
+}
+
+// exact is a number as it stands there.
+func exact(n json.Number) *big.Rat {
+	f, err := n.Float64()
+	must(err == nil && (f > 1e-300 && f < 1e300 || f == 0 && !strings.Contains(string(n), "-")) && len(n) < 400, "%.40q is no number of use", n)
+	r, _ := new(big.Rat).SetString(string(n))
+	return r
+}
+
+// begin checks what was announced before the first copy was drawn, and that the looks spend α.
+func (c *checker) begin() {
+	dec := json.NewDecoder(strings.NewReader(c.lines[0]))
+	dec.DisallowUnknownFields()
+	dec.UseNumber()
+	err := dec.Decode(&c.header)
+	_, end := dec.Token()
+	known := c.Format == "certspec-ledger" && (c.Version == 1 || c.Version == 2)
+	must(known && err == nil && end == io.EOF, "not the header of a ledger of version 1 or 2: %v", err)
+	c.images, c.classes, c.sigma, c.alpha = whole(c.Data["images"]), whole(c.Model["classes"]), exact(c.Sigma), exact(c.Alpha)
+	usable := func(n int) bool { return n > 0 && n < 1e9 && c.Block > 0 && n%c.Block == 0 }
+	must(c.images > 0 && usable(c.Selection), "want images, and a selection of whole blocks")
+	must(c.sigma.Sign() > 0 && c.alpha.Sign() > 0 && c.alpha.Cmp(half) < 0, "want sigma above 0, and alpha between 0 and ½")
+	rule, spent := c.Rule.Name, new(big.Rat)
+	must(rule == "fixed" || rule == "staged" || c.Version == 2 && (rule == "iss" || rule == "betting"), "unknown rule %.40q", rule)
+	must((rule == "iss") == (c.Rule.Sizes != nil) && (rule == "betting") == (c.Rule.Targets != nil), "sizes or targets under rule %s", rule)
+	for i, l := range c.Rule.Looks {
+		n, level := whole(l["copies"]), exact(l["alpha"])
+		must(usable(n) && n > c.copies[i] && (i == 0 || rule == "staged" || rule == "betting"), "a look after %s copies under rule %s", l["copies"], rule)
+		must(level.Sign() > 0 && (rule != "betting" || level.Cmp(c.alpha) == 0), "a look at level %s", l["alpha"])
+		c.levels, c.copies = append(c.levels, level), append(c.copies, n)
+		if i == 0 || rule == "staged" { // betting spends α once: its test holds at all looks together
+			spent.Add(spent, level)
+		}
+	}
+	spends, _ := spent.Quo(spent, c.alpha).Float64() // 10⁻¹² is for rounded α/11; the 10⁻⁹ that every bound leaves covers it
+	must(spends > 1-1e-12 && spends < 1+1e-12, "the looks spend %v of alpha", spends)
+	for _, s := range c.Rule.Sizes {
+		must(whole(s["hits"]) >= 0 && (s["copies"] == "0" || usable(whole(s["copies"]))), "a look of %s copies", s["copies"])
+	}
+	for i, t := range c.Rule.Targets {
+		r, q := exact(t["radius"]), exact(t["probability"])
+		must(r.Sign() >= 0 && (i == 0 || r.Cmp(c.targets[i-1]) > 0) && q.Cmp(one) < 0, "a bad target radius %s", t["radius"])
+		p, less := c.phi(r), number(minus(q, big.NewRat(1, 1e15)))
+		must(p.Cmp(number(q)) <= 0 && p.Cmp(less) > 0, "%s is not Φ(%s/σ) rounded up", t["probability"], t["radius"])
+		c.targets, c.bounds = append(c.targets, r), append(c.bounds, q)
+	}
+	if c.Shard != nil { // of the images whose position is index modulo count
+		index, count := whole(c.Shard["index"]), whole(c.Shard["count"])
+		must(c.Shard["by"] == "images" && c.Version == 2 && 0 <= index && index < count, "a shard by blocks claims nothing: merge the shards first")
+		c.images = (c.images - index + count - 1) / count
+	}
+}
+
+// image checks the looks of an image: blocks as announced, counts that sum to their copies. The line of a look is
+// image, label, first block, block behind the last, misses, class:count …
+func (c *checker) image() *image {
+	m, ends, votes, hits := &image{class: -1}, []int{0}, 0, 0
+	fmt.Sscan(c.lines[c.at], &m.id, &m.label)
+	for from, look := 0, 0; look == 0 || look < len(ends) && ends[look] > ends[look-1]; look++ { // 0 is the selection
+		if look > 1 && !strings.HasPrefix(c.lines[c.at], fmt.Sprint(m.id, " ")) {
+			break // staged and betting may end after any look
+		}
+		f := strings.Fields(c.lines[c.at])
+		must(len(f) > 4, "a line of another kind is expected")
+		to, misses, above := c.Selection+ends[look], whole(f[4]), -1
+		sum, want := misses, fmt.Sprint(m.id, m.label, from/c.Block, to/c.Block, misses)
+		for _, count := range f[5:] {
+			name, copies, _ := strings.Cut(count, ":")
+			class, n := whole(name), whole(copies)
+			must(class > above && class < c.classes && n > 0, "want ascending classes below %d, and counts above 0", c.classes)
+			if look == 0 && n > votes {
+				m.class, votes = class, n
+			} else if class == m.class {
+				hits += n
+			}
+			sum, above, want = sum+n, class, want+fmt.Sprintf(" %d:%d", class, n)
+		}
+		must(c.lines[c.at] == want && m.id >= 0 && misses >= 0 && m.label >= -1 && m.label < c.classes, "want %s", want)
+		must(sum == to-from, "counts and misses sum to %d, the look has %d copies", sum, to-from)
+		if from = to; look > 0 {
+			m.hits, m.copies = append(m.hits, hits), append(m.copies, ends[look])
+		} else if votes > 0 { // else it abstains
+			ends = c.copies
+			for _, s := range c.Rule.Sizes { // of the one look, by votes
+				if votes >= whole(s["hits"]) {
+					ends = []int{0, whole(s["copies"])}
+				}
+			}
+		}
+		c.at++
+	}
+	return m
+}
+
+// claims checks the claims, image, class, k, n, lower bound, radius, and the figures that follow from them.
+func (c *checker) claims(images []*image) {
+	labelled, sum, radii := int64(0), new(big.Rat), []float64{} // of the images that are certified and correct
+	for _, m := range images {
+		c.at++
+		f := strings.Fields(c.lines[c.at])
+		must(len(f) == 6, "a claim is expected")
+		k, n, lower, radius := whole(f[2]), whole(f[3]), exact(json.Number(f[4])), exact(json.Number(f[5]))
+		r, _ := radius.Float64()
+		if lower.Cmp(half) < 0 {
+			m.class, r = -1, 0
+			c.abstained++
+		}
+		want := fmt.Sprintf("%d %d %d %d %s %s", m.id, m.class, k, n, lower.FloatString(15), strconv.FormatFloat(r, 'f', -1, 64))
+		must(c.lines[c.at] == want, "want %s", want)
+		c.claim(m, k, n, lower, radius)
+		labelled += min(1, int64(m.label)+1) // −1: no label
+		if m.label >= 0 && m.label == m.class {
+			sum, radii = sum.Add(sum, radius), append(radii, r)
+		}
+	}
+	if labelled == 0 {
+		return
+	}
+	sum.Mul(sum, big.NewRat(1e9, labelled))
+	sum.SetFrac(new(big.Int).Quo(sum.Num(), sum.Denom()), big.NewInt(1e9)) // cut to 9 decimals
+	c.expect("acr %s %d", sum.FloatString(9), labelled)
+	slices.Sort(radii)
+	for i := 0; i == 0 || i < len(c.targets) || strings.HasPrefix(c.lines[c.at+1], "certified "); i++ {
+		at := float64(i) / 4 // or the targets
+		if must(c.targets == nil || i < len(c.targets), "want %d certified accuracies", i); c.targets != nil {
+			at, _ = c.targets[i].Float64()
+		}
+		c.expect("certified %s %d %d", strconv.FormatFloat(at, 'f', -1, 64), len(radii)-sort.SearchFloat64s(radii, at), labelled)
+	}
+}
+
+// claim checks that k hits of n are those of a look, and prove as much as is claimed and no more.
+func (c *checker) claim(m *image, k, n int, lower, radius *big.Rat) {
+	at, best, won, bound, target := slices.Index(m.copies, n), len(m.copies)-1, 0, new(big.Rat), new(big.Rat)
+	must(at >= 0 && m.hits[at] == k || best < 0 && k == 0 && n == 0 && lower.Sign() == 0, "no look has %d hits of %d", k, n)
+	for i := range m.copies {
+		if c.targets == nil { // the claim is that of the best look
+			c.clopperPearson(m.hits[i], m.copies[i], lower, c.levels[i], i == at)
+		} // else targets are won in ascending order, each at the first look that allows it
+		for ; won < len(c.targets) && m.hits[i] >= c.leastHits(m.copies[i], c.bounds[won]); won++ {
+			best, bound, target = i, c.bounds[won], c.targets[won]
+		}
+	}
+	must(c.targets == nil || at == best && lower.Cmp(bound) == 0 && radius.Cmp(target) == 0, "%d targets are won, at the look number %d", won, best+1)
+	if c.targets == nil && lower.Cmp(half) >= 0 {
+		c.radius(radius, lower)
+	}
 }

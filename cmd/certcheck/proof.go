@@ -1,9 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
-	"math"
 	"math/big"
+	"sort"
 )
 
 var one, half, infinite = big.NewRat(1, 1), big.NewRat(1, 2), new(big.Float).SetInf(false)
@@ -11,16 +12,8 @@ var one, half, infinite = big.NewRat(1, 1), big.NewRat(1, 2), new(big.Float).Set
 // number is r with 128 bits: every operation then errs by a relative 2⁻¹²⁸. All series here have positive
 // terms only, so nothing cancels, and all decisions leave far more room than that.
 func number(r *big.Rat) *big.Float { return new(big.Float).SetPrec(128).SetRat(r) }
-
 func times(a, b *big.Rat) *big.Rat { return new(big.Rat).Mul(a, b) }
 func minus(a, b *big.Rat) *big.Rat { return new(big.Rat).Sub(a, b) }
-func over(a, b *big.Rat) *big.Rat  { return new(big.Rat).Quo(a, b) }
-
-// parse reads a decimal whose form was checked.
-func parse(text string) *big.Rat {
-	r, _ := new(big.Rat).SetString(text)
-	return r
-}
 
 // series is F = 1 + r₀ + r₀r₁ + r₀r₁r₂ + … with rᵢ = x·(a + i·step)/(b + i), step 1 or −1; or a part of it that is at least
 // enough. It ends where a + i·step is 0, or where the rest, less than a geometric series, is below 2⁻⁴⁴ of the sum.
@@ -40,103 +33,86 @@ func (c *checker) series(a, step int, b float64, x, enough *big.Float) *big.Floa
 	return sum
 }
 
-// clopperPearson checks what k hits of n say of a probability q at level α. They prove that it is a lower bound, if so many
-// hits would be rarer than α were q the probability of a hit; and no larger one, if they would not be so rare at 3·10⁻¹⁵ more:
-//
-//	P[Bin(n, q) ≥ k] ≤ α(1 − 10⁻⁹),   P[Bin(n, q + 3·10⁻¹⁵) ≥ k] ≥ α(1 − 2·10⁻⁹).
-//
-// Between the two lies what a program that computes in float64 may give away. Both are checked, or the second only.
-//
-// The terms of the binomial sum relate as P[k+1]/P[k] = (n−k)/(k+1) · q/(1−q), and all together are 1. So if U is the sum of those
-// from k on and D of those below k, both in units of P[k], the tail is U/(U+D), and no factorial is needed.
-func (c *checker) clopperPearson(k, n int, q, alpha *big.Rat, both bool) {
-	if q.Sign() == 0 { // needs no proof
-		q, both = big.NewRat(1, 1e15), false
+// tail is P[Bin(n, q) ≥ k] in units of α; or 1 where it is ½ or more. The terms of the binomial sum relate as P[k+1]/P[k] =
+// (n−k)/(k+1) · q/(1−q), and all together are 1. So if U is the sum of those from k on and D of those below k, both in units of P[k],
+// the tail is U/(U+D), and no factorial is needed.
+func (c *checker) tail(k, n int, q, alpha *big.Rat) float64 {
+	if at, _ := q.Float64(); float64(k) <= float64(n)*at {
+		return 1
 	}
-	at, _ := q.Float64()
-	level, _ := alpha.Float64()
-	const margin = 3e-15
-	ratio, slope := 1/level, 0.0    // the tail, in units of α; the slope of its logarithm, P[k]·k/q / tail
-	if float64(k) > float64(n)*at { // else the tail is ½ or more
-		odds := number(over(q, minus(one, q)))
-		up := c.series(n-k, -1, float64(k+1), odds, infinite)
-		much := number(over(big.NewRat(2, 1), alpha))                                            // if D is 2U/α, it does not matter how much more
-		down := c.series(k, -1, float64(n-k+1), odds.Quo(number(one), odds), much.Mul(much, up)) // 1 + D
-		u, _ := up.Float64()
-		all := down.Sub(down.Add(down, up), number(one))
-		ratio, _ = up.Quo(up, all.Mul(all, number(alpha))).Float64()
-		slope = margin * float64(k) / (at * u)
-	}
-	must(!both || ratio <= 1-0.999e-9, // 0.999, as α may have been a float64
-		"%d hits of %d do not prove the lower bound %.15f at level %v", k, n, at, level)
-	must(ratio*math.Exp(slope) >= 1-2.001e-9, // the logarithm of the tail is concave in q: below its tangent
-		"%d hits of %d prove a larger lower bound than %.15f at level %v", k, n, at, level)
+	odds, level := number(one).Quo(number(q), number(minus(one, q))), number(alpha)
+	up := c.series(n-k, -1, float64(k+1), odds, infinite)
+	much := number(big.NewRat(2, 1)) // times U/α: if D is that, it does not matter how much more
+	all := c.series(k, -1, float64(n-k+1), odds.Quo(number(one), odds), much.Mul(much, much.Quo(up, level)))
+	t, _ := up.Quo(up, level.Mul(level, all.Sub(all.Add(all, up), number(one)))).Float64() // P[k] is in both
+	return t
 }
 
-// phi is the normal distribution function at x = r/σ·f, 0 ≤ x ≤ 8 or little more,
+// clopperPearson checks that k hits of n prove the lower bound q at level α, as so many would be rarer than α were q the probability of
+// a hit; and that they prove no larger one, as they would not be so rare at 3·10⁻¹⁵ more. Between the two lies what a program that
+// computes in float64 may give away. Both are checked, or the second only:
+//
+//	P[Bin(n, q) ≥ k] ≤ α(1 − 10⁻⁹),   P[Bin(n, q + 3·10⁻¹⁵) ≥ k] ≥ α(1 − 2·10⁻⁹).
+func (c *checker) clopperPearson(k, n int, q, alpha *big.Rat, both bool) {
+	proven := !both || q.Sign() == 0 || c.tail(k, n, q, alpha) <= 1-0.999e-9 // 0.999, as α may have been a float64
+	must(proven, "%d hits of %d do not prove the lower bound %s", k, n, q.FloatString(15))
+	higher := minus(q, big.NewRat(-3, 1e15))
+	must(c.tail(k, n, higher, alpha) >= 1-2.001e-9, "%d hits of %d prove a larger lower bound than %s", k, n, q.FloatString(15))
+}
+
+// phi is the normal distribution function at x = r/σ, 0 ≤ x ≤ 9,
 //
 //	Φ(x) = ½ + S/(√(2π)·E),   S = x + x³/3 + x⁵/(3·5) + …,   E = e^(x²/2) = 1 + x²/2 + x⁴/(2·4) + …
 //
-// (the derivative of S/E is 1/E: differentiate S·e^(−x²/2) term by term). It errs by less than 2⁻¹¹⁰.
-func (c *checker) phi(r, f *big.Rat) *big.Float {
-	x := number(times(f, over(r, c.sigma)))
+// (the derivative of S/E is 1/E: differentiate S·e^(−x²/2) term by term). It errs by less than 2⁻¹¹⁰. Φ(8) is above all q of 15 decimals.
+func (c *checker) phi(r *big.Rat) *big.Float {
+	must(r.Cmp(times(c.sigma, big.NewRat(9, 1))) <= 0, "a radius above 9σ")
+	x := number(one).Quo(number(r), number(c.sigma))
 	s, e, square := number(one).Set(x), number(one), number(one).Mul(x, x)
 	sumS, sumE, factor := number(one).Set(x), number(one), new(big.Float)
-	for i := int64(1); i < 64 || e.Sign() != 0 && e.MantExp(nil) > -128; i++ { // from 64 on a term is half of the one before or less
+	for i := int64(1); i < 64 || e.Sign() != 0 && e.MantExp(nil) > -128; i++ { // from 64 on a term is at most 2/3 of the one before
 		sumE.Add(sumE, e.Quo(e.Mul(e, square), factor.SetInt64(2*i)))
 		sumS.Add(sumS, s.Quo(s.Mul(s, square), factor.SetInt64(2*i+1)))
 	}
 	root, _ := number(one).SetString("6.28318530717958647692528676655900576839433879875021164194989") // 2π
-	sumS.Quo(sumS, root.Mul(root.Sqrt(root), sumE))
-	return sumS.Add(sumS, number(half))
+	return sumS.Add(sumS.Quo(sumS, root.Mul(root.Sqrt(root), sumE)), number(half))
 }
-
-// within reports whether r ≤ 8σ. Φ(8) is above all q of 15 decimals.
-func (c *checker) within(r *big.Rat) bool { return r.Cmp(times(c.sigma, big.NewRat(8, 1))) <= 0 }
 
 // radius checks that R is (1−10⁻⁹)·σΦ⁻¹(q), cut to 9 significant digits. It is proven if Φ(R/σ) ≤ q. As R was computed in float64,
 // 10⁻¹⁴ of R either way, and 2⁻⁵² of 1−q downwards, are no error.
 func (c *checker) radius(r, q *big.Rat) {
 	f, _ := r.Float64()
 	nine := fmt.Sprintf("%.8e", f)
-	digit := times(parse("1"+nine[len("1.23456789"):]), big.NewRat(1, 1e8)) // one unit of the ninth
-	must(parse(nine).Cmp(r) == 0 && c.within(r), "the radius %v has more than 9 significant digits, or is above 8σ", f)
+	digit := times(exact(json.Number("1"+nine[len("1.23456789"):])), big.NewRat(1, 1e8)) // one unit of the ninth
+	must(exact(json.Number(nine)).Cmp(r) == 0, "the radius %v has more than 9 significant digits", f)
 	must((r.Sign() == 0) == (q.Cmp(half) == 0), "the radius is %v, for a lower bound of %s", f, q.FloatString(15))
-	low := c.phi(r, big.NewRat(1e14-1, 1e14-1e5))
-	high := c.phi(digit.Add(digit, r), big.NewRat(1e14+1, 1e14-1e5))
+	must(c.phi(times(r, big.NewRat(1e14-1, 1e14-1e5))).Cmp(number(q)) <= 0, "the lower bound %s does not prove the radius %v", q.FloatString(15), f)
+	high := c.phi(times(digit.Add(digit, r), big.NewRat(1e14+1, 1e14-1e5)))
 	slack := times(minus(one, q), big.NewRat(1, 1<<52))
-	must(low.Cmp(number(q)) <= 0, "the lower bound %s does not prove the radius %v", q.FloatString(15), f)
-	must(r.Sign() == 0 || high.Cmp(number(minus(q, slack))) > 0, "the lower bound %s proves more than the radius %v", q.FloatString(15), f)
+	must(high.Cmp(number(minus(q, slack))) > 0, "the lower bound %s proves more than the radius %v", q.FloatString(15), f)
 }
 
-// wins reports whether A hits of N, at whatever look, reject "p ≤ q": whether the wealth W ≥ (1+10⁻⁹)/α, where
+// leastHits is the least A of n hits, at whatever look, that reject "p ≤ q": with a wealth W ≥ (1+10⁻⁹)/α, where
 //
-//	W = ∫_{u>q} (u/q)^A ((1−u)/(1−q))^(N−A) dν(u) / ν(u>q),   dν(u) = du/√(u(1−u)).
+//	W = ∫_{u>q} (u/q)^A ((1−u)/(1−q))^(n−A) dν(u) / ν(u>q),   dν(u) = du/√(u(1−u)).
 //
-// If p ≤ q, each trial multiplies the integrand by a factor of mean at most 1, so W is a non-negative supermartingale that
-// begins at 1, and ever reaches 1/α with probability at most α (Ville). With u = 1−t, v = 1−q, and all integrals from 0 to v,
+// If p ≤ q, each trial multiplies the integrand by a factor of mean at most 1, so W is a non-negative supermartingale that begins at 1,
+// and ever reaches 1/α with probability at most α (Ville). It grows with A. With u = 1−t, v = 1−q, and all integrals from 0 to v,
 //
 //	∫ t^(b−1) (1−t)^(a−1) dt = v^b (1−v)^a / b · F(a+b, b+1),   F(c, d) = 1 + c/d·v + c(c+1)/(d(d+1))·v² + …,
 //
-// so W = F(N+1, N−A+3/2) / ((2(N−A)+1)·F(1, 3/2)). It grows with A, so the least A that wins is narrowed down
-// and remembered; and it is below 1 for A ≤ qN, where the likelihood falls from u = q on.
-func (c *checker) wins(hits, n int, q *big.Rat) bool {
-	key := fmt.Sprintln(n, q, c.Alpha)
-	known, met := c.known[key] // hits that do not win, hits that do
-	if !met {
-		mean, _ := number(times(q, big.NewRat(int64(n), 1))).Int64()
-		known = [2]int{int(mean), n + 1}
+// so W = F(n+1, n−A+3/2) / ((2(n−A)+1)·F(1, 3/2)).
+func (c *checker) leastHits(n int, q *big.Rat) int {
+	key := fmt.Sprint(n, q)
+	if c.least[key] > 0 {
+		return c.least[key]
 	}
-	if known[0] < hits && hits < known[1] {
-		v := number(minus(one, q))
-		goal := number(over(big.NewRat(int64(2*(n-hits)+1)*(1e9+1), 1e9), c.alpha))
-		goal.Mul(goal, c.series(1, 1, 1.5, v, infinite))
-		if c.series(n+1, 1, float64(n-hits)+1.5, v, goal).Cmp(goal) >= 0 {
-			known[1] = hits
-		} else {
-			known[0] = hits
-		}
-	}
-	c.known[key] = known
-	return hits >= known[1]
+	v := number(minus(one, q))
+	share := c.series(1, 1, 1.5, v, infinite)
+	c.least[key] = sort.Search(n+1, func(hits int) bool {
+		goal := number(big.NewRat(int64(2*(n-hits)+1)*(1e9+1), 1e9))
+		goal.Mul(goal.Quo(goal, number(c.alpha)), share)
+		return c.series(n+1, 1, float64(n-hits)+1.5, v, goal).Cmp(goal) >= 0
+	})
+	return c.least[key]
 }
