@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/preflight"
 )
 
@@ -22,6 +24,7 @@ func init() { verbs = append(verbs, certifyCommand) }
 // certified is what "certify" prints.
 type certified struct {
 	Ledger     string  `json:"ledger,omitempty"`
+	Scores     string  `json:"scores,omitempty"`
 	Model      string  `json:"model"`
 	Engine     string  `json:"engine"`
 	Data       string  `json:"data"`
@@ -54,7 +57,9 @@ often to noisy copies of it, and an ℓ2 radius within which that class cannot c
 false with a probability of at most alpha. Radii are in units of the full range of a value.
 
 The rule says how many copies an image gets, and --radii with the rule betting which radii are decided;
-certspec plan compares the rules beforehand. With --shard the run is split over machines, each with a
+certspec plan compares the rules beforehand. With --keep-scores, the scores of the class are kept
+as well, from the same copies: certspec calib certifies confidences from them, at any radius.
+With --shard the run is split over machines, each with a
 ledger of its own, which certspec ledger merge joins.
 
 All work is recorded in the ledger. An interrupted run goes on where it was when the same command
@@ -68,6 +73,8 @@ is given again, and the file ends with the same bytes; a complete one is read an
 	settings, shard := settingsFlags(cmd, &o), shardFlags(cmd)
 	f.StringVar(&o.Ledger, "ledger", "", "file that records the run; without one nothing is kept")
 	f.StringVar(&rule, "rule", string(rs.Staged), "how many copies an image gets: staged (stops early), fixed, iss (a pilot of n0 copies says how many), betting (until --radii are decided)")
+	f.IntVar(&o.Scores, "keep-scores", 0, "keep the scores of the class too, for certspec calib: counts in so many cells (1 to 1000; 1000 where none is named), in a file beside the ledger")
+	f.Lookup("keep-scores").NoOptDefVal = strconv.Itoa(ledger.MaxScoreCells)
 	f.Uint64Var(&o.Seed, "seed", 0, "of the noise (default derived from model, data and settings)")
 	f.Float64SliceVar(&radii, "radii", nil, "radii of the printed certified accuracies (default steps of 0.25); of the rule betting, the radii that are tested")
 	asJSON := jsonFlag(cmd)
@@ -89,6 +96,12 @@ is given again, and the file ends with the same bytes; a complete one is read an
 		}
 		if o.Rule == rs.Betting {
 			o.Radii = radii
+		}
+		if err := notZero(cmd, "keep-scores"); err != nil {
+			return err
+		}
+		if o.Scores != 0 && o.Ledger == "" {
+			return usagef("--keep-scores without --ledger: they are kept in a file beside it")
 		}
 		if _, err := o.Plan(); err != nil {
 			return usageOf(err)
@@ -139,6 +152,9 @@ is given again, and the file ends with the same bytes; a complete one is read an
 			Shard: part, Seed: h.Seed, SeedChosen: h.SeedChosen, RadiusCap: run.RadiusCap(),
 			metrics: measure(run.Rows, radii, nil), Misses: run.Misses(), Passes: run.Passes(),
 		}
+		if o.Scores > 0 {
+			c.Scores = ledger.ScoresPath(o.Ledger)
+		}
 		if *asJSON {
 			return printJSON(cmd.OutOrStdout(), c)
 		}
@@ -182,6 +198,9 @@ func (c *certified) print(out io.Writer) error {
 	fmt.Fprintf(w, "copies\t%d, of which %d misses\n", c.Passes, c.Misses)
 	if c.Ledger != "" {
 		fmt.Fprintf(w, "ledger\t%s\n", c.Ledger)
+	}
+	if c.Scores != "" {
+		fmt.Fprintf(w, "scores\t%s\n", c.Scores)
 	}
 	fmt.Fprintf(w, "\nabstained\t%d\n", c.Abstained)
 	if c.ACR != nil {

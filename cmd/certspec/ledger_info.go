@@ -112,6 +112,9 @@ func (i *ledgerInfo) print(out io.Writer) error {
 	}
 	line("budget", "α = %g for each image; %s", h.Alpha, h.Rule.Budget)
 	line("work", "%d of %d images decided, %d looks, %d noisy copies, %d misses", i.Decided, i.Images, i.Looks, i.Passes, i.Misses)
+	if h.Scores != "" {
+		line("scores", "%s, in %s: certspec calib reads them", h.Scores, ledger.ScoresPath(i.File))
+	}
 	if i.Provisional > 0 {
 		line("provisional", "%d blocks of looks in progress", i.Provisional)
 	}
