@@ -47,6 +47,7 @@ var mergeOptions = map[string]rs.Options{
 	"fixed":   {Sigma: .25, MaxSamples: 1000, Rule: rs.Fixed, Block: 50, Selection: 150},
 	"iss":     {Sigma: .25, MaxSamples: 2000, Rule: rs.ISS, Selection: 200},
 	"betting": {Sigma: .25, MaxSamples: 2000, Rule: rs.Betting, Radii: []float64{0, .1, .2}, Block: 20},
+	"scores":  {Sigma: .25, MaxSamples: 1600, Scores: 100},
 }
 
 // However a run is split, its shards merge into the bytes of the run.
@@ -71,6 +72,11 @@ func TestMerge(t *testing.T) {
 				if err := os.WriteFile(copied, read(t, files[0]), 0o666); err != nil {
 					t.Fatal(err)
 				}
+				if opt.Scores > 0 {
+					if err := os.WriteFile(ledger.ScoresPath(copied), read(t, ledger.ScoresPath(files[0])), 0o666); err != nil {
+						t.Fatal(err)
+					}
+				}
 				files = append(files, copied)
 				rng.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
 				out := filepath.Join(t.TempDir(), "sub", "merged")
@@ -80,6 +86,9 @@ func TestMerge(t *testing.T) {
 				}
 				if got := read(t, out); !bytes.Equal(got, want) {
 					t.Errorf("%s by %s in %v: %s", name, by, of, firstDifference(got, want))
+				}
+				if opt.Scores > 0 && !bytes.Equal(read(t, ledger.ScoresPath(out)), read(t, ledger.ScoresPath(opt.Ledger))) {
+					t.Errorf("%s by %s in %v: the scores differ", name, by, of)
 				}
 				if !merged.Complete || merged.Images != 14 || merged.Repeated == 0 || merged.Ledgers != len(files) || merged.Dropped != 0 {
 					t.Errorf("%s by %s in %v: %+v", name, by, of, merged)
@@ -147,6 +156,9 @@ func TestMergePartial(t *testing.T) {
 				certify(t, model{Classifier: m, before: func(classifier.Batch) error { calls.Add(1); return nil }}, data, again)
 				if got := read(t, out); !bytes.Equal(got, want) {
 					t.Errorf("%s by %s, %d lost: %s", name, by, lost, firstDifference(got, want))
+				}
+				if opt.Scores > 0 && !bytes.Equal(read(t, ledger.ScoresPath(out)), read(t, ledger.ScoresPath(opt.Ledger))) {
+					t.Errorf("%s by %s, %d lost: the scores differ", name, by, lost)
 				}
 				// Nothing that the shards had is computed again. During a selection the first look may be for nothing.
 				if all := whole.Passes() / whole.Header.Block; have == 0 && lost != 0 && absent != 0 || have+int(calls.Load()) > all*5/4+14 || by == ledger.ShardBlocks && have+int(calls.Load()) != all {

@@ -65,6 +65,11 @@ func TestLedgerDoesNotDependOnTheWayThere(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, opt := range []rs.Options{
 		{Sigma: .25, MaxSamples: 3200, Seed: 5},
+		{Sigma: .25, MaxSamples: 3200, Seed: 5, Scores: 1000},
+		{Sigma: .12, MaxSamples: 1001, Block: 7, Rule: rs.Fixed, Scores: 7},
+		{Sigma: .25, MaxSamples: 4000, Rule: rs.ISS, Selection: 200, Tolerance: .02, Scores: 100},
+		{Sigma: .12, MaxSamples: 1001, Block: 7, Rule: rs.Betting, Radii: []float64{.1}, Noise: "gaussian", Scores: 1000},
+		{Sigma: .25, MaxSamples: 3000, Rule: rs.Betting, Radii: []float64{.1}, Shard: rs.Shard{Index: 1, Count: 3}, Scores: 10},
 		{Sigma: .12, MaxSamples: 1001, Block: 7, Rule: rs.Fixed},
 		{Sigma: .5, MaxSamples: 320, Block: 1, Noise: "gaussian", Tolerance: 1e-6},
 		{Sigma: .25, MaxSamples: 4000, Block: 1000},
@@ -86,6 +91,10 @@ func TestLedgerDoesNotDependOnTheWayThere(t *testing.T) {
 		calls := 0
 		whole := certify(t, model{Classifier: inner, before: func(classifier.Batch) error { calls++; return nil }}, data, opt)
 		want := read(t, opt.Ledger)
+		var wantScores []byte
+		if opt.Scores > 0 {
+			wantScores = read(t, ledger.ScoresPath(opt.Ledger))
+		}
 		for range 4 {
 			opt.Ledger = filepath.Join(t.TempDir(), "sub", "parts.ledger")
 			stops := 0
@@ -123,6 +132,11 @@ func TestLedgerDoesNotDependOnTheWayThere(t *testing.T) {
 			}
 			if got := read(t, opt.Ledger); !bytes.Equal(got, want) {
 				t.Errorf("%+v, %d stops: %s", opt, stops, firstDifference(got, want))
+			}
+			if opt.Scores > 0 {
+				if got := read(t, ledger.ScoresPath(opt.Ledger)); !bytes.Equal(got, wantScores) {
+					t.Errorf("%+v, %d stops: the scores differ", opt, stops)
+				}
 			}
 			if stops == 0 {
 				t.Log("never stopped")
@@ -319,7 +333,7 @@ func killedRun(path string) (*rs.Run, error) {
 	rs.SetSavePause(10 * time.Millisecond)
 	inner, data := mixed(40)
 	slow := model{Classifier: inner, before: func(classifier.Batch) error { time.Sleep(time.Millisecond); return nil }}
-	return rs.Certify(context.Background(), slow, data, rs.Options{Sigma: .25, MaxSamples: 3200, Seed: 9, Ledger: path})
+	return rs.Certify(context.Background(), slow, data, rs.Options{Sigma: .25, MaxSamples: 3200, Seed: 9, Ledger: path, Scores: 200})
 }
 
 func TestMain(m *testing.M) {
@@ -340,7 +354,7 @@ func TestKill(t *testing.T) {
 	if _, err := killedRun(filepath.Join(dir, "whole")); err != nil {
 		t.Fatal(err)
 	}
-	want := read(t, filepath.Join(dir, "whole"))
+	want, wantScores := read(t, filepath.Join(dir, "whole")), read(t, ledger.ScoresPath(filepath.Join(dir, "whole")))
 	rng := rand.New(rand.NewPCG(8, 9))
 	path := filepath.Join(dir, "killed")
 	size := func() int {
@@ -385,5 +399,8 @@ func TestKill(t *testing.T) {
 	}
 	if got := read(t, path); !bytes.Equal(got, want) {
 		t.Error(firstDifference(got, want))
+	}
+	if !bytes.Equal(read(t, ledger.ScoresPath(path)), wantScores) {
+		t.Error("the scores differ")
 	}
 }
