@@ -60,10 +60,10 @@ func NewPlan[T Float](height, width int) (*Plan[T], error) {
 	k := chooseKernels[T]()
 	p := &Plan[T]{half: half, kernels: k, left: (height + 1) / 2, packed: (width + 1) / 2}
 	p.leftPad, p.packedPad = pad(p.left, k.lanes), pad(p.packed, k.lanes)
-	p.horizontal = newLines[T](width)
+	p.horizontal = newLines[T](width, k.lanes)
 	p.vertical = p.horizontal
 	if height != width {
-		p.vertical = newLines[T](height)
+		p.vertical = newLines[T](height, k.lanes)
 	}
 	return p, nil
 }
@@ -83,7 +83,7 @@ func (p *Plan[T]) NewWorkspace() *Workspace[T] {
 	for i := range w.rows {
 		w.rows[i] = make([]T, p.packedPad*p.leftPad)
 	}
-	w.scratch = make([]T, 2*max(p.horizontal.largest, p.vertical.largest))
+	w.scratch = make([]T, 2*p.kernels.lanes*max(p.horizontal.largest, p.vertical.largest))
 	return w
 }
 

@@ -62,7 +62,7 @@ func TestParsevalAndRoundTrip(t *testing.T) {
 			t.Errorf("%v: power %v, want %v", side, spectrum, image)
 		}
 		amplitude, phase := make([]float64, h.Len()), make([]float64, h.Len())
-		Amplitude(amplitude, s)
+		p.Amplitude(amplitude, s)
 		Phase(h, phase, s)
 		for k := range amplitude {
 			got := cmplx.Rect(amplitude[k], phase[k])

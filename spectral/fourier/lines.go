@@ -1,5 +1,7 @@
 package fourier
 
+import "slices"
+
 // lines transforms the columns of an array of n rows, all at once, forward: Stockham's self-sorting
 // algorithm. With the rows in arrays of real and imaginary parts, a pass of radix r combines whole runs of values that
 // follow one another, and needs one factor per run:
@@ -13,9 +15,10 @@ type lines[T Float] struct {
 }
 
 type pass[T Float] struct {
-	radix   int
-	count   int // m
-	stride  int // product of the radices before
+	radix  int
+	count  int // m
+	stride int // product of the radices before
+	// Factors, each repeated to fill a vector.
 	twiddle []T // cos and −sin of each j = 1 … r−1, for each p = 1 … m−1
 	table   []T // of the odd radices: cos and sin of 2πk/r, k = 0 … r−1
 }
@@ -51,7 +54,7 @@ func radices(n int) []int {
 	return list
 }
 
-func newLines[T Float](n int) *lines[T] {
+func newLines[T Float](n, lanes int) *lines[T] {
 	l := &lines[T]{largest: 1}
 	stride := 1
 	for _, r := range radices(n) {
@@ -59,13 +62,13 @@ func newLines[T Float](n int) *lines[T] {
 		for k := 1; k < p.count; k++ {
 			for j := 1; j < r; j++ {
 				cos, sin := turn(k*j, r*p.count)
-				p.twiddle = append(p.twiddle, T(cos), T(-sin))
+				p.twiddle = append(p.twiddle, repeat(lanes, T(cos), T(-sin))...)
 			}
 		}
 		if r%2 == 1 {
 			for k := range r {
 				cos, sin := turn(k, r)
-				p.table = append(p.table, T(cos), T(sin))
+				p.table = append(p.table, repeat(lanes, T(cos), T(sin))...)
 			}
 		}
 		l.passes = append(l.passes, p)
@@ -73,6 +76,10 @@ func newLines[T Float](n int) *lines[T] {
 		stride *= r
 	}
 	return l
+}
+
+func repeat[T Float](lanes int, cos, sin T) []T {
+	return append(slices.Repeat([]T{cos}, lanes), slices.Repeat([]T{sin}, lanes)...)
 }
 
 // transform works on the columns of re and im, to and fro between them and re2 and im2, and says where the

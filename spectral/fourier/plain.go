@@ -1,5 +1,7 @@
 package fourier
 
+import "math"
+
 // kernels are the inner loops of a transform, in one of their forms. The two forms round the same
 // operations in the same order. The conversions T(x·y) keep the compiler from fusing a product with a sum.
 type kernels[T Float] struct {
@@ -12,10 +14,11 @@ type kernels[T Float] struct {
 	transpose func(dst []T, dstPitch int, src []T, srcPitch, rows, columns int)
 	load      func(dst []T, pitch int, src []T, rows, columns int)
 	store     func(dst, src []T, pitch, rows, columns int, scale T)
+	amplitude func(dst, re, im []T)
 }
 
 func plainKernels[T Float]() kernels[T] {
-	return kernels[T]{1, radix2[T], radix4[T], radix8[T], odd[T], sums[T], transpose[T], load[T], store[T]}
+	return kernels[T]{1, radix2[T], radix4[T], radix8[T], odd[T], sums[T], transpose[T], load[T], store[T], amplitude[T]}
 }
 
 // run is the i-th run of n values.
@@ -201,4 +204,10 @@ func store[T Float](dst, src []T, pitch, rows, columns int, scale T) {
 	}
 }
 
-func chooseKernels[T Float]() kernels[T] { return plainKernels[T]() }
+func amplitude[T Float](dst, re, im []T) {
+	dst, im = dst[:len(re)], im[:len(re)]
+	for k, x := range re {
+		y := im[k]
+		dst[k] = T(math.Sqrt(float64(T(x*x) + T(y*y))))
+	}
+}

@@ -1,18 +1,13 @@
 package fourier
 
 import (
-	"math"
-
 	"github.com/certspec/certspec/internal/portable"
 )
 
 // Amplitude writes |X| of each value to dst, which may be s.Re or s.Im.
-func Amplitude[T Float](dst []T, s Spectrum[T]) {
-	dst, im := dst[:len(s.Re)], s.Im[:len(s.Re)]
-	for k, x := range s.Re {
-		y := im[k]
-		dst[k] = T(math.Sqrt(float64(T(x*x) + T(y*y))))
-	}
+func (p *Plan[T]) Amplitude(dst []T, s Spectrum[T]) {
+	checkSpectrum(p.half, s)
+	p.kernels.amplitude(dst[:len(s.Re)], s.Re, s.Im)
 }
 
 // Power writes |X|² of each value to dst, which may be s.Re or s.Im.
