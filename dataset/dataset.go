@@ -62,6 +62,7 @@ func (im *Images) ClassCounts() []int {
 type Dataset struct {
 	base       *base
 	selections []Selection
+	changes    []Change
 	images     *lazy[Images]
 }
 
@@ -107,8 +108,8 @@ func (r *records) images(ctx context.Context, ids []int) (*block, error) {
 	return whole.part(ids), nil
 }
 
-func newDataset(b *base, selections []Selection) *Dataset {
-	return &Dataset{base: b, selections: selections, images: newLazy[Images]()}
+func newDataset(b *base, selections []Selection, changes []Change) *Dataset {
+	return &Dataset{base: b, selections: selections, changes: changes, images: newLazy[Images]()}
 }
 
 // String is the canonical name with preparation and subset, e.g. "fashionmnist/test[skip=20]"
@@ -117,6 +118,9 @@ func (d *Dataset) String() string {
 	parts := d.base.preparation.parts()
 	for _, s := range d.selections {
 		parts = append(parts, s.text)
+	}
+	for _, c := range d.changes {
+		parts = append(parts, c.Name)
 	}
 	if len(parts) == 0 {
 		return d.base.name
@@ -131,7 +135,7 @@ func (d *Dataset) Origin() (string, error) { return d.base.origin() }
 // Subset is the handle on the images that all selections keep, applied from left to right.
 // A selection that cannot be met is an error of Load.
 func (d *Dataset) Subset(selections ...Selection) *Dataset {
-	return newDataset(d.base, slices.Concat(d.selections, selections))
+	return newDataset(d.base, slices.Concat(d.selections, selections), d.changes)
 }
 
 // Load reads the images, and decodes those of the subset; the result is cached and shared, so treat it as read-only.
@@ -158,6 +162,9 @@ func (d *Dataset) load(ctx context.Context) (*Images, error) {
 	if warning := b.warning(); warning != "" {
 		im.Warnings = append(im.Warnings, warning)
 	}
+	if err := d.change(ctx, im); err != nil {
+		return nil, err
+	}
 	im.Digest = digest(im)
 	return im, ctx.Err()
 }
@@ -171,10 +178,10 @@ func (d *Dataset) List(ctx context.Context) (*Images, error) {
 	ids := everything(len(all.labels))
 	for i, s := range d.selections {
 		if ids, err = s.apply(ids, all.labels); err != nil {
-			return nil, fmt.Errorf("dataset: %s: %w", newDataset(d.base, d.selections[:i+1]), err)
+			return nil, fmt.Errorf("dataset: %s: %w", newDataset(d.base, d.selections[:i+1], nil), err)
 		}
 		if len(ids) == 0 {
-			return nil, fmt.Errorf("dataset: %s: no image is left", newDataset(d.base, d.selections[:i+1]))
+			return nil, fmt.Errorf("dataset: %s: no image is left", newDataset(d.base, d.selections[:i+1], nil))
 		}
 	}
 	im := &Images{

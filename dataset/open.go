@@ -36,7 +36,7 @@ func Open(name string) (*Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %q: %w", base, err)
 	}
-	return newDataset(b, selections).Prepare(preparation)
+	return newDataset(b, selections, nil).Prepare(preparation)
 }
 
 const folderPrefix = "folder:"

@@ -71,7 +71,7 @@ func (d *Dataset) Prepare(p Preparation) (*Dataset, error) {
 		return nil, fmt.Errorf("dataset: %s: %w", whole.name, err)
 	}
 	if p == (Preparation{}) {
-		return newDataset(whole, d.selections), nil
+		return newDataset(whole, d.selections, d.changes), nil
 	}
 	if p.Resize != (Size{}) && p.Filter == "" {
 		p.Filter = "bilinear"
@@ -92,7 +92,7 @@ func (d *Dataset) Prepare(p Preparation) (*Dataset, error) {
 			return r, nil
 		}
 	}
-	return newDataset(&prepared, d.selections), nil
+	return newDataset(&prepared, d.selections, d.changes), nil
 }
 
 // Preparation is how the images are prepared, with the filter that a resize has.

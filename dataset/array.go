@@ -1,0 +1,57 @@
+package dataset
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// ReadArray reads a NumPy file of uint8 images, N×H×W×C with 1 or 3 channels or N×H×W, without labels: all are -1. The ids are the
+// places in the file.
+func ReadArray(ctx context.Context, path string) (*Images, error) {
+	file, closer, err := openNPY(path)
+	if err != nil {
+		return nil, fmt.Errorf("dataset: %s: %w", path, err)
+	}
+	defer closer.Close()
+	unknown := []int(nil)
+	if len(file.dims) > 0 {
+		unknown = make([]int, file.dims[0])
+	}
+	for i := range unknown {
+		unknown[i] = -1
+	}
+	a := &array{images: path}
+	r, err := a.readImages(ctx, file, unknown)
+	if err == nil {
+		err = r.check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("dataset: %s: %w", path, err)
+	}
+	im := &Images{Name: path, Shape: r.shape, IDs: everything(len(unknown)), Labels: unknown, Pixels: r.pixels, License: "unknown"}
+	im.Digest = digest(im)
+	return im, nil
+}
+
+// WriteArrayHeader writes what stands before the data of a NumPy file, format version 1.0: the type of the values, as
+// "|u1" (uint8), "<i8" or "<f4", and the shape; the data follow in C order.
+func WriteArrayHeader(w io.Writer, descr string, shape ...int) error {
+	sides := make([]string, len(shape))
+	for i, side := range shape {
+		sides[i] = strconv.Itoa(side)
+	}
+	tuple := strings.Join(sides, ", ")
+	if len(shape) == 1 {
+		tuple += ","
+	}
+	const magic = "\x93NUMPY\x01\x00"
+	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, tuple)
+	const before = len(magic) + 2
+	header += strings.Repeat(" ", 63-(before+len(header))%64) + "\n"
+	_, err := w.Write(append(binary.LittleEndian.AppendUint16([]byte(magic), uint16(len(header))), header...))
+	return err
+}

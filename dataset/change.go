@@ -1,0 +1,40 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/certspec/certspec/pixel"
+)
+
+// Change makes other images of those of a set, one by one: what becomes of an image depends on its pixels and
+// its id alone, so that a subset of changed images holds the same bytes as the changed whole.
+type Change struct {
+	Name string // in the canonical name of the changed set, as "corrupt=fog:3"
+
+	// Apply gives the new pixels of the images of some ids, all of one shape, which stays. It does not write to pixels.
+	Apply func(ctx context.Context, shape pixel.Shape, ids []int, pixels []uint8) ([]uint8, error)
+}
+
+// Changed is the handle on the images of this subset after one more change, which Load makes. Ids, labels and
+// classes stay. Open does not read the name of a changed set: it says what the images are, and the program that
+// made the handle can make it again.
+func (d *Dataset) Changed(c Change) *Dataset {
+	return newDataset(d.base, d.selections, append(slices.Clone(d.changes), c))
+}
+
+// change makes all changes of the loaded images.
+func (d *Dataset) change(ctx context.Context, im *Images) error {
+	for _, c := range d.changes {
+		pixels, err := c.Apply(ctx, im.Shape, im.IDs, im.Pixels)
+		if err != nil {
+			return fmt.Errorf("dataset: %s: %w", d, err)
+		}
+		if len(pixels) != len(im.Pixels) {
+			return fmt.Errorf("dataset: %s: %s gives %d bytes; expected %d", d, c.Name, len(pixels), len(im.Pixels))
+		}
+		im.Pixels = pixels
+	}
+	return nil
+}
