@@ -52,9 +52,9 @@ unit: build
 
 # What must come out the same whatever the compiler makes of it, and what must build without C.
 portable:
-	GOEXPERIMENT= go test ./rs/noise ./rs/bound ./spectral/fourier ./internal/portable ./corrupt
+	GOEXPERIMENT= go test ./rs/noise ./rs/bound ./spectral/fourier ./internal/portable ./augment/... ./corrupt
 	@if test "$$(go env GOARCH)" = amd64 && grep -q avx2 /proc/cpuinfo 2>/dev/null; then \
-		echo "GOAMD64=v3 go test ./rs/noise ./rs/bound ./spectral/fourier ./internal/portable ./corrupt" && GOAMD64=v3 go test ./rs/noise ./rs/bound ./spectral/fourier ./internal/portable ./corrupt; fi
+		echo "GOAMD64=v3 go test ./rs/noise ./rs/bound ./spectral/fourier ./internal/portable ./augment/... ./corrupt" && GOAMD64=v3 go test ./rs/noise ./rs/bound ./spectral/fourier ./internal/portable ./augment/... ./corrupt; fi
 	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 GOEXPERIMENT= go build -tags noxla ./...
 	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -tags noxla ./...
 

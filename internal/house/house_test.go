@@ -63,7 +63,7 @@ func list(t *testing.T, env []string, args ...string) []pkg {
 // that are not in the table themselves. The rooms of internal belong to no floor.
 var floors = [][]string{
 	{"pixel", "progress", "rs/bound", "spectral/fourier", "cmd/certcheck"},
-	{"calib", "classifier", "dataset", "rs/noise"},
+	{"augment", "calib", "classifier", "dataset", "rs/noise"},
 	{"rs/ledger", "corrupt"},
 	{"rs/rule"},
 	{"rs", "spectral"},
@@ -144,7 +144,7 @@ func TestOnlyGomlxmodelsImportsGoMLX(t *testing.T) {
 }
 
 // light are the rooms that a notebook or a service imports without XLA, GoMLX, cgo or the notebook's tools.
-var light = []string{"./pixel/...", "./progress/...", "./calib/...", "./classifier/...", "./dataset/...", "./rs/...", "./spectral/...", "./corrupt/...", "./pipemodel/...", "./notebooks/nb/..."}
+var light = []string{"./pixel/...", "./progress/...", "./calib/...", "./classifier/...", "./dataset/...", "./rs/...", "./spectral/...", "./augment/...", "./corrupt/...", "./pipemodel/...", "./notebooks/nb/..."}
 
 func TestStatisticsStayLight(t *testing.T) {
 	for _, p := range list(t, []string{"CGO_ENABLED=1"}, light...) {
