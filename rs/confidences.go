@@ -1,0 +1,138 @@
+package rs
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/certspec/certspec/calib"
+	"github.com/certspec/certspec/calib/confidence"
+)
+
+// Confidences are the confidences of the smoothed classifier on the images that are certified at a radius, right or
+// wrong, with bounds that hold within that radius.
+type Confidences struct {
+	Radius  float64 // unit: full range of a value
+	Of      int     // images of the ledger whose label is known; the others are left out
+	Images  []int
+	Correct []bool // whether the certified class is that of the label
+	// Estimate of the confidence of each image, and bounds on it at every point within the radius.
+	Confidence, Lower, Upper []float64
+}
+
+// ConfidenceOptions say how confidences are certified. The zero value is the CDF certificate on the component of
+// the certified class, with the spending of the paper.
+type ConfidenceOptions struct {
+	Method   confidence.Method
+	Mode     confidence.Mode
+	Spending confidence.Spending
+}
+
+// CertifyConfidences certifies confidences from the scores beside a closed ledger, at some radii (Emde et al. 2025,
+// equations 12 and 13). One certification serves all radii, certificates and ways to spend α: where the radii get
+// less of it than the run gave them, they are derived again from the counts, see OpenAt.
+//
+// The scores of an image are those up to its last look. Their bound gets the share of α that rule.Plan.ScoreAlpha says,
+// so that it holds although the rule chose that look. A score that is not known counts as 0 below and as 1 above.
+//
+// Errors: options that are none, and radii that are negative or not finite, as *OptionError; a ledger without scores, or
+// that is not closed; images without labels only; what is wrong with the files.
+func CertifyConfidences(path string, radii []float64, o ConfidenceOptions) ([]Confidences, error) {
+	if err := o.withDefaults(); err != nil {
+		return nil, err
+	}
+	for _, r := range radii {
+		if !(r >= 0) || math.IsInf(r, 0) {
+			return nil, optionErrorf("the radius is %v, want a number of at least 0", r)
+		}
+	}
+	s, err := readScores(path, o)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Confidences, len(radii))
+	intervals := make([][]calib.Interval, len(s.images)) // by image and radius
+	for i := range intervals {
+		intervals[i] = make([]calib.Interval, len(radii))
+	}
+	for _, group := range s.bySize() {
+		if err := s.certify(intervals, group, radii, o); err != nil {
+			return nil, fmt.Errorf("rs: ledger %s: %w", path, err)
+		}
+	}
+	for k, radius := range radii {
+		c := &out[k]
+		c.Radius, c.Of = radius, s.labelled
+		for i := range s.images {
+			image := &s.images[i]
+			if image.radius < radius {
+				continue
+			}
+			bounds := intervals[i][k]
+			c.Images = append(c.Images, image.id)
+			c.Correct = append(c.Correct, image.correct)
+			c.Lower = append(c.Lower, bounds.Lower)
+			c.Upper = append(c.Upper, bounds.Upper)
+			c.Confidence = append(c.Confidence, min(max(image.mean(), bounds.Lower), bounds.Upper))
+		}
+	}
+	return out, nil
+}
+
+func (o *ConfidenceOptions) withDefaults() error {
+	var errs [3]error
+	o.Method, errs[0] = confidence.ParseMethod(string(o.Method))
+	o.Mode, errs[1] = confidence.ParseMode(string(o.Mode))
+	o.Spending, errs[2] = confidence.ParseSpending(string(o.Spending))
+	if err := errors.Join(errs[:]...); err != nil {
+		return optionErrorf("%v", err)
+	}
+	return nil
+}
+
+// certify bounds the confidences of a group at the radii that its images reach.
+func (s *scoredRun) certify(intervals [][]calib.Interval, group []int, radii []float64, o ConfidenceOptions) error {
+	first := &s.images[group[0]]
+	halfWidth, err := confidence.HalfWidth(first.n, first.level)
+	if err != nil {
+		return err
+	}
+	band, err := confidence.NewBand(first.n, halfWidth)
+	if err != nil {
+		return err
+	}
+	shifts := make([]*confidence.Shift, len(radii))
+	for _, i := range group {
+		image := &s.images[i]
+		var d *confidence.Distribution
+		for k, radius := range radii {
+			if image.radius < radius {
+				continue
+			}
+			t := radius / s.header.Sigma * (1 + 0x1p-50) // rounded up: a larger shift is a wider interval
+			var bounds calib.Interval
+			if o.Method == confidence.MethodStandard {
+				low, high := image.meanBounds()
+				bounds, err = confidence.Standard(low, high, halfWidth, t)
+			} else {
+				if d == nil {
+					d = image.distribution(s.thresholds)
+				}
+				if shifts[k] == nil {
+					if shifts[k], err = band.At(t); err != nil {
+						return err
+					}
+				}
+				bounds, err = shifts[k].CDF(d)
+			}
+			if err == nil && o.Mode == confidence.ModeMax {
+				bounds, err = confidence.OfTop(bounds, s.header.Model.Classes)
+			}
+			if err != nil {
+				return fmt.Errorf("image %d: %w", image.id, err)
+			}
+			intervals[i][k] = bounds
+		}
+	}
+	return nil
+}

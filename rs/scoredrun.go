@@ -1,0 +1,189 @@
+package rs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/certspec/certspec/calib/confidence"
+	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/rule"
+)
+
+// scoredRun is what the scores beside a ledger say of the images that it certifies and that have a label.
+type scoredRun struct {
+	header     *ledger.Header
+	thresholds []float64
+	labelled   int
+	images     []scoredImage
+}
+
+// scoredImage are the scores of an image up to its last look.
+type scoredImage struct {
+	id        int
+	radius    float64
+	correct   bool
+	n         int // copies
+	level     float64
+	unknown   int
+	low, high uint64
+	cells     []scoredCell
+}
+
+// scoredCell is a ledger.ScoreCell of less room.
+type scoredCell struct {
+	index uint16
+	n     uint32
+}
+
+// readScores reads a closed ledger and the scores beside it.
+func readScores(path string, o ConfidenceOptions) (*scoredRun, error) {
+	l, err := ledger.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	cells, err := l.Header.ScoreCells()
+	if err != nil {
+		return nil, fmt.Errorf("rs: ledger %s: %w", path, err)
+	}
+	if l.Claims == nil {
+		return nil, fmt.Errorf("rs: ledger %s is not closed: the same certify goes on with it", path)
+	}
+	radius, scores, err := o.Spending.Divide(l.Header.Alpha, l.Header.Data.Images)
+	if err != nil {
+		return nil, fmt.Errorf("rs: ledger %s: %w", path, err)
+	}
+	run, err := OpenAt(path, radius)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := rule.Of(l.Header)
+	if err != nil {
+		return nil, fmt.Errorf("rs: ledger %s: %w", path, err)
+	}
+	source, err := newScoreSource(path, l.Header)
+	if err != nil {
+		return nil, fmt.Errorf("rs: %w", err)
+	}
+	defer source.close()
+	s := &scoredRun{header: &run.Header}
+	for j := range cells + 1 {
+		s.thresholds = append(s.thresholds, float64(j)/float64(cells))
+	}
+	next := 0
+	for i := range run.Rows {
+		from := next
+		for next < len(l.Looks) && l.Looks[next].Image == run.Rows[i].Image {
+			next++
+		}
+		if err := s.read(&run.Rows[i], l.Looks[from:next], source, plan, scores, cells); err != nil {
+			return nil, fmt.Errorf("rs: %w", err)
+		}
+	}
+	if err := source.finish(l.Digest); err != nil {
+		return nil, fmt.Errorf("rs: %w", err)
+	}
+	if s.labelled == 0 {
+		return nil, fmt.Errorf("rs: ledger %s: no image has a label, so that none is known to be right", path)
+	}
+	return s, nil
+}
+
+// read takes the scores of one image, at the level alpha.
+func (s *scoredRun) read(row *Row, looks []ledger.Look, source *scoreSource, plan *rule.Plan, alpha float64, cells int) error {
+	image := scoredImage{id: row.Image, radius: row.Radius, correct: row.Correct()}
+	var sum scoreTally
+	taken := 0
+	for _, look := range looks {
+		scores, err := source.of(look)
+		if err != nil {
+			return err
+		}
+		if scores == nil {
+			continue
+		}
+		if row.Certified() && int(scores.Class) != row.Class {
+			return fmt.Errorf("scores %s: those of image %d are of class %d, but class %d is certified", source.scan.File(), row.Image, scores.Class, row.Class)
+		}
+		taken++
+		image.n += (look.To - look.From) * s.header.Block
+		sum.add(scores, cells)
+	}
+	if row.Label < 0 {
+		return nil
+	}
+	s.labelled++
+	if !row.Certified() || taken == 0 {
+		return nil
+	}
+	var err error
+	if image.level, err = plan.ScoreAlpha(taken-1, alpha); err != nil {
+		return err
+	}
+	image.unknown, image.low, image.high = sum.unknown, sum.low, sum.high
+	for index, n := range sum.counts {
+		if n > 0 {
+			image.cells = append(image.cells, scoredCell{uint16(index), uint32(n)})
+		}
+	}
+	s.images = append(s.images, image)
+	return nil
+}
+
+// bySize groups images, by their index, of equal numbers of copies, which share a table.
+func (s *scoredRun) bySize() [][]int {
+	order := make([]int, len(s.images))
+	for i := range order {
+		order[i] = i
+	}
+	size := func(i, j int) int {
+		a, b := &s.images[i], &s.images[j]
+		return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.level, b.level))
+	}
+	slices.SortStableFunc(order, size)
+	var groups [][]int
+	for len(order) > 0 {
+		n := 1
+		for n < len(order) && size(order[0], order[n]) == 0 {
+			n++
+		}
+		groups, order = append(groups, order[:n]), order[n:]
+	}
+	return groups
+}
+
+// meanBounds are bounds on the mean of the scores.
+func (image *scoredImage) meanBounds() (low, high float64) {
+	whole := float64(image.n) * ledger.ScoreUnit // below 2⁵⁵, of which a float64 holds all but the last digits
+	low = float64(image.low) / whole * (1 - 0x1p-50)
+	high = float64(image.high+uint64(image.unknown)*ledger.ScoreUnit) / whole * (1 + 0x1p-50)
+	return low, min(1, high)
+}
+
+// mean estimates the mean of the scores; those that are not known count as ½.
+func (image *scoredImage) mean() float64 {
+	low, high := image.meanBounds()
+	return (low + high) / 2
+}
+
+// distribution gives the counts at the thresholds.
+func (image *scoredImage) distribution(thresholds []float64) *confidence.Distribution {
+	last := len(thresholds) - 1
+	d := &confidence.Distribution{N: image.n, Thresholds: thresholds, AtLeast: make([]int, last+1), Above: make([]int, last+1)}
+	known := 0
+	next := len(image.cells) - 1
+	for j := last; j >= 0; j-- {
+		for next >= 0 && int(image.cells[next].index) > 2*j {
+			known += int(image.cells[next].n)
+			next--
+		}
+		d.Above[j] = known + image.unknown
+		if next >= 0 && int(image.cells[next].index) == 2*j {
+			known += int(image.cells[next].n)
+			next--
+		}
+		d.AtLeast[j] = known
+	}
+	d.AtLeast[0] = image.n
+	return d
+}
