@@ -124,6 +124,11 @@ func (p *Plan[T]) Inverse(w *Workspace[T], dst []T, src Spectrum[T]) {
 	k, left := &p.kernels, p.left
 	// Real and imaginary parts exchanged turn a transform into its inverse.
 	im, re := p.vertical.transform(k, w.im, w.re, w.im2, w.re2, p.packedPad, w.scratch)
+	if h := p.half.Height; h%2 == 1 {
+		// The partner of the middle row: what an earlier transform left there would change the row's last bits.
+		clear(re[h*p.packedPad:][:p.packedPad])
+		clear(im[h*p.packedPad:][:p.packedPad])
+	}
 	k.transpose(w.rows[0], p.leftPad, re, p.packedPad, p.leftPad, p.packedPad)
 	k.transpose(w.rows[1], p.leftPad, im, p.packedPad, p.leftPad, p.packedPad)
 	k.transpose(w.rows[2], p.leftPad, re[left*p.packedPad:], p.packedPad, p.leftPad, p.packedPad)

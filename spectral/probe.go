@@ -1,0 +1,119 @@
+package spectral
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"math"
+
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/spectral/fourier"
+)
+
+// Probe adds a Fourier basis image U of one frequency to images, with a sign for each channel (Yin et al. 2019;
+// Sun et al. 2021):
+//
+//	x + ε (r_1, …, r_C) ⊙ U,  r_c ∈ {−1, +1}
+//
+// ε is the ℓ2 norm in each channel, so that all C channels together have ε√C. Nothing is clipped.
+//
+// On the grid of 8-bit images, ε U is rounded to multiples of 1/255, halves away from zero, so that the norm is
+// near to that, and exactly Norm.
+type Probe struct {
+	Frequency Frequency
+	shape     pixel.Shape
+	real      []float32 // ε U
+	grid      [][]int16 // round(255 ε U) for each set of signs, HWC; bit c is set where channel c has −1
+}
+
+// DefaultEpsilon is the norm per channel of the paper.
+const DefaultEpsilon = 4
+
+// maxSigned is the number of channels up to which all signs are laid out.
+const maxSigned = 8
+
+// NewProbe makes the probe of a frequency at phase 0, of ℓ2 norm epsilon per channel.
+func NewProbe(shape pixel.Shape, f Frequency, epsilon float64) (*Probe, error) {
+	half, err := fourier.NewHalf(shape.Height, shape.Width)
+	if err != nil {
+		return nil, err
+	}
+	if shape.Channels < 1 || shape.Channels > maxSigned {
+		return nil, &InputError{"probe's number of channels", fmt.Sprint(shape.Channels), fmt.Sprintf("1 to %d", maxSigned)}
+	}
+	if !(epsilon > 0 && epsilon*pixel.Steps < math.MaxInt16-pixel.Steps) {
+		return nil, &InputError{"probe's norm", fmt.Sprint(epsilon), "more than 0 and less than 127"}
+	}
+	u, err := fourier.Basis(half, f.U, f.V, 0)
+	if err != nil {
+		return nil, err
+	}
+	p := &Probe{Frequency: f, shape: shape, grid: make([][]int16, 1<<shape.Channels)}
+	for _, v := range u {
+		p.real = append(p.real, float32(epsilon*v))
+	}
+	for signs := range p.grid {
+		for _, v := range u {
+			step := int16(math.Round(epsilon * v * pixel.Steps))
+			for c := range shape.Channels {
+				p.grid[signs] = append(p.grid[signs], flip(step, signs, c))
+			}
+		}
+	}
+	return p, nil
+}
+
+func flip[T int16 | float32](x T, signs, channel int) T {
+	if signs>>channel&1 == 1 {
+		return -x
+	}
+	return x
+}
+
+// Signs are the signs r of an image under a frequency: bit c is set where channel c has −1. They are the first bits of
+// SHA-256("spectral probe|v1|SEED|u=U|v=V|image=IMAGE") of the Canonical frequency, so that f and −f have the same.
+func Signs(h fourier.Half, f Frequency, seed, image uint64) int {
+	f = Canonical(h, f)
+	return int(sha256.Sum256(fmt.Appendf(nil, "spectral probe|v1|%d|u=%d|v=%d|image=%d", seed, f.U, f.V, image))[0])
+}
+
+// Shared is the same sign in all channels, that of the first.
+func Shared(signs int) int { return -(signs & 1) }
+
+// AddTo writes a stored image with the probe added, in grid steps, to dst. It panics where lengths do not fit.
+func (p *Probe) AddTo(dst []int16, image []uint8, signs int) {
+	n := p.shape.Len()
+	if len(dst) != n || len(image) != n {
+		panic(fmt.Sprintf("spectral: %d grid values for an image of %d; %v has %d", len(dst), len(image), p.shape, n))
+	}
+	addBytes(dst, image, p.grid[signs&(len(p.grid)-1)])
+}
+
+// AddRealTo is AddTo without rounding, in units of the full range.
+func (p *Probe) AddRealTo(dst []float32, image []uint8, signs int) {
+	n, channels := p.shape.Len(), p.shape.Channels
+	if len(dst) != n || len(image) != n {
+		panic(fmt.Sprintf("spectral: %d real values for an image of %d; %v has %d", len(dst), len(image), p.shape, n))
+	}
+	for k, v := range p.real {
+		for c := range channels {
+			at := k*channels + c
+			dst[at] = float32(image[at])/pixel.Steps + flip(v, signs, c)
+		}
+	}
+}
+
+// Norm is the ℓ2 norm, over all channels, of what AddTo adds.
+func (p *Probe) Norm() float64 {
+	sum := 0
+	for _, v := range p.grid[0] {
+		sum += int(v) * int(v)
+	}
+	return math.Sqrt(float64(sum)) / pixel.Steps
+}
+
+func addBytesPlain(dst []int16, image []uint8, step []int16) {
+	image, step = image[:len(dst)], step[:len(dst)]
+	for k := range dst {
+		dst[k] = int16(image[k]) + step[k]
+	}
+}

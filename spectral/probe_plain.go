@@ -1,0 +1,5 @@
+//go:build !goexperiment.simd || !amd64
+
+package spectral
+
+func addBytes(dst []int16, image []uint8, step []int16) { addBytesPlain(dst, image, step) }

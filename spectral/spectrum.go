@@ -1,0 +1,186 @@
+package spectral
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/progress"
+	"github.com/certspec/certspec/spectral/fourier"
+)
+
+// Source is a stream of images, or of differences of images.
+type Source struct {
+	Shape pixel.Shape
+	Len   int // number of images
+
+	// Plane writes a channel of an image, H×W values in units of the full range, to dst. It is called from several
+	// goroutines at once.
+	Plane func(dst []float64, image, channel int) error
+}
+
+// Bytes is a source of stored images, HWC, one after the other.
+func Bytes(shape pixel.Shape, pixels []uint8) Source {
+	return Source{shape, count(shape, len(pixels)), func(dst []float64, image, channel int) error {
+		x := pixels[image*shape.Len():][:shape.Len()]
+		for k := range dst {
+			dst[k] = unit[x[k*shape.Channels+channel]]
+		}
+		return nil
+	}}
+}
+
+// Difference is a source of the differences of stored images, pixels − minus, pair by pair: what a corruption has
+// changed.
+func Difference(shape pixel.Shape, pixels, minus []uint8) (Source, error) {
+	if len(pixels) != len(minus) {
+		return Source{}, fmt.Errorf("spectral: %d images minus %d images of %v; expected as many", count(shape, len(pixels)), count(shape, len(minus)), shape)
+	}
+	return Source{shape, count(shape, len(pixels)), func(dst []float64, image, channel int) error {
+		x, y := pixels[image*shape.Len():][:shape.Len()], minus[image*shape.Len():][:shape.Len()]
+		for k := range dst {
+			at := k*shape.Channels + channel
+			dst[k] = float64(int(x[at])-int(y[at])) / pixel.Steps
+		}
+		return nil
+	}}, nil
+}
+
+// Real is a source of real images, HWC, one after the other, in units of the full range, clipped or not.
+func Real(shape pixel.Shape, values []float32) Source {
+	return Source{shape, count(shape, len(values)), func(dst []float64, image, channel int) error {
+		x := values[image*shape.Len():][:shape.Len()]
+		for k := range dst {
+			dst[k] = float64(x[k*shape.Channels+channel])
+		}
+		return nil
+	}}
+}
+
+func count(shape pixel.Shape, values int) int { return values / max(shape.Len(), 1) }
+
+// unit is the real value of each byte.
+var unit = func() (u [256]float64) {
+	for b := range u {
+		u[b] = float64(b) / pixel.Steps
+	}
+	return u
+}()
+
+// Spectrum is the mean of |X| and of |X|² over images and channels, for all frequencies.
+type Spectrum struct {
+	Images    int `json:"images"`
+	Channels  int `json:"channels"`
+	Amplitude Map `json:"amplitude"`
+	Power     Map `json:"power"`
+}
+
+// block is the number of images whose sums are added in one go: the result is the same for any number of
+// goroutines.
+const block = 64
+
+// MeanSpectrum is the mean amplitude and power spectrum of a source. It keeps a few images at a time. A value that is
+// not finite is an error that says where it is.
+func MeanSpectrum(ctx context.Context, s Source, report progress.Reporter) (*Spectrum, error) {
+	if !s.Shape.Valid() || s.Len < 1 {
+		return nil, fmt.Errorf("spectral: spectrum of %d images of %v; expected at least one image and positive sides", s.Len, s.Shape)
+	}
+	plan, err := fourier.NewPlan[float64](s.Shape.Height, s.Shape.Width)
+	if err != nil {
+		return nil, err
+	}
+	half := plan.Half()
+	workers := make([]*meter, min(runtime.GOMAXPROCS(0), (s.Len+block-1)/block))
+	for i := range workers {
+		workers[i] = newMeter(plan)
+	}
+	amplitude, power := make([]float64, half.Len()), make([]float64, half.Len())
+	start, shown := time.Now(), time.Time{}
+	for first := 0; first < s.Len; {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var group sync.WaitGroup
+		used := 0
+		for ; used < len(workers) && first < s.Len; used++ {
+			w, from, to := workers[used], first, min(first+block, s.Len)
+			group.Go(func() { w.err = w.add(s, from, to) })
+			first = to
+		}
+		group.Wait()
+		for _, w := range workers[:used] {
+			if w.err != nil {
+				return nil, w.err
+			}
+			for k := range amplitude {
+				amplitude[k] += w.amplitude[k]
+				power[k] += w.power[k]
+			}
+		}
+		if now := time.Now(); report != nil && (now.Sub(shown) > 200*time.Millisecond || first == s.Len) {
+			shown = now
+			rate := float64(first) / now.Sub(start).Seconds()
+			report(progress.State{Task: "spectrum", Done: float64(first), Total: float64(s.Len), Unit: "images", Rate: rate,
+				Left: time.Duration(float64(s.Len-first) / rate * float64(time.Second)), Final: first == s.Len})
+		}
+	}
+	planes := float64(s.Len * s.Shape.Channels)
+	for k := range amplitude {
+		amplitude[k] /= planes
+		power[k] /= planes
+	}
+	return &Spectrum{Images: s.Len, Channels: s.Shape.Channels, Amplitude: fromHalf(half, amplitude), Power: fromHalf(half, power)}, nil
+}
+
+// meter sums the spectra of a block.
+type meter struct {
+	plan             *fourier.Plan[float64]
+	work             *fourier.Workspace[float64]
+	spectrum         fourier.Spectrum[float64]
+	plane, one       []float64
+	amplitude, power []float64
+	err              error
+}
+
+func newMeter(plan *fourier.Plan[float64]) *meter {
+	h := plan.Half()
+	return &meter{plan: plan, work: plan.NewWorkspace(), spectrum: fourier.NewSpectrum[float64](h), plane: make([]float64, h.Height*h.Width),
+		one: make([]float64, h.Len()), amplitude: make([]float64, h.Len()), power: make([]float64, h.Len())}
+}
+
+func (m *meter) add(s Source, from, to int) error {
+	clear(m.amplitude)
+	clear(m.power)
+	for image := from; image < to; image++ {
+		for channel := range s.Shape.Channels {
+			if err := s.Plane(m.plane, image, channel); err != nil {
+				return err
+			}
+			m.plan.Forward(m.work, m.spectrum, m.plane)
+			m.plan.Amplitude(m.one, m.spectrum)
+			for k, a := range m.one {
+				m.amplitude[k] += a
+				m.power[k] += float64(a * a)
+			}
+			// A value that is not finite reaches every bin.
+			if dc := m.one[0]; math.IsNaN(dc) || math.IsInf(dc, 0) {
+				return notFinite(m.plane, s.Shape, image, channel)
+			}
+		}
+	}
+	return nil
+}
+
+func notFinite(plane []float64, shape pixel.Shape, image, channel int) error {
+	for k, v := range plane {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("spectral: image %d has the value %v at row %d, column %d, channel %d; expected finite values",
+				image, v, k/shape.Width, k%shape.Width, channel)
+		}
+	}
+	return fmt.Errorf("spectral: the spectrum of channel %d of image %d overflows", channel, image)
+}
