@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -49,7 +50,7 @@ func TestOutsideModuleCertifies(t *testing.T) {
 	for name, text := range map[string]string{
 		"main.go": outside,
 		"go.sum":  string(sums),
-		"go.mod":  "module example.org/service\n" + required + "\nrequire " + module + " v0.0.0\n\nreplace " + module + " => " + root + "\n",
+		"go.mod":  "module example.org/service\n" + required + "\nrequire " + module + " v0.0.0\n\nreplace " + module + " => " + strconv.Quote(root) + "\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"net/url"
 	"os"
 	"os/exec"
 	"path"
@@ -56,7 +57,7 @@ func index(t *testing.T) Wheel {
 	}
 	sum := sha256.Sum256(data)
 	t.Setenv("PIP_NO_INDEX", "1")
-	t.Setenv("PIP_FIND_LINKS", dir)
+	t.Setenv("PIP_FIND_LINKS", (&url.URL{Scheme: "file", Path: dir}).String()) // pip splits at spaces
 	t.Setenv(cache.Variable, filepath.Join(cacheDir, "cache"))
 	return Wheel{"certspec-wheel-test", "1.0", "manylinux_2_28_x86_64", "3.11", hex.EncodeToString(sum[:])}
 }
