@@ -29,11 +29,11 @@ func Curve(runs ...*rs.Run) *Figure {
 	}
 }
 
-// runNames are what tells the runs apart: σ always, model and data where they differ.
+// runNames are what tells the runs apart: σ always, model, data and rule where they differ.
 func runNames(runs []*rs.Run) []string {
-	models, sets := map[string]bool{}, map[string]bool{}
+	models, sets, rules := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, run := range runs {
-		models[run.Header.Model.Name], sets[run.Header.Data.Name] = true, true
+		models[run.Header.Model.Name], sets[run.Header.Data.Name], rules[run.Header.Rule.Name] = true, true, true
 	}
 	names := make([]string, len(runs))
 	for i, run := range runs {
@@ -43,6 +43,9 @@ func runNames(runs []*rs.Run) []string {
 		}
 		if len(sets) > 1 {
 			names[i] += ", " + run.Header.Data.Name
+		}
+		if len(rules) > 1 {
+			names[i] += ", " + run.Header.Rule.Name
 		}
 	}
 	return names

@@ -23,8 +23,8 @@ var (
 	stdout     io.Writer = os.Stdout
 )
 
-// Show puts values into the page, in order: figures, gonum plots and images as pictures; tables and
-// slices of structs as tables; Markdown set as such; everything else as text by its String method.
+// Show puts values into the page, in order: figures, gonum plots and images as pictures; widgets, with their static form
+// below; tables and slices of structs as tables; Markdown set as such; everything else as text by its String method.
 func Show(values ...any) {
 	var text []string
 	flush := func() {
@@ -38,6 +38,10 @@ func Show(values ...any) {
 		case *Figure:
 			flush()
 			display(must(v.bundle()))
+		case *Widget:
+			flush()
+			display(must(v.bundle()))
+			Show(v.Static...)
 		case *plot.Plot:
 			flush()
 			display(must(Plot(v, v.Title.Text).bundle()))

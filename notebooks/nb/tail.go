@@ -1,0 +1,56 @@
+package nb
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/certspec/certspec/internal/figure"
+	"github.com/certspec/certspec/rs/bound"
+)
+
+// Tail draws how a lower bound is proven: the probability of k hits or more in n trials against the
+// probability p of one, P[Bin(n, p) ≥ k] = I_p(k, n−k+1), the level α, and the bound where they meet.
+func Tail(k, n int, alpha float64) *Figure {
+	lower, err := bound.Lower(k, n, alpha)
+	end(err)
+	if k == 0 {
+		end(fmt.Errorf("nb.Tail: 0 hits of %d; their bound is 0, and there is nothing to draw", n))
+		return nil
+	}
+	var curve plotter.XYs
+	low := math.Max(0.001, lower.P-3*math.Sqrt(lower.P*(1-lower.P)/float64(n)))
+	for _, p := range spaced(low, math.Min(1, float64(k)/float64(n)), 200) {
+		if tail := mathext.RegIncBeta(float64(k), float64(n-k+1), p); tail > 1e-12 {
+			curve = append(curve, plotter.XY{X: p, Y: tail})
+		}
+	}
+	p := figure.NewPlot("", "probability p of a hit", fmt.Sprintf("probability of at least %d of %d hits", k, n))
+	for i, line := range []struct {
+		name string
+		xys  plotter.XYs
+	}{
+		{fmt.Sprintf("P[Bin(%d, p) ≥ %d]", n, k), curve},
+		{fmt.Sprintf("α = %g", alpha), plotter.XYs{{X: curve[0].X, Y: alpha}, {X: curve[len(curve)-1].X, Y: alpha}}},
+		{fmt.Sprintf("lower bound %.5f", math.Floor(lower.P*1e5)/1e5), plotter.XYs{{X: lower.P, Y: curve[0].Y}, {X: lower.P, Y: alpha}}},
+	} {
+		drawn := &plotter.Line{XYs: line.xys, LineStyle: figure.LineStyle(i)}
+		p.Add(drawn)
+		p.Legend.Add(line.name, drawn)
+	}
+	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	p.Legend.Top, p.Legend.Left = false, false
+	return Plot(p, fmt.Sprintf("the probability of at least %d hits in %d trials crosses %g at p = %.5f", k, n, alpha, lower.P))
+}
+
+// spaced are count values at equal distances, both ends included.
+func spaced(from, to float64, count int) []float64 {
+	values := make([]float64, count)
+	for i := range values {
+		values[i] = from + (to-from)*float64(i)/float64(count-1)
+	}
+	return values
+}
