@@ -14,7 +14,7 @@ func elasticBy(j job, amplitude, sigma, corner float64) func() operator {
 	grey := shape
 	grey.Channels = 1
 	return func() operator {
-		smooth := newSmoother(grey, sigma, 3, reflect)
+		smooth := newSmoother(grey, sigma, 3, mirrored)
 		image, warped := make([]float64, shape.Len()), make([]float64, shape.Len())
 		right, down := make([]float64, grey.Len()), make([]float64, grey.Len())
 		field := func(f []float64, r *stream) {
@@ -41,7 +41,7 @@ func elasticBy(j job, amplitude, sigma, corner float64) func() operator {
 				for y := range shape.Height {
 					for x := range shape.Width {
 						i := y*shape.Width + x
-						bilinear(image[i*shape.Channels:][:shape.Channels], warped, shape, float64(y)+down[i], float64(x)+right[i], reflect)
+						bilinear(image[i*shape.Channels:][:shape.Channels], warped, shape, float64(y)+down[i], float64(x)+right[i], mirrored)
 					}
 				}
 			} else {

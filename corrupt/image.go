@@ -50,9 +50,9 @@ func luminance(r, g, b float64) float64 {
 	return float64(0.299*r) + float64(0.587*g) + float64(0.114*b)
 }
 
-// reflect is the place of coordinate i on a line of n where it is mirrored about the edges between
+// mirrored is the place of coordinate i on a line of n where it is mirrored about the edges between
 // samples: dcba|abcd|dcba.
-func reflect(i, n int) int {
+func mirrored(i, n int) int {
 	period := 2 * n
 	i %= period
 	if i < 0 {

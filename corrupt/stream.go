@@ -14,12 +14,17 @@ import (
 // streamVersion is part of every key: another algorithm that draws other numbers gets another version.
 const streamVersion = "v1"
 
+// defaultSet is the name of a base set that has none.
+const defaultSet = "images"
+
+func formatSeed(seed uint64) string { return strconv.FormatUint(seed, 10) }
+
 // streamKey is what identifies the streams of a setting: "CIFAR-10-C|v1|7|fog|sev=3|i=", to which the index is added, and
 // "CIFAR-10-F|v1|7|a=0.5|fc=3|eps=8|i=" of CIFAR-F.
 func streamKey(f Family, s Setting, key Key) string {
 	set := key.Data
 	if set == "" {
-		set = "images"
+		set = defaultSet
 	}
 	switch f {
 	case F:

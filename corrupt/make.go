@@ -1,0 +1,235 @@
+package corrupt
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/progress"
+)
+
+// MakeOptions are what Make can do otherwise. The bytes depend on the seed alone.
+type MakeOptions struct {
+	Seed     uint64
+	Workers  int // 0 for one per processor
+	Progress progress.Reporter
+}
+
+// Make writes files in the layout of CIFAR-C into a folder: NAME.npy with the images of all strengths one block after the
+// other, labels.npy with the labels as often, and manifest.json with the settings and the SHA-256 of each file. A file stands under its name only
+// when it is complete; what is there already, and has the hash of the manifest, stays, so that an interrupted run goes on. A folder
+// with the manifest of another set is a *ManifestError, and a file that no manifest knows is an error.
+func Make(ctx context.Context, d *dataset.Dataset, folder string, files []File, o MakeOptions) (*Manifest, error) {
+	images, err := d.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m := &Manifest{
+		Generator: "certspec corrupt " + streamVersion,
+		Key:       Key{SetName(d.String()), o.Seed},
+		Base:      Base{images.Name, images.Len(), images.Shape, images.Digest},
+		Classes:   images.Classes,
+	}
+	made := &maker{images: images, folder: folder, manifest: m, options: o}
+	if err := made.prepare(files); err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if err := made.file(ctx, f); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// maker is a run of Make.
+type maker struct {
+	images   *dataset.Images
+	folder   string
+	manifest *Manifest
+	options  MakeOptions
+	blocks   int // of every file
+}
+
+// prepare checks all settings before the first image, takes over what an earlier run has made, and writes labels.
+func (m *maker) prepare(files []File) error {
+	if len(files) == 0 {
+		return errors.New("corrupt: no files to make")
+	}
+	m.blocks = len(files[0].Settings)
+	for _, f := range files {
+		if len(f.Settings) != m.blocks {
+			return fmt.Errorf("corrupt: %s has %d strengths and %s %d; they cannot share labels.npy: use a folder for each", f.Name, len(f.Settings), files[0].Name, m.blocks)
+		}
+		for _, s := range f.Settings {
+			if _, err := New(s, m.images.Shape, m.manifest.Key); err != nil {
+				return err
+			}
+			if err := m.describe(s); err != nil {
+				return err
+			}
+		}
+	}
+	old, err := readManifest(m.folder)
+	if err != nil {
+		return err
+	}
+	if old != nil {
+		if err := old.agree(m.folder, m.manifest); err != nil {
+			return err
+		}
+		m.manifest.Files = old.Files
+		m.manifest.Frost = max(m.manifest.Frost, old.Frost)
+		if m.manifest.Fourier == nil {
+			m.manifest.Fourier = old.Fourier
+		}
+	}
+	return m.labels(old)
+}
+
+// describe adds what the manifest says of single corruptions.
+func (m *maker) describe(s Setting) error {
+	switch s.Name {
+	case fourierName:
+		m.manifest.Fourier = &FourierLaw{"paper", fourierLower, fourierUpper, fourierSpread}
+	case "frost":
+		m.manifest.Frost = "substitute"
+		if s.Photographs != "" {
+			sum, err := PhotographsDigest(s.Photographs)
+			if err != nil {
+				return err
+			}
+			m.manifest.Frost = "photographs sha256:" + sum
+		}
+	}
+	return nil
+}
+
+// labels writes labels.npy, uint8, or int64 where there are more than 256 classes. Where the base set has none, there is no file.
+func (m *maker) labels(old *Manifest) error {
+	if old != nil && old.Labels != nil && len(old.Labels.Shape) == 1 && old.Labels.Shape[0] != m.blocks*m.images.Len() {
+		return &ManifestError{filepath.Join(m.folder, ManifestName), "labels.npy of", fmt.Sprint(old.Labels.Shape[0]), fmt.Sprint(m.blocks * m.images.Len())}
+	}
+	if slices.Min(m.images.Labels) < 0 {
+		return nil
+	}
+	width, descr := 1, "|u1"
+	if slices.Max(m.images.Labels) > 255 {
+		width, descr = 8, "<i8"
+	}
+	var block []byte
+	for _, label := range m.images.Labels {
+		for i := range width {
+			block = append(block, byte(label>>(8*i)))
+		}
+	}
+	made, err := m.array(File{Name: "labels.npy"}, descr, []int{m.blocks * m.images.Len()}, func(w io.Writer) error {
+		for range m.blocks {
+			if _, err := w.Write(block); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	m.manifest.Labels = made
+	return err
+}
+
+// file makes one file, unless it is there.
+func (m *maker) file(ctx context.Context, f File) error {
+	path := filepath.Join(m.folder, f.Name)
+	if done := m.manifest.find(f.Name); done != nil {
+		// Where the photographs lie makes no difference; their digest has been compared.
+		if !reflect.DeepEqual(withoutPaths(done.Settings), withoutPaths(f.Settings)) {
+			return &ManifestError{filepath.Join(m.folder, ManifestName), f.Name + " of", fmt.Sprint(done.Settings), fmt.Sprint(f.Settings)}
+		}
+		switch sum, err := digestOf(path); {
+		case err == nil && sum == done.SHA256:
+			return nil
+		case err == nil:
+			return fmt.Errorf("corrupt: %s has the SHA-256 %s; the manifest has %s: remove the file to make it again", path, sum, done.SHA256)
+		case !errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("corrupt: %w", err)
+		}
+		m.manifest.Files = slices.DeleteFunc(m.manifest.Files, func(old MadeFile) bool { return old.Name == f.Name })
+	}
+	s := m.images.Shape
+	out := make([]uint8, len(m.images.Pixels))
+	made, err := m.array(f, "|u1", []int{m.blocks * m.images.Len(), s.Height, s.Width, s.Channels}, func(w io.Writer) error {
+		for _, setting := range f.Settings {
+			c, err := New(setting, s, m.manifest.Key)
+			if err != nil {
+				return err
+			}
+			if err := c.Images(ctx, out, m.images.Pixels, m.images.IDs, m.options.Workers, m.options.Progress); err != nil {
+				return err
+			}
+			if _, err := w.Write(out); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	made.Settings = withoutPaths(f.Settings)
+	m.manifest.Files = append(m.manifest.Files, *made)
+	return m.manifest.write(m.folder)
+}
+
+// withoutPaths are the settings as a manifest holds them, which is to be equal on all machines.
+func withoutPaths(settings []Setting) []Setting {
+	list := slices.Clone(settings)
+	for i := range list {
+		list[i].Photographs = ""
+	}
+	return list
+}
+
+// array writes a NumPy file in one step.
+func (m *maker) array(f File, descr string, shape []int, write func(io.Writer) error) (*MadeFile, error) {
+	path := filepath.Join(m.folder, f.Name)
+	if _, err := os.Stat(path); err == nil && f.Settings != nil {
+		return nil, fmt.Errorf("corrupt: %s is there and no manifest knows it; take another folder, or remove it", path)
+	}
+	h := sha256.New()
+	err := atomicfile.Build(path, func(file *os.File) error {
+		w := bufio.NewWriter(io.MultiWriter(file, h))
+		if err := dataset.WriteArrayHeader(w, descr, shape...); err != nil {
+			return err
+		}
+		if err := write(w); err != nil {
+			return err
+		}
+		return w.Flush()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &MadeFile{File: f, Shape: shape, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
+}
+
+func digestOf(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
