@@ -105,7 +105,7 @@ type named struct {
 // list is an option that is a list of numbers, or the name of one; the first of the named lists is the default.
 func list(key, usage string, at *[]float64, lists ...named) field {
 	for _, l := range lists {
-		usage += fmt.Sprintf("; %s is %s", l.name, join(l.values))
+		usage += fmt.Sprintf("; %s is %s", l.name, join(l.values, 4))
 	}
 	return field{key, usage,
 		func() string {
@@ -118,7 +118,7 @@ func list(key, usage string, at *[]float64, lists ...named) field {
 					return l.name
 				}
 			}
-			return join(v)
+			return join(v, -1)
 		},
 		func(text string) bool {
 			for _, l := range lists {
@@ -140,10 +140,10 @@ func list(key, usage string, at *[]float64, lists ...named) field {
 		}}
 }
 
-func join(values []float64) string {
+func join(values []float64, digits int) string {
 	parts := make([]string, len(values))
 	for i, v := range values {
-		parts[i] = number(v)
+		parts[i] = strconv.FormatFloat(v, 'g', digits, 64)
 	}
 	return strings.Join(parts, ":")
 }

@@ -3,6 +3,7 @@
 //	go run ./bench certify   noisy copies per second: rs.Certify, PyTorch, JAX
 //	go run ./bench train     training images per second
 //	go run ./bench noise     noise values per second
+//	go run ./bench augment   views of images per second
 //	go run ./bench calib     ADMM steps, and samples of an ECE, per second
 //
 // The contenders of a comparison take turns, round after round, so that a machine whose speed
@@ -81,5 +82,6 @@ var benchmarks = []benchmark{
 	{"certify", "noisy copies per second of a certification", "copies", []string{"resnet20", "resnet110", "small-cnn"}, []int{100, 128, 512}, certifyCases},
 	{"train", "images per second of a training run", "images", []string{"resnet20", "small-cnn"}, []int{128}, trainCases},
 	{"noise", "noise values per second", "values", nil, nil, noiseCases},
+	{"augment", "views of images per second", "views", nil, nil, augmentCases},
 	{"calib", "calibration: ADMM steps and ECE samples per second", "units", nil, nil, calibCases},
 }

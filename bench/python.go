@@ -17,7 +17,12 @@ var programs embed.FS
 // pythonSide makes sure of the Python environment of the other software, and writes our
 // programs for it into the cache.
 func pythonSide(ctx context.Context) (python, scripts string, err error) {
-	python, err = pyenv.Ensure(ctx, pyenv.Bench, say)
+	return pythonOf(ctx, pyenv.Bench)
+}
+
+// pythonOf is pythonSide with another environment.
+func pythonOf(ctx context.Context, set pyenv.Set) (python, scripts string, err error) {
+	python, err = pyenv.Ensure(ctx, set, say)
 	if err != nil {
 		return "", "", err
 	}
