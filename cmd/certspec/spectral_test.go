@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/certspec/certspec/dataset"
+)
+
+// npyFile writes images as a NumPy file.
+func npyFile(t *testing.T, pixels []uint8, shape ...int) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := dataset.WriteArrayHeader(&b, "|u1", shape...); err != nil {
+		t.Fatal(err)
+	}
+	b.Write(pixels)
+	return writeFile(t, "images.npy", b.String())
+}
+
+// Two differences of known spectrum: 51 grey levels everywhere, and a checkerboard of ±51 around that.
+func TestSpectralSpectrum(t *testing.T) {
+	const side = 6
+	clean, even, board := make([]uint8, 2*side*side*3), make([]uint8, side*side*3), make([]uint8, side*side*3)
+	for k := range even {
+		even[k] = 51
+		board[k] = uint8(102 * ((k/3/side + k/3%side) % 2))
+	}
+	in, minus := npyFile(t, append(even, board...), 2, side, side, 3), npyFile(t, clean, 2, side, side, 3)
+	out := filepath.Join(t.TempDir(), "new", "amplitude.csv")
+	got := jsonOf(t, "spectral", "spectrum", "--in", in, "--minus", minus, "--out", out, "--json")
+	// Zero frequency has .2·36 in both, the corner (−3, −3) the same in one of two.
+	checkNumbers(t, got, map[string]float64{"images": 2, "centroid": 3.6 * 3 * math.Sqrt2 / 10.8})
+	if got["amplitude_slope"] != nil || got["difference"] != true || len(got["warnings"].([]any)) != 2 {
+		t.Errorf("slope %v of a spectrum with zeros, difference %v, warnings %v", got["amplitude_slope"], got["difference"], got["warnings"])
+	}
+	f, err := os.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil || len(rows) != side {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	for i, r := range rows {
+		for j, text := range r {
+			want := 0.0
+			switch {
+			case i == 3 && j == 3:
+				want = 7.2
+			case i == 0 && j == 0:
+				want = 3.6
+			}
+			if v, err := strconv.ParseFloat(text, 64); err != nil || math.Abs(v-want) > 1e-12 {
+				t.Errorf("%q at row %d, column %d; want %v", text, i, j, want)
+			}
+		}
+	}
+	profile := filepath.Join(t.TempDir(), "profile.csv")
+	rings := jsonOf(t, "spectral", "profile", "--in", in, "--json", "--out", profile)["profile"].([]any)
+	checkNumbers(t, rings[0].(map[string]any), map[string]float64{"frequency": 0, "bins": 1, "amplitude": 7.2, "power": 7.2 * 7.2})
+	checkNumbers(t, rings[len(rings)-1].(map[string]any), map[string]float64{"frequency": 4, "amplitude": 3.6 / 5, "power": 7.2 * 7.2 / 2 / 5, "bins": 5})
+	text, err := os.ReadFile(profile)
+	if err != nil || !bytes.HasPrefix(text, []byte("frequency,bins,amplitude,power\n0,1,7.2")) {
+		t.Errorf("%v, %q", err, text)
+	}
+}
+
+func TestSpectralOfBadInput(t *testing.T) {
+	in, other := npyFile(t, make([]uint8, 24), 2, 3, 4), npyFile(t, make([]uint8, 12), 1, 3, 4)
+	out := filepath.Join(t.TempDir(), "amplitude.csv")
+	for _, c := range []struct {
+		args []string
+		want int
+	}{
+		{[]string{"spectrum"}, exitUsage},
+		{[]string{"spectrum", "--in", in, "--data", "synthetic"}, exitUsage},
+		{[]string{"spectrum", "--in", in, "--minus", other, "--out", out}, exitFailed},
+		{[]string{"spectrum", "--in", writeFile(t, "bad.npy", "no array"), "--out", out}, exitFailed},
+		{[]string{"profile", "--in", filepath.Join(t.TempDir(), "none.npy")}, exitFailed},
+	} {
+		if text, code := output(t, append([]string{"spectral"}, c.args...)...); code != c.want || text != "" {
+			t.Errorf("%q: exit code %d, output %q; want %d and nothing", c.args, code, text, c.want)
+		}
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("a file was written after an error")
+	}
+}
