@@ -21,20 +21,23 @@ func calibCommand() *cobra.Command {
 		Use:   "calib",
 		Short: "Calibration of confidences, and how wrong they can become",
 		Long: `Calibration of confidences, and how wrong they can become inside certified intervals. The samples
-come from a CSV file with a header and the columns correct, confidence or correct, lower, upper or all four;
-correct is 1 or 0, the others are numbers in [0, 1], and further columns are ignored.`,
+come from a ledger that was made with certspec certify --keep-scores, at a list of radii, or from a CSV file with
+a header and the columns correct, confidence or correct, lower, upper or all four; correct is 1 or 0, the
+others are numbers in [0, 1], and further columns are ignored.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(calibMetricsCommand(), calibCBSCommand(), calibExactCommand(), calibADMMCommand(), calibDECECommand(), calibTableCommand())
+	cmd.AddCommand(calibMetricsCommand(), calibCertifyCommand(), calibCBSCommand(), calibExactCommand(), calibADMMCommand(), calibDECECommand(), calibTableCommand())
 	return cmd
 }
 
-// sampleFile is the file of samples that a command reads, with the bins it asks for.
+// sampleFile is a set of samples that a command reads, with the bins it asks for.
 type sampleFile struct {
 	name string
 	*calib.Table
-	bins *calib.Bins
+	bins   *calib.Bins
+	images []int         // of a ledger
+	at     *ledgerRadius // nil: from a CSV file
 }
 
 // binFlags adds the flags that choose bins.
@@ -67,17 +70,33 @@ func binFlags(cmd *cobra.Command) func() (*calib.Bins, error) {
 	}
 }
 
-// sampleFlags adds --in and the flags that choose bins.
-func sampleFlags(cmd *cobra.Command) func() (*sampleFile, error) {
-	path := cmd.Flags().String("in", "", "CSV file of samples; - is standard input")
+// sampleFlags adds --in and --ledger, the flags that belong to a ledger, and those that choose bins. The function gives
+// the samples of the file, or of the ledger at each radius, where there may be none.
+func sampleFlags(cmd *cobra.Command) func() ([]*sampleFile, error) {
+	f := cmd.Flags()
+	path := f.String("in", "", "CSV file of samples; - is standard input")
+	ledger := f.String("ledger", "", "ledger with scores, instead of --in")
+	confidences := confidenceFlags(cmd)
 	bins := binFlags(cmd)
-	return func() (*sampleFile, error) {
-		if err := needed(cmd, "in"); err != nil {
-			return nil, err
+	return func() ([]*sampleFile, error) {
+		if f.Changed("in") == f.Changed("ledger") {
+			return nil, usagef("expected --in FILE or --ledger FILE, one of them")
 		}
 		b, err := bins()
 		if err != nil {
 			return nil, err
+		}
+		if f.Changed("ledger") {
+			sets, err := confidences(*ledger)
+			for _, s := range sets {
+				s.bins = b
+			}
+			return sets, err
+		}
+		for _, name := range []string{"radii", "certificate", "mode", "spending"} {
+			if f.Changed(name) {
+				return nil, usagef("--%s with --in: the intervals of a CSV file are certified already", name)
+			}
 		}
 		table, err := readSamples(*path, cmd.InOrStdin())
 		if err != nil {
@@ -86,7 +105,7 @@ func sampleFlags(cmd *cobra.Command) func() (*sampleFile, error) {
 		if len(table.Correct) == 0 {
 			return nil, fmt.Errorf("%s: no certified samples", *path)
 		}
-		return &sampleFile{*path, table, b}, nil
+		return []*sampleFile{{name: *path, Table: table, bins: b}}, nil
 	}
 }
 
@@ -149,13 +168,15 @@ func (s *sampleFile) known() (k known, err error) {
 // writeAssignment writes bin and confidence of every sample.
 func writeAssignment(path string, bin []int, confidence []float64, bins *calib.Bins) error {
 	edges := bins.Edges()
-	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	rows := [][]string{{"row", "bin", "bin_lower", "bin_upper", "confidence"}}
 	for i, m := range bin {
 		rows = append(rows, []string{strconv.Itoa(i + 1), strconv.Itoa(m + 1), number(edges[m]), number(edges[m+1]), number(confidence[i])})
 	}
 	return writeCSV(path, rows)
 }
+
+// number is the shortest text of a number.
+func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 func writeCSV(path string, rows [][]string) error {
 	var text bytes.Buffer

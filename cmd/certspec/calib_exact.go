@@ -49,14 +49,14 @@ func (s *sampleFile) bounds() (b calibBounds, worst calib.Worst, err error) {
 
 func calibExactCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "exact --in FILE [flags]",
+		Use:   "exact {--in FILE | --ledger FILE} [flags]",
 		Short: "The largest calibration error inside certified intervals, exactly",
 		Long: `The certified calibration error (CCE): the largest expected calibration error that confidences inside the
 intervals can have, exactly, by a dynamic program. It bounds what an adversary can reach where every interval
 holds and no prediction changes. With --assignment, the bin (counted from 1) and the confidence of every row at
 which it is reached; where that confidence is the upper edge of the bin, the CCE is a supremum, approached from
 below the edge.`,
-		Example: "  certspec calib exact --in intervals.csv --bins 15 --json --assignment worst.csv",
+		Example: "  certspec calib exact --in intervals.csv --bins 15 --json --assignment worst.csv\n  certspec calib exact --ledger out/fmnist.ledger --radii 0.05,0.25,0.5",
 		Args:    noArgs,
 	}
 	open := sampleFlags(cmd)
@@ -64,32 +64,29 @@ below the edge.`,
 	lp := cmd.Flags().String("lp", "", "file to write: the mixed-integer program, for other solvers (CPLEX's LP format)")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		s, err := open()
+		sets, err := open()
 		if err != nil {
 			return err
 		}
-		if err := s.needIntervals(); err != nil {
+		if err := onlyOne(sets, map[string]string{"assignment": *assignment, "lp": *lp}); err != nil {
 			return err
 		}
-		s.warnOutside()
-		if *lp != "" {
-			if err := s.writeLP(*lp); err != nil {
-				return err
+		return eachSet(cmd, sets, *asJSON, func(s *sampleFile) (answer, error) {
+			if err := s.needIntervals(); err != nil {
+				return nil, err
 			}
-		}
-		b, worst, err := s.bounds()
-		if err != nil {
-			return err
-		}
-		if *assignment != "" {
-			if err := writeAssignment(*assignment, worst.Bin, worst.Confidence, s.bins); err != nil {
-				return err
+			s.warnOutside()
+			if *lp != "" {
+				if err := s.writeLP(*lp); err != nil {
+					return nil, err
+				}
 			}
-		}
-		if *asJSON {
-			return printJSON(cmd.OutOrStdout(), b)
-		}
-		return b.print(cmd.OutOrStdout())
+			b, worst, err := s.bounds()
+			if err == nil && *assignment != "" {
+				err = writeAssignment(*assignment, worst.Bin, worst.Confidence, s.bins)
+			}
+			return &b, err
+		})
 	}
 	return cmd
 }
@@ -133,7 +130,7 @@ type calibBrier struct {
 
 func calibCBSCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "cbs --in FILE [flags]",
+		Use:   "cbs {--in FILE | --ledger FILE} [flags]",
 		Short: "The largest Brier score inside certified intervals",
 		Long: `The certified Brier score (CBS): the largest Brier score that confidences inside the intervals can have,
 and the largest mean gap between confidence and correctness.`,
@@ -146,36 +143,36 @@ and the largest mean gap between confidence and correctness.`,
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		s, err := open()
+		sets, err := open()
 		if err != nil {
 			return err
 		}
-		if err := s.needIntervals(); err != nil {
-			return err
-		}
-		s.warnOutside()
-		b := calibBrier{N: len(s.Correct)}
-		if b.CBS, b.MeanGap, err = calib.CertifiedBrier(s.Correct, s.Lower, s.Upper); err != nil {
-			return err
-		}
-		if s.Confidence != nil {
-			brier, err := calib.Brier(s.Correct, s.Confidence)
-			if err != nil {
-				return err
-			}
-			b.Brier = &brier
-		}
-		out := cmd.OutOrStdout()
-		if *asJSON {
-			return printJSON(out, b)
-		}
-		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		fmt.Fprintf(w, "samples\t%d\n", b.N)
-		if b.Brier != nil {
-			fmt.Fprintf(w, "Brier score\t%.6f\n", *b.Brier)
-		}
-		fmt.Fprintf(w, "certified Brier score\t%.6f\nlargest mean gap\t%.6f\n", b.CBS, b.MeanGap)
-		return w.Flush()
+		return eachSet(cmd, sets, *asJSON, (*sampleFile).certifiedBrier)
 	}
 	return cmd
+}
+
+func (s *sampleFile) certifiedBrier() (answer, error) {
+	if err := s.needIntervals(); err != nil {
+		return nil, err
+	}
+	s.warnOutside()
+	b := &calibBrier{N: len(s.Correct)}
+	var err error
+	if b.CBS, b.MeanGap, err = calib.CertifiedBrier(s.Correct, s.Lower, s.Upper); err != nil || s.Confidence == nil {
+		return b, err
+	}
+	brier, err := calib.Brier(s.Correct, s.Confidence)
+	b.Brier = &brier
+	return b, err
+}
+
+func (b *calibBrier) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "samples\t%d\n", b.N)
+	if b.Brier != nil {
+		fmt.Fprintf(w, "Brier score\t%.6f\n", *b.Brier)
+	}
+	fmt.Fprintf(w, "certified Brier score\t%.6f\nlargest mean gap\t%.6f\n", b.CBS, b.MeanGap)
+	return w.Flush()
 }

@@ -28,9 +28,9 @@ type calibMetrics struct {
 
 func calibMetricsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "metrics --in FILE [flags]",
+		Use:   "metrics {--in FILE | --ledger FILE} [flags]",
 		Short: "Calibration of confidences: ECE, AdaECE, Brier, log loss, reliability",
-		Long: `Calibration of the confidences in a CSV file: expected calibration error over equal bins (ECE) and over
+		Long: `Calibration of the confidences in a CSV file, or of the images that a ledger certifies at a radius: expected calibration error over equal bins (ECE) and over
 bins of equal count (AdaECE), top-label Brier score and log loss, and the bars of the reliability diagram. With
 --bootstrap, percentile intervals.`,
 		Example: "  certspec calib metrics --in predictions.csv --bins 15 --json",
@@ -49,24 +49,23 @@ bins of equal count (AdaECE), top-label Brier score and log loss, and the bars o
 		if !(*level > 0 && *level < 1) {
 			return usagef("--level %v: expected a level in (0, 1)", *level)
 		}
-		s, err := open()
+		sets, err := open()
 		if err != nil {
 			return err
 		}
-		if s.Confidence == nil {
-			return fmt.Errorf("%s: no column confidence", s.name)
-		}
-		m, err := s.measure(cmd.Context(), calib.BootstrapOptions{Resamples: *resamples, Level: *level, Seed: *seed})
-		if err != nil {
-			return err
-		}
-		for _, warning := range m.Warnings {
-			say("warning: %s: %s", s.name, warning)
-		}
-		if *asJSON {
-			return printJSON(cmd.OutOrStdout(), m)
-		}
-		return m.print(cmd.OutOrStdout())
+		return eachSet(cmd, sets, *asJSON, func(s *sampleFile) (answer, error) {
+			if s.Confidence == nil {
+				return nil, fmt.Errorf("%s: no column confidence", s.name)
+			}
+			m, err := s.measure(cmd.Context(), calib.BootstrapOptions{Resamples: *resamples, Level: *level, Seed: *seed})
+			if err != nil {
+				return nil, err
+			}
+			for _, warning := range m.Warnings {
+				say("warning: %s: %s", s.name, warning)
+			}
+			return m, nil
+		})
 	}
 	return cmd
 }

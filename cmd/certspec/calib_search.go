@@ -56,7 +56,7 @@ type admmResult struct {
 
 func calibADMMCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "admm --in FILE [flags]",
+		Use:   "admm {--in FILE | --ledger FILE} [flags]",
 		Short: "The calibration error that ADMM finds, beside the exact bound",
 		Long: `The approximate certified calibration error (ACCE) of Emde et al. (2025): the best of 16 runs of ADMM on
 the mixed-integer program, of the confidences given and of the Brier confidences; beside it the exact optimum of the
@@ -75,29 +75,29 @@ middle of the intervals where they would start at the confidences.`,
 		if *steps < 1 {
 			return usagef("--steps %d: expected more than 0", *steps)
 		}
-		s, err := open()
+		sets, err := open()
 		if err != nil {
 			return err
 		}
-		r, err := s.admm(cmd.Context(), *steps)
-		if err != nil {
+		if err := onlyOne(sets, map[string]string{"assignment": *assignment, "trace": *trace}); err != nil {
 			return err
 		}
-		best := r.best()
-		if *assignment != "" {
-			if err := writeAssignment(*assignment, best.Bin, best.Confidence, s.bins); err != nil {
-				return err
+		return eachSet(cmd, sets, *asJSON, func(s *sampleFile) (answer, error) {
+			r, err := s.admm(cmd.Context(), *steps)
+			if err != nil {
+				return nil, err
 			}
-		}
-		if *trace != "" {
-			if err := s.writeTrace(cmd.Context(), *trace, best.ADMM); err != nil {
-				return err
+			best := r.best()
+			if *assignment != "" {
+				if err := writeAssignment(*assignment, best.Bin, best.Confidence, s.bins); err != nil {
+					return nil, err
+				}
 			}
-		}
-		if *asJSON {
-			return printJSON(cmd.OutOrStdout(), r)
-		}
-		return r.print(cmd.OutOrStdout())
+			if *trace != "" {
+				err = s.writeTrace(cmd.Context(), *trace, best.ADMM)
+			}
+			return r, err
+		})
 	}
 	return cmd
 }
@@ -191,7 +191,7 @@ type deceResult struct {
 
 func calibDECECommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "dece --in FILE [flags]",
+		Use:   "dece {--in FILE | --ledger FILE} [flags]",
 		Short: "The calibration error that gradient ascent finds, beside the exact bound",
 		Long: `The largest calibration error that projected gradient ascent on a differentiable calibration error finds
 inside the intervals, beside the exact bound. The first 12 trials are fixed, the further ones drawn at random.`,
@@ -206,23 +206,19 @@ inside the intervals, beside the exact bound. The first 12 trials are fixed, the
 		if *trials < 1 {
 			return usagef("--trials %d: expected more than 0", *trials)
 		}
-		s, err := open()
+		sets, err := open()
 		if err != nil {
 			return err
 		}
-		r, err := s.dece(cmd.Context(), *trials, *seed)
-		if err != nil {
-			return err
-		}
-		out := cmd.OutOrStdout()
-		if *asJSON {
-			return printJSON(out, r)
-		}
-		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		fmt.Fprintf(w, "samples\t%d\nruns\t%d\ndECE\t%.6f\nexact\t%.6f\ngap\t%.6f\n", r.N, len(r.Runs), r.DECE, r.Exact, r.Gap)
-		return w.Flush()
+		return eachSet(cmd, sets, *asJSON, func(s *sampleFile) (answer, error) { return s.dece(cmd.Context(), *trials, *seed) })
 	}
 	return cmd
+}
+
+func (r *deceResult) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "samples\t%d\nruns\t%d\ndECE\t%.6f\nexact\t%.6f\ngap\t%.6f\n", r.N, len(r.Runs), r.DECE, r.Exact, r.Gap)
+	return w.Flush()
 }
 
 // dece runs the trials.

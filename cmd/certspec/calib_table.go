@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,7 @@ import (
 // calibRow is a file in a table. What it has no samples or no columns for is null.
 type calibRow struct {
 	File     string   `json:"file"`
+	Radius   *float64 `json:"radius,omitempty"` // of a ledger
 	N        int      `json:"n"`
 	Accuracy *float64 `json:"accuracy"`
 	known
@@ -27,14 +29,14 @@ type calibRow struct {
 func calibTableCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "table FILE…",
-		Short: "A table of calibration and its bounds, a row per file",
-		Long: `A table with a row per CSV file of samples, as Markdown, LaTeX (booktabs), CSV, HTML or text: accuracy, ECE and
+		Short: "A table of calibration and its bounds, a row per file or radius",
+		Long: `A table with a row per CSV file of samples, and per radius of a ledger with scores, as Markdown, LaTeX (booktabs), CSV, HTML or text: accuracy, ECE and
 Brier score of the confidences, exact certified calibration error, certified Brier score, largest mean gap, mean width of
 the intervals; with --search also what ADMM and dECE find. What a file has no columns for, and all of one without
 samples, is –.`,
-		Example: "  certspec calib table r0.05.csv r0.25.csv r0.5.csv -o table.tex",
+		Example: "  certspec calib table r0.05.csv r0.25.csv r0.5.csv -o table.tex\n  certspec calib table out/fmnist.ledger --radii 0.05,0.25,0.5 --format csv",
 	}
-	bins := binFlags(cmd)
+	bins, confidences := binFlags(cmd), confidenceFlags(cmd)
 	search := cmd.Flags().Bool("search", false, "also run ADMM (16 runs) and dECE (12 runs), which takes seconds")
 	write := tableFlags(cmd)
 	asJSON := jsonFlag(cmd)
@@ -48,21 +50,31 @@ samples, is –.`,
 		}
 		var rows []calibRow
 		var failed error
+		var notes []string
 		for _, file := range files {
-			t, err := readSamples(file, cmd.InOrStdin())
+			sets, err := tableSets(cmd, file, confidences)
 			if err != nil {
 				failed = errors.Join(failed, err)
 				continue
 			}
-			s := &sampleFile{file, t, b}
-			row, err := s.row()
-			if err == nil && *search && row.CCE != nil {
-				err = s.search(cmd, &row)
+			for _, s := range sets {
+				s.bins = b
+				row, err := s.row()
+				row.File = file
+				if s.at != nil {
+					row.Radius = &s.at.radius
+				}
+				if err == nil && *search && row.CCE != nil {
+					err = s.search(cmd, &row)
+				}
+				if err != nil {
+					return errors.Join(failed, err)
+				}
+				rows = append(rows, row)
 			}
-			if err != nil {
-				return errors.Join(failed, err)
+			if len(sets) > 0 && sets[0].at != nil {
+				notes = append(notes, file+": "+sets[0].at.note+".")
 			}
-			rows = append(rows, row)
 		}
 		if *asJSON {
 			enc := json.NewEncoder(cmd.OutOrStdout())
@@ -76,9 +88,28 @@ samples, is –.`,
 		if failed != nil {
 			return failed
 		}
-		return write(calibrationTable(rows, *search))
+		t := calibrationTable(rows, *search)
+		t.Notes = notes
+		return write(t)
 	}
 	return cmd
+}
+
+// tableSets gives the samples of a CSV file, or of a ledger at each radius.
+func tableSets(cmd *cobra.Command, file string, confidences func(string) ([]*sampleFile, error)) ([]*sampleFile, error) {
+	first := make([]byte, 1)
+	if f, err := os.Open(file); err == nil {
+		f.Read(first)
+		f.Close()
+	}
+	if isLedger(first) {
+		return confidences(file)
+	}
+	t, err := readSamples(file, cmd.InOrStdin())
+	if err != nil {
+		return nil, err
+	}
+	return []*sampleFile{{name: file, Table: t}}, nil
 }
 
 func (s *sampleFile) row() (calibRow, error) {
@@ -115,12 +146,18 @@ func (s *sampleFile) search(cmd *cobra.Command, row *calibRow) error {
 }
 
 func calibrationTable(rows []calibRow, search bool) *table.Table {
-	t := &table.Table{Columns: []string{"file", "samples", "accuracy", "ECE", "Brier", "CCE", "CBS", "mean gap", "mean width"}}
+	t := &table.Table{Columns: []string{"file", "radius", "samples", "accuracy", "ECE", "Brier", "CCE", "CBS", "mean gap", "mean width"}}
 	if search {
 		t.Columns = append(t.Columns, "ACCE", "dECE")
 	}
 	for _, r := range rows {
-		row := []any{r.File, r.N}
+		row := []any{r.File}
+		if r.Radius != nil {
+			row = append(row, *r.Radius)
+		} else {
+			row = append(row, table.None)
+		}
+		row = append(row, r.N)
 		values := []*float64{r.Accuracy, r.ECE, r.Brier, r.CCE, r.CBS, r.MeanGap, r.Width}
 		if search {
 			values = append(values, r.ACCE, r.DECE)
