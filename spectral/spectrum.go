@@ -71,7 +71,11 @@ var unit = func() (u [256]float64) {
 	return u
 }()
 
-// Spectrum is the mean of |X| and of |X|² over images and channels, for all frequencies.
+// rounding is about 16 times the relative error of a transform.
+const rounding = 1. / (1 << 48)
+
+// Spectrum is the mean of |X| and of |X|² over images and channels, for all frequencies. Amplitudes that rounding alone
+// explains, below 2^−48 of the root of the summed power of their half spectrum, count as 0.
 type Spectrum struct {
 	Images    int `json:"images"`
 	Channels  int `json:"channels"`
@@ -162,7 +166,15 @@ func (m *meter) add(s Source, from, to int) error {
 			}
 			m.plan.Forward(m.work, m.spectrum, m.plane)
 			m.plan.Amplitude(m.one, m.spectrum)
+			total := 0.0
+			for _, a := range m.one {
+				total += float64(a * a)
+			}
+			noise := math.Sqrt(total) * rounding
 			for k, a := range m.one {
+				if a < noise {
+					a = 0
+				}
 				m.amplitude[k] += a
 				m.power[k] += float64(a * a)
 			}
