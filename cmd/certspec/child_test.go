@@ -1,0 +1,80 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain lets the binary of the tests stand for the program, and for a model that the program talks with over a pipe.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 {
+		switch os.Args[1] {
+		case "as-program":
+			os.Exit(run(os.Args[2:]))
+		case "as-model":
+			serveModel(os.Args[2])
+			os.Exit(0)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// program is the program with these arguments, as a process of its own.
+func program(t *testing.T, args ...string) (cmd *exec.Cmd, stdout, stderr *strings.Builder) {
+	t.Helper()
+	cmd = exec.Command(os.Args[0], append([]string{"as-program"}, args...)...)
+	stdout, stderr = &strings.Builder{}, &strings.Builder{}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	return cmd, stdout, stderr
+}
+
+// childModel is the value of --exec for a model of images of 32×32×3 values and ten classes, see serveModel.
+func childModel(kind string) string { return fmt.Sprintf("'%s' as-model %s", os.Args[0], kind) }
+
+// serveModel speaks pipemodel/PROTOCOL.md. The class follows from the mean of an image's values. All kinds have the same identity:
+// "slow" takes its time, "random" now and then says something else, "neighbours" looks at the whole batch.
+func serveModel(kind string) {
+	const values = 32 * 32 * 3
+	hello := `{"name":"means","height":32,"width":32,"channels":3,"layout":"hwc","dtype":"int16","classes":10,"output":"classes","weights":"a formula"}`
+	fmt.Print("certspec")
+	binary.Write(os.Stdout, binary.LittleEndian, []uint32{1, uint32(len(hello))})
+	fmt.Print(hello)
+	for {
+		head := make([]byte, 16)
+		if _, err := io.ReadFull(os.Stdin, head); err != nil {
+			return
+		}
+		n := int(binary.LittleEndian.Uint32(head[8:]))
+		pixels := make([]int16, n*values)
+		if err := binary.Read(os.Stdin, binary.LittleEndian, pixels); err != nil {
+			return
+		}
+		classes, total := make([]int32, n), 0
+		for i, v := range pixels {
+			classes[i/values] += int32(v)
+			total += int(v)
+		}
+		for i, sum := range classes {
+			if kind == "neighbours" {
+				sum = int32(total / n)
+			}
+			classes[i] = ((sum/4000)%10 + 10) % 10
+			if kind == "random" && rand.IntN(10) == 0 {
+				classes[i] = rand.Int32N(10)
+			}
+		}
+		if kind == "slow" {
+			time.Sleep(20 * time.Millisecond)
+		}
+		binary.LittleEndian.PutUint32(head[12:], uint32(4*n))
+		os.Stdout.Write(head)
+		binary.Write(os.Stdout, binary.LittleEndian, classes)
+	}
+}
