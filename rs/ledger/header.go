@@ -77,7 +77,10 @@ func decodeHeader(file string, line []byte) (Header, error) {
 	if err := json.Unmarshal(line, &kind); err != nil || kind.Format != Format {
 		return bad("not the header of a ledger, which begins with {%q:%q", "format", Format)
 	}
-	if kind.Version < 1 || kind.Version > Version {
+	if kind.Version < 1 {
+		return bad("format version %d, want 1 to %d", kind.Version, Version)
+	}
+	if kind.Version > Version {
 		return Header{}, &VersionError{file, kind.Version}
 	}
 	var h Header

@@ -267,6 +267,17 @@ func TestNewerVersion(t *testing.T) {
 	}
 }
 
+func TestNoVersion(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	for _, version := range []string{"0", "-1"} {
+		os.WriteFile(path, []byte(`{"format":"certspec-ledger","version":`+version+"}\n"), 0o666)
+		var format *FormatError
+		if _, err := Read(path); !errors.As(err, &format) || !strings.Contains(err.Error(), "version "+version+", want 1 to 2") {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
 func TestOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"empty": "", "no newline": "hello", "binary": strings.Repeat("\x00\xff", 2<<20), "text": "hello\n"} {

@@ -163,7 +163,7 @@ func isDecimal(s string) bool {
 
 // quote shows the beginning of a foreign line.
 func quote(b []byte) string {
-	const most = 60
+	const most = 64 // a digest is not cut
 	if len(b) > most {
 		return strconv.Quote(string(b[:most])) + "…"
 	}

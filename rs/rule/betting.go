@@ -84,6 +84,9 @@ func readBetting(p *Plan) (method, error) {
 		if err != nil {
 			return nil, err
 		}
+		if need, err := bound.Threshold(to.Radius, p.sigma); err != nil || at != need {
+			return nil, fmt.Errorf("the radius %v is tested at the probability %s, which is not Φ(%[1]v/%[3]v) rounded up", to.Radius, to.Probability, p.sigma)
+		}
 		if t.above, err = bound.NewBetting(at, p.alpha); err != nil {
 			return nil, err
 		}

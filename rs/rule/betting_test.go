@@ -112,12 +112,17 @@ func TestOf(t *testing.T) {
 		}
 	}
 	for want, change := range map[string]func(h *ledger.Header){
-		"has 0 targets":     func(h *ledger.Header) { h.Rule.Targets = nil },
-		"want 0. and 15":    func(h *ledger.Header) { h.Rule.Targets[0].Probability = "0.6" },
-		"alpha is 0":        func(h *ledger.Header) { h.Rule.Futility = 0 },
-		"cannot be certifi": func(h *ledger.Header) { h.Rule.Targets[1].Probability = "0.999999999999999" },
+		"has 0 targets":                  func(h *ledger.Header) { h.Rule.Targets = nil },
+		"want 0. and 15":                 func(h *ledger.Header) { h.Rule.Targets[0].Probability = "0.6" },
+		"alpha is 0":                     func(h *ledger.Header) { h.Rule.Futility = 0 },
+		"cannot be certified with 1000 ": func(h *ledger.Header) { h.Rule.Looks = h.Rule.Looks[:10] },
+		// Φ(.4) = .655421741610324166…, Φ(3.6) = .999840891409842466… (mpmath); a lower one would certify too much, a higher one too little.
+		"0.655421741610324, which is not Φ(0.1/0.25)": func(h *ledger.Header) { h.Rule.Targets[0].Probability = "0.655421741610324" },
+		"0.999840891409844, which is not Φ(0.9/0.25)": func(h *ledger.Header) { h.Rule.Targets[1].Probability = "0.999840891409844" },
+		"tested at the probability":                   func(h *ledger.Header) { h.Rule.Targets[1].Radius = .8 },
+		"which is not Φ(0.1/0.3)":                     func(h *ledger.Header) { h.Sigma = .3 },
 	} {
-		h := make(Settings{Rule: Betting, Radii: []float64{.1, .2}})
+		h := make(Settings{Rule: Betting, Radii: []float64{.1, .9}})
 		change(&h)
 		if _, err := Of(h); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
