@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/train"
 )
@@ -19,17 +21,22 @@ func trainCommand() *cobra.Command {
 		o    train.Options
 		data string
 		test string
+
+		name, views string
+		settings    []string
 	)
 	cmd := &cobra.Command{
 		Use:   "train --data NAME --out PATH [flags]",
 		Short: "Train a network on noisy images",
-		Long: `Train a network on noisy images, as the base classifier of randomized smoothing.
+		Long: `Train a network on noisy images, as the base classifier of randomized smoothing, by one of
+the methods that "certspec train methods" lists with their options.
 
 Writes PATH.safetensors (weights), PATH.json (the card: what it is and how it was made) and
 PATH.csv (a line per epoch). An interrupted run goes on where it was when the same command
 is given again, and ends with the same weights; a finished one returns at once.`,
-		Example: "  certspec train --data fashionmnist --net small-cnn --sigma 0.25 --epochs 10 --seed 1 --out models/fmnist-cnn-s025",
-		Args:    cobra.NoArgs,
+		Example: "  certspec train --data fashionmnist --net small-cnn --sigma 0.25 --epochs 10 --seed 1 --out models/fmnist-cnn-s025\n" +
+			"  certspec train --data cifar10 --net resnet20 --sigma 0.25 --method hcr --option lambda=20 --views fouriermix --augment crop-flip --out models/c10-fm-hcr",
+		Args: cobra.NoArgs,
 	}
 	f := cmd.Flags()
 	f.StringVar(&data, "data", "", "data set; its train part is learned from unless the name has a part, as in cifar10/train[max_index=5000]")
@@ -37,9 +44,14 @@ is given again, and ends with the same weights; a finished one returns at once.`
 	f.StringVar(&o.Out, "out", "", "path of the model file, without ending")
 	f.StringVar(&o.Net, "net", nets.SmallCNN, "network: "+strings.Join(nets.Names(), ", "))
 	f.StringVar(&o.Input, "input", nets.InputNone, "input layer: none, center, standardize (both by CIFAR-10 statistics) or imagenet (standardized by ImageNet's)")
+	f.StringVar(&name, "method", method.Default, "how to train: "+strings.Join(method.Names(), ", "))
+	f.StringArrayVar(&settings, "option", nil, "option of the method, as in lambda=20; may be given several times")
+	f.StringVar(&views, "views", "", "augmentation that makes views of an image, as in fouriermix, augmix, autoaugment")
+	f.StringVar(&o.Start, "start", "", "model file whose weights to begin with (default random weights)")
 	f.Float64Var(&o.Sigma, "sigma", 0, "standard deviation of the noise, 1 = full range")
+	f.IntVar(&o.SigmaWarmUp, "sigma-warm-up", 0, "epochs over which the noise grows to sigma")
 	f.IntVar(&o.Epochs, "epochs", 10, "passes over the data")
-	f.IntVar(&o.BatchSize, "batch", 128, "images in a step")
+	f.IntVar(&o.BatchSize, "batch", 128, "images in a step, each in all views and noises of the method")
 	f.Float64Var(&o.LearningRate, "rate", 0.1, "learning rate at the beginning")
 	f.StringVar(&o.Schedule, "schedule", train.Cosine, "of the learning rate: cosine (to zero) or step (divided by ten after each milestone)")
 	f.IntSliceVar(&o.Milestones, "milestones", nil, "epochs for --schedule step (default half and three quarters of the run)")
@@ -47,12 +59,13 @@ is given again, and ends with the same weights; a finished one returns at once.`
 	momentum := f.Float64("momentum", 0.9, "momentum of SGD")
 	f.BoolVar(&o.Nesterov, "nesterov", false, "Nesterov's form of momentum")
 	decay := f.Float64("weight-decay", 1e-4, "coupled weight decay, on all parameters")
-	f.StringVar(&o.Augment, "augment", train.NoneAug, "none or crop-flip (zero padding by 4, random crop, horizontal flip)")
+	f.StringVar(&o.Augment, "augment", train.NoneAug, "none, crop-flip (zero padding by 4, random crop, horizontal flip of every view) or crop-flip-shared (of the image, before its views are made)")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of weights, order, crops, flips and noise")
 	f.StringVar(&o.Checkpoint, "checkpoint", "", "path of the checkpoint while it runs (default PATH.checkpoint)")
 	choice := trainingEngineFlag(cmd)
 	asJSON := jsonFlag(cmd)
 
+	cmd.AddCommand(trainMethodsCommand())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		switch {
 		case data == "":
@@ -67,6 +80,16 @@ is given again, and ends with the same weights; a finished one returns at once.`
 			return usagef("--rate %v: expected more than 0", o.LearningRate)
 		case !(o.Sigma >= 0):
 			return usagef("--sigma %v: expected 0 or more", o.Sigma)
+		}
+		if o.Method, err = method.New(name, settings...); err != nil {
+			return usagef("--method %s: %v", name, err)
+		}
+		if views != "" {
+			if o.Views, err = augment.Parse(views); err != nil {
+				return usagef("--views %s: %v", views, err)
+			}
+		} else if n := o.Method.Needs().Views; n > 1 {
+			return usagef("--views is missing: the method %s takes %d views of an image, e.g. --views fouriermix", name, n)
 		}
 		o.Momentum, o.WeightDecay = orNone(*momentum), orNone(*decay)
 		trainName, testName := parts(data)
@@ -94,8 +117,8 @@ is given again, and ends with the same weights; a finished one returns at once.`
 		if *asJSON {
 			return printJSON(cmd.OutOrStdout(), card)
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s on %s: test accuracy %.2f %%, with noise σ = %g %.2f %%; %d parameters, %.0f s of training, %s\n",
-			card.Architecture.Name, card.Train.Name, 100*card.Accuracy, card.Recipe.Sigma, 100*card.NoisyTest, card.Parameters, card.Seconds, card.Backend)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s on %s by %s: test accuracy %.2f %%, with noise σ = %g %.2f %%; %d parameters, %.0f s of training, %s\n",
+			card.Architecture.Name, card.Train.Name, card.Recipe.Method, 100*card.Accuracy, card.Recipe.Sigma, 100*card.NoisyTest, card.Parameters, card.Seconds, card.Backend)
 		return err
 	}
 	return cmd

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 )
 
@@ -35,7 +36,7 @@ func TestTrain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if card.Train.Images != 8 || card.Test.Images != 6 || card.Recipe.Sigma != 0.25 || card.Recipe.Momentum != 0 ||
-		card.Recipe.WeightDecay != 1e-4 || card.Recipe.Seed != 3 || !strings.HasPrefix(card.Backend, "go ") {
+		card.Recipe.WeightDecay != 1e-4 || card.Recipe.Method != "gaussian" || card.Recipe.Seed != 3 || !strings.HasPrefix(card.Backend, "go ") {
 		t.Errorf("card %+v", card)
 	}
 	if model, err := modelfile.Read(path); err != nil || model.Card.Weights != card.Weights {
@@ -43,16 +44,54 @@ func TestTrain(t *testing.T) {
 	}
 }
 
+// The card names the method with all its options, and the augmentation.
+func TestTrainMethod(t *testing.T) {
+	out, err := trainOutput(t, "--data", "synthetic[count=4]", "--test", "synthetic/test[count=2]", "--epochs", "1", "--batch", "4",
+		"--sigma", "0.25", "--method", "hcr", "--option", "lambda=20", "--option", "noises=1", "--views", "flip", "--engine", "go",
+		"--out", filepath.Join(t.TempDir(), "net"), "--json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var card modelfile.Card
+	if err := json.Unmarshal([]byte(out), &card); err != nil {
+		t.Fatal(err)
+	}
+	r := card.Recipe
+	if r.Method != "hcr" || r.Views != "flip" || r.Options["lambda"] != 20. || r.Options["eta"] != 10. || r.Options["noises"] != 1. || r.Options["reverse_lg"] != false {
+		t.Errorf("recipe %+v", r)
+	}
+}
+
+func TestTrainMethods(t *testing.T) {
+	out, err := trainOutput(t, "methods", "--json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []method.Entry
+	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list) != len(method.Names()) || list[0].Name != method.Default {
+		t.Errorf("methods %v, %v", list, err)
+	}
+	if out, err := trainOutput(t, "methods"); err != nil || !strings.Contains(out, "lambda=40") {
+		t.Errorf("methods %q, %v", out, err)
+	}
+}
+
 func TestTrainUsage(t *testing.T) {
 	for want, args := range map[string][]string{
-		"--data is missing":     {"--out", "x"},
-		"--out is missing":      {"--data", "synthetic"},
-		"--test is missing":     {"--data", "folder:pictures", "--out", "x"},
-		"--epochs 0: expected":  {"--data", "synthetic", "--out", "x", "--epochs", "0"},
-		"--batch 1: expected":   {"--data", "synthetic", "--out", "x", "--batch", "1"},
-		"--rate 0: expected":    {"--data", "synthetic", "--out", "x", "--rate", "0"},
-		"--sigma -1: expected":  {"--data", "synthetic", "--out", "x", "--sigma", "-1"},
-		"--sigma NaN: expected": {"--data", "synthetic", "--out", "x", "--sigma", "nan"},
+		"--data is missing":                         {"--out", "x"},
+		"--out is missing":                          {"--data", "synthetic"},
+		"--test is missing":                         {"--data", "folder:pictures", "--out", "x"},
+		"--epochs 0: expected":                      {"--data", "synthetic", "--out", "x", "--epochs", "0"},
+		"--batch 1: expected":                       {"--data", "synthetic", "--out", "x", "--batch", "1"},
+		"--rate 0: expected":                        {"--data", "synthetic", "--out", "x", "--rate", "0"},
+		"--sigma -1: expected":                      {"--data", "synthetic", "--out", "x", "--sigma", "-1"},
+		`unknown method "hrc"; expected "hcr"`:      {"--data", "synthetic", "--out", "x", "--method", "hrc"},
+		`unknown option "lamda"; expected "lambda"`: {"--data", "synthetic", "--out", "x", "--method", "hcr", "--option", "lamda=1"},
+		`lambda is "much"`:                          {"--data", "synthetic", "--out", "x", "--method", "hcr", "--option", "lambda=much"},
+		"0 noises":                                  {"--data", "synthetic", "--out", "x", "--method", "macer", "--option", "noises=0"},
+		"--views is missing":                        {"--data", "synthetic", "--out", "x", "--method", "hcr"},
+		"--views foriermix: ":                       {"--data", "synthetic", "--out", "x", "--method", "hcr", "--views", "foriermix"},
+		"--sigma NaN: expected":                     {"--data", "synthetic", "--out", "x", "--sigma", "nan"},
 	} {
 		var usage usageError
 		if _, err := trainOutput(t, args...); !errors.As(err, &usage) || !strings.Contains(err.Error(), want) {

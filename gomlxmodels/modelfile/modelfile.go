@@ -61,18 +61,30 @@ type Data struct {
 
 // Recipe is all that the weights depend on besides architecture, data and backend.
 type Recipe struct {
-	Sigma        float64 `json:"sigma"`  // of the Gaussian noise added to every image, 1 = full range
-	Epochs       int     `json:"epochs"` // passes over the data
-	BatchSize    int     `json:"batch_size"`
-	LearningRate float64 `json:"learning_rate"`
-	Schedule     string  `json:"schedule"`             // of the learning rate: "cosine" or "step"
-	Milestones   []int   `json:"milestones,omitempty"` // epochs after which "step" divides the rate by ten
-	WarmUp       int     `json:"warm_up,omitempty"`    // epochs at a tenth of the rate at the beginning
-	Momentum     float64 `json:"momentum"`
-	Nesterov     bool    `json:"nesterov,omitempty"`
-	WeightDecay  float64 `json:"weight_decay"` // coupled, on all parameters
-	Augment      string  `json:"augment"`      // "none" or "crop-flip"
-	Seed         uint64  `json:"seed"`
+	Method       string         `json:"method,omitempty"`        // name of the loss and of what goes with it; see package method
+	Options      map[string]any `json:"options,omitempty"`       // of the method, all of them
+	Views        string         `json:"views,omitempty"`         // augmentation that makes views of an image, as augment.Parse reads it
+	Start        string         `json:"start,omitempty"`         // "sha256:…" of the weights that training began with; empty for random ones
+	Sigma        float64        `json:"sigma"`                   // of the Gaussian noise, 1 = full range
+	SigmaWarmUp  int            `json:"sigma_warm_up,omitempty"` // epochs over which σ grows to that
+	Epochs       int            `json:"epochs"`                  // passes over the data
+	BatchSize    int            `json:"batch_size"`
+	LearningRate float64        `json:"learning_rate"`
+	Schedule     string         `json:"schedule"`             // of the learning rate: "cosine" or "step"
+	Milestones   []int          `json:"milestones,omitempty"` // epochs after which "step" divides the rate by ten
+	WarmUp       int            `json:"warm_up,omitempty"`    // epochs at a tenth of the rate at the beginning
+	Momentum     float64        `json:"momentum"`
+	Nesterov     bool           `json:"nesterov,omitempty"`
+	WeightDecay  float64        `json:"weight_decay"` // coupled, on all parameters
+	Augment      string         `json:"augment"`      // "none", "crop-flip" or "crop-flip-shared"
+	Seed         uint64         `json:"seed"`
+}
+
+// Complete fills in what cards and checkpoints of earlier versions leave out: they knew one method.
+func (r *Recipe) Complete() {
+	if r.Method == "" {
+		r.Method, r.Options = "gaussian", map[string]any{"share": "all"}
+	}
 }
 
 // Model is a network with its weights.
@@ -165,6 +177,9 @@ func decodeCard(data []byte) (*Card, error) {
 	}
 	if card.Format != Format {
 		return nil, fmt.Errorf("card of format %d; this program reads format %d", card.Format, Format)
+	}
+	if card.Source == nil {
+		card.Recipe.Complete()
 	}
 	if err := card.Architecture.Check(); err != nil {
 		return nil, err

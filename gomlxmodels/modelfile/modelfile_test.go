@@ -168,7 +168,7 @@ func model() *Model {
 	m := &Model{Card: Card{
 		Architecture: nets.Architecture{Name: nets.SmallCNN, Shape: pixel.Shape{Height: 8, Width: 8, Channels: 1}, Classes: 3},
 		Classes:      []string{"a", "b", "c"},
-		Recipe:       Recipe{Sigma: 0.25, Seed: 1<<63 + 1},
+		Recipe:       Recipe{Method: "gaussian", Options: map[string]any{"share": "all"}, Sigma: 0.25, Seed: 1<<63 + 1},
 	}}
 	for _, t := range m.Card.Architecture.Tensors() {
 		m.Weights = append(m.Weights, Tensor{Name: t.Name, Shape: t.Shape, Values: t.Initialize(1)})
@@ -314,6 +314,23 @@ func TestFullDisk(t *testing.T) {
 		d := &fullDisk{room: room}
 		if err := fill(d, []byte("0123456789")); !errors.Is(err, syscall.ENOSPC) || !d.closed {
 			t.Errorf("room for %d bytes: error %v, closed %v", room, err, d.closed)
+		}
+	}
+}
+
+// Cards from before there were methods name none; networks of other programs have none.
+func TestCardWithoutMethod(t *testing.T) {
+	m := model()
+	m.Card.Recipe.Method, m.Card.Recipe.Options = "", nil
+	for want, source := range map[string]*Source{"gaussian": nil, "": {Origin: Imported}} {
+		path := filepath.Join(t.TempDir(), "net")
+		m.Card.Source = source
+		if err := Write(path, m); err != nil {
+			t.Fatal(err)
+		}
+		card, err := ReadCard(path)
+		if err != nil || card.Recipe.Method != want || (want != "") != (card.Recipe.Options["share"] == "all") {
+			t.Errorf("recipe %+v, %v; want the method %q", card.Recipe, err, want)
 		}
 	}
 }

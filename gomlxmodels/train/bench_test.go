@@ -5,6 +5,7 @@ import (
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/pixel"
@@ -21,7 +22,7 @@ func benchPlan(net string, shape pixel.Shape) *plan {
 	}
 	a := nets.Architecture{Name: net, Shape: shape, Classes: 10}
 	r := modelfile.Recipe{Sigma: 0.25, Epochs: 1 << 20, BatchSize: 128, LearningRate: 0.01, Schedule: Cosine, Momentum: 0.9, WeightDecay: 1e-4, Augment: CropFlip}
-	return &plan{run: identity{Architecture: a, Recipe: r}, tensors: a.Tensors(), images: images, stepsPerEpoch: n / 128, steps: 1 << 20}
+	return &plan{run: identity{Architecture: a, Recipe: r}, method: method.Gaussian{}, needs: method.Gaussian{}.Needs(), net: a, tensors: a.Tensors(), images: images, stepsPerEpoch: n / 128, steps: 1 << 20}
 }
 
 func benchStep(b *testing.B, net string, shape pixel.Shape) {
@@ -39,15 +40,15 @@ func benchStep(b *testing.B, net string, shape pixel.Shape) {
 		name string
 		next func() batch
 	}{
-		{"bare", func() func() batch { one := p.batch(0, order(128)); return func() batch { return one } }()},
+		{"bare", func() func() batch { one := p.batch(0, 0, order(128)); return func() batch { return one } }()},
 		{"pipeline", func() func() batch { c := p.feed(b.Context(), 0); return func() batch { return <-c } }()},
 	} {
 		b.Run(piped.name, func(b *testing.B) {
-			if _, _, err := t.step(piped.next(), 0.01); err != nil {
+			if _, err := t.step(piped.next(), 0.01, 0); err != nil {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				if _, _, err := t.step(piped.next(), 0.01); err != nil {
+				if _, err := t.step(piped.next(), 0.01, 0); err != nil {
 					b.Fatal(err)
 				}
 			}

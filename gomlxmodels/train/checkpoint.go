@@ -74,6 +74,7 @@ func decodeCheckpoint(data []byte, list []nets.Tensor) (*state, *identity, error
 	if err := json.Unmarshal([]byte(metadata[runKey]), run); err != nil {
 		return nil, nil, fmt.Errorf("its description of the run: %w", err)
 	}
+	run.Recipe.Complete()
 	s := &state{}
 	if err := json.Unmarshal([]byte(metadata[stateKey]), s); err != nil {
 		return nil, run, fmt.Errorf("its state: %w", err)

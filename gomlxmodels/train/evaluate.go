@@ -24,7 +24,7 @@ func newEvaluator(b *backend.Backend, p *plan, s *state) (*evaluator, error) {
 		e.weights = append(e.weights, tensors.FromFlatDataAndDimensions(s.weights[i], info.Shape...))
 	}
 	exec, err := NewExec(b.Backend, func(inputs []*Node) *Node {
-		return p.run.Architecture.Forward(inputs[0], func(name string) *Node { return inputs[1+indexOf(p.tensors, name)] })
+		return p.net.Forward(inputs[0], func(name string) *Node { return inputs[1+indexOf(p.tensors, name)] })
 	})
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
@@ -49,7 +49,7 @@ func (e *evaluator) accuracy(ctx context.Context, sigma float64) (float64, error
 		for i := start; i < end; i++ {
 			out := images[(i-start)*size : (i-start+1)*size]
 			scale(test.Image(i), out)
-			addNoise(out, sigma, stream(e.plan.run.Recipe.Seed, testStream, 0, i))
+			addNoise(out, sigma, stream(e.plan.run.Recipe.Seed, testStream, 0, i, 0))
 		}
 		input := tensors.FromFlatDataAndDimensions(images, n, test.Shape.Height, test.Shape.Width, test.Shape.Channels)
 		args := []any{input}

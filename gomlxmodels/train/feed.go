@@ -2,26 +2,31 @@ package train
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
-
-	"github.com/certspec/certspec/dataset"
+	"runtime"
 )
 
-// batch is what a step takes: images [N, H, W, C] in units of the full range, and labels.
+// batch is what a step takes of N images, in units of the full range.
 type batch struct {
+	// images is a noisy image per row of the network, [Views·Noises·N, H, W, C], as method.Batch orders
+	// them; for an adversary the N images without noise.
 	images []float32
+	noise  []float32 // for an adversary: [Noises·N, H, W, C]
 	labels []int32
+	err    error
 }
 
-// Random streams are values of (seed, purpose, epoch, image): nothing of them is saved.
+// Random streams are values of (seed, purpose, epoch, image, view): nothing of them is saved.
 const (
 	orderStream = iota + 1
 	imageStream
 	testStream
+	shareStream
 )
 
-func stream(seed uint64, purpose, epoch, image int) *rand.Rand {
-	address := uint64(purpose)<<60 ^ uint64(epoch)<<32 ^ uint64(image)
+func stream(seed uint64, purpose, epoch, image, view int) *rand.Rand {
+	address := uint64(purpose)<<60 ^ uint64(view)<<52 ^ uint64(epoch)<<32 ^ uint64(image)
 	return rand.New(rand.NewPCG(scramble(seed), scramble(address)))
 }
 
@@ -33,21 +38,34 @@ func scramble(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// feed prepares the batches from a step on, a few ahead of the training, until the run or
-// ctx ends; then the channel is closed.
+// feed prepares the batches from a step on, a few ahead of the training and as many at once
+// as there are processors, until the run or ctx ends; then the channel is closed.
 func (p *plan) feed(ctx context.Context, step int) <-chan batch {
-	batches := make(chan batch, 2)
+	batches := make(chan batch)
+	ahead := make(chan chan batch, runtime.GOMAXPROCS(0))
 	go func() {
-		defer close(batches)
+		defer close(ahead)
 		var order []int
 		for ; step < p.steps; step++ {
 			epoch, at := step/p.stepsPerEpoch, step%p.stepsPerEpoch
 			if order == nil || at == 0 {
-				order = stream(p.run.Recipe.Seed, orderStream, epoch, 0).Perm(p.images.Len())
+				order = stream(p.run.Recipe.Seed, orderStream, epoch, 0, 0).Perm(p.images.Len())
 			}
 			size := p.run.Recipe.BatchSize
+			members, one := order[at*size:(at+1)*size], make(chan batch, 1)
 			select {
-			case batches <- p.batch(epoch, order[at*size:(at+1)*size]):
+			case ahead <- one:
+			case <-ctx.Done():
+				return
+			}
+			go func() { one <- p.batch(epoch, at, members) }()
+		}
+	}()
+	go func() {
+		defer close(batches)
+		for one := range ahead {
+			select {
+			case batches <- <-one:
 			case <-ctx.Done():
 				return
 			}
@@ -56,49 +74,56 @@ func (p *plan) feed(ctx context.Context, step int) <-chan batch {
 	return batches
 }
 
-func (p *plan) batch(epoch int, members []int) batch {
-	size := p.images.Shape.Len()
-	b := batch{images: make([]float32, len(members)*size), labels: make([]int32, len(members))}
+// batch is the one at a place of an epoch.
+func (p *plan) batch(epoch, at int, members []int) batch {
+	size, n, needs := p.images.Shape.Len(), len(members), p.needs
+	rows := needs.Views * needs.Noises
+	b := batch{labels: make([]int32, n)}
+	if needs.Adversary != nil {
+		b.images, b.noise = make([]float32, n*size), make([]float32, rows*n*size)
+	} else {
+		b.images = make([]float32, rows*n*size)
+	}
+	noisy := p.noisyRows(epoch, at, rows*n)
+	sigma := p.sigma(epoch)
 	for i, member := range members {
-		random := stream(p.run.Recipe.Seed, imageStream, epoch, member)
-		out := b.images[i*size : (i+1)*size]
-		if p.run.Recipe.Augment == CropFlip {
-			cropFlip(p.images, member, random, out)
-		} else {
-			scale(p.images.Image(member), out)
-		}
-		addNoise(out, p.run.Recipe.Sigma, random)
 		b.labels[i] = int32(p.images.Labels[member])
+		for view := range needs.Views {
+			random := stream(p.run.Recipe.Seed, imageStream, epoch, member, view)
+			row := func(noise int) int { return (view*needs.Noises+noise)*n + i }
+			out := b.images[row(0)*size:][:size]
+			if err := p.view(epoch, member, view, random, out); err != nil {
+				b.err = fmt.Errorf("view %d of image %d of %s: %w", view, p.images.IDs[member], p.images.Name, err)
+				return b
+			}
+			if needs.Adversary != nil {
+				for noise := range needs.Noises {
+					if noisy == nil || noisy[row(noise)] {
+						addNoise(b.noise[row(noise)*size:][:size], sigma, random)
+					}
+				}
+				continue
+			}
+			for noise := 1; noise < needs.Noises; noise++ {
+				copy(b.images[row(noise)*size:][:size], out)
+			}
+			for noise := range needs.Noises {
+				if noisy == nil || noisy[row(noise)] {
+					addNoise(b.images[row(noise)*size:][:size], sigma, random)
+				}
+			}
+		}
 	}
 	return b
 }
 
-func scale(pixels []uint8, out []float32) {
-	for i, v := range pixels {
-		out[i] = float32(v) / 255
+// sigma is the deviation of the noise in an epoch, counted from 0.
+func (p *plan) sigma(epoch int) float64 {
+	r := p.run.Recipe
+	if epoch < r.SigmaWarmUp {
+		return r.Sigma * float64(epoch+1) / float64(r.SigmaWarmUp)
 	}
-}
-
-// cropFlip pads the image with 4 black pixels on each side, cuts a random window of the
-// image's size out, and mirrors it left to right with probability 1/2.
-func cropFlip(images *dataset.Images, member int, random *rand.Rand, out []float32) {
-	const pad = 4
-	h, w, c := images.Shape.Height, images.Shape.Width, images.Shape.Channels
-	down, right := random.IntN(2*pad+1)-pad, random.IntN(2*pad+1)-pad
-	flip := random.IntN(2) == 1
-	pixels := images.Image(member)
-	for i := range h {
-		for j := range w {
-			y, x := i+down, j+right
-			if flip {
-				x = w - 1 - j + right
-			}
-			if y < 0 || y >= h || x < 0 || x >= w {
-				continue
-			}
-			scale(pixels[(y*w+x)*c:(y*w+x+1)*c], out[(i*w+j)*c:(i*w+j+1)*c])
-		}
-	}
+	return r.Sigma
 }
 
 func addNoise(out []float32, sigma float64, random *rand.Rand) {

@@ -9,16 +9,16 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/gomlxmodels/attack"
+	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 )
 
-// Schedules of the learning rate, and augmentations.
+// Schedules of the learning rate.
 const (
-	Cosine   = "cosine"
-	Step     = "step"
-	NoneAug  = "none"
-	CropFlip = "crop-flip"
+	Cosine = "cosine"
+	Step   = "step"
 )
 
 // identity is what the weights depend on.
@@ -34,7 +34,11 @@ type identity struct {
 type plan struct {
 	options       Options
 	run           identity
+	method        method.Method
+	needs         method.Needs
+	net           network
 	tensors       []nets.Tensor
+	start         []modelfile.Tensor // weights to begin with; nil for random ones
 	images, test  *dataset.Images
 	checkpoint    string
 	stepsPerEpoch int
@@ -54,6 +58,9 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 	}
 	if o.Input == "" {
 		o.Input = nets.InputNone
+	}
+	if o.Method == nil {
+		o.Method = method.Gaussian{Share: method.All}
 	}
 	recipe, err := o.recipe()
 	if err != nil {
@@ -97,6 +104,9 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 			Train:        modelfile.Data{Name: images.Name, Images: images.Len(), Digest: images.Digest},
 			Test:         modelfile.Data{Name: test.Name, Images: test.Len(), Digest: test.Digest},
 		},
+		method:        o.Method,
+		needs:         o.Method.Needs(),
+		net:           architecture,
 		tensors:       architecture.Tensors(),
 		images:        images,
 		test:          test,
@@ -104,6 +114,11 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 		stepsPerEpoch: images.Len() / recipe.BatchSize,
 	}
 	p.steps = p.stepsPerEpoch * recipe.Epochs
+	if o.Start != "" {
+		if err := p.startFrom(o.Start); err != nil {
+			return nil, err
+		}
+	}
 	if p.checkpoint == "" {
 		p.checkpoint = o.Out + ".checkpoint"
 	}
@@ -113,7 +128,9 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 // recipe fills in the defaults and checks the values.
 func (o Options) recipe() (modelfile.Recipe, error) {
 	r := modelfile.Recipe{
+		Method:       o.Method.Name(),
 		Sigma:        o.Sigma,
+		SigmaWarmUp:  o.SigmaWarmUp,
 		Epochs:       orDefault(o.Epochs, 10),
 		BatchSize:    orDefault(o.BatchSize, 128),
 		LearningRate: orDefault(o.LearningRate, 0.1),
@@ -129,7 +146,20 @@ func (o Options) recipe() (modelfile.Recipe, error) {
 	bad := func(format string, args ...any) (modelfile.Recipe, error) {
 		return r, fmt.Errorf("train: "+format, args...)
 	}
+	if err := method.Check(o.Method); err != nil {
+		return bad("%w", err)
+	}
+	var err error
+	if r.Options, err = method.Options(o.Method); err != nil {
+		return bad("%w", err)
+	}
+	if o.Views != nil {
+		r.Views = o.Views.String()
+	}
+	views := o.Method.Needs().Views
 	switch {
+	case views > 1 && o.Views == nil:
+		return bad("the method %s takes %d views of an image, but there is no augmentation to make them", r.Method, views)
 	case !(r.Sigma >= 0) || math.IsInf(r.Sigma, 0):
 		return bad("σ = %v; expected 0 or more", r.Sigma)
 	case r.Epochs < 1:
@@ -144,8 +174,10 @@ func (o Options) recipe() (modelfile.Recipe, error) {
 		return bad("weight decay %v; expected less than 1", r.WeightDecay)
 	case r.WarmUp < 0 || r.WarmUp > r.Epochs:
 		return bad("%d epochs of warm-up in a run of %d", r.WarmUp, r.Epochs)
-	case r.Augment != NoneAug && r.Augment != CropFlip:
-		return bad("no augmentation %q; there are %s and %s", r.Augment, NoneAug, CropFlip)
+	case !slices.Contains(Augmentations(), r.Augment):
+		return bad("no augmentation %q; there are %s", r.Augment, strings.Join(Augmentations(), ", "))
+	case r.SigmaWarmUp < 0 || r.SigmaWarmUp > r.Epochs:
+		return bad("%d epochs in which σ grows, in a run of %d", r.SigmaWarmUp, r.Epochs)
 	}
 	switch r.Schedule {
 	case Cosine:
@@ -163,6 +195,36 @@ func (o Options) recipe() (modelfile.Recipe, error) {
 		return bad("no schedule %q; there are %s and %s", r.Schedule, Cosine, Step)
 	}
 	return r, nil
+}
+
+// startFrom takes the weights of a model of the same architecture and classes.
+func (p *plan) startFrom(path string) error {
+	model, err := modelfile.Read(path)
+	if err != nil {
+		return fmt.Errorf("train: the model to start from: %w", err)
+	}
+	c := model.Card
+	there, here := c.Architecture, p.run.Architecture
+	there.Input, here.Input = orDefault(there.Input, nets.InputNone), orDefault(here.Input, nets.InputNone)
+	if there != here || !slices.Equal(c.Classes, p.run.Classes) {
+		return fmt.Errorf("train: the model to start from, %s, is a %s for images of %v in %d classes with input layer %s; this run trains a %s for %v in %d with %s",
+			modelfile.CardPath(path), there.Name, there.Shape, len(c.Classes), there.Input, here.Name, here.Shape, len(p.run.Classes), here.Input)
+	}
+	if n := model.NotFinite(); n > 0 {
+		return fmt.Errorf("train: the model to start from, %s, has %d weights that are not finite", modelfile.CardPath(path), n)
+	}
+	p.start, p.run.Recipe.Start = model.Weights, c.Weights
+	return nil
+}
+
+// assigns reports whether the loss needs what the adversary ends with, also where its budget is 0.
+func (p *plan) assigns() bool {
+	a := p.needs.Adversary
+	if a == nil {
+		return false
+	}
+	_, ok := a.Driver().(attack.Assigner)
+	return ok
 }
 
 func orDefault[T comparable](value, standard T) T {

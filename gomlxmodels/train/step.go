@@ -2,20 +2,32 @@ package train
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
+	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 )
+
+// network is what a step trains; a nets.Architecture is one.
+type network interface {
+	Tensors() []nets.Tensor
+	Forward(images *Node, lookup nets.Lookup) *Node
+	ForwardTraining(images *Node, lookup nets.Lookup) (*Node, nets.Averages)
+}
 
 // trainer holds the weights and the optimizer's velocities on the device, and the compiled step.
 type trainer struct {
 	plan     *plan
 	exec     *Exec
+	attack   *attack.Smoothed  // nil without an adversary
+	terms    []string          // names of the loss's terms, from the graph
 	weights  []*tensors.Tensor // of plan.tensors
 	momentum []*tensors.Tensor // of the trained ones of plan.tensors
 }
@@ -28,25 +40,67 @@ func newTrainer(b *backend.Backend, p *plan, s *state) (*trainer, error) {
 			t.momentum = append(t.momentum, tensors.FromFlatDataAndDimensions(s.momentum[i], info.Shape...))
 		}
 	}
-	exec, err := NewExec(b.Backend, func(inputs []*Node) []*Node {
-		return update(p.run.Architecture, p.run.Recipe, p.tensors, inputs)
-	})
+	exec, err := NewExec(b.Backend, t.update)
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
 	t.exec = exec
+	if p.needs.Adversary != nil {
+		t.attack, err = attack.NewSmoothed(&attack.Network{Backend: b, Forward: p.net.Forward, Tensors: p.tensors})
+		if err != nil {
+			return nil, fmt.Errorf("train: %w", err)
+		}
+	}
 	return t, nil
 }
 
-// update builds a step. Inputs are images, labels, learning rate, tensors and velocities;
-// outputs are mean loss, number of right answers, new tensors and new velocities.
-func update(a nets.Architecture, recipe modelfile.Recipe, list []nets.Tensor, inputs []*Node) []*Node {
+// update builds a step. Inputs are what inputs gives, tensors and velocities; outputs are loss, number of right
+// answers, the loss's terms where there are several, new tensors and new velocities.
+func (t *trainer) update(inputs []*Node) []*Node {
+	p, recipe, list := t.plan, t.plan.run.Recipe, t.plan.tensors
 	images, labels, rate := inputs[0], inputs[1], inputs[2]
-	old, velocities := inputs[3:3+len(list)], inputs[3+len(list):]
+	b := &method.Batch{
+		Labels: labels, Sigma: recipe.Sigma,
+		Images: labels.Shape().Dimensions[0], Views: p.needs.Views, Noises: p.needs.Noises,
+	}
+	inputs = inputs[3:]
+	if p.needs.Adversary != nil {
+		images = attack.Copies(Add(images, inputs[0]), inputs[1])
+		b.Class, b.Assignment = inputs[2], inputs[3]
+		inputs = inputs[4:]
+	}
+	old, velocities := inputs[:len(list)], inputs[len(list):]
 	lookup := func(name string) *Node { return old[indexOf(list, name)] }
-	logits, averages := a.ForwardTraining(images, lookup)
-	loss := crossEntropy(logits, labels)
-	correct := ReduceAllSum(ConvertDType(Equal(ArgMax(logits, -1, dtypes.Int32), labels), dtypes.Int32))
+	var averages nets.Averages
+	b.Logits, averages = p.net.ForwardTraining(images, lookup)
+	first := b.Logits
+	if b.Views*b.Noises > 1 {
+		first = Slice(first, AxisRange(0, b.Images))
+	}
+	correct := func() *Node {
+		return ReduceAllSum(ConvertDType(Equal(ArgMax(first, -1, dtypes.Int32), labels), dtypes.Int32))
+	}
+	terms := p.method.Loss(b)
+	if len(terms) == 0 {
+		panic(fmt.Errorf("method %s: its loss has no terms", p.method.Name()))
+	}
+	loss := terms[0].Value
+	t.terms = nil
+	for i, term := range terms {
+		if term.Value == nil || !term.Value.IsScalar() {
+			panic(fmt.Errorf("method %s: the term %q of its loss is no scalar", p.method.Name(), term.Name))
+		}
+		t.terms = append(t.terms, term.Name)
+		if i > 0 {
+			loss = Add(loss, term.Value)
+		}
+	}
+	updated := []*Node{loss, correct()}
+	if len(terms) > 1 {
+		for _, term := range terms {
+			updated = append(updated, term.Value)
+		}
+	}
 
 	var trained []*Node
 	for i, t := range list {
@@ -55,8 +109,12 @@ func update(a nets.Architecture, recipe modelfile.Recipe, list []nets.Tensor, in
 		}
 	}
 	gradients := Gradient(loss, trained...)
-	updated := []*Node{loss, correct}
-	var newVelocities []*Node
+	return append(updated, descend(recipe, list, old, velocities, gradients, averages, rate)...)
+}
+
+// descend is the optimizer's step: new tensors and new velocities.
+func descend(recipe modelfile.Recipe, list []nets.Tensor, old, velocities, gradients []*Node, averages nets.Averages, rate *Node) []*Node {
+	var updated, newVelocities []*Node
 	for i, t := range list {
 		if t.Running {
 			updated = append(updated, averages[t.Name])
@@ -83,20 +141,22 @@ func indexOf(list []nets.Tensor, name string) int {
 	panic(fmt.Sprintf("train: no tensor %q", name))
 }
 
-// crossEntropy is the mean over the batch of log Σ_j exp(z_j) − z_label.
-func crossEntropy(logits, labels *Node) *Node {
-	z := Sub(logits, StopGradient(ReduceAndKeep(logits, ReduceMax, -1)))
-	right := OneHot(labels, z.Shape().Dimensions[1], z.DType())
-	return ReduceAllMean(Sub(Log(ReduceSum(Exp(z), -1)), ReduceSum(Mul(right, z), -1)))
+// outcome is what a step tells of its batch.
+type outcome struct {
+	loss    float64
+	correct int       // images right in their first view under its first noise
+	terms   []float64 // of trainer.terms; nil where there is one
 }
 
-// step takes one step and returns the batch's mean loss and number of right answers.
-func (t *trainer) step(b batch, rate float64) (loss float64, correct int, err error) {
-	shape := t.plan.images.Shape
-	inputs := []*tensors.Tensor{
-		tensors.FromFlatDataAndDimensions(b.images, len(b.labels), shape.Height, shape.Width, shape.Channels),
-		tensors.FromFlatDataAndDimensions(b.labels, len(b.labels)),
-		tensors.FromScalar(float32(rate)),
+// step takes one step, of an epoch counted from 0.
+func (t *trainer) step(b batch, rate float64, epoch int) (outcome, error) {
+	if b.err != nil {
+		return outcome{}, b.err
+	}
+	inputs, err := t.inputs(b, rate, epoch)
+	defer func() { free(inputs) }()
+	if err != nil {
+		return outcome{}, err
 	}
 	inputs = append(append(inputs, t.weights...), t.momentum...)
 	args := make([]any, len(inputs))
@@ -105,13 +165,73 @@ func (t *trainer) step(b batch, rate float64) (loss float64, correct int, err er
 	}
 	outputs, err := t.exec.Call(args...)
 	if err != nil {
-		return 0, 0, err
+		// The weights are still needed, for a last checkpoint.
+		inputs = inputs[:len(inputs)-len(t.weights)-len(t.momentum)]
+		return outcome{}, err
 	}
-	loss = float64(tensors.ToScalar[float32](outputs[0]))
-	correct = int(tensors.ToScalar[int32](outputs[1]))
-	n := 2 + len(t.weights)
-	t.weights, t.momentum = outputs[2:n:n], outputs[n:]
-	return loss, correct, free(append(inputs, outputs[:2]...))
+	o := outcome{loss: float64(tensors.ToScalar[float32](outputs[0])), correct: int(tensors.ToScalar[int32](outputs[1]))}
+	n := 2
+	if len(t.terms) > 1 {
+		for _, term := range outputs[2 : 2+len(t.terms)] {
+			o.terms = append(o.terms, float64(tensors.ToScalar[float32](term)))
+		}
+		n += len(t.terms)
+	}
+	if err := free(outputs[:n]); err != nil {
+		return o, err
+	}
+	t.weights, t.momentum = outputs[n:n+len(t.weights):n+len(t.weights)], outputs[n+len(t.weights):]
+	return o, nil
+}
+
+// inputs moves a batch to the device, and has it attacked where the method says so: images, labels and rate, and for an adversary
+// the perturbations, the noise, the classes it drove and its assignment.
+func (t *trainer) inputs(b batch, rate float64, epoch int) ([]*tensors.Tensor, error) {
+	shape := t.plan.images.Shape
+	move := func(values []float32) *tensors.Tensor {
+		return tensors.FromFlatDataAndDimensions(values, len(values)/shape.Len(), shape.Height, shape.Width, shape.Channels)
+	}
+	images := move(b.images)
+	list := []*tensors.Tensor{images, tensors.FromFlatDataAndDimensions(b.labels, len(b.labels)), tensors.FromScalar(float32(rate))}
+	a := t.plan.needs.Adversary
+	if a == nil {
+		return list, nil
+	}
+	noise := move(b.noise)
+	found := &attack.Found{Class: b.labels}
+	epsilon := a.Budget(epoch)
+	if assigns := t.plan.assigns(); epsilon > 0 || assigns {
+		var err error
+		if found, err = t.attack.Run(a, epsilon, t.plan.sigma(epoch), images, noise, b.labels, t.weights); err != nil {
+			return append(list, noise), err
+		}
+	} else {
+		found.Gamma = tensors.FromShape(images.Shape())
+	}
+	assignment := found.Assignment
+	if assignment == nil {
+		assignment = make([]float32, len(b.labels))
+	}
+	n := len(b.labels)
+	return append(list, found.Gamma, noise, tensors.FromFlatDataAndDimensions(found.Class, n),
+		tensors.FromFlatDataAndDimensions(assignment, n, len(assignment)/n)), nil
+}
+
+// notFinite says which terms of a loss are not finite.
+func (t *trainer) notFinite(o outcome) string {
+	var found []string
+	for i, v := range o.terms {
+		if v-v != 0 {
+			found = append(found, fmt.Sprintf("%s %v", t.terms[i], v))
+		}
+	}
+	if len(o.terms) == 0 {
+		return t.terms[0]
+	}
+	if len(found) == 0 {
+		return "the sum of finite terms"
+	}
+	return strings.Join(found, ", ")
 }
 
 // read brings weights and velocities back into the state.
@@ -136,6 +256,9 @@ func (t *trainer) close() {
 	free(t.weights)
 	free(t.momentum)
 	t.exec.Finalize()
+	if t.attack != nil {
+		t.attack.Close()
+	}
 }
 
 // free gives device memory back: the garbage collector does not see it.

@@ -1,12 +1,12 @@
 // Package train trains a network of package nets on images with Gaussian noise, the base
-// classifier of randomized smoothing (Cohen et al. 2019): each step minimises the mean
-// cross-entropy of f(x + δ), δ ~ N(0, σ²I) drawn anew for every image and step, by SGD with
-// momentum and coupled weight decay on all parameters:
+// classifier of randomized smoothing: each step minimises the loss of a method of package
+// method on noisy views of the images, whose noise δ ~ N(0, σ²I) is drawn anew for every
+// step, by SGD with momentum and coupled weight decay on all parameters:
 //
 //	v ← µ·v + (∇ + λ·θ),   θ ← θ − η·v   (Nesterov: θ ← θ − η·(∇ + λ·θ + µ·v))
 //
-// A run is a function of data, architecture, recipe and backend. Order of the data, crops,
-// flips and noise are functions of (seed, epoch, image), so that an interrupted run that is
+// A run is a function of data, architecture, recipe and backend. Order of the data, views,
+// crops, flips and noise are functions of (seed, epoch, image), so that an interrupted run that is
 // started again ends with the same weights, bit for bit, as one that was not.
 package train
 
@@ -15,8 +15,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/progress"
@@ -31,9 +33,14 @@ type Options struct {
 	Net   string // name of the network; default "small-cnn"
 	Input string // its input layer; default "none"
 
+	Method method.Method        // the loss and what goes with it; default method.Gaussian
+	Views  augment.Augmentation // makes the augmented views of an image; nil for none
+	Start  string               // path of a model file whose weights training begins with; default random weights
+
 	Sigma        float64 // standard deviation of the noise, 1 = full range; 0 for none
+	SigmaWarmUp  int     // epochs over which σ grows linearly, from Sigma/SigmaWarmUp in the first
 	Epochs       int     // default 10
-	BatchSize    int     // default 128; the rest of an epoch that fills no batch is left out
+	BatchSize    int     // images in a step, each in as many views and noises as the method has; default 128; the rest of an epoch that fills no batch is left out
 	LearningRate float64 // default 0.1
 	Schedule     string  // "cosine" (default): to zero over the run; "step": divided by ten after each milestone
 	Milestones   []int   // epochs, for "step"; default half and three quarters of the run
@@ -41,7 +48,7 @@ type Options struct {
 	Momentum     float64 // default 0.9; negative for none
 	Nesterov     bool
 	WeightDecay  float64 // default 1e-4; negative for none
-	Augment      string  // "none" (default) or "crop-flip": zero padding by 4, random crop, flip with probability 1/2
+	Augment      string  // NoneAug (default), CropFlip or CropFlipShared
 	Seed         uint64
 
 	Checkpoint string // path of the checkpoint; default OUT.checkpoint. It is deleted at the end
@@ -61,7 +68,7 @@ type Options struct {
 // A model or checkpoint of another run at the same path is an error that names the difference.
 //
 // Besides the model it writes OUT.csv, a line per epoch: epoch, images seen, learning rate
-// at the end, mean loss and accuracy on the noisy training images, seconds of training so far.
+// at the end, mean loss, accuracy on the first noisy view of the training images, seconds of training so far.
 func Run(ctx context.Context, options Options) (*modelfile.Card, error) {
 	p, err := options.plan(ctx)
 	if err != nil {
@@ -133,17 +140,18 @@ func (p *plan) train(ctx context.Context, b *backend.Backend, s *state) (err err
 			}
 			return fmt.Errorf("train: stopped at step %d of %d: %w", s.Step, p.steps, context.Cause(ctx))
 		}
-		loss, correct, err := t.step(batch, p.rate(s.Step))
+		epoch := s.Step / p.stepsPerEpoch
+		o, err := t.step(batch, p.rate(s.Step), epoch)
 		if err != nil {
-			return fmt.Errorf("train: step %d: %w", s.Step+1, err)
+			return fmt.Errorf("train: step %d (epoch %d): %w; %s", s.Step+1, epoch+1, err, p.kept())
 		}
-		if loss-loss != 0 {
-			return fmt.Errorf("train: the loss is %v at step %d (epoch %d) with learning rate %g; a lower rate or a warm-up helps; %s",
-				loss, s.Step+1, s.Step/p.stepsPerEpoch+1, p.rate(s.Step), p.kept())
+		if o.loss-o.loss != 0 {
+			return fmt.Errorf("train: the loss is %v (%s) at step %d (epoch %d) with learning rate %g; a lower rate or a warm-up helps; %s",
+				o.loss, t.notFinite(o), s.Step+1, epoch+1, p.rate(s.Step), p.kept())
 		}
 		s.Step++
-		s.EpochLoss += loss
-		s.EpochCorrect += correct
+		s.EpochLoss += o.loss
+		s.EpochCorrect += o.correct
 		s.Seconds += time.Since(start).Seconds()
 		if s.Step%p.stepsPerEpoch == 0 {
 			p.endEpoch(s)
@@ -151,7 +159,7 @@ func (p *plan) train(ctx context.Context, b *backend.Backend, s *state) (err err
 				return err
 			}
 		}
-		report.step(s, loss)
+		report.step(s, o.loss)
 		if p.options.afterStep != nil {
 			p.options.afterStep(s.Step)
 		}
@@ -230,8 +238,12 @@ type epoch struct {
 
 func (p *plan) newState() *state {
 	s := &state{}
-	for _, t := range p.tensors {
-		s.weights = append(s.weights, t.Initialize(p.run.Recipe.Seed))
+	for i, t := range p.tensors {
+		if p.start != nil {
+			s.weights = append(s.weights, p.start[i].Values)
+		} else {
+			s.weights = append(s.weights, t.Initialize(p.run.Recipe.Seed))
+		}
 		var m []float32
 		if !t.Running {
 			m = make([]float32, t.Size())

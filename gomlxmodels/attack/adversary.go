@@ -1,0 +1,100 @@
+package attack
+
+import (
+	"fmt"
+	"math"
+)
+
+// Target is the class whose smoothed confidence an adversary drives.
+type Target int
+
+const (
+	Label     Target = iota // that of the label
+	Predicted               // that of the highest smoothed confidence before the attack; it stays fixed
+)
+
+// Adversary describes an attack on the smoothed confidences of a batch.
+type Adversary struct {
+	Epsilon float64 // Euclidean budget of an image, 1 = full range of a value
+	Steps   int     // T
+	Rate    float64 // κ: a step is κ·2ε/T long
+	WarmUp  int     // epochs over which the budget grows linearly in training, from Epsilon/WarmUp in the first
+	Delay   int     // epochs without an attack before that
+	Target  Target
+	Driver  func() Driver // a new one for every batch
+}
+
+// Driver says which way the confidences of a batch go. It runs on the host, between two steps.
+type Driver interface {
+	// Drive sets state.Direction.
+	Drive(state *State) error
+}
+
+// Assigner is a Driver that ends with an assignment of N samples to M bins, N×M, for loss.Calibration.
+type Assigner interface{ Assignment() []float32 }
+
+// State is a batch of N images between two steps of an attack.
+type State struct {
+	Step           int // from 0
+	Sigma, Epsilon float64
+	Confidence     []float64 // ẑ_n, in [0, 1]
+	Correct        []bool    // the driven class is the label
+	Direction      []float32 // 1 for a confidence that is to rise, −1 for one that is to fall, 0 for one that is to stay
+}
+
+// Budget is ε in an epoch, counted from 0: nothing for Delay epochs, then Epsilon·(e+1)/WarmUp, at most Epsilon.
+func (a *Adversary) Budget(epoch int) float64 {
+	epoch -= a.Delay
+	switch {
+	case epoch < 0:
+		return 0
+	case a.WarmUp == 0:
+		return a.Epsilon
+	}
+	return a.Epsilon * math.Min(1, float64(epoch+1)/float64(a.WarmUp))
+}
+
+// Check says what is wrong with an adversary.
+func (a *Adversary) Check() error {
+	for _, v := range []struct {
+		name  string
+		value float64
+		zero  bool
+	}{{"epsilon", a.Epsilon, true}, {"rate", a.Rate, false}} {
+		if !(v.value > 0 || v.zero && v.value == 0) || math.IsInf(v.value, 0) {
+			return fmt.Errorf("attack: %s is %v; expected a finite number above 0", v.name, v.value)
+		}
+	}
+	if a.Steps < 1 {
+		return fmt.Errorf("attack: %d steps; expected at least 1", a.Steps)
+	}
+	if a.WarmUp < 0 || a.Delay < 0 {
+		return fmt.Errorf("attack: warm-up of %d epochs after %d; expected 0 or more", a.WarmUp, a.Delay)
+	}
+	return nil
+}
+
+// Lower is the driver of SmoothAdv (Salman et al. 2019): all confidences fall, so that −log ẑ_n, with the label as the
+// class, rises.
+type Lower struct{}
+
+func (Lower) Drive(s *State) error {
+	for i := range s.Direction {
+		s.Direction[i] = -1
+	}
+	return nil
+}
+
+// Brier is the driver of Brier-ACT (Emde et al. 2025, section 4): it raises (ẑ_n − c_n)², c_n = 1 for a correct
+// prediction and 0 for a wrong one.
+type Brier struct{}
+
+func (Brier) Drive(s *State) error {
+	for i, correct := range s.Correct {
+		s.Direction[i] = 1
+		if correct {
+			s.Direction[i] = -1
+		}
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package attack
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/certspec/certspec/calib"
+)
+
+func state(n int) *State {
+	random := rand.New(rand.NewPCG(3, 4))
+	s := &State{Sigma: 0.25, Epsilon: 0.1, Confidence: make([]float64, n), Correct: make([]bool, n), Direction: make([]float32, n)}
+	for i := range n {
+		s.Confidence[i], s.Correct[i] = 0.4+0.6*random.Float64(), random.Float64() < 0.6
+	}
+	return s
+}
+
+// value is the augmented Lagrangian of Emde et al. 2025 (equations 27 and 31), with one confidence for all bins of a sample.
+func (s *lagrangian) value() (l float64) {
+	for m := range Bins {
+		sum := 0.0
+		for n := range s.z {
+			sum += s.gap(n) * s.a[n*Bins+m]
+		}
+		l -= math.Abs(sum)
+	}
+	square := func(dual, r float64) float64 { return dual*r + s.rho/2*r*r }
+	for k, a := range s.a {
+		l += square(s.lam1[k], a-s.q1[k]) + square(s.lam2[k], a-s.q2[k])
+		if !s.outside[k] {
+			l += square(s.lam3[k], s.z[k/Bins]-s.g[k])
+		}
+	}
+	for n := range s.z {
+		unique, valid := s.residuals(n)
+		l += square(s.lam4[n], unique) + square(s.lam5[n], valid)
+	}
+	return l
+}
+
+// Every step of ACCE against the Lagrangian: the way of the confidences and the step of the assignment by central differences, the
+// copies by their sets and because they lower it.
+func TestACCEAgainstTheLagrangian(t *testing.T) {
+	const h, eta = 1e-6, 0.02
+	st := state(12)
+	d := &ACCE{Growth: 1.5, Rho: 0.2, StepA: eta}
+	if err := d.Drive(st); err != nil {
+		t.Fatal(err)
+	}
+	for step := range 6 {
+		random := rand.New(rand.NewPCG(uint64(step), 9))
+		for i := range st.Confidence {
+			st.Confidence[i] = math.Min(1, math.Max(0, st.Confidence[i]+0.05*random.NormFloat64()))
+		}
+		s := *d.s
+		s.z = append([]float64(nil), st.Confidence...)
+		slope := make([]float64, len(s.z))
+		for n, z := range s.z {
+			s.z[n] = z + h
+			up := s.value()
+			s.z[n] = z - h
+			slope[n] = (up - s.value()) / (2 * h)
+			s.z[n] = z
+		}
+		want := make([]float64, len(s.a))
+		s.a = append([]float64(nil), s.a...)
+		for k, a := range s.a {
+			s.a[k] = a + h
+			up := s.value()
+			s.a[k] = a - h
+			want[k] = a - eta*math.Max(-5, math.Min(5, (up-s.value())/(2*h)))
+			s.a[k] = a
+		}
+		rho := d.s.rho
+		if err := d.Drive(st); err != nil {
+			t.Fatal(err)
+		}
+		for n, g := range slope {
+			if math.Abs(g) > 1e-6 && float64(st.Direction[n]) != -math.Copysign(1, g) {
+				t.Errorf("step %d: the confidence of sample %d goes by %g where the slope is %g", step, n, st.Direction[n], g)
+			}
+		}
+		sphere := 0.0
+		for k, a := range d.s.a {
+			if math.Abs(a-want[k]) > 1e-7 {
+				t.Fatalf("step %d: a[%d] is %g, want %g", step, k, a, want[k])
+			}
+			if q := d.s.q1[k]; q < 0 || q > 1 {
+				t.Errorf("step %d: the copy %g is not in [0, 1]", step, q)
+			}
+			if !d.s.outside[k] && !(d.s.g[k] >= d.s.low[k] && d.s.g[k] <= d.s.high[k]) {
+				t.Errorf("step %d: the copy %g is not in its interval", step, d.s.g[k])
+			}
+			sphere += (d.s.q2[k] - 0.5) * (d.s.q2[k] - 0.5)
+		}
+		if math.Abs(sphere-float64(len(want))/4) > 1e-9 {
+			t.Errorf("step %d: the copy is not on the sphere: %g", step, sphere)
+		}
+		if d.s.rho != math.Min(rho*1.5, 10) {
+			t.Errorf("step %d: ρ goes from %g to %g", step, rho, d.s.rho)
+		}
+	}
+}
+
+// For one sample ACCE and Brier go the same way.
+func TestOneSample(t *testing.T) {
+	for _, correct := range []bool{true, false} {
+		acce := &State{Sigma: 0.25, Epsilon: 0.1, Confidence: []float64{0.7}, Correct: []bool{correct}, Direction: make([]float32, 1)}
+		brier := &State{Confidence: []float64{0.7}, Correct: []bool{correct}, Direction: make([]float32, 1)}
+		if err := (&ACCE{Growth: 1.5, Rho: 0.01, StepA: 0.01}).Drive(acce); err != nil {
+			t.Fatal(err)
+		}
+		Brier{}.Drive(brier)
+		want := map[bool]float32{true: -1, false: 1}[correct]
+		if acce.Direction[0] != want || brier.Direction[0] != want {
+			t.Errorf("correct %v: ACCE goes by %g, Brier by %g, want %g", correct, acce.Direction[0], brier.Direction[0], want)
+		}
+	}
+}
+
+// Confidences that follow Exact reach the largest calibration error that their intervals allow.
+func TestExactReachesTheBound(t *testing.T) {
+	st := state(50)
+	e := &Exact{}
+	clean := append([]float64(nil), st.Confidence...)
+	for range 400 {
+		if err := e.Drive(st); err != nil {
+			t.Fatal(err)
+		}
+		for i, way := range st.Direction {
+			st.Confidence[i] += 0.002 * float64(way)
+		}
+	}
+	// The intervals by the error function, and the exact solver on them.
+	shift := func(z, t float64) float64 {
+		return math.Erfc(-(math.Sqrt2*math.Erfinv(2*z-1)+t)/math.Sqrt2) / 2
+	}
+	var lower, upper []float64
+	for _, z := range clean {
+		lower, upper = append(lower, shift(z, -0.4)), append(upper, shift(z, 0.4))
+	}
+	bins, err := calib.Uniform(Bins, calib.LeftClosed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	worst, err := calib.ExactCCE(st.Correct, lower, upper, bins.Edges())
+	if err != nil {
+		t.Fatal(err)
+	}
+	gaps := make([]float64, Bins)
+	for i, z := range st.Confidence {
+		if math.Abs(z-worst.Confidence[i]) > 0.0021 {
+			t.Errorf("sample %d ends at %g, want %g", i, z, worst.Confidence[i])
+		}
+		gaps[worst.Bin[i]] += z
+		if st.Correct[i] {
+			gaps[worst.Bin[i]]--
+		}
+	}
+	total := 0.0
+	for _, g := range gaps {
+		total += math.Abs(g) / float64(len(clean))
+	}
+	if total < worst.Value-0.0021 {
+		t.Errorf("calibration error %g of %g", total, worst.Value)
+	}
+}
+
+func TestIntervalsNeedNoise(t *testing.T) {
+	st := state(3)
+	st.Sigma = 0
+	if err := (&Exact{}).Drive(st); err == nil {
+		t.Error("intervals without noise")
+	}
+}
+
+func TestBudget(t *testing.T) {
+	a := &Adversary{Epsilon: 1, WarmUp: 4, Delay: 2}
+	for epoch, want := range []float64{0, 0, 0.25, 0.5, 0.75, 1, 1} {
+		if got := a.Budget(epoch); got != want {
+			t.Errorf("epoch %d: %g, want %g", epoch, got, want)
+		}
+	}
+	if got := (&Adversary{Epsilon: 0.5}).Budget(0); got != 0.5 {
+		t.Errorf("without a warm-up: %g", got)
+	}
+}

@@ -1,0 +1,36 @@
+package loss
+
+import (
+	"github.com/gomlx/compute/dtypes"
+	. "github.com/gomlx/gomlx/core/graph"
+)
+
+// Calibration is the calibration error of the smoothed confidences under a given assignment to M bins, the second term of
+// ACCE-ACT* (Emde et al. 2025, appendix L), for m noisy copies of each image, logits [m, N, K]. With the smoothed confidence
+// z_n = (1/m) Σ_i softmax(z_i)[class_n], c_n = 1 where class_n is the label, and the assignment a [N, M], which is held
+// constant,
+//
+//	Σ_b |Σ_n (z_n − c_n)·a_nb|,
+//
+// a sum over the batch, as in the paper, and no mean. Class is [N], int32.
+func Calibration(logits, labels, class, assignment *Node) *Node {
+	p := Exp(LogMean(LogSoftmax(logits)))
+	z := ReduceSum(Mul(p, OneHot(class, p.Shape().Dim(-1), p.DType())), -1)
+	gap := Sub(z, ConvertDType(Equal(class, labels), z.DType()))
+	sums := ReduceSum(Mul(InsertAxes(gap, -1), StopGradient(assignment)), 0)
+	return ReduceAllSum(Abs(sums))
+}
+
+// Entropy is the mean over all copies of −Σ_c p_c log p_c, p = softmax(z).
+func Entropy(logits *Node) *Node {
+	logP := LogSoftmax(logits)
+	return Neg(ReduceAllMean(ReduceSum(Mul(Exp(logP), logP), -1)))
+}
+
+// Confidence is the logarithm of the smoothed confidence (1/m) Σ_i softmax(z_i)[class] for m noisy copies of each image, logits
+// [m, N, K]; where class is negative it is the class of the largest one. It returns the class, too.
+func Confidence(logits, class *Node) (logZ, found *Node) {
+	logP := LogMean(LogSoftmax(logits))
+	found = Where(LessThan(class, ZerosLike(class)), ArgMax(logP, -1, dtypes.Int32), class)
+	return ReduceSum(Mul(logP, OneHot(found, logP.Shape().Dim(-1), logP.DType())), -1), found
+}

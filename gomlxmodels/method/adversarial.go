@@ -1,0 +1,130 @@
+package method
+
+import (
+	"fmt"
+
+	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/certspec/certspec/gomlxmodels/attack"
+	"github.com/certspec/certspec/gomlxmodels/loss"
+)
+
+// Attack is what all methods with an adversary have as options: its budget, steps and noises.
+type Attack struct {
+	Noises  int     `json:"noises" usage:"noisy copies of an image, the same in the attack and in the step"`
+	Epsilon float64 `json:"epsilon" usage:"Euclidean budget of the attack, 1 = full range of a value"`
+	Steps   int     `json:"steps" usage:"steps of the attack"`
+	Rate    float64 `json:"rate" usage:"length of a step over 2·epsilon/steps"`
+	WarmUp  int     `json:"warm_up" usage:"epochs over which the budget grows to epsilon"`
+	Delay   int     `json:"delay" usage:"epochs without an attack before that"`
+}
+
+func (a Attack) needs(target attack.Target, driver func() attack.Driver) Needs {
+	return Needs{Views: 1, Noises: a.Noises, Adversary: &attack.Adversary{
+		Epsilon: a.Epsilon, Steps: a.Steps, Rate: a.Rate, WarmUp: a.WarmUp, Delay: a.Delay, Target: target, Driver: driver,
+	}}
+}
+
+func attacked(b *Batch) []loss.Term {
+	return []loss.Term{{Name: "cross-entropy", Value: loss.CrossEntropy(b.ByCopy(), b.Labels)}}
+}
+
+// SmoothAdv minimises the cross-entropy of noisy images that were disturbed to lower the smoothed confidence in their labels
+// (Salman et al. 2019, arXiv 1906.04584).
+type SmoothAdv struct{ Attack }
+
+func (SmoothAdv) Name() string { return "smoothadv" }
+func (m SmoothAdv) Needs() Needs {
+	return m.needs(attack.Label, func() attack.Driver { return attack.Lower{} })
+}
+func (SmoothAdv) Loss(b *Batch) []loss.Term { return attacked(b) }
+
+// BrierACT is adversarial calibration training against the Brier score (Emde et al. 2025, section 4).
+type BrierACT struct{ Attack }
+
+func (BrierACT) Name() string { return "brier-act" }
+func (m BrierACT) Needs() Needs {
+	return m.needs(attack.Predicted, func() attack.Driver { return attack.Brier{} })
+}
+func (BrierACT) Loss(b *Batch) []loss.Term { return attacked(b) }
+
+// ExactACT is adversarial calibration training against the largest certified calibration error of the batch; see attack.Exact.
+type ExactACT struct {
+	Attack
+	Hoeffding float64 `json:"hoeffding" usage:"failure probability by which intervals are widened; 0 for estimates as they are"`
+}
+
+func (ExactACT) Name() string   { return "exact-act" }
+func (m ExactACT) Check() error { return probability("hoeffding", m.Hoeffding) }
+func (m ExactACT) Needs() Needs {
+	return m.needs(attack.Predicted, func() attack.Driver {
+		return &attack.Exact{HoeffdingAlpha: m.Hoeffding, Noises: m.Noises}
+	})
+}
+func (ExactACT) Loss(b *Batch) []loss.Term { return attacked(b) }
+
+// Relaxed is what the methods whose adversary is attack.ACCE have as options.
+type Relaxed struct {
+	Growth    float64 `json:"growth" usage:"factor of the penalty from step to step"`
+	Rho       float64 `json:"rho" usage:"penalty at the start, at most 10"`
+	StepA     float64 `json:"step_a" usage:"gradient step on the assignment to bins"`
+	Weighted  bool    `json:"weighted" usage:"tie confidences to the bins in proportion to their assignment"`
+	Hoeffding float64 `json:"hoeffding" usage:"failure probability by which intervals are widened; 0 for estimates as they are"`
+}
+
+func (r Relaxed) Check() error {
+	for name, v := range map[string]float64{"rho": r.Rho, "step_a": r.StepA} {
+		if !(v > 0 && v <= 10) {
+			return fmt.Errorf("%s is %v; expected a number in (0, 10]", name, v)
+		}
+	}
+	if !(r.Growth >= 1 && r.Growth <= 1e6) {
+		return fmt.Errorf("growth is %v; expected a number of at least 1", r.Growth)
+	}
+	return probability("hoeffding", r.Hoeffding)
+}
+
+func (r Relaxed) driver(noises int) func() attack.Driver {
+	return func() attack.Driver {
+		return &attack.ACCE{Growth: r.Growth, Rho: r.Rho, StepA: r.StepA, Weighted: r.Weighted, HoeffdingAlpha: r.Hoeffding, Noises: noises}
+	}
+}
+
+// ACCEACT is adversarial calibration training against the relaxed certified calibration error of the batch; see attack.ACCE.
+type ACCEACT struct {
+	Attack
+	Relaxed
+}
+
+func (ACCEACT) Name() string              { return "acce-act" }
+func (m ACCEACT) Needs() Needs            { return m.needs(attack.Predicted, m.driver(m.Noises)) }
+func (ACCEACT) Loss(b *Batch) []loss.Term { return attacked(b) }
+
+// ACCEACTStar adds the calibration error itself to the loss; see loss.Calibration.
+type ACCEACTStar struct {
+	Attack
+	Relaxed
+	Beta float64 `json:"beta" usage:"weight of the calibration error, a sum over the batch"`
+}
+
+func (ACCEACTStar) Name() string   { return "acce-act-star" }
+func (m ACCEACTStar) Needs() Needs { return m.needs(attack.Predicted, m.driver(m.Noises)) }
+
+func (m ACCEACTStar) Check() error {
+	if err := weight("beta", m.Beta); err != nil {
+		return err
+	}
+	return m.Relaxed.Check()
+}
+
+func (m ACCEACTStar) Loss(b *Batch) []loss.Term {
+	gap := graph.MulScalar(loss.Calibration(b.ByCopy(), b.Labels, b.Class, b.Assignment), m.Beta)
+	return append(attacked(b), loss.Term{Name: "calibration", Value: gap})
+}
+
+func probability(name string, v float64) error {
+	if !(v >= 0 && v < 1) {
+		return fmt.Errorf("%s is %v; expected a number in [0, 1)", name, v)
+	}
+	return nil
+}

@@ -1,0 +1,20 @@
+package method
+
+import "github.com/certspec/certspec/gomlxmodels/loss"
+
+// HCR is hierarchical consistency regularisation over views and noises (Sun et al. 2021); see loss.HCR.
+type HCR struct {
+	Views     int     `json:"views" usage:"the image itself and its augmented views"`
+	Noises    int     `json:"noises" usage:"noisy copies of a view"`
+	Lambda    float64 `json:"lambda" usage:"weight of the divergence between views"`
+	Eta       float64 `json:"eta" usage:"weight of the divergence between noises"`
+	ReverseLG bool    `json:"reverse_lg" usage:"take the divergence between noises from the mean to the sample"`
+}
+
+func (HCR) Name() string   { return "hcr" }
+func (m HCR) Needs() Needs { return Needs{Views: m.Views, Noises: m.Noises} }
+func (m HCR) Check() error { return weights("lambda", m.Lambda, "eta", m.Eta) }
+
+func (m HCR) Loss(b *Batch) []loss.Term {
+	return loss.HCR(b.ByView(), b.Labels, m.Lambda, m.Eta, m.ReverseLG)
+}

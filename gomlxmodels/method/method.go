@@ -1,0 +1,130 @@
+// Package method holds the ways to train a network: which noisy views of an image a step needs, who disturbs them, and the
+// loss.
+//
+// A Method is a plain value, and its fields are its options. Package train does the rest for every method alike: data, views,
+// noise, the attack, the step, checkpoints. A method of one's own is a value of this interface in one's own program; see
+// examples/own-method.
+package method
+
+import (
+	"fmt"
+	"math"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/certspec/certspec/gomlxmodels/attack"
+	"github.com/certspec/certspec/gomlxmodels/loss"
+)
+
+// Method is a way to train. Implementations are structs of plain fields, which are encoded as JSON: as the options on the card of a
+// model, and to tell one run from another.
+type Method interface {
+	// Name is the method on cards and command lines, e.g. "hcr".
+	Name() string
+	// Needs says what a step takes for every image.
+	Needs() Needs
+	// Loss builds the loss as the sum of its terms. It is called while the graph is built and may panic as GoMLX does.
+	Loss(b *Batch) []loss.Term
+}
+
+// Needs is what a method takes for every image of a batch. The network sees Views·Noises rows per image.
+type Needs struct {
+	// Views of an image. A single view is the image itself, or a view by the augmentation of the run if it has one. Of
+	// several, the first is the image itself and the others are views by that augmentation, which the run must have.
+	Views int
+	// Noises per view, independent of each other.
+	Noises int
+	// Share is the rule by which the rows of a batch get noise; empty for All.
+	Share Share
+	// Adversary disturbs the image under its noises before the step; nil for none. Views must then be 1.
+	Adversary *attack.Adversary
+}
+
+// Share is a rule by which the rows of a batch get noise.
+type Share string
+
+const (
+	All         Share = "all"          // every row
+	HalfExact   Share = "half_exact"   // half of the rows (rounded down), drawn without replacement
+	HalfReplace Share = "half_replace" // as many draws with replacement: 39 % of the rows on average
+)
+
+// Shares lists the rules.
+func Shares() []Share { return []Share{All, HalfExact, HalfReplace} }
+
+// Batch is what a loss is made of.
+type Batch struct {
+	// Logits [Views·Noises·N, K]: row (v·Noises + s)·N + n is view v of image n under its noise s.
+	Logits *Node
+	Labels *Node   // [N], int32
+	Sigma  float64 // of the noise, 1 = full range
+
+	Class      *Node // [N], int32: the class whose confidence the adversary drove; nil without one
+	Assignment *Node // [N, M], of an attack.Assigner; else nil
+
+	Images, Views, Noises int // N and the factors of the rows
+}
+
+// ByView is the logits as [Views, Noises, N, K].
+func (b *Batch) ByView() *Node {
+	return Reshape(b.Logits, b.Views, b.Noises, b.Images, b.Logits.Shape().Dimensions[1])
+}
+
+// ByCopy is the logits as [Views·Noises, N, K].
+func (b *Batch) ByCopy() *Node {
+	return Reshape(b.Logits, b.Views*b.Noises, b.Images, b.Logits.Shape().Dimensions[1])
+}
+
+// Check says what is wrong with the needs of a method, and with its options where the method has a method Check.
+func Check(m Method) error {
+	if c, ok := m.(interface{ Check() error }); ok {
+		if err := c.Check(); err != nil {
+			return fmt.Errorf("method %s: %w", m.Name(), err)
+		}
+	}
+	n := m.Needs()
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("method %s: "+format, append([]any{m.Name()}, args...)...)
+	}
+	switch {
+	case n.Views < 1 || n.Views > maxViews:
+		return bad("%d views of an image; expected 1 to %d", n.Views, maxViews)
+	case n.Noises < 1 || n.Noises > maxNoises:
+		return bad("%d noises; expected 1 to %d", n.Noises, maxNoises)
+	case n.Share != "" && n.Share != All && n.Share != HalfExact && n.Share != HalfReplace:
+		return bad("share of noisy rows %q; expected one of %q", n.Share, Shares())
+	case n.Adversary != nil && n.Views > 1:
+		return bad("an adversary and %d views; an attack is on one view", n.Views)
+	case n.Adversary != nil && n.Adversary.Driver == nil:
+		return bad("an adversary without a driver")
+	}
+	if n.Adversary != nil {
+		if err := n.Adversary.Check(); err != nil {
+			return bad("%w", err)
+		}
+	}
+	return nil
+}
+
+const (
+	maxViews  = 64
+	maxNoises = 1 << 16
+)
+
+// weight reports an option that is no weight.
+func weight(name string, v float64) error {
+	if !(v >= 0) || math.IsInf(v, 0) {
+		return fmt.Errorf("%s is %v; expected a finite number of at least 0", name, v)
+	}
+	return nil
+}
+
+// weights reports the first option that is no weight, of names and values in turn.
+func weights(options ...any) error {
+	for i := 0; i < len(options); i += 2 {
+		if err := weight(options[i].(string), options[i+1].(float64)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
