@@ -4,6 +4,7 @@
 //	go run ./bench train     training images per second
 //	go run ./bench noise     noise values per second
 //	go run ./bench augment   views of images per second
+//	go run ./bench spectral  spectra of images, and images with a Fourier basis image, per second
 //	go run ./bench calib     ADMM steps, and samples of an ECE, per second
 //
 // The contenders of a comparison take turns, round after round, so that a machine whose speed
@@ -83,5 +84,6 @@ var benchmarks = []benchmark{
 	{"train", "images per second of a training run", "images", []string{"resnet20", "small-cnn"}, []int{128}, trainCases},
 	{"noise", "noise values per second", "values", nil, nil, noiseCases},
 	{"augment", "views of images per second", "views", nil, nil, augmentCases},
+	{"spectral", "spectra, and images with a Fourier basis image, per second", "images", nil, nil, spectralCases},
 	{"calib", "calibration: ADMM steps and ECE samples per second", "units", nil, nil, calibCases},
 }
