@@ -30,7 +30,7 @@ func (c *FourierMixChain) still() bool {
 }
 
 // addAffine adds w(1−t)·T(src) to dst, both HWC.
-func (f FourierMix) addAffine(dst, src []float64, shape pixel.Shape, c *FourierMixChain, source []int32) {
+func (f FourierMix) addAffine(dst, src []float64, shape pixel.Shape, c *FourierMixChain) {
 	share := float64(c.Weight * (1 - c.Spectral))
 	switch {
 	case c.still():
@@ -38,44 +38,36 @@ func (f FourierMix) addAffine(dst, src []float64, shape pixel.Shape, c *FourierM
 	case f.Sampling == BilinearSampling:
 		addBilinear(dst, src, shape, affineOf(c, shape), share)
 	default:
-		nearestPixels(source, shape, affineOf(c, shape))
-		addPixels(dst, src, shape.Channels, source, share)
+		addNearest(dst, src, shape, affineOf(c, shape), share)
 	}
 }
 
-// nearestPixels writes for each pixel of the output the number of the pixel of the input, or −1 outside.
-func nearestPixels(source []int32, shape pixel.Shape, m affine) {
-	w, h := float64(shape.Width), float64(shape.Height)
+// addNearest adds share times the pixel that each point falls into, or nothing outside. Coordinates are counted in steps of
+// 2⁻³² pixels.
+func addNearest(dst, src []float64, shape pixel.Shape, m affine, share float64) {
+	const bits = 32
+	fixed := func(v float64) int64 { return int64(math.RoundToEven(v * (1 << bits))) }
+	a, d := fixed(m.a), fixed(m.d)
+	w, h, channels := uint64(shape.Width), uint64(shape.Height), shape.Channels
 	for y := range shape.Height {
-		row := source[y*shape.Width : (y+1)*shape.Width]
-		startX := float64(m.b*float64(y)) + m.c + 0.5
-		startY := float64(m.e*float64(y)) + m.f + 0.5
-		for x := range row {
-			px, py := startX+float64(m.a*float64(x)), startY+float64(m.d*float64(x))
-			row[x] = -1
-			if px >= 0 && px < w && py >= 0 && py < h {
-				row[x] = int32(int(py)*shape.Width + int(px))
+		px := fixed(float64(m.b*float64(y))+m.c) + 1<<(bits-1)
+		py := fixed(float64(m.e*float64(y))+m.f) + 1<<(bits-1)
+		row := dst[y*shape.Width*channels : (y+1)*shape.Width*channels]
+		for ; len(row) >= channels; px, py, row = px+a, py+d, row[channels:] {
+			x, y := uint64(px>>bits), uint64(py>>bits) // negative numbers become great ones
+			if x >= w || y >= h {
+				continue
 			}
-		}
-	}
-}
-
-func addPixels(dst, src []float64, channels int, source []int32, share float64) {
-	if channels == 3 {
-		for k, from := range source {
-			if from >= 0 {
-				to, p := dst[3*k:3*k+3:3*k+3], src[3*from:3*from+3:3*from+3]
-				to[0] += float64(share * p[0])
-				to[1] += float64(share * p[1])
-				to[2] += float64(share * p[2])
+			p := src[int(y*w+x)*channels:]
+			if channels == 3 {
+				p = p[:3]
+				row[0] += float64(share * p[0])
+				row[1] += float64(share * p[1])
+				row[2] += float64(share * p[2])
+				continue
 			}
-		}
-		return
-	}
-	for k, from := range source {
-		if from >= 0 {
 			for i := range channels {
-				dst[k*channels+i] += float64(share * src[int(from)*channels+i])
+				row[i] += float64(share * p[i])
 			}
 		}
 	}

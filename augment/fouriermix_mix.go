@@ -26,7 +26,7 @@ func (f FourierMix) Mix(im Image, d *FourierMixDraw) error {
 	return nil
 }
 
-// reduce checks given values, and brings phases to [−π, π].
+// reduce checks given values, brings phases to [−π, π], and severities to no less than the phases.
 func (f FourierMix) reduce(d *FourierMixDraw, im Image, half fourier.Half) (*FourierMixDraw, error) {
 	bins := half.Len()
 	if orDefault(f.RealMode, Hermitian) != Hermitian {
@@ -50,7 +50,11 @@ func (f FourierMix) reduce(d *FourierMixDraw, im Image, half fourier.Half) (*Fou
 			c.Phase[channel] = make([]float64, bins)
 			for k, v := range phase {
 				sum += v + c.Amplitude[channel][k]
-				c.Phase[channel][k] = v - float64(2*math.Pi*math.RoundToEven(v/(2*math.Pi)))
+				v -= float64(2 * math.Pi * math.RoundToEven(v/(2*math.Pi)))
+				c.Phase[channel][k] = v
+				if !(math.Abs(v) <= c.PhaseSeverity) {
+					c.PhaseSeverity = math.Pi
+				}
 			}
 		}
 	}
@@ -66,7 +70,9 @@ func (f FourierMix) mix(im Image, d *FourierMixDraw, r *room) {
 		r.image[i] = float64(v)
 	}
 	for channel := range shape.Channels {
-		gather(r.plane, r.image, channel, shape.Channels)
+		for k := range r.plane {
+			r.plane[k] = r.image[k*shape.Channels+channel]
+		}
 		r.plan.Forward(r.work, r.spectrum[channel], r.plane)
 	}
 	clear(r.sum)
@@ -80,13 +86,13 @@ func (f FourierMix) mix(im Image, d *FourierMixDraw, r *room) {
 			if f.AffineOf == AffineOfSpectral {
 				of = r.chain
 			}
-			f.addAffine(r.sum, of, shape, c, r.source)
+			f.addAffine(r.sum, of, shape, c)
 		}
 	} else {
 		// Mixing is linear, so that one inverse transform does for all chains.
 		f.perturb(r.sum, r, shape.Channels, d.Chains, func(c *FourierMixChain) float64 { return float64(c.Weight * c.Spectral) })
 		for i := range d.Chains {
-			f.addAffine(r.sum, r.image, shape, &d.Chains[i], r.source)
+			f.addAffine(r.sum, r.image, shape, &d.Chains[i])
 		}
 	}
 	for i, v := range r.image {
@@ -111,7 +117,7 @@ func (f FourierMix) perturb(dst []float64, r *room, channels int, chains []Fouri
 		clear(sum.Im)
 		for i := range chains {
 			c := &chains[i]
-			addTurned(sum.Re, sum.Im, c.Amplitude[channel], c.Phase[channel], share(c))
+			addTurned(sum.Re, sum.Im, c.Amplitude[channel], c.Phase[channel], share(c), c.PhaseSeverity)
 		}
 		x := r.spectrum[channel]
 		if f.RealMode != Modulus {
@@ -143,12 +149,6 @@ func multiply(z, x fourier.Spectrum[float64]) {
 		b := im[k]
 		re[k] = float64(a*xr[k]) - float64(b*xi[k])
 		im[k] = float64(a*xi[k]) + float64(b*xr[k])
-	}
-}
-
-func gather(plane, image []float64, channel, channels int) {
-	for k := range plane {
-		plane[k] = image[k*channels+channel]
 	}
 }
 

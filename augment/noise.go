@@ -12,11 +12,10 @@ func (l noiseLaw) amplitudes(dst []float64, words []byte) {
 // phases writes φ for words of 4 bytes.
 func (l noiseLaw) phases(dst []float64, words []byte) {
 	for k := l.phasesVector(dst, words); k < len(dst); k++ {
-		y := float64(l.span * uniform(words[4*k:]))
-		if l.normal {
-			y = quantile(y)
-		}
-		dst[k] = y
+		dst[k] = l.span * uniform(words[4*k:])
+	}
+	if l.normal {
+		quantiles(dst, quantileTerms[:quantileCount(l.span)])
 	}
 }
 
@@ -25,68 +24,60 @@ func uniform(word []byte) float64 {
 	return (float64(int32(binary.LittleEndian.Uint32(word))) + 0.5) * 0x1p-32
 }
 
-// quantile is phaseSigma·Φ⁻¹(½ + y) for |y| ≤ 0.425, with a relative error of some 10⁻¹⁶: the middle part of algorithm AS 241
-// (Wichura 1988), which phase severities up to π do not leave.
-func quantile(y float64) float64 {
-	r := 0.180625 - float64(y*y)
-	p, q := &as241Top, &as241Bottom
-	top, bottom := float64(r*p[7])+p[6], float64(r*q[7])+q[6]
-	top, bottom = float64(top*r)+p[5], float64(bottom*r)+q[5]
-	top, bottom = float64(top*r)+p[4], float64(bottom*r)+q[4]
-	top, bottom = float64(top*r)+p[3], float64(bottom*r)+q[3]
-	top, bottom = float64(top*r)+p[2], float64(bottom*r)+q[2]
-	top, bottom = float64(top*r)+p[1], float64(bottom*r)+q[1]
-	top, bottom = float64(top*r)+p[0], float64(bottom*r)+q[0]
-	return float64(phaseSigma*y) * (top / bottom)
-}
-
-// Coefficients of AS 241 for |p − ½| ≤ 0.425, lowest power first.
-var (
-	as241Top = [8]float64{
-		3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
-		4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4, 2.5090809287301226727e3,
+// quantiles replaces y by y·Σ t_k y^{2k}. Four values go side by side, as one would wait for itself.
+func quantiles(values, terms []float64) {
+	k, last := quantilesVector(values, terms), len(terms)-1
+	for ; k+4 <= len(values); k += 4 {
+		v := values[k : k+4 : k+4]
+		x0, x1, x2, x3 := float64(v[0]*v[0]), float64(v[1]*v[1]), float64(v[2]*v[2]), float64(v[3]*v[3])
+		t := terms[last]
+		s0, s1, s2, s3 := t, t, t, t
+		for i := last - 1; i >= 0; i-- {
+			t = terms[i]
+			s0, s1, s2, s3 = float64(s0*x0)+t, float64(s1*x1)+t, float64(s2*x2)+t, float64(s3*x3)+t
+		}
+		v[0], v[1], v[2], v[3] = float64(s0*v[0]), float64(s1*v[1]), float64(s2*v[2]), float64(s3*v[3])
 	}
-	as241Bottom = [8]float64{
-		1, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3,
-		2.1213794301586595867e4, 3.9307895800092710610e4, 2.8729085735721942674e4, 5.2264952788528545610e3,
-	}
-)
-
-// addTurned adds g·A·exp(iφ) to re + i·im, for |φ| ≤ π: with s and c the sine and cosine of φ/2, by their Taylor series, exp(iφ) is 1 − 2s² + 2isc.
-func addTurned(re, im, amplitude, phase []float64, g float64) {
-	st, ct := &sineTerms, &cosineTerms
-	for k := addTurnedVector(re, im, amplitude, phase, g); k < len(re); k++ {
-		half := float64(0.5 * phase[k])
-		x := float64(half * half)
-		s, c := float64(st[10]*x)+st[9], float64(ct[10]*x)+ct[9]
-		s, c = float64(s*x)+st[8], float64(c*x)+ct[8]
-		s, c = float64(s*x)+st[7], float64(c*x)+ct[7]
-		s, c = float64(s*x)+st[6], float64(c*x)+ct[6]
-		s, c = float64(s*x)+st[5], float64(c*x)+ct[5]
-		s, c = float64(s*x)+st[4], float64(c*x)+ct[4]
-		s, c = float64(s*x)+st[3], float64(c*x)+ct[3]
-		s, c = float64(s*x)+st[2], float64(c*x)+ct[2]
-		s, c = float64(s*x)+st[1], float64(c*x)+ct[1]
-		s, c = float64(s*x)+st[0], float64(c*x)+ct[0]
-		s = float64(s * half)
-		a := float64(g * amplitude[k])
-		twice := float64(a * (s + s))
-		re[k] += a - float64(twice*s)
-		im[k] += float64(twice * c)
+	for ; k < len(values); k++ {
+		x, s := float64(values[k]*values[k]), terms[last]
+		for i := last - 1; i >= 0; i-- {
+			s = float64(s*x) + terms[i]
+		}
+		values[k] = float64(s * values[k])
 	}
 }
 
-// Taylor coefficients: what is left out is below 10⁻¹⁶ up to π/2.
-var (
-	sineTerms, cosineTerms [11]float64
-)
-
-func init() {
-	term := 1.0
-	for i := range cosineTerms {
-		n := float64(2 * i)
-		cosineTerms[i] = term
-		sineTerms[i] = term / (n + 1)
-		term /= -(n + 1) * (n + 2)
+// addTurned adds g·A·exp(iφ) to re + i·im, for |φ| up to a bound of at most π: with s and c the sine and cosine of φ/2, exp(iφ) is
+// 1 − 2s² + 2isc.
+func addTurned(re, im, amplitude, phase []float64, g, bound float64) {
+	n := turnCount(bound / 2)
+	sine, cosine := sineTerms[:n], cosineTerms[:n]
+	k := addTurnedVector(re, im, amplitude, phase, g, sine, cosine)
+	im, amplitude, phase = im[:len(re)], amplitude[:len(re)], phase[:len(re)]
+	for ; k+2 <= len(re); k += 2 {
+		h0, h1 := float64(0.5*phase[k]), float64(0.5*phase[k+1])
+		x0, x1 := float64(h0*h0), float64(h1*h1)
+		s, c := sine[n-1], cosine[n-1]
+		s0, s1, c0, c1 := s, s, c, c
+		for i := n - 2; i >= 0; i-- {
+			s, c = sine[i], cosine[i]
+			s0, s1, c0, c1 = float64(s0*x0)+s, float64(s1*x1)+s, float64(c0*x0)+c, float64(c1*x1)+c
+		}
+		addTurn(&re[k], &im[k], float64(g*amplitude[k]), float64(s0*h0), c0)
+		addTurn(&re[k+1], &im[k+1], float64(g*amplitude[k+1]), float64(s1*h1), c1)
 	}
+	for ; k < len(re); k++ {
+		h := float64(0.5 * phase[k])
+		x, s, c := float64(h*h), sine[n-1], cosine[n-1]
+		for i := n - 2; i >= 0; i-- {
+			s, c = float64(s*x)+sine[i], float64(c*x)+cosine[i]
+		}
+		addTurn(&re[k], &im[k], float64(g*amplitude[k]), float64(s*h), c)
+	}
+}
+
+func addTurn(re, im *float64, a, sine, cosine float64) {
+	twice := float64(a * (sine + sine))
+	*re += a - float64(twice*sine)
+	*im += float64(twice * cosine)
 }

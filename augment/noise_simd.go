@@ -48,62 +48,69 @@ func (l noiseLaw) amplitudesVector(dst []float64, words []byte) int {
 func (l noiseLaw) phasesVector(dst []float64, words []byte) int {
 	n := whole(len(dst))
 	half, scale, span := broadcast(0.5), broadcast(0x1p-32), broadcast(l.span)
-	if !l.normal {
-		for k := 0; k < n; k += lanes {
-			store(span.Mul(uniforms(words, k, half, scale)), dst, k)
-		}
-		archsimd.ClearAVXUpperBits()
-		return n
-	}
-	edge, sigma := broadcast(0.180625), broadcast(phaseSigma)
-	var p, q [8]vec
-	for i := range p {
-		p[i], q[i] = broadcast(as241Top[i]), broadcast(as241Bottom[i])
-	}
 	for k := 0; k < n; k += lanes {
-		y := span.Mul(uniforms(words, k, half, scale))
-		r := edge.Sub(y.Mul(y))
-		top := r.Mul(p[7]).Add(p[6])
-		bottom := r.Mul(q[7]).Add(q[6])
-		top, bottom = top.Mul(r).Add(p[5]), bottom.Mul(r).Add(q[5])
-		top, bottom = top.Mul(r).Add(p[4]), bottom.Mul(r).Add(q[4])
-		top, bottom = top.Mul(r).Add(p[3]), bottom.Mul(r).Add(q[3])
-		top, bottom = top.Mul(r).Add(p[2]), bottom.Mul(r).Add(q[2])
-		top, bottom = top.Mul(r).Add(p[1]), bottom.Mul(r).Add(q[1])
-		top, bottom = top.Mul(r).Add(p[0]), bottom.Mul(r).Add(q[0])
-		store(sigma.Mul(y).Mul(top.Div(bottom)), dst, k)
+		store(span.Mul(uniforms(words, k, half, scale)), dst, k)
 	}
 	archsimd.ClearAVXUpperBits()
 	return n
 }
 
-func addTurnedVector(re, im, amplitude, phase []float64, g float64) int {
-	n := whole(len(re))
-	im, amplitude, phase = im[:len(re)], amplitude[:len(re)], phase[:len(re)]
-	share, middle := broadcast(g), broadcast(0.5)
-	var st, ct [11]vec
-	for i := range st {
-		st[i], ct[i] = broadcast(sineTerms[i]), broadcast(cosineTerms[i])
+func quantilesVector(values, terms []float64) int {
+	const step = 4 * lanes
+	n, last := whole(len(values))/step*step, len(terms)-1
+	var wide [len(quantileTerms)]vec
+	for i, t := range terms {
+		wide[i] = broadcast(t)
 	}
-	for k := 0; k < n; k += lanes {
-		half := middle.Mul(load(phase, k))
-		x := half.Mul(half)
-		s, c := st[10].Mul(x).Add(st[9]), ct[10].Mul(x).Add(ct[9])
-		s, c = s.Mul(x).Add(st[8]), c.Mul(x).Add(ct[8])
-		s, c = s.Mul(x).Add(st[7]), c.Mul(x).Add(ct[7])
-		s, c = s.Mul(x).Add(st[6]), c.Mul(x).Add(ct[6])
-		s, c = s.Mul(x).Add(st[5]), c.Mul(x).Add(ct[5])
-		s, c = s.Mul(x).Add(st[4]), c.Mul(x).Add(ct[4])
-		s, c = s.Mul(x).Add(st[3]), c.Mul(x).Add(ct[3])
-		s, c = s.Mul(x).Add(st[2]), c.Mul(x).Add(ct[2])
-		s, c = s.Mul(x).Add(st[1]), c.Mul(x).Add(ct[1])
-		s, c = s.Mul(x).Add(st[0]), c.Mul(x).Add(ct[0])
-		s = s.Mul(half)
-		a := share.Mul(load(amplitude, k))
-		twice := a.Mul(s.Add(s))
-		store(load(re, k).Add(a.Sub(twice.Mul(s))), re, k)
-		store(load(im, k).Add(twice.Mul(c)), im, k)
+	for k := 0; k < n; k += step {
+		v0, v1, v2, v3 := load(values, k), load(values, k+lanes), load(values, k+2*lanes), load(values, k+3*lanes)
+		x0, x1, x2, x3 := v0.Mul(v0), v1.Mul(v1), v2.Mul(v2), v3.Mul(v3)
+		t := wide[last]
+		s0, s1, s2, s3 := t, t, t, t
+		for i := last - 1; i >= 0; i-- {
+			t = wide[i]
+			s0, s1, s2, s3 = s0.Mul(x0).Add(t), s1.Mul(x1).Add(t), s2.Mul(x2).Add(t), s3.Mul(x3).Add(t)
+		}
+		store(s0.Mul(v0), values, k)
+		store(s1.Mul(v1), values, k+lanes)
+		store(s2.Mul(v2), values, k+2*lanes)
+		store(s3.Mul(v3), values, k+3*lanes)
 	}
 	archsimd.ClearAVXUpperBits()
 	return n
+}
+
+func addTurnedVector(re, im, amplitude, phase []float64, g float64, sine, cosine []float64) int {
+	const step = 4 * lanes
+	n, last := whole(len(re))/step*step, len(sine)-1
+	im, amplitude, phase = im[:len(re)], amplitude[:len(re)], phase[:len(re)]
+	share, middle := broadcast(g), broadcast(0.5)
+	var wideSine, wideCosine [len(sineTerms)]vec
+	for i := range sine {
+		wideSine[i], wideCosine[i] = broadcast(sine[i]), broadcast(cosine[i])
+	}
+	for k := 0; k < n; k += step {
+		h0, h1, h2, h3 := middle.Mul(load(phase, k)), middle.Mul(load(phase, k+lanes)), middle.Mul(load(phase, k+2*lanes)), middle.Mul(load(phase, k+3*lanes))
+		x0, x1, x2, x3 := h0.Mul(h0), h1.Mul(h1), h2.Mul(h2), h3.Mul(h3)
+		s, c := wideSine[last], wideCosine[last]
+		s0, s1, s2, s3 := s, s, s, s
+		c0, c1, c2, c3 := c, c, c, c
+		for i := last - 1; i >= 0; i-- {
+			s, c = wideSine[i], wideCosine[i]
+			s0, s1, s2, s3 = s0.Mul(x0).Add(s), s1.Mul(x1).Add(s), s2.Mul(x2).Add(s), s3.Mul(x3).Add(s)
+			c0, c1, c2, c3 = c0.Mul(x0).Add(c), c1.Mul(x1).Add(c), c2.Mul(x2).Add(c), c3.Mul(x3).Add(c)
+		}
+		addTurns(re, im, k, share.Mul(load(amplitude, k)), s0.Mul(h0), c0)
+		addTurns(re, im, k+lanes, share.Mul(load(amplitude, k+lanes)), s1.Mul(h1), c1)
+		addTurns(re, im, k+2*lanes, share.Mul(load(amplitude, k+2*lanes)), s2.Mul(h2), c2)
+		addTurns(re, im, k+3*lanes, share.Mul(load(amplitude, k+3*lanes)), s3.Mul(h3), c3)
+	}
+	archsimd.ClearAVXUpperBits()
+	return n
+}
+
+func addTurns(re, im []float64, k int, a, sine, cosine vec) {
+	twice := a.Mul(sine.Add(sine))
+	store(load(re, k).Add(a.Sub(twice.Mul(sine))), re, k)
+	store(load(im, k).Add(twice.Mul(cosine)), im, k)
 }

@@ -18,11 +18,10 @@ type room struct {
 	drawn    FourierMixDraw
 	weight   []float64
 	word     []byte
-	plane    []float64 // one channel
-	sum      []float64 // the augmented part, HWC
-	image    []float64 // the image, HWC
-	chain    []float64 // the spectral part of one chain, HWC
-	source   []int32
+	plane    []float64                   // one channel
+	sum      []float64                   // the augmented part, HWC
+	image    []float64                   // the image, HWC
+	chain    []float64                   // the spectral part of one chain, HWC
 	spectrum []fourier.Spectrum[float64] // of each channel of the image
 	factor   fourier.Spectrum[float64]
 	other    fourier.Spectrum[float64]
@@ -68,7 +67,6 @@ func (r *room) allocate(shape pixel.Shape) {
 	n, all := shape.Height*shape.Width, shape.Len()
 	r.work = r.plan.NewWorkspace()
 	r.plane, r.sum, r.image, r.chain = make([]float64, n), make([]float64, all), make([]float64, all), make([]float64, all)
-	r.source = make([]int32, n)
 	r.spectrum = make([]fourier.Spectrum[float64], shape.Channels)
 	for i := range r.spectrum {
 		r.spectrum[i] = fourier.NewSpectrum[float64](r.half)
