@@ -7,7 +7,7 @@ import "math"
 // the outermost pixels.
 func defocusBlur(j job) func() operator {
 	c := [...][2]float64{{.3, .4}, {.4, .5}, {.5, .6}, {1, .2}, {1.5, .1}}[j.Severity-1]
-	taps, margin := diskKernel(c[0]*j.scale(), c[1]*j.scale())
+	taps, margin := diskKernel(j.pixels(c[0]), j.pixels(c[1]))
 	return func() operator {
 		image, canvas := make([]float64, j.shape.Len()), newPadded(j.shape, margin)
 		return func(dst, src []uint8, _ *stream) {

@@ -1,76 +1,95 @@
 package corrupt
 
-// findEdges marks edges of the layer with 255 by Canny's method, as OpenCV has it: gradients by Sobel's 3×3 filter with repeated
-// borders, |gx| + |gy| for their size, thresholds 50 and 150.
-func (d *drops) findEdges() {
-	const low, high = 50, 150
-	value := func(y, x int) int32 { return int32(d.layer[replicate(y, d.height)*d.width+replicate(x, d.width)]) }
-	for y := range d.height {
-		for x := range d.width {
-			i := y*d.width + x
-			d.gx[i] = value(y-1, x+1) + 2*value(y, x+1) + value(y+1, x+1) - value(y-1, x-1) - 2*value(y, x-1) - value(y+1, x-1)
-			d.gy[i] = value(y+1, x-1) + 2*value(y+1, x) + value(y+1, x+1) - value(y-1, x-1) - 2*value(y-1, x) - value(y-1, x+1)
-		}
+import (
+	"math"
+	"slices"
+)
+
+// drops computes how light falls on water, all in bytes, step by step as the public generator asks it of OpenCV.
+type drops struct {
+	height, width  int
+	layer          []uint8 // thickness of the water
+	work           []uint8
+	gx, gy         []int32
+	distance, near []float64
+	edges          []uint8
+	stack          []int
+}
+
+func newDrops(height, width int) *drops {
+	n := height * width
+	return &drops{height: height, width: width, layer: make([]uint8, n), work: make([]uint8, n), gx: make([]int32, n), gy: make([]int32, n),
+		distance: make([]float64, n), near: make([]float64, n), edges: make([]uint8, n)}
+}
+
+// light fills out with layer × relief, scaled to a maximum of 1; with 0 where there is no water. The relief is
+// the distance to the drops' edges, at most 20 pixels, blurred, its histogram equalised, lit from the upper left, and blurred.
+func (d *drops) light(out []float64) {
+	d.findEdges()
+	d.distances()
+	for i, v := range d.distance {
+		d.near[i] = min(v, 20)
 	}
-	size := func(y, x int) int32 {
-		if uint(y) >= uint(d.height) || uint(x) >= uint(d.width) {
-			return 0
-		}
-		i := y*d.width + x
-		return max(d.gx[i], -d.gx[i]) + max(d.gy[i], -d.gy[i])
+	for i := range d.work {
+		d.work[i] = uint8(d.around(i, func(at int) float64 { return d.near[at] }, &boxWeights) / 9)
 	}
-	const unlikely, candidate, edge = 0, 1, 255
-	d.stack = d.stack[:0]
-	for y := range d.height {
-		for x := range d.width {
-			i := y*d.width + x
-			d.edges[i] = unlikely
-			m := size(y, x)
-			if m <= low || !d.ridge(i, m, y, x, size) {
-				continue
-			}
-			d.edges[i] = candidate
-			if m > high {
-				d.edges[i] = edge
-				d.stack = append(d.stack, i)
-			}
-		}
+	equalise(d.work)
+	relief := d.edges
+	for i := range relief {
+		relief[i] = truncatedSteps(d.around(i, func(at int) float64 { return float64(d.work[at]) }, &reliefWeights))
 	}
-	for len(d.stack) > 0 { // what is connected with an edge is one
-		i := d.stack[len(d.stack)-1]
-		d.stack = d.stack[:len(d.stack)-1]
-		for y := max(i/d.width-1, 0); y <= min(i/d.width+1, d.height-1); y++ {
-			for x := max(i%d.width-1, 0); x <= min(i%d.width+1, d.width-1); x++ {
-				if at := y*d.width + x; d.edges[at] == candidate {
-					d.edges[at] = edge
-					d.stack = append(d.stack, at)
-				}
-			}
-		}
+	for i := range out {
+		mean := math.RoundToEven(d.around(i, func(at int) float64 { return float64(relief[at]) }, &boxWeights) / 9)
+		out[i] = float64(d.layer[i]) * mean
 	}
-	for i, v := range d.edges {
-		if v == candidate {
-			d.edges[i] = unlikely
+	most := slices.Max(out)
+	for i := range out {
+		if most > 0 {
+			out[i] /= most
 		}
 	}
 }
 
-// ridge reports whether the gradient of size m is the largest along its own direction, in steps of 45°.
-func (d *drops) ridge(i int, m int32, y, x int, size func(y, x int) int32) bool {
-	const tan22 = 13573 // tan 22.5° in multiples of 2⁻¹⁵
-	gx, gy := d.gx[i], d.gy[i]
-	ax, ay := max(gx, -gx), max(gy, -gy)<<15
-	switch flat := ax * tan22; {
-	case ay < flat:
-		return m > size(y, x-1) && m >= size(y, x+1)
-	case ay > flat+ax<<16:
-		return m > size(y-1, x) && m >= size(y+1, x)
+var (
+	boxWeights    = [9]float64{1, 1, 1, 1, 1, 1, 1, 1, 1}
+	reliefWeights = [9]float64{-2, -1, 0, -1, 1, 1, 0, 1, 2}
+)
+
+// around is the weighted sum over 3×3 pixels, mirrored about the outermost ones.
+func (d *drops) around(i int, value func(at int) float64, weights *[9]float64) float64 {
+	y, x := i/d.width, i%d.width
+	sum := 0.0
+	for k, w := range weights {
+		if w != 0 {
+			sum += float64(w * value(reflect101(y+k/3-1, d.height)*d.width+reflect101(x+k%3-1, d.width)))
+		}
 	}
-	step := 1
-	if gx^gy < 0 {
-		step = -1
+	return sum
+}
+
+// equalise spreads the histogram of the bytes over the whole range; an image of one value stays.
+func equalise(image []uint8) {
+	var histogram [256]int
+	for _, v := range image {
+		histogram[v]++
 	}
-	return m > size(y-1, x-step) && m > size(y+1, x+step)
+	first := 0
+	for histogram[first] == 0 {
+		first++
+	}
+	if histogram[first] == len(image) {
+		return
+	}
+	scale := 255 / float64(len(image)-histogram[first])
+	var table [256]uint8
+	sum := 0
+	for v := first + 1; v < 256; v++ {
+		sum += histogram[v]
+		table[v] = uint8(min(math.RoundToEven(float64(sum)*scale), 255))
+	}
+	for i, v := range image {
+		image[i] = table[v]
+	}
 }
 
 // chamfer holds half of the 5×5 mask of distances, what comes before a pixel in reading order (Borgefors 1986, with OpenCV's

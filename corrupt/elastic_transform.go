@@ -6,7 +6,7 @@ package corrupt
 // (3.2, 0.96, 0.96).
 func elasticTransform(j job) func() operator {
 	c := [...][3]float64{{0, 0, 2.56}, {1.6, 6.4, 2.24}, {2.56, 1.92, 1.92}, {3.2, 1.28, 1.6}, {3.2, .96, .96}}[j.Severity-1]
-	return elasticBy(j, c[0]*j.scale(), c[1]*j.scale(), c[2]*j.scale())
+	return elasticBy(j, j.pixels(c[0]), j.pixels(c[1]), j.pixels(c[2]))
 }
 
 func elasticBy(j job, amplitude, sigma, corner float64) func() operator {
@@ -23,7 +23,7 @@ func elasticBy(j job, amplitude, sigma, corner float64) func() operator {
 			}
 			smooth.apply(f)
 			for i := range f {
-				f[i] *= amplitude
+				f[i] = float64(f[i] * amplitude)
 			}
 		}
 		return func(dst, src []uint8, r *stream) {

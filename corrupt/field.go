@@ -45,11 +45,11 @@ func mustPlan(shape pixel.Shape) *fourier.Plan[float64] {
 func (f *field) draw(plane []float64, r *stream) {
 	for _, k := range f.pairs {
 		sin, cos := portable.Sincos(2 * math.Pi * r.uniform())
-		f.spectrum.Re[k], f.spectrum.Im[k] = f.amplitude[k]*cos, f.amplitude[k]*sin
+		f.spectrum.Re[k], f.spectrum.Im[k] = float64(f.amplitude[k]*cos), float64(f.amplitude[k]*sin)
 	}
 	for _, k := range f.reals {
 		_, cos := portable.Sincos(2 * math.Pi * r.uniform())
-		f.spectrum.Re[k], f.spectrum.Im[k] = f.amplitude[k]*cos, 0
+		f.spectrum.Re[k], f.spectrum.Im[k] = float64(f.amplitude[k]*cos), 0
 	}
 	fourier.Symmetrize(f.plan.Half(), f.spectrum)
 	f.plan.Inverse(f.workspace, plane, f.spectrum)

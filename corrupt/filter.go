@@ -75,7 +75,7 @@ func (s *smoother) apply(image []float64) {
 func (s *smoother) correlate(dst, line []float64, step int) {
 	weight := s.kernel[0]
 	for i, v := range line[:len(dst)] {
-		dst[i] = weight * v
+		dst[i] = float64(weight * v)
 	}
 	for k, weight := range s.kernel[1:] {
 		for i, v := range line[(k+1)*step:][:len(dst)] {

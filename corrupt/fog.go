@@ -26,7 +26,7 @@ func fogBy(j job, density, decay float64) func() operator {
 			}
 			for i, b := range src {
 				at := i / channels
-				haze := density * plasma[at/width*side+at%width]
+				haze := float64(density * plasma[at/width*side+at%width])
 				dst[i] = truncated((unit[b] + haze) * factor)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/certspec/certspec/internal/portable"
+	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/spectral/fourier"
 )
 
@@ -39,57 +40,87 @@ func (s Setting) checkFourier(bad func(what, expected string) error) error {
 // mirrored so that the noise is real (at frequencies that are their own mirror the phase is 0 or π); scaled to an ℓ2 norm of ε over all values of the
 // image; the sum is clipped to [0, 1] and rounded to bytes, halves away from 0.
 func fourierNoise(j job) func() operator {
-	shape := j.shape
-	plan := mustPlan(shape)
-	half := plan.Half()
-	pairs, reals := half.Pairs(), half.Real()
-	weights := make([]float64, half.Len())
-	for k := range weights {
-		weights[k] = 1 / portable.Pow(math.Abs(half.Radius(k)-float64(j.Centre))+1, j.Decay)
-	}
-	n := shape.Height * shape.Width
-	size := float64(n) / (published * published)
+	ring := newRing(j.shape, j.Centre, j.Decay, fourierSpread)
+	n := j.shape.Height * j.shape.Width
 	return func() operator {
-		workspace, spectrum := plan.NewWorkspace(), fourier.NewSpectrum[float64](half)
-		planes := make([]float64, shape.Len())
-		// at draws the amplitude of the noise at a bin that still holds the image's spectrum.
-		at := func(k int, r *stream) float64 {
-			amplitude := math.Sqrt(float64(spectrum.Re[k]*spectrum.Re[k]) + float64(spectrum.Im[k]*spectrum.Im[k]))
-			clipped := min(max(amplitude, fourierLower*size), fourierUpper*size)
-			return clipped * weights[k] * r.between(1-fourierSpread, 1+fourierSpread)
-		}
+		noise := ring.sampler()
 		return func(dst, src []uint8, r *stream) {
-			sum := 0.0
-			for c := range shape.Channels {
-				plane := planes[c*n : (c+1)*n]
-				for i := range plane {
-					plane[i] = unit[src[i*shape.Channels+c]]
-				}
-				plan.Forward(workspace, spectrum, plane)
-				for _, k := range pairs {
-					a := at(k, r)
-					sin, cos := portable.Sincos(2 * math.Pi * r.uniform())
-					spectrum.Re[k], spectrum.Im[k] = a*cos, a*sin
-				}
-				for _, k := range reals {
-					a := at(k, r)
-					if r.uniform() >= 0.5 {
-						a = -a
-					}
-					spectrum.Re[k], spectrum.Im[k] = a, 0
-				}
-				fourier.Symmetrize(half, spectrum)
-				plan.Inverse(workspace, plane, spectrum)
-				for _, v := range plane {
-					sum += float64(v * v)
-				}
-			}
-			gain := j.Norm / math.Sqrt(sum)
+			planes, norm := noise.draw(src, r)
+			gain := j.Norm / norm
 			for i, b := range src {
-				noise := gain * planes[i%shape.Channels*n+i/shape.Channels]
-				v := min(max(unit[b]+noise, 0), 1)
+				v := min(max(unit[b]+float64(gain*planes[i%j.shape.Channels*n+i/j.shape.Channels]), 0), 1)
 				dst[i] = uint8(float64(v*255) + 0.5)
 			}
 		}
 	}
+}
+
+// ring is the law of the noise around one ring, before it is scaled.
+type ring struct {
+	shape        pixel.Shape
+	plan         *fourier.Plan[float64]
+	pairs, reals []int
+	weights      []float64 // 1/(|f − fc| + 1)^α of each bin of the half spectrum
+	size         float64   // what the bounds of the amplitudes are multiplied by
+	spread       float64
+}
+
+func newRing(shape pixel.Shape, centre int, decay, spread float64) *ring {
+	plan := mustPlan(shape)
+	half := plan.Half()
+	g := &ring{shape: shape, plan: plan, pairs: half.Pairs(), reals: half.Real(), weights: make([]float64, half.Len()),
+		size: float64(shape.Height*shape.Width) / (published * published), spread: spread}
+	for k := range g.weights {
+		g.weights[k] = 1 / portable.Pow(math.Abs(half.Radius(k)-float64(centre))+1, decay)
+	}
+	return g
+}
+
+// ringSampler draws the noise in one goroutine.
+type ringSampler struct {
+	*ring
+	workspace *fourier.Workspace[float64]
+	spectrum  fourier.Spectrum[float64]
+	planes    []float64 // one after the other for each channel
+}
+
+func (g *ring) sampler() *ringSampler {
+	return &ringSampler{g, g.plan.NewWorkspace(), fourier.NewSpectrum[float64](g.plan.Half()), make([]float64, g.shape.Len())}
+}
+
+// draw gives the noise, channel by channel, and its ℓ2 norm over all of them. Per channel it draws, for each of the pairs in the order of the
+// half spectrum, U and then the phase, and for each frequency that is its own mirror U and then the sign.
+func (s *ringSampler) draw(src []uint8, r *stream) (planes []float64, norm float64) {
+	half, re, im := s.plan.Half(), s.spectrum.Re, s.spectrum.Im
+	n := len(s.planes) / s.shape.Channels
+	amplitude := func(k int) float64 {
+		clean := math.Sqrt(float64(re[k]*re[k]) + float64(im[k]*im[k]))
+		return float64(min(max(clean, fourierLower*s.size), fourierUpper*s.size) * s.weights[k] * r.between(1-s.spread, 1+s.spread))
+	}
+	sum := 0.0
+	for c := range s.shape.Channels {
+		plane := s.planes[c*n : (c+1)*n]
+		for i := range plane {
+			plane[i] = unit[src[i*s.shape.Channels+c]]
+		}
+		s.plan.Forward(s.workspace, s.spectrum, plane)
+		for _, k := range s.pairs {
+			a := amplitude(k)
+			sin, cos := portable.Sincos(2 * math.Pi * r.uniform())
+			re[k], im[k] = float64(a*cos), float64(a*sin)
+		}
+		for _, k := range s.reals {
+			a := amplitude(k)
+			if r.uniform() >= 0.5 {
+				a = -a
+			}
+			re[k], im[k] = a, 0
+		}
+		fourier.Symmetrize(half, s.spectrum)
+		s.plan.Inverse(s.workspace, plane, s.spectrum)
+		for _, v := range plane {
+			sum += float64(v * v)
+		}
+	}
+	return s.planes, math.Sqrt(sum)
 }

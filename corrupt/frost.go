@@ -7,7 +7,7 @@ func frost(j job) (func() operator, error) {
 	var photos *photographs
 	if j.Photographs != "" {
 		var err error
-		if photos, err = readPhotographs(j.Photographs, min(1, 0.2*j.scale()), j.shape); err != nil {
+		if photos, err = readPhotographs(j.Photographs, min(1, j.pixels(0.2)), j.shape); err != nil {
 			return nil, err
 		}
 	}

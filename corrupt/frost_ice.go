@@ -57,7 +57,7 @@ func (s *ice) draw(layer []float64, r *stream) {
 	t := textures[r.below(len(textures))]
 	s.fields[t].draw(s.height, r)
 	for i, h := range s.height {
-		s.height[i] = math.Copysign(math.Sqrt(math.Abs(h))*math.Abs(h), h)
+		s.height[i] = math.Copysign(float64(math.Sqrt(math.Abs(h))*math.Abs(h)), h)
 	}
 	mean, deviation := moments(s.height)
 	shift := r.normal()

@@ -2,7 +2,7 @@ package corrupt
 
 // gaussianBlur filters with a Gaussian of standard deviation 0.4, 0.6, 0.7, 0.8, 1 pixels, edges repeated.
 func gaussianBlur(j job) func() operator {
-	sigma := [...]float64{.4, .6, .7, .8, 1}[j.Severity-1] * j.scale()
+	sigma := j.pixels([...]float64{.4, .6, .7, .8, 1}[j.Severity-1])
 	return func() operator {
 		blur := newSmoother(j.shape, sigma, 4, replicate)
 		image := make([]float64, j.shape.Len())

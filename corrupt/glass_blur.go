@@ -11,10 +11,10 @@ func glassBlur(j job) func() operator {
 		sigma  float64
 		passes int
 	}{{.05, 1}, {.25, 1}, {.4, 1}, {.25, 2}, {.4, 2}}[j.Severity-1]
-	reach := int(math.RoundToEven(j.scale()))
+	reach := int(math.RoundToEven(j.pixels(1)))
 	height, width, channels := j.shape.Height, j.shape.Width, j.shape.Channels
 	return func() operator {
-		blur := newSmoother(j.shape, c.sigma*j.scale(), 4, replicate)
+		blur := newSmoother(j.shape, j.pixels(c.sigma), 4, replicate)
 		image := make([]float64, j.shape.Len())
 		return func(dst, src []uint8, r *stream) {
 			toUnits(image, src)

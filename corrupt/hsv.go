@@ -23,7 +23,7 @@ func toHSV(r, g, b float64) (h, s, v float64) {
 
 // fromHSV is the colour of a hue, saturation and value.
 func fromHSV(h, s, v float64) (r, g, b float64) {
-	h *= 6
+	h = float64(h * 6)
 	sector := math.Floor(h)
 	f := h - sector
 	p := v * (1 - s)

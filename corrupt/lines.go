@@ -18,10 +18,10 @@ func lines(j job) func() operator {
 			for i, b := range src {
 				image[i] = float64(b)
 			}
-			base, spread := 2*math.Pi*r.uniform(), r.between(.1, 1)
+			base, spread := float64(2*math.Pi*r.uniform()), r.between(.1, 1)
 			for range count {
 				y, x := r.between(0, float64(shape.Height)), r.between(0, float64(shape.Width))
-				sin, cos := portable.Sincos(base + float64(2*math.Pi*spread)*(r.uniform()-0.5))
+				sin, cos := portable.Sincos(base + float64(2*math.Pi*spread*(r.uniform()-0.5)))
 				dy, dx := float64(reach*sin), float64(reach*cos)
 				line(int(y-dy), int(x-dx), int(y+dy), int(x+dx), func(y, x int, coverage float64) {
 					if uint(y) >= uint(shape.Height) || uint(x) >= uint(shape.Width) {

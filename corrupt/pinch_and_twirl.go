@@ -12,7 +12,7 @@ func pinchAndTwirl(j job) func() operator {
 	q := [...]float64{5.5, 6, 6.5, 8.5, 10}[j.Severity-1]
 	angle, amount := math.Pi/20*q, float64(.04*q)+.1
 	shape := j.shape
-	block := int(math.RoundToEven(10 * j.scale()))
+	block := int(math.RoundToEven(j.pixels(10)))
 	radius := float64(block) / 2
 	return func() operator {
 		image, before := make([]float64, shape.Len()), make([]float64, shape.Len())

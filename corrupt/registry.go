@@ -44,9 +44,9 @@ type job struct {
 	shape pixel.Shape
 }
 
-// scale is what multiplies lengths in pixels that were published for 32×32 images.
-func (j job) scale() float64 {
-	return max(1, float64(min(j.shape.Height, j.shape.Width))/published)
+// pixels is a length that was published for 32×32 images.
+func (j job) pixels(length float64) float64 {
+	return float64(length * max(1, float64(min(j.shape.Height, j.shape.Width))/published))
 }
 
 // published is the side that the published strengths are for.

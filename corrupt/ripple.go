@@ -9,13 +9,13 @@ import (
 // ripple reads each coordinate p at p + A·sin(2πp/λ + φ), λ uniform from 3.2 to 9.6 pixels and φ uniform, drawn for each of the two coordinates; A = 0.44, 0.48, 0.52,
 // 0.60, 0.64 pixels. Bilinear, 0 outside.
 func ripple(j job) func() operator {
-	amplitude := [...]float64{.44, .48, .52, .60, .64}[j.Severity-1] * j.scale()
-	shape, scale := j.shape, j.scale()
+	amplitude := j.pixels([...]float64{.44, .48, .52, .60, .64}[j.Severity-1])
+	shape := j.shape
 	return func() operator {
 		image := make([]float64, shape.Len())
 		point := make([]float64, shape.Channels)
 		wave := func(n int, r *stream) []float64 {
-			length, phase := scale*r.between(3.2, 9.6), 2*math.Pi*r.uniform()
+			length, phase := j.pixels(r.between(3.2, 9.6)), float64(2*math.Pi*r.uniform())
 			places := make([]float64, n)
 			for p := range places {
 				sin, _ := portable.Sincos(2*math.Pi*float64(p)/length + phase)

@@ -6,7 +6,7 @@ func snow(j job) func() operator {
 	c := [...]struct{ mean, deviation, zoom, threshold, radius, sigma, mix float64 }{
 		{.1, .2, 1, .6, 8, 3, .95}, {.1, .2, 1, .5, 10, 4, .9}, {.15, .3, 1.75, .55, 10, 4, .9}, {.25, .3, 2.25, .6, 12, 6, .85}, {.3, .3, 1.25, .65, 14, 12, .8},
 	}[j.Severity-1]
-	weights := motionKernel(c.radius*j.scale(), c.sigma*j.scale())
+	weights := motionKernel(j.pixels(c.radius), j.pixels(c.sigma))
 	rows, columns := newZoom(j.shape.Height, c.zoom), newZoom(j.shape.Width, c.zoom)
 	grey := j.shape
 	grey.Channels = 1

@@ -9,7 +9,7 @@ import (
 
 // sparkles draws five white stars with rays of a length about 0.224, 1.12, 1.792, 2.016, 2.24 pixels, at least 1.
 func sparkles(j job) func() operator {
-	radius := [...]float64{.224, 1.12, 1.792, 2.016, 2.24}[j.Severity-1] * j.scale()
+	radius := j.pixels([...]float64{.224, 1.12, 1.792, 2.016, 2.24}[j.Severity-1])
 	shape := j.shape
 	return func() operator {
 		image := make([]float64, shape.Len())
@@ -39,12 +39,12 @@ func sparkles(j job) func() operator {
 // 0.585, 0.65. The centre lies in the middle half of the image.
 func inverseSparkles(j job) func() operator {
 	exponent := [...]float64{.13, .195, .325, .585, .65}[j.Severity-1]
-	shape, scale := j.shape, j.scale()
+	shape := j.shape
 	return func() operator {
 		var s star
 		return func(dst, src []uint8, r *stream) {
-			s.draw(r, float64(shape.Height)*r.between(.25, .75), float64(shape.Width)*r.between(.25, .75), func() float64 {
-				return scale * (8 + float64(2*r.normal()))
+			s.draw(r, float64(float64(shape.Height)*r.between(.25, .75)), float64(float64(shape.Width)*r.between(.25, .75)), func() float64 {
+				return j.pixels(8 + float64(2*r.normal()))
 			})
 			s.light(shape, func(i int, w float64) {
 				for c := i * shape.Channels; c < (i+1)*shape.Channels; c++ {

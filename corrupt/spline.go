@@ -30,21 +30,21 @@ func splineLine(v []float64, n, step int) {
 	first, power := v[0], pole
 	for i := 1; i < n; i++ {
 		first += float64(power * v[i*step])
-		power *= pole
+		power = float64(power * pole)
 	}
 	// The mirrored line has the period 2n−2.
 	for i := n - 2; i > 0; i-- {
 		first += float64(power * v[i*step])
-		power *= pole
+		power = float64(power * pole)
 	}
 	v[0] = first / (1 - power)
 	for i := 1; i < n; i++ {
 		v[i*step] += float64(pole * v[(i-1)*step])
 	}
 	last := v[(n-1)*step] + float64(pole*v[(n-2)*step])
-	v[(n-1)*step] = last * (pole / (pole*pole - 1))
+	v[(n-1)*step] = last * (pole / (float64(pole*pole) - 1))
 	for i := n - 2; i >= 0; i-- {
-		v[i*step] = pole * (v[(i+1)*step] - v[i*step])
+		v[i*step] = float64(pole * (v[(i+1)*step] - v[i*step]))
 	}
 	for i := range n {
 		v[i*step] *= gain

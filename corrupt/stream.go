@@ -11,6 +11,9 @@ import (
 	"github.com/certspec/certspec/internal/portable"
 )
 
+// Where a product meets a sum, in this package, it is converted to float64 by itself: else a compiler may fuse the two, also across statements,
+// which rounds otherwise.
+
 // streamVersion is part of every key: another algorithm that draws other numbers gets another version.
 const streamVersion = "v1"
 

@@ -1,0 +1,248 @@
+package corrupt
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/progress"
+)
+
+func open(t *testing.T, name string) *dataset.Dataset {
+	t.Helper()
+	d, err := dataset.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func filesOf(t *testing.T, names ...string) []File {
+	t.Helper()
+	var files []File
+	for _, name := range names {
+		of, err := Files(Setting{Name: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, of...)
+	}
+	return files
+}
+
+func read(t *testing.T, parts ...string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(parts...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// The same bytes whatever the number of workers, in one go or after an interruption, in files or on the fly.
+func TestMake(t *testing.T) {
+	d := open(t, "synthetic/test[skip=250]") // 40 images
+	dir := t.TempDir()
+	files := filesOf(t, "fog", "gaussian_noise", "frost")
+	one := filepath.Join(dir, "one")
+	m, err := Make(context.Background(), d, one, files, MakeOptions{Seed: 7, Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(m.Files) != 3 || !slices.Equal(m.Files[0].Shape, []int{200, 32, 32, 3}) || m.Key != (Key{"synthetic", 7}) || m.Frost != "substitute" {
+		t.Errorf("%+v", m)
+	}
+
+	// Stopped inside of the second file, then gone on with other workers.
+	other := filepath.Join(dir, "other")
+	ctx, cancel := context.WithCancel(context.Background())
+	finished := 0
+	_, err = Make(ctx, d, other, files, MakeOptions{Seed: 7, Workers: 3, Progress: func(s progress.State) {
+		if s.Final {
+			if finished++; finished == 7 {
+				cancel()
+			}
+		}
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("stopped: %v", err)
+	}
+	entries, err := os.ReadDir(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if !slices.Equal(names, []string{"fog.npy", "labels.npy", ManifestName}) {
+		t.Errorf("after a stop the folder holds %v", names)
+	}
+	if _, err := Make(context.Background(), d, other, files, MakeOptions{Seed: 7, Workers: 2}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"fog.npy", "gaussian_noise.npy", "frost.npy", "labels.npy", ManifestName} {
+		if !bytes.Equal(read(t, one, name), read(t, other, name)) {
+			t.Errorf("%s differs", name)
+		}
+	}
+
+	// On the fly, of another subset: the same images.
+	lazy, err := Dataset(open(t, "synthetic/test[skip=500]"), Setting{Name: "fog", Severity: 3}, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	some, err := lazy.Load(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "synthetic/test[skip=500,corrupt=fog:3,seed=7]"; some.Name != want {
+		t.Errorf("name %s; expected %s", some.Name, want)
+	}
+	file, err := open(t, "npy:"+filepath.Join(one, "fog.npy")+","+filepath.Join(one, "labels.npy")+",severity=3").Load(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range some.IDs { // every second one of the file
+		if !bytes.Equal(some.Image(i), file.Image(2*i)) || some.Labels[i] != file.Labels[2*i] {
+			t.Fatalf("image %d differs between file and data set", i)
+		}
+	}
+
+	// Refused: another seed, another set, a changed file, a file that nobody knows; and all is left as it was.
+	before := read(t, one, ManifestName)
+	refused := func(what, want string, d *dataset.Dataset, files []File, seed uint64) {
+		t.Helper()
+		_, err := Make(context.Background(), d, one, files, MakeOptions{Seed: seed})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; expected %q", what, err, want)
+		}
+	}
+	refused("another seed", "key.seed 7; expected 8", d, files, 8)
+	refused("another set", "base.digest", open(t, "synthetic/test[skip=200]"), files, 7)
+	refused("files of other lengths", "cannot share labels.npy", d, append(filesOf(t, "fog"), FourierFile(1, 1)), 7)
+	refused("a longer labels.npy", "labels.npy of 200; expected 120", d, []File{FourierFile(1, 1)}, 7)
+	refused("no files", "no files", d, nil, 7)
+	refused("a severity", "severity 9", d, []File{{"x.npy", []Setting{{Name: "fog", Severity: 9}}}}, 7)
+	if err := os.WriteFile(filepath.Join(one, "snow.npy"), []byte("mine"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	refused("a file of somebody else", "no manifest knows it", d, filesOf(t, "snow"), 7)
+	damaged := read(t, one, "fog.npy")
+	damaged[5000]++
+	if err := os.WriteFile(filepath.Join(one, "fog.npy"), damaged, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	refused("a changed file", "has the SHA-256", d, files, 7)
+	if !bytes.Equal(read(t, one, ManifestName), before) || string(read(t, one, "snow.npy")) != "mine" {
+		t.Error("a refused run has changed the folder")
+	}
+	if err := os.Remove(filepath.Join(one, "fog.npy")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Make(context.Background(), d, one, files, MakeOptions{Seed: 7}); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(read(t, one, "fog.npy"), read(t, other, "fog.npy")) {
+		t.Error("a file that was removed comes back with other bytes")
+	}
+	if err := os.WriteFile(filepath.Join(one, ManifestName), []byte("{"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	refused("a damaged manifest", "no manifest", d, files, 7)
+}
+
+// CIFAR-F in files and on the fly.
+func TestMakeFourier(t *testing.T) {
+	d := open(t, "synthetic/test[skip=1000]")
+	dir := t.TempDir()
+	m, err := Make(context.Background(), d, dir, []File{FourierFile(3, .5)}, MakeOptions{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var written struct{ Fourier FourierLaw }
+	if err := json.Unmarshal(read(t, dir, ManifestName), &written); err != nil || written.Fourier != (FourierLaw{"paper", 20, 200, .2}) {
+		t.Errorf("%+v, %v", written, err)
+	}
+	if m.Files[0].Name != "fourier_fc3_a0.5.npy" || !slices.Equal(m.Files[0].Shape, []int{30, 32, 32, 3}) {
+		t.Errorf("%+v", m.Files)
+	}
+	data := read(t, dir, "fourier_fc3_a0.5.npy")
+	lazy, err := Dataset(d, Setting{Name: "fourier", Centre: 3, Decay: .5, Norm: 12}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	images, err := lazy.Load(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(data[len(data)-len(images.Pixels):], images.Pixels) {
+		t.Error("the last block is not what is made on the fly")
+	}
+}
+
+// Frost from photographs: crops of the shrunk pictures, and their digest in the manifest wherever they lie.
+func TestPhotographs(t *testing.T) {
+	folder := t.TempDir()
+	for i, name := range []string{"b.png", "a.png"} {
+		im := image.NewGray(image.Rect(0, 0, 300, 200))
+		for k := range im.Pix {
+			im.Pix[k] = uint8(100 * (i + 1))
+		}
+		im.SetGray(2, 2, color.Gray{Y: 1}) // the first pixel that stays
+		var b bytes.Buffer
+		if err := png.Encode(&b, im); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, name), b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := readPhotographs(folder, .2, colour32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := p.pictures[0].Shape; len(p.pictures) != 2 || s.Height != 40 || s.Width != 60 || p.pictures[0].Pixels[0] != 1 || p.pictures[0].Pixels[1] != 200 {
+		t.Errorf("%d pictures of %v, first %v", len(p.pictures), s, p.pictures[0].Pixels[:2])
+	}
+	src := bytes.Repeat([]byte{50}, colour32.Len())
+	seen := map[uint8]bool{}
+	for i := range 20 {
+		dst := corrupted(t, Setting{Name: "frost", Severity: 1, Photographs: folder}, colour32, testKey, src, i, 1)
+		seen[dst[1500]] = true
+	}
+	if !seen[50+20] || !seen[50+40] { // 50 + 0.2·100 and 50 + 0.2·200
+		t.Errorf("values %v; expected 70 and 90", seen)
+	}
+	m, err := Make(context.Background(), open(t, "synthetic/test[skip=5000]"), t.TempDir(), []File{{"frost.npy", []Setting{{Name: "frost", Severity: 1, Photographs: folder}}}}, MakeOptions{})
+	if err != nil || !strings.HasPrefix(m.Frost, "photographs sha256:") || m.Files[0].Settings[0].Photographs != "" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if _, err := readPhotographs(folder, .1, colour32); err == nil || !strings.Contains(err.Error(), "a.png has 20×30 pixels") {
+		t.Errorf("photographs that are too small: %v", err)
+	}
+	if _, err := New(Setting{Name: "frost", Severity: 1, Photographs: t.TempDir()}, colour32, testKey); err == nil {
+		t.Error("a folder without photographs is taken")
+	}
+}
+
+func TestSetName(t *testing.T) {
+	for name, want := range map[string]string{
+		"cifar10/test[skip=20]": "CIFAR-10", "cifar10-jpeg/test": "CIFAR-10", "cifar100/train": "CIFAR-100",
+		"fashionmnist/test": "fashionmnist", "folder:/a/b": "images", "npy:a.npy,b.npy": "images",
+	} {
+		if got := SetName(name); got != want {
+			t.Errorf("%s is %s; expected %s", name, got, want)
+		}
+	}
+}

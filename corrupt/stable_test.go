@@ -1,0 +1,64 @@
+package corrupt
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/certspec/certspec/pixel"
+)
+
+var update = flag.Bool("update", false, "write the digests of testdata/digests.json anew")
+
+// The bytes of every corruption at every severity, as digests: what was made with a seed can be made again, on every platform and with
+// every set of instructions. They are our own output; the other tests and the comparison with imagecorruptions say that it is right.
+// After a change of an algorithm, give the streams another version and run the test with -update.
+func TestSameBytesEverywhere(t *testing.T) {
+	const path = "testdata/digests.json"
+	got := map[string]string{}
+	for _, shape := range []pixel.Shape{colour32, grey28} {
+		src := scenes(shape, 3)
+		for _, e := range registry {
+			for _, s := range e.Severities {
+				setting := Setting{Name: e.Name, Severity: int(s)}
+				if e.Family == F {
+					setting = Setting{Name: e.Name, Centre: 3, Decay: 0.5, Norm: s}
+				}
+				if e.check(setting, shape) != nil {
+					continue
+				}
+				sum := sha256.Sum256(corrupted(t, setting, shape, testKey, src, 0, 1))
+				got[shape.String()+" "+setting.String()] = hex.EncodeToString(sum[:8])
+			}
+		}
+	}
+	if *update {
+		data, err := json.MarshalIndent(got, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, append(data, '\n'), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want map[string]string
+	if err := json.Unmarshal(data, &want); err != nil {
+		t.Fatal(err)
+	}
+	if len(want) != len(got) {
+		t.Errorf("%d digests; expected %d", len(got), len(want))
+	}
+	for name, sum := range got {
+		if want[name] != sum {
+			t.Errorf("%s has the digest %s; expected %s", name, sum, want[name])
+		}
+	}
+}
