@@ -37,10 +37,10 @@ var latexEscapes = strings.NewReplacer(
 func (t *Table) LaTeX() string {
 	var s strings.Builder
 	if t.Title != "" {
-		s.WriteString("% " + t.Title + "\n")
+		latexComment(&s, t.Title)
 	}
 	for _, note := range t.Notes {
-		s.WriteString("% " + strings.ReplaceAll(note, "\n", "\n% ") + "\n")
+		latexComment(&s, note)
 	}
 	s.WriteString(`\begin{tabular}{`)
 	for i := range t.Columns {
@@ -64,6 +64,11 @@ func (t *Table) LaTeX() string {
 	}
 	s.WriteString("\\bottomrule\n\\end{tabular}\n")
 	return s.String()
+}
+
+// latexComment begins a comment again behind every line end, of which TeX takes a carriage return for one.
+func latexComment(s *strings.Builder, text string) {
+	s.WriteString("% " + strings.NewReplacer("\r\n", "\n% ", "\r", "\n% ", "\n", "\n% ").Replace(text) + "\n")
 }
 
 func latexRow(s *strings.Builder, cells []any) {

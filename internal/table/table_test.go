@@ -131,6 +131,9 @@ func TestLaTeXEscapes(t *testing.T) {
 	if got := EscapeLaTeX("[*]a\x00b\n图é"); got != "{[}{*}{]}a b [U+56FE]é" {
 		t.Errorf("%q", got)
 	}
+	if got := (&Table{Title: "a\rb\n", Notes: []string{"c\r\n\\end{document}\rd"}}).LaTeX(); !strings.HasPrefix(got, "% a\n% b\n% \n% c\n% \\end{document}\n% d\n\\begin") {
+		t.Errorf("title and notes are %q", got)
+	}
 	body, value, _ := strings.Cut(rows[1], " & ")
 	if got := unescape(t, body); got != nasty || value != "0.250" {
 		t.Errorf("row reads %q, %q; want %q, 0.250", got, value, nasty)

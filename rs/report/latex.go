@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/certspec/certspec/internal/table"
@@ -84,11 +85,13 @@ func teletype(text string) string {
 	return `\texttt{` + b.String() + "}"
 }
 
-// latexTable gives the texts of a table of facts room to break.
+var halfDigest = regexp.MustCompile(`[0-9a-f]{32}`)
+
+// latexTable gives the texts of a table of facts room to break, and lets digests break in the middle.
 func latexTable(t *table.Table) string {
 	text := t.LaTeX()
 	if len(t.Columns) == 2 {
-		text = strings.Replace(text, "{ll}", `{lp{0.7\textwidth}}`, 1)
+		text = strings.Replace(text, "{ll}", `{p{0.38\textwidth}p{0.56\textwidth}}`, 1)
 	}
-	return text
+	return halfDigest.ReplaceAllString(text, `$0\allowbreak{}`)
 }
