@@ -40,6 +40,7 @@ func Explore(e Exploration) *Widget {
 	for m, mark := range e.Marks {
 		for s, sigma := range e.Sigmas {
 			for c, copies := range e.Copies {
+				// The level does not change the counts; at this one the class is named even where none is certified.
 				got, err := rs.CertifyOne(Context(), e.Model, mark.Image, rs.Options{Rule: rs.Fixed, Sigma: sigma, MaxSamples: copies, Seed: 1, Alpha: 0.999})
 				end(err)
 				counted[[3]int{m, s, c}] = explored{hits: got.K, class: got.Class, shares: e.Model.Probabilities(mark.Image, sigma)}
@@ -80,8 +81,8 @@ func Explore(e Exploration) *Widget {
 	for _, alpha := range e.Alphas {
 		w.Sliders[3].Values = append(w.Sliders[3].Values, fmt.Sprint(alpha))
 	}
-	for i := range w.Sliders {
-		w.Sliders[i].Start = len(w.Sliders[i].Values) / 2
+	for i := range w.Sliders[1:] {
+		w.Sliders[i+1].Start = len(w.Sliders[i+1].Values) / 2
 	}
 	w.Static = e.static(func(of ...int) float64 {
 		_, sigma, copies, alpha, got := at(of)

@@ -3,6 +3,7 @@ package nb
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -15,6 +16,7 @@ import (
 type Axes struct {
 	X, Y       string
 	LogX, LogY bool
+	LegendLeft bool   // above on the left, else on the right
 	Caption    string // what is to be seen
 }
 
@@ -43,8 +45,13 @@ func Lines(axes Axes, lines ...Line) *Figure {
 					p.Legend.Add(plain(l.Name), line)
 				}
 			}
-			logarithmic(&p.X, axes.LogX)
-			logarithmic(&p.Y, axes.LogY)
+			p.Legend.Left = axes.LegendLeft
+			if axes.LogX {
+				logarithmic(&p.X)
+			}
+			if axes.LogY {
+				logarithmic(&p.Y)
+			}
 			p.Draw(figure.Inset(c))
 		},
 	}
@@ -61,11 +68,27 @@ func (a Axes) points(l Line) (points plotter.XYs) {
 	return points
 }
 
-// logarithmic widens the axis to whole powers of ten.
-func logarithmic(axis *plot.Axis, wanted bool) {
-	if !wanted || !(axis.Min > 0) {
+// logarithmic scales an axis with positive ends, and widens it to whole powers of ten.
+func logarithmic(axis *plot.Axis) {
+	if !(axis.Min > 0) {
 		return
 	}
-	axis.Scale, axis.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	axis.Min, axis.Max = math.Pow(10, math.Floor(math.Log10(axis.Min))), math.Pow(10, math.Ceil(math.Log10(axis.Max)))
+	low, high := int(math.Floor(math.Log10(axis.Min)+1e-9)), int(math.Ceil(math.Log10(axis.Max)-1e-9))
+	var ticks []plot.Tick
+	for power := low; power <= high; power++ {
+		ticks = append(ticks, plot.Tick{Value: math.Pow10(power), Label: powerOfTen(power)})
+		for digit := 2; digit < 10 && power < high; digit++ {
+			ticks = append(ticks, plot.Tick{Value: float64(digit) * math.Pow10(power)})
+		}
+	}
+	axis.Scale, axis.Tick.Marker = plot.LogScale{}, plot.ConstantTicks(ticks)
+	axis.Min, axis.Max = math.Pow10(low), math.Pow10(high)
+}
+
+// powerOfTen is in full where that is short.
+func powerOfTen(power int) string {
+	if power < -4 || power > 6 {
+		return fmt.Sprintf("1e%d", power)
+	}
+	return strconv.FormatFloat(math.Pow10(power), 'f', -1, 64)
 }

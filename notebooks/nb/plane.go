@@ -52,7 +52,7 @@ func Planes(planes ...Plane) *Figure {
 		}
 		plots[i] = drawn
 	}
-	const width, top = 2.35 * vg.Inch, 0.25 * vg.Inch
+	const width, top = 2.4 * vg.Inch, 0.2 * vg.Inch
 	var titles []string
 	for _, p := range planes {
 		titles = append(titles, p.Title)
@@ -64,11 +64,17 @@ func Planes(planes ...Plane) *Figure {
 			for i, p := range plots {
 				title := p.Title.Text
 				p.Title.Text = plain(title)
-				p.Draw(vgdraw.Crop(c, vg.Length(i)*width+4, -vg.Length(len(plots)-1-i)*width-10, 2, -4))
+				p.Draw(square(p, vgdraw.Crop(c, vg.Length(i)*width+4, -vg.Length(len(plots)-1-i)*width-10, 2, -4)))
 				p.Title.Text = title
 			}
 		},
 	}
+}
+
+// square is the part of the canvas on which the plot's data take as much width as height: a ball is round.
+func square(p *plot.Plot, c vgdraw.Canvas) vgdraw.Canvas {
+	data := p.DataCanvas(c).Size()
+	return vgdraw.Crop(c, 0, -max(0, data.X-data.Y), 0, -max(0, data.Y-data.X))
 }
 
 func (p Plane) plot() (*plot.Plot, error) {

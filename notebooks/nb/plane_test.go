@@ -7,6 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
@@ -118,5 +123,36 @@ func TestLinesLeaveOut(t *testing.T) {
 	got := Axes{LogX: true}.points(Line{X: []float64{0, 1, 10, 100}, Y: []float64{1, math.NaN(), 2, math.Inf(1)}})
 	if len(got) != 1 || got[0].X != 10 {
 		t.Errorf("points %v, want the one at 10", got)
+	}
+}
+
+// The data of a plane take a square of the page, or a ball would be no circle.
+func TestPlanesAreSquare(t *testing.T) {
+	drawn, err := Plane{Model: half(0.5), Title: "title"}.plot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range [][2]vg.Length{{300, 200}, {200, 300}} {
+		data := drawn.DataCanvas(square(drawn, draw.New(vgimg.New(size[0], size[1])))).Size()
+		if d := data.X - data.Y; d > 0.01 || d < -0.01 || data.X < 50 {
+			t.Errorf("on a canvas of %v the data take %v", size, data)
+		}
+	}
+}
+
+func TestLogarithmicAxis(t *testing.T) {
+	axis := &plot.Axis{Min: 3e-6, Max: 1000}
+	logarithmic(axis)
+	if axis.Min != 1e-6 || axis.Max != 1000 {
+		t.Errorf("the axis goes from %g to %g", axis.Min, axis.Max)
+	}
+	var labels []string
+	for _, tick := range axis.Tick.Marker.Ticks(axis.Min, axis.Max) {
+		if tick.Label != "" {
+			labels = append(labels, tick.Label)
+		}
+	}
+	if got := strings.Join(labels, " "); got != "1e-6 1e-5 0.0001 0.001 0.01 0.1 1 10 100 1000" {
+		t.Errorf("the ticks are %s", got)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mathext"
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 
 	"github.com/certspec/certspec/internal/figure"
@@ -24,24 +23,24 @@ func Tail(k, n int, alpha float64) *Figure {
 	var curve plotter.XYs
 	low := math.Max(0.001, lower.P-3*math.Sqrt(lower.P*(1-lower.P)/float64(n)))
 	for _, p := range spaced(low, math.Min(1, float64(k)/float64(n)), 200) {
-		if tail := mathext.RegIncBeta(float64(k), float64(n-k+1), p); tail > 1e-12 {
+		if tail := mathext.RegIncBeta(float64(k), float64(n-k+1), p); tail > 1e-9 {
 			curve = append(curve, plotter.XY{X: p, Y: tail})
 		}
 	}
-	p := figure.NewPlot("", "probability p of a hit", fmt.Sprintf("probability of at least %d of %d hits", k, n))
+	p := figure.NewPlot("", "probability p of a hit", fmt.Sprintf("P[Bin(%d, p) ≥ %d]", n, k))
 	for i, line := range []struct {
 		name string
 		xys  plotter.XYs
 	}{
-		{fmt.Sprintf("P[Bin(%d, p) ≥ %d]", n, k), curve},
+		{fmt.Sprintf("at least %d of %d hits", k, n), curve},
 		{fmt.Sprintf("α = %g", alpha), plotter.XYs{{X: curve[0].X, Y: alpha}, {X: curve[len(curve)-1].X, Y: alpha}}},
-		{fmt.Sprintf("lower bound %.5f", math.Floor(lower.P*1e5)/1e5), plotter.XYs{{X: lower.P, Y: curve[0].Y}, {X: lower.P, Y: alpha}}},
+		{fmt.Sprintf("lower bound %.5f", math.Floor(lower.P*1e5)/1e5), plotter.XYs{{X: lower.P, Y: math.Pow10(int(math.Floor(math.Log10(curve[0].Y))))}, {X: lower.P, Y: alpha}}},
 	} {
 		drawn := &plotter.Line{XYs: line.xys, LineStyle: figure.LineStyle(i)}
 		p.Add(drawn)
 		p.Legend.Add(line.name, drawn)
 	}
-	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	logarithmic(&p.Y)
 	p.Legend.Top, p.Legend.Left = false, false
 	return Plot(p, fmt.Sprintf("the probability of at least %d hits in %d trials crosses %g at p = %.5f", k, n, alpha, lower.P))
 }
