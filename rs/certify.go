@@ -54,7 +54,7 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	}
 	header := newHeader(opt, plan, info, ledger.Data{Name: images.Name, Digest: images.Digest, Images: images.Len()})
 	header.Shard = shard
-	if err := checkScores(opt, plan, shard); err != nil {
+	if err := opt.CheckScores(); err != nil {
 		return nil, err
 	}
 	if images, plan, err = shardOf(shard, images, plan); err != nil {

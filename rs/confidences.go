@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
+	"sync"
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/calib/confidence"
@@ -92,46 +94,81 @@ func (o *ConfidenceOptions) withDefaults() error {
 
 // certify bounds the confidences of a group at the radii that its images reach.
 func (s *scoredRun) certify(intervals [][]calib.Interval, group []int, radii []float64, o ConfidenceOptions) error {
+	c, err := s.certifier(group, radii, o)
+	if err != nil {
+		return err
+	}
+	workers := min(len(group), runtime.GOMAXPROCS(0))
+	errs := make([]error, workers)
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() {
+			for i := w; i < len(group) && errs[w] == nil; i += workers {
+				errs[w] = c.certify(intervals[group[i]], &s.images[group[i]])
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// groupCertifier bounds the confidences of images of one group.
+type groupCertifier struct {
+	*scoredRun
+	options   ConfidenceOptions
+	halfWidth float64
+	radii     []float64
+	shifts    []float64           // R/σ, by radius
+	tables    []*confidence.Shift // of the CDF certificate, by radius; nil: no image reaches it
+}
+
+func (s *scoredRun) certifier(group []int, radii []float64, o ConfidenceOptions) (*groupCertifier, error) {
 	first := &s.images[group[0]]
-	halfWidth, err := confidence.HalfWidth(first.n, first.level)
-	if err != nil {
-		return err
+	c := &groupCertifier{scoredRun: s, options: o, radii: radii, tables: make([]*confidence.Shift, len(radii))}
+	var err error
+	if c.halfWidth, err = confidence.HalfWidth(first.n, first.level); err != nil {
+		return nil, err
 	}
-	band, err := confidence.NewBand(first.n, halfWidth)
+	band, err := confidence.NewBand(first.n, c.halfWidth)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	shifts := make([]*confidence.Shift, len(radii))
+	most := 0.0
 	for _, i := range group {
-		image := &s.images[i]
-		var d *confidence.Distribution
-		for k, radius := range radii {
-			if image.radius < radius {
-				continue
+		most = max(most, s.images[i].radius)
+	}
+	for k, radius := range radii {
+		c.shifts = append(c.shifts, radius/s.header.Sigma*(1+0x1p-50)) // rounded up: a larger shift is a wider interval
+		if o.Method == confidence.MethodCDF && radius <= most {
+			if c.tables[k], err = band.At(c.shifts[k]); err != nil {
+				return nil, err
 			}
-			t := radius / s.header.Sigma * (1 + 0x1p-50) // rounded up: a larger shift is a wider interval
-			var bounds calib.Interval
-			if o.Method == confidence.MethodStandard {
-				low, high := image.meanBounds()
-				bounds, err = confidence.Standard(low, high, halfWidth, t)
-			} else {
-				if d == nil {
-					d = image.distribution(s.thresholds)
-				}
-				if shifts[k] == nil {
-					if shifts[k], err = band.At(t); err != nil {
-						return err
-					}
-				}
-				bounds, err = shifts[k].CDF(d)
-			}
-			if err == nil && o.Mode == confidence.ModeMax {
-				bounds, err = confidence.OfTop(bounds, s.header.Model.Classes)
-			}
-			if err != nil {
-				return fmt.Errorf("image %d: %w", image.id, err)
-			}
-			intervals[i][k] = bounds
+		}
+	}
+	return c, nil
+}
+
+// certify bounds the confidence of an image at the radii that it reaches.
+func (c *groupCertifier) certify(intervals []calib.Interval, image *scoredImage) (err error) {
+	low, high := image.meanBounds()
+	var d *confidence.Distribution
+	if c.options.Method == confidence.MethodCDF {
+		d = image.distribution(c.thresholds)
+	}
+	for k, radius := range c.radii {
+		if image.radius < radius {
+			continue
+		}
+		if d == nil {
+			intervals[k], err = confidence.Standard(low, high, c.halfWidth, c.shifts[k])
+		} else {
+			intervals[k], err = c.tables[k].CDF(d)
+		}
+		if err == nil && c.options.Mode == confidence.ModeMax {
+			intervals[k], err = confidence.OfTop(intervals[k], c.header.Model.Classes)
+		}
+		if err != nil {
+			return fmt.Errorf("image %d: %w", image.id, err)
 		}
 	}
 	return nil

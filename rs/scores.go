@@ -7,22 +7,24 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/rs/ledger"
-	"github.com/certspec/certspec/rs/rule"
 )
 
-// checkScores refuses scores that could not be kept or would prove nothing.
-func checkScores(opt Options, p *rule.Plan, shard *ledger.Shard) error {
+// CheckScores refuses scores that could not be kept or would prove nothing, as *OptionError. Certify calls it.
+func (o Options) CheckScores() error {
 	switch {
-	case opt.Scores == 0:
+	case o.Scores == 0:
 		return nil
-	case opt.Scores < 0 || opt.Scores > ledger.MaxScoreCells:
-		return optionErrorf("Scores is %d cells, want 1 to %d", opt.Scores, ledger.MaxScoreCells)
-	case opt.Ledger == "":
+	case o.Scores < 0 || o.Scores > ledger.MaxScoreCells:
+		return optionErrorf("Scores is %d cells, want 1 to %d", o.Scores, ledger.MaxScoreCells)
+	case o.Ledger == "":
 		return optionErrorf("Scores is set, but they are kept beside a ledger, and there is none")
-	case shard != nil && shard.By == ledger.ShardBlocks:
+	case o.Shard.By == ledger.ShardBlocks:
 		return optionErrorf("Scores is set, but a shard by blocks does not know the class whose scores to keep: split the run by images")
 	}
-	_, err := p.ScoreAlpha(0, p.Alpha())
+	p, err := o.Plan()
+	if err == nil {
+		_, err = p.ScoreAlpha(0, p.Alpha())
+	}
 	return err
 }
 

@@ -106,6 +106,9 @@ is given again, and the file ends with the same bytes; a complete one is read an
 		if _, err := o.Plan(); err != nil {
 			return usageOf(err)
 		}
+		if err := o.CheckScores(); err != nil {
+			return usageOf(err)
+		}
 		if o.Shard != (rs.Shard{}) && o.Ledger == "" {
 			return usagef("--shard without --ledger: a part of a run is of use where it can be merged")
 		}
