@@ -112,6 +112,18 @@ func (m *merger) close() {
 	}
 }
 
+// notOneRun is a mismatch of two ledgers.
+type notOneRun struct {
+	*ledger.MismatchError
+	second string
+}
+
+func (e *notOneRun) Error() string {
+	return fmt.Sprintf("ledgers %s and %s are not of one run: %s is %s in the first, %s in the second", e.File, e.second, e.Field, e.Ledger, e.Run)
+}
+
+func (e *notOneRun) Unwrap() error { return e.MismatchError }
+
 func (m *merger) open(file string) error {
 	s, err := newSource(file)
 	if err != nil {
@@ -128,8 +140,7 @@ func (m *merger) open(file string) error {
 	} else if err := m.header.SameRun(m.sources[0].file, whole); err != nil {
 		var mismatch *ledger.MismatchError
 		if errors.As(err, &mismatch) {
-			return fmt.Errorf("ledgers %s and %s are not of one run: %s is %s in the first, %s in the second: %w",
-				m.sources[0].file, file, mismatch.Field, mismatch.Ledger, mismatch.Run, err)
+			return &notOneRun{mismatch, file}
 		}
 		return err
 	}

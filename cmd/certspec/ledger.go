@@ -9,7 +9,7 @@ func init() { verbs = append(verbs, ledgerCommand) }
 func ledgerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ledger",
-		Short: "Ledgers: describe, verify, merge, export, replay, cite",
+		Short: "Ledgers: describe, verify, merge, canonical form, export, replay, cite",
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

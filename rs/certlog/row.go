@@ -48,7 +48,7 @@ func (r *reader) row(fields []string) (rs.Row, error) {
 			return row, fmt.Errorf("correct is %.40q, want %s with label %d and predict %d", text, want, row.Label, row.Class)
 		}
 	}
-	if i, ok := r.columns["time"]; ok && strings.TrimSpace(fields[i]) != "" {
+	if i, ok := r.columns["time"]; ok {
 		if text := strings.TrimSpace(fields[i]); text != "" {
 			took, err := parseTime(text)
 			if err != nil {

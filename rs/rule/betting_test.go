@@ -103,6 +103,12 @@ func TestOf(t *testing.T) {
 			"look is":              func(h *ledger.Header) { h.Rule.Looks[0].Copies++ },
 			"selection is":         func(h *ledger.Header) { h.Selection = 0 },
 			"spend":                func(h *ledger.Header) { h.Alpha /= 1.01 },
+			"has sizes": func(h *ledger.Header) {
+				h.Rule.Name, h.Rule.Sizes = string(Fixed), []ledger.Size{{Copies: h.Rule.Looks[0].Copies}}
+			},
+			"has targets": func(h *ledger.Header) {
+				h.Rule.Name, h.Rule.Sizes, h.Rule.Targets = string(Staged), nil, []ledger.Target{{Radius: .1, Probability: "0.655421741610325"}}
+			},
 		} {
 			h := make(s)
 			change(&h)

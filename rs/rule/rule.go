@@ -116,8 +116,13 @@ func Of(h ledger.Header) (*Plan, error) {
 	if err := CheckCopies("selection", p.selection, p.block); err != nil {
 		return nil, err
 	}
-	if len(h.Rule.Looks) == 0 {
-		return nil, fmt.Errorf("the rule %q has no look", h.Rule.Name)
+	switch name := Name(h.Rule.Name); {
+	case len(h.Rule.Looks) == 0:
+		return nil, fmt.Errorf("the rule %q has no look", name)
+	case len(h.Rule.Sizes) > 0 && name != ISS:
+		return nil, fmt.Errorf("the rule %q has sizes, which only %q has", name, ISS)
+	case len(h.Rule.Targets) > 0 && name != Betting:
+		return nil, fmt.Errorf("the rule %q has targets, which only %q has", name, Betting)
 	}
 	spent := 0.0
 	for _, l := range h.Rule.Looks {

@@ -99,7 +99,8 @@ func (t *Trial) Add(l ledger.Look) error {
 	t.Misses += l.Misses
 	switch {
 	case t.plan.part != nil:
-		t.done = t.look+3 == len(t.plan.part)
+		_, to := t.Blocks()
+		t.done = to == t.Possible()
 	case t.look < 0:
 		t.choose(l)
 	default:
