@@ -5,6 +5,7 @@
 //	go run ./bench noise     noise values per second
 //	go run ./bench augment   views of images per second
 //	go run ./bench spectral  spectra of images, and images with a Fourier basis image, per second
+//	go run ./bench corrupt   corrupted images per second
 //	go run ./bench calib     ADMM steps, and samples of an ECE, per second
 //
 // The contenders of a comparison take turns, round after round, so that a machine whose speed
@@ -85,5 +86,6 @@ var benchmarks = []benchmark{
 	{"noise", "noise values per second", "values", nil, nil, noiseCases},
 	{"augment", "views of images per second", "views", nil, nil, augmentCases},
 	{"spectral", "spectra, and images with a Fourier basis image, per second", "images", nil, nil, spectralCases},
+	{"corrupt", "corrupted images per second", "images", nil, nil, corruptCases},
 	{"calib", "calibration: ADMM steps and ECE samples per second", "units", nil, nil, calibCases},
 }

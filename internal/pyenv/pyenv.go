@@ -34,6 +34,8 @@ var (
 	external string
 	//go:embed bench.txt
 	bench string
+	//go:embed corruptions.txt
+	corruptions string
 	//go:embed numpy.txt
 	numpy string
 
@@ -45,6 +47,8 @@ var (
 	External = Set{"external", "NumPy, SciPy, scikit-learn, HiGHS, Pillow, safetensors and ONNX, about 125 MB", external}
 	// Bench is what the benchmarks run beside certspec.
 	Bench = Set{"bench", "PyTorch, JAX and NumPy, several gigabytes on Linux", bench}
+	// Corruptions is the published corruptions in Python, for comparisons and benchmarks.
+	Corruptions = Set{"corruptions", "imagecorruptions, OpenCV, SciPy and scikit-image, about 500 MB", corruptions}
 	// NumPy is what the examples of models in Python need that are no more than arithmetic.
 	NumPy = Set{"numpy", "NumPy and ONNX, about 45 MB", numpy}
 	// Pip is an environment with pip and nothing else, for those who only download.
