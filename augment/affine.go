@@ -29,8 +29,8 @@ func (c *FourierMixChain) still() bool {
 	return c.Rotation == 0 && c.Right == 0 && c.Down == 0 && c.Shear == 0
 }
 
-// addAffine adds w(1−t)·T(src) to dst, both HWC.
-func (f FourierMix) addAffine(dst, src []float64, shape pixel.Shape, c *FourierMixChain) {
+// addAffine adds w(1−t)·T(src) to dst.
+func (f FourierMix) addAffine(dst, src [][]float64, shape pixel.Shape, c *FourierMixChain) {
 	share := float64(c.Weight * (1 - c.Spectral))
 	switch {
 	case c.still():
@@ -44,38 +44,37 @@ func (f FourierMix) addAffine(dst, src []float64, shape pixel.Shape, c *FourierM
 
 // addNearest adds share times the pixel that each point falls into, or nothing outside. Coordinates are counted in steps of
 // 2⁻³² pixels.
-func addNearest(dst, src []float64, shape pixel.Shape, m affine, share float64) {
+func addNearest(dst, src [][]float64, shape pixel.Shape, m affine, share float64) {
 	const bits = 32
 	fixed := func(v float64) int64 { return int64(math.RoundToEven(v * (1 << bits))) }
 	a, d := fixed(m.a), fixed(m.d)
-	w, h, channels := uint64(shape.Width), uint64(shape.Height), shape.Channels
+	w, h := uint64(shape.Width), uint64(shape.Height)
 	for y := range shape.Height {
 		px := fixed(float64(m.b*float64(y))+m.c) + 1<<(bits-1)
 		py := fixed(float64(m.e*float64(y))+m.f) + 1<<(bits-1)
-		row := dst[y*shape.Width*channels : (y+1)*shape.Width*channels]
-		for ; len(row) >= channels; px, py, row = px+a, py+d, row[channels:] {
-			x, y := uint64(px>>bits), uint64(py>>bits) // negative numbers become great ones
-			if x >= w || y >= h {
+		for k := y * shape.Width; k < (y+1)*shape.Width; k++ {
+			column, row := uint64(px>>bits), uint64(py>>bits) // negative numbers become great ones
+			px, py = px+a, py+d
+			if column >= w || row >= h {
 				continue
 			}
-			p := src[int(y*w+x)*channels:]
-			if channels == 3 {
-				p = p[:3]
-				row[0] += float64(share * p[0])
-				row[1] += float64(share * p[1])
-				row[2] += float64(share * p[2])
+			from := row*w + column
+			if len(src) == 3 {
+				dst[0][k] += float64(share * src[0][from])
+				dst[1][k] += float64(share * src[1][from])
+				dst[2][k] += float64(share * src[2][from])
 				continue
 			}
-			for i := range channels {
-				row[i] += float64(share * p[i])
+			for channel, plane := range src {
+				dst[channel][k] += float64(share * plane[from])
 			}
 		}
 	}
 }
 
 // addBilinear reads between the four nearest pixels, those outside being 0.
-func addBilinear(dst, src []float64, shape pixel.Shape, m affine, share float64) {
-	w, h, channels := shape.Width, shape.Height, shape.Channels
+func addBilinear(dst, src [][]float64, shape pixel.Shape, m affine, share float64) {
+	w, h := shape.Width, shape.Height
 	for y := range h {
 		for x := range w {
 			px := float64(m.a*float64(x)) + float64(m.b*float64(y)) + m.c
@@ -86,13 +85,12 @@ func addBilinear(dst, src []float64, shape pixel.Shape, m affine, share float64)
 				{left, top, float64((1 - dx) * (1 - dy))}, {left + 1, top, float64(dx * (1 - dy))},
 				{left, top + 1, float64((1 - dx) * dy)}, {left + 1, top + 1, float64(dx * dy)},
 			} {
-				if !(corner.x >= 0 && corner.x < float64(w) && corner.y >= 0 && corner.y < float64(h)) || corner.weight == 0 {
+				if !(corner.x >= 0 && corner.x < float64(w) && corner.y >= 0 && corner.y < float64(h)) {
 					continue
 				}
-				g := float64(share * corner.weight)
-				from := (int(corner.y)*w + int(corner.x)) * channels
-				for i := range channels {
-					dst[(y*w+x)*channels+i] += float64(g * src[from+i])
+				g, from := float64(share*corner.weight), int(corner.y)*w+int(corner.x)
+				for channel, plane := range src {
+					dst[channel][y*w+x] += float64(g * plane[from])
 				}
 			}
 		}

@@ -65,54 +65,54 @@ func (f FourierMix) reduce(d *FourierMixDraw, im Image, half fourier.Half) (*Fou
 }
 
 func (f FourierMix) mix(im Image, d *FourierMixDraw, r *room) {
-	shape := im.Shape
-	for i, v := range im.Values {
-		r.image[i] = float64(v)
+	split(r.image, im.Values)
+	for channel, plane := range r.image {
+		r.plan.Forward(r.work, r.spectrum[channel], plane)
 	}
-	for channel := range shape.Channels {
-		for k := range r.plane {
-			r.plane[k] = r.image[k*shape.Channels+channel]
-		}
-		r.plan.Forward(r.work, r.spectrum[channel], r.plane)
-	}
-	clear(r.sum)
 	if f.RealMode == Modulus || f.AffineOf == AffineOfSpectral {
+		for _, plane := range r.sum {
+			clear(plane)
+		}
 		for i := range d.Chains {
 			c := &d.Chains[i]
-			clear(r.chain)
-			f.perturb(r.chain, r, shape.Channels, d.Chains[i:i+1], func(*FourierMixChain) float64 { return 1 })
+			f.perturb(r.chain, r, d.Chains[i:i+1], func(*FourierMixChain) float64 { return 1 })
 			addScaled(r.sum, r.chain, float64(c.Weight*c.Spectral))
 			of := r.image
 			if f.AffineOf == AffineOfSpectral {
 				of = r.chain
 			}
-			f.addAffine(r.sum, of, shape, c)
+			f.addAffine(r.sum, of, im.Shape, c)
 		}
 	} else {
 		// Mixing is linear, so that one inverse transform does for all chains.
-		f.perturb(r.sum, r, shape.Channels, d.Chains, func(c *FourierMixChain) float64 { return float64(c.Weight * c.Spectral) })
+		f.perturb(r.sum, r, d.Chains, func(c *FourierMixChain) float64 { return float64(c.Weight * c.Spectral) })
 		for i := range d.Chains {
-			f.addAffine(r.sum, r.image, shape, &d.Chains[i])
+			f.addAffine(r.sum, r.image, im.Shape, &d.Chains[i])
 		}
 	}
-	for i, v := range r.image {
-		mixed := float64(d.Keep*v) + float64((1-d.Keep)*r.sum[i])
-		if f.Clip {
-			mixed = min(max(mixed, 0), 1)
+	for channel, plane := range r.image {
+		sum := r.sum[channel][:len(plane)]
+		for k, v := range plane {
+			plane[k] = float64(d.Keep*v) + float64((1-d.Keep)*sum[k])
 		}
-		im.Values[i] = float32(mixed)
+	}
+	interleave(im.Values, r.image)
+	if f.Clip {
+		for i, v := range im.Values {
+			im.Values[i] = min(max(v, 0), 1)
+		}
 	}
 }
 
-// perturb adds the inverse transforms of X·Σ g·A·exp(iφ) over chains to dst, HWC.
-func (f FourierMix) perturb(dst []float64, r *room, channels int, chains []FourierMixChain, share func(*FourierMixChain) float64) {
+// perturb writes the inverse transforms of X·Σ g·A·exp(iφ) over chains.
+func (f FourierMix) perturb(dst [][]float64, r *room, chains []FourierMixChain, share func(*FourierMixChain) float64) {
 	whole := orDefault(f.RealMode, Hermitian) != Hermitian
 	sum := r.factor
 	if whole {
 		r.wholes()
 		sum = r.whole
 	}
-	for channel := range channels {
+	for channel, plane := range dst {
 		clear(sum.Re)
 		clear(sum.Im)
 		for i := range chains {
@@ -120,24 +120,23 @@ func (f FourierMix) perturb(dst []float64, r *room, channels int, chains []Fouri
 			addTurned(sum.Re, sum.Im, c.Amplitude[channel], c.Phase[channel], share(c), c.PhaseSeverity)
 		}
 		x := r.spectrum[channel]
-		if f.RealMode != Modulus {
-			if whole {
-				fourier.Project(r.half, r.factor, r.other, r.whole)
-			}
+		switch f.RealMode {
+		case RealPart:
+			fourier.Project(r.half, r.factor, r.other, r.whole)
 			multiply(r.factor, x)
-			r.plan.Inverse(r.work, r.plane, r.factor)
-			scatterAdd(dst, r.plane, channel, channels)
-			continue
+		case Modulus:
+			fourier.Expand(r.half, r.wholeX, x)
+			multiply(r.whole, r.wholeX)
+			fourier.Project(r.half, r.factor, r.other, r.whole)
+		default:
+			multiply(r.factor, x)
 		}
-		fourier.Expand(r.half, r.wholeX, x)
-		multiply(r.whole, r.wholeX)
-		fourier.Project(r.half, r.factor, r.other, r.whole)
-		r.plan.Inverse(r.work, r.plane, r.factor)
-		scatterAdd(dst, r.plane, channel, channels)
-		r.plan.Inverse(r.work, r.plane, r.other)
-		for k, v := range r.plane {
-			at := &dst[k*channels+channel]
-			*at = math.Sqrt(float64(*at**at) + float64(v*v))
+		r.plan.Inverse(r.work, plane, r.factor)
+		if f.RealMode == Modulus {
+			r.plan.Inverse(r.work, r.imaginary, r.other)
+			for k, v := range r.imaginary {
+				plane[k] = math.Sqrt(float64(plane[k]*plane[k]) + float64(v*v))
+			}
 		}
 	}
 }
@@ -152,14 +151,45 @@ func multiply(z, x fourier.Spectrum[float64]) {
 	}
 }
 
-func scatterAdd(image, plane []float64, channel, channels int) {
-	for k, v := range plane {
-		image[k*channels+channel] += v
+// split writes the channels of an image to planes of their own.
+func split(planes [][]float64, values []float32) {
+	if len(planes) == 3 {
+		a, b, c := planes[0], planes[1][:len(planes[0])], planes[2][:len(planes[0])]
+		for k := range a {
+			v := values[3*k : 3*k+3 : 3*k+3]
+			a[k], b[k], c[k] = float64(v[0]), float64(v[1]), float64(v[2])
+		}
+		return
+	}
+	for channel, plane := range planes {
+		for k := range plane {
+			plane[k] = float64(values[k*len(planes)+channel])
+		}
 	}
 }
 
-func addScaled(dst, src []float64, scale float64) {
-	for i, v := range src {
-		dst[i] += float64(scale * v)
+// interleave is the inverse of split.
+func interleave(values []float32, planes [][]float64) {
+	if len(planes) == 3 {
+		a, b, c := planes[0], planes[1][:len(planes[0])], planes[2][:len(planes[0])]
+		for k := range a {
+			v := values[3*k : 3*k+3 : 3*k+3]
+			v[0], v[1], v[2] = float32(a[k]), float32(b[k]), float32(c[k])
+		}
+		return
+	}
+	for channel, plane := range planes {
+		for k, v := range plane {
+			values[k*len(planes)+channel] = float32(v)
+		}
+	}
+}
+
+func addScaled(dst, src [][]float64, scale float64) {
+	for channel, plane := range src {
+		to := dst[channel][:len(plane)]
+		for k, v := range plane {
+			to[k] += float64(scale * v)
+		}
 	}
 }

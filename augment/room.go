@@ -15,18 +15,19 @@ type room struct {
 	work *fourier.Workspace[float64]
 	pool *sync.Pool
 
-	drawn    FourierMixDraw
-	weight   []float64
-	word     []byte
-	plane    []float64                   // one channel
-	sum      []float64                   // the augmented part, HWC
-	image    []float64                   // the image, HWC
-	chain    []float64                   // the spectral part of one chain, HWC
-	spectrum []fourier.Spectrum[float64] // of each channel of the image
-	factor   fourier.Spectrum[float64]
-	other    fourier.Spectrum[float64]
-	whole    fourier.Spectrum[float64]
-	wholeX   fourier.Spectrum[float64]
+	drawn     FourierMixDraw
+	weight    []float64
+	word      []byte
+	plane     []float64                   // one channel
+	sum       [][]float64                 // the augmented part, [channel][pixel]
+	image     [][]float64                 // the image, and then the view
+	chain     [][]float64                 // the spectral part of one chain
+	spectrum  []fourier.Spectrum[float64] // of each channel of the image
+	factor    fourier.Spectrum[float64]
+	other     fourier.Spectrum[float64]
+	whole     fourier.Spectrum[float64]
+	wholeX    fourier.Spectrum[float64]
+	imaginary []float64
 }
 
 // rooms holds a pool of rooms for each shape.
@@ -64,9 +65,9 @@ func newRoom(shape pixel.Shape) (*room, error) {
 
 // allocate makes the room; a draw alone needs none of it.
 func (r *room) allocate(shape pixel.Shape) {
-	n, all := shape.Height*shape.Width, shape.Len()
+	n := shape.Height * shape.Width
 	r.work = r.plan.NewWorkspace()
-	r.plane, r.sum, r.image, r.chain = make([]float64, n), make([]float64, all), make([]float64, all), make([]float64, all)
+	r.sum, r.image, r.chain = planes(shape.Channels, n), planes(shape.Channels, n), planes(shape.Channels, n)
 	r.spectrum = make([]fourier.Spectrum[float64], shape.Channels)
 	for i := range r.spectrum {
 		r.spectrum[i] = fourier.NewSpectrum[float64](r.half)
@@ -78,6 +79,7 @@ func (r *room) allocate(shape pixel.Shape) {
 func (r *room) wholes() {
 	if n := r.half.Height * r.half.Width; len(r.whole.Re) != n {
 		r.whole = fourier.Spectrum[float64]{Re: make([]float64, n), Im: make([]float64, n)}
+		r.imaginary = make([]float64, n)
 		r.wholeX = fourier.Spectrum[float64]{Re: make([]float64, n), Im: make([]float64, n)}
 	}
 }
