@@ -49,6 +49,11 @@ func addNearest(dst, src [][]float64, shape pixel.Shape, m affine, share float64
 	fixed := func(v float64) int64 { return int64(math.RoundToEven(v * (1 << bits))) }
 	a, d := fixed(m.a), fixed(m.d)
 	w, h := uint64(shape.Width), uint64(shape.Height)
+	three := len(src) == 3
+	var d0, d1, d2, s0, s1, s2 []float64
+	if three {
+		d0, d1, d2, s0, s1, s2 = dst[0], dst[1], dst[2], src[0], src[1], src[2]
+	}
 	for y := range shape.Height {
 		px := fixed(float64(m.b*float64(y))+m.c) + 1<<(bits-1)
 		py := fixed(float64(m.e*float64(y))+m.f) + 1<<(bits-1)
@@ -59,10 +64,10 @@ func addNearest(dst, src [][]float64, shape pixel.Shape, m affine, share float64
 				continue
 			}
 			from := row*w + column
-			if len(src) == 3 {
-				dst[0][k] += float64(share * src[0][from])
-				dst[1][k] += float64(share * src[1][from])
-				dst[2][k] += float64(share * src[2][from])
+			if three {
+				d0[k] += float64(share * s0[from])
+				d1[k] += float64(share * s1[from])
+				d2[k] += float64(share * s2[from])
 				continue
 			}
 			for channel, plane := range src {
