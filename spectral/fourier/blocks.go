@@ -2,36 +2,100 @@
 
 package fourier
 
-// blockx32 writes the transpose of a block of 8×8 values times scale.
-func blockx32(dst []float32, dstPitch int, src []float32, srcPitch int, scale vec32) {
-	r0, r1, r2, r3 := loadx32(src, 0), loadx32(src, srcPitch), loadx32(src, 2*srcPitch), loadx32(src, 3*srcPitch)
-	r4, r5, r6, r7 := loadx32(src, 4*srcPitch), loadx32(src, 5*srcPitch), loadx32(src, 6*srcPitch), loadx32(src, 7*srcPitch)
-	// Pairs of rows, in each half of a vector: elements 0 and 1, then 2 and 3.
+import "simd/archsimd"
+
+// The transposes of whole blocks, 8×8 values of float32 and 4×4 of float64. The pieces are small enough to be
+// inlined, as a vector that is handed to a function goes through memory.
+
+// quadx32 transposes, in each half of the vectors, the four rows of four values.
+func quadx32(r0, r1, r2, r3 vec32) (_, _, _, _ vec32) {
 	a0, a1 := r0.SelectFromPairGrouped(0, 1, 4, 5, r1), r0.SelectFromPairGrouped(2, 3, 6, 7, r1)
 	a2, a3 := r2.SelectFromPairGrouped(0, 1, 4, 5, r3), r2.SelectFromPairGrouped(2, 3, 6, 7, r3)
-	a4, a5 := r4.SelectFromPairGrouped(0, 1, 4, 5, r5), r4.SelectFromPairGrouped(2, 3, 6, 7, r5)
-	a6, a7 := r6.SelectFromPairGrouped(0, 1, 4, 5, r7), r6.SelectFromPairGrouped(2, 3, 6, 7, r7)
-	b0, b1 := a0.SelectFromPairGrouped(0, 2, 4, 6, a2), a0.SelectFromPairGrouped(1, 3, 5, 7, a2)
-	b2, b3 := a1.SelectFromPairGrouped(0, 2, 4, 6, a3), a1.SelectFromPairGrouped(1, 3, 5, 7, a3)
-	b4, b5 := a4.SelectFromPairGrouped(0, 2, 4, 6, a6), a4.SelectFromPairGrouped(1, 3, 5, 7, a6)
-	b6, b7 := a5.SelectFromPairGrouped(0, 2, 4, 6, a7), a5.SelectFromPairGrouped(1, 3, 5, 7, a7)
-	storex32(b0.Select128FromPair(0, 2, b4).Mul(scale), dst, 0)
-	storex32(b1.Select128FromPair(0, 2, b5).Mul(scale), dst, dstPitch)
-	storex32(b2.Select128FromPair(0, 2, b6).Mul(scale), dst, 2*dstPitch)
-	storex32(b3.Select128FromPair(0, 2, b7).Mul(scale), dst, 3*dstPitch)
-	storex32(b0.Select128FromPair(1, 3, b4).Mul(scale), dst, 4*dstPitch)
-	storex32(b1.Select128FromPair(1, 3, b5).Mul(scale), dst, 5*dstPitch)
-	storex32(b2.Select128FromPair(1, 3, b6).Mul(scale), dst, 6*dstPitch)
-	storex32(b3.Select128FromPair(1, 3, b7).Mul(scale), dst, 7*dstPitch)
+	return a0.SelectFromPairGrouped(0, 2, 4, 6, a2), a0.SelectFromPairGrouped(1, 3, 5, 7, a2),
+		a1.SelectFromPairGrouped(0, 2, 4, 6, a3), a1.SelectFromPairGrouped(1, 3, 5, 7, a3)
 }
 
-// blockx64 writes the transpose of a block of 4×4 values times scale.
-func blockx64(dst []float64, dstPitch int, src []float64, srcPitch int, scale vec64) {
-	r0, r1, r2, r3 := loadx64(src, 0), loadx64(src, srcPitch), loadx64(src, 2*srcPitch), loadx64(src, 3*srcPitch)
+// putx32 joins the halves of the upper rows a and the lower rows b of a block and stores them.
+func putx32(dst []float32, at, pitch int, a0, a1, a2, a3, b0, b1, b2, b3 vec32) {
+	storex32(a0.Select128FromPair(0, 2, b0), dst, at)
+	storex32(a1.Select128FromPair(0, 2, b1), dst, at+pitch)
+	storex32(a2.Select128FromPair(0, 2, b2), dst, at+2*pitch)
+	storex32(a3.Select128FromPair(0, 2, b3), dst, at+3*pitch)
+	at += 4 * pitch
+	storex32(a0.Select128FromPair(1, 3, b0), dst, at)
+	storex32(a1.Select128FromPair(1, 3, b1), dst, at+pitch)
+	storex32(a2.Select128FromPair(1, 3, b2), dst, at+2*pitch)
+	storex32(a3.Select128FromPair(1, 3, b3), dst, at+3*pitch)
+}
+
+// scaledx32 writes the transpose of src times scale.
+func scaledx32(dst []float32, dstPitch int, src []float32, n, rows, columns int, scale float32) {
+	f := broadcastx32(scale)
+	for i := 0; i < rows; i += lanes32 {
+		for j := 0; j < columns; j += lanes32 {
+			s := src[i*n+j:]
+			t := src[(i+4)*n+j:]
+			a0, a1, a2, a3 := quadx32(loadx32(s, 0).Mul(f), loadx32(s, n).Mul(f), loadx32(s, 2*n).Mul(f), loadx32(s, 3*n).Mul(f))
+			b0, b1, b2, b3 := quadx32(loadx32(t, 0).Mul(f), loadx32(t, n).Mul(f), loadx32(t, 2*n).Mul(f), loadx32(t, 3*n).Mul(f))
+			putx32(dst, j*dstPitch+i, dstPitch, a0, a1, a2, a3, b0, b1, b2, b3)
+		}
+	}
+	archsimd.ClearAVXUpperBits()
+}
+
+// foldx32 writes the transpose of y + sign·x.
+func foldx32(dst, y, x grid[float32], rows, columns int, sign float32) {
+	f := broadcastx32(sign)
+	m, n := y.pitch, x.pitch
+	for i := 0; i < rows; i += lanes32 {
+		for j := 0; j < columns; j += lanes32 {
+			s, t := y.start+i*m+j, x.start+i*n+j
+			a0, a1, a2, a3 := quadx32(addx32(y.s, s, x.s, t, f), addx32(y.s, s+m, x.s, t+n, f), addx32(y.s, s+2*m, x.s, t+2*n, f), addx32(y.s, s+3*m, x.s, t+3*n, f))
+			s, t = s+4*m, t+4*n
+			b0, b1, b2, b3 := quadx32(addx32(y.s, s, x.s, t, f), addx32(y.s, s+m, x.s, t+n, f), addx32(y.s, s+2*m, x.s, t+2*n, f), addx32(y.s, s+3*m, x.s, t+3*n, f))
+			putx32(dst.s, dst.start+j*dst.pitch+i, dst.pitch, a0, a1, a2, a3, b0, b1, b2, b3)
+		}
+	}
+	archsimd.ClearAVXUpperBits()
+}
+
+func addx32(y []float32, at int, x []float32, xAt int, sign vec32) vec32 {
+	return loadx32(y, at).Add(loadx32(x, xAt).Mul(sign))
+}
+
+// putx64 transposes a block of four rows and stores it.
+func putx64(dst []float64, at, pitch int, r0, r1, r2, r3 vec64) {
 	a0, a1 := r0.SelectFromPairGrouped(0, 2, r1), r0.SelectFromPairGrouped(1, 3, r1)
 	a2, a3 := r2.SelectFromPairGrouped(0, 2, r3), r2.SelectFromPairGrouped(1, 3, r3)
-	storex64(a0.Select128FromPair(0, 2, a2).Mul(scale), dst, 0)
-	storex64(a1.Select128FromPair(0, 2, a3).Mul(scale), dst, dstPitch)
-	storex64(a0.Select128FromPair(1, 3, a2).Mul(scale), dst, 2*dstPitch)
-	storex64(a1.Select128FromPair(1, 3, a3).Mul(scale), dst, 3*dstPitch)
+	storex64(a0.Select128FromPair(0, 2, a2), dst, at)
+	storex64(a1.Select128FromPair(0, 2, a3), dst, at+pitch)
+	storex64(a0.Select128FromPair(1, 3, a2), dst, at+2*pitch)
+	storex64(a1.Select128FromPair(1, 3, a3), dst, at+3*pitch)
+}
+
+func scaledx64(dst []float64, dstPitch int, src []float64, n, rows, columns int, scale float64) {
+	f := broadcastx64(scale)
+	for i := 0; i < rows; i += lanes64 {
+		for j := 0; j < columns; j += lanes64 {
+			s := src[i*n+j:]
+			putx64(dst, j*dstPitch+i, dstPitch, loadx64(s, 0).Mul(f), loadx64(s, n).Mul(f), loadx64(s, 2*n).Mul(f), loadx64(s, 3*n).Mul(f))
+		}
+	}
+	archsimd.ClearAVXUpperBits()
+}
+
+func foldx64(dst, y, x grid[float64], rows, columns int, sign float64) {
+	f := broadcastx64(sign)
+	m, n := y.pitch, x.pitch
+	for i := 0; i < rows; i += lanes64 {
+		for j := 0; j < columns; j += lanes64 {
+			s, t := y.start+i*m+j, x.start+i*n+j
+			putx64(dst.s, dst.start+j*dst.pitch+i, dst.pitch, addx64(y.s, s, x.s, t, f), addx64(y.s, s+m, x.s, t+n, f), addx64(y.s, s+2*m, x.s, t+2*n, f), addx64(y.s, s+3*m, x.s, t+3*n, f))
+		}
+	}
+	archsimd.ClearAVXUpperBits()
+}
+
+func addx64(y []float64, at int, x []float64, xAt int, sign vec64) vec64 {
+	return loadx64(y, at).Add(loadx64(x, xAt).Mul(sign))
 }

@@ -76,8 +76,8 @@ func (p *Plan[T]) Half() Half { return p.half }
 
 // NewWorkspace makes the room for one transform at a time.
 func (p *Plan[T]) NewWorkspace() *Workspace[T] {
-	// Whole blocks are transposed, so that a few rows beyond the last are written.
-	first, second := pad(p.half.Width, p.kernels.lanes)*p.leftPad, (p.left+p.leftPad)*p.packedPad
+	// Whole blocks are transposed, so that a few rows beyond the last are written; and row W repeats row 0.
+	first, second := (pad(p.half.Width, p.kernels.lanes)+1)*p.leftPad, (p.left+p.leftPad)*p.packedPad
 	size := max(first, second)
 	w := &Workspace[T]{re: make([]T, size), im: make([]T, size), re2: make([]T, size), im2: make([]T, size)}
 	for i := range w.rows {
@@ -106,11 +106,7 @@ func (p *Plan[T]) Forward(w *Workspace[T], dst Spectrum[T], src []T) {
 	p.load(w, src)
 	re, im := p.horizontal.transform(&p.kernels, w.re, w.im, w.re2, w.im2, p.leftPad, w.scratch)
 	p.untangle(w, re, im)
-	k, left := &p.kernels, p.left
-	k.transpose(w.re, p.packedPad, w.rows[0], p.leftPad, p.packedPad, p.leftPad)
-	k.transpose(w.im, p.packedPad, w.rows[1], p.leftPad, p.packedPad, p.leftPad)
-	k.transpose(w.re[left*p.packedPad:], p.packedPad, w.rows[2], p.leftPad, p.packedPad, p.leftPad)
-	k.transpose(w.im[left*p.packedPad:], p.packedPad, w.rows[3], p.leftPad, p.packedPad, p.leftPad)
+	k := &p.kernels
 	re, im = p.vertical.transform(k, w.re, w.im, w.re2, w.im2, p.packedPad, w.scratch)
 	p.unpack(dst, re, im)
 }
@@ -121,7 +117,7 @@ func (p *Plan[T]) Forward(w *Workspace[T], dst Spectrum[T], src []T) {
 func (p *Plan[T]) Inverse(w *Workspace[T], dst []T, src Spectrum[T]) {
 	p.check(dst, src)
 	p.pack(w, src)
-	k, left := &p.kernels, p.left
+	k := &p.kernels
 	// Real and imaginary parts exchanged turn a transform into its inverse.
 	im, re := p.vertical.transform(k, w.im, w.re, w.im2, w.re2, p.packedPad, w.scratch)
 	if h := p.half.Height; h%2 == 1 {
@@ -129,11 +125,7 @@ func (p *Plan[T]) Inverse(w *Workspace[T], dst []T, src Spectrum[T]) {
 		clear(re[h*p.packedPad:][:p.packedPad])
 		clear(im[h*p.packedPad:][:p.packedPad])
 	}
-	k.transpose(w.rows[0], p.leftPad, re, p.packedPad, p.leftPad, p.packedPad)
-	k.transpose(w.rows[1], p.leftPad, im, p.packedPad, p.leftPad, p.packedPad)
-	k.transpose(w.rows[2], p.leftPad, re[left*p.packedPad:], p.packedPad, p.leftPad, p.packedPad)
-	k.transpose(w.rows[3], p.leftPad, im[left*p.packedPad:], p.packedPad, p.leftPad, p.packedPad)
-	p.tangle(w)
+	p.tangle(w, re, im)
 	im, re = p.horizontal.transform(k, w.im, w.re, w.im2, w.re2, p.leftPad, w.scratch)
 	p.store(dst, re, im)
 }

@@ -15,10 +15,18 @@ type kernels[T Float] struct {
 	load      func(dst []T, pitch int, src []T, rows, columns int)
 	store     func(dst, src []T, pitch, rows, columns int, scale T)
 	amplitude func(dst, re, im []T)
+	fold      func(dst, y, x grid[T], rows, columns int, sign T)                // nil in the plain form
+	copyRows  func(dst []T, dstPitch int, src []T, srcPitch, rows, columns int) // nil in the plain form
+}
+
+// grid is a part of an array: a first value, and the distance from a row to the next, which may be negative.
+type grid[T Float] struct {
+	s            []T
+	start, pitch int
 }
 
 func plainKernels[T Float]() kernels[T] {
-	return kernels[T]{1, radix2[T], radix4[T], radix8[T], odd[T], sums[T], transpose[T], load[T], store[T], amplitude[T]}
+	return kernels[T]{1, radix2[T], radix4[T], radix8[T], odd[T], sums[T], transpose[T], load[T], store[T], amplitude[T], nil, nil}
 }
 
 // run is the i-th run of n values.

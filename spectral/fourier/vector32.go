@@ -208,26 +208,15 @@ func sumsx32(sum, difference, x, y []float32) {
 
 // transposex32 needs whole blocks, and room for them.
 func transposex32(dst []float32, dstPitch int, src []float32, srcPitch, rows, columns int) {
-	one := broadcastx32(1)
-	for i := 0; i < rows; i += lanes32 {
-		for j := 0; j < columns; j += lanes32 {
-			blockx32(dst[j*dstPitch+i:], dstPitch, src[i*srcPitch+j:], srcPitch, one)
-		}
-	}
-	archsimd.ClearAVXUpperBits()
+	scaledx32(dst, dstPitch, src, srcPitch, rows, columns, 1)
 }
 
-// whole is the largest multiple of a vector that is at most n.
+// wholex32 is the largest multiple of a vector that is at most n.
 func wholex32(n int) int { return n / lanes32 * lanes32 }
 
 func loadPlanex32(dst []float32, pitch int, src []float32, rows, columns int) {
-	half, i, j := broadcastx32(.5), wholex32(rows), wholex32(columns)
-	for k := 0; k < i; k += lanes32 {
-		for l := 0; l < j; l += lanes32 {
-			blockx32(dst[l*pitch+k:], pitch, src[k*columns+l:], columns, half)
-		}
-	}
-	archsimd.ClearAVXUpperBits()
+	i, j := wholex32(rows), wholex32(columns)
+	scaledx32(dst, pitch, src, columns, i, j, .5)
 	for k := range i {
 		for l := j; l < columns; l++ {
 			dst[l*pitch+k] = src[k*columns+l] / 2
@@ -239,13 +228,8 @@ func loadPlanex32(dst []float32, pitch int, src []float32, rows, columns int) {
 }
 
 func storePlanex32(dst, src []float32, pitch, rows, columns int, scale float32) {
-	factor, i, j := broadcastx32(scale), wholex32(rows), wholex32(columns)
-	for k := 0; k < i; k += lanes32 {
-		for l := 0; l < j; l += lanes32 {
-			blockx32(dst[k*columns+l:], columns, src[l*pitch+k:], pitch, factor)
-		}
-	}
-	archsimd.ClearAVXUpperBits()
+	i, j := wholex32(rows), wholex32(columns)
+	scaledx32(dst, columns, src, pitch, j, i, scale)
 	for k := range i {
 		for l := j; l < columns; l++ {
 			dst[k*columns+l] = src[l*pitch+k] * scale
@@ -254,6 +238,16 @@ func storePlanex32(dst, src []float32, pitch, rows, columns int, scale float32) 
 	if i < rows {
 		store(dst[i*columns:], src[i:], pitch, rows-i, columns, scale)
 	}
+}
+
+// copyRowsx32 copies whole vectors of each row.
+func copyRowsx32(dst []float32, dstPitch int, src []float32, srcPitch, rows, columns int) {
+	for i := range rows {
+		for j := 0; j < columns; j += lanes32 {
+			storex32(loadx32(src, i*srcPitch+j), dst, i*dstPitch+j)
+		}
+	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func amplitudex32(dst, re, im []float32) {

@@ -206,26 +206,15 @@ func sumsx64(sum, difference, x, y []float64) {
 
 // transposex64 needs whole blocks, and room for them.
 func transposex64(dst []float64, dstPitch int, src []float64, srcPitch, rows, columns int) {
-	one := broadcastx64(1)
-	for i := 0; i < rows; i += lanes64 {
-		for j := 0; j < columns; j += lanes64 {
-			blockx64(dst[j*dstPitch+i:], dstPitch, src[i*srcPitch+j:], srcPitch, one)
-		}
-	}
-	archsimd.ClearAVXUpperBits()
+	scaledx64(dst, dstPitch, src, srcPitch, rows, columns, 1)
 }
 
-// whole is the largest multiple of a vector that is at most n.
+// wholex64 is the largest multiple of a vector that is at most n.
 func wholex64(n int) int { return n / lanes64 * lanes64 }
 
 func loadPlanex64(dst []float64, pitch int, src []float64, rows, columns int) {
-	half, i, j := broadcastx64(.5), wholex64(rows), wholex64(columns)
-	for k := 0; k < i; k += lanes64 {
-		for l := 0; l < j; l += lanes64 {
-			blockx64(dst[l*pitch+k:], pitch, src[k*columns+l:], columns, half)
-		}
-	}
-	archsimd.ClearAVXUpperBits()
+	i, j := wholex64(rows), wholex64(columns)
+	scaledx64(dst, pitch, src, columns, i, j, .5)
 	for k := range i {
 		for l := j; l < columns; l++ {
 			dst[l*pitch+k] = src[k*columns+l] / 2
@@ -237,13 +226,8 @@ func loadPlanex64(dst []float64, pitch int, src []float64, rows, columns int) {
 }
 
 func storePlanex64(dst, src []float64, pitch, rows, columns int, scale float64) {
-	factor, i, j := broadcastx64(scale), wholex64(rows), wholex64(columns)
-	for k := 0; k < i; k += lanes64 {
-		for l := 0; l < j; l += lanes64 {
-			blockx64(dst[k*columns+l:], columns, src[l*pitch+k:], pitch, factor)
-		}
-	}
-	archsimd.ClearAVXUpperBits()
+	i, j := wholex64(rows), wholex64(columns)
+	scaledx64(dst, columns, src, pitch, j, i, scale)
 	for k := range i {
 		for l := j; l < columns; l++ {
 			dst[k*columns+l] = src[l*pitch+k] * scale
@@ -252,6 +236,16 @@ func storePlanex64(dst, src []float64, pitch, rows, columns int, scale float64) 
 	if i < rows {
 		store(dst[i*columns:], src[i:], pitch, rows-i, columns, scale)
 	}
+}
+
+// copyRowsx64 copies whole vectors of each row.
+func copyRowsx64(dst []float64, dstPitch int, src []float64, srcPitch, rows, columns int) {
+	for i := range rows {
+		for j := 0; j < columns; j += lanes64 {
+			storex64(loadx64(src, i*srcPitch+j), dst, i*dstPitch+j)
+		}
+	}
+	archsimd.ClearAVXUpperBits()
 }
 
 func amplitudex64(dst, re, im []float64) {
