@@ -95,8 +95,12 @@ func decodeHeader(file string, line []byte) (Header, error) {
 	return h, nil
 }
 
-// mostCopies keeps a number of copies far from the largest integer, so that sums of counts cannot overflow.
-const mostCopies = 1 << 40
+// These limits keep numbers far from the largest integer, so that no sum or product of them overflows.
+const (
+	mostCopies = 1 << 40
+	mostImages = 1 << 40
+	mostShards = 1 << 30
+)
 
 // check refuses what the rest of the file cannot be read with.
 func (h Header) check() error {
@@ -105,8 +109,8 @@ func (h Header) check() error {
 		return fmt.Errorf("%d classes, want at least 1", h.Model.Classes)
 	case h.Block < 1 || h.Block > mostCopies:
 		return fmt.Errorf("block of %d copies, want at least 1", h.Block)
-	case h.Data.Images < 0:
-		return fmt.Errorf("%d images", h.Data.Images)
+	case h.Data.Images < 0 || h.Data.Images > mostImages:
+		return fmt.Errorf("%d images, want 0 to %d", h.Data.Images, mostImages)
 	case h.Selection < 0 || h.Selection > mostCopies:
 		return fmt.Errorf("selection of %d copies", h.Selection)
 	case !(h.Sigma > 0) || math.IsInf(h.Sigma, 0):

@@ -58,8 +58,8 @@ func (s *Shard) check() error {
 		return nil
 	case s.By != ShardImages && s.By != ShardBlocks:
 		return fmt.Errorf("shard by %q, want %q or %q", s.By, ShardImages, ShardBlocks)
-	case s.Count < 1 || s.Index < 0 || s.Index >= s.Count:
-		return fmt.Errorf("shard %d of %d, counted from 0", s.Index, s.Count)
+	case s.Count < 1 || s.Count > mostShards || s.Index < 0 || s.Index >= s.Count:
+		return fmt.Errorf("shard %d of %d, want 1 to %d shards, counted from 0", s.Index, s.Count, mostShards)
 	}
 	return nil
 }

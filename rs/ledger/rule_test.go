@@ -50,6 +50,8 @@ func TestRuleRefused(t *testing.T) {
 		"shard 3 of 3":                        func(h *Header) { h.Shard.Index = 3 },
 		"shard 0 of 0":                        func(h *Header) { *h.Shard = Shard{By: ShardBlocks} },
 		"shard -1 of 2":                       func(h *Header) { *h.Shard = Shard{By: ShardBlocks, Index: -1, Count: 2} },
+		"shard 0 of 9223372036854775807":      func(h *Header) { *h.Shard = Shard{By: ShardImages, Count: math.MaxInt64} },
+		"9223372036854775807 images":          func(h *Header) { h.Data.Images = math.MaxInt64 },
 		"tolerance -1":                        func(h *Header) { h.Rule.Tolerance = -1 },
 		"tolerance NaN":                       func(h *Header) { h.Rule.Tolerance = math.NaN() },
 		"futility 1":                          func(h *Header) { h.Rule.Futility = 1 },
