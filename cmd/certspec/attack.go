@@ -1,0 +1,198 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/gomlxmodels/attack"
+	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/noise"
+
+	"github.com/certspec/certspec/engine"
+)
+
+func init() { verbs = append(verbs, attackCommand) }
+
+// attacked is what "attack" prints.
+type attacked struct {
+	Ledger   string           `json:"ledger"`
+	Sigma    float64          `json:"sigma"`
+	Steps    int              `json:"steps"`
+	Noises   int              `json:"noises"`
+	Rate     float64          `json:"rate"`
+	Samples  int              `json:"n"`
+	Alpha    float64          `json:"alpha"`
+	Seed     uint64           `json:"seed"`
+	Radii    []underAttack    `json:"radii"`
+	Outcomes []attack.Outcome `json:"outcomes"`
+}
+
+// underAttack is a row of the table.
+type underAttack struct {
+	Radius    float64 `json:"radius"`
+	Certified float64 `json:"certified"` // accuracy
+	Empirical float64 `json:"empirical"` // share of the images that are not broken
+	Broken    int     `json:"broken"`
+	Undecided int     `json:"undecided"` // not broken, but the smoothed classifier abstains
+	Images    int     `json:"images"`
+}
+
+func attackCommand() *cobra.Command {
+	var (
+		o    attack.EmpiricalOptions
+		path string
+	)
+	cmd := &cobra.Command{
+		Use:   "attack LEDGER --model PATH --data NAME [flags]",
+		Short: "Attack a smoothed network, and set what stands beside what is certified",
+		Long: `Attack the images of a ledger under the smoothed classifier of a trained network, by projected gradient steps in the
+Euclidean norm that lower the smoothed confidence in the label, and compare the accuracy that stands with the certified one.
+
+An image counts as broken where the smoothed classifier answers another class at the attacked image, rounded to bytes, with
+confidence 1 − alpha; where it abstains there, the image is undecided, and is not broken. The empirical accuracy, of the
+images that are not broken, is an upper bound on the robust accuracy as far as this attack can tell; the certified accuracy is
+a lower bound.`,
+		Example: "  certspec attack out/fmnist-s025.ledger --model models/fmnist-cnn-s025 --data fashionmnist/test --radii 0.25,0.5",
+		Args:    oneFile,
+	}
+	f := cmd.Flags()
+	f.StringVar(&path, "model", "", "path of the model file")
+	openImages := dataFlags(cmd)
+	f.Float64SliceVar(&o.Radii, "radii", []float64{.25, .5, .75}, "budgets of the attack")
+	f.IntVar(&o.Steps, "steps", 20, "steps of the attack")
+	f.IntVar(&o.Noises, "noises", 16, "noisy copies of an image in the attack")
+	f.Float64Var(&o.Rate, "rate", 1, "length of a step over 2·radius/steps")
+	f.IntVar(&o.Predict.Samples, "n", 1000, "noisy copies of an attacked image by which the smoothed classifier answers")
+	f.Float64Var(&o.Predict.Alpha, "alpha", rs.DefaultAlpha, "bound on the probability that its answer is wrong")
+	f.Uint64Var(&o.Seed, "seed", 0, "of the attack's noise")
+	choice := engineFlag(cmd)
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := needed(cmd, "model", "data"); err != nil {
+			return err
+		}
+		if err := notZero(cmd, "n", "alpha", "steps", "noises", "rate"); err != nil {
+			return err
+		}
+		if err := checkRadii(o.Radii); err != nil {
+			return err
+		}
+		slices.Sort(o.Radii)
+		run, err := rs.Open(args[0])
+		if err != nil {
+			return err
+		}
+		model, err := modelfile.Read(path)
+		if err != nil {
+			return err
+		}
+		h := run.Header
+		if weights := h.Model.Identity.Weights; !strings.Contains(weights, model.Card.Weights) {
+			return fmt.Errorf("--model %s has the weights %s, the ledger is of %s", path, model.Card.Weights, weights)
+		}
+		d, err := openImages()
+		if err != nil {
+			return err
+		}
+		all, err := d.Load(cmd.Context())
+		if err != nil {
+			return err
+		}
+		images, rows, err := inLedger(args[0], run, all)
+		if err != nil {
+			return err
+		}
+		law, _, _ := strings.Cut(h.Noise, "/")
+		o.Predict.Noise, o.Predict.Sigma = noise.Law(law), h.Sigma
+		o.Progress = terminalProgress()
+		smoothed, err := openModel(path, engine.Backend(*choice))
+		if err != nil {
+			return err
+		}
+		defer smoothed.Close()
+		b, err := backend.OpenForTraining(gradientEngine(*choice))
+		if err != nil {
+			return err
+		}
+		outcomes, err := attack.Empirical(cmd.Context(), b, model, smoothed, images, o)
+		if err != nil {
+			return usageOf(err)
+		}
+		result := attacked{args[0], h.Sigma, o.Steps, o.Noises, o.Rate, o.Predict.Samples, o.Predict.Alpha, o.Seed, summary(o.Radii, rows, outcomes), outcomes}
+		if *asJSON {
+			return printJSON(cmd.OutOrStdout(), result)
+		}
+		return result.print(cmd.OutOrStdout())
+	}
+	return cmd
+}
+
+// gradientEngine is what computes gradients where the model runs on a choice: ONNX Runtime cannot.
+func gradientEngine(choice string) string {
+	if choice == "onnxruntime" {
+		return ""
+	}
+	return choice
+}
+
+// inLedger gives the images whose certificates the ledger has, with those, in the order of the ledger.
+func inLedger(path string, run *rs.Run, images *dataset.Images) (*dataset.Images, rs.Rows, error) {
+	chosen := *images
+	chosen.IDs, chosen.Labels, chosen.Pixels = nil, nil, nil
+	var rows rs.Rows
+	for _, row := range run.Rows {
+		i := images.Index(row.Image)
+		if i < 0 {
+			continue
+		}
+		if images.Labels[i] != row.Label {
+			return nil, nil, fmt.Errorf("image %d has the label %d in %s, and %d in %s: it is another set than that of the ledger, %s",
+				row.Image, images.Labels[i], images.Name, row.Label, path, run.Header.Data.Name)
+		}
+		rows = append(rows, row)
+		chosen.IDs, chosen.Labels = append(chosen.IDs, row.Image), append(chosen.Labels, row.Label)
+		chosen.Pixels = append(chosen.Pixels, images.Image(i)...)
+	}
+	if len(rows) == 0 {
+		return nil, nil, fmt.Errorf("%s has no certificate of an image of %s", path, images.Name)
+	}
+	return &chosen, rows, nil
+}
+
+func summary(radii []float64, rows rs.Rows, outcomes []attack.Outcome) []underAttack {
+	table := make([]underAttack, len(radii))
+	for i, certified := range rows.CertifiedAccuracy(radii...) {
+		table[i] = underAttack{Radius: radii[i], Certified: certified.Value, Images: len(rows)}
+	}
+	for k, out := range outcomes {
+		row := &table[k%len(radii)]
+		switch {
+		case out.Broken():
+			row.Broken++
+		case out.Class == rs.Abstain:
+			row.Undecided++
+		}
+		row.Empirical = 1 - float64(row.Broken)/float64(row.Images)
+	}
+	return table
+}
+
+func (a attacked) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "radius\tcertified\tempirical\tbroken\tundecided\timages")
+	for _, r := range a.Radii {
+		fmt.Fprintf(w, "%g\t%s %%\t%s %%\t%d\t%d\t%d\n", r.Radius, percent(r.Certified), percent(r.Empirical), r.Broken, r.Undecided, r.Images)
+	}
+	return w.Flush()
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.2f", math.Round(1e4*share)/100) }
