@@ -3,6 +3,7 @@ package train
 import (
 	"testing"
 
+	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/method"
@@ -53,6 +54,48 @@ func benchStep(b *testing.B, net string, shape pixel.Shape) {
 				}
 			}
 			b.ReportMetric(128*float64(b.N)/b.Elapsed().Seconds(), "images/s")
+		})
+	}
+}
+
+// Every method on the small network with the batches of a run, some 128 rows in a step: images and rows in a second.
+func BenchmarkMethods(b *testing.B) {
+	engine, err := backend.Open("xla")
+	if err != nil {
+		b.Skip(err)
+	}
+	for _, name := range method.Names() {
+		b.Run(name, func(b *testing.B) {
+			m, err := method.New(name)
+			if err != nil {
+				b.Fatal(err)
+			}
+			p := benchPlan("small-cnn", pixel.Shape{Height: 32, Width: 32, Channels: 3})
+			p.method, p.needs = m, m.Needs()
+			rows := p.needs.Views * p.needs.Noises
+			p.run.Recipe.BatchSize = 128 / rows
+			p.stepsPerEpoch = p.images.Len() / p.run.Recipe.BatchSize
+			if p.needs.Views > 1 {
+				p.options.Views = augment.FourierMix{}
+			}
+			t, err := newTrainer(engine, p, p.newState())
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer t.close()
+			batches := p.feed(b.Context(), 0)
+			const epoch = 20 // the attack's budget is full
+			if _, err := t.step(<-batches, 0.01, epoch); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if _, err := t.step(<-batches, 0.01, epoch); err != nil {
+					b.Fatal(err)
+				}
+			}
+			images := float64(p.run.Recipe.BatchSize*b.N) / b.Elapsed().Seconds()
+			b.ReportMetric(images, "images/s")
+			b.ReportMetric(images*float64(rows), "rows/s")
 		})
 	}
 }

@@ -1,0 +1,152 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/certspec/certspec/augment"
+	"github.com/certspec/certspec/gomlxmodels/loss"
+	"github.com/certspec/certspec/gomlxmodels/method"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+)
+
+// An interrupted run of a method with views and an attack ends as one that was not, and its card says what it was.
+func TestResumeMethods(t *testing.T) {
+	dir := t.TempDir()
+	pictures(t, dir)
+	for _, c := range []struct {
+		method method.Method
+		views  augment.Augmentation
+	}{
+		{newMethod(t, "hcr", "noises=1"), augment.FourierMix{}},
+		{newMethod(t, "acce-act", "noises=2", "warm_up=2", "delay=1"), nil},
+		{newMethod(t, "gaussian", "share=half_replace"), augment.AugMix{}},
+	} {
+		start := func(out string) Options {
+			o := options(t, dir, out)
+			o.Method, o.Views, o.Epochs, o.SigmaWarmUp = c.method, c.views, 2, 2
+			return o
+		}
+		whole := run(t, start(filepath.Join(t.TempDir(), "whole")))
+		out := filepath.Join(t.TempDir(), "parts")
+		o := start(out)
+		ctx, cancel := context.WithCancel(t.Context())
+		o.afterStep = func(step int) {
+			if step == 3 {
+				cancel()
+			}
+		}
+		if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		o.Method = newMethod(t, "macer")
+		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "recipe.method is") {
+			t.Errorf("another method went on: %v", err)
+		}
+		card := run(t, start(out))
+		if card.Weights != whole.Weights || card.Loss != whole.Loss {
+			t.Errorf("%s: an interrupt changes the weights", c.method.Name())
+		}
+		want := ""
+		if c.views != nil {
+			want = c.views.String()
+		}
+		if card.Recipe.Method != c.method.Name() || card.Recipe.Views != want || len(card.Recipe.Options) == 0 {
+			t.Errorf("recipe %+v", card.Recipe)
+		}
+	}
+}
+
+// A run may begin with the weights of a model, which the recipe names; with a rate next to nothing it keeps them.
+func TestStart(t *testing.T) {
+	dir, first, second := t.TempDir(), filepath.Join(t.TempDir(), "first"), filepath.Join(t.TempDir(), "second")
+	pictures(t, dir)
+	o := options(t, dir, first)
+	o.Epochs = 1
+	before := run(t, o)
+	o.Out, o.Start, o.LearningRate = second, first, 1e-30
+	after := run(t, o)
+	if after.Recipe.Start != before.Weights {
+		t.Errorf("recipe %+v, want it to begin with %s", after.Recipe, before.Weights)
+	}
+	there, err := modelfile.Read(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := modelfile.Read(second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, tensor := range there.Weights {
+		if strings.HasSuffix(tensor.Name, "/kernel") && here.Weights[i].Values[0] != tensor.Values[0] {
+			t.Errorf("%s begins elsewhere", tensor.Name)
+		}
+	}
+	o.Out, o.Net = filepath.Join(dir, "third"), "resnet8"
+	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "is a small-cnn for images of 8×8×3 in 3 classes") {
+		t.Errorf("error %v", err)
+	}
+	o.Start = filepath.Join(dir, "nothing")
+	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "the model to start from") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// terms is a method whose loss is given.
+type terms struct {
+	list func(b *method.Batch) []loss.Term
+}
+
+func (terms) Name() string                       { return "terms" }
+func (terms) Needs() method.Needs                { return method.Needs{Views: 1, Noises: 1} }
+func (m terms) Loss(b *method.Batch) []loss.Term { return m.list(b) }
+func (terms) MarshalJSON() ([]byte, error)       { return []byte("{}"), nil }
+
+// A loss that is not finite, or is none, ends the run with what was wrong.
+func TestBadLosses(t *testing.T) {
+	dir := t.TempDir()
+	pictures(t, dir)
+	for want, list := range map[string]func(b *method.Batch) []loss.Term{
+		"(second NaN) at step 1 (epoch 1)": func(b *method.Batch) []loss.Term {
+			cross := loss.CrossEntropy(b.Logits, b.Labels)
+			return []loss.Term{{Name: "first", Value: cross}, {Name: "second", Value: Log(AddScalar(MulScalar(cross, 0), -1))}}
+		},
+		"its loss has no terms": func(b *method.Batch) []loss.Term { return nil },
+		`the term "wide" of its loss is no scalar`: func(b *method.Batch) []loss.Term {
+			return []loss.Term{{Name: "wide", Value: b.Logits}}
+		},
+	} {
+		o := options(t, dir, filepath.Join(t.TempDir(), "net"))
+		o.Method = terms{list}
+		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want it to say %q", err, want)
+		}
+		if modelfile.Exists(o.Out) {
+			t.Error("a model was written")
+		}
+	}
+}
+
+// Combinations that make no sense are refused before anything is done.
+func TestBadMethods(t *testing.T) {
+	dir := t.TempDir()
+	pictures(t, dir)
+	for want, change := range map[string]func(*Options){
+		"the method hcr takes 3 views of an image, but there is no augmentation": func(o *Options) { o.Method = newMethod(t, "hcr") },
+		"method macer: 0 noises":                   func(o *Options) { o.Method = method.MACER{Beta: 1} },
+		"5 epochs in which σ grows, in a run of 4": func(o *Options) { o.SigmaWarmUp = 5 },
+		"intervals of confidences need noise":      func(o *Options) { o.Method, o.Sigma = newMethod(t, "exact-act", "noises=1"), 0 },
+		"view 0 of image":                          func(o *Options) { o.Views = augment.Chain{augment.FourierMix{}, augment.AugMix{}} },
+	} {
+		o := options(t, dir, filepath.Join(t.TempDir(), "net"))
+		change(&o)
+		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want it to say %q", err, want)
+		}
+	}
+}
