@@ -1,0 +1,65 @@
+package calib
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Candidate is a model in a comparison at one radius. Its numbers are of one unit, fractions or percent.
+type Candidate struct {
+	Method   string  // how it was trained
+	Accuracy float64 // certified
+	CCE, CBS float64
+}
+
+// Selected is what a method reaches among models of comparable accuracy.
+type Selected struct {
+	Method string
+	Models int // of comparable accuracy
+	// The smallest of each, which need not be of one model.
+	CCE, CBS float64
+}
+
+// SelectByAccuracy compares methods by their models of nearly the best accuracy (Emde et al. 2025, tables 2 and 6 to
+// 10): with A the largest certified accuracy of all candidates, whatever their method, it keeps those with at least
+// A − tolerance, and gives per method, in the order of their first candidates, the smallest CCE and the smallest CBS. A method that has
+// no model left has 0 models, and no numbers. The rule favours no method by itself, but a method that raises A takes from
+// the others the models that bought calibration with accuracy.
+//
+// Errors: no candidates; a negative or infinite tolerance; an accuracy, CCE or CBS that is not finite and at least 0; as *InputError.
+func SelectByAccuracy(candidates []Candidate, tolerance float64) ([]Selected, error) {
+	if len(candidates) == 0 {
+		return nil, inputError("len(candidates)", 0, "at least 1 model")
+	}
+	if !isSize(tolerance) {
+		return nil, inputError("tolerance", tolerance, "a finite number of at least 0")
+	}
+	best := 0.0
+	for i, c := range candidates {
+		if !isSize(c.Accuracy) || !isSize(c.CCE) || !isSize(c.CBS) {
+			return nil, inputError(fmt.Sprintf("candidates[%d]", i), c, "finite numbers of at least 0")
+		}
+		best = max(best, c.Accuracy)
+	}
+	var methods []Selected
+	for _, c := range candidates {
+		k := slices.IndexFunc(methods, func(s Selected) bool { return s.Method == c.Method })
+		if k < 0 {
+			k = len(methods)
+			methods = append(methods, Selected{Method: c.Method})
+		}
+		if c.Accuracy < best-tolerance {
+			continue
+		}
+		m := &methods[k]
+		if m.Models == 0 {
+			m.CCE, m.CBS = c.CCE, c.CBS
+		}
+		m.CCE, m.CBS = min(m.CCE, c.CCE), min(m.CBS, c.CBS)
+		m.Models++
+	}
+	return methods, nil
+}
+
+// isSize reports whether x is finite and at least 0.
+func isSize(x float64) bool { return x >= 0 && x-x == 0 }
