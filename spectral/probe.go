@@ -21,8 +21,9 @@ import (
 type Probe struct {
 	Frequency Frequency
 	shape     pixel.Shape
-	real      []float32 // ε U
-	grid      [][]int16 // round(255 ε U) for each set of signs, HWC; bit c is set where channel c has −1
+	// For each set of signs, HWC; bit c of its number is set where channel c has −1.
+	real [][]float32 // ε U
+	grid [][]int16   // round(255 ε U)
 }
 
 // DefaultEpsilon is the norm per channel of the paper.
@@ -47,14 +48,13 @@ func NewProbe(shape pixel.Shape, f Frequency, epsilon float64) (*Probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Probe{Frequency: f, shape: shape, grid: make([][]int16, 1<<shape.Channels)}
-	for _, v := range u {
-		p.real = append(p.real, float32(epsilon*v))
-	}
-	for signs := range p.grid {
+	sets := 1 << shape.Channels
+	p := &Probe{Frequency: f, shape: shape, real: make([][]float32, sets), grid: make([][]int16, sets)}
+	for signs := range sets {
 		for _, v := range u {
-			step := int16(math.Round(epsilon * v * pixel.Steps))
+			value, step := float32(epsilon*v), int16(math.Round(epsilon*v*pixel.Steps))
 			for c := range shape.Channels {
+				p.real[signs] = append(p.real[signs], flip(value, signs, c))
 				p.grid[signs] = append(p.grid[signs], flip(step, signs, c))
 			}
 		}
@@ -90,15 +90,13 @@ func (p *Probe) AddTo(dst []int16, image []uint8, signs int) {
 
 // AddRealTo is AddTo without rounding, in units of the full range.
 func (p *Probe) AddRealTo(dst []float32, image []uint8, signs int) {
-	n, channels := p.shape.Len(), p.shape.Channels
+	n := p.shape.Len()
 	if len(dst) != n || len(image) != n {
 		panic(fmt.Sprintf("spectral: %d real values for an image of %d; %v has %d", len(dst), len(image), p.shape, n))
 	}
-	for k, v := range p.real {
-		for c := range channels {
-			at := k*channels + c
-			dst[at] = float32(image[at])/pixel.Steps + flip(v, signs, c)
-		}
+	real := p.real[signs&(len(p.real)-1)]
+	for k, v := range image {
+		dst[k] = float32(unit[v]) + real[k]
 	}
 }
 

@@ -1,8 +1,10 @@
 """Spectra and probes in NumPy and PyTorch, one thread. Form: numpy or torch."""
 
+from importlib.metadata import version
+
 import numpy as np
 
-VERSION = "NumPy " + np.__version__
+VERSION = f"NumPy {np.__version__}, PyTorch {version('torch')}"
 
 
 def prepare(form, sigma, task, net, batch):
@@ -27,8 +29,6 @@ def in_numpy(task, images):
 def in_torch(task, images):
     import torch
 
-    global VERSION
-    VERSION = "PyTorch " + torch.__version__
     torch.set_num_threads(1)
     basis, clean = torch.tensor(wave()), torch.tensor(images / 255, dtype=torch.float32)
     planes = torch.tensor(images / 255)
