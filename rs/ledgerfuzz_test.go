@@ -2,6 +2,7 @@ package rs_test
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -59,6 +60,9 @@ func FuzzLedgerReaders(f *testing.F) {
 				t.Fatal(err)
 			}
 			verified, err := rs.Verify(in)
+			if verified.Scores == rs.ScoresMissing {
+				err = fs.ErrNotExist // what is written anew takes its scores along
+			}
 			out := filepath.Join(dir, "out")
 			if complete, failed := rs.Canonical(out, in); err == nil && (failed != nil || !complete) {
 				t.Errorf("verified, %+v, but not canonical: %v", verified, failed)
