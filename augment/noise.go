@@ -5,24 +5,22 @@ import "encoding/binary"
 // amplitudes writes A for words of 4 bytes.
 func (l noiseLaw) amplitudes(dst []float64, words []byte) {
 	for k := l.amplitudesVector(dst, words); k < len(dst); k++ {
-		dst[k] = l.base + float64(l.slope*uniform(words[4*k:]))
+		dst[k] = l.base + float64(l.slope*0x1p-32*middle(words[4*k:]))
 	}
 }
 
 // phases writes φ for words of 4 bytes.
 func (l noiseLaw) phases(dst []float64, words []byte) {
 	for k := l.phasesVector(dst, words); k < len(dst); k++ {
-		dst[k] = l.span * uniform(words[4*k:])
+		dst[k] = l.span * 0x1p-32 * middle(words[4*k:])
 	}
 	if l.normal {
 		quantiles(dst, quantileTerms[:quantileCount(l.span)])
 	}
 }
 
-// uniform is (k + ½)·2⁻³² of a word.
-func uniform(word []byte) float64 {
-	return (float64(int32(binary.LittleEndian.Uint32(word))) + 0.5) * 0x1p-32
-}
+// middle is k + ½ of a word. A uniform number is that times 2⁻³², which rounds nothing, whatever it is multiplied with.
+func middle(word []byte) float64 { return float64(int32(binary.LittleEndian.Uint32(word))) + 0.5 }
 
 // quantiles replaces y by y·Σ t_k y^{2k}. Four values go side by side, as one would wait for itself.
 func quantiles(values, terms []float64) {

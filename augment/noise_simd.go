@@ -25,10 +25,9 @@ func whole(n int) int {
 	return n &^ (lanes - 1)
 }
 
-// uniforms is uniform of four words.
-func uniforms(words []byte, k int, half, scale vec) vec {
-	v := archsimd.LoadUint8x16((*[16]uint8)(words[4*k:])).AsInt32x4().ConvertToFloat64()
-	return v.Add(half).Mul(scale)
+// middles is middle of four words.
+func middles(words []byte, k int, half vec) vec {
+	return archsimd.LoadUint8x16((*[16]uint8)(words[4*k:])).AsInt32x4().ConvertToFloat64().Add(half)
 }
 
 // The vector forms work from the first value on and return where they stop; no product is fused with a
@@ -36,10 +35,9 @@ func uniforms(words []byte, k int, half, scale vec) vec {
 
 func (l noiseLaw) amplitudesVector(dst []float64, words []byte) int {
 	n := whole(len(dst))
-	half, scale := broadcast(0.5), broadcast(0x1p-32)
-	base, slope := broadcast(l.base), broadcast(l.slope)
+	half, base, slope := broadcast(0.5), broadcast(l.base), broadcast(l.slope*0x1p-32)
 	for k := 0; k < n; k += lanes {
-		store(base.Add(slope.Mul(uniforms(words, k, half, scale))), dst, k)
+		store(base.Add(slope.Mul(middles(words, k, half))), dst, k)
 	}
 	archsimd.ClearAVXUpperBits()
 	return n
@@ -47,9 +45,9 @@ func (l noiseLaw) amplitudesVector(dst []float64, words []byte) int {
 
 func (l noiseLaw) phasesVector(dst []float64, words []byte) int {
 	n := whole(len(dst))
-	half, scale, span := broadcast(0.5), broadcast(0x1p-32), broadcast(l.span)
+	half, span := broadcast(0.5), broadcast(l.span*0x1p-32)
 	for k := 0; k < n; k += lanes {
-		store(span.Mul(uniforms(words, k, half, scale)), dst, k)
+		store(span.Mul(middles(words, k, half)), dst, k)
 	}
 	archsimd.ClearAVXUpperBits()
 	return n
