@@ -15,8 +15,10 @@ func Symmetrize[T Float](h Half, s Spectrum[T]) {
 	checkSpectrum(h, s)
 	for _, v := range h.symmetric() {
 		for u := range h.Height/2 + 1 {
-			k := u*h.Columns() + v
-			mirror := h.Mirror(k)
+			k, mirror := u*h.Columns()+v, v
+			if u > 0 {
+				mirror = (h.Height-u)*h.Columns() + v
+			}
 			if s.Re[mirror], s.Im[mirror] = s.Re[k], -s.Im[k]; mirror == k {
 				s.Im[k] = 0
 			}
