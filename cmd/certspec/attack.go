@@ -11,13 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/noise"
-
-	"github.com/certspec/certspec/engine"
 )
 
 func init() { verbs = append(verbs, attackCommand) }

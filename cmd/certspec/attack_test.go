@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func attackOutput(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	cmd := attackCommand()
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetArgs(args)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	err := cmd.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+// Train a little, certify, attack: what is certified stands.
+func TestAttack(t *testing.T) {
+	dir := t.TempDir()
+	model, other, ledger := filepath.Join(dir, "net"), filepath.Join(dir, "other"), filepath.Join(dir, "run.ledger")
+	for path, seed := range map[string]string{model: "3", other: "4"} {
+		if _, err := trainOutput(t, "--data", "synthetic[count=8]", "--test", "synthetic/test[count=2]", "--epochs", "1", "--batch", "8",
+			"--sigma", "0.25", "--seed", seed, "--engine", "go", "--out", path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	certify := certifyCommand()
+	certify.SetOut(new(bytes.Buffer))
+	certify.SetArgs([]string{"--model", model, "--data", "synthetic/test", "--count", "3", "--sigma", "0.25", "--n0", "50", "--n", "50", "--block", "50", "--rule", "fixed",
+		"--engine", "go", "--ledger", ledger})
+	if err := certify.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{ledger, "--model", model, "--data", "synthetic/test", "--radii", "0.1,0,0.3", "--steps", "2", "--noises", "2", "--n", "100", "--engine", "go"}
+	out, err := attackOutput(t, append(args, "--json")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a attacked
+	if err := json.Unmarshal([]byte(out), &a); err != nil {
+		t.Fatal(err)
+	}
+	if a.Sigma != 0.25 || len(a.Radii) != 3 || len(a.Outcomes) != 9 || a.Radii[0].Radius != 0 || a.Radii[1].Images != 3 {
+		t.Errorf("%+v", a)
+	}
+	for i, r := range a.Radii {
+		if r.Empirical < r.Certified || i > 0 && r.Empirical > a.Radii[i-1].Empirical {
+			t.Errorf("row %+v", r)
+		}
+	}
+	if out, err := attackOutput(t, args...); err != nil || !strings.Contains(out, "radius  certified  empirical") {
+		t.Errorf("%q, %v", out, err)
+	}
+	for want, bad := range map[string][]string{
+		"the ledger is of":  {ledger, "--model", other, "--data", "synthetic/test"},
+		"no certificate of": {ledger, "--model", model, "--data", "synthetic/test[range=100:110]"},
+		"no such file":      {ledger, "--model", filepath.Join(dir, "none"), "--data", "synthetic/test"},
+	} {
+		if _, err := attackOutput(t, bad...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want it to say %q", err, want)
+		}
+	}
+}
+
+func TestAttackUsage(t *testing.T) {
+	for want, args := range map[string][]string{
+		"--model":     {"x.ledger", "--data", "synthetic"},
+		"--data":      {"x.ledger", "--model", "x"},
+		"--steps":     {"x.ledger", "--model", "x", "--data", "synthetic", "--steps", "0"},
+		"--radii: -1": {"x.ledger", "--model", "x", "--data", "synthetic", "--radii", "-1"},
+	} {
+		var usage usageError
+		if _, err := attackOutput(t, args...); !errors.As(err, &usage) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want a wrong use that says %q", err, want)
+		}
+	}
+}
