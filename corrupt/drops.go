@@ -3,6 +3,8 @@ package corrupt
 import (
 	"math"
 	"slices"
+
+	"github.com/certspec/certspec/pixel"
 )
 
 // drops computes how light falls on water, all in bytes, step by step as the public generator asks it of OpenCV.
@@ -11,7 +13,8 @@ type drops struct {
 	layer          []uint8 // thickness of the water
 	work           []uint8
 	gx, gy         []int32
-	distance, near []float64
+	distance, sums []float64
+	canvas         *padded
 	edges          []uint8
 	stack          []int
 }
@@ -19,7 +22,8 @@ type drops struct {
 func newDrops(height, width int) *drops {
 	n := height * width
 	return &drops{height: height, width: width, layer: make([]uint8, n), work: make([]uint8, n), gx: make([]int32, n), gy: make([]int32, n),
-		distance: make([]float64, n), near: make([]float64, n), edges: make([]uint8, n)}
+		distance: make([]float64, n), sums: make([]float64, n), edges: make([]uint8, n),
+		canvas: newPadded(pixel.Shape{Height: height, Width: width, Channels: 1}, 1)}
 }
 
 // light fills out with layer × relief, scaled to a maximum of 1; with 0 where there is no water. The relief is
@@ -28,19 +32,23 @@ func (d *drops) light(out []float64) {
 	d.findEdges()
 	d.distances()
 	for i, v := range d.distance {
-		d.near[i] = min(v, 20)
+		d.distance[i] = min(v, 20)
 	}
-	for i := range d.work {
-		d.work[i] = uint8(d.around(i, func(at int) float64 { return d.near[at] }, &boxWeights) / 9)
+	d.filter(boxTaps)
+	for i, v := range d.sums {
+		d.work[i] = uint8(v / 9)
 	}
 	equalise(d.work)
-	relief := d.edges
-	for i := range relief {
-		relief[i] = truncatedSteps(d.around(i, func(at int) float64 { return float64(d.work[at]) }, &reliefWeights))
+	for i, v := range d.work {
+		d.distance[i] = float64(v)
 	}
-	for i := range out {
-		mean := math.RoundToEven(d.around(i, func(at int) float64 { return float64(relief[at]) }, &boxWeights) / 9)
-		out[i] = float64(d.layer[i]) * mean
+	d.filter(reliefTaps)
+	for i, v := range d.sums {
+		d.distance[i] = float64(truncatedSteps(v))
+	}
+	d.filter(boxTaps)
+	for i, v := range d.sums {
+		out[i] = float64(float64(d.layer[i]) * math.RoundToEven(v/9))
 	}
 	most := slices.Max(out)
 	for i := range out {
@@ -50,21 +58,22 @@ func (d *drops) light(out []float64) {
 	}
 }
 
+// filter writes to sums the weighted sums of distance over 3×3 pixels, mirrored about the outermost ones.
+func (d *drops) filter(taps []tap) {
+	d.canvas.fill(d.distance, reflect101)
+	d.canvas.correlate(d.sums, taps)
+}
+
 var (
-	boxWeights    = [9]float64{1, 1, 1, 1, 1, 1, 1, 1, 1}
-	reliefWeights = [9]float64{-2, -1, 0, -1, 1, 1, 0, 1, 2}
+	boxTaps    = taps3([9]float64{1, 1, 1, 1, 1, 1, 1, 1, 1})
+	reliefTaps = taps3([9]float64{-2, -1, 0, -1, 1, 1, 0, 1, 2})
 )
 
-// around is the weighted sum over 3×3 pixels, mirrored about the outermost ones.
-func (d *drops) around(i int, value func(at int) float64, weights *[9]float64) float64 {
-	y, x := i/d.width, i%d.width
-	sum := 0.0
+func taps3(weights [9]float64) (taps []tap) {
 	for k, w := range weights {
-		if w != 0 {
-			sum += float64(w * value(reflect101(y+k/3-1, d.height)*d.width+reflect101(x+k%3-1, d.width)))
-		}
+		taps = append(taps, tap{k/3 - 1, k%3 - 1, w})
 	}
-	return sum
+	return taps
 }
 
 // equalise spreads the histogram of the bytes over the whole range; an image of one value stays.

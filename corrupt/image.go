@@ -53,29 +53,31 @@ func luminance(r, g, b float64) float64 {
 // mirrored is the place of coordinate i on a line of n where it is mirrored about the edges between
 // samples: dcba|abcd|dcba.
 func mirrored(i, n int) int {
-	period := 2 * n
-	i %= period
-	if i < 0 {
-		i += period
+	if uint(i) < uint(n) {
+		return i
 	}
-	if i >= n {
-		return period - 1 - i
-	}
-	return i
+	return fold(i, 2*n, n-1, 1)
 }
 
 // reflect101 mirrors about the first and last sample: dcb|abcd|cba.
 func reflect101(i, n int) int {
-	if n == 1 {
+	if uint(i) < uint(n) {
+		return i
+	}
+	return fold(i, 2*n-2, n-1, 0)
+}
+
+// fold brings i into one period of a mirrored line, and what is beyond the last sample back.
+func fold(i, period, last, gap int) int {
+	if period == 0 {
 		return 0
 	}
-	period := 2 * (n - 1)
 	i %= period
 	if i < 0 {
 		i += period
 	}
-	if i >= n {
-		return period - i
+	if i > last {
+		return period - gap - i
 	}
 	return i
 }

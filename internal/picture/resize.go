@@ -59,38 +59,55 @@ func sinc(x float64) float64 {
 // where the image shrinks, so that every pixel counts (antialiasing); nearest does not.
 // It panics where the filter is none of Filters or the size is not positive.
 func Resize(im Image, height, width int, filter string) Image {
+	return NewResizer(im.Shape, height, width, filter)(im)
+}
+
+// NewResizer prepares Resize for many images of one shape.
+func NewResizer(shape pixel.Shape, height, width int, filter string) func(Image) Image {
 	if height < 1 || width < 1 {
 		panic("picture: resize to no pixels")
 	}
-	if im.Shape.Height == height && im.Shape.Width == width {
-		return im
+	if shape.Height == height && shape.Width == width {
+		return func(im Image) Image { return im }
 	}
 	if filter == "nearest" {
-		return nearest(im, height, width)
+		return func(im Image) Image { return nearest(im, height, width) }
 	}
 	k, ok := kernels[filter]
 	if !ok {
 		panic("picture: no such filter: " + filter)
 	}
+	var columns, rows []taps // nil where a side stays
+	if width != shape.Width {
+		columns = k.taps(shape.Width, width)
+	}
+	if height != shape.Height {
+		rows = k.taps(shape.Height, height)
+	}
+	return func(im Image) Image { return filtered(im, columns, rows) }
+}
+
+func filtered(im Image, columns, rows []taps) Image {
 	channels := im.Shape.Channels
-	if width != im.Shape.Width {
+	if columns != nil {
+		width := len(columns)
 		out := blank(pixel.Shape{Height: im.Shape.Height, Width: width, Channels: channels})
-		taps := k.taps(im.Shape.Width, width)
 		for y := range im.Shape.Height {
 			from := im.Pixels[y*im.Shape.Width*channels:]
 			to := out.Pixels[y*width*channels:]
-			for x := range taps {
+			for x := range columns {
 				for c := range channels {
-					to[x*channels+c] = taps[x].sum(from[c:], channels)
+					to[x*channels+c] = columns[x].sum(from[c:], channels)
 				}
 			}
 		}
 		im = out
 	}
-	if height != im.Shape.Height {
-		out := blank(pixel.Shape{Height: height, Width: width, Channels: channels})
+	if rows != nil {
+		width := im.Shape.Width
+		out := blank(pixel.Shape{Height: len(rows), Width: width, Channels: channels})
 		row := width * channels
-		for y, t := range k.taps(im.Shape.Height, height) {
+		for y, t := range rows {
 			for x := range row {
 				out.Pixels[y*row+x] = t.sum(im.Pixels[x:], row)
 			}
