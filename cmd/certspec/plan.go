@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/preflight"
@@ -51,6 +53,8 @@ seed for it.`,
 	}
 	f := cmd.Flags()
 	openClassifier, openImages := modelFlags(cmd), dataFlags(cmd)
+	ofPilot := []string{"images"}
+	f.VisitAll(func(flag *pflag.Flag) { ofPilot = append(ofPilot, flag.Name) })
 	settings := settingsFlags(cmd, &o)
 	f.Float64SliceVar(&o.Radii, "radii", nil, "radii that the rule betting tests (default steps of 0.25)")
 	f.StringVar(&from, "from", "", "ledger of an earlier run, in the place of a pilot")
@@ -71,9 +75,9 @@ seed for it.`,
 		var p planned
 		var e *preflight.Evidence
 		if from != "" {
-			for _, name := range []string{"model", "exec", "data", "images"} {
+			for _, name := range ofPilot {
 				if f.Changed(name) {
-					return usagef("--%s with --from: expected one of both", name)
+					return usagef("--%s with --from: model, data and votes are those of the ledger", name)
 				}
 			}
 			past, h, seed, err := preflight.Past(from)
@@ -83,7 +87,7 @@ seed for it.`,
 			if f.Changed("sigma") && o.Sigma != h.Sigma {
 				return usagef("--sigma %g: the votes in ledger %s are under σ = %g; expected that, or a pilot", o.Sigma, from, h.Sigma)
 			}
-			if rate < 0 {
+			if !(rate >= 0) || math.IsInf(rate, 0) {
 				return usagef("--rate %g: expected more than 0", rate)
 			}
 			o.Sigma, past.Rate = h.Sigma, rate

@@ -43,7 +43,8 @@ func TestPlanFromALedger(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	for _, args := range [][]string{
-		{"--from", from, "--model", "x"}, {"--from", from, "--sigma", "3"}, {"--from", from, "--rate", "-1"}, {"--from", from, "--n", "150"},
+		{"--from", from, "--model", "x"}, {"--from", from, "--sigma", "3"}, {"--from", from, "--rate", "-1"}, {"--from", from, "--rate", "inf"}, {"--from", from, "--rate", "nan"},
+		{"--from", from, "--skip", "2"}, {"--from", from, "--engine", "go"}, {"--from", from, "--n", "150"},
 		{"--from", from, "--radii", "0.5,0.25", "--alpha", "2"}, {"--sigma", "1"}, {"--data", "x", "--sigma", "1", "--rate", "5"},
 	} {
 		if text, code := output(t, append([]string{"plan"}, args...)...); code != exitUsage || text != "" {
