@@ -49,29 +49,33 @@ func addNearest(dst, src [][]float64, shape pixel.Shape, m affine, share float64
 	fixed := func(v float64) int64 { return int64(math.RoundToEven(v * (1 << bits))) }
 	a, d := fixed(m.a), fixed(m.d)
 	w, h := uint64(shape.Width), uint64(shape.Height)
-	three := len(src) == 3
-	var d0, d1, d2, s0, s1, s2 []float64
-	if three {
-		d0, d1, d2, s0, s1, s2 = dst[0], dst[1], dst[2], src[0], src[1], src[2]
-	}
 	for y := range shape.Height {
 		px := fixed(float64(m.b*float64(y))+m.c) + 1<<(bits-1)
 		py := fixed(float64(m.e*float64(y))+m.f) + 1<<(bits-1)
-		for k := y * shape.Width; k < (y+1)*shape.Width; k++ {
-			column, row := uint64(px>>bits), uint64(py>>bits) // negative numbers become great ones
+		first, end := y*shape.Width, (y+1)*shape.Width
+		if len(src) == 3 {
+			s0, s1, s2 := src[0], src[1][:len(src[0])], src[2][:len(src[0])]
+			d0 := dst[0][first:end]
+			d1, d2 := dst[1][first:end][:len(d0)], dst[2][first:end][:len(d0)]
+			for k := range d0 {
+				column, row := uint64(px>>bits), uint64(py>>bits) // negative numbers become great ones
+				px, py = px+a, py+d
+				if column < w && row < h {
+					from := row*w + column
+					d0[k] += float64(share * s0[from])
+					d1[k] += float64(share * s1[from])
+					d2[k] += float64(share * s2[from])
+				}
+			}
+			continue
+		}
+		for k := first; k < end; k++ {
+			column, row := uint64(px>>bits), uint64(py>>bits)
 			px, py = px+a, py+d
-			if column >= w || row >= h {
-				continue
-			}
-			from := row*w + column
-			if three {
-				d0[k] += float64(share * s0[from])
-				d1[k] += float64(share * s1[from])
-				d2[k] += float64(share * s2[from])
-				continue
-			}
-			for channel, plane := range src {
-				dst[channel][k] += float64(share * plane[from])
+			if column < w && row < h {
+				for channel, plane := range src {
+					dst[channel][k] += float64(share * plane[row*w+column])
+				}
 			}
 		}
 	}
