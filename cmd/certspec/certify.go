@@ -60,16 +60,18 @@ The rule says how many copies an image gets, and --radii with the rule betting w
 certspec plan compares the rules beforehand. With --keep-scores, the scores of the class are kept
 as well, from the same copies: certspec calib certifies confidences from them, at any radius.
 With --shard the run is split over machines, each with a
-ledger of its own, which certspec ledger merge joins.
+ledger of its own, which certspec ledger merge joins. With --corrupt the images are corrupted first, which the ledger
+records; certspec sweep does so for many corruptions.
 
 All work is recorded in the ledger. An interrupted run goes on where it was when the same command
 is given again, and the file ends with the same bytes; a complete one is read and printed at once.`,
 		Example: "  certspec certify --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 --n 10000 --ledger out/fmnist-s025.ledger\n" +
-			"  certspec certify --exec \"python my_model.py\" --data cifar10/test --skip 20 --sigma 0.25 --n 10000 --ledger out/mine.ledger",
+			"  certspec certify --exec \"python my_model.py\" --data cifar10/test --skip 20 --sigma 0.25 --n 10000 --ledger out/mine.ledger\n" +
+			"  certspec certify --model models/resnet20 --data cifar10/test --skip 20 --corrupt fog --severity 3 --sigma 0.25 --ledger out/fog-3.ledger",
 		Args: noArgs,
 	}
 	f := cmd.Flags()
-	openClassifier, openImages := modelFlags(cmd), dataFlags(cmd)
+	openClassifier, openImages := modelFlags(cmd), corruptedFlags(cmd, dataFlags(cmd))
 	settings, shard := settingsFlags(cmd, &o), shardFlags(cmd)
 	f.StringVar(&o.Ledger, "ledger", "", "file that records the run; without one nothing is kept")
 	f.StringVar(&rule, "rule", string(rs.Staged), "how many copies an image gets: staged (stops early), fixed, iss (a pilot of n0 copies says how many), betting (until --radii are decided)")

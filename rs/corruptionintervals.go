@@ -1,0 +1,253 @@
+package rs
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// IntervalACR is an average certified radius of several runs, with the interval for the population of the images.
+type IntervalACR struct {
+	NamedACR
+	Interval Interval `json:"interval"`
+}
+
+// NamedDifference is a difference of average certified radii with its name.
+type NamedDifference struct {
+	Name string `json:"name"`
+	Difference
+}
+
+// CorruptionIntervals is CorruptionACR with intervals.
+type CorruptionIntervals struct {
+	Images      int               `json:"images"` // labelled
+	Severities  []int             `json:"severities"`
+	MACR        IntervalACR       `json:"macr"`
+	Corruptions []IntervalACR     `json:"corruptions"`
+	Groups      []IntervalACR     `json:"groups"`
+	Order       []NamedDifference `json:"order"` // of the groups low, mid and high, each next one less the one before; B − A
+	Bootstrap   Bootstrap         `json:"bootstrap"`
+}
+
+// CorruptionComparison is two sweeps over the same corruptions, image by image.
+type CorruptionComparison struct {
+	Images      int               `json:"images"` // labelled
+	Severities  []int             `json:"severities"`
+	MACR        Difference        `json:"macr"`
+	Corruptions []NamedDifference `json:"corruptions"`
+	Groups      []NamedDifference `json:"groups"`
+	Bootstrap   Bootstrap         `json:"bootstrap"`
+}
+
+// MeanACRIntervals is MeanACR with intervals of the bootstrap, percentile form: images are resampled, and an image brings its
+// results under all corruptions. So the differences between groups are paired.
+//
+// Errors: those of MeanACR, runs on different images, options out of range.
+func MeanACRIntervals(runs []Corrupted, o Bootstrap) (*CorruptionIntervals, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	m, err := newCorruptionMatrix(runs)
+	if err != nil {
+		return nil, err
+	}
+	ordered := m.ordered()
+	width := len(m.names) + len(ordered)
+	values := make([]float64, 0, width*len(m.images))
+	for i := range m.images {
+		row := m.row(i)
+		values = append(values, row...)
+		for _, pair := range ordered {
+			values = append(values, row[pair[1]]-row[pair[0]])
+		}
+	}
+	intervals := o.intervals(values, width)
+	c := &CorruptionIntervals{Images: len(m.images), Severities: m.severities, Bootstrap: o,
+		Corruptions: []IntervalACR{}, Groups: []IntervalACR{}, Order: []NamedDifference{}}
+	for k, name := range m.names {
+		one := IntervalACR{NamedACR{name, m.mean(k)}, intervals[k]}
+		switch {
+		case k == 0:
+			c.MACR = one
+		case k < m.firstCorruption:
+			c.Groups = append(c.Groups, one)
+		default:
+			c.Corruptions = append(c.Corruptions, one)
+		}
+	}
+	for k, pair := range ordered {
+		c.Order = append(c.Order, NamedDifference{m.names[pair[0]] + " to " + m.names[pair[1]],
+			difference(m.mean(pair[0]), m.mean(pair[1]), intervals[len(m.names)+k])})
+	}
+	return c, nil
+}
+
+// CompareCorruptions gives the differences B − A of two sweeps of the same corruptions and severities over the same images, with
+// intervals of the paired bootstrap as those of Compare. Uncorrupted makes a sweep of a clean run.
+//
+// Errors: those of MeanACR, other corruptions, severities, images or labels in the two sweeps, options out of range.
+func CompareCorruptions(a, b []Corrupted, o Bootstrap) (*CorruptionComparison, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	left, err := newCorruptionMatrix(a)
+	if err != nil {
+		return nil, err
+	}
+	right, err := newCorruptionMatrix(b)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !slices.Equal(left.names, right.names):
+		return nil, fmt.Errorf("rs: the first sweep has the corruptions %v, the second %v", left.names[left.firstCorruption:], right.names[right.firstCorruption:])
+	case !slices.Equal(left.severities, right.severities):
+		return nil, fmt.Errorf("rs: the first sweep has the severities %v, the second %v", left.severities, right.severities)
+	case !slices.Equal(left.images, right.images):
+		return nil, fmt.Errorf("rs: the sweeps are over different images, or labels: %d in the first and %d in the second", len(left.images), len(right.images))
+	}
+	var values []float64
+	for i := range left.images {
+		before := left.row(i)
+		for k, after := range right.row(i) {
+			values = append(values, after-before[k])
+		}
+	}
+	intervals := o.intervals(values, len(left.names))
+	c := &CorruptionComparison{Images: len(left.images), Severities: left.severities, Bootstrap: o,
+		Corruptions: []NamedDifference{}, Groups: []NamedDifference{}}
+	for k, name := range left.names {
+		d := difference(left.mean(k), right.mean(k), intervals[k])
+		switch {
+		case k == 0:
+			c.MACR = d
+		case k < left.firstCorruption:
+			c.Groups = append(c.Groups, NamedDifference{name, d})
+		default:
+			c.Corruptions = append(c.Corruptions, NamedDifference{name, d})
+		}
+	}
+	return c, nil
+}
+
+// Uncorrupted is the sweep that clean rows would be if no corruption did anything: what CompareCorruptions compares a sweep with.
+func Uncorrupted(like []Corrupted, clean Rows) []Corrupted {
+	same := slices.Clone(like)
+	for i := range same {
+		same[i].Rows = clean
+	}
+	return same
+}
+
+// labelled is an image with its label.
+type labelled struct{ image, label int }
+
+// corruptionMatrix is what each image gives to each mean: to that of all corruptions, of the whole groups and of every corruption.
+type corruptionMatrix struct {
+	names           []string // "macr", groups, corruptions
+	firstCorruption int
+	severities      []int
+	images          []labelled
+	values          []float64 // image by image
+}
+
+func newCorruptionMatrix(runs []Corrupted) (*corruptionMatrix, error) {
+	means, err := MeanACR(runs)
+	if err != nil {
+		return nil, err
+	}
+	m := &corruptionMatrix{names: []string{"macr"}}
+	members := [][]string{nil}
+	for _, g := range means.Groups {
+		m.names = append(m.names, g.Name)
+		members = append(members, Groups[slices.IndexFunc(Groups, func(of Group) bool { return of.Name == g.Name })].Corruptions)
+	}
+	m.firstCorruption = len(m.names)
+	for _, c := range means.Corruptions {
+		m.names = append(m.names, c.Name)
+		members = append(members, []string{c.Name})
+	}
+	for _, run := range runs {
+		if !slices.Contains(m.severities, run.Severity) {
+			m.severities = append(m.severities, run.Severity)
+		}
+	}
+	slices.Sort(m.severities)
+	if err := m.take(runs, members); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// take adds up the radii of the images; all corruptions have the same severities, so that the mean over cells is that over corruptions.
+func (m *corruptionMatrix) take(runs []Corrupted, members [][]string) error {
+	at := map[labelled]int{}
+	for _, row := range runs[0].Rows {
+		if row.Label >= 0 {
+			at[labelled{row.Image, row.Label}] = len(m.images)
+			m.images = append(m.images, labelled{row.Image, row.Label})
+		}
+	}
+	width := len(m.names)
+	m.values = make([]float64, width*len(m.images))
+	cells := make([]float64, width)
+	for _, run := range runs {
+		if _, err := run.Rows.byImage(fmt.Sprintf("the %s, severity %d,", run.Corruption, run.Severity)); err != nil {
+			return err
+		}
+		found := 0
+		for _, row := range run.Rows {
+			i, known := at[labelled{row.Image, row.Label}]
+			if row.Label < 0 {
+				continue
+			}
+			if !known {
+				return fmt.Errorf("rs: %s at severity %d has image %d with label %d, %s at severity %d has not", run.Corruption, run.Severity, row.Image, row.Label, runs[0].Corruption, runs[0].Severity)
+			}
+			found++
+			for k, names := range members {
+				if names == nil || slices.Contains(names, run.Corruption) {
+					m.values[i*width+k] += row.correctRadius()
+				}
+			}
+		}
+		if found != len(m.images) {
+			return fmt.Errorf("rs: %s at severity %d has %d images with a label, %s at severity %d has %d", run.Corruption, run.Severity, found, runs[0].Corruption, runs[0].Severity, len(m.images))
+		}
+		for k, names := range members {
+			if names == nil || slices.Contains(names, run.Corruption) {
+				cells[k]++
+			}
+		}
+	}
+	for j := range m.values {
+		m.values[j] /= cells[j%width]
+	}
+	return nil
+}
+
+func (m *corruptionMatrix) row(i int) []float64 {
+	return m.values[i*len(m.names) : (i+1)*len(m.names)]
+}
+
+func (m *corruptionMatrix) mean(k int) float64 {
+	sum := 0.0
+	for i := range m.images {
+		sum += m.row(i)[k]
+	}
+	return sum / math.Max(1, float64(len(m.images)))
+}
+
+// ordered are the places of low and mid, and of mid and high, where both are whole.
+func (m *corruptionMatrix) ordered() [][2]int {
+	var pairs [][2]int
+	for _, pair := range [][2]string{{"low", "mid"}, {"mid", "high"}} {
+		from, to := slices.Index(m.names[:m.firstCorruption], pair[0]), slices.Index(m.names[:m.firstCorruption], pair[1])
+		if from > 0 && to > 0 {
+			pairs = append(pairs, [2]int{from, to})
+		}
+	}
+	return pairs
+}

@@ -1,0 +1,100 @@
+package rs_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/certspec/certspec/rs"
+)
+
+// sweepOf has all corruptions of low, mid and high at severities 1 and 3, with two images whose radii are those of the group.
+func sweepOf(low, mid, high [2]float64) []rs.Corrupted {
+	var runs []rs.Corrupted
+	for k, radii := range [][2]float64{low, mid, high} {
+		for _, name := range rs.Groups[k].Corruptions {
+			for _, severity := range []int{1, 3} {
+				runs = append(runs, rs.Corrupted{Corruption: name, Severity: severity, Rows: correct(radii[0]*float64(severity), radii[1]*float64(severity))})
+			}
+		}
+	}
+	return runs
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
+
+// Severities 1 and 3 double every radius in the mean. The resamples of two images take each twice with probability ¼, so that 95 % intervals
+// reach from one image's value to the other's.
+func TestMeanACRIntervals(t *testing.T) {
+	c, err := rs.MeanACRIntervals(sweepOf([2]float64{.1, .2}, [2]float64{.15, .25}, [2]float64{.2, .35}), rs.Bootstrap{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Images != 2 || len(c.Severities) != 2 || len(c.Corruptions) != 15 || len(c.Groups) != 7 || len(c.Order) != 2 {
+		t.Fatalf("%+v", c)
+	}
+	if i := c.MACR; !near(i.ACR, 2*(.15+.2+.275)/3) || !near(i.Interval.Low, .3) || !near(i.Interval.High, 2*(.2+.25+.35)/3) {
+		t.Errorf("mACR %+v", i)
+	}
+	if g := c.Groups[2]; g.Name != "high" || !near(g.ACR, .55) || !near(g.Interval.Low, .4) || !near(g.Interval.High, .7) {
+		t.Errorf("group %+v", g)
+	}
+	// Both images gain the same from low to mid: no interval is left. From mid to high one gains .1, the other .2.
+	if d := c.Order[0]; d.Name != "low to mid" || !near(d.A, .3) || !near(d.Difference.Difference, .1) || !near(d.Interval.Low, .1) || !near(d.Interval.High, .1) {
+		t.Errorf("%+v", d)
+	}
+	if d := c.Order[1]; d.Name != "mid to high" || !near(d.Difference.Difference, .15) || !near(d.Interval.Low, .1) || !near(d.Interval.High, .2) {
+		t.Errorf("%+v", d)
+	}
+}
+
+// Of one corruption at one severity, the comparison is that of the two runs.
+func TestCompareCorruptionsOfOneCell(t *testing.T) {
+	a, b := correct(.1, .5, .3, 0, .2), correct(.2, .4, .6, .1, 0)
+	fog := func(rows rs.Rows) []rs.Corrupted { return []rs.Corrupted{{"fog", 2, rows}} }
+	want, err := rs.Compare(a, b, nil, rs.Bootstrap{Seed: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := rs.CompareCorruptions(fog(a), fog(b), rs.Bootstrap{Seed: 5})
+	if err != nil || got.Images != 5 || !near(got.MACR.A, want.ACR.A) || !near(got.MACR.B, want.ACR.B) ||
+		!near(got.MACR.Interval.Low, want.ACR.Interval.Low) || !near(got.MACR.Interval.High, want.ACR.Interval.High) {
+		t.Errorf("%+v, %v; want %+v", got, err, want.ACR)
+	}
+}
+
+func TestCompareCorruptions(t *testing.T) {
+	a := sweepOf([2]float64{.1, .2}, [2]float64{.1, .2}, [2]float64{.1, .2})
+	b := sweepOf([2]float64{.2, .4}, [2]float64{.1, .2}, [2]float64{.1, .1})
+	c, err := rs.CompareCorruptions(a, b, rs.Bootstrap{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, want := range [][3]float64{{.3, .2, .4}, {0, 0, 0}, {-.1, -.2, 0}} { // low, mid, high: difference and interval
+		if g := c.Groups[k]; !near(g.Difference.Difference, want[0]) || !near(g.Interval.Low, want[1]) || !near(g.Interval.High, want[2]) {
+			t.Errorf("%+v, want %v", g, want)
+		}
+	}
+	clean := correct(.3, .3)
+	c, err = rs.CompareCorruptions(rs.Uncorrupted(a, clean), a, rs.Bootstrap{})
+	if err != nil || !near(c.MACR.A, .3) || !near(c.MACR.B, .3) || !near(c.MACR.Interval.Low, -.1) {
+		t.Errorf("against the clean run: %+v, %v", c, err)
+	}
+	for name, other := range map[string][]rs.Corrupted{
+		"fewer":           a[2:],
+		"another image":   rs.Uncorrupted(a, correct(.1, .2, .3)),
+		"another in one":  append([]rs.Corrupted{{a[0].Corruption, a[0].Severity, correct(.1)}}, a[1:]...),
+		"another label":   rs.Uncorrupted(a, rs.Rows{{Image: 0, Label: 1}, {Image: 10, Label: 3}}),
+		"no labels":       rs.Uncorrupted(a, rs.Rows{{Label: -1}}),
+		"an image twice":  rs.Uncorrupted(a, rs.Rows{{Label: 3}, {Label: 3}}),
+		"no runs":         nil,
+		"other severity":  {{a[0].Corruption, 2, a[0].Rows}},
+		"severities part": a[1:],
+	} {
+		if c, err := rs.CompareCorruptions(a, other, rs.Bootstrap{}); err == nil {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+	if _, err := rs.CompareCorruptions(a, b, rs.Bootstrap{Confidence: 2}); err == nil {
+		t.Error("a confidence of 2 is taken")
+	}
+}

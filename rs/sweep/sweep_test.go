@@ -1,0 +1,177 @@
+package sweep_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/corrupt"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/sweep"
+)
+
+// counting is a model that counts its calls.
+type counting struct {
+	classifier.Classifier
+	calls *atomic.Int64
+}
+
+func (c counting) Classify(ctx context.Context, b classifier.Batch, r *classifier.Result) error {
+	c.calls.Add(1)
+	return c.Classifier.Classify(ctx, b, r)
+}
+
+func constant() counting {
+	return counting{classifier.Constant{Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10, Class: 3}, &atomic.Int64{}}
+}
+
+func synthetic(t *testing.T) *dataset.Dataset {
+	t.Helper()
+	d, err := dataset.Open("synthetic/test[max_index=4]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func cells(t *testing.T) []sweep.Cell {
+	t.Helper()
+	list, err := sweep.Cells([]string{"contrast", "brightness"}, corrupt.Setting{}, []int{3, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append([]sweep.Cell{{}}, list...)
+}
+
+func TestCells(t *testing.T) {
+	var names []string
+	for _, c := range cells(t) {
+		names = append(names, c.String())
+	}
+	want := []string{"clean", "contrast-1", "contrast-3", "brightness-1", "brightness-3"}
+	if len(names) != len(want) {
+		t.Fatalf("%v, want %v", names, want)
+	}
+	for i := range want {
+		if names[i] != want[i] {
+			t.Errorf("%v, want %v", names, want)
+		}
+	}
+	// CIFAR-F has 192 settings: 16 rings, 4 decays, 3 norms.
+	all, err := sweep.Cells([]string{"fourier"}, corrupt.Setting{}, nil)
+	if err != nil || len(all) != 192 || all[0].String() != "fourier_fc1_a0.5-8" {
+		t.Errorf("%d cells of fourier from %v, %v", len(all), all[0], err)
+	}
+	options, err := sweep.Cells([]string{"glass_blur", "fog"}, corrupt.Setting{GlassSwap: true}, []int{2})
+	if err != nil || !options[0].Setting.GlassSwap || options[1].Setting.GlassSwap {
+		t.Errorf("%+v, %v", options, err)
+	}
+	var setting *corrupt.SettingError
+	if _, err := sweep.Cells([]string{"fog"}, corrupt.Setting{}, []int{3, 8}); !errors.As(err, &setting) {
+		t.Errorf("severity 8 of fog: %v", err)
+	}
+	var unknown *corrupt.UnknownError
+	if _, err := sweep.Cells([]string{"mist"}, corrupt.Setting{}, nil); !errors.As(err, &unknown) {
+		t.Errorf("mist: %v", err)
+	}
+}
+
+func TestRunAgainAndOpen(t *testing.T) {
+	model, folder := constant(), filepath.Join(t.TempDir(), "a folder")
+	var before []string
+	o := sweep.Options{Folder: folder, CorruptSeed: 7, Run: rs.Options{Sigma: .25, MaxSamples: 200, Ledger: "not used"},
+		Before: func(c sweep.Cell) error { before = append(before, c.String()); return nil }}
+	// The first cells, and then all of them: those that are there are not run again.
+	if err := sweep.Run(t.Context(), model, synthetic(t), cells(t)[:2], o); err != nil {
+		t.Fatal(err)
+	}
+	two := model.calls.Load()
+	if err := sweep.Run(t.Context(), model, synthetic(t), cells(t), o); err != nil {
+		t.Fatal(err)
+	}
+	if calls := model.calls.Load(); two == 0 || len(before) != 5 {
+		t.Errorf("%d calls of the model for two cells, %d for five; told of %v", two, calls, before)
+	}
+	all := model.calls.Load()
+	if err := sweep.Run(t.Context(), model, synthetic(t), cells(t), o); err != nil || model.calls.Load() != all || len(before) != 5 {
+		t.Errorf("a third time: %v, %d calls after %d, told of %v", err, model.calls.Load(), all, before)
+	}
+	s, err := sweep.Open(folder)
+	if err != nil || s.Clean == nil || len(s.Corrupted) != 4 || len(s.Unfinished) != 0 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if c := s.Corrupted[1]; c.Corruption != "brightness" || c.Severity != 3 || len(c.Rows) != 4 {
+		t.Errorf("%+v", c)
+	}
+	run, err := rs.Open(filepath.Join(folder, "contrast-3.ledger"))
+	if err != nil || run.Header.Data.Name != "synthetic/test[max_index=4,corrupt=contrast:3,seed=7]" || run.Header.Data.Digest == s.Clean.Header.Data.Digest {
+		t.Errorf("%+v, %v", run.Header.Data, err)
+	}
+	// No corruption changes what a constant answers.
+	c, err := rs.CompareCorruptions(rs.Uncorrupted(s.Corrupted, s.Clean.Rows), s.Corrupted, rs.Bootstrap{Resamples: 100})
+	if err != nil || c.MACR.Difference != 0 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	var mismatch *ledger.MismatchError
+	o.CorruptSeed = 8
+	if err := sweep.Run(t.Context(), model, synthetic(t), cells(t), o); !errors.As(err, &mismatch) {
+		t.Errorf("another seed of the corruptions: %v", err)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	model, folder := constant(), t.TempDir()
+	o := sweep.Options{Folder: folder, Run: rs.Options{Sigma: .25, MaxSamples: 100}}
+	if _, err := sweep.Open(folder); err == nil {
+		t.Error("a folder without ledgers is a sweep")
+	}
+	if err := sweep.Run(t.Context(), model, synthetic(t), cells(t)[:2], o); err != nil {
+		t.Fatal(err)
+	}
+	clean, err := os.ReadFile(filepath.Join(folder, "clean.ledger"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	contrast, err := os.ReadFile(filepath.Join(folder, "contrast-1.ledger"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := func(name string, text []byte, good bool) *sweep.Sweep {
+		t.Helper()
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		defer os.Remove(path)
+		s, err := sweep.Open(folder)
+		if (err == nil) != good {
+			t.Errorf("%s: %v", name, err)
+		}
+		return s
+	}
+	with("fog-3.ledger", contrast, false) // it is contrast at 1
+	with("contrast.ledger", clean, false)
+	with("contrast-0.ledger", clean, false)
+	with("fog-2.ledger", clean, true) // says of no corruption: images from a file
+	if s := with("fog-2.ledger", bytes.Join(bytes.SplitAfter(clean, []byte("\n"))[:3], nil), true); s != nil && (len(s.Unfinished) != 1 || len(s.Corrupted) != 1) {
+		t.Errorf("half a ledger: %+v", s)
+	}
+	other := o
+	other.Folder, other.Run.Sigma = t.TempDir(), .5
+	if err := sweep.Run(t.Context(), model, synthetic(t), cells(t)[:1], other); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(other.Folder, "clean.ledger"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	with("fog-2.ledger", text, false) // σ = 0.5
+}
