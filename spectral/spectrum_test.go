@@ -45,6 +45,13 @@ func TestDifferenceOfKnownImages(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := mustSpectrum(t, s)
+		darker, err := Difference(shape, clean, brighter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := mustSpectrum(t, darker).Amplitude.Values; !slices.Equal(got, m.Amplitude.Values) {
+			t.Errorf("%v: a difference and its negative have the amplitudes %v and %v", shape, m.Amplitude.Values, got)
+		}
 		want := .2 * float64(shape.Height*shape.Width)
 		if got := at(t, m.Amplitude, 0, 0); math.Abs(got-want) > 1e-12*want {
 			t.Errorf("%v: amplitude %v at zero frequency, want %v", shape, got, want)

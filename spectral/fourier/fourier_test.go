@@ -92,6 +92,9 @@ func TestPhaseOnTheBranch(t *testing.T) {
 		if phase[k] != math.Pi {
 			t.Errorf("phase %v of a negative number in bin %d", phase[k], k)
 		}
+		if mirror := h.Mirror(k); mirror >= 0 && mirror != k && phase[mirror] != -math.Pi {
+			t.Errorf("phase %v of the mirror of bin %d", phase[mirror], k)
+		}
 	}
 }
 
