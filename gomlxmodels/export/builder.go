@@ -78,33 +78,66 @@ func narrow(values []float64) []float32 {
 
 func (b *builder) relu(x string) string { return b.node("Relu", x+"/relu", []string{x}) }
 
+// factors are batch normalisation as y = x·factor + bias, per channel.
+func (b *builder) factors(norm string) (factor, bias []float64) {
+	scale, shift := b.tensor(norm+"/scale").Values, b.tensor(norm+"/shift").Values
+	mean, variance := b.tensor(norm+"/mean").Values, b.tensor(norm+"/variance").Values
+	for c := range scale {
+		factor = append(factor, float64(scale[c])/math.Sqrt(float64(variance[c])+nets.NormEpsilon))
+		bias = append(bias, float64(shift[c])-float64(mean[c])*factor[c])
+	}
+	return factor, bias
+}
+
 // convNorm is a convolution with zero padding that keeps the size at stride 1, and the
 // batch normalisation after it, as one.
 func (b *builder) convNorm(conv, norm, x string, stride int) string {
+	factor, bias := b.factors(norm)
+	return b.folded(conv, x, stride, factor, bias)
+}
+
+// conv is a convolution without a normalisation.
+func (b *builder) conv(conv, x string, stride int) string {
+	ones := make([]float64, b.tensor(conv + "/kernel").Shape[3])
+	for o := range ones {
+		ones[o] = 1
+	}
+	return b.folded(conv, x, stride, ones, make([]float64, len(ones)))
+}
+
+// affine is a batch normalisation with no convolution before it.
+func (b *builder) affine(norm, x string) string {
+	factor, bias := b.factors(norm)
+	x = b.node("Mul", norm+"/scaled", []string{x, b.constant(norm+"/factor", narrow(factor), len(factor), 1, 1)})
+	return b.node("Add", norm, []string{x, b.constant(norm+"/bias", narrow(bias), len(bias), 1, 1)})
+}
+
+// maxPool is the maximum over 3×3 pixels with stride 2 and a border of one pixel.
+func (b *builder) maxPool(name, x string) string {
+	return b.node("MaxPool", name, []string{x}, ints("kernel_shape", 3, 3), ints("strides", 2, 2), ints("pads", 1, 1, 1, 1))
+}
+
+func ints(name string, values ...int64) onnxfile.Attribute {
+	return onnxfile.Attribute{Name: name, Kind: onnxfile.KindInts, Ints: values}
+}
+
+// folded is a convolution whose outputs are scaled by factors and moved by biases.
+func (b *builder) folded(conv, x string, stride int, factors, biases []float64) string {
 	kernel := b.tensor(conv + "/kernel") // [size, size, in, out]
 	size, in, out := kernel.Shape[0], kernel.Shape[2], kernel.Shape[3]
-	scale, shift := b.tensor(norm+"/scale").Values, b.tensor(norm+"/shift").Values
-	mean, variance := b.tensor(norm+"/mean").Values, b.tensor(norm+"/variance").Values
-
 	folded := make([]float32, len(kernel.Values)) // [out, in, size, size]
-	bias := make([]float32, out)
 	for o := range out {
-		factor := float64(scale[o]) / math.Sqrt(float64(variance[o])+nets.NormEpsilon)
-		bias[o] = float32(float64(shift[o]) - float64(mean[o])*factor)
 		for i := range in {
 			for p := range size * size {
-				folded[(o*in+i)*size*size+p] = float32(float64(kernel.Values[(p*in+i)*out+o]) * factor)
+				folded[(o*in+i)*size*size+p] = float32(float64(kernel.Values[(p*in+i)*out+o]) * factors[o])
 			}
 		}
-	}
-	ints := func(name string, values ...int64) onnxfile.Attribute {
-		return onnxfile.Attribute{Name: name, Kind: onnxfile.KindInts, Ints: values}
 	}
 	k, pad, s := int64(size), int64(size-1)/2, int64(stride)
 	return b.node("Conv", conv, []string{
 		x,
 		b.constant(conv+"/weight", folded, out, in, size, size),
-		b.constant(conv+"/bias", bias, out),
+		b.constant(conv+"/bias", narrow(biases), out),
 	}, ints("kernel_shape", k, k), ints("strides", s, s), ints("pads", pad, pad, pad, pad))
 }
 

@@ -92,14 +92,27 @@ func (b *builder) network(a nets.Architecture) {
 		}
 		x = b.node("Flatten", "flat", []string{x})
 		b.dense("head", x, shape.Height*shape.Width)
+	case a.Name == nets.PreActResNet18:
+		x = b.conv("conv", x, 1)
+		for _, block := range b.blocks() {
+			x = b.preActivation(block, x, stride(block))
+		}
+		x = b.relu(b.affine("bn", x))
+		x = b.node("GlobalAveragePool", "pool", []string{x})
+		x = b.node("Flatten", "flat", []string{x})
+		b.dense("head", x, 1)
+	case a.Name == nets.ResNet50:
+		x = b.maxPool("maximum", b.relu(b.convNorm("conv", "bn", x, 2)))
+		for _, block := range b.blocks() {
+			x = b.bottleneck(block, x, stride(block))
+		}
+		x = b.node("GlobalAveragePool", "pool", []string{x})
+		x = b.node("Flatten", "flat", []string{x})
+		b.dense("head", x, 1)
 	case b.has("stage1/block0/conv1/kernel"):
 		x = b.relu(b.convNorm("conv", "bn", x, 1))
 		for _, block := range b.blocks() {
-			stride := 1
-			if strings.HasSuffix(block, "/block0") && block != "stage1/block0" {
-				stride = 2
-			}
-			x = b.residual(block, x, stride)
+			x = b.residual(block, x, stride(block))
 		}
 		x = b.node("GlobalAveragePool", "pool", []string{x})
 		x = b.node("Flatten", "flat", []string{x})
@@ -107,6 +120,14 @@ func (b *builder) network(a nets.Architecture) {
 	default:
 		panic("export: no form of network " + a.Name)
 	}
+}
+
+// stride of a block: the first one of a stage halves the size, but for the first stage.
+func stride(block string) int {
+	if strings.HasSuffix(block, "/block0") && block != "stage1/block0" {
+		return 2
+	}
+	return 1
 }
 
 // blocks are the residual blocks in the order of the forward pass.
@@ -127,4 +148,24 @@ func (b *builder) residual(name, x string, stride int) string {
 		x = b.convNorm(name+"/shortcut/conv", name+"/shortcut/bn", x, stride)
 	}
 	return b.relu(b.node("Add", name+"/sum", []string{h, x}))
+}
+
+func (b *builder) bottleneck(name, x string, stride int) string {
+	h := b.relu(b.convNorm(name+"/conv1", name+"/bn1", x, 1))
+	h = b.relu(b.convNorm(name+"/conv2", name+"/bn2", h, stride))
+	h = b.convNorm(name+"/conv3", name+"/bn3", h, 1)
+	if b.has(name + "/shortcut/conv/kernel") {
+		x = b.convNorm(name+"/shortcut/conv", name+"/shortcut/bn", x, stride)
+	}
+	return b.relu(b.node("Add", name+"/sum", []string{h, x}))
+}
+
+// preActivation has its normalisations before its convolutions. The second is folded into the first convolution.
+func (b *builder) preActivation(name, x string, stride int) string {
+	h := b.relu(b.affine(name+"/bn1", x))
+	if b.has(name + "/shortcut/conv/kernel") {
+		x = b.conv(name+"/shortcut/conv", h, stride)
+	}
+	h = b.relu(b.convNorm(name+"/conv1", name+"/bn2", h, stride))
+	return b.node("Add", name+"/sum", []string{b.conv(name+"/conv2", h, 1), x})
 }

@@ -31,7 +31,7 @@ func untrained(a nets.Architecture) *modelfile.Model {
 			switch {
 			case strings.HasSuffix(t.Name, "/variance"):
 				values[i] = 0.5 + random.Float32()
-			case strings.Contains(t.Name, "/bn2/scale"):
+			case strings.Contains(t.Name, "/bn2/scale"), strings.Contains(t.Name, "/bn3/scale"):
 				values[i] = 0.3 // deep residual networks would grow without bound
 			default:
 				values[i] += float32(0.05 * random.NormFloat64())

@@ -73,8 +73,13 @@ func (b *builder) network(a Architecture, images value) value {
 		panic(err.Error())
 	}
 	x := b.input(a, images)
-	if a.Name == SmallCNN {
+	switch a.Name {
+	case SmallCNN:
 		return b.smallCNN(x, a.Classes)
+	case ResNet50:
+		return b.resnet50(x, a.Classes)
+	case PreActResNet18:
+		return b.preActResNet18(x, a.Classes)
 	}
 	return b.resnet(x, blocksPerStage[a.Name], a.Classes)
 }

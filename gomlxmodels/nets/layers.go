@@ -35,6 +35,15 @@ func convAsProduct(x, kernel *Node, stride int) *Node {
 	d, k := x.Shape().Dimensions, kernel.Shape().Dimensions
 	n, height, width := d[0], (d[1]-1)/stride+1, (d[2]-1)/stride+1
 	size, in, out := k[0], k[2], k[3]
+	columns := Reshape(Concatenate(taps(x, size, stride), 3), n*height*width, size*size*in)
+	return Reshape(MatMul(columns, Reshape(kernel, size*size*in, out)), n, height, width, out)
+}
+
+// taps are the values that each place of a size×size window sees as it moves over x [N, H, W, C], whose border is
+// (size−1)/2 zeros.
+func taps(x *Node, size, stride int) []*Node {
+	d := x.Shape().Dimensions
+	height, width := (d[1]-1)/stride+1, (d[2]-1)/stride+1
 	// Zeros are joined on, as Pad has no gradient.
 	for axis := 1; axis <= 2 && size > 1; axis++ {
 		border := x.Shape().Clone()
@@ -42,16 +51,15 @@ func convAsProduct(x, kernel *Node, stride int) *Node {
 		zeros := Zeros(x.Graph(), border)
 		x = Concatenate([]*Node{zeros, x, zeros}, axis)
 	}
-	var taps []*Node
+	var list []*Node
 	for i := range size {
 		for j := range size {
-			taps = append(taps, Slice(x, AxisRange(),
+			list = append(list, Slice(x, AxisRange(),
 				AxisRange(i, i+(height-1)*stride+1).Stride(stride),
 				AxisRange(j, j+(width-1)*stride+1).Stride(stride)))
 		}
 	}
-	columns := Reshape(Concatenate(taps, 3), n*height*width, size*size*in)
-	return Reshape(MatMul(columns, Reshape(kernel, size*size*in, out)), n, height, width, out)
+	return list
 }
 
 // relu is max(x, 0) with derivative 0 at 0, and NaN for NaN.

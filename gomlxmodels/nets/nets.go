@@ -1,6 +1,7 @@
 // Package nets defines image classifiers as GoMLX graphs: a small convolutional network
-// for images of any size, and the CIFAR residual networks of He et al. 2016 (section 4.2,
-// with the projection shortcut, option B).
+// for images of any size, the CIFAR residual networks of He et al. 2016 (section 4.2,
+// with the projection shortcut, option B), their pre-activation form of 18 layers, and the
+// ImageNet form of 50 layers.
 //
 // A network is an Architecture, a plain value. Its tensors have stable, readable names,
 // such as "stage1/block0/conv1/kernel"; Forward and ForwardTraining take them from a
@@ -18,7 +19,11 @@ import (
 )
 
 // Names of the networks.
-const SmallCNN = "small-cnn"
+const (
+	SmallCNN       = "small-cnn"
+	PreActResNet18 = "preact-resnet18"
+	ResNet50       = "resnet50"
+)
 
 // Input layers: what is done to an image before the first convolution.
 const (
@@ -39,7 +44,7 @@ type Architecture struct {
 
 // Names lists the networks.
 func Names() []string {
-	return []string{SmallCNN, "resnet8", "resnet20", "resnet32", "resnet44", "resnet56", "resnet110"}
+	return []string{SmallCNN, "resnet8", "resnet20", "resnet32", "resnet44", "resnet56", "resnet110", PreActResNet18, ResNet50}
 }
 
 // Inputs lists the input layers.

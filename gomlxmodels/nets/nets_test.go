@@ -225,8 +225,8 @@ func TestBackendsAgree(t *testing.T) {
 	}
 }
 
-// ResNet-110 and ResNet-20: parameter counts as published with the smoothing literature's
-// networks. The others by the closed form 464 + Σ blocks + 65·K, where a block of c channels
+// ResNet-110, ResNet-20 and ResNet-50: parameter counts as published with the smoothing literature's
+// networks; that of PreAct-ResNet-18 by hand: 1,728 + 147,968 + 525,184 + 2,098,944 + 8,392,192 + 1,024 + 5,130. The others by the closed form 464 + Σ blocks + 65·K, where a block of c channels
 // has 2·9·c² + 4·c, and the two that widen from c/2 have 9·c²/2 less and a shortcut of
 // c²/2 + 2·c more.
 func TestParameters(t *testing.T) {
@@ -234,7 +234,7 @@ func TestParameters(t *testing.T) {
 		net     string
 		classes int
 		want    int
-	}{{"resnet110", 10, 1730714}, {"resnet110", 100, 1736564}, {"resnet20", 10, 272474}} {
+	}{{"resnet110", 10, 1730714}, {"resnet110", 100, 1736564}, {"resnet20", 10, 272474}, {ResNet50, 1000, 25557032}, {PreActResNet18, 10, 11172170}} {
 		a := Architecture{Name: c.net, Shape: cifar, Classes: c.classes}
 		if got := a.Parameters(); got != c.want {
 			t.Errorf("%s, %d classes: %d parameters, want %d", c.net, c.classes, got, c.want)
