@@ -80,6 +80,11 @@ func TestZoomOfALine(t *testing.T) {
 	z = newZoom(32, 1.25) // ⌈25.6⌉ = 26 from the third on become 32.5, rounded to even
 	near(t, "the first place", float64(z.at[0])+z.fraction[0], 3, 1e-12)
 	near(t, "the last place", float64(z.at[31])+z.fraction[31], 28, 1e-12)
+	z = newZoom(32, zoomFactor(25)) // 33, of which the first 32 stay: np.arange(1, 1.26, .01)[25] is 1.2500000000000002
+	near(t, "the last place of 33", float64(z.at[31])+z.fraction[31], 3+31.*25/32, 1e-12)
+	if zoomFactor(25) != 1.2500000000000002 {
+		t.Errorf("the last factor is %v", zoomFactor(25))
+	}
 }
 
 // The entries at frequency 0 of the scaled tables.

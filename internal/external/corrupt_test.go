@@ -69,12 +69,12 @@ func ours(t *testing.T, im *dataset.Images, s corrupt.Setting) []uint8 {
 	return out
 }
 
-// Corruptions without random numbers, byte for byte: Pillow's are equal; the others compute in floating point in another order, or in single precision, and
-// cutting off bytes turns the last bit into a step.
+// Corruptions without random numbers, byte for byte: most are equal. OpenCV filters with a kernel in single precision, and
+// the zoomed images are added in it; cutting off bytes turns its last bit into a step, most often where a flat area is blurred.
 func TestExternalCorruptions(t *testing.T) {
 	im := corruptImages(t, "40")
 	most := map[string]float64{ // share of bytes that may differ, by one
-		"jpeg_compression": 0, "pixelate": 0, "contrast": .01, "brightness": .002, "saturate": .002, "gaussian_blur": .01, "defocus_blur": .01, "zoom_blur": .01,
+		"jpeg_compression": 0, "pixelate": 0, "contrast": 0, "brightness": 0, "saturate": 0, "gaussian_blur": .0001, "defocus_blur": .08, "zoom_blur": .002,
 	}
 	q := corruptQuestion{Pixels: base64.StdEncoding.EncodeToString(im.Pixels), Severities: []int{1, 2, 3, 4, 5}}
 	for name := range most {
