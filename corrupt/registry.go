@@ -167,6 +167,22 @@ func (e *SettingError) Error() string {
 
 func (e *entry) check(s Setting, shape pixel.Shape) error {
 	bad := func(what, expected string) error { return &SettingError{e.Name, what, expected} }
+	if s.GlassSwap && e.Name != "glass_blur" {
+		return bad("the option to swap pixels", "it with glass_blur only")
+	}
+	if s.Photographs != "" && e.Name != "frost" {
+		return bad("a folder of photographs", "one with frost only")
+	}
+	switch {
+	case e.Family == F:
+		if err := s.checkFourier(bad); err != nil {
+			return err
+		}
+	case s.Severity < 1 || s.Severity > Severities:
+		return bad(fmt.Sprintf("severity %d", s.Severity), fmt.Sprintf("1 to %d", Severities))
+	case cmp.Or(float64(s.Centre), s.Decay, s.Norm) != 0:
+		return bad("fc, alpha or eps", "them with "+fourierName+" only")
+	}
 	if c := shape.Channels; !shape.Valid() || c != 1 && c != 3 {
 		return bad(fmt.Sprintf("images of %v", shape), "at least one pixel, in 1 or 3 channels")
 	}
@@ -175,21 +191,6 @@ func (e *entry) check(s Setting, shape pixel.Shape) error {
 	}
 	if least := min(shape.Height, shape.Width); !e.anySide && least < smallestSide {
 		return bad(fmt.Sprintf("images of %v", shape), fmt.Sprintf("at least %d pixels on each side", smallestSide))
-	}
-	if s.GlassSwap && e.Name != "glass_blur" {
-		return bad("the option to swap pixels", "it with glass_blur only")
-	}
-	if s.Photographs != "" && e.Name != "frost" {
-		return bad("a folder of photographs", "one with frost only")
-	}
-	if e.Family == F {
-		return s.checkFourier(bad)
-	}
-	if s.Severity < 1 || s.Severity > Severities {
-		return bad(fmt.Sprintf("severity %d", s.Severity), fmt.Sprintf("1 to %d", Severities))
-	}
-	if cmp.Or(float64(s.Centre), s.Decay, s.Norm) != 0 {
-		return bad("fc, alpha or eps", "them with "+fourierName+" only")
 	}
 	return nil
 }
