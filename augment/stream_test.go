@@ -22,6 +22,15 @@ func TestStreamIsWhatItSays(t *testing.T) {
 	if got := binary.LittleEndian.Uint64(block[:]); got != 0xb34e442d466d94d8 {
 		t.Errorf("the block begins with %#x; expected %#x", got, uint64(0xb34e442d466d94d8))
 	}
+	for range 60 {
+		s.Uint64()
+	}
+	// The last word that was buffered, and the first behind the block.
+	for _, want := range []uint64{0x8929c5d9b02284ac, 0x703279190abbe9e4} {
+		if got := s.Uint64(); got != want {
+			t.Errorf("word %#x; expected %#x", got, want)
+		}
+	}
 	first := NewStream(at).Uint64()
 	for _, other := range []Address{{8, 2, 40, 1}, {7, 3, 40, 1}, {7, 2, 41, 1}, {7, 2, 40, 0}} {
 		if NewStream(other).Uint64() == first {
