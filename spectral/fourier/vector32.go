@@ -4,7 +4,7 @@ package fourier
 
 import "simd/archsimd"
 
-//go:generate sh -c "sed -e 's/lanes32 = 8/lanes64 = 4/; s/float32/float64/g; s/Float32x8/Float64x4/g; s/lanes32/lanes64/g; s/vec32/vec64/g; s/x32/x64/g; /go:generate/d' vector32.go | gofmt > vector64.go"
+//go:generate sh -c "(echo '// Code generated from vector32.go; DO NOT EDIT.'; echo; sed -e 's/lanes32 = 8/lanes64 = 4/; s/float32/float64/g; s/Float32x8/Float64x4/g; s/lanes32/lanes64/g; s/vec32/vec64/g; s/x32/x64/g; /go:generate/d' vector32.go) | gofmt > vector64.go"
 
 // The vector form of the kernels, for runs of whole vectors.
 

@@ -1,3 +1,5 @@
+// Code generated from vector32.go; DO NOT EDIT.
+
 //go:build goexperiment.simd && amd64
 
 package fourier
