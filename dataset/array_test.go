@@ -63,7 +63,7 @@ func TestChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	invert := Change{"invert", func(_ context.Context, _ pixel.Shape, ids []int, pixels []uint8) ([]uint8, error) {
+	invert := Change{Name: "invert", Apply: func(_ context.Context, _ pixel.Shape, ids []int, pixels []uint8) ([]uint8, error) {
 		out := make([]uint8, len(pixels))
 		size := len(pixels) / len(ids)
 		for i, b := range pixels {
@@ -95,7 +95,7 @@ func TestChanged(t *testing.T) {
 			t.Errorf("image %d differs in a subset", id)
 		}
 	}
-	short := Change{"short", func(context.Context, pixel.Shape, []int, []uint8) ([]uint8, error) { return nil, nil }}
+	short := Change{Name: "short", Apply: func(context.Context, pixel.Shape, []int, []uint8) ([]uint8, error) { return nil, nil }}
 	if _, err := d.Changed(short).Load(context.Background()); err == nil || !strings.Contains(err.Error(), "short gives 0 bytes") {
 		t.Errorf("a change that loses images: %v", err)
 	}

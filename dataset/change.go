@@ -13,8 +13,12 @@ import (
 type Change struct {
 	Name string // in the canonical name of the changed set, as "corrupt=fog:3"
 
-	// Apply gives the new pixels of the images of some ids, all of one shape, which stays. It does not write to pixels.
+	// Apply gives the new pixels of the images of some ids, all of one shape, which stays. It does not write to pixels. Nil: they stay.
 	Apply func(ctx context.Context, shape pixel.Shape, ids []int, pixels []uint8) ([]uint8, error)
+
+	// Offset gives what is added to the pixels without clipping, in steps of 1/255: see Images.Offsets. It is the last change of a
+	// set. Nil: nothing.
+	Offset func(shape pixel.Shape, ids []int) ([]int16, error)
 }
 
 // Changed is the handle on the images of this subset after one more change, which Load makes. Ids, labels and
@@ -27,6 +31,22 @@ func (d *Dataset) Changed(c Change) *Dataset {
 // change makes all changes of the loaded images.
 func (d *Dataset) change(ctx context.Context, im *Images) error {
 	for _, c := range d.changes {
+		if im.Offsets != nil {
+			return fmt.Errorf("dataset: %s: %s after a change that leaves the range of bytes; expected it before", d, c.Name)
+		}
+		if c.Offset != nil {
+			offsets, err := c.Offset(im.Shape, im.IDs)
+			if err != nil {
+				return fmt.Errorf("dataset: %s: %w", d, err)
+			}
+			if len(offsets) != len(im.Pixels) {
+				return fmt.Errorf("dataset: %s: %s gives %d offsets; expected %d", d, c.Name, len(offsets), len(im.Pixels))
+			}
+			im.Offsets = offsets
+		}
+		if c.Apply == nil {
+			continue
+		}
 		pixels, err := c.Apply(ctx, im.Shape, im.IDs, im.Pixels)
 		if err != nil {
 			return fmt.Errorf("dataset: %s: %w", d, err)

@@ -23,6 +23,7 @@ type Images struct {
 	IDs      []int          // stable id of each image: its index in the base set, before any subset; ascending
 	Labels   []int          // label of each image in [0, len(Classes)); -1 where unknown
 	Pixels   []uint8        // len(IDs)*Shape.Len() bytes, HWC
+	Offsets  []int16        // of images off the range of bytes: what is added to Pixels, in steps of 1/255, unclipped; else nil
 	Folders  map[string]int // of a folder of classes: the label of each folder; else nil
 	Digest   string         // "sha256:…" of the decoded pixels and labels of these images
 	License  string         // licence or source in a few words
@@ -36,6 +37,21 @@ func (im *Images) Len() int { return len(im.IDs) }
 func (im *Images) Image(i int) []uint8 {
 	n := im.Shape.Len()
 	return im.Pixels[i*n : (i+1)*n : (i+1)*n]
+}
+
+// Grid is the i-th image in steps of 1/255, HWC, with its offsets: a new slice.
+func (im *Images) Grid(i int) []int16 {
+	n := im.Shape.Len()
+	grid := make([]int16, n)
+	for k, b := range im.Image(i) {
+		grid[k] = int16(b)
+	}
+	if im.Offsets != nil {
+		for k, o := range im.Offsets[i*n : (i+1)*n] {
+			grid[k] += o
+		}
+	}
+	return grid
 }
 
 // Index is the position of the image with the given id, or -1.

@@ -10,10 +10,14 @@ import (
 // the ASCII text "certspec images 1\n"; height, width, channels and the number of
 // images N, each as a 64-bit integer; N ids and then N labels, as 64-bit two's
 // complement integers; the pixels of all images, HWC. All integers are little-endian.
-// Names, class names and licence are not part of it.
+// Images with offsets have "certspec images with offsets 1\n" in the place of that text, and after the pixels the offsets, as 16-bit two's complement
+// integers. Names, class names and licence are not part of it.
 func digest(im *Images) string {
 	h := sha256.New()
 	head := []byte("certspec images 1\n")
+	if im.Offsets != nil {
+		head = []byte("certspec images with offsets 1\n")
+	}
 	put := func(v int) { head = binary.LittleEndian.AppendUint64(head, uint64(int64(v))) }
 	put(im.Shape.Height)
 	put(im.Shape.Width)
@@ -27,5 +31,12 @@ func digest(im *Images) string {
 	}
 	h.Write(head)
 	h.Write(im.Pixels)
+	if im.Offsets != nil {
+		offsets := make([]byte, 0, 2*len(im.Offsets))
+		for _, o := range im.Offsets {
+			offsets = binary.LittleEndian.AppendUint16(offsets, uint16(o))
+		}
+		h.Write(offsets)
+	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }

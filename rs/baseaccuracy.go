@@ -34,11 +34,11 @@ func BaseAccuracy(ctx context.Context, model classifier.Classifier, images *data
 		end := min(start+DefaultBlock, images.Len())
 		for i := start; i < end; i++ {
 			to := grid[(i-start)*size : (i-start+1)*size]
-			copy(to, toGrid(images.Image(i)))
+			copy(to, images.Grid(i))
 			if law == nil {
 				continue
 			}
-			if _, err := law.AddTo(to, toGrid(images.Image(i)), noise.Address{Seed: seed, Image: uint64(images.IDs[i])}, 0, nil); err != nil {
+			if _, err := law.AddTo(to, images.Grid(i), noise.Address{Seed: seed, Image: uint64(images.IDs[i])}, 0, nil); err != nil {
 				return 0, fmt.Errorf("rs: %w", err)
 			}
 		}

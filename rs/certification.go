@@ -258,7 +258,7 @@ func (c *certification) admit() *job {
 	} else {
 		j = c.newJob(c.admitted)
 	}
-	j.grid = toGrid(c.images.Image(c.admitted))
+	j.grid = c.images.Grid(c.admitted)
 	j.started = time.Now()
 	c.admitted++
 	c.jobs = append(c.jobs, j)

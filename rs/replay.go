@@ -222,7 +222,7 @@ func (r *replayer) run(ctx context.Context, workers int) error {
 					return
 				}
 				id := r.looks[i].Image
-				err := r.blocks.draw(buf, toGrid(r.images.Image(r.images.Index(id))), id, block)
+				err := r.blocks.draw(buf, r.images.Grid(r.images.Index(id)), id, block)
 				var counts []ledger.Count
 				var misses int
 				if err == nil {

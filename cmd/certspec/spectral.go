@@ -16,11 +16,11 @@ func init() { verbs = append(verbs, spectralCommand) }
 func spectralCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "spectral",
-		Short: "Images by frequency: mean amplitude spectra and their radial profiles",
+		Short: "Images and models by frequency: mean amplitude spectra, radial profiles, heat maps",
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(spectralSpectrumCommand(), spectralProfileCommand())
+	cmd.AddCommand(spectralSpectrumCommand(), spectralProfileCommand(), spectralHeatMapCommand())
 	return cmd
 }
 

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/figure"
+	"github.com/certspec/certspec/progress"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/spectral"
+	"github.com/certspec/certspec/spectral/fourier"
+)
+
+// mapped is what "spectral heatmap" prints.
+type mapped struct {
+	Metric  string          `json:"metric"`
+	Radius  float64         `json:"radius,omitempty"`
+	Model   string          `json:"model"`
+	Data    string          `json:"data"`
+	Images  int             `json:"images"`
+	Epsilon float64         `json:"epsilon"`
+	Norm    float64         `json:"norm"` // largest ℓ2 norm of a probe over all channels, after rounding to the grid
+	Profile []spectral.Ring `json:"profile"`
+	*spectral.Map
+}
+
+func spectralHeatMapCommand() *cobra.Command {
+	var (
+		o     rs.Options
+		probe spectral.ProbeOptions
+		m     mapped
+	)
+	cmd := &cobra.Command{
+		Use:   "heatmap {--model PATH | --exec COMMAND} --data NAME [--sigma S --ledgers FOLDER] [flags]",
+		Short: "What a model keeps when images are disturbed at one frequency",
+		Long: `The average certified radius (acr), the certified accuracy at a radius (certified) or the error of the model without noise (error), over images to
+which a Fourier basis image of one frequency was added, with a random sign for each channel and the norm --epsilon per channel, not clipped: a
+value for each frequency (u, v) of a grid, periods over the height and the width. Half of the grid is evaluated, and mirrored.
+
+Probes are rounded to the grid of 8-bit images, in steps of 1/255, so that certificates hold in floating point. With --noise gaussian, the noise of the paper
+is added to them in real arithmetic.
+
+Each frequency has a ledger in the folder --ledgers: an interrupted run goes on, and a second metric of the same run costs nothing.`,
+		Example: "  certspec spectral heatmap --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip 50 --sigma 0.25 --n 10000 --ledgers out/map --png acr.png\n" +
+			"  certspec spectral heatmap --metric error --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip 50 --frequencies 0,1,2,3,5,8,12,15",
+		Args: noArgs,
+	}
+	f := cmd.Flags()
+	openClassifier, openImages := modelFlags(cmd), dataFlags(cmd)
+	settings := settingsFlags(cmd, &o)
+	rule := f.String("rule", string(rs.Staged), "how many copies an image gets: staged, fixed, iss or betting; see certspec certify")
+	f.Float64SliceVar(&o.Radii, "radii", nil, "of the rule betting: the radii that are tested")
+	f.Uint64Var(&o.Seed, "seed", 0, "of the noise (default derived from model, data and settings)")
+	f.StringVar(&m.Metric, "metric", "acr", "acr, certified or error")
+	f.Float64Var(&m.Radius, "radius", 0, "of --metric certified")
+	window := f.Int("window", 15, "frequencies −n to n both ways")
+	frequencies := f.IntSlice("frequencies", nil, "instead: these, and their negatives")
+	f.Float64Var(&probe.Epsilon, "epsilon", spectral.DefaultEpsilon, "ℓ2 norm of a probe per channel, 1 = full range")
+	f.Uint64Var(&probe.Seed, "probe-seed", 0, "of the signs of the probes")
+	f.BoolVar(&probe.Shared, "shared-sign", false, "one sign for all channels")
+	folder := f.String("ledgers", "", "folder of the ledgers, one for each frequency")
+	out, tsv, picture := f.String("out", "", "CSV file of the map, a line for each u"), f.String("tsv", "", "file with a line u, v, value, images for each frequency"), f.String("png", "", "picture of the map")
+	low, high := f.Float64("low", 0, "value at the blue end of the picture"), f.Float64("high", 0, "value at its red end (default the largest one)")
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		certify := m.Metric != "error"
+		o.Rule = rs.Rule(*rule)
+		if err := needed(cmd, "data"); err != nil {
+			return err
+		}
+		switch {
+		case !slices.Contains([]string{"acr", "certified", "error"}, m.Metric):
+			return usagef("--metric %s: expected acr, certified or error", m.Metric)
+		case f.Changed("radius") && m.Metric != "certified":
+			return usagef("--radius with --metric %s: expected --metric certified", m.Metric)
+		case f.Changed("frequencies") && f.Changed("window"):
+			return usagef("--window and --frequencies: expected one of both")
+		case *window < 0:
+			return usagef("--window %d: expected at least 0", *window)
+		case f.Changed("high") && !(*high > *low):
+			return usagef("--low %v, --high %v: expected a lower one and a higher one", *low, *high)
+		case !(probe.Epsilon > 0):
+			return usagef("--epsilon %v: expected more than 0", probe.Epsilon)
+		}
+		if err := errors.Join(checkRadii([]float64{m.Radius}), checkRadii(o.Radii)); err != nil {
+			return usageError{err}
+		}
+		if certify {
+			if err := needed(cmd, "sigma", "ledgers"); err != nil {
+				return err
+			}
+			if err := settings(); err != nil {
+				return err
+			}
+			if _, err := o.Plan(); err != nil {
+				return usageOf(err)
+			}
+		}
+		list := spectral.Window(*window)
+		if f.Changed("frequencies") {
+			list = bothSigns(*frequencies)
+		}
+		images, err := openImages()
+		if err != nil {
+			return err
+		}
+		loaded, err := images.Load(cmd.Context())
+		if err != nil {
+			return err
+		}
+		model, end, err := openClassifier()
+		if err != nil {
+			return err
+		}
+		defer end()
+		info, err := model.Info()
+		if err != nil {
+			return err
+		}
+		half, err := fourier.NewHalf(loaded.Shape.Height, loaded.Shape.Width)
+		if err != nil {
+			return err
+		}
+		if certify {
+			if err := os.MkdirAll(*folder, 0o777); err != nil {
+				return err
+			}
+		}
+		m.Model, m.Data, m.Images, m.Epsilon = info.Name, loaded.Name, loaded.Len(), probe.Epsilon
+		total, at, bar := len(spectral.Representatives(half, list, list)), 0, terminalProgress()
+		o.Progress = func(s progress.State) {
+			s.Task = fmt.Sprintf("%d of %d: %s", at, total, s.Task)
+			bar(s)
+		}
+		m.Map, err = spectral.HeatMap(cmd.Context(), half, list, list, func(ctx context.Context, q spectral.Frequency) (float64, error) {
+			at++
+			p, err := spectral.NewProbe(loaded.Shape, q, probe.Epsilon)
+			if err != nil {
+				return 0, err
+			}
+			m.Norm = max(m.Norm, p.Norm())
+			run := o
+			run.Ledger = filepath.Join(*folder, fmt.Sprintf("u%+dv%+d.ledger", q.U, q.V))
+			return m.evaluate(ctx, model, spectral.Probed(images, q, probe), run)
+		})
+		var input *spectral.InputError
+		if errors.As(err, &input) {
+			return usageError{err}
+		}
+		if err != nil {
+			return usageOf(err)
+		}
+		m.Profile = m.Map.Profile()
+		if !f.Changed("high") {
+			*high = slices.Max(m.Values)
+		}
+		if err := m.write(*out, *tsv, *picture, *low, *high); err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(cmd.OutOrStdout(), m)
+		}
+		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintf(w, "frequency\tbins\t%s\t\n", m.Metric)
+		for _, r := range m.Profile {
+			fmt.Fprintf(w, "%d\t%d\t%.4f\t\n", r.Frequency, r.Bins, r.Mean)
+		}
+		return w.Flush()
+	}
+	return cmd
+}
+
+// evaluate finds the value at one frequency.
+func (m *mapped) evaluate(ctx context.Context, model classifier.Classifier, probed *dataset.Dataset, o rs.Options) (float64, error) {
+	if m.Metric == "error" {
+		images, err := probed.Load(ctx)
+		if err != nil {
+			return 0, err
+		}
+		accuracy, err := rs.BaseAccuracy(ctx, model, images, 0, 0)
+		return 1 - accuracy, err
+	}
+	run, err := rs.Certify(ctx, model, probed, o)
+	if err != nil {
+		return 0, err
+	}
+	acr := run.ACR()
+	switch {
+	case acr.Images == 0:
+		return 0, fmt.Errorf("data %s has no labels", m.Data)
+	case m.Metric == "acr":
+		return acr.Value, nil
+	}
+	return run.CertifiedAccuracy(m.Radius)[0].Value, nil
+}
+
+// bothSigns lists frequencies and their negatives, each once, ascending.
+func bothSigns(list []int) []int {
+	for _, f := range list {
+		list = append(list, -f)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// write writes the files that are asked for.
+func (m *mapped) write(out, tsv, picture string, low, high float64) error {
+	if out != "" {
+		var text bytes.Buffer
+		if err := m.WriteCSV(&text); err != nil {
+			return err
+		}
+		if err := atomicfile.Write(out, text.Bytes()); err != nil {
+			return err
+		}
+	}
+	if tsv != "" {
+		var text strings.Builder
+		fmt.Fprintf(&text, "i\tj\t%s\tn_images\n", m.Metric)
+		for i, u := range m.U {
+			for j, v := range m.V {
+				fmt.Fprintf(&text, "%d\t%d\t%s\t%d\n", u, v, strconv.FormatFloat(m.Values[i*len(m.V)+j], 'g', -1, 64), m.Images)
+			}
+		}
+		if err := atomicfile.Write(tsv, []byte(text.String())); err != nil {
+			return err
+		}
+	}
+	if picture == "" {
+		return nil
+	}
+	const side = 4.5 * vg.Inch
+	c := vgimg.NewWith(vgimg.UseWH(side+0.75*vg.Inch, side), vgimg.UseDPI(192), vgimg.UseBackgroundColor(color.White))
+	figure.HeatMap{Title: m.Metric, X: "v", Y: "u", Columns: m.V, Rows: m.U, Values: m.Values, Low: low, High: high}.Paint(draw.New(c))
+	var b bytes.Buffer
+	if err := png.Encode(&b, c.Image()); err != nil {
+		return err
+	}
+	return atomicfile.Write(picture, b.Bytes())
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The model answers by the mean of an image, which a probe of any frequency but zero leaves nearly as it is.
+func TestSpectralHeatMap(t *testing.T) {
+	dir := t.TempDir()
+	out, tsv, picture, ledgers := filepath.Join(dir, "m.csv"), filepath.Join(dir, "m.tsv"), filepath.Join(dir, "m.png"), filepath.Join(dir, "a folder")
+	args := []string{"spectral", "heatmap", "--exec", childModel("good"), "--data", "synthetic/test[max_index=3]", "--sigma", "0.25", "--n", "200", "--window", "1",
+		"--ledgers", ledgers, "--json"}
+	cmd, stdout, stderr := program(t, append(args, "--out", out, "--tsv", tsv, "--png", picture)...)
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v: %s", err, stderr)
+	}
+	// Five of nine frequencies stand for all.
+	files, err := filepath.Glob(filepath.Join(ledgers, "*.ledger"))
+	if err != nil || len(files) != 5 || !strings.Contains(stdout.String(), `"images": 3`) {
+		t.Errorf("%v, %v: %s", files, err, stdout)
+	}
+	text, err := os.ReadFile(tsv)
+	if lines := strings.Split(string(text), "\n"); err != nil || len(lines) != 11 || lines[0] != "i\tj\tacr\tn_images" ||
+		strings.TrimPrefix(lines[1], "-1\t-1") != strings.TrimPrefix(lines[9], "1\t1") {
+		t.Errorf("%v: %s", err, text)
+	}
+	if b, err := os.ReadFile(picture); err != nil || !strings.HasPrefix(string(b), "\x89PNG") {
+		t.Errorf("%v: no picture", err)
+	}
+	cmd, stdout, stderr = program(t, append(args, "--metric", "certified", "--radius", "0.1")...)
+	if err := cmd.Run(); err != nil || !strings.Contains(stdout.String(), `"metric": "certified"`) {
+		t.Errorf("%v: %s%s", err, stdout, stderr)
+	}
+	cmd, stdout, stderr = program(t, "spectral", "heatmap", "--metric", "error", "--exec", childModel("good"), "--data", "synthetic/test[max_index=3]", "--frequencies", "0,2")
+	if err := cmd.Run(); err != nil || !strings.Contains(stdout.String(), "error") {
+		t.Errorf("%v: %s%s", err, stdout, stderr)
+	}
+}
+
+func TestSpectralHeatMapOfBadInput(t *testing.T) {
+	all := []string{"spectral", "heatmap", "--model", "m", "--data", "synthetic/test", "--sigma", "0.25", "--ledgers", t.TempDir()}
+	for _, more := range [][]string{
+		{"--metric", "loss"}, {"--radius", "0.1"}, {"--window", "-1"}, {"--window", "3", "--frequencies", "1"}, {"--epsilon", "0"}, {"--epsilon", "NaN"},
+		{"--high", "0"}, {"--metric", "certified", "--radius", "-1"}, {"--rule", "none"}, {"--n", "0"},
+	} {
+		if text, code := output(t, append(all, more...)...); code != exitUsage || text != "" {
+			t.Errorf("%v: exit code %d: %s", more, code, text)
+		}
+	}
+	if _, code := output(t, "spectral", "heatmap", "--model", "m", "--data", "synthetic/test"); code != exitUsage {
+		t.Errorf("without σ and folder: exit code %d", code)
+	}
+}

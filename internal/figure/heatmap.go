@@ -1,0 +1,86 @@
+package figure
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/palette/moreland"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// HeatMap is a matrix of values in colours from blue (Low) over white to red (High), beside its scale. Cells are of one size, whatever the distance
+// of the numbers of their rows and columns.
+type HeatMap struct {
+	Title     string
+	X, Y      string    // names of the axes
+	Columns   []int     // number of each column, ascending to the right
+	Rows      []int     // number of each row, ascending upwards
+	Values    []float64 // row by row
+	Low, High float64   // values at the ends of the scale; those beyond have their colours
+}
+
+// Paint draws the map and its scale.
+func (m HeatMap) Paint(c draw.Canvas) {
+	const scale = 0.75 * vg.Inch
+	p := NewPlot(m.Title, m.X, m.Y)
+	p.X.Tick.Marker, p.Y.Tick.Marker = placeTicks(m.Columns), placeTicks(m.Rows)
+	p.Add(m.colours(plane{m.Columns, m.Rows, m.Values}))
+	p.Draw(draw.Crop(c, 4, -scale, 2, -4))
+	bar := NewPlot(" ", " ", "")
+	const steps = 64
+	shades := make([]float64, steps)
+	for i := range shades {
+		shades[i] = m.Low + (m.High-m.Low)*float64(i)/(steps-1)
+	}
+	bar.Add(m.colours(plane{[]int{0}, make([]int, steps), shades}))
+	var ticks plot.ConstantTicks
+	for i := range 5 {
+		share := float64(i) / 4
+		ticks = append(ticks, plot.Tick{Value: share * (steps - 1), Label: fmt.Sprintf("%.2f", m.Low+share*(m.High-m.Low))})
+	}
+	bar.X.Tick.Marker, bar.Y.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: " "}}, ticks
+	bar.Draw(draw.Crop(c, c.Max.X-c.Min.X-scale+8, -4, 2, -4))
+}
+
+func (m HeatMap) colours(p plane) *plotter.HeatMap {
+	colours := moreland.SmoothBlueRed().Palette(255)
+	h := plotter.NewHeatMap(p, colours)
+	h.Min, h.Max = m.Low, m.High
+	if !(h.Max > h.Min) {
+		h.Max = math.Nextafter(h.Min, math.Inf(1))
+	}
+	h.Underflow, h.Overflow = colours.Colors()[0], colours.Colors()[254]
+	return h
+}
+
+// plane is a matrix whose cells stand at whole numbers from 0 on.
+type plane struct {
+	columns, rows []int
+	values        []float64
+}
+
+func (p plane) Dims() (c, r int)   { return len(p.columns), len(p.rows) }
+func (p plane) Z(c, r int) float64 { return p.values[r*len(p.columns)+c] }
+func (p plane) X(c int) float64    { return float64(c) }
+func (p plane) Y(r int) float64    { return float64(r) }
+
+// placeTicks names at most some eight places, zero among them.
+func placeTicks(numbers []int) plot.ConstantTicks {
+	zero := 0
+	for i, n := range numbers {
+		if n == 0 {
+			zero = i
+		}
+	}
+	step := (len(numbers) + 7) / 8
+	var ticks plot.ConstantTicks
+	for i, n := range numbers {
+		if (i-zero)%step == 0 {
+			ticks = append(ticks, plot.Tick{Value: float64(i), Label: fmt.Sprint(n)})
+		}
+	}
+	return ticks
+}

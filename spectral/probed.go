@@ -1,0 +1,55 @@
+package spectral
+
+import (
+	"fmt"
+
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/spectral/fourier"
+)
+
+// ProbeOptions says how images are probed. The zero value is that of the paper.
+type ProbeOptions struct {
+	Epsilon float64 // ℓ2 norm per channel; default DefaultEpsilon
+	Seed    uint64  // of the signs
+	Shared  bool    // one sign for all channels
+}
+
+// Probed is a data set whose images have the Probe of a frequency added, on the grid of 8-bit images and unclipped (dataset.Images.Offsets). The signs are
+// those of Signs, keyed by the id of the image, so that f and −f give the same set, under the same name.
+//
+// A norm out of range and a frequency that the images do not have are errors of Load.
+func Probed(d *dataset.Dataset, f Frequency, o ProbeOptions) *dataset.Dataset {
+	if o.Epsilon == 0 {
+		o.Epsilon = DefaultEpsilon
+	}
+	if f.V < 0 || f.V == 0 && f.U < 0 {
+		f = Frequency{-f.U, -f.V}
+	}
+	name := fmt.Sprintf("probe=u=%d,v=%d,eps=%g,seed=%d", f.U, f.V, o.Epsilon, o.Seed)
+	if o.Shared {
+		name += ",shared"
+	}
+	return d.Changed(dataset.Change{Name: name, Offset: func(shape pixel.Shape, ids []int) ([]int16, error) {
+		half, err := fourier.NewHalf(shape.Height, shape.Width)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkGrid(half, []int{f.U}, []int{f.V}); err != nil {
+			return nil, err
+		}
+		p, err := NewProbe(shape, Canonical(half, f), o.Epsilon)
+		if err != nil {
+			return nil, err
+		}
+		offsets := make([]int16, 0, len(ids)*shape.Len())
+		for _, id := range ids {
+			signs := Signs(half, f, o.Seed, uint64(id))
+			if o.Shared {
+				signs = Shared(signs)
+			}
+			offsets = append(offsets, p.grid[signs&(len(p.grid)-1)]...)
+		}
+		return offsets, nil
+	}})
+}
