@@ -1,0 +1,89 @@
+package nb
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"html"
+	"image/png"
+
+	"gonum.org/v1/plot/vg/draw"
+
+	"gonum.org/v1/plot/vg"
+
+	"github.com/certspec/certspec/internal/figure"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/spectral"
+)
+
+// Row is images side by side, of bytes, HWC, with a word below each.
+type Row struct {
+	Name   string
+	Images [][]uint8
+	Words  []string // below the images; may be shorter
+}
+
+// Images shows rows of images of one shape.
+func Images(caption string, shape pixel.Shape, rows ...Row) *Figure {
+	var tiles [][]tile
+	var names []string
+	for r, row := range rows {
+		line := make([]tile, len(row.Images))
+		for i, image := range row.Images {
+			if len(image) != shape.Len() {
+				end(fmt.Errorf("nb.Images: image %d of row %d has %d bytes; expected %d for %v", i+1, r+1, len(image), shape.Len(), shape))
+				return nil
+			}
+			line[i].image = image
+			if i < len(row.Words) {
+				line[i].words = []string{row.Words[i]}
+			}
+		}
+		tiles, names = append(tiles, line), append(names, row.Name)
+	}
+	if len(rows) == 1 && rows[0].Name == "" {
+		names = nil
+	}
+	f := mosaic(shape, tiles, names)
+	f.Caption = caption
+	return f
+}
+
+// Bytes rounds values in units of the full range to bytes, and clips them: what a screen can show.
+func Bytes[T float32 | float64](values []T) []uint8 {
+	out := make([]uint8, len(values))
+	for i, v := range values {
+		out[i] = uint8(min(max(v, 0), 1)*pixel.Steps + .5)
+	}
+	return out
+}
+
+// Browse is a widget that shows one of many images of a shape, chosen by sliders. static tells the same without them.
+func Browse(caption string, shape pixel.Shape, sliders []Slider, image func(at []int) []uint8, static ...any) *Widget {
+	return &Widget{Caption: caption, Sliders: sliders, Static: static, Frame: func(at []int) []string {
+		scale := max(1, tileSize/shape.Width)
+		var b bytes.Buffer
+		end((&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, enlarged(shape, image(at), scale)))
+		return []string{fmt.Sprintf(`<img alt="%s" width="%d" src="data:image/png;base64,%s">`, html.EscapeString(caption), scale*shape.Width, base64.StdEncoding.EncodeToString(b.Bytes()))}
+	}}
+}
+
+// HeatMaps draws maps over frequencies side by side, by their titles, in colours from low to high.
+func HeatMaps(caption string, low, high float64, titles []string, maps ...*spectral.Map) *Figure {
+	if len(titles) != len(maps) || len(maps) == 0 {
+		end(fmt.Errorf("nb.HeatMaps: %d titles for %d maps", len(titles), len(maps)))
+		return nil
+	}
+	const side, perLine = 2.4 * vg.Inch, 3
+	lines := (len(maps) + perLine - 1) / perLine
+	columns := min(len(maps), perLine)
+	width := side + 0.75*vg.Inch
+	return &Figure{Caption: caption, Width: vg.Length(columns) * width, Height: vg.Length(lines) * side,
+		paint: func(c draw.Canvas, plain func(string) string) {
+			for i, m := range maps {
+				left, top := vg.Length(i%perLine)*width, vg.Length(i/perLine)*side
+				part := draw.Crop(c, left, left+width-vg.Length(columns)*width, vg.Length(lines)*side-side-top, -top)
+				figure.HeatMap{Title: plain(titles[i]), X: "v", Y: "u", Columns: m.V, Rows: m.U, Values: m.Values, Low: low, High: high}.Paint(part)
+			}
+		}}
+}
