@@ -125,17 +125,21 @@ func TestAugmentRefuses(t *testing.T) {
 		usage bool
 		says  string
 	}{
-		{"--in " + in + " --out " + out, true, "--name is missing"},
-		{"--name fouriermx --in " + in + " --out " + out, true, `"fouriermix" (the nearest)`},
-		{"--name fouriermix --option phse=1 --in " + in + " --out " + out, true, `"phase" (the nearest)`},
-		{"--name fouriermix --option phase=9 --in " + in + " --out " + out, true, "phase has the value 9"},
-		{"--name crop+flip --option pad=2 --in " + in + " --out " + out, true, "unknown augmentation"},
-		{"--name flip --workers -1 --in " + in + " --out " + out, true, "--workers"},
-		{"--name flip --in " + in + ".gone --out " + out, false, "in.npy.gone"},
-		{"--name flip --in " + four + " --out " + out, false, "4 channels"},
-		{"--name fouriermix+augmix --in " + in + " --out " + out, false, "put quantize before it"},
+		{"--in IN --out OUT", true, "--name is missing"},
+		{"--name fouriermx --in IN --out OUT", true, `"fouriermix" (the nearest)`},
+		{"--name fouriermix --option phse=1 --in IN --out OUT", true, `"phase" (the nearest)`},
+		{"--name fouriermix --option phase=9 --in IN --out OUT", true, "phase has the value 9"},
+		{"--name crop+flip --option pad=2 --in IN --out OUT", true, "unknown augmentation"},
+		{"--name flip --workers -1 --in IN --out OUT", true, "--workers"},
+		{"--name flip --in IN.gone --out OUT", false, "in.npy.gone"},
+		{"--name flip --in FOUR --out OUT", false, "4 channels"},
+		{"--name fouriermix+augmix --in IN --out OUT", false, "put quantize before it"},
 	} {
-		_, err := augmentOutput(t, strings.Fields(c.args)...)
+		args := strings.Fields(c.args)
+		for i, arg := range args {
+			args[i] = strings.NewReplacer("IN", in, "FOUR", four, "OUT", out).Replace(arg) // paths may hold spaces
+		}
+		_, err := augmentOutput(t, args...)
 		var usage usageError
 		if err == nil || errors.As(err, &usage) != c.usage || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: error %v; expected %q", c.args, err, c.says)

@@ -128,7 +128,10 @@ func TestCorruptWrongUse(t *testing.T) {
 		{"make --data synthetic/test --out OUT --name frogs", "did you mean"},
 		{"make --data synthetic/test[count=5] --out OUT --family F --fc 0", "fc 0"},
 	} {
-		args := strings.Fields(strings.NewReplacer("IN", in, "OUT", out).Replace(c.args))
+		args := strings.Fields(c.args)
+		for i, arg := range args {
+			args[i] = strings.NewReplacer("IN", in, "OUT", out).Replace(arg) // paths may hold spaces
+		}
 		_, err := corruptOutput(t, args...)
 		var usage usageError
 		if !errors.As(err, &usage) || !strings.Contains(err.Error(), c.want) {
