@@ -5,6 +5,7 @@ import (
 	"image"
 	"image/color"
 	"math"
+	"unicode/utf8"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -104,12 +105,14 @@ type tile struct {
 
 // Sizes of a mosaic. All are whole PNG pixels, so that image pixels stay crisp.
 const (
-	pngPixel = vg.Inch / (96 * pngScale)
-	tileSize = 192 // PNG pixels, about
-	textLine = 30
-	gap      = 16
-	margin   = 8
-	perRow   = 6
+	pngPixel  = vg.Inch / (96 * pngScale)
+	tileSize  = 192 // PNG pixels, about
+	textLine  = 30
+	letter    = 15  // of the name of a row, about
+	nameWidth = 110 // at least
+	gap       = 16
+	margin    = 8
+	perRow    = 6
 )
 
 // mosaic draws rows of images with their words below and the name of each row on the left.
@@ -132,7 +135,10 @@ func mosaic(shape pixel.Shape, rows [][]tile, names []string) *Figure {
 	width, height := scale*shape.Width, scale*shape.Height
 	left := margin
 	if names != nil {
-		left += 110
+		left += nameWidth
+		for _, name := range names {
+			left = max(left, margin+gap+letter*utf8.RuneCountInString(name))
+		}
 	}
 	columns, total := 1, margin
 	tops := make([]int, len(rows))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"image/png"
+	"strings"
 
 	"gonum.org/v1/plot/vg/draw"
 
@@ -16,11 +17,11 @@ import (
 	"github.com/certspec/certspec/spectral"
 )
 
-// Row is images side by side, of bytes, HWC, with a word below each.
+// Row is images side by side, of bytes, HWC, with words below each.
 type Row struct {
 	Name   string
 	Images [][]uint8
-	Words  []string // below the images; may be shorter
+	Words  []string // below the images, a new line after each \n; may be fewer
 }
 
 // Images shows rows of images of one shape.
@@ -36,7 +37,7 @@ func Images(caption string, shape pixel.Shape, rows ...Row) *Figure {
 			}
 			line[i].image = image
 			if i < len(row.Words) {
-				line[i].words = []string{row.Words[i]}
+				line[i].words = strings.Split(row.Words[i], "\n")
 			}
 		}
 		tiles, names = append(tiles, line), append(names, row.Name)
