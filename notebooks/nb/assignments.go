@@ -1,0 +1,42 @@
+package nb
+
+import (
+	"fmt"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/certspec/certspec/calib/mip"
+	"github.com/certspec/certspec/internal/figure"
+)
+
+// Assignments draws how an iterate of ADMM assigns its first samples to bins, side by side for each snapshot: a row for each sample, a column for each
+// of the bins, counted from 1, in colours from 0 to 1.
+func Assignments(caption string, bins int, snapshots ...mip.Snapshot) *Figure {
+	for _, s := range snapshots {
+		if bins < 1 || len(s.A) == 0 || len(s.A)%bins != 0 {
+			end(fmt.Errorf("nb.Assignments: %d values at step %d for %d bins", len(s.A), s.Step, bins))
+			return nil
+		}
+	}
+	const width, height = 3.1 * vg.Inch, 2.4 * vg.Inch
+	count := vg.Length(len(snapshots))
+	return &Figure{Caption: caption, Width: count * width, Height: height, paint: func(c draw.Canvas, plain func(string) string) {
+		for i, s := range snapshots {
+			left := vg.Length(i) * width
+			figure.HeatMap{
+				Title: plain(fmt.Sprintf("step %d", s.Step)), X: "bin", Y: "sample",
+				Columns: numbers(bins), Rows: numbers(len(s.A) / bins), Values: s.A, Low: 0, High: 1,
+			}.Paint(draw.Crop(c, left, left+width-count*width, 0, 0))
+		}
+	}}
+}
+
+// numbers are 1 … n.
+func numbers(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i + 1
+	}
+	return list
+}
