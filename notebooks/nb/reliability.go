@@ -26,7 +26,8 @@ func Reliability(caption string, bins []calib.Bin) *Figure {
 	return &Figure{Caption: caption, Width: figure.Width, Height: 1.4 * figure.Height, paint: func(c draw.Canvas, plain func(string) string) {
 		above, below := figure.NewPlot("", "", "accuracy"), figure.NewPlot("", "confidence", "share of samples")
 		diagonal := &plotter.Line{XYs: plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}}, LineStyle: figure.LineStyle(6)}
-		for i, b := range bins {
+		named := false
+		for _, b := range bins {
 			if b.Count == 0 {
 				continue
 			}
@@ -35,7 +36,8 @@ func Reliability(caption string, bins []calib.Bin) *Figure {
 			mean.Dashes = nil
 			above.Add(accuracy, mean)
 			below.Add(share)
-			if i == len(bins)-1 {
+			if !named {
+				named = true
 				above.Legend.Add("accuracy", accuracy)
 				above.Legend.Add("mean confidence", mean)
 			}
