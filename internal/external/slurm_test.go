@@ -131,8 +131,11 @@ func startSlurm(t *testing.T) *slurm {
 	if len(libraries) != 1 {
 		t.Fatalf("the packages in %s have the plugins %v", root, libraries)
 	}
-	// Sockets have short names.
-	dir, err := os.MkdirTemp("", "slurm-")
+	parent := os.TempDir() // short: sockets lie below it
+	if strings.Contains(parent, " ") {
+		parent = "/tmp" // paths in slurm.conf end at a space
+	}
+	dir, err := os.MkdirTemp(parent, "slurm-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,6 +147,9 @@ func startSlurm(t *testing.T) *slurm {
 	host, _, _ = strings.Cut(host, ".")
 	port := 20_000 + os.Getpid()%6_000*2 // below those that outgoing connections get
 	s := &slurm{t: t, root: root, dir: dir}
+	if err := os.Symlink(libraries[0], s.path("plugins")); err != nil {
+		t.Fatal(err)
+	}
 	s.env = append(os.Environ(),
 		"LD_LIBRARY_PATH="+filepath.Dir(libraries[0])+":"+libraries[0],
 		"PATH="+filepath.Join(root, "usr/bin")+":"+filepath.Join(root, "usr/sbin")+":"+os.Getenv("PATH"),
@@ -162,7 +168,7 @@ SlurmdPort=%[3]d
 SlurmUser=%[4]d
 SlurmdUser=%[4]d
 AuthInfo=socket=%[5]s/munge/socket
-PluginDir=%[6]s
+PluginDir=%[5]s/plugins
 PlugStackConfig=%[5]s/plugstack.conf
 StateSaveLocation=%[5]s/state
 SlurmdSpoolDir=%[5]s/spool
@@ -179,9 +185,9 @@ SelectTypeParameters=CR_Core
 MpiDefault=none
 MailProg=/bin/true
 KillWait=5
-NodeName=%[1]s NodeAddr=127.0.0.1 CPUs=%[7]d State=UNKNOWN
+NodeName=%[1]s NodeAddr=127.0.0.1 CPUs=%[6]d State=UNKNOWN
 PartitionName=all Nodes=%[1]s Default=YES State=UP MaxTime=INFINITE
-`, host, port, port+1, os.Getuid(), dir, libraries[0], runtime.NumCPU()), 0o644)
+`, host, port, port+1, os.Getuid(), dir, runtime.NumCPU()), 0o644)
 	t.Cleanup(func() {
 		if t.Failed() {
 			logs, _ := filepath.Glob(s.path("*.log"))
