@@ -305,7 +305,7 @@ func TestExternalSlurm(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.env = append(s.env, modelVariable+"=1", "CERTSPEC="+certspec, "CERTSPEC_OUT="+out)
-	flags := []string{"--exec", program, "--data", "synthetic/test", "--max-index", "12", "--sigma", "0.25", "--n", "8000", "--rule", "fixed"}
+	flags := []string{"--exec", "'" + program + "'", "--data", "synthetic/test", "--max-index", "12", "--sigma", "0.25", "--n", "8000", "--rule", "fixed"}
 	whole := s.path("whole.ledger")
 	single := exec.Command(certspec, append(append([]string{"certify"}, flags...), "--ledger", whole)...)
 	single.Env = s.env
