@@ -71,7 +71,7 @@ func serveModel(kind string) {
 			}
 		}
 		if kind == "slow" {
-			time.Sleep(20 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond) // so that the ledger is written to in the middle of a run
 		}
 		binary.LittleEndian.PutUint32(head[12:], uint32(4*n))
 		os.Stdout.Write(head)
