@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -62,7 +63,7 @@ func run(args []string) int {
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
-		fmt.Fprintln(os.Stderr, "certspec:", err)
+		fmt.Fprintln(os.Stderr, "certspec:", strings.TrimPrefix(err.Error(), "certspec "))
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(os.Stderr, "certspec: stopped on request; run the same command again to go on")
