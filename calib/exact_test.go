@@ -326,6 +326,19 @@ func TestExactKnownCases(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", c.name, got.CCE, err, c.want)
 		}
 	}
+	// The other numbers of the six samples.
+	six := instance{
+		correct: []bool{true, false, true, true, false, true}, clean: []float64{.55, .70, .80, .85, .45, .90},
+		lower: []float64{.40, .55, .60, .70, .30, .65}, upper: []float64{.70, .80, .95, .90, .60, .99},
+	}
+	thirds := must(Uniform(3, LeftClosed))
+	z := make([]float64, 6)
+	BrierConfidences(z, six.correct, six.lower, six.upper)
+	cbs, gap, err := CertifiedBrier(six.correct, six.lower, six.upper)
+	if err != nil || !near(cbs, .288750, 1e-12) || !near(gap, .508333, 1e-6) ||
+		!near(must(ECE(six.correct, six.clean, thirds)), .041667, 1e-6) || !near(must(ECE(six.correct, z, thirds)), .208333, 1e-6) {
+		t.Errorf("six samples: CBS %v, G %v, %v", cbs, gap, err)
+	}
 	// The supremum uses .5 as a confidence of the first bin; as an ordinary confidence it is in the second.
 	bins := must(NewBins([]float64{0, .5, 1}, LeftClosed))
 	got := must(new(Workspace).ExactCCE([]bool{false, true}, []float64{.2, .6}, []float64{.6, .9}, bins))
@@ -340,16 +353,35 @@ func TestExactKnownCases(t *testing.T) {
 	}
 }
 
-// Section 11.E (3), (7), (9), (10), (11): no feasible confidences exceed the optimum; degenerate intervals
+// tieIn draws a number in [l, u] that is often an end of it or an edge.
+func tieIn(r *rand.Rand, l, u float64, edges []float64) float64 {
+	switch e := edges[r.IntN(len(edges))]; r.IntN(4) {
+	case 0:
+		return l
+	case 1:
+		return u
+	case 2:
+		if l <= e && e <= u {
+			return e
+		}
+	}
+	return min(l+(u-l)*r.Float64(), u)
+}
+
+// Section 11.E (3), (7), (9) to (12), and 11.D: no feasible confidences exceed the optimum; degenerate intervals
 // give the ECE; wider intervals and finer bins never lower it; the chain of inequalities; where no bin is the
-// top of a wrong and the bottom of a correct sample, it is the mean gap.
+// top of a wrong and the bottom of a correct sample, it is the mean gap, as where all are correct, or all wrong.
 func TestExactProperties(t *testing.T) {
 	r := newRandom(3)
 	disjoint := 0
-	for range 30_000 {
+	var w Workspace
+	exact := func(correct []bool, lower, upper []float64, bins *Bins) float64 {
+		return must(w.ExactCCE(correct, lower, upper, bins)).CCE
+	}
+	for range 100_000 {
 		in := randomInstance(r, 12, 8)
 		bins := must(NewBins(in.edges, LeftClosed))
-		worst := must(ExactCCE(in.correct, in.lower, in.upper, in.edges)).CCE
+		worst := exact(in.correct, in.lower, in.upper, bins)
 		cbs, gap, err := CertifiedBrier(in.correct, in.lower, in.upper)
 		if err != nil {
 			t.Fatal(err)
@@ -360,22 +392,47 @@ func TestExactProperties(t *testing.T) {
 		if max(clean, brier) > worst || worst > gap+1e-12 || gap > math.Sqrt(cbs)+1e-12 {
 			t.Fatalf("%+v: ECE %v and %v ≤ CCE %v ≤ G %v ≤ √CBS %v does not hold", in, clean, brier, worst, gap, math.Sqrt(cbs))
 		}
-		if same := must(ExactCCE(in.correct, in.clean, in.clean, in.edges)).CCE; !near(same, clean, 1e-13) {
+		for range 3 {
+			for i, l := range in.lower {
+				z[i] = tieIn(r, l, in.upper[i], in.edges)
+			}
+			if ece := must(ECE(in.correct, z, bins)); ece > worst {
+				t.Fatalf("%+v: CCE %v, yet the feasible %v have an ECE of %v", in, worst, z, ece)
+			}
+		}
+		for _, all := range []bool{true, false} {
+			uniform, want := slices.Repeat([]bool{all}, len(in.lower)), 0.
+			for i, l := range in.lower {
+				if all {
+					want += 1 - l
+				} else {
+					want += in.upper[i]
+				}
+			}
+			want /= float64(len(uniform))
+			if got := exact(uniform, in.lower, in.upper, bins); !near(got, want, 1e-13) {
+				t.Fatalf("%+v, all correct %v: CCE %v, want %v", in, all, got, want)
+			}
+		}
+		if same := exact(in.correct, in.clean, in.clean, bins); !near(same, clean, 1e-13) {
 			t.Fatalf("%+v: CCE %v of single values, ECE %v", in, same, clean)
 		}
 		wide := instance{correct: in.correct, edges: in.edges, lower: slices.Clone(in.lower), upper: slices.Clone(in.upper)}
 		i := r.IntN(len(wide.lower))
-		wide.lower[i] *= r.Float64()
-		wide.upper[i] += (1 - wide.upper[i]) * r.Float64()
-		if wider := must(ExactCCE(wide.correct, wide.lower, wide.upper, wide.edges)).CCE; wider < worst-1e-12 {
+		wide.lower[i] = tieIn(r, 0, wide.lower[i], in.edges)
+		wide.upper[i] = tieIn(r, wide.upper[i], 1, in.edges)
+		if wider := exact(wide.correct, wide.lower, wide.upper, bins); wider < worst-1e-12 {
 			t.Fatalf("%+v: CCE %v, yet %v with a wider interval", in, worst, wider)
 		}
+		if wider, _, err := CertifiedBrier(wide.correct, wide.lower, wide.upper); err != nil || wider < cbs-1e-14 {
+			t.Fatalf("%+v: CBS %v, yet %v, %v with a wider interval", in, cbs, wider, err)
+		}
 		m := r.IntN(bins.Len())
-		finer := slices.Insert(slices.Clone(in.edges), m+1, (in.edges[m]+in.edges[m+1])/2)
-		if split := must(ExactCCE(in.correct, in.lower, in.upper, finer)).CCE; split < worst-1e-12 {
+		finer := must(NewBins(slices.Insert(slices.Clone(in.edges), m+1, (in.edges[m]+in.edges[m+1])/2), LeftClosed))
+		if split := exact(in.correct, in.lower, in.upper, finer); split < worst-1e-12 {
 			t.Fatalf("%+v: CCE %v, yet %v with bin %d split", in, worst, split, m)
 		}
-		tops, bottoms := map[int]bool{}, map[int]bool{}
+		tops, bottoms := make([]bool, bins.Len()), make([]bool, bins.Len())
 		for i, c := range in.correct {
 			if c {
 				bottoms[bins.Index(in.lower[i])] = true
@@ -384,8 +441,8 @@ func TestExactProperties(t *testing.T) {
 			}
 		}
 		apart := true
-		for m := range tops {
-			apart = apart && !bottoms[m]
+		for m, top := range tops {
+			apart = apart && !(top && bottoms[m])
 		}
 		if apart {
 			disjoint++
@@ -394,7 +451,7 @@ func TestExactProperties(t *testing.T) {
 			}
 		}
 	}
-	if disjoint < 1000 {
+	if disjoint < 3000 {
 		t.Errorf("only %d instances had tops and bottoms apart", disjoint)
 	}
 }
