@@ -50,6 +50,16 @@ func TestShift(t *testing.T) {
 			last = got
 		}
 	}
+	// sh(sh(p, t), −t) = p, for both signs of t, but for the rounding outwards next to 1.
+	for _, p := range []float64{1e-6, .01, .3, .5, .9, .999} {
+		for _, shift := range []float64{1e-6, .1, .5, 1, 2} {
+			down, up := must(ShiftDown(p, shift)), 1-must(ShiftDown(1-p, shift))
+			back, again := 1-must(ShiftDown(1-down, shift)), must(ShiftDown(up, shift))
+			if !near(back, p, 1e-9*p+2e-12) || !near(again, p, 1e-9*p+2e-12) || down >= p || up <= p {
+				t.Errorf("p = %v: down and up by %v %v, up and down %v, through %v and %v", p, shift, back, again, down, up)
+			}
+		}
+	}
 	for p, want := range map[float64]float64{0: 0, -1: 0, 1: 1, 2: 1, math.Inf(-1): 0} {
 		if got := must(ShiftDown(p, 3)); got != want {
 			t.Errorf("sh(%v, −3) = %v, want %v", p, got, want)
