@@ -40,7 +40,10 @@ func slopes(v *literal, x []float64) []float64 {
 func TestStepsDescend(t *testing.T) {
 	was := vector
 	defer func() { vector = was }()
-	for _, on := range []bool{false, was} {
+	for _, on := range []bool{false, true} {
+		if on && !was {
+			continue // there is no vector form
+		}
 		vector = on
 		p, clean := synthetic(1, 10, 5, .6)
 		s := newIterate(p, clean, must(ADMM{StepA: .01, StepZ: .02, Growth: 1.03}.withDefaults()))
