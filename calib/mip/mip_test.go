@@ -371,8 +371,8 @@ func TestADMMIsFeasible(t *testing.T) {
 
 // Section 11.F (5): with the defaults, the assignment is nearly unique and valid in the end.
 func TestADMMResiduals(t *testing.T) {
-	for _, shift := range []float64{.1, .6} {
-		p, clean := synthetic(3, 200, 15, shift)
+	for shift, samples := range map[float64]int{.1: 600, .3: 200, .6: 200, 1: 200, 1.5: 200} {
+		p, clean := synthetic(3, samples, 15, shift)
 		run := must(p.ADMM(t.Context(), clean, ADMM{}))
 		if r := run.Residuals; r.Unique >= .15 || r.Valid >= .15 || r.Interval >= .05 {
 			t.Errorf("R/σ = %v: residuals %+v", shift, r)
