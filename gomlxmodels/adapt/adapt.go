@@ -124,6 +124,13 @@ func Run(ctx context.Context, m *modelfile.Model, images *dataset.Images, o Opti
 		}
 	}
 	adapted := &modelfile.Model{Card: m.Card}
+	adapted.Card.Adaptation = &modelfile.Adaptation{
+		Method: o.Method, From: m.Card.Weights, Data: modelfile.Data{Name: images.Name, Images: images.Len(), Digest: images.Digest},
+		Sigma: o.Sigma, Images: o.Images, Steps: o.Steps, BatchSize: o.BatchSize, Seed: o.Seed,
+	}
+	if o.Method == TENT {
+		adapted.Card.Adaptation.Rate, adapted.Card.Adaptation.Momentum = o.Rate, o.Momentum
+	}
 	for i, t := range list {
 		values, err := tensors.CopyFlatData[float32](s.weights[i])
 		if err != nil {

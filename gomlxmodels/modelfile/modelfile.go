@@ -24,10 +24,11 @@ const Format = 1
 type Card struct {
 	Format       int               `json:"format"`
 	Architecture nets.Architecture `json:"architecture"`
-	Parameters   int               `json:"parameters"`       // trained values, running averages left out
-	Weights      string            `json:"weights"`          // "sha256:…" of the weights file
-	Classes      []string          `json:"classes"`          // class names; index = label
-	Source       *Source           `json:"source,omitempty"` // nil for a network that certspec trained
+	Parameters   int               `json:"parameters"`           // trained values, running averages left out
+	Weights      string            `json:"weights"`              // "sha256:…" of the weights file
+	Classes      []string          `json:"classes"`              // class names; index = label
+	Source       *Source           `json:"source,omitempty"`     // nil for a network that certspec trained
+	Adaptation   *Adaptation       `json:"adaptation,omitempty"` // nil for a network that is as training left it
 
 	Recipe    Recipe  `json:"recipe"`
 	Train     Data    `json:"train"`
@@ -36,10 +37,11 @@ type Card struct {
 	NoisyTest float64 `json:"noisy_accuracy"` // on Test, one noisy copy per image at the σ of the recipe
 	Loss      float64 `json:"loss"`           // mean cross-entropy over the last epoch of training, in nats
 
-	Backend string  `json:"backend"` // engine, version, device, threads and instruction set
-	Seconds float64 `json:"seconds"` // spent in training steps, interrupted runs included
-	Program string  `json:"program"` // version of certspec
-	Command string  `json:"command"` // the command line
+	Backend string  `json:"backend"`                   // engine, version, device, threads and instruction set
+	Seconds float64 `json:"seconds"`                   // spent in training steps, interrupted runs included
+	Waiting float64 `json:"waiting_seconds,omitempty"` // of which waiting for the next batch to be prepared
+	Program string  `json:"program"`                   // version of certspec
+	Command string  `json:"command"`                   // the command line
 }
 
 // Imported is the origin of a network whose weights another program made.
@@ -50,6 +52,21 @@ type Source struct {
 	Origin string `json:"origin"` // Imported
 	File   string `json:"file"`   // its name, without folders
 	Digest string `json:"digest"` // "sha256:…" of the file
+}
+
+// Adaptation says how a trained network was adapted to other images, without their labels; see package adapt. The accuracies on the card
+// are those before it.
+type Adaptation struct {
+	Method    string  `json:"method"` // "bn" or "tent"
+	From      string  `json:"from"`   // "sha256:…" of the weights before
+	Data      Data    `json:"data"`   // whose images it saw
+	Sigma     float64 `json:"sigma"`
+	Images    int     `json:"images"` // drawn from the data
+	Steps     int     `json:"steps"`
+	BatchSize int     `json:"batch_size"`
+	Rate      float64 `json:"rate,omitempty"`     // of TENT
+	Momentum  float64 `json:"momentum,omitempty"` // of TENT
+	Seed      uint64  `json:"seed"`
 }
 
 // Data names a data set.
@@ -64,6 +81,7 @@ type Recipe struct {
 	Method       string         `json:"method,omitempty"`        // name of the loss and of what goes with it; see package method
 	Options      map[string]any `json:"options,omitempty"`       // of the method, all of them
 	Views        string         `json:"views,omitempty"`         // augmentation that makes views of an image, as augment.Parse reads it
+	ViewsBy      string         `json:"views_by,omitempty"`      // "graph" where views were made on the device; else the host made them
 	Start        string         `json:"start,omitempty"`         // "sha256:…" of the weights that training began with; empty for random ones
 	Sigma        float64        `json:"sigma"`                   // of the Gaussian noise, 1 = full range
 	SigmaWarmUp  int            `json:"sigma_warm_up,omitempty"` // epochs over which σ grows to that

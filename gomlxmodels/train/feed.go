@@ -10,9 +10,10 @@ import (
 // batch is what a step takes of N images, in units of the full range.
 type batch struct {
 	// images is a noisy image per row of the network, [Views·Noises·N, H, W, C], as method.Batch orders
-	// them; for an adversary the N images without noise.
+	// them; for an adversary, or for views that the graph makes, the N images without noise.
 	images []float32
-	noise  []float32 // for an adversary: [Noises·N, H, W, C]
+	noise  []float32 // for an adversary, or for views that the graph makes: [Views·Noises·N, H, W, C]
+	unmade *unmade   // for views that the graph makes; else nil
 	labels []int32
 	err    error
 }
@@ -76,6 +77,9 @@ func (p *plan) feed(ctx context.Context, step int) <-chan batch {
 
 // batch is the one at a place of an epoch.
 func (p *plan) batch(epoch, at int, members []int) batch {
+	if p.viewsByGraph() {
+		return p.graphBatch(epoch, at, members)
+	}
 	size, n, needs := p.images.Shape.Len(), len(members), p.needs
 	rows := needs.Views * needs.Noises
 	b := batch{labels: make([]int32, n)}

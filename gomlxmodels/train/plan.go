@@ -156,10 +156,17 @@ func (o Options) recipe() (modelfile.Recipe, error) {
 	if o.Views != nil {
 		r.Views = o.Views.String()
 	}
+	if o.ViewsBy != ViewsByHost {
+		r.ViewsBy = o.ViewsBy
+	}
 	views := o.Method.Needs().Views
 	switch {
 	case views > 1 && o.Views == nil:
 		return bad("the method %s takes %d views of an image, but there is no augmentation to make them", r.Method, views)
+	case r.ViewsBy != "" && r.ViewsBy != ViewsByGraph:
+		return bad("no maker of views %q; there are %s and %s", r.ViewsBy, ViewsByHost, ViewsByGraph)
+	case r.ViewsBy == ViewsByGraph && !isFourierMix(o.Views):
+		return bad("the graph makes views by fouriermix alone, not by %q", r.Views)
 	case !(r.Sigma >= 0) || math.IsInf(r.Sigma, 0):
 		return bad("σ = %v; expected 0 or more", r.Sigma)
 	case r.Epochs < 1:

@@ -26,6 +26,7 @@ type network interface {
 type trainer struct {
 	plan     *plan
 	exec     *Exec
+	viewer   *Exec             // makes the views that the graph makes; else nil
 	attack   *attack.Smoothed  // nil without an adversary
 	terms    []string          // names of the loss's terms, from the graph
 	weights  []*tensors.Tensor // of plan.tensors
@@ -45,6 +46,11 @@ func newTrainer(b *backend.Backend, p *plan, s *state) (*trainer, error) {
 		return nil, fmt.Errorf("train: %w", err)
 	}
 	t.exec = exec
+	if p.viewsByGraph() {
+		if t.viewer, err = newViewer(b, p); err != nil {
+			return nil, err
+		}
+	}
 	if p.needs.Adversary != nil {
 		t.attack, err = attack.NewSmoothed(&attack.Network{Backend: b, Forward: p.net.Forward, Tensors: p.tensors})
 		if err != nil {
@@ -192,12 +198,24 @@ func (t *trainer) inputs(b batch, rate float64, epoch int) ([]*tensors.Tensor, e
 		return tensors.FromFlatDataAndDimensions(values, len(values)/shape.Len(), shape.Height, shape.Width, shape.Channels)
 	}
 	images := move(b.images)
-	list := []*tensors.Tensor{images, tensors.FromFlatDataAndDimensions(b.labels, len(b.labels)), tensors.FromScalar(float32(rate))}
-	a := t.plan.needs.Adversary
-	if a == nil {
-		return list, nil
+	var noise *tensors.Tensor
+	if b.noise != nil {
+		noise = move(b.noise)
 	}
-	noise := move(b.noise)
+	a := t.plan.needs.Adversary
+	if b.unmade != nil {
+		var err error
+		if images, err = t.makeViews(b.unmade, images, noise); err != nil {
+			return []*tensors.Tensor{noise}, err
+		}
+	}
+	list := []*tensors.Tensor{images, tensors.FromFlatDataAndDimensions(b.labels, len(b.labels)), tensors.FromScalar(float32(rate))}
+	if a == nil {
+		if noise == nil {
+			return list, nil
+		}
+		return list, free([]*tensors.Tensor{noise})
+	}
 	found := &attack.Found{Class: b.labels}
 	epsilon := a.Budget(epoch)
 	if assigns := t.plan.assigns(); epsilon > 0 || assigns {
@@ -256,6 +274,9 @@ func (t *trainer) close() {
 	free(t.weights)
 	free(t.momentum)
 	t.exec.Finalize()
+	if t.viewer != nil {
+		t.viewer.Finalize()
+	}
 	if t.attack != nil {
 		t.attack.Close()
 	}

@@ -33,9 +33,10 @@ type Options struct {
 	Net   string // name of the network; default "small-cnn"
 	Input string // its input layer; default "none"
 
-	Method method.Method        // the loss and what goes with it; default method.Gaussian
-	Views  augment.Augmentation // makes the augmented views of an image; nil for none
-	Start  string               // path of a model file whose weights training begins with; default random weights
+	Method  method.Method        // the loss and what goes with it; default method.Gaussian
+	Views   augment.Augmentation // makes the augmented views of an image; nil for none
+	ViewsBy string               // what makes those: ViewsByHost (default; the faster on the CPU, as its work hides behind the steps) or ViewsByGraph
+	Start   string               // path of a model file whose weights training begins with; default random weights
 
 	Sigma        float64 // standard deviation of the noise, 1 = full range; 0 for none
 	SigmaWarmUp  int     // epochs over which σ grows linearly, from Sigma/SigmaWarmUp in the first
@@ -140,6 +141,7 @@ func (p *plan) train(ctx context.Context, b *backend.Backend, s *state) (err err
 			}
 			return fmt.Errorf("train: stopped at step %d of %d: %w", s.Step, p.steps, context.Cause(ctx))
 		}
+		waited := time.Since(start)
 		epoch := s.Step / p.stepsPerEpoch
 		o, err := t.step(batch, p.rate(s.Step), epoch)
 		if err != nil {
@@ -150,6 +152,7 @@ func (p *plan) train(ctx context.Context, b *backend.Backend, s *state) (err err
 				o.loss, t.notFinite(o), s.Step+1, epoch+1, p.rate(s.Step), p.kept())
 		}
 		s.Step++
+		s.Waiting += waited.Seconds()
 		s.EpochLoss += o.loss
 		s.EpochCorrect += o.correct
 		s.Seconds += time.Since(start).Seconds()
@@ -196,6 +199,7 @@ func (p *plan) finish(ctx context.Context, b *backend.Backend, s *state) (*model
 			Loss:         s.Log[len(s.Log)-1].Loss,
 			Backend:      p.run.Backend,
 			Seconds:      s.Seconds,
+			Waiting:      s.Waiting,
 			Program:      p.options.Program,
 			Command:      p.options.Command,
 		},
@@ -221,6 +225,7 @@ type state struct {
 	EpochLoss    float64 // sum of the steps' losses in the current epoch
 	EpochCorrect int     // images of the current epoch classified right before the update
 	Seconds      float64 // spent in steps
+	Waiting      float64 // of which for the batch
 	Log          []epoch // finished epochs
 
 	weights  [][]float32 // of plan.tensors

@@ -21,7 +21,7 @@ func Augmentations() []string { return []string{NoneAug, CropFlip, CropFlipShare
 // view writes a view of an image, without noise, to out.
 func (p *plan) view(epoch, member, view int, random *rand.Rand, out []float32) error {
 	recipe, shape := p.run.Recipe, p.images.Shape
-	augmented := p.options.Views != nil && (view > 0 || p.needs.Views == 1)
+	augmented := p.augmented(view)
 	if recipe.Augment == NoneAug && !augmented {
 		scale(p.images.Image(member), out)
 		return nil
@@ -32,22 +32,32 @@ func (p *plan) view(epoch, member, view int, random *rand.Rand, out []float32) e
 		if view > 0 {
 			random = stream(recipe.Seed, imageStream, epoch, member, 0)
 		}
-		cropFlip(values, shape, random, out)
+		drawWindow(random).cut(values, shape, out)
 		copy(values, out)
 		clear(out)
 	}
 	if augmented {
-		address := augment.Address{Seed: recipe.Seed, Epoch: uint64(epoch), Image: uint64(p.images.IDs[member]), View: uint64(view)}
-		if err := p.options.Views.Apply(augment.Image{Shape: shape, Values: values}, augment.NewStream(address)); err != nil {
+		stream := augment.NewStream(p.address(epoch, member, view))
+		if err := p.options.Views.Apply(augment.Image{Shape: shape, Values: values}, stream); err != nil {
 			return err
 		}
 	}
 	if recipe.Augment == CropFlip {
-		cropFlip(values, shape, random, out)
+		drawWindow(random).cut(values, shape, out)
 	} else {
 		copy(out, values)
 	}
 	return nil
+}
+
+// augmented reports whether a view is one by the augmentation of the run.
+func (p *plan) augmented(view int) bool {
+	return p.options.Views != nil && (view > 0 || p.needs.Views == 1)
+}
+
+// address is that of a view's random numbers.
+func (p *plan) address(epoch, member, view int) augment.Address {
+	return augment.Address{Seed: p.run.Recipe.Seed, Epoch: uint64(epoch), Image: uint64(p.images.IDs[member]), View: uint64(view)}
 }
 
 func scale(pixels []uint8, out []float32) {
@@ -56,18 +66,27 @@ func scale(pixels []uint8, out []float32) {
 	}
 }
 
-// cropFlip pads the image with 4 black pixels on each side, cuts a random window of the
-// image's size out, and mirrors it left to right with probability 1/2. It writes to out, which is zero.
-func cropFlip(values []float32, shape pixel.Shape, random *rand.Rand, out []float32) {
+// window is a random crop and flip: the image is padded with 4 black pixels on each side, a window of the image's size is cut out,
+// moved by down and right from the middle, and mirrored left to right with probability 1/2.
+type window struct {
+	down, right int
+	flip        bool
+}
+
+func drawWindow(random *rand.Rand) window {
 	const pad = 4
-	h, w, c := shape.Height, shape.Width, shape.Channels
 	down, right := random.IntN(2*pad+1)-pad, random.IntN(2*pad+1)-pad
-	flip := random.IntN(2) == 1
+	return window{down, right, random.IntN(2) == 1}
+}
+
+// cut writes the window to out, which is zero.
+func (v window) cut(values []float32, shape pixel.Shape, out []float32) {
+	h, w, c := shape.Height, shape.Width, shape.Channels
 	for i := range h {
 		for j := range w {
-			y, x := i+down, j+right
-			if flip {
-				x = w - 1 - j + right
+			y, x := i+v.down, j+v.right
+			if v.flip {
+				x = w - 1 - j + v.right
 			}
 			if y < 0 || y >= h || x < 0 || x >= w {
 				continue
@@ -75,6 +94,15 @@ func cropFlip(values []float32, shape pixel.Shape, random *rand.Rand, out []floa
 			copy(out[(i*w+j)*c:(i*w+j+1)*c], values[(y*w+x)*c:])
 		}
 	}
+}
+
+// inverse is the window as a map of package fouriermix.
+func (v window) inverse(shape pixel.Shape) [6]float64 {
+	m := [6]float64{1, 0, float64(v.right), 0, 1, float64(v.down)}
+	if v.flip {
+		m[0], m[2] = -1, float64(shape.Width-1+v.right)
+	}
+	return m
 }
 
 // noisyRows says which rows of a batch get noise; nil for all.
