@@ -47,6 +47,7 @@ is given again, and ends with the same weights; a finished one returns at once.`
 	f.StringVar(&name, "method", method.Default, "how to train: "+strings.Join(method.Names(), ", "))
 	f.StringArrayVar(&settings, "option", nil, "option of the method, as in lambda=20; may be given several times")
 	f.StringVar(&views, "views", "", "augmentation that makes views of an image, as in fouriermix, augmix, autoaugment")
+	f.StringVar(&o.ViewsBy, "views-by", train.ViewsByHost, "what makes them: host (the faster on the CPU) or graph (on the device, for fouriermix)")
 	f.StringVar(&o.Start, "start", "", "model file whose weights to begin with (default random weights)")
 	f.Float64Var(&o.Sigma, "sigma", 0, "standard deviation of the noise, 1 = full range")
 	f.IntVar(&o.SigmaWarmUp, "sigma-warm-up", 0, "epochs over which the noise grows to sigma")
