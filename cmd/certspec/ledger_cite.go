@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/rs/cite"
 	"github.com/certspec/certspec/rs/ledger"
@@ -63,6 +64,16 @@ func trained(card *modelfile.Card, name string) cite.Model {
 	if r.Sigma > 0 {
 		noise = fmt.Sprintf("with Gaussian noise of σ = %g (Cohen et al. 2019)", r.Sigma)
 	}
-	m.Training = fmt.Sprintf("%s trained on %s, %d epochs %s, augmentation %s, seed %d", card.Architecture.Name, card.Train.Name, r.Epochs, noise, r.Augment, r.Seed)
+	how := ""
+	if r.Method != method.Default {
+		how = " by " + r.Method
+	}
+	if r.Views != "" {
+		how += " on views by " + r.Views
+	}
+	m.Training = fmt.Sprintf("%s trained on %s%s, %d epochs %s, augmentation %s, seed %d", card.Architecture.Name, card.Train.Name, how, r.Epochs, noise, r.Augment, r.Seed)
+	if a := card.Adaptation; a != nil {
+		m.Training += fmt.Sprintf("; adapted to %d images of %s without labels by %s, %d steps", a.Images, a.Data.Name, strings.ToUpper(a.Method), a.Steps)
+	}
 	return m
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/method"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/train"
 )
@@ -26,16 +27,19 @@ func trainCommand() *cobra.Command {
 		settings    []string
 	)
 	cmd := &cobra.Command{
-		Use:   "train --data NAME --out PATH [flags]",
+		Use:   "train {--data NAME | --recipe RECIPE --tier TIER} --out PATH [flags]",
 		Short: "Train a network on noisy images",
 		Long: `Train a network on noisy images, as the base classifier of randomized smoothing, by one of
 the methods that "certspec train methods" lists with their options.
 
 Writes PATH.safetensors (weights), PATH.json (the card: what it is and how it was made) and
 PATH.csv (a line per epoch). An interrupted run goes on where it was when the same command
-is given again, and ends with the same weights; a finished one returns at once.`,
+is given again, and ends with the same weights; a finished one returns at once.
+
+With --recipe, all settings are those of a recipe of a paper, or of your own, at a tier.`,
 		Example: "  certspec train --data fashionmnist --net small-cnn --sigma 0.25 --epochs 10 --seed 1 --out models/fmnist-cnn-s025\n" +
-			"  certspec train --data cifar10 --net resnet20 --sigma 0.25 --method hcr --option lambda=20 --views fouriermix --augment crop-flip --out models/c10-fm-hcr",
+			"  certspec train --data cifar10 --net resnet20 --sigma 0.25 --method hcr --option lambda=20 --views fouriermix --augment crop-flip --out models/c10-fm-hcr\n" +
+			"  certspec train --recipe A/c10/fm-hcr --tier T1 --data cifar10-jpeg --out models/c10-fm-hcr",
 		Args: cobra.NoArgs,
 	}
 	f := cmd.Flags()
@@ -67,8 +71,18 @@ is given again, and ends with the same weights; a finished one returns at once.`
 	asJSON := jsonFlag(cmd)
 
 	cmd.AddCommand(trainMethodsCommand())
+	byRecipe := recipeFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		if run := byRecipe(); run != nil {
+			card, err := run(o.Out, data, *choice)
+			if err != nil {
+				return err
+			}
+			return printTrained(cmd, card, *asJSON)
+		}
 		switch {
+		case f.Changed("tier"), f.Changed("add"):
+			return usagef("--tier and --add go with --recipe")
 		case data == "":
 			return usagef("--data is missing: the data set to learn from, e.g. --data fashionmnist")
 		case o.Out == "":
@@ -115,14 +129,18 @@ is given again, and ends with the same weights; a finished one returns at once.`
 		if err != nil {
 			return err
 		}
-		if *asJSON {
-			return printJSON(cmd.OutOrStdout(), card)
-		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s on %s by %s: test accuracy %.2f %%, with noise σ = %g %.2f %%; %d parameters, %.0f s of training, %s\n",
-			card.Architecture.Name, card.Train.Name, card.Recipe.Method, 100*card.Accuracy, card.Recipe.Sigma, 100*card.NoisyTest, card.Parameters, card.Seconds, card.Backend)
-		return err
+		return printTrained(cmd, card, *asJSON)
 	}
 	return cmd
+}
+
+func printTrained(cmd *cobra.Command, card *modelfile.Card, asJSON bool) error {
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), card)
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s on %s by %s: test accuracy %.2f %%, with noise σ = %g %.2f %%; %d parameters, %.0f s of training, %s\n",
+		card.Architecture.Name, card.Train.Name, card.Recipe.Method, 100*card.Accuracy, card.Recipe.Sigma, 100*card.NoisyTest, card.Parameters, card.Seconds, card.Backend)
+	return err
 }
 
 // orNone turns a flag's 0 into the value by which train.Options means none.

@@ -69,6 +69,7 @@ var floors = [][]string{
 	{"rs", "spectral"},
 	{"gomlxmodels", "onnxmodel", "pipemodel"},
 	{"engine"},
+	{"experiment"},
 	{"notebooks", "bench", "cmd/certspec", "examples"},
 }
 

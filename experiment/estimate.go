@@ -1,0 +1,183 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/certspec/certspec/calib/mip"
+	"github.com/certspec/certspec/rs"
+)
+
+// Estimate is what is left to do, and about how long it takes.
+type Estimate struct {
+	Jobs       int     `json:"jobs"`
+	Training   float64 `json:"training_rows"` // noisy images through the network and back, those of attacks included
+	Copies     float64 `json:"copies"`        // certified, as expected of a network of middling accuracy
+	MostCopies float64 `json:"most_copies"`
+	Searches   int     `json:"searches"` // runs of ADMM, which are not in the time
+	Seconds    float64 `json:"seconds"`
+	Rates      []Rate  `json:"rates"`
+}
+
+func (e Estimate) String() string {
+	return fmt.Sprintf("%d jobs left: %s images through training, %s copies to certify (at most %s), %d searches by ADMM: about %s at the rates of this machine",
+		e.Jobs, large(e.Training), large(e.Copies), large(e.MostCopies), e.Searches, hours(e.Seconds))
+}
+
+func large(v float64) string {
+	switch {
+	case v >= 1e6:
+		return fmt.Sprintf("%.3g million", v/1e6)
+	case v >= 1e4:
+		return fmt.Sprintf("%.3g thousand", v/1e3)
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+func hours(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d < 2*time.Minute:
+		return d.Round(time.Second).String()
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%.0f minutes", d.Minutes())
+	}
+	return fmt.Sprintf("%.1f hours", d.Hours())
+}
+
+// typical are probabilities of the leading class as networks trained with noise show them: what copies are expected by.
+var typical = []float64{.35, .45, .5, .55, .6, .7, .8, .9, .95, .98, .99, .995, .999, 1}
+
+// copies of an image, as expected and at most.
+func copies(o rs.Options) (mean, most float64, err error) {
+	plan, err := o.Plan()
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, p := range typical {
+		n, _ := plan.Forecast(p)
+		mean += float64(n) / float64(len(typical))
+	}
+	return mean, float64(plan.Selection() + plan.MaxSamples()), nil
+}
+
+// Estimate counts what is left, and times a network of each kind for some seconds where that is not known yet; rates are kept in the
+// folder, where keep is set.
+//
+// Errors: data that are not there, a setting out of range.
+func (e *Experiment) Estimate(ctx context.Context, keep bool) (Estimate, error) {
+	r := newRunner(e)
+	defer r.close()
+	m, err := newMeter(r, keep)
+	if err != nil {
+		return Estimate{}, err
+	}
+	var total Estimate
+	for _, j := range e.Jobs {
+		done, err := e.Manifest.Done(e.options.Folder, j)
+		if err != nil {
+			return total, err
+		}
+		if done {
+			continue
+		}
+		total.Jobs++
+		if err := m.add(ctx, &total, j); err != nil {
+			return total, fmt.Errorf("%v: %w", j, err)
+		}
+	}
+	total.Rates = m.used
+	return total, nil
+}
+
+// add adds the cost of a job.
+func (m *meter) add(ctx context.Context, total *Estimate, j Job) error {
+	tier := m.Manifest.Tier
+	size := func(name string) (float64, error) {
+		d, err := m.set(name)
+		if err != nil {
+			return 0, err
+		}
+		images, err := d.Load(ctx)
+		if err != nil {
+			return 0, err
+		}
+		return float64(images.Len()), nil
+	}
+	training := func(rows float64) error {
+		rate, err := m.rate(ctx, j.Model)
+		if err != nil {
+			return err
+		}
+		total.Training += rows
+		total.Seconds += rows / rate.Training
+		return nil
+	}
+	certify := func(images float64, o rs.Options) error {
+		rate, err := m.rate(ctx, j.Model)
+		if err != nil {
+			return err
+		}
+		mean, most, err := copies(o)
+		if err != nil {
+			return err
+		}
+		total.Copies += images * mean
+		total.MostCopies += images * most
+		total.Seconds += images * mean / rate.Copies
+		return nil
+	}
+	switch j.Kind {
+	case TrainJob:
+		n, err := size(j.Model.Train)
+		if err != nil {
+			return err
+		}
+		rows, err := m.rowsOf(j.Model)
+		if err != nil {
+			return err
+		}
+		return training(n * float64(j.Model.Epochs) * rows)
+	case CertifyJob:
+		name, _ := m.Manifest.imagesOf(j.Model, j.Cell)
+		n, err := size(name)
+		if err != nil {
+			return err
+		}
+		return certify(n, tier.Certify.Options(j.Model.Sigma))
+	case CalibrateJob:
+		n, err := size(with(j.Model.Test, tier.Calibration.Images))
+		if err != nil {
+			return err
+		}
+		total.Searches += len(j.table.Measure.Calibration.Radii) * len(mip.Grid(nil))
+		return certify(n, tier.Calibration.Certify.Options(j.Model.Sigma))
+	}
+	n, err := size(with(j.Model.Test, tier.Attack.Images))
+	if err != nil {
+		return err
+	}
+	steps := tier.Attack.Steps
+	if steps == 0 {
+		steps = aceSteps
+	}
+	return training(4 * n * float64(steps+1))
+}
+
+// aceSteps of an attack on confidences; see attack.ACE.
+const aceSteps = 100
+
+// rowsOf is how many noisy images a step takes through the network and back for each image.
+func (m *meter) rowsOf(model *Model) (float64, error) {
+	made, err := m.setup.method(*model)
+	if err != nil {
+		return 0, err
+	}
+	n := made.Needs()
+	rows := float64(n.Views * n.Noises)
+	if n.Adversary != nil {
+		rows *= float64(1 + n.Adversary.Steps)
+	}
+	return rows, nil
+}

@@ -1,0 +1,23 @@
+// Package experiment ties training, adaptation, certification and calibration together into the tables of a paper.
+//
+// A Recipe says how a network is trained, a Tier how much of it is done (network, epochs, images, copies), a Table which
+// recipes stand side by side and what is measured of them. All three are data: YAML files, those of two papers built in, further ones read
+// from a file of the user's. A Library holds them.
+//
+//	Sun et al. 2021, "Certified adversarial defenses meet out-of-distribution corruptions" (tables "A/…")
+//	Emde et al. 2025, "Towards certification of uncertainty calibration under adversarial attacks" (tables "D/…")
+//
+// Run makes a table in a folder: it trains, adapts, certifies and attacks, model by model, and whatever is in the folder already is not
+// done again, so that an interrupted run goes on where it was and ends with the same ledgers. Fill reads the folder. A training
+// method of one's own joins by Options.Methods, a finished network by a row that names its file.
+//
+// What Run writes:
+//
+//	manifest.json             what the folder is for: tier, data, tables, models
+//	rates.json                what this machine was measured to do
+//	models/MODEL.safetensors  weights, with the card .json and the log .csv; see package modelfile
+//	adapted/MODEL/CELL.*      the same of networks adapted to one corruption
+//	ledgers/MODEL/CELL.ledger clean, calibration, fog-3, …; see package sweep
+//	results/MODEL.csv         the certified radii of the ledgers, image by image, small enough to keep
+//	results/MODEL.*.json      calibration bounds, attacks
+package experiment

@@ -1,0 +1,226 @@
+package experiment
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/certspec/certspec/internal/nearest"
+)
+
+// Data is a kind of data set that recipes name.
+type Data struct {
+	Title string `yaml:"title"`
+	// At is where it lies, as in cifar10 or folder:PATH; Train and Test are the names of its parts, in which {} stands for At.
+	At    string `yaml:"at"`
+	Train string `yaml:"train"`
+	Test  string `yaml:"test"`
+}
+
+// Library holds recipes, tiers and tables by name.
+type Library struct {
+	data    map[string]Data
+	recipes map[string]Recipe
+	tiers   map[string]Tier
+	tables  map[string]Table
+	bodies  map[string]*yaml.Node // of recipes, with what they inherit
+	files   map[string]string     // of recipes
+	order   map[string][]string   // of the names, by kind
+}
+
+// The kinds of things in a library.
+const (
+	Recipes = "recipes"
+	Tiers   = "tiers"
+	Tables  = "tables"
+)
+
+//go:embed data/*.yaml
+var builtIn embed.FS
+
+// Open is the library that is built in.
+func Open() (*Library, error) {
+	l := &Library{
+		data: map[string]Data{}, recipes: map[string]Recipe{}, tiers: map[string]Tier{}, tables: map[string]Table{},
+		bodies: map[string]*yaml.Node{}, files: map[string]string{}, order: map[string][]string{},
+	}
+	files, err := fs.Glob(builtIn, "data/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		text, err := builtIn.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := l.add(file, text); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// Add reads a file of further recipes and tables, and returns the rows that it asks to add to whatever table is made. Paths of models in it
+// are relative to it.
+//
+// Errors, as *FileError: a key that is unknown, a value of another kind, a name that is there already, a recipe that inherits from none.
+func (l *Library) Add(file string) ([]Row, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("experiment: %w", err)
+	}
+	rows, err := l.add(file, text)
+	for i := range rows {
+		if rows[i].Model != "" && !filepath.IsAbs(rows[i].Model) {
+			rows[i].Model = filepath.Join(filepath.Dir(file), rows[i].Model)
+		}
+	}
+	return rows, err
+}
+
+func (l *Library) add(file string, text []byte) (rows []Row, err error) {
+	r := reader{file}
+	root, err := r.document(text)
+	if err != nil {
+		return nil, err
+	}
+	kinds := []string{"data", Recipes, Tiers, Tables, "rows"}
+	err = r.pairs(root, func(key, value *yaml.Node) error {
+		switch key.Value {
+		case "data":
+			return r.pairs(value, func(name, body *yaml.Node) error { return put(l, r, "data", l.data, name, body) })
+		case Recipes:
+			return r.pairs(value, func(name, body *yaml.Node) error { return l.addRecipe(r, name, body) })
+		case Tiers:
+			return r.pairs(value, func(name, body *yaml.Node) error {
+				err := put(l, r, Tiers, l.tiers, name, body)
+				t := l.tiers[name.Value]
+				t.Name = name.Value
+				l.tiers[name.Value] = t
+				return err
+			})
+		case Tables:
+			return r.pairs(value, func(name, body *yaml.Node) error {
+				err := put(l, r, Tables, l.tables, name, body)
+				t := l.tables[name.Value]
+				t.Name = name.Value
+				l.tables[name.Value] = t
+				if err == nil {
+					err = r.rows(body, t.Rows)
+				}
+				return err
+			})
+		case "rows":
+			if err := r.decode(value, &rows); err != nil {
+				return err
+			}
+			return r.rows(value, rows)
+		}
+		return r.errorf(key, "unknown key %q; the nearest is %q", key.Value, nearest.Of(key.Value, kinds))
+	})
+	return rows, err
+}
+
+func (r reader) rows(n *yaml.Node, rows []Row) error {
+	for _, row := range rows {
+		if err := row.check(); err != nil {
+			return r.errorf(n, "%v", err)
+		}
+	}
+	return nil
+}
+
+// put decodes a named body.
+func put[T any](l *Library, r reader, kind string, into map[string]T, name, body *yaml.Node) error {
+	if _, there := into[name.Value]; there {
+		return r.errorf(name, "%s is there already", name.Value)
+	}
+	var v T
+	if err := r.decode(body, &v); err != nil {
+		return err
+	}
+	into[name.Value] = v
+	l.order[kind] = append(l.order[kind], name.Value)
+	return nil
+}
+
+func (l *Library) addRecipe(r reader, name, body *yaml.Node) error {
+	if strings.ContainsAny(name.Value, "#@ ") || name.Value == "" {
+		return r.errorf(name, "the name %q has a #, an @ or a space, which tell models of a recipe apart", name.Value)
+	}
+	if err := r.check(body, reflect.TypeFor[Recipe]()); err != nil {
+		return err
+	}
+	var given Recipe
+	if err := r.decode(body, &given); err != nil {
+		return err
+	}
+	if given.From != "" {
+		parent, ok := l.bodies[given.From]
+		if !ok {
+			return r.errorf(name, "%s inherits from %q, which stands nowhere before it", name.Value, given.From)
+		}
+		body = inherit(parent, body)
+	}
+	if err := put(l, r, Recipes, l.recipes, name, body); err != nil {
+		return err
+	}
+	recipe := l.recipes[name.Value]
+	recipe.Name = name.Value
+	if recipe.Title == "" {
+		recipe.Title = name.Value
+	}
+	if recipe.Group == "" {
+		recipe.Group = recipe.Title
+	}
+	if len(recipe.Seeds) == 0 {
+		recipe.Seeds = []uint64{1}
+	}
+	l.recipes[name.Value], l.bodies[name.Value], l.files[name.Value] = recipe, body, r.file
+	return nil
+}
+
+// UnknownError is a name that the library does not hold.
+type UnknownError struct {
+	Kind, Name, Nearest string
+}
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("experiment: there is no %s %q; the nearest is %q, and certspec experiment list shows all",
+		strings.TrimSuffix(e.Kind, "s"), e.Name, e.Nearest)
+}
+
+func find[T any](l *Library, kind string, in map[string]T, name string) (T, error) {
+	v, ok := in[name]
+	if !ok {
+		return v, &UnknownError{kind, name, nearest.Of(name, l.Names(kind))}
+	}
+	return v, nil
+}
+
+// Names lists what there is of a kind, in the order of the files; abstract recipes are left out.
+func (l *Library) Names(kind string) []string {
+	return slices.DeleteFunc(slices.Clone(l.order[kind]), func(name string) bool { return kind == Recipes && l.recipes[name].Abstract })
+}
+
+// Recipe finds a recipe by its name.
+func (l *Library) Recipe(name string) (Recipe, error) {
+	r, err := find(l, Recipes, l.recipes, name)
+	if err == nil && r.Abstract {
+		err = fmt.Errorf("experiment: %s is only to inherit from; certspec experiment list shows what can be trained", name)
+	}
+	return r, err
+}
+
+// Tier finds a tier by its name.
+func (l *Library) Tier(name string) (Tier, error) { return find(l, Tiers, l.tiers, name) }
+
+// Table finds a table by its name.
+func (l *Library) Table(name string) (Table, error) { return find(l, Tables, l.tables, name) }

@@ -1,0 +1,172 @@
+package experiment
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/certspec/certspec/internal/atomicfile"
+)
+
+// Manifest says what a folder is for. Models and tables may be added to it; what is there never changes.
+type Manifest struct {
+	Format int               `json:"format"`
+	Tier   Tier              `json:"tier"`
+	Places map[string]string `json:"places,omitempty"`
+	Tables []Made            `json:"tables"`
+	Models []Model           `json:"models"`
+}
+
+// Made is a table with its lines.
+type Made struct {
+	Table
+	Lines []Line `json:"lines"`
+}
+
+// Line is a row of a table, or a point of its grid, with one model for each seed.
+type Line struct {
+	Title  string   `json:"title"`
+	Group  string   `json:"group"`
+	Models []string `json:"models"`
+}
+
+const manifestFormat = 1
+
+const manifestFile = "manifest.json"
+
+// MismatchError says how a folder differs from what is to be made in it.
+type MismatchError struct {
+	Folder, What string
+	There, Here  string
+}
+
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("experiment: folder %s is for something else: %s is %s there and %s here; choose another folder", e.Folder, e.What, e.There, e.Here)
+}
+
+// ReadManifest reads what a folder is for. The error of a folder without a manifest is a fs.ErrNotExist.
+func ReadManifest(folder string) (*Manifest, error) {
+	path := filepath.Join(folder, manifestFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("experiment: %w", err)
+	}
+	m := &Manifest{}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(m); err != nil {
+		return nil, fmt.Errorf("experiment: %s is no manifest of an experiment: %w", path, err)
+	}
+	if m.Format != manifestFormat {
+		return nil, fmt.Errorf("experiment: %s has the format %d; this program reads %d", path, m.Format, manifestFormat)
+	}
+	return m, nil
+}
+
+// join adds what is new in another manifest of the same experiment.
+func (m *Manifest) join(folder string, other *Manifest) error {
+	mismatch := func(what string, there, here any) error {
+		return &MismatchError{folder, what, compact(there), compact(here)}
+	}
+	switch {
+	case m.Tier.Name != other.Tier.Name:
+		return mismatch("the tier", m.Tier.Name, other.Tier.Name)
+	case compact(m.Tier) != compact(other.Tier):
+		return mismatch("the tier "+m.Tier.Name, m.Tier, other.Tier)
+	case compact(m.Places) != compact(other.Places):
+		return mismatch("the place of data", m.Places, other.Places)
+	}
+	for _, model := range other.Models {
+		i := slices.IndexFunc(m.Models, func(o Model) bool { return o.Slug() == model.Slug() })
+		if i < 0 {
+			m.Models = append(m.Models, model)
+			continue
+		}
+		if there, here := compact(m.Models[i]), compact(model); there != here {
+			return &MismatchError{folder, "the model " + model.Name, there, here}
+		}
+	}
+	for _, table := range other.Tables {
+		i := slices.IndexFunc(m.Tables, func(o Made) bool { return o.Name == table.Name })
+		if i < 0 {
+			m.Tables = append(m.Tables, table)
+			continue
+		}
+		t := &m.Tables[i]
+		if there, here := compact(t.Measure), compact(table.Measure); there != here {
+			return &MismatchError{folder, "what table " + table.Name + " measures", there, here}
+		}
+		for _, line := range table.Lines {
+			if !slices.ContainsFunc(t.Lines, func(o Line) bool { return compact(o) == compact(line) }) {
+				t.Lines = append(t.Lines, line)
+			}
+		}
+	}
+	return nil
+}
+
+func (m *Manifest) write(folder string) error {
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return fmt.Errorf("experiment: %w", err)
+	}
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return fmt.Errorf("experiment: %w", err)
+	}
+	return atomicfile.Write(filepath.Join(folder, manifestFile), append(text, '\n'))
+}
+
+// joined is the manifest of a folder with what is to be made in it. A folder that holds anything else is refused.
+func joined(folder string, here *Manifest) (*Manifest, error) {
+	there, err := ReadManifest(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		files, err := os.ReadDir(folder)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("experiment: %w", err)
+		}
+		for _, f := range files {
+			if f.Name() != lockFile {
+				return nil, fmt.Errorf("experiment: folder %s holds %s but no %s: it is not that of an experiment; choose another, or an empty one", folder, f.Name(), manifestFile)
+			}
+		}
+		return here, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return there, there.join(folder, here)
+}
+
+// model finds a model by its name.
+func (m *Manifest) model(name string) *Model {
+	i := slices.IndexFunc(m.Models, func(o Model) bool { return o.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &m.Models[i]
+}
+
+// Made finds a table by its name; the only one for an empty name.
+func (m *Manifest) Made(name string) (*Made, error) {
+	var names []string
+	for i := range m.Tables {
+		if m.Tables[i].Name == name || name == "" && len(m.Tables) == 1 {
+			return &m.Tables[i], nil
+		}
+		names = append(names, m.Tables[i].Name)
+	}
+	return nil, fmt.Errorf("experiment: the folder has no table %q; it has %v", name, names)
+}
+
+func compact(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic("experiment: " + err.Error()) // plain values
+	}
+	return string(text)
+}

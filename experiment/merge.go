@@ -1,0 +1,145 @@
+package experiment
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/certspec/certspec/internal/atomicfile"
+)
+
+// Merge joins the folders of shards into one. What several of them hold must be equal, weights, ledgers and radii alike; the times on cards and
+// beside ledgers are those of the first. It returns how many files are new.
+//
+// Errors: a folder that is for something else, as *MismatchError; two files of one name that differ, by name; a network that was trained
+// in two shards with different weights, as engines or instruction sets differ.
+func Merge(out string, folders []string) (added int, err error) {
+	if len(folders) == 0 {
+		return 0, fmt.Errorf("experiment: no folders to merge")
+	}
+	release, err := lock(out)
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	var m *Manifest
+	for _, folder := range folders {
+		one, err := ReadManifest(folder)
+		if err != nil {
+			return 0, err
+		}
+		if m == nil {
+			m, err = joined(out, one)
+		} else {
+			err = m.join(folder, one)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	for _, folder := range folders {
+		n, err := mergeFolder(out, folder)
+		if err != nil {
+			return added, err
+		}
+		added += n
+	}
+	return added, m.write(out)
+}
+
+// merged are the folders inside that travel.
+var merged = []string{"models", "adapted", "ledgers", "calibration", "results"}
+
+func mergeFolder(out, folder string) (added int, err error) {
+	for _, part := range merged {
+		err := filepath.WalkDir(filepath.Join(folder, part), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				if os.IsNotExist(err) {
+					return nil
+				}
+				return err
+			}
+			name, err := filepath.Rel(folder, path)
+			if err != nil || strings.HasPrefix(filepath.Base(name), ".") || strings.HasSuffix(name, ".checkpoint") {
+				return err
+			}
+			n, err := mergeFile(filepath.Join(out, name), path)
+			added += n
+			return err
+		})
+		if err != nil {
+			return added, fmt.Errorf("experiment: %w", err)
+		}
+	}
+	return added, nil
+}
+
+func mergeFile(to, from string) (added int, err error) {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return 0, err
+	}
+	there, err := os.ReadFile(to)
+	switch {
+	case os.IsNotExist(err):
+		return 1, atomicfile.Write(to, text)
+	case err != nil:
+		return 0, err
+	case bytes.Equal(text, there):
+		return 0, nil
+	}
+	kind := filepath.Base(filepath.Dir(to))
+	switch {
+	case kind == "results" && filepath.Ext(to) == ".csv":
+		return mergeRadii(to, there, from, text)
+	case strings.HasSuffix(to, ".safetensors"), strings.HasSuffix(to, ".calibration.json"), strings.HasSuffix(to, ".attacks.json"):
+	case strings.HasSuffix(to, ".ledger"):
+		closed, err := isClosed(to)
+		if err != nil {
+			return 0, err
+		}
+		if !closed { // a shard that was interrupted had begun it
+			return 1, atomicfile.Write(to, text)
+		}
+		if closed, err = isClosed(from); err != nil || !closed {
+			return 0, err
+		}
+	case strings.HasSuffix(to, ".scores"): // they go with their ledger
+		a, err1 := os.ReadFile(strings.TrimSuffix(to, ".scores"))
+		b, err2 := os.ReadFile(strings.TrimSuffix(from, ".scores"))
+		if err1 != nil || err2 != nil || !bytes.Equal(a, b) {
+			return 0, nil
+		}
+		return 1, atomicfile.Write(to, text)
+	default: // times and origins
+		return 0, nil
+	}
+	return 0, fmt.Errorf("%s and %s differ: the networks or the engines of the shards are not the same", to, from)
+}
+
+func mergeRadii(to string, there []byte, from string, here []byte) (added int, err error) {
+	a, err := decodeRadii(there)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", to, err)
+	}
+	b, err := decodeRadii(here)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", from, err)
+	}
+	order := slices.Clone(a.Cells)
+	for _, cell := range b.Cells {
+		switch rows := a.Rows(cell); {
+		case rows == nil:
+			a.set(cell, b.Rows(cell))
+			order = append(order, cell)
+			added = 1
+		case !slices.Equal(rows, b.Rows(cell)):
+			return 0, fmt.Errorf("%s and %s differ in %s", to, from, cell)
+		}
+	}
+	return added, a.write(to, order)
+}

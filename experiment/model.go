@@ -1,0 +1,342 @@
+package experiment
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/certspec/certspec/augment"
+	"github.com/certspec/certspec/gomlxmodels/method"
+	"github.com/certspec/certspec/gomlxmodels/train"
+)
+
+// Model is one network of an experiment: a recipe at a tier with a seed, all numbers filled in, or a finished file.
+type Model struct {
+	Name  string `json:"name"` // RECIPE@SEED, RECIPE#POINT@SEED of a grid; of a finished network its title
+	Title string `json:"title"`
+	Group string `json:"group"`
+	Data  string `json:"data"` // kind of data
+	Train string `json:"train,omitempty"`
+	Test  string `json:"test"`            // whose images are certified
+	Check string `json:"check,omitempty"` // the part of it for the accuracies on the card
+
+	File string         `json:"file,omitempty"` // of a finished network
+	ONNX map[string]any `json:"onnx,omitempty"`
+
+	Network     string         `json:"network,omitempty"`
+	Input       string         `json:"input,omitempty"`
+	Method      string         `json:"method,omitempty"`
+	Options     map[string]any `json:"options,omitempty"`
+	Views       string         `json:"views,omitempty"`
+	Augment     string         `json:"augment,omitempty"`
+	Sigma       float64        `json:"sigma"`
+	SigmaWarmUp int            `json:"sigma_warm_up,omitempty"`
+	Epochs      int            `json:"epochs,omitempty"`
+	Batch       int            `json:"batch,omitempty"`
+	Rate        float64        `json:"rate,omitempty"`
+	Schedule    string         `json:"schedule,omitempty"`
+	Milestones  []int          `json:"milestones,omitempty"`
+	WarmUp      int            `json:"warm_up,omitempty"`
+	Momentum    float64        `json:"momentum,omitempty"`
+	Nesterov    bool           `json:"nesterov,omitempty"`
+	WeightDecay float64        `json:"weight_decay,omitempty"`
+	Seed        uint64         `json:"seed"`
+
+	Start string `json:"start,omitempty"` // name of the model that training or adaptation begins with
+	Adapt *Adapt `json:"adapt,omitempty"`
+}
+
+// Slug is the name as files bear it.
+func (m Model) Slug() string {
+	return strings.NewReplacer("/", "-", "#", "-g", "@", "-s", " ", "-", ":", "-", "\\", "-").Replace(m.Name)
+}
+
+// Setup is a library at a tier, with the places of data and the methods of a user.
+type Setup struct {
+	Library *Library
+	Tier    Tier
+	Places  map[string]string        // where data lie that lie elsewhere than the library says, by kind
+	Methods map[string]method.Method // training methods of one's own, by the name in recipes
+}
+
+// Model makes a recipe concrete: a point of its grid, from 1, or 0 where it has none, and a seed.
+func (s *Setup) Model(recipe string, point int, seed uint64) (Model, error) {
+	r, err := s.Library.Recipe(recipe)
+	if err != nil {
+		return Model{}, err
+	}
+	m, err := s.model(r, point, seed)
+	if err != nil {
+		return m, fmt.Errorf("experiment: recipe %s (%s): %w", recipe, s.Library.files[recipe], err)
+	}
+	return m, nil
+}
+
+func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
+	m := Model{
+		Name: fmt.Sprintf("%s@%d", r.Name, seed), Title: r.Title, Group: r.Group, Data: r.Data, Seed: seed,
+		Network: r.Network, Input: r.Input, Method: r.Method, Options: maps.Clone(r.Options), Views: r.Views, Augment: r.Augment,
+		SigmaWarmUp: r.SigmaWarmUp, Epochs: r.Epochs, Batch: r.Batch, Rate: r.Rate, Schedule: r.Schedule, Milestones: slices.Clone(r.Milestones), WarmUp: r.WarmUp,
+		Momentum: 0.9, Nesterov: r.Nesterov, WeightDecay: 1e-4, Adapt: r.Adapt,
+	}
+	if m.Options == nil {
+		m.Options = map[string]any{}
+	}
+	switch grid := s.grid(r); {
+	case len(grid) == 0 && point > 0:
+		return m, fmt.Errorf("it has no grid, but point %d of it is asked for", point)
+	case len(grid) > 0 && (point < 1 || point > len(grid)):
+		return m, fmt.Errorf("point %d of its grid; expected 1 to %d, as in %s#1", point, len(grid), r.Name)
+	case len(grid) > 0:
+		m.Name = fmt.Sprintf("%s#%d@%d", r.Name, point, seed)
+		for key, v := range grid[point-1] {
+			if option, found := strings.CutPrefix(key, "options."); found {
+				m.Options[option] = v
+			} else {
+				m.Rate = v
+			}
+		}
+		m.Title += fmt.Sprintf(" #%d", point)
+	}
+	if r.Momentum != nil {
+		m.Momentum = *r.Momentum
+	}
+	if r.WeightDecay != nil {
+		m.WeightDecay = *r.WeightDecay
+	}
+	if r.Sigma != nil {
+		m.Sigma = *r.Sigma
+	}
+	if r.Start != "" {
+		if err := s.startOf(&m, r); err != nil {
+			return m, err
+		}
+	}
+	part := s.Tier.Data[m.Data]
+	if part.Network != "" {
+		m.Network = part.Network
+	}
+	var err error
+	if m.Train, m.Test, err = s.sets(m.Data); err != nil {
+		return m, err
+	}
+	m.Train, m.Check = with(m.Train, part.Train), with(m.Test, part.Test)
+	if m.Adapt != nil {
+		if r.Start == "" {
+			return m, fmt.Errorf("it adapts no network: start is missing")
+		}
+		m.Method, m.Options, m.Epochs, m.Rate = "", nil, 0, 0
+		return m, nil
+	}
+	if s.Tier.Batch > 0 {
+		m.Batch = min(m.Batch, s.Tier.Batch)
+	}
+	most := s.Tier.Epochs
+	if r.Start != "" {
+		most = s.Tier.FineTune
+	}
+	if err := m.shorten(most); err != nil {
+		return m, err
+	}
+	made, err := s.method(m)
+	if err != nil {
+		return m, err
+	}
+	if m.Options, err = method.Options(made); err != nil { // all of them, defaults included
+		return m, err
+	}
+	for key, limit := range s.Tier.Methods[m.Method] {
+		if v, ok := m.Options[key].(float64); ok {
+			m.Options[key] = min(v, float64(limit))
+		}
+	}
+	for _, key := range []string{"warm_up", "delay"} { // of attacks, in epochs
+		if v, ok := m.Options[key].(float64); ok {
+			m.Options[key] = float64(scaled(int(v), m.Epochs, r.Epochs))
+		}
+	}
+	if m.Views != "" {
+		if _, err := augment.Parse(m.Views); err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// shorten leaves at most so many epochs, 0: all.
+func (m *Model) shorten(most int) error {
+	full := m.Epochs
+	if full < 1 {
+		return fmt.Errorf("%d epochs; expected at least 1", full)
+	}
+	if most > 0 {
+		m.Epochs = min(full, most)
+	}
+	for i, e := range m.Milestones {
+		m.Milestones[i] = scaled(e, m.Epochs, full)
+	}
+	m.WarmUp, m.SigmaWarmUp = scaled(m.WarmUp, m.Epochs, full), scaled(m.SigmaWarmUp, m.Epochs, full)
+	return nil
+}
+
+func scaled(epochs, now, full int) int {
+	return int(math.Round(float64(epochs) * float64(now) / float64(full)))
+}
+
+// startOf takes from the network that it begins with what it must have in common.
+func (s *Setup) startOf(m *Model, r Recipe) error {
+	start, err := s.Library.Recipe(r.Start)
+	if err != nil {
+		return err
+	}
+	seeds := s.seeds(start)
+	seed := seeds[0]
+	if slices.Contains(seeds, m.Seed) {
+		seed = m.Seed
+	}
+	from, err := s.Model(r.Start, 0, seed)
+	if err != nil {
+		return err
+	}
+	m.Start, m.Network, m.Input, m.Data = from.Name, from.Network, from.Input, from.Data
+	if r.Sigma == nil {
+		m.Sigma = from.Sigma
+	}
+	for _, key := range []string{"noises", "epsilon"} {
+		if _, said := m.Options[key]; !said && knows(m.Method, key) && from.Options[key] != nil {
+			m.Options[key] = from.Options[key]
+		}
+	}
+	return nil
+}
+
+func knows(name, option string) bool {
+	for _, e := range method.List() {
+		if e.Name == name {
+			return slices.ContainsFunc(e.Options, func(o method.Option) bool { return o.Key == option })
+		}
+	}
+	return false
+}
+
+// method makes the method of a model, one of a user's first.
+func (s *Setup) method(m Model) (method.Method, error) {
+	if mine, ok := s.Methods[m.Method]; ok {
+		return withOptions(mine, m.Options)
+	}
+	var set []string
+	for _, key := range slices.Sorted(maps.Keys(m.Options)) {
+		set = append(set, fmt.Sprintf("%s=%v", key, m.Options[key]))
+	}
+	return method.New(m.Method, set...)
+}
+
+// seeds are those of a recipe that the tier takes.
+func (s *Setup) seeds(r Recipe) []uint64 {
+	if s.Tier.Seeds > 0 {
+		return r.Seeds[:min(len(r.Seeds), s.Tier.Seeds)]
+	}
+	return r.Seeds
+}
+
+// grid lists the points of a recipe's grid, with the values of the tier where it has some.
+func (s *Setup) grid(r Recipe) []map[string]float64 {
+	if len(r.Grid) == 0 {
+		return nil
+	}
+	points := []map[string]float64{{}}
+	for _, key := range slices.Sorted(maps.Keys(r.Grid)) {
+		values := r.Grid[key]
+		if few, ok := s.Tier.Grid[key]; ok {
+			values = few
+		}
+		var next []map[string]float64
+		for _, p := range points {
+			for _, v := range values {
+				one := maps.Clone(p)
+				one[key] = v
+				next = append(next, one)
+			}
+		}
+		points = next
+	}
+	if r.Draws > 0 && len(points) > r.Draws {
+		drawn := rand.New(rand.NewPCG(1, 0)).Perm(len(points))[:r.Draws]
+		slices.Sort(drawn)
+		var few []map[string]float64
+		for _, i := range drawn {
+			few = append(few, points[i])
+		}
+		points = few
+	}
+	return points
+}
+
+// sets names the parts of a kind of data.
+func (s *Setup) sets(kind string) (train, test string, err error) {
+	d, err := find(s.Library, "data", s.Library.data, kind)
+	if err != nil {
+		return "", "", err
+	}
+	at := cmp.Or(s.Tier.Data[kind].At, d.At)
+	if place, ok := s.Places[kind]; ok {
+		at = place
+	}
+	return strings.ReplaceAll(d.Train, "{}", at), strings.ReplaceAll(d.Test, "{}", at), nil
+}
+
+// with adds a selection to the name of a data set.
+func with(name, selection string) string {
+	if selection == "" {
+		return name
+	}
+	if body, found := strings.CutSuffix(name, "]"); found {
+		return body + "," + selection + "]"
+	}
+	return name + "[" + selection + "]"
+}
+
+// Options are those of training, but for images, paths and engine.
+func (s *Setup) Options(m Model) (o train.Options, err error) {
+	if m.Adapt != nil {
+		return o, fmt.Errorf("experiment: %s is not trained: %s adapts to each corruption; certspec experiment run does that, and certspec adapt for one", m.Name, m.Adapt.Method)
+	}
+	o = train.Options{
+		Net: m.Network, Input: m.Input, Augment: m.Augment, Sigma: m.Sigma, SigmaWarmUp: m.SigmaWarmUp, Epochs: m.Epochs, BatchSize: m.Batch,
+		LearningRate: m.Rate, Schedule: m.Schedule, Milestones: m.Milestones, WarmUp: m.WarmUp, Momentum: orNone(m.Momentum), Nesterov: m.Nesterov,
+		WeightDecay: orNone(m.WeightDecay), Seed: m.Seed,
+	}
+	if o.Method, err = s.method(m); err == nil && m.Views != "" {
+		o.Views, err = augment.Parse(m.Views)
+	}
+	if err != nil {
+		err = fmt.Errorf("experiment: %s: %w", m.Name, err)
+	}
+	return o, err
+}
+
+// orNone turns a 0 into what train.Options means by none.
+func orNone(v float64) float64 {
+	if v == 0 {
+		return -1
+	}
+	return v
+}
+
+// cutSelection takes the last list off the name of a data set.
+func cutSelection(name string) (base, selection string) {
+	if i := strings.LastIndex(name, "["); i >= 0 && strings.HasSuffix(name, "]") {
+		return name[:i], name[i+1 : len(name)-1]
+	}
+	return name, ""
+}
+
+// Models are all of a recipe, the points of its grid one after the other with the seeds of each.
+func (s *Setup) Models(recipe string) ([]Model, error) {
+	_, models, err := s.lines(Row{Recipe: recipe}, Model{})
+	return models, err
+}

@@ -1,0 +1,183 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/gomlxmodels/train"
+	"github.com/certspec/certspec/progress"
+	"github.com/certspec/certspec/rs"
+)
+
+// Rate is what this machine does with a network.
+type Rate struct {
+	Network  string  `json:"network"`  // with the shape of its images; of a finished one its title
+	Training float64 `json:"training"` // noisy images through training per second; 0 for a finished network
+	Copies   float64 `json:"copies"`   // certified per second
+	Engines  string  `json:"engines"`  // that were asked for
+}
+
+// meter times networks.
+type meter struct {
+	*runner
+	keep  bool
+	known []Rate
+	used  []Rate
+}
+
+const ratesFile = "rates.json"
+
+func newMeter(r *runner, keep bool) (*meter, error) {
+	m := &meter{runner: r, keep: keep}
+	_, err := readJSON(filepath.Join(r.options.Folder, ratesFile), &m.known)
+	return m, err
+}
+
+// rate finds or takes the rate of a model's network.
+func (m *meter) rate(ctx context.Context, model *Model) (Rate, error) {
+	images, err := m.sample(ctx, model.Test)
+	if err != nil {
+		return Rate{}, err
+	}
+	name := fmt.Sprintf("%s %v", model.Network, images.Shape)
+	if model.File != "" {
+		name = model.Title
+	}
+	engines := m.options.Training + "/" + m.options.Engine
+	same := func(r Rate) bool { return r.Network == name && r.Engines == engines }
+	if i := slices.IndexFunc(m.used, same); i >= 0 {
+		return m.used[i], nil
+	}
+	i := slices.IndexFunc(m.known, same)
+	if i < 0 {
+		rate, err := m.measure(ctx, model, images)
+		if err != nil {
+			return rate, err
+		}
+		rate.Network, rate.Engines = name, engines
+		m.known, i = append(m.known, rate), len(m.known)
+		if m.keep {
+			if err := writeJSON(filepath.Join(m.options.Folder, ratesFile), m.known); err != nil {
+				return rate, err
+			}
+		}
+	}
+	m.used = append(m.used, m.known[i])
+	return m.known[i], nil
+}
+
+// sampleSize is the number of images that a network is timed with.
+const sampleSize = 320
+
+func (m *meter) sample(ctx context.Context, name string) (*dataset.Images, error) {
+	d, err := m.set(with(name, fmt.Sprintf("count=%d", sampleSize)))
+	if err != nil {
+		return nil, err
+	}
+	return d.Load(ctx)
+}
+
+func (m *meter) measure(ctx context.Context, model *Model, images *dataset.Images) (rate Rate, err error) {
+	folder, err := os.MkdirTemp("", "certspec-rates-")
+	if err != nil {
+		return rate, err
+	}
+	defer os.RemoveAll(folder)
+	path := model.File
+	if path == "" {
+		path = filepath.Join(folder, "model")
+		a := nets.Architecture{Name: model.Network, Shape: images.Shape, Classes: len(images.Classes), Input: model.Input}
+		if err := a.Check(); err != nil {
+			return rate, err
+		}
+		random := &modelfile.Model{Card: modelfile.Card{Architecture: a, Classes: images.Classes}}
+		for _, t := range a.Tensors() {
+			random.Weights = append(random.Weights, modelfile.Tensor{Name: t.Name, Shape: t.Shape, Values: t.Initialize(1)})
+		}
+		if err := modelfile.Write(path, random); err != nil {
+			return rate, err
+		}
+		if rate.Training, err = m.trainingRate(ctx, model); err != nil {
+			return rate, err
+		}
+	}
+	if model.File != "" || model.Sigma > 0 {
+		rate.Copies, err = m.copyRate(ctx, path, model, images)
+	}
+	return rate, err
+}
+
+// trainingRate trains for some steps without views; the first one, which is compiled, does not count.
+func (m *meter) trainingRate(ctx context.Context, model *Model) (float64, error) {
+	folder, err := os.MkdirTemp("", "certspec-rates-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(folder)
+	d, err := m.set(with(model.Test, fmt.Sprintf("count=%d", sampleSize)))
+	if err != nil {
+		return 0, err
+	}
+	steps, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var first, last time.Time
+	var at, from float64
+	_, err = train.Run(steps, train.Options{
+		Train: d, Test: d, Out: filepath.Join(folder, "model"), Net: model.Network, Input: model.Input, Sigma: 0.25, BatchSize: 64, Epochs: 1000,
+		LearningRate: 1e-6, Backend: m.options.Training,
+		Progress: func(s progress.State) {
+			if s.Final {
+				return
+			}
+			last, at = time.Now(), s.Done
+			if first.IsZero() {
+				first, from = last, at
+			}
+			if last.Sub(first) > 3*time.Second {
+				cancel()
+			}
+		},
+	})
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
+	if at == from {
+		return 0, fmt.Errorf("the network could not be timed: %w", err)
+	}
+	return (at - from) / last.Sub(first).Seconds(), nil
+}
+
+// fixed are images that are there.
+type fixed struct{ *dataset.Images }
+
+func (f fixed) Load(context.Context) (*dataset.Images, error) { return f.Images, nil }
+
+// copyRate certifies images over and over, each time twice as many, for a second.
+func (m *meter) copyRate(ctx context.Context, path string, model *Model, images *dataset.Images) (float64, error) {
+	net, err := m.open(path, model)
+	if err != nil {
+		return 0, err
+	}
+	defer m.close()
+	var c classifier.Classifier = net
+	o := rs.Options{Sigma: max(model.Sigma, .01), Rule: rs.Fixed, MaxSamples: 100, Selection: 100}
+	for n := 2; ; n = min(2*n, images.Len()) {
+		part := *images
+		part.IDs, part.Labels, part.Pixels = images.IDs[:n], images.Labels[:n], images.Pixels[:n*images.Shape.Len()]
+		start := time.Now()
+		if _, err := rs.Certify(ctx, c, fixed{&part}, o); err != nil {
+			return 0, err
+		}
+		if took := time.Since(start); n > 2 && took > time.Second || n == images.Len() {
+			return float64(200*n) / took.Seconds(), nil
+		}
+	}
+}

@@ -1,0 +1,253 @@
+package experiment
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/certspec/certspec/gomlxmodels/attack"
+	"github.com/certspec/certspec/internal/table"
+)
+
+func rounded(v float64, decimals int) table.Rounded {
+	return table.Rounded{Value: v, Decimals: decimals}
+}
+
+// Tables are the numbers as tables to print: average certified radii, differences, calibration, attacks; those that the table asks for.
+func (f *Filled) Tables() []*table.Table {
+	var all []*table.Table
+	add := func(t *table.Table, title string) {
+		t.Title = f.Title
+		if title != "" {
+			t.Title += ": " + title
+		}
+		all = append(all, t)
+	}
+	several := slices.ContainsFunc(f.Lines, func(l FilledLine) bool { return l.Data != f.Lines[0].Data })
+	head := func(l FilledLine) []any {
+		if several {
+			return []any{l.Data, l.Title}
+		}
+		return []any{l.Title}
+	}
+	columns := []string{"model"}
+	if several {
+		columns = []string{"data", "model"}
+	}
+	if len(f.Metrics) > 0 {
+		add(f.radii(columns, head), "")
+		add(f.differences(columns, head), "main figures, with differences from "+f.Compare)
+	}
+	if len(f.Lines) > 0 && f.Lines[0].Calibration != nil {
+		if f.Selected != nil {
+			add(f.selection(), "the smallest errors among models of comparable accuracy")
+		}
+		add(f.calibration(columns, head), "certified calibration, model by model")
+	}
+	if len(f.Lines) > 0 && f.Lines[0].ACE != nil {
+		add(f.attacks(columns, head), "adaptive calibration error")
+	}
+	if len(all) > 0 {
+		all[len(all)-1].Notes = f.Notes
+	}
+	return all
+}
+
+func (f *Filled) radii(columns []string, head func(FilledLine) []any) *table.Table {
+	t := &table.Table{Columns: columns}
+	for _, m := range f.Metrics {
+		t.Columns = append(t.Columns, m.Name)
+	}
+	for _, l := range f.Lines {
+		row := head(l)
+		for _, v := range l.Values {
+			if v == nil {
+				row = append(row, table.None)
+			} else {
+				row = append(row, rounded(v.Mean, 3))
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// differences has a line for each model and main figure.
+func (f *Filled) differences(columns []string, head func(FilledLine) []any) *table.Table {
+	t := &table.Table{Columns: append(slices.Clone(columns), "figure", "seeds", "mean", "least", "largest", "low", "high", "difference", "its low", "its high")}
+	for k, m := range f.Metrics {
+		if !m.Main {
+			continue
+		}
+		for _, l := range f.Lines {
+			row := append(head(l), m.Name)
+			v := l.Values[k]
+			if v == nil {
+				row = append(row, 0)
+				for range 8 {
+					row = append(row, table.None)
+				}
+				t.Rows = append(t.Rows, row)
+				continue
+			}
+			row = append(row, v.Seeds, rounded(v.Mean, 4), rounded(v.Low, 4), rounded(v.High, 4), rounded(v.Interval.Low, 4), rounded(v.Interval.High, 4))
+			if d := v.Difference; d != nil {
+				row = append(row, rounded(d.Difference, 4), rounded(d.Interval.Low, 4), rounded(d.Interval.High, 4))
+			} else {
+				row = append(row, table.None, table.None, table.None)
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
+}
+
+func optional(v *float64) any {
+	if v == nil {
+		return table.None
+	}
+	return rounded(*v, 4)
+}
+
+func (f *Filled) calibration(columns []string, head func(FilledLine) []any) *table.Table {
+	t := &table.Table{Columns: append(slices.Clone(columns), "radius", "certified accuracy", "CCE", "ACCE", "CBS")}
+	for _, l := range f.Lines {
+		for _, at := range l.Calibration {
+			if at == nil {
+				t.Rows = append(t.Rows, append(head(l), table.None, table.None, table.None, table.None, table.None))
+				break
+			}
+			t.Rows = append(t.Rows, append(head(l), rounded(at.Radius, 2), rounded(at.Accuracy, 4), optional(at.CCE), optional(at.ACCE), optional(at.CBS)))
+		}
+	}
+	return t
+}
+
+func (f *Filled) selection() *table.Table {
+	t := &table.Table{Columns: []string{"radius", "best accuracy", "method", "models", "CCE", "ACCE", "CBS"}}
+	for _, s := range f.Selected {
+		t.Rows = append(t.Rows, []any{rounded(s.Radius, 2), rounded(s.Best, 4), s.Group, s.Models, optional(s.CCE), optional(s.ACCE), optional(s.CBS)})
+	}
+	return t
+}
+
+func (f *Filled) attacks(columns []string, head func(FilledLine) []any) *table.Table {
+	names := []string{"accuracy", "clean"}
+	for _, a := range attack.ACEAttacks(0) {
+		names = append(names, a.String())
+	}
+	t := &table.Table{Columns: append(slices.Clone(columns), names...)}
+	for _, l := range f.Lines {
+		row := head(l)
+		for _, name := range names {
+			if v := l.ACE[name]; v != nil {
+				row = append(row, rounded(v.Mean, 4))
+			} else {
+				row = append(row, table.None)
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// notes are the caption: tier, source, data, samples, engines, where the corruptions are from.
+func (f *filler) notes(t *Filled) []string {
+	tier := f.manifest.Tier
+	var notes []string
+	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	note("Tier %s: %s.", tier.Name, tier.Title)
+	if t.Source != "" {
+		note("The published table: %s.", t.Source)
+	}
+	sets := map[string]bool{}
+	networks := map[string]bool{}
+	sigmas := map[string]bool{}
+	for _, l := range f.table.Lines {
+		for _, name := range l.Models {
+			m := f.manifest.model(name)
+			text := m.Test
+			if m.Train != "" {
+				text = m.Train + " to train, " + m.Test + " to certify"
+			}
+			sets[text] = true
+			if m.Network != "" {
+				networks[m.Network] = true
+			}
+			sigmas[fmt.Sprintf("%g", m.Sigma)] = true
+		}
+	}
+	note("Data: %s. Networks: %s; σ = %s.", list(sets), list(networks), list(sigmas))
+	measure := f.table.Measure
+	if measure.Clean || len(measure.Sweeps) > 0 {
+		c := tier.Certify
+		o := c.Options(1)
+		alpha := o.Alpha
+		if alpha == 0 {
+			alpha = 0.001
+		}
+		note("Certified by the %s rule with at most %d copies of an image, α = %g, on the images %s.", c.Rule, c.N, alpha, tier.Clean)
+		for k, m := range t.Metrics {
+			if m.Name != "clean" && m.Main {
+				for _, l := range t.Lines {
+					if l.Values[k] != nil {
+						note("%s: %d images in each of %d cells.", m.Name, l.Values[k].Images, len(m.Cells))
+						break
+					}
+				}
+			}
+		}
+	}
+	if len(measure.Sweeps) > 0 {
+		note("%s", f.corruptions())
+	}
+	if len(t.Metrics) > 0 {
+		b := f.bootstrap.Resolved()
+		note("Low and high: %g %% intervals of the bootstrap over images (%d resamples, seed %d) of the mean over the seeds; those of differences are paired by image. Least and largest are over the seeds.",
+			100*b.Confidence, b.Resamples, b.Seed)
+	}
+	if measure.Calibration != nil {
+		c := tier.Calibration
+		note("Confidences are certified by the CDF certificate (images %s, %s rule, %d copies); CCE is the largest calibration error, exactly, with %d bins; ACCE what ADMM finds of it; CBS the largest Brier score.",
+			c.Images, c.Certify.Rule, c.Certify.N, calibrationBins)
+		if measure.Calibration.Within > 0 {
+			note("Comparable accuracy: at most %g points of certified accuracy below the best model of any method, fine-tuned ones included, which favours methods that raise it.", 100*measure.Calibration.Within)
+		}
+	}
+	if a := measure.ACE; a != nil {
+		note("Attacks (η,ω) within ε = %.4f in the L∞ norm, which leave the predictions as they are; calibration error over bins of equal count, images %s.", a.Epsilon, tier.Attack.Images)
+	}
+	trained, certified := map[string]bool{}, map[string]bool{}
+	for _, o := range f.origins {
+		if o.Trained != "" {
+			trained[o.Trained] = true
+		}
+		for _, c := range o.Certified {
+			certified[c] = true
+		}
+	}
+	if len(trained) > 0 {
+		note("Trained on %s.", list(trained))
+	}
+	if len(certified) > 0 {
+		note("Certified on %s.", list(certified))
+	}
+	return notes
+}
+
+// corruptions says where corrupted images are from.
+func (f *filler) corruptions() string {
+	official := map[string]bool{}
+	for kind, place := range f.manifest.Places {
+		if strings.HasSuffix(kind, officialSuffix) {
+			official[place] = true
+		}
+	}
+	if len(official) > 0 {
+		return "Corrupted images are those of the published files in " + list(official) + "; those of CIFAR-F are made by certspec."
+	}
+	return "Corrupted images are made by certspec from the clean ones, not those of the published files."
+}
+
+func list(of map[string]bool) string { return strings.Join(slices.Sorted(maps.Keys(of)), "; ") }

@@ -1,0 +1,223 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/gomlxmodels/train"
+	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/progress"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+// Run makes a table, or what is left of it; see Plan and Experiment.Run.
+func Run(ctx context.Context, o Options) error {
+	e, err := Plan(o)
+	if err != nil {
+		return err
+	}
+	return e.Run(ctx)
+}
+
+// Run does the jobs that are not done. Where ctx ends it saves what is under way, and returns the context's error: the same call goes on
+// there. A model that fails, by a loss that is not finite for instance, leaves its cells open; the others are made all the same, and the
+// errors are returned at the end.
+func (e *Experiment) Run(ctx context.Context) (err error) {
+	release, err := lock(e.options.Folder)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := e.Manifest.write(e.options.Folder); err != nil {
+		return err
+	}
+	r := newRunner(e)
+	defer r.close()
+	failed := map[string]error{} // by model
+	var errs []error
+	for _, j := range e.Jobs {
+		r.at++
+		if cause := firstFailed(failed, j.Model); cause != nil {
+			continue
+		}
+		done, err := e.Manifest.Done(e.options.Folder, j)
+		if err == nil && !done {
+			err = r.do(ctx, j)
+		}
+		if ctx.Err() != nil {
+			r.last("stopped")
+			return errors.Join(err, context.Cause(ctx))
+		}
+		if err != nil {
+			err = fmt.Errorf("%v: %w", j, err)
+			failed[j.Model.Name] = err
+			errs = append(errs, err)
+			r.say("%v; the other models go on", err)
+		}
+	}
+	for _, j := range e.Jobs {
+		if err := e.collect(j.Model); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	r.last("done")
+	return errors.Join(errs...)
+}
+
+// firstFailed is what went wrong with a model, or with the one it begins with.
+func firstFailed(failed map[string]error, m *Model) error {
+	for name, err := range failed {
+		if name == m.Name || name == m.Start {
+			return err
+		}
+	}
+	return nil
+}
+
+// Done reports whether a job is done in a folder.
+func (m *Manifest) Done(folder string, j Job) (bool, error) {
+	switch j.Kind {
+	case TrainJob:
+		return trained(folder, j.Model), nil
+	case CertifyJob:
+		if closed, err := isClosed(ledgerPath(folder, j.Model, j.Cell)); closed || err != nil {
+			return closed, err
+		}
+		radii, err := readRadii(resultPath(folder, j.Model, ".csv"))
+		return err == nil && radii.Rows(j.Cell.String()) != nil, err
+	case CalibrateJob:
+		var c CalibrationResult
+		ok, err := readJSON(resultPath(folder, j.Model, ".calibration.json"), &c)
+		return ok && c.has(j.table.Measure.Calibration.Radii), err
+	}
+	var a ACEResult
+	ok, err := readJSON(resultPath(folder, j.Model, ".attacks.json"), &a)
+	return ok && a.Epsilon == j.table.Measure.ACE.Epsilon, err
+}
+
+func isClosed(path string) (bool, error) {
+	l, err := ledger.Read(path)
+	var format *ledger.FormatError
+	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &format) {
+		return false, nil
+	}
+	return err == nil && l.Claims != nil, err
+}
+
+// runner does jobs, and keeps data and the last model open between them.
+type runner struct {
+	*Experiment
+	sets   map[string]*dataset.Dataset
+	opened string
+	model  *engine.Model
+	at     int // jobs begun
+}
+
+func newRunner(e *Experiment) *runner {
+	return &runner{Experiment: e, sets: map[string]*dataset.Dataset{}}
+}
+
+func (r *runner) close() {
+	if r.model != nil {
+		r.model.Close()
+	}
+	r.model, r.opened = nil, ""
+}
+
+func (r *runner) say(format string, args ...any) {
+	if r.options.Say != nil {
+		r.options.Say(fmt.Sprintf(format, args...))
+	}
+}
+
+// progress names the job in front of what is reported of it, and leaves no line behind.
+func (r *runner) progress(s progress.State) {
+	if r.options.Progress != nil {
+		s.Task, s.Final = fmt.Sprintf("%d of %d: %s", r.at, len(r.Jobs), s.Task), false
+		r.options.Progress(s)
+	}
+}
+
+func (r *runner) last(note string) {
+	if r.options.Progress != nil {
+		r.options.Progress(progress.State{Task: "experiment in " + r.options.Folder, Done: float64(r.at), Total: float64(len(r.Jobs)), Unit: "jobs", Note: note, Final: true})
+	}
+}
+
+// set opens a data set once.
+func (r *runner) set(name string) (*dataset.Dataset, error) {
+	if d := r.sets[name]; d != nil {
+		return d, nil
+	}
+	d, err := dataset.Open(name)
+	if err == nil {
+		r.sets[name] = d
+	}
+	return d, err
+}
+
+// open opens the model at a path, and closes the one before.
+func (r *runner) open(path string, m *Model) (*engine.Model, error) {
+	if r.opened == path {
+		return r.model, nil
+	}
+	r.close()
+	options := []engine.Option{engine.Backend(r.options.Engine)}
+	if m.File != "" {
+		card, err := m.card()
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, engine.ONNX(onnxmodel.Options{Card: card}))
+	}
+	model, err := engine.Open(path, options...)
+	if err != nil {
+		return nil, err
+	}
+	warnings, err := model.Warnings()
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range warnings {
+		r.say("%s", w)
+	}
+	r.opened, r.model = path, model
+	return model, nil
+}
+
+func (r *runner) do(ctx context.Context, j Job) error {
+	switch j.Kind {
+	case TrainJob:
+		return r.train(ctx, j.Model)
+	case CertifyJob:
+		return r.certify(ctx, j)
+	case CalibrateJob:
+		return r.calibrate(ctx, j)
+	}
+	return r.attack(ctx, j)
+}
+
+func (r *runner) train(ctx context.Context, m *Model) error {
+	o, err := r.setup.Options(*m)
+	if err != nil {
+		return err
+	}
+	if o.Train, err = r.set(m.Train); err != nil {
+		return err
+	}
+	if o.Test, err = r.set(m.Check); err != nil {
+		return err
+	}
+	if m.Start != "" {
+		o.Start = modelPath(r.options.Folder, r.Manifest.model(m.Start))
+	}
+	o.Out, o.Backend = modelPath(r.options.Folder, m), r.options.Training
+	o.Program, o.Command = r.options.Program, r.options.Command
+	o.Progress, o.Warn = r.progress, func(message string) { r.say("%s", message) }
+	_, err = train.Run(ctx, o)
+	return err
+}

@@ -1,0 +1,60 @@
+package experiment
+
+import "slices"
+
+// Progress is how much of a table is done.
+type Progress struct {
+	Table string         `json:"table"`
+	Done  int            `json:"done"`
+	Jobs  int            `json:"jobs"`
+	Lines []LineProgress `json:"lines"`
+}
+
+// LineProgress is that of one line.
+type LineProgress struct {
+	Title   string `json:"title"`
+	Models  int    `json:"models"`
+	Trained int    `json:"trained"`
+	Done    int    `json:"done"` // of what is measured
+	Jobs    int    `json:"jobs"`
+}
+
+// Status says what is done of all tables of a folder.
+func Status(folder string) (*Manifest, []Progress, error) {
+	m, err := ReadManifest(folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	var all []Progress
+	for i := range m.Tables {
+		t := &m.Tables[i]
+		p := Progress{Table: t.Name, Lines: []LineProgress{}}
+		for _, l := range t.Lines {
+			jobs, err := m.jobs(t, []Line{l})
+			if err != nil {
+				return nil, nil, err
+			}
+			line := LineProgress{Title: l.Title, Models: len(l.Models)}
+			for _, j := range jobs {
+				done, err := m.Done(folder, j)
+				if err != nil {
+					return nil, nil, err
+				}
+				if j.Kind == TrainJob {
+					if done && slices.Contains(l.Models, j.Model.Name) {
+						line.Trained++
+					}
+					continue
+				}
+				line.Jobs++
+				if done {
+					line.Done++
+				}
+			}
+			p.Done, p.Jobs = p.Done+line.Done, p.Jobs+line.Jobs
+			p.Lines = append(p.Lines, line)
+		}
+		all = append(all, p)
+	}
+	return m, all, nil
+}

@@ -1,0 +1,74 @@
+package experiment
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Table says which models stand side by side, and what is measured of them.
+type Table struct {
+	Name    string  `yaml:"-" json:"name"`
+	Title   string  `yaml:"title" json:"title"`
+	Source  string  `yaml:"source,omitempty" json:"source,omitempty"` // where the published one stands
+	Rows    []Row   `yaml:"rows" json:"rows"`
+	Measure Measure `yaml:"measure" json:"measure"`
+	Compare string  `yaml:"compare,omitempty" json:"compare,omitempty"` // title of the row that intervals of differences refer to; default the first
+}
+
+// Measure is what a table shows. The average certified radius of the clean images is measured with sweeps, too.
+type Measure struct {
+	Clean       bool                `yaml:"clean,omitempty" json:"clean,omitempty"`
+	Sweeps      []string            `yaml:"sweeps,omitempty" json:"sweeps,omitempty"` // families of corruptions: C, C-bar, F
+	Detail      bool                `yaml:"detail,omitempty" json:"detail,omitempty"` // a column for each corruption, not only for the groups
+	Calibration *CalibrationMeasure `yaml:"calibration,omitempty" json:"calibration,omitempty"`
+	ACE         *ACEMeasure         `yaml:"ace,omitempty" json:"ace,omitempty"`
+}
+
+// CalibrationMeasure asks for certified accuracy, and for the largest calibration error and Brier score within radii.
+type CalibrationMeasure struct {
+	Radii []float64 `yaml:"radii" json:"radii"`
+	// Within: of each group, the smallest errors of its models whose accuracy is at most this much below the best of all
+	// (certified-calibration tables 2 and 6 to 10); 0: all models, row by row.
+	Within float64 `yaml:"within,omitempty" json:"within,omitempty"`
+}
+
+// ACEMeasure asks for the calibration error under the four attacks on confidences of Emde et al. 2025, table 1.
+type ACEMeasure struct {
+	Epsilon float64 `yaml:"epsilon" json:"epsilon"` // L∞ budget, 1 = full range
+	Bins    int     `yaml:"bins,omitempty" json:"bins,omitempty"`
+}
+
+// Row is a recipe, or a network that is finished: a model file of certspec's or an ONNX file.
+type Row struct {
+	Recipe string         `yaml:"recipe,omitempty" json:"recipe,omitempty"`
+	Model  string         `yaml:"model,omitempty" json:"model,omitempty"` // path, in a file of rows relative to it
+	ONNX   map[string]any `yaml:"onnx,omitempty" json:"onnx,omitempty"`   // how images enter an ONNX file: the fields of onnxmodel.Card
+	Data   string         `yaml:"data,omitempty" json:"data,omitempty"`   // of Model; default that of the first row with a recipe
+	Sigma  float64        `yaml:"sigma,omitempty" json:"sigma,omitempty"` // of Model; default that of the first row with a recipe
+	Title  string         `yaml:"title,omitempty" json:"title,omitempty"` // default the recipe's
+}
+
+// UnmarshalYAML takes the name of a recipe alone, too.
+func (r *Row) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		r.Recipe = n.Value
+		return nil
+	}
+	type plain Row
+	return n.Decode((*plain)(r))
+}
+
+func (r Row) check() error {
+	switch {
+	case (r.Recipe == "") == (r.Model == ""):
+		return fmt.Errorf("a row has a recipe or a model, one of them")
+	case r.Recipe != "" && (r.ONNX != nil || r.Data != "" || r.Sigma != 0):
+		return fmt.Errorf("row %s: onnx, data and sigma are for a model; a recipe says them itself", r.Recipe)
+	case r.Model != "" && r.Title == "":
+		return fmt.Errorf("row of the model %s has no title", r.Model)
+	case !(r.Sigma >= 0):
+		return fmt.Errorf("row %s: sigma is %v; expected more than 0", r.Title, r.Sigma)
+	}
+	return nil
+}

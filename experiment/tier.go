@@ -1,0 +1,86 @@
+package experiment
+
+import (
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/noise"
+)
+
+// Tier says how much of an experiment is done. It is part of every result.
+type Tier struct {
+	Name  string `yaml:"-" json:"name"`
+	Title string `yaml:"title" json:"title"`
+
+	// Epochs of training from random weights, and FineTune of training that goes on from a network; at most what the recipe has, which a 0
+	// leaves as it is. Milestones and warm-ups, those of attacks among them, shrink with them, to whole epochs.
+	Epochs   int                  `yaml:"epochs,omitempty" json:"epochs,omitempty"`
+	FineTune int                  `yaml:"fine_tune,omitempty" json:"fine_tune,omitempty"`
+	Batch    int                  `yaml:"batch,omitempty" json:"batch,omitempty"` // at most so many images in a step; 0: any
+	Seeds    int                  `yaml:"seeds,omitempty" json:"seeds,omitempty"` // at most so many of a recipe; 0: all
+	Grid     map[string][]float64 `yaml:"grid,omitempty" json:"grid,omitempty"`   // values of grids, by key, in place of those of the recipes
+
+	Methods map[string]map[string]int `yaml:"methods,omitempty" json:"methods,omitempty"` // upper limits of options, by method
+	Data    map[string]Part           `yaml:"data,omitempty" json:"data,omitempty"`
+
+	Certify     Settings    `yaml:"certify" json:"certify"`         // of ACRs
+	Clean       string      `yaml:"clean" json:"clean"`             // images that are certified as they are, as in skip=20
+	Corrupted   Corrupted   `yaml:"corrupted" json:"corrupted"`     // of C and C-bar
+	Fourier     Fourier     `yaml:"fourier" json:"fourier"`         // of CIFAR-F
+	Calibration Calibration `yaml:"calibration" json:"calibration"` // of confidences
+	Attack      Attacked    `yaml:"attack" json:"attack"`           // of confidences, without noise
+}
+
+// Part is what a tier takes of a data set, and the network it trains on it.
+type Part struct {
+	At      string `yaml:"at,omitempty" json:"at,omitempty"`           // another data set of the same kind
+	Network string `yaml:"network,omitempty" json:"network,omitempty"` // default that of the recipe
+	Train   string `yaml:"train,omitempty" json:"train,omitempty"`     // images to learn from, as in count=8000
+	Test    string `yaml:"test,omitempty" json:"test,omitempty"`       // images for the accuracies on the card
+}
+
+// Settings are those of rs.Options that a tier fixes; zero values are their defaults.
+type Settings struct {
+	Rule      string    `yaml:"rule,omitempty" json:"rule,omitempty"`
+	N         int       `yaml:"n,omitempty" json:"n,omitempty"`
+	N0        int       `yaml:"n0,omitempty" json:"n0,omitempty"`
+	Block     int       `yaml:"block,omitempty" json:"block,omitempty"`
+	Alpha     float64   `yaml:"alpha,omitempty" json:"alpha,omitempty"`
+	Tolerance float64   `yaml:"tolerance,omitempty" json:"tolerance,omitempty"`
+	Radii     []float64 `yaml:"radii,omitempty" json:"radii,omitempty"`
+	Noise     string    `yaml:"noise,omitempty" json:"noise,omitempty"`
+}
+
+// Options are the settings as Certify takes them.
+func (c Settings) Options(sigma float64) rs.Options {
+	return rs.Options{
+		Sigma: sigma, Rule: rs.Rule(c.Rule), MaxSamples: c.N, Selection: c.N0, Block: c.Block, Alpha: c.Alpha,
+		Tolerance: c.Tolerance, Radii: c.Radii, Noise: noise.Law(c.Noise),
+	}
+}
+
+// Corrupted says which images are certified under corruptions, and how strong these are.
+type Corrupted struct {
+	Images     string `yaml:"images" json:"images"`
+	Severities []int  `yaml:"severities,omitempty" json:"severities,omitempty"` // default 1 to 5
+}
+
+// Fourier says which images are certified under the noise of CIFAR-F, and which.
+type Fourier struct {
+	Images  string    `yaml:"images" json:"images"`
+	Centres []int     `yaml:"centres,omitempty" json:"centres,omitempty"` // default all
+	Decays  []float64 `yaml:"decays,omitempty" json:"decays,omitempty"`   // default all
+	Norms   []float64 `yaml:"norms,omitempty" json:"norms,omitempty"`     // default all
+}
+
+// Calibration says how confidences are certified.
+type Calibration struct {
+	Images  string   `yaml:"images" json:"images"`
+	Certify Settings `yaml:"certify" json:"certify"`
+	Cells   int      `yaml:"cells,omitempty" json:"cells,omitempty"` // that scores are counted in; default 1,000
+	Steps   int      `yaml:"steps,omitempty" json:"steps,omitempty"` // of a run of ADMM; default 3,000
+}
+
+// Attacked says which images are attacked, and how long.
+type Attacked struct {
+	Images string `yaml:"images" json:"images"`
+	Steps  int    `yaml:"steps,omitempty" json:"steps,omitempty"` // default 100
+}
