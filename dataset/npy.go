@@ -89,16 +89,9 @@ func (a *array) readImages(ctx context.Context, file *npyFile, labels []int) (*r
 		return nil, fmt.Errorf("values of type %q; expected \"|u1\" (uint8)", file.dtype)
 	}
 	r := &records{}
-	switch d := file.dims; len(d) {
-	case 3:
-		r.shape = pixel.Shape{Height: d[1], Width: d[2], Channels: 1}
-	case 4:
-		r.shape = pixel.Shape{Height: d[1], Width: d[2], Channels: d[3]}
-	default:
-		return nil, fmt.Errorf("array of shape %v; expected images × height × width × channels", d)
-	}
-	if c := r.shape.Channels; c != 1 && c != 3 {
-		return nil, fmt.Errorf("array of shape %v has %d channels (last dimension); expected 1 or 3", file.dims, c)
+	var err error
+	if r.shape, err = imageShape(file.dims); err != nil {
+		return nil, err
 	}
 	first, count := 0, file.dims[0]
 	if a.severity > 0 {
@@ -124,9 +117,25 @@ func (a *array) readImages(ctx context.Context, file *npyFile, labels []int) (*r
 	r.labels = labels
 	size := int64(r.shape.Len())
 	section := io.NewSectionReader(file, file.offset+int64(first)*size, int64(count)*size)
-	var err error
 	r.pixels, err = readExactly(contextReader{ctx, section}, int64(count)*size)
 	return r, err
+}
+
+// imageShape is the shape of the images of an array.
+func imageShape(dims []int) (pixel.Shape, error) {
+	var s pixel.Shape
+	switch len(dims) {
+	case 3:
+		s = pixel.Shape{Height: dims[1], Width: dims[2], Channels: 1}
+	case 4:
+		s = pixel.Shape{Height: dims[1], Width: dims[2], Channels: dims[3]}
+	default:
+		return s, fmt.Errorf("array of shape %v; expected images × height × width × channels", dims)
+	}
+	if c := s.Channels; c != 1 && c != 3 {
+		return s, fmt.Errorf("array of shape %v has %d channels (last dimension); expected 1 or 3", dims, c)
+	}
+	return s, nil
 }
 
 func readLabels(ctx context.Context, path string) ([]int, error) {
@@ -139,6 +148,9 @@ func readLabels(ctx context.Context, path string) ([]int, error) {
 }
 
 func decodeLabels(ctx context.Context, file *npyFile) ([]int, error) {
+	if strings.HasPrefix(file.dtype, "<f") {
+		return nil, fmt.Errorf("values of type %q; expected \"|u1\", \"<i4\" or \"<i8\"", file.dtype)
+	}
 	if len(file.dims) != 1 {
 		return nil, fmt.Errorf("array of shape %v; expected one dimension of labels", file.dims)
 	}
@@ -173,7 +185,7 @@ const maxClasses = 1 << 20
 // npyFile is an open .npy file in C order whose size is what its header says.
 type npyFile struct {
 	io.ReaderAt
-	dtype  string // "|u1", "<i4" or "<i8"
+	dtype  string // of itemSizes
 	dims   []int
 	offset int64 // of the data
 }
@@ -194,7 +206,7 @@ func openNPY(path string) (*npyFile, io.Closer, error) {
 }
 
 // itemSizes lists the types of values that a file may hold.
-var itemSizes = map[string]int64{"|u1": 1, "<i4": 4, "<i8": 8}
+var itemSizes = map[string]int64{"|u1": 1, "<i4": 4, "<i8": 8, "<f4": 4, "<f8": 8}
 
 // parseNPY reads the header of a file of the given size, format version 1 or 2, and
 // checks that the data fill the rest of the file.
@@ -228,7 +240,7 @@ func parseNPY(r io.ReaderAt, size int64) (*npyFile, error) {
 	f := &npyFile{ReaderAt: r, dtype: header.Descr.Type, dims: header.Descr.Shape, offset: offset}
 	length, known := itemSizes[f.dtype]
 	if !known {
-		return nil, fmt.Errorf("values of type %q; expected \"|u1\" (uint8) for images, \"|u1\", \"<i4\" or \"<i8\" for labels", f.dtype)
+		return nil, fmt.Errorf("values of type %q; expected \"|u1\" (uint8), \"<f4\" or \"<f8\" for images, \"|u1\", \"<i4\" or \"<i8\" for labels", f.dtype)
 	}
 	for _, dim := range f.dims {
 		if dim < 1 || length > maxBytes/int64(dim) {
