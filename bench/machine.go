@@ -26,6 +26,17 @@ func (m machine) String() string {
 	return fmt.Sprintf("%s/%s, %s, %d cores, %s", m.OS, m.Arch, m.CPU, m.Cores, m.Go)
 }
 
+// load is the number of processes that ran or waited for a processor in the last minute, in the mean; empty where the system does not tell.
+// One program with all cores to itself makes about as many as there are cores.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	return first
+}
+
 // cpuName is the processor as the system names it, with family, model and stepping where it tells them:
 // virtual machines often hide the name proper.
 func cpuName() string {

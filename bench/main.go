@@ -1,7 +1,10 @@
 // Command bench times certspec beside other software, on one machine and in one run.
 //
 //	go run ./bench certify   noisy copies per second: rs.Certify, PyTorch, JAX
-//	go run ./bench train     training images per second
+//	go run ./bench train     training images per second, method by method
+//	go run ./bench act       the same: adversarial calibration training beside SmoothAdv
+//	go run ./bench pgd       attacked images per second
+//	go run ./bench cost      memory, time to compile, and time spent waiting for batches
 //	go run ./bench noise     noise values per second
 //	go run ./bench augment   views of images per second
 //	go run ./bench spectral  spectra of images, and images with a Fourier basis image, per second
@@ -34,6 +37,7 @@ type settings struct {
 	only    string
 	nets    []string
 	batches []int
+	methods []string
 }
 
 func main() {
@@ -58,10 +62,14 @@ func main() {
 		}}
 		if b.nets != nil {
 			cmd.Flags().StringSliceVar(&s.nets, "nets", b.nets, "nets to time")
-			cmd.Flags().IntSliceVar(&s.batches, "batches", b.batches, "batch sizes")
+			cmd.Flags().IntSliceVar(&s.batches, "batches", b.batches, "batch sizes; in training, rows of a step")
+		}
+		if b.methods != nil {
+			cmd.Flags().StringSliceVar(&s.methods, "methods", b.methods, "methods of training")
 		}
 		root.AddCommand(cmd)
 	}
+	root.AddCommand(costCommand(&s))
 	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		if errors.Is(err, context.Canceled) {
@@ -77,15 +85,19 @@ type benchmark struct {
 	unit        string // plural noun of what a rate counts
 	nets        []string
 	batches     []int
+	methods     []string
 	cases       func(ctx context.Context, s settings) ([]comparison, error)
 }
 
 var benchmarks = []benchmark{
-	{"certify", "noisy copies per second of a certification", "copies", []string{"resnet20", "resnet110", "small-cnn"}, []int{100, 128, 512}, certifyCases},
-	{"train", "images per second of a training run", "images", []string{"resnet20", "small-cnn"}, []int{128}, trainCases},
-	{"noise", "noise values per second", "values", nil, nil, noiseCases},
-	{"augment", "views of images per second", "views", nil, nil, augmentCases},
-	{"spectral", "spectra, and images with a Fourier basis image, per second", "images", nil, nil, spectralCases},
-	{"corrupt", "corrupted images per second", "images", nil, nil, corruptCases},
-	{"calib", "calibration: ADMM steps and ECE samples per second", "units", nil, nil, calibCases},
+	{"certify", "noisy copies per second of a certification", "copies", []string{"resnet20", "resnet110", "small-cnn"}, []int{100, 128, 512}, nil, certifyCases},
+	{"train", "images per second of a training run", "images", []string{"resnet20", "small-cnn"}, []int{128},
+		[]string{"gaussian", "consistency", "jsd", "hcr", "macer", "smoothadv"}, trainCases},
+	{"act", "images per second: calibration training beside SmoothAdv", "images", []string{"resnet20", "small-cnn"}, []int{256}, nil, actCases},
+	{"pgd", "images per second: PGD of 20 steps", "images", nil, nil, nil, pgdCases},
+	{"noise", "noise values per second", "values", nil, nil, nil, noiseCases},
+	{"augment", "views of images per second", "views", nil, nil, nil, augmentCases},
+	{"spectral", "spectra, and images with a Fourier basis image, per second", "images", nil, nil, nil, spectralCases},
+	{"corrupt", "corrupted images per second", "images", nil, nil, nil, corruptCases},
+	{"calib", "calibration: ADMM steps and ECE samples per second", "units", nil, nil, nil, calibCases},
 }

@@ -20,6 +20,7 @@ type report struct {
 	Command   string  `json:"command"`
 	Date      string  `json:"date"`
 	Machine   machine `json:"machine"`
+	Load      string  `json:"load,omitempty"` // load average of the system before the first table
 	Unit      string  `json:"unit"` // rates are in these per second
 	Rounds    int     `json:"rounds"`
 	Turn      string  `json:"turn"`
@@ -46,6 +47,7 @@ func (b benchmark) run(ctx context.Context, s settings) error {
 		Command:   "go run ./bench " + strings.Join(os.Args[1:], " "),
 		Date:      time.Now().UTC().Format(time.DateOnly),
 		Machine:   thisMachine(),
+		Load:      load(),
 		Unit:      b.unit,
 		Rounds:    s.rounds,
 		Turn:      s.turn.String(),
@@ -82,6 +84,9 @@ func (r *report) write(path string) error {
 func (r *report) markdown() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Benchmark: %s\n\nMade by `%s` on %s.\n\n%v.\n\n", r.Benchmark, r.Command, r.Date, r.Machine)
+	if r.Load != "" {
+		fmt.Fprintf(&b, "Load average when it began: %s.\n\n", r.Load)
+	}
 	fmt.Fprintf(&b, "Rates are %s per second, medians of %d rounds of turns of at least %s each. "+
 		"“Ratio of k” is the rate of row k by that of each row, within a round: median, and least to greatest.\n", r.Unit, r.Rounds, r.Turn)
 	for _, t := range r.Tables {

@@ -7,39 +7,104 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/progress"
 )
 
 // trainCases compares training images per second. Ours is train.Run with all that it does: shuffled
-// data, crop and flip, noise, step, log; the others take a step on random images with noise.
+// data, views by FourierMix where the method takes some, crop and flip, noise, step, log; the others take a step on random
+// images with noise.
 func trainCases(ctx context.Context, s settings) ([]comparison, error) {
 	python, scripts, err := pythonSide(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var cases []comparison
-	for _, name := range s.nets {
-		data := "synthetic"
-		if name == nets.SmallCNN {
-			data = "fashionmnist"
-		}
-		for _, batch := range s.batches {
-			entries := []entry{{"certspec: train.Run", &training{net: name, data: data, batch: batch, backend: s.backend}}}
-			entries = append(entries, pythonEntries(python, scripts, work{Task: "train", Net: name, Batch: batch})...)
-			cases = append(cases, comparison{fmt.Sprintf("%s, batch %d", name, batch), 1, entries})
+	for _, net := range s.nets {
+		for _, rows := range s.batches {
+			for _, name := range s.methods {
+				t, err := newTraining(net, name, rows, s.backend)
+				if err != nil {
+					return nil, err
+				}
+				entries := []entry{{"certspec: train.Run", t}}
+				w := work{Task: "train", Net: net, Batch: t.batch, Method: name}
+				if name == method.Default {
+					entries = append(entries, pythonEntries(python, scripts, w)...)
+				} else {
+					entries = append(entries,
+						entry{"PyTorch eager, tuned malloc", pythonWorker(python, scripts, "torch", "eager", w, largeHeap...)},
+						entry{"JAX jit", pythonWorker(python, scripts, "jax", "jit", w)})
+				}
+				cases = append(cases, comparison{t.title(), 1, entries})
+			}
 		}
 	}
 	return cases, nil
 }
 
+// actCases compares the adversaries of calibration training with that of SmoothAdv: all take as many steps under as many noises.
+func actCases(_ context.Context, s settings) ([]comparison, error) {
+	var cases []comparison
+	for _, net := range s.nets {
+		for _, rows := range s.batches {
+			var entries []entry
+			var title string
+			for _, name := range []string{"smoothadv", "brier-act", "acce-act", "exact-act"} {
+				t, err := newTraining(net, name, rows, s.backend)
+				if err != nil {
+					return nil, err
+				}
+				title = fmt.Sprintf("%s, %d images in %d rows", net, t.batch, rows)
+				entries = append(entries, entry{name, t})
+			}
+			cases = append(cases, comparison{title, 1, entries})
+		}
+	}
+	return cases, nil
+}
+
+// newTraining is a run of a method with its defaults, whose steps have about so many rows.
+func newTraining(net, name string, rows int, backend string) (*training, error) {
+	m, err := method.New(name)
+	if err != nil {
+		return nil, err
+	}
+	t := &training{net: net, data: "synthetic", method: m, backend: backend}
+	if net == nets.SmallCNN {
+		t.data = "fashionmnist"
+	}
+	t.rows = m.Needs().Views * m.Needs().Noises
+	t.batch = max(rows/t.rows, 2)
+	return t, nil
+}
+
+func (t *training) title() string {
+	return fmt.Sprintf("%s, %s: %d images in %d rows", t.net, t.method.Name(), t.batch, t.batch*t.rows)
+}
+
+// options of the run, which lasts until it is stopped.
+func (t *training) options(images, test *dataset.Dataset, out string) train.Options {
+	o := train.Options{
+		Train: images, Test: test, Out: out, Net: t.net, Sigma: sigma, Method: t.method,
+		BatchSize: t.batch, Epochs: 1000, Augment: train.CropFlip, Backend: t.backend,
+	}
+	if t.method.Needs().Views > 1 {
+		o.Views = augment.FourierMix{}
+	}
+	return o
+}
+
 // training is a run of train.Run that is held up in its reports of progress while it is not its turn.
 type training struct {
 	net, data, backend string
-	batch              int
+	method             method.Method
+	batch, rows        int // images in a step, and rows of the network for each of them
 
 	version string
 	stop    context.CancelFunc
@@ -71,16 +136,14 @@ func (t *training) Prepare(ctx context.Context) error {
 	t.reports, t.ended = make(chan progress.State), make(chan error, 1)
 	go func() {
 		defer os.RemoveAll(dir)
-		_, err := train.Run(ctx, train.Options{
-			Train: images, Test: test, Out: filepath.Join(dir, "net"), Net: t.net, Sigma: sigma,
-			BatchSize: t.batch, Epochs: 1000, Augment: train.CropFlip, Backend: t.backend,
-			Progress: func(s progress.State) {
-				select {
-				case t.reports <- s:
-				case <-ctx.Done():
-				}
-			},
-		})
+		o := t.options(images, test, filepath.Join(dir, "net"))
+		o.Progress = func(s progress.State) {
+			select {
+			case t.reports <- s:
+			case <-ctx.Done():
+			}
+		}
+		_, err := train.Run(ctx, o)
 		t.ended <- err
 	}()
 	_, _, err = t.Run(ctx, time.Second) // compiles, and fills the queue of batches

@@ -19,6 +19,8 @@ type work struct {
 	Task  string `json:"task"`
 	Net   string `json:"net"`
 	Batch int    `json:"batch"`
+
+	Method string `json:"method,omitempty"` // of training
 }
 
 // worker is a contender in a process of its own that speaks the protocol of python/worker.py.

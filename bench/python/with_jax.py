@@ -4,13 +4,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+import jax_methods
 import jax_nets
 
 VERSION = "JAX " + jax.__version__
 
 
-def prepare(form, sigma, task, net, batch):
-    return {"certify": certify, "train": train, "noise": noise}[task](sigma, net, batch)
+def prepare(form, sigma, task, net, batch, method="gaussian"):
+    if task == "train":
+        return train(sigma, net, batch, method)
+    return {"certify": certify, "noise": noise}[task](sigma, net, batch)
 
 
 def certify(sigma, name, batch):
@@ -34,21 +37,26 @@ def certify(sigma, name, batch):
     return step, batch
 
 
-def train(sigma, name, batch):
-    """One step of SGD on noisy images: momentum 0.9, coupled weight decay 1e-4, batch norm."""
+def train(sigma, name, batch, method):
+    """One step of SGD on noisy images: momentum 0.9, coupled weight decay 1e-4, batch norm. Views are images at random."""
     net, shape = jax_nets.build(name)
     random = np.random.default_rng(1)
     images = random.integers(0, 256, (8 * batch, *shape), dtype=np.uint8)
     labels = random.integers(0, 10, 8 * batch)
+    views, noises = jax_methods.VIEWS.get(method, 1), jax_methods.NOISES.get(method, 1)
 
     def loss(parameters, x, y):
         logits, averages = net.apply(parameters, x, training=True)
-        return -jnp.take_along_axis(jax.nn.log_softmax(logits), y[:, None], 1).mean(), averages
+        return jax_methods.loss(method, logits, y, sigma), averages
 
     def update(parameters, momentum, key, x, y):
         key, fresh = jax.random.split(key)
         x = x.astype(jnp.float32) / 255
-        x += sigma * jax.random.normal(fresh, x.shape)
+        delta = sigma * jax.random.normal(fresh, (views, noises, batch, *shape))
+        if method == "smoothadv":
+            frozen = lambda inputs: net.apply(parameters, inputs, training=False)[0]
+            x += jax_methods.attack(frozen, x, delta[0], y)
+        x = (x.reshape(views, 1, batch, *shape) + delta).reshape(-1, *shape)
         gradient, averages = jax.grad(loss, has_aux=True)(parameters, x, y)
         momentum = jax.tree.map(lambda m, g, p: 0.9 * m + g + 1e-4 * p, momentum, gradient, parameters)
         parameters = jax.tree.map(lambda p, m: p - 0.1 * m, parameters, momentum)
@@ -58,8 +66,8 @@ def train(sigma, name, batch):
     state = [net.parameters, jax.tree.map(jnp.zeros_like, net.parameters), jax.random.key(2, impl="rbg")]
 
     def step():
-        chosen = random.integers(0, 8 * batch, batch)
-        state[:] = update(*state, images[chosen], labels[chosen])
+        chosen = random.integers(0, 8 * batch, views * batch)
+        state[:] = update(*state, images[chosen], labels[chosen[:batch]])
         jax.block_until_ready(state[0])
 
     return step, batch

@@ -6,15 +6,18 @@ import torch._inductor.config
 from torch.nn import functional as F
 
 import admm_torch
+import torch_methods
 import torch_nets
 
 VERSION = "PyTorch " + torch.__version__.split("+")[0]
 
 
-def prepare(form, sigma, task, net, batch):
+def prepare(form, sigma, task, net, batch, method="gaussian"):
     torch._dynamo.reset()
     torch.manual_seed(1)
-    return {"certify": certify, "train": train, "noise": noise, "ece": ece, "admm": admm}[task](form, sigma, net, batch)
+    if task == "train":
+        return train(form, sigma, net, batch, method)
+    return {"certify": certify, "pgd": pgd, "noise": noise, "ece": ece, "admm": admm}[task](form, sigma, net, batch)
 
 
 def certify(form, sigma, name, batch):
@@ -36,28 +39,38 @@ def certify(form, sigma, name, batch):
     return step, batch
 
 
-def train(form, sigma, name, batch):
-    """One step of SGD on noisy images: momentum 0.9, coupled weight decay 1e-4, batch norm."""
+def train(form, sigma, name, batch, method):
+    """One step of SGD on noisy images: momentum 0.9, coupled weight decay 1e-4, batch norm. Views are images at random."""
     net, shape = torch_nets.build(name)
     net.train()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9, weight_decay=1e-4)
     images = torch.randint(0, 256, (8 * batch, *shape), dtype=torch.uint8)
     labels = torch.randint(0, 10, (8 * batch,))
+    views, noises = torch_methods.VIEWS.get(method, 1), torch_methods.NOISES.get(method, 1)
 
     def loss(x, y):
-        return F.cross_entropy(net(x), y)
+        return torch_methods.loss(method, net(x), y, sigma)
 
     if form != "eager":
         loss = torch.compile(loss, dynamic=False)
 
     def step():
-        chosen = torch.randint(0, 8 * batch, (batch,))
-        x = images[chosen].float() / 255
+        chosen = torch.randint(0, 8 * batch, (views * batch,))
+        x, y = images[chosen].float() / 255, labels[chosen[:batch]]
+        delta = sigma * torch.randn(views, noises, batch, *shape)
+        if method == "smoothadv":
+            x = x + torch_methods.attack(net, x, delta[0], y)
         optimizer.zero_grad(set_to_none=True)
-        loss(x + sigma * torch.randn_like(x), labels[chosen]).backward()
+        loss((x.view(views, 1, batch, *shape) + delta).flatten(0, 2), y).backward()
         optimizer.step()
 
     return step, batch
+
+
+def pgd(form, sigma, name, batch):
+    """Foolbox's PGD of 20 steps on the network without noise."""
+    net, shape = torch_nets.build(name)
+    return torch_methods.pgd(net, torch.rand(batch, *shape), torch.randint(0, 10, (batch,)), 20), batch
 
 
 def noise(form, sigma, name, batch):

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/gomlx/gomlx/core/tensors"
+
+	"github.com/certspec/certspec/gomlxmodels/attack"
+	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/pixel"
+)
+
+// pgdCases compares PGD of 20 steps in the Euclidean norm on the small CNN with random weights.
+func pgdCases(ctx context.Context, s settings) ([]comparison, error) {
+	python, scripts, err := pythonSide(ctx)
+	if err != nil {
+		return nil, err
+	}
+	const images = 128
+	w := work{Task: "pgd", Net: nets.SmallCNN, Batch: images}
+	return []comparison{{"small-cnn, 28×28×1, 128 images at a time", 1, []entry{
+		{"certspec: attack.PGD", pgdLoop(s.backend, images)},
+		{"Foolbox on PyTorch", pythonWorker(python, scripts, "torch", "eager", w)},
+		{"Foolbox on PyTorch, tuned malloc", pythonWorker(python, scripts, "torch", "eager", w, largeHeap...)},
+	}}}, nil
+}
+
+func pgdLoop(engine string, n int) contender {
+	l := &loop{}
+	l.prepare = func(ctx context.Context) (func() (float64, error), error) {
+		b, err := backend.OpenForTraining(engine)
+		if err != nil {
+			return nil, err
+		}
+		l.version = b.Engine + " " + b.Version
+		a := nets.Architecture{Name: nets.SmallCNN, Shape: pixel.Shape{Height: 28, Width: 28, Channels: 1}, Classes: 10}
+		p, err := attack.NewPlain(&attack.Network{Backend: b, Forward: a.Forward, Tensors: a.Tensors()})
+		if err != nil {
+			return nil, err
+		}
+		var weights []*tensors.Tensor
+		for _, t := range a.Tensors() {
+			weights = append(weights, tensors.FromFlatDataAndDimensions(t.Initialize(1), t.Shape...))
+		}
+		values, labels := make([]float32, n*a.Shape.Len()), make([]int32, n)
+		for i := range values {
+			values[i] = rand.Float32()
+		}
+		for i := range labels {
+			labels[i] = rand.Int32N(10)
+		}
+		x := tensors.FromFlatDataAndDimensions(values, n, 28, 28, 1)
+		return func() (float64, error) {
+			gamma, err := p.PGD(ctx, attack.PGD{Norm: attack.L2, Epsilon: 0.5, Steps: 20}, x, labels, weights)
+			if err != nil {
+				return 0, err
+			}
+			return float64(n), gamma.FinalizeAll()
+		}, nil
+	}
+	return l
+}
