@@ -4,7 +4,7 @@ package fourier
 
 import "simd/archsimd"
 
-// The transposes of whole blocks, 8×8 values of float32 and 4×4 of float64. The pieces are small enough to be
+// The transposes of whole blocks, 4×4 values of float64 in vectors of 256 bits and 8×8 else. Most pieces are small enough to be
 // inlined, as a vector that is handed to a function goes through memory.
 
 // quadx32 transposes, in each half of the vectors, the four rows of four values.
@@ -98,4 +98,63 @@ func foldx64(dst, y, x grid[float64], rows, columns int, sign float64) {
 
 func addx64(y []float64, at int, x []float64, xAt int, sign vec64) vec64 {
 	return loadx64(y, at).Add(loadx64(x, xAt).Mul(sign))
+}
+
+// rowsx512 are the eight rows of a block. They go through memory, as the work on them is too much to be inlined.
+type rowsx512 [lanes512]vec512
+
+// Places in two vectors, one after the other, in pairs of values: what takes every second pair of both from the first or the second on, and what
+// joins their lower and their upper halves.
+var evenPairs, oddPairs = [8]uint64{0, 1, 8, 9, 4, 5, 12, 13}, [8]uint64{2, 3, 10, 11, 6, 7, 14, 15}
+var lowerHalves, upperHalves = [8]uint64{0, 1, 2, 3, 8, 9, 10, 11}, [8]uint64{4, 5, 6, 7, 12, 13, 14, 15}
+
+// putx512 transposes a block and stores it.
+func putx512(dst []float64, at, pitch int, r *rowsx512) {
+	even, odd := archsimd.LoadUint64x8(&evenPairs), archsimd.LoadUint64x8(&oddPairs)
+	lower, upper := archsimd.LoadUint64x8(&lowerHalves), archsimd.LoadUint64x8(&upperHalves)
+	a0, b0 := r[0].SelectFromPairGrouped(0, 2, r[1]), r[0].SelectFromPairGrouped(1, 3, r[1])
+	a1, b1 := r[2].SelectFromPairGrouped(0, 2, r[3]), r[2].SelectFromPairGrouped(1, 3, r[3])
+	a2, b2 := r[4].SelectFromPairGrouped(0, 2, r[5]), r[4].SelectFromPairGrouped(1, 3, r[5])
+	a3, b3 := r[6].SelectFromPairGrouped(0, 2, r[7]), r[6].SelectFromPairGrouped(1, 3, r[7])
+	p, q := a0.ConcatPermute(a1, even), a2.ConcatPermute(a3, even)
+	storex512(p.ConcatPermute(q, lower), dst, at)
+	storex512(p.ConcatPermute(q, upper), dst, at+4*pitch)
+	p, q = b0.ConcatPermute(b1, even), b2.ConcatPermute(b3, even)
+	storex512(p.ConcatPermute(q, lower), dst, at+pitch)
+	storex512(p.ConcatPermute(q, upper), dst, at+5*pitch)
+	p, q = a0.ConcatPermute(a1, odd), a2.ConcatPermute(a3, odd)
+	storex512(p.ConcatPermute(q, lower), dst, at+2*pitch)
+	storex512(p.ConcatPermute(q, upper), dst, at+6*pitch)
+	p, q = b0.ConcatPermute(b1, odd), b2.ConcatPermute(b3, odd)
+	storex512(p.ConcatPermute(q, lower), dst, at+3*pitch)
+	storex512(p.ConcatPermute(q, upper), dst, at+7*pitch)
+}
+
+func scaledx512(dst []float64, dstPitch int, src []float64, n, rows, columns int, scale float64) {
+	f := broadcastx512(scale)
+	var r rowsx512
+	for i := 0; i < rows; i += lanes512 {
+		for j := 0; j < columns; j += lanes512 {
+			for k := range r {
+				r[k] = loadx512(src, (i+k)*n+j).Mul(f)
+			}
+			putx512(dst, j*dstPitch+i, dstPitch, &r)
+		}
+	}
+	archsimd.ClearAVXUpperBits()
+}
+
+func foldx512(dst, y, x grid[float64], rows, columns int, sign float64) {
+	f := broadcastx512(sign)
+	var r rowsx512
+	for i := 0; i < rows; i += lanes512 {
+		for j := 0; j < columns; j += lanes512 {
+			s, t := y.start+i*y.pitch+j, x.start+i*x.pitch+j
+			for k := range r {
+				r[k] = loadx512(y.s, s+k*y.pitch).Add(loadx512(x.s, t+k*x.pitch).Mul(f))
+			}
+			putx512(dst.s, dst.start+j*dst.pitch+i, dst.pitch, &r)
+		}
+	}
+	archsimd.ClearAVXUpperBits()
 }

@@ -2,7 +2,7 @@
 
 package fourier
 
-// vector is the switch of the vector form, which this build does not have.
-var vector = false
+// vector and wide are the switches of the vector forms, which this build does not have.
+var vector, wide = false, false
 
 func chooseKernels[T Float]() kernels[T] { return plainKernels[T]() }

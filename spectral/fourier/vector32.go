@@ -5,6 +5,7 @@ package fourier
 import "simd/archsimd"
 
 //go:generate sh -c "(echo '// Code generated from vector32.go; DO NOT EDIT.'; echo; sed -e 's/lanes32 = 8/lanes64 = 4/; s/float32/float64/g; s/Float32x8/Float64x4/g; s/lanes32/lanes64/g; s/vec32/vec64/g; s/x32/x64/g; /go:generate/d' vector32.go) | gofmt > vector64.go"
+//go:generate sh -c "(echo '// Code generated from vector32.go; DO NOT EDIT.'; echo; sed -e 's/lanes32 = 8/lanes512 = 8/; s/float32/float64/g; s/Float32x8/Float64x8/g; s/lanes32/lanes512/g; s/vec32/vec512/g; s/x32/x512/g; /go:generate/d' vector32.go) | gofmt > vector512.go"
 
 // The vector form of the kernels, for runs of whole vectors.
 
