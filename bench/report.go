@@ -21,7 +21,7 @@ type report struct {
 	Date      string  `json:"date"`
 	Machine   machine `json:"machine"`
 	Load      string  `json:"load,omitempty"` // load average of the system before the first table
-	Unit      string  `json:"unit"` // rates are in these per second
+	Unit      string  `json:"unit"`           // rates are in these per second
 	Rounds    int     `json:"rounds"`
 	Turn      string  `json:"turn"`
 	Tables    []table `json:"tables"`

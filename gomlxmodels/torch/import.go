@@ -2,6 +2,7 @@ package torch
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -26,7 +27,7 @@ func ImportWeights(tensors []modelfile.Tensor, a nets.Architecture, shortcuts Sh
 	if err != nil {
 		return nil, fmt.Errorf("torch: %w", err)
 	}
-	blocks := countBlocks(byName)
+	found := formOf(slices.Collect(maps.Keys(byName)))
 	places := arrangement(a)
 	if err := shortcuts.fill(byName, places); err != nil {
 		return nil, fmt.Errorf("torch: %w", err)
@@ -62,13 +63,12 @@ func ImportWeights(tensors []modelfile.Tensor, a nets.Architecture, shortcuts Sh
 	if len(missing) == 0 && len(left) == 0 {
 		return weights, misshapen
 	}
-	return nil, fmt.Errorf("torch: the tensors are not those of a %s: %s", a.Name, mismatch(missing, left, blocks, a))
+	return nil, fmt.Errorf("torch: the tensors are not those of a %s: %s", a.Name, mismatch(missing, left, found, a))
 }
 
 // mismatch explains names that do not fit.
-func mismatch(missing, left []string, blocks []int, a nets.Architecture) string {
+func mismatch(missing, left []string, found form, a nets.Architecture) string {
 	shortcut := func(name string) bool { return strings.Contains(name, ".downsample.") }
-	bottleneck := func(name string) bool { return strings.Contains(name, ".conv3.") }
 	var b strings.Builder
 	if len(missing) > 0 {
 		fmt.Fprintf(&b, "missing are %s", some(missing))
@@ -83,31 +83,62 @@ func mismatch(missing, left []string, blocks []int, a nets.Architecture) string 
 	case len(left) == 0 && !slices.ContainsFunc(missing, func(name string) bool { return !shortcut(name) }):
 		b.WriteString(". The shortcuts of this network have no weights: it pads them with zeros (option A of He et al. 2016), where ours have a 1×1 convolution (option B). " +
 			"Where they take every second pixel and stand in the middle of the new channels, as in pytorch_resnet_cifar10, import them as " + string(PaddedShortcuts))
-	case len(blocks) > 3:
-		fmt.Fprintf(&b, ". This network has %d stages, as the ResNets for ImageNet, ours have three, of 16, 32 and 64 channels. It cannot be imported; an ONNX file of it can be certified as it is", len(blocks))
-	case slices.ContainsFunc(left, bottleneck):
-		b.WriteString(". This network is made of bottleneck blocks of three convolutions, ours of blocks of two. It cannot be imported; an ONNX file of it can be certified as it is")
-	case len(blocks) == 3 && blocks[0] == blocks[1] && blocks[0] == blocks[2]:
-		if name := fmt.Sprintf("resnet%d", 6*blocks[0]+2); name != a.Name {
-			fmt.Fprintf(&b, ". Its blocks per stage (%d) are those of a %s", blocks[0], name)
+	case len(found.blocks) == 0 || found.is(a.Name, a):
+	case found.network(a) != "":
+		fmt.Fprintf(&b, ". Its blocks are those of a %s", found.network(a))
+	default:
+		kind := "of two convolutions"
+		if found.bottleneck {
+			kind = "of three convolutions (bottlenecks)"
 		}
+		fmt.Fprintf(&b, ". Its stages have %v blocks %s, which no network here has. It cannot be imported; an ONNX file of it can be certified as it is", found.blocks, kind)
 	}
 	return b.String()
 }
 
-// countBlocks gives the number of blocks of each stage of a residual network.
-func countBlocks(byName map[string]modelfile.Tensor) (blocks []int) {
-	for name := range byName {
+// form is what tells residual networks apart by the names of their tensors.
+type form struct {
+	blocks     []int // of each stage
+	bottleneck bool  // blocks have three convolutions
+}
+
+func formOf(names []string) (f form) {
+	for _, name := range names {
 		var stage, block int
 		if n, _ := fmt.Sscanf(name, "layer%d.%d.", &stage, &block); n < 2 || stage < 1 || stage > 9 {
 			continue
 		}
-		for len(blocks) < stage {
-			blocks = append(blocks, 0)
+		for len(f.blocks) < stage {
+			f.blocks = append(f.blocks, 0)
 		}
-		blocks[stage-1] = max(blocks[stage-1], block+1)
+		f.blocks[stage-1] = max(f.blocks[stage-1], block+1)
+		f.bottleneck = f.bottleneck || strings.Contains(name, ".conv3.")
 	}
-	return blocks
+	return f
+}
+
+// is reports whether a network of a name, for the images of a, has this form.
+func (f form) is(name string, a nets.Architecture) bool {
+	a.Name = name
+	if a.Check() != nil {
+		return false
+	}
+	var names []string
+	for _, p := range arrangement(a) {
+		names = append(names, p.theirs)
+	}
+	own := formOf(names)
+	return slices.Equal(own.blocks, f.blocks) && own.bottleneck == f.bottleneck
+}
+
+// network names a network of this form; empty if there is none.
+func (f form) network(a nets.Architecture) string {
+	for _, name := range nets.Names() {
+		if f.is(name, a) {
+			return name
+		}
+	}
+	return ""
 }
 
 // some names the first few.

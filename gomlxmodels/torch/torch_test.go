@@ -292,13 +292,14 @@ func TestImportVariants(t *testing.T) {
 		tensors []modelfile.Tensor
 		a       nets.Architecture
 	}{
-		"import them as padded":      {drop("downsample"), resnet},
-		"has 4 stages":               {rename(with(""), modelfile.Tensor{Name: "layer4.0.conv1.weight"}), resnet},
-		"missing are fc.bias":        {drop("fc.bias"), resnet},
-		"left over are extra.weight": {rename(with(""), modelfile.Tensor{Name: "extra.weight"}), resnet},
-		"bottleneck blocks":          {rename(with(""), modelfile.Tensor{Name: "layer1.0.conv3.weight"}), resnet},
+		"import them as padded": {drop("downsample"), resnet},
+		"have [1 1 1 1] blocks of two convolutions, which no network here has": {rename(with(""), modelfile.Tensor{Name: "layer4.0.conv1.weight"}), resnet},
+		"missing are fc.bias":                                                             {drop("fc.bias"), resnet},
+		"left over are extra.weight":                                                      {rename(with(""), modelfile.Tensor{Name: "extra.weight"}), resnet},
+		"have [1 1 1] blocks of three convolutions (bottlenecks)":                         {rename(with(""), modelfile.Tensor{Name: "layer1.0.conv3.weight"}), resnet},
+		"Its blocks are those of a resnet50":                                              {ExportWeights(zeros(nets.Architecture{Name: nets.ResNet50, Shape: resnet.Shape, Classes: 4})), resnet},
 		"missing are layer1.1.conv1.weight, layer1.1.bn1.weight, layer1.1.bn1.bias":       {ExportWeights(m), nets.Architecture{Name: "resnet20", Shape: resnet.Shape, Classes: 4}},
-		"Its blocks per stage (1) are those of a resnet8":                                 {ExportWeights(m), nets.Architecture{Name: "resnet20", Shape: resnet.Shape, Classes: 4}},
+		"Its blocks are those of a resnet8":                                               {ExportWeights(m), nets.Architecture{Name: "resnet20", Shape: resnet.Shape, Classes: 4}},
 		"of shape [3 16 3 3]; a resnet8 for images of 8×8×3 and 4 classes has [16 3 3 3]": {wrong, resnet},
 		"of shape [4 64]": {ExportWeights(m), nets.Architecture{Name: "resnet8", Shape: resnet.Shape, Classes: 10}},
 		"are two names":   {rename(with(""), modelfile.Tensor{Name: "linear.bias"}), resnet},
@@ -310,6 +311,37 @@ func TestImportVariants(t *testing.T) {
 		if _, err := ImportWeights(c.tensors, c.a, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want it to say %q", err, want)
 		}
+	}
+}
+
+// zeros is a network of zeros.
+func zeros(a nets.Architecture) *modelfile.Model {
+	m := &modelfile.Model{Card: modelfile.Card{Architecture: a}}
+	for _, t := range a.Tensors() {
+		m.Weights = append(m.Weights, modelfile.Tensor{Name: t.Name, Shape: t.Shape, Values: make([]float32, t.Size())})
+	}
+	return m
+}
+
+// ResNet-50 has the names and shapes of torchvision's file.
+func TestResNet50Names(t *testing.T) {
+	a := nets.Architecture{Name: nets.ResNet50, Shape: pixel.Shape{Height: 224, Width: 224, Channels: 3}, Classes: 1000}
+	shapes := map[string][]int{
+		"conv1.weight": {64, 3, 7, 7}, "bn1.running_var": {64}, "layer1.0.conv1.weight": {64, 64, 1, 1}, "layer1.0.conv3.weight": {256, 64, 1, 1},
+		"layer1.0.downsample.0.weight": {256, 64, 1, 1}, "layer1.0.downsample.1.bias": {256}, "layer3.5.conv2.weight": {256, 256, 3, 3},
+		"layer4.0.downsample.0.weight": {2048, 1024, 1, 1}, "layer4.2.bn3.weight": {2048}, "fc.weight": {1000, 2048}, "fc.bias": {1000},
+	}
+	places := arrangement(a)
+	for _, p := range places {
+		if want, known := shapes[p.theirs]; known {
+			delete(shapes, p.theirs)
+			if !slices.Equal(p.shape, want) {
+				t.Errorf("%s is %v, want %v", p.theirs, p.shape, want)
+			}
+		}
+	}
+	if len(shapes) > 0 || len(places) != 267 {
+		t.Errorf("%d tensors, want 267 (torchvision's file has 320, 53 of them counters); missing %v", len(places), shapes)
 	}
 }
 
