@@ -9,6 +9,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
+	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 )
@@ -325,5 +326,52 @@ func TestACE(t *testing.T) {
 		if labels[i] == predicted[i] && !slices.Equal(all[1][i*pixels:(i+1)*pixels], all[3][i*pixels:(i+1)*pixels]) {
 			t.Errorf("image %d is right, but (1,y) and (1,ŷ) differ", i)
 		}
+	}
+}
+
+// Where the network can saturate, raising every confidence in the prediction, (−1, ŷ), drives the calibration error to the error
+// rate: all confidences go to 1.
+func TestACESaturates(t *testing.T) {
+	w, x, labels, _ := sample(1, 2)
+	for i := range w {
+		w[i] *= 20
+	}
+	n, weights := linear(t, w)
+	p, err := NewPlain(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	predicted, correct, right := make([]int32, images), make([]bool, images), 0.0
+	for i := range predicted {
+		z := probabilities(w, x[i*pixels:(i+1)*pixels])
+		for c, v := range z {
+			if v > z[predicted[i]] {
+				predicted[i] = int32(c)
+			}
+		}
+		if correct[i] = predicted[i] == labels[i]; correct[i] {
+			right++
+		}
+	}
+	o := ACEAttacks(1)[2]
+	gamma, err := p.ACE(t.Context(), o, tensor(x), labels, predicted, weights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := values(t, gamma)
+	confidence := make([]float64, images)
+	for i := range confidence {
+		for k := range moved[i*pixels : (i+1)*pixels] {
+			moved[i*pixels+k] += x[i*pixels+k]
+		}
+		confidence[i] = probabilities(w, moved[i*pixels:(i+1)*pixels])[predicted[i]]
+	}
+	ece, err := calib.AdaECE(correct, confidence, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 1 - right/images; want < 0.1 || math.Abs(ece-want) > 0.01 {
+		t.Errorf("calibration error %g, want %g, the error rate; confidences %v", ece, want, confidence)
 	}
 }

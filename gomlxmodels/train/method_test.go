@@ -3,7 +3,9 @@ package train
 import (
 	"context"
 	"errors"
+	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,6 +149,48 @@ func TestBadMethods(t *testing.T) {
 		change(&o)
 		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want it to say %q", err, want)
+		}
+	}
+}
+
+// Without a budget every adversary leaves training on Gaussian noise: the cross-entropy of all noisy copies.
+func TestNoBudgetIsGaussian(t *testing.T) {
+	b := goBackend(t)
+	step := func(m method.Method) []float32 {
+		p := toyPlan(m, nil)
+		s := &state{}
+		theta := toyWeights()
+		for _, info := range p.tensors {
+			values := make([]float32, info.Size())
+			for i := range values {
+				values[i] = float32(theta[i])
+			}
+			s.weights, s.momentum = append(s.weights, values), append(s.momentum, make([]float32, info.Size()))
+		}
+		tr, err := newTrainer(b, p, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tr.close()
+		if _, err := tr.step(p.batch(20, 0, order(toyImages)), 0.1, 20); err != nil {
+			t.Fatal(err)
+		}
+		if err := tr.read(s); err != nil {
+			t.Fatal(err)
+		}
+		return slices.Concat(s.weights...)
+	}
+	want := step(newMethod(t, "consistency", "noises=3", "lambda=0", "eta=0"))
+	for _, name := range []string{"smoothadv", "brier-act", "acce-act", "exact-act", "acce-act-star"} {
+		settings := []string{"noises=3", "epsilon=0"}
+		if name == "acce-act-star" {
+			settings = append(settings, "beta=0")
+		}
+		for i, v := range step(newMethod(t, name, settings...)) {
+			if math.Abs(float64(v-want[i])) > 1e-6 {
+				t.Errorf("%s without a budget: weight %d is %g, want %g", name, i, v, want[i])
+				break
+			}
 		}
 	}
 }

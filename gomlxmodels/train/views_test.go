@@ -134,3 +134,20 @@ func TestSigmaWarmUp(t *testing.T) {
 		}
 	}
 }
+
+// Every augmented view of an image is another one, in every epoch.
+func TestViewsDiffer(t *testing.T) {
+	p := benchPlan("small-cnn", pixel.Shape{Height: 6, Width: 6, Channels: 1})
+	p.options.Views, p.run.Recipe.Augment, p.run.Recipe.Sigma = augment.FourierMix{}, NoneAug, 0
+	p.needs = method.Needs{Views: 3, Noises: 1}
+	seen := map[string]bool{}
+	for epoch := range 2 {
+		b := p.batch(epoch, 0, []int{7, 8})
+		for row := 2; row < 6; row++ {
+			seen[fmt.Sprint(b.images[row*36:(row+1)*36])] = true
+		}
+	}
+	if len(seen) != 8 {
+		t.Errorf("%d different views of two images in two epochs, want 8", len(seen))
+	}
+}
