@@ -43,44 +43,20 @@ type DECERun struct {
 }
 
 func (o DECE) withDefaults() (DECE, error) {
-	if o.Start == "" {
-		o.Start = Clean
-	}
-	switch o.Start {
-	case Clean, Brier, Middle, Gaussian, Random:
-	default:
-		return o, fmt.Errorf("mip: start %q, expected clean, brier, middle, gaussian or random", o.Start)
-	}
+	err := settings{start: &o.Start, steps: &o.Steps, usualSteps: 1000, numbers: []setting{
+		{"Rate", &o.Rate, 0.001, 0}, {"First", &o.First, 0.01, 0}, {"Last", &o.Last, 1e-5, 0},
+	}}.fill(Clean, Brier, Middle, Gaussian, Random)
 	if o.Schedule == "" {
 		o.Schedule = Constant
 	}
-	switch o.Schedule {
-	case Constant, Cosine, Plateau:
-	default:
-		return o, fmt.Errorf("mip: schedule %q, expected constant, cosine or plateau", o.Schedule)
+	switch {
+	case err != nil:
+	case o.Schedule != Constant && o.Schedule != Cosine && o.Schedule != Plateau:
+		err = fmt.Errorf("mip: schedule %q, expected constant, cosine or plateau", o.Schedule)
+	case !(o.Momentum >= 0 && o.Momentum < 1):
+		err = fmt.Errorf("mip: Momentum is %v, expected a number in [0, 1)", o.Momentum)
 	}
-	for _, f := range []struct {
-		name  string
-		value *float64
-		usual float64
-	}{{"Rate", &o.Rate, 0.001}, {"First", &o.First, 0.01}, {"Last", &o.Last, 1e-5}} {
-		if *f.value == 0 {
-			*f.value = f.usual
-		}
-		if v := *f.value; !(v > 0) || math.IsInf(v, 0) {
-			return o, fmt.Errorf("mip: %s is %v, expected a finite number above 0", f.name, v)
-		}
-	}
-	if !(o.Momentum >= 0 && o.Momentum < 1) {
-		return o, fmt.Errorf("mip: Momentum is %v, expected a number in [0, 1)", o.Momentum)
-	}
-	if o.Steps == 0 {
-		o.Steps = 1000
-	}
-	if o.Steps < 0 {
-		return o, fmt.Errorf("mip: Steps is %d, expected more than 0", o.Steps)
-	}
-	return o, nil
+	return o, err
 }
 
 // DECE runs the ascent. The hard calibration error is taken before the first step and after each, and the best
@@ -92,11 +68,8 @@ func (p *Program) DECE(ctx context.Context, clean []float64, o DECE) (*DECERun, 
 	if err != nil {
 		return nil, err
 	}
-	if err := p.checkClean(clean); err != nil {
+	if err := p.checkStart(o.Start, clean); err != nil {
 		return nil, err
-	}
-	if o.Start == Clean && clean == nil {
-		return nil, fmt.Errorf("mip: a start at clean confidences, but none are given")
 	}
 	n := len(p.Correct)
 	z, err := p.startDECE(o, clean)

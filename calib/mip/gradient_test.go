@@ -10,14 +10,15 @@ import (
 func variables(s *iterate, clean []float64) *literal {
 	v := newLiteral(s.p, clean, ADMM{Rho: s.rho})
 	for x := range v.a {
-		i, m := x/s.bins, x%s.bins
-		k := s.at(i, m)
-		v.a[x], v.z[x] = s.a[k], s.z[k]
-		v.q1[x], v.q2[x], v.g[x] = min(max(s.v1[k], 0), 1), .5+s.scale*s.v2[k], min(max(s.v3[k], v.lower[x]), v.upper[x])
-		v.lam1[x], v.lam2[x], v.lam3[x] = s.before*(s.v1[k]-v.q1[x]), s.before*(s.keep-s.scale)*s.v2[k], s.before*(s.v3[k]-v.g[x])
+		k, j := s.at(x/s.bins, x%s.bins)
+		v1, v2, v3 := s.v1[k][j], s.v2[k][j], s.v3[k][j]
+		v.a[x], v.z[x] = s.a[k][j], s.z[k][j]
+		v.q1[x], v.q2[x], v.g[x] = min(max(v1, 0), 1), .5+s.scale*v2, min(max(v3, v.lower[x]), v.upper[x])
+		v.lam1[x], v.lam2[x], v.lam3[x] = s.before*(v1-v.q1[x]), s.before*(s.keep-s.scale)*v2, s.before*(v3-v.g[x])
 	}
-	copy(v.lam4, s.lam4)
-	copy(v.lam5, s.lam5)
+	for i := range v.lam4 {
+		v.lam4[i], v.lam5[i] = s.lam4[i/lanes][i%lanes], s.lam5[i/lanes][i%lanes]
+	}
 	return v
 }
 
@@ -47,7 +48,6 @@ func TestStepsDescend(t *testing.T) {
 		vector = on
 		p, clean := synthetic(1, 10, 5, .6)
 		s := newIterate(p, clean, must(ADMM{StepA: .01, StepZ: .02, Growth: 1.03}.withDefaults()))
-		bin, confidence := make([]int, 10), make([]float64, 10)
 		checked := 0
 		for step := range 150 {
 			before := variables(s, clean)
@@ -66,7 +66,6 @@ func TestStepsDescend(t *testing.T) {
 			moved.a = next.a
 			zSlopes := slopes(&moved, moved.z)
 			s.stepConfidences()
-			s.project(bin, confidence)
 			after := variables(s, clean)
 			for x := range after.a {
 				want := before.a[x] - s.stepA*min(max(steep[x], -5), 5)

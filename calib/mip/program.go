@@ -14,6 +14,7 @@
 package mip
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -98,6 +99,14 @@ func (p *Program) checkClean(clean []float64) error {
 		}
 	}
 	return nil
+}
+
+// checkStart is checkClean for a search that begins there.
+func (p *Program) checkStart(start Start, clean []float64) error {
+	if start == Clean && clean == nil {
+		return errors.New("mip: a start at clean confidences, but none are given")
+	}
+	return p.checkClean(clean)
 }
 
 // natural is the start at clean confidences, or the middle of the intervals where there are none.

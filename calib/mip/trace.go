@@ -43,7 +43,8 @@ func (s *iterate) snapshot(run *Run, step int) {
 	shot := Snapshot{Step: step}
 	for i := range min(snapshotSamples, s.samples) {
 		for m := range s.bins {
-			shot.A = append(shot.A, s.a[s.at(i, m)])
+			k, j := s.at(i, m)
+			shot.A = append(shot.A, s.a[k][j])
 		}
 	}
 	run.Snapshots = append(run.Snapshots, shot)
@@ -52,12 +53,14 @@ func (s *iterate) snapshot(run *Run, step int) {
 // offBox is the distance of an entry of z from its interval, and offBinary that of an entry of a from {0, 1}.
 func (s *iterate) offBox(i, m int) float64 {
 	low, high, _ := s.box(i, m)
-	z := s.z[s.at(i, m)]
+	k, j := s.at(i, m)
+	z := s.z[k][j]
 	return max(0, low-z, z-high)
 }
 
 func (s *iterate) offBinary(i, m int) float64 {
-	a := s.a[s.at(i, m)]
+	k, j := s.at(i, m)
+	a := s.a[k][j]
 	if a < .5 {
 		return math.Abs(a)
 	}
@@ -66,9 +69,11 @@ func (s *iterate) offBinary(i, m int) float64 {
 
 // settled reports whether all residuals are small, the cheap ones first.
 func (s *iterate) settled() bool {
-	for i, u := range s.unique[:s.samples] {
-		if math.Abs(u) >= settled || math.Abs(s.valid[i]) >= settled {
-			return false
+	for b := range s.unique { // 0 in the filling
+		for j, u := range s.unique[b] {
+			if math.Abs(u) >= settled || math.Abs(s.valid[b][j]) >= settled {
+				return false
+			}
 		}
 	}
 	for i := range s.samples {
@@ -87,9 +92,10 @@ func (n *Norms) add(x float64) {
 }
 
 func (s *iterate) norms() (interval, binary, unique, valid Norms) {
-	for i, u := range s.unique[:s.samples] {
-		unique.add(u)
-		valid.add(s.valid[i])
+	for i := range s.samples {
+		b, j := i/lanes, i%lanes
+		unique.add(s.unique[b][j])
+		valid.add(s.valid[b][j])
 		for m := range s.bins {
 			interval.add(s.offBox(i, m))
 			binary.add(s.offBinary(i, m))
@@ -111,23 +117,23 @@ func (s *iterate) record(step int, projected float64) Record {
 	r := Record{Step: step, Projected: projected}
 	r.Interval, r.Binary, r.Unique, r.Valid = s.norms()
 	term := func(dual, residual float64) float64 { return residual * (dual + s.rho/2*residual) }
-	for i, u := range s.unique[:s.samples] {
-		r.UniquePenalty += term(s.lam4[i], u)
-		r.ValidPenalty += term(s.lam5[i], s.valid[i])
+	for i := range s.samples {
+		b, j := i/lanes, i%lanes
+		r.UniquePenalty += term(s.lam4[b][j], s.unique[b][j])
+		r.ValidPenalty += term(s.lam5[b][j], s.valid[b][j])
 		for m := range s.bins {
-			k := s.at(i, m)
-			q1 := min(max(s.v1[k], 0), 1)
+			k, _ := s.at(i, m)
+			a, z, v1, v2, v3 := s.a[k][j], s.z[k][j], s.v1[k][j], s.v2[k][j], s.v3[k][j]
 			low, high, _ := s.box(i, m)
-			g := min(max(s.v3[k], low), high)
-			q2 := .5 + s.scale*s.v2[k]
-			r.BoxPenalty += term(s.rho*(s.v1[k]-q1), s.a[k]-q1)
-			r.SpherePenalty += term(s.rho*(s.keep-s.scale)*s.v2[k], s.a[k]-q2)
-			r.IntervalPenalty += term(s.rho*(s.v3[k]-g), s.z[k]-g)
+			q1, q2, g := clip(v1, 0, 1), .5+s.scale*v2, clip(v3, low, high)
+			r.BoxPenalty += term(s.rho*(v1-q1), a-q1)
+			r.SpherePenalty += term(s.rho*(s.keep-s.scale)*v2, a-q2)
+			r.IntervalPenalty += term(s.rho*(v3-g), z-g)
 		}
 	}
 	relaxed := 0.0
-	for m := range s.bins {
-		relaxed += math.Abs(s.sum(m))
+	for m := range s.sums {
+		relaxed += math.Abs(s.sums[m].sum())
 	}
 	r.Relaxed = relaxed / float64(s.samples)
 	r.Lagrangian = -relaxed + r.BoxPenalty + r.SpherePenalty + r.IntervalPenalty + r.UniquePenalty + r.ValidPenalty
