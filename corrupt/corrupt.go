@@ -32,6 +32,8 @@ type Setting struct {
 	Decay  float64 `json:"alpha,omitempty"` // of "fourier": how fast the noise falls off beside the ring, e.g. 0.5, 1, 2, 3
 	Norm   float64 `json:"eps,omitempty"`   // of "fourier": ℓ2 norm of the noise over all values, full range 1
 
+	Archive bool `json:"archive,omitempty"` // of "fourier": as the authors' archive computes it, instead of the paper
+
 	GlassSwap   bool   `json:"glass_swap,omitempty"`  // of "glass_blur": exchange pixels as intended, instead of copying as published
 	Photographs string `json:"photographs,omitempty"` // of "frost": folder of photographs; else a drawn substitute
 }
@@ -39,7 +41,11 @@ type Setting struct {
 // String names the setting, as "fog:3" or "fourier:fc=3,a=0.5,eps=8".
 func (s Setting) String() string {
 	if s.Name == fourierName {
-		return fmt.Sprintf("%s:fc=%d,a=%g,eps=%g", s.Name, s.Centre, s.Decay, s.Norm)
+		text := fmt.Sprintf("%s:fc=%d,a=%g,eps=%g", s.Name, s.Centre, s.Decay, s.Norm)
+		if s.Archive {
+			text += ",archive"
+		}
+		return text
 	}
 	text := fmt.Sprintf("%s:%d", s.Name, s.Severity)
 	if s.GlassSwap {

@@ -31,7 +31,7 @@ func Files(s Setting) ([]File, error) {
 		var files []File
 		for _, decay := range FourierDecays {
 			for centre := range FourierCentres {
-				files = append(files, FourierFile(centre+1, decay))
+				files = append(files, FourierFile(centre+1, decay, s.Archive))
 			}
 		}
 		return files, nil
@@ -45,11 +45,11 @@ func Files(s Setting) ([]File, error) {
 	return []File{f}, nil
 }
 
-// FourierFile is the file of one ring and decay of CIFAR-F, with the published norms.
-func FourierFile(centre int, decay float64) File {
+// FourierFile is the file of one ring and decay of CIFAR-F, with the published norms, of the paper or as the archive computes it.
+func FourierFile(centre int, decay float64, archive bool) File {
 	f := File{Name: fmt.Sprintf("fourier_fc%d_a%g.npy", centre, decay)}
 	for _, norm := range FourierNorms {
-		f.Settings = append(f.Settings, Setting{Name: fourierName, Centre: centre, Decay: decay, Norm: norm})
+		f.Settings = append(f.Settings, Setting{Name: fourierName, Centre: centre, Decay: decay, Norm: norm, Archive: archive})
 	}
 	return f
 }

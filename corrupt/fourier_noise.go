@@ -40,6 +40,9 @@ func (s Setting) checkFourier(bad func(what, expected string) error) error {
 // mirrored so that the noise is real (at frequencies that are their own mirror the phase is 0 or π); scaled to an ℓ2 norm of ε over all values of the
 // image; the sum is clipped to [0, 1] and rounded to bytes, halves away from 0.
 func fourierNoise(j job) func() operator {
+	if j.Archive {
+		return archiveNoise(j)
+	}
 	ring := newRing(j.shape, j.Centre, j.Decay, fourierSpread)
 	n := j.shape.Height * j.shape.Width
 	return func() operator {

@@ -102,7 +102,11 @@ func (m *maker) prepare(files []File) error {
 func (m *maker) describe(s Setting) error {
 	switch s.Name {
 	case fourierName:
-		m.manifest.Fourier = &FourierLaw{"paper", fourierLower, fourierUpper, fourierSpread}
+		variant := "paper"
+		if s.Archive {
+			variant = "archive"
+		}
+		m.manifest.Fourier = &FourierLaw{variant, fourierLower, fourierUpper, fourierSpread}
 	case "frost":
 		m.manifest.Frost = "substitute"
 		if s.Photographs != "" {

@@ -130,8 +130,8 @@ func TestMake(t *testing.T) {
 	}
 	refused("another seed", "key.seed 7; expected 8", d, files, 8)
 	refused("another set", "base.digest", open(t, "synthetic/test[skip=200]"), files, 7)
-	refused("files of other lengths", "cannot share labels.npy", d, append(filesOf(t, "fog"), FourierFile(1, 1)), 7)
-	refused("a longer labels.npy", "labels.npy of 200; expected 120", d, []File{FourierFile(1, 1)}, 7)
+	refused("files of other lengths", "cannot share labels.npy", d, append(filesOf(t, "fog"), FourierFile(1, 1, false)), 7)
+	refused("a longer labels.npy", "labels.npy of 200; expected 120", d, []File{FourierFile(1, 1, false)}, 7)
 	refused("no files", "no files", d, nil, 7)
 	refused("a severity", "severity 9", d, []File{{"x.npy", []Setting{{Name: "fog", Severity: 9}}}}, 7)
 	if err := os.WriteFile(filepath.Join(one, "snow.npy"), []byte("mine"), 0o666); err != nil {
@@ -166,7 +166,7 @@ func TestMake(t *testing.T) {
 func TestMakeFourier(t *testing.T) {
 	d := open(t, "synthetic/test[skip=1000]")
 	dir := t.TempDir()
-	m, err := Make(context.Background(), d, dir, []File{FourierFile(3, .5)}, MakeOptions{Seed: 1})
+	m, err := Make(context.Background(), d, dir, []File{FourierFile(3, .5, false)}, MakeOptions{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ type Base struct {
 
 // FourierLaw is the constants of the noise of CIFAR-F.
 type FourierLaw struct {
-	Variant string  `json:"variant"` // "paper": not what the authors' archive computes
+	Variant string  `json:"variant"` // "paper", or "archive": what the authors' archive computes
 	Lower   float64 `json:"a_lower"`
 	Upper   float64 `json:"a_upper"`
 	Spread  float64 `json:"b"`
@@ -105,6 +105,9 @@ func (m *Manifest) agree(folder string, want *Manifest) error {
 	}
 	if m.Frost != "" && want.Frost != "" && m.Frost != want.Frost {
 		return &ManifestError{filepath.Join(folder, ManifestName), "frost", m.Frost, want.Frost}
+	}
+	if m.Fourier != nil && want.Fourier != nil && *m.Fourier != *want.Fourier {
+		return &ManifestError{filepath.Join(folder, ManifestName), "fourier", fmt.Sprint(*m.Fourier), fmt.Sprint(*want.Fourier)}
 	}
 	return nil
 }

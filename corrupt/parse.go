@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Parse reads a setting as String writes it: "fog:3", "glass_blur:2,swap" or "fourier:fc=3,a=0.5,eps=8". A name alone is a
+// Parse reads a setting as String writes it: "fog:3", "glass_blur:2,swap", "fourier:fc=3,a=0.5,eps=8" or the last with ",archive". A name alone is a
 // setting without strength, which New refuses. Photographs of frost have a path and cannot be named here.
 //
 // Errors: an unknown name, as *UnknownError; a part that is no strength, as *SettingError.
@@ -23,7 +23,7 @@ func Parse(text string) (Setting, error) {
 	for _, part := range strings.Split(rest, ",") {
 		key, value, named := strings.Cut(part, "=")
 		err := s.set(key, value, named)
-		if !named && key != "swap" {
+		if !named && key != "swap" && key != "archive" {
 			key = "severity"
 		}
 		if err != nil || seen[key] {
@@ -43,6 +43,8 @@ func (s *Setting) set(key, value string, named bool) (err error) {
 		s.Decay, err = strconv.ParseFloat(value, 64)
 	case s.Name == fourierName && key == "eps":
 		s.Norm, err = strconv.ParseFloat(value, 64)
+	case s.Name == fourierName && key == "archive" && !named:
+		s.Archive = true
 	case s.Name != fourierName && key == "swap" && !named:
 		s.GlassSwap = true
 	case s.Name != fourierName && !named:

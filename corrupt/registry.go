@@ -170,6 +170,9 @@ func (e *entry) check(s Setting, shape pixel.Shape) error {
 	if s.GlassSwap && e.Name != "glass_blur" {
 		return bad("the option to swap pixels", "it with glass_blur only")
 	}
+	if s.Archive && e.Family != F {
+		return bad("the variant of the archive", "it with "+fourierName+" only")
+	}
 	if s.Photographs != "" && e.Name != "frost" {
 		return bad("a folder of photographs", "one with frost only")
 	}

@@ -23,7 +23,7 @@ const defaultSet = "images"
 func formatSeed(seed uint64) string { return strconv.FormatUint(seed, 10) }
 
 // streamKey is what identifies the streams of a setting: "CIFAR-10-C|v1|7|fog|sev=3|i=", to which the index is added, and
-// "CIFAR-10-F|v1|7|a=0.5|fc=3|eps=8|i=" of CIFAR-F.
+// "CIFAR-10-F|v1|7|a=0.5|fc=3|eps=8|i=" of CIFAR-F, in the variant of the archive with "|archive" before the last bar.
 func streamKey(f Family, s Setting, key Key) string {
 	set := key.Data
 	if set == "" {
@@ -31,7 +31,11 @@ func streamKey(f Family, s Setting, key Key) string {
 	}
 	switch f {
 	case F:
-		return fmt.Sprintf("%s-F|%s|%d|a=%g|fc=%d|eps=%g|i=", set, streamVersion, key.Seed, s.Decay, s.Centre, s.Norm)
+		variant := ""
+		if s.Archive {
+			variant = "|archive"
+		}
+		return fmt.Sprintf("%s-F|%s|%d|a=%g|fc=%d|eps=%g%s|i=", set, streamVersion, key.Seed, s.Decay, s.Centre, s.Norm, variant)
 	case CBar:
 		set += "-C-Bar"
 	default:

@@ -62,6 +62,7 @@ func corruptListCommand() *cobra.Command {
 func corruptOptions(cmd *cobra.Command, s *corrupt.Setting) {
 	f := cmd.Flags()
 	f.BoolVar(&s.GlassSwap, "glass-swap", false, "glass_blur: exchange pixels, instead of copying them as in the published data")
+	f.BoolVar(&s.Archive, "fourier-archive", false, "fourier: as the authors' archive computes it, instead of the paper")
 	f.StringVar(&s.Photographs, "photographs", "", "frost: folder of photographs of frost, of which the first five by name are used (default a drawn substitute)")
 }
 

@@ -92,6 +92,7 @@ func corruptFiles(name string, s corrupt.Setting, centres []int, decays []float6
 	case "frost":
 		one.Photographs = s.Photographs
 	case "fourier":
+		one.Archive = s.Archive
 		if centres == nil && decays == nil {
 			break
 		}
@@ -106,7 +107,7 @@ func corruptFiles(name string, s corrupt.Setting, centres []int, decays []float6
 		var files []corrupt.File
 		for _, decay := range decays {
 			for _, centre := range centres {
-				files = append(files, corrupt.FourierFile(centre, decay))
+				files = append(files, corrupt.FourierFile(centre, decay, s.Archive))
 			}
 		}
 		return files, nil

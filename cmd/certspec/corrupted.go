@@ -23,7 +23,7 @@ func corruptedFlags(cmd *cobra.Command, open func() (*dataset.Dataset, error)) f
 			return nil, err
 		}
 		if !f.Changed("corrupt") {
-			for _, name := range []string{"severity", "corrupt-seed", "glass-swap", "photographs"} {
+			for _, name := range []string{"severity", "corrupt-seed", "glass-swap", "fourier-archive", "photographs"} {
 				if f.Changed(name) {
 					return nil, usagef("--%s without --corrupt", name)
 				}
@@ -40,6 +40,7 @@ func corruptedFlags(cmd *cobra.Command, open func() (*dataset.Dataset, error)) f
 			}
 			s.Severity = *severity
 		}
+		s.Archive = s.Archive || options.Archive
 		s.GlassSwap, s.Photographs = s.GlassSwap || options.GlassSwap, options.Photographs
 		images, err = corrupt.Dataset(images, s, *seed)
 		return images, corruptUsage(err)

@@ -200,7 +200,7 @@ func (c Cell) check(data string) error {
 	}
 	of := Cell{Corruption: s.Name, Severity: s.Severity}
 	if s.Severity == 0 {
-		of = Cell{Corruption: strings.TrimSuffix(corrupt.FourierFile(s.Centre, s.Decay).Name, ".npy"), Severity: int(s.Norm)}
+		of = Cell{Corruption: strings.TrimSuffix(corrupt.FourierFile(s.Centre, s.Decay, s.Archive).Name, ".npy"), Severity: int(s.Norm)}
 	}
 	if of.String() != c.String() {
 		return fmt.Errorf("it is of %s, by its name of %v; expected the same", setting, c)
