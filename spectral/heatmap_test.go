@@ -144,6 +144,22 @@ func TestAddBytesFormsAgree(t *testing.T) {
 	}
 }
 
+func TestAddUnitsFormsAgree(t *testing.T) {
+	for n := range 300 {
+		image, step, a, b := make([]uint8, n), make([]float32, n), make([]float32, n), make([]float32, n)
+		for k := range image {
+			image[k], step[k] = uint8(91*k), float32(k-150)/64
+		}
+		addUnits(a, image, step)
+		addUnitsPlain(b, image, step)
+		for k := range a {
+			if want := float32(float64(image[k])/255) + step[k]; a[k] != want || b[k] != want {
+				t.Fatalf("value %d of %d: %v and %v, want %v", k, n, a[k], b[k], want)
+			}
+		}
+	}
+}
+
 // Each of the eight sets of signs has probability 1/8. Over 8,000 images a count has standard deviation 29.6; six of them in
 // any of 8 counts fail by chance once in 10⁸.
 func TestSigns(t *testing.T) {

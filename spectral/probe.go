@@ -94,10 +94,7 @@ func (p *Probe) AddRealTo(dst []float32, image []uint8, signs int) {
 	if len(dst) != n || len(image) != n {
 		panic(fmt.Sprintf("spectral: %d real values for an image of %d; %v has %d", len(dst), len(image), p.shape, n))
 	}
-	real := p.real[signs&(len(p.real)-1)]
-	for k, v := range image {
-		dst[k] = float32(unit[v]) + real[k]
-	}
+	addUnits(dst, image, p.real[signs&(len(p.real)-1)])
 }
 
 // Norm is the ℓ2 norm, over all channels, of what AddTo adds.
@@ -113,5 +110,12 @@ func addBytesPlain(dst []int16, image []uint8, step []int16) {
 	image, step = image[:len(dst)], step[:len(dst)]
 	for k := range dst {
 		dst[k] = int16(image[k]) + step[k]
+	}
+}
+
+func addUnitsPlain(dst []float32, image []uint8, step []float32) {
+	image, step = image[:len(dst)], step[:len(dst)]
+	for k := range dst {
+		dst[k] = unit32[image[k]] + step[k]
 	}
 }

@@ -61,12 +61,35 @@ func Real(shape pixel.Shape, values []float32) Source {
 	}}
 }
 
+// RealDifference is Difference of real images.
+func RealDifference(shape pixel.Shape, values, minus []float32) (Source, error) {
+	if len(values) != len(minus) {
+		return Source{}, fmt.Errorf("spectral: %d images minus %d images of %v; expected as many", count(shape, len(values)), count(shape, len(minus)), shape)
+	}
+	return Source{shape, count(shape, len(values)), func(dst []float64, image, channel int) error {
+		x, y := values[image*shape.Len():][:shape.Len()], minus[image*shape.Len():][:shape.Len()]
+		for k := range dst {
+			at := k*shape.Channels + channel
+			dst[k] = float64(x[at]) - float64(y[at])
+		}
+		return nil
+	}}, nil
+}
+
 func count(shape pixel.Shape, values int) int { return values / max(shape.Len(), 1) }
 
 // unit is the real value of each byte.
 var unit = func() (u [256]float64) {
 	for b := range u {
 		u[b] = float64(b) / pixel.Steps
+	}
+	return u
+}()
+
+// unit32 is the real value of each byte, rounded to float32.
+var unit32 = func() (u [256]float32) {
+	for b := range u {
+		u[b] = float32(unit[b])
 	}
 	return u
 }()

@@ -36,8 +36,8 @@ func augmentCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "augment --name NAME --in IN.npy --out OUT.npy [flags]",
 		Short: "Write random views of images: FourierMix, AugMix, AutoAugment, crop, flip",
-		Long: `One view of each image of a NumPy file (uint8, N×H×W×C or N×H×W), written as float32 in units of the full range and
-not clipped, or with --uint8 clipped to [0, 1] and rounded. The view of an image depends on the seed, the epoch, the number of
+		Long: `One view of each image of a NumPy file (uint8, or float32 or float64 in units of the full range, N×H×W×C or N×H×W), written as float32
+in units of the full range and not clipped, or with --uint8 clipped to [0, 1] and rounded. The view of an image depends on the seed, the epoch, the number of
 the view, and the place of the image in the file, and on nothing else. certspec augment list shows names and options; names joined by "+" are
 applied one after the other, with options in brackets.`,
 		Example: `  certspec augment --name fouriermix --seed 1 --in in.npy --out out.npy
@@ -96,12 +96,12 @@ func (q augmentation) run(cmd *cobra.Command) (*augmented, error) {
 	if q.workers < 0 {
 		return nil, usagef("--workers is %d; expected 0 or more", q.workers)
 	}
-	images, err := dataset.ReadArray(cmd.Context(), q.in)
+	images, err := dataset.ReadAnyArray(cmd.Context(), q.in)
 	if err != nil {
 		return nil, err
 	}
 	s := images.Shape
-	result := &augmented{a.String(), q.at.Seed, q.at.Epoch, q.at.View, []int{images.Len(), s.Height, s.Width, s.Channels}, "float32", q.out}
+	result := &augmented{a.String(), q.at.Seed, q.at.Epoch, q.at.View, []int{images.N, s.Height, s.Width, s.Channels}, "float32", q.out}
 	descr, size := "<f4", 4
 	if q.bytes {
 		result.Type, descr, size = "uint8", "|u1", 1
@@ -110,13 +110,17 @@ func (q augmentation) run(cmd *cobra.Command) (*augmented, error) {
 	if err := dataset.WriteArrayHeader(&header, descr, result.Shape...); err != nil {
 		return nil, err
 	}
-	report := imageProgress("augment "+q.in, images.Len())
+	report := imageProgress("augment "+q.in, images.N)
 	return result, atomicfile.Build(q.out, func(file *os.File) error {
 		if _, err := file.Write(header.Bytes()); err != nil {
 			return err
 		}
 		load := func(i int, dst []float32) error {
-			augment.FromBytes(dst, images.Image(i))
+			if n := s.Len(); images.Bytes != nil {
+				augment.FromBytes(dst, images.Bytes[i*n:(i+1)*n])
+			} else {
+				copy(dst, images.Real[i*n:])
+			}
 			return nil
 		}
 		address := func(i int) augment.Address {
@@ -137,7 +141,7 @@ func (q augmentation) run(cmd *cobra.Command) (*augmented, error) {
 			report()
 			return err
 		}
-		return augment.Views(cmd.Context(), a, s, images.Len(), q.workers, load, address, save)
+		return augment.Views(cmd.Context(), a, s, images.N, q.workers, load, address, save)
 	})
 }
 
