@@ -40,7 +40,12 @@ func childModel(kind string) string { return fmt.Sprintf("'%s' as-model %s", os.
 
 // serveModel speaks pipemodel/PROTOCOL.md. The class follows from the mean of an image's values. All kinds have the same identity:
 // "slow" takes its time, "random" now and then says something else, "neighbours" looks at the whole batch.
+// "scores" is another model, see serveScores.
 func serveModel(kind string) {
+	if kind == "scores" {
+		serveScores()
+		return
+	}
 	const values = 32 * 32 * 3
 	hello := `{"name":"means","height":32,"width":32,"channels":3,"layout":"hwc","dtype":"int16","classes":10,"output":"classes","weights":"a formula"}`
 	fmt.Print("certspec")
@@ -76,5 +81,39 @@ func serveModel(kind string) {
 		binary.LittleEndian.PutUint32(head[12:], uint32(4*n))
 		os.Stdout.Write(head)
 		binary.Write(os.Stdout, binary.LittleEndian, classes)
+	}
+}
+
+// serveScores gives class c the logit −(10 m − c)² at the mean m of an image's values, 1 = white.
+func serveScores() {
+	const values, classes = 32 * 32 * 3, 10
+	hello := `{"name":"scores of means","height":32,"width":32,"channels":3,"layout":"hwc","dtype":"float32","classes":10,"output":"logits","weights":"another formula"}`
+	fmt.Print("certspec")
+	binary.Write(os.Stdout, binary.LittleEndian, []uint32{1, uint32(len(hello))})
+	fmt.Print(hello)
+	for {
+		head := make([]byte, 16)
+		if _, err := io.ReadFull(os.Stdin, head); err != nil {
+			return
+		}
+		n := int(binary.LittleEndian.Uint32(head[8:]))
+		pixels := make([]float32, n*values)
+		if err := binary.Read(os.Stdin, binary.LittleEndian, pixels); err != nil {
+			return
+		}
+		logits := make([]float32, 0, n*classes)
+		for i := range n {
+			mean := 0.0
+			for _, v := range pixels[i*values : (i+1)*values] {
+				mean += float64(v) / values
+			}
+			for c := range classes {
+				d := 10*mean - float64(c)
+				logits = append(logits, float32(-d*d))
+			}
+		}
+		binary.LittleEndian.PutUint32(head[12:], uint32(4*len(logits)))
+		os.Stdout.Write(head)
+		binary.Write(os.Stdout, binary.LittleEndian, logits)
 	}
 }

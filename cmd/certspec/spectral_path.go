@@ -91,7 +91,7 @@ goes there straight in steps of length 1 (pixel), within classes and between the
 			return usagef("--pairs %d: expected at least 1", *pairs)
 		case measure.Batch < 1:
 			return usagef("--batch %d: expected at least 1", measure.Batch)
-		case !(o.Window > 0): // 0 would be the default
+		case !(o.Window > 0 && o.Window <= 0.5): // 0 would be the default
 			return usagef("--window %v: expected more than 0 and at most 0.5", o.Window)
 		case o.Points < 4:
 			return usagef("--points %d: expected at least 4", o.Points)

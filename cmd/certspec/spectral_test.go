@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/csv"
 	"math"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/certspec/certspec/dataset"
@@ -91,5 +93,28 @@ func TestSpectralOfBadInput(t *testing.T) {
 	}
 	if _, err := os.Stat(out); err == nil {
 		t.Error("a file was written after an error")
+	}
+}
+
+// Real images have the spectrum of the bytes they are of, and a value that is not finite is named.
+func TestSpectralOfRealImages(t *testing.T) {
+	file := func(name string, values ...float32) string {
+		var b bytes.Buffer
+		if err := dataset.WriteArrayHeader(&b, "<f4", 1, 2, 2); err != nil {
+			t.Fatal(err)
+		}
+		if err := binary.Write(&b, binary.LittleEndian, values); err != nil {
+			t.Fatal(err)
+		}
+		return writeFile(t, name, b.String())
+	}
+	got := jsonOf(t, "spectral", "profile", "--in", file("a.npy", -.5, 0, .5, 2), "--minus", npyFile(t, make([]uint8, 4), 1, 2, 2), "--json")
+	// The sum is 2; sums with signs by column, row and both are −2, −3 and 1.
+	rings := got["profile"].([]any)
+	checkNumbers(t, rings[0].(map[string]any), map[string]float64{"frequency": 0, "amplitude": 2, "bins": 1})
+	checkNumbers(t, rings[1].(map[string]any), map[string]float64{"frequency": 1, "amplitude": 2, "bins": 3})
+	cmd, _, stderr := program(t, "spectral", "profile", "--in", file("nan.npy", 0, 0, float32(math.NaN()), 0))
+	if err := cmd.Run(); err == nil || !strings.Contains(stderr.String(), "image 0 has the value NaN at row 1, column 0, channel 0") {
+		t.Errorf("%v: %s", err, stderr)
 	}
 }
