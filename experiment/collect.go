@@ -1,12 +1,14 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/ledger"
 )
 
 // Origin says where the results of a model come from: what is left of cards and headers where only results are kept.
@@ -20,45 +22,57 @@ type Origin struct {
 	Copies    int      `json:"copies"`    // in the ledgers of its cells
 }
 
-// collect brings the radii of closed ledgers into the files of results.
-func (e *Experiment) collect(m *Model) error {
-	path := resultPath(e.options.Folder, m, ".csv")
-	radii, err := readRadii(path)
+// radiiOf are the radii that a folder holds of a model: those of the file of results, and of closed ledgers that are not in it yet.
+// They come with what is to be known of these ledgers.
+func radiiOf(folder string, m *Model) (radii *Radii, origin Origin, added bool, err error) {
+	if radii, err = readRadii(resultPath(folder, m, ".csv")); err != nil {
+		return nil, origin, false, err
+	}
+	if _, err := readJSON(resultPath(folder, m, ".json"), &origin); err != nil {
+		return nil, origin, false, err
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "ledgers", m.Slug(), "*.ledger"))
 	if err != nil {
-		return err
+		return nil, origin, false, err
 	}
-	files, err := filepath.Glob(filepath.Join(e.options.Folder, "ledgers", m.Slug(), "*.ledger"))
-	if err != nil {
-		return err
-	}
-	var o Origin
-	if _, err := readJSON(resultPath(e.options.Folder, m, ".json"), &o); err != nil {
-		return err
-	}
-	added := false
 	for _, file := range files {
 		cell := filepath.Base(file[:len(file)-len(".ledger")])
 		if radii.Rows(cell) != nil {
 			continue
 		}
 		run, err := rs.Open(file)
-		if err != nil || !run.Complete() {
+		var format *ledger.FormatError
+		if errors.As(err, &format) || err == nil && !run.Complete() {
 			continue
+		}
+		if err != nil {
+			return nil, origin, false, err
 		}
 		radii.set(cell, run.Rows)
 		added = true
 		id := run.Header.Model.Identity
-		if name := fmt.Sprintf("%s %s, %s", id.Engine, id.EngineVersion, id.InstructionSet); !slices.Contains(o.Certified, name) {
-			o.Certified = append(o.Certified, name)
+		if name := fmt.Sprintf("%s %s, %s", id.Engine, id.EngineVersion, id.InstructionSet); !slices.Contains(origin.Certified, name) {
+			origin.Certified = append(origin.Certified, name)
 		}
-		o.Copies += run.Passes()
+		origin.Copies += run.Passes()
+	}
+	slices.Sort(origin.Certified)
+	return radii, origin, added, nil
+}
+
+// collect brings the radii of closed ledgers into the files of results.
+func (e *Experiment) collect(m *Model) error {
+	folder := e.options.Folder
+	radii, o, added, err := radiiOf(folder, m)
+	if err != nil {
+		return err
 	}
 	source := m
 	if m.Adapt != nil {
 		source = e.Manifest.model(m.Start)
 	}
-	if o.Weights == "" && source.File == "" && trained(e.options.Folder, source) {
-		card, err := modelfile.ReadCard(modelPath(e.options.Folder, source))
+	if o.Weights == "" && source.File == "" && trained(folder, source) {
+		card, err := modelfile.ReadCard(modelPath(folder, source))
 		if err != nil {
 			return err
 		}
@@ -68,15 +82,20 @@ func (e *Experiment) collect(m *Model) error {
 	if !added {
 		return nil
 	}
-	slices.Sort(o.Certified)
-	if err := writeJSON(resultPath(e.options.Folder, m, ".json"), o); err != nil || len(radii.Cells) == 0 {
+	if err := writeJSON(resultPath(folder, m, ".json"), o); err != nil || len(radii.Cells) == 0 {
 		return err
 	}
 	var order []string
-	for _, j := range e.Jobs {
-		if j.Kind == CertifyJob && !slices.Contains(order, j.Cell.String()) {
-			order = append(order, j.Cell.String())
+	for _, t := range e.Manifest.Tables {
+		cells, err := e.Manifest.Tier.Cells(t.Measure)
+		if err != nil {
+			return err
+		}
+		for _, c := range cells {
+			if !slices.Contains(order, c.String()) {
+				order = append(order, c.String())
+			}
 		}
 	}
-	return radii.write(path, order)
+	return radii.write(resultPath(folder, m, ".csv"), order)
 }

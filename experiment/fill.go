@@ -178,17 +178,12 @@ func (f *filler) line(l Line, list []Metric) (FilledLine, error) {
 	for _, name := range l.Models {
 		m := f.manifest.model(name)
 		line.Data = m.Data
-		r, err := readRadii(resultPath(f.folder, m, ".csv"))
+		r, o, _, err := radiiOf(f.folder, m)
 		if err != nil {
 			return line, err
 		}
 		radii = append(radii, r)
-		var o Origin
-		if ok, err := readJSON(resultPath(f.folder, m, ".json"), &o); err != nil {
-			return line, err
-		} else if ok {
-			f.origins[name] = o
-		}
+		f.origins[name] = o
 		c, a := &CalibrationResult{}, &ACEResult{}
 		if ok, err := readJSON(resultPath(f.folder, m, ".calibration.json"), c); err != nil {
 			return line, err

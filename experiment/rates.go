@@ -43,7 +43,7 @@ func newMeter(r *runner, keep bool) (*meter, error) {
 
 // rate finds or takes the rate of a model's network.
 func (m *meter) rate(ctx context.Context, model *Model) (Rate, error) {
-	images, err := m.sample(ctx, model.Test)
+	d, images, err := m.sample(ctx, model.Test)
 	if err != nil {
 		return Rate{}, err
 	}
@@ -58,7 +58,7 @@ func (m *meter) rate(ctx context.Context, model *Model) (Rate, error) {
 	}
 	i := slices.IndexFunc(m.known, same)
 	if i < 0 {
-		rate, err := m.measure(ctx, model, images)
+		rate, err := m.measure(ctx, model, d, images)
 		if err != nil {
 			return rate, err
 		}
@@ -77,15 +77,25 @@ func (m *meter) rate(ctx context.Context, model *Model) (Rate, error) {
 // sampleSize is the number of images that a network is timed with.
 const sampleSize = 320
 
-func (m *meter) sample(ctx context.Context, name string) (*dataset.Images, error) {
-	d, err := m.set(with(name, fmt.Sprintf("count=%d", sampleSize)))
+func (m *meter) sample(ctx context.Context, name string) (*dataset.Dataset, *dataset.Images, error) {
+	d, err := m.set(name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return d.Load(ctx)
+	all, err := d.List(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if all.Len() > sampleSize {
+		if d, err = m.set(with(name, fmt.Sprintf("count=%d", sampleSize))); err != nil {
+			return nil, nil, err
+		}
+	}
+	images, err := d.Load(ctx)
+	return d, images, err
 }
 
-func (m *meter) measure(ctx context.Context, model *Model, images *dataset.Images) (rate Rate, err error) {
+func (m *meter) measure(ctx context.Context, model *Model, d *dataset.Dataset, images *dataset.Images) (rate Rate, err error) {
 	folder, err := os.MkdirTemp("", "certspec-rates-")
 	if err != nil {
 		return rate, err
@@ -105,7 +115,7 @@ func (m *meter) measure(ctx context.Context, model *Model, images *dataset.Image
 		if err := modelfile.Write(path, random); err != nil {
 			return rate, err
 		}
-		if rate.Training, err = m.trainingRate(ctx, model); err != nil {
+		if rate.Training, err = m.trainingRate(ctx, model, d, min(64, images.Len())); err != nil {
 			return rate, err
 		}
 	}
@@ -116,22 +126,18 @@ func (m *meter) measure(ctx context.Context, model *Model, images *dataset.Image
 }
 
 // trainingRate trains for some steps without views; the first one, which is compiled, does not count.
-func (m *meter) trainingRate(ctx context.Context, model *Model) (float64, error) {
+func (m *meter) trainingRate(ctx context.Context, model *Model, d *dataset.Dataset, batch int) (float64, error) {
 	folder, err := os.MkdirTemp("", "certspec-rates-")
 	if err != nil {
 		return 0, err
 	}
 	defer os.RemoveAll(folder)
-	d, err := m.set(with(model.Test, fmt.Sprintf("count=%d", sampleSize)))
-	if err != nil {
-		return 0, err
-	}
 	steps, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var first, last time.Time
 	var at, from float64
 	_, err = train.Run(steps, train.Options{
-		Train: d, Test: d, Out: filepath.Join(folder, "model"), Net: model.Network, Input: model.Input, Sigma: 0.25, BatchSize: 64, Epochs: 1000,
+		Train: d, Test: d, Out: filepath.Join(folder, "model"), Net: model.Network, Input: model.Input, Sigma: 0.25, BatchSize: batch, Epochs: 1000,
 		LearningRate: 1e-6, Backend: m.options.Training,
 		Progress: func(s progress.State) {
 			if s.Final {
@@ -141,7 +147,7 @@ func (m *meter) trainingRate(ctx context.Context, model *Model) (float64, error)
 			if first.IsZero() {
 				first, from = last, at
 			}
-			if last.Sub(first) > 3*time.Second {
+			if last.Sub(first) > 3*time.Second && at > from {
 				cancel()
 			}
 		},
@@ -169,14 +175,14 @@ func (m *meter) copyRate(ctx context.Context, path string, model *Model, images 
 	defer m.close()
 	var c classifier.Classifier = net
 	o := rs.Options{Sigma: max(model.Sigma, .01), Rule: rs.Fixed, MaxSamples: 100, Selection: 100}
-	for n := 2; ; n = min(2*n, images.Len()) {
+	for n := min(2, images.Len()); ; n = min(2*n, images.Len()) {
 		part := *images
 		part.IDs, part.Labels, part.Pixels = images.IDs[:n], images.Labels[:n], images.Pixels[:n*images.Shape.Len()]
 		start := time.Now()
 		if _, err := rs.Certify(ctx, c, fixed{&part}, o); err != nil {
 			return 0, err
 		}
-		if took := time.Since(start); n > 2 && took > time.Second || n == images.Len() {
+		if took := time.Since(start); took > time.Second || n == images.Len() {
 			return float64(200*n) / took.Seconds(), nil
 		}
 	}

@@ -37,6 +37,11 @@ func (e *Experiment) Run(ctx context.Context) (err error) {
 	}
 	r := newRunner(e)
 	defer r.close()
+	defer func() {
+		for i := range e.Manifest.Models {
+			err = errors.Join(err, e.collect(&e.Manifest.Models[i]))
+		}
+	}()
 	failed := map[string]error{} // by model
 	var errs []error
 	for _, j := range e.Jobs {
@@ -57,11 +62,6 @@ func (e *Experiment) Run(ctx context.Context) (err error) {
 			failed[j.Model.Name] = err
 			errs = append(errs, err)
 			r.say("%v; the other models go on", err)
-		}
-	}
-	for _, j := range e.Jobs {
-		if err := e.collect(j.Model); err != nil {
-			errs = append(errs, err)
 		}
 	}
 	r.last("done")

@@ -60,9 +60,6 @@ files of corrupted images or our own were used. It needs manifest.json and resul
 			if !ok {
 				return usagef("--format %q, --output %q: expected one of %s", *format, *output, strings.Join(table.Forms, ", "))
 			}
-			if form == "markdown" || form == "text" {
-				text = t.Title + "\n\n" + text
-			}
 			parts = append(parts, text)
 		}
 		text := strings.Join(parts, "\n")

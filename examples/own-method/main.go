@@ -1,11 +1,11 @@
 //go:build ignore
 
 // A training method of one's own, in a module of one's own: label smoothing under two noises. Certspec trains with it, keeps and
-// resumes checkpoints, and writes its name and options on the card of the model, as it does for its own methods.
+// resumes checkpoints, writes its name and options on the card of the model, and sets it beside its own methods in a table.
 //
 //	mkdir own && cd own && go mod init example.org/own
-//	cp …/examples/own-method/main.go . && go get github.com/certspec/certspec@latest
-//	go run main.go smoothed
+//	cp …/examples/own-method/* . && go get github.com/certspec/certspec@latest
+//	go run main.go out
 package main
 
 import (
@@ -16,10 +16,10 @@ import (
 
 	. "github.com/gomlx/gomlx/core/graph"
 
-	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/experiment"
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/gomlxmodels/method"
-	"github.com/certspec/certspec/gomlxmodels/train"
+	"github.com/certspec/certspec/rs"
 )
 
 // Smoothing minimises the cross-entropy with labels of which a part is spread over all classes.
@@ -42,20 +42,21 @@ func (m Smoothing) Loss(b *method.Batch) []loss.Term {
 }
 
 func main() {
-	images, err := dataset.Open("synthetic/train[count=64]")
+	engine := os.Getenv("OWN_METHOD_BACKEND")
+	own := Smoothing{Amount: 0.1, Noises: 2}
+	o := experiment.Options{
+		Folder: os.Args[1], Table: "own", Tier: "T0", Add: []string{"own.yaml"}, // recipes and a table
+		Methods: map[string]method.Method{own.Name(): own},
+		Engine:  engine, Training: engine,
+	}
+	if err := experiment.Run(context.Background(), o); err != nil {
+		log.Fatal(err)
+	}
+	table, err := experiment.Fill(o.Folder, "own", rs.Bootstrap{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	test, err := dataset.Open("synthetic/test[count=16]")
-	if err != nil {
-		log.Fatal(err)
+	for _, line := range table.Lines {
+		fmt.Printf("%s: average certified radius over %d images in 0 to 1: %v\n", line.Title, line.Values[0].Images, line.Values[0].Mean >= 0 && line.Values[0].Mean < 1)
 	}
-	card, err := train.Run(context.Background(), train.Options{
-		Train: images, Test: test, Out: os.Args[1], Sigma: 0.25, Epochs: 1, BatchSize: 16,
-		Method: Smoothing{Amount: 0.1, Noises: 2}, Backend: os.Getenv("OWN_METHOD_BACKEND"),
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(card.Recipe.Method, card.Recipe.Options["amount"], card.Recipe.Options["noises"])
 }

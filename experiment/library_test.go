@@ -1,0 +1,340 @@
+package experiment
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Every recipe that is built in becomes a model that can be trained at every tier, and every table has its rows.
+func TestBuiltInLibrary(t *testing.T) {
+	l, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range l.Names(Tiers) {
+		tier, err := l.Tier(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &Setup{Library: l, Tier: tier}
+		for _, recipe := range l.Names(Recipes) {
+			models, err := s.Models(recipe)
+			if err != nil {
+				t.Errorf("%s at %s: %v", recipe, name, err)
+				continue
+			}
+			for _, m := range models {
+				if m.Adapt != nil {
+					continue
+				}
+				if _, err := s.Options(m); err != nil {
+					t.Errorf("%s at %s: %v", m.Name, name, err)
+				}
+				for _, e := range m.Milestones {
+					if e > m.Epochs {
+						t.Errorf("%s at %s: milestone %d of %d epochs", m.Name, name, e, m.Epochs)
+					}
+				}
+			}
+		}
+		for _, table := range l.Names(Tables) {
+			made, err := l.Table(table)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := &Manifest{Tier: tier}
+			if _, err := m.take(s, made, nil); err != nil {
+				t.Errorf("%s at %s: %v", table, name, err)
+			}
+			if _, err := tier.Cells(made.Measure); err != nil {
+				t.Errorf("%s at %s: %v", table, name, err)
+			}
+		}
+		for kind, o := range map[string]Settings{"certify": tier.Certify, "calibration": tier.Calibration.Certify} {
+			if _, err := o.Options(.25).Plan(); err != nil {
+				t.Errorf("%s of %s: %v", kind, name, err)
+			}
+		}
+	}
+}
+
+// The numbers of the tiers and recipes are those of fouriermix-certified-ood §2.1, 2.3 to 2.8, 9.1 and 12, and of certified-calibration
+// §9.1, 9.4 and table 4.
+func TestNumbersOfTheSpecs(t *testing.T) {
+	l, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := func(tier, recipe string, point int) Model {
+		t.Helper()
+		of, err := l.Tier(tier)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := (&Setup{Library: l, Tier: of}).Model(recipe, point, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	hcr := model("T3", "A/c10/fm-hcr", 0)
+	if hcr.Network != "resnet110" || hcr.Epochs != 200 || hcr.Batch != 256 || !slices.Equal(hcr.Milestones, []int{100, 150}) || hcr.Rate != .1 || hcr.WarmUp != 0 || hcr.Sigma != .25 ||
+		hcr.Views != "fouriermix" || hcr.Options["lambda"] != 40. || hcr.Options["eta"] != 10. || hcr.Options["views"] != 3. || hcr.Options["noises"] != 2. {
+		t.Errorf("%+v", hcr)
+	}
+	for tier, want := range map[string][]int{"T1": {40, 20, 30}, "T2": {100, 50, 75}} {
+		if m := model(tier, "A/c10/fm-hcr", 0); !slices.Equal(append([]int{m.Epochs}, m.Milestones...), want) || m.Network != "resnet20" {
+			t.Errorf("%s: %d epochs, milestones %v, %s", tier, m.Epochs, m.Milestones, m.Network)
+		}
+	}
+	if m := model("T3", "A/c100/fm-hcr", 0); m.Options["lambda"] != 20. || m.Options["eta"] != 10. || m.Data != "cifar100" {
+		t.Errorf("%+v", m)
+	}
+	if m := model("T3", "A/imagenet/fm-hcr", 0); m.Options["lambda"] != 5. || m.Options["eta"] != 5. || m.Sigma != .5 || m.Epochs != 90 || m.Network != "resnet50" || !slices.Equal(m.Milestones, []int{30, 60}) {
+		t.Errorf("%+v", m)
+	}
+	if m := model("T3", "A/c10/fm-jsd", 0); m.Options["share"] != "half_exact" || m.Options["weight"] != 12. || m.Views != "fouriermix" {
+		t.Errorf("%+v", m)
+	}
+	if m := model("T3", "A/c10/g", 0); m.Options["share"] != "all" || m.WarmUp != 1 || m.Views != "" {
+		t.Errorf("%+v", m)
+	}
+	if m := model("T1", "A/c10/smoothadv", 0); m.Options["warm_up"] != 2. || m.Options["epsilon"] != 255./256 || m.Options["noises"] != 8. || m.Options["steps"] != 2. || m.Batch != 32 {
+		t.Errorf("%+v", m)
+	}
+	if m := model("T3", "A/c10/macer", 0); m.Options["lambda"] != 12. || m.Options["beta"] != 16. || m.Options["gamma"] != 8. || m.Batch != 64 || m.Rate != .01 {
+		t.Errorf("%+v", m)
+	}
+	at := model("T3", "D/c10/at-t10-m8-s012-e025", 0)
+	if at.Options["steps"] != 10. || at.Options["noises"] != 8. || at.Sigma != .12 || at.Options["epsilon"] != .25 || at.Epochs != 150 || at.Input != "standardize" || !slices.Equal(at.Milestones, []int{50, 100}) {
+		t.Errorf("%+v", at)
+	}
+	// Fine-tuning keeps noise, number of noises and budget of what it begins with.
+	act := model("T3", "D/c10/acce-act-s050", 16)
+	if act.Start != "D/c10/at-t10-m2-s050-e100@1" || act.Sigma != .5 || act.Options["noises"] != 2. || act.Options["epsilon"] != 1. || act.Epochs != 10 || !slices.Equal(act.Milestones, []int{4, 8}) || act.Input != "standardize" {
+		t.Errorf("%+v", act)
+	}
+	for recipe, want := range map[string]int{"D/c10/brier-act": 16, "D/c10/acce-act": 16, "D/imagenet/acce-act": 6, "D/imagenet/acce-act-star": 6} {
+		r, err := l.Recipe(recipe)
+		if err != nil {
+			t.Fatal(err)
+		}
+		points := (&Setup{Library: l}).grid(r)
+		seen := map[string]bool{}
+		for _, p := range points {
+			seen[compact(p)] = true
+		}
+		if len(seen) != want {
+			t.Errorf("%s has %d models, want %d", recipe, len(seen), want)
+		}
+	}
+	t1, _ := l.Tier("T1")
+	count := map[string]int{}
+	for _, word := range []string{"C", "C-bar", "F"} {
+		cells, err := t1.Cells(Measure{Sweeps: []string{word}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		count[word] = len(cells) - 1 // without the clean one
+	}
+	if count["C"] != 15*3 || count["C-bar"] != 10*3 || count["F"] != 8*2 {
+		t.Errorf("cells of T1: %v", count)
+	}
+}
+
+// What is wrong with a file is said with its line.
+func TestBadFiles(t *testing.T) {
+	for text, want := range map[string]string{
+		"recipes:\n  x/a:\n    from: A/c10\n    lamda: 3\n": `line 4: unknown key "lamda"; the nearest is "data"`,
+		"recipes:\n  x/a:\n    from: A/c10\n    epoch: 3\n": `line 4: unknown key "epoch"; the nearest is "epochs"`,
+		"recipe: {}\n":                                                       `line 1: unknown key "recipe"; the nearest is "recipes"`,
+		"recipes:\n  x/a: {from: A/c11}\n":                                   `line 2: x/a inherits from "A/c11"`,
+		"recipes:\n  A/c10/g: {from: A/c10}\n":                               `line 2: A/c10/g is there already`,
+		"recipes:\n  x/a: {from: A/c10}\n  x/a: {from: A/c10}\n":             `line 3: the key "x/a" is there twice`,
+		"recipes:\n  x/a#1: {from: A/c10}\n":                                 `line 2: the name "x/a#1"`,
+		"recipes:\n  x/a: {from: A/c10, epochs: many}\n":                     "line 2: cannot unmarshal",
+		"tables:\n  x: {title: X, rows: [A/c10/g], measure: {sweep: [C]}}\n": `unknown key "sweep"; the nearest is "sweeps"`,
+		"rows:\n- {recipe: A/c10/g, model: net.onnx, title: X}\n":            "a recipe or a model, one of them",
+		"rows:\n- {model: net.onnx}\n":                                       "has no title",
+		"rows:\n- {recipe: A/c10/g, sigma: 0.5}\n":                           "a recipe says them itself",
+		"recipes: [A, B]\n":                                                  "line 1: expected keys and values",
+		"rows: &a [*a]\n":                                                    "cannot unmarshal",
+		"recipes:\n  x/a: {from: A/c10, options: &o {a: *o}}\n":              "contains itself",
+		"":                                "it is empty",
+		"recipes: {}\n---\nrecipes: {}\n": "second document",
+		"recipes:\n\tx: {}\n":             "line 2",
+	} {
+		l, err := Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "bad.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, err = l.Add(file)
+		var wrong *FileError
+		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file) {
+			t.Errorf("%q: %v; want %s", text, err, want)
+		}
+	}
+}
+
+// What makes no sense is refused before anything is trained.
+func TestBadRecipes(t *testing.T) {
+	for body, want := range map[string]string{
+		"{from: A/c10, method: hrc}":                                 `unknown method "hrc"; expected "hcr"`,
+		"{from: A/c10, method: hcr, options: {lamda: 3}}":            `unknown option "lamda"`,
+		"{from: A/c10, method: hcr, options: {views: 3, noises: 0}}": "0 noises",
+		"{from: A/c10, views: furiermix}":                            `expected "fouriermix"`,
+		"{from: A/c10, data: cifar11}":                               `"cifar11"; the nearest is "cifar10"`,
+		"{from: A/c10, epochs: 0, milestones: []}":                   "0 epochs",
+		"{from: A/c10, adapt: {method: bn}}":                         "start is missing",
+		"{from: A/c10, start: A/c10/gg}":                             `there is no recipe "A/c10/gg"; the nearest is "A/c10/g"`,
+		"{from: A/c10, start: A/c10}":                                "only to inherit from",
+	} {
+		o := tiny(t, tinyFile(t, "rows: [x]\n"))
+		text, err := os.ReadFile(o.Add[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(o.Add[0], []byte(strings.Replace(string(text), "recipes:\n", "recipes:\n  x: "+body+"\n", 1)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err = Plan(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %s", body, err, want)
+		}
+	}
+	for name, change := range map[string]func(*Options){
+		`there is no table "tny"; the nearest is "tiny"`:      func(o *Options) { o.Table = "tny" },
+		`there is no tier "t1"; the nearest is "T1"`:          func(o *Options) { o.Tier = "t1" },
+		`there is no row "tiny/h"; the nearest is "tiny/hcr"`: func(o *Options) { o.Rows = []string{"tiny/h"} },
+		`there is no data "cifr10"; the nearest is "cifar10"`: func(o *Options) { o.Places = map[string]string{"cifr10": "x"} },
+		"shard 2 of 2": func(o *Options) { o.Shard, o.Shards = 2, 2 },
+		"no folder":    func(o *Options) { o.Folder = "" },
+	} {
+		o := tiny(t, tinyFile(t, ""))
+		change(&o)
+		if _, err := Plan(o); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v; want %s", err, name)
+		}
+	}
+}
+
+// A folder is for one tier, one place of data and one form of each recipe, and for nothing else.
+func TestForeignFolders(t *testing.T) {
+	file := tinyFile(t, "")
+	o := tiny(t, file)
+	e, err := Plan(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Manifest.write(o.Folder); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Plan(o); err != nil {
+		t.Fatalf("the same again: %v", err)
+	}
+	var mismatch *MismatchError
+	other := o
+	other.Tier = "cpu"
+	if _, err := Plan(other); !errors.As(err, &mismatch) || mismatch.What != "the tier" {
+		t.Errorf("another tier: %v", err)
+	}
+	other = o
+	other.Places = map[string]string{"cifar10": "cifar10-jpeg"}
+	if _, err := Plan(other); !errors.As(err, &mismatch) {
+		t.Errorf("another place: %v", err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "lambda: 4", "lambda: 5", 1)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Plan(o); !errors.As(err, &mismatch) || mismatch.What != "the model tiny/hcr@1" {
+		t.Errorf("another recipe: %v", err)
+	}
+	foreign := o
+	foreign.Folder = t.TempDir()
+	if err := os.WriteFile(filepath.Join(foreign.Folder, "thesis.tex"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Plan(foreign); err == nil || !strings.Contains(err.Error(), "thesis.tex") {
+		t.Errorf("a folder of something else: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(foreign.Folder, manifestFile), []byte(`{"format": 1, "tables": 3}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Plan(foreign); err == nil || !strings.Contains(err.Error(), "is no manifest") {
+		t.Errorf("another manifest: %v", err)
+	}
+}
+
+// What Show prints can be read again.
+func TestShow(t *testing.T) {
+	l, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := l.Show("A/c10/fm-hcr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "shown.yaml")
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "A/c10/fm-hcr", "x/fm-hcr")), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Add(file); err != nil {
+		t.Fatal(err)
+	}
+	s := &Setup{Library: l}
+	a, err1 := s.Model("A/c10/fm-hcr", 0, 1)
+	b, err2 := s.Model("x/fm-hcr", 0, 1)
+	b.Name = a.Name
+	if err1 != nil || err2 != nil || compact(a) != compact(b) {
+		t.Errorf("%v %v\n%s\n%s", err1, err2, compact(a), compact(b))
+	}
+}
+
+func FuzzAdd(f *testing.F) {
+	f.Add([]byte("recipes:\n  x: {from: A/c10, options: {share: all}}\n"))
+	f.Add([]byte("rows: [A/c10/g, {model: a.onnx, title: A, onnx: {layout: NHWC}}]\n"))
+	f.Add([]byte("tables: {x: {title: X, rows: [&a A/c10/g, *a], measure: {calibration: {radii: [0.1]}}}}\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		l, err := Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.add("fuzz", text); err != nil {
+			var wrong *FileError
+			if !errors.As(err, &wrong) {
+				t.Errorf("%v is no FileError", err)
+			}
+		}
+	})
+}
+
+func FuzzRadii(f *testing.F) {
+	f.Add([]byte("image,label,clean,fog-3\n0,1,0.25,a\n5,0,x,\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		r, err := decodeRadii(text)
+		if err != nil {
+			return
+		}
+		again, err := decodeRadii(r.encode())
+		if err != nil {
+			t.Fatalf("%q: %v", r.encode(), err)
+		}
+		for _, cell := range r.Cells {
+			if !slices.Equal(r.Rows(cell), again.Rows(cell)) {
+				t.Errorf("%s is read back as %v", cell, again.Rows(cell))
+			}
+		}
+	})
+}

@@ -1,0 +1,195 @@
+package experiment
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/gomlxmodels/export"
+	"github.com/certspec/certspec/gomlxmodels/loss"
+	"github.com/certspec/certspec/gomlxmodels/method"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/rs"
+)
+
+// Confidences are certified and attacked, a grid gives a line for each point, and fine-tuning begins with the weights of its start.
+func TestConfidences(t *testing.T) {
+	o := tiny(t, tinyFile(t, ""))
+	o.Table = "confident"
+	if err := Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	filled, err := Fill(o.Folder, "", rs.Bootstrap{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(filled.Lines) != 2 || len(filled.Selected) != 2 {
+		t.Fatalf("%d lines, %d selected", len(filled.Lines), len(filled.Selected))
+	}
+	for i, slug := range []string{"tiny-g-s1", "tiny-act-g1-s1"} {
+		l := filled.Lines[i]
+		path := filepath.Join(o.Folder, "calibration", slug+".ledger")
+		certified, err := rs.CertifyConfidences(path, []float64{.05, 3}, rs.ConfidenceOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := rs.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, none := l.Calibration[0], l.Calibration[1]
+		if want := run.CertifiedAccuracy(.05)[0].Value; math.Abs(at.Accuracy-want) > 1e-12 || at.Certified != len(certified[0].Images) || at.Certified == 0 {
+			t.Errorf("%s: %+v; the ledger has an accuracy of %v", slug, at, want)
+		}
+		// The bounds hold: no confidences inside the intervals have a larger Brier score than at the further end, and ADMM finds no more than there is.
+		brier := 0.0
+		for k, correct := range certified[0].Correct {
+			far := certified[0].Upper[k]
+			if correct {
+				far = 1 - certified[0].Lower[k]
+			}
+			brier += far * far / float64(at.Certified)
+		}
+		if math.Abs(*at.CBS-brier) > 1e-9 || *at.ACCE > *at.CCE+1e-9 || !(*at.CCE > 0 && *at.CCE <= 1) {
+			t.Errorf("%s: CBS %v, want %v; ACCE %v, CCE %v", slug, *at.CBS, brier, *at.ACCE, *at.CCE)
+		}
+		if none.Certified != 0 || none.CCE != nil || none.Accuracy != 0 {
+			t.Errorf("%s at a radius of 3: %+v", slug, none)
+		}
+		// The attack (1, ŷ) lowers all confidences; (−1, ŷ) raises them.
+		var a ACEResult
+		if ok, err := readJSON(filepath.Join(o.Folder, "results", slug+".attacks.json"), &a); !ok || err != nil {
+			t.Fatal(err)
+		}
+		if len(a.Attacks) != 4 || a.Images != 16 || a.Bins != 5 || !(a.Attacks[3].Mean < a.Attacks[2].Mean) || a.Attacks[2].Attack != "(-1,ŷ)" {
+			t.Errorf("%s: %+v", slug, a)
+		}
+	}
+	base, err := modelfile.ReadCard(filepath.Join(o.Folder, "models", "tiny-g-s1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	act, err := modelfile.ReadCard(filepath.Join(o.Folder, "models", "tiny-act-g1-s1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if act.Recipe.Start != base.Weights || act.Recipe.LearningRate != .01 || act.Recipe.Method != "brier-act" || act.Recipe.Sigma != .25 {
+		t.Errorf("%+v", act.Recipe)
+	}
+}
+
+// A finished network stands beside those that are trained, as a model file and as an ONNX file.
+func TestFinishedRows(t *testing.T) {
+	file := tinyFile(t, "")
+	o := tiny(t, file)
+	o.Rows = []string{"tiny/g"}
+	if err := Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	trained := filepath.Join(o.Folder, "models", "tiny-g-s1")
+	rows := "rows: [{model: net, title: Mine}]\n"
+	_, missing := onnxmodel.Library("")
+	if missing == nil {
+		rows = "rows: [{model: net, title: Mine}, {model: net.onnx, title: Theirs, onnx: {layout: NHWC}}]\n"
+	}
+	dir := t.TempDir()
+	m, err := modelfile.Read(trained)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := modelfile.Write(filepath.Join(dir, "net"), m); err != nil {
+		t.Fatal(err)
+	}
+	if err := export.ONNX(m, filepath.Join(dir, "net.onnx")); err != nil {
+		t.Fatal(err)
+	}
+	added := filepath.Join(dir, "mine.yaml")
+	if err := os.WriteFile(added, []byte(rows), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	o.Add, o.Rows = append(o.Add, added), []string{"Mine"}
+	if err := Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if missing == nil {
+		o.Rows, o.Engine = []string{"Theirs"}, ""
+		if err := Run(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	filled, err := Fill(o.Folder, "tiny", rs.Bootstrap{Resamples: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The same network on the same engine and data has the same noise, as its seed is derived from these.
+	if a, b := filled.Lines[0].Values, filled.Lines[3].Values; filled.Lines[3].Title != "Mine" || a[0].Mean != b[0].Mean || a[2].Mean != b[2].Mean {
+		t.Errorf("%+v, %+v", a[0], b[0])
+	}
+	for i, l := range filled.Lines[1:3] { // rows that were not asked for
+		if l.Values[0] != nil {
+			t.Errorf("line %d has values", 1+i)
+		}
+	}
+	if missing == nil {
+		if v := filled.Lines[4].Values[0]; v == nil || math.Abs(v.Mean-filled.Lines[0].Values[0].Mean) > .1 {
+			t.Errorf("on ONNX Runtime %+v", v)
+		}
+	}
+	if text := filled.Tables()[0].CSV(); !strings.Contains(text, "HCR,–,–,–") {
+		t.Errorf("%s", text)
+	}
+}
+
+// doubled is a method of a user's: twice the cross-entropy.
+type doubled struct {
+	Factor float64 `json:"factor"`
+}
+
+func (doubled) Name() string        { return "doubled" }
+func (doubled) Needs() method.Needs { return method.Needs{Views: 1, Noises: 1} }
+func (m doubled) Loss(b *method.Batch) []loss.Term {
+	return []loss.Term{{Name: "one", Value: loss.CrossEntropy(b.ByCopy(), b.Labels)}, {Name: "two", Value: loss.CrossEntropy(b.ByCopy(), b.Labels)}}
+}
+
+// A method of one's own is named by a recipe, with options. A loss that is not finite leaves its row open, says where, and keeps the
+// checkpoint; the other rows are made.
+func TestOwnMethodAndFailures(t *testing.T) {
+	file := tinyFile(t, "")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = []byte(strings.Replace(string(text), "rows: [tiny/g, tiny/hcr, tiny/bn]", "rows: [tiny/wild, tiny/from-wild, tiny/own]", 1))
+	text = []byte(strings.Replace(string(text), "recipes:\n", `recipes:
+  tiny/base: {from: A/base, abstract: true, data: tiny, network: small-cnn, batch: 16, rate: 0.05, epochs: 3, milestones: [2], augment: none}
+  tiny/wild: {from: tiny/base, rate: 1.0e+30, milestones: [1]}
+  tiny/from-wild: {from: tiny/base, start: tiny/wild}
+  tiny/own: {from: tiny/base, method: doubled, options: {factor: 2}}
+`, 1))
+	if err := os.WriteFile(file, text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	o := tiny(t, file)
+	if _, err := Plan(o); err == nil || !strings.Contains(err.Error(), `unknown method "doubled"`) {
+		t.Errorf("without the method: %v", err)
+	}
+	o.Methods = map[string]method.Method{"doubled": doubled{Factor: 1}}
+	err = Run(t.Context(), o)
+	if err == nil || !strings.Contains(err.Error(), "tiny/wild@1") || !strings.Contains(err.Error(), "the loss is") || !strings.Contains(err.Error(), "at step ") || !strings.Contains(err.Error(), "cross-entropy") {
+		t.Errorf("a rate of 1e30: %v", err)
+	}
+	if err != nil && strings.Contains(err.Error(), "from-wild") {
+		t.Errorf("what begins with a network that failed is tried: %v", err)
+	}
+	card, err := modelfile.ReadCard(filepath.Join(o.Folder, "models", "tiny-own-s1"))
+	if err != nil || card.Recipe.Method != "doubled" || card.Recipe.Options["factor"] != 2. {
+		t.Errorf("%+v, %v", card, err)
+	}
+	filled, err := Fill(o.Folder, "tiny", rs.Bootstrap{Resamples: 100})
+	if err != nil || filled.Lines[0].Values[0] != nil || filled.Lines[2].Values[0] == nil {
+		t.Errorf("%v, %+v", err, filled)
+	}
+}
