@@ -56,8 +56,30 @@ func (l *law) draw(x uint8, random uint32) uint8 {
 	return uint8(c)
 }
 
+// keeps says of each column whether it leaves every byte as it is. Where most do, a look into it, which stays near the processor, is
+// enough for most values.
+func (l *law) keeps() (keeps [256]bool, most bool) {
+	count := 0
+	for column := range keeps {
+		keeps[column] = true
+		for x, row := range l {
+			if c := row[column]; uint8(c) != uint8(x) || c>>8 != 0 && column != x {
+				keeps[column] = false
+				break
+			}
+		}
+		if keeps[column] {
+			count++
+		}
+	}
+	return keeps, count > 128
+}
+
 // operator draws two values from each 64 random bits.
 func (l *law) operator() operator {
+	if keeps, most := l.keeps(); most {
+		return l.sparse(&keeps)
+	}
 	return func(dst, src []uint8, r *stream) {
 		n := len(src) &^ 1
 		for i := 0; i < n; i += 2 {
@@ -67,6 +89,29 @@ func (l *law) operator() operator {
 		}
 		if n < len(src) {
 			dst[n] = l.draw(src[n], uint32(r.uint64()>>32))
+		}
+	}
+}
+
+// sparse is operator where most columns keep the byte.
+func (l *law) sparse(keeps *[256]bool) operator {
+	draw := func(x uint8, random uint32) uint8 {
+		if keeps[random>>24] {
+			return x
+		}
+		return l.draw(x, random)
+	}
+	return func(dst, src []uint8, r *stream) {
+		copy(dst, src)
+		n := len(src) &^ 1
+		for i := 0; i < n; i += 2 {
+			random := r.uint64()
+			if first, second := uint32(random>>32), uint32(random); !keeps[first>>24] || !keeps[second>>24] {
+				dst[i], dst[i+1] = draw(src[i], first), draw(src[i+1], second)
+			}
+		}
+		if n < len(src) {
+			dst[n] = draw(src[n], uint32(r.uint64()>>32))
 		}
 	}
 }
