@@ -9,7 +9,7 @@
 //	go run ./bench augment   views of images per second
 //	go run ./bench spectral  spectra of images, and images with a Fourier basis image, per second
 //	go run ./bench corrupt   corrupted images per second
-//	go run ./bench calib     ADMM steps, and samples of an ECE, per second
+//	go run ./bench calib     ADMM steps, samples of an ECE and of an exact bound, and certified confidences, per second
 //
 // The contenders of a comparison take turns, round after round, so that a machine whose speed
 // wanders treats them alike; what is compared is the ratio within a round. The other software
@@ -58,6 +58,9 @@ func main() {
 	flags.StringVar(&s.only, "only", "", "regular expression that the names of the contenders must match")
 	for _, b := range benchmarks {
 		cmd := &cobra.Command{Use: b.name, Short: b.short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+			if b.turn > 0 && !cmd.Flags().Changed("turn") {
+				s.turn = b.turn
+			}
 			return b.run(cmd.Context(), s)
 		}}
 		if b.nets != nil {
@@ -69,7 +72,7 @@ func main() {
 		}
 		root.AddCommand(cmd)
 	}
-	root.AddCommand(costCommand(&s))
+	root.AddCommand(costCommand(&s), workerCommand())
 	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		if errors.Is(err, context.Canceled) {
@@ -86,18 +89,22 @@ type benchmark struct {
 	nets        []string
 	batches     []int
 	methods     []string
+	turn        time.Duration // of it where no other is asked for, 0: that of all
 	cases       func(ctx context.Context, s settings) ([]comparison, error)
 }
 
 var benchmarks = []benchmark{
-	{"certify", "noisy copies per second of a certification", "copies", []string{"resnet20", "resnet110", "small-cnn"}, []int{100, 128, 512}, nil, certifyCases},
-	{"train", "images per second of a training run", "images", []string{"resnet20", "small-cnn"}, []int{128},
-		[]string{"gaussian", "consistency", "jsd", "hcr", "macer", "smoothadv"}, trainCases},
-	{"act", "images per second: calibration training beside SmoothAdv", "images", []string{"resnet20", "small-cnn"}, []int{256}, nil, actCases},
-	{"pgd", "images per second: PGD of 20 steps", "images", nil, nil, nil, pgdCases},
-	{"noise", "noise values per second", "values", nil, nil, nil, noiseCases},
-	{"augment", "views of images per second", "views", nil, nil, nil, augmentCases},
-	{"spectral", "spectra, and images with a Fourier basis image, per second", "images", nil, nil, nil, spectralCases},
-	{"corrupt", "corrupted images per second", "images", nil, nil, nil, corruptCases},
-	{"calib", "calibration: ADMM steps and ECE samples per second", "units", nil, nil, nil, calibCases},
+	{name: "certify", short: "noisy copies per second of a certification", unit: "copies",
+		nets: []string{"resnet20", "resnet110", "small-cnn"}, batches: []int{100, 128, 512}, cases: certifyCases},
+	{name: "train", short: "images per second of a training run", unit: "images", nets: []string{"resnet20", "small-cnn"}, batches: []int{128},
+		methods: []string{"gaussian", "consistency", "jsd", "hcr", "macer", "smoothadv"}, cases: trainCases},
+	{name: "act", short: "images per second: calibration training beside SmoothAdv", unit: "images",
+		nets: []string{"resnet20", "small-cnn"}, batches: []int{256}, cases: actCases},
+	{name: "pgd", short: "images per second: PGD of 20 steps", unit: "images", cases: pgdCases},
+	{name: "noise", short: "noise values per second", unit: "values", cases: noiseCases},
+	{name: "augment", short: "views of images per second", unit: "views", cases: augmentCases},
+	{name: "spectral", short: "spectra, and images with a Fourier basis image, per second", unit: "images", cases: spectralCases},
+	{name: "corrupt", short: "corrupted images per second", unit: "images", cases: corruptCases},
+	{name: "calib", short: "calibration: ADMM steps, samples of an ECE and of an exact bound, certified confidences, per second", unit: "units",
+		turn: time.Second, cases: calibCases},
 }

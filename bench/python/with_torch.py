@@ -17,7 +17,7 @@ def prepare(form, sigma, task, net, batch, method="gaussian"):
     torch.manual_seed(1)
     if task == "train":
         return train(form, sigma, net, batch, method)
-    return {"certify": certify, "pgd": pgd, "noise": noise, "ece": ece, "admm": admm}[task](form, sigma, net, batch)
+    return {"certify": certify, "pgd": pgd, "noise": noise, "admm": admm}[task](form, sigma, net, batch)
 
 
 def certify(form, sigma, name, batch):
@@ -76,19 +76,6 @@ def pgd(form, sigma, name, batch):
 def noise(form, sigma, name, batch):
     """Normal values alone."""
     return lambda: torch.randn(batch), batch
-
-
-def ece(form, sigma, name, batch):
-    """The ECE over 15 equal bins as torchmetrics computes it, without its checks: bucketize and scatter_add."""
-    confidence, correct = torch.rand(batch), (torch.rand(batch) < 0.7).float()
-    boundaries = torch.linspace(0, 1, 16)
-
-    def step():
-        bins = torch.bucketize(confidence, boundaries, right=True) - 1
-        count, z, c = (torch.zeros(16).scatter_add_(0, bins, x) for x in (torch.ones_like(confidence), confidence, correct))
-        return (torch.nan_to_num(c / count) - torch.nan_to_num(z / count)).abs().mul(count / count.sum()).sum()
-
-    return step, batch
 
 
 def admm(form, sigma, name, batch):

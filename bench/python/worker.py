@@ -2,7 +2,7 @@
 
     worker.py FRAMEWORK FORM
 
-FRAMEWORK is torch, jax, numpy, augment or imagecorruptions. Requests and answers are JSON, one a line, on standard input and
+FRAMEWORK is torch, torchmetrics, jax, numpy, augment or imagecorruptions. Requests and answers are JSON, one a line, on standard input and
 output. {"prepare": {"task": …, "net": …, "batch": …}} builds and warms up the work and answers
 {"seconds": …}; {"run": SECONDS} repeats it for at least so long and answers
 {"units": …, "seconds": …}, in noisy copies, training images, noise values, ADMM
