@@ -1,14 +1,12 @@
 package experiment
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/ledger"
 )
 
 // Origin says where the results of a model come from: what is left of cards and headers where only results are kept.
@@ -40,11 +38,13 @@ func radiiOf(folder string, m *Model) (radii *Radii, origin Origin, added bool, 
 		if radii.Rows(cell) != nil {
 			continue
 		}
-		run, err := rs.Open(file)
-		var format *ledger.FormatError
-		if errors.As(err, &format) || err == nil && !run.Complete() {
+		// A ledger whose images are all decided may still lack its claims.
+		if closed, err := isClosed(file); err != nil {
+			return nil, origin, false, err
+		} else if !closed {
 			continue
 		}
+		run, err := rs.Open(file)
 		if err != nil {
 			return nil, origin, false, err
 		}

@@ -93,7 +93,7 @@ func TestFinishedRows(t *testing.T) {
 	rows := "rows: [{model: net, title: Mine}]\n"
 	_, missing := onnxmodel.Library("")
 	if missing == nil {
-		rows = "rows: [{model: net, title: Mine}, {model: net.onnx, title: Theirs, onnx: {layout: NHWC}}]\n"
+		rows = "rows: [{model: net, title: Mine}, {model: net.onnx, title: Theirs, onnx: {layout: NCHW}}]\n"
 	}
 	dir := t.TempDir()
 	m, err := modelfile.Read(trained)

@@ -115,7 +115,16 @@ func mergeFile(to, from string) (added int, err error) {
 			return 0, nil
 		}
 		return 1, atomicfile.Write(to, text)
-	default: // times and origins
+	case kind == "results" && filepath.Ext(to) == ".json": // an origin: the one that knows of more
+		var a, b Origin
+		if _, err := readJSON(to, &a); err != nil {
+			return 0, err
+		}
+		if _, err := readJSON(from, &b); err != nil || b.Copies <= a.Copies {
+			return 0, err
+		}
+		return 1, atomicfile.Write(to, text)
+	default: // times, cards with times on them, logs of training
 		return 0, nil
 	}
 	return 0, fmt.Errorf("%s and %s differ: the networks or the engines of the shards are not the same", to, from)

@@ -1,11 +1,9 @@
 package experiment
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -243,63 +241,6 @@ func (s *Setup) seeds(r Recipe) []uint64 {
 	return r.Seeds
 }
 
-// grid lists the points of a recipe's grid, with the values of the tier where it has some.
-func (s *Setup) grid(r Recipe) []map[string]float64 {
-	if len(r.Grid) == 0 {
-		return nil
-	}
-	points := []map[string]float64{{}}
-	for _, key := range slices.Sorted(maps.Keys(r.Grid)) {
-		values := r.Grid[key]
-		if few, ok := s.Tier.Grid[key]; ok {
-			values = few
-		}
-		var next []map[string]float64
-		for _, p := range points {
-			for _, v := range values {
-				one := maps.Clone(p)
-				one[key] = v
-				next = append(next, one)
-			}
-		}
-		points = next
-	}
-	if r.Draws > 0 && len(points) > r.Draws {
-		drawn := rand.New(rand.NewPCG(1, 0)).Perm(len(points))[:r.Draws]
-		slices.Sort(drawn)
-		var few []map[string]float64
-		for _, i := range drawn {
-			few = append(few, points[i])
-		}
-		points = few
-	}
-	return points
-}
-
-// sets names the parts of a kind of data.
-func (s *Setup) sets(kind string) (train, test string, err error) {
-	d, err := find(s.Library, "data", s.Library.data, kind)
-	if err != nil {
-		return "", "", err
-	}
-	at := cmp.Or(s.Tier.Data[kind].At, d.At)
-	if place, ok := s.Places[kind]; ok {
-		at = place
-	}
-	return strings.ReplaceAll(d.Train, "{}", at), strings.ReplaceAll(d.Test, "{}", at), nil
-}
-
-// with adds a selection to the name of a data set.
-func with(name, selection string) string {
-	if selection == "" {
-		return name
-	}
-	if body, found := strings.CutSuffix(name, "]"); found {
-		return body + "," + selection + "]"
-	}
-	return name + "[" + selection + "]"
-}
-
 // Options are those of training, but for images, paths and engine.
 func (s *Setup) Options(m Model) (o train.Options, err error) {
 	if m.Adapt != nil {
@@ -325,14 +266,6 @@ func orNone(v float64) float64 {
 		return -1
 	}
 	return v
-}
-
-// cutSelection takes the last list off the name of a data set.
-func cutSelection(name string) (base, selection string) {
-	if i := strings.LastIndex(name, "["); i >= 0 && strings.HasSuffix(name, "]") {
-		return name[:i], name[i+1 : len(name)-1]
-	}
-	return name, ""
 }
 
 // Models are all of a recipe, the points of its grid one after the other with the seeds of each.

@@ -147,9 +147,9 @@ func TestStopsAndShards(t *testing.T) {
 	sameFiles(t, stable(t, o.Folder), whole)
 
 	var folders []string
-	for i := range 2 {
+	for i := range 3 { // the third has the adapted network, and trains its start again
 		part := tiny(t, file)
-		part.Shard, part.Shards = i, 2
+		part.Shard, part.Shards = i, 3
 		if err := Run(t.Context(), part); err != nil {
 			t.Fatal(err)
 		}
@@ -162,10 +162,10 @@ func TestStopsAndShards(t *testing.T) {
 	sameFiles(t, stable(t, out), whole)
 
 	// Shards that do not agree are not merged.
-	path := filepath.Join(folders[1], "models", "tiny-g-s1.safetensors")
+	path := filepath.Join(folders[2], "models", "tiny-g-s1.safetensors")
 	text, err := os.ReadFile(path)
 	if err != nil {
-		t.Skip("the second shard has no network in common with the first")
+		t.Fatal(err)
 	}
 	text[len(text)-1] ^= 1
 	if err := os.WriteFile(path, text, 0o666); err != nil {

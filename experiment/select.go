@@ -1,0 +1,91 @@
+package experiment
+
+import (
+	"github.com/certspec/certspec/calib"
+)
+
+func meanCalibration(of []*CalibrationResult, radius float64) *CalibrationAt {
+	mean := &CalibrationAt{Radius: radius}
+	n := 0.0
+	for _, c := range of {
+		if c.at(radius) != nil {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	var cce, acce, cbs float64
+	some := true
+	for _, c := range of {
+		at := c.at(radius)
+		if at == nil {
+			continue
+		}
+		mean.Accuracy += at.Accuracy / n
+		mean.Certified += at.Certified
+		if at.CCE == nil {
+			some = false
+			continue
+		}
+		cce, acce, cbs = cce+*at.CCE/n, acce+*at.ACCE/n, cbs+*at.CBS/n
+	}
+	if some {
+		mean.CCE, mean.ACCE, mean.CBS = &cce, &acce, &cbs
+	}
+	return mean
+}
+
+func meanACE(of []*ACEResult) map[string]*MeanOver {
+	values := map[string][]float64{}
+	for _, a := range of {
+		values["accuracy"] = append(values["accuracy"], a.Accuracy)
+		values["clean"] = append(values["clean"], a.AdaECE)
+		for _, o := range a.Attacks {
+			values[o.Attack] = append(values[o.Attack], o.AdaECE)
+		}
+	}
+	out := map[string]*MeanOver{}
+	for name, v := range values {
+		m := meanOver(v)
+		out[name] = &m
+	}
+	return out
+}
+
+// selected applies the rule of Emde et al. 2025 at every radius.
+func selected(lines []FilledLine, m *CalibrationMeasure) ([]Selected, error) {
+	var out []Selected
+	for k, radius := range m.Radii {
+		var exact, approximate []calib.Candidate
+		best := 0.0
+		for _, l := range lines {
+			at := l.Calibration[k]
+			if at == nil || at.CCE == nil {
+				continue
+			}
+			best = max(best, at.Accuracy)
+			exact = append(exact, calib.Candidate{Method: l.Group, Accuracy: at.Accuracy, CCE: *at.CCE, CBS: *at.CBS})
+			approximate = append(approximate, calib.Candidate{Method: l.Group, Accuracy: at.Accuracy, CCE: *at.ACCE, CBS: *at.CBS})
+		}
+		if len(exact) == 0 {
+			continue
+		}
+		of, err := calib.SelectByAccuracy(exact, m.Within)
+		if err != nil {
+			return nil, err
+		}
+		searched, err := calib.SelectByAccuracy(approximate, m.Within)
+		if err != nil {
+			return nil, err
+		}
+		for i, s := range of {
+			one := Selected{Radius: radius, Best: best, Group: s.Method, Models: s.Models}
+			if s.Models > 0 {
+				one.CCE, one.ACCE, one.CBS = &of[i].CCE, &searched[i].CCE, &of[i].CBS
+			}
+			out = append(out, one)
+		}
+	}
+	return out, nil
+}
