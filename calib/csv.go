@@ -119,7 +119,7 @@ func (f *csvFile) header(t *Table) ([]column, error) {
 		missing = "confidence (or lower and upper)"
 	}
 	if missing != "" {
-		return nil, fmt.Errorf("%s:1: no column %s; the header has %q", f.name, missing, names)
+		return nil, fmt.Errorf("%s:1: no column %s; the header has %.40q", f.name, missing, names[:min(len(names), 12)])
 	}
 	return columns, nil
 }
@@ -151,7 +151,7 @@ func parseCorrect(s string) (bool, error) {
 	if v, err := strconv.ParseFloat(s, 64); err == nil && (v == 0 || v == 1) {
 		return v == 1, nil
 	}
-	return false, fmt.Errorf("correct is %q, expected 1 or 0, true or false", s)
+	return false, fmt.Errorf("correct is %.40q, expected 1 or 0, true or false", s)
 }
 
 // parseUnit understands numbers in [0, 1].
@@ -159,7 +159,7 @@ func parseUnit(name, s string) (float64, error) {
 	s = strings.TrimSpace(s)
 	v, err := strconv.ParseFloat(s, 64)
 	if err != nil && !(errors.Is(err, strconv.ErrRange) && math.IsInf(v, 0)) || !(v >= 0 && v <= 1) {
-		return 0, fmt.Errorf("%s is %q, expected a number in [0, 1]", name, s)
+		return 0, fmt.Errorf("%s is %.40q, expected a number in [0, 1]", name, s)
 	}
 	return v, nil
 }

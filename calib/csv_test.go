@@ -58,6 +58,11 @@ func TestReadCSVErrors(t *testing.T) {
 			t.Errorf("%q: %+v, error %v, want %v", text, got, err, want)
 		}
 	}
+	for _, text := range []string{strings.Repeat("a", 1e6), strings.Repeat("a,", 1e5), "correct,confidence\n1," + strings.Repeat("9", 1e6), "correct,confidence\n" + strings.Repeat("x", 1e6) + ",1"} {
+		if _, err := ReadCSV("f.csv", strings.NewReader(text)); err == nil || len(err.Error()) > 400 {
+			t.Errorf("%.30q…: error of %d bytes", text, len(err.Error()))
+		}
+	}
 	broken := errors.New("broken disk")
 	if _, err := ReadCSV("f.csv", iotest.ErrReader(broken)); !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "f.csv: ") {
 		t.Errorf("broken reader: %v", err)
