@@ -1,6 +1,7 @@
 package nb
 
 import (
+	"cmp"
 	"reflect"
 	"strings"
 
@@ -19,7 +20,8 @@ type Tabular = table.Table
 func Format(value any) string { return table.Format(value) }
 
 // Table makes a table of certification runs (one row each), of a slice of structs (one row each,
-// one column per exported field), or of one struct.
+// one column per exported field), or of one struct. A column is named by the field's tag nb, as it stands there, else
+// by its name in JSON, with spaces for underscores; "-" leaves it out.
 func Table(sources ...any) *Tabular {
 	t, err := tabulate(sources)
 	end(err)
@@ -45,15 +47,16 @@ func structs(rows reflect.Value) *Tabular {
 	var fields []int
 	for i := range kind.NumField() {
 		field := kind.Field(i)
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		name, chosen := field.Tag.Lookup("nb")
+		if !chosen {
+			name, _, _ = strings.Cut(field.Tag.Get("json"), ",")
+			name = strings.ReplaceAll(cmp.Or(name, strings.ToLower(field.Name)), "_", " ")
+		}
 		if !field.IsExported() || name == "-" {
 			continue
 		}
-		if name == "" {
-			name = strings.ToLower(field.Name)
-		}
 		fields = append(fields, i)
-		t.Columns = append(t.Columns, strings.ReplaceAll(name, "_", " "))
+		t.Columns = append(t.Columns, name)
 	}
 	for i := range rows.Len() {
 		var row []any

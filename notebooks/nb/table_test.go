@@ -20,12 +20,14 @@ func TestTableOfStructs(t *testing.T) {
 		Hidden int     `json:"-"`
 		Plain  string
 		secret int
+		Best   float64 `nb:"best_of 16, at most" json:"best"`
+		Gone   float64 `nb:"-" json:"gone"`
 	}
-	table := Table([]row{{0.25, 0.5, 1, "x", 2}})
-	if got := strings.Join(table.Columns, "|"); got != "radius|certified accuracy|plain" {
+	table := Table([]row{{0.25, 0.5, 1, "x", 2, 3, 4}})
+	if got := strings.Join(table.Columns, "|"); got != "radius|certified accuracy|plain|best_of 16, at most" {
 		t.Errorf("columns are %s", got)
 	}
-	if len(table.Rows) != 1 || table.Rows[0][1] != 0.5 || table.Rows[0][2] != "x" {
+	if len(table.Rows) != 1 || table.Rows[0][1] != 0.5 || table.Rows[0][2] != "x" || table.Rows[0][3] != 3. {
 		t.Errorf("rows are %v", table.Rows)
 	}
 	if one := Table(row{Plain: "y"}); len(one.Rows) != 1 || one.Rows[0][2] != "y" {
