@@ -19,6 +19,9 @@ type Change struct {
 	// Offset gives what is added to the pixels without clipping, in steps of 1/255: see Images.Offsets. It is the last change of a
 	// set. Nil: nothing.
 	Offset func(shape pixel.Shape, ids []int) ([]int16, error)
+
+	// Residue gives what is added beyond Offset, which must be there: see Images.Residues. Nil: nothing.
+	Residue func(shape pixel.Shape, ids []int) ([]float32, error)
 }
 
 // Changed is the handle on the images of this subset after one more change, which Load makes. Ids, labels and
@@ -43,6 +46,16 @@ func (d *Dataset) change(ctx context.Context, im *Images) error {
 				return fmt.Errorf("dataset: %s: %s gives %d offsets; expected %d", d, c.Name, len(offsets), len(im.Pixels))
 			}
 			im.Offsets = offsets
+		}
+		if c.Residue != nil {
+			residues, err := c.Residue(im.Shape, im.IDs)
+			if err != nil {
+				return fmt.Errorf("dataset: %s: %w", d, err)
+			}
+			if len(residues) != len(im.Offsets) {
+				return fmt.Errorf("dataset: %s: %s gives %d residues and %d offsets; expected as many", d, c.Name, len(residues), len(im.Offsets))
+			}
+			im.Residues = residues
 		}
 		if c.Apply == nil {
 			continue

@@ -24,6 +24,7 @@ type Images struct {
 	Labels   []int          // label of each image in [0, len(Classes)); -1 where unknown
 	Pixels   []uint8        // len(IDs)*Shape.Len() bytes, HWC
 	Offsets  []int16        // of images off the range of bytes: what is added to Pixels, in steps of 1/255, unclipped; else nil
+	Residues []float32      // of images with Offsets that are off the grid: what is added to Grid, in units of the full range, under noise in real arithmetic; else nil
 	Folders  map[string]int // of a folder of classes: the label of each folder; else nil
 	Digest   string         // "sha256:…" of the decoded pixels and labels of these images
 	License  string         // licence or source in a few words
@@ -52,6 +53,15 @@ func (im *Images) Grid(i int) []int16 {
 		}
 	}
 	return grid
+}
+
+// Residue is what the i-th image has beyond Grid; nil: nothing. The slice is shared.
+func (im *Images) Residue(i int) []float32 {
+	if im.Residues == nil {
+		return nil
+	}
+	n := im.Shape.Len()
+	return im.Residues[i*n : (i+1)*n : (i+1)*n]
 }
 
 // Index is the position of the image with the given id, or -1.

@@ -20,6 +20,9 @@ func BaseAccuracy(ctx context.Context, model classifier.Classifier, images *data
 	if err := fit(info, images); err != nil {
 		return 0, fmt.Errorf("rs: %w", err)
 	}
+	if err := onGrid(images, noise.LawGrid); err != nil {
+		return 0, err
+	}
 	var law *noise.Grid
 	if sigma != 0 {
 		if law, err = noise.NewGrid(sigma); err != nil {

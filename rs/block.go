@@ -67,12 +67,17 @@ func (b *blocks) newBuffer() *buffer {
 	return buf
 }
 
-// draw fills the buffer with the noisy copies of a grid image.
-func (b *blocks) draw(buf *buffer, grid []int16, image, block int) error {
+// draw fills the buffer with the noisy copies of a grid image, and of what an image off the grid has beyond it.
+func (b *blocks) draw(buf *buffer, grid []int16, residue []float32, image, block int) error {
 	at := noise.Address{Seed: b.seed, Image: uint64(image), Block: uint64(block)}
 	buf.failed = buf.failed[:0]
 	if b.gaussian != nil {
 		b.gaussian.AddTo(buf.real, grid, at, 0)
+		for i := 0; residue != nil && i < len(buf.real); i += len(residue) {
+			for k, v := range residue {
+				buf.real[i+k] += v
+			}
+		}
 		return nil
 	}
 	var err error

@@ -22,7 +22,7 @@ func TestFailedCopiesAreMisses(t *testing.T) {
 		t.Fatal(err)
 	}
 	buf := b.newBuffer()
-	if err := b.draw(buf, []int16{7}, 1, 0); err != nil {
+	if err := b.draw(buf, []int16{7}, nil, 1, 0); err != nil {
 		t.Fatal(err)
 	}
 	buf.failed = []int{0, 9}

@@ -135,7 +135,7 @@ func (c *certification) pump(ctx context.Context) error {
 	for range drawers {
 		drawing.Go(func() {
 			for t := range toDraw {
-				t.err = c.blocks.draw(t.buffer, t.job.grid, t.job.Image, t.block)
+				t.err = c.blocks.draw(t.buffer, t.job.grid, t.job.residue, t.job.Image, t.block)
 				toClassify <- t
 			}
 		})
@@ -258,7 +258,7 @@ func (c *certification) admit() *job {
 	} else {
 		j = c.newJob(c.admitted)
 	}
-	j.grid = c.images.Grid(c.admitted)
+	j.grid, j.residue = c.images.Grid(c.admitted), c.images.Residue(c.admitted)
 	j.started = time.Now()
 	c.admitted++
 	c.jobs = append(c.jobs, j)

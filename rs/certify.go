@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/noise"
 	"github.com/certspec/certspec/rs/rule"
 )
 
@@ -51,6 +52,9 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	}
 	if err := fit(info, images); err != nil {
 		return nil, fmt.Errorf("rs: %w", err)
+	}
+	if err := onGrid(images, opt.Noise); err != nil {
+		return nil, err
 	}
 	header := newHeader(opt, plan, info, ledger.Data{Name: images.Name, Digest: images.Digest, Images: images.Len()})
 	header.Shard = shard
@@ -126,6 +130,14 @@ func fit(info classifier.Info, images *dataset.Images) error {
 		if label := images.Labels[i]; label < -1 || label >= info.Classes {
 			return fmt.Errorf("data %s: image %d has label %d, model %s has the classes 0 to %d", images.Name, id, label, info.Name, info.Classes-1)
 		}
+	}
+	return nil
+}
+
+// onGrid refuses images off the grid under noise on it.
+func onGrid(images *dataset.Images, law noise.Law) error {
+	if images.Residues != nil && law != noise.LawGaussian {
+		return fmt.Errorf("rs: data %s has images off the grid of multiples of 1/255; expected noise in real arithmetic, %q", images.Name, noise.LawGaussian)
 	}
 	return nil
 }

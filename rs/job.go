@@ -13,6 +13,7 @@ import (
 type job struct {
 	*rule.Trial
 	grid    []int16
+	residue []float32    // of an image off the grid; nil: none
 	issued  int          // blocks that were given out, from 0 on
 	folded  int          // blocks whose counts are in the trial or the tally
 	parked  []*task      // blocks that came back before an earlier one

@@ -95,7 +95,7 @@ func Predict(ctx context.Context, model classifier.Classifier, image []uint8, op
 	p := Prediction{Class: Abstain, Counts: make([]int, info.Classes), Seed: opt.Seed}
 	grid, buffer := toGrid(image), b.newBuffer()
 	for block := range opt.Samples / opt.Block {
-		if err := b.draw(buffer, grid, opt.Image, block); err != nil {
+		if err := b.draw(buffer, grid, nil, opt.Image, block); err != nil {
 			return none, fmt.Errorf("rs: %w", err)
 		}
 		counts, misses, err := b.classify(ctx, buffer)

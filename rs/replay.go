@@ -87,6 +87,9 @@ func Replay(ctx context.Context, path string, model classifier.Classifier, data 
 	if err != nil || string(law) != h.Noise {
 		return nil, fmt.Errorf("rs: ledger %s: the noise is %q; this program knows %q and %q", path, h.Noise, noise.LawGrid, noise.LawGaussian)
 	}
+	if err := onGrid(images, law); err != nil {
+		return nil, err
+	}
 	blocks, err := newBlocks(model, info, law, h.Sigma, h.Block, h.Seed)
 	if err != nil {
 		return nil, err
@@ -222,7 +225,8 @@ func (r *replayer) run(ctx context.Context, workers int) error {
 					return
 				}
 				id := r.looks[i].Image
-				err := r.blocks.draw(buf, r.images.Grid(r.images.Index(id)), id, block)
+				at := r.images.Index(id)
+				err := r.blocks.draw(buf, r.images.Grid(at), r.images.Residue(at), id, block)
 				var counts []ledger.Count
 				var misses int
 				if err == nil {

@@ -59,7 +59,7 @@ func shardOf(s *ledger.Shard, images *dataset.Images, plan *rule.Plan) (*dataset
 		return nil, nil, optionErrorf("Shard is %d of %d, but data %s has %d images: the shard would be empty", s.Index, s.Count, images.Name, images.Len())
 	}
 	part := *images
-	part.IDs, part.Labels, part.Pixels, part.Offsets = nil, nil, nil, nil
+	part.IDs, part.Labels, part.Pixels, part.Offsets, part.Residues = nil, nil, nil, nil, nil
 	for i := s.Index; i < images.Len(); i += s.Count {
 		part.IDs = append(part.IDs, images.IDs[i])
 		part.Labels = append(part.Labels, images.Labels[i])
@@ -68,6 +68,7 @@ func shardOf(s *ledger.Shard, images *dataset.Images, plan *rule.Plan) (*dataset
 			n := images.Shape.Len()
 			part.Offsets = append(part.Offsets, images.Offsets[i*n:(i+1)*n]...)
 		}
+		part.Residues = append(part.Residues, images.Residue(i)...)
 	}
 	return &part, plan, nil
 }

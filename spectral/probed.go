@@ -13,9 +13,11 @@ type ProbeOptions struct {
 	Epsilon float64 // ℓ2 norm per channel; default DefaultEpsilon
 	Seed    uint64  // of the signs
 	Shared  bool    // one sign for all channels
+	Real    bool    // not rounded to the grid: for noise in real arithmetic
 }
 
-// Probed is a data set whose images have the Probe of a frequency added, on the grid of 8-bit images and unclipped (dataset.Images.Offsets). The signs are
+// Probed is a data set whose images have the Probe of a frequency added, on the grid of 8-bit images and unclipped (dataset.Images.Offsets), or real
+// (with dataset.Images.Residues). The signs are
 // those of Signs, keyed by the id of the image, so that f and −f give the same set, under the same name.
 //
 // A norm out of range and a frequency that the images do not have are errors of Load.
@@ -30,26 +32,44 @@ func Probed(d *dataset.Dataset, f Frequency, o ProbeOptions) *dataset.Dataset {
 	if o.Shared {
 		name += ",shared"
 	}
-	return d.Changed(dataset.Change{Name: name, Offset: func(shape pixel.Shape, ids []int) ([]int16, error) {
+	// each calls add with the probe and the signs of every image.
+	each := func(shape pixel.Shape, ids []int, add func(p *Probe, signs int)) error {
 		half, err := fourier.NewHalf(shape.Height, shape.Width)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if err := checkGrid(half, []int{f.U}, []int{f.V}); err != nil {
-			return nil, err
+			return err
 		}
 		p, err := NewProbe(shape, Canonical(half, f), o.Epsilon)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		offsets := make([]int16, 0, len(ids)*shape.Len())
 		for _, id := range ids {
 			signs := Signs(half, f, o.Seed, uint64(id))
 			if o.Shared {
 				signs = Shared(signs)
 			}
-			offsets = append(offsets, p.grid[signs&(len(p.grid)-1)]...)
+			add(p, signs&(len(p.grid)-1))
 		}
-		return offsets, nil
-	}})
+		return nil
+	}
+	change := dataset.Change{Name: name, Offset: func(shape pixel.Shape, ids []int) ([]int16, error) {
+		offsets := make([]int16, 0, len(ids)*shape.Len())
+		err := each(shape, ids, func(p *Probe, signs int) { offsets = append(offsets, p.grid[signs]...) })
+		return offsets, err
+	}}
+	if o.Real {
+		change.Name += ",real"
+		change.Residue = func(shape pixel.Shape, ids []int) ([]float32, error) {
+			residues := make([]float32, 0, len(ids)*shape.Len())
+			err := each(shape, ids, func(p *Probe, signs int) {
+				for k, v := range p.real[signs] {
+					residues = append(residues, float32(float64(v)-float64(p.grid[signs][k])/pixel.Steps))
+				}
+			})
+			return residues, err
+		}
+	}
+	return d.Changed(change)
 }

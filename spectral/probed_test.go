@@ -59,6 +59,26 @@ func TestProbed(t *testing.T) {
 	if err != nil || part.Grid(1)[100] != im.Grid(2)[100] {
 		t.Errorf("image 2 differs in a subset: %v", err)
 	}
+	// A real probe is that of §7.1 to the last bits of a float32, and signs are the same.
+	real, err := spectral.Probed(d, f, spectral.ProbeOptions{Seed: 9, Real: true}).Load(t.Context())
+	if err != nil || real.Name != "synthetic/test[max_index=6,probe=u=-3,v=5,eps=4,seed=9,real]" || real.Digest == im.Digest {
+		t.Fatalf("%v, %v", real, err)
+	}
+	for i := range real.Len() {
+		sign := spectral.Signs(half, f, 9, uint64(real.IDs[i]))
+		grid, residue := real.Grid(i), real.Residue(i)
+		for at := range grid {
+			a, b, c := at/96, at/3%32, at%3
+			want := 4 * math.Sqrt2 / 32 * math.Cos(2*math.Pi*float64(3*a-5*b)/32)
+			if sign>>c&1 == 1 {
+				want = -want
+			}
+			want += float64(plain.Image(i)[at]) / 255
+			if got := float64(grid[at])/255 + float64(residue[at]); math.Abs(got-want) > 1e-7 {
+				t.Fatalf("image %d, value %d is %v, want %v", i, at, got, want)
+			}
+		}
+	}
 	for name, bad := range map[string]*dataset.Dataset{
 		"frequency 17": spectral.Probed(d, spectral.Frequency{U: 17}, spectral.ProbeOptions{}),
 		"norm −1":      spectral.Probed(d, f, spectral.ProbeOptions{Epsilon: -1}),

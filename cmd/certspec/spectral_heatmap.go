@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"image/color"
 	"image/png"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +26,7 @@ import (
 	"github.com/certspec/certspec/internal/figure"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/noise"
 	"github.com/certspec/certspec/spectral"
 	"github.com/certspec/certspec/spectral/fourier"
 )
@@ -37,7 +39,7 @@ type mapped struct {
 	Data    string          `json:"data"`
 	Images  int             `json:"images"`
 	Epsilon float64         `json:"epsilon"`
-	Norm    float64         `json:"norm"` // largest ℓ2 norm of a probe over all channels, after rounding to the grid
+	Norm    float64         `json:"norm"` // largest ℓ2 norm of a probe over all channels, after rounding to the grid where it is
 	Profile []spectral.Ring `json:"profile"`
 	*spectral.Map
 }
@@ -55,8 +57,8 @@ func spectralHeatMapCommand() *cobra.Command {
 which a Fourier basis image of one frequency was added, with a random sign for each channel and the norm --epsilon per channel, not clipped: a
 value for each frequency (u, v) of a grid, periods over the height and the width. Half of the grid is evaluated, and mirrored.
 
-Probes are rounded to the grid of 8-bit images, in steps of 1/255, so that certificates hold in floating point. With --noise gaussian, the noise of the paper
-is added to them in real arithmetic.
+Probes are rounded to the grid of 8-bit images, in steps of 1/255, so that certificates hold in floating point. With --noise gaussian, probes and noise are
+real, as in the paper.
 
 Each frequency has a ledger in the folder --ledgers: an interrupted run goes on, and a second metric of the same run costs nothing.`,
 		Example: "  certspec spectral heatmap --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip 50 --sigma 0.25 --n 10000 --ledgers out/map --png acr.png\n" +
@@ -114,6 +116,7 @@ Each frequency has a ledger in the folder --ledgers: an interrupted run goes on,
 				return usageOf(err)
 			}
 		}
+		probe.Real = certify && o.Noise == noise.LawGaussian
 		list := spectral.Window(*window)
 		if f.Changed("frequencies") {
 			list = bothSigns(*frequencies)
@@ -156,7 +159,11 @@ Each frequency has a ledger in the folder --ledgers: an interrupted run goes on,
 			if err != nil {
 				return 0, err
 			}
-			m.Norm = max(m.Norm, p.Norm())
+			if probe.Real {
+				m.Norm = probe.Epsilon * math.Sqrt(float64(loaded.Shape.Channels))
+			} else {
+				m.Norm = max(m.Norm, p.Norm())
+			}
 			run := o
 			run.Ledger = filepath.Join(*folder, fmt.Sprintf("u%+dv%+d.ledger", q.U, q.V))
 			return m.evaluate(ctx, model, spectral.Probed(images, q, probe), run)
