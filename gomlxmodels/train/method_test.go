@@ -12,6 +12,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"github.com/certspec/certspec/augment"
+	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
@@ -153,20 +154,25 @@ func TestBadMethods(t *testing.T) {
 	}
 }
 
+// toyState has weights that are not zero, and no velocities.
+func toyState(p *plan) *state {
+	s, theta := &state{}, toyWeights()
+	for _, info := range p.tensors {
+		values := make([]float32, info.Size())
+		for i := range values {
+			values[i] = float32(theta[i])
+		}
+		s.weights, s.momentum = append(s.weights, values), append(s.momentum, make([]float32, info.Size()))
+	}
+	return s
+}
+
 // Without a budget every adversary leaves training on Gaussian noise: the cross-entropy of all noisy copies.
 func TestNoBudgetIsGaussian(t *testing.T) {
 	b := goBackend(t)
 	step := func(m method.Method) []float32 {
 		p := toyPlan(m, nil)
-		s := &state{}
-		theta := toyWeights()
-		for _, info := range p.tensors {
-			values := make([]float32, info.Size())
-			for i := range values {
-				values[i] = float32(theta[i])
-			}
-			s.weights, s.momentum = append(s.weights, values), append(s.momentum, make([]float32, info.Size()))
-		}
+		s := toyState(p)
 		tr, err := newTrainer(b, p, s)
 		if err != nil {
 			t.Fatal(err)
@@ -191,6 +197,45 @@ func TestNoBudgetIsGaussian(t *testing.T) {
 				t.Errorf("%s without a budget: weight %d is %g, want %g", name, i, v, want[i])
 				break
 			}
+		}
+	}
+}
+
+// recorder is a driver that keeps the deviation it is told.
+type recorder struct{ sigma *float64 }
+
+func (r recorder) Drive(s *attack.State) error {
+	*r.sigma = s.Sigma
+	return attack.Lower{}.Drive(s)
+}
+
+// recorded is SmoothAdv with that driver.
+type recorded struct{ sigma *float64 }
+
+func (recorded) Name() string { return "recorded" }
+func (m recorded) Needs() method.Needs {
+	return method.Needs{Views: 1, Noises: 2, Adversary: &attack.Adversary{
+		Epsilon: 0.1, Steps: 1, Rate: 1, Driver: func() attack.Driver { return recorder{m.sigma} },
+	}}
+}
+func (recorded) Loss(b *method.Batch) []loss.Term { return method.SmoothAdv{}.Loss(b) }
+
+// While the noise grows, the adversary's intervals are those of the noise of the epoch.
+func TestAdversaryKnowsTheNoise(t *testing.T) {
+	var sigma float64
+	p := toyPlan(recorded{&sigma}, nil)
+	p.run.Recipe.Sigma, p.run.Recipe.SigmaWarmUp = 1, 4
+	tr, err := newTrainer(goBackend(t), p, toyState(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.close()
+	for epoch, want := range []float64{0.25, 0.5, 0.75, 1, 1} {
+		if _, err := tr.step(p.batch(epoch, 0, order(toyImages)), 0.1, epoch); err != nil {
+			t.Fatal(err)
+		}
+		if sigma != want {
+			t.Errorf("epoch %d: the adversary is told σ = %g, want %g", epoch, sigma, want)
 		}
 	}
 }
