@@ -31,7 +31,8 @@ type Replayed struct {
 	Blocks        int                 `json:"blocks"`
 	EqualBlocks   int                 `json:"equal_blocks"` // blocks of looks whose counts are equal
 	Flips         []Flip              `json:"flips"`
-	EqualIdentity bool                `json:"equal_identity"` // of the model that ran and the one in the header
+	Scores        *ReplayedScores     `json:"scores,omitempty"` // nil: the run kept none, or they are missing
+	EqualIdentity bool                `json:"equal_identity"`   // of the model that ran and the one in the header
 	Stored        classifier.Identity `json:"stored_identity"`
 	Now           classifier.Identity `json:"identity"`
 }
@@ -54,12 +55,12 @@ func (f Flip) String() string {
 }
 
 // Replay draws noisy copies of a ledger again, from its seed, and compares what the model makes of them with the
-// counts of the ledger. The unit is a look, since a ledger has the counts of its blocks in one sum. Provisional
-// looks are left out.
+// counts of the ledger, and with the scores beside it. The unit is a look, since a ledger has the counts of its blocks in one sum.
+// Provisional looks are left out.
 //
-// A model of equal identity gives equal counts, so that any flip is evidence against the ledger or the
+// A model of equal identity gives equal counts and scores, so that any difference is evidence against the ledger or the
 // machine. Another engine, version, number of threads or instruction set rounds otherwise, and
-// copies that lie between two classes may flip.
+// copies that lie between two classes, or two cells of scores, may flip.
 //
 // Errors: another model (weights, shape, classes) or other data than the header names, as a
 // *ledger.MismatchError; images that the ledger or the data lacks; errors of the model.
@@ -102,6 +103,14 @@ func Replay(ctx context.Context, path string, model classifier.Classifier, data 
 		o.Workers = DefaultWorkers(info.Identity)
 	}
 	r := &replayer{blocks: blocks, images: images, looks: looks, report: o.Progress}
+	if r.stored, err = scoresOfLooks(path, l, looks); err != nil {
+		return nil, fmt.Errorf("rs: %w", err)
+	}
+	if blocks.scored = r.stored != nil; blocks.scored {
+		if r.cells, err = h.ScoreCells(); err != nil {
+			return nil, fmt.Errorf("rs: ledger %s: %w", path, err)
+		}
+	}
 	for _, look := range looks {
 		r.total += look.To - look.From
 	}
@@ -109,9 +118,15 @@ func Replay(ctx context.Context, path string, model classifier.Classifier, data 
 		return nil, err
 	}
 	out := &Replayed{Looks: len(looks), Blocks: r.total, Flips: []Flip{}, EqualIdentity: info.Identity == h.Model.Identity, Stored: h.Model.Identity, Now: info.Identity}
+	if r.stored != nil {
+		out.Scores = &ReplayedScores{}
+	}
 	for i, look := range looks {
 		if i == 0 || looks[i-1].Image != look.Image {
 			out.Images++
+		}
+		if r.stored != nil && r.stored[i] != nil {
+			out.Scores.compare(r.stored[i], &r.scores[i])
 		}
 		counts, misses := r.sums[i].sum()
 		if misses == look.Misses && slices.Equal(counts, look.Counts) {
@@ -202,19 +217,22 @@ type replayer struct {
 	blocks *blocks
 	images *dataset.Images
 	looks  []ledger.Look
-	total  int // blocks
+	total  int              // blocks
+	stored []*ledger.Scores // by look; nil: none are compared
+	cells  int
 	report progress.Reporter
 
-	mu    sync.Mutex
-	next  struct{ look, block int } // that is given out next; block counts from the look's first
-	sums  []tally
-	done  int
-	said  time.Time // last report
-	fault error
+	mu     sync.Mutex
+	next   struct{ look, block int } // that is given out next; block counts from the look's first
+	sums   []tally
+	scores []scoreTally
+	done   int
+	said   time.Time // last report
+	fault  error
 }
 
 func (r *replayer) run(ctx context.Context, workers int) error {
-	r.sums = make([]tally, len(r.looks))
+	r.sums, r.scores = make([]tally, len(r.looks)), make([]scoreTally, len(r.looks))
 	var all sync.WaitGroup
 	for range workers {
 		all.Go(func() {
@@ -229,10 +247,14 @@ func (r *replayer) run(ctx context.Context, workers int) error {
 				err := r.blocks.draw(buf, r.images.Grid(at), r.images.Residue(at), id, block)
 				var counts []ledger.Count
 				var misses int
+				var scores blockScores
 				if err == nil {
 					counts, misses, err = r.blocks.classify(ctx, buf)
 				}
-				r.fold(i, block, counts, misses, err)
+				if err == nil && r.stored != nil && r.stored[i] != nil {
+					scores = r.blocks.takeScores(buf, r.stored[i].Class)
+				}
+				r.fold(i, block, counts, misses, scores, err)
 			}
 		})
 	}
@@ -257,7 +279,7 @@ func (r *replayer) issue(ctx context.Context) (look, block int, ok bool) {
 	return look, block, true
 }
 
-func (r *replayer) fold(look, block int, counts []ledger.Count, misses int, err error) {
+func (r *replayer) fold(look, block int, counts []ledger.Count, misses int, scores blockScores, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
@@ -267,6 +289,9 @@ func (r *replayer) fold(look, block int, counts []ledger.Count, misses int, err 
 		return
 	}
 	r.sums[look].add(counts, misses)
+	if scores.values != nil {
+		r.scores[look].addBlock(scores, 0, r.cells)
+	}
 	r.done++
 	if final := r.done == r.total; r.report != nil && (final || time.Since(r.said) > reportPause) {
 		r.said = time.Now()

@@ -3,6 +3,7 @@ package rs_test
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -29,6 +30,9 @@ func TestReplay(t *testing.T) {
 		blocks := run.Passes() / run.Header.Block
 		if err != nil || got.Images != 12 || got.Looks != len(l.Looks) || got.Blocks != blocks || got.EqualBlocks != blocks || len(got.Flips) != 0 || !got.EqualIdentity || int(calls.Load()) != blocks {
 			t.Errorf("%s: %+v, %v; %d calls for %d blocks", name, got, err, calls.Load(), blocks)
+		}
+		if scored := opt.Scores > 0; scored != (got.Scores != nil) || scored && (got.Scores.Looks != len(l.Looks)-12 || *got.Scores != (rs.ReplayedScores{Looks: got.Scores.Looks, Equal: got.Scores.Looks})) {
+			t.Errorf("%s: scores %+v, want those of %d looks behind the selections to be equal", name, got.Scores, len(l.Looks)-12)
 		}
 		for _, c := range []struct {
 			o      rs.ReplayOptions
@@ -93,6 +97,42 @@ func TestReplayFindsFlips(t *testing.T) {
 	if text := got.Flips[0].String(); !strings.Contains(text, "image ") || !strings.Contains(text, "stored ") || !strings.Contains(text, "misses (1 copies)") {
 		t.Error(text)
 	}
+}
+
+// Scores of another engine that rounds otherwise, and of one that says something else.
+func TestReplayFindsOtherScores(t *testing.T) {
+	m, data := mixed(12)
+	opt := mergeOptions["scores"]
+	opt.Ledger = filepath.Join(t.TempDir(), "l")
+	certify(t, m, data, opt)
+	got, err := rs.Replay(t.Context(), opt.Ledger, duller{m, .05}, data, rs.ReplayOptions{})
+	if err != nil || len(got.Flips) != 0 || got.Scores == nil {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	// Every score that is known falls by a twentieth of itself: many into a lower cell, their mean by as much.
+	if s := got.Scores; s.Looks == 0 || s.Equal == s.Looks || s.Copies < 1000 || s.Mean > .05 || s.Mean < .01 {
+		t.Errorf("%+v", s)
+	}
+	if err := os.Remove(ledger.ScoresPath(opt.Ledger)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := rs.Replay(t.Context(), opt.Ledger, m, data, rs.ReplayOptions{}); err != nil || got.Scores != nil || got.EqualBlocks != got.Blocks {
+		t.Errorf("without the scores: %+v, %v", got, err)
+	}
+}
+
+// duller gives less of each score.
+type duller struct {
+	classifier.Classifier
+	less float32
+}
+
+func (d duller) Classify(ctx context.Context, batch classifier.Batch, result *classifier.Result) error {
+	err := d.Classifier.Classify(ctx, batch, result)
+	for i := range result.Scores {
+		result.Scores[i] *= 1 - d.less
+	}
+	return err
 }
 
 // nudge makes a miss of the first copy of a batch if that is darker than a grey.

@@ -16,7 +16,7 @@ func ledgerReplayCommand() *cobra.Command {
 		Use:   "replay LEDGER {--model PATH | --exec COMMAND} --data NAME [flags]",
 		Short: "Compute blocks of a ledger again with the model, and report every difference",
 		Long: `Draw noisy copies of a ledger again, from its seed, and compare what the model makes of them with the counts in
-the ledger. Copies that lie between two classes may flip where another engine, version, number of threads or
+the ledger, and with the scores beside it. Copies that lie between two classes may flip where another engine, version, number of threads or
 instruction set rounds otherwise; with equal ones, any difference is evidence against the ledger: exit code 1.
 A ledger has the counts of the blocks of a look in one sum, so that whole looks are computed.`,
 		Example: "  certspec ledger replay out/fmnist-s025.ledger --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --images 10",
@@ -60,6 +60,9 @@ A ledger has the counts of the blocks of a look in one sum, so that whole looks 
 		} else {
 			err = printReplayed(cmd.OutOrStdout(), r)
 		}
+		if s := r.Scores; err == nil && r.EqualIdentity && s != nil && s.Equal < s.Looks {
+			err = fmt.Errorf("%s: the scores of %d of %d looks came out otherwise on the engine that the ledger names", args[0], s.Looks-s.Equal, s.Looks)
+		}
 		if err == nil && r.EqualIdentity && len(r.Flips) > 0 {
 			err = fmt.Errorf("%s: %d of %d looks came out otherwise on the engine that the ledger names", args[0], len(r.Flips), r.Looks)
 		}
@@ -78,6 +81,13 @@ func printReplayed(out io.Writer, r *rs.Replayed) error {
 	}
 	_, err := fmt.Fprintf(out, "%d images, %d looks, %d blocks: %d blocks equal, %d looks differ, by %d copies at least\n",
 		r.Images, r.Looks, r.Blocks, r.EqualBlocks, len(r.Flips), copies)
+	if s := r.Scores; s != nil {
+		fmt.Fprintf(out, "scores of %d looks: %d equal", s.Looks, s.Equal)
+		if s.Equal < s.Looks {
+			fmt.Fprintf(out, "; %d copies in another cell at least, mean scores up to %.2g apart", s.Copies, s.Mean)
+		}
+		fmt.Fprintln(out)
+	}
 	if !r.EqualIdentity {
 		fmt.Fprintf(out, "the ledger was made on %s, this ran on %s: copies between two classes may flip\n", engineText(r.Stored), engineText(r.Now))
 	}
