@@ -51,7 +51,7 @@ func TestOwnMethod(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &stderr)
 	}
-	const line = ": average certified radius over 16 images in 0 to 1: true\n"
+	const line = ": average certified radius over 8 images in 0 to 1: true\n"
 	if got := string(out); got != "Gaussian"+line+"label smoothing"+line {
 		t.Errorf("the program prints %q", got)
 	}

@@ -130,7 +130,7 @@ func joined(folder string, here *Manifest) (*Manifest, error) {
 			return nil, fmt.Errorf("experiment: %w", err)
 		}
 		for _, f := range files {
-			if f.Name() != lockFile {
+			if f.Name() != lockFile && f.Name() != ratesFile { // of a run that was stopped at once
 				return nil, fmt.Errorf("experiment: folder %s holds %s but no %s: it is not that of an experiment; choose another, or an empty one", folder, f.Name(), manifestFile)
 			}
 		}

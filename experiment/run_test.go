@@ -39,7 +39,7 @@ func TestTable(t *testing.T) {
 			}
 			// The ledger states its average radius itself, to nine decimals.
 			v := filled.Lines[i].Values[k]
-			if want := l.Claims.ACR; math.Abs(v.Mean-number(t, want)) > 1e-9 || v.Seeds != 1 || v.Images != 16 {
+			if want := l.Claims.ACR; math.Abs(v.Mean-number(t, want)) > 1e-9 || v.Seeds != 1 || v.Images != 8 {
 				t.Errorf("%s %s: %+v, the ledger claims %s", slug, cell, v.MeanOver, want)
 			}
 			if i == 2 {
@@ -66,7 +66,7 @@ func TestTable(t *testing.T) {
 		t.Errorf("the card says %+v", a)
 	}
 	notes := strings.Join(filled.Notes, "\n")
-	for _, want := range []string{"Tier T0", "made by certspec", "16 images", "Trained on go", "Certified on go"} {
+	for _, want := range []string{"Tier T0", "made by certspec", "8 images in each", "Trained on go", "Certified on go"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no %q in the caption:\n%s", want, notes)
 		}

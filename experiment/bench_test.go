@@ -1,0 +1,44 @@
+package experiment
+
+import (
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/certspec/certspec/rs"
+)
+
+// BenchmarkFill fills table 2 at tier cpu: 15 networks, 46 cells of 100 images, 10,000 resamples.
+func BenchmarkFill(b *testing.B) {
+	folder := b.TempDir()
+	e, err := Plan(Options{Folder: filepath.Join(folder, "none"), Table: "A/table2", Tier: "cpu"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := e.Manifest.write(folder); err != nil {
+		b.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range e.Manifest.Models {
+		var r Radii
+		for _, j := range e.Jobs {
+			if j.Kind != CertifyJob || j.Model.Name != e.Manifest.Models[i].Name {
+				continue
+			}
+			var rows rs.Rows
+			for image := range 100 {
+				rows = append(rows, rs.Row{Image: image, Label: image % 10, Class: image % 10, Radius: random.Float64()})
+			}
+			r.set(j.Cell.String(), rows)
+		}
+		if err := r.write(resultPath(folder, &e.Manifest.Models[i], ".csv"), nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		if _, err := Fill(folder, "A/table2", rs.Bootstrap{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(len(e.Manifest.Models)), "networks")
+}

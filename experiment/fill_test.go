@@ -1,0 +1,123 @@
+package experiment
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/rs"
+)
+
+// handmade writes a folder of results by hand: two models of three seeds and two images, one of them in part.
+func handmade(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	m := &Manifest{Format: manifestFormat, Tier: Tier{Name: "hand", Title: "by hand", Clean: "count=2", Corrupted: Corrupted{Images: "count=2", Severities: []int{1, 5}}}}
+	made := Made{Table: Table{Name: "x", Title: "X", Measure: Measure{Clean: true, Sweeps: []string{"fog"}}}}
+	for _, name := range []string{"a", "b", "c"} {
+		line := Line{Title: strings.ToUpper(name), Group: name}
+		for _, seed := range []string{"1", "2"} {
+			m.Models = append(m.Models, Model{Name: name + "@" + seed, Data: "few", Test: "few/test"})
+			line.Models = append(line.Models, name+"@"+seed)
+		}
+		made.Lines = append(made.Lines, line)
+	}
+	m.Tables = []Made{made}
+	if err := m.write(folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(folder, "results"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"a-s1": "image,label,clean,fog-1,fog-5\n3,0,0.4,0.2,x\n7,1,a,0.4,a\n",
+		"a-s2": "image,label,clean,fog-1,fog-5\n3,0,0.6,0.2,0\n7,1,0.2,0.4,x\n",
+		"b-s1": "image,label,clean,fog-1,fog-5\n3,0,0.5,0.5,0.1\n7,1,0.1,0.7,0.3\n",
+		"c-s1": "image,label,clean,fog-1\n3,0,0.5,0.5\n7,1,0.1,0.7\n",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, "results", name+".csv"), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+// Means, ranges and differences of numbers that one can add up by hand.
+func TestFillByHand(t *testing.T) {
+	f, err := Fill(handmade(t), "", rs.Bootstrap{Resamples: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Metrics) != 2 || f.Metrics[1].Name != "fog" || len(f.Metrics[1].Cells) != 2 {
+		t.Fatalf("%+v", f.Metrics)
+	}
+	near := func(got, want float64) bool { return math.Abs(got-want) < 1e-12 }
+	clean, fog := f.Lines[0].Values[0], f.Lines[0].Values[1]
+	// Seed 1: (0.4 + 0)/2; seed 2: (0.6 + 0.2)/2.
+	if !near(clean.Mean, .3) || !near(clean.Low, .2) || !near(clean.High, .4) || clean.Seeds != 2 || clean.Images != 2 || clean.Difference != nil {
+		t.Errorf("clean of A: %+v", clean)
+	}
+	// Both seeds: ((0.2 + 0.4)/2 + 0)/2; image 3 has 0.1, image 7 has 0.2.
+	if !near(fog.Mean, .15) || !near(fog.Low, .15) || !near(fog.Interval.Low, .1) || !near(fog.Interval.High, .2) {
+		t.Errorf("fog of A: %+v", fog)
+	}
+	b := f.Lines[1].Values
+	if b[0].Seeds != 1 || !near(b[1].Mean, .4) || !near(b[1].Difference.Difference, .25) || !near(b[1].Difference.Interval.Low, .2) || !near(b[1].Difference.Interval.High, .3) {
+		t.Errorf("B: %+v, %+v", b[1], b[1].Difference)
+	}
+	if c := f.Lines[2].Values; c[0] == nil || c[1] != nil { // fog-5 is missing
+		t.Errorf("C: %+v", c)
+	}
+	text := f.Tables()[0].CSV()
+	if !strings.Contains(text, "C,0.3,–\n") {
+		t.Errorf("%s", text)
+	}
+}
+
+// The published rule: at most three points below the best accuracy of all, whatever the method (certified-calibration §9.6).
+func TestSelected(t *testing.T) {
+	v := func(x float64) *float64 { return &x }
+	at := func(accuracy, cce, acce, cbs float64) []*CalibrationAt {
+		return []*CalibrationAt{{Radius: .1, Certified: 9, Accuracy: accuracy, CCE: v(cce), ACCE: v(acce), CBS: v(cbs)}, {Radius: 1}}
+	}
+	lines := []FilledLine{
+		{Group: "AT", Calibration: at(.80, .30, .25, .20)}, {Group: "AT", Calibration: at(.795, .35, .22, .30)}, {Group: "AT", Calibration: at(.78, .10, .10, .10)},
+		{Group: "ACT", Calibration: at(.82, .50, .40, .40)}, {Group: "lost", Calibration: at(.5, .01, .01, .01)},
+		{Group: "open", Calibration: []*CalibrationAt{nil, nil}},
+	}
+	got, err := selected(lines, &CalibrationMeasure{Radii: []float64{.1, 1}, Within: .03})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 3 || got[0].Best != .82 || got[0].Models != 2 || *got[0].CCE != .30 || *got[0].ACCE != .22 || *got[0].CBS != .20 || *got[1].CCE != .50 || got[2].Models != 0 || got[2].CCE != nil {
+		t.Errorf("%s", compact(got))
+	}
+}
+
+// Damaged results are said, not skipped.
+func TestDamagedResults(t *testing.T) {
+	for text, want := range map[string]string{
+		"image,label\n":                       "first line",
+		"image,label,clean\n3,0,-1\n":         `"-1" in clean`,
+		"image,label,clean\n3,0,NaN\n":        `"NaN" in clean`,
+		"image,label,clean\n3,0,1\n3,0,1\n":   "ascending",
+		"image,label,clean,clean\n3,0,1,1\n":  "twice",
+		"image,label,clean\n3,0\n":            "wrong number of fields",
+		"image,label,clean,fog-1\n3,0,0.5,\n": "empty",
+		"image,label,clean\n3,-1,0.5\n":       "ascending numbers",
+	} {
+		folder := handmade(t)
+		if err := os.WriteFile(filepath.Join(folder, "results", "a-s1.csv"), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Fill(folder, "", rs.Bootstrap{Resamples: 10}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "a-s1.csv") {
+			t.Errorf("%q: %v; want %s", text, err, want)
+		}
+	}
+	folder := handmade(t)
+	if _, err := Fill(folder, "y", rs.Bootstrap{}); err == nil || !strings.Contains(err.Error(), `no table "y"`) {
+		t.Errorf("%v", err)
+	}
+}
