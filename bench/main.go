@@ -90,6 +90,7 @@ type benchmark struct {
 	batches     []int
 	methods     []string
 	turn        time.Duration // of it where no other is asked for, 0: that of all
+	processor   bool          // contenders of one thread, timed by processor time
 	cases       func(ctx context.Context, s settings) ([]comparison, error)
 }
 
@@ -102,9 +103,9 @@ var benchmarks = []benchmark{
 		nets: []string{"resnet20", "small-cnn"}, batches: []int{256}, cases: actCases},
 	{name: "pgd", short: "images per second: PGD of 20 steps", unit: "images", cases: pgdCases},
 	{name: "noise", short: "noise values per second", unit: "values", cases: noiseCases},
-	{name: "augment", short: "views of images per second", unit: "views", cases: augmentCases},
-	{name: "spectral", short: "spectra, and images with a Fourier basis image, per second", unit: "images", cases: spectralCases},
-	{name: "corrupt", short: "corrupted images per second", unit: "images", cases: corruptCases},
+	{name: "augment", short: "views of images per second", unit: "views", turn: 2 * time.Second, processor: true, cases: augmentCases},
+	{name: "spectral", short: "spectra, and images with a Fourier basis image, per second", unit: "images", turn: 2 * time.Second, processor: true, cases: spectralCases},
+	{name: "corrupt", short: "corrupted images per second", unit: "images", turn: 300 * time.Millisecond, processor: true, cases: corruptCases},
 	{name: "calib", short: "calibration: ADMM steps, samples of an ECE and of an exact bound, certified confidences, per second", unit: "units",
 		turn: time.Second, cases: calibCases},
 }

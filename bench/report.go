@@ -20,8 +20,9 @@ type report struct {
 	Command   string  `json:"command"`
 	Date      string  `json:"date"`
 	Machine   machine `json:"machine"`
-	Load      string  `json:"load,omitempty"` // load average of the system before the first table
-	Unit      string  `json:"unit"`           // rates are in these per second
+	Load      string  `json:"load,omitempty"`           // load average of the system before the first table
+	Unit      string  `json:"unit"`                     // rates are in these per second
+	Processor bool    `json:"processor_time,omitempty"` // of processor time
 	Rounds    int     `json:"rounds"`
 	Turn      string  `json:"turn"`
 	Tables    []table `json:"tables"`
@@ -42,6 +43,9 @@ func (b benchmark) run(ctx context.Context, s settings) error {
 	if cases, err = keep(cases, s.only); err != nil {
 		return err
 	}
+	if b.processor {
+		onProcessor(cases)
+	}
 	r := report{
 		Benchmark: b.name,
 		Command:   "go run ./bench " + strings.Join(os.Args[1:], " "),
@@ -49,6 +53,7 @@ func (b benchmark) run(ctx context.Context, s settings) error {
 		Machine:   thisMachine(),
 		Load:      load(),
 		Unit:      b.unit,
+		Processor: b.processor,
 		Rounds:    s.rounds,
 		Turn:      s.turn.String(),
 	}
@@ -87,8 +92,12 @@ func (r *report) markdown() []byte {
 	if r.Load != "" {
 		fmt.Fprintf(&b, "Load average when it began: %s.\n\n", r.Load)
 	}
-	fmt.Fprintf(&b, "Rates are %s per second, medians of %d rounds of turns of at least %s each. "+
-		"“Ratio of k” is the rate of row k by that of each row, within a round: median, and least to greatest.\n", r.Unit, r.Rounds, r.Turn)
+	of := ""
+	if r.Processor {
+		of = " of processor time, of contenders of one thread"
+	}
+	fmt.Fprintf(&b, "Rates are %s per second%s, medians of %d rounds of turns of at least %s each. "+
+		"“Ratio of k” is the rate of row k by that of each row, within a round: median, and least to greatest.\n", r.Unit, of, r.Rounds, r.Turn)
 	for _, t := range r.Tables {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", t.Title, t.render(r.Unit).RenderMarkdown())
 	}

@@ -25,9 +25,10 @@ type work struct {
 
 // worker is a contender in a process of its own that speaks the protocol of python/worker.py.
 type worker struct {
-	command []string
-	env     []string // additions to the environment
-	work    work
+	command   []string
+	env       []string // additions to the environment
+	work      work
+	processor bool // rates are per second of processor time
 
 	cmd     *exec.Cmd
 	in      io.WriteCloser
@@ -76,7 +77,7 @@ func (w *worker) Prepare(ctx context.Context) error {
 }
 
 func (w *worker) Run(_ context.Context, d time.Duration) (units float64, elapsed time.Duration, err error) {
-	a, err := w.ask(map[string]any{"run": d.Seconds()})
+	a, err := w.ask(map[string]any{"run": d.Seconds(), "processor": w.processor})
 	if err != nil {
 		return 0, 0, err
 	}

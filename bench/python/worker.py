@@ -4,8 +4,8 @@
 
 FRAMEWORK is torch, torchmetrics, jax, numpy, augment or imagecorruptions. Requests and answers are JSON, one a line, on standard input and
 output. {"prepare": {"task": …, "net": …, "batch": …}} builds and warms up the work and answers
-{"seconds": …}; {"run": SECONDS} repeats it for at least so long and answers
-{"units": …, "seconds": …}, in noisy copies, training images, noise values, ADMM
+{"seconds": …}; {"run": SECONDS, "processor": …} repeats it for at least so long and answers
+{"units": …, "seconds": …}, the seconds of the processor where that is true, in noisy copies, training images, noise values, ADMM
 steps, samples, views or corrupted images.
 """
 
@@ -30,12 +30,13 @@ def main():
                 step()
             answer = {}
         else:
-            done = 0
+            clock = time.process_time if request.get("processor") else time.perf_counter
+            done, begin = 0, clock()
             while time.perf_counter() - start < request["run"]:
                 step()
                 done += units
-            answer = {"units": done}
-        print(json.dumps(answer | {"seconds": time.perf_counter() - start}), flush=True)
+            answer = {"units": done, "seconds": clock() - begin}
+        print(json.dumps({"seconds": time.perf_counter() - start} | answer), flush=True)
 
 
 main()

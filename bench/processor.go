@@ -1,0 +1,26 @@
+package main
+
+import "time"
+
+// onProcessor times contenders of one thread by the processor time of their process: what else the machine does then counts little.
+func onProcessor(cases []comparison) {
+	for _, c := range cases {
+		for _, e := range c.entries {
+			switch e := e.contender.(type) {
+			case *loop:
+				e.processor = true
+			case *worker:
+				e.processor = true
+			}
+		}
+	}
+}
+
+// clock gives the time that passes, or that of the processor in this process.
+func clock(processor bool) func() time.Duration {
+	if processor {
+		return processorTime
+	}
+	start := time.Now()
+	return func() time.Duration { return time.Since(start) }
+}
