@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/rs"
@@ -49,18 +48,45 @@ func TestCertifyOneAgreesWithCertify(t *testing.T) {
 	}
 }
 
-// blocking answers so many calls and then waits for the end of the context.
+// blocking answers so many calls; at the next one the deadline comes, and ends it.
 type blocking struct {
 	classifier.Classifier
-	left *atomic.Int64
+	left  *atomic.Int64
+	comes func()
 }
 
 func (m blocking) Classify(ctx context.Context, batch classifier.Batch, result *classifier.Result) error {
 	if m.left.Add(-1) < 0 {
+		m.comes()
 		<-ctx.Done()
 		return ctx.Err()
 	}
 	return m.Classifier.Classify(ctx, batch, result)
+}
+
+// deadline is a context whose deadline comes when it is told, on a machine of any speed.
+type deadline struct {
+	context.Context
+	ended chan struct{}
+}
+
+func (d deadline) Done() <-chan struct{} { return d.ended }
+
+func (d deadline) Err() error {
+	select {
+	case <-d.ended:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// untilDeadline makes a model that answers so many calls, and the context that ends then.
+func untilDeadline(t *testing.T, inner classifier.Classifier, calls int64) (context.Context, classifier.Classifier) {
+	ctx := deadline{t.Context(), make(chan struct{})}
+	m := blocking{inner, new(atomic.Int64), sync.OnceFunc(func() { close(ctx.ended) })}
+	m.left.Store(calls)
+	return ctx, m
 }
 
 func TestCertifyOneAtADeadline(t *testing.T) {
@@ -69,11 +95,8 @@ func TestCertifyOneAtADeadline(t *testing.T) {
 	for _, opt := range everyRule() {
 		opt.Sigma, opt.Workers = .25, 1
 		for _, blocks := range []int64{0, 1, 7} {
-			model := blocking{constant, new(atomic.Int64)}
-			model.left.Store(blocks)
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			ctx, model := untilDeadline(t, constant, blocks)
 			c, err := rs.CertifyOne(ctx, model, image, opt)
-			cancel()
 			anytime := opt.Rule == rs.Staged || opt.Rule == rs.Betting
 			if !anytime || blocks < 2 {
 				if !errors.Is(err, context.DeadlineExceeded) || c.Certified() || c.Cut || c.Radius != 0 {
@@ -93,10 +116,7 @@ func TestCertifyOneAtADeadline(t *testing.T) {
 		}
 	}
 	// A radius that takes more copies: at the cut the smaller one stands.
-	model := blocking{constant, new(atomic.Int64)}
-	model.left.Store(4)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
+	ctx, model := untilDeadline(t, constant, 4)
 	c, err := rs.CertifyOne(ctx, model, image, rs.Options{Sigma: .25, Rule: rs.Betting, Radii: []float64{.25, .5}, Workers: 1})
 	if err != nil || !c.Cut || c.Class != 2 || c.Radius != .25 || c.N != 100 || c.Passes != 400 || !strings.Contains(c.String(), "cut") {
 		t.Errorf("%+v, %v", c, err)

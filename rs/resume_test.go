@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -326,19 +327,38 @@ func TestTwoRunsOnOneLedger(t *testing.T) {
 	}}, data, opt)
 }
 
-// killedVariable names the ledger that the process started by TestKill writes.
-const killedVariable = "CERTSPEC_TEST_KILLED_LEDGER"
+// The ledger that the process started by TestKill writes, and the number of calls of the model after which it kills itself.
+const (
+	killedVariable = "CERTSPEC_TEST_KILLED_LEDGER"
+	killedAfter    = "CERTSPEC_TEST_KILLED_AFTER"
+)
 
-func killedRun(path string) (*rs.Run, error) {
+// killedRun kills its process in a call of the model; after 0 calls means never.
+func killedRun(path string, after int) (*rs.Run, error) {
 	rs.SetSavePause(10 * time.Millisecond)
 	inner, data := mixed(40)
-	slow := model{Classifier: inner, before: func(classifier.Batch) error { time.Sleep(time.Millisecond); return nil }}
+	calls := new(atomic.Int64)
+	slow := model{Classifier: inner, before: func(classifier.Batch) error {
+		time.Sleep(time.Millisecond)
+		if calls.Add(1) == int64(after) {
+			self, err := os.FindProcess(os.Getpid())
+			if err != nil {
+				return err
+			}
+			return self.Kill()
+		}
+		return nil
+	}}
 	return rs.Certify(context.Background(), slow, data, rs.Options{Sigma: .25, MaxSamples: 3200, Seed: 9, Ledger: path, Scores: 200})
 }
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(killedVariable); path != "" {
-		if _, err := killedRun(path); err != nil {
+		after, err := strconv.Atoi(os.Getenv(killedAfter))
+		if err == nil {
+			_, err = killedRun(path, after)
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -351,51 +371,34 @@ func TestMain(m *testing.M) {
 // bytes of an undisturbed one.
 func TestKill(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := killedRun(filepath.Join(dir, "whole")); err != nil {
+	run, err := killedRun(filepath.Join(dir, "whole"), 0)
+	if err != nil {
 		t.Fatal(err)
 	}
+	calls := run.Passes() / run.Header.Block
 	want, wantScores := read(t, filepath.Join(dir, "whole")), read(t, ledger.ScoresPath(filepath.Join(dir, "whole")))
 	rng := rand.New(rand.NewPCG(8, 9))
 	path := filepath.Join(dir, "killed")
-	size := func() int {
-		b, _ := os.ReadFile(path)
-		return len(b)
-	}
-	for kills := 0; ; {
+	const most = 8
+	for kills := 0; ; kills++ {
+		after := 1 + rng.IntN(calls/most)
+		if kills == most {
+			after = 0
+		}
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), killedVariable+"="+path)
+		cmd.Env = append(os.Environ(), killedVariable+"="+path, killedAfter+"="+strconv.Itoa(after))
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
-		target := size() + 1 + rng.IntN(len(want)/4)
-		if kills == 8 {
-			target = 2 * len(want)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		ended := make(chan error, 1)
-		go func() { ended <- cmd.Wait() }()
-		var err error
-		for running := true; running; {
-			select {
-			case err = <-ended:
-				running = false
-			case <-time.After(time.Duration(rng.IntN(10)) * time.Millisecond):
-				if size() >= target {
-					cmd.Process.Kill()
-				}
-			}
-		}
+		err := cmd.Run()
 		if err == nil {
-			if kills < 3 {
+			if kills < most {
 				t.Errorf("killed %d times only", kills)
 			}
 			break
 		}
-		if stderr.Len() > 0 {
-			t.Fatal(stderr.String())
+		if stderr.Len() > 0 || kills == most {
+			t.Fatal(err, stderr.String())
 		}
-		kills++
 	}
 	if got := read(t, path); !bytes.Equal(got, want) {
 		t.Error(firstDifference(got, want))
