@@ -60,7 +60,8 @@ value for each frequency (u, v) of a grid, periods over the height and the width
 Probes are rounded to the grid of 8-bit images, in steps of 1/255, so that certificates hold in floating point. With --noise gaussian, probes and noise are
 real, as in the paper.
 
-Each frequency has a ledger in the folder --ledgers: an interrupted run goes on, and a second metric of the same run costs nothing.`,
+Each frequency has a ledger in the folder --ledgers: an interrupted run goes on, and a second metric of the same run costs nothing. With --metric error, the
+folder keeps the errors that are known in errors.jsonl.`,
 		Example: "  certspec spectral heatmap --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip 50 --sigma 0.25 --n 10000 --ledgers out/map --png acr.png\n" +
 			"  certspec spectral heatmap --metric error --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip 50 --frequencies 0,1,2,3,5,8,12,15",
 		Args: noArgs,
@@ -78,7 +79,7 @@ Each frequency has a ledger in the folder --ledgers: an interrupted run goes on,
 	f.Float64Var(&probe.Epsilon, "epsilon", spectral.DefaultEpsilon, "ℓ2 norm of a probe per channel, 1 = full range")
 	f.Uint64Var(&probe.Seed, "probe-seed", 0, "of the signs of the probes")
 	f.BoolVar(&probe.Shared, "shared-sign", false, "one sign for all channels")
-	folder := f.String("ledgers", "", "folder of the ledgers, one for each frequency")
+	folder := f.String("ledgers", "", "folder of the ledgers, one for each frequency; with --metric error, of the errors (default: they are not kept)")
 	out, tsv, picture := f.String("out", "", "CSV file of the map, a line for each u"), f.String("tsv", "", "file with a line u, v, value, images for each frequency"), f.String("png", "", "picture of the map")
 	low, high := f.Float64("low", 0, "value at the blue end of the picture"), f.Float64("high", 0, "value at its red end (default the largest one)")
 	asJSON := jsonFlag(cmd)
@@ -142,10 +143,17 @@ Each frequency has a ledger in the folder --ledgers: an interrupted run goes on,
 		if err != nil {
 			return err
 		}
-		if certify {
+		if *folder != "" {
 			if err := os.MkdirAll(*folder, 0o777); err != nil {
 				return err
 			}
+		}
+		var kept *errorsFile
+		if !certify && *folder != "" {
+			if kept, err = openErrors(*folder, headOf(info, loaded, probe)); err != nil {
+				return err
+			}
+			defer kept.Close()
 		}
 		m.Model, m.Data, m.Images, m.Epsilon = info.Name, loaded.Name, loaded.Len(), probe.Epsilon
 		total, at, bar := len(spectral.Representatives(half, list, list)), 0, terminalProgress()
@@ -166,7 +174,11 @@ Each frequency has a ledger in the folder --ledgers: an interrupted run goes on,
 			}
 			run := o
 			run.Ledger = filepath.Join(*folder, fmt.Sprintf("u%+dv%+d.ledger", q.U, q.V))
-			return m.evaluate(ctx, model, spectral.Probed(images, q, probe), run)
+			find := func() (float64, error) { return m.evaluate(ctx, model, spectral.Probed(images, q, probe), run) }
+			if kept != nil {
+				return kept.of(q, find)
+			}
+			return find()
 		})
 		var input *spectral.InputError
 		if errors.As(err, &input) {

@@ -54,3 +54,40 @@ func TestSpectralHeatMapOfBadInput(t *testing.T) {
 		t.Errorf("without σ and folder: exit code %d", code)
 	}
 }
+
+// An interrupted map goes on with what its folder has: here values that no model would give, with a torn line behind them.
+func TestErrorMapGoesOn(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "errors")
+	args := []string{"spectral", "heatmap", "--metric", "error", "--exec", childModel("good"), "--data", "synthetic/test[max_index=3]", "--window", "1", "--ledgers", folder, "--json"}
+	whole := jsonOf(t, args...)["values"].([]any)
+	path := filepath.Join(folder, "errors.jsonl")
+	text, err := os.ReadFile(path)
+	lines := strings.SplitAfter(string(text), "\n")
+	if err != nil || len(lines) != 7 || !strings.HasPrefix(lines[1], `{"u":-1,"v":`) && !strings.HasPrefix(lines[1], `{"u":1,"v":`) {
+		t.Fatalf("%v: %s", err, text)
+	}
+	// The first of five frequencies stands for two corners of the map.
+	old := lines[0] + lines[1][:strings.Index(lines[1], `"error"`)] + "\"error\":0.125}\n" + lines[2][:5]
+	if err := os.WriteFile(path, []byte(old), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	again := jsonOf(t, args...)["values"].([]any)
+	for k, v := range again {
+		want := whole[k]
+		if k == 0 || k == 8 {
+			want = .125
+		}
+		if v != want {
+			t.Errorf("value %d is %v, want %v", k, v, want)
+		}
+	}
+	if text, code := output(t, append(args, "--epsilon", "3")...); code != exitFailed || text != "" {
+		t.Errorf("another probe: exit code %d: %s", code, text)
+	}
+	if err := os.WriteFile(path, []byte(lines[0]+"{\"u\":0,\"v\":0,\"error\":7}\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if text, code := output(t, args...); code != exitFailed || text != "" {
+		t.Errorf("an error of 7: exit code %d: %s", code, text)
+	}
+}
