@@ -69,7 +69,8 @@ func Browse(caption string, shape pixel.Shape, sliders []Slider, image func(at [
 	}}
 }
 
-// HeatMaps draws maps over frequencies side by side, by their titles, in colours from low to high.
+// HeatMaps draws maps over frequencies side by side, by their titles, in colours from low to high. The page holds pixels, as a drawing of all
+// cells would be many times larger.
 func HeatMaps(caption string, low, high float64, titles []string, maps ...*spectral.Map) *Figure {
 	if len(titles) != len(maps) || len(maps) == 0 {
 		end(fmt.Errorf("nb.HeatMaps: %d titles for %d maps", len(titles), len(maps)))
@@ -79,7 +80,7 @@ func HeatMaps(caption string, low, high float64, titles []string, maps ...*spect
 	lines := (len(maps) + perLine - 1) / perLine
 	columns := min(len(maps), perLine)
 	width := side + 0.75*vg.Inch
-	return &Figure{Caption: caption, Width: vg.Length(columns) * width, Height: vg.Length(lines) * side,
+	return &Figure{Caption: caption, pixels: true, Width: vg.Length(columns) * width, Height: vg.Length(lines) * side,
 		paint: func(c draw.Canvas, plain func(string) string) {
 			for i, m := range maps {
 				left, top := vg.Length(i%perLine)*width, vg.Length(i/perLine)*side
