@@ -214,8 +214,9 @@ func TestBadRecipes(t *testing.T) {
 		`there is no tier "t1"; the nearest is "T1"`:          func(o *Options) { o.Tier = "t1" },
 		`there is no row "tiny/h"; the nearest is "tiny/hcr"`: func(o *Options) { o.Rows = []string{"tiny/h"} },
 		`there is no data "cifr10"; the nearest is "cifar10"`: func(o *Options) { o.Places = map[string]string{"cifr10": "x"} },
-		"shard 2 of 2": func(o *Options) { o.Shard, o.Shards = 2, 2 },
-		"no folder":    func(o *Options) { o.Folder = "" },
+		"in the layout of CIFAR-10-C alone":                   func(o *Options) { o.Places = map[string]string{"imagenet-c": "x"} },
+		"shard 2 of 2":                                        func(o *Options) { o.Shard, o.Shards = 2, 2 },
+		"no folder":                                           func(o *Options) { o.Folder = "" },
 	} {
 		o := tiny(t, tinyFile(t, ""))
 		change(&o)

@@ -129,6 +129,8 @@ func (o Options) Setup() (*Setup, []Row, error) {
 	for kind := range o.Places {
 		if base := strings.TrimSuffix(kind, officialSuffix); !slices.Contains(kinds, base) {
 			return nil, nil, &UnknownError{"data", kind, nearest.Of(base, kinds)}
+		} else if base != kind && !strings.HasPrefix(base, "cifar") {
+			return nil, nil, fmt.Errorf("experiment: data %s: published corrupted images are read in the layout of CIFAR-10-C alone: cifar10-c and cifar100-c", kind)
 		}
 	}
 	return &Setup{Library: l, Tier: tier, Places: o.Places, Methods: o.Methods}, added, nil

@@ -32,6 +32,9 @@ func (e *Experiment) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer release()
+	if e.Manifest, err = joined(e.options.Folder, e.Manifest); err != nil { // another table may have come since the plan
+		return err
+	}
 	if err := e.Manifest.write(e.options.Folder); err != nil {
 		return err
 	}
