@@ -42,7 +42,7 @@ func Images(caption string, shape pixel.Shape, rows ...Row) *Figure {
 		}
 		tiles, names = append(tiles, line), append(names, row.Name)
 	}
-	if len(rows) == 1 && rows[0].Name == "" {
+	if strings.Join(names, "") == "" {
 		names = nil
 	}
 	f := mosaic(shape, tiles, names)
