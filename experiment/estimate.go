@@ -57,9 +57,9 @@ func copies(o rs.Options) (mean, most float64, err error) {
 	}
 	for _, p := range typical {
 		n, _ := plan.Forecast(p)
-		mean += float64(n) / float64(len(typical))
+		mean += float64(n)
 	}
-	return mean, float64(plan.Selection() + plan.MaxSamples()), nil
+	return mean / float64(len(typical)), float64(plan.Selection() + plan.MaxSamples()), nil
 }
 
 // Estimate counts what is left, and times a network of each kind for some seconds where that is not known yet; rates are kept in the

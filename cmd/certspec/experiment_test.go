@@ -23,6 +23,7 @@ tiers:
   mini:
     title: next to nothing
     epochs: 1
+    seeds: 1
     certify: &once {rule: fixed, n: 20, n0: 20, block: 20}
     clean: count=2
     corrupted: {images: count=2, severities: [3]}
