@@ -32,8 +32,9 @@ func serve(cmd *cobra.Command, in io.Reader, out io.Writer) error {
 	l := &loop{}
 	for {
 		var request struct {
-			Prepare *work
-			Run     float64
+			Prepare   *work
+			Run       float64
+			Processor bool
 		}
 		switch err := requests.Decode(&request); {
 		case errors.Is(err, io.EOF):
@@ -53,6 +54,7 @@ func serve(cmd *cobra.Command, in io.Reader, out io.Writer) error {
 				return err
 			}
 		} else {
+			l.processor = request.Processor
 			units, elapsed, err := l.Run(cmd.Context(), time.Duration(request.Run*float64(time.Second)))
 			if err != nil {
 				return err
