@@ -189,6 +189,10 @@ func TestMakeFourier(t *testing.T) {
 	if !bytes.Equal(data[len(data)-len(images.Pixels):], images.Pixels) {
 		t.Error("the last block is not what is made on the fly")
 	}
+	var other *ManifestError
+	if _, err := Make(context.Background(), d, dir, []File{FourierFile(5, .5, true)}, MakeOptions{Seed: 1}); !errors.As(err, &other) || other.What != "fourier.variant" {
+		t.Errorf("the variant of the archive in the same folder: %v", err)
+	}
 }
 
 // Frost from photographs: crops of the shrunk pictures, and their digest in the manifest wherever they lie.

@@ -106,8 +106,8 @@ func (m *Manifest) agree(folder string, want *Manifest) error {
 	if m.Frost != "" && want.Frost != "" && m.Frost != want.Frost {
 		return &ManifestError{filepath.Join(folder, ManifestName), "frost", m.Frost, want.Frost}
 	}
-	if m.Fourier != nil && want.Fourier != nil && *m.Fourier != *want.Fourier {
-		return &ManifestError{filepath.Join(folder, ManifestName), "fourier", fmt.Sprint(*m.Fourier), fmt.Sprint(*want.Fourier)}
+	if m.Fourier != nil && want.Fourier != nil && m.Fourier.Variant != want.Fourier.Variant {
+		return &ManifestError{filepath.Join(folder, ManifestName), "fourier.variant", m.Fourier.Variant, want.Fourier.Variant}
 	}
 	return nil
 }
