@@ -41,13 +41,15 @@ const costSteps = 6
 // costCommand measures every method on every net, each in a process of its own, which is this program again.
 func costCommand(s *settings) *cobra.Command {
 	var one string
+	own := choice{}
 	cmd := &cobra.Command{Use: "cost", Short: "Memory and time to compile of training, and the share of a step spent waiting for its batch", Args: cobra.NoArgs}
-	cmd.Flags().StringSliceVar(&s.nets, "nets", []string{"resnet20", "small-cnn"}, "nets")
-	cmd.Flags().StringSliceVar(&s.methods, "methods", method.Names(), "methods of training")
-	cmd.Flags().IntSliceVar(&s.batches, "batches", []int{128}, "rows of a step")
+	cmd.Flags().StringSliceVar(&own.nets, "nets", []string{"resnet20", "small-cnn"}, "nets")
+	cmd.Flags().StringSliceVar(&own.methods, "methods", method.Names(), "methods of training")
+	cmd.Flags().IntSliceVar(&own.batches, "batches", []int{128}, "rows of a step")
 	cmd.Flags().StringVar(&one, "one", "", "measure one training in this process")
 	cmd.Flags().MarkHidden("one")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		s.choice = own
 		if one != "" {
 			c, err := measureCost(cmd.Context(), s.nets[0], s.methods[0], one, s.batches[0], s.backend)
 			if err != nil {

@@ -35,6 +35,11 @@ type settings struct {
 	turn    time.Duration
 	backend string
 	only    string
+	choice
+}
+
+// choice is what the flags of one benchmark choose.
+type choice struct {
 	nets    []string
 	batches []int
 	methods []string
@@ -57,18 +62,20 @@ func main() {
 	flags.StringVar(&s.backend, "backend", "", "GoMLX backend of certspec: xla, xla:cuda, go … (default xla)")
 	flags.StringVar(&s.only, "only", "", "regular expression that the names of the contenders must match")
 	for _, b := range benchmarks {
+		own := choice{nets: b.nets, batches: b.batches, methods: b.methods} // each command has defaults of its own
 		cmd := &cobra.Command{Use: b.name, Short: b.short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+			s.choice = own
 			if b.turn > 0 && !cmd.Flags().Changed("turn") {
 				s.turn = b.turn
 			}
 			return b.run(cmd.Context(), s)
 		}}
 		if b.nets != nil {
-			cmd.Flags().StringSliceVar(&s.nets, "nets", b.nets, "nets to time")
-			cmd.Flags().IntSliceVar(&s.batches, "batches", b.batches, "batch sizes; in training, rows of a step")
+			cmd.Flags().StringSliceVar(&own.nets, "nets", b.nets, "nets to time")
+			cmd.Flags().IntSliceVar(&own.batches, "batches", b.batches, "batch sizes; in training, rows of a step")
 		}
 		if b.methods != nil {
-			cmd.Flags().StringSliceVar(&s.methods, "methods", b.methods, "methods of training")
+			cmd.Flags().StringSliceVar(&own.methods, "methods", b.methods, "methods of training")
 		}
 		root.AddCommand(cmd)
 	}
