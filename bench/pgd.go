@@ -4,8 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 
-	"github.com/gomlx/gomlx/core/tensors"
-
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/nets"
@@ -40,9 +38,9 @@ func pgdLoop(engine string, n int) contender {
 		if err != nil {
 			return nil, err
 		}
-		var weights []*tensors.Tensor
+		var weights [][]float32
 		for _, t := range a.Tensors() {
-			weights = append(weights, tensors.FromFlatDataAndDimensions(t.Initialize(1), t.Shape...))
+			weights = append(weights, t.Initialize(1))
 		}
 		values, labels := make([]float32, n*a.Shape.Len()), make([]int32, n)
 		for i := range values {
@@ -51,13 +49,9 @@ func pgdLoop(engine string, n int) contender {
 		for i := range labels {
 			labels[i] = rand.Int32N(10)
 		}
-		x := tensors.FromFlatDataAndDimensions(values, n, 28, 28, 1)
 		return func() (float64, error) {
-			gamma, err := p.PGD(ctx, attack.PGD{Norm: attack.L2, Epsilon: 0.5, Steps: 20}, x, labels, weights)
-			if err != nil {
-				return 0, err
-			}
-			return float64(n), gamma.FinalizeAll()
+			_, err := p.Perturb(ctx, attack.PGD{Norm: attack.L2, Epsilon: 0.5, Steps: 20}, a.Shape, values, labels, weights)
+			return float64(n), err
 		}, nil
 	}
 	return l

@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/pixel"
 )
 
 const (
@@ -211,7 +212,8 @@ func TestPGDOnLinear(t *testing.T) {
 	for i := range pixels {
 		w[i*classes+2] = -100 // the third class is out of the question
 	}
-	n, weights := linear(t, w)
+	n, _ := linear(t, w)
+	shape := pixel.Shape{Height: 2, Width: 3, Channels: 1}
 	p, err := NewPlain(n)
 	if err != nil {
 		t.Fatal(err)
@@ -219,11 +221,10 @@ func TestPGDOnLinear(t *testing.T) {
 	defer p.Close()
 	const epsilon = 0.2
 	for _, kind := range []Norm{L2, LInf} {
-		found, err := p.PGD(t.Context(), PGD{Norm: kind, Epsilon: epsilon}, tensor(x), labels, weights)
+		gamma, err := p.Perturb(t.Context(), PGD{Norm: kind, Epsilon: epsilon}, shape, x, labels, [][]float32{w})
 		if err != nil {
 			t.Fatal(err)
 		}
-		gamma := values(t, found)
 		checkRange(t, x, gamma)
 		for i := range images {
 			difference := make([]float32, pixels)
@@ -242,8 +243,24 @@ func TestPGDOnLinear(t *testing.T) {
 		}
 	}
 	for _, bad := range []PGD{{Norm: "l1"}, {Norm: L2, Epsilon: math.NaN()}, {Norm: L2, Steps: -1}, {Norm: L2, Step: -1}} {
-		if _, err := p.PGD(t.Context(), bad, tensor(x), labels, weights); err == nil {
+		if _, err := p.Perturb(t.Context(), bad, shape, x, labels, [][]float32{w}); err == nil {
 			t.Errorf("%+v was taken", bad)
+		}
+	}
+	for name, bad := range map[string]func() ([]float32, error){
+		"no image": func() ([]float32, error) {
+			return p.Perturb(t.Context(), PGD{Norm: L2}, shape, nil, nil, [][]float32{w})
+		},
+		"a short image": func() ([]float32, error) {
+			return p.Perturb(t.Context(), PGD{Norm: L2}, shape, x[1:], labels, [][]float32{w})
+		},
+		"no weights": func() ([]float32, error) { return p.Perturb(t.Context(), PGD{Norm: L2}, shape, x, labels, nil) },
+		"a weight missed": func() ([]float32, error) {
+			return p.Perturb(t.Context(), PGD{Norm: L2}, shape, x, labels, [][]float32{w[1:]})
+		},
+	} {
+		if _, err := bad(); err == nil {
+			t.Errorf("%s was taken", name)
 		}
 	}
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/certspec/certspec/gomlxmodels/loss"
+	"github.com/certspec/certspec/pixel"
 )
 
 // Norm is the norm that bounds a perturbation.
@@ -50,13 +52,14 @@ func (o PGD) withDefaults() (PGD, error) {
 
 // Plain is the compiled form of attacks on the network itself.
 type Plain struct {
-	pgd map[Norm]*Exec
-	ace *Exec
+	network *Network
+	pgd     map[Norm]*Exec
+	ace     *Exec
 }
 
 // NewPlain prepares attacks on a network; it is compiled at the first use with batches of a size.
 func NewPlain(n *Network) (*Plain, error) {
-	p := &Plain{pgd: map[Norm]*Exec{}}
+	p := &Plain{network: n, pgd: map[Norm]*Exec{}}
 	for _, norm := range []Norm{L2, LInf} {
 		exec, err := n.step(5, func(in []*Node, forward func(*Node) *Node) []*Node {
 			x, gamma, labels, step, epsilon := in[0], in[1], in[2], in[3], in[4]
@@ -109,6 +112,36 @@ func (p *Plain) PGD(ctx context.Context, o PGD, x *tensors.Tensor, labels []int3
 		gamma = moved[0]
 	}
 	return gamma, nil
+}
+
+// Perturb is PGD on values in the memory of the program: images [N, height, width, channels], and the weights in the order of
+// Network.Tensors. It returns γ in the order of the images.
+//
+// Errors: those of PGD; images or weights of another number than their shapes have.
+func (p *Plain) Perturb(ctx context.Context, o PGD, shape pixel.Shape, images []float32, labels []int32, weights [][]float32) ([]float32, error) {
+	n := len(labels)
+	if n == 0 || len(images) != n*shape.Len() {
+		return nil, fmt.Errorf("attack: %d values of images for %d labels; expected %d for each, of %v", len(images), n, shape.Len(), shape)
+	}
+	if len(weights) != len(p.network.Tensors) {
+		return nil, fmt.Errorf("attack: %d weights; expected the network's %d", len(weights), len(p.network.Tensors))
+	}
+	var own []*tensors.Tensor
+	defer func() { release(own...) }()
+	for i, t := range p.network.Tensors {
+		if size := t.Size(); len(weights[i]) != size {
+			return nil, fmt.Errorf("attack: %s has %d values; expected %d, of %v", t.Name, len(weights[i]), size, t.Shape)
+		}
+		own = append(own, tensors.FromFlatDataAndDimensions(slices.Clone(weights[i]), t.Shape...))
+	}
+	x := tensors.FromFlatDataAndDimensions(slices.Clone(images), n, shape.Height, shape.Width, shape.Channels)
+	defer release(x)
+	gamma, err := p.PGD(ctx, o, x, labels, own)
+	if err != nil {
+		return nil, err
+	}
+	defer release(gamma)
+	return tensors.CopyFlatData[float32](gamma)
 }
 
 // Close frees the compiled steps.
