@@ -108,6 +108,13 @@ func TestTable(t *testing.T) {
 	if err != nil || status[0].Done != 9 || status[0].Jobs != 9 {
 		t.Errorf("status %+v, %v", status, err)
 	}
+	toTrain := 0
+	for _, l := range status[0].Lines {
+		toTrain += l.ToTrain
+	}
+	if toTrain != 2 { // the third is adapted
+		t.Errorf("%d networks to train, want 2: %+v", toTrain, status[0].Lines)
+	}
 }
 
 // A run that is stopped again and again ends with the bytes of one that was not; so do shards that are merged.

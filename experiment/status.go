@@ -14,6 +14,7 @@ type Progress struct {
 type LineProgress struct {
 	Title   string `json:"title"`
 	Models  int    `json:"models"`
+	ToTrain int    `json:"to_train"` // of the models; the others are adapted to each cell, or were made elsewhere
 	Trained int    `json:"trained"`
 	Done    int    `json:"done"` // of what is measured
 	Jobs    int    `json:"jobs"`
@@ -41,8 +42,11 @@ func Status(folder string) (*Manifest, []Progress, error) {
 					return nil, nil, err
 				}
 				if j.Kind == TrainJob {
-					if done && slices.Contains(l.Models, j.Model.Name) {
-						line.Trained++
+					if slices.Contains(l.Models, j.Model.Name) {
+						line.ToTrain++
+						if done {
+							line.Trained++
+						}
 					}
 					continue
 				}

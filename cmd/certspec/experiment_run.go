@@ -132,7 +132,11 @@ func experimentStatusCommand() *cobra.Command {
 		for _, t := range tables {
 			fmt.Fprintf(w, "\n%s\ttrained\tmeasured\n", t.Table)
 			for _, l := range t.Lines {
-				fmt.Fprintf(w, "  %s\t%d of %d\t%d of %d\n", l.Title, l.Trained, l.Models, l.Done, l.Jobs)
+				trained := "–"
+				if l.ToTrain > 0 {
+					trained = fmt.Sprintf("%d of %d", l.Trained, l.ToTrain)
+				}
+				fmt.Fprintf(w, "  %s\t%s\t%d of %d\n", l.Title, trained, l.Done, l.Jobs)
 			}
 			fmt.Fprintf(w, "  all\t\t%d of %d\n", t.Done, t.Jobs)
 		}
