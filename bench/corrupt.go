@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/internal/pyenv"
@@ -28,6 +30,14 @@ func corruptCases(ctx context.Context, s settings) ([]comparison, error) {
 			setting = corrupt.Setting{Name: info.Name, Centre: 3, Decay: 0.5, Norm: 10}
 		}
 		c := comparison{info.Name + ", 32×32×3, one thread", 1, []entry{{"certspec", corruptLoop(setting)}}}
+		if info.Name == "frost" {
+			// The package's frost is cut from photographs; drawn ice is more work.
+			photographs := setting
+			if photographs.Photographs, err = frostPhotographs(python); err != nil {
+				return nil, err
+			}
+			c.entries = []entry{{"certspec, the same photographs", corruptLoop(photographs)}, {"certspec, drawn ice", corruptLoop(setting)}}
+		}
 		if info.Family == corrupt.C || info.Family == corrupt.CExtra {
 			c.entries = append(c.entries, entry{"imagecorruptions", pythonWorker(python, scripts, "imagecorruptions", info.Name,
 				work{Task: "corrupt", Batch: corruptImages}, "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1")})
@@ -35,6 +45,16 @@ func corruptCases(ctx context.Context, s settings) ([]comparison, error) {
 		cases = append(cases, c)
 	}
 	return cases, nil
+}
+
+// frostPhotographs is the folder of imagecorruptions' photographs in a Python environment.
+func frostPhotographs(python string) (string, error) {
+	pattern := filepath.Join(filepath.Dir(filepath.Dir(python)), "lib", "python*", "site-packages", "imagecorruptions", "frost")
+	found, err := filepath.Glob(pattern)
+	if err != nil || len(found) != 1 {
+		return "", fmt.Errorf("no photographs of frost at %s", pattern)
+	}
+	return found[0], nil
 }
 
 func corruptLoop(s corrupt.Setting) contender {
