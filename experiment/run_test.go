@@ -130,12 +130,12 @@ func TestStopsAndShards(t *testing.T) {
 	}
 
 	o = tiny(t, file)
-	stops := 0
-	for k := 1; ; k++ {
+	stops, stopped := 0, map[string]int{}
+	for {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		left := 3 * k
-		o.Progress = func(s progress.State) {
-			if left--; left == 0 && !s.Final {
+		o.Progress = func(s progress.State) { // each job is stopped at its first two reports
+			if _, job, _ := strings.Cut(s.Task, ": "); !s.Final && stopped[job] < 2 && ctx.Err() == nil {
+				stopped[job]++
 				cancel(context.Canceled)
 			}
 		}
