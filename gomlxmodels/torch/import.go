@@ -100,9 +100,15 @@ func mismatch(missing, left []string, found form, a nets.Architecture) string {
 type form struct {
 	blocks     []int // of each stage
 	bottleneck bool  // blocks have three convolutions
+	bare       bool  // shortcuts have convolutions without normalisation, as in pre-activation networks
 }
 
 func formOf(names []string) (f form) {
+	has := func(part string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, part) })
+	}
+	f.bottleneck = has(".conv3.")
+	f.bare = has(".downsample.0.") && !has(".downsample.1.")
 	for _, name := range names {
 		var stage, block int
 		if n, _ := fmt.Sscanf(name, "layer%d.%d.", &stage, &block); n < 2 || stage < 1 || stage > 9 {
@@ -112,7 +118,6 @@ func formOf(names []string) (f form) {
 			f.blocks = append(f.blocks, 0)
 		}
 		f.blocks[stage-1] = max(f.blocks[stage-1], block+1)
-		f.bottleneck = f.bottleneck || strings.Contains(name, ".conv3.")
 	}
 	return f
 }
@@ -128,7 +133,7 @@ func (f form) is(name string, a nets.Architecture) bool {
 		names = append(names, p.theirs)
 	}
 	own := formOf(names)
-	return slices.Equal(own.blocks, f.blocks) && own.bottleneck == f.bottleneck
+	return slices.Equal(own.blocks, f.blocks) && own.bottleneck == f.bottleneck && own.bare == f.bare
 }
 
 // network names a network of this form; empty if there is none.
