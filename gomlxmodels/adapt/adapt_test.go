@@ -109,6 +109,39 @@ func TestTENT(t *testing.T) {
 	}
 }
 
+// Every image is drawn once, with noise of the right size: its residuals are normal with mean 0 and deviation σ. The limits are five
+// standard errors, wrong once in a million runs.
+func TestDraw(t *testing.T) {
+	const sigma = 0.25
+	images := pictures()
+	noisy := draw(images, Options{Images: images.Len(), Sigma: sigma}, rand.New(rand.NewPCG(8, 0)))
+	size := shape.Len()
+	seen := map[int]bool{}
+	sum, squares := 0.0, 0.0
+	for i := range images.Len() {
+		best, nearest := math.Inf(1), 0
+		for j := range images.Len() {
+			distance := 0.0
+			for k, v := range images.Image(j) {
+				d := float64(noisy[i*size+k]) - float64(v)/255
+				distance += d * d
+			}
+			if distance < best {
+				best, nearest = distance, j
+			}
+		}
+		seen[nearest] = true
+		squares += best
+		for k, v := range images.Image(nearest) {
+			sum += float64(noisy[i*size+k]) - float64(v)/255
+		}
+	}
+	n := float64(len(noisy))
+	if len(seen) != images.Len() || math.Abs(sum) > 5*sigma*math.Sqrt(n) || math.Abs(squares/(sigma*sigma)-n) > 5*math.Sqrt(2*n) {
+		t.Errorf("%d of %d images; residuals with mean %g and variance %g, want 0 and %g", len(seen), images.Len(), sum/n, squares/n, sigma*sigma)
+	}
+}
+
 func TestBadOptions(t *testing.T) {
 	for want, o := range map[string]Options{
 		`no method "dua"`:     {Method: "dua"},
