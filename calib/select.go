@@ -16,8 +16,9 @@ type Candidate struct {
 type Selected struct {
 	Method string
 	Models int // of comparable accuracy
-	// The smallest of each, which need not be of one model.
-	CCE, CBS float64
+	// The smallest of each, which need not be of one model, and the places of their candidates.
+	CCE, CBS     float64
+	CCEOf, CBSOf int
 }
 
 // SelectByAccuracy compares methods by their models of nearly the best accuracy (Emde et al. 2025, tables 2 and 6 to
@@ -42,7 +43,7 @@ func SelectByAccuracy(candidates []Candidate, tolerance float64) ([]Selected, er
 		best = max(best, c.Accuracy)
 	}
 	var methods []Selected
-	for _, c := range candidates {
+	for i, c := range candidates {
 		k := slices.IndexFunc(methods, func(s Selected) bool { return s.Method == c.Method })
 		if k < 0 {
 			k = len(methods)
@@ -52,10 +53,12 @@ func SelectByAccuracy(candidates []Candidate, tolerance float64) ([]Selected, er
 			continue
 		}
 		m := &methods[k]
-		if m.Models == 0 {
-			m.CCE, m.CBS = c.CCE, c.CBS
+		if m.Models == 0 || c.CCE < m.CCE {
+			m.CCE, m.CCEOf = c.CCE, i
 		}
-		m.CCE, m.CBS = min(m.CCE, c.CCE), min(m.CBS, c.CBS)
+		if m.Models == 0 || c.CBS < m.CBS {
+			m.CBS, m.CBSOf = c.CBS, i
+		}
 		m.Models++
 	}
 	return methods, nil

@@ -44,13 +44,19 @@ func TestSelectByAccuracy(t *testing.T) {
 			candidates = append(candidates, Candidate{"AT", number(t, row[8+k]), number(t, row[4+k]), number(t, row[12+k])})
 		}
 		got, err := SelectByAccuracy(candidates, c.high-c.low)
-		want := []Selected{{"best", 1, 90, 80}, {"AT", c.models, c.wantCCE, c.wantCBS}}
+		for i := range got { // the places are those of models with these numbers
+			if candidates[got[i].CCEOf].CCE != got[i].CCE || candidates[got[i].CBSOf].CBS != got[i].CBS {
+				t.Errorf("radius %s: %+v", c.radius, got[i])
+			}
+			got[i].CCEOf, got[i].CBSOf = 0, 0
+		}
+		want := []Selected{{Method: "best", Models: 1, CCE: 90, CBS: 80}, {Method: "AT", Models: c.models, CCE: c.wantCCE, CBS: c.wantCBS}}
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("radius %s: %+v, %v; want %+v", c.radius, got, err, want)
 		}
 	}
 	got, err := SelectByAccuracy([]Candidate{{"a", .5, .1, .2}, {"b", .9, .4, .3}, {"a", .87, .5, .6}, {"c", .1, 0, 0}}, .03)
-	if want := []Selected{{"a", 1, .5, .6}, {"b", 1, .4, .3}, {Method: "c"}}; err != nil || !reflect.DeepEqual(got, want) {
+	if want := []Selected{{"a", 1, .5, .6, 2, 2}, {"b", 1, .4, .3, 1, 1}, {Method: "c"}}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
 	for name, bad := range map[string]struct {

@@ -28,8 +28,13 @@ type ACEOutcome struct {
 	Mean   float64 `json:"mean_confidence"`
 }
 
-// aceBins are the bins of AdaECE where a table does not say how many.
-const aceBins = 15
+// bins are those of AdaECE; 15 where a table does not say how many.
+func (m *ACEMeasure) bins() int {
+	if m.Bins == 0 {
+		return 15
+	}
+	return m.Bins
+}
 
 // attack attacks the confidences of a network.
 func (r *runner) attack(ctx context.Context, j Job) error {
@@ -64,10 +69,8 @@ func (r *runner) attack(ctx context.Context, j Job) error {
 	if err != nil {
 		return err
 	}
-	result := &ACEResult{Epsilon: of.Epsilon, Images: images.Len(), Bins: of.Bins}
-	if result.Bins == 0 {
-		result.Bins = aceBins
-	}
+	result := &ACEResult{Epsilon: of.Epsilon, Images: images.Len(), Bins: of.bins()}
+	each := &perImage{images: images.IDs}
 	for k, p := range found {
 		correct := make([]bool, len(p.Classes))
 		hits, mean := 0, 0.0
@@ -81,11 +84,20 @@ func (r *runner) attack(ctx context.Context, j Job) error {
 		if err != nil {
 			return err
 		}
+		name := "clean"
+		if k > 0 {
+			name = attacks[k-1].String()
+		}
+		copy(each.add(name), p.Confidence)
 		if k == 0 {
+			each.correct = correct
 			result.Accuracy, result.AdaECE = float64(hits)/float64(len(correct)), ece
 			continue
 		}
-		result.Attacks = append(result.Attacks, ACEOutcome{attacks[k-1].String(), ece, mean})
+		result.Attacks = append(result.Attacks, ACEOutcome{name, ece, mean})
+	}
+	if err := each.write(resultPath(r.options.Folder, j.Model, ".attacks.csv")); err != nil {
+		return err
 	}
 	return writeJSON(resultPath(r.options.Folder, j.Model, ".attacks.json"), result)
 }

@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/certspec/certspec/calib"
@@ -67,17 +68,20 @@ func (r *runner) calibrate(ctx context.Context, j Job) error {
 	if _, err := rs.Certify(ctx, model, images, o); err != nil {
 		return err
 	}
-	result, err := r.bounds(ctx, path, j.table.Measure.Calibration.Radii)
+	result, each, err := r.bounds(ctx, path, j.table.Measure.Calibration.Radii)
 	if err != nil {
+		return err
+	}
+	if err := each.write(resultPath(r.options.Folder, j.Model, ".calibration.csv")); err != nil {
 		return err
 	}
 	return writeJSON(resultPath(r.options.Folder, j.Model, ".calibration.json"), result)
 }
 
-func (r *runner) bounds(ctx context.Context, path string, radii []float64) (*CalibrationResult, error) {
+func (r *runner) bounds(ctx context.Context, path string, radii []float64) (*CalibrationResult, *perImage, error) {
 	l, err := ledger.Read(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	steps := r.Manifest.Tier.Calibration.Steps
 	if steps == 0 {
@@ -86,13 +90,18 @@ func (r *runner) bounds(ctx context.Context, path string, radii []float64) (*Cal
 	result := &CalibrationResult{Ledger: l.Digest, ADMM: steps}
 	certified, err := rs.CertifyConfidences(path, radii, rs.ConfidenceOptions{})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	bins, err := calib.Uniform(calibrationBins, calib.LeftClosed)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	each, err := certifiedImages(path)
+	if err != nil {
+		return nil, nil, err
 	}
 	for k, c := range certified {
+		each.certify(c)
 		at := CalibrationAt{Radius: c.Radius, Certified: len(c.Images)}
 		result.Images = c.Of
 		correct := 0
@@ -105,11 +114,11 @@ func (r *runner) bounds(ctx context.Context, path string, radii []float64) (*Cal
 		if len(c.Images) > 0 {
 			cbs, _, err := calib.CertifiedBrier(c.Correct, c.Lower, c.Upper)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			p, err := mip.New(c.Correct, c.Lower, c.Upper, bins)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			grid := mip.Grid(c.Confidence)
 			for i := range grid {
@@ -121,17 +130,42 @@ func (r *runner) bounds(ctx context.Context, path string, radii []float64) (*Cal
 				r.progress(progress.State{Task: fmt.Sprintf("calibration error at radius %d of %d", k+1, len(certified)), Done: float64(done), Total: float64(len(grid)), Unit: "runs", Left: -1})
 			})
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			found, err := p.Compare(c.Confidence, runs)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			at.CBS, at.CCE, at.ACCE = &cbs, &found.Exact, &found.ACCE
 		}
 		result.At = append(result.At, at)
 	}
-	return result, nil
+	return result, each, nil
+}
+
+// certifiedImages are the labelled images of a ledger.
+func certifiedImages(path string) (*perImage, error) {
+	run, err := rs.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	rows := slices.DeleteFunc(slices.Clone(run.Rows), func(row rs.Row) bool { return row.Label < 0 })
+	slices.SortFunc(rows, func(a, b rs.Row) int { return a.Image - b.Image })
+	each := &perImage{}
+	for _, row := range rows {
+		each.images, each.correct = append(each.images, row.Image), append(each.correct, row.Correct())
+	}
+	return each, nil
+}
+
+// certify adds the bounds that hold within a radius, rounded outwards.
+func (p *perImage) certify(c rs.Confidences) {
+	below, above := boundNames(c.Radius)
+	lower, upper := p.add(below), p.add(above)
+	for k, image := range c.Images {
+		i, _ := slices.BinarySearch(p.images, image)
+		lower[i], upper[i] = math.Floor(1e6*c.Lower[k])/1e6, math.Ceil(1e6*c.Upper[k])/1e6
+	}
 }
 
 const (

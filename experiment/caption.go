@@ -57,8 +57,8 @@ func (f *filler) notes(t *Filled) []string {
 	if len(measure.Sweeps) > 0 {
 		note("%s", f.corruptions())
 	}
+	b := f.bootstrap.Resolved()
 	if len(t.Metrics) > 0 {
-		b := f.bootstrap.Resolved()
 		note("Low and high: %g %% intervals of the bootstrap over images (%d resamples, seed %d) of the mean over the seeds; those of differences are paired by image. Least and largest are over the seeds.",
 			100*b.Confidence, b.Resamples, b.Seed)
 	}
@@ -68,10 +68,13 @@ func (f *filler) notes(t *Filled) []string {
 			c.Images, c.Certify.Rule, c.Certify.N, calibrationBins)
 		if measure.Calibration.Within > 0 {
 			note("Comparable accuracy: at most %g points of certified accuracy below the best model of any method, fine-tuned ones included, which favours methods that raise it.", 100*measure.Calibration.Within)
+			note("Low and high of errors: %g %% intervals of the bootstrap over images (%d resamples, seed %d) of the models chosen, not of the choice; those of differences are paired by image.",
+				100*b.Confidence, b.Resamples, b.Seed)
 		}
 	}
 	if a := measure.ACE; a != nil {
 		note("Attacks (η,ω) within ε = %.4f in the L∞ norm, which leave the predictions as they are; calibration error over bins of equal count, images %s.", a.Epsilon, tier.Attack.Images)
+		note("Low and high of what an attack adds: %g %% intervals of the bootstrap over images (%d resamples, seed %d), paired by image.", 100*b.Confidence, b.Resamples, b.Seed)
 	}
 	trained, certified := map[string]bool{}, map[string]bool{}
 	for _, o := range f.origins {

@@ -20,4 +20,5 @@
 //	ledgers/MODEL/CELL.ledger clean, calibration, fog-3, …; see package sweep
 //	results/MODEL.csv         the certified radii of the ledgers, image by image, small enough to keep
 //	results/MODEL.*.json      calibration bounds, attacks
+//	results/MODEL.*.csv       the confidences behind them, image by image, to six decimals, bounds rounded outwards
 package experiment

@@ -33,6 +33,8 @@ type FilledLine struct {
 	Values      []*Value             `json:"values"`
 	Calibration []*CalibrationAt     `json:"calibration,omitempty"` // by radius, means over the seeds
 	ACE         map[string]*MeanOver `json:"ace,omitempty"`         // "accuracy", "clean" and the attacks
+	// By how much each attack raises the calibration error, with the interval of the bootstrap over the images.
+	Raised map[string]*rs.Difference `json:"raised,omitempty"`
 }
 
 // MeanOver is a mean over seeds, with the least and the largest.
@@ -64,6 +66,11 @@ type Selected struct {
 	CCE    *float64 `json:"cce"`    // the smallest of each
 	ACCE   *float64 `json:"acce"`
 	CBS    *float64 `json:"cbs"`
+	// Of the models whose CCE and CBS these are; nil where few images are certified.
+	CCESpread *Spread `json:"cce_spread,omitempty"`
+	CBSSpread *Spread `json:"cbs_spread,omitempty"`
+
+	cceLine, cbsLine int
 }
 
 // Fill reads what a folder holds of a table, by its name; of the only one for an empty name.
@@ -113,6 +120,9 @@ func (f *filler) fill() (*Filled, error) {
 	}
 	if c := t.Measure.Calibration; c != nil && c.Within > 0 {
 		if out.Selected, err = selected(out.Lines, c); err != nil {
+			return nil, err
+		}
+		if err := f.spreadSelected(out); err != nil {
 			return nil, err
 		}
 	}

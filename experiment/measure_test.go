@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,6 +67,25 @@ func TestConfidences(t *testing.T) {
 		}
 		if len(a.Attacks) != 4 || a.Images != 16 || a.Bins != 5 || !(a.Attacks[3].Mean < a.Attacks[2].Mean) || a.Attacks[2].Attack != "(-1,ŷ)" {
 			t.Errorf("%s: %+v", slug, a)
+		}
+	}
+	// What intervals are made of agrees with the ledger, to six decimals and outwards.
+	each, err := readPerImage(filepath.Join(o.Folder, "results", "tiny-g-s1.calibration.csv"))
+	if err != nil || each == nil {
+		t.Fatal(err)
+	}
+	certified, err := rs.CertifyConfidences(filepath.Join(o.Folder, "calibration", "tiny-g-s1.ledger"), []float64{.05}, rs.ConfidenceOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, image := range certified[0].Images {
+		i := slices.Index(each.images, image)
+		lower, upper := each.of("lower 0.05")[i], each.of("upper 0.05")[i]
+		if d := certified[0].Lower[k] - lower; !(d >= -1e-12 && d < 2e-6) {
+			t.Errorf("image %d: lower bound %v kept as %v", image, certified[0].Lower[k], lower)
+		}
+		if d := upper - certified[0].Upper[k]; !(d >= -1e-12 && d < 2e-6) || each.correct[i] != certified[0].Correct[k] {
+			t.Errorf("image %d: upper bound %v kept as %v; right %v", image, certified[0].Upper[k], upper, each.correct[i])
 		}
 	}
 	base, err := modelfile.ReadCard(filepath.Join(o.Folder, "models", "tiny-g-s1"))

@@ -94,9 +94,10 @@ func mergeFile(to, from string) (added int, err error) {
 	}
 	kind := filepath.Base(filepath.Dir(to))
 	switch {
+	case strings.HasSuffix(to, ".safetensors"), strings.HasSuffix(to, ".calibration.json"), strings.HasSuffix(to, ".attacks.json"),
+		strings.HasSuffix(to, ".calibration.csv"), strings.HasSuffix(to, ".attacks.csv"):
 	case kind == "results" && filepath.Ext(to) == ".csv":
 		return mergeRadii(to, there, from, text)
-	case strings.HasSuffix(to, ".safetensors"), strings.HasSuffix(to, ".calibration.json"), strings.HasSuffix(to, ".attacks.json"):
 	case strings.HasSuffix(to, ".ledger"):
 		closed, err := isClosed(to)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/rs"
 )
 
 func rounded(v float64, decimals int) table.Rounded {
@@ -39,11 +40,13 @@ func (f *Filled) Tables() []*table.Table {
 	if len(f.Lines) > 0 && f.Lines[0].Calibration != nil {
 		if f.Selected != nil {
 			add(f.selection(), "the smallest errors among models of comparable accuracy")
+			add(f.spreads(), "these errors, with differences from the method of "+f.Compare)
 		}
 		add(f.calibration(columns, head), "certified calibration, model by model")
 	}
 	if len(f.Lines) > 0 && f.Lines[0].ACE != nil {
 		add(f.attacks(columns, head), "adaptive calibration error")
+		add(f.raised(columns, head), "what each attack adds to the adaptive calibration error")
 	}
 	if len(all) > 0 {
 		all[len(all)-1].Notes = f.Notes
@@ -89,12 +92,7 @@ func (f *Filled) differences(columns []string, head func(FilledLine) []any) *tab
 				continue
 			}
 			row = append(row, v.Seeds, rounded(v.Mean, 4), rounded(v.Low, 4), rounded(v.High, 4), rounded(v.Interval.Low, 4), rounded(v.Interval.High, 4))
-			if d := v.Difference; d != nil {
-				row = append(row, rounded(d.Difference, 4), rounded(d.Interval.Low, 4), rounded(d.Interval.High, 4))
-			} else {
-				row = append(row, table.None, table.None, table.None)
-			}
-			t.Rows = append(t.Rows, row)
+			t.Rows = append(t.Rows, append(row, difference(v.Difference)...))
 		}
 	}
 	return t
@@ -125,6 +123,49 @@ func (f *Filled) selection() *table.Table {
 	t := &table.Table{Columns: []string{"radius", "best accuracy", "method", "models", "CCE", "ACCE", "CBS"}}
 	for _, s := range f.Selected {
 		t.Rows = append(t.Rows, []any{rounded(s.Radius, 2), rounded(s.Best, 4), s.Group, s.Models, optional(s.CCE), optional(s.ACCE), optional(s.CBS)})
+	}
+	return t
+}
+
+func (f *Filled) spreads() *table.Table {
+	t := &table.Table{Columns: []string{"radius", "method", "figure", "value", "low", "high", "difference", "its low", "its high"}}
+	for _, s := range f.Selected {
+		for _, figure := range []struct {
+			name   string
+			value  *float64
+			spread *Spread
+		}{{"CCE", s.CCE, s.CCESpread}, {"CBS", s.CBS, s.CBSSpread}} {
+			row := []any{rounded(s.Radius, 2), s.Group, figure.name, optional(figure.value)}
+			if figure.spread == nil {
+				row = append(row, table.None, table.None)
+			} else {
+				row = append(row, rounded(figure.spread.Interval.Low, 4), rounded(figure.spread.Interval.High, 4))
+			}
+			if figure.spread == nil {
+				row = append(row, difference(nil)...)
+			} else {
+				row = append(row, difference(figure.spread.Difference)...)
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
+}
+
+// difference is a difference with the ends of its interval; nil: not there.
+func difference(d *rs.Difference) []any {
+	if d == nil {
+		return []any{table.None, table.None, table.None}
+	}
+	return []any{rounded(d.Difference, 4), rounded(d.Interval.Low, 4), rounded(d.Interval.High, 4)}
+}
+
+func (f *Filled) raised(columns []string, head func(FilledLine) []any) *table.Table {
+	t := &table.Table{Columns: append(slices.Clone(columns), "attack", "difference", "its low", "its high")}
+	for _, l := range f.Lines {
+		for _, a := range attack.ACEAttacks(0) {
+			t.Rows = append(t.Rows, append(append(head(l), a.String()), difference(l.Raised[a.String()])...))
+		}
 	}
 	return t
 }

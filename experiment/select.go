@@ -58,20 +58,22 @@ func selected(lines []FilledLine, m *CalibrationMeasure) ([]Selected, error) {
 	var out []Selected
 	for k, radius := range m.Radii {
 		var exact, approximate []calib.Candidate
+		var of []int // the lines of the candidates
 		best := 0.0
-		for _, l := range lines {
+		for i, l := range lines {
 			at := l.Calibration[k]
 			if at == nil || at.CCE == nil {
 				continue
 			}
 			best = max(best, at.Accuracy)
+			of = append(of, i)
 			exact = append(exact, calib.Candidate{Method: l.Group, Accuracy: at.Accuracy, CCE: *at.CCE, CBS: *at.CBS})
 			approximate = append(approximate, calib.Candidate{Method: l.Group, Accuracy: at.Accuracy, CCE: *at.ACCE, CBS: *at.CBS})
 		}
 		if len(exact) == 0 {
 			continue
 		}
-		of, err := calib.SelectByAccuracy(exact, m.Within)
+		known, err := calib.SelectByAccuracy(exact, m.Within)
 		if err != nil {
 			return nil, err
 		}
@@ -79,10 +81,11 @@ func selected(lines []FilledLine, m *CalibrationMeasure) ([]Selected, error) {
 		if err != nil {
 			return nil, err
 		}
-		for i, s := range of {
+		for i, s := range known {
 			one := Selected{Radius: radius, Best: best, Group: s.Method, Models: s.Models}
 			if s.Models > 0 {
-				one.CCE, one.ACCE, one.CBS = &of[i].CCE, &searched[i].CCE, &of[i].CBS
+				one.CCE, one.ACCE, one.CBS = &known[i].CCE, &searched[i].CCE, &known[i].CBS
+				one.cceLine, one.cbsLine = of[s.CCEOf], of[s.CBSOf]
 			}
 			out = append(out, one)
 		}

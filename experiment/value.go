@@ -47,6 +47,9 @@ func (f *filler) line(l Line, list []Metric) (FilledLine, error) {
 	}
 	if f.table.Measure.ACE != nil {
 		line.ACE = meanACE(attacks)
+		if err := f.spreadAttacks(&line); err != nil {
+			return line, err
+		}
 	}
 	return line, nil
 }

@@ -1,6 +1,7 @@
 package rs_test
 
 import (
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -60,6 +61,32 @@ func TestBootstrapAgainstAllResamples(t *testing.T) {
 		if err != nil || i.Low != low || i.High != high {
 			t.Errorf("seed %d: %v, %v; want [%v, %v]", seed, i, err, low, high)
 		}
+	}
+}
+
+// Statistics that are not means: the largest of two images is the smaller one in a quarter of the resamples.
+func TestBootstrapOfAnyStatistic(t *testing.T) {
+	radii := []float64{.2, .7}
+	largest := func(drawn []int, values []float64) error {
+		values[0] = max(radii[drawn[0]], radii[drawn[1]])
+		values[1] = radii[drawn[0]] - radii[drawn[0]]
+		return nil
+	}
+	for confidence, want := range map[float64]rs.Interval{.4: {Low: .7, High: .7}, .6: {Low: .2, High: .7}} {
+		got, err := rs.Bootstrap{Confidence: confidence}.Intervals(2, 2, largest)
+		if err != nil || got[0] != want || got[1] != (rs.Interval{}) {
+			t.Errorf("%v: %v, %v; want %v", confidence, got, err, want)
+		}
+	}
+	failed := errors.New("failed")
+	if _, err := (rs.Bootstrap{}).Intervals(2, 1, func([]int, []float64) error { return failed }); !errors.Is(err, failed) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := (rs.Bootstrap{}).Intervals(2, 1, func(_ []int, v []float64) error { v[0] = math.NaN(); return nil }); err == nil {
+		t.Error("NaN is no error")
+	}
+	if _, err := (rs.Bootstrap{}).Intervals(0, 1, largest); err == nil {
+		t.Error("no images are no error")
 	}
 }
 

@@ -1,0 +1,210 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/certspec/certspec/calib"
+	"github.com/certspec/certspec/rs"
+)
+
+// leastForInterval images must be certified for an interval: a resample without any happens once in 10⁸ then.
+const leastForInterval = 20
+
+// Spread is the interval of an error by the bootstrap over the images, and its difference from the line that the table compares with, paired
+// by image; nil for that line itself. The choice of a model is not part of it.
+type Spread struct {
+	Interval   rs.Interval    `json:"interval"`
+	Difference *rs.Difference `json:"difference,omitempty"`
+}
+
+// kept are the images of every model of a line; nil where those of one are not there.
+func (f *filler) kept(l FilledLine, what string) ([]*perImage, error) {
+	var all []*perImage
+	for _, name := range l.Models {
+		p, err := readPerImage(resultPath(f.folder, f.manifest.model(name), what))
+		if p == nil || err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// intervals are those of statistics of one set of images, which all of them must be of.
+func (f *filler) intervals(of []*perImage, statistics int, find func(drawn []int, values []float64) error) ([]rs.Interval, error) {
+	for _, p := range of {
+		if !slices.Equal(p.images, of[0].images) {
+			return nil, fmt.Errorf("experiment: %s: the confidences of its models are of different images", f.table.Name)
+		}
+	}
+	return f.bootstrap.Intervals(len(of[0].images), statistics, find)
+}
+
+// spreadSelected finds the spread of what is selected at each radius.
+func (f *filler) spreadSelected(t *Filled) error {
+	bins, err := calib.Uniform(calibrationBins, calib.LeftClosed)
+	if err != nil {
+		return err
+	}
+	images := map[int][]*perImage{} // by line
+	for i, l := range t.Lines {
+		if images[i], err = f.kept(l, ".calibration.csv"); err != nil {
+			return err
+		}
+	}
+	group := ""
+	if i := slices.IndexFunc(t.Lines, func(l FilledLine) bool { return l.Title == t.Compare }); i >= 0 {
+		group = t.Lines[i].Group
+	}
+	for _, radius := range f.table.Measure.Calibration.Radii {
+		var at []*Selected
+		var all []*perImage
+		reference := -1
+		for k := range t.Selected {
+			s := &t.Selected[k]
+			if s.Radius != radius || s.Models == 0 || !enough(images[s.cceLine], radius) || !enough(images[s.cbsLine], radius) {
+				continue
+			}
+			if s.Group == group {
+				reference = len(at)
+			}
+			at = append(at, s)
+			all = append(append(all, images[s.cceLine]...), images[s.cbsLine]...)
+		}
+		if len(at) == 0 {
+			continue
+		}
+		// Of each method the two errors; then their differences from those of the reference.
+		found, err := f.intervals(all, 4*len(at), func(drawn []int, values []float64) error {
+			for k, s := range at {
+				cce, err := meanOf(images[s.cceLine], radius, drawn, func(correct []bool, lower, upper []float64) (float64, error) {
+					worst, err := calib.ExactCCE(correct, lower, upper, bins.Edges())
+					return worst.CCE, err
+				})
+				if err != nil {
+					return err
+				}
+				cbs, err := meanOf(images[s.cbsLine], radius, drawn, func(correct []bool, lower, upper []float64) (float64, error) {
+					cbs, _, err := calib.CertifiedBrier(correct, lower, upper)
+					return cbs, err
+				})
+				if err != nil {
+					return err
+				}
+				values[4*k], values[4*k+1] = cce, cbs
+			}
+			for k := range at {
+				for e := range 2 {
+					values[4*k+2+e] = 0
+					if reference >= 0 {
+						values[4*k+2+e] = values[4*k+e] - values[4*reference+e]
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for k, s := range at {
+			s.CCESpread, s.CBSSpread = &Spread{Interval: found[4*k]}, &Spread{Interval: found[4*k+1]}
+			if reference >= 0 && k != reference {
+				r := at[reference]
+				s.CCESpread.Difference = &rs.Difference{A: *r.CCE, B: *s.CCE, Difference: *s.CCE - *r.CCE, Interval: found[4*k+2]}
+				s.CBSSpread.Difference = &rs.Difference{A: *r.CBS, B: *s.CBS, Difference: *s.CBS - *r.CBS, Interval: found[4*k+3]}
+			}
+		}
+	}
+	return nil
+}
+
+func boundNames(radius float64) (lower, upper string) {
+	return fmt.Sprintf("lower %g", radius), fmt.Sprintf("upper %g", radius)
+}
+
+// enough reports whether all models have an interval for enough images.
+func enough(of []*perImage, radius float64) bool {
+	name, _ := boundNames(radius)
+	for _, p := range of {
+		certified := 0
+		for _, v := range p.of(name) {
+			if !math.IsNaN(v) {
+				certified++
+			}
+		}
+		if certified < leastForInterval {
+			return false
+		}
+	}
+	return len(of) > 0
+}
+
+// meanOf is the mean over the seeds of an error of the drawn images that are certified.
+func meanOf(of []*perImage, radius float64, drawn []int, find func(correct []bool, lower, upper []float64) (float64, error)) (float64, error) {
+	mean := 0.0
+	below, above := boundNames(radius)
+	for _, p := range of {
+		var correct []bool
+		var lower, upper []float64
+		low, high := p.of(below), p.of(above)
+		for _, i := range drawn {
+			if !math.IsNaN(low[i]) {
+				correct, lower, upper = append(correct, p.correct[i]), append(lower, low[i]), append(upper, high[i])
+			}
+		}
+		v, err := find(correct, lower, upper)
+		if err != nil {
+			return 0, err
+		}
+		mean += v / float64(len(of))
+	}
+	return mean, nil
+}
+
+// spreadAttacks finds by how much each attack raises the calibration error of a line.
+func (f *filler) spreadAttacks(l *FilledLine) error {
+	of, err := f.kept(*l, ".attacks.csv")
+	if err != nil || len(of) == 0 {
+		return err
+	}
+	names := of[0].columns // "clean" and the attacks
+	bins := f.table.Measure.ACE.bins()
+	found, err := f.intervals(of, len(names), func(drawn []int, values []float64) error {
+		clear(values)
+		correct, confidence := make([]bool, len(drawn)), make([]float64, len(drawn))
+		for _, p := range of {
+			for k, name := range names {
+				column := p.of(name)
+				if column == nil {
+					return fmt.Errorf("the attack %s is there for some seeds only", name)
+				}
+				for i, at := range drawn {
+					correct[i], confidence[i] = p.correct[at], column[at]
+				}
+				ece, err := calib.AdaECE(correct, confidence, bins)
+				if err != nil {
+					return err
+				}
+				values[k] += ece / float64(len(of))
+			}
+		}
+		for k := 1; k < len(values); k++ {
+			values[k] -= values[0]
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	l.Raised = map[string]*rs.Difference{}
+	for k, name := range names[1:] {
+		clean, attacked := l.ACE[names[0]], l.ACE[name]
+		if clean == nil || attacked == nil {
+			return fmt.Errorf("experiment: %s: the attack %s is in one of its files of results only", l.Title, name)
+		}
+		l.Raised[name] = &rs.Difference{A: clean.Mean, B: attacked.Mean, Difference: attacked.Mean - clean.Mean, Interval: found[k+1]}
+	}
+	return nil
+}

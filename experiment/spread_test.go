@@ -1,0 +1,141 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/rs"
+)
+
+// calibrated writes results by hand: two methods on 40 images, all right and certified at the radius 0.1. Half of the images have the
+// lower bound 0.5 under AT, the others 0.9; under ACT all have 0.1 more. At the radius 1, too few are certified.
+func calibrated(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	m := &Manifest{Format: manifestFormat, Tier: Tier{Name: "hand", Title: "by hand"}}
+	made := Made{Table: Table{Name: "x", Title: "X", Measure: Measure{Calibration: &CalibrationMeasure{Radii: []float64{.1, 1}, Within: .03}, ACE: &ACEMeasure{Epsilon: .1, Bins: 1}}}}
+	if err := os.MkdirAll(filepath.Join(folder, "results"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for k, name := range []string{"AT", "ACT"} {
+		m.Models = append(m.Models, Model{Name: name, Data: "few", Test: "few/test"})
+		made.Lines = append(made.Lines, Line{Title: name, Group: name, Models: []string{name}})
+		slug := filepath.Join(folder, "results", m.Models[k].Slug())
+		var certified, attacked strings.Builder
+		certified.WriteString("image,correct,lower 0.1,upper 0.1,lower 1,upper 1\n")
+		attacked.WriteString("image,correct,clean,\"(1,y)\"\n")
+		up := float64(k) / 10
+		for i := range 40 {
+			far := ","
+			if i < leastForInterval-1 {
+				far = "0.2,1"
+			}
+			fmt.Fprintf(&certified, "%d,1,%g,1,%s\n", 3*i, .5+.4*float64(i%2)+up, far)
+			fmt.Fprintf(&attacked, "%d,1,%g,%g\n", 3*i, .9-up, .9-up-.3*float64(i%2))
+		}
+		cbs := (math.Pow(.5-up, 2) + math.Pow(.1-up, 2)) / 2
+		for what, text := range map[string]string{
+			".calibration.csv": certified.String(), ".attacks.csv": attacked.String(),
+			".calibration.json": fmt.Sprintf(`{"images": 40, "at": [{"radius": 0.1, "certified": 40, "certified_accuracy": 1, "cce": %g, "acce": 0, "cbs": %g},
+				{"radius": 1, "certified": 19, "certified_accuracy": 0.475, "cce": 0.8, "acce": 0, "cbs": 0.64}]}`, .3-up, cbs),
+			".attacks.json": fmt.Sprintf(`{"epsilon": 0.1, "images": 40, "accuracy": 1, "bins": 1, "adaece": %g, "attacks": [{"attack": "(1,y)", "adaece": %g}]}`, .1+up, .25+up),
+		} {
+			if err := os.WriteFile(slug+what, []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	m.Tables = []Made{made}
+	if err := m.write(folder); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// Where all predictions are right, CCE is the mean of 1 − l and CBS that of its square, so that their intervals are those of means.
+func TestSpreadByHand(t *testing.T) {
+	o := rs.Bootstrap{Resamples: 500, Seed: 3}
+	f, err := Fill(calibrated(t), "", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	interval := func(even, odd float64) rs.Interval {
+		var rows rs.Rows
+		for i := range 40 {
+			rows = append(rows, rs.Row{Image: i, Label: 1, Class: 1, Radius: []float64{even, odd}[i%2]})
+		}
+		in, err := rows.ACRInterval(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return in
+	}
+	near := func(a, b rs.Interval) bool { return math.Abs(a.Low-b.Low) < 1e-9 && math.Abs(a.High-b.High) < 1e-9 }
+	at, act, far := f.Selected[0], f.Selected[1], f.Selected[2]
+	if want := interval(.5, .1); !near(at.CCESpread.Interval, want) || !(want.High-want.Low > .05) {
+		t.Errorf("CCE of AT in %v, want %v", at.CCESpread.Interval, want)
+	}
+	if want := interval(.16, 0); !near(act.CBSSpread.Interval, want) {
+		t.Errorf("CBS of ACT in %v, want %v", act.CBSSpread.Interval, want)
+	}
+	// 1 − l differs by 0.1 in every image, its square by 0.09 or 0.01.
+	if d := act.CCESpread.Difference; math.Abs(d.Difference+.1) > 1e-9 || !near(d.Interval, rs.Interval{Low: -.1, High: -.1}) {
+		t.Errorf("CCE of ACT − AT: %+v", d)
+	}
+	squares := interval(.09, .01)
+	if d := act.CBSSpread.Difference; math.Abs(d.Difference+.05) > 1e-9 || !near(d.Interval, rs.Interval{Low: -squares.High, High: -squares.Low}) {
+		t.Errorf("CBS of ACT − AT: %+v, want %v", d, squares)
+	}
+	if at.CCESpread.Difference != nil || far.Radius != 1 || far.Models == 0 || far.CCESpread != nil {
+		t.Errorf("AT has a difference from itself, or few images an interval: %+v, %+v", at.CCESpread, far)
+	}
+	// In one bin the error is 1 − the mean confidence; the attack adds 0.3 to every other image.
+	raised := interval(0, .3)
+	if d := f.Lines[1].Raised["(1,y)"]; math.Abs(d.Difference-.15) > 1e-9 || !near(d.Interval, raised) {
+		t.Errorf("raised: %+v, want %v", d, raised)
+	}
+	text := ""
+	for _, table := range f.Tables() {
+		text += table.CSV()
+	}
+	for _, line := range []string{"0.1,AT,CCE,0.3,0.2", "0.1,AT,CBS,0.13,", ",–,–,–\n0.1,ACT,CCE,", "1,ACT,CBS,0.64,–,–,–,–,–\n", "\nAT,\"(1,y)\",0.15,0.1"} {
+		if !strings.Contains(text, line) {
+			t.Errorf("no %q in\n%s", line, text)
+		}
+	}
+}
+
+// Damaged confidences are said, not skipped; without the file there is no interval.
+func TestDamagedConfidences(t *testing.T) {
+	for text, want := range map[string]string{
+		"image,label,lower 0.1,upper 0.1\n":          "first line",
+		"image,correct,lower 0.1\n0,2,0.5\n":         "0 or 1",
+		"image,correct,lower 0.1\n3,1,0.5\n3,1,.5\n": "ascending",
+		"image,correct,lower 0.1\n3,1,NaN\n":         "from 0 to 1",
+		"image,correct,lower 0.1\n3,1,1.5\n":         "from 0 to 1",
+		"image,correct,lower 0.1\n3,1\n":             "wrong number of fields",
+	} {
+		folder := calibrated(t)
+		path := filepath.Join(folder, "results", "AT.calibration.csv")
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Fill(folder, "", rs.Bootstrap{Resamples: 10}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "AT.calibration.csv") {
+			t.Errorf("%q: %v; want %s", text, err, want)
+		}
+	}
+	folder := calibrated(t)
+	for _, name := range []string{"AT.calibration.csv", "ACT.attacks.csv"} {
+		if err := os.Remove(filepath.Join(folder, "results", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := Fill(folder, "", rs.Bootstrap{Resamples: 10})
+	if err != nil || f.Selected[0].CCESpread != nil || f.Selected[1].CCESpread == nil || f.Selected[1].CCESpread.Difference != nil || f.Lines[1].Raised != nil || f.Lines[0].Raised == nil {
+		t.Errorf("%v: %+v", err, f)
+	}
+}
