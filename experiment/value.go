@@ -96,6 +96,17 @@ func (f *filler) value(radii []*Radii, m Metric) (*Value, error) {
 	return v, err
 }
 
+// Minus is v − other, paired by image: of two models, or of one under two corruptions.
+//
+// Errors: no image in common; options out of range.
+func (v *Value) Minus(other *Value, b rs.Bootstrap) (*rs.Difference, error) {
+	c, err := rs.Compare(other.rows, v.rows, nil, b)
+	if err != nil {
+		return nil, err
+	}
+	return &c.ACR, nil
+}
+
 func meanOver(of []float64) MeanOver {
 	m := MeanOver{Low: of[0], High: of[0], Seeds: len(of)}
 	for _, v := range of {
@@ -117,11 +128,11 @@ func (f *filler) differences(t *Filled) error {
 			if at < 0 || at == i || l.Values[k] == nil || t.Lines[at].Values[k] == nil {
 				continue
 			}
-			c, err := rs.Compare(t.Lines[at].Values[k].rows, l.Values[k].rows, nil, f.bootstrap)
+			d, err := l.Values[k].Minus(t.Lines[at].Values[k], f.bootstrap)
 			if err != nil {
 				return err
 			}
-			l.Values[k].Difference = &c.ACR
+			l.Values[k].Difference = d
 		}
 	}
 	return nil
