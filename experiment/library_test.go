@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -108,6 +109,16 @@ func TestNumbersOfTheSpecs(t *testing.T) {
 	}
 	if m := model("T3", "A/c10/macer", 0); m.Options["lambda"] != 12. || m.Options["beta"] != 16. || m.Options["gamma"] != 8. || m.Batch != 64 || m.Rate != .01 {
 		t.Errorf("%+v", m)
+	}
+	// A rate that the network of the tier does not bear is lowered, a smaller one is not.
+	if g, macer := model("cpu", "A/c10/g", 0), model("cpu", "A/c10/macer", 0); g.Network != "small-cnn" || g.Rate != .02 || macer.Rate != .01 {
+		t.Errorf("%+v, %+v", g, macer)
+	}
+	for _, bad := range []float64{-1, math.NaN()} {
+		broken := &Setup{Library: l, Tier: Tier{Name: "mine", Data: map[string]Part{"cifar10": {Rate: bad}}}}
+		if _, err := broken.Model("A/c10/g", 0, 1); err == nil || !strings.Contains(err.Error(), "tier mine: data cifar10: rate") {
+			t.Errorf("rate %v: %v", bad, err)
+		}
 	}
 	at := model("T3", "D/c10/at-t10-m8-s012-e025", 0)
 	if at.Options["steps"] != 10. || at.Options["noises"] != 8. || at.Sigma != .12 || at.Options["epsilon"] != .25 || at.Epochs != 150 || at.Input != "standardize" || !slices.Equal(at.Milestones, []int{50, 100}) {

@@ -130,6 +130,12 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 		m.Method, m.Options, m.Epochs, m.Rate = "", nil, 0, 0
 		return m, nil
 	}
+	if !(part.Rate >= 0) {
+		return m, fmt.Errorf("tier %s: data %s: rate %v; expected more than 0", s.Tier.Name, m.Data, part.Rate)
+	}
+	if part.Rate > 0 {
+		m.Rate = min(m.Rate, part.Rate)
+	}
 	if s.Tier.Batch > 0 {
 		m.Batch = min(m.Batch, s.Tier.Batch)
 	}

@@ -33,8 +33,10 @@ type Tier struct {
 type Part struct {
 	At      string `yaml:"at,omitempty" json:"at,omitempty"`           // another data set of the same kind
 	Network string `yaml:"network,omitempty" json:"network,omitempty"` // default that of the recipe
-	Train   string `yaml:"train,omitempty" json:"train,omitempty"`     // images to learn from, as in count=8000
-	Test    string `yaml:"test,omitempty" json:"test,omitempty"`       // images for the accuracies on the card
+	// Rate is the largest learning rate that the network bears: those of recipes are at most this; 0: any.
+	Rate  float64 `yaml:"rate,omitempty" json:"rate,omitempty"`
+	Train string  `yaml:"train,omitempty" json:"train,omitempty"` // images to learn from, as in count=8000
+	Test  string  `yaml:"test,omitempty" json:"test,omitempty"`   // images for the accuracies on the card
 }
 
 // Settings are those of rs.Options that a tier fixes; zero values are their defaults.
