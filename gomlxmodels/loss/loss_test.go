@@ -191,6 +191,10 @@ func TestKnownValues(t *testing.T) {
 			{lossCase{"jsd of a pair", []int{2, 1, 2}, func(z, y *Node) []Term { return JSD(z, y, 1) }}, logOf(.9, .5), []float64{-math.Log(.9), .1017492251}},
 			{lossCase{"macer", []int{2, 1, 3}, func(z, y *Node) []Term { return MACER(z, y, .25, 12, 8, 16) }},
 				[]float64{.30, .25, .10, .20, .22, .05}, []float64{1.0382766772, 12 * .9659116835}},
+			// The smoothed confidence of class 1 is (.1 + .5)/2, and the label is 0.
+			{lossCase{"calibration", []int{2, 1, 2}, func(z, y *Node) []Term {
+				return []Term{{"", Calibration(z, y, Const(z.Graph(), []int32{1}), Const(z.Graph(), [][]float64{{.2, .5}}))}}
+			}}, logOf(.9, .5), []float64{.3*.2 + .3*.5}},
 		} {
 			terms, _ := compile[float64](t, b, c.lossCase)(c.z)
 			for i, want := range c.want {
