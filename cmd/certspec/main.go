@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Exit codes of the command line.
@@ -30,6 +31,18 @@ func (e usageError) Unwrap() error { return e.error }
 var verbs []func() *cobra.Command
 
 func main() { os.Exit(run(os.Args[1:])) }
+
+// hideEmptyDefaults keeps help from calling an empty list of numbers a default.
+func hideEmptyDefaults(cmd *cobra.Command) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.DefValue == "[]" {
+			f.DefValue = ""
+		}
+	})
+	for _, sub := range cmd.Commands() {
+		hideEmptyDefaults(sub)
+	}
+}
 
 func run(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), stopSignals...)
@@ -56,6 +69,7 @@ func run(args []string) int {
 	for _, verb := range verbs {
 		root.AddCommand(verb())
 	}
+	hideEmptyDefaults(root)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var usage usageError
