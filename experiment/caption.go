@@ -82,7 +82,7 @@ func (f *filler) notes(t *Filled) []string {
 			trained[o.Trained] = true
 		}
 		for _, c := range o.Certified {
-			certified[c] = true
+			certified[withoutGraph(c)] = true
 		}
 	}
 	if len(trained) > 0 {
@@ -92,6 +92,16 @@ func (f *filler) notes(t *Filled) []string {
 		note("Certified on %s.", list(certified))
 	}
 	return notes
+}
+
+// withoutGraph names an engine without the hash of the one network that ran on it.
+func withoutGraph(engine string) string {
+	before, after, found := strings.Cut(engine, ", graph ")
+	if !found {
+		return engine
+	}
+	_, rest, _ := strings.Cut(after, ", ")
+	return before + ", " + rest
 }
 
 // corruptions says where corrupted images are from.

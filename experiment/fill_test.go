@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,6 +74,23 @@ func TestFillByHand(t *testing.T) {
 	text := f.Tables()[0].CSV()
 	if !strings.Contains(text, "C,0.3,–\n") {
 		t.Errorf("%s", text)
+	}
+}
+
+// Models of one engine do not make it several.
+func TestEnginesInTheCaption(t *testing.T) {
+	folder := handmade(t)
+	for name, engine := range map[string]string{"a-s1": "onnxruntime 1.31.1 cpu, graph 015ea41ad3725f33, amd64/avx512", "b-s1": "onnxruntime 1.31.1 cpu, graph 04554fb718db55e9, amd64/avx512", "c-s1": "go 1.0, "} {
+		if err := writeJSON(filepath.Join(folder, "results", name+".json"), Origin{Certified: []string{engine}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := Fill(folder, "", rs.Bootstrap{Resamples: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(f.Notes, "Certified on go 1.0, ; onnxruntime 1.31.1 cpu, amd64/avx512.") {
+		t.Errorf("%q", f.Notes)
 	}
 }
 
