@@ -74,7 +74,7 @@ func (f *filler) notes(t *Filled) []string {
 	}
 	if a := measure.ACE; a != nil {
 		note("Attacks (η,ω) within ε = %.4f in the L∞ norm, which leave the predictions as they are; calibration error over bins of equal count, images %s.", a.Epsilon, tier.Attack.Images)
-		note("Low and high of what an attack adds: %g %% intervals of the bootstrap over images (%d resamples, seed %d), paired by image.", 100*b.Confidence, b.Resamples, b.Seed)
+		note("Low and high of what an attack adds: %g %% intervals of the bootstrap over images (%d resamples, seed %d), paired by image. The calibration error of a resample is larger than that of the images where it is small, as it is without an attack, so that they lie low.", 100*b.Confidence, b.Resamples, b.Seed)
 	}
 	trained, certified := map[string]bool{}, map[string]bool{}
 	for _, o := range f.origins {
