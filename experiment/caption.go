@@ -59,7 +59,7 @@ func (f *filler) notes(t *Filled) []string {
 	}
 	b := f.bootstrap.Resolved()
 	if len(t.Metrics) > 0 {
-		note("Low and high: %g %% intervals of the bootstrap over images (%d resamples, seed %d) of the mean over the seeds; those of differences are paired by image. Least and largest are over the seeds.",
+		note("Low and high: %g %% intervals of the bootstrap over images (%d resamples, seed %d) of the mean over the seeds; those of differences are paired by image, over the seeds that both have. Least and largest are over the seeds.",
 			100*b.Confidence, b.Resamples, b.Seed)
 	}
 	if measure.Calibration != nil {

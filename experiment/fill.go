@@ -50,11 +50,11 @@ type Value struct {
 	MeanOver
 	Images   int         `json:"images"`
 	Interval rs.Interval `json:"interval"`
-	// Difference is that from the line that is compared with, paired by image; nil for that line itself, and where it has no value or is
+	// Difference is that from the line that is compared with, over the seeds that both have, paired by image; nil for that line itself, and where it has no value or is
 	// of other data.
 	Difference *rs.Difference `json:"difference,omitempty"`
 
-	rows rs.Rows
+	seeds map[uint64]rs.Rows // the mean radius over the cells, by seed
 }
 
 // Selected is what a group reaches at a radius among models of comparable accuracy (certified-calibration tables 2 and 6 to 10).

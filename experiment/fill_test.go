@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -19,9 +20,10 @@ func handmade(t *testing.T) string {
 	made := Made{Table: Table{Name: "x", Title: "X", Measure: Measure{Clean: true, Sweeps: []string{"fog"}}}}
 	for _, name := range []string{"a", "b", "c"} {
 		line := Line{Title: strings.ToUpper(name), Group: name}
-		for _, seed := range []string{"1", "2"} {
-			m.Models = append(m.Models, Model{Name: name + "@" + seed, Data: "few", Test: "few/test"})
-			line.Models = append(line.Models, name+"@"+seed)
+		for seed := range uint64(2) {
+			model := fmt.Sprintf("%s@%d", name, seed+1)
+			m.Models = append(m.Models, Model{Name: model, Data: "few", Test: "few/test", Seed: seed + 1})
+			line.Models = append(line.Models, model)
 		}
 		made.Lines = append(made.Lines, line)
 	}
@@ -67,6 +69,10 @@ func TestFillByHand(t *testing.T) {
 	b := f.Lines[1].Values
 	if b[0].Seeds != 1 || !near(b[1].Mean, .4) || !near(b[1].Difference.Difference, .25) || !near(b[1].Difference.Interval.Low, .2) || !near(b[1].Difference.Interval.High, .3) {
 		t.Errorf("B: %+v, %+v", b[1], b[1].Difference)
+	}
+	// B has the first seed only, in which A has (0.4 + 0)/2.
+	if d := b[0].Difference; !near(d.A, .2) || !near(d.B, .3) || !near(d.Difference, .1) {
+		t.Errorf("clean of B − A: %+v", d)
 	}
 	if c := f.Lines[2].Values; c[0] == nil || c[1] != nil { // fog-5 is missing
 		t.Errorf("C: %+v", c)

@@ -1,8 +1,8 @@
 package experiment
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/certspec/certspec/rs"
@@ -10,7 +10,7 @@ import (
 
 func (f *filler) line(l Line, list []Metric) (FilledLine, error) {
 	line := FilledLine{Title: l.Title, Group: l.Group, Models: l.Models, Values: make([]*Value, len(list))}
-	var radii []*Radii
+	radii := map[uint64]*Radii{} // by seed
 	var calibrations []*CalibrationResult
 	var attacks []*ACEResult
 	for _, name := range l.Models {
@@ -20,7 +20,7 @@ func (f *filler) line(l Line, list []Metric) (FilledLine, error) {
 		if err != nil {
 			return line, err
 		}
-		radii = append(radii, r)
+		radii[m.Seed] = r
 		f.origins[name] = o
 		c, a := &CalibrationResult{}, &ACEResult{}
 		if ok, err := readJSON(resultPath(f.folder, m, ".calibration.json"), c); err != nil {
@@ -55,52 +55,99 @@ func (f *filler) line(l Line, list []Metric) (FilledLine, error) {
 }
 
 // value is the mean over the seeds that have all cells; nil where none has.
-func (f *filler) value(radii []*Radii, m Metric) (*Value, error) {
+func (f *filler) value(radii map[uint64]*Radii, m Metric) (*Value, error) {
+	v := &Value{seeds: map[uint64]rs.Rows{}}
 	var of []float64
-	sums := map[int]*rs.Row{}
-	counts := map[int]int{}
-	for _, r := range radii {
-		if slices.ContainsFunc(m.Cells, func(c string) bool { return r.Rows(c) == nil }) || len(m.Cells) == 0 {
-			continue
+	for _, seed := range slices.Sorted(maps.Keys(radii)) {
+		rows, err := meanRadii(radii[seed], m.Cells)
+		if err != nil {
+			return nil, err
 		}
-		total := 0.0
-		for _, c := range m.Cells {
-			rows := r.Rows(c)
-			total += rows.ACR().Value / float64(len(m.Cells))
-			for _, row := range rows {
-				if sums[row.Image] == nil {
-					sums[row.Image] = &rs.Row{Image: row.Image, Label: row.Label, Class: row.Label}
-				}
-				counts[row.Image]++
-				if row.Correct() {
-					sums[row.Image].Radius += row.Radius
-				}
-			}
+		if rows != nil {
+			v.seeds[seed] = rows
+			of = append(of, rows.ACR().Value)
 		}
-		of = append(of, total)
 	}
 	if len(of) == 0 {
 		return nil, nil
 	}
-	v := &Value{MeanOver: meanOver(of), Images: len(sums)}
-	for image, row := range sums {
-		if counts[image] != len(of)*len(m.Cells) {
-			return nil, fmt.Errorf("image %d is in some of its cells and seeds only: the ledgers are of different images", image)
-		}
-		row.Radius /= float64(counts[image])
-		v.rows = append(v.rows, *row)
+	rows, err := meanRows(bySeed(v.seeds))
+	if err != nil {
+		return nil, err
 	}
-	slices.SortFunc(v.rows, func(a, b rs.Row) int { return cmp.Compare(a.Image, b.Image) })
-	var err error
-	v.Interval, err = v.rows.ACRInterval(f.bootstrap)
+	v.MeanOver, v.Images = meanOver(of), len(rows)
+	v.Interval, err = rows.ACRInterval(f.bootstrap)
 	return v, err
 }
 
-// Minus is v − other, paired by image: of two models, or of one under two corruptions.
+// meanRadii are the radii of a model, image by image, in the mean over cells; nil where one is not there. What is not certified, or wrong,
+// counts as 0.
+func meanRadii(r *Radii, cells []string) (rs.Rows, error) {
+	var all []rs.Rows
+	for _, c := range cells {
+		rows := slices.Clone(r.Rows(c))
+		if rows == nil {
+			return nil, nil
+		}
+		for i := range rows {
+			if !rows[i].Correct() {
+				rows[i].Class, rows[i].Radius = rows[i].Label, 0
+			}
+		}
+		all = append(all, rows)
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return meanRows(all)
+}
+
+// bySeed lists them in the order of the seeds, so that sums come out the same again.
+func bySeed(seeds map[uint64]rs.Rows) (all []rs.Rows) {
+	for _, seed := range slices.Sorted(maps.Keys(seeds)) {
+		all = append(all, seeds[seed])
+	}
+	return all
+}
+
+// meanRows is the mean of radii of the same images.
+func meanRows(all []rs.Rows) (rs.Rows, error) {
+	mean := slices.Clone(all[0])
+	for i := range mean {
+		mean[i].Radius = 0
+		for _, rows := range all {
+			if len(rows) != len(mean) || rows[i].Image != mean[i].Image {
+				return nil, fmt.Errorf("image %d is in some of its cells and seeds only: the ledgers are of different images", mean[i].Image)
+			}
+			mean[i].Radius += rows[i].Radius / float64(len(all))
+		}
+	}
+	return mean, nil
+}
+
+// Minus is v − other, paired by image: of two models, or of one under two corruptions. It is that of the seeds that both have; of all
+// where they have none in common.
 //
 // Errors: no image in common; options out of range.
 func (v *Value) Minus(other *Value, b rs.Bootstrap) (*rs.Difference, error) {
-	c, err := rs.Compare(other.rows, v.rows, nil, b)
+	var of, from []rs.Rows
+	for _, seed := range slices.Sorted(maps.Keys(v.seeds)) {
+		if there := other.seeds[seed]; there != nil {
+			of, from = append(of, v.seeds[seed]), append(from, there)
+		}
+	}
+	if len(of) == 0 {
+		of, from = bySeed(v.seeds), bySeed(other.seeds)
+	}
+	minuend, err := meanRows(of)
+	if err != nil {
+		return nil, err
+	}
+	subtrahend, err := meanRows(from)
+	if err != nil {
+		return nil, err
+	}
+	c, err := rs.Compare(subtrahend, minuend, nil, b)
 	if err != nil {
 		return nil, err
 	}
