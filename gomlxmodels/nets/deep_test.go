@@ -12,6 +12,18 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
+// wavy are values of a tensor such that no term of a sum vanishes.
+func wavy(tensor Tensor) []float64 {
+	values := make([]float64, tensor.Size())
+	for i, v := range tensor.Initialize(2) {
+		values[i] = float64(v) + 0.1*math.Sin(float64(7*i+len(tensor.Name)))
+		if strings.HasSuffix(tensor.Name, "/variance") {
+			values[i] += 0.5
+		}
+	}
+	return values
+}
+
 // The networks for larger images, much narrower than they are: gradients against central differences, and one backend
 // against the other.
 func TestDeepNetworks(t *testing.T) {
@@ -24,14 +36,7 @@ func TestDeepNetworks(t *testing.T) {
 		build(declared, value{shape: shape})
 		n := &network{Architecture: Architecture{Shape: shape, Classes: 3}, list: declared.tensors}
 		for _, tensor := range n.list {
-			values := make([]float64, tensor.Size())
-			for i, v := range tensor.Initialize(2) {
-				values[i] = float64(v) + 0.1*math.Sin(float64(7*i+len(tensor.Name)))
-				if strings.HasSuffix(tensor.Name, "/variance") {
-					values[i] += 0.5
-				}
-			}
-			n.values = append(n.values, values)
+			n.values = append(n.values, wavy(tensor))
 		}
 		images := n.batch(3, 5)
 		for _, training := range []bool{false, true} {

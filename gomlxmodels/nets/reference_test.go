@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -174,14 +173,7 @@ func TestResidualNetworksByHand(t *testing.T) {
 			n := &network{Architecture: Architecture{Shape: shape}, list: declared.tensors}
 			weights := byHand{}
 			for _, tensor := range n.list {
-				values := make([]float64, tensor.Size())
-				for i, v := range tensor.Initialize(2) {
-					values[i] = float64(v) + 0.1*math.Sin(float64(7*i+len(tensor.Name)))
-					if strings.HasSuffix(tensor.Name, "/variance") {
-						values[i] += 0.5
-					}
-				}
-				weights[tensor.Name] = values
+				weights[tensor.Name] = wavy(tensor)
 			}
 			images := n.batch(1, 9)
 			got, err := CallOnce(open(t, "go").Backend, func(images *Node) *Node {
