@@ -57,11 +57,9 @@ func (r *runner) adapt(ctx context.Context, m *Model, c sweep.Cell) (path string
 	}
 	name, change := r.Manifest.imagesOf(m, c)
 	base, _ := cutSelection(name)
-	number := m.Adapt.Images
-	if number == 0 {
-		number = adaptImages
-	}
-	d, err := r.corrupted(with(base, fmt.Sprintf("count=%d", number)), change)
+	o := m.adaptation()
+	o.Backend = r.options.Training
+	d, err := r.corrupted(with(base, fmt.Sprintf("count=%d", o.Images)), change)
 	if err != nil {
 		return "", err
 	}
@@ -69,10 +67,7 @@ func (r *runner) adapt(ctx context.Context, m *Model, c sweep.Cell) (path string
 	if err != nil {
 		return "", err
 	}
-	adapted, err := adapt.Run(ctx, start, images, adapt.Options{
-		Method: m.Adapt.Method, Sigma: m.Sigma, Images: number, Steps: m.Adapt.Steps, BatchSize: m.Adapt.Batch, Rate: m.Adapt.Rate,
-		Momentum: m.Adapt.Momentum, Seed: m.Seed, Backend: r.options.Training,
-	})
+	adapted, err := adapt.Run(ctx, start, images, o)
 	if err != nil {
 		return "", err
 	}

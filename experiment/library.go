@@ -123,7 +123,7 @@ func (l *Library) add(file string, text []byte) (rows []Row, err error) {
 			}
 			return r.rows(value, rows)
 		}
-		return r.errorf(key, "unknown key %q; the nearest is %q", key.Value, nearest.Of(key.Value, kinds))
+		return r.errorf(key, "unknown key %q; the nearest is %q of %s", key.Value, nearest.Of(key.Value, kinds), strings.Join(kinds, ", "))
 	})
 	return rows, err
 }
@@ -182,6 +182,11 @@ func (l *Library) addRecipe(r reader, name, body *yaml.Node) error {
 	}
 	if len(recipe.Seeds) == 0 {
 		recipe.Seeds = []uint64{1}
+	}
+	for i, seed := range recipe.Seeds {
+		if slices.Contains(recipe.Seeds[:i], seed) {
+			return r.errorf(name, "%s has the seed %d twice, which would count one network as two", name.Value, seed)
+		}
 	}
 	l.recipes[name.Value], l.bodies[name.Value], l.files[name.Value] = recipe, body, r.file
 	return nil

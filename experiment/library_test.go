@@ -167,6 +167,7 @@ func TestBadFiles(t *testing.T) {
 		"recipes:\n  A/c10/g: {from: A/c10}\n":                               `line 2: A/c10/g is there already`,
 		"recipes:\n  x/a: {from: A/c10}\n  x/a: {from: A/c10}\n":             `line 3: the key "x/a" is there twice`,
 		"recipes:\n  x/a#1: {from: A/c10}\n":                                 `line 2: the name "x/a#1"`,
+		"recipes:\n  x/a: {from: A/c10, seeds: [2, 1, 2]}\n":                 "the seed 2 twice",
 		"recipes:\n  x/a: {from: A/c10, epochs: many}\n":                     "line 2: cannot unmarshal",
 		"tables:\n  x: {title: X, rows: [A/c10/g], measure: {sweep: [C]}}\n": `unknown key "sweep"; the nearest is "sweeps"`,
 		"rows:\n- {recipe: A/c10/g, model: net.onnx, title: X}\n":            "a recipe or a model, one of them",
@@ -198,15 +199,25 @@ func TestBadFiles(t *testing.T) {
 // What makes no sense is refused before anything is trained.
 func TestBadRecipes(t *testing.T) {
 	for body, want := range map[string]string{
-		"{from: A/c10, method: hrc}":                                 `unknown method "hrc"; expected "hcr"`,
-		"{from: A/c10, method: hcr, options: {lamda: 3}}":            `unknown option "lamda"`,
-		"{from: A/c10, method: hcr, options: {views: 3, noises: 0}}": "0 noises",
-		"{from: A/c10, views: furiermix}":                            `expected "fouriermix"`,
-		"{from: A/c10, data: cifar11}":                               `"cifar11"; the nearest is "cifar10"`,
-		"{from: A/c10, epochs: 0, milestones: []}":                   "0 epochs",
-		"{from: A/c10, adapt: {method: bn}}":                         "start is missing",
-		"{from: A/c10, start: A/c10/gg}":                             `there is no recipe "A/c10/gg"; the nearest is "A/c10/g"`,
-		"{from: A/c10, start: A/c10}":                                "only to inherit from",
+		"{from: A/c10, method: hrc}":                                    `unknown method "hrc"; expected "hcr"`,
+		"{from: A/c10, method: hcr, options: {lamda: 3}}":               `unknown option "lamda"`,
+		"{from: A/c10, method: hcr, options: {views: 3, noises: 0}}":    "0 noises",
+		"{from: A/c10, views: furiermix}":                               `expected "fouriermix"`,
+		"{from: A/c10, data: cifar11}":                                  `"cifar11"; the nearest is "cifar10"`,
+		"{from: A/c10, epochs: 0, milestones: []}":                      "0 epochs",
+		"{from: A/c10, adapt: {method: bn}}":                            "start is missing",
+		"{from: A/c10, start: A/c10/gg}":                                `there is no recipe "A/c10/gg"; the nearest is "A/c10/g"`,
+		"{from: A/c10, start: A/c10}":                                   "only to inherit from",
+		"{from: A/c10, network: resnet19}":                              `no network "resnet19"`,
+		"{from: A/c10, input: centre}":                                  `no input layer "centre"`,
+		"{from: A/c10, schedule: cosin}":                                `no schedule "cosin"`,
+		"{from: A/c10, augment: flip}":                                  `no augmentation "flip"`,
+		"{from: A/c10, sigma: .nan}":                                    "σ = NaN",
+		"{from: A/c10, batch: 1}":                                       "batches of 1 images",
+		"{from: A/c10, rate: -1}":                                       "learning rate -1",
+		"{from: A/c10, method: jsd, options: {views: 3}}":               "takes 3 views of an image",
+		"{from: A/c10, start: A/c10/g, adapt: {method: tint}}":          `no method "tint"`,
+		"{from: A/c10, start: A/c10/g, adapt: {method: bn, steps: -1}}": "-1 steps",
 	} {
 		o := tiny(t, tinyFile(t, "rows: [x]\n"))
 		text, err := os.ReadFile(o.Add[0])

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -8,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/augment"
+	"github.com/certspec/certspec/gomlxmodels/adapt"
 	"github.com/certspec/certspec/gomlxmodels/method"
+	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/train"
 )
 
@@ -115,6 +118,9 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 		}
 	}
 	part := s.Tier.Data[m.Data]
+	if err := nets.CheckName(m.Network, m.Input); err != nil { // also of one that the tier replaces
+		return m, err
+	}
 	if part.Network != "" {
 		m.Network = part.Network
 	}
@@ -128,7 +134,7 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 			return m, fmt.Errorf("it adapts no network: start is missing")
 		}
 		m.Method, m.Options, m.Epochs, m.Rate = "", nil, 0, 0
-		return m, nil
+		return m, m.adaptation().Check()
 	}
 	if !(part.Rate >= 0) {
 		return m, fmt.Errorf("tier %s: data %s: rate %v; expected more than 0", s.Tier.Name, m.Data, part.Rate)
@@ -163,12 +169,11 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 			m.Options[key] = float64(scaled(int(v), m.Epochs, r.Epochs))
 		}
 	}
-	if m.Views != "" {
-		if _, err := augment.Parse(m.Views); err != nil {
-			return m, err
-		}
+	o, err := s.Options(m)
+	if err != nil {
+		return m, err
 	}
-	return m, nil
+	return m, o.Check()
 }
 
 // shorten leaves at most so many epochs, 0: all.
@@ -237,6 +242,15 @@ func (s *Setup) method(m Model) (method.Method, error) {
 		set = append(set, fmt.Sprintf("%s=%v", key, m.Options[key]))
 	}
 	return method.New(m.Method, set...)
+}
+
+// adaptation are the options of adapting a network to a corruption, but for the engine.
+func (m Model) adaptation() adapt.Options {
+	a := m.Adapt
+	return adapt.Options{
+		Method: a.Method, Sigma: m.Sigma, Images: cmp.Or(a.Images, adaptImages), Steps: a.Steps, BatchSize: a.Batch, Rate: a.Rate,
+		Momentum: a.Momentum, Seed: m.Seed,
+	}
 }
 
 // seeds are those of a recipe that the tier takes.

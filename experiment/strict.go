@@ -104,7 +104,7 @@ func (r reader) check(n *yaml.Node, t reflect.Type) error {
 					known = append(known, name)
 				}
 			}
-			return r.errorf(key, "unknown key %q; the nearest is %q", key.Value, nearest.Of(key.Value, known))
+			return r.errorf(key, "unknown key %q; the nearest is %q of %s", key.Value, nearest.Of(key.Value, known), strings.Join(known, ", "))
 		}
 		return nil
 	})

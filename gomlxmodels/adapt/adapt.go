@@ -43,13 +43,20 @@ type Options struct {
 	Backend   string // as backend.Open takes it
 }
 
-func (o Options) withDefaults(images *dataset.Images) (Options, error) {
+// Check says what is wrong with options, as far as that shows without images.
+func (o Options) Check() error {
+	_, err := o.withDefaults(math.MaxInt)
+	return err
+}
+
+// withDefaults fills in what is left out, for so many images, and checks the values.
+func (o Options) withDefaults(available int) (Options, error) {
 	orDefault := func(v *int, standard int) {
 		if *v == 0 {
 			*v = standard
 		}
 	}
-	orDefault(&o.Images, min(500, images.Len()))
+	orDefault(&o.Images, min(500, available))
 	orDefault(&o.Steps, 10)
 	orDefault(&o.BatchSize, min(128, o.Images))
 	if o.Rate == 0 {
@@ -64,8 +71,10 @@ func (o Options) withDefaults(images *dataset.Images) (Options, error) {
 		return o, fmt.Errorf("adapt: no method %q; there are %s and %s", o.Method, BN, TENT)
 	case !(o.Sigma >= 0) || math.IsInf(o.Sigma, 0):
 		return o, fmt.Errorf("adapt: σ = %v; expected 0 or more", o.Sigma)
-	case o.Images < 1 || o.Images > images.Len():
-		return o, fmt.Errorf("adapt: %d images of %s, which has %d", o.Images, images.Name, images.Len())
+	case o.Images < 1:
+		return o, fmt.Errorf("adapt: %d images; expected at least 1", o.Images)
+	case o.Images > available:
+		return o, fmt.Errorf("adapt: %d images of %d", o.Images, available)
 	case o.Steps < 1:
 		return o, fmt.Errorf("adapt: %d steps; expected at least 1", o.Steps)
 	case o.BatchSize < 2 || o.BatchSize > o.Images:
@@ -83,9 +92,9 @@ func (o Options) withDefaults(images *dataset.Images) (Options, error) {
 // Errors: options out of range; images of another shape; a network without batch normalisation; a loss or statistics
 // that are not finite.
 func Run(ctx context.Context, m *modelfile.Model, images *dataset.Images, o Options) (*modelfile.Model, error) {
-	o, err := o.withDefaults(images)
+	o, err := o.withDefaults(images.Len())
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w (%s)", err, images.Name)
 	}
 	a := m.Card.Architecture
 	if images.Shape != a.Shape {

@@ -83,7 +83,7 @@ func TestTENT(t *testing.T) {
 			t.Errorf("%s: unchanged %v", tensor.Name, same)
 		}
 	}
-	o, err = o.withDefaults(pictures())
+	o, err = o.withDefaults(pictures().Len())
 	if err != nil {
 		t.Fatal(err)
 	}

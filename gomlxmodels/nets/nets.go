@@ -55,10 +55,21 @@ func Inputs() []string {
 // blocksPerStage is n of a residual network of 6n+2 layers.
 var blocksPerStage = map[string]int{"resnet8": 1, "resnet20": 3, "resnet32": 5, "resnet44": 7, "resnet56": 9, "resnet110": 18}
 
+// CheckName says whether there is a network with an input layer, which may be empty; whether it fits the images, Architecture.Check says.
+func CheckName(network, input string) error {
+	if !slices.Contains(Names(), network) {
+		return fmt.Errorf("nets: no network %q; there are %s", network, strings.Join(Names(), ", "))
+	}
+	if input != "" && !slices.Contains(Inputs(), input) {
+		return fmt.Errorf("nets: %s: no input layer %q; there are %s", network, input, strings.Join(Inputs(), ", "))
+	}
+	return nil
+}
+
 // Check says what is wrong with an architecture.
 func (a Architecture) Check() error {
-	if !slices.Contains(Names(), a.Name) {
-		return fmt.Errorf("nets: no network %q; there are %s", a.Name, strings.Join(Names(), ", "))
+	if err := CheckName(a.Name, a.Input); err != nil {
+		return err
 	}
 	if !a.Shape.Valid() {
 		return fmt.Errorf("nets: %s: image of %v; every side must be positive", a.Name, a.Shape)
@@ -66,14 +77,8 @@ func (a Architecture) Check() error {
 	if a.Classes < 2 {
 		return fmt.Errorf("nets: %s: %d classes; expected at least 2", a.Name, a.Classes)
 	}
-	switch a.Input {
-	case "", InputNone:
-	case InputCenter, InputStandardize, InputImageNet:
-		if a.Shape.Channels != len(cifarMean) {
-			return fmt.Errorf("nets: %s: input layer %q is for images of %d channels, not %v", a.Name, a.Input, len(cifarMean), a.Shape)
-		}
-	default:
-		return fmt.Errorf("nets: %s: no input layer %q; there are %s", a.Name, a.Input, strings.Join(Inputs(), ", "))
+	if a.Input != "" && a.Input != InputNone && a.Shape.Channels != len(cifarMean) {
+		return fmt.Errorf("nets: %s: input layer %q is for images of %d channels, not %v", a.Name, a.Input, len(cifarMean), a.Shape)
 	}
 	return nil
 }

@@ -53,15 +53,7 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 		return nil, fmt.Errorf("train: no path for the model file")
 	}
 	o.Out = strings.TrimSuffix(modelfile.CardPath(o.Out), ".json")
-	if o.Net == "" {
-		o.Net = nets.SmallCNN
-	}
-	if o.Input == "" {
-		o.Input = nets.InputNone
-	}
-	if o.Method == nil {
-		o.Method = method.Gaussian{Share: method.All}
-	}
+	o = o.withDefaults()
 	recipe, err := o.recipe()
 	if err != nil {
 		return nil, err
@@ -123,6 +115,25 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 		p.checkpoint = o.Out + ".checkpoint"
 	}
 	return p, nil
+}
+
+func (o Options) withDefaults() Options {
+	o.Net, o.Input = orDefault(o.Net, nets.SmallCNN), orDefault(o.Input, nets.InputNone)
+	if o.Method == nil {
+		o.Method = method.Gaussian{Share: method.All}
+	}
+	return o
+}
+
+// Check says what is wrong with options, as far as that shows without images, paths and engine: names that are unknown, values out of
+// range, a method without the views that it takes.
+func (o Options) Check() error {
+	o = o.withDefaults()
+	if err := nets.CheckName(o.Net, o.Input); err != nil {
+		return fmt.Errorf("train: %w", err)
+	}
+	_, err := o.recipe()
+	return err
 }
 
 // recipe fills in the defaults and checks the values.
