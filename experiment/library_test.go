@@ -248,6 +248,22 @@ func TestBadRecipes(t *testing.T) {
 	}
 }
 
+// A user who adds recipes without rows is told.
+func TestUnusedRecipes(t *testing.T) {
+	for rows, want := range map[string]int{"": 1, "rows: [tiny/hcr]\n": 0} {
+		o := tiny(t, tinyFile(t, rows))
+		o.Table = "A/table8"
+		var said []string
+		o.Say = func(message string) { said = append(said, message) }
+		if _, err := Plan(o); err != nil {
+			t.Fatal(err)
+		}
+		if len(said) != want || want > 0 && !strings.Contains(said[0], "rows: [tiny/g]") {
+			t.Errorf("%q: said %q", rows, said)
+		}
+	}
+}
+
 // A folder is for one tier, one place of data and one form of each recipe, and for nothing else.
 func TestForeignFolders(t *testing.T) {
 	file := tinyFile(t, "")

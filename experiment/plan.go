@@ -65,6 +65,7 @@ func Plan(o Options) (*Experiment, error) {
 		return nil, err
 	}
 	table.Rows = append(slices.Clone(table.Rows), added...)
+	o.sayUnused(setup.Library, table)
 	m := &Manifest{Format: manifestFormat, Tier: setup.Tier}
 	if len(o.Places) > 0 {
 		m.Places = o.Places
@@ -92,6 +93,22 @@ func Plan(o Options) (*Experiment, error) {
 	}
 	e.Jobs, err = e.Manifest.jobs(made, lines)
 	return e, err
+}
+
+// sayUnused names the added files whose recipes stand in no row of a table, as when a user has added a recipe and no row.
+func (o Options) sayUnused(l *Library, table Table) {
+	for _, file := range o.Add {
+		var of []string
+		for _, recipe := range l.Names(Recipes) {
+			if l.files[recipe] == file {
+				of = append(of, recipe)
+			}
+		}
+		used := slices.ContainsFunc(table.Rows, func(r Row) bool { return slices.Contains(of, r.Recipe) })
+		if len(of) > 0 && !used && o.Say != nil {
+			o.Say(fmt.Sprintf("table %s has no row of %s; a line %q in that file adds one", table.Name, file, "rows: ["+of[0]+"]"))
+		}
+	}
 }
 
 // modelsOf are the models of lines, the first seeds first.
