@@ -32,15 +32,23 @@ var verbs []func() *cobra.Command
 
 func main() { os.Exit(run(os.Args[1:])) }
 
-// hideEmptyDefaults keeps help from calling an empty list of numbers a default.
-func hideEmptyDefaults(cmd *cobra.Command) {
+// numbers is a list of numbers, for which pflag's help has no word.
+type numbers struct{ pflag.Value }
+
+func (numbers) Type() string { return "floats" }
+
+// tidyHelp keeps help from calling an empty list a default, and names lists of numbers.
+func tidyHelp(cmd *cobra.Command) {
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if f.DefValue == "[]" {
 			f.DefValue = ""
 		}
+		if f.Value.Type() == "float64Slice" {
+			f.Value = numbers{f.Value}
+		}
 	})
 	for _, sub := range cmd.Commands() {
-		hideEmptyDefaults(sub)
+		tidyHelp(sub)
 	}
 }
 
@@ -69,7 +77,7 @@ func run(args []string) int {
 	for _, verb := range verbs {
 		root.AddCommand(verb())
 	}
-	hideEmptyDefaults(root)
+	tidyHelp(root)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var usage usageError

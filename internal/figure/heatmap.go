@@ -35,13 +35,16 @@ func (m HeatMap) Paint(c draw.Canvas) {
 	for i := range shades {
 		shades[i] = m.Low + (m.High-m.Low)*float64(i)/(steps-1)
 	}
-	bar.Add(m.colours(plane{[]int{0}, make([]int, steps), shades}))
+	colours := m.colours(plane{[]int{0}, make([]int, steps), shades})
+	colours.Rasterized = true // no seams between the shades
+	bar.Add(colours)
 	var ticks plot.ConstantTicks
 	for i := range 5 {
 		share := float64(i) / 4
 		ticks = append(ticks, plot.Tick{Value: share * (steps - 1), Label: fmt.Sprintf("%.2f", m.Low+share*(m.High-m.Low))})
 	}
-	bar.X.Tick.Marker, bar.Y.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: " "}}, ticks
+	bar.X.Tick.Marker, bar.Y.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: " "}}, ticks // the blank keeps the axes of both level
+	bar.X.LineStyle.Width, bar.X.Tick.LineStyle.Width = 0, 0
 	bar.Draw(draw.Crop(c, c.Max.X-c.Min.X-scale+8, -4, 2, -4))
 }
 
