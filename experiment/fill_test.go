@@ -83,6 +83,42 @@ func TestFillByHand(t *testing.T) {
 	}
 }
 
+// The mean at the greatest severity stands alone where there are others.
+func TestGreatestSeverity(t *testing.T) {
+	for severities, want := range map[[2]int]int{{3, 5}: 15, {5, 5}: 0, {1, 3}: 0} {
+		tier := Tier{Clean: "count=2", Corrupted: Corrupted{Images: "count=2", Severities: severities[:]}}
+		measure := Measure{Sweeps: []string{"C"}}
+		cells, err := tier.Cells(measure)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found []string
+		for _, m := range metrics(measure, cells) {
+			if m.Name == "C severity 5" {
+				found = m.Cells
+			}
+		}
+		if len(found) != want || slices.ContainsFunc(found, func(cell string) bool { return !strings.HasSuffix(cell, "-5") }) {
+			t.Errorf("severities %v: %q", severities, found)
+		}
+	}
+}
+
+func TestRadiiOfAModel(t *testing.T) {
+	folder := handmade(t)
+	m, err := ReadManifest(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	radii, err := m.Radii(folder, "b@1")
+	if err != nil || len(radii.Cells) != 3 || radii.Rows("fog-5").ACR().Value != .2 {
+		t.Errorf("%v, %v", radii, err)
+	}
+	if _, err := m.Radii(folder, "d@1"); err == nil || !strings.Contains(err.Error(), `no model "d@1"`) {
+		t.Errorf("%v", err)
+	}
+}
+
 // Models of one engine do not make it several.
 func TestEnginesInTheCaption(t *testing.T) {
 	folder := handmade(t)

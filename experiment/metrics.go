@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -9,7 +10,10 @@ import (
 	"github.com/certspec/certspec/rs/sweep"
 )
 
-// metrics are the columns of a measure: clean, every corruption where it asks for detail, the mean of each sweep and its groups.
+const greatestSeverity = 5 // of corruptions
+
+// metrics are the columns of a measure: clean, every corruption where it asks for detail, the mean of each sweep, its groups, and its mean at the
+// greatest severity where there are several.
 func metrics(m Measure, cells []sweep.Cell) (list []Metric) {
 	named := func(has func(sweep.Cell) bool) (names []string) {
 		for _, c := range cells {
@@ -46,6 +50,10 @@ func metrics(m Measure, cells []sweep.Cell) (list []Metric) {
 			if !slices.ContainsFunc(g.Corruptions, func(name string) bool { return !slices.Contains(names, name) }) {
 				list = append(list, Metric{word + " " + strings.ToUpper(g.Name[:1]) + g.Name[1:], false, named(func(c sweep.Cell) bool { return slices.Contains(g.Corruptions, c.Corruption) })})
 			}
+		}
+		hardest := named(func(c sweep.Cell) bool { return of(c) && c.Setting.Severity == greatestSeverity })
+		if len(hardest) > 0 && len(hardest) < len(named(of)) {
+			list = append(list, Metric{fmt.Sprintf("%s severity %d", word, greatestSeverity), false, hardest})
 		}
 	}
 	return list

@@ -53,6 +53,15 @@ func (r *Radii) set(cell string, rows rs.Rows) {
 	r.rows[cell] = kept
 }
 
+// Radii reads what a folder holds of a model, by its name, as in A/c10/g@1.
+func (m *Manifest) Radii(folder, model string) (*Radii, error) {
+	of := m.model(model)
+	if of == nil {
+		return nil, fmt.Errorf("experiment: the folder has no model %q", model)
+	}
+	return readRadii(resultPath(folder, of, ".csv"))
+}
+
 // readRadii reads a file of radii; one that is not there has no cells.
 func readRadii(path string) (*Radii, error) {
 	text, err := os.ReadFile(path)
