@@ -41,6 +41,7 @@ func NewPlot(title, x, y string) *plot.Plot {
 		axis.Tick.Label.Font.Size = 9
 		axis.Tick.Color, axis.LineStyle.Color = Grey, Grey
 		axis.Padding = 0
+		axis.Tick.Marker = roundTicks{}
 	}
 	p.Legend.TextStyle.Font.Size = 10
 	p.Legend.Top = true

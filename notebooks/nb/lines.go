@@ -16,7 +16,6 @@ import (
 type Axes struct {
 	X, Y       string
 	LogX, LogY bool
-	LegendLeft bool   // above on the left, else on the right
 	Caption    string // what is to be seen
 }
 
@@ -38,21 +37,22 @@ func Lines(axes Axes, lines ...Line) *Figure {
 		Caption: axes.Caption, Width: figure.Width, Height: figure.Height,
 		paint: func(c draw.Canvas, plain func(string) string) {
 			p := figure.NewPlot("", plain(axes.X), plain(axes.Y))
+			var drawn []plotter.XYs
 			for i, l := range lines {
 				line := &plotter.Line{XYs: axes.points(l), LineStyle: figure.LineStyle(i)}
 				p.Add(line)
+				drawn = append(drawn, line.XYs)
 				if l.Name != "" {
 					p.Legend.Add(plain(l.Name), line)
 				}
 			}
-			p.Legend.Left = axes.LegendLeft
 			if axes.LogX {
 				logarithmic(&p.X)
 			}
 			if axes.LogY {
 				logarithmic(&p.Y)
 			}
-			p.Draw(figure.Inset(c))
+			figure.DrawLines(p, figure.Inset(c), drawn)
 		},
 	}
 }
