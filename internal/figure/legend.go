@@ -12,14 +12,17 @@ func DrawLines(p *plot.Plot, c draw.Canvas, lines []plotter.XYs) {
 	inside := p.DataCanvas(c)
 	x, y := p.Transforms(&inside)
 	size := p.Legend.Rectangle(inside).Size() // its place is on the wrong side in gonum v0.17
-	size.X += 4
+	const gap = 6                             // from the axis
+	size.X += 2 * gap
 	for _, corner := range []struct{ top, left bool }{{true, false}, {true, true}, {false, false}, {false, true}} {
 		p.Legend.Top, p.Legend.Left = corner.top, corner.left
 		box := inside
 		if corner.left {
 			box.Max.X = box.Min.X + size.X
+			p.Legend.XOffs = gap
 		} else {
 			box.Min.X = box.Max.X - size.X
+			p.Legend.XOffs = 0
 		}
 		if corner.top {
 			box.Min.Y = box.Max.Y - size.Y
@@ -42,6 +45,7 @@ func DrawLines(p *plot.Plot, c draw.Canvas, lines []plotter.XYs) {
 	beside := p.Legend
 	beside.Top, beside.Left = true, true
 	p.Legend = plot.NewLegend()
-	p.Draw(draw.Crop(c, 0, -size.X-8, 0, 0))
+	p.Draw(draw.Crop(c, 0, -size.X, 0, 0))
+	beside.XOffs = gap
 	beside.Draw(draw.Crop(c, c.Max.X-c.Min.X-size.X, 0, 0, 0))
 }
