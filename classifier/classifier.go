@@ -25,6 +25,7 @@ type Batch struct {
 type Result struct {
 	Classes []int32   // N classes in [0, Classes), or Miss
 	Scores  []float32 // nil: not wanted. Else N*Classes softmax probabilities, row by row; rows of a Miss are zero
+	Logits  []float32 // nil: not wanted; wanted only of a model with Info.Logits. Else N*Classes values, row by row; rows of a Miss are zero
 }
 
 // Info is what is known of a model before it runs.
@@ -33,6 +34,7 @@ type Info struct {
 	Shape    pixel.Shape `json:"shape"`
 	Classes  int         `json:"classes"`
 	Identity Identity    `json:"identity"`
+	Logits   bool        `json:"-"` // Result.Logits can be had; in no ledger, as no count depends on it
 }
 
 // Identity is all that the counts of a block of noisy copies depend on besides the address of the block.
@@ -49,7 +51,7 @@ type Identity struct {
 //
 // Classify evaluates the whole batch in one call of the engine, always in the same
 // arrangement, so that an answer depends on the batch alone. It fills result.Classes
-// (len ≥ batch.N) and, where result.Scores is not nil, result.Scores
+// (len ≥ batch.N) and, where they are not nil, result.Scores and result.Logits
 // (len ≥ batch.N*Classes). An error says that the batch was not evaluated; an output
 // that is not finite is no error but a Miss.
 type Classifier interface {

@@ -27,6 +27,11 @@ func Check(info Info, batch Batch, result *Result) error {
 	case result.Scores != nil && len(result.Scores) < batch.N*info.Classes:
 		return fmt.Errorf("classifier: result has room for %d scores; %d images of %d classes have %d",
 			len(result.Scores), batch.N, info.Classes, batch.N*info.Classes)
+	case result.Logits != nil && !info.Logits:
+		return fmt.Errorf("classifier: logits are wanted, and model %s has none", info.Name)
+	case result.Logits != nil && len(result.Logits) < batch.N*info.Classes:
+		return fmt.Errorf("classifier: result has room for %d logits; %d images of %d classes have %d",
+			len(result.Logits), batch.N, info.Classes, batch.N*info.Classes)
 	}
 	return nil
 }
@@ -36,7 +41,7 @@ func Check(info Info, batch Batch, result *Result) error {
 //	class = the smallest index of a largest logit
 //	score of class c = exp(logit_c − max) / Σ_j exp(logit_j − max)
 //
-// A row with a NaN or an infinity, or of an image with one, is a Miss with zero scores.
+// A row with a NaN or an infinity, or of an image with one, is a Miss with zero scores and logits.
 // The batch and result have passed Check; Decide panics where logits has another length.
 func Decide(info Info, batch Batch, logits []float32, result *Result) {
 	if len(logits) != batch.N*info.Classes {
@@ -45,13 +50,17 @@ func Decide(info Info, batch Batch, logits []float32, result *Result) {
 	size := info.Shape.Len()
 	for i := range batch.N {
 		row := logits[i*info.Classes : (i+1)*info.Classes]
-		var scores []float32
+		var scores, kept []float32
 		if result.Scores != nil {
 			scores = result.Scores[i*info.Classes : (i+1)*info.Classes]
+		}
+		if result.Logits != nil {
+			kept = result.Logits[i*info.Classes : (i+1)*info.Classes]
 		}
 		if !finite(row) || batch.Real != nil && !finite(batch.Real[i*size:(i+1)*size]) {
 			result.Classes[i] = Miss
 			clear(scores)
+			clear(kept)
 			continue
 		}
 		best := 0
@@ -61,6 +70,7 @@ func Decide(info Info, batch Batch, logits []float32, result *Result) {
 			}
 		}
 		result.Classes[i] = int32(best)
+		copy(kept, row)
 		if scores != nil {
 			softmax(row, float64(row[best]), scores)
 		}

@@ -33,6 +33,7 @@ func toyInfo(name string, shape pixel.Shape, classes int, weights string) (Info,
 	return Info{
 		Name: name, Shape: shape, Classes: classes,
 		Identity: Identity{Weights: name + ": " + weights, Engine: "toy", EngineVersion: "1"},
+		Logits:   true,
 	}, nil
 }
 

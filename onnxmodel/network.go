@@ -93,7 +93,7 @@ func openNetwork(path string, data []byte, options Options) (*network, error) {
 	}
 
 	net.info = classifier.Info{
-		Name: strings.TrimSuffix(filepath.Base(path), ".onnx"), Shape: layout.shape, Classes: classes,
+		Name: strings.TrimSuffix(filepath.Base(path), ".onnx"), Shape: layout.shape, Classes: classes, Logits: d.Scores == Logits,
 		Identity: classifier.Identity{
 			Weights: strings.Join(append([]string{file.digest}, function...), ", "), Engine: "onnxruntime", EngineVersion: version + " " + options.Provider,
 			Threads: options.Threads, InstructionSet: host.InstructionSet(),

@@ -155,7 +155,7 @@ func (m *Model) meet(h hello) error {
 		}
 	}
 	m.info = classifier.Info{
-		Name: h.Name, Shape: h.shape(), Classes: h.Classes,
+		Name: h.Name, Shape: h.shape(), Classes: h.Classes, Logits: h.Output == OutputLogits,
 		Identity: classifier.Identity{
 			Weights: weights, Engine: "pipe", EngineVersion: fmt.Sprintf("protocol %d", Version), InstructionSet: host.InstructionSet(),
 		},
@@ -179,7 +179,7 @@ func (m *Model) failure(ctx context.Context, err error) error {
 // again; a program that breaks the protocol, or takes longer than the time-out, is killed, and that is an error.
 // Where ctx ends, the program that serves the batch is killed.
 //
-// A program that answers with classes has no scores, and wanting them is an error. One that takes int16 gets
+// A program that answers with classes has no scores, one that does not answer with logits has none of these, and wanting them is an error. One that takes int16 gets
 // real images only where they lie on the grid of multiples of 1/255.
 func (m *Model) Classify(ctx context.Context, batch classifier.Batch, result *classifier.Result) error {
 	if ctx.Err() != nil {

@@ -160,6 +160,7 @@ func newHeader(opt Options, p *rule.Plan, info classifier.Info, data ledger.Data
 	if opt.Scores > 0 {
 		h.Scores = ledger.ScoresScheme(opt.Scores)
 	}
+	h.Model.Logits = false // in no ledger
 	h.Format, h.Version = ledger.Format, ledger.Version
 	if opt.Seed == 0 {
 		h.Seed = derivedSeed(h)

@@ -47,6 +47,7 @@ func Run(t *testing.T, open func(t *testing.T) classifier.Classifier, options Op
 	s := suite{Options: options, open: open}
 	t.Run("Info", s.info)
 	t.Run("Answers", s.answers)
+	t.Run("Logits", s.logits)
 	t.Run("Forms", s.forms)
 	t.Run("Arrangements", s.arrangements)
 	t.Run("Repeat", s.repeat)
@@ -182,6 +183,64 @@ func (s suite) answers(t *testing.T) {
 	}
 	if alone.Scores != nil {
 		t.Error("scores were made that nobody wanted")
+	}
+}
+
+// logits checks that the logits of a model that has some are those that its class and scores come from, and that
+// another model refuses to give any.
+func (s suite) logits(t *testing.T) {
+	model, info := s.model(t)
+	const n, spare = 20, 2
+	batch := inputs(info, n)
+	result := classifier.Result{Classes: make([]int32, n), Logits: make([]float32, (n+spare)*info.Classes)}
+	for i := range result.Logits {
+		result.Logits[i] = -7
+	}
+	err := model.Classify(t.Context(), batch, &result)
+	if !info.Logits {
+		if err == nil {
+			t.Error("Info says that there are no logits; expected an error where they are wanted")
+		}
+		return
+	}
+	if err != nil {
+		t.Fatalf("Info says that there are logits: %v", err)
+	}
+	scored := classify(t, model, info, batch)
+	for i := range n {
+		row, scores := result.Logits[i*info.Classes:(i+1)*info.Classes], scoresOf(scored, info, i)
+		if result.Classes[i] != scored.Classes[i] {
+			t.Fatalf("image %d: class %d with logits, %d with scores", i, result.Classes[i], scored.Classes[i])
+		}
+		if result.Classes[i] == classifier.Miss {
+			for _, v := range row {
+				if v != 0 {
+					t.Fatalf("image %d is a Miss with logits %v; expected zeros", i, row)
+				}
+			}
+			continue
+		}
+		best, sum := row[result.Classes[i]], 0.0
+		for _, v := range row {
+			if v > best {
+				t.Fatalf("image %d has class %d, but another logit is larger: %v", i, result.Classes[i], row)
+			}
+			sum += math.Exp(float64(v) - float64(best))
+		}
+		for c, v := range row {
+			if want := math.Exp(float64(v)-float64(best)) / sum; math.Abs(want-float64(scores[c])) > s.Tolerance {
+				t.Fatalf("image %d: logits %v have the softmax %g for class %d, the score is %g", i, row, want, c, scores[c])
+			}
+		}
+	}
+	for _, v := range result.Logits[n*info.Classes:] {
+		if v != -7 {
+			t.Fatal("a logit behind the batch was written")
+		}
+	}
+	short := classifier.Result{Classes: make([]int32, n), Logits: make([]float32, n*info.Classes-1)}
+	if err := model.Classify(t.Context(), batch, &short); err == nil {
+		t.Error("too few logits: no error")
 	}
 }
 

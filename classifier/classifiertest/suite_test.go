@@ -22,7 +22,13 @@ type wrong struct {
 // faults that the suite must find.
 var faults = []string{
 	"ties to the last", "no scores", "scores of another row", "neighbours matter", "place matters",
-	"drifts", "forms differ", "ignores cancellation", "trusts lengths", "NaN is a class", "writes behind",
+	"drifts", "forms differ", "logits of another row", "logits though it has none", "ignores cancellation", "trusts lengths", "NaN is a class", "writes behind",
+}
+
+func (w wrong) Info() (classifier.Info, error) {
+	info, err := w.Step.Info()
+	info.Logits = w.fault != "logits though it has none"
+	return info, err
 }
 
 func (w wrong) Classify(ctx context.Context, batch classifier.Batch, result *classifier.Result) error {
@@ -47,6 +53,9 @@ func (w wrong) Classify(ctx context.Context, batch classifier.Batch, result *cla
 		return err
 	}
 	k, n := info.Classes, batch.N
+	if w.fault == "logits of another row" && result.Logits != nil {
+		copy(result.Logits, result.Logits[k:n*k])
+	}
 	switch w.fault {
 	case "ties to the last":
 		for i := range n {

@@ -49,6 +49,7 @@ func Describe(name string, card *modelfile.Card) classifier.Info {
 		Shape:    card.Architecture.Shape,
 		Classes:  card.Architecture.Classes,
 		Identity: classifier.Identity{Weights: card.Weights},
+		Logits:   true,
 	}
 }
 
@@ -56,6 +57,7 @@ func Describe(name string, card *modelfile.Card) classifier.Info {
 // engine's part of the identity is filled in here.
 func New(b *backend.Backend, info classifier.Info, weights []modelfile.Tensor, forward Forward) (*Network, error) {
 	Identify(&info.Identity, b)
+	info.Logits = true
 	n := &Network{info: info, engine: b.Backend}
 	place := map[string]int{}
 	for i, w := range weights {

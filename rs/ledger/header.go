@@ -142,6 +142,9 @@ func firstDifference(name string, a, b reflect.Value) (at, left, right string, d
 	if a.Kind() == reflect.Struct {
 		for i := range a.NumField() {
 			tag, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
+			if tag == "-" { // in no ledger
+				continue
+			}
 			if at, left, right, differ = firstDifference(name+"."+tag, a.Field(i), b.Field(i)); differ {
 				return at, left, right, true
 			}
