@@ -1,9 +1,9 @@
-// Package golden holds digests of what the program made at one commit, so that what should not change does not: those of
-// training and of all that is made of a trained network are in testdata/train.json.
+package golden
+
+// Digests of training and of all that is made of a trained network.
 //
 // The reference is GoMLX's backend in Go with its vector code off, on amd64: what XLA's compiler makes, and how vector code sums,
-// depends on the processor. A change that is meant to change a digest says so and writes them anew: GOLDEN_WRITE=1 go test ./internal/golden.
-package golden
+// depends on the processor. A change that is meant to change a digest writes them anew: GOLDEN_WRITE=1 go test ./internal/golden.
 
 import (
 	"bytes"
@@ -64,7 +64,7 @@ func TestTrainDigests(t *testing.T) {
 		t.Skip("the digests are those of amd64 without fused multiply-add")
 	}
 	if testing.Short() {
-		compare(t, inChild(t, 1, "some"), read(t), 0)
+		compare(t, inChild(t, 1, "some"), readTrain(t), 0)
 		return
 	}
 	got := inChild(t, 2, "all")
@@ -77,13 +77,13 @@ func TestTrainDigests(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := read(t)
+	want := readTrain(t)
 	compare(t, got, want, len(want))
 	// The reference is deterministic: another process with one thread comes to the same.
 	compare(t, inChild(t, 1, "some"), want, 0)
 }
 
-func read(t *testing.T) map[string]string {
+func readTrain(t *testing.T) map[string]string {
 	text, err := os.ReadFile(trainGolden)
 	if err != nil {
 		t.Fatal(err)
