@@ -1,0 +1,89 @@
+package lines
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestReadCSV(t *testing.T) {
+	text := `# made by hand
+model,group,clean,fog,jacobian_norm,seed,depth
+a,standard,9000/10000,81.5%,3.25,1,8
+b,robust,8800/10000,,4,2,16
+`
+	models, err := readCSV("t.csv", strings.NewReader(text), CSV{Labels: []string{"seed"}, Numbers: []string{"depth"}, Images: map[string]int{"fog": 50_000}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := models[0], models[1]
+	if a.Accuracies["clean"] != (Accuracy{0.9, 10_000}) || a.Accuracies["fog"] != (Accuracy{0.815, 50_000}) || a.Numbers["jacobian_norm"] != 3.25 ||
+		a.Labels["group"] != "standard" || a.Labels["seed"] != "1" || b.Numbers["depth"] != 16 {
+		t.Errorf("%+v", models)
+	}
+	if _, ok := b.Accuracies["fog"]; ok || models.Blank() != 1 {
+		t.Errorf("the blank cell is %v; %d blank", b.Accuracies["fog"], models.Blank())
+	}
+}
+
+func TestReadCSVRefuses(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		o    CSV
+		want string
+	}{
+		{"model,clean\na,0.9\n", CSV{}, "t.csv: line 2: clean: \"0.9\" has no unit"},
+		{"model,clean\na,88\n", CSV{Unit: Share}, "are these percent?"},
+		{"model,clean\na,101\n", CSV{Unit: Percent}, "between 0 and 100"},
+		{"model,clean\na,-0.1\n", CSV{Unit: Share}, "between 0 and 1"},
+		{"model,clean\na,NaN\n", CSV{Unit: Share}, "between 0 and 1"},
+		{"model,clean\na,11/10\n", CSV{}, "11 correct of 10 images"},
+		{"model,clean\na,1.5/10\n", CSV{}, "both whole numbers"},
+		{"model,clean\na,5/0\n", CSV{}, "n of at least 1"},
+		{"model,clean\na,5/10\n", CSV{Images: map[string]int{"clean": 20}}, "20 images are said"},
+		{"model,clean\na,1/2\na,1/2\n", CSV{}, "stands twice"},
+		{"model,clean\n,1/2\n", CSV{}, "without a name"},
+		{"name,clean\na,1/2\n", CSV{}, "no column \"model\""},
+		{"model,clean,clean\na,1/2,1/2\n", CSV{}, "stands twice"},
+		{"model,clean\na,1/2\n", CSV{Numbers: []string{"claen"}}, "did you mean \"clean\""},
+		{"model,clean\na,1/2,3/4\n", CSV{}, "line 2: wrong number of fields"},
+		{"model,clean\n", CSV{}, "no models"},
+		{"", CSV{}, "empty"},
+		{"model,depth\na,Inf\n", CSV{Numbers: []string{"depth"}}, "finite"},
+		{"model,clean\na,0.5\n", CSV{Unit: "permille"}, "unit \"permille\""},
+	} {
+		models, err := readCSV("t.csv", strings.NewReader(c.text), c.o)
+		if err == nil {
+			err = models.Check()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v; expected %q", c.text, err, c.want)
+		}
+	}
+}
+
+func FuzzReadCSV(f *testing.F) {
+	f.Add("model,g,a\nx,s,1/2\n", "share")
+	f.Add("model,a\nx,50%\n", "percent")
+	f.Fuzz(func(t *testing.T, text, unit string) {
+		models, err := readCSV("t.csv", strings.NewReader(text), CSV{Unit: Unit(unit)})
+		if err != nil || models.Check() != nil {
+			return
+		}
+		for _, m := range models {
+			for field := range m.Accuracies {
+				if _, _, err := m.Value(field, Clip{Share: 0.001}); err != nil {
+					t.Errorf("a model that was read has no probit: %v", err)
+				}
+			}
+		}
+	})
+}
+
+func FuzzReadRobustNets(f *testing.F) {
+	f.Add(`{"Conv8_clean_FT_globally_0.5":{"cifar10_acc":88}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		if models, err := readRobustNets("t.json", strings.NewReader(text)); err == nil && len(models) == 0 {
+			t.Error("no models and no error")
+		}
+	})
+}

@@ -1,0 +1,104 @@
+package lines
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"strings"
+)
+
+// Record is one model as a line of JSON, in RobustNets' field names: accuracies in percent, all other numbers in their own
+// unit, with what the released file lacks: images behind each accuracy, deviations and counts behind each mean, and the
+// settings that the numbers were made with.
+type Record struct {
+	Model      string             `json:"model"`
+	Labels     map[string]string  `json:"labels,omitempty"`     // e.g. architecture, augmentation, method, layout, sparsity, seed
+	Percent    map[string]float64 `json:"percent,omitempty"`    // accuracies, 0 to 100
+	Images     map[string]int     `json:"images,omitempty"`     // n behind an accuracy
+	Numbers    map[string]float64 `json:"numbers,omitempty"`    // the other predictors
+	Deviations map[string]float64 `json:"deviations,omitempty"` // sample standard deviation behind a mean
+	Counts     map[string]int     `json:"counts,omitempty"`     // paths or images behind a mean
+	Settings   map[string]any     `json:"settings,omitempty"`   // e.g. window, wrap, pairs, seed
+}
+
+// Record is the model as a record, without deviations, counts and settings.
+func (m Model) Record() Record {
+	r := Record{Model: m.Name, Labels: maps.Clone(m.Labels), Numbers: maps.Clone(m.Numbers), Percent: map[string]float64{}, Images: map[string]int{}}
+	for field, a := range m.Accuracies {
+		r.Percent[field] = 100 * a.Share
+		if a.N > 0 {
+			r.Images[field] = a.N
+		}
+	}
+	return r
+}
+
+// Model is the model of a record. Errors: a percentage outside 0 to 100, images of a field that is no accuracy.
+func (r Record) model() (Model, error) {
+	m := Model{Name: r.Model, Labels: r.Labels, Numbers: r.Numbers, Accuracies: map[string]Accuracy{}}
+	for field, v := range r.Percent {
+		a, err := percent(v, r.Images[field])
+		if err != nil {
+			return Model{}, fmt.Errorf("%s: %w", field, err)
+		}
+		m.Accuracies[field] = a
+	}
+	for field := range r.Images {
+		if _, ok := r.Percent[field]; !ok {
+			return Model{}, unknown("accuracy", field, sortedKeys(r.Percent))
+		}
+	}
+	return m, m.check()
+}
+
+// ReadRecords reads a file with a Record a line. Errors are *FieldError with the line: text that is no record, an unknown
+// key, a model twice, a value out of range. A last line that is cut off (no newline behind it, no whole record) is an
+// error, too: the program that writes records drops it when it goes on.
+func ReadRecords(path string) (Models, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("lines: %w", err)
+	}
+	defer f.Close()
+	models, err := readRecords(path, f)
+	if err != nil {
+		return nil, err
+	}
+	return models, models.Check()
+}
+
+func readRecords(path string, in io.Reader) (Models, error) {
+	var models Models
+	lines := bufio.NewReader(in)
+	for line := 1; ; line++ {
+		text, err := lines.ReadBytes('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("lines: %s: %w", path, err)
+		}
+		if len(bytes.TrimSpace(text)) > 0 {
+			var r Record
+			dec := json.NewDecoder(bytes.NewReader(text))
+			dec.DisallowUnknownFields()
+			if err := dec.Decode(&r); err != nil {
+				return nil, &FieldError{File: path, Line: line, Reason: strings.TrimPrefix(err.Error(), "json: ")}
+			}
+			m, err := r.model()
+			if err != nil {
+				return nil, &FieldError{File: path, Line: line, Reason: err.Error()}
+			}
+			models = append(models, m)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if len(models) == 0 {
+		return nil, &FieldError{File: path, Reason: "no records"}
+	}
+	return models, nil
+}
