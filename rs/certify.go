@@ -2,9 +2,6 @@ package rs
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -166,25 +163,4 @@ func newHeader(opt Options, p *rule.Plan, info classifier.Info, data ledger.Data
 		h.Seed = derivedSeed(h)
 	}
 	return h
-}
-
-// derivedSeed is the first 8 bytes of the SHA-256 of all that the header says of model, data and
-// settings. Engine, threads and instructions are left out: the same weights meet the same
-// noise on every engine, so that engines can be compared; and so are the shard, the scores and the version of the format, so
-// that shards of a run fit together, scores change no count, and an old ledger goes on.
-func derivedSeed(h ledger.Header) uint64 {
-	h.Version = 1
-	h.Program = ledger.Program{}
-	h.Model.Name = ""
-	h.Model.Identity = classifier.Identity{Weights: h.Model.Identity.Weights}
-	h.Data.Name = ""
-	h.Shard = nil
-	h.Scores = ""
-	h.Seed = 0
-	text, err := json.Marshal(h)
-	if err != nil {
-		panic("rs: " + err.Error())
-	}
-	sum := sha256.Sum256(text)
-	return binary.BigEndian.Uint64(sum[:])
 }

@@ -1,26 +1,171 @@
 package rs_test
 
 import (
+	"encoding/json"
+	"io/fs"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// The seed that settings give never changes: an old ledger would be of another run.
-func TestDerivedSeedOfOldLedgers(t *testing.T) {
-	old, err := filepath.Glob("../notebooks/results/*.ledger")
-	if err != nil || len(old) == 0 {
-		t.Fatal("no ledgers", err)
-	}
-	for _, path := range old {
-		l, err := ledger.Read(path)
+// committedLedgers are all ledgers of the repository.
+func committedLedgers(t *testing.T) (paths []string) {
+	t.Helper()
+	for _, folder := range []string{"../notebooks/results", "testdata", "../internal/golden/testdata"} {
+		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(path, ".ledger") {
+				paths = append(paths, path)
+			}
+			return err
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if seed := rs.DerivedSeed(l.Header); !l.Header.SeedChosen && seed != l.Header.Seed {
-			t.Errorf("%s has the seed %d, now derived as %d", path, l.Header.Seed, seed)
+	}
+	if len(paths) < 70 {
+		t.Fatalf("%d ledgers: this test looks in the wrong place", len(paths))
+	}
+	return paths
+}
+
+// The seed that settings give never changes: an old ledger would be of another run.
+func TestDerivedSeedOfOldLedgers(t *testing.T) {
+	derived := 0
+	for _, path := range committedLedgers(t) {
+		s, err := ledger.Scan(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := s.Header()
+		s.Close()
+		if h.SeedChosen {
+			continue
+		}
+		derived++
+		if seed := rs.DerivedSeed(h); seed != h.Seed {
+			t.Errorf("%s has the seed %d, now derived as %d", path, h.Seed, seed)
 		}
 	}
+	if derived < 10 {
+		t.Errorf("%d derived seeds: this test shows too little", derived)
+	}
+}
+
+// Each field of a header either enters the seed or does not, for ever: a field without a line here calls for a decision, and for a new
+// version of the encoding if it shall enter.
+var enters = map[string]bool{
+	"Format": false, "Version": false, "Program.Version": false, "Program.Commit": false,
+	"Model.Name": false, "Model.Shape.Height": true, "Model.Shape.Width": true, "Model.Shape.Channels": true, "Model.Classes": true,
+	"Model.Identity.Weights": true, "Model.Identity.Engine": false, "Model.Identity.EngineVersion": false, "Model.Identity.Threads": false,
+	"Model.Identity.InstructionSet": false, "Model.Logits": false,
+	"Data.Name": false, "Data.Digest": true, "Data.Images": true,
+	"Sigma": true, "Noise": true, "Seed": false, "SeedChosen": true, "Alpha": true, "Selection": true, "Block": true,
+	"Rule.Name": true, "Rule.Tolerance": true, "Rule.Relative": true, "Rule.Looks.Copies": true, "Rule.Looks.Alpha": true,
+	"Rule.Sizes.Hits": true, "Rule.Sizes.Copies": true, "Rule.Targets.Radius": true, "Rule.Targets.Probability": true, "Rule.Futility": true, "Rule.Budget": true,
+	"Order": true, "Shard.By": false, "Shard.Index": false, "Shard.Count": false, "Scores": false,
+}
+
+// leaves calls visit with every field of v that is no struct, and its name.
+func leaves(name string, v reflect.Value, visit func(string, reflect.Value)) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			leaves(strings.TrimPrefix(name+"."+v.Type().Field(i).Name, "."), v.Field(i), visit)
+		}
+	case reflect.Pointer:
+		leaves(name, v.Elem(), visit)
+	case reflect.Slice:
+		leaves(name, v.Index(0), visit)
+	default:
+		visit(name, v)
+	}
+}
+
+// fullHeader has a value in every field.
+func fullHeader() ledger.Header {
+	return ledger.Header{
+		Model: classifier.Info{Shape: pixel.Shape{Height: 1, Width: 2, Channels: 3}, Classes: 4, Identity: classifier.Identity{Weights: "w"}},
+		Data:  ledger.Data{Digest: "d", Images: 5}, Sigma: .25, Noise: "grid/1", Alpha: .001, Selection: 100, Block: 100, Order: "data",
+		Rule: ledger.Rule{Name: "r", Tolerance: .01, Looks: []ledger.Level{{Copies: 1, Alpha: .001}}, Sizes: []ledger.Size{{Hits: 1, Copies: 2}},
+			Targets: []ledger.Target{{Radius: .5, Probability: "0.9"}}, Futility: .1, Budget: "b"},
+		Shard: &ledger.Shard{By: "images", Index: 0, Count: 2},
+	}
+}
+
+func TestWhatEntersTheSeed(t *testing.T) {
+	known := map[string]bool{}
+	before := rs.DerivedSeed(fullHeader())
+	h := fullHeader()
+	leaves("", reflect.ValueOf(&h).Elem(), func(name string, v reflect.Value) {
+		known[name] = true
+		want, decided := enters[name]
+		if !decided {
+			t.Errorf("the header has a field %s, of which this test does not know whether it enters the seed", name)
+			return
+		}
+		old := reflect.ValueOf(v.Interface())
+		switch v.Kind() {
+		case reflect.String:
+			v.SetString(v.String() + "x")
+		case reflect.Bool:
+			v.SetBool(!v.Bool())
+		case reflect.Float64:
+			v.SetFloat(v.Float() * 2)
+		case reflect.Int:
+			v.SetInt(v.Int() + 1)
+		case reflect.Uint64:
+			v.SetUint(v.Uint() + 1)
+		default:
+			t.Fatalf("%s is a %v", name, v.Kind())
+		}
+		if changed := rs.DerivedSeed(h) != before; changed != want {
+			t.Errorf("%s enters the seed: %v, want %v", name, changed, want)
+		}
+		v.Set(old)
+	})
+	for name := range enters {
+		if !known[name] {
+			t.Errorf("the header has no field %s any more", name)
+		}
+	}
+}
+
+// The text is the JSON that version 1 wrote of a header with the left out fields empty, for any values.
+func TestSeedTextIsThatOfVersion1(t *testing.T) {
+	check := func(h ledger.Header) {
+		t.Helper()
+		h.Format = ledger.Format
+		have := string(rs.SeedText(h))
+		h.Version, h.Seed, h.Shard, h.Scores, h.Program, h.Model.Name, h.Data.Name = 1, 0, nil, "", ledger.Program{}, "", ""
+		h.Model.Identity = classifier.Identity{Weights: h.Model.Identity.Weights}
+		want, err := json.Marshal(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if have != string(want) {
+			t.Errorf("have %s\nwant %s", have, want)
+		}
+	}
+	check(fullHeader())
+	check(ledger.Header{})
+	for _, sigma := range []float64{1e-6, 9.999e-7, 1e-10, 5e-324, 1e20, 1e21, 1.5e300, .1, 1. / 3, 123456789012345678} {
+		h := fullHeader()
+		h.Sigma, h.Rule.Tolerance = sigma, -sigma
+		check(h)
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		h := fullHeader()
+		h.Model.Identity.Weights, h.Noise, h.Rule.Budget = rapid.String().Draw(r, "weights"), rapid.String().Draw(r, "noise"), string(rapid.SliceOf(rapid.Byte()).Draw(r, "budget"))
+		h.Sigma, h.Alpha = rapid.Float64Range(-1e300, 1e300).Draw(r, "sigma"), rapid.Float64Range(0, 1e-5).Draw(r, "alpha")
+		h.Rule.Relative = rapid.Bool().Draw(r, "relative")
+		check(h)
+	})
 }
