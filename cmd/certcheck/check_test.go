@@ -47,8 +47,8 @@ func TestClopperPearson(t *testing.T) {
 					reason = r.(string)
 				}
 			}()
-			c := &checker{terms: 1e9}
-			c.clopperPearson(v.k, v.n, q, big.NewRat(1, 1000), true)
+			c := &checker{terms: 1e9, levels: []*big.Rat{big.NewRat(1, 1000)}}
+			c.clopperPearson(&image{hits: []int{v.k}, copies: []int{v.n}}, 0, q)
 			return ""
 		}
 		if r := judge(new(big.Rat).Add(exact(v.lower), unit)); !strings.Contains(r, "do not prove") {

@@ -1,6 +1,6 @@
 // Certcheck proves what a ledger of certspec, the record of a certification by randomized smoothing, claims: by exact rules and big
-// numbers, with nothing but Go's standard library. Read it in an evening, and trust nobody. This file follows a ledger from its first
-// line to its last (package rs/ledger describes the format), proof.go is the mathematics.
+// numbers (float64 decides only what its error cannot change), with nothing but Go's standard library. Read it in an evening, and trust
+// nobody. This file follows a ledger from its first line to its last (package rs/ledger describes the format), proof.go is the mathematics.
 //
 //	certcheck LEDGER     exit code 0: all holds; 1: something does not, or nothing is claimed; 2: wrong use
 //
@@ -104,13 +104,15 @@ func check(data []byte, terms int) (c *checker, reason string) {
 	must(c.lines[len(c.lines)-1] == "", "the file was cut within its last line")
 	c.begin()
 	images, seen := []*image{}, map[int]bool{}
-	for c.at = 1; c.lines[c.at] != fmt.Sprintf("claims %d", len(images)); {
+	for c.at = 1; !strings.HasPrefix(c.lines[c.at], "claims "); {
 		must(c.lines[c.at] != "" && c.lines[c.at][0] != '~', "not closed: it claims nothing. The counts of its %d images hold", len(images))
 		m := c.image()
 		must(!seen[m.id], "image %d came before", m.id)
 		seen[m.id], images = true, append(images, m)
 	}
 	must(len(images) == c.images, "%d images, the header announces %d", len(images), c.images)
+	c.at--
+	c.expect("claims %d", len(images))
 	c.claims(images)
 	c.expect("sha256 %x", sha256.Sum256([]byte(strings.Join(c.lines[:c.at+1], "\n")+"\n")))
 	must(c.at == len(c.lines)-2, "something follows the digest")
@@ -125,7 +127,11 @@ func (c *checker) expect(format string, args ...any) {
 
 // whole is a whole number of at most 9 digits, −1 for anything else.
 func whole(v any) int {
-	n, err := strconv.Atoi(fmt.Sprint(v))
+	text, ok := v.(string)
+	if !ok {
+		text = fmt.Sprint(v)
+	}
+	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 || n >= 1e9 {
 		return -1
 	}
@@ -188,27 +194,34 @@ func (c *checker) begin() {
 // image, label, first block, block behind the last, misses, class:count …
 func (c *checker) image() *image {
 	m, ends, votes, hits := &image{class: -1}, []int{0}, 0, 0
-	fmt.Sscan(c.lines[c.at], &m.id, &m.label)
+	name, rest, _ := strings.Cut(c.lines[c.at], " ")
+	label, _, _ := strings.Cut(rest, " ")
+	m.id, m.label = whole(name), whole(label)
 	for from, look := 0, 0; look == 0 || look < len(ends) && ends[look] > ends[look-1]; look++ { // 0 is the selection
-		if look > 1 && !strings.HasPrefix(c.lines[c.at], fmt.Sprint(m.id, " ")) {
+		if look > 1 && !strings.HasPrefix(c.lines[c.at], name+" ") {
 			break // staged and betting may end after any look
 		}
 		f := strings.Fields(c.lines[c.at])
 		must(len(f) > 4, "a line of another kind is expected")
 		to, misses, above := c.Selection+ends[look], whole(f[4]), -1
-		sum, want := misses, fmt.Sprint(m.id, m.label, from/c.Block, to/c.Block, misses)
+		sum, want := misses, []byte{}
+		for _, n := range []int{m.id, m.label, from / c.Block, to / c.Block, misses} {
+			want = strconv.AppendInt(append(want, ' '), int64(n), 10)
+		}
 		for _, count := range f[5:] {
-			name, copies, _ := strings.Cut(count, ":")
-			class, n := whole(name), whole(copies)
+			left, right, _ := strings.Cut(count, ":")
+			class, n := whole(left), whole(right)
 			must(class > above && class < c.classes && n > 0, "want ascending classes below %d, and counts above 0", c.classes)
 			if look == 0 && n > votes {
 				m.class, votes = class, n
 			} else if class == m.class {
 				hits += n
 			}
-			sum, above, want = sum+n, class, want+fmt.Sprintf(" %d:%d", class, n)
+			want = strconv.AppendInt(append(want, ' '), int64(class), 10)
+			want = strconv.AppendInt(append(want, ':'), int64(n), 10)
+			sum, above = sum+n, class
 		}
-		must(c.lines[c.at] == want && m.id >= 0 && misses >= 0 && m.label >= -1 && m.label < c.classes, "want %s", want)
+		must(c.lines[c.at] == string(want[1:]) && m.id >= 0 && misses >= 0 && m.label < c.classes, "want%s", want)
 		must(sum == to-from, "counts and misses sum to %d, the look has %d copies", sum, to-from)
 		if from = to; look > 0 {
 			m.hits, m.copies = append(m.hits, hits), append(m.copies, ends[look])
@@ -266,10 +279,10 @@ func (c *checker) claims(images []*image) {
 func (c *checker) claim(m *image, k, n int, lower, radius *big.Rat) {
 	at, best, won, bound, target := slices.Index(m.copies, n), len(m.copies)-1, 0, new(big.Rat), new(big.Rat)
 	must(at >= 0 && m.hits[at] == k || best < 0 && k == 0 && n == 0 && lower.Sign() == 0, "no look has %d hits of %d", k, n)
+	if c.targets == nil { // the claim is that of the best look
+		c.clopperPearson(m, at, lower)
+	} // else targets are won in ascending order, each at the first look that allows it
 	for i := range m.copies {
-		if c.targets == nil { // the claim is that of the best look
-			c.clopperPearson(m.hits[i], m.copies[i], lower, c.levels[i], i == at)
-		} // else targets are won in ascending order, each at the first look that allows it
 		for ; won < len(c.targets) && m.hits[i] >= c.leastHits(m.copies[i], c.bounds[won]); won++ {
 			best, bound, target = i, c.bounds[won], c.targets[won]
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/big"
 	"sort"
 )
@@ -12,6 +13,12 @@ var one, half, infinite = big.NewRat(1, 1), big.NewRat(1, 2), new(big.Float).Set
 // number is r with 128 bits: every operation then errs by a relative 2⁻¹²⁸. All series here have positive
 // terms only, so nothing cancels, and all decisions leave far more room than that.
 func number(r *big.Rat) *big.Float { return new(big.Float).SetPrec(128).SetRat(r) }
+
+// decimal is a bound as a ledger writes it, made only where it is shown.
+type decimal struct{ *big.Rat }
+
+func (d decimal) String() string { return d.FloatString(15) }
+
 func times(a, b *big.Rat) *big.Rat { return new(big.Rat).Mul(a, b) }
 func minus(a, b *big.Rat) *big.Rat { return new(big.Rat).Sub(a, b) }
 
@@ -48,16 +55,63 @@ func (c *checker) tail(k, n int, q, alpha *big.Rat) float64 {
 	return t
 }
 
-// clopperPearson checks that k hits of n prove the lower bound q at level α, as so many would be rarer than α were q the probability of
-// a hit; and that they prove no larger one, as they would not be so rare at 3·10⁻¹⁵ more. Between the two lies what a program that
-// computes in float64 may give away. Both are checked, or the second only:
+// probability is q, with q and 1−q also in float64.
+type probability struct {
+	*big.Rat
+	hit, miss float64
+}
+
+func near(q *big.Rat) (p probability) {
+	p.Rat = q
+	p.hit, _ = q.Float64()
+	p.miss, _ = minus(one, q).Float64()
+	return p
+}
+
+// series64 is series in float64 for an x that errs by three roundings, of 2⁻⁵³ each. It errs by less than steps·2⁻⁵⁰ + 2⁻⁴⁴ of itself: a
+// step adds six roundings to a term and one to the sum, and the rest that is left out is the same.
+func (c *checker) series64(a, step int, b, x, enough float64) (sum, steps float64) {
+	sum = 1
+	for term := 1.0; a > 0 && sum < enough; a, b = a+step, b+1 {
+		if term < sum*0x1p-64 && x*max(float64(a)/b, float64(step)) < 1-0x1p-20 {
+			break
+		}
+		c.terms--
+		must(c.terms > 0, "the counts are too large to be judged in reasonable time")
+		term *= x * (float64(a) / b)
+		sum, steps = sum+term, steps+1
+	}
+	return sum, steps
+}
+
+// rare reports whether P[Bin(n, q) ≥ k] ≤ level·α, for a level near 1: in float64 where the errors of series64, thrice, leave no doubt,
+// else with 128 bits.
+func (c *checker) rare(k, n int, q probability, alpha *big.Rat, level float64) bool {
+	unit, _ := alpha.Float64()
+	if float64(k) > float64(n)*q.hit && unit > 1e-290 { // 2U/α is finite
+		up, ups := c.series64(n-k, -1, float64(k+1), q.hit/q.miss, math.Inf(1))
+		down, downs := c.series64(k, -1, float64(n-k+1), q.miss/q.hit, 2*up/unit)
+		t := up / (unit * (up + down - 1))
+		if math.Abs(t-level) > t*((ups+downs)*0x1p-48+0x1p-42) {
+			return t < level
+		}
+	}
+	return c.tail(k, n, q.Rat, alpha) <= level
+}
+
+// clopperPearson checks that the best look of an image proves the lower bound q at its level α, as so many hits would be rarer than α
+// were q the probability of a hit; and that no look proves a larger one, as they would not be so rare at 3·10⁻¹⁵ more. Between the two
+// lies what a program that computes in float64 may give away:
 //
 //	P[Bin(n, q) ≥ k] ≤ α(1 − 10⁻⁹),   P[Bin(n, q + 3·10⁻¹⁵) ≥ k] ≥ α(1 − 2·10⁻⁹).
-func (c *checker) clopperPearson(k, n int, q, alpha *big.Rat, both bool) {
-	proven := !both || q.Sign() == 0 || c.tail(k, n, q, alpha) <= 1-0.999e-9 // 0.999, as α may have been a float64
-	must(proven, "%d hits of %d do not prove the lower bound %s", k, n, q.FloatString(15))
-	higher := minus(q, big.NewRat(-3, 1e15))
-	must(c.tail(k, n, higher, alpha) >= 1-2.001e-9, "%d hits of %d prove a larger lower bound than %s", k, n, q.FloatString(15))
+func (c *checker) clopperPearson(m *image, best int, q *big.Rat) {
+	low, high := near(q), near(minus(q, big.NewRat(-3, 1e15)))
+	for i, k := range m.hits {
+		n, alpha := m.copies[i], c.levels[i]
+		proven := i != best || q.Sign() == 0 || c.rare(k, n, low, alpha, 1-0.999e-9) // 0.999, as α may have been a float64
+		must(proven, "%d hits of %d do not prove the lower bound %s", k, n, decimal{q})
+		must(!c.rare(k, n, high, alpha, 1-2.001e-9), "%d hits of %d prove a larger lower bound than %s", k, n, decimal{q})
+	}
 }
 
 // phi is the normal distribution function at x = r/σ, 0 ≤ x ≤ 9,
@@ -78,6 +132,23 @@ func (c *checker) phi(r *big.Rat) *big.Float {
 	return sumS.Add(sumS.Quo(sumS, root.Mul(root.Sqrt(root), sumE)), number(half))
 }
 
+// within reports whether Φ(r/σ) ≤ q: in float64 where that leaves no doubt, else with 128 bits. The series of phi, in float64 and for an x
+// exact to 2⁻⁵³, err by at most six roundings a step, so S/E by 64·12·2⁻⁵³ and some roundings: less than 2⁻⁴³ of itself.
+func (c *checker) within(r, q *big.Rat) bool {
+	x, _ := new(big.Rat).Quo(r, c.sigma).Float64()
+	above, _ := minus(q, half).Float64()
+	if s, e, sumS, sumE := x, 1.0, x, 1.0; x < 5 { // 64 terms then leave out less than 2⁻⁸⁰
+		for i := 1.0; i < 64; i++ {
+			e, s = e*(x*x)/(2*i), s*(x*x)/(2*i+1)
+			sumE, sumS = sumE+e, sumS+s
+		}
+		if p := sumS / (sumE * math.Sqrt(2*math.Pi)); math.Abs(p-above) > p*0x1p-42 {
+			return p < above
+		}
+	}
+	return c.phi(r).Cmp(number(q)) <= 0
+}
+
 // radius checks that R is (1−10⁻⁹)·σΦ⁻¹(q), cut to 9 significant digits. It is proven if Φ(R/σ) ≤ q. As R was computed in float64,
 // 10⁻¹⁴ of R either way, and 2⁻⁵² of 1−q downwards, are no error.
 func (c *checker) radius(r, q *big.Rat) {
@@ -85,11 +156,11 @@ func (c *checker) radius(r, q *big.Rat) {
 	nine := fmt.Sprintf("%.8e", f)
 	digit := times(exact(json.Number("1"+nine[len("1.23456789"):])), big.NewRat(1, 1e8)) // one unit of the ninth
 	must(exact(json.Number(nine)).Cmp(r) == 0, "the radius %v has more than 9 significant digits", f)
-	must((r.Sign() == 0) == (q.Cmp(half) == 0), "the radius is %v, for a lower bound of %s", f, q.FloatString(15))
-	must(c.phi(times(r, big.NewRat(1e14-1, 1e14-1e5))).Cmp(number(q)) <= 0, "the lower bound %s does not prove the radius %v", q.FloatString(15), f)
-	high := c.phi(times(digit.Add(digit, r), big.NewRat(1e14+1, 1e14-1e5)))
+	must((r.Sign() == 0) == (q.Cmp(half) == 0), "the radius is %v, for a lower bound of %s", f, decimal{q})
+	must(c.within(times(r, big.NewRat(1e14-1, 1e14-1e5)), q), "the lower bound %s does not prove the radius %v", decimal{q}, f)
 	slack := times(minus(one, q), big.NewRat(1, 1<<52))
-	must(high.Cmp(number(minus(q, slack))) > 0, "the lower bound %s proves more than the radius %v", q.FloatString(15), f)
+	more := c.within(times(digit.Add(digit, r), big.NewRat(1e14+1, 1e14-1e5)), minus(q, slack))
+	must(!more, "the lower bound %s proves more than the radius %v", decimal{q}, f)
 }
 
 // leastHits is the least A of n hits, at whatever look, that reject "p ≤ q": with a wealth W ≥ (1+10⁻⁹)/α, where

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"math"
+	"math/big"
+	"testing"
+)
+
+// A decision in float64 is that of 128 bits, over counts, levels and bounds from loose to tight; and the sums err by less than is said.
+func TestFloat64DecidesAsBigNumbersDo(t *testing.T) {
+	c := &checker{terms: 1e9, sigma: big.NewRat(1, 4)}
+	decisions, sums := 0, 0
+	for _, n := range []int{1, 2, 20, 100, 1000, 10000, 100000} {
+		if n > 10000 && testing.Short() {
+			continue
+		}
+		for _, share := range []float64{0, 0.01, 0.3, 0.5, 0.51, 0.7, 0.9, 0.99, 0.999, 1} {
+			for _, alpha := range []*big.Rat{big.NewRat(1, 20), big.NewRat(1, 1000), big.NewRat(1, 8000), big.NewRat(1, 1e15), exact("1e-200"), exact("1e-299")} {
+				k := int(math.Round(share * float64(n)))
+				low, high := new(big.Rat), big.NewRat(1, 1)
+				for range 60 { // to the q where the tail is α
+					q := times(half, new(big.Rat).Add(low, high))
+					if f, _ := q.Float64(); f <= 1e-15 || f >= 1-1e-15 {
+						break
+					}
+					if c.tail(k, n, q, alpha) <= 1 {
+						low = q
+					} else {
+						high = q
+					}
+				}
+				for _, q := range []*big.Rat{low, times(low, big.NewRat(9, 10)), times(low, big.NewRat(1e9-1, 1e9)), minus(one, times(minus(one, low), big.NewRat(1e10-1, 1e10)))} {
+					if q.Sign() == 0 || q.Cmp(one) >= 0 {
+						continue
+					}
+					want := c.tail(k, n, q, alpha)
+					for _, level := range []float64{1 - 0.999e-9, 1 - 2.001e-9, 1, want, math.Nextafter(want, 2), math.Nextafter(want, 0), want * (1 + 1e-12), want * (1 - 1e-12)} {
+						if level < 0.6 { // of a tail below ½ it is known only that it is
+							continue
+						}
+						if got := c.rare(k, n, near(q), alpha, level); got != (want <= level) {
+							t.Errorf("%d of %d at %v, α = %v: %v at level %v, the tail is %v", k, n, q, alpha, got, level, want)
+						}
+						decisions++
+					}
+					p := near(q)
+					for _, v := range []struct {
+						a, step int
+						b, x    float64
+						exact   *big.Float
+					}{
+						{n - k, -1, float64(k + 1), p.hit / p.miss, number(one).Quo(number(q), number(minus(one, q)))},
+						{k, -1, float64(n - k + 1), p.miss / p.hit, number(one).Quo(number(minus(one, q)), number(q))},
+					} {
+						got, steps := c.series64(v.a, v.step, v.b, v.x, math.Inf(1))
+						if math.IsInf(got, 0) {
+							continue
+						}
+						want := c.series(v.a, v.step, v.b, v.exact, infinite)
+						off, _ := want.Quo(want.Sub(want, big.NewFloat(got)), big.NewFloat(got)).Float64()
+						if math.Abs(off) > steps*0x1p-50+0x1p-44 {
+							t.Errorf("F(%d, %v, %v) errs by %g after %v steps", v.a, v.b, v.x, off, steps)
+						}
+						sums++
+					}
+				}
+			}
+		}
+	}
+	if decisions < 3000 || sums < 1000 {
+		t.Errorf("%d decisions and %d sums were compared", decisions, sums)
+	}
+	for i := int64(1); i <= 1500; i++ { // radii up to 6σ
+		r := big.NewRat(i, 1000)
+		phi, _ := c.phi(r).Rat(nil)
+		for _, off := range []int64{0, 1, -1, 1000, -1000, 1e6, -1e6, 1e12, -1e12} {
+			q := new(big.Rat).Add(phi, big.NewRat(off, 1e18))
+			if q.Cmp(one) < 0 && c.within(r, q) != (c.phi(r).Cmp(number(q)) <= 0) {
+				t.Errorf("Φ(%v/σ) against itself + %d·10⁻¹⁸: %v", r, off, off < 0)
+			}
+		}
+	}
+}
