@@ -2,34 +2,138 @@ package figure
 
 import (
 	"fmt"
+	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/certspec/certspec/rs/bound"
 )
 
 // Curve is a step curve: Accuracy[i] at every radius up to and including Radii[i], above Radii[i−1].
 type Curve struct {
-	Name     string // in the legend; "": none
+	Name     string // beside the line or in the legend; "": none
 	Radii    []float64
 	Accuracy []float64
+	Images   int     // labelled images behind the accuracy; 0: no band is drawn
 	Cap      float64 // largest radius that could be certified
+	Samples  int     // noise samples n behind the cap; 0: the cap is not named
 }
 
-// CertifiedAccuracy plots certified accuracy against the radius, one step line per curve.
-func CertifiedAccuracy(curves ...Curve) *plot.Plot {
-	p := NewPlot("", "certified radius (full range of a pixel value = 1)", "certified accuracy")
+// bandLevel is the confidence of the band, at each radius by itself.
+const bandLevel = 0.95
+
+// finest is the share of the radius axis below which two steps of a curve are drawn as one.
+const finest = 1. / 1000
+
+// CertifiedAccuracy draws certified accuracy against the radius: a step line for each curve, around it the exact 95 % interval of
+// Clopper and Pearson (1934) for the population of which the images are a random sample, and the cap of the radius. Where there are several curves,
+// their names stand in a legend.
+func CertifiedAccuracy(c draw.Canvas, title string, curves ...Curve) {
+	p := NewPlot(title, "radius r (ℓ₂; full range of a pixel value = 1)", "certified accuracy at r")
 	p.X.Min, p.Y.Min, p.Y.Max = 0, 0, 1
 	p.Y.Tick.Marker = plot.ConstantTicks(evenTicks(0, 1, 0.2))
-	for i, curve := range curves {
-		line := &plotter.Line{XYs: curve.steps(), LineStyle: LineStyle(i)}
-		p.Add(line)
-		if curve.Name != "" {
-			p.Legend.Add(curve.Name, line)
-		}
+	for _, curve := range curves {
 		p.X.Max = math.Max(p.X.Max, 1.02*curve.Cap)
 	}
-	return p
+	var lines, limits []Line
+	caps := map[float64]bool{}
+	for i, curve := range curves {
+		curve = curve.thinned(finest * p.X.Max)
+		if curve.Images > 0 && len(curve.Radii) > 0 {
+			p.Add(curve.band(LineStyle(i).Color))
+		}
+		lines = append(lines, Line{curve.Name, curve.steps(), LineStyle(i)})
+		if curve.Cap > 0 && curve.Samples > 0 && !caps[curve.Cap] {
+			limit := Line{"", plotter.XYs{{X: curve.Cap, Y: 0}, {X: curve.Cap, Y: 1}}, capStyle}
+			if len(curves) == 1 {
+				p.Add(capLabel(curve))
+			} else if len(caps) == 0 {
+				limit.Name = "largest radius of n ≤ " + grouped(curve.Samples)
+			}
+			caps[curve.Cap] = true
+			limits = append(limits, limit)
+		}
+	}
+	lines = append(lines, limits...)
+	for i := range lines {
+		p.Add(&plotter.Line{XYs: lines[i].XYs, LineStyle: lines[i].Style})
+	}
+	drawLegend(p, c, lines) // not beside their ends: all curves end at 0
+}
+
+// capStyle is that of the line at the largest radius which n noise samples can certify.
+var capStyle = draw.LineStyle{Color: Grey, Dashes: []vg.Length{1.5, 2}, Width: 1}
+
+// capLabel stands upright to the left of the line at the cap.
+func capLabel(curve Curve) *plotter.Labels {
+	style := Label(9, Grey)
+	style.Rotation, style.XAlign, style.YAlign = math.Pi/2, draw.XLeft, draw.YBottom
+	return &plotter.Labels{
+		XYs: plotter.XYs{{X: curve.Cap, Y: 0.02}}, Offset: vg.Point{X: -2},
+		Labels: []string{"cap of n ≤ " + grouped(curve.Samples)}, TextStyle: []draw.TextStyle{style},
+	}
+}
+
+// grouped writes a number with commas between groups of three digits.
+func grouped(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// thinned leaves out steps that are closer than the width to the one before: the curve falls that much too early, never too late.
+func (c Curve) thinned(width float64) Curve {
+	var radii, accuracy []float64
+	for i, radius := range c.Radii {
+		if k := len(radii) - 1; k < 0 || i == len(c.Radii)-1 || radius-radii[k] >= width {
+			radii, accuracy = append(radii, radius), append(accuracy, c.Accuracy[i])
+		}
+	}
+	c.Radii, c.Accuracy = radii, accuracy
+	return c
+}
+
+// band is the area between the ends of the interval at every radius.
+func (c Curve) band(ink color.Color) *plotter.Polygon {
+	low, high := c, c
+	low.Accuracy, high.Accuracy = make([]float64, len(c.Radii)), make([]float64, len(c.Radii))
+	for i, accuracy := range c.Accuracy {
+		count := min(max(int(math.Round(accuracy*float64(c.Images))), 0), c.Images)
+		lower, upper, err := bound.ClopperPearson{Alpha: 1 - bandLevel}.Interval(count, c.Images)
+		if err != nil { // cannot happen with a count in range
+			lower.P, upper.P = accuracy, accuracy
+		}
+		low.Accuracy[i], high.Accuracy[i] = lower.P, upper.P
+	}
+	edge := high.steps()
+	edge = edge[:len(edge)-1]
+	back := low.steps()
+	for i := len(back) - 2; i >= 0; i-- {
+		edge = append(edge, back[i])
+	}
+	return shade(edge, ink)
+}
+
+// Band is the area between two lines over the same places, in the light colour of the i-th line.
+func Band(low, high plotter.XYs, i int) *plotter.Polygon {
+	edge := slices.Clone(high)
+	for k := len(low) - 1; k >= 0; k-- {
+		edge = append(edge, low[k])
+	}
+	return shade(edge, LineStyle(i).Color)
+}
+
+// shade fills an area lightly; the grid and other areas show through it.
+func shade(edge plotter.XYs, ink color.Color) *plotter.Polygon {
+	r, g, b, _ := ink.RGBA()
+	return &plotter.Polygon{XYs: []plotter.XYs{edge}, Color: color.NRGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 56}}
 }
 
 // steps are the corners of the curve: level up to and including a radius, then straight down, at last to zero.

@@ -53,13 +53,13 @@ func TestLegendIsClearOfLines(t *testing.T) {
 		"every corner": {[]plotter.XYs{{{X: 0, Y: 0}, {X: 1, Y: 1}}, {{X: 0, Y: 1}, {X: 1, Y: 0}}}, true, true},
 	} {
 		p := NewPlot("", "", "")
+		var lines []Line
 		for i, line := range c.lines {
-			drawn := &plotter.Line{XYs: line, LineStyle: LineStyle(i)}
-			p.Add(drawn)
-			p.Legend.Add("legend", drawn)
+			lines = append(lines, Line{"legend", line, LineStyle(i)})
+			p.Add(&plotter.Line{XYs: line, LineStyle: LineStyle(i)})
 		}
 		var r recorder.Canvas
-		DrawLines(p, draw.NewCanvas(&r, side, side), c.lines)
+		drawLegend(p, draw.NewCanvas(&r, side, side), lines)
 		var at *vg.Point
 		var furthest vg.Length // of the axis labels
 		for _, action := range r.Actions {

@@ -1,4 +1,4 @@
-// Package figure holds the house style of figures: colours, lines and letters, and the curve of certified accuracy.
+// Package figure holds the style of all figures (colours, lines, letters, margins), the curve of certified accuracy, and the writers of SVG and PDF.
 package figure
 
 import (
@@ -27,7 +27,7 @@ var (
 	Faint = color.Gray{225}
 )
 
-// NewPlot is an empty plot in the house style: sans-serif, a light grid, axis labels with units.
+// NewPlot is an empty plot in our style: sans-serif, a light grid, axis labels with units.
 func NewPlot(title, x, y string) *plot.Plot {
 	p := plot.New()
 	for _, style := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle,
@@ -35,6 +35,7 @@ func NewPlot(title, x, y string) *plot.Plot {
 		style.Font.Variant = "Sans"
 	}
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
+	p.Title.TextStyle.Font.Size = 10
 	p.Title.Padding, p.X.Label.Padding, p.Y.Label.Padding = 6, 4, 4
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		axis.Label.TextStyle.Font.Size = 11
@@ -58,7 +59,7 @@ func LineStyle(i int) draw.LineStyle {
 	return draw.LineStyle{Color: Palette[i%len(Palette)], Dashes: dashes[i%len(dashes)], Width: 1.6}
 }
 
-// Label is the house style for words outside a plot.
+// Label is the style for words outside a plot.
 func Label(size vg.Length, c color.Color) text.Style {
 	style := plot.New().X.Label.TextStyle
 	style.Font.Variant, style.Font.Size, style.Color = "Sans", size, c

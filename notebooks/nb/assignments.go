@@ -21,11 +21,11 @@ func Assignments(caption string, bins int, snapshots ...mip.Snapshot) *Figure {
 	}
 	const width, height = 3.1 * vg.Inch, 2.4 * vg.Inch
 	count := vg.Length(len(snapshots))
-	return &Figure{Caption: caption, Width: count * width, Height: height, paint: func(c draw.Canvas, plain func(string) string) {
+	return &Figure{Caption: caption, Width: count * width, Height: height, paint: func(c draw.Canvas) {
 		for i, s := range snapshots {
 			left := vg.Length(i) * width
 			figure.HeatMap{
-				Title: plain(fmt.Sprintf("step %d", s.Step)), X: "bin", Y: "sample",
+				Title: fmt.Sprintf("step %d", s.Step), X: "bin", Y: "sample",
 				Columns: numbers(bins), Rows: numbers(len(s.A) / bins), Values: s.A, Low: 0, High: 1,
 			}.Paint(draw.Crop(c, left, left+width-count*width, 0, 0))
 		}

@@ -2,6 +2,8 @@ package nb
 
 import (
 	"fmt"
+	"math"
+	"strings"
 
 	"gonum.org/v1/plot/vg/draw"
 
@@ -9,44 +11,100 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// Curve draws certified accuracy against the radius, one step line per run.
+// Curve draws certified accuracy against the radius, one step line per run, with its 95 % interval for the population behind the images,
+// and the largest radius that its noise samples can certify. What all runs have in common stands above the figure.
 func Curve(runs ...*rs.Run) *Figure {
 	if len(runs) == 0 {
 		end(fmt.Errorf("nb.Curve: no run to draw"))
 	}
-	names := runNames(runs)
+	names, title := runNames(runs, false), curveTitle(runs)
+	curves := make([]figure.Curve, len(runs))
+	for i, run := range runs {
+		curve, cap := run.Curve(), run.RadiusCap()
+		curves[i] = figure.Curve{Name: names[i], Radii: curve.Radii, Accuracy: curve.Accuracy,
+			Images: run.ACR().Images, Cap: cap, Samples: samples(run)}
+	}
+	if len(runs) == 1 {
+		curves[0].Name = "" // the title says it
+	}
 	return &Figure{
-		Caption: "certified accuracy against the radius: " + listed(names),
+		Caption: "certified accuracy of the smoothed classifier against the radius, with 95 % intervals: " + title + caption(names, curves),
 		Width:   figure.Width, Height: figure.Height,
-		paint: func(c draw.Canvas, plain func(string) string) {
-			curves := make([]figure.Curve, len(runs))
-			for i, run := range runs {
-				curve := run.Curve()
-				curves[i] = figure.Curve{Name: plain(names[i]), Radii: curve.Radii, Accuracy: curve.Accuracy, Cap: run.RadiusCap()}
-			}
-			figure.CertifiedAccuracy(curves...).Draw(figure.Inset(c))
-		},
+		paint: func(c draw.Canvas) { figure.CertifiedAccuracy(figure.Inset(c), title, curves...) },
 	}
 }
 
-// runNames are what tells the runs apart: σ always, model, data and rule where they differ.
-func runNames(runs []*rs.Run) []string {
-	models, sets, rules := map[string]bool{}, map[string]bool{}, map[string]bool{}
+// samples is the largest number of noise samples that the run may count for an image.
+func samples(run *rs.Run) int {
+	looks := run.Header.Rule.Looks
+	if len(looks) == 0 {
+		return 0
+	}
+	return looks[len(looks)-1].Copies
+}
+
+// curveTitle names what all runs share: data, images, model, σ.
+func curveTitle(runs []*rs.Run) string {
+	sets, models, sigmas := map[string]bool{}, map[string]bool{}, map[float64]bool{}
 	for _, run := range runs {
-		models[run.Header.Model.Name], sets[run.Header.Data.Name], rules[run.Header.Rule.Name] = true, true, true
+		sets[dataName(run)], models[run.Header.Model.Name], sigmas[run.Header.Sigma] = true, true, true
+	}
+	h := runs[0].Header
+	var parts []string
+	if len(sets) == 1 {
+		parts = append(parts, dataName(runs[0]))
+	}
+	if len(models) == 1 {
+		parts = append(parts, h.Model.Name)
+	}
+	if len(sigmas) == 1 {
+		parts = append(parts, fmt.Sprintf("σ = %g", h.Sigma))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// dataName is the data set without what chose its images, and their number.
+func dataName(run *rs.Run) string {
+	name, _, _ := strings.Cut(run.Header.Data.Name, "[")
+	return fmt.Sprintf("%s (%d images)", name, len(run.Rows))
+}
+
+// caption tells the first value of each curve and its cap.
+func caption(names []string, curves []figure.Curve) string {
+	var b strings.Builder
+	for i, c := range curves {
+		at := 0.0
+		if len(c.Accuracy) > 0 {
+			at = c.Accuracy[0]
+		}
+		fmt.Fprintf(&b, "; %s: %.3f at radius 0, no radius above %.3f", names[i], at, math.Ceil(1000*c.Cap)/1000)
+	}
+	return b.String()
+}
+
+// runNames are what tells the runs apart: model, σ, data and rule where they differ, and σ where nothing does or it is asked for.
+func runNames(runs []*rs.Run, sigma bool) []string {
+	models, sets, rules, sigmas := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[float64]bool{}
+	for _, run := range runs {
+		h := run.Header
+		models[h.Model.Name], sets[h.Data.Name], rules[h.Rule.Name], sigmas[h.Sigma] = true, true, true, true
 	}
 	names := make([]string, len(runs))
 	for i, run := range runs {
-		names[i] = fmt.Sprintf("σ = %g", run.Header.Sigma)
+		var parts []string
 		if len(models) > 1 {
-			names[i] = run.Header.Model.Name + ", " + names[i]
+			parts = append(parts, run.Header.Model.Name)
+		}
+		if sigma || len(sigmas) > 1 || len(models)+len(sets)+len(rules) == 3 {
+			parts = append(parts, fmt.Sprintf("σ = %g", run.Header.Sigma))
 		}
 		if len(sets) > 1 {
-			names[i] += ", " + run.Header.Data.Name
+			parts = append(parts, run.Header.Data.Name)
 		}
 		if len(rules) > 1 {
-			names[i] += ", " + run.Header.Rule.Name
+			parts = append(parts, run.Header.Rule.Name)
 		}
+		names[i] = strings.Join(parts, ", ")
 	}
 	return names
 }

@@ -8,15 +8,12 @@ import (
 	"image/png"
 	"path/filepath"
 	"strings"
-	"time"
 
-	"codeberg.org/go-pdf/fpdf"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgpdf"
 
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/figure"
@@ -27,15 +24,14 @@ type Figure struct {
 	Caption       string // what is to be seen, for those who do not see it
 	Width, Height vg.Length
 
-	// paint draws the figure; it passes every text through plain, since the PDF fonts lack Greek.
-	paint  func(c draw.Canvas, plain func(string) string)
+	paint  func(c draw.Canvas)
 	pixels bool // made of pixels: shown as PNG only
 }
 
-// Plot makes a figure of any gonum plot, at the size of the house style.
+// Plot makes a figure of any gonum plot, at the usual size.
 func Plot(p *plot.Plot, caption string) *Figure {
 	return &Figure{Caption: caption, Width: figure.Width, Height: figure.Height,
-		paint: func(c draw.Canvas, plain func(string) string) { p.Draw(figure.Inset(c)) }}
+		paint: func(c draw.Canvas) { p.Draw(figure.Inset(c)) }}
 }
 
 // imageFigure shows an image at its own size, one pixel of it to one of the page.
@@ -44,7 +40,7 @@ func imageFigure(img image.Image) *Figure {
 	return &Figure{
 		Caption: fmt.Sprintf("image, %d × %d pixels", size.X, size.Y), pixels: true,
 		Width: vg.Length(size.X) * 0.75, Height: vg.Length(size.Y) * 0.75,
-		paint: func(c draw.Canvas, plain func(string) string) { c.DrawImage(c.Rectangle, img) },
+		paint: func(c draw.Canvas) { c.DrawImage(c.Rectangle, img) },
 	}
 }
 
@@ -72,7 +68,7 @@ func (f *Figure) Save(path string) error {
 }
 
 func (f *Figure) svg() ([]byte, error) {
-	return figure.SVG(f.Width, f.Height, func(c draw.Canvas) { f.paint(c, unchanged) })
+	return figure.SVG(f.Width, f.Height, f.Caption, f.paint)
 }
 
 // pngScale is the number of PNG pixels to one pixel of the page, which has 96 to the inch.
@@ -80,29 +76,15 @@ const pngScale = 2
 
 func (f *Figure) png() ([]byte, error) {
 	c := vgimg.NewWith(vgimg.UseWH(f.Width, f.Height), vgimg.UseDPI(96*pngScale), vgimg.UseBackgroundColor(color.White))
-	f.paint(draw.New(c), unchanged)
+	f.paint(draw.New(c))
 	var b bytes.Buffer
 	err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, c.Image())
 	return b.Bytes(), err
 }
 
 func (f *Figure) pdf() ([]byte, error) {
-	// Equal figures give equal files.
-	fpdf.SetDefaultCreationDate(time.Unix(0, 0).UTC())
-	fpdf.SetDefaultModificationDate(time.Unix(0, 0).UTC())
-	fpdf.SetDefaultCatalogSort(true)
-	c := vgpdf.New(f.Width, f.Height)
-	f.paint(draw.New(c), western.Replace)
-	var b bytes.Buffer
-	_, err := c.WriteTo(&b)
-	return b.Bytes(), err
+	return figure.PDF(f.Width, f.Height, f.Caption, f.paint)
 }
-
-func unchanged(s string) string { return s }
-
-// western spells what the PDF fonts' code page (Windows-1252) lacks.
-var western = strings.NewReplacer("σ", "sigma", "α", "alpha", "ε", "epsilon", "ℓ", "l", "₀", "0", "₁", "1", "₂", "2",
-	"∞", "inf", "≥", ">=", "≤", "<=", "−", "-", "→", "->")
 
 // bundle is the forms that a page may choose from.
 func (f *Figure) bundle() (map[protocol.MIMEType]any, error) {

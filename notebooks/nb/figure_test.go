@@ -128,7 +128,7 @@ func svgText(t *testing.T, data []byte) string {
 func TestMosaicIsCrisp(t *testing.T) {
 	shape := pixel.Shape{Height: 2, Width: 2, Channels: 3}
 	values := []uint8{255, 0, 0, 0, 255, 0, 0, 0, 255, 10, 20, 30}
-	f := mosaic(shape, [][]tile{{{image: values}}}, nil)
+	f := mosaic("", shape, [][]tile{{{image: values}}}, nil)
 	data, err := f.png()
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func TestMosaicBreaksLongRows(t *testing.T) {
 	for i := range row {
 		row[i].image = []uint8{7}
 	}
-	one, two := mosaic(shape, [][]tile{row[:perRow]}, nil), mosaic(shape, [][]tile{row}, nil)
+	one, two := mosaic("", shape, [][]tile{row[:perRow]}, nil), mosaic("", shape, [][]tile{row}, nil)
 	if two.Width != one.Width || two.Height < 1.9*one.Height {
 		t.Errorf("%d images take %v × %v, %d take %v × %v", perRow, one.Width, one.Height, perRow+1, two.Width, two.Height)
 	}

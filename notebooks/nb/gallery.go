@@ -5,6 +5,7 @@ import (
 	"image"
 	"image/color"
 	"math"
+	"strings"
 	"unicode/utf8"
 
 	"gonum.org/v1/plot/vg"
@@ -40,9 +41,7 @@ func Gallery(data rs.Source, rows rs.Rows) *Figure {
 		}
 		tiles = append(tiles, t)
 	}
-	f := mosaic(images.Shape, [][]tile{tiles}, nil)
-	f.Caption = fmt.Sprintf("%d images of %s with class and certified radius", len(tiles), images.Name)
-	return f
+	return mosaic(fmt.Sprintf("%d images of %s with class and certified radius", len(tiles), setName(images.Name)), images.Shape, [][]tile{tiles}, nil)
 }
 
 // Noisy shows the first count images of data without noise and, below, with noise of each
@@ -65,9 +64,7 @@ func Noisy(data rs.Source, count int, sigmas ...float64) *Figure {
 		}
 		rows, names = append(rows, row), append(names, fmt.Sprintf("σ = %g", sigma))
 	}
-	f := mosaic(images.Shape, rows, names)
-	f.Caption = fmt.Sprintf("%d images of %s: %s", count, images.Name, listed(names))
-	return f
+	return mosaic(fmt.Sprintf("%d images of %s: %s", count, setName(images.Name), listed(names)), images.Shape, rows, names)
 }
 
 // noisy is one copy of the image with grid noise, clipped to bytes.
@@ -84,6 +81,25 @@ func noisy(grid *noise.Grid, image []uint8, id int) []uint8 {
 		out[i] = uint8(min(max(v, 0), 255))
 	}
 	return out
+}
+
+// setName is a data set without what chose its images.
+func setName(name string) string {
+	name, _, _ = strings.Cut(name, "[")
+	return name
+}
+
+// broken is a text in lines of at most so many letters, as far as its words allow.
+func broken(text string, letters int) []string {
+	var lines []string
+	for _, word := range strings.Fields(text) {
+		if k := len(lines) - 1; k >= 0 && utf8.RuneCountInString(lines[k])+1+utf8.RuneCountInString(word) <= letters {
+			lines[k] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
 }
 
 // down rounds a radius to three decimals, downwards: what a caption says is certified too.
@@ -116,20 +132,20 @@ const (
 )
 
 // mosaic draws rows of images with their words below and the name of each row on the left.
-// Without names, long rows are broken.
-func mosaic(shape pixel.Shape, rows [][]tile, names []string) *Figure {
+// Without names, long rows are broken. The title stands above, and is the caption.
+func mosaic(title string, shape pixel.Shape, rows [][]tile, names []string) *Figure {
 	if shape.Channels != 1 && shape.Channels != 3 {
 		end(fmt.Errorf("images of %v cannot be shown: 1 or 3 channels expected", shape))
 	}
 	if names == nil {
-		var broken [][]tile
+		var short [][]tile
 		for _, row := range rows {
 			for len(row) > perRow {
-				broken, row = append(broken, row[:perRow]), row[perRow:]
+				short, row = append(short, row[:perRow]), row[perRow:]
 			}
-			broken = append(broken, row)
+			short = append(short, row)
 		}
-		rows = broken
+		rows = short
 	}
 	scale := max(1, (tileSize+shape.Width/2)/shape.Width)
 	width, height := scale*shape.Width, scale*shape.Height
@@ -140,10 +156,18 @@ func mosaic(shape pixel.Shape, rows [][]tile, names []string) *Figure {
 			left = max(left, margin+gap+letter*utf8.RuneCountInString(name))
 		}
 	}
-	columns, total := 1, margin
+	columns := 1
+	for _, row := range rows {
+		columns = max(columns, len(row))
+	}
+	wide := left + columns*(width+gap) - gap + margin
+	heading := broken(title, (wide-2*margin)/letter)
+	total := margin + len(heading)*textLine
+	if len(heading) > 0 {
+		total += gap
+	}
 	tops := make([]int, len(rows))
 	for r, row := range rows {
-		columns = max(columns, len(row))
 		lines := 0
 		for _, t := range row {
 			lines = max(lines, len(t.words))
@@ -151,16 +175,21 @@ func mosaic(shape pixel.Shape, rows [][]tile, names []string) *Figure {
 		tops[r] = total
 		total += height + lines*textLine + gap
 	}
-	f := &Figure{Width: vg.Length(left+columns*(width+gap)-gap+margin) * pngPixel, Height: vg.Length(total-gap+margin) * pngPixel, pixels: true}
-	f.paint = func(c draw.Canvas, plain func(string) string) {
+	f := &Figure{Caption: title, Width: vg.Length(wide) * pngPixel, Height: vg.Length(total-gap+margin) * pngPixel, pixels: true}
+	f.paint = func(c draw.Canvas) {
 		at := func(x, y int) vg.Point {
 			return vg.Point{X: c.Min.X + vg.Length(x)*pngPixel, Y: c.Max.Y - vg.Length(y)*pngPixel}
 		}
 		ok, bad, side := figure.Label(9, color.Black), figure.Label(9, figure.Palette[1]), figure.Label(10, figure.Grey)
 		side.XAlign, side.YAlign = draw.XLeft, draw.YCenter
+		above := figure.Label(10, color.Black)
+		above.XAlign = draw.XLeft
+		for i, line := range heading {
+			c.FillText(above, at(margin, margin+i*textLine), line)
+		}
 		for r, row := range rows {
 			if names != nil {
-				c.FillText(side, at(margin, tops[r]+height/2), plain(names[r]))
+				c.FillText(side, at(margin, tops[r]+height/2), names[r])
 			}
 			for i, t := range row {
 				x := left + i*(width+gap)
@@ -171,7 +200,7 @@ func mosaic(shape pixel.Shape, rows [][]tile, names []string) *Figure {
 					style = bad
 				}
 				for j, words := range t.words {
-					c.FillText(style, at(x+width/2, tops[r]+height+4+j*textLine), plain(words))
+					c.FillText(style, at(x+width/2, tops[r]+height+4+j*textLine), words)
 				}
 			}
 		}

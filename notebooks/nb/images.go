@@ -24,7 +24,7 @@ type Row struct {
 	Words  []string // below the images, a new line after each \n; may be fewer
 }
 
-// Images shows rows of images of one shape.
+// Images shows rows of images of one shape, with the caption above them.
 func Images(caption string, shape pixel.Shape, rows ...Row) *Figure {
 	var tiles [][]tile
 	var names []string
@@ -45,9 +45,7 @@ func Images(caption string, shape pixel.Shape, rows ...Row) *Figure {
 	if strings.Join(names, "") == "" {
 		names = nil
 	}
-	f := mosaic(shape, tiles, names)
-	f.Caption = caption
-	return f
+	return mosaic(caption, shape, tiles, names)
 }
 
 // Bytes rounds values in units of the full range to bytes, and clips them: what a screen can show.
@@ -81,11 +79,11 @@ func HeatMaps(caption string, low, high float64, titles []string, maps ...*spect
 	columns := min(len(maps), perLine)
 	width := side + 0.75*vg.Inch
 	return &Figure{Caption: caption, pixels: true, Width: vg.Length(columns) * width, Height: vg.Length(lines) * side,
-		paint: func(c draw.Canvas, plain func(string) string) {
+		paint: func(c draw.Canvas) {
 			for i, m := range maps {
 				left, top := vg.Length(i%perLine)*width, vg.Length(i/perLine)*side
 				part := draw.Crop(c, left, left+width-vg.Length(columns)*width, vg.Length(lines)*side-side-top, -top)
-				figure.HeatMap{Title: plain(titles[i]), X: "v", Y: "u", Columns: m.V, Rows: m.U, Values: m.Values, Low: low, High: high}.Paint(part)
+				figure.HeatMap{Title: titles[i], X: "v", Y: "u", Columns: m.V, Rows: m.U, Values: m.Values, Low: low, High: high}.Paint(part)
 			}
 		}}
 }

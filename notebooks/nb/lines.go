@@ -1,6 +1,7 @@
 package nb
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -16,35 +17,36 @@ import (
 type Axes struct {
 	X, Y       string
 	LogX, LogY bool
-	Caption    string // what is to be seen
+	Title      string // above the figure: the data set and what else the lines have in common
+	Caption    string // what is to be seen, for those who do not see it; "": the title
 }
 
 // Line is a line of a figure. Points that are not finite, and on a logarithmic scale those that are not positive, are left out.
 type Line struct {
-	Name string
-	X, Y []float64
+	Name      string // beside the end of the line, or in a legend where there is no room
+	X, Y      []float64
+	Low, High []float64 // ends of an interval at each X, drawn as a band; nil: none
 }
 
 // Lines draws lines over common axes.
 func Lines(axes Axes, lines ...Line) *Figure {
 	for _, l := range lines {
-		if len(l.X) != len(l.Y) {
-			end(fmt.Errorf("nb.Lines: %q has %d values of x and %d of y", l.Name, len(l.X), len(l.Y)))
+		if len(l.X) != len(l.Y) || len(l.Low) != len(l.High) || len(l.Low) > 0 && len(l.Low) != len(l.X) {
+			end(fmt.Errorf("nb.Lines: %q has %d values of x and %d of y, %d lower and %d upper ends", l.Name, len(l.X), len(l.Y), len(l.Low), len(l.High)))
 			return nil
 		}
 	}
 	return &Figure{
-		Caption: axes.Caption, Width: figure.Width, Height: figure.Height,
-		paint: func(c draw.Canvas, plain func(string) string) {
-			p := figure.NewPlot("", plain(axes.X), plain(axes.Y))
-			var drawn []plotter.XYs
+		Caption: cmp.Or(axes.Caption, axes.Title), Width: figure.Width, Height: figure.Height,
+		paint: func(c draw.Canvas) {
+			p := figure.NewPlot(axes.Title, axes.X, axes.Y)
+			drawn := make([]figure.Line, len(lines))
 			for i, l := range lines {
-				line := &plotter.Line{XYs: axes.points(l), LineStyle: figure.LineStyle(i)}
-				p.Add(line)
-				drawn = append(drawn, line.XYs)
-				if l.Name != "" {
-					p.Legend.Add(plain(l.Name), line)
+				drawn[i] = figure.Line{Name: l.Name, XYs: axes.points(l), Style: figure.LineStyle(i)}
+				if len(l.Low) > 0 {
+					p.Add(figure.Band(axes.points(Line{X: l.X, Y: l.Low}), axes.points(Line{X: l.X, Y: l.High}), i))
 				}
+				p.Add(&plotter.Line{XYs: drawn[i].XYs, LineStyle: drawn[i].Style})
 			}
 			if axes.LogX {
 				logarithmic(&p.X)

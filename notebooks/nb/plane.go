@@ -60,10 +60,10 @@ func Planes(planes ...Plane) *Figure {
 	return &Figure{
 		Caption: "classes in the plane: " + strings.Join(titles, "; "),
 		Width:   vg.Length(len(planes)) * width, Height: width + top,
-		paint: func(c vgdraw.Canvas, plain func(string) string) {
+		paint: func(c vgdraw.Canvas) {
 			for i, p := range plots {
 				title := p.Title.Text
-				p.Title.Text = plain(title)
+				p.Title.Text = title
 				p.Draw(square(p, vgdraw.Crop(c, vg.Length(i)*width+4, -vg.Length(len(plots)-1-i)*width-10, 2, -4)))
 				p.Title.Text = title
 			}

@@ -12,9 +12,9 @@ import (
 	"github.com/certspec/certspec/internal/figure"
 )
 
-// Reliability draws a reliability diagram: above, the accuracy of each bin with its mean confidence as a stroke, against the
+// Reliability draws a reliability diagram under a title that names the data: above, the accuracy of each bin with its mean confidence as a stroke, against the
 // diagonal; below, the share of samples in it. Empty bins have no bar.
-func Reliability(caption string, bins []calib.Bin) *Figure {
+func Reliability(title string, bins []calib.Bin) *Figure {
 	total := 0
 	for _, b := range bins {
 		total += b.Count
@@ -23,8 +23,8 @@ func Reliability(caption string, bins []calib.Bin) *Figure {
 		end(fmt.Errorf("nb.Reliability: no samples to draw"))
 		return nil
 	}
-	return &Figure{Caption: caption, Width: figure.Width, Height: 1.4 * figure.Height, paint: func(c draw.Canvas, plain func(string) string) {
-		above, below := figure.NewPlot("", "", "accuracy"), figure.NewPlot("", "confidence", "share of samples")
+	return &Figure{Caption: "reliability diagram, accuracy against confidence: " + title, Width: figure.Width, Height: 1.4 * figure.Height, paint: func(c draw.Canvas) {
+		above, below := figure.NewPlot(title, "", "accuracy"), figure.NewPlot("", "confidence", "share of samples")
 		diagonal := &plotter.Line{XYs: plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}}, LineStyle: figure.LineStyle(6)}
 		named := false
 		for _, b := range bins {

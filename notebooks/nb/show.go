@@ -85,7 +85,9 @@ func display(data map[protocol.MIMEType]any) {
 	out := &protocol.DisplayData{Data: data}
 	if png, ok := data[protocol.MIMEImagePNG].([]byte); ok {
 		if width, height, err := pngSize(png); err == nil {
-			out.Metadata = map[string]any{"image/png": map[string]int{"width": width / pngScale, "height": height / pngScale}}
+			out.Metadata = map[string]any{"image/png": map[string]any{
+				"width": width / pngScale, "height": height / pngScale, "alt": data[protocol.MIMETextPlain], // as nbconvert reads it
+			}}
 		}
 	}
 	send(out)

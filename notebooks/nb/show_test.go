@@ -56,7 +56,7 @@ func TestShowPrintsOutsideNotebooks(t *testing.T) {
 	stdout = &out
 	defer func() { stdout = os.Stdout }()
 	Show("text", nastyTable(), Curve(run(0.25, 0.5)))
-	for _, want := range []string{"text\n", nasty, "certified accuracy against"} {
+	for _, want := range []string{"text\n", nasty, "certified accuracy of the smoothed classifier against"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the terminal shows no %q:\n%s", want, out.String())
 		}
@@ -213,5 +213,20 @@ func TestGalleryNamesWhatIsWrong(t *testing.T) {
 		if !strings.Contains(svgText(t, noisyText), want) {
 			t.Errorf("the noisy images lack %q", want)
 		}
+	}
+}
+
+// Pictures say what is to be seen to those who do not see them: in the place where nbconvert looks, and in the drawing itself.
+func TestPicturesHaveAlternativeText(t *testing.T) {
+	sent := page(t)
+	f := Lines(Axes{X: "x", Y: "y", Title: `errors < 1 & "more"`}, Line{X: []float64{0, 1}, Y: []float64{0, 1}})
+	Show(f)
+	shown := (*sent)[0]
+	if of, _ := shown.Metadata["image/png"].(map[string]any); of["alt"] != f.Caption || of["width"] == 0 {
+		t.Errorf("metadata %v, want alt %q", shown.Metadata, f.Caption)
+	}
+	svg := shown.Data[protocol.MIMEImageSVG].(string)
+	if !strings.Contains(svg, `<svg role="img" aria-label="errors &lt; 1 &amp; &#34;more&#34;" `) {
+		t.Errorf("the drawing does not say its caption: %.300s", svg)
 	}
 }

@@ -53,7 +53,7 @@ func runTable(runs []*rs.Run) *Tabular {
 		t.Columns = append(t.Columns, fmt.Sprintf("r = %g", radii[i]))
 	}
 	t.Columns = append(t.Columns, "ACR", "abstained")
-	names := runNames(runs)
+	names := runNames(runs, true)
 	for i, run := range runs {
 		h := run.Header
 		acr := run.ACR()

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/certspec/certspec/internal/figure"
 	"github.com/certspec/certspec/rs/bound"
@@ -27,22 +28,25 @@ func Tail(k, n int, alpha float64) *Figure {
 			curve = append(curve, plotter.XY{X: p, Y: tail})
 		}
 	}
-	p := figure.NewPlot("", "probability p of a hit", fmt.Sprintf("P[Bin(%d, p) ≥ %d]", n, k))
-	for i, line := range []struct {
-		name string
-		xys  plotter.XYs
-	}{
-		{fmt.Sprintf("at least %d of %d hits", k, n), curve},
-		{fmt.Sprintf("α = %g", alpha), plotter.XYs{{X: curve[0].X, Y: alpha}, {X: curve[len(curve)-1].X, Y: alpha}}},
-		{fmt.Sprintf("lower bound %.5f", math.Floor(lower.P*1e5)/1e5), plotter.XYs{{X: lower.P, Y: math.Pow10(int(math.Floor(math.Log10(curve[0].Y))))}, {X: lower.P, Y: alpha}}},
-	} {
-		drawn := &plotter.Line{XYs: line.xys, LineStyle: figure.LineStyle(i)}
-		p.Add(drawn)
-		p.Legend.Add(line.name, drawn)
+	p := figure.NewPlot(fmt.Sprintf("The lower bound from %d hits of %d", k, n), "probability p of a hit", fmt.Sprintf("P[Bin(%d, p) ≥ %d]", n, k))
+	lines := []figure.Line{
+		{Name: fmt.Sprintf("at least %d of %d hits", k, n), XYs: curve},
+		{Name: fmt.Sprintf("α = %g", alpha), XYs: plotter.XYs{{X: curve[0].X, Y: alpha}, {X: curve[len(curve)-1].X, Y: alpha}}},
+		{Name: fmt.Sprintf("lower bound %.5f", math.Floor(lower.P*1e5)/1e5), XYs: plotter.XYs{{X: lower.P, Y: math.Pow10(int(math.Floor(math.Log10(curve[0].Y))))}, {X: lower.P, Y: alpha}}},
+	}
+	for i := range lines {
+		lines[i].Style = figure.LineStyle(i)
+		p.Add(&plotter.Line{XYs: lines[i].XYs, LineStyle: lines[i].Style})
 	}
 	logarithmic(&p.Y)
-	p.Legend.Top, p.Legend.Left = false, false
-	return Plot(p, fmt.Sprintf("the probability of at least %d hits in %d trials crosses %g at p = %.5f", k, n, alpha, lower.P))
+	return &Figure{
+		Caption: fmt.Sprintf("the probability of at least %d hits in %d trials crosses %g at p = %.5f", k, n, alpha, lower.P),
+		Width:   figure.Width, Height: figure.Height,
+		paint: func(c draw.Canvas) {
+			again := *p // drawing changes the legend
+			figure.DrawLines(&again, figure.Inset(c), lines)
+		},
+	}
 }
 
 // spaced are count values at equal distances, both ends included.

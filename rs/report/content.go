@@ -199,7 +199,7 @@ func inline(svg []byte) string {
 	if i := bytes.Index(svg, []byte("<svg")); i >= 0 {
 		svg = svg[i:]
 	}
-	return strings.TrimSpace(strings.Replace(string(svg), "<svg", `<svg role="img" aria-label="certified accuracy against the radius"`, 1))
+	return strings.TrimSpace(string(svg))
 }
 
 // quote is a path as a word of a shell.

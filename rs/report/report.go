@@ -160,15 +160,16 @@ func (r *Report) picture() (*picture, error) {
 	if r.Labelled == 0 {
 		return nil, nil
 	}
-	curve := figure.Curve{Radii: r.Curve.Radii, Accuracy: r.Curve.Accuracy, Cap: r.RadiusCap}
+	curve := figure.Curve{Radii: r.Curve.Radii, Accuracy: r.Curve.Accuracy, Images: r.Labelled, Cap: r.RadiusCap}
 	if n := len(curve.Radii); n > 0 {
 		curve.Cap = max(curve.Cap, curve.Radii[n-1])
 	}
-	data, err := figure.SVG(figure.Width, figure.Height, func(c draw.Canvas) {
-		figure.CertifiedAccuracy(curve).Draw(figure.Inset(c))
+	const caption = "Certified accuracy against the radius: at radius r, the fraction of the labelled images whose certified class is right and whose radius is at least r, with its 95 % interval."
+	data, err := figure.SVG(figure.Width, figure.Height, caption, func(c draw.Canvas) {
+		figure.CertifiedAccuracy(figure.Inset(c), "", curve)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	return &picture{inline(data), "Certified accuracy against the radius: at radius r, the fraction of the labelled images whose certified class is right and whose radius is at least r."}, nil
+	return &picture{inline(data), caption}, nil
 }
