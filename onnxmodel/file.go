@@ -2,6 +2,7 @@ package onnxmodel
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -77,11 +78,15 @@ func readFile(path string, data []byte, card Card) (*contents, error) {
 		return nil, fmt.Errorf("output %q is %s; expected float32, float16 or float64, one value per class", c.output.Name, describeDims(c.output))
 	}
 	c.softmax = endsInSoftmax(&model.Graph, c.output.Name)
-	external := externalFiles(&model.Graph)
+	external, err := model.ExternalFiles()
+	if err != nil {
+		return nil, err
+	}
 	if inMemory && len(external) > 0 {
 		return nil, fmt.Errorf("its weights are in a second file, %q; expected all of it", external[0])
 	}
-	c.digest, err = digest(data, filepath.Dir(path), external)
+	dir, _ := filepath.Split(path)
+	c.digest, err = digest(data, dir, external)
 	return c, err
 }
 
@@ -136,19 +141,9 @@ func endsInSoftmax(g *onnxfile.Graph, output string) bool {
 	return false
 }
 
-// externalFiles are the names of files that hold weights, sorted.
-func externalFiles(g *onnxfile.Graph) []string {
-	var names []string
-	for _, t := range g.Initializers {
-		if t.External != "" {
-			names = append(names, t.External)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// digest is the SHA-256 of the model file followed by the files with its weights.
+// digest is the SHA-256 of the model file and of all files with values of its constants. That of
+// one file follows the model; several have their names and lengths before them, as bytes could
+// move from one to the next otherwise.
 func digest(data []byte, dir string, external []string) (string, error) {
 	sum := sha256.New()
 	sum.Write(data)
@@ -156,18 +151,36 @@ func digest(data []byte, dir string, external []string) (string, error) {
 		if !filepath.IsLocal(name) {
 			return "", fmt.Errorf("its weights are to be in %q; expected a file beside the model", name)
 		}
-		file, err := os.Open(filepath.Join(dir, name))
+		file, err := os.Open(dir + name) // as ONNX Runtime does; Join would shorten a/../b, where a may be a link
 		if os.IsNotExist(err) {
 			return "", fmt.Errorf("its weights are in a second file, %q, which is not beside it", name)
 		}
 		if err != nil {
 			return "", err
 		}
-		_, err = io.Copy(sum, file)
+		err = add(sum, file, name, len(external) > 1)
 		file.Close()
 		if err != nil {
-			return "", err
+			return "", fmt.Errorf("its weights in %q: %w", name, err)
 		}
 	}
 	return fmt.Sprintf("sha256:%x", sum.Sum(nil)), nil
+}
+
+func add(sum io.Writer, file *os.File, name string, several bool) error {
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("expected a regular file")
+	}
+	if several {
+		fmt.Fprintf(sum, "\n%q %d\n", name, info.Size())
+	}
+	n, err := io.Copy(sum, file)
+	if err == nil && n != info.Size() {
+		err = errors.New("it changed while it was read")
+	}
+	return err
 }

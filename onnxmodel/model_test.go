@@ -240,9 +240,9 @@ func TestBadFiles(t *testing.T) {
 		}), Options{}, `2 outputs; name the one`},
 		"no such output": {good, Options{Card: Card{Output: "logits"}}, `no output "logits" in the graph; it has "out" float32[batch, 3]`},
 		"no such input":  {good, Options{Card: Card{Input: "x"}}, `no input "x" in the graph; it has "image"`},
-		"missing weights": {edit(func(m *onnxfile.Model, g *onnxfile.Graph) { g.Initializers[0].External = "weights.bin" }), Options{},
+		"missing weights": {edit(func(m *onnxfile.Model, g *onnxfile.Graph) { g.Initializers[0].SetExternal("weights.bin") }), Options{},
 			`second file, "weights.bin", which is not beside it`},
-		"weights elsewhere": {edit(func(m *onnxfile.Model, g *onnxfile.Graph) { g.Initializers[0].External = "../weights.bin" }), Options{},
+		"weights elsewhere": {edit(func(m *onnxfile.Model, g *onnxfile.Graph) { g.Initializers[0].SetExternal("../weights.bin") }), Options{},
 			`expected a file beside the model`},
 		"ambiguous layout": {edit(func(m *onnxfile.Model, g *onnxfile.Graph) { g.Inputs[0].Dims = dims(0, 3, 4, 3) }), Options{},
 			`float32[?, 3, 4, 3]: the graph does not tell which axis is the channel; set layout`},
@@ -353,7 +353,7 @@ func TestFromBytes(t *testing.T) {
 	if fromFile != fromBytes {
 		t.Errorf("%s from the file, %s from its bytes", fromFile, fromBytes)
 	}
-	file.Graph.Initializers[0].External = "weights.bin"
+	file.Graph.Initializers[0].SetExternal("weights.bin")
 	for want, data := range map[string][]byte{"weights.bin": onnxfile.Encode(file), "the file is empty": nil} {
 		m, err := FromBytes("net", data, Options{})
 		if err == nil {

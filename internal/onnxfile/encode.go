@@ -1,170 +1,257 @@
 package onnxfile
 
 import (
-	"encoding/binary"
+	"bytes"
 	"math"
+	"reflect"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Encode writes the model as an ONNX file. Equal models give equal bytes.
-func Encode(m *Model) []byte {
+// Encode writes the model as an ONNX file. Equal models give equal bytes. Of a model that was
+// read, messages that were not changed are written as they stood in the file; in one that was
+// changed, the fields that are unknown here follow the known ones, in their order.
+func Encode(m *Model) []byte { return write(m) }
+
+// write gives the bytes of a message.
+func write(m part) []byte {
+	source := m.origin().source
+	if source == nil {
+		var b message
+		m.encode(&b)
+		return b
+	}
+	was := reflect.New(reflect.TypeOf(m).Elem())
+	unknown, err := reread(was.Interface().(part), source)
+	if err == nil && same(was.Elem(), reflect.ValueOf(m).Elem()) {
+		return source
+	}
 	var b message
+	m.encode(&b)
+	return append(b, unknown...)
+}
+
+// reread reads a message once more and gives the fields that it does not know.
+func reread(m part, source []byte) (unknown []byte, err error) {
+	var d decoder
+	if err := d.read(m, source); err != nil {
+		return nil, err
+	}
+	err = fields(source, func(f field) error {
+		if probe := reflect.New(reflect.TypeOf(m).Elem()).Interface().(part); probe.decode(&decoder{}, f) == errUnknown {
+			unknown = append(unknown, f.whole...)
+		}
+		return nil
+	})
+	return unknown, err
+}
+
+// same compares what two messages say; numbers that are NaN are equal to each other.
+func same(a, b reflect.Value) bool {
+	switch a.Kind() {
+	case reflect.Struct:
+		for i := range a.NumField() {
+			if a.Type() == modelType && a.Type().Field(i).Name == "foreign" {
+				continue
+			}
+			if !same(a.Field(i), b.Field(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Pointer:
+		if a.IsNil() || b.IsNil() {
+			return a.IsNil() && b.IsNil()
+		}
+		return same(a.Elem(), b.Elem())
+	case reflect.Slice:
+		switch {
+		case a.Len() != b.Len():
+			return false
+		case a.Pointer() == b.Pointer():
+			return true
+		case a.Type().Elem().Kind() == reflect.Uint8:
+			return bytes.Equal(a.Bytes(), b.Bytes())
+		}
+		for i := range a.Len() {
+			if !same(a.Index(i), b.Index(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Float32:
+		return math.Float32bits(float32(a.Float())) == math.Float32bits(float32(b.Float()))
+	}
+	return a.Equal(b)
+}
+
+var modelType = reflect.TypeFor[Model]()
+
+// written adds each message of a list.
+func written[T any, P interface {
+	*T
+	part
+}](b *message, number protowire.Number, list []T) {
+	for i := range list {
+		b.bytes(number, write(P(&list[i])))
+	}
+}
+
+// wrote adds a message that may be missing.
+func wrote[T any, P interface {
+	*T
+	part
+}](b *message, number protowire.Number, m *T) {
+	if m != nil {
+		b.bytes(number, write(P(m)))
+	}
+}
+
+func (m *Model) encode(b *message) {
 	b.number(1, m.IRVersion)
 	b.text(2, m.Producer)
 	b.text(3, m.ProducerVersion)
-	b.bytes(7, encodeGraph(&m.Graph))
-	for _, set := range m.Opsets {
-		var s message
-		s.text(1, set.Domain)
-		s.number(2, set.Version)
-		b.bytes(8, s)
-	}
-	for _, p := range m.Metadata {
-		b.bytes(14, encodeProperty(p.Key, p.Value))
-	}
-	return b
+	b.bytes(7, write(&m.Graph))
+	written(b, 8, m.Opsets)
+	written(b, 14, m.Metadata)
+	written(b, 20, m.Training)
+	written(b, 25, m.Functions)
 }
 
-func encodeGraph(g *Graph) []byte {
-	var b message
-	for i := range g.Nodes {
-		b.bytes(1, encodeNode(&g.Nodes[i]))
-	}
+func (s *OperatorSet) encode(b *message) {
+	b.text(1, s.Domain)
+	b.number(2, s.Version)
+}
+
+func (p *Property) encode(b *message) {
+	b.text(1, p.Key)
+	b.text(2, p.Value)
+}
+
+func (g *Graph) encode(b *message) {
+	written(b, 1, g.Nodes)
 	b.text(2, g.Name)
-	for i := range g.Initializers {
-		b.bytes(5, encodeTensor(&g.Initializers[i]))
-	}
-	for _, v := range g.Inputs {
-		b.bytes(11, encodeValue(v))
-	}
-	for _, v := range g.Outputs {
-		b.bytes(12, encodeValue(v))
-	}
-	return b
+	written(b, 5, g.Initializers)
+	written(b, 11, g.Inputs)
+	written(b, 12, g.Outputs)
+	written(b, 13, g.Values)
+	written(b, 15, g.Sparse)
 }
 
-func encodeNode(n *Node) []byte {
-	var b message
-	for _, name := range n.Inputs {
-		b.bytes(1, []byte(name)) // an empty name is an optional input left out
-	}
-	for _, name := range n.Outputs {
-		b.bytes(2, []byte(name))
-	}
+func (n *Node) encode(b *message) {
+	b.texts(1, n.Inputs)
+	b.texts(2, n.Outputs)
 	b.text(3, n.Name)
 	b.text(4, n.Op)
-	for _, a := range n.Attributes {
-		b.bytes(5, encodeAttribute(a))
-	}
+	written(b, 5, n.Attributes)
 	b.text(7, n.Domain)
-	return b
 }
 
-func encodeAttribute(a Attribute) []byte {
-	var b message
+func (a *Attribute) encode(b *message) {
 	b.text(1, a.Name)
-	switch a.Kind {
-	case KindFloat:
-		b = protowire.AppendTag(b, 2, protowire.Fixed32Type)
-		b = protowire.AppendFixed32(b, math.Float32bits(a.Float))
-	case KindInt:
-		b.always(3, a.Int)
-	case KindTensor:
-		b.bytes(5, encodeTensor(a.Tensor))
-	case KindInts:
-		for _, v := range a.Ints {
-			b.always(8, v)
-		}
-	default:
-		panic("onnxfile: attribute " + a.Name + " of a kind that is not written")
+	if a.Kind == KindFloat || math.Float32bits(a.Float) != 0 {
+		b.float(2, a.Float)
 	}
+	if a.Kind == KindInt || a.Int != 0 {
+		b.always(3, a.Int)
+	}
+	if a.Kind == KindString || a.Text != "" {
+		b.bytes(4, []byte(a.Text))
+	}
+	wrote(b, 5, a.Tensor)
+	wrote(b, 6, a.Graph)
+	for _, v := range a.Floats {
+		b.float(7, v)
+	}
+	for _, v := range a.Ints {
+		b.always(8, v)
+	}
+	b.texts(9, a.Texts)
+	written(b, 10, a.Tensors)
+	written(b, 11, a.Graphs)
 	b.number(20, int64(a.Kind))
-	return b
+	b.text(21, a.Reference)
+	wrote(b, 22, a.Sparse)
+	written(b, 23, a.Sparses)
 }
 
-func encodeTensor(t *Tensor) []byte {
-	var b message
+func (t *Tensor) encode(b *message) {
 	for _, d := range t.Dims {
 		b.always(1, d)
 	}
 	b.number(2, int64(t.Type))
+	*b = append(*b, t.lists...)
+	b.texts(6, t.Texts)
 	b.text(8, t.Name)
-	if t.External != "" {
-		b.bytes(13, encodeProperty("location", t.External))
-		b.number(14, 1)
-		return b
-	}
-	b.bytes(9, t.Raw)
-	return b
-}
-
-func encodeValue(v Value) []byte {
-	var shape message
-	for _, d := range v.Dims {
-		var dim message
-		dim.number(1, d.Size)
-		if d.Size == 0 {
-			dim.text(2, d.Name)
+	written(b, 13, t.External)
+	if len(t.External) > 0 {
+		location := t.location
+		if t.source == nil {
+			location = elsewhere
 		}
-		shape.bytes(1, dim)
+		b.number(14, location)
 	}
-	var tensor message
-	tensor.number(1, int64(v.Type))
-	tensor.bytes(2, shape)
-	var kind message
-	kind.bytes(1, tensor)
-	var b message
+	if t.Raw != nil || t.lists == nil && t.Texts == nil && t.External == nil {
+		b.bytes(9, t.Raw)
+	}
+}
+
+func (s *SparseTensor) encode(b *message) {
+	b.bytes(1, write(&s.Values))
+	b.bytes(2, write(&s.Indices))
+	for _, d := range s.Dims {
+		b.always(3, d)
+	}
+}
+
+func (v *Value) encode(b *message) {
 	b.text(1, v.Name)
-	b.bytes(2, kind)
-	return b
-}
-
-func encodeProperty(key, value string) []byte {
-	var b message
-	b.text(1, key)
-	b.text(2, value)
-	return b
-}
-
-// Float32Tensor is a tensor with these values.
-func Float32Tensor(name string, values []float32, dims ...int64) Tensor {
-	raw := make([]byte, 0, 4*len(values))
-	for _, v := range values {
-		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
+	// What the file said of the type, with the changes.
+	var kind valueType
+	_ = fields(v.source, func(f field) error {
+		if f.number == 2 {
+			return (&decoder{}).message(f, &kind)
+		}
+		return nil
+	})
+	changed := v.Type != kind.tensor.element || !same(reflect.ValueOf(v.Dims), reflect.ValueOf(kind.tensor.shape.dims))
+	if v.source == nil || changed {
+		kind.tensor.element, kind.tensor.shape.dims = v.Type, v.Dims
+	} else if kind.source == nil {
+		return // a value without a type
 	}
-	return Tensor{Name: name, Type: Float32, Dims: dims, Raw: raw}
+	b.bytes(2, write(&kind))
 }
 
-// Int64Tensor is a vector with these values.
-func Int64Tensor(name string, values ...int64) Tensor {
-	raw := make([]byte, 0, 8*len(values))
-	for _, v := range values {
-		raw = binary.LittleEndian.AppendUint64(raw, uint64(v))
-	}
-	return Tensor{Name: name, Type: Int64, Dims: []int64{int64(len(values))}, Raw: raw}
+func (t *valueType) encode(b *message) { b.bytes(1, write(&t.tensor)) }
+
+func (t *tensorType) encode(b *message) {
+	b.number(1, int64(t.element))
+	b.bytes(2, write(&t.shape))
 }
 
-// message is a protocol buffer message that grows. As in proto3, zero values are left out
-// except where always and bytes write them.
-type message []byte
+func (t *tensorShape) encode(b *message) { written(b, 1, t.dims) }
 
-func (b *message) number(field protowire.Number, v int64) {
-	if v != 0 {
-		b.always(field, v)
+func (s *Dim) encode(b *message) {
+	b.number(1, s.Size)
+	if s.Size == 0 {
+		b.text(2, s.Name)
 	}
 }
 
-func (b *message) always(field protowire.Number, v int64) {
-	*b = protowire.AppendVarint(protowire.AppendTag(*b, field, protowire.VarintType), uint64(v))
+func (u *Function) encode(b *message) {
+	b.text(1, u.Name)
+	b.texts(4, u.Inputs)
+	b.texts(5, u.Outputs)
+	b.texts(6, u.Attributes)
+	written(b, 7, u.Nodes)
+	written(b, 9, u.Opsets)
+	b.text(10, u.Domain)
+	written(b, 11, u.Defaults)
+	b.text(13, u.Overload)
 }
 
-func (b *message) text(field protowire.Number, v string) {
-	if v != "" {
-		b.bytes(field, []byte(v))
-	}
-}
-
-func (b *message) bytes(field protowire.Number, v []byte) {
-	*b = protowire.AppendBytes(protowire.AppendTag(*b, field, protowire.BytesType), v)
+func (t *Training) encode(b *message) {
+	wrote(b, 1, t.Initialization)
+	wrote(b, 2, t.Algorithm)
 }

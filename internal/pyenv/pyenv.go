@@ -46,7 +46,7 @@ var (
 	// External is what the comparisons with other software need.
 	External = Set{"external", "NumPy, SciPy, scikit-learn, HiGHS, Pillow, safetensors and ONNX, about 125 MB", external}
 	// Bench is what the benchmarks run beside certspec.
-	Bench = Set{"bench", "PyTorch, torchmetrics, JAX, Foolbox and NumPy, several gigabytes on Linux", bench}
+	Bench = Set{"bench", "PyTorch with ONNX, torchmetrics, JAX, Foolbox and NumPy, several gigabytes on Linux", bench}
 	// Corruptions is the published corruptions in Python, for comparisons and benchmarks.
 	Corruptions = Set{"corruptions", "imagecorruptions, OpenCV, SciPy and scikit-image, about 500 MB", corruptions}
 	// NumPy is what the examples of models in Python need that are no more than arithmetic.
