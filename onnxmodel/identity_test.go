@@ -40,13 +40,13 @@ func hidden() map[string]*onnxfile.Model {
 	scalar := func(name string, kind onnxfile.Type) onnxfile.Value { return onnxfile.Value{Name: name, Type: kind} }
 	loop := onnxfile.Node{Op: "Loop", Inputs: []string{"once", "yes", "zeros"}, Outputs: []string{"bias"}, Attributes: []onnxfile.Attribute{
 		{Name: "body", Kind: onnxfile.KindGraph, Graph: &onnxfile.Graph{Name: "body", Initializers: []onnxfile.Tensor{far},
-			Nodes: []onnxfile.Node{{Op: "Identity", Inputs: []string{"on"}, Outputs: []string{"go on"}}, {Op: "Add", Inputs: []string{"state", "far"}, Outputs: []string{"next"}}},
+			Nodes:   []onnxfile.Node{{Op: "Identity", Inputs: []string{"on"}, Outputs: []string{"go on"}}, {Op: "Add", Inputs: []string{"state", "far"}, Outputs: []string{"next"}}},
 			Inputs:  []onnxfile.Value{scalar("i", onnxfile.Int64), scalar("on", onnxfile.Bool), {Name: "state", Type: onnxfile.Float32, Dims: value[0].Dims}},
 			Outputs: []onnxfile.Value{scalar("go on", onnxfile.Bool), {Name: "next", Type: onnxfile.Float32, Dims: value[0].Dims}}}}}}
 	scan := onnxfile.Node{Op: "Scan", Inputs: []string{"zeros", "steps"}, Outputs: []string{"bias", "unused"}, Attributes: []onnxfile.Attribute{
 		onnxfile.IntAttribute("num_scan_inputs", 1),
 		{Name: "body", Kind: onnxfile.KindGraph, Graph: &onnxfile.Graph{Name: "body", Initializers: []onnxfile.Tensor{far},
-			Nodes: []onnxfile.Node{{Op: "Add", Inputs: []string{"state", "far"}, Outputs: []string{"next"}}, {Op: "Identity", Inputs: []string{"step"}, Outputs: []string{"kept"}}},
+			Nodes:   []onnxfile.Node{{Op: "Add", Inputs: []string{"state", "far"}, Outputs: []string{"next"}}, {Op: "Identity", Inputs: []string{"step"}, Outputs: []string{"kept"}}},
 			Inputs:  []onnxfile.Value{{Name: "state", Type: onnxfile.Float32, Dims: value[0].Dims}, scalar("step", onnxfile.Float32)},
 			Outputs: []onnxfile.Value{{Name: "next", Type: onnxfile.Float32, Dims: value[0].Dims}, scalar("kept", onnxfile.Float32)}}}}}
 	sparse := onnxfile.SparseTensor{Values: far, Indices: onnxfile.Int64Tensor("", 0, 1, 2), Dims: []int64{classes}}
