@@ -13,21 +13,15 @@ import (
 type builder struct {
 	graph   onnxfile.Graph
 	weights map[string]modelfile.Tensor
-	order   []string
+	flat    bool // something was flattened
 }
 
 func newBuilder(m *modelfile.Model) *builder {
 	b := &builder{weights: map[string]modelfile.Tensor{}}
 	for _, t := range m.Weights {
 		b.weights[t.Name] = t
-		b.order = append(b.order, t.Name)
 	}
 	return b
-}
-
-func (b *builder) has(name string) bool {
-	_, found := b.weights[name]
-	return found
 }
 
 func (b *builder) tensor(name string) modelfile.Tensor {
@@ -76,8 +70,6 @@ func narrow(values []float64) []float32 {
 	return out
 }
 
-func (b *builder) relu(x string) string { return b.node("Relu", x+"/relu", []string{x}) }
-
 // factors are batch normalisation as y = x·factor + bias, per channel.
 func (b *builder) factors(norm string) (factor, bias []float64) {
 	scale, shift := b.tensor(norm+"/scale").Values, b.tensor(norm+"/shift").Values
@@ -89,32 +81,27 @@ func (b *builder) factors(norm string) (factor, bias []float64) {
 	return factor, bias
 }
 
-// convNorm is a convolution with zero padding that keeps the size at stride 1, and the
-// batch normalisation after it, as one.
-func (b *builder) convNorm(conv, norm, x string, stride int) string {
-	factor, bias := b.factors(norm)
-	return b.folded(conv, x, stride, factor, bias)
-}
-
-// conv is a convolution without a normalisation.
-func (b *builder) conv(conv, x string, stride int) string {
-	ones := make([]float64, b.tensor(conv + "/kernel").Shape[3])
-	for o := range ones {
-		ones[o] = 1
-	}
-	return b.folded(conv, x, stride, ones, make([]float64, len(ones)))
-}
-
 // affine is a batch normalisation with no convolution before it.
-func (b *builder) affine(norm, x string) string {
-	factor, bias := b.factors(norm)
-	x = b.node("Mul", norm+"/scaled", []string{x, b.constant(norm+"/factor", narrow(factor), len(factor), 1, 1)})
-	return b.node("Add", norm, []string{x, b.constant(norm+"/bias", narrow(bias), len(bias), 1, 1)})
+func (b *builder) affine(l nets.Layer, x string) string {
+	dims := func(channels int) []int {
+		if l.Flat {
+			return []int{channels}
+		}
+		return []int{channels, 1, 1}
+	}
+	factor, bias := b.factors(l.Name)
+	x = b.node("Mul", l.Name+"/scaled", []string{x, b.constant(l.Name+"/factor", narrow(factor), dims(len(factor))...)})
+	return b.node("Add", l.Name, []string{x, b.constant(l.Name+"/bias", narrow(bias), dims(len(bias))...)})
 }
 
-// maxPool is the maximum over 3×3 pixels with stride 2 and a border of one pixel.
-func (b *builder) maxPool(name, x string) string {
-	return b.node("MaxPool", name, []string{x}, ints("kernel_shape", 3, 3), ints("strides", 2, 2), ints("pads", 1, 1, 1, 1))
+// flatten makes rows of images.
+func (b *builder) flatten(x string) string {
+	name := "flat"
+	if b.flat {
+		name = x + "/flat"
+	}
+	b.flat = true
+	return b.node("Flatten", name, []string{x})
 }
 
 func ints(name string, values ...int64) onnxfile.Attribute {
@@ -122,8 +109,14 @@ func ints(name string, values ...int64) onnxfile.Attribute {
 }
 
 // folded is a convolution whose outputs are scaled by factors and moved by biases.
-func (b *builder) folded(conv, x string, stride int, factors, biases []float64) string {
+func (b *builder) folded(l nets.Layer, x string, factors, biases []float64) string {
+	conv, stride := l.Name, l.Stride
 	kernel := b.tensor(conv + "/kernel") // [size, size, in, out]
+	if l.Bias {
+		for o, v := range b.tensor(conv + "/bias").Values {
+			biases[o] += float64(v) * factors[o]
+		}
+	}
 	size, in, out := kernel.Shape[0], kernel.Shape[2], kernel.Shape[3]
 	folded := make([]float32, len(kernel.Values)) // [out, in, size, size]
 	for o := range out {
@@ -141,9 +134,9 @@ func (b *builder) folded(conv, x string, stride int, factors, biases []float64) 
 	}, ints("kernel_shape", k, k), ints("strides", s, s), ints("pads", pad, pad, pad, pad))
 }
 
-// dense is the last layer. Its inputs come from activations of so many pixels, channel by
+// dense is a dense layer. Its inputs come from activations of so many pixels, channel by
 // channel, where the network's own order is pixel by pixel.
-func (b *builder) dense(name, x string, pixels int) {
+func (b *builder) dense(name, x string, pixels int) string {
 	kernel, bias := b.tensor(name+"/kernel"), b.tensor(name+"/bias")
 	inputs, outputs := kernel.Shape[0], kernel.Shape[1]
 	channels := inputs / pixels
@@ -153,11 +146,9 @@ func (b *builder) dense(name, x string, pixels int) {
 			copy(ordered[(c*pixels+p)*outputs:][:outputs], kernel.Values[(p*channels+c)*outputs:])
 		}
 	}
-	b.graph.Nodes = append(b.graph.Nodes, onnxfile.Node{
-		Op: "Gemm", Name: name, Outputs: []string{OutputName}, Inputs: []string{
-			x,
-			b.constant(name+"/weight", ordered, inputs, outputs),
-			b.constant(name+"/bias", bias.Values, outputs),
-		},
+	return b.node("Gemm", name, []string{
+		x,
+		b.constant(name+"/weight", ordered, inputs, outputs),
+		b.constant(name+"/bias", bias.Values, outputs),
 	})
 }

@@ -4,8 +4,6 @@ package export
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
@@ -77,95 +75,64 @@ func Encode(m *modelfile.Model) ([]byte, error) {
 	}), nil
 }
 
-// network builds the graph of an architecture. Its structure is that of package nets, read
-// off the names of the tensors; the tests hold the two together.
+// network builds the graph out of the layers of the network.
 func (b *builder) network(a nets.Architecture) {
-	x := b.input(a)
-	switch {
-	case a.Name == nets.SmallCNN:
-		for i, name := range []string{"1", "2", "3"} {
-			x = b.relu(b.convNorm("conv"+name, "bn"+name, x, min(i+1, 2)))
+	layers := a.Layers()
+	users := make([]int, len(layers))
+	for _, l := range layers {
+		for _, in := range l.Inputs {
+			users[in]++
 		}
-		shape := a.Shape
-		for range 2 {
-			shape.Height, shape.Width = (shape.Height+1)/2, (shape.Width+1)/2
-		}
-		x = b.node("Flatten", "flat", []string{x})
-		b.dense("head", x, shape.Height*shape.Width)
-	case a.Name == nets.PreActResNet18:
-		x = b.conv("conv", x, 1)
-		for _, block := range b.blocks() {
-			x = b.preActivation(block, x, stride(block))
-		}
-		x = b.relu(b.affine("bn", x))
-		x = b.node("GlobalAveragePool", "pool", []string{x})
-		x = b.node("Flatten", "flat", []string{x})
-		b.dense("head", x, 1)
-	case a.Name == nets.ResNet50:
-		x = b.maxPool("maximum", b.relu(b.convNorm("conv", "bn", x, 2)))
-		for _, block := range b.blocks() {
-			x = b.bottleneck(block, x, stride(block))
-		}
-		x = b.node("GlobalAveragePool", "pool", []string{x})
-		x = b.node("Flatten", "flat", []string{x})
-		b.dense("head", x, 1)
-	case b.has("stage1/block0/conv1/kernel"):
-		x = b.relu(b.convNorm("conv", "bn", x, 1))
-		for _, block := range b.blocks() {
-			x = b.residual(block, x, stride(block))
-		}
-		x = b.node("GlobalAveragePool", "pool", []string{x})
-		x = b.node("Flatten", "flat", []string{x})
-		b.dense("head", x, 1)
-	default:
-		panic("export: no form of network " + a.Name)
 	}
+	names := make([]string, len(layers)) // of what the layers give
+	for i, l := range layers {
+		var x string
+		if len(l.Inputs) > 0 {
+			x = names[l.Inputs[0]]
+		}
+		switch l.Kind {
+		case nets.ImagesLayer:
+			x = b.input(a)
+		case nets.ConvLayer:
+			// The normalisation of what nobody else takes is folded into the convolution.
+			if norm := i + 1; users[i] == 1 && layers[norm].Kind == nets.NormLayer && layers[norm].Inputs[0] == i {
+				factors, biases := b.factors(layers[norm].Name)
+				x = b.folded(l, x, factors, biases)
+			} else {
+				x = b.folded(l, x, ones(l.Shape.Channels), make([]float64, l.Shape.Channels))
+			}
+		case nets.NormLayer:
+			if in := l.Inputs[0]; in != i-1 || users[in] != 1 || layers[in].Kind != nets.ConvLayer {
+				x = b.affine(l, x)
+			}
+		case nets.ReLULayer:
+			x = b.node("Relu", x+"/relu", []string{x})
+		case nets.AddLayer:
+			x = b.node("Add", l.Name, []string{x, names[l.Inputs[1]]})
+		case nets.MaxPoolLayer:
+			x = b.node("MaxPool", l.Name, []string{x}, ints("kernel_shape", 3, 3), ints("strides", 2, 2), ints("pads", 1, 1, 1, 1))
+		case nets.MeanPoolLayer:
+			x = b.node("GlobalAveragePool", l.Name, []string{x})
+			x = b.flatten(x)
+		case nets.DenseLayer:
+			in := layers[l.Inputs[0]]
+			if !in.Flat {
+				x = b.flatten(x)
+			}
+			x = b.dense(l.Name, x, in.Shape.Height*in.Shape.Width)
+		default:
+			panic("export: no form of a layer " + string(l.Kind))
+		}
+		names[i] = x
+	}
+	// The last node gives the logits.
+	b.graph.Nodes[len(b.graph.Nodes)-1].Outputs = []string{OutputName}
 }
 
-// stride of a block: the first one of a stage halves the size, but for the first stage.
-func stride(block string) int {
-	if strings.HasSuffix(block, "/block0") && block != "stage1/block0" {
-		return 2
+func ones(n int) []float64 {
+	all := make([]float64, n)
+	for i := range all {
+		all[i] = 1
 	}
-	return 1
-}
-
-// blocks are the residual blocks in the order of the forward pass.
-func (b *builder) blocks() []string {
-	var blocks []string
-	for _, t := range b.order {
-		if block, found := strings.CutSuffix(t, "/conv1/kernel"); found {
-			blocks = append(blocks, block)
-		}
-	}
-	return slices.Compact(blocks)
-}
-
-func (b *builder) residual(name, x string, stride int) string {
-	h := b.relu(b.convNorm(name+"/conv1", name+"/bn1", x, stride))
-	h = b.convNorm(name+"/conv2", name+"/bn2", h, 1)
-	if b.has(name + "/shortcut/conv/kernel") {
-		x = b.convNorm(name+"/shortcut/conv", name+"/shortcut/bn", x, stride)
-	}
-	return b.relu(b.node("Add", name+"/sum", []string{h, x}))
-}
-
-func (b *builder) bottleneck(name, x string, stride int) string {
-	h := b.relu(b.convNorm(name+"/conv1", name+"/bn1", x, 1))
-	h = b.relu(b.convNorm(name+"/conv2", name+"/bn2", h, stride))
-	h = b.convNorm(name+"/conv3", name+"/bn3", h, 1)
-	if b.has(name + "/shortcut/conv/kernel") {
-		x = b.convNorm(name+"/shortcut/conv", name+"/shortcut/bn", x, stride)
-	}
-	return b.relu(b.node("Add", name+"/sum", []string{h, x}))
-}
-
-// preActivation has its normalisations before its convolutions. The second is folded into the first convolution.
-func (b *builder) preActivation(name, x string, stride int) string {
-	h := b.relu(b.affine(name+"/bn1", x))
-	if b.has(name + "/shortcut/conv/kernel") {
-		x = b.conv(name+"/shortcut/conv", h, stride)
-	}
-	h = b.relu(b.convNorm(name+"/conv1", name+"/bn2", h, stride))
-	return b.node("Add", name+"/sum", []string{b.conv(name+"/conv2", h, 1), x})
+	return all
 }

@@ -94,6 +94,9 @@ func TestONNXAgrees(t *testing.T) {
 		{Name: "resnet8", Shape: square, Classes: 4, Input: nets.InputCenter},
 		{Name: "resnet20", Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10, Input: nets.InputStandardize},
 	}
+	nets.Register(everyLayer{})
+	architectures = append(architectures, nets.Architecture{Name: "resnet8", Shape: square, Classes: 4, Width: 0.5, Bias: true},
+		nets.Architecture{Name: everyLayer{}.Name(), Shape: square, Classes: 4, Input: nets.InputImageNet, Bias: true})
 	for _, name := range nets.Names() {
 		architectures = append(architectures, nets.Architecture{Name: name, Shape: square, Classes: 5})
 	}
@@ -131,6 +134,22 @@ func TestONNXAgrees(t *testing.T) {
 			}
 		})
 	}
+}
+
+// everyLayer has every kind of layer, and each after others than in the networks that are built in.
+type everyLayer struct{}
+
+func (everyLayer) Name() string { return "every-layer" }
+
+func (everyLayer) Layers(b *nets.Builder, x nets.Value, classes int) nets.Value {
+	x = b.ReLU(b.Norm("before", x))
+	x = b.MaxPool("half", x)
+	y := b.Conv("left", x, nets.ConvOptions{Size: 1, Channels: 6, Bias: true, Uniform: true})
+	z := b.Norm("normed", y) // y has another user: nothing is folded
+	x = b.ReLU(b.Add("both", y, z))
+	first := b.ReLU(b.Norm("flat-norm", b.Dense("first", x, 7)))
+	second := b.Dense("second", b.MeanPool("mean", x), 7)
+	return b.Dense("last", b.Add("joined", first, second), classes)
 }
 
 func TestONNXMetadata(t *testing.T) {

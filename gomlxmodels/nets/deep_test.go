@@ -28,13 +28,15 @@ func wavy(tensor Tensor) []float64 {
 // against the other.
 func TestDeepNetworks(t *testing.T) {
 	shape := pixel.Shape{Height: 11, Width: 14, Channels: 2}
-	for name, build := range map[string]func(b *builder, x value) value{
-		ResNet50:       func(b *builder, x value) value { return b.bottlenecks(x, 4, []int{1, 2}, 3) },
-		PreActResNet18: func(b *builder, x value) value { return b.preActivations(x, 4, []int{1, 2}, 3) },
+	for name, deep := range map[string]Network{
+		ResNet50:       bottlenecks{ResNet50, 4, [4]int{1, 2}},
+		PreActResNet18: preActivations{PreActResNet18, 4, [4]int{1, 2}},
 	} {
-		declared := &builder{}
-		build(declared, value{shape: shape})
-		n := &network{Architecture: Architecture{Shape: shape, Classes: 3}, list: declared.tensors}
+		defined, err := describe(deep, Architecture{Shape: shape, Classes: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := &network{Architecture: defined.architecture, list: defined.tensors}
 		for _, tensor := range n.list {
 			n.values = append(n.values, wavy(tensor))
 		}
@@ -46,12 +48,9 @@ func TestDeepNetworks(t *testing.T) {
 					lookup := func(name string) *Node {
 						return in[1+slices.IndexFunc(n.list, func(t Tensor) bool { return t.Name == name })]
 					}
-					builder := &builder{lookup: lookup, native: choice != "go"}
+					var averages Averages
 					if training {
-						builder.averages = Averages{}
-					}
-					if builder.native {
-						builder.unit = runtimeOne(lookup("head/bias"))
+						averages = Averages{}
 					}
 					wanted := []*Node{in[0]}
 					for i, tensor := range n.list {
@@ -59,7 +58,7 @@ func TestDeepNetworks(t *testing.T) {
 							wanted = append(wanted, in[1+i])
 						}
 					}
-					loss := weighted(build(builder, value{node: in[0], shape: shape}).node)
+					loss := weighted(defined.graph(in[0], lookup, averages))
 					return append([]*Node{loss}, Gradient(loss, wanted...)...)
 				})
 				if err != nil {

@@ -1,32 +1,14 @@
 package nets
 
-import (
-	"math"
+import . "github.com/gomlx/gomlx/core/graph"
 
-	. "github.com/gomlx/gomlx/core/graph"
-
-	"github.com/certspec/certspec/pixel"
-)
-
-// conv is a convolution without bias, with an odd kernel of size×size pixels and zero
-// padding of (size−1)/2 on all sides; its tensor is NAME/kernel [size, size, in, out].
-func (b *builder) conv(name string, x value, size, channels, stride int) value {
-	init := normal(2 / float64(size*size*channels))
-	kernel := b.tensor(name+"/kernel", init, false, size, size, x.shape.Channels, channels)
-	y := value{shape: pixel.Shape{
-		Height:   (x.shape.Height-1)/stride + 1,
-		Width:    (x.shape.Width-1)/stride + 1,
-		Channels: channels,
-	}}
-	switch {
-	case kernel == nil:
-	case b.native:
-		pad := (size - 1) / 2
-		y.node = Convolve(x.node, kernel).Strides(stride).PaddingPerDim([][2]int{{pad, pad}, {pad, pad}}).Done()
-	default:
-		y.node = convAsProduct(x.node, kernel, stride)
+// conv is a convolution with zero padding of (size−1)/2 on all sides.
+func (g *grapher) conv(x, kernel *Node, stride int) *Node {
+	if !g.native {
+		return convAsProduct(x, kernel, stride)
 	}
-	return y
+	pad := (kernel.Shape().Dimensions[0] - 1) / 2
+	return Convolve(x, kernel).Strides(stride).PaddingPerDim([][2]int{{pad, pad}, {pad, pad}}).Done()
 }
 
 // convAsProduct is the same convolution as one matrix product: on the Go backend it is
@@ -62,33 +44,20 @@ func taps(x *Node, size, stride int) []*Node {
 	return list
 }
 
-// relu is max(x, 0) with derivative 0 at 0, and NaN for NaN.
-func (b *builder) relu(x value) value {
-	if x.node != nil {
-		zero := ZerosLike(x.node)
-		x.node = Where(LessOrEqual(x.node, zero), zero, x.node)
+// maxPool is the maximum over 3×3 pixels with stride 2 and a border of one pixel, of values that are not negative.
+func (g *grapher) maxPool(x *Node) *Node {
+	if g.native {
+		return MaxPool(x).Window(3).Strides(2).PaddingPerDim([][2]int{{1, 1}, {1, 1}}).Done()
 	}
-	return x
-}
-
-// dense is x·kernel + bias with NAME/kernel [inputs, outputs] and NAME/bias [outputs].
-func (b *builder) dense(name string, x value, inputs, outputs int) value {
-	init := uniform(1 / math.Sqrt(float64(inputs)))
-	kernel := b.tensor(name+"/kernel", init, false, inputs, outputs)
-	bias := b.tensor(name+"/bias", init, false, outputs)
-	y := value{shape: pixel.Shape{Height: 1, Width: 1, Channels: outputs}}
-	if kernel != nil {
-		y.node = Add(MatMul(x.node, kernel), Reshape(bias, 1, outputs))
+	var y *Node
+	for i, tap := range taps(x, 3, 2) {
+		if i == 0 {
+			y = tap
+		} else {
+			y = Max(y, tap)
+		}
 	}
 	return y
-}
-
-// shared keeps XLA from computing x anew for each of its users.
-func (b *builder) shared(x value) value {
-	if x.node != nil {
-		x.node = b.barrier(x.node)
-	}
-	return x
 }
 
 // barrier is the identity, written as a division by a one that XLA does not know.
@@ -98,21 +67,21 @@ func (b *builder) shared(x value) value {
 // the next sum, so that the whole chain of blocks is computed over and over, with strided
 // reads. A division counts as too dear to repeat, so its result is stored once. A division
 // by one is exact.
-func (b *builder) barrier(x *Node) *Node {
-	if b.unit == nil {
+func (g *grapher) barrier(x *Node) *Node {
+	if g.unit == nil {
 		return x
 	}
 	return withGradient([]*Node{x},
-		func(in []*Node) *Node { return Div(in[0], b.unit) },
+		func(in []*Node) *Node { return Div(in[0], g.unit) },
 		func(dy *Node) []*Node { return []*Node{dy} })
 }
 
 // gradientBarrier is the identity, with a barrier for the gradient.
-func (b *builder) gradientBarrier(x *Node) *Node {
-	if b.unit == nil {
+func (g *grapher) gradientBarrier(x *Node) *Node {
+	if g.unit == nil {
 		return x
 	}
-	return IdentityWithCustomGradient(x, func(_, dy *Node) *Node { return Div(dy, b.unit) })
+	return IdentityWithCustomGradient(x, func(_, dy *Node) *Node { return Div(dy, g.unit) })
 }
 
 // runtimeOne is 1, or NaN where x[0] is not finite, by way of a value known at run time only.
@@ -139,10 +108,10 @@ func withGradient(inputs []*Node, build func(inputs []*Node) *Node, gradients fu
 // channelSums adds up x [N, H, W, C] over all but the channels, giving [C]. It does so in two
 // stages, which keeps float32 sums accurate; the barrier keeps XLA from joining them into
 // one, which it would compute channel by channel on a single core.
-func (b *builder) channelSums(x *Node) *Node {
+func (g *grapher) channelSums(x *Node) *Node {
 	rows := ReduceSum(x, 2)
-	if b.unit != nil {
-		rows = Div(rows, b.unit)
+	if g.unit != nil {
+		rows = Div(rows, g.unit)
 	}
 	return ReduceSum(rows, 0, 1)
 }

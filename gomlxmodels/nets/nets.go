@@ -3,17 +3,19 @@
 // with the projection shortcut, option B), their pre-activation form of 18 layers, and the
 // ImageNet form of 50 layers.
 //
-// A network is an Architecture, a plain value. Its tensors have stable, readable names,
-// such as "stage1/block0/conv1/kernel"; Forward and ForwardTraining take them from a
+// A Network is a description, layer by layer, and an Architecture one for images of a shape, a plain value. Its tensors have
+// stable, readable names, such as "stage1/block0/conv1/kernel"; Forward and ForwardTraining take them from a
 // lookup, so that a caller may keep them as parameters, variables or constants. One
-// definition runs on XLA, with native convolutions, and on GoMLX's Go backend, with
-// convolutions as matrix products.
+// description runs on XLA, with native convolutions, and on GoMLX's Go backend, with
+// convolutions as matrix products, and is what ONNX files are made of (package export).
 package nets
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/certspec/certspec/pixel"
 )
@@ -40,11 +42,50 @@ type Architecture struct {
 	Shape   pixel.Shape `json:"shape"`           // of an image
 	Classes int         `json:"classes"`         // number of classes, at least 2
 	Input   string      `json:"input,omitempty"` // input layer; empty for InputNone
+	Width   float64     `json:"width,omitempty"` // factor of all numbers of channels but the first and the last, at most 64; 0 for 1
+	Bias    bool        `json:"bias,omitempty"`  // convolutions have biases, too, where the network's own have none
+}
+
+var (
+	registry   = []Network{smallCNN{}, resnet(1), resnet(3), resnet(5), resnet(7), resnet(9), resnet(18), preActResNet18, resNet50}
+	registryMu sync.RWMutex
+)
+
+// Register adds a network of one's own, which is then known by its name to all that reads cards and recipes in this program.
+// It panics where the name is empty or that of a network of another type.
+func Register(n Network) {
+	registryMu.Lock()
+	defer registryMu.Unlock()
+	for _, other := range registry {
+		if n.Name() == "" || other.Name() == n.Name() && !reflect.DeepEqual(other, n) {
+			panic(fmt.Sprintf("nets: a network is named %q twice", n.Name()))
+		}
+		if other.Name() == n.Name() {
+			return
+		}
+	}
+	registry = append(registry, n)
 }
 
 // Names lists the networks.
-func Names() []string {
-	return []string{SmallCNN, "resnet8", "resnet20", "resnet32", "resnet44", "resnet56", "resnet110", PreActResNet18, ResNet50}
+func Names() (names []string) {
+	registryMu.RLock()
+	defer registryMu.RUnlock()
+	for _, n := range registry {
+		names = append(names, n.Name())
+	}
+	return names
+}
+
+func find(name string) Network {
+	registryMu.RLock()
+	defer registryMu.RUnlock()
+	for _, n := range registry {
+		if n.Name() == name {
+			return n
+		}
+	}
+	return nil
 }
 
 // Inputs lists the input layers.
@@ -52,12 +93,9 @@ func Inputs() []string {
 	return []string{InputNone, InputCenter, InputStandardize, InputImageNet}
 }
 
-// blocksPerStage is n of a residual network of 6n+2 layers.
-var blocksPerStage = map[string]int{"resnet8": 1, "resnet20": 3, "resnet32": 5, "resnet44": 7, "resnet56": 9, "resnet110": 18}
-
 // CheckName says whether there is a network with an input layer, which may be empty; whether it fits the images, Architecture.Check says.
 func CheckName(network, input string) error {
-	if !slices.Contains(Names(), network) {
+	if find(network) == nil {
 		return fmt.Errorf("nets: no network %q; there are %s", network, strings.Join(Names(), ", "))
 	}
 	if input != "" && !slices.Contains(Inputs(), input) {
@@ -80,8 +118,24 @@ func (a Architecture) Check() error {
 	if a.Input != "" && a.Input != InputNone && a.Shape.Channels != len(cifarMean) {
 		return fmt.Errorf("nets: %s: input layer %q is for images of %d channels, not %v", a.Name, a.Input, len(cifarMean), a.Shape)
 	}
-	return nil
+	if !(a.Width >= 0 && a.Width <= 64) || a.Width > 0 && a.Width < 1./1024 {
+		return fmt.Errorf("nets: %s: width %v; expected a factor from 1/1024 to 64", a.Name, a.Width)
+	}
+	_, err := describe(find(a.Name), a)
+	return err
 }
+
+// must is the description of an architecture that passes Check.
+func (a Architecture) must() *definition {
+	if err := a.Check(); err != nil {
+		panic(err.Error())
+	}
+	d, _ := describe(find(a.Name), a)
+	return d
+}
+
+// Layers are those of the network, the images first, the logits last. It panics where the architecture does not pass Check.
+func (a Architecture) Layers() []Layer { return a.must().layers }
 
 // Tensor describes one tensor of a network.
 type Tensor struct {
@@ -105,9 +159,7 @@ func (t Tensor) Size() int {
 // Tensors lists the tensors of the network in the order of the forward pass.
 // It panics where the architecture does not pass Check.
 func (a Architecture) Tensors() []Tensor {
-	b := &builder{}
-	b.network(a, value{shape: a.Shape})
-	return b.tensors
+	return a.must().tensors
 }
 
 // Parameters is the number of trained values, running averages left out.
@@ -119,4 +171,26 @@ func (a Architecture) Parameters() int {
 		}
 	}
 	return n
+}
+
+// Means and deviations of the channels of the CIFAR-10 training set, and of ImageNet's, as torchvision has them.
+var (
+	cifarMean         = []float64{0.4914, 0.4822, 0.4465}
+	cifarDeviation    = []float64{0.2023, 0.1994, 0.2010}
+	imageNetMean      = []float64{0.485, 0.456, 0.406}
+	imageNetDeviation = []float64{0.229, 0.224, 0.225}
+)
+
+// Normalization is the input layer, (x − mean[c]) / deviation[c] per channel c. An empty
+// slice stands for zeros or ones.
+func (a Architecture) Normalization() (mean, deviation []float64) {
+	switch a.Input {
+	case InputCenter:
+		return cifarMean, nil
+	case InputStandardize:
+		return cifarMean, cifarDeviation
+	case InputImageNet:
+		return imageNetMean, imageNetDeviation
+	}
+	return nil, nil
 }

@@ -1,51 +1,40 @@
 package nets
 
-import (
-	"fmt"
-
-	. "github.com/gomlx/gomlx/core/graph"
-)
-
-// preActResNet18 is the pre-activation residual network of 18 layers in its CIFAR form (He et al. 2016b,
-// arXiv 1603.05027): a convolution to 64 channels, four stages of two blocks with 64 to 512 channels at full to an eighth of the
-// size, a last normalisation and ReLU, global average pooling and a dense layer. With 10 classes it has
-// 11,172,170 parameters.
-func (b *builder) preActResNet18(x value, classes int) value {
-	return b.preActivations(x, 64, []int{2, 2, 2, 2}, classes)
+// preActivations is a pre-activation residual network in its CIFAR form (He et al. 2016b, arXiv 1603.05027): a convolution, stages
+// of so many blocks whose channels double and whose size halves from stage to stage, a last normalisation and ReLU, global
+// average pooling and a dense layer.
+type preActivations struct {
+	name   string
+	width  int
+	blocks [4]int
 }
 
-// preActivations is such a network of a width, with so many blocks in each stage.
-func (b *builder) preActivations(x value, width int, blocks []int, classes int) value {
-	x = b.shared(b.conv("conv", x, 3, width, 1))
-	for stage, n := range blocks {
-		for block := range n {
-			stride := 1
-			if stage > 0 && block == 0 {
-				stride = 2
-			}
-			x = b.preActivation(fmt.Sprintf("stage%d/block%d", stage+1, block), x, width<<stage, stride)
+// preActResNet18 has four stages of two blocks with 64 to 512 channels. With 10 classes it has 11,172,170 parameters.
+var preActResNet18 = preActivations{PreActResNet18, 64, [4]int{2, 2, 2, 2}}
+
+func (n preActivations) Name() string { return n.name }
+
+func (n preActivations) Layers(b *Builder, x Value, classes int) Value {
+	x = b.share(b.Conv("conv", x, ConvOptions{Size: 3, Channels: b.Width(n.width)}))
+	for stage, blocks := range n.blocks {
+		for block := range blocks {
+			x = b.preActivation(blockName(stage, block), x, b.Width(n.width<<stage), blockStride(stage, block))
 		}
 	}
-	x = b.shared(b.relu(b.norm("bn", x)))
-	if x.node != nil {
-		x.node = ReduceMean(x.node, 1, 2)
-	}
-	return b.dense("head", x, x.shape.Channels, classes)
+	x = b.ReLU(b.Norm("bn", x))
+	return b.Dense("head", b.MeanPool("pool", x), classes)
 }
 
 // preActivation is norm–ReLU–conv–norm–ReLU–conv, added to its input. Where size or width change, the input's place is taken
 // by a 1×1 convolution of what the first ReLU gives.
-func (b *builder) preActivation(name string, x value, channels, stride int) value {
-	h := b.shared(b.relu(b.norm(name+"/bn1", x)))
+func (b *Builder) preActivation(name string, x Value, channels, stride int) Value {
+	h := b.ReLU(b.Norm(name+"/bn1", x))
 	shortcut := x
 	if stride != 1 || x.shape.Channels != channels {
-		shortcut = b.conv(name+"/shortcut/conv", h, 1, channels, stride)
+		shortcut = b.Conv(name+"/shortcut/conv", h, ConvOptions{Size: 1, Channels: channels, Stride: stride})
 	}
-	h = b.conv(name+"/conv1", h, 3, channels, stride)
-	h = b.shared(b.relu(b.norm(name+"/bn2", h)))
-	h = b.conv(name+"/conv2", h, 3, channels, 1)
-	if h.node != nil {
-		h.node = b.gradientBarrier(Add(h.node, shortcut.node))
-	}
-	return b.shared(h)
+	h = b.Conv(name+"/conv1", h, ConvOptions{Size: 3, Channels: channels, Stride: stride})
+	h = b.ReLU(b.Norm(name+"/bn2", h))
+	h = b.Conv(name+"/conv2", h, ConvOptions{Size: 3, Channels: channels})
+	return b.share(b.Add(name+"/sum", h, shortcut))
 }

@@ -151,26 +151,28 @@ func TestResidualNetworksByHand(t *testing.T) {
 	shape := pixel.Shape{Height: 23, Width: 18, Channels: 2}
 	const classes = 3
 	for name, c := range map[string]struct {
-		build func(b *builder, x value) value
-		want  func(w byHand, a activation) []float64
+		network Network
+		want    func(w byHand, a activation) []float64
 	}{
 		ResNet50: {
-			func(b *builder, x value) value { return b.bottlenecks(x, 4, []int{2, 2, 1}, classes) },
+			bottlenecks{ResNet50, 4, [4]int{2, 2, 1}},
 			func(w byHand, a activation) []float64 { return w.resnet50(a, 4, []int{2, 2, 1}, classes) },
 		},
 		PreActResNet18: {
-			func(b *builder, x value) value { return b.preActivations(x, 4, []int{2, 2, 1}, classes) },
+			preActivations{PreActResNet18, 4, [4]int{2, 2, 1}},
 			func(w byHand, a activation) []float64 { return w.preActResNet18(a, 4, []int{2, 2, 1}, classes) },
 		},
 		"resnet14": {
-			func(b *builder, x value) value { return b.resnet(x, 2, classes) },
+			resnet(2),
 			func(w byHand, a activation) []float64 { return w.cifar(a, 2, classes) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			declared := &builder{}
-			c.build(declared, value{shape: shape})
-			n := &network{Architecture: Architecture{Shape: shape}, list: declared.tensors}
+			defined, err := describe(c.network, Architecture{Shape: shape, Classes: classes})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := &network{Architecture: defined.architecture, list: defined.tensors}
 			weights := byHand{}
 			for _, tensor := range n.list {
 				weights[tensor.Name] = wavy(tensor)
@@ -181,7 +183,7 @@ func TestResidualNetworksByHand(t *testing.T) {
 					i := slices.IndexFunc(n.list, func(t Tensor) bool { return t.Name == name })
 					return Const(images.Graph(), tensors.FromFlatDataAndDimensions(slices.Clone(weights[name]), n.list[i].Shape...))
 				}
-				return c.build(&builder{lookup: lookup}, value{node: images, shape: shape}).node
+				return defined.graph(images, lookup, nil)
 			}, tensors.FromFlatDataAndDimensions(slices.Clone(images), 1, shape.Height, shape.Width, shape.Channels))
 			if err != nil {
 				t.Fatal(err)

@@ -1,51 +1,47 @@
 package nets
 
-import (
-	"fmt"
-
-	. "github.com/gomlx/gomlx/core/graph"
-)
+import "fmt"
 
 // resnet is the residual network of 6n+2 layers: a convolution to 16 channels, three stages
 // of n blocks with 16, 32 and 64 channels at full, half and quarter size, global average
 // pooling and a dense layer.
-func (b *builder) resnet(x value, n, classes int) value {
-	x = b.conv("conv", x, 3, 16, 1)
-	x = b.norm("bn", x)
-	x = b.shared(b.relu(x))
+type resnet int
+
+func (n resnet) Name() string { return fmt.Sprintf("resnet%d", 6*n+2) }
+
+func (n resnet) Layers(b *Builder, x Value, classes int) Value {
+	x = b.ReLU(b.Norm("bn", b.Conv("conv", x, ConvOptions{Size: 3, Channels: b.Width(16)})))
 	for stage, channels := range []int{16, 32, 64} {
-		for block := range n {
-			stride := 1
-			if stage > 0 && block == 0 {
-				stride = 2
-			}
-			x = b.residual(fmt.Sprintf("stage%d/block%d", stage+1, block), x, channels, stride)
+		for block := range int(n) {
+			x = b.residual(blockName(stage, block), x, b.Width(channels), blockStride(stage, block))
 		}
 	}
-	if x.node != nil {
-		x.node = ReduceMean(x.node, 1, 2)
-	}
-	return b.dense("head", x, x.shape.Channels, classes)
+	return b.Dense("head", b.MeanPool("pool", x), classes)
 }
 
 // residual is conv–norm–ReLU–conv–norm, added to its input, then ReLU. Where size or width
 // change, the input passes through a 1×1 convolution and a normalisation first.
-func (b *builder) residual(name string, x value, channels, stride int) value {
-	h := b.conv(name+"/conv1", x, 3, channels, stride)
-	h = b.norm(name+"/bn1", h)
-	h = b.shared(b.relu(h))
-	h = b.conv(name+"/conv2", h, 3, channels, 1)
-	h = b.norm(name+"/bn2", h)
-	if stride != 1 || x.shape.Channels != channels {
-		x = b.conv(name+"/shortcut/conv", x, 1, channels, stride)
-		x = b.norm(name+"/shortcut/bn", x)
+func (b *Builder) residual(name string, x Value, channels, stride int) Value {
+	h := b.ReLU(b.Norm(name+"/bn1", b.Conv(name+"/conv1", x, ConvOptions{Size: 3, Channels: channels, Stride: stride})))
+	h = b.Norm(name+"/bn2", b.Conv(name+"/conv2", h, ConvOptions{Size: 3, Channels: channels}))
+	return b.join(name, h, x, stride)
+}
+
+// join adds a block to its input, brought to the block's size, and takes what is positive.
+func (b *Builder) join(name string, h, x Value, stride int) Value {
+	if stride != 1 || x.shape.Channels != h.shape.Channels {
+		x = b.Conv(name+"/shortcut/conv", x, ConvOptions{Size: 1, Channels: h.shape.Channels, Stride: stride})
+		x = b.Norm(name+"/shortcut/bn", x)
 	}
-	if h.node != nil {
-		h.node = b.gradientBarrier(Add(h.node, x.node))
+	return b.guard(b.ReLU(b.Add(name+"/sum", h, x)))
+}
+
+func blockName(stage, block int) string { return fmt.Sprintf("stage%d/block%d", stage+1, block) }
+
+// blockStride halves the size in the first block of a stage, but for the first stage.
+func blockStride(stage, block int) int {
+	if stage > 0 && block == 0 {
+		return 2
 	}
-	h = b.shared(b.relu(h))
-	if h.node != nil {
-		h.node = b.gradientBarrier(h.node)
-	}
-	return h
+	return 1
 }

@@ -44,8 +44,14 @@ type place struct {
 
 // arrangement gives the places of all tensors of a network, in the order of its Tensors.
 func arrangement(a nets.Architecture) []place {
+	depths := map[string]int{} // of what dense layers take, by their kernels
+	layers := a.Layers()
+	for _, l := range layers {
+		if l.Kind == nets.DenseLayer {
+			depths[l.Name+"/kernel"] = layers[l.Inputs[0]].Shape.Channels
+		}
+	}
 	var places []place
-	channels := 0 // of the last convolution
 	for _, t := range a.Tensors() {
 		p := place{ours: t.Name, theirs: rename(t.Name), own: t.Shape, shape: t.Shape, index: func(i int) int { return i }}
 		switch len(t.Shape) {
@@ -57,10 +63,9 @@ func arrangement(a nets.Architecture) []place {
 				c, at := rest%in, rest/in
 				return (o*in+c)*height*width + at
 			}
-			channels = out
 		case 2:
 			in, out := t.Shape[0], t.Shape[1]
-			depth, pixels := channels, in/channels
+			depth, pixels := depths[t.Name], in/depths[t.Name]
 			p.shape = []int{out, in}
 			p.index = func(i int) int {
 				o, from := i%out, i/out

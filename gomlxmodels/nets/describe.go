@@ -1,0 +1,228 @@
+package nets
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/certspec/certspec/pixel"
+)
+
+// Network is the definition of an image classifier. It is described once, layer by layer; the graph, its gradients, the tensors
+// of a model file and the ONNX file all come of that description. Implementations are plain values. A network of one's own joins by
+// Register; see examples/own-network.
+type Network interface {
+	// Name is the network on cards and command lines, e.g. "resnet20".
+	Name() string
+	// Layers describes the network from its images to its logits, 1×1×classes.
+	Layers(b *Builder, images Value, classes int) Value
+}
+
+// Kind of a layer.
+type Kind string
+
+// The kinds.
+const (
+	ImagesLayer   Kind = "images"    // what goes in; the first layer, and no other
+	ConvLayer     Kind = "conv"      // convolution with zero padding of (Size−1)/2; tensors kernel [Size, Size, in, out] and, with Bias, bias [out]
+	NormLayer     Kind = "norm"      // batch normalisation per channel; tensors scale, shift, mean, variance, all [channels]
+	ReLULayer     Kind = "relu"      // max(x, 0)
+	AddLayer      Kind = "add"       // sum of two
+	MaxPoolLayer  Kind = "max-pool"  // maximum over 3×3 pixels, stride 2, a border of one pixel; its input must not be negative
+	MeanPoolLayer Kind = "mean-pool" // mean over all pixels
+	DenseLayer    Kind = "dense"     // x·kernel + bias; tensors kernel [inputs, outputs] and bias [outputs]; inputs pixel by pixel
+)
+
+// Layer is one step of a network. Layers stand in the order in which they are computed.
+type Layer struct {
+	Kind   Kind
+	Name   string      // stands before those of its tensors, as in NAME/kernel
+	Inputs []int       // places of the layers that it takes
+	Shape  pixel.Shape // of what it gives; of a dense layer and after it 1×1×outputs
+	Flat   bool        // that is [N, channels], not [N, height, width, channels]
+	Size   int         // of a convolution: side of the kernel
+	Stride int         // of a convolution
+	Bias   bool        // of a convolution
+
+	// Where XLA on the CPU is kept from computing it more than once; see shared and guarded in graph.go.
+	shared, guarded bool
+}
+
+// ConvOptions say what a convolution is.
+type ConvOptions struct {
+	Size     int  // side of the kernel in pixels, odd
+	Channels int  // that it gives
+	Stride   int  // default 1
+	Bias     bool // also where the architecture asks for none
+	Uniform  bool // kernel uniform in ±1/√(inputs of an output), as PyTorch has it; else normal with variance 2/(Size²·Channels)
+}
+
+// Builder takes down the layers of a network. Its methods panic where a layer cannot follow another; Architecture.Check turns that
+// into an error.
+type Builder struct {
+	architecture Architecture
+	layers       []Layer
+	tensors      []Tensor
+	scaled       bool // a width was asked for
+}
+
+// Value is what a layer gives.
+type Value struct {
+	at    int
+	shape pixel.Shape
+	flat  bool
+}
+
+// Shape is its height, width and channels.
+func (v Value) Shape() pixel.Shape { return v.shape }
+
+// definition is a described network.
+type definition struct {
+	architecture Architecture
+	layers       []Layer
+	tensors      []Tensor
+}
+
+// misfit is what Builder panics with.
+type misfit struct{ error }
+
+// describe takes down a network for an architecture.
+func describe(n Network, a Architecture) (d *definition, err error) {
+	defer func() {
+		if e := recover(); e != nil {
+			m, ours := e.(misfit)
+			if !ours {
+				panic(e)
+			}
+			err = fmt.Errorf("nets: %s: %w", n.Name(), m.error)
+		}
+	}()
+	b := &Builder{architecture: a}
+	in := b.add(Layer{Kind: ImagesLayer, Name: "images", Shape: a.Shape})
+	out := n.Layers(b, in, a.Classes)
+	switch {
+	case out.at != len(b.layers)-1 || out.at == 0:
+		b.misfit("what it gives is not its last layer")
+	case out.shape != pixel.Shape{Height: 1, Width: 1, Channels: a.Classes}:
+		b.misfit("it gives %v; expected 1×1×%d, a logit for each class", out.shape, a.Classes)
+	case !out.flat:
+		b.misfit("it ends with an image of one pixel; expected a dense layer or a mean over all pixels")
+	case a.Width != 0 && a.Width != 1 && !b.scaled:
+		b.misfit("it has one width only; its definition does not ask Builder.Width")
+	}
+	return &definition{a, b.layers, b.tensors}, nil
+}
+
+func (b *Builder) misfit(format string, args ...any) { panic(misfit{fmt.Errorf(format, args...)}) }
+
+func (b *Builder) add(l Layer) Value {
+	for _, other := range b.layers {
+		if other.Name == l.Name {
+			b.misfit("two layers are named %q", l.Name)
+		}
+	}
+	if !l.Shape.Valid() {
+		b.misfit("layer %q gives %v", l.Name, l.Shape)
+	}
+	b.layers = append(b.layers, l)
+	return Value{len(b.layers) - 1, l.Shape, l.Flat}
+}
+
+func (b *Builder) tensor(layer, name string, init initializer, running bool, shape ...int) {
+	b.tensors = append(b.tensors, Tensor{Name: layer + "/" + name, Shape: shape, Running: running, init: init})
+}
+
+// Width is a number of channels under the width of the architecture: rounded, at least 8 or the number itself.
+func (b *Builder) Width(channels int) int {
+	b.scaled = true
+	w := b.architecture.Width
+	if w == 0 || w == 1 {
+		return channels
+	}
+	return max(int(math.Round(w*float64(channels))), min(channels, 8))
+}
+
+// Conv is a convolution.
+func (b *Builder) Conv(name string, x Value, o ConvOptions) Value {
+	stride := max(o.Stride, 1)
+	switch {
+	case x.flat:
+		b.misfit("the convolution %q takes images, not what comes of a dense layer or a mean over all pixels", name)
+	case o.Size < 1 || o.Size%2 == 0 || o.Channels < 1 || o.Stride < 0:
+		b.misfit("the convolution %q has a kernel of %d pixels a side, %d channels and stride %d; expected an odd side, and more than 0", name, o.Size, o.Channels, stride)
+	}
+	l := Layer{Kind: ConvLayer, Name: name, Inputs: []int{x.at}, Size: o.Size, Stride: stride, Bias: o.Bias || b.architecture.Bias, Shape: pixel.Shape{
+		Height:   (x.shape.Height-1)/stride + 1,
+		Width:    (x.shape.Width-1)/stride + 1,
+		Channels: o.Channels,
+	}}
+	fanIn := uniform(1 / math.Sqrt(float64(o.Size*o.Size*x.shape.Channels)))
+	init := normal(2 / float64(o.Size*o.Size*o.Channels))
+	if o.Uniform {
+		init = fanIn
+	}
+	b.tensor(name, "kernel", init, false, o.Size, o.Size, x.shape.Channels, o.Channels)
+	if l.Bias {
+		b.tensor(name, "bias", fanIn, false, o.Channels)
+	}
+	return b.add(l)
+}
+
+// Norm is batch normalisation (Ioffe and Szegedy 2015) per channel:
+//
+//	y = scale·(x − mean)/√(variance + 1e-5) + shift
+//
+// In training, mean and variance are those of the batch, the variance divided by n; in evaluation they are the running averages.
+func (b *Builder) Norm(name string, x Value) Value {
+	c := x.shape.Channels
+	b.tensor(name, "scale", constant(1), false, c)
+	b.tensor(name, "shift", constant(0), false, c)
+	b.tensor(name, "mean", constant(0), true, c)
+	b.tensor(name, "variance", constant(1), true, c)
+	return b.add(Layer{Kind: NormLayer, Name: name, Inputs: []int{x.at}, Shape: x.shape, Flat: x.flat})
+}
+
+// ReLU is max(x, 0) with derivative 0 at 0, and NaN for NaN.
+func (b *Builder) ReLU(x Value) Value {
+	return b.add(Layer{Kind: ReLULayer, Name: b.layers[x.at].Name + "/relu", Inputs: []int{x.at}, Shape: x.shape, Flat: x.flat, shared: true})
+}
+
+// Add is x + y.
+func (b *Builder) Add(name string, x, y Value) Value {
+	if x.shape != y.shape || x.flat != y.flat {
+		b.misfit("the sum %q is of %v and %v; they must agree", name, x.shape, y.shape)
+	}
+	return b.add(Layer{Kind: AddLayer, Name: name, Inputs: []int{x.at, y.at}, Shape: x.shape, Flat: x.flat, guarded: true})
+}
+
+// MaxPool is the maximum over 3×3 pixels with stride 2 and a border of one pixel, of values that are not negative.
+func (b *Builder) MaxPool(name string, x Value) Value {
+	if x.flat {
+		b.misfit("the maximum %q is over images", name)
+	}
+	return b.add(Layer{Kind: MaxPoolLayer, Name: name, Inputs: []int{x.at},
+		Shape: pixel.Shape{Height: (x.shape.Height-1)/2 + 1, Width: (x.shape.Width-1)/2 + 1, Channels: x.shape.Channels}})
+}
+
+// MeanPool is the mean over all pixels.
+func (b *Builder) MeanPool(name string, x Value) Value {
+	if x.flat {
+		b.misfit("the mean %q is over images", name)
+	}
+	return b.add(Layer{Kind: MeanPoolLayer, Name: name, Inputs: []int{x.at}, Flat: true, Shape: pixel.Shape{Height: 1, Width: 1, Channels: x.shape.Channels}})
+}
+
+// Dense is x·kernel + bias, of all values of x, both tensors uniform in ±1/√inputs at the beginning.
+func (b *Builder) Dense(name string, x Value, outputs int) Value {
+	if outputs < 1 {
+		b.misfit("the dense layer %q has %d outputs", name, outputs)
+	}
+	inputs := x.shape.Len()
+	init := uniform(1 / math.Sqrt(float64(inputs)))
+	b.tensor(name, "kernel", init, false, inputs, outputs)
+	b.tensor(name, "bias", init, false, outputs)
+	return b.add(Layer{Kind: DenseLayer, Name: name, Inputs: []int{x.at}, Flat: true, Shape: pixel.Shape{Height: 1, Width: 1, Channels: outputs}})
+}
+
+// share and guard mark what has several users in residual networks; see graph.go.
+func (b *Builder) share(x Value) Value { b.layers[x.at].shared = true; return x }
+func (b *Builder) guard(x Value) Value { b.layers[x.at].guarded = true; return x }
