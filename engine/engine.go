@@ -17,6 +17,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/infer"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/onnxmodel"
 )
 
@@ -169,6 +170,33 @@ func (m *Model) Classify(ctx context.Context, batch classifier.Batch, result *cl
 		return err
 	}
 	return n.Classify(ctx, batch, result)
+}
+
+// Preprocessing says what an image in [0, 1] goes through before the network, or the graph of an ONNX file, gets it.
+func (m *Model) Preprocessing() (string, error) {
+	if m.card != nil {
+		switch input := m.card.Architecture.Input; input {
+		case "", nets.InputNone:
+			return "none: the network gets values 0 to 1", nil
+		case nets.InputCenter:
+			return "the input layer \"center\" subtracts the channel means of CIFAR-10", nil
+		case nets.InputStandardize:
+			return "the input layer \"standardize\" normalises by the statistics of CIFAR-10", nil
+		case nets.InputImageNet:
+			return "the input layer \"imagenet\" normalises by the statistics of ImageNet", nil
+		default:
+			return fmt.Sprintf("the input layer %q of the network", input), nil
+		}
+	}
+	n, err := m.load()
+	if err != nil {
+		return "", err
+	}
+	file, ok := n.(*onnxmodel.Model)
+	if !ok {
+		return "", fmt.Errorf("engine: %s is no ONNX file", m.path)
+	}
+	return file.Preprocessing()
 }
 
 // Warnings are what a user should be told before long work, in sentences: a better engine

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/adapt"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/preflight"
 	"github.com/certspec/certspec/rs/sweep"
 )
 
@@ -31,8 +33,31 @@ func (r *runner) certify(ctx context.Context, j Job) error {
 	}
 	o := r.Manifest.Tier.Certify.Options(j.Model.Sigma)
 	o.Ledger, o.Progress = ledgerPath(r.options.Folder, j.Model, j.Cell), r.progress
+	if err := r.look(ctx, path, model, images, o); err != nil {
+		return err
+	}
 	_, err = rs.Certify(ctx, model, images, o)
 	return err
+}
+
+// look looks a model over before its first cell: whether it is a function of one image, and how it does.
+func (r *runner) look(ctx context.Context, path string, model classifier.Classifier, images *dataset.Dataset, o rs.Options) error {
+	if r.looked == path {
+		return nil
+	}
+	loaded, err := images.Load(ctx)
+	if err != nil {
+		return err
+	}
+	first, err := preflight.Look(ctx, model, loaded, preflight.UseOf(o))
+	if err != nil {
+		return err
+	}
+	for _, warning := range first.Warnings {
+		r.say("warning: %s: %s", path, warning)
+	}
+	r.looked = path
+	return nil
 }
 
 // corrupted opens a data set and corrupts it, where there is a change.

@@ -117,7 +117,8 @@ type runner struct {
 	sets   map[string]*dataset.Dataset
 	opened string
 	model  *engine.Model
-	at     int // jobs begun
+	looked string // path of the model that was looked over last
+	at     int    // jobs begun
 }
 
 func newRunner(e *Experiment) *runner {

@@ -151,6 +151,22 @@ func (m *Model) Details() (Details, error) {
 	return net.details, nil
 }
 
+// Preprocessing says what an image in [0, 1] goes through before the graph gets it. It loads the model, the first time.
+func (m *Model) Preprocessing() (string, error) {
+	d, err := m.Details()
+	if err != nil {
+		return "", err
+	}
+	text := d.Input.preprocessing()
+	if text == "" {
+		text = "none: the graph gets values 0 to 1"
+	}
+	if d.InputType == "uint8" {
+		text += "; values are rounded to a byte and clamped to 0 … 255"
+	}
+	return text, nil
+}
+
 // String is one sentence for people. It does not load the model.
 func (m *Model) String() string { return fmt.Sprintf("ONNX model %s", m.path) }
 

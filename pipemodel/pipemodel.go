@@ -167,6 +167,17 @@ func (m *Model) meet(h hello) error {
 	return nil
 }
 
+// Preprocessing says in which form the program gets images; what it does to them is its own affair.
+func (m *Model) Preprocessing() (string, error) {
+	if _, err := m.Info(); err != nil {
+		return "", err
+	}
+	if h, _ := m.known(); h.Type == TypeInt16 {
+		return "none: the program gets multiples of 1/255 as int16, 0 to 255", nil
+	}
+	return "none: the program gets values 0 to 1", nil
+}
+
 // failure names the program in an error, but not in that of the context.
 func (m *Model) failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {

@@ -26,6 +26,7 @@ type certification struct {
 	opt    Options
 	plan   *rule.Plan
 	blocks *blocks
+	again  *recheck // nil: nothing is asked again
 	images *dataset.Images
 	run    *Run
 	writer *ledger.Writer       // nil: no ledger
@@ -42,9 +43,12 @@ type certification struct {
 	before int           // images decided by earlier runs
 	done   int           // images decided
 	copies int           // through the model in this run
+
+	checked time.Time // when checks were written last
 }
 
 const (
+	checkPause  = time.Minute            // between two lines of the checks beside a ledger
 	reportPause = 250 * time.Millisecond // between two reports of progress
 	grace       = 10 * time.Second       // for the few blocks under way when a certification is interrupted
 )
@@ -97,7 +101,9 @@ func (c *certification) resume(l *ledger.Ledger) error {
 // certify runs until all images are decided or something stops it, and closes the ledger of a complete run.
 func (c *certification) certify(ctx context.Context) error {
 	c.start = time.Now()
+	c.checked = c.start
 	stopped := c.pump(ctx)
+	c.checked = time.Time{}
 	if err := c.save(); err != nil && (stopped == nil || ctx.Err() != nil) {
 		stopped = err
 	}
@@ -145,6 +151,9 @@ func (c *certification) pump(ctx context.Context) error {
 			for t := range toClassify {
 				if t.err == nil {
 					t.counts, t.misses, t.err = c.blocks.classify(calls, t.buffer)
+				}
+				if t.err == nil {
+					t.err = c.again.take(calls, t.buffer, t.job.Image, t.block)
 				}
 				if t.err == nil {
 					t.scores = c.blocks.takeScores(t.buffer, t.class)
@@ -314,7 +323,14 @@ func (c *certification) save() error {
 	}
 	err := ledger.AppendTimes(c.opt.Ledger, c.times)
 	c.times = c.times[:0]
-	return err
+	if err != nil || time.Since(c.checked) < checkPause {
+		return err
+	}
+	c.checked = time.Now()
+	if found := c.again.unwritten(); found.Comparisons > 0 {
+		return ledger.AppendChecks(c.opt.Ledger, found)
+	}
+	return nil
 }
 
 func (c *certification) report(final bool) {

@@ -23,6 +23,10 @@ import (
 // Where ctx ends, Certify finishes the few blocks under way, saves them and returns the context's error;
 // an error of the model or of the disk ends it likewise. The run that it then returns beside the
 // error holds the images that were decided. A ledger of other settings is a *ledger.MismatchError.
+//
+// Counts prove nothing about a model whose answer to an image depends on its batch or on chance. Some noise samples are asked again
+// during the run, one call in about 150, in other arrangements; an answer that changes stops it with a *purity.Error. What was
+// compared stands beside the ledger (ledger.ReadChecks). Before a run, preflight.Look looks more closely.
 func Certify(ctx context.Context, model classifier.Classifier, data Source, opt Options) (*Run, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {
@@ -69,6 +73,9 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	c := &certification{
 		opt: opt, plan: plan, blocks: blocks, images: images, grace: grace,
 		run: &Run{Header: header},
+	}
+	if c.again, err = newRecheck(blocks); err != nil {
+		return nil, fmt.Errorf("rs: model: %w", err)
 	}
 	if opt.Ledger == "" {
 		return c.run, c.certify(ctx)

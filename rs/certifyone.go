@@ -31,7 +31,8 @@ func (c Certificate) String() string {
 
 // CertifyOne certifies one image (HWC, of the model's shape), for services: it needs no data set, keeps no
 // ledger, and is safe for concurrent use. Options.Ledger, Options.Shard and Options.Scores must be unset. The seed, unless chosen, is
-// derived from model, image and settings, so that to ask again gives the same answer.
+// derived from model, image and settings, so that to ask again gives the same answer. It does not test that the model is a
+// deterministic function of one image, which its claims rest on: see preflight.Look.
 //
 // Where the deadline of ctx comes first, the rules Staged and Betting give what they had proven at their
 // last completed look, marked as cut; it holds with the same probability, since their bounds hold at all looks

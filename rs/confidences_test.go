@@ -47,6 +47,9 @@ type recorder struct {
 
 func (r *recorder) Classify(ctx context.Context, batch classifier.Batch, result *classifier.Result) error {
 	err := r.Classifier.Classify(ctx, batch, result)
+	if result.Scores == nil { // noise samples that are asked again
+		return err
+	}
 	for i := range batch.N {
 		row := []float64{math.NaN(), math.NaN()}
 		for c := range row {

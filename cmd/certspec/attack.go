@@ -17,6 +17,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/noise"
+	"github.com/certspec/certspec/rs/preflight"
 )
 
 func init() { verbs = append(verbs, attackCommand) }
@@ -118,6 +119,9 @@ a lower bound.`,
 			return err
 		}
 		defer smoothed.Close()
+		if _, err := lookFirst(cmd.Context(), smoothed, images, preflight.UseOfPrediction(o.Predict)); err != nil {
+			return err
+		}
 		b, err := backend.OpenForTraining(gradientEngine(*choice))
 		if err != nil {
 			return err

@@ -1,19 +1,14 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"strconv"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/preflight"
@@ -23,21 +18,22 @@ func init() { verbs = append(verbs, certifyCommand) }
 
 // certified is what "certify" prints.
 type certified struct {
-	Ledger     string  `json:"ledger,omitempty"`
-	Scores     string  `json:"scores,omitempty"`
-	Model      string  `json:"model"`
-	Engine     string  `json:"engine"`
-	Data       string  `json:"data"`
-	Resized    string  `json:"resized,omitempty"`
-	Sigma      float64 `json:"sigma"`
-	Alpha      float64 `json:"alpha"`
-	Noise      string  `json:"noise"`
-	Rule       string  `json:"rule"`
-	MaxSamples int     `json:"max_samples"`
-	Shard      string  `json:"shard,omitempty"`
-	Seed       uint64  `json:"seed,string"`
-	SeedChosen bool    `json:"seed_chosen"`
-	RadiusCap  float64 `json:"radius_cap"`
+	Ledger        string  `json:"ledger,omitempty"`
+	Scores        string  `json:"scores,omitempty"`
+	Model         string  `json:"model"`
+	Engine        string  `json:"engine"`
+	Data          string  `json:"data"`
+	Resized       string  `json:"resized,omitempty"`
+	Preprocessing string  `json:"preprocessing"`
+	Sigma         float64 `json:"sigma"`
+	Alpha         float64 `json:"alpha"`
+	Noise         string  `json:"noise"`
+	Rule          string  `json:"rule"`
+	MaxSamples    int     `json:"max_samples"`
+	Shard         string  `json:"shard,omitempty"`
+	Seed          uint64  `json:"seed,string"`
+	SeedChosen    bool    `json:"seed_chosen"`
+	RadiusCap     float64 `json:"radius_cap"`
 	metrics
 	Misses int `json:"misses"`
 	Passes int `json:"passes"`
@@ -133,10 +129,13 @@ is given again, and the file ends with the same bytes; a complete one is read an
 		if o.Ledger == "" {
 			say("no --ledger: the result is printed and not kept")
 		}
-		if _, err := os.Stat(o.Ledger); o.Ledger == "" || errors.Is(err, fs.ErrNotExist) {
-			if err := repeats(cmd.Context(), m, images, o); err != nil {
+		first := &preflight.First{}
+		if !finished(o.Ledger) {
+			if first, err = lookFirst(cmd.Context(), m, loaded, preflight.UseOf(o)); err != nil {
 				return usageOf(err)
 			}
+		} else if first.Preprocessing, err = preflight.Preprocessing(m); err != nil {
+			return err
 		}
 		o.Progress = terminalProgress()
 		run, err := rs.Certify(cmd.Context(), m, images, o)
@@ -155,8 +154,9 @@ is given again, and the file ends with the same bytes; a complete one is read an
 			Ledger: o.Ledger, Model: h.Model.Name, Engine: h.Model.Identity.Engine, Data: h.Data.Name, Resized: resized(images, loaded.Shape),
 			Sigma: h.Sigma, Alpha: h.Alpha, Noise: h.Noise, Rule: h.Rule.Name, MaxSamples: o.MaxSamples,
 			Shard: part, Seed: h.Seed, SeedChosen: h.SeedChosen, RadiusCap: run.RadiusCap(),
-			metrics: measure(run.Rows, radii, nil), Misses: run.Misses(), Passes: run.Passes(),
+			metrics: measure(run.Rows, radii, nil), Misses: run.Misses(), Passes: run.Passes(), Preprocessing: first.Preprocessing,
 		}
+		c.Warnings = append(c.Warnings, first.Warnings...)
 		if o.Scores > 0 {
 			c.Scores = ledger.ScoresPath(o.Ledger)
 		}
@@ -166,22 +166,6 @@ is given again, and the file ends with the same bytes; a complete one is read an
 		return c.print(cmd.OutOrStdout())
 	}
 	return cmd
-}
-
-// repeats refuses a model that is no function of its input, before hours of copies are drawn.
-func repeats(ctx context.Context, m classifier.Classifier, images *dataset.Dataset, o rs.Options) error {
-	check, err := preflight.Repeatable(ctx, m, images, o)
-	if err != nil {
-		return err
-	}
-	if check.Verdict == preflight.Failure {
-		info, err := m.Info()
-		if err != nil {
-			return err
-		}
-		return fmt.Errorf("model %s cannot be certified: %s %s", info.Name, check.Found, check.Advice)
-	}
-	return nil
 }
 
 func (c *certified) print(out io.Writer) error {
@@ -195,6 +179,7 @@ func (c *certified) print(out io.Writer) error {
 	if c.Resized != "" {
 		fmt.Fprintf(w, "resized\t%s\n", c.Resized)
 	}
+	fmt.Fprintf(w, "preprocessing\t%s\n", c.Preprocessing)
 	fmt.Fprintf(w, "noise\tσ = %g, %s, seed %d (%s)\n", c.Sigma, c.Noise, c.Seed, seed)
 	fmt.Fprintf(w, "rule\t%s, n ≤ %d, α = %g; no radius can exceed %.4f\n", c.Rule, c.MaxSamples, c.Alpha, c.RadiusCap)
 	if c.Shard != "" {

@@ -39,7 +39,8 @@ func program(t *testing.T, args ...string) (cmd *exec.Cmd, stdout, stderr *strin
 func childModel(kind string) string { return fmt.Sprintf("'%s' as-model %s", os.Args[0], kind) }
 
 // serveModel speaks pipemodel/PROTOCOL.md. The class follows from the mean of an image's values. All kinds have the same identity:
-// "slow" takes its time, "random" now and then says something else, "neighbours" looks at the whole batch.
+// "slow" takes its time, "random" now and then says something else ("random30" in 30 % of its answers), "neighbours" gives all the class of the
+// mean of the batch, and "majority" the one that most images of the batch have.
 // "scores" is another model, see serveScores.
 func serveModel(kind string) {
 	if kind == "scores" {
@@ -71,9 +72,13 @@ func serveModel(kind string) {
 				sum = int32(total / n)
 			}
 			classes[i] = ((sum/4000)%10 + 10) % 10
-			if kind == "random" && rand.IntN(10) == 0 {
+			share := map[string]int{"random": 10, "random30": 30}[kind]
+			if rand.IntN(100) < share {
 				classes[i] = rand.Int32N(10)
 			}
+		}
+		if kind == "majority" {
+			majority(classes)
 		}
 		if kind == "slow" {
 			time.Sleep(100 * time.Millisecond) // so that the ledger is written to in the middle of a run
@@ -81,6 +86,19 @@ func serveModel(kind string) {
 		binary.LittleEndian.PutUint32(head[12:], uint32(4*n))
 		os.Stdout.Write(head)
 		binary.Write(os.Stdout, binary.LittleEndian, classes)
+	}
+}
+
+// majority gives all images of a batch the class that most of them have.
+func majority(classes []int32) {
+	votes, best := map[int32]int{}, classes[0]
+	for _, c := range classes {
+		if votes[c]++; votes[c] > votes[best] {
+			best = c
+		}
+	}
+	for i := range classes {
+		classes[i] = best
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/noise"
+	"github.com/certspec/certspec/rs/preflight"
 )
 
 func init() { verbs = append(verbs, predictCommand) }
@@ -70,6 +71,9 @@ radius; see certspec certify.`,
 		}
 		if len(ids) == 0 {
 			ids = images.IDs
+		}
+		if _, err := lookFirst(cmd.Context(), m, images, preflight.UseOfPrediction(o)); err != nil {
+			return usageOf(err)
 		}
 		all := []predicted{}
 		for _, id := range ids {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/preflight"
 	"github.com/certspec/certspec/rs/sweep"
 )
 
@@ -76,7 +77,8 @@ ledgers. certspec sweep table reads the folder.`,
 			return err
 		}
 		defer end()
-		if _, err := images.Load(cmd.Context()); err != nil {
+		loaded, err := images.Load(cmd.Context())
+		if err != nil {
 			return err
 		}
 		checked := false
@@ -85,7 +87,8 @@ ledgers. certspec sweep table reads the folder.`,
 				return nil
 			}
 			checked = true
-			return repeats(cmd.Context(), m, images, o.Run)
+			_, err := lookFirst(cmd.Context(), m, loaded, preflight.UseOf(o.Run))
+			return err
 		}
 		at := 0
 		bar := terminalProgress()

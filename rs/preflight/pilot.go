@@ -74,11 +74,8 @@ func newPilot(ctx context.Context, model classifier.Classifier, data *dataset.Da
 
 // clean classifies the images as they are.
 func (p *pilot) clean(ctx context.Context) (err error) {
-	size := p.info.Shape.Len()
 	p.classes, err = p.classify(ctx, false, func(i int, grid []int16, _ []float32) {
-		for j, b := range p.images.Pixels[i*size : (i+1)*size] {
-			grid[j] = int16(b)
-		}
+		copy(grid, p.images.Grid(i))
 	})
 	return err
 }
@@ -144,12 +141,8 @@ func (s *sampler) batch(n, size int) classifier.Batch {
 }
 
 // draw fills copies at to at+count of a batch with copies of an image, numbered from first.
-func (s *sampler) draw(batch classifier.Batch, at, count int, image []uint8, id, first int) error {
-	grid := make([]int16, len(image))
-	for i, b := range image {
-		grid[i] = int16(b)
-	}
-	from, to := at*len(image), (at+count)*len(image)
+func (s *sampler) draw(batch classifier.Batch, at, count int, grid []int16, id, first int) error {
+	from, to := at*len(grid), (at+count)*len(grid)
 	address := noise.Address{Seed: s.seed, Image: uint64(id)}
 	if s.gaussian != nil {
 		s.gaussian.AddTo(batch.Real[from:to], grid, address, first)
@@ -205,7 +198,7 @@ func (p *pilot) noisy(ctx context.Context) error {
 				if i >= n {
 					return
 				}
-				err := s.draw(batch, 0, p.opt.Block, p.images.Image(i), p.images.IDs[i], 0)
+				err := s.draw(batch, 0, p.opt.Block, p.images.Grid(i), p.images.IDs[i], 0)
 				if err == nil {
 					err = p.model.Classify(ctx, batch, &result)
 				}

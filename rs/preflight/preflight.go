@@ -91,7 +91,7 @@ func run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("preflight: %w", context.Cause(ctx))
 	}
-	repeated, err := p.repeat(ctx)
+	function, err := p.function(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("preflight: the same images again: %w", err)
 	}
@@ -119,7 +119,7 @@ func run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 		p.checkForm(forms, refused),
 		p.checkLabels(),
 		p.checkNoise(),
-		repeated.check(),
+		checkFunction(function),
 		checkTime(r.Plans, all.Len(), opt.Budget),
 	}
 	return r, nil

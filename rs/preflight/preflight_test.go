@@ -262,12 +262,12 @@ func TestVerdicts(t *testing.T) {
 		"trained for less noise": {model(good), same, Options{Run: rs.Options{Sigma: 2}}, "noise", Warning, []string{"100 % of images"}},
 		"batch dependent": {model(func(m [3]float64, b float64) []float64 { // normalised by the batch
 			return []float64{5 * (m[0] - b), 0, 5 * (m[2] - b)}
-		}), same, Options{}, checkRepeat, Failure, []string{"beside others", "evaluation"}},
+		}), same, Options{}, checkRepeat, Failure, []string{"beside", "evaluation"}},
 		"batch dependent with classes alone": {toy{shape: shape, classes: 3, logits: func(m [3]float64, b float64) []float64 {
 			return []float64{m[0] - 1.5*b, 0, m[2] - 1.5*b}
-		}}, same, Options{}, checkRepeat, Failure, []string{"beside others"}},
+		}}, same, Options{}, checkRepeat, Failure, []string{"beside"}},
 		"random": {toy{shape: shape, classes: 3, logits: good, scores: true, calls: func() float64 { odd = 20 - odd; return odd }}, same,
-			Options{}, checkRepeat, Failure, []string{"asked twice", "dropout"}},
+			Options{}, checkRepeat, Failure, []string{"by more than rounding", "dropout"}},
 		"rounding": {toy{shape: shape, classes: 3, logits: good, scores: true, calls: func() float64 { odd += 1e-4; return odd }}, same,
 			Options{}, checkRepeat, Warning, []string{"by rounding"}},
 		"too few classes": {toy{shape: shape, classes: 2, logits: func(m [3]float64, b float64) []float64 { return good(m, b)[:2] }, scores: true}, same,

@@ -123,18 +123,3 @@ func reachable(o rs.Options) (radii []float64) {
 	}
 	return radii
 }
-
-// Repeatable asks the model the same noisy images of a sample in other arrangements of the batch. The verdict is
-// a Failure where its answers depend on their neighbours or on chance: it is then no function, and
-// there is nothing to certify.
-func Repeatable(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, run rs.Options) (Check, error) {
-	p, _, err := newPilot(ctx, model, data, run, 0, time.Now)
-	if err != nil {
-		return Check{}, err
-	}
-	r, err := p.repeat(ctx)
-	if err != nil {
-		return Check{}, fmt.Errorf("preflight: the same images again: %w", err)
-	}
-	return r.check(), nil
-}

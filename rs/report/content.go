@@ -17,6 +17,7 @@ func (r *Report) document(p *picture) *document {
 	d := &document{title: fmt.Sprintf("Certification of %s on %s", h.Model.Name, h.Data.Name)}
 	r.status(d)
 	r.claimed(d)
+	r.assumed(d)
 	r.notClaimed(d)
 	r.results(d, p)
 	r.population(d)
@@ -98,6 +99,18 @@ func (r *Report) noise() string {
 		return "Gaussian in floating point. The claims hold for real arithmetic: rounding errors of the noise, and of adding it, are not accounted for."
 	}
 	return fmt.Sprintf("A law that this program does not know: %q.", r.Header.Noise)
+}
+
+func (r *Report) assumed(d *document) {
+	text := "No noise samples were asked again during the run, or no record of it stands beside the ledger."
+	if f := r.Checks; f.Comparisons > 0 {
+		text = fmt.Sprintf("During the run %d noise samples were asked again, beside other images: %d answers differed by more than rounding, and %d in the class alone.", f.Comparisons, f.Beyond, f.Changed)
+		if f.Contradicted() {
+			text = "**This was contradicted.** " + text
+		}
+	}
+	d.add(heading("What is assumed"),
+		words("**The model is a deterministic function of one image, not of the batch.** A model that draws random numbers, learns from what it sees, or lets an answer depend on the other images of a batch has no smoothed classifier in this sense, and its counts prove nothing. certspec compares answers to the same image alone, in a block again, in another order and beside other images before a run, so that answers of which 5 % are random are missed with probability 10⁻⁶, and again during it; a model that was made to pass cannot be excluded by tests. "+text))
 }
 
 func (r *Report) notClaimed(d *document) {

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/certspec/certspec/classifier/purity"
 	"github.com/certspec/certspec/internal/figure"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
@@ -35,6 +36,8 @@ type Report struct {
 	Abstention rs.Interval `json:"abstention_interval"` // of the population's rate of abstention
 	Misses     int         `json:"misses"`              // copies with an output that is not finite, or without noise
 	Passes     int         `json:"passes"`              // copies through the model
+
+	Checks purity.Found `json:"checks"` // of noise samples that the run asked again, from the file beside the ledger
 
 	Alpha         float64 `json:"alpha"`          // of the claim on one image, as reported
 	LedgerAlpha   float64 `json:"ledger_alpha"`   // as run
@@ -85,6 +88,9 @@ func New(path string, o Options) (*Report, error) {
 	r := &Report{
 		File: path, Digest: l.Digest, Complete: run.Complete() && l.Claims != nil,
 		Images: run.Images(), LedgerAlpha: l.Header.Alpha, Simultaneous: o.Simultaneous,
+	}
+	if r.Checks, err = ledger.ReadChecks(path); err != nil {
+		return nil, err
 	}
 	if o.Simultaneous {
 		if run, err = rs.OpenAt(path, l.Header.Alpha/float64(max(1, l.Header.Data.Images))); err != nil {

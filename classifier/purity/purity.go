@@ -1,0 +1,226 @@
+// Package purity tests what every certificate assumes of a model: that its answer is a deterministic function of one image. An
+// answer that depends on the other images of its batch, on what was asked before, or on chance, is of no such function, and
+// counts of noise samples prove nothing about it.
+//
+// Answers to the same image in different arrangements are compared: alone, in a block again, in another order, and beside
+// other images. Rounding may vary with the arrangement, so two answers differ only where a logit moves by more than
+// Tolerance·max(1, s), with s the largest less the smallest logit of the row, or a probability by more than Tolerance.
+// A class that changes within that counts as a near tie; so does every change of a class where a model gives classes
+// alone. More than NearTies of them, and more than NearTieShare of the comparisons, are a contradiction, too: else a program
+// could hide behind logits that are all but equal.
+package purity
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/certspec/certspec/classifier"
+)
+
+const (
+	Tolerance    = 0.01 // of the difference between two answers; see above
+	NearTies     = 2    // changes of a class within the tolerance that rounding may explain
+	NearTieShare = 0.01 // of the comparisons, that rounding may explain
+)
+
+// Found is what comparisons of answers found.
+type Found struct {
+	Answers     int     `json:"answers"`     // asked of the model
+	Comparisons int     `json:"comparisons"` // of two answers to the same image
+	Beyond      int     `json:"beyond"`      // that differ by more than the tolerance
+	Changed     int     `json:"changed"`     // that have another class, but differ by no more
+	Largest     float64 `json:"largest"`     // difference of a logit or probability, in units of its tolerance
+	Again       float64 `json:"again"`       // the same, of the very same block asked twice
+	First       string  `json:"first,omitempty"`
+}
+
+// Contradicted reports whether the comparisons say that the model is no deterministic function of one image.
+func (f *Found) Contradicted() bool {
+	return f.Beyond > 0 || f.Changed > NearTies && float64(f.Changed) > NearTieShare*float64(f.Comparisons)
+}
+
+// Error says that a model is no deterministic function of one image.
+type Error struct {
+	Model string
+	Found Found
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("model %s is no deterministic function of one image: %s; switch it to evaluation, without dropout or other randomness and with stored averages in its batch normalisation",
+		e.Model, e.Found.String())
+}
+
+func (f *Found) String() string {
+	if f.Beyond+f.Changed == 0 {
+		return fmt.Sprintf("%d comparisons of two answers to one image agree", f.Comparisons)
+	}
+	first := ""
+	if f.First != "" {
+		first = " (first: " + f.First + ")"
+	}
+	return fmt.Sprintf("of %d comparisons of two answers to one image, %d differ by more than rounding and %d in the class alone%s", f.Comparisons, f.Beyond, f.Changed, first)
+}
+
+// Err is an *Error where the comparisons contradict the assumption.
+func (f *Found) Err(model string) error {
+	if !f.Contradicted() {
+		return nil
+	}
+	return &Error{model, *f}
+}
+
+// Model asks a classifier for all that it says of an image: logits, or else probabilities, or else classes.
+type Model struct {
+	classifier.Classifier
+	Info   classifier.Info
+	values values
+}
+
+type values int
+
+const (
+	unknown values = iota
+	logits
+	probabilities
+	none
+)
+
+// New wraps a model.
+func New(m classifier.Classifier) (*Model, error) {
+	info, err := m.Info()
+	if err != nil {
+		return nil, err
+	}
+	w := &Model{Classifier: m, Info: info}
+	if info.Logits {
+		w.values = logits
+	}
+	return w, nil
+}
+
+// Answers are those to a batch.
+type Answers struct {
+	Classes []int32
+	rows    []float32 // one per image; nil: classes alone
+	values  values
+}
+
+// Ask gives the answers to a batch. It is not safe for concurrent use before its first answer.
+func (m *Model) Ask(ctx context.Context, batch classifier.Batch) (Answers, error) {
+	try := func(v values) (Answers, error) {
+		a := Answers{Classes: make([]int32, batch.N), values: v}
+		for i := range a.Classes {
+			a.Classes[i] = classifier.Miss // what the model leaves out
+		}
+		result := classifier.Result{Classes: a.Classes}
+		if v != none {
+			a.rows = make([]float32, batch.N*m.Info.Classes)
+		}
+		switch v {
+		case logits:
+			result.Logits = a.rows
+		case probabilities:
+			result.Scores = a.rows
+		}
+		err := m.Classify(ctx, batch, &result)
+		for i, class := range a.Classes {
+			if err == nil && (class < classifier.Miss || int(class) >= m.Info.Classes) {
+				err = fmt.Errorf("image %d of a batch gets the class %d; expected 0 to %d", i, class, m.Info.Classes-1)
+			}
+		}
+		return a, err
+	}
+	if m.values != unknown {
+		return try(m.values)
+	}
+	a, err := try(probabilities)
+	if err == nil {
+		m.values = probabilities
+		return a, nil
+	}
+	if ctx.Err() != nil {
+		return a, err
+	}
+	if a, err = try(none); err == nil {
+		m.values = none
+	}
+	return a, err
+}
+
+// Compare takes the answer to image i of a and to image j of b, which is the same image; how says how b was arranged. Where
+// one of the two has classes alone, a changed class is beyond the tolerance where the other holds the two classes
+// further apart than that.
+func (f *Found) Compare(a Answers, i int, b Answers, j int, how string) {
+	f.Comparisons++
+	was, is := a.Classes[i], b.Classes[j]
+	beyond := (was == classifier.Miss) != (is == classifier.Miss)
+	if was != classifier.Miss && is != classifier.Miss {
+		rowA, scaleA := a.row(i)
+		rowB, scaleB := b.row(j)
+		switch {
+		case rowA != nil && rowB != nil:
+			largest := 0.
+			for c, v := range rowA {
+				largest = max(largest, math.Abs(float64(v)-float64(rowB[c]))/max(scaleA, scaleB))
+			}
+			f.Largest = max(f.Largest, largest)
+			beyond = largest > 1
+		case rowA != nil:
+			beyond = float64(rowA[was]-rowA[is]) > scaleA
+		case rowB != nil:
+			beyond = float64(rowB[is]-rowB[was]) > scaleB
+		}
+	}
+	switch {
+	case beyond:
+		f.Beyond++
+	case was != is:
+		f.Changed++
+	default:
+		return
+	}
+	if f.First == "" {
+		f.First = fmt.Sprintf("%s, then %s %s", className(was), className(is), how)
+		if was == is {
+			f.First = fmt.Sprintf("%s with other values %s", className(is), how)
+		}
+	}
+}
+
+func className(class int32) string {
+	if class == classifier.Miss {
+		return "no finite output"
+	}
+	return fmt.Sprintf("class %d", class)
+}
+
+// row is what the answer to image i says besides the class, and its tolerance.
+func (a Answers) row(i int) (row []float32, tolerance float64) {
+	if a.rows == nil {
+		return nil, 0
+	}
+	k := len(a.rows) / len(a.Classes)
+	row = a.rows[i*k : (i+1)*k]
+	if a.values == probabilities {
+		return row, Tolerance
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range row {
+		low, high = min(low, float64(v)), max(high, float64(v))
+	}
+	return row, Tolerance * max(1, high-low)
+}
+
+// Add sums comparisons.
+func (f *Found) Add(other Found) {
+	f.Answers += other.Answers
+	f.Comparisons += other.Comparisons
+	f.Beyond += other.Beyond
+	f.Changed += other.Changed
+	f.Largest = max(f.Largest, other.Largest)
+	f.Again = max(f.Again, other.Again)
+	if f.First == "" {
+		f.First = other.First
+	}
+}

@@ -1,0 +1,35 @@
+package engine_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/rs/noise"
+	"github.com/certspec/certspec/rs/preflight"
+)
+
+// An honest network is never refused, on any engine: four trials each over both noise laws, blocks of 100, 32 and 1, and one to four images.
+func TestHonestNetworksAreFunctions(t *testing.T) {
+	shape := pixel.Shape{Height: 28, Width: 28, Channels: 1}
+	everyRoad(t, "../notebooks/models/fmnist-cnn-s025", func(t *testing.T, m classifier.Classifier) {
+		for trial := range 4 {
+			random := rand.New(rand.NewPCG(1, uint64(trial)))
+			images := &dataset.Images{Name: "random", Shape: shape, Digest: "sha256:random"}
+			for i := range 1 + trial {
+				images.IDs, images.Labels = append(images.IDs, i), append(images.Labels, i%10)
+				for range shape.Len() {
+					images.Pixels = append(images.Pixels, uint8(random.IntN(256)/(1+i)))
+				}
+			}
+			use := preflight.Use{Sigma: .25, Noise: []noise.Law{noise.LawGrid, noise.LawGaussian}[trial%2], Block: []int{100, 100, 1, 32}[trial]}
+			first, err := preflight.Look(t.Context(), m, images, use)
+			if err != nil || first.Function.Beyond+first.Function.Changed > 0 || first.Preprocessing == "" {
+				t.Errorf("trial %d: %+v, %v", trial, first, err)
+			}
+			t.Logf("trial %d: logits up to %.2g of the tolerance apart", trial, first.Function.Largest)
+		}
+	})
+}
