@@ -2,6 +2,8 @@ package examples
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -125,6 +127,20 @@ func TestNumPyModelAndLedgerReader(t *testing.T) {
 		}
 		if out, err := exec.Command(python(t), "read_ledger.py", file).CombinedOutput(); err == nil || !strings.Contains(string(out), "not closed, or was changed") {
 			t.Errorf("%s ledger: %v\n%s", name, err, out)
+		}
+	}
+	// A header of which two readers may see two, with its digest put right.
+	for _, form := range [][2]string{{`"alpha":0.001`, `"alpha":0.000001,"ALPHA":0.001`}, {`"alpha":0.001`, `"alpha":0.000001,"alpha":0.001`}, {`"block":`, `"Block":`},
+		{`"classes":`, `"classes":99,"classes":`}, {`"looks":[{"copies":`, `"looks":[{"alpha":1,"copies":`}, {`"order":`, `"extra":1,"order":`}} {
+		if !strings.Contains(string(text), form[0]) {
+			t.Fatalf("the ledger has no %s", form[0])
+		}
+		altered := strings.Replace(string(text), form[0], form[1], 1)
+		body := altered[:strings.LastIndex(altered, "sha256 ")]
+		file := filepath.Join(t.TempDir(), "form")
+		os.WriteFile(file, fmt.Appendf([]byte(body), "sha256 %x\n", sha256.Sum256([]byte(body))), 0o666)
+		if out, err := exec.Command(python(t), "read_ledger.py", file).CombinedOutput(); err == nil || !strings.Contains(string(out), "ValueError: header: the keys of") {
+			t.Errorf("%s: %v\n%s", form[1], err, out)
 		}
 	}
 }

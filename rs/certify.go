@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
@@ -165,6 +166,9 @@ func newHeader(opt Options, p *rule.Plan, info classifier.Info, data ledger.Data
 		h.Scores = ledger.ScoresScheme(opt.Scores)
 	}
 	h.Model.Logits = false // in no ledger
+	for _, name := range []*string{&h.Model.Name, &h.Data.Name} {
+		*name = strings.ToValidUTF8(*name, "\uFFFD") // as names of files may be
+	}
 	h.Format, h.Version = ledger.Format, ledger.Version
 	if opt.Seed == 0 {
 		h.Seed = derivedSeed(h)

@@ -10,7 +10,9 @@
 //
 // Not proven: that model, data, noise and counts are those that the header names. To replay blocks with the model shows it.
 // Who alters a ledger and puts its digest right is found out, except where the same claims and averages follow:
-//   - what enters no claim: names, digests of model and data, seed, tolerance, futility, words, announced sizes that no image meets;
+//   - what enters no claim: names, engine, digests of model and data, shape of the images, classes that nothing was counted in, noise law, seed,
+//     order, tolerance, futility, the budget's words, announced sizes that no image meets. Where the header calls the seed derived,
+//     "certspec ledger verify" derives it again, which binds digests, shape, classes, noise law and all settings; a chosen seed binds none;
 //   - counts of the selection with the same winner (under iss: and size); behind it, counts of other classes and misses, and hits after
 //     the look of the claim, where that look remains the best;
 //   - a label that stays wrong, or that of an abstention, in all lines of its image;
@@ -30,20 +32,6 @@ import (
 	"strconv"
 	"strings"
 )
-
-// header is the first line. What is any enters no proof.
-type header struct {
-	Format                                           string
-	Version, Selection, Block                        int
-	Sigma, Alpha                                     json.Number
-	Model, Data, Shard                               map[string]any
-	Program, Noise, Seed, Seed_chosen, Order, Scores any
-	Rule                                             struct {
-		Name                                  string
-		Looks, Sizes, Targets                 []map[string]json.Number
-		Tolerance, Relative, Futility, Budget any
-	}
-}
 
 // checker stands at a line of a ledger.
 type checker struct {
@@ -87,9 +75,12 @@ func run(args []string, out, errs io.Writer) (code int) {
 		return 1
 	}
 	fmt.Fprintf(out, "%s: all holds: %d images, %d abstentions, %s, σ = %s, α = %s, %s\n"+
-		"Proven: if the counts are what the model said to independent noisy copies, each claim is false with probability at most α.\n"+
-		"Not proven: that it said so, and that labels and data are those that are named; \"certspec ledger replay\" asks the model.\n",
-		args[0], c.images, c.abstained, c.Rule.Name, c.Sigma, c.Alpha, c.lines[c.at])
+		"Proven: if the counts are what the model said to independent noise samples, each claim is false with probability at most α.\n"+
+		"Not proven: that it said so; and that model, data, labels, shape, classes, noise law and seed are those that the header names.\n"+
+		"\"certspec ledger replay\" asks the model. %s\n",
+		args[0], c.images, c.abstained, c.Rule.Name, c.Sigma, c.Alpha, c.lines[c.at], map[bool]string{
+			true:  "The seed was chosen: nothing ties these fields to it, and whoever chose it may have tried others.",
+			false: "The seed is called derived: \"certspec ledger verify\" derives it again from these fields and the settings."}[c.SeedChosen])
 	return 0
 }
 
@@ -148,24 +139,18 @@ func exact(n json.Number) *big.Rat {
 
 // begin checks what was announced before the first copy was drawn, and that the looks spend α.
 func (c *checker) begin() {
-	dec := json.NewDecoder(strings.NewReader(c.lines[0]))
-	dec.DisallowUnknownFields()
-	dec.UseNumber()
-	err := dec.Decode(&c.header)
-	_, end := dec.Token()
-	known := c.Format == "certspec-ledger" && (c.Version == 1 || c.Version == 2)
-	must(known && err == nil && end == io.EOF, "not the header of a ledger of version 1 or 2: %v", err)
-	c.images, c.classes, c.sigma, c.alpha = whole(c.Data["images"]), whole(c.Model["classes"]), exact(c.Sigma), exact(c.Alpha)
+	c.read(c.lines[0])
+	c.images, c.classes, c.sigma, c.alpha = whole(c.Data.Images), whole(c.Model.Classes), exact(c.Sigma), exact(c.Alpha)
 	usable := func(n int) bool { return n > 0 && n < 1e9 && c.Block > 0 && n%c.Block == 0 }
 	must(c.images > 0 && usable(c.Selection), "want images, and a selection of whole blocks")
 	must(c.sigma.Sign() > 0 && c.alpha.Sign() > 0 && c.alpha.Cmp(half) < 0, "want sigma above 0, and alpha between 0 and ½")
 	rule, spent := c.Rule.Name, new(big.Rat)
-	must(rule == "fixed" || rule == "staged" || c.Version == 2 && (rule == "iss" || rule == "betting"), "unknown rule %.40q", rule)
+	must(rule == "fixed" || rule == "staged" || c.Version >= 2 && (rule == "iss" || rule == "betting"), "unknown rule %.40q", rule)
 	must((rule == "iss") == (c.Rule.Sizes != nil) && (rule == "betting") == (c.Rule.Targets != nil), "sizes or targets under rule %s", rule)
 	for i, l := range c.Rule.Looks {
-		n, level := whole(l["copies"]), exact(l["alpha"])
-		must(usable(n) && n > c.copies[i] && (i == 0 || rule == "staged" || rule == "betting"), "a look after %s copies under rule %s", l["copies"], rule)
-		must(level.Sign() > 0 && (rule != "betting" || level.Cmp(c.alpha) == 0), "a look at level %s", l["alpha"])
+		n, level := whole(l.Copies), exact(l.Alpha)
+		must(usable(n) && n > c.copies[i] && (i == 0 || rule == "staged" || rule == "betting"), "a look after %s copies under rule %s", l.Copies, rule)
+		must(level.Sign() > 0 && (rule != "betting" || level.Cmp(c.alpha) == 0), "a look at level %s", l.Alpha)
 		c.levels, c.copies = append(c.levels, level), append(c.copies, n)
 		if i == 0 || rule == "staged" { // betting spends α once: its test holds at all looks together
 			spent.Add(spent, level)
@@ -174,18 +159,18 @@ func (c *checker) begin() {
 	spends, _ := spent.Quo(spent, c.alpha).Float64() // 10⁻¹² is for rounded α/11; the 10⁻⁹ that every bound leaves covers it
 	must(spends > 1-1e-12 && spends < 1+1e-12, "the looks spend %v of alpha", spends)
 	for _, s := range c.Rule.Sizes {
-		must(whole(s["hits"]) >= 0 && (s["copies"] == "0" || usable(whole(s["copies"]))), "a look of %s copies", s["copies"])
+		must(whole(s.Hits) >= 0 && (s.Copies == "0" || usable(whole(s.Copies))), "a look of %s copies", s.Copies)
 	}
 	for i, t := range c.Rule.Targets {
-		r, q := exact(t["radius"]), exact(t["probability"])
-		must(r.Sign() >= 0 && (i == 0 || r.Cmp(c.targets[i-1]) > 0) && q.Cmp(one) < 0, "a bad target radius %s", t["radius"])
+		r, q := exact(t.Radius), exact(json.Number(t.Probability))
+		must(r.Sign() >= 0 && (i == 0 || r.Cmp(c.targets[i-1]) > 0) && q.Cmp(one) < 0, "a bad target radius %s", t.Radius)
 		p, less := c.phi(r), number(minus(q, big.NewRat(1, 1e15)))
-		must(p.Cmp(number(q)) <= 0 && p.Cmp(less) > 0, "%s is not Φ(%s/σ) rounded up", t["probability"], t["radius"])
+		must(p.Cmp(number(q)) <= 0 && p.Cmp(less) > 0, "%s is not Φ(%s/σ) rounded up", t.Probability, t.Radius)
 		c.targets, c.bounds = append(c.targets, r), append(c.bounds, q)
 	}
 	if c.Shard != nil { // of the images whose position is index modulo count
-		index, count := whole(c.Shard["index"]), whole(c.Shard["count"])
-		must(c.Shard["by"] == "images" && c.Version == 2 && 0 <= index && index < count, "a shard by blocks claims nothing: merge the shards first")
+		index, count := whole(c.Shard.Index), whole(c.Shard.Count)
+		must(c.Shard.By == "images" && c.Version >= 2 && 0 <= index && index < count, "a shard by blocks claims nothing: merge the shards first")
 		c.images = (c.images - index + count - 1) / count
 	}
 }
@@ -228,8 +213,8 @@ func (c *checker) image() *image {
 		} else if votes > 0 { // else it abstains
 			ends = c.copies
 			for _, s := range c.Rule.Sizes { // of the one look, by votes
-				if votes >= whole(s["hits"]) {
-					ends = []int{0, whole(s["copies"])}
+				if votes >= whole(s.Hits) {
+					ends = []int{0, whole(s.Copies)}
 				}
 			}
 		}

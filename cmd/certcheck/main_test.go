@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -38,11 +39,11 @@ func TestRun(t *testing.T) {
 		{[]string{write(t, good+"x")}, 1, "", "cut within"},
 		{[]string{write(t, "")}, 1, "", "a.ledger:1: not the header"},
 		{[]string{write(t, "\x00\x01\xff\n")}, 1, "", "not the header"},
-		{[]string{write(t, strings.Replace(good, `"version":1`, `"version":3`, 1))}, 1, "", "version 1 or 2"},
+		{[]string{write(t, strings.Replace(good, `"version":1`, `"version":4`, 1))}, 1, "", "version 1 to 3"},
 		{[]string{write(t, strings.Replace(good, `"name":"fixed"`, `"name":"sloppy"`, 1))}, 1, "", `unknown rule "sloppy"`},
-		{[]string{write(t, strings.Replace(good, `"order"`, `"norm":"l1","order"`, 1))}, 1, "", "unknown field"},
+		{[]string{write(t, strings.Replace(good, `"order"`, `"norm":"l1","order"`, 1))}, 1, "", `is expected, not "norm\":\"l1\",`},
 		{[]string{write(t, strings.Replace(good, `"copies":1000,"alpha":0.001`, `"copies":1000,"alpha":0.002`, 1))}, 1, "", "the looks spend 2 of alpha"},
-		{[]string{write(t, strings.Replace(good, `"order"`, `"shard":{"by":"blocks","index":0,"count":2},"order"`, 1))}, 1, "", "claims nothing"},
+		{[]string{write(t, strings.Replace(good, `"order":"data"`, `"order":"data","shard":{"by":"blocks","index":0,"count":2}`, 1))}, 1, "", "claims nothing"},
 		{[]string{write(t, sealed(append([]string{toys[0].header()}, append(looks, looks[:2]...)...)))}, 1, "", "image 0 came before"},
 		{[]string{"no such file"}, 1, "", "no such file"},
 		{nil, 2, "", "usage"},
@@ -53,6 +54,31 @@ func TestRun(t *testing.T) {
 		code := run(v.args, &out, &errs)
 		if code != v.code || !strings.Contains(out.String(), v.out) || !strings.Contains(errs.String(), v.errs) || v.out == "" && out.Len() > 0 || v.errs == "" && errs.Len() > 0 {
 			t.Errorf("%v: code %d, %q, %q", v.args, code, &out, &errs)
+		}
+	}
+}
+
+// Two readers of a header must not see two: it stands in one form, at any depth.
+func TestHeaderHasOneForm(t *testing.T) {
+	for i, toy := range toys {
+		looks := toy.draw(rand.New(rand.NewPCG(1, 1)))
+		good := toy.header()
+		for _, replace := range [][2]string{
+			{`"alpha":0.0`, `"alpha":0.000001,"ALPHA":0.0`}, {`"alpha":0.0`, `"ALPHA":0.000001,"alpha":0.0`}, {`"alpha":0.0`, `"alpha":0.000001,"alpha":0.0`},
+			{`"selection":`, `"Selection":`}, {`"classes":5`, `"classes":5,"classes":5`}, {`"weights":"none"`, `"weights":"none","Weights":"none"`},
+			{`"height":1,"width":1`, `"width":1,"height":1`}, {`"digest":"none"`, `"digest":"other","dIgest":"none"`}, {`"sigma":`, `"sigma": `},
+			{`{"copies":`, `{"alpha":1,"copies":`}, {`"seed":"1"`, `"seed":1`}, {`"seed":"1"`, `"seed":"1","seed":"1"`}, {`"noise":"grid/1"`, `"noise":"grid/1","noise":null`},
+			{`"threads":0`, `"threads":"0"`}, {`"name":"toy"`, `"name":"\u0074oy"`}, {`"order":"data"`, `"order":"data","shard":null`}, {`"order":"data"`, `"order":"data","order":"data"`},
+			{`"order":"data"`, `"order":"data","scores":""`}, {`"budget":"as said"`, `"budget":"as said","Budget":"as said"`}, {`"version":` + strconv.Itoa(toy.version), `"version":` + strconv.Itoa(toy.version) + `,"version":1`},
+			{`"seed_chosen":true`, `"seed_chosen":false,"ſeed_chosen":true`}, {`{"format"`, ` {"format"`}, {`"order":"data"}`, `"order":"data"} `}, {`"order":"data"}`, `"order":"data"}{}`},
+		} {
+			text := strings.Replace(good, replace[0], replace[1], 1)
+			if text == good {
+				t.Fatalf("%s: no %s in %s", toy.rule, replace[0], good)
+			}
+			if c, reason := check([]byte(sealed([]string{text}, looks, toy.close(looks))), 1e9); reason == "" || c.at != 0 {
+				t.Errorf("%s: %s: %q at line %d", toys[i].rule, replace[1], reason, c.at+1)
+			}
 		}
 	}
 }
@@ -81,7 +107,7 @@ func TestShard(t *testing.T) {
 	looks := toy.draw(rand.New(rand.NewPCG(1, 1)))
 	for total, holds := range map[string]bool{"78": false, "79": true, "80": true, "81": false} { // the first of two has 39, 40, 40, 41
 		header := strings.Replace(toy.header(), `"images":40`, `"images":`+total, 1)
-		header = strings.Replace(header, `"order"`, `"shard":{"by":"images","index":0,"count":2},"order"`, 1)
+		header = strings.Replace(header, `"order":"data"`, `"order":"data","shard":{"by":"images","index":0,"count":2}`, 1)
 		if _, reason := check([]byte(sealed([]string{header}, looks, toy.close(looks))), 1e9); (reason == "") != holds {
 			t.Errorf("%s images in two shards: %q", total, reason)
 		}
@@ -114,8 +140,8 @@ func TestIsAlone(t *testing.T) {
 			}
 		}
 	}
-	if total == 0 || total >= 500 {
-		t.Errorf("%d lines with comments, want less than 500", total)
+	if total == 0 || total >= 580 {
+		t.Errorf("%d lines with comments, want less than 580", total)
 	}
 }
 

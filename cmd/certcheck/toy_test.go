@@ -62,7 +62,7 @@ func (t toy) header() string {
 	case "betting":
 		rule += `,"targets":[` + strings.Join(extra, ",") + `],"futility":0.001`
 	}
-	return fmt.Sprintf(`{"format":"certspec-ledger","version":%d,"program":{"version":"test"},"model":{"name":"toy","shape":{"height":1,"width":1,"channels":1},"classes":%d,"identity":{"weights":"none"}},`+
+	return fmt.Sprintf(`{"format":"certspec-ledger","version":%d,"program":{"version":"test"},"model":{"name":"toy","shape":{"height":1,"width":1,"channels":1},"classes":%d,"identity":{"weights":"none","engine":"toy","engine_version":"1","threads":0,"instruction_set":""}},`+
 		`"data":{"name":"toy","digest":"none","images":%d},"sigma":%v,"noise":"grid/1","seed":"1","seed_chosen":true,"alpha":%v,"selection":%d,"block":%d,"rule":{%s,"budget":"as said"},"order":"data"}`,
 		t.version, toyClasses, t.images, t.sigma, t.alpha, toySelection, toyBlock, rule)
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"reflect"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/certspec/certspec/classifier"
 )
@@ -66,22 +67,23 @@ func (h Header) encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// decodeHeader reads the first line. Two readers of one line must see the same header, whatever they do with a key that comes twice, in another
+// case, or that they do not know: so it has one form only, the bytes that encode gives of it.
 func decodeHeader(file string, line []byte) (Header, error) {
 	bad := func(format string, args ...any) (Header, error) {
 		return Header{}, &FormatError{file, 1, fmt.Sprintf(format, args...)}
 	}
-	var kind struct {
-		Format  string `json:"format"`
-		Version int    `json:"version"`
+	const begin = `{"format":"` + Format + `","version":`
+	rest, ok := bytes.CutPrefix(line, []byte(begin))
+	version, digits := parseInt(rest)
+	if !ok || digits == 0 {
+		return bad("not the header of a ledger, which begins with %s", begin)
 	}
-	if err := json.Unmarshal(line, &kind); err != nil || kind.Format != Format {
-		return bad("not the header of a ledger, which begins with {%q:%q", "format", Format)
+	if version < 1 {
+		return bad("format version %d, want 1 to %d", version, Version)
 	}
-	if kind.Version < 1 {
-		return bad("format version %d, want 1 to %d", kind.Version, Version)
-	}
-	if kind.Version > Version {
-		return Header{}, &VersionError{file, kind.Version}
+	if version > Version {
+		return Header{}, &VersionError{file, version}
 	}
 	var h Header
 	dec := json.NewDecoder(bytes.NewReader(line))
@@ -89,10 +91,25 @@ func decodeHeader(file string, line []byte) (Header, error) {
 	if err := dec.Decode(&h); err != nil {
 		return bad("header: %v", err)
 	}
-	if err := h.check(); err != nil {
-		return bad("header: %v", err)
+	again, err := h.encode()
+	if err != nil {
+		return bad("%s", strings.TrimPrefix(err.Error(), "ledger: "))
+	}
+	if at, want, have := firstByte(bytes.TrimSuffix(again, newline), line); at >= 0 {
+		return bad("header: at byte %d it has %s, want %s: every known key stands there once, in its order and case, and nothing else does", at, quote(have), quote(want))
 	}
 	return h, nil
+}
+
+// firstByte finds where two lines differ, and what each has there; −1: they are equal.
+func firstByte(want, have []byte) (at int, rest, other []byte) {
+	if bytes.Equal(want, have) {
+		return -1, nil, nil
+	}
+	for at < min(len(want), len(have)) && want[at] == have[at] {
+		at++
+	}
+	return at, want[at:], have[at:]
 }
 
 // These limits keep numbers far from the largest integer, so that no sum or product of them overflows.
@@ -117,6 +134,12 @@ func (h Header) check() error {
 		return fmt.Errorf("sigma %v, want a positive number", h.Sigma)
 	case !(h.Alpha > 0 && h.Alpha < 1):
 		return fmt.Errorf("alpha %v, want a number between 0 and 1", h.Alpha)
+	}
+	for _, text := range []string{h.Program.Version, h.Program.Commit, h.Model.Name, h.Model.Identity.Weights, h.Model.Identity.Engine, h.Model.Identity.EngineVersion,
+		h.Model.Identity.InstructionSet, h.Data.Name, h.Data.Digest, h.Noise, h.Rule.Name, h.Rule.Budget, h.Order, h.Scores} {
+		if !utf8.ValidString(text) {
+			return fmt.Errorf("%s is not UTF-8", quote([]byte(text)))
+		}
 	}
 	if h.Version < 2 && !h.plain() {
 		return fmt.Errorf("version %d has no sizes, targets, futility, relative tolerance or shard", h.Version)

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"os"
@@ -32,7 +33,7 @@ func TestVersion2RoundTrip(t *testing.T) {
 			t.Errorf("header %s lacks %s", line, want)
 		}
 	}
-	h, err := decodeHeader("x", line)
+	h, err := decodeHeader("x", bytes.TrimSuffix(line, newline))
 	if err != nil || !reflect.DeepEqual(h, version2()) {
 		t.Errorf("read %+v, %v", h, err)
 	}
