@@ -20,6 +20,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/train"
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -199,8 +200,8 @@ func writeCosts(s settings, list []cost) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(path+".json", append(data, '\n'), 0o644); err != nil {
+	if err := atomicfile.Write(path+".json", append(data, '\n')); err != nil {
 		return err
 	}
-	return os.WriteFile(path+".md", b.Bytes(), 0o644)
+	return atomicfile.Write(path+".md", b.Bytes())
 }

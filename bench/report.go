@@ -12,6 +12,8 @@ import (
 
 	prettytable "github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/certspec/certspec/internal/atomicfile"
 )
 
 // report is the outcome of one benchmark.
@@ -80,10 +82,10 @@ func (r *report) write(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(path+".json", append(data, '\n'), 0o644); err != nil {
+	if err := atomicfile.Write(path+".json", append(data, '\n')); err != nil {
 		return err
 	}
-	return os.WriteFile(path+".md", r.markdown(), 0o644)
+	return atomicfile.Write(path+".md", r.markdown())
 }
 
 func (r *report) markdown() []byte {

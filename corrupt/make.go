@@ -41,6 +41,7 @@ func Make(ctx context.Context, d *dataset.Dataset, folder string, files []File, 
 		Base:      Base{images.Name, images.Len(), images.Shape, images.Digest},
 		Classes:   images.Classes,
 	}
+	atomicfile.Sweep(folder)
 	made := &maker{images: images, folder: folder, manifest: m, options: o}
 	if err := made.prepare(files); err != nil {
 		return nil, err
@@ -209,7 +210,7 @@ func (m *maker) array(f File, descr string, shape []int, write func(io.Writer) e
 		return nil, fmt.Errorf("corrupt: %s is there and no manifest knows it; take another folder, or remove it", path)
 	}
 	h := sha256.New()
-	err := atomicfile.Build(path, func(file *os.File) error {
+	err := atomicfile.Build(path, func(file io.Writer) error {
 		w := bufio.NewWriter(io.MultiWriter(file, h))
 		if err := dataset.WriteArrayHeader(w, descr, shape...); err != nil {
 			return err

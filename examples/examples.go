@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/certspec/certspec/internal/atomicfile"
 )
 
 //go:embed pipe/*.py mlp/*.py read_ledger.py
@@ -27,7 +29,7 @@ func Write(dir string) error {
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(target, text, 0o644)
+		return atomicfile.Write(target, text)
 	})
 	if err != nil {
 		return fmt.Errorf("examples: %w", err)

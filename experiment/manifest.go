@@ -125,6 +125,7 @@ func (m *Manifest) write(folder string) error {
 func joined(folder string, here *Manifest) (*Manifest, error) {
 	there, err := ReadManifest(folder)
 	if errors.Is(err, fs.ErrNotExist) {
+		atomicfile.Sweep(folder)
 		files, err := os.ReadDir(folder)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("experiment: %w", err)

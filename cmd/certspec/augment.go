@@ -110,8 +110,10 @@ func (q augmentation) run(cmd *cobra.Command) (*augmented, error) {
 	if err := dataset.WriteArrayHeader(&header, descr, result.Shape...); err != nil {
 		return nil, err
 	}
+	stdout := cmd.OutOrStdout()
+	summaryAside(cmd, q.out)
 	report := imageProgress("augment "+q.in, images.N)
-	return result, atomicfile.Build(q.out, func(file *os.File) error {
+	return result, atomicfile.ToAnyOrder(q.out, stdout, func(file *os.File) error {
 		if _, err := file.Write(header.Bytes()); err != nil {
 			return err
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/calib"
-	"github.com/certspec/certspec/internal/atomicfile"
 )
 
 func init() { verbs = append(verbs, calibCommand) }
@@ -166,22 +165,22 @@ func (s *sampleFile) known() (k known, err error) {
 }
 
 // writeAssignment writes bin and confidence of every sample.
-func writeAssignment(path string, bin []int, confidence []float64, bins *calib.Bins) error {
+func writeAssignment(cmd *cobra.Command, path string, bin []int, confidence []float64, bins *calib.Bins) error {
 	edges := bins.Edges()
 	rows := [][]string{{"row", "bin", "bin_lower", "bin_upper", "confidence"}}
 	for i, m := range bin {
 		rows = append(rows, []string{strconv.Itoa(i + 1), strconv.Itoa(m + 1), number(edges[m]), number(edges[m+1]), number(confidence[i])})
 	}
-	return writeCSV(path, rows)
+	return writeCSV(cmd, path, rows)
 }
 
 // number is the shortest text of a number.
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-func writeCSV(path string, rows [][]string) error {
+func writeCSV(cmd *cobra.Command, path string, rows [][]string) error {
 	var text bytes.Buffer
 	if err := csv.NewWriter(&text).WriteAll(rows); err != nil {
 		return err
 	}
-	return atomicfile.Write(path, text.Bytes())
+	return writeOut(cmd, path, text.Bytes())
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/calib/mip"
-	"github.com/certspec/certspec/internal/atomicfile"
 )
 
 // calibBounds are the bounds that intervals give.
@@ -77,13 +76,13 @@ below the edge.`,
 			}
 			s.warnOutside()
 			if *lp != "" {
-				if err := s.writeLP(*lp); err != nil {
+				if err := s.writeLP(cmd, *lp); err != nil {
 					return nil, err
 				}
 			}
 			b, worst, err := s.bounds()
 			if err == nil && *assignment != "" {
-				err = writeAssignment(*assignment, worst.Bin, worst.Confidence, s.bins)
+				err = writeAssignment(cmd, *assignment, worst.Bin, worst.Confidence, s.bins)
 			}
 			return &b, err
 		})
@@ -91,7 +90,7 @@ below the edge.`,
 	return cmd
 }
 
-func (s *sampleFile) writeLP(path string) error {
+func (s *sampleFile) writeLP(cmd *cobra.Command, path string) error {
 	p, err := mip.New(s.Correct, s.Lower, s.Upper, s.bins)
 	if err != nil {
 		return err
@@ -100,7 +99,7 @@ func (s *sampleFile) writeLP(path string) error {
 	if err := p.WriteLP(&text); err != nil {
 		return err
 	}
-	return atomicfile.Write(path, text.Bytes())
+	return writeOut(cmd, path, text.Bytes())
 }
 
 func (b *calibBounds) print(out io.Writer) error {

@@ -218,14 +218,14 @@ confidence stays within that radius. One certification serves all radii and both
 				break
 			}
 			file := *output
-			if len(sets) > 1 {
+			if len(sets) > 1 && file != "-" {
 				stem, found := strings.CutSuffix(file, ".csv")
 				file = fmt.Sprintf("%s-%g", stem, s.at.radius)
 				if found {
 					file += ".csv"
 				}
 			}
-			if err := s.writeIntervals(file); err != nil {
+			if err := s.writeIntervals(cmd, file); err != nil {
 				return err
 			}
 		}
@@ -234,7 +234,7 @@ confidence stays within that radius. One certification serves all radii and both
 	return cmd
 }
 
-func (s *sampleFile) writeIntervals(path string) error {
+func (s *sampleFile) writeIntervals(cmd *cobra.Command, path string) error {
 	rows := [][]string{{"image", "correct", "confidence", "lower", "upper"}}
 	for i, correct := range s.Correct {
 		row := []string{fmt.Sprint(s.images[i]), "0"}
@@ -246,5 +246,5 @@ func (s *sampleFile) writeIntervals(path string) error {
 		}
 		rows = append(rows, row)
 	}
-	return writeCSV(path, rows)
+	return writeCSV(cmd, path, rows)
 }

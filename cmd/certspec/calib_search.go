@@ -89,12 +89,12 @@ middle of the intervals where they would start at the confidences.`,
 			}
 			best := r.best()
 			if *assignment != "" {
-				if err := writeAssignment(*assignment, best.Bin, best.Confidence, s.bins); err != nil {
+				if err := writeAssignment(cmd, *assignment, best.Bin, best.Confidence, s.bins); err != nil {
 					return nil, err
 				}
 			}
 			if *trace != "" {
-				err = s.writeTrace(cmd.Context(), *trace, best.ADMM)
+				err = s.writeTrace(cmd, *trace, best.ADMM)
 			}
 			return r, err
 		})
@@ -152,13 +152,13 @@ func (r *admmResult) print(out io.Writer) error {
 }
 
 // writeTrace repeats a run and writes what happens in it.
-func (s *sampleFile) writeTrace(ctx context.Context, path string, o mip.ADMM) error {
+func (s *sampleFile) writeTrace(cmd *cobra.Command, path string, o mip.ADMM) error {
 	p, err := s.program()
 	if err != nil {
 		return err
 	}
 	o.Record = true
-	run, err := p.ADMM(ctx, s.Confidence, o)
+	run, err := p.ADMM(cmd.Context(), s.Confidence, o)
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (s *sampleFile) writeTrace(ctx context.Context, path string, o mip.ADMM) er
 		}
 		rows = append(rows, row)
 	}
-	return writeCSV(path, rows)
+	return writeCSV(cmd, path, rows)
 }
 
 // deceResult is what "calib dece" prints.

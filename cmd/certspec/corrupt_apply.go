@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
+	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -85,7 +85,9 @@ those of certspec corrupt make.`,
 			return err
 		}
 		shape := []int{images.Len(), images.Shape.Height, images.Shape.Width, images.Shape.Channels}
-		err = atomicfile.Build(*out, func(file *os.File) error {
+		stdout := cmd.OutOrStdout()
+		summaryAside(cmd, *out)
+		err = atomicfile.To(*out, stdout, func(file io.Writer) error {
 			if err := dataset.WriteArrayHeader(file, "|u1", shape...); err != nil {
 				return err
 			}

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/experiment"
-	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs"
 )
@@ -51,7 +49,7 @@ files of corrupted images or our own were used. It needs manifest.json and resul
 		if form == "" {
 			form = table.FormOf(*output)
 		}
-		if form == "" && *output == "" {
+		if form == "" && (*output == "" || *output == "-") {
 			form = "markdown"
 		}
 		var parts []string
@@ -63,11 +61,7 @@ files of corrupted images or our own were used. It needs manifest.json and resul
 			parts = append(parts, text)
 		}
 		text := strings.Join(parts, "\n")
-		if *output != "" {
-			return atomicfile.Write(*output, []byte(text))
-		}
-		_, err = fmt.Fprint(cmd.OutOrStdout(), text)
-		return err
+		return writeOut(cmd, *output, []byte(text))
 	}
 	return cmd
 }

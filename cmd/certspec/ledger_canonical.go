@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -23,7 +24,13 @@ counts. A closed ledger is its own canonical form.`,
 		if err := needed(cmd, "out"); err != nil {
 			return err
 		}
-		closed, err := rs.Canonical(*out, args[0])
+		var closed bool
+		stdout := cmd.OutOrStdout()
+		summaryAside(cmd, *out)
+		err := atomicfile.ToNamed(*out, stdout, func(path string) (err error) {
+			closed, err = rs.Canonical(path, args[0])
+			return err
+		})
 		if err != nil {
 			return err
 		}

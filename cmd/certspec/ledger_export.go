@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 
 	"github.com/spf13/cobra"
@@ -45,14 +45,7 @@ TSV, seconds in a CSV.`,
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		if *out == "" {
-			return certlog.Write(cmd.OutOrStdout(), f, run.Rows, times)
-		}
-		var b bytes.Buffer
-		if err := certlog.Write(&b, f, run.Rows, times); err != nil {
-			return err
-		}
-		return atomicfile.Write(*out, b.Bytes())
+		return atomicfile.To(*out, cmd.OutOrStdout(), func(w io.Writer) error { return certlog.Write(w, f, run.Rows, times) })
 	}
 	return cmd
 }

@@ -2,10 +2,13 @@ package main
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/ledger"
 )
 
 // mergedLedger is what "ledger merge" and "ledger canonical" print.
@@ -32,7 +35,16 @@ unfinished shards are named. The output is written in one step; a file with anot
 		if err := needed(cmd, "out"); err != nil {
 			return err
 		}
-		m, err := rs.Merge(*out, files, *partial)
+		var m rs.Merged
+		stdout := cmd.OutOrStdout()
+		summaryAside(cmd, *out)
+		err := atomicfile.ToNamed(*out, stdout, func(path string) (err error) {
+			m, err = rs.Merge(path, files, *partial)
+			if path != *out { // a stream holds the ledger; the shards keep their times
+				os.Remove(ledger.TimesPath(path))
+			}
+			return err
+		})
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/certlog"
@@ -149,17 +148,13 @@ func tableFlags(cmd *cobra.Command) func(*table.Table) error {
 		if form == "" {
 			form = table.FormOf(output)
 		}
-		if form == "" && output == "" {
+		if form == "" && (output == "" || output == "-") {
 			form = "markdown"
 		}
 		text, ok := t.Render(form)
 		if !ok {
 			return usagef("--format %q, --output %q: expected one of %s", format, output, strings.Join(table.Forms, ", "))
 		}
-		if output == "" {
-			_, err := fmt.Fprint(cmd.OutOrStdout(), text)
-			return err
-		}
-		return atomicfile.Write(output, []byte(text))
+		return writeOut(cmd, output, []byte(text))
 	}
 }

@@ -79,7 +79,12 @@ func run(args []string) int {
 	}
 	tidyHelp(root)
 	root.SetArgs(args)
+	out := &checkedWriter{Writer: os.Stdout}
+	root.SetOut(out)
 	err := root.ExecuteContext(ctx)
+	if err == nil && out.err != nil {
+		err = fmt.Errorf("the output is not complete: %w", out.err)
+	}
 	var usage usageError
 	switch {
 	case err == nil:

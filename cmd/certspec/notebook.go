@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/jupyter"
 )
 
@@ -66,7 +67,7 @@ func notebookCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := os.WriteFile(file, data, 0o644); err != nil {
+				if err := atomicfile.Write(file, data); err != nil {
 					return err
 				}
 			}

@@ -2,13 +2,11 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/report"
 )
@@ -86,11 +84,7 @@ again from the stored counts, at the level α divided by the number of images. N
 		case "latex":
 			text = r.LaTeX()
 		}
-		if output == "" {
-			_, err := fmt.Fprint(cmd.OutOrStdout(), text)
-			return err
-		}
-		return atomicfile.Write(output, []byte(text))
+		return writeOut(cmd, output, []byte(text))
 	}
 	return cmd
 }

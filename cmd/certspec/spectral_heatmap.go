@@ -22,7 +22,6 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/figure"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
@@ -191,7 +190,7 @@ folder keeps the errors that are known in errors.jsonl.`,
 		if !f.Changed("high") {
 			*high = slices.Max(m.Values)
 		}
-		if err := m.write(*out, *tsv, *picture, *low, *high); err != nil {
+		if err := m.write(cmd, *out, *tsv, *picture, *low, *high); err != nil {
 			return err
 		}
 		if *asJSON {
@@ -241,13 +240,13 @@ func bothSigns(list []int) []int {
 }
 
 // write writes the files that are asked for.
-func (m *mapped) write(out, tsv, picture string, low, high float64) error {
+func (m *mapped) write(cmd *cobra.Command, out, tsv, picture string, low, high float64) error {
 	if out != "" {
 		var text bytes.Buffer
 		if err := m.WriteCSV(&text); err != nil {
 			return err
 		}
-		if err := atomicfile.Write(out, text.Bytes()); err != nil {
+		if err := writeOut(cmd, out, text.Bytes()); err != nil {
 			return err
 		}
 	}
@@ -259,7 +258,7 @@ func (m *mapped) write(out, tsv, picture string, low, high float64) error {
 				fmt.Fprintf(&text, "%d\t%d\t%s\t%d\n", u, v, strconv.FormatFloat(m.Values[i*len(m.V)+j], 'g', -1, 64), m.Images)
 			}
 		}
-		if err := atomicfile.Write(tsv, []byte(text.String())); err != nil {
+		if err := writeOut(cmd, tsv, []byte(text.String())); err != nil {
 			return err
 		}
 	}
@@ -273,5 +272,5 @@ func (m *mapped) write(out, tsv, picture string, low, high float64) error {
 	if err := png.Encode(&b, c.Image()); err != nil {
 		return err
 	}
-	return atomicfile.Write(picture, b.Bytes())
+	return writeOut(cmd, picture, b.Bytes())
 }

@@ -46,7 +46,7 @@ count periods per shorter side.`,
 			for _, r := range rings {
 				rows = append(rows, []string{strconv.Itoa(r.Frequency), strconv.Itoa(r.Bins), number(r.Amplitude), number(r.Power)})
 			}
-			if err := writeCSV(*out, rows); err != nil {
+			if err := writeCSV(cmd, *out, rows); err != nil {
 				return err
 			}
 		}

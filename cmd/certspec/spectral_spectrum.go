@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/spectral"
 )
@@ -52,7 +51,7 @@ spectrum as a matrix, zero frequency in the middle.`,
 			if err := m.Amplitude.WriteCSV(&text); err != nil {
 				return err
 			}
-			if err := atomicfile.Write(*out, text.Bytes()); err != nil {
+			if err := writeOut(cmd, *out, text.Bytes()); err != nil {
 				return err
 			}
 		}

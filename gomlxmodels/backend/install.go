@@ -15,6 +15,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/gomlx/go-xla/installer"
 
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/cache"
 	"github.com/certspec/certspec/internal/wheel"
 )
@@ -130,7 +131,12 @@ func installGoMLX(ctx context.Context, platform, folder string, say func(format 
 	if _, err := pluginIn(folder); err == nil {
 		return nil
 	}
-	work, err := os.MkdirTemp(filepath.Dir(folder), "."+filepath.Base(folder)+"-*")
+	pattern := "." + filepath.Base(folder) + "-*"
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(folder), pattern)) // of installations that were killed: this one has the lock
+	for _, old := range left {
+		os.RemoveAll(old)
+	}
+	work, err := os.MkdirTemp(filepath.Dir(folder), pattern)
 	if err != nil {
 		return err
 	}
@@ -139,7 +145,7 @@ func installGoMLX(ctx context.Context, platform, folder string, say func(format 
 	go func() { // it takes no context
 		err := installer.CPUInstall(platform, gomlxPlugin, work, false, installer.Quiet)
 		if err == nil && ctx.Err() == nil {
-			err = os.Rename(work, folder)
+			err = atomicfile.Rename(work, folder)
 		}
 		os.RemoveAll(work)
 		done <- err

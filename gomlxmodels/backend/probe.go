@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/cache"
 )
 
@@ -82,7 +82,7 @@ func checkPlugin(path string) (pluginCheck, error) {
 	want.Digest = "sha256:" + digest[:16]
 	if recordErr == nil { // a cache that cannot be written costs a second at each start, no more
 		if text, err := json.Marshal(want); err == nil {
-			_ = writeAtomically(record, text)
+			_ = atomicfile.Write(record, text)
 		}
 	}
 	return want, nil
@@ -108,22 +108,6 @@ func fileDigest(path string) (string, error) {
 		return "", err
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
-}
-
-func writeAtomically(path string, text []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	err = errors.Join(err, file.Chmod(0o644), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		os.Remove(file.Name())
-	}
-	return err
 }
 
 // probeVariable, set to the path of a plugin, turns any program that links this package

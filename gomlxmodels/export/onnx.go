@@ -7,6 +7,7 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/onnxfile"
 )
 
@@ -25,7 +26,7 @@ func ONNX(m *modelfile.Model, path string) error {
 	if err != nil {
 		return fmt.Errorf("export: %s: %w", path, err)
 	}
-	if err := modelfile.WriteFile(path, data); err != nil {
+	if err := atomicfile.Write(path, data); err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
 	return nil

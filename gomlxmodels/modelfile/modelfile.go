@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/atomicfile"
 )
 
 // Format is the version of the card that is written and read.
@@ -159,10 +160,10 @@ func Write(path string, m *Model) error {
 	if err != nil {
 		return fmt.Errorf("modelfile: %s: %w", path, err)
 	}
-	if err := WriteFile(WeightsPath(path), data); err != nil {
+	if err := atomicfile.Write(WeightsPath(path), data); err != nil {
 		return fmt.Errorf("modelfile: %w", err)
 	}
-	if err := WriteFile(CardPath(path), append(card, '\n')); err != nil {
+	if err := atomicfile.Write(CardPath(path), append(card, '\n')); err != nil {
 		return fmt.Errorf("modelfile: %w", err)
 	}
 	return nil

@@ -3,7 +3,6 @@ package modelfile
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -290,31 +288,6 @@ func TestWriteRefusesForeignWeights(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "net")
 	if err := Write(path, m); err == nil || Exists(path) {
 		t.Errorf("error %v for a model without its first tensor", err)
-	}
-}
-
-// fullDisk is a file on a disk that is full after some bytes, or on flushing.
-type fullDisk struct {
-	room   int
-	closed bool
-}
-
-func (d *fullDisk) Write(b []byte) (int, error) {
-	if len(b) > d.room {
-		return d.room, syscall.ENOSPC
-	}
-	return len(b), nil
-}
-func (d *fullDisk) Chmod(os.FileMode) error { return nil }
-func (d *fullDisk) Sync() error             { return syscall.ENOSPC }
-func (d *fullDisk) Close() error            { d.closed = true; return nil }
-
-func TestFullDisk(t *testing.T) {
-	for _, room := range []int{3, 100} { // noticed while writing, and while flushing
-		d := &fullDisk{room: room}
-		if err := fill(d, []byte("0123456789")); !errors.Is(err, syscall.ENOSPC) || !d.closed {
-			t.Errorf("room for %d bytes: error %v, closed %v", room, err, d.closed)
-		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/atomicfile"
 )
 
 // Endings of the files that are read and written.
@@ -29,7 +30,7 @@ func Write(path string, tensors []modelfile.Tensor, metadata map[string]string) 
 		err = unknownEnding()
 	}
 	if err == nil {
-		err = modelfile.WriteFile(path, data)
+		err = atomicfile.Write(path, data)
 	}
 	if err != nil {
 		return fmt.Errorf("torch: %s: %w", path, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/atomicfile"
 )
 
 // A checkpoint is a safetensors file with the tensors as weights/NAME and the velocities as
@@ -34,7 +35,7 @@ func (p *plan) writeCheckpoint(s *state) error {
 	if err != nil {
 		return err
 	}
-	if err := modelfile.WriteFile(p.checkpoint, data); err != nil {
+	if err := atomicfile.Write(p.checkpoint, data); err != nil {
 		return fmt.Errorf("train: no checkpoint at step %d: %w; %s", s.Step, err, p.kept())
 	}
 	return p.writeLog(s)
@@ -128,7 +129,7 @@ func (p *plan) writeLog(s *state) error {
 	for i, e := range s.Log {
 		fmt.Fprintf(&b, "%d,%d,%.6g,%.6f,%.6f,%.1f\n", i+1, e.Images, e.Rate, e.Loss, e.Accuracy, e.Seconds)
 	}
-	if err := modelfile.WriteFile(p.options.Out+".csv", []byte(b.String())); err != nil {
+	if err := atomicfile.Write(p.options.Out+".csv", []byte(b.String())); err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -64,7 +65,7 @@ func Get(ctx context.Context, file File, path string, report progress.Reporter) 
 			failures = append(failures, fmt.Errorf("%s: %w", url, err))
 			continue
 		}
-		if err := os.Rename(part, path); err != nil {
+		if err := atomicfile.Rename(part, path); err != nil {
 			return fmt.Errorf("fetch: %w", err)
 		}
 		return nil

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/certspec/certspec/internal/atomicfile"
 )
 
 // KernelName is the name by which notebooks ask for the kernel; DisplayName is what a person sees.
@@ -74,13 +76,13 @@ func Install(ctx context.Context, dataDir, version string, say func(format strin
 	}
 	for _, f := range []struct {
 		path, text string
-		mode       fs.FileMode
+		write      func(path string, data []byte) error
 	}{
-		{filepath.Join(k.Dir, "path", "go"), goScript(g), 0o755},
-		{start, startScript(k, g, bin), 0o755},
-		{filepath.Join(k.Dir, "kernel.json"), string(spec) + "\n", 0o644},
+		{filepath.Join(k.Dir, "path", "go"), goScript(g), atomicfile.WriteProgram},
+		{start, startScript(k, g, bin), atomicfile.WriteProgram},
+		{filepath.Join(k.Dir, "kernel.json"), string(spec) + "\n", atomicfile.Write},
 	} {
-		if err := os.WriteFile(f.path, []byte(f.text), f.mode); err != nil {
+		if err := f.write(f.path, []byte(f.text)); err != nil {
 			return Kernel{}, fmt.Errorf("kernel: %w", err)
 		}
 	}

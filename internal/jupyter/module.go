@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/cache"
 )
 
@@ -71,12 +72,12 @@ func writeModule(ctx context.Context, g goTool, version string, say func(format 
 		return dir, nil
 	}
 	say("fetching the packages of certspec %s for notebooks", version)
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module certspec-notebooks\n\ngo 1.26\n"), 0o644); err != nil {
+	if err := atomicfile.Write(filepath.Join(dir, "go.mod"), []byte("module certspec-notebooks\n\ngo 1.26\n")); err != nil {
 		return "", fmt.Errorf("notebook module: %w", err)
 	}
 	// The pattern asks for the checksums of everything that a cell may import.
 	if _, err := output(ctx, dir, g.program, "get", modulePath+"/...@"+version); err != nil {
 		return "", fmt.Errorf("notebook module: %w", err)
 	}
-	return dir, os.WriteFile(filepath.Join(dir, ready), nil, 0o644)
+	return dir, atomicfile.Write(filepath.Join(dir, ready), nil)
 }

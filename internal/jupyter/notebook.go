@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/pyenv"
 	"github.com/certspec/certspec/progress"
 )
@@ -171,6 +172,6 @@ func copyInto(to, from, name string) error {
 		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 			return err
 		}
-		return os.WriteFile(target, data, 0o644)
+		return atomicfile.Write(target, data)
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/cache"
 )
 
@@ -78,7 +79,7 @@ func buildTools(ctx context.Context, g goTool, say func(format string, args ...a
 	dir := filepath.Dir(bin)
 	say("building the GoNB kernel with goimports and gopls in %s", dir)
 	for name, data := range map[string][]byte{"go.mod": toolsMod, "go.sum": toolsSum} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+		if err := atomicfile.Write(filepath.Join(dir, name), data); err != nil {
 			return "", fmt.Errorf("GoNB kernel: %w", err)
 		}
 	}
@@ -86,7 +87,7 @@ func buildTools(ctx context.Context, g goTool, say func(format string, args ...a
 	if _, err := output(ctx, dir, g.program, args...); err != nil {
 		return "", fmt.Errorf("GoNB kernel: %w; the first time, this needs the network", err)
 	}
-	return bin, os.WriteFile(filepath.Join(bin, ready), nil, 0o644)
+	return bin, atomicfile.Write(filepath.Join(bin, ready), nil)
 }
 
 // ready is the file that marks what is complete in the cache.

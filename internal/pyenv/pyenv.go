@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/cache"
 )
 
@@ -87,7 +88,7 @@ func Ensure(ctx context.Context, set Set, say func(format string, args ...any)) 
 		return "", fmt.Errorf("python environment: %w", err)
 	}
 	requirements := filepath.Join(dir, "requirements.txt")
-	if err := os.WriteFile(requirements, []byte(set.requirements), 0o644); err != nil {
+	if err := atomicfile.Write(requirements, []byte(set.requirements)); err != nil {
 		return "", fmt.Errorf("python environment: %w", err)
 	}
 	if set.requirements != "" {
@@ -96,7 +97,7 @@ func Ensure(ctx context.Context, set Set, say func(format string, args ...any)) 
 			return "", fmt.Errorf("python environment: %w; the first time, this needs the network", err)
 		}
 	}
-	return python, os.WriteFile(ready, nil, 0o644)
+	return python, atomicfile.Write(ready, nil)
 }
 
 // find looks for a usable Python and returns its program and what identifies it.

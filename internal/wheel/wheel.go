@@ -20,6 +20,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/pyenv"
 )
 
@@ -52,7 +53,12 @@ func Install(ctx context.Context, w Wheel, dir string, keep func(name string) st
 		return nil
 	}
 
-	work, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+"-*")
+	pattern := "." + filepath.Base(dir) + "-*"
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), pattern)) // of installations that were killed: this one has the lock
+	for _, folder := range left {
+		os.RemoveAll(folder)
+	}
+	work, err := os.MkdirTemp(filepath.Dir(dir), pattern)
 	if err != nil {
 		return fmt.Errorf("install %s: %w", w, err)
 	}
@@ -66,7 +72,7 @@ func Install(ctx context.Context, w Wheel, dir string, keep func(name string) st
 	if err := unpack(file, w, unpacked, keep); err != nil {
 		return fmt.Errorf("install %s: %w", w, err)
 	}
-	if err := os.Rename(unpacked, dir); err != nil {
+	if err := atomicfile.Rename(unpacked, dir); err != nil {
 		return fmt.Errorf("install %s: %w", w, err)
 	}
 	return nil
@@ -82,7 +88,7 @@ func download(ctx context.Context, w Wheel, dir string) (string, error) {
 	}
 	requirements := filepath.Join(dir, "requirements.txt")
 	line := fmt.Sprintf("%s==%s --hash=sha256:%s\n", w.Package, w.Version, w.SHA256)
-	if err := os.WriteFile(requirements, []byte(line), 0o644); err != nil {
+	if err := atomicfile.Write(requirements, []byte(line)); err != nil {
 		return "", fmt.Errorf("install %s: %w", w, err)
 	}
 	cmd := exec.CommandContext(ctx, python, "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check",

@@ -6,7 +6,8 @@ import (
 	"hash"
 	"io"
 	"os"
-	"path/filepath"
+
+	"github.com/certspec/certspec/internal/atomicfile"
 )
 
 // ScoresWriter appends to the scores beside a ledger whose Writer the caller holds. It is not safe for
@@ -32,7 +33,7 @@ type ScoresWriter struct {
 // Errors: a file without the scores of a look that the ledger has; those of ScanScores.
 func OpenScores(path string, l *Ledger) (*ScoresWriter, map[ScoresAddress]Scores, error) {
 	file := ScoresPath(path)
-	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o666)
+	f, err := atomicfile.Open(file, os.O_RDWR)
 	if err != nil {
 		return nil, nil, fmt.Errorf("ledger: %w", err)
 	}
@@ -201,19 +202,9 @@ func CreateScores(path string, header Header, write func(*ScoresWriter) error) e
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-		return fmt.Errorf("ledger: %w", err)
-	}
-	f, err := os.CreateTemp(filepath.Dir(file), ".writing-*")
-	if err != nil {
-		return fmt.Errorf("ledger: %w", err)
-	}
-	defer os.Remove(f.Name()) // no longer there after the rename
-	defer f.Close()
-	w := &ScoresWriter{file: file, f: f, hash: sha256.New()}
-	w.append(line)
-	if err := write(w); err != nil {
-		return err
-	}
-	return place(f, file)
+	return create(file, func(f *os.File) error {
+		w := &ScoresWriter{file: file, f: f, hash: sha256.New()}
+		w.append(line)
+		return write(w)
+	})
 }

@@ -9,6 +9,8 @@ import (
 	"math"
 	"os"
 	"strconv"
+
+	"github.com/certspec/certspec/internal/atomicfile"
 )
 
 // TimesPath is the file beside a ledger that keeps the times.
@@ -32,7 +34,7 @@ func AppendTimes(ledger string, times []Time) error {
 	for _, t := range times {
 		b = fmt.Appendf(b, "%d\t%d\t%s\n", t.Image, t.Copies, strconv.FormatFloat(t.Seconds, 'f', 3, 64))
 	}
-	f, err := os.OpenFile(TimesPath(ledger), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	f, err := atomicfile.Open(TimesPath(ledger), os.O_WRONLY|os.O_APPEND)
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
