@@ -103,7 +103,8 @@ func (r *recheck) ask(ctx context.Context, random *rand.Rand) error {
 	if err != nil {
 		return err
 	}
-	now := purity.Found{Answers: r.block}
+	var now purity.Found
+	now.Count(answers)
 	for k := range r.batch.N {
 		now.Compare(r.known, k, answers, places[k], "asked again during the run, beside other images")
 	}

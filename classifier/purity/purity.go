@@ -27,6 +27,7 @@ const (
 // Found is what comparisons of answers found.
 type Found struct {
 	Answers     int     `json:"answers"`     // asked of the model
+	Invalid     int     `json:"invalid"`     // of these, without a finite output
 	Comparisons int     `json:"comparisons"` // of two answers to the same image
 	Beyond      int     `json:"beyond"`      // that differ by more than the tolerance
 	Changed     int     `json:"changed"`     // that have another class, but differ by no more
@@ -148,6 +149,16 @@ func (m *Model) Ask(ctx context.Context, batch classifier.Batch) (Answers, error
 	return a, err
 }
 
+// Count takes answers into account that are compared, or that others are compared with.
+func (f *Found) Count(a Answers) {
+	f.Answers += len(a.Classes)
+	for _, class := range a.Classes {
+		if class == classifier.Miss {
+			f.Invalid++
+		}
+	}
+}
+
 // Compare takes the answer to image i of a and to image j of b, which is the same image; how says how b was arranged. Where
 // one of the two has classes alone, a changed class is beyond the tolerance where the other holds the two classes
 // further apart than that.
@@ -215,6 +226,7 @@ func (a Answers) row(i int) (row []float32, tolerance float64) {
 // Add sums comparisons.
 func (f *Found) Add(other Found) {
 	f.Answers += other.Answers
+	f.Invalid += other.Invalid
 	f.Comparisons += other.Comparisons
 	f.Beyond += other.Beyond
 	f.Changed += other.Changed

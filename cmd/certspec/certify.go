@@ -157,13 +157,20 @@ is given again, and the file ends with the same bytes; a complete one is read an
 			metrics: measure(run.Rows, radii, nil), Misses: run.Misses(), Passes: run.Passes(), Preprocessing: first.Preprocessing,
 		}
 		c.Warnings = append(c.Warnings, first.Warnings...)
+		warning, invalid := run.Outputs()
+		if warning != "" {
+			say("warning: %s", warning)
+			c.Warnings = append(c.Warnings, warning)
+		}
 		if o.Scores > 0 {
 			c.Scores = ledger.ScoresPath(o.Ledger)
 		}
 		if *asJSON {
-			return printJSON(cmd.OutOrStdout(), c)
+			err = printJSON(cmd.OutOrStdout(), c)
+		} else {
+			err = c.print(cmd.OutOrStdout())
 		}
-		return c.print(cmd.OutOrStdout())
+		return errors.Join(err, invalid)
 	}
 	return cmd
 }

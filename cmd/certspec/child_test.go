@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,11 +37,12 @@ func program(t *testing.T, args ...string) (cmd *exec.Cmd, stdout, stderr *strin
 }
 
 // childModel is the value of --exec for a model of images of 32×32×3 values and ten classes, see serveModel.
-func childModel(kind string) string { return fmt.Sprintf("'%s' as-model %s", os.Args[0], kind) }
+func childModel(kind string) string { return fmt.Sprintf("'%s' as-model '%s'", os.Args[0], kind) }
 
 // serveModel speaks pipemodel/PROTOCOL.md. The class follows from the mean of an image's values. All kinds have the same identity:
 // "slow" takes its time, "random" now and then says something else ("random30" in 30 % of its answers), "neighbours" gives all the class of the
-// mean of the batch, and "majority" the one that most images of the batch have.
+// mean of the batch, and "majority" the one that most images of the batch have. "nothing" has no finite output, "nothing but extremes" only for
+// images of one colour, "often nothing" for a quarter of the noise samples.
 // "scores" is another model, see serveScores.
 func serveModel(kind string) {
 	if kind == "scores" {
@@ -75,6 +77,13 @@ func serveModel(kind string) {
 			share := map[string]int{"random": 10, "random30": 30}[kind]
 			if rand.IntN(100) < share {
 				classes[i] = rand.Int32N(10)
+			}
+		}
+		for i := range classes {
+			image := pixels[i*values : (i+1)*values]
+			switch constant := slices.Min(image) == slices.Max(image); {
+			case kind == "nothing", kind == "nothing but extremes" && !constant, kind == "often nothing" && image[0]%4 == 0:
+				classes[i] = -1
 			}
 		}
 		if kind == "majority" {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"text/tabwriter"
@@ -19,6 +20,7 @@ type predicted struct {
 	Image int `json:"image"`
 	Label int `json:"label"` // -1: unknown
 	rs.Prediction
+	Warning string `json:"warning,omitempty"`
 }
 
 func predictCommand() *cobra.Command {
@@ -75,7 +77,11 @@ radius; see certspec certify.`,
 		if _, err := lookFirst(cmd.Context(), m, images, preflight.UseOfPrediction(o)); err != nil {
 			return usageOf(err)
 		}
-		all := []predicted{}
+		info, err := m.Info()
+		if err != nil {
+			return err
+		}
+		all, misses := []predicted{}, 0
 		for _, id := range ids {
 			i := images.Index(id)
 			if i < 0 {
@@ -86,11 +92,20 @@ radius; see certspec certify.`,
 			if err != nil {
 				return usageOf(err)
 			}
-			all = append(all, predicted{id, images.Labels[i], p})
+			warning, invalid := rs.Outputs(info.Name, p.Misses, o.Samples)
+			if invalid != nil {
+				warning = invalid.Error()
+			}
+			if warning != "" {
+				say("warning: image %d: %s", id, warning)
+			}
+			misses += p.Misses
+			all = append(all, predicted{id, images.Labels[i], p, warning})
 		}
 		out := cmd.OutOrStdout()
+		_, invalid := rs.Outputs(info.Name, misses, len(all)*o.Samples)
 		if *asJSON {
-			return printJSON(out, all)
+			return errors.Join(printJSON(out, all), invalid)
 		}
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "image\tlabel\tclass\tvotes\tp-value")
@@ -101,7 +116,7 @@ radius; see certspec certify.`,
 			}
 			fmt.Fprintf(w, "%d\t%s\t%s\t%d of %d\t%.2g\n", p.Image, className(images.Classes, p.Label), class, votes, o.Samples, p.PValue)
 		}
-		return w.Flush()
+		return errors.Join(w.Flush(), invalid)
 	}
 	return cmd
 }

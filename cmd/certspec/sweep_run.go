@@ -13,8 +13,9 @@ import (
 
 // swept is what "sweep run" prints.
 type swept struct {
-	Folder string   `json:"folder"`
-	Cells  []string `json:"cells"`
+	Folder   string   `json:"folder"`
+	Cells    []string `json:"cells"`
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 func sweepRunCommand() *cobra.Command {
@@ -89,6 +90,10 @@ ledgers. certspec sweep table reads the folder.`,
 			checked = true
 			_, err := lookFirst(cmd.Context(), m, loaded, preflight.UseOf(o.Run))
 			return err
+		}
+		o.Warn = func(text string) {
+			say("warning: %s", text)
+			done.Warnings = append(done.Warnings, text)
 		}
 		at := 0
 		bar := terminalProgress()

@@ -46,8 +46,8 @@ const glanced = 20
 // samples of the images in blocks as the run asks them, and how it does on twenty labelled images, as they are and in one noise
 // sample each. The noise is none that a run draws.
 //
-// Errors: a model that is no such function, as *purity.Error, with what was found; one that cannot take the images; those of
-// the model and of ctx. Accuracy near chance is a warning.
+// Errors: a model that is no such function, as *purity.Error, with what was found; one none of whose answers is finite; one that cannot
+// take the images; those of the model and of ctx. Accuracy near chance and more than 1 % of answers that are not finite are warnings.
 func Look(ctx context.Context, model classifier.Classifier, images *dataset.Images, use Use) (*First, error) {
 	p, err := newGlance(model, images, use)
 	if err != nil {
@@ -62,6 +62,13 @@ func Look(ctx context.Context, model classifier.Classifier, images *dataset.Imag
 	}
 	if err := f.Function.Err(p.info.Name); err != nil {
 		return f, err
+	}
+	warning, err := rs.Outputs(p.info.Name, f.Function.Invalid, f.Function.Answers)
+	if err != nil {
+		return f, err
+	}
+	if warning != "" {
+		f.Warnings = append(f.Warnings, warning)
 	}
 	if err := p.glance(ctx, f); err != nil {
 		return nil, fmt.Errorf("preflight: a first look at the images: %w", err)

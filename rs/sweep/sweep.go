@@ -84,10 +84,12 @@ type Options struct {
 	Folder      string                // of the ledgers
 	CorruptSeed uint64                // of the corruptions
 	Before      func(cell Cell) error // called before each cell that is not done; may be nil
+	Warn        func(text string)     // what is odd about a cell that was certified; may be nil
 }
 
 // Run certifies the cells one after the other into Folder/CELL.ledger. A complete ledger is read, not made again; after an interruption
-// the same call goes on where it was. A ledger of other settings is a *ledger.MismatchError.
+// the same call goes on where it was. A ledger of other settings is a *ledger.MismatchError. Cells in which no output of the model was
+// finite are an error after all others are done.
 func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, cells []Cell, o Options) error {
 	if o.Folder == "" {
 		return errors.New("sweep: no folder for the ledgers")
@@ -95,6 +97,7 @@ func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 	if err := os.MkdirAll(o.Folder, 0o777); err != nil {
 		return fmt.Errorf("sweep: %w", err)
 	}
+	var invalid []error
 	for _, cell := range cells {
 		images := data
 		if cell.Corruption != "" {
@@ -112,11 +115,19 @@ func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 				}
 			}
 		}
-		if _, err := rs.Certify(ctx, model, images, run); err != nil {
+		certified, err := rs.Certify(ctx, model, images, run)
+		if err != nil {
 			return fmt.Errorf("sweep: %v: %w", cell, err)
 		}
+		warning, err := certified.Outputs()
+		if err != nil {
+			invalid = append(invalid, fmt.Errorf("sweep: %v: %w", cell, err)) // the other cells go on
+		}
+		if warning != "" && o.Warn != nil {
+			o.Warn(fmt.Sprintf("%v: %s", cell, warning))
+		}
 	}
-	return nil
+	return errors.Join(invalid...)
 }
 
 // Sweep is what a folder of ledgers holds.
