@@ -7,11 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	attackcmd "github.com/certspec/certspec/cmd/certspec/attack"
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
 func attackOutput(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	cmd := attackCommand()
+	cmd := commandOf(t, "attack")
 	var out bytes.Buffer
 	cmd.SetOut(&out)
 	cmd.SetArgs(args)
@@ -30,7 +33,7 @@ func TestAttack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	certify := certifyCommand()
+	certify := commandOf(t, "certify")
 	certify.SetOut(new(bytes.Buffer))
 	certify.SetArgs([]string{"--model", model, "--data", "synthetic/test", "--count", "3", "--sigma", "0.25", "--n0", "50", "--n", "50", "--block", "50", "--rule", "fixed",
 		"--engine", "go", "--ledger", ledger})
@@ -42,7 +45,7 @@ func TestAttack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var a attacked
+	var a attackcmd.Result
 	if err := json.Unmarshal([]byte(out), &a); err != nil {
 		t.Fatal(err)
 	}
@@ -70,12 +73,12 @@ func TestAttack(t *testing.T) {
 
 func TestAttackUsage(t *testing.T) {
 	for want, args := range map[string][]string{
-		"--model":     {"x.ledger", "--data", "synthetic"},
-		"--data":      {"x.ledger", "--model", "x"},
-		"--steps":     {"x.ledger", "--model", "x", "--data", "synthetic", "--steps", "0"},
-		"--radii: -1": {"x.ledger", "--model", "x", "--data", "synthetic", "--radii", "-1"},
+		"--model":    {"x.ledger", "--data", "synthetic"},
+		"--data":     {"x.ledger", "--model", "x"},
+		"--steps":    {"x.ledger", "--model", "x", "--data", "synthetic", "--steps", "0"},
+		"--radii -1": {"x.ledger", "--model", "x", "--data", "synthetic", "--radii", "-1"},
 	} {
-		var usage usageError
+		var usage cli.UsageError
 		if _, err := attackOutput(t, args...); !errors.As(err, &usage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want a wrong use that says %q", err, want)
 		}

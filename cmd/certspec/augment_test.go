@@ -13,13 +13,16 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/augment"
+	augmentcmd "github.com/certspec/certspec/cmd/certspec/augment"
 	"github.com/certspec/certspec/dataset"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
 // augmentOutput runs an augment command and gives its standard output.
 func augmentOutput(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	cmd := augmentCommand()
+	cmd := commandOf(t, "augment")
 	var out bytes.Buffer
 	cmd.SetOut(&out)
 	cmd.SetArgs(args)
@@ -60,7 +63,7 @@ func TestAugmentWritesViews(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var result augmented
+	var result augmentcmd.Result
 	if err := json.Unmarshal([]byte(text), &result); err != nil || result.Augmentation != "fouriermix(chains=2,real_mode=real)" || fmt.Sprint(result.Shape) != "[4 6 5 3]" || result.Type != "float32" {
 		t.Errorf("%s: %v", text, err)
 	}
@@ -140,7 +143,7 @@ func TestAugmentRefuses(t *testing.T) {
 			args[i] = strings.NewReplacer("IN", in, "FOUR", four, "OUT", out).Replace(arg) // paths may hold spaces
 		}
 		_, err := augmentOutput(t, args...)
-		var usage usageError
+		var usage cli.UsageError
 		if err == nil || errors.As(err, &usage) != c.usage || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: error %v; expected %q", c.args, err, c.says)
 		}

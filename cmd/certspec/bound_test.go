@@ -6,17 +6,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
 func boundOutput(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	cmd := boundCommand()
+	cmd := commandOf(t, "bound")
 	var out bytes.Buffer
 	cmd.SetOut(&out)
 	cmd.SetArgs(args)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	err := cmd.ExecuteContext(t.Context())
 	return out.String(), err
 }
@@ -56,12 +55,12 @@ func TestBoundWrongUse(t *testing.T) {
 		"--k -1 --n 10":                              "k is -1",
 		"--k 0 --n 0":                                "n is 0",
 		"--k 5 --n 99999999999":                      "n is 99999999999",
-		"--k 5.5 --n 10":                             "invalid argument",
+		"--k 5.5 --n 10":                             "--k 5.5: expected a whole number",
 		"--k 5 --n 10 --alpha 0":                     "alpha is 0",
 		"--k 5 --n 10 --alpha NaN":                   "alpha is NaN",
 		"--k 5 --n 10 --sigma 0":                     "sigma is 0",
 		"--k 5 --n 10 --sigma Inf":                   "sigma is +Inf",
-		"--k 5 --n 10 --bound wilson":                `--bound "wilson": expected clopper-pearson, randomized or hoeffding`,
+		"--k 5 --n 10 --bound wilson":                `--bound wilson: expected clopper-pearson, randomized or hoeffding`,
 		"--k 5 --n 10 --bound randomized":            "go together",
 		"--k 5 --n 10 --u 0.5":                       "go together",
 		"--k 5 --n 10 --bound randomized --u 2":      "U is 2",
@@ -75,12 +74,12 @@ func TestBoundWrongUse(t *testing.T) {
 		"--radius 3 --sigma 0.25 --n 10":             "radius is 3",
 	} {
 		out, err := boundOutput(t, strings.Fields(args)...)
-		var usage usageError
+		var usage cli.UsageError
 		if err == nil || !errors.As(err, &usage) || !strings.Contains(err.Error(), want) || out != "" {
 			t.Errorf("bound %s: %q and the error %v, want the wrong use %q", args, out, err, want)
 		}
 	}
-	if text, code := output(t, "bound", "--k", "11", "--n", "10"); code != exitUsage || text != "" {
+	if text, code := output(t, "bound", "--k", "11", "--n", "10"); code != cli.ExitUsage || text != "" {
 		t.Errorf("exit code %d, output %q", code, text)
 	}
 }

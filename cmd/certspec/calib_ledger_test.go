@@ -10,6 +10,7 @@ import (
 
 	"github.com/certspec/certspec/calib/confidence"
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
@@ -117,20 +118,20 @@ func TestCalibOfALedgerFailures(t *testing.T) {
 		want int
 		args []string
 	}{
-		{exitUsage, []string{"exact", "--ledger", path, "--in", csv}},
-		{exitUsage, []string{"exact", "--in", csv, "--radii", "0.1"}},
-		{exitUsage, []string{"exact", "--in", csv, "--spending", "split"}},
-		{exitUsage, []string{"exact", "--ledger", path, "--radii", "-1"}},
-		{exitUsage, []string{"exact", "--ledger", path, "--certificate", "mean"}},
-		{exitUsage, []string{"exact", "--ledger", path, "--mode", "top"}},
-		{exitUsage, []string{"exact", "--ledger", path, "--spending", "all"}},
-		{exitUsage, []string{"exact", "--ledger", path, "--radii", "0,0.1", "--lp", filepath.Join(t.TempDir(), "x")}},
-		{exitUsage, []string{"admm", "--ledger", path, "--radii", "0,0.1", "--trace", filepath.Join(t.TempDir(), "x")}},
-		{exitUsage, []string{"certify"}},
-		{exitFailed, []string{"certify", "--ledger", oldLedger}},
-		{exitFailed, []string{"certify", "--ledger", path + ".missing"}},
-		{exitFailed, []string{"certify", "--ledger", csv}},
-		{exitFailed, []string{"table", path, oldLedger}},
+		{cli.ExitUsage, []string{"exact", "--ledger", path, "--in", csv}},
+		{cli.ExitUsage, []string{"exact", "--in", csv, "--radii", "0.1"}},
+		{cli.ExitUsage, []string{"exact", "--in", csv, "--spending", "split"}},
+		{cli.ExitUsage, []string{"exact", "--ledger", path, "--radii", "-1"}},
+		{cli.ExitUsage, []string{"exact", "--ledger", path, "--certificate", "mean"}},
+		{cli.ExitUsage, []string{"exact", "--ledger", path, "--mode", "top"}},
+		{cli.ExitUsage, []string{"exact", "--ledger", path, "--spending", "all"}},
+		{cli.ExitUsage, []string{"exact", "--ledger", path, "--radii", "0,0.1", "--lp", filepath.Join(t.TempDir(), "x")}},
+		{cli.ExitUsage, []string{"admm", "--ledger", path, "--radii", "0,0.1", "--trace", filepath.Join(t.TempDir(), "x")}},
+		{cli.ExitUsage, []string{"certify"}},
+		{cli.ExitFailed, []string{"certify", "--ledger", oldLedger}},
+		{cli.ExitFailed, []string{"certify", "--ledger", path + ".missing"}},
+		{cli.ExitFailed, []string{"certify", "--ledger", csv}},
+		{cli.ExitFailed, []string{"table", path, oldLedger}},
 	} {
 		if text, code := output(t, append([]string{"calib"}, c.args...)...); code != c.want || text != "" {
 			t.Errorf("%q: exit code %d, output %q; want %d and nothing", c.args, code, text, c.want)
@@ -139,7 +140,7 @@ func TestCalibOfALedgerFailures(t *testing.T) {
 	if err := os.Remove(path + ".scores"); err != nil {
 		t.Fatal(err)
 	}
-	if text, code := output(t, "calib", "certify", "--ledger", path); code != exitFailed || text != "" {
+	if text, code := output(t, "calib", "certify", "--ledger", path); code != cli.ExitFailed || text != "" {
 		t.Errorf("exit code %d, %s", code, text)
 	}
 }
@@ -148,7 +149,7 @@ func TestCalibOfALedgerFailures(t *testing.T) {
 func TestKeepScoresFlag(t *testing.T) {
 	for _, args := range [][]string{{"--keep-scores"}, {"--keep-scores=0", "--ledger", "x"}, {"--keep-scores=1001", "--ledger", "x"}, {"--keep-scores=10", "--ledger", "x", "--shard", "0/2", "--shard-by", "blocks", "--rule", "fixed"}} {
 		line := append([]string{"certify", "--model", trainedModel, "--data", "fashionmnist/test", "--sigma", "0.25"}, args...)
-		if text, code := output(t, line...); code != exitUsage || text != "" {
+		if text, code := output(t, line...); code != cli.ExitUsage || text != "" {
 			t.Errorf("%q: exit code %d, %s", args, code, fmt.Sprint(text))
 		}
 	}

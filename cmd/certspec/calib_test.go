@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
 // The six samples of section 11.E (4) of the specification of certified calibration, with three bins.
@@ -165,26 +167,26 @@ func TestCalibFailures(t *testing.T) {
 		want int
 		args []string
 	}{
-		{exitUsage, []string{"exact"}},
-		{exitUsage, []string{"exact", "--in", six, "--bins", "0"}},
-		{exitUsage, []string{"exact", "--in", six, "--bins", "1001"}},
-		{exitUsage, []string{"exact", "--in", six, "--edges", "0,1,.5"}},
-		{exitUsage, []string{"exact", "--in", six, "--edges", "0,1", "--bins", "2"}},
-		{exitUsage, []string{"exact", "--in", six, "--closed", "both"}},
-		{exitUsage, []string{"metrics", "--in", z, "--bootstrap", "5"}},
-		{exitUsage, []string{"metrics", "--in", z, "--level", "1"}},
-		{exitUsage, []string{"admm", "--in", six, "--steps", "0"}},
-		{exitUsage, []string{"dece", "--in", six, "--trials", "0"}},
-		{exitUsage, []string{"table"}},
-		{exitFailed, []string{"exact", "--in", six + ".missing"}},
-		{exitFailed, []string{"exact", "--in", z}},
-		{exitFailed, []string{"cbs", "--in", z}},
-		{exitFailed, []string{"exact", "--in", none}},
-		{exitFailed, []string{"exact", "--in", bad}},
-		{exitFailed, []string{"admm", "--in", outside}},
-		{exitFailed, []string{"dece", "--in", z}},
-		{exitFailed, []string{"metrics", "--in", none}},
-		{exitFailed, []string{"table", six, bad}},
+		{cli.ExitUsage, []string{"exact"}},
+		{cli.ExitUsage, []string{"exact", "--in", six, "--bins", "0"}},
+		{cli.ExitUsage, []string{"exact", "--in", six, "--bins", "1001"}},
+		{cli.ExitUsage, []string{"exact", "--in", six, "--edges", "0,1,.5"}},
+		{cli.ExitUsage, []string{"exact", "--in", six, "--edges", "0,1", "--bins", "2"}},
+		{cli.ExitUsage, []string{"exact", "--in", six, "--closed", "both"}},
+		{cli.ExitUsage, []string{"metrics", "--in", z, "--bootstrap", "5"}},
+		{cli.ExitUsage, []string{"metrics", "--in", z, "--level", "1"}},
+		{cli.ExitUsage, []string{"admm", "--in", six, "--steps", "0"}},
+		{cli.ExitUsage, []string{"dece", "--in", six, "--trials", "0"}},
+		{cli.ExitUsage, []string{"table"}},
+		{cli.ExitFailed, []string{"exact", "--in", six + ".missing"}},
+		{cli.ExitFailed, []string{"exact", "--in", z}},
+		{cli.ExitFailed, []string{"cbs", "--in", z}},
+		{cli.ExitFailed, []string{"exact", "--in", none}},
+		{cli.ExitFailed, []string{"exact", "--in", bad}},
+		{cli.ExitFailed, []string{"admm", "--in", outside}},
+		{cli.ExitFailed, []string{"dece", "--in", z}},
+		{cli.ExitFailed, []string{"metrics", "--in", none}},
+		{cli.ExitFailed, []string{"table", six, bad}},
 	} {
 		if text, code := output(t, append([]string{"calib"}, c.args...)...); code != c.want || text != "" {
 			t.Errorf("%q: exit code %d, output %q; want %d and nothing", c.args, code, text, c.want)

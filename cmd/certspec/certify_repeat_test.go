@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
 // A model that is no function of one image is refused by name before anything is recorded, whatever the number of images, the block and
@@ -52,7 +54,7 @@ func TestRefusesAModelThatIsNoFunctionOfOneImage(t *testing.T) {
 			}
 			continue
 		}
-		if code != exitFailed || !os.IsNotExist(err) || stdout.Len() > 0 {
+		if code != cli.ExitFailed || !os.IsNotExist(err) || stdout.Len() > 0 {
 			t.Errorf("%s: exit code %d, ledger %v: %s", c.name, code, err, stdout)
 		}
 		for _, words := range []string{"nothing can be certified: model means is no deterministic function of one image", "in its batch normalisation"} {

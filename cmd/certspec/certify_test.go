@@ -13,6 +13,9 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
+	certifycmd "github.com/certspec/certspec/cmd/certspec/certify"
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	predictcmd "github.com/certspec/certspec/cmd/certspec/predict"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/rs"
@@ -61,7 +64,7 @@ func TestLogMetrics(t *testing.T) {
 	}
 	// Two files give two lines; a bad one does not hide the good one.
 	text, code = output(t, "log", "metrics", path, path+".missing", path, "--json")
-	if strings.Count(text, "\n") != 2 || code != exitFailed {
+	if strings.Count(text, "\n") != 2 || code != cli.ExitFailed {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 	text, code = output(t, "log", "metrics", path)
@@ -83,8 +86,8 @@ func TestWrongUse(t *testing.T) {
 		{"log", "metrics"},
 		{"log", "metrics", "f", "--radii", "NaN"},
 	} {
-		if text, code := output(t, args...); code != exitUsage || text != "" {
-			t.Errorf("%q: exit code %d, output %q; want %d and nothing", args, code, text, exitUsage)
+		if text, code := output(t, args...); code != cli.ExitUsage || text != "" {
+			t.Errorf("%q: exit code %d, output %q; want %d and nothing", args, code, text, cli.ExitUsage)
 		}
 	}
 }
@@ -164,7 +167,7 @@ func TestCertifyCommand(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
-	var got certified
+	var got certifycmd.Result
 	if err := json.Unmarshal([]byte(first), &got); err != nil {
 		t.Fatal(err)
 	}
@@ -177,11 +180,11 @@ func TestCertifyCommand(t *testing.T) {
 		t.Errorf("again: exit code %d\n%s\nwant\n%s", code, second, first)
 	}
 	args[8] = "0.5"
-	if text, code := output(t, args...); code != exitFailed || text != "" {
+	if text, code := output(t, args...); code != cli.ExitFailed || text != "" {
 		t.Errorf("another σ on the same ledger: exit code %d, %q", code, text)
 	}
 	text, code := output(t, "predict", "--model", trainedModel, "--data", "fashionmnist/test", "--image", "0,3", "--sigma", "0.25", "--n", "100", "--json")
-	var predictions []predicted
+	var predictions []predictcmd.Result
 	if err := json.Unmarshal([]byte(text), &predictions); err != nil || code != 0 || len(predictions) != 2 || predictions[1].Image != 3 {
 		t.Errorf("predict: exit code %d, %v\n%s", code, err, text)
 	}

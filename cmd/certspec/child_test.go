@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 )
 
 // TestMain lets the binary of the tests stand for the program, and for a model that the program talks with over a pipe.
@@ -143,4 +145,19 @@ func serveScores() {
 		os.Stdout.Write(head)
 		binary.Write(os.Stdout, binary.LittleEndian, logits)
 	}
+}
+
+// commandOf is the command of that name below the root, by itself.
+func commandOf(t *testing.T, name string) *cobra.Command {
+	t.Helper()
+	all := root()
+	for _, cmd := range all.Commands() {
+		if cmd.Name() == name {
+			cmd.SetFlagErrorFunc(all.FlagErrorFunc())
+			all.RemoveCommand(cmd)
+			return cmd
+		}
+	}
+	t.Fatalf("no command %s", name)
+	return nil
 }

@@ -9,14 +9,17 @@ import (
 	"strings"
 	"testing"
 
+	corruptcmd "github.com/certspec/certspec/cmd/certspec/corrupt"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
 // corruptOutput runs a corrupt command and gives its standard output.
 func corruptOutput(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	cmd := corruptCommand()
+	cmd := commandOf(t, "corrupt")
 	var out bytes.Buffer
 	cmd.SetOut(&out)
 	cmd.SetArgs(args)
@@ -69,7 +72,7 @@ func TestCorruptApplyAndMake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var applied corruptApplied
+	var applied corruptcmd.Applied
 	if err := json.Unmarshal([]byte(text), &applied); err != nil || applied.Images != 6 || applied.Severity != 3 || applied.Key.Seed != 1 {
 		t.Errorf("%s, %v", text, err)
 	}
@@ -133,7 +136,7 @@ func TestCorruptWrongUse(t *testing.T) {
 			args[i] = strings.NewReplacer("IN", in, "OUT", out).Replace(arg) // paths may hold spaces
 		}
 		_, err := corruptOutput(t, args...)
-		var usage usageError
+		var usage cli.UsageError
 		if !errors.As(err, &usage) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; expected a wrong use with %q", c.args, err, c.want)
 		}

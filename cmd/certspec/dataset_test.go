@@ -14,7 +14,10 @@ import (
 	"strings"
 	"testing"
 
+	datasetcmd "github.com/certspec/certspec/cmd/certspec/dataset"
 	"github.com/certspec/certspec/dataset"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
 // datasetOutput runs a dataset command and gives its standard output.
@@ -22,7 +25,7 @@ func datasetOutput(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	t.Setenv(dataset.DataVariable, t.TempDir())
 	t.Setenv("CERTSPEC_CACHE", t.TempDir())
-	cmd := datasetCommand()
+	cmd := commandOf(t, "dataset")
 	var out bytes.Buffer
 	cmd.SetOut(&out)
 	cmd.SetArgs(args)
@@ -36,7 +39,7 @@ func TestDatasetInfo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var info datasetInfo
+	var info datasetcmd.Info
 	if err := json.Unmarshal([]byte(out), &info); err != nil {
 		t.Fatal(err)
 	}
@@ -102,11 +105,11 @@ func TestDatasetInfoOfPictures(t *testing.T) {
 		}
 	}
 	out, err = datasetOutput(t, append(flags, "--json")...)
-	var info datasetInfo
+	var info datasetcmd.Info
 	if err == nil {
 		err = json.Unmarshal([]byte(out), &info)
 	}
-	if want := (classCount{1, "grey fox", "n1", 1}); err != nil || len(info.Classes) != 2 || info.Classes[1] != want {
+	if want := (datasetcmd.ClassCount{Label: 1, Name: "grey fox", Folder: "n1", Images: 1}); err != nil || len(info.Classes) != 2 || info.Classes[1] != want {
 		t.Errorf("%+v, %v; expected %+v", info, err, want)
 	}
 	out, err = datasetOutput(t, "info", "folder:"+filepath.Join(dir, "n1"))
@@ -158,7 +161,7 @@ func TestDatasetErrors(t *testing.T) {
 		{"fetch cifar10-jpeg", "no official source", false},
 	} {
 		_, err := datasetOutput(t, strings.Fields(c.args)...)
-		var usage usageError
+		var usage cli.UsageError
 		if err == nil || !strings.Contains(err.Error(), c.want) || errors.As(err, &usage) != c.usage {
 			t.Errorf("dataset %s: error %v (%T); expected %q, wrong use %v", c.args, err, err, c.want, c.usage)
 		}

@@ -3,25 +3,9 @@ package main
 import (
 	"slices"
 	"testing"
-)
 
-func TestSplitWords(t *testing.T) {
-	for command, want := range map[string][]string{
-		`python my_model.py`:            {"python", "my_model.py"},
-		`"a program" 'one "word"' x\ y`: {"a program", `one "word"`, "x y"},
-		`  python   -c  'a; b' ''`:      {"python", "-c", "a; b", ""},
-		`p $HOME ~/x *.py`:              {"p", "$HOME", "~/x", "*.py"},
-	} {
-		if got, err := splitWords(command); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: %q, %v; expected %q", command, got, err, want)
-		}
-	}
-	for _, command := range []string{``, `  `, `a | b`, `a > b`, `a; b`, `a "b`, `a & `} {
-		if got, err := splitWords(command); err == nil {
-			t.Errorf("%s: %q; expected an error", command, got)
-		}
-	}
-}
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+)
 
 func TestExecWrongUse(t *testing.T) {
 	common := []string{"certify", "--data", "synthetic/test", "--sigma", "0.25"}
@@ -34,8 +18,8 @@ func TestExecWrongUse(t *testing.T) {
 		{"--exec", "a", "--exec-processes", "0"},
 		{"--exec", "a", "--exec-timeout", "0s"},
 	} {
-		if text, code := output(t, append(slices.Clone(common), args...)...); code != exitUsage || text != "" {
-			t.Errorf("%q: exit code %d, output %q; want %d and nothing", args, code, text, exitUsage)
+		if text, code := output(t, append(slices.Clone(common), args...)...); code != cli.ExitUsage || text != "" {
+			t.Errorf("%q: exit code %d, output %q; want %d and nothing", args, code, text, cli.ExitUsage)
 		}
 	}
 }

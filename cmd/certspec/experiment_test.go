@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 )
 
@@ -68,7 +69,7 @@ func TestExperiment(t *testing.T) {
 		t.Fatal(err)
 	}
 	var exit *exec.ExitError
-	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitStopped {
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != cli.ExitStopped {
 		t.Fatalf("%v: %s", err, stderr)
 	}
 	if text, code := output(t, append(args, "--json")...); code != 0 || !strings.Contains(text, `"done": 4,`) {
@@ -142,8 +143,8 @@ func TestExperimentUsage(t *testing.T) {
 		{"adapt", "--model", out, "--data", "synthetic/test", "--out", out, "--method", "bnn"},
 		{"adapt", "--model", out, "--data", "synthetic/test", "--out", out, "--method", "bn", "--rate", "0.1"},
 	} {
-		if _, code := output(t, args...); code != exitUsage {
-			t.Errorf("%q: exit code %d, want %d", args, code, exitUsage)
+		if _, code := output(t, args...); code != cli.ExitUsage {
+			t.Errorf("%q: exit code %d, want %d", args, code, cli.ExitUsage)
 		}
 	}
 	if text, code := output(t, "experiment", "list", "tiers", "--add", file); code != 0 || !strings.Contains(text, "mini") || !strings.Contains(text, "T1") {
@@ -152,7 +153,7 @@ func TestExperimentUsage(t *testing.T) {
 	if text, code := output(t, "experiment", "show", "few/bn", "--add", file, "--tier", "mini"); code != 0 || !strings.Contains(text, `"start": "few/g@1"`) {
 		t.Errorf("exit code %d: %s", code, text)
 	}
-	if _, code := output(t, "experiment", "table", t.TempDir()); code != exitFailed {
+	if _, code := output(t, "experiment", "table", t.TempDir()); code != cli.ExitFailed {
 		t.Errorf("a folder without a manifest: exit code %d", code)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
 const committed = "../../notebooks/models/fmnist-cnn-s025"
@@ -36,12 +38,12 @@ func TestExportImport(t *testing.T) {
 		t.Fatal(err)
 	}
 	safetensors, npz := filepath.Join(dir, "w.safetensors"), filepath.Join(dir, "w.npz")
-	if _, err := commandOutput(t, exportCommand(), "--model", committed, "--safetensors", safetensors, "--npz", npz); err != nil {
+	if _, err := commandOutput(t, commandOf(t, "export"), "--model", committed, "--safetensors", safetensors, "--npz", npz); err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range []string{safetensors, npz} {
 		to := filepath.Join(dir, "back")
-		out, err := commandOutput(t, importCommand(), "--weights", file, "--net", "small-cnn", "--size", "28x28x1", "--sigma", "0.25", "--out", to, "--json")
+		out, err := commandOutput(t, commandOf(t, "import"), "--weights", file, "--net", "small-cnn", "--size", "28x28x1", "--sigma", "0.25", "--out", to, "--json")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +68,7 @@ func TestExportImport(t *testing.T) {
 func TestImportMistakes(t *testing.T) {
 	dir := t.TempDir()
 	weights := filepath.Join(dir, "w.safetensors")
-	if _, err := commandOutput(t, exportCommand(), "--model", committed, "--safetensors", weights); err != nil {
+	if _, err := commandOutput(t, commandOf(t, "export"), "--model", committed, "--safetensors", weights); err != nil {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "out")
@@ -79,8 +81,8 @@ func TestImportMistakes(t *testing.T) {
 		"are not those of a resnet8": {"--weights", weights, "--out", out, "--net", "resnet8"},
 		"no such file":               {"--weights", weights + "x.npz", "--out", out, "--net", "small-cnn"},
 	} {
-		_, err := commandOutput(t, importCommand(), args...)
-		var usage usageError
+		_, err := commandOutput(t, commandOf(t, "import"), args...)
+		var usage cli.UsageError
 		if err == nil || !strings.Contains(err.Error(), want) || errors.As(err, &usage) != (strings.HasPrefix(want, "--") || strings.HasPrefix(want, "no network")) {
 			t.Errorf("error %v; want it to say %q", err, want)
 		}
@@ -93,7 +95,7 @@ func TestImportMistakes(t *testing.T) {
 		"no file to write":   {"--model", committed},
 		"ends in .npz":       {"--model", committed, "--npz", "x.txt"},
 	} {
-		_, err := commandOutput(t, exportCommand(), args...)
+		_, err := commandOutput(t, commandOf(t, "export"), args...)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want it to say %q", err, want)
 		}

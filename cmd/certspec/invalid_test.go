@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -17,8 +18,8 @@ func TestOutputsThatAreNotFinite(t *testing.T) {
 		ledger     bool
 	}{
 		{"often nothing", "gives no finite output for", 0, true},
-		{"nothing but extremes", "gives no finite output for any of", exitFailed, true},
-		{"nothing", "gives no finite output for any of", exitFailed, false}, // before a run
+		{"nothing but extremes", "gives no finite output for any of", cli.ExitFailed, true},
+		{"nothing", "gives no finite output for any of", cli.ExitFailed, false}, // before a run
 	} {
 		folder := t.TempDir()
 		common := []string{"--exec", childModel(c.kind), "--data", "synthetic/test[max_index=3]", "--sigma", "0.25"}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	ledgercmd "github.com/certspec/certspec/cmd/certspec/ledger"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
@@ -20,7 +22,7 @@ const oldLedger = "../../rs/testdata/v1-staged.ledger"
 
 func TestLedgerInfo(t *testing.T) {
 	text, code := output(t, "ledger", "info", oldLedger, "--json")
-	var got ledgerInfo
+	var got ledgercmd.Info
 	if err := json.Unmarshal([]byte(text), &got); err != nil || code != 0 {
 		t.Fatalf("exit code %d, %v: %s", code, err, text)
 	}
@@ -62,18 +64,18 @@ func TestLedgerVerify(t *testing.T) {
 	os.WriteFile(path, forged, 0o666)
 	text, code := output(t, "ledger", "verify", path, oldLedger, "--json")
 	lines := strings.Split(text, "\n")
-	var first, second verifiedLedger
+	var first, second ledgercmd.Verified
 	if err := json.Unmarshal([]byte(lines[0]), &first); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal([]byte(lines[1]), &second); err != nil {
 		t.Fatal(err)
 	}
-	if code != exitFailed || first.OK || first.Line != 50 || !strings.Contains(first.Reason, "radius 0.0371573045") || !second.OK || second.Looks != 36 {
+	if code != cli.ExitFailed || first.OK || first.Line != 50 || !strings.Contains(first.Reason, "radius 0.0371573045") || !second.OK || second.Looks != 36 {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 	for _, file := range []string{"ledger_test.go", path + ".missing", os.Args[0]} {
-		if _, code := output(t, "ledger", "verify", file); code != exitFailed {
+		if _, code := output(t, "ledger", "verify", file); code != cli.ExitFailed {
 			t.Errorf("%s: exit code %d", file, code)
 		}
 	}
@@ -101,14 +103,14 @@ func TestLedgerMergeCanonicalExport(t *testing.T) {
 	shards := []string{shadesOfGrey(t, rs.Shard{Index: 1, Count: 2}), shadesOfGrey(t, rs.Shard{Index: 0, Count: 2})}
 	out := filepath.Join(t.TempDir(), "merged")
 	text, code := output(t, append([]string{"ledger", "merge", "--json", "-o", out}, shards...)...)
-	var merged mergedLedger
+	var merged ledgercmd.Merged
 	if err := json.Unmarshal([]byte(text), &merged); err != nil || code != 0 || !merged.Complete || merged.Images != 9 || merged.Ledger != out {
 		t.Errorf("exit code %d, %v: %s", code, err, text)
 	}
 	if got, _ := os.ReadFile(out); !bytes.Equal(got, want) {
 		t.Errorf("merged\n%s\nwant\n%s", got, want)
 	}
-	if _, code := output(t, "ledger", "merge", "-o", out+"2", shards[0]); code != exitFailed {
+	if _, code := output(t, "ledger", "merge", "-o", out+"2", shards[0]); code != cli.ExitFailed {
 		t.Errorf("a missing shard: exit code %d", code)
 	}
 	if text, code := output(t, "ledger", "merge", "--partial", "-o", out+"2", shards[0]); code != 0 || !strings.Contains(text, "unfinished: 1 ledgers, 4 of 9 images") {
@@ -158,7 +160,7 @@ func TestLedgerReplay(t *testing.T) {
 	replay := func(file string, flags ...string) int {
 		text, code := output(t, append(append([]string{"ledger", "replay", file, "--json"}, common...), flags...)...)
 		got = rs.Replayed{}
-		if err := json.Unmarshal([]byte(text), &got); code != exitUsage && err != nil {
+		if err := json.Unmarshal([]byte(text), &got); code != cli.ExitUsage && err != nil {
 			t.Fatalf("exit code %d, %v: %s", code, err, text)
 		}
 		return code
@@ -169,7 +171,7 @@ func TestLedgerReplay(t *testing.T) {
 	if code := replay(path, "--images", "1", "--blocks", "2"); code != 0 || got.Images != 1 || got.Looks != 1 || got.Blocks != 2 {
 		t.Errorf("exit code %d: %+v", code, got)
 	}
-	if code := replay(path, "--images", "0"); code != exitUsage {
+	if code := replay(path, "--images", "0"); code != cli.ExitUsage {
 		t.Errorf("no images: exit code %d", code)
 	}
 	run, err := rs.Open(path)
@@ -182,7 +184,7 @@ func TestLedgerReplay(t *testing.T) {
 	lines[1] = fmt.Sprintf("%d -1 0 2 1 9:99", run.Rows[0].Image) // instead of what the model said
 	forged := filepath.Join(t.TempDir(), "forged")
 	os.WriteFile(forged, []byte(strings.Join(lines[:2], "\n")+"\n"), 0o666)
-	if code := replay(forged); code != exitFailed || len(got.Flips) != 1 || got.Flips[0].Copies < 1 || got.EqualBlocks != 0 {
+	if code := replay(forged); code != cli.ExitFailed || len(got.Flips) != 1 || got.Flips[0].Copies < 1 || got.EqualBlocks != 0 {
 		t.Errorf("forged: exit code %d: %+v", code, got)
 	}
 	other := strings.Replace(strings.Join(lines, "\n")+"\n", `"engine_version":"`, `"engine_version":"older `, 1)
@@ -199,7 +201,7 @@ func TestLedgerCite(t *testing.T) {
 			t.Errorf("exit code %d, no %q in\n%s", code, want, text)
 		}
 	}
-	if text, code := output(t, "ledger", "cite", oldLedger, "--model", trainedModel); code != exitFailed || text != "" {
+	if text, code := output(t, "ledger", "cite", oldLedger, "--model", trainedModel); code != cli.ExitFailed || text != "" {
 		t.Errorf("the card of another model: exit code %d: %s", code, text)
 	}
 }
@@ -209,7 +211,7 @@ func TestLedgerWrongUse(t *testing.T) {
 		{"info"}, {"info", "a", "b"}, {"verify"}, {"merge", "a"}, {"merge", "-o", "x"}, {"canonical", "a"}, {"export", oldLedger, "--format", "xlsx"},
 		{"replay", oldLedger}, {"replay", oldLedger, "--data", "synthetic/test", "--images", "1", "--image", "2"}, {"cite"}, {"burn"},
 	} {
-		if text, code := output(t, append([]string{"ledger"}, args...)...); code != exitUsage || text != "" {
+		if text, code := output(t, append([]string{"ledger"}, args...)...); code != cli.ExitUsage || text != "" {
 			t.Errorf("%q: exit code %d, output %q", args, code, text)
 		}
 	}

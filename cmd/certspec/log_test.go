@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
 // logs writes two published logs of 20 images, and gives their paths. In the first every radius is 0.25; in the second the
@@ -70,7 +72,7 @@ func TestLogCompare(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{a}, {a, b, a}, {a, b, "--confidence", "1"}, {a, b, "--confidence", "0"}, {a, b, "--resamples", "0"}, {a, b, "--radii", "nan"}, {a, b, "--format", "pdf"}} {
-		if _, code := output(t, append([]string{"log", "compare"}, args...)...); code != exitUsage {
+		if _, code := output(t, append([]string{"log", "compare"}, args...)...); code != cli.ExitUsage {
 			t.Errorf("%q: exit code %d", args[1:], code)
 		}
 	}
@@ -86,7 +88,7 @@ func TestLogTable(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "out.csv")
 	_, code = output(t, "log", "table", a, "--names", "ours, <b>", "--radii", "0.25", "-o", path)
-	if code != exitUsage {
+	if code != cli.ExitUsage {
 		t.Errorf("two names for one file: exit code %d", code)
 	}
 	_, code = output(t, "log", "table", a, "--names", "<b>", "--radii", "0.25", "-o", path)
@@ -113,7 +115,7 @@ func TestLogBadInput(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, verb := range []string{"metrics", "table"} {
-			if text, code := output(t, "log", verb, path); code != exitFailed || text != "" {
+			if text, code := output(t, "log", verb, path); code != cli.ExitFailed || text != "" {
 				t.Errorf("%s %s: exit code %d, %q", verb, name, code, text)
 			}
 		}
@@ -123,7 +125,7 @@ func TestLogBadInput(t *testing.T) {
 		{"--radii", "inf"}, {"--radii", "nan"}, {"--radii", "-1"}, {"--n", "100"}, {"--n", "0", "--alpha", "0.001", "--sigma", "1"},
 		{"--n", "10", "--alpha", "nan", "--sigma", "1"}, {"--n", "10", "--alpha", "0.001", "--sigma", "-1"},
 	} {
-		if _, code := output(t, append([]string{"log", "metrics", a}, args...)...); code != exitUsage {
+		if _, code := output(t, append([]string{"log", "metrics", a}, args...)...); code != cli.ExitUsage {
 			t.Errorf("%q: exit code %d", args, code)
 		}
 	}

@@ -2,101 +2,47 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"os"
-	"os/signal"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+
+	"github.com/certspec/certspec/cmd/certspec/adapt"
+	"github.com/certspec/certspec/cmd/certspec/attack"
+	"github.com/certspec/certspec/cmd/certspec/augment"
+	"github.com/certspec/certspec/cmd/certspec/backend"
+	"github.com/certspec/certspec/cmd/certspec/bound"
+	"github.com/certspec/certspec/cmd/certspec/calib"
+	"github.com/certspec/certspec/cmd/certspec/certify"
+	"github.com/certspec/certspec/cmd/certspec/corrupt"
+	"github.com/certspec/certspec/cmd/certspec/dataset"
+	"github.com/certspec/certspec/cmd/certspec/experiment"
+	exporter "github.com/certspec/certspec/cmd/certspec/export"
+	importer "github.com/certspec/certspec/cmd/certspec/import"
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/cmd/certspec/kernel"
+	"github.com/certspec/certspec/cmd/certspec/ledger"
+	"github.com/certspec/certspec/cmd/certspec/log"
+	"github.com/certspec/certspec/cmd/certspec/notebook"
+	"github.com/certspec/certspec/cmd/certspec/plan"
+	"github.com/certspec/certspec/cmd/certspec/predict"
+	"github.com/certspec/certspec/cmd/certspec/preflight"
+	"github.com/certspec/certspec/cmd/certspec/report"
+	"github.com/certspec/certspec/cmd/certspec/spectral"
+	"github.com/certspec/certspec/cmd/certspec/sweep"
+	"github.com/certspec/certspec/cmd/certspec/train"
+	"github.com/certspec/certspec/cmd/certspec/version"
 )
 
-// Exit codes of the command line.
-const (
-	exitFailed  = 1
-	exitUsage   = 2
-	exitStopped = 75 // stopped on request: run the same command again to go on
-)
-
-// usageError marks a wrong use of the command line.
-type usageError struct{ error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-func (e usageError) Unwrap() error { return e.error }
-
-// verbs are the subcommands; each file of this folder adds its own in init.
-var verbs []func() *cobra.Command
+// root has a command for each folder beside this file.
+func root() *cobra.Command {
+	return cli.Root(
+		adapt.Command(), attack.Command(), augment.Command(), backend.Command(), bound.Command(), calib.Command(), certify.Command(),
+		corrupt.Command(), dataset.Command(), experiment.Command(), exporter.Command(), importer.Command(), kernel.Command(),
+		ledger.Command(), log.Command(), notebook.Command(), plan.Command(), predict.Command(), preflight.Command(), report.Command(),
+		spectral.Command(), sweep.Command(), train.Command(), version.Command(),
+	)
+}
 
 func main() { os.Exit(run(os.Args[1:])) }
 
-// numbers is a list of numbers, for which pflag's help has no word.
-type numbers struct{ pflag.Value }
-
-func (numbers) Type() string { return "floats" }
-
-// tidyHelp keeps help from calling an empty list a default, and names lists of numbers.
-func tidyHelp(cmd *cobra.Command) {
-	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if f.DefValue == "[]" {
-			f.DefValue = ""
-		}
-		if f.Value.Type() == "float64Slice" {
-			f.Value = numbers{f.Value}
-		}
-	})
-	for _, sub := range cmd.Commands() {
-		tidyHelp(sub)
-	}
-}
-
-func run(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), stopSignals...)
-	defer stop()
-	go func() {
-		<-ctx.Done()
-		stop() // a second interrupt ends the program at once
-	}()
-	root := &cobra.Command{
-		Use:           "certspec",
-		Short:         "Certified robustness of image classifiers: train, certify, read the result",
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Version:       version(),
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("unknown command %q; certspec help lists the commands", args[0])
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
-	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	for _, verb := range verbs {
-		root.AddCommand(verb())
-	}
-	tidyHelp(root)
-	root.SetArgs(args)
-	out := &checkedWriter{Writer: os.Stdout}
-	root.SetOut(out)
-	err := root.ExecuteContext(ctx)
-	if err == nil && out.err != nil {
-		err = fmt.Errorf("the output is not complete: %w", out.err)
-	}
-	var usage usageError
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &usage):
-		fmt.Fprintln(os.Stderr, "certspec:", strings.TrimPrefix(err.Error(), "certspec "))
-		return exitUsage
-	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(os.Stderr, "certspec: stopped on request; run the same command again to go on")
-		return exitStopped
-	default:
-		fmt.Fprintln(os.Stderr, "certspec:", err)
-		return exitFailed
-	}
-}
+func run(args []string) int { return cli.Run(root(), args) }

@@ -10,9 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	preflightcmd "github.com/certspec/certspec/cmd/certspec/preflight"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/rs/ledger"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
 func needONNXRuntime(t *testing.T) {
@@ -26,7 +29,7 @@ func needONNXRuntime(t *testing.T) {
 func onnxFile(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "net.onnx")
-	if _, err := commandOutput(t, exportCommand(), "--model", guessing(t), "--onnx", file); err != nil {
+	if _, err := commandOutput(t, commandOf(t, "export"), "--model", guessing(t), "--onnx", file); err != nil {
 		t.Fatal(err)
 	}
 	return file
@@ -44,7 +47,7 @@ func TestONNXFlagsInLedger(t *testing.T) {
 	certify := func(name string, flags ...string) (string, error) {
 		args := append([]string{"--model", file, "--data", "synthetic/test[max_index=1]", "--sigma", "0.25", "--n", "100", "--rule", "fixed",
 			"--ledger", filepath.Join(dir, name)}, flags...)
-		if _, err := commandOutput(t, certifyCommand(), args...); err != nil {
+		if _, err := commandOutput(t, commandOf(t, "certify"), args...); err != nil {
 			return "", err
 		}
 		l, err := ledger.Read(filepath.Join(dir, name))
@@ -116,16 +119,16 @@ func TestONNXFlagsWrongUse(t *testing.T) {
 	} {
 		for verb, cmd := range map[string]func() error{
 			"certify": func() error {
-				_, err := commandOutput(t, certifyCommand(), append(args, "--data", "synthetic/test", "--sigma", "0.25")...)
+				_, err := commandOutput(t, commandOf(t, "certify"), append(args, "--data", "synthetic/test", "--sigma", "0.25")...)
 				return err
 			},
 			"preflight": func() error {
-				_, err := commandOutput(t, preflightCommand(), append(args, "--data", "synthetic/test", "--sigma", "0.25")...)
+				_, err := commandOutput(t, commandOf(t, "preflight"), append(args, "--data", "synthetic/test", "--sigma", "0.25")...)
 				return err
 			},
 		} {
 			err := cmd()
-			if _, usage := err.(usageError); !usage || !strings.Contains(err.Error(), want) {
+			if _, usage := err.(cli.UsageError); !usage || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s %q: %v; expected a wrong use with %q", verb, args, err, want)
 			}
 		}
@@ -150,7 +153,7 @@ func TestONNXFlagsImpossible(t *testing.T) {
 		"library /none.so":                     {"--lib", "/none.so"},
 		"CUDA":                                 {"--provider", "cuda"},
 	} {
-		_, err := commandOutput(t, preflightCommand(), append(args, "--model", file, "--data", "synthetic/test", "--sigma", "0.25")...)
+		_, err := commandOutput(t, commandOf(t, "preflight"), append(args, "--model", file, "--data", "synthetic/test", "--sigma", "0.25")...)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; expected an error with %q", args, err, want)
 		}
@@ -185,7 +188,7 @@ func TestPreflightSaysWhatApplies(t *testing.T) {
 	}
 	args := []string{"--model", file, "--data", "folder:" + dir, "--sigma", "0.25", "--block", "10", "--n", "1000",
 		"--resize", "36", "--crop", "32", "--classes", classes, "--std", "0.25"}
-	text, _ := commandOutput(t, preflightCommand(), args...)
+	text, _ := commandOutput(t, commandOf(t, "preflight"), args...)
 	for _, words := range []string{
 		"NCHW float32 images of 32×32×3, logits", "std [0.25 0.25 0.25]",
 		"to 36 by bilinear, before the noise; radii are in the resized pixels (32×32×3)",
@@ -195,8 +198,8 @@ func TestPreflightSaysWhatApplies(t *testing.T) {
 			t.Errorf("%s\ndoes not say %q", text, words)
 		}
 	}
-	text, _ = commandOutput(t, preflightCommand(), append(args, "--json")...)
-	var r lookedOver
+	text, _ = commandOutput(t, commandOf(t, "preflight"), append(args, "--json")...)
+	var r preflightcmd.Result
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		t.Fatalf("%v in %s", err, text)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/rs"
 )
@@ -155,7 +156,7 @@ func TestFullStandardOutput(t *testing.T) {
 		cmd, _, stderr := program(t, args...)
 		cmd.Stdout = full
 		err := cmd.Run()
-		if cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(stderr.String(), "no space left") {
+		if cmd.ProcessState.ExitCode() != cli.ExitFailed || !strings.Contains(stderr.String(), "no space left") {
 			t.Errorf("%v: %v, %s", args, err, stderr)
 		}
 	}

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	certifycmd "github.com/certspec/certspec/cmd/certspec/certify"
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	plancmd "github.com/certspec/certspec/cmd/certspec/plan"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -19,7 +22,7 @@ func TestPlanFromALedger(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, code := output(t, "plan", "--from", from, "--n", "10000", "--rate", "1000", "--radii", "0.25,0.5", "--json")
-	var p planned
+	var p plancmd.Result
 	if err := json.Unmarshal([]byte(text), &p); err != nil || code != 0 {
 		t.Fatalf("exit code %d, %v: %s", code, err, text)
 	}
@@ -47,7 +50,7 @@ func TestPlanFromALedger(t *testing.T) {
 		{"--from", from, "--skip", "2"}, {"--from", from, "--engine", "go"}, {"--from", from, "--n", "150"},
 		{"--from", from, "--radii", "0.5,0.25", "--alpha", "2"}, {"--sigma", "1"}, {"--data", "x", "--sigma", "1", "--rate", "5"},
 	} {
-		if text, code := output(t, append([]string{"plan"}, args...)...); code != exitUsage || text != "" {
+		if text, code := output(t, append([]string{"plan"}, args...)...); code != cli.ExitUsage || text != "" {
 			t.Errorf("%v: exit code %d, %q", args, code, text)
 		}
 	}
@@ -66,7 +69,7 @@ func TestRulesOnTheCommandLine(t *testing.T) {
 	}
 	for _, rule := range [][]string{{"--rule", "fixed"}, {"--rule", "iss", "--n0", "200", "--tolerance", "0.1"}, {"--rule", "betting", "--radii", "0,0.25"}} {
 		text, code := output(t, args("whole-"+rule[1], rule...)...)
-		var c certified
+		var c certifycmd.Result
 		if err := json.Unmarshal([]byte(text), &c); err != nil || code != 0 || c.Rule != rule[1] || c.Rows != 5 {
 			t.Errorf("%v: exit code %d, %v: %s", rule, code, err, text)
 		}
@@ -90,7 +93,7 @@ func TestRulesOnTheCommandLine(t *testing.T) {
 		{"--rule", "betting"}, {"--rule", "betting", "--radii", "3"}, {"--rule", "fixed", "--tolerance", "0.1"}, {"--relative"}, {"--futility", "0.1"},
 		{"--shard", "2/2"}, {"--shard", "auto"}, {"--shard-by", "blocks"}, {"--shard", "0/2", "--shard-by", "rows"}, {"--shard", "0/2", "--shard-by", "blocks"},
 	} {
-		if text, code := output(t, args("wrong", wrong...)...); code != exitUsage || text != "" {
+		if text, code := output(t, args("wrong", wrong...)...); code != cli.ExitUsage || text != "" {
 			t.Errorf("%v: exit code %d, %q", wrong, code, text)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
 func TestReport(t *testing.T) {
@@ -37,9 +39,9 @@ func TestReport(t *testing.T) {
 		t.Errorf("exit code %d, %v: %.400s", code, err, text)
 	}
 	for want, all := range map[int][][]string{
-		exitUsage: {{}, {file, file}, {file, "--format", "pdf"}, {file, "-o", "x.pdf"}, {file, "--radii", "nan"}, {file, "--radii", "-1"},
+		cli.ExitUsage: {{}, {file, file}, {file, "--format", "pdf"}, {file, "-o", "x.pdf"}, {file, "--radii", "nan"}, {file, "--radii", "-1"},
 			{file, "--confidence", "1"}, {file, "--confidence", "0"}, {file, "--confidence", "nan"}},
-		exitFailed: {{"missing.ledger"}, {"report_test.go"}},
+		cli.ExitFailed: {{"missing.ledger"}, {"report_test.go"}},
 	} {
 		for _, args := range all {
 			if text, code := output(t, append([]string{"report"}, args...)...); code != want || text != "" {

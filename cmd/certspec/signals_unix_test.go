@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -52,7 +53,7 @@ func TestStopSignals(t *testing.T) {
 				t.Fatal(err)
 			}
 			<-ended
-			if code := cmd.ProcessState.ExitCode(); code != exitStopped || stdout.Len() > 0 || !strings.Contains(stderr.String(), "run the same command again") {
+			if code := cmd.ProcessState.ExitCode(); code != cli.ExitStopped || stdout.Len() > 0 || !strings.Contains(stderr.String(), "run the same command again") {
 				t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 			}
 			left, err := os.ReadFile(ledger)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
 // The model answers by the mean of an image, which a probe of any frequency but zero leaves nearly as it is.
@@ -46,11 +48,11 @@ func TestSpectralHeatMapOfBadInput(t *testing.T) {
 		{"--metric", "loss"}, {"--radius", "0.1"}, {"--window", "-1"}, {"--window", "3", "--frequencies", "1"}, {"--epsilon", "0"}, {"--epsilon", "NaN"},
 		{"--high", "0"}, {"--metric", "certified", "--radius", "-1"}, {"--rule", "none"}, {"--n", "0"},
 	} {
-		if text, code := output(t, append(all, more...)...); code != exitUsage || text != "" {
+		if text, code := output(t, append(all, more...)...); code != cli.ExitUsage || text != "" {
 			t.Errorf("%v: exit code %d: %s", more, code, text)
 		}
 	}
-	if _, code := output(t, "spectral", "heatmap", "--model", "m", "--data", "synthetic/test"); code != exitUsage {
+	if _, code := output(t, "spectral", "heatmap", "--model", "m", "--data", "synthetic/test"); code != cli.ExitUsage {
 		t.Errorf("without σ and folder: exit code %d", code)
 	}
 }
@@ -81,13 +83,13 @@ func TestErrorMapGoesOn(t *testing.T) {
 			t.Errorf("value %d is %v, want %v", k, v, want)
 		}
 	}
-	if text, code := output(t, append(args, "--epsilon", "3")...); code != exitFailed || text != "" {
+	if text, code := output(t, append(args, "--epsilon", "3")...); code != cli.ExitFailed || text != "" {
 		t.Errorf("another probe: exit code %d: %s", code, text)
 	}
 	if err := os.WriteFile(path, []byte(lines[0]+"{\"u\":0,\"v\":0,\"error\":7}\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if text, code := output(t, args...); code != exitFailed || text != "" {
+	if text, code := output(t, args...); code != cli.ExitFailed || text != "" {
 		t.Errorf("an error of 7: exit code %d: %s", code, text)
 	}
 }

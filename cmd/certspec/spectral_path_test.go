@@ -2,6 +2,8 @@ package main
 
 import (
 	"testing"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
 // The model sees the mean of an image alone. On a phase path that stays what it is (lens spec, oracle 9), so that no class and no score
@@ -36,11 +38,11 @@ func TestSpectralPathOfBadInput(t *testing.T) {
 		{"--kind", "sound"}, {"--kind", "phase,phase"}, {"--pairs", "0"}, {"--pairs", "3"}, {"--points", "3"}, {"--window", "0"}, {"--window", "0.6"}, {"--window", "NaN"},
 		{"--mask", "round"}, {"--wrap", "long"}, {"--last-bin", "half"}, {"--normalization", "mnist"}, {"--batch", "0"}, {"--kind", "pixel"},
 	} {
-		if text, code := output(t, append(all, more...)...); code != exitUsage || text != "" {
+		if text, code := output(t, append(all, more...)...); code != cli.ExitUsage || text != "" {
 			t.Errorf("%v: exit code %d: %s", more, code, text)
 		}
 	}
-	if text, code := output(t, "spectral", "path", "--exec", childModel("good"), "--data", "synthetic/test[max_index=4]"); code != exitFailed || text != "" {
+	if text, code := output(t, "spectral", "path", "--exec", childModel("good"), "--data", "synthetic/test[max_index=4]"); code != cli.ExitFailed || text != "" {
 		t.Errorf("a model without scores: exit code %d: %s", code, text)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset"
 )
 
@@ -81,11 +82,11 @@ func TestSpectralOfBadInput(t *testing.T) {
 		args []string
 		want int
 	}{
-		{[]string{"spectrum"}, exitUsage},
-		{[]string{"spectrum", "--in", in, "--data", "synthetic"}, exitUsage},
-		{[]string{"spectrum", "--in", in, "--minus", other, "--out", out}, exitFailed},
-		{[]string{"spectrum", "--in", writeFile(t, "bad.npy", "no array"), "--out", out}, exitFailed},
-		{[]string{"profile", "--in", filepath.Join(t.TempDir(), "none.npy")}, exitFailed},
+		{[]string{"spectrum"}, cli.ExitUsage},
+		{[]string{"spectrum", "--in", in, "--data", "synthetic"}, cli.ExitUsage},
+		{[]string{"spectrum", "--in", in, "--minus", other, "--out", out}, cli.ExitFailed},
+		{[]string{"spectrum", "--in", writeFile(t, "bad.npy", "no array"), "--out", out}, cli.ExitFailed},
+		{[]string{"profile", "--in", filepath.Join(t.TempDir(), "none.npy")}, cli.ExitFailed},
 	} {
 		if text, code := output(t, append([]string{"spectral"}, c.args...)...); code != c.want || text != "" {
 			t.Errorf("%q: exit code %d, output %q; want %d and nothing", c.args, code, text, c.want)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
 // The model answers by the mean of an image, which brightness raises.
@@ -36,7 +38,7 @@ func TestSweep(t *testing.T) {
 	if err := os.Remove(filepath.Join(folder, "clean.ledger")); err != nil {
 		t.Fatal(err)
 	}
-	if _, code := output(t, "sweep", "table", folder, "--clean"); code != exitFailed {
+	if _, code := output(t, "sweep", "table", folder, "--clean"); code != cli.ExitFailed {
 		t.Errorf("without a clean run: exit code %d", code)
 	}
 }
@@ -46,7 +48,7 @@ func TestSweepOfBadInput(t *testing.T) {
 	for _, more := range [][]string{
 		{"--corrupt", "fogg"}, {"--severity", "6"}, {"--severity", "0"}, {"--corrupt", "F", "--severity", "3"}, {"--rule", "none"}, {"--n", "0"},
 	} {
-		if text, code := output(t, append(run, more...)...); code != exitUsage || text != "" {
+		if text, code := output(t, append(run, more...)...); code != cli.ExitUsage || text != "" {
 			t.Errorf("%v: exit code %d: %s", more, code, text)
 		}
 	}
@@ -57,11 +59,11 @@ func TestSweepOfBadInput(t *testing.T) {
 		{"certify", "--model", "m", "--data", "synthetic/test", "--sigma", "0.25", "--corrupt", "fog:3", "--severity", "3"},
 		{"certify", "--model", "m", "--data", "synthetic/test", "--sigma", "0.25", "--corrupt", "fogg:3"},
 	} {
-		if text, code := output(t, args...); code != exitUsage || text != "" {
+		if text, code := output(t, args...); code != cli.ExitUsage || text != "" {
 			t.Errorf("%v: exit code %d: %s", args, code, text)
 		}
 	}
-	if _, code := output(t, "sweep", "table", t.TempDir()); code != exitFailed {
+	if _, code := output(t, "sweep", "table", t.TempDir()); code != cli.ExitFailed {
 		t.Errorf("an empty folder: exit code %d", code)
 	}
 }

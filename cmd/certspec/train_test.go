@@ -10,11 +10,13 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
 func trainOutput(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	cmd := trainCommand()
+	cmd := commandOf(t, "train")
 	var out bytes.Buffer
 	cmd.SetOut(&out)
 	cmd.SetArgs(args)
@@ -93,31 +95,9 @@ func TestTrainUsage(t *testing.T) {
 		"--views foriermix: ":                       {"--data", "synthetic", "--out", "x", "--method", "hcr", "--views", "foriermix"},
 		"--sigma NaN: expected":                     {"--data", "synthetic", "--out", "x", "--sigma", "nan"},
 	} {
-		var usage usageError
+		var usage cli.UsageError
 		if _, err := trainOutput(t, args...); !errors.As(err, &usage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want a wrong use that says %q", err, want)
 		}
-	}
-}
-
-func TestParts(t *testing.T) {
-	for name, want := range map[string][2]string{
-		"fashionmnist":              {"fashionmnist/train", "fashionmnist/test"},
-		"cifar10[count=500]":        {"cifar10/train[count=500]", "cifar10/test"},
-		"cifar10/train[skip=2]":     {"cifar10/train[skip=2]", "cifar10/test"},
-		"mnist/test":                {"mnist/test", ""},
-		"folder:/data/birds/train":  {"folder:/data/birds/train", ""},
-		"npy:images.npy,labels.npy": {"npy:images.npy,labels.npy", ""},
-	} {
-		if train, test := parts(name); train != want[0] || test != want[1] {
-			t.Errorf("%s: %q and %q, want %q", name, train, test, want)
-		}
-	}
-}
-
-func TestCommandLine(t *testing.T) {
-	got := commandLine([]string{"train", "--data", "cifar10[skip=2]", "", "it's"})
-	if want := `certspec train --data 'cifar10[skip=2]' '' 'it'\''s'`; got != want {
-		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -38,3 +38,17 @@ func edits(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// DidYouMean is "; did you mean NAME?" where a known name is close to the given one: at most a third of its bytes are other ones, or it
+// holds the given one. Else it is empty.
+func DidYouMean(name string, known []string) string {
+	if name == "" || len(known) == 0 {
+		return ""
+	}
+	near := Of(name, known)
+	lower := strings.ToLower(name)
+	if len(name) >= 3 && strings.Contains(near, lower) || edits(near, lower) <= max(1, (len(name)+2)/3) {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}

@@ -1,0 +1,216 @@
+// Package attack is "certspec attack".
+package attack
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/gomlxmodels/attack"
+	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/noise"
+	"github.com/certspec/certspec/rs/preflight"
+)
+
+// Result is what "attack" prints.
+type Result struct {
+	Ledger   string           `json:"ledger"`
+	Sigma    float64          `json:"sigma"`
+	Steps    int              `json:"steps"`
+	Noises   int              `json:"noises"`
+	Rate     float64          `json:"rate"`
+	Samples  int              `json:"n"`
+	Alpha    float64          `json:"alpha"`
+	Seed     uint64           `json:"seed"`
+	Radii    []underAttack    `json:"radii"`
+	Outcomes []attack.Outcome `json:"outcomes"`
+}
+
+// underAttack is a row of the table.
+type underAttack struct {
+	Radius    float64 `json:"radius"`
+	Certified float64 `json:"certified"` // accuracy
+	Empirical float64 `json:"empirical"` // share of the images that are not broken
+	Broken    int     `json:"broken"`
+	Undecided int     `json:"undecided"` // not broken, but the smoothed classifier abstains
+	Images    int     `json:"images"`
+}
+
+// options are what the flags ask.
+type options struct {
+	attack.EmpiricalOptions
+	path, engine string
+	images       cli.ImageOptions
+	json         *bool
+}
+
+// Command makes the command.
+func Command() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "attack LEDGER --model PATH --data NAME [flags]",
+		Short: "Attack a smoothed network, and set what stands beside what is certified",
+		Long: `Attack the images of a ledger under the smoothed classifier of a trained network, by projected gradient steps in the
+Euclidean norm that lower the smoothed confidence in the label, and compare the accuracy that stands with the certified one.
+
+An image counts as broken where the smoothed classifier answers another class at the attacked image, rounded to bytes, with
+confidence 1 − alpha; where it abstains there, the image is undecided, and is not broken. The empirical accuracy, of the
+images that are not broken, is an upper bound on the robust accuracy as far as this attack can tell; the certified accuracy is
+a lower bound.`,
+		Example: "  certspec attack out/fmnist-s025.ledger --model models/fmnist-cnn-s025 --data fashionmnist/test --radii 0.25,0.5",
+		Args:    cli.OneLedger,
+	}
+
+	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
+		f.Model(&o.path, "path of the model file")
+		f.Engine(&o.engine)
+	})
+	o.images.Flags(cmd)
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		f.Floats(&o.Radii, "radii", []float64{.25, .5, .75}, "budgets of the attack")
+		f.IntVar(&o.Steps, "steps", 20, "steps of the attack")
+		f.IntVar(&o.Noises, "noises", 16, "noise samples of an image in the attack")
+		f.Float64Var(&o.Rate, "rate", 1, "length of a step over 2·radius/steps")
+		f.Uint64Var(&o.Seed, "seed", 0, "of the attack's noise")
+	})
+	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
+		f.IntVar(&o.Predict.Samples, "n", 1000, "noise samples of an attacked image by which the smoothed classifier answers")
+		f.Float64Var(&o.Predict.Alpha, "alpha", rs.DefaultAlpha, "bound on the probability that its answer is wrong")
+	})
+	o.json = cli.JSON(cmd)
+	cli.First(cmd, "model", "data", "radii", "steps", "n")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
+	return cmd
+}
+
+func (o *options) run(cmd *cobra.Command, args []string) error {
+	if err := cli.Needed(cmd, "model", "data"); err != nil {
+		return err
+	}
+	if err := cli.NotZero(cmd, "n", "alpha", "steps", "noises", "rate"); err != nil {
+		return err
+	}
+	if err := cli.CheckRadii(o.Radii); err != nil {
+		return err
+	}
+	slices.Sort(o.Radii)
+	run, err := rs.Open(args[0])
+	if err != nil {
+		return err
+	}
+	model, err := modelfile.Read(o.path)
+	if err != nil {
+		return err
+	}
+	h := run.Header
+	if weights := h.Model.Identity.Weights; !strings.Contains(weights, model.Card.Weights) {
+		return fmt.Errorf("--model %s has the weights %s, the ledger is of %s", o.path, model.Card.Weights, weights)
+	}
+	d, err := o.images.Open()
+	if err != nil {
+		return err
+	}
+	all, err := d.Load(cmd.Context())
+	if err != nil {
+		return err
+	}
+	images, rows, err := inLedger(args[0], run, all)
+	if err != nil {
+		return err
+	}
+	law, _, _ := strings.Cut(h.Noise, "/")
+	o.Predict.Noise, o.Predict.Sigma = noise.Law(law), h.Sigma
+	o.Progress = cli.Progress()
+	smoothed, err := cli.OpenModel(o.path, engine.Backend(o.engine))
+	if err != nil {
+		return err
+	}
+	defer smoothed.Close()
+	if _, err := cli.LookFirst(cmd.Context(), smoothed, images, preflight.UseOfPrediction(o.Predict)); err != nil {
+		return err
+	}
+	b, err := backend.OpenForTraining(gradientEngine(o.engine))
+	if err != nil {
+		return err
+	}
+	outcomes, err := attack.Empirical(cmd.Context(), b, model, smoothed, images, o.EmpiricalOptions)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	result := Result{args[0], h.Sigma, o.Steps, o.Noises, o.Rate, o.Predict.Samples, o.Predict.Alpha, o.Seed, summary(o.Radii, rows, outcomes), outcomes}
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), result)
+	}
+	return result.print(cmd.OutOrStdout())
+}
+
+// gradientEngine is what computes gradients where the model runs on a choice: ONNX Runtime cannot.
+func gradientEngine(choice string) string {
+	if choice == "onnxruntime" {
+		return ""
+	}
+	return choice
+}
+
+// inLedger gives the images whose certificates the ledger has, with those, in the order of the ledger.
+func inLedger(path string, run *rs.Run, images *dataset.Images) (*dataset.Images, rs.Rows, error) {
+	chosen := *images
+	chosen.IDs, chosen.Labels, chosen.Pixels = nil, nil, nil
+	var rows rs.Rows
+	for _, row := range run.Rows {
+		i := images.Index(row.Image)
+		if i < 0 {
+			continue
+		}
+		if images.Labels[i] != row.Label {
+			return nil, nil, fmt.Errorf("image %d has the label %d in %s, and %d in %s: it is another set than that of the ledger, %s",
+				row.Image, images.Labels[i], images.Name, row.Label, path, run.Header.Data.Name)
+		}
+		rows = append(rows, row)
+		chosen.IDs, chosen.Labels = append(chosen.IDs, row.Image), append(chosen.Labels, row.Label)
+		chosen.Pixels = append(chosen.Pixels, images.Image(i)...)
+	}
+	if len(rows) == 0 {
+		return nil, nil, fmt.Errorf("%s has no certificate of an image of %s", path, images.Name)
+	}
+	return &chosen, rows, nil
+}
+
+func summary(radii []float64, rows rs.Rows, outcomes []attack.Outcome) []underAttack {
+	table := make([]underAttack, len(radii))
+	for i, certified := range rows.CertifiedAccuracy(radii...) {
+		table[i] = underAttack{Radius: radii[i], Certified: certified.Value, Images: len(rows)}
+	}
+	for k, out := range outcomes {
+		row := &table[k%len(radii)]
+		switch {
+		case out.Broken():
+			row.Broken++
+		case out.Class == rs.Abstain:
+			row.Undecided++
+		}
+		row.Empirical = 1 - float64(row.Broken)/float64(row.Images)
+	}
+	return table
+}
+
+func (a Result) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "radius\tcertified\tempirical\tbroken\tundecided\timages")
+	for _, r := range a.Radii {
+		fmt.Fprintf(w, "%g\t%s %%\t%s %%\t%d\t%d\t%d\n", r.Radius, percent(r.Certified), percent(r.Empirical), r.Broken, r.Undecided, r.Images)
+	}
+	return w.Flush()
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.2f", math.Round(1e4*share)/100) }

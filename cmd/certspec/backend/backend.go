@@ -1,0 +1,220 @@
+// Package backend is "certspec backend".
+package backend
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/gomlxmodels/infer"
+	"github.com/certspec/certspec/internal/nearest"
+	"github.com/certspec/certspec/onnxmodel"
+)
+
+// Command makes the command.
+func Command() *cobra.Command {
+	return cli.Noun("backend", "Find, install and check the engines that run networks",
+		"Find, install and check the engines that run networks.\n\n"+
+			"Without --engine, the environment variables "+backend.Variable+" and "+backend.GoMLXVariable+" choose, else\n"+
+			"the best engine found: XLA on a GPU, ONNX Runtime (which cannot train), XLA on the CPU,\n"+
+			"the Go backend.",
+		listCommand(), installCommand(), checkCommand(), benchCommand())
+}
+
+func listCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the engines of this machine, best first, and say which one is taken",
+		Args:  cli.NoArgs,
+	}
+	asJSON := cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		list, err := listEngines()
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return cli.PrintJSON(cmd.OutOrStdout(), list)
+		}
+		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "TAKEN TO\tENGINE\tDEVICE\tVERSION\tLIBRARY")
+		for _, l := range list {
+			var taken []string
+			if l.Chosen {
+				taken = append(taken, "train")
+			}
+			if l.Certifies {
+				taken = append(taken, "certify")
+			}
+			version := l.Version
+			if !l.Usable {
+				version = "not usable"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", strings.Join(taken, ", "), l.Engine, l.Device, version, l.Path)
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		for _, l := range list {
+			if l.Problem != "" {
+				cli.Say("%s", l.Problem)
+			}
+		}
+		return nil
+	}
+	return cmd
+}
+
+// installable are the engines that can be fetched, by name: each puts a library into the
+// cache, where it is missing, and returns its path.
+var installable = map[string]func(ctx context.Context, say func(format string, args ...any)) (string, error){
+	backend.XLA:        backend.Install,
+	engine.ONNXRuntime: onnxmodel.Install,
+}
+
+func installCommand() *cobra.Command {
+	names := make([]string, 0, len(installable))
+	for name := range installable {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	cmd := &cobra.Command{
+		Use:       "install [" + strings.Join(names, "|") + "]",
+		Short:     "Fetch an engine's library into the cache (default xla), pinned and checked",
+		ValidArgs: names,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := backend.XLA
+			switch {
+			case len(args) > 1:
+				return cli.Usagef("%s takes one engine and got %d", cmd.CommandPath(), len(args))
+			case len(args) == 1:
+				name = args[0]
+			}
+			install := installable[name]
+			if install == nil {
+				return cli.Usagef("no engine %q to install%s; there are %s", name, nearest.DidYouMean(name, names), strings.Join(names, ", "))
+			}
+			path, err := install(cmd.Context(), cli.Say)
+			if err != nil {
+				return err
+			}
+			cli.Say("%s is ready: %s", name, path)
+			return nil
+		},
+	}
+	return cmd
+}
+
+func checkCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Compile and run small programs on the engine and compare with the Go backend",
+		Args:  cli.NoArgs,
+	}
+	var choice string
+	cli.Group(cmd, cli.Model, func(f *cli.Flags) { f.TrainingEngine(&choice, "engine", "what is checked") })
+	asJSON := cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		b, err := openBackend(choice)
+		if err != nil {
+			return err
+		}
+		found, err := backend.Check(cmd.Context(), b)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return cli.PrintJSON(cmd.OutOrStdout(), struct {
+				*backend.Backend
+				Programs []backend.Agreement `json:"programs"`
+			}{b, found})
+		}
+		out := cmd.OutOrStdout()
+		fmt.Fprintf(out, "%s on %s, %s, %d threads, %s\n", b.Engine, b.Device, b.Version, b.Threads, b.InstructionSet)
+		for _, a := range found {
+			fmt.Fprintf(out, "%s: greatest difference from Go %.1e of the greatest value (rounding explains %.0e)\n", a.Program, a.Difference, a.Allowed)
+		}
+		return nil
+	}
+	return cmd
+}
+
+// openBackend opens a choice and tells the person why a better engine was not taken.
+func openBackend(choice string) (*backend.Backend, error) {
+	b, err := backend.Open(choice)
+	if err != nil {
+		return nil, err
+	}
+	if b.Note != "" {
+		cli.Say("%s", b.Note)
+	}
+	return b, nil
+}
+
+// backendSpeed is what "backend bench" prints of one engine.
+type backendSpeed struct {
+	Engine  string          `json:"engine"`
+	Device  string          `json:"device"`
+	Version string          `json:"version"`
+	Speeds  []backend.Speed `json:"speeds"`
+}
+
+func benchCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Time a matrix product, a convolution and a ResNet-20 on every usable engine",
+		Args:  cli.NoArgs,
+	}
+	asJSON := cli.JSON(cmd)
+	var each time.Duration
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) { f.DurationVar(&each, "time", 2*time.Second, "time for each program") })
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		list, err := backend.List()
+		if err != nil {
+			return err
+		}
+		var all []backendSpeed
+		for _, l := range list {
+			if !l.Usable {
+				continue
+			}
+			choice := l.Engine
+			if l.Path != "" {
+				choice += ":" + l.Path
+			}
+			b, err := backend.Open(choice)
+			if err != nil {
+				return err
+			}
+			speeds, err := backend.Measure(cmd.Context(), b, each)
+			if err != nil {
+				return err
+			}
+			net, err := infer.MeasureResNet20(cmd.Context(), b, each)
+			if err != nil {
+				return err
+			}
+			all = append(all, backendSpeed{b.Engine, b.Device, b.Version, append(speeds, net)})
+		}
+		if *asJSON {
+			return cli.PrintJSON(cmd.OutOrStdout(), all)
+		}
+		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "ENGINE\tDEVICE\tPROGRAM\tRATE\tFIRST CALL")
+		for _, s := range all {
+			for _, p := range s.Speeds {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%.4g %s\t%.1f s\n", s.Engine, s.Device, p.Program, p.Rate, p.Unit, p.Compile)
+			}
+		}
+		return w.Flush()
+	}
+	return cmd
+}

@@ -1,0 +1,46 @@
+package backend
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/onnxmodel"
+)
+
+// listedEngine is an engine that was found, and what it is taken for where none is ordered.
+type listedEngine struct {
+	backend.Listed
+	Certifies bool `json:"certifies"` // taken by certify and predict
+}
+
+// listEngines finds the engines of this machine, best first.
+func listEngines() ([]listedEngine, error) {
+	backends, err := backend.List()
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := engine.Chosen()
+	if err != nil {
+		return nil, err
+	}
+	list := make([]listedEngine, len(backends))
+	for i, l := range backends {
+		list[i] = listedEngine{Listed: l, Certifies: l.Chosen && l.Engine == chosen}
+	}
+	library, err := onnxmodel.Library("")
+	if errors.Is(err, onnxmodel.ErrNoLibrary) {
+		return list, nil
+	}
+	found := listedEngine{
+		Listed:    backend.Listed{Engine: engine.ONNXRuntime, Device: "cpu", Path: library, Usable: err == nil},
+		Certifies: chosen == engine.ONNXRuntime,
+	}
+	if err != nil {
+		found.Problem = err.Error()
+	}
+	// It comes before the engines of the CPU.
+	at := slices.IndexFunc(list, func(l listedEngine) bool { return l.Device == "cpu" })
+	return slices.Insert(list, max(at, 0), found), nil
+}

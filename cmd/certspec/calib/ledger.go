@@ -1,0 +1,271 @@
+package calib
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/certspec/certspec/calib"
+	"github.com/certspec/certspec/calib/confidence"
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+// ledgerRadius says which samples of a ledger a sampleFile has.
+type ledgerRadius struct {
+	radius float64
+	of     int // labelled images of the ledger
+	note   string
+}
+
+// confidenceOptions say how confidences are certified from a ledger.
+type confidenceOptions struct {
+	rs.ConfidenceOptions
+	radii []float64
+}
+
+func (o *confidenceOptions) flags(f *cli.Flags) {
+	f.Floats(&o.radii, "radii", nil, "with a ledger: radii, unit: full range of a value (default those that its certified accuracies are stated at)")
+	cli.Choice(f, &o.Method, "certificate", confidence.MethodCDF, "with a ledger: what bounds confidences, cdf or standard", confidence.MethodCDF, confidence.MethodStandard)
+	cli.Choice(f, &o.Mode, "mode", confidence.ModeIndex, "with a ledger: the confidence is the mean score of the certified class (index) or the largest of all classes (max)", confidence.ModeIndex, confidence.ModeMax)
+	cli.Choice(f, &o.Spending, "spending", confidence.Paper, "with a ledger: how alpha is divided between radius and confidence: paper (all for each), split (half for each), family (split, and over all images)", confidence.Paper, confidence.Split, confidence.Family)
+}
+
+// sets gives the samples of a ledger, per radius.
+func (o *confidenceOptions) sets(f *pflag.FlagSet, path string) ([]*sampleFile, error) {
+	if err := cli.CheckRadii(o.radii); err != nil {
+		return nil, err
+	}
+	at := o.radii
+	run, err := rs.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if !f.Changed("radii") {
+		at = run.Radii()
+	}
+	certified, err := rs.CertifyConfidences(path, at, o.ConfidenceOptions)
+	if err != nil {
+		return nil, cli.Usage(err)
+	}
+	note := spendingNote(&run.Header, o.Spending)
+	var sets []*sampleFile
+	for _, c := range certified {
+		sets = append(sets, &sampleFile{
+			name:   fmt.Sprintf("%s at %g", path, c.Radius),
+			Table:  &calib.Table{Correct: c.Correct, Confidence: c.Confidence, Lower: c.Lower, Upper: c.Upper},
+			images: c.Images,
+			at:     &ledgerRadius{c.Radius, c.Of, note},
+		})
+	}
+	return sets, nil
+}
+
+// spendingNote says what holds with which probability.
+func spendingNote(h *ledger.Header, s confidence.Spending) string {
+	switch s {
+	case confidence.Split:
+		return fmt.Sprintf("radius and interval of an image hold together with probability at least %g; those of all images do not with any stated probability (spending split)", 1-h.Alpha)
+	case confidence.Family:
+		return fmt.Sprintf("all radii and intervals hold at once with probability at least %g (spending family)", 1-h.Alpha)
+	}
+	return fmt.Sprintf("radius and interval of an image each hold with probability at least %g; those of all images do not at once with any stated probability (spending paper)", 1-h.Alpha)
+}
+
+// isLedger reports whether a file begins as a ledger does.
+func isLedger(first []byte) bool { return len(first) > 0 && first[0] == '{' }
+
+// answer is what a command says of one set of samples.
+type answer interface{ print(io.Writer) error }
+
+// none is the answer where nothing is certified.
+type none struct {
+	N int `json:"n"`
+}
+
+func (none) print(out io.Writer) error {
+	_, err := fmt.Fprintln(out, "no certified samples")
+	return err
+}
+
+// eachSet answers for every set of samples, and prints: the one of a CSV file, or one for each radius of a ledger.
+func eachSet(cmd *cobra.Command, sets []*sampleFile, asJSON bool, of func(*sampleFile) (answer, error)) error {
+	out := cmd.OutOrStdout()
+	var all []json.RawMessage
+	for i, s := range sets {
+		var a answer = none{}
+		var err error
+		if len(s.Correct) > 0 {
+			if a, err = of(s); err != nil {
+				return err
+			}
+		}
+		switch {
+		case asJSON && s.at == nil:
+			return cli.PrintJSON(out, a)
+		case asJSON:
+			text, err := s.at.join(a)
+			if err != nil {
+				return err
+			}
+			all = append(all, text)
+			continue
+		case s.at != nil && i > 0:
+			fmt.Fprintln(out)
+		}
+		if s.at != nil {
+			fmt.Fprintf(out, "radius %g, certified for %d of %d images\n", s.at.radius, len(s.Correct), s.at.of)
+		}
+		if err := a.print(out); err != nil {
+			return err
+		}
+	}
+	if asJSON {
+		return cli.PrintJSON(out, all)
+	}
+	if last := sets[len(sets)-1]; last.at != nil {
+		fmt.Fprintf(out, "\n%s\n", last.at.note)
+	}
+	return nil
+}
+
+// join puts the radius in front of the fields of an answer.
+func (r *ledgerRadius) join(a answer) (json.RawMessage, error) {
+	head, err := json.Marshal(struct {
+		Radius float64 `json:"radius"`
+		Of     int     `json:"of"`
+		Note   string  `json:"note"`
+	}{r.radius, r.of, r.note})
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(a)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(bytes.TrimSuffix(head, []byte("}")), ','), body[1:]...), nil
+}
+
+// onlyOne refuses a flag that names one file for several sets.
+func onlyOne(sets []*sampleFile, flags map[string]string) error {
+	for name, file := range flags {
+		if file != "" && len(sets) > 1 {
+			return cli.Usagef("--%s with %d radii: expected one", name, len(sets))
+		}
+	}
+	return nil
+}
+
+// certifiedConfidences is what "calib certify" prints.
+type certifiedConfidences struct {
+	N          int     `json:"n"`
+	Accuracy   float64 `json:"certified_accuracy"` // of all labelled images
+	Confidence float64 `json:"mean_confidence"`
+	Lower      float64 `json:"mean_lower"`
+	Upper      float64 `json:"mean_upper"`
+	Width      float64 `json:"mean_width"`
+	Widest     float64 `json:"widest"`
+}
+
+func (s *sampleFile) certified() *certifiedConfidences {
+	c := &certifiedConfidences{N: len(s.Correct)}
+	hits, n := 0, float64(c.N)
+	for i, correct := range s.Correct {
+		if correct {
+			hits++
+		}
+		c.Confidence += s.Confidence[i] / n
+		c.Lower += s.Lower[i] / n
+		c.Upper += s.Upper[i] / n
+		c.Widest = math.Max(c.Widest, s.Upper[i]-s.Lower[i])
+	}
+	c.Accuracy, c.Width = float64(hits)/float64(s.at.of), c.Upper-c.Lower
+	return c
+}
+
+func (c *certifiedConfidences) print(out io.Writer) error {
+	_, err := fmt.Fprintf(out, "certified accuracy  %.4f\nmean confidence     %.4f, certified on average within [%.4f, %.4f]\nmean width          %.4f, widest %.4f\n",
+		c.Accuracy, c.Confidence, c.Lower, c.Upper, c.Width, c.Widest)
+	return err
+}
+
+// certifyOptions are what the flags of "calib certify" ask.
+type certifyOptions struct {
+	confidenceOptions
+	ledger, out string
+	json        *bool
+}
+
+func certifyCommand() *cobra.Command {
+	var o certifyOptions
+	cmd := &cobra.Command{
+		Use:   "certify --ledger FILE [flags]",
+		Short: "Intervals that hold the confidences of a ledger's images within a radius",
+		Long: `Certify the confidences of the smoothed classifier from a ledger that was made with certspec certify
+--keep-scores: for every image that is certified at a radius, right or wrong, an interval in which its
+confidence stays within that radius. One certification serves all radii and both certificates. With
+--out, a CSV file of the intervals, which the other verbs read with --in.`,
+		Example: "  certspec calib certify --ledger out/fmnist.ledger --radii 0,0.1,0.25\n  certspec calib certify --ledger out/fmnist.ledger --radii 0.25 -o intervals.csv",
+		Args:    cli.NoArgs,
+	}
+
+	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
+		f.File(&o.ledger, "ledger", "ledger with scores", "ledger")
+		o.confidenceOptions.flags(f)
+	})
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
+		f.Out(&o.out, "CSV file to write: image, correct, confidence, lower, upper; with several radii, each gets a file with its radius in the name", "output")
+	})
+	o.json = cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
+	return cmd
+}
+
+func (o *certifyOptions) run(cmd *cobra.Command) error {
+	if err := cli.Needed(cmd, "ledger"); err != nil {
+		return err
+	}
+	sets, err := o.sets(cmd.Flags(), o.ledger)
+	if err != nil {
+		return err
+	}
+	for _, s := range sets {
+		if o.out == "" {
+			break
+		}
+		file := o.out
+		if len(sets) > 1 && file != "-" {
+			stem, found := strings.CutSuffix(file, ".csv")
+			file = fmt.Sprintf("%s-%g", stem, s.at.radius)
+			if found {
+				file += ".csv"
+			}
+		}
+		if err := s.writeIntervals(cmd, file); err != nil {
+			return err
+		}
+	}
+	return eachSet(cmd, sets, *o.json, func(s *sampleFile) (answer, error) { return s.certified(), nil })
+}
+
+func (s *sampleFile) writeIntervals(cmd *cobra.Command, path string) error {
+	rows := [][]string{{"image", "correct", "confidence", "lower", "upper"}}
+	for i, correct := range s.Correct {
+		row := []string{fmt.Sprint(s.images[i]), "0"}
+		if correct {
+			row[1] = "1"
+		}
+		for _, v := range []float64{s.Confidence[i], s.Lower[i], s.Upper[i]} {
+			row = append(row, cli.Number(v))
+		}
+		rows = append(rows, row)
+	}
+	return cli.WriteCSV(cmd, path, rows)
+}

@@ -1,0 +1,275 @@
+package calib
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/calib"
+	"github.com/certspec/certspec/calib/mip"
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/progress"
+)
+
+// program is the mixed-integer program of a file's samples.
+func (s *sampleFile) program() (*mip.Program, error) {
+	if err := s.needIntervals(); err != nil {
+		return nil, err
+	}
+	if i := s.firstOutside(); i >= 0 {
+		return nil, fmt.Errorf("%s: the confidence of sample %d is %v, expected a number in its interval [%v, %v]",
+			s.name, i+1, s.Confidence[i], s.Lower[i], s.Upper[i])
+	}
+	return mip.New(s.Correct, s.Lower, s.Upper, s.bins)
+}
+
+// countRuns reports runs as they end.
+func countRuns(task string, total int) (done func(), end func()) {
+	report := cli.Progress()
+	state := progress.State{Task: task, Total: float64(total), Unit: "runs", Left: -1}
+	done = func() {
+		state.Done++
+		report(state)
+	}
+	return done, func() {
+		state.Final = true
+		report(state)
+	}
+}
+
+// admmRun is a run with its distance from the optimum.
+type admmRun struct {
+	*mip.Run
+	Gap float64 `json:"gap"`
+}
+
+// admmResult is what "calib admm" prints.
+type admmResult struct {
+	N    int `json:"n"`
+	Bins int `json:"bins"`
+	mip.Outcome
+	Runs []admmRun `json:"runs"`
+}
+
+// admmOptions are what the flags of "calib admm" ask.
+type admmOptions struct {
+	sampleOptions
+	steps             int
+	trace, assignment string
+	json              *bool
+}
+
+func admmCommand() *cobra.Command {
+	var o admmOptions
+	cmd := &cobra.Command{
+		Use:   "admm {--in FILE | --ledger FILE} [flags]",
+		Short: "The calibration error that ADMM finds, beside the exact bound",
+		Long: `The approximate certified calibration error (ACCE) of Emde et al. (2025): the best of 16 runs of ADMM on
+the mixed-integer program, of the confidences given and of the Brier confidences; beside it the exact optimum of the
+same program. ACCE is a lower bound on the optimum, not a certificate. Without a column confidence, runs start at the
+middle of the intervals where they would start at the confidences.`,
+		Example: "  certspec calib admm --in intervals.csv --bins 15 --json",
+		Args:    cli.NoArgs,
+	}
+
+	o.sampleOptions.flags(cmd)
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) { f.IntVar(&o.steps, "steps", 3000, "steps of a run, at most") })
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
+		f.Written(&o.trace, "trace", "CSV file to write: value, penalties and residuals of the best run, step by step")
+		f.Written(&o.assignment, "assignment", "CSV file to write: bin and confidence of every row in the best run")
+	})
+	o.json = cli.JSON(cmd)
+	cli.First(cmd, "in", "ledger", "radii", "bins", "steps")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
+	return cmd
+}
+
+func (o *admmOptions) run(cmd *cobra.Command) error {
+	if o.steps < 1 {
+		return cli.Usagef("--steps %d: expected more than 0", o.steps)
+	}
+	sets, err := o.open(cmd)
+	if err != nil {
+		return err
+	}
+	if err := onlyOne(sets, map[string]string{"assignment": o.assignment, "trace": o.trace}); err != nil {
+		return err
+	}
+	return eachSet(cmd, sets, *o.json, func(s *sampleFile) (answer, error) {
+		r, err := s.admm(cmd.Context(), o.steps)
+		if err != nil {
+			return nil, err
+		}
+		best := r.best()
+		if o.assignment != "" {
+			if err := writeAssignment(cmd, o.assignment, best.Bin, best.Confidence, s.bins); err != nil {
+				return nil, err
+			}
+		}
+		if o.trace != "" {
+			err = s.writeTrace(cmd, o.trace, best.ADMM)
+		}
+		return r, err
+	})
+}
+
+// admm runs the grid.
+func (s *sampleFile) admm(ctx context.Context, steps int) (*admmResult, error) {
+	p, err := s.program()
+	if err != nil {
+		return nil, err
+	}
+	grid := mip.Grid(s.Confidence)
+	for i := range grid {
+		grid[i].Steps = steps
+	}
+	done, end := countRuns("admm", len(grid))
+	runs, err := p.Search(ctx, s.Confidence, grid, done)
+	if err != nil {
+		return nil, err
+	}
+	end()
+	r := &admmResult{N: len(s.Correct), Bins: s.bins.Len()}
+	if r.Outcome, err = p.Compare(s.Confidence, runs); err != nil {
+		return nil, err
+	}
+	for _, run := range runs {
+		r.Runs = append(r.Runs, admmRun{run, r.Exact - run.Best})
+	}
+	return r, nil
+}
+
+func (r *admmResult) best() *mip.Run {
+	best := r.Runs[0].Run
+	for _, run := range r.Runs {
+		if run.Best > best.Best {
+			best = run.Run
+		}
+	}
+	return best
+}
+
+func (r *admmResult) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "samples\t%d\nACCE\t%.6f\nexact\t%.6f\ngap\t%.6f\n", r.N, r.ACCE, r.Exact, r.Gap)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "\nstart\tstep on a\tstep on z\tgrowth\tbest\tat step\tgap")
+	for _, run := range r.Runs {
+		fmt.Fprintf(w, "%s\t%g\t%g\t%g\t%.6f\t%d\t%.6f\n", run.Start, run.StepA, run.StepZ, run.Growth, run.Best, run.BestStep, run.Gap)
+	}
+	return w.Flush()
+}
+
+// writeTrace repeats a run and writes what happens in it.
+func (s *sampleFile) writeTrace(cmd *cobra.Command, path string, o mip.ADMM) error {
+	p, err := s.program()
+	if err != nil {
+		return err
+	}
+	o.Record = true
+	run, err := p.ADMM(cmd.Context(), s.Confidence, o)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{{
+		"step", "lagrangian", "relaxed_ece", "projected_ece", "box_penalty", "sphere_penalty", "interval_penalty", "unique_penalty", "valid_penalty",
+		"interval_l2", "interval_max", "binary_l2", "binary_max", "unique_l2", "unique_max", "valid_l2", "valid_max",
+	}}
+	for _, t := range run.Trace {
+		row := []string{strconv.Itoa(t.Step)}
+		for _, v := range []float64{
+			t.Lagrangian, t.Relaxed, t.Projected, t.BoxPenalty, t.SpherePenalty, t.IntervalPenalty, t.UniquePenalty, t.ValidPenalty,
+			t.Interval.L2, t.Interval.Max, t.Binary.L2, t.Binary.Max, t.Unique.L2, t.Unique.Max, t.Valid.L2, t.Valid.Max,
+		} {
+			row = append(row, strconv.FormatFloat(v, 'g', -1, 64))
+		}
+		rows = append(rows, row)
+	}
+	return cli.WriteCSV(cmd, path, rows)
+}
+
+// deceResult is what "calib dece" prints.
+type deceResult struct {
+	N     int            `json:"n"`
+	Bins  int            `json:"bins"`
+	DECE  float64        `json:"dece"`
+	Exact float64        `json:"exact"`
+	Gap   float64        `json:"gap"`
+	Runs  []*mip.DECERun `json:"runs"`
+}
+
+// deceOptions are what the flags of "calib dece" ask.
+type deceOptions struct {
+	sampleOptions
+	trials int
+	seed   uint64
+	json   *bool
+}
+
+func deceCommand() *cobra.Command {
+	var o deceOptions
+	cmd := &cobra.Command{
+		Use:   "dece {--in FILE | --ledger FILE} [flags]",
+		Short: "The calibration error that gradient ascent finds, beside the exact bound",
+		Long: `The largest calibration error that projected gradient ascent on a differentiable calibration error finds
+inside the intervals, beside the exact bound. The first 12 trials are fixed, the further ones drawn at random.`,
+		Example: "  certspec calib dece --in intervals.csv --trials 100 --json",
+		Args:    cli.NoArgs,
+	}
+
+	o.sampleOptions.flags(cmd)
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		f.IntVar(&o.trials, "trials", 12, "runs with different settings")
+		f.Uint64Var(&o.seed, "seed", 0, "of the settings drawn at random, and of random starts")
+	})
+	o.json = cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
+	return cmd
+}
+
+func (o *deceOptions) run(cmd *cobra.Command) error {
+	if o.trials < 1 {
+		return cli.Usagef("--trials %d: expected more than 0", o.trials)
+	}
+	sets, err := o.open(cmd)
+	if err != nil {
+		return err
+	}
+	return eachSet(cmd, sets, *o.json, func(s *sampleFile) (answer, error) { return s.dece(cmd.Context(), o.trials, o.seed) })
+}
+
+func (r *deceResult) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "samples\t%d\nruns\t%d\ndECE\t%.6f\nexact\t%.6f\ngap\t%.6f\n", r.N, len(r.Runs), r.DECE, r.Exact, r.Gap)
+	return w.Flush()
+}
+
+// dece runs the trials.
+func (s *sampleFile) dece(ctx context.Context, trials int, seed uint64) (*deceResult, error) {
+	p, err := s.program()
+	if err != nil {
+		return nil, err
+	}
+	done, end := countRuns("dece", trials)
+	runs, err := p.SearchDECE(ctx, s.Confidence, mip.Trials(s.Confidence, trials, seed), done)
+	if err != nil {
+		return nil, err
+	}
+	end()
+	worst, err := new(calib.Workspace).ExactCCE(s.Correct, s.Lower, s.Upper, s.bins)
+	if err != nil {
+		return nil, err
+	}
+	r := &deceResult{N: len(s.Correct), Bins: s.bins.Len(), Exact: worst.CCE, Runs: runs}
+	for _, run := range runs {
+		r.DECE = max(r.DECE, run.Best)
+	}
+	r.Gap = r.Exact - r.DECE
+	return r, nil
+}

@@ -1,0 +1,192 @@
+package calib
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/calib"
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/table"
+)
+
+// row is a file in a table. What it has no samples or no columns for is null.
+type row struct {
+	File     string   `json:"file"`
+	Radius   *float64 `json:"radius,omitempty"` // of a ledger
+	N        int      `json:"n"`
+	Accuracy *float64 `json:"accuracy"`
+	known
+	CCE     *float64 `json:"cce"`
+	CBS     *float64 `json:"cbs"`
+	MeanGap *float64 `json:"mean_gap"`
+	Width   *float64 `json:"mean_width"`
+	ACCE    *float64 `json:"acce,omitempty"`
+	DECE    *float64 `json:"dece,omitempty"`
+}
+
+// tableOptions are what the flags of "calib table" ask.
+type tableOptions struct {
+	binOptions
+	confidences confidenceOptions
+	search      bool
+	table       cli.TableOptions
+	json        *bool
+}
+
+func tableCommand() *cobra.Command {
+	var o tableOptions
+	cmd := &cobra.Command{
+		Use:   "table FILE…",
+		Short: "A table of calibration and its bounds, a row per file or radius",
+		Long: `A table with a row per CSV file of samples, and per radius of a ledger with scores, as Markdown, LaTeX (booktabs), CSV, HTML or text: accuracy, ECE and
+Brier score of the confidences, exact certified calibration error, certified Brier score, largest mean gap, mean width of
+the intervals; with --search also what ADMM and dECE find. What a file has no columns for, and all of one without
+samples, is –.`,
+		Example: "  certspec calib table r0.05.csv r0.25.csv r0.5.csv -o table.tex\n  certspec calib table out/fmnist.ledger --radii 0.05,0.25,0.5 --format csv",
+	}
+
+	cli.Group(cmd, cli.Data, o.confidences.flags)
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		o.binOptions.flags(f)
+		f.BoolVar(&o.search, "search", false, "also run ADMM (16 runs) and dECE (12 runs), which takes seconds")
+	})
+	o.table.Flags(cmd)
+	o.json = cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, files []string) error { return o.run(cmd, files) }
+	return cmd
+}
+
+func (o *tableOptions) run(cmd *cobra.Command, files []string) error {
+	if len(files) == 0 {
+		return cli.Usagef("%s wants at least one file", cmd.CommandPath())
+	}
+	b, err := o.bins(cmd.Flags())
+	if err != nil {
+		return err
+	}
+	var rows []row
+	var failed error
+	var notes []string
+	for _, file := range files {
+		sets, err := tableSets(cmd, file, &o.confidences)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		for _, s := range sets {
+			s.bins = b
+			row, err := s.row()
+			row.File = file
+			if s.at != nil {
+				row.Radius = &s.at.radius
+			}
+			if err == nil && o.search && row.CCE != nil {
+				err = s.search(cmd, &row)
+			}
+			if err != nil {
+				return errors.Join(failed, err)
+			}
+			rows = append(rows, row)
+		}
+		if len(sets) > 0 && sets[0].at != nil {
+			notes = append(notes, file+": "+sets[0].at.note+".")
+		}
+	}
+	if *o.json {
+		enc := json.NewEncoder(cmd.OutOrStdout())
+		for _, row := range rows {
+			if err := enc.Encode(row); err != nil {
+				return err
+			}
+		}
+		return failed
+	}
+	if failed != nil {
+		return failed
+	}
+	t := calibrationTable(rows, o.search)
+	t.Notes = notes
+	return o.table.Write(cmd, t)
+}
+
+// tableSets gives the samples of a CSV file, or of a ledger at each radius.
+func tableSets(cmd *cobra.Command, file string, o *confidenceOptions) ([]*sampleFile, error) {
+	first := make([]byte, 1)
+	if f, err := os.Open(file); err == nil {
+		f.Read(first)
+		f.Close()
+	}
+	if isLedger(first) {
+		return o.sets(cmd.Flags(), file)
+	}
+	t, err := readSamples(file, cmd.InOrStdin())
+	if err != nil {
+		return nil, err
+	}
+	return []*sampleFile{{name: file, Table: t}}, nil
+}
+
+func (s *sampleFile) row() (row, error) {
+	row := row{File: s.name, N: len(s.Correct)}
+	if row.N == 0 {
+		return row, nil
+	}
+	accuracy, err := calib.Accuracy(s.Correct)
+	if err != nil {
+		return row, err
+	}
+	row.Accuracy = &accuracy
+	if s.Lower == nil {
+		row.known, err = s.known()
+		return row, err
+	}
+	s.warnOutside()
+	b, _, err := s.bounds()
+	row.known, row.CCE, row.CBS, row.MeanGap, row.Width = b.known, &b.CCE, &b.CBS, &b.MeanGap, &b.MeanWidth
+	return row, err
+}
+
+func (s *sampleFile) search(cmd *cobra.Command, row *row) error {
+	admm, err := s.admm(cmd.Context(), 3000)
+	if err != nil {
+		return err
+	}
+	dece, err := s.dece(cmd.Context(), 12, 0)
+	if err != nil {
+		return err
+	}
+	row.ACCE, row.DECE = &admm.ACCE, &dece.DECE
+	return nil
+}
+
+func calibrationTable(rows []row, search bool) *table.Table {
+	t := &table.Table{Columns: []string{"file", "radius", "samples", "accuracy", "ECE", "Brier", "CCE", "CBS", "mean gap", "mean width"}}
+	if search {
+		t.Columns = append(t.Columns, "ACCE", "dECE")
+	}
+	for _, r := range rows {
+		row := []any{r.File}
+		if r.Radius != nil {
+			row = append(row, *r.Radius)
+		} else {
+			row = append(row, table.None)
+		}
+		row = append(row, r.N)
+		values := []*float64{r.Accuracy, r.ECE, r.Brier, r.CCE, r.CBS, r.MeanGap, r.Width}
+		if search {
+			values = append(values, r.ACCE, r.DECE)
+		}
+		for _, v := range values {
+			if v == nil {
+				row = append(row, table.None)
+			} else {
+				row = append(row, table.Rounded{Value: *v, Decimals: 4})
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}

@@ -1,0 +1,236 @@
+// Package certify is "certspec certify".
+package certify
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/preflight"
+)
+
+// Result is what "certify" prints.
+type Result struct {
+	Ledger        string  `json:"ledger,omitempty"`
+	Scores        string  `json:"scores,omitempty"`
+	Model         string  `json:"model"`
+	Engine        string  `json:"engine"`
+	Data          string  `json:"data"`
+	Resized       string  `json:"resized,omitempty"`
+	Preprocessing string  `json:"preprocessing"`
+	Sigma         float64 `json:"sigma"`
+	Alpha         float64 `json:"alpha"`
+	Noise         string  `json:"noise"`
+	Rule          string  `json:"rule"`
+	MaxSamples    int     `json:"max_samples"`
+	Shard         string  `json:"shard,omitempty"`
+	Seed          uint64  `json:"seed,string"`
+	SeedChosen    bool    `json:"seed_chosen"`
+	RadiusCap     float64 `json:"radius_cap"`
+	cli.Metrics
+	Misses int `json:"misses"`
+	Passes int `json:"passes"`
+}
+
+// options are what the flags ask.
+type options struct {
+	rs.Options
+	input cli.InputOptions
+	shard shardOptions
+	radii []float64
+	json  *bool
+}
+
+// Command makes the command.
+func Command() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "certify {--model PATH | --exec COMMAND} --data NAME --sigma S --out LEDGER [flags]",
+		Short: "Certify images by randomized smoothing",
+		Long: `Certify images by randomized smoothing: for each image the class that the model gives most
+often to noisy copies of it, and an ℓ2 radius within which that class cannot change, which is
+false with a probability of at most alpha. Radii are in units of the full range of a value.
+
+The rule says how many copies an image gets, and --radii with the rule betting which radii are decided;
+certspec plan compares the rules beforehand. With --keep-scores, the scores of the class are kept
+as well, from the same copies: certspec calib certifies confidences from them, at any radius.
+With --shard the run is split over machines, each with a
+ledger of its own, which certspec ledger merge joins. With --corrupt the images are corrupted first, which the ledger
+records; certspec sweep does so for many corruptions.
+
+All work is recorded in the ledger. An interrupted run goes on where it was when the same command
+is given again, and the file ends with the same bytes; a complete one is read and printed at once.`,
+		Example: "  certspec certify --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 --n 10000 --out out/fmnist-s025.ledger\n" +
+			"  certspec certify --exec \"python my_model.py\" --data cifar10/test --skip 20 --sigma 0.25 --n 10000 --out out/mine.ledger\n" +
+			"  certspec certify --model models/resnet20 --data cifar10/test --skip 20 --corrupt fog --severity 3 --sigma 0.25 --out out/fog-3.ledger",
+		Args: cli.NoArgs,
+	}
+
+	o.input.CorruptFlags(cmd)
+	cli.RunFlags(cmd, &o.Options)
+	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
+		f.Floats(&o.radii, "radii", nil, "radii of the printed certified accuracies (default steps of 0.25); of the rule betting, the radii that are tested")
+	})
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
+		f.Out(&o.Ledger, "ledger, the file that records the run; without one nothing is kept", "ledger")
+		f.IntVar(&o.Scores, "keep-scores", 0, "keep the scores of the class too, for certspec calib: counts in so many cells (1 to 1000; 1000 where none is named), in a file beside the ledger")
+		f.Lookup("keep-scores").NoOptDefVal = strconv.Itoa(ledger.MaxScoreCells)
+		o.shard.flags(f)
+	})
+	o.json = cli.JSON(cmd)
+	cli.First(cmd, "model", "data", "sigma", "n", "out")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
+	return cmd
+}
+
+func (o *options) run(cmd *cobra.Command) error {
+	if err := cli.Needed(cmd, "data", "sigma"); err != nil {
+		return err
+	}
+	if err := cli.CheckRun(cmd); err != nil {
+		return err
+	}
+	var err error
+	if o.Shard, err = o.shard.read(cmd.Flags()); err != nil {
+		return err
+	}
+	if err := cli.CheckRadii(o.radii); err != nil {
+		return err
+	}
+	if o.Rule == rs.Betting {
+		o.Radii = o.radii
+	}
+	if err := cli.NotZero(cmd, "keep-scores"); err != nil {
+		return err
+	}
+	if o.Scores != 0 && o.Ledger == "" {
+		return cli.Usagef("--keep-scores without --out: they are kept in a file beside it")
+	}
+	if _, err := o.Plan(); err != nil {
+		return cli.Usage(err)
+	}
+	if err := o.CheckScores(); err != nil {
+		return cli.Usage(err)
+	}
+	if o.Shard != (rs.Shard{}) && o.Ledger == "" {
+		return cli.Usagef("--shard without --out: a part of a run is of use where it can be merged")
+	}
+	in, err := o.input.Open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	loaded, err := in.Load(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if o.Ledger == "" {
+		cli.Say("no --out: the result is printed and not kept")
+	}
+	first := &preflight.First{}
+	if !finished(o.Ledger) {
+		if first, err = cli.LookFirst(cmd.Context(), in.Model, loaded, preflight.UseOf(o.Options)); err != nil {
+			return err
+		}
+	} else if first.Preprocessing, err = preflight.Preprocessing(in.Model); err != nil {
+		return err
+	}
+	o.Progress = cli.Progress()
+	run, err := rs.Certify(cmd.Context(), in.Model, in.Data, o.Options)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	if len(o.radii) == 0 {
+		o.radii = quarters(run.RadiusCap())
+	}
+	h := &run.Header
+	part := ""
+	if h.Shard != nil {
+		part = fmt.Sprintf("%d/%d by %s", h.Shard.Index, h.Shard.Count, h.Shard.By)
+	}
+	c := Result{
+		Ledger: o.Ledger, Model: h.Model.Name, Engine: h.Model.Identity.Engine, Data: h.Data.Name, Resized: cli.Resized(in.Data, loaded.Shape),
+		Sigma: h.Sigma, Alpha: h.Alpha, Noise: h.Noise, Rule: h.Rule.Name, MaxSamples: o.MaxSamples,
+		Shard: part, Seed: h.Seed, SeedChosen: h.SeedChosen, RadiusCap: run.RadiusCap(),
+		Metrics: cli.Measure(run.Rows, o.radii, nil), Misses: run.Misses(), Passes: run.Passes(), Preprocessing: first.Preprocessing,
+	}
+	c.Warnings = append(c.Warnings, first.Warnings...)
+	warning, invalid := run.Outputs()
+	if warning != "" {
+		cli.Say("warning: %s", warning)
+		c.Warnings = append(c.Warnings, warning)
+	}
+	if o.Scores > 0 {
+		c.Scores = ledger.ScoresPath(o.Ledger)
+	}
+	if *o.json {
+		err = cli.PrintJSON(cmd.OutOrStdout(), c)
+	} else {
+		err = c.print(cmd.OutOrStdout())
+	}
+	return errors.Join(err, invalid)
+}
+
+// finished reports whether a ledger is complete, so that a run of it asks the model nothing.
+func finished(path string) bool {
+	if path == "" {
+		return false
+	}
+	l, err := ledger.Read(path)
+	return err == nil && l.Claims != nil
+}
+
+func (c *Result) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	seed := "derived"
+	if c.SeedChosen {
+		seed = "chosen"
+	}
+	fmt.Fprintf(w, "model\t%s on %s\n", c.Model, c.Engine)
+	fmt.Fprintf(w, "data\t%s, %d images\n", c.Data, c.Rows)
+	if c.Resized != "" {
+		fmt.Fprintf(w, "resized\t%s\n", c.Resized)
+	}
+	fmt.Fprintf(w, "preprocessing\t%s\n", c.Preprocessing)
+	fmt.Fprintf(w, "noise\tσ = %g, %s, seed %d (%s)\n", c.Sigma, c.Noise, c.Seed, seed)
+	fmt.Fprintf(w, "rule\t%s, n ≤ %d, α = %g; no radius can exceed %.4f\n", c.Rule, c.MaxSamples, c.Alpha, c.RadiusCap)
+	if c.Shard != "" {
+		fmt.Fprintf(w, "shard\t%s; certspec ledger merge joins it with the others\n", c.Shard)
+	}
+	fmt.Fprintf(w, "copies\t%d, of which %d misses\n", c.Passes, c.Misses)
+	if c.Ledger != "" {
+		fmt.Fprintf(w, "ledger\t%s\n", c.Ledger)
+	}
+	if c.Scores != "" {
+		fmt.Fprintf(w, "scores\t%s\n", c.Scores)
+	}
+	fmt.Fprintf(w, "\nabstained\t%d\n", c.Abstained)
+	if c.ACR != nil {
+		fmt.Fprintf(w, "average certified radius\t%.4f\n", *c.ACR)
+	} else {
+		fmt.Fprintln(w, "average certified radius\tno labels")
+	}
+	for _, a := range c.CertifiedAccuracy {
+		fmt.Fprintf(w, "certified accuracy at %g\t%.4f\n", a.Radius, a.Value)
+	}
+	for _, warning := range c.Warnings {
+		fmt.Fprintf(w, "note\t%s\n", warning)
+	}
+	return w.Flush()
+}
+
+// quarters are 0, 0.25, … up to the largest radius.
+func quarters(most float64) []float64 {
+	radii := []float64{0}
+	for r := .25; r <= most && len(radii) < 20; r += .25 {
+		radii = append(radii, r)
+	}
+	return radii
+}

@@ -1,0 +1,194 @@
+// Package dataset is "certspec dataset".
+package dataset
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/pixel"
+)
+
+// Command makes the command.
+func Command() *cobra.Command {
+	return cli.Noun("dataset", "List, download and describe data sets", "", listCommand(), fetchCommand(), infoCommand())
+}
+
+func listCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the data sets that are known by name",
+		Args:  cli.NoArgs,
+	}
+	asJSON := cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		sets := dataset.Sets()
+		if *asJSON {
+			return cli.PrintJSON(cmd.OutOrStdout(), sets)
+		}
+		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "NAME\tIMAGES\tCLASSES\tTRAIN\tTEST\tHERE\tWHAT")
+		for _, s := range sets {
+			here := "yes"
+			if !s.Present {
+				here = "no"
+				if s.Official {
+					here = "fetch"
+				}
+			}
+			fmt.Fprintf(w, "%s\t%v\t%d\t%d\t%d\t%s\t%s\n", s.Name, s.Shape, s.Classes, s.Train, s.Test, here, s.Title)
+		}
+		return w.Flush()
+	}
+	return cmd
+}
+
+func fetchCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "fetch NAME",
+		Short: "Download the official files of a data set into the cache, checking size and SHA-256",
+		Args:  oneName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := dataset.Fetch(cmd.Context(), args[0], cli.Progress()); err != nil {
+				return err
+			}
+			cli.Say("%s is on this machine", args[0])
+			return nil
+		},
+	}
+}
+
+// Info is what "dataset info" prints.
+type Info struct {
+	Name     string       `json:"name"`
+	Images   int          `json:"images"`
+	Shape    pixel.Shape  `json:"shape"`
+	Resized  string       `json:"resized,omitempty"`
+	Classes  []ClassCount `json:"classes"`
+	Unknown  int          `json:"unlabelled"`
+	Digest   string       `json:"digest"`
+	Origin   string       `json:"origin"`
+	Warnings []string     `json:"warnings"`
+}
+
+// ClassCount is the number of images of a class.
+type ClassCount struct {
+	Label  int    `json:"label"`
+	Name   string `json:"name"`
+	Folder string `json:"folder,omitempty"` // folders that have the label, where they are no class names
+	Images int    `json:"images"`
+}
+
+func infoCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "info NAME",
+		Short: "Describe a data set or a subset of it: images, classes, digest, licence, files",
+		Example: "  certspec dataset info fashionmnist/test --count 500\n" +
+			"  certspec dataset info 'cifar10-jpeg/test[skip=20]'\n" +
+			"  certspec dataset info folder:pictures.tar.gz/train\n" +
+			"  certspec dataset info folder:pictures --resize 256 --crop 224 --classes labels.txt\n" +
+			"  certspec dataset info npy:fog.npy,labels.npy,severity=3,classes=cifar10",
+		Args: oneName,
+	}
+	var images cli.ImageOptions
+	images.SelectionFlags(cmd)
+	asJSON := cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		d, err := images.OpenNamed(args[0])
+		if err != nil {
+			return err
+		}
+		origin, err := d.Origin()
+		if err != nil {
+			return err
+		}
+		im, err := d.Load(cmd.Context())
+		if err != nil {
+			return err
+		}
+		i := Info{
+			Name:     im.Name,
+			Images:   im.Len(),
+			Shape:    im.Shape,
+			Resized:  cli.Resized(d, im.Shape),
+			Classes:  []ClassCount{},
+			Unknown:  im.Len(),
+			Digest:   im.Digest,
+			Origin:   origin,
+			Warnings: append([]string{}, im.Warnings...),
+		}
+		folders := make([]string, len(im.Classes))
+		if d.Preparation().Classes != "" {
+			for _, folder := range slices.Sorted(maps.Keys(im.Folders)) {
+				label := im.Folders[folder]
+				folders[label] = strings.TrimPrefix(folders[label]+", "+folder, ", ")
+			}
+		}
+		for class, n := range im.ClassCounts() {
+			i.Classes = append(i.Classes, ClassCount{class, im.Classes[class], folders[class], n})
+			i.Unknown -= n
+		}
+		if *asJSON {
+			return cli.PrintJSON(cmd.OutOrStdout(), i)
+		}
+		for _, warning := range i.Warnings {
+			cli.Say("warning: %s", warning)
+		}
+		return i.print(cmd.OutOrStdout())
+	}
+	return cmd
+}
+
+func (i Info) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "name\t%s\n", i.Name)
+	fmt.Fprintf(w, "images\t%d of %v\n", i.Images, i.Shape)
+	if i.Resized != "" {
+		fmt.Fprintf(w, "resized\t%s\n", i.Resized)
+	}
+	counts := make([]string, 0, len(i.Classes)+1)
+	mapped := false
+	for _, c := range i.Classes {
+		if c.Folder != "" {
+			mapped = true
+		}
+		counts = append(counts, fmt.Sprintf("%s %d", c.Name, c.Images))
+	}
+	if i.Unknown > 0 {
+		counts = append(counts, fmt.Sprintf("without label %d", i.Unknown))
+	}
+	switch {
+	case i.Unknown == i.Images:
+		fmt.Fprintf(w, "classes\tno labels\n")
+	case mapped:
+		fmt.Fprintf(w, "classes\t%d, see below\n", len(i.Classes))
+	default:
+		fmt.Fprintf(w, "classes\t%d: %s\n", len(i.Classes), strings.Join(counts, ", "))
+	}
+	fmt.Fprintf(w, "digest\t%s\n", i.Digest)
+	fmt.Fprintf(w, "origin\t%s\n", i.Origin)
+	if mapped {
+		fmt.Fprintln(w, "\nfolder\tlabel\tclass\timages")
+		for _, c := range i.Classes {
+			if c.Folder != "" {
+				fmt.Fprintf(w, "%s\t%d\t%s\t%d\n", c.Folder, c.Label, c.Name, c.Images)
+			}
+		}
+	}
+	return w.Flush()
+}
+
+// oneName wants one argument, the name of a data set.
+func oneName(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return cli.Usagef("%s wants one name of a data set; certspec dataset list shows the known ones", cmd.CommandPath())
+	}
+	return nil
+}

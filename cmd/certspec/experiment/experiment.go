@@ -1,0 +1,75 @@
+// Package experiment is "certspec experiment".
+package experiment
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/experiment"
+)
+
+// Command makes the command.
+func Command() *cobra.Command {
+	return cli.Noun("experiment", "Make the tables of a paper: train, adapt, certify and attack, resumable",
+		`Make the tables of a paper. A recipe says how a network is trained, a tier how much of it is done, a table which
+recipes stand side by side and what is measured. Those of two papers are built in; --add reads a file of further ones, in the
+form that certspec experiment show prints.`,
+		listCommand(), showCommand(), runCommand(), statusCommand(), tableCommand(), mergeCommand())
+}
+
+// places say where data lie.
+type places []string
+
+func (p *places) flag(f *cli.Flags) {
+	f.StringArrayVar((*[]string)(p), "data", nil, "where data of a kind lie, as in cifar10=cifar10-jpeg or imagenet=folder:/data/imagenet (with train and val below); cifar10-c=FOLDER takes the published corrupted images; may be given several times")
+	f.Complete("data", func() []string { return []string{"cifar10=", "imagenet=folder:", "cifar10-c="} })
+}
+
+// read gives the place of each kind.
+func (p places) read() (map[string]string, error) {
+	at := map[string]string{}
+	for _, text := range p {
+		kind, place, found := strings.Cut(text, "=")
+		if !found || kind == "" || place == "" {
+			return nil, cli.Usagef("--data %s: expected KIND=PLACE, as in cifar10=cifar10-jpeg", text)
+		}
+		if _, twice := at[kind]; twice {
+			return nil, cli.Usagef("--data %s: %s is there twice", text, kind)
+		}
+		at[kind] = place
+	}
+	return at, nil
+}
+
+func mergeCommand() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:     "merge FOLDER…",
+		Short:   "Join the folders of shards",
+		Long:    "Join the folders that certspec experiment run --shard filled into one. What several of them hold must be equal.",
+		Example: "  certspec experiment merge out/part0 out/part1 --out out/table2",
+	}
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.OutFolder(&out, "folder to join them in") })
+	asJSON := cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, folders []string) error {
+		if err := cli.Needed(cmd, "out"); err != nil {
+			return err
+		}
+		if len(folders) == 0 {
+			return cli.Usagef("%s wants at least one folder", cmd.CommandPath())
+		}
+		added, err := experiment.Merge(out, folders)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return cli.PrintJSON(cmd.OutOrStdout(), map[string]int{"folders": len(folders), "files": added})
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d files of %d folders in %s\n", added, len(folders), out)
+		return err
+	}
+	return cmd
+}

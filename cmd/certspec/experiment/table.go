@@ -1,0 +1,55 @@
+package experiment
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/experiment"
+	"github.com/certspec/certspec/rs"
+)
+
+// tableOptions are what the flags of "experiment table" ask.
+type tableOptions struct {
+	rs.Bootstrap
+	table cli.TableOptions
+	json  *bool
+}
+
+func tableCommand() *cobra.Command {
+	var o tableOptions
+	cmd := &cobra.Command{
+		Use:   "table FOLDER [TABLE]",
+		Short: "Print a table with the numbers that a folder holds",
+		Long: `Print a table with the numbers that a folder holds so far: average certified radii, the main figures with intervals and paired
+differences, certified calibration, attacks. What is not there yet is –. The caption names tier, data, samples and engines, and whether published
+files of corrupted images or our own were used. It needs manifest.json and results alone.`,
+		Example: "  certspec experiment table out/A A/table2 -o table2.tex",
+	}
+
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) { f.BootstrapFlags(&o.Bootstrap) })
+	o.table.Flags(cmd)
+	o.json = cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
+	return cmd
+}
+
+func (o *tableOptions) run(cmd *cobra.Command, args []string) error {
+	if len(args) < 1 || len(args) > 2 {
+		return cli.Usagef("%s wants a folder, and the name of a table where it has several", cmd.CommandPath())
+	}
+	if err := cli.CheckBootstrap(o.Bootstrap); err != nil {
+		return err
+	}
+	name := ""
+	if len(args) == 2 {
+		name = args[1]
+	}
+	filled, err := experiment.Fill(args[0], name, o.Bootstrap)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), filled)
+	}
+	return o.table.Write(cmd, filled.Tables()...)
+}

@@ -1,0 +1,124 @@
+// Package exporter is "certspec export".
+package exporter
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/gomlxmodels/export"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/gomlxmodels/torch"
+)
+
+// options are what the flags ask.
+type options struct {
+	model, onnx, safetensors, npz string
+	out                           []string
+	json                          *bool
+}
+
+// Command makes the command.
+func Command() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "export --model PATH --out FILE",
+		Short: "Write a trained network for other programs: ONNX, safetensors, npz",
+		Long: `Write a trained network as an ONNX file, for every program that reads that format, or its
+weights alone in PyTorch's names and layouts, as a safetensors or npz file.
+
+The ONNX graph takes batches of any size, of images in [0, 1] with channels first. The input
+layer is inside, batch normalisation is folded into the convolutions, and the card with
+recipe and digests stands in the file's metadata.
+
+Weights have the names of the common public CIFAR residual networks (conv1, layer1.0.conv1,
+layer2.0.downsample.0, fc). The input layer has no weights: it is to be put before the network.`,
+		Example: "  certspec export --model models/fmnist-cnn-s025 --out fmnist.onnx\n" +
+			"  certspec export --model models/cifar10-resnet20-s025 --out resnet20.safetensors",
+		Args: cli.NoArgs,
+	}
+
+	cli.Group(cmd, cli.Model, func(f *cli.Flags) { f.Model(&o.model, "path of the model file, with or without its ending") })
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
+		f.Outs(&o.out, "file to write: .onnx, .safetensors or .npz; may be given several times")
+		f.Written(&o.onnx, "onnx", "ONNX file to write")
+		f.Written(&o.safetensors, "safetensors", "safetensors file to write")
+		f.Written(&o.npz, "npz", "npz file to write")
+	})
+	cli.Hide(cmd, "onnx", "safetensors", "npz")
+	o.json = cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
+	return cmd
+}
+
+func (o *options) run(cmd *cobra.Command) error {
+	if err := o.byEnding(); err != nil {
+		return err
+	}
+	model, onnx, safetensors, npz := o.model, o.onnx, o.safetensors, o.npz
+	if model == "" {
+		return cli.Usagef("--model is missing: the path of a trained network, e.g. --model models/fmnist-cnn-s025")
+	}
+	if onnx == "" && safetensors == "" && npz == "" {
+		return cli.Usagef("no file to write is named: expected --out with a name that ends in .onnx, .safetensors or .npz, e.g. --out fmnist.onnx")
+	}
+	for flag, path := range map[string]string{torch.Safetensors: safetensors, torch.NPZ: npz} {
+		if path != "" && !torch.HasEnding(path, flag) {
+			return cli.Usagef("--%s %s: expected a name that ends in %s", flag[1:], path, flag)
+		}
+	}
+	m, err := modelfile.Read(model)
+	if err != nil {
+		return err
+	}
+	a := m.Card.Architecture
+	written := map[string]any{"architecture": a, "weights": m.Card.Weights}
+	if onnx != "" {
+		if err := export.ONNX(m, onnx); err != nil {
+			return err
+		}
+		written["onnx"] = onnx
+	}
+	for flag, path := range map[string]string{torch.Safetensors: safetensors, torch.NPZ: npz} {
+		if path == "" {
+			continue
+		}
+		metadata := map[string]string{"net": a.Name, "input": a.Input, "source": m.Card.Weights}
+		if err := torch.Write(path, torch.ExportWeights(m), metadata); err != nil {
+			return err
+		}
+		written[flag[1:]] = path
+	}
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), written)
+	}
+	for _, path := range []string{onnx, safetensors, npz} {
+		if path != "" {
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s for images of %v, %d classes\n", path, a.Name, a.Shape, a.Classes)
+		}
+	}
+	if a.Input != "" && a.Input != nets.InputNone && (safetensors != "" || npz != "") {
+		mean, deviation := a.Normalization()
+		cli.Say("the weights leave out the input layer %s: mean %v, deviation %v", a.Input, mean, deviation)
+	}
+	return nil
+}
+
+// byEnding tells the files of --out apart.
+func (o *options) byEnding() error {
+	for _, path := range o.out {
+		to := map[string]*string{".onnx": &o.onnx, torch.Safetensors: &o.safetensors, torch.NPZ: &o.npz}[strings.ToLower(filepath.Ext(path))]
+		switch {
+		case to == nil:
+			return cli.Usagef("--out %s: expected a name that ends in .onnx, %s or %s", path, torch.Safetensors, torch.NPZ)
+		case *to != "":
+			return cli.Usagef("--out %s: there is %s already; expected one file of each kind", path, *to)
+		}
+		*to = path
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+// Package cli is what the commands of certspec share: flags in groups and their completion, the opening of models and images,
+// progress, output, and errors in the words of the command line.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/internal/nearest"
+)
+
+// Root makes the command that has all others.
+func Root(commands ...*cobra.Command) *cobra.Command {
+	root := Noun("certspec", "Certified robustness of image classifiers: train, certify, read the result", "", commands...)
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.Version = Version()
+	root.SetFlagErrorFunc(flagError)
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return checkOutputs(cmd) }
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	dress(root)
+	return root
+}
+
+// Run runs a command line and gives the exit code. The first interrupt, or a batch system's signal, asks for a stop.
+func Run(root *cobra.Command, args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), stopSignals...)
+	defer stop()
+	go func() {
+		<-ctx.Done()
+		stop() // a second interrupt ends the program at once
+	}()
+	root.SetArgs(args)
+	out := &checkedWriter{Writer: os.Stdout}
+	root.SetOut(out)
+	err := root.ExecuteContext(ctx)
+	if err == nil && out.err != nil {
+		err = fmt.Errorf("the output is not complete: %w", out.err)
+	}
+	var usage UsageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		fmt.Fprintln(os.Stderr, "certspec:", strings.TrimPrefix(err.Error(), "certspec "))
+		return ExitUsage
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(os.Stderr, "certspec: stopped on request; run the same command again to go on")
+		return ExitStopped
+	default:
+		fmt.Fprintln(os.Stderr, "certspec:", err)
+		return ExitFailed
+	}
+}
+
+// Noun makes a command that has others and does nothing by itself.
+func Noun(use, short, long string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Long: long,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			var names []string
+			for _, sub := range cmd.Commands() {
+				if !sub.Hidden {
+					names = append(names, sub.Name())
+				}
+			}
+			return Usagef("unknown command %q%s; %s -h lists the commands", args[0], nearest.DidYouMean(args[0], names), cmd.CommandPath())
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// NoArgs refuses arguments as a wrong use.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return Usagef("%s takes no argument and got %q", cmd.CommandPath(), args[0])
+	}
+	return nil
+}
+
+// OneLedger wants exactly one file.
+func OneLedger(cmd *cobra.Command, files []string) error {
+	if len(files) != 1 {
+		return Usagef("%s wants one ledger, got %d", cmd.CommandPath(), len(files))
+	}
+	return nil
+}
+
+// SomeLedgers wants at least one file.
+func SomeLedgers(cmd *cobra.Command, files []string) error {
+	if len(files) == 0 {
+		return Usagef("%s wants at least one ledger", cmd.CommandPath())
+	}
+	return nil
+}
+
+// CommandLine writes arguments as one would type them.
+func CommandLine(args []string) string {
+	words := []string{"certspec"}
+	for _, a := range args {
+		if a == "" || strings.ContainsAny(a, " \t\n\"'$&|;<>()[]*?\\") {
+			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+		words = append(words, a)
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/certspec/certspec/augment"
+	"github.com/certspec/certspec/corrupt"
+	"github.com/certspec/certspec/internal/nearest"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/bound"
+	"github.com/certspec/certspec/spectral"
+)
+
+// Exit codes of the command line.
+const (
+	ExitFailed  = 1
+	ExitUsage   = 2
+	ExitStopped = 75 // stopped on request: run the same command again to go on
+)
+
+// UsageError marks a wrong use of the command line.
+type UsageError struct{ Err error }
+
+func (e UsageError) Error() string { return e.Err.Error() }
+func (e UsageError) Unwrap() error { return e.Err }
+
+// Usagef makes a UsageError.
+func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
+
+// Usage marks an error as a wrong use where it is one of settings, and says it in the words of the command line.
+func Usage(err error) error {
+	var (
+		option    *rs.OptionError
+		unknown   *corrupt.UnknownError
+		setting   *corrupt.SettingError
+		frequency *spectral.InputError
+		view      *augment.OptionError
+		count     *bound.InputError
+	)
+	switch {
+	case errors.As(err, &option):
+		return UsageError{errors.New(inFlags(option.Reason))}
+	case errors.As(err, &unknown), errors.As(err, &setting), errors.As(err, &frequency), errors.As(err, &view), errors.As(err, &count):
+		return UsageError{err}
+	}
+	return err
+}
+
+// ofField are the flags of fields whose names are others.
+var ofField = map[string]string{"MaxSamples": "n", "Selection": "n0", "Scores": "keep-scores", "Samples": "n", "Count": "images", "Blocks": "blocks"}
+
+var fieldWord = regexp.MustCompile(`\b(MaxSamples|Selection|Scores|Samples|Sigma|Alpha|Tolerance|Relative|Futility|Radii|Block|Workers|Rule|Noise|Shard|Image|Images|Confidence|Resamples|Ledger)\b( is\b|:| has\b)`)
+
+// inFlags writes a reason that names fields of options in the words of the command line.
+func inFlags(reason string) string {
+	text := fieldWord.ReplaceAllStringFunc(reason, func(word string) string {
+		name, verb, _ := strings.Cut(word, " ")
+		name = strings.TrimSuffix(name, ":")
+		flag := ofField[name]
+		if flag == "" {
+			flag = strings.ToLower(name)
+		}
+		if verb == "" {
+			return "--" + flag + ":"
+		}
+		return "--" + flag + " " + verb
+	})
+	return strings.ReplaceAll(text, ", want ", "; expected ")
+}
+
+// flagError says what was typed and what was expected, in the place of what the parser of flags says.
+func flagError(cmd *cobra.Command, err error) error {
+	var (
+		unknown *pflag.NotExistError
+		value   *pflag.InvalidValueError
+		missing *pflag.ValueRequiredError
+	)
+	switch {
+	case errors.As(err, &unknown):
+		name := unknown.GetSpecifiedName()
+		if unknown.GetSpecifiedShortnames() != "" {
+			return Usagef("unknown flag -%s; %s -h lists the flags", name, cmd.CommandPath())
+		}
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				names = append(names, f.Name)
+			}
+		})
+		near := nearest.DidYouMean(name, names)
+		return Usagef("unknown flag --%s%s; %s -h lists the flags", name, strings.Replace(near, "mean ", "mean --", 1), cmd.CommandPath())
+	case errors.As(err, &value):
+		f := value.GetFlag()
+		var choice *choiceError
+		if errors.As(err, &choice) {
+			return Usagef("--%s %s: %v", f.Name, value.GetValue(), choice)
+		}
+		return Usagef("--%s %s: expected %s", f.Name, value.GetValue(), expected(f.Value.Type()))
+	case errors.As(err, &missing):
+		f := missing.GetFlag()
+		return Usagef("--%s has no value: expected %s", f.Name, f.Usage)
+	}
+	return UsageError{err}
+}
+
+// expected says in words what a flag of a type takes.
+func expected(kind string) string {
+	switch kind {
+	case "int":
+		return "a whole number"
+	case "uint64", "uint":
+		return "a whole number of at least 0"
+	case "float", "float64":
+		return "a number"
+	case "floats":
+		return "numbers, as 0.25,0.5"
+	case "ints":
+		return "whole numbers, as 1,2,3"
+	case "duration":
+		return "a time, as 90s, 5m or 8h"
+	case "bool":
+		return "true or false"
+	}
+	return "a " + kind
+}
+
+// Needed wants flags that have no default.
+func Needed(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if !cmd.Flags().Changed(name) {
+			return Usagef("--%s is missing: %s", name, cmd.Flags().Lookup(name).Usage)
+		}
+	}
+	return nil
+}
+
+// NotZero refuses a 0, by which settings mean their default, where a person gives it.
+func NotZero(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if f := cmd.Flags(); f.Changed(name) && f.Lookup(name).Value.String() == "0" {
+			return Usagef("--%s 0: expected more than 0", name)
+		}
+	}
+	return nil
+}
+
+// Wrong marks an error as a wrong use.
+func Wrong(err error) error { return UsageError{err} }

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/classifier/purity"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/rs/preflight"
+)
+
+// InputOptions name a model and the images that it is asked about.
+type InputOptions struct {
+	Model   ModelOptions
+	Images  ImageOptions
+	Corrupt CorruptOptions
+}
+
+// Flags adds the flags of a model and of images; CorruptFlags adds those that corrupt them.
+func (o *InputOptions) Flags(cmd *cobra.Command) {
+	o.Model.Flags(cmd)
+	o.Images.Flags(cmd)
+}
+
+// CorruptFlags is Flags with --corrupt.
+func (o *InputOptions) CorruptFlags(cmd *cobra.Command) {
+	o.Flags(cmd)
+	o.Corrupt.Flags(cmd)
+}
+
+// Input is a model and its images.
+type Input struct {
+	Model classifier.Classifier
+	Data  *dataset.Dataset
+
+	end func() error
+}
+
+// Open opens images and model, and says what of the model is not as good as it could be.
+func (o *InputOptions) Open() (*Input, error) {
+	images, err := o.Images.Open()
+	if err == nil && o.Corrupt.cmd != nil {
+		images, err = o.Corrupt.Open(images)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, end, err := o.Model.Open()
+	if err != nil {
+		return nil, err
+	}
+	return &Input{m, images, end}, nil
+}
+
+// Load reads the images, and says their warnings.
+func (in *Input) Load(ctx context.Context) (*dataset.Images, error) {
+	images, err := in.Data.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range images.Warnings {
+		Say("warning: %s", warning)
+	}
+	return images, nil
+}
+
+// Close closes the model.
+func (in *Input) Close() error { return in.end() }
+
+// LookFirst looks a model over before a run: it refuses one that is no function of a single image, says what preprocessing applies, and
+// warns where accuracy is near chance.
+func LookFirst(ctx context.Context, m classifier.Classifier, images *dataset.Images, use preflight.Use) (*preflight.First, error) {
+	first, err := preflight.Look(ctx, m, images, use)
+	var contradiction *purity.Error
+	if errors.As(err, &contradiction) {
+		return first, fmt.Errorf("nothing can be certified: %w", contradiction)
+	}
+	if err != nil {
+		return nil, Usage(err)
+	}
+	Say("preprocessing: %s", first.Preprocessing)
+	for _, warning := range first.Warnings {
+		Say("warning: %s", warning)
+	}
+	return first, nil
+}

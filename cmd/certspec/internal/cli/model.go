@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/engine"
+)
+
+// ModelOptions name a model, say how images enter it and choose what runs it.
+type ModelOptions struct {
+	Path, Engine string
+
+	cmd  *cobra.Command
+	exec program
+	onnx onnxOptions
+}
+
+// Flags adds the flags of a model.
+func (o *ModelOptions) Flags(cmd *cobra.Command) {
+	o.cmd = cmd
+	Group(cmd, Model, func(f *Flags) {
+		f.Model(&o.Path, "path of the model file, or of an ONNX file")
+		f.Engine(&o.Engine)
+		o.exec.flags(f)
+		o.onnx.flags(f)
+	})
+}
+
+// Model adds --model.
+func (f *Flags) Model(p *string, usage string) {
+	f.File(p, "model", usage, "onnx", "safetensors", "json")
+}
+
+// engines are the values of --engine: those that run a network, those that train one.
+var (
+	engines  = []string{"auto", "onnxruntime", "xla", "xla:cpu", "xla:cuda", "xla:", "go"}
+	trainers = slices.Delete(slices.Clone(engines), 1, 2)
+)
+
+// Engine adds --engine to a command that runs a model.
+func (f *Flags) Engine(p *string) {
+	f.Named(p, "engine", "", "what runs the model: auto, onnxruntime, xla, xla:cpu, xla:cuda, xla:/path/of/plugin.so or go; see certspec backend", func() []string { return engines })
+}
+
+// TrainingEngine adds --engine, or the same under another name, to a command that trains.
+func (f *Flags) TrainingEngine(p *string, name, does string) {
+	f.Named(p, name, "", does+": auto, xla, xla:cpu, xla:cuda, xla:/path/of/plugin.so or go; see certspec backend", func() []string { return trainers })
+}
+
+// Open opens the model.
+func (o *ModelOptions) Open() (m classifier.Classifier, end func() error, err error) {
+	f := o.cmd.Flags()
+	if f.Changed("exec") {
+		for _, flag := range append([]string{"model", "engine"}, onnxFlagNames()...) {
+			if f.Changed(flag) {
+				return nil, nil, Usagef("--%s with --exec: the program is the model, and takes images in [0, 1]", flag)
+			}
+		}
+		m, err := o.exec.open()
+		if err != nil {
+			return nil, nil, err
+		}
+		return m, m.Close, nil
+	}
+	if o.Path == "" {
+		return nil, nil, Usagef("--model is missing: %s; or --exec", f.Lookup("model").Usage)
+	}
+	options, err := o.onnx.read(f, o.Path, &o.Engine)
+	if err != nil {
+		return nil, nil, err
+	}
+	opened, err := OpenModel(o.Path, engine.Backend(o.Engine), engine.ONNX(options))
+	if err != nil {
+		return nil, nil, err
+	}
+	return opened, opened.Close, nil
+}
+
+// OpenModel opens a model file and tells the person what is not as good as it could be.
+func OpenModel(path string, options ...engine.Option) (*engine.Model, error) {
+	m, err := engine.Open(path, options...)
+	if err != nil {
+		return nil, err
+	}
+	warnings, err := m.Warnings()
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range warnings {
+		Say("%s", warning)
+	}
+	return m, nil
+}

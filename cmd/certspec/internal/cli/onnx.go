@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/onnxmodel"
+)
+
+// Flags of an ONNX file, which go before the card beside it, and flags of ONNX Runtime.
+var (
+	cardFlags    = []string{"mean", "std", "scale", "layout", "channel-order", "input-size", "input-name", "output-name", "scores", "class-names"}
+	runtimeFlags = []string{"lib", "threads", "provider"}
+)
+
+func onnxFlagNames() []string { return append(append([]string{}, cardFlags...), runtimeFlags...) }
+
+// onnxOptions are what those flags say.
+type onnxOptions struct {
+	onnxmodel.Options
+	size, names string
+}
+
+func (o *onnxOptions) flags(f *Flags) {
+	f.Floats(&o.Mean, "mean", nil, "of an ONNX file: what is subtracted from a channel, after the noise; one value, or one per channel, red first")
+	f.Floats(&o.Std, "std", nil, "of an ONNX file: what a channel is divided by then")
+	f.Float64Var(&o.Scale, "scale", 0, "of an ONNX file: what white is before mean and std, e.g. 255 (default 1, or 255 for a network on uint8)")
+	f.Named(&o.Layout, "layout", "", "of an ONNX file, where the graph leaves it open: NCHW or NHWC", known("NCHW", "NHWC"))
+	f.Named(&o.ChannelOrder, "channel-order", "", "of an ONNX file: in which it takes the channels, rgb or bgr (default rgb)", known("rgb", "bgr"))
+	f.Text(&o.size, "input-size", "of an ONNX file, where the graph leaves it open: height, width and channels of an image, e.g. 224x224x3")
+	f.Text(&o.Input, "input-name", "of an ONNX file, where the graph has several: the input that takes the images")
+	f.Text(&o.Output, "output-name", "of an ONNX file, where the graph has several: the output with a value per class")
+	f.Named(&o.Scores, "scores", "", "of an ONNX file: whether its outputs are logits or probabilities (default found out)", known("logits", "probabilities"))
+	f.File(&o.names, "class-names", "of an ONNX file: file with the name of a class per line, class 0 first")
+	f.File(&o.Library, "lib", "library of ONNX Runtime (default that of "+onnxmodel.Variable+", or in the cache)")
+	f.IntVar(&o.Threads, "threads", 1, "of ONNX Runtime: threads in one call")
+	f.Named(&o.Provider, "provider", "cpu", "of ONNX Runtime: cpu, or cuda with a library that was built for it", known("cpu", "cuda"))
+}
+
+// read makes options of the flags for the model at path, and orders the engine ONNX Runtime where they are of use to no other.
+func (o *onnxOptions) read(f *pflag.FlagSet, path string, choice *string) (onnxmodel.Options, error) {
+	for _, flag := range cardFlags {
+		switch {
+		case !f.Changed(flag):
+		case !strings.EqualFold(filepath.Ext(path), ".onnx"):
+			return o.Options, Usagef("--%s: it is for an ONNX file, and %s says itself how images enter it", flag, path)
+		case f.Lookup(flag).Value.String() == "":
+			return o.Options, Usagef("--%s: it has no value; expected %s", flag, f.Lookup(flag).Usage)
+		}
+	}
+	for _, flag := range runtimeFlags {
+		if !f.Changed(flag) {
+			continue
+		}
+		switch *choice {
+		case "", "auto":
+			*choice = engine.ONNXRuntime
+		case engine.ONNXRuntime:
+		default:
+			return o.Options, Usagef("--%s: it is for ONNX Runtime, and --engine is %s", flag, *choice)
+		}
+	}
+	switch {
+	case f.Changed("scale") && o.Scale == 0:
+		return o.Options, Usagef("--scale 0: expected a positive number, such as 1 or 255")
+	case o.Threads < 1:
+		return o.Options, Usagef("--threads %d: expected at least 1", o.Threads)
+	}
+	if o.size != "" {
+		shape, err := ParseShape("input-size", o.size)
+		if err != nil {
+			return o.Options, err
+		}
+		o.Shape = &shape
+	}
+	if o.names != "" {
+		var err error
+		if o.ClassNames, err = readClassNames(o.names); err != nil {
+			return o.Options, Usagef("--class-names: %v", err)
+		}
+	}
+	if err := o.Card.Check(); err != nil {
+		return o.Options, Usagef("flags of %s: %v", path, err)
+	}
+	return o.Options, nil
+}
+
+// readClassNames reads a file of one name per line.
+func readClassNames(path string) ([]string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	names := strings.Split(strings.TrimRight(strings.TrimPrefix(string(text), "\ufeff"), "\r\n\t "), "\n")
+	for i, name := range names {
+		if names[i] = strings.TrimSpace(name); names[i] == "" {
+			return nil, fmt.Errorf("%s: line %d is empty; expected the name of class %d", path, i+1, i)
+		}
+	}
+	return names, nil
+}
+
+// known gives words to complete by.
+func known(words ...string) func() []string { return func() []string { return words } }

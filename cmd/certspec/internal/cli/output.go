@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/internal/atomicfile"
+)
+
+// Version is the module version, or the commit of a build from a checkout.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			return "devel-" + s.Value[:12]
+		}
+	}
+	return "devel"
+}
+
+// PrintJSON writes v, indented, as one JSON document.
+func PrintJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// Say prints a message for the person at the terminal on standard error.
+func Say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+
+// Number is the shortest text of a number.
+func Number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// WriteOut writes to the file that an output flag names; none, and "-", are standard output.
+func WriteOut(cmd *cobra.Command, path string, data []byte) error {
+	return atomicfile.To(path, cmd.OutOrStdout(), func(w io.Writer) error {
+		SummaryAside(cmd, path)
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// SummaryAside lets a verb say what it made on standard error where what it made goes to standard output.
+func SummaryAside(cmd *cobra.Command, path string) {
+	if path == "-" {
+		cmd.SetOut(cmd.ErrOrStderr())
+	}
+}
+
+// checkedWriter keeps the first error of writing, which fmt's callers drop.
+type checkedWriter struct {
+	io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(data []byte) (int, error) {
+	n, err := c.Writer.Write(data)
+	if err != nil && c.err == nil {
+		c.err = err
+	}
+	return n, err
+}
+
+// WriteCSV writes a CSV file as WriteOut does.
+func WriteCSV(cmd *cobra.Command, path string, rows [][]string) error {
+	var text bytes.Buffer
+	if err := csv.NewWriter(&text).WriteAll(rows); err != nil {
+		return err
+	}
+	return WriteOut(cmd, path, text.Bytes())
+}

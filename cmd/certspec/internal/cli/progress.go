@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"github.com/certspec/certspec/progress"
+)
+
+// linePause is the time between two lines of progress where standard error is no terminal.
+const linePause = 10 * time.Second
+
+// Progress shows long work on standard error: a bar where that is a terminal, else a plain
+// line every ten seconds. Either leaves one last line behind.
+func Progress() progress.Reporter {
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		return barProgress(os.Stderr)
+	}
+	return lineProgress(os.Stderr, time.Now)
+}
+
+func barProgress(w io.Writer) progress.Reporter {
+	const steps = 1000
+	var bar *progressbar.ProgressBar
+	return func(s progress.State) {
+		if s.Final {
+			if bar != nil {
+				bar.Clear()
+				bar = nil
+			}
+			fmt.Fprintln(w, s.String())
+			return
+		}
+		if bar == nil {
+			length := int64(steps)
+			if s.Total <= 0 {
+				length = -1
+			}
+			bar = progressbar.NewOptions64(length,
+				progressbar.OptionSetWriter(w),
+				progressbar.OptionSetWidth(20),
+				progressbar.OptionSetPredictTime(false),
+				progressbar.OptionSetElapsedTime(false),
+				progressbar.OptionShowDescriptionAtLineEnd())
+		}
+		if s.Total > 0 {
+			// A bar that is full closes itself; it is closed by the final report.
+			bar.Set64(min(steps-1, int64(steps*s.Done/s.Total)))
+		}
+		bar.Describe(s.String())
+	}
+}
+
+func lineProgress(w io.Writer, now func() time.Time) progress.Reporter {
+	var last time.Time
+	return func(s progress.State) {
+		t := now()
+		if last.IsZero() {
+			last = t // work that is over at once leaves only its last line
+		}
+		if !s.Final && t.Sub(last) < linePause {
+			return
+		}
+		last = t
+		fmt.Fprintln(w, s.String())
+	}
+}

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/certspec/certspec/experiment"
+)
+
+// ExperimentUsage is Usage, also for a wrong name, file or recipe of an experiment.
+func ExperimentUsage(err error) error {
+	var unknown *experiment.UnknownError
+	var file *experiment.FileError
+	if errors.As(err, &unknown) || errors.As(err, &file) {
+		return UsageError{err}
+	}
+	return Usage(err)
+}
+
+// Tier adds --tier.
+func (f *Flags) Tier(p *string, usage string) {
+	f.Named(p, "tier", "", usage+": T0 (a test), cpu (two cores), T1 (small), T2 (medium) or T3 (as in the papers); see certspec experiment list tiers", func() []string { return names(experiment.Tiers) })
+}
+
+// Add adds --add, for files of recipes, tables and rows.
+func (f *Flags) Add(p *[]string) {
+	f.StringArrayVar(p, "add", nil, "YAML file of further recipes, tables and rows; may be given several times")
+	f.completed["add"] = paths(false, "yaml", "yml")
+}
+
+// Recipe adds --recipe.
+func (f *Flags) Recipe(p *string, usage string) {
+	f.Named(p, "recipe", "", usage, func() []string { return names(experiment.Recipes) })
+}
+
+// names are those that are built in.
+func names(kind string) []string {
+	l, err := experiment.Open()
+	if err != nil {
+		return nil
+	}
+	return l.Names(kind)
+}

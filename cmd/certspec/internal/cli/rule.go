@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/noise"
+)
+
+// SigmaFlag adds --sigma.
+func (f *Flags) SigmaFlag(p *float64) {
+	f.Float64Var(p, "sigma", 0, "standard deviation of the noise, 1 = full range")
+}
+
+// NoiseFlag adds --noise.
+func (f *Flags) NoiseFlag(p *noise.Law) {
+	Choice(f, p, "noise", noise.Law("grid"), "law of the noise: grid (sound in floating point) or gaussian (in real arithmetic only)", "grid", "gaussian")
+}
+
+// RuleFlag adds --rule.
+func (f *Flags) RuleFlag(p *rs.Rule, rules ...rs.Rule) {
+	Choice(f, p, "rule", rs.Staged, "when an image has enough samples: staged (stops early), fixed, iss (a pilot of n0 samples says how many), betting (until --radii are decided); certspec plan compares them", rules...)
+}
+
+// Rules are all stopping rules.
+var Rules = []rs.Rule{rs.Staged, rs.Fixed, rs.ISS, rs.Betting}
+
+// RunFlags adds the settings of a run: noise, rule and seed. CheckRun checks them once flags are read.
+func RunFlags(cmd *cobra.Command, o *rs.Options) {
+	Group(cmd, Noise, func(f *Flags) {
+		f.SigmaFlag(&o.Sigma)
+		f.IntVar(&o.MaxSamples, "n", rs.DefaultMaxSamples, "most noise samples behind a bound")
+		f.RuleFlag(&o.Rule, Rules...)
+		f.Float64Var(&o.Alpha, "alpha", rs.DefaultAlpha, "bound on the probability that the claim on an image is false")
+		planFlags(f, o)
+		f.Uint64Var(&o.Seed, "seed", 0, "of the noise (default derived from model, data and settings)")
+	})
+}
+
+// PlanFlags adds the settings that all rules are compared under.
+func PlanFlags(cmd *cobra.Command, o *rs.Options) {
+	Group(cmd, Noise, func(f *Flags) {
+		f.SigmaFlag(&o.Sigma)
+		f.IntVar(&o.MaxSamples, "n", rs.DefaultMaxSamples, "most noise samples behind a bound")
+		f.Float64Var(&o.Alpha, "alpha", rs.DefaultAlpha, "bound on the probability that the claim on an image is false")
+		planFlags(f, o)
+	})
+}
+
+func planFlags(f *Flags, o *rs.Options) {
+	f.IntVar(&o.Selection, "n0", 0, "noise samples that choose the class (default 100, of the rule iss 1000)")
+	f.Float64Var(&o.Tolerance, "tolerance", 0, "of the rules staged and iss: radius given up for fewer samples (default 0.04 sigma)")
+	f.BoolVar(&o.Relative, "relative", false, "of the rule iss: the tolerance is a fraction of the radius")
+	f.Float64Var(&o.Futility, "futility", 0, "of the rule betting: level of the test that stops hopeless images (default alpha)")
+	f.NoiseFlag(&o.Noise)
+	f.IntVar(&o.Block, "block", rs.DefaultBlock, "noise samples in one call of the model")
+	f.IntVar(&o.Workers, "workers", 0, "calls of the model at once (default enough for all processors)")
+}
+
+// CheckRun checks the flags that RunFlags or PlanFlags added.
+func CheckRun(cmd *cobra.Command) error {
+	return NotZero(cmd, "n", "n0", "alpha", "tolerance", "futility", "block", "workers")
+}

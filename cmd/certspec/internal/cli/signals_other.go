@@ -1,0 +1,11 @@
+//go:build !unix
+
+package cli
+
+import (
+	"os"
+	"syscall"
+)
+
+// stopSignals ask for a stop: the blocks under way are finished and saved, and the exit code is 75.
+var stopSignals = []os.Signal{os.Interrupt, syscall.SIGTERM}

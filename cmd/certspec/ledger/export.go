@@ -1,0 +1,54 @@
+package ledger
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/certlog"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+func exportCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "export LEDGER",
+		Short: "Write a ledger as the table that the field publishes, or as CSV",
+		Long: `Write one line per image: idx, label (-1: unknown), predict (-1: abstained), radius, correct and time, as published
+logs have them, then nA (hits), n (copies of the look behind the bound), plow (lower bound), nused (copies
+in all) and misses. Times come from the file beside the ledger, and are empty without one: h:mm:ss in a
+TSV, seconds in a CSV.`,
+		Example: "  certspec ledger export out/fmnist-s025.ledger --format csv -o fmnist.csv",
+		Args:    cli.OneLedger,
+	}
+	var (
+		format certlog.Format
+		out    string
+	)
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
+		f.Out(&out, "file to write (default standard output)")
+		cli.Choice(f, &format, "format", certlog.TSV, "tsv or csv", certlog.TSV, certlog.CSV)
+	})
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		run, err := rs.Open(args[0])
+		if err != nil {
+			return err
+		}
+		if s := run.Header.Shard; s != nil && s.By == ledger.ShardBlocks {
+			return errors.New(args[0] + ": a shard by blocks certifies no image by itself: merge all shards first")
+		}
+		if !run.Complete() {
+			cli.Say("not complete: %d of %d images", len(run.Rows), run.Images())
+		}
+		times, err := ledger.ReadTimes(args[0])
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return atomicfile.To(out, cmd.OutOrStdout(), func(w io.Writer) error { return certlog.Write(w, format, run.Rows, times) })
+	}
+	return cmd
+}

@@ -1,0 +1,138 @@
+package ledger
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/noise"
+)
+
+// Info is what "ledger info" prints.
+type Info struct {
+	File        string        `json:"file"`
+	Header      ledger.Header `json:"header"`
+	Images      int           `json:"images"`  // that the ledger has when it is closed
+	Decided     int           `json:"decided"` // images
+	Looks       int           `json:"looks"`
+	Passes      int           `json:"passes"` // noisy copies behind the looks
+	Misses      int           `json:"misses"`
+	Provisional int           `json:"provisional"` // blocks
+	Torn        bool          `json:"torn"`        // bytes behind the last whole line are ignored
+	Closed      bool          `json:"closed"`
+	Digest      string        `json:"digest,omitempty"`
+	RadiusCap   float64       `json:"radius_cap"`
+	Abstained   int           `json:"abstained"`
+	ACR         *float64      `json:"acr"` // null where no label is known
+}
+
+func infoCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "info FILE",
+		Short:   "Say in words what a ledger is of, how far it is, and what it claims",
+		Example: "  certspec ledger info out/fmnist-s025.ledger",
+		Args:    cli.OneLedger,
+	}
+	asJSON := cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		i, err := describe(args[0])
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return cli.PrintJSON(cmd.OutOrStdout(), i)
+		}
+		return i.print(cmd.OutOrStdout())
+	}
+	return cmd
+}
+
+func describe(file string) (*Info, error) {
+	l, err := ledger.Read(file)
+	if err != nil {
+		return nil, err
+	}
+	run, err := rs.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	i := &Info{
+		File: file, Header: l.Header, Images: run.Images(), Decided: len(run.Rows), Looks: len(l.Looks),
+		Torn: l.Torn, Closed: l.Claims != nil, Digest: l.Digest, RadiusCap: run.RadiusCap(), Abstained: run.Abstained(),
+	}
+	begun := 0
+	for at, look := range l.Looks {
+		if at == 0 || l.Looks[at-1].Image != look.Image {
+			begun++
+		}
+		i.Passes += (look.To - look.From) * l.Header.Block
+		i.Misses += look.Misses
+	}
+	if i.Closed {
+		i.Decided = begun
+	}
+	for _, look := range l.Provisional {
+		i.Provisional += look.To - look.From
+	}
+	if acr := run.ACR(); acr.Images > 0 {
+		i.ACR = &acr.Value
+	}
+	return i, nil
+}
+
+func (i *Info) print(out io.Writer) error {
+	h := &i.Header
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	line := func(name, format string, args ...any) { fmt.Fprintf(w, name+"\t"+format+"\n", args...) }
+	line("ledger", "%s, format %d, begun by certspec %s", i.File, h.Version, h.Program.Version)
+	line("model", "%s, %d classes of %v, %s", h.Model.Name, h.Model.Classes, h.Model.Shape, h.Model.Identity.Weights)
+	line("ran on", "%s", engineText(h.Model.Identity))
+	line("data", "%s, %d images, %s", h.Data.Name, h.Data.Images, h.Data.Digest)
+	if s := h.Shard; s != nil {
+		line("shard", "%d of %d by %s, counted from 0: a part of the run, to be merged", s.Index, s.Count, s.By)
+	}
+	law := "sound in floating point"
+	if !noise.Law(h.Noise).Sound() {
+		law = "sound in real arithmetic only"
+	}
+	line("noise", "σ = %g, %s (%s)", h.Sigma, h.Noise, law)
+	seed := "derived from model, data and settings"
+	if h.SeedChosen {
+		seed = "chosen by the user"
+	}
+	line("seed", "%d, %s", h.Seed, seed)
+	looks := h.Rule.Looks
+	line("rule", "%s: %d copies choose the class, then at most %d in %d planned look(s), in blocks of %d", h.Rule.Name, h.Selection, looks[len(looks)-1].Copies, len(looks), h.Block)
+	if len(h.Rule.Targets) > 0 {
+		line("radii", "%d from %g to %g are tested", len(h.Rule.Targets), h.Rule.Targets[0].Radius, h.Rule.Targets[len(h.Rule.Targets)-1].Radius)
+	}
+	line("budget", "α = %g for each image; %s", h.Alpha, h.Rule.Budget)
+	line("work", "%d of %d images decided, %d looks, %d noisy copies, %d misses", i.Decided, i.Images, i.Looks, i.Passes, i.Misses)
+	if h.Scores != "" {
+		line("scores", "%s, in %s: certspec calib reads them", h.Scores, ledger.ScoresPath(i.File))
+	}
+	if i.Provisional > 0 {
+		line("provisional", "%d blocks of looks in progress", i.Provisional)
+	}
+	if i.Torn {
+		line("torn", "the end of the file was cut off; certify computes it again")
+	}
+	switch {
+	case !i.Closed:
+		line("claims", "none: not closed; the same certify goes on")
+		return w.Flush()
+	case h.Shard != nil && h.Shard.By == ledger.ShardBlocks:
+		line("claims", "none: those of the merged run follow from all shards")
+	case i.ACR == nil:
+		line("claims", "%d images, %d abstained, no labels; no radius can exceed %.4f", i.Decided, i.Abstained, i.RadiusCap)
+	default:
+		line("claims", "%d images, %d abstained, average certified radius %.4f; no radius can exceed %.4f", i.Decided, i.Abstained, *i.ACR, i.RadiusCap)
+	}
+	line("digest", "%s, matches", i.Digest)
+	return w.Flush()
+}

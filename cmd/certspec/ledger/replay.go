@@ -1,0 +1,120 @@
+package ledger
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/rs"
+)
+
+// replayOptions are what the flags of "ledger replay" ask.
+type replayOptions struct {
+	rs.ReplayOptions
+	input cli.InputOptions
+	json  *bool
+}
+
+func replayCommand() *cobra.Command {
+	var o replayOptions
+	cmd := &cobra.Command{
+		Use:   "replay LEDGER {--model PATH | --exec COMMAND} --data NAME [flags]",
+		Short: "Compute blocks of a ledger again with the model, and report every difference",
+		Long: `Draw noisy copies of a ledger again, from its seed, and compare what the model makes of them with the counts in
+the ledger, and with the scores beside it. Copies that lie between two classes may flip where another engine, version, number of threads or
+instruction set rounds otherwise; with equal ones, any difference is evidence against the ledger: exit code 1.
+A ledger has the counts of the blocks of a look in one sum, so that whole looks are computed.`,
+		Example: "  certspec ledger replay out/fmnist-s025.ledger --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --images 10",
+		Args:    cli.OneLedger,
+	}
+
+	o.input.Flags(cmd)
+	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
+		f.IntVar(&o.Count, "images", 0, "so many images, spread evenly over the ledger (default all)")
+		f.Ints(&o.Images, "image", nil, "these images, by their numbers")
+		f.IntVar(&o.Blocks, "blocks", 0, "only looks within so many first blocks of an image (default all)")
+		f.IntVar(&o.Workers, "workers", 0, "calls of the model at once (default enough for all processors)")
+	})
+	o.json = cli.JSON(cmd)
+	cli.First(cmd, "model", "data", "images", "image", "blocks")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
+	return cmd
+}
+
+func (o *replayOptions) run(cmd *cobra.Command, args []string) error {
+	if err := cli.Needed(cmd, "data"); err != nil {
+		return err
+	}
+	f := cmd.Flags()
+	for _, name := range []string{"images", "blocks", "workers"} {
+		if v, _ := f.GetInt(name); f.Changed(name) && v < 1 {
+			return cli.Usagef("--%s %d: expected at least 1", name, v)
+		}
+	}
+	if f.Changed("image") && f.Changed("images") {
+		return cli.Usagef("--image with --images: expected one of them")
+	}
+	in, err := o.input.Open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	o.Progress = cli.Progress()
+	r, err := rs.Replay(cmd.Context(), args[0], in.Model, in.Data, o.ReplayOptions)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	if *o.json {
+		err = cli.PrintJSON(cmd.OutOrStdout(), r)
+	} else {
+		err = print_(cmd.OutOrStdout(), r)
+	}
+	if s := r.Scores; err == nil && r.EqualIdentity && s != nil && s.Equal < s.Looks {
+		err = fmt.Errorf("%s: the scores of %d of %d looks came out otherwise on the engine that the ledger names", args[0], s.Looks-s.Equal, s.Looks)
+	}
+	if err == nil && r.EqualIdentity && len(r.Flips) > 0 {
+		err = fmt.Errorf("%s: %d of %d looks came out otherwise on the engine that the ledger names", args[0], len(r.Flips), r.Looks)
+	}
+	return err
+}
+
+func print_(out io.Writer, r *rs.Replayed) error {
+	for _, f := range r.Flips {
+		fmt.Fprintln(out, f)
+	}
+	copies := 0
+	for _, f := range r.Flips {
+		copies += f.Copies
+	}
+	_, err := fmt.Fprintf(out, "%d images, %d looks, %d blocks: %d blocks equal, %d looks differ, by %d copies at least\n",
+		r.Images, r.Looks, r.Blocks, r.EqualBlocks, len(r.Flips), copies)
+	if s := r.Scores; s != nil {
+		fmt.Fprintf(out, "scores of %d looks: %d equal", s.Looks, s.Equal)
+		if s.Equal < s.Looks {
+			fmt.Fprintf(out, "; %d copies in another cell at least, mean scores up to %.2g apart", s.Copies, s.Mean)
+		}
+		fmt.Fprintln(out)
+	}
+	if !r.EqualIdentity {
+		fmt.Fprintf(out, "the ledger was made on %s, this ran on %s: copies between two classes may flip\n", engineText(r.Stored), engineText(r.Now))
+	}
+	return err
+}
+
+// engineText says in words what a model runs on.
+func engineText(id classifier.Identity) string {
+	text := id.Engine
+	if id.EngineVersion != "" {
+		text += " " + id.EngineVersion
+	}
+	if id.Threads > 0 {
+		text += fmt.Sprintf(", %d threads", id.Threads)
+	}
+	if id.InstructionSet != "" {
+		text += ", " + id.InstructionSet
+	}
+	return text
+}

@@ -1,0 +1,77 @@
+package ledger
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+// Verified is what "ledger verify" prints per file.
+type Verified struct {
+	File string `json:"file"`
+	OK   bool   `json:"ok"`
+	rs.Verified
+	Line   int    `json:"line,omitempty"` // where something does not hold
+	Reason string `json:"reason,omitempty"`
+}
+
+func verifyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "verify FILE…",
+		Short: "Derive every claim again from the counts; fails with line and reason",
+		Long: `Derive again all that follows from the counts of closed ledgers, and compare decimal for decimal: the
+digest, the looks that the rule announces, the bounds, radii and claims, the average certified
+radius and the certified accuracies. Exit code 0 only if everything holds.
+
+The command certcheck does the same with other code that shares nothing with this program. That the
+counts are those of the model, only certspec ledger replay can tell.
+With --json, one object per file and line.`,
+		Example: "  certspec ledger verify out/fmnist-s025.ledger",
+		Args:    cli.SomeLedgers,
+	}
+	asJSON := cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, files []string) error {
+		enc := json.NewEncoder(cmd.OutOrStdout())
+		enc.SetEscapeHTML(false)
+		var failed error
+		for _, file := range files {
+			v, err := rs.Verify(file)
+			failed = errors.Join(failed, err)
+			switch {
+			case *asJSON:
+				if err := enc.Encode(outcome(file, v, err)); err != nil {
+					return err
+				}
+			case err == nil:
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: holds: %v\n", file, v); err != nil {
+					return err
+				}
+			}
+		}
+		return failed
+	}
+	return cmd
+}
+
+func outcome(file string, v rs.Verified, err error) Verified {
+	o := Verified{File: file, OK: err == nil, Verified: v}
+	if err == nil {
+		return o
+	}
+	o.Reason = err.Error()
+	var format *ledger.FormatError
+	var unfinished *rs.UnfinishedError
+	switch {
+	case errors.As(err, &format):
+		o.Line, o.Reason = format.Line, format.Reason
+	case errors.As(err, &unfinished):
+		o.Line = unfinished.Line
+	}
+	return o
+}

@@ -1,0 +1,126 @@
+package log
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/rs"
+)
+
+// comparison is what "log compare" prints.
+type comparison struct {
+	A string `json:"a"`
+	B string `json:"b"`
+	*rs.Comparison
+	Warnings []string `json:"warnings"`
+}
+
+// compareOptions are what the flags of "log compare" ask.
+type compareOptions struct {
+	rs.Bootstrap
+	logOptions
+	table cli.TableOptions
+	json  *bool
+}
+
+func compareCommand() *cobra.Command {
+	var o compareOptions
+	cmd := &cobra.Command{
+		Use:   "compare A B",
+		Short: "Differences of two logs on the same images, with intervals",
+		Long: `Differences B − A of the average certified radius and of the certified accuracies of two ledgers or
+published logs, paired by the id of the image, with intervals of the paired bootstrap: images are
+resampled, each with its results in both. An interval that holds 0 shows no difference.
+Images that only one of the two has are named and left out.`,
+		Example: "  certspec log compare plain.ledger augmented.ledger --radii 0,0.25,0.5",
+	}
+
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		o.logOptions.flags(f)
+		f.BootstrapFlags(&o.Bootstrap)
+	})
+	o.table.Flags(cmd)
+	o.json = cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, files []string) error { return o.run(cmd, files) }
+	return cmd
+}
+
+func (o *compareOptions) run(cmd *cobra.Command, files []string) error {
+	if len(files) != 2 {
+		return cli.Usagef("%s wants two files, not %d", cmd.CommandPath(), len(files))
+	}
+	if err := cli.CheckBootstrap(o.Bootstrap); err != nil {
+		return err
+	}
+	limit, err := o.limitOf(cmd.Flags())
+	if err != nil {
+		return err
+	}
+	logs, failed := readLogs(files, limit)
+	if failed != nil {
+		return failed
+	}
+	a, b := logs[0], logs[1]
+	c, err := rs.Compare(a.rows, b.rows, o.radii, o.Bootstrap)
+	if err != nil {
+		if wrong := cli.Usage(err); wrong != err {
+			return wrong
+		}
+		return fmt.Errorf("%s, %s: %w", files[0], files[1], err)
+	}
+	all := comparison{files[0], files[1], c, []string{}}
+	for _, l := range logs {
+		for _, warning := range l.warnings {
+			all.Warnings = append(all.Warnings, l.file+": "+warning)
+		}
+	}
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), all)
+	}
+	a.warn()
+	b.warn()
+	return o.table.Write(cmd, all.table())
+}
+
+func (c *comparison) table() *table.Table {
+	t := &table.Table{Columns: []string{"metric", "A", "B", "B − A", "low", "high"}}
+	add := func(metric string, d rs.Difference) {
+		row := []any{metric}
+		for _, v := range []float64{d.A, d.B, d.Difference, d.Interval.Low, d.Interval.High} {
+			row = append(row, table.Rounded{Value: v, Decimals: 4})
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	add("ACR", c.ACR)
+	for _, a := range c.CertifiedAccuracy {
+		add(fmt.Sprintf("r = %g", a.Radius), a.Difference)
+	}
+	t.Notes = append(t.Notes,
+		fmt.Sprintf("A: %s. B: %s. Over the %d images that both have with a label.", c.A, c.B, c.Images),
+		fmt.Sprintf("Low and high: the %g %% interval of B − A, by the paired bootstrap with %d resamples, seed %d.",
+			100*c.Bootstrap.Confidence, c.Bootstrap.Resamples, c.Bootstrap.Seed))
+	if c.Unlabelled > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("Without a label, not compared: %d images.", c.Unlabelled))
+	}
+	if len(c.OnlyA) > 0 {
+		t.Notes = append(t.Notes, "Only in A, not compared: "+imageList(c.OnlyA))
+	}
+	if len(c.OnlyB) > 0 {
+		t.Notes = append(t.Notes, "Only in B, not compared: "+imageList(c.OnlyB))
+	}
+	return t
+}
+
+// imageList says how many images there are and names the first.
+func imageList(images []int) string {
+	const most = 10
+	text, rest := strings.Trim(fmt.Sprint(images[:min(most, len(images))]), "[]"), ""
+	if len(images) > most {
+		rest = " …"
+	}
+	return fmt.Sprintf("%d images: %s%s.", len(images), strings.ReplaceAll(text, " ", ", "), rest)
+}

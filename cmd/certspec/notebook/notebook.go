@@ -1,0 +1,128 @@
+// Package notebook is "certspec notebook".
+package notebook
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/jupyter"
+)
+
+// Command makes the command.
+func Command() *cobra.Command {
+	return cli.Noun("notebook", "Run notebooks without a browser, or open them in one", "", runCommand(), labCommand())
+}
+
+// runOptions are what the flags of "notebook run" ask.
+type runOptions struct {
+	tier, out  string
+	html, save bool
+	timeout    time.Duration
+	json       *bool
+}
+
+func runCommand() *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run FILE...",
+		Short: "Execute a copy of each notebook and stop at the first failing cell",
+		Long: "Execute a copy of each notebook in its own folder below --out, from a fresh kernel, and stop at the\n" +
+			"first failing cell. The notebook itself is not touched, unless --save is given. What a run writes stays\n" +
+			"in its folder, and a second run goes on from there.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cli.Usagef("certspec notebook run needs at least one notebook file")
+			}
+			return nil
+		},
+	}
+
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		cli.Choice(f, &o.tier, "tier", "", "how much to compute: fast or paper (default: the notebook's own)", "", "fast", "paper")
+		f.DurationVar(&o.timeout, "timeout", time.Hour, "longest time for one cell")
+	})
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
+		f.OutFolder(&o.out, "folder for the executed copies (default out)")
+		f.BoolVar(&o.html, "html", false, "also make a web page of each")
+		f.BoolVar(&o.save, "save", false, "replace each notebook by its executed copy")
+	})
+	o.json = cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
+	return cmd
+}
+
+func (o *runOptions) run(cmd *cobra.Command, args []string) error {
+	if o.out == "" {
+		o.out = "out"
+	}
+	if o.timeout <= 0 {
+		return cli.Usagef("--timeout %v: a positive time expected", o.timeout)
+	}
+	var all []jupyter.Executed
+	for _, file := range args {
+		name := strings.TrimSuffix(filepath.Base(file), ".ipynb")
+		if name == filepath.Base(file) {
+			return cli.Usagef("%s: a notebook file (.ipynb) expected", file)
+		}
+		start := time.Now()
+		done, err := jupyter.Run(cmd.Context(), file, jupyter.Options{
+			Tier: o.tier, Dir: filepath.Join(o.out, name), Timeout: o.timeout, HTML: o.html, Version: cli.Version(), Say: cli.Say,
+			Report: cli.Progress(),
+		})
+		if err != nil {
+			return err
+		}
+		if o.save {
+			data, err := os.ReadFile(done.Notebook)
+			if err != nil {
+				return err
+			}
+			if err := atomicfile.Write(file, data); err != nil {
+				return err
+			}
+		}
+		cli.Say("%s: all cells ran, %v", file, time.Since(start).Round(100*time.Millisecond))
+		all = append(all, done)
+	}
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), all)
+	}
+	for _, done := range all {
+		fmt.Fprintln(cmd.OutOrStdout(), done.Notebook)
+		if done.HTML != "" {
+			fmt.Fprintln(cmd.OutOrStdout(), done.HTML)
+		}
+	}
+	return nil
+}
+
+func labCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "lab [FOLDER] [-- JUPYTERLAB-OPTIONS]",
+		Short: "Open JupyterLab with the kernel \"" + jupyter.DisplayName + "\" ready",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			folder := "."
+			dash := cmd.ArgsLenAtDash()
+			if dash < 0 {
+				dash = len(args)
+			}
+			switch {
+			case dash > 1:
+				return cli.Usagef("certspec notebook lab takes one folder and got %q", args[:dash])
+			case dash == 1:
+				folder = args[0]
+			}
+			if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+				return cli.Usagef("%s: a folder expected", folder)
+			}
+			return jupyter.Lab(cmd.Context(), folder, cli.Version(), cli.Say, args[dash:]...)
+		},
+	}
+}

@@ -1,0 +1,179 @@
+// Package preflight is "certspec preflight".
+package preflight
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/preflight"
+)
+
+// Result is what "preflight" prints.
+type Result struct {
+	*preflight.Report
+	Identity classifier.Identity `json:"identity"`       // of the model, as in the header of a ledger
+	ONNX     *onnxmodel.Details  `json:"onnx,omitempty"` // of an ONNX file: what was found, given or assumed
+	Prepared cli.Prepared        `json:"prepared"`
+}
+
+// options are what the flags ask.
+type options struct {
+	preflight.Options
+	input cli.InputOptions
+	json  *bool
+}
+
+// Command makes the command.
+func Command() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "preflight {--model PATH | --exec COMMAND} --data NAME --sigma S [flags]",
+		Short: "Look a model over before hours of certification",
+		Long: `Look a model over before hours of certification: its accuracy without and with noise on a
+hundred images, the commonest mistakes (no training under noise; labels, channel order, scale or
+normalisation that do not fit; answers that depend on the batch; outputs that are not finite), and
+the time that the run asked for will take.
+
+With --budget it names the plan that certifies most in that time. The noise has a seed of its own,
+so nothing that is chosen afterwards costs the certificates anything. The exit code is 1 where a
+check has failed.`,
+		Example: "  certspec preflight --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 --budget 8h",
+		Args:    cli.NoArgs,
+	}
+
+	o.input.Flags(cmd)
+	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
+		f.IntVar(&o.Images, "images", 100, "images to look at, spread over the classes")
+	})
+	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
+		f.SigmaFlag(&o.Run.Sigma)
+		f.DurationVar(&o.Budget, "budget", 0, "time there is for the run, e.g. 8h")
+		f.IntVar(&o.Run.MaxSamples, "n", rs.DefaultMaxSamples, "of the run: most noise samples behind a bound")
+		f.RuleFlag(&o.Run.Rule, rs.Staged, rs.Fixed, rs.ISS)
+		f.Float64Var(&o.Run.Alpha, "alpha", rs.DefaultAlpha, "of the run: bound on the probability that the claim on an image is false")
+		f.NoiseFlag(&o.Run.Noise)
+		f.IntVar(&o.Run.Block, "block", rs.DefaultBlock, "noise samples in one call of the model")
+	})
+	o.json = cli.JSON(cmd)
+	cli.First(cmd, "model", "data", "sigma", "budget", "images")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
+	return cmd
+}
+
+func (o *options) run(cmd *cobra.Command) error {
+	if err := cli.Needed(cmd, "data", "sigma"); err != nil {
+		return err
+	}
+	if err := cli.NotZero(cmd, "n", "alpha", "block", "images"); err != nil {
+		return err
+	}
+	in, err := o.input.Open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	m, d := in.Model, in.Data
+	if named, ok := m.(interface{ ClassNames() ([]string, error) }); ok {
+		if o.ClassNames, err = named.ClassNames(); err != nil {
+			return err
+		}
+	}
+	o.Run.Progress = cli.Progress()
+	r, err := preflight.Run(cmd.Context(), m, d, o.Options)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	info, err := m.Info()
+	if err != nil {
+		return err
+	}
+	looked := Result{Report: r, Identity: info.Identity}
+	if looked.Prepared, err = cli.HowPrepared(cmd.Context(), d, info.Shape); err != nil {
+		return err
+	}
+	if file, ok := m.(interface {
+		File() (*onnxmodel.Details, error)
+	}); ok {
+		if looked.ONNX, err = file.File(); err != nil {
+			return err
+		}
+	}
+	if *o.json {
+		err = cli.PrintJSON(cmd.OutOrStdout(), looked)
+	} else {
+		err = looked.print(cmd.OutOrStdout())
+	}
+	if err != nil {
+		return err
+	}
+	if failed := r.Count(preflight.Failure); failed > 0 {
+		return fmt.Errorf("%d of %d checks failed", failed, len(r.Checks))
+	}
+	return nil
+}
+
+func (r *Result) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "model\t%s on %s\n", r.Model, r.Identity.Engine)
+	fmt.Fprintf(w, "identity\t%s\n", r.Identity.Weights)
+	if r.ONNX != nil {
+		fmt.Fprintf(w, "file\t%s\n", r.ONNX)
+	}
+	fmt.Fprintf(w, "data\t%s, %d images looked at\n", r.Data, r.Images)
+	if r.Prepared.Radii != "" {
+		fmt.Fprintf(w, "resized\t%s\n", r.Prepared.Radii)
+	}
+	for _, folder := range slices.Sorted(maps.Keys(r.Prepared.Folders)) {
+		label := r.Prepared.Folders[folder]
+		fmt.Fprintf(w, "folder\t%s is class %d, %s\n", folder, label, r.ClassNames[label])
+	}
+	var names []string
+	for label, name := range r.ClassNames {
+		names = append(names, fmt.Sprintf("%d %s", label, name))
+	}
+	if len(names) > 20 {
+		names = append(names[:20], "…")
+	}
+	fmt.Fprintf(w, "labels\t%s\n", strings.Join(names, ", "))
+	if r.CleanAccuracy != nil {
+		fmt.Fprintf(w, "accuracy\t%.1f %%; of noisy copies at σ = %g, %d per image, %.1f %%\n", 100**r.CleanAccuracy, r.Sigma, r.Copies, 100**r.NoisyAccuracy)
+	} else {
+		fmt.Fprintf(w, "agreement\t%.1f %% of noisy copies at σ = %g, %d per image\n", 100*r.Agreement, r.Sigma, r.Copies)
+	}
+	fmt.Fprintf(w, "rate\t%.0f noisy copies/s\n\n", r.Rate)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, c := range r.Checks {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", c.Verdict, c.Name, c.Found)
+		if c.Advice != "" {
+			fmt.Fprintf(w, "\t\t→ %s\n", c.Advice)
+		}
+	}
+	fmt.Fprintf(w, "\n")
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "rule\tn\tlargest radius\texpected mean radius\texpected time\t")
+	for i, p := range r.Plans {
+		var marks []string
+		if i == 0 {
+			marks = append(marks, "asked for")
+		}
+		if p.Fits != nil && !*p.Fits {
+			marks = append(marks, "over the budget")
+		}
+		fmt.Fprintf(w, "%s\t%d\t%.4f\t%.3f\t%s\t%s\n", p.Rule, p.MaxSamples, p.RadiusCap, p.MeanRadius, p.Duration(), strings.Join(marks, ", "))
+	}
+	return w.Flush()
+}

@@ -1,0 +1,119 @@
+package spectral
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/spectral"
+)
+
+// spectrumSummary is what "spectral spectrum" prints. What a spectrum does not have, with a zero in it, say, is
+// null, and Warnings says why.
+type spectrumSummary struct {
+	Images         int             `json:"images"`
+	Shape          pixel.Shape     `json:"shape"`
+	Difference     bool            `json:"difference"`
+	Amplitude      [][]float64     `json:"amplitude"` // rows of u, columns of v, ascending from −⌊side/2⌋
+	Centroid       *float64        `json:"centroid"`  // of the amplitude
+	AmplitudeSlope *spectral.Slope `json:"amplitude_slope"`
+	PowerSlope     *spectral.Slope `json:"power_slope"`
+	Profile        []spectral.Ring `json:"profile"` // of the amplitude
+	Warnings       []string        `json:"warnings,omitempty"`
+}
+
+func spectrumCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "spectrum (--in FILE | --data SET) [flags]",
+		Short: "Mean amplitude spectrum of images, or of the differences of two sets",
+		Long: `Mean of |F(x)| over images and channels, F being the unnormalised transform of images in [0, 1]; with --minus, of
+|F(x − y)|: what a corruption changes. Prints the centroid and the slopes of amplitude and power against
+frequency, both logarithmic, from one period per image to one less than half the shorter side; --out writes the
+spectrum as a matrix, zero frequency in the middle.`,
+		Example: "  certspec spectral spectrum --in fog.npy --minus clean.npy --out amplitude.csv --json\n" +
+			"  certspec spectral spectrum --data cifar10/test",
+		Args: cli.NoArgs,
+	}
+	var o spectrumOptions
+	o.flags(cmd)
+	var out string
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&out, "CSV file for the mean amplitudes, H×W, without a header") })
+	asJSON := cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		m, err := o.measure(cmd)
+		if err != nil {
+			return err
+		}
+		if out != "" {
+			var text bytes.Buffer
+			if err := m.Amplitude.WriteCSV(&text); err != nil {
+				return err
+			}
+			if err := cli.WriteOut(cmd, out, text.Bytes()); err != nil {
+				return err
+			}
+		}
+		s := m.summary()
+		if *asJSON {
+			return cli.PrintJSON(cmd.OutOrStdout(), s)
+		}
+		for _, warning := range s.Warnings {
+			cli.Say("warning: %s", warning)
+		}
+		return s.print(cmd.OutOrStdout())
+	}
+	return cmd
+}
+
+func (m *measured) summary() *spectrumSummary {
+	s := &spectrumSummary{Images: m.Images, Shape: m.Shape, Difference: m.Difference, Profile: m.Amplitude.Profile()}
+	columns := len(m.Amplitude.V)
+	for i := range m.Amplitude.U {
+		s.Amplitude = append(s.Amplitude, m.Amplitude.Values[i*columns:(i+1)*columns])
+	}
+	warn := func(what string, err error) { s.Warnings = append(s.Warnings, what+": "+err.Error()) }
+	if c, err := m.Amplitude.Centroid(); err != nil {
+		warn("centroid", err)
+	} else {
+		s.Centroid = &c
+	}
+	high := float64(min(m.Shape.Height, m.Shape.Width)/2 - 1)
+	for _, fit := range []struct {
+		name string
+		of   *spectral.Map
+		to   **spectral.Slope
+	}{{"slope of the amplitude", &m.Amplitude, &s.AmplitudeSlope}, {"slope of the power", &m.Power, &s.PowerSlope}} {
+		if slope, err := fit.of.Slope(1, high); err != nil {
+			warn(fit.name, err)
+		} else {
+			*fit.to = &slope
+		}
+	}
+	return s
+}
+
+func (s *spectrumSummary) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	what := "images"
+	if s.Difference {
+		what = "differences"
+	}
+	fmt.Fprintf(w, "%s\t%d of %v\n", what, s.Images, s.Shape)
+	if s.Centroid != nil {
+		fmt.Fprintf(w, "centroid of the amplitude\t%.4f\n", *s.Centroid)
+	}
+	for _, slope := range []struct {
+		name string
+		*spectral.Slope
+	}{{"slope of the amplitude", s.AmplitudeSlope}, {"slope of the power", s.PowerSlope}} {
+		if slope.Slope != nil {
+			fmt.Fprintf(w, "%s\t%.4f\tR² %.4f, %d frequencies from %g to %g\n", slope.name, slope.Exponent, slope.R2, slope.Bins, slope.Low, slope.High)
+		}
+	}
+	return w.Flush()
+}

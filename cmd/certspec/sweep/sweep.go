@@ -1,0 +1,68 @@
+// Package sweep is "certspec sweep".
+package sweep
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/corrupt"
+	"github.com/certspec/certspec/rs/sweep"
+)
+
+// Command makes the command.
+func Command() *cobra.Command {
+	return cli.Noun("sweep", "Certify under many corruptions, and compare what is left", "", runCommand(), tableCommand())
+}
+
+// cellOptions name corruptions and strengths.
+type cellOptions struct {
+	words      []string
+	severities []int
+	clean      bool
+	variants   cli.CorruptVariants
+}
+
+func (o *cellOptions) flags(f *cli.Flags) {
+	f.Words(&o.words, "corrupt", []string{string(corrupt.C)}, "corruptions by name, family or group: fog, C, C-extra, C-bar, F, Low, Mid, High, all", cli.CorruptionWords)
+	f.Ints(&o.severities, "severity", nil, "1 to 5, of F the norms 8, 10 and 12 (default all)")
+	f.BoolVar(&o.clean, "clean", true, "the images as they are, too")
+	o.variants.Flags(f)
+}
+
+// cells lists the cells.
+func (o *cellOptions) cells() ([]sweep.Cell, error) {
+	names, err := corruptionNames(o.words)
+	if err != nil {
+		return nil, cli.Usage(err)
+	}
+	cells, err := sweep.Cells(names, o.variants.Setting, o.severities)
+	if err != nil {
+		return nil, cli.Usage(err)
+	}
+	if o.clean {
+		cells = append([]sweep.Cell{{}}, cells...)
+	}
+	return cells, nil
+}
+
+// corruptionNames are the corruptions that words name, by themselves or as a family or group; each once, in the order of the words.
+func corruptionNames(words []string) ([]string, error) {
+	var names []string
+	has := map[string]bool{}
+	for _, word := range words {
+		of, err := corrupt.Names([]string{word})
+		if err != nil {
+			if _, unknown := corrupt.Find(word); unknown != nil {
+				return nil, unknown
+			}
+			of = []string{word}
+		}
+		for _, name := range of {
+			if !has[name] {
+				names = append(names, name)
+				has[name] = true
+			}
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,172 @@
+package sweep
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/sweep"
+)
+
+// sweptTable is what "sweep table" prints of one folder.
+type sweptTable struct {
+	Folder     string   `json:"folder"`
+	Clean      *float64 `json:"clean_acr"` // null: not there
+	Unfinished []string `json:"unfinished"`
+	*rs.CorruptionIntervals
+}
+
+// sweptComparison is what it prints of two.
+type sweptComparison struct {
+	A          string   `json:"a"`
+	B          string   `json:"b"`
+	Unfinished []string `json:"unfinished"`
+	*rs.CorruptionComparison
+}
+
+// tableOptions are what the flags of "sweep table" ask.
+type tableOptions struct {
+	rs.Bootstrap
+	against bool
+	table   cli.TableOptions
+	json    *bool
+}
+
+func tableCommand() *cobra.Command {
+	var o tableOptions
+	cmd := &cobra.Command{
+		Use:   "table FOLDER [FOLDER]",
+		Short: "Average certified radii under corruptions, with intervals",
+		Long: `The average certified radius under each corruption (mean over its severities), its mean over all (mACR) and over the groups of CIFAR-C
+that are whole (mACR-Low, -Mid and -High among them), with intervals of the bootstrap over images, and whether Low < Mid < High.
+With --clean, the differences to the clean run of the folder; with a second folder, of a sweep over the same corruptions, severities and images, the
+differences second − first; both paired by image.`,
+		Example: "  certspec sweep table out/resnet20-C --clean\n  certspec sweep table out/plain out/fouriermix -o table.tex",
+	}
+
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		f.BoolVar(&o.against, "clean", false, "differences to the clean run of the folder")
+		f.BootstrapFlags(&o.Bootstrap)
+	})
+	o.table.Flags(cmd)
+	o.json = cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, folders []string) error { return o.run(cmd, folders) }
+	return cmd
+}
+
+func (o *tableOptions) run(cmd *cobra.Command, folders []string) error {
+	if n := len(folders); n < 1 || n > 2 || o.against && n == 2 {
+		return cli.Usagef("%s wants one folder, or two without --clean", cmd.CommandPath())
+	}
+	if err := cli.CheckBootstrap(o.Bootstrap); err != nil {
+		return err
+	}
+	var sweeps []*sweep.Sweep
+	unfinished := []string{}
+	for _, folder := range folders {
+		s, err := sweep.Open(folder)
+		if err != nil {
+			return err
+		}
+		for _, name := range s.Unfinished {
+			unfinished = append(unfinished, folder+"/"+name)
+		}
+		sweeps = append(sweeps, s)
+	}
+	if len(unfinished) > 0 {
+		cli.Say("warning: not complete, left out: %s", strings.Join(unfinished, ", "))
+	}
+	s := sweeps[0]
+	if len(sweeps) == 1 && !o.against {
+		c, err := rs.MeanACRIntervals(s.Corrupted, o.Bootstrap)
+		if err != nil {
+			return cli.Usage(err)
+		}
+		t := sweptTable{folders[0], nil, unfinished, c}
+		if s.Clean != nil {
+			acr := s.Clean.ACR().Value
+			t.Clean = &acr
+		}
+		if *o.json {
+			return cli.PrintJSON(cmd.OutOrStdout(), t)
+		}
+		return o.table.Write(cmd, t.table(s))
+	}
+	a, b, names := s.Corrupted, s.Corrupted, [2]string{folders[0] + ", clean", folders[0]}
+	switch {
+	case len(sweeps) == 2:
+		b, names = sweeps[1].Corrupted, [2]string{folders[0], folders[1]}
+	case s.Clean == nil:
+		return fmt.Errorf("%s has no complete clean.ledger to compare with; certspec sweep run makes it", folders[0])
+	default:
+		a = rs.Uncorrupted(a, s.Clean.Rows)
+	}
+	c, err := rs.CompareCorruptions(a, b, o.Bootstrap)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	all := sweptComparison{names[0], names[1], unfinished, c}
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), all)
+	}
+	return o.table.Write(cmd, all.table(sweeps))
+}
+
+// meanName is how the paper calls the mean over a group.
+func meanName(group string) string {
+	return "mACR-" + strings.ToUpper(group[:1]) + group[1:]
+}
+
+func four(v float64) table.Rounded { return table.Rounded{Value: v, Decimals: 4} }
+
+func (c *sweptTable) table(s *sweep.Sweep) *table.Table {
+	t := &table.Table{Columns: []string{"corruption", "ACR", "low", "high"}}
+	add := func(name string, a rs.IntervalACR) {
+		t.Rows = append(t.Rows, []any{name, four(a.ACR), four(a.Interval.Low), four(a.Interval.High)})
+	}
+	for _, a := range c.Corruptions {
+		add(a.Name, a)
+	}
+	for _, g := range c.Groups {
+		add(meanName(g.Name), g)
+	}
+	add("mACR", c.MACR)
+	if c.Clean != nil {
+		t.Rows = append(t.Rows, []any{"clean", four(*c.Clean), table.None, table.None})
+	}
+	t.Notes = append(t.Notes, runNote(c.Folder, s), intervalNote(c.Images, c.Severities, c.Bootstrap))
+	for _, d := range c.Order {
+		t.Notes = append(t.Notes, fmt.Sprintf("From %s: %+.4f (%+.4f to %+.4f, paired).", d.Name, d.Difference.Difference, d.Interval.Low, d.Interval.High))
+	}
+	return t
+}
+
+func (c *sweptComparison) table(sweeps []*sweep.Sweep) *table.Table {
+	t := &table.Table{Columns: []string{"corruption", "A", "B", "B − A", "low", "high"}}
+	add := func(name string, d rs.Difference) {
+		t.Rows = append(t.Rows, []any{name, four(d.A), four(d.B), four(d.Difference), four(d.Interval.Low), four(d.Interval.High)})
+	}
+	for _, d := range c.Corruptions {
+		add(d.Name, d.Difference)
+	}
+	for _, d := range c.Groups {
+		add(meanName(d.Name), d.Difference)
+	}
+	add("mACR", c.MACR)
+	t.Notes = append(t.Notes, runNote("A: "+c.A, sweeps[0]), runNote("B: "+c.B, sweeps[len(sweeps)-1]), intervalNote(c.Images, c.Severities, c.Bootstrap))
+	return t
+}
+
+func runNote(name string, s *sweep.Sweep) string {
+	h := s.Header
+	return fmt.Sprintf("%s: %s, σ = %g, α = %g, %s rule, at most %d copies per image.", name, h.Model.Name, h.Sigma, h.Alpha, h.Rule.Name, h.Rule.Looks[len(h.Rule.Looks)-1].Copies)
+}
+
+func intervalNote(images int, severities []int, b rs.Bootstrap) string {
+	return fmt.Sprintf("Average certified radii over %d images, mean over the severities %s. Low and high: %g %% interval of the bootstrap over images, %d resamples, seed %d.",
+		images, strings.Trim(strings.ReplaceAll(fmt.Sprint(severities), " ", ", "), "[]"), 100*b.Confidence, b.Resamples, b.Seed)
+}

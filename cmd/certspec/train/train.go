@@ -1,0 +1,192 @@
+// Package train is "certspec train".
+package train
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/augment"
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/gomlxmodels/method"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/gomlxmodels/train"
+)
+
+// options are what the flags ask.
+type options struct {
+	train.Options
+	data, test      string
+	method, views   string
+	settings        []string
+	momentum, decay float64
+	engine          string
+	recipe          recipeOptions
+	json            *bool
+}
+
+// Command makes the command.
+func Command() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "train {--data NAME | --recipe RECIPE --tier TIER} --out PATH [flags]",
+		Short: "Train a network on noisy images",
+		Long: `Train a network on noisy images, as the base classifier of randomized smoothing, by one of
+the methods that "certspec train methods" lists with their options.
+
+Writes PATH.safetensors (weights), PATH.json (the card: what it is and how it was made) and
+PATH.csv (a line per epoch). An interrupted run goes on where it was when the same command
+is given again, and ends with the same weights; a finished one returns at once.
+
+With --recipe, all settings are those of a recipe of a paper, or of your own, at a tier.`,
+		Example: "  certspec train --data fashionmnist --net small-cnn --sigma 0.25 --epochs 10 --seed 1 --out models/fmnist-cnn-s025\n" +
+			"  certspec train --data cifar10 --net resnet20 --sigma 0.25 --method hcr --option lambda=20 --views fouriermix --augment crop-flip --out models/c10-fm-hcr\n" +
+			"  certspec train --recipe A/c10/fm-hcr --tier T1 --data cifar10-jpeg --out models/c10-fm-hcr",
+		Args: cobra.NoArgs,
+	}
+
+	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
+		f.Data(&o.data, "data set; its train part is learned from unless the name has a part, as in cifar10/train[max_index=5000]")
+		f.Named(&o.test, "test", "", "data set for the accuracies on the card (default the test part of --data)", cli.DataNames)
+	})
+	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
+		f.Named(&o.Net, "net", nets.SmallCNN, "network: "+strings.Join(nets.Names(), ", "), nets.Names)
+		f.Named(&o.Input, "input", nets.InputNone, "input layer: none, center, standardize (both by CIFAR-10 statistics) or imagenet (standardized by ImageNet's)", nets.Inputs)
+		f.File(&o.Start, "start", "model file whose weights to begin with (default random weights)", "safetensors", "json")
+		f.TrainingEngine(&o.engine, "engine", "what runs the network")
+	})
+	cli.Group(cmd, cli.Training, func(f *cli.Flags) {
+		f.Named(&o.method, "method", method.Default, "how to train: "+strings.Join(method.Names(), ", "), method.Names)
+		f.Texts(&o.settings, "option", "option of the method, as in lambda=20; may be given several times")
+		f.Named(&o.views, "views", "", "augmentation that makes views of an image, as in fouriermix, augmix, autoaugment", viewNames)
+		f.Named(&o.ViewsBy, "views-by", train.ViewsByHost, "what makes them: host (the faster on the CPU) or graph (on the device, for fouriermix)", words(train.ViewsByHost, train.ViewsByGraph))
+		f.SigmaFlag(&o.Sigma)
+		f.IntVar(&o.SigmaWarmUp, "sigma-warm-up", 0, "epochs over which the noise grows to sigma")
+		f.IntVar(&o.Epochs, "epochs", 10, "passes over the data")
+		f.IntVar(&o.BatchSize, "batch", 128, "images in a step, each in all views and noises of the method")
+		f.Float64Var(&o.LearningRate, "rate", 0.1, "learning rate at the beginning")
+		f.Named(&o.Schedule, "schedule", train.Cosine, "of the learning rate: cosine (to zero) or step (divided by ten after each milestone)", words(train.Cosine, train.Step))
+		f.Ints(&o.Milestones, "milestones", nil, "epochs for --schedule step (default half and three quarters of the run)")
+		f.IntVar(&o.WarmUp, "warm-up", 0, "epochs at a tenth of the rate at the beginning")
+		f.Float64Var(&o.momentum, "momentum", 0.9, "momentum of SGD")
+		f.BoolVar(&o.Nesterov, "nesterov", false, "Nesterov's form of momentum")
+		f.Float64Var(&o.decay, "weight-decay", 1e-4, "coupled weight decay, on all parameters")
+		f.Named(&o.Augment, "augment", train.NoneAug, "none, crop-flip (zero padding by 4, random crop, horizontal flip of every view) or crop-flip-shared (of the image, before its views are made)", words(train.NoneAug, train.CropFlip, train.CropFlipShared))
+		f.Uint64Var(&o.Seed, "seed", 0, "seed of weights, order, crops, flips and noise")
+		o.recipe.flags(f)
+	})
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
+		f.Out(&o.Out, "path of the model file, without ending")
+		f.Written(&o.Checkpoint, "checkpoint", "path of the checkpoint while it runs (default PATH.checkpoint)")
+	})
+	o.json = cli.JSON(cmd)
+	cli.First(cmd, "data", "net", "sigma", "epochs", "out")
+	cmd.AddCommand(methodsCommand())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
+	return cmd
+}
+
+func (o *options) run(cmd *cobra.Command) (err error) {
+	f, data, test, views := cmd.Flags(), o.data, o.test, o.views
+	if o.recipe.name != "" {
+		card, err := o.recipe.train(cmd, o.Out, data, o.engine)
+		if err != nil {
+			return err
+		}
+		return printTrained(cmd, card, *o.json)
+	}
+	switch {
+	case f.Changed("tier"), f.Changed("add"):
+		return cli.Usagef("--tier and --add go with --recipe")
+	case data == "":
+		return cli.Usagef("--data is missing: the data set to learn from, e.g. --data fashionmnist")
+	case o.Out == "":
+		return cli.Usagef("--out is missing: the path of the model file, e.g. --out models/fmnist-cnn-s025")
+	case f.Changed("epochs") && o.Epochs < 1:
+		return cli.Usagef("--epochs %d: expected at least 1", o.Epochs)
+	case f.Changed("batch") && o.BatchSize < 2:
+		return cli.Usagef("--batch %d: expected at least 2", o.BatchSize)
+	case f.Changed("rate") && !(o.LearningRate > 0):
+		return cli.Usagef("--rate %v: expected more than 0", o.LearningRate)
+	case !(o.Sigma >= 0):
+		return cli.Usagef("--sigma %v: expected 0 or more", o.Sigma)
+	}
+	if o.Method, err = method.New(o.method, o.settings...); err != nil {
+		return cli.Usagef("--method %s: %v", o.method, err)
+	}
+	if views != "" {
+		if o.Views, err = augment.Parse(views); err != nil {
+			return cli.Usagef("--views %s: %v", views, err)
+		}
+	} else if n := o.Method.Needs().Views; n > 1 {
+		return cli.Usagef("--views is missing: the method %s takes %d views of an image, e.g. --views fouriermix", o.method, n)
+	}
+	o.Momentum, o.WeightDecay = cli.OrNone(o.momentum), cli.OrNone(o.decay)
+	trainName, testName := parts(data)
+	if test != "" {
+		testName = test
+	}
+	if testName == "" {
+		return cli.Usagef("--test is missing: the data set for the accuracies on the card; none is known to go with %s", data)
+	}
+	if o.Train, err = dataset.Open(trainName); err != nil {
+		return err
+	}
+	if o.Test, err = dataset.Open(testName); err != nil {
+		return err
+	}
+	o.Backend = o.engine
+	o.Program = cli.Version()
+	o.Command = cli.CommandLine(os.Args[1:])
+	o.Progress = cli.Progress()
+	o.Warn = func(message string) { cli.Say("certspec: %s", message) }
+	card, err := train.Run(cmd.Context(), o.Options)
+	if err != nil {
+		return err
+	}
+	return printTrained(cmd, card, *o.json)
+}
+
+func printTrained(cmd *cobra.Command, card *modelfile.Card, asJSON bool) error {
+	if asJSON {
+		return cli.PrintJSON(cmd.OutOrStdout(), card)
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s on %s by %s: test accuracy %.2f %%, with noise σ = %g %.2f %%; %d parameters, %.0f s of training, %s\n",
+		card.Architecture.Name, card.Train.Name, card.Recipe.Method, 100*card.Accuracy, card.Recipe.Sigma, 100*card.NoisyTest, card.Parameters, card.Seconds, card.Backend)
+	return err
+}
+
+// parts gives the names of the training part of a data set and of the test part that goes
+// with it; test is empty where none does.
+func parts(name string) (train, test string) {
+	if strings.Contains(name, ":") { // a folder or an array
+		return name, ""
+	}
+	base, subset, found := strings.Cut(name, "[")
+	if found {
+		subset = "[" + subset
+	}
+	set, part, found := strings.Cut(base, "/")
+	switch {
+	case !found:
+		return set + "/train" + subset, set + "/test"
+	case part == "train":
+		return name, set + "/test"
+	}
+	return name, ""
+}
+
+// viewNames are the names of the augmentations.
+func viewNames() []string {
+	var names []string
+	for _, e := range augment.List() {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+func words(all ...string) func() []string { return func() []string { return all } }
