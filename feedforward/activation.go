@@ -1,0 +1,221 @@
+package feedforward
+
+import "math"
+
+// activation is a non-decreasing function applied to each value.
+type activation struct {
+	f func(x float64) float64
+	// slope is the derivative; at a kink, that from the left.
+	slope func(x float64) float64
+	// err bounds how far a float32 evaluation at a value of that magnitude, or ours, may be off f.
+	err func(magnitude float64) float64
+	// piecewise linear functions: chord returns, for inputs in [l, u], lines a·x + b above and below the function. nil: the
+	// ends of the interval are used.
+	chord func(l, u float64) (upper, lower segment)
+}
+
+// segment is the line slope·x + offset.
+type segment struct{ slope, offset float64 }
+
+func (l *activation) forward(in [][]float64, out []float64) {
+	for i, v := range in[0] {
+		out[i] = l.f(v)
+	}
+}
+
+func (l *activation) backward(in [][]float64, out, g []float64, gin [][]float64) {
+	for i, v := range in[0] {
+		gin[0][i] += l.slope(v) * g[i]
+	}
+}
+
+func (l *activation) interval(in []Box, out Box, a Arithmetic) {
+	for i, lo := range in[0].Lower {
+		hi := in[0].Upper[i]
+		out.Lower[i], out.Upper[i] = l.f(lo), l.f(hi)
+		if a != Plain {
+			out.Lower[i] -= l.err(math.Abs(lo))
+			out.Upper[i] += l.err(math.Abs(hi))
+		}
+	}
+}
+
+// relax takes, for a positive coefficient, the line above, and for a negative one the line below.
+func (l *activation) relax(in []Box, out Box, rows int, g []float64, gin [][]float64, constant []float64, a Arithmetic) {
+	n := len(in[0].Lower)
+	for i := range n {
+		lo, hi := in[0].Lower[i], in[0].Upper[i]
+		upper, lower := segment{0, out.Upper[i]}, segment{0, out.Lower[i]}
+		e := 0.0
+		if l.chord != nil && !math.IsInf(lo, 0) && !math.IsInf(hi, 0) {
+			upper, lower = l.chord(lo, hi)
+			if a != Plain {
+				e = l.err(max(math.Abs(lo), math.Abs(hi))) + host*(math.Abs(upper.offset)+math.Abs(lower.offset)+(math.Abs(upper.slope)+math.Abs(lower.slope))*max(math.Abs(lo), math.Abs(hi)))
+			}
+		}
+		for k := range rows {
+			v := g[k*n+i]
+			if v == 0 {
+				continue
+			}
+			s := upper
+			if v < 0 {
+				s = lower
+			}
+			gin[0][k*n+i] += v * s.slope
+			constant[k] += v*s.offset + math.Abs(v)*e
+		}
+	}
+}
+
+func zero(float64) float64 { return 0 }
+
+// relu is max(x, 0). Between l < 0 < u it lies under the chord from (l, 0) to (u, u); the line below has slope 1 where
+// u ≥ −l, else 0 (Zhang et al. 2018).
+func relu() *activation { return leakyReLU(0) }
+
+// leakyReLU is max(x, αx), for 0 ≤ α ≤ 1.
+func leakyReLU(alpha float64) *activation {
+	err := zero
+	if alpha != 0 {
+		err = func(m float64) float64 { return 4*single*alpha*m + tiny }
+	}
+	return &activation{
+		f: func(x float64) float64 { return max(x, alpha*x) },
+		slope: func(x float64) float64 {
+			if x > 0 {
+				return 1
+			}
+			return alpha
+		},
+		err: err,
+		chord: func(l, u float64) (upper, lower segment) {
+			switch {
+			case l >= 0:
+				return segment{1, 0}, segment{1, 0}
+			case u <= 0:
+				return segment{alpha, 0}, segment{alpha, 0}
+			}
+			s := (u - alpha*l) / (u - l)
+			below := segment{alpha, 0}
+			if u >= -l {
+				below.slope = 1
+			}
+			return segment{s, (alpha - s) * l}, below
+		},
+	}
+}
+
+// functionError bounds what implementations of sigmoid and tanh in float32 are off by: their polynomials differ by engine,
+// by less than this.
+const functionError = 0x1p-18
+
+func sigmoid() *activation {
+	f := func(x float64) float64 {
+		if x < 0 {
+			e := math.Exp(x)
+			return e / (1 + e)
+		}
+		return 1 / (1 + math.Exp(-x))
+	}
+	return &activation{f: f, slope: func(x float64) float64 { return f(x) * f(-x) }, err: func(float64) float64 { return functionError }}
+}
+
+func tanh() *activation {
+	return &activation{f: math.Tanh, slope: func(x float64) float64 { t := math.Tanh(x); return 1 - t*t }, err: func(float64) float64 { return functionError }}
+}
+
+// clip is min(max(x, low), high).
+func clip(low, high float64) *activation {
+	return &activation{
+		f: func(x float64) float64 { return min(max(x, low), high) },
+		slope: func(x float64) float64 {
+			if x > low && x <= high {
+				return 1
+			}
+			return 0
+		},
+		err: zero,
+		chord: func(l, u float64) (upper, lower segment) {
+			fl, fu := min(max(l, low), high), min(max(u, low), high)
+			switch {
+			case fl == l && fu == u:
+				return segment{1, 0}, segment{1, 0}
+			case fl == fu:
+				return segment{0, fl}, segment{0, fl}
+			}
+			s := (fu - fl) / (u - l) // of the chord
+			upper, lower = segment{s, fl - s*l}, segment{s, fl - s*l}
+			switch { // where a bend lies inside, a line through its corner replaces the chord that cuts it
+			case fl > l && fu < u:
+				upper, lower = segment{0, fu}, segment{0, fl}
+			case fl > l: // convex
+				lower = segment{0, fl}
+				if u-fl >= fl-l {
+					lower = segment{1, 0}
+				}
+			default: // concave
+				upper = segment{0, fu}
+				if fu-l >= u-fu {
+					upper = segment{1, 0}
+				}
+			}
+			return upper, lower
+		},
+	}
+}
+
+// maximum is maximum pooling: y_o is the largest of the inputs of o.
+type maximum struct{ members [][]int }
+
+func (l *maximum) first(x []float64, members []int) int {
+	best := members[0]
+	for _, i := range members[1:] {
+		if x[i] > x[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+func (l *maximum) forward(in [][]float64, out []float64) {
+	for o, members := range l.members {
+		out[o] = in[0][l.first(in[0], members)]
+	}
+}
+
+func (l *maximum) backward(in [][]float64, out, g []float64, gin [][]float64) {
+	for o, members := range l.members {
+		gin[0][l.first(in[0], members)] += g[o]
+	}
+}
+
+func (l *maximum) interval(in []Box, out Box, a Arithmetic) {
+	for o, members := range l.members {
+		out.Lower[o] = in[0].Lower[l.first(in[0].Lower, members)]
+		out.Upper[o] = in[0].Upper[l.first(in[0].Upper, members)]
+	}
+}
+
+// relax: the maximum is at least each of its inputs, and equals the one whose lower bound no other's upper bound exceeds;
+// else it is at most the largest upper bound.
+func (l *maximum) relax(in []Box, out Box, rows int, g []float64, gin [][]float64, constant []float64, a Arithmetic) {
+	n, m := len(l.members), len(in[0].Lower)
+	for o, members := range l.members {
+		best := l.first(in[0].Lower, members)
+		wins := true
+		for _, i := range members {
+			if i != best && in[0].Upper[i] > in[0].Lower[best] {
+				wins = false
+			}
+		}
+		for k := range rows {
+			switch v := g[k*n+o]; {
+			case v < 0 || v > 0 && wins:
+				gin[0][k*m+best] += v
+			case v > 0:
+				constant[k] += v * out.Upper[o]
+			}
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package feedforward
+
+import (
+	"fmt"
+	"math"
+)
+
+// Confidence is what a network's softmax confidence, Conf(z) = max_k softmax_k(f(z)), is at an input and can be in a box.
+type Confidence struct {
+	Class    int     // arg max of the outputs at the input, the first of equal ones
+	Log      float64 // ln Conf at the input
+	LogUpper float64 // ln of an upper bound over the box
+	LogLower float64 // ln of a lower bound over the box
+}
+
+// Method says how pairs of outputs are bounded.
+type Method string
+
+// The methods.
+const (
+	IBP   Method = "ibp"   // intervals, the last layer merged: U_kl = (W_k−W_l)c + |W_k−W_l|r + b_k − b_l
+	CROWN Method = "crown" // the smaller of IBP and CROWN, pair by pair
+)
+
+// Differences returns U, K × K, with U[k·K+l] an upper bound on f_k(z) − f_l(z) over the box, and 0 on the diagonal.
+// Errors: those of Intervals, an unknown method.
+func (n *Network) Differences(input Box, method Method, a Arithmetic) ([]float64, error) {
+	if method == "" {
+		method = CROWN
+	}
+	if method != IBP && method != CROWN {
+		return nil, &InputError{fmt.Sprintf("method %q, want %q or %q", method, IBP, CROWN)}
+	}
+	boxes, a, err := n.boxes(input, a)
+	if err != nil {
+		return nil, err
+	}
+	k := n.Outputs()
+	rows := make([]float64, 0, k*(k-1)*k)
+	for i := range k {
+		for j := range k {
+			if i != j {
+				row := make([]float64, k)
+				row[i], row[j] = 1, -1
+				rows = append(rows, row...)
+			}
+		}
+	}
+	offsets := make([]float64, k*(k-1))
+	pairs := n.merged(boxes, rows, offsets, a)
+	if method == CROWN {
+		for i, c := range n.crown(boxes, rows, offsets, a) {
+			pairs[i] = min(pairs[i], c)
+		}
+	}
+	u := make([]float64, k*k)
+	for i, v := range pairs {
+		row, col := i/(k-1), i%(k-1)
+		if col >= row {
+			col++
+		}
+		u[row*k+col] = v
+	}
+	return u, nil
+}
+
+// Confidence bounds the confidence over a box around x (see Ball):
+//
+//	ln Conf(z) ≤ max_k −ln Σ_l exp(−U_kl)   and   ln Conf(z) ≥ max_k −ln Σ_l exp(U_lk)
+//
+// for every z in the box, U being Differences (Bitterwolf et al. 2020, equation 6, and its mirror). The bounds are rounded
+// outwards. Errors: those of Differences and Forward.
+func (n *Network) Confidence(x []float64, box Box, method Method, a Arithmetic) (Confidence, error) {
+	f, err := n.Forward(x)
+	if err != nil {
+		return Confidence{}, err
+	}
+	u, err := n.Differences(box, method, a)
+	if err != nil {
+		return Confidence{}, err
+	}
+	c := Confidence{}
+	c.Class, c.Log = LogConfidence(f)
+	c.LogUpper, c.LogLower = LogBounds(u, len(f))
+	return c, nil
+}
+
+// LogConfidence returns the class and ln max_k softmax_k(f) = −ln(1 + Σ_{l≠k} exp(f_l − f_k)) at the largest output, which keeps
+// its digits where the confidence itself rounds to 1. It is NaN where an output is not a number.
+func LogConfidence(f []float64) (class int, log float64) {
+	for k, v := range f {
+		if v > f[class] {
+			class = k
+		}
+	}
+	sum := 0.0
+	for l, v := range f {
+		if l != class {
+			sum += math.Exp(v - f[class])
+		}
+	}
+	return class, -math.Log1p(sum)
+}
+
+// LogBounds are the upper and the lower bound on ln Conf that follow from U (see Confidence), rounded outwards; the upper
+// is at most 0, the lower at least −ln K.
+func LogBounds(u []float64, classes int) (upper, lower float64) {
+	upper, lower = math.Inf(-1), math.Inf(-1)
+	minus, column := make([]float64, classes), make([]float64, classes)
+	for k := range classes {
+		for l := range classes {
+			minus[l], column[l] = -u[k*classes+l], u[l*classes+k]
+		}
+		upper = max(upper, -logSumExp(minus, k))
+		lower = max(lower, -logSumExp(column, k))
+	}
+	const relative = 1e-13 // of exp, sums of up to a thousand terms, and log1p
+	upper, lower = min(upper+relative*math.Abs(upper), 0), lower-relative*math.Abs(lower)
+	return upper, max(lower, -math.Log(float64(classes))*(1+relative))
+}
+
+// logSumExp is ln Σ exp(v), where v[zero] is 0: by log1p where that is the largest, so that a small sum of the others keeps
+// its digits.
+func logSumExp(v []float64, zero int) float64 {
+	most := 0.0
+	for _, x := range v {
+		most = max(most, x)
+	}
+	if math.IsInf(most, 1) {
+		return most
+	}
+	sum := 0.0
+	for l, x := range v {
+		if most > 0 || l != zero {
+			sum += math.Exp(x - most)
+		}
+	}
+	if most > 0 {
+		return most + math.Log(sum)
+	}
+	return math.Log1p(sum)
+}
+
+// PairBound is the looser upper bound on ln Conf that training uses, max_kl U_kl − ln K (Bitterwolf et al. 2020, equation 7).
+func PairBound(u []float64, classes int) float64 {
+	most := 0.0
+	for _, v := range u {
+		most = max(most, v)
+	}
+	return most - math.Log(float64(classes))
+}

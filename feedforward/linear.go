@@ -1,0 +1,134 @@
+package feedforward
+
+import "math"
+
+// linear is an affine map y = Wx + b. The wrapper affine makes a layer of it.
+type linear interface {
+	// apply adds Wx to y; with abs, |W|x.
+	apply(x, y []float64, abs bool)
+	// transpose adds, for each of rows, Wᵀg to gin.
+	transpose(rows int, g, gin []float64)
+	// bias is b, or nil; magnitude is what of the bias' size enters rounding errors, ≥ |b|, or nil for |b|.
+	bias() (b, magnitude []float64)
+	// terms is the largest number of products in one output.
+	terms() int
+	sizes() (in, out int)
+}
+
+type affine struct{ linear }
+
+func (l affine) forward(in [][]float64, out []float64) {
+	l.start(out)
+	l.apply(in[0], out, false)
+}
+
+// start writes the bias.
+func (l affine) start(out []float64) {
+	if b, _ := l.bias(); b != nil {
+		copy(out, b)
+		return
+	}
+	clear(out)
+}
+
+func (l affine) backward(in [][]float64, out, g []float64, gin [][]float64) {
+	l.transpose(1, g, gin[0])
+}
+
+// interval: with c, r, m the centres, radii and magnitudes of the inputs, the outputs lie in
+//
+//	Wc + b ± ( |W|(r + γ·m + tiny) + γ·|b| + lost ),
+//
+// where the terms behind r bound what float32 arithmetic, and our own, may be off by.
+func (l affine) interval(in []Box, out Box, a Arithmetic) {
+	nIn, nOut := l.sizes()
+	c, r, m := make([]float64, nIn), make([]float64, nIn), make([]float64, nIn)
+	in[0].centre(c, r, m, a)
+	gamma := a.gamma(l.terms())
+	if a != Plain {
+		for i := range r {
+			r[i] += gamma*m[i] + tiny
+		}
+	}
+	centre, radius := make([]float64, nOut), make([]float64, nOut)
+	l.start(centre)
+	l.apply(c, centre, false)
+	l.apply(r, radius, true)
+	l.finish(centre, radius, out, gamma, a)
+}
+
+// finish adds the errors of the bias and writes the ends.
+func (l affine) finish(centre, radius []float64, out Box, gamma float64, a Arithmetic) {
+	_, magnitude := l.magnitude()
+	lost := a.lose(l.terms())
+	for i, c := range centre {
+		r := radius[i]
+		if a != Plain {
+			if magnitude != nil {
+				r += gamma * magnitude[i]
+			}
+			r = (r + lost) * (1 + 4*host)
+		}
+		out.Lower[i], out.Upper[i] = a.down(c-r), a.up(c+r)
+	}
+}
+
+// magnitude is the bias and the size of it that enters rounding errors.
+func (l affine) magnitude() (b, magnitude []float64) {
+	b, magnitude = l.bias()
+	if magnitude == nil && b != nil {
+		magnitude = make([]float64, len(b))
+		for i, v := range b {
+			magnitude[i] = math.Abs(v)
+		}
+	}
+	return b, magnitude
+}
+
+// slack bounds, for each output, how far an evaluation may be off Wx + b: in float32, and in our own sums.
+func (l affine) slack(in Box, a Arithmetic) []float64 {
+	nIn, nOut := l.sizes()
+	slack := make([]float64, nOut)
+	if a == Plain {
+		return slack
+	}
+	gamma := a.gamma(l.terms())
+	m := make([]float64, nIn)
+	for i, lo := range in.Lower {
+		m[i] = gamma*max(math.Abs(lo), math.Abs(in.Upper[i])) + tiny
+	}
+	l.apply(m, slack, true)
+	_, magnitude := l.magnitude()
+	for i := range slack {
+		if magnitude != nil {
+			slack[i] += gamma * magnitude[i]
+		}
+		slack[i] = (slack[i] + a.lose(l.terms())) * (1 + 4*host)
+	}
+	return slack
+}
+
+func (l affine) relax(in []Box, out Box, rows int, g []float64, gin [][]float64, constant []float64, a Arithmetic) {
+	l.transpose(rows, g, gin[0])
+	b, _ := l.bias()
+	slack := l.slack(in[0], a)
+	_, n := l.sizes()
+	for k := range rows {
+		constant[k] += offset(g[k*n:(k+1)*n], b, slack)
+	}
+}
+
+// offset is g·b + |g|·slack; the slack holds the rounding of g·b, too.
+func offset(g, b, slack []float64) float64 {
+	sum := 0.0
+	for i, v := range g {
+		if v == 0 {
+			continue // slack may be infinite where nothing is asked
+		}
+		if b != nil {
+			sum += v * b[i]
+		}
+		sum += math.Abs(v) * slack[i]
+	}
+	return sum
+}
