@@ -26,22 +26,34 @@ func (n *Network) LinearBounds(input Box, rows, offsets []float64, a Arithmetic)
 	return bounds, nil
 }
 
-// merged bounds rows·f + offsets by intervals, through the last layer where that is affine.
+// merged bounds rows·f + offsets by intervals, the rows taken back through the affine layers at the end of the network.
 func (n *Network) merged(boxes []Box, rows, offsets []float64, a Arithmetic) []float64 {
-	last := n.nodes[n.output]
 	constant := make([]float64, len(offsets))
 	copy(constant, offsets)
-	if l, ok := last.layer.(affine); ok {
-		in := last.in[0]
-		g := make([]float64, len(offsets)*len(boxes[in].Lower))
-		l.relax(pick(boxes, last.in), boxes[n.output], len(offsets), rows, [][]float64{g}, constant, a)
-		return n.concretise(boxes[in], rows, offsets, g, constant, a)
+	at := n.output
+	for n.nodes[at].mergeable() {
+		if a != Plain {
+			roundingOf(boxes[at], rows, constant)
+		}
+		in := n.nodes[at].in
+		g := make([]float64, len(offsets)*len(boxes[in[0]].Lower))
+		n.nodes[at].layer.relax(pick(boxes, in), boxes[at], len(offsets), rows, [][]float64{g}, constant, a)
+		at, rows = in[0], g
 	}
-	return n.concretise(boxes[n.output], rows, offsets, rows, constant, a)
+	return n.concretise(boxes[at], offsets, rows, constant, a)
+}
+
+// mergeable says whether a layer is affine with one input.
+func (nd node) mergeable() bool {
+	switch nd.layer.(type) {
+	case affine, *arrange:
+		return true
+	}
+	return false
 }
 
 // concretise is constant + the largest value of each row of g over the box, rounded up.
-func (n *Network) concretise(b Box, rows, offsets, g, constant []float64, a Arithmetic) []float64 {
+func (n *Network) concretise(b Box, offsets, g, constant []float64, a Arithmetic) []float64 {
 	size := len(b.Lower)
 	out := make([]float64, len(offsets))
 	for k := range out {
@@ -96,7 +108,7 @@ func (n *Network) crown(boxes []Box, rows, offsets []float64, a Arithmetic) []fl
 	if g[0] == nil { // the outputs do not depend on the input
 		g[0] = make([]float64, k*len(boxes[0].Lower))
 	}
-	return n.concretise(boxes[0], rows, offsets, g[0], constant, a)
+	return n.concretise(boxes[0], offsets, g[0], constant, a)
 }
 
 // roundingOf adds to each constant what the sums that made its row of g may be off by, times the values that the row meets.
