@@ -63,7 +63,7 @@ func list(t *testing.T, env []string, args ...string) []pkg {
 // that are not in the table themselves. The rooms of internal belong to no floor.
 var floors = [][]string{
 	{"pixel", "progress", "rs/bound", "spectral/fourier", "cmd/certcheck"},
-	{"augment", "calib", "classifier", "dataset", "lines", "rs/noise"},
+	{"augment", "calib", "classifier", "dataset", "feedforward", "lines", "rs/noise"},
 	{"rs/ledger", "corrupt"},
 	{"rs/rule"},
 	{"rs", "spectral"},

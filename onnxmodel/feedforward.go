@@ -1,0 +1,66 @@
+package onnxmodel
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/internal/onnxfile"
+)
+
+// FeedForward reads an ONNX file as layers in float64, which can be bounded and differentiated; see package feedforward. Images
+// enter as they do in a Model with the same options, the card beside the file included; a last Softmax is taken off. It
+// needs no ONNX Runtime. Errors: those of Open, a network on uint8, and operators that feedforward has no layer for.
+func FeedForward(path string, options Options) (*feedforward.Network, error) {
+	m, err := Open(path, options)
+	if err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("onnxmodel: %w", err)
+	}
+	return FeedForwardBytes(path, data, m.options)
+}
+
+// FeedForwardBytes is FeedForward for the contents of a file; name stands for the path, also for that of files with weights.
+func FeedForwardBytes(name string, data []byte, options Options) (*feedforward.Network, error) {
+	fail := func(err error) (*feedforward.Network, error) {
+		return nil, fmt.Errorf("onnxmodel: %s: %w", name, err)
+	}
+	if err := options.check(); err != nil {
+		return fail(err)
+	}
+	file, err := readFile(name, data, options.Card)
+	if err != nil {
+		return fail(err)
+	}
+	l, err := findLayout(file.input, file.card)
+	if err != nil {
+		return fail(err)
+	}
+	if l.kind == onnxfile.Uint8 {
+		return fail(fmt.Errorf("its input is uint8, which rounds images; a network on real numbers can be bounded"))
+	}
+	card, err := file.card.complete(l)
+	if err != nil {
+		return fail(err)
+	}
+	model, err := onnxfile.Decode(data)
+	if err != nil {
+		return fail(err)
+	}
+	if err := model.Load(filepath.Dir(name)); err != nil {
+		return fail(err)
+	}
+	model.Graph.Inputs, model.Graph.Outputs = []onnxfile.Value{file.input}, []onnxfile.Value{file.output}
+	images := feedforward.Images{Shape: l.shape, ChannelsLast: !l.planar, BGR: card.ChannelOrder == BGR, Scale: card.Scale, Mean: card.Mean, Std: card.Std}
+	for c := range images.Mean {
+		if card.Mean[c] != 0 || card.Std[c] != 1 {
+			return feedforward.FromONNX(name, model, &images)
+		}
+	}
+	images.Mean, images.Std = nil, nil // nothing to compute, nothing to round
+	return feedforward.FromONNX(name, model, &images)
+}
