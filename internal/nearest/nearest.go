@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Of is the known name with the fewest edits (Levenshtein, in bytes) to the given one, or one that holds the given
+// Of is the known name with the fewest edits (of bytes; two neighbours exchanged are one) to the given one, or one that holds the given
 // one of at least three bytes; the first of equals. It panics where none is known.
 func Of(name string, known []string) string {
 	distance := func(a string) int {
@@ -19,24 +19,29 @@ func Of(name string, known []string) string {
 	return slices.MinFunc(known, func(a, b string) int { return cmp.Compare(distance(a), distance(b)) })
 }
 
+// edits is the least number of bytes that are put in, taken out, replaced, or exchanged with their neighbour.
 func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	at := make([][]int, len(a)+1)
+	for i := range at {
+		at[i] = make([]int, len(b)+1)
+		at[i][0] = i
 	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
+	for j := range at[0] {
+		at[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			replace := at[i-1][j-1]
+			if a[i-1] != b[j-1] {
 				replace++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
+			at[i][j] = min(replace, at[i-1][j]+1, at[i][j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				at[i][j] = min(at[i][j], at[i-2][j-2]+1)
+			}
 		}
 	}
-	return row[len(b)]
+	return at[len(a)][len(b)]
 }
 
 // DidYouMean is "; did you mean NAME?" where a known name is close to the given one: at most a third of its bytes are other ones, or it

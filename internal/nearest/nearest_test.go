@@ -13,3 +13,21 @@ func TestOf(t *testing.T) {
 		t.Errorf("kitten to sitting takes %d edits; expected 3", got)
 	}
 }
+
+func TestDidYouMean(t *testing.T) {
+	known := []string{"certify", "calib", "hcr", "none", "shortest"}
+	for typed, want := range map[string]string{
+		"certfy": "certify", "certifiy": "certify", "Calib": "calib", "hrc": "hcr", "short": "shortest", "": "", "attack": "", "vgg": "", "loop": "",
+	} {
+		got := DidYouMean(typed, known)
+		if want != "" {
+			want = "; did you mean " + want + "?"
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", typed, got, want)
+		}
+	}
+	if got := DidYouMean("a", nil); got != "" {
+		t.Errorf("nothing known: %q", got)
+	}
+}

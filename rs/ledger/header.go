@@ -151,14 +151,20 @@ func (h Header) check() error {
 }
 
 // SameRun is nil if a run with header run may add to the ledger in file, whose header is h; else a *MismatchError
-// that names the first field that differs. The program may differ.
+// that names the first field that differs. The program may differ. A seed that was derived is named only where nothing
+// else differs, as any other field changes it.
 func (h Header) SameRun(file string, run Header) error {
 	run.Format, run.Version, run.Program = h.Format, h.Version, h.Program
-	name, a, b, differ := firstDifference("", reflect.ValueOf(h), reflect.ValueOf(run))
-	if !differ {
-		return nil
+	other := run
+	if !h.SeedChosen && !run.SeedChosen {
+		other.Seed = h.Seed
 	}
-	return &MismatchError{File: file, Field: strings.TrimPrefix(name, "."), Ledger: a, Run: b}
+	for _, r := range []Header{other, run} {
+		if name, a, b, differ := firstDifference("", reflect.ValueOf(h), reflect.ValueOf(r)); differ {
+			return &MismatchError{File: file, Field: strings.TrimPrefix(name, "."), Ledger: a, Run: b}
+		}
+	}
+	return nil
 }
 
 func firstDifference(name string, a, b reflect.Value) (at, left, right string, differ bool) {

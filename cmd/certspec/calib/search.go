@@ -229,6 +229,7 @@ inside the intervals, beside the exact bound. The first 12 trials are fixed, the
 		f.Uint64Var(&o.seed, "seed", 0, "of the settings drawn at random, and of random starts")
 	})
 	o.json = cli.JSON(cmd)
+	cli.First(cmd, "in", "ledger", "radii", "bins", "trials")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
 }

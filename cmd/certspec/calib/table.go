@@ -55,6 +55,7 @@ samples, is –.`,
 	})
 	o.table.Flags(cmd)
 	o.json = cli.JSON(cmd)
+	cli.First(cmd, "radii", "bins", "search", "out", "format")
 	cmd.RunE = func(cmd *cobra.Command, files []string) error { return o.run(cmd, files) }
 	return cmd
 }

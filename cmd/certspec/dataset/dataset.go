@@ -100,6 +100,7 @@ func infoCommand() *cobra.Command {
 	var images cli.ImageOptions
 	images.SelectionFlags(cmd)
 	asJSON := cli.JSON(cmd)
+	cli.First(cmd, "count", "skip", "resize", "crop", "json")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		d, err := images.OpenNamed(args[0])
 		if err != nil {

@@ -74,6 +74,11 @@ func (o *options) run(cmd *cobra.Command) error {
 	if err := cli.Needed(cmd, "weights", "net", "out"); err != nil {
 		return err
 	}
+	for name, known := range map[string][]string{"net": nets.Names(), "input": nets.Inputs()} {
+		if err := cli.Known(cmd, name, known); err != nil {
+			return err
+		}
+	}
 	weights, out, data, a, sigma := o.weights, o.out, o.data, o.a, o.sigma
 	if o.size == "" {
 		o.size = "32x32x3"

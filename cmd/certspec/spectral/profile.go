@@ -34,6 +34,7 @@ count periods per shorter side.`,
 	var out string
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&out, "CSV file for the profile, with a header") })
 	asJSON := cli.JSON(cmd)
+	cli.First(cmd, "in", "data", "minus", "count", "out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		m, err := o.measure(cmd)
 		if err != nil {

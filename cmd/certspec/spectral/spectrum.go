@@ -44,6 +44,7 @@ spectrum as a matrix, zero frequency in the middle.`,
 	var out string
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&out, "CSV file for the mean amplitudes, H×W, without a header") })
 	asJSON := cli.JSON(cmd)
+	cli.First(cmd, "in", "data", "minus", "count", "out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		m, err := o.measure(cmd)
 		if err != nil {

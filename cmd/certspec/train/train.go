@@ -99,6 +99,14 @@ func (o *options) run(cmd *cobra.Command) (err error) {
 		}
 		return printTrained(cmd, card, *o.json)
 	}
+	for name, known := range map[string][]string{
+		"net": nets.Names(), "input": nets.Inputs(), "method": method.Names(), "views-by": {train.ViewsByHost, train.ViewsByGraph},
+		"schedule": {train.Cosine, train.Step}, "augment": {train.NoneAug, train.CropFlip, train.CropFlipShared},
+	} {
+		if err := cli.Known(cmd, name, known); err != nil {
+			return err
+		}
+	}
 	switch {
 	case f.Changed("tier"), f.Changed("add"):
 		return cli.Usagef("--tier and --add go with --recipe")

@@ -54,10 +54,13 @@ func Run(root *cobra.Command, args []string) int {
 		fmt.Fprintln(os.Stderr, "certspec: stopped on request; run the same command again to go on")
 		return ExitStopped
 	default:
-		fmt.Fprintln(os.Stderr, "certspec:", err)
+		fmt.Fprintln(os.Stderr, "certspec:", inWords(err))
 		return ExitFailed
 	}
 }
+
+// nounKey is the annotation of a command that does nothing by itself.
+const nounKey = "certspec_noun"
 
 // Noun makes a command that has others and does nothing by itself.
 func Noun(use, short, long string, commands ...*cobra.Command) *cobra.Command {
@@ -73,9 +76,10 @@ func Noun(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 					names = append(names, sub.Name())
 				}
 			}
-			return Usagef("unknown command %q%s; %s -h lists the commands", args[0], nearest.DidYouMean(args[0], names), cmd.CommandPath())
+			return Usagef("unknown command %q%s %s -h lists the commands", args[0], then(nearest.DidYouMean(args[0], names)), cmd.CommandPath())
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:        func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Annotations: map[string]string{nounKey: ""},
 	}
 	cmd.AddCommand(commands...)
 	return cmd

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -14,6 +15,7 @@ import (
 	"github.com/certspec/certspec/internal/nearest"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/bound"
+	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/spectral"
 )
 
@@ -50,6 +52,40 @@ func Usage(err error) error {
 		return UsageError{err}
 	}
 	return err
+}
+
+// settingFlags are the flags of the fields of a ledger's header.
+var settingFlags = map[string]string{
+	"model.identity.weights": "model", "model.identity.engine": "engine", "model.identity.threads": "threads", "data.digest": "data", "data.name": "data",
+	"data.images": "data", "sigma": "sigma", "noise": "noise", "seed": "seed", "seed_chosen": "seed", "alpha": "alpha", "selection": "n0", "block": "block",
+	"rule.name": "rule", "rule.looks": "n", "rule.sizes": "n", "rule.tolerance": "tolerance", "rule.relative": "relative", "rule.futility": "futility",
+	"rule.targets": "radii", "shard": "shard", "scores": "keep-scores",
+}
+
+// inWords says of a ledger of another run which flag of this one differs.
+func inWords(err error) string {
+	var other *ledger.MismatchError
+	if !errors.As(err, &other) {
+		return err.Error()
+	}
+	flag := settingFlags[other.Field]
+	if flag == "" {
+		return err.Error()
+	}
+	short := *other
+	if flag == "n" {
+		short.Field, short.Ledger, short.Run = "largest number of samples", mostSamples(other.Ledger), mostSamples(other.Run)
+	}
+	return short.Error() + " of --" + flag
+}
+
+// mostSamples is the last number of copies in looks or sizes, or these as they are.
+func mostSamples(looks string) string {
+	var list []struct{ Copies json.Number }
+	if err := json.Unmarshal([]byte(looks), &list); err != nil || len(list) == 0 {
+		return looks
+	}
+	return list[len(list)-1].Copies.String()
 }
 
 // ofField are the flags of fields whose names are others.
@@ -94,7 +130,7 @@ func flagError(cmd *cobra.Command, err error) error {
 			}
 		})
 		near := nearest.DidYouMean(name, names)
-		return Usagef("unknown flag --%s%s; %s -h lists the flags", name, strings.Replace(near, "mean ", "mean --", 1), cmd.CommandPath())
+		return Usagef("unknown flag --%s%s %s -h lists the flags", name, then(strings.Replace(near, "mean ", "mean --", 1)), cmd.CommandPath())
 	case errors.As(err, &value):
 		f := value.GetFlag()
 		var choice *choiceError
@@ -107,6 +143,14 @@ func flagError(cmd *cobra.Command, err error) error {
 		return Usagef("--%s has no value: expected %s", f.Name, f.Usage)
 	}
 	return UsageError{err}
+}
+
+// then ends a clause that a suggestion may have ended already.
+func then(suggestion string) string {
+	if suggestion == "" {
+		return ";"
+	}
+	return suggestion
 }
 
 // expected says in words what a flag of a type takes.

@@ -139,8 +139,20 @@ func (f *Flags) Named(p *string, name, standard, usage string, known func() []st
 	f.Complete(name, known)
 }
 
-// Complete says which values of a flag are known. The shell adds no blank behind one that ends in a colon, a slash or an equals sign.
+// Known refuses the value of a flag that is none of the known ones.
+func Known(cmd *cobra.Command, name string, known []string) error {
+	if value := cmd.Flags().Lookup(name).Value.String(); !slices.Contains(known, value) {
+		return Usagef("--%s %s: expected %s%s", name, value, List(known), nearest.DidYouMean(value, known))
+	}
+	return nil
+}
+
+// Complete says which values of a flag are known; nil: none. The shell adds no blank behind one that ends in a colon, a slash or an equals sign.
 func (f *Flags) Complete(name string, known func() []string) {
+	if known == nil {
+		f.completed[name] = cobra.NoFileCompletions
+		return
+	}
 	f.completed[name] = func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		// Of a list, the last word is completed.
 		before, word := "", typed
@@ -152,7 +164,7 @@ func (f *Flags) Complete(name string, known func() []string) {
 		var found []cobra.Completion
 		directive := cobra.ShellCompDirectiveNoFileComp
 		for _, k := range known() {
-			if strings.HasPrefix(k, word) {
+			if k != "" && strings.HasPrefix(k, word) {
 				found = append(found, before+k)
 				if strings.ContainsAny(k[len(k)-1:], ":/=") {
 					directive |= cobra.ShellCompDirectiveNoSpace

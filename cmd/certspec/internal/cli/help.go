@@ -38,7 +38,7 @@ const width = 110
 func usage(cmd *cobra.Command) error {
 	var s strings.Builder
 	s.WriteString("Usage:\n")
-	if cmd.Runnable() && !hasCommands(cmd) || cmd.HasParent() && cmd.Runnable() {
+	if _, noun := cmd.Annotations[nounKey]; !noun && cmd.Runnable() {
 		fmt.Fprintf(&s, "  %s\n", cmd.UseLine())
 	}
 	if hasCommands(cmd) {

@@ -36,26 +36,19 @@ func checkOutput(flag, path, kind string) error {
 		}
 		return nil
 	}
-	if !filepath.IsAbs(path) {
-		return nil
+	parent, err := filepath.Abs(path)
+	if err != nil {
+		return err
 	}
-	missing := filepath.Clean(path)
-	if kind == "file" {
-		missing = filepath.Dir(missing)
-	}
-	if _, err := os.Stat(missing); err == nil {
-		return nil
-	}
-	for {
-		parent := filepath.Dir(missing)
+	for missing := ""; ; missing = parent {
+		parent = filepath.Dir(parent)
 		info, err := os.Stat(parent)
 		switch {
-		case err != nil && parent != missing:
-			missing = parent
+		case err != nil && filepath.Dir(parent) != parent:
 			continue
 		case err == nil && !info.IsDir():
 			return Usagef("--%s %s: %s is a file, not a folder", flag, path, parent)
-		case filepath.Dir(parent) == parent:
+		case filepath.IsAbs(path) && missing != "" && filepath.Dir(parent) == parent:
 			return Usagef("--%s %s: there is no folder %s; make it first, if it is meant", flag, path, missing)
 		}
 		return nil

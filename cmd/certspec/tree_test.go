@@ -1,0 +1,327 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mattn/go-shellwords"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+)
+
+// walk visits every command but those of cobra.
+func walk(t *testing.T, visit func(t *testing.T, cmd *cobra.Command)) {
+	var into func(cmd *cobra.Command)
+	into = func(cmd *cobra.Command) {
+		if cmd.Name() == "help" || cmd.Name() == "completion" {
+			return
+		}
+		t.Run(strings.ReplaceAll(cmd.CommandPath(), " ", "/"), func(t *testing.T) { visit(t, cmd) })
+		for _, sub := range cmd.Commands() {
+			into(sub)
+		}
+	}
+	into(root())
+}
+
+// flagsOf are the flags of a command, but --help and --version.
+func flagsOf(cmd *cobra.Command) (flags []*pflag.Flag) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Name != "help" && f.Name != "version" {
+			flags = append(flags, f)
+		}
+	})
+	return flags
+}
+
+func helpOf(t *testing.T, cmd *cobra.Command) string {
+	t.Helper()
+	text, code := output(t, append(strings.Fields(cmd.CommandPath())[1:], "-h")...)
+	if code != 0 {
+		t.Errorf("-h: exit code %d", code)
+	}
+	return text
+}
+
+// Help of every command prints each flag once, in a group, with no default that says nothing; of many flags five come first.
+func TestHelpOfEveryCommand(t *testing.T) {
+	walk(t, func(t *testing.T, cmd *cobra.Command) {
+		text := helpOf(t, cmd)
+		for _, bad := range []string{"(default )", "0.000000", "(default [", "%!"} {
+			if strings.Contains(text, bad) {
+				t.Errorf("help says %q", bad)
+			}
+		}
+		group := ""
+		in := map[string][]string{}
+		for line := range strings.Lines(text) {
+			if heading := regexp.MustCompile(`^([A-Z][a-z ]+):\n`).FindStringSubmatch(line); heading != nil {
+				group = heading[1]
+			} else if flag := regexp.MustCompile(`^ +(?:-\w, )?--([a-z0-9-]+)`).FindStringSubmatch(line); flag != nil {
+				in[flag[1]] = append(in[flag[1]], group)
+			}
+		}
+		shown := 0
+		for _, f := range flagsOf(cmd) {
+			switch {
+			case f.Hidden:
+			case len(in[f.Name]) != 1 || in[f.Name][0] == "Help" || in[f.Name][0] == "Examples":
+				t.Errorf("--%s stands in %q, want one group", f.Name, in[f.Name])
+			default:
+				shown++
+			}
+			if f.Usage == "" {
+				t.Errorf("--%s has no words", f.Name)
+			}
+		}
+		first := 0
+		for _, groups := range in {
+			if groups[0] == "What matters first" {
+				first++
+			}
+		}
+		if shown > 10 && first != 5 {
+			t.Errorf("%d flags, of which %d are said to matter first; want 5", shown, first)
+		}
+	})
+}
+
+// Every flag that takes a value completes it, or says that there is nothing to complete; a word completes to the words of its help.
+func TestEveryValueCompletes(t *testing.T) {
+	words := map[string]string{"rule": "betting", "noise": "gaussian", "engine": "onnxruntime", "net": "resnet20", "corrupt": "fog", "tier": "", "format": "", "data": ""}
+	seen := map[string]bool{}
+	walk(t, func(t *testing.T, cmd *cobra.Command) {
+		for _, f := range flagsOf(cmd) {
+			if f.Value.Type() == "bool" {
+				continue
+			}
+			complete, ok := cmd.GetFlagCompletionFunc(f.Name)
+			if !ok {
+				t.Errorf("--%s has no completion", f.Name)
+				continue
+			}
+			found, directive := complete(cmd, nil, "")
+			if word, listed := words[f.Name]; listed {
+				seen[f.Name] = true
+				if directive&cobra.ShellCompDirectiveNoFileComp == 0 || len(found) < 2 {
+					t.Errorf("--%s completes to %q", f.Name, found)
+				}
+				if word != "" && f.Name != "engine" && f.Name != "rule" && !slices.ContainsFunc(found, func(c cobra.Completion) bool { return c == word }) {
+					t.Errorf("--%s completes to %q, without %q", f.Name, found, word)
+				}
+			}
+		}
+	})
+	for name := range words {
+		if !seen[name] {
+			t.Errorf("no command has --%s: this test looks for a wrong name", name)
+		}
+	}
+	for typed, want := range map[string]string{
+		"certify --rule b": "betting", "train --net resn": "resnet20", "certify --data fashionmnist/te": "fashionmnist/test", "sweep run --corrupt fog,fros": "fog,frost",
+		"calib exact --mode m": "max", "spectral path --kind amplitude,pi": "amplitude,pixel",
+	} {
+		text, code := output(t, append([]string{cobra.ShellCompRequestCmd}, strings.Fields(typed)...)...)
+		if code != 0 || !strings.Contains("\n"+text, "\n"+want+"\n") {
+			t.Errorf("%s completes to %q, want %q", typed, text, want)
+		}
+	}
+}
+
+// One word for one thing: what is written is --out or -o, in every command; the words of before still do.
+func TestOneWordForOutputs(t *testing.T) {
+	writes := 0
+	walk(t, func(t *testing.T, cmd *cobra.Command) {
+		for _, f := range flagsOf(cmd) {
+			switch f.Name {
+			case "out":
+				writes++
+				if f.Shorthand != "o" {
+					t.Error("--out is not -o")
+				}
+			case "output", "outfile":
+				t.Errorf("--%s", f.Name)
+			}
+		}
+	})
+	if writes < 20 {
+		t.Errorf("%d commands write something: this test looks for the wrong name", writes)
+	}
+	for _, typed := range []string{"certify --ledger x", "report --output x", "sweep table --output x", "log table --output x", "log compare --output x",
+		"calib certify --output x", "calib table --output x", "experiment table --output x", "export --onnx x", "spectral heatmap --png x --tsv y"} {
+		words := strings.Fields(typed)
+		cmd, rest, err := root().Find(words)
+		if err == nil {
+			err = cmd.ParseFlags(rest)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", typed, err)
+		}
+	}
+}
+
+// Commands that print no numbers, or a text of another form.
+var noJSON = []string{"backend install", "dataset fetch", "kernel uninstall", "notebook lab", "ledger cite", "ledger export", "experiment show"}
+
+func TestNumbersHaveJSON(t *testing.T) {
+	walk(t, func(t *testing.T, cmd *cobra.Command) {
+		name := strings.TrimPrefix(cmd.CommandPath(), "certspec ")
+		if cmd.HasSubCommands() && name != "train" && name != "augment" || name == "certspec" {
+			return
+		}
+		if has := cmd.Flags().Lookup("json") != nil; has == slices.Contains(noJSON, name) {
+			t.Errorf("--json: %v", has)
+		}
+	})
+}
+
+// Every example of a help text is a command line that the program takes.
+func TestExamplesParse(t *testing.T) {
+	examples := 0
+	walk(t, func(t *testing.T, cmd *cobra.Command) {
+		for line := range strings.Lines(cmd.Example) {
+			if line = strings.TrimSpace(strings.ReplaceAll(line, "...", "")); line == "" {
+				continue
+			}
+			examples++
+			words, err := shellwords.Parse(strings.ReplaceAll(line, "out/shard-*", "out/shard-1"))
+			if err != nil {
+				t.Errorf("%s: %v", line, err)
+				continue
+			}
+			found, rest, err := root().Find(words[1:])
+			if err == nil {
+				err = found.ParseFlags(rest)
+			}
+			if err != nil || words[0] != "certspec" {
+				t.Errorf("%s: %v", line, err)
+			}
+			if typed := slices.IndexFunc(words, func(w string) bool {
+				return w == "--output" || w == "--ledger" && cmd.Name() == "certify" && !strings.HasPrefix(cmd.CommandPath(), "certspec calib")
+			}); typed >= 0 {
+				t.Errorf("%s: uses a word of before", line)
+			}
+		}
+	})
+	if examples < 30 {
+		t.Errorf("%d examples", examples)
+	}
+}
+
+// What a person mistypes is named as typed, with what was expected and what was probably meant; no field of Go, no package of it.
+func TestMessagesOfWrongUse(t *testing.T) {
+	certify := []string{"certify", "--exec", "x", "--data", "synthetic/test", "--sigma", "0.25"}
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"certfy"}, `unknown command "certfy"; did you mean certify?`},
+		{[]string{"ledger", "inof"}, `unknown command "inof"; did you mean info?`},
+		{[]string{"certify", "--sgima", "1"}, "unknown flag --sgima; did you mean --sigma?"},
+		{[]string{"certify", "-q"}, "unknown flag -q"},
+		{[]string{"certify", "--n", "10k"}, "--n 10k: expected a whole number"},
+		{[]string{"certify", "--sigma", "a"}, "--sigma a: expected a number"},
+		{[]string{"certify", "--seed", "-1"}, "--seed -1: expected a whole number of at least 0"},
+		{[]string{"certify", "--radii", "0.1;0.2"}, "--radii 0.1;0.2: expected numbers, as 0.25,0.5"},
+		{[]string{"predict", "--image", "a"}, "--image a: expected whole numbers, as 1,2,3"},
+		{[]string{"preflight", "--budget", "8"}, "--budget 8: expected a time, as 90s, 5m or 8h"},
+		{[]string{"certify", "--rule", "stagd"}, "--rule stagd: expected staged, fixed, iss or betting; did you mean staged?"},
+		{[]string{"sweep", "run", "--noise", "gausian"}, "did you mean gaussian?"},
+		{[]string{"certify", "--out"}, "--out has no value"},
+		{append(certify, "--sigma", "-1"), "--sigma is -1; expected a positive number"},
+		{append(certify, "--n", "150"), "--n is 150 copies; expected a multiple of the block"},
+		{append(certify, "--futility", "0.1"), "--futility is set, but the rule"},
+		{append(certify, "--corrupt", "fogg:3"), "did you mean fog?"},
+		{append(certify, "--data", "fashonmnist/test"), "fashionmnist"},
+		{[]string{"backend", "install", "onnxruntim"}, "did you mean onnxruntime?"},
+		{[]string{"experiment", "list", "table"}, "did you mean tables?"},
+		{[]string{"train", "--data", "synthetic", "--out", "x", "--net", "resnet2"}, "resnet20"},
+		{[]string{"train", "--data", "synthetic", "--out", "x", "--schedule", "cosin"}, "cosine"},
+	} {
+		cmd, stdout, stderr := program(t, c.args...)
+		cmd.Run()
+		if code := cmd.ProcessState.ExitCode(); code != cli.ExitUsage || !strings.Contains(stderr.String(), c.says) || stdout.Len() > 0 {
+			t.Errorf("%q: exit code %d: %s; want %q", c.args, code, stderr, c.says)
+		}
+		if bad := regexp.MustCompile(`strconv|parsing|invalid argument|MaxSamples|\bSigma\b|preflight:|rs:`).FindString(stderr.String()); bad != "" {
+			t.Errorf("%q: says %q: %s", c.args, bad, stderr)
+		}
+	}
+}
+
+// A path whose folder would have to be made in the root of the file system is mistyped; nothing is computed, and nothing made.
+func TestMistypedFolder(t *testing.T) {
+	missing := filepath.Join(string(filepath.Separator), "no such folder of certspec", "deep", "x.ledger")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for says, args := range map[string][]string{
+		"there is no folder":    {"certify", "--exec", "x", "--data", "synthetic/test", "--sigma", "0.25", "--out", missing},
+		"there is no folder ":   {"sweep", "run", "--exec", "x", "--data", "synthetic/test", "--sigma", "0.25", "--out", filepath.Dir(missing)},
+		"that is a folder":      {"log", "table", oldLedger, "--out", t.TempDir()},
+		"is a file, not a fold": {"log", "table", oldLedger, "--out", filepath.Join(file, "x.md")},
+		"that is a file":        {"sweep", "run", "--exec", "x", "--data", "synthetic/test", "--sigma", "0.25", "--out", file},
+		"is empty":              {"log", "table", oldLedger, "--out", ""},
+	} {
+		cmd, _, stderr := program(t, args...)
+		cmd.Run()
+		if code := cmd.ProcessState.ExitCode(); code != cli.ExitUsage || !strings.Contains(stderr.String(), says) {
+			t.Errorf("%q: exit code %d: %s", args, code, stderr)
+		}
+	}
+	if _, err := os.Stat(filepath.Dir(filepath.Dir(missing))); err == nil {
+		t.Errorf("%s was made", missing)
+	}
+	deep := filepath.Join(t.TempDir(), "a", "b", "t.md")
+	if _, code := output(t, "log", "table", oldLedger, "--out", deep); code != 0 {
+		t.Errorf("folders that are missing below one that is there: exit code %d", code)
+	}
+}
+
+// A ledger of another run is told by the first setting that differs, as a flag.
+func TestLedgerOfAnotherRun(t *testing.T) {
+	ledger := filepath.Join(t.TempDir(), "x.ledger")
+	args := []string{"certify", "--exec", childModel("good"), "--data", "synthetic/test[max_index=2]", "--sigma", "0.25", "--rule", "fixed", "--n", "200", "--out", ledger}
+	if _, code := output(t, args...); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	for _, c := range []struct{ flag, value, says string }{
+		{"--sigma", "0.5", "its sigma is 0.25, this run has 0.5"},
+		{"--alpha", "0.01", "its alpha is 0.001, this run has 0.01"},
+		{"--n", "400", "its largest number of samples is 200, this run has 400"},
+		{"--n0", "200", "its selection is 100, this run has 200"},
+		{"--rule", "staged", `its rule.name is "fixed", this run has "staged"`},
+		{"--noise", "gaussian", "its noise is"},
+		{"--seed", "7", "its seed is"},
+		{"--data", "synthetic/test[max_index=3]", "its data."},
+	} {
+		cmd, _, stderr := program(t, append(args, c.flag, c.value)...)
+		cmd.Run()
+		if code := cmd.ProcessState.ExitCode(); code != cli.ExitFailed || !strings.Contains(stderr.String(), c.says) || !strings.HasSuffix(strings.TrimSpace(stderr.String()), c.flag) {
+			t.Errorf("%s %s: exit code %d: %s", c.flag, c.value, code, stderr)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	got := jsonOf(t, "version", "--json")
+	if got["version"] == "" || got["system"] == "" {
+		t.Errorf("%v", got)
+	}
+	var out bytes.Buffer
+	cmd := root()
+	cmd.SetOut(&out)
+	cmd.SetArgs([]string{"version"})
+	if err := cmd.ExecuteContext(context.Background()); err != nil || !strings.HasPrefix(out.String(), "certspec ") {
+		t.Errorf("%v: %s", err, &out)
+	}
+}
