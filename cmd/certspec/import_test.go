@@ -73,13 +73,13 @@ func TestImportMistakes(t *testing.T) {
 	}
 	out := filepath.Join(dir, "out")
 	for want, args := range map[string][]string{
-		"--net is missing":           {"--weights", weights, "--out", out},
-		"--size 28x28: expected":     {"--weights", weights, "--out", out, "--net", "small-cnn", "--size", "28x28"},
-		"--sigma -1":                 {"--weights", weights, "--out", out, "--net", "small-cnn", "--sigma", "-1"},
-		"--net vgg: expected small-cnn":         {"--weights", weights, "--out", out, "--net", "vgg"},
-		"is of shape [16 1 3 3]":     {"--weights", weights, "--out", out, "--net", "small-cnn"},
-		"are not those of a resnet8": {"--weights", weights, "--out", out, "--net", "resnet8"},
-		"no such file":               {"--weights", weights + "x.npz", "--out", out, "--net", "small-cnn"},
+		"--net is missing":              {"--weights", weights, "--out", out},
+		"--size 28x28: expected":        {"--weights", weights, "--out", out, "--net", "small-cnn", "--size", "28x28"},
+		"--sigma -1":                    {"--weights", weights, "--out", out, "--net", "small-cnn", "--sigma", "-1"},
+		"--net vgg: expected small-cnn": {"--weights", weights, "--out", out, "--net", "vgg"},
+		"is of shape [16 1 3 3]":        {"--weights", weights, "--out", out, "--net", "small-cnn"},
+		"are not those of a resnet8":    {"--weights", weights, "--out", out, "--net", "resnet8"},
+		"no such file":                  {"--weights", weights + "x.npz", "--out", out, "--net", "small-cnn"},
 	} {
 		_, err := commandOutput(t, commandOf(t, "import"), args...)
 		var usage cli.UsageError

@@ -87,7 +87,7 @@ func TestTrainUsage(t *testing.T) {
 		"--batch 1: expected":                       {"--data", "synthetic", "--out", "x", "--batch", "1"},
 		"--rate 0: expected":                        {"--data", "synthetic", "--out", "x", "--rate", "0"},
 		"--sigma -1: expected":                      {"--data", "synthetic", "--out", "x", "--sigma", "-1"},
-		"--method hrc: expected gaussian, ":      {"--data", "synthetic", "--out", "x", "--method", "hrc"},
+		"--method hrc: expected gaussian, ":         {"--data", "synthetic", "--out", "x", "--method", "hrc"},
 		`unknown option "lamda"; expected "lambda"`: {"--data", "synthetic", "--out", "x", "--method", "hcr", "--option", "lamda=1"},
 		`lambda is "much"`:                          {"--data", "synthetic", "--out", "x", "--method", "hcr", "--option", "lambda=much"},
 		"0 noises":                                  {"--data", "synthetic", "--out", "x", "--method", "macer", "--option", "noises=0"},
