@@ -62,7 +62,7 @@ func list(t *testing.T, env []string, args ...string) []pkg {
 // it or, within its own room, beside it. A room is a name of this table; it holds its subfolders
 // that are not in the table themselves. The rooms of internal belong to no floor.
 var floors = [][]string{
-	{"pixel", "progress", "rs/bound", "spectral/fourier", "cmd/certcheck"},
+	{"pixel", "progress", "resample", "rs/bound", "spectral/fourier", "cmd/certcheck"},
 	{"augment", "calib", "classifier", "dataset", "feedforward", "lines", "rs/noise"},
 	{"rs/ledger", "corrupt"},
 	{"rs/rule"},

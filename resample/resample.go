@@ -1,0 +1,257 @@
+// Package resample finds intervals for statistics of samples by drawing the samples again, the bootstrap (Efron 1979). It works on
+// places in plain vectors and knows nothing of what stands there. Run is for any statistic that resampling does not bias much; Norms for sums of
+// absolute values, as calibration errors, which it does; Share for shares.
+//
+// A Design says how a resample is drawn: one sample, or any number of paired ones; two independent ones; two crossed levels, as
+// images and models; clusters. A Statistic gets the places that were drawn and sets any number of values, so that the
+// differences between them are paired. The result depends on the seed, not on the number of processors.
+package resample
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// Interval is a pair of bounds.
+type Interval struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+func (i Interval) String() string { return fmt.Sprintf("[%.4g, %.4g]", i.Low, i.High) }
+
+// Contains reports whether v lies in the interval.
+func (i Interval) Contains(v float64) bool { return i.Low <= v && v <= i.High }
+
+// Method makes an interval from the resampled values. With θ the statistic of the sample and q the quantiles of its values in
+// resamples:
+type Method string
+
+const (
+	Percentile Method = "percentile" // [q(α/2), q(1−α/2)], Efron 1979; for means and other statistics that resampling does not bias
+	Basic      Method = "basic"      // [2θ−q(1−α/2), 2θ−q(α/2)], Davison and Hinkley 1997, (5.6)
+	BCa        Method = "bca"        // percentiles moved by bias and acceleration, Efron 1987; calls the statistic once for each unit left out
+)
+
+// Options says how intervals are found. The zero value has defaults for all.
+type Options struct {
+	Resamples  int     `json:"resamples"`  // 20 to 1,000,000; default 10,000
+	Confidence float64 `json:"confidence"` // in (0, 1); default 0.95
+	Seed       uint64  `json:"seed"`       // equal seeds give equal intervals
+	Method     Method  `json:"method"`     // default Percentile
+}
+
+// Defaults of Options.
+const (
+	DefaultResamples  = 10_000
+	DefaultConfidence = 0.95
+	leastResamples    = 20
+	mostResamples     = 1_000_000
+)
+
+// OptionError says which option is out of range, and what was expected.
+type OptionError struct{ Reason string }
+
+func (e *OptionError) Error() string { return "resample: " + e.Reason }
+
+func optionErrorf(format string, args ...any) error {
+	return &OptionError{fmt.Sprintf(format, args...)}
+}
+
+// Resolved has the defaults filled in.
+//
+// Errors: an option out of range, as *OptionError.
+func (o Options) Resolved() (Options, error) {
+	if o.Resamples == 0 {
+		o.Resamples = DefaultResamples
+	}
+	if o.Confidence == 0 {
+		o.Confidence = DefaultConfidence
+	}
+	if o.Method == "" {
+		o.Method = Percentile
+	}
+	switch {
+	case o.Resamples < leastResamples || o.Resamples > mostResamples:
+		return o, optionErrorf("%d resamples, want %d to %d", o.Resamples, leastResamples, mostResamples)
+	case !(o.Confidence > 0 && o.Confidence < 1):
+		return o, optionErrorf("confidence %v, want a number in (0, 1)", o.Confidence)
+	case !slices.Contains([]Method{Percentile, Basic, BCa}, o.Method):
+		return o, optionErrorf("method %q, want %q, %q or %q", o.Method, Percentile, Basic, BCa)
+	}
+	return o, nil
+}
+
+// Draw is what a resample holds: places in the vectors of the design. It is only good during the call.
+type Draw struct {
+	First  []int // places of the sample; of the images, in two levels; of the first of two samples
+	Second []int // places of the second sample, or of the models; nil in a design of one sample
+}
+
+// Statistic sets the values of a resample. It is called from several goroutines at once and keeps nothing of what it gets.
+type Statistic func(d Draw, values []float64) error
+
+// Estimate is a statistic with its interval.
+type Estimate struct {
+	Value    float64  `json:"value"` // of the sample itself
+	Interval Interval `json:"interval"`
+	Error    float64  `json:"error"` // standard deviation of the statistic, by the resamples
+	Bias     float64  `json:"bias"`  // mean of the resamples less Value
+	P        float64  `json:"p"`     // two-sided p-value of the hypothesis that the statistic is 0, for differences; see Holm
+}
+
+// Run draws resamples of a design and gives the statistics their intervals.
+//
+// Errors: options and designs out of range, as *OptionError; the first one of the statistic; a value that is not finite; that of ctx.
+func Run(ctx context.Context, design Design, statistics int, of Statistic, o Options) ([]Estimate, error) {
+	o, err := o.Resolved()
+	if err != nil {
+		return nil, err
+	}
+	if err := design.check(); err != nil {
+		return nil, err
+	}
+	if statistics < 1 {
+		return nil, optionErrorf("%d statistics, want at least 1", statistics)
+	}
+	estimates := make([]Estimate, statistics)
+	own := make([]float64, statistics)
+	if err := evaluate(of, design.all(), own, "the sample itself"); err != nil {
+		return nil, err
+	}
+	values, err := draw(ctx, design, of, statistics, o)
+	if err != nil {
+		return nil, err
+	}
+	var left [][][]float64
+	if o.Method == BCa {
+		if left, err = leaveOut(ctx, design, of, statistics); err != nil {
+			return nil, err
+		}
+	}
+	for k := range estimates {
+		e := &estimates[k]
+		e.Value = own[k]
+		mean, deviation := moments(values[k])
+		slices.Sort(values[k])
+		e.Bias, e.Error, e.P = mean-own[k], deviation, pValue(values[k], 0)
+		switch o.Method {
+		case Percentile:
+			e.Interval = percentiles(values[k], o.Confidence)
+		case Basic:
+			p := percentiles(values[k], o.Confidence)
+			e.Interval = Interval{2*own[k] - p.High, 2*own[k] - p.Low}
+			e.P = pValue(values[k], 2*own[k])
+		case BCa:
+			a := acceleration(left, k)
+			e.Interval = bca(values[k], own[k], a, o.Confidence)
+			e.P = smallestLevel(func(confidence float64) Interval { return bca(values[k], own[k], a, confidence) })
+		}
+	}
+	return estimates, nil
+}
+
+func evaluate(of Statistic, d Draw, values []float64, what string) error {
+	if err := of(d, values); err != nil {
+		return fmt.Errorf("resample: %s: %w", what, err)
+	}
+	for k, v := range values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("resample: %s: statistic %d is %v, want a finite number", what, k, v)
+		}
+	}
+	return nil
+}
+
+// draw gives the values of each statistic in all resamples. Places are drawn in the order of the resamples, whichever goroutine evaluates them.
+func draw(ctx context.Context, design Design, of Statistic, statistics int, o Options) ([][]float64, error) {
+	values := make([][]float64, statistics)
+	for k := range values {
+		values[k] = make([]float64, o.Resamples)
+	}
+	var (
+		mu     sync.Mutex
+		next   int
+		failed error
+		at     = o.Resamples // where failed
+		random = rand.NewPCG(o.Seed, 0)
+	)
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), o.Resamples) {
+		workers.Go(func() {
+			d, mine := design.newDraw(design.drawn()), make([]float64, statistics)
+			for {
+				mu.Lock()
+				r := next
+				next++
+				if r >= o.Resamples || failed != nil || ctx.Err() != nil {
+					mu.Unlock()
+					return
+				}
+				d.draw(random)
+				mu.Unlock()
+				if err := evaluate(of, d.expand(), mine, fmt.Sprintf("resample %d", r)); err != nil {
+					mu.Lock()
+					if r < at {
+						failed, at = err, r
+					}
+					mu.Unlock()
+					return
+				}
+				for k, v := range mine {
+					values[k][r] = v
+				}
+			}
+		})
+	}
+	workers.Wait()
+	if failed != nil {
+		return nil, failed
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return values, nil
+}
+
+// smallestLevel is the level below which an interval holds 0.
+func smallestLevel(interval func(confidence float64) Interval) float64 {
+	low, high := 0., 1.
+	for range 30 {
+		if level := (low + high) / 2; interval(1 - level).Contains(0) {
+			low = level
+		} else {
+			high = level
+		}
+	}
+	return high
+}
+
+// below is uniform in 0 … n−1 but for 2⁻⁶⁴ n: the upper half of a product.
+func below(random *rand.PCG, n int) int {
+	at, _ := bits.Mul64(random.Uint64(), uint64(n))
+	return int(at)
+}
+
+func moments(values []float64) (mean, deviation float64) {
+	for _, v := range values {
+		mean += v / float64(len(values))
+	}
+	for _, v := range values {
+		deviation += (v - mean) * (v - mean) / float64(len(values)-1)
+	}
+	return mean, math.Sqrt(deviation)
+}
+
+// percentiles are the order statistics next outside the two quantiles.
+func percentiles(sorted []float64, confidence float64) Interval {
+	last := len(sorted) - 1
+	low := int(math.Floor((1 - confidence) / 2 * float64(last)))
+	return Interval{sorted[low], sorted[last-low]}
+}
