@@ -2,11 +2,10 @@ package dataset
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
+
+	"github.com/certspec/certspec/internal/npy"
 )
 
 // ReadArray reads a NumPy file of uint8 images, N×H×W×C with 1 or 3 channels or N×H×W, without labels: all are -1. The ids are the
@@ -40,18 +39,6 @@ func ReadArray(ctx context.Context, path string) (*Images, error) {
 // WriteArrayHeader writes what stands before the data of a NumPy file, format version 1.0: the type of the values, as
 // "|u1" (uint8), "<i8" or "<f4", and the shape; the data follow in C order.
 func WriteArrayHeader(w io.Writer, descr string, shape ...int) error {
-	sides := make([]string, len(shape))
-	for i, side := range shape {
-		sides[i] = strconv.Itoa(side)
-	}
-	tuple := strings.Join(sides, ", ")
-	if len(shape) == 1 {
-		tuple += ","
-	}
-	const magic = "\x93NUMPY\x01\x00"
-	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, tuple)
-	const before = len(magic) + 2
-	header += strings.Repeat(" ", 63-(before+len(header))%64) + "\n"
-	_, err := w.Write(append(binary.LittleEndian.AppendUint16([]byte(magic), uint16(len(header))), header...))
+	_, err := w.Write(npy.Header{Type: descr, Shape: shape}.Append(nil))
 	return err
 }

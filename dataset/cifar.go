@@ -57,7 +57,7 @@ func readMembers(ctx context.Context, archive string, names []string) ([][]byte,
 	}
 	defer closer.Close()
 	members := make([][]byte, len(names))
-	err = walkTar(r, func(entry *tar.Header, data io.Reader) (err error) {
+	err = r.Tar(func(entry *tar.Header, data io.Reader) (err error) {
 		if i := slices.Index(names, path.Clean(entry.Name)); i >= 0 {
 			members[i], err = io.ReadAll(data)
 		}

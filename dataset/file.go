@@ -1,34 +1,32 @@
 package dataset
 
 import (
-	"archive/tar"
-	"bufio"
-	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/certspec/certspec/internal/inflate"
 )
 
 // openPlain opens a file that may be gzipped; its first bytes decide, not its name.
 // Reads end with the context.
-func openPlain(ctx context.Context, path string) (io.Reader, io.Closer, error) {
+func openPlain(ctx context.Context, path string) (*inflate.Stream, io.Closer, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := bufio.NewReaderSize(contextReader{ctx, file}, 1<<16)
-	if magic, _ := r.Peek(2); !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		return r, file, nil
+	packed := int64(-1)
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		packed = info.Size()
 	}
-	z, err := gzip.NewReader(r)
+	r, err := inflate.NewStream(contextReader{ctx, file}, packed)
 	if err != nil {
 		file.Close()
-		return nil, nil, fmt.Errorf("damaged gzip header: %w", err)
+		return nil, nil, err
 	}
-	return z, file, nil
+	return r, file, nil
 }
 
 type contextReader struct {
@@ -64,23 +62,4 @@ func readExactly(r io.Reader, n int64) ([]byte, error) {
 		return nil, err
 	}
 	return data, nil
-}
-
-// walkTar visits the entries of a tar stream.
-func walkTar(r io.Reader, visit func(*tar.Header, io.Reader) error) error {
-	for archive := tar.NewReader(r); ; {
-		entry, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("damaged tar archive: %w", err)
-		}
-		if err := visit(entry, archive); err != nil {
-			return fmt.Errorf("%s: %w", entry.Name, err)
-		}
-	}
-	// What follows the archive's end holds gzip's checksum.
-	_, err := io.Copy(io.Discard, r)
-	return err
 }

@@ -12,18 +12,20 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/certspec/certspec/internal/inflate"
 )
 
 // maxPicture bounds the size of one encoded picture.
-const maxPicture = 1 << 28
+const maxPicture = 1 << 27
 
 // folder is a folder of PNG or JPEG pictures, or a .tar or .tar.gz of one.
 type folder struct {
-	root     string                                              // of the file system; empty for an archive
-	archive  func(context.Context) (io.Reader, io.Closer, error) // opens it
-	inner    string                                              // part of the archive
-	pictures []string                                            // paths below the folder, with slashes, in bytewise order
-	others   []string                                            // files that are no pictures
+	root     string                                                    // of the file system; empty for an archive
+	archive  func(context.Context) (*inflate.Stream, io.Closer, error) // opens it
+	inner    string                                                    // part of the archive
+	pictures []string                                                  // paths below the folder, with slashes, in bytewise order
+	others   []string                                                  // files that are no pictures
 }
 
 // readFolder lists a folder; its pictures are decoded where a subset holds them.
@@ -40,7 +42,7 @@ func readFolder(ctx context.Context, name string, p Preparation) (*records, erro
 		f.root = name
 		err = f.listTree(ctx)
 	} else {
-		f.archive = func(ctx context.Context) (io.Reader, io.Closer, error) { return openPlain(ctx, archive) }
+		f.archive = func(ctx context.Context) (*inflate.Stream, io.Closer, error) { return openPlain(ctx, archive) }
 		err = f.listArchive(ctx)
 	}
 	r := new(records)
@@ -165,7 +167,7 @@ func (f *folder) walkArchive(ctx context.Context, visit func(name string, entry 
 	}
 	defer closer.Close()
 	inner := path.Clean(f.inner)
-	return walkTar(r, func(entry *tar.Header, data io.Reader) error {
+	return r.Tar(func(entry *tar.Header, data io.Reader) error {
 		name := path.Clean(entry.Name)
 		if path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") || strings.Contains(name, `\`) {
 			return errors.New("the name leaves the archive")

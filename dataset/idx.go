@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/certspec/certspec/internal/inflate"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -52,7 +53,7 @@ func readIDXFile(ctx context.Context, path string, magic uint32) (dims []int, da
 }
 
 // decodeIDX reads one IDX stream that must begin with the magic number.
-func decodeIDX(r io.Reader, magic uint32) (dims []int, data []byte, err error) {
+func decodeIDX(r *inflate.Stream, magic uint32) (dims []int, data []byte, err error) {
 	var word [4]byte
 	next := func() (uint32, error) {
 		_, err := io.ReadFull(r, word[:])
@@ -79,6 +80,9 @@ func decodeIDX(r io.Reader, magic uint32) (dims []int, data []byte, err error) {
 		}
 		size *= int64(dim)
 		dims = append(dims, int(dim))
+	}
+	if err := r.Announced("IDX data", size); err != nil {
+		return nil, nil, err
 	}
 	data, err = readExactly(r, size)
 	return dims, data, err

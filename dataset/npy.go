@@ -11,8 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sbinet/npyio/npy"
-
+	"github.com/certspec/certspec/internal/npy"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -208,36 +207,17 @@ func openNPY(path string) (*npyFile, io.Closer, error) {
 // itemSizes lists the types of values that a file may hold.
 var itemSizes = map[string]int64{"|u1": 1, "<i4": 4, "<i8": 8, "<f4": 4, "<f8": 8}
 
-// parseNPY reads the header of a file of the given size, format version 1 or 2, and
+// parseNPY reads the header of a file of the given size, and
 // checks that the data fill the rest of the file.
 func parseNPY(r io.ReaderAt, size int64) (*npyFile, error) {
-	var start [12]byte
-	if _, err := r.ReadAt(start[:], 0); err != nil {
-		return nil, fmt.Errorf("no .npy header: %w", err)
-	}
-	if string(start[:6]) != "\x93NUMPY" {
-		return nil, fmt.Errorf("the file begins with %q; expected the .npy magic \"\\x93NUMPY\"", start[:6])
-	}
-	var offset int64
-	switch start[6] {
-	case 1:
-		offset = 10 + int64(binary.LittleEndian.Uint16(start[8:]))
-	case 2:
-		offset = 12 + int64(binary.LittleEndian.Uint32(start[8:]))
-	default:
-		return nil, fmt.Errorf(".npy version %d; expected 1 or 2", start[6])
-	}
-	if offset > size || offset > 1<<16 {
-		return nil, fmt.Errorf(".npy header of %d bytes in a file of %d", offset, size)
-	}
-	header, err := npyHeader(io.NewSectionReader(r, 0, offset))
+	header, offset, err := npy.Read(io.NewSectionReader(r, 0, size))
 	if err != nil {
 		return nil, err
 	}
-	if header.Descr.Fortran {
+	if header.Fortran {
 		return nil, errors.New("the array is in Fortran order; expected C order (save np.ascontiguousarray(array))")
 	}
-	f := &npyFile{ReaderAt: r, dtype: header.Descr.Type, dims: header.Descr.Shape, offset: offset}
+	f := &npyFile{ReaderAt: r, dtype: header.Type, dims: header.Shape, offset: offset}
 	length, known := itemSizes[f.dtype]
 	if !known {
 		return nil, fmt.Errorf("values of type %q; expected \"|u1\" (uint8), \"<f4\" or \"<f8\" for images, \"|u1\", \"<i4\" or \"<i8\" for labels", f.dtype)
@@ -252,18 +232,4 @@ func parseNPY(r io.ReaderAt, size int64) (*npyFile, error) {
 		return nil, fmt.Errorf("%d bytes of data; expected %d for an array of shape %v", size-offset, length, f.dims)
 	}
 	return f, nil
-}
-
-// npyHeader guards the library's header parser, which panics on some damaged headers.
-func npyHeader(r io.Reader) (header npy.Header, err error) {
-	defer func() {
-		if failure := recover(); failure != nil {
-			err = fmt.Errorf("damaged .npy header: %v", failure)
-		}
-	}()
-	reader, err := npy.NewReader(r)
-	if err != nil {
-		return npy.Header{}, fmt.Errorf("damaged .npy header: %w", err)
-	}
-	return reader.Header, nil
 }

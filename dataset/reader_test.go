@@ -105,8 +105,8 @@ func TestNPYErrors(t *testing.T) {
 	negative := npyBytes("<i4", "False", "(10,)", bytes.Repeat([]byte{0xff}, 40))
 	far := npyBytes("<i8", "False", "(10,)", bytes.Repeat([]byte{0, 0, 0, 0, 1, 0, 0, 0}, 10))
 	varied := npyBytes("|u1", "False", "(10,)", []byte{0, 1, 0, 1, 0, 1, 0, 1, 0, 0})
-	version3 := bytes.Clone(images)
-	version3[6] = 3
+	version4 := bytes.Clone(images)
+	version4[6] = 4
 	long := append([]byte("\x93NUMPY\x02\x00"), 0xff, 0xff, 0xff, 0xff)
 	for name, c := range map[string]struct {
 		images, labels []byte
@@ -116,7 +116,7 @@ func TestNPYErrors(t *testing.T) {
 		"float images":      {npyBytes("<f4", "False", "(10, 2, 2, 3)", make([]byte, 480)), labels, "", []string{"images.npy", `"<f4"`, `expected "|u1"`}},
 		"integer images":    {npyBytes("<i4", "False", "(10, 2, 2, 3)", make([]byte, 480)), labels, "", []string{"images.npy", `"<i4"`, `expected "|u1"`}},
 		"fortran":           {npyBytes("|u1", "True", "(10, 2, 2, 3)", values), labels, "", []string{"Fortran order", "expected C order"}},
-		"version 3":         {version3, labels, "", []string{"version 3"}},
+		"version 4":         {version4, labels, "", []string{"version 4"}},
 		"channels first":    {npyBytes("|u1", "False", "(10, 3, 2, 2)", values), labels, "", []string{"2 channels"}},
 		"flat":              {npyBytes("|u1", "False", "(10, 12)", values), labels, "", []string{"shape [10 12]", "height × width"}},
 		"scalar":            {npyBytes("|u1", "False", "()", []byte{1}), labels, "", []string{"shape []"}},

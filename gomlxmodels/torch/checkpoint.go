@@ -6,13 +6,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/inflate"
 )
 
 // A checkpoint is what torch.save writes: since PyTorch 1.6 a zip archive of data.pkl and a file
@@ -55,8 +55,9 @@ func decodeCheckpoint(data []byte) ([]modelfile.Tensor, error) {
 		return nil, err
 	}
 	var tensors []modelfile.Tensor
+	spent := budget{packed: int64(len(data))}
 	for _, name := range state.keys {
-		t, err := rebuild(state.values[name], storage)
+		t, err := rebuild(state.values[name], spent.onceInARow(storage), &spent)
 		if err != nil {
 			return nil, fmt.Errorf("tensor %q: %w", name, err)
 		}
@@ -66,39 +67,62 @@ func decodeCheckpoint(data []byte) ([]modelfile.Tensor, error) {
 	return tensors, nil
 }
 
+// budget counts what the tensors of a file become: many may be views of one storage.
+type budget struct {
+	packed, total int64
+	key           string // of the storage that was read last
+	data          []byte
+}
+
+func (b *budget) spend(what string, bytes int64) error {
+	b.total += bytes
+	return inflate.Check(what, b.total, b.packed)
+}
+
+// onceInARow reads a storage again only where another came between.
+func (b *budget) onceInARow(storage func(string) ([]byte, error)) func(string) ([]byte, error) {
+	return func(key string) ([]byte, error) {
+		if b.data != nil && b.key == key {
+			return b.data, nil
+		}
+		data, err := storage(key)
+		if err != nil {
+			return nil, err
+		}
+		b.key, b.data = key, data
+		return data, b.spend("its storages", int64(len(data)))
+	}
+}
+
 func openArchive(data []byte) (value any, storage func(string) ([]byte, error), err error) {
-	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	archive, err := inflate.Zip(data)
 	if err != nil {
 		return nil, nil, fmt.Errorf("truncated or damaged: %w", err)
 	}
 	files := map[string]*zip.File{} // below the one folder of the archive
-	for _, file := range archive.File {
+	for _, file := range archive {
 		_, name, _ := strings.Cut(path.Clean(file.Name), "/")
 		files[name] = file
 	}
-	read := func(name string) ([]byte, error) {
+	read := func(name string, limit int64) ([]byte, error) {
 		file := files[name]
 		if file == nil {
 			return nil, fmt.Errorf("the archive has no %s", name)
 		}
-		r, err := file.Open()
-		if err != nil {
-			return nil, err
-		}
-		defer r.Close()
-		return io.ReadAll(io.LimitReader(r, maxArray))
+		return inflate.ReadZipped(file, limit)
 	}
-	text, err := read("data.pkl")
+	const maxPickle, maxStorage = 1 << 24, 1 << 32
+	text, err := read("data.pkl", maxPickle)
 	if err != nil {
 		return nil, nil, fmt.Errorf("a zip file, and no checkpoint of PyTorch: %w", err)
 	}
 	if files["byteorder"] != nil {
-		if order, err := read("byteorder"); err != nil || string(order) != "little" {
+		if order, err := read("byteorder", 16); err != nil || string(order) != "little" {
 			return nil, nil, fmt.Errorf("its numbers are %.10q-endian; expected little-endian", order)
 		}
 	}
 	value, err = unpickle(bufio.NewReader(bytes.NewReader(text)))
-	return value, func(key string) ([]byte, error) { return read("data/" + key) }, err
+	return value, func(key string) ([]byte, error) { return read("data/"+key, maxStorage) }, err
 }
 
 func openLegacy(data []byte) (value any, storage func(string) ([]byte, error), err error) {
@@ -235,7 +259,7 @@ func isTensor(value any) bool {
 }
 
 // rebuild makes a tensor of a call _rebuild_tensor_v2(storage, offset, shape, strides, …).
-func rebuild(value any, storage func(string) ([]byte, error)) (t modelfile.Tensor, err error) {
+func rebuild(value any, storage func(string) ([]byte, error), spent *budget) (t modelfile.Tensor, err error) {
 	args, ok := tensorCall(value)
 	if !ok {
 		return t, errors.New("it is no plain tensor")
@@ -273,6 +297,9 @@ func rebuild(value any, storage func(string) ([]byte, error)) (t modelfile.Tenso
 	}
 	if size > 0 && last >= count || size > count {
 		return t, fmt.Errorf("shape %v, strides %v and offset %d leave its %d values", shape, strides, offset, count)
+	}
+	if err := spent.spend("its tensors", 4*size); err != nil {
+		return t, err
 	}
 	t.Values = make([]float32, size)
 	index := make([]int64, len(shape))

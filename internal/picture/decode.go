@@ -13,11 +13,15 @@ import (
 	"io"
 	"strings"
 
+	"github.com/certspec/certspec/internal/inflate"
 	"github.com/certspec/certspec/pixel"
 )
 
-// maxSide bounds the size of a picture, which a small damaged file may claim to be huge.
-const maxSide = 1 << 14
+// What bounds the size of a picture, which a small damaged file may claim to be huge.
+const (
+	maxSide   = 1 << 14
+	maxPixels = 1 << 25 // which take up to 600 MB while they are decoded: of a progressive JPEG, 18 bytes each
+)
 
 // Image is the pixels of a picture, HWC, of 1 channel (grey) or 3 (RGB).
 type Image struct {
@@ -44,6 +48,14 @@ func Decode(file []byte, o Options) (im Image, warning string, err error) {
 	if height < 1 || width < 1 || height > maxSide || width > maxSide {
 		return Image{}, "", fmt.Errorf("%d×%d pixels; expected sides of 1 to %d", height, width, maxSide)
 	}
+	pixels := int64(height) * int64(width)
+	if pixels > maxPixels {
+		return Image{}, "", fmt.Errorf("%d×%d pixels; expected at most %d in all", height, width, maxPixels)
+	}
+	if err := inflate.Check("picture", 4*pixels, int64(len(file))); err != nil {
+		return Image{}, "", err
+	}
+	defer room.take(pixels)()
 	decoded, _, err := image.Decode(bytes.NewReader(file))
 	if err != nil {
 		return Image{}, "", readError(err)
