@@ -11,8 +11,10 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// element is what a network takes: float32, float16 in its bits, or uint8.
-type element interface{ float32 | uint16 | uint8 }
+// element is what a network takes: float32, float64, float16 in its bits, or uint8.
+type element interface {
+	float32 | float64 | uint16 | uint8
+}
 
 // converter turns images into the input of a network: normalisation, rounding to the type
 // of the input, and the order of channels and axes, in one pass. A grid value is looked up:
@@ -58,6 +60,7 @@ func newConverter[T element](l layout, card Card, threads int, round func(float6
 }
 
 func toFloat32(v float64) float32 { return float32(v) }
+func toFloat64(v float64) float64 { return v }
 
 // toFloat16 rounds twice, by way of float32: a fixed function of the image all the same.
 func toFloat16(v float64) uint16 { return float16.Fromfloat32(float32(v)).Bits() }
@@ -144,6 +147,11 @@ func newFiller(l layout, card Card, threads int) filler {
 		k := newConverter(l, card, threads, toFloat16)
 		return func(dst *values, at int, batch classifier.Batch, first, n int) {
 			k.fill(dst.halves[at*size:], batch, first, n)
+		}
+	case onnxfile.Float64:
+		k := newConverter(l, card, threads, toFloat64)
+		return func(dst *values, at int, batch classifier.Batch, first, n int) {
+			k.fill(dst.doubles[at*size:], batch, first, n)
 		}
 	case onnxfile.Uint8:
 		k := newConverter(l, card, threads, toUint8)

@@ -15,6 +15,7 @@ import (
 
 // contents is what the file says of itself.
 type contents struct {
+	model    *onnxfile.Model
 	producer string
 	opset    int64
 	input    onnxfile.Value
@@ -45,6 +46,7 @@ func readFile(path string, data []byte, card Card) (*contents, error) {
 		return nil, err
 	}
 	c := &contents{
+		model:    model,
 		producer: strings.TrimSpace(model.Producer + " " + model.ProducerVersion),
 		metadata: map[string]string{},
 	}
@@ -63,15 +65,20 @@ func readFile(path string, data []byte, card Card) (*contents, error) {
 		}
 		card = card.or(own)
 	}
-	c.card = card
 	in, out := inputs(&model.Graph), model.Graph.Outputs
 	c.inputs, c.outputs = len(in), len(out)
 	if c.input, err = pick("input", in, card.Input); err != nil {
 		return nil, err
 	}
+	if card.Output == "" {
+		if only, found := scoresOutput(&model.Graph); found {
+			card.Output = only
+		}
+	}
 	if c.output, err = pick("output", out, card.Output); err != nil {
 		return nil, err
 	}
+	c.card = card
 	switch c.output.Type {
 	case onnxfile.Float32, onnxfile.Float64, onnxfile.Float16:
 	default:
@@ -115,9 +122,56 @@ func pick(what string, values []onnxfile.Value, name string) (onnxfile.Value, er
 	case len(values) > 1 && what == "input":
 		return onnxfile.Value{}, fmt.Errorf("the graph has %d inputs; expected one image: %s", len(values), list)
 	case len(values) > 1:
-		return onnxfile.Value{}, fmt.Errorf("the graph has %d outputs; name the one with a value per class: %s", len(values), list)
+		return onnxfile.Value{}, fmt.Errorf("the graph has %d outputs; name the one with a value per class (--output-name, or output in the card): %s", len(values), list)
 	}
 	return values[0], nil
+}
+
+// scoresOutput finds the output with a value per class among several: the only one that can be, or the one whose
+// softmax the other ones are.
+func scoresOutput(g *onnxfile.Graph) (name string, found bool) {
+	var candidates []string
+	for _, v := range g.Outputs {
+		if len(g.Outputs) > 1 && isRow(v) {
+			candidates = append(candidates, v.Name)
+		}
+	}
+	var plain []string
+	for _, name := range candidates {
+		if !comesFrom(g, name, slices.DeleteFunc(slices.Clone(candidates), func(other string) bool { return other == name })) {
+			plain = append(plain, name)
+		}
+	}
+	if len(plain) != 1 {
+		return "", false
+	}
+	return plain[0], true
+}
+
+// isRow reports whether an output is real numbers, several for each image.
+func isRow(v onnxfile.Value) bool {
+	switch v.Type {
+	case onnxfile.Float32, onnxfile.Float64, onnxfile.Float16:
+	default:
+		return false
+	}
+	wide := 0
+	for _, d := range v.Dims[min(1, len(v.Dims)):] {
+		if d.Size != 1 {
+			wide++
+		}
+	}
+	return wide == 1
+}
+
+// comesFrom reports whether a value is the softmax of one of the others.
+func comesFrom(g *onnxfile.Graph, name string, others []string) bool {
+	for i := len(g.Nodes) - 1; i >= 0; i-- {
+		if node := &g.Nodes[i]; slices.Contains(node.Outputs, name) {
+			return (node.Op == "Softmax" || node.Op == "LogSoftmax") && slices.Contains(others, node.Inputs[0])
+		}
+	}
+	return false
 }
 
 // endsInSoftmax follows the output back through operators that change no value.

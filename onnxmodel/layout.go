@@ -28,9 +28,9 @@ func findLayout(input onnxfile.Value, card Card) (layout, error) {
 		return layout{}, fmt.Errorf("input %q %s: %s", input.Name, describeDims(input), fmt.Sprintf(format, args...))
 	}
 	switch input.Type {
-	case onnxfile.Float32, onnxfile.Float16, onnxfile.Uint8:
+	case onnxfile.Float32, onnxfile.Float64, onnxfile.Float16, onnxfile.Uint8:
 	default:
-		return wrong("expected float32, float16 or uint8")
+		return wrong("expected float32, float64, float16 or uint8")
 	}
 	if len(input.Dims) < 2 || len(input.Dims) > 4 {
 		return wrong("expected batch, channel, height and width, in the order NCHW or NHWC")
@@ -65,23 +65,17 @@ func findLayout(input onnxfile.Value, card Card) (layout, error) {
 			shape = pixel.Shape{Height: side(1), Width: side(2), Channels: side(3)}
 		}
 	case 3:
-		if found.batch != 0 {
+		// One channel first or one image: the values lie alike.
+		if found.batch > 1 {
 			return wrong("three axes of fixed size; expected batch, channel, height and width")
+		}
+		if side(1) == 1 || side(2) == 1 {
+			return flatLayout(found, input, card, wrong)
 		}
 		found.name = "NHW"
 		shape = pixel.Shape{Height: side(1), Width: side(2), Channels: 1}
 	case 2:
-		found.name, found.planar, found.chosen = "flat "+card.Layout, card.Layout == NCHW, card.Layout
-		switch {
-		case card.Shape == nil:
-			return wrong("images enter flat; set their shape")
-		case card.Layout == "" && card.Shape.Channels > 1:
-			return wrong("images of %v enter flat; set layout (a flag, or in the card) to NCHW or NHWC", *card.Shape)
-		case side(1) != 0 && side(1) != card.Shape.Len():
-			return wrong("images of %v have %d values", *card.Shape, card.Shape.Len())
-		}
-		shape = *card.Shape
-		found.name = strings.TrimSpace(found.name)
+		return flatLayout(found, input, card, wrong)
 	}
 
 	if card.Shape == nil && !shape.Valid() {
@@ -105,14 +99,41 @@ func findLayout(input onnxfile.Value, card Card) (layout, error) {
 	found.shape = shape
 	h, w, c := int64(shape.Height), int64(shape.Width), int64(shape.Channels)
 	switch {
-	case len(input.Dims) == 2:
-		found.dims = []int64{h * w * c}
 	case len(input.Dims) == 3:
 		found.dims = []int64{h, w}
 	case found.planar:
 		found.dims = []int64{c, h, w}
 	default:
 		found.dims = []int64{h, w, c}
+	}
+	return found, nil
+}
+
+// flatLayout is the layout of images that enter as one row of values, with an axis of 1 beside it or not.
+func flatLayout(found layout, input onnxfile.Value, card Card, wrong func(string, ...any) (layout, error)) (layout, error) {
+	if card.Shape == nil {
+		return wrong("images enter flat; set their shape (--shape 28x28x1, or shape in the card)")
+	}
+	if card.Layout == "" && card.Shape.Channels > 1 {
+		return wrong("images of %v enter flat; set layout (--layout, or in the card) to NCHW or NHWC", *card.Shape)
+	}
+	found.shape, found.planar, found.chosen = *card.Shape, card.Layout == NCHW, card.Layout
+	found.name = strings.TrimSpace("flat " + card.Layout)
+	values, open := int64(card.Shape.Len()), -1
+	product := int64(1)
+	for axis, d := range input.Dims[1:] {
+		found.dims = append(found.dims, d.Size)
+		if d.Size == 0 {
+			open = axis
+			continue
+		}
+		product *= d.Size
+	}
+	if open >= 0 && product == 1 {
+		found.dims[open], product = values, values
+	}
+	if product != values {
+		return wrong("images of %v have %d values", *card.Shape, values)
 	}
 	return found, nil
 }

@@ -58,7 +58,7 @@ func (l *linear) model() *onnxfile.Model {
 	h, w, c := int64(s.Height), int64(s.Width), int64(s.Channels)
 	sides := map[string][]int64{
 		"NCHW": {c, h, w}, "NHWC": {h, w, c}, "NHW": {h, w},
-		"flat NCHW": {h * w * c}, "flat NHWC": {h * w * c},
+		"flat NCHW": {h * w * c}, "flat NHWC": {h * w * c}, "column": {h * w * c, 1}, "row": {1, h * w * c},
 	}[l.form]
 	dims := []onnxfile.Dim{{Size: l.batch, Name: "batch"}}
 	for _, side := range sides {
@@ -212,6 +212,16 @@ func TestForms(t *testing.T) {
 		"float16":               {shape: colour, form: "NCHW", kind: onnxfile.Float16, card: Card{Mean: cifarMean, Std: cifarStd}},
 		"float16 out":           {shape: colour, form: "NCHW", output: onnxfile.Float16},
 		"float64 out":           {shape: colour, form: "NCHW", output: onnxfile.Float64},
+		"float64":               {shape: colour, form: "NCHW", kind: onnxfile.Float64, card: Card{Mean: cifarMean, Std: cifarStd}},
+		"float64 NHWC":          {shape: colour, form: "NHWC", kind: onnxfile.Float64, output: onnxfile.Float64},
+		"flat of batch 1":       {shape: grey, form: "flat NHWC", card: Card{Shape: &grey}, batch: 1},
+		"column":                {shape: grey, form: "column", card: Card{Shape: &grey}},
+		"column of batch 1":     {shape: grey, form: "column", card: Card{Shape: &grey}, batch: 1},
+		"row of batch 1":        {shape: colour, form: "row", card: Card{Shape: &colour, Layout: NHWC}, batch: 1},
+		"one image or channel":  {shape: grey, form: "NHW", batch: 1},
+		"uint8 of batch 1":      {shape: colour, form: "NHWC", kind: onnxfile.Uint8, batch: 1},
+		"float16 of batch 1":    {shape: colour, form: "NCHW", kind: onnxfile.Float16, batch: 1},
+		"softmax of batch 1":    {shape: colour, form: "NCHW", softmax: true, batch: 1},
 		"uint8":                 {shape: colour, form: "NHWC", kind: onnxfile.Uint8},
 		"fixed batch 1":         {shape: colour, form: "NCHW", batch: 1},
 		"fixed batch 8":         {shape: colour, form: "NHWC", batch: 8},

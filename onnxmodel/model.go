@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/certspec/certspec/classifier"
 )
@@ -28,6 +29,10 @@ type Options struct {
 	Library  string // path of ONNX Runtime's library; "": see Library
 	Threads  int    // threads inside one call; 0: 1, which is fastest where several calls run at once
 	Provider string // "cpu" (also ""), or "cuda" with a library that was built for it
+
+	// KeepBatch leaves a batch of fixed size as it is. Without it, a graph that computes image by image gets a batch of any size,
+	// which is another identity; runs that an earlier version began go on with it.
+	KeepBatch bool
 }
 
 // Model is an ONNX file as a classifier.
@@ -127,13 +132,16 @@ func (m *Model) Info() (classifier.Info, error) {
 // Details is what was found in the file, assumed, or taken from the card.
 type Details struct {
 	File       string            `json:"file"`
-	Producer   string            `json:"producer"`    // the program that wrote the file
-	Opset      int64             `json:"opset"`       // version of the operators of ONNX
-	Layout     string            `json:"layout"`      // e.g. "NCHW"
-	InputType  string            `json:"input_type"`  // e.g. "float32"
-	Batch      int               `json:"batch"`       // fixed batch of the network; 0: any
-	Scores     string            `json:"scores"`      // Logits or Probabilities
-	ScoresFrom string            `json:"scores_from"` // how that is known
+	Producer   string            `json:"producer"`              // the program that wrote the file
+	Opset      int64             `json:"opset"`                 // version of the operators of ONNX
+	Layout     string            `json:"layout"`                // e.g. "NCHW"
+	InputType  string            `json:"input_type"`            // e.g. "float32"
+	Batch      int               `json:"batch"`                 // fixed batch of the network; 0: any
+	BatchOf    int               `json:"batch_of,omitempty"`    // fixed batch in the file, whatever became of it
+	BatchFixed string            `json:"batch_fixed,omitempty"` // why it is fixed still
+	Rate       float64           `json:"rate,omitempty"`        // images per second with the batch of the file, in a trial
+	Scores     string            `json:"scores"`                // Logits or Probabilities
+	ScoresFrom string            `json:"scores_from"`           // how that is known
 	ClassNames []string          `json:"class_names,omitempty"`
 	Input      Card              `json:"input"`              // what the images go through before the network
 	Metadata   map[string]string `json:"metadata,omitempty"` // the file's own
@@ -174,8 +182,16 @@ func (m *Model) String() string { return fmt.Sprintf("ONNX model %s", m.path) }
 func (d Details) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s %s images of %v", filepath.Base(d.File), d.Layout, d.InputType, *d.Input.Shape)
-	if d.Batch > 0 {
-		fmt.Fprintf(&b, ", batch fixed at %d", d.Batch)
+	switch {
+	case d.Batch > 0:
+		fmt.Fprintf(&b, ", batch fixed at %d (%s", d.Batch, d.BatchFixed)
+		if d.Rate > 0 {
+			fmt.Fprintf(&b, "; a trial ran at %.3g images per second, so 10,000 noise samples take some %v; an export with a batch of any size can be several times as fast",
+				d.Rate, time.Duration(1e4/d.Rate*float64(time.Second)).Round(time.Second))
+		}
+		b.WriteString(")")
+	case d.BatchOf > 0:
+		fmt.Fprintf(&b, ", batch of %d made one of any size (a trial batch gave the same answers)", d.BatchOf)
 	}
 	fmt.Fprintf(&b, ", %s (%s)", d.Scores, d.ScoresFrom)
 	if text := d.Input.preprocessing(); text != "" {

@@ -252,7 +252,7 @@ func TestBadFiles(t *testing.T) {
 			"images of 32×32×3 were asked for; the graph has height 5"},
 		"rank 5":    {edit(func(m *onnxfile.Model, g *onnxfile.Graph) { g.Inputs[0].Dims = dims(0, 1, 3, 5, 4) }), Options{}, "expected batch, channel, height and width"},
 		"huge side": {edit(func(m *onnxfile.Model, g *onnxfile.Graph) { g.Inputs[0].Dims = dims(0, 3, 1<<40, 4) }), Options{}, "axis 2 has no sensible size"},
-		"tokens":    {edit(func(m *onnxfile.Model, g *onnxfile.Graph) { g.Inputs[0].Type = onnxfile.Int64 }), Options{}, "int64[batch, 3, 5, 4]: expected float32, float16 or uint8"},
+		"tokens":    {edit(func(m *onnxfile.Model, g *onnxfile.Graph) { g.Inputs[0].Type = onnxfile.Int64 }), Options{}, "int64[batch, 3, 5, 4]: expected float32, float64, float16 or uint8"},
 		"labels": {edit(func(m *onnxfile.Model, g *onnxfile.Graph) { g.Outputs[0].Type = onnxfile.Int64 }), Options{},
 			`output "out" is int64[batch, 3]; expected float32`},
 		"wrong sides": {edit(func(m *onnxfile.Model, g *onnxfile.Graph) { g.Inputs[0].Dims = dims(0, 3, 6, 4) }), Options{},

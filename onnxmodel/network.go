@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/host"
@@ -24,6 +25,7 @@ type network struct {
 	session *session
 	fill    filler
 	tail    []int64 // dims of the output after the batch
+	part    int     // images that a processor takes at once, where the batch is not fixed
 	output  onnxfile.Type
 
 	mu   sync.Mutex
@@ -53,17 +55,26 @@ func openNetwork(path string, data []byte, options Options) (*network, error) {
 	if err != nil {
 		return nil, err
 	}
-	session, err := openSession(path, data, file.input.Name, file.output.Name, options)
+	session, err := openSession(path, data, file.input.Name, []string{file.output.Name}, options)
 	if err != nil {
 		return nil, fmt.Errorf("ONNX Runtime %s cannot load it: %w", version, err)
 	}
-	net := &network{layout: layout, session: session, fill: newFiller(layout, card, options.Threads), output: file.output.Type}
+	net := &network{layout: layout, session: session, fill: newFiller(layout, card, options.Threads), output: file.output.Type, part: cachedPart}
 	rows, err := net.trial(file.output)
 	if err != nil {
 		session.close()
 		return nil, err
 	}
 	classes := len(rows[0])
+	fixed, rate, whyFixed := layout.batch, 0.0, ""
+	if fixed > 0 && options.KeepBatch {
+		whyFixed = "as was asked for"
+	} else if fixed > 0 {
+		if rate, err = net.widen(path, file, classes, options); err != nil {
+			whyFixed = err.Error()
+		}
+	}
+	session = net.session
 	if n := len(card.ClassNames); n != 0 && n != classes {
 		session.close()
 		return nil, fmt.Errorf("%d class names for a network with %d outputs", n, classes)
@@ -71,7 +82,7 @@ func openNetwork(path string, data []byte, options Options) (*network, error) {
 
 	net.details = Details{
 		File: path, Producer: file.producer, Opset: file.opset,
-		Layout: layout.name, InputType: layout.kind.String(), Batch: layout.batch,
+		Layout: layout.name, InputType: layout.kind.String(), Batch: net.layout.batch, BatchOf: fixed, BatchFixed: whyFixed, Rate: rate,
 		Input: card, ClassNames: card.ClassNames, Metadata: file.metadata,
 		Library: version, Provider: options.Provider, Threads: options.Threads,
 	}
@@ -85,6 +96,9 @@ func openNetwork(path string, data []byte, options Options) (*network, error) {
 		d.Scores, d.ScoresFrom = Logits, "no softmax at the end of the graph, and rows of a trial do not sum to 1"
 	}
 	function := card.function(layout, file)
+	if net.layout.batch != fixed {
+		function = append(function, fmt.Sprintf("batch of %d made symbolic", fixed))
+	}
 	if card.Scores != "" {
 		if card.Scores != d.Scores {
 			function = append(function, "scores "+card.Scores)
@@ -147,6 +161,81 @@ func (net *network) trial(output onnxfile.Value) ([][]float32, error) {
 		rows[i] = logits[i*classes : (i+1)*classes]
 	}
 	return rows, nil
+}
+
+// widen gives the network a session that takes batches of any size, or says why it cannot. The rate is that of the
+// session that it had, in images per second.
+func (net *network) widen(path string, file *contents, classes int, options Options) (rate float64, err error) {
+	images := trialImages(net.layout.shape)
+	if images.N == net.layout.batch { // a size that it does not have already
+		images.N--
+	}
+	before := time.Now()
+	want, err := net.answers(images)
+	if err != nil {
+		return 0, err
+	}
+	calls := (images.N + net.layout.batch - 1) / net.layout.batch
+	rate = float64(calls*net.layout.batch) / time.Since(before).Seconds()
+
+	graph, err := symbolic(file.model, file.input.Name, file.output.Name, func(m *onnxfile.Model, names []string) ([][]int64, error) {
+		return net.shapes(path, m, file.input.Name, names)
+	})
+	if err != nil {
+		return rate, err
+	}
+	session, err := openSession(path, onnxfile.Encode(graph), file.input.Name, []string{file.output.Name}, options)
+	if err != nil {
+		return rate, fmt.Errorf("with a batch of any size ONNX Runtime cannot load it: %w", err)
+	}
+	wide := &network{layout: net.layout, session: session, fill: net.fill, output: net.output, tail: net.tail, part: symbolicPart(net.layout.shape.Len())}
+	wide.layout.batch = 0
+	got, err := wide.answers(images)
+	if err == nil {
+		err = same(want, got, classes, logitTolerance(file.model))
+	}
+	if err != nil {
+		wide.close()
+		return rate, fmt.Errorf("with a batch of any size: %w", err)
+	}
+	net.close()
+	net.session, net.layout, net.part = wide.session, wide.layout, wide.part
+	net.free = wide.free
+	return rate, nil
+}
+
+// answers are the outputs for a batch.
+func (net *network) answers(batch classifier.Batch) (rows []float32, err error) {
+	part := net.layout.batch
+	if part == 0 {
+		part = batch.N
+	}
+	for first := 0; first < batch.N; first += part {
+		if rows, err = net.evaluate(batch, first, part, rows); err != nil {
+			return nil, err
+		}
+	}
+	evaluated := (batch.N + part - 1) / part * part
+	return rows[:len(rows)/evaluated*batch.N], nil
+}
+
+// shapes runs the network once and gives the shapes of values inside.
+func (net *network) shapes(path string, m *onnxfile.Model, input string, names []string) ([][]int64, error) {
+	graph, outputs, err := withShapes(m, names)
+	if err != nil {
+		return nil, err
+	}
+	session, err := openSession(path, onnxfile.Encode(graph), input, outputs, Options{Threads: 1})
+	if err != nil {
+		return nil, err
+	}
+	defer session.close()
+	in, err := newArray(net.layout.kind, append([]int64{int64(net.layout.batch)}, net.layout.dims...)...)
+	if err != nil {
+		return nil, err
+	}
+	defer in.free()
+	return session.shapesOf(in, len(outputs))
 }
 
 func (net *network) run(in *array, n int, output onnxfile.Value) ([]int64, values, error) {
@@ -254,7 +343,7 @@ func (net *network) classify(ctx context.Context, batch classifier.Batch, result
 	case net.layout.batch > 0:
 		part = net.layout.batch
 	case net.details.Provider == "cpu":
-		part = min(part, cachedPart)
+		part = min(part, net.part)
 	}
 	logits := make([]float32, 0, (batch.N+part)*net.info.Classes)
 	for first := 0; first < batch.N; first += part {

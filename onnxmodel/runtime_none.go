@@ -19,14 +19,15 @@ func loadLibrary(string) (string, error) { return "", errNotLinked }
 
 type session struct{}
 
-func openSession(path string, data []byte, input, output string, options Options) (*session, error) {
+func openSession(path string, data []byte, input string, outputs []string, options Options) (*session, error) {
 	return nil, errNotLinked
 }
 
 func (s *session) close() {}
 
-func (s *session) evaluate(in, out *array) error               { return errNotLinked }
-func (s *session) discover(in *array) ([]int64, values, error) { return nil, values{}, errNotLinked }
+func (s *session) evaluate(in, out *array) error                { return errNotLinked }
+func (s *session) shapesOf(in *array, n int) ([][]int64, error) { return nil, errNotLinked }
+func (s *session) discover(in *array) ([]int64, values, error)  { return nil, values{}, errNotLinked }
 
 type array struct{ values }
 

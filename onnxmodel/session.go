@@ -3,7 +3,10 @@
 package onnxmodel
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"unsafe"
 
 	ort "github.com/yalue/onnxruntime_go"
@@ -16,7 +19,8 @@ type session struct {
 	run *ort.DynamicAdvancedSession
 }
 
-func openSession(path string, data []byte, input, output string, options Options) (*session, error) {
+// openSession loads the file at path or, where there is data, that; values in other files are in the folder of path then.
+func openSession(path string, data []byte, input string, outputs []string, options Options) (*session, error) {
 	settings, err := ort.NewSessionOptions()
 	if err != nil {
 		return nil, err
@@ -40,14 +44,35 @@ func openSession(path string, data []byte, input, output string, options Options
 	}
 	var run *ort.DynamicAdvancedSession
 	if data != nil {
-		run, err = ort.NewDynamicAdvancedSessionWithONNXData(data, []string{input}, []string{output}, settings)
+		if err := settings.AddSessionConfigEntry("session.model_external_initializers_file_folder_path", filepath.Dir(path)); err != nil {
+			return nil, err
+		}
+		run, err = ort.NewDynamicAdvancedSessionWithONNXData(data, []string{input}, outputs, settings)
 	} else {
-		run, err = ort.NewDynamicAdvancedSession(path, []string{input}, []string{output}, settings)
+		run, err = ort.NewDynamicAdvancedSession(path, []string{input}, outputs, settings)
 	}
 	if err != nil {
 		return nil, explain(err)
 	}
 	return &session{run}, nil
+}
+
+// shapesOf runs a network whose outputs are shapes.
+func (s *session) shapesOf(in *array, n int) ([][]int64, error) {
+	outputs := make([]ort.Value, n)
+	if err := s.run.Run([]ort.Value{in.tensor}, outputs); err != nil {
+		return nil, explain(err)
+	}
+	var shapes [][]int64
+	for _, output := range outputs {
+		tensor, ok := output.(*ort.Tensor[int64])
+		if !ok {
+			return nil, errors.New("an output is no shape")
+		}
+		shapes = append(shapes, slices.Clone(tensor.GetData()))
+		output.Destroy()
+	}
+	return shapes, nil
 }
 
 func (s *session) close() { s.run.Destroy() }
