@@ -53,7 +53,7 @@ func findLayout(input onnxfile.Value, card Card) (layout, error) {
 		case last && !first:
 			order = NHWC
 		case card.Layout == "":
-			return wrong("the graph does not tell which axis is the channel; set layout (a flag, or in the card) to NCHW or NHWC")
+			return wrong("the graph does not tell which axis is the channel; set layout (--layout, or in the card) to NCHW or NHWC")
 		}
 		if card.Layout != "" && card.Layout != order {
 			order, found.chosen = card.Layout, card.Layout
@@ -79,7 +79,7 @@ func findLayout(input onnxfile.Value, card Card) (layout, error) {
 	}
 
 	if card.Shape == nil && !shape.Valid() {
-		return wrong("the graph leaves sides open; set the input size (a flag, or shape in the card)")
+		return wrong("the graph leaves sides open; set the size of an image (--shape, or shape in the card)")
 	}
 	if card.Shape != nil {
 		for _, s := range []struct {

@@ -247,7 +247,7 @@ func TestBadFiles(t *testing.T) {
 		"ambiguous layout": {edit(func(m *onnxfile.Model, g *onnxfile.Graph) { g.Inputs[0].Dims = dims(0, 3, 4, 3) }), Options{},
 			`float32[?, 3, 4, 3]: the graph does not tell which axis is the channel; set layout`},
 		"open sides": {edit(func(m *onnxfile.Model, g *onnxfile.Graph) { g.Inputs[0].Dims = dims(0, 3, 0, 0) }), Options{},
-			`set the input size`},
+			`set the size of an image`},
 		"other shape": {good, Options{Card: Card{Shape: &pixel.Shape{Height: 32, Width: 32, Channels: 3}}},
 			"images of 32×32×3 were asked for; the graph has height 5"},
 		"rank 5":    {edit(func(m *onnxfile.Model, g *onnxfile.Graph) { g.Inputs[0].Dims = dims(0, 1, 3, 5, 4) }), Options{}, "expected batch, channel, height and width"},

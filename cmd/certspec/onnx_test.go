@@ -113,7 +113,7 @@ func TestONNXFlagsWrongUse(t *testing.T) {
 		`channel order "grb"; expected rgb`:     {"--model", file, "--channel-order", "grb"},
 		`scores "percent"; expected logits`:     {"--model", file, "--scores", "percent"},
 		"--layout: it has no value":             {"--model", file, "--layout", ""},
-		"--input-size 32x32: expected":          {"--model", file, "--input-size", "32x32"},
+		"--shape 32x32: expected":               {"--model", file, "--input-size", "32x32"},
 		"line 2 is empty":                       {"--model", file, "--class-names", names},
 		"none.txt":                              {"--model", file, "--class-names", "none.txt"},
 	} {
@@ -147,7 +147,7 @@ func TestONNXFlagsImpossible(t *testing.T) {
 	for want, args := range map[string][]string{
 		"mean has 2 values; images of 32×32×3": {"--mean", "0.5,0.5"},
 		"2 class names for a network with 10":  {"--class-names", names},
-		"images of 28×28×3 were asked for":     {"--input-size", "28x28x3"},
+		"images of 28×28×3 were asked for":     {"--shape", "28x28x3"},
 		`no output "x" in the graph; it has`:   {"--output-name", "x"},
 		`an ONNX file cannot run on "xla"`:     {"--engine", "xla"},
 		"library /none.so":                     {"--lib", "/none.so"},

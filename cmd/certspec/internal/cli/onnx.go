@@ -14,7 +14,7 @@ import (
 
 // Flags of an ONNX file, which go before the card beside it, and flags of ONNX Runtime.
 var (
-	cardFlags    = []string{"mean", "std", "scale", "layout", "channel-order", "input-size", "input-name", "output-name", "scores", "class-names"}
+	cardFlags    = []string{"mean", "std", "scale", "layout", "channel-order", "shape", "input-name", "output-name", "scores", "class-names", "keep-batch"}
 	runtimeFlags = []string{"lib", "threads", "provider"}
 )
 
@@ -32,11 +32,13 @@ func (o *onnxOptions) flags(f *Flags) {
 	f.Float64Var(&o.Scale, "scale", 0, "of an ONNX file: what white is before mean and std, e.g. 255 (default 1, or 255 for a network on uint8)")
 	f.Named(&o.Layout, "layout", "", "of an ONNX file, where the graph leaves it open: NCHW or NHWC", known("NCHW", "NHWC"))
 	f.Named(&o.ChannelOrder, "channel-order", "", "of an ONNX file: in which it takes the channels, rgb or bgr (default rgb)", known("rgb", "bgr"))
-	f.Text(&o.size, "input-size", "of an ONNX file, where the graph leaves it open: height, width and channels of an image, e.g. 224x224x3")
+	f.Text(&o.size, "shape", "of an ONNX file whose images enter flat, or with open sides: height, width and channels of an image, e.g. 28x28x1")
+	Alias(f.cmd, "input-size", "shape")
 	f.Text(&o.Input, "input-name", "of an ONNX file, where the graph has several: the input that takes the images")
-	f.Text(&o.Output, "output-name", "of an ONNX file, where the graph has several: the output with a value per class")
+	f.Text(&o.Output, "output-name", "of an ONNX file, where the graph has several: the output with a value per class (default found out)")
 	f.Named(&o.Scores, "scores", "", "of an ONNX file: whether its outputs are logits or probabilities (default found out)", known("logits", "probabilities"))
 	f.File(&o.names, "class-names", "of an ONNX file: file with the name of a class per line, class 0 first")
+	f.BoolVar(&o.KeepBatch, "keep-batch", false, "of an ONNX file with a batch of fixed size: take it as it is, which goes on with ledgers of versions that did")
 	f.File(&o.Library, "lib", "library of ONNX Runtime (default that of "+onnxmodel.Variable+", or in the cache)")
 	f.IntVar(&o.Threads, "threads", 1, "of ONNX Runtime: threads in one call")
 	f.Named(&o.Provider, "provider", "cpu", "of ONNX Runtime: cpu, or cuda with a library that was built for it", known("cpu", "cuda"))
@@ -72,7 +74,7 @@ func (o *onnxOptions) read(f *pflag.FlagSet, path string, choice *string) (onnxm
 		return o.Options, Usagef("--threads %d: expected at least 1", o.Threads)
 	}
 	if o.size != "" {
-		shape, err := ParseShape("input-size", o.size)
+		shape, err := ParseShape("shape", o.size)
 		if err != nil {
 			return o.Options, err
 		}
