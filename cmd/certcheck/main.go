@@ -2,7 +2,7 @@
 // numbers (float64 decides only what its error cannot change), with nothing but Go's standard library. Read it in an evening, and trust
 // nobody. This file follows a ledger from its first line to its last (package rs/ledger describes the format), proof.go is the mathematics.
 //
-//	certcheck LEDGER     exit code 0: all holds; 1: something does not, or nothing is claimed; 2: wrong use
+//	certcheck LEDGER…    exit code 0: all of all holds; 1: something does not, or nothing is claimed; 2: wrong use
 //
 // Proven: The looks that the header announces spend α, and every image was looked at as announced. Its counts sum to its copies, and
 // its class has the most votes of the selection, whose copies enter no bound. The hits of that class prove the lower bound and no
@@ -61,24 +61,32 @@ func must(holds bool, reason string, args ...any) {
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(args []string, out, errs io.Writer) (code int) {
-	if len(args) != 1 || strings.HasPrefix(args[0], "-") {
-		fmt.Fprintln(errs, "usage: certcheck LEDGER")
+	if len(args) == 0 || slices.ContainsFunc(args, func(file string) bool { return strings.HasPrefix(file, "-") }) {
+		fmt.Fprintln(errs, "usage: certcheck LEDGER…")
 		return 2
 	}
-	data, err := os.ReadFile(args[0])
+	for _, file := range args {
+		code = max(code, follow(file, out, errs))
+	}
+	return code
+}
+
+// follow checks a file and says what came of it.
+func follow(file string, out, errs io.Writer) (code int) {
+	data, err := os.ReadFile(file)
 	c, reason := check(data, 1e9)
 	if err != nil {
 		reason = err.Error()
 	}
 	if reason != "" {
-		fmt.Fprintf(errs, "%s:%d: %s\n", args[0], c.at+1, reason)
+		fmt.Fprintf(errs, "%s:%d: %s\n", file, c.at+1, reason)
 		return 1
 	}
 	_, err = fmt.Fprintf(out, "%s: all holds: %d images, %d abstentions, %s, σ = %s, α = %s, %s\n"+
 		"Proven: if the counts are what the model said to independent noise samples, each claim is false with probability at most α.\n"+
 		"Not proven: that it said so; and that model, data, labels, shape, classes, noise law and seed are those that the header names.\n"+
 		"\"certspec ledger replay\" asks the model. %s\n",
-		args[0], c.images, c.abstained, c.Rule.Name, c.Sigma, c.Alpha, c.lines[c.at], map[bool]string{
+		file, c.images, c.abstained, c.Rule.Name, c.Sigma, c.Alpha, c.lines[c.at], map[bool]string{
 			true:  "The seed was chosen: nothing ties these fields to it, and whoever chose it may have tried others.",
 			false: "The seed is called derived: \"certspec ledger verify\" derives it again from these fields and the settings."}[c.SeedChosen])
 	if err != nil { // nobody was told

@@ -48,7 +48,9 @@ func TestRun(t *testing.T) {
 		{[]string{"no such file"}, 1, "", "no such file"},
 		{nil, 2, "", "usage"},
 		{[]string{"-x"}, 2, "", "usage"},
-		{[]string{write(t, good), write(t, good)}, 2, "", "usage"},
+		{[]string{write(t, good), "-x"}, 2, "", "usage"},
+		{[]string{write(t, good), write(t, good)}, 0, "all holds: 40 images", ""},
+		{[]string{write(t, good), write(t, open), write(t, good)}, 1, "all holds: 40 images", "not closed"}, // the others are checked all the same
 	} {
 		var out, errs bytes.Buffer
 		code := run(v.args, &out, &errs)

@@ -167,3 +167,24 @@ func TestDatasetErrors(t *testing.T) {
 		}
 	}
 }
+
+// What the list says that opens does.
+func TestDatasetListSaysWhatOpens(t *testing.T) {
+	text, err := datasetOutput(t, "list")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, forms, _ := strings.Cut(text, "What --data takes:\n")
+	n := 0
+	for line := range strings.Lines(forms) {
+		if name, _, found := strings.Cut(strings.TrimPrefix(line, "  "), "  "); found && strings.HasPrefix(line, "  ") {
+			n++
+			if _, err := dataset.Open(name); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	if n < 5 || !strings.Contains(text, "HERE: yes") {
+		t.Errorf("%d forms in\n%s", n, text)
+	}
+}

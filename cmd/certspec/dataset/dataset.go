@@ -24,7 +24,8 @@ func Command() *cobra.Command {
 func listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the data sets that are known by name",
+		Short: "List the data sets that are known by name, and what else opens",
+		Long:  `List the data sets that are known by name, whether they are on this machine, and the forms of a name that every --data takes.`,
 		Args:  cli.NoArgs,
 	}
 	asJSON := cli.JSON(cmd)
@@ -45,10 +46,26 @@ func listCommand() *cobra.Command {
 			}
 			fmt.Fprintf(w, "%s\t%v\t%d\t%d\t%d\t%s\t%s\n", s.Name, s.Shape, s.Classes, s.Train, s.Test, here, s.Title)
 		}
-		return w.Flush()
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		_, err := fmt.Fprint(cmd.OutOrStdout(), forms)
+		return err
 	}
 	return cmd
 }
+
+// forms are those of a name. Each opens.
+const forms = `
+What --data takes:
+  fashionmnist/test                        a set of the list and its part, train or test
+  fashionmnist/test[skip=20,count=100]     some of its images; --skip, --max-index and --count say the same
+  folder:PATH                              pictures, CLASS/PICTURE.png or .jpg, in a folder, a .tar or a .tar.gz
+  folder:PATH[resize=256,crop=224]         the same, prepared; --resize and --crop say the same
+  npy:IMAGES.npy,LABELS.npy                uint8 images (N×H×W×C) and N labels; then perhaps ,severity=3 and ,classes=cifar10
+
+HERE: yes; fetch: "certspec dataset fetch NAME" downloads it; no: its files belong below the folder that CERTSPEC_DATA names.
+`
 
 func fetchCommand() *cobra.Command {
 	return &cobra.Command{
