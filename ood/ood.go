@@ -1,0 +1,171 @@
+// Package ood measures how well a network's confidence tells foreign images (out of distribution) from its own, with
+// guarantees: the area under the curve when the confidence on foreign images is clean, attacked, or bounded over a whole
+// ball (Bitterwolf, Meinke and Hein 2020).
+//
+// Scores are log-confidences in float64, which keep apart what float32 confidences tie.
+package ood
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+)
+
+// ErrEmpty says that one of two lists of scores is empty.
+var ErrEmpty = errors.New("ood: no scores")
+
+// AUC compares in-distribution scores a with foreign ones b, over all pairs.
+type AUC struct {
+	Value        float64 `json:"auc"`          // (#{a > b} + ½ #{a = b}) / nm
+	Conservative float64 `json:"conservative"` // #{a > b} / nm
+	InNaN        int     `json:"in_nan"`       // in-scores that are no numbers: they never win, never tie
+	ForeignNaN   int     `json:"foreign_nan"`  // foreign scores that are no numbers: they win
+	N            int     `json:"n"`            // in-scores, those that are no numbers included
+	M            int     `json:"m"`            // foreign scores, likewise
+}
+
+// Compare returns the area under the curve of the rule "in-distribution above a threshold" (equations 16 and 17 of
+// Bitterwolf et al. 2020), in time O((n+m) log m). Infinite scores sort as they are. Errors: ErrEmpty.
+func Compare(in, foreign []float64) (AUC, error) {
+	out := AUC{N: len(in), M: len(foreign)}
+	if out.N == 0 || out.M == 0 {
+		return AUC{}, fmt.Errorf("%w: %d in, %d foreign", ErrEmpty, out.N, out.M)
+	}
+	sorted := numbers(foreign)
+	out.ForeignNaN = out.M - len(sorted)
+	var wins, ties int64
+	for _, a := range in {
+		if math.IsNaN(a) {
+			out.InNaN++
+			continue
+		}
+		w, t := below(sorted, a)
+		wins, ties = wins+int64(w), ties+int64(t)
+	}
+	pairs := float64(out.N) * float64(out.M)
+	out.Value = (float64(wins) + float64(ties)/2) / pairs
+	out.Conservative = float64(wins) / pairs
+	return out, nil
+}
+
+// numbers are the scores that are numbers, sorted.
+func numbers(scores []float64) []float64 {
+	kept := slices.DeleteFunc(slices.Clone(scores), math.IsNaN)
+	slices.Sort(kept)
+	return kept
+}
+
+// below counts the sorted scores under a, and those equal to it.
+func below(sorted []float64, a float64) (under, equal int) {
+	under = sort.SearchFloat64s(sorted, a)
+	above := sort.Search(len(sorted)-under, func(i int) bool { return sorted[under+i] > a })
+	return under, above
+}
+
+// Interval is a two-sided confidence interval.
+type Interval struct {
+	Lower float64 `json:"lower"`
+	Upper float64 `json:"upper"`
+	Level float64 `json:"level"` // e.g. 0.95
+}
+
+// DeLong returns the standard error of the AUC (ties count one half) by DeLong, DeLong and Clarke-Pearson 1988, from the
+// share of foreign scores that each in-score beats and of in-scores that each foreign score loses to. Scores that are no
+// numbers count as Compare counts them. Errors: fewer than two scores on a side.
+func DeLong(in, foreign []float64) (auc, standardError float64, err error) {
+	u, v, err := placements(in, foreign)
+	if err != nil {
+		return 0, 0, err
+	}
+	auc, varU := meanVariance(u)
+	_, varV := meanVariance(v)
+	return auc, math.Sqrt(varU/float64(len(u)) + varV/float64(len(v))), nil
+}
+
+// Difference is the AUC of scores a minus that of scores b of the same images in the same order (say, of two networks, or
+// clean and guaranteed), with its standard error by DeLong, paired by image. Errors: lists of other lengths, fewer than
+// two scores on a side.
+func Difference(inA, foreignA, inB, foreignB []float64) (difference, standardError float64, err error) {
+	if len(inA) != len(inB) || len(foreignA) != len(foreignB) {
+		return 0, 0, fmt.Errorf("ood: %d and %d in-scores, %d and %d foreign ones: a difference is of the same images", len(inA), len(inB), len(foreignA), len(foreignB))
+	}
+	uA, vA, err := placements(inA, foreignA)
+	if err != nil {
+		return 0, 0, err
+	}
+	uB, vB, err := placements(inB, foreignB)
+	if err != nil {
+		return 0, 0, err
+	}
+	for i := range uA {
+		uA[i] -= uB[i]
+	}
+	for j := range vA {
+		vA[j] -= vB[j]
+	}
+	difference, varU := meanVariance(uA)
+	_, varV := meanVariance(vA)
+	return difference, math.Sqrt(varU/float64(len(uA)) + varV/float64(len(vA))), nil
+}
+
+// placements are, for each in-score, the share of foreign scores that it beats, and for each foreign score the share of
+// in-scores that it loses to, ties as one half.
+func placements(in, foreign []float64) (u, v []float64, err error) {
+	if len(in) < 2 || len(foreign) < 2 {
+		return nil, nil, fmt.Errorf("ood: a standard error needs two scores on each side, there are %d and %d", len(in), len(foreign))
+	}
+	sortedIn, sortedForeign := numbers(in), numbers(foreign)
+	u, v = make([]float64, len(in)), make([]float64, len(foreign))
+	for i, a := range in {
+		if !math.IsNaN(a) {
+			w, t := below(sortedForeign, a)
+			u[i] = (float64(w) + float64(t)/2) / float64(len(foreign))
+		}
+	}
+	for j, b := range foreign {
+		if !math.IsNaN(b) {
+			w, t := below(sortedIn, b)
+			v[j] = (float64(len(sortedIn)-w-t) + float64(t)/2) / float64(len(in))
+		}
+	}
+	return u, v, nil
+}
+
+func meanVariance(x []float64) (mean, variance float64) {
+	for _, v := range x {
+		mean += v
+	}
+	mean /= float64(len(x))
+	for _, v := range x {
+		variance += (v - mean) * (v - mean)
+	}
+	return mean, variance / float64(len(x)-1)
+}
+
+// FPR is the share of foreign scores at or above the threshold that at least the share tpr of in-scores reaches, the largest
+// such threshold. In-scores that are no numbers do not reach it, foreign ones do. On upper bounds of foreign
+// confidences it is guaranteed: no image in their balls is counted less. Errors: ErrEmpty, tpr outside (0, 1], fewer
+// numbers than the share asks for.
+func FPR(in, foreign []float64, tpr float64) (rate, threshold float64, err error) {
+	if len(in) == 0 || len(foreign) == 0 {
+		return 0, 0, ErrEmpty
+	}
+	if !(tpr > 0 && tpr <= 1) {
+		return 0, 0, fmt.Errorf("ood: a true positive rate of %v, want a number above 0, at most 1", tpr)
+	}
+	sorted := numbers(in)
+	need := int(math.Ceil(tpr * float64(len(in))))
+	if need > len(sorted) {
+		return 0, 0, fmt.Errorf("ood: %d of %d in-scores are numbers, %d are needed", len(sorted), len(in), need)
+	}
+	threshold = sorted[len(sorted)-need]
+	count := 0
+	for _, b := range foreign {
+		if math.IsNaN(b) || b >= threshold {
+			count++
+		}
+	}
+	return float64(count) / float64(len(foreign)), threshold, nil
+}
