@@ -11,7 +11,7 @@ type activation struct {
 	err func(magnitude float64) float64
 	// piecewise linear functions: chord returns, for inputs in [l, u], lines a·x + b above and below the function. nil: the
 	// ends of the interval are used.
-	chord func(l, u float64) (upper, lower segment)
+	chord func(l, u float64, slope lowerSlope) (upper, lower segment)
 }
 
 // segment is the line slope·x + offset.
@@ -40,17 +40,32 @@ func (l *activation) interval(in []Box, out Box, a Arithmetic) {
 	}
 }
 
-// relax takes, for a positive coefficient, the line above, and for a negative one the line below.
+// lowerSlope says which line below an activation is taken where several are sound, as below a ReLU between l < 0 < u all with
+// slopes from 0 to 1.
+type lowerSlope int
+
+const (
+	adaptive lowerSlope = iota // that with the smaller area (Zhang et al. 2018)
+	flat
+	steep
+)
+
 func (l *activation) relax(in []Box, out Box, rows int, g []float64, gin [][]float64, constant []float64, a Arithmetic) {
-	n := len(in[0].Lower)
+	l.relaxWith(adaptive, in[0], out, rows, g, gin[0], constant, a)
+}
+
+// relaxWith takes, for a positive coefficient, the line above, and for a negative one the line below.
+func (l *activation) relaxWith(slope lowerSlope, in, out Box, rows int, g, gin, constant []float64, a Arithmetic) {
+	n := len(in.Lower)
 	for i := range n {
-		lo, hi := in[0].Lower[i], in[0].Upper[i]
+		lo, hi := in.Lower[i], in.Upper[i]
 		upper, lower := segment{0, out.Upper[i]}, segment{0, out.Lower[i]}
 		e := 0.0
 		if l.chord != nil && !math.IsInf(lo, 0) && !math.IsInf(hi, 0) {
-			upper, lower = l.chord(lo, hi)
+			upper, lower = l.chord(lo, hi, slope)
 			if a != Plain {
-				e = l.err(max(math.Abs(lo), math.Abs(hi))) + host*(math.Abs(upper.offset)+math.Abs(lower.offset)+(math.Abs(upper.slope)+math.Abs(lower.slope))*max(math.Abs(lo), math.Abs(hi)))
+				m := max(math.Abs(lo), math.Abs(hi))
+				e = l.err(m) + host*(math.Abs(upper.offset)+math.Abs(lower.offset)+(math.Abs(upper.slope)+math.Abs(lower.slope))*m)
 			}
 		}
 		for k := range rows {
@@ -62,7 +77,7 @@ func (l *activation) relax(in []Box, out Box, rows int, g []float64, gin [][]flo
 			if v < 0 {
 				s = lower
 			}
-			gin[0][k*n+i] += v * s.slope
+			gin[k*n+i] += v * s.slope
 			constant[k] += v*s.offset + math.Abs(v)*e
 		}
 	}
@@ -89,7 +104,7 @@ func leakyReLU(alpha float64) *activation {
 			return alpha
 		},
 		err: err,
-		chord: func(l, u float64) (upper, lower segment) {
+		chord: func(l, u float64, slope lowerSlope) (upper, lower segment) {
 			switch {
 			case l >= 0:
 				return segment{1, 0}, segment{1, 0}
@@ -98,7 +113,7 @@ func leakyReLU(alpha float64) *activation {
 			}
 			s := (u - alpha*l) / (u - l)
 			below := segment{alpha, 0}
-			if u >= -l {
+			if slope == steep || slope == adaptive && u >= -l {
 				below.slope = 1
 			}
 			return segment{s, (alpha - s) * l}, below
@@ -136,7 +151,7 @@ func clip(low, high float64) *activation {
 			return 0
 		},
 		err: zero,
-		chord: func(l, u float64) (upper, lower segment) {
+		chord: func(l, u float64, slope lowerSlope) (upper, lower segment) {
 			fl, fu := min(max(l, low), high), min(max(u, low), high)
 			switch {
 			case fl == l && fu == u:
@@ -151,7 +166,7 @@ func clip(low, high float64) *activation {
 				upper, lower = segment{0, fu}, segment{0, fl}
 			case fl > l: // convex
 				lower = segment{0, fl}
-				if u-fl >= fl-l {
+				if slope == steep || slope == adaptive && u-fl >= fl-l {
 					lower = segment{1, 0}
 				}
 			default: // concave

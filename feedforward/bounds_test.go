@@ -330,11 +330,12 @@ func checkBounds(t testing.TB, n *Network, rng *rand.Rand, epsilon float64, poin
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := n.Confidence(x, box, CROWN, Rigorous)
+	method := []Method{IBP, CROWN, FullCROWN}[rng.IntN(3)]
+	c, err := n.Confidence(x, box, method, Rigorous)
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, err := n.Differences(box, CROWN, Rigorous)
+	u, err := n.Differences(box, method, Rigorous)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -402,9 +403,10 @@ func TestBoundsAreMonotone(t *testing.T) {
 				t.Fatal(err)
 			}
 			crown, _ := n.Differences(box, CROWN, Plain)
+			full, _ := n.Differences(box, FullCROWN, Plain)
 			for i := range ibp {
-				if crown[i] > ibp[i] {
-					t.Fatalf("CROWN's %v is above %v", crown[i], ibp[i])
+				if crown[i] > ibp[i] || full[i] > crown[i]+1e-12 {
+					t.Fatalf("intervals %v, CROWN %v, full CROWN %v", ibp[i], crown[i], full[i])
 				}
 				if crown[i] < ibp[i]-1e-6 {
 					better++

@@ -1,9 +1,6 @@
 package feedforward
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // Confidence is what a network's softmax confidence, Conf(z) = max_k softmax_k(f(z)), is at an input and can be in a box.
 type Confidence struct {
@@ -18,19 +15,14 @@ type Method string
 
 // The methods.
 const (
-	IBP   Method = "ibp"   // intervals, the last layer merged: U_kl = (W_k−W_l)c + |W_k−W_l|r + b_k − b_l
-	CROWN Method = "crown" // the smaller of IBP and CROWN, pair by pair
+	IBP       Method = "ibp"        // intervals, the last layer merged: U_kl = (W_k−W_l)c + |W_k−W_l|r + b_k − b_l
+	CROWN     Method = "crown"      // the smaller of IBP and CROWN, pair by pair; the zero value means it
+	FullCROWN Method = "full-crown" // CROWN for the bounds between the layers, too, and with three lines below each activation
 )
 
 // Differences returns U, K × K, with U[k·K+l] an upper bound on f_k(z) − f_l(z) over the box, and 0 on the diagonal.
 // Errors: those of Intervals, an unknown method.
 func (n *Network) Differences(input Box, method Method, a Arithmetic) ([]float64, error) {
-	if method == "" {
-		method = CROWN
-	}
-	if method != IBP && method != CROWN {
-		return nil, &InputError{fmt.Sprintf("method %q, want %q or %q", method, IBP, CROWN)}
-	}
 	boxes, a, err := n.boxes(input, a)
 	if err != nil {
 		return nil, err
@@ -47,11 +39,9 @@ func (n *Network) Differences(input Box, method Method, a Arithmetic) ([]float64
 		}
 	}
 	offsets := make([]float64, k*(k-1))
-	pairs := n.merged(boxes, rows, offsets, a)
-	if method == CROWN {
-		for i, c := range n.crown(boxes, rows, offsets, a) {
-			pairs[i] = min(pairs[i], c)
-		}
+	pairs, err := n.linearBounds(boxes, rows, offsets, method, a)
+	if err != nil {
+		return nil, err
 	}
 	u := make([]float64, k*k)
 	for i, v := range pairs {

@@ -6,24 +6,84 @@ import (
 )
 
 // LinearBounds returns upper bounds on rows·f + offsets over a box of inputs, f being the outputs; rows has one row of
-// Outputs() coefficients for each bound. Each is the smaller of two: interval arithmetic with the rows merged into the
-// last layer where that is affine, and CROWN (Zhang et al. 2018), which walks back from the rows to the input through
-// lines above the activations, with interval bounds between the layers. Errors: those of Intervals, rows or
-// offsets of other sizes.
-func (n *Network) LinearBounds(input Box, rows, offsets []float64, a Arithmetic) ([]float64, error) {
+// Outputs() coefficients for each bound. IBP are intervals, with the rows taken back through affine layers at the end; CROWN
+// (Zhang et al. 2018) walks back from the rows to the input through lines above and below the activations, with
+// intervals between the layers; FullCROWN finds those by CROWN, too. Each method takes the smaller of its own bounds and
+// those before it. Errors: those of Intervals, an unknown method, rows or offsets of other sizes.
+func (n *Network) LinearBounds(input Box, rows, offsets []float64, method Method, a Arithmetic) ([]float64, error) {
+	if len(rows) != len(offsets)*n.Outputs() {
+		return nil, &InputError{fmt.Sprintf("%d coefficients for %d bounds on %d outputs", len(rows), len(offsets), n.Outputs())}
+	}
 	boxes, a, err := n.boxes(input, a)
 	if err != nil {
 		return nil, err
 	}
-	k := len(offsets)
-	if len(rows) != k*n.Outputs() {
-		return nil, &InputError{fmt.Sprintf("%d coefficients for %d bounds on %d outputs", len(rows), k, n.Outputs())}
-	}
+	return n.linearBounds(boxes, rows, offsets, method, a)
+}
+
+func (n *Network) linearBounds(boxes []Box, rows, offsets []float64, method Method, a Arithmetic) ([]float64, error) {
 	bounds := n.merged(boxes, rows, offsets, a)
-	for i, c := range n.crown(boxes, rows, offsets, a) {
-		bounds[i] = min(bounds[i], c)
+	take := func(better []float64) {
+		for i, b := range better {
+			bounds[i] = min(bounds[i], b)
+		}
+	}
+	switch method {
+	case IBP:
+	case CROWN, "":
+		take(n.crown(boxes, n.output, rows, offsets, adaptive, a))
+	case FullCROWN:
+		take(n.crown(boxes, n.output, rows, offsets, adaptive, a))
+		n.tighten(boxes, a)
+		take(n.merged(boxes, rows, offsets, a))
+		for _, s := range []lowerSlope{adaptive, flat, steep} {
+			take(n.crown(boxes, n.output, rows, offsets, s, a))
+		}
+	default:
+		return nil, &InputError{fmt.Sprintf("method %q, want %q, %q or %q", method, IBP, CROWN, FullCROWN)}
 	}
 	return bounds, nil
+}
+
+// tighten replaces the bounds on what enters activations, in order, by those of CROWN where these are tighter.
+func (n *Network) tighten(boxes []Box, a Arithmetic) {
+	entered := map[int]bool{}
+	for _, nd := range n.nodes {
+		if _, ok := nd.layer.(*activation); ok {
+			entered[nd.in[0]] = true
+		}
+	}
+	for i, nd := range n.nodes[1:] {
+		at := i + 1
+		fresh := newBox(nd.shape.Size())
+		nd.layer.interval(pick(boxes, nd.in), fresh, a)
+		fresh.guard()
+		boxes[at].intersect(fresh)
+		if !entered[at] {
+			continue
+		}
+		var open []int // values whose sign is open; the others are affine already
+		for j, lo := range boxes[at].Lower {
+			if lo < 0 && boxes[at].Upper[j] > 0 {
+				open = append(open, j)
+			}
+		}
+		rows := make([]float64, 2*len(open)*nd.shape.Size())
+		for k, j := range open {
+			rows[2*k*nd.shape.Size()+j], rows[(2*k+1)*nd.shape.Size()+j] = 1, -1
+		}
+		bounds := n.crown(boxes, at, rows, make([]float64, 2*len(open)), adaptive, a)
+		for k, j := range open {
+			boxes[at].Upper[j] = min(boxes[at].Upper[j], bounds[2*k])
+			boxes[at].Lower[j] = max(boxes[at].Lower[j], -bounds[2*k+1])
+		}
+	}
+}
+
+func (b Box) intersect(other Box) {
+	for i := range b.Lower {
+		b.Lower[i], b.Upper[i] = max(b.Lower[i], other.Lower[i]), min(b.Upper[i], other.Upper[i])
+	}
 }
 
 // merged bounds rows·f + offsets by intervals, the rows taken back through the affine layers at the end of the network.
@@ -80,14 +140,14 @@ func (n *Network) concretise(b Box, offsets, g, constant []float64, a Arithmetic
 	return out
 }
 
-// crown walks back from the outputs to the input.
-func (n *Network) crown(boxes []Box, rows, offsets []float64, a Arithmetic) []float64 {
+// crown walks back from linear functions of a node's output to the input.
+func (n *Network) crown(boxes []Box, from int, rows, offsets []float64, slope lowerSlope, a Arithmetic) []float64 {
 	k := len(offsets)
 	constant := make([]float64, k)
 	copy(constant, offsets)
-	g := make([][]float64, len(n.nodes))
-	g[n.output] = rows
-	for i := n.output; i > 0; i-- {
+	g := make([][]float64, from+1)
+	g[from] = rows
+	for i := from; i > 0; i-- {
 		if g[i] == nil {
 			continue
 		}
@@ -96,13 +156,17 @@ func (n *Network) crown(boxes []Box, rows, offsets []float64, a Arithmetic) []fl
 		}
 		nd := n.nodes[i]
 		gin := make([][]float64, len(nd.in))
-		for j, from := range nd.in {
-			if g[from] == nil {
-				g[from] = make([]float64, k*n.nodes[from].shape.Size())
+		for j, in := range nd.in {
+			if g[in] == nil {
+				g[in] = make([]float64, k*n.nodes[in].shape.Size())
 			}
-			gin[j] = g[from]
+			gin[j] = g[in]
 		}
-		nd.layer.relax(pick(boxes, nd.in), boxes[i], k, g[i], gin, constant, a)
+		if l, ok := nd.layer.(*activation); ok {
+			l.relaxWith(slope, boxes[nd.in[0]], boxes[i], k, g[i], gin[0], constant, a)
+		} else {
+			nd.layer.relax(pick(boxes, nd.in), boxes[i], k, g[i], gin, constant, a)
+		}
 		g[i] = nil
 	}
 	if g[0] == nil { // the outputs do not depend on the input

@@ -1,0 +1,486 @@
+// Package property decides properties of networks as verifiers exchange them (VNN-LIB): boxes of inputs, and conditions on
+// outputs that no input of the box may meet.
+package property
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/certspec/certspec/feedforward"
+)
+
+// Property is the negation of what should hold, as the files have it: it is violated by an input that lies in the box of
+// some case and whose outputs meet all conditions of that case.
+type Property struct {
+	Inputs, Outputs int
+	Cases           []Case
+}
+
+// Case is a box and linear conditions on the outputs.
+type Case struct {
+	Box        feedforward.Box // ends rounded outwards: what is proven holds for the box as it is written
+	Nearest    feedforward.Box // ends rounded to nearest, where witnesses are looked for
+	Conditions []Condition
+}
+
+// Condition is Row·Y ≤ Bound.
+type Condition struct {
+	Row   []float64
+	Bound float64
+}
+
+// FormatError says what in a file is not understood.
+type FormatError struct {
+	File   string
+	Line   int
+	Reason string
+}
+
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("property %s: line %d: %s", e.File, e.Line, e.Reason)
+}
+
+// Read reads a VNN-LIB file: declarations of the real constants X_0, X_1, … and Y_0, Y_1, …, and assertions of comparisons (<=, >=)
+// between constants, numbers and sums with constant factors, joined by and and or. Ends of boxes are rounded outwards
+// to float64, bounds on outputs so that no input that violates the property is lost. Errors are *FormatError: other forms, an
+// input without a lower or an upper bound, conditions that join inputs and outputs, more than 100,000 cases.
+func Read(path string) (*Property, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("property: %w", err)
+	}
+	defer f.Close()
+	return Parse(path, f)
+}
+
+// Parse is Read from a reader; file stands in messages.
+func Parse(file string, in io.Reader) (*Property, error) {
+	terms, err := parseTerms(file, in)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{file: file}
+	cases := []clause{{}}
+	for _, t := range terms {
+		switch {
+		case len(t.list) == 3 && t.list[0].atom == "declare-const" && t.list[2].atom == "Real":
+			if err := p.declare(t); err != nil {
+				return nil, err
+			}
+		case len(t.list) == 2 && t.list[0].atom == "assert":
+			more, err := p.assertion(t.list[1])
+			if err != nil {
+				return nil, err
+			}
+			if cases, err = p.join(t, cases, more); err != nil {
+				return nil, err
+			}
+		default:
+			return nil, p.fail(t, "%s; declare-const and assert are understood", t)
+		}
+	}
+	if p.inputs == 0 || p.outputs == 0 {
+		return nil, &FormatError{file, 1, fmt.Sprintf("%d inputs X_… and %d outputs Y_… are declared", p.inputs, p.outputs)}
+	}
+	out := &Property{Inputs: p.inputs, Outputs: p.outputs}
+	for _, c := range cases {
+		made, err := p.finish(c)
+		if err != nil {
+			return nil, err
+		}
+		out.Cases = append(out.Cases, made)
+	}
+	return out, nil
+}
+
+// term is an S-expression: an atom or a list.
+type term struct {
+	atom string
+	list []term
+	line int
+}
+
+func (t term) String() string {
+	if t.list == nil {
+		return t.atom
+	}
+	var parts []string
+	for _, x := range t.list {
+		parts = append(parts, x.String())
+	}
+	text := "(" + strings.Join(parts, " ") + ")"
+	if len(text) > 80 {
+		text = text[:77] + "…)"
+	}
+	return text
+}
+
+const deepest = 64
+
+func parseTerms(file string, in io.Reader) ([]term, error) {
+	r := bufio.NewReader(in)
+	var stack [][]term
+	var lines []int
+	var top []term
+	line := 1
+	var atom strings.Builder
+	push := func(t term) {
+		if len(stack) == 0 {
+			top = append(top, t)
+		} else {
+			stack[len(stack)-1] = append(stack[len(stack)-1], t)
+		}
+	}
+	flush := func() {
+		if atom.Len() > 0 {
+			push(term{atom: atom.String(), line: line})
+			atom.Reset()
+		}
+	}
+	for {
+		c, _, err := r.ReadRune()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("property: %s: %w", file, err)
+		}
+		switch c {
+		case ';':
+			flush()
+			if _, err := r.ReadString('\n'); err != nil && err != io.EOF {
+				return nil, fmt.Errorf("property: %s: %w", file, err)
+			}
+			line++
+		case '(':
+			flush()
+			if len(stack) == deepest {
+				return nil, &FormatError{file, line, fmt.Sprintf("more than %d open brackets", deepest)}
+			}
+			stack, lines = append(stack, []term{}), append(lines, line)
+		case ')':
+			flush()
+			if len(stack) == 0 {
+				return nil, &FormatError{file, line, "a bracket closes that was not opened"}
+			}
+			t := term{list: stack[len(stack)-1], line: lines[len(lines)-1]}
+			stack, lines = stack[:len(stack)-1], lines[:len(lines)-1]
+			push(t)
+		case ' ', '\t', '\r', '\n':
+			flush()
+			if c == '\n' {
+				line++
+			}
+		default:
+			atom.WriteRune(c)
+			if atom.Len() > 1<<12 {
+				return nil, &FormatError{file, line, "a word of more than 4,096 letters"}
+			}
+		}
+	}
+	flush()
+	if len(stack) > 0 {
+		return nil, &FormatError{file, lines[len(lines)-1], "a bracket that is never closed: the file is cut off"}
+	}
+	return top, nil
+}
+
+type parser struct {
+	file            string
+	inputs, outputs int
+}
+
+func (p *parser) fail(t term, format string, args ...any) error {
+	return &FormatError{p.file, t.line, fmt.Sprintf(format, args...)}
+}
+
+func (p *parser) declare(t term) error {
+	name := t.list[1].atom
+	switch name {
+	case fmt.Sprintf("X_%d", p.inputs):
+		p.inputs++
+	case fmt.Sprintf("Y_%d", p.outputs):
+		p.outputs++
+	default:
+		return p.fail(t, "%q is declared; expected X_%d or Y_%d, in order", name, p.inputs, p.outputs)
+	}
+	return nil
+}
+
+// linear is a sum of constants with rational factors, plus a number.
+type linear struct {
+	x, y   map[int]*big.Rat
+	number *big.Rat
+}
+
+// inequality says that a linear term is at most 0.
+type inequality struct {
+	linear
+	line int
+}
+
+// clause is a conjunction.
+type clause []inequality
+
+const mostCases = 100_000
+
+// join forms the disjunctive normal form of a and b.
+func (p *parser) join(t term, a, b []clause) ([]clause, error) {
+	if len(a)*len(b) > mostCases {
+		return nil, p.fail(t, "more than %d cases", mostCases)
+	}
+	var out []clause
+	for _, c := range a {
+		for _, d := range b {
+			out = append(out, append(append(clause{}, c...), d...))
+		}
+	}
+	return out, nil
+}
+
+func (p *parser) assertion(t term) ([]clause, error) {
+	if len(t.list) == 0 {
+		return nil, p.fail(t, "%s is no condition", t)
+	}
+	switch op := t.list[0].atom; op {
+	case "and":
+		out := []clause{{}}
+		for _, part := range t.list[1:] {
+			more, err := p.assertion(part)
+			if err != nil {
+				return nil, err
+			}
+			if out, err = p.join(t, out, more); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case "or":
+		var out []clause
+		for _, part := range t.list[1:] {
+			more, err := p.assertion(part)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, more...)
+		}
+		if len(out) == 0 || len(out) > mostCases {
+			return nil, p.fail(t, "a choice of %d cases", len(out))
+		}
+		return out, nil
+	case "<=", ">=", "<", ">":
+		if len(t.list) != 3 {
+			return nil, p.fail(t, "%s compares %d things", t, len(t.list)-1)
+		}
+		left, err := p.value(t.list[1])
+		if err != nil {
+			return nil, err
+		}
+		right, err := p.value(t.list[2])
+		if err != nil {
+			return nil, err
+		}
+		if op[0] == '>' {
+			left, right = right, left
+		}
+		left.add(right, -1) // a strict comparison is weakened, which loses no violation
+		return []clause{{inequality{left, t.line}}}, nil
+	}
+	return nil, p.fail(t, "%s; and, or, <= and >= are understood", t)
+}
+
+func (l *linear) add(other linear, sign int64) {
+	f := big.NewRat(sign, 1)
+	for i, v := range other.x {
+		l.x[i] = sum(l.x[i], v, f)
+	}
+	for i, v := range other.y {
+		l.y[i] = sum(l.y[i], v, f)
+	}
+	l.number = sum(l.number, other.number, f)
+}
+
+func sum(a, b, f *big.Rat) *big.Rat {
+	s := new(big.Rat).Mul(b, f)
+	if a != nil {
+		s.Add(s, a)
+	}
+	return s
+}
+
+func (p *parser) value(t term) (linear, error) {
+	l := linear{map[int]*big.Rat{}, map[int]*big.Rat{}, new(big.Rat)}
+	if t.list == nil {
+		if kind, index, ok := strings.Cut(t.atom, "_"); ok && (kind == "X" || kind == "Y") {
+			i, err := strconv.Atoi(index)
+			if limit := map[string]int{"X": p.inputs, "Y": p.outputs}[kind]; err != nil || i < 0 || i >= limit {
+				return l, p.fail(t, "%s is not declared", t.atom)
+			}
+			map[string]map[int]*big.Rat{"X": l.x, "Y": l.y}[kind][i] = big.NewRat(1, 1)
+			return l, nil
+		}
+		v, ok := parseNumber(t.atom)
+		if !ok {
+			return l, p.fail(t, "%q is neither a number nor a constant X_… or Y_…", t.atom)
+		}
+		l.number = v
+		return l, nil
+	}
+	if len(t.list) < 2 {
+		return l, p.fail(t, "%s is no sum", t)
+	}
+	var parts []linear
+	for _, part := range t.list[1:] {
+		v, err := p.value(part)
+		if err != nil {
+			return l, err
+		}
+		parts = append(parts, v)
+	}
+	switch op := t.list[0].atom; {
+	case op == "+":
+		for _, v := range parts {
+			l.add(v, 1)
+		}
+	case op == "-" && len(parts) == 1:
+		l.add(parts[0], -1)
+	case op == "-":
+		l.add(parts[0], 1)
+		for _, v := range parts[1:] {
+			l.add(v, -1)
+		}
+	case op == "*" && len(parts) == 2:
+		a, b := parts[0], parts[1]
+		if len(a.x)+len(a.y) > 0 {
+			a, b = b, a
+		}
+		if len(a.x)+len(a.y) > 0 {
+			return l, p.fail(t, "%s is not linear", t)
+		}
+		for i, v := range b.x {
+			l.x[i] = new(big.Rat).Mul(v, a.number)
+		}
+		for i, v := range b.y {
+			l.y[i] = new(big.Rat).Mul(v, a.number)
+		}
+		l.number.Mul(b.number, a.number)
+	default:
+		return l, p.fail(t, "%s; +, - and * with a number are understood", t)
+	}
+	return l, nil
+}
+
+// parseNumber takes decimals, with an exponent of at most three digits: a rational of a larger one would fill the memory.
+func parseNumber(text string) (*big.Rat, bool) {
+	for _, c := range text {
+		if !strings.ContainsRune("0123456789.eE+-", c) {
+			return nil, false
+		}
+	}
+	if at := strings.IndexAny(text, "eE"); at >= 0 && len(strings.TrimLeft(text[at+1:], "+-0")) > 3 || len(text) > 200 {
+		return nil, false
+	}
+	return new(big.Rat).SetString(text)
+}
+
+// finish turns a conjunction into a box and conditions.
+func (p *parser) finish(c clause) (Case, error) {
+	lower, upper := make([]*big.Rat, p.inputs), make([]*big.Rat, p.inputs)
+	out := Case{}
+	line := 1
+	for _, q := range c {
+		line = q.line
+		t := term{line: q.line}
+		prune(q.x)
+		prune(q.y)
+		switch {
+		case len(q.x) == 1 && len(q.y) == 0:
+			for i, f := range q.x {
+				end := new(big.Rat).Neg(q.number)
+				end.Quo(end, f)
+				if f.Sign() > 0 {
+					if upper[i] == nil || end.Cmp(upper[i]) < 0 {
+						upper[i] = end
+					}
+				} else if lower[i] == nil || end.Cmp(lower[i]) > 0 {
+					lower[i] = end
+				}
+			}
+		case len(q.x) == 0 && len(q.y) > 0:
+			condition, err := p.condition(q)
+			if err != nil {
+				return out, err
+			}
+			out.Conditions = append(out.Conditions, condition)
+		default:
+			return out, p.fail(t, "a condition that is neither on one input nor on outputs alone")
+		}
+	}
+	for i := range lower {
+		if lower[i] == nil || upper[i] == nil {
+			return out, p.fail(term{line: line}, "X_%d has no lower or no upper bound", i)
+		}
+		if lower[i].Cmp(upper[i]) > 0 {
+			return out, p.fail(term{line: line}, "X_%d is to lie between %s and %s", i, lower[i].FloatString(6), upper[i].FloatString(6))
+		}
+		lo, exactLo := lower[i].Float64()
+		hi, exactHi := upper[i].Float64()
+		out.Nearest.Lower, out.Nearest.Upper = append(out.Nearest.Lower, lo), append(out.Nearest.Upper, hi)
+		if !exactLo {
+			lo = math.Nextafter(lo, math.Inf(-1))
+		}
+		if !exactHi {
+			hi = math.Nextafter(hi, math.Inf(1))
+		}
+		out.Box.Lower, out.Box.Upper = append(out.Box.Lower, lo), append(out.Box.Upper, hi)
+	}
+	return out, nil
+}
+
+func prune(m map[int]*big.Rat) {
+	for i, v := range m {
+		if v.Sign() == 0 {
+			delete(m, i)
+		}
+	}
+}
+
+// condition scales the row so that its factors are exact: dividing by the largest keeps decimals like 0.1 out of the way where
+// all factors are equal, and other factors must be float64 numbers.
+func (p *parser) condition(q inequality) (Condition, error) {
+	c := Condition{Row: make([]float64, p.outputs)}
+	largest := new(big.Rat)
+	for _, f := range q.y {
+		if abs := new(big.Rat).Abs(f); abs.Cmp(largest) > 0 {
+			largest = abs
+		}
+	}
+	exact := true
+	for i, f := range q.y {
+		v, ok := f.Float64()
+		c.Row[i], exact = v, exact && ok
+	}
+	bound := new(big.Rat).Neg(q.number)
+	if !exact {
+		for i, f := range q.y {
+			v, ok := new(big.Rat).Quo(f, largest).Float64()
+			if !ok {
+				return c, p.fail(term{line: q.line}, "the factor %s of Y_%d is no float64", f.FloatString(12), i)
+			}
+			c.Row[i] = v
+		}
+		bound.Quo(bound, largest)
+	}
+	v, ok := bound.Float64()
+	if !ok {
+		v = math.Nextafter(v, math.Inf(1))
+	}
+	c.Bound = v
+	return c, nil
+}
