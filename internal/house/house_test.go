@@ -66,7 +66,7 @@ var floors = [][]string{
 	{"augment", "calib", "classifier", "dataset", "feedforward", "lines", "rs/noise"},
 	{"rs/ledger", "corrupt"},
 	{"rs/rule"},
-	{"rs", "spectral"},
+	{"ood", "rs", "spectral"},
 	{"gomlxmodels", "onnxmodel", "pipemodel"},
 	{"engine"},
 	{"experiment"},

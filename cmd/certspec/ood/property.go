@@ -1,0 +1,78 @@
+package ood
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/feedforward"
+	vnnlib "github.com/certspec/certspec/ood/property"
+)
+
+// propertyOptions are what the flags ask.
+type propertyOptions struct {
+	model, property string
+	vnnlib.Options
+	json *bool
+}
+
+func property() *cobra.Command {
+	var o propertyOptions
+	cmd := &cobra.Command{
+		Use:   "property --model FILE --property FILE",
+		Short: "Decide a property in VNN-LIB's form: holds, violated or unknown",
+		Long: `Decide a property of a network in an ONNX file. The property is a VNN-LIB file: boxes of inputs, and conditions
+on outputs that no input of the box may meet. The verdict is one of
+
+  holds      proven by interval bounds or CROWN, rounded outwards: in exact arithmetic and in float32
+  violated   an input meets the conditions, by the network in float64; --json gives it as the witness
+  unknown    neither was shown
+
+The exit code is 0 for all three. Inputs are those of the graph, so that no card is needed.`,
+		Example: "  certspec ood property --model net.onnx --property p.vnnlib --json",
+		Args:    cli.NoArgs,
+	}
+	cli.Group(cmd, cli.Model, func(f *cli.Flags) { f.Model(&o.model, "ONNX file") })
+	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
+		f.File(&o.property, "property", "VNN-LIB file", "vnnlib")
+		f.IntVar(&o.Steps, "steps", 100, "steps of the attack that looks for a witness")
+		f.IntVar(&o.Restarts, "restarts", 3, "random starts of the attack")
+		f.Uint64Var(&o.Seed, "seed", 0, "of the random starts")
+	})
+	o.json = cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
+	return cmd
+}
+
+func (o *propertyOptions) run(cmd *cobra.Command) error {
+	if err := cli.Needed(cmd, "model", "property"); err != nil {
+		return err
+	}
+	if o.Steps < 1 || o.Restarts < 1 {
+		return cli.Usagef("--steps %d and --restarts %d, want at least 1", o.Steps, o.Restarts)
+	}
+	p, err := vnnlib.Read(o.property)
+	if err != nil {
+		return err
+	}
+	n, err := feedforward.Read(o.model, nil)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	result, err := vnnlib.Decide(cmd.Context(), n, p, o.Options)
+	if err != nil {
+		return err
+	}
+	seconds := time.Since(began).Seconds()
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), struct {
+			vnnlib.Result
+			Seconds float64 `json:"seconds"`
+		}{result, seconds})
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s (%s, %.3f s)\n", result.Verdict, result.Method, seconds)
+	return err
+}
