@@ -130,14 +130,18 @@ func (h Header) Size(limit int64) (int64, error) {
 func (h Header) Append(dst []byte) []byte {
 	const before = len(magic) + 4
 	text := h.text()
-	return appendHeader(dst, text+strings.Repeat(" ", 63-(before+len(text))%64))
+	text += strings.Repeat(" ", 63-(before+len(text))%64) + "\n"
+	dst = append(append(dst, magic...), 1, 0)
+	return append(binary.LittleEndian.AppendUint16(dst, uint16(len(text))), text...)
 }
 
-// AppendLoose is Append with the spaces that the npz files of certspec have always had.
+// AppendLoose appends a header of version 2 with the spaces that the npz files of certspec have always had.
 func (h Header) AppendLoose(dst []byte) []byte {
-	const before = len(magic) + 4
+	const before = len(magic) + 6
 	text := h.text()
-	return appendHeader(dst, text+strings.Repeat(" ", (before+len(text)+1)%16))
+	text += strings.Repeat(" ", (before+len(text)+1)%16) + "\n"
+	dst = append(append(dst, magic...), 2, 0)
+	return append(binary.LittleEndian.AppendUint32(dst, uint32(len(text))), text...)
 }
 
 func (h Header) text() string {
@@ -153,9 +157,4 @@ func (h Header) text() string {
 		tuple += ","
 	}
 	return fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }", h.Type, order, tuple)
-}
-
-func appendHeader(dst []byte, text string) []byte {
-	dst = append(append(dst, magic...), 1, 0)
-	return append(append(binary.LittleEndian.AppendUint16(dst, uint16(len(text)+1)), text...), '\n')
 }
