@@ -14,7 +14,7 @@ ifeq ($(shell go env GOARCH),amd64)
 export GOEXPERIMENT = simd
 endif
 
-.PHONY: help build demo test check unit portable notebooks test-external lab fmt clean
+.PHONY: help build demo test check unit portable notebooks test-external lab site fmt clean
 
 help:
 	@echo "make demo           train nothing, certify 500 images in a notebook, print the table"
@@ -22,6 +22,7 @@ help:
 	@echo "make build          the program, as bin/certspec"
 	@echo "make test           formatting, vet, all tests, every notebook in its fast tier"
 	@echo "make test-external  comparisons with other software (SciPy, NumPy, ...)"
+	@echo "make site           pages for a browser: documents, notebooks, the checker of ledgers, in out/site"
 	@echo "make fmt            format the Go code"
 	@echo "make clean          remove bin and out (the cache stays: certspec's own folder)"
 
@@ -68,6 +69,9 @@ test-external:
 lab: build
 	@$(CERTSPEC) backend install || echo "going on without the XLA plugin: models run on the Go engine, which is slower" >&2
 	$(CERTSPEC) notebook lab notebooks
+
+site:
+	@go run ./internal/site -o out/site
 
 fmt:
 	gofmt -w .

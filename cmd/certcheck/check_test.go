@@ -47,7 +47,7 @@ func TestClopperPearson(t *testing.T) {
 					reason = r.(string)
 				}
 			}()
-			c := &checker{terms: 1e9, levels: []*big.Rat{big.NewRat(1, 1000)}}
+			c := &checker{terms: 1e9, levels: []probability{near(big.NewRat(1, 1000))}}
 			c.clopperPearson(&image{hits: []int{v.k}, copies: []int{v.n}}, 0, q)
 			return ""
 		}

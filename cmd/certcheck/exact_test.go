@@ -38,7 +38,7 @@ func TestFloat64DecidesAsBigNumbersDo(t *testing.T) {
 						if level < 0.6 { // of a tail below ½ it is known only that it is
 							continue
 						}
-						if got := c.rare(k, n, near(q), alpha, level); got != (want <= level) {
+						if got := c.rare(k, n, near(q), near(alpha), level); got != (want <= level) {
 							t.Errorf("%d of %d at %v, α = %v: %v at level %v, the tail is %v", k, n, q, alpha, got, level, want)
 						}
 						decisions++
@@ -70,14 +70,25 @@ func TestFloat64DecidesAsBigNumbersDo(t *testing.T) {
 	if decisions < 3000 || sums < 1000 {
 		t.Errorf("%d decisions and %d sums were compared", decisions, sums)
 	}
+	decisions = 0
 	for i := int64(1); i <= 1500; i++ { // radii up to 6σ
 		r := big.NewRat(i, 1000)
+		x, _ := times(r, big.NewRat(4, 1)).Float64()
 		phi, _ := c.phi(r).Rat(nil)
-		for _, off := range []int64{0, 1, -1, 1000, -1000, 1e6, -1e6, 1e12, -1e12} {
-			q := new(big.Rat).Add(phi, big.NewRat(off, 1e18))
-			if q.Cmp(one) < 0 && c.within(r, q) != (c.phi(r).Cmp(number(q)) <= 0) {
-				t.Errorf("Φ(%v/σ) against itself + %d·10⁻¹⁸: %v", r, off, off < 0)
+		for _, off := range []int64{0, 1, -1, 30, -30, 1000, -1000, 1e6, -1e6, 1e12, -1e12} {
+			v, _ := new(big.Rat).Add(minus(phi, half), big.NewRat(off, 1e18)).Float64()
+			switch got := side(x, v); {
+			case got != 0:
+				want := phi.Cmp(new(big.Rat).Add(half, new(big.Rat).SetFloat64(v)))
+				if decisions++; got != want {
+					t.Errorf("Φ(%v) against itself + %d·10⁻¹⁸: %d, want %d", x, off, got, want)
+				}
+			case off >= 1e6 && x < 5 || off <= -1e6 && x < 5:
+				t.Errorf("Φ(%v) is not told from itself + %d·10⁻¹⁸", x, off)
 			}
 		}
+	}
+	if decisions < 5000 {
+		t.Errorf("%d comparisons with Φ were decided", decisions)
 	}
 }

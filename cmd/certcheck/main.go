@@ -40,7 +40,8 @@ type checker struct {
 	at, images, classes, abstained int // at: line, from 0
 	sigma, alpha                   *big.Rat
 	copies                         []int          // up to each look, those of the selection not counted; 0 in front
-	levels, targets, bounds        []*big.Rat     // α of the looks; betting: radii that are tested, and bounds that certify them
+	levels                         []probability  // α of the looks
+	targets, bounds                []*big.Rat     // betting: radii that are tested, and bounds that certify them
 	least                          map[string]int // hits that win bets
 	terms                          int            // of sums that may still be added up, lest a made-up file keeps the checker busy
 }
@@ -51,10 +52,12 @@ type image struct {
 	hits, copies     []int // up to each look behind the selection
 }
 
-// must rejects a ledger where a condition does not hold.
+// reject rejects a ledger, must where a condition does not hold.
+func reject(reason string, args ...any) { panic(fmt.Sprintf(reason, args...)) }
+
 func must(holds bool, reason string, args ...any) {
 	if !holds {
-		panic(fmt.Sprintf(reason, args...))
+		reject(reason, args...)
 	}
 }
 
@@ -129,12 +132,8 @@ func (c *checker) expect(format string, args ...any) {
 }
 
 // whole is a whole number of at most 9 digits, −1 for anything else.
-func whole(v any) int {
-	text, ok := v.(string)
-	if !ok {
-		text = fmt.Sprint(v)
-	}
-	n, err := strconv.Atoi(text)
+func whole[T ~string](text T) int {
+	n, err := strconv.Atoi(string(text))
 	if err != nil || n < 0 || n >= 1e9 {
 		return -1
 	}
@@ -163,7 +162,7 @@ func (c *checker) begin() {
 		n, level := whole(l.Copies), exact(l.Alpha)
 		must(usable(n) && n > c.copies[i] && (i == 0 || rule == "staged" || rule == "betting"), "a look after %s copies under rule %s", l.Copies, rule)
 		must(level.Sign() > 0 && (rule != "betting" || level.Cmp(c.alpha) == 0), "a look at level %s", l.Alpha)
-		c.levels, c.copies = append(c.levels, level), append(c.copies, n)
+		c.levels, c.copies = append(c.levels, near(level)), append(c.copies, n)
 		if i == 0 || rule == "staged" { // betting spends α once: its test holds at all looks together
 			spent.Add(spent, level)
 		}
@@ -190,7 +189,7 @@ func (c *checker) begin() {
 // image checks the looks of an image: blocks as announced, counts that sum to their copies. The line of a look is
 // image, label, first block, block behind the last, misses, class:count …
 func (c *checker) image() *image {
-	m, ends, votes, hits := &image{class: -1}, []int{0}, 0, 0
+	m, ends, votes, hits, want := &image{class: -1}, []int{0}, 0, 0, make([]byte, 0, 80)
 	name, rest, _ := strings.Cut(c.lines[c.at], " ")
 	label, _, _ := strings.Cut(rest, " ")
 	m.id, m.label = whole(name), whole(label)
@@ -201,14 +200,17 @@ func (c *checker) image() *image {
 		f := strings.Fields(c.lines[c.at])
 		must(len(f) > 4, "a line of another kind is expected")
 		to, misses, above := c.Selection+ends[look], whole(f[4]), -1
-		sum, want := misses, []byte{}
+		sum := misses
+		want = want[:0]
 		for _, n := range []int{m.id, m.label, from / c.Block, to / c.Block, misses} {
 			want = strconv.AppendInt(append(want, ' '), int64(n), 10)
 		}
 		for _, count := range f[5:] {
 			left, right, _ := strings.Cut(count, ":")
 			class, n := whole(left), whole(right)
-			must(class > above && class < c.classes && n > 0, "want ascending classes below %d, and counts above 0", c.classes)
+			if class <= above || class >= c.classes || n <= 0 {
+				reject("want ascending classes below %d, and counts above 0", c.classes)
+			}
 			if look == 0 && n > votes {
 				m.class, votes = class, n
 			} else if class == m.class {
@@ -218,8 +220,12 @@ func (c *checker) image() *image {
 			want = strconv.AppendInt(append(want, ':'), int64(n), 10)
 			sum, above = sum+n, class
 		}
-		must(c.lines[c.at] == string(want[1:]) && m.id >= 0 && misses >= 0 && m.label < c.classes, "want%s", want)
-		must(sum == to-from, "counts and misses sum to %d, the look has %d copies", sum, to-from)
+		if c.lines[c.at] != string(want[1:]) || m.id < 0 || misses < 0 || m.label >= c.classes {
+			reject("want%s", want)
+		}
+		if sum != to-from {
+			reject("counts and misses sum to %d, the look has %d copies", sum, to-from)
+		}
 		if from = to; look > 0 {
 			m.hits, m.copies = append(m.hits, hits), append(m.copies, ends[look])
 		} else if votes > 0 { // else it abstains

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"sort"
+	"strconv"
 )
 
 var one, half, infinite = big.NewRat(1, 1), big.NewRat(1, 2), new(big.Float).SetInf(false)
@@ -55,7 +56,7 @@ func (c *checker) tail(k, n int, q, alpha *big.Rat) float64 {
 	return t
 }
 
-// probability is q, with q and 1−q also in float64.
+// probability is q or α, with it and what is missing to 1 also in float64.
 type probability struct {
 	*big.Rat
 	hit, miss float64
@@ -86,17 +87,16 @@ func (c *checker) series64(a, step int, b, x, enough float64) (sum, steps float6
 
 // rare reports whether P[Bin(n, q) ≥ k] ≤ level·α, for a level near 1: in float64 where the errors of series64, thrice, leave no doubt,
 // else with 128 bits.
-func (c *checker) rare(k, n int, q probability, alpha *big.Rat, level float64) bool {
-	unit, _ := alpha.Float64()
-	if float64(k) > float64(n)*q.hit && unit > 1e-290 { // 2U/α is finite
+func (c *checker) rare(k, n int, q, alpha probability, level float64) bool {
+	if float64(k) > float64(n)*q.hit && alpha.hit > 1e-290 { // 2U/α is finite
 		up, ups := c.series64(n-k, -1, float64(k+1), q.hit/q.miss, math.Inf(1))
-		down, downs := c.series64(k, -1, float64(n-k+1), q.miss/q.hit, 2*up/unit)
-		t := up / (unit * (up + down - 1))
+		down, downs := c.series64(k, -1, float64(n-k+1), q.miss/q.hit, 2*up/alpha.hit)
+		t := up / (alpha.hit * (up + down - 1))
 		if math.Abs(t-level) > t*((ups+downs)*0x1p-48+0x1p-42) {
 			return t < level
 		}
 	}
-	return c.tail(k, n, q.Rat, alpha) <= level
+	return c.tail(k, n, q.Rat, alpha.Rat) <= level
 }
 
 // clopperPearson checks that the best look of an image proves the lower bound q at its level α, as so many hits would be rarer than α
@@ -108,9 +108,12 @@ func (c *checker) clopperPearson(m *image, best int, q *big.Rat) {
 	low, high := near(q), near(minus(q, big.NewRat(-3, 1e15)))
 	for i, k := range m.hits {
 		n, alpha := m.copies[i], c.levels[i]
-		proven := i != best || q.Sign() == 0 || c.rare(k, n, low, alpha, 1-0.999e-9) // 0.999, as α may have been a float64
-		must(proven, "%d hits of %d do not prove the lower bound %s", k, n, decimal{q})
-		must(!c.rare(k, n, high, alpha, 1-2.001e-9), "%d hits of %d prove a larger lower bound than %s", k, n, decimal{q})
+		if i == best && q.Sign() > 0 && !c.rare(k, n, low, alpha, 1-0.999e-9) { // 0.999, as α may have been a float64
+			reject("%d hits of %d do not prove the lower bound %s", k, n, q.FloatString(15))
+		}
+		if c.rare(k, n, high, alpha, 1-2.001e-9) {
+			reject("%d hits of %d prove a larger lower bound than %s", k, n, q.FloatString(15))
+		}
 	}
 }
 
@@ -132,21 +135,24 @@ func (c *checker) phi(r *big.Rat) *big.Float {
 	return sumS.Add(sumS.Quo(sumS, root.Mul(root.Sqrt(root), sumE)), number(half))
 }
 
-// within reports whether Φ(r/σ) ≤ q: in float64 where that leaves no doubt, else with 128 bits. The series of phi, in float64 and for an x
-// exact to 2⁻⁵³, err by at most six roundings a step, so S/E by 64·12·2⁻⁵³ and some roundings: less than 2⁻⁴³ of itself.
-func (c *checker) within(r, q *big.Rat) bool {
-	x, _ := new(big.Rat).Quo(r, c.sigma).Float64()
-	above, _ := minus(q, half).Float64()
-	if s, e, sumS, sumE := x, 1.0, x, 1.0; x < 5 { // 64 terms then leave out less than 2⁻⁸⁰
-		for i := 1.0; i < 64; i++ {
-			e, s = e*(x*x)/(2*i), s*(x*x)/(2*i+1)
-			sumE, sumS = sumE+e, sumS+s
-		}
-		if p := sumS / (sumE * math.Sqrt(2*math.Pi)); math.Abs(p-above) > p*0x1p-42 {
-			return p < above
-		}
+// side is −1 or 1 where ½ + v is above or below Φ(x) for sure, 0 where float64 leaves a doubt. x may err by eight roundings. The series of
+// phi err by at most six roundings a step, so S/E by 64·12·2⁻⁵³ and some roundings more: less than 2⁻⁴² of itself.
+func side(x, v float64) int {
+	if x < 0 || x > 5 { // up to 5, 64 terms leave out less than 2⁻⁸⁰
+		return 0
 	}
-	return c.phi(r).Cmp(number(q)) <= 0
+	s, e, sumS, sumE := x, 1.0, x, 1.0
+	for i := 1.0; i < 64; i++ {
+		e, s = e*(x*x)/(2*i), s*(x*x)/(2*i+1)
+		sumE, sumS = sumE+e, sumS+s
+	}
+	switch p := sumS / (sumE * math.Sqrt(2*math.Pi)); {
+	case p < v-p*0x1p-42:
+		return -1
+	case p > v+p*0x1p-42:
+		return 1
+	}
+	return 0
 }
 
 // radius checks that R is (1−10⁻⁹)·σΦ⁻¹(q), cut to 9 significant digits. It is proven if Φ(R/σ) ≤ q. As R was computed in float64,
@@ -154,13 +160,24 @@ func (c *checker) within(r, q *big.Rat) bool {
 func (c *checker) radius(r, q *big.Rat) {
 	f, _ := r.Float64()
 	nine := fmt.Sprintf("%.8e", f)
-	digit := times(exact(json.Number("1"+nine[len("1.23456789"):])), big.NewRat(1, 1e8)) // one unit of the ninth
-	must(exact(json.Number(nine)).Cmp(r) == 0, "the radius %v has more than 9 significant digits", f)
+	unit := json.Number("1" + nine[len("1.23456789"):]) // of the first digit; the ninth is 10⁻⁸ of it
+	same, _ := strconv.ParseFloat(nine, 64)
+	must(same == f, "the radius %v has more than 9 significant digits", f)
 	must((r.Sign() == 0) == (q.Cmp(half) == 0), "the radius is %v, for a lower bound of %s", f, decimal{q})
-	must(c.within(times(r, big.NewRat(1e14-1, 1e14-1e5)), q), "the lower bound %s does not prove the radius %v", decimal{q}, f)
-	slack := times(minus(one, q), big.NewRat(1, 1<<52))
-	more := c.within(times(digit.Add(digit, r), big.NewRat(1e14+1, 1e14-1e5)), minus(q, slack))
-	must(!more, "the lower bound %s proves more than the radius %v", decimal{q}, f)
+	s, _ := c.sigma.Float64()
+	v, _ := minus(q, half).Float64()
+	step, _ := unit.Float64()
+	low, high := side(f/s*((1e14-1)/(1e14-1e5)), v), side((f+step*1e-8)/s*((1e14+1)/(1e14-1e5)), v-(0.5-v)*0x1p-52)
+	if low == 0 {
+		low = c.phi(times(r, big.NewRat(1e14-1, 1e14-1e5))).Cmp(number(q)) - 1 // equal is proven
+	}
+	must(low < 0, "the lower bound %s does not prove the radius %v", decimal{q}, f)
+	if high == 0 {
+		next := new(big.Rat).Add(r, times(exact(unit), big.NewRat(1, 1e8)))
+		slack := times(minus(one, q), big.NewRat(1, 1<<52))
+		high = c.phi(times(next, big.NewRat(1e14+1, 1e14-1e5))).Cmp(number(minus(q, slack)))
+	}
+	must(high > 0, "the lower bound %s proves more than the radius %v", decimal{q}, f)
 }
 
 // leastHits is the least A of n hits, at whatever look, that reject "p ≤ q": with a wealth W ≥ (1+10⁻⁹)/α, where

@@ -18,8 +18,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/certspec/certspec/internal/cache"
 )
 
 // modelVariable makes the test binary the model of the jobs, a program behind a pipe.
@@ -82,51 +80,10 @@ type slurm struct {
 // slurmPackages are what a machine needs to be controller and node at once.
 var slurmPackages = []string{"slurmctld", "slurmd", "slurm-client", "slurm-wlm-basic-plugins", "munge", "libmunge2", "libhwloc15", "liblua5.1-0"}
 
-// unpackSlurm fetches the packages once, into the cache.
-func unpackSlurm(t *testing.T) (root string) {
-	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Skip("Slurm needs Linux")
-	}
-	for _, program := range []string{"apt-get", "dpkg-deb", "bash"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("the packages of Slurm come from Debian: %v", err)
-		}
-	}
-	dir, err := cache.Dir("slurm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	root = filepath.Join(dir, "root")
-	if _, err := os.Stat(root); err == nil {
-		return root
-	}
-	part, err := os.MkdirTemp(dir, "part-*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(part)
-	fetch := exec.Command("apt-get", append([]string{"download"}, slurmPackages...)...)
-	fetch.Dir = part
-	if out, err := fetch.CombinedOutput(); err != nil {
-		t.Skipf("the packages of Slurm cannot be fetched; apt-get update may help: %v\n%s", err, out)
-	}
-	files, _ := filepath.Glob(filepath.Join(part, "*.deb"))
-	for _, file := range files {
-		if out, err := exec.Command("dpkg-deb", "-x", file, filepath.Join(part, "root")).CombinedOutput(); err != nil {
-			t.Fatalf("dpkg-deb: %v\n%s", err, out)
-		}
-	}
-	if err := os.Rename(filepath.Join(part, "root"), root); err != nil {
-		t.Fatal(err)
-	}
-	return root
-}
-
 // startSlurm starts munge, the controller and the node, all as the user of the test and on ports of their own.
 func startSlurm(t *testing.T) *slurm {
 	t.Helper()
-	root := unpackSlurm(t)
+	root := debian(t, "slurm", append([]string{"download"}, slurmPackages...)...)
 	libraries, _ := filepath.Glob(filepath.Join(root, "usr/lib/*/slurm-wlm"))
 	if len(libraries) != 1 {
 		t.Fatalf("the packages in %s have the plugins %v", root, libraries)
