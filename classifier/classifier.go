@@ -40,7 +40,7 @@ type Info struct {
 // Identity is all that the counts of a block of noisy copies depend on besides the address of the block.
 // Two runs of equal Identity and batch size give equal counts.
 type Identity struct {
-	Weights        string `json:"weights"`         // "sha256:…" of the weights, or a formula for a toy model
+	Weights        string `json:"weights"`         // "sha256:…" of what computes (graph, weights, not who trained them when), what is done to images before; or a formula for a toy model
 	Engine         string `json:"engine"`          // e.g. "xla", "go", "onnxruntime", "toy"
 	EngineVersion  string `json:"engine_version"`  // version of engine and plugin
 	Threads        int    `json:"threads"`         // threads inside one call; 0 where it cannot matter
@@ -57,4 +57,10 @@ type Identity struct {
 type Classifier interface {
 	Info() (Info, error)
 	Classify(ctx context.Context, batch Batch, result *Result) error
+}
+
+// Former is a model whose identity had another form in ledgers of the versions 1 and 2: it covered the whole file, also what does not compute.
+// These are all identities that such a ledger may have for it.
+type Former interface {
+	FormerIdentities() ([]Identity, error)
 }

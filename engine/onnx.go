@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/gomlxmodels/export"
+	"github.com/certspec/certspec/gomlxmodels/infer"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/onnxmodel"
 )
@@ -38,7 +40,7 @@ func (m *Model) openFile() (*Model, error) {
 // exported is a network of ours in the form of ONNX, with the identity of its model file.
 type exported struct {
 	*onnxmodel.Model
-	weights string
+	file *modelfile.Card
 }
 
 func (m *Model) exported(file *modelfile.Model) (network, error) {
@@ -53,7 +55,7 @@ func (m *Model) exported(file *modelfile.Model) (network, error) {
 	if _, err := n.Info(); err != nil { // the library is loaded here
 		return nil, err
 	}
-	return exported{n, file.Card.Weights}, nil
+	return exported{n, &file.Card}, nil
 }
 
 // Info names the weights of the model file; the graph made of them belongs to the engine.
@@ -62,8 +64,55 @@ func (n exported) Info() (classifier.Info, error) {
 	if err != nil {
 		return info, err
 	}
-	graph := strings.TrimPrefix(info.Identity.Weights, "sha256:")
-	info.Identity.EngineVersion += ", graph " + graph[:16]
-	info.Identity.Weights = n.weights
+	info.Identity = withGraph(info.Identity, infer.Weights(n.file))
 	return info, nil
+}
+
+// withGraph gives an identity the weights of a model file, in the place of the digest of the graph that was made of it.
+func withGraph(id classifier.Identity, weights string) classifier.Identity {
+	graph := strings.TrimPrefix(id.Weights, "sha256:")
+	id.EngineVersion += ", graph " + graph[:16]
+	id.Weights = weights
+	return id
+}
+
+// FormerIdentities implements classifier.Former. The identity named the weights alone, without what is done to images before them, and on
+// ONNX Runtime a digest of the exported file, which holds the card: as it is, and as it was before cards named a method of training.
+func (m *Model) FormerIdentities() ([]classifier.Identity, error) {
+	n, err := m.load()
+	if err != nil {
+		return nil, err
+	}
+	if m.card == nil {
+		return n.(classifier.Former).FormerIdentities()
+	}
+	info, err := m.Info()
+	if err != nil {
+		return nil, err
+	}
+	id := info.Identity
+	id.Weights = m.card.Weights
+	e, ok := n.(exported)
+	if !ok {
+		return []classifier.Identity{id}, nil
+	}
+	if info, err = e.Model.Info(); err != nil {
+		return nil, err
+	}
+	file, err := modelfile.Read(m.path)
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	var list []classifier.Identity
+	for _, recipe := range []modelfile.Recipe{file.Card.Recipe, file.Card.Recipe.Incomplete()} {
+		file.Card.Recipe = recipe
+		data, err := export.Encode(file)
+		if err != nil {
+			return nil, fmt.Errorf("engine: %s: %w", m.path, err)
+		}
+		id := info.Identity
+		id.Weights = fmt.Sprintf("sha256:%x", sha256.Sum256(data))
+		list = append(list, withGraph(id, m.card.Weights))
+	}
+	return list, nil
 }

@@ -23,7 +23,8 @@ type contents struct {
 	inputs   int    // of the graph
 	outputs  int    // of the graph
 	softmax  bool   // the output comes out of a softmax
-	digest   string // "sha256:…" of the file and of the files with weights beside it
+	digest   string // "sha256:…" of what computes in the file, and of the files with weights beside it
+	former   string // the same of the whole file
 	metadata map[string]string
 	card     Card // the user's, then that in the metadata
 }
@@ -93,7 +94,7 @@ func readFile(path string, data []byte, card Card) (*contents, error) {
 		return nil, fmt.Errorf("its weights are in a second file, %q; expected all of it", external[0])
 	}
 	dir, _ := filepath.Split(path)
-	c.digest, err = digest(data, dir, external)
+	c.digest, c.former, err = digests(data, dir, external)
 	return c, err
 }
 
@@ -195,30 +196,34 @@ func endsInSoftmax(g *onnxfile.Graph, output string) bool {
 	return false
 }
 
-// digest is the SHA-256 of the model file and of all files with values of its constants. That of
-// one file follows the model; several have their names and lengths before them, as bytes could
+// digests are the SHA-256 of what computes in the model file, and of the whole file; both go on with all files with values
+// of its constants. That of one file follows the model; several have their names and lengths before them, as bytes could
 // move from one to the next otherwise.
-func digest(data []byte, dir string, external []string) (string, error) {
-	sum := sha256.New()
-	sum.Write(data)
+func digests(data []byte, dir string, external []string) (computing, whole string, err error) {
+	computes, all := sha256.New(), sha256.New()
+	all.Write(data)
+	if err := onnxfile.WriteComputing(computes, data); err != nil {
+		return "", "", err
+	}
+	sum := io.MultiWriter(computes, all)
 	for _, name := range external {
 		if !filepath.IsLocal(name) {
-			return "", fmt.Errorf("its weights are to be in %q; expected a file beside the model", name)
+			return "", "", fmt.Errorf("its weights are to be in %q; expected a file beside the model", name)
 		}
 		file, err := os.Open(dir + name) // as ONNX Runtime does; Join would shorten a/../b, where a may be a link
 		if os.IsNotExist(err) {
-			return "", fmt.Errorf("its weights are in a second file, %q, which is not beside it", name)
+			return "", "", fmt.Errorf("its weights are in a second file, %q, which is not beside it", name)
 		}
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		err = add(sum, file, name, len(external) > 1)
 		file.Close()
 		if err != nil {
-			return "", fmt.Errorf("its weights in %q: %w", name, err)
+			return "", "", fmt.Errorf("its weights in %q: %w", name, err)
 		}
 	}
-	return fmt.Sprintf("sha256:%x", sum.Sum(nil)), nil
+	return fmt.Sprintf("sha256:%x", computes.Sum(nil)), fmt.Sprintf("sha256:%x", all.Sum(nil)), nil
 }
 
 func add(sum io.Writer, file *os.File, name string, several bool) error {

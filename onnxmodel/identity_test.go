@@ -199,8 +199,8 @@ func (n flat) Load(context.Context) (*dataset.Images, error) {
 	return data, nil
 }
 
-// The identity is the SHA-256 of the file, or of the file and the one with its weights, as it always was: ledgers rest on it.
-// With two files of weights, no byte can move from one to the other.
+// The former identity is the SHA-256 of the file, or of the file and the one with its weights, as it always was: ledgers of the versions 1
+// and 2 rest on it. The identity is that of what computes in the file. With two files of weights, no byte can move from one to the other.
 func TestIdentityOfFiles(t *testing.T) {
 	l := &linear{shape: colour, classes: 3, form: "NCHW", kind: onnxfile.Float32}
 	identity := func(m *onnxfile.Model, files map[string]string) string {
@@ -214,7 +214,21 @@ func TestIdentityOfFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return file.digest
+		other := *m
+		other.Producer, other.ProducerVersion = "somebody", "else"
+		other.Metadata = append(slices.Clone(m.Metadata), onnxfile.Property{Key: "seconds", Value: "17"})
+		path = filepath.Join(filepath.Dir(path), "other.onnx")
+		if err := os.WriteFile(path, onnxfile.Encode(&other), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		again, err := readFile(path, nil, Card{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.digest != file.digest || again.former == file.former {
+			t.Errorf("with other metadata and producer: identity %s and %s, former %s and %s", file.digest, again.digest, file.former, again.former)
+		}
+		return file.former
 	}
 	m := l.model()
 	if got, want := identity(m, nil), fmt.Sprintf("sha256:%x", sha256.Sum256(onnxfile.Encode(m))); got != want {

@@ -43,7 +43,10 @@ type Model struct {
 	loaded  atomic.Pointer[network]
 }
 
-var _ classifier.Classifier = (*Model)(nil)
+var (
+	_ classifier.Classifier = (*Model)(nil)
+	_ classifier.Former     = (*Model)(nil)
+)
 
 // Open returns a handle on an ONNX file. It reads the options and the card beside the file
 // (see Card), no more; the network is loaded when it is first needed, and errors in the
@@ -127,6 +130,17 @@ func (m *Model) Info() (classifier.Info, error) {
 		return classifier.Info{}, err
 	}
 	return net.info, nil
+}
+
+// FormerIdentities implements classifier.Former: the digest covered the whole file, with its metadata.
+func (m *Model) FormerIdentities() ([]classifier.Identity, error) {
+	net, err := m.open()
+	if err != nil {
+		return nil, err
+	}
+	id := net.info.Identity
+	id.Weights = net.former
+	return []classifier.Identity{id}, nil
 }
 
 // Details is what was found in the file, assumed, or taken from the card.

@@ -20,6 +20,7 @@ import (
 // network is a loaded file.
 type network struct {
 	info    classifier.Info
+	former  string // Identity.Weights in ledgers of the versions 1 and 2
 	details Details
 	layout  layout
 	session *session
@@ -106,6 +107,7 @@ func openNetwork(path string, data []byte, options Options) (*network, error) {
 		d.Scores, d.ScoresFrom = card.Scores, "as the options or the card say"
 	}
 
+	net.former = strings.Join(append([]string{file.former}, function...), ", ")
 	net.info = classifier.Info{
 		Name: strings.TrimSuffix(filepath.Base(path), ".onnx"), Shape: layout.shape, Classes: classes, Logits: d.Scores == Logits,
 		Identity: classifier.Identity{

@@ -58,8 +58,12 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	if err := onGrid(images, opt.Noise); err != nil {
 		return nil, err
 	}
+	old, info, err := opt.resumed(model, info)
+	if err != nil {
+		return nil, err
+	}
 	header := newHeader(opt, plan, info, ledger.Data{Name: images.Name, Digest: images.Digest, Images: images.Len()})
-	header.Shard = shard
+	header.Version, header.Shard = max(old, 2), shard // one of version 1 goes on as it is, too
 	if err := opt.CheckScores(); err != nil {
 		return nil, err
 	}

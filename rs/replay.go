@@ -74,6 +74,9 @@ func Replay(ctx context.Context, path string, model classifier.Classifier, data 
 	if err != nil {
 		return nil, fmt.Errorf("rs: model: %w", err)
 	}
+	if info, err = named(model, info, h); err != nil {
+		return nil, err
+	}
 	images, err := data.Load(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("rs: data: %w", err)

@@ -295,7 +295,7 @@ func TestResumeVersion1(t *testing.T) {
 	opt := rs.Options{Sigma: .25, MaxSamples: 1600, Ledger: filepath.Join(t.TempDir(), "l")}
 	certify(t, inner, data, opt)
 	now := read(t, opt.Ledger)
-	old := bytes.Replace(now, []byte(`"version":2`), []byte(`"version":1`), 1)
+	old := bytes.Replace(now, []byte(`"version":3`), []byte(`"version":1`), 1)
 	at := bytes.Index(old, []byte("claims "))
 	if err := os.WriteFile(opt.Ledger, old[:at/2], 0o666); err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -48,9 +49,17 @@ func Describe(name string, card *modelfile.Card) classifier.Info {
 		Name:     name,
 		Shape:    card.Architecture.Shape,
 		Classes:  card.Architecture.Classes,
-		Identity: classifier.Identity{Weights: card.Weights},
+		Identity: classifier.Identity{Weights: Weights(card)},
 		Logits:   true,
 	}
+}
+
+// Weights names what computes in a model file: the digest of its weights, which say the rest of the architecture, and the input layer where it has one.
+func Weights(card *modelfile.Card) string {
+	if input := card.Architecture.Input; input != "" && input != nets.InputNone {
+		return card.Weights + ", input " + input
+	}
+	return card.Weights
 }
 
 // New prepares a network for evaluation and moves its weights to the device. Of info, the

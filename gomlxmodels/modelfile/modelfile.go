@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -104,6 +105,14 @@ func (r *Recipe) Complete() {
 	if r.Method == "" {
 		r.Method, r.Options = "gaussian", map[string]any{"share": "all"}
 	}
+}
+
+// Incomplete is the recipe as Complete found it, where it filled something in.
+func (r Recipe) Incomplete() Recipe {
+	if r.Method == "gaussian" && reflect.DeepEqual(r.Options, map[string]any{"share": "all"}) {
+		r.Method, r.Options = "", nil
+	}
+	return r
 }
 
 // Model is a network with its weights.
@@ -220,9 +229,12 @@ func Read(path string) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("modelfile: %w", err)
 	}
-	tensors, _, err := Decode(data)
+	tensors, metadata, err := Decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("modelfile: %s: %w", file, err)
+	}
+	if name := metadata["architecture"]; name != "" && name != card.Architecture.Name {
+		return nil, fmt.Errorf("modelfile: %s holds the weights of a %s, but its card says %s: one of the two was changed", file, name, card.Architecture.Name)
 	}
 	if got := digest(data); got != card.Weights {
 		return nil, fmt.Errorf("modelfile: %s has the digest %s, but its card says %s: one of the two was changed", file, got, card.Weights)

@@ -13,11 +13,15 @@ import (
 )
 
 // Format and Version begin the header of every ledger that this package begins. It reads and goes on with those
-// of every version from 1 on. Version 2 has the rules "iss" and "betting", and shards.
+// of every version from 1 on. Version 2 has the rules "iss" and "betting", and shards. In version 3 the identity of the model covers what
+// computes (see classifier.Identity), where it covered whole files, with the times of training in them; nothing else is new.
 const (
 	Format  = "certspec-ledger"
-	Version = 2
+	Version = 3
 )
+
+// headerBegin stands at the beginning of every ledger.
+const headerBegin = `{"format":"` + Format + `","version":`
 
 // Header is the first line: all that the counts and claims depend on.
 type Header struct {
@@ -73,11 +77,10 @@ func decodeHeader(file string, line []byte) (Header, error) {
 	bad := func(format string, args ...any) (Header, error) {
 		return Header{}, &FormatError{file, 1, fmt.Sprintf(format, args...)}
 	}
-	const begin = `{"format":"` + Format + `","version":`
-	rest, ok := bytes.CutPrefix(line, []byte(begin))
+	rest, ok := bytes.CutPrefix(line, []byte(headerBegin))
 	version, digits := parseInt(rest)
 	if !ok || digits == 0 {
-		return bad("not the header of a ledger, which begins with %s", begin)
+		return bad("not the header of a ledger, which begins with %s", headerBegin)
 	}
 	if version < 1 {
 		return bad("format version %d, want 1 to %d", version, Version)

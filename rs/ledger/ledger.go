@@ -3,7 +3,7 @@
 //
 // A ledger is UTF-8 text, one record per line, each ended by a newline:
 //
-//	{"format":"certspec-ledger","version":2,…}     the header: all that the counts depend on
+//	{"format":"certspec-ledger","version":3,…}     the header: all that the counts depend on
 //	20 7 0 1 0 3:98 7:2                             a look: image, label, from, to, misses, class:count …
 //	~20 7 1 3 0 3:197 7:3                           provisional: work on a look that is not finished
 //	claims 500                                      closes the ledger: the number of images

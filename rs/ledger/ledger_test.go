@@ -91,7 +91,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("line %d is %q, want %q", i+1, lines[i], want)
 		}
 	}
-	if want := `{"format":"certspec-ledger","version":2,"program":{"version":""},"model":{"name":"toy",`; !strings.HasPrefix(lines[0], want) {
+	if want := `{"format":"certspec-ledger","version":3,"program":{"version":""},"model":{"name":"toy",`; !strings.HasPrefix(lines[0], want) {
 		t.Errorf("header %s", lines[0])
 	}
 	if !strings.Contains(lines[0], `"seed":"18446744073709551615"`) || !strings.Contains(lines[0], "formula <&>") {
@@ -262,7 +262,7 @@ func TestNewerVersion(t *testing.T) {
 	os.WriteFile(path, []byte(`{"format":"certspec-ledger","version":7,"all":"new"}`+"\n"), 0o666)
 	_, err := Read(path)
 	var version *VersionError
-	if !errors.As(err, &version) || version.Version != 7 || !strings.Contains(err.Error(), "version 7") || !strings.Contains(err.Error(), "versions 1 to 2") {
+	if !errors.As(err, &version) || version.Version != 7 || !strings.Contains(err.Error(), "version 7") || !strings.Contains(err.Error(), "versions 1 to 3") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -83,7 +83,7 @@ func TestVersion1(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "old.ledger")
-	lines := strings.SplitAfter(strings.Replace(string(now), `"version":2`, `"version":1`, 1), "\n")
+	lines := strings.SplitAfter(strings.Replace(string(now), `"version":3`, `"version":1`, 1), "\n")
 	if err := os.WriteFile(path, []byte(strings.Join(lines[:4], "")), 0o666); err != nil {
 		t.Fatal(err)
 	}

@@ -43,13 +43,16 @@ type Writer struct {
 }
 
 // Open opens the ledger of a run for writing: it begins a new file, or reads what an earlier, interrupted
-// run with the same header left there. The header's program may differ. The folder is made.
+// run with the same header left there. The header's program may differ, and its version, which a new file gets; 0: the newest. The folder is made.
 //
 // The second result is what the file holds: provisional looks are still in it, a torn tail is not. The
 // error is a *MismatchError where the file is of another run, a *FormatError or *VersionError where it
 // cannot be read, and wraps ErrLocked where another process writes it.
 func Open(path string, header Header) (*Writer, *Ledger, error) {
-	header.Format, header.Version = Format, Version
+	header.Format = Format
+	if header.Version == 0 {
+		header.Version = Version
+	}
 	line, err := header.encode()
 	if err != nil {
 		return nil, nil, err
@@ -104,7 +107,7 @@ func open(path string, f *os.File, header Header, line []byte) (*Writer, *Ledger
 	return w, l, w.resume(f, l.committed)
 }
 
-// beginsLike checks that a file without a whole line is the beginning of the line: a header that a power cut tore.
+// beginsLike checks that a file without a whole line is the beginning of the line, or of a header of another version: one that a power cut tore.
 func beginsLike(f *os.File, line []byte) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -113,7 +116,7 @@ func beginsLike(f *os.File, line []byte) error {
 	if err != nil {
 		return err
 	}
-	if !bytes.HasPrefix(line, have) {
+	if !bytes.HasPrefix(line, have) && !bytes.HasPrefix(have, []byte(headerBegin)) {
 		return fmt.Errorf("the file is not a ledger, it begins with %s; name another ledger file", quote(have))
 	}
 	return nil

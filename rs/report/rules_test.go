@@ -45,7 +45,7 @@ func TestEveryRule(t *testing.T) {
 		for _, simultaneous := range []bool{false, true} {
 			r := open(t, c.options.Ledger, report.Options{Simultaneous: simultaneous})
 			text := r.Markdown()
-			for _, want := range append(c.want, "format of the ledger | version 2", "derived from model, data and settings", "certcheck '"+c.options.Ledger+"'") {
+			for _, want := range append(c.want, "format of the ledger | version 3", "derived from model, data and settings", "certcheck '"+c.options.Ledger+"'") {
 				if !strings.Contains(text, want) {
 					t.Errorf("%s has no %q:\n%s", c.options.Rule, want, text)
 				}

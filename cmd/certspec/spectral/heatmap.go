@@ -174,7 +174,11 @@ func (o *heatMapOptions) run(cmd *cobra.Command) error {
 	}
 	var kept *errorsFile
 	if !certify && o.folder != "" {
-		if kept, err = openErrors(o.folder, headOf(info, loaded, *probe)); err != nil {
+		heads, err := headsOf(model, info, loaded, *probe)
+		if err != nil {
+			return err
+		}
+		if kept, err = openErrors(o.folder, heads); err != nil {
 			return err
 		}
 		defer kept.Close()

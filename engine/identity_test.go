@@ -1,0 +1,216 @@
+package engine_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/rs"
+)
+
+// The identity is that of what computes: not of when, how fast and by which command it was trained.
+func TestIdentityCoversWhatComputes(t *testing.T) {
+	colour := func(m *modelfile.Model) {
+		m.Card.Architecture.Shape.Channels = 3
+		m.Weights = nil
+		for _, described := range m.Card.Architecture.Tensors() {
+			m.Weights = append(m.Weights, modelfile.Tensor{Name: described.Name, Shape: described.Shape, Values: described.Initialize(1)})
+		}
+	}
+	with := func(more func(m *modelfile.Model)) string {
+		return write(t, func(m *modelfile.Model) { colour(m); more(m) })
+	}
+	plain := with(func(*modelfile.Model) {})
+	equal := map[string]string{
+		"seconds": with(func(m *modelfile.Model) { m.Card.Seconds, m.Card.Waiting = 17, 3 }),
+		"command": with(func(m *modelfile.Model) {
+			m.Card.Command, m.Card.Program, m.Card.Backend = "certspec train", "v9", "xla"
+		}),
+		"recipe": with(func(m *modelfile.Model) { m.Card.Recipe.Seed, m.Card.Recipe.Method = 5, "macer" }),
+	}
+	different := map[string]string{
+		"weights": with(func(m *modelfile.Model) { m.Weights[0].Values[0]++ }),
+		"input":   with(func(m *modelfile.Model) { m.Card.Architecture.Input = nets.InputCenter }),
+	}
+	for _, choice := range []string{"go", engine.ONNXRuntime} {
+		t.Run(choice, func(t *testing.T) {
+			if choice == engine.ONNXRuntime {
+				needONNXRuntime(t)
+			}
+			identity := func(path string) classifier.Identity {
+				info, err := open(t, path, engine.Backend(choice)).Info()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return info.Identity
+			}
+			same := func(a, b string) bool {
+				if choice == engine.ONNXRuntime && identity(writeONNX(t, a)) == identity(writeONNX(t, b)) != (identity(a) == identity(b)) {
+					t.Errorf("%s and %s: equal as model files %v, and not so as exported files", a, b, identity(a) == identity(b))
+				}
+				return identity(a) == identity(b)
+			}
+			for what, path := range equal {
+				if !same(path, plain) {
+					t.Errorf("with other %s the identity is %+v, without it %+v", what, identity(path), identity(plain))
+				}
+			}
+			for what, path := range different {
+				if same(path, plain) {
+					t.Errorf("with other %s the identity is %+v as before", what, identity(path))
+				}
+			}
+		})
+	}
+}
+
+// A card that names another network than the weights were made for is refused.
+func TestCardOfAnotherNetwork(t *testing.T) {
+	path := write(t, nil)
+	card, err := os.ReadFile(modelfile.CardPath(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.WriteFile(modelfile.CardPath(path), bytes.Replace(card, []byte(`"name": "small-cnn"`), []byte(`"name": "resnet-8"`), 1), 0o666)
+	if _, err := modelfile.Read(path); err == nil {
+		t.Error("no error")
+	}
+}
+
+// Half a ledger of version 2 goes on under the identity that it has: that of the whole file or, of a model file, of the exported file with its card, also as
+// that was before cards named a method of training.
+func TestOldLedgersGoOn(t *testing.T) {
+	needONNXRuntime(t)
+	path := write(t, func(m *modelfile.Model) { m.Card.Seconds = 12; m.Card.Recipe.Sigma = .25 })
+	images := &dataset.Images{Name: "greys", Digest: "sha256:greys", Shape: pixel.Shape{Height: 8, Width: 8, Channels: 1}}
+	for i := range 4 {
+		images.IDs, images.Labels, images.Pixels = append(images.IDs, i), append(images.Labels, -1), append(images.Pixels, bytes.Repeat([]byte{uint8(60 * i)}, 64)...)
+	}
+	data := source{images}
+	for _, file := range []string{path, writeONNX(t, path)} {
+		m := open(t, file, engine.Backend(engine.ONNXRuntime))
+		former, err := m.FormerIdentities()
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := m.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(former, info.Identity) {
+			t.Errorf("%s: %+v is an identity of before", file, info.Identity)
+		}
+		for i, id := range former {
+			old := filepath.Join(t.TempDir(), "ledger")
+			o := rs.Options{Sigma: .25, Rule: rs.Fixed, MaxSamples: 200, Ledger: old, Seed: uint64(i)}
+			if _, err := rs.Certify(t.Context(), as{m, id}, data, o); err != nil {
+				t.Fatal(err)
+			}
+			whole := bytes.Replace(read(t, old), []byte(`"version":3`), []byte(`"version":2`), 1)
+			os.WriteFile(old, whole[:bytes.Index(whole, []byte("\n2 "))+1], 0o666)
+			if _, err := rs.Certify(t.Context(), m, data, o); err != nil {
+				t.Errorf("%s, identity %d: %v", file, i, err)
+				continue
+			}
+			if have := read(t, old); !bytes.Equal(have[:len(have)-70], whole[:len(whole)-70]) { // but for the digest
+				t.Errorf("%s, identity %d goes on as\n%s\nwas\n%s", file, i, have, whole)
+			}
+			if r, err := rs.Replay(t.Context(), old, m, data, rs.ReplayOptions{}); err != nil || !r.EqualIdentity || len(r.Flips) > 0 {
+				t.Errorf("%s, identity %d: replay %+v, %v", file, i, r, err)
+			}
+		}
+	}
+}
+
+// as is a model of an older program.
+type as struct {
+	*engine.Model
+	id classifier.Identity
+}
+
+func (m as) Info() (classifier.Info, error) {
+	info, err := m.Model.Info()
+	info.Identity = m.id
+	return info, err
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// A committed ledger goes on with the committed network. On the machine that it was made on, all its bytes come again; elsewhere its header names this
+// machine's instructions, and noise samples between two classes may fall otherwise.
+func TestCommittedLedgersGoOn(t *testing.T) {
+	needONNXRuntime(t)
+	if os.Getenv("CERTSPEC_DATA") == "" {
+		t.Skip("needs FashionMNIST and CIFAR-10: CERTSPEC_DATA names no folder")
+	}
+	for ledger, model := range map[string]string{
+		"fmnist-cnn-s025-fixed": "fmnist-cnn-s025", "cifar10-resnet20-s025-betting": "cifar10-resnet20-s025", "cifar10-resnet20-s025-C/clean": "cifar10-resnet20-s025",
+	} {
+		m := open(t, "../notebooks/models/"+model, engine.Backend(engine.ONNXRuntime))
+		whole := read(t, "../notebooks/results/"+ledger+".ledger")
+		run, err := rs.Open("../notebooks/results/" + ledger + ".ledger")
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := run.Header
+		info, err := m.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		here := fmt.Sprintf(`"threads":%d,"instruction_set":%q`, info.Identity.Threads, info.Identity.InstructionSet)
+		there := fmt.Sprintf(`"threads":%d,"instruction_set":%q`, h.Model.Identity.Threads, h.Model.Identity.InstructionSet)
+		version, _, _ := strings.Cut(info.Identity.EngineVersion, ",")
+		was, _, _ := strings.Cut(h.Model.Identity.EngineVersion, ",")
+		moved := bytes.Replace(bytes.Replace(whole, []byte(there), []byte(here), 1), []byte(`"`+was+`,`), []byte(`"`+version+`,`), 1)
+		last := bytes.Index(moved, fmt.Appendf(nil, "\n%d ", run.Rows[len(run.Rows)-1].Image)) + 1
+		file := filepath.Join(t.TempDir(), "ledger")
+		os.WriteFile(file, moved[:last], 0o666)
+		data, err := dataset.Open(h.Data.Name)
+		if err != nil {
+			t.Skip(err)
+		}
+		o := rs.Options{Sigma: h.Sigma, Alpha: h.Alpha, Rule: rs.Rule(h.Rule.Name), MaxSamples: h.Rule.Looks[len(h.Rule.Looks)-1].Copies, Selection: h.Selection, Block: h.Block,
+			Tolerance: h.Rule.Tolerance, Futility: h.Rule.Futility, Ledger: file}
+		for _, target := range h.Rule.Targets {
+			o.Radii = append(o.Radii, target.Radius)
+		}
+		done, err := rs.Certify(t.Context(), m, data, o)
+		if err != nil {
+			t.Errorf("%s: %v", ledger, err)
+			continue
+		}
+		if done.Header.Seed != h.Seed || !done.Complete() {
+			t.Errorf("%s: %v", ledger, done)
+		}
+		have := read(t, file)
+		if !bytes.HasPrefix(have, moved[:last]) {
+			t.Errorf("%s: what stood there has changed", ledger)
+		}
+		if bytes.Equal(moved, whole) && !bytes.Equal(have, whole) {
+			t.Errorf("%s: the last image came out otherwise on the same machine", ledger)
+		}
+		if v, err := rs.Verify(file); err != nil || v.Images != len(run.Rows) {
+			t.Errorf("%s: %v, %v", ledger, v, err)
+		}
+	}
+}
+
+var _ = []classifier.Former{(*engine.Model)(nil), (*onnxmodel.Model)(nil)}
