@@ -32,7 +32,7 @@ func ReadArray(ctx context.Context, path string) (*Images, error) {
 		return nil, fmt.Errorf("dataset: %s: %w", path, err)
 	}
 	im := &Images{Name: path, Shape: r.shape, IDs: everything(len(unknown)), Labels: unknown, Pixels: r.pixels, License: "unknown"}
-	im.Digest = digest(im)
+	im.Digest = im.ContentDigest()
 	return im, nil
 }
 

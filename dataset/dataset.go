@@ -12,77 +12,11 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/dataset/imageset"
 )
 
-// Images is a loaded data set: plain data, read-only by convention.
-type Images struct {
-	Name     string         // canonical name with its subset, e.g. "fashionmnist/test[skip=20]"
-	Shape    pixel.Shape    // of every image
-	Classes  []string       // class names; index = label
-	IDs      []int          // stable id of each image: its index in the base set, before any subset; ascending
-	Labels   []int          // label of each image in [0, len(Classes)); -1 where unknown
-	Pixels   []uint8        // len(IDs)*Shape.Len() bytes, HWC
-	Offsets  []int16        // of images off the range of bytes: what is added to Pixels, in steps of 1/255, unclipped; else nil
-	Residues []float32      // of images with Offsets that are off the grid: what is added to Grid, in units of the full range, under noise in real arithmetic; else nil
-	Folders  map[string]int // of a folder of classes: the label of each folder; else nil
-	Digest   string         // "sha256:…" of the decoded pixels and labels of these images
-	License  string         // licence or source in a few words
-	Warnings []string       // e.g. classes that a subset leaves out
-}
-
-// Len is the number of images.
-func (im *Images) Len() int { return len(im.IDs) }
-
-// Image is the pixels of the i-th image, HWC; the slice is shared.
-func (im *Images) Image(i int) []uint8 {
-	n := im.Shape.Len()
-	return im.Pixels[i*n : (i+1)*n : (i+1)*n]
-}
-
-// Grid is the i-th image in steps of 1/255, HWC, with its offsets: a new slice.
-func (im *Images) Grid(i int) []int16 {
-	n := im.Shape.Len()
-	grid := make([]int16, n)
-	for k, b := range im.Image(i) {
-		grid[k] = int16(b)
-	}
-	if im.Offsets != nil {
-		for k, o := range im.Offsets[i*n : (i+1)*n] {
-			grid[k] += o
-		}
-	}
-	return grid
-}
-
-// Residue is what the i-th image has beyond Grid; nil: nothing. The slice is shared.
-func (im *Images) Residue(i int) []float32 {
-	if im.Residues == nil {
-		return nil
-	}
-	n := im.Shape.Len()
-	return im.Residues[i*n : (i+1)*n : (i+1)*n]
-}
-
-// Index is the position of the image with the given id, or -1.
-func (im *Images) Index(id int) int {
-	i, found := slices.BinarySearch(im.IDs, id)
-	if !found {
-		return -1
-	}
-	return i
-}
-
-// ClassCounts is the number of images of each class; images of unknown label are in none.
-func (im *Images) ClassCounts() []int {
-	counts := make([]int, len(im.Classes))
-	for _, label := range im.Labels {
-		if label >= 0 {
-			counts[label]++
-		}
-	}
-	return counts
-}
+// Images is a loaded data set; package imageset has the type alone, for who needs no reader.
+type Images = imageset.Images
 
 // Dataset is a lazy handle on a named set and a subset of it. It is immutable and safe for concurrent use.
 type Dataset struct {
@@ -191,7 +125,7 @@ func (d *Dataset) load(ctx context.Context) (*Images, error) {
 	if err := d.change(ctx, im); err != nil {
 		return nil, err
 	}
-	im.Digest = digest(im)
+	im.Digest = im.ContentDigest()
 	return im, ctx.Err()
 }
 
@@ -225,7 +159,7 @@ func (d *Dataset) List(ctx context.Context) (*Images, error) {
 			im.Labels[i] = all.labels[id]
 		}
 	}
-	if warning := im.missingClasses(); warning != "" {
+	if warning := missingClasses(im); warning != "" {
 		im.Warnings = append(im.Warnings, warning)
 	}
 	return im, nil
@@ -241,7 +175,7 @@ func everything(n int) []int {
 }
 
 // missingClasses says which classes have no image, or nothing. A set without labels misses none.
-func (im *Images) missingClasses() string {
+func missingClasses(im *Images) string {
 	var missing []string
 	for class, n := range im.ClassCounts() {
 		if n == 0 {

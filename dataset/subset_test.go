@@ -230,7 +230,7 @@ func TestDigest(t *testing.T) {
 		text += string(word[:])
 	}
 	text += "abcdefghijkl"
-	if got, want := digest(im), fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))); got != want {
+	if got, want := im.ContentDigest(), fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))); got != want {
 		t.Errorf("digest %s; expected %s", got, want)
 	}
 	if im.Index(9) != 1 || im.Index(5) != -1 {

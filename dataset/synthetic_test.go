@@ -19,7 +19,7 @@ func TestSyntheticBytes(t *testing.T) {
 			drawSynthetic(image, label, newStream(seed, i))
 			im.IDs, im.Labels, im.Pixels = append(im.IDs, i), append(im.Labels, label), append(im.Pixels, image...)
 		}
-		if got := digest(im); got != want {
+		if got := im.ContentDigest(); got != want {
 			t.Errorf("seed %d: digest %s; expected %s", seed, got, want)
 		}
 	}

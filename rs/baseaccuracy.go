@@ -5,14 +5,14 @@ import (
 	"fmt"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/rs/noise"
 )
 
 // BaseAccuracy is the share of the labelled images that the model itself, not smoothed, classifies right:
 // as they are where sigma is 0, or else in one noisy copy each, on the grid (noise.Grid). Without any
 // label it is an error.
-func BaseAccuracy(ctx context.Context, model classifier.Classifier, images *dataset.Images, sigma float64, seed uint64) (float64, error) {
+func BaseAccuracy(ctx context.Context, model classifier.Classifier, images *imageset.Images, sigma float64, seed uint64) (float64, error) {
 	info, err := model.Info()
 	if err != nil {
 		return 0, fmt.Errorf("rs: model: %w", err)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
@@ -27,7 +27,7 @@ type certification struct {
 	plan   *rule.Plan
 	blocks *blocks
 	again  *recheck // nil: nothing is asked again
-	images *dataset.Images
+	images *imageset.Images
 	run    *Run
 	writer *ledger.Writer       // nil: no ledger
 	scores *ledger.ScoresWriter // nil: none are kept

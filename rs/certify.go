@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/noise"
 	"github.com/certspec/certspec/rs/rule"
@@ -121,7 +121,7 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 }
 
 // fit checks that the model can take the images.
-func fit(info classifier.Info, images *dataset.Images) error {
+func fit(info classifier.Info, images *imageset.Images) error {
 	switch {
 	case images.Len() == 0:
 		return fmt.Errorf("data %s has no images", images.Name)
@@ -144,7 +144,7 @@ func fit(info classifier.Info, images *dataset.Images) error {
 }
 
 // onGrid refuses images off the grid under noise on it.
-func onGrid(images *dataset.Images, law noise.Law) error {
+func onGrid(images *imageset.Images, law noise.Law) error {
 	if images.Residues != nil && law != noise.LawGaussian {
 		return fmt.Errorf("rs: data %s has images off the grid of multiples of 1/255; expected noise in real arithmetic, %q", images.Name, noise.LawGaussian)
 	}

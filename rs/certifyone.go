@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -63,7 +63,7 @@ func CertifyOne(ctx context.Context, model classifier.Classifier, image []uint8,
 	if len(image) != info.Shape.Len() {
 		return none, fmt.Errorf("rs: the image has %d values, model %s takes %v, which are %d", len(image), info.Name, info.Shape, info.Shape.Len())
 	}
-	images := &dataset.Images{
+	images := &imageset.Images{
 		Name: "image", Shape: info.Shape, IDs: []int{0}, Labels: []int{-1}, Pixels: image,
 		Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(image)),
 	}

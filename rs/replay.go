@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/noise"
@@ -143,7 +143,7 @@ func Replay(ctx context.Context, path string, model classifier.Classifier, data 
 }
 
 // sameSource refuses a model or data that the ledger is not of. What may differ is how the model runs.
-func sameSource(path string, h ledger.Header, info classifier.Info, images *dataset.Images) error {
+func sameSource(path string, h ledger.Header, info classifier.Info, images *imageset.Images) error {
 	run := h
 	info.Name, run.Model = h.Model.Name, info
 	weights := info.Identity.Weights
@@ -154,7 +154,7 @@ func sameSource(path string, h ledger.Header, info classifier.Info, images *data
 }
 
 // chooseLooks are the looks to compute again, in the order of the ledger.
-func chooseLooks(all []ledger.Look, images *dataset.Images, o ReplayOptions) ([]ledger.Look, error) {
+func chooseLooks(all []ledger.Look, images *imageset.Images, o ReplayOptions) ([]ledger.Look, error) {
 	var ids []int
 	for i, l := range all {
 		if i == 0 || l.Image != all[i-1].Image {
@@ -218,7 +218,7 @@ func moved(stored ledger.Look, now []ledger.Count) int {
 // replayer computes the blocks of looks again.
 type replayer struct {
 	blocks *blocks
-	images *dataset.Images
+	images *imageset.Images
 	looks  []ledger.Look
 	total  int              // blocks
 	stored []*ledger.Scores // by look; nil: none are compared

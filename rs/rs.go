@@ -20,7 +20,7 @@ import (
 	"runtime"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/noise"
 	"github.com/certspec/certspec/rs/rule"
@@ -45,7 +45,7 @@ const (
 
 // Source is a set of images that is loaded when it is needed; a *dataset.Dataset is one.
 type Source interface {
-	Load(ctx context.Context) (*dataset.Images, error)
+	Load(ctx context.Context) (*imageset.Images, error)
 }
 
 // Options says what to certify and how. Only Sigma has no default.

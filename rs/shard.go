@@ -1,7 +1,7 @@
 package rs
 
 import (
-	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
 )
@@ -47,7 +47,7 @@ func shareOf(s *ledger.Shard, images int) int {
 }
 
 // shardOf gives the images and the plan of a shard.
-func shardOf(s *ledger.Shard, images *dataset.Images, plan *rule.Plan) (*dataset.Images, *rule.Plan, error) {
+func shardOf(s *ledger.Shard, images *imageset.Images, plan *rule.Plan) (*imageset.Images, *rule.Plan, error) {
 	if s == nil {
 		return images, plan, nil
 	}

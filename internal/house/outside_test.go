@@ -102,3 +102,19 @@ func TestModuleReplacesNothing(t *testing.T) {
 		t.Errorf("go.mod replaces or excludes modules:\n%s", out)
 	}
 }
+
+// Who imports rs gets statistics: no network, no reader of foreign files.
+func TestRSNeedsNoReader(t *testing.T) {
+	deps := map[string]bool{}
+	for _, p := range list(t, nil, "-deps", "./rs") {
+		deps[p.ImportPath] = true
+	}
+	if !deps[module+"/dataset/imageset"] {
+		t.Error("rs does not know dataset/imageset: this test looks for the wrong name")
+	}
+	for _, p := range []string{"net/http", "net", "archive/zip", "image", "github.com/nlpodyssey/gopickle/pickle", module + "/dataset", module + "/internal/fetch"} {
+		if deps[p] {
+			t.Errorf("rs depends on %s", p)
+		}
+	}
+}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
@@ -58,8 +58,8 @@ func ScoredLedger(ctx context.Context, folder string, images, n int) (path strin
 // grey is one image.
 type grey struct{}
 
-func (grey) Load(context.Context) (*dataset.Images, error) {
-	return &dataset.Images{
+func (grey) Load(context.Context) (*imageset.Images, error) {
+	return &imageset.Images{
 		Name: "grey", Digest: "sha256:grey", Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, IDs: []int{0}, Labels: []int{1},
 		Classes: []string{"a", "b", "c", "d", "e"}, Pixels: []uint8{77},
 	}, nil
