@@ -48,10 +48,10 @@ func (a Accuracy) check() error {
 // no name is both.
 type Model struct {
 	Name       string
-	Labels     map[string]string   // what groups are made of, e.g. "architecture" → "VGG16"
-	Accuracies map[string]Accuracy // on the set without shift, and on shifted sets
-	Numbers    map[string]float64  // everything else that may predict an accuracy, in its own unit
-	Correct    map[string][]bool   // for some accuracies: which images are classified correctly, in the set's order
+	Labels     map[string]string    // what groups are made of, e.g. "architecture" → "VGG16"
+	Accuracies map[string]Accuracy  // on the set without shift, and on shifted sets
+	Numbers    map[string]float64   // everything else that may predict an accuracy, in its own unit
+	Images     map[string][]float64 // for some accuracies: by image, in the set's order, 1 where it is classified correctly, else 0; or a share, of an image under many corruptions
 }
 
 // Models are models, each name once.
@@ -90,16 +90,17 @@ func (m Model) check() error {
 			return fmt.Errorf("%s is %v, want a finite number", field, v)
 		}
 	}
-	for field, images := range m.Correct {
+	for field, images := range m.Images {
 		a, ok := m.Accuracies[field]
-		k := 0
-		for _, c := range images {
-			if c {
-				k++
+		sum := 0.0
+		for i, v := range images {
+			if !(v >= 0 && v <= 1) {
+				return fmt.Errorf("%s: image %d is %v, want a share between 0 and 1", field, i, v)
 			}
+			sum += v
 		}
-		if !ok || a.N != len(images) || a.Correct() != k {
-			return fmt.Errorf("%s: %d of %d images are correct, which is not its accuracy", field, k, len(images))
+		if n := float64(len(images)); !ok || n == 0 || math.Abs(sum/n-a.Share) > 1e-9 {
+			return fmt.Errorf("%s: the mean over %d images is %v, which is not its accuracy", field, len(images), sum/n)
 		}
 	}
 	return nil
@@ -171,7 +172,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// HasField and its kin refuse a name early, with the nearest that there is.
+// needField refuses a name that no model has, with the nearest that there is.
 func (ms Models) needField(field string) error {
 	fields := ms.Fields()
 	if slices.Contains(fields, field) {

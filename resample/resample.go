@@ -90,8 +90,10 @@ func (o Options) Resolved() (Options, error) {
 
 // Draw is what a resample holds: places in the vectors of the design. It is only good during the call.
 type Draw struct {
-	First  []int // places of the sample; of the images, in two levels; of the first of two samples
-	Second []int // places of the second sample, or of the models; nil in a design of one sample
+	First  []int  // places of the sample; of the images, in two levels; of the first of two samples
+	Second []int  // places of the second sample, or of the models; nil in a design of one sample
+	Third  []int  // places of the models behind two sets of images; else nil
+	Seed   uint64 // of what the statistic draws itself, in a design WithSeed; 0 in the sample itself
 }
 
 // Statistic sets the values of a resample. It is called from several goroutines at once and keeps nothing of what it gets.

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/certspec/certspec/resample"
@@ -144,6 +145,21 @@ func TestDesigns(t *testing.T) {
 	}, resample.Options{Resamples: 20})
 	if sizes[[2]int{4, 3}] != 1 || sizes[[2]int{4, 2}] != 20 {
 		t.Errorf("sizes %v", sizes)
+	}
+	var mu sync.Mutex
+	triples, seeds := map[[3]int]int{}, map[uint64]int{}
+	run(t, resample.CrossedPair(4, 6, 3).WithSeed(), 1, func(d resample.Draw, _ []float64) error {
+		mu.Lock()
+		defer mu.Unlock()
+		triples[[3]int{len(d.First), len(d.Second), len(d.Third)}]++
+		seeds[d.Seed]++
+		if slices.Max(d.First) > 3 || slices.Max(d.Second) > 5 || slices.Max(d.Third) > 2 {
+			t.Errorf("drawn %v", d)
+		}
+		return nil
+	}, resample.Options{Resamples: 20})
+	if triples[[3]int{4, 6, 3}] != 1 || triples[[3]int{4, 6, 2}] != 20 || len(seeds) != 21 || seeds[0] != 1 {
+		t.Errorf("sizes %v, seeds %v", triples, seeds)
 	}
 }
 
