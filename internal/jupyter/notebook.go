@@ -3,6 +3,7 @@ package jupyter
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -84,13 +85,34 @@ func Run(ctx context.Context, file string, opt Options) (Executed, error) {
 		done.Notebook); err != nil {
 		return Executed{}, fmt.Errorf("%s: %w", file, err)
 	}
+	if err := after(ctx, python, env, jupyter, "tidy", done.Notebook); err != nil {
+		return Executed{}, fmt.Errorf("%s: %w", file, err)
+	}
 	if opt.HTML {
-		if err := convert(ctx, python, env, "--to", "html", done.Notebook); err != nil {
+		if err := after(ctx, python, env, jupyter, "page", done.Notebook); err != nil {
 			return Executed{}, fmt.Errorf("%s: %w", file, err)
 		}
 		done.HTML = strings.TrimSuffix(done.Notebook, ".ipynb") + ".html"
 	}
 	return done, nil
+}
+
+// Page writes the web page of an executed notebook beside it and returns its name. The page needs no network.
+func Page(ctx context.Context, notebook string, say func(format string, args ...any)) (html string, err error) {
+	python, err := pyenv.Ensure(ctx, pyenv.Notebook, say)
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("", "certspec-page-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	env := append(os.Environ(), "JUPYTER_CONFIG_DIR="+dir, "IPYTHONDIR="+dir, "PYTHONPATH=", "PYTHONHOME=")
+	if err := after(ctx, python, env, dir, "page", notebook); err != nil {
+		return "", fmt.Errorf("%s: %w", notebook, err)
+	}
+	return strings.TrimSuffix(notebook, ".ipynb") + ".html", nil
 }
 
 // follow passes on what cells write to file, until the function that it returns is called.
@@ -121,9 +143,26 @@ func follow(file string, report progress.Reporter) (stop func()) {
 	}
 }
 
-// convert runs nbconvert and shows the end of what it said only where it fails.
+//go:embed notebook.py
+var afterwards []byte
+
+// after does a task of notebook.py on an executed notebook; the script is put into dir.
+func after(ctx context.Context, python string, env []string, dir, task, notebook string) error {
+	script := filepath.Join(dir, "notebook.py")
+	if err := os.WriteFile(script, afterwards, 0o644); err != nil {
+		return err
+	}
+	return runPython(ctx, python, env, script, task, notebook)
+}
+
+// convert runs nbconvert.
 func convert(ctx context.Context, python string, env []string, args ...string) error {
-	cmd := exec.CommandContext(ctx, python, append([]string{"-m", "nbconvert"}, args...)...)
+	return runPython(ctx, python, env, append([]string{"-m", "nbconvert"}, args...)...)
+}
+
+// runPython runs Python and shows the end of what it said only where it fails.
+func runPython(ctx context.Context, python string, env []string, args ...string) error {
+	cmd := exec.CommandContext(ctx, python, args...)
 	cmd.Env = env
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 20 * time.Second
@@ -134,7 +173,7 @@ func convert(ctx context.Context, python string, env []string, args ...string) e
 		return ctx.Err()
 	}
 	if err != nil {
-		return fmt.Errorf("nbconvert: %w\n%s", err, excerpt(log.String()))
+		return fmt.Errorf("%s: %w\n%s", what(args), err, excerpt(log.String()))
 	}
 	return nil
 }
@@ -174,4 +213,12 @@ func copyInto(to, from, name string) error {
 		}
 		return atomicfile.Write(target, data)
 	})
+}
+
+// what names the program that Python runs: a module or a script.
+func what(args []string) string {
+	if len(args) > 1 && args[0] == "-m" {
+		return args[1]
+	}
+	return filepath.Base(args[0])
 }

@@ -28,6 +28,18 @@ type Table struct {
 	Notes   []string `json:"notes,omitempty"` // what a reader must know beside the numbers
 }
 
+// New is an empty table with these columns.
+func New(columns ...string) *Table { return &Table{Columns: columns} }
+
+// Add adds a row of cells, one for each column, and returns the table.
+func (t *Table) Add(cells ...any) *Table {
+	if len(cells) != len(t.Columns) {
+		panic(fmt.Sprintf("table: a row of %d cells in a table of %d columns", len(cells), len(t.Columns)))
+	}
+	t.Rows = append(t.Rows, cells)
+	return t
+}
+
 // None is a cell without a value in a column of numbers.
 const None = "–"
 

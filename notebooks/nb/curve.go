@@ -22,7 +22,7 @@ func Curve(runs ...*rs.Run) *Figure {
 	for i, run := range runs {
 		curve, cap := run.Curve(), run.RadiusCap()
 		curves[i] = figure.Curve{Name: names[i], Radii: curve.Radii, Accuracy: curve.Accuracy,
-			Images: run.ACR().Images, Cap: cap, Samples: samples(run)}
+			Images: run.ACR().Images, Cap: cap, Samples: maxSamples(run)}
 	}
 	if len(runs) == 1 {
 		curves[0].Name = "" // the title says it
@@ -34,8 +34,8 @@ func Curve(runs ...*rs.Run) *Figure {
 	}
 }
 
-// samples is the largest number of noise samples that the run may count for an image.
-func samples(run *rs.Run) int {
+// maxSamples is the largest number of noise samples that the run may count for an image.
+func maxSamples(run *rs.Run) int {
 	looks := run.Header.Rule.Looks
 	if len(looks) == 0 {
 		return 0

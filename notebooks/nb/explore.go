@@ -16,32 +16,32 @@ import (
 
 // Exploration is what the sliders of Explore choose from. Each list begins with its least value.
 type Exploration struct {
-	Model  classifier.Toy
-	Marks  []Mark // points of the plane, by name
-	Sigmas []float64
-	Copies []int // behind the bound
-	Alphas []float64
+	Model   classifier.Toy
+	Marks   []Mark // points of the plane, by name
+	Sigmas  []float64
+	Samples []int // behind the bound
+	Alphas  []float64
 }
 
-// explored is a point under a noise with a number of copies: what the fixed rule counts with seed 1.
+// explored is a point under a noise with a number of samples: what the fixed rule counts with seed 1.
 type explored struct {
 	hits, class int
 	shares      []float64 // by class: the probabilities that the counts estimate
 }
 
-// Explore certifies every point under every noise with every number of copies, by the fixed rule with
+// Explore certifies every point under every noise with every number of samples, by the fixed rule with
 // seed 1, and shows the ball by sliders. The levels share their counts, since these do not depend on α.
 func Explore(e Exploration) *Widget {
-	if len(e.Marks) == 0 || len(e.Sigmas) == 0 || len(e.Copies) == 0 || len(e.Alphas) == 0 {
+	if len(e.Marks) == 0 || len(e.Sigmas) == 0 || len(e.Samples) == 0 || len(e.Alphas) == 0 {
 		end(fmt.Errorf("nb.Explore: a list without values"))
 		return nil
 	}
 	counted := map[[3]int]explored{}
 	for m, mark := range e.Marks {
 		for s, sigma := range e.Sigmas {
-			for c, copies := range e.Copies {
+			for c, samples := range e.Samples {
 				// The level does not change the counts; at this one the class is named even where none is certified.
-				got, err := rs.CertifyOne(Context(), e.Model, mark.Image, rs.Options{Rule: rs.Fixed, Sigma: sigma, MaxSamples: copies, Seed: 1, Alpha: 0.999})
+				got, err := rs.CertifyOne(Context(), e.Model, mark.Image, rs.Options{Rule: rs.Fixed, Sigma: sigma, MaxSamples: samples, Seed: 1, Alpha: 0.999})
 				end(err)
 				counted[[3]int{m, s, c}] = explored{hits: got.K, class: got.Class, shares: e.Model.Probabilities(mark.Image, sigma)}
 			}
@@ -57,15 +57,15 @@ func Explore(e Exploration) *Widget {
 	}
 	w := &Widget{Caption: "the certified ball for each σ, n and α"}
 	at := func(of []int) (Mark, float64, int, float64, explored) {
-		return e.Marks[of[0]], e.Sigmas[of[1]], e.Copies[of[2]], e.Alphas[of[3]], counted[[3]int{of[0], of[1], of[2]}]
+		return e.Marks[of[0]], e.Sigmas[of[1]], e.Samples[of[2]], e.Alphas[of[3]], counted[[3]int{of[0], of[1], of[2]}]
 	}
 	w.Frame = func(of []int) []string {
-		mark, sigma, copies, alpha, got := at(of)
-		lower, radius := certified(got.hits, copies, alpha, sigma)
+		mark, sigma, samples, alpha, got := at(of)
+		lower, radius := certified(got.hits, samples, alpha, sigma)
 		return []string{
 			fmt.Sprintf(`<div style="display:flex;flex-wrap:wrap;align-items:center"><svg viewBox="0 0 300 300" width="300" height="300" role="img" aria-label="regions of the smoothed classifier, a point and its ball"><image href="%s" width="300" height="300"/>`, pictures[of[1]]),
 			disc(mark, radius),
-			explain(got, copies, alpha, sigma, lower, radius),
+			explain(got, samples, alpha, sigma, lower, radius),
 		}
 	}
 	w.Sliders = []Slider{{Name: "point"}, {Name: "σ"}, {Name: "n"}, {Name: "α"}}
@@ -75,8 +75,8 @@ func Explore(e Exploration) *Widget {
 	for _, sigma := range e.Sigmas {
 		w.Sliders[1].Values = append(w.Sliders[1].Values, fmt.Sprint(sigma))
 	}
-	for _, copies := range e.Copies {
-		w.Sliders[2].Values = append(w.Sliders[2].Values, fmt.Sprint(copies))
+	for _, samples := range e.Samples {
+		w.Sliders[2].Values = append(w.Sliders[2].Values, fmt.Sprint(samples))
 	}
 	for _, alpha := range e.Alphas {
 		w.Sliders[3].Values = append(w.Sliders[3].Values, fmt.Sprint(alpha))
@@ -85,8 +85,8 @@ func Explore(e Exploration) *Widget {
 		w.Sliders[i+1].Start = len(w.Sliders[i+1].Values) / 2
 	}
 	w.Static = e.static(func(of ...int) float64 {
-		_, sigma, copies, alpha, got := at(of)
-		_, radius := certified(got.hits, copies, alpha, sigma)
+		_, sigma, samples, alpha, got := at(of)
+		_, radius := certified(got.hits, samples, alpha, sigma)
 		return radius
 	})
 	return w
@@ -94,7 +94,7 @@ func Explore(e Exploration) *Widget {
 
 // static is a plane for up to three of the noises, and a table of all radii of the first point at one level.
 func (e Exploration) static(radius func(of ...int) float64) []any {
-	last, alpha := len(e.Copies)-1, len(e.Alphas)/2
+	last, alpha := len(e.Samples)-1, len(e.Alphas)/2
 	var planes []Plane
 	var before int
 	for i := range 3 {
@@ -109,14 +109,14 @@ func (e Exploration) static(radius func(of ...int) float64) []any {
 		}
 		planes = append(planes, plane)
 	}
-	t := &Tabular{Columns: []string{"point", "σ"}, Notes: []string{fmt.Sprintf("Certified radii at α = %g with n noisy copies, fixed rule; 0: no certificate.", e.Alphas[alpha])}}
-	for _, copies := range e.Copies {
-		t.Columns = append(t.Columns, fmt.Sprintf("n = %d", copies))
+	t := &Tabular{Columns: []string{"point", "σ"}, Notes: []string{fmt.Sprintf("Certified radii at α = %g with n noise samples, fixed rule; 0: no certificate.", e.Alphas[alpha])}}
+	for _, samples := range e.Samples {
+		t.Columns = append(t.Columns, fmt.Sprintf("n = %d", samples))
 	}
 	for m, mark := range e.Marks {
 		for s, sigma := range e.Sigmas {
 			row := []any{mark.Name, fmt.Sprint(sigma)}
-			for c := range e.Copies {
+			for c := range e.Samples {
 				row = append(row, down(radius(m, s, c, alpha)))
 			}
 			t.Rows = append(t.Rows, row)
@@ -125,8 +125,8 @@ func (e Exploration) static(radius func(of ...int) float64) []any {
 	return []any{Planes(planes...), t}
 }
 
-func certified(hits, copies int, alpha, sigma float64) (lower, radius float64) {
-	p, err := bound.Lower(hits, copies, alpha)
+func certified(hits, samples int, alpha, sigma float64) (lower, radius float64) {
+	p, err := bound.Lower(hits, samples, alpha)
 	end(err)
 	lower, radius, err = bound.Certificate(sigma, p)
 	end(err)
@@ -139,7 +139,7 @@ func disc(m Mark, radius float64) string {
 	return fmt.Sprintf(`<circle cx="%.1f" cy="%.1f" r="%.1f" fill="none" stroke="black" stroke-width="1.5"/><circle cx="%.1f" cy="%.1f" r="4"/></svg>`, x, y, 300*radius, x, y)
 }
 
-func explain(got explored, copies int, alpha, sigma, lower, radius float64) string {
+func explain(got explored, samples int, alpha, sigma, lower, radius float64) string {
 	verdict := "no certificate: <i>p</i> is not shown to exceed ½"
 	if radius > 0 {
 		verdict = fmt.Sprintf("certified radius <b>%.4f</b>", math.Floor(radius*1e4)/1e4)
@@ -154,7 +154,7 @@ func explain(got explored, copies int, alpha, sigma, lower, radius float64) stri
 		}
 	}
 	return fmt.Sprintf(`<div style="margin-left:1.5em;line-height:1.7">%s has %d of %d votes<br>so, but for a probability of %g, <i>p</i> ≥ %.5f<br>%s%s</div></div>`,
-		class, got.hits, copies, alpha, math.Floor(lower*1e5)/1e5, verdict, truth)
+		class, got.hits, samples, alpha, math.Floor(lower*1e5)/1e5, verdict, truth)
 }
 
 func css(c color.NRGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }

@@ -45,7 +45,7 @@ func Gallery(data rs.Source, rows rs.Rows) *Figure {
 }
 
 // Noisy shows the first count images of data without noise and, below, with noise of each
-// standard deviation: the copies that a certification sees, clipped to what a screen can show.
+// standard deviation: the samples that a certification sees, clipped to what a screen can show.
 func Noisy(data rs.Source, count int, sigmas ...float64) *Figure {
 	images, err := data.Load(Context())
 	end(err)
@@ -67,17 +67,17 @@ func Noisy(data rs.Source, count int, sigmas ...float64) *Figure {
 	return mosaic(fmt.Sprintf("%d images of %s: %s", count, setName(images.Name), listed(names)), images.Shape, rows, names)
 }
 
-// noisy is one copy of the image with grid noise, clipped to bytes.
+// noisy is the image with one noise sample of the grid, clipped to bytes.
 func noisy(grid *noise.Grid, image []uint8, id int) []uint8 {
 	values := make([]int16, len(image))
 	for i, b := range image {
 		values[i] = int16(b)
 	}
-	copies := make([]int16, len(image))
-	_, err := grid.AddTo(copies, values, noise.Address{Seed: 1, Image: uint64(id)}, 0, nil)
+	samples := make([]int16, len(image))
+	_, err := grid.AddTo(samples, values, noise.Address{Seed: 1, Image: uint64(id)}, 0, nil)
 	end(err)
 	out := make([]uint8, len(image))
-	for i, v := range copies {
+	for i, v := range samples {
 		out[i] = uint8(min(max(v, 0), 255))
 	}
 	return out

@@ -30,11 +30,11 @@ type Plane struct {
 
 // Mark is a point of a Plane, with what is drawn around it.
 type Mark struct {
-	Image  []uint8
-	Name   string
-	Radius float64 // of a circle
-	Copies int     // noisy copies, each drawn with the class that the model gives it: the first ones of seed 1
-	Sigma  float64 // of their noise
+	Image   []uint8
+	Name    string
+	Radius  float64 // of a circle
+	Samples int     // noise samples, each drawn with the class that the model gives it: the first ones of seed 1
+	Sigma   float64 // of their noise
 }
 
 // Planes draws planes side by side.
@@ -163,13 +163,13 @@ func (p Plane) regions() (*image.Paletted, error) {
 	return img, nil
 }
 
-// add draws the noisy copies, the circle, the point and its name, in this order.
+// add draws the noise samples, the circle, the point and its name, in this order.
 func (m Mark) add(p *plot.Plot, model classifier.Classifier) error {
 	if len(m.Image) != 2 {
 		return fmt.Errorf("a mark with %d values; a point of the plane has two", len(m.Image))
 	}
 	at := plotter.XY{X: float64(m.Image[0]) / pixel.Steps, Y: float64(m.Image[1]) / pixel.Steps}
-	if m.Copies > 0 {
+	if m.Samples > 0 {
 		points, err := m.votes(model)
 		if err != nil {
 			return err
@@ -223,18 +223,18 @@ func (m Mark) add(p *plot.Plot, model classifier.Classifier) error {
 // shapes differ as well as colours, for grey print.
 var shapes = []vgdraw.GlyphDrawer{vgdraw.CircleGlyph{}, vgdraw.TriangleGlyph{}, vgdraw.SquareGlyph{}, vgdraw.CrossGlyph{}}
 
-// voteBlock is the number of copies in a block, that of a prediction.
+// voteBlock is the number of samples in a block, that of a prediction.
 const voteBlock = 100
 
-// votes are the noisy copies inside the picture, by class. They are those that rs.Predict draws with seed 1.
+// votes are the noise samples inside the picture, by class. They are those that rs.Predict draws with seed 1.
 func (m Mark) votes(model classifier.Classifier) ([]plotter.XYs, error) {
-	copies, classes, err := m.classified(model)
+	samples, classes, err := m.classified(model)
 	if err != nil {
 		return nil, err
 	}
 	points := make([]plotter.XYs, len(tints))
 	for i, class := range classes {
-		xy := plotter.XY{X: float64(copies[2*i]) / pixel.Steps, Y: float64(copies[2*i+1]) / pixel.Steps}
+		xy := plotter.XY{X: float64(samples[2*i]) / pixel.Steps, Y: float64(samples[2*i+1]) / pixel.Steps}
 		if class != classifier.Miss && xy.X >= 0 && xy.X <= 1 && xy.Y >= 0 && xy.Y <= 1 {
 			points[class] = append(points[class], xy)
 		}
@@ -242,14 +242,14 @@ func (m Mark) votes(model classifier.Classifier) ([]plotter.XYs, error) {
 	return points, nil
 }
 
-func (m Mark) classified(model classifier.Classifier) (copies []int16, classes []int32, err error) {
+func (m Mark) classified(model classifier.Classifier) (samples []int16, classes []int32, err error) {
 	grid, err := noise.NewGrid(m.Sigma)
 	if err != nil {
 		return nil, nil, err
 	}
 	values := []int16{int16(m.Image[0]), int16(m.Image[1])}
-	for first := 0; first < m.Copies; first += voteBlock {
-		block := make([]int16, 2*min(voteBlock, m.Copies-first))
+	for first := 0; first < m.Samples; first += voteBlock {
+		block := make([]int16, 2*min(voteBlock, m.Samples-first))
 		failed, err := grid.AddTo(block, values, noise.Address{Seed: 1, Block: uint64(first / voteBlock)}, 0, nil)
 		if err != nil {
 			return nil, nil, err
@@ -261,7 +261,7 @@ func (m Mark) classified(model classifier.Classifier) (copies []int16, classes [
 		for _, i := range failed {
 			result.Classes[i] = classifier.Miss
 		}
-		copies, classes = append(copies, block...), append(classes, result.Classes...)
+		samples, classes = append(samples, block...), append(classes, result.Classes...)
 	}
-	return copies, classes, nil
+	return samples, classes, nil
 }

@@ -49,7 +49,7 @@ func TestRegionsAreInPlace(t *testing.T) {
 // The votes that a picture shows are those that a prediction counts.
 func TestVotesAreThoseOfPredict(t *testing.T) {
 	wave := classifier.Wave{Shape: twoPixels, Level: 0.5, Amplitude: 0.1, Period: 0.2}
-	mark := Mark{Image: []uint8{120, 140}, Copies: 300, Sigma: 0.1}
+	mark := Mark{Image: []uint8{120, 140}, Samples: 300, Sigma: 0.1}
 	_, classes, err := mark.classified(wave)
 	if err != nil {
 		t.Fatal(err)
@@ -82,24 +82,24 @@ func TestPlanesRefuseWhatIsNoPlane(t *testing.T) {
 // Every radius that the sliders show is the one that a certification gives.
 func TestExploreShowsCertifiedRadii(t *testing.T) {
 	e := Exploration{Model: half(0.5), Marks: []Mark{{Name: "A", Image: []uint8{100, 180}}, {Name: "B", Image: []uint8{100, 129}}},
-		Sigmas: []float64{0.1, 0.2}, Copies: []int{100, 1000}, Alphas: []float64{0.01, 0.001}}
+		Sigmas: []float64{0.1, 0.2}, Samples: []int{100, 1000}, Alphas: []float64{0.01, 0.001}}
 	w := Explore(e)
 	for s, sigma := range e.Sigmas {
-		for c, copies := range e.Copies {
+		for c, samples := range e.Samples {
 			for a, alpha := range e.Alphas {
-				got, err := rs.CertifyOne(t.Context(), e.Model, e.Marks[0].Image, rs.Options{Rule: rule.Fixed, Sigma: sigma, MaxSamples: copies, Alpha: alpha, Seed: 1})
+				got, err := rs.CertifyOne(t.Context(), e.Model, e.Marks[0].Image, rs.Options{Rule: rule.Fixed, Sigma: sigma, MaxSamples: samples, Alpha: alpha, Seed: 1})
 				if err != nil {
 					t.Fatal(err)
 				}
 				frame := strings.Join(w.Frame([]int{0, s, c, a}), "")
 				if want := fmt.Sprintf("%.4f", math.Floor(1e4*got.Radius)/1e4); !strings.Contains(frame, "certified radius <b>"+want+"</b>") {
-					t.Errorf("σ = %g, n = %d, α = %g: the frame lacks the radius %s: %s", sigma, copies, alpha, want, frame[strings.Index(frame, "<circle"):])
+					t.Errorf("σ = %g, n = %d, α = %g: the frame lacks the radius %s: %s", sigma, samples, alpha, want, frame[strings.Index(frame, "<circle"):])
 				}
 			}
 		}
 	}
 	if frame := strings.Join(w.Frame([]int{1, 0, 0, 1}), ""); !strings.Contains(frame, "no certificate") {
-		t.Error("a point next to the boundary has a certificate from 100 copies")
+		t.Error("a point next to the boundary has a certificate from 100 samples")
 	}
 }
 

@@ -68,7 +68,7 @@ func TestProgressLeavesNoTrail(t *testing.T) {
 	sent := page(t)
 	report := Progress()
 	for i := range 1000 {
-		report(progress.State{Task: "certify <toy>", Done: float64(i), Total: 1000, Unit: "images", Rate: 41200, RateUnit: "copies", Left: 31 * time.Second})
+		report(progress.State{Task: "certify <toy>", Done: float64(i), Total: 1000, Unit: "images", Rate: 41200, RateUnit: "samples", Left: 31 * time.Second})
 	}
 	report(progress.State{Task: "certify", Done: 1000, Total: 1000, Unit: "images", Final: true})
 	if n := len(*sent); n < 2 || n > 10 {
@@ -80,7 +80,7 @@ func TestProgressLeavesNoTrail(t *testing.T) {
 		}
 	}
 	first := (*sent)[0].Data[protocol.MIMETextHTML].(string)
-	if want := "certify &lt;toy&gt;: 0 of 1000 images, 41200 copies/s, 31s left"; !strings.Contains(first, want) {
+	if want := "certify &lt;toy&gt;: 0 of 1000 images, 41200 samples/s, 31s left"; !strings.Contains(first, want) {
 		t.Errorf("progress says %q, want %q in it", first, want)
 	}
 	if last := (*sent)[len(*sent)-1].Data[protocol.MIMETextHTML]; last != "" {

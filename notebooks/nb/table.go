@@ -28,6 +28,9 @@ func Table(sources ...any) *Tabular {
 	return t
 }
 
+// Columns is an empty table with these columns, to be filled by its method Add.
+func Columns(names ...string) *Tabular { return table.New(names...) }
+
 // Facts makes a table of two columns from names and values in turn.
 func Facts(namesAndValues ...any) *Tabular {
 	t := &Tabular{Columns: []string{"", ""}}

@@ -1,0 +1,95 @@
+"""What nbconvert leaves to be done with an executed notebook of certspec.
+
+    python notebook.py tidy FILE.ipynb    name the language for those who colour code
+    python notebook.py page FILE.ipynb    write FILE.html, which needs no network
+"""
+import html
+import re
+import sys
+
+import nbformat
+
+CODE_OR_FORMULA = re.compile(
+    r"(?P<code>^```.*?^```|`+[^`]+`+)"
+    r"|\$\$(?P<block>.+?)\$\$"
+    r"|(?<![\\\w$])\$(?P<line>[^\s$](?:[^$]*[^\s$])?)\$(?![\d$])",
+    re.DOTALL | re.MULTILINE,
+)
+SCRIPT = re.compile(r"<script\b[^>]*>.*?</script>", re.DOTALL)
+
+
+def tidy(notebook):
+    """GoNB does not name its lexer, and code without one is not coloured."""
+    notebook.metadata.setdefault("language_info", {})["pygments_lexer"] = "go"
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            if "image/png" in data:
+                picture = output.metadata.setdefault("image/png", {})
+                picture.setdefault("alt", data.get("text/plain", "").strip())
+    return notebook
+
+
+class Formulas:
+    """Stand-ins for formulas, which pass through Markdown unchanged."""
+
+    def __init__(self):
+        self.found = []
+
+    def take(self, text):
+        return CODE_OR_FORMULA.sub(self.stand_in, text)
+
+    def stand_in(self, match):
+        if match["code"]:
+            return match[0]
+        from latex2mathml.converter import convert
+
+        block = match["block"] is not None
+        formula = convert(match["block"] or match["line"], display="block" if block else "inline")
+        if ">\\" in formula:
+            raise SystemExit(f"a command that does not become MathML in {match[0]}")
+        self.found.append(formula)
+        return f"FormulaNo{len(self.found) - 1}End"
+
+    def put(self, page):
+        return re.sub(r"FormulaNo(\d+)End", lambda m: self.found[int(m[1])], page)
+
+
+def page(notebook):
+    """The notebook as HTML, with its formulas as MathML, which browsers set themselves."""
+    from nbconvert import HTMLExporter
+
+    formulas, captions = Formulas(), []
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = formulas.take(cell.source)
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            if "text/html" not in data and ("image/svg+xml" in data or "image/png" in data):
+                captions.append(html.escape(data.get("text/plain", "").strip()))
+            if "text/markdown" in data:
+                data["text/markdown"] = formulas.take(data["text/markdown"])
+    body, _ = HTMLExporter().from_notebook_node(notebook)
+    # The template leaves the alternative text open, in the order of the pictures.
+    parts = body.split('alt="No description has been provided for this image"')
+    if len(parts) != len(captions) + 1:
+        raise SystemExit(f"{len(parts) - 1} pictures in the page, {len(captions)} in the notebook")
+    body = parts[0] + "".join(f'alt="{caption}"{part}' for caption, part in zip(captions, parts[1:]))
+    # MathJax, RequireJS and Mermaid would come over the network; nothing here needs them.
+    body = SCRIPT.sub(lambda m: "" if "https://" in m[0] and "data-certspec" not in m[0] else m[0], body)
+    for address in re.findall(r"""<(?:script|link|img)\b[^>]*?(?:src|href)=["'](https?:[^"']+)""", body):
+        raise SystemExit(f"the page would load {address} from the network")
+    return formulas.put(body)
+
+
+def main(task, file):
+    notebook = tidy(nbformat.read(file, as_version=4))
+    if task == "tidy":
+        nbformat.write(notebook, file)
+    else:
+        with open(re.sub(r"\.ipynb$", "", file) + ".html", "w", encoding="utf-8") as out:
+            out.write(page(notebook))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,297 @@
+// Package papers holds the longer steps of the notebooks about training (act, fouriermix), which need networks or the results of
+// experiments. Like a cell, its functions end the program with a message where something fails.
+package papers
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/certspec/certspec/experiment"
+	"github.com/certspec/certspec/notebooks/nb"
+	"github.com/certspec/certspec/rs"
+)
+
+// Experiments are the filled tables of all folders below results/experiments whose name begins with the prefix.
+func Experiments(prefix string) (found []*experiment.Filled) {
+	for _, manifest := range nb.Must(filepath.Glob("results/experiments/*/manifest.json")) {
+		folder := filepath.Dir(manifest)
+		for _, made := range nb.Must(experiment.ReadManifest(folder)).Tables {
+			if strings.HasPrefix(made.Name, prefix) {
+				found = append(found, nb.Must(experiment.Fill(folder, made.Name, rs.Bootstrap{})))
+			}
+		}
+	}
+	return found
+}
+
+// FastFolder is where the fast tier makes its small experiment.
+const FastFolder = "fast-experiment"
+
+// Fast makes some rows of a table at the smallest tier in FastFolder, and fills it.
+func Fast(table string, rows ...string) []*experiment.Filled {
+	nb.Check(experiment.Run(nb.Context(), experiment.Options{Folder: FastFolder, Table: table, Tier: "T0", Rows: rows, Progress: nb.Progress()}))
+	return []*experiment.Filled{nb.Must(experiment.Fill(FastFolder, table, rs.Bootstrap{}))}
+}
+
+// Show shows all tables, and which they are.
+func Show(found []*experiment.Filled) {
+	var names []string
+	for _, f := range found {
+		names = append(names, fmt.Sprintf("%s at tier %s", f.Name, f.Tier))
+		for _, t := range f.Tables() {
+			nb.Show(t)
+		}
+	}
+	nb.Show(nb.Facts("tables here", cmp.Or(strings.Join(names, ", "), "none yet; results/experiments/README.md has the commands")))
+}
+
+// verdict says what an interval of a difference shows of the claim that it is above 0, or below.
+func verdict(i rs.Interval, below bool) string {
+	low, high := i.Low, i.High
+	if below {
+		low, high = -high, -low
+	}
+	switch {
+	case low > 0:
+		return "shows"
+	case high < 0:
+		return "the opposite shows"
+	}
+	return "open"
+}
+
+func signed(difference float64, i rs.Interval) string {
+	return fmt.Sprintf("%+.3f (%+.3f to %+.3f)", difference, i.Low, i.High)
+}
+
+// Judge is a list of claims about the average certified radii of experiments, each with its paired difference and verdict.
+type Judge struct {
+	*nb.Tabular
+	found []*experiment.Filled
+}
+
+// NewJudge judges by the tables.
+func NewJudge(found []*experiment.Filled) *Judge {
+	return &Judge{nb.Columns("the paper's ordering", "here", "verdict"), found}
+}
+
+// at is the first value there is of a model on CIFAR-10 by the name of a metric.
+func (j *Judge) at(model, metric string) *experiment.Value {
+	for _, f := range j.found {
+		k := slices.IndexFunc(f.Metrics, func(m experiment.Metric) bool { return m.Name == metric })
+		for _, l := range f.Lines {
+			if k >= 0 && l.Title == model && l.Data == "cifar10" && l.Values[k] != nil {
+				return l.Values[k]
+			}
+		}
+	}
+	return nil
+}
+
+// Above judges whether a model's value of a metric is above another model's, paired by image.
+func (j *Judge) Above(claim, model, metric, other, otherMetric string) {
+	a, b := j.at(model, metric), j.at(other, otherMetric)
+	if a == nil || b == nil {
+		j.Add(claim, "", "not there yet")
+		return
+	}
+	d := nb.Must(a.Minus(b, rs.Bootstrap{}))
+	j.Add(claim, fmt.Sprintf("%.3f and %.3f: %+.4f (%+.4f to %+.4f)", d.B, d.A, d.Difference, d.Interval.Low, d.Interval.High), verdict(d.Interval, false))
+}
+
+// Orderings judges the orderings of Sun et al. 2021, table 1 and section 5.
+func Orderings(found []*experiment.Filled) *nb.Tabular {
+	j := NewJudge(found)
+	models := []string{"Gaussian", "Gaussian+JSD", "AutoAugment+JSD", "AugMix+JSD", "AugMix+HCR", "FourierMix+JSD", "FourierMix+HCR"}
+	for _, m := range models {
+		j.Above(m+": Mid above Low", m, "C Mid", m, "C Low")
+		j.Above(m+": High above Mid", m, "C High", m, "C Mid")
+	}
+	for _, metric := range []string{"clean", "mACR C", "mACR C-bar"} {
+		j.Above("Gaussian+JSD above Gaussian, "+metric, "Gaussian+JSD", metric, "Gaussian", metric)
+	}
+	for _, metric := range []string{"mACR C", "mACR C-bar"} {
+		for _, m := range models[:6] {
+			j.Above("FourierMix+HCR above "+m+", "+metric, "FourierMix+HCR", metric, m, metric)
+		}
+	}
+	for _, m := range []string{"Gaussian+JSD", "AugMix+JSD", "FourierMix+JSD"} {
+		j.Above(m+" above AutoAugment+JSD, mACR C-bar", m, "mACR C-bar", "AutoAugment+JSD", "mACR C-bar")
+	}
+	for _, m := range []string{"Gaussian+BN", "Gaussian+TENT"} {
+		j.Above("without adaptation above "+m+", mACR C", "Gaussian", "mACR C", m, "mACR C")
+	}
+	j.Above("FourierMix+HCR above AugMix+HCR on CIFAR-F (by 11.8 % in the paper)", "FourierMix+HCR", "mACR F", "AugMix+HCR", "mACR F")
+	return j.Tabular
+}
+
+// Published is table 1 of Sun et al. 2021 for CIFAR-10: average certified radii. It checks that the groups of corruptions are ordered in each row and
+// that their mean is the row's.
+func Published() *nb.Tabular {
+	t := nb.Columns("model", "clean", "mACR C", "C Low", "C Mid", "C High", "mACR C-bar")
+	for _, row := range []struct {
+		model                          string
+		clean, c, low, mid, high, cBar float64
+	}{
+		{"Gaussian", .461, .363, .301, .353, .435, .314}, {"Gaussian+JSD", .535, .439, .346, .451, .520, .393},
+		{"AutoAugment+JSD", .432, .400, .343, .395, .464, .346}, {"AugMix+JSD", .518, .430, .357, .436, .496, .382},
+		{"AugMix+HCR", .520, .437, .369, .444, .497, .393}, {"FourierMix+JSD", .522, .444, .375, .454, .504, .397},
+		{"FourierMix+HCR", .535, .460, .384, .473, .521, .419},
+	} {
+		mean := (row.low + row.mid + row.high) / 3
+		nb.Assert(row.low < row.mid && row.mid < row.high && mean-row.c < 0.0011 && row.c-mean < 0.0011, "%v does not agree with itself", row)
+		t.Add(row.model, row.clean, row.c, row.low, row.mid, row.high, row.cBar)
+	}
+	t.Notes = []string{"Sun et al. 2021, table 1: CIFAR-10, ResNet-110, σ = 0.25, corruptions at severities 1 to 5; published figures, not ours."}
+	return t
+}
+
+// Calibration judges the orderings of Emde et al. 2025 by the certified errors of the tables, and whether the attack (1, y) raises AdaECE.
+func Calibration(found []*experiment.Filled) *nb.Tabular {
+	t := nb.Columns("the paper's ordering, and ours", "here", "verdict")
+	for _, metric := range []string{"CCE", "CBS"} {
+		for _, method := range []string{"Brier-ACT", "ACCE-ACT", "Exact-ACT", "AT, fine-tuned"} {
+			var here []string
+			below, above := 0, 0
+			for _, s := range selected(found, method) {
+				spread := s.CCESpread
+				if metric == "CBS" {
+					spread = s.CBSSpread
+				}
+				if spread == nil || spread.Difference == nil {
+					continue
+				}
+				d := spread.Difference
+				switch verdict(d.Interval, true) {
+				case "shows":
+					below++
+				case "the opposite shows":
+					above++
+				}
+				here = append(here, fmt.Sprintf("R = %g: %s", s.Radius, signed(d.Difference, d.Interval)))
+			}
+			says := "not there yet"
+			if len(here) > 0 {
+				says = fmt.Sprintf("shows at %d of %d radii, the opposite at %d, open at the others", below, len(here), above)
+			}
+			t.Add(fmt.Sprintf("%s of %s below that of AT", metric, method), strings.Join(here, "; "), says)
+		}
+	}
+	for _, f := range found {
+		for _, l := range f.Lines {
+			if d := l.Raised["(1,y)"]; d != nil {
+				t.Add("the attack (1,y) raises AdaECE, "+l.Title, signed(d.Difference, d.Interval), verdict(d.Interval, false))
+			}
+		}
+	}
+	t.Notes = []string{"Differences of the smallest errors among models within three points of the best certified accuracy, with 95 % intervals of the bootstrap over images, paired; what the choice of the models adds is not in them."}
+	return t
+}
+
+// selected are the chosen models of a method, at every radius.
+func selected(found []*experiment.Filled, method string) (all []experiment.Selected) {
+	for _, f := range found {
+		for _, s := range f.Selected {
+			if s.Group == method {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// BySeverity is the average certified radius of a recipe over the corruptions of a group at each severity, and at 0 on the clean ones of the
+// same images; the mean over its seeds. A severity at which a corruption is missing is left out.
+func BySeverity(folder, recipe, name string, group []string) nb.Line {
+	m := nb.Must(experiment.ReadManifest(folder))
+	sum, count := map[int]float64{}, map[int]float64{}
+	for _, model := range m.Models {
+		if !strings.HasPrefix(model.Name, recipe+"@") {
+			continue
+		}
+		radii := nb.Must(m.Radii(folder, model.Name))
+		images := map[int]bool{}
+		for severity := 1; severity <= 5; severity++ {
+			total, complete := 0.0, true
+			for _, corruption := range group {
+				rows := radii.Rows(fmt.Sprintf("%s-%d", corruption, severity))
+				complete = complete && rows != nil
+				total += rows.ACR().Value / float64(len(group))
+				for _, row := range rows {
+					images[row.Image] = true
+				}
+			}
+			if complete {
+				sum[severity], count[severity] = sum[severity]+total, count[severity]+1
+			}
+		}
+		if len(images) > 0 {
+			clean := slices.DeleteFunc(slices.Clone(radii.Rows("clean")), func(row rs.Row) bool { return !images[row.Image] })
+			sum[0], count[0] = sum[0]+clean.ACR().Value, count[0]+1
+		}
+	}
+	line := nb.Line{Name: name}
+	for severity := range 6 {
+		if count[severity] > 0 {
+			line.X, line.Y = append(line.X, float64(severity)), append(line.Y, sum[severity]/count[severity])
+		}
+	}
+	if len(line.X) == 0 {
+		line.Name += " (not there yet)"
+	}
+	return line
+}
+
+// Centres shows the average certified radius against the centre frequency of filtered noise, a figure for each decay, a line for each model.
+func Centres(f *experiment.Filled, title string) {
+	lines := map[float64][]nb.Line{} // by decay
+	for _, l := range f.Lines {
+		of := map[float64]nb.Line{}
+		for k, metric := range f.Metrics {
+			var centre int
+			var decay float64
+			if n, _ := fmt.Sscanf(metric.Name, "fourier_fc%d_a%g", &centre, &decay); n == 2 && l.Values[k] != nil {
+				line := of[decay]
+				of[decay] = nb.Line{Name: l.Title, X: append(line.X, float64(centre)), Y: append(line.Y, l.Values[k].Mean)}
+			}
+		}
+		for decay, line := range of {
+			lines[decay] = append(lines[decay], line)
+		}
+	}
+	nb.Assert(len(lines) > 0, "no curve under filtered noise")
+	for _, decay := range slices.Sorted(maps.Keys(lines)) {
+		nb.Show(nb.Lines(nb.Axes{X: "centre frequency f_c (periods per image)", Y: "average certified radius",
+			Title: fmt.Sprintf("%s, decay α = %g", title, decay)}, lines[decay]...))
+	}
+}
+
+// Ahead compares Gaussian, Gaussian+JSD and FourierMix+HCR in several tables, each with its number of training images, and tells by how much
+// FourierMix+HCR is ahead of Gaussian+JSD.
+func Ahead(tables []*experiment.Filled, images []int, metrics ...string) *nb.Tabular {
+	t := nb.Columns("figure", "images to learn from", "Gaussian", "Gaussian+JSD", "FourierMix+HCR", "FourierMix+HCR − Gaussian+JSD")
+	for _, figure := range metrics {
+		seen := map[int]bool{}
+		for i, f := range tables {
+			k := slices.IndexFunc(f.Metrics, func(m experiment.Metric) bool { return m.Name == figure })
+			if k < 0 || seen[images[i]] {
+				continue
+			}
+			value := func(title string) *experiment.Value {
+				return f.Lines[slices.IndexFunc(f.Lines, func(l experiment.FilledLine) bool { return l.Title == title })].Values[k]
+			}
+			g, jsd, hcr := value("Gaussian"), value("Gaussian+JSD"), value("FourierMix+HCR")
+			if g == nil || jsd == nil || hcr == nil {
+				continue
+			}
+			seen[images[i]] = true
+			d := nb.Must(hcr.Minus(jsd, rs.Bootstrap{}))
+			t.Add(figure, images[i], g.Mean, jsd.Mean, hcr.Mean, signed(d.Difference, d.Interval))
+		}
+	}
+	return t
+}
