@@ -19,9 +19,11 @@ type Curve struct {
 	Name     string // beside the line or in the legend; "": none
 	Radii    []float64
 	Accuracy []float64
-	Images   int     // labelled images behind the accuracy; 0: no band is drawn
-	Cap      float64 // largest radius that could be certified
-	Samples  int     // noise samples n behind the cap; 0: the cap is not named
+	Images   int         // labelled images behind the accuracy; 0: no band is drawn
+	Cap      float64     // largest radius that could be certified
+	Samples  int         // noise samples n behind the cap; 0: the cap is not named
+	Clean    float64     // accuracy of the smoothed classifier without an attack, marked at radius 0; 0: none
+	Attacked plotter.XYs // empirical accuracies by radius: of the images that an attack did not break
 }
 
 // bandLevel is the confidence of the band, at each radius by itself.
@@ -59,11 +61,32 @@ func CertifiedAccuracy(c draw.Canvas, title string, curves ...Curve) {
 			limits = append(limits, limit)
 		}
 	}
+	for i, curve := range curves {
+		p.Add(curve.marks(LineStyle(i + 1).Color)...)
+	}
 	lines = append(lines, limits...)
 	for i := range lines {
 		p.Add(&plotter.Line{XYs: lines[i].XYs, LineStyle: lines[i].Style})
 	}
-	drawLegend(p, c, lines) // not beside their ends: all curves end at 0
+	drawLegend(p, labelled(p, c), lines) // not beside their ends: all curves end at 0
+}
+
+// marks are the clean and the empirical accuracies, each kind with its name beside the first of them.
+func (c Curve) marks(ink color.Color) (all []plot.Plotter) {
+	add := func(at plotter.XYs, shape draw.GlyphDrawer, name string, up vg.Length) {
+		dots := &plotter.Scatter{XYs: at, GlyphStyle: draw.GlyphStyle{Color: ink, Radius: 3.5, Shape: shape}}
+		style := Label(9, ink)
+		style.XAlign, style.YAlign = draw.XLeft, draw.YCenter
+		label := &plotter.Labels{XYs: at[:1], Labels: []string{name}, Offset: vg.Point{X: 6, Y: up}, TextStyle: []draw.TextStyle{style}}
+		all = append(all, dots, label)
+	}
+	if c.Clean > 0 {
+		add(plotter.XYs{{X: 0, Y: c.Clean}}, draw.CircleGlyph{}, "clean accuracy", 8)
+	}
+	if len(c.Attacked) > 0 {
+		add(c.Attacked, draw.PyramidGlyph{}, "empirical accuracy, under attack", 9)
+	}
+	return all
 }
 
 // capStyle is that of the line at the largest radius which n noise samples can certify.

@@ -11,7 +11,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// HeatMap is a matrix of values in colours from blue (Low) over white to red (High), beside its scale. Cells are of one size, whatever the distance
+// HeatMap is a matrix of values in colours from black (Low) over red to white (High), which keep their order in grey print and for colour-blind
+// people, beside its scale. Cells are of one size, whatever the distance
 // of the numbers of their rows and columns.
 type HeatMap struct {
 	Title     string
@@ -49,7 +50,10 @@ func (m HeatMap) Paint(c draw.Canvas) {
 }
 
 func (m HeatMap) colours(p plane) *plotter.HeatMap {
-	colours := moreland.SmoothBlueRed().Palette(255)
+	scale := moreland.BlackBody()
+	scale.SetMin(0)
+	scale.SetMax(1)
+	colours := scale.Palette(255)
 	h := plotter.NewHeatMap(p, colours)
 	h.Min, h.Max = m.Low, m.High
 	if !(h.Max > h.Min) {

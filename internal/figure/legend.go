@@ -27,14 +27,21 @@ func DrawLines(p *plot.Plot, c draw.Canvas, lines []Line) {
 	}
 }
 
-// labelled draws the label of each logarithmic axis at the middle of its side and takes it from the plot, which gets the rest of the canvas:
-// gonum v0.17 seeks the middle of such an axis at the mean of its ends, near its upper one, and leaves half the label's length free beyond it.
+// labelled draws the title over the whole canvas, and the label of each logarithmic axis at the middle of its side, takes them from the plot, and
+// returns the rest of the canvas: gonum v0.17 seeks the middle of such an axis at the mean of its ends, near its upper one, and leaves half the
+// label's length free beyond it.
 func labelled(p *plot.Plot, c draw.Canvas) draw.Canvas {
-	title := p.Title.TextStyle.Height(p.Title.Text) + p.Title.Padding
+	if p.Title.Text != "" {
+		style := p.Title.TextStyle
+		style.XAlign, style.YAlign = draw.XCenter, draw.YTop
+		c.FillText(style, vg.Point{X: c.Center().X, Y: c.Max.Y}, p.Title.Text)
+		c = draw.Crop(c, 0, 0, 0, -style.Height(p.Title.Text)-p.Title.Padding)
+		p.Title.Text = ""
+	}
 	if _, log := p.Y.Scale.(plot.LogScale); log && p.Y.Label.Text != "" {
 		style := p.Y.Label.TextStyle
 		style.Rotation, style.XAlign, style.YAlign = math.Pi/2, draw.XCenter, draw.YTop
-		c.FillText(style, vg.Point{X: c.Min.X, Y: (c.Min.Y + p.X.Tick.Label.Height("0") + c.Max.Y - title) / 2}, p.Y.Label.Text)
+		c.FillText(style, vg.Point{X: c.Min.X, Y: (c.Min.Y + p.X.Tick.Label.Height("0") + c.Max.Y) / 2}, p.Y.Label.Text)
 		c = draw.Crop(c, style.Height(p.Y.Label.Text)+p.Y.Label.Padding, 0, 0, 0)
 		p.Y.Label.Text = ""
 	}

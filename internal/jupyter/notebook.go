@@ -149,7 +149,7 @@ var afterwards []byte
 // after does a task of notebook.py on an executed notebook; the script is put into dir.
 func after(ctx context.Context, python string, env []string, dir, task, notebook string) error {
 	script := filepath.Join(dir, "notebook.py")
-	if err := os.WriteFile(script, afterwards, 0o644); err != nil {
+	if err := atomicfile.Write(script, afterwards); err != nil {
 		return err
 	}
 	return runPython(ctx, python, env, script, task, notebook)

@@ -158,7 +158,7 @@ func ADMM(s Scored, radius float64, steps int) {
 			nb.Lines(nb.Axes{Title: title, X: "step", Y: "calibration error", LogY: true, Caption: "calibration error along a run of ADMM, " + title}, errors...),
 			nb.Lines(nb.Axes{Title: title, X: "step", Y: "augmented Lagrangian", Caption: "Lagrangian along a run of ADMM, " + title}, lagrangian),
 			nb.Lines(nb.Axes{Title: title, X: "step", Y: "residual, ℓ₂ norm", LogY: true, Caption: "residuals along a run of ADMM, " + title}, residuals...),
-			nb.Assignments("assignment a of ten samples to 15 bins, from 0 (blue) to 1 (red): "+title, 15, run.Snapshots...),
+			nb.Assignments("assignment a of ten samples to 15 bins, from 0 (black) to 1 (white): "+title, 15, run.Snapshots...),
 			fmt.Sprintf("best %.4f at step %d of %d; the optimum is %.4f", run.Best, run.BestStep, run.Done, exact))
 		nb.Assert(run.Best > 0 && run.Best <= exact+1e-12, "ADMM found %g, more than the optimum %g", run.Best, exact)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/notebooks/nb"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
@@ -202,7 +203,7 @@ func Forged(file, name string, anew bool, change func(lines []string)) string {
 		end = fmt.Sprintf("sha256 %x", sha256.Sum256([]byte(body)))
 	}
 	forged := filepath.Join("out", name)
-	nb.Check(os.WriteFile(forged, []byte(body+end+"\n"), 0o644))
+	nb.Check(atomicfile.Write(forged, []byte(body+end+"\n")))
 	return forged
 }
 

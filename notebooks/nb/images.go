@@ -67,7 +67,7 @@ func Browse(caption string, shape pixel.Shape, sliders []Slider, image func(at [
 	}}
 }
 
-// HeatMaps draws maps over frequencies side by side, by their titles, in colours from low to high. The page holds pixels, as a drawing of all
+// HeatMaps draws maps over frequencies side by side, by their titles, in colours from low (black) to high (white). The page holds pixels, as a drawing of all
 // cells would be many times larger.
 func HeatMaps(caption string, low, high float64, titles []string, maps ...*spectral.Map) *Figure {
 	if len(titles) != len(maps) || len(maps) == 0 {

@@ -2,6 +2,7 @@ package nb
 
 import (
 	"bytes"
+	"image/color"
 	"image/png"
 	"testing"
 
@@ -9,8 +10,20 @@ import (
 	"github.com/certspec/certspec/calib/mip"
 )
 
-// blue tells how much bluer than red a figure is at a place, both given as shares of its size from the upper left.
+// blue tells how much bluer than red a figure is at a place, given in shares of its size from the upper left.
 func blue(t *testing.T, f *Figure, x, y float64) int {
+	t.Helper()
+	r, _, b, _ := at(t, f, x, y).RGBA()
+	return int(b>>8) - int(r>>8)
+}
+
+// light is the grey value there.
+func light(t *testing.T, f *Figure, x, y float64) int {
+	t.Helper()
+	return int(color.GrayModel.Convert(at(t, f, x, y)).(color.Gray).Y)
+}
+
+func at(t *testing.T, f *Figure, x, y float64) color.Color {
 	t.Helper()
 	data, err := f.png()
 	if err != nil {
@@ -21,8 +34,7 @@ func blue(t *testing.T, f *Figure, x, y float64) int {
 		t.Fatal(err)
 	}
 	size := picture.Bounds().Size()
-	r, _, b, _ := picture.At(int(x*float64(size.X)), int(y*float64(size.Y))).RGBA()
-	return int(b>>8) - int(r>>8)
+	return picture.At(int(x*float64(size.X)), int(y*float64(size.Y)))
 }
 
 // A bar of accuracy 0.9 over the upper half of confidences, and none over the lower half, which is empty.
@@ -48,8 +60,8 @@ func TestAssignmentsHaveARowForEachSample(t *testing.T) {
 		x, y float64
 		one  bool
 	}{{0.3, 0.65, true}, {0.6, 0.65, false}, {0.3, 0.3, false}, {0.6, 0.3, true}} {
-		if got := blue(t, f, place.x, place.y); place.one && got > -50 || !place.one && got < 50 {
-			t.Errorf("at %g, %g blue exceeds red by %d; an entry of 1 is red: %t", place.x, place.y, got, place.one)
+		if got := light(t, f, place.x, place.y); place.one != (got > 250) || place.one == (got < 5) {
+			t.Errorf("at %g, %g the grey value is %d; an entry of 1 is white: %t", place.x, place.y, got, place.one)
 		}
 	}
 }

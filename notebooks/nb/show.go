@@ -85,9 +85,8 @@ func display(data map[protocol.MIMEType]any) {
 	out := &protocol.DisplayData{Data: data}
 	if png, ok := data[protocol.MIMEImagePNG].([]byte); ok {
 		if width, height, err := pngSize(png); err == nil {
-			out.Metadata = map[string]any{"image/png": map[string]any{
-				"width": width / pngScale, "height": height / pngScale, "alt": data[protocol.MIMETextPlain], // as nbconvert reads it
-			}}
+			// GoNB passes numbers on, not numbers and words together: a saved notebook gets its alternative text from the plain form.
+			out.Metadata = map[string]any{"image/png": map[string]int{"width": width / pngScale, "height": height / pngScale}}
 		}
 	}
 	send(out)

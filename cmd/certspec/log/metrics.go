@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"text/tabwriter"
 
@@ -23,6 +24,7 @@ type fileMetrics struct {
 type metricsOptions struct {
 	logOptions
 	bounds bool
+	cap    float64
 	json   *bool
 }
 
@@ -35,13 +37,16 @@ func metricsCommand() *cobra.Command {
 text with the columns idx, label, predict, radius and perhaps correct, time, nA, n, plow and nused.
 It warns of lines that are no rows, of missing rows, of logs that look truncated and, with --n,
 --alpha and --sigma, of radii in published logs above what so many copies can prove.
+With --cap, radii are cut to the largest that fewer noise samples could certify, for a fair comparison.
 With --json, one object per file and line.`,
-		Example: "  certspec log metrics out/fmnist-s025.ledger cohen.tsv --radii 0,0.25,0.5",
+		Example: "  certspec log metrics out/fmnist-s025.ledger cohen.tsv --radii 0,0.25,0.5\n" +
+			"  certspec log metrics cohen.tsv --cap 0.7805",
 	}
 
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		o.logOptions.flags(f)
 		f.BoolVar(&o.bounds, "bounds", false, "also how the lower bounds of the probability are distributed over the certified images")
+		f.Float64Var(&o.cap, "cap", 0, "cut every radius to this, the largest that the noise samples of another run can certify; 0 cuts none")
 	})
 	o.json = cli.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, files []string) error { return o.run(cmd, files) }
@@ -52,6 +57,9 @@ func (o *metricsOptions) run(cmd *cobra.Command, files []string) error {
 	if len(files) == 0 {
 		return cli.Usagef("%s wants at least one file", cmd.CommandPath())
 	}
+	if !(o.cap >= 0) || math.IsInf(o.cap, 0) {
+		return cli.Usagef("--cap %v: expected a radius, or 0 for none", o.cap)
+	}
 	limit, err := o.limitOf(cmd.Flags())
 	if err != nil {
 		return err
@@ -59,7 +67,7 @@ func (o *metricsOptions) run(cmd *cobra.Command, files []string) error {
 	logs, failed := readLogs(files, limit)
 	var all []fileMetrics
 	for _, l := range logs {
-		m := fileMetrics{l.file, cli.Measure(l.rows, o.radii, l.warnings)}
+		m := fileMetrics{l.file, cli.Measure(l.rows.Capped(o.cap), o.radii, l.warnings)}
 		if o.bounds {
 			d := l.rows.Bounds()
 			m.Bounds = &d

@@ -1,4 +1,4 @@
-package house
+package layers
 
 import (
 	"bytes"
@@ -41,12 +41,12 @@ func TestOutsideModuleCertifies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	house, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	ours, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The versions of the house, so that nothing is downloaded.
-	required := strings.SplitN(string(house), "\n", 2)[1]
+	// The versions of this module, so that nothing is downloaded.
+	required := strings.SplitN(string(ours), "\n", 2)[1]
 	for name, text := range map[string]string{
 		"main.go": outside,
 		"go.sum":  string(sums),

@@ -1,6 +1,6 @@
-// Package house holds the tests of the house itself: which room may know which, and what is
+// Package layers holds the tests of the layout: which package may import which, and what is
 // linked into whom. ARCHITECTURE.md draws the same picture for people.
-package house
+package layers
 
 import (
 	"bytes"
@@ -58,10 +58,9 @@ func list(t *testing.T, env []string, args ...string) []pkg {
 	return pkgs
 }
 
-// floors are the storeys of the house, from the ground up. A package may import what stands below
-// it or, within its own room, beside it. A room is a name of this table; it holds its subfolders
-// that are not in the table themselves. The rooms of internal belong to no floor.
-var floors = [][]string{
+// layers are the packages from the bottom up. A package may import what stands in a lower layer or, of its own group, beside it. A group is
+// a name of this table with its subfolders that are not in the table themselves. The packages of internal are in no layer.
+var layers = [][]string{
 	{"pixel", "progress", "resample", "rs/bound", "spectral/fourier", "cmd/certcheck"},
 	{"augment", "calib", "classifier", "dataset", "feedforward", "lines", "rs/noise"},
 	{"rs/ledger", "corrupt"},
@@ -71,19 +70,20 @@ var floors = [][]string{
 	{"engine"},
 	{"experiment"},
 	{"notebooks", "bench", "cmd/certspec", "examples"},
+	{"docs"},
 }
 
-// room finds the floor and room of a package of the module.
-func room(path string) (name string, floor int) {
+// group finds the layer and group of a package of the module.
+func group(path string) (name string, layer int) {
 	path = strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
-	for i, rooms := range floors {
-		for _, r := range rooms {
+	for i, groups := range layers {
+		for _, r := range groups {
 			if (path == r || strings.HasPrefix(path, r+"/")) && len(r) > len(name) {
-				name, floor = r, i
+				name, layer = r, i
 			}
 		}
 	}
-	return name, floor
+	return name, layer
 }
 
 func TestArrowsPointDown(t *testing.T) {
@@ -91,30 +91,30 @@ func TestArrowsPointDown(t *testing.T) {
 		if strings.HasPrefix(p.ImportPath, module+"/internal/") || p.ImportPath == module {
 			continue
 		}
-		name, floor := room(p.ImportPath)
+		name, layer := group(p.ImportPath)
 		if name == "" {
-			t.Errorf("%s stands on no floor: add it to floors and to ARCHITECTURE.md", p.ImportPath)
+			t.Errorf("%s is in no layer: add it to layers and to ARCHITECTURE.md", p.ImportPath)
 			continue
 		}
 		for _, i := range p.Imports {
 			if !strings.HasPrefix(i, module+"/") || strings.HasPrefix(i, module+"/internal/") {
 				continue
 			}
-			if other, below := room(i); other != name && below >= floor {
-				t.Errorf("%s imports %s, which does not stand below it", p.ImportPath, i)
+			if other, below := group(i); other != name && below >= layer {
+				t.Errorf("%s imports %s, which is not below it", p.ImportPath, i)
 			}
 		}
 	}
 }
 
-func TestInternalKnowsNoRoomAboveTheLeaves(t *testing.T) {
+func TestInternalImportsTheLowestLayerOnly(t *testing.T) {
 	for _, p := range list(t, nil, "./internal/...") {
 		for _, i := range p.Imports {
 			if !strings.HasPrefix(i, module+"/") || strings.HasPrefix(i, module+"/internal/") {
 				continue
 			}
-			if _, floor := room(i); floor > 0 {
-				t.Errorf("%s imports %s; what the rooms share knows the leaves at most", p.ImportPath, i)
+			if _, layer := group(i); layer > 0 {
+				t.Errorf("%s imports %s; internal packages may import the lowest layer only", p.ImportPath, i)
 			}
 		}
 	}
@@ -144,7 +144,7 @@ func TestOnlyGomlxmodelsImportsGoMLX(t *testing.T) {
 	}
 }
 
-// light are the rooms that a notebook or a service imports without XLA, GoMLX, cgo or the notebook's tools.
+// light are the packages that a notebook or a service imports without XLA, GoMLX, cgo or the notebook's tools.
 var light = []string{"./pixel/...", "./progress/...", "./calib/...", "./classifier/...", "./dataset/...", "./rs/...", "./spectral/...", "./augment/...", "./corrupt/...", "./pipemodel/...", "./notebooks/nb/..."}
 
 func TestStatisticsStayLight(t *testing.T) {
@@ -164,7 +164,7 @@ func TestStatisticsNeedNoCgo(t *testing.T) {
 	for _, p := range list(t, []string{"CGO_ENABLED=1"}, append([]string{"-deps"}, light...)...) {
 		// The standard library has a form without cgo of each of its packages.
 		if !p.Standard && len(p.CgoFiles) > 0 {
-			t.Errorf("%s uses cgo (%s), and a light room depends on it", p.ImportPath, strings.Join(p.CgoFiles, ", "))
+			t.Errorf("%s uses cgo (%s), and a light package depends on it", p.ImportPath, strings.Join(p.CgoFiles, ", "))
 		}
 	}
 }
@@ -185,8 +185,8 @@ func TestNoticesNameEveryModule(t *testing.T) {
 	}
 }
 
-func TestReadmeNamesEveryVerb(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+func TestCommandsNameEveryVerb(t *testing.T) {
+	page, err := os.ReadFile("../../docs/commands.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,8 +201,8 @@ func TestReadmeNamesEveryVerb(t *testing.T) {
 			continue
 		}
 		verbs++
-		if !regexp.MustCompile("(?m)^\\| `" + verb + "[` ]").Match(readme) {
-			t.Errorf("README.md has no row for certspec %s", verb)
+		if !regexp.MustCompile("(?m)^\\| `" + verb + "[` ]").Match(page) {
+			t.Errorf("docs/commands.md has no row for certspec %s", verb)
 		}
 	}
 	if verbs == 0 {
@@ -213,6 +213,8 @@ func TestReadmeNamesEveryVerb(t *testing.T) {
 func TestLinksOfTheDocuments(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
 	documents, _ := filepath.Glob("../../*.md")
+	more, _ := filepath.Glob("../../docs/*.md")
+	documents = append(documents, more...)
 	if len(documents) == 0 {
 		t.Fatal("no documents")
 	}
