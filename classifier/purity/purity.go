@@ -78,6 +78,11 @@ type Model struct {
 	values values
 }
 
+// Classes wraps a model of which only the classes are asked.
+func Classes(m classifier.Classifier, info classifier.Info) *Model {
+	return &Model{Classifier: m, Info: info, values: none}
+}
+
 type values int
 
 const (
@@ -204,6 +209,27 @@ func className(class int32) string {
 		return "no finite output"
 	}
 	return fmt.Sprintf("class %d", class)
+}
+
+// Probabilities are those that the answer to image i gives to the classes; nil where the model gives classes alone, or a miss.
+func (a Answers) Probabilities(i int) []float64 {
+	if a.rows == nil || a.Classes[i] == classifier.Miss {
+		return nil
+	}
+	row, _ := a.row(i)
+	p := make([]float64, len(row))
+	sum := 0.
+	for c, v := range row {
+		p[c] = float64(v)
+		if a.values == logits {
+			p[c] = math.Exp(float64(v) - float64(row[a.Classes[i]]))
+		}
+		sum += p[c]
+	}
+	for c := range p {
+		p[c] /= sum
+	}
+	return p
 }
 
 // row is what the answer to image i says besides the class, and its tolerance.

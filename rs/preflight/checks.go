@@ -132,6 +132,19 @@ func (p *pilot) checkAccuracy() Check {
 		c.Found = "Not checked: the images have no labels."
 		return c
 	}
+	c.Found = fmt.Sprintf("%d of %d images as they are get the class of their label.", p.right(p.classes), n)
+	if chance, guessing := p.guessing(); guessing {
+		c.Verdict = Failure
+		c.Found += fmt.Sprintf(" That is no better than guessing (%.0f %%).", 100*chance)
+		c.Advice = "See the checks of form and labels; where they find nothing, the model was trained for something else, or not yet."
+	}
+	return c
+}
+
+// guessing reports whether the accuracy on the images as they are is not, with 99 % confidence, above that of guessing the most frequent label.
+// Nothing is said of images of one label.
+func (p *pilot) guessing() (chance float64, is bool) {
+	n := p.labelled()
 	counts, frequent := map[int]int{}, 0
 	for _, label := range p.images.Labels {
 		if label >= 0 {
@@ -139,19 +152,12 @@ func (p *pilot) checkAccuracy() Check {
 			frequent = max(frequent, counts[label])
 		}
 	}
-	right := p.right(p.classes)
-	chance := max(float64(frequent)/float64(n), 1/float64(p.info.Classes))
-	c.Found = fmt.Sprintf("%d of %d images as they are get the class of their label.", right, n)
-	if len(counts) == 1 {
-		return c
+	if len(counts) < 2 {
+		return 0, false
 	}
-	// At 99 % confidence the accuracy is above that of guessing.
-	if lower, err := bound.Lower(right, n, 0.01); err != nil || lower.P <= chance {
-		c.Verdict = Failure
-		c.Found += fmt.Sprintf(" That is no better than guessing (%.0f %%).", 100*chance)
-		c.Advice = "See the checks of form and labels; where they find nothing, the model was trained for something else, or not yet."
-	}
-	return c
+	chance = max(float64(frequent)/float64(n), 1/float64(p.info.Classes))
+	lower, err := bound.Lower(p.right(p.classes), n, 0.01)
+	return chance, err != nil || lower.P <= chance
 }
 
 // checkNoise compares the noisy copies with the images as they are.
@@ -162,6 +168,12 @@ func (p *pilot) checkNoise() Check {
 	if p.labelled() > 0 {
 		from, to = p.accuracies()
 		c.Found = fmt.Sprintf("%.0f %% of images and %.0f %% of noisy copies at σ = %g are classified right.", 100*from, 100*to, p.opt.Sigma)
+	}
+	if chance, guessing := p.guessing(); guessing {
+		c.Verdict = Failure
+		c.Found += fmt.Sprintf(" Without noise already, the model does no better than guessing (%.0f %%), so that nothing can be said of noise.", 100*chance)
+		c.Advice = "Mend the accuracy on the images as they are first."
+		return c
 	}
 	switch {
 	case to < 0.5*from:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"gonum.org/v1/gonum/mathext"
@@ -128,34 +129,32 @@ func (p *pilot) function(ctx context.Context) (purity.Found, error) {
 	return purity.Check(ctx, p.model, blocks, s.seed)
 }
 
-// spread names n images, one of each label as far as there are some, then again.
+// spread names n images, one of each label as far as there are some, then the next of each, and all of them before one comes again.
 func (p *pilot) spread(n int) []int {
 	byLabel := map[int][]int{}
 	for i, label := range p.images.Labels {
 		byLabel[label] = append(byLabel[label], i)
 	}
-	var labels []int
-	for label := range byLabel {
-		labels = append(labels, label)
-	}
-	slices.Sort(labels)
+	labels := slices.Sorted(maps.Keys(byLabel))
 	var chosen []int
-	for turn := 0; len(chosen) < n; turn++ {
+	for turn := 0; len(chosen) < min(n, len(p.images.Labels)); turn++ {
 		for _, label := range labels {
-			if own := byLabel[label]; len(chosen) < n {
-				chosen = append(chosen, own[turn%len(own)])
+			if own := byLabel[label]; turn < len(own) && len(chosen) < n {
+				chosen = append(chosen, own[turn])
 			}
 		}
+	}
+	for len(chosen) < n {
+		chosen = append(chosen, chosen[len(chosen)-len(p.images.Labels)])
 	}
 	return chosen
 }
 
 // glance classifies a few labelled images, as they are and in one noise sample each.
 func (p *pilot) glance(ctx context.Context, f *First) error {
-	seen, labelled := map[int]bool{}, []int{}
-	for _, i := range p.spread(p.images.Len() + glanced) {
-		if len(labelled) < glanced && !seen[i] && p.images.Labels[i] >= 0 {
-			seen[i] = true
+	var labelled []int
+	for _, i := range p.spread(len(p.images.Labels)) {
+		if len(labelled) < glanced && p.images.Labels[i] >= 0 {
 			labelled = append(labelled, i)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/classifier/purity"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
@@ -74,44 +75,48 @@ func newPilot(ctx context.Context, model classifier.Classifier, data *dataset.Da
 
 // clean classifies the images as they are.
 func (p *pilot) clean(ctx context.Context) (err error) {
-	p.classes, err = p.classify(ctx, false, func(i int, grid []int16, _ []float32) {
-		copy(grid, p.images.Grid(i))
-	})
-	return err
-}
-
-// classify answers every image of the sample in the form that fill gives it, in batches of the
-// size of a block, the last one filled up with black images.
-func (p *pilot) classify(ctx context.Context, real bool, fill func(i int, grid []int16, real []float32)) ([]int32, error) {
-	n, size, block := p.images.Len(), p.info.Shape.Len(), p.opt.Block
-	answers := make([]int32, 0, n)
-	result := classifier.Result{Classes: make([]int32, block)}
-	for start := 0; start < n; start += block {
-		batch := classifier.Batch{N: block}
-		if real {
-			batch.Real = make([]float32, block*size)
-		} else {
-			batch.Grid = make([]int16, block*size)
+	size, block := p.info.Shape.Len(), p.opt.Block
+	p.classes = make([]int32, 0, p.images.Len())
+	for start := 0; start < p.images.Len(); start += block {
+		batch := classifier.Batch{N: block, Grid: make([]int16, block*size)} // the last one is filled up with black images
+		n := min(block, p.images.Len()-start)
+		for k := range n {
+			copy(batch.Grid[k*size:], p.images.Grid(start+k))
 		}
-		count := min(block, n-start)
-		for k := range count {
-			if real {
-				fill(start+k, nil, batch.Real[k*size:(k+1)*size])
-			} else {
-				fill(start+k, batch.Grid[k*size:(k+1)*size], nil)
-			}
-		}
+		result := classifier.Result{Classes: make([]int32, block)}
 		if err := p.model.Classify(ctx, batch, &result); err != nil {
-			return nil, err
+			return err
 		}
 		for _, class := range result.Classes {
 			if class < classifier.Miss || int(class) >= p.info.Classes {
-				return nil, fmt.Errorf("the model answers class %d, but has the classes 0 to %d", class, p.info.Classes-1)
+				return fmt.Errorf("the model answers class %d, but has the classes 0 to %d", class, p.info.Classes-1)
 			}
 		}
-		answers = append(answers, result.Classes[:count]...)
+		p.classes = append(p.classes, result.Classes[:n]...)
 	}
-	return answers, nil
+	return nil
+}
+
+// askForms asks about some images of the sample in each of some forms, in full batches of the size of a block, the last one filled up with
+// black images. take gets the answer to each image in each form.
+func (p *pilot) askForms(ctx context.Context, model *purity.Model, forms []form, images []int, take func(form, k int, a purity.Answers, at int)) error {
+	size, block, total := p.info.Shape.Len(), p.opt.Block, len(forms)*len(images)
+	for start := 0; start < total; start += block {
+		batch := classifier.Batch{N: block, Real: make([]float32, block*size)}
+		n := min(block, total-start)
+		for k := range n {
+			f, i := &forms[(start+k)/len(images)], images[(start+k)%len(images)]
+			f.apply(p.images.Image(i), p.info.Shape.Channels, batch.Real[k*size:(k+1)*size])
+		}
+		a, err := model.Ask(ctx, batch)
+		if err != nil {
+			return err
+		}
+		for k := range n {
+			take((start+k)/len(images), (start+k)%len(images), a, k)
+		}
+	}
+	return nil
 }
 
 // sampler draws noisy copies under either law.

@@ -119,6 +119,12 @@ func forecast(known []Votes, o rs.Options, images int, rate float64) (Plan, erro
 // checkTime compares the run asked for with the budget, and names the plans that fit.
 func checkTime(plans []Plan, images int, budget time.Duration) Check {
 	c := Check{Name: "time", Verdict: OK}
+	if len(plans) == 0 {
+		c.Found = "Not planned: a run of a model that does no better than guessing would be wasted."
+		c.Verdict = Warning
+		c.Advice = "Mend the accuracy on the images as they are first."
+		return c
+	}
 	asked := plans[0]
 	c.Found = fmt.Sprintf("The run asked for (%s, n = %d, %d images) takes about %s.", asked.Rule, asked.MaxSamples, images, asked.Duration())
 	if budget == 0 || asked.Seconds <= budget.Seconds() {

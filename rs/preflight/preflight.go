@@ -56,7 +56,9 @@ type Report struct {
 
 	Rate   float64 `json:"rate"` // noisy copies per second, noise included
 	Checks []Check `json:"checks"`
-	Plans  []Plan  `json:"plans"` // the run asked for first, then others
+	Plans  []Plan  `json:"plans"` // the run asked for first, then others; none where accuracy is no better than guessing
+
+	Preprocessing string `json:"preprocessing"` // of the images before the network, as the model says it
 }
 
 // Count is the number of checks of a verdict.
@@ -87,9 +89,13 @@ func run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 	if err := p.clean(ctx); err != nil {
 		return nil, fmt.Errorf("preflight: images as they are: %w", err)
 	}
-	forms, refused := p.forms(ctx)
+	forms := p.forms(ctx)
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("preflight: %w", context.Cause(ctx))
+	}
+	preprocessing, err := Preprocessing(model)
+	if err != nil {
+		return nil, fmt.Errorf("preflight: model: %w", err)
 	}
 	function, err := p.function(ctx)
 	if err != nil {
@@ -102,21 +108,24 @@ func run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 	r := &Report{
 		Model: info.Name, Data: all.Name, ClassNames: all.Classes,
 		Images: sample.Len(), Copies: p.opt.Block, Sigma: opt.Run.Sigma,
-		Agreement: p.agreement(), Rate: p.rate,
+		Agreement: p.agreement(), Rate: p.rate, Preprocessing: preprocessing,
 	}
 	if n := p.labelled(); n > 0 {
 		clean, noisy := p.accuracies()
 		r.CleanAccuracy, r.NoisyAccuracy = &clean, &noisy
 	}
-	if r.Plans, err = p.plans(all.Len(), opt.Budget); err != nil {
-		return nil, err
+	r.Plans = []Plan{}
+	if _, guessing := p.guessing(); !guessing { // there is nothing to plan for
+		if r.Plans, err = p.plans(all.Len(), opt.Budget); err != nil {
+			return nil, err
+		}
 	}
 	r.Checks = []Check{
 		p.checkClasses(all, opt.ClassNames),
 		p.checkFinite(),
 		p.checkSpread(),
 		p.checkAccuracy(),
-		p.checkForm(forms, refused),
+		p.checkForm(forms),
 		p.checkLabels(),
 		p.checkNoise(),
 		checkFunction(function),

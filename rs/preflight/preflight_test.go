@@ -211,7 +211,7 @@ func TestVerdicts(t *testing.T) {
 		says    []string
 	}{
 		"channels swapped": {model(func(m [3]float64, b float64) []float64 { return good([3]float64{m[2], m[1], m[0]}, b) }), same,
-			Options{}, checkForm, Failure, []string{"blue, green, red", "100 % are right, and 33 %", "bgr"}},
+			Options{}, checkForm, Failure, []string{"33 % are right as it is now, and up to 100 %", "cannot tell apart: its channels in the order blue, green, red (100 %)", "bgr", "interval"}},
 		"0 to 255": {model(func(m [3]float64, b float64) []float64 {
 			if m[0]+m[1]+m[2] < 10 {
 				return []float64{1, 0, 0}

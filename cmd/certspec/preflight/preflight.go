@@ -129,6 +129,7 @@ func (r *Result) print(out io.Writer) error {
 	if r.ONNX != nil {
 		fmt.Fprintf(w, "file\t%s\n", r.ONNX)
 	}
+	fmt.Fprintf(w, "preprocessing\t%s\n", r.Preprocessing)
 	fmt.Fprintf(w, "data\t%s, %d images looked at\n", r.Data, r.Images)
 	if r.Prepared.Radii != "" {
 		fmt.Fprintf(w, "resized\t%s\n", r.Prepared.Radii)
@@ -163,6 +164,9 @@ func (r *Result) print(out io.Writer) error {
 	fmt.Fprintf(w, "\n")
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	if len(r.Plans) == 0 {
+		return nil
 	}
 	fmt.Fprintln(w, "rule\tn\tlargest radius\texpected mean radius\texpected time\t")
 	for i, p := range r.Plans {
