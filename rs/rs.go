@@ -61,7 +61,7 @@ type Options struct {
 	Selection  int       // copies that choose the class and enter no bound, a multiple of Block; default 100, of ISS 1,000, rounded up to a block
 	Block      int       // copies in one call of the model; default 100
 	Noise      noise.Law // "grid" or "gaussian"; default "grid", the one that is sound in floating point
-	Seed       uint64    // of the noise; 0: derived from model, data and settings, so that it cannot be shopped for
+	Seed       uint64    // of the noise; 0: derived from model, data and settings, so that nobody can try seeds (settings can be tried: see SeedNote). A chosen one draws the same samples at every n
 
 	Scores int // keep the scores of the class too, counted in so many cells, at most 1,000, in a file beside the ledger; 0: no
 

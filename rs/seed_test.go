@@ -169,3 +169,38 @@ func TestSeedTextIsThatOfVersion1(t *testing.T) {
 		check(h)
 	})
 }
+
+// What is said of seeds is so: with a chosen one, a larger run begins with the noise samples of the smaller; with a derived one, another n, and
+// any change of a setting however small, meets others.
+func TestLargerRunsAndTheirSamples(t *testing.T) {
+	inner, data := mixed(4)
+	looks := func(o rs.Options) []ledger.Look {
+		o.Sigma, o.Ledger = .25, filepath.Join(t.TempDir(), "l")
+		certify(t, inner, data, o)
+		l, err := ledger.Read(o.Ledger)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l.Looks[:2]
+	}
+	if small, large := looks(rs.Options{Seed: 7, MaxSamples: 200}), looks(rs.Options{Seed: 7, MaxSamples: 800}); !reflect.DeepEqual(small, large) {
+		t.Errorf("chosen seed: %v and %v, want the same", small, large)
+	}
+	small := looks(rs.Options{MaxSamples: 200})
+	for name, o := range map[string]rs.Options{"a larger n": {MaxSamples: 800}, "another alpha": {MaxSamples: 200, Alpha: .001 + 1e-12}} {
+		if other := looks(o); reflect.DeepEqual(small, other) {
+			t.Errorf("derived seed, %s: %v, the same", name, other)
+		}
+	}
+	chosen, derived := rs.SeedNote(ledger.Header{SeedChosen: true}), rs.SeedNote(ledger.Header{Alpha: .001})
+	for text, want := range map[string][]string{
+		chosen:  {"not show that it is the first", "larger n uses the noise samples of this one again", "must not be certified by another"},
+		derived: {"rules out that seeds were tried", "does not rule out that settings were", "fixed before the run", "at most k times"},
+	} {
+		for _, words := range want {
+			if !strings.Contains(text, words) {
+				t.Errorf("%q is not in %s", words, text)
+			}
+		}
+	}
+}

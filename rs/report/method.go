@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -36,11 +37,7 @@ func (r *Report) subject(d *document) {
 		"format of the ledger", fmt.Sprintf("version %d", h.Version),
 		"digest of the ledger", or(r.Digest),
 	))
-	if h.SeedChosen {
-		d.add(words("The seed was chosen: the ledger does not show that it is the first that was tried. A reviewer who minds may ask for a run with the derived seed, which leaves no choice."))
-	} else {
-		d.add(words("The seed follows from model, data and settings, so that it could not be chosen for what comes out."))
-	}
+	d.add(words(rs.SeedNote(*h)))
 }
 
 func (r *Report) rule(d *document) {

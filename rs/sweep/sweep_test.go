@@ -175,3 +175,46 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	with("fog-2.ledger", text, false) // σ = 0.5
 }
+
+// renamed is a model that an older program named otherwise.
+type renamed struct {
+	classifier.Classifier
+	former classifier.Identity
+}
+
+func (r renamed) FormerIdentities() ([]classifier.Identity, error) {
+	return []classifier.Identity{r.former}, nil
+}
+
+// former is that model as the older program had it.
+type former struct{ renamed }
+
+func (f former) Info() (classifier.Info, error) {
+	info, err := f.Classifier.Info()
+	info.Identity = f.former
+	return info, err
+}
+
+// A folder that an older program began goes on, and can be opened: all its ledgers name the model as the first does.
+func TestOldFolderGoesOn(t *testing.T) {
+	m := renamed{constant(), classifier.Identity{Weights: "all of the file", Engine: "toy"}}
+	folder := t.TempDir()
+	o := sweep.Options{Run: rs.Options{Sigma: .25, MaxSamples: 200}, Folder: folder}
+	if err := sweep.Run(t.Context(), former{m}, synthetic(t), cells(t)[:1], o); err != nil {
+		t.Fatal(err)
+	}
+	first := filepath.Join(folder, "clean.ledger")
+	text, err := os.ReadFile(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.Replace(text, []byte(`"version":3`), []byte(`"version":2`), 1)
+	os.WriteFile(first, text[:bytes.Index(text, []byte("\nclaims "))+1], 0o666)
+	if err := sweep.Run(t.Context(), m, synthetic(t), cells(t), o); err != nil {
+		t.Fatal(err)
+	}
+	s, err := sweep.Open(folder)
+	if err != nil || s.Header.Version != 2 || s.Header.Model.Identity != m.former || len(s.Corrupted) != 4 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}

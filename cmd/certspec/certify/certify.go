@@ -33,6 +33,7 @@ type Result struct {
 	Shard         string  `json:"shard,omitempty"`
 	Seed          uint64  `json:"seed,string"`
 	SeedChosen    bool    `json:"seed_chosen"`
+	SeedNote      string  `json:"seed_note"`
 	RadiusCap     float64 `json:"radius_cap"`
 	cli.Metrics
 	Misses int `json:"misses"`
@@ -158,7 +159,7 @@ func (o *options) run(cmd *cobra.Command) error {
 	c := Result{
 		Ledger: o.Ledger, Model: h.Model.Name, Engine: h.Model.Identity.Engine, Data: h.Data.Name, Resized: cli.Resized(in.Data, loaded.Shape),
 		Sigma: h.Sigma, Alpha: h.Alpha, Noise: h.Noise, Rule: h.Rule.Name, MaxSamples: o.MaxSamples,
-		Shard: part, Seed: h.Seed, SeedChosen: h.SeedChosen, RadiusCap: run.RadiusCap(),
+		Shard: part, Seed: h.Seed, SeedChosen: h.SeedChosen, SeedNote: rs.SeedNote(*h), RadiusCap: run.RadiusCap(),
 		Metrics: cli.Measure(run.Rows, o.radii, nil), Misses: run.Misses(), Passes: run.Passes(), Preprocessing: first.Preprocessing,
 	}
 	c.Warnings = append(c.Warnings, first.Warnings...)
@@ -219,6 +220,9 @@ func (c *Result) print(out io.Writer) error {
 	}
 	for _, a := range c.CertifiedAccuracy {
 		fmt.Fprintf(w, "certified accuracy at %g\t%.4f\n", a.Radius, a.Value)
+	}
+	if c.SeedChosen {
+		fmt.Fprintf(w, "seed\t%s\n", c.SeedNote)
 	}
 	for _, warning := range c.Warnings {
 		fmt.Fprintf(w, "note\t%s\n", warning)
