@@ -16,10 +16,10 @@ import (
 // fast on more. symbolic makes a graph that takes any number of images, where every node allows it;
 // same then compares the two.
 
-// symbolicPart is the number of images that a network takes at once whose batch was made symbolic: those of a million
-// values, and no fewer than 8. Small images gain by large batches; of 224×224 pixels only dense layers do, and the
+// symbolicPart is the number of images that a network takes at once whose batch was made symbolic: those of half a
+// million values, and no fewer than 4. Small images gain by large batches; of 224×224 pixels only dense layers do, and the
 // intermediate results of many images cost more than that.
-func symbolicPart(size int) int { return min(max(1<<20/size, 8), cachedPart) }
+func symbolicPart(size int) int { return min(max(1<<19/size, 4), cachedPart) }
 
 // role is how a value depends on the images.
 type role int
