@@ -211,3 +211,44 @@ func TestPreflightSaysWhatApplies(t *testing.T) {
 		t.Errorf("identity %+v, file %+v", r.Identity, r.ONNX)
 	}
 }
+
+// A file of weights alone is no model; what is said of it are three ways in, with commands.
+func TestWaysIn(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"net.pt", "my net.pth", "net.pth.tar", "net.safetensors"} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("weights"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		quoted := path
+		if strings.Contains(path, " ") {
+			quoted = "'" + path + "'"
+		}
+		for _, verb := range []string{"certify", "preflight"} {
+			_, err := commandOutput(t, commandOf(t, verb), "--model", path, "--data", "synthetic/test", "--sigma", "0.25")
+			if _, usage := err.(cli.UsageError); !usage {
+				t.Errorf("%s %s: %v; expected a wrong use", verb, name, err)
+				continue
+			}
+			for _, want := range []string{"Three ways in", "\n    pip install torch onnx onnxscript\n", "torch.onnx.export(", `certify --exec "python examples/pipe/pytorch_model.py ` + quoted + `"`,
+				"certspec import --weights " + quoted + " --net resnet20"} {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%s %s: %v\nexpected %q", verb, name, err, want)
+				}
+			}
+		}
+	}
+	if _, err := commandOutput(t, commandOf(t, "certify"), "--model", filepath.Join(dir, "none.pt"), "--data", "synthetic/test", "--sigma", "0.25"); err == nil || !strings.HasSuffix(err.Error(), "no such file") {
+		t.Errorf("no file: %v", err)
+	}
+	// Weights of a network that import does not know, and a network that nobody knows.
+	other := filepath.Join(dir, "other.npz")
+	if _, err := commandOutput(t, commandOf(t, "export"), "--model", committed, "--npz", other); err != nil {
+		t.Fatal(err)
+	}
+	for _, net := range []string{"resnet20", "vgg16"} {
+		if _, err := commandOutput(t, commandOf(t, "import"), "--weights", other, "--net", net, "--out", filepath.Join(dir, "in")); err == nil || !strings.Contains(err.Error(), "Three ways in") {
+			t.Errorf("import of %s: %v", net, err)
+		}
+	}
+}

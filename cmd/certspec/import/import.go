@@ -76,6 +76,9 @@ func (o *options) run(cmd *cobra.Command) error {
 	}
 	for name, known := range map[string][]string{"net": nets.Names(), "input": nets.Inputs()} {
 		if err := cli.Known(cmd, name, known); err != nil {
+			if name == "net" {
+				err = cli.Usagef("%w\n\n%s", err, cli.WaysIn(o.weights))
+			}
 			return err
 		}
 	}
@@ -91,7 +94,7 @@ func (o *options) run(cmd *cobra.Command) error {
 		return err
 	}
 	if a.Classes, err = torch.Classes(tensors); err != nil {
-		return fmt.Errorf("%s: %w", weights, err)
+		return unknownNetwork(weights, err)
 	}
 	if a.Shape, err = cli.ParseShape("size", o.size); err != nil {
 		return err
@@ -125,7 +128,7 @@ func (o *options) run(cmd *cobra.Command) error {
 	}
 	m.Card.Architecture = a
 	if m.Weights, err = torch.ImportWeights(tensors, a, o.shortcuts); err != nil {
-		return fmt.Errorf("%s: %w", weights, err)
+		return unknownNetwork(weights, err)
 	}
 	if err := modelfile.Write(out, m); err != nil {
 		return err
@@ -143,6 +146,11 @@ func (o *options) run(cmd *cobra.Command) error {
 		fmt.Fprintf(cmd.OutOrStdout(), "accuracy on %s %.2f %%, with noise σ = %g %.2f %%\n", images.Name, 100*m.Card.Accuracy, sigma, 100*m.Card.NoisyTest)
 	}
 	return nil
+}
+
+// unknownNetwork says of weights that are of none of our networks how they come in all the same.
+func unknownNetwork(weights string, err error) error {
+	return fmt.Errorf("%s: %w.\n\n%s", weights, err, cli.WaysIn(weights))
 }
 
 // measureAccuracy fills in the card of the model that was written to path, and writes it again.

@@ -68,6 +68,9 @@ func (o *ModelOptions) Open() (m classifier.Classifier, end func() error, err er
 	if o.Path == "" {
 		return nil, nil, Usagef("--model is missing: %s; or --exec", f.Lookup("model").Usage)
 	}
+	if isWeights(o.Path) {
+		return nil, nil, weightsAlone(o.Path)
+	}
 	options, err := o.onnx.read(f, o.Path, &o.Engine)
 	if err != nil {
 		return nil, nil, err
@@ -81,6 +84,9 @@ func (o *ModelOptions) Open() (m classifier.Classifier, end func() error, err er
 
 // OpenModel opens a model file and tells the person what is not as good as it could be.
 func OpenModel(path string, options ...engine.Option) (*engine.Model, error) {
+	if isWeights(path) {
+		return nil, weightsAlone(path)
+	}
 	m, err := engine.Open(path, options...)
 	if err != nil {
 		return nil, err
