@@ -84,6 +84,23 @@ func (m *Map) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
+// WriteTSV writes a line u, v, value, images for each frequency, with tabs between and one line of names first: the value has the name of
+// the metric, and all come from the same number of images. ReadMap reads it again.
+func (m *Map) WriteTSV(w io.Writer, metric string, images int) error {
+	if _, err := fmt.Fprintf(w, "i\tj\t%s\tn_images\n", metric); err != nil {
+		return err
+	}
+	for i, u := range m.U {
+		for j, v := range m.V {
+			value := strconv.FormatFloat(m.Values[i*len(m.V)+j], 'g', -1, 64)
+			if _, err := fmt.Fprintf(w, "%d\t%d\t%s\t%d\n", u, v, value, images); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // fromHalf spreads the values of a half spectrum, equal at (u, v) and −(u, v), over all frequencies.
 func fromHalf(h fourier.Half, values []float64) Map {
 	m := Map{Height: h.Height, Width: h.Width, U: Frequencies(h.Height), V: Frequencies(h.Width)}

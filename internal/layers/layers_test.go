@@ -67,7 +67,7 @@ var layers = [][]string{
 	{"rs/ledger", "corrupt"},
 	{"rs/rule"},
 	{"ood", "rs", "spectral"},
-	{"gomlxmodels", "onnxmodel", "pipemodel"},
+	{"gomlxmodels", "onnxmodel", "pipemodel", "rs/heatmap"},
 	{"engine"},
 	{"experiment"},
 	{"notebooks", "bench", "cmd/certspec", "examples"},

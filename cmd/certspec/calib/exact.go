@@ -13,38 +13,12 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
-// boundsOf are the bounds that intervals give.
-type boundsOf struct {
-	N       int     `json:"n"`
-	Bins    int     `json:"bins,omitempty"`
-	CCE     float64 `json:"cce"`
-	CBS     float64 `json:"cbs"`
-	MeanGap float64 `json:"mean_gap"`
-	// ECE of the Brier confidences, which is no bound, and the mean width of the intervals.
-	BrierECE  float64 `json:"ece_of_brier_confidences"`
-	MeanWidth float64 `json:"mean_width"`
-	known
-}
+// summary is a calib.Summary that prints itself.
+type summary struct{ calib.Summary }
 
-func (s *sampleFile) bounds() (b boundsOf, worst calib.Worst, err error) {
-	b = boundsOf{N: len(s.Correct), Bins: s.bins.Len()}
-	if worst, err = new(calib.Workspace).ExactCCE(s.Correct, s.Lower, s.Upper, s.bins); err != nil {
-		return b, worst, err
-	}
-	b.CCE = worst.CCE
-	if b.CBS, b.MeanGap, err = calib.CertifiedBrier(s.Correct, s.Lower, s.Upper); err != nil {
-		return b, worst, err
-	}
-	z := make([]float64, len(s.Correct))
-	calib.BrierConfidences(z, s.Correct, s.Lower, s.Upper)
-	if b.BrierECE, err = calib.ECE(s.Correct, z, s.bins); err != nil {
-		return b, worst, err
-	}
-	for i, l := range s.Lower {
-		b.MeanWidth += (s.Upper[i] - l) / float64(b.N)
-	}
-	b.known, err = s.known()
-	return b, worst, err
+func (s *sampleFile) bounds() (*summary, calib.Worst, error) {
+	b, worst, err := calib.Summarize(s.Correct, s.Confidence, s.Lower, s.Upper, s.bins)
+	return &summary{b}, worst, err
 }
 
 // exactOptions are what the flags of "calib exact" ask.
@@ -101,7 +75,7 @@ func (o *exactOptions) run(cmd *cobra.Command) error {
 		if err == nil && o.assignment != "" {
 			err = writeAssignment(cmd, o.assignment, worst.Bin, worst.Confidence, s.bins)
 		}
-		return &b, err
+		return b, err
 	})
 }
 
@@ -117,7 +91,7 @@ func (s *sampleFile) writeLP(cmd *cobra.Command, path string) error {
 	return cli.WriteOut(cmd, path, text.Bytes())
 }
 
-func (b *boundsOf) print(out io.Writer) error {
+func (b *summary) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "samples\t%d\n", b.N)
 	fmt.Fprintf(w, "mean width of the intervals\t%.6f\n", b.MeanWidth)

@@ -146,7 +146,7 @@ func (s *sampleFile) row() (row, error) {
 	}
 	s.warnOutside()
 	b, _, err := s.bounds()
-	row.known, row.CCE, row.CBS, row.MeanGap, row.Width = b.known, &b.CCE, &b.CBS, &b.MeanGap, &b.MeanWidth
+	row.known, row.CCE, row.CBS, row.MeanGap, row.Width = known{b.ECE, b.Brier}, &b.CCE, &b.CBS, &b.MeanGap, &b.MeanWidth
 	return row, err
 }
 

@@ -65,7 +65,7 @@ func (o *compareOptions) run(cmd *cobra.Command, files []string) error {
 		return failed
 	}
 	a, b := logs[0], logs[1]
-	c, err := rs.Compare(a.rows, b.rows, o.radii, o.Bootstrap)
+	c, err := rs.Compare(a.Rows, b.Rows, o.radii, o.Bootstrap)
 	if err != nil {
 		if wrong := cli.Usage(err); wrong != err {
 			return wrong
@@ -74,15 +74,15 @@ func (o *compareOptions) run(cmd *cobra.Command, files []string) error {
 	}
 	all := comparison{files[0], files[1], c, []string{}}
 	for _, l := range logs {
-		for _, warning := range l.warnings {
-			all.Warnings = append(all.Warnings, l.file+": "+warning)
+		for _, warning := range l.Warnings {
+			all.Warnings = append(all.Warnings, l.File+": "+warning)
 		}
 	}
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), all)
 	}
-	a.warn()
-	b.warn()
+	warn(a.File, a.Warnings)
+	warn(b.File, b.Warnings)
 	return o.table.Write(cmd, all.table())
 }
 

@@ -2,30 +2,18 @@
 package log
 
 import (
-	"bufio"
 	"errors"
-	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/certlog"
 )
 
 // Command makes the command.
 func Command() *cobra.Command {
 	return cli.Noun("log", "Metrics of certification logs: ledgers of certspec and published tables", "", metricsCommand(), compareCommand(), tableCommand())
-}
-
-// logFile is a ledger or a published log.
-type logFile struct {
-	file     string
-	rows     rs.Rows
-	warnings []string
-	run      *rs.Run // nil: a published log
 }
 
 // radiusLimit is what a published log says of itself elsewhere, so that its radii can be checked.
@@ -71,42 +59,14 @@ func (o *logOptions) limitOf(f *pflag.FlagSet) (*radiusLimit, error) {
 	return &o.limit, nil
 }
 
-// readLog reads a ledger, which begins with a brace, or a published log.
-func readLog(file string, limit *radiusLimit) (*logFile, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	l := &logFile{file: file}
-	in := bufio.NewReader(f)
-	if first, err := in.Peek(1); err != nil || first[0] != '{' {
-		log, err := certlog.Read(file, in)
-		if err != nil {
-			return nil, err
-		}
-		if limit != nil {
-			if err := log.CheckRadii(limit.n, limit.alpha, limit.sigma); err != nil {
-				return nil, err
-			}
-		}
-		l.rows, l.warnings = log.Rows, log.Warnings
-		return l, nil
-	}
-	if l.run, err = rs.Open(file); err != nil {
-		return nil, err
-	}
-	l.rows = l.run.Rows
-	if !l.run.Complete() {
-		l.warnings = append(l.warnings, fmt.Sprintf("not complete: %d of %d images", len(l.rows), l.run.Images()))
-	}
-	return l, nil
-}
-
-// readLogs reads as many of the files as it can; the error is of all others.
-func readLogs(files []string, limit *radiusLimit) (logs []*logFile, failed error) {
+// readLogs reads as many of the files as it can, ledgers or published logs; the error is of all others.
+func readLogs(files []string, limit *radiusLimit) (logs []*certlog.Results, failed error) {
 	for _, file := range files {
-		l, err := readLog(file, limit)
+		l, err := certlog.ReadResults(file)
+		if err == nil && l.Log != nil && limit != nil {
+			err = l.Log.CheckRadii(limit.n, limit.alpha, limit.sigma)
+			l.Warnings = l.Log.Warnings
+		}
 		if err != nil {
 			failed = errors.Join(failed, err)
 			continue
@@ -117,8 +77,8 @@ func readLogs(files []string, limit *radiusLimit) (logs []*logFile, failed error
 }
 
 // warn says the warnings of a log on standard error.
-func (l *logFile) warn() {
-	for _, warning := range l.warnings {
-		cli.Say("warning: %s: %s", l.file, warning)
+func warn(file string, warnings []string) {
+	for _, warning := range warnings {
+		cli.Say("warning: %s: %s", file, warning)
 	}
 }

@@ -67,9 +67,9 @@ func (o *metricsOptions) run(cmd *cobra.Command, files []string) error {
 	logs, failed := readLogs(files, limit)
 	var all []fileMetrics
 	for _, l := range logs {
-		m := fileMetrics{l.file, cli.Measure(l.rows.Capped(o.cap), o.radii, l.warnings)}
+		m := fileMetrics{l.File, cli.Measure(l.Rows.Capped(o.cap), o.radii, l.Warnings)}
 		if o.bounds {
-			d := l.rows.Bounds()
+			d := l.Rows.Bounds()
 			m.Bounds = &d
 			if d.Images == 0 {
 				m.Warnings = append(m.Warnings, "names no lower bounds of the probability")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/rs/certlog"
 )
 
 // tableOptions are what the flags of "log table" ask.
@@ -63,7 +64,7 @@ func (o *tableOptions) run(cmd *cobra.Command, files []string) error {
 	if *o.json {
 		rows := []named{}
 		for i, l := range logs {
-			rows = append(rows, named{o.names[i], l.file, cli.Measure(l.rows, o.radii, l.warnings)})
+			rows = append(rows, named{o.names[i], l.File, cli.Measure(l.Rows, o.radii, l.Warnings)})
 		}
 		return cli.PrintJSON(cmd.OutOrStdout(), rows)
 	}
@@ -78,16 +79,16 @@ type named struct {
 }
 
 // methods has a row per log.
-func methods(logs []*logFile, names []string, radii []float64) *table.Table {
+func methods(logs []*certlog.Results, names []string, radii []float64) *table.Table {
 	t := &table.Table{Columns: []string{"method", "images", "abstained"}}
 	for _, r := range radii {
 		t.Columns = append(t.Columns, fmt.Sprintf("r = %g", r))
 	}
 	t.Columns = append(t.Columns, "ACR")
 	for i, l := range logs {
-		m := cli.Measure(l.rows, radii, l.warnings)
-		l.warnings = m.Warnings
-		l.warn()
+		m := cli.Measure(l.Rows, radii, l.Warnings)
+		l.Warnings = m.Warnings
+		warn(l.File, l.Warnings)
 		row := []any{names[i], m.Rows, m.Abstained}
 		for j := range radii {
 			if j < len(m.CertifiedAccuracy) {
@@ -102,8 +103,8 @@ func methods(logs []*logFile, names []string, radii []float64) *table.Table {
 			row = append(row, table.None)
 		}
 		t.Rows = append(t.Rows, row)
-		if l.run != nil {
-			h := l.run.Header
+		if l.Run != nil {
+			h := l.Run.Header
 			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s on %s, σ = %g, α = %g, %s rule, at most %d copies per image.",
 				names[i], h.Model.Name, h.Data.Name, h.Sigma, h.Alpha, h.Rule.Name, h.Rule.Looks[len(h.Rule.Looks)-1].Copies))
 		}

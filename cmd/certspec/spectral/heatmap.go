@@ -2,16 +2,12 @@ package spectral
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"image/color"
 	"image/png"
-	"math"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -20,39 +16,18 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 
-	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/figure"
-	"github.com/certspec/certspec/progress"
-	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/noise"
+	"github.com/certspec/certspec/rs/heatmap"
 	"github.com/certspec/certspec/spectral"
-	"github.com/certspec/certspec/spectral/fourier"
 )
-
-// mapped is what "spectral heatmap" prints.
-type mapped struct {
-	Metric  string          `json:"metric"`
-	Radius  float64         `json:"radius,omitempty"`
-	Model   string          `json:"model"`
-	Data    string          `json:"data"`
-	Images  int             `json:"images"`
-	Epsilon float64         `json:"epsilon"`
-	Norm    float64         `json:"norm"` // largest ℓ2 norm of a probe over all channels, after rounding to the grid where it is
-	Profile []spectral.Ring `json:"profile"`
-	*spectral.Map
-}
 
 // heatMapOptions are what the flags of "spectral heatmap" ask.
 type heatMapOptions struct {
-	rs.Options
+	heatmap.Options
 	input       cli.InputOptions
-	probe       spectral.ProbeOptions
-	m           mapped
 	window      int
 	frequencies []int
-	folder      string
 	out         []string
 	tsv, png    string
 	low, high   float64
@@ -78,15 +53,15 @@ folder keeps the errors that are known in errors.jsonl.`,
 		Args: cli.NoArgs,
 	}
 
-	m, probe := &o.m, &o.probe
+	probe := &o.Probe
 	o.input.Flags(cmd)
-	cli.RunFlags(cmd, &o.Options)
+	cli.RunFlags(cmd, &o.Run)
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
-		f.Floats(&o.Radii, "radii", nil, "of the rule betting: the radii that are tested")
+		f.Floats(&o.Run.Radii, "radii", nil, "of the rule betting: the radii that are tested")
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		cli.Choice(f, &m.Metric, "metric", "acr", "acr, certified or error", "acr", "certified", "error")
-		f.Float64Var(&m.Radius, "radius", 0, "of --metric certified")
+		cli.Choice(f, &o.Metric, "metric", heatmap.ACR, "acr, certified or error", heatmap.Metrics...)
+		f.Float64Var(&o.Radius, "radius", 0, "of --metric certified")
 		f.IntVar(&o.window, "window", 15, "frequencies −n to n both ways")
 		f.Ints(&o.frequencies, "frequencies", nil, "instead: these, and their negatives")
 		f.Float64Var(&probe.Epsilon, "epsilon", spectral.DefaultEpsilon, "ℓ2 norm of a probe per channel, 1 = full range")
@@ -94,7 +69,7 @@ folder keeps the errors that are known in errors.jsonl.`,
 		f.BoolVar(&probe.Shared, "shared-sign", false, "one sign for all channels")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
-		f.Folder(&o.folder, "ledgers", "folder of the ledgers, one for each frequency; with --metric error, of the errors (default: they are not kept)")
+		f.Folder(&o.Folder, "ledgers", "folder of the ledgers, one for each frequency; with --metric error, of the errors (default: they are not kept)")
 		f.Outs(&o.out, "file of the map: .csv (a line for each u), .tsv (a line u, v, value, images for each frequency) or .png (a picture); may be given several times")
 		f.Written(&o.tsv, "tsv", "file with a line u, v, value, images for each frequency")
 		f.Written(&o.png, "png", "picture of the map")
@@ -109,41 +84,39 @@ folder keeps the errors that are known in errors.jsonl.`,
 }
 
 func (o *heatMapOptions) run(cmd *cobra.Command) error {
-	f, m, probe := cmd.Flags(), &o.m, &o.probe
-	certify := m.Metric != "error"
+	f := cmd.Flags()
 	if err := cli.Needed(cmd, "data"); err != nil {
 		return err
 	}
 	switch {
-	case f.Changed("radius") && m.Metric != "certified":
-		return cli.Usagef("--radius with --metric %s: expected --metric certified", m.Metric)
+	case f.Changed("radius") && o.Metric != heatmap.Certified:
+		return cli.Usagef("--radius with --metric %s: expected --metric certified", o.Metric)
 	case f.Changed("frequencies") && f.Changed("window"):
 		return cli.Usagef("--window and --frequencies: expected one of both")
 	case o.window < 0:
 		return cli.Usagef("--window %d: expected at least 0", o.window)
 	case f.Changed("high") && !(o.high > o.low):
 		return cli.Usagef("--low %v, --high %v: expected a lower one and a higher one", o.low, o.high)
-	case !(probe.Epsilon > 0):
-		return cli.Usagef("--epsilon %v: expected more than 0", probe.Epsilon)
+	case !(o.Probe.Epsilon > 0):
+		return cli.Usagef("--epsilon %v: expected more than 0", o.Probe.Epsilon)
 	}
-	if err := errors.Join(cli.CheckRadii([]float64{m.Radius}), cli.CheckRadii(o.Radii)); err != nil {
+	if err := errors.Join(cli.CheckRadii([]float64{o.Radius}), cli.CheckRadii(o.Run.Radii)); err != nil {
 		return cli.Wrong(err)
 	}
-	if certify {
+	if o.Metric != heatmap.Error {
 		if err := cli.Needed(cmd, "sigma", "ledgers"); err != nil {
 			return err
 		}
 		if err := cli.CheckRun(cmd); err != nil {
 			return err
 		}
-		if _, err := o.Plan(); err != nil {
+		if _, err := o.Run.Plan(); err != nil {
 			return cli.Usage(err)
 		}
 	}
-	probe.Real = certify && o.Noise == noise.LawGaussian
-	list := spectral.Window(o.window)
+	o.Frequencies = spectral.Window(o.window)
 	if f.Changed("frequencies") {
-		list = bothSigns(o.frequencies)
+		o.Frequencies = heatmap.Both(o.frequencies...)
 	}
 	out, err := o.files()
 	if err != nil {
@@ -154,68 +127,18 @@ func (o *heatMapOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer in.Close()
-	images, model := in.Data, in.Model
-	loaded, err := in.Load(cmd.Context())
-	if err != nil {
+	if _, err := in.Load(cmd.Context()); err != nil {
 		return err
 	}
-	info, err := model.Info()
-	if err != nil {
-		return err
-	}
-	half, err := fourier.NewHalf(loaded.Shape.Height, loaded.Shape.Width)
-	if err != nil {
-		return err
-	}
-	if o.folder != "" {
-		if err := os.MkdirAll(o.folder, 0o777); err != nil {
-			return err
-		}
-	}
-	var kept *errorsFile
-	if !certify && o.folder != "" {
-		heads, err := headsOf(model, info, loaded, *probe)
-		if err != nil {
-			return err
-		}
-		if kept, err = openErrors(o.folder, heads); err != nil {
-			return err
-		}
-		defer kept.Close()
-	}
-	m.Model, m.Data, m.Images, m.Epsilon = info.Name, loaded.Name, loaded.Len(), probe.Epsilon
-	total, at, bar := len(spectral.Representatives(half, list, list)), 0, cli.Progress()
-	o.Progress = func(s progress.State) {
-		s.Task = fmt.Sprintf("%d of %d: %s", at, total, s.Task)
-		bar(s)
-	}
-	m.Map, err = spectral.HeatMap(cmd.Context(), half, list, list, func(ctx context.Context, q spectral.Frequency) (float64, error) {
-		at++
-		p, err := spectral.NewProbe(loaded.Shape, q, probe.Epsilon)
-		if err != nil {
-			return 0, err
-		}
-		if probe.Real {
-			m.Norm = probe.Epsilon * math.Sqrt(float64(loaded.Shape.Channels))
-		} else {
-			m.Norm = max(m.Norm, p.Norm())
-		}
-		run := o.Options
-		run.Ledger = filepath.Join(o.folder, fmt.Sprintf("u%+dv%+d.ledger", q.U, q.V))
-		find := func() (float64, error) { return m.evaluate(ctx, model, spectral.Probed(images, q, *probe), run) }
-		if kept != nil {
-			return kept.of(q, find)
-		}
-		return find()
-	})
+	o.Progress = cli.Progress()
+	m, err := heatmap.Run(cmd.Context(), in.Model, in.Data, o.Options)
 	if err != nil {
 		return cli.Usage(err)
 	}
-	m.Profile = m.Map.Profile()
 	if !f.Changed("high") {
 		o.high = slices.Max(m.Values)
 	}
-	if err := m.write(cmd, out, o.tsv, o.png, o.low, o.high); err != nil {
+	if err := write(cmd, m, out, o.tsv, o.png, o.low, o.high); err != nil {
 		return err
 	}
 	if *o.json {
@@ -244,41 +167,8 @@ func (o *heatMapOptions) files() (csv string, err error) {
 	return csv, nil
 }
 
-// evaluate finds the value at one frequency.
-func (m *mapped) evaluate(ctx context.Context, model classifier.Classifier, probed *dataset.Dataset, o rs.Options) (float64, error) {
-	if m.Metric == "error" {
-		images, err := probed.Load(ctx)
-		if err != nil {
-			return 0, err
-		}
-		accuracy, err := rs.BaseAccuracy(ctx, model, images, 0, 0)
-		return 1 - accuracy, err
-	}
-	run, err := rs.Certify(ctx, model, probed, o)
-	if err != nil {
-		return 0, err
-	}
-	acr := run.ACR()
-	switch {
-	case acr.Images == 0:
-		return 0, fmt.Errorf("data %s has no labels", m.Data)
-	case m.Metric == "acr":
-		return acr.Value, nil
-	}
-	return run.CertifiedAccuracy(m.Radius)[0].Value, nil
-}
-
-// bothSigns lists frequencies and their negatives, each once, ascending.
-func bothSigns(list []int) []int {
-	for _, f := range list {
-		list = append(list, -f)
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
 // write writes the files that are asked for.
-func (m *mapped) write(cmd *cobra.Command, out, tsv, picture string, low, high float64) error {
+func write(cmd *cobra.Command, m *heatmap.Result, out, tsv, picture string, low, high float64) error {
 	if out != "" {
 		var text bytes.Buffer
 		if err := m.WriteCSV(&text); err != nil {
@@ -289,14 +179,11 @@ func (m *mapped) write(cmd *cobra.Command, out, tsv, picture string, low, high f
 		}
 	}
 	if tsv != "" {
-		var text strings.Builder
-		fmt.Fprintf(&text, "i\tj\t%s\tn_images\n", m.Metric)
-		for i, u := range m.U {
-			for j, v := range m.V {
-				fmt.Fprintf(&text, "%d\t%d\t%s\t%d\n", u, v, strconv.FormatFloat(m.Values[i*len(m.V)+j], 'g', -1, 64), m.Images)
-			}
+		var text bytes.Buffer
+		if err := m.WriteTSV(&text, string(m.Metric), m.Images); err != nil {
+			return err
 		}
-		if err := cli.WriteOut(cmd, tsv, []byte(text.String())); err != nil {
+		if err := cli.WriteOut(cmd, tsv, text.Bytes()); err != nil {
 			return err
 		}
 	}
@@ -305,7 +192,7 @@ func (m *mapped) write(cmd *cobra.Command, out, tsv, picture string, low, high f
 	}
 	const side = 4.5 * vg.Inch
 	c := vgimg.NewWith(vgimg.UseWH(side+0.75*vg.Inch, side), vgimg.UseDPI(192), vgimg.UseBackgroundColor(color.White))
-	figure.HeatMap{Title: m.Metric, X: "v", Y: "u", Columns: m.V, Rows: m.U, Values: m.Values, Low: low, High: high}.Paint(draw.New(c))
+	figure.HeatMap{Title: string(m.Metric), X: "v", Y: "u", Columns: m.V, Rows: m.U, Values: m.Values, Low: low, High: high}.Paint(draw.New(c))
 	var b bytes.Buffer
 	if err := png.Encode(&b, c.Image()); err != nil {
 		return err

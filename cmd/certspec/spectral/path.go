@@ -1,17 +1,13 @@
 package spectral
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/spectral"
 )
 
@@ -33,9 +29,6 @@ type walkedKind struct {
 	Kind string `json:"kind"` // amplitude, phase, pixel within, pixel between
 	*spectral.PathMetrics
 }
-
-// pathKinds are the kinds that --kind knows, with the number of pairs of the released code.
-var pathKinds = map[string]int{"amplitude": 5000, "phase": 5000, "pixel": 200}
 
 // pathNormalizations are what --normalization knows.
 var pathNormalizations = map[string]spectral.Normalization{"none": {}, "cifar10": spectral.CIFAR10, "imagenet": spectral.ImageNet}
@@ -103,12 +96,16 @@ func (o *pathOptions) run(cmd *cobra.Command) error {
 	case o.Points < 4:
 		return cli.Usagef("--points %d: expected at least 4", o.Points)
 	}
-	for i, kind := range o.kinds {
-		if _, known := pathKinds[kind]; !known || slices.Contains(o.kinds[:i], kind) {
-			return cli.Usagef("--kind %s: expected amplitude, phase and pixel, each at most once", kind)
+	var kinds []spectral.PathKind
+	for _, text := range o.kinds {
+		kind := spectral.PathKind(text)
+		if !slices.Contains(spectral.PathKinds, kind) || slices.Contains(kinds, kind) {
+			return cli.Usagef("--kind %s: expected amplitude, phase and pixel, each at most once", text)
 		}
+		kinds = append(kinds, kind)
 	}
 	o.Normalization, o.Radial, o.Shortest = pathNormalizations[out.Normalization], out.Mask == "radial", out.Wrap == "shortest"
+	o.measure.Report = cli.Progress()
 	o.measure.KeepLast = out.LastBin == "keep"
 	in, err := o.input.Open()
 	if err != nil {
@@ -125,17 +122,17 @@ func (o *pathOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	out.Model, out.Data, out.Points, out.Window = info.Name, images.Name, o.Points, o.Window
-	for _, kind := range o.kinds {
-		sets, err := pathSets(kind, images, o.pairs, o.FourierOptions)
+	for _, kind := range kinds {
+		sets, err := spectral.PathSets(kind, images, o.pairs, o.FourierOptions)
 		if err != nil {
 			return cli.Usage(err)
 		}
 		for _, s := range sets {
-			m, err := s.measure(cmd.Context(), model, images, o.measure)
+			m, err := s.Measure(cmd.Context(), model, images, o.measure)
 			if err != nil {
 				return cli.Usage(err)
 			}
-			out.Paths = append(out.Paths, walkedKind{s.name, m})
+			out.Paths = append(out.Paths, walkedKind{s.Name, m})
 		}
 	}
 	if *o.json {
@@ -161,50 +158,4 @@ func intervalOf(e *spectral.Estimate, decimals int) string {
 		return ""
 	}
 	return fmt.Sprintf("%.*f to %.*f", decimals, e.Interval[0], decimals, e.Interval[1])
-}
-
-// pathSet is paths of a kind between pairs of images.
-type pathSet struct {
-	name  string
-	path  spectral.Path
-	pairs []spectral.Pair
-}
-
-// pathSets lists what is measured for a kind.
-func pathSets(kind string, images *dataset.Images, pairs int, o spectral.FourierOptions) ([]pathSet, error) {
-	all := min(pathKinds[kind], images.Len()/2)
-	if kind == "pixel" {
-		all = min(pathKinds[kind], slices.Min(images.ClassCounts())/2)
-	}
-	if pairs == 0 {
-		pairs = max(all, 1)
-	}
-	var path spectral.Path
-	var err error
-	switch kind {
-	case "amplitude":
-		path, err = spectral.NewAmplitude(images.Shape, o)
-	case "phase":
-		path, err = spectral.NewPhase(images.Shape, o)
-	default:
-		path, err = spectral.NewPixel(images.Shape, o.Normalization)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if kind == "pixel" {
-		within, between, err := spectral.PixelPairs(images.Labels, len(images.Classes), pairs)
-		return []pathSet{{"pixel within", path, within}, {"pixel between", path, between}}, err
-	}
-	list, err := spectral.FourierPairs(images.Len(), pairs)
-	return []pathSet{{kind, path, list}}, err
-}
-
-func (s *pathSet) measure(ctx context.Context, model classifier.Classifier, images *dataset.Images, o spectral.PathOptions) (*spectral.PathMetrics, error) {
-	bar := cli.Progress()
-	o.Report = func(p progress.State) {
-		p.Task = s.name + " " + p.Task
-		bar(p)
-	}
-	return spectral.MeasurePaths(ctx, model, s.path, images.Image, s.pairs, o)
 }

@@ -1,4 +1,4 @@
-package spectral
+package heatmap
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"github.com/certspec/certspec/spectral"
 )
 
-// errorsName is the file of a folder of ledgers that keeps the errors of frequencies: a map's head, then a line for each frequency.
+// errorsName is the file of a folder that keeps the errors of frequencies: a map's head, then a line for each frequency.
 const errorsName = "errors.jsonl"
 
 // errorsHead is what the errors in a file have in common.

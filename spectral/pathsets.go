@@ -1,0 +1,83 @@
+package spectral
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/progress"
+)
+
+// PathKind is a kind of paths between images.
+type PathKind string
+
+const (
+	AmplitudePaths PathKind = "amplitude" // NewAmplitude
+	PhasePaths     PathKind = "phase"     // NewPhase
+	PixelPaths     PathKind = "pixel"     // NewPixel, within classes and between them
+)
+
+// PathKinds are all kinds.
+var PathKinds = []PathKind{AmplitudePaths, PhasePaths, PixelPaths}
+
+// releasedPairs are the numbers of pairs of the released code of Fridovich-Keil et al. (2022): of all images; of pixel paths, of each class
+// and of each two classes.
+var releasedPairs = map[PathKind]int{AmplitudePaths: 5000, PhasePaths: 5000, PixelPaths: 200}
+
+// PathSet is paths of a kind between pairs of images.
+type PathSet struct {
+	Name  string // amplitude, phase, pixel within, pixel between
+	Path  Path
+	Pairs []Pair
+}
+
+// PathSets lists the paths of a kind between images: of pixel paths two sets, within classes and between them. pairs is as in the released
+// code (pixel: of each class and of each two classes), or half of the images where that is fewer, if it is 0. Of the options, pixel paths
+// take the normalisation alone.
+//
+// Errors: a kind that is none, more pairs than half of the images (pixel: of the smallest class), options out of range, as *InputError.
+func PathSets(kind PathKind, images *dataset.Images, pairs int, o FourierOptions) ([]PathSet, error) {
+	most, known := releasedPairs[kind]
+	if !known {
+		return nil, &InputError{Argument: "kind of paths", Value: string(kind), Expected: fmt.Sprintf("one of %q", PathKinds)}
+	}
+	of := images.Len()
+	if kind == PixelPaths {
+		of = slices.Min(images.ClassCounts())
+	}
+	if pairs == 0 {
+		pairs = max(min(most, of/2), 1)
+	}
+	var path Path
+	var err error
+	switch kind {
+	case AmplitudePaths:
+		path, err = NewAmplitude(images.Shape, o)
+	case PhasePaths:
+		path, err = NewPhase(images.Shape, o)
+	default:
+		path, err = NewPixel(images.Shape, o.Normalization)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if kind == PixelPaths {
+		within, between, err := PixelPairs(images.Labels, len(images.Classes), pairs)
+		return []PathSet{{"pixel within", path, within}, {"pixel between", path, between}}, err
+	}
+	list, err := FourierPairs(images.Len(), pairs)
+	return []PathSet{{string(kind), path, list}}, err
+}
+
+// Measure is MeasurePaths of the set, whose name stands in reports.
+func (s PathSet) Measure(ctx context.Context, model classifier.Classifier, images *dataset.Images, o PathOptions) (*PathMetrics, error) {
+	if report := o.Report; report != nil {
+		o.Report = func(p progress.State) {
+			p.Task = s.Name + " " + p.Task
+			report(p)
+		}
+	}
+	return MeasurePaths(ctx, model, s.Path, images.Image, s.Pairs, o)
+}
