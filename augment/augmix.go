@@ -54,8 +54,8 @@ func (a AugMix) Apply(im Image, random *Stream) error {
 	if err := a.check(); err != nil {
 		return err
 	}
-	r := byteRooms.Get().(*byteRoom)
-	defer byteRooms.Put(r)
+	r := byteWorkspaces.Get().(*byteWorkspace)
+	defer byteWorkspaces.Put(r)
 	r.fit(im.Shape)
 	if err := im.bytes("augmix", r.clean); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (a AugMix) Apply(im Image, random *Stream) error {
 }
 
 // chain leaves the end of the next chain in r.now.
-func (a AugMix) chain(r *byteRoom, shape pixel.Shape, random *Stream) {
+func (a AugMix) chain(r *byteWorkspace, shape pixel.Shape, random *Stream) {
 	operations := augMixOperations
 	if orDefault(a.Operations, NineOperations) == NineOperations {
 		operations = operations[:nineOperations]

@@ -53,8 +53,8 @@ var policy = [25][2]policyStep{
 }
 
 func (AutoAugment) Apply(im Image, random *Stream) error {
-	r := byteRooms.Get().(*byteRoom)
-	defer byteRooms.Put(r)
+	r := byteWorkspaces.Get().(*byteWorkspace)
+	defer byteWorkspaces.Put(r)
 	r.fit(im.Shape)
 	if err := im.bytes("autoaugment", r.now); err != nil {
 		return err

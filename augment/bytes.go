@@ -6,18 +6,18 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// byteRoom is the working room of augmentations of bytes.
-type byteRoom struct {
+// byteWorkspace is the memory that augmentations of bytes work in.
+type byteWorkspace struct {
 	clean, now, next []uint8
 	sum              []float64
 }
 
-var byteRooms = sync.Pool{New: func() any { return &byteRoom{} }}
+var byteWorkspaces = sync.Pool{New: func() any { return &byteWorkspace{} }}
 
-// fit gives the room the size of an image; what is in it means nothing then.
-func (r *byteRoom) fit(shape pixel.Shape) {
+// fit gives it the size of an image; what is in it means nothing then.
+func (r *byteWorkspace) fit(shape pixel.Shape) {
 	n := shape.Len()
 	if len(r.sum) != n {
-		*r = byteRoom{make([]uint8, n), make([]uint8, n), make([]uint8, n), make([]float64, n)}
+		*r = byteWorkspace{make([]uint8, n), make([]uint8, n), make([]uint8, n), make([]float64, n)}
 	}
 }

@@ -125,7 +125,7 @@ func TestAnyNumberOfWorkersGivesTheSame(t *testing.T) {
 }
 
 func TestViewsStops(t *testing.T) {
-	failure := errors.New("no room")
+	failure := errors.New("no workspace")
 	load := func(int, []float32) error { return nil }
 	address := func(i int) Address { return Address{Image: uint64(i)} }
 	var lock sync.Mutex

@@ -123,7 +123,7 @@ func (f FourierMix) Apply(im Image, random *Stream) error {
 	if err := f.prepare(im); err != nil {
 		return err
 	}
-	r, err := roomFor(im.Shape)
+	r, err := workspaceFor(im.Shape)
 	if err != nil {
 		return err
 	}

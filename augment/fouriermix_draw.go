@@ -35,7 +35,7 @@ func (f FourierMix) Draw(shape pixel.Shape, random *Stream) (*FourierMixDraw, er
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	r, err := newRoom(shape)
+	r, err := newWorkspace(shape)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (f FourierMix) Draw(shape pixel.Shape, random *Stream) (*FourierMixDraw, er
 }
 
 // draw fills d, reusing what it holds.
-func (f FourierMix) draw(d *FourierMixDraw, r *room, shape pixel.Shape, random *Stream) {
+func (f FourierMix) draw(d *FourierMixDraw, r *workspace, shape pixel.Shape, random *Stream) {
 	chains := orDefault(f.Chains, defaultChains)
 	if len(d.Chains) != chains {
 		d.Chains = make([]FourierMixChain, chains)
@@ -92,7 +92,7 @@ func (f FourierMix) drawChain(c *FourierMixChain, shape pixel.Shape, random *Str
 }
 
 // drawNoise draws A and φ of a chain.
-func (f FourierMix) drawNoise(c *FourierMixChain, r *room, shape pixel.Shape, random *Stream) {
+func (f FourierMix) drawNoise(c *FourierMixChain, r *workspace, shape pixel.Shape, random *Stream) {
 	bins := r.half.Len()
 	whole := orDefault(f.RealMode, Hermitian) != Hermitian
 	if whole {

@@ -12,7 +12,7 @@ import (
 // draws calls see with so many draws for CIFAR images.
 func draws(t *testing.T, f FourierMix, n int, see func(*FourierMixDraw)) {
 	t.Helper()
-	r, err := newRoom(cifar)
+	r, err := newWorkspace(cifar)
 	if err != nil {
 		t.Fatal(err)
 	}

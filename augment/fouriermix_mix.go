@@ -13,7 +13,7 @@ func (f FourierMix) Mix(im Image, d *FourierMixDraw) error {
 	if err := f.prepare(im); err != nil {
 		return err
 	}
-	r, err := roomFor(im.Shape)
+	r, err := workspaceFor(im.Shape)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (f FourierMix) reduce(d *FourierMixDraw, im Image, half fourier.Half) (*Fou
 	return out, nil
 }
 
-func (f FourierMix) mix(im Image, d *FourierMixDraw, r *room) {
+func (f FourierMix) mix(im Image, d *FourierMixDraw, r *workspace) {
 	split(r.image, im.Values)
 	for channel, plane := range r.image {
 		r.plan.Forward(r.work, r.spectrum[channel], plane)
@@ -105,7 +105,7 @@ func (f FourierMix) mix(im Image, d *FourierMixDraw, r *room) {
 }
 
 // perturb writes the inverse transforms of X·Σ g·A·exp(iφ) over chains.
-func (f FourierMix) perturb(dst [][]float64, r *room, chains []FourierMixChain, share func(*FourierMixChain) float64) {
+func (f FourierMix) perturb(dst [][]float64, r *workspace, chains []FourierMixChain, share func(*FourierMixChain) float64) {
 	whole := orDefault(f.RealMode, Hermitian) != Hermitian
 	sum := r.factor
 	if whole {

@@ -1,4 +1,4 @@
-// Package corrupt spoils images as the published robustness benchmarks do: the fifteen corruptions of CIFAR-C and its
+// Package corrupt changes images as the published robustness benchmarks do: the fifteen corruptions of CIFAR-C and its
 // four extra ones (Hendrycks and Dietterich 2019), the ten of CIFAR-C-bar (Mintun, Kirillov and Xie 2021), and the noise in
 // rings of the spectrum of CIFAR-F (Sun et al. 2021).
 //

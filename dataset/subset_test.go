@@ -81,7 +81,7 @@ func TestSubsetErrors(t *testing.T) {
 		t.Error("a split by NaN loads")
 	}
 	if _, err := d.Load(t.Context()); err != nil {
-		t.Errorf("bad subsets spoil the set: %v", err)
+		t.Errorf("bad subsets damage the set: %v", err)
 	}
 }
 

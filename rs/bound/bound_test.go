@@ -162,7 +162,7 @@ func TestLowerDoesNotAllocate(t *testing.T) {
 }
 
 func ExampleRadius() {
-	p, err := Lower(99_000, 100_000, 0.001) // 99,000 of 100,000 noisy copies got the class
+	p, err := Lower(99_000, 100_000, 0.001) // 99,000 of 100,000 noise samples got the class
 	if err != nil {
 		panic(err)
 	}

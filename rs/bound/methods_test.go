@@ -311,16 +311,16 @@ func ExampleBetting() {
 	}
 	for _, n := range []int{40, 50, 100, 1000} {
 		if least := b.LeastHits(n); least <= n {
-			fmt.Printf("after %d copies: certified from %d hits on\n", n, least)
+			fmt.Printf("after %d noise samples: certified from %d hits on\n", n, least)
 		} else {
-			fmt.Printf("after %d copies: not yet\n", n)
+			fmt.Printf("after %d noise samples: not yet\n", n)
 		}
 	}
 	// Output:
-	// after 40 copies: not yet
-	// after 50 copies: certified from 50 hits on
-	// after 100 copies: certified from 97 hits on
-	// after 1000 copies: certified from 889 hits on
+	// after 40 noise samples: not yet
+	// after 50 noise samples: certified from 50 hits on
+	// after 100 noise samples: certified from 97 hits on
+	// after 1000 noise samples: certified from 889 hits on
 }
 
 func BenchmarkRandomized(b *testing.B) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Section 11.B of the specification of certified calibration: bounds, and the radius where all of n copies hit.
+// Section 11.B of the specification of certified calibration: bounds, and the radius where all of n samples hit.
 func TestCalibrationOracles(t *testing.T) {
 	for _, c := range []struct {
 		k, n   int

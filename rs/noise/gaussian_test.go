@@ -27,7 +27,7 @@ func TestGaussian(t *testing.T) {
 		for i, x := range image {
 			noise := float64(0.25 * normal.NormFloat64())
 			if got, want := dst[c*len(image)+i], float32(float64(x)/255+noise); got != want {
-				t.Fatalf("value %d of copy %d is %v, want %v", i, first+c, got, want)
+				t.Fatalf("value %d of noise sample %d is %v, want %v", i, first+c, got, want)
 			}
 		}
 	}

@@ -27,7 +27,7 @@ import (
 // (2019) holds for every input on the grid.
 //
 // K is decided by 60 fair bits u: it is the least k with u+1 ≤ 2⁶⁰Φ((2k+1)/(510σ)). Where u is
-// the one cell that a threshold falls into, 60 bits do not decide; the copy is reported as
+// the one cell that a threshold falls into, 60 bits do not decide; the sample is reported as
 // failed and must be counted as a miss. That has a probability of at most (4700σ+4)·2⁻⁶⁰ per value, with
 // the thresholds computed in exact integer arithmetic.
 //
@@ -107,18 +107,18 @@ func prefixTable(cells []uint64, reach int) *[1 << prefixBits]int16 {
 // Sigma is the standard deviation in units of the full pixel range.
 func (g *Grid) Sigma() float64 { return g.sigma }
 
-// Limits are the smallest and the largest value of a noisy copy, −255κ and 255(κ+1).
+// Limits are the smallest and the largest value of a noise sample, −255κ and 255(κ+1).
 func (g *Grid) Limits() (low, high int16) { return int16(g.low), int16(g.high) }
 
-// AddTo fills dst with len(dst)/len(image) noisy copies of the grid image, one after the
+// AddTo fills dst with len(dst)/len(image) noise samples of the grid image, one after the
 // other: those numbered first, first+1, ... of the block at the address. It appends to failed
-// the indices, counted from the start of dst, of the copies whose noise 60 bits do not
+// the indices, counted from the start of dst, of the samples whose noise 60 bits do not
 // decide, and returns it; their content is not of the law, and each must count as a miss.
 //
 // Errors: a value of the image outside Limits, as *InputError. It panics where dst does not hold
 // whole images or first is negative.
 func (g *Grid) AddTo(dst, image []int16, at Address, first int, failed []int) ([]int, error) {
-	n := copies(len(dst), len(image), first)
+	n := samples(len(dst), len(image), first)
 	for i, x := range image {
 		if int(x) < g.low || int(x) > g.high {
 			return failed, &InputError{Argument: fmt.Sprintf("image value %d", i), Value: fmt.Sprint(x),
@@ -134,7 +134,7 @@ func (g *Grid) AddTo(dst, image []int16, at Address, first int, failed []int) ([
 	return failed, nil
 }
 
-// add draws the next copy and reports whether all its values are decided.
+// add draws the next sample and reports whether all its values are decided.
 func (g *Grid) add(dst, image []int16, s *gridStream) (ok bool) {
 	ok = true
 	span := uint(g.high - g.low)

@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// reference draws one value of a copy from all its 60 bits, block by block of the cipher, as the
+// reference draws one value of a sample from all its 60 bits, block by block of the cipher, as the
 // comments of Grid and gridStream define it.
 func reference(g *Grid, at Address, length, number, i int, x int16) int16 {
 	var message [48]byte
@@ -63,19 +63,19 @@ func TestGridAgainstReference(t *testing.T) {
 			dst := make([]int16, number*length)
 			failed, err := g.AddTo(dst, image, at, first, nil)
 			if err != nil || len(failed) > 0 {
-				t.Fatalf("σ = %g: failed copies %v, error %v", sigma, failed, err)
+				t.Fatalf("σ = %g: failed noise samples %v, error %v", sigma, failed, err)
 			}
 			for j, got := range dst {
 				c, i := j/length, j%length
 				if want := reference(g, at, length, first+c, i, image[i]); got != want {
-					t.Fatalf("σ = %g, %d values: value %d of copy %d is %d, want %d", sigma, length, i, first+c, got, want)
+					t.Fatalf("σ = %g, %d values: value %d of noise sample %d is %d, want %d", sigma, length, i, first+c, got, want)
 				}
 			}
 		}
 	}
 }
 
-// However a block is cut, its copies are the same; the noise does not depend on the image.
+// However a block is cut, its samples are the same; the noise does not depend on the image.
 func TestArrangement(t *testing.T) {
 	const length, number = 85, 40
 	g := grid(t, 0.1) // clamping would need a noise of ten standard deviations at these images
@@ -97,7 +97,7 @@ func TestArrangement(t *testing.T) {
 		parts[i] -= 255
 	}
 	if !slices.Equal(whole, parts) {
-		t.Error("copies drawn in parts, on another image, have other noise than those of a whole block")
+		t.Error("noise samples drawn in parts, on another image, have other noise than those of a whole block")
 	}
 }
 
@@ -114,7 +114,7 @@ func TestConcurrentUse(t *testing.T) {
 	group.Wait()
 }
 
-// draw is the noise of copies of a 32×32×3 image at σ = 0.3, which no other test uses first.
+// draw is the noise of samples of a 32×32×3 image at σ = 0.3, which no other test uses first.
 func draw(t *testing.T, at Address, number int) []int16 {
 	g, err := NewGrid(0.3)
 	if err != nil {
@@ -128,7 +128,7 @@ func draw(t *testing.T, at Address, number int) []int16 {
 	return dst
 }
 
-// Different addresses give unrelated noise: correlations of 10 copies (30,720 values) have a
+// Different addresses give unrelated noise: correlations of 10 samples (30,720 values) have a
 // standard deviation of 1/√30720; a false alarm at six of them has a probability of 2e-9 for each of the pairs.
 func TestAddressesAreIndependent(t *testing.T) {
 	addresses := []Address{
@@ -139,9 +139,9 @@ func TestAddressesAreIndependent(t *testing.T) {
 	for _, at := range addresses {
 		noises = append(noises, draw(t, at, 10))
 	}
-	noises = append(noises, draw(t, Address{}, 20)[10*3072:]) // the next copies of the same block
+	noises = append(noises, draw(t, Address{}, 20)[10*3072:]) // the next samples of the same block
 	shifted := append(slices.Clone(noises[0][1:]), noises[0][0])
-	noises = append(noises, shifted) // and neighbours within a copy
+	noises = append(noises, shifted) // and neighbours within a sample
 	correlation := func(a, b []int16) float64 {
 		var ab, aa, bb float64
 		for i := range a {
@@ -197,12 +197,12 @@ func TestChiSquare(t *testing.T) {
 	}
 }
 
-// A copy with a value whose 60 bits are the cell of a threshold is reported, and no other one.
+// A sample with a value whose 60 bits are the cell of a threshold is reported, and no other one.
 func TestFailedCopies(t *testing.T) {
 	const length, number, first = 20, 6, 4
 	at := Address{Seed: 1, Image: 2, Block: 3}
 	identity := newGridStream(at, first, length)
-	// The 60 bits of value 13 of copy first+2, and of value 0 of copy first+5.
+	// The 60 bits of value 13 of sample first+2, and of value 0 of sample first+5.
 	var cells []uint64
 	for c := range number {
 		place, prefixes := identity.prefixes(length)
@@ -218,7 +218,7 @@ func TestFailedCopies(t *testing.T) {
 	g.table = prefixTable(g.cells, g.reach)
 	failed, err := g.AddTo(make([]int16, number*length), make([]int16, length), at, first, []int{-1})
 	if err != nil || !slices.Equal(failed, []int{-1, 2, 5}) {
-		t.Errorf("failed copies %v, error %v, want 2 and 5 appended", failed, err)
+		t.Errorf("failed noise samples %v, error %v, want 2 and 5 appended", failed, err)
 	}
 }
 
@@ -255,7 +255,7 @@ func TestGridAllocatesPerBlockOnly(t *testing.T) {
 		})
 	}
 	if one, all := allocations(block[:784]), allocations(block); all > one {
-		t.Errorf("a block of 100 copies takes %v allocations, one copy %v", all, one)
+		t.Errorf("a block of 100 noise samples takes %v allocations, one noise sample %v", all, one)
 	}
 }
 
@@ -298,12 +298,12 @@ func TestMisusePanics(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, call := range map[string]func(){
-		"half an image":        func() { _, _ = g.AddTo(make([]int16, 7), make([]int16, 2), Address{}, 0, nil) },
-		"empty image":          func() { _, _ = g.AddTo(nil, nil, Address{}, 0, nil) },
-		"negative copy":        func() { _, _ = g.AddTo(make([]int16, 2), make([]int16, 2), Address{}, -1, nil) },
-		"half a real image":    func() { gaussian.AddTo(make([]float32, 7), make([]int16, 2), Address{}, 0) },
-		"negative copy, real":  func() { gaussian.AddTo(make([]float32, 2), make([]int16, 2), Address{}, -1) },
-		"law with a long name": func() { key("a law of more than sixteen bytes", Address{}, 0) },
+		"half an image":               func() { _, _ = g.AddTo(make([]int16, 7), make([]int16, 2), Address{}, 0, nil) },
+		"empty image":                 func() { _, _ = g.AddTo(nil, nil, Address{}, 0, nil) },
+		"negative noise sample":       func() { _, _ = g.AddTo(make([]int16, 2), make([]int16, 2), Address{}, -1, nil) },
+		"half a real image":           func() { gaussian.AddTo(make([]float32, 7), make([]int16, 2), Address{}, 0) },
+		"negative noise sample, real": func() { gaussian.AddTo(make([]float32, 2), make([]int16, 2), Address{}, -1) },
+		"law with a long name":        func() { key("a law of more than sixteen bytes", Address{}, 0) },
 	} {
 		func() {
 			defer func() {

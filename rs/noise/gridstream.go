@@ -11,11 +11,11 @@ const (
 	valuesPerChunk = 2048                           // values whose prefixes are made at a time
 )
 
-// gridStream gives the random bits of the copies of one block, one copy after the other.
+// gridStream gives the random bits of the samples of one block, one sample after the other.
 //
 // They come from one random function, AES-128 under the first half of the SHA-256 of law and
-// address. A copy of an image of L values has ⌈L/8⌉·8 places, one after the other; value i of
-// copy c has place 8c⌈L/8⌉ + i. Counter mode from 0 on (NIST SP 800-38A, big-endian counter)
+// address. A sample of an image of L values has ⌈L/8⌉·8 places, one after the other; value i of
+// sample c has place 8c⌈L/8⌉ + i. Counter mode from 0 on (NIST SP 800-38A, big-endian counter)
 // gives two bytes to each place, the prefix, little-endian. The suffix of a place is the top
 // 44 bits of the first eight bytes, little-endian, of the encryption of 2¹²⁷ + place, a
 // counter that the prefixes never reach.
@@ -29,7 +29,7 @@ type gridStream struct {
 
 var zeros [2 * valuesPerChunk]byte // what counter mode is added to
 
-// newGridStream returns the stream of a block from copy number first on, for images of the given length.
+// newGridStream returns the stream of a block from sample number first on, for images of the given length.
 func newGridStream(at Address, first, length int) *gridStream {
 	secret := key(LawGrid, at, 0)
 	block, err := aes.NewCipher(secret[:16])
@@ -50,7 +50,7 @@ func newGridStream(at Address, first, length int) *gridStream {
 func blocks(values int) int { return (values + valuesPerBlock - 1) / valuesPerBlock }
 
 // prefixes returns the next prefixes, of at most valuesPerChunk values, and the place of the
-// first of them. Only the last chunk of a copy may be no multiple of valuesPerBlock. The
+// first of them. Only the last chunk of a sample may be no multiple of valuesPerBlock. The
 // slice is good until the next call.
 func (s *gridStream) prefixes(values int) (place uint64, bytes []byte) {
 	n := blocks(values)

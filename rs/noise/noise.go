@@ -1,8 +1,8 @@
 // Package noise draws the noise under which a classifier is smoothed.
 //
-// Noise has an address: the noise of a copy is a function of the law, the run's seed, the
-// image's id, the block and the number of the copy in the block, and of nothing else. So the
-// same copies come out however a run is split over time, workers and batches. σ is not part
+// Noise has an address: the noise of a sample is a function of the law, the run's seed, the
+// image's id, the block and the number of the sample in the block, and of nothing else. So the
+// same samples come out however a run is split over time, workers and batches. σ is not part
 // of the address: two runs that differ in σ alone use the same random bits.
 //
 // Grid is the exact law for 8-bit images: what it certifies holds in floating point. Gaussian
@@ -39,11 +39,11 @@ func ParseLaw(name string) (Law, error) {
 // real arithmetic.
 func (l Law) Sound() bool { return l == LawGrid }
 
-// Address says where in a run a block of noisy copies stands.
+// Address says where in a run a block of noise samples stands.
 type Address struct {
 	Seed  uint64 // of the run
 	Image uint64 // stable id of the image in its data set
-	Block uint64 // number of the block of copies
+	Block uint64 // number of the block of samples
 }
 
 // InputError reports an argument outside its range.
@@ -72,10 +72,10 @@ func key(law Law, at Address, copyNumber uint64) [sha256.Size]byte {
 	return sha256.Sum256(message[:])
 }
 
-// copies is how many images of the given length fill a buffer; the first has the given number.
-func copies(buffer, image, first int) int {
+// samples is how many images of the given length fill a buffer; the first has the given number.
+func samples(buffer, image, first int) int {
 	if first < 0 {
-		panic(fmt.Sprintf("noise: the number of a copy is %d", first))
+		panic(fmt.Sprintf("noise: the number of a noise sample is %d", first))
 	}
 	if image == 0 || buffer%image != 0 {
 		panic(fmt.Sprintf("noise: a buffer of %d values does not hold whole images of %d values", buffer, image))

@@ -12,7 +12,7 @@ import (
 //
 // The classifier answers A iff its float64 input is a float32 value. Around x = 0, noise that
 // is drawn in float32 gives nothing else, so the usual procedure certifies 3.81σ. At 2⁻⁴⁰,
-// far inside that radius, hardly any noisy copy is A. On the grid the network sees
+// far inside that radius, hardly any noise sample is A. On the grid the network sees
 // round(255v)/255 only, which is the same function at both points: the certificate speaks of that
 // function, and it is true.
 func Example_soundness() {

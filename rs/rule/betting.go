@@ -10,16 +10,16 @@ import (
 )
 
 // Betting decides whether the radius of an image is at least r, for one r or an ascending grid of them, and
-// stops as soon as it knows. It looks after every block at first, later after every 5 % more copies, and last
+// stops as soon as it knows. It looks after every block at first, later after every 5 % more samples, and last
 // after MaxSamples. Radius r is certified at the first look where the test of p ≤ Φ(r/σ) has the wealth 1/α (bound.Betting), and the
 // smaller radii are certified; one look may certify several. The radius of an image is the largest
 // that was certified. An image ends when all are, or when the mirror image of the test says, at the level Futility,
-// that the next one is hopeless, or at the last look. What ends it affects the copies only.
+// that the next one is hopeless, or at the last look. What ends it affects the samples only.
 //
 // Budget: all of α at every look, since the test holds at all of them together, and all of α for every radius. For
 // let p be the probability of the class, and r the smallest radius of the grid that is too large, p < Φ(r/σ). Which
 // r that is depends on model, image and class, and is not random, as the class comes from other
-// copies. A false claim, on r or any larger radius, needs r to be certified, since radii are certified in
+// samples. A false claim, on r or any larger radius, needs r to be certified, since radii are certified in
 // ascending order; so it needs the wealth of that one test ever to reach 1/α while p ≤ Φ(r/σ), which
 // has a probability of at most α by Ville's inequality.
 const Betting Name = "betting"
@@ -52,7 +52,7 @@ func planBetting(s *Settings) (ledger.Rule, error) {
 		}
 		p, err := bound.Threshold(radius, s.Sigma)
 		if err != nil {
-			return r, OptionErrorf("Radii has %v, which no number of copies certifies at σ = %v", radius, s.Sigma)
+			return r, OptionErrorf("Radii has %v, which no number of noise samples certifies at σ = %v", radius, s.Sigma)
 		}
 		r.Targets = append(r.Targets, ledger.Target{Radius: radius, Probability: probabilityText(p.P)})
 	}
@@ -97,23 +97,23 @@ func readBetting(p *Plan) (method, error) {
 		t.least, t.misses = make([]atomic.Int64, len(b.looks)), make([]atomic.Int64, len(b.looks))
 	}
 	if n := p.MaxSamples(); b.targets[len(b.targets)-1].above.LeastHits(n) > n {
-		return nil, fmt.Errorf("the radius %v cannot be certified with %d copies at α = %v, even if all hit; leave it out or raise their number",
+		return nil, fmt.Errorf("the radius %v cannot be certified with %d noise samples at α = %v, even if all hit; leave it out or raise their number",
 			b.targets[len(b.targets)-1].radius, n, p.alpha)
 	}
 	return b, nil
 }
 
 // lookUp is the least number of hits with which a test decides at a look, computed once.
-func lookUp(table []atomic.Int64, i int, test *bound.Betting, copies int) int {
+func lookUp(table []atomic.Int64, i int, test *bound.Betting, samples int) int {
 	if v := table[i].Load(); v > 0 {
 		return int(v)
 	}
-	v := test.LeastHits(copies)
+	v := test.LeastHits(samples)
 	table[i].Store(int64(v))
 	return v
 }
 
-func (b *betting) copies(i, _ int) int { return b.looks[i].Copies }
+func (b *betting) samples(i, _ int) int { return b.looks[i].Copies }
 
 func (b *betting) judge(t *Trial, i, n int) bool {
 	for t.targets < len(b.targets) {

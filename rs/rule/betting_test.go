@@ -21,23 +21,23 @@ func TestParseProbability(t *testing.T) {
 	}
 }
 
-// all runs a trial of which so many copies in a hundred hit, the first of each hundred.
+// all runs a trial of which so many samples in a hundred hit, the first of each hundred.
 func all(t *testing.T, p *Plan, percent int) *Trial {
 	t.Helper()
 	tr := p.Trial(0, 1)
 	give(t, tr, p.selection)
-	hits, copies := 0, 0
+	hits, samples := 0, 0
 	for !tr.Done() {
 		from, to := tr.Blocks()
-		copies += (to - from) * p.block
-		sum := copies * percent / 100
+		samples += (to - from) * p.block
+		sum := samples * percent / 100
 		give(t, tr, sum-hits)
 		hits = sum
 	}
 	return tr
 }
 
-// spec §10.5: with all hits r = σ needs 47 copies, 2σ 351 and 3σ 5,977, which the looks round up.
+// spec §10.5: with all hits r = σ needs 47 samples, 2σ 351 and 3σ 5,977, which the looks round up.
 func TestBettingRule(t *testing.T) {
 	p := testPlan(t, Settings{Rule: Betting, Sigma: .25, Block: 10, Radii: []float64{.25}})
 	if tr := all(t, p, 100); tr.N != 50 || tr.K != 50 || tr.Class != 1 || tr.Radius != .25 || tr.Lower != .841344746068543 || tr.Passes != 150 {
@@ -74,7 +74,7 @@ func TestBettingRule(t *testing.T) {
 		"Radii has 0.25, want ascending":       {.5, .25},
 		"Radii has 0.5, want ascending":        {.5, .5},
 		"Radii has -1, want ascending":         {-1},
-		"2, which no number of copies":         {2},
+		"2, which no number of noise samples":  {2},
 		"0.95 cannot be certified with 100000": {.25, .95},
 	} {
 		if _, err := New(Settings{Rule: Betting, Sigma: .25, Radii: radii}); err == nil || !strings.Contains(err.Error(), want) {

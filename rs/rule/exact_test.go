@@ -7,12 +7,12 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// ways is the exact distribution of how a trial ends when each copy hits with probability p, independently: every
+// ways is the exact distribution of how a trial ends when each sample hits with probability p, independently: every
 // trial that is done, with its probability.
 func ways(t testing.TB, plan *Plan, p float64) map[Trial]float64 {
 	t.Helper()
 	done := map[Trial]float64{}
-	chance := map[int][]float64{} // by copies: of each number of hits
+	chance := map[int][]float64{} // by samples: of each number of hits
 	for at := map[Trial]float64{*plan.Trial(0, 1): 1}; len(at) > 0; {
 		next := map[Trial]float64{}
 		for trial, weight := range at {
@@ -56,7 +56,7 @@ func binomial(n, k int, p float64) float64 {
 	return math.Exp(lg(n) - lg(k) - lg(n-k) + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
 }
 
-// The probability of a false claim, summed over every way that the copies can fall, is at most α, at
+// The probability of a false claim, summed over every way that the samples can fall, is at most α, at
 // the p at which it is largest too: just below what certifies one more radius. It is not needlessly small.
 func TestFalseClaimsExactly(t *testing.T) {
 	const alpha, sigma = .05, .5
@@ -99,7 +99,7 @@ func TestFalseClaimsExactly(t *testing.T) {
 			worst = max(worst, wrong)
 		}
 		if worst < c.least*alpha {
-			t.Errorf("%+v: a false claim has probability %v at most, which wastes copies", c.settings, worst)
+			t.Errorf("%+v: a false claim has probability %v at most, which wastes noise samples", c.settings, worst)
 		}
 		t.Logf("%s %v: at most %.4f", c.settings.Rule, c.settings.Radii, worst)
 	}
@@ -111,7 +111,7 @@ func TestHopelessImagesEndEarly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	late, copies := 0.0, 0.0
+	late, samples := 0.0, 0.0
 	for trial, weight := range ways(t, plan, .6) { // .84 is needed
 		if trial.Class != Abstain || trial.Lower != 0 || trial.Radius != 0 {
 			t.Fatalf("certified: %+v", trial.Outcome)
@@ -119,9 +119,9 @@ func TestHopelessImagesEndEarly(t *testing.T) {
 		if trial.N == 2000 {
 			late += weight
 		}
-		copies += weight * float64(trial.N)
+		samples += weight * float64(trial.N)
 	}
-	if late > 1e-6 || copies > 100 {
-		t.Errorf("%v go on to the end, %v copies on average", late, copies)
+	if late > 1e-6 || samples > 100 {
+		t.Errorf("%v go on to the end, %v noise samples on average", late, samples)
 	}
 }

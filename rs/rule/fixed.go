@@ -7,7 +7,7 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// Fixed looks once, after MaxSamples copies, with a Clopper-Pearson bound of confidence 1−α:
+// Fixed looks once, after MaxSamples noise samples, with a Clopper-Pearson bound of confidence 1−α:
 // the procedure CERTIFY of Cohen, Rosenfeld and Kolter (2019).
 //
 // Budget: all of α at the one look.
@@ -33,7 +33,7 @@ func readFixed(p *Plan) (method, error) {
 	return fixed{p.sigma, p.rule.Looks[0]}, nil
 }
 
-func (f fixed) copies(int, int) int { return f.look.Copies }
+func (f fixed) samples(int, int) int { return f.look.Copies }
 
 func (f fixed) judge(t *Trial, _, n int) bool {
 	t.K, t.N = t.hits, n

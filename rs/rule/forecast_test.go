@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// Where all copies hit, the radius is σ·Φ⁻¹((α/J)^(1/n)) and still grows by
+// Where all samples hit, the radius is σ·Φ⁻¹((α/J)^(1/n)) and still grows by
 // more than the tolerance at every look but the last; without hope the first look ends it. Values by Python's
 // statistics.NormalDist; those of betting as spec §10.5 has its looks.
 func TestForecast(t *testing.T) {
 	for _, c := range []struct {
 		settings Settings
 		p        float64
-		copies   int
+		samples  int
 		radius   float64 // 4 decimals
 	}{
 		{Settings{Rule: Fixed, MaxSamples: 1000}, 1, 1100, 2.4633}, // Φ⁻¹(0.001^(1/1000))
@@ -26,19 +26,19 @@ func TestForecast(t *testing.T) {
 	} {
 		c.settings.Sigma = 1
 		p := testPlan(t, c.settings)
-		if copies, radius := p.Forecast(c.p); copies != c.copies || math.Abs(radius-c.radius) > 0.0001 {
-			t.Errorf("%+v at %v: %d copies, radius %v; want %d and %v", c.settings, c.p, copies, radius, c.copies, c.radius)
+		if samples, radius := p.Forecast(c.p); samples != c.samples || math.Abs(radius-c.radius) > 0.0001 {
+			t.Errorf("%+v at %v: %d noise samples, radius %v; want %d and %v", c.settings, c.p, samples, radius, c.samples, c.radius)
 		} else if c.p == 1 && p.RadiusCap() != radius {
 			t.Errorf("%+v: cap %v, want %v", c.settings, p.RadiusCap(), radius)
 		}
 	}
 	p := testPlan(t, Settings{Sigma: 1})
 	if staged, _ := p.Forecast(0.8); staged <= 200 || staged >= 100_000 {
-		t.Errorf("at 0.8 %d copies; want more than a look and less than all", staged)
+		t.Errorf("at 0.8 %d noise samples; want more than a look and less than all", staged)
 	}
 	for _, wrong := range []float64{-0.1, math.NaN(), math.Inf(-1)} {
-		if copies, radius := p.Forecast(wrong); copies != 200 || radius != 0 {
-			t.Errorf("p = %v: %d copies, radius %v", wrong, copies, radius)
+		if samples, radius := p.Forecast(wrong); samples != 200 || radius != 0 {
+			t.Errorf("p = %v: %d noise samples, radius %v", wrong, samples, radius)
 		}
 	}
 }

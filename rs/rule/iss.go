@@ -12,9 +12,9 @@ import (
 )
 
 // ISS, input-specific sampling, takes the selection for a pilot: the votes of its class say how many fresh
-// copies the one look gets, at most MaxSamples, so that the radius is expected to fall short of that of
-// MaxSamples copies by at most Tolerance (Chen, Li, Li et al. 2022). The bound is Clopper-Pearson at confidence 1−α, from the fresh
-// copies alone: given the pilot their number is fixed. (To add the pilot's copies to the bound, as the
+// samples the one look gets, at most MaxSamples, so that the radius is expected to fall short of that of
+// MaxSamples noise samples by at most Tolerance (Chen, Li, Li et al. 2022). The bound is Clopper-Pearson at confidence 1−α, from the fresh
+// samples alone: given the pilot their number is fixed. (To add the pilot's samples to the bound, as the
 // program published with the method does, is not covered by Clopper-Pearson, since they chose n.)
 //
 // With n̄ = MaxSamples, LCB the bound with a real number of hits and the radius R(p, n) = σ·Φ⁻¹(LCB(np, n, α)),
@@ -23,7 +23,7 @@ import (
 //
 // and an image gets the largest n*(p) over the two-sided Clopper-Pearson interval of its pilot at confidence
 // 1−α; none, and an abstention, where that is 0 or the interval lies below ½. The interval, and any inaccuracy of n*,
-// affect the number of copies only.
+// affect the number of samples only.
 //
 // Budget: all of α at the one look.
 const ISS Name = "iss"
@@ -42,12 +42,12 @@ func planISS(s *Settings) (ledger.Rule, error) {
 		Budget: "all of alpha at the one look, whose copies are none of those that chose their number",
 	}
 	if len(r.Sizes) == 1 {
-		return r, OptionErrorf("Tolerance is %v, which gives up every radius that %d copies can certify", s.Tolerance, s.MaxSamples)
+		return r, OptionErrorf("Tolerance is %v, which gives up every radius that %d noise samples can certify", s.Tolerance, s.MaxSamples)
 	}
 	return r, nil
 }
 
-// issSizes gives the copies for each number of votes, as steps.
+// issSizes gives the samples for each number of votes, as steps.
 func issSizes(s *Settings) []ledger.Size {
 	needed := make([]int, issGrid+1)
 	for i := range needed {
@@ -56,13 +56,13 @@ func issSizes(s *Settings) []ledger.Size {
 	at := func(p float64) int { return min(issGrid, max(0, int(math.Floor(p*2*issGrid))-issGrid)) }
 	sizes := []ledger.Size{{Hits: 0, Copies: 0}}
 	for votes := 1; votes <= s.Selection; votes++ {
-		copies := 0
+		samples := 0
 		low := must(bound.Lower(votes, s.Selection, s.Alpha/2))
 		if high := must(bound.Upper(votes, s.Selection, s.Alpha/2)); high.P >= 0.5 {
-			copies = slices.Max(needed[at(low.P) : min(issGrid, at(high.P)+1)+1])
+			samples = slices.Max(needed[at(low.P) : min(issGrid, at(high.P)+1)+1])
 		}
-		if copies != sizes[len(sizes)-1].Copies {
-			sizes = append(sizes, ledger.Size{Hits: votes, Copies: copies})
+		if samples != sizes[len(sizes)-1].Copies {
+			sizes = append(sizes, ledger.Size{Hits: votes, Copies: samples})
 		}
 	}
 	return sizes
@@ -116,14 +116,14 @@ func readISS(p *Plan) (method, error) {
 	}
 	for _, s := range p.rule.Sizes {
 		if s.Copies%p.block != 0 || s.Copies > p.MaxSamples() || s.Hits > p.selection {
-			return nil, fmt.Errorf("%d copies from %d hits on, want at most %d copies, a multiple of the block of %d, and at most %d hits",
+			return nil, fmt.Errorf("%d noise samples from %d hits on, want at most %d noise samples, a multiple of the block of %d, and at most %d hits",
 				s.Copies, s.Hits, p.MaxSamples(), p.block, p.selection)
 		}
 	}
 	return &iss{p.sigma, p.rule.Looks[0].Alpha, p.rule.Sizes}, nil
 }
 
-func (m *iss) copies(_, votes int) int {
+func (m *iss) samples(_, votes int) int {
 	for i := len(m.sizes) - 1; i >= 0; i-- {
 		if votes >= m.sizes[i].Hits {
 			return m.sizes[i].Copies

@@ -17,19 +17,19 @@ func TestISSCopies(t *testing.T) {
 		s := Settings{Sigma: .25, Alpha: .001, MaxSamples: 100_000, Block: 200, Tolerance: tolerance}
 		for i, p := range at {
 			if got := issCopies(&s, p); got != want[i] {
-				t.Errorf("tolerance %v: %d copies at p = %v, want %d", tolerance, got, p, want[i])
+				t.Errorf("tolerance %v: %d noise samples at p = %v, want %d", tolerance, got, p, want[i])
 			}
 		}
 	}
 }
 
-// The pilot's votes choose the copies and enter no bound; the bound spends all of α.
+// The pilot's votes choose the samples and enter no bound; the bound spends all of α.
 func TestISSRule(t *testing.T) {
 	p := testPlan(t, Settings{Rule: ISS, Sigma: .25, Block: 200, Tolerance: .05})
 	if p.Selection() != 1000 || len(p.rule.Looks) != 1 || p.rule.Looks[0] != (ledger.Level{Copies: 100_000, Alpha: .001}) {
 		t.Errorf("plan %+v", p.rule)
 	}
-	// All 1,000 hit: p is between .9924 (α/2 = .0005, .0005^(1/1000)) and 1, where 45,400 copies are needed.
+	// All 1,000 hit: p is between .9924 (α/2 = .0005, .0005^(1/1000)) and 1, where 45,400 samples are needed.
 	tr := p.Trial(0, 1)
 	if tr.Wanted() != 5 || tr.Possible() != 5 {
 		t.Errorf("during the pilot blocks up to %d are wanted, %d possible; want 5, no look being known", tr.Wanted(), tr.Possible())
@@ -53,7 +53,7 @@ func TestISSRule(t *testing.T) {
 			t.Errorf("%d votes: %+v", votes, tr.Outcome)
 		}
 	}
-	// 550: up to p = .6 is possible, where 400 copies are needed.
+	// 550: up to p = .6 is possible, where 400 samples are needed.
 	tr = p.Trial(0, 1)
 	give(t, tr, 550)
 	if from, to := tr.Blocks(); to-from != 2 {

@@ -1,6 +1,6 @@
-// Package rule says how many noisy copies an image gets, and what they prove.
+// Package rule says how many noise samples an image gets, and what they prove.
 //
-// Under every rule the class comes from the copies of the selection, which are drawn first and enter no bound,
+// Under every rule the class comes from the samples of the selection, which are drawn first and enter no bound,
 // and the claim on an image is false with probability at most α over the noise, whatever the model and
 // the image are. How each rule spends that α is said at its name, and in the header of a ledger.
 //
@@ -25,10 +25,10 @@ type Settings struct {
 	Rule       Name      // default Staged
 	Sigma      float64   // standard deviation of the noise, unit: full range of a value; > 0
 	Alpha      float64   // bound on the probability that the claim on an image is false; default 0.001
-	MaxSamples int       // most copies behind a bound, a multiple of Block; default 100,000
-	Selection  int       // copies that choose the class, a multiple of Block; default 100, of ISS 1,000, rounded up to a block
-	Block      int       // copies in one call of the model; default 100
-	Tolerance  float64   // of Staged and ISS: radius given up for fewer copies, unit as Sigma; default 0.04·Sigma
+	MaxSamples int       // most samples behind a bound, a multiple of Block; default 100,000
+	Selection  int       // samples that choose the class, a multiple of Block; default 100, of ISS 1,000, rounded up to a block
+	Block      int       // samples in one call of the model; default 100
+	Tolerance  float64   // of Staged and ISS: radius given up for fewer samples, unit as Sigma; default 0.04·Sigma
 	Relative   bool      // of ISS: Tolerance is a fraction of the radius, in (0, 1)
 	Radii      []float64 // of Betting: the radii that are tested, ascending, unit as Sigma; 0 asks for the class alone
 	Futility   float64   // of Betting: level of the test that stops hopeless images; default Alpha
@@ -54,11 +54,11 @@ type Plan struct {
 
 // method is what is special to a rule. A look is named by its number, from 0 on.
 type method interface {
-	// copies is the number of copies in the looks up to i, of an image whose class has so many votes in the
+	// samples is the number of samples in the looks up to i, of an image whose class has so many votes in the
 	// selection; 0: there is no look. It asks with −1 votes while the selection goes on.
-	copies(i, votes int) int
+	samples(i, votes int) int
 
-	// judge takes look i, of n copies in all, into the outcome of the trial, and reports whether no look follows.
+	// judge takes look i, of n samples in all, into the outcome of the trial, and reports whether no look follows.
 	judge(t *Trial, i, n int) (last bool)
 
 	// most is the largest radius that can be certified.
@@ -133,7 +133,7 @@ func Of(h ledger.Header) (*Plan, error) {
 			spent = l.Alpha
 		}
 		if spent > h.Alpha*(1+1e-9) {
-			return nil, fmt.Errorf("the looks up to %d copies spend %v of an alpha of %v", l.Copies, spent, h.Alpha)
+			return nil, fmt.Errorf("the looks up to %d noise samples spend %v of an alpha of %v", l.Copies, spent, h.Alpha)
 		}
 	}
 	var err error
@@ -149,19 +149,19 @@ func Of(h ledger.Header) (*Plan, error) {
 // Header is the rule as the ledger's header has it.
 func (p *Plan) Header() ledger.Rule { return p.rule }
 
-// Selection is the number of copies that choose the class.
+// Selection is the number of samples that choose the class.
 func (p *Plan) Selection() int { return p.selection }
 
 // Alpha bounds the probability that the claim on an image is false.
 func (p *Plan) Alpha() float64 { return p.alpha }
 
-// Block is the number of copies in a block.
+// Block is the number of samples in a block.
 func (p *Plan) Block() int { return p.block }
 
-// MaxSamples is the largest number of copies behind a bound.
+// MaxSamples is the largest number of samples behind a bound.
 func (p *Plan) MaxSamples() int { return p.rule.Looks[len(p.rule.Looks)-1].Copies }
 
-// RadiusCap is the largest radius that the plan can certify: that of an image whose copies all hit.
+// RadiusCap is the largest radius that the plan can certify: that of an image whose samples all hit.
 func (p *Plan) RadiusCap() float64 { return p.method.most() }
 
 // Radii are those that certified accuracy is stated at: the ones that are tested or, where the radius of

@@ -2,10 +2,10 @@ package rule
 
 import "fmt"
 
-// ScoreAlpha is the level of a two-sided bound on the scores of the copies up to a look, from 0, such that the bounds
+// ScoreAlpha is the level of a two-sided bound on the scores of the samples up to a look, from 0, such that the bounds
 // at all looks hold together with a probability of at least 1−alpha, however the rule chose the look at which it stopped:
 //
-//	fixed, iss  alpha, at the one look, whose number of copies does not depend on these copies
+//	fixed, iss  alpha, at the one look, whose number of samples does not depend on these samples
 //	staged      alpha/J at each of J looks
 //	betting     alpha/((look+1)(look+2)), which sums to less than alpha over any number of looks
 //

@@ -37,7 +37,7 @@ func (s *Settings) common() error {
 		s.Block = DefaultBlock
 	}
 	if s.Block < 1 {
-		return OptionErrorf("Block is %d copies, want at least 1", s.Block)
+		return OptionErrorf("Block is %d noise samples, want at least 1", s.Block)
 	}
 	if s.MaxSamples == 0 {
 		s.MaxSamples = DefaultMaxSamples
@@ -104,13 +104,13 @@ func CheckAlpha(alpha float64) error {
 	return nil
 }
 
-// CheckCopies refuses a number of copies that whole blocks do not make up.
+// CheckCopies refuses a number of samples that whole blocks do not make up.
 func CheckCopies(field string, n, block int) error {
 	switch {
 	case n < 1 || n > bound.MaxTrials:
-		return OptionErrorf("%s is %d copies, want 1 to %d", field, n, bound.MaxTrials)
+		return OptionErrorf("%s is %d noise samples, want 1 to %d", field, n, bound.MaxTrials)
 	case n%block != 0:
-		return OptionErrorf("%s is %d copies, want a multiple of the block of %d, e.g. %d", field, n, block, RoundUp(n, block))
+		return OptionErrorf("%s is %d noise samples, want a multiple of the block of %d, e.g. %d", field, n, block, RoundUp(n, block))
 	}
 	return nil
 }

@@ -7,21 +7,21 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// Staged looks after 100, 200, 400, … copies and last after MaxSamples, J looks in all, each with a
+// Staged looks after 100, 200, 400, … samples and last after MaxSamples, J looks in all, each with a
 // Clopper-Pearson bound of confidence 1−α/J. By the union bound all J hold together with
 // probability at least 1−α, so the largest radius over the looks is certified, and when to
 // stop may depend on the data in any way. It stops when the radius would grow by at most Tolerance
-// were the remaining copies to hit as often as those seen. That holds in particular for an
+// were the remaining samples to hit as often as those seen. That holds in particular for an
 // image without hope, whose upper bound is below ½: its radius would stay 0; and for one that would grow by
-// at most Tolerance even if all remaining copies hit.
+// at most Tolerance even if all remaining samples hit.
 //
-// A copy costs nothing in confidence, a look does: with MaxSamples = 100,000, α = 0.001 and eleven
+// A sample costs nothing in confidence, a look does: with MaxSamples = 100,000, α = 0.001 and eleven
 // looks the largest radius is 3.737σ, with Fixed 3.811σ.
 //
 // Budget: α/J at each look.
 const Staged Name = "staged"
 
-// firstLook is the number of copies, rounded up to a block, at the first look of Staged.
+// firstLook is the number of samples, rounded up to a block, at the first look of Staged.
 const firstLook = 100
 
 func planStaged(s *Settings) (ledger.Rule, error) {
@@ -50,7 +50,7 @@ func readStaged(p *Plan) (method, error) {
 	return &staged{p.sigma, p.rule.Tolerance, p.rule.Looks}, nil
 }
 
-func (s *staged) copies(i, _ int) int { return s.looks[i].Copies }
+func (s *staged) samples(i, _ int) int { return s.looks[i].Copies }
 
 func (s *staged) judge(t *Trial, i, n int) bool {
 	lower, radius := certificate(s.sigma, must(bound.Lower(t.hits, n, s.looks[i].Alpha)))

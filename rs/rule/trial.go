@@ -9,11 +9,11 @@ import (
 // Outcome is what is certified of an image.
 type Outcome struct {
 	Class  int     // of the smoothed classifier, or Abstain
-	K, N   int     // hits of the class, and copies, of the look behind the bound
+	K, N   int     // hits of the class, and samples, of the look behind the bound
 	Lower  float64 // lower bound of the probability of the class
 	Radius float64 // certified ℓ2 radius, unit: full range of a value; 0 on abstention
-	Misses int     // copies with an output that was not finite, or whose noise could not be drawn
-	Passes int     // copies in all, those of the selection included
+	Misses int     // samples with an output that was not finite, or whose noise could not be drawn
+	Passes int     // samples in all, those of the selection included
 }
 
 // Trial is the state of one image: a pure function of the looks it was given.
@@ -80,11 +80,11 @@ func (t *Trial) Possible() int {
 
 // end is the block at which look i ends; look −1 is the selection.
 func (t *Trial) end(i int) int {
-	copies := t.plan.selection
+	samples := t.plan.selection
 	if i >= 0 {
-		copies += t.plan.method.copies(i, t.votes)
+		samples += t.plan.method.samples(i, t.votes)
 	}
-	return copies / t.plan.block
+	return samples / t.plan.block
 }
 
 // Add takes the look that comes next. It refuses one of other blocks.
@@ -109,7 +109,7 @@ func (t *Trial) Add(l ledger.Look) error {
 				t.hits += c.N
 			}
 		}
-		t.done = t.plan.method.judge(t, t.look, t.plan.method.copies(t.look, t.votes))
+		t.done = t.plan.method.judge(t, t.look, t.plan.method.samples(t.look, t.votes))
 	}
 	t.look++
 	if t.done {
@@ -127,7 +127,7 @@ func (t *Trial) choose(l ledger.Look) {
 			t.Class, t.votes = int(c.Class), c.N
 		}
 	}
-	t.done = t.votes == 0 || t.plan.method.copies(0, t.votes) == 0
+	t.done = t.votes == 0 || t.plan.method.samples(0, t.votes) == 0
 }
 
 // Settled is the outcome if the trial ends here. Whether it then holds with the same probability, see Anytime.

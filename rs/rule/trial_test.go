@@ -95,7 +95,7 @@ func TestStagedRule(t *testing.T) {
 	sum := 0.0
 	for i, l := range p.rule.Looks {
 		if l.Copies != sizes[i] {
-			t.Errorf("look %d after %d copies, want %d", i, l.Copies, sizes[i])
+			t.Errorf("look %d after %d noise samples, want %d", i, l.Copies, sizes[i])
 		}
 		sum += l.Alpha
 	}
@@ -120,7 +120,7 @@ func TestStagedRule(t *testing.T) {
 	if from, to := tr.Blocks(); from != 1 || to != 2 || tr.Class != 1 || tr.N != 0 {
 		t.Errorf("after the selection: blocks %d to %d, %+v", from, to, tr.Outcome)
 	}
-	// Of 100 copies 10 hit: hopeless at once.
+	// Of 100 samples 10 hit: hopeless at once.
 	give(t, tr, 10)
 	if !tr.done || tr.Class != Abstain || tr.K != 10 || tr.N != 100 {
 		t.Errorf("done %v, %+v", tr.done, tr.Outcome)

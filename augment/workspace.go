@@ -8,8 +8,8 @@ import (
 	"github.com/certspec/certspec/spectral/fourier"
 )
 
-// room is the plan of transforms of images of one shape, and the room to work in.
-type room struct {
+// workspace is the plan of transforms of images of one shape, and the memory to work in.
+type workspace struct {
 	half fourier.Half
 	plan *fourier.Plan[float64]
 	work *fourier.Workspace[float64]
@@ -30,13 +30,13 @@ type room struct {
 	imaginary []float64
 }
 
-// rooms holds a pool of rooms for each shape.
-var rooms sync.Map // pixel.Shape to *sync.Pool
+// workspaces holds a pool of workspaces for each shape.
+var workspaces sync.Map // pixel.Shape to *sync.Pool
 
-func roomFor(shape pixel.Shape) (*room, error) {
-	pool, found := rooms.Load(shape)
+func workspaceFor(shape pixel.Shape) (*workspace, error) {
+	pool, found := workspaces.Load(shape)
 	if !found {
-		first, err := newRoom(shape)
+		first, err := newWorkspace(shape)
 		if err != nil {
 			return nil, err
 		}
@@ -47,24 +47,24 @@ func roomFor(shape pixel.Shape) (*room, error) {
 			another.pool = made
 			return &another
 		}
-		pool, _ = rooms.LoadOrStore(shape, made)
+		pool, _ = workspaces.LoadOrStore(shape, made)
 	}
-	return pool.(*sync.Pool).Get().(*room), nil
+	return pool.(*sync.Pool).Get().(*workspace), nil
 }
 
-func (r *room) release() { r.pool.Put(r) }
+func (r *workspace) release() { r.pool.Put(r) }
 
-func newRoom(shape pixel.Shape) (*room, error) {
+func newWorkspace(shape pixel.Shape) (*workspace, error) {
 	plan, err := fourier.NewPlan[float64](shape.Height, shape.Width)
 	if err != nil {
 		return nil, err
 	}
-	r := &room{half: plan.Half(), plan: plan}
+	r := &workspace{half: plan.Half(), plan: plan}
 	return r, nil
 }
 
-// allocate makes the room; a draw alone needs none of it.
-func (r *room) allocate(shape pixel.Shape) {
+// allocate allocates it; a draw alone needs none of it.
+func (r *workspace) allocate(shape pixel.Shape) {
 	n := shape.Height * shape.Width
 	r.work = r.plan.NewWorkspace()
 	r.sum, r.image, r.chain = planes(shape.Channels, n), planes(shape.Channels, n), planes(shape.Channels, n)
@@ -75,8 +75,8 @@ func (r *room) allocate(shape pixel.Shape) {
 	r.factor, r.other = fourier.NewSpectrum[float64](r.half), fourier.NewSpectrum[float64](r.half)
 }
 
-// wholes makes room for whole spectra, which only some modes need.
-func (r *room) wholes() {
+// wholes makes memory for whole spectra, which only some modes need.
+func (r *workspace) wholes() {
 	if n := r.half.Height * r.half.Width; len(r.whole.Re) != n {
 		r.whole = fourier.Spectrum[float64]{Re: make([]float64, n), Im: make([]float64, n)}
 		r.imaginary = make([]float64, n)
@@ -84,12 +84,12 @@ func (r *room) wholes() {
 	}
 }
 
-func (r *room) weights(n int) []float64 {
+func (r *workspace) weights(n int) []float64 {
 	r.weight = slices.Grow(r.weight[:0], n)[:n]
 	return r.weight
 }
 
-func (r *room) words(n int) []byte {
+func (r *workspace) words(n int) []byte {
 	r.word = slices.Grow(r.word[:0], n)[:n]
 	return r.word
 }
