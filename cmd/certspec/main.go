@@ -21,6 +21,7 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/cmd/certspec/kernel"
 	"github.com/certspec/certspec/cmd/certspec/ledger"
+	"github.com/certspec/certspec/cmd/certspec/lines"
 	"github.com/certspec/certspec/cmd/certspec/log"
 	"github.com/certspec/certspec/cmd/certspec/notebook"
 	"github.com/certspec/certspec/cmd/certspec/ood"
@@ -39,7 +40,7 @@ func root() *cobra.Command {
 	return cli.Root(
 		adapt.Command(), attack.Command(), augment.Command(), backend.Command(), bound.Command(), calib.Command(), certify.Command(),
 		corrupt.Command(), dataset.Command(), experiment.Command(), exporter.Command(), importer.Command(), kernel.Command(),
-		ledger.Command(), log.Command(), notebook.Command(), ood.Command(), plan.Command(), predict.Command(), preflight.Command(), report.Command(),
+		ledger.Command(), lines.Command(), log.Command(), notebook.Command(), ood.Command(), plan.Command(), predict.Command(), preflight.Command(), report.Command(),
 		spectral.Command(), sweep.Command(), train.Command(), version.Command(),
 	)
 }

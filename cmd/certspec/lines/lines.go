@@ -1,0 +1,84 @@
+// Package lines is "certspec lines".
+package lines
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/lines"
+)
+
+// Command makes the command.
+func Command() *cobra.Command {
+	return cli.Noun("lines", "Accuracy under a shift against accuracy without it, in probit units",
+		`Whether a model is robust or merely accurate: accuracy under a distribution shift against accuracy without it, in
+probit units, with the line of a baseline and what stands above it (effective robustness), certified accuracies
+included.`, tableCommand(), fitCommand(), influenceCommand())
+}
+
+// source says which file of models is read, and how.
+type source struct {
+	in       string
+	unit     lines.Unit
+	images   int
+	numbers  []string
+	labels   []string
+	leaveOut []string
+}
+
+func (s *source) flags(f *cli.Flags) {
+	f.File(&s.in, "in", "file of models: RobustNets' .json, records (.jsonl), the ImageNet testbed's or any other .csv with a column model", "json", "jsonl", "csv")
+	cli.Choice(f, &s.unit, "unit", lines.Unstated, "what bare numbers in a .csv mean, share or percent; cells as 88/100 or 88% say it themselves", lines.Share, lines.Percent)
+	f.IntVar(&s.images, "images", 0, "images behind each accuracy of a .csv that does not say it; 0: unknown")
+	f.Words(&s.numbers, "numbers", nil, "columns of a .csv that are no accuracies", nil)
+	f.Words(&s.labels, "labels", nil, "columns of a .csv that are labels though they look like numbers", nil)
+	f.Words(&s.leaveOut, "leave-out", nil, "models to leave out", nil)
+}
+
+// read reads the models by the file's ending, and a .csv by its columns.
+func (s *source) read() (lines.Models, error) {
+	models, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	return models.Without(s.leaveOut...)
+}
+
+func (s *source) open() (lines.Models, error) {
+	switch ending := strings.ToLower(filepath.Ext(s.in)); ending {
+	case ".json":
+		return lines.ReadRobustNets(s.in)
+	case ".jsonl":
+		return lines.ReadRecords(s.in)
+	case ".csv":
+		first, err := firstLine(s.in)
+		if err != nil {
+			return nil, err
+		}
+		columns := strings.Split(first, ",")
+		if slices.Contains(columns, "imagenetv2-matched-frequency-format-val") {
+			return lines.ReadTestbed(s.in)
+		}
+		return lines.ReadCSV(s.in, lines.CSV{Unit: s.unit, Images: map[string]int{"": s.images}, Numbers: s.numbers, Labels: s.labels})
+	default:
+		return nil, cli.Usagef("--in %s: expected a name that ends in .json, .jsonl or .csv", s.in)
+	}
+}
+
+func firstLine(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("lines: %w", err)
+	}
+	defer f.Close()
+	text := make([]byte, 1<<16)
+	n, _ := f.Read(text)
+	line, _, _ := strings.Cut(string(text[:n]), "\n")
+	return strings.TrimRight(line, "\r"), nil
+}

@@ -1,0 +1,120 @@
+package certified
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/lines"
+	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/rs"
+)
+
+func published(t *testing.T) []Model {
+	t.Helper()
+	folder := os.Getenv("CERTSPEC_DATA")
+	if folder == "" {
+		t.Skip("CERTSPEC_DATA is not set: it names the folder with certify-logs-shift")
+	}
+	models, err := ReadLogs(filepath.Join(folder, "certify-logs-shift"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return models
+}
+
+// Seven published ResNet-110s lie on one line at every radius, pooled: slope .998, intercept −.297, R² .980; CAT-RS, left out,
+// stands 4.7, 3.9, 2.9 and 1.0 points above it. The numbers come from another program on the same files.
+func TestPublishedLine(t *testing.T) {
+	models := published(t)
+	radii := []float64{0, 0.25, 0.5, 0.75}
+	points, err := Points(models, radii, nil, 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := lines.FitPoints(t.Context(), points, lines.Options{X: "clean", Y: "corrupted", Over: lines.Nothing})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[any][3]float64{"all": {0.99818, -0.29731, 0.97982}, 0.0: {0.95085, -0.26258, 0.58461}, 0.25: {1.15433, -0.36522, 0.76402},
+		0.5: {0.97382, -0.29914, 0.83624}, 0.75: {1.04674, -0.27681, 0.99801}}
+	if len(r.Lines) != len(want) {
+		t.Fatalf("%d lines", len(r.Lines))
+	}
+	for _, l := range r.Lines {
+		w := want[l.Radius]
+		for i, v := range []float64{l.Slope, l.Intercept, l.R2} {
+			if math.Abs(v-w[i]) > 1e-5 {
+				t.Errorf("radius %v: %.5f / %.5f / %.5f; expected %v", l.Radius, l.Slope, l.Intercept, l.R2, w)
+				break
+			}
+		}
+	}
+	for i := range points {
+		points[i].Fits = points[i].Model != "cat-rs"
+	}
+	o := lines.Options{X: "clean", Y: "corrupted", Over: lines.Both, Bootstrap: resample.Options{Resamples: 200}}
+	if r, err = lines.FitPoints(t.Context(), points, o); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range r.Models {
+		if m.Name != "cat-rs" || m.Group != "all" {
+			continue
+		}
+		expected := map[any]float64{0.0: 4.68, 0.25: 3.91, 0.5: 2.87, 0.75: 1.03}[m.Radius]
+		if math.Abs(100*m.Robustness-expected) > 0.005 || !m.Interval.Contains(m.Robustness) {
+			t.Errorf("radius %v: CAT-RS stands %.3f points above the line, interval %v; expected %v", m.Radius, 100*m.Robustness, m.Interval, expected)
+		}
+	}
+}
+
+// Mean radii of the published logs, as their readme states them, and how well a model that is left out is predicted.
+func TestPublishedPrediction(t *testing.T) {
+	models := published(t)
+	for _, m := range models {
+		if want := map[string]float64{"cohen": 0.3427, "cat-rs": 0.4753, "macer": 0.4093}[m.Name]; want != 0 {
+			var all rs.Rows
+			for _, rows := range m.Shifted {
+				all = append(all, rows...)
+			}
+			if got := all.ACR().Value; math.Abs(got-want) > 5e-5 {
+				t.Errorf("%s: mean radius %.5f; published %v", m.Name, got, want)
+			}
+		}
+	}
+	for _, r := range []float64{0.5, 0.75} {
+		p, err := LeaveOneOut(models, r, 0.02, 10_000)
+		if err != nil || p.Pairs != 7*15 {
+			t.Fatalf("%+v, %v", p, err)
+		}
+		if p.Line <= p.Same || p.Line <= p.MeanDrop {
+			t.Errorf("the line predicts no better than the baselines: %+v", p)
+		}
+		t.Logf("%+v", p)
+	}
+}
+
+func TestPointsRefuse(t *testing.T) {
+	row := rs.Row{Image: 0, Label: 1, Class: 1, Radius: 0.5}
+	m := Model{Name: "m", Clean: rs.Rows{row}, Shifted: map[Cell]rs.Rows{{"fog", 1}: {row}}}
+	for want, f := range map[string]func() error{
+		"no radius":       func() error { _, err := Points([]Model{m}, nil, nil, 0); return err },
+		"radius -1":       func() error { _, err := Points([]Model{m}, []float64{-1}, nil, 0); return err },
+		"is above 0.5":    func() error { _, err := Points([]Model{m}, []float64{0.6}, nil, 0); return err },
+		"no images under": func() error { _, err := Points([]Model{m}, []float64{0}, []string{"snow"}, 0); return err },
+		"at least 4":      func() error { _, err := LeaveOneOut([]Model{m}, 0, 0.02, 0); return err },
+		"no logs clean/":  func() error { _, err := ReadLogs(t.TempDir()); return err },
+		"1 clean and 1 shi": func() error {
+			other := m
+			other.Clean = rs.Rows{row, {Image: 1, Radius: 0.5}}
+			_, err := Points([]Model{m, other}, []float64{0}, nil, 0)
+			return err
+		},
+	} {
+		if err := f(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; expected %q", err, want)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package lines
+
+import (
+	"fmt"
+
+	"github.com/certspec/certspec/internal/table"
+)
+
+// Rendered is the table as it is printed: a row for each shift and predictor, slope and mean R² for each group, and the mark of R²
+// behind it (* bold: above 0.5; ** second best; *** best).
+func (t *Table) Rendered() *table.Table {
+	out := &table.Table{Title: t.Title, Columns: []string{"shift", "predictor"}, Notes: []string{
+		"Slope m and R² of accuracy under the shift (probit) on the predictor (accuracies: probit), unweighted means over the lines of a group, rounded after averaging.",
+		fmt.Sprintf("Accuracies clipped at %s. R²: *** best of the shift and group, ** second best, * above 0.5.", t.Clip),
+	}}
+	for _, g := range t.Groups {
+		out.Columns = append(out.Columns, g+" m", g+" R²")
+	}
+	for _, shift := range t.Shifts {
+		for _, p := range t.Predictors {
+			row := []any{shift, p}
+			for _, g := range t.Groups {
+				c, _ := t.At(shift, p, g)
+				row = append(row, Printed(c.Slope), Printed(c.R2)+map[Mark]string{Best: " ***", Second: " **", Bold: " *"}[c.Mark])
+			}
+			out.Rows = append(out.Rows, row)
+		}
+	}
+	return out
+}
+
+// Rendered is the result as a table of its lines.
+func (r *Result) Rendered() *table.Table {
+	out := &table.Table{Title: fmt.Sprintf("%s on %s, probit units", r.Y, r.X), Columns: []string{"group", "models", "slope", "interval", "intercept", "interval ", "R²", "reliability", "Deming's slope"},
+		Notes: []string{"Clip " + r.Clip + ". Intervals: " + r.Sampling + "."}}
+	for _, l := range r.Lines {
+		interval := func(name string) any {
+			if i, ok := l.Intervals[name]; ok {
+				return i.String()
+			}
+			return table.None
+		}
+		deming := any(table.None)
+		if l.Deming != nil {
+			deming = table.Rounded{Value: l.Deming.Slope, Decimals: 3}
+		}
+		out.Rows = append(out.Rows, []any{l.Group, l.N, table.Rounded{Value: l.Slope, Decimals: 3}, interval("slope"), table.Rounded{Value: l.Intercept, Decimals: 3}, interval("intercept"),
+			table.Rounded{Value: l.R2, Decimals: 3}, table.Rounded{Value: l.Reliability, Decimals: 3}, deming})
+	}
+	return out
+}
+
+// Above is the result as a table of its models: how far each stands above its group's line, in points of accuracy.
+func (r *Result) Above() *table.Table {
+	out := &table.Table{Title: fmt.Sprintf("Effective robustness: %s above the line of %s, in points", r.Y, r.X), Columns: []string{"model", "group", r.X, r.Y, "above the line", "interval", "Cook's distance", "leverage"},
+		Notes: []string{"Intervals: " + r.Sampling + "."}}
+	for _, m := range r.Models {
+		interval, cook, leverage := any(table.None), any(table.None), any(table.None)
+		if m.Interval != nil {
+			interval = fmt.Sprintf("%.2f to %.2f", 100*m.Interval.Low, 100*m.Interval.High)
+		}
+		if m.Influence != nil {
+			cook, leverage = table.Rounded{Value: m.Influence.Cook, Decimals: 3}, table.Rounded{Value: m.Influence.Leverage, Decimals: 3}
+		}
+		out.Rows = append(out.Rows, []any{m.Name, m.Group, table.Rounded{Value: 100 * m.X.Share, Decimals: 2}, table.Rounded{Value: 100 * m.Y.Share, Decimals: 2},
+			table.Rounded{Value: 100 * m.Robustness, Decimals: 2}, interval, cook, leverage})
+	}
+	return out
+}
