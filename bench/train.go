@@ -11,6 +11,7 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/method"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/progress"
@@ -91,11 +92,11 @@ func (t *training) title() string {
 // options of the run, which lasts until it is stopped.
 func (t *training) options(images, test *dataset.Dataset, out string) train.Options {
 	o := train.Options{
-		Train: images, Test: test, Out: out, Net: t.net, Sigma: sigma, Method: t.method,
-		BatchSize: t.batch, Epochs: 1000, Augment: train.CropFlip, Backend: t.backend,
+		Recipe: modelfile.Recipe{Network: t.net, Sigma: new(sigma), BatchSize: t.batch, Epochs: 1000, Augment: train.CropFlip},
+		Own:    train.Own{Method: t.method}, Train: images, Test: test, Out: out, Backend: t.backend,
 	}
 	if t.method.Needs().Views > 1 {
-		o.Views = augment.FourierMix{}
+		o.Own.Views = augment.FourierMix{}
 	}
 	return o
 }

@@ -190,7 +190,7 @@ func TestEnginesAgree(t *testing.T) {
 			if card.Architecture.Name != nets.SmallCNN {
 				count = 10 // a residual network takes the Go backend some five milliseconds a copy
 			}
-			batch := copies(drawn(t, card.Architecture.Shape, count), times, card.Recipe.Sigma)
+			batch := copies(drawn(t, card.Architecture.Shape, count), times, card.Recipe.Noise())
 			want := logitsOf(t, roads[0].open(t, path), batch)
 			if len(want.classes()) < 4 {
 				t.Errorf("the copies get the classes %v; the test shows little", want.classes())

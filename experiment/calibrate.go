@@ -60,7 +60,7 @@ func (r *runner) calibrate(ctx context.Context, j Job) error {
 		return err
 	}
 	path := calibrationPath(r.options.Folder, j.Model)
-	o := t.Certify.Options(j.Model.Sigma)
+	o := t.Certify.Options(j.Model.Noise())
 	o.Ledger, o.Progress, o.Scores = path, r.progress, t.Cells
 	if o.Scores == 0 {
 		o.Scores = ledger.MaxScoreCells

@@ -30,7 +30,7 @@ func (f *filler) notes(t *Filled) []string {
 			if m.Network != "" {
 				networks[m.Network] = true
 			}
-			sigmas[fmt.Sprintf("%g", m.Sigma)] = true
+			sigmas[fmt.Sprintf("%g", m.Noise())] = true
 		}
 	}
 	note("Data: %s. Networks: %s; σ = %s.", list(sets), list(networks), list(sigmas))

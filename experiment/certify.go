@@ -31,7 +31,7 @@ func (r *runner) certify(ctx context.Context, j Job) error {
 	if err != nil {
 		return err
 	}
-	o := r.Manifest.Tier.Certify.Options(j.Model.Sigma)
+	o := r.Manifest.Tier.Certify.Options(j.Model.Noise())
 	o.Ledger, o.Progress = ledgerPath(r.options.Folder, j.Model, j.Cell), r.progress
 	if err := r.look(ctx, path, model, images, o); err != nil {
 		return err

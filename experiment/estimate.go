@@ -145,14 +145,14 @@ func (m *meter) add(ctx context.Context, total *Estimate, j Job) error {
 		if err != nil {
 			return err
 		}
-		return certify(n, tier.Certify.Options(j.Model.Sigma))
+		return certify(n, tier.Certify.Options(j.Model.Noise()))
 	case CalibrateJob:
 		n, err := size(with(j.Model.Test, tier.Calibration.Images))
 		if err != nil {
 			return err
 		}
 		total.Searches += len(j.table.Measure.Calibration.Radii) * len(mip.Grid(nil))
-		return certify(n, tier.Calibration.Certify.Options(j.Model.Sigma))
+		return certify(n, tier.Calibration.Certify.Options(j.Model.Noise()))
 	}
 	n, err := size(with(j.Model.Test, tier.Attack.Images))
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -22,7 +23,7 @@ func handmade(t *testing.T) string {
 		line := Line{Title: strings.ToUpper(name), Group: name}
 		for seed := range uint64(2) {
 			model := fmt.Sprintf("%s@%d", name, seed+1)
-			m.Models = append(m.Models, Model{Name: model, Data: "few", Test: "few/test", Seed: seed + 1})
+			m.Models = append(m.Models, Model{Name: model, Data: "few", Test: "few/test", Recipe: modelfile.Recipe{Seed: seed + 1}})
 			line.Models = append(line.Models, model)
 		}
 		made.Lines = append(made.Lines, line)

@@ -83,7 +83,7 @@ func TestNumbersOfTheSpecs(t *testing.T) {
 		return m
 	}
 	hcr := model("T3", "A/c10/fm-hcr", 0)
-	if hcr.Network != "resnet110" || hcr.Epochs != 200 || hcr.Batch != 256 || !slices.Equal(hcr.Milestones, []int{100, 150}) || hcr.Rate != .1 || hcr.WarmUp != 0 || hcr.Sigma != .25 ||
+	if hcr.Network != "resnet110" || hcr.Epochs != 200 || hcr.BatchSize != 256 || !slices.Equal(hcr.Milestones, []int{100, 150}) || hcr.LearningRate != .1 || hcr.WarmUp != 0 || hcr.Noise() != .25 ||
 		hcr.Views != "fouriermix" || hcr.Options["lambda"] != 40. || hcr.Options["eta"] != 10. || hcr.Options["views"] != 3. || hcr.Options["noises"] != 2. {
 		t.Errorf("%+v", hcr)
 	}
@@ -95,7 +95,7 @@ func TestNumbersOfTheSpecs(t *testing.T) {
 	if m := model("T3", "A/c100/fm-hcr", 0); m.Options["lambda"] != 20. || m.Options["eta"] != 10. || m.Data != "cifar100" {
 		t.Errorf("%+v", m)
 	}
-	if m := model("T3", "A/imagenet/fm-hcr", 0); m.Options["lambda"] != 5. || m.Options["eta"] != 5. || m.Sigma != .5 || m.Epochs != 90 || m.Network != "resnet50" || !slices.Equal(m.Milestones, []int{30, 60}) {
+	if m := model("T3", "A/imagenet/fm-hcr", 0); m.Options["lambda"] != 5. || m.Options["eta"] != 5. || m.Noise() != .5 || m.Epochs != 90 || m.Network != "resnet50" || !slices.Equal(m.Milestones, []int{30, 60}) {
 		t.Errorf("%+v", m)
 	}
 	if m := model("T3", "A/c10/fm-jsd", 0); m.Options["share"] != "half_exact" || m.Options["weight"] != 12. || m.Views != "fouriermix" {
@@ -104,14 +104,14 @@ func TestNumbersOfTheSpecs(t *testing.T) {
 	if m := model("T3", "A/c10/g", 0); m.Options["share"] != "all" || m.WarmUp != 1 || m.Views != "" {
 		t.Errorf("%+v", m)
 	}
-	if m := model("T1", "A/c10/smoothadv", 0); m.Options["warm_up"] != 2. || m.Options["epsilon"] != 255./256 || m.Options["noises"] != 8. || m.Options["steps"] != 2. || m.Batch != 32 {
+	if m := model("T1", "A/c10/smoothadv", 0); m.Options["warm_up"] != 2. || m.Options["epsilon"] != 255./256 || m.Options["noises"] != 8. || m.Options["steps"] != 2. || m.BatchSize != 32 {
 		t.Errorf("%+v", m)
 	}
-	if m := model("T3", "A/c10/macer", 0); m.Options["lambda"] != 12. || m.Options["beta"] != 16. || m.Options["gamma"] != 8. || m.Batch != 64 || m.Rate != .01 {
+	if m := model("T3", "A/c10/macer", 0); m.Options["lambda"] != 12. || m.Options["beta"] != 16. || m.Options["gamma"] != 8. || m.BatchSize != 64 || m.LearningRate != .01 {
 		t.Errorf("%+v", m)
 	}
 	// A rate that the network of the tier does not bear is lowered, a smaller one is not.
-	if g, macer := model("cpu", "A/c10/g", 0), model("cpu", "A/c10/macer", 0); g.Network != "small-cnn" || g.Rate != .02 || macer.Rate != .01 {
+	if g, macer := model("cpu", "A/c10/g", 0), model("cpu", "A/c10/macer", 0); g.Network != "small-cnn" || g.LearningRate != .02 || macer.LearningRate != .01 {
 		t.Errorf("%+v, %+v", g, macer)
 	}
 	for _, bad := range []float64{-1, math.NaN()} {
@@ -121,12 +121,12 @@ func TestNumbersOfTheSpecs(t *testing.T) {
 		}
 	}
 	at := model("T3", "D/c10/at-t10-m8-s012-e025", 0)
-	if at.Options["steps"] != 10. || at.Options["noises"] != 8. || at.Sigma != .12 || at.Options["epsilon"] != .25 || at.Epochs != 150 || at.Input != "standardize" || !slices.Equal(at.Milestones, []int{50, 100}) {
+	if at.Options["steps"] != 10. || at.Options["noises"] != 8. || at.Noise() != .12 || at.Options["epsilon"] != .25 || at.Epochs != 150 || at.Input != "standardize" || !slices.Equal(at.Milestones, []int{50, 100}) {
 		t.Errorf("%+v", at)
 	}
 	// Fine-tuning keeps noise, number of noises and budget of what it begins with.
 	act := model("T3", "D/c10/acce-act-s050", 16)
-	if act.Start != "D/c10/at-t10-m2-s050-e100@1" || act.Sigma != .5 || act.Options["noises"] != 2. || act.Options["epsilon"] != 1. || act.Epochs != 10 || !slices.Equal(act.Milestones, []int{4, 8}) || act.Input != "standardize" {
+	if act.Start != "D/c10/at-t10-m2-s050-e100@1" || act.Noise() != .5 || act.Options["noises"] != 2. || act.Options["epsilon"] != 1. || act.Epochs != 10 || !slices.Equal(act.Milestones, []int{4, 8}) || act.Input != "standardize" {
 		t.Errorf("%+v", act)
 	}
 	for recipe, want := range map[string]int{"D/c10/brier-act": 16, "D/c10/acce-act": 16, "D/imagenet/acce-act": 6, "D/imagenet/acce-act-star": 6} {

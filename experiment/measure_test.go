@@ -96,7 +96,7 @@ func TestConfidences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if act.Recipe.Start != base.Weights || act.Recipe.LearningRate != .01 || act.Recipe.Method != "brier-act" || act.Recipe.Sigma != .25 {
+	if act.Recipe.Start != base.Weights || act.Recipe.LearningRate != .01 || act.Recipe.Method != "brier-act" || act.Recipe.Noise() != .25 {
 		t.Errorf("%+v", act.Recipe)
 	}
 }

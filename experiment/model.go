@@ -8,10 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/gomlxmodels/adapt"
 	"github.com/certspec/certspec/gomlxmodels/method"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/gomlxmodels/optimizer"
 	"github.com/certspec/certspec/gomlxmodels/train"
 )
 
@@ -28,24 +29,8 @@ type Model struct {
 	File string         `json:"file,omitempty"` // of a finished network
 	ONNX map[string]any `json:"onnx,omitempty"`
 
-	Network     string         `json:"network,omitempty"`
-	Input       string         `json:"input,omitempty"`
-	Method      string         `json:"method,omitempty"`
-	Options     map[string]any `json:"options,omitempty"`
-	Views       string         `json:"views,omitempty"`
-	Augment     string         `json:"augment,omitempty"`
-	Sigma       float64        `json:"sigma"`
-	SigmaWarmUp int            `json:"sigma_warm_up,omitempty"`
-	Epochs      int            `json:"epochs,omitempty"`
-	Batch       int            `json:"batch,omitempty"`
-	Rate        float64        `json:"rate,omitempty"`
-	Schedule    string         `json:"schedule,omitempty"`
-	Milestones  []int          `json:"milestones,omitempty"`
-	WarmUp      int            `json:"warm_up,omitempty"`
-	Momentum    float64        `json:"momentum,omitempty"`
-	Nesterov    bool           `json:"nesterov,omitempty"`
-	WeightDecay float64        `json:"weight_decay,omitempty"`
-	Seed        uint64         `json:"seed"`
+	// How it was trained; in JSON by the keys of recipes, beside the others.
+	modelfile.Recipe `json:"-"`
 
 	Start string `json:"start,omitempty"` // name of the model that training or adaptation begins with
 	Adapt *Adapt `json:"adapt,omitempty"`
@@ -79,11 +64,9 @@ func (s *Setup) Model(recipe string, point int, seed uint64) (Model, error) {
 
 func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 	m := Model{
-		Name: fmt.Sprintf("%s@%d", r.Name, seed), Title: r.Title, Group: r.Group, Data: r.Data, Seed: seed,
-		Network: r.Network, Input: r.Input, Method: r.Method, Options: maps.Clone(r.Options), Views: r.Views, Augment: r.Augment,
-		SigmaWarmUp: r.SigmaWarmUp, Epochs: r.Epochs, Batch: r.Batch, Rate: r.Rate, Schedule: r.Schedule, Milestones: slices.Clone(r.Milestones), WarmUp: r.WarmUp,
-		Momentum: 0.9, Nesterov: r.Nesterov, WeightDecay: 1e-4, Adapt: r.Adapt,
+		Name: fmt.Sprintf("%s@%d", r.Name, seed), Title: r.Title, Group: r.Group, Data: r.Data, Recipe: r.Recipe, Adapt: r.Adapt,
 	}
+	m.Seed, m.Options, m.Milestones, m.Ramps = seed, maps.Clone(r.Options), slices.Clone(r.Milestones), maps.Clone(r.Ramps)
 	if m.Options == nil {
 		m.Options = map[string]any{}
 	}
@@ -98,19 +81,17 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 			if option, found := strings.CutPrefix(key, "options."); found {
 				m.Options[option] = v
 			} else {
-				m.Rate = v
+				m.LearningRate = v
 			}
 		}
 		m.Title += fmt.Sprintf(" #%d", point)
 	}
-	if r.Momentum != nil {
-		m.Momentum = *r.Momentum
+	if m.Sigma == nil {
+		m.Sigma = new(0.0)
 	}
-	if r.WeightDecay != nil {
-		m.WeightDecay = *r.WeightDecay
-	}
-	if r.Sigma != nil {
-		m.Sigma = *r.Sigma
+	if m.sgd() { // all numbers filled in
+		d := train.Defaults()
+		m.Momentum, m.WeightDecay = cmp.Or(m.Momentum, d.Momentum), cmp.Or(m.WeightDecay, d.WeightDecay)
 	}
 	if r.Start != "" {
 		if err := s.startOf(&m, r); err != nil {
@@ -133,17 +114,17 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 		if r.Start == "" {
 			return m, fmt.Errorf("it adapts no network: start is missing")
 		}
-		m.Method, m.Options, m.Epochs, m.Rate = "", nil, 0, 0
+		m.Method, m.Options, m.Epochs, m.LearningRate = "", nil, 0, 0
 		return m, m.adaptation().Check()
 	}
 	if !(part.Rate >= 0) {
 		return m, fmt.Errorf("tier %s: data %s: rate %v; expected more than 0", s.Tier.Name, m.Data, part.Rate)
 	}
 	if part.Rate > 0 {
-		m.Rate = min(m.Rate, part.Rate)
+		m.LearningRate = min(m.LearningRate, part.Rate)
 	}
 	if s.Tier.Batch > 0 {
-		m.Batch = min(m.Batch, s.Tier.Batch)
+		m.BatchSize = min(m.BatchSize, s.Tier.Batch)
 	}
 	most := s.Tier.Epochs
 	if r.Start != "" {
@@ -187,6 +168,10 @@ func (m *Model) shorten(most int) error {
 	}
 	for i, e := range m.Milestones {
 		m.Milestones[i] = scaled(e, m.Epochs, full)
+	}
+	for name, r := range m.Ramps {
+		r.Start, r.Over = scaled(r.Start, m.Epochs, full), scaled(r.Over, m.Epochs, full)
+		m.Ramps[name] = r
 	}
 	m.WarmUp, m.SigmaWarmUp = scaled(m.WarmUp, m.Epochs, full), scaled(m.SigmaWarmUp, m.Epochs, full)
 	return nil
@@ -237,18 +222,14 @@ func (s *Setup) method(m Model) (method.Method, error) {
 	if mine, ok := s.Methods[m.Method]; ok {
 		return withOptions(mine, m.Options)
 	}
-	var set []string
-	for _, key := range slices.Sorted(maps.Keys(m.Options)) {
-		set = append(set, fmt.Sprintf("%s=%v", key, m.Options[key]))
-	}
-	return method.New(m.Method, set...)
+	return method.With(m.Method, m.Options)
 }
 
 // adaptation are the options of adapting a network to a corruption, but for the engine.
 func (m Model) adaptation() adapt.Options {
 	a := m.Adapt
 	return adapt.Options{
-		Method: a.Method, Sigma: m.Sigma, Images: cmp.Or(a.Images, adaptImages), Steps: a.Steps, BatchSize: a.Batch, Rate: a.Rate,
+		Method: a.Method, Sigma: m.Noise(), Images: cmp.Or(a.Images, adaptImages), Steps: a.Steps, BatchSize: a.Batch, Rate: a.Rate,
 		Momentum: a.Momentum, Seed: m.Seed,
 	}
 }
@@ -266,27 +247,15 @@ func (s *Setup) Options(m Model) (o train.Options, err error) {
 	if m.Adapt != nil {
 		return o, fmt.Errorf("experiment: %s is not trained: %s adapts to each corruption; certspec experiment run does that, and certspec adapt for one", m.Name, m.Adapt.Method)
 	}
-	o = train.Options{
-		Net: m.Network, Input: m.Input, Augment: m.Augment, Sigma: m.Sigma, SigmaWarmUp: m.SigmaWarmUp, Epochs: m.Epochs, BatchSize: m.Batch,
-		LearningRate: m.Rate, Schedule: m.Schedule, Milestones: m.Milestones, WarmUp: m.WarmUp, Momentum: orNone(m.Momentum), Nesterov: m.Nesterov,
-		WeightDecay: orNone(m.WeightDecay), Seed: m.Seed,
-	}
-	if o.Method, err = s.method(m); err == nil && m.Views != "" {
-		o.Views, err = augment.Parse(m.Views)
-	}
-	if err != nil {
+	o.Recipe = m.Recipe
+	if o.Own.Method, err = s.method(m); err != nil {
 		err = fmt.Errorf("experiment: %s: %w", m.Name, err)
 	}
 	return o, err
 }
 
-// orNone turns a 0 into what train.Options means by none.
-func orNone(v float64) float64 {
-	if v == 0 {
-		return -1
-	}
-	return v
-}
+// sgd reports whether the optimizer is the default.
+func (m Model) sgd() bool { return m.Optimizer == "" || m.Optimizer == optimizer.Default }
 
 // Models are all of a recipe, the points of its grid one after the other with the seeds of each.
 func (s *Setup) Models(recipe string) ([]Model, error) {

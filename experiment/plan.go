@@ -222,15 +222,15 @@ func (m *Manifest) add(s *Setup, model Model) error {
 // lines makes the lines of a row with their models. A finished model has the data and the noise of the first recipe's, unless it says others.
 func (s *Setup) lines(row Row, first Model) (lines []Line, models []Model, err error) {
 	if row.Model != "" {
-		m := Model{Name: row.Title, Title: row.Title, Group: row.Title, File: row.Model, ONNX: row.ONNX, Data: first.Data, Test: first.Test, Sigma: first.Sigma}
+		m := Model{Name: row.Title, Title: row.Title, Group: row.Title, File: row.Model, ONNX: row.ONNX, Data: first.Data, Test: first.Test}
 		if row.Data != "" {
 			m.Data = row.Data
 			if _, m.Test, err = s.sets(row.Data); err != nil {
 				return nil, nil, err
 			}
 		}
-		if row.Sigma > 0 {
-			m.Sigma = row.Sigma
+		if m.Sigma = first.Sigma; row.Sigma > 0 {
+			m.Sigma = &row.Sigma
 		}
 		if m.Data == "" {
 			return nil, nil, fmt.Errorf("row %s: no data, and no row with a recipe stands before it", row.Title)

@@ -119,7 +119,7 @@ func (m *meter) measure(ctx context.Context, model *Model, d *dataset.Dataset, i
 			return rate, err
 		}
 	}
-	if model.File != "" || model.Sigma > 0 {
+	if model.File != "" || model.Noise() > 0 {
 		rate.Copies, err = m.copyRate(ctx, path, model, images)
 	}
 	return rate, err
@@ -137,8 +137,11 @@ func (m *meter) trainingRate(ctx context.Context, model *Model, d *dataset.Datas
 	var first, last time.Time
 	var at, from float64
 	_, err = train.Run(steps, train.Options{
-		Train: d, Test: d, Out: filepath.Join(folder, "model"), Net: model.Network, Input: model.Input, Sigma: 0.25, BatchSize: batch, Epochs: 1000,
-		LearningRate: 1e-6, Backend: m.options.Training,
+		Recipe: modelfile.Recipe{
+			Network: model.Network, Input: model.Input, Width: model.Width, Bias: model.Bias,
+			Sigma: new(0.25), BatchSize: batch, Epochs: 1000, LearningRate: 1e-6,
+		},
+		Train: d, Test: d, Out: filepath.Join(folder, "model"), Backend: m.options.Training,
 		Progress: func(s progress.State) {
 			if s.Final {
 				return
@@ -174,7 +177,7 @@ func (m *meter) copyRate(ctx context.Context, path string, model *Model, images 
 	}
 	defer m.close()
 	var c classifier.Classifier = net
-	o := rs.Options{Sigma: max(model.Sigma, .01), Rule: rs.Fixed, MaxSamples: 100, Selection: 100}
+	o := rs.Options{Sigma: max(model.Noise(), .01), Rule: rs.Fixed, MaxSamples: 100, Selection: 100}
 	for n := min(2, images.Len()); ; n = min(2*n, images.Len()) {
 		part := *images
 		part.IDs, part.Labels, part.Pixels = images.IDs[:n], images.Labels[:n], images.Pixels[:n*images.Shape.Len()]

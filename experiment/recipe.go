@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
 )
 
 // Recipe says how a network is trained, at full size. What it leaves out it has from the recipe that From names, but for Title, Group and
@@ -15,26 +17,10 @@ type Recipe struct {
 	Title    string `yaml:"title,omitempty"`    // in tables
 	Group    string `yaml:"group,omitempty"`    // of models that are compared as one method; default Title
 
-	Data    string `yaml:"data,omitempty"` // name of a Data
-	Network string `yaml:"network,omitempty"`
-	Input   string `yaml:"input,omitempty"` // input layer
+	Data string `yaml:"data,omitempty"` // name of a Data
 
-	Method  string         `yaml:"method,omitempty"`
-	Options map[string]any `yaml:"options,omitempty"` // of the method; of a recipe with Start, noises and epsilon are those of the start unless they stand here
-	Views   string         `yaml:"views,omitempty"`   // augmentation that makes views
-	Augment string         `yaml:"augment,omitempty"` // none, crop-flip or crop-flip-shared
-
-	Sigma       *float64 `yaml:"sigma,omitempty"`         // of the noise, 1 = full range; of a recipe with Start, that of the start
-	SigmaWarmUp int      `yaml:"sigma_warm_up,omitempty"` // epochs
-	Epochs      int      `yaml:"epochs,omitempty"`
-	Batch       int      `yaml:"batch,omitempty"`
-	Rate        float64  `yaml:"rate,omitempty"`
-	Schedule    string   `yaml:"schedule,omitempty"`
-	Milestones  []int    `yaml:"milestones,omitempty"` // epochs
-	WarmUp      int      `yaml:"warm_up,omitempty"`    // epochs at a tenth of the rate
-	Momentum    *float64 `yaml:"momentum,omitempty"`
-	Nesterov    bool     `yaml:"nesterov,omitempty"`
-	WeightDecay *float64 `yaml:"weight_decay,omitempty"`
+	// How it is trained. Of a recipe with Start, σ and the method's noises and epsilon are those of the start unless they stand here.
+	modelfile.Recipe `yaml:",inline"`
 
 	Seeds []uint64 `yaml:"seeds,omitempty"` // default 1
 	Start string   `yaml:"start,omitempty"` // recipe whose network training, or adaptation, begins with

@@ -95,19 +95,37 @@ func (r reader) check(n *yaml.Node, t reflect.Type) error {
 			return r.check(value, t.Elem())
 		case reflect.Struct:
 			var known []string
-			for i := range t.NumField() {
-				name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
-				if name == key.Value && name != "-" {
-					return r.check(value, t.Field(i).Type)
+			for _, f := range yamlFields(t) {
+				if f.key == key.Value {
+					return r.check(value, f.Type)
 				}
-				if name != "" && name != "-" {
-					known = append(known, name)
-				}
+				known = append(known, f.key)
 			}
 			return r.errorf(key, "unknown key %q; the nearest is %q of %s", key.Value, nearest.Of(key.Value, known), strings.Join(known, ", "))
 		}
 		return nil
 	})
+}
+
+// yamlField is a field of a struct with its key.
+type yamlField struct {
+	reflect.StructField
+	key string
+}
+
+// yamlFields are those of a struct that have keys, and of the structs in it that stand inline.
+func yamlFields(t reflect.Type) (all []yamlField) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, rest, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		switch {
+		case rest == "inline":
+			all = append(all, yamlFields(f.Type)...)
+		case name != "" && name != "-":
+			all = append(all, yamlField{f, name})
+		}
+	}
+	return all
 }
 
 // pairs visits a mapping, whose keys must differ.

@@ -3,6 +3,8 @@ package attack
 import (
 	"fmt"
 	"math"
+
+	"github.com/certspec/certspec/gomlxmodels/schedule"
 )
 
 // Target is the class whose smoothed confidence an adversary drives.
@@ -42,16 +44,9 @@ type State struct {
 	Direction      []float32 // 1 for a confidence that is to rise, −1 for one that is to fall, 0 for one that is to stay
 }
 
-// Budget is ε in an epoch, counted from 0: nothing for Delay epochs, then Epsilon·(e+1)/WarmUp, at most Epsilon.
-func (a *Adversary) Budget(epoch int) float64 {
-	epoch -= a.Delay
-	switch {
-	case epoch < 0:
-		return 0
-	case a.WarmUp == 0:
-		return a.Epsilon
-	}
-	return a.Epsilon * math.Min(1, float64(epoch+1)/float64(a.WarmUp))
+// Ramp is ε over the epochs of a training: nothing for Delay epochs, then Epsilon·(e+1)/WarmUp, at most Epsilon.
+func (a *Adversary) Ramp() schedule.Ramp {
+	return schedule.Ramp{To: a.Epsilon, Start: a.Delay, Over: a.WarmUp}
 }
 
 // Check says what is wrong with an adversary.

@@ -1,6 +1,7 @@
 package attack
 
 import (
+	"github.com/certspec/certspec/gomlxmodels/schedule"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -179,11 +180,11 @@ func TestIntervalsNeedNoise(t *testing.T) {
 func TestBudget(t *testing.T) {
 	a := &Adversary{Epsilon: 1, WarmUp: 4, Delay: 2}
 	for epoch, want := range []float64{0, 0, 0.25, 0.5, 0.75, 1, 1} {
-		if got := a.Budget(epoch); got != want {
+		if got := a.Ramp().At(schedule.Clock{Step: epoch, Steps: 10, StepsPerEpoch: 1}); got != want {
 			t.Errorf("epoch %d: %g, want %g", epoch, got, want)
 		}
 	}
-	if got := (&Adversary{Epsilon: 0.5}).Budget(0); got != 0.5 {
+	if got := (&Adversary{Epsilon: 0.5}).Ramp().At(schedule.Clock{Steps: 1, StepsPerEpoch: 1}); got != 0.5 {
 		t.Errorf("without a warm-up: %g", got)
 	}
 }

@@ -154,7 +154,7 @@ func (everyLayer) Layers(b *nets.Builder, x nets.Value, classes int) nets.Value 
 
 func TestONNXMetadata(t *testing.T) {
 	m := untrained(nets.Architecture{Name: nets.SmallCNN, Shape: pixel.Shape{Height: 8, Width: 8, Channels: 3}, Classes: 2})
-	m.Card.Recipe.Sigma, m.Card.Train.Digest = 0.25, "sha256:abc"
+	m.Card.Recipe.Sigma, m.Card.Train.Digest = new(0.25), "sha256:abc"
 	details, err := openONNX(t, m).Details()
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestONNXMetadata(t *testing.T) {
 	if err := json.Unmarshal([]byte(details.Metadata[CardKey]), &card); err != nil {
 		t.Fatal(err)
 	}
-	if card.Recipe.Sigma != 0.25 || card.Train.Digest != "sha256:abc" {
+	if card.Recipe.Noise() != 0.25 || card.Train.Digest != "sha256:abc" {
 		t.Errorf("card %+v", card)
 	}
 }

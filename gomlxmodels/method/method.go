@@ -9,11 +9,13 @@ package method
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/loss"
+	"github.com/certspec/certspec/gomlxmodels/schedule"
 )
 
 // Method is a way to train. Implementations are structs of plain fields, which are encoded as JSON: as the options on the card of a
@@ -38,6 +40,24 @@ type Needs struct {
 	Share Share
 	// Adversary disturbs the image under its noises before the step; nil for none. Views must then be 1.
 	Adversary *attack.Adversary
+	// Sets are further images of a step, of other sets than the one that the run trains on.
+	Sets []Set
+	// Ramps are numbers of the loss that change during the run, by name; see Batch.Number. A recipe may give others under the same names.
+	Ramps map[string]schedule.Ramp
+}
+
+// Set is a further set of images, as of images that are none of the classes, or that nobody has labelled. The network sees one row for each
+// image of it, in one batch with all others.
+type Set struct {
+	Name     string
+	Labelled bool // its images must have labels of the classes
+}
+
+// More is what a step takes of a Set.
+type More struct {
+	Images *Node // [M, H, W, C], as the network sees them
+	Logits *Node // [M, K]
+	Labels *Node // [M], int32; -1 for none
 }
 
 // Share is a rule by which the rows of a batch get noise.
@@ -63,6 +83,18 @@ type Batch struct {
 	Assignment *Node // [N, M], of an attack.Assigner; else nil
 
 	Images, Views, Noises int // N and the factors of the rows
+
+	More    map[string]*More // the further sets, by name
+	Numbers map[string]*Node // scalars; see Number
+}
+
+// Number is the value of a ramp of the method in this step, a scalar of the type of the logits.
+func (b *Batch) Number(name string) *Node {
+	n := b.Numbers[name]
+	if n == nil {
+		panic(fmt.Errorf("method: the loss asks for the number %q, which is not one of Needs.Ramps", name))
+	}
+	return ConvertDType(n, b.Logits.DType())
 }
 
 // ByView is the logits as [Views, Noises, N, K].
@@ -101,6 +133,16 @@ func Check(m Method) error {
 	if n.Adversary != nil {
 		if err := n.Adversary.Check(); err != nil {
 			return bad("%w", err)
+		}
+	}
+	for i, set := range n.Sets {
+		if set.Name == "" || slices.ContainsFunc(n.Sets[:i], func(o Set) bool { return o.Name == set.Name }) {
+			return bad("two of its further sets, or one without a name, are named %q", set.Name)
+		}
+	}
+	for name, ramp := range n.Ramps {
+		if err := ramp.Check(); err != nil {
+			return bad("%s: %w", name, err)
 		}
 	}
 	return nil

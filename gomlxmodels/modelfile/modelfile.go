@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -76,43 +75,6 @@ type Data struct {
 	Name   string `json:"name"`
 	Images int    `json:"images"`
 	Digest string `json:"digest"` // of decoded pixels and labels
-}
-
-// Recipe is all that the weights depend on besides architecture, data and backend.
-type Recipe struct {
-	Method       string         `json:"method,omitempty"`        // name of the loss and of what goes with it; see package method
-	Options      map[string]any `json:"options,omitempty"`       // of the method, all of them
-	Views        string         `json:"views,omitempty"`         // augmentation that makes views of an image, as augment.Parse reads it
-	ViewsBy      string         `json:"views_by,omitempty"`      // "graph" where views were made on the device; else the host made them
-	Start        string         `json:"start,omitempty"`         // "sha256:…" of the weights that training began with; empty for random ones
-	Sigma        float64        `json:"sigma"`                   // of the Gaussian noise, 1 = full range
-	SigmaWarmUp  int            `json:"sigma_warm_up,omitempty"` // epochs over which σ grows to that
-	Epochs       int            `json:"epochs"`                  // passes over the data
-	BatchSize    int            `json:"batch_size"`
-	LearningRate float64        `json:"learning_rate"`
-	Schedule     string         `json:"schedule"`             // of the learning rate: "cosine" or "step"
-	Milestones   []int          `json:"milestones,omitempty"` // epochs after which "step" divides the rate by ten
-	WarmUp       int            `json:"warm_up,omitempty"`    // epochs at a tenth of the rate at the beginning
-	Momentum     float64        `json:"momentum"`
-	Nesterov     bool           `json:"nesterov,omitempty"`
-	WeightDecay  float64        `json:"weight_decay"` // coupled, on all parameters
-	Augment      string         `json:"augment"`      // "none", "crop-flip" or "crop-flip-shared"
-	Seed         uint64         `json:"seed"`
-}
-
-// Complete fills in what cards and checkpoints of earlier versions leave out: they knew one method.
-func (r *Recipe) Complete() {
-	if r.Method == "" {
-		r.Method, r.Options = "gaussian", map[string]any{"share": "all"}
-	}
-}
-
-// Incomplete is the recipe as Complete found it, where it filled something in.
-func (r Recipe) Incomplete() Recipe {
-	if r.Method == "gaussian" && reflect.DeepEqual(r.Options, map[string]any{"share": "all"}) {
-		r.Method, r.Options = "", nil
-	}
-	return r
 }
 
 // Model is a network with its weights.

@@ -166,7 +166,7 @@ func model() *Model {
 	m := &Model{Card: Card{
 		Architecture: nets.Architecture{Name: nets.SmallCNN, Shape: pixel.Shape{Height: 8, Width: 8, Channels: 1}, Classes: 3},
 		Classes:      []string{"a", "b", "c"},
-		Recipe:       Recipe{Method: "gaussian", Options: map[string]any{"share": "all"}, Sigma: 0.25, Seed: 1<<63 + 1},
+		Recipe:       Recipe{Method: "gaussian", Options: map[string]any{"share": "all"}, Sigma: new(0.25), Seed: 1<<63 + 1},
 	}}
 	for _, t := range m.Card.Architecture.Tensors() {
 		m.Weights = append(m.Weights, Tensor{Name: t.Name, Shape: t.Shape, Values: t.Initialize(1)})

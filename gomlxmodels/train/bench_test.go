@@ -22,8 +22,18 @@ func benchPlan(net string, shape pixel.Shape) *plan {
 		images.Labels[i] = i % 10
 	}
 	a := nets.Architecture{Name: net, Shape: shape, Classes: 10}
-	r := modelfile.Recipe{Sigma: 0.25, Epochs: 1 << 20, BatchSize: 128, LearningRate: 0.01, Schedule: Cosine, Momentum: 0.9, WeightDecay: 1e-4, Augment: CropFlip}
-	return &plan{run: identity{Architecture: a, Recipe: r}, method: method.Gaussian{}, needs: method.Gaussian{}.Needs(), net: a, tensors: a.Tensors(), images: images, stepsPerEpoch: n / 128, steps: 1 << 20}
+	p := &plan{run: identity{Architecture: a}, net: a, tensors: a.Tensors(), images: images, stepsPerEpoch: n / 128, steps: 1 << 20}
+	p.set(modelfile.Recipe{Sigma: new(0.25), Epochs: 1 << 20, LearningRate: 0.01, Augment: CropFlip}, Own{})
+	return p
+}
+
+// set gives a plan a recipe.
+func (p *plan) set(r modelfile.Recipe, own Own) {
+	var err error
+	if p.run.Recipe, p.parts, err = (Options{Recipe: r, Own: own}).recipe(); err != nil {
+		panic(err)
+	}
+	p.needs = p.method.Needs()
 }
 
 func benchStep(b *testing.B, net string, shape pixel.Shape) {
@@ -45,11 +55,11 @@ func benchStep(b *testing.B, net string, shape pixel.Shape) {
 		{"pipeline", func() func() batch { c := p.feed(b.Context(), 0); return func() batch { return <-c } }()},
 	} {
 		b.Run(piped.name, func(b *testing.B) {
-			if _, err := t.step(piped.next(), 0.01, 0); err != nil {
+			if _, err := t.step(piped.next(), 0); err != nil {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				if _, err := t.step(piped.next(), 0.01, 0); err != nil {
+				if _, err := t.step(piped.next(), 0); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -71,25 +81,22 @@ func BenchmarkMethods(b *testing.B) {
 				b.Fatal(err)
 			}
 			p := benchPlan("small-cnn", pixel.Shape{Height: 32, Width: 32, Channels: 3})
-			p.method, p.needs = m, m.Needs()
-			rows := p.needs.Views * p.needs.Noises
-			p.run.Recipe.BatchSize = 128 / rows
+			r, rows := p.run.Recipe, m.Needs().Views*m.Needs().Noises
+			r.BatchSize = 128 / rows
+			p.set(r, Own{Method: m, Views: augment.FourierMix{}})
 			p.stepsPerEpoch = p.images.Len() / p.run.Recipe.BatchSize
-			if p.needs.Views > 1 {
-				p.options.Views = augment.FourierMix{}
-			}
 			t, err := newTrainer(engine, p, p.newState())
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer t.close()
 			batches := p.feed(b.Context(), 0)
-			const epoch = 20 // the attack's budget is full
-			if _, err := t.step(<-batches, 0.01, epoch); err != nil {
+			step := 20 * p.stepsPerEpoch // the attack's budget is full
+			if _, err := t.step(<-batches, step); err != nil {
 				b.Fatal(err)
 			}
 			for b.Loop() {
-				if _, err := t.step(<-batches, 0.01, epoch); err != nil {
+				if _, err := t.step(<-batches, step); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -14,21 +14,22 @@ import (
 	"github.com/certspec/certspec/internal/atomicfile"
 )
 
-// A checkpoint is a safetensors file with the tensors as weights/NAME and the velocities as
-// momentum/NAME; its metadata hold the run and the state as JSON.
+// A checkpoint is a safetensors file with the tensors as weights/NAME and the slots of the optimizer as
+// SLOT/NAME, as in momentum/NAME; its metadata hold the run and the state as JSON.
 const (
 	runKey        = "run"
 	stateKey      = "state"
 	weightsPrefix = "weights/"
-	momentPrefix  = "momentum/"
 )
 
 func (p *plan) writeCheckpoint(s *state) error {
 	var list []modelfile.Tensor
 	for i, t := range p.tensors {
 		list = append(list, modelfile.Tensor{Name: weightsPrefix + t.Name, Shape: t.Shape, Values: s.weights[i]})
-		if !t.Running {
-			list = append(list, modelfile.Tensor{Name: momentPrefix + t.Name, Shape: t.Shape, Values: s.momentum[i]})
+		for k, slot := range p.optimizer.Slots() {
+			if !t.Running {
+				list = append(list, modelfile.Tensor{Name: slot + "/" + t.Name, Shape: t.Shape, Values: s.slots[k][i]})
+			}
 		}
 	}
 	data, err := modelfile.Encode(list, map[string]string{runKey: compact(p.run), stateKey: compact(s)})
@@ -50,7 +51,7 @@ func (p *plan) readCheckpoint() (*state, error) {
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
-	s, there, err := decodeCheckpoint(data, p.tensors)
+	s, there, err := decodeCheckpoint(data, p.tensors, p.optimizer.Slots())
 	if there != nil {
 		if d := difference(*there, p.run); d != "" {
 			return nil, fmt.Errorf("train: %s is the checkpoint of another run: %s; choose another path, or remove it to start anew", p.checkpoint, d)
@@ -66,7 +67,7 @@ func (p *plan) readCheckpoint() (*state, error) {
 }
 
 // decodeCheckpoint returns the run as soon as it can be read, as it explains tensors that do not fit.
-func decodeCheckpoint(data []byte, list []nets.Tensor) (*state, *identity, error) {
+func decodeCheckpoint(data []byte, list []nets.Tensor, slots []string) (*state, *identity, error) {
 	found, metadata, err := modelfile.Decode(data)
 	if err != nil {
 		return nil, nil, err
@@ -96,13 +97,20 @@ func decodeCheckpoint(data []byte, list []nets.Tensor) (*state, *identity, error
 		if err != nil {
 			return nil, run, err
 		}
-		var m []float32
-		if !t.Running {
-			if m, err = values(momentPrefix+t.Name, t.Shape); err != nil {
-				return nil, run, err
+		s.weights = append(s.weights, w)
+	}
+	for _, slot := range slots {
+		var kept [][]float32
+		for _, t := range list {
+			var v []float32
+			if !t.Running {
+				if v, err = values(slot+"/"+t.Name, t.Shape); err != nil {
+					return nil, run, err
+				}
 			}
+			kept = append(kept, v)
 		}
-		s.weights, s.momentum = append(s.weights, w), append(s.momentum, m)
+		s.slots = append(s.slots, kept)
 	}
 	return s, run, nil
 }

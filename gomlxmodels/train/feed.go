@@ -15,6 +15,7 @@ type batch struct {
 	noise  []float32 // for an adversary, or for views that the graph makes: [Views·Noises·N, H, W, C]
 	unmade *unmade   // for views that the graph makes; else nil
 	labels []int32
+	more   []moreImages // of the further sets
 	err    error
 }
 
@@ -24,6 +25,8 @@ const (
 	imageStream
 	testStream
 	shareStream
+	moreOrderStream // the view is the place of the set, the epoch its pass
+	moreImageStream
 )
 
 func stream(seed uint64, purpose, epoch, image, view int) *rand.Rand {
@@ -47,7 +50,7 @@ func (p *plan) feed(ctx context.Context, step int) <-chan batch {
 	go func() {
 		defer close(ahead)
 		var order []int
-		for ; step < p.steps; step++ {
+		for step := step; step < p.steps; step++ {
 			epoch, at := step/p.stepsPerEpoch, step%p.stepsPerEpoch
 			if order == nil || at == 0 {
 				order = stream(p.run.Recipe.Seed, orderStream, epoch, 0, 0).Perm(p.images.Len())
@@ -59,7 +62,8 @@ func (p *plan) feed(ctx context.Context, step int) <-chan batch {
 			case <-ctx.Done():
 				return
 			}
-			go func() { one <- p.batch(epoch, at, members) }()
+			more := p.nextMore(step)
+			go func() { one <- p.batchOf(step, at, members, more) }()
 		}
 	}()
 	go func() {
@@ -75,11 +79,22 @@ func (p *plan) feed(ctx context.Context, step int) <-chan batch {
 	return batches
 }
 
-// batch is the one at a place of an epoch.
-func (p *plan) batch(epoch, at int, members []int) batch {
+func (p *plan) batchOf(step, at int, members []int, more [][]member) batch {
+	var b batch
 	if p.viewsByGraph() {
-		return p.graphBatch(epoch, at, members)
+		b = p.graphBatch(step, at, members)
+	} else {
+		b = p.batch(step, at, members)
 	}
+	if b.err == nil {
+		b.more = p.moreImages(more)
+	}
+	return b
+}
+
+// batch is that of a step, at a place of its epoch.
+func (p *plan) batch(step, at int, members []int) batch {
+	epoch := step / p.stepsPerEpoch
 	size, n, needs := p.images.Shape.Len(), len(members), p.needs
 	rows := needs.Views * needs.Noises
 	b := batch{labels: make([]int32, n)}
@@ -89,7 +104,7 @@ func (p *plan) batch(epoch, at int, members []int) batch {
 		b.images = make([]float32, rows*n*size)
 	}
 	noisy := p.noisyRows(epoch, at, rows*n)
-	sigma := p.sigma(epoch)
+	sigma := p.sigma(step)
 	for i, member := range members {
 		b.labels[i] = int32(p.images.Labels[member])
 		for view := range needs.Views {
@@ -119,15 +134,6 @@ func (p *plan) batch(epoch, at int, members []int) batch {
 		}
 	}
 	return b
-}
-
-// sigma is the deviation of the noise in an epoch, counted from 0.
-func (p *plan) sigma(epoch int) float64 {
-	r := p.run.Recipe
-	if epoch < r.SigmaWarmUp {
-		return r.Sigma * float64(epoch+1) / float64(r.SigmaWarmUp)
-	}
-	return r.Sigma
 }
 
 func addNoise(out []float32, sigma float64, random *rand.Rand) {

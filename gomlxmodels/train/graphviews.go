@@ -27,18 +27,19 @@ type unmade struct {
 }
 
 // graphBatch is batch with views that the graph is to make: images are the N images themselves.
-func (p *plan) graphBatch(epoch, at int, members []int) batch {
+func (p *plan) graphBatch(step, at int, members []int) batch {
+	epoch := step / p.stepsPerEpoch
 	shape, recipe, n, needs := p.images.Shape, p.run.Recipe, len(members), p.needs
 	size, rows := shape.Len(), needs.Views*needs.Noises
 	b := batch{images: make([]float32, n*size), noise: make([]float32, rows*n*size), labels: make([]int32, n), unmade: &unmade{}}
 	augmented := max(needs.Views-1, 1)
-	if b.unmade.draws, b.err = fouriermix.NewDraws(p.options.Views.(augment.FourierMix), shape, augmented*n); b.err != nil {
+	if b.unmade.draws, b.err = fouriermix.NewDraws(p.views.(augment.FourierMix), shape, augmented*n); b.err != nil {
 		return b
 	}
 	if recipe.Augment == CropFlip {
 		b.unmade.windows = fouriermix.NewMaps(shape, needs.Views*n)
 	}
-	noisy, sigma := p.noisyRows(epoch, at, rows*n), p.sigma(epoch)
+	noisy, sigma := p.noisyRows(epoch, at, rows*n), p.sigma(step)
 	values := make([]float32, size)
 	for i, member := range members {
 		b.labels[i] = int32(p.images.Labels[member])
@@ -73,7 +74,7 @@ func (p *plan) graphBatch(epoch, at int, members []int) batch {
 // newViewer compiles what makes the rows of a batch: inputs are images, draws, windows if there are any, and the noise where no
 // adversary comes before it.
 func newViewer(b *backend.Backend, p *plan) (*Exec, error) {
-	f := p.options.Views.(augment.FourierMix)
+	f := p.views.(augment.FourierMix)
 	exec, err := NewExec(b.Backend, func(in []*Node) *Node {
 		images, in := in[0], in[1:]
 		views := fouriermix.Mix(f, images, in[:fouriermix.Inputs])

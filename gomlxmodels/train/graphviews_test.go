@@ -10,6 +10,7 @@ import (
 	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/method"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -23,7 +24,7 @@ func TestGraphBatchIsHostBatch(t *testing.T) {
 	} {
 		for _, crop := range Augmentations() {
 			p := benchPlan("small-cnn", pixel.Shape{Height: 6, Width: 6, Channels: 1})
-			p.options.Views, p.run.Recipe.Augment, p.needs = augment.FourierMix{}, crop, needs
+			p.views, p.run.Recipe.Augment, p.needs = augment.FourierMix{}, crop, needs
 			members := []int{5, 9, 2, 300}
 			host := p.batch(1, 0, members)
 			p.run.Recipe.ViewsBy = ViewsByGraph
@@ -32,7 +33,7 @@ func TestGraphBatchIsHostBatch(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer tr.close()
-			inputs, err := tr.inputs(p.batch(1, 0, members), 0.1, 1)
+			inputs, err := tr.inputs(p.graphBatch(1, 0, members), 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,20 +58,20 @@ func TestGraphBatchIsHostBatch(t *testing.T) {
 }
 
 func TestViewsBy(t *testing.T) {
-	o := Options{Method: method.Gaussian{Share: method.All}, Views: augment.FourierMix{}}
+	o := Options{Own: Own{Method: method.Gaussian{Share: method.All}, Views: augment.FourierMix{}}}
 	for by, want := range map[string]string{"": "", ViewsByHost: "", ViewsByGraph: ViewsByGraph} {
 		o.ViewsBy = by
-		if r, err := o.recipe(); err != nil || r.ViewsBy != want {
+		if r, _, err := o.recipe(); err != nil || r.ViewsBy != want {
 			t.Errorf("%q: the recipe says %q, %v; want %q", by, r.ViewsBy, err, want)
 		}
 	}
 	for want, o := range map[string]Options{
-		"fouriermix alone, not by \"augmix\"": {Views: augment.AugMix{}, ViewsBy: ViewsByGraph},
-		"not by \"\"":                         {ViewsBy: ViewsByGraph},
-		"no maker of views \"device\"":        {Views: augment.FourierMix{}, ViewsBy: "device"},
+		"fouriermix alone, not by \"augmix\"": {Own: Own{Views: augment.AugMix{}}, Recipe: modelfile.Recipe{ViewsBy: ViewsByGraph}},
+		"not by \"\"":                         {Recipe: modelfile.Recipe{ViewsBy: ViewsByGraph}},
+		"no maker of views \"device\"":        {Own: Own{Views: augment.FourierMix{}}, Recipe: modelfile.Recipe{ViewsBy: "device"}},
 	} {
-		o.Method = method.Gaussian{Share: method.All}
-		if _, err := o.recipe(); err == nil || !strings.Contains(err.Error(), want) {
+		o.Own.Method = method.Gaussian{Share: method.All}
+		if _, _, err := o.recipe(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want it to say %q", err, want)
 		}
 	}

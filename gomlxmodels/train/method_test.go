@@ -16,6 +16,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/schedule"
 )
 
 // An interrupted run of a method with views and an attack ends as one that was not, and its card says what it was.
@@ -32,7 +33,7 @@ func TestResumeMethods(t *testing.T) {
 	} {
 		start := func(out string) Options {
 			o := options(t, dir, out)
-			o.Method, o.Views, o.Epochs, o.SigmaWarmUp = c.method, c.views, 2, 2
+			o.Own.Method, o.Own.Views, o.Epochs, o.SigmaWarmUp = c.method, c.views, 2, 2
 			return o
 		}
 		whole := run(t, start(filepath.Join(t.TempDir(), "whole")))
@@ -47,7 +48,7 @@ func TestResumeMethods(t *testing.T) {
 		if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		o.Method = newMethod(t, "macer")
+		o.Own.Method = newMethod(t, "macer")
 		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "recipe.method is") {
 			t.Errorf("another method went on: %v", err)
 		}
@@ -72,7 +73,7 @@ func TestStart(t *testing.T) {
 	o := options(t, dir, first)
 	o.Epochs = 1
 	before := run(t, o)
-	o.Out, o.Start, o.LearningRate = second, first, 1e-30
+	o.Out, o.From, o.LearningRate = second, first, 1e-30
 	after := run(t, o)
 	if after.Recipe.Start != before.Weights {
 		t.Errorf("recipe %+v, want it to begin with %s", after.Recipe, before.Weights)
@@ -90,11 +91,11 @@ func TestStart(t *testing.T) {
 			t.Errorf("%s begins elsewhere", tensor.Name)
 		}
 	}
-	o.Out, o.Net = filepath.Join(dir, "third"), "resnet8"
+	o.Out, o.Network = filepath.Join(dir, "third"), "resnet8"
 	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "is a small-cnn for images of 8×8×3 in 3 classes") {
 		t.Errorf("error %v", err)
 	}
-	o.Start = filepath.Join(dir, "nothing")
+	o.From = filepath.Join(dir, "nothing")
 	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "the model to start from") {
 		t.Errorf("error %v", err)
 	}
@@ -125,7 +126,7 @@ func TestBadLosses(t *testing.T) {
 		},
 	} {
 		o := options(t, dir, filepath.Join(t.TempDir(), "net"))
-		o.Method = terms{list}
+		o.Own.Method = terms{list}
 		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want it to say %q", err, want)
 		}
@@ -140,11 +141,11 @@ func TestBadMethods(t *testing.T) {
 	dir := t.TempDir()
 	pictures(t, dir)
 	for want, change := range map[string]func(*Options){
-		"the method hcr takes 3 views of an image, but there is no augmentation": func(o *Options) { o.Method = newMethod(t, "hcr") },
-		"method macer: 0 noises":                   func(o *Options) { o.Method = method.MACER{Beta: 1} },
+		"the method hcr takes 3 views of an image, but there is no augmentation": func(o *Options) { o.Own.Method = newMethod(t, "hcr") },
+		"method macer: 0 noises":                   func(o *Options) { o.Own.Method = method.MACER{Beta: 1} },
 		"5 epochs in which σ grows, in a run of 4": func(o *Options) { o.SigmaWarmUp = 5 },
-		"intervals of confidences need noise":      func(o *Options) { o.Method, o.Sigma = newMethod(t, "exact-act", "noises=1"), 0 },
-		"view 0 of image":                          func(o *Options) { o.Views = augment.Chain{augment.FourierMix{}, augment.AugMix{}} },
+		"intervals of confidences need noise":      func(o *Options) { o.Own.Method, o.Sigma = newMethod(t, "exact-act", "noises=1"), new(0.0) },
+		"view 0 of image":                          func(o *Options) { o.Own.Views = augment.Chain{augment.FourierMix{}, augment.AugMix{}} },
 	} {
 		o := options(t, dir, filepath.Join(t.TempDir(), "net"))
 		change(&o)
@@ -162,8 +163,9 @@ func toyState(p *plan) *state {
 		for i := range values {
 			values[i] = float32(theta[i])
 		}
-		s.weights, s.momentum = append(s.weights, values), append(s.momentum, make([]float32, info.Size()))
+		s.weights = append(s.weights, values)
 	}
+	s.slots = p.newSlots()
 	return s
 }
 
@@ -178,7 +180,7 @@ func TestNoBudgetIsGaussian(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer tr.close()
-		if _, err := tr.step(p.batch(20, 0, order(toyImages)), 0.1, 20); err != nil {
+		if _, err := tr.step(p.batch(20, 0, order(toyImages)), 20); err != nil {
 			t.Fatal(err)
 		}
 		if err := tr.read(s); err != nil {
@@ -224,14 +226,14 @@ func (recorded) Loss(b *method.Batch) []loss.Term { return method.SmoothAdv{}.Lo
 func TestAdversaryKnowsTheNoise(t *testing.T) {
 	var sigma float64
 	p := toyPlan(recorded{&sigma}, nil)
-	p.run.Recipe.Sigma, p.run.Recipe.SigmaWarmUp = 1, 4
+	p.ramps[sigmaRamp] = schedule.Ramp{To: 1, Over: 4}
 	tr, err := newTrainer(goBackend(t), p, toyState(p))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tr.close()
 	for epoch, want := range []float64{0.25, 0.5, 0.75, 1, 1} {
-		if _, err := tr.step(p.batch(epoch, 0, order(toyImages)), 0.1, epoch); err != nil {
+		if _, err := tr.step(p.batch(epoch, 0, order(toyImages)), epoch); err != nil {
 			t.Fatal(err)
 		}
 		if sigma != want {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -13,12 +12,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
-)
-
-// Schedules of the learning rate.
-const (
-	Cosine = "cosine"
-	Step   = "step"
+	"github.com/certspec/certspec/gomlxmodels/schedule"
 )
 
 // identity is what the weights depend on.
@@ -32,14 +26,15 @@ type identity struct {
 
 // plan is a checked run with its data.
 type plan struct {
-	options       Options
-	run           identity
-	method        method.Method
+	options Options
+	run     identity
+	parts
 	needs         method.Needs
 	net           network
 	tensors       []nets.Tensor
 	start         []modelfile.Tensor // weights to begin with; nil for random ones
 	images, test  *dataset.Images
+	more          []further
 	checkpoint    string
 	stepsPerEpoch int
 	steps         int
@@ -53,11 +48,11 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 		return nil, fmt.Errorf("train: no path for the model file")
 	}
 	o.Out = strings.TrimSuffix(modelfile.CardPath(o.Out), ".json")
-	o = o.withDefaults()
-	recipe, err := o.recipe()
+	recipe, made, err := o.recipe()
 	if err != nil {
 		return nil, err
 	}
+	o.Recipe = recipe
 	images, err := o.Train.Load(ctx)
 	if err != nil {
 		return nil, err
@@ -96,8 +91,8 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 			Train:        modelfile.Data{Name: images.Name, Images: images.Len(), Digest: images.Digest},
 			Test:         modelfile.Data{Name: test.Name, Images: test.Len(), Digest: test.Digest},
 		},
-		method:        o.Method,
-		needs:         o.Method.Needs(),
+		parts:         made,
+		needs:         made.method.Needs(),
 		net:           architecture,
 		tensors:       architecture.Tensors(),
 		images:        images,
@@ -106,8 +101,11 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 		stepsPerEpoch: images.Len() / recipe.BatchSize,
 	}
 	p.steps = p.stepsPerEpoch * recipe.Epochs
-	if o.Start != "" {
-		if err := p.startFrom(o.Start); err != nil {
+	if err := p.loadMore(ctx); err != nil {
+		return nil, err
+	}
+	if o.From != "" {
+		if err := p.startFrom(o.From); err != nil {
 			return nil, err
 		}
 	}
@@ -115,104 +113,6 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 		p.checkpoint = o.Out + ".checkpoint"
 	}
 	return p, nil
-}
-
-func (o Options) withDefaults() Options {
-	o.Net, o.Input = orDefault(o.Net, nets.SmallCNN), orDefault(o.Input, nets.InputNone)
-	if o.Method == nil {
-		o.Method = method.Gaussian{Share: method.All}
-	}
-	return o
-}
-
-// Check says what is wrong with options, as far as that shows without images, paths and engine: names that are unknown, values out of
-// range, a method without the views that it takes.
-func (o Options) Check() error {
-	o = o.withDefaults()
-	if err := nets.CheckName(o.Net, o.Input); err != nil {
-		return fmt.Errorf("train: %w", err)
-	}
-	_, err := o.recipe()
-	return err
-}
-
-// recipe fills in the defaults and checks the values.
-func (o Options) recipe() (modelfile.Recipe, error) {
-	r := modelfile.Recipe{
-		Method:       o.Method.Name(),
-		Sigma:        o.Sigma,
-		SigmaWarmUp:  o.SigmaWarmUp,
-		Epochs:       orDefault(o.Epochs, 10),
-		BatchSize:    orDefault(o.BatchSize, 128),
-		LearningRate: orDefault(o.LearningRate, 0.1),
-		Schedule:     orDefault(o.Schedule, Cosine),
-		Milestones:   o.Milestones,
-		WarmUp:       o.WarmUp,
-		Momentum:     max(orDefault(o.Momentum, 0.9), 0),
-		Nesterov:     o.Nesterov,
-		WeightDecay:  max(orDefault(o.WeightDecay, 1e-4), 0),
-		Augment:      orDefault(o.Augment, NoneAug),
-		Seed:         o.Seed,
-	}
-	bad := func(format string, args ...any) (modelfile.Recipe, error) {
-		return r, fmt.Errorf("train: "+format, args...)
-	}
-	if err := method.Check(o.Method); err != nil {
-		return bad("%w", err)
-	}
-	var err error
-	if r.Options, err = method.Options(o.Method); err != nil {
-		return bad("%w", err)
-	}
-	if o.Views != nil {
-		r.Views = o.Views.String()
-	}
-	if o.ViewsBy != ViewsByHost {
-		r.ViewsBy = o.ViewsBy
-	}
-	views := o.Method.Needs().Views
-	switch {
-	case views > 1 && o.Views == nil:
-		return bad("the method %s takes %d views of an image, but there is no augmentation to make them", r.Method, views)
-	case r.ViewsBy != "" && r.ViewsBy != ViewsByGraph:
-		return bad("no maker of views %q; there are %s and %s", r.ViewsBy, ViewsByHost, ViewsByGraph)
-	case r.ViewsBy == ViewsByGraph && !isFourierMix(o.Views):
-		return bad("the graph makes views by fouriermix alone, not by %q", r.Views)
-	case !(r.Sigma >= 0) || math.IsInf(r.Sigma, 0):
-		return bad("σ = %v; expected 0 or more", r.Sigma)
-	case r.Epochs < 1:
-		return bad("%d epochs; expected at least 1", r.Epochs)
-	case r.BatchSize < 2:
-		return bad("batches of %d images; batch normalisation needs at least 2", r.BatchSize)
-	case !(r.LearningRate > 0) || math.IsInf(r.LearningRate, 0):
-		return bad("learning rate %v; expected more than 0", r.LearningRate)
-	case !(r.Momentum < 1):
-		return bad("momentum %v; expected less than 1", r.Momentum)
-	case !(r.WeightDecay < 1):
-		return bad("weight decay %v; expected less than 1", r.WeightDecay)
-	case r.WarmUp < 0 || r.WarmUp > r.Epochs:
-		return bad("%d epochs of warm-up in a run of %d", r.WarmUp, r.Epochs)
-	case !slices.Contains(Augmentations(), r.Augment):
-		return bad("no augmentation %q; there are %s", r.Augment, strings.Join(Augmentations(), ", "))
-	case r.SigmaWarmUp < 0 || r.SigmaWarmUp > r.Epochs:
-		return bad("%d epochs in which σ grows, in a run of %d", r.SigmaWarmUp, r.Epochs)
-	}
-	switch r.Schedule {
-	case Cosine:
-		if len(r.Milestones) > 0 {
-			return bad("milestones are for the schedule %q, not %q", Step, Cosine)
-		}
-	case Step:
-		if len(r.Milestones) == 0 {
-			r.Milestones = []int{r.Epochs / 2, r.Epochs * 3 / 4}
-		}
-		if !slices.IsSorted(r.Milestones) || r.Milestones[0] < 0 {
-			return bad("milestones %v; expected epochs in ascending order", r.Milestones)
-		}
-	default:
-		return bad("no schedule %q; there are %s and %s", r.Schedule, Cosine, Step)
-	}
-	return r, nil
 }
 
 // startFrom takes the weights of a model of the same architecture and classes.
@@ -245,34 +145,22 @@ func (p *plan) assigns() bool {
 	return ok
 }
 
-func orDefault[T comparable](value, standard T) T {
-	var zero T
-	if value == zero {
-		return standard
-	}
-	return value
+func (p *plan) clock(step int) schedule.Clock {
+	return schedule.Clock{Step: step, Steps: p.steps, StepsPerEpoch: p.stepsPerEpoch}
 }
 
 // rate is the learning rate of a step, counted from 0.
 func (p *plan) rate(step int) float64 {
-	r := p.run.Recipe
-	rate := r.LearningRate
-	epoch := step / p.stepsPerEpoch
-	if epoch < r.WarmUp {
-		return rate / 10
+	r, c := p.run.Recipe, p.clock(step)
+	if c.Epoch() < r.WarmUp {
+		return r.LearningRate / 10
 	}
-	switch r.Schedule {
-	case Cosine:
-		rate *= (1 + math.Cos(math.Pi*float64(step)/float64(p.steps))) / 2
-	case Step:
-		for _, milestone := range r.Milestones {
-			if epoch >= milestone {
-				rate /= 10
-			}
-		}
-	}
-	return rate
+	return p.schedule.Rate(r.LearningRate, c)
 }
+
+// sigma is the deviation of the noise in a step, and budget that of the adversary.
+func (p *plan) sigma(step int) float64  { return p.ramps[sigmaRamp].At(p.clock(step)) }
+func (p *plan) budget(step int) float64 { return p.ramps[epsilonRamp].At(p.clock(step)) }
 
 // finished returns the card of a model that is already there, if it is this run's.
 func (p *plan) finished(path string) (*modelfile.Card, error) {

@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gomlx/compute/dtypes"
@@ -11,8 +12,8 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/method"
-	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/gomlxmodels/optimizer"
 )
 
 // network is what a step trains; a nets.Architecture is one.
@@ -22,23 +23,27 @@ type network interface {
 	ForwardTraining(images *Node, lookup nets.Lookup) (*Node, nets.Averages)
 }
 
-// trainer holds the weights and the optimizer's velocities on the device, and the compiled step.
+// trainer holds the weights and the optimizer's slots on the device, and the compiled step.
 type trainer struct {
-	plan     *plan
-	exec     *Exec
-	viewer   *Exec             // makes the views that the graph makes; else nil
-	attack   *attack.Smoothed  // nil without an adversary
-	terms    []string          // names of the loss's terms, from the graph
-	weights  []*tensors.Tensor // of plan.tensors
-	momentum []*tensors.Tensor // of the trained ones of plan.tensors
+	plan    *plan
+	exec    *Exec
+	viewer  *Exec             // makes the views that the graph makes; else nil
+	attack  *attack.Smoothed  // nil without an adversary
+	terms   []string          // names of the loss's terms, from the graph
+	weights []*tensors.Tensor // of plan.tensors
+	slots   []*tensors.Tensor // of the optimizer: for each slot those of the trained ones of plan.tensors
 }
 
 func newTrainer(b *backend.Backend, p *plan, s *state) (*trainer, error) {
 	t := &trainer{plan: p}
 	for i, info := range p.tensors {
 		t.weights = append(t.weights, tensors.FromFlatDataAndDimensions(s.weights[i], info.Shape...))
-		if !info.Running {
-			t.momentum = append(t.momentum, tensors.FromFlatDataAndDimensions(s.momentum[i], info.Shape...))
+	}
+	for _, slot := range s.slots {
+		for i, info := range p.tensors {
+			if !info.Running {
+				t.slots = append(t.slots, tensors.FromFlatDataAndDimensions(slot[i], info.Shape...))
+			}
 		}
 	}
 	exec, err := NewExec(b.Backend, t.update)
@@ -60,46 +65,65 @@ func newTrainer(b *backend.Backend, p *plan, s *state) (*trainer, error) {
 	return t, nil
 }
 
-// update builds a step. Inputs are what inputs gives, tensors and velocities; outputs are loss, number of right
-// answers, the loss's terms where there are several, new tensors and new velocities.
+// update builds a step. Inputs are what inputs gives, tensors and slots; outputs are loss, number of right
+// answers, the loss's terms where there are several, new tensors and new slots.
 func (t *trainer) update(inputs []*Node) []*Node {
-	p, recipe, list := t.plan, t.plan.run.Recipe, t.plan.tensors
-	images, labels, rate := inputs[0], inputs[1], inputs[2]
+	p, list := t.plan, t.plan.tensors
+	take := func(n int) []*Node {
+		taken := inputs[:n]
+		inputs = inputs[n:]
+		return taken
+	}
+	first := take(3)
+	images, labels, rate := first[0], first[1], first[2]
 	b := &method.Batch{
-		Labels: labels, Sigma: recipe.Sigma,
+		Labels: labels, Sigma: p.run.Recipe.Noise(),
 		Images: labels.Shape().Dimensions[0], Views: p.needs.Views, Noises: p.needs.Noises,
 	}
-	inputs = inputs[3:]
 	if p.needs.Adversary != nil {
-		images = attack.Copies(Add(images, inputs[0]), inputs[1])
-		b.Class, b.Assignment = inputs[2], inputs[3]
-		inputs = inputs[4:]
+		attacked := take(4)
+		images = attack.Copies(Add(images, attacked[0]), attacked[1])
+		b.Class, b.Assignment = attacked[2], attacked[3]
 	}
-	old, velocities := inputs[:len(list)], inputs[len(list):]
+	more := take(2 * len(p.more))
+	scalars := take(len(p.optimizer.Scalars(1)))
+	b.Numbers = map[string]*Node{}
+	for i, number := range take(len(p.numbers)) {
+		b.Numbers[p.numbers[i]] = number
+	}
+	old := take(len(list))
 	lookup := func(name string) *Node { return old[indexOf(list, name)] }
 	var averages nets.Averages
-	b.Logits, averages = p.net.ForwardTraining(images, lookup)
-	first := b.Logits
+	b.Logits, averages = p.forward(b, images, more, lookup)
+	answers := b.Logits
 	if b.Views*b.Noises > 1 {
-		first = Slice(first, AxisRange(0, b.Images))
+		answers = Slice(answers, AxisRange(0, b.Images))
 	}
 	correct := func() *Node {
-		return ReduceAllSum(ConvertDType(Equal(ArgMax(first, -1, dtypes.Int32), labels), dtypes.Int32))
+		return ReduceAllSum(ConvertDType(Equal(ArgMax(answers, -1, dtypes.Int32), labels), dtypes.Int32))
 	}
 	terms := p.method.Loss(b)
 	if len(terms) == 0 {
 		panic(fmt.Errorf("method %s: its loss has no terms", p.method.Name()))
 	}
-	loss := terms[0].Value
 	t.terms = nil
 	for i, term := range terms {
 		if term.Value == nil || !term.Value.IsScalar() {
 			panic(fmt.Errorf("method %s: the term %q of its loss is no scalar", p.method.Name(), term.Name))
 		}
 		t.terms = append(t.terms, term.Name)
-		if i > 0 {
-			loss = Add(loss, term.Value)
+		if factor, ramps := b.Numbers[term.Name]; ramps {
+			terms[i].Value = Mul(term.Value, factor)
 		}
+	}
+	for _, name := range p.numbers {
+		if _, own := p.needs.Ramps[name]; !own && !slices.Contains(t.terms, name) {
+			panic(fmt.Errorf("a ramp of %q, which is neither a number nor a term of the loss of the method %s; its terms are %s", name, p.method.Name(), strings.Join(t.terms, ", ")))
+		}
+	}
+	loss := terms[0].Value
+	for _, term := range terms[1:] {
+		loss = Add(loss, term.Value)
 	}
 	updated := []*Node{loss, correct()}
 	if len(terms) > 1 {
@@ -115,27 +139,56 @@ func (t *trainer) update(inputs []*Node) []*Node {
 		}
 	}
 	gradients := Gradient(loss, trained...)
-	return append(updated, descend(recipe, list, old, velocities, gradients, averages, rate)...)
+	return append(updated, p.descend(old, inputs, gradients, scalars, averages, rate)...)
 }
 
-// descend is the optimizer's step: new tensors and new velocities.
-func descend(recipe modelfile.Recipe, list []nets.Tensor, old, velocities, gradients []*Node, averages nets.Averages, rate *Node) []*Node {
-	var updated, newVelocities []*Node
-	for i, t := range list {
+// forward runs the network on the rows of a batch, and on the images of further sets, in one pass.
+func (p *plan) forward(b *method.Batch, images *Node, more []*Node, lookup nets.Lookup) (*Node, nets.Averages) {
+	if len(more) == 0 {
+		return p.net.ForwardTraining(images, lookup)
+	}
+	rows := []*Node{images}
+	for k := range p.more {
+		rows = append(rows, more[2*k])
+	}
+	logits, averages := p.net.ForwardTraining(Concatenate(rows, 0), lookup)
+	at := images.Shape().Dimensions[0]
+	own := Slice(logits, AxisRange(0, at))
+	b.More = map[string]*method.More{}
+	for k, set := range p.more {
+		n := more[2*k].Shape().Dimensions[0]
+		b.More[set.name] = &method.More{Images: more[2*k], Logits: Slice(logits, AxisRange(at, at+n)), Labels: more[2*k+1]}
+		at += n
+	}
+	return own, averages
+}
+
+// descend is the optimizer's step: new tensors, and new slots one after the other.
+func (p *plan) descend(old, slots, gradients, scalars []*Node, averages nets.Averages, rate *Node) []*Node {
+	kept, trained := len(p.optimizer.Slots()), len(gradients)
+	newSlots := make([]*Node, kept*trained)
+	var updated []*Node
+	k := 0
+	for i, t := range p.tensors {
 		if t.Running {
 			updated = append(updated, averages[t.Name])
 			continue
 		}
-		k := len(newVelocities)
-		d := Add(gradients[k], MulScalar(old[i], recipe.WeightDecay))
-		v := Add(MulScalar(velocities[k], recipe.Momentum), d)
-		newVelocities = append(newVelocities, v)
-		if recipe.Nesterov {
-			v = Add(d, MulScalar(v, recipe.Momentum))
+		of := optimizer.Tensor{Weight: old[i], Gradient: gradients[k], Rate: rate, Scalars: scalars}
+		for slot := range kept {
+			of.Slots = append(of.Slots, slots[slot*trained+k])
 		}
-		updated = append(updated, Sub(old[i], Mul(rate, v)))
+		weight, next := p.optimizer.Update(of)
+		if len(next) != kept {
+			panic(fmt.Errorf("optimizer %s: it gives %d slots; it has %d", p.optimizer.Name(), len(next), kept))
+		}
+		updated = append(updated, weight)
+		for slot, value := range next {
+			newSlots[slot*trained+k] = value
+		}
+		k++
 	}
-	return append(updated, newVelocities...)
+	return append(updated, newSlots...)
 }
 
 func indexOf(list []nets.Tensor, name string) int {
@@ -154,17 +207,26 @@ type outcome struct {
 	terms   []float64 // of trainer.terms; nil where there is one
 }
 
-// step takes one step, of an epoch counted from 0.
-func (t *trainer) step(b batch, rate float64, epoch int) (outcome, error) {
+// step takes one step, counted from 0.
+func (t *trainer) step(b batch, step int) (outcome, error) {
 	if b.err != nil {
 		return outcome{}, b.err
 	}
-	inputs, err := t.inputs(b, rate, epoch)
+	inputs, err := t.inputs(b, step)
 	defer func() { free(inputs) }()
 	if err != nil {
 		return outcome{}, err
 	}
-	inputs = append(append(inputs, t.weights...), t.momentum...)
+	for k := range b.more {
+		inputs = append(inputs, t.move(b.more[k].images), tensors.FromFlatDataAndDimensions(b.more[k].labels, len(b.more[k].labels)))
+	}
+	for _, v := range t.plan.optimizer.Scalars(step + 1) {
+		inputs = append(inputs, tensors.FromScalar(float32(v)))
+	}
+	for _, name := range t.plan.numbers {
+		inputs = append(inputs, tensors.FromScalar(float32(t.plan.ramps[name].At(t.plan.clock(step)))))
+	}
+	inputs = append(append(inputs, t.weights...), t.slots...)
 	args := make([]any, len(inputs))
 	for i, input := range inputs {
 		args[i] = input
@@ -172,7 +234,7 @@ func (t *trainer) step(b batch, rate float64, epoch int) (outcome, error) {
 	outputs, err := t.exec.Call(args...)
 	if err != nil {
 		// The weights are still needed, for a last checkpoint.
-		inputs = inputs[:len(inputs)-len(t.weights)-len(t.momentum)]
+		inputs = inputs[:len(inputs)-len(t.weights)-len(t.slots)]
 		return outcome{}, err
 	}
 	o := outcome{loss: float64(tensors.ToScalar[float32](outputs[0])), correct: int(tensors.ToScalar[int32](outputs[1]))}
@@ -186,21 +248,17 @@ func (t *trainer) step(b batch, rate float64, epoch int) (outcome, error) {
 	if err := free(outputs[:n]); err != nil {
 		return o, err
 	}
-	t.weights, t.momentum = outputs[n:n+len(t.weights):n+len(t.weights)], outputs[n+len(t.weights):]
+	t.weights, t.slots = outputs[n:n+len(t.weights):n+len(t.weights)], outputs[n+len(t.weights):]
 	return o, nil
 }
 
 // inputs moves a batch to the device, and has it attacked where the method says so: images, labels and rate, and for an adversary
 // the perturbations, the noise, the classes it drove and its assignment.
-func (t *trainer) inputs(b batch, rate float64, epoch int) ([]*tensors.Tensor, error) {
-	shape := t.plan.images.Shape
-	move := func(values []float32) *tensors.Tensor {
-		return tensors.FromFlatDataAndDimensions(values, len(values)/shape.Len(), shape.Height, shape.Width, shape.Channels)
-	}
-	images := move(b.images)
+func (t *trainer) inputs(b batch, step int) ([]*tensors.Tensor, error) {
+	images := t.move(b.images)
 	var noise *tensors.Tensor
 	if b.noise != nil {
-		noise = move(b.noise)
+		noise = t.move(b.noise)
 	}
 	a := t.plan.needs.Adversary
 	if b.unmade != nil {
@@ -209,7 +267,7 @@ func (t *trainer) inputs(b batch, rate float64, epoch int) ([]*tensors.Tensor, e
 			return []*tensors.Tensor{noise}, err
 		}
 	}
-	list := []*tensors.Tensor{images, tensors.FromFlatDataAndDimensions(b.labels, len(b.labels)), tensors.FromScalar(float32(rate))}
+	list := []*tensors.Tensor{images, tensors.FromFlatDataAndDimensions(b.labels, len(b.labels)), tensors.FromScalar(float32(t.plan.rate(step)))}
 	if a == nil {
 		if noise == nil {
 			return list, nil
@@ -217,10 +275,10 @@ func (t *trainer) inputs(b batch, rate float64, epoch int) ([]*tensors.Tensor, e
 		return list, free([]*tensors.Tensor{noise})
 	}
 	found := &attack.Found{Class: b.labels}
-	epsilon := a.Budget(epoch)
+	epsilon := t.plan.budget(step)
 	if assigns := t.plan.assigns(); epsilon > 0 || assigns {
 		var err error
-		if found, err = t.attack.Run(a, epsilon, t.plan.sigma(epoch), images, noise, b.labels, t.weights); err != nil {
+		if found, err = t.attack.Run(a, epsilon, t.plan.sigma(step), images, noise, b.labels, t.weights); err != nil {
 			return append(list, noise), err
 		}
 	} else {
@@ -233,6 +291,12 @@ func (t *trainer) inputs(b batch, rate float64, epoch int) ([]*tensors.Tensor, e
 	n := len(b.labels)
 	return append(list, found.Gamma, noise, tensors.FromFlatDataAndDimensions(found.Class, n),
 		tensors.FromFlatDataAndDimensions(assignment, n, len(assignment)/n)), nil
+}
+
+// move brings images to the device.
+func (t *trainer) move(values []float32) *tensors.Tensor {
+	shape := t.plan.images.Shape
+	return tensors.FromFlatDataAndDimensions(values, len(values)/shape.Len(), shape.Height, shape.Width, shape.Channels)
 }
 
 // notFinite says which terms of a loss are not finite.
@@ -252,27 +316,31 @@ func (t *trainer) notFinite(o outcome) string {
 	return strings.Join(found, ", ")
 }
 
-// read brings weights and velocities back into the state.
+// read brings weights and slots back into the state.
 func (t *trainer) read(s *state) (err error) {
-	k := 0
-	for i, info := range t.plan.tensors {
+	for i := range t.plan.tensors {
 		if s.weights[i], err = tensors.CopyFlatData[float32](t.weights[i]); err != nil {
 			return fmt.Errorf("train: %w", err)
 		}
-		if info.Running {
-			continue
+	}
+	k := 0
+	for _, slot := range s.slots {
+		for i, info := range t.plan.tensors {
+			if info.Running {
+				continue
+			}
+			if slot[i], err = tensors.CopyFlatData[float32](t.slots[k]); err != nil {
+				return fmt.Errorf("train: %w", err)
+			}
+			k++
 		}
-		if s.momentum[i], err = tensors.CopyFlatData[float32](t.momentum[k]); err != nil {
-			return fmt.Errorf("train: %w", err)
-		}
-		k++
 	}
 	return nil
 }
 
 func (t *trainer) close() {
 	free(t.weights)
-	free(t.momentum)
+	free(t.slots)
 	t.exec.Finalize()
 	if t.viewer != nil {
 		t.viewer.Finalize()

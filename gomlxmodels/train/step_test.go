@@ -23,7 +23,7 @@ func goBackend(t *testing.T) *backend.Backend {
 // tinyPlan is a run on 6×6 images; the recipe's step is what the tests change.
 func tinyPlan(recipe modelfile.Recipe) *plan {
 	p := benchPlan("small-cnn", pixel.Shape{Height: 6, Width: 6, Channels: 1})
-	p.run.Recipe = recipe
+	p.set(recipe, Own{})
 	return p
 }
 
@@ -32,12 +32,12 @@ func tinyPlan(recipe modelfile.Recipe) *plan {
 func TestOptimizer(t *testing.T) {
 	b := goBackend(t)
 	const momentum, decay, rate = 0.8, 0.01, 0.3
-	step := func(recipe modelfile.Recipe, rate float64) *state {
-		p := tinyPlan(recipe)
+	step := func(momentum, decay float64, nesterov bool, rate float64) *state {
+		p := tinyPlan(modelfile.Recipe{Momentum: &momentum, WeightDecay: &decay, Nesterov: nesterov, LearningRate: rate, Schedule: "constant"})
 		s := p.newState()
-		for i := range s.momentum {
-			for j := range s.momentum[i] {
-				s.momentum[i][j] = 0.01 * float32(j%7)
+		for i := range s.slots[0] {
+			for j := range s.slots[0][i] {
+				s.slots[0][i][j] = 0.01 * float32(j%7)
 			}
 		}
 		tr, err := newTrainer(b, p, s)
@@ -45,7 +45,7 @@ func TestOptimizer(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer tr.close()
-		if _, err := tr.step(p.batch(0, 0, order(8)), rate, 0); err != nil {
+		if _, err := tr.step(p.batch(0, 0, order(8)), 0); err != nil {
 			t.Fatal(err)
 		}
 		if err := tr.read(s); err != nil {
@@ -54,9 +54,9 @@ func TestOptimizer(t *testing.T) {
 		return s
 	}
 	start := tinyPlan(modelfile.Recipe{}).newState()
-	plain := step(modelfile.Recipe{}, 1)
+	plain := step(0, 0, false, 1)
 	for _, nesterov := range []bool{false, true} {
-		got := step(modelfile.Recipe{Momentum: momentum, WeightDecay: decay, Nesterov: nesterov}, rate)
+		got := step(momentum, decay, nesterov, rate)
 		for i, info := range tinyPlan(modelfile.Recipe{}).tensors {
 			if info.Running {
 				continue
@@ -69,9 +69,9 @@ func TestOptimizer(t *testing.T) {
 				if nesterov {
 					next = float64(w) - rate*(d+momentum*v)
 				}
-				if math.Abs(float64(got.momentum[i][j])-v) > 2e-6 || math.Abs(float64(got.weights[i][j])-next) > 2e-6 {
+				if math.Abs(float64(got.slots[0][i][j])-v) > 2e-6 || math.Abs(float64(got.weights[i][j])-next) > 2e-6 {
 					t.Fatalf("nesterov=%v %s[%d]: weight %g, velocity %g; want %g, %g",
-						nesterov, info.Name, j, got.weights[i][j], got.momentum[i][j], next, v)
+						nesterov, info.Name, j, got.weights[i][j], got.slots[0][i][j], next, v)
 				}
 			}
 		}
@@ -85,17 +85,17 @@ func TestRate(t *testing.T) {
 		step   int
 		want   float64
 	}{
-		{modelfile.Recipe{Schedule: Cosine}, 0, 0.2},
-		{modelfile.Recipe{Schedule: Cosine}, 40, 0.1},
-		{modelfile.Recipe{Schedule: Cosine}, 20, 0.2 * (1 + math.Sqrt2/2) / 2},
-		{modelfile.Recipe{Schedule: Cosine, WarmUp: 2}, 19, 0.02},
-		{modelfile.Recipe{Schedule: Cosine, WarmUp: 2}, 20, 0.2 * (1 + math.Sqrt2/2) / 2},
-		{modelfile.Recipe{Schedule: Step, Milestones: []int{4, 6}}, 39, 0.2},
-		{modelfile.Recipe{Schedule: Step, Milestones: []int{4, 6}}, 40, 0.02},
-		{modelfile.Recipe{Schedule: Step, Milestones: []int{4, 6}}, 60, 0.002},
+		{modelfile.Recipe{Schedule: "cosine"}, 0, 0.2},
+		{modelfile.Recipe{Schedule: "cosine"}, 40, 0.1},
+		{modelfile.Recipe{Schedule: "cosine"}, 20, 0.2 * (1 + math.Sqrt2/2) / 2},
+		{modelfile.Recipe{Schedule: "cosine", WarmUp: 2}, 19, 0.02},
+		{modelfile.Recipe{Schedule: "cosine", WarmUp: 2}, 20, 0.2 * (1 + math.Sqrt2/2) / 2},
+		{modelfile.Recipe{Schedule: "step", Milestones: []int{4, 6}}, 39, 0.2},
+		{modelfile.Recipe{Schedule: "step", Milestones: []int{4, 6}}, 40, 0.02},
+		{modelfile.Recipe{Schedule: "step", Milestones: []int{4, 6}}, 60, 0.002},
 	} {
-		p.run.Recipe = c.recipe
-		p.run.Recipe.LearningRate = 0.2
+		c.recipe.LearningRate, c.recipe.Epochs = 0.2, 8
+		p.set(c.recipe, Own{})
 		if got := p.rate(c.step); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("%+v: rate %g at step %d, want %g", c.recipe, got, c.step, c.want)
 		}
@@ -187,10 +187,10 @@ func TestFeed(t *testing.T) {
 		t.Error("two epochs begin alike")
 	}
 
-	p.run.Recipe.Augment, p.run.Recipe.Sigma = NoneAug, 0
+	p.set(modelfile.Recipe{BatchSize: 100}, Own{})
 	members := order(512)
 	clean := p.batch(0, 0, members)
-	p.run.Recipe.Sigma = 0.25
+	p.set(modelfile.Recipe{BatchSize: 100, Sigma: new(0.25)}, Own{})
 	noisy := p.batch(0, 0, members)
 	var sum, squares float64
 	for i := range clean.images {

@@ -157,6 +157,7 @@ func probabilities(z [][]float64) (p [][]float64) {
 
 const (
 	toySigma  = 0.3
+	toyRate   = 0.1
 	toyImages = 4
 )
 
@@ -166,9 +167,11 @@ func toyPlan(m method.Method, views augment.Augmentation) *plan {
 	for i := range images.Pixels {
 		images.Pixels[i] = uint8(i*83 + 40)
 	}
-	recipe := modelfile.Recipe{Sigma: toySigma, Epochs: 30, BatchSize: toyImages, Momentum: 0.9, WeightDecay: 0.01, Augment: NoneAug}
-	return &plan{options: Options{Views: views}, run: identity{Recipe: recipe}, method: m, needs: m.Needs(), net: toyNet{},
-		tensors: toyNet{}.Tensors(), images: images, stepsPerEpoch: 1, steps: 30}
+	p := &plan{net: toyNet{}, tensors: toyNet{}.Tensors(), images: images, stepsPerEpoch: 1, steps: 30}
+	p.set(modelfile.Recipe{
+		Sigma: new(toySigma), Epochs: 30, BatchSize: toyImages, LearningRate: toyRate, Schedule: "constant", Momentum: new(0.9), WeightDecay: new(0.01),
+	}, Own{Method: m, Views: views})
+	return p
 }
 
 func toyWeights() []float64 {
@@ -284,7 +287,7 @@ func newMethod(t *testing.T, name string, options ...string) method.Method {
 // One step of every method on the toy network equals the same step in float64, written out by hand: attack, loss,
 // gradient by central differences, momentum and weight decay.
 func TestStepByHand(t *testing.T) {
-	const rate, epoch = 0.1, 20
+	const rate, epoch = toyRate, 20
 	attacked := []string{"noises=2", "epsilon=0.3", "steps=3"}
 	cases := []struct {
 		method method.Method
@@ -312,7 +315,7 @@ func TestStepByHand(t *testing.T) {
 		for _, c := range cases {
 			p := toyPlan(c.method, augment.Flip{})
 			theta := toyWeights()
-			s := &state{weights: [][]float32{make([]float32, 12), make([]float32, 3), make([]float32, 9)}, momentum: [][]float32{make([]float32, 12), make([]float32, 3), make([]float32, 9)}}
+			s := &state{weights: [][]float32{make([]float32, 12), make([]float32, 3), make([]float32, 9)}, slots: [][][]float32{{make([]float32, 12), make([]float32, 3), make([]float32, 9)}}}
 			k := 0
 			for i := range s.weights {
 				for j := range s.weights[i] {
@@ -325,7 +328,7 @@ func TestStepByHand(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := tr.step(batch, rate, epoch)
+			got, err := tr.step(batch, epoch)
 			if err != nil {
 				t.Fatalf("%s on %s: %v", c.method.Name(), engine, err)
 			}
@@ -343,7 +346,7 @@ func TestStepByHand(t *testing.T) {
 					delta = append(delta, wide(batch.noise)[j*toyImages:(j+1)*toyImages])
 				}
 				moved := rows
-				if epsilon := a.Budget(epoch); epsilon > 0 {
+				if epsilon := p.budget(epoch); epsilon > 0 {
 					moved, class, assignment = toyAttack(t, a, epsilon, theta, rows, delta, batch.labels)
 				}
 				rows = nil

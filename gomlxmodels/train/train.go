@@ -1,9 +1,7 @@
 // Package train trains a network of package nets on images with Gaussian noise, the base
 // classifier of randomized smoothing: each step minimises the loss of a method of package
 // method on noisy views of the images, whose noise δ ~ N(0, σ²I) is drawn anew for every
-// step, by SGD with momentum and coupled weight decay on all parameters:
-//
-//	v ← µ·v + (∇ + λ·θ),   θ ← θ − η·v   (Nesterov: θ ← θ − η·(∇ + λ·θ + µ·v))
+// step, by an optimizer of package optimizer at the rate of a schedule of package schedule.
 //
 // A run is a function of data, architecture, recipe and backend. Order of the data, views,
 // crops, flips and noise are functions of (seed, epoch, image), so that an interrupted run that is
@@ -21,36 +19,24 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/gomlxmodels/optimizer"
+	"github.com/certspec/certspec/gomlxmodels/schedule"
 	"github.com/certspec/certspec/progress"
 )
 
-// Options say what to train. All but Train, Test, and Out may be left zero.
+// Options say what to train. All but Train, Test, and Out may be left zero. Of the recipe, what is unset is what Defaults says; Start and Sets
+// are filled in here.
 type Options struct {
+	modelfile.Recipe
+
+	// Own values take the place of what the recipe names.
+	Own Own
+
 	Train *dataset.Dataset // labelled images to learn from
 	Test  *dataset.Dataset // labelled images for the accuracies on the card
+	More  map[string]Set   // further images that the method takes, by the names that it has for them
+	From  string           // path of a model file whose weights training begins with; default random weights
 	Out   string           // path of the model file, NAME or NAME.safetensors; see package modelfile
-
-	Net   string // name of the network; default "small-cnn"
-	Input string // its input layer; default "none"
-
-	Method  method.Method        // the loss and what goes with it; default method.Gaussian
-	Views   augment.Augmentation // makes the augmented views of an image; nil for none
-	ViewsBy string               // what makes those: ViewsByHost (default; the faster on the CPU, as its work hides behind the steps) or ViewsByGraph
-	Start   string               // path of a model file whose weights training begins with; default random weights
-
-	Sigma        float64 // standard deviation of the noise, 1 = full range; 0 for none
-	SigmaWarmUp  int     // epochs over which σ grows linearly, from Sigma/SigmaWarmUp in the first
-	Epochs       int     // default 10
-	BatchSize    int     // images in a step, each in as many views and noises as the method has; default 128; the rest of an epoch that fills no batch is left out
-	LearningRate float64 // default 0.1
-	Schedule     string  // "cosine" (default): to zero over the run; "step": divided by ten after each milestone
-	Milestones   []int   // epochs, for "step"; default half and three quarters of the run
-	WarmUp       int     // epochs at a tenth of the rate at the beginning
-	Momentum     float64 // default 0.9; negative for none
-	Nesterov     bool
-	WeightDecay  float64 // default 1e-4; negative for none
-	Augment      string  // NoneAug (default), CropFlip or CropFlipShared
-	Seed         uint64
 
 	Checkpoint string // path of the checkpoint; default OUT.checkpoint. It is deleted at the end
 	Backend    string // as backend.Open takes it
@@ -61,6 +47,23 @@ type Options struct {
 	Warn     func(message string) // told what a user should know: classes left out, a slow engine
 
 	afterStep func(step int) // for tests
+}
+
+// Own are values of a program's own, where it has not registered them under a name.
+type Own struct {
+	Method    method.Method
+	Views     augment.Augmentation
+	Optimizer optimizer.Optimizer
+	Schedule  schedule.Schedule
+}
+
+// Set is a further set of images, with what is done to them. Their order is their own: they are shuffled anew for every pass, however many
+// passes fall into an epoch of Train. Labels of -1 stand for none.
+type Set struct {
+	Data    *dataset.Dataset
+	Batch   int     // images in a step; default that of the recipe
+	Augment string  // NoneAug (default) or CropFlip
+	Sigma   float64 // of the noise on them
 }
 
 // Run trains, and returns the card of the finished model. Started again after an interrupt
@@ -143,7 +146,7 @@ func (p *plan) train(ctx context.Context, b *backend.Backend, s *state) (err err
 		}
 		waited := time.Since(start)
 		epoch := s.Step / p.stepsPerEpoch
-		o, err := t.step(batch, p.rate(s.Step), epoch)
+		o, err := t.step(batch, s.Step)
 		if err != nil {
 			return fmt.Errorf("train: step %d (epoch %d): %w; %s", s.Step+1, epoch+1, err, p.kept())
 		}
@@ -182,8 +185,8 @@ func (p *plan) finish(ctx context.Context, b *backend.Backend, s *state) (*model
 		return nil, err
 	}
 	noisy := clean
-	if p.run.Recipe.Sigma > 0 {
-		if noisy, err = e.accuracy(ctx, p.run.Recipe.Sigma); err != nil {
+	if p.run.Recipe.Noise() > 0 {
+		if noisy, err = e.accuracy(ctx, p.run.Recipe.Noise()); err != nil {
 			return nil, err
 		}
 	}
@@ -228,8 +231,8 @@ type state struct {
 	Waiting      float64 // of which for the batch
 	Log          []epoch // finished epochs
 
-	weights  [][]float32 // of plan.tensors
-	momentum [][]float32 // of plan.tensors; nil for a running average
+	weights [][]float32   // of plan.tensors
+	slots   [][][]float32 // of the optimizer, each of plan.tensors; nil for a running average
 }
 
 // epoch is a line of the log.
@@ -249,13 +252,24 @@ func (p *plan) newState() *state {
 		} else {
 			s.weights = append(s.weights, t.Initialize(p.run.Recipe.Seed))
 		}
-		var m []float32
-		if !t.Running {
-			m = make([]float32, t.Size())
-		}
-		s.momentum = append(s.momentum, m)
 	}
+	s.slots = p.newSlots()
 	return s
+}
+
+func (p *plan) newSlots() (slots [][][]float32) {
+	for range p.optimizer.Slots() {
+		var slot [][]float32
+		for _, t := range p.tensors {
+			var values []float32
+			if !t.Running {
+				values = make([]float32, t.Size())
+			}
+			slot = append(slot, values)
+		}
+		slots = append(slots, slot)
+	}
+	return slots
 }
 
 func (p *plan) endEpoch(s *state) {
@@ -272,5 +286,5 @@ func (p *plan) endEpoch(s *state) {
 
 // architecture of a run on these images.
 func (o Options) architecture(images *dataset.Images) nets.Architecture {
-	return nets.Architecture{Name: o.Net, Shape: images.Shape, Classes: len(images.Classes), Input: o.Input}
+	return nets.Architecture{Name: o.Network, Shape: images.Shape, Classes: len(images.Classes), Input: o.Input, Width: o.Width, Bias: o.Bias}
 }

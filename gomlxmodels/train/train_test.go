@@ -55,7 +55,7 @@ func options(t testing.TB, dir, out string) Options {
 	}
 	return Options{
 		Train: data, Test: data, Out: out, Backend: "go",
-		Sigma: 0.1, Epochs: 4, BatchSize: 8, LearningRate: 0.05, Augment: CropFlip, Nesterov: true, Seed: 5,
+		Recipe: modelfile.Recipe{Sigma: new(0.1), Epochs: 4, BatchSize: 8, LearningRate: 0.05, Augment: CropFlip, Nesterov: true, Seed: 5},
 	}
 }
 
@@ -102,7 +102,7 @@ func TestRunLearns(t *testing.T) {
 	if again := run(t, o); again.Weights != card.Weights {
 		t.Error("another card came back")
 	}
-	o.Sigma, o.Epochs = 0.2, 5
+	o.Sigma, o.Epochs = new(0.2), 5
 	_, err = Run(t.Context(), o)
 	for _, want := range []string{"recipe.sigma is 0.1 there and 0.2 here", "recipe.epochs is 12 there and 5 here"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -183,7 +183,7 @@ func TestOtherCheckpoint(t *testing.T) {
 	o.Seed = 1<<63 + 1
 	expect(o, "net.checkpoint is the checkpoint of another run: recipe.seed is 5 there and 9223372036854775809 here")
 	o = options(t, dir, out)
-	o.Net = "resnet8"
+	o.Network = "resnet8"
 	expect(o, `architecture.name is "small-cnn" there and "resnet8" here`)
 	o = options(t, dir, out)
 	o.Train = o.Train.Subset(dataset.MaxIndex(29))
@@ -220,8 +220,8 @@ func FuzzCheckpoint(f *testing.F) {
 	f.Add(data[:1000])
 	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, run, err := decodeCheckpoint(data, p.tensors)
-		if err == nil && (run == nil || len(s.weights) != len(p.tensors) || len(s.momentum) != len(p.tensors)) {
+		s, run, err := decodeCheckpoint(data, p.tensors, p.optimizer.Slots())
+		if err == nil && (run == nil || len(s.weights) != len(p.tensors) || len(s.slots[0]) != len(p.tensors)) {
 			t.Error("half a state was read without an error")
 		}
 	})
@@ -269,17 +269,17 @@ func TestBadOptions(t *testing.T) {
 	for want, change := range map[string]func(*Options){
 		"no data set":                          func(o *Options) { o.Test = nil },
 		"no path":                              func(o *Options) { o.Out = "" },
-		"no network \"resnet21\"; there are":   func(o *Options) { o.Net = "resnet21" },
-		"σ = -0.1":                             func(o *Options) { o.Sigma = -0.1 },
+		"no network \"resnet21\"; there are":   func(o *Options) { o.Network = "resnet21" },
+		"σ = -0.1":                             func(o *Options) { o.Sigma = new(-0.1) },
 		"-1 epochs":                            func(o *Options) { o.Epochs = -1 },
 		"batches of 1 images":                  func(o *Options) { o.BatchSize = 1 },
 		"batches of 43 images, but":            func(o *Options) { o.BatchSize = 43 },
 		"learning rate -1":                     func(o *Options) { o.LearningRate = -1 },
-		"momentum 1;":                          func(o *Options) { o.Momentum = 1 },
+		"momentum 1;":                          func(o *Options) { o.Momentum = new(1.0) },
 		"5 epochs of warm-up in a run of 4":    func(o *Options) { o.WarmUp = 5 },
-		"no schedule \"linear\"":               func(o *Options) { o.Schedule = "linear" },
+		"unknown schedule \"linear\"":          func(o *Options) { o.Schedule = "linear" },
 		"milestones are for":                   func(o *Options) { o.Milestones = []int{1} },
-		"milestones [3 2]":                     func(o *Options) { o.Schedule = Step; o.Milestones = []int{3, 2} },
+		"milestones [3 2]":                     func(o *Options) { o.Schedule = "step"; o.Milestones = []int{3, 2} },
 		"no augmentation \"mixup\"":            func(o *Options) { o.Augment = "mixup" },
 		"images of 9×9×1 in 3 classes, but":    func(o *Options) { o.Test, _ = dataset.Open("folder:" + gray) },
 		"is for images of 3 channels, not 9×9": func(o *Options) { o.Train, _ = dataset.Open("folder:" + gray); o.Input = "center" },

@@ -38,7 +38,7 @@ func (p *plan) view(epoch, member, view int, random *rand.Rand, out []float32) e
 	}
 	if augmented {
 		stream := augment.NewStream(p.address(epoch, member, view))
-		if err := p.options.Views.Apply(augment.Image{Shape: shape, Values: values}, stream); err != nil {
+		if err := p.views.Apply(augment.Image{Shape: shape, Values: values}, stream); err != nil {
 			return err
 		}
 	}
@@ -52,7 +52,7 @@ func (p *plan) view(epoch, member, view int, random *rand.Rand, out []float32) e
 
 // augmented reports whether a view is one by the augmentation of the run.
 func (p *plan) augmented(view int) bool {
-	return p.options.Views != nil && (view > 0 || p.needs.Views == 1)
+	return p.views != nil && (view > 0 || p.needs.Views == 1)
 }
 
 // address is that of a view's random numbers.

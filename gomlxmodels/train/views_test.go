@@ -8,6 +8,8 @@ import (
 
 	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/gomlxmodels/method"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/schedule"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -26,7 +28,7 @@ func (negative) String() string { return "negative" }
 // Rows are ordered by view, then noise, then image; only the views after the first are augmented, or a single one.
 func TestRows(t *testing.T) {
 	p := benchPlan("small-cnn", pixel.Shape{Height: 6, Width: 6, Channels: 1})
-	p.options.Views, p.run.Recipe.Augment, p.run.Recipe.Sigma = negative{}, NoneAug, 0.01
+	p.views, p.run.Recipe.Augment, p.ramps[sigmaRamp] = negative{}, NoneAug, schedule.Ramp{To: 0.01}
 	p.needs = method.Needs{Views: 3, Noises: 2}
 	members := []int{5, 9, 2, 300}
 	const size, n = 36, 4
@@ -54,7 +56,7 @@ func TestRows(t *testing.T) {
 	}
 
 	p.needs = method.Needs{Views: 1, Noises: 1}
-	p.run.Recipe.Sigma = 0
+	p.ramps[sigmaRamp] = schedule.Ramp{}
 	if single := p.batch(1, 0, members); single.images[0] != -float32(p.images.Image(5)[0])/255 {
 		t.Error("a single view is not augmented")
 	}
@@ -63,7 +65,7 @@ func TestRows(t *testing.T) {
 // Crop and flip are one for all views of an image before augmentation, and one for each view after it.
 func TestSharedCrop(t *testing.T) {
 	p := benchPlan("small-cnn", pixel.Shape{Height: 6, Width: 6, Channels: 1})
-	p.options.Views, p.run.Recipe.Sigma = negative{}, 0
+	p.views, p.ramps[sigmaRamp] = negative{}, schedule.Ramp{}
 	p.needs = method.Needs{Views: 2, Noises: 1}
 	for augmentation, shared := range map[string]bool{CropFlip: false, CropFlipShared: true} {
 		p.run.Recipe.Augment = augmentation
@@ -126,8 +128,8 @@ func TestShareOfNoise(t *testing.T) {
 
 // The noise grows over the first epochs, and stays.
 func TestSigmaWarmUp(t *testing.T) {
-	p := &plan{}
-	p.run.Recipe.Sigma, p.run.Recipe.SigmaWarmUp = 1, 4
+	p := &plan{stepsPerEpoch: 1, steps: 5}
+	p.set(modelfile.Recipe{Sigma: new(1.0), SigmaWarmUp: 4}, Own{})
 	for epoch, want := range []float64{0.25, 0.5, 0.75, 1, 1} {
 		if got := p.sigma(epoch); got != want {
 			t.Errorf("epoch %d: %g, want %g", epoch, got, want)
@@ -138,11 +140,11 @@ func TestSigmaWarmUp(t *testing.T) {
 // Every augmented view of an image is another one, in every epoch.
 func TestViewsDiffer(t *testing.T) {
 	p := benchPlan("small-cnn", pixel.Shape{Height: 6, Width: 6, Channels: 1})
-	p.options.Views, p.run.Recipe.Augment, p.run.Recipe.Sigma = augment.FourierMix{}, NoneAug, 0
+	p.views, p.run.Recipe.Augment, p.ramps[sigmaRamp] = augment.FourierMix{}, NoneAug, schedule.Ramp{}
 	p.needs = method.Needs{Views: 3, Noises: 1}
 	seen := map[string]bool{}
 	for epoch := range 2 {
-		b := p.batch(epoch, 0, []int{7, 8})
+		b := p.batch(epoch*p.stepsPerEpoch, 0, []int{7, 8})
 		for row := 2; row < 6; row++ {
 			seen[fmt.Sprint(b.images[row*36:(row+1)*36])] = true
 		}

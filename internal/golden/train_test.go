@@ -201,7 +201,7 @@ func (g *golden) images(name string, n, side int, seed uint64) *dataset.Dataset 
 func (g *golden) options(out string) train.Options {
 	return train.Options{
 		Train: g.images("train", 24, 8, 1), Test: g.images("test", 9, 8, 2), Out: filepath.Join(g.dir, strings.NewReplacer("/", "-", " ", "-").Replace(out)),
-		Sigma: 0.25, Epochs: 2, BatchSize: 8, LearningRate: 0.05, Seed: 3, Backend: engine,
+		Recipe: modelfile.Recipe{Sigma: new(0.25), Epochs: 2, BatchSize: 8, LearningRate: 0.05, Seed: 3}, Backend: engine,
 	}
 }
 
@@ -253,7 +253,7 @@ func withoutTimes(csv []byte) []byte {
 func (g *golden) networks(names []string) {
 	for _, name := range names {
 		o := g.options("net " + name)
-		o.Net, o.Epochs, o.Input, o.Augment = name, 1, nets.InputStandardize, train.CropFlip
+		o.Network, o.Epochs, o.Input, o.Augment = name, 1, nets.InputStandardize, train.CropFlip
 		if name == "resnet110" || name == nets.ResNet50 || name == nets.PreActResNet18 {
 			o.Train = g.images("train-few", 8, 8, 1)
 			o.BatchSize = 4
@@ -286,10 +286,10 @@ func (g *golden) methods(names []string) {
 		if name == "macer" {
 			set = append(set, "noises=4")
 		}
-		o.Method, err = method.New(name, set...)
+		o.Own.Method, err = method.New(name, set...)
 		g.must(err)
-		if o.Method.Needs().Views > 1 {
-			o.Views = g.views("fouriermix")
+		if o.Own.Method.Needs().Views > 1 {
+			o.Own.Views = g.views("fouriermix")
 			o.Augment = train.CropFlipShared
 		}
 		g.train("method "+name, o)
@@ -306,26 +306,26 @@ func (g *golden) views(name string) augment.Augmentation {
 func (g *golden) settings() {
 	for name, set := range map[string]func(o *train.Options){
 		"defaults": func(o *train.Options) {
-			o.Epochs, o.BatchSize, o.LearningRate, o.Sigma = 1, 0, 0, 0
+			o.Epochs, o.BatchSize, o.LearningRate, o.Sigma = 1, 0, 0, nil
 			o.Train = g.images("many", 130, 8, 4)
 		},
-		"step":       func(o *train.Options) { o.Schedule, o.Milestones, o.Epochs = train.Step, []int{1, 2}, 3 },
-		"step alone": func(o *train.Options) { o.Schedule, o.Epochs = train.Step, 4 },
+		"step":       func(o *train.Options) { o.Schedule, o.Milestones, o.Epochs = "step", []int{1, 2}, 3 },
+		"step alone": func(o *train.Options) { o.Schedule, o.Epochs = "step", 4 },
 		"warm up":    func(o *train.Options) { o.WarmUp, o.SigmaWarmUp = 1, 2 },
-		"nesterov":   func(o *train.Options) { o.Nesterov, o.Momentum, o.WeightDecay = true, 0.8, 5e-4 },
-		"bare":       func(o *train.Options) { o.Momentum, o.WeightDecay = -1, -1 },
-		"half":       func(o *train.Options) { o.Method = method.Gaussian{Share: method.HalfExact} },
+		"nesterov":   func(o *train.Options) { o.Nesterov, o.Momentum, o.WeightDecay = true, new(0.8), new(5e-4) },
+		"bare":       func(o *train.Options) { o.Momentum, o.WeightDecay = new(0.0), new(0.0) },
+		"half":       func(o *train.Options) { o.Own.Method = method.Gaussian{Share: method.HalfExact} },
 		"replaced": func(o *train.Options) {
-			o.Method = method.Gaussian{Share: method.HalfReplace}
+			o.Own.Method = method.Gaussian{Share: method.HalfReplace}
 			o.Augment = train.CropFlip
 		},
 		"by graph": func(o *train.Options) {
-			o.Method, o.ViewsBy = method.HCR{Views: 2, Noises: 2, Lambda: 4, Eta: 1}, train.ViewsByGraph
-			o.Views = g.views("fouriermix")
+			o.Own.Method, o.ViewsBy = method.HCR{Views: 2, Noises: 2, Lambda: 4, Eta: 1}, train.ViewsByGraph
+			o.Own.Views = g.views("fouriermix")
 		},
 		"augmix": func(o *train.Options) {
-			o.Method = method.JSD{Views: 3, Weight: 12, Share: method.All}
-			o.Views = g.views("augmix")
+			o.Own.Method = method.JSD{Views: 3, Weight: 12, Share: method.All}
+			o.Own.Views = g.views("augmix")
 		},
 	} {
 		o := g.options("setting " + name)
@@ -339,9 +339,9 @@ func (g *golden) resumed() {
 	options := func(out string) train.Options {
 		o := g.options(out)
 		var err error
-		o.Method, err = method.New("smoothadv", "noises=2")
+		o.Own.Method, err = method.New("smoothadv", "noises=2")
 		g.must(err)
-		o.Epochs, o.SigmaWarmUp, o.Schedule, o.Milestones = 3, 2, train.Step, []int{2}
+		o.Epochs, o.SigmaWarmUp, o.Schedule, o.Milestones = 3, 2, "step", []int{2}
 		return o
 	}
 	whole := g.train("whole", options("whole"))
@@ -380,7 +380,7 @@ func (g *golden) trained() {
 	g.must(err)
 
 	from := g.options("started")
-	from.Start = o.Out
+	from.From = o.Out
 	g.train("started", from)
 
 	for _, way := range []string{adapt.BN, adapt.TENT} {
@@ -432,8 +432,51 @@ func (g *golden) recipes() {
 			g.must(err)
 			made[recipe] = models
 		}
-		g.json("recipes at "+name, made)
+		g.json("recipes at "+name, said(g, made))
 	}
+}
+
+// said is a value as JSON, in the order of the keys, without what is empty or zero: manifests may leave that out or not.
+func said(g *golden, v any) any {
+	text, err := json.Marshal(v)
+	g.must(err)
+	var all any
+	g.must(json.Unmarshal(text, &all))
+	var kept func(v any) any
+	kept = func(v any) any {
+		switch v := v.(type) {
+		case map[string]any:
+			for key, value := range v {
+				if v[key] = kept(value); v[key] == nil {
+					delete(v, key)
+				}
+			}
+			if len(v) == 0 {
+				return nil
+			}
+		case []any:
+			for i := range v {
+				v[i] = kept(v[i])
+			}
+			if len(v) == 0 {
+				return nil
+			}
+		case float64:
+			if v == 0 {
+				return nil
+			}
+		case string:
+			if v == "" {
+				return nil
+			}
+		case bool:
+			if !v {
+				return nil
+			}
+		}
+		return v
+	}
+	return kept(all)
 }
 
 // tables are the numbers of all tables whose results are kept, but for intervals, which other tests judge.

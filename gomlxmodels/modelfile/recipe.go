@@ -1,0 +1,87 @@
+package modelfile
+
+import (
+	"reflect"
+
+	"github.com/certspec/certspec/gomlxmodels/schedule"
+)
+
+// Recipe is how a network is trained: all that its weights depend on besides data and backend. It is the one place of these settings: what
+// package train takes, what stands on a card, in a recipe file of package experiment, and in its manifest, and what the flags of the
+// command line set. Zero is unset; where zero is a value of its own, unset is nil.
+//
+// The names of a setting are its keys: json on cards, yaml in recipes and manifests, and the latter with a dash as a flag, but for those
+// with a flag of their own. Network, Input, Width and Bias stand on a card in the architecture.
+type Recipe struct {
+	Network string  `json:"-" yaml:"network,omitempty" flag:"net" usage:"network"`
+	Input   string  `json:"-" yaml:"input,omitempty" usage:"input layer: none, center, standardize (both by CIFAR-10 statistics) or imagenet (standardized by ImageNet's)"`
+	Width   float64 `json:"-" yaml:"width,omitempty" usage:"factor of the network's numbers of channels"`
+	Bias    bool    `json:"-" yaml:"bias,omitempty" usage:"convolutions with biases, too"`
+
+	Method  string         `json:"method,omitempty" yaml:"method,omitempty" usage:"how to train"`                                                                      // name of the loss and of what goes with it; see package method
+	Options map[string]any `json:"options,omitempty" yaml:"options,omitempty" flag:"option" usage:"option of the method, as in lambda=20; may be given several times"` // of the method; on a card all of them
+	Views   string         `json:"views,omitempty" yaml:"views,omitempty" usage:"augmentation that makes views of an image, as in fouriermix, augmix, autoaugment"`    // as augment.Parse reads it
+	ViewsBy string         `json:"views_by,omitempty" yaml:"views_by,omitempty" usage:"what makes them: host (the faster on the CPU) or graph (on the device, for fouriermix)"`
+	Start   string         `json:"start,omitempty" yaml:"-" flag:"-"` // "sha256:…" of the weights that training began with; empty for random ones
+
+	Sigma        *float64                 `json:"sigma" yaml:"sigma,omitempty" usage:"standard deviation of the noise, 1 = full range"`
+	SigmaWarmUp  int                      `json:"sigma_warm_up,omitempty" yaml:"sigma_warm_up,omitempty" usage:"epochs over which the noise grows to sigma"`
+	Ramps        map[string]schedule.Ramp `json:"ramps,omitempty" yaml:"ramps,omitempty" flag:"-"` // of sigma, of the adversary's epsilon, of a number of the method, or by the name of a term of the loss its factor
+	Epochs       int                      `json:"epochs" yaml:"epochs,omitempty" usage:"passes over the data"`
+	BatchSize    int                      `json:"batch_size" yaml:"batch,omitempty" usage:"images in a step, each in all views and noises of the method"`
+	LearningRate float64                  `json:"learning_rate" yaml:"rate,omitempty" usage:"learning rate at the beginning"`
+
+	Schedule        string         `json:"schedule" yaml:"schedule,omitempty" usage:"of the learning rate: cosine (to zero), step (divided after each milestone), triangular or constant"` // see package schedule
+	ScheduleOptions map[string]any `json:"schedule_options,omitempty" yaml:"schedule_options,omitempty" flag:"schedule-option" usage:"option of the schedule, as in divide=5 or by=step; may be given several times"`
+	Milestones      []int          `json:"milestones,omitempty" yaml:"milestones,omitempty" usage:"epochs for --schedule step (default half and three quarters of the run)"`
+	WarmUp          int            `json:"warm_up,omitempty" yaml:"warm_up,omitempty" usage:"epochs at a tenth of the rate at the beginning"`
+
+	Optimizer        string         `json:"optimizer,omitempty" yaml:"optimizer,omitempty" usage:"sgd or adam"` // see package optimizer; empty for sgd, whose options are the three below
+	OptimizerOptions map[string]any `json:"optimizer_options,omitempty" yaml:"optimizer_options,omitempty" flag:"optimizer-option" usage:"option of the optimizer, as in beta2=0.99; may be given several times"`
+	Momentum         *float64       `json:"momentum,omitempty" yaml:"momentum,omitempty" usage:"momentum of SGD"`
+	Nesterov         bool           `json:"nesterov,omitempty" yaml:"nesterov,omitempty" usage:"Nesterov's form of momentum"`
+	WeightDecay      *float64       `json:"weight_decay,omitempty" yaml:"weight_decay,omitempty" usage:"coupled weight decay, on all parameters"`
+
+	Augment string `json:"augment" yaml:"augment,omitempty" usage:"none, crop-flip (zero padding by 4, random crop, horizontal flip of every view) or crop-flip-shared (of the image, before its views are made)"`
+	Sets    []Set  `json:"sets,omitempty" yaml:"-" flag:"-"` // further images that the method takes, besides those of Train
+	Seed    uint64 `json:"seed" yaml:"-" flag:"seed" usage:"seed of weights, order, crops, flips and noise"`
+}
+
+// Set is a further set of images in training, as of images that are none of the classes; see method.Set.
+type Set struct {
+	Name    string  `json:"name"` // by which the method knows it
+	Data    Data    `json:"data"`
+	Batch   int     `json:"batch"` // images in a step
+	Augment string  `json:"augment"`
+	Sigma   float64 `json:"sigma"`
+}
+
+// Noise is σ, 0 where it is unset.
+func (r Recipe) Noise() float64 { return value(r.Sigma) }
+
+func value(v *float64) float64 {
+	if v == nil {
+		return 0
+	}
+	return *v
+}
+
+// Complete fills in what cards and checkpoints of earlier versions leave out: they knew one method.
+func (r *Recipe) Complete() {
+	if r.Method == "" {
+		r.Method, r.Options = "gaussian", map[string]any{"share": "all"}
+	}
+}
+
+// Incomplete is the recipe as Complete found it, where it filled something in.
+func (r Recipe) Incomplete() Recipe {
+	if r.Method == "gaussian" && reflect.DeepEqual(r.Options, map[string]any{"share": "all"}) {
+		r.Method, r.Options = "", nil
+	}
+	return r
+}
+
+// Unknown is the recipe of a network whose training is not known, but for the noise.
+func Unknown(sigma float64) Recipe {
+	return Recipe{Sigma: &sigma, Momentum: new(0.0), WeightDecay: new(0.0)}
+}

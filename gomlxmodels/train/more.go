@@ -1,0 +1,127 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+)
+
+// further is a set of images besides those that a run trains on.
+type further struct {
+	name    string
+	images  *dataset.Images
+	batch   int
+	augment string
+	sigma   float64
+	pass    int   // that order is of
+	order   []int // nil: not drawn yet
+}
+
+// member is an image of a further set, in one of its passes.
+type member struct{ pass, image int }
+
+// moreImages are those of a further set in a step.
+type moreImages struct {
+	images []float32
+	labels []int32
+}
+
+// loadMore opens the sets that the method takes, and checks that there are no others.
+func (p *plan) loadMore(ctx context.Context) error {
+	var names []string
+	for k, need := range p.needs.Sets {
+		names = append(names, need.Name)
+		set, ok := p.options.More[need.Name]
+		if !ok || set.Data == nil {
+			return fmt.Errorf("train: the method %s takes further images, the set %q, which is not there", p.method.Name(), need.Name)
+		}
+		bad := func(format string, args ...any) error {
+			return fmt.Errorf("train: the set %s: "+format, append([]any{need.Name}, args...)...)
+		}
+		images, err := set.Data.Load(ctx)
+		if err != nil {
+			return err
+		}
+		f := further{
+			name: need.Name, images: images, sigma: set.Sigma, augment: orDefault(set.Augment, NoneAug),
+			batch: orDefault(set.Batch, p.run.Recipe.BatchSize),
+		}
+		switch {
+		case k >= 1<<8:
+			return bad("a method has at most %d", 1<<8)
+		case images.Shape != p.images.Shape:
+			return bad("%s has images of %v; those of %s are of %v", images.Name, images.Shape, p.images.Name, p.images.Shape)
+		case f.batch < 1 || f.batch > images.Len():
+			return bad("batches of %d images, but %s has %d", f.batch, images.Name, images.Len())
+		case f.augment != NoneAug && f.augment != CropFlip:
+			return bad("no augmentation %q; there are %s and %s", f.augment, NoneAug, CropFlip)
+		case !(f.sigma >= 0) || math.IsInf(f.sigma, 0):
+			return bad("σ = %v; expected 0 or more", f.sigma)
+		}
+		for i, label := range images.Labels {
+			if least := -1; label < least || label >= len(p.run.Classes) || need.Labelled && label < 0 {
+				return bad("image %d of %s has the label %d; expected one of %d classes, or -1 for none where labels are not needed", images.IDs[i], images.Name, label, len(p.run.Classes))
+			}
+		}
+		p.warn(images.Warnings...)
+		p.more = append(p.more, f)
+		p.run.Recipe.Sets = append(p.run.Recipe.Sets, modelfile.Set{
+			Name: f.name, Data: modelfile.Data{Name: images.Name, Images: images.Len(), Digest: images.Digest},
+			Batch: f.batch, Augment: f.augment, Sigma: f.sigma,
+		})
+	}
+	for name := range p.options.More {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("train: a set %q, but the method %s takes [%s]", name, p.method.Name(), strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+// nextMore are the members of a step, set by set. It is called by one goroutine, step by step.
+func (p *plan) nextMore(step int) [][]member {
+	var all [][]member
+	for k := range p.more {
+		f := &p.more[k]
+		var of []member
+		for i := range f.batch {
+			at := step*f.batch + i
+			pass, place := at/f.images.Len(), at%f.images.Len()
+			if f.order == nil || pass != f.pass {
+				f.pass, f.order = pass, stream(p.run.Recipe.Seed, moreOrderStream, pass, 0, k).Perm(f.images.Len())
+			}
+			of = append(of, member{pass, f.order[place]})
+		}
+		all = append(all, of)
+	}
+	return all
+}
+
+// moreImages prepares them.
+func (p *plan) moreImages(all [][]member) (list []moreImages) {
+	size, shape := p.images.Shape.Len(), p.images.Shape
+	for k, of := range all {
+		f := p.more[k]
+		m := moreImages{make([]float32, len(of)*size), make([]int32, len(of))}
+		values := make([]float32, size)
+		for i, one := range of {
+			random := stream(p.run.Recipe.Seed, moreImageStream, one.pass, one.image, k)
+			out := m.images[i*size:][:size]
+			if f.augment == CropFlip {
+				scale(f.images.Image(one.image), values)
+				drawWindow(random).cut(values, shape, out)
+			} else {
+				scale(f.images.Image(one.image), out)
+			}
+			addNoise(out, f.sigma, random)
+			m.labels[i] = int32(f.images.Labels[one.image])
+		}
+		list = append(list, m)
+	}
+	return list
+}
