@@ -210,7 +210,7 @@ func TestBadRecipes(t *testing.T) {
 		"{from: A/c10, start: A/c10}":                                   "only to inherit from",
 		"{from: A/c10, network: resnet19}":                              `no network "resnet19"`,
 		"{from: A/c10, input: centre}":                                  `no input layer "centre"`,
-		"{from: A/c10, schedule: cosin}":                                `no schedule "cosin"`,
+		"{from: A/c10, schedule: cosin}":                                `unknown schedule "cosin"`,
 		"{from: A/c10, augment: flip}":                                  `no augmentation "flip"`,
 		"{from: A/c10, sigma: .nan}":                                    "σ = NaN",
 		"{from: A/c10, batch: 1}":                                       "batches of 1 images",

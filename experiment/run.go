@@ -217,7 +217,7 @@ func (r *runner) train(ctx context.Context, m *Model) error {
 		return err
 	}
 	if m.Start != "" {
-		o.Start = modelPath(r.options.Folder, r.Manifest.model(m.Start))
+		o.From = modelPath(r.options.Folder, r.Manifest.model(m.Start))
 	}
 	o.Out, o.Backend = modelPath(r.options.Folder, m), r.options.Training
 	o.Program, o.Command = r.options.Program, r.options.Command

@@ -56,8 +56,8 @@ func (s *Setup) train(ctx context.Context, m Model, out string, o Options) (*mod
 		if err != nil {
 			return nil, err
 		}
-		t.Start = filepath.Join(filepath.Dir(out), start.Slug())
-		if _, err := s.train(ctx, start, t.Start, o); err != nil {
+		t.From = filepath.Join(filepath.Dir(out), start.Slug())
+		if _, err := s.train(ctx, start, t.From, o); err != nil {
 			return nil, err
 		}
 	}

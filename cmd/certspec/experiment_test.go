@@ -105,7 +105,7 @@ func TestExperiment(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, text)
 	}
 	card, err := modelfile.ReadCard(out)
-	if err != nil || card.Recipe.Seed != 5 || card.Recipe.Epochs != 1 || card.Recipe.BatchSize != 4 || card.Recipe.Sigma != .25 || card.Recipe.Augment != "crop-flip" {
+	if err != nil || card.Recipe.Seed != 5 || card.Recipe.Epochs != 1 || card.Recipe.BatchSize != 4 || card.Recipe.Noise() != .25 || card.Recipe.Augment != "crop-flip" {
 		t.Errorf("%+v, %v", card, err)
 	}
 	adapted := filepath.Join(t.TempDir(), "adapted")

@@ -37,8 +37,8 @@ func TestTrain(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &card); err != nil {
 		t.Fatal(err)
 	}
-	if card.Train.Images != 8 || card.Test.Images != 6 || card.Recipe.Sigma != 0.25 || card.Recipe.Momentum != 0 ||
-		card.Recipe.WeightDecay != 1e-4 || card.Recipe.Method != "gaussian" || card.Recipe.Seed != 3 || !strings.HasPrefix(card.Backend, "go ") {
+	if card.Train.Images != 8 || card.Test.Images != 6 || card.Recipe.Noise() != 0.25 || *card.Recipe.Momentum != 0 ||
+		*card.Recipe.WeightDecay != 1e-4 || card.Recipe.Method != "gaussian" || card.Recipe.Seed != 3 || !strings.HasPrefix(card.Backend, "go ") {
 		t.Errorf("card %+v", card)
 	}
 	if model, err := modelfile.Read(path); err != nil || model.Card.Weights != card.Weights {

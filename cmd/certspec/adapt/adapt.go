@@ -80,7 +80,7 @@ func (o *options) run(cmd *cobra.Command) error {
 		return err
 	}
 	if !cmd.Flags().Changed("sigma") {
-		o.Sigma = m.Card.Recipe.Sigma
+		o.Sigma = m.Card.Recipe.Noise()
 	}
 	o.Momentum = cli.OrNone(o.momentum)
 	images, err := d.Load(cmd.Context())

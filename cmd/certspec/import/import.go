@@ -101,7 +101,7 @@ func (o *options) run(cmd *cobra.Command) error {
 	}
 	m := &modelfile.Model{Card: modelfile.Card{
 		Source:  &modelfile.Source{Origin: modelfile.Imported, File: filepath.Base(weights), Digest: digest},
-		Recipe:  modelfile.Recipe{Sigma: sigma},
+		Recipe:  modelfile.Unknown(sigma),
 		Program: cli.Version(), Command: cli.CommandLine(os.Args[1:]),
 	}}
 	var images *dataset.Images
@@ -169,8 +169,8 @@ func measureAccuracy(cmd *cobra.Command, path, choice string, images *dataset.Im
 		return err
 	}
 	card.NoisyTest = card.Accuracy
-	if card.Recipe.Sigma > 0 {
-		if card.NoisyTest, err = rs.BaseAccuracy(cmd.Context(), opened, images, card.Recipe.Sigma, 0); err != nil {
+	if card.Recipe.Noise() > 0 {
+		if card.NoisyTest, err = rs.BaseAccuracy(cmd.Context(), opened, images, card.Recipe.Noise(), 0); err != nil {
 			return cli.Usage(err)
 		}
 	}

@@ -62,8 +62,8 @@ func trained(card *modelfile.Card, name string) cite.Model {
 	}
 	r := card.Recipe
 	noise := "without noise"
-	if r.Sigma > 0 {
-		noise = fmt.Sprintf("with Gaussian noise of σ = %g (Cohen et al. 2019)", r.Sigma)
+	if r.Noise() > 0 {
+		noise = fmt.Sprintf("with Gaussian noise of σ = %g (Cohen et al. 2019)", r.Noise())
 	}
 	how := ""
 	if r.Method != method.Default {

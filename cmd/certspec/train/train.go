@@ -4,6 +4,7 @@ package train
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,20 +14,17 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/train"
 )
 
 // options are what the flags ask.
 type options struct {
 	train.Options
-	data, test      string
-	method, views   string
-	settings        []string
-	momentum, decay float64
-	engine          string
-	recipe          recipeOptions
-	json            *bool
+	data, test string
+	knobs      []*train.Knob
+	engine     string
+	recipe     recipeOptions
+	json       *bool
 }
 
 // Command makes the command.
@@ -53,30 +51,31 @@ With --recipe, all settings are those of a recipe of a paper, or of your own, at
 		f.Data(&o.data, "data set; its train part is learned from unless the name has a part, as in cifar10/train[max_index=5000]")
 		f.Named(&o.test, "test", "", "data set for the accuracies on the card (default the test part of --data)", cli.DataNames)
 	})
+	o.knobs = train.Knobs(&o.Recipe)
+	network := []string{"net", "input", "width", "bias"}
+	knobs := func(f *cli.Flags, of func(name string) bool) {
+		for _, k := range o.knobs {
+			if !of(k.Name) {
+				continue
+			}
+			if flag := f.VarPF(k, k.Name, "", k.Usage); k.Type() == "bool" {
+				flag.NoOptDefVal = "true"
+			}
+			switch {
+			case k.Name == "views":
+				f.Complete(k.Name, viewNames)
+			case k.Known != nil:
+				f.Complete(k.Name, k.Known)
+			}
+		}
+	}
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
-		f.Named(&o.Net, "net", nets.SmallCNN, "network: "+strings.Join(nets.Names(), ", "), nets.Names)
-		f.Named(&o.Input, "input", nets.InputNone, "input layer: none, center, standardize (both by CIFAR-10 statistics) or imagenet (standardized by ImageNet's)", nets.Inputs)
-		f.File(&o.Start, "start", "model file whose weights to begin with (default random weights)", "safetensors", "json")
+		knobs(f, func(name string) bool { return slices.Contains(network, name) })
+		f.File(&o.From, "start", "model file whose weights to begin with (default random weights)", "safetensors", "json")
 		f.TrainingEngine(&o.engine, "engine", "what runs the network")
 	})
 	cli.Group(cmd, cli.Training, func(f *cli.Flags) {
-		f.Named(&o.method, "method", method.Default, "how to train: "+strings.Join(method.Names(), ", "), method.Names)
-		f.Texts(&o.settings, "option", "option of the method, as in lambda=20; may be given several times")
-		f.Named(&o.views, "views", "", "augmentation that makes views of an image, as in fouriermix, augmix, autoaugment", viewNames)
-		f.Named(&o.ViewsBy, "views-by", train.ViewsByHost, "what makes them: host (the faster on the CPU) or graph (on the device, for fouriermix)", words(train.ViewsByHost, train.ViewsByGraph))
-		f.SigmaFlag(&o.Sigma)
-		f.IntVar(&o.SigmaWarmUp, "sigma-warm-up", 0, "epochs over which the noise grows to sigma")
-		f.IntVar(&o.Epochs, "epochs", 10, "passes over the data")
-		f.IntVar(&o.BatchSize, "batch", 128, "images in a step, each in all views and noises of the method")
-		f.Float64Var(&o.LearningRate, "rate", 0.1, "learning rate at the beginning")
-		f.Named(&o.Schedule, "schedule", train.Cosine, "of the learning rate: cosine (to zero) or step (divided by ten after each milestone)", words(train.Cosine, train.Step))
-		f.Ints(&o.Milestones, "milestones", nil, "epochs for --schedule step (default half and three quarters of the run)")
-		f.IntVar(&o.WarmUp, "warm-up", 0, "epochs at a tenth of the rate at the beginning")
-		f.Float64Var(&o.momentum, "momentum", 0.9, "momentum of SGD")
-		f.BoolVar(&o.Nesterov, "nesterov", false, "Nesterov's form of momentum")
-		f.Float64Var(&o.decay, "weight-decay", 1e-4, "coupled weight decay, on all parameters")
-		f.Named(&o.Augment, "augment", train.NoneAug, "none, crop-flip (zero padding by 4, random crop, horizontal flip of every view) or crop-flip-shared (of the image, before its views are made)", words(train.NoneAug, train.CropFlip, train.CropFlipShared))
-		f.Uint64Var(&o.Seed, "seed", 0, "seed of weights, order, crops, flips and noise")
+		knobs(f, func(name string) bool { return !slices.Contains(network, name) })
 		o.recipe.flags(f)
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
@@ -91,7 +90,7 @@ With --recipe, all settings are those of a recipe of a paper, or of your own, at
 }
 
 func (o *options) run(cmd *cobra.Command) (err error) {
-	f, data, test, views := cmd.Flags(), o.data, o.test, o.views
+	f, data, test := cmd.Flags(), o.data, o.test
 	if o.recipe.name != "" {
 		card, err := o.recipe.train(cmd, o.Out, data, o.engine)
 		if err != nil {
@@ -114,26 +113,26 @@ func (o *options) run(cmd *cobra.Command) (err error) {
 		return cli.Usagef("--data is missing: the data set to learn from, e.g. --data fashionmnist")
 	case o.Out == "":
 		return cli.Usagef("--out is missing: the path of the model file, e.g. --out models/fmnist-cnn-s025")
-	case f.Changed("epochs") && o.Epochs < 1:
-		return cli.Usagef("--epochs %d: expected at least 1", o.Epochs)
-	case f.Changed("batch") && o.BatchSize < 2:
-		return cli.Usagef("--batch %d: expected at least 2", o.BatchSize)
-	case f.Changed("rate") && !(o.LearningRate > 0):
-		return cli.Usagef("--rate %v: expected more than 0", o.LearningRate)
-	case !(o.Sigma >= 0):
-		return cli.Usagef("--sigma %v: expected 0 or more", o.Sigma)
+	case o.BatchSize == 1:
+		return cli.Usagef("--batch 1: expected at least 2")
+	case !(o.Noise() >= 0):
+		return cli.Usagef("--sigma %v: expected 0 or more", o.Noise())
 	}
-	if o.Method, err = method.New(o.method, o.settings...); err != nil {
-		return cli.Usagef("--method %s: %v", o.method, err)
-	}
-	if views != "" {
-		if o.Views, err = augment.Parse(views); err != nil {
-			return cli.Usagef("--views %s: %v", views, err)
+	for _, k := range o.knobs {
+		if f.Changed(k.Name) && k.Unset() && !slices.Contains([]string{"0", "false", ""}, f.Lookup(k.Name).DefValue) {
+			return cli.Usagef("--%s 0: expected more than 0", k.Name)
 		}
-	} else if n := o.Method.Needs().Views; n > 1 {
-		return cli.Usagef("--views is missing: the method %s takes %d views of an image, e.g. --views fouriermix", o.method, n)
 	}
-	o.Momentum, o.WeightDecay = cli.OrNone(o.momentum), cli.OrNone(o.decay)
+	if o.Views != "" {
+		if _, err = augment.Parse(o.Views); err != nil {
+			return cli.Usagef("--views %s: %v", o.Views, err)
+		}
+	} else if m, err := method.With(o.Recipe.Method, o.Recipe.Options); err == nil && m.Needs().Views > 1 {
+		return cli.Usagef("--views is missing: the method %s takes %d views of an image, e.g. --views fouriermix", m.Name(), m.Needs().Views)
+	}
+	if err := o.Check(); err != nil {
+		return cli.Usagef("%v", err)
+	}
 	trainName, testName := parts(data)
 	if test != "" {
 		testName = test
@@ -164,7 +163,7 @@ func printTrained(cmd *cobra.Command, card *modelfile.Card, asJSON bool) error {
 		return cli.PrintJSON(cmd.OutOrStdout(), card)
 	}
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s on %s by %s: test accuracy %.2f %%, with noise σ = %g %.2f %%; %d parameters, %.0f s of training, %s\n",
-		card.Architecture.Name, card.Train.Name, card.Recipe.Method, 100*card.Accuracy, card.Recipe.Sigma, 100*card.NoisyTest, card.Parameters, card.Seconds, card.Backend)
+		card.Architecture.Name, card.Train.Name, card.Recipe.Method, 100*card.Accuracy, card.Recipe.Noise(), 100*card.NoisyTest, card.Parameters, card.Seconds, card.Backend)
 	return err
 }
 
@@ -196,5 +195,3 @@ func viewNames() []string {
 	}
 	return names
 }
-
-func words(all ...string) func() []string { return func() []string { return all } }

@@ -1,0 +1,152 @@
+package train
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/certspec/certspec/gomlxmodels/method"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/gomlxmodels/optimizer"
+	"github.com/certspec/certspec/gomlxmodels/schedule"
+)
+
+// Knob is a setting of a recipe as text, e.g. a flag of a command line: Set, String and Type are those of a flag's value.
+type Knob struct {
+	Name  string          // e.g. "weight-decay"
+	Usage string          // one line
+	Known func() []string // names that it takes, to complete a word; nil where it takes others
+
+	to, standard reflect.Value
+}
+
+// Knobs are the settings of a recipe, in its order, which they set.
+func Knobs(r *modelfile.Recipe) (knobs []*Knob) {
+	known := map[string]func() []string{
+		"net": nets.Names, "input": nets.Inputs, "method": method.Names, "schedule": schedule.Names, "optimizer": optimizer.Names, "augment": Augmentations,
+		"views-by": func() []string { return []string{ViewsByHost, ViewsByGraph} },
+	}
+	of, defaults := reflect.ValueOf(r).Elem(), reflect.ValueOf(Defaults())
+	for i := range of.NumField() {
+		f := of.Type().Field(i)
+		name := f.Tag.Get("flag")
+		if name == "-" {
+			continue
+		}
+		if name == "" {
+			name, _, _ = strings.Cut(f.Tag.Get("yaml"), ",")
+			name = strings.ReplaceAll(name, "_", "-")
+		}
+		k := &Knob{Name: name, Usage: f.Tag.Get("usage"), Known: known[name], to: of.Field(i), standard: defaults.Field(i)}
+		if name == "net" || name == "method" {
+			k.Usage += ": " + strings.Join(k.Known(), ", ")
+		}
+		knobs = append(knobs, k)
+	}
+	return knobs
+}
+
+// Type is that of the value: string, int, uint, float, bool, ints, or options.
+func (k *Knob) Type() string {
+	t := k.to.Type()
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return map[reflect.Kind]string{
+		reflect.String: "string", reflect.Int: "int", reflect.Uint64: "uint", reflect.Float64: "float", reflect.Bool: "bool", reflect.Slice: "ints", reflect.Map: "options",
+	}[t.Kind()]
+}
+
+// String is the value, or what stands for it where it is unset; empty for none.
+func (k *Knob) String() string {
+	if k == nil || !k.to.IsValid() {
+		return ""
+	}
+	v := k.to
+	if v.IsZero() {
+		v = k.standard
+	}
+	if v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	if kind := v.Kind(); (kind == reflect.Slice || kind == reflect.Map || kind == reflect.Pointer) && v.IsZero() {
+		return ""
+	}
+	return fmt.Sprint(v.Interface())
+}
+
+// Unset reports whether the recipe leaves the setting open, as also by a 0 where 0 is no value.
+func (k *Knob) Unset() bool { return k.to.IsZero() }
+
+// Set reads a value; of options one, as in key=value, besides those that are set already. On an error the setting stays as it was.
+func (k *Knob) Set(text string) error {
+	made := reflect.New(k.to.Type()).Elem()
+	if k.to.Kind() == reflect.Map && !k.to.IsNil() {
+		made.Set(k.to)
+	}
+	v := made
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
+	var err error
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Int:
+		var n int
+		n, err = strconv.Atoi(text)
+		v.SetInt(int64(n))
+	case reflect.Uint64:
+		var n uint64
+		n, err = strconv.ParseUint(text, 10, 64)
+		v.SetUint(n)
+	case reflect.Float64:
+		var x float64
+		x, err = strconv.ParseFloat(text, 64)
+		v.SetFloat(x)
+	case reflect.Bool:
+		var yes bool
+		yes, err = strconv.ParseBool(text)
+		v.SetBool(yes)
+	case reflect.Slice:
+		var list []int
+		for word := range strings.SplitSeq(text, ",") {
+			n, e := strconv.Atoi(strings.TrimSpace(word))
+			if e != nil {
+				err = e
+			}
+			list = append(list, n)
+		}
+		v.Set(reflect.ValueOf(list))
+	case reflect.Map:
+		key, value, found := strings.Cut(text, "=")
+		if !found {
+			return fmt.Errorf("expected key=value")
+		}
+		if v.IsNil() {
+			v.Set(reflect.ValueOf(map[string]any{}))
+		}
+		v.SetMapIndex(reflect.ValueOf(strings.TrimSpace(key)), reflect.ValueOf(plain(strings.TrimSpace(value))))
+	}
+	if err != nil {
+		return fmt.Errorf("expected %s", map[string]string{
+			"int": "a whole number", "uint": "a whole number of at least 0", "float": "a number", "bool": "true or false", "ints": "whole numbers, as in 10,20",
+		}[k.Type()])
+	}
+	k.to.Set(made)
+	return nil
+}
+
+// plain is a number or a truth value as such, and other words as they are.
+func plain(text string) any {
+	var v any
+	if json.Unmarshal([]byte(text), &v) == nil && slices.Contains([]reflect.Kind{reflect.Float64, reflect.Bool}, reflect.ValueOf(v).Kind()) {
+		return v
+	}
+	return text
+}
