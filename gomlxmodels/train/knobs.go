@@ -50,14 +50,14 @@ func Knobs(r *modelfile.Recipe) (knobs []*Knob) {
 	return knobs
 }
 
-// Type is that of the value: string, int, uint, float, bool, ints, or options.
+// Type is that of the value: string, int, uint, float, bool, ints, or setting (key=value).
 func (k *Knob) Type() string {
 	t := k.to.Type()
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	return map[reflect.Kind]string{
-		reflect.String: "string", reflect.Int: "int", reflect.Uint64: "uint", reflect.Float64: "float", reflect.Bool: "bool", reflect.Slice: "ints", reflect.Map: "options",
+		reflect.String: "string", reflect.Int: "int", reflect.Uint64: "uint", reflect.Float64: "float", reflect.Bool: "bool", reflect.Slice: "ints", reflect.Map: "setting",
 	}[t.Kind()]
 }
 

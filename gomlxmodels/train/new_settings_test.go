@@ -286,11 +286,11 @@ func TestKnobs(t *testing.T) {
 		if k.Name == "" || k.Usage == "" || k.Type() == "" {
 			t.Errorf("knob %+v", k)
 		}
-		text := map[string]string{"string": "resnet8", "int": "3", "uint": "18446744073709551615", "float": "0", "bool": "true", "ints": "1, 2", "options": "lambda=20"}[k.Type()]
+		text := map[string]string{"string": "resnet8", "int": "3", "uint": "18446744073709551615", "float": "0", "bool": "true", "ints": "1, 2", "setting": "lambda=20"}[k.Type()]
 		if err := k.Set(text); err != nil {
 			t.Errorf("%s: %v", k.Name, err)
 		}
-		if bad := map[string]string{"int": "x", "float": "x", "bool": "x", "ints": "1,x", "uint": "-1", "options": "x"}[k.Type()]; bad != "" && k.Set(bad) == nil {
+		if bad := map[string]string{"int": "x", "float": "x", "bool": "x", "ints": "1,x", "uint": "-1", "setting": "x"}[k.Type()]; bad != "" && k.Set(bad) == nil {
 			t.Errorf("%s takes %q", k.Name, bad)
 		}
 	}

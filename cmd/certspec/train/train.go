@@ -98,11 +98,11 @@ func (o *options) run(cmd *cobra.Command) (err error) {
 		}
 		return printTrained(cmd, card, *o.json)
 	}
-	for name, known := range map[string][]string{
-		"net": nets.Names(), "input": nets.Inputs(), "method": method.Names(), "views-by": {train.ViewsByHost, train.ViewsByGraph},
-		"schedule": {train.Cosine, train.Step}, "augment": {train.NoneAug, train.CropFlip, train.CropFlipShared},
-	} {
-		if err := cli.Known(cmd, name, known); err != nil {
+	for _, k := range o.knobs {
+		if k.Known == nil {
+			continue
+		}
+		if err := cli.Known(cmd, k.Name, k.Known()); err != nil {
 			return err
 		}
 	}
