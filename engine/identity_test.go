@@ -92,7 +92,7 @@ func TestCardOfAnotherNetwork(t *testing.T) {
 // that was before cards named a method of training.
 func TestOldLedgersGoOn(t *testing.T) {
 	needONNXRuntime(t)
-	path := write(t, func(m *modelfile.Model) { m.Card.Seconds = 12; m.Card.Recipe.Sigma = .25 })
+	path := write(t, func(m *modelfile.Model) { m.Card.Seconds = 12; m.Card.Recipe.Sigma = new(.25) })
 	images := &dataset.Images{Name: "greys", Digest: "sha256:greys", Shape: pixel.Shape{Height: 8, Width: 8, Channels: 1}}
 	for i := range 4 {
 		images.IDs, images.Labels, images.Pixels = append(images.IDs, i), append(images.Labels, -1), append(images.Pixels, bytes.Repeat([]byte{uint8(60 * i)}, 64)...)
