@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/progress"
 )
 
 // KernelName is the name by which notebooks ask for the kernel; DisplayName is what a person sees.
@@ -45,20 +46,23 @@ type Kernel struct {
 	XLA    bool   `json:"xla"`    // cells link XLA; false where there is no C compiler
 }
 
-// Install builds what the kernel needs and registers it below dataDir.
-// version is that of the running program; flags are further flags of GoNB.
-func Install(ctx context.Context, dataDir, version string, say func(format string, args ...any), flags ...string) (Kernel, error) {
+// Install builds what the kernel needs, compiles what the quickstart imports, so that first cells need not, and registers the kernel below
+// dataDir. version is that of the running program; show, which may be nil, gets the progress; flags are further flags of GoNB.
+func Install(ctx context.Context, dataDir, version string, say func(format string, args ...any), show progress.Reporter, flags ...string) (Kernel, error) {
 	g, err := findGo(ctx)
 	if err != nil {
 		return Kernel{}, err
 	}
-	bin, err := buildTools(ctx, g, say)
+	bin, err := buildTools(ctx, g, say, show)
 	if err != nil {
 		return Kernel{}, err
 	}
 	module, err := findModule(ctx, g, version, say)
 	if err != nil {
 		return Kernel{}, err
+	}
+	if err := warm(ctx, g, module, say, show); err != nil {
+		return Kernel{}, fmt.Errorf("kernel: what a first cell needs: %w", err)
 	}
 	k := Kernel{Dir: filepath.Join(dataDir, "kernels", KernelName), Module: module, XLA: g.cgo}
 	if err := os.MkdirAll(filepath.Join(k.Dir, "path"), 0o755); err != nil {

@@ -8,11 +8,12 @@ import (
 
 	"github.com/certspec/certspec/internal/cache"
 	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/progress"
 )
 
 // Lab opens JupyterLab on a folder, with the kernel ready, until it is closed or ctx is cancelled.
 // args go to JupyterLab.
-func Lab(ctx context.Context, dir, version string, say func(format string, args ...any), args ...string) error {
+func Lab(ctx context.Context, dir, version string, say func(format string, args ...any), show progress.Reporter, args ...string) error {
 	python, err := pyenv.Ensure(ctx, pyenv.Lab, say)
 	if err != nil {
 		return err
@@ -21,7 +22,7 @@ func Lab(ctx context.Context, dir, version string, say func(format string, args 
 	if err != nil {
 		return err
 	}
-	if _, err := Install(ctx, data, version, say); err != nil {
+	if _, err := Install(ctx, data, version, say, show); err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, python, append([]string{"-m", "jupyterlab", "--notebook-dir", dir,

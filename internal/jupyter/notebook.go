@@ -60,7 +60,7 @@ func Run(ctx context.Context, file string, opt Options) (Executed, error) {
 		}
 	}
 	jupyter := filepath.Join(dir, ".jupyter")
-	if _, err := Install(ctx, jupyter, opt.Version, opt.Say, "--raw_error"); err != nil {
+	if _, err := Install(ctx, jupyter, opt.Version, opt.Say, opt.Report, "--raw_error"); err != nil {
 		return Executed{}, err
 	}
 	if opt.Timeout == 0 {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/cache"
+	"github.com/certspec/certspec/progress"
 )
 
 // The kernel and the two programs that it calls, in a module of their own so that
@@ -65,7 +66,7 @@ func findGo(ctx context.Context) (goTool, error) {
 }
 
 // buildTools returns the folder with gonb, goimports and gopls, and builds them where they are missing.
-func buildTools(ctx context.Context, g goTool, say func(format string, args ...any)) (bin string, err error) {
+func buildTools(ctx context.Context, g goTool, say func(format string, args ...any), show progress.Reporter) (bin string, err error) {
 	if runtime.GOOS == "windows" {
 		return "", fmt.Errorf("GoNB does not run on native Windows; use WSL2")
 	}
@@ -77,14 +78,14 @@ func buildTools(ctx context.Context, g goTool, say func(format string, args ...a
 		return bin, nil
 	}
 	dir := filepath.Dir(bin)
-	say("building the GoNB kernel with goimports and gopls in %s", dir)
+	say("building the GoNB kernel with goimports and gopls in %s; their sources are downloaded where they are missing", dir)
 	for name, data := range map[string][]byte{"go.mod": toolsMod, "go.sum": toolsSum} {
 		if err := atomicfile.Write(filepath.Join(dir, name), data); err != nil {
 			return "", fmt.Errorf("GoNB kernel: %w", err)
 		}
 	}
-	args := append([]string{"build", "-mod=readonly", "-o", bin + string(filepath.Separator)}, toolPackages...)
-	if _, err := output(ctx, dir, g.program, args...); err != nil {
+	c := compilation{task: "GoNB, goimports, gopls", dir: dir, env: append(os.Environ(), "GOWORK=off"), say: say, show: show}
+	if err := c.run(ctx, g, bin+string(filepath.Separator), toolPackages); err != nil {
 		return "", fmt.Errorf("GoNB kernel: %w; the first time, this needs the network", err)
 	}
 	return bin, atomicfile.Write(filepath.Join(bin, ready), nil)

@@ -122,7 +122,7 @@ func labCommand() *cobra.Command {
 			if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 				return cli.Usagef("%s: a folder expected", folder)
 			}
-			return jupyter.Lab(cmd.Context(), folder, cli.Version(), cli.Say, args[dash:]...)
+			return jupyter.Lab(cmd.Context(), folder, cli.Version(), cli.Say, cli.Progress(), args[dash:]...)
 		},
 	}
 }
