@@ -10,7 +10,7 @@ import (
 )
 
 // BaseAccuracy is the share of the labelled images that the model itself, not smoothed, classifies right:
-// as they are where sigma is 0, or else in one noisy copy each, on the grid (noise.Grid). Without any
+// as they are where sigma is 0, or else in one noise sample each, on the grid (noise.Grid). Without any
 // label it is an error.
 func BaseAccuracy(ctx context.Context, model classifier.Classifier, images *imageset.Images, sigma float64, seed uint64) (float64, error) {
 	info, err := model.Info()

@@ -12,8 +12,8 @@ import (
 	"github.com/certspec/certspec/rs/noise"
 )
 
-// blocks evaluates blocks of noisy copies: one block is one call of the model, always of the same
-// number of copies in the same arrangement, so that its counts depend on its address alone.
+// blocks evaluates blocks of noise samples: one block is one call of the model, always of the same
+// number of samples in the same arrangement, so that its counts depend on its address alone.
 type blocks struct {
 	model   classifier.Classifier
 	classes int
@@ -44,12 +44,12 @@ func newBlocks(model classifier.Classifier, info classifier.Info, law noise.Law,
 	return b, nil
 }
 
-// buffer holds the copies and answers of one block.
+// buffer holds the samples and answers of one block.
 type buffer struct {
 	grid    []int16
 	real    []float32
 	classes []int32
-	failed  []int // copies whose noise could not be drawn
+	failed  []int // samples whose noise could not be drawn
 	votes   []int // by class; zero between uses
 	scores  []float32
 }
@@ -67,7 +67,7 @@ func (b *blocks) newBuffer() *buffer {
 	return buf
 }
 
-// draw fills the buffer with the noisy copies of a grid image, and of what an image off the grid has beyond it.
+// draw fills the buffer with the noise samples of a grid image, and of what an image off the grid has beyond it.
 func (b *blocks) draw(buf *buffer, grid []int16, residue []float32, image, block int) error {
 	at := noise.Address{Seed: b.seed, Image: uint64(image), Block: uint64(block)}
 	buf.failed = buf.failed[:0]
@@ -85,7 +85,7 @@ func (b *blocks) draw(buf *buffer, grid []int16, residue []float32, image, block
 	return err
 }
 
-// classify counts the classes of the copies in the buffer.
+// classify counts the classes of the samples in the buffer.
 func (b *blocks) classify(ctx context.Context, buf *buffer) (counts []ledger.Count, misses int, err error) {
 	for i := range buf.classes {
 		buf.classes[i] = classifier.Miss // what the model leaves out is no hit

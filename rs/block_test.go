@@ -10,7 +10,7 @@ import (
 	"github.com/certspec/certspec/rs/noise"
 )
 
-// A copy whose noise could not be drawn is a miss, whatever the model says of it; so is one that the model leaves out.
+// A sample whose noise could not be drawn is a miss, whatever the model says of it; so is one that the model leaves out.
 func TestFailedCopiesAreMisses(t *testing.T) {
 	model := classifier.Constant{Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, Classes: 3, Class: 2}
 	info, err := model.Info()

@@ -107,7 +107,7 @@ func TestSlab(t *testing.T) {
 }
 
 // Radii of all hits at σ = .25, α = .001: spec §11.1 for the fixed rule; §1.7 of the spec's serious
-// run names .7805 as the cap of the staged rule at 10,000 copies.
+// run names .7805 as the cap of the staged rule at 10,000 samples.
 func TestConstantModelReachesTheCap(t *testing.T) {
 	model := classifier.Constant{Shape: small, Classes: 3, Class: 2}
 	data := greys(small, always(2), 0, 128, 255)
@@ -151,19 +151,19 @@ func TestRandomModelAbstains(t *testing.T) {
 
 func TestMissesAreNeverHits(t *testing.T) {
 	shape := pixel.Shape{Height: 1, Width: 1, Channels: 1}
-	// p(class 0) = Φ(.5) = .6915 of the copies; the others are NaN.
+	// p(class 0) = Φ(.5) = .6915 of the samples; the others are NaN.
 	model := classifier.Broken{Shape: shape, Classes: 2, Threshold: .125}
 	opt := rs.Options{Sigma: .25, Rule: rs.Fixed, MaxSamples: 10_000, Seed: 1}
 	run := certify(t, model, greys(shape, always(0), 0), opt)
 	row := run.Rows[0]
-	// Five standard deviations of a binomial count of 10,100 copies are 233.
+	// Five standard deviations of a binomial count of 10,100 samples are 233.
 	if math.Abs(float64(run.Misses())-.3085*10_100) > 233 {
-		t.Errorf("%d misses of 10,100 copies, want about %.0f", run.Misses(), .3085*10_100)
+		t.Errorf("%d misses of 10,100 noise samples, want about %.0f", run.Misses(), .3085*10_100)
 	}
 	if row.Radius > .25*.5 || row.Radius < .1 || row.Class != 0 {
 		t.Errorf("row %+v: want class 0 with a radius just below .125", row)
 	}
-	// Three copies of four are NaN: class 0 has all votes and still less than half of the copies.
+	// Three samples of four are NaN: class 0 has all votes and still less than half of the samples.
 	model.Threshold = -.16862
 	if run := certify(t, model, greys(shape, always(0), 0), opt); run.Abstained() != 1 {
 		t.Errorf("certified %+v", run.Rows[0])
@@ -229,7 +229,7 @@ func TestEveryCallIsOneWholeBlock(t *testing.T) {
 	close(sizes)
 	for n := range sizes {
 		if n != 7 {
-			t.Errorf("a call with %d copies, want 7", n)
+			t.Errorf("a call with %d noise samples, want 7", n)
 		}
 	}
 }

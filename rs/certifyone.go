@@ -24,9 +24,9 @@ func (c Certificate) String() string {
 		cut = ", cut by a deadline"
 	}
 	if !c.Certified() {
-		return fmt.Sprintf("abstains (%d copies%s)", c.Passes, cut)
+		return fmt.Sprintf("abstains (%d noise samples%s)", c.Passes, cut)
 	}
-	return fmt.Sprintf("class %d within %.4f (%d copies%s)", c.Class, c.Radius, c.Passes, cut)
+	return fmt.Sprintf("class %d within %.4f (%d noise samples%s)", c.Class, c.Radius, c.Passes, cut)
 }
 
 // CertifyOne certifies one image (HWC, of the model's shape), for services: it needs no data set, keeps no

@@ -14,7 +14,7 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// everyRule is each rule at its defaults but for few copies.
+// everyRule is each rule at its defaults but for few samples.
 func everyRule() []rs.Options {
 	return []rs.Options{
 		{Rule: rs.Fixed, MaxSamples: 2000},
@@ -104,7 +104,7 @@ func TestCertifyOneAtADeadline(t *testing.T) {
 				}
 				continue
 			}
-			// Of 600 copies Staged has looked at 400, and Betting certified all it can at 200 hits: .1 needs
+			// Of 600 samples Staged has looked at 400, and Betting certified all it can at 200 hits: .1 needs
 			// p > .655, .3 needs .885.
 			if err != nil {
 				t.Errorf("%s, %d blocks: %v", opt.Rule, blocks, err)
@@ -115,7 +115,7 @@ func TestCertifyOneAtADeadline(t *testing.T) {
 			}
 		}
 	}
-	// A radius that takes more copies: at the cut the smaller one stands.
+	// A radius that takes more samples: at the cut the smaller one stands.
 	ctx, model := untilDeadline(t, constant, 4)
 	c, err := rs.CertifyOne(ctx, model, image, rs.Options{Sigma: .25, Rule: rs.Betting, Radii: []float64{.25, .5}, Workers: 1})
 	if err != nil || !c.Cut || c.Class != 2 || c.Radius != .25 || c.N != 100 || c.Passes != 400 || !strings.Contains(c.String(), "cut") {
@@ -256,7 +256,7 @@ func TestShards(t *testing.T) {
 			for image, counts := range sums {
 				for class, n := range counts {
 					if n != 0 {
-						t.Errorf("%s %q: image %d, class %d: %d copies too many", opt.Rule, by, image, class, n)
+						t.Errorf("%s %q: image %d, class %d: %d noise samples too many", opt.Rule, by, image, class, n)
 					}
 				}
 			}

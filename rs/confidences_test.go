@@ -42,7 +42,7 @@ func scoreMean(logit float64) float64 {
 // recorder is a model that keeps the scores which it gives, NaN for a miss, in the order of the calls.
 type recorder struct {
 	classifier.Classifier
-	rows [][]float64 // scores of one copy
+	rows [][]float64 // scores of one sample
 }
 
 func (r *recorder) Classify(ctx context.Context, batch classifier.Batch, result *classifier.Result) error {

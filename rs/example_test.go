@@ -22,7 +22,7 @@ func ExampleCertifyOne() {
 	}
 	fmt.Println(c.Class, c.Radius > 0.5, c.Radius <= 0.6)
 
-	// To know whether two radii are reached takes far fewer copies.
+	// To know whether two radii are reached takes far fewer samples.
 	c, err = rs.CertifyOne(context.Background(), model, image, rs.Options{Sigma: 0.25, Rule: rs.Betting, Radii: []float64{0.25, 0.5}})
 	if err != nil {
 		fmt.Println(err)

@@ -111,7 +111,7 @@ func TestMerge(t *testing.T) {
 				}
 				// A run may compute blocks that a decision then makes needless.
 				if passes = run.Passes(); copies < passes || copies > 3*passes {
-					t.Errorf("%s by %s in %v: the times name %d copies, the run has %d", name, by, of, copies, passes)
+					t.Errorf("%s by %s in %v: the times name %d noise samples, the run has %d", name, by, of, copies, passes)
 				}
 			}
 		}

@@ -14,11 +14,11 @@ type Row struct {
 	Label  int     `json:"label"`  // -1: unknown
 	Class  int     `json:"class"`  // of the smoothed classifier, or Abstain
 	K      int     `json:"k"`      // hits of the class, and
-	N      int     `json:"n"`      // copies, of the look behind the bound
+	N      int     `json:"n"`      // samples, of the look behind the bound
 	Lower  float64 `json:"lower"`  // lower bound of the probability of the class
 	Radius float64 `json:"radius"` // certified ℓ2 radius, unit: full range of a value; 0 on abstention
-	Misses int     `json:"misses"` // copies with an output that was not finite, or whose noise could not be drawn
-	Passes int     `json:"passes"` // copies in all, those of the selection included
+	Misses int     `json:"misses"` // samples with an output that was not finite, or whose noise could not be drawn
+	Passes int     `json:"passes"` // samples in all, those of the selection included
 }
 
 // Certified reports whether the row names a class; Abstain is none.
@@ -136,7 +136,7 @@ func (r Rows) Abstained() int {
 // AbstentionRate is the fraction of all images for which nothing is certified; 0 if there are none.
 func (r Rows) AbstentionRate() float64 { return float64(r.Abstained()) / float64(max(1, len(r))) }
 
-// Misses counts the copies whose output was not finite or whose noise could not be drawn. They are never hits.
+// Misses counts the samples whose output was not finite or whose noise could not be drawn. They are never hits.
 func (r Rows) Misses() int {
 	n := 0
 	for i := range r {
@@ -145,7 +145,7 @@ func (r Rows) Misses() int {
 	return n
 }
 
-// Passes counts the noisy copies that went through the model, those of the selection included.
+// Passes counts the noise samples that went through the model, those of the selection included.
 func (r Rows) Passes() int {
 	n := 0
 	for i := range r {

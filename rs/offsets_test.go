@@ -35,7 +35,7 @@ func TestCertifyImagesOffTheRange(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, row := range run.Rows {
-			// The bound of 10,000 copies gives up less than 0.06 here.
+			// The bound of 10,000 samples gives up less than 0.06 here.
 			if !row.Correct() || row.Radius > exact[i] || row.Radius < exact[i]-.06 {
 				t.Errorf("%s: %+v, want a radius just below %v", law, row, exact[i])
 			}

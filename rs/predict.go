@@ -17,8 +17,8 @@ import (
 type PredictOptions struct {
 	Sigma   float64   // standard deviation of the noise, unit: full range of a value; > 0
 	Alpha   float64   // bound on the probability that the class is not that of the smoothed classifier; default 0.001
-	Samples int       // noisy copies, a multiple of Block; default 1,000
-	Block   int       // copies in one call of the model; default 100
+	Samples int       // noise samples, a multiple of Block; default 1,000
+	Block   int       // samples in one call of the model; default 100
 	Noise   noise.Law // as in Options
 	Seed    uint64    // of the noise; 0: derived from model, image and settings
 	Image   int       // id of the image, part of the address of the noise; default 0
@@ -28,8 +28,8 @@ type PredictOptions struct {
 type Prediction struct {
 	Class  int     `json:"class"` // or Abstain
 	PValue float64 `json:"p_value"`
-	Counts []int   `json:"counts"` // copies by class
-	Misses int     `json:"misses"` // copies with an output that was not finite, or whose noise could not be drawn
+	Counts []int   `json:"counts"` // samples by class
+	Misses int     `json:"misses"` // samples with an output that was not finite, or whose noise could not be drawn
 	Seed   uint64  `json:"seed,string"`
 }
 
@@ -41,7 +41,7 @@ func (p Prediction) String() string {
 	for _, count := range p.Counts {
 		n += count
 	}
-	return fmt.Sprintf("class %d, %d of %d copies (p = %.2g)", p.Class, p.Counts[p.Class], n, p.PValue)
+	return fmt.Sprintf("class %d, %d of %d noise samples (p = %.2g)", p.Class, p.Counts[p.Class], n, p.PValue)
 }
 
 // Predict finds the class of the smoothed classifier at one image (HWC, of the model's shape), or abstains.

@@ -27,7 +27,7 @@ func TestPredict(t *testing.T) {
 	step := classifier.Step{Shape: shape, Thresholds: []float64{.3, .6}}
 	p := predict(step, 51, opt)
 	if n := p.Counts[0] + p.Counts[1] + p.Counts[2] + p.Misses; p.Class != 0 || n != 2000 || p.PValue > 1e-9 || p.Misses != 0 {
-		t.Errorf("%+v, %d copies", p, n)
+		t.Errorf("%+v, %d noise samples", p, n)
 	}
 	if c := p.Counts[0]; c < 1200 || c > 1420 { // 1310 ± 5 standard deviations
 		t.Errorf("%d votes of 2000 for class 0, want about 1310", c)

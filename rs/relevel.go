@@ -11,7 +11,7 @@ import (
 
 // OpenAt reads the run that a ledger records, with the claims that its counts prove at the level alpha per image in the
 // place of the level that it was made at. With the N-th part of that level for N images, the union bound makes all claims true
-// together with the probability that the ledger gives to each: the selection, the looks and their copies do not depend on the
+// together with the probability that the ledger gives to each: the selection, the looks and their samples do not depend on the
 // level that bounds are derived at, so every look keeps its share of it, and a betting test its time-uniform wealth, now against 1/alpha.
 //
 // The header has the new levels. Errors are those of Open; an alpha that is not in (0, the ledger's α], as *OptionError; a
@@ -54,7 +54,7 @@ func OpenAt(path string, alpha float64) (*Run, error) {
 // deriver bounds probabilities from counts at the levels of a header.
 type deriver struct {
 	header *ledger.Header
-	least  map[[2]int]int // hits that certify, by target and copies
+	least  map[[2]int]int // hits that certify, by target and samples
 }
 
 // derive sets the claim of a row from its looks.
@@ -121,7 +121,7 @@ func (d *deriver) bound(row *Row, hits, n int, targets *int) error {
 	return nil
 }
 
-// level is what the look after n copies spends.
+// level is what the look after n samples spends.
 func (d *deriver) level(n int) (float64, error) {
 	h := d.header
 	if h.Rule.Name == "iss" && len(h.Rule.Looks) == 1 {
@@ -132,7 +132,7 @@ func (d *deriver) level(n int) (float64, error) {
 			return l.Alpha, nil
 		}
 	}
-	return 0, fmt.Errorf("the rule %q has no look after %d copies", h.Rule.Name, n)
+	return 0, fmt.Errorf("the rule %q has no look after %d noise samples", h.Rule.Name, n)
 }
 
 // bet certifies further targets at a look, in ascending order.

@@ -50,17 +50,17 @@ type Flip struct {
 }
 
 func (f Flip) String() string {
-	return fmt.Sprintf("image %d, blocks %d to %d: stored %s, now %s (%d copies)", f.Image, f.From, f.To,
+	return fmt.Sprintf("image %d, blocks %d to %d: stored %s, now %s (%d noise samples)", f.Image, f.From, f.To,
 		countsText(ledger.Look{Counts: f.Stored, Misses: f.StoredMisses}), countsText(ledger.Look{Counts: f.Now, Misses: f.NowMisses}), f.Copies)
 }
 
-// Replay draws noisy copies of a ledger again, from its seed, and compares what the model makes of them with the
+// Replay draws noise samples of a ledger again, from its seed, and compares what the model makes of them with the
 // counts of the ledger, and with the scores beside it. The unit is a look, since a ledger has the counts of its blocks in one sum.
 // Provisional looks are left out.
 //
 // A model of equal identity gives equal counts and scores, so that any difference is evidence against the ledger or the
 // machine. Another engine, version, number of threads or instruction set rounds otherwise, and
-// copies that lie between two classes, or two cells of scores, may flip.
+// samples that lie between two classes, or two cells of scores, may flip.
 //
 // Errors: another model (weights, shape, classes) or other data than the header names, as a
 // *ledger.MismatchError; images that the ledger or the data lacks; errors of the model.
@@ -196,7 +196,7 @@ func chooseLooks(all []ledger.Look, images *imageset.Images, o ReplayOptions) ([
 	return looks, nil
 }
 
-// moved is the least number of copies whose class, or miss, changed: half the sum of all differences.
+// moved is the least number of samples whose class, or miss, changed: half the sum of all differences.
 func moved(stored ledger.Look, now []ledger.Count) int {
 	gained := 0 // by the classes that gained
 	before := map[int32]int{}

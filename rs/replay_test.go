@@ -94,7 +94,7 @@ func TestReplayFindsFlips(t *testing.T) {
 		got.Now.Engine != "another" || got.Stored.Engine != l.Header.Model.Identity.Engine {
 		t.Errorf("%+v", got)
 	}
-	if text := got.Flips[0].String(); !strings.Contains(text, "image ") || !strings.Contains(text, "stored ") || !strings.Contains(text, "misses (1 copies)") {
+	if text := got.Flips[0].String(); !strings.Contains(text, "image ") || !strings.Contains(text, "stored ") || !strings.Contains(text, "misses (1 noise samples)") {
 		t.Error(text)
 	}
 }

@@ -37,7 +37,7 @@ func mixed(images int) (classifier.Classifier, memory) {
 	return missing{nan}, data
 }
 
-// missing answers Miss for the darkest copies: a function of the input.
+// missing answers Miss for the darkest samples: a function of the input.
 type missing struct{ classifier.Classifier }
 
 func (m missing) Classify(ctx context.Context, batch classifier.Batch, result *classifier.Result) error {

@@ -7,7 +7,7 @@
 //	R = σ·Φ⁻¹(p)
 //
 // (Cohen, Rosenfeld and Kolter 2019, theorem 1, with 1−p as the bound on all other classes together).
-// Certify draws noisy copies, bounds p from below and so R; every bound is rounded outwards. Radii
+// Certify draws noise samples, bounds p from below and so R; every bound is rounded outwards. Radii
 // are ℓ2 norms over all values of an image in units of the full range of a value: a byte b is b/255.
 //
 // What is certified is the smoothed classifier of the model behind the noise law: with the exact
@@ -29,18 +29,18 @@ import (
 // Abstain is the class of an image for which nothing is certified.
 const Abstain = rule.Abstain
 
-// Rule says how many noisy copies an image gets.
+// Rule says how many noise samples an image gets.
 //
-// Under every rule the class comes from copies of its own, which enter no bound, and the claim on an
+// Under every rule the class comes from samples of its own, which enter no bound, and the claim on an
 // image is false with probability at most α over the noise. How a rule spends that α is said at its name.
 type Rule = rule.Name
 
 // The rules.
 const (
-	Fixed   = rule.Fixed   // MaxSamples copies for every image
-	Staged  = rule.Staged  // more and more copies, until a further one would hardly raise the radius
-	ISS     = rule.ISS     // as many copies as the votes of the selection call for
-	Betting = rule.Betting // copies until it is known which of some given radii an image reaches
+	Fixed   = rule.Fixed   // MaxSamples samples for every image
+	Staged  = rule.Staged  // more and more samples, until a further one would hardly raise the radius
+	ISS     = rule.ISS     // as many samples as the votes of the selection call for
+	Betting = rule.Betting // samples until it is known which of some given radii an image reaches
 )
 
 // Source is a set of images that is loaded when it is needed; a *dataset.Dataset is one.
@@ -52,14 +52,14 @@ type Source interface {
 type Options struct {
 	Sigma      float64   // standard deviation of the noise, unit: full range of a value; > 0
 	Alpha      float64   // bound on the probability that the claim on an image is false; default 0.001
-	Rule       Rule      // how many copies an image gets; default Staged
-	MaxSamples int       // most copies behind a bound, a multiple of Block; default 100,000
-	Tolerance  float64   // of Staged and ISS: radius given up for fewer copies, unit as Sigma; default 0.04·Sigma
+	Rule       Rule      // how many samples an image gets; default Staged
+	MaxSamples int       // most samples behind a bound, a multiple of Block; default 100,000
+	Tolerance  float64   // of Staged and ISS: radius given up for fewer samples, unit as Sigma; default 0.04·Sigma
 	Relative   bool      // of ISS: Tolerance is a fraction of the radius, in (0, 1)
 	Radii      []float64 // of Betting, which needs them: the radii that are tested, ascending, unit as Sigma; 0 asks for the class alone
 	Futility   float64   // of Betting: level of the test that stops hopeless images; default Alpha
-	Selection  int       // copies that choose the class and enter no bound, a multiple of Block; default 100, of ISS 1,000, rounded up to a block
-	Block      int       // copies in one call of the model; default 100
+	Selection  int       // samples that choose the class and enter no bound, a multiple of Block; default 100, of ISS 1,000, rounded up to a block
+	Block      int       // samples in one call of the model; default 100
 	Noise      noise.Law // "grid" or "gaussian"; default "grid", the one that is sound in floating point
 	Seed       uint64    // of the noise; 0: derived from model, data and settings, so that nobody can try seeds (settings can be tried: see SeedNote). A chosen one draws the same samples at every n
 

@@ -59,7 +59,7 @@ func (r *Run) Complete() bool { return !byBlocks(r.Header) && len(r.Rows) == r.I
 // Images is the number of images of the data, or of the shard by images.
 func (r *Run) Images() int { return shareOf(r.Header.Shard, r.Header.Data.Images) }
 
-// RadiusCap is the largest radius that the rule can certify: that of an image whose copies all hit. It is 0 for a
+// RadiusCap is the largest radius that the rule can certify: that of an image whose samples all hit. It is 0 for a
 // header whose rule this program does not know.
 func (r *Run) RadiusCap() float64 {
 	p, err := rule.Of(r.Header)
@@ -88,7 +88,7 @@ func (r *Run) String() string {
 		fmt.Fprintf(&b, "blocks of shard %d of %d", h.Shard.Index+1, h.Shard.Count)
 		return b.String()
 	}
-	fmt.Fprintf(&b, "%d of %d images, %d abstained, %d copies, %d misses\n", len(r.Rows), shareOf(h.Shard, h.Data.Images), r.Abstained(), r.Passes(), r.Misses())
+	fmt.Fprintf(&b, "%d of %d images, %d abstained, %d noise samples, %d misses\n", len(r.Rows), shareOf(h.Shard, h.Data.Images), r.Abstained(), r.Passes(), r.Misses())
 	fmt.Fprintf(&b, "%v\n%v", r.ACR(), r.CertifiedAccuracy(0))
 	return b.String()
 }

@@ -23,7 +23,7 @@ type scoredImage struct {
 	id        int
 	radius    float64
 	correct   bool
-	n         int // copies
+	n         int // samples
 	level     float64
 	unknown   int
 	low, high uint64
@@ -130,7 +130,7 @@ func (s *scoredRun) read(row *Row, looks []ledger.Look, source *scoreSource, pla
 	return nil
 }
 
-// bySize groups images, by their index, of equal numbers of copies, which share a table.
+// bySize groups images, by their index, of equal numbers of samples, which share a table.
 func (s *scoredRun) bySize() [][]int {
 	order := make([]int, len(s.images))
 	for i := range order {

@@ -47,7 +47,7 @@ func (b *blocks) markUnknown(buf *buffer) error {
 	return nil
 }
 
-// takeScores copies the scores of a class out of a buffer, or those of all where it is negative.
+// takeScores samples the scores of a class out of a buffer, or those of all where it is negative.
 func (b *blocks) takeScores(buf *buffer, class int32) blockScores {
 	if !b.scored {
 		return blockScores{}

@@ -44,7 +44,7 @@ func (s *scoreSource) of(l ledger.Look) (*ledger.Scores, error) {
 	case err != nil:
 		return nil, err
 	case scores.Unknown < l.Misses:
-		return nil, fmt.Errorf("scores %s: image %d, blocks %d to %d: %d scores are unknown, but %d copies are misses", s.scan.File(), l.Image, l.From, l.To, scores.Unknown, l.Misses)
+		return nil, fmt.Errorf("scores %s: image %d, blocks %d to %d: %d scores are unknown, but %d noise samples are misses", s.scan.File(), l.Image, l.From, l.To, scores.Unknown, l.Misses)
 	}
 	return &scores, nil
 }

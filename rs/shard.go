@@ -10,7 +10,7 @@ import (
 // the whole run. The zero Shard is the whole run.
 //
 // By images, which suits every rule, shard i of n has the images whose position in the data is i modulo n. By
-// blocks, which suits few images of many copies and the rule Fixed alone, it has of each image's B
+// blocks, which suits few images of many samples and the rule Fixed alone, it has of each image's B
 // blocks, those of the selection first, the blocks ⌊i·B/n⌋ to ⌊(i+1)·B/n⌋; it then proves nothing by itself, and its run has
 // no rows.
 type Shard struct {

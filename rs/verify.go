@@ -13,7 +13,7 @@ type Verified struct {
 	Header ledger.Header `json:"-"`
 	Images int           `json:"images"`
 	Looks  int           `json:"looks"`
-	Copies int           `json:"copies"` // noisy copies behind the looks
+	Copies int           `json:"copies"` // noise samples behind the looks
 	Digest string        `json:"digest"`
 	Scores string        `json:"scores,omitempty"` // ScoresHold or ScoresMissing; empty where the run kept none
 }
@@ -25,7 +25,7 @@ const (
 )
 
 func (v Verified) String() string {
-	text := fmt.Sprintf("%d images, %d looks, %d noisy copies, %s", v.Images, v.Looks, v.Copies, v.Digest)
+	text := fmt.Sprintf("%d images, %d looks, %d noise samples, %s", v.Images, v.Looks, v.Copies, v.Digest)
 	if v.Scores != "" {
 		text += ", scores: " + v.Scores
 	}

@@ -55,8 +55,8 @@ func (l *Log) step() int {
 	return step
 }
 
-// CheckRadii warns of radii above what n copies, a failure probability alpha and noise of standard deviation sigma can
-// prove: σ·Φ⁻¹(α^(1/n)), the radius where all copies hit. A radius counts as above where it still is when half a unit of its last
+// CheckRadii warns of radii above what n samples, a failure probability alpha and noise of standard deviation sigma can
+// prove: σ·Φ⁻¹(α^(1/n)), the radius where all samples hit. A radius counts as above where it still is when half a unit of its last
 // printed digit is taken off: printing may have rounded it up by that.
 //
 // Errors: n, alpha or sigma out of range, as *bound.InputError.
@@ -79,7 +79,7 @@ func (l *Log) CheckRadii(n int, alpha, sigma float64) error {
 		}
 	}
 	if above > 0 {
-		l.warn("%d of %d radii are above %.6f, the largest that n = %d copies can prove at α = %g and σ = %g; the largest is %v, of idx %d",
+		l.warn("%d of %d radii are above %.6f, the largest that n = %d noise samples can prove at α = %g and σ = %g; the largest is %v, of idx %d",
 			above, len(l.Rows), most, n, alpha, sigma, l.Rows[largest].Radius, l.Rows[largest].Image)
 	}
 	return nil

@@ -77,7 +77,7 @@ func TestCheckRadii(t *testing.T) {
 	}
 }
 
-// Three of the logs hold radii above the most that 100,000 copies prove at α = 0.001: counted by hand, those of .955 and
+// Three of the logs hold radii above the most that 100,000 samples prove at α = 0.001: counted by hand, those of .955 and
 // .978 at σ = .25; 1.91 and 1.96 at σ = .5, of which 1.91 may be 1.905 and is not.
 func TestPublishedLogsClaimMoreThanTheyCan(t *testing.T) {
 	dir := os.Getenv("CERTSPEC_DATA")

@@ -14,8 +14,8 @@ import (
 )
 
 // Format is a form of a table with one line per image. Both have the columns idx, label, predict, radius, correct and
-// time, which the field publishes, and then nA (hits), n (copies of the look behind the bound), plow (lower
-// bound), nused (copies in all) and misses.
+// time, which the field publishes, and then nA (hits), n (samples of the look behind the bound), plow (lower
+// bound), nused (samples in all) and misses.
 type Format string
 
 const (

@@ -36,8 +36,8 @@ type Header struct {
 	Seed       uint64          `json:"seed,string"` // a string, since JSON numbers lose digits beyond 2^53
 	SeedChosen bool            `json:"seed_chosen"` // by the user; else derived from model, data and settings
 	Alpha      float64         `json:"alpha"`       // bound on the probability that the claim on an image is false
-	Selection  int             `json:"selection"`   // copies in the first blocks, which choose the class and enter no bound
-	Block      int             `json:"block"`       // copies in a block: one call of the model
+	Selection  int             `json:"selection"`   // samples in the first blocks, which choose the class and enter no bound
+	Block      int             `json:"block"`       // samples in a block: one call of the model
 	Rule       Rule            `json:"rule"`
 	Order      string          `json:"order"`            // order of the images, e.g. "data"
 	Shard      *Shard          `json:"shard,omitempty"`  // the part of the run that this ledger holds; nil: all
@@ -128,11 +128,11 @@ func (h Header) check() error {
 	case h.Model.Classes < 1 || h.Model.Classes > math.MaxInt32:
 		return fmt.Errorf("%d classes, want at least 1", h.Model.Classes)
 	case h.Block < 1 || h.Block > mostCopies:
-		return fmt.Errorf("block of %d copies, want at least 1", h.Block)
+		return fmt.Errorf("block of %d noise samples, want at least 1", h.Block)
 	case h.Data.Images < 0 || h.Data.Images > mostImages:
 		return fmt.Errorf("%d images, want 0 to %d", h.Data.Images, mostImages)
 	case h.Selection < 0 || h.Selection > mostCopies:
-		return fmt.Errorf("selection of %d copies", h.Selection)
+		return fmt.Errorf("selection of %d noise samples", h.Selection)
 	case !(h.Sigma > 0) || math.IsInf(h.Sigma, 0):
 		return fmt.Errorf("sigma %v, want a positive number", h.Sigma)
 	case !(h.Alpha > 0 && h.Alpha < 1):

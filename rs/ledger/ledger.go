@@ -12,11 +12,11 @@
 //	certified 0.25 300 500                          radius, images certified and correct at it, labelled images
 //	sha256 <64 hexadecimal digits>                  of all bytes before this line
 //
-// A look counts the classes of the noisy copies in the blocks [from, to) of one image; a block is a
-// fixed number of copies, named in the header, and the numbering of blocks starts again with every
-// image. Counts stand in ascending order of the class and are positive; misses are copies whose
+// A look counts the classes of the noise samples in the blocks [from, to) of one image; a block is a
+// fixed number of samples, named in the header, and the numbering of blocks starts again with every
+// image. Counts stand in ascending order of the class and are positive; misses are samples whose
 // output was not finite or whose noise could not be drawn. Counts and misses of a look sum to the
-// copies in its blocks. A label of −1 is unknown; a class of −1 in a claim is an abstention.
+// samples in its blocks. A label of −1 is unknown; a class of −1 in a claim is an abstention.
 // The looks of an image are contiguous, from block 0 on, and so are their lines.
 //
 // A ledger whose header names a shard holds a part of a run. A shard by images has some of the images, and claims
@@ -33,7 +33,7 @@ package ledger
 
 import "fmt"
 
-// Look is the outcome of the noisy copies in the blocks [From, To) of one image.
+// Look is the outcome of the noise samples in the blocks [From, To) of one image.
 type Look struct {
 	Image    int
 	Label    int // -1: unknown
@@ -42,7 +42,7 @@ type Look struct {
 	Counts   []Count // ascending by class, every N > 0
 }
 
-// Count is the number of copies that the model put into a class.
+// Count is the number of samples that the model put into a class.
 type Count struct {
 	Class int32
 	N     int
@@ -52,7 +52,7 @@ type Count struct {
 type Claim struct {
 	Image  int
 	Class  int    // -1: abstained
-	K, N   int    // hits and copies of the look behind the bound; 0 of 0 if no look was made
+	K, N   int    // hits and samples of the look behind the bound; 0 of 0 if no look was made
 	Lower  string // lower bound of the probability of the class, decimal
 	Radius string // certified ℓ2 radius, decimal, unit: full range of a pixel value
 }

@@ -48,7 +48,7 @@ func parseLook(line []byte, h *Header, arena []Count) (Look, []Count, error) {
 	}
 	copies := int64(l.To-l.From) * int64(h.Block)
 	if int64(l.To-l.From) > maxCopies/int64(h.Block) {
-		return l, arena, fmt.Errorf("blocks %d to %d of %d copies are more than %d copies", l.From, l.To, h.Block, int64(maxCopies))
+		return l, arena, fmt.Errorf("blocks %d to %d of %d noise samples are more than %d noise samples", l.From, l.To, h.Block, int64(maxCopies))
 	}
 	sum := int64(l.Misses)
 	start := len(arena)
@@ -77,13 +77,13 @@ func parseLook(line []byte, h *Header, arena []Count) (Look, []Count, error) {
 		arena = append(arena, Count{int32(c), v})
 	}
 	if sum != copies {
-		return l, arena[:start], fmt.Errorf("counts and misses sum to %d, the blocks %d to %d have %d copies", sum, l.From, l.To, copies)
+		return l, arena[:start], fmt.Errorf("counts and misses sum to %d, the blocks %d to %d have %d noise samples", sum, l.From, l.To, copies)
 	}
 	l.Counts = arena[start:len(arena):len(arena)]
 	return l, arena, nil
 }
 
-// maxCopies bounds the copies of one look, so that no sum of counts overflows.
+// maxCopies bounds the samples of one look, so that no sum of counts overflows.
 const maxCopies = 1 << 50
 
 // parseInt reads a whole number without sign or needless zeros and says how many bytes it has; 0: there is none.

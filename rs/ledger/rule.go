@@ -6,27 +6,27 @@ import (
 	"strconv"
 )
 
-// Rule says how many copies an image gets and how the failure probability α is spent. Its fields are what
+// Rule says how many samples an image gets and how the failure probability α is spent. Its fields are what
 // a reader needs to judge every look and every claim, without a table of its own.
 type Rule struct {
 	Name      string   `json:"name"`                // e.g. "staged"
-	Tolerance float64  `json:"tolerance,omitempty"` // staged, iss: radius given up for fewer copies, unit: full range of a pixel value
+	Tolerance float64  `json:"tolerance,omitempty"` // staged, iss: radius given up for fewer samples, unit: full range of a pixel value
 	Relative  bool     `json:"relative,omitempty"`  // iss: Tolerance is a fraction of the radius instead
 	Looks     []Level  `json:"looks"`
-	Sizes     []Size   `json:"sizes,omitempty"`    // iss: copies of the one look, by the votes of the selection
+	Sizes     []Size   `json:"sizes,omitempty"`    // iss: samples of the one look, by the votes of the selection
 	Targets   []Target `json:"targets,omitempty"`  // betting: radii that are tested, ascending
 	Futility  float64  `json:"futility,omitempty"` // betting: level of the test that stops hopeless images
 	Budget    string   `json:"budget"`             // how α is spent, in words
 }
 
-// Level is one planned look: a bound of confidence 1−Alpha after Copies copies, those of the selection not counted.
+// Level is one planned look: a bound of confidence 1−Alpha after Copies samples, those of the selection not counted.
 type Level struct {
 	Copies int     `json:"copies"`
 	Alpha  float64 `json:"alpha"`
 }
 
 // Size says that an image whose chosen class has at least Hits votes in the selection, and fewer than the
-// next Size has, gets one look of Copies copies, or none where Copies is 0.
+// next Size has, gets one look of Copies samples, or none where Copies is 0.
 type Size struct {
 	Hits   int `json:"hits"`
 	Copies int `json:"copies"`
@@ -69,7 +69,7 @@ func (r Rule) check() error {
 	last := 0
 	for _, l := range r.Looks {
 		if l.Copies <= last || l.Copies > mostCopies || !(l.Alpha > 0 && l.Alpha < 1) {
-			return fmt.Errorf("look after %d copies at level %v: want ascending copies and levels between 0 and 1", l.Copies, l.Alpha)
+			return fmt.Errorf("look after %d noise samples at level %v: want ascending noise samples and levels between 0 and 1", l.Copies, l.Alpha)
 		}
 		last = l.Copies
 	}
@@ -82,7 +82,7 @@ func (r Rule) check() error {
 	hits := -1
 	for _, s := range r.Sizes {
 		if s.Hits <= hits || s.Copies < 0 || s.Copies > mostCopies {
-			return fmt.Errorf("%d copies from %d hits on: want ascending hits and copies that are not negative", s.Copies, s.Hits)
+			return fmt.Errorf("%d noise samples from %d hits on: want ascending hits and noise samples that are not negative", s.Copies, s.Hits)
 		}
 		hits = s.Hits
 	}

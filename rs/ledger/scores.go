@@ -13,20 +13,20 @@ const MaxScoreCells = 1000
 // ScoreUnit is the whole that scores are sums of parts of: a score is rounded to multiples of 1/ScoreUnit.
 const ScoreUnit = 1 << 24
 
-// Scores is what is kept of the scores that the noisy copies in the blocks [From, To) of an image give its class:
+// Scores is what is kept of the scores that the noise samples in the blocks [From, To) of an image give its class:
 // numbers that add up over blocks. Thresholds j/cells, j = 0 … cells, cut the scores into cells:
 // number 2j is the threshold itself, number 2j+1 what is between it and the next.
 type Scores struct {
 	Image    int
 	From, To int   // blocks
 	Class    int32 // that the selection chose
-	Unknown  int   // copies without a score, as misses are
-	// Sums over the other copies, in units of 1/ScoreUnit: of every score rounded down, and rounded up.
+	Unknown  int   // samples without a score, as misses are
+	// Sums over the other samples, in units of 1/ScoreUnit: of every score rounded down, and rounded up.
 	Low, High uint64
 	Cells     []ScoreCell // ascending, every N > 0
 }
 
-// ScoreCell is a number of copies.
+// ScoreCell is a number of samples.
 type ScoreCell struct {
 	Index int
 	N     int
@@ -77,7 +77,7 @@ const mostScores = 1 << 38
 // check refuses numbers that no scores give.
 func (s *Scores) check(h *Header, cells int) error {
 	if s.To <= s.From || s.From < 0 || int64(s.To-s.From) > mostScores/int64(h.Block) {
-		return fmt.Errorf("blocks %d to %d of %d copies: want at least one block, and at most %d copies", s.From, s.To, h.Block, int64(mostScores))
+		return fmt.Errorf("blocks %d to %d of %d noise samples: want at least one block, and at most %d noise samples", s.From, s.To, h.Block, int64(mostScores))
 	}
 	if s.Class < 0 || int(s.Class) >= h.Model.Classes {
 		return fmt.Errorf("class %d: want a class below %d", s.Class, h.Model.Classes)
@@ -88,7 +88,7 @@ func (s *Scores) check(h *Header, cells int) error {
 	index := -1
 	for _, c := range s.Cells {
 		if c.Index <= index || c.Index > 2*cells || c.N < 1 || c.N > copies-known {
-			return fmt.Errorf("cell %d with %d copies: want ascending cells up to %d, and %d copies in all", c.Index, c.N, 2*cells, copies)
+			return fmt.Errorf("cell %d with %d noise samples: want ascending cells up to %d, and %d noise samples in all", c.Index, c.N, 2*cells, copies)
 		}
 		index = c.Index
 		known += c.N
@@ -96,7 +96,7 @@ func (s *Scores) check(h *Header, cells int) error {
 		most += float64(c.N) * float64((c.Index+1)/2)
 	}
 	if s.Unknown < 0 || known+s.Unknown != copies {
-		return fmt.Errorf("%d copies in cells and %d unknown, the blocks %d to %d have %d copies", known, s.Unknown, s.From, s.To, copies)
+		return fmt.Errorf("%d noise samples in cells and %d unknown, the blocks %d to %d have %d noise samples", known, s.Unknown, s.From, s.To, copies)
 	}
 	if s.Low > s.High || s.High-s.Low > uint64(known) || s.High > uint64(known)*ScoreUnit {
 		return fmt.Errorf("sums %d and %d of %d scores: want them in order, at most one apart for every score, in units of 1/%d", s.Low, s.High, known, ScoreUnit)

@@ -18,7 +18,7 @@ func scoredHeader() Header {
 	return h
 }
 
-// exampleScores are the scores of one look of one block of 100 copies: 40 of ¼ exactly, 50 of ⅝ and 10 unknown.
+// exampleScores are the scores of one look of one block of 100 samples: 40 of ¼ exactly, 50 of ⅝ and 10 unknown.
 func exampleScores(h Header, from int) *Scores {
 	n := h.Block
 	return &Scores{

@@ -18,7 +18,7 @@ import (
 // with the tag scoresLook belongs to a look of the ledger behind the selection; they stand in the order of
 // the looks. One with the tag scoresProvisional belongs to a provisional look. What they hold is
 //
-//	image, from, to − from, class, unknown, low, high − low, cells, and for each cell the distance to the cell before, and copies
+//	image, from, to − from, class, unknown, low, high − low, cells, and for each cell the distance to the cell before, and samples
 //
 // where the distance of the first is its index. The scores of a closed ledger end with a record scoresEnd:
 // the digest of the ledger, and the SHA-256 of all bytes of this file before the record.
@@ -114,7 +114,7 @@ func parseScores(body []byte, h *Header, cells int) (Scores, error) {
 			return s, err
 		}
 		if step > 2*MaxScoreCells || n > mostScores {
-			return s, fmt.Errorf("%d copies in a cell %d further on", n, step)
+			return s, fmt.Errorf("%d noise samples in a cell %d further on", n, step)
 		}
 		index += step
 		s.Cells[i] = ScoreCell{int(index), int(n)}

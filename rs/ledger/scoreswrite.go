@@ -55,7 +55,7 @@ func (s *Scores) Address() ScoresAddress { return ScoresAddress{s.Image, s.From,
 // ScoresAddress is that of the scores of a look.
 func (l *Look) ScoresAddress() ScoresAddress { return ScoresAddress{l.Image, l.From, l.To} }
 
-// Scored reports whether scores belong to a look: the copies of the selection have none.
+// Scored reports whether scores belong to a look: the samples of the selection have none.
 func (h *Header) Scored(l Look) bool { return l.From >= h.Selection/h.Block }
 
 // resume finds the end of the records that stay.

@@ -23,7 +23,7 @@ type Time struct {
 	Seconds float64
 }
 
-// AppendTimes adds one line per image to the times beside a ledger: image, noisy copies, seconds
+// AppendTimes adds one line per image to the times beside a ledger: image, noise samples, seconds
 // from its first block to its decision, separated by tabs. Blocks of several images run at once,
 // so the seconds may overlap.
 func AppendTimes(ledger string, times []Time) error {
@@ -70,7 +70,7 @@ func decodeTimes(file string, r io.Reader) ([]Time, error) {
 		}
 		t, ok := parseTime(bytes.TrimSuffix(line, newline))
 		if err != nil || !ok {
-			return nil, &FormatError{file, len(times) + 1, fmt.Sprintf("%s: want image, copies and seconds, separated by tabs", quote(line))}
+			return nil, &FormatError{file, len(times) + 1, fmt.Sprintf("%s: want image, noise samples and seconds, separated by tabs", quote(line))}
 		}
 		times = append(times, t)
 	}

@@ -83,7 +83,7 @@ func (p *pilot) checkFinite() Check {
 	if clean > 0 || 100*noisy > copies {
 		c.Verdict = Failure
 	}
-	c.Found = fmt.Sprintf("Outputs are NaN or infinite for %d of %d images and %d of %d noisy copies; such a copy never counts for a class.", clean, len(p.classes), noisy, copies)
+	c.Found = fmt.Sprintf("Outputs are NaN or infinite for %d of %d images and %d of %d noise samples; such a noise sample never counts for a class.", clean, len(p.classes), noisy, copies)
 	c.Advice = "Look for weights that are not finite, a division by zero, or an overflow of 16-bit numbers in the model."
 	return c
 }
@@ -160,14 +160,14 @@ func (p *pilot) guessing() (chance float64, is bool) {
 	return chance, err != nil || lower.P <= chance
 }
 
-// checkNoise compares the noisy copies with the images as they are.
+// checkNoise compares the noise samples with the images as they are.
 func (p *pilot) checkNoise() Check {
 	c := Check{Name: "noise", Verdict: OK}
 	from, to := 1., p.agreement()
-	c.Found = fmt.Sprintf("%.0f %% of noisy copies at σ = %g get the class of their image without noise.", 100*to, p.opt.Sigma)
+	c.Found = fmt.Sprintf("%.0f %% of noise samples at σ = %g get the class of their image without noise.", 100*to, p.opt.Sigma)
 	if p.labelled() > 0 {
 		from, to = p.accuracies()
-		c.Found = fmt.Sprintf("%.0f %% of images and %.0f %% of noisy copies at σ = %g are classified right.", 100*from, 100*to, p.opt.Sigma)
+		c.Found = fmt.Sprintf("%.0f %% of images and %.0f %% of noise samples at σ = %g are classified right.", 100*from, 100*to, p.opt.Sigma)
 	}
 	if chance, guessing := p.guessing(); guessing {
 		c.Verdict = Failure

@@ -29,8 +29,8 @@ type pilot struct {
 	now      func() time.Time
 
 	classes []int32         // of the images as they are
-	votes   []map[int32]int // of the noisy copies of each image, misses included
-	rate    float64         // copies per second
+	votes   []map[int32]int // of the noise samples of each image, misses included
+	rate    float64         // samples per second
 }
 
 // newPilot takes a sample of the data, at most so many images or 100 for 0, and checks that the model can
@@ -119,7 +119,7 @@ func (p *pilot) askForms(ctx context.Context, model *purity.Model, forms []form,
 	return nil
 }
 
-// sampler draws noisy copies under either law.
+// sampler draws noise samples under either law.
 type sampler struct {
 	grid     *noise.Grid
 	gaussian *noise.Gaussian
@@ -137,7 +137,7 @@ func (p *pilot) sampler() (*sampler, error) {
 	return s, err
 }
 
-// batch holds n copies under the sampler's law.
+// batch holds n samples under the sampler's law.
 func (s *sampler) batch(n, size int) classifier.Batch {
 	if s.gaussian != nil {
 		return classifier.Batch{N: n, Real: make([]float32, n*size)}
@@ -145,7 +145,7 @@ func (s *sampler) batch(n, size int) classifier.Batch {
 	return classifier.Batch{N: n, Grid: make([]int16, n*size)}
 }
 
-// draw fills copies at to at+count of a batch with copies of an image, numbered from first.
+// draw fills samples at to at+count of a batch with samples of an image, numbered from first.
 func (s *sampler) draw(batch classifier.Batch, at, count int, grid []int16, id, first int) error {
 	from, to := at*len(grid), (at+count)*len(grid)
 	address := noise.Address{Seed: s.seed, Image: uint64(id)}
@@ -158,14 +158,14 @@ func (s *sampler) draw(batch classifier.Batch, at, count int, grid []int16, id, 
 }
 
 // pilotSeed is the first 8 bytes of the SHA-256 of the pilot's own name, model, data and noise: a
-// run, whose seed is derived from another text, never sees the same copies.
+// run, whose seed is derived from another text, never sees the same samples.
 func pilotSeed(info classifier.Info, images *dataset.Images, opt rs.Options) uint64 {
 	h := sha256.New()
 	fmt.Fprintf(h, "certspec preflight\n%s\n%s\n%s\n%x\n", info.Identity.Weights, images.Digest, opt.Noise, math.Float64bits(opt.Sigma))
 	return binary.BigEndian.Uint64(h.Sum(nil))
 }
 
-// noisy classifies one block of noisy copies of each image, several blocks at once as a run
+// noisy classifies one block of noise samples of each image, several blocks at once as a run
 // does, and measures the rate.
 func (p *pilot) noisy(ctx context.Context) error {
 	s, err := p.sampler()
@@ -266,7 +266,7 @@ func (p *pilot) right(answers []int32) (n int) {
 	return n
 }
 
-// accuracies are the shares of labelled images, and of their noisy copies, that are right.
+// accuracies are the shares of labelled images, and of their noise samples, that are right.
 func (p *pilot) accuracies() (clean, noisy float64) {
 	right := 0
 	for i, label := range p.images.Labels {
@@ -278,7 +278,7 @@ func (p *pilot) accuracies() (clean, noisy float64) {
 	return float64(p.right(p.classes)) / n, float64(right) / (n * float64(p.opt.Block))
 }
 
-// agreement is the share of noisy copies that are given the class of their image without noise.
+// agreement is the share of noise samples that are given the class of their image without noise.
 func (p *pilot) agreement() float64 {
 	same := 0
 	for i, class := range p.classes {

@@ -38,10 +38,10 @@ func human(d time.Duration) string {
 	return fmt.Sprintf("%.0f days", d.Hours()/24)
 }
 
-// sizes are the usual numbers of copies.
+// sizes are the usual numbers of samples.
 var sizes = []int{1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000}
 
-// plans forecasts the run asked for, and the rules of a radius per image that need no thought, at the usual numbers of copies, from the pilot.
+// plans forecasts the run asked for, and the rules of a radius per image that need no thought, at the usual numbers of samples, from the pilot.
 func (p *pilot) plans(images int, budget time.Duration) ([]Plan, error) {
 	asked := p.opt
 	if asked.Rule == "" {
@@ -79,12 +79,12 @@ func (p *pilot) plans(images int, budget time.Duration) ([]Plan, error) {
 	return plans, nil
 }
 
-// Votes is what is known of the probability of an image's class: so many hits among so many noisy copies.
+// Votes is what is known of the probability of an image's class: so many hits among so many noise samples.
 type Votes struct{ Hits, Copies int }
 
 // forecast is a run with these settings on so many images, of which those known are a sample. Where the class got k of
-// the m known copies, its probability is taken to have the distribution Beta(k+½, m−k+½) (the posterior of
-// Jeffreys' prior), as m out of m may come from 0.98 or from 1, which differ much in copies.
+// the m known samples, its probability is taken to have the distribution Beta(k+½, m−k+½) (the posterior of
+// Jeffreys' prior), as m out of m may come from 0.98 or from 1, which differ much in samples.
 func forecast(known []Votes, o rs.Options, images int, rate float64) (Plan, error) {
 	const points = 16 // of the distribution, at its quantiles (j+½)/16
 	run, err := o.Plan()

@@ -2,7 +2,7 @@
 // wrong with a model, its data and their noise, and how long the run asked for will take.
 //
 // It classifies about a hundred images as they are, in a few changed forms, and in noisy
-// copies. The noise has a seed of its own, so that nothing that a run draws later was seen
+// samples. The noise has a seed of its own, so that nothing that a run draws later was seen
 // here, and what is decided after a preflight (σ, n, the rule) costs a certificate nothing.
 package preflight
 
@@ -51,10 +51,10 @@ type Report struct {
 	Sigma      float64  `json:"sigma"`
 
 	CleanAccuracy *float64 `json:"clean_accuracy"` // share of images classified right; nil without labels
-	NoisyAccuracy *float64 `json:"noisy_accuracy"` // share of noisy copies classified right; nil without labels
-	Agreement     float64  `json:"agreement"`      // share of noisy copies given the class of their image without noise
+	NoisyAccuracy *float64 `json:"noisy_accuracy"` // share of noise samples classified right; nil without labels
+	Agreement     float64  `json:"agreement"`      // share of noise samples given the class of their image without noise
 
-	Rate   float64 `json:"rate"` // noisy copies per second, noise included
+	Rate   float64 `json:"rate"` // noise samples per second, noise included
 	Checks []Check `json:"checks"`
 	Plans  []Plan  `json:"plans"` // the run asked for first, then others; none where accuracy is no better than guessing
 
@@ -102,7 +102,7 @@ func run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 		return nil, fmt.Errorf("preflight: the same images again: %w", err)
 	}
 	if err := p.noisy(ctx); err != nil {
-		return nil, fmt.Errorf("preflight: noisy copies: %w", err)
+		return nil, fmt.Errorf("preflight: noise samples: %w", err)
 	}
 
 	r := &Report{

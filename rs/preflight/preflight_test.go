@@ -409,7 +409,7 @@ func TestPlans(t *testing.T) {
 	}
 	// The clock of the test is looked at once at the start, and once at the end: a second.
 	if r.Rate != 3000 {
-		t.Errorf("rate %v, want 3000 copies in a second", r.Rate)
+		t.Errorf("rate %v, want 3000 noise samples in a second", r.Rate)
 	}
 	first := r.Plans[0]
 	if first.Rule != rs.Fixed || first.MaxSamples != 5000 || first.Copies != 90*5100 || first.Seconds != 90*5100/3000. || first.Fits != nil {

@@ -18,26 +18,26 @@ import (
 type Evidence struct {
 	Votes  []Votes // by image
 	Images int     // of the run to plan
-	Rate   float64 // noisy copies per second; 0: not known
+	Rate   float64 // noise samples per second; 0: not known
 }
 
-// Pilot classifies one block of noisy copies of each of a sample of images. The noise has a seed of its own, which is
-// derived from another text than that of any run, so that a run never meets a copy that chose its settings.
+// Pilot classifies one block of noise samples of each of a sample of images. The noise has a seed of its own, which is
+// derived from another text than that of any run, so that a run never meets a sample that chose its settings.
 func Pilot(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, opt Options) (*Evidence, error) {
 	p, all, err := newPilot(ctx, model, data, opt.Run, opt.Images, time.Now)
 	if err != nil {
 		return nil, err
 	}
 	if err := p.noisy(ctx); err != nil {
-		return nil, fmt.Errorf("preflight: noisy copies: %w", err)
+		return nil, fmt.Errorf("preflight: noise samples: %w", err)
 	}
 	return &Evidence{Votes: p.probabilities(), Images: all.Len(), Rate: p.rate}, nil
 }
 
 // Past reads the evidence of an earlier run from its ledger, finished or not: of each image the class that the
-// selection chose, and its hits in all later copies. The time is not known.
+// selection chose, and its hits in all later samples. The time is not known.
 //
-// What such a run is planned for must draw other noise: a bound does not hold on the copies that chose its n. The
+// What such a run is planned for must draw other noise: a bound does not hold on the samples that chose its n. The
 // seed that is returned is derived from the earlier ledger, and is none that a run derives for itself.
 func Past(path string) (e *Evidence, header ledger.Header, seed uint64, err error) {
 	l, err := ledger.Read(path)

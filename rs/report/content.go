@@ -115,7 +115,7 @@ func (r *Report) assumed(d *document) {
 
 func (r *Report) notClaimed(d *document) {
 	d.add(heading("What is not claimed"), list{
-		words("Nothing about the model without noise, or about a single noisy copy. Only g is certified, and whoever uses it must draw noise and count votes, too: a prediction of g from finitely many copies has a failure probability of its own (¤).", "certspec predict"),
+		words("Nothing about the model without noise, or about a single noise sample. Only g is certified, and whoever uses it must draw noise and count votes, too: a prediction of g from finitely many noise samples has a failure probability of its own (¤).", "certspec predict"),
 		words("Nothing in another norm, and nothing about turning, shifting, blurring or other changes that are large in ℓ₂."),
 		words("That a certified class is right. Certified accuracy counts only those that agree with the labels; the labels are taken as they are."),
 		words("Nothing about other images, but for the intervals below, which take these images for a random sample."),
@@ -137,11 +137,11 @@ func (r *Report) results(d *document, p *picture) {
 	}
 	add("abstained", r.Abstained)
 	add("without a label, counted in no accuracy", unlabelled)
-	add("noisy copies through the model", r.Passes)
-	add("misses: copies whose output was not finite, or whose noise failed", r.Misses)
+	add("noise samples through the model", r.Passes)
+	add("misses: noise samples whose output was not finite, or whose noise failed", r.Misses)
 	d.add(t)
 	if r.Misses > 0 {
-		d.add(words("A miss is counted as a copy of another class: it lowers bounds, and never certifies."))
+		d.add(words("A miss is counted as a noise sample of another class: it lowers bounds, and never certifies."))
 	}
 	d.add(words(fmt.Sprintf("Certified accuracy at radius r is the fraction of the labelled images whose class is right and whose radius is at least r; abstentions count as failures. Low and high are the exact two-sided interval of Clopper and Pearson for the population, at confidence %g.", r.Bootstrap.Confidence)))
 	accuracies := &table.Table{Columns: []string{"radius", "images", "of", "certified accuracy", "low", "high"}}
@@ -190,7 +190,7 @@ func (r *Report) falseClaims(d *document) {
 	d.add(words(fmt.Sprintf("Each claim is false with probability at most %.3g, so **among %d images at most %.3g false claims are to be expected** (at α = 0.001, 2 in 2,000).", r.Alpha, r.Decided, r.ExpectedFalse)))
 	switch all := 1 - r.LedgerAlpha; {
 	case r.Simultaneous:
-		d.add(words(fmt.Sprintf("These claims are derived at the level %g divided by the %d images of the data: by the union bound all of them hold together with probability at least %g. Nothing had to be drawn again, since neither the copies nor the looks depend on the level that bounds are derived at.", r.LedgerAlpha, r.Header.Data.Images, all)))
+		d.add(words(fmt.Sprintf("These claims are derived at the level %g divided by the %d images of the data: by the union bound all of them hold together with probability at least %g. Nothing had to be drawn again, since neither the noise samples nor the looks depend on the level that bounds are derived at.", r.LedgerAlpha, r.Header.Data.Images, all)))
 	case r.ExpectedFalse < 1:
 		d.add(words(fmt.Sprintf("All of them hold together with probability at least %.4g, by the union bound. A report at the level α/N, in which all hold together with probability at least %g, is made by:", math.Floor(1e4*(1-r.ExpectedFalse))/1e4, all)))
 	default:

@@ -42,7 +42,7 @@ func (r *Report) subject(d *document) {
 
 func (r *Report) rule(d *document) {
 	h := &r.Header
-	d.add(heading("How many copies, and how the failure probability is spent"))
+	d.add(heading("How many noise samples, and how the failure probability is spent"))
 	looks := h.Rule.Looks
 	last := ledger.Level{}
 	if len(looks) > 0 {
@@ -51,16 +51,16 @@ func (r *Report) rule(d *document) {
 	var text string
 	switch h.Rule.Name {
 	case "fixed":
-		text = fmt.Sprintf("**Fixed.** Every image gets %d noisy copies behind its bound, one Clopper-Pearson bound with all of α.", last.Copies)
+		text = fmt.Sprintf("**Fixed.** Every image gets %d noise samples behind its bound, one Clopper-Pearson bound with all of α.", last.Copies)
 	case "staged":
-		text = fmt.Sprintf("**Staged.** There are %d planned looks, after %s copies; each has a Clopper-Pearson bound at α/%d = %.3g. By the union bound all of them hold together with probability at least 1 − α, so the best counts, and when to stop may depend on what was seen. An image ends when its radius would grow by at most %g were the remaining copies to hit as often as those before.",
+		text = fmt.Sprintf("**Staged.** There are %d planned looks, after %s noise samples; each has a Clopper-Pearson bound at α/%d = %.3g. By the union bound all of them hold together with probability at least 1 − α, so the best counts, and when to stop may depend on what was seen. An image ends when its radius would grow by at most %g were the remaining noise samples to hit as often as those before.",
 			len(looks), copies(looks), len(looks), last.Alpha, h.Rule.Tolerance)
 	case "iss":
 		unit := ""
 		if h.Rule.Relative {
 			unit = " of the radius"
 		}
-		text = fmt.Sprintf("**Input-specific.** The copies that choose the class also choose how many fresh ones follow, at most %d, so that about %g%s is given up against that many; one Clopper-Pearson bound on the fresh copies alone with all of α. The copies that chose their number enter no bound.", last.Copies, h.Rule.Tolerance, unit)
+		text = fmt.Sprintf("**Input-specific.** The noise samples that choose the class also choose how many fresh ones follow, at most %d, so that about %g%s is given up against that many; one Clopper-Pearson bound on the fresh noise samples alone with all of α. The noise samples that chose their number enter no bound.", last.Copies, h.Rule.Tolerance, unit)
 	case "betting":
 		var radii []string
 		for _, t := range h.Rule.Targets {
@@ -76,15 +76,15 @@ func (r *Report) rule(d *document) {
 		literals = []string{h.Rule.Name}
 	}
 	d.add(words(text, literals...))
-	d.add(words("In the words of the ledger: ¤. These, the looks and the seed stand in its first line, written before the first copy was drawn.", h.Rule.Budget))
+	d.add(words("In the words of the ledger: ¤. These, the looks and the seed stand in its first line, written before the first noise sample was drawn.", h.Rule.Budget))
 	limit := fmt.Sprintf("No radius above %.6f can come out.", r.RadiusCap)
 	if r.RadiusCap == 0 {
 		limit = ""
 	}
-	d.add(words(strings.TrimSpace(fmt.Sprintf("The class of an image is chosen by its first %d copies, which enter no bound. A block of %d copies is one call of the model. %s", h.Selection, h.Block, limit))))
+	d.add(words(strings.TrimSpace(fmt.Sprintf("The class of an image is chosen by its first %d noise samples, which enter no bound. A block of %d noise samples is one call of the model. %s", h.Selection, h.Block, limit))))
 }
 
-// copies lists the copies of the looks, or their ends where there are many.
+// samples lists the samples of the looks, or their ends where there are many.
 func copies(looks []ledger.Level) string {
 	const most = 14
 	var parts []string
@@ -103,7 +103,7 @@ func (r *Report) checks(d *document) {
 		words("**Without the model.** An independent program of the standard library alone, which shares no code with the one that wrote the ledger, recomputes in exact arithmetic that every bound satisfies its tail inequality under the rule and the budget of the header, that no radius is overstated, that looks and blocks are those announced, that average radius and accuracies follow, and the digest:"),
 		code{"certcheck " + file, "certspec ledger verify " + file},
 		words("The second derives every claim again with the program's own code and compares digit by digit. Neither can tell whether the counts are those of the model: somebody who makes up counts, and a digest to go with them, passes both. Publish the digest where it cannot be changed later."),
-		words("**With the model.** The noise of every copy follows from the seed, so that any block can be computed again; a replay of some images reports every count that comes out otherwise. With the engine, the version and the instruction set named above the counts are equal to the last one; elsewhere near-ties may flip."),
+		words("**With the model.** The noise of every noise sample follows from the seed, so that any block can be computed again; a replay of some images reports every count that comes out otherwise. With the engine, the version and the instruction set named above the counts are equal to the last one; elsewhere near-ties may flip."),
 		code{"certspec ledger replay " + file + " --model PATH --data " + quote(r.Header.Data.Name)},
 		words("**To cite it**, with the papers behind the rule:"),
 		code{"certspec ledger cite " + file})

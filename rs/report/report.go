@@ -34,8 +34,8 @@ type Report struct {
 	Wrong      int         `json:"wrong"`   // certified, but another class than the label's
 	Abstained  int         `json:"abstained"`
 	Abstention rs.Interval `json:"abstention_interval"` // of the population's rate of abstention
-	Misses     int         `json:"misses"`              // copies with an output that is not finite, or without noise
-	Passes     int         `json:"passes"`              // copies through the model
+	Misses     int         `json:"misses"`              // samples with an output that is not finite, or without noise
+	Passes     int         `json:"passes"`              // samples through the model
 
 	Checks purity.Found `json:"checks"` // of noise samples that the run asked again, from the file beside the ledger
 

@@ -15,7 +15,7 @@ import (
 )
 
 // ScoredLedger writes a closed ledger with scores into a folder and returns its path: images of five labels, nearly all certified as
-// class 1 from n copies each, n a multiple of 100, whose scores are the sigmoid of a Gaussian.
+// class 1 from n samples each, n a multiple of 100, whose scores are the sigmoid of a Gaussian.
 //
 // Errors: those of the files.
 func ScoredLedger(ctx context.Context, folder string, images, n int) (path string, err error) {
