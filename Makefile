@@ -2,6 +2,7 @@
 # Everything that is installed goes into certspec's cache (CERTSPEC_CACHE, else the user's cache folder).
 
 CERTSPEC = bin/certspec
+SHELL = bash
 
 # How much the demo computes: paper, the real run, or fast.
 TIER = paper
@@ -14,15 +15,19 @@ ifeq ($(shell go env GOARCH),amd64)
 export GOEXPERIMENT = simd
 endif
 
-.PHONY: help build demo test check unit portable notebooks test-external lab site fmt clean
+.PHONY: help build demo test quick check unit portable generate-check fuzz release notebooks test-external lab site fmt clean
 
 help:
 	@echo "make demo           train nothing, certify 500 images in a notebook, print the table"
 	@echo "make lab            open JupyterLab with the notebooks and the kernel ready"
 	@echo "make build          the program, as bin/certspec"
+	@echo "make quick          formatting, vet, staticcheck and short tests of the light packages: seconds, after every edit"
 	@echo "make test           formatting, vet, all tests, every notebook in its fast tier"
 	@echo "make test-external  comparisons with other software (SciPy, NumPy, ...)"
 	@echo "make site           pages for a browser: documents, notebooks, the checker of ledgers, in out/site"
+	@echo "make generate-check that generated files are what their commands make"
+	@echo "make fuzz           every fuzz target for FUZZTIME (30s); FUZZ=PACKAGE for one package"
+	@echo "make release        the program for GOOS, GOARCH and KIND (full, light) in out/release, with a list of what is in it"
 	@echo "make fmt            format the Go code"
 	@echo "make clean          remove bin and out (the cache stays: certspec's own folder)"
 
@@ -41,6 +46,19 @@ demo: build
 	@echo && echo "page:    $(DEMO)/quickstart/quickstart.html" && echo "figures: $(DEMO)/quickstart/out/"
 
 test: check unit portable notebooks
+
+# What needs neither cgo nor GoMLX compiles in seconds.
+LIGHT = ./pixel/... ./progress/... ./resample/... ./calib/... ./classifier/... ./dataset/... ./rs/... ./spectral/... ./augment/... ./corrupt/... \
+	./lines/... ./pipemodel/... ./cmd/certcheck ./internal/atomicfile ./internal/inflate ./internal/npy ./internal/picture ./internal/table
+
+STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.7.0
+
+quick:
+	@unformatted=$$(gofmt -l $$(git diff --name-only --diff-filter=d HEAD -- '*.go')); test -z "$$unformatted" || { echo "not formatted (make fmt): $$unformatted" >&2; exit 1; }
+	@$(STATICCHECK) $(LIGHT) & static=$$!; go test -short -vet=all $(LIGHT) | grep -v 'no test files' ; tests=$${PIPESTATUS[0]}; wait $$static && exit $$tests
+
+generate-check:
+	go test ./internal/layers -run TestGeneratedFilesAreCurrent
 
 check:
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted (make fmt): $$unformatted" >&2; exit 1; }
@@ -65,6 +83,28 @@ notebooks: build
 
 test-external:
 	go test -tags "external $(TAGS)" -timeout 20m ./internal/external
+
+# One after the other: a target has all processors.
+FUZZTIME = 30s
+FUZZ = ./...
+fuzz:
+	@go list -f '{{$$d := .Dir}}{{range .TestGoFiles}}{{$$d}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$d}}/{{.}} {{end}}' $(FUZZ) | xargs grep -Ho '^func Fuzz[A-Za-z0-9]*' | \
+	sed 's,^\(.*\)/[^/]*:func ,\1 ,' | sort -u | while read dir target; do \
+		echo "$$dir $$target" && go test "$$dir" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) | tail -2 | head -1 || exit 1; done
+
+# KIND light has neither cgo nor XLA, and can be built for any system on any other.
+KIND = full
+VERSION = $(shell git describe --tags --always --dirty)
+GOOS = $(shell go env GOOS)
+GOARCH = $(shell go env GOARCH)
+NAME = certspec-$(VERSION)-$(KIND)-$(GOOS)-$(GOARCH)
+release:
+	@rm -rf "out/$(NAME)" && mkdir -p "out/$(NAME)" out/release
+	GOOS=$(GOOS) GOARCH=$(GOARCH) $(if $(filter light,$(KIND)),CGO_ENABLED=0) $(if $(filter amd64,$(GOARCH)),,GOEXPERIMENT=) \
+		go build -trimpath -buildvcs=auto -ldflags '-s -w' -tags "$(if $(filter light,$(KIND)),noxla)" -o "out/$(NAME)/" ./cmd/certspec ./cmd/certcheck
+	cp LICENSE THIRD_PARTY_NOTICES.md README.md "out/$(NAME)/"
+	tar -C out -czf "out/release/$(NAME).tar.gz" "$(NAME)"
+	go run ./internal/sbom "out/$(NAME)/certspec$(if $(filter windows,$(GOOS)),.exe)" > "out/release/$(NAME).cdx.json"
 
 lab: build
 	@$(CERTSPEC) backend install || echo "going on without the XLA plugin: models run on the Go engine, which is slower" >&2

@@ -4,7 +4,7 @@ package augment
 
 import "simd/archsimd"
 
-//go:generate sh -c "(echo '// Code generated from noise256.go; DO NOT EDIT.'; echo; sed -e 's/lanes256 = 4/lanes512 = 8/; s/Float64x4/Float64x8/g; s/Int32x4/Int32x8/g; s/Uint8x16/Uint8x32/g; s/16\]uint8/32]uint8/g; s/256/512/g; /go:generate/d' noise256.go) | gofmt > noise512.go"
+//go:generate sh -c "(echo '// Code generated from noise256.go; DO NOT EDIT.'; echo; sed -e 's/lanes256 = 4/lanes512 = 8/; s/Float64x4/Float64x8/g; s/Int32x4/Int32x8/g; s/Uint8x16/Uint8x32/g; s/16\\]uint8/32]uint8/g; s/256/512/g; /go:generate/d' noise256.go) | gofmt > noise512.go"
 
 const lanes256 = 4
 

@@ -19,6 +19,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/certspec/certspec/internal/atomicfile"
 )
 
 var (
@@ -157,5 +159,5 @@ func write(file string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(file, data, 0o644)
+	return atomicfile.Write(file, data)
 }
