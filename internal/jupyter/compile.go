@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -159,7 +160,7 @@ func warm(ctx context.Context, g goTool, module string, say func(format string, 
 		"go.mod": "module certspec-cell\n\ngo " + version + "\n", "main.go": program.String(),
 		"go.work": fmt.Sprintf("go %s\n\nuse (\n\t.\n\t%q\n)\n", version, module),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		if err := atomicfile.Write(filepath.Join(dir, name), []byte(text)); err != nil {
 			return err
 		}
 	}
