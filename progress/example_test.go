@@ -1,0 +1,14 @@
+package progress_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/certspec/certspec/progress"
+)
+
+func ExampleState() {
+	var report progress.Reporter = func(s progress.State) { fmt.Println(s) }
+	report(progress.State{Task: "certify", Done: 3, Total: 10, Unit: "images", Rate: 500, RateUnit: "samples", Left: 90 * time.Second})
+	// Output: certify: 3 of 10 images, 500 samples/s, 1m30s left
+}
