@@ -96,7 +96,7 @@ func readBetting(p *Plan) (method, error) {
 		t.radius, t.lower = to.Radius, at.P
 		t.least, t.misses = make([]atomic.Int64, len(b.looks)), make([]atomic.Int64, len(b.looks))
 	}
-	if n := p.MaxSamples(); b.targets[len(b.targets)-1].above.LeastHits(n) > n {
+	if n := p.MaxSamples(); !p.judges && b.targets[len(b.targets)-1].above.LeastHits(n) > n {
 		return nil, fmt.Errorf("the radius %v cannot be certified with %d noise samples at α = %v, even if all hit; leave it out or raise their number",
 			b.targets[len(b.targets)-1].radius, n, p.alpha)
 	}

@@ -49,6 +49,7 @@ type Plan struct {
 	sigma, alpha     float64
 	block, selection int
 	method           method
+	judges           bool  // looks that were made under another level: see At
 	part             []int // the ends of the looks of a shard by blocks, the first block in front; nil: all blocks
 }
 

@@ -27,6 +27,7 @@ type Trial struct {
 	hits    int // in the looks so far
 	targets int // that are certified
 	done    bool
+	made    bool // all looks were made: none is the last
 }
 
 // Trial begins the trial of an image.
@@ -92,6 +93,9 @@ func (t *Trial) Add(l ledger.Look) error {
 	if t.done {
 		return fmt.Errorf("image %d has blocks %d to %d, but was decided before them", l.Image, l.From, l.To)
 	}
+	if t.look > t.plan.last() && t.plan.part == nil {
+		return fmt.Errorf("image %d has blocks %d to %d behind the last look", l.Image, l.From, l.To)
+	}
 	if from, to := t.Blocks(); l.From != from || l.To != to {
 		return fmt.Errorf("image %d has a look at blocks %d to %d, the rule looks at %d to %d", l.Image, l.From, l.To, from, to)
 	}
@@ -109,7 +113,8 @@ func (t *Trial) Add(l ledger.Look) error {
 				t.hits += c.N
 			}
 		}
-		t.done = t.plan.method.judge(t, t.look, t.plan.method.samples(t.look, t.votes))
+		last := t.plan.method.judge(t, t.look, t.plan.method.samples(t.look, t.votes))
+		t.done = last && !t.made
 	}
 	t.look++
 	if t.done {

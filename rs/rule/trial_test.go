@@ -195,3 +195,32 @@ func TestClaimsRoundDown(t *testing.T) {
 		}
 	})
 }
+
+// What is judged at another level are looks that were made: all of them, in their order, and no other.
+func TestJudgeRefuses(t *testing.T) {
+	p, err := New(Settings{Sigma: .25, MaxSamples: 400})
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func(from, to int) ledger.Look {
+		return ledger.Look{From: from, To: to, Counts: []ledger.Count{{Class: 1, N: 100 * (to - from)}}}
+	}
+	for name, looks := range map[string][]ledger.Look{
+		"none": nil, "no selection": {look(1, 2)}, "a gap": {look(0, 1), look(2, 3)}, "other blocks": {look(0, 1), look(1, 3)},
+		"too many": {look(0, 1), look(1, 2), look(2, 3), look(3, 5), look(5, 6)},
+	} {
+		if o, err := p.Judge(looks); err == nil {
+			t.Errorf("%s: %+v", name, o)
+		}
+	}
+	q, err := p.At(p.Alpha() / 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// All looks count, also those behind the one at which a trial at the level would have ended.
+	whole, _ := p.Judge([]ledger.Look{look(0, 1), look(1, 2), look(2, 3), look(3, 5)})
+	strict, err := q.Judge([]ledger.Look{look(0, 1), look(1, 2), look(2, 3), look(3, 5)})
+	if err != nil || strict.N != 400 || whole.N != 400 || !(strict.Radius < whole.Radius) || strict.Class != 1 {
+		t.Errorf("%+v, %+v, %v", whole, strict, err)
+	}
+}

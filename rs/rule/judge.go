@@ -1,0 +1,43 @@
+package rule
+
+import (
+	"fmt"
+
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+// At is the plan that judges the same looks at the level alpha in the place of its own, each look with its share of it. It is for Judge: how many
+// noise samples an image gets follows from the level that a run was made at.
+//
+// Errors: an alpha that is not in (0, the plan's], as *OptionError.
+func (p *Plan) At(alpha float64) (*Plan, error) {
+	if !(alpha > 0 && alpha <= p.alpha) {
+		return nil, OptionErrorf("the level is %v, want a number above 0 and at most the ledger's, %v", alpha, p.alpha)
+	}
+	q := *p
+	q.alpha, q.judges = alpha, true
+	q.rule.Looks = make([]ledger.Level, len(p.rule.Looks))
+	for i, level := range p.rule.Looks {
+		q.rule.Looks[i] = ledger.Level{Copies: level.Copies, Alpha: level.Alpha * (alpha / p.alpha)}
+	}
+	var err error
+	q.method, err = kinds[Name(p.rule.Name)].read(&q)
+	return &q, err
+}
+
+// Judge gives the outcome of an image whose looks were all made, the selection first, under the plan or one that differs from it in its level.
+//
+// Errors: no looks, other looks than those of the plan.
+func (p *Plan) Judge(looks []ledger.Look) (Outcome, error) {
+	if len(looks) == 0 {
+		return Outcome{}, fmt.Errorf("no looks")
+	}
+	t := p.Trial(looks[0].Image, looks[0].Label)
+	t.made = true
+	for _, look := range looks {
+		if err := t.Add(look); err != nil {
+			return Outcome{}, err
+		}
+	}
+	return t.Settled(), nil
+}
