@@ -8,7 +8,7 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/calib/mip"
-	"github.com/certspec/certspec/rs"
+	certified "github.com/certspec/certspec/rs/confidences"
 	"github.com/certspec/certspec/rs/rstest"
 )
 
@@ -134,7 +134,7 @@ func (c *confidences) Prepare(ctx context.Context) (err error) {
 		radii = append(radii, .02*float64(k))
 	}
 	c.step = func() (float64, error) {
-		_, err := rs.CertifyConfidences(path, radii, rs.ConfidenceOptions{})
+		_, err := certified.Certify(path, radii, certified.Options{})
 		return scoredImages * certifiedRadii, err
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/certspec/certspec/calib/mip"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/confidences"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -88,7 +89,7 @@ func (r *runner) bounds(ctx context.Context, path string, radii []float64) (*Cal
 		steps = admmSteps
 	}
 	result := &CalibrationResult{Ledger: l.Digest, ADMM: steps}
-	certified, err := rs.CertifyConfidences(path, radii, rs.ConfidenceOptions{})
+	certified, err := confidences.Certify(path, radii, confidences.Options{})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -159,7 +160,7 @@ func certifiedImages(path string) (*perImage, error) {
 }
 
 // certify adds the bounds that hold within a radius, rounded outwards.
-func (p *perImage) certify(c rs.Confidences) {
+func (p *perImage) certify(c confidences.Certified) {
 	below, above := boundNames(c.Radius)
 	lower, upper := p.add(below), p.add(above)
 	for k, image := range c.Images {

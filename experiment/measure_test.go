@@ -14,6 +14,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/confidences"
 )
 
 // Confidences are certified and attacked, a grid gives a line for each point, and fine-tuning begins with the weights of its start.
@@ -33,7 +34,7 @@ func TestConfidences(t *testing.T) {
 	for i, slug := range []string{"tiny-g-s1", "tiny-act-g1-s1"} {
 		l := filled.Lines[i]
 		path := filepath.Join(o.Folder, "calibration", slug+".ledger")
-		certified, err := rs.CertifyConfidences(path, []float64{.05, 3}, rs.ConfidenceOptions{})
+		certified, err := confidences.Certify(path, []float64{.05, 3}, confidences.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +75,7 @@ func TestConfidences(t *testing.T) {
 	if err != nil || each == nil {
 		t.Fatal(err)
 	}
-	certified, err := rs.CertifyConfidences(filepath.Join(o.Folder, "calibration", "tiny-g-s1.ledger"), []float64{.05}, rs.ConfidenceOptions{})
+	certified, err := confidences.Certify(filepath.Join(o.Folder, "calibration", "tiny-g-s1.ledger"), []float64{.05}, confidences.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

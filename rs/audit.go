@@ -20,7 +20,7 @@ type audit struct {
 	rows   Rows        // on them; a shard by blocks has none
 	looks  int
 	copies int
-	scores *scoreSource // nil: not read
+	scores *ledger.LookScores // nil: not read
 }
 
 func newAudit(path string) (*audit, error) {
@@ -51,7 +51,7 @@ func (a *audit) walk(see func(scoredLook)) (ledger.Record, error) {
 		if err := a.begin(r.Look); err != nil {
 			return r, a.errorf(r.Line, "%v", err)
 		}
-		scores, err := a.scores.of(r.Look)
+		scores, err := a.scores.Of(r.Look)
 		if err == nil {
 			err = ofClass(scores, a.trial)
 		}

@@ -23,10 +23,10 @@ func Canonical(out, path string) (complete bool, err error) {
 	if a.header.Scores == "" {
 		return canonical(out, a, nil)
 	}
-	if a.scores, err = newScoreSource(path, a.header); err != nil {
+	if a.scores, err = ledger.OpenLookScores(path, a.header); err != nil {
 		return false, err
 	}
-	defer a.scores.close()
+	defer a.scores.Close()
 	err = ledger.CreateScores(out, a.header, func(w *ledger.ScoresWriter) error {
 		complete, err = canonical(out, a, w)
 		return err

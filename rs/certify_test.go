@@ -35,7 +35,10 @@ func greys(shape pixel.Shape, label func(i int) int, values ...uint8) memory {
 
 func always(label int) func(int) int { return func(int) int { return label } }
 
-var small = pixel.Shape{Height: 2, Width: 3, Channels: 1}
+var (
+	small   = pixel.Shape{Height: 2, Width: 3, Channels: 1}
+	oneGrey = pixel.Shape{Height: 1, Width: 1, Channels: 1}
+)
 
 func certify(t *testing.T, model classifier.Classifier, data rs.Source, opt rs.Options) *rs.Run {
 	t.Helper()

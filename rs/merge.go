@@ -108,7 +108,7 @@ type stride struct {
 func (m *merger) close() {
 	for _, s := range m.sources {
 		s.scan.Close()
-		s.scores.close()
+		s.scores.Close()
 	}
 }
 
@@ -361,7 +361,7 @@ func (m *merger) check(s *source) error {
 	}
 	digest, err := a.finish(s.record, s.err)
 	if err == nil {
-		err = s.scores.finish(digest)
+		err = s.scores.Finish(digest)
 	}
 	var unfinished *UnfinishedError
 	if m.partial && errors.As(err, &unfinished) {

@@ -19,7 +19,7 @@ type source struct {
 	record ledger.Record // the one behind them
 	err    error         // in its place: io.EOF, or what is wrong with the file
 	looks  []scoredLook
-	scores *scoreSource
+	scores *ledger.LookScores
 	rows   []int // of the merged run that it has a part in
 }
 
@@ -33,7 +33,7 @@ func newSource(file string) (*source, error) {
 		scan.Close()
 		return nil, fmt.Errorf("ledger %s: %w", file, err)
 	}
-	if s.scores, err = newScoreSource(file, s.header); err != nil {
+	if s.scores, err = ledger.OpenLookScores(file, s.header); err != nil {
 		scan.Close()
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (s *source) next() ([]scoredLook, error) {
 		return nil, nil
 	}
 	for s.err == nil && s.record.Kind == ledger.LookLine && (len(s.looks) == 0 || s.record.Look.Image == s.looks[0].Image) {
-		scores, err := s.scores.of(s.record.Look)
+		scores, err := s.scores.Of(s.record.Look)
 		if err != nil {
 			return nil, err
 		}

@@ -18,21 +18,21 @@ type ReplayedScores struct {
 
 // scoresOfLooks gives the scores of some looks of a ledger, which stand in its order; nil where the run kept none, or they are missing.
 func scoresOfLooks(path string, l *ledger.Ledger, looks []ledger.Look) ([]*ledger.Scores, error) {
-	source, err := newScoreSource(path, l.Header)
+	source, err := ledger.OpenLookScores(path, l.Header)
 	if errors.Is(err, fs.ErrNotExist) || source == nil && err == nil {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer source.close()
+	defer source.Close()
 	all := make([]*ledger.Scores, len(looks))
 	next := 0
 	for _, look := range l.Looks {
 		if next == len(looks) {
 			break
 		}
-		scores, err := source.of(look)
+		scores, err := source.Of(look)
 		if err != nil {
 			return nil, err
 		}

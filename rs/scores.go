@@ -7,6 +7,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 // CheckScores refuses scores that could not be kept or would prove nothing, as *OptionError. Certify calls it.
@@ -130,4 +131,12 @@ func finishScores(path string, l *ledger.Ledger) error {
 	}
 	defer w.Close()
 	return w.Finish(l.Digest)
+}
+
+// ofClass refuses scores of another class than the trial of their image chose, which has not yet taken their look.
+func ofClass(scores *ledger.Scores, t *rule.Trial) error {
+	if scores != nil && int(scores.Class) != t.Class {
+		return fmt.Errorf("the scores of image %d, blocks %d to %d, are of class %d, but the selection chose class %d", scores.Image, scores.From, scores.To, scores.Class, t.Class)
+	}
+	return nil
 }

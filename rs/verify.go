@@ -51,7 +51,7 @@ func Verify(path string) (Verified, error) {
 		return Verified{}, a.errorf(1, "header: the seed %d is called derived, but from model, data and settings follows %d", h.Seed, want)
 	}
 	v := Verified{Header: h}
-	a.scores, err = newScoreSource(path, h)
+	a.scores, err = ledger.OpenLookScores(path, h)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		v.Scores = ScoresMissing
@@ -59,11 +59,11 @@ func Verify(path string) (Verified, error) {
 		return Verified{}, err
 	case a.scores != nil:
 		v.Scores = ScoresHold
-		defer a.scores.close()
+		defer a.scores.Close()
 	}
 	digest, err := a.finish(a.walk(func(scoredLook) {}))
 	if err == nil {
-		err = a.scores.finish(digest)
+		err = a.scores.Finish(digest)
 	}
 	if err != nil {
 		return Verified{}, err

@@ -14,6 +14,7 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/confidences"
 )
 
 // scoredLedger certifies six greys with a linear model and keeps the scores; one label is wrong.
@@ -47,7 +48,7 @@ func TestCalibOfALedger(t *testing.T) {
 		return all
 	}
 	for spending, alpha := range map[confidence.Spending]string{"paper": "0.999", "split": "0.999", "family": "at once with probability at least 0.999"} {
-		want, err := rs.CertifyConfidences(path, []float64{0, .2, .3, .7}, rs.ConfidenceOptions{Spending: spending, Method: "standard", Mode: "max"})
+		want, err := confidences.Certify(path, []float64{0, .2, .3, .7}, confidences.Options{Spending: spending, Method: "standard", Mode: "max"})
 		if err != nil {
 			t.Fatal(err)
 		}

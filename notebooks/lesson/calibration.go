@@ -13,6 +13,7 @@ import (
 	"github.com/certspec/certspec/calib/mip"
 	"github.com/certspec/certspec/notebooks/nb"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/confidences"
 )
 
 // Radius is the name of an axis of ℓ₂ radii.
@@ -22,8 +23,8 @@ const Radius = "radius R (ℓ₂; full range of a pixel value = 1)"
 type Scored struct{ Name, Ledger, ADMM string }
 
 // Certified are the confidences with their intervals, for the images that are certified at each radius.
-func (s Scored) Certified(method confidence.Method, radii ...float64) []rs.Confidences {
-	return nb.Must(rs.CertifyConfidences(s.Ledger, radii, rs.ConfidenceOptions{Method: method}))
+func (s Scored) Certified(method confidence.Method, radii ...float64) []confidences.Certified {
+	return nb.Must(confidences.Certify(s.Ledger, radii, confidences.Options{Method: method}))
 }
 
 // Bins are count bins of equal width, closed on the left.
@@ -128,7 +129,7 @@ func Searches(s Scored, runs, steps int) (*nb.Tabular, []nb.Line) {
 	return t, lines
 }
 
-func bestDECE(c rs.Confidences, runs, steps int) (best float64) {
+func bestDECE(c confidences.Certified, runs, steps int) (best float64) {
 	program := nb.Must(mip.New(c.Correct, c.Lower, c.Upper, Bins(15)))
 	trials := mip.Trials(c.Confidence, runs, 1)
 	for i := range trials {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/confidences"
 )
 
 func TestScoredLedger(t *testing.T) {
@@ -14,7 +15,7 @@ func TestScoredLedger(t *testing.T) {
 	if v, err := rs.Verify(path); err != nil || v.Images != 60 || v.Scores != rs.ScoresHold {
 		t.Errorf("%+v, %v", v, err)
 	}
-	c, err := rs.CertifyConfidences(path, []float64{0, .1}, rs.ConfidenceOptions{})
+	c, err := confidences.Certify(path, []float64{0, .1}, confidences.Options{})
 	if err != nil || len(c) != 2 || len(c[0].Images) != 60 || c[0].Of != 60 {
 		t.Fatalf("%+v, %v", c, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/certspec/certspec/calib/confidence"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/confidences"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -27,7 +28,7 @@ type ledgerRadius struct {
 
 // confidenceOptions say how confidences are certified from a ledger.
 type confidenceOptions struct {
-	rs.ConfidenceOptions
+	confidences.Options
 	radii []float64
 }
 
@@ -51,7 +52,7 @@ func (o *confidenceOptions) sets(f *pflag.FlagSet, path string) ([]*sampleFile, 
 	if !f.Changed("radii") {
 		at = run.Radii()
 	}
-	certified, err := rs.CertifyConfidences(path, at, o.ConfidenceOptions)
+	certified, err := confidences.Certify(path, at, o.Options)
 	if err != nil {
 		return nil, cli.Usage(err)
 	}

@@ -1,39 +1,39 @@
-package rs
+package ledger
 
 import (
 	"fmt"
 	"io"
-
-	"github.com/certspec/certspec/rs/ledger"
-	"github.com/certspec/certspec/rs/rule"
 )
 
-// scoreSource gives the scores of the looks of a ledger, in their order. A nil one is of a ledger without.
-type scoreSource struct {
-	scan   *ledger.ScoresScanner
-	header ledger.Header
+// LookScores gives the scores of the looks of a ledger, in their order. A nil one is of a ledger without.
+type LookScores struct {
+	scan   *ScoresScanner
+	header Header
 }
 
-// newScoreSource opens the scores beside a ledger, if its header says that there are some.
-func newScoreSource(path string, header ledger.Header) (*scoreSource, error) {
+// OpenLookScores opens the scores beside a ledger with a header; nil where that says that there are none. Errors are those of ScanScores.
+func OpenLookScores(path string, header Header) (*LookScores, error) {
 	if header.Scores == "" {
 		return nil, nil
 	}
-	scan, err := ledger.ScanScores(path, header)
+	scan, err := ScanScores(path, header)
 	if err != nil {
 		return nil, err
 	}
-	return &scoreSource{scan, header}, nil
+	return &LookScores{scan, header}, nil
 }
 
-func (s *scoreSource) close() {
+// Close closes the file.
+func (s *LookScores) Close() {
 	if s != nil {
 		s.scan.Close()
 	}
 }
 
-// of gives the scores of the look that comes next; nil where it has none.
-func (s *scoreSource) of(l ledger.Look) (*ledger.Scores, error) {
+// Of gives the scores of the look that comes next; nil where it has none.
+//
+// Errors: scores that are missing or of another look, fewer unknown scores than misses, what is wrong with the file.
+func (s *LookScores) Of(l Look) (*Scores, error) {
 	if s == nil || !s.header.Scored(l) {
 		return nil, nil
 	}
@@ -49,16 +49,8 @@ func (s *scoreSource) of(l ledger.Look) (*ledger.Scores, error) {
 	return &scores, nil
 }
 
-// ofClass refuses scores of another class than the trial of their image chose, which has not yet taken their look.
-func ofClass(scores *ledger.Scores, t *rule.Trial) error {
-	if scores != nil && int(scores.Class) != t.Class {
-		return fmt.Errorf("the scores of image %d, blocks %d to %d, are of class %d, but the selection chose class %d", scores.Image, scores.From, scores.To, scores.Class, t.Class)
-	}
-	return nil
-}
-
-// finish checks that the scores end with those of the last look, and that they were closed with the ledger.
-func (s *scoreSource) finish(digest string) error {
+// Finish checks that the scores end with those of the last look, and that they were closed with the
+func (s *LookScores) Finish(digest string) error {
 	if s == nil {
 		return nil
 	}
@@ -75,3 +67,6 @@ func (s *scoreSource) finish(digest string) error {
 	}
 	return nil
 }
+
+// File is the name of the file.
+func (s *LookScores) File() string { return s.scan.File() }

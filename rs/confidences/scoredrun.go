@@ -1,4 +1,4 @@
-package rs
+package confidences
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/calib/confidence"
+	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
 )
@@ -37,35 +38,35 @@ type scoredCell struct {
 }
 
 // readScores reads a closed ledger and the scores beside it.
-func readScores(path string, o ConfidenceOptions) (*scoredRun, error) {
+func readScores(path string, o Options) (*scoredRun, error) {
 	l, err := ledger.Read(path)
 	if err != nil {
 		return nil, err
 	}
 	cells, err := l.Header.ScoreCells()
 	if err != nil {
-		return nil, fmt.Errorf("rs: ledger %s: %w", path, err)
+		return nil, fmt.Errorf("confidences: ledger %s: %w", path, err)
 	}
 	if l.Claims == nil {
-		return nil, fmt.Errorf("rs: ledger %s is not closed: the same certify goes on with it", path)
+		return nil, fmt.Errorf("confidences: ledger %s is not closed: the same certify goes on with it", path)
 	}
 	radius, scores, err := o.Spending.Divide(l.Header.Alpha, l.Header.Data.Images)
 	if err != nil {
-		return nil, fmt.Errorf("rs: ledger %s: %w", path, err)
+		return nil, fmt.Errorf("confidences: ledger %s: %w", path, err)
 	}
-	run, err := OpenAt(path, radius)
+	run, err := rs.OpenAt(path, radius)
 	if err != nil {
 		return nil, err
 	}
 	plan, err := rule.Of(l.Header)
 	if err != nil {
-		return nil, fmt.Errorf("rs: ledger %s: %w", path, err)
+		return nil, fmt.Errorf("confidences: ledger %s: %w", path, err)
 	}
-	source, err := newScoreSource(path, l.Header)
+	source, err := ledger.OpenLookScores(path, l.Header)
 	if err != nil {
-		return nil, fmt.Errorf("rs: %w", err)
+		return nil, fmt.Errorf("confidences: %w", err)
 	}
-	defer source.close()
+	defer source.Close()
 	s := &scoredRun{header: &run.Header}
 	for j := range cells + 1 {
 		s.thresholds = append(s.thresholds, float64(j)/float64(cells))
@@ -77,25 +78,25 @@ func readScores(path string, o ConfidenceOptions) (*scoredRun, error) {
 			next++
 		}
 		if err := s.read(&run.Rows[i], l.Looks[from:next], source, plan, scores, cells); err != nil {
-			return nil, fmt.Errorf("rs: %w", err)
+			return nil, fmt.Errorf("confidences: %w", err)
 		}
 	}
-	if err := source.finish(l.Digest); err != nil {
-		return nil, fmt.Errorf("rs: %w", err)
+	if err := source.Finish(l.Digest); err != nil {
+		return nil, fmt.Errorf("confidences: %w", err)
 	}
 	if s.labelled == 0 {
-		return nil, fmt.Errorf("rs: ledger %s: no image has a label, so that none is known to be right", path)
+		return nil, fmt.Errorf("confidences: ledger %s: no image has a label, so that none is known to be right", path)
 	}
 	return s, nil
 }
 
 // read takes the scores of one image, at the level alpha.
-func (s *scoredRun) read(row *Row, looks []ledger.Look, source *scoreSource, plan *rule.Plan, alpha float64, cells int) error {
+func (s *scoredRun) read(row *rs.Row, looks []ledger.Look, source *ledger.LookScores, plan *rule.Plan, alpha float64, cells int) error {
 	image := scoredImage{id: row.Image, radius: row.Radius, correct: row.Correct()}
-	var sum scoreTally
+	sum := tally{counts: make([]int, 2*cells+1)}
 	taken := 0
 	for _, look := range looks {
-		scores, err := source.of(look)
+		scores, err := source.Of(look)
 		if err != nil {
 			return err
 		}
@@ -103,11 +104,11 @@ func (s *scoredRun) read(row *Row, looks []ledger.Look, source *scoreSource, pla
 			continue
 		}
 		if row.Certified() && int(scores.Class) != row.Class {
-			return fmt.Errorf("scores %s: those of image %d are of class %d, but class %d is certified", source.scan.File(), row.Image, scores.Class, row.Class)
+			return fmt.Errorf("scores %s: those of image %d are of class %d, but class %d is certified", source.File(), row.Image, scores.Class, row.Class)
 		}
 		taken++
 		image.n += (look.To - look.From) * s.header.Block
-		sum.add(scores, cells)
+		sum.add(scores)
 	}
 	if row.Label < 0 {
 		return nil
@@ -128,6 +129,22 @@ func (s *scoredRun) read(row *Row, looks []ledger.Look, source *scoreSource, pla
 	}
 	s.images = append(s.images, image)
 	return nil
+}
+
+// tally sums scores of one image.
+type tally struct {
+	counts    []int // by cell
+	unknown   int
+	low, high uint64
+}
+
+func (t *tally) add(s *ledger.Scores) {
+	for _, c := range s.Cells {
+		t.counts[c.Index] += c.N
+	}
+	t.unknown += s.Unknown
+	t.low += s.Low
+	t.high += s.High
 }
 
 // bySize groups images, by their index, of equal numbers of samples, which share a table.

@@ -1,4 +1,5 @@
-package rs
+// Package confidences certifies the confidences of a smoothed classifier from the scores that a run kept beside its ledger.
+package confidences
 
 import (
 	"errors"
@@ -9,11 +10,12 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/calib/confidence"
+	"github.com/certspec/certspec/rs/rule"
 )
 
-// Confidences are the confidences of the smoothed classifier on the images that are certified at a radius, right or
+// Certified are the confidences of the smoothed classifier on the images that are certified at a radius, right or
 // wrong, with bounds that hold within that radius.
-type Confidences struct {
+type Certified struct {
 	Radius  float64 // unit: full range of a value
 	Of      int     // images of the ledger whose label is known; the others are left out
 	Images  []int
@@ -22,46 +24,46 @@ type Confidences struct {
 	Confidence, Lower, Upper []float64
 }
 
-// ConfidenceOptions say how confidences are certified. The zero value is the CDF certificate on the component of
+// Options say how confidences are certified. The zero value is the CDF certificate on the component of
 // the certified class, with the spending of the paper.
-type ConfidenceOptions struct {
+type Options struct {
 	Method   confidence.Method
 	Mode     confidence.Mode
 	Spending confidence.Spending
 }
 
-// CertifyConfidences certifies confidences from the scores beside a closed ledger, at some radii (Emde et al. 2025,
+// Certify certifies confidences from the scores beside a closed ledger, at some radii (Emde et al. 2025,
 // equations 12 and 13). One certification serves all radii, certificates and ways to spend α: where the radii get
-// less of it than the run gave them, they are derived again from the counts, see OpenAt.
+// less of it than the run gave them, they are derived again from the counts, see rs.OpenAt.
 //
 // The scores of an image are those up to its last look. Their bound gets the share of α that rule.Plan.ScoreAlpha says,
 // so that it holds although the rule chose that look. Scores are known by their cells only: a bound of the CDF certificate is
 // at most the width of a cell looser than with every score as a threshold, and about half of it in practice (with 1,000
 // cells by 0.0005, 32 images of a linear model with n = 10,000 at three radii each). A score that is not known counts as 0 below and as 1 above.
 //
-// Errors: options that are none, and radii that are negative or not finite, as *OptionError; a ledger without scores, or
+// Errors: options that are none, and radii that are negative or not finite, as *rs.OptionError; a ledger without scores, or
 // that is not closed; images without labels only; what is wrong with the files.
-func CertifyConfidences(path string, radii []float64, o ConfidenceOptions) ([]Confidences, error) {
+func Certify(path string, radii []float64, o Options) ([]Certified, error) {
 	if err := o.withDefaults(); err != nil {
 		return nil, err
 	}
 	for _, r := range radii {
 		if !(r >= 0) || math.IsInf(r, 0) {
-			return nil, optionErrorf("the radius is %v, want a number of at least 0", r)
+			return nil, rule.OptionErrorf("the radius is %v, want a number of at least 0", r)
 		}
 	}
 	s, err := readScores(path, o)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Confidences, len(radii))
+	out := make([]Certified, len(radii))
 	intervals := make([][]calib.Interval, len(s.images)) // by image and radius
 	for i := range intervals {
 		intervals[i] = make([]calib.Interval, len(radii))
 	}
 	for _, group := range s.bySize() {
 		if err := s.certify(intervals, group, radii, o); err != nil {
-			return nil, fmt.Errorf("rs: ledger %s: %w", path, err)
+			return nil, fmt.Errorf("confidences: ledger %s: %w", path, err)
 		}
 	}
 	for k, radius := range radii {
@@ -83,19 +85,19 @@ func CertifyConfidences(path string, radii []float64, o ConfidenceOptions) ([]Co
 	return out, nil
 }
 
-func (o *ConfidenceOptions) withDefaults() error {
+func (o *Options) withDefaults() error {
 	var errs [3]error
 	o.Method, errs[0] = confidence.ParseMethod(string(o.Method))
 	o.Mode, errs[1] = confidence.ParseMode(string(o.Mode))
 	o.Spending, errs[2] = confidence.ParseSpending(string(o.Spending))
 	if err := errors.Join(errs[:]...); err != nil {
-		return optionErrorf("%v", err)
+		return rule.OptionErrorf("%v", err)
 	}
 	return nil
 }
 
 // certify bounds the confidences of a group at the radii that its images reach.
-func (s *scoredRun) certify(intervals [][]calib.Interval, group []int, radii []float64, o ConfidenceOptions) error {
+func (s *scoredRun) certify(intervals [][]calib.Interval, group []int, radii []float64, o Options) error {
 	c, err := s.certifier(group, radii, o)
 	if err != nil {
 		return err
@@ -117,14 +119,14 @@ func (s *scoredRun) certify(intervals [][]calib.Interval, group []int, radii []f
 // groupCertifier bounds the confidences of images of one group.
 type groupCertifier struct {
 	*scoredRun
-	options   ConfidenceOptions
+	options   Options
 	halfWidth float64
 	radii     []float64
 	shifts    []float64           // R/σ, by radius
 	tables    []*confidence.Shift // of the CDF certificate, by radius; nil: no image reaches it
 }
 
-func (s *scoredRun) certifier(group []int, radii []float64, o ConfidenceOptions) (*groupCertifier, error) {
+func (s *scoredRun) certifier(group []int, radii []float64, o Options) (*groupCertifier, error) {
 	first := &s.images[group[0]]
 	c := &groupCertifier{scoredRun: s, options: o, radii: radii, tables: make([]*confidence.Shift, len(radii))}
 	var err error

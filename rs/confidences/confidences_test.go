@@ -1,4 +1,4 @@
-package rs_test
+package confidences_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/confidences"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -71,7 +72,7 @@ func scoredLedger(t *testing.T, opt rs.Options, label int, value uint8, misses b
 		inner = missing{inner}
 	}
 	r := &recorder{Classifier: inner}
-	run = certify(t, r, greys(oneGrey, always(label), value), opt)
+	run = certify(t, r, greys(label, value), opt)
 	row := run.Rows[0]
 	for _, s := range r.rows[run.Header.Selection:row.Passes] {
 		scores = append(scores, s[max(row.Class, 0)])
@@ -79,9 +80,9 @@ func scoredLedger(t *testing.T, opt rs.Options, label int, value uint8, misses b
 	return run, scores, opt
 }
 
-func confidences(t *testing.T, path string, o rs.ConfidenceOptions, radii ...float64) []rs.Confidences {
+func certified(t *testing.T, path string, o confidences.Options, radii ...float64) []confidences.Certified {
 	t.Helper()
-	c, err := rs.CertifyConfidences(path, radii, o)
+	c, err := confidences.Certify(path, radii, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,8 +132,8 @@ func TestConfidencesAgainstAllScores(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				cdf := confidences(t, opt.Ledger, rs.ConfidenceOptions{Spending: spending}, radii...)
-				standard := confidences(t, opt.Ledger, rs.ConfidenceOptions{Spending: spending, Method: confidence.MethodStandard}, radii...)
+				cdf := certified(t, opt.Ledger, confidences.Options{Spending: spending}, radii...)
+				standard := certified(t, opt.Ledger, confidences.Options{Spending: spending, Method: confidence.MethodStandard}, radii...)
 				for k, r := range radii {
 					name := fmt.Sprintf("%s, misses %v, %d cells, radius %v, %q", opt.Rule, misses, opt.Scores, r, spending)
 					shift, _ := band.At(r / testSigma)
@@ -179,7 +180,7 @@ func TestConfidencesContainTheTruth(t *testing.T) {
 			logit = -logit
 		}
 		for _, method := range []confidence.Method{confidence.MethodCDF, confidence.MethodStandard} {
-			for _, c := range confidences(t, opt.Ledger, rs.ConfidenceOptions{Method: method}, 0, row.Radius/2, row.Radius) {
+			for _, c := range certified(t, opt.Ledger, confidences.Options{Method: method}, 0, row.Radius/2, row.Radius) {
 				l, u := scoreMean(logit-slope*c.Radius), scoreMean(logit+slope*c.Radius)
 				if c.Lower[0] > l || c.Upper[0] < u {
 					t.Errorf("%s at %v of value %d: [%v, %v], the confidence ranges over [%v, %v]", method, c.Radius, value, c.Lower[0], c.Upper[0], l, u)
@@ -213,7 +214,7 @@ func TestConfidencesOfTheCertifiedSubset(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, mode := range []confidence.Mode{confidence.ModeIndex, confidence.ModeMax} {
-			for _, c := range confidences(t, opt.Ledger, rs.ConfidenceOptions{Spending: spending, Mode: mode}, 0, .02, .05, 3) {
+			for _, c := range certified(t, opt.Ledger, confidences.Options{Spending: spending, Mode: mode}, 0, .02, .05, 3) {
 				var images []int
 				var correct []bool
 				for _, row := range at.Rows {
@@ -240,25 +241,25 @@ func TestConfidencesOfTheCertifiedSubset(t *testing.T) {
 func TestConfidencesRefuse(t *testing.T) {
 	_, _, opt := scoredLedger(t, rs.Options{Rule: rs.Fixed, MaxSamples: 400, Scores: 10}, 1, 230, false)
 	path := opt.Ledger
-	fails := func(name, path string, o rs.ConfidenceOptions, radius float64) {
+	fails := func(name, path string, o confidences.Options, radius float64) {
 		t.Helper()
-		if c, err := rs.CertifyConfidences(path, []float64{radius}, o); err == nil || c != nil {
+		if c, err := confidences.Certify(path, []float64{radius}, o); err == nil || c != nil {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
 	for name, radius := range map[string]float64{"NaN": math.NaN(), "negative": -1, "infinite": math.Inf(1)} {
-		fails(name, path, rs.ConfidenceOptions{}, radius)
+		fails(name, path, confidences.Options{}, radius)
 	}
-	fails("method", path, rs.ConfidenceOptions{Method: "mean"}, 0)
-	fails("mode", path, rs.ConfidenceOptions{Mode: "top"}, 0)
-	fails("spending", path, rs.ConfidenceOptions{Spending: "all"}, 0)
+	fails("method", path, confidences.Options{Method: "mean"}, 0)
+	fails("mode", path, confidences.Options{Mode: "top"}, 0)
+	fails("spending", path, confidences.Options{Spending: "all"}, 0)
 
 	m, data := mixed(3)
 	bare := rs.Options{Sigma: .25, MaxSamples: 100, Ledger: filepath.Join(t.TempDir(), "l")}
 	certify(t, m, data, bare)
-	fails("no scores", bare.Ledger, rs.ConfidenceOptions{}, 0)
+	fails("no scores", bare.Ledger, confidences.Options{}, 0)
 	_, _, unlabelled := scoredLedger(t, rs.Options{Rule: rs.Fixed, MaxSamples: 400, Scores: 10}, -1, 230, false)
-	fails("no label", unlabelled.Ledger, rs.ConfidenceOptions{}, 0)
+	fails("no label", unlabelled.Ledger, confidences.Options{}, 0)
 
 	// Scores of another run, altered, cut off, or not there.
 	_, _, other := scoredLedger(t, rs.Options{Rule: rs.Fixed, MaxSamples: 400, Scores: 10, Seed: 7}, 1, 230, false)
@@ -272,7 +273,7 @@ func TestConfidencesRefuse(t *testing.T) {
 		if err := os.WriteFile(ledger.ScoresPath(path), b, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		fails(name, path, rs.ConfidenceOptions{}, 0)
+		fails(name, path, confidences.Options{}, 0)
 		if v, err := rs.Verify(path); err == nil {
 			t.Errorf("%s: verified %v", name, v)
 		}
@@ -280,8 +281,8 @@ func TestConfidencesRefuse(t *testing.T) {
 	if err := os.Remove(ledger.ScoresPath(path)); err != nil {
 		t.Fatal(err)
 	}
-	fails("missing", path, rs.ConfidenceOptions{}, 0)
-	if _, err := rs.CertifyConfidences(path, []float64{0}, rs.ConfidenceOptions{}); !errors.Is(err, fs.ErrNotExist) {
+	fails("missing", path, confidences.Options{}, 0)
+	if _, err := confidences.Certify(path, []float64{0}, confidences.Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing: %v", err)
 	}
 	if v, err := rs.Verify(path); err != nil || v.Scores != rs.ScoresMissing {
