@@ -94,6 +94,54 @@ func TestJointCCEAgainstForce(t *testing.T) {
 	}
 }
 
+// The clipped program against trying all signs, at any clip.
+func TestClippedProgramIsExact(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for range 2000 {
+		n, size := 1+rng.IntN(6), 1+rng.IntN(4)
+		edges := make([]float64, size+1)
+		for m := range edges {
+			edges[m] = float64(m) / float64(size)
+		}
+		bins, err := NewBins(edges, LeftClosed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		correct, lower, upper := make([]bool, n), make([]float64, n), make([]float64, n)
+		for i := range correct {
+			a, b := rng.Float64(), rng.Float64()
+			correct[i], lower[i], upper[i] = rng.IntN(2) == 0, min(a, b), max(a, b)
+		}
+		least := 2*rng.Float64() - 1
+		c := newClipped(correct, lower, upper, bins, 0)
+		_, got := bestSigns(c.samples(least), edges, size, least)
+		want := math.Inf(-1)
+		for mask := range 1 << size {
+			total := 0.0
+			for i, y := range correct {
+				v := math.Inf(-1)
+				for m := c.low[i]; m <= c.high[i]; m++ {
+					for _, z := range []float64{max(lower[i], edges[m]), min(upper[i], edges[m+1])} {
+						gap := z
+						if y {
+							gap--
+						}
+						if mask>>m&1 == 0 {
+							gap = -gap
+						}
+						v = max(v, gap)
+					}
+				}
+				total += max(v, least)
+			}
+			want = max(want, total)
+		}
+		if math.Abs(got-want) > 1e-12 {
+			t.Fatalf("clip %v, edges %v, %v, [%v, %v]: %v; by trying all signs %v", least, edges, correct, lower, upper, got, want)
+		}
+	}
+}
+
 func TestFailuresAtMost(t *testing.T) {
 	for _, c := range []struct {
 		n        int
