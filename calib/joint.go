@@ -69,7 +69,7 @@ func upperTail(n, k int, p float64) float64 {
 
 // JointCCE bounds the calibration error over all confidences inside the intervals but for at most k samples, whose confidence and
 // correctness are free: what holds for a whole data set with probability 1 − δ where k is FailuresAtMost. N is the number of
-// samples given; bins are as in ExactCCE.
+// samples given.
 //
 // For fixed signs of the bins' gaps let v_i be what sample i earns in ExactCCE's program, and W ≤ 1 what a free sample earns. The
 // k samples that earn least become free, so the value is Σ v_i + Σ_k (W − v_i), at most
@@ -80,17 +80,12 @@ func upperTail(n, k int, p float64) float64 {
 // program finds with every earning clipped from below. It is convex in λ, and valid at every λ. The signs found there give
 // Lower.
 //
-// Errors: those of CheckIntervals and NewBins; k < 0.
-func JointCCE(correct []bool, lower, upper, edges []float64, k int) (Joint, error) {
+// Errors: those of CheckIntervals; k < 0.
+func JointCCE(correct []bool, lower, upper []float64, bins *Bins, k int) (Joint, error) {
 	if k < 0 {
 		return Joint{}, inputError("k", k, "at least 0")
 	}
-	bins, err := NewBins(edges, LeftClosed)
-	if err != nil {
-		return Joint{}, err
-	}
-	w := new(Workspace)
-	plain, err := w.ExactCCE(correct, lower, upper, bins)
+	plain, err := new(Workspace).ExactCCE(correct, lower, upper, bins)
 	if err != nil {
 		return Joint{}, err
 	}

@@ -57,6 +57,15 @@ func jointByForce(correct []bool, lower, upper, edges []float64, k int) float64 
 	return best / float64(len(correct))
 }
 
+func leftClosed(t testing.TB, edges []float64) *Bins {
+	t.Helper()
+	bins, err := NewBins(edges, LeftClosed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bins
+}
+
 func TestJointCCEAgainstForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	tight, trials := 0, 2000
@@ -77,7 +86,7 @@ func TestJointCCEAgainstForce(t *testing.T) {
 			lower[i], upper[i] = min(a, b), max(a, b)
 		}
 		k := rng.IntN(4)
-		j, err := JointCCE(correct, lower, upper, edges, k)
+		j, err := JointCCE(correct, lower, upper, leftClosed(t, edges), k)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +206,7 @@ func TestJointClaimCovers(t *testing.T) {
 		for _, g := range gaps {
 			ece += math.Abs(g) / n
 		}
-		j, err := JointCCE(correct, lower, upper, edges, k)
+		j, err := JointCCE(correct, lower, upper, bins, k)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +232,7 @@ func BenchmarkJointCCE(b *testing.B) {
 		edges[i] = float64(i) / 15
 	}
 	for b.Loop() {
-		if _, err := JointCCE(correct, lower, upper, edges, 11); err != nil {
+		if _, err := JointCCE(correct, lower, upper, leftClosed(b, edges), 11); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -153,5 +154,33 @@ func TestKeepScoresFlag(t *testing.T) {
 		if text, code := output(t, line...); code != cli.ExitUsage || text != "" {
 			t.Errorf("%q: exit code %d, %s", args, code, fmt.Sprint(text))
 		}
+	}
+}
+
+// The joint claim on the committed ledger of 2,000 images: k = 11 of 2,000 at δ = .001 (P[Bin(2000, .002) > 11] = .0009), and
+// bounds between the error where all intervals hold and that plus 2k over the samples.
+func TestCalibExactJoint(t *testing.T) {
+	cmd := commandOf(t, "calib")
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetArgs([]string{"exact", "--ledger", "../../notebooks/results/fmnist-cnn-s025-scores.ledger", "--radii", "0,0.25", "--claim", "joint", "--json"})
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var answers []struct {
+		N, Attempted, Failures int
+		Joint                  float64 `json:"joint_cce"`
+		CCE, Gap               float64
+	}
+	if err := json.Unmarshal(out.Bytes(), &answers); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range answers {
+		if a.Attempted != 2000 || a.Failures != 11 || !(a.Joint > a.CCE) || a.Joint > a.CCE+22/float64(a.N) || a.Gap > 1e-3 {
+			t.Errorf("%+v", a)
+		}
+	}
+	if len(answers) != 2 {
+		t.Errorf("%d radii", len(answers))
 	}
 }

@@ -24,6 +24,7 @@ type ledgerRadius struct {
 	radius float64
 	of     int // labelled images of the ledger
 	note   string
+	fails  float64 // bound on the probability that radius or interval of an image is false; 0: all hold at once
 }
 
 // confidenceOptions say how confidences are certified from a ledger.
@@ -63,7 +64,7 @@ func (o *confidenceOptions) sets(f *pflag.FlagSet, path string) ([]*sampleFile, 
 			name:   fmt.Sprintf("%s at %g", path, c.Radius),
 			Table:  &calib.Table{Correct: c.Correct, Confidence: c.Confidence, Lower: c.Lower, Upper: c.Upper},
 			images: c.Images,
-			at:     &ledgerRadius{c.Radius, c.Of, note},
+			at:     &ledgerRadius{c.Radius, c.Of, note, failure(run.Header.Alpha, o.Spending)},
 		})
 	}
 	return sets, nil
@@ -78,6 +79,17 @@ func spendingNote(h *ledger.Header, s confidence.Spending) string {
 		return fmt.Sprintf("all radii and intervals hold at once with probability at least %g (spending family)", 1-h.Alpha)
 	}
 	return fmt.Sprintf("radius and interval of an image each hold with probability at least %g; those of all images do not at once with any stated probability (spending paper)", 1-h.Alpha)
+}
+
+// failure bounds the probability that the radius of an image or its interval is false.
+func failure(alpha float64, s confidence.Spending) float64 {
+	switch s {
+	case confidence.Family:
+		return 0
+	case confidence.Split:
+		return alpha
+	}
+	return 2 * alpha
 }
 
 // isLedger reports whether a file begins as a ledger does.
