@@ -25,9 +25,9 @@ func BenchmarkFill(b *testing.B) {
 			if j.Kind != CertifyJob || j.Model.Name != e.Manifest.Models[i].Name {
 				continue
 			}
-			var rows rs.Rows
+			var rows Outcomes
 			for image := range 100 {
-				rows = append(rows, rs.Row{Image: image, Label: image % 10, Class: image % 10, Radius: random.Float64()})
+				rows = append(rows, Outcome{Image: image, Label: image % 10, Radius: random.Float64()})
 			}
 			r.set(j.Cell.String(), rows)
 		}

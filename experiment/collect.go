@@ -23,6 +23,10 @@ type Origin struct {
 // radiiOf are the radii that a folder holds of a model: those of the file of results, and of closed ledgers that are not in it yet.
 // They come with what is to be known of these ledgers.
 func radiiOf(folder string, m *Model) (radii *Radii, origin Origin, added bool, err error) {
+	if m.Results != "" {
+		radii, err = resultsOf(m.Results)
+		return radii, origin, false, err
+	}
 	if radii, err = readRadii(resultPath(folder, m, ".csv")); err != nil {
 		return nil, origin, false, err
 	}
@@ -35,7 +39,7 @@ func radiiOf(folder string, m *Model) (radii *Radii, origin Origin, added bool, 
 	}
 	for _, file := range files {
 		cell := filepath.Base(file[:len(file)-len(".ledger")])
-		if radii.Rows(cell) != nil {
+		if radii.Outcomes(cell) != nil {
 			continue
 		}
 		// A ledger whose images are all decided may still lack its claims.
@@ -48,7 +52,7 @@ func radiiOf(folder string, m *Model) (radii *Radii, origin Origin, added bool, 
 		if err != nil {
 			return nil, origin, false, err
 		}
-		radii.set(cell, run.Rows)
+		radii.set(cell, outcomes(run.Rows))
 		added = true
 		id := run.Header.Model.Identity
 		if name := fmt.Sprintf("%s %s, %s", id.Engine, id.EngineVersion, id.InstructionSet); !slices.Contains(origin.Certified, name) {
@@ -62,6 +66,9 @@ func radiiOf(folder string, m *Model) (radii *Radii, origin Origin, added bool, 
 
 // collect brings the radii of closed ledgers into the files of results.
 func (e *Experiment) collect(m *Model) error {
+	if m.Results != "" {
+		return nil
+	}
 	folder := e.options.Folder
 	radii, o, added, err := radiiOf(folder, m)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/certspec/certspec/calib/mip"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -93,80 +92,72 @@ func (e *Experiment) Estimate(ctx context.Context, keep bool) (Estimate, error) 
 
 // add adds the cost of a job.
 func (m *meter) add(ctx context.Context, total *Estimate, j Job) error {
-	tier := m.Manifest.Tier
-	size := func(name string) (float64, error) {
-		d, err := m.set(name)
-		if err != nil {
-			return 0, err
-		}
-		images, err := d.Load(ctx)
-		if err != nil {
-			return 0, err
-		}
-		return float64(images.Len()), nil
+	c := costs{m, ctx, total}
+	if j.of != nil {
+		return j.of.cost(c, j)
 	}
-	training := func(rows float64) error {
-		rate, err := m.rate(ctx, j.Model)
-		if err != nil {
-			return err
-		}
-		total.Training += rows
-		total.Seconds += rows / rate.Training
-		return nil
-	}
-	certify := func(images float64, o rs.Options) error {
-		rate, err := m.rate(ctx, j.Model)
-		if err != nil {
-			return err
-		}
-		mean, most, err := copies(o)
-		if err != nil {
-			return err
-		}
-		total.Copies += images * mean
-		total.MostCopies += images * most
-		total.Seconds += images * mean / rate.Copies
-		return nil
-	}
-	switch j.Kind {
-	case TrainJob:
-		n, err := size(j.Model.Train)
-		if err != nil {
-			return err
-		}
-		rows, err := m.rowsOf(j.Model)
-		if err != nil {
-			return err
-		}
-		return training(n * float64(j.Model.Epochs) * rows)
-	case CertifyJob:
-		name, _ := m.Manifest.imagesOf(j.Model, j.Cell)
-		n, err := size(name)
-		if err != nil {
-			return err
-		}
-		return certify(n, tier.Certify.Options(j.Model.Noise()))
-	case CalibrateJob:
-		n, err := size(with(j.Model.Test, tier.Calibration.Images))
-		if err != nil {
-			return err
-		}
-		total.Searches += len(j.table.Measure.Calibration.Radii) * len(mip.Grid(nil))
-		return certify(n, tier.Calibration.Certify.Options(j.Model.Noise()))
-	}
-	n, err := size(with(j.Model.Test, tier.Attack.Images))
+	n, err := c.size(j.Model.Train)
 	if err != nil {
 		return err
 	}
-	steps := tier.Attack.Steps
-	if steps == 0 {
-		steps = aceSteps
+	rows, err := m.rowsOf(j.Model)
+	if err != nil {
+		return err
 	}
-	return training(4 * n * float64(steps+1))
+	return c.training(j.Model, n*float64(j.Model.Epochs)*rows)
 }
 
-// aceSteps of an attack on confidences; see attack.ACE.
-const aceSteps = 100
+// costs adds up what jobs take.
+type costs struct {
+	*meter
+	ctx   context.Context
+	total *Estimate
+}
+
+// size is the number of images of a set.
+func (c costs) size(name string) (float64, error) {
+	d, err := c.set(name)
+	if err != nil {
+		return 0, err
+	}
+	images, err := d.Load(c.ctx)
+	if err != nil {
+		return 0, err
+	}
+	return float64(images.Len()), nil
+}
+
+// training adds rows that a network takes forward and back.
+func (c costs) training(model *Model, rows float64) error {
+	rate, err := c.rate(c.ctx, model)
+	if err != nil {
+		return err
+	}
+	c.total.Training += rows
+	c.total.Seconds += rows / rate.Training
+	return nil
+}
+
+// certify adds the noise samples of images under a rule.
+func (c costs) certify(model *Model, images float64, o rs.Options) error {
+	mean, most, err := copies(o)
+	if err != nil {
+		return err
+	}
+	return c.samples(model, images*mean, images*most)
+}
+
+// samples adds images or noise samples that a model classifies, and at most so many.
+func (c costs) samples(model *Model, n, most float64) error {
+	rate, err := c.rate(c.ctx, model)
+	if err != nil {
+		return err
+	}
+	c.total.Copies += n
+	c.total.MostCopies += most
+	c.total.Seconds += n / rate.Copies
+	return nil
+}
 
 // rowsOf is how many noisy images a step takes through the network and back for each image.
 func (m *meter) rowsOf(model *Model) (float64, error) {

@@ -8,8 +8,9 @@
 //	Emde et al. 2025, "Towards certification of uncertainty calibration under adversarial attacks" (tables "D/…")
 //
 // Run makes a table in a folder: it trains, adapts, certifies and attacks, model by model, and whatever is in the folder already is not
-// done again, so that an interrupted run goes on where it was and ends with the same ledgers. Fill reads the folder. A training
-// method of one's own joins by Options.Methods, a finished network by a row that names its file.
+// done again, so that an interrupted run goes on where it was and ends with the same ledgers. Fill reads the folder. What a table measures is
+// a measure, with a file of its own: measure_radius.go and its like. A training method of one's own joins by Options.Methods or
+// method.Register, a network by nets.Register; a finished network by a row that names its file, finished radii by one that names a ledger or a CSV.
 //
 // What Run writes:
 //
@@ -20,5 +21,6 @@
 //	ledgers/MODEL/CELL.ledger clean, calibration, fog-3, …; see package sweep
 //	results/MODEL.csv         the certified radii of the ledgers, image by image, small enough to keep
 //	results/MODEL.*.json      calibration bounds, attacks
+//	results/MODEL.predictions.csv  the classes without noise, for the agreement of models
 //	results/MODEL.*.csv       the confidences behind them, image by image, to six decimals, bounds rounded outwards
 package experiment

@@ -35,6 +35,8 @@ type FilledLine struct {
 	ACE         map[string]*MeanOver `json:"ace,omitempty"`         // "accuracy", "clean" and the attacks
 	// By how much each attack raises the calibration error, with the interval of the bootstrap over the images.
 	Raised map[string]*rs.Difference `json:"raised,omitempty"`
+	// Share of images to which a model and that of the line that is compared with answer alike, and the accuracy on them.
+	Agreement *Agreement `json:"agreement,omitempty"`
 }
 
 // MeanOver is a mean over seeds, with the least and the largest.
@@ -54,7 +56,7 @@ type Value struct {
 	// of other data.
 	Difference *rs.Difference `json:"difference,omitempty"`
 
-	seeds map[uint64]rs.Rows // the mean radius over the cells, by seed
+	seeds map[uint64]vector // the mean radius over the cells, by seed
 }
 
 // Selected is what a group reaches at a radius among models of comparable accuracy (certified-calibration tables 2 and 6 to 10).
@@ -115,14 +117,8 @@ func (f *filler) fill() (*Filled, error) {
 		}
 		out.Lines = append(out.Lines, line)
 	}
-	if err := f.differences(out); err != nil {
-		return nil, err
-	}
-	if c := t.Measure.Calibration; c != nil && c.Within > 0 {
-		if out.Selected, err = selected(out.Lines, c); err != nil {
-			return nil, err
-		}
-		if err := f.spreadSelected(out); err != nil {
+	for _, m := range measures {
+		if err := m.fill(f, out); err != nil {
 			return nil, err
 		}
 	}

@@ -112,7 +112,7 @@ func TestRadiiOfAModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	radii, err := m.Radii(folder, "b@1")
-	if err != nil || len(radii.Cells) != 3 || radii.Rows("fog-5").ACR().Value != .2 {
+	if err != nil || len(radii.Cells) != 3 || radii.Outcomes("fog-5").ACR() != .2 {
 		t.Errorf("%v, %v", radii, err)
 	}
 	if _, err := m.Radii(folder, "d@1"); err == nil || !strings.Contains(err.Error(), `no model "d@1"`) {

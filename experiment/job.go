@@ -20,22 +20,29 @@ const (
 	CertifyJob   Kind = "certify"   // a cell; an adapted network is adapted first
 	CalibrateJob Kind = "calibrate" // certify with scores, and bound the calibration error
 	ACEJob       Kind = "attack"    // on confidences
+	AgreeJob     Kind = "agree"     // predictions of several models
 )
 
 // Job is one piece of an experiment: what is done or not.
 type Job struct {
 	Kind  Kind
 	Model *Model
+	With  []*Model   // further models that it needs
 	Cell  sweep.Cell // of CertifyJob
 	table *Made
+	of    measure // nil: training
 }
 
 // String is e.g. "certify A/c10/g@1 fog-3".
 func (j Job) String() string {
+	text := fmt.Sprintf("%s %s", j.Kind, j.Model.Name)
 	if j.Kind == CertifyJob {
-		return fmt.Sprintf("%s %s %v", j.Kind, j.Model.Name, j.Cell)
+		return fmt.Sprintf("%s %v", text, j.Cell)
 	}
-	return fmt.Sprintf("%s %s", j.Kind, j.Model.Name)
+	for _, m := range j.With {
+		text += " with " + m.Name
+	}
+	return text
 }
 
 // key is equal for jobs that do the same.
@@ -90,16 +97,12 @@ func (m *Manifest) jobs(table *Made, lines []Line) ([]Job, error) {
 			jobs = append(jobs, j)
 		}
 	}
-	cells, err := m.Tier.Cells(table.Measure)
-	if err != nil {
-		return nil, err
-	}
 	var train func(model *Model)
 	train = func(model *Model) {
 		if model.Start != "" {
 			train(m.model(model.Start))
 		}
-		if model.File == "" && model.Adapt == nil {
+		if model.File == "" && model.Results == "" && model.Adapt == nil {
 			add(Job{Kind: TrainJob, Model: model})
 		}
 	}
@@ -113,15 +116,22 @@ func (m *Manifest) jobs(table *Made, lines []Line) ([]Job, error) {
 				continue
 			}
 			model := m.model(l.Models[k])
+			if model.Results != "" {
+				continue
+			}
 			train(model)
-			for _, c := range cells {
-				add(Job{Kind: CertifyJob, Model: model, Cell: c})
-			}
-			if table.Measure.Calibration != nil {
-				add(Job{Kind: CalibrateJob, Model: model, table: table})
-			}
-			if table.Measure.ACE != nil && model.File == "" {
-				add(Job{Kind: ACEJob, Model: model, table: table})
+			for _, of := range measures {
+				list, err := of.jobs(m, table, model)
+				if err != nil {
+					return nil, err
+				}
+				for _, j := range list {
+					for _, other := range j.With {
+						train(other)
+					}
+					j.Kind, j.table, j.of = of.kind(), table, of
+					add(j)
+				}
 			}
 		}
 	}
@@ -179,5 +189,5 @@ const officialSuffix = "-c"
 
 // trained reports whether the network of a model is there.
 func trained(folder string, m *Model) bool {
-	return m.File != "" || modelfile.Exists(modelPath(folder, m))
+	return m.File != "" || m.Results != "" || modelfile.Exists(modelPath(folder, m))
 }

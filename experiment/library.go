@@ -78,8 +78,10 @@ func (l *Library) Add(file string) ([]Row, error) {
 	}
 	rows, err := l.add(file, text)
 	for i := range rows {
-		if rows[i].Model != "" && !filepath.IsAbs(rows[i].Model) {
-			rows[i].Model = filepath.Join(filepath.Dir(file), rows[i].Model)
+		for _, path := range []*string{&rows[i].Model, &rows[i].Results} {
+			if *path != "" && !filepath.IsAbs(*path) {
+				*path = filepath.Join(filepath.Dir(file), *path)
+			}
 		}
 	}
 	return rows, err

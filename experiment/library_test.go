@@ -170,7 +170,7 @@ func TestBadFiles(t *testing.T) {
 		"recipes:\n  x/a: {from: A/c10, seeds: [2, 1, 2]}\n":                 "the seed 2 twice",
 		"recipes:\n  x/a: {from: A/c10, epochs: many}\n":                     "line 2: cannot unmarshal",
 		"tables:\n  x: {title: X, rows: [A/c10/g], measure: {sweep: [C]}}\n": `unknown key "sweep"; the nearest is "sweeps"`,
-		"rows:\n- {recipe: A/c10/g, model: net.onnx, title: X}\n":            "a recipe or a model, one of them",
+		"rows:\n- {recipe: A/c10/g, model: net.onnx, title: X}\n":            "a recipe, a model or results, one of them",
 		"rows:\n- {model: net.onnx}\n":                                       "has no title",
 		"rows:\n- {recipe: A/c10/g, sigma: 0.5}\n":                           "a recipe says them itself",
 		"recipes: [A, B]\n":                                                  "line 1: expected keys and values",
@@ -371,8 +371,8 @@ func FuzzRadii(f *testing.F) {
 			t.Fatalf("%q: %v", r.encode(), err)
 		}
 		for _, cell := range r.Cells {
-			if !slices.Equal(r.Rows(cell), again.Rows(cell)) {
-				t.Errorf("%s is read back as %v", cell, again.Rows(cell))
+			if !slices.Equal(r.Outcomes(cell), again.Outcomes(cell)) {
+				t.Errorf("%s is read back as %v", cell, again.Outcomes(cell))
 			}
 		}
 	})

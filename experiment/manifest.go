@@ -35,6 +35,16 @@ type Line struct {
 	Models []string `json:"models"`
 }
 
+// reference is the line that the others are compared with; nil where there is none of that title.
+func (t *Made) reference() *Line {
+	for i := range t.Lines {
+		if l := &t.Lines[i]; len(l.Models) > 0 && (t.Compare == "" || l.Title == t.Compare) {
+			return l
+		}
+	}
+	return nil
+}
+
 const manifestFormat = 1
 
 const manifestFile = "manifest.json"

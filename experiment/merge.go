@@ -142,12 +142,12 @@ func mergeRadii(to string, there []byte, from string, here []byte) (added int, e
 	}
 	order := slices.Clone(a.Cells)
 	for _, cell := range b.Cells {
-		switch rows := a.Rows(cell); {
+		switch rows := a.Outcomes(cell); {
 		case rows == nil:
-			a.set(cell, b.Rows(cell))
+			a.set(cell, b.Outcomes(cell))
 			order = append(order, cell)
 			added = 1
-		case !slices.Equal(rows, b.Rows(cell)):
+		case !slices.Equal(rows, b.Outcomes(cell)):
 			return 0, fmt.Errorf("%s and %s differ in %s", to, from, cell)
 		}
 	}

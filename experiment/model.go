@@ -29,6 +29,8 @@ type Model struct {
 	File string         `json:"file,omitempty"` // of a finished network
 	ONNX map[string]any `json:"onnx,omitempty"`
 
+	Results string `json:"results,omitempty"` // of a row whose radii are there: a ledger or a file of radii
+
 	// How it was trained; in JSON by the keys of recipes, beside the others.
 	modelfile.Recipe `json:"-"`
 

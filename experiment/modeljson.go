@@ -75,7 +75,7 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	m.Recipe = recipe
-	if m.File == "" && m.sgd() {
+	if m.File == "" && m.Results == "" && m.sgd() {
 		for _, v := range []**float64{&m.Momentum, &m.WeightDecay} {
 			if *v == nil {
 				*v = new(0.0)

@@ -221,8 +221,8 @@ func (m *Manifest) add(s *Setup, model Model) error {
 
 // lines makes the lines of a row with their models. A finished model has the data and the noise of the first recipe's, unless it says others.
 func (s *Setup) lines(row Row, first Model) (lines []Line, models []Model, err error) {
-	if row.Model != "" {
-		m := Model{Name: row.Title, Title: row.Title, Group: row.Title, File: row.Model, ONNX: row.ONNX, Data: first.Data, Test: first.Test}
+	if row.Recipe == "" {
+		m := Model{Name: row.Title, Title: row.Title, Group: row.Title, File: row.Model, Results: row.Results, ONNX: row.ONNX, Data: first.Data, Test: first.Test}
 		if row.Data != "" {
 			m.Data = row.Data
 			if _, m.Test, err = s.sets(row.Data); err != nil {
@@ -235,7 +235,12 @@ func (s *Setup) lines(row Row, first Model) (lines []Line, models []Model, err e
 		if m.Data == "" {
 			return nil, nil, fmt.Errorf("row %s: no data, and no row with a recipe stands before it", row.Title)
 		}
-		if _, err := m.card(); err != nil {
+		if m.Results != "" {
+			_, err = resultsOf(m.Results)
+		} else {
+			_, err = m.card()
+		}
+		if err != nil {
 			return nil, nil, fmt.Errorf("row %s: %w", row.Title, err)
 		}
 		return []Line{{m.Title, m.Group, []string{m.Name}}}, []Model{m}, nil

@@ -49,7 +49,7 @@ func (e *Experiment) Run(ctx context.Context) (err error) {
 	var errs []error
 	for _, j := range e.Jobs {
 		r.at++
-		if cause := firstFailed(failed, j.Model); cause != nil {
+		if cause := firstFailed(failed, append([]*Model{j.Model}, j.With...)); cause != nil {
 			continue
 		}
 		done, err := e.Manifest.Done(e.options.Folder, j)
@@ -71,11 +71,13 @@ func (e *Experiment) Run(ctx context.Context) (err error) {
 	return errors.Join(errs...)
 }
 
-// firstFailed is what went wrong with a model, or with the one it begins with.
-func firstFailed(failed map[string]error, m *Model) error {
-	for name, err := range failed {
-		if name == m.Name || name == m.Start {
-			return err
+// firstFailed is what went wrong with one of some models, or with one that it begins with.
+func firstFailed(failed map[string]error, of []*Model) error {
+	for _, m := range of {
+		for _, name := range []string{m.Name, m.Start} {
+			if err := failed[name]; err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -83,23 +85,10 @@ func firstFailed(failed map[string]error, m *Model) error {
 
 // Done reports whether a job is done in a folder.
 func (m *Manifest) Done(folder string, j Job) (bool, error) {
-	switch j.Kind {
-	case TrainJob:
+	if j.of == nil {
 		return trained(folder, j.Model), nil
-	case CertifyJob:
-		if closed, err := isClosed(ledgerPath(folder, j.Model, j.Cell)); closed || err != nil {
-			return closed, err
-		}
-		radii, err := readRadii(resultPath(folder, j.Model, ".csv"))
-		return err == nil && radii.Rows(j.Cell.String()) != nil, err
-	case CalibrateJob:
-		var c CalibrationResult
-		ok, err := readJSON(resultPath(folder, j.Model, ".calibration.json"), &c)
-		return ok && c.has(j.table.Measure.Calibration.Radii), err
 	}
-	var a ACEResult
-	ok, err := readJSON(resultPath(folder, j.Model, ".attacks.json"), &a)
-	return ok && a.Epsilon == j.table.Measure.ACE.Epsilon, err
+	return j.of.done(m, folder, j)
 }
 
 func isClosed(path string) (bool, error) {
@@ -194,15 +183,10 @@ func (r *runner) open(path string, m *Model) (*engine.Model, error) {
 }
 
 func (r *runner) do(ctx context.Context, j Job) error {
-	switch j.Kind {
-	case TrainJob:
+	if j.of == nil {
 		return r.train(ctx, j.Model)
-	case CertifyJob:
-		return r.certify(ctx, j)
-	case CalibrateJob:
-		return r.calibrate(ctx, j)
 	}
-	return r.attack(ctx, j)
+	return j.of.do(ctx, r, j)
 }
 
 func (r *runner) train(ctx context.Context, m *Model) error {

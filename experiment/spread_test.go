@@ -64,11 +64,11 @@ func TestSpreadByHand(t *testing.T) {
 		t.Fatal(err)
 	}
 	interval := func(even, odd float64) rs.Interval {
-		var rows rs.Rows
+		var rows Outcomes
 		for i := range 40 {
-			rows = append(rows, rs.Row{Image: i, Label: 1, Class: 1, Radius: []float64{even, odd}[i%2]})
+			rows = append(rows, Outcome{Image: i, Label: 1, Radius: []float64{even, odd}[i%2]})
 		}
-		in, err := rows.ACRInterval(o)
+		in, err := meanInterval(rows.vector().values, o)
 		if err != nil {
 			t.Fatal(err)
 		}

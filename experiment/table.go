@@ -23,6 +23,7 @@ type Measure struct {
 	Detail      bool                `yaml:"detail,omitempty" json:"detail,omitempty"` // a column for each corruption, not only for the groups
 	Calibration *CalibrationMeasure `yaml:"calibration,omitempty" json:"calibration,omitempty"`
 	ACE         *ACEMeasure         `yaml:"ace,omitempty" json:"ace,omitempty"`
+	Agreement   bool                `yaml:"agreement,omitempty" json:"agreement,omitempty"` // on clean images, with the row that is compared with
 }
 
 // CalibrationMeasure asks for certified accuracy, and for the largest calibration error and Brier score within radii.
@@ -41,12 +42,13 @@ type ACEMeasure struct {
 
 // Row is a recipe, or a network that is finished: a model file of certspec's or an ONNX file.
 type Row struct {
-	Recipe string         `yaml:"recipe,omitempty" json:"recipe,omitempty"`
-	Model  string         `yaml:"model,omitempty" json:"model,omitempty"` // path, in a file of rows relative to it
-	ONNX   map[string]any `yaml:"onnx,omitempty" json:"onnx,omitempty"`   // how images enter an ONNX file: the fields of onnxmodel.Card
-	Data   string         `yaml:"data,omitempty" json:"data,omitempty"`   // of Model; default that of the first row with a recipe
-	Sigma  float64        `yaml:"sigma,omitempty" json:"sigma,omitempty"` // of Model; default that of the first row with a recipe
-	Title  string         `yaml:"title,omitempty" json:"title,omitempty"` // default the recipe's
+	Recipe  string         `yaml:"recipe,omitempty" json:"recipe,omitempty"`
+	Model   string         `yaml:"model,omitempty" json:"model,omitempty"`     // path, in a file of rows relative to it
+	Results string         `yaml:"results,omitempty" json:"results,omitempty"` // path of certified radii that are there: a closed ledger, of clean images, or a CSV as in results/; relative as Model
+	ONNX    map[string]any `yaml:"onnx,omitempty" json:"onnx,omitempty"`       // how images enter an ONNX file: the fields of onnxmodel.Card
+	Data    string         `yaml:"data,omitempty" json:"data,omitempty"`       // of Model; default that of the first row with a recipe
+	Sigma   float64        `yaml:"sigma,omitempty" json:"sigma,omitempty"`     // of Model; default that of the first row with a recipe
+	Title   string         `yaml:"title,omitempty" json:"title,omitempty"`     // default the recipe's
 }
 
 // UnmarshalYAML takes the name of a recipe alone, too.
@@ -59,14 +61,26 @@ func (r *Row) UnmarshalYAML(n *yaml.Node) error {
 	return n.Decode((*plain)(r))
 }
 
+// said is how many of recipe, model and results there are.
+func (r Row) said() (n int) {
+	for _, s := range []string{r.Recipe, r.Model, r.Results} {
+		if s != "" {
+			n++
+		}
+	}
+	return n
+}
+
 func (r Row) check() error {
 	switch {
-	case (r.Recipe == "") == (r.Model == ""):
-		return fmt.Errorf("a row has a recipe or a model, one of them")
+	case r.said() != 1:
+		return fmt.Errorf("a row has a recipe, a model or results, one of them")
 	case r.Recipe != "" && (r.ONNX != nil || r.Data != "" || r.Sigma != 0):
 		return fmt.Errorf("row %s: onnx, data and sigma are for a model; a recipe says them itself", r.Recipe)
-	case r.Model != "" && r.Title == "":
-		return fmt.Errorf("row of the model %s has no title", r.Model)
+	case r.Recipe == "" && r.Title == "":
+		return fmt.Errorf("row of %s has no title", r.Model+r.Results)
+	case r.Results != "" && (r.ONNX != nil || r.Sigma != 0):
+		return fmt.Errorf("row %s: onnx and sigma are for a model; results have been made", r.Title)
 	case !(r.Sigma >= 0):
 		return fmt.Errorf("row %s: sigma is %v; expected more than 0", r.Title, r.Sigma)
 	}

@@ -218,9 +218,9 @@ func BySeverity(folder, recipe, name string, group []string) nb.Line {
 		for severity := 1; severity <= 5; severity++ {
 			total, complete := 0.0, true
 			for _, corruption := range group {
-				rows := radii.Rows(fmt.Sprintf("%s-%d", corruption, severity))
+				rows := radii.Outcomes(fmt.Sprintf("%s-%d", corruption, severity))
 				complete = complete && rows != nil
-				total += rows.ACR().Value / float64(len(group))
+				total += rows.ACR() / float64(len(group))
 				for _, row := range rows {
 					images[row.Image] = true
 				}
@@ -230,8 +230,8 @@ func BySeverity(folder, recipe, name string, group []string) nb.Line {
 			}
 		}
 		if len(images) > 0 {
-			clean := slices.DeleteFunc(slices.Clone(radii.Rows("clean")), func(row rs.Row) bool { return !images[row.Image] })
-			sum[0], count[0] = sum[0]+clean.ACR().Value, count[0]+1
+			clean := slices.DeleteFunc(slices.Clone(radii.Outcomes("clean")), func(row experiment.Outcome) bool { return !images[row.Image] })
+			sum[0], count[0] = sum[0]+clean.ACR(), count[0]+1
 		}
 	}
 	line := nb.Line{Name: name}

@@ -3,16 +3,104 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/adapt"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/preflight"
 	"github.com/certspec/certspec/rs/sweep"
 )
+
+// radiusMeasure is the certified radius of clean and corrupted images: a ledger for each cell, and of all of them
+// results/MODEL.csv.
+type radiusMeasure struct{}
+
+func (radiusMeasure) kind() Kind { return CertifyJob }
+
+func (radiusMeasure) jobs(m *Manifest, t *Made, model *Model) (jobs []Job, err error) {
+	cells, err := m.Tier.Cells(t.Measure)
+	for _, c := range cells {
+		jobs = append(jobs, Job{Model: model, Cell: c})
+	}
+	return jobs, err
+}
+
+func (radiusMeasure) done(m *Manifest, folder string, j Job) (bool, error) {
+	if closed, err := isClosed(ledgerPath(folder, j.Model, j.Cell)); closed || err != nil {
+		return closed, err
+	}
+	radii, err := readRadii(resultPath(folder, j.Model, ".csv"))
+	return err == nil && radii.Outcomes(j.Cell.String()) != nil, err
+}
+
+func (radiusMeasure) do(ctx context.Context, r *runner, j Job) error { return r.certify(ctx, j) }
+
+func (radiusMeasure) cost(c costs, j Job) error {
+	name, _ := c.Manifest.imagesOf(j.Model, j.Cell)
+	n, err := c.size(name)
+	if err != nil {
+		return err
+	}
+	return c.certify(j.Model, n, c.Manifest.Tier.Certify.Options(j.Model.Noise()))
+}
+
+func (radiusMeasure) fill(f *filler, out *Filled) error { return f.differences(out) }
+
+func (radiusMeasure) tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
+	if len(f.Metrics) > 0 {
+		add(f.radii(columns, head), "")
+		add(f.differences(columns, head), "main figures, with differences from "+f.Compare)
+	}
+}
+
+func (f *Filled) radii(columns []string, head func(FilledLine) []any) *table.Table {
+	t := &table.Table{Columns: columns}
+	for _, m := range f.Metrics {
+		t.Columns = append(t.Columns, m.Name)
+	}
+	for _, l := range f.Lines {
+		row := head(l)
+		for _, v := range l.Values {
+			if v == nil {
+				row = append(row, table.None)
+			} else {
+				row = append(row, rounded(v.Mean, 3))
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// differences has a line for each model and main figure.
+func (f *Filled) differences(columns []string, head func(FilledLine) []any) *table.Table {
+	t := &table.Table{Columns: append(slices.Clone(columns), "figure", "seeds", "mean", "least", "largest", "low", "high", "difference", "its low", "its high")}
+	for k, m := range f.Metrics {
+		if !m.Main {
+			continue
+		}
+		for _, l := range f.Lines {
+			row := append(head(l), m.Name)
+			v := l.Values[k]
+			if v == nil {
+				row = append(row, 0)
+				for range 8 {
+					row = append(row, table.None)
+				}
+				t.Rows = append(t.Rows, row)
+				continue
+			}
+			row = append(row, v.Seeds, rounded(v.Mean, 4), rounded(v.Low, 4), rounded(v.High, 4), rounded(v.Interval.Low, 4), rounded(v.Interval.High, 4))
+			t.Rows = append(t.Rows, append(row, difference(v.Difference)...))
+		}
+	}
+	return t
+}
 
 // certify certifies the images of a cell.
 func (r *runner) certify(ctx context.Context, j Job) error {

@@ -8,11 +8,129 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/calib/mip"
+	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/confidences"
 	"github.com/certspec/certspec/rs/ledger"
 )
+
+// calibrationMeasure is the largest calibration error and Brier score that the certified confidences allow: a ledger with scores in
+// calibration/, results/MODEL.calibration.json, and the intervals behind it, image by image, in results/MODEL.calibration.csv.
+type calibrationMeasure struct{}
+
+func (calibrationMeasure) kind() Kind { return CalibrateJob }
+
+func (calibrationMeasure) jobs(_ *Manifest, t *Made, model *Model) ([]Job, error) {
+	if t.Measure.Calibration == nil {
+		return nil, nil
+	}
+	return []Job{{Model: model}}, nil
+}
+
+func (calibrationMeasure) done(_ *Manifest, folder string, j Job) (bool, error) {
+	var c CalibrationResult
+	ok, err := readJSON(resultPath(folder, j.Model, ".calibration.json"), &c)
+	return ok && c.has(j.table.Measure.Calibration.Radii), err
+}
+
+func (calibrationMeasure) do(ctx context.Context, r *runner, j Job) error { return r.calibrate(ctx, j) }
+
+func (calibrationMeasure) cost(c costs, j Job) error {
+	t := c.Manifest.Tier.Calibration
+	n, err := c.size(with(j.Model.Test, t.Images))
+	if err != nil {
+		return err
+	}
+	c.total.Searches += len(j.table.Measure.Calibration.Radii) * len(mip.Grid(nil))
+	return c.certify(j.Model, n, t.Certify.Options(j.Model.Noise()))
+}
+
+func (calibrationMeasure) fill(f *filler, out *Filled) (err error) {
+	c := f.table.Measure.Calibration
+	if c == nil {
+		return nil
+	}
+	for i := range out.Lines {
+		var of []*CalibrationResult
+		for _, name := range out.Lines[i].Models {
+			one := &CalibrationResult{}
+			if ok, err := readJSON(resultPath(f.folder, f.manifest.model(name), ".calibration.json"), one); err != nil {
+				return err
+			} else if ok {
+				of = append(of, one)
+			}
+		}
+		for _, r := range c.Radii {
+			out.Lines[i].Calibration = append(out.Lines[i].Calibration, meanCalibration(of, r))
+		}
+	}
+	if c.Within == 0 {
+		return nil
+	}
+	if out.Selected, err = selected(out.Lines, c); err != nil {
+		return err
+	}
+	return f.spreadSelected(out)
+}
+
+func (calibrationMeasure) tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
+	if len(f.Lines) == 0 || f.Lines[0].Calibration == nil {
+		return
+	}
+	if f.Selected != nil {
+		add(f.selection(), "the smallest errors among models of comparable accuracy")
+		add(f.spreads(), "these errors, with differences from the method of "+f.Compare)
+	}
+	add(f.calibration(columns, head), "certified calibration, model by model")
+}
+
+func (f *Filled) calibration(columns []string, head func(FilledLine) []any) *table.Table {
+	t := &table.Table{Columns: append(slices.Clone(columns), "radius", "certified accuracy", "CCE", "ACCE", "CBS")}
+	for _, l := range f.Lines {
+		for _, at := range l.Calibration {
+			if at == nil {
+				t.Rows = append(t.Rows, append(head(l), table.None, table.None, table.None, table.None, table.None))
+				break
+			}
+			t.Rows = append(t.Rows, append(head(l), rounded(at.Radius, 2), rounded(at.Accuracy, 4), optional(at.CCE), optional(at.ACCE), optional(at.CBS)))
+		}
+	}
+	return t
+}
+
+func (f *Filled) selection() *table.Table {
+	t := &table.Table{Columns: []string{"radius", "best accuracy", "method", "models", "CCE", "ACCE", "CBS"}}
+	for _, s := range f.Selected {
+		t.Rows = append(t.Rows, []any{rounded(s.Radius, 2), rounded(s.Best, 4), s.Group, s.Models, optional(s.CCE), optional(s.ACCE), optional(s.CBS)})
+	}
+	return t
+}
+
+func (f *Filled) spreads() *table.Table {
+	t := &table.Table{Columns: []string{"radius", "method", "figure", "value", "low", "high", "difference", "its low", "its high"}}
+	for _, s := range f.Selected {
+		for _, figure := range []struct {
+			name   string
+			value  *float64
+			spread *Spread
+		}{{"CCE", s.CCE, s.CCESpread}, {"CBS", s.CBS, s.CBSSpread}} {
+			row := []any{rounded(s.Radius, 2), s.Group, figure.name, optional(figure.value)}
+			if figure.spread == nil {
+				row = append(row, table.None, table.None)
+			} else {
+				row = append(row, rounded(figure.spread.Interval.Low, 4), rounded(figure.spread.Interval.High, 4))
+			}
+			if figure.spread == nil {
+				row = append(row, difference(nil)...)
+			} else {
+				row = append(row, difference(figure.spread.Difference)...)
+			}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
+}
 
 // CalibrationResult is what is certified of a model's confidences.
 type CalibrationResult struct {

@@ -11,8 +11,6 @@ import (
 func (f *filler) line(l Line, list []Metric) (FilledLine, error) {
 	line := FilledLine{Title: l.Title, Group: l.Group, Models: l.Models, Values: make([]*Value, len(list))}
 	radii := map[uint64]*Radii{} // by seed
-	var calibrations []*CalibrationResult
-	var attacks []*ACEResult
 	for _, name := range l.Models {
 		m := f.manifest.model(name)
 		line.Data = m.Data
@@ -22,17 +20,6 @@ func (f *filler) line(l Line, list []Metric) (FilledLine, error) {
 		}
 		radii[m.Seed] = r
 		f.origins[name] = o
-		c, a := &CalibrationResult{}, &ACEResult{}
-		if ok, err := readJSON(resultPath(f.folder, m, ".calibration.json"), c); err != nil {
-			return line, err
-		} else if ok {
-			calibrations = append(calibrations, c)
-		}
-		if ok, err := readJSON(resultPath(f.folder, m, ".attacks.json"), a); err != nil {
-			return line, err
-		} else if ok {
-			attacks = append(attacks, a)
-		}
 	}
 	for k, metric := range list {
 		var err error
@@ -40,89 +27,105 @@ func (f *filler) line(l Line, list []Metric) (FilledLine, error) {
 			return line, fmt.Errorf("experiment: %s: %s: %w", l.Title, metric.Name, err)
 		}
 	}
-	if c := f.table.Measure.Calibration; c != nil {
-		for _, r := range c.Radii {
-			line.Calibration = append(line.Calibration, meanCalibration(calibrations, r))
-		}
-	}
-	if f.table.Measure.ACE != nil {
-		line.ACE = meanACE(attacks)
-		if err := f.spreadAttacks(&line); err != nil {
-			return line, err
-		}
-	}
 	return line, nil
 }
 
 // value is the mean over the seeds that have all cells; nil where none has.
 func (f *filler) value(radii map[uint64]*Radii, m Metric) (*Value, error) {
-	v := &Value{seeds: map[uint64]rs.Rows{}}
+	v := &Value{seeds: map[uint64]vector{}}
 	var of []float64
 	for _, seed := range slices.Sorted(maps.Keys(radii)) {
-		rows, err := meanRadii(radii[seed], m.Cells)
+		cells, err := meanRadii(radii[seed], m.Cells)
 		if err != nil {
 			return nil, err
 		}
-		if rows != nil {
-			v.seeds[seed] = rows
-			of = append(of, rows.ACR().Value)
+		if cells.values != nil {
+			v.seeds[seed] = cells
+			of = append(of, mean(cells.values))
 		}
 	}
 	if len(of) == 0 {
 		return nil, nil
 	}
-	rows, err := meanRows(bySeed(v.seeds))
+	seeds, err := meanVector(bySeed(v.seeds))
 	if err != nil {
 		return nil, err
 	}
-	v.MeanOver, v.Images = meanOver(of), len(rows)
-	v.Interval, err = rows.ACRInterval(f.bootstrap)
+	v.MeanOver, v.Images = meanOver(of), len(seeds.values)
+	v.Interval, err = meanInterval(seeds.values, f.bootstrap)
 	return v, err
 }
 
-// meanRadii are the radii of a model, image by image, in the mean over cells; nil where one is not there. What is not certified, or wrong,
-// counts as 0.
-func meanRadii(r *Radii, cells []string) (rs.Rows, error) {
-	var all []rs.Rows
+// vector is a number for each of some images, whose ids ascend.
+type vector struct {
+	images []int
+	values []float64
+}
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	if len(values) == 0 {
+		return 0
+	}
+	return sum / float64(len(values))
+}
+
+// meanInterval is the bootstrap interval of a mean over images.
+func meanInterval(values []float64, b rs.Bootstrap) (rs.Interval, error) {
+	found, err := b.Intervals(len(values), 1, func(drawn []int, of []float64) error {
+		sum := 0.0
+		for _, i := range drawn {
+			sum += values[i]
+		}
+		of[0] = sum / float64(len(drawn))
+		return nil
+	})
+	if err != nil {
+		return rs.Interval{}, err
+	}
+	return found[0], nil
+}
+
+// meanRadii are the radii of a model, image by image, in the mean over cells; without values where one is not there. What is not certified, or wrong,
+// has the radius 0.
+func meanRadii(r *Radii, cells []string) (vector, error) {
+	var all []vector
 	for _, c := range cells {
-		rows := slices.Clone(r.Rows(c))
-		if rows == nil {
-			return nil, nil
+		of := r.Outcomes(c)
+		if of == nil {
+			return vector{}, nil
 		}
-		for i := range rows {
-			if !rows[i].Correct() {
-				rows[i].Class, rows[i].Radius = rows[i].Label, 0
-			}
-		}
-		all = append(all, rows)
+		all = append(all, of.vector())
 	}
 	if len(all) == 0 {
-		return nil, nil
+		return vector{}, nil
 	}
-	return meanRows(all)
+	return meanVector(all)
 }
 
 // bySeed lists them in the order of the seeds, so that sums come out the same again.
-func bySeed(seeds map[uint64]rs.Rows) (all []rs.Rows) {
+func bySeed(seeds map[uint64]vector) (all []vector) {
 	for _, seed := range slices.Sorted(maps.Keys(seeds)) {
 		all = append(all, seeds[seed])
 	}
 	return all
 }
 
-// meanRows is the mean of radii of the same images.
-func meanRows(all []rs.Rows) (rs.Rows, error) {
-	mean := slices.Clone(all[0])
-	for i := range mean {
-		mean[i].Radius = 0
-		for _, rows := range all {
-			if len(rows) != len(mean) || rows[i].Image != mean[i].Image {
-				return nil, fmt.Errorf("image %d is in some of its cells and seeds only: the ledgers are of different images", mean[i].Image)
+// meanVector is the mean of numbers of the same images.
+func meanVector(all []vector) (vector, error) {
+	m := vector{all[0].images, make([]float64, len(all[0].values))}
+	for _, v := range all {
+		for i, image := range m.images {
+			if len(v.images) != len(m.images) || v.images[i] != image {
+				return m, fmt.Errorf("image %d is in some of its cells and seeds only: the ledgers are of different images", image)
 			}
-			mean[i].Radius += rows[i].Radius / float64(len(all))
+			m.values[i] += v.values[i] / float64(len(all))
 		}
 	}
-	return mean, nil
+	return m, nil
 }
 
 // Minus is v − other, paired by image: of two models, or of one under two corruptions. It is that of the seeds that both have; of all
@@ -130,28 +133,37 @@ func meanRows(all []rs.Rows) (rs.Rows, error) {
 //
 // Errors: no image in common; options out of range.
 func (v *Value) Minus(other *Value, b rs.Bootstrap) (*rs.Difference, error) {
-	var of, from []rs.Rows
+	var of, from []vector
 	for _, seed := range slices.Sorted(maps.Keys(v.seeds)) {
-		if there := other.seeds[seed]; there != nil {
+		if there, ok := other.seeds[seed]; ok {
 			of, from = append(of, v.seeds[seed]), append(from, there)
 		}
 	}
 	if len(of) == 0 {
 		of, from = bySeed(v.seeds), bySeed(other.seeds)
 	}
-	minuend, err := meanRows(of)
+	minuend, err := meanVector(of)
 	if err != nil {
 		return nil, err
 	}
-	subtrahend, err := meanRows(from)
+	subtrahend, err := meanVector(from)
 	if err != nil {
 		return nil, err
 	}
-	c, err := rs.Compare(subtrahend, minuend, nil, b)
-	if err != nil {
-		return nil, err
+	var left, right, both []float64
+	for i, image := range minuend.images {
+		if k, ok := slices.BinarySearch(subtrahend.images, image); ok {
+			left, right = append(left, subtrahend.values[k]), append(right, minuend.values[i])
+			both = append(both, minuend.values[i]-subtrahend.values[k])
+		}
 	}
-	return &c.ACR, nil
+	if len(both) == 0 {
+		return nil, fmt.Errorf("experiment: the two have no image in common")
+	}
+	d := &rs.Difference{A: mean(left), B: mean(right)}
+	d.Difference = d.B - d.A
+	d.Interval, err = meanInterval(both, b)
+	return d, err
 }
 
 func meanOver(of []float64) MeanOver {

@@ -2,23 +2,78 @@ package experiment
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/sweep"
 )
 
 // Radii are the certified radii of one model, image by image: what tables are made of. Cells of different images stand side by side.
 type Radii struct {
 	Cells []string // names, in the order in which they were added
-	rows  map[string]rs.Rows
+	cells map[string]Outcomes
+}
+
+// Outcome is what is certified of one labelled image.
+type Outcome struct {
+	Image, Label int
+	Verdict      Verdict
+	Radius       float64 // of a right answer; else 0
+}
+
+// Verdict says what a smoothed classifier answers to an image.
+type Verdict byte
+
+// The verdicts.
+const (
+	Right     Verdict = iota
+	Wrong             // another class than the label; which, is not kept
+	Abstained         // no class
+)
+
+// Outcomes are those of a cell, in the order of the images.
+type Outcomes []Outcome
+
+// ACR is the average certified radius: the mean over all images of the radius of right answers, 0 for the others.
+func (o Outcomes) ACR() float64 { return mean(o.vector().values) }
+
+func (o Outcomes) vector() vector {
+	v := vector{make([]int, len(o)), make([]float64, len(o))}
+	for i, one := range o {
+		v.images[i], v.values[i] = one.Image, one.Radius
+	}
+	return v
+}
+
+// outcomes are those of the labelled rows of a ledger.
+func outcomes(rows rs.Rows) Outcomes {
+	var kept Outcomes
+	for _, row := range rows {
+		one := Outcome{Image: row.Image, Label: row.Label}
+		switch {
+		case row.Label < 0:
+			continue
+		case row.Correct():
+			one.Radius = row.Radius
+		case row.Class == rs.Abstain:
+			one.Verdict = Abstained
+		default:
+			one.Verdict = Wrong
+		}
+		kept = append(kept, one)
+	}
+	slices.SortFunc(kept, func(a, b Outcome) int { return a.Image - b.Image })
+	return kept
 }
 
 // In the file of radii: an image that the cell does not have, an abstention, and another class than the label.
@@ -28,29 +83,18 @@ const (
 	wrong     = "x"
 )
 
-// Rows are those of a cell, nil: not there. Of a class that is not the label it is only known that it is another.
-func (r *Radii) Rows(cell string) rs.Rows { return r.rows[cell] }
+// Outcomes are those of a cell, nil: not there.
+func (r *Radii) Outcomes(cell string) Outcomes { return r.cells[cell] }
 
-// set adds a cell. Rows keep what the file keeps.
-func (r *Radii) set(cell string, rows rs.Rows) {
-	if r.rows == nil {
-		r.rows = map[string]rs.Rows{}
+// set adds a cell.
+func (r *Radii) set(cell string, of Outcomes) {
+	if r.cells == nil {
+		r.cells = map[string]Outcomes{}
 	}
-	if r.rows[cell] == nil {
+	if r.cells[cell] == nil {
 		r.Cells = append(r.Cells, cell)
 	}
-	kept := make(rs.Rows, len(rows))
-	for i, row := range rows {
-		kept[i] = rs.Row{Image: row.Image, Label: row.Label, Class: row.Class}
-		switch {
-		case row.Correct():
-			kept[i].Radius = row.Radius
-		case row.Class != rs.Abstain:
-			kept[i].Class = row.Label + 1
-		}
-	}
-	slices.SortFunc(kept, func(a, b rs.Row) int { return a.Image - b.Image })
-	r.rows[cell] = kept
+	r.cells[cell] = of
 }
 
 // Radii reads what a folder holds of a model, by its name, as in A/c10/g@1.
@@ -60,6 +104,31 @@ func (m *Manifest) Radii(folder, model string) (*Radii, error) {
 		return nil, fmt.Errorf("experiment: the folder has no model %q", model)
 	}
 	return readRadii(resultPath(folder, of, ".csv"))
+}
+
+// resultsOf are certified radii that are there: those of a ledger, as the cell of clean images, or of a file of radii.
+func resultsOf(path string) (*Radii, error) {
+	if filepath.Ext(path) == ".csv" {
+		r, err := readRadii(path)
+		if err == nil && len(r.Cells) == 0 {
+			err = fmt.Errorf("experiment: %s: %w", path, fs.ErrNotExist)
+		}
+		return r, err
+	}
+	if closed, err := isClosed(path); err != nil || !closed {
+		return nil, cmp.Or(err, fmt.Errorf("experiment: %s is no closed ledger; certspec certify with the same settings goes on with one", path))
+	}
+	run, err := rs.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &Radii{}
+	of := outcomes(run.Rows)
+	if of == nil {
+		return nil, fmt.Errorf("experiment: %s has no labelled images", path)
+	}
+	r.set(sweep.Cell{}.String(), of)
+	return r, nil
 }
 
 // readRadii reads a file of radii; one that is not there has no cells.
@@ -86,9 +155,9 @@ func decodeRadii(text []byte) (*Radii, error) {
 	if len(records) == 0 || len(records[0]) < 3 || records[0][0] != "image" || records[0][1] != "label" {
 		return nil, errors.New("its first line does not begin with image,label and a cell")
 	}
-	r := &Radii{rows: map[string]rs.Rows{}}
+	r := &Radii{}
 	cells := records[0][2:]
-	rows := make([]rs.Rows, len(cells))
+	rows := make([]Outcomes, len(cells))
 	last := -1
 	for n, record := range records[1:] {
 		image, err1 := strconv.Atoi(record[0])
@@ -98,29 +167,29 @@ func decodeRadii(text []byte) (*Radii, error) {
 		}
 		last = image
 		for k, v := range record[2:] {
-			row := rs.Row{Image: image, Label: label, Class: label}
+			one := Outcome{Image: image, Label: label}
 			switch v {
 			case absent:
 				continue
 			case abstained:
-				row.Class = rs.Abstain
+				one.Verdict = Abstained
 			case wrong:
-				row.Class = label + 1
+				one.Verdict = Wrong
 			default:
 				radius, err := strconv.ParseFloat(v, 64)
 				if err != nil || !(radius >= 0) || radius-radius != 0 {
 					return nil, fmt.Errorf("line %d: %q in %s; expected a radius, %q or %q", n+2, v, cells[k], abstained, wrong)
 				}
-				row.Radius = radius
+				one.Radius = radius
 			}
-			rows[k] = append(rows[k], row)
+			rows[k] = append(rows[k], one)
 		}
 	}
 	for k, cell := range cells {
-		if r.rows[cell] != nil || len(rows[k]) == 0 {
+		if r.cells[cell] != nil || len(rows[k]) == 0 {
 			return nil, fmt.Errorf("the cell %q is there twice, or empty", cell)
 		}
-		r.Cells, r.rows[cell] = append(r.Cells, cell), rows[k]
+		r.set(cell, rows[k])
 	}
 	return r, nil
 }
@@ -130,15 +199,15 @@ func (r *Radii) encode() []byte {
 	at := map[string]map[int]string{}
 	for _, cell := range r.Cells {
 		at[cell] = map[int]string{}
-		for _, row := range r.rows[cell] {
-			labels[row.Image] = row.Label
-			switch {
-			case row.Correct():
-				at[cell][row.Image] = strconv.FormatFloat(row.Radius, 'f', -1, 64)
-			case row.Class == rs.Abstain:
-				at[cell][row.Image] = abstained
+		for _, one := range r.cells[cell] {
+			labels[one.Image] = one.Label
+			switch one.Verdict {
+			case Right:
+				at[cell][one.Image] = strconv.FormatFloat(one.Radius, 'f', -1, 64)
+			case Abstained:
+				at[cell][one.Image] = abstained
 			default:
-				at[cell][row.Image] = wrong
+				at[cell][one.Image] = wrong
 			}
 		}
 	}

@@ -2,14 +2,112 @@ package experiment
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/progress"
 )
+
+// attackMeasure is the calibration of networks under attacks on their confidences: results/MODEL.attacks.json, and the confidences behind
+// it, image by image, in results/MODEL.attacks.csv. It needs the network itself: finished rows have none.
+type attackMeasure struct{}
+
+func (attackMeasure) kind() Kind { return ACEJob }
+
+func (attackMeasure) jobs(_ *Manifest, t *Made, model *Model) ([]Job, error) {
+	if t.Measure.ACE == nil || model.File != "" {
+		return nil, nil
+	}
+	return []Job{{Model: model}}, nil
+}
+
+func (attackMeasure) done(_ *Manifest, folder string, j Job) (bool, error) {
+	var a ACEResult
+	ok, err := readJSON(resultPath(folder, j.Model, ".attacks.json"), &a)
+	return ok && a.Epsilon == j.table.Measure.ACE.Epsilon, err
+}
+
+func (attackMeasure) do(ctx context.Context, r *runner, j Job) error { return r.attack(ctx, j) }
+
+func (attackMeasure) cost(c costs, j Job) error {
+	t := c.Manifest.Tier.Attack
+	n, err := c.size(with(j.Model.Test, t.Images))
+	if err != nil {
+		return err
+	}
+	steps := t.Steps
+	if steps == 0 {
+		steps = aceSteps
+	}
+	return c.training(j.Model, 4*n*float64(steps+1))
+}
+
+// aceSteps of an attack on confidences; see attack.ACE.
+const aceSteps = 100
+
+func (attackMeasure) fill(f *filler, out *Filled) error {
+	if f.table.Measure.ACE == nil {
+		return nil
+	}
+	for i := range out.Lines {
+		var of []*ACEResult
+		for _, name := range out.Lines[i].Models {
+			one := &ACEResult{}
+			if ok, err := readJSON(resultPath(f.folder, f.manifest.model(name), ".attacks.json"), one); err != nil {
+				return err
+			} else if ok {
+				of = append(of, one)
+			}
+		}
+		out.Lines[i].ACE = meanACE(of)
+		if err := f.spreadAttacks(&out.Lines[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (attackMeasure) tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
+	if len(f.Lines) > 0 && f.Lines[0].ACE != nil {
+		add(f.attacks(columns, head), "adaptive calibration error")
+		add(f.raised(columns, head), "what each attack adds to the adaptive calibration error")
+	}
+}
+
+func (f *Filled) raised(columns []string, head func(FilledLine) []any) *table.Table {
+	t := &table.Table{Columns: append(slices.Clone(columns), "attack", "difference", "its low", "its high")}
+	for _, l := range f.Lines {
+		for _, a := range attack.ACEAttacks(0) {
+			t.Rows = append(t.Rows, append(append(head(l), a.String()), difference(l.Raised[a.String()])...))
+		}
+	}
+	return t
+}
+
+func (f *Filled) attacks(columns []string, head func(FilledLine) []any) *table.Table {
+	names := []string{"accuracy", "clean"}
+	for _, a := range attack.ACEAttacks(0) {
+		names = append(names, a.String())
+	}
+	t := &table.Table{Columns: append(slices.Clone(columns), names...)}
+	for _, l := range f.Lines {
+		row := head(l)
+		for _, name := range names {
+			if v := l.ACE[name]; v != nil {
+				row = append(row, rounded(v.Mean, 4))
+			} else {
+				row = append(row, table.None)
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
 
 // ACEResult is the calibration of a network under attacks on its confidence (Emde et al. 2025, table 1).
 type ACEResult struct {

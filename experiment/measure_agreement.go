@@ -1,0 +1,252 @@
+package experiment
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/sweep"
+)
+
+// agreementMeasure is how often a model answers as the one that the table compares with does, on clean images without noise: the
+// predictions of both, image by image, in results/MODEL.predictions.csv. A job needs both models.
+type agreementMeasure struct{}
+
+// Agreement of two models, in the mean over the seeds.
+type Agreement struct {
+	Agree    float64     `json:"agree"`    // share of images with the same class
+	Interval rs.Interval `json:"interval"` // of that, by the bootstrap over the images
+	Accuracy float64     `json:"accuracy"` // of the line's own models
+	Images   int         `json:"images"`
+}
+
+func (agreementMeasure) kind() Kind { return AgreeJob }
+
+// reference is the model of the line that a table compares with which stands beside a model: that of the same place among the seeds, or the last.
+func (agreementMeasure) reference(m *Manifest, t *Made, model *Model) *Model {
+	line := t.reference()
+	if line == nil {
+		return nil
+	}
+	place := 0
+	for _, l := range t.Lines {
+		if i := slices.Index(l.Models, model.Name); i >= 0 {
+			place = i
+		}
+	}
+	return m.model(line.Models[min(place, len(line.Models)-1)])
+}
+
+func (a agreementMeasure) jobs(m *Manifest, t *Made, model *Model) ([]Job, error) {
+	other := a.reference(m, t, model)
+	switch {
+	case !t.Measure.Agreement || other == nil || other.Results != "":
+		return nil, nil
+	case other.Test != model.Test:
+		return nil, nil // of other data
+	}
+	return []Job{{Model: model, With: []*Model{other}}}, nil
+}
+
+func (agreementMeasure) done(_ *Manifest, folder string, j Job) (bool, error) {
+	for _, m := range append([]*Model{j.Model}, j.With...) {
+		if p, err := readPredictions(predictionsPath(folder, m)); p == nil || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (agreementMeasure) do(ctx context.Context, r *runner, j Job) error {
+	for _, m := range append([]*Model{j.Model}, j.With...) {
+		path := predictionsPath(r.options.Folder, m)
+		if p, err := readPredictions(path); p != nil || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		p, err := r.predict(ctx, m)
+		if err != nil {
+			return err
+		}
+		if err := p.write(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (agreementMeasure) cost(c costs, j Job) error {
+	n, err := c.size(with(j.Model.Test, c.Manifest.Tier.Clean))
+	if err != nil {
+		return err
+	}
+	return c.samples(j.Model, n, n)
+}
+
+func (a agreementMeasure) fill(f *filler, out *Filled) error {
+	if !f.table.Measure.Agreement {
+		return nil
+	}
+	for i := range out.Lines {
+		l := &out.Lines[i]
+		var all []vector // whether the two agree, by seed
+		accuracy := 0.0
+		for _, name := range l.Models {
+			model := f.manifest.model(name)
+			other := a.reference(f.manifest, f.table, model)
+			if other == nil {
+				continue
+			}
+			mine, err := readPredictions(predictionsPath(f.folder, model))
+			if err != nil {
+				return err
+			}
+			theirs, err := readPredictions(predictionsPath(f.folder, other))
+			if err != nil {
+				return err
+			}
+			if mine == nil || theirs == nil || !slices.Equal(mine.images, theirs.images) {
+				continue
+			}
+			v := vector{mine.images, make([]float64, len(mine.images))}
+			right := 0
+			for k, class := range mine.classes {
+				if class == theirs.classes[k] && class != int(classifier.Miss) {
+					v.values[k] = 1
+				}
+				if class == mine.labels[k] {
+					right++
+				}
+			}
+			all = append(all, v)
+			accuracy += float64(right) / float64(len(mine.classes))
+		}
+		if len(all) == 0 {
+			continue
+		}
+		agree, err := meanVector(all)
+		if err != nil {
+			return err
+		}
+		l.Agreement = &Agreement{Agree: mean(agree.values), Accuracy: accuracy / float64(len(all)), Images: len(agree.values)}
+		if l.Agreement.Interval, err = meanInterval(agree.values, f.bootstrap); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (agreementMeasure) tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
+	t := &table.Table{Columns: append(slices.Clone(columns), "images", "accuracy", "agreement", "low", "high")}
+	for _, l := range f.Lines {
+		if a := l.Agreement; a != nil {
+			t.Rows = append(t.Rows, append(head(l), a.Images, rounded(a.Accuracy, 4), rounded(a.Agree, 4), rounded(a.Interval.Low, 4), rounded(a.Interval.High, 4)))
+		}
+	}
+	if len(t.Rows) > 0 {
+		add(t, "how often a model answers as "+f.Compare+" does, without noise")
+	}
+}
+
+// predictions are the classes that a model answers to images, or classifier.Miss.
+type predictions struct{ images, labels, classes []int }
+
+func predictionsPath(folder string, m *Model) string {
+	return resultPath(folder, m, ".predictions.csv")
+}
+
+// predict asks a model about the clean images.
+func (r *runner) predict(ctx context.Context, m *Model) (*predictions, error) {
+	path := modelPath(r.options.Folder, m)
+	var err error
+	if m.Adapt != nil {
+		if path, err = r.adapt(ctx, m, sweep.Cell{}); err != nil {
+			return nil, err
+		}
+	}
+	model, err := r.open(path, m)
+	if err != nil {
+		return nil, err
+	}
+	d, err := r.set(with(m.Test, r.Manifest.Tier.Clean))
+	if err != nil {
+		return nil, err
+	}
+	images, err := d.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &predictions{images: images.IDs, labels: images.Labels}
+	const most = 100
+	size := min(most, images.Len())
+	result := classifier.Result{Classes: make([]int32, size)}
+	for start := 0; start < images.Len(); start += size {
+		var grid []int16
+		for k := range size { // the last batch repeats its last image
+			grid = append(grid, images.Grid(min(start+k, images.Len()-1))...)
+		}
+		if err := model.Classify(ctx, classifier.Batch{N: size, Grid: grid}, &result); err != nil {
+			return nil, err
+		}
+		for k := range min(size, images.Len()-start) {
+			p.classes = append(p.classes, int(result.Classes[k]))
+		}
+	}
+	return p, nil
+}
+
+func (p *predictions) write(path string) error {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	w.Write([]string{"image", "label", "class"})
+	for i, image := range p.images {
+		w.Write([]string{strconv.Itoa(image), strconv.Itoa(p.labels[i]), strconv.Itoa(p.classes[i])})
+	}
+	w.Flush()
+	return atomicfile.Write(path, b.Bytes())
+}
+
+// readPredictions returns nil for a file that is not there.
+func readPredictions(path string) (*predictions, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("experiment: %w", err)
+	}
+	records, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err == nil && (len(records) == 0 || !slices.Equal(records[0], []string{"image", "label", "class"})) {
+		err = errors.New("its first line is not image,label,class")
+	}
+	p := &predictions{}
+	for n := 1; err == nil && n < len(records); n++ {
+		var of [3]int
+		for k, text := range records[n] {
+			if of[k], err = strconv.Atoi(text); err != nil {
+				err = fmt.Errorf("line %d: %q; expected a whole number", n+1, text)
+				break
+			}
+		}
+		p.images, p.labels, p.classes = append(p.images, of[0]), append(p.labels, of[1]), append(p.classes, of[2])
+	}
+	if err == nil && len(p.images) == 0 {
+		err = errors.New("it has no images")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("experiment: %s: %w", path, err)
+	}
+	return p, nil
+}

@@ -1,0 +1,136 @@
+package experiment
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/rs"
+)
+
+// Two trained networks are compared by their predictions, which need both; rows of finished results stand beside them.
+func TestAgreementAndResults(t *testing.T) {
+	file := tinyFile(t, "  agreeing:\n    title: Agreement\n    rows: [tiny/g, tiny/hcr]\n    measure: {clean: true, agreement: true}\n")
+	o := tiny(t, file)
+	o.Table = "agreeing"
+	e, err := Plan(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, j := range e.Jobs {
+		found = append(found, j.String())
+	}
+	all := strings.Join(found, "\n")
+	if !strings.Contains(all, "agree tiny/hcr@1 with tiny/g@1") || strings.Index(all, "train tiny/g@1") > strings.Index(all, "agree") {
+		t.Errorf("jobs:\n%s", all)
+	}
+	if err := Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Fill(o.Folder, "agreeing", rs.Bootstrap{Resamples: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a := f.Lines[0].Agreement; a == nil || a.Agree != 1 || a.Interval != (rs.Interval{Low: 1, High: 1}) {
+		t.Errorf("the reference agrees with itself: %+v", a)
+	}
+	// The agreement of the two by hand, from the files.
+	read := func(name string) *predictions {
+		p, err := readPredictions(filepath.Join(o.Folder, "results", name+".predictions.csv"))
+		if err != nil || p == nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	g, hcr := read("tiny-g-s1"), read("tiny-hcr-s1")
+	same, right := 0.0, 0.0
+	for i, class := range hcr.classes {
+		if class == g.classes[i] {
+			same++
+		}
+		if class == hcr.labels[i] {
+			right++
+		}
+	}
+	n := float64(len(g.images))
+	if a := f.Lines[1].Agreement; a == nil || a.Images != len(g.images) || math.Abs(a.Agree-same/n) > 1e-12 || math.Abs(a.Accuracy-right/n) > 1e-12 {
+		t.Errorf("%+v; want %v of %v, accuracy %v", a, same, n, right/n)
+	}
+	for _, table := range f.Tables() {
+		all += table.CSV()
+	}
+	if !strings.Contains(all, "agreement") {
+		t.Error("no table of agreement")
+	}
+	for _, j := range e.Jobs {
+		if done, err := e.Manifest.Done(o.Folder, j); err != nil || !done {
+			t.Errorf("%v is not done: %v", j, err)
+		}
+	}
+
+	// A ledger and a file of radii as rows of their own.
+	ledgers, err := filepath.Glob(filepath.Join(o.Folder, "ledgers", "tiny-g-s1", "clean.ledger"))
+	if err != nil || len(ledgers) != 1 {
+		t.Fatal(ledgers, err)
+	}
+	dir := t.TempDir()
+	for from, to := range map[string]string{ledgers[0]: "theirs.ledger", filepath.Join(o.Folder, "results", "tiny-hcr-s1.csv"): "published.csv"} {
+		text, err := os.ReadFile(from)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, to), text, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows := filepath.Join(dir, "rows.yaml")
+	if err := os.WriteFile(rows, []byte("rows: [{results: theirs.ledger, title: Theirs}, {results: published.csv, title: Published}]\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	o.Add = append(o.Add, rows)
+	if err := Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if f, err = Fill(o.Folder, "agreeing", rs.Bootstrap{Resamples: 200}); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Lines) != 4 || f.Lines[2].Values[0].Mean != f.Lines[0].Values[0].Mean || f.Lines[3].Values[0].Mean != f.Lines[1].Values[0].Mean ||
+		f.Lines[3].Values[0].Difference.Difference != f.Lines[1].Values[0].Difference.Difference {
+		t.Errorf("%+v", f.Lines)
+	}
+	for want, row := range map[string]string{
+		"one of them":            "{results: a.csv, model: b, title: X}",
+		"has no title":           "{results: a.csv}",
+		"onnx and sigma are for": "{results: a.csv, title: X, sigma: 1}",
+		"no such file":           "{results: nothing.csv, title: X}",
+		"is no closed ledger":    "{results: nothing.ledger, title: X}",
+		"its first line":         "{results: bad.csv, title: X}",
+	} {
+		os.WriteFile(filepath.Join(dir, "bad.csv"), []byte("a,b,c\n"), 0o666)
+		if err := os.WriteFile(rows, []byte("rows: ["+row+"]\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Plan(o); err == nil || !strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "does not exist") {
+			t.Errorf("%s: error %v; want it to say %q", row, err, want)
+		}
+	}
+}
+
+// A wrong answer, an abstention and a right one are told apart, in a file and read back.
+func TestOutcomes(t *testing.T) {
+	rows := rs.Rows{{Image: 7, Label: 2, Class: 2, Radius: .5}, {Image: 3, Label: 9, Class: 1, Radius: .7}, {Image: 5, Label: 0, Class: rs.Abstain}, {Image: 4, Label: -1, Class: 3, Radius: 1}}
+	of := outcomes(rows)
+	want := Outcomes{{3, 9, Wrong, 0}, {5, 0, Abstained, 0}, {7, 2, Right, .5}}
+	if len(of) != 3 || of[0] != want[0] || of[1] != want[1] || of[2] != want[2] || of.ACR() != .5/3 {
+		t.Errorf("%+v, ACR %v", of, of.ACR())
+	}
+	r := &Radii{}
+	r.set("clean", of)
+	back, err := decodeRadii(r.encode())
+	if err != nil || back.Outcomes("clean")[0] != want[0] || back.Outcomes("clean")[1] != want[1] || back.Outcomes("clean")[2] != want[2] {
+		t.Errorf("%+v, %v", back, err)
+	}
+}
