@@ -159,7 +159,7 @@ func side(x, v float64) int {
 // 10⁻¹⁴ of R either way, and 2⁻⁵² of 1−q downwards, are no error.
 func (c *checker) radius(r, q *big.Rat) {
 	f, _ := r.Float64()
-	nine := fmt.Sprintf("%.8e", f)
+	nine := strconv.FormatFloat(f, 'e', 8, 64)
 	unit := json.Number("1" + nine[len("1.23456789"):]) // of the first digit; the ninth is 10⁻⁸ of it
 	same, _ := strconv.ParseFloat(nine, 64)
 	must(same == f, "the radius %v has more than 9 significant digits", f)

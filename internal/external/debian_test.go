@@ -40,7 +40,7 @@ func debian(t *testing.T, name string, fetch ...string) (root string) {
 	if err := os.Mkdir(filepath.Join(part, "partial"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	apt := exec.Command("apt-get", fetch...)
+	apt := exec.Command("apt-get", append([]string{"-o", "Dir::Cache::archives=" + part}, fetch...)...)
 	apt.Dir = part
 	if out, err := apt.CombinedOutput(); err != nil {
 		t.Skipf("the packages of %s cannot be fetched; apt-get update may help: %v\n%s", name, err, out)
@@ -59,5 +59,5 @@ func debian(t *testing.T, name string, fetch ...string) (root string) {
 
 // withDependencies has apt-get download a package and what it needs that is not installed.
 func withDependencies(name string) []string {
-	return []string{"install", "--download-only", "--yes", "--no-install-recommends", "-o", "Dir::Cache::archives=.", "-o", "Debug::NoLocking=1", name}
+	return []string{"install", "--download-only", "--yes", "--no-install-recommends", "-o", "Debug::NoLocking=1", name}
 }

@@ -327,16 +327,17 @@ func TestSite(t *testing.T) {
 		}
 	})
 
-	if folder := os.Getenv("CERTSPEC_SCREENSHOTS"); folder != "" { // for who wants to look
+	if shots := os.Getenv("CERTSPEC_SCREENSHOTS"); shots != "" { // a folder, for who wants to look
+		do(t, ctx, chromedp.EmulateViewport(1000, 1400))
 		for _, name := range []string{"check", "lesson", "index", "notebooks/certification"} {
 			for _, colours := range []string{"light", "dark"} {
 				scheme(t, ctx, colours)
 				open(t, ctx, filepath.Join(site, name+".html"))
 				if name == "check" {
-					do(t, ctx, chromedp.SetUploadFiles("#file", []string{filepath.Join(site, "index.html")}))
-					do(t, ctx, chromedp.Poll[bool](`document.querySelector(".result") !== null`))
+					do(t, ctx, chromedp.SetUploadFiles("#file", []string{filepath.Join(folder, "00-alpha.ledger"), filepath.Join(folder, "fmnist-cnn-s025.ledger")}))
+					do(t, ctx, chromedp.Poll[bool](`document.querySelector(".good") !== null`))
 				}
-				if err := os.WriteFile(filepath.Join(folder, filepath.Base(name)+"-"+colours+".png"), do(t, ctx, chromedp.CaptureScreenshot()), 0o644); err != nil {
+				if err := os.WriteFile(filepath.Join(shots, filepath.Base(name)+"-"+colours+".png"), do(t, ctx, chromedp.CaptureScreenshot()), 0o644); err != nil {
 					t.Error(err)
 				}
 			}

