@@ -30,7 +30,9 @@ func TestFloat64DecidesAsBigNumbersDo(t *testing.T) {
 					}
 				}
 				for _, q := range []*big.Rat{low, times(low, big.NewRat(9, 10)), times(low, big.NewRat(1e9-1, 1e9)), minus(one, times(minus(one, low), big.NewRat(1e10-1, 1e10)))} {
-					if q.Sign() == 0 || q.Cmp(one) >= 0 {
+					units, _ := times(q, big.NewRat(whole15, 1)).Float64()
+					p := probability(units)
+					if q = p.exact(); p <= 0 || p >= whole15 {
 						continue
 					}
 					want := c.tail(k, n, q, alpha)
@@ -38,19 +40,19 @@ func TestFloat64DecidesAsBigNumbersDo(t *testing.T) {
 						if level < 0.6 { // of a tail below ½ it is known only that it is
 							continue
 						}
-						if got := c.rare(k, n, near(q), near(alpha), level); got != (want <= level) {
+						if got := c.rare(k, n, p, near(alpha), level); got != (want <= level) {
 							t.Errorf("%d of %d at %v, α = %v: %v at level %v, the tail is %v", k, n, q, alpha, got, level, want)
 						}
 						decisions++
 					}
-					p := near(q)
+					hit, miss := float64(p)/whole15, float64(whole15-p)/whole15
 					for _, v := range []struct {
 						a, step int
 						b, x    float64
 						exact   *big.Float
 					}{
-						{n - k, -1, float64(k + 1), p.hit / p.miss, number(one).Quo(number(q), number(minus(one, q)))},
-						{k, -1, float64(n - k + 1), p.miss / p.hit, number(one).Quo(number(minus(one, q)), number(q))},
+						{n - k, -1, float64(k + 1), hit / miss, number(one).Quo(number(q), number(minus(one, q)))},
+						{k, -1, float64(n - k + 1), miss / hit, number(one).Quo(number(minus(one, q)), number(q))},
 					} {
 						got, steps := c.series64(v.a, v.step, v.b, v.x, math.Inf(1))
 						if math.IsInf(got, 0) {

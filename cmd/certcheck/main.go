@@ -40,7 +40,7 @@ type checker struct {
 	at, images, classes, abstained int // at: line, from 0
 	sigma, alpha                   *big.Rat
 	copies                         []int          // up to each look, those of the selection not counted; 0 in front
-	levels                         []probability  // α of the looks
+	levels                         []level        // α of the looks
 	targets, bounds                []*big.Rat     // betting: radii that are tested, and bounds that certify them
 	least                          map[string]int // hits that win bets
 	terms                          int            // of sums that may still be added up, lest a made-up file keeps the checker busy
@@ -159,12 +159,12 @@ func (c *checker) begin() {
 	must(rule == "fixed" || rule == "staged" || c.Version >= 2 && (rule == "iss" || rule == "betting"), "unknown rule %.40q", rule)
 	must((rule == "iss") == (c.Rule.Sizes != nil) && (rule == "betting") == (c.Rule.Targets != nil), "sizes or targets under rule %s", rule)
 	for i, l := range c.Rule.Looks {
-		n, level := whole(l.Copies), exact(l.Alpha)
+		n, alpha := whole(l.Copies), exact(l.Alpha)
 		must(usable(n) && n > c.copies[i] && (i == 0 || rule == "staged" || rule == "betting"), "a look after %s copies under rule %s", l.Copies, rule)
-		must(level.Sign() > 0 && (rule != "betting" || level.Cmp(c.alpha) == 0), "a look at level %s", l.Alpha)
-		c.levels, c.copies = append(c.levels, near(level)), append(c.copies, n)
+		must(alpha.Sign() > 0 && (rule != "betting" || alpha.Cmp(c.alpha) == 0), "a look at level %s", l.Alpha)
+		c.levels, c.copies = append(c.levels, near(alpha)), append(c.copies, n)
 		if i == 0 || rule == "staged" { // betting spends α once: its test holds at all looks together
-			spent.Add(spent, level)
+			spent.Add(spent, alpha)
 		}
 	}
 	spends, _ := spent.Quo(spent, c.alpha).Float64() // 10⁻¹² is for rounded α/11; the 10⁻⁹ that every bound leaves covers it
@@ -248,14 +248,15 @@ func (c *checker) claims(images []*image) {
 		c.at++
 		f := strings.Fields(c.lines[c.at])
 		must(len(f) == 6, "a claim is expected")
-		k, n, lower, radius := whole(f[2]), whole(f[3]), exact(json.Number(f[4])), exact(json.Number(f[5]))
-		r, _ := radius.Float64()
-		if lower.Cmp(half) < 0 {
+		k, n, radius := whole(f[2]), whole(f[3]), exact(json.Number(f[5]))
+		decimals, _ := strconv.ParseInt(strings.TrimPrefix(f[4], "0."), 10, 64)
+		lower, r := probability(decimals), 0.0
+		if r, _ = radius.Float64(); lower < whole15/2 {
 			m.class, r = -1, 0
 			c.abstained++
 		}
-		want := fmt.Sprintf("%d %d %d %d %s %s", m.id, m.class, k, n, lower.FloatString(15), strconv.FormatFloat(r, 'f', -1, 64))
-		must(c.lines[c.at] == want, "want %s", want)
+		want := fmt.Sprintf("%d %d %d %d %s %s", m.id, m.class, k, n, lower, strconv.FormatFloat(r, 'f', -1, 64))
+		must(c.lines[c.at] == want && lower < whole15, "want %s", want)
 		c.claim(m, k, n, lower, radius)
 		labelled += min(1, int64(m.label)+1) // −1: no label
 		if m.label >= 0 && m.label == m.class {
@@ -279,9 +280,9 @@ func (c *checker) claims(images []*image) {
 }
 
 // claim checks that k hits of n are those of a look, and prove as much as is claimed and no more.
-func (c *checker) claim(m *image, k, n int, lower, radius *big.Rat) {
+func (c *checker) claim(m *image, k, n int, lower probability, radius *big.Rat) {
 	at, best, won, bound, target := slices.Index(m.copies, n), len(m.copies)-1, 0, new(big.Rat), new(big.Rat)
-	must(at >= 0 && m.hits[at] == k || best < 0 && k == 0 && n == 0 && lower.Sign() == 0, "no look has %d hits of %d", k, n)
+	must(at >= 0 && m.hits[at] == k || best < 0 && k == 0 && n == 0 && lower == 0, "no look has %d hits of %d", k, n)
 	if c.targets == nil { // the claim is that of the best look
 		c.clopperPearson(m, at, lower)
 	} // else targets are won in ascending order, each at the first look that allows it
@@ -290,8 +291,8 @@ func (c *checker) claim(m *image, k, n int, lower, radius *big.Rat) {
 			best, bound, target = i, c.bounds[won], c.targets[won]
 		}
 	}
-	must(c.targets == nil || at == best && lower.Cmp(bound) == 0 && radius.Cmp(target) == 0, "%d targets are won, at the look number %d", won, best+1)
-	if c.targets == nil && lower.Cmp(half) >= 0 {
+	must(c.targets == nil || at == best && lower.exact().Cmp(bound) == 0 && radius.Cmp(target) == 0, "%d targets are won, at the look number %d", won, best+1)
+	if c.targets == nil && lower >= whole15/2 {
 		c.radius(radius, lower)
 	}
 }

@@ -15,10 +15,24 @@ var one, half, infinite = big.NewRat(1, 1), big.NewRat(1, 2), new(big.Float).Set
 // terms only, so nothing cancels, and all decisions leave far more room than that.
 func number(r *big.Rat) *big.Float { return new(big.Float).SetPrec(128).SetRat(r) }
 
-// decimal is a bound as a ledger writes it, made only where it is shown.
-type decimal struct{ *big.Rat }
+// probability is a lower bound as a ledger writes it, in units of its 15th decimal.
+type probability int64
 
-func (d decimal) String() string { return d.FloatString(15) }
+const whole15 = 1e15 // the probability 1
+
+func (q probability) String() string  { return fmt.Sprintf("0.%015d", int64(q)) }
+func (q probability) exact() *big.Rat { return big.NewRat(int64(q), whole15) }
+
+// level is the α of a look, also in float64.
+type level struct {
+	*big.Rat
+	near float64
+}
+
+func near(alpha *big.Rat) level {
+	f, _ := alpha.Float64()
+	return level{alpha, f}
+}
 
 func times(a, b *big.Rat) *big.Rat { return new(big.Rat).Mul(a, b) }
 func minus(a, b *big.Rat) *big.Rat { return new(big.Rat).Sub(a, b) }
@@ -56,19 +70,6 @@ func (c *checker) tail(k, n int, q, alpha *big.Rat) float64 {
 	return t
 }
 
-// probability is q or α, with it and what is missing to 1 also in float64.
-type probability struct {
-	*big.Rat
-	hit, miss float64
-}
-
-func near(q *big.Rat) (p probability) {
-	p.Rat = q
-	p.hit, _ = q.Float64()
-	p.miss, _ = minus(one, q).Float64()
-	return p
-}
-
 // series64 is series in float64 for an x that errs by three roundings, of 2⁻⁵³ each. It errs by less than steps·2⁻⁵⁰ + 2⁻⁴⁴ of itself: a
 // step adds six roundings to a term and one to the sum, and the rest that is left out is the same.
 func (c *checker) series64(a, step int, b, x, enough float64) (sum, steps float64) {
@@ -85,18 +86,19 @@ func (c *checker) series64(a, step int, b, x, enough float64) (sum, steps float6
 	return sum, steps
 }
 
-// rare reports whether P[Bin(n, q) ≥ k] ≤ level·α, for a level near 1: in float64 where the errors of series64, thrice, leave no doubt,
+// rare reports whether P[Bin(n, q) ≥ k] ≤ part·α, for a part near 1: in float64 where the errors of series64, thrice, leave no doubt,
 // else with 128 bits.
-func (c *checker) rare(k, n int, q, alpha probability, level float64) bool {
-	if float64(k) > float64(n)*q.hit && alpha.hit > 1e-290 { // 2U/α is finite
-		up, ups := c.series64(n-k, -1, float64(k+1), q.hit/q.miss, math.Inf(1))
-		down, downs := c.series64(k, -1, float64(n-k+1), q.miss/q.hit, 2*up/alpha.hit)
-		t := up / (alpha.hit * (up + down - 1))
-		if math.Abs(t-level) > t*((ups+downs)*0x1p-48+0x1p-42) {
-			return t < level
+func (c *checker) rare(k, n int, q probability, alpha level, part float64) bool {
+	hit, miss := float64(q)/whole15, float64(whole15-q)/whole15
+	if float64(k) > float64(n)*hit && miss > 0 && alpha.near > 1e-290 { // 2U/α is finite
+		up, ups := c.series64(n-k, -1, float64(k+1), hit/miss, math.Inf(1))
+		down, downs := c.series64(k, -1, float64(n-k+1), miss/hit, 2*up/alpha.near)
+		t := up / (alpha.near * (up + down - 1))
+		if math.Abs(t-part) > t*((ups+downs)*0x1p-48+0x1p-42) {
+			return t < part
 		}
 	}
-	return c.tail(k, n, q.Rat, alpha.Rat) <= level
+	return c.tail(k, n, q.exact(), alpha.Rat) <= part
 }
 
 // clopperPearson checks that the best look of an image proves the lower bound q at its level α, as so many hits would be rarer than α
@@ -104,15 +106,14 @@ func (c *checker) rare(k, n int, q, alpha probability, level float64) bool {
 // lies what a program that computes in float64 may give away:
 //
 //	P[Bin(n, q) ≥ k] ≤ α(1 − 10⁻⁹),   P[Bin(n, q + 3·10⁻¹⁵) ≥ k] ≥ α(1 − 2·10⁻⁹).
-func (c *checker) clopperPearson(m *image, best int, q *big.Rat) {
-	low, high := near(q), near(minus(q, big.NewRat(-3, 1e15)))
+func (c *checker) clopperPearson(m *image, best int, q probability) {
 	for i, k := range m.hits {
 		n, alpha := m.copies[i], c.levels[i]
-		if i == best && q.Sign() > 0 && !c.rare(k, n, low, alpha, 1-0.999e-9) { // 0.999, as α may have been a float64
-			reject("%d hits of %d do not prove the lower bound %s", k, n, q.FloatString(15))
+		if i == best && q > 0 && !c.rare(k, n, q, alpha, 1-0.999e-9) { // 0.999, as α may have been a float64
+			reject("%d hits of %d do not prove the lower bound %s", k, n, q)
 		}
-		if c.rare(k, n, high, alpha, 1-2.001e-9) {
-			reject("%d hits of %d prove a larger lower bound than %s", k, n, q.FloatString(15))
+		if c.rare(k, n, q+3, alpha, 1-2.001e-9) {
+			reject("%d hits of %d prove a larger lower bound than %s", k, n, q)
 		}
 	}
 }
@@ -157,27 +158,27 @@ func side(x, v float64) int {
 
 // radius checks that R is (1−10⁻⁹)·σΦ⁻¹(q), cut to 9 significant digits. It is proven if Φ(R/σ) ≤ q. As R was computed in float64,
 // 10⁻¹⁴ of R either way, and 2⁻⁵² of 1−q downwards, are no error.
-func (c *checker) radius(r, q *big.Rat) {
+func (c *checker) radius(r *big.Rat, q probability) {
 	f, _ := r.Float64()
 	nine := strconv.FormatFloat(f, 'e', 8, 64)
 	unit := json.Number("1" + nine[len("1.23456789"):]) // of the first digit; the ninth is 10⁻⁸ of it
 	same, _ := strconv.ParseFloat(nine, 64)
 	must(same == f, "the radius %v has more than 9 significant digits", f)
-	must((r.Sign() == 0) == (q.Cmp(half) == 0), "the radius is %v, for a lower bound of %s", f, decimal{q})
+	must((r.Sign() == 0) == (q == whole15/2), "the radius is %v, for a lower bound of %s", f, q)
 	s, _ := c.sigma.Float64()
-	v, _ := minus(q, half).Float64()
+	v := float64(q-whole15/2) / whole15
 	step, _ := unit.Float64()
 	low, high := side(f/s*((1e14-1)/(1e14-1e5)), v), side((f+step*1e-8)/s*((1e14+1)/(1e14-1e5)), v-(0.5-v)*0x1p-52)
 	if low == 0 {
-		low = c.phi(times(r, big.NewRat(1e14-1, 1e14-1e5))).Cmp(number(q)) - 1 // equal is proven
+		low = c.phi(times(r, big.NewRat(1e14-1, 1e14-1e5))).Cmp(number(q.exact())) - 1 // equal is proven
 	}
-	must(low < 0, "the lower bound %s does not prove the radius %v", decimal{q}, f)
+	must(low < 0, "the lower bound %s does not prove the radius %v", q, f)
 	if high == 0 {
 		next := new(big.Rat).Add(r, times(exact(unit), big.NewRat(1, 1e8)))
-		slack := times(minus(one, q), big.NewRat(1, 1<<52))
-		high = c.phi(times(next, big.NewRat(1e14+1, 1e14-1e5))).Cmp(number(minus(q, slack)))
+		slack := times(minus(one, q.exact()), big.NewRat(1, 1<<52))
+		high = c.phi(times(next, big.NewRat(1e14+1, 1e14-1e5))).Cmp(number(minus(q.exact(), slack)))
 	}
-	must(high > 0, "the lower bound %s proves more than the radius %v", decimal{q}, f)
+	must(high > 0, "the lower bound %s proves more than the radius %v", q, f)
 }
 
 // leastHits is the least A of n hits, at whatever look, that reject "p ≤ q": with a wealth W ≥ (1+10⁻⁹)/α, where
