@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/internal/edit"
 	"github.com/certspec/certspec/internal/inflate"
 )
 
@@ -42,11 +43,12 @@ func FuzzIDX(f *testing.F) {
 }
 
 func FuzzCIFAR(f *testing.F) {
-	f.Add(make([]byte, 3073), false)
-	f.Add(make([]byte, 2*3074), true)
-	f.Add(bytes.Repeat([]byte{200}, 3073), false)
-	f.Add([]byte{}, false)
-	f.Fuzz(func(t *testing.T, data []byte, hundred bool) {
+	bases := [][]byte{make([]byte, 3073), make([]byte, 2*3074), bytes.Repeat([]byte{200}, 3073), nil}
+	for which := range bases {
+		f.Add(uint8(which), uint16(0), uint8(0), []byte{}, which == 1)
+	}
+	f.Fuzz(func(t *testing.T, which uint8, at uint16, cut uint8, put []byte, hundred bool) {
+		data := edit.At(bases[int(which)%len(bases)], at, cut, put)
 		labelBytes, classes := 1, cifar10Classes
 		if hundred {
 			labelBytes, classes = 2, cifar100Classes
@@ -71,12 +73,15 @@ func FuzzCIFAR(f *testing.F) {
 func FuzzNPY(f *testing.F) {
 	values := []byte("abcdefghijkl")
 	labels := npyBytes("|u1", "False", "(5,)", []byte{0, 1, 0, 1, 2})
-	f.Add(npyBytes("|u1", "False", "(1, 2, 2, 3)", values), labels, 0)
-	f.Add(npyBytes("|u1", "False", "(5, 1, 1)", values[:5]), labels, 0)
-	f.Add(npyBytes("|u1", "False", "(5, 1, 1)", values[:5]), npyBytes("<i8", "False", "(1,)", make([]byte, 8)), 3)
-	f.Add(npyBytes("|u1", "True", "(3, 4)", values), labels, 1)
-	f.Add(append([]byte("\x93NUMPY\x02\x00\x04\x00\x00\x00"), "}'\n("...), labels, 0)
-	f.Fuzz(func(t *testing.T, images, labels []byte, severity int) {
+	f.Add("|u1", "(1, 2, 2, 3)", values, uint16(0), uint8(0), []byte{}, 0)
+	f.Add("|u1", "(5, 1, 1)", values[:5], uint16(0), uint8(0), []byte{}, 0)
+	f.Add("|u1", "(5, 1, 1)", values[:5], uint16(0), uint8(0), []byte{}, 3)
+	f.Add("<f4", "(3, 4)", values, uint16(0), uint8(0), []byte{}, 1)
+	f.Fuzz(func(t *testing.T, dtype, shape string, values []byte, at uint16, cut uint8, put []byte, severity int) {
+		if len(dtype)+len(shape) > 50 {
+			return // beyond what npyBytes makes room for
+		}
+		images, labels := npyBytes(dtype, "False", shape, values), edit.At(labels, at, cut, put)
 		file, err := parseNPY(bytes.NewReader(labels), int64(len(labels)))
 		if err != nil {
 			return
@@ -104,10 +109,16 @@ func FuzzNPY(f *testing.F) {
 }
 
 func FuzzTar(f *testing.F) {
-	f.Add(tarBytes(f, entry{"a/1.png", pngBytes(f, patternImage(1, 2, 3))}, entry{"b/2.png", pngBytes(f, patternImage(2, 2, 3))}), "")
-	f.Add(tarBytes(f, entry{"train/a/", nil}, entry{"train/a/1.jpg", jpegBytes(f, patternImage(1, 8, 8))}), "train")
-	f.Add(tarBytes(f, entry{"../1.png", nil}, entry{"x", []byte("text")}), ".")
-	f.Fuzz(func(t *testing.T, data []byte, inner string) {
+	bases := [][]byte{
+		tarBytes(f, entry{"a/1.png", pngBytes(f, patternImage(1, 2, 3))}, entry{"b/2.png", pngBytes(f, patternImage(2, 2, 3))}),
+		tarBytes(f, entry{"train/a/", nil}, entry{"train/a/1.jpg", jpegBytes(f, patternImage(1, 8, 8))}),
+		tarBytes(f, entry{"../1.png", nil}, entry{"x", []byte("text")}),
+	}
+	for which, inner := range []string{"", "train", "."} {
+		f.Add(uint8(which), uint16(0), uint8(0), []byte{}, inner)
+	}
+	f.Fuzz(func(t *testing.T, which uint8, at uint16, cut uint8, put []byte, inner string) {
+		data := edit.At(bases[int(which)%len(bases)], at, cut, put)
 		folder := &folder{inner: inner, archive: func(context.Context) (*inflate.Stream, io.Closer, error) {
 			return plain(t, data), io.NopCloser(nil), nil
 		}}

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"io"
 	"testing"
+
+	"github.com/certspec/certspec/internal/edit"
 )
 
 func frame(head string, a, b uint32, content string) []byte {
@@ -19,14 +21,16 @@ const goodHello = `{"name":"a","height":2,"width":3,"channels":1,"layout":"chw",
 func FuzzFrames(f *testing.F) {
 	hello := frame(magic, Version, uint32(len(goodHello)), goodHello)
 	answer := frame("\x01\x00\x00\x00\x00\x00\x00\x00", 2, 8, "\x01\x00\x00\x00\xff\xff\xff\xff")
-	f.Add(append(bytes.Clone(hello), answer...))
-	f.Add(hello[:len(hello)-1])
-	f.Add(answer)
-	f.Add(frame(magic, 2, 0, ""))
-	f.Add(frame(magic, Version, 1<<31, "{"))
-	f.Add([]byte("Epoch 1\n"))
-	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, data []byte) {
+	bases := [][]byte{append(bytes.Clone(hello), answer...), answer, nil}
+	for which := range bases {
+		f.Add(uint8(which), uint16(0), uint8(0), []byte{})
+	}
+	f.Add(uint8(0), uint16(len(hello)-1), uint8(255), []byte{})
+	f.Add(uint8(2), uint16(0), uint8(0), frame(magic, 2, 0, ""))
+	f.Add(uint8(2), uint16(0), uint8(0), frame(magic, Version, 1<<31, "{"))
+	f.Add(uint8(2), uint16(0), uint8(0), []byte("Epoch 1\n"))
+	f.Fuzz(func(t *testing.T, which uint8, at uint16, cut uint8, put []byte) {
+		data := edit.At(bases[int(which)%len(bases)], at, cut, put)
 		r := bufio.NewReader(bytes.NewReader(data))
 		h, err := readHello(r)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/certspec/certspec/internal/edit"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -15,11 +16,12 @@ import (
 // form and merges into itself, and what merges in part can be read.
 func FuzzLedgerReaders(f *testing.F) {
 	m, data := mixed(5)
-	var headers [][]byte
+	var bases [][]byte
 	add := func(b []byte) {
-		f.Add(b)
-		f.Add(b[:len(b)*2/3])
-		headers = append(headers, b[:bytes.IndexByte(b, '\n')+1])
+		which := uint8(len(bases))
+		f.Add(which, uint16(0), uint8(0), []byte{})
+		f.Add(which, uint16(len(b)*2/3), uint8(255), []byte{})
+		bases = append(bases, b)
 	}
 	for _, file := range oldLedgers[:2] {
 		b, err := os.ReadFile(file)
@@ -45,17 +47,12 @@ func FuzzLedgerReaders(f *testing.F) {
 			add(b)
 		}
 	}
-	f.Add(bytes.Replace(headers[0], []byte(`"images":12`), []byte(`"images":1125899906842624`), 1))
-	f.Fuzz(func(t *testing.T, b []byte) {
+	images := []byte(`"images":12`)
+	f.Add(uint8(0), uint16(bytes.Index(bases[0], images)), uint8(len(images)), []byte(`"images":1125899906842624`))
+	f.Fuzz(func(t *testing.T, which uint8, at uint16, cut uint8, put []byte) {
 		dir := t.TempDir()
 		in := filepath.Join(dir, "in")
-		for i, b := range append([][]byte{b}, headers...) {
-			if i > 0 { // behind a header, the lines alone
-				b = append(bytes.Clone(headers[i-1]), b...)
-				if i > 1 && len(b)%len(headers) != i-1 {
-					continue
-				}
-			}
+		for _, b := range [][]byte{edit.At(bases[int(which)%len(bases)], at, cut, put)} {
 			if err := os.WriteFile(in, b, 0o666); err != nil {
 				t.Fatal(err)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/edit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 )
@@ -217,9 +218,10 @@ func FuzzCheckpoint(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(data[:1000])
-	f.Add(data)
-	f.Fuzz(func(t *testing.T, data []byte) {
+	f.Add(uint16(0), uint8(0), []byte{})
+	f.Add(uint16(1000), uint8(255), []byte{})
+	f.Fuzz(func(t *testing.T, at uint16, cut uint8, put []byte) {
+		data := edit.At(data, at, cut, put)
 		s, run, err := decodeCheckpoint(data, p.tensors, p.optimizer.Slots())
 		if err == nil && (run == nil || len(s.weights) != len(p.tensors) || len(s.slots[0]) != len(p.tensors)) {
 			t.Error("half a state was read without an error")

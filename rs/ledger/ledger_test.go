@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/edit"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -359,13 +360,14 @@ func FuzzDecode(f *testing.F) {
 	closed, _ := os.ReadFile(write(f))
 	open, _ := os.ReadFile(write(f, Look{Image: 5, Label: 0, From: 4, To: 6, Counts: []Count{{11, 200}}}))
 	first := bytes.IndexByte(closed, '\n') + 1
-	f.Add(closed)
-	f.Add(open)
-	f.Add(closed[:first])
-	f.Add([]byte("{}\n"))
-	f.Add([]byte(string(closed[:first]) + "1 -1 0 9999999999999 0 1:1\n"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, b := range [][]byte{b, append(bytes.Clone(closed[:first]), b...)} {
+	bases := [][]byte{closed, open, closed[:first], nil}
+	for which := range bases {
+		f.Add(uint8(which), uint16(0), uint8(0), []byte{})
+	}
+	f.Add(uint8(2), uint16(first), uint8(0), []byte("1 -1 0 9999999999999 0 1:1\n"))
+	f.Add(uint8(3), uint16(0), uint8(0), []byte("{}\n"))
+	f.Fuzz(func(t *testing.T, which uint8, at uint16, cut uint8, put []byte) {
+		for _, b := range [][]byte{edit.At(bases[int(which)%len(bases)], at, cut, put)} {
 			l, err := decode("x", bytes.NewReader(b))
 			if err != nil || l == nil {
 				continue
