@@ -48,7 +48,7 @@ demo: build
 test: check unit portable notebooks
 
 # What needs neither cgo nor GoMLX compiles in seconds.
-LIGHT = ./pixel/... ./progress/... ./resample/... ./calib/... ./classifier/... ./dataset/... ./rs/... ./spectral/... ./augment/... ./corrupt/... \
+LIGHT = ./pixel/... ./progress/... ./resample/... ./calib/... ./classifier/... ./dataset/... ./rs/... ./spectral/... ./augment/... ./corrupt/.../... \
 	./lines/... ./pipemodel/... ./cmd/certcheck ./internal/atomicfile ./internal/inflate ./internal/npy ./internal/picture ./internal/table
 
 STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.7.0
@@ -71,9 +71,9 @@ unit: build
 
 # What must come out the same whatever the compiler makes of it, and what must build without C.
 portable:
-	GOEXPERIMENT= go test ./rs/noise ./rs/bound ./spectral/fourier ./internal/portable ./augment/... ./corrupt
+	GOEXPERIMENT= go test ./rs/noise ./rs/bound ./spectral/fourier ./internal/portable ./augment/... ./corrupt/...
 	@if test "$$(go env GOARCH)" = amd64 && grep -q avx2 /proc/cpuinfo 2>/dev/null; then \
-		echo "GOAMD64=v3 go test ./rs/noise ./rs/bound ./spectral/fourier ./internal/portable ./augment/... ./corrupt" && GOAMD64=v3 go test ./rs/noise ./rs/bound ./spectral/fourier ./internal/portable ./augment/... ./corrupt; fi
+		echo "GOAMD64=v3 go test ./rs/noise ./rs/bound ./spectral/fourier ./internal/portable ./augment/... ./corrupt/..." && GOAMD64=v3 go test ./rs/noise ./rs/bound ./spectral/fourier ./internal/portable ./augment/... ./corrupt/...; fi
 	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 GOEXPERIMENT= go build -tags noxla ./...
 	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -tags noxla ./...
 

@@ -3,6 +3,7 @@ package corrupt
 import (
 	"math"
 
+	"github.com/certspec/certspec/corrupt/internal/raster"
 	"github.com/certspec/certspec/internal/portable"
 )
 
@@ -25,7 +26,7 @@ func circularMotionBlur(j job) func() operator {
 		image := make([]float64, shape.Len())
 		return func(dst, src []uint8, _ *stream) {
 			toUnits(image, src)
-			splineCoefficients(image, shape)
+			raster.SplineCoefficients(image, shape)
 			for y := range shape.Height {
 				for x := range shape.Width {
 					var total [3]float64
@@ -50,11 +51,11 @@ func circularMotionBlur(j job) func() operator {
 // addSpline adds a multiple of the spline at a point to the sums of the channels.
 func addSpline(total *[3]float64, coefficients []float64, j job, y, x, factor float64) {
 	top, left := int(y), int(x) // both are at least 0
-	wy, wx := splineWeights(y-float64(top)), splineWeights(x-float64(left))
+	wy, wx := raster.SplineWeights(y-float64(top)), raster.SplineWeights(x-float64(left))
 	for i := range 4 {
-		row := reflect101(top+i-1, j.shape.Height) * j.shape.Width
+		row := raster.Reflect101(top+i-1, j.shape.Height) * j.shape.Width
 		for k := range 4 {
-			at := (row + reflect101(left+k-1, j.shape.Width)) * j.shape.Channels
+			at := (row + raster.Reflect101(left+k-1, j.shape.Width)) * j.shape.Channels
 			weight := float64(factor*wy[i]) * wx[k]
 			for c, v := range coefficients[at : at+j.shape.Channels] {
 				total[c] += float64(weight * v)

@@ -1,6 +1,10 @@
 package corrupt
 
-import "math"
+import (
+	"math"
+
+	"github.com/certspec/certspec/corrupt/internal/raster"
+)
 
 // defocusBlur correlates each channel with a disk of radius r, smoothed by a Gaussian of standard deviation a
 // on 3×3 pixels (5×5 where r is above 8); (r, a) = (0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1). The border is mirrored about
@@ -12,7 +16,7 @@ func defocusBlur(j job) func() operator {
 		image, canvas := make([]float64, j.shape.Len()), newPadded(j.shape, margin)
 		return func(dst, src []uint8, _ *stream) {
 			toUnits(image, src)
-			canvas.fill(image, reflect101)
+			canvas.fill(image, raster.Reflect101)
 			canvas.correlate(image, taps)
 			truncateAll(dst, image)
 		}

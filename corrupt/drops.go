@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/certspec/certspec/corrupt/internal/raster"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -12,24 +13,22 @@ type drops struct {
 	height, width  int
 	layer          []uint8 // thickness of the water
 	work           []uint8
-	gx, gy         []int32
 	distance, sums []float64
 	canvas         *padded
-	edges          []uint8
-	stack          []int
+	edges          *raster.Edges
 }
 
 func newDrops(height, width int) *drops {
 	n := height * width
-	return &drops{height: height, width: width, layer: make([]uint8, n), work: make([]uint8, n), gx: make([]int32, n), gy: make([]int32, n),
-		distance: make([]float64, n), sums: make([]float64, n), edges: make([]uint8, n),
+	return &drops{height: height, width: width, layer: make([]uint8, n), work: make([]uint8, n),
+		distance: make([]float64, n), sums: make([]float64, n), edges: raster.NewEdges(height, width),
 		canvas: newPadded(pixel.Shape{Height: height, Width: width, Channels: 1}, 1)}
 }
 
 // light fills out with layer × relief, scaled to a maximum of 1; with 0 where there is no water. The relief is
 // the distance to the drops' edges, at most 20 pixels, blurred, its histogram equalised, lit from the upper left, and blurred.
 func (d *drops) light(out []float64) {
-	d.findEdges()
+	d.edges.Find(d.layer)
 	d.distances()
 	for i, v := range d.distance {
 		d.distance[i] = min(v, 20)
@@ -60,7 +59,7 @@ func (d *drops) light(out []float64) {
 
 // filter writes to sums the weighted sums of distance over 3×3 pixels, mirrored about the outermost ones.
 func (d *drops) filter(taps []tap) {
-	d.canvas.fill(d.distance, reflect101)
+	d.canvas.fill(d.distance, raster.Reflect101)
 	d.canvas.correlate(d.sums, taps)
 }
 
@@ -112,7 +111,7 @@ var chamfer = []struct {
 
 // distances fills distance with the length of a shortest way to an edge; very long where there is none.
 func (d *drops) distances() {
-	for i, v := range d.edges {
+	for i, v := range d.edges.Marks {
 		d.distance[i] = 1e4
 		if v == 255 {
 			d.distance[i] = 0

@@ -1,5 +1,7 @@
 package corrupt
 
+import "github.com/certspec/certspec/corrupt/internal/raster"
+
 // elasticTransform moves three points near the corners by up to c pixels each way and warps the image with them (bilinear, mirrored
 // about the outermost pixels), then displaces each pixel by fields of uniform noise, smoothed with standard
 // deviation s and times A (mirrored about the edges); (A, s, c) = (0, 0, 2.56), (1.6, 6.4, 2.24), (2.56, 1.92, 1.92), (3.2, 1.28, 1.6),
@@ -14,7 +16,7 @@ func elasticBy(j job, amplitude, sigma, corner float64) func() operator {
 	grey := shape
 	grey.Channels = 1
 	return func() operator {
-		smooth := newSmoother(grey, sigma, 3, mirrored)
+		smooth := newSmoother(grey, sigma, 3, raster.Mirrored)
 		image, warped := make([]float64, shape.Len()), make([]float64, shape.Len())
 		right, down := make([]float64, grey.Len()), make([]float64, grey.Len())
 		field := func(f []float64, r *stream) {
@@ -32,7 +34,7 @@ func elasticBy(j job, amplitude, sigma, corner float64) func() operator {
 			for y := range shape.Height {
 				for x := range shape.Width {
 					sy, sx := m.apply(float64(y), float64(x))
-					bilinear(warped[(y*shape.Width+x)*shape.Channels:][:shape.Channels], image, shape, sy, sx, reflect101)
+					bilinear(warped[(y*shape.Width+x)*shape.Channels:][:shape.Channels], image, shape, sy, sx, raster.Reflect101)
 				}
 			}
 			if amplitude > 0 {
@@ -41,7 +43,7 @@ func elasticBy(j job, amplitude, sigma, corner float64) func() operator {
 				for y := range shape.Height {
 					for x := range shape.Width {
 						i := y*shape.Width + x
-						bilinear(image[i*shape.Channels:][:shape.Channels], warped, shape, float64(y)+down[i], float64(x)+right[i], mirrored)
+						bilinear(image[i*shape.Channels:][:shape.Channels], warped, shape, float64(y)+down[i], float64(x)+right[i], raster.Mirrored)
 					}
 				}
 			} else {

@@ -3,6 +3,7 @@ package corrupt
 import (
 	"math"
 
+	"github.com/certspec/certspec/corrupt/internal/raster"
 	"github.com/certspec/certspec/internal/portable"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/spectral/fourier"
@@ -44,7 +45,7 @@ type archiveRing struct {
 }
 
 func newArchiveRing(shape pixel.Shape, centre int, decay float64) *archiveRing {
-	g := &archiveRing{shape: shape, plan: mustPlan(shape), size: float64(shape.Height*shape.Width) / (published * published)}
+	g := &archiveRing{shape: shape, plan: raster.MustPlan(shape), size: float64(shape.Height*shape.Width) / (published * published)}
 	for u := range shape.Height {
 		for v := range shape.Width {
 			d := cellDistance(shape, u-shape.Height/2, v-shape.Width/2, float64(centre))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/certspec/certspec/corrupt/internal/raster"
 	"github.com/certspec/certspec/internal/portable"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/spectral/fourier"
@@ -69,7 +70,7 @@ type ring struct {
 }
 
 func newRing(shape pixel.Shape, centre int, decay, spread float64) *ring {
-	plan := mustPlan(shape)
+	plan := raster.MustPlan(shape)
 	half := plan.Half()
 	g := &ring{shape: shape, plan: plan, pairs: half.Pairs(), reals: half.Real(), weights: make([]float64, half.Len()),
 		size: float64(shape.Height*shape.Width) / (published * published), spread: spread}

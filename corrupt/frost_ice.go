@@ -3,6 +3,7 @@ package corrupt
 import (
 	"math"
 
+	"github.com/certspec/certspec/corrupt/internal/raster"
 	"github.com/certspec/certspec/internal/portable"
 	"github.com/certspec/certspec/pixel"
 )
@@ -39,15 +40,15 @@ func (t *texture) at(frequency float64) float64 {
 // sign(h)·|h|^1.5, of mean 0 and variance 1, and per channel the texture's mean colour, shifted by one normal number
 // for all, plus the inner standard deviation times h, within 0 … 255.
 type ice struct {
-	fields map[*texture]*field
+	fields map[*texture]*raster.Field
 	height []float64
 }
 
 func newIce(shape pixel.Shape) *ice {
-	s := &ice{map[*texture]*field{}, make([]float64, shape.Height*shape.Width)}
+	s := &ice{map[*texture]*raster.Field{}, make([]float64, shape.Height*shape.Width)}
 	for _, t := range textures {
 		if s.fields[t] == nil {
-			s.fields[t] = newField(shape, t.at)
+			s.fields[t] = raster.NewField(shape, t.at)
 		}
 	}
 	return s
@@ -55,11 +56,11 @@ func newIce(shape pixel.Shape) *ice {
 
 func (s *ice) draw(layer []float64, r *stream) {
 	t := textures[r.below(len(textures))]
-	s.fields[t].draw(s.height, r)
+	s.fields[t].Draw(s.height, r.uniform)
 	for i, h := range s.height {
 		s.height[i] = math.Copysign(float64(math.Sqrt(math.Abs(h))*math.Abs(h)), h)
 	}
-	mean, deviation := moments(s.height)
+	mean, deviation := raster.Moments(s.height)
 	shift := r.normal()
 	for i, h := range s.height {
 		h = (h - mean) / deviation

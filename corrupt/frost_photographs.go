@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/certspec/certspec/corrupt/internal/raster"
 	"github.com/certspec/certspec/internal/picture"
 	"github.com/certspec/certspec/pixel"
 )
@@ -99,7 +100,7 @@ func shrink(im picture.Image, factor float64) picture.Image {
 	point := make([]float64, to.Channels)
 	for y := range to.Height {
 		for x := range to.Width {
-			bilinear(point, from, im.Shape, (float64(y)+0.5)/factor-0.5, (float64(x)+0.5)/factor-0.5, replicate)
+			bilinear(point, from, im.Shape, (float64(y)+0.5)/factor-0.5, (float64(x)+0.5)/factor-0.5, raster.Replicate)
 			for c, v := range point {
 				out.Pixels[(y*to.Width+x)*to.Channels+c] = truncatedSteps(v + 0.5)
 			}

@@ -1,6 +1,10 @@
 package corrupt
 
-import "math"
+import (
+	"math"
+
+	"github.com/certspec/certspec/corrupt/internal/raster"
+)
 
 // glassBlur blurs with a Gaussian of standard deviation s (edges repeated, bytes cut off), displaces pixels by up to d in a
 // number of passes from the lower right to the upper left, and blurs again; (s, d, passes) = (0.05, 1, 1),
@@ -14,7 +18,7 @@ func glassBlur(j job) func() operator {
 	reach := int(math.RoundToEven(j.pixels(1)))
 	height, width, channels := j.shape.Height, j.shape.Width, j.shape.Channels
 	return func() operator {
-		blur := newSmoother(j.shape, j.pixels(c.sigma), 4, replicate)
+		blur := newSmoother(j.shape, j.pixels(c.sigma), 4, raster.Replicate)
 		image := make([]float64, j.shape.Len())
 		return func(dst, src []uint8, r *stream) {
 			toUnits(image, src)

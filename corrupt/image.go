@@ -49,38 +49,3 @@ func truncateAll(dst []uint8, v []float64) {
 func luminance(r, g, b float64) float64 {
 	return float64(0.299*r) + float64(0.587*g) + float64(0.114*b)
 }
-
-// mirrored is the place of coordinate i on a line of n where it is mirrored about the edges between
-// samples: dcba|abcd|dcba.
-func mirrored(i, n int) int {
-	if uint(i) < uint(n) {
-		return i
-	}
-	return fold(i, 2*n, n-1, 1)
-}
-
-// reflect101 mirrors about the first and last sample: dcb|abcd|cba.
-func reflect101(i, n int) int {
-	if uint(i) < uint(n) {
-		return i
-	}
-	return fold(i, 2*n-2, n-1, 0)
-}
-
-// fold brings i into one period of a mirrored line, and what is beyond the last sample back.
-func fold(i, period, last, gap int) int {
-	if period == 0 {
-		return 0
-	}
-	i %= period
-	if i < 0 {
-		i += period
-	}
-	if i > last {
-		return period - gap - i
-	}
-	return i
-}
-
-// replicate repeats the first and last sample: aaa|abcd|ddd.
-func replicate(i, n int) int { return min(max(i, 0), n-1) }

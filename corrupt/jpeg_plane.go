@@ -1,5 +1,7 @@
 package corrupt
 
+import "github.com/certspec/certspec/corrupt/internal/raster"
+
 // jpegPlane is one component, padded to whole blocks of 8×8.
 type jpegPlane struct {
 	height, width, stride int
@@ -33,11 +35,11 @@ func (p *jpegPlane) code(table *[64]int32) {
 					block[i*8+k] = int32(v) - 128
 				}
 			}
-			forwardDCT(&block)
+			raster.ForwardDCT(&block)
 			for i, q := range table {
 				block[i] = quantised(block[i], q<<3) * q
 			}
-			inverseDCT(&block)
+			raster.InverseDCT(&block)
 			for i := range 8 {
 				for k := range 8 {
 					at[i*p.stride+k] = clipByte(block[i*8+k] + 128)

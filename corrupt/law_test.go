@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/certspec/certspec/corrupt/internal/raster"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -93,7 +94,7 @@ func TestMomentsOfDraws(t *testing.T) {
 		for i, b := range corrupted(t, s, shape, testKey, src, 0, 1) {
 			values[i] = float64(b)
 		}
-		mean, deviation := moments(values)
+		mean, deviation := raster.Moments(values)
 		return mean, deviation * deviation
 	}
 	// Cutting off moves the mean by half a step and adds a twelfth to the variance; nothing is clipped at these strengths.
@@ -193,12 +194,12 @@ func TestIce(t *testing.T) {
 	for c, want := range [3]float64{(77 + 2*199 + 143 + 103) / 5., (148 + 2*203 + 158 + 114) / 5., (165 + 2*212 + 171 + 126) / 5.} {
 		near(t, "mean colour", mean[c], want, 2+5*math.Sqrt((square[c]-mean[c]*mean[c])/count))
 	}
-	f := newField(colour32, iceA.at)
+	f := raster.NewField(colour32, iceA.at)
 	for i, frequency := range []float64{1, 2, 4, 8, 16, 22} {
 		near(t, "amplitude", iceA.at(frequency), []float64{1, .46, .20, .13, .12, .12}[i], 1e-12)
 	}
 	plane := make([]float64, 1024)
-	f.draw(plane, r)
-	_, deviation := moments(plane)
+	f.Draw(plane, r.uniform)
+	_, deviation := raster.Moments(plane)
 	near(t, "deviation of a field", deviation, 1, 1e-12)
 }

@@ -3,6 +3,7 @@ package corrupt
 import (
 	"math"
 
+	"github.com/certspec/certspec/corrupt/internal/raster"
 	"github.com/certspec/certspec/internal/portable"
 	"github.com/certspec/certspec/pixel"
 )
@@ -56,7 +57,7 @@ func (t *trail) apply(dst []uint8, image []float64, degrees float64) {
 	for i, w := range t.weights {
 		t.taps[i] = tap{motionOffset(i, sin), motionOffset(i, cos), w}
 	}
-	t.canvas.fill(image, replicate)
+	t.canvas.fill(image, raster.Replicate)
 	t.canvas.correlate(t.out, t.taps)
 	for i, v := range t.out {
 		dst[i] = truncatedSteps(v + 0.5)

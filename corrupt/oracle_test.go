@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/certspec/certspec/corrupt/internal/raster"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/spectral/fourier"
 )
@@ -105,7 +106,7 @@ func TestDCT(t *testing.T) {
 		block[i] = int32(r.below(256)) - 128
 	}
 	original = block
-	forwardDCT(&block)
+	raster.ForwardDCT(&block)
 	scale := func(k int) float64 {
 		if k == 0 {
 			return math.Sqrt(1. / 8)
@@ -124,9 +125,9 @@ func TestDCT(t *testing.T) {
 		}
 	}
 	for i := range block {
-		block[i] = descale(block[i], 3)
+		block[i] = raster.Descale(block[i], 3)
 	}
-	inverseDCT(&block)
+	raster.InverseDCT(&block)
 	for i, v := range block {
 		near(t, "a value", float64(v), float64(original[i]), 2)
 	}
@@ -162,7 +163,7 @@ func TestSplineInterpolates(t *testing.T) {
 	image := make([]float64, j.shape.Len())
 	toUnits(image, scenes(j.shape, 1))
 	coefficients := append([]float64(nil), image...)
-	splineCoefficients(coefficients, j.shape)
+	raster.SplineCoefficients(coefficients, j.shape)
 	for y := range 9 {
 		for x := range 14 {
 			var sum [3]float64
@@ -173,10 +174,10 @@ func TestSplineInterpolates(t *testing.T) {
 		}
 	}
 	for _, f := range []float64{0, .3, .5, .99} {
-		w := splineWeights(f)
+		w := raster.SplineWeights(f)
 		near(t, "the sum", w[0]+w[1]+w[2]+w[3], 1, 1e-15)
 	}
-	w := splineWeights(0)
+	w := raster.SplineWeights(0)
 	near(t, "a weight", w[0], 1./6, 1e-15)
 	near(t, "a weight", w[1], 2./3, 1e-15)
 }

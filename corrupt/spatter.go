@@ -1,5 +1,7 @@
 package corrupt
 
+import "github.com/certspec/certspec/corrupt/internal/raster"
+
 // spatter lays drops over the image where smoothed normal noise is high: water (pale turquoise, bright at the edges of the drops) at severities 1 to
 // 3, mud at 4 and 5. On grey images the colours are their luminances.
 func spatter(j job) func() operator {
@@ -18,7 +20,7 @@ func spatter(j job) func() operator {
 	grey.Channels = 1
 	channels := j.shape.Channels
 	return func() operator {
-		smooth, edge := newSmoother(grey, j.pixels(c.sigma), 4, replicate), newSmoother(grey, j.pixels(c.strength), 4, replicate)
+		smooth, edge := newSmoother(grey, j.pixels(c.sigma), 4, raster.Replicate), newSmoother(grey, j.pixels(c.strength), 4, raster.Replicate)
 		layer := make([]float64, grey.Len())
 		drops := newDrops(grey.Height, grey.Width)
 		return func(dst, src []uint8, r *stream) {

@@ -1,6 +1,10 @@
 package corrupt
 
-import "math"
+import (
+	"math"
+
+	"github.com/certspec/certspec/corrupt/internal/raster"
+)
 
 // transverseChromaticAberration enlarges the three channels by 1, 1 + 0.025q and 1 + 0.05q in a random order and keeps the middle; q = 1, 2, 5, 9, 10. It weighs
 // pixels as a cubic B-spline does, without the filter that would make it go through them, so that every channel is smoothed.
@@ -18,9 +22,9 @@ func transverseChromaticAberration(j job) func() operator {
 		for i := range n {
 			place := float64(i+first) * float64(n-1) / float64(large-1)
 			whole := int(place)
-			a.weight[i] = splineWeights(place - float64(whole))
+			a.weight[i] = raster.SplineWeights(place - float64(whole))
 			for k := range 4 {
-				a.at[i][k] = reflect101(whole+k-1, n)
+				a.at[i][k] = raster.Reflect101(whole+k-1, n)
 			}
 		}
 		return a

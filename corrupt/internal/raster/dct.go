@@ -1,4 +1,4 @@
-package corrupt
+package raster
 
 // The constants of the DCT of Loeffler, Ligtenberg and Moschytz (1989) in multiples of 2⁻¹³.
 const (
@@ -19,11 +19,11 @@ const (
 	passBits = 2 // kept between the two passes
 )
 
-// descale divides by 2ⁿ, rounding halves up.
-func descale(v int32, n int) int32 { return (v + 1<<(n-1)) >> n }
+// Descale divides by 2ⁿ, rounding halves up.
+func Descale(v int32, n int) int32 { return (v + 1<<(n-1)) >> n }
 
-// forwardDCT is 8 times the orthonormal two-dimensional DCT of a block, rounded as libjpeg's "islow" method does.
-func forwardDCT(block *[64]int32) {
+// ForwardDCT is 8 times the orthonormal two-dimensional DCT of a block, rounded as libjpeg's "islow" method does.
+func ForwardDCT(block *[64]int32) {
 	for i := 0; i < 64; i += 8 {
 		forwardLine(block, i, 1, dctBits-passBits)
 		block[i] <<= passBits
@@ -31,8 +31,8 @@ func forwardDCT(block *[64]int32) {
 	}
 	for i := range 8 {
 		forwardLine(block, i, 8, dctBits+passBits)
-		block[i] = descale(block[i], passBits)
-		block[i+32] = descale(block[i+32], passBits)
+		block[i] = Descale(block[i], passBits)
+		block[i+32] = Descale(block[i+32], passBits)
 	}
 }
 
@@ -49,19 +49,19 @@ func forwardLine(b *[64]int32, at, step, shift int) {
 	set(0, t10+t11)
 	set(4, t10-t11)
 	z := (t12 + t13) * fix0541
-	set(2, descale(z+t13*fix0765, shift))
-	set(6, descale(z-t12*fix1847, shift))
+	set(2, Descale(z+t13*fix0765, shift))
+	set(6, Descale(z-t12*fix1847, shift))
 	z5 := (t4 + t6 + t5 + t7) * fix1175
 	z1, z2 := -(t4+t7)*fix0899, -(t5+t6)*fix2562
 	z3, z4 := z5-(t4+t6)*fix1961, z5-(t5+t7)*fix0390
-	set(7, descale(t4*fix0298+z1+z3, shift))
-	set(5, descale(t5*fix2053+z2+z4, shift))
-	set(3, descale(t6*fix3072+z2+z3, shift))
-	set(1, descale(t7*fix1501+z1+z4, shift))
+	set(7, Descale(t4*fix0298+z1+z3, shift))
+	set(5, Descale(t5*fix2053+z2+z4, shift))
+	set(3, Descale(t6*fix3072+z2+z3, shift))
+	set(1, Descale(t7*fix1501+z1+z4, shift))
 }
 
-// inverseDCT is the inverse of the orthonormal DCT, rounded as libjpeg's "islow" method does.
-func inverseDCT(block *[64]int32) {
+// InverseDCT is the inverse of the orthonormal DCT, rounded as libjpeg's "islow" method does.
+func InverseDCT(block *[64]int32) {
 	for i := range 8 {
 		inverseLine(block, i, 8, dctBits-passBits)
 	}
@@ -85,7 +85,7 @@ func inverseLine(b *[64]int32, at, step, shift int) {
 	o1 = o1*fix2053 + z2 + z4
 	o2 = o2*fix3072 + z2 + z3
 	o3 = o3*fix1501 + z1 + z4
-	set := func(i int, v int32) { b[(at+i*step)&63] = descale(v, shift) }
+	set := func(i int, v int32) { b[(at+i*step)&63] = Descale(v, shift) }
 	set(0, t10+o3)
 	set(7, t10-o3)
 	set(1, t11+o2)

@@ -1,4 +1,4 @@
-package corrupt
+package raster
 
 import (
 	"math"
@@ -8,10 +8,10 @@ import (
 	"github.com/certspec/certspec/spectral/fourier"
 )
 
-// field draws real random fields of given amplitudes: at each pair of frequencies the amplitude with a uniform phase φ, and
+// Field draws real random fields of given amplitudes: at each pair of frequencies the amplitude with a uniform phase φ, and
 // amplitude·cos φ at frequencies that are their own mirror, then everything divided by the standard deviation over the image. That is the law of the real
 // part of a spectrum of independent phases whose mirrored halves agree.
-type field struct {
+type Field struct {
 	plan      *fourier.Plan[float64]
 	workspace *fourier.Workspace[float64]
 	spectrum  fourier.Spectrum[float64]
@@ -20,11 +20,11 @@ type field struct {
 	amplitude []float64 // of each bin of the half spectrum
 }
 
-// newField takes the amplitude of each azimuthal frequency, in periods per shorter side.
-func newField(shape pixel.Shape, amplitude func(frequency float64) float64) *field {
-	plan := mustPlan(shape)
+// NewField takes the amplitude of each azimuthal frequency, in periods per shorter side.
+func NewField(shape pixel.Shape, amplitude func(frequency float64) float64) *Field {
+	plan := MustPlan(shape)
 	half := plan.Half()
-	f := &field{plan: plan, workspace: plan.NewWorkspace(), spectrum: fourier.NewSpectrum[float64](half),
+	f := &Field{plan: plan, workspace: plan.NewWorkspace(), spectrum: fourier.NewSpectrum[float64](half),
 		pairs: half.Pairs(), reals: half.Real(), amplitude: make([]float64, half.Len())}
 	for k := range f.amplitude {
 		f.amplitude[k] = amplitude(half.Radius(k))
@@ -32,35 +32,35 @@ func newField(shape pixel.Shape, amplitude func(frequency float64) float64) *fie
 	return f
 }
 
-// mustPlan makes the transform of a shape that has been checked.
-func mustPlan(shape pixel.Shape) *fourier.Plan[float64] {
+// MustPlan makes the transform of a shape that has been checked.
+func MustPlan(shape pixel.Shape) *fourier.Plan[float64] {
 	plan, err := fourier.NewPlan[float64](shape.Height, shape.Width)
 	if err != nil {
-		panic("corrupt: " + err.Error())
+		panic("raster: " + err.Error())
 	}
 	return plan
 }
 
-// draw fills one plane.
-func (f *field) draw(plane []float64, r *stream) {
+// Draw fills one plane; uniform gives numbers in [0, 1).
+func (f *Field) Draw(plane []float64, uniform func() float64) {
 	for _, k := range f.pairs {
-		sin, cos := portable.Sincos(2 * math.Pi * r.uniform())
+		sin, cos := portable.Sincos(2 * math.Pi * uniform())
 		f.spectrum.Re[k], f.spectrum.Im[k] = float64(f.amplitude[k]*cos), float64(f.amplitude[k]*sin)
 	}
 	for _, k := range f.reals {
-		_, cos := portable.Sincos(2 * math.Pi * r.uniform())
+		_, cos := portable.Sincos(2 * math.Pi * uniform())
 		f.spectrum.Re[k], f.spectrum.Im[k] = float64(f.amplitude[k]*cos), 0
 	}
 	fourier.Symmetrize(f.plan.Half(), f.spectrum)
 	f.plan.Inverse(f.workspace, plane, f.spectrum)
-	_, deviation := moments(plane)
+	_, deviation := Moments(plane)
 	for i := range plane {
 		plane[i] /= deviation
 	}
 }
 
-// moments are the mean and the standard deviation over all values; the latter is at least a tiny positive number.
-func moments(v []float64) (mean, deviation float64) {
+// Moments are the mean and the standard deviation over all values; the latter is at least a tiny positive number.
+func Moments(v []float64) (mean, deviation float64) {
 	for _, v := range v {
 		mean += v
 	}

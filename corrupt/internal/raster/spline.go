@@ -1,4 +1,4 @@
-package corrupt
+package raster
 
 import (
 	"math"
@@ -6,9 +6,9 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// splineCoefficients turns the samples of an image into the coefficients of the cubic B-spline that goes through them,
+// SplineCoefficients turns the samples of an image into the coefficients of the cubic B-spline that goes through them,
 // mirrored about the outermost pixels (Unser 1999).
-func splineCoefficients(image []float64, shape pixel.Shape) {
+func SplineCoefficients(image []float64, shape pixel.Shape) {
 	stride := shape.Width * shape.Channels
 	for y := range shape.Height {
 		for c := range shape.Channels {
@@ -51,8 +51,8 @@ func splineLine(v []float64, n, step int) {
 	}
 }
 
-// splineWeights are the cubic B-spline's at the four places around a point a fraction f beyond the second of them.
-func splineWeights(f float64) [4]float64 {
+// SplineWeights are the cubic B-spline's at the four places around a point a fraction f beyond the second of them.
+func SplineWeights(f float64) [4]float64 {
 	g := 1 - f
 	f2, g2 := float64(f*f), float64(g*g)
 	return [4]float64{
