@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/progress"
 )
 
 // Every recipe that is built in becomes a model that can be trained at every tier, and every table has its rows.
@@ -254,7 +256,11 @@ func TestUnusedRecipes(t *testing.T) {
 		o := tiny(t, tinyFile(t, rows))
 		o.Table = "A/table8"
 		var said []string
-		o.Say = func(message string) { said = append(said, message) }
+		o.Progress = func(s progress.State) {
+			if s.Message != "" {
+				said = append(said, s.Message)
+			}
+		}
 		if _, err := Plan(o); err != nil {
 			t.Fatal(err)
 		}

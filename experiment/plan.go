@@ -30,10 +30,9 @@ type Options struct {
 	Engine   string // what certifies, as engine.Backend takes it
 	Training string // what trains, as backend.Open takes it
 
-	Program  string // version of the program, for cards
-	Command  string // command line, for cards
-	Progress progress.Reporter
-	Say      func(message string) // told what a user should know; may be nil
+	Program  string            // version of the program, for cards
+	Command  string            // command line, for cards
+	Progress progress.Reporter // also told what a user should know; may be nil
 }
 
 // Experiment is a folder with what is to be made in it.
@@ -105,8 +104,8 @@ func (o Options) sayUnused(l *Library, table Table) {
 			}
 		}
 		used := slices.ContainsFunc(table.Rows, func(r Row) bool { return slices.Contains(of, r.Recipe) })
-		if len(of) > 0 && !used && o.Say != nil {
-			o.Say(fmt.Sprintf("table %s has no row of %s; a line %q in that file adds one", table.Name, file, "rows: ["+of[0]+"]"))
+		if len(of) > 0 && !used {
+			o.Progress.Say("table %s has no row of %s; a line %q in that file adds one", table.Name, file, "rows: ["+of[0]+"]")
 		}
 	}
 }

@@ -122,14 +122,14 @@ func (r *runner) close() {
 }
 
 func (r *runner) say(format string, args ...any) {
-	if r.options.Say != nil {
-		r.options.Say(fmt.Sprintf(format, args...))
-	}
+	r.options.Progress.Say(format, args...)
 }
 
 // progress names the job in front of what is reported of it, and leaves no line behind.
 func (r *runner) progress(s progress.State) {
-	if r.options.Progress != nil {
+	if s.Message != "" {
+		r.say("%s", s.Message)
+	} else if r.options.Progress != nil {
 		s.Task, s.Final = fmt.Sprintf("%d of %d: %s", r.at, len(r.Jobs), s.Task), false
 		r.options.Progress(s)
 	}
@@ -205,7 +205,7 @@ func (r *runner) train(ctx context.Context, m *Model) error {
 	}
 	o.Out, o.Backend = modelPath(r.options.Folder, m), r.options.Training
 	o.Program, o.Command = r.options.Program, r.options.Command
-	o.Progress, o.Warn = r.progress, func(message string) { r.say("%s", message) }
+	o.Progress = r.progress
 	_, err = train.Run(ctx, o)
 	return err
 }

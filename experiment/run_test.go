@@ -134,7 +134,7 @@ func TestStopsAndShards(t *testing.T) {
 	for {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		o.Progress = func(s progress.State) { // each job is stopped at its first two reports
-			if _, job, _ := strings.Cut(s.Task, ": "); !s.Final && stopped[job] < 2 && ctx.Err() == nil {
+			if _, job, _ := strings.Cut(s.Task, ": "); !s.Final && s.Message == "" && stopped[job] < 2 && ctx.Err() == nil {
 				stopped[job]++
 				cancel(context.Canceled)
 			}

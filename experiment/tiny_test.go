@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/progress"
 )
 
 // tinyFile writes a file with a kind of data, images of 8×8 pixels in three colours, recipes on it and a table of them; TABLE in the extra
@@ -71,9 +72,9 @@ tables:
 func tiny(t *testing.T, file string) Options {
 	return Options{
 		Folder: filepath.Join(t.TempDir(), "out"), Table: "tiny", Tier: "T0", Add: []string{file}, Engine: "go", Training: "go", Program: "test", Command: "test",
-		Say: func(message string) {
-			if !strings.Contains(message, "slow") {
-				t.Log(message)
+		Progress: func(s progress.State) {
+			if s.Message != "" && !strings.Contains(s.Message, "slow") {
+				t.Log(s.Message)
 			}
 		},
 	}

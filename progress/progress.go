@@ -21,10 +21,15 @@ type State struct {
 	Left     time.Duration // estimated time left; negative if unknown
 	Note     string        // one short remark, e.g. "loss 0.812"
 	Final    bool          // the last report of this work, finished or stopped
+	Message  string        // not empty: what a person should know, at once and in full; then all else is empty
 }
 
 // String is e.g. "certify cifar10/test: 120 of 500 images, 1650 copies/s, 12m30s left, loss 0.81".
+// A message is its words.
 func (s State) String() string {
+	if s.Message != "" {
+		return s.Message
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: ", s.Task)
 	if s.Total > 0 {
@@ -58,3 +63,10 @@ func tenths(v float64) string { return strconv.FormatFloat(math.Floor(v*10)/10, 
 // Reporter receives snapshots, from one goroutine at a time, at most about ten a second.
 // A nil Reporter is never called.
 type Reporter func(State)
+
+// Say reports a message: a slow engine, classes without an image. A nil Reporter tells nobody.
+func (r Reporter) Say(format string, args ...any) {
+	if r != nil {
+		r(State{Message: fmt.Sprintf(format, args...)})
+	}
+}

@@ -16,7 +16,7 @@ import (
 type PathOptions struct {
 	Batch    int               // images in one call of the model; 0 means 100
 	KeepLast bool              // the last bin counts above the line of the HFF; see HighFrequencyFraction
-	Report   progress.Reporter // may be nil
+	Progress progress.Reporter // may be nil
 }
 
 // Estimate is a mean over paths with its 95 % interval, mean ± 1.96 s/√M, s the sample standard deviation.
@@ -72,10 +72,10 @@ func MeasurePaths(ctx context.Context, model classifier.Classifier, path Path, i
 		if err := t.add(b, &result); err != nil {
 			return nil, err
 		}
-		if now := time.Now(); o.Report != nil && now.Sub(shown) > 200*time.Millisecond {
+		if now := time.Now(); o.Progress != nil && now.Sub(shown) > 200*time.Millisecond {
 			shown = now
 			rate := float64(t.done+t.skipped) / now.Sub(start).Seconds()
-			o.Report(progress.State{Task: "paths", Done: float64(t.done + t.skipped), Total: float64(len(pairs)), Unit: "paths", Rate: rate,
+			o.Progress(progress.State{Task: "paths", Done: float64(t.done + t.skipped), Total: float64(len(pairs)), Unit: "paths", Rate: rate,
 				Left: time.Duration(float64(len(pairs)-t.done-t.skipped) / max(rate, 1e-9) * float64(time.Second))})
 		}
 	}
@@ -85,8 +85,8 @@ func MeasurePaths(ctx context.Context, model classifier.Classifier, path Path, i
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if o.Report != nil {
-		o.Report(progress.State{Task: "paths", Done: float64(len(pairs)), Total: float64(len(pairs)), Unit: "paths", Final: true})
+	if o.Progress != nil {
+		o.Progress(progress.State{Task: "paths", Done: float64(len(pairs)), Total: float64(len(pairs)), Unit: "paths", Final: true})
 	}
 	return t.metrics()
 }

@@ -73,8 +73,8 @@ func PathSets(kind PathKind, images *dataset.Images, pairs int, o FourierOptions
 
 // Measure is MeasurePaths of the set, whose name stands in reports.
 func (s PathSet) Measure(ctx context.Context, model classifier.Classifier, images *dataset.Images, o PathOptions) (*PathMetrics, error) {
-	if report := o.Report; report != nil {
-		o.Report = func(p progress.State) {
+	if report := o.Progress; report != nil {
+		o.Progress = func(p progress.State) {
 			p.Task = s.Name + " " + p.Task
 			report(p)
 		}

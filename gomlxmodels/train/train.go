@@ -43,8 +43,7 @@ type Options struct {
 	Program    string // version of the program, for the card
 	Command    string // command line, for the card
 
-	Progress progress.Reporter
-	Warn     func(message string) // told what a user should know: classes left out, a slow engine
+	Progress progress.Reporter // also told what a user should know: classes left out, a slow engine; may be nil
 
 	afterStep func(step int) // for tests
 }
@@ -105,8 +104,8 @@ func Run(ctx context.Context, options Options) (*modelfile.Card, error) {
 
 func (p *plan) warn(messages ...string) {
 	for _, m := range messages {
-		if m != "" && p.options.Warn != nil {
-			p.options.Warn(m)
+		if m != "" {
+			p.options.Progress.Say("%s", m)
 		}
 	}
 }

@@ -26,13 +26,13 @@ const TierVariable = "CERTSPEC_TIER"
 
 // Options say how to run a notebook.
 type Options struct {
-	Tier    string        // "fast" or "paper"; empty leaves it to the notebook
-	Dir     string        // where the copy runs and what it writes stays
-	Timeout time.Duration // for one cell; 0 means an hour
-	HTML    bool          // also make a web page of the executed copy
-	Version string        // of the running program
-	Say     func(format string, args ...any)
-	Report  progress.Reporter // progress of the notebook's cells; may be nil
+	Tier     string        // "fast" or "paper"; empty leaves it to the notebook
+	Dir      string        // where the copy runs and what it writes stays
+	Timeout  time.Duration // for one cell; 0 means an hour
+	HTML     bool          // also make a web page of the executed copy
+	Version  string        // of the running program
+	Say      func(format string, args ...any)
+	Progress progress.Reporter // of the notebook's cells; may be nil
 }
 
 // Executed is what a run leaves behind.
@@ -60,7 +60,7 @@ func Run(ctx context.Context, file string, opt Options) (Executed, error) {
 		}
 	}
 	jupyter := filepath.Join(dir, ".jupyter")
-	if _, err := Install(ctx, jupyter, opt.Version, opt.Say, opt.Report, "--raw_error"); err != nil {
+	if _, err := Install(ctx, jupyter, opt.Version, opt.Say, opt.Progress, "--raw_error"); err != nil {
 		return Executed{}, err
 	}
 	if opt.Timeout == 0 {
@@ -71,10 +71,10 @@ func Run(ctx context.Context, file string, opt Options) (Executed, error) {
 	if opt.Tier != "" {
 		env = append(env, TierVariable+"="+opt.Tier)
 	}
-	if opt.Report != nil {
+	if opt.Progress != nil {
 		file := filepath.Join(jupyter, "progress.json")
 		env = append(env, ProgressVariable+"="+file)
-		defer follow(file, opt.Report)()
+		defer follow(file, opt.Progress)()
 	}
 	done := Executed{Notebook: filepath.Join(dir, filepath.Base(file))}
 	if err := convert(ctx, python, env, "--execute", "--to", "notebook", "--inplace",

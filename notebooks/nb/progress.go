@@ -26,7 +26,7 @@ func Progress() progress.Reporter {
 		if !inNotebook {
 			every = 10 * time.Second
 		}
-		if !s.Final && time.Since(last) < every {
+		if !s.Final && s.Message == "" && time.Since(last) < every {
 			return
 		}
 		last = time.Now()
@@ -59,6 +59,9 @@ func update(id, html string) {
 }
 
 func progressHTML(s progress.State) string {
+	if s.Message != "" {
+		return html.EscapeString(s.Message)
+	}
 	bar := "<progress></progress>"
 	if s.Total > 0 {
 		bar = fmt.Sprintf(`<progress value="%.0f" max="%.0f"></progress>`, s.Done, s.Total)

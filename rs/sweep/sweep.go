@@ -80,11 +80,10 @@ func Cells(names []string, options corrupt.Setting, severities []int) ([]Cell, e
 
 // Options says what to certify in every cell.
 type Options struct {
-	Run         rs.Options            // its Ledger is not used
+	Run         rs.Options            // its Ledger is not used; its Progress is also told what is odd about a cell that was certified
 	Folder      string                // of the ledgers
 	CorruptSeed uint64                // of the corruptions
 	Before      func(cell Cell) error // called before each cell that is not done; may be nil
-	Warn        func(text string)     // what is odd about a cell that was certified; may be nil
 }
 
 // Run certifies the cells one after the other into Folder/CELL.ledger. A complete ledger is read, not made again; after an interruption
@@ -127,8 +126,8 @@ func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 		if err != nil {
 			invalid = append(invalid, fmt.Errorf("sweep: %v: %w", cell, err)) // the other cells go on
 		}
-		if warning != "" && o.Warn != nil {
-			o.Warn(fmt.Sprintf("%v: %s", cell, warning))
+		if warning != "" {
+			o.Run.Progress.Say("warning: %v: %s", cell, warning)
 		}
 	}
 	return errors.Join(invalid...)

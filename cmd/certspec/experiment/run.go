@@ -75,7 +75,6 @@ func (o *runOptions) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	o.Program, o.Command = cli.Version(), cli.CommandLine(os.Args[1:])
 	o.Progress = cli.Progress()
-	o.Say = func(message string) { cli.Say("certspec: %s", message) }
 	e, err := experiment.Plan(o.Options)
 	if err != nil {
 		return cli.ExperimentUsage(err)

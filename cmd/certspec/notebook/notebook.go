@@ -74,7 +74,7 @@ func (o *runOptions) run(cmd *cobra.Command, args []string) error {
 		start := time.Now()
 		done, err := jupyter.Run(cmd.Context(), file, jupyter.Options{
 			Tier: o.tier, Dir: filepath.Join(o.out, name), Timeout: o.timeout, HTML: o.html, Version: cli.Version(), Say: cli.Say,
-			Report: cli.Progress(),
+			Progress: cli.Progress(),
 		})
 		if err != nil {
 			return err

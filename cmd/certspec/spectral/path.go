@@ -105,7 +105,7 @@ func (o *pathOptions) run(cmd *cobra.Command) error {
 		kinds = append(kinds, kind)
 	}
 	o.Normalization, o.Radial, o.Shortest = pathNormalizations[out.Normalization], out.Mask == "radial", out.Wrap == "shortest"
-	o.measure.Report = cli.Progress()
+	o.measure.Progress = cli.Progress()
 	o.measure.KeepLast = out.LastBin == "keep"
 	in, err := o.input.Open()
 	if err != nil {

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -103,13 +104,12 @@ func (o *options) certify(cmd *cobra.Command) error {
 		_, err := cli.LookFirst(cmd.Context(), in.Model, loaded, preflight.UseOf(o.Run))
 		return err
 	}
-	o.Warn = func(text string) {
-		cli.Say("warning: %s", text)
-		done.Warnings = append(done.Warnings, text)
-	}
 	at := 0
 	bar := cli.Progress()
 	o.Run.Progress = func(s progress.State) {
+		if s.Message != "" {
+			done.Warnings = append(done.Warnings, strings.TrimPrefix(s.Message, "warning: "))
+		}
 		s.Task = fmt.Sprintf("%d of %d: %s", at+1, len(cells), s.Task)
 		bar(s)
 		if s.Final {

@@ -43,7 +43,6 @@ func (o *recipeOptions) train(cmd *cobra.Command, out, data, engine string) (*mo
 	}
 	o.Training, o.Program, o.Command = engine, cli.Version(), cli.CommandLine(os.Args[1:])
 	o.Progress = cli.Progress()
-	o.Say = func(message string) { cli.Say("certspec: %s", message) }
 	var seed *uint64
 	if f.Changed("seed") {
 		v, err := f.GetUint64("seed")

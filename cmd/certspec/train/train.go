@@ -150,7 +150,6 @@ func (o *options) run(cmd *cobra.Command) (err error) {
 	o.Program = cli.Version()
 	o.Command = cli.CommandLine(os.Args[1:])
 	o.Progress = cli.Progress()
-	o.Warn = func(message string) { cli.Say("certspec: %s", message) }
 	card, err := train.Run(cmd.Context(), o.Options)
 	if err != nil {
 		return err

@@ -202,7 +202,9 @@ func (e *choiceError) Error() string { return e.text }
 func (c *choice[T]) Set(text string) error {
 	var known []string
 	for _, w := range c.words {
-		known = append(known, string(w))
+		if w != "" {
+			known = append(known, string(w))
+		}
 	}
 	if !slices.Contains(known, text) {
 		return &choiceError{"expected " + List(known) + nearest.DidYouMean(text, known)}

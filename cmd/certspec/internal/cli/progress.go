@@ -28,6 +28,13 @@ func barProgress(w io.Writer) progress.Reporter {
 	const steps = 1000
 	var bar *progressbar.ProgressBar
 	return func(s progress.State) {
+		if s.Message != "" {
+			if bar != nil {
+				bar.Clear()
+			}
+			fmt.Fprintln(w, "certspec:", s)
+			return
+		}
 		if s.Final {
 			if bar != nil {
 				bar.Clear()
@@ -59,6 +66,10 @@ func barProgress(w io.Writer) progress.Reporter {
 func lineProgress(w io.Writer, now func() time.Time) progress.Reporter {
 	var last time.Time
 	return func(s progress.State) {
+		if s.Message != "" {
+			fmt.Fprintln(w, "certspec:", s)
+			return
+		}
 		t := now()
 		if last.IsZero() {
 			last = t // work that is over at once leaves only its last line

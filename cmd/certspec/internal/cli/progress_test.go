@@ -43,3 +43,16 @@ func TestBarProgressEndsInOneLine(t *testing.T) {
 		t.Errorf("no bar at half way: %q", out.String())
 	}
 }
+
+// A message is printed at once and in full, also between two lines of progress.
+func TestMessages(t *testing.T) {
+	var out bytes.Buffer
+	for _, report := range []progress.Reporter{lineProgress(&out, time.Now), barProgress(&out)} {
+		out.Reset()
+		report.Say("a slow engine")
+		report(progress.State{Task: "train", Done: 1, Total: 2, Unit: "epochs", Final: true})
+		if got := out.String(); got != "certspec: a slow engine\ntrain: 1 of 2 epochs\n" {
+			t.Errorf("%q", got)
+		}
+	}
+}
