@@ -75,3 +75,22 @@ func TestBrokenLink(t *testing.T) {
 		t.Errorf("a link to nothing: %v", err)
 	}
 }
+
+// Every link of the repository's own documents and notebooks leads somewhere.
+func TestLinksOfTheRepository(t *testing.T) {
+	w := &writer{root: filepath.Join("..", ".."), pages: map[string]string{}, assets: map[string]bool{}, formulas: map[formula]string{}}
+	documents, notebooks, err := sources(w.root)
+	if err != nil || len(documents) == 0 || len(notebooks) == 0 {
+		t.Fatalf("%d documents, %d notebooks: %v", len(documents), len(notebooks), err)
+	}
+	for _, file := range documents {
+		if _, err := w.document(file); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	for _, file := range notebooks {
+		if _, err := w.notebook(file); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
