@@ -12,11 +12,39 @@ import (
 //
 // Errors: bins < 1, as *InputError; those of CheckConfidences.
 func AdaECE(correct []bool, confidence []float64, bins int) (float64, error) {
+	sums, err := blockGaps(correct, confidence, bins)
+	if err != nil {
+		return 0, err
+	}
+	total := 0.0
+	for _, gap := range sums {
+		total += math.Abs(gap)
+	}
+	return total / float64(len(correct)), nil
+}
+
+// AdaECEGaps are the signed parts of AdaECE, (1/N)·Σ_{i in block} (z_i − c_i), one for each block, 0 for blocks beyond the number of samples:
+// AdaECE is the sum of their absolute values.
+//
+// Errors: those of AdaECE.
+func AdaECEGaps(correct []bool, confidence []float64, bins int) ([]float64, error) {
+	gaps, err := blockGaps(correct, confidence, bins)
+	if err != nil {
+		return nil, err
+	}
+	for k := range gaps {
+		gaps[k] /= float64(len(correct))
+	}
+	return gaps, nil
+}
+
+// blockGaps are the sums of z_i − c_i over blocks of almost equal count.
+func blockGaps(correct []bool, confidence []float64, bins int) ([]float64, error) {
 	if bins < 1 {
-		return 0, inputError("bins", bins, "a number of bins of at least 1")
+		return nil, inputError("bins", bins, "a number of bins of at least 1")
 	}
 	if err := CheckConfidences(correct, confidence); err != nil {
-		return 0, err
+		return nil, err
 	}
 	order := make([]int, len(correct))
 	for i := range order {
@@ -26,18 +54,16 @@ func AdaECE(correct []bool, confidence []float64, bins int) (float64, error) {
 		return cmp.Or(cmp.Compare(confidence[i], confidence[j]), cmp.Compare(i, j))
 	})
 	n := len(order)
-	total := 0.0
+	gaps := make([]float64, bins)
 	for k := range min(bins, n) {
 		size := n / bins
 		if k < n%bins {
 			size++
 		}
-		gap := 0.0
 		for _, i := range order[:size] {
-			gap += confidence[i] - float64(bit(correct[i]))
+			gaps[k] += confidence[i] - float64(bit(correct[i]))
 		}
 		order = order[size:]
-		total += math.Abs(gap)
 	}
-	return total / float64(n), nil
+	return gaps, nil
 }

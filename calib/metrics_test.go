@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/resample"
 )
 
 // referenceECE is the definition, with the bin of every confidence found by trying all.
@@ -252,8 +254,8 @@ func TestMetricsBadInput(t *testing.T) {
 		"AdaECE":      func(c []bool, z []float64) error { _, err := AdaECE(c, z, 15); return err },
 		"Brier":       func(c []bool, z []float64) error { _, err := Brier(c, z); return err },
 		"LogLoss":     func(c []bool, z []float64) error { _, err := LogLoss(c, z); return err },
-		"Bootstrap": func(c []bool, z []float64) error {
-			_, err := Bootstrap(context.Background(), c, z, BootstrapOptions{}, Brier)
+		"Intervals": func(c []bool, z []float64) error {
+			_, err := Intervals(context.Background(), c, z, bins, resample.Options{Resamples: 20})
 			return err
 		},
 	}
@@ -325,49 +327,6 @@ func TestReliabilityJSON(t *testing.T) {
 		`{"lower":0.5,"upper":1,"count":0,"confidence":null,"accuracy":null,"gap":null}]`
 	if err != nil || string(text) != want {
 		t.Errorf("%s, %v, want %s", text, err, want)
-	}
-}
-
-// The interval of the mean of a Bernoulli variable is known: ±1.96·√(p(1−p)/N). The seed is fixed; the
-// tolerance is some six standard errors of a 2.5 % quantile of 2000 resamples.
-func TestBootstrap(t *testing.T) {
-	const n, hits = 1000, 700
-	correct, z := make([]bool, n), make([]float64, n)
-	for i := range hits {
-		correct[i] = true
-	}
-	accuracy := func(c []bool, _ []float64) (float64, error) { return Accuracy(c) }
-	got, err := Bootstrap(t.Context(), correct, z, BootstrapOptions{Resamples: 2000, Seed: 3}, accuracy, Brier)
-	if err != nil {
-		t.Fatal(err)
-	}
-	half := 1.959964 * math.Sqrt(.7*.3/n)
-	if !near(got[0].Lower, .7-half, .005) || !near(got[0].Upper, .7+half, .005) {
-		t.Errorf("interval %v, want %v ± %v", got[0], .7, half)
-	}
-	if got[1] != got[0] { // all confidences are 0, so the Brier score is the accuracy
-		t.Errorf("intervals %v of the same statistic", got)
-	}
-	before := runtime.GOMAXPROCS(1)
-	again, _ := Bootstrap(t.Context(), correct, z, BootstrapOptions{Resamples: 2000, Seed: 3}, accuracy, Brier)
-	runtime.GOMAXPROCS(before)
-	other, _ := Bootstrap(t.Context(), correct, z, BootstrapOptions{Resamples: 2000, Seed: 4}, accuracy, Brier)
-	if !slices.Equal(got, again) || slices.Equal(got, other) {
-		t.Errorf("%v, with the same seed %v, with another %v", got, again, other)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := Bootstrap(ctx, correct, z, BootstrapOptions{}, Brier); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
-	for _, o := range []BootstrapOptions{{Resamples: 19}, {Resamples: -1}, {Level: 1}, {Level: math.NaN()}, {Level: -.5}} {
-		if _, err := Bootstrap(t.Context(), correct, z, o, Brier); err == nil {
-			t.Errorf("%+v: no error", o)
-		}
-	}
-	bad := errors.New("bad")
-	if _, err := Bootstrap(t.Context(), correct, z, BootstrapOptions{}, func([]bool, []float64) (float64, error) { return 0, bad }); !errors.Is(err, bad) {
-		t.Errorf("statistic fails: %v", err)
 	}
 }
 

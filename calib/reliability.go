@@ -74,6 +74,22 @@ func ECE(correct []bool, confidence []float64, bins *Bins) (float64, error) {
 	return total / float64(len(correct)), nil
 }
 
+// ECEGaps are the signed parts of the ECE, (1/N)·Σ_{i in bin m} (z_i − c_i), one for each bin: ECE is the sum of their absolute values, and
+// resampling does not bias them as it does that.
+//
+// Errors: those of CheckConfidences.
+func ECEGaps(correct []bool, confidence []float64, bins *Bins) ([]float64, error) {
+	sums, err := binSums(correct, confidence, bins)
+	if err != nil {
+		return nil, err
+	}
+	gaps := make([]float64, len(sums))
+	for m, s := range sums {
+		gaps[m] = (s.confidence - s.hits()) / float64(len(correct))
+	}
+	return gaps, nil
+}
+
 // sum is what a bin holds: the sum of its confidences, and the number of samples and of correct ones.
 type sum struct {
 	confidence float64

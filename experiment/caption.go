@@ -59,7 +59,7 @@ func (f *filler) notes(t *Filled) []string {
 	}
 	b := f.bootstrap.Resolved()
 	if len(t.Metrics) > 0 {
-		note("Low and high: %g %% intervals of the bootstrap over images (%d resamples, seed %d) of the mean over the seeds; those of differences are paired by image, over the seeds that both have. Least and largest are over the seeds.",
+		note("Low and high: %g %% intervals of the bootstrap over images (%d resamples, seed %d) of the mean over the seeds, over images and seeds where there are two or more of these; those of differences are paired by image, over the seeds that both have. Least and largest are over the seeds.",
 			100*b.Confidence, b.Resamples, b.Seed)
 	}
 	if measure.Calibration != nil {
@@ -68,13 +68,13 @@ func (f *filler) notes(t *Filled) []string {
 			c.Images, c.Certify.Rule, c.Certify.N, calibrationBins)
 		if measure.Calibration.Within > 0 {
 			note("Comparable accuracy: at most %g points of certified accuracy below the best model of any method, fine-tuned ones included, which favours methods that raise it.", 100*measure.Calibration.Within)
-			note("Low and high of errors: %g %% intervals of the bootstrap over images (%d resamples, seed %d) of the models chosen, not of the choice; those of differences are paired by image.",
+			note("Low and high of errors: %g %% basic intervals of the bootstrap over images (%d resamples, seed %d) of the models chosen, not of the choice; those of differences are paired by image.",
 				100*b.Confidence, b.Resamples, b.Seed)
 		}
 	}
 	if a := measure.ACE; a != nil {
 		note("Attacks (η,ω) within ε = %.4f in the L∞ norm, which leave the predictions as they are; calibration error over bins of equal count, images %s.", a.Epsilon, tier.Attack.Images)
-		note("Low and high of what an attack adds: %g %% intervals of the bootstrap over images (%d resamples, seed %d), paired by image. The calibration error of a resample is larger than that of the images where it is small, as it is without an attack, so that they lie low.", 100*b.Confidence, b.Resamples, b.Seed)
+		note("Low and high of what an attack adds: %g %% intervals of the bootstrap over images (%d resamples, seed %d), paired by image, of the gaps of the bins: percentiles of a calibration error, which resampling raises, would exclude the estimate itself. They err on the wide side.", 100*b.Confidence, b.Resamples, b.Seed)
 	}
 	trained, certified := map[string]bool{}, map[string]bool{}
 	for _, o := range f.origins {

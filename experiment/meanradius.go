@@ -1,10 +1,12 @@
 package experiment
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -52,7 +54,11 @@ func (f *filler) value(radii map[uint64]*Radii, m Metric) (*Value, error) {
 		return nil, err
 	}
 	v.MeanOver, v.Images = meanOver(of), len(seeds.values)
-	v.Interval, err = meanInterval(seeds.values, f.bootstrap)
+	var each [][]float64
+	for _, seed := range bySeed(v.seeds) {
+		each = append(each, seed.values)
+	}
+	v.Interval, err = meanInterval(each, f.bootstrap)
 	return v, err
 }
 
@@ -73,20 +79,31 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// meanInterval is the bootstrap interval of a mean over images.
-func meanInterval(values []float64, b rs.Bootstrap) (rs.Interval, error) {
-	found, err := b.Intervals(len(values), 1, func(drawn []int, of []float64) error {
-		sum := 0.0
-		for _, i := range drawn {
-			sum += values[i]
-		}
-		of[0] = sum / float64(len(drawn))
-		return nil
-	})
-	if err != nil {
-		return rs.Interval{}, err
+// meanInterval is the bootstrap interval of the mean over seeds and images, by seed and image. Where there are two seeds or more, both images and
+// seeds are drawn, as a model that is trained again comes out otherwise.
+func meanInterval(values [][]float64, b rs.Bootstrap) (rs.Interval, error) {
+	design := resample.Paired(len(values[0]))
+	if len(values) > 1 {
+		design = resample.Crossed(len(values[0]), len(values))
 	}
-	return found[0], nil
+	found, err := resample.Run(context.Background(), design, 1, func(d resample.Draw, mean []float64) error {
+		seeds := d.Second
+		if seeds == nil {
+			seeds = []int{0}
+		}
+		sum := 0.0
+		for _, m := range seeds {
+			for _, i := range d.First {
+				sum += values[m][i]
+			}
+		}
+		mean[0] = sum / float64(len(seeds)*len(d.First))
+		return nil
+	}, resample.Options{Resamples: b.Resamples, Confidence: b.Confidence, Seed: b.Seed})
+	if err != nil {
+		return rs.Interval{}, fmt.Errorf("experiment: %w", err)
+	}
+	return found[0].Interval, nil
 }
 
 // meanRadii are the radii of a model, image by image, in the mean over cells; without values where one is not there. What is not certified, or wrong,
@@ -160,9 +177,22 @@ func (v *Value) Minus(other *Value, b rs.Bootstrap) (*rs.Difference, error) {
 	if len(both) == 0 {
 		return nil, fmt.Errorf("experiment: the two have no image in common")
 	}
+	each := [][]float64{both}
+	if len(of) > 1 && len(of) == len(from) {
+		each = nil
+		for m := range of {
+			var differences []float64
+			for i, image := range of[m].images {
+				if k, ok := slices.BinarySearch(from[m].images, image); ok {
+					differences = append(differences, of[m].values[i]-from[m].values[k])
+				}
+			}
+			each = append(each, differences)
+		}
+	}
 	d := &rs.Difference{A: mean(left), B: mean(right)}
 	d.Difference = d.B - d.A
-	d.Interval, err = meanInterval(both, b)
+	d.Interval, err = meanInterval(each, b)
 	return d, err
 }
 

@@ -141,7 +141,7 @@ func (a agreementMeasure) fill(f *filler, out *Filled) error {
 			return err
 		}
 		l.Agreement = &Agreement{Agree: mean(agree.values), Accuracy: accuracy / float64(len(all)), Images: len(agree.values)}
-		if l.Agreement.Interval, err = meanInterval(agree.values, f.bootstrap); err != nil {
+		if l.Agreement.Interval, err = meanInterval([][]float64{agree.values}, f.bootstrap); err != nil {
 			return err
 		}
 	}

@@ -1,11 +1,13 @@
 package experiment
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/certspec/certspec/calib"
+	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -32,14 +34,30 @@ func (f *filler) kept(l FilledLine, what string) ([]*perImage, error) {
 	return all, nil
 }
 
-// intervals are those of statistics of one set of images, which all of them must be of.
-func (f *filler) intervals(of []*perImage, statistics int, find func(drawn []int, values []float64) error) ([]rs.Interval, error) {
+// intervals are those of statistics of one set of images, which all of them must be of: the basic ones of the bootstrap, as resampling raises a
+// certified calibration error a little, by which percentiles lie too high.
+func (f *filler) intervals(of []*perImage, statistics int, find func(drawn []int, values []float64) error) ([]resample.Estimate, error) {
+	if err := f.sameImages(of); err != nil {
+		return nil, err
+	}
+	o := f.resampling()
+	o.Method = resample.Basic
+	return resample.Run(context.Background(), resample.Paired(len(of[0].images)), statistics, func(d resample.Draw, values []float64) error {
+		return find(d.First, values)
+	}, o)
+}
+
+func (f *filler) resampling() resample.Options {
+	return resample.Options{Resamples: f.bootstrap.Resamples, Confidence: f.bootstrap.Confidence, Seed: f.bootstrap.Seed}
+}
+
+func (f *filler) sameImages(of []*perImage) error {
 	for _, p := range of {
 		if !slices.Equal(p.images, of[0].images) {
-			return nil, fmt.Errorf("experiment: %s: the confidences of its models are of different images", f.table.Name)
+			return fmt.Errorf("experiment: %s: the confidences of its models are of different images", f.table.Name)
 		}
 	}
-	return f.bootstrap.Intervals(len(of[0].images), statistics, find)
+	return nil
 }
 
 // spreadSelected finds the spread of what is selected at each radius.
@@ -109,11 +127,11 @@ func (f *filler) spreadSelected(t *Filled) error {
 			return err
 		}
 		for k, s := range at {
-			s.CCESpread, s.CBSSpread = &Spread{Interval: found[4*k]}, &Spread{Interval: found[4*k+1]}
+			s.CCESpread, s.CBSSpread = &Spread{Interval: found[4*k].Interval}, &Spread{Interval: found[4*k+1].Interval}
 			if reference >= 0 && k != reference {
 				r := at[reference]
-				s.CCESpread.Difference = &rs.Difference{A: *r.CCE, B: *s.CCE, Difference: *s.CCE - *r.CCE, Interval: found[4*k+2]}
-				s.CBSSpread.Difference = &rs.Difference{A: *r.CBS, B: *s.CBS, Difference: *s.CBS - *r.CBS, Interval: found[4*k+3]}
+				s.CCESpread.Difference = &rs.Difference{A: *r.CCE, B: *s.CCE, Difference: *s.CCE - *r.CCE, Interval: found[4*k+2].Interval}
+				s.CBSSpread.Difference = &rs.Difference{A: *r.CBS, B: *s.CBS, Difference: *s.CBS - *r.CBS, Interval: found[4*k+3].Interval}
 			}
 		}
 	}
@@ -171,32 +189,38 @@ func (f *filler) spreadAttacks(l *FilledLine) error {
 	}
 	names := of[0].columns // "clean" and the attacks
 	bins := f.table.Measure.ACE.bins()
-	found, err := f.intervals(of, len(names), func(drawn []int, values []float64) error {
-		clear(values)
-		correct, confidence := make([]bool, len(drawn)), make([]float64, len(drawn))
-		for _, p := range of {
+	// A group of gaps for each model and name; of each attack, the sums of their absolute values less those without one.
+	sizes := slices.Repeat([]int{bins}, len(of)*len(names))
+	var weights [][]float64
+	for k := range names[1:] {
+		row := make([]float64, len(sizes))
+		for m := range of {
+			row[m*len(names)], row[m*len(names)+k+1] = -1/float64(len(of)), 1/float64(len(of))
+		}
+		weights = append(weights, row)
+	}
+	if err := f.sameImages(of); err != nil || len(weights) == 0 {
+		return err
+	}
+	found, err := resample.Norms(context.Background(), resample.Paired(len(of[0].images)), sizes, weights, func(d resample.Draw, values []float64) error {
+		for m, p := range of {
 			for k, name := range names {
 				column := p.of(name)
 				if column == nil {
 					return fmt.Errorf("the attack %s is there for some seeds only", name)
 				}
-				for i, at := range drawn {
-					correct[i], confidence[i] = p.correct[at], column[at]
-				}
-				ece, err := calib.AdaECE(correct, confidence, bins)
+				correct, confidence := calib.Drawn(p.correct, column, d.First)
+				gaps, err := calib.AdaECEGaps(correct, confidence, bins)
 				if err != nil {
 					return err
 				}
-				values[k] += ece / float64(len(of))
+				copy(values[(m*len(names)+k)*bins:], gaps)
 			}
 		}
-		for k := 1; k < len(values); k++ {
-			values[k] -= values[0]
-		}
 		return nil
-	})
+	}, f.resampling())
 	if err != nil {
-		return err
+		return fmt.Errorf("experiment: %s: %w", l.Title, err)
 	}
 	l.Raised = map[string]*rs.Difference{}
 	for k, name := range names[1:] {
@@ -204,7 +228,7 @@ func (f *filler) spreadAttacks(l *FilledLine) error {
 		if clean == nil || attacked == nil {
 			return fmt.Errorf("experiment: %s: the attack %s is in one of its files of results only", l.Title, name)
 		}
-		l.Raised[name] = &rs.Difference{A: clean.Mean, B: attacked.Mean, Difference: attacked.Mean - clean.Mean, Interval: found[k+1]}
+		l.Raised[name] = &rs.Difference{A: clean.Mean, B: attacked.Mean, Difference: attacked.Mean - clean.Mean, Interval: found[k].Interval}
 	}
 	return nil
 }

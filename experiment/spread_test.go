@@ -68,7 +68,7 @@ func TestSpreadByHand(t *testing.T) {
 		for i := range 40 {
 			rows = append(rows, Outcome{Image: i, Label: 1, Radius: []float64{even, odd}[i%2]})
 		}
-		in, err := meanInterval(rows.vector().values, o)
+		in, err := meanInterval([][]float64{rows.vector().values}, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,5 +137,60 @@ func TestDamagedConfidences(t *testing.T) {
 	f, err := Fill(folder, "", rs.Bootstrap{Resamples: 10})
 	if err != nil || f.Selected[0].CCESpread != nil || f.Selected[1].CCESpread == nil || f.Selected[1].CCESpread.Difference != nil || f.Lines[1].Raised != nil || f.Lines[0].Raised == nil {
 		t.Errorf("%v: %+v", err, f)
+	}
+}
+
+// The attacks of a network that was tried: the interval of percentiles, .0815 to .1544, excluded the .1584 that it belonged to.
+func TestRaisedErrorsLieInTheirIntervals(t *testing.T) {
+	f, err := Fill("../notebooks/results/experiments/D", "D/table1", rs.Bootstrap{Resamples: 2000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raised := 0
+	for _, l := range f.Lines {
+		for name, d := range l.Raised {
+			raised++
+			if d.Interval.Low >= d.Difference || d.Interval.High <= d.Difference {
+				t.Errorf("%s, %s: %v in %v", l.Title, name, d.Difference, d.Interval)
+			}
+		}
+	}
+	if raised < 8 {
+		t.Errorf("%d differences", raised)
+	}
+}
+
+// Two models that differ by much more than images do: the interval over images and seeds is wide, that over images alone is not.
+func TestSeedsAreALevel(t *testing.T) {
+	rows := func(radius float64) (r []float64) {
+		for i := range 100 {
+			r = append(r, radius+.01*float64(i%2))
+		}
+		return r
+	}
+	b := rs.Bootstrap{Resamples: 1000}
+	if i, err := meanInterval([][]float64{rows(.2), rows(.6)}, b); err != nil || i.Low > .21 || i.High < .6 {
+		t.Errorf("%v, %v; want .2 to .6", i, err)
+	}
+	if i, err := meanInterval([][]float64{rows(.2)}, b); err != nil || i.Low < .2 || i.High > .21 {
+		t.Errorf("one seed: %v, %v", i, err)
+	}
+	folder := func(at ...float64) *Value {
+		v := &Value{seeds: map[uint64]vector{}}
+		for k, radius := range at {
+			of := vector{values: rows(radius)}
+			for i := range of.values {
+				of.images = append(of.images, 3*i)
+			}
+			v.seeds[uint64(k)] = of
+		}
+		return v
+	}
+	d, err := folder(.2, .6).Minus(folder(.1, .5), b)
+	if err != nil || math.Abs(d.Interval.Low-.1) > 1e-9 || math.Abs(d.Interval.High-.1) > 1e-9 {
+		t.Errorf("paired by seed: %+v, %v; want .1", d, err)
+	}
+	if d, err = folder(.2, .6).Minus(folder(.1, .1), b); err != nil || d.Interval.Low > .11 || d.Interval.High < .49 {
+		t.Errorf("differences of .1 and .5: %+v, %v", d, err)
 	}
 }

@@ -18,7 +18,7 @@ func ExampleRun() {
 		return nil
 	}, resample.Options{Confidence: .9})
 	fmt.Printf("%.2f in %v, %v\n", estimates[0].Value, estimates[0].Interval, err)
-	// Output: 0.61 in [0.4125, 0.8], <nil>
+	// Output: 0.61 in [0.4125, 0.8000], <nil>
 }
 
 // Of four claims, two stand together at 5 %.

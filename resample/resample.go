@@ -24,7 +24,7 @@ type Interval struct {
 	High float64 `json:"high"`
 }
 
-func (i Interval) String() string { return fmt.Sprintf("[%.4g, %.4g]", i.Low, i.High) }
+func (i Interval) String() string { return fmt.Sprintf("[%.4f, %.4f]", i.Low, i.High) }
 
 // Contains reports whether v lies in the interval.
 func (i Interval) Contains(v float64) bool { return i.Low <= v && v <= i.High }
@@ -41,7 +41,7 @@ const (
 
 // Options says how intervals are found. The zero value has defaults for all.
 type Options struct {
-	Resamples  int     `json:"resamples"`  // 20 to 1,000,000; default 10,000
+	Resamples  int     `json:"resamples"`  // 1 to 1,000,000; default 10,000
 	Confidence float64 `json:"confidence"` // in (0, 1); default 0.95
 	Seed       uint64  `json:"seed"`       // equal seeds give equal intervals
 	Method     Method  `json:"method"`     // default Percentile
@@ -51,7 +51,7 @@ type Options struct {
 const (
 	DefaultResamples  = 10_000
 	DefaultConfidence = 0.95
-	leastResamples    = 20
+	leastResamples    = 1
 	mostResamples     = 1_000_000
 )
 
@@ -246,7 +246,7 @@ func moments(values []float64) (mean, deviation float64) {
 		mean += v / float64(len(values))
 	}
 	for _, v := range values {
-		deviation += (v - mean) * (v - mean) / float64(len(values)-1)
+		deviation += (v - mean) * (v - mean) / float64(max(1, len(values)-1))
 	}
 	return mean, math.Sqrt(deviation)
 }

@@ -77,7 +77,10 @@ func Compare(a, b Rows, radii []float64, o Bootstrap) (*Comparison, error) {
 			values = append(values, right[i].certifiedAt(r)-left[i].certifiedAt(r))
 		}
 	}
-	intervals := o.intervals(values, metrics)
+	intervals, err := o.intervals(values, metrics)
+	if err != nil {
+		return nil, err
+	}
 	c.ACR = difference(left.ACR().Value, right.ACR().Value, intervals[0])
 	of1, of2 := left.CertifiedAccuracy(radii...), right.CertifiedAccuracy(radii...)
 	for i, r := range radii {

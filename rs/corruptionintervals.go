@@ -62,7 +62,10 @@ func MeanACRIntervals(runs []Corrupted, o Bootstrap) (*CorruptionIntervals, erro
 			values = append(values, row[pair[1]]-row[pair[0]])
 		}
 	}
-	intervals := o.intervals(values, width)
+	intervals, err := o.intervals(values, width)
+	if err != nil {
+		return nil, err
+	}
 	c := &CorruptionIntervals{Images: len(m.images), Severities: m.severities, Bootstrap: o,
 		Corruptions: []IntervalACR{}, Groups: []IntervalACR{}, Order: []NamedDifference{}}
 	for k, name := range m.names {
@@ -115,7 +118,10 @@ func CompareCorruptions(a, b []Corrupted, o Bootstrap) (*CorruptionComparison, e
 			values = append(values, after-before[k])
 		}
 	}
-	intervals := o.intervals(values, len(left.names))
+	intervals, err := o.intervals(values, len(left.names))
+	if err != nil {
+		return nil, err
+	}
 	c := &CorruptionComparison{Images: len(left.images), Severities: left.severities, Bootstrap: o,
 		Corruptions: []NamedDifference{}, Groups: []NamedDifference{}}
 	for k, name := range left.names {

@@ -1,8 +1,7 @@
 package rs
 
 import (
-	"fmt"
-
+	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/bound"
 )
 
@@ -10,12 +9,7 @@ import (
 const DefaultConfidence = 0.95
 
 // Interval is a closed interval.
-type Interval struct {
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
-}
-
-func (i Interval) String() string { return fmt.Sprintf("[%.4f, %.4f]", i.Low, i.High) }
+type Interval = resample.Interval
 
 // ExactInterval is the two-sided interval of Clopper and Pearson (1934) for the probability behind count hits
 // in n independent trials: each side misses with probability at most (1−confidence)/2, whatever the probability is. Both ends are
@@ -32,7 +26,7 @@ func ExactInterval(count, n int, confidence float64) (Interval, error) {
 		return Interval{}, err
 	}
 	high, err := bound.Upper(count, n, side)
-	return Interval{low.P, high.P}, err
+	return Interval{Low: low.P, High: high.P}, err
 }
 
 // Interval is the exact interval for the certified accuracy of the population of which the images are a random sample.
@@ -43,7 +37,7 @@ func ExactInterval(count, n int, confidence float64) (Interval, error) {
 // is at least the lower end minus α, with the same confidence.
 func (a Accuracy) Interval(confidence float64) (Interval, error) {
 	if a.Images == 0 {
-		return Interval{0, 1}, checkConfidence(confidence)
+		return Interval{Low: 0, High: 1}, checkConfidence(confidence)
 	}
 	return ExactInterval(a.Count, a.Images, confidence)
 }

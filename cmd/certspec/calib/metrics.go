@@ -11,6 +11,7 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/resample"
 )
 
 // metrics is what "calib metrics" prints.
@@ -30,8 +31,8 @@ type metrics struct {
 // metricsOptions are what the flags of "calib metrics" ask.
 type metricsOptions struct {
 	sampleOptions
-	calib.BootstrapOptions
-	json *bool
+	bootstrap resample.Options
+	json      *bool
 }
 
 func metricsCommand() *cobra.Command {
@@ -41,16 +42,16 @@ func metricsCommand() *cobra.Command {
 		Short: "Calibration of confidences: ECE, AdaECE, Brier, log loss, reliability",
 		Long: `Calibration of the confidences in a CSV file, or of the images that a ledger certifies at a radius: expected calibration error over equal bins (ECE) and over
 bins of equal count (AdaECE), top-label Brier score and log loss, and the bars of the reliability diagram. With
---bootstrap, percentile intervals.`,
+--bootstrap, intervals: exact of the accuracy, percentiles of Brier score and log loss, and of the calibration errors such that resampling does not bias.`,
 		Example: "  certspec calib metrics --in predictions.csv --bins 15 --json",
 		Args:    cli.NoArgs,
 	}
 
 	o.sampleOptions.flags(cmd)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.IntVar(&o.Resamples, "bootstrap", 0, "resamples for intervals, at least 20; 0 for none")
-		f.Float64Var(&o.Level, "level", 0.95, "of the intervals")
-		f.Uint64Var(&o.Seed, "seed", 0, "of the resamples")
+		f.IntVar(&o.bootstrap.Resamples, "bootstrap", 0, "resamples for intervals, at least 20; 0 for none")
+		f.Float64Var(&o.bootstrap.Confidence, "level", 0.95, "of the intervals")
+		f.Uint64Var(&o.bootstrap.Seed, "seed", 0, "of the resamples")
 	})
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "in", "ledger", "radii", "bins", "bootstrap")
@@ -59,11 +60,11 @@ bins of equal count (AdaECE), top-label Brier score and log loss, and the bars o
 }
 
 func (o *metricsOptions) run(cmd *cobra.Command) error {
-	if o.Resamples != 0 && o.Resamples < 20 {
-		return cli.Usagef("--bootstrap %d: expected 0, or at least 20", o.Resamples)
+	if o.bootstrap.Resamples != 0 && o.bootstrap.Resamples < 20 {
+		return cli.Usagef("--bootstrap %d: expected 0, or at least 20", o.bootstrap.Resamples)
 	}
-	if !(o.Level > 0 && o.Level < 1) {
-		return cli.Usagef("--level %v: expected a level in (0, 1)", o.Level)
+	if level := o.bootstrap.Confidence; !(level > 0 && level < 1) {
+		return cli.Usagef("--level %v: expected a level in (0, 1)", level)
 	}
 	sets, err := o.open(cmd)
 	if err != nil {
@@ -73,7 +74,7 @@ func (o *metricsOptions) run(cmd *cobra.Command) error {
 		if s.Confidence == nil {
 			return nil, fmt.Errorf("%s: no column confidence", s.name)
 		}
-		m, err := s.measure(cmd.Context(), o.BootstrapOptions)
+		m, err := s.measure(cmd.Context(), o.bootstrap)
 		if err != nil {
 			return nil, err
 		}
@@ -84,32 +85,28 @@ func (o *metricsOptions) run(cmd *cobra.Command) error {
 	})
 }
 
-func (s *sampleFile) measure(ctx context.Context, o calib.BootstrapOptions) (*metrics, error) {
+func (s *sampleFile) measure(ctx context.Context, o resample.Options) (*metrics, error) {
 	type statistic = func([]bool, []float64) (float64, error)
 	m := &metrics{N: len(s.Correct)}
 	logLoss := 0.0
 	all := []struct {
-		name  string
 		value *float64
 		of    statistic
 	}{
-		{"accuracy", &m.Accuracy, func(c []bool, _ []float64) (float64, error) { return calib.Accuracy(c) }},
-		{"ece", &m.ECE, func(c []bool, z []float64) (float64, error) { return calib.ECE(c, z, s.bins) }},
-		{"adaece", &m.AdaECE, func(c []bool, z []float64) (float64, error) { return calib.AdaECE(c, z, s.bins.Len()) }},
-		{"brier", &m.Brier, calib.Brier},
-		{"log_loss", &logLoss, calib.LogLoss},
+		{&m.Accuracy, func(c []bool, _ []float64) (float64, error) { return calib.Accuracy(c) }},
+		{&m.ECE, func(c []bool, z []float64) (float64, error) { return calib.ECE(c, z, s.bins) }},
+		{&m.AdaECE, func(c []bool, z []float64) (float64, error) { return calib.AdaECE(c, z, s.bins.Len()) }},
+		{&m.Brier, calib.Brier},
+		{&logLoss, calib.LogLoss},
 	}
-	var statistics []statistic
 	for _, a := range all {
 		var err error
 		if *a.value, err = a.of(s.Correct, s.Confidence); err != nil {
 			return nil, err
 		}
-		statistics = append(statistics, a.of)
 	}
 	if math.IsInf(logLoss, 1) {
 		m.Warnings = append(m.Warnings, "the log loss is infinite: a sample is certain and wrong")
-		statistics = statistics[:len(all)-1]
 	} else {
 		m.LogLoss = &logLoss
 	}
@@ -117,15 +114,9 @@ func (s *sampleFile) measure(ctx context.Context, o calib.BootstrapOptions) (*me
 	if m.Bins, err = calib.Reliability(s.Correct, s.Confidence, s.bins); err != nil || o.Resamples == 0 {
 		return m, err
 	}
-	intervals, err := calib.Bootstrap(ctx, s.Correct, s.Confidence, o, statistics...)
-	if err != nil {
-		return nil, err
-	}
-	m.Level, m.Interval = o.Level, map[string]calib.Interval{}
-	for k, i := range intervals {
-		m.Interval[all[k].name] = i
-	}
-	return m, nil
+	m.Level = o.Confidence
+	m.Interval, err = calib.Intervals(ctx, s.Correct, s.Confidence, s.bins, o)
+	return m, err
 }
 
 func (m *metrics) print(out io.Writer) error {

@@ -1,0 +1,113 @@
+package calib
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/certspec/certspec/resample"
+)
+
+// Interval is a pair of bounds.
+type Interval struct {
+	Lower float64 `json:"lower"`
+	Upper float64 `json:"upper"`
+}
+
+// Intervals gives the accuracy ("accuracy"), ECE over bins ("ece"), AdaECE over as many ("adaece"), Brier score ("brier") and log loss
+// ("log_loss", where it is finite) of the population of which the samples are a random one an interval each:
+//
+//	accuracy             the exact one of Clopper and Pearson
+//	Brier, log loss      percentiles of the bootstrap
+//	ECE, AdaECE          resample.Norms of the signed gaps of the bins, since percentiles of a calibration error lie too high and may even
+//	                     exclude the error of the samples itself
+//
+// Of ECE and AdaECE the population's value is that over the same bins, or over bins that cut the population's confidences alike.
+//
+// Errors: those of CheckConfidences; options out of range, as *InputError; that of ctx.
+func Intervals(ctx context.Context, correct []bool, confidence []float64, bins *Bins, o resample.Options) (map[string]Interval, error) {
+	if err := CheckConfidences(correct, confidence); err != nil {
+		return nil, err
+	}
+	o, err := o.Resolved()
+	if err != nil {
+		return nil, inputOf(err)
+	}
+	n, hits := len(correct), 0
+	brier, logLoss := make([]float64, n), make([]float64, n)
+	finite := true
+	for i, z := range confidence {
+		hits += int(bit(correct[i]))
+		brier[i] = (z - float64(bit(correct[i]))) * (z - float64(bit(correct[i])))
+		right := z
+		if !correct[i] {
+			right = 1 - z
+		}
+		logLoss[i] = -math.Log(right)
+		finite = finite && right > 0
+	}
+	out := map[string]Interval{}
+	share, err := resample.Share(hits, n, o.Confidence)
+	if err != nil {
+		return nil, inputOf(err)
+	}
+	out["accuracy"] = Interval{share.Low, share.High}
+	means := [][]float64{brier}
+	if finite {
+		means = append(means, logLoss)
+	}
+	found, err := resample.Run(ctx, resample.Paired(n), len(means), func(d resample.Draw, values []float64) error {
+		clear(values)
+		for _, i := range d.First {
+			for k, of := range means {
+				values[k] += of[i]
+			}
+		}
+		for k := range values {
+			values[k] /= float64(len(d.First))
+		}
+		return nil
+	}, o)
+	if err != nil {
+		return nil, err
+	}
+	for k, e := range found {
+		out[[]string{"brier", "log_loss"}[k]] = Interval{e.Interval.Low, e.Interval.High}
+	}
+	found, err = resample.Norms(ctx, resample.Paired(n), []int{bins.Len(), bins.Len()}, [][]float64{{1, 0}, {0, 1}}, func(d resample.Draw, gaps []float64) error {
+		c, z := Drawn(correct, confidence, d.First)
+		uniform, err := ECEGaps(c, z, bins)
+		if err != nil {
+			return err
+		}
+		adaptive, err := AdaECEGaps(c, z, bins.Len())
+		copy(gaps[copy(gaps, uniform):], adaptive)
+		return err
+	}, o)
+	if err != nil {
+		return nil, err
+	}
+	for k, e := range found {
+		out[[]string{"ece", "adaece"}[k]] = Interval{e.Interval.Low, min(1, e.Interval.High)}
+	}
+	return out, nil
+}
+
+// Drawn are the samples at some places, in their order, since AdaECE breaks ties by place.
+func Drawn(correct []bool, confidence []float64, at []int) ([]bool, []float64) {
+	at = slices.Sorted(slices.Values(at))
+	c, z := make([]bool, len(at)), make([]float64, len(at))
+	for k, i := range at {
+		c[k], z[k] = correct[i], confidence[i]
+	}
+	return c, z
+}
+
+func inputOf(err error) error {
+	var option *resample.OptionError
+	if errors.As(err, &option) {
+		return inputError("options", option.Reason, "settings in range")
+	}
+	return err
+}
