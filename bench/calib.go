@@ -134,7 +134,7 @@ func (c *confidences) Prepare(ctx context.Context) (err error) {
 		radii = append(radii, .02*float64(k))
 	}
 	c.step = func() (float64, error) {
-		_, err := certified.Certify(path, radii, certified.Options{})
+		_, err := certified.Certify(ctx, path, radii, certified.Options{})
 		return scoredImages * certifiedRadii, err
 	}
 	return nil

@@ -207,7 +207,7 @@ func TestCommittedLedgersGoOn(t *testing.T) {
 		if bytes.Equal(moved, whole) && !bytes.Equal(have, whole) {
 			t.Errorf("%s: the last image came out otherwise on the same machine", ledger)
 		}
-		if v, err := rs.Verify(file); err != nil || v.Images != len(run.Rows) {
+		if v, err := rs.Verify(t.Context(), file); err != nil || v.Images != len(run.Rows) {
 			t.Errorf("%s: %v, %v", ledger, v, err)
 		}
 	}

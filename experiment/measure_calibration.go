@@ -207,7 +207,7 @@ func (r *runner) bounds(ctx context.Context, path string, radii []float64) (*Cal
 		steps = admmSteps
 	}
 	result := &CalibrationResult{Ledger: l.Digest, ADMM: steps}
-	certified, err := confidences.Certify(path, radii, confidences.Options{})
+	certified, err := confidences.Certify(ctx, path, radii, confidences.Options{})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -34,7 +34,7 @@ func TestConfidences(t *testing.T) {
 	for i, slug := range []string{"tiny-g-s1", "tiny-act-g1-s1"} {
 		l := filled.Lines[i]
 		path := filepath.Join(o.Folder, "calibration", slug+".ledger")
-		certified, err := confidences.Certify(path, []float64{.05, 3}, confidences.Options{})
+		certified, err := confidences.Certify(t.Context(), path, []float64{.05, 3}, confidences.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestConfidences(t *testing.T) {
 	if err != nil || each == nil {
 		t.Fatal(err)
 	}
-	certified, err := confidences.Certify(filepath.Join(o.Folder, "calibration", "tiny-g-s1.ledger"), []float64{.05}, confidences.Options{})
+	certified, err := confidences.Certify(t.Context(), filepath.Join(o.Folder, "calibration", "tiny-g-s1.ledger"), []float64{.05}, confidences.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package rs
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 
 // audit walks over the looks of a ledger and derives from them what the ledger should claim.
 type audit struct {
+	ctx    context.Context
 	scan   *ledger.Scanner
 	header ledger.Header
 	plan   *rule.Plan
@@ -23,12 +25,12 @@ type audit struct {
 	scores *ledger.LookScores // nil: not read
 }
 
-func newAudit(path string) (*audit, error) {
+func newAudit(ctx context.Context, path string) (*audit, error) {
 	scan, err := ledger.Scan(path)
 	if err != nil {
 		return nil, err
 	}
-	a := &audit{scan: scan, header: scan.Header(), line: 1}
+	a := &audit{ctx: ctx, scan: scan, header: scan.Header(), line: 1}
 	if a.plan, err = rule.Of(a.header); err != nil {
 		scan.Close()
 		return nil, a.errorf(1, "header: %v", err)
@@ -43,6 +45,9 @@ func (a *audit) errorf(line int, format string, args ...any) error {
 // walk takes all looks, gives each to see, and ends at the first record that is none, or with io.EOF.
 func (a *audit) walk(see func(scoredLook)) (ledger.Record, error) {
 	for {
+		if err := a.ctx.Err(); err != nil {
+			return ledger.Record{}, err
+		}
 		r, err := a.scan.Next()
 		if err != nil || r.Kind != ledger.LookLine {
 			return r, err

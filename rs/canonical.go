@@ -1,6 +1,7 @@
 package rs
 
 import (
+	"context"
 	"errors"
 	"io"
 
@@ -14,8 +15,8 @@ import (
 // It is a function of the ledger, and of its own output gives the same bytes: a closed ledger is its own canonical form.
 // One that claims what does not follow from its counts is a *ledger.FormatError. The output may not exist, unless
 // with the same bytes.
-func Canonical(out, path string) (complete bool, err error) {
-	a, err := newAudit(path)
+func Canonical(ctx context.Context, out, path string) (complete bool, err error) {
+	a, err := newAudit(ctx, path)
 	if err != nil {
 		return false, err
 	}

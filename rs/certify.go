@@ -37,7 +37,7 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	if err != nil {
 		return nil, err
 	}
-	shard, err := opt.Shard.header()
+	shard, err := shardHeader(opt.Shard)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func (c Certificate) String() string {
 // last completed look, marked as cut; it holds with the same probability, since their bounds hold at all looks
 // together. Without a completed look, under another rule, and where ctx is cancelled, the error is that of ctx.
 func CertifyOne(ctx context.Context, model classifier.Classifier, image []uint8, opt Options) (Certificate, error) {
-	none := Certificate{Row: Row{Label: -1, Class: Abstain}}
+	none := Certificate{Row: Row{Label: -1, Outcome: Outcome{Class: Abstain}}}
 	if opt.Ledger != "" || opt.Shard != (Shard{}) {
 		return none, optionErrorf("Ledger or Shard is set, but the certificate of one image has none")
 	}

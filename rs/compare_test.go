@@ -17,7 +17,7 @@ import (
 func correct(radii ...float64) rs.Rows {
 	var rows rs.Rows
 	for i, radius := range radii {
-		row := rs.Row{Image: 10 * i, Label: 3, Class: 3, Radius: radius}
+		row := rs.Row{Image: 10 * i, Label: 3, Outcome: rs.Outcome{Class: 3, Radius: radius}}
 		if radius == 0 {
 			row.Class = rs.Abstain
 		}
@@ -158,8 +158,8 @@ func TestCompareOfPublishedLogs(t *testing.T) {
 func TestComparePairsByImage(t *testing.T) {
 	a, b := correct(.1, .2, .3, 0), correct(.4, .3, .2, .6)
 	slices.Reverse(b)
-	a = append(a, rs.Row{Image: 77, Label: 1, Class: 1, Radius: 9})
-	b = append(b, rs.Row{Image: 5, Label: 1, Class: 1, Radius: 9}, rs.Row{Image: 6, Label: 1, Class: 1, Radius: 9})
+	a = append(a, rs.Row{Image: 77, Label: 1, Outcome: rs.Outcome{Class: 1, Radius: 9}})
+	b = append(b, rs.Row{Image: 5, Label: 1, Outcome: rs.Outcome{Class: 1, Radius: 9}}, rs.Row{Image: 6, Label: 1, Outcome: rs.Outcome{Class: 1, Radius: 9}})
 	a, b = append(a, rs.Row{Image: 100, Label: -1}), append(b, rs.Row{Image: 100, Label: 4})
 	c, err := rs.Compare(a, b, []float64{.25}, rs.Bootstrap{})
 	if err != nil {

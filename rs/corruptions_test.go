@@ -85,7 +85,7 @@ func TestMeanACR(t *testing.T) {
 func TestBounds(t *testing.T) {
 	var rows rs.Rows
 	for i, lower := range []float64{.99995, .5, .95, .7, .65, .6, .9999, .3, .99} {
-		row := rs.Row{Image: i, Label: 2, Class: 1, Lower: lower}
+		row := rs.Row{Image: i, Label: 2, Outcome: rs.Outcome{Class: 1, Lower: lower}}
 		if lower < .5 {
 			row.Class = rs.Abstain
 		}

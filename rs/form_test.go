@@ -32,9 +32,9 @@ func TestEveryReaderRefusesASecondHeader(t *testing.T) {
 	for name, read := range map[string]func() error{
 		"Open":      func() error { _, err := rs.Open(path); return err },
 		"OpenAt":    func() error { _, err := rs.OpenAt(path, 1e-5); return err },
-		"Verify":    func() error { _, err := rs.Verify(path); return err },
-		"Canonical": func() error { _, err := rs.Canonical(out, path); return err },
-		"Merge":     func() error { _, err := rs.Merge(out, []string{path}, true); return err },
+		"Verify":    func() error { _, err := rs.Verify(t.Context(), path); return err },
+		"Canonical": func() error { _, err := rs.Canonical(t.Context(), out, path); return err },
+		"Merge":     func() error { _, err := rs.Merge(t.Context(), out, []string{path}, true); return err },
 		"Replay":    func() error { _, err := rs.Replay(t.Context(), path, model, data, rs.ReplayOptions{}); return err },
 		"Certify": func() error {
 			_, err := rs.Certify(t.Context(), model, data, rs.Options{Sigma: .25, Ledger: path})

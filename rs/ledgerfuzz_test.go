@@ -56,18 +56,18 @@ func FuzzLedgerReaders(f *testing.F) {
 			if err := os.WriteFile(in, b, 0o666); err != nil {
 				t.Fatal(err)
 			}
-			verified, err := rs.Verify(in)
+			verified, err := rs.Verify(t.Context(), in)
 			if verified.Scores == rs.ScoresMissing {
 				err = fs.ErrNotExist // what is written anew takes its scores along
 			}
 			out := filepath.Join(dir, "out")
-			if complete, failed := rs.Canonical(out, in); err == nil && (failed != nil || !complete) {
+			if complete, failed := rs.Canonical(t.Context(), out, in); err == nil && (failed != nil || !complete) {
 				t.Errorf("verified, %+v, but not canonical: %v", verified, failed)
 			} else if written, _ := os.ReadFile(out); err == nil && !bytes.Equal(written, b) {
 				t.Errorf("verified, but the canonical form is\n%s", written)
 			}
 			os.Remove(out)
-			if _, failed := rs.Merge(out, []string{in, in}, true); failed == nil {
+			if _, failed := rs.Merge(t.Context(), out, []string{in, in}, true); failed == nil {
 				if _, failed = ledger.Read(out); failed != nil {
 					t.Errorf("merged into what cannot be read: %v", failed)
 				}

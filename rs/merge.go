@@ -1,6 +1,7 @@
 package rs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -65,8 +66,8 @@ func countsText(l ledger.Look) string {
 //
 // The ledgers are read side by side; memory is needed for one row per image. Of the output holds what ledger.Create
 // says. Times beside the ledgers are joined, too.
-func Merge(out string, files []string, partial bool) (Merged, error) {
-	m := merger{partial: partial, images: map[int]int{}}
+func Merge(ctx context.Context, out string, files []string, partial bool) (Merged, error) {
+	m := merger{ctx: ctx, partial: partial, images: map[int]int{}}
 	defer m.close()
 	for _, file := range files {
 		if err := m.open(file); err != nil {
@@ -88,6 +89,7 @@ func Merge(out string, files []string, partial bool) (Merged, error) {
 
 // merger is a merge in progress.
 type merger struct {
+	ctx     context.Context
 	partial bool
 	header  ledger.Header // of the whole run
 	cells   int           // that scores are counted in; 0: there are none
@@ -218,6 +220,9 @@ func (m *merger) write(e *ledger.Encoder, w *ledger.ScoresWriter) error {
 		}
 	}
 	for p := 0; p < m.header.Data.Images; p++ {
+		if err := m.ctx.Err(); err != nil {
+			return err
+		}
 		t, looks, rest, err := m.image(p)
 		if err != nil {
 			return err

@@ -77,7 +77,7 @@ func BenchmarkMerge(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				out := filepath.Join(b.TempDir(), fmt.Sprint(i))
-				m, err := Merge(out, files, false)
+				m, err := Merge(b.Context(), out, files, false)
 				if err != nil || !m.Complete {
 					b.Fatal(m, err)
 				}

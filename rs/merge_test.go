@@ -80,7 +80,7 @@ func TestMerge(t *testing.T) {
 				files = append(files, copied)
 				rng.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
 				out := filepath.Join(t.TempDir(), "sub", "merged")
-				merged, err := rs.Merge(out, files, false)
+				merged, err := rs.Merge(t.Context(), out, files, false)
 				if err != nil {
 					t.Fatalf("%s by %s in %v: %v", name, by, of, err)
 				}
@@ -135,7 +135,7 @@ func TestMergePartial(t *testing.T) {
 				absent := (lost + 2) % 4
 				files = slices.Delete(files, absent, absent+1)
 				out := filepath.Join(t.TempDir(), "merged")
-				merged, err := rs.Merge(out, files, true)
+				merged, err := rs.Merge(t.Context(), out, files, true)
 				if err != nil {
 					t.Fatalf("%s by %s: %v", name, by, err)
 				}
@@ -242,7 +242,7 @@ func TestMergeRefuses(t *testing.T) {
 		"claim":      {[]string{files[0], files[1], alteredBound(t, files[2])}, []string{"from its counts follows"}},
 	} {
 		out := filepath.Join(t.TempDir(), "out")
-		_, err := rs.Merge(out, c.files, false)
+		_, err := rs.Merge(t.Context(), out, c.files, false)
 		for _, want := range c.want {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: error %v, want one with %q", name, err, want)
@@ -252,7 +252,7 @@ func TestMergeRefuses(t *testing.T) {
 			t.Errorf("%s: left a file", name)
 		}
 	}
-	_, err := rs.Merge(filepath.Join(t.TempDir(), "out"), []string{files[0], files[1], files[2], altered(t, files[0], first, moved)}, false)
+	_, err := rs.Merge(t.Context(), filepath.Join(t.TempDir(), "out"), []string{files[0], files[1], files[2], altered(t, files[0], first, moved)}, false)
 	var conflict *rs.ConflictError
 	if !errors.As(err, &conflict) || conflict.Image != 0 || conflict.From != 0 || conflict.To != 3 {
 		t.Errorf("%v is no ConflictError", err)
@@ -260,11 +260,11 @@ func TestMergeRefuses(t *testing.T) {
 	// A file that is there is not overwritten, unless it has the same bytes.
 	out := filepath.Join(t.TempDir(), "out")
 	for range 2 {
-		if _, err := rs.Merge(out, files, false); err != nil {
+		if _, err := rs.Merge(t.Context(), out, files, false); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := rs.Merge(files[0], files, false); !errors.Is(err, fs.ErrExist) {
+	if _, err := rs.Merge(t.Context(), files[0], files, false); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("over a shard: %v", err)
 	}
 	entries, _ := os.ReadDir(filepath.Dir(out))

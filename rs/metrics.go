@@ -6,19 +6,18 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/certspec/certspec/rs/rule"
 )
 
-// Row is what is certified of one image.
+// Outcome is what is certified of an image.
+type Outcome = rule.Outcome
+
+// Row is one image with its outcome.
 type Row struct {
-	Image  int     `json:"image"`  // stable id: index in the base set
-	Label  int     `json:"label"`  // -1: unknown
-	Class  int     `json:"class"`  // of the smoothed classifier, or Abstain
-	K      int     `json:"k"`      // hits of the class, and
-	N      int     `json:"n"`      // samples, of the look behind the bound
-	Lower  float64 `json:"lower"`  // lower bound of the probability of the class
-	Radius float64 `json:"radius"` // certified ℓ2 radius, unit: full range of a value; 0 on abstention
-	Misses int     `json:"misses"` // samples with an output that was not finite, or whose noise could not be drawn
-	Passes int     `json:"passes"` // samples in all, those of the selection included
+	Image int `json:"image"` // stable id: index in the base set
+	Label int `json:"label"` // -1: unknown
+	rule.Outcome
 }
 
 // Certified reports whether the row names a class; Abstain is none.

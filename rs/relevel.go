@@ -35,17 +35,16 @@ func OpenAt(path string, alpha float64) (*Run, error) {
 		return nil, err
 	}
 	h.Alpha, h.Rule = alpha, plan.Header()
-	for i, next := 0, 0; i < len(run.Rows); i++ {
-		row := &run.Rows[i]
-		from := next
-		for next < len(l.Looks) && l.Looks[next].Image == row.Image {
-			next++
+	i := 0
+	for looks := range l.Images() {
+		if i == len(run.Rows) {
+			break // not decided
 		}
-		o, err := plan.Judge(l.Looks[from:next])
-		if err != nil {
+		row := &run.Rows[i]
+		if row.Outcome, err = plan.Judge(looks); err != nil {
 			return nil, fmt.Errorf("rs: ledger %s: image %d: %w", path, row.Image, err)
 		}
-		row.Class, row.K, row.N, row.Lower, row.Radius = o.Class, o.K, o.N, o.Lower, o.Radius
+		i++
 	}
 	return run, nil
 }

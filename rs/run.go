@@ -114,8 +114,7 @@ func replay(p *rule.Plan, looks []ledger.Look) ([]*rule.Trial, error) {
 
 // rowOf is the row of a trial that is done.
 func rowOf(t *rule.Trial) Row {
-	o := t.Outcome
-	return Row{Image: t.Image, Label: t.Label, Class: o.Class, K: o.K, N: o.N, Lower: o.Lower, Radius: o.Radius, Misses: o.Misses, Passes: o.Passes}
+	return Row{Image: t.Image, Label: t.Label, Outcome: t.Outcome}
 }
 
 // claimedRows joins the claims of a closed ledger with the labels, misses and passes of its looks.
@@ -128,7 +127,7 @@ func claimedRows(l *ledger.Ledger) (Rows, error) {
 		if err1 != nil || err2 != nil || lower > 1 {
 			return nil, fmt.Errorf("claim on image %d: lower bound %s, radius %s", c.Image, c.Lower, c.Radius)
 		}
-		row := Row{Image: c.Image, Class: c.Class, K: c.K, N: c.N, Lower: lower, Radius: radius, Label: l.Looks[next].Label}
+		row := Row{Image: c.Image, Label: l.Looks[next].Label, Outcome: Outcome{Class: c.Class, K: c.K, N: c.N, Lower: lower, Radius: radius}}
 		for ; next < len(l.Looks) && l.Looks[next].Image == c.Image; next++ {
 			look := &l.Looks[next]
 			row.Misses += look.Misses
@@ -146,7 +145,7 @@ func (r *Run) claims() ledger.Claims {
 	c := ledger.Claims{Images: make([]ledger.Claim, len(r.Rows))}
 	sum := new(big.Rat)
 	for i, row := range r.Rows {
-		c.Images[i] = rule.Outcome{Class: row.Class, K: row.K, N: row.N, Lower: row.Lower, Radius: row.Radius}.Claim(row.Image)
+		c.Images[i] = row.Claim(row.Image)
 		if row.Label >= 0 {
 			c.Labelled++
 		}

@@ -13,14 +13,10 @@ import (
 // blocks, which suits few images of many samples and the rule Fixed alone, it has of each image's B
 // blocks, those of the selection first, the blocks ⌊i·B/n⌋ to ⌊(i+1)·B/n⌋; it then proves nothing by itself, and its run has
 // no rows.
-type Shard struct {
-	By    string // ledger.ShardImages, the default, or ledger.ShardBlocks
-	Index int    // from 0
-	Count int    // of all shards; 0: the run is whole
-}
+type Shard = ledger.Shard
 
-// header is the shard as the ledger's header has it; nil for the whole run.
-func (s Shard) header() (*ledger.Shard, error) {
+// shardHeader is a shard as the ledger's header has it; nil for the whole run.
+func shardHeader(s Shard) (*ledger.Shard, error) {
 	if s == (Shard{}) {
 		return nil, nil
 	}
@@ -33,7 +29,7 @@ func (s Shard) header() (*ledger.Shard, error) {
 	case s.Count < 1 || s.Index < 0 || s.Index >= s.Count:
 		return nil, optionErrorf("Shard is %d of %d, counted from 0", s.Index, s.Count)
 	}
-	return &ledger.Shard{By: s.By, Index: s.Index, Count: s.Count}, nil
+	return &s, nil
 }
 
 func byBlocks(h ledger.Header) bool { return h.Shard != nil && h.Shard.By == ledger.ShardBlocks }

@@ -1,6 +1,7 @@
 package rs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,8 +41,8 @@ func (v Verified) String() string {
 //
 // What does not hold is a *ledger.FormatError with the line and the reason. An unfinished ledger is an
 // *UnfinishedError. Whether the counts are those of the model only Replay can tell.
-func Verify(path string) (Verified, error) {
-	a, err := newAudit(path)
+func Verify(ctx context.Context, path string) (Verified, error) {
+	a, err := newAudit(ctx, path)
 	if err != nil {
 		return Verified{}, err
 	}

@@ -2,6 +2,7 @@ package rs_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -29,7 +30,7 @@ func TestVerify(t *testing.T) {
 		}
 	}
 	for _, file := range files {
-		v, err := rs.Verify(file)
+		v, err := rs.Verify(t.Context(), file)
 		l, err2 := ledger.Read(file)
 		if err2 != nil {
 			t.Fatal(err2)
@@ -82,7 +83,7 @@ func TestVerifyFindsAlterations(t *testing.T) {
 			c.old, c.new = fmt.Sprintf(`"seed":"%d"`, l.Header.Seed), fmt.Sprintf(`"seed":"%d"`, l.Header.Seed+1)
 		}
 		path = altered(t, file, c.old, c.new)
-		_, err := rs.Verify(path)
+		_, err := rs.Verify(t.Context(), path)
 		if c.want == "" { // only the model can tell, see Replay
 			if err != nil {
 				t.Errorf("%s: %v", c.name, err)
@@ -98,7 +99,7 @@ func TestVerifyFindsAlterations(t *testing.T) {
 	b := bytes.Replace(read(t, file), []byte(`"name":"greys"`), []byte(`"name":"blues"`), 1)
 	path := filepath.Join(t.TempDir(), "renamed")
 	os.WriteFile(path, b, 0o666)
-	if _, err := rs.Verify(path); err == nil || !strings.Contains(err.Error(), "altered or damaged") {
+	if _, err := rs.Verify(t.Context(), path); err == nil || !strings.Contains(err.Error(), "altered or damaged") {
 		t.Errorf("%v", err)
 	}
 }
@@ -109,7 +110,7 @@ func TestVerifyUnfinished(t *testing.T) {
 	claims := bytes.Index(b, []byte("claims"))
 	for _, n := range []int{bytes.IndexByte(b, '\n') + 1, claims - 100, claims, claims + 60, len(b) - 1} {
 		os.WriteFile(path, b[:n], 0o666)
-		_, err := rs.Verify(path)
+		_, err := rs.Verify(t.Context(), path)
 		var unfinished *rs.UnfinishedError
 		if !errors.As(err, &unfinished) || unfinished.Images != 12 || (unfinished.Decided == 12) != (n >= claims) {
 			t.Errorf("%d bytes: %v", n, err)
@@ -156,17 +157,40 @@ func TestCanonical(t *testing.T) {
 	} {
 		in, out, again := filepath.Join(dir, name), filepath.Join(dir, name+".out"), filepath.Join(dir, name+".again")
 		os.WriteFile(in, c.in, 0o666)
-		complete, err := rs.Canonical(out, in)
+		complete, err := rs.Canonical(t.Context(), out, in)
 		if got := read(t, out); err != nil || complete != c.complete || !bytes.Equal(got, c.want) {
 			t.Errorf("%s: complete %v, %v, %s", name, complete, err, firstDifference(got, c.want))
 			continue
 		}
-		if _, err := rs.Canonical(again, out); err != nil || !bytes.Equal(read(t, again), c.want) {
+		if _, err := rs.Canonical(t.Context(), again, out); err != nil || !bytes.Equal(read(t, again), c.want) {
 			t.Errorf("%s: not its own canonical form: %v", name, err)
 		}
 	}
 	out := filepath.Join(dir, "forged.out")
-	if _, err := rs.Canonical(out, alteredBound(t, oldLedgers[1])); err == nil || !strings.Contains(err.Error(), "from its counts follows") {
+	if _, err := rs.Canonical(t.Context(), out, alteredBound(t, oldLedgers[1])); err == nil || !strings.Contains(err.Error(), "from its counts follows") {
 		t.Errorf("forged: %v", err)
+	}
+}
+
+// Long work on ledgers stops where its context ends, and leaves nothing half written.
+func TestStoppedWorkOnLedgers(t *testing.T) {
+	inner, data := mixed(20)
+	opt := rs.Options{Sigma: .25, MaxSamples: 400, Ledger: filepath.Join(t.TempDir(), "l")}
+	certify(t, inner, data, opt)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	folder := t.TempDir()
+	out := filepath.Join(folder, "out")
+	for name, work := range map[string]func() error{
+		"Verify":    func() error { _, err := rs.Verify(ctx, opt.Ledger); return err },
+		"Canonical": func() error { _, err := rs.Canonical(ctx, out, opt.Ledger); return err },
+		"Merge":     func() error { _, err := rs.Merge(ctx, out, []string{opt.Ledger}, false); return err },
+	} {
+		if err := work(); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
 	}
 }

@@ -49,7 +49,7 @@ func TestCalibOfALedger(t *testing.T) {
 		return all
 	}
 	for spending, alpha := range map[confidence.Spending]string{"paper": "0.999", "split": "0.999", "family": "at once with probability at least 0.999"} {
-		want, err := confidences.Certify(path, []float64{0, .2, .3, .7}, confidences.Options{Spending: spending, Method: "standard", Mode: "max"})
+		want, err := confidences.Certify(t.Context(), path, []float64{0, .2, .3, .7}, confidences.Options{Spending: spending, Method: "standard", Mode: "max"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -111,7 +111,7 @@ func TestKeptLedgersGoOn(t *testing.T) {
 				t.Errorf("%s cut at byte %d: other scores", name, end)
 			}
 		}
-		if _, err := rs.Verify(kept(name)); err != nil {
+		if _, err := rs.Verify(t.Context(), kept(name)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -122,7 +122,7 @@ func TestFormsOfLedgers(t *testing.T) {
 	figures(t)
 	for name := range certified {
 		canonical := filepath.Join(t.TempDir(), "canonical")
-		if _, err := rs.Canonical(canonical, kept(name)); err != nil {
+		if _, err := rs.Canonical(t.Context(), canonical, kept(name)); err != nil {
 			t.Fatal(name, err)
 		}
 		if !bytes.Equal(read(t, canonical), read(t, kept(name))) {
@@ -143,7 +143,7 @@ func TestFormsOfLedgers(t *testing.T) {
 	whole := read(t, kept("staged"))
 	os.WriteFile(cut, whole[:len(whole)/2], 0o666)
 	canonical := filepath.Join(t.TempDir(), "canonical")
-	if _, err := rs.Canonical(canonical, cut); err != nil {
+	if _, err := rs.Canonical(t.Context(), canonical, cut); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.HasPrefix(whole, read(t, canonical)) {
@@ -164,7 +164,7 @@ func TestShardsMerge(t *testing.T) {
 			parts = append(parts, opt.Ledger)
 		}
 		merged := filepath.Join(t.TempDir(), "merged")
-		if _, err := rs.Merge(merged, parts, false); err != nil {
+		if _, err := rs.Merge(t.Context(), merged, parts, false); err != nil {
 			t.Fatal(err)
 		}
 		if have, want := read(t, merged), read(t, kept(whole)); !bytes.Equal(comparable(have), comparable(want)) {

@@ -97,7 +97,7 @@ func TestPublishedPrediction(t *testing.T) {
 }
 
 func TestPointsRefuse(t *testing.T) {
-	row := rs.Row{Image: 0, Label: 1, Class: 1, Radius: 0.5}
+	row := rs.Row{Image: 0, Label: 1, Outcome: rs.Outcome{Class: 1, Radius: 0.5}}
 	m := Model{Name: "m", Clean: rs.Rows{row}, Shifted: map[Cell]rs.Rows{{"fog", 1}: {row}}}
 	for want, f := range map[string]func() error{
 		"no radius":       func() error { _, err := Points([]Model{m}, nil, nil, 0); return err },
@@ -108,7 +108,7 @@ func TestPointsRefuse(t *testing.T) {
 		"no logs clean/":  func() error { _, err := ReadLogs(t.TempDir()); return err },
 		"1 clean and 1 shi": func() error {
 			other := m
-			other.Clean = rs.Rows{row, {Image: 1, Radius: 0.5}}
+			other.Clean = rs.Rows{row, {Image: 1, Outcome: rs.Outcome{Radius: 0.5}}}
 			_, err := Points([]Model{m, other}, []float64{0}, nil, 0)
 			return err
 		},

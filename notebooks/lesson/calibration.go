@@ -24,7 +24,7 @@ type Scored struct{ Name, Ledger, ADMM string }
 
 // Certified are the confidences with their intervals, for the images that are certified at each radius.
 func (s Scored) Certified(method confidence.Method, radii ...float64) []confidences.Certified {
-	return nb.Must(confidences.Certify(s.Ledger, radii, confidences.Options{Method: method}))
+	return nb.Must(confidences.Certify(nb.Context(), s.Ledger, radii, confidences.Options{Method: method}))
 }
 
 // Bins are count bins of equal width, closed on the left.

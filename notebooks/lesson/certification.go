@@ -231,7 +231,7 @@ func RaiseRadius(lines []string) {
 
 // Caught says what rs.Verify finds wrong in a ledger, with its line.
 func Caught(file string) string {
-	_, err := rs.Verify(file)
+	_, err := rs.Verify(nb.Context(), file)
 	var format *ledger.FormatError
 	if errors.As(err, &format) {
 		return fmt.Sprintf("line %d: %s", format.Line, format.Reason)

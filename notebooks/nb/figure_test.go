@@ -28,7 +28,7 @@ func run(sigma float64, radii ...float64) *rs.Run {
 		Rule: ledger.Rule{Name: "fixed", Looks: []ledger.Level{{Copies: 10_000, Alpha: 0.001}}},
 	}}
 	for i, radius := range radii {
-		row := rs.Row{Image: i, Label: 1, Class: 1, Radius: radius}
+		row := rs.Row{Image: i, Label: 1, Outcome: rs.Outcome{Class: 1, Radius: radius}}
 		if radius < 0 {
 			row.Class, row.Radius = 0, -radius
 		}

@@ -13,10 +13,10 @@ import (
 )
 
 var written = rs.Rows{
-	{Image: 0, Label: 3, Class: 3, K: 990, N: 1000, Lower: .976036189, Radius: .494502, Passes: 1100},
-	{Image: 20, Label: 7, Class: -1, K: 40, N: 100, Lower: .25, Passes: 200, Misses: 5},
-	{Image: 40, Label: 1, Class: 2, K: 1000, N: 1000, Lower: .993116048, Radius: 1.23456789, Passes: 1100},
-	{Image: 60, Label: -1, Class: 2, K: 99, N: 100, Lower: .91, Radius: .0000123, Passes: 200},
+	{Image: 0, Label: 3, Outcome: rs.Outcome{Class: 3, K: 990, N: 1000, Lower: .976036189, Radius: .494502, Passes: 1100}},
+	{Image: 20, Label: 7, Outcome: rs.Outcome{Class: -1, K: 40, N: 100, Lower: .25, Passes: 200, Misses: 5}},
+	{Image: 40, Label: 1, Outcome: rs.Outcome{Class: 2, K: 1000, N: 1000, Lower: .993116048, Radius: 1.23456789, Passes: 1100}},
+	{Image: 60, Label: -1, Outcome: rs.Outcome{Class: 2, K: 99, N: 100, Lower: .91, Radius: .0000123, Passes: 200}},
 }
 
 func TestWriteTSV(t *testing.T) {

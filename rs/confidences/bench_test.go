@@ -23,7 +23,7 @@ func BenchmarkConfidences(b *testing.B) {
 		for _, method := range []confidence.Method{confidence.MethodCDF, confidence.MethodStandard} {
 			b.Run(fmt.Sprintf("%s/n=%d", method, n), func(b *testing.B) {
 				for b.Loop() {
-					c, err := confidences.Certify(path, radii, confidences.Options{Method: method})
+					c, err := confidences.Certify(b.Context(), path, radii, confidences.Options{Method: method})
 					if err != nil || len(c[10].Images) < 9000 {
 						b.Fatal(err, len(c[10].Images))
 					}

@@ -2,6 +2,7 @@
 package confidences
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -43,7 +44,7 @@ type Options struct {
 //
 // Errors: options that are none, and radii that are negative or not finite, as *rs.OptionError; a ledger without scores, or
 // that is not closed; images without labels only; what is wrong with the files.
-func Certify(path string, radii []float64, o Options) ([]Certified, error) {
+func Certify(ctx context.Context, path string, radii []float64, o Options) ([]Certified, error) {
 	if err := o.withDefaults(); err != nil {
 		return nil, err
 	}
@@ -52,7 +53,7 @@ func Certify(path string, radii []float64, o Options) ([]Certified, error) {
 			return nil, rule.OptionErrorf("the radius is %v, want a number of at least 0", r)
 		}
 	}
-	s, err := readScores(path, o)
+	s, err := readScores(ctx, path, o)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func Certify(path string, radii []float64, o Options) ([]Certified, error) {
 		intervals[i] = make([]calib.Interval, len(radii))
 	}
 	for _, group := range s.bySize() {
-		if err := s.certify(intervals, group, radii, o); err != nil {
+		if err := s.certify(ctx, intervals, group, radii, o); err != nil {
 			return nil, fmt.Errorf("confidences: ledger %s: %w", path, err)
 		}
 	}
@@ -97,7 +98,7 @@ func (o *Options) withDefaults() error {
 }
 
 // certify bounds the confidences of a group at the radii that its images reach.
-func (s *scoredRun) certify(intervals [][]calib.Interval, group []int, radii []float64, o Options) error {
+func (s *scoredRun) certify(ctx context.Context, intervals [][]calib.Interval, group []int, radii []float64, o Options) error {
 	c, err := s.certifier(group, radii, o)
 	if err != nil {
 		return err
@@ -108,7 +109,9 @@ func (s *scoredRun) certify(intervals [][]calib.Interval, group []int, radii []f
 	for w := range workers {
 		all.Go(func() {
 			for i := w; i < len(group) && errs[w] == nil; i += workers {
-				errs[w] = c.certify(intervals[group[i]], &s.images[group[i]])
+				if errs[w] = ctx.Err(); errs[w] == nil {
+					errs[w] = c.certify(intervals[group[i]], &s.images[group[i]])
+				}
 			}
 		})
 	}

@@ -82,7 +82,7 @@ func scoredLedger(t *testing.T, opt rs.Options, label int, value uint8, misses b
 
 func certified(t *testing.T, path string, o confidences.Options, radii ...float64) []confidences.Certified {
 	t.Helper()
-	c, err := confidences.Certify(path, radii, o)
+	c, err := confidences.Certify(t.Context(), path, radii, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ func TestConfidencesRefuse(t *testing.T) {
 	path := opt.Ledger
 	fails := func(name, path string, o confidences.Options, radius float64) {
 		t.Helper()
-		if c, err := confidences.Certify(path, []float64{radius}, o); err == nil || c != nil {
+		if c, err := confidences.Certify(t.Context(), path, []float64{radius}, o); err == nil || c != nil {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
@@ -274,7 +274,7 @@ func TestConfidencesRefuse(t *testing.T) {
 			t.Fatal(err)
 		}
 		fails(name, path, confidences.Options{}, 0)
-		if v, err := rs.Verify(path); err == nil {
+		if v, err := rs.Verify(t.Context(), path); err == nil {
 			t.Errorf("%s: verified %v", name, v)
 		}
 	}
@@ -282,13 +282,13 @@ func TestConfidencesRefuse(t *testing.T) {
 		t.Fatal(err)
 	}
 	fails("missing", path, confidences.Options{}, 0)
-	if _, err := confidences.Certify(path, []float64{0}, confidences.Options{}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := confidences.Certify(t.Context(), path, []float64{0}, confidences.Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing: %v", err)
 	}
-	if v, err := rs.Verify(path); err != nil || v.Scores != rs.ScoresMissing {
+	if v, err := rs.Verify(t.Context(), path); err != nil || v.Scores != rs.ScoresMissing {
 		t.Errorf("missing: %+v, %v", v, err)
 	}
-	if v, err := rs.Verify(other.Ledger); err != nil || v.Scores != rs.ScoresHold {
+	if v, err := rs.Verify(t.Context(), other.Ledger); err != nil || v.Scores != rs.ScoresHold {
 		t.Errorf("%+v, %v", v, err)
 	}
 }

@@ -2,6 +2,7 @@ package confidences
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -38,7 +39,7 @@ type scoredCell struct {
 }
 
 // readScores reads a closed ledger and the scores beside it.
-func readScores(path string, o Options) (*scoredRun, error) {
+func readScores(ctx context.Context, path string, o Options) (*scoredRun, error) {
 	l, err := ledger.Read(path)
 	if err != nil {
 		return nil, err
@@ -71,15 +72,15 @@ func readScores(path string, o Options) (*scoredRun, error) {
 	for j := range cells + 1 {
 		s.thresholds = append(s.thresholds, float64(j)/float64(cells))
 	}
-	next := 0
-	for i := range run.Rows {
-		from := next
-		for next < len(l.Looks) && l.Looks[next].Image == run.Rows[i].Image {
-			next++
+	i := 0
+	for looks := range l.Images() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
-		if err := s.read(&run.Rows[i], l.Looks[from:next], source, plan, scores, cells); err != nil {
+		if err := s.read(&run.Rows[i], looks, source, plan, scores, cells); err != nil {
 			return nil, fmt.Errorf("confidences: %w", err)
 		}
+		i++
 	}
 	if err := source.Finish(l.Digest); err != nil {
 		return nil, fmt.Errorf("confidences: %w", err)

@@ -31,12 +31,7 @@ func decode(file string, in io.Reader) (*Ledger, error) {
 func (s *Scanner) read() (*Ledger, error) {
 	l := &Ledger{Header: s.header, committed: s.length}
 	var claims *Claims
-	for {
-		r, err := s.Next()
-		if err == io.EOF {
-			l.Torn = s.Torn()
-			return l, nil
-		}
+	for r, err := range s.All() {
 		if err != nil {
 			return nil, err
 		}
@@ -59,4 +54,6 @@ func (s *Scanner) read() (*Ledger, error) {
 			l.committed = s.length
 		}
 	}
+	l.Torn = s.Torn()
+	return l, nil
 }

@@ -40,7 +40,7 @@ type Target struct {
 
 // Shard says which part of a run a ledger holds.
 type Shard struct {
-	By    string `json:"by"`    // ShardImages or ShardBlocks
+	By    string `json:"by"`    // ShardImages or ShardBlocks; always set in a header
 	Index int    `json:"index"` // from 0
 	Count int    `json:"count"` // of all shards
 }

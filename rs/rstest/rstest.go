@@ -48,7 +48,7 @@ func ScoredLedger(ctx context.Context, folder string, images, n int) (path strin
 	if err != nil {
 		return "", err
 	}
-	complete, err := rs.Canonical(path, open)
+	complete, err := rs.Canonical(ctx, path, open)
 	if err == nil && !complete {
 		err = errors.New("rstest: the ledger is not complete")
 	}

@@ -12,10 +12,10 @@ func TestScoredLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, err := rs.Verify(path); err != nil || v.Images != 60 || v.Scores != rs.ScoresHold {
+	if v, err := rs.Verify(t.Context(), path); err != nil || v.Images != 60 || v.Scores != rs.ScoresHold {
 		t.Errorf("%+v, %v", v, err)
 	}
-	c, err := confidences.Certify(path, []float64{0, .1}, confidences.Options{})
+	c, err := confidences.Certify(t.Context(), path, []float64{0, .1}, confidences.Options{})
 	if err != nil || len(c) != 2 || len(c[0].Images) != 60 || c[0].Of != 60 {
 		t.Fatalf("%+v, %v", c, err)
 	}

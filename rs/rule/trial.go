@@ -8,12 +8,13 @@ import (
 
 // Outcome is what is certified of an image.
 type Outcome struct {
-	Class  int     // of the smoothed classifier, or Abstain
-	K, N   int     // hits of the class, and samples, of the look behind the bound
-	Lower  float64 // lower bound of the probability of the class
-	Radius float64 // certified ℓ2 radius, unit: full range of a value; 0 on abstention
-	Misses int     // samples with an output that was not finite, or whose noise could not be drawn
-	Passes int     // samples in all, those of the selection included
+	Class  int     `json:"class"`  // of the smoothed classifier, or Abstain
+	K      int     `json:"k"`      // hits of the class, and
+	N      int     `json:"n"`      // noise samples, of the look behind the bound
+	Lower  float64 `json:"lower"`  // lower bound of the probability of the class
+	Radius float64 `json:"radius"` // certified ℓ2 radius, unit: full range of a value; 0 on abstention
+	Misses int     `json:"misses"` // noise samples with an output that was not finite, or whose noise could not be drawn
+	Passes int     `json:"passes"` // noise samples in all, those of the selection included
 }
 
 // Trial is the state of one image: a pure function of the looks it was given.

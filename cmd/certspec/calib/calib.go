@@ -95,7 +95,7 @@ func (o *sampleOptions) open(cmd *cobra.Command) ([]*sampleFile, error) {
 		return nil, err
 	}
 	if f.Changed("ledger") {
-		sets, err := o.confidences.sets(f, o.ledger)
+		sets, err := o.confidences.sets(cmd.Context(), f, o.ledger)
 		for _, s := range sets {
 			s.bins = b
 		}

@@ -2,6 +2,7 @@ package calib
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -41,7 +42,7 @@ func (o *confidenceOptions) flags(f *cli.Flags) {
 }
 
 // sets gives the samples of a ledger, per radius.
-func (o *confidenceOptions) sets(f *pflag.FlagSet, path string) ([]*sampleFile, error) {
+func (o *confidenceOptions) sets(ctx context.Context, f *pflag.FlagSet, path string) ([]*sampleFile, error) {
 	if err := cli.CheckRadii(o.radii); err != nil {
 		return nil, err
 	}
@@ -53,7 +54,7 @@ func (o *confidenceOptions) sets(f *pflag.FlagSet, path string) ([]*sampleFile, 
 	if !f.Changed("radii") {
 		at = run.Radii()
 	}
-	certified, err := confidences.Certify(path, at, o.Options)
+	certified, err := confidences.Certify(ctx, path, at, o.Options)
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
@@ -245,7 +246,7 @@ func (o *certifyOptions) run(cmd *cobra.Command) error {
 	if err := cli.Needed(cmd, "ledger"); err != nil {
 		return err
 	}
-	sets, err := o.sets(cmd.Flags(), o.ledger)
+	sets, err := o.sets(cmd.Context(), cmd.Flags(), o.ledger)
 	if err != nil {
 		return err
 	}

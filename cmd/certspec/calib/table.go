@@ -121,7 +121,7 @@ func tableSets(cmd *cobra.Command, file string, o *confidenceOptions) ([]*sample
 		f.Close()
 	}
 	if isLedger(first) {
-		return o.sets(cmd.Flags(), file)
+		return o.sets(cmd.Context(), cmd.Flags(), file)
 	}
 	t, err := readSamples(file, cmd.InOrStdin())
 	if err != nil {

@@ -37,7 +37,7 @@ counts. A closed ledger is its own canonical form.`,
 		stdout := cmd.OutOrStdout()
 		cli.SummaryAside(cmd, out)
 		err := atomicfile.ToNamed(out, stdout, func(path string) (err error) {
-			closed, err = rs.Canonical(path, args[0])
+			closed, err = rs.Canonical(cmd.Context(), path, args[0])
 			return err
 		})
 		if err != nil {

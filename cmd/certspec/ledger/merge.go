@@ -46,7 +46,7 @@ unfinished shards are named. The output is written in one step; a file with anot
 		stdout := cmd.OutOrStdout()
 		cli.SummaryAside(cmd, out)
 		err := atomicfile.ToNamed(out, stdout, func(path string) (err error) {
-			m, err = rs.Merge(path, files, partial)
+			m, err = rs.Merge(cmd.Context(), path, files, partial)
 			if path != out { // a stream holds the ledger; the shards keep their times
 				os.Remove(ledger.TimesPath(path))
 			}

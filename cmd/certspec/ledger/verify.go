@@ -41,7 +41,7 @@ With --json, one object per file and line.`,
 		enc.SetEscapeHTML(false)
 		var failed error
 		for _, file := range files {
-			v, err := rs.Verify(file)
+			v, err := rs.Verify(cmd.Context(), file)
 			failed = errors.Join(failed, err)
 			switch {
 			case *asJSON:

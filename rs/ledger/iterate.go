@@ -1,0 +1,49 @@
+package ledger
+
+import (
+	"io"
+	"iter"
+)
+
+// Images gives the looks of one image after the other, in the order of the file.
+func (l *Ledger) Images() iter.Seq[[]Look] {
+	return func(yield func([]Look) bool) {
+		for from := 0; from < len(l.Looks); {
+			to := from + 1
+			for to < len(l.Looks) && l.Looks[to].Image == l.Looks[from].Image {
+				to++
+			}
+			if !yield(l.Looks[from:to:to]) {
+				return
+			}
+			from = to
+		}
+	}
+}
+
+// All gives the records that are left, as Next does. An error is the last that it gives.
+func (s *Scanner) All() iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		for {
+			r, err := s.Next()
+			if err == io.EOF || !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// All gives the scores that are left, as Next does; those of provisional looks are left out. An error is the last that it gives.
+func (s *ScoresScanner) All() iter.Seq2[Scores, error] {
+	return func(yield func(Scores, error) bool) {
+		for {
+			scores, provisional, err := s.Next()
+			if provisional && err == nil {
+				continue
+			}
+			if err == io.EOF || !yield(scores, err) || err != nil {
+				return
+			}
+		}
+	}
+}

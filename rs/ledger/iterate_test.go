@@ -1,0 +1,88 @@
+package ledger
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// The iterators give what Read and Next give, in that order, end with an error where a file is damaged, and stop where the caller does.
+func TestIterators(t *testing.T) {
+	const file = "../../internal/golden/testdata/rs-scores.ledger"
+	l, err := Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	images, looks := 0, 0
+	for list := range l.Images() {
+		for _, look := range list {
+			if look.Image != list[0].Image || look.Image != l.Looks[looks].Image || look.From != l.Looks[looks].From {
+				t.Errorf("look %d is %+v", looks, look)
+			}
+			looks++
+		}
+		images++
+	}
+	if images != len(l.Claims.Images) || looks != len(l.Looks) {
+		t.Errorf("%d images, %d looks; want %d and %d", images, looks, len(l.Claims.Images), len(l.Looks))
+	}
+	for list := range l.Images() {
+		if list[0].Image != l.Looks[0].Image {
+			t.Error(list)
+		}
+		break
+	}
+	s, err := Scan(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	kinds := map[Kind]int{}
+	for r, err := range s.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds[r.Kind]++
+	}
+	if kinds[LookLine] != looks || kinds[ClaimLine] != images || kinds[DigestLine] != 1 {
+		t.Errorf("%v", kinds)
+	}
+	scores, err := ScanScores(file, l.Header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer scores.Close()
+	scored := 0
+	for one, err := range scores.All() {
+		if err != nil || one.Class < 0 {
+			t.Fatal(one, err)
+		}
+		scored++
+	}
+	if want := looks - images; scored != want || scores.Digest() != l.Digest {
+		t.Errorf("%d scores, want one for each of %d looks behind a selection", scored, want)
+	}
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := filepath.Join(t.TempDir(), "x")
+	os.WriteFile(bad, append(whole[:len(whole)/2], "\nno line\n"...), 0o666)
+	damaged, err := Scan(bad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer damaged.Close()
+	var last error
+	for _, err := range damaged.All() {
+		if last != nil {
+			t.Error("something follows an error")
+		}
+		last = err
+	}
+	var format *FormatError
+	if !errors.As(last, &format) {
+		t.Error(last)
+	}
+}
