@@ -65,7 +65,7 @@ func calibCases(ctx context.Context, s settings) ([]comparison, error) {
 			{"certspec, 100,000 samples", exact(100_000)},
 			{"certspec, 1,000,000 samples", exact(1_000_000)},
 		}},
-		{"certified confidences, CDF certificate, from a ledger of 10,000 images with 10,000 copies each, at 20 radii", 0, []entry{
+		{"certified confidences, CDF certificate, from a ledger of 10,000 images with 10,000 noise samples each, at 20 radii", 0, []entry{
 			{"certspec", &confidences{}},
 		}},
 	}

@@ -25,7 +25,7 @@ import (
 // sigma is the deviation of the noise; python/worker.py has the same.
 const sigma = 0.25
 
-// certifyCases compares noisy copies per second, per net and batch size. All nets have random
+// certifyCases compares noise samples per second, per net and batch size. All nets have random
 // weights, which cost what trained ones cost.
 func certifyCases(ctx context.Context, s settings) ([]comparison, error) {
 	python, scripts, err := pythonSide(ctx)
@@ -125,7 +125,7 @@ func certifyForEver(ctx context.Context, model classifier.Classifier, batch int)
 	return errors.Join(err, errors.New("all images are certified"))
 }
 
-// classifyForEver calls the model on one batch of copies drawn beforehand, with as many callers as
+// classifyForEver calls the model on one batch of samples drawn beforehand, with as many callers as
 // keep all processors busy.
 func classifyForEver(ctx context.Context, model classifier.Classifier, batch int) error {
 	info, err := model.Info()

@@ -10,7 +10,7 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// counting is a model that counts the copies it has seen.
+// counting is a model that counts the samples it has seen.
 type counting struct{ copies chan int }
 
 func (c counting) Info() (classifier.Info, error) {
@@ -43,11 +43,11 @@ func TestGatedCountsItsTurnsOnly(t *testing.T) {
 		}
 		after := seen()
 		if int(units) != after-before || units == 0 || elapsed < 20*time.Millisecond {
-			t.Errorf("%v copies in %v, want %d in at least 20ms", units, elapsed, after-before)
+			t.Errorf("%v noise samples in %v, want %d in at least 20ms", units, elapsed, after-before)
 		}
 		time.Sleep(5 * time.Millisecond)
 		if n := seen(); n != after {
-			t.Errorf("%d copies while it was not its turn", n-after)
+			t.Errorf("%d noise samples while it was not its turn", n-after)
 		}
 	}
 	g.Close()

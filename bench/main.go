@@ -1,6 +1,6 @@
 // Command bench times certspec beside other software, on one machine and in one run.
 //
-//	go run ./bench certify   noisy copies per second: rs.Certify, PyTorch, JAX
+//	go run ./bench certify   noise samples per second: rs.Certify, PyTorch, JAX
 //	go run ./bench train     training images per second, method by method
 //	go run ./bench act       the same: adversarial calibration training beside SmoothAdv
 //	go run ./bench pgd       attacked images per second
@@ -102,7 +102,7 @@ type benchmark struct {
 }
 
 var benchmarks = []benchmark{
-	{name: "certify", short: "noisy copies per second of a certification", unit: "copies",
+	{name: "certify", short: "noise samples per second of a certification", unit: "copies",
 		nets: []string{"resnet20", "resnet110", "small-cnn"}, batches: []int{100, 128, 512}, cases: certifyCases},
 	{name: "train", short: "images per second of a training run", unit: "images", nets: []string{"resnet20", "small-cnn"}, batches: []int{128},
 		methods: []string{"gaussian", "consistency", "jsd", "hcr", "macer", "smoothadv"}, cases: trainCases},

@@ -100,7 +100,7 @@ func TestReportMarkdown(t *testing.T) {
 	for _, want := range []string{
 		"`go run ./bench certify` on 2026-01-02",
 		"## ResNet-20",
-		"|  | contender | copies/s | ratio of 1 | ratio of 2 | version |",
+		"|  | contender | noise samples/s | ratio of 1 | ratio of 2 | version |",
 		"| 1 | ours | 4180 | 1.00 (1.00–1.00) |  |  |",
 		"| 2 | ours, other | failed |  |  | no library |",
 		"| 3 | theirs | 2600 | 1.61 (1.50–1.70) |  | 1.2 |",

@@ -7,7 +7,7 @@ import (
 	"github.com/certspec/certspec/rs/noise"
 )
 
-// noiseCopies is the number of copies of a 32×32×3 image in one unit of work.
+// noiseCopies is the number of samples of a 32×32×3 image in one unit of work.
 const noiseCopies = 100
 
 // noiseCases compares the noise of one block. Ours adds it to the image as well.
@@ -68,7 +68,7 @@ func noiseCases(ctx context.Context, s settings) ([]comparison, error) {
 		return nil, err
 	}
 	w := work{Task: "noise", Batch: values}
-	return []comparison{{"normal values, 100 copies of a 32×32×3 image at a time", 1, append(entries,
+	return []comparison{{"normal values, 100 noise samples of a 32×32×3 image at a time", 1, append(entries,
 		entry{"NumPy standard_normal float32, one thread", pythonWorker(python, scripts, "numpy", "float32", w)},
 		entry{"PyTorch randn, all threads", pythonWorker(python, scripts, "torch", "eager", w)},
 		entry{"JAX normal, rbg, jit", pythonWorker(python, scripts, "jax", "jit", w)},

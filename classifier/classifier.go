@@ -37,7 +37,7 @@ type Info struct {
 	Logits   bool        `json:"-"` // Result.Logits can be had; in no ledger, as no count depends on it
 }
 
-// Identity is all that the counts of a block of noisy copies depend on besides the address of the block.
+// Identity is all that the counts of a block of noise samples depend on besides the address of the block.
 // Two runs of equal Identity and batch size give equal counts.
 type Identity struct {
 	Weights        string `json:"weights"`         // "sha256:…" of what computes (graph, weights, not who trained them when), what is done to images before; or a formula for a toy model

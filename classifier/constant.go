@@ -7,7 +7,7 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// Constant gives every image the same class: p_A = 1. From n copies that all hit,
+// Constant gives every image the same class: p_A = 1. From n samples that all hit,
 // the certified radius is σ Φ⁻¹(α^{1/n}); the true one is infinite.
 type Constant struct {
 	Shape   pixel.Shape

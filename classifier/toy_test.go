@@ -39,7 +39,7 @@ func TestToysPassTheSuite(t *testing.T) {
 	}
 }
 
-// The closed forms against counts: 20,000 noisy copies per toy and image. A count that is
+// The closed forms against counts: 20,000 noise samples per toy and image. A count that is
 // right is further than 5 standard errors from its mean with probability 6e-7 per class.
 func TestProbabilitiesAgainstCounts(t *testing.T) {
 	const n, sigma = 20_000, .25

@@ -42,7 +42,7 @@ func (f *filler) notes(t *Filled) []string {
 		if alpha == 0 {
 			alpha = 0.001
 		}
-		note("Certified by the %s rule with at most %d copies of an image, α = %g, on the images %s.", c.Rule, c.N, alpha, tier.Clean)
+		note("Certified by the %s rule with at most %d noise samples of an image, α = %g, on the images %s.", c.Rule, c.N, alpha, tier.Clean)
 		for k, m := range t.Metrics {
 			if m.Name != "clean" && m.Main {
 				for _, l := range t.Lines {
@@ -64,7 +64,7 @@ func (f *filler) notes(t *Filled) []string {
 	}
 	if measure.Calibration != nil {
 		c := tier.Calibration
-		note("Confidences are certified by the CDF certificate (images %s, %s rule, %d copies); CCE is the largest calibration error, exactly, with %d bins; ACCE what ADMM finds of it; CBS the largest Brier score.",
+		note("Confidences are certified by the CDF certificate (images %s, %s rule, %d noise samples); CCE is the largest calibration error, exactly, with %d bins; ACCE what ADMM finds of it; CBS the largest Brier score.",
 			c.Images, c.Certify.Rule, c.Certify.N, calibrationBins)
 		if measure.Calibration.Within > 0 {
 			note("Comparable accuracy: at most %g points of certified accuracy below the best model of any method, fine-tuned ones included, which favours methods that raise it.", 100*measure.Calibration.Within)

@@ -20,7 +20,7 @@ type Estimate struct {
 }
 
 func (e Estimate) String() string {
-	return fmt.Sprintf("%d jobs left: %s images through training, %s copies to certify (at most %s), %d searches by ADMM: about %s at the rates of this machine",
+	return fmt.Sprintf("%d jobs left: %s images through training, %s noise samples to certify (at most %s), %d searches by ADMM: about %s at the rates of this machine",
 		e.Jobs, large(e.Training), large(e.Copies), large(e.MostCopies), e.Searches, hours(e.Seconds))
 }
 
@@ -45,10 +45,10 @@ func hours(seconds float64) string {
 	return fmt.Sprintf("%.1f hours", d.Hours())
 }
 
-// typical are probabilities of the leading class as networks trained with noise show them: what copies are expected by.
+// typical are probabilities of the leading class as networks trained with noise show them: what samples are expected by.
 var typical = []float64{.35, .45, .5, .55, .6, .7, .8, .9, .95, .98, .99, .995, .999, 1}
 
-// copies of an image, as expected and at most.
+// samples of an image, as expected and at most.
 func copies(o rs.Options) (mean, most float64, err error) {
 	plan, err := o.Plan()
 	if err != nil {

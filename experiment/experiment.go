@@ -1,6 +1,6 @@
 // Package experiment ties training, adaptation, certification and calibration together into the tables of a paper.
 //
-// A Recipe says how a network is trained, a Tier how much of it is done (network, epochs, images, copies), a Table which
+// A Recipe says how a network is trained, a Tier how much of it is done (network, epochs, images, samples), a Table which
 // recipes stand side by side and what is measured of them. All three are data: YAML files, those of two papers built in, further ones read
 // from a file of the user's. A Library holds them.
 //

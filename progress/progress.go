@@ -17,14 +17,14 @@ type State struct {
 	Total    float64       // units in all; 0 if unknown
 	Unit     string        // plural noun of a unit, e.g. "images"
 	Rate     float64       // units of RateUnit per second in this run; 0 if not yet known
-	RateUnit string        // plural noun of what Rate counts, e.g. "copies"; empty for Unit
+	RateUnit string        // plural noun of what Rate counts, e.g. "samples"; empty for Unit
 	Left     time.Duration // estimated time left; negative if unknown
 	Note     string        // one short remark, e.g. "loss 0.812"
 	Final    bool          // the last report of this work, finished or stopped
 	Message  string        // not empty: what a person should know, at once and in full; then all else is empty
 }
 
-// String is e.g. "certify cifar10/test: 120 of 500 images, 1650 copies/s, 12m30s left, loss 0.81".
+// String is e.g. "certify cifar10/test: 120 of 500 images, 1650 samples/s, 12m30s left, loss 0.81".
 // A message is its words.
 func (s State) String() string {
 	if s.Message != "" {

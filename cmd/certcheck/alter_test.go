@@ -44,12 +44,12 @@ func alter(rng *rand.Rand, t toy, lines []string, looks int, selection, block in
 		case !isCount:
 			f[i] = other(f[i])
 		case rng.IntN(3) == 0:
-			a.kind, f[i] = "move", other(class)+":"+n // all copies of a class
+			a.kind, f[i] = "move", other(class)+":"+n // all samples of a class
 		default:
 			f[i] = class + ":" + other(n)
 		}
 		put(look, f)
-	case "move": // one copy goes over to another class, or to the misses: two numbers change, and the sum is as before
+	case "move": // one sample goes over to another class, or to the misses: two numbers change, and the sum is as before
 		f := fields(look)
 		if len(f) < 7 {
 			return alter(rng, t, lines, looks, selection, block)

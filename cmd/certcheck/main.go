@@ -4,8 +4,8 @@
 //
 //	certcheck LEDGER…    exit code 0: all of all holds; 1: something does not, or nothing is claimed; 2: wrong use
 //
-// Proven: The looks that the header announces spend α, and every image was looked at as announced. Its counts sum to its copies, and
-// its class has the most votes of the selection, whose copies enter no bound. The hits of that class prove the lower bound and no
+// Proven: The looks that the header announces spend α, and every image was looked at as announced. Its counts sum to its samples, and
+// its class has the most votes of the selection, whose samples enter no bound. The hits of that class prove the lower bound and no
 // larger one, at the best look; the radius follows from the bound, Φ(radius/σ) ≤ bound; the averages follow from claims and labels.
 //
 // Not proven: that model, data, noise and counts are those that the header names. To replay blocks with the model shows it.
@@ -160,7 +160,7 @@ func (c *checker) begin() {
 	must((rule == "iss") == (c.Rule.Sizes != nil) && (rule == "betting") == (c.Rule.Targets != nil), "sizes or targets under rule %s", rule)
 	for i, l := range c.Rule.Looks {
 		n, alpha := whole(l.Copies), exact(l.Alpha)
-		must(usable(n) && n > c.copies[i] && (i == 0 || rule == "staged" || rule == "betting"), "a look after %s copies under rule %s", l.Copies, rule)
+		must(usable(n) && n > c.copies[i] && (i == 0 || rule == "staged" || rule == "betting"), "a look after %s noise samples under rule %s", l.Copies, rule)
 		must(alpha.Sign() > 0 && (rule != "betting" || alpha.Cmp(c.alpha) == 0), "a look at level %s", l.Alpha)
 		c.levels, c.copies = append(c.levels, near(alpha)), append(c.copies, n)
 		if i == 0 || rule == "staged" { // betting spends α once: its test holds at all looks together
@@ -170,7 +170,7 @@ func (c *checker) begin() {
 	spends, _ := spent.Quo(spent, c.alpha).Float64() // 10⁻¹² is for rounded α/11; the 10⁻⁹ that every bound leaves covers it
 	must(spends > 1-1e-12 && spends < 1+1e-12, "the looks spend %v of alpha", spends)
 	for _, s := range c.Rule.Sizes {
-		must(whole(s.Hits) >= 0 && (s.Copies == "0" || usable(whole(s.Copies))), "a look of %s copies", s.Copies)
+		must(whole(s.Hits) >= 0 && (s.Copies == "0" || usable(whole(s.Copies))), "a look of %s noise samples", s.Copies)
 	}
 	for i, t := range c.Rule.Targets {
 		r, q := exact(t.Radius), exact(json.Number(t.Probability))
@@ -186,7 +186,7 @@ func (c *checker) begin() {
 	}
 }
 
-// image checks the looks of an image: blocks as announced, counts that sum to their copies. The line of a look is
+// image checks the looks of an image: blocks as announced, counts that sum to their samples. The line of a look is
 // image, label, first block, block behind the last, misses, class:count …
 func (c *checker) image() *image {
 	m, ends, votes, hits, want := &image{class: -1}, []int{0}, 0, 0, make([]byte, 0, 80)
@@ -224,7 +224,7 @@ func (c *checker) image() *image {
 			reject("want%s", want)
 		}
 		if sum != to-from {
-			reject("counts and misses sum to %d, the look has %d copies", sum, to-from)
+			reject("counts and misses sum to %d, the look has %d noise samples", sum, to-from)
 		}
 		if from = to; look > 0 {
 			m.hits, m.copies = append(m.hits, hits), append(m.copies, ends[look])

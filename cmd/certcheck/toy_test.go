@@ -21,7 +21,7 @@ type toy struct {
 	alpha   float64
 	levels  []float64
 	copies  []int
-	sizes   [][2]int // votes, copies
+	sizes   [][2]int // votes, samples
 	radii   []float64
 	bounds  []string
 	images  int

@@ -237,7 +237,7 @@ func TestMessagesOfWrongUse(t *testing.T) {
 		{[]string{"sweep", "run", "--noise", "gausian"}, "did you mean gaussian?"},
 		{[]string{"certify", "--out"}, "--out has no value"},
 		{append(certify, "--sigma", "-1"), "--sigma is -1; expected a positive number"},
-		{append(certify, "--n", "150"), "--n is 150 copies; expected a multiple of the block"},
+		{append(certify, "--n", "150"), "--n is 150 noise samples; expected a multiple of the block"},
 		{append(certify, "--futility", "0.1"), "--futility is set, but the rule"},
 		{append(certify, "--corrupt", "fogg:3"), "did you mean fog?"},
 		{append(certify, "--data", "fashonmnist/test"), "fashionmnist"},

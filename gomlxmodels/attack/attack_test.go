@@ -35,7 +35,7 @@ func linear(t *testing.T, w []float32) (*Network, []*tensors.Tensor) {
 	}, []*tensors.Tensor{tensors.FromFlatDataAndDimensions(w, pixels, classes)}
 }
 
-// sample is weights, images in [0, 1], labels and noise of m copies.
+// sample is weights, images in [0, 1], labels and noise of m samples.
 func sample(m int, scale float64) (w, x []float32, labels []int32, delta []float32) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range pixels * classes {

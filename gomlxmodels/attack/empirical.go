@@ -23,7 +23,7 @@ import (
 type EmpiricalOptions struct {
 	Radii   []float64         // Euclidean budgets, ascending, 1 = full range of a value
 	Steps   int               // of the attack; default 20
-	Noises  int               // noisy copies of an image in the attack; default 16
+	Noises  int               // noise samples of an image in the attack; default 16
 	Rate    float64           // a step is Rate·2ε/Steps long; default 1
 	Seed    uint64            // of the attack's noise
 	Predict rs.PredictOptions // of the smoothed classifier at the attacked image; its Image is set here

@@ -161,7 +161,7 @@ func (q question) bound(withRadius bool) (*provenBound, error) {
 }
 
 func (b *provenBound) text() string {
-	s := fmt.Sprintf("%v\n%d of %d copies: ", b.method, b.K, b.N)
+	s := fmt.Sprintf("%v\n%d of %d noise samples: ", b.method, b.K, b.N)
 	if b.Upper != nil {
 		s += fmt.Sprintf("p between %.15f and %.15f\n", b.Lower, *b.Upper)
 	} else {
@@ -219,9 +219,9 @@ func (q question) bet(withCount bool) (*bettingAnswer, error) {
 func (b *bettingAnswer) text() string {
 	s := fmt.Sprintf("%v\nradius %v at sigma %v needs p above %.15f\n", b.test, b.Radius, b.Sigma, b.P0)
 	if b.LeastHits == nil {
-		s += fmt.Sprintf("after %d copies: not certified, even if all hit\n", b.N)
+		s += fmt.Sprintf("after %d noise samples: not certified, even if all hit\n", b.N)
 	} else {
-		s += fmt.Sprintf("after %d copies: certified from %d hits on\n", b.N, *b.LeastHits)
+		s += fmt.Sprintf("after %d noise samples: certified from %d hits on\n", b.N, *b.LeastHits)
 	}
 	if b.K != nil {
 		verdict := "not certified"

@@ -205,7 +205,7 @@ func (c *Result) print(out io.Writer) error {
 	if c.Shard != "" {
 		fmt.Fprintf(w, "shard\t%s; certspec ledger merge joins it with the others\n", c.Shard)
 	}
-	fmt.Fprintf(w, "copies\t%d, of which %d misses\n", c.Passes, c.Misses)
+	fmt.Fprintf(w, "noise samples\t%d, of which %d misses\n", c.Passes, c.Misses)
 	if c.Ledger != "" {
 		fmt.Fprintf(w, "ledger\t%s\n", c.Ledger)
 	}

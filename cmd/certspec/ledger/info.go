@@ -20,7 +20,7 @@ type Info struct {
 	Images      int           `json:"images"`  // that the ledger has when it is closed
 	Decided     int           `json:"decided"` // images
 	Looks       int           `json:"looks"`
-	Passes      int           `json:"passes"` // noisy copies behind the looks
+	Passes      int           `json:"passes"` // noise samples behind the looks
 	Misses      int           `json:"misses"`
 	Provisional int           `json:"provisional"` // blocks
 	Torn        bool          `json:"torn"`        // bytes behind the last whole line are ignored
@@ -107,12 +107,12 @@ func (i *Info) print(out io.Writer) error {
 	}
 	line("seed", "%d, %s", h.Seed, seed)
 	looks := h.Rule.Looks
-	line("rule", "%s: %d copies choose the class, then at most %d in %d planned look(s), in blocks of %d", h.Rule.Name, h.Selection, looks[len(looks)-1].Copies, len(looks), h.Block)
+	line("rule", "%s: %d noise samples choose the class, then at most %d in %d planned look(s), in blocks of %d", h.Rule.Name, h.Selection, looks[len(looks)-1].Copies, len(looks), h.Block)
 	if len(h.Rule.Targets) > 0 {
 		line("radii", "%d from %g to %g are tested", len(h.Rule.Targets), h.Rule.Targets[0].Radius, h.Rule.Targets[len(h.Rule.Targets)-1].Radius)
 	}
 	line("budget", "α = %g for each image; %s", h.Alpha, h.Rule.Budget)
-	line("work", "%d of %d images decided, %d looks, %d noisy copies, %d misses", i.Decided, i.Images, i.Looks, i.Passes, i.Misses)
+	line("work", "%d of %d images decided, %d looks, %d noise samples, %d misses", i.Decided, i.Images, i.Looks, i.Passes, i.Misses)
 	if h.Scores != "" {
 		line("scores", "%s, in %s: certspec calib reads them", h.Scores, ledger.ScoresPath(i.File))
 	}

@@ -89,17 +89,17 @@ func print_(out io.Writer, r *rs.Replayed) error {
 	for _, f := range r.Flips {
 		copies += f.Copies
 	}
-	_, err := fmt.Fprintf(out, "%d images, %d looks, %d blocks: %d blocks equal, %d looks differ, by %d copies at least\n",
+	_, err := fmt.Fprintf(out, "%d images, %d looks, %d blocks: %d blocks equal, %d looks differ, by %d noise samples at least\n",
 		r.Images, r.Looks, r.Blocks, r.EqualBlocks, len(r.Flips), copies)
 	if s := r.Scores; s != nil {
 		fmt.Fprintf(out, "scores of %d looks: %d equal", s.Looks, s.Equal)
 		if s.Equal < s.Looks {
-			fmt.Fprintf(out, "; %d copies in another cell at least, mean scores up to %.2g apart", s.Copies, s.Mean)
+			fmt.Fprintf(out, "; %d noise samples in another cell at least, mean scores up to %.2g apart", s.Copies, s.Mean)
 		}
 		fmt.Fprintln(out)
 	}
 	if !r.EqualIdentity {
-		fmt.Fprintf(out, "the ledger was made on %s, this ran on %s: copies between two classes may flip\n", engineText(r.Stored), engineText(r.Now))
+		fmt.Fprintf(out, "the ledger was made on %s, this ran on %s: noise samples between two classes may flip\n", engineText(r.Stored), engineText(r.Now))
 	}
 	return err
 }

@@ -24,7 +24,7 @@ type Result struct {
 	Known   int              `json:"known"`  // of which the forecast is made
 	Sigma   float64          `json:"sigma"`
 	Alpha   float64          `json:"alpha"`
-	Rate    *float64         `json:"rate"` // noisy copies per second; null: not known
+	Rate    *float64         `json:"rate"` // noise samples per second; null: not known
 	Plans   []preflight.Plan `json:"plans"`
 	Omitted []string         `json:"omitted,omitempty"`
 	NewSeed uint64           `json:"new_seed,string,omitempty"` // that a run chosen from the ledger is to use
@@ -157,7 +157,7 @@ func (p *Result) print(out io.Writer) error {
 	fmt.Fprintf(w, "data\t%s, %d images, of which %d are known\n", p.Data, p.Images, p.Known)
 	fmt.Fprintf(w, "noise\tσ = %g, α = %g\n", p.Sigma, p.Alpha)
 	if p.Rate != nil {
-		fmt.Fprintf(w, "rate\t%.0f noisy copies/s\n", *p.Rate)
+		fmt.Fprintf(w, "rate\t%.0f noise samples/s\n", *p.Rate)
 	}
 	fmt.Fprintln(w)
 	if err := w.Flush(); err != nil {

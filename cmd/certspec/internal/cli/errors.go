@@ -79,7 +79,7 @@ func inWords(err error) string {
 	return short.Error() + " of --" + flag
 }
 
-// mostSamples is the last number of copies in looks or sizes, or these as they are.
+// mostSamples is the last number of samples in looks or sizes, or these as they are.
 func mostSamples(looks string) string {
 	var list []struct{ Copies json.Number }
 	if err := json.Unmarshal([]byte(looks), &list); err != nil || len(list) == 0 {

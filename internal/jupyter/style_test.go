@@ -1,0 +1,87 @@
+package jupyter
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// Limits of a cell that is read on a screen, by people who do not know Go.
+const (
+	longestLine = 100
+	longestCell = 25
+)
+
+// lines is the source of a cell, which a notebook holds as one string or several.
+type lines []string
+
+func (l *lines) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		*l = strings.SplitAfter(one, "\n")
+		return nil
+	}
+	return json.Unmarshal(data, (*[]string)(l))
+}
+
+// Every notebook keeps the limits, colours its code as Go, and says of every picture what is to be seen. A table or a link in the prose may be
+// longer than a line, as it cannot be broken.
+func TestNotebooksReadWell(t *testing.T) {
+	files, err := filepath.Glob("../../notebooks/*.ipynb")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no notebooks found (%v)", err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var notebook struct {
+			Cells []struct {
+				Type    string `json:"cell_type"`
+				Source  lines
+				Outputs []struct {
+					Data     map[string]json.RawMessage
+					Metadata map[string]struct{ Alt string }
+				}
+			}
+			Metadata struct {
+				Language struct {
+					Lexer string `json:"pygments_lexer"`
+				} `json:"language_info"`
+			}
+		}
+		if err := json.Unmarshal(data, &notebook); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if notebook.Metadata.Language.Lexer != "go" {
+			t.Errorf("%s: pygments_lexer %q, want go: run it with certspec notebook run --save", file, notebook.Metadata.Language.Lexer)
+		}
+		for i, cell := range notebook.Cells {
+			if cell.Type == "code" && len(cell.Source) > longestCell {
+				t.Errorf("%s, cell %d has %d lines, at most %d: what is longer is a function of a package", file, i, len(cell.Source), longestCell)
+			}
+			for _, line := range cell.Source {
+				line = strings.TrimSuffix(line, "\n")
+				unbreakable := cell.Type == "markdown" && (strings.HasPrefix(line, "|") || strings.Contains(line, "](http") && !strings.Contains(strings.TrimSpace(line), " "))
+				if n := utf8.RuneCountInString(line); n > longestLine && !unbreakable {
+					t.Errorf("%s, cell %d: a line of %d columns, at most %d: %.60s...", file, i, n, longestLine, line)
+				}
+			}
+			for _, output := range cell.Outputs {
+				if _, picture := output.Data["image/png"]; picture && output.Metadata["image/png"].Alt == "" {
+					t.Errorf("%s, cell %d: a picture without alternative text", file, i)
+				}
+				if drawing, ok := output.Data["image/svg+xml"]; ok && !strings.Contains(string(drawing), "aria-label=") {
+					t.Errorf("%s, cell %d: a drawing without alternative text", file, i)
+				}
+				if html := string(output.Data["text/html"]); strings.Count(html, "<img ") != strings.Count(html, "<img alt=") {
+					t.Errorf("%s, cell %d: a picture of a widget without alternative text", file, i)
+				}
+			}
+		}
+	}
+}
