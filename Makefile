@@ -15,7 +15,7 @@ ifeq ($(shell go env GOARCH),amd64)
 export GOEXPERIMENT = simd
 endif
 
-.PHONY: help build demo test quick check unit portable generate-check fuzz release notebooks test-external lab site fmt clean
+.PHONY: help build demo test quick check unit portable generate-check fuzz release notebooks wheel test-external lab site fmt clean
 
 help:
 	@echo "make demo           train nothing, certify 500 images in a notebook, print the table"
@@ -23,6 +23,7 @@ help:
 	@echo "make build          the program, as bin/certspec"
 	@echo "make quick          formatting, vet, staticcheck and short tests of the light packages: seconds, after every edit"
 	@echo "make test           formatting, vet, all tests, every notebook in its fast tier"
+	@echo "make wheel          the Python package, a wheel for each platform, in dist"
 	@echo "make test-external  comparisons with other software (SciPy, NumPy, ...)"
 	@echo "make site           pages for a browser: documents, notebooks, the checker of ledgers, in out/site"
 	@echo "make generate-check that generated files are what their commands make"
@@ -105,6 +106,10 @@ release:
 	cp LICENSE THIRD_PARTY_NOTICES.md README.md "out/$(NAME)/"
 	tar -C out -czf "out/release/$(NAME).tar.gz" "$(NAME)"
 	go run ./internal/sbom "out/$(NAME)/certspec$(if $(filter windows,$(GOOS)),.exe)" > "out/release/$(NAME).cdx.json"
+
+# The program for this platform is built with cgo, the others without.
+wheel:
+	go run ./internal/pywheel -out dist
 
 lab: build
 	@$(CERTSPEC) backend install || echo "going on without the XLA plugin: models run on the Go engine, which is slower" >&2

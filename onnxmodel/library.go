@@ -26,7 +26,8 @@ const oldestMinor = 29
 var ErrNoLibrary = errors.New("no library of ONNX Runtime found; certspec backend install onnxruntime fetches it, or " + Variable + " names one")
 
 // Library returns the path of the library that Open uses: the named one, else that of the
-// environment variable, else that in certspec's cache, else ErrNoLibrary. The file has been
+// environment variable, else that of the Python package onnxruntime in the environment that this program is
+// installed in, else that in certspec's cache, else ErrNoLibrary. The file has been
 // looked into, not loaded.
 func Library(named string) (string, error) {
 	if !linked {
@@ -35,6 +36,9 @@ func Library(named string) (string, error) {
 	library := named
 	if library == "" {
 		library = os.Getenv(Variable)
+	}
+	if library == "" {
+		library = libraryOfPackage(os.Executable())
 	}
 	if library == "" {
 		cached, found := cachedLibrary()
@@ -48,6 +52,24 @@ func Library(named string) (string, error) {
 		return "", fmt.Errorf("onnxmodel: library %s: %w", library, err)
 	}
 	return absolute, checkLibrary(absolute)
+}
+
+// libraryOfPackage is the library of the package onnxruntime beside a program that pip installed: PREFIX/bin/certspec and
+// PREFIX/lib/python3.x/site-packages/onnxruntime.
+func libraryOfPackage(program string, err error) string {
+	if err != nil || filepath.Base(filepath.Dir(program)) != "bin" {
+		return ""
+	}
+	prefix := filepath.Dir(filepath.Dir(program))
+	for _, packages := range []string{"site-packages", "dist-packages"} {
+		files, _ := filepath.Glob(filepath.Join(prefix, "lib", "python3*", packages, "onnxruntime", "capi", "libonnxruntime.*"))
+		for _, file := range files {
+			if isLibrary(filepath.Base(file)) {
+				return file
+			}
+		}
+	}
+	return ""
 }
 
 func checkLibrary(path string) error {

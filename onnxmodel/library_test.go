@@ -101,3 +101,33 @@ func TestKeepLibrary(t *testing.T) {
 		}
 	}
 }
+
+// A program that pip installed finds the library of the package onnxruntime in the same environment.
+func TestLibraryOfPackage(t *testing.T) {
+	prefix := t.TempDir()
+	program := filepath.Join(prefix, "bin", "certspec")
+	if got := libraryOfPackage(program, nil); got != "" {
+		t.Errorf("%s where there is none", got)
+	}
+	capi := filepath.Join(prefix, "lib", "python3.11", "site-packages", "onnxruntime", "capi")
+	if err := os.MkdirAll(capi, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"libonnxruntime.so.1.31.1", "onnxruntime_pybind11_state.so", "libonnxruntime.so.txt"} {
+		if err := os.WriteFile(filepath.Join(capi, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := filepath.Join(capi, "libonnxruntime.so.1.31.1")
+	if got := libraryOfPackage(program, nil); got != want {
+		t.Errorf("%q; expected %s", got, want)
+	}
+	for _, other := range []string{filepath.Join(prefix, "certspec"), filepath.Join(prefix, "other", "bin", "certspec")} {
+		if got := libraryOfPackage(other, nil); got != "" {
+			t.Errorf("%s finds %s", other, got)
+		}
+	}
+	if got := libraryOfPackage(program, errors.New("unknown")); got != "" {
+		t.Errorf("%s without a program", got)
+	}
+}

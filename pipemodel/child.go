@@ -14,7 +14,7 @@ import (
 
 // child is one running process.
 type child struct {
-	command *exec.Cmd
+	command *exec.Cmd // nil for one that somebody else started
 	stdin   *os.File
 	stdout  *os.File
 	reader  *bufio.Reader
@@ -124,6 +124,9 @@ func (c *child) limited(ctx context.Context, timeout time.Duration, fault string
 	}
 	if errors.Is(err, io.EOF) {
 		c.stop(2 * time.Second)
+		if c.command == nil {
+			return &diedError{"it closed its end of the pipe", ""}
+		}
 		return &diedError{c.command.ProcessState.String(), c.log.tail()}
 	}
 	return err
@@ -132,15 +135,22 @@ func (c *child) limited(ctx context.Context, timeout time.Duration, fault string
 // stop closes the pipes and gives the process a while to end by itself.
 func (c *child) stop(patience time.Duration) {
 	c.stdin.Close()
-	select {
-	case <-c.ended:
-	case <-time.After(patience):
+	if c.command != nil {
+		select {
+		case <-c.ended:
+		case <-time.After(patience):
+		}
 	}
 	c.kill()
 }
 
 // kill ends the process and waits for its end. It may be called more than once.
 func (c *child) kill() {
+	if c.command == nil { // its life is not ours
+		c.stdin.Close()
+		c.stdout.Close()
+		return
+	}
 	select {
 	case <-c.ended:
 	default:

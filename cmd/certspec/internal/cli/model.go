@@ -53,7 +53,7 @@ func (f *Flags) TrainingEngine(p *string, name, does string) {
 // Open opens the model.
 func (o *ModelOptions) Open() (m classifier.Classifier, end func() error, err error) {
 	f := o.cmd.Flags()
-	if f.Changed("exec") {
+	if f.Changed("exec") || f.Changed("exec-fds") {
 		for _, flag := range append([]string{"model", "engine"}, onnxFlagNames()...) {
 			if f.Changed(flag) {
 				return nil, nil, Usagef("--%s with --exec: the program is the model, and takes images in [0, 1]", flag)

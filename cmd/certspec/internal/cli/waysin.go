@@ -28,7 +28,7 @@ func WaysIn(weights string) string {
 	stem := strings.TrimSuffix(weights, ".tar")
 	stem = strings.TrimSuffix(stem, filepath.Ext(stem))
 	onnx, out := shellWord(stem+".onnx"), shellWord(stem+".ledger")
-	certify := "--data cifar10/test --count 100 --sigma 0.25 --n 1000 --ledger " + out
+	certify := "--data cifar10/test --count 100 --sigma 0.25 --n 1000 --out " + out
 	return fmt.Sprintf(`Three ways in, with your own names in place of mynet, Net and cifar10/test:
 
 1. Any network, as an ONNX file that Python writes (--mean and --std are those of its training):

@@ -1,0 +1,233 @@
+//go:build external
+
+package external
+
+import (
+	"archive/zip"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/internal/pyenv"
+)
+
+// wheelEnvironment builds the wheel of this platform and installs it by pip from the file, with what its extra onnx brings, into a
+// fresh environment that sees the PyTorch of the benchmarks besides.
+func wheelEnvironment(t *testing.T) (bin string) {
+	t.Helper()
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("the wheel with everything is that of linux/amd64")
+	}
+	torch, err := pyenv.Ensure(t.Context(), pyenv.Bench, t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	must := func(program string, args ...string) string {
+		cmd := exec.Command(program, args...)
+		cmd.Env = append(os.Environ(), "PIP_REQUIRE_VIRTUALENV=0", "PYTHONPATH=")
+		output, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %q: %v\n%s", program, args, err, output)
+		}
+		return string(output)
+	}
+	build := exec.Command("go", "run", "./internal/pywheel", "-out", dir, "-only", "linux/amd64")
+	build.Dir = "../.."
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	wheels, _ := filepath.Glob(filepath.Join(dir, "*.whl"))
+	if len(wheels) != 1 || !regexp.MustCompile(`-py3-none-manylinux_2_\d+_x86_64\.whl$`).MatchString(wheels[0]) {
+		t.Fatalf("wheels %q", wheels)
+	}
+	inspectWheel(t, wheels[0])
+	venv := filepath.Join(dir, "venv")
+	must(torch, "-m", "venv", venv)
+	bin = filepath.Join(venv, "bin")
+	python := filepath.Join(bin, "python")
+	packages := strings.TrimSpace(must(torch, "-c", "import torch, os; print(os.path.dirname(os.path.dirname(torch.__file__)))"))
+	own := strings.TrimSpace(must(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"))
+	if err := os.WriteFile(filepath.Join(own, "torch.pth"), []byte(packages+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	must(python, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", wheels[0]+"[onnx]")
+	return bin
+}
+
+// inspectWheel checks what every wheel holds, whatever its platform.
+func inspectWheel(t *testing.T, file string) {
+	t.Helper()
+	z, err := zip.OpenReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	names := map[string]uint64{}
+	for _, f := range z.File {
+		names[f.Name] = f.UncompressedSize64
+		if strings.HasSuffix(f.Name, "scripts/certspec") && f.Mode().Perm() != 0o755 {
+			t.Errorf("%s: mode %v", f.Name, f.Mode())
+		}
+	}
+	for _, want := range []string{"certspec/__init__.py", "certspec/py.typed", "certspec-0.1.0.dev0.data/scripts/certspec", "certspec-0.1.0.dev0.dist-info/METADATA",
+		"certspec-0.1.0.dev0.dist-info/WHEEL", "certspec-0.1.0.dev0.dist-info/RECORD", "certspec-0.1.0.dev0.dist-info/licenses/LICENSE"} {
+		if _, found := names[want]; !found {
+			t.Errorf("%s lacks %s", file, want)
+		}
+	}
+}
+
+func TestExternalPythonPackage(t *testing.T) {
+	bin := wheelEnvironment(t)
+	dir := t.TempDir()
+	cache := t.TempDir()
+	do := func(t *testing.T, program string, args ...string) string {
+		t.Helper()
+		cmd := exec.Command(filepath.Join(bin, program), args...)
+		cmd.Dir = dir
+		for _, v := range os.Environ() { // no variable and no cache tells where anything is
+			if !strings.HasPrefix(v, "CERTSPEC_") && !strings.HasPrefix(v, "PYTHON") {
+				cmd.Env = append(cmd.Env, v)
+			}
+		}
+		cmd.Env = append(cmd.Env, "CERTSPEC_CACHE="+cache)
+		output, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %q: %v\n%s", program, args, err, output)
+		}
+		return string(output)
+	}
+	t.Run("page", func(t *testing.T) {
+		text, err := os.ReadFile("../../docs/python.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var script string
+		for _, block := range regexp.MustCompile("(?ms)^```python\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
+			script += block[1]
+		}
+		if output := do(t, "python", "-c", script); !strings.Contains(output, "holds: 8 images") || !strings.Contains(output, "'label': 7") && !strings.Contains(output, "radius") {
+			t.Errorf("%s", output)
+		}
+		if page, err := os.ReadFile(filepath.Join(dir, "report.html")); err != nil || !strings.Contains(string(page), "<html") {
+			t.Errorf("report: %v", err)
+		}
+	})
+	t.Run("notebook", func(t *testing.T) {
+		text, err := os.ReadFile("../../notebooks/python/certify.ipynb")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var notebook struct {
+			Cells []struct {
+				Type   string `json:"cell_type"`
+				Source []string
+			}
+		}
+		if err := json.Unmarshal(text, &notebook); err != nil {
+			t.Fatal(err)
+		}
+		var script string
+		for _, cell := range notebook.Cells {
+			if cell.Type == "code" {
+				script += strings.Join(cell.Source, "") + "\n"
+			}
+		}
+		do(t, "python", "-c", script)
+	})
+	t.Run("doctests", func(t *testing.T) {
+		do(t, "python", "-c", `
+import doctest, importlib
+total = 0
+for name in ("certspec", "certspec._program", "certspec._certify", "certspec._read", "certspec._export"):
+    result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+    assert result.failed == 0, name
+    total += result.attempted
+assert total >= 8, total
+`)
+	})
+	t.Run("same ledger", func(t *testing.T) {
+		// Against the program with a model of the same arithmetic: one that answers with the brightest channel.
+		do(t, "python", "-c", fmt.Sprintf(script, "same.ledger"))
+	})
+	t.Run("ONNX", func(t *testing.T) {
+		do(t, "python", "-c", `
+import certspec, torch
+torch.manual_seed(1)
+net = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3, stride=2), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(900, 10))
+certspec.export_onnx(net, "net.onnx", shape=(32, 32, 3), mean=[0.5], std=[0.25, 0.25, 0.2])
+`)
+		// The library of the package onnxruntime is found without a variable.
+		output := do(t, "certspec", "certify", "--model", "net.onnx", "--data", "synthetic/test", "--count", "2", "--sigma", "0.25", "--n", "200", "--rule", "fixed", "--out", "onnx.ledger")
+		if !strings.Contains(output, "ONNX Runtime") || !strings.Contains(output, "std [0.25 0.25 0.2]") {
+			t.Errorf("%s", output)
+		}
+	})
+}
+
+// script certifies a function of which the answers are known, stops in the middle by an exception and goes on.
+const script = `
+import certspec, numpy as np
+path = %q
+images = np.zeros((6, 8, 8, 3), np.uint8)
+for i in range(6):
+    images[i, :, :, i %% 3] = 255
+labels = np.arange(6) %% 3
+calls = 0
+def brightest(batch):
+    global calls
+    calls += 1
+    assert batch.dtype == np.float32 and batch.shape[1:] == (3, 8, 8), batch.shape
+    if calls == stop:
+        raise KeyError("the model fails")
+    return 100 * batch.mean(axis=(2, 3))
+def run(**more):
+    return certspec.certify(brightest, images, labels, sigma=0.25, n=500, options=["--rule", "fixed"], **more)
+stop = 0
+whole = run(ledger="whole.ledger", identity="brightest channel")
+stop, calls = calls - 15, 0  # among the last images: 36 calls and a few checks are the run, the others look at the model before it
+try:
+    run(ledger=path, identity="brightest channel")
+except KeyError as error:
+    assert "the model fails" in str(error)
+else:
+    raise SystemExit("the exception of the model is lost")
+stop = 0
+assert 3 < open(path).read().count("\n") < open("whole.ledger").read().count("\n"), "nothing was kept"
+try:
+    run(ledger=path, identity="another")
+except certspec.CertspecError:
+    pass
+else:
+    import os
+    raise SystemExit("another model goes on with the ledger")
+resumed = run(ledger=path, identity="brightest channel")
+assert open(path).read() == open("whole.ledger").read()
+rows = certspec._read._table(path)
+assert [row["predict"] for row in rows] == [0, 1, 2, 0, 1, 2], rows
+assert all(row["correct"] == 1 and row["radius"] > 0.5 for row in rows), rows
+assert whole.certified_accuracy([0, 0.5, 5]) == [1, 1, 0]
+# Nobody says which model it is: the ledger says so.
+assert "none stated" in open(run(ledger="nameless.ledger").path).read()
+# Wrong use is an error that names it.
+for more, want in (({"identity": ""}, "identity is empty"), ({"mean": [1, 2]}, "mean"), ({"std": 0}, "std"), ({"output": "class"}, "output"), ({"layout": "x"}, "layout")):
+    try:
+        run(**more)
+    except ValueError as error:
+        assert want in str(error), error
+    else:
+        raise SystemExit(more)
+try:
+    certspec.certify(brightest, images, labels, sigma=-1)
+except certspec.CertspecError:
+    pass
+else:
+    raise SystemExit("sigma -1 is taken")
+`

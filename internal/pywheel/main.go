@@ -1,0 +1,217 @@
+// Command pywheel builds the wheels of the Python package certspec: the modules of python/certspec and, for each platform, the
+// program. "make wheel" runs it.
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"flag"
+	"fmt"
+	"io/fs"
+	"log"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/certspec/certspec/internal/pyenv"
+)
+
+// target is a platform with a wheel.
+type target struct {
+	os, arch string
+	tags     string   // of the wheel; "": what auditwheel finds
+	build    []string // flags of go build
+	env      []string
+}
+
+var targets = []target{
+	{os: "linux", arch: "amd64", env: []string{"CGO_ENABLED=1", "GOEXPERIMENT=simd"}},
+	// Without cgo the program is a static file: it runs with any C library.
+	{os: "linux", arch: "arm64", tags: "manylinux_2_17_aarch64.musllinux_1_1_aarch64", build: []string{"-tags", "noxla"}, env: []string{"CGO_ENABLED=0", "GOEXPERIMENT="}},
+	{os: "darwin", arch: "arm64", tags: "macosx_12_0_arm64", build: []string{"-tags", "noxla"}, env: []string{"CGO_ENABLED=0", "GOEXPERIMENT="}},
+}
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("pywheel: ")
+	out := flag.String("out", "dist", "folder for the wheels")
+	only := flag.String("only", "", "one platform, such as linux/amd64")
+	flag.Parse()
+	if err := run(context.Background(), *out, *only); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, out, only string) error {
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	for _, t := range targets {
+		if only != "" && only != t.os+"/"+t.arch {
+			continue
+		}
+		file, err := t.wheel(ctx, out)
+		if err != nil {
+			return fmt.Errorf("%s/%s: %w", t.os, t.arch, err)
+		}
+		fmt.Println(file)
+	}
+	return nil
+}
+
+// wheel builds the program and the wheel around it.
+func (t target) wheel(ctx context.Context, out string) (string, error) {
+	work, err := os.MkdirTemp("", "pywheel")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(work)
+	program := filepath.Join(work, "certspec")
+	build := exec.CommandContext(ctx, "go", append(append([]string{"build", "-trimpath", "-ldflags=-s -w", "-o", program}, t.build...), "./cmd/certspec")...)
+	build.Env = append(append(os.Environ(), "GOOS="+t.os, "GOARCH="+t.arch), t.env...)
+	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	if err := build.Run(); err != nil {
+		return "", err
+	}
+	binary, err := os.ReadFile(program)
+	if err != nil {
+		return "", err
+	}
+	tags := t.tags
+	if tags == "" { // a first wheel for the question
+		asked, err := pack(work, "linux_x86_64", binary)
+		if err != nil {
+			return "", err
+		}
+		if tags, err = audited(ctx, asked); err != nil {
+			return "", err
+		}
+	}
+	return pack(out, tags, binary)
+}
+
+// audited is the platform tag that auditwheel finds for a wheel.
+func audited(ctx context.Context, wheel string) (string, error) {
+	python, err := pyenv.Ensure(ctx, pyenv.Wheel, log.Printf)
+	if err != nil {
+		return "", err
+	}
+	said, err := exec.CommandContext(ctx, python, "-m", "auditwheel", "show", wheel).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("auditwheel: %w\n%s", err, said)
+	}
+	found := regexp.MustCompile(`(?s)following\s+platform\s+tag:\s+"([a-z0-9_]+)"`).FindSubmatch(said)
+	if found == nil {
+		return "", fmt.Errorf("auditwheel names no platform tag:\n%s", said)
+	}
+	return string(found[1]), nil
+}
+
+// pack writes a wheel: https://packaging.python.org/en/latest/specifications/binary-distribution-format/. Equal contents give equal bytes.
+func pack(dir, platform string, program []byte) (string, error) {
+	version, err := version()
+	if err != nil {
+		return "", err
+	}
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	var record strings.Builder
+	add := func(name string, mode fs.FileMode, data []byte) error {
+		header := &zip.FileHeader{Name: name, Method: zip.Deflate}
+		header.SetMode(mode)
+		w, err := z.CreateHeader(header)
+		if err != nil {
+			return err
+		}
+		sum := sha256.Sum256(data)
+		fmt.Fprintf(&record, "%s,sha256=%s,%d\n", name, base64.RawURLEncoding.EncodeToString(sum[:]), len(data))
+		_, err = w.Write(data)
+		return err
+	}
+	modules, err := filepath.Glob("python/certspec/*")
+	if err != nil {
+		return "", err
+	}
+	for _, module := range modules {
+		if info, err := os.Stat(module); err != nil || info.IsDir() {
+			continue
+		}
+		text, err := os.ReadFile(module)
+		if err != nil {
+			return "", err
+		}
+		if err := add("certspec/"+filepath.Base(module), 0o644, text); err != nil {
+			return "", err
+		}
+	}
+	page, err := os.ReadFile("docs/python.md")
+	if err != nil {
+		return "", err
+	}
+	license, err := os.ReadFile("LICENSE")
+	if err != nil {
+		return "", err
+	}
+	notices, err := os.ReadFile("THIRD_PARTY_NOTICES.md")
+	if err != nil {
+		return "", err
+	}
+	info := "certspec-" + version + ".dist-info"
+	metadata := strings.Join([]string{
+		"Metadata-Version: 2.1", "Name: certspec", "Version: " + version,
+		"Summary: Certificates about image classifiers: randomized smoothing, certified calibration, spectra",
+		"License: Apache-2.0", "Requires-Python: >=3.9", "Requires-Dist: numpy>=1.20",
+		"Provides-Extra: onnx", `Requires-Dist: onnxruntime>=1.29; extra == "onnx"`,
+		"Provides-Extra: torch", `Requires-Dist: torch>=2.5; extra == "torch"`, `Requires-Dist: onnx; extra == "torch"`, `Requires-Dist: onnxscript; extra == "torch"`,
+		"Description-Content-Type: text/markdown", "", string(page)}, "\n")
+	about := "Wheel-Version: 1.0\nGenerator: certspec pywheel\nRoot-Is-Purelib: false\n"
+	for _, tag := range strings.Split(platform, ".") {
+		about += "Tag: py3-none-" + tag + "\n"
+	}
+	for _, f := range []struct {
+		name string
+		mode fs.FileMode
+		data []byte
+	}{
+		{"certspec-" + version + ".data/scripts/certspec", 0o755, program},
+		{path.Join(info, "METADATA"), 0o644, []byte(metadata)},
+		{path.Join(info, "WHEEL"), 0o644, []byte(about)},
+		{path.Join(info, "licenses/LICENSE"), 0o644, license},
+		{path.Join(info, "licenses/THIRD_PARTY_NOTICES.md"), 0o644, notices},
+	} {
+		if err := add(f.name, f.mode, f.data); err != nil {
+			return "", err
+		}
+	}
+	record.WriteString(info + "/RECORD,,\n")
+	if err := add(info+"/RECORD", 0o644, []byte(record.String())); err != nil {
+		return "", err
+	}
+	if err := z.Close(); err != nil {
+		return "", err
+	}
+	tags := strings.Split(platform, ".")
+	slices.Sort(tags)
+	file := filepath.Join(dir, "certspec-"+version+"-py3-none-"+strings.Join(tags, ".")+".whl")
+	return file, os.WriteFile(file, archive.Bytes(), 0o644)
+}
+
+// version is that of the Python package.
+func version() (string, error) {
+	text, err := os.ReadFile("python/certspec/__init__.py")
+	if err != nil {
+		return "", err
+	}
+	found := regexp.MustCompile(`(?m)^__version__ = "([^"]+)"$`).FindSubmatch(text)
+	if found == nil {
+		return "", fmt.Errorf("python/certspec/__init__.py names no __version__")
+	}
+	return string(found[1]), nil
+}
