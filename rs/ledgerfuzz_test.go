@@ -49,9 +49,9 @@ func FuzzLedgerReaders(f *testing.F) {
 	}
 	images := []byte(`"images":12`)
 	f.Add(uint8(0), uint16(bytes.Index(bases[0], images)), uint8(len(images)), []byte(`"images":1125899906842624`))
+	dir := f.TempDir() // of this process, for all inputs
+	in := filepath.Join(dir, "in")
 	f.Fuzz(func(t *testing.T, which uint8, at uint16, cut uint8, put []byte) {
-		dir := t.TempDir()
-		in := filepath.Join(dir, "in")
 		for _, b := range [][]byte{edit.At(bases[int(which)%len(bases)], at, cut, put)} {
 			if err := os.WriteFile(in, b, 0o666); err != nil {
 				t.Fatal(err)
