@@ -40,7 +40,8 @@ func ExampleNew() {
 
 func ExampleNewStream() {
 	at := augment.Address{Seed: 1, Image: 7, View: 2}
-	fmt.Println(augment.NewStream(at).Uint64() == augment.NewStream(at).Uint64()) // an address is a view for ever
+	first, again := augment.NewStream(at), augment.NewStream(at)
+	fmt.Println(first.Uint64() == again.Uint64()) // an address is a view for ever
 	// Output: true
 }
 

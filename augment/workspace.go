@@ -18,7 +18,6 @@ type workspace struct {
 	drawn     FourierMixDraw
 	weight    []float64
 	word      []byte
-	plane     []float64                   // one channel
 	sum       [][]float64                 // the augmented part, [channel][pixel]
 	image     [][]float64                 // the image, and then the view
 	chain     [][]float64                 // the spectral part of one chain

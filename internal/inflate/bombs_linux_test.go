@@ -161,19 +161,6 @@ func pngZeros(t *testing.T, height, width uint32) []byte {
 	return append(file, chunk("IEND", nil)...)
 }
 
-func tarOf(t *testing.T, entries map[string][]byte) []byte {
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
-	for name, data := range entries {
-		if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(data)), Typeflag: tar.TypeReg}); err != nil {
-			t.Fatal(err)
-		}
-		w.Write(data)
-	}
-	w.Close()
-	return b.Bytes()
-}
-
 // tarHead is the header of an entry of a size.
 func tarHead(t *testing.T, name string, size int64) []byte {
 	var b bytes.Buffer

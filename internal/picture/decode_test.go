@@ -7,20 +7,10 @@ import (
 	"image"
 	"image/color"
 	"image/jpeg"
-	"image/png"
 	"slices"
 	"strings"
 	"testing"
 )
-
-func pngFile(t testing.TB, m image.Image) []byte {
-	t.Helper()
-	var file bytes.Buffer
-	if err := png.Encode(&file, m); err != nil {
-		t.Fatal(err)
-	}
-	return file.Bytes()
-}
 
 func jpegFile(t testing.TB, m image.Image) []byte {
 	t.Helper()

@@ -116,6 +116,9 @@ func TestLogWealthAgainstExactWealth(t *testing.T) {
 	for _, p0 := range []Probability{ofP(0.5), ofP(0.02), ofQ(0.02), ofP(0.2), ofQ(1e-6)} {
 		b := betting(t, p0, 0.001)
 		for _, n := range []int{1, 2, 10, 100, 700} {
+			if testing.Short() && n > 100 {
+				continue
+			}
 			for _, hits := range []int{0, 1, n / 50, n / 2, n - 1, n} {
 				got := bigExp(logWealth(t, b, min(hits, n), n))
 				ratio, _ := got.Quo(got, exactWealth(min(hits, n), n, p0)).Float64()
@@ -180,6 +183,9 @@ func TestLeastHitsAgainstExactWealth(t *testing.T) {
 		for _, alpha := range []float64{1e-12, 0.001, 0.3} {
 			for _, p0 := range []Probability{ofQ(q), ofP(q)} {
 				for _, n := range []int{1, 2, 10, 100, 999} {
+					if testing.Short() && n > 100 {
+						continue
+					}
 					if p0.P < 0.02 {
 						continue // the series has a hundred thousand terms and more
 					}

@@ -18,7 +18,6 @@ import (
 type form struct {
 	name            string // what the model seems to expect
 	advice          string
-	channels        int // of the images that it is for; 0: any
 	reversed        bool
 	scale           float64
 	mean, deviation []float64 // red first; one for all colours, or one for each; none: 0 and 1

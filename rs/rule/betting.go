@@ -70,7 +70,6 @@ type target struct {
 	radius, lower float64
 	above, below  *bound.Betting // that p is above the target's probability, that 1−p is above the complement
 	least, misses []atomic.Int64 // by look: hits that certify, misses that end; 0: not yet computed
-	last          int
 }
 
 func readBetting(p *Plan) (method, error) {
