@@ -3,6 +3,7 @@ package train
 import (
 	"os"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -45,7 +46,7 @@ func (o *recipeOptions) train(cmd *cobra.Command, out, data, engine string) (*mo
 	o.Progress = cli.Progress()
 	var seed *uint64
 	if f.Changed("seed") {
-		v, err := f.GetUint64("seed")
+		v, err := strconv.ParseUint(f.Lookup("seed").Value.String(), 10, 64) // whatever kind of flag the recipe makes of it
 		if err != nil {
 			return nil, err
 		}
