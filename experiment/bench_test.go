@@ -22,7 +22,7 @@ func BenchmarkFill(b *testing.B) {
 	for i := range e.Manifest.Models {
 		var r Radii
 		for _, j := range e.Jobs {
-			if j.Kind != CertifyJob || j.Model.Name != e.Manifest.Models[i].Name {
+			if j.Kind != certifyJob || j.Model.Name != e.Manifest.Models[i].Name {
 				continue
 			}
 			var rows Outcomes

@@ -9,8 +9,8 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// Origin says where the results of a model come from: what is left of cards and headers where only results are kept.
-type Origin struct {
+// origin says where the results of a model come from: what is left of cards and headers where only results are kept.
+type origin struct {
 	Weights   string   `json:"weights"` // "sha256:…"; of an adapted network those before
 	Trained   string   `json:"trained,omitempty"`
 	Seconds   float64  `json:"training_seconds,omitempty"`
@@ -22,7 +22,7 @@ type Origin struct {
 
 // radiiOf are the radii that a folder holds of a model: those of the file of results, and of closed ledgers that are not in it yet.
 // They come with what is to be known of these ledgers.
-func radiiOf(folder string, m *Model) (radii *Radii, origin Origin, added bool, err error) {
+func radiiOf(folder string, m *Model) (radii *Radii, origin origin, added bool, err error) {
 	if m.Results != "" {
 		radii, err = resultsOf(m.Results)
 		return radii, origin, false, err

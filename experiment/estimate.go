@@ -10,13 +10,13 @@ import (
 
 // Estimate is what is left to do, and about how long it takes.
 type Estimate struct {
-	Jobs       int     `json:"jobs"`
-	Training   float64 `json:"training_rows"` // noisy images through the network and back, those of attacks included
-	Copies     float64 `json:"copies"`        // certified, as expected of a network of middling accuracy
-	MostCopies float64 `json:"most_copies"`
-	Searches   int     `json:"searches"` // runs of ADMM, which are not in the time
-	Seconds    float64 `json:"seconds"`
-	Rates      []Rate  `json:"rates"`
+	Jobs       int           `json:"jobs"`
+	Training   float64       `json:"training_rows"` // noisy images through the network and back, those of attacks included
+	Copies     float64       `json:"copies"`        // certified, as expected of a network of middling accuracy
+	MostCopies float64       `json:"most_copies"`
+	Searches   int           `json:"searches"` // runs of ADMM, which are not in the time
+	Seconds    float64       `json:"seconds"`
+	Rates      []machineRate `json:"rates"`
 }
 
 func (e Estimate) String() string {
@@ -91,7 +91,7 @@ func (e *Experiment) Estimate(ctx context.Context, keep bool) (Estimate, error) 
 }
 
 // add adds the cost of a job.
-func (m *meter) add(ctx context.Context, total *Estimate, j Job) error {
+func (m *meter) add(ctx context.Context, total *Estimate, j job) error {
 	c := costs{m, ctx, total}
 	if j.of != nil {
 		return j.of.cost(c, j)

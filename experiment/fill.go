@@ -26,21 +26,21 @@ type Metric struct {
 
 // FilledLine is a line with its values, of each metric one; nil: not there yet.
 type FilledLine struct {
-	Title       string               `json:"title"`
-	Group       string               `json:"group"`
-	Data        string               `json:"data"`
-	Models      []string             `json:"models"`
-	Values      []*Value             `json:"values"`
-	Calibration []*CalibrationAt     `json:"calibration,omitempty"` // by radius, means over the seeds
-	ACE         map[string]*MeanOver `json:"ace,omitempty"`         // "accuracy", "clean" and the attacks
+	Title       string                    `json:"title"`
+	Group       string                    `json:"group"`
+	Data        string                    `json:"data"`
+	Models      []string                  `json:"models"`
+	Values      []*Value                  `json:"values"`
+	Calibration []*calibrationAt          `json:"calibration,omitempty"` // by radius, means over the seeds
+	ACE         map[string]*meanOverSeeds `json:"ace,omitempty"`         // "accuracy", "clean" and the attacks
 	// By how much each attack raises the calibration error, with the interval of the bootstrap over the images.
 	Raised map[string]*rs.Difference `json:"raised,omitempty"`
 	// Share of images to which a model and that of the line that is compared with answer alike, and the accuracy on them.
-	Agreement *Agreement `json:"agreement,omitempty"`
+	Agreement *agreement `json:"agreement,omitempty"`
 }
 
-// MeanOver is a mean over seeds, with the least and the largest.
-type MeanOver struct {
+// meanOverSeeds is a mean over seeds, with the least and the largest.
+type meanOverSeeds struct {
 	Mean  float64 `json:"mean"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
@@ -49,7 +49,7 @@ type MeanOver struct {
 
 // Value is an average certified radius. Interval is that of the bootstrap over the images, of the mean over the seeds.
 type Value struct {
-	MeanOver
+	meanOverSeeds
 	Images   int         `json:"images"`
 	Interval rs.Interval `json:"interval"`
 	// Difference is that from the line that is compared with, over the seeds that both have, paired by image; nil for that line itself, and where it has no value or is
@@ -69,8 +69,8 @@ type Selected struct {
 	ACCE   *float64 `json:"acce"`
 	CBS    *float64 `json:"cbs"`
 	// Of the models whose CCE and CBS these are; nil where few images are certified.
-	CCESpread *Spread `json:"cce_spread,omitempty"`
-	CBSSpread *Spread `json:"cbs_spread,omitempty"`
+	CCESpread *spread `json:"cce_spread,omitempty"`
+	CBSSpread *spread `json:"cbs_spread,omitempty"`
 
 	cceLine, cbsLine int
 }
@@ -87,16 +87,16 @@ func Fill(folder, name string, o rs.Bootstrap) (*Filled, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &filler{folder: folder, manifest: m, table: t, bootstrap: o, origins: map[string]Origin{}}
+	f := &filler{folder: folder, manifest: m, table: t, bootstrap: o, origins: map[string]origin{}}
 	return f.fill()
 }
 
 type filler struct {
 	folder    string
 	manifest  *Manifest
-	table     *Made
+	table     *madeTable
 	bootstrap rs.Bootstrap
-	origins   map[string]Origin // by model
+	origins   map[string]origin // by model
 }
 
 func (f *filler) fill() (*Filled, error) {

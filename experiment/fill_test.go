@@ -17,10 +17,10 @@ import (
 func handmade(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	m := &Manifest{Format: manifestFormat, Tier: Tier{Name: "hand", Title: "by hand", Clean: "count=2", Corrupted: Corrupted{Images: "count=2", Severities: []int{1, 5}}}}
-	made := Made{Table: Table{Name: "x", Title: "X", Measure: Measure{Clean: true, Sweeps: []string{"fog"}}}}
+	m := &Manifest{Format: manifestFormat, Tier: Tier{Name: "hand", Title: "by hand", Clean: "count=2", Corrupted: corruptedImages{Images: "count=2", Severities: []int{1, 5}}}}
+	made := madeTable{Table: Table{Name: "x", Title: "X", Measure: asked{Clean: true, Sweeps: []string{"fog"}}}}
 	for _, name := range []string{"a", "b", "c"} {
-		line := Line{Title: strings.ToUpper(name), Group: name}
+		line := tableLine{Title: strings.ToUpper(name), Group: name}
 		for seed := range uint64(2) {
 			model := fmt.Sprintf("%s@%d", name, seed+1)
 			m.Models = append(m.Models, Model{Name: model, Data: "few", Test: "few/test", Recipe: modelfile.Recipe{Seed: seed + 1}})
@@ -28,7 +28,7 @@ func handmade(t *testing.T) string {
 		}
 		made.Lines = append(made.Lines, line)
 	}
-	m.Tables = []Made{made}
+	m.Tables = []madeTable{made}
 	if err := m.write(folder); err != nil {
 		t.Fatal(err)
 	}
@@ -87,8 +87,8 @@ func TestFillByHand(t *testing.T) {
 // The mean at the greatest severity stands alone where there are others.
 func TestGreatestSeverity(t *testing.T) {
 	for severities, want := range map[[2]int]int{{3, 5}: 15, {5, 5}: 0, {1, 3}: 0} {
-		tier := Tier{Clean: "count=2", Corrupted: Corrupted{Images: "count=2", Severities: severities[:]}}
-		measure := Measure{Sweeps: []string{"C"}}
+		tier := Tier{Clean: "count=2", Corrupted: corruptedImages{Images: "count=2", Severities: severities[:]}}
+		measure := asked{Sweeps: []string{"C"}}
 		cells, err := tier.Cells(measure)
 		if err != nil {
 			t.Fatal(err)
@@ -124,7 +124,7 @@ func TestRadiiOfAModel(t *testing.T) {
 func TestEnginesInTheCaption(t *testing.T) {
 	folder := handmade(t)
 	for name, engine := range map[string]string{"a-s1": "onnxruntime 1.31.1 cpu, graph 015ea41ad3725f33, amd64/avx512", "b-s1": "onnxruntime 1.31.1 cpu, graph 04554fb718db55e9, amd64/avx512", "c-s1": "go 1.0, "} {
-		if err := writeJSON(filepath.Join(folder, "results", name+".json"), Origin{Certified: []string{engine}}); err != nil {
+		if err := writeJSON(filepath.Join(folder, "results", name+".json"), origin{Certified: []string{engine}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -140,15 +140,15 @@ func TestEnginesInTheCaption(t *testing.T) {
 // The published rule: at most three points below the best accuracy of all, whatever the method (certified-calibration §9.6).
 func TestSelected(t *testing.T) {
 	v := func(x float64) *float64 { return &x }
-	at := func(accuracy, cce, acce, cbs float64) []*CalibrationAt {
-		return []*CalibrationAt{{Radius: .1, Certified: 9, Accuracy: accuracy, CCE: v(cce), ACCE: v(acce), CBS: v(cbs)}, {Radius: 1}}
+	at := func(accuracy, cce, acce, cbs float64) []*calibrationAt {
+		return []*calibrationAt{{Radius: .1, Certified: 9, Accuracy: accuracy, CCE: v(cce), ACCE: v(acce), CBS: v(cbs)}, {Radius: 1}}
 	}
 	lines := []FilledLine{
 		{Group: "AT", Calibration: at(.80, .30, .25, .20)}, {Group: "AT", Calibration: at(.795, .35, .22, .30)}, {Group: "AT", Calibration: at(.78, .10, .10, .10)},
 		{Group: "ACT", Calibration: at(.82, .50, .40, .40)}, {Group: "lost", Calibration: at(.5, .01, .01, .01)},
-		{Group: "open", Calibration: []*CalibrationAt{nil, nil}},
+		{Group: "open", Calibration: []*calibrationAt{nil, nil}},
 	}
-	got, err := selected(lines, &CalibrationMeasure{Radii: []float64{.1, 1}, Within: .03})
+	got, err := selected(lines, &calibrationAsked{Radii: []float64{.1, 1}, Within: .03})
 	if err != nil {
 		t.Fatal(err)
 	}

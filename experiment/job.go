@@ -11,32 +11,32 @@ import (
 	"github.com/certspec/certspec/rs/sweep"
 )
 
-// Kind of a job.
-type Kind string
+// jobKind of a job.
+type jobKind string
 
 // The kinds.
 const (
-	TrainJob     Kind = "train"
-	CertifyJob   Kind = "certify"   // a cell; an adapted network is adapted first
-	CalibrateJob Kind = "calibrate" // certify with scores, and bound the calibration error
-	ACEJob       Kind = "attack"    // on confidences
-	AgreeJob     Kind = "agree"     // predictions of several models
+	trainJob     jobKind = "train"
+	certifyJob   jobKind = "certify"   // a cell; an adapted network is adapted first
+	calibrateJob jobKind = "calibrate" // certify with scores, and bound the calibration error
+	attackJob    jobKind = "attack"    // on confidences
+	agreeJob     jobKind = "agree"     // predictions of several models
 )
 
-// Job is one piece of an experiment: what is done or not.
-type Job struct {
-	Kind  Kind
+// job is one piece of an experiment: what is done or not.
+type job struct {
+	Kind  jobKind
 	Model *Model
 	With  []*Model   // further models that it needs
 	Cell  sweep.Cell // of CertifyJob
-	table *Made
+	table *madeTable
 	of    measure // nil: training
 }
 
 // String is e.g. "certify A/c10/g@1 fog-3".
-func (j Job) String() string {
+func (j job) String() string {
 	text := fmt.Sprintf("%s %s", j.Kind, j.Model.Name)
-	if j.Kind == CertifyJob {
+	if j.Kind == certifyJob {
 		return fmt.Sprintf("%s %v", text, j.Cell)
 	}
 	for _, m := range j.With {
@@ -46,10 +46,10 @@ func (j Job) String() string {
 }
 
 // key is equal for jobs that do the same.
-func (j Job) key() string { return j.String() }
+func (j job) key() string { return j.String() }
 
 // Cells are the corruptions of a measure at the strengths of the tier, the clean set first where anything is certified.
-func (t Tier) Cells(m Measure) ([]sweep.Cell, error) {
+func (t Tier) Cells(m asked) ([]sweep.Cell, error) {
 	var cells []sweep.Cell
 	if m.Clean || len(m.Sweeps) > 0 {
 		cells = append(cells, sweep.Cell{})
@@ -88,10 +88,10 @@ func (t Tier) has(c sweep.Cell) bool {
 func among[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
 
 // jobs lists what a table needs of some of its lines, the first seeds first, each start before what begins with it.
-func (m *Manifest) jobs(table *Made, lines []Line) ([]Job, error) {
-	var jobs []Job
+func (m *Manifest) jobs(table *madeTable, lines []tableLine) ([]job, error) {
+	var jobs []job
 	seen := map[string]bool{}
-	add := func(j Job) {
+	add := func(j job) {
 		if !seen[j.key()] {
 			seen[j.key()] = true
 			jobs = append(jobs, j)
@@ -103,7 +103,7 @@ func (m *Manifest) jobs(table *Made, lines []Line) ([]Job, error) {
 			train(m.model(model.Start))
 		}
 		if model.File == "" && model.Results == "" && model.Adapt == nil {
-			add(Job{Kind: TrainJob, Model: model})
+			add(job{Kind: trainJob, Model: model})
 		}
 	}
 	most := 0

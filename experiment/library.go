@@ -15,8 +15,8 @@ import (
 	"github.com/certspec/certspec/internal/nearest"
 )
 
-// Data is a kind of data set that recipes name.
-type Data struct {
+// dataKind is a kind of data set that recipes name.
+type dataKind struct {
 	Title string `yaml:"title"`
 	// At is where it lies, as in cifar10 or folder:PATH; Train and Test are the names of its parts, in which {} stands for At.
 	At    string `yaml:"at"`
@@ -26,7 +26,7 @@ type Data struct {
 
 // Library holds recipes, tiers and tables by name.
 type Library struct {
-	data    map[string]Data
+	data    map[string]dataKind
 	recipes map[string]Recipe
 	tiers   map[string]Tier
 	tables  map[string]Table
@@ -48,7 +48,7 @@ var builtIn embed.FS
 // Open is the library that is built in.
 func Open() (*Library, error) {
 	l := &Library{
-		data: map[string]Data{}, recipes: map[string]Recipe{}, tiers: map[string]Tier{}, tables: map[string]Table{},
+		data: map[string]dataKind{}, recipes: map[string]Recipe{}, tiers: map[string]Tier{}, tables: map[string]Table{},
 		bodies: map[string]*yaml.Node{}, files: map[string]string{}, order: map[string][]string{},
 	}
 	files, err := fs.Glob(builtIn, "data/*.yaml")
@@ -71,7 +71,7 @@ func Open() (*Library, error) {
 // are relative to it.
 //
 // Errors, as *FileError: a key that is unknown, a value of another kind, a name that is there already, a recipe that inherits from none.
-func (l *Library) Add(file string) ([]Row, error) {
+func (l *Library) Add(file string) ([]tableRow, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("experiment: %w", err)
@@ -87,7 +87,7 @@ func (l *Library) Add(file string) ([]Row, error) {
 	return rows, err
 }
 
-func (l *Library) add(file string, text []byte) (rows []Row, err error) {
+func (l *Library) add(file string, text []byte) (rows []tableRow, err error) {
 	r := reader{file}
 	root, err := r.document(text)
 	if err != nil {
@@ -130,7 +130,7 @@ func (l *Library) add(file string, text []byte) (rows []Row, err error) {
 	return rows, err
 }
 
-func (r reader) rows(n *yaml.Node, rows []Row) error {
+func (r reader) rows(n *yaml.Node, rows []tableRow) error {
 	for _, row := range rows {
 		if err := row.check(); err != nil {
 			return r.errorf(n, "%v", err)

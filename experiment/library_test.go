@@ -57,7 +57,7 @@ func TestBuiltInLibrary(t *testing.T) {
 				t.Errorf("%s at %s: %v", table, name, err)
 			}
 		}
-		for kind, o := range map[string]Settings{"certify": tier.Certify, "calibration": tier.Calibration.Certify} {
+		for kind, o := range map[string]certifySettings{"certify": tier.Certify, "calibration": tier.Calibration.Certify} {
 			if _, err := o.Options(.25).Plan(); err != nil {
 				t.Errorf("%s of %s: %v", kind, name, err)
 			}
@@ -117,7 +117,7 @@ func TestNumbersOfTheSpecs(t *testing.T) {
 		t.Errorf("%+v, %+v", g, macer)
 	}
 	for _, bad := range []float64{-1, math.NaN()} {
-		broken := &Setup{Library: l, Tier: Tier{Name: "mine", Data: map[string]Part{"cifar10": {Rate: bad}}}}
+		broken := &Setup{Library: l, Tier: Tier{Name: "mine", Data: map[string]dataPart{"cifar10": {Rate: bad}}}}
 		if _, err := broken.Model("A/c10/g", 0, 1); err == nil || !strings.Contains(err.Error(), "tier mine: data cifar10: rate") {
 			t.Errorf("rate %v: %v", bad, err)
 		}
@@ -148,7 +148,7 @@ func TestNumbersOfTheSpecs(t *testing.T) {
 	t1, _ := l.Tier("T1")
 	count := map[string]int{}
 	for _, word := range []string{"C", "C-bar", "F"} {
-		cells, err := t1.Cells(Measure{Sweeps: []string{word}})
+		cells, err := t1.Cells(asked{Sweeps: []string{word}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,25 +18,25 @@ type Manifest struct {
 	Format int               `json:"format"`
 	Tier   Tier              `json:"tier"`
 	Places map[string]string `json:"places,omitempty"`
-	Tables []Made            `json:"tables"`
+	Tables []madeTable       `json:"tables"`
 	Models []Model           `json:"models"`
 }
 
-// Made is a table with its lines.
-type Made struct {
+// madeTable is a table with its lines.
+type madeTable struct {
 	Table
-	Lines []Line `json:"lines"`
+	Lines []tableLine `json:"lines"`
 }
 
-// Line is a row of a table, or a point of its grid, with one model for each seed.
-type Line struct {
+// tableLine is a row of a table, or a point of its grid, with one model for each seed.
+type tableLine struct {
 	Title  string   `json:"title"`
 	Group  string   `json:"group"`
 	Models []string `json:"models"`
 }
 
 // reference is the line that the others are compared with; nil where there is none of that title.
-func (t *Made) reference() *Line {
+func (t *madeTable) reference() *tableLine {
 	for i := range t.Lines {
 		if l := &t.Lines[i]; len(l.Models) > 0 && (t.Compare == "" || l.Title == t.Compare) {
 			return l
@@ -102,7 +102,7 @@ func (m *Manifest) join(folder string, other *Manifest) error {
 		}
 	}
 	for _, table := range other.Tables {
-		i := slices.IndexFunc(m.Tables, func(o Made) bool { return o.Name == table.Name })
+		i := slices.IndexFunc(m.Tables, func(o madeTable) bool { return o.Name == table.Name })
 		if i < 0 {
 			m.Tables = append(m.Tables, table)
 			continue
@@ -112,7 +112,7 @@ func (m *Manifest) join(folder string, other *Manifest) error {
 			return &MismatchError{folder, "what table " + table.Name + " measures", there, here}
 		}
 		for _, line := range table.Lines {
-			if !slices.ContainsFunc(t.Lines, func(o Line) bool { return compact(o) == compact(line) }) {
+			if !slices.ContainsFunc(t.Lines, func(o tableLine) bool { return compact(o) == compact(line) }) {
 				t.Lines = append(t.Lines, line)
 			}
 		}
@@ -162,8 +162,8 @@ func (m *Manifest) model(name string) *Model {
 	return &m.Models[i]
 }
 
-// Made finds a table by its name; the only one for an empty name.
-func (m *Manifest) Made(name string) (*Made, error) {
+// madeTable finds a table by its name; the only one for an empty name.
+func (m *Manifest) Made(name string) (*madeTable, error) {
 	var names []string
 	for i := range m.Tables {
 		if m.Tables[i].Name == name || name == "" && len(m.Tables) == 1 {

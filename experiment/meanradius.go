@@ -10,7 +10,7 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-func (f *filler) line(l Line, list []Metric) (FilledLine, error) {
+func (f *filler) line(l tableLine, list []Metric) (FilledLine, error) {
 	line := FilledLine{Title: l.Title, Group: l.Group, Models: l.Models, Values: make([]*Value, len(list))}
 	radii := map[uint64]*Radii{} // by seed
 	for _, name := range l.Models {
@@ -53,7 +53,7 @@ func (f *filler) value(radii map[uint64]*Radii, m Metric) (*Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.MeanOver, v.Images = meanOver(of), len(seeds.values)
+	v.meanOverSeeds, v.Images = meanOver(of), len(seeds.values)
 	var each [][]float64
 	for _, seed := range bySeed(v.seeds) {
 		each = append(each, seed.values)
@@ -196,8 +196,8 @@ func (v *Value) Minus(other *Value, b rs.Bootstrap) (*rs.Difference, error) {
 	return d, err
 }
 
-func meanOver(of []float64) MeanOver {
-	m := MeanOver{Low: of[0], High: of[0], Seeds: len(of)}
+func meanOver(of []float64) meanOverSeeds {
+	m := meanOverSeeds{Low: of[0], High: of[0], Seeds: len(of)}
 	for _, v := range of {
 		m.Mean += v / float64(len(of))
 		m.Low, m.High = min(m.Low, v), max(m.High, v)

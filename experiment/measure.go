@@ -10,14 +10,14 @@ import (
 // for it, how and at what cost, where its results lie, and how they are printed; and a field of Measure, by which tables ask for it.
 type measure interface {
 	// kind is the name of its jobs.
-	kind() Kind
+	kind() jobKind
 	// jobs are those of one model of a table; none where the table does not ask for it. A job may need further models: see Job.With.
-	jobs(m *Manifest, t *Made, model *Model) ([]Job, error)
+	jobs(m *Manifest, t *madeTable, model *Model) ([]job, error)
 	// done reports whether the results of a job are in a folder.
-	done(m *Manifest, folder string, j Job) (bool, error)
-	do(ctx context.Context, r *runner, j Job) error
+	done(m *Manifest, folder string, j job) (bool, error)
+	do(ctx context.Context, r *runner, j job) error
 	// cost adds what a job takes.
-	cost(c costs, j Job) error
+	cost(c costs, j job) error
 	// fill reads the results of a folder into the lines of a table, which have their radii.
 	fill(f *filler, out *Filled) error
 	// tables adds what is printed: columns and head are what stands before the figures of a line.

@@ -22,18 +22,18 @@ import (
 // predictions of both, image by image, in results/MODEL.predictions.csv. A job needs both models.
 type agreementMeasure struct{}
 
-// Agreement of two models, in the mean over the seeds.
-type Agreement struct {
+// agreement of two models, in the mean over the seeds.
+type agreement struct {
 	Agree    float64     `json:"agree"`    // share of images with the same class
 	Interval rs.Interval `json:"interval"` // of that, by the bootstrap over the images
 	Accuracy float64     `json:"accuracy"` // of the line's own models
 	Images   int         `json:"images"`
 }
 
-func (agreementMeasure) kind() Kind { return AgreeJob }
+func (agreementMeasure) kind() jobKind { return agreeJob }
 
 // reference is the model of the line that a table compares with which stands beside a model: that of the same place among the seeds, or the last.
-func (agreementMeasure) reference(m *Manifest, t *Made, model *Model) *Model {
+func (agreementMeasure) reference(m *Manifest, t *madeTable, model *Model) *Model {
 	line := t.reference()
 	if line == nil {
 		return nil
@@ -47,7 +47,7 @@ func (agreementMeasure) reference(m *Manifest, t *Made, model *Model) *Model {
 	return m.model(line.Models[min(place, len(line.Models)-1)])
 }
 
-func (a agreementMeasure) jobs(m *Manifest, t *Made, model *Model) ([]Job, error) {
+func (a agreementMeasure) jobs(m *Manifest, t *madeTable, model *Model) ([]job, error) {
 	other := a.reference(m, t, model)
 	switch {
 	case !t.Measure.Agreement || other == nil || other.Results != "":
@@ -55,10 +55,10 @@ func (a agreementMeasure) jobs(m *Manifest, t *Made, model *Model) ([]Job, error
 	case other.Test != model.Test:
 		return nil, nil // of other data
 	}
-	return []Job{{Model: model, With: []*Model{other}}}, nil
+	return []job{{Model: model, With: []*Model{other}}}, nil
 }
 
-func (agreementMeasure) done(_ *Manifest, folder string, j Job) (bool, error) {
+func (agreementMeasure) done(_ *Manifest, folder string, j job) (bool, error) {
 	for _, m := range append([]*Model{j.Model}, j.With...) {
 		if p, err := readPredictions(predictionsPath(folder, m)); p == nil || err != nil {
 			return false, err
@@ -67,7 +67,7 @@ func (agreementMeasure) done(_ *Manifest, folder string, j Job) (bool, error) {
 	return true, nil
 }
 
-func (agreementMeasure) do(ctx context.Context, r *runner, j Job) error {
+func (agreementMeasure) do(ctx context.Context, r *runner, j job) error {
 	for _, m := range append([]*Model{j.Model}, j.With...) {
 		path := predictionsPath(r.options.Folder, m)
 		if p, err := readPredictions(path); p != nil || err != nil {
@@ -87,7 +87,7 @@ func (agreementMeasure) do(ctx context.Context, r *runner, j Job) error {
 	return nil
 }
 
-func (agreementMeasure) cost(c costs, j Job) error {
+func (agreementMeasure) cost(c costs, j job) error {
 	n, err := c.size(with(j.Model.Test, c.Manifest.Tier.Clean))
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (a agreementMeasure) fill(f *filler, out *Filled) error {
 		if err != nil {
 			return err
 		}
-		l.Agreement = &Agreement{Agree: mean(agree.values), Accuracy: accuracy / float64(len(all)), Images: len(agree.values)}
+		l.Agreement = &agreement{Agree: mean(agree.values), Accuracy: accuracy / float64(len(all)), Images: len(agree.values)}
 		if l.Agreement.Interval, err = meanInterval([][]float64{agree.values}, f.bootstrap); err != nil {
 			return err
 		}

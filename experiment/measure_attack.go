@@ -17,24 +17,24 @@ import (
 // it, image by image, in results/MODEL.attacks.csv. It needs the network itself: finished rows have none.
 type attackMeasure struct{}
 
-func (attackMeasure) kind() Kind { return ACEJob }
+func (attackMeasure) kind() jobKind { return attackJob }
 
-func (attackMeasure) jobs(_ *Manifest, t *Made, model *Model) ([]Job, error) {
+func (attackMeasure) jobs(_ *Manifest, t *madeTable, model *Model) ([]job, error) {
 	if t.Measure.ACE == nil || model.File != "" {
 		return nil, nil
 	}
-	return []Job{{Model: model}}, nil
+	return []job{{Model: model}}, nil
 }
 
-func (attackMeasure) done(_ *Manifest, folder string, j Job) (bool, error) {
-	var a ACEResult
+func (attackMeasure) done(_ *Manifest, folder string, j job) (bool, error) {
+	var a attackResult
 	ok, err := readJSON(resultPath(folder, j.Model, ".attacks.json"), &a)
 	return ok && a.Epsilon == j.table.Measure.ACE.Epsilon, err
 }
 
-func (attackMeasure) do(ctx context.Context, r *runner, j Job) error { return r.attack(ctx, j) }
+func (attackMeasure) do(ctx context.Context, r *runner, j job) error { return r.attack(ctx, j) }
 
-func (attackMeasure) cost(c costs, j Job) error {
+func (attackMeasure) cost(c costs, j job) error {
 	t := c.Manifest.Tier.Attack
 	n, err := c.size(with(j.Model.Test, t.Images))
 	if err != nil {
@@ -55,9 +55,9 @@ func (attackMeasure) fill(f *filler, out *Filled) error {
 		return nil
 	}
 	for i := range out.Lines {
-		var of []*ACEResult
+		var of []*attackResult
 		for _, name := range out.Lines[i].Models {
-			one := &ACEResult{}
+			one := &attackResult{}
 			if ok, err := readJSON(resultPath(f.folder, f.manifest.model(name), ".attacks.json"), one); err != nil {
 				return err
 			} else if ok {
@@ -109,25 +109,25 @@ func (f *Filled) attacks(columns []string, head func(FilledLine) []any) *table.T
 	return t
 }
 
-// ACEResult is the calibration of a network under attacks on its confidence (Emde et al. 2025, table 1).
-type ACEResult struct {
-	Epsilon  float64      `json:"epsilon"` // L∞ budget, 1 = full range
-	Images   int          `json:"images"`
-	Accuracy float64      `json:"accuracy"` // the same under all attacks
-	Bins     int          `json:"bins"`
-	AdaECE   float64      `json:"adaece"` // without an attack
-	Attacks  []ACEOutcome `json:"attacks"`
+// attackResult is the calibration of a network under attacks on its confidence (Emde et al. 2025, table 1).
+type attackResult struct {
+	Epsilon  float64         `json:"epsilon"` // L∞ budget, 1 = full range
+	Images   int             `json:"images"`
+	Accuracy float64         `json:"accuracy"` // the same under all attacks
+	Bins     int             `json:"bins"`
+	AdaECE   float64         `json:"adaece"` // without an attack
+	Attacks  []attackOutcome `json:"attacks"`
 }
 
-// ACEOutcome is one attack.
-type ACEOutcome struct {
+// attackOutcome is one attack.
+type attackOutcome struct {
 	Attack string  `json:"attack"` // (η,ω)
 	AdaECE float64 `json:"adaece"`
 	Mean   float64 `json:"mean_confidence"`
 }
 
 // bins are those of AdaECE; 15 where a table does not say how many.
-func (m *ACEMeasure) bins() int {
+func (m *attackAsked) bins() int {
 	if m.Bins == 0 {
 		return 15
 	}
@@ -135,7 +135,7 @@ func (m *ACEMeasure) bins() int {
 }
 
 // attack attacks the confidences of a network.
-func (r *runner) attack(ctx context.Context, j Job) error {
+func (r *runner) attack(ctx context.Context, j job) error {
 	t, of := r.Manifest.Tier.Attack, j.table.Measure.ACE
 	m, err := modelfile.Read(modelPath(r.options.Folder, j.Model))
 	if err != nil {
@@ -167,7 +167,7 @@ func (r *runner) attack(ctx context.Context, j Job) error {
 	if err != nil {
 		return err
 	}
-	result := &ACEResult{Epsilon: of.Epsilon, Images: images.Len(), Bins: of.bins()}
+	result := &attackResult{Epsilon: of.Epsilon, Images: images.Len(), Bins: of.bins()}
 	each := &perImage{images: images.IDs}
 	for k, p := range found {
 		correct := make([]bool, len(p.Classes))
@@ -192,7 +192,7 @@ func (r *runner) attack(ctx context.Context, j Job) error {
 			result.Accuracy, result.AdaECE = float64(hits)/float64(len(correct)), ece
 			continue
 		}
-		result.Attacks = append(result.Attacks, ACEOutcome{name, ece, mean})
+		result.Attacks = append(result.Attacks, attackOutcome{name, ece, mean})
 	}
 	if err := each.write(resultPath(r.options.Folder, j.Model, ".attacks.csv")); err != nil {
 		return err

@@ -19,24 +19,24 @@ import (
 // calibration/, results/MODEL.calibration.json, and the intervals behind it, image by image, in results/MODEL.calibration.csv.
 type calibrationMeasure struct{}
 
-func (calibrationMeasure) kind() Kind { return CalibrateJob }
+func (calibrationMeasure) kind() jobKind { return calibrateJob }
 
-func (calibrationMeasure) jobs(_ *Manifest, t *Made, model *Model) ([]Job, error) {
+func (calibrationMeasure) jobs(_ *Manifest, t *madeTable, model *Model) ([]job, error) {
 	if t.Measure.Calibration == nil {
 		return nil, nil
 	}
-	return []Job{{Model: model}}, nil
+	return []job{{Model: model}}, nil
 }
 
-func (calibrationMeasure) done(_ *Manifest, folder string, j Job) (bool, error) {
-	var c CalibrationResult
+func (calibrationMeasure) done(_ *Manifest, folder string, j job) (bool, error) {
+	var c calibrationResult
 	ok, err := readJSON(resultPath(folder, j.Model, ".calibration.json"), &c)
 	return ok && c.has(j.table.Measure.Calibration.Radii), err
 }
 
-func (calibrationMeasure) do(ctx context.Context, r *runner, j Job) error { return r.calibrate(ctx, j) }
+func (calibrationMeasure) do(ctx context.Context, r *runner, j job) error { return r.calibrate(ctx, j) }
 
-func (calibrationMeasure) cost(c costs, j Job) error {
+func (calibrationMeasure) cost(c costs, j job) error {
 	t := c.Manifest.Tier.Calibration
 	n, err := c.size(with(j.Model.Test, t.Images))
 	if err != nil {
@@ -52,9 +52,9 @@ func (calibrationMeasure) fill(f *filler, out *Filled) (err error) {
 		return nil
 	}
 	for i := range out.Lines {
-		var of []*CalibrationResult
+		var of []*calibrationResult
 		for _, name := range out.Lines[i].Models {
-			one := &CalibrationResult{}
+			one := &calibrationResult{}
 			if ok, err := readJSON(resultPath(f.folder, f.manifest.model(name), ".calibration.json"), one); err != nil {
 				return err
 			} else if ok {
@@ -113,7 +113,7 @@ func (f *Filled) spreads() *table.Table {
 		for _, figure := range []struct {
 			name   string
 			value  *float64
-			spread *Spread
+			spread *spread
 		}{{"CCE", s.CCE, s.CCESpread}, {"CBS", s.CBS, s.CBSSpread}} {
 			row := []any{rounded(s.Radius, 2), s.Group, figure.name, optional(figure.value)}
 			if figure.spread == nil {
@@ -132,16 +132,16 @@ func (f *Filled) spreads() *table.Table {
 	return t
 }
 
-// CalibrationResult is what is certified of a model's confidences.
-type CalibrationResult struct {
+// calibrationResult is what is certified of a model's confidences.
+type calibrationResult struct {
 	Ledger string          `json:"ledger"` // digest of the ledger that it is derived from
 	Images int             `json:"images"` // labelled
 	ADMM   int             `json:"admm_steps"`
-	At     []CalibrationAt `json:"at"`
+	At     []calibrationAt `json:"at"`
 }
 
-// CalibrationAt is what holds within one radius. The errors are nil where no image is certified that far.
-type CalibrationAt struct {
+// calibrationAt is what holds within one radius. The errors are nil where no image is certified that far.
+type calibrationAt struct {
 	Radius    float64  `json:"radius"`
 	Certified int      `json:"certified"` // images, right or wrong
 	Accuracy  float64  `json:"certified_accuracy"`
@@ -150,7 +150,7 @@ type CalibrationAt struct {
 	CBS       *float64 `json:"cbs"`  // largest Brier score
 }
 
-func (c *CalibrationResult) has(radii []float64) bool {
+func (c *calibrationResult) has(radii []float64) bool {
 	for _, r := range radii {
 		if c.at(r) == nil {
 			return false
@@ -159,8 +159,8 @@ func (c *CalibrationResult) has(radii []float64) bool {
 	return true
 }
 
-func (c *CalibrationResult) at(radius float64) *CalibrationAt {
-	i := slices.IndexFunc(c.At, func(a CalibrationAt) bool { return a.Radius == radius })
+func (c *calibrationResult) at(radius float64) *calibrationAt {
+	i := slices.IndexFunc(c.At, func(a calibrationAt) bool { return a.Radius == radius })
 	if i < 0 {
 		return nil
 	}
@@ -168,7 +168,7 @@ func (c *CalibrationResult) at(radius float64) *CalibrationAt {
 }
 
 // calibrate certifies with scores, and derives the bounds.
-func (r *runner) calibrate(ctx context.Context, j Job) error {
+func (r *runner) calibrate(ctx context.Context, j job) error {
 	t := r.Manifest.Tier.Calibration
 	images, err := r.set(with(j.Model.Test, t.Images))
 	if err != nil {
@@ -197,7 +197,7 @@ func (r *runner) calibrate(ctx context.Context, j Job) error {
 	return writeJSON(resultPath(r.options.Folder, j.Model, ".calibration.json"), result)
 }
 
-func (r *runner) bounds(ctx context.Context, path string, radii []float64) (*CalibrationResult, *perImage, error) {
+func (r *runner) bounds(ctx context.Context, path string, radii []float64) (*calibrationResult, *perImage, error) {
 	l, err := ledger.Read(path)
 	if err != nil {
 		return nil, nil, err
@@ -206,7 +206,7 @@ func (r *runner) bounds(ctx context.Context, path string, radii []float64) (*Cal
 	if steps == 0 {
 		steps = admmSteps
 	}
-	result := &CalibrationResult{Ledger: l.Digest, ADMM: steps}
+	result := &calibrationResult{Ledger: l.Digest, ADMM: steps}
 	certified, err := confidences.Certify(ctx, path, radii, confidences.Options{})
 	if err != nil {
 		return nil, nil, err
@@ -221,7 +221,7 @@ func (r *runner) bounds(ctx context.Context, path string, radii []float64) (*Cal
 	}
 	for k, c := range certified {
 		each.certify(c)
-		at := CalibrationAt{Radius: c.Radius, Certified: len(c.Images)}
+		at := calibrationAt{Radius: c.Radius, Certified: len(c.Images)}
 		result.Images = c.Of
 		correct := 0
 		for _, ok := range c.Correct {

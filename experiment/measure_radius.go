@@ -20,17 +20,17 @@ import (
 // results/MODEL.csv.
 type radiusMeasure struct{}
 
-func (radiusMeasure) kind() Kind { return CertifyJob }
+func (radiusMeasure) kind() jobKind { return certifyJob }
 
-func (radiusMeasure) jobs(m *Manifest, t *Made, model *Model) (jobs []Job, err error) {
+func (radiusMeasure) jobs(m *Manifest, t *madeTable, model *Model) (jobs []job, err error) {
 	cells, err := m.Tier.Cells(t.Measure)
 	for _, c := range cells {
-		jobs = append(jobs, Job{Model: model, Cell: c})
+		jobs = append(jobs, job{Model: model, Cell: c})
 	}
 	return jobs, err
 }
 
-func (radiusMeasure) done(m *Manifest, folder string, j Job) (bool, error) {
+func (radiusMeasure) done(m *Manifest, folder string, j job) (bool, error) {
 	if closed, err := isClosed(ledgerPath(folder, j.Model, j.Cell)); closed || err != nil {
 		return closed, err
 	}
@@ -38,9 +38,9 @@ func (radiusMeasure) done(m *Manifest, folder string, j Job) (bool, error) {
 	return err == nil && radii.Outcomes(j.Cell.String()) != nil, err
 }
 
-func (radiusMeasure) do(ctx context.Context, r *runner, j Job) error { return r.certify(ctx, j) }
+func (radiusMeasure) do(ctx context.Context, r *runner, j job) error { return r.certify(ctx, j) }
 
-func (radiusMeasure) cost(c costs, j Job) error {
+func (radiusMeasure) cost(c costs, j job) error {
 	name, _ := c.Manifest.imagesOf(j.Model, j.Cell)
 	n, err := c.size(name)
 	if err != nil {
@@ -103,7 +103,7 @@ func (f *Filled) differences(columns []string, head func(FilledLine) []any) *tab
 }
 
 // certify certifies the images of a cell.
-func (r *runner) certify(ctx context.Context, j Job) error {
+func (r *runner) certify(ctx context.Context, j job) error {
 	name, change := r.Manifest.imagesOf(j.Model, j.Cell)
 	images, err := r.corrupted(name, change)
 	if err != nil {

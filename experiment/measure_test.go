@@ -62,7 +62,7 @@ func TestConfidences(t *testing.T) {
 			t.Errorf("%s at a radius of 3: %+v", slug, none)
 		}
 		// The attack (1, ŷ) lowers all confidences; (−1, ŷ) raises them.
-		var a ACEResult
+		var a attackResult
 		if ok, err := readJSON(filepath.Join(o.Folder, "results", slug+".attacks.json"), &a); !ok || err != nil {
 			t.Fatal(err)
 		}

@@ -117,7 +117,7 @@ func mergeFile(to, from string) (added int, err error) {
 		}
 		return 1, atomicfile.Write(to, text)
 	case kind == "results" && filepath.Ext(to) == ".json": // an origin: the one that knows of more
-		var a, b Origin
+		var a, b origin
 		if _, err := readJSON(to, &a); err != nil {
 			return 0, err
 		}

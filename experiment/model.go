@@ -34,8 +34,8 @@ type Model struct {
 	// How it was trained; in JSON by the keys of recipes, beside the others.
 	modelfile.Recipe `json:"-"`
 
-	Start string `json:"start,omitempty"` // name of the model that training or adaptation begins with
-	Adapt *Adapt `json:"adapt,omitempty"`
+	Start string         `json:"start,omitempty"` // name of the model that training or adaptation begins with
+	Adapt *adaptSettings `json:"adapt,omitempty"`
 }
 
 // Slug is the name as files bear it.
@@ -261,6 +261,6 @@ func (m Model) sgd() bool { return m.Optimizer == "" || m.Optimizer == optimizer
 
 // Models are all of a recipe, the points of its grid one after the other with the seeds of each.
 func (s *Setup) Models(recipe string) ([]Model, error) {
-	_, models, err := s.lines(Row{Recipe: recipe}, Model{})
+	_, models, err := s.lines(tableRow{Recipe: recipe}, Model{})
 	return models, err
 }

@@ -38,7 +38,7 @@ type Options struct {
 // Experiment is a folder with what is to be made in it.
 type Experiment struct {
 	Manifest *Manifest
-	Jobs     []Job // of this shard, in their order
+	Jobs     []job // of this shard, in their order
 
 	options Options
 	setup   *Setup
@@ -82,10 +82,10 @@ func Plan(o Options) (*Experiment, error) {
 		return nil, err
 	}
 	if o.Shards > 0 {
-		var mine []Line
+		var mine []tableLine
 		for i, model := range modelsOf(lines) {
 			if i%o.Shards == o.Shard {
-				mine = append(mine, Line{Models: []string{model}})
+				mine = append(mine, tableLine{Models: []string{model}})
 			}
 		}
 		lines = mine
@@ -103,7 +103,7 @@ func (o Options) sayUnused(l *Library, table Table) {
 				of = append(of, recipe)
 			}
 		}
-		used := slices.ContainsFunc(table.Rows, func(r Row) bool { return slices.Contains(of, r.Recipe) })
+		used := slices.ContainsFunc(table.Rows, func(r tableRow) bool { return slices.Contains(of, r.Recipe) })
 		if len(of) > 0 && !used {
 			o.Progress.Say("table %s has no row of %s; a line %q in that file adds one", table.Name, file, "rows: ["+of[0]+"]")
 		}
@@ -111,7 +111,7 @@ func (o Options) sayUnused(l *Library, table Table) {
 }
 
 // modelsOf are the models of lines, the first seeds first.
-func modelsOf(lines []Line) (models []string) {
+func modelsOf(lines []tableLine) (models []string) {
 	for k, more := 0, true; more; k++ {
 		more = false
 		for _, l := range lines {
@@ -124,12 +124,12 @@ func modelsOf(lines []Line) (models []string) {
 }
 
 // Setup opens the library with the added files, whose rows it returns, too.
-func (o Options) Setup() (*Setup, []Row, error) {
+func (o Options) Setup() (*Setup, []tableRow, error) {
 	l, err := Open()
 	if err != nil {
 		return nil, nil, err
 	}
-	var added []Row
+	var added []tableRow
 	for _, file := range o.Add {
 		rows, err := l.Add(file)
 		if err != nil {
@@ -153,8 +153,8 @@ func (o Options) Setup() (*Setup, []Row, error) {
 }
 
 // take adds a table with its models, and returns the lines of some rows, all where none are named.
-func (m *Manifest) take(s *Setup, table Table, wanted []string) (lines []Line, err error) {
-	made := Made{Table: table}
+func (m *Manifest) take(s *Setup, table Table, wanted []string) (lines []tableLine, err error) {
+	made := madeTable{Table: table}
 	var names []string
 	first := Model{}
 	used := map[string]bool{}
@@ -219,7 +219,7 @@ func (m *Manifest) add(s *Setup, model Model) error {
 }
 
 // lines makes the lines of a row with their models. A finished model has the data and the noise of the first recipe's, unless it says others.
-func (s *Setup) lines(row Row, first Model) (lines []Line, models []Model, err error) {
+func (s *Setup) lines(row tableRow, first Model) (lines []tableLine, models []Model, err error) {
 	if row.Recipe == "" {
 		m := Model{Name: row.Title, Title: row.Title, Group: row.Title, File: row.Model, Results: row.Results, ONNX: row.ONNX, Data: first.Data, Test: first.Test}
 		if row.Data != "" {
@@ -242,7 +242,7 @@ func (s *Setup) lines(row Row, first Model) (lines []Line, models []Model, err e
 		if err != nil {
 			return nil, nil, fmt.Errorf("row %s: %w", row.Title, err)
 		}
-		return []Line{{m.Title, m.Group, []string{m.Name}}}, []Model{m}, nil
+		return []tableLine{{m.Title, m.Group, []string{m.Name}}}, []Model{m}, nil
 	}
 	r, err := s.Library.Recipe(row.Recipe)
 	if err != nil {
@@ -254,7 +254,7 @@ func (s *Setup) lines(row Row, first Model) (lines []Line, models []Model, err e
 		if len(r.Grid) == 0 {
 			point = 0
 		}
-		var line Line
+		var line tableLine
 		for _, seed := range s.seeds(r) {
 			m, err := s.Model(row.Recipe, point, seed)
 			if err != nil {

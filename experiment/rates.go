@@ -17,8 +17,8 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// Rate is what this machine does with a network.
-type Rate struct {
+// machineRate is what this machine does with a network.
+type machineRate struct {
 	Network  string  `json:"network"`  // with the shape of its images; of a finished one its title
 	Training float64 `json:"training"` // noisy images through training per second; 0 for a finished network
 	Copies   float64 `json:"copies"`   // certified per second
@@ -29,8 +29,8 @@ type Rate struct {
 type meter struct {
 	*runner
 	keep  bool
-	known []Rate
-	used  []Rate
+	known []machineRate
+	used  []machineRate
 }
 
 const ratesFile = "rates.json"
@@ -42,17 +42,17 @@ func newMeter(r *runner, keep bool) (*meter, error) {
 }
 
 // rate finds or takes the rate of a model's network.
-func (m *meter) rate(ctx context.Context, model *Model) (Rate, error) {
+func (m *meter) rate(ctx context.Context, model *Model) (machineRate, error) {
 	d, images, err := m.sample(ctx, model.Test)
 	if err != nil {
-		return Rate{}, err
+		return machineRate{}, err
 	}
 	name := fmt.Sprintf("%s %v", model.Network, images.Shape)
 	if model.File != "" {
 		name = model.Title
 	}
 	engines := m.options.Training + "/" + m.options.Engine
-	same := func(r Rate) bool { return r.Network == name && r.Engines == engines }
+	same := func(r machineRate) bool { return r.Network == name && r.Engines == engines }
 	if i := slices.IndexFunc(m.used, same); i >= 0 {
 		return m.used[i], nil
 	}
@@ -95,7 +95,7 @@ func (m *meter) sample(ctx context.Context, name string) (*dataset.Dataset, *dat
 	return d, images, err
 }
 
-func (m *meter) measure(ctx context.Context, model *Model, d *dataset.Dataset, images *dataset.Images) (rate Rate, err error) {
+func (m *meter) measure(ctx context.Context, model *Model, d *dataset.Dataset, images *dataset.Images) (rate machineRate, err error) {
 	folder, err := os.MkdirTemp("", "certspec-rates-")
 	if err != nil {
 		return rate, err

@@ -22,9 +22,9 @@ type Recipe struct {
 	// How it is trained. Of a recipe with Start, σ and the method's noises and epsilon are those of the start unless they stand here.
 	modelfile.Recipe `yaml:",inline"`
 
-	Seeds []uint64 `yaml:"seeds,omitempty"` // default 1
-	Start string   `yaml:"start,omitempty"` // recipe whose network training, or adaptation, begins with
-	Adapt *Adapt   `yaml:"adapt,omitempty"` // no training: the network of Start is adapted to each corruption
+	Seeds []uint64       `yaml:"seeds,omitempty"` // default 1
+	Start string         `yaml:"start,omitempty"` // recipe whose network training, or adaptation, begins with
+	Adapt *adaptSettings `yaml:"adapt,omitempty"` // no training: the network of Start is adapted to each corruption
 
 	// Grid makes one model for each combination of some values: of rate, or of options.KEY; Draws of them, drawn
 	// with a fixed seed, where there are more. The models are named RECIPE#1, RECIPE#2, ….
@@ -32,8 +32,8 @@ type Recipe struct {
 	Draws int                  `yaml:"draws,omitempty"`
 }
 
-// Adapt are the settings of test-time adaptation; see package adapt.
-type Adapt struct {
+// adaptSettings are the settings of test-time adaptation; see package adapt.
+type adaptSettings struct {
 	Method   string  `yaml:"method" json:"method"` // bn or tent
 	Images   int     `yaml:"images,omitempty" json:"images,omitempty"`
 	Steps    int     `yaml:"steps,omitempty" json:"steps,omitempty"`

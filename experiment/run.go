@@ -84,7 +84,7 @@ func firstFailed(failed map[string]error, of []*Model) error {
 }
 
 // Done reports whether a job is done in a folder.
-func (m *Manifest) Done(folder string, j Job) (bool, error) {
+func (m *Manifest) Done(folder string, j job) (bool, error) {
 	if j.of == nil {
 		return trained(folder, j.Model), nil
 	}
@@ -182,7 +182,7 @@ func (r *runner) open(path string, m *Model) (*engine.Model, error) {
 	return model, nil
 }
 
-func (r *runner) do(ctx context.Context, j Job) error {
+func (r *runner) do(ctx context.Context, j job) error {
 	if j.of == nil {
 		return r.train(ctx, j.Model)
 	}

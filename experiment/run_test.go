@@ -40,7 +40,7 @@ func TestTable(t *testing.T) {
 			// The ledger states its average radius itself, to nine decimals.
 			v := filled.Lines[i].Values[k]
 			if want := l.Claims.ACR; math.Abs(v.Mean-number(t, want)) > 1e-9 || v.Seeds != 1 || v.Images != 8 {
-				t.Errorf("%s %s: %+v, the ledger claims %s", slug, cell, v.MeanOver, want)
+				t.Errorf("%s %s: %+v, the ledger claims %s", slug, cell, v.meanOverSeeds, want)
 			}
 			if i == 2 {
 				weights[l.Header.Model.Identity.Weights] = true

@@ -4,8 +4,8 @@ import (
 	"github.com/certspec/certspec/calib"
 )
 
-func meanCalibration(of []*CalibrationResult, radius float64) *CalibrationAt {
-	mean := &CalibrationAt{Radius: radius}
+func meanCalibration(of []*calibrationResult, radius float64) *calibrationAt {
+	mean := &calibrationAt{Radius: radius}
 	n := 0.0
 	for _, c := range of {
 		if c.at(radius) != nil {
@@ -36,7 +36,7 @@ func meanCalibration(of []*CalibrationResult, radius float64) *CalibrationAt {
 	return mean
 }
 
-func meanACE(of []*ACEResult) map[string]*MeanOver {
+func meanACE(of []*attackResult) map[string]*meanOverSeeds {
 	values := map[string][]float64{}
 	for _, a := range of {
 		values["accuracy"] = append(values["accuracy"], a.Accuracy)
@@ -45,7 +45,7 @@ func meanACE(of []*ACEResult) map[string]*MeanOver {
 			values[o.Attack] = append(values[o.Attack], o.AdaECE)
 		}
 	}
-	out := map[string]*MeanOver{}
+	out := map[string]*meanOverSeeds{}
 	for name, v := range values {
 		m := meanOver(v)
 		out[name] = &m
@@ -54,7 +54,7 @@ func meanACE(of []*ACEResult) map[string]*MeanOver {
 }
 
 // selected applies the rule of Emde et al. 2025 at every radius.
-func selected(lines []FilledLine, m *CalibrationMeasure) ([]Selected, error) {
+func selected(lines []FilledLine, m *calibrationAsked) ([]Selected, error) {
 	var out []Selected
 	for k, radius := range m.Radii {
 		var exact, approximate []calib.Candidate

@@ -14,9 +14,9 @@ import (
 // leastForInterval images must be certified for an interval: a resample without any happens once in 10⁸ then.
 const leastForInterval = 20
 
-// Spread is the interval of an error by the bootstrap over the images, and its difference from the line that the table compares with, paired
+// spread is the interval of an error by the bootstrap over the images, and its difference from the line that the table compares with, paired
 // by image; nil for that line itself. The choice of a model is not part of it.
-type Spread struct {
+type spread struct {
 	Interval   rs.Interval    `json:"interval"`
 	Difference *rs.Difference `json:"difference,omitempty"`
 }
@@ -127,7 +127,7 @@ func (f *filler) spreadSelected(t *Filled) error {
 			return err
 		}
 		for k, s := range at {
-			s.CCESpread, s.CBSSpread = &Spread{Interval: found[4*k].Interval}, &Spread{Interval: found[4*k+1].Interval}
+			s.CCESpread, s.CBSSpread = &spread{Interval: found[4*k].Interval}, &spread{Interval: found[4*k+1].Interval}
 			if reference >= 0 && k != reference {
 				r := at[reference]
 				s.CCESpread.Difference = &rs.Difference{A: *r.CCE, B: *s.CCE, Difference: *s.CCE - *r.CCE, Interval: found[4*k+2].Interval}

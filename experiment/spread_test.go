@@ -17,13 +17,13 @@ func calibrated(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
 	m := &Manifest{Format: manifestFormat, Tier: Tier{Name: "hand", Title: "by hand"}}
-	made := Made{Table: Table{Name: "x", Title: "X", Measure: Measure{Calibration: &CalibrationMeasure{Radii: []float64{.1, 1}, Within: .03}, ACE: &ACEMeasure{Epsilon: .1, Bins: 1}}}}
+	made := madeTable{Table: Table{Name: "x", Title: "X", Measure: asked{Calibration: &calibrationAsked{Radii: []float64{.1, 1}, Within: .03}, ACE: &attackAsked{Epsilon: .1, Bins: 1}}}}
 	if err := os.MkdirAll(filepath.Join(folder, "results"), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	for k, name := range []string{"AT", "ACT"} {
 		m.Models = append(m.Models, Model{Name: name, Data: "few", Test: "few/test"})
-		made.Lines = append(made.Lines, Line{Title: name, Group: name, Models: []string{name}})
+		made.Lines = append(made.Lines, tableLine{Title: name, Group: name, Models: []string{name}})
 		slug := filepath.Join(folder, "results", m.Models[k].Slug())
 		var certified, attacked strings.Builder
 		certified.WriteString("image,correct,lower 0.1,upper 0.1,lower 1,upper 1\n")
@@ -49,7 +49,7 @@ func calibrated(t *testing.T) string {
 			}
 		}
 	}
-	m.Tables = []Made{made}
+	m.Tables = []madeTable{made}
 	if err := m.write(folder); err != nil {
 		t.Fatal(err)
 	}

@@ -7,11 +7,11 @@ type Progress struct {
 	Table string         `json:"table"`
 	Done  int            `json:"done"`
 	Jobs  int            `json:"jobs"`
-	Lines []LineProgress `json:"lines"`
+	Lines []lineProgress `json:"lines"`
 }
 
-// LineProgress is that of one line.
-type LineProgress struct {
+// lineProgress is that of one line.
+type lineProgress struct {
 	Title   string `json:"title"`
 	Models  int    `json:"models"`
 	ToTrain int    `json:"to_train"` // of the models; the others are adapted to each cell, or were made elsewhere
@@ -29,19 +29,19 @@ func Status(folder string) (*Manifest, []Progress, error) {
 	var all []Progress
 	for i := range m.Tables {
 		t := &m.Tables[i]
-		p := Progress{Table: t.Name, Lines: []LineProgress{}}
+		p := Progress{Table: t.Name, Lines: []lineProgress{}}
 		for _, l := range t.Lines {
-			jobs, err := m.jobs(t, []Line{l})
+			jobs, err := m.jobs(t, []tableLine{l})
 			if err != nil {
 				return nil, nil, err
 			}
-			line := LineProgress{Title: l.Title, Models: len(l.Models)}
+			line := lineProgress{Title: l.Title, Models: len(l.Models)}
 			for _, j := range jobs {
 				done, err := m.Done(folder, j)
 				if err != nil {
 					return nil, nil, err
 				}
-				if j.Kind == TrainJob {
+				if j.Kind == trainJob {
 					if slices.Contains(l.Models, j.Model.Name) {
 						line.ToTrain++
 						if done {

@@ -8,40 +8,40 @@ import (
 
 // Table says which models stand side by side, and what is measured of them.
 type Table struct {
-	Name    string  `yaml:"-" json:"name"`
-	Title   string  `yaml:"title" json:"title"`
-	Source  string  `yaml:"source,omitempty" json:"source,omitempty"` // where the published one stands
-	Rows    []Row   `yaml:"rows" json:"rows"`
-	Measure Measure `yaml:"measure" json:"measure"`
-	Compare string  `yaml:"compare,omitempty" json:"compare,omitempty"` // title of the row that intervals of differences refer to; default the first
+	Name    string     `yaml:"-" json:"name"`
+	Title   string     `yaml:"title" json:"title"`
+	Source  string     `yaml:"source,omitempty" json:"source,omitempty"` // where the published one stands
+	Rows    []tableRow `yaml:"rows" json:"rows"`
+	Measure asked      `yaml:"measure" json:"measure"`
+	Compare string     `yaml:"compare,omitempty" json:"compare,omitempty"` // title of the row that intervals of differences refer to; default the first
 }
 
-// Measure is what a table shows. The average certified radius of the clean images is measured with sweeps, too.
-type Measure struct {
-	Clean       bool                `yaml:"clean,omitempty" json:"clean,omitempty"`
-	Sweeps      []string            `yaml:"sweeps,omitempty" json:"sweeps,omitempty"` // families of corruptions: C, C-bar, F
-	Detail      bool                `yaml:"detail,omitempty" json:"detail,omitempty"` // a column for each corruption, not only for the groups
-	Calibration *CalibrationMeasure `yaml:"calibration,omitempty" json:"calibration,omitempty"`
-	ACE         *ACEMeasure         `yaml:"ace,omitempty" json:"ace,omitempty"`
-	Agreement   bool                `yaml:"agreement,omitempty" json:"agreement,omitempty"` // on clean images, with the row that is compared with
+// asked is what a table shows. The average certified radius of the clean images is measured with sweeps, too.
+type asked struct {
+	Clean       bool              `yaml:"clean,omitempty" json:"clean,omitempty"`
+	Sweeps      []string          `yaml:"sweeps,omitempty" json:"sweeps,omitempty"` // families of corruptions: C, C-bar, F
+	Detail      bool              `yaml:"detail,omitempty" json:"detail,omitempty"` // a column for each corruption, not only for the groups
+	Calibration *calibrationAsked `yaml:"calibration,omitempty" json:"calibration,omitempty"`
+	ACE         *attackAsked      `yaml:"ace,omitempty" json:"ace,omitempty"`
+	Agreement   bool              `yaml:"agreement,omitempty" json:"agreement,omitempty"` // on clean images, with the row that is compared with
 }
 
-// CalibrationMeasure asks for certified accuracy, and for the largest calibration error and Brier score within radii.
-type CalibrationMeasure struct {
+// calibrationAsked asks for certified accuracy, and for the largest calibration error and Brier score within radii.
+type calibrationAsked struct {
 	Radii []float64 `yaml:"radii" json:"radii"`
 	// Within: of each group, the smallest errors of its models whose accuracy is at most this much below the best of all
 	// (certified-calibration tables 2 and 6 to 10); 0: all models, row by row.
 	Within float64 `yaml:"within,omitempty" json:"within,omitempty"`
 }
 
-// ACEMeasure asks for the calibration error under the four attacks on confidences of Emde et al. 2025, table 1.
-type ACEMeasure struct {
+// attackAsked asks for the calibration error under the four attacks on confidences of Emde et al. 2025, table 1.
+type attackAsked struct {
 	Epsilon float64 `yaml:"epsilon" json:"epsilon"` // L∞ budget, 1 = full range
 	Bins    int     `yaml:"bins,omitempty" json:"bins,omitempty"`
 }
 
-// Row is a recipe, or a network that is finished: a model file of certspec's or an ONNX file.
-type Row struct {
+// tableRow is a recipe, or a network that is finished: a model file of certspec's or an ONNX file.
+type tableRow struct {
 	Recipe  string         `yaml:"recipe,omitempty" json:"recipe,omitempty"`
 	Model   string         `yaml:"model,omitempty" json:"model,omitempty"`     // path, in a file of rows relative to it
 	Results string         `yaml:"results,omitempty" json:"results,omitempty"` // path of certified radii that are there: a closed ledger, of clean images, or a CSV as in results/; relative as Model
@@ -52,17 +52,17 @@ type Row struct {
 }
 
 // UnmarshalYAML takes the name of a recipe alone, too.
-func (r *Row) UnmarshalYAML(n *yaml.Node) error {
+func (r *tableRow) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		r.Recipe = n.Value
 		return nil
 	}
-	type plain Row
+	type plain tableRow
 	return n.Decode((*plain)(r))
 }
 
 // said is how many of recipe, model and results there are.
-func (r Row) said() (n int) {
+func (r tableRow) said() (n int) {
 	for _, s := range []string{r.Recipe, r.Model, r.Results} {
 		if s != "" {
 			n++
@@ -71,7 +71,7 @@ func (r Row) said() (n int) {
 	return n
 }
 
-func (r Row) check() error {
+func (r tableRow) check() error {
 	switch {
 	case r.said() != 1:
 		return fmt.Errorf("a row has a recipe, a model or results, one of them")

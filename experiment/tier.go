@@ -19,18 +19,18 @@ type Tier struct {
 	Grid     map[string][]float64 `yaml:"grid,omitempty" json:"grid,omitempty"`   // values of grids, by key, in place of those of the recipes
 
 	Methods map[string]map[string]int `yaml:"methods,omitempty" json:"methods,omitempty"` // upper limits of options, by method
-	Data    map[string]Part           `yaml:"data,omitempty" json:"data,omitempty"`
+	Data    map[string]dataPart       `yaml:"data,omitempty" json:"data,omitempty"`
 
-	Certify     Settings    `yaml:"certify" json:"certify"`         // of ACRs
-	Clean       string      `yaml:"clean" json:"clean"`             // images that are certified as they are, as in skip=20
-	Corrupted   Corrupted   `yaml:"corrupted" json:"corrupted"`     // of C and C-bar
-	Fourier     Fourier     `yaml:"fourier" json:"fourier"`         // of CIFAR-F
-	Calibration Calibration `yaml:"calibration" json:"calibration"` // of confidences
-	Attack      Attacked    `yaml:"attack" json:"attack"`           // of confidences, without noise
+	Certify     certifySettings     `yaml:"certify" json:"certify"`         // of ACRs
+	Clean       string              `yaml:"clean" json:"clean"`             // images that are certified as they are, as in skip=20
+	Corrupted   corruptedImages     `yaml:"corrupted" json:"corrupted"`     // of C and C-bar
+	Fourier     fourierImages       `yaml:"fourier" json:"fourier"`         // of CIFAR-F
+	Calibration calibrationSettings `yaml:"calibration" json:"calibration"` // of confidences
+	Attack      attackSettings      `yaml:"attack" json:"attack"`           // of confidences, without noise
 }
 
-// Part is what a tier takes of a data set, and the network it trains on it.
-type Part struct {
+// dataPart is what a tier takes of a data set, and the network it trains on it.
+type dataPart struct {
 	At      string `yaml:"at,omitempty" json:"at,omitempty"`           // another data set of the same kind
 	Network string `yaml:"network,omitempty" json:"network,omitempty"` // default that of the recipe
 	// Rate is the largest learning rate that the network bears: those of recipes are at most this; 0: any.
@@ -39,8 +39,8 @@ type Part struct {
 	Test  string  `yaml:"test,omitempty" json:"test,omitempty"`   // images for the accuracies on the card
 }
 
-// Settings are those of rs.Options that a tier fixes; zero values are their defaults.
-type Settings struct {
+// certifySettings are those of rs.Options that a tier fixes; zero values are their defaults.
+type certifySettings struct {
 	Rule      string    `yaml:"rule,omitempty" json:"rule,omitempty"`
 	N         int       `yaml:"n,omitempty" json:"n,omitempty"`
 	N0        int       `yaml:"n0,omitempty" json:"n0,omitempty"`
@@ -52,37 +52,37 @@ type Settings struct {
 }
 
 // Options are the settings as Certify takes them.
-func (c Settings) Options(sigma float64) rs.Options {
+func (c certifySettings) Options(sigma float64) rs.Options {
 	return rs.Options{
 		Sigma: sigma, Rule: rs.Rule(c.Rule), MaxSamples: c.N, Selection: c.N0, Block: c.Block, Alpha: c.Alpha,
 		Tolerance: c.Tolerance, Radii: c.Radii, Noise: noise.Law(c.Noise),
 	}
 }
 
-// Corrupted says which images are certified under corruptions, and how strong these are.
-type Corrupted struct {
+// corruptedImages says which images are certified under corruptions, and how strong these are.
+type corruptedImages struct {
 	Images     string `yaml:"images" json:"images"`
 	Severities []int  `yaml:"severities,omitempty" json:"severities,omitempty"` // default 1 to 5
 }
 
-// Fourier says which images are certified under the noise of CIFAR-F, and which.
-type Fourier struct {
+// fourierImages says which images are certified under the noise of CIFAR-F, and which.
+type fourierImages struct {
 	Images  string    `yaml:"images" json:"images"`
 	Centres []int     `yaml:"centres,omitempty" json:"centres,omitempty"` // default all
 	Decays  []float64 `yaml:"decays,omitempty" json:"decays,omitempty"`   // default all
 	Norms   []float64 `yaml:"norms,omitempty" json:"norms,omitempty"`     // default all
 }
 
-// Calibration says how confidences are certified.
-type Calibration struct {
-	Images  string   `yaml:"images" json:"images"`
-	Certify Settings `yaml:"certify" json:"certify"`
-	Cells   int      `yaml:"cells,omitempty" json:"cells,omitempty"` // that scores are counted in; default 1,000
-	Steps   int      `yaml:"steps,omitempty" json:"steps,omitempty"` // of a run of ADMM; default 3,000
+// calibrationSettings says how confidences are certified.
+type calibrationSettings struct {
+	Images  string          `yaml:"images" json:"images"`
+	Certify certifySettings `yaml:"certify" json:"certify"`
+	Cells   int             `yaml:"cells,omitempty" json:"cells,omitempty"` // that scores are counted in; default 1,000
+	Steps   int             `yaml:"steps,omitempty" json:"steps,omitempty"` // of a run of ADMM; default 3,000
 }
 
-// Attacked says which images are attacked, and how long.
-type Attacked struct {
+// attackSettings says which images are attacked, and how long.
+type attackSettings struct {
 	Images string `yaml:"images" json:"images"`
 	Steps  int    `yaml:"steps,omitempty" json:"steps,omitempty"` // default 100
 }
