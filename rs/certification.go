@@ -342,7 +342,7 @@ func (c *certification) report(final bool) {
 		Done:     float64(c.done),
 		Total:    float64(c.images.Len()),
 		Unit:     "images",
-		RateUnit: "copies",
+		RateUnit: "noise samples",
 		Left:     -1,
 		Final:    final,
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // Calibration is the calibration error of the smoothed confidences under a given assignment to M bins, the second term of
-// ACCE-ACT* (Emde et al. 2025, appendix L), for m noisy copies of each image, logits [m, N, K]. With the smoothed confidence
+// ACCE-ACT* (Emde et al. 2025, appendix L), for m noise samples of each image, logits [m, N, K]. With the smoothed confidence
 // z_n = (1/m) Σ_i softmax(z_i)[class_n], c_n = 1 where class_n is the label, and the assignment a [N, M], which is held
 // constant,
 //
@@ -21,13 +21,13 @@ func Calibration(logits, labels, class, assignment *Node) *Node {
 	return ReduceAllSum(Abs(sums))
 }
 
-// Entropy is the mean over all copies of −Σ_c p_c log p_c, p = softmax(z).
+// Entropy is the mean over all noise samples of −Σ_c p_c log p_c, p = softmax(z).
 func Entropy(logits *Node) *Node {
 	logP := LogSoftmax(logits)
 	return Neg(ReduceAllMean(ReduceSum(Mul(Exp(logP), logP), -1)))
 }
 
-// Confidence is the logarithm of the smoothed confidence (1/m) Σ_i softmax(z_i)[class] for m noisy copies of each image, logits
+// Confidence is the logarithm of the smoothed confidence (1/m) Σ_i softmax(z_i)[class] for m noise samples of each image, logits
 // [m, N, K]; where class is negative it is the class of the largest one. It returns the class, too.
 func Confidence(logits, class *Node) (logZ, found *Node) {
 	logP := LogMean(LogSoftmax(logits))

@@ -1,7 +1,7 @@
 // Package loss holds the losses of training as GoMLX graphs.
 //
-// Logits are [N, K] for N images in K classes, or [m, N, K] where each image has m noisy copies, or [v, m, N, K] where it
-// has v views with m copies each; labels are [N], int32. Every loss is a mean over the N images, in nats, and nothing in it is
+// Logits are [N, K] for N images in K classes, or [m, N, K] where each image has m noise samples, or [v, m, N, K] where it
+// has v views with m noise samples each; labels are [N], int32. Every loss is a mean over the N images, in nats, and nothing in it is
 // held constant under differentiation unless its comment says so. Float32 and float64 both work.
 package loss
 
@@ -17,7 +17,7 @@ type Term struct {
 	Value *Node
 }
 
-// CrossEntropy is the mean over all copies of log Σ_c exp(z_c) − z_label.
+// CrossEntropy is the mean over all noise samples of log Σ_c exp(z_c) − z_label.
 func CrossEntropy(logits, labels *Node) *Node {
 	z := Sub(logits, StopGradient(ReduceAndKeep(logits, ReduceMax, -1)))
 	right := overCopies(OneHot(labels, z.Shape().Dim(-1), z.DType()), z)

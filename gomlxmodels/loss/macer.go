@@ -8,7 +8,7 @@ import (
 )
 
 // MACER is the loss of Zhai et al. 2020 (arXiv 2001.02378, equation 10), which maximises the certified radius, for m noisy
-// copies of each image, logits [m, N, K]. With p̂ = (1/m) Σ_i softmax(z_i), q = (1/m) Σ_i softmax(β·z_i), whose two
+// noise samples of each image, logits [m, N, K]. With p̂ = (1/m) Σ_i softmax(z_i), q = (1/m) Σ_i softmax(β·z_i), whose two
 // largest entries are q₁ ≥ q₂, and ξ = Φ⁻¹(q₁) − Φ⁻¹(q₂), the mean over the images of
 //
 //	−log(p̂_y + 10⁻¹⁰) + λ·(σ/2)·(γ − ξ),

@@ -11,7 +11,7 @@ import (
 
 // Attack is what all methods with an adversary have as options: its budget, steps and noises.
 type Attack struct {
-	Noises  int     `json:"noises" usage:"noisy copies of an image, the same in the attack and in the step"`
+	Noises  int     `json:"noises" usage:"noise samples of an image, the same in the attack and in the step"`
 	Epsilon float64 `json:"epsilon" usage:"Euclidean budget of the attack, 1 = full range of a value"`
 	Steps   int     `json:"steps" usage:"steps of the attack"`
 	Rate    float64 `json:"rate" usage:"length of a step over 2·epsilon/steps"`

@@ -4,7 +4,7 @@ import "github.com/certspec/certspec/gomlxmodels/loss"
 
 // Consistency adds the regulariser of Jeong and Shin 2020 over several noises; see loss.Consistency.
 type Consistency struct {
-	Noises int     `json:"noises" usage:"noisy copies of an image"`
+	Noises int     `json:"noises" usage:"noise samples of an image"`
 	Lambda float64 `json:"lambda" usage:"weight of the divergence from the mean prediction"`
 	Eta    float64 `json:"eta" usage:"weight of the mean prediction's entropy"`
 }

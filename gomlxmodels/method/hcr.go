@@ -5,7 +5,7 @@ import "github.com/certspec/certspec/gomlxmodels/loss"
 // HCR is hierarchical consistency regularisation over views and noises (Sun et al. 2021); see loss.HCR.
 type HCR struct {
 	Views     int     `json:"views" usage:"the image itself and its augmented views"`
-	Noises    int     `json:"noises" usage:"noisy copies of a view"`
+	Noises    int     `json:"noises" usage:"noise samples of a view"`
 	Lambda    float64 `json:"lambda" usage:"weight of the divergence between views"`
 	Eta       float64 `json:"eta" usage:"weight of the divergence between noises"`
 	ReverseLG bool    `json:"reverse_lg" usage:"take the divergence between noises from the mean to the sample"`

@@ -8,7 +8,7 @@ import (
 
 // MACER maximises the certified radius (Zhai et al. 2020); see loss.MACER.
 type MACER struct {
-	Noises int     `json:"noises" usage:"noisy copies of an image"`
+	Noises int     `json:"noises" usage:"noise samples of an image"`
 	Lambda float64 `json:"lambda" usage:"weight of the radius"`
 	Gamma  float64 `json:"gamma" usage:"radius over σ beyond which an image counts no more"`
 	Beta   float64 `json:"beta" usage:"inverse temperature of the softmax in the radius"`

@@ -186,7 +186,7 @@ func (p *pilot) noisy(ctx context.Context) error {
 		reports.Lock()
 		defer reports.Unlock()
 		state := progress.State{Task: "preflight " + p.images.Name, Done: float64(done.Load()), Total: float64(n),
-			Unit: "images", RateUnit: "copies", Left: -1, Final: final}
+			Unit: "images", RateUnit: "noise samples", Left: -1, Final: final}
 		if seconds := p.now().Sub(start).Seconds(); seconds > 0 && state.Done > 0 {
 			state.Rate = state.Done * float64(p.opt.Block) / seconds
 			state.Left = time.Duration((state.Total - state.Done) * seconds / state.Done * float64(time.Second))
