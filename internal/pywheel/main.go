@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/pyenv"
 )
 
@@ -200,7 +201,7 @@ func pack(dir, platform string, program []byte) (string, error) {
 	tags := strings.Split(platform, ".")
 	slices.Sort(tags)
 	file := filepath.Join(dir, "certspec-"+version+"-py3-none-"+strings.Join(tags, ".")+".whl")
-	return file, os.WriteFile(file, archive.Bytes(), 0o644)
+	return file, atomicfile.Write(file, archive.Bytes())
 }
 
 // version is that of the Python package.
