@@ -49,8 +49,10 @@ var certified = map[string]rs.Options{
 	"shard-blocks": {Sigma: .125, Rule: rs.Fixed, MaxSamples: 1000, Shard: rs.Shard{By: ledger.ShardBlocks, Index: 1, Count: 2}},
 }
 
-// comparable is a ledger, or the scores beside one, without the program that wrote it and the digests that this enters.
+// comparable is a ledger, or the scores beside one, without the program that wrote it and the digests that this enters, in version 2 of the
+// header. Version 3 came so that identities could leave out what does not compute; that of a model in Go is as it was, and so is its seed.
 func comparable(b []byte) []byte {
+	b = bytes.Replace(b, []byte(`"version":3,"program"`), []byte(`"version":2,"program"`), 1)
 	b = regexp.MustCompile(`"program":\{[^}]*\}`).ReplaceAll(b, []byte(`"program":{}`))
 	b = regexp.MustCompile(`(?m)^sha256 [0-9a-f]{64}$`).ReplaceAll(b, []byte("sha256"))
 	if end := len(b) - 66; end > 0 && b[end] == 'E' && b[end+1] == 64 { // the last record of scores is two digests

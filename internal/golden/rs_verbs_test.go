@@ -36,7 +36,7 @@ var figuresOf = map[string]struct {
 	"plan":                    {"plan --from " + results + "quickstart.ledger --n 10000 --radii 0.25,0.5 --rate 1000", nil},
 	"sweep table":             {"sweep table --resamples 100 " + results + "cifar10-resnet20-s025-C", nil},
 	"sweep table, clean":      {"sweep table --clean --resamples 100 " + results + "cifar10-resnet20-s025-C", nil},
-	"calib metrics":           {"calib metrics --in DIR/samples.csv --bootstrap 40 --seed 1", nil},
+	"calib metrics, plain":    {"calib metrics --in DIR/samples.csv", nil},
 	"calib metrics of ledger": {"calib metrics --ledger " + results + "fmnist-cnn-s025-scores.ledger --radii 0.1", nil},
 	"calib exact":             {"calib exact --in DIR/samples.csv", nil},
 	"calib exact of ledger":   {"calib exact --ledger " + results + "fmnist-cnn-s025-scores.ledger --radii 0.1,0.25 --spending family", nil},
