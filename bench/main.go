@@ -102,7 +102,7 @@ type benchmark struct {
 }
 
 var benchmarks = []benchmark{
-	{name: "certify", short: "noise samples per second of a certification", unit: "copies",
+	{name: "certify", short: "noise samples per second of a certification", unit: "noise samples",
 		nets: []string{"resnet20", "resnet110", "small-cnn"}, batches: []int{100, 128, 512}, cases: certifyCases},
 	{name: "train", short: "images per second of a training run", unit: "images", nets: []string{"resnet20", "small-cnn"}, batches: []int{128},
 		methods: []string{"gaussian", "consistency", "jsd", "hcr", "macer", "smoothadv"}, cases: trainCases},

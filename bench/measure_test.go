@@ -89,7 +89,7 @@ func TestMedian(t *testing.T) {
 
 func TestReportMarkdown(t *testing.T) {
 	r := report{
-		Benchmark: "certify", Command: "go run ./bench certify", Date: "2026-01-02", Unit: "copies", Rounds: 3, Turn: "1s",
+		Benchmark: "certify", Command: "go run ./bench certify", Date: "2026-01-02", Unit: "noise samples", Rounds: 3, Turn: "1s",
 		Tables: []table{{Title: "ResNet-20", References: 2, Rows: []row{
 			{Name: "ours", Rate: 4180, Ratios: []ratio{{"ours", 1, 1, 1}}},
 			{Name: "ours, other", Failed: "no library"},

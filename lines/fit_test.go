@@ -155,7 +155,7 @@ func TestFitRefuses(t *testing.T) {
 		"intervals over \"x\"":   func(o *Options) { o.Over = "x" },
 		"want at least 3":        func(o *Options) { o.Baseline = Selection{"group", "ours"} },
 		"clip at 2":              func(o *Options) { o.Clip.Share = 2 },
-		"resamples":              func(o *Options) { o.Bootstrap.Resamples = 3 },
+		"resamples":              func(o *Options) { o.Bootstrap.Resamples = -1 },
 	} {
 		o := standard()
 		change(&o)

@@ -66,6 +66,7 @@ func newFit(o *fitOptions, cmd *cobra.Command) *cobra.Command {
 		f.Uint64Var(&o.Bootstrap.Seed, "seed", 0, "of the bootstrap")
 	})
 	o.json = cli.JSON(cmd)
+	cli.First(cmd, "in", "x", "y", "by", "baseline")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
 }

@@ -39,6 +39,7 @@ as 4) ImageNet models. Text by default; the ending of --out decides: .md, .tex, 
 	})
 	o.table.Flags(cmd)
 	o.json = cli.JSON(cmd)
+	cli.First(cmd, "in", "table", "leave-out", "clip", "out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
 }
