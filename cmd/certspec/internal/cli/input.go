@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -80,7 +81,7 @@ func LookFirst(ctx context.Context, m classifier.Classifier, images *dataset.Ima
 		return first, fmt.Errorf("nothing can be certified: %w", contradiction)
 	}
 	if err != nil {
-		return nil, Usage(err)
+		return nil, Usage(inOwnName{err})
 	}
 	Say("preprocessing: %s", first.Preprocessing)
 	for _, warning := range first.Warnings {
@@ -88,3 +89,9 @@ func LookFirst(ctx context.Context, m classifier.Classifier, images *dataset.Ima
 	}
 	return first, nil
 }
+
+// inOwnName is an error of package preflight as another verb says it, without the name of a verb that was not called.
+type inOwnName struct{ err error }
+
+func (e inOwnName) Error() string { return strings.TrimPrefix(e.err.Error(), "preflight: ") }
+func (e inOwnName) Unwrap() error { return e.err }
