@@ -196,7 +196,7 @@ func (p *pilot) glance(ctx context.Context, f *First) error {
 	f.Labelled = len(labelled)
 	chance := p.chance(labelled)
 	if guessed(f.Right, f.Labelled, chance) && guessed(f.RightNoisy, f.Labelled, chance) {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("only %d of %d labelled images are classified right, and %d of a noise sample of each: guessing does as well (%.0f %%). certspec preflight looks for the reason, e.g. a forgotten normalisation",
+		f.Warnings = append(f.Warnings, fmt.Sprintf("only %d of %d labelled images are classified right, and %d of them under noise: guessing does as well (%.0f %%). certspec preflight looks for the reason, e.g. a forgotten normalisation",
 			f.Right, f.Labelled, f.RightNoisy, 100*chance))
 	}
 	return nil
