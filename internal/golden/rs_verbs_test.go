@@ -128,7 +128,11 @@ func TestFilesOfVerbs(t *testing.T) {
 		"spectral profile, CSV":     {"spectral profile --in DIR/images.npy --out DIR/p.csv", "p.csv"},
 	} {
 		run(t, words(c[0], dir)...)
-		rsBook.check(t, name, bytes.ReplaceAll(read(t, filepath.Join(dir, c[1])), []byte(dir), []byte("DIR")))
+		made := bytes.ReplaceAll(read(t, filepath.Join(dir, c[1])), []byte(dir), []byte("DIR"))
+		if filepath.Ext(c[1]) == ".tex" { // a comment names what were copies when the digests were made
+			made = []byte(oldWords.Replace(string(made)))
+		}
+		rsBook.check(t, name, made)
 	}
 }
 
