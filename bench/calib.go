@@ -18,7 +18,7 @@ const (
 	eceSamples     = 1 << 22
 	calibBins      = 15
 	scoredImages   = 10_000
-	scoredCopies   = 10_000
+	scoredSamples  = 10_000
 	certifiedRadii = 20
 )
 
@@ -125,7 +125,7 @@ func (c *confidences) Prepare(ctx context.Context) (err error) {
 	if c.folder, err = os.MkdirTemp("", "certspec-bench-"); err != nil {
 		return err
 	}
-	path, err := rstest.ScoredLedger(ctx, c.folder, scoredImages, scoredCopies)
+	path, err := rstest.ScoredLedger(ctx, c.folder, scoredImages, scoredSamples)
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func randomNet(ctx context.Context, a nets.Architecture, choice string) (classif
 	return model, func() { model.Close() }, nil
 }
 
-// certifyForEver is the whole road: noise, model, counts, bounds, ledger, for more images than there is time.
+// certifyForEver is the whole pipeline: noise, model, counts, bounds, ledger, for more images than there is time.
 func certifyForEver(ctx context.Context, model classifier.Classifier, batch int) error {
 	info, err := model.Info()
 	if err != nil {
@@ -136,8 +136,8 @@ func classifyForEver(ctx context.Context, model classifier.Classifier, batch int
 	if err != nil {
 		return err
 	}
-	base, copies := make([]int16, info.Shape.Len()), make([]int16, batch*info.Shape.Len())
-	if _, err := grid.AddTo(copies, base, noise.Address{Seed: 1}, 0, nil); err != nil {
+	base, samples := make([]int16, info.Shape.Len()), make([]int16, batch*info.Shape.Len())
+	if _, err := grid.AddTo(samples, base, noise.Address{Seed: 1}, 0, nil); err != nil {
 		return err
 	}
 	callers := max(2, runtime.GOMAXPROCS(0)/max(1, info.Identity.Threads))
@@ -146,7 +146,7 @@ func classifyForEver(ctx context.Context, model classifier.Classifier, batch int
 		go func() {
 			result := classifier.Result{Classes: make([]int32, batch)}
 			for {
-				if err := model.Classify(ctx, classifier.Batch{N: batch, Grid: copies}, &result); err != nil {
+				if err := model.Classify(ctx, classifier.Batch{N: batch, Grid: samples}, &result); err != nil {
 					ended <- err
 					return
 				}

@@ -82,7 +82,7 @@ type gate struct {
 	changed *sync.Cond
 	open    bool
 	inside  int // calls on their way
-	copies  int // answered since the gate was opened
+	samples int // answered since the gate was opened
 }
 
 func newGate(model classifier.Classifier) *gate {
@@ -114,7 +114,7 @@ func (g *gate) Classify(ctx context.Context, batch classifier.Batch, result *cla
 	g.mu.Lock()
 	g.inside--
 	if err == nil {
-		g.copies += batch.N
+		g.samples += batch.N
 	}
 	g.changed.Broadcast()
 	g.mu.Unlock()
@@ -133,7 +133,7 @@ func (g *gate) let() {
 	case <-g.answered:
 	default:
 	}
-	g.open, g.copies = true, 0
+	g.open, g.samples = true, 0
 	g.changed.Broadcast()
 }
 
@@ -145,5 +145,5 @@ func (g *gate) hold() int {
 	for g.inside > 0 {
 		g.changed.Wait()
 	}
-	return g.copies
+	return g.samples
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // counting is a model that counts the samples it has seen.
-type counting struct{ copies chan int }
+type counting struct{ samples chan int }
 
 func (c counting) Info() (classifier.Info, error) {
 	return classifier.Info{Name: "counting", Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, Classes: 2}, nil
@@ -19,14 +19,14 @@ func (c counting) Info() (classifier.Info, error) {
 
 func (c counting) Classify(_ context.Context, batch classifier.Batch, _ *classifier.Result) error {
 	time.Sleep(time.Millisecond)
-	c.copies <- <-c.copies + batch.N
+	c.samples <- <-c.samples + batch.N
 	return nil
 }
 
 func TestGatedCountsItsTurnsOnly(t *testing.T) {
 	model := counting{make(chan int, 1)}
-	model.copies <- 0
-	seen := func() int { n := <-model.copies; model.copies <- n; return n }
+	model.samples <- 0
+	seen := func() int { n := <-model.samples; model.samples <- n; return n }
 	closed := false
 	g := &gated{
 		open: func() (classifier.Classifier, func(), error) { return model, func() { closed = true }, nil },

@@ -7,13 +7,13 @@ import (
 	"github.com/certspec/certspec/rs/noise"
 )
 
-// noiseCopies is the number of samples of a 32×32×3 image in one unit of work.
-const noiseCopies = 100
+// noiseSamples is the number of samples of a 32×32×3 image in one unit of work.
+const noiseSamples = 100
 
 // noiseCases compares the noise of one block. Ours adds it to the image as well.
 func noiseCases(ctx context.Context, s settings) ([]comparison, error) {
 	const image = 32 * 32 * 3
-	const values = noiseCopies * image
+	const values = noiseSamples * image
 	grid, err := noise.NewGrid(0.25)
 	if err != nil {
 		return nil, err

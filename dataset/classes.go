@@ -24,7 +24,7 @@ func (r *records) label(files []string, classFile string) error {
 	names := slices.Compact(slices.Sorted(slices.Values(folders)))
 	flat := slices.Equal(names, []string{"."})
 	if at := slices.Index(folders, "."); at >= 0 && !flat {
-		return fmt.Errorf("%s stands beside class folders; expected CLASS/PICTURE", files[at])
+		return fmt.Errorf("%s lies next to class folders; expected CLASS/PICTURE", files[at])
 	}
 	switch {
 	case classFile != "":

@@ -196,7 +196,7 @@ func TestFolderErrors(t *testing.T) {
 		"transparent":        {[]entry{{"a/1.png", pngBytes(t, glass)}}, []string{"a/1.png", "transparent", "background=white"}},
 		"huge":               {[]entry{{"a/1.png", wide}}, []string{"a/1.png", "60000×60000 pixels", "16384"}},
 		"two levels":         {[]entry{{"train/a/1.png", good}}, []string{"train/a/1.png", "split"}},
-		"beside classes":     {[]entry{{"a/1.png", good}, {"2.png", good}}, []string{"2.png stands beside"}},
+		"beside classes":     {[]entry{{"a/1.png", good}, {"2.png", good}}, []string{"2.png lies next to"}},
 		"twice":              {[]entry{{"a/1.png", good}, {"./a/1.png", good}}, []string{"a/1.png", "twice"}},
 		"parent":             {[]entry{{"a/1.png", good}, {"a/../../1.png", good}}, []string{"a/../../1.png", "leaves the archive"}},
 		"absolute":           {[]entry{{"/etc/1.png", good}}, []string{"/etc/1.png", "leaves the archive"}},

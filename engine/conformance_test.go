@@ -20,14 +20,14 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// road is one way for a model to enter. It opens the model of a model file, or skips the test by the name of what is
+// way is one way for a model to enter. It opens the model of a model file, or skips the test by the name of what is
 // missing on this machine.
-type road struct {
+type way struct {
 	name string
 	open func(t *testing.T, path string) classifier.Classifier
 }
 
-var roads = []road{
+var ways = []way{
 	{"GoMLX on its Go backend", func(t *testing.T, path string) classifier.Classifier { return open(t, path, engine.Backend("go")) }},
 	{"GoMLX on XLA", func(t *testing.T, path string) classifier.Classifier {
 		m := open(t, path, engine.Backend("xla:cpu"))
@@ -47,9 +47,9 @@ var roads = []road{
 	{"pipe", func(t *testing.T, path string) classifier.Classifier { return openPipe(t, path) }},
 }
 
-// everyRoad opens a model once on each road: XLA compiles each handle anew.
-func everyRoad(t *testing.T, path string, test func(t *testing.T, m classifier.Classifier)) {
-	for _, r := range roads {
+// everyWay opens a model once on each way: XLA compiles each handle anew.
+func everyWay(t *testing.T, path string, test func(t *testing.T, m classifier.Classifier)) {
+	for _, r := range ways {
 		t.Run(r.name, func(t *testing.T) { test(t, r.open(t, path)) })
 	}
 }
@@ -58,7 +58,7 @@ func everyRoad(t *testing.T, path string, test func(t *testing.T, m classifier.C
 func TestConformance(t *testing.T) {
 	for name, path := range map[string]string{"step": toys[3].write(t), "trained": "../notebooks/models/fmnist-cnn-s025"} {
 		t.Run(name, func(t *testing.T) {
-			everyRoad(t, path, func(t *testing.T, m classifier.Classifier) {
+			everyWay(t, path, func(t *testing.T, m classifier.Classifier) {
 				classifiertest.Run(t, func(*testing.T) classifier.Classifier { return m },
 					classifiertest.Options{Batches: []int{1, 7, 100, 128}})
 			})
@@ -111,7 +111,7 @@ func certify(t *testing.T, m classifier.Classifier, data *dataset.Images) *rs.Ru
 	return run
 }
 
-// On every road a toy gets, image by image, the counts and radii that its closed form gets for the same noise: its boundaries
+// On every way a toy gets, image by image, the counts and radii that its closed form gets for the same noise: its boundaries
 // lie half a step of the grid off the grid, far beyond rounding. No radius exceeds the true one.
 func TestToysAreCertified(t *testing.T) {
 	data := rays()
@@ -131,7 +131,7 @@ func TestToysAreCertified(t *testing.T) {
 			if certified < want.Header.Data.Images/3 {
 				t.Errorf("%d of %d images get a radius worth the name; a weak test", certified, len(want.Rows))
 			}
-			everyRoad(t, toy.write(t), func(t *testing.T, m classifier.Classifier) {
+			everyWay(t, toy.write(t), func(t *testing.T, m classifier.Classifier) {
 				if got := certify(t, m, data); !slices.Equal(got.Rows, want.Rows) {
 					t.Errorf("rows\n%+v\nthe closed form gets\n%+v", got.Rows, want.Rows)
 				}
@@ -140,14 +140,14 @@ func TestToysAreCertified(t *testing.T) {
 	}
 }
 
-// With a NaN among the weights all copies are misses, the run says how many, and nothing is certified. (ONNX Runtime is not
+// With a NaN among the weights all samples are misses, the run says how many, and nothing is certified. (ONNX Runtime is not
 // given such a network of ours; an ONNX file of others may hold one.)
 func TestNaNWeights(t *testing.T) {
 	broken := toys[3]
 	broken.layers[1].bias = slices.Clone(broken.layers[1].bias)
 	broken.layers[1].bias[2] = float32(math.NaN())
 	data, path := rays(), broken.write(t)
-	for _, r := range roads {
+	for _, r := range ways {
 		t.Run(r.name, func(t *testing.T) {
 			var m classifier.Classifier
 			switch r.name {
@@ -161,7 +161,7 @@ func TestNaNWeights(t *testing.T) {
 			}
 			run := certify(t, m, data)
 			if run.Misses() != run.Passes() || run.Passes() < 100*len(run.Rows) {
-				t.Errorf("%d misses of %d copies; expected all", run.Misses(), run.Passes())
+				t.Errorf("%d misses of %d samples; expected all", run.Misses(), run.Passes())
 			}
 			for _, row := range run.Rows {
 				if row.Certified() || row.Radius != 0 || row.K != 0 {
@@ -176,7 +176,7 @@ func TestNaNWeights(t *testing.T) {
 // 3,136 in a sum, in another order. With errors of 2⁻²⁴ per addition that add up like random steps that is some √3136·2⁻²⁴ = 3e-6.
 const rounding = 1e-5
 
-// The engines agree on the trained networks: for the same noisy copies the logits differ by rounding, and classes where the two
+// The engines agree on the trained networks: for the same noise samples the logits differ by rounding, and classes where the two
 // best logits are as close as that.
 func TestEnginesAgree(t *testing.T) {
 	for _, path := range trained(t) {
@@ -190,27 +190,27 @@ func TestEnginesAgree(t *testing.T) {
 			if card.Architecture.Name != nets.SmallCNN {
 				count = 10 // a residual network takes the Go backend some five milliseconds a copy
 			}
-			batch := copies(drawn(t, card.Architecture.Shape, count), times, card.Recipe.Noise())
-			want := logitsOf(t, roads[0].open(t, path), batch)
+			batch := samples(drawn(t, card.Architecture.Shape, count), times, card.Recipe.Noise())
+			want := logitsOf(t, ways[0].open(t, path), batch)
 			if len(want.classes()) < 4 {
-				t.Errorf("the copies get the classes %v; the test shows little", want.classes())
+				t.Errorf("the samples get the classes %v; the test shows little", want.classes())
 			}
-			for _, r := range roads[1:] {
+			for _, r := range ways[1:] {
 				t.Run(r.name, func(t *testing.T) {
 					got := logitsOf(t, r.open(t, path), batch)
 					largest, difference := want.compare(got)
 					var flipped []string
 					for i := range batch.N {
 						if got.class[i] != want.class[i] {
-							flipped = append(flipped, fmt.Sprintf("copy %d of image %d", i%times, i/times))
+							flipped = append(flipped, fmt.Sprintf("sample %d of image %d", i%times, i/times))
 							if gap := want.gap(i); gap > 2*rounding*largest {
-								t.Errorf("copy %d of image %d is %d and not %d; its best logits are %g apart", i%times, i/times, got.class[i], want.class[i], gap)
+								t.Errorf("sample %d of image %d is %d and not %d; its best logits are %g apart", i%times, i/times, got.class[i], want.class[i], gap)
 							}
 						}
 					}
-					t.Logf("logits differ by %.1e of the largest, %.3g; %d of %d copies flipped %v", difference/largest, largest, len(flipped), batch.N, flipped)
+					t.Logf("logits differ by %.1e of the largest, %.3g; %d of %d samples flipped %v", difference/largest, largest, len(flipped), batch.N, flipped)
 					if !(difference <= rounding*largest) || len(flipped) > 1+batch.N/500 {
-						t.Errorf("logits differ by %g, the largest is %g; %d of %d copies flipped", difference, largest, len(flipped), batch.N)
+						t.Errorf("logits differ by %g, the largest is %g; %d of %d samples flipped", difference, largest, len(flipped), batch.N)
 					}
 				})
 			}
@@ -245,8 +245,8 @@ func drawn(t *testing.T, shape pixel.Shape, count int) *dataset.Images {
 	return to
 }
 
-// copies are so many noisy copies of each image, on the grid.
-func copies(data *dataset.Images, times int, sigma float64) classifier.Batch {
+// samples are so many noise samples of each image, on the grid.
+func samples(data *dataset.Images, times int, sigma float64) classifier.Batch {
 	random := rand.New(rand.NewPCG(1, 2))
 	batch := classifier.Batch{N: times * data.Len()}
 	for i := range data.Len() {

@@ -14,7 +14,7 @@ import (
 // An honest network is never refused, on any engine: four trials each over both noise laws, blocks of 100, 32 and 1, and one to four images.
 func TestHonestNetworksAreFunctions(t *testing.T) {
 	shape := pixel.Shape{Height: 28, Width: 28, Channels: 1}
-	everyRoad(t, "../notebooks/models/fmnist-cnn-s025", func(t *testing.T, m classifier.Classifier) {
+	everyWay(t, "../notebooks/models/fmnist-cnn-s025", func(t *testing.T, m classifier.Classifier) {
 		for trial := range 4 {
 			random := rand.New(rand.NewPCG(1, uint64(trial)))
 			images := &dataset.Images{Name: "random", Shape: shape, Digest: "sha256:random"}

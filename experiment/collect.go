@@ -17,7 +17,7 @@ type origin struct {
 	Accuracy  float64  `json:"accuracy,omitempty"`
 	Noisy     float64  `json:"noisy_accuracy,omitempty"`
 	Certified []string `json:"certified"` // engines
-	Copies    int      `json:"copies"`    // in the ledgers of its cells
+	Samples   int      `json:"copies"`    // in the ledgers of its cells
 }
 
 // radiiOf are the radii that a folder holds of a model: those of the file of results, and of closed ledgers that are not in it yet.
@@ -58,7 +58,7 @@ func radiiOf(folder string, m *Model) (radii *Radii, origin origin, added bool, 
 		if name := fmt.Sprintf("%s %s, %s", id.Engine, id.EngineVersion, id.InstructionSet); !slices.Contains(origin.Certified, name) {
 			origin.Certified = append(origin.Certified, name)
 		}
-		origin.Copies += run.Passes()
+		origin.Samples += run.Passes()
 	}
 	slices.Sort(origin.Certified)
 	return radii, origin, added, nil

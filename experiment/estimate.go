@@ -10,18 +10,18 @@ import (
 
 // Estimate is what is left to do, and about how long it takes.
 type Estimate struct {
-	Jobs       int           `json:"jobs"`
-	Training   float64       `json:"training_rows"` // noisy images through the network and back, those of attacks included
-	Copies     float64       `json:"copies"`        // certified, as expected of a network of middling accuracy
-	MostCopies float64       `json:"most_copies"`
-	Searches   int           `json:"searches"` // runs of ADMM, which are not in the time
-	Seconds    float64       `json:"seconds"`
-	Rates      []machineRate `json:"rates"`
+	Jobs        int           `json:"jobs"`
+	Training    float64       `json:"training_rows"` // noisy images through the network and back, those of attacks included
+	Samples     float64       `json:"copies"`        // certified, as expected of a network of middling accuracy
+	MostSamples float64       `json:"most_copies"`
+	Searches    int           `json:"searches"` // runs of ADMM, which are not in the time
+	Seconds     float64       `json:"seconds"`
+	Rates       []machineRate `json:"rates"`
 }
 
 func (e Estimate) String() string {
 	return fmt.Sprintf("%d jobs left: %s images through training, %s noise samples to certify (at most %s), %d searches by ADMM: about %s at the rates of this machine",
-		e.Jobs, large(e.Training), large(e.Copies), large(e.MostCopies), e.Searches, hours(e.Seconds))
+		e.Jobs, large(e.Training), large(e.Samples), large(e.MostSamples), e.Searches, hours(e.Seconds))
 }
 
 func large(v float64) string {
@@ -49,7 +49,7 @@ func hours(seconds float64) string {
 var typical = []float64{.35, .45, .5, .55, .6, .7, .8, .9, .95, .98, .99, .995, .999, 1}
 
 // samples of an image, as expected and at most.
-func copies(o rs.Options) (mean, most float64, err error) {
+func samples(o rs.Options) (mean, most float64, err error) {
 	plan, err := o.Plan()
 	if err != nil {
 		return 0, 0, err
@@ -140,7 +140,7 @@ func (c costs) training(model *Model, rows float64) error {
 
 // certify adds the noise samples of images under a rule.
 func (c costs) certify(model *Model, images float64, o rs.Options) error {
-	mean, most, err := copies(o)
+	mean, most, err := samples(o)
 	if err != nil {
 		return err
 	}
@@ -153,9 +153,9 @@ func (c costs) samples(model *Model, n, most float64) error {
 	if err != nil {
 		return err
 	}
-	c.total.Copies += n
-	c.total.MostCopies += most
-	c.total.Seconds += n / rate.Copies
+	c.total.Samples += n
+	c.total.MostSamples += most
+	c.total.Seconds += n / rate.Samples
 	return nil
 }
 

@@ -32,7 +32,7 @@ type agreement struct {
 
 func (agreementMeasure) kind() jobKind { return agreeJob }
 
-// reference is the model of the line that a table compares with which stands beside a model: that of the same place among the seeds, or the last.
+// reference is the model of the line that a model is compared with: that of the same place among the seeds, or the last.
 func (agreementMeasure) reference(m *Manifest, t *madeTable, model *Model) *Model {
 	line := t.reference()
 	if line == nil {

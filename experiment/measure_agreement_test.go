@@ -10,7 +10,7 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// Two trained networks are compared by their predictions, which need both; rows of finished results stand beside them.
+// Two trained networks are compared by their predictions, which need both; rows of finished results are put next to them.
 func TestAgreementAndResults(t *testing.T) {
 	file := tinyFile(t, "  agreeing:\n    title: Agreement\n    rows: [tiny/g, tiny/hcr]\n    measure: {clean: true, agreement: true}\n")
 	o := tiny(t, file)

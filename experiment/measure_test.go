@@ -102,7 +102,7 @@ func TestConfidences(t *testing.T) {
 	}
 }
 
-// A finished network stands beside those that are trained, as a model file and as an ONNX file.
+// A finished network joins those that are trained, as a model file and as an ONNX file.
 func TestFinishedRows(t *testing.T) {
 	file := tinyFile(t, "")
 	o := tiny(t, file)

@@ -121,7 +121,7 @@ func mergeFile(to, from string) (added int, err error) {
 		if _, err := readJSON(to, &a); err != nil {
 			return 0, err
 		}
-		if _, err := readJSON(from, &b); err != nil || b.Copies <= a.Copies {
+		if _, err := readJSON(from, &b); err != nil || b.Samples <= a.Samples {
 			return 0, err
 		}
 		return 1, atomicfile.Write(to, text)

@@ -21,7 +21,7 @@ import (
 type machineRate struct {
 	Network  string  `json:"network"`  // with the shape of its images; of a finished one its title
 	Training float64 `json:"training"` // noisy images through training per second; 0 for a finished network
-	Copies   float64 `json:"copies"`   // certified per second
+	Samples  float64 `json:"copies"`   // certified per second
 	Engines  string  `json:"engines"`  // that were asked for
 }
 
@@ -120,7 +120,7 @@ func (m *meter) measure(ctx context.Context, model *Model, d *dataset.Dataset, i
 		}
 	}
 	if model.File != "" || model.Noise() > 0 {
-		rate.Copies, err = m.copyRate(ctx, path, model, images)
+		rate.Samples, err = m.sampleRate(ctx, path, model, images)
 	}
 	return rate, err
 }
@@ -169,8 +169,8 @@ type fixed struct{ *dataset.Images }
 
 func (f fixed) Load(context.Context) (*dataset.Images, error) { return f.Images, nil }
 
-// copyRate certifies images over and over, each time twice as many, for a second.
-func (m *meter) copyRate(ctx context.Context, path string, model *Model, images *dataset.Images) (float64, error) {
+// sampleRate certifies images over and over, each time twice as many, for a second.
+func (m *meter) sampleRate(ctx context.Context, path string, model *Model, images *dataset.Images) (float64, error) {
 	net, err := m.open(path, model)
 	if err != nil {
 		return 0, err

@@ -12,17 +12,17 @@ import (
 
 // audit walks over the looks of a ledger and derives from them what the ledger should claim.
 type audit struct {
-	ctx    context.Context
-	scan   *ledger.Scanner
-	header ledger.Header
-	plan   *rule.Plan
-	trial  *rule.Trial // of the image in progress; nil before the first
-	line   int         // of the last look
-	images int         // that are complete
-	rows   Rows        // on them; a shard by blocks has none
-	looks  int
-	copies int
-	scores *ledger.LookScores // nil: not read
+	ctx     context.Context
+	scan    *ledger.Scanner
+	header  ledger.Header
+	plan    *rule.Plan
+	trial   *rule.Trial // of the image in progress; nil before the first
+	line    int         // of the last look
+	images  int         // that are complete
+	rows    Rows        // on them; a shard by blocks has none
+	looks   int
+	samples int
+	scores  *ledger.LookScores // nil: not read
 }
 
 func newAudit(ctx context.Context, path string) (*audit, error) {
@@ -73,7 +73,7 @@ func (a *audit) walk(see func(scoredLook)) (ledger.Record, error) {
 // begin makes the trial of the image of a look the one in progress.
 func (a *audit) begin(l ledger.Look) error {
 	a.looks++
-	a.copies += (l.To - l.From) * a.header.Block
+	a.samples += (l.To - l.From) * a.header.Block
 	if a.trial == nil || a.trial.Image != l.Image {
 		switch {
 		case a.trial != nil && !a.trial.Done():

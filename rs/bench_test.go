@@ -20,7 +20,7 @@ func (free) Classify(_ context.Context, batch classifier.Batch, result *classifi
 	return nil
 }
 
-// BenchmarkCertify is the whole road but for the model: noise, counts, bounds, ledger.
+// BenchmarkCertify is the whole pipeline but for the model: noise, counts, bounds, ledger.
 func BenchmarkCertify(b *testing.B) {
 	for _, shape := range []pixel.Shape{{Height: 32, Width: 32, Channels: 3}, {Height: 28, Width: 28, Channels: 1}} {
 		for _, n := range []int{1000, 100_000} {
@@ -29,7 +29,7 @@ func BenchmarkCertify(b *testing.B) {
 				values := make([]uint8, max(1, 20_000/n))
 				data := greys(shape, always(0), values...)
 				b.ReportAllocs()
-				copies, i := 0, 0
+				samples, i := 0, 0
 				for b.Loop() {
 					i++
 					run, err := rs.Certify(context.Background(), model, data, rs.Options{
@@ -38,9 +38,9 @@ func BenchmarkCertify(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					copies += run.Passes()
+					samples += run.Passes()
 				}
-				b.ReportMetric(float64(copies)/b.Elapsed().Seconds(), "copies/s")
+				b.ReportMetric(float64(samples)/b.Elapsed().Seconds(), "samples/s")
 			})
 		}
 	}

@@ -18,7 +18,7 @@ type blocks struct {
 	model   classifier.Classifier
 	classes int
 	shape   pixel.Shape
-	copies  int // in a block
+	samples int // in a block
 	seed    uint64
 	scored  bool // scores are wanted
 
@@ -27,8 +27,8 @@ type blocks struct {
 	gaussian *noise.Gaussian
 }
 
-func newBlocks(model classifier.Classifier, info classifier.Info, law noise.Law, sigma float64, copies int, seed uint64) (*blocks, error) {
-	b := &blocks{model: model, classes: info.Classes, shape: info.Shape, copies: copies, seed: seed}
+func newBlocks(model classifier.Classifier, info classifier.Info, law noise.Law, sigma float64, samples int, seed uint64) (*blocks, error) {
+	b := &blocks{model: model, classes: info.Classes, shape: info.Shape, samples: samples, seed: seed}
 	var err error
 	switch law {
 	case noise.LawGrid:
@@ -55,14 +55,14 @@ type buffer struct {
 }
 
 func (b *blocks) newBuffer() *buffer {
-	buf := &buffer{classes: make([]int32, b.copies), votes: make([]int, b.classes)}
+	buf := &buffer{classes: make([]int32, b.samples), votes: make([]int, b.classes)}
 	if b.scored {
-		buf.scores = make([]float32, b.copies*b.classes)
+		buf.scores = make([]float32, b.samples*b.classes)
 	}
 	if b.grid != nil {
-		buf.grid = make([]int16, b.copies*b.shape.Len())
+		buf.grid = make([]int16, b.samples*b.shape.Len())
 	} else {
-		buf.real = make([]float32, b.copies*b.shape.Len())
+		buf.real = make([]float32, b.samples*b.shape.Len())
 	}
 	return buf
 }
@@ -91,7 +91,7 @@ func (b *blocks) classify(ctx context.Context, buf *buffer) (counts []ledger.Cou
 		buf.classes[i] = classifier.Miss // what the model leaves out is no hit
 	}
 	result := classifier.Result{Classes: buf.classes, Scores: buf.scores}
-	batch := classifier.Batch{N: b.copies, Grid: buf.grid, Real: buf.real}
+	batch := classifier.Batch{N: b.samples, Grid: buf.grid, Real: buf.real}
 	if err := b.model.Classify(ctx, batch, &result); err != nil {
 		return nil, 0, err
 	}

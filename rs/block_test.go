@@ -11,7 +11,7 @@ import (
 )
 
 // A sample whose noise could not be drawn is a miss, whatever the model says of it; so is one that the model leaves out.
-func TestFailedCopiesAreMisses(t *testing.T) {
+func TestFailedSamplesAreMisses(t *testing.T) {
 	model := classifier.Constant{Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, Classes: 3, Class: 2}
 	info, err := model.Info()
 	if err != nil {

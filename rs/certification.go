@@ -38,11 +38,11 @@ type certification struct {
 	restored map[ledger.ScoresAddress]ledger.Scores // of the provisional looks of an earlier run
 	times    []ledger.Time
 
-	start  time.Time
-	grace  time.Duration // for the blocks under way when the context ends
-	before int           // images decided by earlier runs
-	done   int           // images decided
-	copies int           // through the model in this run
+	start   time.Time
+	grace   time.Duration // for the blocks under way when the context ends
+	before  int           // images decided by earlier runs
+	done    int           // images decided
+	samples int           // through the model in this run
 
 	checked time.Time // when checks were written last
 }
@@ -201,7 +201,7 @@ func (c *certification) pump(ctx context.Context) error {
 			t.buffer = nil
 			switch {
 			case t.err == nil:
-				c.copies += c.plan.Block()
+				c.samples += c.plan.Block()
 				t.job.fold(t)
 			case stop != nil:
 			case ctx.Err() != nil:
@@ -286,7 +286,7 @@ func (c *certification) commit() {
 				}
 			}
 			if j.Done() && j.blocks > 0 {
-				c.times = append(c.times, ledger.Time{Image: j.Image, Copies: j.blocks * c.plan.Block(), Seconds: time.Since(j.started).Seconds()})
+				c.times = append(c.times, ledger.Time{Image: j.Image, Samples: j.blocks * c.plan.Block(), Seconds: time.Since(j.started).Seconds()})
 			}
 		}
 		j.looks = nil
@@ -347,8 +347,8 @@ func (c *certification) report(final bool) {
 		Final:    final,
 	}
 	elapsed := time.Since(c.start)
-	if c.copies > 0 {
-		s.Rate = float64(c.copies) / elapsed.Seconds()
+	if c.samples > 0 {
+		s.Rate = float64(c.samples) / elapsed.Seconds()
 	}
 	if n := c.done - c.before; n > 0 {
 		s.Left = time.Duration(float64(elapsed) * (s.Total - s.Done) / float64(n))

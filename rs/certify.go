@@ -27,7 +27,7 @@ import (
 //
 // Counts prove nothing about a model whose answer to an image depends on its batch or on chance. Some noise samples are asked again
 // during the run, one call in about 150, in other arrangements; an answer that changes stops it with a *purity.Error. What was
-// compared stands beside the ledger (ledger.ReadChecks). Before a run, preflight.Look looks more closely.
+// compared is in a file beside the ledger (ledger.ReadChecks). Before a run, preflight.Look looks more closely.
 func Certify(ctx context.Context, model classifier.Classifier, data Source, opt Options) (*Run, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {

@@ -171,7 +171,7 @@ func TestMissesAreNeverHits(t *testing.T) {
 	if run := certify(t, model, greys(shape, always(0), 0), opt); run.Abstained() != 1 {
 		t.Errorf("certified %+v", run.Rows[0])
 	}
-	// No copy is finite: there is not even a class to look at.
+	// No output is finite: there is not even a class to look at.
 	model.Threshold = -100
 	run = certify(t, model, greys(shape, always(0), 0, 1), opt)
 	if run.Abstained() != 2 || run.Rows[1].N != 0 || run.Misses() != run.Passes() || run.Misses() == 0 {

@@ -404,7 +404,7 @@ func (m *merger) joinTimes(out string) error {
 			if !ok {
 				order = append(order, t.Image)
 			}
-			sums[t.Image] = ledger.Time{Image: t.Image, Copies: sum.Copies + t.Copies, Seconds: sum.Seconds + t.Seconds}
+			sums[t.Image] = ledger.Time{Image: t.Image, Samples: sum.Samples + t.Samples, Seconds: sum.Seconds + t.Seconds}
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return m.images[a] - m.images[b] })

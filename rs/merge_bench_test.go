@@ -35,10 +35,10 @@ func syntheticShards(b *testing.B, shards, images int) []string {
 				p := 1 - .5*math.Pow(rng.Float64(), 3)
 				for t := plan.Trial(image, image%10); ; {
 					from, to := t.Blocks()
-					copies := (to - from) * h.Block
-					spread := math.Sqrt(float64(copies) * p * (1 - p))
-					hits := min(copies, max(1, int(p*float64(copies)+spread*rng.NormFloat64())))
-					look := ledger.Look{Image: image, Label: image % 10, From: from, To: to, Counts: []ledger.Count{{Class: int32(image % 10), N: hits}}, Misses: copies - hits}
+					samples := (to - from) * h.Block
+					spread := math.Sqrt(float64(samples) * p * (1 - p))
+					hits := min(samples, max(1, int(p*float64(samples)+spread*rng.NormFloat64())))
+					look := ledger.Look{Image: image, Label: image % 10, From: from, To: to, Counts: []ledger.Count{{Class: int32(image % 10), N: hits}}, Misses: samples - hits}
 					if err := t.Add(look); err != nil {
 						return err
 					}

@@ -97,9 +97,9 @@ func TestMerge(t *testing.T) {
 				if err != nil || len(times) != 14 {
 					t.Errorf("%d times, %v", len(times), err)
 				}
-				copies, passes := 0, 0
+				samples, passes := 0, 0
 				for i, time := range times {
-					copies += time.Copies
+					samples += time.Samples
 					if time.Image != 3*i {
 						t.Errorf("times are of the images %+v", times)
 						break
@@ -110,8 +110,8 @@ func TestMerge(t *testing.T) {
 					t.Fatal(err)
 				}
 				// A run may compute blocks that a decision then makes needless.
-				if passes = run.Passes(); copies < passes || copies > 3*passes {
-					t.Errorf("%s by %s in %v: the times name %d noise samples, the run has %d", name, by, of, copies, passes)
+				if passes = run.Passes(); samples < passes || samples > 3*passes {
+					t.Errorf("%s by %s in %v: the times name %d noise samples, the run has %d", name, by, of, samples, passes)
 				}
 			}
 		}

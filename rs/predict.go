@@ -72,7 +72,7 @@ func Predict(ctx context.Context, model classifier.Classifier, image []uint8, op
 	if err := rule.CheckAlpha(opt.Alpha); err != nil {
 		return none, err
 	}
-	if err := rule.CheckCopies("Samples", opt.Samples, opt.Block); err != nil {
+	if err := rule.CheckSamples("Samples", opt.Samples, opt.Block); err != nil {
 		return none, err
 	}
 	if opt.Image < 0 {

@@ -40,7 +40,7 @@ func newRecheck(b *blocks) (*recheck, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &recheck{model: m, size: b.shape.Len(), block: b.copies, seed: b.seed}
+	r := &recheck{model: m, size: b.shape.Len(), block: b.samples, seed: b.seed}
 	own := r.own()
 	if b.grid != nil {
 		r.batch.Grid = make([]int16, own*r.size)

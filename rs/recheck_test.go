@@ -15,12 +15,12 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// turning is a good model that from one call on spoils the classes that it gives.
+// turning is a good model that from one call on changes the classes that it gives.
 type turning struct {
 	classifier.Classifier
-	calls *atomic.Int64
-	after int64
-	spoil func(classes []int32)
+	calls  *atomic.Int64
+	after  int64
+	change func(classes []int32)
 }
 
 func (m turning) Info() (classifier.Info, error) {
@@ -35,13 +35,13 @@ func (m turning) Classify(ctx context.Context, batch classifier.Batch, result *c
 	}
 	err := m.Classifier.Classify(ctx, batch, result)
 	if m.calls.Add(1) > m.after {
-		m.spoil(result.Classes)
+		m.change(result.Classes)
 	}
 	return err
 }
 
 // A model that turns bad in the middle of a run, after whatever was tested before, stops it; what was decided stays, and the contradiction
-// stands beside the ledger. On the old code all of these ran through.
+// is kept beside the ledger. Without the check all of these run through.
 func TestRunStopsWhereAnAnswerDependsOnItsBatch(t *testing.T) {
 	majority := func(classes []int32) {
 		votes := map[int32]int{}
@@ -66,7 +66,7 @@ func TestRunStopsWhereAnAnswerDependsOnItsBatch(t *testing.T) {
 		images int
 		after  int64
 		block  int
-		spoil  func([]int32)
+		change func([]int32)
 	}{
 		"majority from the start":         {1, 0, 100, majority},
 		"majority of one image, later on": {1, 40, 100, majority},
@@ -80,7 +80,7 @@ func TestRunStopsWhereAnAnswerDependsOnItsBatch(t *testing.T) {
 			values[i] = uint8(110 + 5*i)
 		}
 		// One image of byte 110: p of its class is .74, so that the majority of a block is more certain than the model.
-		m := turning{classifier.Linear{Shape: oneGrey, Weights: []float64{1}, Bias: -.5}, new(atomic.Int64), c.after, c.spoil}
+		m := turning{classifier.Linear{Shape: oneGrey, Weights: []float64{1}, Bias: -.5}, new(atomic.Int64), c.after, c.change}
 		opt := rs.Options{Sigma: .1, Rule: rs.Fixed, MaxSamples: 100_000, Block: c.block, Ledger: path}
 		run, err := rs.Certify(t.Context(), m, greys(oneGrey, always(1), values...), opt)
 		var contradiction *purity.Error

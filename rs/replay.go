@@ -46,12 +46,12 @@ type Flip struct {
 	StoredMisses int            `json:"stored_misses"`
 	Now          []ledger.Count `json:"now"`
 	NowMisses    int            `json:"now_misses"`
-	Copies       int            `json:"copies"` // that changed their class, at least
+	Samples      int            `json:"copies"` // that changed their class, at least
 }
 
 func (f Flip) String() string {
 	return fmt.Sprintf("image %d, blocks %d to %d: stored %s, now %s (%d noise samples)", f.Image, f.From, f.To,
-		countsText(ledger.Look{Counts: f.Stored, Misses: f.StoredMisses}), countsText(ledger.Look{Counts: f.Now, Misses: f.NowMisses}), f.Copies)
+		countsText(ledger.Look{Counts: f.Stored, Misses: f.StoredMisses}), countsText(ledger.Look{Counts: f.Now, Misses: f.NowMisses}), f.Samples)
 }
 
 // Replay draws noise samples of a ledger again, from its seed, and compares what the model makes of them with the
@@ -137,7 +137,7 @@ func Replay(ctx context.Context, path string, model classifier.Classifier, data 
 			continue
 		}
 		out.Flips = append(out.Flips, Flip{Image: look.Image, From: look.From, To: look.To,
-			Stored: look.Counts, StoredMisses: look.Misses, Now: counts, NowMisses: misses, Copies: moved(look, counts)})
+			Stored: look.Counts, StoredMisses: look.Misses, Now: counts, NowMisses: misses, Samples: moved(look, counts)})
 	}
 	return out, nil
 }

@@ -86,7 +86,7 @@ func TestReplayFindsFlips(t *testing.T) {
 		for _, c := range f.Now {
 			sum += c.N
 		}
-		if f.Copies < 1 || f.Copies > f.To-f.From || sum != (f.To-f.From)*100 || f.StoredMisses == f.NowMisses {
+		if f.Samples < 1 || f.Samples > f.To-f.From || sum != (f.To-f.From)*100 || f.StoredMisses == f.NowMisses {
 			t.Errorf("flip %v", f)
 		}
 	}
@@ -110,7 +110,7 @@ func TestReplayFindsOtherScores(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	// Every score that is known falls by a twentieth of itself: many into a lower cell, their mean by as much.
-	if s := got.Scores; s.Looks == 0 || s.Equal == s.Looks || s.Copies < 1000 || s.Mean > .05 || s.Mean < .01 {
+	if s := got.Scores; s.Looks == 0 || s.Equal == s.Looks || s.Samples < 1000 || s.Mean > .05 || s.Mean < .01 {
 		t.Errorf("%+v", s)
 	}
 	if err := os.Remove(ledger.ScoresPath(opt.Ledger)); err != nil {

@@ -10,10 +10,10 @@ import (
 
 // ReplayedScores is what Replay found of the scores beside a ledger.
 type ReplayedScores struct {
-	Looks  int     `json:"looks"`           // that have scores
-	Equal  int     `json:"equal"`           // with the same counts in all cells, and the same sums
-	Copies int     `json:"copies"`          // whose score came out in another cell, at least
-	Mean   float64 `json:"mean_difference"` // largest difference of the mean score of a look
+	Looks   int     `json:"looks"`           // that have scores
+	Equal   int     `json:"equal"`           // with the same counts in all cells, and the same sums
+	Samples int     `json:"copies"`          // whose score came out in another cell, at least
+	Mean    float64 `json:"mean_difference"` // largest difference of the mean score of a look
 }
 
 // scoresOfLooks gives the scores of some looks of a ledger, which stand in its order; nil where the run kept none, or they are missing.
@@ -57,14 +57,14 @@ func (r *ReplayedScores) compare(stored *ledger.Scores, now *scoreTally) {
 	for _, c := range stored.Cells {
 		before[c.Index] = c.N
 	}
-	moved, copies := max(0, sum.Unknown-stored.Unknown), sum.Unknown
+	moved, samples := max(0, sum.Unknown-stored.Unknown), sum.Unknown
 	for _, c := range sum.Cells {
 		moved += max(0, c.N-before[c.Index])
-		copies += c.N
+		samples += c.N
 	}
-	r.Copies += moved
+	r.Samples += moved
 	mean := func(s *ledger.Scores) float64 {
-		return (float64(s.Low) + float64(s.High)) / 2 / ledger.ScoreUnit / float64(copies)
+		return (float64(s.Low) + float64(s.High)) / 2 / ledger.ScoreUnit / float64(samples)
 	}
 	r.Mean = max(r.Mean, math.Abs(mean(sum)-mean(stored)))
 }

@@ -56,14 +56,14 @@ func (b *blocks) takeScores(buf *buffer, class int32) blockScores {
 	if class < 0 {
 		return blockScores{slices.Clone(buf.scores), b.classes}
 	}
-	scores := make([]float32, b.copies)
+	scores := make([]float32, b.samples)
 	for i := range scores {
 		scores[i] = buf.scores[i*b.classes+int(class)]
 	}
 	return blockScores{scores, 1}
 }
 
-// blockScores are the scores of a block, by copy: of one class or, where classes is not 1, of all. NaN is unknown.
+// blockScores are the scores of a block, by noise sample: of one class or, where classes is not 1, of all. NaN is unknown.
 type blockScores struct {
 	values  []float32
 	classes int

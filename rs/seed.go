@@ -60,10 +60,10 @@ func (t *seedWriter) rule(r ledger.Rule) {
 		t.raw(`,"relative":true`)
 	}
 	t.raw(`,"looks":`)
-	seedList(t, r.Looks, func(l ledger.Level) { t.raw(`{"copies":`).int(l.Copies).raw(`,"alpha":`).number(l.Alpha).raw(`}`) })
+	seedList(t, r.Looks, func(l ledger.Level) { t.raw(`{"copies":`).int(l.Samples).raw(`,"alpha":`).number(l.Alpha).raw(`}`) })
 	if len(r.Sizes) > 0 {
 		t.raw(`,"sizes":`)
-		seedList(t, r.Sizes, func(s ledger.Size) { t.raw(`{"hits":`).int(s.Hits).raw(`,"copies":`).int(s.Copies).raw(`}`) })
+		seedList(t, r.Sizes, func(s ledger.Size) { t.raw(`{"hits":`).int(s.Hits).raw(`,"copies":`).int(s.Samples).raw(`}`) })
 	}
 	if len(r.Targets) > 0 {
 		t.raw(`,"targets":`)

@@ -68,8 +68,8 @@ var enters = map[string]bool{
 	"Model.Identity.InstructionSet": false, "Model.Logits": false,
 	"Data.Name": false, "Data.Digest": true, "Data.Images": true,
 	"Sigma": true, "Noise": true, "Seed": false, "SeedChosen": true, "Alpha": true, "Selection": true, "Block": true,
-	"Rule.Name": true, "Rule.Tolerance": true, "Rule.Relative": true, "Rule.Looks.Copies": true, "Rule.Looks.Alpha": true,
-	"Rule.Sizes.Hits": true, "Rule.Sizes.Copies": true, "Rule.Targets.Radius": true, "Rule.Targets.Probability": true, "Rule.Futility": true, "Rule.Budget": true,
+	"Rule.Name": true, "Rule.Tolerance": true, "Rule.Relative": true, "Rule.Looks.Samples": true, "Rule.Looks.Alpha": true,
+	"Rule.Sizes.Hits": true, "Rule.Sizes.Samples": true, "Rule.Targets.Radius": true, "Rule.Targets.Probability": true, "Rule.Futility": true, "Rule.Budget": true,
 	"Order": true, "Shard.By": false, "Shard.Index": false, "Shard.Count": false, "Scores": false,
 }
 
@@ -94,7 +94,7 @@ func fullHeader() ledger.Header {
 	return ledger.Header{
 		Model: classifier.Info{Shape: pixel.Shape{Height: 1, Width: 2, Channels: 3}, Classes: 4, Identity: classifier.Identity{Weights: "w"}},
 		Data:  ledger.Data{Digest: "d", Images: 5}, Sigma: .25, Noise: "grid/1", Alpha: .001, Selection: 100, Block: 100, Order: "data",
-		Rule: ledger.Rule{Name: "r", Tolerance: .01, Looks: []ledger.Level{{Copies: 1, Alpha: .001}}, Sizes: []ledger.Size{{Hits: 1, Copies: 2}},
+		Rule: ledger.Rule{Name: "r", Tolerance: .01, Looks: []ledger.Level{{Samples: 1, Alpha: .001}}, Sizes: []ledger.Size{{Hits: 1, Samples: 2}},
 			Targets: []ledger.Target{{Radius: .5, Probability: "0.9"}}, Futility: .1, Budget: "b"},
 		Shard: &ledger.Shard{By: "images", Index: 0, Count: 2},
 	}

@@ -11,12 +11,12 @@ import (
 
 // Verified is what Verify read of a ledger in which everything holds.
 type Verified struct {
-	Header ledger.Header `json:"-"`
-	Images int           `json:"images"`
-	Looks  int           `json:"looks"`
-	Copies int           `json:"copies"` // noise samples behind the looks
-	Digest string        `json:"digest"`
-	Scores string        `json:"scores,omitempty"` // ScoresHold or ScoresMissing; empty where the run kept none
+	Header  ledger.Header `json:"-"`
+	Images  int           `json:"images"`
+	Looks   int           `json:"looks"`
+	Samples int           `json:"copies"` // noise samples behind the looks
+	Digest  string        `json:"digest"`
+	Scores  string        `json:"scores,omitempty"` // ScoresHold or ScoresMissing; empty where the run kept none
 }
 
 // What Verify says of the scores beside a ledger that has some.
@@ -26,7 +26,7 @@ const (
 )
 
 func (v Verified) String() string {
-	text := fmt.Sprintf("%d images, %d looks, %d noise samples, %s", v.Images, v.Looks, v.Copies, v.Digest)
+	text := fmt.Sprintf("%d images, %d looks, %d noise samples, %s", v.Images, v.Looks, v.Samples, v.Digest)
 	if v.Scores != "" {
 		text += ", scores: " + v.Scores
 	}
@@ -69,6 +69,6 @@ func Verify(ctx context.Context, path string) (Verified, error) {
 	if err != nil {
 		return Verified{}, err
 	}
-	v.Images, v.Looks, v.Copies, v.Digest = a.images, a.looks, a.copies, digest
+	v.Images, v.Looks, v.Samples, v.Digest = a.images, a.looks, a.samples, digest
 	return v, nil
 }

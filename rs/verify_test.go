@@ -35,7 +35,7 @@ func TestVerify(t *testing.T) {
 		if err2 != nil {
 			t.Fatal(err2)
 		}
-		if err != nil || v.Digest != l.Digest || v.Looks != len(l.Looks) || v.Images == 0 || v.Copies == 0 {
+		if err != nil || v.Digest != l.Digest || v.Looks != len(l.Looks) || v.Images == 0 || v.Samples == 0 {
 			t.Errorf("%s: %+v, %v", file, v, err)
 		}
 	}

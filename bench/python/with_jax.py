@@ -17,15 +17,15 @@ def prepare(form, sigma, task, net, batch, method="gaussian"):
 
 
 def certify(sigma, name, batch):
-    """The inner loop of Cohen et al. (2019), Certify: noisy copies of one image, classes, counts."""
+    """The inner loop of Cohen et al. (2019), Certify: noise samples of one image, classes, counts."""
     net, shape = jax_nets.build(name)
     image = jax.random.uniform(jax.random.key(1), shape)
 
     @jax.jit
     def block(parameters, image, key, counts):
         key, fresh = jax.random.split(key)
-        copies = image + sigma * jax.random.normal(fresh, (batch, *shape))
-        logits, _ = net.apply(parameters, copies, training=False)
+        samples = image + sigma * jax.random.normal(fresh, (batch, *shape))
+        logits, _ = net.apply(parameters, samples, training=False)
         return key, counts + jnp.bincount(logits.argmax(-1), length=10)
 
     state = [jax.random.key(2, impl="rbg"), jnp.zeros(10, jnp.int32)]

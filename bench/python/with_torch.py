@@ -21,7 +21,7 @@ def prepare(form, sigma, task, net, batch, method="gaussian"):
 
 
 def certify(form, sigma, name, batch):
-    """The inner loop of Cohen et al. (2019), Certify: noisy copies of one image, classes, counts."""
+    """The inner loop of Cohen et al. (2019), Certify: noise samples of one image, classes, counts."""
     net, shape = torch_nets.build(name)
     net.eval()
     image = torch.rand(1, *shape)
@@ -32,8 +32,8 @@ def certify(form, sigma, name, batch):
 
     def step():
         with torch.no_grad():
-            copies = image.repeat(batch, 1, 1, 1)
-            classes = net(copies + sigma * torch.randn_like(copies)).argmax(1)
+            samples = image.repeat(batch, 1, 1, 1)
+            classes = net(samples + sigma * torch.randn_like(samples)).argmax(1)
             counts.add_(torch.bincount(classes, minlength=10))
 
     return step, batch

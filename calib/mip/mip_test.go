@@ -245,7 +245,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// A run takes the room of at most 20 arrays of N·M numbers.
+// A run takes the memory of at most 20 arrays of N·M numbers.
 func TestADMMMemory(t *testing.T) {
 	p, clean := synthetic(9, 2000, 15, .3)
 	var before, after runtime.MemStats

@@ -17,11 +17,11 @@ import (
 
 var shape = pixel.Shape{Height: 3, Width: 4, Channels: 1}
 
-// model is a good model, Step, whose answers are spoiled in some way.
+// model is a good model, Step, whose answers are changed in some way.
 type model struct {
 	classifier.Step
 	values string // "logits", "scores", "classes": what it gives
-	spoil  func(classes []int32, batch classifier.Batch)
+	change func(classes []int32, batch classifier.Batch)
 	shift  func(logits []float32) // of one row
 	mu     *sync.Mutex
 }
@@ -47,8 +47,8 @@ func (m model) Classify(ctx context.Context, batch classifier.Batch, result *cla
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.spoil != nil {
-		m.spoil(own.Classes, batch)
+	if m.change != nil {
+		m.change(own.Classes, batch)
 		for i, class := range own.Classes {
 			row := own.Logits[i*info.Classes : (i+1)*info.Classes]
 			largest := float32(math.Inf(-1))
@@ -144,13 +144,13 @@ func TestFindsModelsThatDependOnTheirBatch(t *testing.T) {
 		for _, images := range []int{1, 3, 10} {
 			for _, n := range []int{2, 10, 100} {
 				m := step(values, 10)
-				m.spoil = majority
+				m.change = majority
 				if f := found(t, m, blocks(n, images, .25, uint64(images), n == 10), 1); !f.Contradicted() {
 					t.Errorf("majority of blocks of %d, %d images, %s: %+v", n, images, values, f)
 				}
 			}
 		}
-		for name, spoil := range map[string]func([]int32, classifier.Batch){
+		for name, change := range map[string]func([]int32, classifier.Batch){
 			"the place counts":   func(c []int32, b classifier.Batch) { c[b.N-1] = 3 },
 			"answers are turned": func(c []int32, _ classifier.Batch) { c[0], c[len(c)-1] = c[len(c)-1], c[0] },
 			"alone is different": func(c []int32, b classifier.Batch) {
@@ -170,7 +170,7 @@ func TestFindsModelsThatDependOnTheirBatch(t *testing.T) {
 			}(),
 		} {
 			m := step(values, 10)
-			m.spoil = spoil
+			m.change = change
 			if f := found(t, m, blocks(100, 3, .25, 1, false), 1); !f.Contradicted() {
 				t.Errorf("%s, %s: %+v", name, values, f)
 			}
@@ -191,7 +191,7 @@ func TestFindsRandomAnswers(t *testing.T) {
 	} {
 		for trial := range c.trials {
 			m := step(c.values, c.classes)
-			m.spoil = randomly(c.share, c.classes, uint64(trial))
+			m.change = randomly(c.share, c.classes, uint64(trial))
 			if f := found(t, m, blocks(c.n, 3, .25, uint64(trial), false), 1); !f.Contradicted() {
 				t.Errorf("%+v, trial %d: %+v", c, trial, f)
 			}
@@ -265,7 +265,7 @@ func TestTinyMarginsAreNoShelter(t *testing.T) {
 
 func TestErrorSaysWhatWasFound(t *testing.T) {
 	m := step("logits", 10)
-	m.spoil = majority
+	m.change = majority
 	f := found(t, m, blocks(100, 1, .25, 1, false), 1)
 	err := f.Err("that one")
 	var typed *purity.Error

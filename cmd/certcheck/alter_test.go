@@ -186,7 +186,7 @@ func TestAlterations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	real := toy{rule: "staged", sigma: 0.25, alpha: 0.001, levels: slices.Repeat([]float64{0.000125}, 8), copies: []int{100, 200, 400, 800, 1600, 3200, 6400, 10000}}
+	real := toy{rule: "staged", sigma: 0.25, alpha: 0.001, levels: slices.Repeat([]float64{0.000125}, 8), samples: []int{100, 200, 400, 800, 1600, 3200, 6400, 10000}}
 	rejected, passed, free := map[string]int{}, map[string]int{}, map[string]int{}
 	for i, toy := range append(slices.Clone(toys), real) {
 		rng := rand.New(rand.NewPCG(uint64(i), 2))
@@ -248,10 +248,10 @@ func harmless(a altered, lines []string, looks, selection, block int) string {
 				return "label that stays wrong"
 			}
 			return ""
-		case was[i].class != is[i].class || !slices.Equal(was[i].copies, is[i].copies):
+		case was[i].class != is[i].class || !slices.Equal(was[i].samples, is[i].samples):
 			return ""
 		case !slices.Equal(was[i].hits, is[i].hits):
-			at := slices.Index(was[i].copies, func() int { v, _ := strconv.Atoi(n); return v }())
+			at := slices.Index(was[i].samples, func() int { v, _ := strconv.Atoi(n); return v }())
 			if at >= 0 && slices.Equal(was[i].hits[:at+1], is[i].hits[:at+1]) {
 				return "hits behind the look of the claim"
 			}

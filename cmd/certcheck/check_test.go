@@ -48,7 +48,7 @@ func TestClopperPearson(t *testing.T) {
 				}
 			}()
 			c := &checker{terms: 1e9, levels: []level{near(big.NewRat(1, 1000))}}
-			c.clopperPearson(&image{hits: []int{v.k}, copies: []int{v.n}}, 0, probability(times(q, big.NewRat(whole15, 1)).Num().Int64()))
+			c.clopperPearson(&image{hits: []int{v.k}, samples: []int{v.n}}, 0, probability(times(q, big.NewRat(whole15, 1)).Num().Int64()))
 			return ""
 		}
 		if r := judge(new(big.Rat).Add(exact(v.lower), unit)); !strings.Contains(r, "do not prove") {

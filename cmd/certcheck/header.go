@@ -48,12 +48,12 @@ type header struct {
 		Tolerance json.Number `json:"tolerance,omitempty"`
 		Relative  bool        `json:"relative,omitempty"`
 		Looks     []struct {
-			Copies json.Number `json:"copies"`
-			Alpha  json.Number `json:"alpha"`
+			Samples json.Number `json:"copies"`
+			Alpha   json.Number `json:"alpha"`
 		} `json:"looks"`
 		Sizes []struct {
-			Hits   json.Number `json:"hits"`
-			Copies json.Number `json:"copies"`
+			Hits    json.Number `json:"hits"`
+			Samples json.Number `json:"copies"`
 		} `json:"sizes,omitempty"`
 		Targets []struct {
 			Radius      json.Number `json:"radius"`

@@ -39,7 +39,7 @@ type checker struct {
 	lines                          []string
 	at, images, classes, abstained int // at: line, from 0
 	sigma, alpha                   *big.Rat
-	copies                         []int          // up to each look, those of the selection not counted; 0 in front
+	samples                        []int          // up to each look, those of the selection not counted; 0 in front
 	levels                         []level        // α of the looks
 	targets, bounds                []*big.Rat     // betting: radii that are tested, and bounds that certify them
 	least                          map[string]int // hits that win bets
@@ -49,7 +49,7 @@ type checker struct {
 // image is what the looks of an image say. Its class is the one that the selection chose.
 type image struct {
 	id, label, class int
-	hits, copies     []int // up to each look behind the selection
+	hits, samples    []int // up to each look behind the selection
 }
 
 // reject rejects a ledger, must where a condition does not hold.
@@ -101,7 +101,7 @@ func follow(file string, out, errs io.Writer) (code int) {
 
 // check checks a ledger. Where it fails, the checker stands at the line that is wrong.
 func check(data []byte, terms int) (c *checker, reason string) {
-	c = &checker{terms: terms, lines: strings.Split(string(data), "\n"), least: map[string]int{}, copies: []int{0}}
+	c = &checker{terms: terms, lines: strings.Split(string(data), "\n"), least: map[string]int{}, samples: []int{0}}
 	defer func() {
 		if r := recover(); r != nil {
 			reason = r.(string)
@@ -148,7 +148,7 @@ func exact(n json.Number) *big.Rat {
 	return r
 }
 
-// begin checks what was announced before the first copy was drawn, and that the looks spend α.
+// begin checks what was announced before the first noise sample was drawn, and that the looks spend α.
 func (c *checker) begin() {
 	c.read(c.lines[0])
 	c.images, c.classes, c.sigma, c.alpha = whole(c.Data.Images), whole(c.Model.Classes), exact(c.Sigma), exact(c.Alpha)
@@ -159,10 +159,10 @@ func (c *checker) begin() {
 	must(rule == "fixed" || rule == "staged" || c.Version >= 2 && (rule == "iss" || rule == "betting"), "unknown rule %.40q", rule)
 	must((rule == "iss") == (c.Rule.Sizes != nil) && (rule == "betting") == (c.Rule.Targets != nil), "sizes or targets under rule %s", rule)
 	for i, l := range c.Rule.Looks {
-		n, alpha := whole(l.Copies), exact(l.Alpha)
-		must(usable(n) && n > c.copies[i] && (i == 0 || rule == "staged" || rule == "betting"), "a look after %s noise samples under rule %s", l.Copies, rule)
+		n, alpha := whole(l.Samples), exact(l.Alpha)
+		must(usable(n) && n > c.samples[i] && (i == 0 || rule == "staged" || rule == "betting"), "a look after %s noise samples under rule %s", l.Samples, rule)
 		must(alpha.Sign() > 0 && (rule != "betting" || alpha.Cmp(c.alpha) == 0), "a look at level %s", l.Alpha)
-		c.levels, c.copies = append(c.levels, near(alpha)), append(c.copies, n)
+		c.levels, c.samples = append(c.levels, near(alpha)), append(c.samples, n)
 		if i == 0 || rule == "staged" { // betting spends α once: its test holds at all looks together
 			spent.Add(spent, alpha)
 		}
@@ -170,7 +170,7 @@ func (c *checker) begin() {
 	spends, _ := spent.Quo(spent, c.alpha).Float64() // 10⁻¹² is for rounded α/11; the 10⁻⁹ that every bound leaves covers it
 	must(spends > 1-1e-12 && spends < 1+1e-12, "the looks spend %v of alpha", spends)
 	for _, s := range c.Rule.Sizes {
-		must(whole(s.Hits) >= 0 && (s.Copies == "0" || usable(whole(s.Copies))), "a look of %s noise samples", s.Copies)
+		must(whole(s.Hits) >= 0 && (s.Samples == "0" || usable(whole(s.Samples))), "a look of %s noise samples", s.Samples)
 	}
 	for i, t := range c.Rule.Targets {
 		r, q := exact(t.Radius), exact(json.Number(t.Probability))
@@ -227,12 +227,12 @@ func (c *checker) image() *image {
 			reject("counts and misses sum to %d, the look has %d noise samples", sum, to-from)
 		}
 		if from = to; look > 0 {
-			m.hits, m.copies = append(m.hits, hits), append(m.copies, ends[look])
+			m.hits, m.samples = append(m.hits, hits), append(m.samples, ends[look])
 		} else if votes > 0 { // else it abstains
-			ends = c.copies
+			ends = c.samples
 			for _, s := range c.Rule.Sizes { // of the one look, by votes
 				if votes >= whole(s.Hits) {
-					ends = []int{0, whole(s.Copies)}
+					ends = []int{0, whole(s.Samples)}
 				}
 			}
 		}
@@ -281,13 +281,13 @@ func (c *checker) claims(images []*image) {
 
 // claim checks that k hits of n are those of a look, and prove as much as is claimed and no more.
 func (c *checker) claim(m *image, k, n int, lower probability, radius *big.Rat) {
-	at, best, won, bound, target := slices.Index(m.copies, n), len(m.copies)-1, 0, new(big.Rat), new(big.Rat)
+	at, best, won, bound, target := slices.Index(m.samples, n), len(m.samples)-1, 0, new(big.Rat), new(big.Rat)
 	must(at >= 0 && m.hits[at] == k || best < 0 && k == 0 && n == 0 && lower == 0, "no look has %d hits of %d", k, n)
 	if c.targets == nil { // the claim is that of the best look
 		c.clopperPearson(m, at, lower)
 	} // else targets are won in ascending order, each at the first look that allows it
-	for i := range m.copies {
-		for ; won < len(c.targets) && m.hits[i] >= c.leastHits(m.copies[i], c.bounds[won]); won++ {
+	for i := range m.samples {
+		for ; won < len(c.targets) && m.hits[i] >= c.leastHits(m.samples[i], c.bounds[won]); won++ {
 			best, bound, target = i, c.bounds[won], c.targets[won]
 		}
 	}

@@ -108,7 +108,7 @@ func (c *checker) rare(k, n int, q probability, alpha level, part float64) bool 
 //	P[Bin(n, q) ≥ k] ≤ α(1 − 10⁻⁹),   P[Bin(n, q + 3·10⁻¹⁵) ≥ k] ≥ α(1 − 2·10⁻⁹).
 func (c *checker) clopperPearson(m *image, best int, q probability) {
 	for i, k := range m.hits {
-		n, alpha := m.copies[i], c.levels[i]
+		n, alpha := m.samples[i], c.levels[i]
 		if i == best && q > 0 && !c.rare(k, n, q, alpha, 1-0.999e-9) { // 0.999, as α may have been a float64
 			reject("%d hits of %d do not prove the lower bound %s", k, n, q)
 		}

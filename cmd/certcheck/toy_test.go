@@ -20,7 +20,7 @@ type toy struct {
 	sigma   float64
 	alpha   float64
 	levels  []float64
-	copies  []int
+	samples []int
 	sizes   [][2]int // votes, samples
 	radii   []float64
 	bounds  []string
@@ -35,10 +35,10 @@ const (
 )
 
 var toys = []toy{
-	{rule: "fixed", sigma: 0.25, alpha: 0.001, levels: []float64{0.001}, copies: []int{1000}, images: 40, version: 1},
-	{rule: "staged", sigma: 0.5, alpha: 0.001, levels: slices.Repeat([]float64{0.001 / 5}, 5), copies: []int{100, 200, 400, 800, 1000}, images: 40, version: 2},
-	{rule: "iss", sigma: 0.25, alpha: 0.01, levels: []float64{0.01}, copies: []int{2000}, sizes: [][2]int{{0, 0}, {18, 1000}, {30, 400}, {38, 2000}}, images: 40, version: 2},
-	{rule: "betting", sigma: 0.25, alpha: 0.001, levels: slices.Repeat([]float64{0.001}, 6), copies: []int{60, 100, 200, 400, 800, 1600},
+	{rule: "fixed", sigma: 0.25, alpha: 0.001, levels: []float64{0.001}, samples: []int{1000}, images: 40, version: 1},
+	{rule: "staged", sigma: 0.5, alpha: 0.001, levels: slices.Repeat([]float64{0.001 / 5}, 5), samples: []int{100, 200, 400, 800, 1000}, images: 40, version: 2},
+	{rule: "iss", sigma: 0.25, alpha: 0.01, levels: []float64{0.01}, samples: []int{2000}, sizes: [][2]int{{0, 0}, {18, 1000}, {30, 400}, {38, 2000}}, images: 40, version: 2},
+	{rule: "betting", sigma: 0.25, alpha: 0.001, levels: slices.Repeat([]float64{0.001}, 6), samples: []int{60, 100, 200, 400, 800, 1600},
 		radii: []float64{0, 0.25, 0.5},
 		// Φ(0), Φ(1) = .841344746068542948…, Φ(2) = .977249868051820792…, rounded up
 		bounds: []string{"0.500000000000000", "0.841344746068543", "0.977249868051821"}, images: 40, version: 2},
@@ -46,7 +46,7 @@ var toys = []toy{
 
 func (t toy) header() string {
 	var looks, extra []string
-	for i, n := range t.copies {
+	for i, n := range t.samples {
 		looks = append(looks, fmt.Sprintf(`{"copies":%d,"alpha":%v}`, n, t.levels[i]))
 	}
 	rule := fmt.Sprintf(`"name":%q,"looks":[%s]`, t.rule, strings.Join(looks, ","))
@@ -126,7 +126,7 @@ func (t toy) ends(votes int) []int {
 		return nil
 	}
 	if t.rule != "iss" {
-		return t.copies
+		return t.samples
 	}
 	n := 0
 	for _, s := range t.sizes {
@@ -143,7 +143,7 @@ func (t toy) ends(votes int) []int {
 // seen is what the lines of an image say.
 type seen struct {
 	id, label, class, votes int
-	hits, copies            []int
+	hits, samples           []int
 	lines                   []int
 }
 
@@ -170,7 +170,7 @@ func gather(lines []string, selection, block int) []*seen {
 			if k := len(m.hits); k > 0 {
 				hits += m.hits[k-1]
 			}
-			m.hits, m.copies = append(m.hits, hits), append(m.copies, n(f[3])*block-selection)
+			m.hits, m.samples = append(m.hits, hits), append(m.samples, n(f[3])*block-selection)
 		}
 	}
 	return images
@@ -190,18 +190,18 @@ func (t toy) close(lines []string) []string {
 			won := 0
 			for i := range m.hits {
 				if won == 0 {
-					k, n = m.hits[i], m.copies[i]
+					k, n = m.hits[i], m.samples[i]
 				}
-				for won < len(t.radii) && logWealth(m.hits[i], m.copies[i], t.bounds[won]) >= -math.Log(t.alpha) {
+				for won < len(t.radii) && logWealth(m.hits[i], m.samples[i], t.bounds[won]) >= -math.Log(t.alpha) {
 					lower, radius = t.bounds[won], strconv.FormatFloat(t.radii[won], 'f', -1, 64)
-					k, n = m.hits[i], m.copies[i]
+					k, n = m.hits[i], m.samples[i]
 					won++
 				}
 			}
 		} else {
 			for i := range m.hits {
-				if l := lowerBound(m.hits[i], m.copies[i], t.levels[i]); i == 0 || l > lower {
-					k, n, lower = m.hits[i], m.copies[i], l
+				if l := lowerBound(m.hits[i], m.samples[i], t.levels[i]); i == 0 || l > lower {
+					k, n, lower = m.hits[i], m.samples[i], l
 				}
 			}
 			if lower >= "0.5" {

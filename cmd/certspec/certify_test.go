@@ -190,7 +190,7 @@ func TestCertifyCommand(t *testing.T) {
 	}
 }
 
-// Pictures without labels go the whole road: certificates, but no accuracy of them.
+// Pictures without labels go through the whole pipeline: certificates, but no accuracy of them.
 func TestCertifyWithoutLabels(t *testing.T) {
 	dir := pictures(t, true, ".", ".", ".")
 	ledger := filepath.Join(t.TempDir(), "x.ledger")

@@ -184,7 +184,7 @@ func TestLedgerReplay(t *testing.T) {
 	lines[1] = fmt.Sprintf("%d -1 0 2 1 9:99", run.Rows[0].Image) // instead of what the model said
 	forged := filepath.Join(t.TempDir(), "forged")
 	os.WriteFile(forged, []byte(strings.Join(lines[:2], "\n")+"\n"), 0o666)
-	if code := replay(forged); code != cli.ExitFailed || len(got.Flips) != 1 || got.Flips[0].Copies < 1 || got.EqualBlocks != 0 {
+	if code := replay(forged); code != cli.ExitFailed || len(got.Flips) != 1 || got.Flips[0].Samples < 1 || got.EqualBlocks != 0 {
 		t.Errorf("forged: exit code %d: %+v", code, got)
 	}
 	other := strings.Replace(strings.Join(lines, "\n")+"\n", `"engine_version":"`, `"engine_version":"older `, 1)

@@ -31,11 +31,11 @@ func TestPlanFromALedger(t *testing.T) {
 		t.Fatalf("%s", text)
 	}
 	fixed, staged, betting := p.Plans[0], p.Plans[1], p.Plans[3]
-	if fixed.Copies != float64(images*10_100) || fixed.Seconds != fixed.Copies/1000 || fixed.RadiusCap < staged.RadiusCap {
+	if fixed.Samples != float64(images*10_100) || fixed.Seconds != fixed.Samples/1000 || fixed.RadiusCap < staged.RadiusCap {
 		t.Errorf("fixed: %+v", fixed)
 	}
 	for _, plan := range p.Plans[1:] {
-		if !(plan.Copies > 0 && plan.Copies < fixed.Copies) || !(plan.MeanRadius > 0 && plan.MeanRadius < fixed.MeanRadius) {
+		if !(plan.Samples > 0 && plan.Samples < fixed.Samples) || !(plan.MeanRadius > 0 && plan.MeanRadius < fixed.MeanRadius) {
 			t.Errorf("%+v beside the fixed rule's %+v", plan, fixed)
 		}
 	}
@@ -56,7 +56,7 @@ func TestPlanFromALedger(t *testing.T) {
 	}
 }
 
-// Every rule goes the whole road on the command line; shards merge into the bytes of the whole; a rule's settings are
+// Every rule goes through the whole pipeline on the command line; shards merge into the bytes of the whole; a rule's settings are
 // refused under another.
 func TestRulesOnTheCommandLine(t *testing.T) {
 	if os.Getenv("CERTSPEC_DATA") == "" {

@@ -29,7 +29,7 @@ func NewSmoothed(n *Network) (*Smoothed, error) {
 	var err error
 	s.look, err = n.step(4, func(in []*Node, forward func(*Node) *Node) []*Node {
 		x, gamma, delta, class := in[0], in[1], in[2], in[3]
-		logits := forward(Copies(Add(x, gamma), delta))
+		logits := forward(Noisy(Add(x, gamma), delta))
 		images := x.Shape().Dimensions[0]
 		logits = Reshape(logits, -1, images, logits.Shape().Dimensions[1])
 		logZ, class := loss.Confidence(logits, class)
@@ -52,8 +52,8 @@ func NewSmoothed(n *Network) (*Smoothed, error) {
 	return s, nil
 }
 
-// Copies adds noise [m·N, …] to images [N, …], copy by copy: row j·N + n is image n with its noise j.
-func Copies(images, noise *Node) *Node {
+// Noisy adds noise [m·N, …] to images [N, …], sample by sample: row j·N + n is image n with its noise j.
+func Noisy(images, noise *Node) *Node {
 	d := images.Shape().Dimensions
 	m := noise.Shape().Dimensions[0] / d[0]
 	if m == 1 {

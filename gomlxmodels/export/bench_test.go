@@ -14,7 +14,7 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// BenchmarkONNXRuntime gives copies per second of a network on ONNX Runtime: bare, with
+// BenchmarkONNXRuntime gives samples per second of a network on ONNX Runtime: bare, with
 // the input lying ready, and through Classify with images on the integer grid.
 func BenchmarkONNXRuntime(b *testing.B) {
 	if _, err := onnxmodel.Library(""); err != nil {
@@ -58,7 +58,7 @@ func classify(b *testing.B, model *onnxmodel.Model, a nets.Architecture, n int) 
 			}
 		}
 	})
-	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "copies/s")
+	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "samples/s")
 }
 
 // bare runs the network again and again in one session, as ONNX Runtime does by default.
@@ -85,5 +85,5 @@ func bare(b *testing.B, path string, a nets.Architecture, n, threads int) {
 	for b.Loop() {
 		must(session.Run())
 	}
-	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "copies/s")
+	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "samples/s")
 }

@@ -20,12 +20,12 @@ type Term struct {
 // CrossEntropy is the mean over all noise samples of log Σ_c exp(z_c) − z_label.
 func CrossEntropy(logits, labels *Node) *Node {
 	z := Sub(logits, StopGradient(ReduceAndKeep(logits, ReduceMax, -1)))
-	right := overCopies(OneHot(labels, z.Shape().Dim(-1), z.DType()), z)
+	right := overSamples(OneHot(labels, z.Shape().Dim(-1), z.DType()), z)
 	return ReduceAllMean(Sub(Log(ReduceSum(Exp(z), -1)), ReduceSum(Mul(right, z), -1)))
 }
 
-// overCopies gives x [N, K] the leading axes of like, of length 1.
-func overCopies(x, like *Node) *Node {
+// overSamples gives x [N, K] the leading axes of like, of length 1.
+func overSamples(x, like *Node) *Node {
 	for x.Rank() < like.Rank() {
 		x = InsertAxes(x, 0)
 	}

@@ -35,7 +35,7 @@ type Card struct {
 	Train     Data    `json:"train"`
 	Test      Data    `json:"test"`
 	Accuracy  float64 `json:"accuracy"`       // on Test, as it is
-	NoisyTest float64 `json:"noisy_accuracy"` // on Test, one noisy copy per image at the σ of the recipe
+	NoisyTest float64 `json:"noisy_accuracy"` // on Test, one noise sample per image at the σ of the recipe
 	Loss      float64 `json:"loss"`           // mean cross-entropy over the last epoch of training, in nats
 
 	Backend string  `json:"backend"`                   // engine, version, device, threads and instruction set

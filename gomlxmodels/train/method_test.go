@@ -169,7 +169,7 @@ func toyState(p *plan) *state {
 	return s
 }
 
-// Without a budget every adversary leaves training on Gaussian noise: the cross-entropy of all noisy copies.
+// Without a budget every adversary leaves training on Gaussian noise: the cross-entropy of all noise samples.
 func TestNoBudgetIsGaussian(t *testing.T) {
 	b := goBackend(t)
 	step := func(m method.Method) []float32 {

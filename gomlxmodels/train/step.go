@@ -82,7 +82,7 @@ func (t *trainer) update(inputs []*Node) []*Node {
 	}
 	if p.needs.Adversary != nil {
 		attacked := take(4)
-		images = attack.Copies(Add(images, attacked[0]), attacked[1])
+		images = attack.Noisy(Add(images, attacked[0]), attacked[1])
 		b.Class, b.Assignment = attacked[2], attacked[3]
 	}
 	more := take(2 * len(p.more))

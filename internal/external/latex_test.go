@@ -27,7 +27,7 @@ func TestExternalLaTeX(t *testing.T) {
 	h := ledger.Header{
 		Format: ledger.Format, Version: ledger.Version, Model: classifier.Info{Name: hostile, Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, Classes: 2},
 		Data: ledger.Data{Name: hostile, Digest: "sha256:" + strings.Repeat("0a", 32), Images: 2}, Sigma: .25, Noise: "grid/1", Alpha: .001, Selection: 100, Block: 100,
-		Rule: ledger.Rule{Name: "fixed", Looks: []ledger.Level{{Copies: 1000, Alpha: .001}}, Budget: hostile},
+		Rule: ledger.Rule{Name: "fixed", Looks: []ledger.Level{{Samples: 1000, Alpha: .001}}, Budget: hostile},
 	}
 	path := filepath.Join(t.TempDir(), "a_b% &#~^.ledger")
 	err = ledger.Create(path, h, func(e *ledger.Encoder) error {

@@ -74,7 +74,7 @@ func pipeOptions(ledger string) rs.Options {
 	return rs.Options{Sigma: 0.5, Rule: rs.Fixed, MaxSamples: 300, Seed: 9, Ledger: ledger}
 }
 
-// blocks draws anew, by their addresses, the copies that a run counted for its bounds, one file of int16 grid values per image.
+// blocks draws anew, by their addresses, the samples that a run counted for its bounds, one file of int16 grid values per image.
 func blocks(t *testing.T, data *dataset.Images) (files []string) {
 	t.Helper()
 	o := pipeOptions("")
@@ -132,7 +132,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 `
 
 // checkPipe certifies under an example. The counts are those of the same model in another process, where inProcess counts the classes
-// of the same copies without a pipe; and a run whose program is killed three times writes the same ledger.
+// of the same samples without a pipe; and a run whose program is killed three times writes the same ledger.
 func checkPipe(t *testing.T, program string, data *dataset.Images, inProcess, weights string, example string, arguments ...string) {
 	t.Helper()
 	command := append([]string{filepath.Join(pipeFolder, example), weights}, arguments...)
@@ -148,14 +148,14 @@ func checkPipe(t *testing.T, program string, data *dataset.Images, inProcess, we
 		if row.Certified() {
 			certified++
 			if row.K != counts[i][row.Class] {
-				t.Errorf("image %d: %d copies of class %d over the pipe; in process the classes count %v", i, row.K, row.Class, counts[i])
+				t.Errorf("image %d: %d samples of class %d over the pipe; in process the classes count %v", i, row.K, row.Class, counts[i])
 			}
 		} else if row.K > slices.Max(counts[i]) {
 			t.Errorf("image %d: %+v; in process the classes count %v", i, row, counts[i])
 		}
 	}
 	if certified == 0 || contested < data.Len()/4 {
-		t.Errorf("%d of %d images certified, %d with copies of several classes; a weak test", certified, data.Len(), contested)
+		t.Errorf("%d of %d images certified, %d with samples of several classes; a weak test", certified, data.Len(), contested)
 	}
 
 	deaths := filepath.Join(t.TempDir(), "deaths")

@@ -357,7 +357,7 @@ var alterations = []struct {
 	{"unknown rule", `"name":"staged"`, `"name":"lucky"`, true},
 	{"unknown key", `"order":`, `"luck":1,"order":`, true},
 	{"level of a look", `"copies":100,"alpha":0.000125`, `"copies":100,"alpha":0.00025`, true},
-	{"copies of a look", `"copies":6400,`, `"copies":6450,`, true},
+	{"noise samples of a look", `"copies":6400,`, `"copies":6450,`, true},
 	{"count", `(?m)^(\d+ -?\d+ 1 2 0 \d+:)100$`, "${1}99", true},
 	{"class", `(?m)^(\d+ -?\d+ 1 2 0 )\d+:100$`, "${1}77:100", true},
 	{"label", `(?m)^(\d+) -?\d+ 1 2 `, "${1} -5 1 2 ", true},

@@ -92,12 +92,12 @@ answer = [float(binomtest(a, a+b, 0.5).pvalue) for a, b in arg]`, pairs, &want)
 // The law of grid noise is the normal law rounded to the grid: SciPy's test of a million drawn
 // values against it. The seed is fixed; with another, it fails once in a million times.
 func TestExternalGridNoise(t *testing.T) {
-	const sigma, size, copies = 0.25, 1000, 1000
+	const sigma, size, samples = 0.25, 1000, 1000
 	grid, err := noise.NewGrid(sigma)
 	if err != nil {
 		t.Fatal(err)
 	}
-	values := make([]int16, size*copies)
+	values := make([]int16, size*samples)
 	if failed, err := grid.AddTo(values, make([]int16, size), noise.Address{Seed: 7, Image: 3}, 0, nil); err != nil || len(failed) > 0 {
 		t.Fatal(err, failed)
 	}

@@ -18,7 +18,7 @@ type Line struct {
 	Style draw.LineStyle
 }
 
-// DrawLines draws a plot to which the lines were added. Each name stands beside the right end of its line, where all find room
+// DrawLines draws a plot to which the lines were added. Each name is written at the right end of its line, where all find room
 // there; else they stand in a legend.
 func DrawLines(p *plot.Plot, c draw.Canvas, lines []Line) {
 	c = labelled(p, c)

@@ -24,7 +24,7 @@ func words(paint func(draw.Canvas)) map[string]vg.Point {
 	return at
 }
 
-// Names stand beside the ends of their lines, in their order, apart from each other; where a line ends early they go to a legend.
+// Names are written at the ends of their lines, in their order, apart from each other; where a line ends early they go to a legend.
 func TestNamesStandBesideTheirLines(t *testing.T) {
 	draws := func(last float64) map[string]vg.Point {
 		return words(func(c draw.Canvas) {

@@ -150,7 +150,7 @@ func TestWithoutCheckoutOrReleaseThereIsNoModule(t *testing.T) {
 func TestIsCheckout(t *testing.T) {
 	for text, want := range map[string]bool{
 		"module " + modulePath + "\n\ngo 1.26\n":          true,
-		"// house\nmodule " + modulePath + "\n":           true,
+		"// comment\nmodule " + modulePath + "\n":         true,
 		"module " + modulePath + "/v2\n":                  false,
 		"module other\nrequire " + modulePath + " v0.1\n": false,
 	} {

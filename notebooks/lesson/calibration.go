@@ -35,7 +35,7 @@ func About(sets ...Scored) *nb.Tabular {
 	t := nb.Columns("set", "data", "images", "model", "σ", "rule", "noise samples n, at most", "engine of the stored scores")
 	for _, s := range sets {
 		h := nb.Must(rs.Open(s.Ledger)).Header
-		t.Add(s.Name, h.Data.Name, h.Data.Images, h.Model.Name, h.Sigma, h.Rule.Name, h.Rule.Looks[len(h.Rule.Looks)-1].Copies, h.Model.Identity.Engine)
+		t.Add(s.Name, h.Data.Name, h.Data.Images, h.Model.Name, h.Sigma, h.Rule.Name, h.Rule.Looks[len(h.Rule.Looks)-1].Samples, h.Model.Identity.Engine)
 	}
 	return t
 }

@@ -224,7 +224,7 @@ func Sweep(folder string, published map[string]float64) (groups, each *nb.Tabula
 		}
 	}
 	note := fmt.Sprintf("%d images of %s, n ≤ %d noise samples for each, %g %% intervals of the bootstrap over images.", c.Images, s.Header.Data.Name,
-		s.Header.Rule.Looks[len(s.Header.Rule.Looks)-1].Copies, 100*c.Bootstrap.Confidence)
+		s.Header.Rule.Looks[len(s.Header.Rule.Looks)-1].Samples, 100*c.Bootstrap.Confidence)
 	if s.Clean != nil {
 		note += fmt.Sprintf(" Without corruption the ACR is %.4f; published %.3f.", s.Clean.ACR().Value, published["clean"])
 	}

@@ -40,7 +40,7 @@ func maxSamples(run *rs.Run) int {
 	if len(looks) == 0 {
 		return 0
 	}
-	return looks[len(looks)-1].Copies
+	return looks[len(looks)-1].Samples
 }
 
 // curveTitle names what all runs share: data, images, model, σ.

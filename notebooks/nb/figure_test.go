@@ -25,7 +25,7 @@ func run(sigma float64, radii ...float64) *rs.Run {
 	r := &rs.Run{Header: ledger.Header{
 		Model: classifier.Info{Name: "toy_model"}, Data: ledger.Data{Name: "toy/test", Images: len(radii)},
 		Sigma: sigma, Noise: "grid/1", Alpha: 0.001, Selection: 100, Block: 100,
-		Rule: ledger.Rule{Name: "fixed", Looks: []ledger.Level{{Copies: 10_000, Alpha: 0.001}}},
+		Rule: ledger.Rule{Name: "fixed", Looks: []ledger.Level{{Samples: 10_000, Alpha: 0.001}}},
 	}}
 	for i, radius := range radii {
 		row := rs.Row{Image: i, Label: 1, Outcome: rs.Outcome{Class: 1, Radius: radius}}

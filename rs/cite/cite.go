@@ -65,7 +65,7 @@ func Command(name string, h ledger.Header) string {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	words := []string{"certspec certify", "--model", h.Model.Name, "--data", h.Data.Name, "--sigma", number(h.Sigma), "--alpha", number(h.Alpha), "--rule", h.Rule.Name}
 	if n := len(h.Rule.Looks); n > 0 {
-		words = append(words, "--n", strconv.Itoa(h.Rule.Looks[n-1].Copies))
+		words = append(words, "--n", strconv.Itoa(h.Rule.Looks[n-1].Samples))
 	}
 	words = append(words, "--n0", strconv.Itoa(h.Selection), "--block", strconv.Itoa(h.Block))
 	if h.Rule.Tolerance != 0 {

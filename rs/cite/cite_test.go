@@ -97,7 +97,7 @@ func TestLedger(t *testing.T) {
 	}
 	h := l.Header
 	h.SeedChosen, h.Seed = true, 7
-	h.Rule = ledger.Rule{Name: "betting", Looks: []ledger.Level{{Copies: 500, Alpha: .001}}, Targets: []ledger.Target{{Radius: .25}, {Radius: .5}}, Futility: .001}
+	h.Rule = ledger.Rule{Name: "betting", Looks: []ledger.Level{{Samples: 500, Alpha: .001}}, Targets: []ledger.Target{{Radius: .25}, {Radius: .5}}, Futility: .001}
 	h.Shard = &ledger.Shard{By: "images", Index: 2, Count: 10}
 	for _, want := range []string{"--targets 0.25,0.5 --futility 0.001", "--seed 7", "--shard 2/10 --shard-by images"} {
 		if got := cite.Command("x", h); !strings.Contains(got, want) {

@@ -32,7 +32,7 @@ type scoredImage struct {
 	cells     []scoredCell
 }
 
-// scoredCell is a ledger.ScoreCell of less room.
+// scoredCell is a ledger.ScoreCell of less memory.
 type scoredCell struct {
 	index uint16
 	n     uint32

@@ -117,9 +117,9 @@ func firstByte(want, have []byte) (at int, rest, other []byte) {
 
 // These limits keep numbers far from the largest integer, so that no sum or product of them overflows.
 const (
-	mostCopies = 1 << 40
-	mostImages = 1 << 40
-	mostShards = 1 << 30
+	mostSamples = 1 << 40
+	mostImages  = 1 << 40
+	mostShards  = 1 << 30
 )
 
 // check refuses what the rest of the file cannot be read with.
@@ -127,11 +127,11 @@ func (h Header) check() error {
 	switch {
 	case h.Model.Classes < 1 || h.Model.Classes > math.MaxInt32:
 		return fmt.Errorf("%d classes, want at least 1", h.Model.Classes)
-	case h.Block < 1 || h.Block > mostCopies:
+	case h.Block < 1 || h.Block > mostSamples:
 		return fmt.Errorf("block of %d noise samples, want at least 1", h.Block)
 	case h.Data.Images < 0 || h.Data.Images > mostImages:
 		return fmt.Errorf("%d images, want 0 to %d", h.Data.Images, mostImages)
-	case h.Selection < 0 || h.Selection > mostCopies:
+	case h.Selection < 0 || h.Selection > mostSamples:
 		return fmt.Errorf("selection of %d noise samples", h.Selection)
 	case !(h.Sigma > 0) || math.IsInf(h.Sigma, 0):
 		return fmt.Errorf("sigma %v, want a positive number", h.Sigma)

@@ -46,9 +46,9 @@ func parseLook(line []byte, h *Header, arena []Count) (Look, []Count, error) {
 	if l.To <= l.From {
 		return l, arena, fmt.Errorf("blocks %d to %d: want at least one block", l.From, l.To)
 	}
-	copies := int64(l.To-l.From) * int64(h.Block)
-	if int64(l.To-l.From) > maxCopies/int64(h.Block) {
-		return l, arena, fmt.Errorf("blocks %d to %d of %d noise samples are more than %d noise samples", l.From, l.To, h.Block, int64(maxCopies))
+	samples := int64(l.To-l.From) * int64(h.Block)
+	if int64(l.To-l.From) > maxSamples/int64(h.Block) {
+		return l, arena, fmt.Errorf("blocks %d to %d of %d noise samples are more than %d noise samples", l.From, l.To, h.Block, int64(maxSamples))
 	}
 	sum := int64(l.Misses)
 	start := len(arena)
@@ -71,25 +71,25 @@ func parseLook(line []byte, h *Header, arena []Count) (Look, []Count, error) {
 		}
 		class, rest = c, rest[n:]
 		sum += int64(v)
-		if sum > copies {
+		if sum > samples {
 			break
 		}
 		arena = append(arena, Count{int32(c), v})
 	}
-	if sum != copies {
-		return l, arena[:start], fmt.Errorf("counts and misses sum to %d, the blocks %d to %d have %d noise samples", sum, l.From, l.To, copies)
+	if sum != samples {
+		return l, arena[:start], fmt.Errorf("counts and misses sum to %d, the blocks %d to %d have %d noise samples", sum, l.From, l.To, samples)
 	}
 	l.Counts = arena[start:len(arena):len(arena)]
 	return l, arena, nil
 }
 
-// maxCopies bounds the samples of one look, so that no sum of counts overflows.
-const maxCopies = 1 << 50
+// maxSamples bounds the samples of one look, so that no sum of counts overflows.
+const maxSamples = 1 << 50
 
 // parseInt reads a whole number without sign or needless zeros and says how many bytes it has; 0: there is none.
 func parseInt(b []byte) (v, n int) {
 	for n < len(b) && b[n] >= '0' && b[n] <= '9' {
-		if n > 0 && v == 0 || v > maxCopies {
+		if n > 0 && v == 0 || v > maxSamples {
 			return 0, 0
 		}
 		v = 10*v + int(b[n]-'0')

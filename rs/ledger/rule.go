@@ -19,17 +19,17 @@ type Rule struct {
 	Budget    string   `json:"budget"`             // how α is spent, in words
 }
 
-// Level is one planned look: a bound of confidence 1−Alpha after Copies samples, those of the selection not counted.
+// Level is one planned look: a bound of confidence 1−Alpha after Samples noise samples, those of the selection not counted.
 type Level struct {
-	Copies int     `json:"copies"`
-	Alpha  float64 `json:"alpha"`
+	Samples int     `json:"copies"`
+	Alpha   float64 `json:"alpha"`
 }
 
 // Size says that an image whose chosen class has at least Hits votes in the selection, and fewer than the
-// next Size has, gets one look of Copies samples, or none where Copies is 0.
+// next Size has, gets one look of Samples noise samples, or none where Samples is 0.
 type Size struct {
-	Hits   int `json:"hits"`
-	Copies int `json:"copies"`
+	Hits    int `json:"hits"`
+	Samples int `json:"copies"`
 }
 
 // Target is a radius that is tested, and the probability that certifies it.
@@ -68,10 +68,10 @@ func (s *Shard) check() error {
 func (r Rule) check() error {
 	last := 0
 	for _, l := range r.Looks {
-		if l.Copies <= last || l.Copies > mostCopies || !(l.Alpha > 0 && l.Alpha < 1) {
-			return fmt.Errorf("look after %d noise samples at level %v: want ascending noise samples and levels between 0 and 1", l.Copies, l.Alpha)
+		if l.Samples <= last || l.Samples > mostSamples || !(l.Alpha > 0 && l.Alpha < 1) {
+			return fmt.Errorf("look after %d noise samples at level %v: want ascending noise samples and levels between 0 and 1", l.Samples, l.Alpha)
 		}
-		last = l.Copies
+		last = l.Samples
 	}
 	if !(r.Tolerance >= 0) || math.IsInf(r.Tolerance, 0) {
 		return fmt.Errorf("tolerance %v, want a number that is not negative", r.Tolerance)
@@ -81,8 +81,8 @@ func (r Rule) check() error {
 	}
 	hits := -1
 	for _, s := range r.Sizes {
-		if s.Hits <= hits || s.Copies < 0 || s.Copies > mostCopies {
-			return fmt.Errorf("%d noise samples from %d hits on: want ascending hits and noise samples that are not negative", s.Copies, s.Hits)
+		if s.Hits <= hits || s.Samples < 0 || s.Samples > mostSamples {
+			return fmt.Errorf("%d noise samples from %d hits on: want ascending hits and noise samples that are not negative", s.Samples, s.Hits)
 		}
 		hits = s.Hits
 	}

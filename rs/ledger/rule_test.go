@@ -57,7 +57,7 @@ func TestRuleRefused(t *testing.T) {
 		"tolerance NaN":                              func(h *Header) { h.Rule.Tolerance = math.NaN() },
 		"futility 1":                                 func(h *Header) { h.Rule.Futility = 1 },
 		"400 noise samples from 66 hits on":          func(h *Header) { h.Rule.Sizes[2].Hits = 66 },
-		"-1 noise samples from 90 hits":              func(h *Header) { h.Rule.Sizes[2].Copies = -1 },
+		"-1 noise samples from 90 hits":              func(h *Header) { h.Rule.Sizes[2].Samples = -1 },
 		"target radius 0":                            func(h *Header) { h.Rule.Targets[1].Radius = 0 },
 		"target radius -1":                           func(h *Header) { h.Rule.Targets[0].Radius = -1 },
 		"target radius +Inf":                         func(h *Header) { h.Rule.Targets[1].Radius = math.Inf(1) },
@@ -65,7 +65,7 @@ func TestRuleRefused(t *testing.T) {
 		`has the probability "8e-1"`:                 func(h *Header) { h.Rule.Targets[1].Probability = "8e-1" },
 		`has the probability "0.49"`:                 func(h *Header) { h.Rule.Targets[1].Probability = "0.49" },
 		`has the probability ""`:                     func(h *Header) { h.Rule.Targets[1].Probability = "" },
-		"look after 0 noise samples at level 0.001":  func(h *Header) { h.Rule.Looks[0].Copies = 0 },
+		"look after 0 noise samples at level 0.001":  func(h *Header) { h.Rule.Looks[0].Samples = 0 },
 		"look after 400 noise samples at level 0.00": func(h *Header) { h.Rule.Looks = append(h.Rule.Looks, Level{400, .001}) },
 	} {
 		h := version2()

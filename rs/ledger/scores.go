@@ -82,21 +82,21 @@ func (s *Scores) check(h *Header, cells int) error {
 	if s.Class < 0 || int(s.Class) >= h.Model.Classes {
 		return fmt.Errorf("class %d: want a class below %d", s.Class, h.Model.Classes)
 	}
-	copies, known := (s.To-s.From)*h.Block, 0
+	samples, known := (s.To-s.From)*h.Block, 0
 	// A sum of rounded scores is at least that of the lower ends of their cells, and at most that of the upper ends.
 	least, most := 0.0, 0.0
 	index := -1
 	for _, c := range s.Cells {
-		if c.Index <= index || c.Index > 2*cells || c.N < 1 || c.N > copies-known {
-			return fmt.Errorf("cell %d with %d noise samples: want ascending cells up to %d, and %d noise samples in all", c.Index, c.N, 2*cells, copies)
+		if c.Index <= index || c.Index > 2*cells || c.N < 1 || c.N > samples-known {
+			return fmt.Errorf("cell %d with %d noise samples: want ascending cells up to %d, and %d noise samples in all", c.Index, c.N, 2*cells, samples)
 		}
 		index = c.Index
 		known += c.N
 		least += float64(c.N) * float64(c.Index/2)
 		most += float64(c.N) * float64((c.Index+1)/2)
 	}
-	if s.Unknown < 0 || known+s.Unknown != copies {
-		return fmt.Errorf("%d noise samples in cells and %d unknown, the blocks %d to %d have %d noise samples", known, s.Unknown, s.From, s.To, copies)
+	if s.Unknown < 0 || known+s.Unknown != samples {
+		return fmt.Errorf("%d noise samples in cells and %d unknown, the blocks %d to %d have %d noise samples", known, s.Unknown, s.From, s.To, samples)
 	}
 	if s.Low > s.High || s.High-s.Low > uint64(known) || s.High > uint64(known)*ScoreUnit {
 		return fmt.Errorf("sums %d and %d of %d scores: want them in order, at most one apart for every score, in units of 1/%d", s.Low, s.High, known, ScoreUnit)

@@ -19,7 +19,7 @@ func TimesPath(ledger string) string { return ledger + ".times" }
 // Time is the work on one image.
 type Time struct {
 	Image   int
-	Copies  int
+	Samples int
 	Seconds float64
 }
 
@@ -32,7 +32,7 @@ func AppendTimes(ledger string, times []Time) error {
 	}
 	var b []byte
 	for _, t := range times {
-		b = fmt.Appendf(b, "%d\t%d\t%s\n", t.Image, t.Copies, strconv.FormatFloat(t.Seconds, 'f', 3, 64))
+		b = fmt.Appendf(b, "%d\t%d\t%s\n", t.Image, t.Samples, strconv.FormatFloat(t.Seconds, 'f', 3, 64))
 	}
 	f, err := atomicfile.Open(TimesPath(ledger), os.O_WRONLY|os.O_APPEND)
 	if err != nil {
@@ -77,7 +77,7 @@ func decodeTimes(file string, r io.Reader) ([]Time, error) {
 }
 
 func parseTime(line []byte) (t Time, ok bool) {
-	for _, dst := range []*int{&t.Image, &t.Copies} {
+	for _, dst := range []*int{&t.Image, &t.Samples} {
 		v, n := parseInt(line)
 		if n == 0 || n >= len(line) || line[n] != '\t' {
 			return t, false

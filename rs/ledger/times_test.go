@@ -50,7 +50,7 @@ func FuzzTimes(f *testing.F) {
 		}
 		sum := 0.0
 		for _, at := range times {
-			if at.Image < 0 || at.Copies < 0 {
+			if at.Image < 0 || at.Samples < 0 {
 				t.Errorf("%+v", at)
 			}
 			sum += at.Seconds

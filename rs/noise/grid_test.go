@@ -198,7 +198,7 @@ func TestChiSquare(t *testing.T) {
 }
 
 // A sample with a value whose 60 bits are the cell of a threshold is reported, and no other one.
-func TestFailedCopies(t *testing.T) {
+func TestFailedSamples(t *testing.T) {
 	const length, number, first = 20, 6, 4
 	at := Address{Seed: 1, Image: 2, Block: 3}
 	identity := newGridStream(at, first, length)
@@ -329,7 +329,7 @@ func BenchmarkGrid(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(100*b.N), "ns/copy")
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(100*b.N), "ns/sample")
 			})
 		}
 	}
@@ -347,7 +347,7 @@ func BenchmarkNormFloat64(b *testing.B) {
 						dst[i] = float32(random.NormFloat64())
 					}
 				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(100*b.N), "ns/copy")
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(100*b.N), "ns/sample")
 			})
 		}
 	}

@@ -74,16 +74,16 @@ func (p *pilot) checkFinite() Check {
 		}
 		noisy += p.votes[i][classifier.Miss]
 	}
-	copies := len(p.classes) * p.opt.Block
+	samples := len(p.classes) * p.opt.Block
 	if clean == 0 && noisy == 0 {
 		c.Found = "All outputs are finite."
 		return c
 	}
 	c.Verdict = Warning
-	if clean > 0 || 100*noisy > copies {
+	if clean > 0 || 100*noisy > samples {
 		c.Verdict = Failure
 	}
-	c.Found = fmt.Sprintf("Outputs are NaN or infinite for %d of %d images and %d of %d noise samples; such a noise sample never counts for a class.", clean, len(p.classes), noisy, copies)
+	c.Found = fmt.Sprintf("Outputs are NaN or infinite for %d of %d images and %d of %d noise samples; such a noise sample never counts for a class.", clean, len(p.classes), noisy, samples)
 	c.Advice = "Look for weights that are not finite, a division by zero, or an overflow of 16-bit numbers in the model."
 	return c
 }

@@ -236,7 +236,7 @@ func (p *pilot) noisy(ctx context.Context) error {
 func (p *pilot) probabilities() []Votes {
 	known := make([]Votes, len(p.votes))
 	for i, votes := range p.votes {
-		known[i].Copies = p.opt.Block
+		known[i].Samples = p.opt.Block
 		for class, n := range votes {
 			if class != classifier.Miss {
 				known[i].Hits = max(known[i].Hits, n)

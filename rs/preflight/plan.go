@@ -16,7 +16,7 @@ type Plan struct {
 	MaxSamples int     `json:"max_samples"`
 	RadiusCap  float64 `json:"radius_cap"`  // largest radius that it can certify
 	MeanRadius float64 `json:"mean_radius"` // expected, right or wrong, abstentions as 0
-	Copies     float64 `json:"copies"`      // expected through the model
+	Samples    float64 `json:"copies"`      // expected through the model
 	Seconds    float64 `json:"seconds"`     // expected
 	Fits       *bool   `json:"fits"`        // into the budget; nil without one
 }
@@ -80,7 +80,7 @@ func (p *pilot) plans(images int, budget time.Duration) ([]Plan, error) {
 }
 
 // Votes is what is known of the probability of an image's class: so many hits among so many noise samples.
-type Votes struct{ Hits, Copies int }
+type Votes struct{ Hits, Samples int }
 
 // forecast is a run with these settings on so many images, of which those known are a sample. Where the class got k of
 // the m known samples, its probability is taken to have the distribution Beta(k+½, m−k+½) (the posterior of
@@ -91,27 +91,27 @@ func forecast(known []Votes, o rs.Options, images int, rate float64) (Plan, erro
 	if err != nil {
 		return Plan{}, err
 	}
-	type mean struct{ copies, radius float64 }
+	type mean struct{ samples, radius float64 }
 	done := map[Votes]mean{}
 	var sum mean
 	for _, v := range known {
 		f, ok := done[v]
 		if !ok {
 			for j := range points {
-				at := mathext.InvRegIncBeta(float64(v.Hits)+0.5, float64(v.Copies-v.Hits)+0.5, (float64(j)+0.5)/points)
-				copies, radius := run.Forecast(at)
-				f.copies += float64(copies) / points
+				at := mathext.InvRegIncBeta(float64(v.Hits)+0.5, float64(v.Samples-v.Hits)+0.5, (float64(j)+0.5)/points)
+				samples, radius := run.Forecast(at)
+				f.samples += float64(samples) / points
 				f.radius += radius / points
 			}
 			done[v] = f
 		}
-		sum.copies += f.copies
+		sum.samples += f.samples
 		sum.radius += f.radius
 	}
 	n := float64(len(known))
-	plan := Plan{Rule: rs.Rule(run.Header().Name), MaxSamples: run.MaxSamples(), RadiusCap: run.RadiusCap(), MeanRadius: sum.radius / n, Copies: math.Round(sum.copies / n * float64(images))}
+	plan := Plan{Rule: rs.Rule(run.Header().Name), MaxSamples: run.MaxSamples(), RadiusCap: run.RadiusCap(), MeanRadius: sum.radius / n, Samples: math.Round(sum.samples / n * float64(images))}
 	if rate > 0 {
-		plan.Seconds = plan.Copies / rate
+		plan.Seconds = plan.Samples / rate
 	}
 	return plan, nil
 }

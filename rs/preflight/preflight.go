@@ -47,7 +47,7 @@ type Report struct {
 	Data       string   `json:"data"`
 	ClassNames []string `json:"class_names"` // of the data; index = label
 	Images     int      `json:"images"`      // looked at
-	Copies     int      `json:"copies"`      // noisy, of each image
+	Samples    int      `json:"copies"`      // noisy, of each image
 	Sigma      float64  `json:"sigma"`
 
 	CleanAccuracy *float64 `json:"clean_accuracy"` // share of images classified right; nil without labels
@@ -107,7 +107,7 @@ func run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 
 	r := &Report{
 		Model: info.Name, Data: all.Name, ClassNames: all.Classes,
-		Images: sample.Len(), Copies: p.opt.Block, Sigma: opt.Run.Sigma,
+		Images: sample.Len(), Samples: p.opt.Block, Sigma: opt.Run.Sigma,
 		Agreement: p.agreement(), Rate: p.rate, Preprocessing: preprocessing,
 	}
 	if n := p.labelled(); n > 0 {

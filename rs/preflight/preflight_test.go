@@ -189,7 +189,7 @@ func TestGoodModel(t *testing.T) {
 				t.Errorf("%s: %+v", law, c)
 			}
 		}
-		if r.Count(OK) != 9 || len(r.Checks) != 9 || r.Images != 90 || r.Copies != 100 {
+		if r.Count(OK) != 9 || len(r.Checks) != 9 || r.Images != 90 || r.Samples != 100 {
 			t.Errorf("%s: %+v", law, r)
 		}
 		if *r.CleanAccuracy != 1 || *r.NoisyAccuracy < 0.999 || r.Agreement < 0.999 {
@@ -412,7 +412,7 @@ func TestPlans(t *testing.T) {
 		t.Errorf("rate %v, want 3000 noise samples in a second", r.Rate)
 	}
 	first := r.Plans[0]
-	if first.Rule != rs.Fixed || first.MaxSamples != 5000 || first.Copies != 90*5100 || first.Seconds != 90*5100/3000. || first.Fits != nil {
+	if first.Rule != rs.Fixed || first.MaxSamples != 5000 || first.Samples != 90*5100 || first.Seconds != 90*5100/3000. || first.Fits != nil {
 		t.Errorf("plan %+v", first)
 	}
 	run, err := opt.Run.Plan()
@@ -423,7 +423,7 @@ func TestPlans(t *testing.T) {
 		t.Errorf("plan %+v, largest radius %v", first, want)
 	}
 	for _, p := range r.Plans {
-		if p.Rule == rs.Staged && p.MaxSamples == 100_000 && !(p.Copies > 90*1000 && p.Copies < 90*100_100) {
+		if p.Rule == rs.Staged && p.MaxSamples == 100_000 && !(p.Samples > 90*1000 && p.Samples < 90*100_100) {
 			t.Errorf("plan %+v", p)
 		}
 	}

@@ -67,7 +67,7 @@ func Past(path string) (e *Evidence, header ledger.Header, seed uint64, err erro
 			continue
 		}
 		v := &e.Votes[len(e.Votes)-1]
-		v.Copies += (look.To - look.From) * l.Header.Block
+		v.Samples += (look.To - look.From) * l.Header.Block
 		for _, c := range look.Counts {
 			if c.Class == class {
 				v.Hits += c.N

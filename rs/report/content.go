@@ -102,7 +102,7 @@ func (r *Report) noise() string {
 }
 
 func (r *Report) assumed(d *document) {
-	text := "No noise samples were asked again during the run, or no record of it stands beside the ledger."
+	text := "No noise samples were asked again during the run, or there is no record of it beside the ledger."
 	if f := r.Checks; f.Comparisons > 0 {
 		text = fmt.Sprintf("During the run %d noise samples were asked again, beside other images: %d answers differed by more than rounding, and %d in the class alone.", f.Comparisons, f.Beyond, f.Changed)
 		if f.Contradicted() {

@@ -51,16 +51,16 @@ func (r *Report) rule(d *document) {
 	var text string
 	switch h.Rule.Name {
 	case "fixed":
-		text = fmt.Sprintf("**Fixed.** Every image gets %d noise samples behind its bound, one Clopper-Pearson bound with all of α.", last.Copies)
+		text = fmt.Sprintf("**Fixed.** Every image gets %d noise samples behind its bound, one Clopper-Pearson bound with all of α.", last.Samples)
 	case "staged":
 		text = fmt.Sprintf("**Staged.** There are %d planned looks, after %s noise samples; each has a Clopper-Pearson bound at α/%d = %.3g. By the union bound all of them hold together with probability at least 1 − α, so the best counts, and when to stop may depend on what was seen. An image ends when its radius would grow by at most %g were the remaining noise samples to hit as often as those before.",
-			len(looks), copies(looks), len(looks), last.Alpha, h.Rule.Tolerance)
+			len(looks), samples(looks), len(looks), last.Alpha, h.Rule.Tolerance)
 	case "iss":
 		unit := ""
 		if h.Rule.Relative {
 			unit = " of the radius"
 		}
-		text = fmt.Sprintf("**Input-specific.** The noise samples that choose the class also choose how many fresh ones follow, at most %d, so that about %g%s is given up against that many; one Clopper-Pearson bound on the fresh noise samples alone with all of α. The noise samples that chose their number enter no bound.", last.Copies, h.Rule.Tolerance, unit)
+		text = fmt.Sprintf("**Input-specific.** The noise samples that choose the class also choose how many fresh ones follow, at most %d, so that about %g%s is given up against that many; one Clopper-Pearson bound on the fresh noise samples alone with all of α. The noise samples that chose their number enter no bound.", last.Samples, h.Rule.Tolerance, unit)
 	case "betting":
 		var radii []string
 		for _, t := range h.Rule.Targets {
@@ -85,11 +85,11 @@ func (r *Report) rule(d *document) {
 }
 
 // samples lists the samples of the looks, or their ends where there are many.
-func copies(looks []ledger.Level) string {
+func samples(looks []ledger.Level) string {
 	const most = 14
 	var parts []string
 	for _, l := range looks {
-		parts = append(parts, fmt.Sprint(l.Copies))
+		parts = append(parts, fmt.Sprint(l.Samples))
 	}
 	if len(parts) > most {
 		parts = append(append(parts[:4:4], "…"), parts[len(parts)-2:]...)

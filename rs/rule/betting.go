@@ -41,7 +41,7 @@ func planBetting(s *Settings) (ledger.Rule, error) {
 		return r, OptionErrorf("Radii has %d radii, want at most %d", len(s.Radii), maxTargets)
 	}
 	for n := s.Block; ; n += max(1, n/s.Block/20) * s.Block {
-		r.Looks = append(r.Looks, ledger.Level{Copies: min(n, s.MaxSamples), Alpha: s.Alpha})
+		r.Looks = append(r.Looks, ledger.Level{Samples: min(n, s.MaxSamples), Alpha: s.Alpha})
 		if n >= s.MaxSamples {
 			break
 		}
@@ -112,7 +112,7 @@ func lookUp(table []atomic.Int64, i int, test *bound.Betting, samples int) int {
 	return v
 }
 
-func (b *betting) samples(i, _ int) int { return b.looks[i].Copies }
+func (b *betting) samples(i, _ int) int { return b.looks[i].Samples }
 
 func (b *betting) judge(t *Trial, i, n int) bool {
 	for t.targets < len(b.targets) {

@@ -62,11 +62,11 @@ func TestBettingRule(t *testing.T) {
 	// Every block up to 20, then 5 % more.
 	looks := testPlan(t, Settings{Rule: Betting, Sigma: 1, Radii: []float64{1}}).rule.Looks
 	for i, l := range looks {
-		if i < 40 && l.Copies != 100*(i+1) || l.Alpha != .001 || i > 0 && i < len(looks)-1 && float64(l.Copies-looks[i-1].Copies) > .0501*float64(l.Copies) && i >= 20 {
+		if i < 40 && l.Samples != 100*(i+1) || l.Alpha != .001 || i > 0 && i < len(looks)-1 && float64(l.Samples-looks[i-1].Samples) > .0501*float64(l.Samples) && i >= 20 {
 			t.Errorf("look %d at %+v", i, l)
 		}
 	}
-	if looks[40].Copies != 4200 || looks[len(looks)-1].Copies != 100_000 || len(looks) > 120 {
+	if looks[40].Samples != 4200 || looks[len(looks)-1].Samples != 100_000 || len(looks) > 120 {
 		t.Errorf("looks %v", looks)
 	}
 	for want, radii := range map[string][]float64{
@@ -100,11 +100,11 @@ func TestOf(t *testing.T) {
 		for want, change := range map[string]func(h *ledger.Header){
 			"the rule is \"bold\"": func(h *ledger.Header) { h.Rule.Name = "bold" },
 			"has no look":          func(h *ledger.Header) { h.Rule.Looks = nil },
-			"look is":              func(h *ledger.Header) { h.Rule.Looks[0].Copies++ },
+			"look is":              func(h *ledger.Header) { h.Rule.Looks[0].Samples++ },
 			"selection is":         func(h *ledger.Header) { h.Selection = 0 },
 			"spend":                func(h *ledger.Header) { h.Alpha /= 1.01 },
 			"has sizes": func(h *ledger.Header) {
-				h.Rule.Name, h.Rule.Sizes = string(Fixed), []ledger.Size{{Copies: h.Rule.Looks[0].Copies}}
+				h.Rule.Name, h.Rule.Sizes = string(Fixed), []ledger.Size{{Samples: h.Rule.Looks[0].Samples}}
 			},
 			"has targets": func(h *ledger.Header) {
 				h.Rule.Name, h.Rule.Sizes, h.Rule.Targets = string(Staged), nil, []ledger.Target{{Radius: .1, Probability: "0.655421741610325"}}
@@ -135,7 +135,7 @@ func TestOf(t *testing.T) {
 		}
 	}
 	h := make(Settings{Rule: ISS})
-	h.Rule.Sizes[1].Copies++
+	h.Rule.Sizes[1].Samples++
 	if _, err := Of(h); err == nil || !strings.Contains(err.Error(), "a multiple of the block") {
 		t.Errorf("%v", err)
 	}

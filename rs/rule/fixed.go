@@ -15,7 +15,7 @@ const Fixed Name = "fixed"
 
 func planFixed(s *Settings) (ledger.Rule, error) {
 	return ledger.Rule{
-		Looks:  []ledger.Level{{Copies: s.MaxSamples, Alpha: s.Alpha}},
+		Looks:  []ledger.Level{{Samples: s.MaxSamples, Alpha: s.Alpha}},
 		Budget: "all of alpha at the one look",
 	}, nil
 }
@@ -33,7 +33,7 @@ func readFixed(p *Plan) (method, error) {
 	return fixed{p.sigma, p.rule.Looks[0]}, nil
 }
 
-func (f fixed) samples(int, int) int { return f.look.Copies }
+func (f fixed) samples(int, int) int { return f.look.Samples }
 
 func (f fixed) judge(t *Trial, _, n int) bool {
 	t.K, t.N = t.hits, n
@@ -42,6 +42,6 @@ func (f fixed) judge(t *Trial, _, n int) bool {
 }
 
 func (f fixed) most() float64 {
-	_, radius := certificate(f.sigma, must(bound.Lower(f.look.Copies, f.look.Copies, f.look.Alpha)))
+	_, radius := certificate(f.sigma, must(bound.Lower(f.look.Samples, f.look.Samples, f.look.Alpha)))
 	return radius
 }

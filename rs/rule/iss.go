@@ -37,7 +37,7 @@ func planISS(s *Settings) (ledger.Rule, error) {
 	}
 	r := ledger.Rule{
 		Tolerance: s.Tolerance, Relative: s.Relative,
-		Looks:  []ledger.Level{{Copies: s.MaxSamples, Alpha: s.Alpha}},
+		Looks:  []ledger.Level{{Samples: s.MaxSamples, Alpha: s.Alpha}},
 		Sizes:  issSizes(s),
 		Budget: "all of alpha at the one look, whose copies are none of those that chose their number",
 	}
@@ -51,25 +51,25 @@ func planISS(s *Settings) (ledger.Rule, error) {
 func issSizes(s *Settings) []ledger.Size {
 	needed := make([]int, issGrid+1)
 	for i := range needed {
-		needed[i] = issCopies(s, float64(issGrid+i)/(2*issGrid))
+		needed[i] = issSamples(s, float64(issGrid+i)/(2*issGrid))
 	}
 	at := func(p float64) int { return min(issGrid, max(0, int(math.Floor(p*2*issGrid))-issGrid)) }
-	sizes := []ledger.Size{{Hits: 0, Copies: 0}}
+	sizes := []ledger.Size{{Hits: 0, Samples: 0}}
 	for votes := 1; votes <= s.Selection; votes++ {
 		samples := 0
 		low := must(bound.Lower(votes, s.Selection, s.Alpha/2))
 		if high := must(bound.Upper(votes, s.Selection, s.Alpha/2)); high.P >= 0.5 {
 			samples = slices.Max(needed[at(low.P) : min(issGrid, at(high.P)+1)+1])
 		}
-		if samples != sizes[len(sizes)-1].Copies {
-			sizes = append(sizes, ledger.Size{Hits: votes, Copies: samples})
+		if samples != sizes[len(sizes)-1].Samples {
+			sizes = append(sizes, ledger.Size{Hits: votes, Samples: samples})
 		}
 	}
 	return sizes
 }
 
-// issCopies is n*(p).
-func issCopies(s *Settings, p float64) int {
+// issSamples is n*(p).
+func issSamples(s *Settings, p float64) int {
 	// tail is P[Bin(n, at) ≥ n·p], continued to a real number of hits; LCB is where it is α.
 	tail := func(n, at float64) float64 {
 		if p == 1 {
@@ -115,9 +115,9 @@ func readISS(p *Plan) (method, error) {
 		return nil, fmt.Errorf("the rule %q has %d looks, want 1", p.rule.Name, n)
 	}
 	for _, s := range p.rule.Sizes {
-		if s.Copies%p.block != 0 || s.Copies > p.MaxSamples() || s.Hits > p.selection {
+		if s.Samples%p.block != 0 || s.Samples > p.MaxSamples() || s.Hits > p.selection {
 			return nil, fmt.Errorf("%d noise samples from %d hits on, want at most %d noise samples, a multiple of the block of %d, and at most %d hits",
-				s.Copies, s.Hits, p.MaxSamples(), p.block, p.selection)
+				s.Samples, s.Hits, p.MaxSamples(), p.block, p.selection)
 		}
 	}
 	return &iss{p.sigma, p.rule.Looks[0].Alpha, p.rule.Sizes}, nil
@@ -126,7 +126,7 @@ func readISS(p *Plan) (method, error) {
 func (m *iss) samples(_, votes int) int {
 	for i := len(m.sizes) - 1; i >= 0; i-- {
 		if votes >= m.sizes[i].Hits {
-			return m.sizes[i].Copies
+			return m.sizes[i].Samples
 		}
 	}
 	return 0
@@ -141,7 +141,7 @@ func (m *iss) judge(t *Trial, _, n int) bool {
 func (m *iss) most() (radius float64) {
 	n := 0
 	for _, s := range m.sizes {
-		n = max(n, s.Copies)
+		n = max(n, s.Samples)
 	}
 	if n > 0 {
 		_, radius = certificate(m.sigma, must(bound.Lower(n, n, m.alpha)))

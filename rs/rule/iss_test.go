@@ -8,7 +8,7 @@ import (
 )
 
 // spec §10.3: n* in blocks of 200 at σ = .25, α = .001 and n̄ = 100,000.
-func TestISSCopies(t *testing.T) {
+func TestISSSamples(t *testing.T) {
 	at := []float64{.6, .7, .8, .9, .95, .99, .999, 1}
 	for tolerance, want := range map[float64][]int{
 		.01: {5800, 6000, 6800, 8800, 11600, 22600, 47200, 85200},
@@ -16,7 +16,7 @@ func TestISSCopies(t *testing.T) {
 	} {
 		s := Settings{Sigma: .25, Alpha: .001, MaxSamples: 100_000, Block: 200, Tolerance: tolerance}
 		for i, p := range at {
-			if got := issCopies(&s, p); got != want[i] {
+			if got := issSamples(&s, p); got != want[i] {
 				t.Errorf("tolerance %v: %d noise samples at p = %v, want %d", tolerance, got, p, want[i])
 			}
 		}
@@ -26,7 +26,7 @@ func TestISSCopies(t *testing.T) {
 // The pilot's votes choose the samples and enter no bound; the bound spends all of α.
 func TestISSRule(t *testing.T) {
 	p := testPlan(t, Settings{Rule: ISS, Sigma: .25, Block: 200, Tolerance: .05})
-	if p.Selection() != 1000 || len(p.rule.Looks) != 1 || p.rule.Looks[0] != (ledger.Level{Copies: 100_000, Alpha: .001}) {
+	if p.Selection() != 1000 || len(p.rule.Looks) != 1 || p.rule.Looks[0] != (ledger.Level{Samples: 100_000, Alpha: .001}) {
 		t.Errorf("plan %+v", p.rule)
 	}
 	// All 1,000 hit: p is between .9924 (α/2 = .0005, .0005^(1/1000)) and 1, where 45,400 samples are needed.

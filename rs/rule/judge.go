@@ -18,7 +18,7 @@ func (p *Plan) At(alpha float64) (*Plan, error) {
 	q.alpha, q.judges = alpha, true
 	q.rule.Looks = make([]ledger.Level, len(p.rule.Looks))
 	for i, level := range p.rule.Looks {
-		q.rule.Looks[i] = ledger.Level{Copies: level.Copies, Alpha: level.Alpha * (alpha / p.alpha)}
+		q.rule.Looks[i] = ledger.Level{Samples: level.Samples, Alpha: level.Alpha * (alpha / p.alpha)}
 	}
 	var err error
 	q.method, err = kinds[Name(p.rule.Name)].read(&q)

@@ -114,7 +114,7 @@ func Of(h ledger.Header) (*Plan, error) {
 		return nil, fmt.Errorf("the rule is %q; this program knows %s", h.Rule.Name, list())
 	}
 	p := &Plan{rule: h.Rule, sigma: h.Sigma, alpha: h.Alpha, block: h.Block, selection: h.Selection}
-	if err := CheckCopies("selection", p.selection, p.block); err != nil {
+	if err := CheckSamples("selection", p.selection, p.block); err != nil {
 		return nil, err
 	}
 	switch name := Name(h.Rule.Name); {
@@ -127,14 +127,14 @@ func Of(h ledger.Header) (*Plan, error) {
 	}
 	spent := 0.0
 	for _, l := range h.Rule.Looks {
-		if err := CheckCopies("look", l.Copies, p.block); err != nil {
+		if err := CheckSamples("look", l.Samples, p.block); err != nil {
 			return nil, err
 		}
 		if spent += l.Alpha; Name(h.Rule.Name) == Betting {
 			spent = l.Alpha
 		}
 		if spent > h.Alpha*(1+1e-9) {
-			return nil, fmt.Errorf("the looks up to %d noise samples spend %v of an alpha of %v", l.Copies, spent, h.Alpha)
+			return nil, fmt.Errorf("the looks up to %d noise samples spend %v of an alpha of %v", l.Samples, spent, h.Alpha)
 		}
 	}
 	var err error
@@ -160,7 +160,7 @@ func (p *Plan) Alpha() float64 { return p.alpha }
 func (p *Plan) Block() int { return p.block }
 
 // MaxSamples is the largest number of samples behind a bound.
-func (p *Plan) MaxSamples() int { return p.rule.Looks[len(p.rule.Looks)-1].Copies }
+func (p *Plan) MaxSamples() int { return p.rule.Looks[len(p.rule.Looks)-1].Samples }
 
 // RadiusCap is the largest radius that the plan can certify: that of an image whose samples all hit.
 func (p *Plan) RadiusCap() float64 { return p.method.most() }

@@ -42,7 +42,7 @@ func (s *Settings) common() error {
 	if s.MaxSamples == 0 {
 		s.MaxSamples = DefaultMaxSamples
 	}
-	if err := CheckCopies("MaxSamples", s.MaxSamples, s.Block); err != nil {
+	if err := CheckSamples("MaxSamples", s.MaxSamples, s.Block); err != nil {
 		return err
 	}
 	if s.Selection == 0 {
@@ -52,7 +52,7 @@ func (s *Settings) common() error {
 		}
 		s.Selection = RoundUp(s.Selection, s.Block)
 	}
-	return CheckCopies("Selection", s.Selection, s.Block)
+	return CheckSamples("Selection", s.Selection, s.Block)
 }
 
 // only refuses settings that the rule does not have, which would have no effect.
@@ -104,8 +104,8 @@ func CheckAlpha(alpha float64) error {
 	return nil
 }
 
-// CheckCopies refuses a number of samples that whole blocks do not make up.
-func CheckCopies(field string, n, block int) error {
+// CheckSamples refuses a number of noise samples that whole blocks do not make up.
+func CheckSamples(field string, n, block int) error {
 	switch {
 	case n < 1 || n > bound.MaxTrials:
 		return OptionErrorf("%s is %d noise samples, want 1 to %d", field, n, bound.MaxTrials)

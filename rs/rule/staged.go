@@ -30,9 +30,9 @@ func planStaged(s *Settings) (ledger.Rule, error) {
 	}
 	r := ledger.Rule{Tolerance: s.Tolerance}
 	for n := RoundUp(firstLook, s.Block); n < s.MaxSamples; n *= 2 {
-		r.Looks = append(r.Looks, ledger.Level{Copies: n})
+		r.Looks = append(r.Looks, ledger.Level{Samples: n})
 	}
-	r.Looks = append(r.Looks, ledger.Level{Copies: s.MaxSamples})
+	r.Looks = append(r.Looks, ledger.Level{Samples: s.MaxSamples})
 	for i := range r.Looks {
 		r.Looks[i].Alpha = s.Alpha / float64(len(r.Looks))
 	}
@@ -50,7 +50,7 @@ func readStaged(p *Plan) (method, error) {
 	return &staged{p.sigma, p.rule.Tolerance, p.rule.Looks}, nil
 }
 
-func (s *staged) samples(i, _ int) int { return s.looks[i].Copies }
+func (s *staged) samples(i, _ int) int { return s.looks[i].Samples }
 
 func (s *staged) judge(t *Trial, i, n int) bool {
 	lower, radius := certificate(s.sigma, must(bound.Lower(t.hits, n, s.looks[i].Alpha)))
@@ -60,7 +60,7 @@ func (s *staged) judge(t *Trial, i, n int) bool {
 	if i == len(s.looks)-1 {
 		return true
 	}
-	projected := int(int64(t.hits) * int64(s.last().Copies) / int64(n))
+	projected := int(int64(t.hits) * int64(s.last().Samples) / int64(n))
 	return s.atLast(projected)-t.Radius <= s.tolerance
 }
 
@@ -68,10 +68,10 @@ func (s *staged) last() ledger.Level { return s.looks[len(s.looks)-1] }
 
 // atLast is the radius, not yet rounded for print, of so many hits at the last look.
 func (s *staged) atLast(hits int) float64 {
-	return must(bound.Radius(s.sigma, must(bound.Lower(hits, s.last().Copies, s.last().Alpha))))
+	return must(bound.Radius(s.sigma, must(bound.Lower(hits, s.last().Samples, s.last().Alpha))))
 }
 
 func (s *staged) most() float64 {
-	_, radius := certificate(s.sigma, must(bound.Lower(s.last().Copies, s.last().Copies, s.last().Alpha)))
+	_, radius := certificate(s.sigma, must(bound.Lower(s.last().Samples, s.last().Samples, s.last().Alpha)))
 	return radius
 }

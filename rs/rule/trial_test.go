@@ -94,8 +94,8 @@ func TestStagedRule(t *testing.T) {
 	}
 	sum := 0.0
 	for i, l := range p.rule.Looks {
-		if l.Copies != sizes[i] {
-			t.Errorf("look %d after %d noise samples, want %d", i, l.Copies, sizes[i])
+		if l.Samples != sizes[i] {
+			t.Errorf("look %d after %d noise samples, want %d", i, l.Samples, sizes[i])
 		}
 		sum += l.Alpha
 	}

@@ -37,12 +37,12 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bound --k K --n N [--sigma S] [flags]",
 		Short: "What counts prove: the bound on the probability of a class, and the radius",
-		Long: `What k of n independent noisy copies prove: a lower bound on the probability of the class that holds with
+		Long: `What k of n independent noise samples prove: a lower bound on the probability of the class that holds with
 probability at least 1−alpha, and the radius that follows under noise of standard deviation sigma. Bound and
 radius are rounded down, so that all digits are sound.
 
-With --radius it asks instead from how many of n copies on that radius is certified by the betting test, which may look
-after every copy, and with --k too whether that many do.`,
+With --radius it asks instead from how many of n noise samples on that radius is certified by the betting test, which may look
+after every noise sample, and with --k too whether that many do.`,
 		Example: `  certspec bound --k 99000 --n 100000 --alpha 0.001 --sigma 0.25
   certspec bound --k 90 --n 100 --alpha 0.05 --two-sided
   certspec bound --radius 0.25 --sigma 0.25 --n 1000`,

@@ -56,12 +56,12 @@ func Command() *cobra.Command {
 		Use:   "certify {--model PATH | --exec COMMAND} --data NAME --sigma S --out LEDGER [flags]",
 		Short: "Certify images by randomized smoothing",
 		Long: `Certify images by randomized smoothing: for each image the class that the model gives most
-often to noisy copies of it, and an ℓ2 radius within which that class cannot change, which is
+often to noise samples of it, and an ℓ2 radius within which that class cannot change, which is
 false with a probability of at most alpha. Radii are in units of the full range of a value.
 
-The rule says how many copies an image gets, and --radii with the rule betting which radii are decided;
+The rule says how many noise samples an image gets, and --radii with the rule betting which radii are decided;
 certspec plan compares the rules beforehand. With --keep-scores, the scores of the class are kept
-as well, from the same copies: certspec calib certifies confidences from them, at any radius.
+as well, from the same noise samples: certspec calib certifies confidences from them, at any radius.
 With --shard the run is split over machines, each with a
 ledger of its own, which certspec ledger merge joins. With --corrupt the images are corrupted first, which the ledger
 records; certspec sweep does so for many corruptions.

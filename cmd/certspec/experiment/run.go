@@ -119,7 +119,7 @@ func estimated(cmd *cobra.Command, e experiment.Estimate, asJSON bool) error {
 	fmt.Fprintln(out, e)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, r := range e.Rates {
-		fmt.Fprintf(w, "%s\ttraining %.0f images/s\tcertifying %.0f noise samples/s\n", r.Network, r.Training, r.Copies)
+		fmt.Fprintf(w, "%s\ttraining %.0f images/s\tcertifying %.0f noise samples/s\n", r.Network, r.Training, r.Samples)
 	}
 	return w.Flush()
 }

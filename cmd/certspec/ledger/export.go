@@ -19,7 +19,7 @@ func exportCommand() *cobra.Command {
 		Use:   "export LEDGER",
 		Short: "Write a ledger as the table that the field publishes, or as CSV",
 		Long: `Write one line per image: idx, label (-1: unknown), predict (-1: abstained), radius, correct and time, as published
-logs have them, then nA (hits), n (copies of the look behind the bound), plow (lower bound), nused (copies
+logs have them, then nA (hits), n (noise samples of the look behind the bound), plow (lower bound), nused (those
 in all) and misses. Times come from the file beside the ledger, and are empty without one: h:mm:ss in a
 TSV, seconds in a CSV.`,
 		Example: "  certspec ledger export out/fmnist-s025.ledger --format csv -o fmnist.csv",

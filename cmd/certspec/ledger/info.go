@@ -107,7 +107,7 @@ func (i *Info) print(out io.Writer) error {
 	}
 	line("seed", "%d, %s", h.Seed, seed)
 	looks := h.Rule.Looks
-	line("rule", "%s: %d noise samples choose the class, then at most %d in %d planned look(s), in blocks of %d", h.Rule.Name, h.Selection, looks[len(looks)-1].Copies, len(looks), h.Block)
+	line("rule", "%s: %d noise samples choose the class, then at most %d in %d planned look(s), in blocks of %d", h.Rule.Name, h.Selection, looks[len(looks)-1].Samples, len(looks), h.Block)
 	if len(h.Rule.Targets) > 0 {
 		line("radii", "%d from %g to %g are tested", len(h.Rule.Targets), h.Rule.Targets[0].Radius, h.Rule.Targets[len(h.Rule.Targets)-1].Radius)
 	}

@@ -23,8 +23,8 @@ func replayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay LEDGER {--model PATH | --exec COMMAND} --data NAME [flags]",
 		Short: "Compute blocks of a ledger again with the model, and report every difference",
-		Long: `Draw noisy copies of a ledger again, from its seed, and compare what the model makes of them with the counts in
-the ledger, and with the scores beside it. Copies that lie between two classes may flip where another engine, version, number of threads or
+		Long: `Draw noise samples of a ledger again, from its seed, and compare what the model makes of them with the counts in
+the ledger, and with the scores beside it. Samples that lie between two classes may flip where another engine, version, number of threads or
 instruction set rounds otherwise; with equal ones, any difference is evidence against the ledger: exit code 1.
 A ledger has the counts of the blocks of a look in one sum, so that whole looks are computed.`,
 		Example: "  certspec ledger replay out/fmnist-s025.ledger --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --images 10",
@@ -85,16 +85,16 @@ func print_(out io.Writer, r *rs.Replayed) error {
 	for _, f := range r.Flips {
 		fmt.Fprintln(out, f)
 	}
-	copies := 0
+	samples := 0
 	for _, f := range r.Flips {
-		copies += f.Copies
+		samples += f.Samples
 	}
 	_, err := fmt.Fprintf(out, "%d images, %d looks, %d blocks: %d blocks equal, %d looks differ, by %d noise samples at least\n",
-		r.Images, r.Looks, r.Blocks, r.EqualBlocks, len(r.Flips), copies)
+		r.Images, r.Looks, r.Blocks, r.EqualBlocks, len(r.Flips), samples)
 	if s := r.Scores; s != nil {
 		fmt.Fprintf(out, "scores of %d looks: %d equal", s.Looks, s.Equal)
 		if s.Equal < s.Looks {
-			fmt.Fprintf(out, "; %d noise samples in another cell at least, mean scores up to %.2g apart", s.Copies, s.Mean)
+			fmt.Fprintf(out, "; %d noise samples in another cell at least, mean scores up to %.2g apart", s.Samples, s.Mean)
 		}
 		fmt.Fprintln(out)
 	}

@@ -36,7 +36,7 @@ func metricsCommand() *cobra.Command {
 		Long: `Average certified radius and certified accuracies of ledgers and of published logs: tab-separated
 text with the columns idx, label, predict, radius and perhaps correct, time, nA, n, plow and nused.
 It warns of lines that are no rows, of missing rows, of logs that look truncated and, with --n,
---alpha and --sigma, of radii in published logs above what so many copies can prove.
+--alpha and --sigma, of radii in published logs above what so many noise samples can prove.
 With --cap, radii are cut to the largest that fewer noise samples could certify, for a fair comparison.
 With --json, one object per file and line.`,
 		Example: "  certspec log metrics out/fmnist-s025.ledger cohen.tsv --radii 0,0.25,0.5\n" +

@@ -106,7 +106,7 @@ func methods(logs []*certlog.Results, names []string, radii []float64) *table.Ta
 		if l.Run != nil {
 			h := l.Run.Header
 			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s on %s, σ = %g, α = %g, %s rule, at most %d noise samples per image.",
-				names[i], h.Model.Name, h.Data.Name, h.Sigma, h.Alpha, h.Rule.Name, h.Rule.Looks[len(h.Rule.Looks)-1].Copies))
+				names[i], h.Model.Name, h.Data.Name, h.Sigma, h.Alpha, h.Rule.Name, h.Rule.Looks[len(h.Rule.Looks)-1].Samples))
 		}
 	}
 	return t

@@ -47,7 +47,7 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan {--model PATH | --exec COMMAND} --data NAME --sigma S [flags]\n  certspec plan --from LEDGER [flags]",
 		Short: "Compare the rules before a run: passes, time and largest radius",
-		Long: `Compare the rules before a run: the noisy copies that go through the model, the time that takes, and
+		Long: `Compare the rules before a run: the noise samples that go through the model, the time that takes, and
 the largest and the expected mean radius, for each rule with the settings given.
 
 What an image takes depends on how often the model gives its class. That is found in a pilot, whose
@@ -169,7 +169,7 @@ func (p *Result) print(out io.Writer) error {
 		if p.Rate != nil {
 			time = plan.Duration()
 		}
-		fmt.Fprintf(w, "%s\t%d\t%.0f\t%.1f\t%s\t%.4f\t%.3f\n", plan.Rule, plan.MaxSamples, plan.Copies, p.Plans[0].Copies/plan.Copies, time, plan.RadiusCap, plan.MeanRadius)
+		fmt.Fprintf(w, "%s\t%d\t%.0f\t%.1f\t%s\t%.4f\t%.3f\n", plan.Rule, plan.MaxSamples, plan.Samples, p.Plans[0].Samples/plan.Samples, time, plan.RadiusCap, plan.MeanRadius)
 	}
 	if err := w.Flush(); err != nil {
 		return err

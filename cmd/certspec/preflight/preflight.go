@@ -147,9 +147,9 @@ func (r *Result) print(out io.Writer) error {
 	}
 	fmt.Fprintf(w, "labels\t%s\n", strings.Join(names, ", "))
 	if r.CleanAccuracy != nil {
-		fmt.Fprintf(w, "accuracy\t%.1f %%; of noise samples at σ = %g, %d per image, %.1f %%\n", 100**r.CleanAccuracy, r.Sigma, r.Copies, 100**r.NoisyAccuracy)
+		fmt.Fprintf(w, "accuracy\t%.1f %%; of noise samples at σ = %g, %d per image, %.1f %%\n", 100**r.CleanAccuracy, r.Sigma, r.Samples, 100**r.NoisyAccuracy)
 	} else {
-		fmt.Fprintf(w, "agreement\t%.1f %% of noise samples at σ = %g, %d per image\n", 100*r.Agreement, r.Sigma, r.Copies)
+		fmt.Fprintf(w, "agreement\t%.1f %% of noise samples at σ = %g, %d per image\n", 100*r.Agreement, r.Sigma, r.Samples)
 	}
 	fmt.Fprintf(w, "rate\t%.0f noise samples/s\n\n", r.Rate)
 	if err := w.Flush(); err != nil {

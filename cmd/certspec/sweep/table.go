@@ -163,7 +163,7 @@ func (c *sweptComparison) table(sweeps []*sweep.Sweep) *table.Table {
 
 func runNote(name string, s *sweep.Sweep) string {
 	h := s.Header
-	return fmt.Sprintf("%s: %s, σ = %g, α = %g, %s rule, at most %d noise samples per image.", name, h.Model.Name, h.Sigma, h.Alpha, h.Rule.Name, h.Rule.Looks[len(h.Rule.Looks)-1].Copies)
+	return fmt.Sprintf("%s: %s, σ = %g, α = %g, %s rule, at most %d noise samples per image.", name, h.Model.Name, h.Sigma, h.Alpha, h.Rule.Name, h.Rule.Looks[len(h.Rule.Looks)-1].Samples)
 }
 
 func intervalNote(images int, severities []int, b rs.Bootstrap) string {

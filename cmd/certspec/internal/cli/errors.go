@@ -81,11 +81,13 @@ func inWords(err error) string {
 
 // mostSamples is the last number of samples in looks or sizes, or these as they are.
 func mostSamples(looks string) string {
-	var list []struct{ Copies json.Number }
+	var list []struct {
+		Samples json.Number `json:"copies"`
+	}
 	if err := json.Unmarshal([]byte(looks), &list); err != nil || len(list) == 0 {
 		return looks
 	}
-	return list[len(list)-1].Copies.String()
+	return list[len(list)-1].Samples.String()
 }
 
 // ofField are the flags of fields whose names are others.
