@@ -29,7 +29,7 @@ func BenchmarkFill(b *testing.B) {
 			for image := range 100 {
 				rows = append(rows, Outcome{Image: image, Label: image % 10, Radius: random.Float64()})
 			}
-			r.set(j.Cell.String(), rows)
+			r.set(j.cell.String(), rows)
 		}
 		if err := r.write(resultPath(folder, &e.Manifest.Models[i], ".csv"), nil); err != nil {
 			b.Fatal(err)

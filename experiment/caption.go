@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// notes are the caption: tier, source, data, samples, engines, where the corruptions are from.
-func (f *filler) notes(t *Filled) []string {
-	tier := f.manifest.Tier
+// notes are the caption: tier, source, data, what the measures say of themselves, and engines.
+func (f *Filler) notes(t *Filled, of []string) []string {
+	tier := f.Manifest.Tier
 	var notes []string
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	note("Tier %s: %s.", tier.Name, tier.Title)
@@ -21,7 +21,7 @@ func (f *filler) notes(t *Filled) []string {
 	sigmas := map[string]bool{}
 	for _, l := range f.table.Lines {
 		for _, name := range l.Models {
-			m := f.manifest.model(name)
+			m := f.Manifest.Model(name)
 			text := m.Test
 			if m.Train != "" {
 				text = m.Train + " to train, " + m.Test + " to certify"
@@ -34,48 +34,7 @@ func (f *filler) notes(t *Filled) []string {
 		}
 	}
 	note("Data: %s. Networks: %s; σ = %s.", list(sets), list(networks), list(sigmas))
-	measure := f.table.Measure
-	if measure.Clean || len(measure.Sweeps) > 0 {
-		c := tier.Certify
-		o := c.Options(1)
-		alpha := o.Alpha
-		if alpha == 0 {
-			alpha = 0.001
-		}
-		note("Certified by the %s rule with at most %d noise samples of an image, α = %g, on the images %s.", c.Rule, c.N, alpha, tier.Clean)
-		for k, m := range t.Metrics {
-			if m.Name != "clean" && m.Main {
-				for _, l := range t.Lines {
-					if l.Values[k] != nil {
-						note("%s: %d images in each of %d cells.", m.Name, l.Values[k].Images, len(m.Cells))
-						break
-					}
-				}
-			}
-		}
-	}
-	if len(measure.Sweeps) > 0 {
-		note("%s", f.corruptions())
-	}
-	b := f.bootstrap.Resolved()
-	if len(t.Metrics) > 0 {
-		note("Low and high: %g %% intervals of the bootstrap over images (%d resamples, seed %d) of the mean over the seeds, over images and seeds where there are two or more of these; those of differences are paired by image, over the seeds that both have. Least and largest are over the seeds.",
-			100*b.Confidence, b.Resamples, b.Seed)
-	}
-	if measure.Calibration != nil {
-		c := tier.Calibration
-		note("Confidences are certified by the CDF certificate (images %s, %s rule, %d noise samples); CCE is the largest calibration error, exactly, with %d bins; ACCE what ADMM finds of it; CBS the largest Brier score.",
-			c.Images, c.Certify.Rule, c.Certify.N, calibrationBins)
-		if measure.Calibration.Within > 0 {
-			note("Comparable accuracy: at most %g points of certified accuracy below the best model of any method, fine-tuned ones included, which favours methods that raise it.", 100*measure.Calibration.Within)
-			note("Low and high of errors: %g %% basic intervals of the bootstrap over images (%d resamples, seed %d) of the models chosen, not of the choice; those of differences are paired by image.",
-				100*b.Confidence, b.Resamples, b.Seed)
-		}
-	}
-	if a := measure.ACE; a != nil {
-		note("Attacks (η,ω) within ε = %.4f in the L∞ norm, which leave the predictions as they are; calibration error over bins of equal count, images %s.", a.Epsilon, tier.Attack.Images)
-		note("Low and high of what an attack adds: %g %% intervals of the bootstrap over images (%d resamples, seed %d), paired by image, of the gaps of the bins: percentiles of a calibration error, which resampling raises, would exclude the estimate itself. They err on the wide side.", 100*b.Confidence, b.Resamples, b.Seed)
-	}
+	notes = append(notes, of...)
 	trained, certified := map[string]bool{}, map[string]bool{}
 	for _, o := range f.origins {
 		if o.Trained != "" {
@@ -105,9 +64,9 @@ func withoutGraph(engine string) string {
 }
 
 // corruptions says where corrupted images are from.
-func (f *filler) corruptions() string {
+func (f *Filler) corruptions() string {
 	official := map[string]bool{}
-	for kind, place := range f.manifest.Places {
+	for kind, place := range f.Manifest.Places {
 		if strings.HasSuffix(kind, officialSuffix) {
 			official[place] = true
 		}

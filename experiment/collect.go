@@ -76,7 +76,7 @@ func (e *Experiment) collect(m *Model) error {
 	}
 	source := m
 	if m.Adapt != nil {
-		source = e.Manifest.model(m.Start)
+		source = e.Manifest.Model(m.Start)
 	}
 	if o.Weights == "" && source.File == "" && trained(folder, source) {
 		card, err := modelfile.ReadCard(modelPath(folder, source))
@@ -94,7 +94,7 @@ func (e *Experiment) collect(m *Model) error {
 	}
 	var order []string
 	for _, t := range e.Manifest.Tables {
-		cells, err := e.Manifest.Tier.Cells(t.Measure)
+		cells, err := e.Manifest.Tier.Cells(t.Measure.Radii)
 		if err != nil {
 			return err
 		}

@@ -91,12 +91,12 @@ func (e *Experiment) Estimate(ctx context.Context, keep bool) (Estimate, error) 
 }
 
 // add adds the cost of a job.
-func (m *meter) add(ctx context.Context, total *Estimate, j job) error {
-	c := costs{m, ctx, total}
-	if j.of != nil {
-		return j.of.cost(c, j)
+func (m *meter) add(ctx context.Context, total *Estimate, j Job) error {
+	c := &Costs{Place: m.Place, meter: m, ctx: ctx, total: total}
+	if j.measure != nil {
+		return j.measure.Cost(c, j)
 	}
-	n, err := c.size(j.Model.Train)
+	n, err := c.Size(j.Model.Train)
 	if err != nil {
 		return err
 	}
@@ -104,19 +104,20 @@ func (m *meter) add(ctx context.Context, total *Estimate, j job) error {
 	if err != nil {
 		return err
 	}
-	return c.training(j.Model, n*float64(j.Model.Epochs)*rows)
+	return c.Training(j.Model, n*float64(j.Model.Epochs)*rows)
 }
 
-// costs adds up what jobs take.
-type costs struct {
-	*meter
+// Costs adds up what jobs take, at the rates of this machine.
+type Costs struct {
+	Place
+	meter *meter
 	ctx   context.Context
 	total *Estimate
 }
 
-// size is the number of images of a set.
-func (c costs) size(name string) (float64, error) {
-	d, err := c.set(name)
+// Size is the number of images of a set.
+func (c *Costs) Size(name string) (float64, error) {
+	d, err := c.meter.set(name)
 	if err != nil {
 		return 0, err
 	}
@@ -127,9 +128,9 @@ func (c costs) size(name string) (float64, error) {
 	return float64(images.Len()), nil
 }
 
-// training adds rows that a network takes forward and back.
-func (c costs) training(model *Model, rows float64) error {
-	rate, err := c.rate(c.ctx, model)
+// Training adds rows that a network takes forward and back.
+func (c *Costs) Training(model *Model, rows float64) error {
+	rate, err := c.meter.rate(c.ctx, model)
 	if err != nil {
 		return err
 	}
@@ -138,18 +139,18 @@ func (c costs) training(model *Model, rows float64) error {
 	return nil
 }
 
-// certify adds the noise samples of images under a rule.
-func (c costs) certify(model *Model, images float64, o rs.Options) error {
+// Certify adds the noise samples of images under a rule.
+func (c *Costs) Certify(model *Model, images float64, o rs.Options) error {
 	mean, most, err := samples(o)
 	if err != nil {
 		return err
 	}
-	return c.samples(model, images*mean, images*most)
+	return c.Samples(model, images*mean, images*most)
 }
 
-// samples adds images or noise samples that a model classifies, and at most so many.
-func (c costs) samples(model *Model, n, most float64) error {
-	rate, err := c.rate(c.ctx, model)
+// Samples adds images or noise samples that a model classifies, and at most so many.
+func (c *Costs) Samples(model *Model, n, most float64) error {
+	rate, err := c.meter.rate(c.ctx, model)
 	if err != nil {
 		return err
 	}
@@ -159,9 +160,12 @@ func (c costs) samples(model *Model, n, most float64) error {
 	return nil
 }
 
+// Searches adds runs of ADMM.
+func (c *Costs) Searches(n int) { c.total.Searches += n }
+
 // rowsOf is how many noisy images a step takes through the network and back for each image.
 func (m *meter) rowsOf(model *Model) (float64, error) {
-	made, err := m.setup.method(*model)
+	made, err := m.experiment.setup.method(*model)
 	if err != nil {
 		return 0, err
 	}

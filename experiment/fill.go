@@ -15,6 +15,8 @@ type Filled struct {
 	Compare  string       `json:"compare"`            // title of the line that differences refer to
 	Selected []Selected   `json:"selected,omitempty"` // by CalibrationMeasure.Within
 	Notes    []string     `json:"notes"`
+
+	measures []Measure
 }
 
 // Metric is a column: the mean of the average certified radius over some cells.
@@ -35,8 +37,16 @@ type FilledLine struct {
 	ACE         map[string]*meanOverSeeds `json:"ace,omitempty"`         // "accuracy", "clean" and the attacks
 	// By how much each attack raises the calibration error, with the interval of the bootstrap over the images.
 	Raised map[string]*rs.Difference `json:"raised,omitempty"`
-	// Share of images to which a model and that of the line that is compared with answer alike, and the accuracy on them.
-	Agreement *agreement `json:"agreement,omitempty"`
+	// What further measures found, by their keys.
+	Found map[string]any `json:"found,omitempty"`
+}
+
+// find keeps what a measure found of a line.
+func (l *FilledLine) find(key string, v any) {
+	if l.Found == nil {
+		l.Found = map[string]any{}
+	}
+	l.Found[key] = v
 }
 
 // meanOverSeeds is a mean over seeds, with the least and the largest.
@@ -87,26 +97,18 @@ func Fill(folder, name string, o rs.Bootstrap) (*Filled, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &filler{folder: folder, manifest: m, table: t, bootstrap: o, origins: map[string]origin{}}
+	f := &Filler{Place: Place{folder, m, t}, bootstrap: o, origins: map[string]origin{}}
 	return f.fill()
 }
 
-type filler struct {
-	folder    string
-	manifest  *Manifest
-	table     *madeTable
-	bootstrap rs.Bootstrap
-	origins   map[string]origin // by model
-}
-
-func (f *filler) fill() (*Filled, error) {
+func (f *Filler) fill() (*Filled, error) {
 	t := f.table
-	out := &Filled{Name: t.Name, Title: t.Title, Source: t.Source, Tier: f.manifest.Tier.Name, Compare: t.Compare}
-	cells, err := f.manifest.Tier.Cells(t.Measure)
+	out := &Filled{Name: t.Name, Title: t.Title, Source: t.Source, Tier: f.Manifest.Tier.Name, Compare: t.Compare, measures: t.Measure.measures()}
+	cells, err := f.Manifest.Tier.Cells(t.Measure.Radii)
 	if err != nil {
 		return nil, err
 	}
-	out.Metrics = metrics(t.Measure, cells)
+	out.Metrics = metrics(t.Measure.Radii, cells)
 	if out.Compare == "" && len(t.Lines) > 0 {
 		out.Compare = t.Lines[0].Title
 	}
@@ -117,11 +119,14 @@ func (f *filler) fill() (*Filled, error) {
 		}
 		out.Lines = append(out.Lines, line)
 	}
-	for _, m := range measures {
-		if err := m.fill(f, out); err != nil {
+	var notes []string
+	for _, m := range out.measures {
+		of, err := m.Fill(f, out)
+		if err != nil {
 			return nil, err
 		}
+		notes = append(notes, of...)
 	}
-	out.Notes = f.notes(out)
+	out.Notes = f.notes(out, notes)
 	return out, nil
 }

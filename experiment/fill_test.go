@@ -18,7 +18,7 @@ func handmade(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
 	m := &Manifest{Format: manifestFormat, Tier: Tier{Name: "hand", Title: "by hand", Clean: "count=2", Corrupted: corruptedImages{Images: "count=2", Severities: []int{1, 5}}}}
-	made := madeTable{Table: Table{Name: "x", Title: "X", Measure: asked{Clean: true, Sweeps: []string{"fog"}}}}
+	made := madeTable{Table: Table{Name: "x", Title: "X", Measure: asked{Radii: radiusMeasure{Clean: true, Sweeps: []string{"fog"}}}}}
 	for _, name := range []string{"a", "b", "c"} {
 		line := tableLine{Title: strings.ToUpper(name), Group: name}
 		for seed := range uint64(2) {
@@ -88,7 +88,7 @@ func TestFillByHand(t *testing.T) {
 func TestGreatestSeverity(t *testing.T) {
 	for severities, want := range map[[2]int]int{{3, 5}: 15, {5, 5}: 0, {1, 3}: 0} {
 		tier := Tier{Clean: "count=2", Corrupted: corruptedImages{Images: "count=2", Severities: severities[:]}}
-		measure := asked{Sweeps: []string{"C"}}
+		measure := radiusMeasure{Sweeps: []string{"C"}}
 		cells, err := tier.Cells(measure)
 		if err != nil {
 			t.Fatal(err)
@@ -148,7 +148,7 @@ func TestSelected(t *testing.T) {
 		{Group: "ACT", Calibration: at(.82, .50, .40, .40)}, {Group: "lost", Calibration: at(.5, .01, .01, .01)},
 		{Group: "open", Calibration: []*calibrationAt{nil, nil}},
 	}
-	got, err := selected(lines, &calibrationAsked{Radii: []float64{.1, 1}, Within: .03})
+	got, err := selected(lines, &calibrationMeasure{Radii: []float64{.1, 1}, Within: .03})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,33 +11,23 @@ import (
 	"github.com/certspec/certspec/rs/sweep"
 )
 
-// jobKind of a job.
-type jobKind string
-
-// The kinds.
-const (
-	trainJob     jobKind = "train"
-	certifyJob   jobKind = "certify"   // a cell; an adapted network is adapted first
-	calibrateJob jobKind = "calibrate" // certify with scores, and bound the calibration error
-	attackJob    jobKind = "attack"    // on confidences
-	agreeJob     jobKind = "agree"     // predictions of several models
-)
-
-// job is one piece of an experiment: what is done or not.
-type job struct {
-	Kind  jobKind
-	Model *Model
-	With  []*Model   // further models that it needs
-	Cell  sweep.Cell // of CertifyJob
-	table *madeTable
-	of    measure // nil: training
+// Job is one piece of an experiment: what is done or not. Jobs of one kind, model, part and further models are the same.
+type Job struct {
+	Kind    string // one word, as in certify
+	Model   *Model
+	With    []*Model // further models that it needs, which are trained before it
+	Part    string   // of what is measured, as in fog-3; may be empty
+	cell    sweep.Cell
+	measure Measure // nil: training
 }
 
+const trainJob = "train"
+
 // String is e.g. "certify A/c10/g@1 fog-3".
-func (j job) String() string {
+func (j Job) String() string {
 	text := fmt.Sprintf("%s %s", j.Kind, j.Model.Name)
-	if j.Kind == certifyJob {
-		return fmt.Sprintf("%s %v", text, j.Cell)
+	if j.Part != "" {
+		text += " " + j.Part
 	}
 	for _, m := range j.With {
 		text += " with " + m.Name
@@ -45,11 +35,8 @@ func (j job) String() string {
 	return text
 }
 
-// key is equal for jobs that do the same.
-func (j job) key() string { return j.String() }
-
 // Cells are the corruptions of a measure at the strengths of the tier, the clean set first where anything is certified.
-func (t Tier) Cells(m asked) ([]sweep.Cell, error) {
+func (t Tier) Cells(m radiusMeasure) ([]sweep.Cell, error) {
 	var cells []sweep.Cell
 	if m.Clean || len(m.Sweeps) > 0 {
 		cells = append(cells, sweep.Cell{})
@@ -88,22 +75,23 @@ func (t Tier) has(c sweep.Cell) bool {
 func among[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
 
 // jobs lists what a table needs of some of its lines, the first seeds first, each start before what begins with it.
-func (m *Manifest) jobs(table *madeTable, lines []tableLine) ([]job, error) {
-	var jobs []job
+func (m *Manifest) jobs(folder string, table *madeTable, lines []tableLine) ([]Job, error) {
+	p := &Place{folder, m, table}
+	var jobs []Job
 	seen := map[string]bool{}
-	add := func(j job) {
-		if !seen[j.key()] {
-			seen[j.key()] = true
+	add := func(j Job) {
+		if !seen[j.String()] {
+			seen[j.String()] = true
 			jobs = append(jobs, j)
 		}
 	}
 	var train func(model *Model)
 	train = func(model *Model) {
 		if model.Start != "" {
-			train(m.model(model.Start))
+			train(m.Model(model.Start))
 		}
 		if model.File == "" && model.Results == "" && model.Adapt == nil {
-			add(job{Kind: trainJob, Model: model})
+			add(Job{Kind: trainJob, Model: model})
 		}
 	}
 	most := 0
@@ -115,13 +103,13 @@ func (m *Manifest) jobs(table *madeTable, lines []tableLine) ([]job, error) {
 			if k >= len(l.Models) {
 				continue
 			}
-			model := m.model(l.Models[k])
+			model := m.Model(l.Models[k])
 			if model.Results != "" {
 				continue
 			}
 			train(model)
-			for _, of := range measures {
-				list, err := of.jobs(m, table, model)
+			for _, of := range table.Measure.measures() {
+				list, err := of.Jobs(p, model)
 				if err != nil {
 					return nil, err
 				}
@@ -129,7 +117,7 @@ func (m *Manifest) jobs(table *madeTable, lines []tableLine) ([]job, error) {
 					for _, other := range j.With {
 						train(other)
 					}
-					j.Kind, j.table, j.of = of.kind(), table, of
+					j.measure = of
 					add(j)
 				}
 			}

@@ -53,7 +53,7 @@ func TestBuiltInLibrary(t *testing.T) {
 			if _, err := m.take(s, made, nil); err != nil {
 				t.Errorf("%s at %s: %v", table, name, err)
 			}
-			if _, err := tier.Cells(made.Measure); err != nil {
+			if _, err := tier.Cells(made.Measure.Radii); err != nil {
 				t.Errorf("%s at %s: %v", table, name, err)
 			}
 		}
@@ -148,7 +148,7 @@ func TestNumbersOfTheSpecs(t *testing.T) {
 	t1, _ := l.Tier("T1")
 	count := map[string]int{}
 	for _, word := range []string{"C", "C-bar", "F"} {
-		cells, err := t1.Cells(asked{Sweeps: []string{word}})
+		cells, err := t1.Cells(radiusMeasure{Sweeps: []string{word}})
 		if err != nil {
 			t.Fatal(err)
 		}

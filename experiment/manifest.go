@@ -153,8 +153,8 @@ func joined(folder string, here *Manifest) (*Manifest, error) {
 	return there, there.join(folder, here)
 }
 
-// model finds a model by its name.
-func (m *Manifest) model(name string) *Model {
+// Model finds a model by its name; nil: there is none.
+func (m *Manifest) Model(name string) *Model {
 	i := slices.IndexFunc(m.Models, func(o Model) bool { return o.Name == name })
 	if i < 0 {
 		return nil

@@ -10,13 +10,13 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-func (f *filler) line(l tableLine, list []Metric) (FilledLine, error) {
+func (f *Filler) line(l tableLine, list []Metric) (FilledLine, error) {
 	line := FilledLine{Title: l.Title, Group: l.Group, Models: l.Models, Values: make([]*Value, len(list))}
 	radii := map[uint64]*Radii{} // by seed
 	for _, name := range l.Models {
-		m := f.manifest.model(name)
+		m := f.Manifest.Model(name)
 		line.Data = m.Data
-		r, o, _, err := radiiOf(f.folder, m)
+		r, o, _, err := radiiOf(f.Folder, m)
 		if err != nil {
 			return line, err
 		}
@@ -33,7 +33,7 @@ func (f *filler) line(l tableLine, list []Metric) (FilledLine, error) {
 }
 
 // value is the mean over the seeds that have all cells; nil where none has.
-func (f *filler) value(radii map[uint64]*Radii, m Metric) (*Value, error) {
+func (f *Filler) value(radii map[uint64]*Radii, m Metric) (*Value, error) {
 	v := &Value{seeds: map[uint64]vector{}}
 	var of []float64
 	for _, seed := range slices.Sorted(maps.Keys(radii)) {
@@ -206,7 +206,7 @@ func meanOver(of []float64) meanOverSeeds {
 }
 
 // differences compares the main metrics with the line that the table says, of the same data.
-func (f *filler) differences(t *Filled) error {
+func (f *Filler) differences(t *Filled) error {
 	for k, metric := range t.Metrics {
 		if !metric.Main {
 			continue

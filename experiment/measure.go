@@ -2,27 +2,148 @@ package experiment
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/progress"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/sweep"
 )
 
-// A measure is something that tables show of their models. Each has a file of its own, measure_NAME.go, which says what is to be done
-// for it, how and at what cost, where its results lie, and how they are printed; and a field of Measure, by which tables ask for it.
-type measure interface {
-	// kind is the name of its jobs.
-	kind() jobKind
-	// jobs are those of one model of a table; none where the table does not ask for it. A job may need further models: see Job.With.
-	jobs(m *Manifest, t *madeTable, model *Model) ([]job, error)
-	// done reports whether the results of a job are in a folder.
-	done(m *Manifest, folder string, j job) (bool, error)
-	do(ctx context.Context, r *runner, j job) error
-	// cost adds what a job takes.
-	cost(c costs, j job) error
-	// fill reads the results of a folder into the lines of a table, which have their radii.
-	fill(f *filler, out *Filled) error
-	// tables adds what is printed: columns and head are what stands before the figures of a line.
-	tables(f *Filled, columns []string, head func(FilledLine) []any, add func(t *table.Table, title string))
+// A Measure is something that tables show of their models: what is to be done for it, how and at what cost, where its results lie, and how
+// they are printed. Its value holds the settings that a table gives under the measure's key, decoded by their yaml tags, and kept in the
+// manifest by their json tags. See measure_agreement.go for a short one.
+type Measure interface {
+	// Jobs are those of one model of a table, with Kind and Model set; none where there is nothing to do for it.
+	Jobs(p *Place, m *Model) ([]Job, error)
+	// Done reports whether the results of a job are in the folder.
+	Done(p *Place, j Job) (bool, error)
+	// Do does a job, and leaves its results in the folder, whole or not at all.
+	Do(ctx context.Context, r *Runner, j Job) error
+	// Cost adds what a job takes.
+	Cost(c *Costs, j Job) error
+	// Fill reads the results of the folder into the lines of a table, by FilledLine.Found, and gives notes for its caption.
+	Fill(f *Filler, out *Filled) (notes []string, err error)
+	// Tables are what is printed: columns and head are what stands before the figures of a line, add takes a table with its title.
+	Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(t *table.Table, title string))
 }
 
-// measures are all, in the order in which a model's jobs are done and its tables stand.
-var measures = []measure{radiusMeasure{}, calibrationMeasure{}, attackMeasure{}, agreementMeasure{}}
+type registeredMeasure struct {
+	key   string
+	empty func() Measure
+}
+
+// registered are all but that of certified radii, in the order in which a model's jobs are done and its tables stand.
+var registered = []registeredMeasure{
+	{"calibration", func() Measure { return &calibrationMeasure{} }},
+	{"ace", func() Measure { return &attackMeasure{} }},
+	{"agreement", func() Measure { return new(agreementMeasure) }},
+}
+
+// RegisterMeasure makes a measure known by the key under which tables ask for it; empty gives a pointer to its settings, at their defaults.
+// It is for init functions, and panics where the key is taken.
+func RegisterMeasure(key string, empty func() Measure) {
+	taken := slices.Contains([]string{"clean", "sweeps", "detail"}, key)
+	if taken || slices.ContainsFunc(registered, func(r registeredMeasure) bool { return r.key == key }) {
+		panic(fmt.Sprintf("experiment: there is a measure %q already", key))
+	}
+	registered = append(registered, registeredMeasure{key, empty})
+}
+
+// Place is the folder of an experiment with one of its tables.
+type Place struct {
+	Folder   string
+	Manifest *Manifest
+	table    *madeTable
+}
+
+// Weights is where the network of a model lies, or will: see engine.Open.
+func (p *Place) Weights(m *Model) string { return modelPath(p.Folder, m) }
+
+// Result is where a result of a model lies, or will: results/MODEL with a suffix such as ".agreement.csv".
+func (p *Place) Result(m *Model, suffix string) string { return resultPath(p.Folder, m, suffix) }
+
+// Images names the images that a measure takes of a model's test set: those that the tier says for its key under images, else its clean ones.
+func (p *Place) Images(m *Model, key string) string {
+	selection, ok := p.Manifest.Tier.Images[key]
+	if !ok {
+		selection = p.Manifest.Tier.Clean
+	}
+	return with(m.Test, selection)
+}
+
+// Reference is the model that stands beside another in the line that the table compares with: that of the same place among the seeds, or the
+// last; nil where there is none.
+func (p *Place) Reference(m *Model) *Model {
+	line := p.table.reference()
+	if line == nil {
+		return nil
+	}
+	place := 0
+	for _, l := range p.table.Lines {
+		if i := slices.Index(l.Models, m.Name); i >= 0 {
+			place = i
+		}
+	}
+	return p.Manifest.Model(line.Models[min(place, len(line.Models)-1)])
+}
+
+// Runner does jobs, and keeps data and the last model open between them.
+type Runner struct {
+	Place
+	experiment *Experiment
+	options    Options
+	sets       map[string]*dataset.Dataset
+	opened     string
+	model      *engine.Model
+	looked     string // path of the model that was looked over last
+	at         int    // jobs begun
+}
+
+// Open opens the network of a model, where it is adapted to each corruption that for clean images. It stays open until another is opened.
+func (r *Runner) Open(ctx context.Context, m *Model) (*engine.Model, error) {
+	path := r.Weights(m)
+	if m.Adapt != nil {
+		var err error
+		if path, err = r.adapt(ctx, m, sweep.Cell{}); err != nil {
+			return nil, err
+		}
+	}
+	return r.open(path, m)
+}
+
+// Load loads the images of a set by its name; see dataset.Open.
+func (r *Runner) Load(ctx context.Context, name string) (*dataset.Images, error) {
+	d, err := r.set(name)
+	if err != nil {
+		return nil, err
+	}
+	return d.Load(ctx)
+}
+
+// Keep writes a result of a model, whole or not at all.
+func (r *Runner) Keep(m *Model, suffix string, text []byte) error {
+	return atomicfile.Write(r.Result(m, suffix), text)
+}
+
+// Training names the engine for what needs gradients; see gomlxmodels/backend.
+func (r *Runner) Training() string { return r.options.Training }
+
+// Progress reports how far a job is.
+func (r *Runner) Progress(s progress.State) { r.progress(s) }
+
+// Filler reads what a folder holds of a table.
+type Filler struct {
+	Place
+	bootstrap rs.Bootstrap
+	origins   map[string]origin // by model
+}
+
+// Interval is that of the mean of values by seed and image: of the bootstrap over the images, and over the seeds, too, where there are two or more.
+func (f *Filler) Interval(values [][]float64) (rs.Interval, error) {
+	return meanInterval(values, f.bootstrap)
+}

@@ -12,15 +12,13 @@ import (
 	"strconv"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/sweep"
 )
 
 // agreementMeasure is how often a model answers as the one that the table compares with does, on clean images without noise: the
 // predictions of both, image by image, in results/MODEL.predictions.csv. A job needs both models.
-type agreementMeasure struct{}
+type agreementMeasure bool
 
 // agreement of two models, in the mean over the seeds.
 type agreement struct {
@@ -30,47 +28,26 @@ type agreement struct {
 	Images   int         `json:"images"`
 }
 
-func (agreementMeasure) kind() jobKind { return agreeJob }
-
-// reference is the model of the line that a model is compared with: that of the same place among the seeds, or the last.
-func (agreementMeasure) reference(m *Manifest, t *madeTable, model *Model) *Model {
-	line := t.reference()
-	if line == nil {
-		return nil
-	}
-	place := 0
-	for _, l := range t.Lines {
-		if i := slices.Index(l.Models, model.Name); i >= 0 {
-			place = i
-		}
-	}
-	return m.model(line.Models[min(place, len(line.Models)-1)])
-}
-
-func (a agreementMeasure) jobs(m *Manifest, t *madeTable, model *Model) ([]job, error) {
-	other := a.reference(m, t, model)
-	switch {
-	case !t.Measure.Agreement || other == nil || other.Results != "":
+func (agreementMeasure) Jobs(p *Place, model *Model) ([]Job, error) {
+	other := p.Reference(model)
+	if other == nil || other.Results != "" || other.Test != model.Test { // the last: of other data
 		return nil, nil
-	case other.Test != model.Test:
-		return nil, nil // of other data
 	}
-	return []job{{Model: model, With: []*Model{other}}}, nil
+	return []Job{{Kind: "agree", Model: model, With: []*Model{other}}}, nil
 }
 
-func (agreementMeasure) done(_ *Manifest, folder string, j job) (bool, error) {
+func (agreementMeasure) Done(p *Place, j Job) (bool, error) {
 	for _, m := range append([]*Model{j.Model}, j.With...) {
-		if p, err := readPredictions(predictionsPath(folder, m)); p == nil || err != nil {
+		if of, err := readPredictions(p.Result(m, predictionsFile)); of == nil || err != nil {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-func (agreementMeasure) do(ctx context.Context, r *runner, j job) error {
+func (agreementMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 	for _, m := range append([]*Model{j.Model}, j.With...) {
-		path := predictionsPath(r.options.Folder, m)
-		if p, err := readPredictions(path); p != nil || err != nil {
+		if p, err := readPredictions(r.Result(m, predictionsFile)); p != nil || err != nil {
 			if err != nil {
 				return err
 			}
@@ -80,42 +57,39 @@ func (agreementMeasure) do(ctx context.Context, r *runner, j job) error {
 		if err != nil {
 			return err
 		}
-		if err := p.write(path); err != nil {
+		if err := r.Keep(m, predictionsFile, p.encode()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (agreementMeasure) cost(c costs, j job) error {
-	n, err := c.size(with(j.Model.Test, c.Manifest.Tier.Clean))
+func (agreementMeasure) Cost(c *Costs, j Job) error {
+	n, err := c.Size(c.Images(j.Model, "agreement"))
 	if err != nil {
 		return err
 	}
-	return c.samples(j.Model, n, n)
+	return c.Samples(j.Model, n, n)
 }
 
-func (a agreementMeasure) fill(f *filler, out *Filled) error {
-	if !f.table.Measure.Agreement {
-		return nil
-	}
+func (agreementMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
 	for i := range out.Lines {
 		l := &out.Lines[i]
 		var all []vector // whether the two agree, by seed
 		accuracy := 0.0
 		for _, name := range l.Models {
-			model := f.manifest.model(name)
-			other := a.reference(f.manifest, f.table, model)
+			model := f.Manifest.Model(name)
+			other := f.Reference(model)
 			if other == nil {
 				continue
 			}
-			mine, err := readPredictions(predictionsPath(f.folder, model))
+			mine, err := readPredictions(f.Result(model, predictionsFile))
 			if err != nil {
-				return err
+				return nil, err
 			}
-			theirs, err := readPredictions(predictionsPath(f.folder, other))
+			theirs, err := readPredictions(f.Result(other, predictionsFile))
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if mine == nil || theirs == nil || !slices.Equal(mine.images, theirs.images) {
 				continue
@@ -138,20 +112,21 @@ func (a agreementMeasure) fill(f *filler, out *Filled) error {
 		}
 		agree, err := meanVector(all)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		l.Agreement = &agreement{Agree: mean(agree.values), Accuracy: accuracy / float64(len(all)), Images: len(agree.values)}
-		if l.Agreement.Interval, err = meanInterval([][]float64{agree.values}, f.bootstrap); err != nil {
-			return err
+		found := &agreement{Agree: mean(agree.values), Accuracy: accuracy / float64(len(all)), Images: len(agree.values)}
+		if found.Interval, err = f.Interval([][]float64{agree.values}); err != nil {
+			return nil, err
 		}
+		l.find("agreement", found)
 	}
-	return nil
+	return nil, nil
 }
 
-func (agreementMeasure) tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
+func (agreementMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
 	t := &table.Table{Columns: append(slices.Clone(columns), "images", "accuracy", "agreement", "low", "high")}
 	for _, l := range f.Lines {
-		if a := l.Agreement; a != nil {
+		if a, ok := l.Found["agreement"].(*agreement); ok {
 			t.Rows = append(t.Rows, append(head(l), a.Images, rounded(a.Accuracy, 4), rounded(a.Agree, 4), rounded(a.Interval.Low, 4), rounded(a.Interval.High, 4)))
 		}
 	}
@@ -163,28 +138,15 @@ func (agreementMeasure) tables(f *Filled, columns []string, head func(FilledLine
 // predictions are the classes that a model answers to images, or classifier.Miss.
 type predictions struct{ images, labels, classes []int }
 
-func predictionsPath(folder string, m *Model) string {
-	return resultPath(folder, m, ".predictions.csv")
-}
+const predictionsFile = ".predictions.csv"
 
 // predict asks a model about the clean images.
-func (r *runner) predict(ctx context.Context, m *Model) (*predictions, error) {
-	path := modelPath(r.options.Folder, m)
-	var err error
-	if m.Adapt != nil {
-		if path, err = r.adapt(ctx, m, sweep.Cell{}); err != nil {
-			return nil, err
-		}
-	}
-	model, err := r.open(path, m)
+func (r *Runner) predict(ctx context.Context, m *Model) (*predictions, error) {
+	model, err := r.Open(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	d, err := r.set(with(m.Test, r.Manifest.Tier.Clean))
-	if err != nil {
-		return nil, err
-	}
-	images, err := d.Load(ctx)
+	images, err := r.Load(ctx, r.Images(m, "agreement"))
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +169,7 @@ func (r *runner) predict(ctx context.Context, m *Model) (*predictions, error) {
 	return p, nil
 }
 
-func (p *predictions) write(path string) error {
+func (p *predictions) encode() []byte {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	w.Write([]string{"image", "label", "class"})
@@ -215,7 +177,7 @@ func (p *predictions) write(path string) error {
 		w.Write([]string{strconv.Itoa(image), strconv.Itoa(p.labels[i]), strconv.Itoa(p.classes[i])})
 	}
 	w.Flush()
-	return atomicfile.Write(path, b.Bytes())
+	return b.Bytes()
 }
 
 // readPredictions returns nil for a file that is not there.

@@ -34,7 +34,7 @@ func TestAgreementAndResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := f.Lines[0].Agreement; a == nil || a.Agree != 1 || a.Interval != (rs.Interval{Low: 1, High: 1}) {
+	if a := f.Lines[0].Found["agreement"].(*agreement); a == nil || a.Agree != 1 || a.Interval != (rs.Interval{Low: 1, High: 1}) {
 		t.Errorf("the reference agrees with itself: %+v", a)
 	}
 	// The agreement of the two by hand, from the files.
@@ -56,7 +56,7 @@ func TestAgreementAndResults(t *testing.T) {
 		}
 	}
 	n := float64(len(g.images))
-	if a := f.Lines[1].Agreement; a == nil || a.Images != len(g.images) || math.Abs(a.Agree-same/n) > 1e-12 || math.Abs(a.Accuracy-right/n) > 1e-12 {
+	if a := f.Lines[1].Found["agreement"].(*agreement); a == nil || a.Images != len(g.images) || math.Abs(a.Agree-same/n) > 1e-12 || math.Abs(a.Accuracy-right/n) > 1e-12 {
 		t.Errorf("%+v; want %v of %v, accuracy %v", a, same, n, right/n)
 	}
 	for _, table := range f.Tables() {

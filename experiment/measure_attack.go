@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -15,28 +16,27 @@ import (
 
 // attackMeasure is the calibration of networks under attacks on their confidences: results/MODEL.attacks.json, and the confidences behind
 // it, image by image, in results/MODEL.attacks.csv. It needs the network itself: finished rows have none.
-type attackMeasure struct{}
+type attackMeasure struct {
+	Epsilon float64 `yaml:"epsilon" json:"epsilon"` // L∞ budget, 1 = full range
+	Bins    int     `yaml:"bins,omitempty" json:"bins,omitempty"`
+}
 
-func (attackMeasure) kind() jobKind { return attackJob }
-
-func (attackMeasure) jobs(_ *Manifest, t *madeTable, model *Model) ([]job, error) {
-	if t.Measure.ACE == nil || model.File != "" {
+func (*attackMeasure) Jobs(_ *Place, model *Model) ([]Job, error) {
+	if model.File != "" {
 		return nil, nil
 	}
-	return []job{{Model: model}}, nil
+	return []Job{{Kind: "attack", Model: model}}, nil
 }
 
-func (attackMeasure) done(_ *Manifest, folder string, j job) (bool, error) {
-	var a attackResult
-	ok, err := readJSON(resultPath(folder, j.Model, ".attacks.json"), &a)
-	return ok && a.Epsilon == j.table.Measure.ACE.Epsilon, err
+func (a *attackMeasure) Done(p *Place, j Job) (bool, error) {
+	var found attackResult
+	ok, err := readJSON(p.Result(j.Model, ".attacks.json"), &found)
+	return ok && found.Epsilon == a.Epsilon, err
 }
 
-func (attackMeasure) do(ctx context.Context, r *runner, j job) error { return r.attack(ctx, j) }
-
-func (attackMeasure) cost(c costs, j job) error {
+func (*attackMeasure) Cost(c *Costs, j Job) error {
 	t := c.Manifest.Tier.Attack
-	n, err := c.size(with(j.Model.Test, t.Images))
+	n, err := c.Size(with(j.Model.Test, t.Images))
 	if err != nil {
 		return err
 	}
@@ -44,35 +44,36 @@ func (attackMeasure) cost(c costs, j job) error {
 	if steps == 0 {
 		steps = aceSteps
 	}
-	return c.training(j.Model, 4*n*float64(steps+1))
+	return c.Training(j.Model, 4*n*float64(steps+1))
 }
 
 // aceSteps of an attack on confidences; see attack.ACE.
 const aceSteps = 100
 
-func (attackMeasure) fill(f *filler, out *Filled) error {
-	if f.table.Measure.ACE == nil {
-		return nil
-	}
+func (a *attackMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
 	for i := range out.Lines {
 		var of []*attackResult
 		for _, name := range out.Lines[i].Models {
 			one := &attackResult{}
-			if ok, err := readJSON(resultPath(f.folder, f.manifest.model(name), ".attacks.json"), one); err != nil {
-				return err
+			if ok, err := readJSON(f.Result(f.Manifest.Model(name), ".attacks.json"), one); err != nil {
+				return nil, err
 			} else if ok {
 				of = append(of, one)
 			}
 		}
 		out.Lines[i].ACE = meanACE(of)
-		if err := f.spreadAttacks(&out.Lines[i]); err != nil {
-			return err
+		if err := f.spreadAttacks(&out.Lines[i], a.bins()); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	b := f.bootstrap.Resolved()
+	return []string{
+		fmt.Sprintf("Attacks (η,ω) within ε = %.4f in the L∞ norm, which leave the predictions as they are; calibration error over bins of equal count, images %s.", a.Epsilon, f.Manifest.Tier.Attack.Images),
+		fmt.Sprintf("Low and high of what an attack adds: %g %% intervals of the bootstrap over images (%d resamples, seed %d), paired by image, of the gaps of the bins: percentiles of a calibration error, which resampling raises, would exclude the estimate itself. They err on the wide side.", 100*b.Confidence, b.Resamples, b.Seed),
+	}, nil
 }
 
-func (attackMeasure) tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
+func (*attackMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
 	if len(f.Lines) > 0 && f.Lines[0].ACE != nil {
 		add(f.attacks(columns, head), "adaptive calibration error")
 		add(f.raised(columns, head), "what each attack adds to the adaptive calibration error")
@@ -127,33 +128,29 @@ type attackOutcome struct {
 }
 
 // bins are those of AdaECE; 15 where a table does not say how many.
-func (m *attackAsked) bins() int {
+func (m *attackMeasure) bins() int {
 	if m.Bins == 0 {
 		return 15
 	}
 	return m.Bins
 }
 
-// attack attacks the confidences of a network.
-func (r *runner) attack(ctx context.Context, j job) error {
-	t, of := r.Manifest.Tier.Attack, j.table.Measure.ACE
-	m, err := modelfile.Read(modelPath(r.options.Folder, j.Model))
+// Do attacks the confidences of a network.
+func (a *attackMeasure) Do(ctx context.Context, r *Runner, j Job) error {
+	t := r.Manifest.Tier.Attack
+	m, err := modelfile.Read(r.Weights(j.Model))
 	if err != nil {
 		return err
 	}
-	d, err := r.set(with(j.Model.Test, t.Images))
+	images, err := r.Load(ctx, with(j.Model.Test, t.Images))
 	if err != nil {
 		return err
 	}
-	images, err := d.Load(ctx)
+	b, err := backend.OpenForTraining(r.Training())
 	if err != nil {
 		return err
 	}
-	b, err := backend.OpenForTraining(r.options.Training)
-	if err != nil {
-		return err
-	}
-	attacks := attack.ACEAttacks(of.Epsilon)
+	attacks := attack.ACEAttacks(a.Epsilon)
 	for i := range attacks {
 		attacks[i].Steps = t.Steps
 	}
@@ -162,12 +159,12 @@ func (r *runner) attack(ctx context.Context, j job) error {
 		s := progress.State{Task: "attacks on confidences", Done: float64(done), Total: float64(images.Len()), Unit: "images"}
 		s.Rate = s.Done / time.Since(start).Seconds()
 		s.Left = time.Duration((s.Total - s.Done) / s.Rate * float64(time.Second))
-		r.progress(s)
+		r.Progress(s)
 	})
 	if err != nil {
 		return err
 	}
-	result := &attackResult{Epsilon: of.Epsilon, Images: images.Len(), Bins: of.bins()}
+	result := &attackResult{Epsilon: a.Epsilon, Images: images.Len(), Bins: a.bins()}
 	each := &perImage{images: images.IDs}
 	for k, p := range found {
 		correct := make([]bool, len(p.Classes))
@@ -194,8 +191,8 @@ func (r *runner) attack(ctx context.Context, j job) error {
 		}
 		result.Attacks = append(result.Attacks, attackOutcome{name, ece, mean})
 	}
-	if err := each.write(resultPath(r.options.Folder, j.Model, ".attacks.csv")); err != nil {
+	if err := each.write(r.Result(j.Model, ".attacks.csv")); err != nil {
 		return err
 	}
-	return writeJSON(resultPath(r.options.Folder, j.Model, ".attacks.json"), result)
+	return writeJSON(r.Result(j.Model, ".attacks.json"), result)
 }

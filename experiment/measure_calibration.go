@@ -17,46 +17,44 @@ import (
 
 // calibrationMeasure is the largest calibration error and Brier score that the certified confidences allow: a ledger with scores in
 // calibration/, results/MODEL.calibration.json, and the intervals behind it, image by image, in results/MODEL.calibration.csv.
-type calibrationMeasure struct{}
-
-func (calibrationMeasure) kind() jobKind { return calibrateJob }
-
-func (calibrationMeasure) jobs(_ *Manifest, t *madeTable, model *Model) ([]job, error) {
-	if t.Measure.Calibration == nil {
-		return nil, nil
-	}
-	return []job{{Model: model}}, nil
+type calibrationMeasure struct {
+	Radii []float64 `yaml:"radii" json:"radii"`
+	// Within: of each group, the smallest errors of its models whose accuracy is at most this much below the best of all
+	// (certified-calibration tables 2 and 6 to 10); 0: all models, row by row.
+	Within float64 `yaml:"within,omitempty" json:"within,omitempty"`
 }
 
-func (calibrationMeasure) done(_ *Manifest, folder string, j job) (bool, error) {
-	var c calibrationResult
-	ok, err := readJSON(resultPath(folder, j.Model, ".calibration.json"), &c)
-	return ok && c.has(j.table.Measure.Calibration.Radii), err
+func (*calibrationMeasure) Jobs(_ *Place, model *Model) ([]Job, error) {
+	return []Job{{Kind: "calibrate", Model: model}}, nil
 }
 
-func (calibrationMeasure) do(ctx context.Context, r *runner, j job) error { return r.calibrate(ctx, j) }
+func (c *calibrationMeasure) Done(p *Place, j Job) (bool, error) {
+	var found calibrationResult
+	ok, err := readJSON(p.Result(j.Model, ".calibration.json"), &found)
+	return ok && found.has(c.Radii), err
+}
 
-func (calibrationMeasure) cost(c costs, j job) error {
+func (m *calibrationMeasure) Cost(c *Costs, j Job) error {
 	t := c.Manifest.Tier.Calibration
-	n, err := c.size(with(j.Model.Test, t.Images))
+	n, err := c.Size(with(j.Model.Test, t.Images))
 	if err != nil {
 		return err
 	}
-	c.total.Searches += len(j.table.Measure.Calibration.Radii) * len(mip.Grid(nil))
-	return c.certify(j.Model, n, t.Certify.Options(j.Model.Noise()))
+	c.Searches(len(m.Radii) * len(mip.Grid(nil)))
+	return c.Certify(j.Model, n, t.Certify.Options(j.Model.Noise()))
 }
 
-func (calibrationMeasure) fill(f *filler, out *Filled) (err error) {
-	c := f.table.Measure.Calibration
-	if c == nil {
-		return nil
-	}
+func (c *calibrationMeasure) Fill(f *Filler, out *Filled) (notes []string, err error) {
+	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	t, b := f.Manifest.Tier.Calibration, f.bootstrap.Resolved()
+	note("Confidences are certified by the CDF certificate (images %s, %s rule, %d noise samples); CCE is the largest calibration error, exactly, with %d bins; ACCE what ADMM finds of it; CBS the largest Brier score.",
+		t.Images, t.Certify.Rule, t.Certify.N, calibrationBins)
 	for i := range out.Lines {
 		var of []*calibrationResult
 		for _, name := range out.Lines[i].Models {
 			one := &calibrationResult{}
-			if ok, err := readJSON(resultPath(f.folder, f.manifest.model(name), ".calibration.json"), one); err != nil {
-				return err
+			if ok, err := readJSON(f.Result(f.Manifest.Model(name), ".calibration.json"), one); err != nil {
+				return nil, err
 			} else if ok {
 				of = append(of, one)
 			}
@@ -66,15 +64,18 @@ func (calibrationMeasure) fill(f *filler, out *Filled) (err error) {
 		}
 	}
 	if c.Within == 0 {
-		return nil
+		return notes, nil
 	}
+	note("Comparable accuracy: at most %g points of certified accuracy below the best model of any method, fine-tuned ones included, which favours methods that raise it.", 100*c.Within)
+	note("Low and high of errors: %g %% basic intervals of the bootstrap over images (%d resamples, seed %d) of the models chosen, not of the choice; those of differences are paired by image.",
+		100*b.Confidence, b.Resamples, b.Seed)
 	if out.Selected, err = selected(out.Lines, c); err != nil {
-		return err
+		return nil, err
 	}
-	return f.spreadSelected(out)
+	return notes, f.spreadSelected(out, c.Radii)
 }
 
-func (calibrationMeasure) tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
+func (*calibrationMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
 	if len(f.Lines) == 0 || f.Lines[0].Calibration == nil {
 		return
 	}
@@ -167,18 +168,18 @@ func (c *calibrationResult) at(radius float64) *calibrationAt {
 	return &c.At[i]
 }
 
-// calibrate certifies with scores, and derives the bounds.
-func (r *runner) calibrate(ctx context.Context, j job) error {
+// Do certifies with scores, and derives the bounds.
+func (c *calibrationMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 	t := r.Manifest.Tier.Calibration
 	images, err := r.set(with(j.Model.Test, t.Images))
 	if err != nil {
 		return err
 	}
-	model, err := r.open(modelPath(r.options.Folder, j.Model), j.Model)
+	model, err := r.open(r.Weights(j.Model), j.Model)
 	if err != nil {
 		return err
 	}
-	path := calibrationPath(r.options.Folder, j.Model)
+	path := calibrationPath(r.Folder, j.Model)
 	o := t.Certify.Options(j.Model.Noise())
 	o.Ledger, o.Progress, o.Scores = path, r.progress, t.Cells
 	if o.Scores == 0 {
@@ -187,17 +188,17 @@ func (r *runner) calibrate(ctx context.Context, j job) error {
 	if _, err := rs.Certify(ctx, model, images, o); err != nil {
 		return err
 	}
-	result, each, err := r.bounds(ctx, path, j.table.Measure.Calibration.Radii)
+	result, each, err := r.bounds(ctx, path, c.Radii)
 	if err != nil {
 		return err
 	}
-	if err := each.write(resultPath(r.options.Folder, j.Model, ".calibration.csv")); err != nil {
+	if err := each.write(r.Result(j.Model, ".calibration.csv")); err != nil {
 		return err
 	}
-	return writeJSON(resultPath(r.options.Folder, j.Model, ".calibration.json"), result)
+	return writeJSON(r.Result(j.Model, ".calibration.json"), result)
 }
 
-func (r *runner) bounds(ctx context.Context, path string, radii []float64) (*calibrationResult, *perImage, error) {
+func (r *Runner) bounds(ctx context.Context, path string, radii []float64) (*calibrationResult, *perImage, error) {
 	l, err := ledger.Read(path)
 	if err != nil {
 		return nil, nil, err

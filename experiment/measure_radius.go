@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -18,40 +19,67 @@ import (
 
 // radiusMeasure is the certified radius of clean and corrupted images: a ledger for each cell, and of all of them
 // results/MODEL.csv.
-type radiusMeasure struct{}
+type radiusMeasure struct {
+	Clean  bool     `yaml:"clean,omitempty" json:"clean,omitempty"`   // measured with sweeps, too
+	Sweeps []string `yaml:"sweeps,omitempty" json:"sweeps,omitempty"` // families of corruptions: C, C-bar, F
+	Detail bool     `yaml:"detail,omitempty" json:"detail,omitempty"` // a column for each corruption, not only for the groups
+}
 
-func (radiusMeasure) kind() jobKind { return certifyJob }
+const certifyJob = "certify"
 
-func (radiusMeasure) jobs(m *Manifest, t *madeTable, model *Model) (jobs []job, err error) {
-	cells, err := m.Tier.Cells(t.Measure)
+func (m radiusMeasure) Jobs(p *Place, model *Model) (jobs []Job, err error) {
+	cells, err := p.Manifest.Tier.Cells(m)
 	for _, c := range cells {
-		jobs = append(jobs, job{Model: model, Cell: c})
+		jobs = append(jobs, Job{Kind: certifyJob, Model: model, Part: c.String(), cell: c})
 	}
 	return jobs, err
 }
 
-func (radiusMeasure) done(m *Manifest, folder string, j job) (bool, error) {
-	if closed, err := isClosed(ledgerPath(folder, j.Model, j.Cell)); closed || err != nil {
+func (radiusMeasure) Done(p *Place, j Job) (bool, error) {
+	if closed, err := isClosed(ledgerPath(p.Folder, j.Model, j.cell)); closed || err != nil {
 		return closed, err
 	}
-	radii, err := readRadii(resultPath(folder, j.Model, ".csv"))
-	return err == nil && radii.Outcomes(j.Cell.String()) != nil, err
+	radii, err := readRadii(p.Result(j.Model, ".csv"))
+	return err == nil && radii.Outcomes(j.Part) != nil, err
 }
 
-func (radiusMeasure) do(ctx context.Context, r *runner, j job) error { return r.certify(ctx, j) }
-
-func (radiusMeasure) cost(c costs, j job) error {
-	name, _ := c.Manifest.imagesOf(j.Model, j.Cell)
-	n, err := c.size(name)
+func (radiusMeasure) Cost(c *Costs, j Job) error {
+	name, _ := c.Manifest.imagesOf(j.Model, j.cell)
+	n, err := c.Size(name)
 	if err != nil {
 		return err
 	}
-	return c.certify(j.Model, n, c.Manifest.Tier.Certify.Options(j.Model.Noise()))
+	return c.Certify(j.Model, n, c.Manifest.Tier.Certify.Options(j.Model.Noise()))
 }
 
-func (radiusMeasure) fill(f *filler, out *Filled) error { return f.differences(out) }
+func (m radiusMeasure) Fill(f *Filler, out *Filled) (notes []string, err error) {
+	if !m.Clean && len(m.Sweeps) == 0 {
+		return nil, nil
+	}
+	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	tier := f.Manifest.Tier
+	c := tier.Certify
+	note("Certified by the %s rule with at most %d noise samples of an image, α = %g, on the images %s.", c.Rule, c.N, cmp.Or(c.Alpha, 0.001), tier.Clean)
+	for k, m := range out.Metrics {
+		if m.Name != "clean" && m.Main {
+			for _, l := range out.Lines {
+				if l.Values[k] != nil {
+					note("%s: %d images in each of %d cells.", m.Name, l.Values[k].Images, len(m.Cells))
+					break
+				}
+			}
+		}
+	}
+	if len(m.Sweeps) > 0 {
+		note("%s", f.corruptions())
+	}
+	b := f.bootstrap.Resolved()
+	note("Low and high: %g %% intervals of the bootstrap over images (%d resamples, seed %d) of the mean over the seeds, over images and seeds where there are two or more of these; those of differences are paired by image, over the seeds that both have. Least and largest are over the seeds.",
+		100*b.Confidence, b.Resamples, b.Seed)
+	return notes, f.differences(out)
+}
 
-func (radiusMeasure) tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
+func (radiusMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
 	if len(f.Metrics) > 0 {
 		add(f.radii(columns, head), "")
 		add(f.differences(columns, head), "main figures, with differences from "+f.Compare)
@@ -102,16 +130,16 @@ func (f *Filled) differences(columns []string, head func(FilledLine) []any) *tab
 	return t
 }
 
-// certify certifies the images of a cell.
-func (r *runner) certify(ctx context.Context, j job) error {
-	name, change := r.Manifest.imagesOf(j.Model, j.Cell)
+// Do certifies the images of a cell.
+func (radiusMeasure) Do(ctx context.Context, r *Runner, j Job) error {
+	name, change := r.Manifest.imagesOf(j.Model, j.cell)
 	images, err := r.corrupted(name, change)
 	if err != nil {
 		return err
 	}
-	path := modelPath(r.options.Folder, j.Model)
+	path := r.Weights(j.Model)
 	if j.Model.Adapt != nil {
-		if path, err = r.adapt(ctx, j.Model, j.Cell); err != nil {
+		if path, err = r.adapt(ctx, j.Model, j.cell); err != nil {
 			return err
 		}
 	}
@@ -120,7 +148,7 @@ func (r *runner) certify(ctx context.Context, j job) error {
 		return err
 	}
 	o := r.Manifest.Tier.Certify.Options(j.Model.Noise())
-	o.Ledger, o.Progress = ledgerPath(r.options.Folder, j.Model, j.Cell), r.progress
+	o.Ledger, o.Progress = ledgerPath(r.Folder, j.Model, j.cell), r.progress
 	if err := r.look(ctx, path, model, images, o); err != nil {
 		return err
 	}
@@ -129,7 +157,7 @@ func (r *runner) certify(ctx context.Context, j job) error {
 }
 
 // look looks a model over before its first cell: whether it is a function of one image, and how it does.
-func (r *runner) look(ctx context.Context, path string, model classifier.Classifier, images *dataset.Dataset, o rs.Options) error {
+func (r *Runner) look(ctx context.Context, path string, model classifier.Classifier, images *dataset.Dataset, o rs.Options) error {
 	if r.looked == path {
 		return nil
 	}
@@ -149,7 +177,7 @@ func (r *runner) look(ctx context.Context, path string, model classifier.Classif
 }
 
 // corrupted opens a data set and corrupts it, where there is a change.
-func (r *runner) corrupted(name string, change *corrupt.Setting) (*dataset.Dataset, error) {
+func (r *Runner) corrupted(name string, change *corrupt.Setting) (*dataset.Dataset, error) {
 	d, err := r.set(name)
 	if err != nil || change == nil {
 		return d, err
@@ -159,12 +187,12 @@ func (r *runner) corrupted(name string, change *corrupt.Setting) (*dataset.Datas
 
 // adapt gives the network of a model adapted to a cell: to a class-balanced sample of the whole test set, which may hold images
 // that are certified, too.
-func (r *runner) adapt(ctx context.Context, m *Model, c sweep.Cell) (path string, err error) {
-	path = adaptedPath(r.options.Folder, m, c)
+func (r *Runner) adapt(ctx context.Context, m *Model, c sweep.Cell) (path string, err error) {
+	path = adaptedPath(r.Folder, m, c)
 	if modelfile.Exists(path) {
 		return path, nil
 	}
-	start, err := modelfile.Read(modelPath(r.options.Folder, r.Manifest.model(m.Start)))
+	start, err := modelfile.Read(r.Weights(r.Manifest.Model(m.Start)))
 	if err != nil {
 		return "", err
 	}

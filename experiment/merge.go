@@ -42,7 +42,7 @@ func Merge(out string, folders []string) (added int, err error) {
 		}
 	}
 	for _, folder := range folders {
-		n, err := mergeFolder(out, folder)
+		n, err := m.mergeFolder(out, folder)
 		if err != nil {
 			return added, err
 		}
@@ -54,7 +54,7 @@ func Merge(out string, folders []string) (added int, err error) {
 // merged are the folders inside that travel.
 var merged = []string{"models", "adapted", "ledgers", "calibration", "results"}
 
-func mergeFolder(out, folder string) (added int, err error) {
+func (m *Manifest) mergeFolder(out, folder string) (added int, err error) {
 	for _, part := range merged {
 		err := filepath.WalkDir(filepath.Join(folder, part), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
@@ -67,7 +67,7 @@ func mergeFolder(out, folder string) (added int, err error) {
 			if err != nil || strings.HasPrefix(filepath.Base(name), ".") || strings.HasSuffix(name, ".checkpoint") {
 				return err
 			}
-			n, err := mergeFile(filepath.Join(out, name), path)
+			n, err := m.mergeFile(filepath.Join(out, name), path)
 			added += n
 			return err
 		})
@@ -78,7 +78,7 @@ func mergeFolder(out, folder string) (added int, err error) {
 	return added, nil
 }
 
-func mergeFile(to, from string) (added int, err error) {
+func (m *Manifest) mergeFile(to, from string) (added int, err error) {
 	text, err := os.ReadFile(from)
 	if err != nil {
 		return 0, err
@@ -94,8 +94,8 @@ func mergeFile(to, from string) (added int, err error) {
 	}
 	kind := filepath.Base(filepath.Dir(to))
 	switch {
-	case strings.HasSuffix(to, ".safetensors"), strings.HasSuffix(to, ".calibration.json"), strings.HasSuffix(to, ".attacks.json"),
-		strings.HasSuffix(to, ".calibration.csv"), strings.HasSuffix(to, ".attacks.csv"):
+	case strings.HasSuffix(to, ".safetensors"):
+	case kind == "results" && !m.names(to): // of a measure
 	case kind == "results" && filepath.Ext(to) == ".csv":
 		return mergeRadii(to, there, from, text)
 	case strings.HasSuffix(to, ".ledger"):
@@ -129,6 +129,13 @@ func mergeFile(to, from string) (added int, err error) {
 		return 0, nil
 	}
 	return 0, fmt.Errorf("%s and %s differ: the networks or the engines of the shards are not the same", to, from)
+}
+
+// names reports whether a file is a model's own, and not that of a measure: results/MODEL.csv or .json.
+func (m *Manifest) names(file string) bool {
+	base := filepath.Base(file)
+	base = strings.TrimSuffix(base, filepath.Ext(base))
+	return slices.ContainsFunc(m.Models, func(o Model) bool { return o.Slug() == base })
 }
 
 func mergeRadii(to string, there []byte, from string, here []byte) (added int, err error) {

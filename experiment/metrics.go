@@ -14,7 +14,7 @@ const greatestSeverity = 5 // of corruptions
 
 // metrics are the columns of a measure: clean, every corruption where it asks for detail, the mean of each sweep, its groups, and its mean at the
 // greatest severity where there are several.
-func metrics(m asked, cells []sweep.Cell) (list []Metric) {
+func metrics(m radiusMeasure, cells []sweep.Cell) (list []Metric) {
 	named := func(has func(sweep.Cell) bool) (names []string) {
 		for _, c := range cells {
 			if c.Corruption != "" && has(c) {

@@ -38,7 +38,7 @@ type Options struct {
 // Experiment is a folder with what is to be made in it.
 type Experiment struct {
 	Manifest *Manifest
-	Jobs     []job // of this shard, in their order
+	Jobs     []Job // of this shard, in their order
 
 	options Options
 	setup   *Setup
@@ -90,7 +90,7 @@ func Plan(o Options) (*Experiment, error) {
 		}
 		lines = mine
 	}
-	e.Jobs, err = e.Manifest.jobs(made, lines)
+	e.Jobs, err = e.Manifest.jobs(o.Folder, made, lines)
 	return e, err
 }
 
@@ -194,7 +194,7 @@ func (m *Manifest) take(s *Setup, table Table, wanted []string) (lines []tableLi
 
 // add adds a model with what it begins with.
 func (m *Manifest) add(s *Setup, model Model) error {
-	if there := m.model(model.Name); there != nil {
+	if there := m.Model(model.Name); there != nil {
 		if compact(*there) != compact(model) {
 			return fmt.Errorf("experiment: two models are named %s", model.Name)
 		}

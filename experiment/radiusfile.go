@@ -99,7 +99,7 @@ func (r *Radii) set(cell string, of Outcomes) {
 
 // Radii reads what a folder holds of a model, by its name, as in A/c10/g@1.
 func (m *Manifest) Radii(folder, model string) (*Radii, error) {
-	of := m.model(model)
+	of := m.Model(model)
 	if of == nil {
 		return nil, fmt.Errorf("experiment: the folder has no model %q", model)
 	}

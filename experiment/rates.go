@@ -27,7 +27,7 @@ type machineRate struct {
 
 // meter times networks.
 type meter struct {
-	*runner
+	*Runner
 	keep  bool
 	known []machineRate
 	used  []machineRate
@@ -35,9 +35,9 @@ type meter struct {
 
 const ratesFile = "rates.json"
 
-func newMeter(r *runner, keep bool) (*meter, error) {
-	m := &meter{runner: r, keep: keep}
-	_, err := readJSON(filepath.Join(r.options.Folder, ratesFile), &m.known)
+func newMeter(r *Runner, keep bool) (*meter, error) {
+	m := &meter{Runner: r, keep: keep}
+	_, err := readJSON(filepath.Join(r.Folder, ratesFile), &m.known)
 	return m, err
 }
 
@@ -65,7 +65,7 @@ func (m *meter) rate(ctx context.Context, model *Model) (machineRate, error) {
 		rate.Network, rate.Engines = name, engines
 		m.known, i = append(m.known, rate), len(m.known)
 		if m.keep {
-			if err := writeJSON(filepath.Join(m.options.Folder, ratesFile), m.known); err != nil {
+			if err := writeJSON(filepath.Join(m.Folder, ratesFile), m.known); err != nil {
 				return rate, err
 			}
 		}

@@ -32,8 +32,8 @@ func (f *Filled) Tables() []*table.Table {
 	if several {
 		columns = []string{"data", "model"}
 	}
-	for _, m := range measures {
-		m.tables(f, columns, head, add)
+	for _, m := range f.measures {
+		m.Tables(f, columns, head, add)
 	}
 	if len(all) > 0 {
 		all[len(all)-1].Notes = f.Notes

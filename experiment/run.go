@@ -84,11 +84,11 @@ func firstFailed(failed map[string]error, of []*Model) error {
 }
 
 // Done reports whether a job is done in a folder.
-func (m *Manifest) Done(folder string, j job) (bool, error) {
-	if j.of == nil {
+func (m *Manifest) Done(folder string, j Job) (bool, error) {
+	if j.measure == nil {
 		return trained(folder, j.Model), nil
 	}
-	return j.of.done(m, folder, j)
+	return j.measure.Done(&Place{Folder: folder, Manifest: m}, j)
 }
 
 func isClosed(path string) (bool, error) {
@@ -100,49 +100,39 @@ func isClosed(path string) (bool, error) {
 	return err == nil && l.Claims != nil, err
 }
 
-// runner does jobs, and keeps data and the last model open between them.
-type runner struct {
-	*Experiment
-	sets   map[string]*dataset.Dataset
-	opened string
-	model  *engine.Model
-	looked string // path of the model that was looked over last
-	at     int    // jobs begun
+func newRunner(e *Experiment) *Runner {
+	return &Runner{Place: Place{Folder: e.options.Folder, Manifest: e.Manifest}, experiment: e, options: e.options, sets: map[string]*dataset.Dataset{}}
 }
 
-func newRunner(e *Experiment) *runner {
-	return &runner{Experiment: e, sets: map[string]*dataset.Dataset{}}
-}
-
-func (r *runner) close() {
+func (r *Runner) close() {
 	if r.model != nil {
 		r.model.Close()
 	}
 	r.model, r.opened = nil, ""
 }
 
-func (r *runner) say(format string, args ...any) {
+func (r *Runner) say(format string, args ...any) {
 	r.options.Progress.Say(format, args...)
 }
 
 // progress names the job in front of what is reported of it, and leaves no line behind.
-func (r *runner) progress(s progress.State) {
+func (r *Runner) progress(s progress.State) {
 	if s.Message != "" {
 		r.say("%s", s.Message)
 	} else if r.options.Progress != nil {
-		s.Task, s.Final = fmt.Sprintf("%d of %d: %s", r.at, len(r.Jobs), s.Task), false
+		s.Task, s.Final = fmt.Sprintf("%d of %d: %s", r.at, len(r.experiment.Jobs), s.Task), false
 		r.options.Progress(s)
 	}
 }
 
-func (r *runner) last(note string) {
+func (r *Runner) last(note string) {
 	if r.options.Progress != nil {
-		r.options.Progress(progress.State{Task: "experiment in " + r.options.Folder, Done: float64(r.at), Total: float64(len(r.Jobs)), Unit: "jobs", Note: note, Final: true})
+		r.options.Progress(progress.State{Task: "experiment in " + r.Folder, Done: float64(r.at), Total: float64(len(r.experiment.Jobs)), Unit: "jobs", Note: note, Final: true})
 	}
 }
 
 // set opens a data set once.
-func (r *runner) set(name string) (*dataset.Dataset, error) {
+func (r *Runner) set(name string) (*dataset.Dataset, error) {
 	if d := r.sets[name]; d != nil {
 		return d, nil
 	}
@@ -154,7 +144,7 @@ func (r *runner) set(name string) (*dataset.Dataset, error) {
 }
 
 // open opens the model at a path, and closes the one before.
-func (r *runner) open(path string, m *Model) (*engine.Model, error) {
+func (r *Runner) open(path string, m *Model) (*engine.Model, error) {
 	if r.opened == path {
 		return r.model, nil
 	}
@@ -182,15 +172,15 @@ func (r *runner) open(path string, m *Model) (*engine.Model, error) {
 	return model, nil
 }
 
-func (r *runner) do(ctx context.Context, j job) error {
-	if j.of == nil {
+func (r *Runner) do(ctx context.Context, j Job) error {
+	if j.measure == nil {
 		return r.train(ctx, j.Model)
 	}
-	return j.of.do(ctx, r, j)
+	return j.measure.Do(ctx, r, j)
 }
 
-func (r *runner) train(ctx context.Context, m *Model) error {
-	o, err := r.setup.Options(*m)
+func (r *Runner) train(ctx context.Context, m *Model) error {
+	o, err := r.experiment.setup.Options(*m)
 	if err != nil {
 		return err
 	}
@@ -201,9 +191,9 @@ func (r *runner) train(ctx context.Context, m *Model) error {
 		return err
 	}
 	if m.Start != "" {
-		o.From = modelPath(r.options.Folder, r.Manifest.model(m.Start))
+		o.From = r.Weights(r.Manifest.Model(m.Start))
 	}
-	o.Out, o.Backend = modelPath(r.options.Folder, m), r.options.Training
+	o.Out, o.Backend = r.Weights(m), r.options.Training
 	o.Program, o.Command = r.options.Program, r.options.Command
 	o.Progress = r.progress
 	_, err = train.Run(ctx, o)

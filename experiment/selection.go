@@ -54,7 +54,7 @@ func meanACE(of []*attackResult) map[string]*meanOverSeeds {
 }
 
 // selected applies the rule of Emde et al. 2025 at every radius.
-func selected(lines []FilledLine, m *calibrationAsked) ([]Selected, error) {
+func selected(lines []FilledLine, m *calibrationMeasure) ([]Selected, error) {
 	var out []Selected
 	for k, radius := range m.Radii {
 		var exact, approximate []calib.Candidate

@@ -22,10 +22,10 @@ type spread struct {
 }
 
 // kept are the images of every model of a line; nil where those of one are not there.
-func (f *filler) kept(l FilledLine, what string) ([]*perImage, error) {
+func (f *Filler) kept(l FilledLine, what string) ([]*perImage, error) {
 	var all []*perImage
 	for _, name := range l.Models {
-		p, err := readPerImage(resultPath(f.folder, f.manifest.model(name), what))
+		p, err := readPerImage(f.Result(f.Manifest.Model(name), what))
 		if p == nil || err != nil {
 			return nil, err
 		}
@@ -36,7 +36,7 @@ func (f *filler) kept(l FilledLine, what string) ([]*perImage, error) {
 
 // intervals are those of statistics of one set of images, which all of them must be of: the basic ones of the bootstrap, as resampling raises a
 // certified calibration error a little, by which percentiles lie too high.
-func (f *filler) intervals(of []*perImage, statistics int, find func(drawn []int, values []float64) error) ([]resample.Estimate, error) {
+func (f *Filler) intervals(of []*perImage, statistics int, find func(drawn []int, values []float64) error) ([]resample.Estimate, error) {
 	if err := f.sameImages(of); err != nil {
 		return nil, err
 	}
@@ -47,11 +47,11 @@ func (f *filler) intervals(of []*perImage, statistics int, find func(drawn []int
 	}, o)
 }
 
-func (f *filler) resampling() resample.Options {
+func (f *Filler) resampling() resample.Options {
 	return resample.Options{Resamples: f.bootstrap.Resamples, Confidence: f.bootstrap.Confidence, Seed: f.bootstrap.Seed}
 }
 
-func (f *filler) sameImages(of []*perImage) error {
+func (f *Filler) sameImages(of []*perImage) error {
 	for _, p := range of {
 		if !slices.Equal(p.images, of[0].images) {
 			return fmt.Errorf("experiment: %s: the confidences of its models are of different images", f.table.Name)
@@ -61,7 +61,7 @@ func (f *filler) sameImages(of []*perImage) error {
 }
 
 // spreadSelected finds the spread of what is selected at each radius.
-func (f *filler) spreadSelected(t *Filled) error {
+func (f *Filler) spreadSelected(t *Filled, radii []float64) error {
 	bins, err := calib.Uniform(calibrationBins, calib.LeftClosed)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (f *filler) spreadSelected(t *Filled) error {
 	if i := slices.IndexFunc(t.Lines, func(l FilledLine) bool { return l.Title == t.Compare }); i >= 0 {
 		group = t.Lines[i].Group
 	}
-	for _, radius := range f.table.Measure.Calibration.Radii {
+	for _, radius := range radii {
 		var at []*Selected
 		var all []*perImage
 		reference := -1
@@ -182,13 +182,12 @@ func meanOf(of []*perImage, radius float64, drawn []int, find func(correct []boo
 }
 
 // spreadAttacks finds by how much each attack raises the calibration error of a line.
-func (f *filler) spreadAttacks(l *FilledLine) error {
+func (f *Filler) spreadAttacks(l *FilledLine, bins int) error {
 	of, err := f.kept(*l, ".attacks.csv")
 	if err != nil || len(of) == 0 {
 		return err
 	}
 	names := of[0].columns // "clean" and the attacks
-	bins := f.table.Measure.ACE.bins()
 	// A group of gaps for each model and name; of each attack, the sums of their absolute values less those without one.
 	sizes := slices.Repeat([]int{bins}, len(of)*len(names))
 	var weights [][]float64

@@ -115,6 +115,9 @@ type yamlField struct {
 
 // yamlFields are those of a struct that have keys, and of the structs in it that stand inline.
 func yamlFields(t reflect.Type) (all []yamlField) {
+	if t == reflect.TypeFor[asked]() {
+		return askedFields()
+	}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, rest, _ := strings.Cut(f.Tag.Get("yaml"), ",")

@@ -16,30 +16,6 @@ type Table struct {
 	Compare string     `yaml:"compare,omitempty" json:"compare,omitempty"` // title of the row that intervals of differences refer to; default the first
 }
 
-// asked is what a table shows. The average certified radius of the clean images is measured with sweeps, too.
-type asked struct {
-	Clean       bool              `yaml:"clean,omitempty" json:"clean,omitempty"`
-	Sweeps      []string          `yaml:"sweeps,omitempty" json:"sweeps,omitempty"` // families of corruptions: C, C-bar, F
-	Detail      bool              `yaml:"detail,omitempty" json:"detail,omitempty"` // a column for each corruption, not only for the groups
-	Calibration *calibrationAsked `yaml:"calibration,omitempty" json:"calibration,omitempty"`
-	ACE         *attackAsked      `yaml:"ace,omitempty" json:"ace,omitempty"`
-	Agreement   bool              `yaml:"agreement,omitempty" json:"agreement,omitempty"` // on clean images, with the row that is compared with
-}
-
-// calibrationAsked asks for certified accuracy, and for the largest calibration error and Brier score within radii.
-type calibrationAsked struct {
-	Radii []float64 `yaml:"radii" json:"radii"`
-	// Within: of each group, the smallest errors of its models whose accuracy is at most this much below the best of all
-	// (certified-calibration tables 2 and 6 to 10); 0: all models, row by row.
-	Within float64 `yaml:"within,omitempty" json:"within,omitempty"`
-}
-
-// attackAsked asks for the calibration error under the four attacks on confidences of Emde et al. 2025, table 1.
-type attackAsked struct {
-	Epsilon float64 `yaml:"epsilon" json:"epsilon"` // L∞ budget, 1 = full range
-	Bins    int     `yaml:"bins,omitempty" json:"bins,omitempty"`
-}
-
 // tableRow is a recipe, or a network that is finished: a model file of certspec's or an ONNX file.
 type tableRow struct {
 	Recipe  string         `yaml:"recipe,omitempty" json:"recipe,omitempty"`

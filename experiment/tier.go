@@ -21,6 +21,9 @@ type Tier struct {
 	Methods map[string]map[string]int `yaml:"methods,omitempty" json:"methods,omitempty"` // upper limits of options, by method
 	Data    map[string]dataPart       `yaml:"data,omitempty" json:"data,omitempty"`
 
+	// Images of a measure, by its key, as in skip=20; default Clean. Those of calibration and attacks stand with their settings.
+	Images map[string]string `yaml:"images,omitempty" json:"images,omitempty"`
+
 	Certify     certifySettings     `yaml:"certify" json:"certify"`         // of ACRs
 	Clean       string              `yaml:"clean" json:"clean"`             // images that are certified as they are, as in skip=20
 	Corrupted   corruptedImages     `yaml:"corrupted" json:"corrupted"`     // of C and C-bar

@@ -1,0 +1,134 @@
+package experiment
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// asked is what a table shows: the settings of each measure by its key, beside those of certified radii.
+type asked struct {
+	Radii  radiusMeasure
+	others map[string]Measure
+}
+
+// measures are all that a table asks for, in the order of their tables.
+func (a asked) measures() []Measure {
+	all := []Measure{a.Radii}
+	for _, r := range registered {
+		if m := a.others[r.key]; m != nil {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// askedFields are the keys of a table's measures, with what stands under them.
+func askedFields() []yamlField {
+	all := yamlFields(reflect.TypeFor[radiusMeasure]())
+	for _, r := range registered {
+		all = append(all, yamlField{reflect.StructField{Type: reflect.TypeOf(r.empty()).Elem()}, r.key})
+	}
+	return all
+}
+
+// take reads what stands under the keys of measures; those of certified radii are left to radii.
+func (a *asked) take(keys []string, decode func(key string, to any) error, radii func(to any) error) error {
+	if err := radii(&a.Radii); err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if slices.ContainsFunc(yamlFields(reflect.TypeFor[radiusMeasure]()), func(f yamlField) bool { return f.key == key }) {
+			continue
+		}
+		at := slices.IndexFunc(registered, func(r registeredMeasure) bool { return r.key == key })
+		if at < 0 {
+			return fmt.Errorf("there is no measure %q; a newer program, or one with a measure of its own, may have it", key)
+		}
+		m := registered[at].empty()
+		if err := decode(key, m); err != nil {
+			return err
+		}
+		if v := reflect.ValueOf(m).Elem(); v.Kind() == reflect.Bool && !v.Bool() {
+			continue // as if it were not there
+		}
+		if a.others == nil {
+			a.others = map[string]Measure{}
+		}
+		a.others[key] = m
+	}
+	return nil
+}
+
+func (a *asked) UnmarshalYAML(n *yaml.Node) error {
+	var of map[string]yaml.Node
+	if err := n.Decode(&of); err != nil {
+		return err
+	}
+	var keys []string
+	for key := range of {
+		keys = append(keys, key)
+	}
+	return a.take(keys, func(key string, to any) error { v := of[key]; return v.Decode(to) }, n.Decode)
+}
+
+func (a asked) MarshalYAML() (any, error) {
+	n := &yaml.Node{}
+	if err := n.Encode(a.Radii); err != nil {
+		return nil, err
+	}
+	for _, r := range registered {
+		if m := a.others[r.key]; m != nil {
+			value := &yaml.Node{}
+			if err := value.Encode(m); err != nil {
+				return nil, err
+			}
+			n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: r.key}, value)
+		}
+	}
+	return n, nil
+}
+
+func (a *asked) UnmarshalJSON(text []byte) error {
+	var of map[string]json.RawMessage
+	if err := json.Unmarshal(text, &of); err != nil {
+		return err
+	}
+	var keys []string
+	for key := range of {
+		keys = append(keys, key)
+	}
+	strict := func(key string, to any) error {
+		d := json.NewDecoder(bytes.NewReader(of[key]))
+		d.DisallowUnknownFields()
+		return d.Decode(to)
+	}
+	return a.take(keys, strict, func(to any) error { return json.Unmarshal(text, to) })
+}
+
+func (a asked) MarshalJSON() ([]byte, error) {
+	text, err := json.Marshal(a.Radii)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range registered {
+		m := a.others[r.key]
+		if m == nil {
+			continue
+		}
+		value, err := json.Marshal(m)
+		if err != nil {
+			return nil, err
+		}
+		text = text[:len(text)-1]
+		if len(text) > 1 {
+			text = append(text, ',')
+		}
+		text = fmt.Appendf(text, "%q:%s}", r.key, value)
+	}
+	return text, nil
+}
