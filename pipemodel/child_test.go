@@ -51,6 +51,8 @@ func serve(mode string) {
 		case "pixel":
 			shape = []int{1, 1, 1}
 			hello["height"], hello["width"], hello["channels"] = 1, 1, 1
+		case "normalizing":
+			hello["preprocessing"] = "(x - mean [0.5]) / std [0.25]"
 		case "anonymous":
 			delete(hello, "weights")
 		default:
@@ -79,6 +81,8 @@ func serve(mode string) {
 		hello["scale"] = 255
 	case "nothing":
 		hello["classes"] = 0
+	case "lines":
+		hello["preprocessing"] = "x / 2\n\x1b[31m"
 	case "moody": // another identity each time
 		hello["weights"] = fmt.Sprint(os.Getpid())
 	}

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
+	"unicode"
 
 	"github.com/certspec/certspec/pixel"
 )
@@ -33,6 +35,8 @@ const (
 	magic      = "certspec"
 	frameHead  = 16      // bytes before the content of a frame
 	helloLimit = 1 << 16 // bytes of a hello's JSON
+
+	longestPreprocessing = 1000
 )
 
 // hello is what a program says of itself.
@@ -46,6 +50,8 @@ type hello struct {
 	Classes  int    `json:"classes"`
 	Output   string `json:"output"`
 	Weights  string `json:"weights"`
+
+	Preprocessing string `json:"preprocessing"` // of the images that it gets, in its own words; may be empty
 }
 
 func (h *hello) shape() pixel.Shape {
@@ -75,6 +81,8 @@ func (h *hello) check() error {
 		return fmt.Errorf("its hello has height, width and channels %d, %d and %d; expected positive numbers", h.Height, h.Width, h.Channels)
 	case h.Classes < 1 || h.Classes > 1<<24:
 		return fmt.Errorf("its hello has %d classes; expected at least 1", h.Classes)
+	case len(h.Preprocessing) > longestPreprocessing || strings.ContainsFunc(h.Preprocessing, unicode.IsControl):
+		return fmt.Errorf("its hello has the preprocessing %.200q; expected one line of at most %d bytes", h.Preprocessing, longestPreprocessing)
 	}
 	return errors.Join(
 		oneOf("layout", h.Layout, LayoutHWC, LayoutCHW),

@@ -175,15 +175,20 @@ func (m *Model) meet(h hello) error {
 	return nil
 }
 
-// Preprocessing says in which form the program gets images; what it does to them is its own affair.
+// Preprocessing says in which form the program gets images, and what it says of what it does to them.
 func (m *Model) Preprocessing() (string, error) {
 	if _, err := m.Info(); err != nil {
 		return "", err
 	}
-	if h, _ := m.known(); h.Type == TypeInt16 {
-		return "none: the program gets multiples of 1/255 as int16, 0 to 255", nil
+	h, _ := m.known()
+	form := "values 0 to 1"
+	if h.Type == TypeInt16 {
+		form = "multiples of 1/255 as int16, 0 to 255"
 	}
-	return "none: the program gets values 0 to 1", nil
+	if h.Preprocessing != "" {
+		return fmt.Sprintf("%s (says the program, which gets %s)", h.Preprocessing, form), nil
+	}
+	return "none: the program gets " + form, nil
 }
 
 // failure names the program in an error, but not in that of the context.

@@ -97,6 +97,19 @@ func TestLayoutsAndTypes(t *testing.T) {
 	}
 }
 
+// What a program says that it does to images is passed on; where it says nothing, the form in which it gets them is.
+func TestPreprocessing(t *testing.T) {
+	for mode, want := range map[string]string{
+		"float32":             "none: the program gets values 0 to 1",
+		"int16":               "none: the program gets multiples of 1/255 as int16, 0 to 255",
+		"float32,normalizing": "(x - mean [0.5]) / std [0.25] (says the program, which gets values 0 to 1)",
+	} {
+		if got, err := open(t, mode, pipemodel.Options{}).Preprocessing(); err != nil || got != want {
+			t.Errorf("%s: %q, %v; expected %q", mode, got, err, want)
+		}
+	}
+}
+
 func TestBadPrograms(t *testing.T) {
 	short := pipemodel.Options{StartTimeout: 300 * time.Millisecond}
 	impatient := pipemodel.Options{BatchTimeout: 300 * time.Millisecond}
@@ -113,6 +126,7 @@ func TestBadPrograms(t *testing.T) {
 		{"nolayout", pipemodel.Options{}, []string{`"nhwc"`, "chw"}},
 		{"unknownfield", pipemodel.Options{}, []string{"scale"}},
 		{"nothing", pipemodel.Options{}, []string{"0 classes"}},
+		{"lines", pipemodel.Options{}, []string{`preprocessing "x / 2\n\x1b[31m"`, "one line"}},
 		{"dies", pipemodel.Options{Restarts: 2}, []string{"exit status 137", "out of memory", "2 times"}},
 		{"dies", pipemodel.Options{Restarts: -1}, []string{"exit status 137", "out of memory"}},
 		{"hangs", impatient, []string{"5 images within 300ms"}},

@@ -27,4 +27,5 @@ def classify(images):
     return network((x - mean) / std).cpu().numpy()
 
 
-serve(classify, height=32, width=32, channels=3, classes=10, layout="chw", name="pytorch", weights=file_digest(sys.argv[1]))
+serve(classify, height=32, width=32, channels=3, classes=10, layout="chw", name="pytorch", weights=file_digest(sys.argv[1]),
+      preprocessing=f"(x - mean {mean.flatten().tolist()}) / std {std.flatten().tolist()}")

@@ -13,6 +13,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/cache"
@@ -20,6 +23,8 @@ import (
 
 // Variable is the environment variable that names another Python than python3 on the PATH.
 const Variable = "CERTSPEC_PYTHON"
+
+const lockRetry = 200 * time.Millisecond
 
 // Set is a list of pinned packages; see the requirements files beside this one.
 type Set struct {
@@ -70,7 +75,7 @@ print(all(u.find_spec(m) for m in ("venv", "ensurepip")))
 print(sys.version_info >= (3, 9))`
 
 // Ensure returns the Python of an environment that holds exactly the packages of set,
-// and makes it where it is missing. It tells say what takes time.
+// and makes it where it is missing. It tells say what takes time. Two programs may ask for it at once: one makes it, the other waits.
 func Ensure(ctx context.Context, set Set, say func(format string, args ...any)) (python string, err error) {
 	base, about, err := find(ctx)
 	if err != nil {
@@ -86,6 +91,17 @@ func Ensure(ctx context.Context, set Set, say func(format string, args ...any)) 
 		python = filepath.Join(dir, "Scripts", "python.exe")
 	}
 	ready := filepath.Join(dir, "certspec-ready")
+	if _, err := os.Stat(ready); err == nil {
+		return python, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return "", fmt.Errorf("python environment: %w", err)
+	}
+	lock := flock.New(dir + ".lock")
+	if _, err := lock.TryLockContext(ctx, lockRetry); err != nil {
+		return "", fmt.Errorf("python environment: another program holds %s: %w", lock.Path(), err)
+	}
+	defer lock.Unlock()
 	if _, err := os.Stat(ready); err == nil {
 		return python, nil
 	}

@@ -79,6 +79,27 @@ func TestEnvironmentIsMadeOnce(t *testing.T) {
 	}
 }
 
+// Two that ask at once do not delete what the other makes.
+func TestTwoAtOnce(t *testing.T) {
+	_, calls := fakePython(t, "3.11.2", "True", "True")
+	errs := make(chan error)
+	for range 4 {
+		go func() {
+			_, err := Ensure(t.Context(), Notebook, quiet)
+			errs <- err
+		}()
+	}
+	for range 4 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	log, err := os.ReadFile(calls)
+	if n := strings.Count(string(log), "-m venv"); err != nil || n != 1 {
+		t.Errorf("%d environments made, %v; want one", n, err)
+	}
+}
+
 func TestFailedInstallIsTriedAgain(t *testing.T) {
 	fakePython(t, "3.11.2", "True", "True")
 	t.Setenv("FAIL_PIP", "yes")

@@ -88,7 +88,8 @@ def certify(
     if not 0 <= targets.min() <= targets.max() < classes:
         raise ValueError(f"labels from {targets.min()} to {targets.max()} for {classes} classes")
     hello = json.dumps({"name": name or getattr(model, "__name__", type(model).__name__), "height": height, "width": width, "channels": channels,
-                        "layout": "hwc", "dtype": "int16", "classes": classes, "output": output, "weights": _identity(identity, mean, std, layout)}).encode()
+                        "layout": "hwc", "dtype": "int16", "classes": classes, "output": output, "weights": _identity(identity, mean, std, layout),
+                        "preprocessing": _preprocessing(mean, std)}).encode()
     folder = tempfile.mkdtemp(prefix="certspec-")
     try:
         np.save(os.path.join(folder, "images.npy"), pixels)
@@ -116,8 +117,28 @@ def _identity(identity: Optional[str], mean: Numbers, std: Numbers, layout: str)
     parts = [identity, layout]
     for what, value in (("mean", mean), ("std", std)):
         if value is not None:
-            parts.append(f"{what} {np.asarray(value, np.float64).reshape(-1).tolist()}")
+            parts.append(f"{what} {_list(value)}")
     return ", ".join(parts)
+
+
+def _preprocessing(mean: Numbers, std: Numbers) -> str:
+    """What happens to an image between the noise and the model, as the program prints it.
+
+    >>> _preprocessing([0.5, 0.4, 0.3], 0.25)
+    'values 0 to 1, then (x - [0.5, 0.4, 0.3]) / [0.25]'
+    >>> _preprocessing(None, 0.25)
+    'values 0 to 1, then x / [0.25]'
+    >>> _preprocessing(None, None)
+    'none: the model gets values 0 to 1'
+    """
+    if mean is None and std is None:
+        return "none: the model gets values 0 to 1"
+    text = "x" if mean is None else f"(x - {_list(mean)})"
+    return "values 0 to 1, then " + (text if std is None else f"{text} / {_list(std)}")
+
+
+def _list(value: Numbers) -> List[float]:
+    return [float(v) for v in np.asarray(value, np.float64).reshape(-1)]
 
 
 def _host(values: Any) -> Any:
