@@ -14,19 +14,37 @@ import (
 	"github.com/certspec/certspec/rs/bound"
 )
 
-// Selection are the models whose label has a value; the zero value is all models.
-type Selection struct{ Label, Value string }
-
-// ParseSelection reads "label=value".
-func ParseSelection(text string) (Selection, error) {
-	label, value, ok := strings.Cut(text, "=")
-	if !ok || label == "" {
-		return Selection{}, fmt.Errorf("lines: %q, want label=value, such as group=standard", text)
-	}
-	return Selection{label, value}, nil
+// Selection are the models whose label has a value, or all others; the zero value is all models. The label "model" is the name,
+// where models have no such label.
+type Selection struct {
+	Label, Value string
+	Not          bool // all models but those
 }
 
-func (s Selection) has(m Model) bool { return s.Label == "" || m.Labels[s.Label] == s.Value }
+// ParseSelection reads "label=value" or "label!=value".
+func ParseSelection(text string) (Selection, error) {
+	label, value, ok := strings.Cut(text, "=")
+	label, not := strings.CutSuffix(label, "!")
+	if !ok || label == "" {
+		return Selection{}, fmt.Errorf("lines: %q, want label=value, such as group=standard, or label!=value", text)
+	}
+	return Selection{label, value, not}, nil
+}
+
+// Has reports whether a model of this name and these labels is selected.
+func (s Selection) Has(name string, labels map[string]string) bool {
+	if s.Label == "" {
+		return true
+	}
+	value, ok := labels[s.Label]
+	if !ok && s.Label == nameLabel {
+		value = name
+	}
+	return (value == s.Value) != s.Not
+}
+
+// nameLabel stands for the name of a model.
+const nameLabel = "model"
 
 // Over says what intervals take for random.
 type Over string
@@ -58,37 +76,38 @@ type Result struct {
 	Sampling string    `json:"sampling"` // what the intervals took for random, and how
 	Lines    []Fitted  `json:"lines"`
 	Models   []Located `json:"models"`
+	Notes    []string  `json:"notes,omitempty"` // what else a reader must know, such as what certificates rest on
 }
 
 // Fitted is the line of one group.
 type Fitted struct {
-	Radius      any                          `json:"radius,omitempty"` // of certified accuracies
-	Group       string                       `json:"group"`
-	Line                                     // least squares in probit units
-	Reliability float64                      `json:"reliability,omitempty"` // share of x's variance that is not sampling error; a least-squares slope is too flat by it
-	Deming      *Line                        `json:"deming,omitempty"`      // the line that takes both axes' sampling errors for all the scatter
-	Intervals   map[string]resample.Interval `json:"intervals,omitempty"`   // of slope, intercept and r2
+	Radius      any                 `json:"radius,omitempty"` // of certified accuracies
+	Group       string              `json:"group"`
+	Line                            // least squares in probit units
+	Reliability float64             `json:"reliability,omitempty"` // share of x's variance that is not sampling error; a least-squares slope is too flat by it
+	Deming      *Line               `json:"deming,omitempty"`      // the line that takes both axes' sampling errors for all the scatter
+	Intervals   map[string]Interval `json:"intervals,omitempty"`   // of slope, intercept and r2
 }
 
 // Located is a model with its place above the line of its group.
 type Located struct {
-	Name       string             `json:"name"`
-	Radius     any                `json:"radius,omitempty"`
-	Group      string             `json:"group"`
-	X          Coordinate         `json:"x"`
-	Y          Coordinate         `json:"y"`
-	Robustness float64            `json:"effective_robustness"` // in accuracy
-	Residual   float64            `json:"residual"`             // in probit units
-	Interval   *resample.Interval `json:"interval,omitempty"`   // of the effective robustness
-	Influence  *Influence         `json:"influence,omitempty"`  // on the line, where the model is of its baseline
+	Name       string     `json:"name"`
+	Radius     any        `json:"radius,omitempty"`
+	Group      string     `json:"group"`
+	X          Coordinate `json:"x"`
+	Y          Coordinate `json:"y"`
+	Robustness float64    `json:"effective_robustness"` // in accuracy
+	Residual   float64    `json:"residual"`             // in probit units
+	Interval   *Interval  `json:"interval,omitempty"`   // of the effective robustness
+	Influence  *Influence `json:"influence,omitempty"`  // on the line, where the model is of its baseline
 }
 
 // Coordinate is an accuracy with its exact two-sided 95 % interval, where the number of images is known.
 type Coordinate struct {
-	K        int                `json:"k,omitempty"`
-	N        int                `json:"n,omitempty"`
-	Share    float64            `json:"share"`
-	Interval *resample.Interval `json:"interval,omitempty"` // Clopper and Pearson, rows taken as independent
+	K        int       `json:"k,omitempty"`
+	N        int       `json:"n,omitempty"`
+	Share    float64   `json:"share"`
+	Interval *Interval `json:"interval,omitempty"` // Clopper and Pearson, rows taken as independent
 }
 
 // Point is one accuracy pair. A model may have several, say at several radii; they are drawn together.
@@ -97,7 +116,7 @@ type Point struct {
 	Group   string // its line
 	Fits    bool   // the line goes through it
 	X, Y    Accuracy
-	XImages []float64 // by image: shares of correct answers; nil: unknown
+	XImages []float64 // by image: shares of correct answers; nil: unknown. With Options.SameImages NaN: the image is not on this axis
 	YImages []float64
 	Radius  any // kept in the results
 }
@@ -113,7 +132,7 @@ func Fit(ctx context.Context, models Models, o Options) (*Result, error) {
 		return nil, err
 	}
 	for _, label := range []string{o.By, o.Baseline.Label} {
-		if label != "" {
+		if label != "" && label != nameLabel {
 			if err := models.needLabel(label); err != nil {
 				return nil, err
 			}
@@ -124,7 +143,7 @@ func Fit(ctx context.Context, models Models, o Options) (*Result, error) {
 		x, okX := m.Accuracies[o.X]
 		y, okY := m.Accuracies[o.Y]
 		if okX && okY {
-			points = append(points, Point{Model: m.Name, Group: m.Labels[o.By], Fits: o.Baseline.has(m), X: x, Y: y, XImages: m.Images[o.X], YImages: m.Images[o.Y]})
+			points = append(points, Point{Model: m.Name, Group: m.Labels[o.By], Fits: o.Baseline.Has(m.Name, m.Labels), X: x, Y: y, XImages: m.Images[o.X], YImages: m.Images[o.Y]})
 		}
 	}
 	return FitPoints(ctx, points, o)
@@ -256,7 +275,7 @@ func (f *fitter) describe(g int) (Fitted, error) {
 		p := f.points[i]
 		a, _ := f.clip.share(p.X)
 		b, _ := f.clip.share(p.Y)
-		if n, m := len(p.XImages), len(p.YImages); n > 0 && m > 0 {
+		if len(p.XImages) > 0 && len(p.YImages) > 0 {
 			vx, vy = append(vx, imageVariance(p.XImages, a)), append(vy, imageVariance(p.YImages, b))
 		} else if p.X.N > 0 && p.Y.N > 0 {
 			vx, vy = append(vx, probitVariance(a, p.X.N)), append(vy, probitVariance(b, p.Y.N))
@@ -275,6 +294,7 @@ func (f *fitter) describe(g int) (Fitted, error) {
 
 // imageVariance is the variance of the probit of a mean over images, by the delta method.
 func imageVariance(images []float64, p float64) float64 {
+	images = slices.DeleteFunc(slices.Clone(images), math.IsNaN)
 	z := Probit(p)
 	phi := math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
 	if len(images) < 2 {
@@ -328,7 +348,7 @@ func coordinate(a Accuracy, images []float64) (Coordinate, error) {
 	if err != nil {
 		return c, fmt.Errorf("lines: %w", err)
 	}
-	c.Interval = &resample.Interval{Low: lower.P, High: upper.P}
+	c.Interval = &Interval{resample.Interval{Low: lower.P, High: upper.P}}
 	return c, nil
 }
 

@@ -50,7 +50,7 @@ func world(rng *rand.Rand, skills []float64, nx, ny int, slope, intercept, lift 
 var skills = []float64{0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 0.9}
 
 func standard() Options {
-	return Options{X: "clean", Y: "fog", Baseline: Selection{"group", "standard"}, Over: Images, Bootstrap: resample.Options{Resamples: 300}}
+	return Options{X: "clean", Y: "fog", Baseline: Selection{Label: "group", Value: "standard"}, Over: Images, Bootstrap: resample.Options{Resamples: 300}}
 }
 
 // Intervals over images against the truth, with shared images. Least squares is a little too flat by the sampling error in x; with
@@ -153,7 +153,7 @@ func TestFitRefuses(t *testing.T) {
 		"did you mean \"group\"": func(o *Options) { o.Baseline.Label = "grup" },
 		"said to be the same":    func(o *Options) { o.SameImages = true },
 		"intervals over \"x\"":   func(o *Options) { o.Over = "x" },
-		"want at least 3":        func(o *Options) { o.Baseline = Selection{"group", "ours"} },
+		"want at least 3":        func(o *Options) { o.Baseline = Selection{Label: "group", Value: "ours"} },
 		"clip at 2":              func(o *Options) { o.Clip.Share = 2 },
 		"resamples":              func(o *Options) { o.Bootstrap.Resamples = -1 },
 	} {

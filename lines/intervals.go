@@ -3,6 +3,7 @@ package lines
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -22,13 +23,12 @@ func (f *fitter) intervals(ctx context.Context, o Options, r *Result) (string, e
 		return "", fmt.Errorf("lines: %w", err)
 	}
 	for g := range f.groups {
-		r.Lines[g].Intervals = map[string]resample.Interval{
-			"slope": estimates[3*g].Interval, "intercept": estimates[3*g+1].Interval, "r2": estimates[3*g+2].Interval,
+		r.Lines[g].Intervals = map[string]Interval{
+			"slope": {estimates[3*g].Interval}, "intercept": {estimates[3*g+1].Interval}, "r2": {estimates[3*g+2].Interval},
 		}
 	}
 	for i := range f.points {
-		interval := estimates[3*len(f.groups)+i].Interval
-		r.Models[i].Interval = &interval
+		r.Models[i].Interval = &Interval{estimates[3*len(f.groups)+i].Interval}
 	}
 	b, _ := o.Bootstrap.Resolved()
 	return fmt.Sprintf("%s; %d resamples, %g %% intervals, seed %d", p.what, b.Resamples, 100*b.Confidence, b.Seed), nil
@@ -131,10 +131,17 @@ func (f *fitter) imageCounts() (nx, ny int, counted bool) {
 }
 
 // statistics are, of a resample, slope, intercept and R² of each group's line, then each point's effective robustness. A
-// resample in which a group has no line, as it holds fewer than three models, counts as the sample itself.
+// resample in which a group has no line, as it holds fewer than three models, or without an image on an axis, counts as the
+// sample itself.
 func (p *plan) statistics(d resample.Draw, values []float64) error {
 	x, y := make([]float64, len(p.points)), make([]float64, len(p.points))
 	p.draw(d, x, y)
+	for i := range x {
+		if math.IsNaN(x[i] + y[i]) {
+			copy(values, p.sample)
+			return nil
+		}
+	}
 	times := make([]int, len(p.models))
 	switch models := p.drawnModels(d); models {
 	case nil:
@@ -190,7 +197,7 @@ func (p *plan) draw(d resample.Draw, x, y []float64) {
 		}
 		wx, wy := weigh(d.First, p.weights), weigh(second, p.others)
 		for i, pt := range p.points {
-			x[i], y[i] = dot(wx, pt.XImages), dot(wy, pt.YImages)
+			x[i], y[i] = meanOf(wx, pt.XImages), meanOf(wy, pt.YImages)
 		}
 	case binomial:
 		rng := rand.New(rand.NewPCG(d.Seed, 1))
@@ -216,12 +223,19 @@ func weigh(places []int, n int) []float64 {
 	return w
 }
 
-func dot(w, v []float64) float64 {
-	s := 0.0
+// meanOf is the weighted mean of the images that are on the axis; NaN where none of them was drawn.
+func meanOf(w, v []float64) float64 {
+	s, total := 0.0, 0.0
 	for i, a := range w {
-		s += a * v[i]
+		if b := v[i]; b == b {
+			s += a * b
+			total += a
+		}
 	}
-	return min(max(s, 0), 1)
+	if total == 0 {
+		return math.NaN()
+	}
+	return min(max(s/total, 0), 1)
 }
 
 func binomialShare(a Accuracy, rng *rand.Rand) float64 {

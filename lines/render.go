@@ -32,7 +32,7 @@ func (t *Table) Rendered() *table.Table {
 // Rendered is the result as a table of its lines.
 func (r *Result) Rendered() *table.Table {
 	out := &table.Table{Title: fmt.Sprintf("%s on %s, probit units", r.Y, r.X), Columns: []string{"group", "models", "slope", "interval", "intercept", "interval ", "R²", "reliability", "Deming's slope"},
-		Notes: []string{"Clip " + r.Clip + ". Intervals: " + r.Sampling + "."}}
+		Notes: append([]string{"Clip " + r.Clip + ". Intervals: " + r.Sampling + "."}, r.Notes...)}
 	for _, l := range r.Lines {
 		interval := func(name string) any {
 			if i, ok := l.Intervals[name]; ok {
@@ -53,7 +53,7 @@ func (r *Result) Rendered() *table.Table {
 // Above is the result as a table of its models: how far each stands above its group's line, in points of accuracy.
 func (r *Result) Above() *table.Table {
 	out := &table.Table{Title: fmt.Sprintf("Effective robustness: %s above the line of %s, in points", r.Y, r.X), Columns: []string{"model", "group", r.X, r.Y, "above the line", "interval", "Cook's distance", "leverage"},
-		Notes: []string{"Intervals: " + r.Sampling + "."}}
+		Notes: append([]string{"Intervals: " + r.Sampling + "."}, r.Notes...)}
 	for _, m := range r.Models {
 		interval, cook, leverage := any(table.None), any(table.None), any(table.None)
 		if m.Interval != nil {

@@ -37,7 +37,7 @@ func TestLinesFit(t *testing.T) {
 		Lines []struct {
 			Slope, Intercept, R2 float64
 			Models               int
-			Intervals            map[string]struct{ Low, High float64 }
+			Intervals            map[string][2]float64
 		}
 		Models []struct {
 			Name       string
@@ -49,7 +49,7 @@ func TestLinesFit(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, last := answer.Lines[0], answer.Models[5]
-	if math.Abs(l.Slope-1) > 0.002 || math.Abs(l.Intercept+0.5) > 0.002 || l.R2 < 0.9999 || l.Models != 5 || l.Intervals["slope"].Low > l.Slope {
+	if math.Abs(l.Slope-1) > 0.002 || math.Abs(l.Intercept+0.5) > 0.002 || l.R2 < 0.9999 || l.Models != 5 || l.Intervals["slope"][0] > l.Slope {
 		t.Errorf("%+v", l)
 	}
 	if last.Name != "f" || last.X.K != 8000 || last.X.N != 10_000 || math.Abs(last.Robustness-0.1) > 0.002 {
@@ -58,7 +58,7 @@ func TestLinesFit(t *testing.T) {
 	for args, want := range map[string]string{
 		"fit --in " + file + " --x claen --y fog":                         "did you mean \"clean\"",
 		"fit --in " + file + " --x clean --y fog --radius 0.5":            "--radius goes with --logs",
-		"fit --x clean --y fog":                                           "--in or --logs",
+		"fit --x clean --y fog":                                           "wants --in, --logs",
 		"fit --in " + file + " --x clean --y fog --baseline standard":     "label=value",
 		"fit --in " + file + " --x clean --y fog --leave-out g":           "did you mean",
 		"table --in " + file:                                              "have none of its predictors",

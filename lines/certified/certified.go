@@ -1,86 +1,64 @@
 // Package certified puts certified accuracies on the line: of smoothed classifiers certified on a test set and under a shift,
-// at equal radii, as points for package lines.
+// at equal radii, as points for package lines. What stands above the line of a baseline is the certified effective robustness
+//
+//	CER_r(f) = CA_r^shift(f) − Φ(m_r·Φ⁻¹(CA_r(f)) + b_r).
 //
 // Both accuracies of a point are certified, each image with the probability α of its run. The line through the points of
 // several models, and what stands above it, are estimates.
 package certified
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/certlog"
+	"github.com/certspec/certspec/rs/rule"
 )
 
 // Model is a smoothed classifier with its certificates.
 type Model struct {
 	Name    string
+	Labels  map[string]string // what groups are made of
+	Setting *Setting          // nil: its logs do not say it
 	Clean   rs.Rows
 	Shifted map[Cell]rs.Rows
+}
+
+// Setting is what must be equal where certificates are compared.
+type Setting struct {
+	Sigma float64 `json:"sigma"`
+	Alpha float64 `json:"alpha"` // bound on the probability that the claim on an image is false
+	Rule  string  `json:"rule"`
+	Cap   float64 `json:"cap"` // largest radius that it can certify
+}
+
+// SettingOf is that of runs under a rule.
+func SettingOf(p *rule.Plan, sigma float64) *Setting {
+	h := p.Header()
+	text := fmt.Sprintf("%s, at most %d noise samples", h.Name, p.MaxSamples())
+	if h.Tolerance > 0 {
+		text += fmt.Sprintf(", tolerance %g", h.Tolerance)
+	}
+	for i, t := range h.Targets {
+		text += fmt.Sprintf("%s%g", map[bool]string{true: ", radii ", false: " "}[i == 0], t.Radius)
+	}
+	return &Setting{Sigma: sigma, Alpha: p.Alpha(), Rule: text, Cap: p.RadiusCap()}
+}
+
+func (s Setting) String() string {
+	return fmt.Sprintf("σ = %g, α = %g, %s (no radius above %.4g)", s.Sigma, s.Alpha, s.Rule, s.Cap)
 }
 
 // Cell is a corruption at a severity.
 type Cell struct {
 	Corruption string
 	Severity   int // 0: none is said
-}
-
-// ReadLogs reads published logs from a folder with clean/MODEL.tsv and corrupted/MODEL/severity_S/CORRUPTION.tsv. Errors: a model
-// that lacks one of the two, logs that certlog refuses.
-func ReadLogs(root string) ([]Model, error) {
-	files, err := filepath.Glob(filepath.Join(escape(root), "clean", "*.tsv"))
-	if err != nil {
-		return nil, fmt.Errorf("certified: %w", err)
-	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("certified: %s: no logs clean/MODEL.tsv", root)
-	}
-	var models []Model
-	for _, file := range files {
-		m := Model{Name: strings.TrimSuffix(filepath.Base(file), ".tsv"), Shifted: map[Cell]rs.Rows{}}
-		if m.Clean, err = rows(file); err != nil {
-			return nil, err
-		}
-		cells, err := filepath.Glob(filepath.Join(escape(root), "corrupted", escape(m.Name), "severity_*", "*.tsv"))
-		if err != nil || len(cells) == 0 {
-			return nil, fmt.Errorf("certified: %s: no logs corrupted/%s/severity_S/CORRUPTION.tsv", root, m.Name)
-		}
-		for _, cell := range cells {
-			severity, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(filepath.Dir(cell)), "severity_"))
-			if err != nil {
-				return nil, fmt.Errorf("certified: %s: its folder is not severity_ and a number", cell)
-			}
-			key := Cell{strings.TrimSuffix(filepath.Base(cell), ".tsv"), severity}
-			if m.Shifted[key], err = rows(cell); err != nil {
-				return nil, err
-			}
-		}
-		models = append(models, m)
-	}
-	return models, nil
-}
-
-func rows(file string) (rs.Rows, error) {
-	log, err := certlog.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("certified: %w", err)
-	}
-	return log.Rows, nil
-}
-
-// escape keeps a path's own letters from being a pattern.
-func escape(path string) string {
-	if os.PathSeparator == '\\' {
-		return path
-	}
-	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`).Replace(path)
 }
 
 // Corruptions are the corruptions of all models, sorted.
@@ -94,32 +72,47 @@ func Corruptions(models []Model) []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// Points are, for each radius and model, the certified accuracy on the clean set and, pooled over the cells whose corruption is
-// taken (nil: all), under shift; each point fits the line of its radius. Where there are several radii, all points stand a
-// second time in the group "all". Images are those of the base set: an id is taken modulo period, as logs number the
-// severities of one set through (10,000 for CIFAR-10-C); 0: ids are images.
+// Options say which points are made.
+type Options struct {
+	Radii       []float64
+	Plain       bool            // x is the smoothed accuracy, at radius 0, whatever the radius of y
+	Corruptions []string        // that are pooled; nil: all
+	Period      int             // images of the base set, where ids number the severities through as in CIFAR-10-C (10,000); 0: ids are images
+	Baseline    lines.Selection // the models that lines go through; the label "model" is the name
+	ByModel     bool            // a line for each model, through its radii, in place of one for each radius
+}
+
+// Points are, for each radius and model, the certified accuracy on the clean set and, pooled over corruptions, under shift, in
+// the group of the radius. Where there are several radii, all points stand a second time in the group "all". Images are those of
+// the base set, and the same on both axes (lines.Options.SameImages).
 //
-// Errors: no radius or a negative one, one above the largest that a model's clean run certified, models without the
-// cells, cells of one model over other images than those of another.
-func Points(models []Model, radii []float64, corruptions []string, period int) ([]lines.Point, error) {
-	if len(radii) == 0 {
+// Errors: no radius or a negative one, one above the cap of a model's runs or, where that is not said, the largest that its
+// clean run certified; models of different settings, images or labels; a model without the cells, one that stands twice; cells that
+// do not have every image equally often; a baseline that no model belongs to.
+func Points(models []Model, o Options) ([]lines.Point, error) {
+	if len(o.Radii) == 0 {
 		return nil, fmt.Errorf("certified: no radius")
 	}
+	images, err := check(models, o)
+	if err != nil {
+		return nil, err
+	}
 	var out []lines.Point
-	for _, r := range radii {
+	for _, r := range o.Radii {
 		for _, m := range models {
-			p, err := m.point(r, corruptions, period)
+			p, err := m.point(r, o, images)
 			if err != nil {
 				return nil, err
 			}
 			p.Group = strconv.FormatFloat(r, 'g', -1, 64)
+			if o.ByModel {
+				p.Group = m.Name
+			}
+			p.Fits = o.ByModel || o.Baseline.Has(m.Name, m.Labels)
 			out = append(out, p)
 		}
 	}
-	if err := sameImages(out); err != nil {
-		return nil, err
-	}
-	if len(radii) > 1 {
+	if len(o.Radii) > 1 && !o.ByModel {
 		for _, p := range slices.Clone(out) {
 			p.Group = "all"
 			out = append(out, p)
@@ -128,127 +121,153 @@ func Points(models []Model, radii []float64, corruptions []string, period int) (
 	return out, nil
 }
 
-func (m Model) point(r float64, corruptions []string, period int) (lines.Point, error) {
-	if !(r >= 0) {
-		return lines.Point{}, fmt.Errorf("certified: radius %v, want 0 or more", r)
+// Notes say what the points of these options rest on.
+func Notes(models []Model, o Options) []string {
+	if len(models) == 0 {
+		return nil
 	}
-	largest := 0.0
-	for _, row := range m.Clean {
-		largest = max(largest, row.Radius)
+	rows := 0
+	for _, m := range models {
+		rows += len(m.Clean) + len(m.shifted(o))
 	}
-	if r > largest {
-		return lines.Point{}, fmt.Errorf("certified: radius %v is above %v, the largest that the run of %s certified", r, largest, m.Name)
+	notes := []string{"Both accuracies are certified; the line, and what stands above it, are estimates."}
+	if s := models[0].Setting; s != nil {
+		notes = append(notes, fmt.Sprintf("Certificates: %v. Of these %d, at most %.4g are expected to be false, α each.", *s, rows, s.Alpha*float64(rows)))
+	} else {
+		notes = append(notes, fmt.Sprintf("The logs of %d certificates do not say their α, σ and rule: that these are equal is taken on trust.", rows))
 	}
-	var shifted rs.Rows
-	for _, cell := range slices.SortedFunc(maps.Keys(m.Shifted), func(a, b Cell) int {
-		return strings.Compare(fmt.Sprintf("%s/%03d", a.Corruption, a.Severity), fmt.Sprintf("%s/%03d", b.Corruption, b.Severity))
-	}) {
-		if corruptions == nil || slices.Contains(corruptions, cell.Corruption) {
-			shifted = append(shifted, m.Shifted[cell]...)
-		}
-	}
-	if len(shifted) == 0 {
-		return lines.Point{}, fmt.Errorf("certified: %s has no images under %s", m.Name, strings.Join(corruptions, ", "))
-	}
-	p := lines.Point{Model: m.Name, Fits: true, Radius: r}
-	p.X, p.XImages = accuracy(m.Clean, r, 0)
-	p.Y, p.YImages = accuracy(shifted, r, period)
-	return p, nil
+	return notes
 }
 
-// accuracy is the certified accuracy at r, and the share of each image's rows that are, by image in ascending order.
-func accuracy(rows rs.Rows, r float64, period int) (lines.Accuracy, []float64) {
-	hits, all := map[int]float64{}, map[int]float64{}
-	k := 0
-	for _, row := range rows {
-		image := row.Image
-		if period > 0 {
-			image %= period
+// check compares the models with each other, and gives the places of all images.
+func check(models []Model, o Options) (map[int]int, error) {
+	names, images := map[string]bool{}, map[int]int{}
+	based := len(models) == 0
+	for _, m := range models {
+		first := models[0]
+		based = based || o.Baseline.Has(m.Name, m.Labels)
+		switch {
+		case names[m.Name]:
+			return nil, fmt.Errorf("certified: the model %s stands twice", m.Name)
+		case (m.Setting == nil) != (first.Setting == nil) || m.Setting != nil && *m.Setting != *first.Setting:
+			return nil, fmt.Errorf("certified: %s was certified with %v, and %s with %v; expected equal settings", first.Name, first.Setting, m.Name, m.Setting)
 		}
-		all[image]++
-		if row.Correct() && row.Radius >= r {
-			hits[image]++
-			k++
+		names[m.Name] = true
+		if err := sameImages(first, m, o); err != nil {
+			return nil, err
+		}
+		for _, row := range m.Clean {
+			images[row.Image] = 0
+		}
+		for _, row := range m.shifted(o) {
+			images[o.image(row)] = 0
 		}
 	}
-	var shares []float64
-	for _, image := range slices.Sorted(maps.Keys(all)) {
-		shares = append(shares, hits[image]/all[image])
+	if !based {
+		return nil, fmt.Errorf("certified: no model has %s = %s", o.Baseline.Label, o.Baseline.Value)
 	}
-	return lines.Accuracy{Share: float64(k) / float64(len(rows)), N: len(rows)}, shares
+	for place, image := range slices.Sorted(maps.Keys(images)) {
+		images[image] = place
+	}
+	return images, nil
 }
 
-// sameImages wants equal numbers of images on each axis, which intervals over images share between models.
-func sameImages(points []lines.Point) error {
-	for _, p := range points {
-		if first := points[0]; len(p.XImages) != len(first.XImages) || len(p.YImages) != len(first.YImages) {
-			return fmt.Errorf("certified: %s was certified on %d clean and %d shifted images, %s on %d and %d", first.Model, len(first.XImages), len(first.YImages), p.Model, len(p.XImages), len(p.YImages))
+// sameImages wants equal images and labels of two models on each axis.
+func sameImages(a, b Model, o Options) error {
+	type row struct{ image, label, times int }
+	of := func(rows rs.Rows) []row {
+		at := map[int]row{}
+		for _, r := range rows {
+			image := o.image(r)
+			at[image] = row{image, r.Label, at[image].times + 1}
+		}
+		return slices.SortedFunc(maps.Values(at), func(a, b row) int { return cmp.Compare(a.image, b.image) })
+	}
+	for _, axis := range []struct {
+		name string
+		a, b rs.Rows
+	}{{"clean", a.Clean, b.Clean}, {"shifted", a.shifted(o), b.shifted(o)}} {
+		x, y := of(axis.a), of(axis.b)
+		if len(x) != len(y) {
+			return fmt.Errorf("certified: %s was certified on %d %s images, and %s on %d", a.Name, len(x), axis.name, b.Name, len(y))
+		}
+		for i := range x {
+			switch {
+			case x[i].image != y[i].image:
+				return fmt.Errorf("certified: %s was certified on the %s image %d, and %s on %d", a.Name, axis.name, x[i].image, b.Name, y[i].image)
+			case x[i].label != y[i].label:
+				return fmt.Errorf("certified: the %s image %d has the label %d with %s and %d with %s", axis.name, x[i].image, x[i].label, a.Name, y[i].label, b.Name)
+			case x[i].times != x[0].times || y[i].times != x[0].times:
+				return fmt.Errorf("certified: the %s image %d stands %d times with %s and %d times with %s, image %d %d times; expected all images under all corruptions", axis.name, x[i].image, x[i].times, a.Name, y[i].times, b.Name, x[0].image, x[0].times)
+			}
 		}
 	}
 	return nil
 }
 
-// Prediction says how well the certified accuracy under one corruption is foretold for a model that is left out, over all pairs of
-// models and corruptions.
-type Prediction struct {
-	Radius   float64 `json:"radius"`
-	Pairs    int     `json:"pairs"`
-	Within   float64 `json:"within"`     // the tolerance, in accuracy
-	Line     float64 `json:"line"`       // share of pairs that the line through the other models meets
-	Same     float64 `json:"same"`       // share that "the same as on clean images" meets
-	MeanDrop float64 `json:"mean_drop"`  // share that "the others' mean drop" meets
-	LineMAE  float64 `json:"line_error"` // mean absolute error of the line, in accuracy
+func (o Options) image(row rs.Row) int {
+	if o.Period > 0 {
+		return row.Image % o.Period
+	}
+	return row.Image
 }
 
-// LeaveOneOut predicts, for each corruption and model, the certified accuracy at a radius from the line through all other models,
-// and counts how often it is met within a tolerance. Errors: those of Points, fewer than four models.
-func LeaveOneOut(models []Model, radius, within float64, period int) (Prediction, error) {
-	out := Prediction{Radius: radius, Within: within}
-	if len(models) < 4 {
-		return out, fmt.Errorf("certified: %d models, want at least 4 to leave one out", len(models))
-	}
-	var line, same, drop int
-	for _, corruption := range Corruptions(models) {
-		points, err := Points(models, []float64{radius}, []string{corruption}, period)
-		if err != nil {
-			return out, err
-		}
-		for left, p := range points {
-			var x, y []float64
-			meanDrop := 0.0
-			for i, other := range points {
-				if i == left {
-					continue
-				}
-				x, y = append(x, lines.Probit(clip(other.X))), append(y, lines.Probit(clip(other.Y)))
-				meanDrop += (other.X.Share - other.Y.Share) / float64(len(points)-1)
-			}
-			l, err := lines.LeastSquares(x, y)
-			if err != nil {
-				return out, fmt.Errorf("certified: %s at radius %v: %w", corruption, radius, err)
-			}
-			out.Pairs++
-			miss := lines.Phi(l.At(lines.Probit(clip(p.X)))) - p.Y.Share
-			out.LineMAE += max(miss, -miss)
-			line += hit(miss, within)
-			same += hit(p.X.Share-p.Y.Share, within)
-			drop += hit(p.X.Share-meanDrop-p.Y.Share, within)
+// shifted are the rows of the cells that are taken.
+func (m Model) shifted(o Options) (rows rs.Rows) {
+	for _, cell := range slices.SortedFunc(maps.Keys(m.Shifted), func(a, b Cell) int {
+		return cmp.Or(cmp.Compare(a.Corruption, b.Corruption), cmp.Compare(a.Severity, b.Severity))
+	}) {
+		if o.Corruptions == nil || slices.Contains(o.Corruptions, cell.Corruption) {
+			rows = append(rows, m.Shifted[cell]...)
 		}
 	}
-	n := float64(out.Pairs)
-	out.Line, out.Same, out.MeanDrop, out.LineMAE = float64(line)/n, float64(same)/n, float64(drop)/n, out.LineMAE/n
-	return out, nil
+	return rows
 }
 
-func hit(miss, within float64) int {
-	if miss <= within && miss >= -within {
-		return 1
+func (m Model) point(r float64, o Options, images map[int]int) (lines.Point, error) {
+	if !(r >= 0) {
+		return lines.Point{}, fmt.Errorf("certified: radius %v, want 0 or more", r)
 	}
-	return 0
+	largest, what := 0.0, "largest that the run of %s certified"
+	for _, row := range m.Clean {
+		largest = max(largest, row.Radius)
+	}
+	if m.Setting != nil {
+		largest, what = m.Setting.Cap, "cap of the runs of %s: no image could reach it"
+	}
+	if r > largest {
+		return lines.Point{}, fmt.Errorf("certified: radius %v is above %.4g, the "+what, r, largest, m.Name)
+	}
+	shifted := m.shifted(o)
+	if len(m.Clean) == 0 || len(shifted) == 0 {
+		return lines.Point{}, fmt.Errorf("certified: %s has %d clean images and %d under %s", m.Name, len(m.Clean), len(shifted), cmp.Or(strings.Join(o.Corruptions, ", "), "corruptions"))
+	}
+	p := lines.Point{Model: m.Name, Radius: r}
+	x := r
+	if o.Plain {
+		x = 0
+	}
+	p.X, p.XImages = accuracy(m.Clean, x, o, images)
+	p.Y, p.YImages = accuracy(shifted, r, o, images)
+	return p, nil
 }
 
-// clip is the half-count clip.
-func clip(a lines.Accuracy) float64 {
-	half := 0.5 / float64(a.N)
-	return min(max(a.Share, half), 1-half)
+// accuracy is the certified accuracy at r, and the share of each image's rows that are, by the places of images; NaN where it has none.
+func accuracy(rows rs.Rows, r float64, o Options, images map[int]int) (lines.Accuracy, []float64) {
+	hits, all := make([]float64, len(images)), make([]float64, len(images))
+	k := 0
+	for _, row := range rows {
+		at := images[o.image(row)]
+		all[at]++
+		if row.Correct() && row.Radius >= r {
+			hits[at]++
+			k++
+		}
+	}
+	for i, n := range all {
+		if hits[i] /= n; n == 0 {
+			hits[i] = math.NaN()
+		}
+	}
+	return lines.Accuracy{Share: float64(k) / float64(len(rows)), N: len(rows)}, hits
 }

@@ -30,7 +30,7 @@ func published(t *testing.T) []Model {
 func TestPublishedLine(t *testing.T) {
 	models := published(t)
 	radii := []float64{0, 0.25, 0.5, 0.75}
-	points, err := Points(models, radii, nil, 10_000)
+	points, err := Points(models, Options{Radii: radii, Period: 10_000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,10 +52,10 @@ func TestPublishedLine(t *testing.T) {
 			}
 		}
 	}
-	for i := range points {
-		points[i].Fits = points[i].Model != "cat-rs"
+	if points, err = Points(models, Options{Radii: radii, Period: 10_000, Baseline: lines.Selection{Label: "model", Value: "cat-rs", Not: true}}); err != nil {
+		t.Fatal(err)
 	}
-	o := lines.Options{X: "clean", Y: "corrupted", Over: lines.Both, Bootstrap: resample.Options{Resamples: 200}}
+	o := lines.Options{X: "clean", Y: "corrupted", Over: lines.Both, SameImages: true, Bootstrap: resample.Options{Resamples: 200}}
 	if r, err = lines.FitPoints(t.Context(), points, o); err != nil {
 		t.Fatal(err)
 	}
@@ -100,16 +100,49 @@ func TestPointsRefuse(t *testing.T) {
 	row := rs.Row{Image: 0, Label: 1, Outcome: rs.Outcome{Class: 1, Radius: 0.5}}
 	m := Model{Name: "m", Clean: rs.Rows{row}, Shifted: map[Cell]rs.Rows{{"fog", 1}: {row}}}
 	for want, f := range map[string]func() error{
-		"no radius":       func() error { _, err := Points([]Model{m}, nil, nil, 0); return err },
-		"radius -1":       func() error { _, err := Points([]Model{m}, []float64{-1}, nil, 0); return err },
-		"is above 0.5":    func() error { _, err := Points([]Model{m}, []float64{0.6}, nil, 0); return err },
-		"no images under": func() error { _, err := Points([]Model{m}, []float64{0}, []string{"snow"}, 0); return err },
-		"at least 4":      func() error { _, err := LeaveOneOut([]Model{m}, 0, 0.02, 0); return err },
-		"no logs clean/":  func() error { _, err := ReadLogs(t.TempDir()); return err },
-		"1 clean and 1 shi": func() error {
+		"no radius":    func() error { _, err := Points([]Model{m}, Options{}); return err },
+		"radius -1":    func() error { _, err := Points([]Model{m}, Options{Radii: []float64{-1}}); return err },
+		"is above 0.5": func() error { _, err := Points([]Model{m}, Options{Radii: []float64{0.6}}); return err },
+		"0 under snow": func() error {
+			_, err := Points([]Model{m}, Options{Radii: []float64{0}, Corruptions: []string{"snow"}})
+			return err
+		},
+		"at least 4":     func() error { _, err := LeaveOneOut([]Model{m}, 0, 0.02, 0); return err },
+		"no logs clean/": func() error { _, err := ReadLogs(t.TempDir()); return err },
+		"on 1 clean images, and other on 2": func() error {
 			other := m
+			other.Name = "other"
 			other.Clean = rs.Rows{row, {Image: 1, Outcome: rs.Outcome{Radius: 0.5}}}
-			_, err := Points([]Model{m, other}, []float64{0}, nil, 0)
+			_, err := Points([]Model{m, other}, Options{Radii: []float64{0}})
+			return err
+		},
+		"stands twice": func() error { _, err := Points([]Model{m, m}, Options{Radii: []float64{0}}); return err },
+		"expected equal settings": func() error {
+			a, b := m, m
+			a.Setting, b.Name, b.Setting = &Setting{Sigma: 0.25, Cap: 1}, "other", &Setting{Sigma: 0.5, Cap: 1}
+			_, err := Points([]Model{a, b}, Options{Radii: []float64{0}})
+			return err
+		},
+		"above 0.4, the cap": func() error {
+			a := m
+			a.Setting = &Setting{Sigma: 0.25, Cap: 0.4}
+			_, err := Points([]Model{a}, Options{Radii: []float64{0.45}})
+			return err
+		},
+		"has the label 1 with m and 2 with other": func() error {
+			other := m
+			other.Name, other.Clean = "other", rs.Rows{{Image: 0, Label: 2}}
+			_, err := Points([]Model{m, other}, Options{Radii: []float64{0}})
+			return err
+		},
+		"expected all images under all corruptions": func() error {
+			a := m
+			a.Shifted = map[Cell]rs.Rows{{"fog", 1}: {row, {Image: 1}}, {"fog", 2}: {row}}
+			_, err := Points([]Model{a}, Options{Radii: []float64{0}})
+			return err
+		},
+		"no model has model = nobody": func() error {
+			_, err := Points([]Model{m}, Options{Radii: []float64{0}, Baseline: lines.Selection{Label: "model", Value: "nobody"}})
 			return err
 		},
 	} {
