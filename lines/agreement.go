@@ -1,12 +1,11 @@
 package lines
 
-import "fmt"
+import (
+	"context"
+	"fmt"
 
-// Predictions are a model's classes for the images of a set, in the set's order.
-type Predictions struct {
-	Model   string
-	Classes []int
-}
+	"github.com/certspec/certspec/resample"
+)
 
 // Agreement is what predictions without labels say about accuracy under a shift (Baek et al. 2022, "Agreement on the
 // line"): where models lie on the line, their pairwise agreement does, too, with nearly the same slope and intercept.
@@ -14,6 +13,7 @@ type Agreement struct {
 	Line     Line            `json:"line"`     // probit of agreement under the shift on probit of agreement without it, over all pairs
 	Reliable bool            `json:"reliable"` // R² of that line is at least LeastAgreement
 	Clip     string          `json:"clip"`
+	Sampling string          `json:"sampling"` // what the intervals took for random, and how
 	Models   []AgreedModel   `json:"models"`
 	Pairs    []AgreementPair `json:"pairs"`
 }
@@ -23,12 +23,16 @@ const LeastAgreement = 0.95
 
 // AgreedModel is one model's accuracy without shift, and the two estimates of its accuracy under it.
 type AgreedModel struct {
-	Name  string   `json:"name"`
-	ID    Accuracy `json:"-"`
-	X     float64  `json:"id_accuracy"`
-	S     float64  `json:"aline_s"`         // Φ(a·Φ⁻¹(accuracy) + b) by the agreement line's a and b
-	D     float64  `json:"aline_d"`         // from least squares over all pairs
-	Truth float64  `json:"truth,omitempty"` // accuracy under the shift, where labels were given
+	Name string   `json:"name"`
+	ID   Accuracy `json:"-"`
+	X    float64  `json:"id_accuracy"`
+	S    float64  `json:"aline_s"` // Φ(a·Φ⁻¹(accuracy) + b) by the agreement line's a and b
+	D    float64  `json:"aline_d"` // from least squares over all pairs
+
+	SInterval *Interval `json:"aline_s_interval,omitempty"`
+	DInterval *Interval `json:"aline_d_interval,omitempty"`
+
+	Truth *float64 `json:"truth,omitempty"` // accuracy under the shift, where labels were given
 }
 
 // AgreementPair is the share of images on which two models give the same class.
@@ -50,9 +54,117 @@ type AgreementPair struct {
 // for z_i, the probit of the accuracy under the shift, with A accuracy, G agreement without shift, G′ under it, and a the
 // line's slope.
 //
+// Intervals are over images, of both sets by themselves or, where they are the same images, together; the models are given. They do not
+// hold the error of the method, that accuracies and agreements have one line: Reliable says whether that is to be expected.
+//
 // Errors: fewer than three models, sets of other models or lengths, no images, pairs that agree equally often without the
-// shift (*FewPoints).
-func Agree(id, shifted []Predictions, labels, truth []int, clip Clip) (*Agreement, error) {
+// shift (*FewPoints), options of the bootstrap, that of ctx.
+func Agree(ctx context.Context, id, shifted []Predictions, labels, truth []int, o AgreeOptions) (*Agreement, error) {
+	out, err := agree(id, shifted, labels, truth, o.Clip)
+	if err != nil {
+		return nil, err
+	}
+	out.Sampling = "none"
+	if !o.NoIntervals {
+		err = out.intervals(ctx, id, shifted, labels, o)
+	}
+	return out, err
+}
+
+// AgreeOptions say how agreement is estimated.
+type AgreeOptions struct {
+	Clip        Clip
+	SameImages  bool // both sets are of the same images in the same order, as a test set and a corruption of it
+	NoIntervals bool
+	Bootstrap   resample.Options
+}
+
+// intervals draws images again.
+func (a *Agreement) intervals(ctx context.Context, id, shifted []Predictions, labels []int, o AgreeOptions) error {
+	n, m, models := len(labels), len(shifted[0].Classes), len(id)
+	design, what := resample.Independent(n, m), "images of each set"
+	if o.SameImages {
+		if m%n != 0 {
+			return fmt.Errorf("lines: %d images without the shift and %d under it, which are said to be the same", n, m)
+		}
+		design, what = resample.Paired(n), "images, the same in both sets"
+	}
+	right := make([][]bool, models)
+	var agreed, agreedShifted [][]bool
+	for i := range id {
+		right[i] = equal(id[i].Classes, labels)
+		for j := i + 1; j < models; j++ {
+			agreed = append(agreed, equal(id[i].Classes, id[j].Classes))
+			agreedShifted = append(agreedShifted, equal(shifted[i].Classes, shifted[j].Classes))
+		}
+	}
+	sample := append(a.values(func(m AgreedModel) float64 { return m.S }), a.values(func(m AgreedModel) float64 { return m.D })...)
+	of := func(d resample.Draw, values []float64) error {
+		times := count(d.First, n)
+		timesShifted := times
+		if !o.SameImages {
+			timesShifted = count(d.Second, m)
+		}
+		probits := func(all [][]bool, times []int, of int) []float64 {
+			out := make([]float64, len(all))
+			for i, hits := range all {
+				k := 0
+				for at, hit := range hits {
+					if hit {
+						k += times[at%len(times)]
+					}
+				}
+				p, _ := o.Clip.share(Accuracy{float64(k) / float64(of), of})
+				out[i] = Probit(p)
+			}
+			return out
+		}
+		_, s, z, err := estimate(probits(right, times, n), probits(agreed, times, n), probits(agreedShifted, timesShifted, m))
+		if degenerate(err) {
+			copy(values, sample)
+			return nil
+		}
+		for i := range s {
+			values[i], values[models+i] = Phi(s[i]), Phi(z[i])
+		}
+		return err
+	}
+	estimates, err := resample.Run(ctx, design, 2*models, of, o.Bootstrap)
+	if err != nil {
+		return fmt.Errorf("lines: %w", err)
+	}
+	for i := range a.Models {
+		a.Models[i].SInterval, a.Models[i].DInterval = &Interval{estimates[i].Interval}, &Interval{estimates[models+i].Interval}
+	}
+	b, _ := o.Bootstrap.Resolved()
+	a.Sampling = fmt.Sprintf("%s; %d resamples, %g %% intervals, seed %d", what, b.Resamples, 100*b.Confidence, b.Seed)
+	return nil
+}
+
+func (a *Agreement) values(of func(AgreedModel) float64) (out []float64) {
+	for _, m := range a.Models {
+		out = append(out, of(m))
+	}
+	return out
+}
+
+func equal(a, b []int) []bool {
+	out := make([]bool, len(a))
+	for i := range a {
+		out[i] = a[i] == b[i]
+	}
+	return out
+}
+
+func count(places []int, n int) []int {
+	times := make([]int, n)
+	for _, i := range places {
+		times[i]++
+	}
+	return times
+}
+
+func agree(id, shifted []Predictions, labels, truth []int, clip Clip) (*Agreement, error) {
 	if err := checkPredictions(id, shifted, labels, truth); err != nil {
 		return nil, err
 	}
@@ -75,7 +187,8 @@ func Agree(id, shifted []Predictions, labels, truth []int, clip Clip) (*Agreemen
 		accuracy[i] = z
 		m := AgreedModel{Name: p.Model, ID: a, X: a.Share}
 		if truth != nil {
-			m.Truth = float64(matches(shifted[i].Classes, truth)) / float64(len(truth))
+			right := float64(matches(shifted[i].Classes, truth)) / float64(len(truth))
+			m.Truth = &right
 		}
 		out.Models = append(out.Models, m)
 	}

@@ -1,7 +1,6 @@
 package lines
 
 import (
-	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -39,16 +38,16 @@ func TestAgreementMeetsTheTruth(t *testing.T) {
 func TestAgreeCounts(t *testing.T) {
 	labels := []int{0, 1, 2, 3, 0, 1, 2, 3}
 	id := []Predictions{
-		{"a", []int{0, 1, 2, 3, 0, 1, 2, 0}}, // 7 of 8
-		{"b", []int{0, 1, 2, 3, 0, 1, 0, 0}}, // 6; agrees with a on 7
-		{"c", []int{0, 1, 2, 0, 0, 0, 0, 0}}, // 4; with a on 5, with b on 6
+		{Model: "a", Classes: []int{0, 1, 2, 3, 0, 1, 2, 0}}, // 7 of 8
+		{Model: "b", Classes: []int{0, 1, 2, 3, 0, 1, 0, 0}}, // 6; agrees with a on 7
+		{Model: "c", Classes: []int{0, 1, 2, 0, 0, 0, 0, 0}}, // 4; with a on 5, with b on 6
 	}
 	shifted := []Predictions{
-		{"a", []int{0, 1, 2, 3}},
-		{"b", []int{0, 1, 2, 0}}, // with a 3
-		{"c", []int{0, 0, 1, 0}}, // with a 1, with b 2
+		{Model: "a", Classes: []int{0, 1, 2, 3}},
+		{Model: "b", Classes: []int{0, 1, 2, 0}}, // with a 3
+		{Model: "c", Classes: []int{0, 0, 1, 0}}, // with a 1, with b 2
 	}
-	out, err := Agree(id, shifted, labels, []int{0, 1, 2, 3}, Clip{})
+	out, err := agree(id, shifted, labels, []int{0, 1, 2, 3}, Clip{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +57,7 @@ func TestAgreeCounts(t *testing.T) {
 		}
 	}
 	for i, want := range [][2]float64{{7. / 8, 1}, {6. / 8, 3. / 4}, {4. / 8, 1. / 4}} {
-		if m := out.Models[i]; m.X != want[0] || m.Truth != want[1] {
+		if m := out.Models[i]; m.X != want[0] || *m.Truth != want[1] {
 			t.Errorf("%+v; expected %v", m, want)
 		}
 	}
@@ -94,7 +93,7 @@ func TestALineD(t *testing.T) {
 }
 
 func TestAgreeRefuses(t *testing.T) {
-	p := func(model string, classes ...int) Predictions { return Predictions{model, classes} }
+	p := func(model string, classes ...int) Predictions { return Predictions{Model: model, Classes: classes} }
 	three := []Predictions{p("a", 1, 2, 3), p("b", 1, 2, 0), p("c", 1, 0, 0)}
 	for name, c := range map[string]struct {
 		id, shifted   []Predictions
@@ -110,7 +109,7 @@ func TestAgreeRefuses(t *testing.T) {
 		"no images":       {[]Predictions{p("a"), p("b"), p("c")}, []Predictions{p("a"), p("b"), p("c")}, nil, nil, "no images"},
 		"same everywhere": {[]Predictions{p("a", 1, 2), p("b", 1, 2), p("c", 1, 2)}, []Predictions{p("a", 1, 2), p("b", 1, 2), p("c", 1, 2)}, []int{1, 2}, nil, "same x"},
 	} {
-		if _, err := Agree(c.id, c.shifted, c.labels, c.truth, Clip{}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := agree(c.id, c.shifted, c.labels, c.truth, Clip{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; expected %q", name, err, c.want)
 		}
 	}
@@ -124,27 +123,15 @@ func TestAgreementOfPublishedPredictions(t *testing.T) {
 		t.Skip("CERTSPEC_CIFAR101 is not set: it names a copy of the repository CIFAR-10.1 with model_predictions")
 	}
 	read := func(set string) []Predictions {
-		files, err := filepath.Glob(filepath.Join(folder, "model_predictions", set, "*.json"))
-		if err != nil || len(files) != 30 {
-			t.Fatalf("%d files, %v", len(files), err)
+		p, err := ReadPredictions(filepath.Join(folder, "model_predictions", set))
+		if err != nil || len(p) != 30 {
+			t.Fatalf("%d models, %v", len(p), err)
 		}
-		var out []Predictions
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var p []int
-			if err := json.Unmarshal(text, &p); err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-			out = append(out, Predictions{filepath.Base(file), p})
-		}
-		return out
+		return p
 	}
 	id, v6 := read("original_predictions"), read("v6_predictions")
 	labels := make([]int, len(id[0].Classes)) // accuracies do not enter the agreement line
-	out, err := Agree(id, v6, labels, nil, Clip{})
+	out, err := agree(id, v6, labels, nil, Clip{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -325,10 +325,10 @@ func (f *fitter) locate(r *Result) error {
 			return err
 		}
 		l := Located{Name: p.Model, Radius: p.Radius, Group: p.Group, Robustness: e.Accuracy, Residual: e.Residual}
-		if l.X, err = coordinate(p.X, p.XImages); err != nil {
+		if l.X, err = p.X.Coordinate(); err != nil {
 			return err
 		}
-		if l.Y, err = coordinate(p.Y, p.YImages); err != nil {
+		if l.Y, err = p.Y.Coordinate(); err != nil {
 			return err
 		}
 		if in, ok := influences[i]; ok {
@@ -339,7 +339,8 @@ func (f *fitter) locate(r *Result) error {
 	return nil
 }
 
-func coordinate(a Accuracy, images []float64) (Coordinate, error) {
+// Coordinate is the accuracy with its interval.
+func (a Accuracy) Coordinate() (Coordinate, error) {
 	c := Coordinate{Share: a.Share, N: a.N, K: a.Correct()}
 	if a.N == 0 {
 		return c, nil

@@ -50,6 +50,15 @@ func (r *Result) Rendered() *table.Table {
 	return out
 }
 
+// Caption says what a picture of the result shows.
+func (r *Result) Caption() string {
+	caption := fmt.Sprintf("%s against %s on probit axes, %d points with exact 95 %% intervals.", r.Y, r.X, len(r.Models))
+	for _, l := range r.Lines {
+		caption += fmt.Sprintf(" Line %s: slope %.2f, R² %.2f.", l.Group, l.Slope, l.R2)
+	}
+	return caption
+}
+
 // Above is the result as a table of its models: how far each stands above its group's line, in points of accuracy.
 func (r *Result) Above() *table.Table {
 	out := &table.Table{Title: fmt.Sprintf("Effective robustness: %s above the line of %s, in points", r.Y, r.X), Columns: []string{"model", "group", r.X, r.Y, "above the line", "interval", "Cook's distance", "leverage"},
@@ -66,4 +75,32 @@ func (r *Result) Above() *table.Table {
 			table.Rounded{Value: 100 * m.Robustness, Decimals: 2}, interval, cook, leverage})
 	}
 	return out
+}
+
+// Rendered is the agreement as a table of its models, in percent.
+func (a *Agreement) Rendered() *table.Table {
+	verdict := "reliable: R² of the agreements is at least"
+	if !a.Reliable {
+		verdict = "NOT reliable: R² of the agreements is below"
+	}
+	t := &table.Table{Title: "Accuracy under shift without labels, in %", Columns: []string{"model", "accuracy without shift", "ALine-S", "interval", "ALine-D", "interval ", "truth"},
+		Notes: []string{
+			fmt.Sprintf("Agreement line: slope %.4f, intercept %.4f, R² %.4f over %d pairs; %s %g.", a.Line.Slope, a.Line.Intercept, a.Line.R2, a.Line.N, verdict, LeastAgreement),
+			"Clip " + a.Clip + ". Intervals: " + a.Sampling + "; not the error of the method.",
+		}}
+	percent := func(v float64) any { return table.Rounded{Value: 100 * v, Decimals: 2} }
+	interval := func(i *Interval) any {
+		if i == nil {
+			return table.None
+		}
+		return fmt.Sprintf("%.2f to %.2f", 100*i.Low, 100*i.High)
+	}
+	for _, m := range a.Models {
+		truth := any(table.None)
+		if m.Truth != nil {
+			truth = percent(*m.Truth)
+		}
+		t.Rows = append(t.Rows, []any{m.Name, percent(m.X), percent(m.S), interval(m.SInterval), percent(m.D), interval(m.DInterval), truth})
+	}
+	return t
 }

@@ -3,6 +3,7 @@ package lines
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -51,6 +52,17 @@ func (t *Table) At(shift, predictor, group string) (Cell, bool) {
 		}
 	}
 	return Cell{}, false
+}
+
+// BestPredictor is the one with the largest mean R² in a shift and group; the zero value where the table has none.
+func (t *Table) BestPredictor(shift, group string) (best Predictor) {
+	largest := math.Inf(-1)
+	for _, p := range Predictors {
+		if c, ok := t.At(shift, p.Name, group); ok && c.R2 > largest {
+			largest, best = c.R2, p
+		}
+	}
+	return best
 }
 
 // Tabulate fits every line of a table. For each shift, group and predictor, the models of a group are split by the

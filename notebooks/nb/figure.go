@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"image"
-	"image/color"
 	"image/png"
 	"path/filepath"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
 
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/figure"
@@ -71,16 +69,7 @@ func (f *Figure) svg() ([]byte, error) {
 	return figure.SVG(f.Width, f.Height, f.Caption, f.paint)
 }
 
-// pngScale is the number of PNG pixels to one pixel of the page, which has 96 to the inch.
-const pngScale = 2
-
-func (f *Figure) png() ([]byte, error) {
-	c := vgimg.NewWith(vgimg.UseWH(f.Width, f.Height), vgimg.UseDPI(96*pngScale), vgimg.UseBackgroundColor(color.White))
-	f.paint(draw.New(c))
-	var b bytes.Buffer
-	err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, c.Image())
-	return b.Bytes(), err
-}
+func (f *Figure) png() ([]byte, error) { return figure.PNG(f.Width, f.Height, f.paint) }
 
 func (f *Figure) pdf() ([]byte, error) {
 	return figure.PDF(f.Width, f.Height, f.Caption, f.paint)

@@ -121,7 +121,7 @@ type tile struct {
 
 // Sizes of a mosaic. All are whole PNG pixels, so that image pixels stay crisp.
 const (
-	pngPixel  = vg.Inch / (96 * pngScale)
+	pngPixel  = vg.Inch / (96 * figure.PNGScale)
 	tileSize  = 192 // PNG pixels, about
 	textLine  = 30
 	letter    = 15  // of the name of a row, about

@@ -2,6 +2,7 @@ package nb
 
 import (
 	"fmt"
+	"github.com/certspec/certspec/internal/figure"
 	"image"
 	"io"
 	"os"
@@ -86,7 +87,7 @@ func display(data map[protocol.MIMEType]any) {
 	if png, ok := data[protocol.MIMEImagePNG].([]byte); ok {
 		if width, height, err := pngSize(png); err == nil {
 			// GoNB passes numbers on, not numbers and words together: a saved notebook gets its alternative text from the plain form.
-			out.Metadata = map[string]any{"image/png": map[string]int{"width": width / pngScale, "height": height / pngScale}}
+			out.Metadata = map[string]any{"image/png": map[string]int{"width": width / figure.PNGScale, "height": height / figure.PNGScale}}
 		}
 	}
 	send(out)

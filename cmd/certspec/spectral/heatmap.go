@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"image/color"
-	"image/png"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,8 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/figure"
@@ -191,11 +187,10 @@ func write(cmd *cobra.Command, m *heatmap.Result, out, tsv, picture string, low,
 		return nil
 	}
 	const side = 4.5 * vg.Inch
-	c := vgimg.NewWith(vgimg.UseWH(side+0.75*vg.Inch, side), vgimg.UseDPI(192), vgimg.UseBackgroundColor(color.White))
-	figure.HeatMap{Title: string(m.Metric), X: "v", Y: "u", Columns: m.V, Rows: m.U, Values: m.Values, Low: low, High: high}.Paint(draw.New(c))
-	var b bytes.Buffer
-	if err := png.Encode(&b, c.Image()); err != nil {
+	drawn := figure.HeatMap{Title: string(m.Metric), X: "v", Y: "u", Columns: m.V, Rows: m.U, Values: m.Values, Low: low, High: high}
+	data, err := figure.PNG(side+0.75*vg.Inch, side, drawn.Paint)
+	if err != nil {
 		return err
 	}
-	return cli.WriteOut(cmd, picture, b.Bytes())
+	return cli.WriteOut(cmd, picture, data)
 }

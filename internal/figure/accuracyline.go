@@ -1,0 +1,129 @@
+package figure
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/certspec/certspec/lines"
+)
+
+// OfResult is a picture of fitted lines: a series for each group, bars of exact 95 % intervals.
+func OfResult(r *lines.Result) Grid {
+	p := Panel{X: r.X + " (%)", Y: r.Y + " (%)", ProbitX: true, ProbitY: true}
+	for _, l := range r.Lines {
+		s := Series{Name: l.Group}
+		if _, one := l.Radius.(float64); one && strconv.FormatFloat(l.Radius.(float64), 'g', -1, 64) == l.Group {
+			s.Name = "radius " + l.Group
+		}
+		for _, m := range r.Models {
+			if m.Group == l.Group {
+				s.Points = append(s.Points, spot(m.X, m.Y))
+			}
+		}
+		s.Lines = []Fit{across(l.Line, s.Points)}
+		if len(r.Lines) > 1 && l.Group == "all" {
+			s.Name, s.Points = "all radii (line)", nil // they are those of the other groups
+		}
+		p.Series = append(p.Series, s)
+	}
+	return Grid{Columns: 1, Panels: []Panel{p}}
+}
+
+// spot is a pair of accuracies in probit units, cut where these would leave the picture.
+func spot(x, y lines.Coordinate) Spot {
+	const edge = 5e-4 // of accuracies that no number of images is known for
+	probit := func(share float64, n int) float64 {
+		half := edge
+		if n > 0 {
+			half = 0.5 / float64(n)
+		}
+		return lines.Probit(min(max(share, half), 1-half))
+	}
+	at := Spot{X: probit(x.Share, x.N), Y: probit(y.Share, y.N), XLow: math.NaN(), XHigh: math.NaN(), YLow: math.NaN(), YHigh: math.NaN()}
+	if i := x.Interval; i != nil {
+		at.XLow, at.XHigh = probit(i.Low, x.N), probit(i.High, x.N)
+	}
+	if i := y.Interval; i != nil {
+		at.YLow, at.YHigh = probit(i.Low, y.N), probit(i.High, y.N)
+	}
+	return at
+}
+
+// across is a line over the width of some points.
+func across(l lines.Line, points []Spot) Fit {
+	f := Fit{Slope: l.Slope, Intercept: l.Intercept, R2: l.R2, From: math.Inf(1), To: math.Inf(-1)}
+	for _, p := range points {
+		f.From, f.To = min(f.From, p.X), max(f.To, p.X)
+	}
+	return f
+}
+
+// OfGrouping is figures 2, 3, 8 and 9 of Fridovich-Keil et al. (2022): for each shift (rows) and group of models (columns), accuracy under
+// the shift against accuracy without it, a line for each architecture. With best, it is figures 10 and 11: against the number that predicts
+// best in the mean over architectures. Errors: those of lines.Tabulate and lines.Models.Panel.
+func OfGrouping(models lines.Models, by lines.Grouping, best bool, clip lines.Clip) (Grid, error) {
+	t, err := lines.Tabulate(models, by, clip)
+	if err != nil {
+		return Grid{}, err
+	}
+	out := Grid{Title: by.Title, Columns: len(t.Groups)}
+	for _, shift := range t.Shifts {
+		for _, group := range by.Groups {
+			predictor := lines.Predictor{Field: by.ID, Name: "ID accuracy"}
+			if best {
+				predictor = t.BestPredictor(shift, group.Name)
+			}
+			panel, err := onePanel(models, by, shift, cmp.Or(predictor.Field, by.ID), group, clip)
+			if err != nil {
+				return Grid{}, err
+			}
+			cell, _ := t.At(shift, predictor.Name, group.Name)
+			panel.Title = fmt.Sprintf("%s, %s: R² %.2f", shift, group.Name, cell.R2)
+			out.Panels = append(out.Panels, panel)
+		}
+	}
+	return out, nil
+}
+
+func onePanel(models lines.Models, by lines.Grouping, shift, field string, group lines.Group, clip lines.Clip) (Panel, error) {
+	p := Panel{X: field, Y: shift + " (%)", ProbitY: true}
+	for _, name := range models.Values(by.Lines) {
+		s := Series{Name: name}
+		var x, y []float64
+		for _, m := range models {
+			if m.Labels[by.Lines] != name || !group.Keep(m) {
+				continue
+			}
+			a, okA, errA := m.Value(field, clip)
+			b, okB, errB := m.Value(shift, clip)
+			if err := cmp.Or(errA, errB); err != nil {
+				return p, err
+			}
+			if !okA || !okB {
+				continue
+			}
+			at := Spot{X: a, Y: b, XLow: math.NaN(), XHigh: math.NaN(), YLow: math.NaN(), YHigh: math.NaN()}
+			if _, isAccuracy := m.Accuracies[field]; isAccuracy {
+				p.ProbitX, p.X = true, field+" (%)"
+				c, errC := m.Accuracies[field].Coordinate()
+				d, errD := m.Accuracies[shift].Coordinate()
+				if err := cmp.Or(errC, errD); err != nil {
+					return p, err
+				}
+				bars := spot(c, d)
+				at.XLow, at.XHigh, at.YLow, at.YHigh = bars.XLow, bars.XHigh, bars.YLow, bars.YHigh
+			}
+			s.Points = append(s.Points, at)
+			x, y = append(x, a), append(y, b)
+		}
+		if l, err := lines.LeastSquares(x, y); err == nil {
+			s.Lines = []Fit{across(l, s.Points)}
+		}
+		p.Series = append(p.Series, s)
+	}
+	p.Series = slices.DeleteFunc(p.Series, func(s Series) bool { return s.Name == "" && len(s.Points) == 0 })
+	return p, nil
+}

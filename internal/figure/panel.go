@@ -1,0 +1,193 @@
+package figure
+
+import (
+	"image/color"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Panel is a scatter of points in series, each with a straight line whose opacity is its R². Coordinates are those in which the lines are
+// straight; a probit axis is labelled in percent.
+type Panel struct {
+	Title            string
+	X, Y             string
+	ProbitX, ProbitY bool
+	Series           []Series
+}
+
+// Series is points of one colour and shape.
+type Series struct {
+	Name   string
+	Points []Spot
+	Lines  []Fit
+}
+
+// Spot is a point with its intervals; NaN: none.
+type Spot struct{ X, Y, XLow, XHigh, YLow, YHigh float64 }
+
+// Fit is a straight line from one x to another.
+type Fit struct{ Slope, Intercept, R2, From, To float64 }
+
+var spotShapes = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.TriangleGlyph{}, draw.SquareGlyph{}, draw.CrossGlyph{}, draw.RingGlyph{}, draw.PyramidGlyph{}, draw.PlusGlyph{}}
+
+// plot is the panel with points of a radius.
+func (p Panel) plot(radius vg.Length) *plot.Plot {
+	out := NewPlot(p.Title, p.X, p.Y)
+	for i, s := range p.Series {
+		ink := Palette[i%len(Palette)]
+		faint := color.NRGBA{ink.R, ink.G, ink.B, 90}
+		spots := make(plotter.XYs, len(s.Points))
+		for k, at := range s.Points {
+			spots[k] = plotter.XY{X: at.X, Y: at.Y}
+			for _, bar := range []plotter.XYs{{{X: at.XLow, Y: at.Y}, {X: at.XHigh, Y: at.Y}}, {{X: at.X, Y: at.YLow}, {X: at.X, Y: at.YHigh}}} {
+				if !math.IsNaN(bar[0].X + bar[0].Y + bar[1].X + bar[1].Y) {
+					out.Add(&plotter.Line{XYs: bar, LineStyle: draw.LineStyle{Color: faint, Width: radius / 3}})
+				}
+			}
+		}
+		for _, l := range s.Lines {
+			style := draw.LineStyle{Color: color.NRGBA{ink.R, ink.G, ink.B, uint8(math.Round(255 * min(max(l.R2, 0), 1)))}, Dashes: dashes[i%len(dashes)], Width: radius * 0.6}
+			out.Add(&plotter.Line{XYs: plotter.XYs{{X: l.From, Y: l.Slope*l.From + l.Intercept}, {X: l.To, Y: l.Slope*l.To + l.Intercept}}, LineStyle: style})
+		}
+		out.Add(&plotter.Scatter{XYs: spots, GlyphStyle: spotStyle(i, radius)})
+	}
+	pad(&out.X)
+	pad(&out.Y)
+	if p.ProbitX {
+		out.X.Tick.Marker = probitTicks{}
+	}
+	if p.ProbitY {
+		out.Y.Tick.Marker = probitTicks{}
+	}
+	return out
+}
+
+func spotStyle(i int, radius vg.Length) draw.GlyphStyle {
+	return draw.GlyphStyle{Color: Palette[i%len(Palette)], Radius: radius, Shape: spotShapes[i%len(spotShapes)]}
+}
+
+// pad leaves room around the points.
+func pad(axis *plot.Axis) {
+	room := (axis.Max - axis.Min) / 20
+	if !(room > 0) || math.IsInf(room, 0) {
+		room = 0.05
+	}
+	axis.Min, axis.Max = axis.Min-room, axis.Max+room
+}
+
+// probitTicks are round percentages at their probits.
+type probitTicks struct{}
+
+// Ticks implements plot.Ticker: the coarsest of some lists of percentages of which at least four lie in the range, thinned to at most seven.
+func (probitTicks) Ticks(low, high float64) (ticks []plot.Tick) {
+	every := func(step float64) (all []float64) {
+		for share := step; share < 100; share += step {
+			all = append(all, share)
+		}
+		return all
+	}
+	for _, list := range [][]float64{{0.1, 1, 10, 50, 90, 99, 99.9}, {0.1, 1, 5, 20, 50, 80, 95, 99, 99.9}, {0.1, 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.9},
+		every(5), every(2), every(1), every(0.5), every(0.1)} {
+		ticks = ticks[:0]
+		for _, share := range list {
+			if at := -math.Sqrt2 * math.Erfcinv(share/50); at >= low && at <= high {
+				ticks = append(ticks, plot.Tick{Value: at, Label: strconv.FormatFloat(math.Round(10*share)/10, 'g', -1, 64)})
+			}
+		}
+		if len(ticks) >= 4 {
+			break
+		}
+	}
+	if step := (len(ticks) + 6) / 7; step > 1 {
+		for i := range ticks {
+			if i%step != 0 {
+				ticks[i].Label = ""
+			}
+		}
+	}
+	return ticks
+}
+
+// Grid is panels in rows, with one legend of their series below.
+type Grid struct {
+	Title   string
+	Columns int
+	Panels  []Panel
+}
+
+// Size is that of the picture.
+func (g Grid) Size() (width, height vg.Length) {
+	if len(g.Panels) == 1 {
+		return Width, Height
+	}
+	return vg.Length(g.Columns) * panelWidth, vg.Length((len(g.Panels)+g.Columns-1)/g.Columns)*panelHeight + 2*legendHeight
+}
+
+const (
+	panelWidth   = 2.5 * vg.Inch
+	panelHeight  = 2 * vg.Inch
+	legendHeight = 20
+)
+
+// Paint draws the panels, row by row, the title above them and the legend below.
+func (g Grid) Paint(c draw.Canvas) {
+	c = Inset(c)
+	radius := vg.Length(2)
+	if len(g.Panels) == 1 {
+		radius = 3
+	}
+	if g.Title != "" {
+		style := Label(10, color.Black)
+		c.FillText(style, vg.Point{X: c.Center().X, Y: c.Max.Y}, g.Title)
+		c = draw.Crop(c, 0, 0, 0, -legendHeight)
+	}
+	c = g.legend(c, radius)
+	rows := (len(g.Panels) + g.Columns - 1) / g.Columns
+	w, h := (c.Max.X-c.Min.X)/vg.Length(g.Columns), (c.Max.Y-c.Min.Y)/vg.Length(rows)
+	for i, panel := range g.Panels {
+		column, row := vg.Length(i%g.Columns), vg.Length(i/g.Columns)
+		p := panel.plot(radius)
+		if len(g.Panels) > 1 {
+			for _, style := range []*draw.TextStyle{&p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.Title.TextStyle} {
+				style.Font.Size = 8
+			}
+			p.X.Tick.Label.Font.Size, p.Y.Tick.Label.Font.Size = 7, 7
+		}
+		p.Draw(draw.Crop(c, column*w, (column+1-vg.Length(g.Columns))*w-12, (vg.Length(rows)-1-row)*h+10, -row*h))
+	}
+}
+
+// legend draws the names of the series in one row, and gives the canvas above.
+func (g Grid) legend(c draw.Canvas, radius vg.Length) draw.Canvas {
+	var names []string
+	for _, p := range g.Panels {
+		for i, s := range p.Series {
+			if i >= len(names) && s.Name != "" {
+				names = append(names, s.Name)
+			}
+		}
+	}
+	if len(names) < 2 {
+		return c
+	}
+	style := Label(9, color.Black)
+	style.XAlign, style.YAlign = draw.XLeft, draw.YCenter
+	total := vg.Length(0)
+	for _, name := range names {
+		total += style.Width(name) + 24
+	}
+	x, y := c.Min.X+max(0, (c.Max.X-c.Min.X-total)/2), c.Min.Y+legendHeight/2-4
+	for i, name := range names {
+		c.DrawGlyph(spotStyle(i, radius+0.5), vg.Point{X: x, Y: y})
+		c.FillText(style, vg.Point{X: x + 8, Y: y + 1}, name)
+		if x += style.Width(name) + 24; x > c.Max.X {
+			break
+		}
+	}
+	return draw.Crop(c, 0, 0, legendHeight, 0)
+}

@@ -1,0 +1,245 @@
+package lines
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/npy"
+)
+
+// Predictions are a model's classes for the images of a set, in the set's order.
+type Predictions struct {
+	Model   string
+	Classes []int // −1: no class, as an output was not finite
+	Card    *PredictionCard
+}
+
+// PredictionCard says which model answered to which images. It lies beside MODEL.npy as MODEL.json.
+type PredictionCard struct {
+	Model  string `json:"model"`
+	Engine string `json:"engine,omitempty"`
+	Data   string `json:"data"`
+	Digest string `json:"digest"` // of decoded pixels and labels
+	IDs    string `json:"ids"`    // of the images, ascending, as first:end:step with the end left out, several with commas between
+	Right  int    `json:"right"`
+	Images int    `json:"images"` // with a label
+}
+
+// LabelsFile is the file of labels in a folder of predictions.
+const LabelsFile = "labels.npy"
+
+// FormatIDs writes ascending ids as PredictionCard has them.
+func FormatIDs(ids []int) string {
+	var parts []string
+	for i := 0; i < len(ids); {
+		step, j := 1, i+1
+		if j < len(ids) {
+			step = ids[j] - ids[i]
+		}
+		for j < len(ids) && ids[j]-ids[j-1] == step {
+			j++
+		}
+		parts = append(parts, fmt.Sprintf("%d:%d:%d", ids[i], ids[j-1]+1, step))
+		i = j
+	}
+	return strings.Join(parts, ",")
+}
+
+// ReadPredictions reads a folder of predictions: a file MODEL.npy for each model, whole numbers in one dimension, with its card
+// MODEL.json if there is one, or, as CIFAR-10.1 has them, a file MODEL.json with a list of classes. A folder that has none but
+// folders with numbers for names, the severities of a corruption, holds the predictions of all, one after the other.
+//
+// Errors: no predictions, a file of another form, cards that name other models or images than their neighbours'.
+func ReadPredictions(folder string) ([]Predictions, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("lines: %w", err)
+	}
+	var severities []string
+	files := map[string]string{}
+	for _, e := range entries {
+		name := e.Name()
+		stem := strings.TrimSuffix(name, filepath.Ext(name))
+		switch _, err := strconv.Atoi(name); {
+		case e.IsDir() && err == nil:
+			severities = append(severities, name)
+		case name == LabelsFile:
+		case filepath.Ext(name) == ".npy", filepath.Ext(name) == ".json" && files[stem] == "":
+			files[stem] = filepath.Join(folder, name)
+		}
+	}
+	if len(files) == 0 && len(severities) > 0 {
+		return pooled(folder, severities)
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("lines: %s: no predictions; expected a file MODEL.npy for each model", folder)
+	}
+	var all []Predictions
+	for _, model := range sortedKeys(files) {
+		p := Predictions{Model: model}
+		if p.Classes, err = ReadClasses(files[model]); err != nil {
+			return nil, err
+		}
+		if filepath.Ext(files[model]) == ".npy" {
+			if p.Card, err = readCard(filepath.Join(folder, model+".json")); err != nil {
+				return nil, err
+			}
+		}
+		if err := p.sameAs(all, folder); err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// sameAs refuses predictions of other images than those before.
+func (p Predictions) sameAs(all []Predictions, folder string) error {
+	for _, other := range all {
+		switch {
+		case len(other.Classes) != len(p.Classes):
+			return fmt.Errorf("lines: %s: %s has %d predictions, and %s %d", folder, other.Model, len(other.Classes), p.Model, len(p.Classes))
+		case other.Card != nil && p.Card != nil && (other.Card.Digest != p.Card.Digest || other.Card.IDs != p.Card.IDs):
+			return fmt.Errorf("lines: %s: %s saw the images %s of %s (%s), and %s the images %s of %s (%s)", folder,
+				other.Model, other.Card.IDs, other.Card.Data, other.Card.Digest, p.Model, p.Card.IDs, p.Card.Data, p.Card.Digest)
+		}
+	}
+	return nil
+}
+
+func pooled(folder string, severities []string) (all []Predictions, err error) {
+	for k, name := range severities {
+		part, err := ReadPredictions(filepath.Join(folder, name))
+		if err != nil {
+			return nil, err
+		}
+		if k == 0 {
+			all = part
+			continue
+		}
+		if len(part) != len(all) {
+			return nil, fmt.Errorf("lines: %s has predictions of %d models, and %s of %d", filepath.Join(folder, severities[0]), len(all), filepath.Join(folder, name), len(part))
+		}
+		for i, p := range part {
+			if p.Model != all[i].Model {
+				return nil, fmt.Errorf("lines: %s: predictions of %s, but in %s there are none", filepath.Join(folder, name), p.Model, severities[0])
+			}
+			all[i].Classes = append(all[i].Classes, p.Classes...)
+		}
+	}
+	return all, nil
+}
+
+func readCard(path string) (*PredictionCard, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lines: %w", err)
+	}
+	card := &PredictionCard{}
+	if err := json.Unmarshal(text, card); err != nil {
+		return nil, &FieldError{File: path, Reason: "no card of predictions: " + err.Error()}
+	}
+	return card, nil
+}
+
+// Write writes the predictions to FOLDER/MODEL.npy, with their card, which is written first: predictions are whole where MODEL.npy is.
+func (p Predictions) Write(folder string) error {
+	card, err := json.MarshalIndent(p.Card, "", "  ")
+	if err != nil {
+		return fmt.Errorf("lines: %w", err)
+	}
+	if err := atomicfile.Write(filepath.Join(folder, p.Model+".json"), append(card, '\n')); err != nil {
+		return err
+	}
+	return WriteClasses(filepath.Join(folder, p.Model+".npy"), p.Classes)
+}
+
+// WriteClasses writes whole numbers as a .npy file of 32-bit integers.
+func WriteClasses(path string, classes []int) error {
+	data := npy.Header{Type: "<i4", Shape: []int{len(classes)}}.Append(nil)
+	for _, c := range classes {
+		data = binary.LittleEndian.AppendUint32(data, uint32(int32(c)))
+	}
+	return atomicfile.Write(path, data)
+}
+
+// ReadClasses reads whole numbers: a .npy file of one dimension, or a .json list.
+func ReadClasses(path string) ([]int, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("lines: %w", err)
+	}
+	classes, err := decodeClasses(data)
+	if err != nil {
+		return nil, &FieldError{File: path, Reason: err.Error()}
+	}
+	return classes, nil
+}
+
+func decodeClasses(data []byte) ([]int, error) {
+	if !bytes.HasPrefix(data, []byte("\x93NUMPY")) {
+		var classes []int
+		if err := json.Unmarshal(data, &classes); err != nil {
+			return nil, fmt.Errorf("neither a .npy file nor a list of whole numbers: %w", err)
+		}
+		return classes, nil
+	}
+	r := bytes.NewReader(data)
+	h, _, err := npy.Read(r)
+	if err != nil {
+		return nil, err
+	}
+	width := map[string]int{"|u1": 1, "|i1": 1, "<u2": 2, "<i2": 2, "<u4": 4, "<i4": 4, "<u8": 8, "<i8": 8}[h.Type]
+	if width == 0 || len(h.Shape) != 1 {
+		return nil, fmt.Errorf("values of type %s with %d dimensions; expected whole numbers (as int32) in one", h.Type, len(h.Shape))
+	}
+	rest, _ := io.ReadAll(r)
+	if h.Shape[0] < 0 || h.Shape[0] > len(rest) || len(rest) != width*h.Shape[0] {
+		return nil, fmt.Errorf("%d bytes for %d values of type %s", len(rest), h.Shape[0], h.Type)
+	}
+	classes := make([]int, h.Shape[0])
+	for i := range classes {
+		var padded [8]byte
+		copy(padded[:], rest[width*i:width*(i+1)])
+		v := int64(binary.LittleEndian.Uint64(padded[:]))
+		if strings.Contains(h.Type, "i") {
+			v = v << (64 - 8*width) >> (64 - 8*width)
+		}
+		classes[i] = int(v)
+	}
+	return classes, nil
+}
+
+// Match puts the predictions under a shift into the order of those without it, and drops none: every model must be on both sides.
+func Match(id, shifted []Predictions) ([]Predictions, error) {
+	var names []string
+	for _, p := range shifted {
+		names = append(names, p.Model)
+	}
+	out := make([]Predictions, len(id))
+	for i, p := range id {
+		k := slices.Index(names, p.Model)
+		if k < 0 {
+			return nil, unknown("model under the shift", p.Model, names)
+		}
+		out[i] = shifted[k]
+	}
+	if len(shifted) != len(id) {
+		return nil, fmt.Errorf("lines: predictions of %d models without the shift and of %d under it", len(id), len(shifted))
+	}
+	return out, nil
+}
