@@ -214,14 +214,19 @@ func (o Options) image(row rs.Row) int {
 
 // shifted are the rows of the cells that are taken.
 func (m Model) shifted(o Options) (rows rs.Rows) {
-	for _, cell := range slices.SortedFunc(maps.Keys(m.Shifted), func(a, b Cell) int {
-		return cmp.Or(cmp.Compare(a.Corruption, b.Corruption), cmp.Compare(a.Severity, b.Severity))
-	}) {
+	for _, cell := range m.cells() {
 		if o.Corruptions == nil || slices.Contains(o.Corruptions, cell.Corruption) {
 			rows = append(rows, m.Shifted[cell]...)
 		}
 	}
 	return rows
+}
+
+// cells are the cells in order.
+func (m Model) cells() []Cell {
+	return slices.SortedFunc(maps.Keys(m.Shifted), func(a, b Cell) int {
+		return cmp.Or(cmp.Compare(a.Corruption, b.Corruption), cmp.Compare(a.Severity, b.Severity))
+	})
 }
 
 func (m Model) point(r float64, o Options, images map[int]int) (lines.Point, error) {

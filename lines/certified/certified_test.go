@@ -85,7 +85,7 @@ func TestPublishedPrediction(t *testing.T) {
 		}
 	}
 	for _, r := range []float64{0.5, 0.75} {
-		p, err := LeaveOneOut(models, r, 0.02, 10_000)
+		p, err := LeaveOneOut(models, Options{Radii: []float64{r}, Period: 10_000}, 0.02)
 		if err != nil || p.Pairs != 7*15 {
 			t.Fatalf("%+v, %v", p, err)
 		}
@@ -107,7 +107,7 @@ func TestPointsRefuse(t *testing.T) {
 			_, err := Points([]Model{m}, Options{Radii: []float64{0}, Corruptions: []string{"snow"}})
 			return err
 		},
-		"at least 4":     func() error { _, err := LeaveOneOut([]Model{m}, 0, 0.02, 0); return err },
+		"at least 4":     func() error { _, err := LeaveOneOut([]Model{m}, Options{Radii: []float64{0}}, 0.02); return err },
 		"no logs clean/": func() error { _, err := ReadLogs(t.TempDir()); return err },
 		"on 1 clean images, and other on 2": func() error {
 			other := m

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,4 +61,17 @@ func escape(path string) string {
 		return path
 	}
 	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`).Replace(path)
+}
+
+// Corrupted are the model's certificates under corruptions, by the images of the base set: ids are taken modulo period.
+func (m Model) Corrupted(period int) []rs.Corrupted {
+	var all []rs.Corrupted
+	for _, cell := range m.cells() {
+		rows := slices.Clone(m.Shifted[cell])
+		for i := range rows {
+			rows[i].Image %= period
+		}
+		all = append(all, rs.Corrupted{Corruption: cell.Corruption, Severity: cell.Severity, Rows: rows})
+	}
+	return all
 }

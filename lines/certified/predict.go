@@ -18,16 +18,26 @@ type Prediction struct {
 	LineMAE  float64 `json:"line_error"` // mean absolute error of the line, in accuracy
 }
 
-// LeaveOneOut predicts, for each corruption and model, the certified accuracy at a radius from the line through all other models,
+// LeaveOneOut predicts, for each corruption and model, the certified accuracy at the one radius of the options from the line through all other models,
 // and counts how often it is met within a tolerance. Errors: those of Points, fewer than four models.
-func LeaveOneOut(models []Model, radius, within float64, period int) (Prediction, error) {
-	out := Prediction{Radius: radius, Within: within}
+func LeaveOneOut(models []Model, o Options, within float64) (Prediction, error) {
+	out := Prediction{Within: within}
+	if len(o.Radii) != 1 {
+		return out, fmt.Errorf("certified: %d radii, want one to predict at", len(o.Radii))
+	}
+	radius := o.Radii[0]
+	out.Radius = radius
 	if len(models) < 4 {
 		return out, fmt.Errorf("certified: %d models, want at least 4 to leave one out", len(models))
 	}
 	var line, same, drop int
-	for _, corruption := range Corruptions(models) {
-		points, err := Points(models, Options{Radii: []float64{radius}, Corruptions: []string{corruption}, Period: period})
+	corruptions := o.Corruptions
+	if corruptions == nil {
+		corruptions = Corruptions(models)
+	}
+	for _, corruption := range corruptions {
+		o.Corruptions = []string{corruption}
+		points, err := Points(models, o)
 		if err != nil {
 			return out, err
 		}

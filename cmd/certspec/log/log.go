@@ -13,7 +13,7 @@ import (
 
 // Command makes the command.
 func Command() *cobra.Command {
-	return cli.Noun("log", "Metrics of certification logs: ledgers of certspec and published tables", "", metricsCommand(), compareCommand(), tableCommand())
+	return cli.Noun("log", "Metrics of certification logs: ledgers of certspec and published tables", "", metricsCommand(), compareCommand(), tableCommand(), groupsCommand())
 }
 
 // radiusLimit is what a published log says of itself elsewhere, so that its radii can be checked.

@@ -1,0 +1,124 @@
+package log
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/lines/certified"
+	"github.com/certspec/certspec/rs"
+)
+
+// groupsOptions are what the flags of "log groups" ask.
+type groupsOptions struct {
+	rs.Bootstrap
+	against string
+	table   cli.TableOptions
+	json    *bool
+}
+
+// groupsOf is a model with its average certified radii by frequency group.
+type groupsOf struct {
+	Model string `json:"model"`
+	*rs.CorruptionIntervals
+	Against *rs.CorruptionComparison `json:"against,omitempty"` // model − the one it is compared with
+}
+
+// published are the images of CIFAR-10's test set: ids of its published corruptions number the severities through.
+const published = 10_000
+
+func groupsCommand() *cobra.Command {
+	var o groupsOptions
+	cmd := &cobra.Command{
+		Use:   "groups FOLDER",
+		Short: "Average certified radii of published logs under corruptions, by frequency group",
+		Long: `Read published logs under CIFAR-10-C, corrupted/MODEL/severity_S/CORRUPTION.tsv beside clean/MODEL.tsv, and print for each model the average
+certified radius over the corruptions of low, middle and high frequency and over all, with the differences from group to group and, with --against,
+from one of the models; intervals of the bootstrap over images, paired.`,
+		Example: "  certspec log groups $CERTSPEC_DATA/certify-logs-shift --against cohen",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return cli.Usagef("%s wants one folder, got %d", cmd.CommandPath(), len(args))
+			}
+			return nil
+		},
+	}
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		f.Text(&o.against, "against", "model that the others are compared with")
+		f.BootstrapFlags(&o.Bootstrap)
+	})
+	o.table.Flags(cmd)
+	o.json = cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) }
+	return cmd
+}
+
+func (o *groupsOptions) run(cmd *cobra.Command, folder string) error {
+	if err := cli.CheckBootstrap(o.Bootstrap); err != nil {
+		return err
+	}
+	models, err := certified.ReadLogs(folder)
+	if err != nil {
+		return err
+	}
+	sweeps, names := map[string][]rs.Corrupted{}, []string{}
+	for _, m := range models {
+		sweeps[m.Name], names = m.Corrupted(published), append(names, m.Name)
+	}
+	if o.against != "" && sweeps[o.against] == nil {
+		return cli.Usagef("--against %s: expected %s", o.against, cli.List(names))
+	}
+	var all []groupsOf
+	for _, name := range names {
+		g := groupsOf{Model: name}
+		if g.CorruptionIntervals, err = rs.MeanACRIntervals(sweeps[name], o.Bootstrap); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if o.against != "" && name != o.against {
+			if g.Against, err = rs.CompareCorruptions(sweeps[o.against], sweeps[name], o.Bootstrap); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		all = append(all, g)
+	}
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), all)
+	}
+	return o.table.Write(cmd, o.rendered(all))
+}
+
+func (o *groupsOptions) rendered(all []groupsOf) *table.Table {
+	t := &table.Table{Columns: []string{"model", "low", "mid", "high", "mid − low", "high − mid", "all"}}
+	if o.against != "" {
+		t.Columns = append(t.Columns, "from "+o.against)
+	}
+	difference := func(d rs.Difference) string {
+		return fmt.Sprintf("%+.3f (%+.3f to %+.3f)", d.Difference, d.Interval.Low, d.Interval.High)
+	}
+	for _, g := range all {
+		row := []any{g.Model}
+		for _, group := range g.Groups {
+			if group.Name == "low" || group.Name == "mid" || group.Name == "high" {
+				row = append(row, fmt.Sprintf("%.3f", group.ACR))
+			}
+		}
+		for _, d := range g.Order {
+			row = append(row, difference(d.Difference))
+		}
+		row = append(row, fmt.Sprintf("%.3f (%.3f to %.3f)", g.MACR.ACR, g.MACR.Interval.Low, g.MACR.Interval.High))
+		switch {
+		case g.Against != nil:
+			row = append(row, difference(g.Against.MACR))
+		case o.against != "":
+			row = append(row, table.None)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if len(all) > 0 {
+		b := all[0].Bootstrap
+		t.Notes = append(t.Notes, fmt.Sprintf("Average certified radii over %d images of each corruption, mean over severities. In brackets %g %% intervals of the bootstrap over images, paired, %d resamples, seed %d.", all[0].Images, 100*b.Confidence, b.Resamples, b.Seed))
+	}
+	return t
+}
