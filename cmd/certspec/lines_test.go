@@ -71,3 +71,57 @@ func TestLinesFit(t *testing.T) {
 		}
 	}
 }
+
+// The first table of certified accuracies; the rough figures come from another program on the same files: slope 0.81, R² 0.62 at r = 0;
+// 0.91 and 0.48 at 0.25.
+func TestLinesCertified(t *testing.T) {
+	const folder = "../../notebooks/results/experiments/A"
+	out, err := linesOutput(t, "fit", "--experiment", folder, "--x", "clean", "--y", "C", "--radius", "0,0.25", "--resamples", "50", "--json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer struct {
+		Lines []struct {
+			Radius    any
+			Slope, R2 float64
+			Models    int
+		}
+		Models []struct {
+			X        struct{ K, N int }
+			Interval [2]float64
+		}
+		Notes []string
+	}
+	if err := json.Unmarshal([]byte(out), &answer); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct{ radius, slope, r2 float64 }{{0, 0.81, 0.62}, {0.25, 0.91, 0.48}} {
+		if l := answer.Lines[i]; l.Radius != want.radius || math.Abs(l.Slope-want.slope) > 0.006 || math.Abs(l.R2-want.r2) > 0.006 || l.Models != 19 {
+			t.Errorf("%+v; expected %+v", l, want)
+		}
+	}
+	if m := answer.Models[0]; m.X.N != 500 || m.Interval[0] >= m.Interval[1] || len(answer.Notes) != 2 || !strings.Contains(answer.Notes[1], "σ = 0.25, α = 0.001, staged, at most 500") {
+		t.Errorf("%+v, %q", m, answer.Notes)
+	}
+	const ledgers = "../../notebooks/results/cifar10-resnet20-s025-C"
+	for args, want := range map[string]string{
+		"fit --experiment " + folder + " --x clean --y C --radius 0.54":           "is above 0.5333, the cap",
+		"fit --experiment " + folder + " --x clean --y fgo":                       "did you mean",
+		"fit --experiment " + folder + " --x clean --y C --by method":             "expected radius",
+		"fit --experiment " + folder + " --x clean --y C --baseline group=nobody": "no model has group = nobody",
+		"fit --ledgers " + ledgers + " --x clean --y C --radius 0.25":             "want at least 3",
+		"fit --ledgers " + ledgers + " " + ledgers + " --x clean --y C":           "stands twice",
+		"fit --ledgers " + folder + " --x clean --y C":                            "has no ledgers",
+		"predict --radius 0.5": "wants --logs",
+		"plot --experiment " + folder + " --x clean --y C --out " + t.TempDir() + "/a.gif": ".svg, .png or .pdf",
+		"plot --experiment " + folder + " --figure 2 --out " + t.TempDir() + "/a.svg":      "--experiment with --figure",
+	} {
+		if _, err := linesOutput(t, strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; expected %q", args, err, want)
+		}
+	}
+	// One model's own line through its radii.
+	if out, err = linesOutput(t, "fit", "--ledgers", ledgers, "--x", "clean", "--y", "C", "--radius", "0,0.25,0.5", "--by", "model", "--over", "nothing", "--json"); err != nil || !strings.Contains(out, `"group": "cifar10-resnet20-s025-C"`) {
+		t.Errorf("%v, %s", err, out)
+	}
+}

@@ -169,7 +169,7 @@ func TestOneWordForOutputs(t *testing.T) {
 }
 
 // Commands that print no numbers, or a text of another form.
-var noJSON = []string{"backend install", "dataset fetch", "kernel uninstall", "notebook lab", "ledger cite", "ledger export", "experiment show"}
+var noJSON = []string{"backend install", "dataset fetch", "kernel uninstall", "notebook lab", "ledger cite", "ledger export", "experiment show", "lines plot"}
 
 func TestNumbersHaveJSON(t *testing.T) {
 	walk(t, func(t *testing.T, cmd *cobra.Command) {

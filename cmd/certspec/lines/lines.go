@@ -33,7 +33,7 @@ type source struct {
 }
 
 func (s *source) flags(f *cli.Flags) {
-	f.File(&s.in, "in", "file of models: RobustNets' .json, records (.jsonl), the ImageNet testbed's or any other .csv with a column model", "json", "jsonl", "csv")
+	f.File(&s.in, "in", "file of models: RobustNets' .json, records (.jsonl), the ImageNet testbed's, RobustBench's, or any other .csv with a column model", "json", "jsonl", "csv")
 	cli.Choice(f, &s.unit, "unit", lines.Unstated, "what bare numbers in a .csv mean, share or percent; cells as 88/100 or 88% say it themselves", lines.Share, lines.Percent)
 	f.IntVar(&s.images, "images", 0, "images behind each accuracy of a .csv that does not say it; 0: unknown")
 	f.Words(&s.numbers, "numbers", nil, "columns of a .csv that are no accuracies", nil)
@@ -62,8 +62,14 @@ func (s *source) open() (lines.Models, error) {
 			return nil, err
 		}
 		columns := strings.Split(first, ",")
-		if slices.Contains(columns, "imagenetv2-matched-frequency-format-val") {
+		switch {
+		case slices.Contains(columns, "imagenetv2-matched-frequency-format-val"):
 			return lines.ReadTestbed(s.in)
+		case columns[0] == "" && slices.Contains(columns, "gaussian_noise"): // RobustBench's, whose first column has no name
+			if s.images < 1 {
+				return nil, cli.Usagef("--images is missing: RobustBench's table does not say how many images are behind a cell (5,000 of ImageNet-C, 10,000 of CIFAR-10-C)")
+			}
+			return lines.ReadRobustBench(s.in, s.images)
 		}
 		return lines.ReadCSV(s.in, lines.CSV{Unit: s.unit, Images: map[string]int{"": s.images}, Numbers: s.numbers, Labels: s.labels})
 	default:

@@ -10,6 +10,7 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/figure"
 	"github.com/certspec/certspec/lines"
+	"github.com/certspec/certspec/lines/lineplot"
 )
 
 // published are figures of Fridovich-Keil et al. 2022 by number: what they group by, and whether the x axis is the best predictor.
@@ -67,7 +68,7 @@ func (o *fitOptions) grid(cmd *cobra.Command, number string) (grid figure.Grid, 
 		if err != nil {
 			return grid, "", err
 		}
-		return figure.OfResult(r), r.Caption(), nil
+		return lineplot.OfResult(r), r.Caption(), nil
 	}
 	for _, flag := range append([]string{"x", "y", "by", "baseline"}, sources...) {
 		if cmd.Flags().Changed(flag) {
@@ -82,7 +83,7 @@ func (o *fitOptions) grid(cmd *cobra.Command, number string) (grid figure.Grid, 
 		return grid, "", err
 	}
 	of := published[number]
-	grid, err = figure.OfGrouping(models, of.by, of.best, o.Clip)
+	grid, err = lineplot.OfGrouping(models, of.by, of.best, o.Clip)
 	return grid, "Figure " + number + ": " + of.by.Title + ", a panel for each shift and group, a line for each architecture", err
 }
 

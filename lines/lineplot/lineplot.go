@@ -1,4 +1,5 @@
-package figure
+// Package lineplot draws accuracy lines: models and their lines on probit axes.
+package lineplot
 
 import (
 	"cmp"
@@ -7,14 +8,15 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/certspec/certspec/internal/figure"
 	"github.com/certspec/certspec/lines"
 )
 
 // OfResult is a picture of fitted lines: a series for each group, bars of exact 95 % intervals.
-func OfResult(r *lines.Result) Grid {
-	p := Panel{X: r.X + " (%)", Y: r.Y + " (%)", ProbitX: true, ProbitY: true}
+func OfResult(r *lines.Result) figure.Grid {
+	p := figure.Panel{X: r.X + " (%)", Y: r.Y + " (%)", ProbitX: true, ProbitY: true}
 	for _, l := range r.Lines {
-		s := Series{Name: l.Group}
+		s := figure.Series{Name: l.Group}
 		if _, one := l.Radius.(float64); one && strconv.FormatFloat(l.Radius.(float64), 'g', -1, 64) == l.Group {
 			s.Name = "radius " + l.Group
 		}
@@ -23,17 +25,17 @@ func OfResult(r *lines.Result) Grid {
 				s.Points = append(s.Points, spot(m.X, m.Y))
 			}
 		}
-		s.Lines = []Fit{across(l.Line, s.Points)}
+		s.Lines = []figure.Fit{across(l.Line, s.Points)}
 		if len(r.Lines) > 1 && l.Group == "all" {
 			s.Name, s.Points = "all radii (line)", nil // they are those of the other groups
 		}
 		p.Series = append(p.Series, s)
 	}
-	return Grid{Columns: 1, Panels: []Panel{p}}
+	return figure.Grid{Columns: 1, Panels: []figure.Panel{p}}
 }
 
 // spot is a pair of accuracies in probit units, cut where these would leave the picture.
-func spot(x, y lines.Coordinate) Spot {
+func spot(x, y lines.Coordinate) figure.Spot {
 	const edge = 5e-4 // of accuracies that no number of images is known for
 	probit := func(share float64, n int) float64 {
 		half := edge
@@ -42,7 +44,7 @@ func spot(x, y lines.Coordinate) Spot {
 		}
 		return lines.Probit(min(max(share, half), 1-half))
 	}
-	at := Spot{X: probit(x.Share, x.N), Y: probit(y.Share, y.N), XLow: math.NaN(), XHigh: math.NaN(), YLow: math.NaN(), YHigh: math.NaN()}
+	at := figure.Spot{X: probit(x.Share, x.N), Y: probit(y.Share, y.N), XLow: math.NaN(), XHigh: math.NaN(), YLow: math.NaN(), YHigh: math.NaN()}
 	if i := x.Interval; i != nil {
 		at.XLow, at.XHigh = probit(i.Low, x.N), probit(i.High, x.N)
 	}
@@ -53,8 +55,8 @@ func spot(x, y lines.Coordinate) Spot {
 }
 
 // across is a line over the width of some points.
-func across(l lines.Line, points []Spot) Fit {
-	f := Fit{Slope: l.Slope, Intercept: l.Intercept, R2: l.R2, From: math.Inf(1), To: math.Inf(-1)}
+func across(l lines.Line, points []figure.Spot) figure.Fit {
+	f := figure.Fit{Slope: l.Slope, Intercept: l.Intercept, R2: l.R2, From: math.Inf(1), To: math.Inf(-1)}
 	for _, p := range points {
 		f.From, f.To = min(f.From, p.X), max(f.To, p.X)
 	}
@@ -63,13 +65,13 @@ func across(l lines.Line, points []Spot) Fit {
 
 // OfGrouping is figures 2, 3, 8 and 9 of Fridovich-Keil et al. (2022): for each shift (rows) and group of models (columns), accuracy under
 // the shift against accuracy without it, a line for each architecture. With best, it is figures 10 and 11: against the number that predicts
-// best in the mean over architectures. Errors: those of lines.Tabulate and lines.Models.Panel.
-func OfGrouping(models lines.Models, by lines.Grouping, best bool, clip lines.Clip) (Grid, error) {
+// best in the mean over architectures. Errors: those of lines.Tabulate.
+func OfGrouping(models lines.Models, by lines.Grouping, best bool, clip lines.Clip) (figure.Grid, error) {
 	t, err := lines.Tabulate(models, by, clip)
 	if err != nil {
-		return Grid{}, err
+		return figure.Grid{}, err
 	}
-	out := Grid{Title: by.Title, Columns: len(t.Groups)}
+	out := figure.Grid{Title: by.Title, Columns: len(t.Groups)}
 	for _, shift := range t.Shifts {
 		for _, group := range by.Groups {
 			predictor := lines.Predictor{Field: by.ID, Name: "ID accuracy"}
@@ -78,7 +80,7 @@ func OfGrouping(models lines.Models, by lines.Grouping, best bool, clip lines.Cl
 			}
 			panel, err := onePanel(models, by, shift, cmp.Or(predictor.Field, by.ID), group, clip)
 			if err != nil {
-				return Grid{}, err
+				return figure.Grid{}, err
 			}
 			cell, _ := t.At(shift, predictor.Name, group.Name)
 			panel.Title = fmt.Sprintf("%s, %s: R² %.2f", shift, group.Name, cell.R2)
@@ -88,10 +90,10 @@ func OfGrouping(models lines.Models, by lines.Grouping, best bool, clip lines.Cl
 	return out, nil
 }
 
-func onePanel(models lines.Models, by lines.Grouping, shift, field string, group lines.Group, clip lines.Clip) (Panel, error) {
-	p := Panel{X: field, Y: shift + " (%)", ProbitY: true}
+func onePanel(models lines.Models, by lines.Grouping, shift, field string, group lines.Group, clip lines.Clip) (figure.Panel, error) {
+	p := figure.Panel{X: field, Y: shift + " (%)", ProbitY: true}
 	for _, name := range models.Values(by.Lines) {
-		s := Series{Name: name}
+		s := figure.Series{Name: name}
 		var x, y []float64
 		for _, m := range models {
 			if m.Labels[by.Lines] != name || !group.Keep(m) {
@@ -105,7 +107,7 @@ func onePanel(models lines.Models, by lines.Grouping, shift, field string, group
 			if !okA || !okB {
 				continue
 			}
-			at := Spot{X: a, Y: b, XLow: math.NaN(), XHigh: math.NaN(), YLow: math.NaN(), YHigh: math.NaN()}
+			at := figure.Spot{X: a, Y: b, XLow: math.NaN(), XHigh: math.NaN(), YLow: math.NaN(), YHigh: math.NaN()}
 			if _, isAccuracy := m.Accuracies[field]; isAccuracy {
 				p.ProbitX, p.X = true, field+" (%)"
 				c, errC := m.Accuracies[field].Coordinate()
@@ -120,10 +122,10 @@ func onePanel(models lines.Models, by lines.Grouping, shift, field string, group
 			x, y = append(x, a), append(y, b)
 		}
 		if l, err := lines.LeastSquares(x, y); err == nil {
-			s.Lines = []Fit{across(l, s.Points)}
+			s.Lines = []figure.Fit{across(l, s.Points)}
 		}
 		p.Series = append(p.Series, s)
 	}
-	p.Series = slices.DeleteFunc(p.Series, func(s Series) bool { return s.Name == "" && len(s.Points) == 0 })
+	p.Series = slices.DeleteFunc(p.Series, func(s figure.Series) bool { return s.Name == "" && len(s.Points) == 0 })
 	return p, nil
 }
