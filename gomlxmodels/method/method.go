@@ -51,13 +51,17 @@ type Needs struct {
 type Set struct {
 	Name     string
 	Labelled bool // its images must have labels of the classes
+
+	// Attack disturbs its images before the step, within the number that the ramp Epsilon gives; nil for none.
+	Attack  *attack.Ascent
+	Epsilon string
 }
 
 // More is what a step takes of a Set.
 type More struct {
 	Images *Node // [M, H, W, C], as the network sees them
 	Logits *Node // [M, K]
-	Labels *Node // [M], int32; -1 for none
+	Labels *Node // [M], int32; -1 where the set needs none
 }
 
 // Share is a rule by which the rows of a batch get noise.
@@ -84,7 +88,12 @@ type Batch struct {
 
 	Images, Views, Noises int // N and the factors of the rows
 
-	More    map[string]*More // the further sets, by name
+	More map[string]*More // the further sets, by name
+
+	// Differences are bounds U [M, K, K] on the differences of the logits of all images within ε, a scalar, of images [M, H, W, C]; see
+	// nets.Ball and nets.Architecture.Differences. It may be differentiated.
+	Differences func(images, epsilon *Node, clip bool) *Node
+
 	Numbers map[string]*Node // scalars; see Number
 }
 
@@ -138,6 +147,14 @@ func Check(m Method) error {
 	for i, set := range n.Sets {
 		if set.Name == "" || slices.ContainsFunc(n.Sets[:i], func(o Set) bool { return o.Name == set.Name }) {
 			return bad("two of its further sets, or one without a name, are named %q", set.Name)
+		}
+		if set.Attack != nil {
+			if err := set.Attack.Check(); err != nil {
+				return bad("%w", err)
+			}
+			if _, ok := n.Ramps[set.Epsilon]; !ok {
+				return bad("the attack on the set %s is within %q, which is not one of its ramps", set.Name, set.Epsilon)
+			}
 		}
 	}
 	for name, ramp := range n.Ramps {

@@ -20,6 +20,14 @@ func init() {
 	Register("attacks on the relaxed certified calibration error (Emde et al. 2025)", ACCEACT{act, relaxed})
 	Register("the same, with the calibration error in the loss", ACCEACTStar{act, relaxed, 1e-3})
 	Register("attacks on the certified calibration error, solved exactly", ExactACT{Attack: act})
+
+	// Those that learn from out-images: for runs of a few dozen epochs on images of 28×28 pixels.
+	out, ball := Outliers{Kappa: 0.3, KappaOver: 5}, Ball{Epsilon: 0.1, EpsilonStart: 1, EpsilonOver: 6}
+	Register("cross-entropy of the images as they are", Plain{})
+	Register("lower confidence of out-images (Hein et al. 2019)", CEDA{out})
+	Register("uniform predictions of out-images (Hendrycks et al. 2019)", OE{out})
+	Register("uniform predictions of attacked out-images (Hein et al. 2019)", ACET{out, ball, 40})
+	Register("bounded confidence around out-images (Bitterwolf et al. 2020)", GOOD{Quantile: 80, Outliers: out, Ball: ball})
 }
 
 // Default is the name of the method that New takes for an empty name.

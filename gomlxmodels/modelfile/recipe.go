@@ -42,7 +42,7 @@ type Recipe struct {
 	Nesterov         bool           `json:"nesterov,omitempty" yaml:"nesterov,omitempty" usage:"Nesterov's form of momentum"`
 	WeightDecay      *float64       `json:"weight_decay,omitempty" yaml:"weight_decay,omitempty" usage:"coupled weight decay, on all parameters"`
 
-	Augment string `json:"augment" yaml:"augment,omitempty" usage:"none, crop-flip (zero padding by 4, random crop, horizontal flip of every view) or crop-flip-shared (of the image, before its views are made)"`
+	Augment string `json:"augment" yaml:"augment,omitempty" usage:"none, crop-flip (zero padding by 4, random crop, horizontal flip of every view), crop-flip-shared (of the image, before its views are made), crop or crop-shared (without the flip)"`
 	Sets    []Set  `json:"sets,omitempty" yaml:"-" flag:"-"` // further images that the method takes, besides those of Train
 	Seed    uint64 `json:"seed" yaml:"-" flag:"seed" usage:"seed of weights, order, crops, flips and noise"`
 }
@@ -53,6 +53,7 @@ type Set struct {
 	Data    Data    `json:"data"`
 	Batch   int     `json:"batch"` // images in a step
 	Augment string  `json:"augment"`
+	Views   string  `json:"views,omitempty"`
 	Sigma   float64 `json:"sigma"`
 }
 

@@ -8,22 +8,26 @@ const NormEpsilon = 1e-5
 const normMomentum = 0.1 // weight of the newest batch in the running averages
 
 // norm is batch normalisation; see Builder.Norm.
-func (g *grapher) norm(name string, x *Node, tensor func(name string) *Node) *Node {
-	d := x.Shape().Dimensions
+func (g *grapher) norm(name string, x span, tensor func(name string) *Node) span {
+	d := x.centre.Shape().Dimensions
 	if len(d) == 2 { // behind a dense layer
-		y := g.norm(name, Reshape(x, d[0], 1, 1, d[1]), tensor)
-		return Reshape(y, d...)
+		y := g.norm(name, x.both(func(x *Node) *Node { return Reshape(x, x.Shape().Dimensions[0], 1, 1, d[1]) }), tensor)
+		return y.both(func(y *Node) *Node { return Reshape(y, y.Shape().Dimensions[0], d[1]) })
 	}
 	scale, shift, runningMean, runningVariance := tensor("scale"), tensor("shift"), tensor("mean"), tensor("variance")
 	if g.averages == nil {
 		factor := Mul(scale, inverseDeviation(runningVariance))
-		return Add(Mul(x, alongChannels(factor)), alongChannels(Sub(shift, Mul(runningMean, factor))))
+		return x.linear(
+			func(x *Node) *Node {
+				return Add(Mul(x, alongChannels(factor)), alongChannels(Sub(shift, Mul(runningMean, factor))))
+			},
+			func(r *Node) *Node { return Mul(r, alongChannels(absolute(factor))) })
 	}
-	y, mean, variance := g.batchNorm(x, scale, shift)
-	n := float64(x.Shape().Size() / d[3])
+	y, mean, variance := g.batchNorm(x.centre, scale, shift)
+	n := float64(x.centre.Shape().Size() / d[3])
 	g.averages[name+"/mean"] = average(runningMean, mean)
 	g.averages[name+"/variance"] = average(runningVariance, MulScalar(variance, n/max(n-1, 1)))
-	return y
+	return span{y, nil}
 }
 
 // batchNorm normalises by the statistics of the batch. Its gradient is the closed form

@@ -30,8 +30,17 @@ func (a Architecture) ForwardTraining(images *Node, lookup Lookup) (logits *Node
 
 // graph builds the layers; averages are nil in evaluation.
 func (d *definition) graph(images *Node, lookup Lookup, averages Averages) *Node {
+	_, values := d.spans(images, nil, lookup, averages)
+	return values[len(values)-1].centre
+}
+
+// spans are what the layers give; the radius is nil but for a bounded forward pass, which is in evaluation.
+func (d *definition) spans(images, radius *Node, lookup Lookup, averages Averages) (*grapher, []span) {
 	a := d.architecture
 	images.AssertDims(-1, a.Shape.Height, a.Shape.Width, a.Shape.Channels)
+	if radius != nil {
+		checkRadius(images, radius)
+	}
 	g := &grapher{averages: averages, native: images.Graph().Backend().String() != "go"}
 	nodes := map[string]*Node{}
 	for _, t := range d.tensors {
@@ -48,47 +57,53 @@ func (d *definition) graph(images *Node, lookup Lookup, averages Averages) *Node
 	if g.unit != nil {
 		g.unit = runtimeOne(g.unit)
 	}
-	values := make([]*Node, len(d.layers))
+	values := make([]span, len(d.layers))
 	for i, l := range d.layers {
 		tensor := func(name string) *Node { return nodes[l.Name+"/"+name] }
-		var x *Node
+		var x span
 		if len(l.Inputs) > 0 {
 			x = values[l.Inputs[0]]
 		}
 		switch l.Kind {
 		case ImagesLayer:
-			x = a.normalize(images)
+			x = a.normalize(span{images, radius})
 		case ConvLayer:
-			x = g.conv(x, tensor("kernel"), l.Stride)
+			kernel := tensor("kernel")
+			x = x.linear(
+				func(x *Node) *Node { return g.conv(x, kernel, l.Stride) },
+				func(r *Node) *Node { return g.conv(r, absolute(kernel), l.Stride) })
 			if l.Bias {
-				x = Add(x, alongChannels(tensor("bias")))
+				x.centre = Add(x.centre, alongChannels(tensor("bias")))
 			}
 		case NormLayer:
 			x = g.norm(l.Name, x, tensor)
 		case ReLULayer:
-			zero := ZerosLike(x)
-			x = Where(LessOrEqual(x, zero), zero, x)
+			x = x.monotone(positive)
 		case AddLayer:
-			x = Add(x, values[l.Inputs[1]])
-		case MaxPoolLayer:
-			x = g.maxPool(x)
-		case MeanPoolLayer:
-			x = ReduceMean(x, 1, 2)
-		case DenseLayer:
-			if x.Rank() != 2 {
-				x = Reshape(x, x.Shape().Dimensions[0], -1)
+			y := values[l.Inputs[1]]
+			x = span{Add(x.centre, y.centre), x.radius}
+			if x.radius != nil {
+				x.radius = Add(x.radius, y.radius)
 			}
-			x = Add(MatMul(x, tensor("kernel")), Reshape(tensor("bias"), 1, l.Shape.Channels))
+		case MaxPoolLayer:
+			x = x.monotone(g.maxPool)
+		case MeanPoolLayer:
+			x = x.both(func(x *Node) *Node { return ReduceMean(x, 1, 2) })
+		case DenseLayer:
+			kernel := tensor("kernel")
+			x = x.both(flatten).linear(
+				func(x *Node) *Node { return g.dense(x, kernel, tensor("bias")) },
+				func(r *Node) *Node { return MatMul(r, absolute(kernel)) })
 		}
 		if l.guarded {
-			x = g.gradientBarrier(x)
+			x = x.both(g.gradientBarrier)
 		}
 		if l.shared {
-			x = g.barrier(x)
+			x = x.both(g.barrier)
 		}
 		values[i] = x
 	}
-	return values[len(values)-1]
+	return g, values
 }
 
 // grapher builds the graph of layers.
@@ -98,14 +113,24 @@ type grapher struct {
 	unit     *Node    // see barrier
 }
 
+// positive is max(x, 0) with derivative 0 at 0, and NaN for NaN.
+func positive(x *Node) *Node {
+	zero := ZerosLike(x)
+	return Where(LessOrEqual(x, zero), zero, x)
+}
+
+func (g *grapher) dense(x, kernel, bias *Node) *Node {
+	return Add(MatMul(x, kernel), Reshape(bias, 1, bias.Shape().Dimensions[0]))
+}
+
 // normalize applies the input layer.
-func (a Architecture) normalize(x *Node) *Node {
+func (a Architecture) normalize(x span) span {
 	mean, deviation := a.Normalization()
 	if mean != nil {
-		x = Sub(x, perChannel(x, mean))
+		x.centre = Sub(x.centre, perChannel(x.centre, mean))
 	}
 	if deviation != nil {
-		x = Div(x, perChannel(x, deviation))
+		x = x.both(func(x *Node) *Node { return Div(x, perChannel(x, deviation)) })
 	}
 	return x
 }

@@ -1,7 +1,7 @@
 // Package nets defines image classifiers as GoMLX graphs: a small convolutional network
 // for images of any size, the CIFAR residual networks of He et al. 2016 (section 4.2,
-// with the projection shortcut, option B), their pre-activation form of 18 layers, and the
-// ImageNet form of 50 layers.
+// with the projection shortcut, option B), their pre-activation form of 18 layers, the
+// ImageNet form of 50 layers, and the plain networks L and XL of Bitterwolf et al. 2020.
 //
 // A Network is a description, layer by layer, and an Architecture one for images of a shape, a plain value. Its tensors have
 // stable, readable names, such as "stage1/block0/conv1/kernel"; Forward and ForwardTraining take them from a
@@ -47,7 +47,7 @@ type Architecture struct {
 }
 
 var (
-	registry   = []Network{smallCNN{}, resnet(1), resnet(3), resnet(5), resnet(7), resnet(9), resnet(18), preActResNet18, resNet50}
+	registry   = []Network{smallCNN{}, resnet(1), resnet(3), resnet(5), resnet(7), resnet(9), resnet(18), preActResNet18, resNet50, large, extraLarge}
 	registryMu sync.RWMutex
 )
 

@@ -234,7 +234,7 @@ func TestParameters(t *testing.T) {
 		net     string
 		classes int
 		want    int
-	}{{"resnet110", 10, 1730714}, {"resnet110", 100, 1736564}, {"resnet20", 10, 272474}, {ResNet50, 1000, 25557032}, {PreActResNet18, 10, 11172170}} {
+	}{{"resnet110", 10, 1730714}, {"resnet110", 100, 1736564}, {"resnet20", 10, 272474}, {ResNet50, 1000, 25557032}, {PreActResNet18, 10, 11172170}, {ExtraLarge, 10, 35449226}} {
 		a := Architecture{Name: c.net, Shape: cifar, Classes: c.classes}
 		if got := a.Parameters(); got != c.want {
 			t.Errorf("%s, %d classes: %d parameters, want %d", c.net, c.classes, got, c.want)

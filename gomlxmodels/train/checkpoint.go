@@ -133,10 +133,25 @@ func (p *plan) removeCheckpoint() error {
 // writeLog writes the finished epochs as CSV.
 func (p *plan) writeLog(s *state) error {
 	var b strings.Builder
-	b.WriteString("epoch,images,learning_rate,loss,accuracy,seconds\n")
-	for i, e := range s.Log {
-		fmt.Fprintf(&b, "%d,%d,%.6g,%.6f,%.6f,%.1f\n", i+1, e.Images, e.Rate, e.Loss, e.Accuracy, e.Seconds)
+	b.WriteString("epoch,images,learning_rate,loss,accuracy,seconds")
+	more := len(s.Terms) > 0
+	if more {
+		for _, name := range slices.Concat(s.Terms, p.numbers) {
+			b.WriteString("," + name)
+		}
 	}
+	for i, e := range s.Log {
+		fmt.Fprintf(&b, "\n%d,%d,%.6g,%.6f,%.6f,%.1f", i+1, e.Images, e.Rate, e.Loss, e.Accuracy, e.Seconds)
+		for _, v := range e.Terms {
+			fmt.Fprintf(&b, ",%.6f", v)
+		}
+		for _, name := range p.numbers {
+			if more {
+				fmt.Fprintf(&b, ",%.6g", p.ramps[name].At(p.clock(i*p.stepsPerEpoch)))
+			}
+		}
+	}
+	b.WriteString("\n")
 	if err := atomicfile.Write(p.options.Out+".csv", []byte(b.String())); err != nil {
 		return fmt.Errorf("train: %w", err)
 	}

@@ -87,7 +87,7 @@ func (p *plan) batchOf(step, at int, members []int, more [][]member) batch {
 		b = p.batch(step, at, members)
 	}
 	if b.err == nil {
-		b.more = p.moreImages(more)
+		b.more, b.err = p.moreImages(more)
 	}
 	return b
 }

@@ -36,7 +36,8 @@ func (p *plan) graphBatch(step, at int, members []int) batch {
 	if b.unmade.draws, b.err = fouriermix.NewDraws(p.views.(augment.FourierMix), shape, augmented*n); b.err != nil {
 		return b
 	}
-	if recipe.Augment == CropFlip {
+	each, shared, flips := crops(recipe.Augment)
+	if each {
 		b.unmade.windows = fouriermix.NewMaps(shape, needs.Views*n)
 	}
 	noisy, sigma := p.noisyRows(epoch, at, rows*n), p.sigma(step)
@@ -48,12 +49,12 @@ func (p *plan) graphBatch(step, at int, members []int) batch {
 		for view := range needs.Views {
 			random := stream(recipe.Seed, imageStream, epoch, member, view)
 			switch {
-			case recipe.Augment == CropFlip:
-				b.unmade.windows.Set(view*n+i, drawWindow(random).inverse(shape), true)
-			case recipe.Augment == CropFlipShared && view == 0:
+			case each:
+				b.unmade.windows.Set(view*n+i, drawWindow(random, shape, shape, flips).inverse(shape), true)
+			case shared && view == 0:
 				copy(values, out)
 				clear(out)
-				drawWindow(random).cut(values, shape, out)
+				drawWindow(random, shape, shape, flips).cut(values, shape, shape, out)
 			}
 			if p.augmented(view) {
 				at := (view-(needs.Views-augmented))*n + i
@@ -82,7 +83,7 @@ func newViewer(b *backend.Backend, p *plan) (*Exec, error) {
 		if p.needs.Views > 1 {
 			views = Concatenate([]*Node{images, views}, 0)
 		}
-		if p.run.Recipe.Augment == CropFlip {
+		if each, _, _ := crops(p.run.Recipe.Augment); each {
 			views = fouriermix.Sample(augment.FourierMix{}, views, in[:2])
 			in = in[2:]
 		}

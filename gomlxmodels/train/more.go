@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 )
@@ -17,6 +18,7 @@ type further struct {
 	images  *dataset.Images
 	batch   int
 	augment string
+	views   augment.Augmentation // nil for none
 	sigma   float64
 	pass    int   // that order is of
 	order   []int // nil: not drawn yet
@@ -51,28 +53,38 @@ func (p *plan) loadMore(ctx context.Context) error {
 			name: need.Name, images: images, sigma: set.Sigma, augment: orDefault(set.Augment, NoneAug),
 			batch: orDefault(set.Batch, p.run.Recipe.BatchSize),
 		}
+		if set.Views != "" {
+			if f.views, err = augment.Parse(set.Views); err != nil {
+				return bad("%w", err)
+			}
+		}
+		each, shared, _ := crops(f.augment)
+		have, want := images.Shape, p.images.Shape
 		switch {
 		case k >= 1<<8:
 			return bad("a method has at most %d", 1<<8)
-		case images.Shape != p.images.Shape:
-			return bad("%s has images of %v; those of %s are of %v", images.Name, images.Shape, p.images.Name, p.images.Shape)
+		case have.Channels != want.Channels:
+			return bad("%s has images of %v; those of %s are of %v: channels=grey or channels=rgb in its name makes them alike", images.Name, have, p.images.Name, want)
+		case have != want && (have.Height < want.Height || have.Width < want.Width || !each && !shared):
+			return bad("%s has images of %v; those of %s are of %v: crop=%dx%d in its name cuts out their middle, and an augmentation by %s or %s random windows",
+				images.Name, have, p.images.Name, want, want.Height, want.Width, Crop, CropFlip)
 		case f.batch < 1 || f.batch > images.Len():
 			return bad("batches of %d images, but %s has %d", f.batch, images.Name, images.Len())
-		case f.augment != NoneAug && f.augment != CropFlip:
-			return bad("no augmentation %q; there are %s and %s", f.augment, NoneAug, CropFlip)
+		case !slices.Contains(Augmentations(), f.augment):
+			return bad("no augmentation %q; there are %s", f.augment, strings.Join(Augmentations(), ", "))
 		case !(f.sigma >= 0) || math.IsInf(f.sigma, 0):
 			return bad("σ = %v; expected 0 or more", f.sigma)
 		}
 		for i, label := range images.Labels {
-			if least := -1; label < least || label >= len(p.run.Classes) || need.Labelled && label < 0 {
-				return bad("image %d of %s has the label %d; expected one of %d classes, or -1 for none where labels are not needed", images.IDs[i], images.Name, label, len(p.run.Classes))
+			if need.Labelled && (label < 0 || label >= len(p.run.Classes)) {
+				return bad("image %d of %s has the label %d; expected one of %d classes", images.IDs[i], images.Name, label, len(p.run.Classes))
 			}
 		}
 		p.warn(images.Warnings...)
 		p.more = append(p.more, f)
 		p.run.Recipe.Sets = append(p.run.Recipe.Sets, modelfile.Set{
 			Name: f.name, Data: modelfile.Data{Name: images.Name, Images: images.Len(), Digest: images.Digest},
-			Batch: f.batch, Augment: f.augment, Sigma: f.sigma,
+			Batch: f.batch, Augment: f.augment, Views: set.Views, Sigma: f.sigma,
 		})
 	}
 	for name := range p.options.More {
@@ -103,25 +115,24 @@ func (p *plan) nextMore(step int) [][]member {
 }
 
 // moreImages prepares them.
-func (p *plan) moreImages(all [][]member) (list []moreImages) {
+func (p *plan) moreImages(all [][]member) (list []moreImages, err error) {
 	size, shape := p.images.Shape.Len(), p.images.Shape
 	for k, of := range all {
 		f := p.more[k]
 		m := moreImages{make([]float32, len(of)*size), make([]int32, len(of))}
-		values := make([]float32, size)
 		for i, one := range of {
 			random := stream(p.run.Recipe.Seed, moreImageStream, one.pass, one.image, k)
 			out := m.images[i*size:][:size]
-			if f.augment == CropFlip {
-				scale(f.images.Image(one.image), values)
-				drawWindow(random).cut(values, shape, out)
-			} else {
-				scale(f.images.Image(one.image), out)
+			v := viewing{f.augment, f.views, augment.Address{Seed: p.run.Recipe.Seed, Epoch: uint64(one.pass), Image: uint64(f.images.IDs[one.image]), View: uint64(k + 1)}}
+			if err := v.of(f.images.Image(one.image), f.images.Shape, shape, random, random, out); err != nil {
+				return nil, fmt.Errorf("image %d of %s: %w", f.images.IDs[one.image], f.images.Name, err)
 			}
 			addNoise(out, f.sigma, random)
-			m.labels[i] = int32(f.images.Labels[one.image])
+			if m.labels[i] = -1; p.needs.Sets[k].Labelled {
+				m.labels[i] = int32(f.images.Labels[one.image])
+			}
 		}
 		list = append(list, m)
 	}
-	return list
+	return list, nil
 }

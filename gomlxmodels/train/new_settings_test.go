@@ -164,11 +164,15 @@ func TestFurtherSets(t *testing.T) {
 		images.IDs, images.Labels = append(images.IDs, i), append(images.Labels, -1)
 		images.Pixels = append(images.Pixels, byte(i), byte(i), byte(i), byte(i))
 	}
-	p.more = []further{{name: "out", images: images, batch: 3, augment: NoneAug}}
+	p.more, p.needs.Sets = []further{{name: "out", images: images, batch: 3, augment: NoneAug}}, []method.Set{{Name: "out"}}
 	var seen []int
 	for step := range 14 {
 		next := p.nextMore(step)
-		of := p.moreImages(next)[0]
+		list, err := p.moreImages(next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of := list[0]
 		for i := range 3 {
 			seen = append(seen, int(math.Round(float64(of.images[4*i]*255))))
 			if of.labels[i] != -1 {
@@ -195,7 +199,9 @@ func TestFurtherSets(t *testing.T) {
 	p.more[0].order = nil
 	if again := p.nextMore(9); p.images == nil || len(again[0]) != 3 {
 		t.Error("no batch in the middle")
-	} else if v := int(math.Round(float64(p.moreImages(again)[0].images[0] * 255))); v != seen[27] {
+	} else if list, err := p.moreImages(again); err != nil {
+		t.Error(err)
+	} else if v := int(math.Round(float64(list[0].images[0] * 255))); v != seen[27] {
 		t.Errorf("a feed from step 9 begins with image %d, want %d", v, seen[27])
 	}
 }
@@ -215,7 +221,7 @@ func TestBadNewSettings(t *testing.T) {
 		"has no milestones":                          func(o *Options) { o.Schedule, o.ScheduleOptions = "step", map[string]any{"by": "step"} },
 		"peak is 2":                                  func(o *Options) { o.Schedule, o.ScheduleOptions = "triangular", map[string]any{"peak": 2.} },
 		"expected it to end at σ":                    func(o *Options) { o.Ramps = map[string]schedule.Ramp{"sigma": {To: 3}} },
-		"of a method with an adversary":              func(o *Options) { o.Ramps = map[string]schedule.Ramp{"epsilon": {To: 3}} },
+		"has no adversary and no bounds":             func(o *Options) { o.Ramps = map[string]schedule.Ramp{"epsilon": {To: 3}} },
 		`a ramp of "wobble", which is neither`:       func(o *Options) { o.Ramps = map[string]schedule.Ramp{"wobble": {To: 3}} },
 		`the set "out", which is not there`:          func(o *Options) { o.Own.Method = foreign{1} },
 		`a set "out", but the method gaussian takes`: func(o *Options) { o.More = map[string]Set{"out": {Data: o.Train}} },

@@ -229,9 +229,11 @@ func (p *parts) makeRamps(r *modelfile.Recipe, needs method.Needs) error {
 		switch {
 		case name == sigmaRamp && (r.SigmaWarmUp > 0 || ramp.To != *r.Sigma || !(ramp.From >= 0)):
 			return fmt.Errorf("the ramp of sigma goes from %v to %v, where σ is %v and grows over %d epochs; expected it to end at σ, to begin at 0 or more, and no other growth", ramp.From, ramp.To, *r.Sigma, r.SigmaWarmUp)
-		case name == epsilonRamp && (needs.Adversary == nil || !(ramp.From >= 0 && ramp.To >= 0)):
-			return fmt.Errorf("the ramp of epsilon goes from %v to %v; expected budgets of 0 or more, of a method with an adversary", ramp.From, ramp.To)
-		case name != sigmaRamp && name != epsilonRamp:
+		case name == epsilonRamp && !(ramp.From >= 0 && ramp.To >= 0):
+			return fmt.Errorf("the ramp of epsilon goes from %v to %v; expected budgets of 0 or more", ramp.From, ramp.To)
+		case name == epsilonRamp && needs.Adversary == nil && needs.Ramps[name] == (schedule.Ramp{}):
+			return fmt.Errorf("a ramp of epsilon, but the method %s has no adversary and no bounds", r.Method)
+		case name != sigmaRamp && (name != epsilonRamp || needs.Adversary == nil):
 			p.numbers = append(p.numbers, name)
 		}
 		p.ramps[name] = ramp

@@ -23,12 +23,18 @@ type network interface {
 	ForwardTraining(images *Node, lookup nets.Lookup) (*Node, nets.Averages)
 }
 
+// bounded is a network with a bounded forward pass.
+type bounded interface {
+	Differences(centre, radius *Node, lookup nets.Lookup) *Node
+}
+
 // trainer holds the weights and the optimizer's slots on the device, and the compiled step.
 type trainer struct {
 	plan    *plan
 	exec    *Exec
 	viewer  *Exec             // makes the views that the graph makes; else nil
 	attack  *attack.Smoothed  // nil without an adversary
+	climbs  []*attack.Climb   // of plan.more; nil where a set is not attacked
 	terms   []string          // names of the loss's terms, from the graph
 	weights []*tensors.Tensor // of plan.tensors
 	slots   []*tensors.Tensor // of the optimizer: for each slot those of the trained ones of plan.tensors
@@ -61,6 +67,15 @@ func newTrainer(b *backend.Backend, p *plan, s *state) (*trainer, error) {
 		if err != nil {
 			return nil, fmt.Errorf("train: %w", err)
 		}
+	}
+	for _, set := range p.needs.Sets {
+		var climb *attack.Climb
+		if set.Attack != nil {
+			if climb, err = attack.NewClimb(&attack.Network{Backend: b, Forward: p.net.Forward, Tensors: p.tensors}, set.Attack); err != nil {
+				return nil, fmt.Errorf("train: %w", err)
+			}
+		}
+		t.climbs = append(t.climbs, climb)
 	}
 	return t, nil
 }
@@ -95,6 +110,14 @@ func (t *trainer) update(inputs []*Node) []*Node {
 	lookup := func(name string) *Node { return old[indexOf(list, name)] }
 	var averages nets.Averages
 	b.Logits, averages = p.forward(b, images, more, lookup)
+	b.Differences = func(images, epsilon *Node, clip bool) *Node {
+		net, ok := p.net.(bounded)
+		if !ok {
+			panic(fmt.Errorf("method %s: it needs bounds, but the network has none", p.method.Name()))
+		}
+		centre, radius := nets.Ball(images, epsilon, clip)
+		return net.Differences(centre, radius, lookup)
+	}
 	answers := b.Logits
 	if b.Views*b.Noises > 1 {
 		answers = Slice(answers, AxisRange(0, b.Images))
@@ -218,7 +241,11 @@ func (t *trainer) step(b batch, step int) (outcome, error) {
 		return outcome{}, err
 	}
 	for k := range b.more {
-		inputs = append(inputs, t.move(b.more[k].images), tensors.FromFlatDataAndDimensions(b.more[k].labels, len(b.more[k].labels)))
+		images, err := t.moreImages(k, b.more[k].images, step)
+		inputs = append(inputs, images, tensors.FromFlatDataAndDimensions(b.more[k].labels, len(b.more[k].labels)))
+		if err != nil {
+			return outcome{}, err
+		}
 	}
 	for _, v := range t.plan.optimizer.Scalars(step + 1) {
 		inputs = append(inputs, tensors.FromScalar(float32(v)))
@@ -293,6 +320,19 @@ func (t *trainer) inputs(b batch, step int) ([]*tensors.Tensor, error) {
 		tensors.FromFlatDataAndDimensions(assignment, n, len(assignment)/n)), nil
 }
 
+// moreImages moves those of a further set to the device, and has them attacked where the method says so.
+func (t *trainer) moreImages(k int, values []float32, step int) (*tensors.Tensor, error) {
+	images := t.move(values)
+	if t.climbs[k] == nil {
+		return images, nil
+	}
+	epsilon := t.plan.ramps[t.plan.needs.Sets[k].Epsilon].At(t.plan.clock(step))
+	if epsilon == 0 {
+		return images, nil
+	}
+	return t.climbs[k].Run(epsilon, images, t.weights)
+}
+
 // move brings images to the device.
 func (t *trainer) move(values []float32) *tensors.Tensor {
 	shape := t.plan.images.Shape
@@ -347,6 +387,11 @@ func (t *trainer) close() {
 	}
 	if t.attack != nil {
 		t.attack.Close()
+	}
+	for _, c := range t.climbs {
+		if c != nil {
+			c.Close()
+		}
 	}
 }
 

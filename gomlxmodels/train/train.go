@@ -57,11 +57,13 @@ type Own struct {
 }
 
 // Set is a further set of images, with what is done to them. Their order is their own: they are shuffled anew for every pass, however many
-// passes fall into an epoch of Train. Labels of -1 stand for none.
+// passes fall into an epoch of Train. Labels are ignored where the method does not need them. Images may be larger than those of Train
+// where Augment crops them.
 type Set struct {
 	Data    *dataset.Dataset
 	Batch   int     // images in a step; default that of the recipe
-	Augment string  // NoneAug (default) or CropFlip
+	Augment string  // one of Augmentations; default NoneAug
+	Views   string  // an augmentation of package augment; default none
 	Sigma   float64 // of the noise on them
 }
 
@@ -71,7 +73,8 @@ type Set struct {
 // A model or checkpoint of another run at the same path is an error that names the difference.
 //
 // Besides the model it writes OUT.csv, a line per epoch: epoch, images seen, learning rate
-// at the end, mean loss, accuracy on the first noisy view of the training images, seconds of training so far.
+// at the end, mean loss, accuracy on the first noisy view of the training images, seconds of training so far; where the method takes
+// further sets, the means of the loss's terms and the ramps, too.
 func Run(ctx context.Context, options Options) (*modelfile.Card, error) {
 	p, err := options.plan(ctx)
 	if err != nil {
@@ -138,8 +141,10 @@ func (p *plan) train(ctx context.Context, b *backend.Backend, s *state) (err err
 		start := time.Now()
 		batch, ok := <-batches
 		if !ok || ctx.Err() != nil {
-			if err := save(); err != nil {
-				return err
+			if p.collapsed(s) == 0 {
+				if err := save(); err != nil {
+					return err
+				}
 			}
 			return fmt.Errorf("train: stopped at step %d of %d: %w", s.Step, p.steps, context.Cause(ctx))
 		}
@@ -157,11 +162,19 @@ func (p *plan) train(ctx context.Context, b *backend.Backend, s *state) (err err
 		s.Waiting += waited.Seconds()
 		s.EpochLoss += o.loss
 		s.EpochCorrect += o.correct
+		if len(p.more) > 0 && len(o.terms) > 0 {
+			s.addTerms(t.terms, o.terms)
+		}
 		s.Seconds += time.Since(start).Seconds()
 		if s.Step%p.stepsPerEpoch == 0 {
 			p.endEpoch(s)
-			if err := save(); err != nil {
+			if err := p.checkCollapse(s); err != nil {
 				return err
+			}
+			if p.collapsed(s) == 0 { // else what is kept is from before
+				if err := save(); err != nil {
+					return err
+				}
 			}
 		}
 		report.step(s, o.loss)
@@ -230,6 +243,10 @@ type state struct {
 	Waiting      float64 // of which for the batch
 	Log          []epoch // finished epochs
 
+	// Of methods with further sets: the terms of the loss, and their sums in the current epoch.
+	Terms      []string  `json:",omitempty"`
+	EpochTerms []float64 `json:",omitempty"`
+
 	weights [][]float32   // of plan.tensors
 	slots   [][][]float32 // of the optimizer, each of plan.tensors; nil for a running average
 }
@@ -241,6 +258,17 @@ type epoch struct {
 	Loss     float64
 	Accuracy float64
 	Seconds  float64
+	Terms    []float64 `json:",omitempty"` // means of state.Terms
+}
+
+// addTerms adds those of a step to those of the epoch.
+func (s *state) addTerms(names []string, values []float64) {
+	if s.Terms = names; len(s.EpochTerms) == 0 {
+		s.EpochTerms = make([]float64, len(names))
+	}
+	for i, v := range values {
+		s.EpochTerms[i] += v
+	}
 }
 
 func (p *plan) newState() *state {
@@ -273,14 +301,18 @@ func (p *plan) newSlots() (slots [][][]float32) {
 
 func (p *plan) endEpoch(s *state) {
 	images := p.stepsPerEpoch * p.run.Recipe.BatchSize
+	for i := range s.EpochTerms {
+		s.EpochTerms[i] /= float64(p.stepsPerEpoch)
+	}
 	s.Log = append(s.Log, epoch{
 		Images:   s.Step * p.run.Recipe.BatchSize,
 		Rate:     p.rate(s.Step - 1),
 		Loss:     s.EpochLoss / float64(p.stepsPerEpoch),
 		Accuracy: float64(s.EpochCorrect) / float64(images),
 		Seconds:  s.Seconds,
+		Terms:    s.EpochTerms,
 	})
-	s.EpochLoss, s.EpochCorrect = 0, 0
+	s.EpochLoss, s.EpochCorrect, s.EpochTerms = 0, 0, nil
 }
 
 // architecture of a run on these images.

@@ -13,37 +13,69 @@ const (
 	NoneAug        = "none"
 	CropFlip       = "crop-flip"        // zero padding by 4, random crop, flip with probability 1/2: drawn for each view, after its augmentation
 	CropFlipShared = "crop-flip-shared" // the same once for an image, before its views are made
+	Crop           = "crop"             // as crop-flip without the flip
+	CropShared     = "crop-shared"      // as crop-flip-shared without the flip
 )
 
 // Augmentations of Options.Augment.
-func Augmentations() []string { return []string{NoneAug, CropFlip, CropFlipShared} }
+func Augmentations() []string { return []string{NoneAug, CropFlip, CropFlipShared, Crop, CropShared} }
+
+// crops says what an augmentation crops: each view, or once the image before its views are made; and whether it flips.
+func crops(augmentation string) (each, shared, flips bool) {
+	switch augmentation {
+	case CropFlip:
+		return true, false, true
+	case CropFlipShared:
+		return false, true, true
+	case Crop:
+		return true, false, false
+	case CropShared:
+		return false, true, false
+	}
+	return false, false, false
+}
 
 // view writes a view of an image, without noise, to out.
 func (p *plan) view(epoch, member, view int, random *rand.Rand, out []float32) error {
-	recipe, shape := p.run.Recipe, p.images.Shape
-	augmented := p.augmented(view)
-	if recipe.Augment == NoneAug && !augmented {
-		scale(p.images.Image(member), out)
+	recipe, v := p.run.Recipe, viewing{augment: p.run.Recipe.Augment, address: p.address(epoch, member, view)}
+	if p.augmented(view) {
+		v.by = p.views
+	}
+	shared := random
+	if view > 0 {
+		shared = stream(recipe.Seed, imageStream, epoch, member, 0)
+	}
+	return v.of(p.images.Image(member), p.images.Shape, p.images.Shape, shared, random, out)
+}
+
+// viewing is how a view is made.
+type viewing struct {
+	augment string               // of Augmentations
+	by      augment.Augmentation // nil for none
+	address augment.Address      // of its random numbers
+}
+
+// of writes a view of an image to out, which is zero. Only a crop makes the size to of another size from.
+func (v viewing) of(pixels []uint8, from, to pixel.Shape, shared, random *rand.Rand, out []float32) error {
+	each, before, flips := crops(v.augment)
+	if !each && !before && v.by == nil {
+		scale(pixels, out)
 		return nil
 	}
-	values := make([]float32, len(out))
-	scale(p.images.Image(member), values)
-	if recipe.Augment == CropFlipShared {
-		if view > 0 {
-			random = stream(recipe.Seed, imageStream, epoch, member, 0)
-		}
-		drawWindow(random).cut(values, shape, out)
-		copy(values, out)
+	values := make([]float32, len(pixels))
+	scale(pixels, values)
+	if before {
+		drawWindow(shared, from, to, flips).cut(values, from, to, out)
+		values, from = append(values[:0], out...), to
 		clear(out)
 	}
-	if augmented {
-		stream := augment.NewStream(p.address(epoch, member, view))
-		if err := p.views.Apply(augment.Image{Shape: shape, Values: values}, stream); err != nil {
+	if v.by != nil {
+		if err := v.by.Apply(augment.Image{Shape: from, Values: values}, augment.NewStream(v.address)); err != nil {
 			return err
 		}
 	}
-	if recipe.Augment == CropFlip {
-		drawWindow(random).cut(values, shape, out)
+	if each {
+		drawWindow(random, from, to, flips).cut(values, from, to, out)
 	} else {
 		copy(out, values)
 	}
@@ -66,32 +98,33 @@ func scale(pixels []uint8, out []float32) {
 	}
 }
 
-// window is a random crop and flip: the image is padded with 4 black pixels on each side, a window of the image's size is cut out,
-// moved by down and right from the middle, and mirrored left to right with probability 1/2.
+// window is a random crop and flip: the image is padded with 4 black pixels on each side, a window of a size that is at most the image's
+// is cut out, whose corner is moved down and right from that of the image, and mirrored left to right with probability 1/2.
 type window struct {
 	down, right int
 	flip        bool
 }
 
-func drawWindow(random *rand.Rand) window {
+func drawWindow(random *rand.Rand, from, to pixel.Shape, flips bool) window {
 	const pad = 4
-	down, right := random.IntN(2*pad+1)-pad, random.IntN(2*pad+1)-pad
-	return window{down, right, random.IntN(2) == 1}
+	down := random.IntN(2*pad+1+from.Height-to.Height) - pad
+	right := random.IntN(2*pad+1+from.Width-to.Width) - pad
+	return window{down, right, flips && random.IntN(2) == 1}
 }
 
 // cut writes the window to out, which is zero.
-func (v window) cut(values []float32, shape pixel.Shape, out []float32) {
-	h, w, c := shape.Height, shape.Width, shape.Channels
-	for i := range h {
-		for j := range w {
+func (v window) cut(values []float32, from, to pixel.Shape, out []float32) {
+	h, w, c := from.Height, from.Width, from.Channels
+	for i := range to.Height {
+		for j := range to.Width {
 			y, x := i+v.down, j+v.right
 			if v.flip {
-				x = w - 1 - j + v.right
+				x = to.Width - 1 - j + v.right
 			}
 			if y < 0 || y >= h || x < 0 || x >= w {
 				continue
 			}
-			copy(out[(i*w+j)*c:(i*w+j+1)*c], values[(y*w+x)*c:])
+			copy(out[(i*to.Width+j)*c:][:c], values[(y*w+x)*c:])
 		}
 	}
 }

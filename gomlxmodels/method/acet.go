@@ -1,0 +1,42 @@
+package method
+
+import (
+	"fmt"
+
+	"github.com/gomlx/gomlx/core/graph"
+
+	"github.com/certspec/certspec/gomlxmodels/attack"
+	"github.com/certspec/certspec/gomlxmodels/loss"
+)
+
+// ACET is outlier exposure on out-images that were disturbed within ε to be far from uniform (Hein, Andriushchenko and Bitterwolf 2019;
+// Bitterwolf et al. 2020, equation 11): steps along the sign of the gradient of loss.Uniform, from the image, of 2ε/(steps + 1); the point
+// of the highest loss counts, the last one included.
+type ACET struct {
+	Outliers
+	Ball
+	Steps int `json:"steps" usage:"steps of the attack on out-images"`
+}
+
+func (ACET) Name() string { return "acet" }
+
+func (m ACET) Needs() Needs {
+	n := m.Ball.needs(m.Outliers.needs())
+	n.Sets[0].Attack = &attack.Ascent{Steps: m.Steps, Loss: loss.Uniform}
+	n.Sets[0].Epsilon = epsilonRamp
+	return n
+}
+
+func (m ACET) Check() error {
+	if m.Steps < 1 {
+		return fmt.Errorf("%d steps; expected at least 1", m.Steps)
+	}
+	if err := m.Ball.check(); err != nil {
+		return err
+	}
+	return m.Outliers.check()
+}
+
+func (m ACET) Loss(b *Batch) []loss.Term {
+	return m.terms(b, "uniform", func(out *More) *graph.Node { return loss.Uniform(out.Logits) })
+}

@@ -1,0 +1,57 @@
+package method
+
+import (
+	"fmt"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/certspec/certspec/gomlxmodels/loss"
+)
+
+// GOOD makes the confidence in whole balls around out-images provably low (Bitterwolf, Meinke and Hein 2020, arXiv 2007.08473,
+// equation 10). With v_j = max_kl U_kl(x_j, ε) the widest bound of an out-image, m = ⌊M·quantile/100⌋, and L the loss of
+// loss.UpperBound,
+//
+//	(1/N) Σ_i CE(x_i, y_i) + (κ/M) Σ_{m smallest v_j} L(v_j) + (κ/M) Σ_{others} L(max_k f_k(x_j) − min_k f_k(x_j)).
+//
+// The images whose bounds are largest, which are perhaps like those of the classes, count by their logits alone. Of equal bounds the
+// first ones are the smaller. The order is that at the ε of the epoch.
+type GOOD struct {
+	Quantile int `json:"quantile" usage:"percent of the out-images whose bound is in the loss, those with the smallest"`
+	Outliers
+	Ball
+	Clip bool `json:"clip" usage:"bounds over the ball within [0, 1], as in evaluation; else over all of it"`
+}
+
+func (GOOD) Name() string   { return "good" }
+func (m GOOD) Needs() Needs { return m.Ball.needs(m.Outliers.needs()) }
+
+func (m GOOD) Check() error {
+	if m.Quantile < 0 || m.Quantile > 100 {
+		return fmt.Errorf("quantile is %d; expected a percentage, 0 to 100", m.Quantile)
+	}
+	if err := m.Ball.check(); err != nil {
+		return err
+	}
+	return m.Outliers.check()
+}
+
+func (m GOOD) Loss(b *Batch) []loss.Term {
+	out := b.More[OutSet]
+	images := out.Images.Shape().Dimensions[0]
+	certified := images * m.Quantile / 100
+	kappa := b.Number(kappaRamp)
+	point := loss.UpperBound(loss.Span(out.Logits))
+	all := BroadcastToDims(Const(point.Graph(), true), images)
+	terms := []loss.Term{{Name: inLoss, Value: loss.CrossEntropy(b.Logits, b.Labels)}}
+	if certified > 0 {
+		v := loss.Widest(b.Differences(out.Images, b.Number(epsilonRamp), m.Clip))
+		smallest := loss.Smallest(v, certified)
+		terms = append(terms, loss.Term{Name: "bound", Value: Mul(kappa, loss.Share(loss.UpperBound(v), smallest))})
+		all = LogicalNot(smallest)
+	}
+	if certified < images {
+		terms = append(terms, loss.Term{Name: "point", Value: Mul(kappa, loss.Share(point, all))})
+	}
+	return terms
+}

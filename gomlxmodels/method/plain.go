@@ -1,0 +1,13 @@
+package method
+
+import "github.com/certspec/certspec/gomlxmodels/loss"
+
+// Plain minimises the cross-entropy of the images as they are, but for the recipe's σ: the network that knows of no other images.
+type Plain struct{}
+
+func (Plain) Name() string { return "plain" }
+func (Plain) Needs() Needs { return Needs{Views: 1, Noises: 1} }
+
+func (Plain) Loss(b *Batch) []loss.Term {
+	return []loss.Term{{Name: inLoss, Value: loss.CrossEntropy(b.Logits, b.Labels)}}
+}
