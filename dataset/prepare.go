@@ -15,7 +15,7 @@ import (
 
 // Preparation says how the images of a set are made equal in size and kind, before anything
 // else sees them. It is a part of the canonical name; the zero value leaves images as they are.
-// Resizing, cropping and RGB are for every set, the other fields are for folders of pictures.
+// Resizing, cropping, RGB and Grey are for every set, the other fields are for folders of pictures.
 //
 // Images are resized first, to bytes, and cropped then. A radius certified for an image
 // is in the pixels that come out: it bounds no change of the picture before it was resized.
@@ -24,6 +24,7 @@ type Preparation struct {
 	Filter     string // nearest, box, bilinear (also ""), bicubic or lanczos, as Pillow defines them; those after nearest with antialiasing
 	Crop       Size   // cut from the centre; Height 0: a square of that width
 	RGB        bool   // grey images get three equal channels; else grey beside colour is an error
+	Grey       bool   // images in RGB become grey: (19595 R + 38470 G + 7471 B)/2¹⁶ rounded (ITU-R 601, as Pillow's mode L)
 	Background string // white, black, grey or #rrggbb behind transparent pixels; "": transparent pictures are an error
 	Reduce16   bool   // 16-bit values v become round(v/257); else they are an error
 	Classes    string // path of the file that gives folders their labels; "": the sorted names of the folders
@@ -112,6 +113,8 @@ func (p Preparation) check(folder bool) error {
 		return fmt.Errorf("filter %q; expected one of %s", p.Filter, strings.Join(picture.Filters, ", "))
 	case p.Filter != "" && p.Resize == (Size{}):
 		return fmt.Errorf("filter %s without a size to resize to", p.Filter)
+	case p.RGB && p.Grey:
+		return errors.New("channels=rgb and channels=grey; expected one of them")
 	case !folder && (p.Background != "" || p.Reduce16 || p.Classes != ""):
 		return errors.New("a background, 16 bits and a file of classes are for folders of pictures")
 	case strings.ContainsAny(p.Classes, ",[]"):
@@ -151,6 +154,7 @@ func (p Preparation) parts() []string {
 	add(p.Filter != "", "filter="+p.Filter)
 	add(p.Crop != Size{}, "crop="+p.Crop.String())
 	add(p.RGB, "channels=rgb")
+	add(p.Grey, "channels=grey")
 	add(p.Background != "", "background="+p.Background)
 	add(p.Reduce16, "depth=8")
 	add(p.Classes != "", "classes="+p.Classes)
@@ -172,8 +176,8 @@ func (p *Preparation) set(part string) (known bool, err error) {
 	case "classes":
 		p.Classes = value
 	case "channels":
-		if p.RGB = value == "rgb"; !p.RGB {
-			err = errors.New("expected channels=rgb")
+		if p.RGB, p.Grey = value == "rgb", value == "grey"; !p.RGB && !p.Grey {
+			err = errors.New("expected channels=rgb or channels=grey")
 		}
 	case "depth":
 		if p.Reduce16 = value == "8"; !p.Reduce16 {
@@ -215,14 +219,28 @@ func (p Preparation) size(height, width int) (resized, final Size, err error) {
 	return resized, final, nil
 }
 
-// image resizes and crops.
+// image resizes and crops, and makes grey.
 func (p Preparation) image(im picture.Image) (picture.Image, error) {
 	resized, final, err := p.size(im.Shape.Height, im.Shape.Width)
 	if err != nil {
 		return im, err
 	}
 	im = picture.Resize(im, resized.Height, resized.Width, p.Filter)
-	return picture.Crop(im, final.Height, final.Width), nil
+	im = picture.Crop(im, final.Height, final.Width)
+	if p.Grey && im.Shape.Channels == 3 {
+		im = grey(im)
+	}
+	return im, nil
+}
+
+func grey(im picture.Image) picture.Image {
+	out := picture.Image{Shape: im.Shape, Pixels: make([]uint8, len(im.Pixels)/3)}
+	out.Shape.Channels = 1
+	for i := range out.Pixels {
+		p := im.Pixels[3*i:]
+		out.Pixels[i] = uint8((19595*int(p[0]) + 38470*int(p[1]) + 7471*int(p[2]) + 1<<15) >> 16)
+	}
+	return out
 }
 
 // records prepares the images of a set whose images all have one size.
@@ -236,6 +254,9 @@ func (p Preparation) records(ctx context.Context, r *records) (*records, error) 
 	expand := p.RGB && r.shape.Channels == 1
 	if expand {
 		out.shape.Channels = 3
+	}
+	if p.Grey && out.shape.Channels == 3 {
+		out.shape.Channels = 1
 	}
 	if err := checkRoom(len(r.labels), out.shape); err != nil {
 		return nil, err

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/pixel"
 )
 
 func TestPrepareFolder(t *testing.T) {
@@ -60,6 +62,31 @@ func TestPrepareFolder(t *testing.T) {
 	}
 }
 
+// Grey is the luma of ITU-R 601: of white 255, of pure red, green and blue 76, 150 and 29 (0.299, 0.587 and 0.114 of 255, rounded), in sets
+// of one size as in folders; grey images stay.
+func TestGrey(t *testing.T) {
+	dir := t.TempDir()
+	m := image.NewNRGBA(image.Rect(0, 0, 4, 1))
+	for i, c := range []color.NRGBA{{255, 255, 255, 255}, {255, 0, 0, 255}, {0, 255, 0, 255}, {0, 0, 255, 255}} {
+		m.Set(i, 0, c)
+	}
+	writeFile(t, pngBytes(t, m), dir, "x", "colour.png")
+	im := mustLoad(t, mustOpen(t, "folder:"+dir+"[channels=grey]"))
+	if im.Shape.String() != "1×4×1" || !bytes.Equal(im.Pixels, []byte{255, 76, 150, 29}) {
+		t.Errorf("%v of %v", im.Pixels, im.Shape)
+	}
+	r := &records{labels: []int{0}, block: block{shape: pixel.Shape{Height: 1, Width: 4, Channels: 3}, pixels: []byte{255, 255, 255, 255, 0, 0, 0, 255, 0, 0, 0, 255}}}
+	got, err := (Preparation{Grey: true}).records(t.Context(), r)
+	if err != nil || got.shape.Channels != 1 || !bytes.Equal(got.pixels, im.Pixels) {
+		t.Errorf("%v of %v, %v", got.pixels, got.shape, err)
+	}
+	again, err := (Preparation{Grey: true}).records(t.Context(), got)
+	if err != nil || !bytes.Equal(again.pixels, im.Pixels) {
+		t.Errorf("grey of grey: %v, %v", again, err)
+	}
+	wantError(t, "folder:"+dir+"[channels=gray]", "expected channels=rgb or channels=grey")
+}
+
 // A set of one size is prepared as a folder of the same pictures is.
 func TestPrepareKnownSet(t *testing.T) {
 	useData(t)
@@ -107,7 +134,7 @@ func TestPreparationErrors(t *testing.T) {
 		"background=red":             `background "red"`,
 		"background=#12345":          `background "#12345"`,
 		"background=#+12345":         `background "#+12345"`,
-		"channels=grey":              "expected channels=rgb",
+		"channels=cmyk":              "expected channels=rgb or channels=grey",
 		"depth=16":                   "expected depth=8",
 		"classes=":                   "no value",
 		"filter=":                    "no value",

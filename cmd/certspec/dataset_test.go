@@ -153,7 +153,7 @@ func TestDatasetErrors(t *testing.T) {
 		{"info synthetic/test --count 0", "count is 0", false},
 		{"info synthetic/test --resize 4x", "--resize: size", true},
 		{"info synthetic/test --crop 0", "--crop: size", true},
-		{"info synthetic/test --channels grey", "expected rgb", true},
+		{"info synthetic/test --channels cmyk", "expected rgb or grey", true},
 		{"info synthetic/test --depth 16", "expected 8", true},
 		{"info synthetic/test --filter box", "without a size", true},
 		{"info synthetic/test --resize 8 --filter area", "expected one of nearest", true},

@@ -33,7 +33,45 @@ func (p *plan) set(r modelfile.Recipe, own Own) {
 	if p.run.Recipe, p.parts, err = (Options{Recipe: r, Own: own}).recipe(); err != nil {
 		panic(err)
 	}
-	p.needs = p.method.Needs()
+	p.needs, p.more = p.method.Needs(), nil
+	for _, set := range p.needs.Sets { // the images of the run stand for all others
+		p.more = append(p.more, further{name: set.Name, images: p.images, batch: p.run.Recipe.BatchSize, augment: NoneAug})
+	}
+}
+
+// A step on L at an eighth of its width, by the methods that learn from out-images, at the full ε.
+func BenchmarkOutImages(b *testing.B) {
+	engine, err := backend.Open("xla")
+	if err != nil {
+		b.Skip(err)
+	}
+	for _, name := range []string{"plain", "oe", "good"} {
+		b.Run(name, func(b *testing.B) {
+			p := benchPlan("l", pixel.Shape{Height: 28, Width: 28, Channels: 1})
+			a := p.run.Architecture
+			a.Width = 1. / 8
+			p.net, p.tensors = a, a.Tensors()
+			p.set(modelfile.Recipe{Method: name, Epochs: 1 << 20, LearningRate: 1e-3, Optimizer: "adam"}, Own{})
+			t, err := newTrainer(engine, p, p.newState())
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer t.close()
+			step := 20 * p.stepsPerEpoch
+			one := p.batchOf(step, 0, order(128), p.nextMore(step))
+			if _, err := t.step(one, step); err != nil {
+				b.Fatal(err)
+			}
+			start := cpuSeconds()
+			for b.Loop() {
+				if _, err := t.step(one, step); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(128*float64(b.N)/b.Elapsed().Seconds(), "images/s")
+			b.ReportMetric((cpuSeconds()-start)/float64(b.N), "cpu-s/step")
+		})
+	}
 }
 
 func benchStep(b *testing.B, net string, shape pixel.Shape) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,7 +21,10 @@ import (
 // options are what the flags ask.
 type options struct {
 	train.Options
-	data, test string
+	data, sets []string
+	test       string
+	quantile   int
+	epsilon    float64
 	knobs      []*train.Knob
 	engine     string
 	recipe     recipeOptions
@@ -40,15 +44,21 @@ Writes PATH.safetensors (weights), PATH.json (the card: what it is and how it wa
 PATH.csv (a line per epoch). An interrupted run goes on where it was when the same command
 is given again, and ends with the same weights; a finished one returns at once.
 
+A method may learn from further images, such as the out-images of good: --data NAME=DATA gives
+them, and --set what is done to them.
+
 With --recipe, all settings are those of a recipe of a paper, or of your own, at a tier.`,
 		Example: "  certspec train --data fashionmnist --net small-cnn --sigma 0.25 --epochs 10 --seed 1 --out models/fmnist-cnn-s025\n" +
 			"  certspec train --data cifar10 --net resnet20 --sigma 0.25 --method hcr --option lambda=20 --views fouriermix --augment crop-flip --out models/c10-fm-hcr\n" +
+			"  certspec train --data fashionmnist --data out=cifar10/train[channels=grey] --set out.augment=crop --net l --width 0.125 --method good --quantile 80 --eps 0.1 --rate 0.005 --out models/fmnist-good80\n" +
 			"  certspec train --recipe A/c10/fm-hcr --tier T1 --data cifar10-jpeg --out models/c10-fm-hcr",
 		Args: cobra.NoArgs,
 	}
 
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
-		f.Data(&o.data, "data set; its train part is learned from unless the name has a part, as in cifar10/train[max_index=5000]")
+		f.Texts(&o.data, "data", "data set; its train part is learned from unless the name has a part, as in cifar10/train[max_index=5000]. Further images of a method as NAME=DATA, as in out=svhn/train")
+		f.Complete("data", cli.DataNames)
+		f.Texts(&o.sets, "set", "what is done to further images: batch, augment, views or sigma, as in out.augment=crop; may be given several times")
 		f.Named(&o.test, "test", "", "data set for the accuracies on the card (default the test part of --data)", cli.DataNames)
 	})
 	o.knobs = train.Knobs(&o.Recipe)
@@ -76,6 +86,8 @@ With --recipe, all settings are those of a recipe of a paper, or of your own, at
 	})
 	cli.Group(cmd, cli.Training, func(f *cli.Flags) {
 		knobs(f, func(name string) bool { return !slices.Contains(network, name) })
+		f.IntVar(&o.quantile, "quantile", 80, "with --method good, the same as --option quantile=")
+		f.Float64Var(&o.epsilon, "eps", 0.1, "with --method good or acet, the same as --option epsilon=")
 		o.recipe.flags(f)
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
@@ -89,8 +101,12 @@ With --recipe, all settings are those of a recipe of a paper, or of your own, at
 	return cmd
 }
 
-func (o *options) run(cmd *cobra.Command) (err error) {
-	f, data, test := cmd.Flags(), o.data, o.test
+func (o *options) run(cmd *cobra.Command) error {
+	f, test := cmd.Flags(), o.test
+	data, more, err := dataSets(o.data)
+	if err != nil {
+		return err
+	}
 	if o.recipe.name != "" {
 		card, err := o.recipe.train(cmd, o.Out, data, o.engine)
 		if err != nil {
@@ -123,6 +139,18 @@ func (o *options) run(cmd *cobra.Command) (err error) {
 			return cli.Usagef("--%s 0: expected more than 0", k.Name)
 		}
 	}
+	for flag, option := range map[string]string{"quantile": "quantile", "eps": "epsilon"} {
+		if !f.Changed(flag) {
+			continue
+		}
+		if o.Recipe.Options == nil {
+			o.Recipe.Options = map[string]any{}
+		}
+		if _, both := o.Recipe.Options[option]; both {
+			return cli.Usagef("--%s and --option %s=; expected one of them", flag, option)
+		}
+		o.Recipe.Options[option], _ = strconv.ParseFloat(f.Lookup(flag).Value.String(), 64)
+	}
 	if o.Views != "" {
 		if _, err = augment.Parse(o.Views); err != nil {
 			return cli.Usagef("--views %s: %v", o.Views, err)
@@ -144,6 +172,9 @@ func (o *options) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	if o.Test, err = dataset.Open(testName); err != nil {
+		return err
+	}
+	if o.More, err = openSets(more, o.sets); err != nil {
 		return err
 	}
 	o.Backend = o.engine

@@ -50,7 +50,7 @@ func (o *ImageOptions) SelectionFlags(cmd *cobra.Command) {
 		f.Text(&o.resize, "resize", "pixels of the shorter side, as 256, or of both, as 224x160 (height first); before the noise, rounded to bytes")
 		f.Named(&o.filter, "filter", "", "of the resize: nearest, box, bilinear, bicubic or lanczos, as in Pillow (default bilinear)", known("nearest", "box", "bilinear", "bicubic", "lanczos"))
 		f.Text(&o.crop, "crop", "then cut this from the centre, as 224 or 224x160 pixels")
-		f.Named(&o.channels, "channels", "", "rgb: grey images get three equal channels", known("rgb"))
+		f.Named(&o.channels, "channels", "", "rgb: grey images get three equal channels; grey: those in RGB become grey", known("rgb", "grey"))
 		f.Named(&o.background, "background", "", "colour behind transparent pixels: white, black, grey or #rrggbb (default: an error)", known("white", "black", "grey"))
 		f.Named(&o.depth, "depth", "", "8: 16-bit values become round(v/257) (default: an error)", known("8"))
 		f.File(&o.classes, "classes", "file with a line FOLDER, or FOLDER LABEL NAME, per folder of pictures (default sorted folders)")
@@ -86,14 +86,14 @@ func (o *ImageOptions) OpenNamed(name string) (*dataset.Dataset, error) {
 			*text.to = text.text
 		}
 	}
-	for _, only := range []struct {
-		flag, text, known string
-		to                *bool
-	}{{"channels", o.channels, "rgb", &p.RGB}, {"depth", o.depth, "8", &p.Reduce16}} {
-		if f.Changed(only.flag) {
-			if *only.to = only.text == only.known; !*only.to {
-				return nil, Usagef("--%s %s: expected %s", only.flag, only.text, only.known)
-			}
+	if f.Changed("channels") {
+		if p.RGB, p.Grey = o.channels == "rgb", o.channels == "grey"; !p.RGB && !p.Grey {
+			return nil, Usagef("--channels %s: expected rgb or grey", o.channels)
+		}
+	}
+	if f.Changed("depth") {
+		if p.Reduce16 = o.depth == "8"; !p.Reduce16 {
+			return nil, Usagef("--depth %s: expected 8", o.depth)
 		}
 	}
 	if d, err = d.Prepare(p); err != nil {
@@ -152,6 +152,9 @@ func HowPrepared(ctx context.Context, d *dataset.Dataset, shape pixel.Shape) (Pr
 	}
 	if p.RGB {
 		shown.Channels = "rgb"
+	}
+	if p.Grey {
+		shown.Channels = "grey"
 	}
 	if p.Reduce16 {
 		shown.Depth = "8"

@@ -1,0 +1,307 @@
+package train
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/gomlxmodels/method"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/pixel"
+)
+
+const outImages = 5
+
+// outPlan is a run of a method with out-images on a narrow network L, for images of 3×3 pixels in three classes.
+func outPlan(m method.Method) *plan {
+	shape := pixel.Shape{Height: 3, Width: 3, Channels: 1}
+	images := func(n, step int) *dataset.Images {
+		im := &dataset.Images{Shape: shape, Classes: make([]string, 3), IDs: order(n), Labels: make([]int, n), Pixels: make([]uint8, n*shape.Len())}
+		for i := range im.Pixels {
+			im.Pixels[i] = uint8(i*step + 40)
+		}
+		for i := range im.Labels {
+			im.Labels[i] = i % 3
+		}
+		return im
+	}
+	a := nets.Architecture{Name: nets.Large, Shape: shape, Classes: 3, Width: 1. / 64}
+	p := &plan{run: identity{Architecture: a, Classes: make([]string, 3)}, net: a, tensors: a.Tensors(), images: images(toyImages, 83), stepsPerEpoch: 1, steps: 30}
+	p.set(modelfile.Recipe{
+		Sigma: new(0.0), Epochs: 30, BatchSize: toyImages, LearningRate: 0.1, Schedule: "constant", Momentum: new(0.9), WeightDecay: new(0.01),
+	}, Own{Method: m})
+	for i := range p.more {
+		p.more[i].images, p.more[i].batch = images(outImages, 59), outImages
+	}
+	return p
+}
+
+// onHost is the network L with weights in float64, as package feedforward has it.
+func onHost(t *testing.T, p *plan, theta [][]float64) *feedforward.Network {
+	t.Helper()
+	shape := p.images.Shape
+	b := feedforward.NewBuilder(shape.Channels, shape.Height, shape.Width)
+	layer := 0
+	for i := 0; i < len(p.tensors); i += 2 {
+		d, w, bias := p.tensors[i].Shape, theta[i], theta[i+1]
+		if len(d) == 4 {
+			kernel := make([]float64, len(w))
+			for place := range 9 {
+				for in := range d[2] {
+					for out := range d[3] {
+						kernel[(out*d[2]+in)*9+place] = w[(place*d[2]+in)*d[3]+out]
+					}
+				}
+			}
+			o := feedforward.ConvOptions{Kernel: [2]int{3, 3}, Pad: [4]int{1, 1, 1, 1}, Stride: [2]int{1, 1}}
+			if i == 4 {
+				o.Stride = [2]int{2, 2}
+			}
+			layer = b.ReLU(b.Conv(layer, d[3], o, kernel, bias))
+			continue
+		}
+		if len(b.Shape(layer)) == 3 {
+			layer = b.Transpose(layer, 1, 2, 0)
+		}
+		kernel := make([]float64, len(w))
+		for in := range d[0] {
+			for out := range d[1] {
+				kernel[out*d[0]+in] = w[in*d[1]+out]
+			}
+		}
+		if layer = b.Dense(layer, d[1], kernel, bias); i+2 < len(p.tensors) {
+			layer = b.ReLU(layer)
+		}
+	}
+	n, err := b.Network(layer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// uniformLoss is −(1/K) Σ log p of logits, and its gradient p − 1/K.
+func uniformLoss(f []float64) (l float64, g []float64) {
+	p := softmax(f)
+	for _, v := range p {
+		l -= math.Log(v) / float64(len(p))
+		g = append(g, v-1/float64(len(p)))
+	}
+	return l, g
+}
+
+// climbed is the attack of ACET, in float64.
+func climbed(t *testing.T, n *feedforward.Network, x []float64, epsilon float64, steps int) []float64 {
+	z, best, highest := slices.Clone(x), slices.Clone(x), math.Inf(-1)
+	for range steps + 1 {
+		var value float64
+		_, gradient, err := n.VectorJacobian(z, func(f []float64) (v []float64) {
+			value, v = uniformLoss(f)
+			return v
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if value > highest {
+			best, highest = slices.Clone(z), value
+		}
+		for i, g := range gradient {
+			step := 2 * epsilon / float64(steps+1) * float64(cmp.Compare(g, 0))
+			z[i] = min(max(z[i]+step, x[i]-epsilon, 0), x[i]+epsilon, 1)
+		}
+	}
+	return best
+}
+
+// One step of every method that learns from out-images equals the same step in float64, written out by hand on package feedforward: bounds,
+// ranks, losses, attack; the gradient by central differences at some weights of every tensor.
+func TestOutStepByHand(t *testing.T) {
+	const epoch, rate, epsilon, kappa = 20, 0.1, 0.1, 0.3
+	upperBound := func(v float64) float64 { return math.Log(1 + v*v/2) }
+	cases := []struct {
+		method   method.Method
+		quantile int // of GOOD
+	}{
+		{newMethod(t, "plain"), 0}, {newMethod(t, "ceda"), 0}, {newMethod(t, "oe"), 0}, {newMethod(t, "acet", "steps=4"), 0},
+		{newMethod(t, "good", "quantile=0"), 0}, {newMethod(t, "good", "quantile=79"), 3}, {newMethod(t, "good", "quantile=80"), 4}, {newMethod(t, "good", "quantile=100", "clip=true"), 5},
+	}
+	for _, engine := range []string{"go", "xla"} {
+		b, err := backend.Open(engine)
+		if err != nil {
+			t.Run(engine, func(t *testing.T) { t.Skipf("needs the backend %s: %v", engine, err) })
+			continue
+		}
+		for i, c := range cases {
+			if engine == "xla" && i != 3 && i != 6 {
+				continue // of which each compiles for seconds: one with an attack and one with bounds
+			}
+			p := outPlan(c.method)
+			s := p.newState()
+			theta := make([][]float64, len(s.weights))
+			for i := range s.weights {
+				for j := range s.weights[i] {
+					s.weights[i][j] *= 1.5 // else the classes hardly differ
+					theta[i] = append(theta[i], float64(s.weights[i][j]))
+				}
+			}
+			tr, err := newTrainer(b, p, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			one := p.batchOf(epoch, 0, order(toyImages), p.nextMore(epoch))
+			got, err := tr.step(one, epoch)
+			if err != nil {
+				t.Fatalf("%s on %s: %v", c.method.Name(), engine, err)
+			}
+			if err := tr.read(s); err != nil {
+				t.Fatal(err)
+			}
+			tr.close()
+
+			rows := func(values []float32) (list [][]float64) {
+				for image := range slices.Chunk(values, p.images.Shape.Len()) {
+					x := make([]float64, len(image))
+					for i, v := range image {
+						x[i] = float64(v)
+					}
+					list = append(list, x)
+				}
+				return list
+			}
+			var out [][]float64
+			if len(one.more) > 0 {
+				out = rows(one.more[0].images)
+			}
+			if m, ok := c.method.(method.ACET); ok {
+				n := onHost(t, p, theta)
+				for j := range out {
+					out[j] = climbed(t, n, out[j], epsilon, m.Steps)
+				}
+			}
+			total := func(theta [][]float64) (l float64) {
+				n := onHost(t, p, theta)
+				forward := func(x []float64) []float64 {
+					f, err := n.Forward(x)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return f
+				}
+				for i, x := range rows(one.images) {
+					l -= math.Log(softmax(forward(x))[one.labels[i]]) / toyImages
+				}
+				bounds := make([]float64, len(out))
+				for j, x := range out {
+					f := forward(x)
+					switch m := c.method.(type) {
+					case method.CEDA:
+						l += kappa / outImages * math.Log(slices.Max(softmax(f)))
+					case method.OE, method.ACET:
+						v, _ := uniformLoss(f)
+						l += kappa / outImages * v
+					case method.GOOD:
+						box := feedforward.Box{Lower: slices.Clone(x), Upper: slices.Clone(x)}
+						for i := range x {
+							box.Lower[i], box.Upper[i] = x[i]-epsilon, x[i]+epsilon
+							if m.Clip {
+								box.Lower[i], box.Upper[i] = max(box.Lower[i], 0), min(box.Upper[i], 1)
+							}
+						}
+						u, err := n.Differences(box, feedforward.IBP, feedforward.Plain)
+						if err != nil {
+							t.Fatal(err)
+						}
+						bounds[j] = slices.Max(u)
+					}
+				}
+				if _, ok := c.method.(method.GOOD); ok {
+					places := order(len(out))
+					slices.SortStableFunc(places, func(i, j int) int { return cmp.Compare(bounds[i], bounds[j]) })
+					for at, j := range places {
+						v := bounds[j]
+						if at >= c.quantile {
+							f := forward(out[j])
+							v = slices.Max(f) - slices.Min(f)
+						}
+						l += kappa / outImages * upperBound(v)
+					}
+				}
+				return l
+			}
+			if want := total(theta); math.Abs(got.loss-want) > 1e-5*want {
+				t.Errorf("%s on %s: loss %g, want %g", c.method.Name(), engine, got.loss, want)
+			}
+			largest := 0.0
+			for i := range theta {
+				for j := 0; j < len(theta[i]); j += 1 + len(theta[i])/7 {
+					const h = 1e-6
+					w := theta[i][j]
+					theta[i][j] = w + h
+					up := total(theta)
+					theta[i][j] = w - h
+					gradient := (up - total(theta)) / (2 * h)
+					theta[i][j] = w
+					largest = max(largest, math.Abs(gradient))
+					want := w - rate*(gradient+0.01*w)
+					if v := float64(s.weights[i][j]); math.Abs(v-want) > 1e-5 {
+						t.Errorf("%s (%v) on %s: %s[%d] is %g, want %g, from %g", c.method.Name(), c.quantile, engine, p.tensors[i].Name, j, v, want, w)
+					}
+				}
+			}
+			if largest < 1e-3 {
+				t.Errorf("%s: no gradient above %g", c.method.Name(), largest)
+			}
+		}
+	}
+}
+
+// The schedules that the paper prints, epoch by epoch.
+func TestOutRamps(t *testing.T) {
+	for _, c := range []struct {
+		options []string
+		number  string
+		want    map[int]float64
+	}{
+		{[]string{"kappa=0.3", "kappa_start=2", "kappa_over=100"}, "kappa", map[int]float64{0: 0, 2: 0, 52: 0.15, 102: 0.3, 400: 0.3}},
+		{[]string{"epsilon=0.3", "epsilon_start=10", "epsilon_over=120"}, "epsilon", map[int]float64{10: 0, 70: 0.15, 130: 0.3}},
+		{[]string{"kappa=1", "kappa_start=-2", "kappa_over=300"}, "kappa", map[int]float64{0: 2. / 300, 298: 1}},
+		{[]string{"epsilon=0.01", "epsilon_start=4", "epsilon_over=200"}, "epsilon", map[int]float64{4: 0, 104: 0.005, 204: 0.01}},
+		{[]string{"kappa=1", "kappa_start=3", "kappa_over=0"}, "kappa", map[int]float64{2: 0, 3: 1}},
+	} {
+		p := outPlan(newMethod(t, "good", c.options...))
+		for epoch, want := range c.want {
+			if got := p.ramps[c.number].At(p.clock(epoch)); math.Abs(got-want) > 1e-12 {
+				t.Errorf("%v: %s is %v in epoch %d, want %v", c.options, c.number, got, epoch, want)
+			}
+		}
+	}
+}
+
+// A run whose cross-entropy stays at ln K stops, and what is kept is from before.
+func TestCollapse(t *testing.T) {
+	p := outPlan(newMethod(t, "oe"))
+	s := &state{Terms: []string{"uniform", inLoss}}
+	add := func(values ...float64) {
+		for _, v := range values {
+			s.Log = append(s.Log, epoch{Terms: []float64{7, v}})
+		}
+	}
+	add(math.Log(3), math.Log(3), math.Log(3), math.Log(3), math.Log(3))
+	for i, v := range []float64{1.5, 1.1, 1.106, 0.7, 1.09, 1.0887} {
+		add(v)
+		if want := []int{0, 1, 2, 0, 1, 2}[i]; p.collapsed(s) != want || p.checkCollapse(s) != nil {
+			t.Errorf("after %v: %d epochs, want %d", v, p.collapsed(s), want)
+		}
+	}
+	add(1.1085)
+	if err := fmt.Sprint(p.checkCollapse(s)); !strings.Contains(err, "after epoch 12 its cross-entropy is 1.1085, within 0.01 of ln 3") {
+		t.Error(err)
+	}
+}
