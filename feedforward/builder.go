@@ -9,9 +9,10 @@ import (
 // Builder makes a Network layer by layer. Every method adds a layer behind given ones and returns its number; the input is
 // number 0. The first error is kept, and Network returns it.
 type Builder struct {
-	net  Network
-	name string // of the next layer, for messages
-	err  error
+	net        Network
+	name       string      // of the next layer, for messages
+	parameters [][]float64 // of the next layer, for Digest
+	err        error
 }
 
 // NewBuilder begins a network for inputs of that shape: features, or channels × height × width.
@@ -28,6 +29,12 @@ func NewBuilder(input ...int) *Builder {
 // Name gives the next layer a name, for messages.
 func (b *Builder) Name(name string) *Builder {
 	b.name = name
+	return b
+}
+
+// with says what the next layer computes with, besides its kind and the shapes.
+func (b *Builder) with(parameters ...[]float64) *Builder {
+	b.parameters = parameters
 	return b
 }
 
@@ -70,8 +77,8 @@ func (b *Builder) add(op string, shape Shape, l layer, in ...int) int {
 	if name == "" {
 		name = fmt.Sprintf("%s_%d", op, len(b.net.nodes))
 	}
-	b.name = ""
-	b.net.nodes = append(b.net.nodes, node{name, op, in, shape, l})
+	b.net.nodes = append(b.net.nodes, node{name, op, in, shape, b.parameters, l})
+	b.name, b.parameters = "", nil
 	return len(b.net.nodes) - 1
 }
 
@@ -102,7 +109,7 @@ func (b *Builder) Dense(in, outputs int, w, bias []float64) int {
 	if err := finite(w, bias); err != nil {
 		return b.fail("Dense", "%v", err)
 	}
-	return b.addLinear("Dense", Shape{outputs}, newDense(size, outputs, w, bias), in)
+	return b.with(w, bias).addLinear("Dense", Shape{outputs}, newDense(size, outputs, w, bias), in)
 }
 
 // Conv is a 2-D convolution as ONNX has it; w is outputs × channels/groups × kernel height × kernel width.
@@ -126,7 +133,7 @@ func (b *Builder) Conv(in, outputs int, o ConvOptions, w, bias []float64) int {
 	if c.outH < 1 || c.outW < 1 {
 		return b.fail("Conv", "kernel %v does not fit into %v", o.Kernel, s)
 	}
-	return b.addLinear("Conv", c.outShape(), c, in)
+	return b.with(o.numbers(), w, bias).addLinear("Conv", c.outShape(), c, in)
 }
 
 func (o ConvOptions) defaults() (ConvOptions, string) {
@@ -157,7 +164,7 @@ func (b *Builder) Scale(in int, s, t, size []float64) int {
 	if err := finite(s, t, size); err != nil {
 		return b.fail("Scale", "%v", err)
 	}
-	return b.addLinear("Scale", b.Shape(in), &scale{s, t, size}, in)
+	return b.with(s, t, size).addLinear("Scale", b.Shape(in), &scale{s, t, size}, in)
 }
 
 // BatchNorm is normalisation in inference, y = γ(x − mean)/√(variance + ε) + β, by channel, the first dimension.
@@ -189,7 +196,7 @@ func (b *Builder) LeakyReLU(in int, alpha float64) int {
 	if !(alpha >= 0 && alpha <= 1) {
 		return b.fail("LeakyRelu", "slope %v, want 0 to 1", alpha)
 	}
-	return b.add("LeakyRelu", b.Shape(in), leakyReLU(alpha), in)
+	return b.with([]float64{alpha}).add("LeakyRelu", b.Shape(in), leakyReLU(alpha), in)
 }
 
 // Sigmoid is 1/(1 + exp(−x)).
@@ -203,7 +210,7 @@ func (b *Builder) Clip(in int, low, high float64) int {
 	if !(low <= high) {
 		return b.fail("Clip", "to [%v, %v]", low, high)
 	}
-	return b.add("Clip", b.Shape(in), clip(low, high), in)
+	return b.with([]float64{low, high}).add("Clip", b.Shape(in), clip(low, high), in)
 }
 
 // PoolOptions are those of ONNX's pooling operators.
@@ -226,7 +233,7 @@ func (b *Builder) AveragePool(in int, o PoolOptions) int {
 			l.divisor[i] = float64(full)
 		}
 	}
-	return b.addLinear("AveragePool", shape, l, in)
+	return b.with(o.numbers(), l.divisor).addLinear("AveragePool", shape, l, in)
 }
 
 // MaxPool is maximum pooling; a kernel of zero size pools the whole image.
@@ -235,7 +242,7 @@ func (b *Builder) MaxPool(in int, o PoolOptions) int {
 	if reason != "" {
 		return b.fail("MaxPool", "%s", reason)
 	}
-	return b.add("MaxPool", shape, &maximum{members}, in)
+	return b.with(o.numbers()).add("MaxPool", shape, &maximum{members}, in)
 }
 
 // windows lists, for each output of a pooling layer, the inputs in its window.
@@ -327,7 +334,7 @@ func (b *Builder) Transpose(in int, order ...int) int {
 		}
 		from = append(from, at)
 	})
-	return b.add("Transpose", out, &arrange{from: from}, in)
+	return b.with(floats(order)).add("Transpose", out, &arrange{from: from}, in)
 }
 
 // Pad puts before[i] and after[i] constants around axis i; negative numbers cut values off.
@@ -355,7 +362,7 @@ func (b *Builder) Pad(in int, before, after []int, constant float64) int {
 		}
 		from = append(from, at)
 	})
-	return b.add("Pad", out, &arrange{from, constant}, in)
+	return b.with(floats(before), floats(after), []float64{constant}).add("Pad", out, &arrange{from, constant}, in)
 }
 
 // Sum is Σ sign_j·x_j of layers of one shape, each sign 1 or −1.
@@ -371,7 +378,7 @@ func (b *Builder) Sum(sign []float64, in ...int) int {
 			return b.fail("Sum", "layers of shapes %v and %v", b.Shape(in[0]), b.Shape(l))
 		}
 	}
-	return b.add("Sum", b.Shape(in[0]), &sum{slices.Clone(sign)}, in...)
+	return b.with(sign).add("Sum", b.Shape(in[0]), &sum{slices.Clone(sign)}, in...)
 }
 
 // Concat joins layers along an axis.
@@ -408,7 +415,7 @@ func (b *Builder) Concat(axis int, in ...int) int {
 		}
 		l.which, l.from = append(l.which, j), append(l.from, place)
 	})
-	return b.add("Concat", out, l, in...)
+	return b.with([]float64{float64(axis)}).add("Concat", out, l, in...)
 }
 
 func stridesOf(s Shape) []int {

@@ -38,11 +38,12 @@ type Network struct {
 
 // node is a layer with the nodes that it reads.
 type node struct {
-	name  string // as in the file, for messages
-	op    string
-	in    []int
-	shape Shape
-	layer layer // nil for the input
+	name       string // as in the file, for messages
+	op         string
+	in         []int
+	shape      Shape
+	parameters [][]float64 // for Digest
+	layer      layer       // nil for the input
 }
 
 // layer is what a node computes. Slices in and out hold one tensor each; none of them may be kept or changed, but for those
