@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/certspec/certspec/classifier/purity"
+	"github.com/certspec/certspec/internal/linefile"
 )
 
 // ChecksPath is the file beside a ledger that keeps what a run found when it asked some noise samples again, in other arrangements of
@@ -57,7 +58,7 @@ func ReadChecks(ledger string) (purity.Found, error) {
 		}
 		var found purity.Found
 		if err != nil || json.Unmarshal(line, &found) != nil {
-			return sum, &FormatError{path, number, fmt.Sprintf("%s: want a JSON object of comparisons", quote(line))}
+			return sum, &FormatError{path, number, fmt.Sprintf("%s: want a JSON object of comparisons", linefile.Quote(line))}
 		}
 		sum.Add(found)
 	}

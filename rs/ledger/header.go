@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"reflect"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/linefile"
 )
 
 // Format and Version begin the header of every ledger that this package begins. It reads and goes on with those
@@ -98,21 +98,10 @@ func decodeHeader(file string, line []byte) (Header, error) {
 	if err != nil {
 		return bad("%s", strings.TrimPrefix(err.Error(), "ledger: "))
 	}
-	if at, want, have := firstByte(bytes.TrimSuffix(again, newline), line); at >= 0 {
-		return bad("header: at byte %d it has %s, want %s: every known key stands there once, in its order and case, and nothing else does", at, quote(have), quote(want))
+	if at, want, have := linefile.FirstByte(bytes.TrimSuffix(again, newline), line); at >= 0 {
+		return bad("header: at byte %d it has %s, want %s: every known key stands there once, in its order and case, and nothing else does", at, linefile.Quote(have), linefile.Quote(want))
 	}
 	return h, nil
-}
-
-// firstByte finds where two lines differ, and what each has there; −1: they are equal.
-func firstByte(want, have []byte) (at int, rest, other []byte) {
-	if bytes.Equal(want, have) {
-		return -1, nil, nil
-	}
-	for at < min(len(want), len(have)) && want[at] == have[at] {
-		at++
-	}
-	return at, want[at:], have[at:]
 }
 
 // These limits keep numbers far from the largest integer, so that no sum or product of them overflows.
@@ -141,7 +130,7 @@ func (h Header) check() error {
 	for _, text := range []string{h.Program.Version, h.Program.Commit, h.Model.Name, h.Model.Identity.Weights, h.Model.Identity.Engine, h.Model.Identity.EngineVersion,
 		h.Model.Identity.InstructionSet, h.Data.Name, h.Data.Digest, h.Noise, h.Rule.Name, h.Rule.Budget, h.Order, h.Scores} {
 		if !utf8.ValidString(text) {
-			return fmt.Errorf("%s is not UTF-8", quote([]byte(text)))
+			return fmt.Errorf("%s is not UTF-8", linefile.Quote([]byte(text)))
 		}
 	}
 	if h.Version < 2 && !h.plain() {
@@ -163,30 +152,9 @@ func (h Header) SameRun(file string, run Header) error {
 		other.Seed = h.Seed
 	}
 	for _, r := range []Header{other, run} {
-		if name, a, b, differ := firstDifference("", reflect.ValueOf(h), reflect.ValueOf(r)); differ {
-			return &MismatchError{File: file, Field: strings.TrimPrefix(name, "."), Ledger: a, Run: b}
+		if name, a, b, differ := linefile.FirstDifference(h, r); differ {
+			return &MismatchError{File: file, Field: name, Ledger: a, Run: b}
 		}
 	}
 	return nil
-}
-
-func firstDifference(name string, a, b reflect.Value) (at, left, right string, differ bool) {
-	if a.Kind() == reflect.Struct {
-		for i := range a.NumField() {
-			tag, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
-			if tag == "-" { // in no ledger
-				continue
-			}
-			if at, left, right, differ = firstDifference(name+"."+tag, a.Field(i), b.Field(i)); differ {
-				return at, left, right, true
-			}
-		}
-		return "", "", "", false
-	}
-	if reflect.DeepEqual(a.Interface(), b.Interface()) {
-		return "", "", "", false
-	}
-	l, _ := json.Marshal(a.Interface())
-	r, _ := json.Marshal(b.Interface())
-	return name, string(l), string(r), true
 }

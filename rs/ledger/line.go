@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
+
+	"github.com/certspec/certspec/internal/linefile"
 )
 
 func appendLook(b []byte, l Look) []byte {
@@ -29,7 +31,7 @@ func parseLook(line []byte, h *Header, arena []Count) (Look, []Count, error) {
 	for i, dst := range [...]*int{&l.Image, &l.Label, &l.From, &l.To, &l.Misses} {
 		if i > 0 {
 			if len(rest) == 0 || rest[0] != ' ' {
-				return l, arena, fmt.Errorf("%s: want image, label, from, to, misses and class:count separated by one space", quote(line))
+				return l, arena, fmt.Errorf("%s: want image, label, from, to, misses and class:count separated by one space", linefile.Quote(line))
 			}
 			rest = rest[1:]
 		}
@@ -39,7 +41,7 @@ func parseLook(line []byte, h *Header, arena []Count) (Look, []Count, error) {
 		}
 		v, n := parseInt(rest)
 		if n == 0 {
-			return l, arena, fmt.Errorf("%s: want whole numbers, not negative", quote(line))
+			return l, arena, fmt.Errorf("%s: want whole numbers, not negative", linefile.Quote(line))
 		}
 		*dst, rest = v, rest[n:]
 	}
@@ -59,7 +61,7 @@ func parseLook(line []byte, h *Header, arena []Count) (Look, []Count, error) {
 			c, n = parseInt(rest[1:])
 		}
 		if n == 0 || len(rest) <= n+1 || rest[n+1] != ':' {
-			return l, arena[:start], fmt.Errorf("%s: want class:count, separated by one space", quote(rest))
+			return l, arena[:start], fmt.Errorf("%s: want class:count, separated by one space", linefile.Quote(rest))
 		}
 		rest = rest[n+2:]
 		v, n := parseInt(rest)
@@ -105,7 +107,7 @@ func appendClaim(b []byte, c Claim) []byte {
 func parseClaim(line []byte, h *Header) (Claim, error) {
 	var c Claim
 	bad := func() (Claim, error) {
-		return c, fmt.Errorf("%s: want a claim: image, class, k, n, lower bound, radius", quote(line))
+		return c, fmt.Errorf("%s: want a claim: image, class, k, n, lower bound, radius", linefile.Quote(line))
 	}
 	rest := line
 	for _, dst := range [...]*int{&c.Image, &c.Class, &c.K, &c.N} {
@@ -159,13 +161,4 @@ func isDecimal(s string) bool {
 		}
 	}
 	return whole == "0" || whole != "" && whole[0] != '0'
-}
-
-// quote shows the beginning of a foreign line.
-func quote(b []byte) string {
-	const most = 64 // a digest is not cut
-	if len(b) > most {
-		return strconv.Quote(string(b[:most])) + "…"
-	}
-	return strconv.Quote(string(b))
 }

@@ -10,6 +10,8 @@ import (
 	"hash"
 	"io"
 	"os"
+
+	"github.com/certspec/certspec/internal/linefile"
 )
 
 // Kind is what a line of a ledger behind its header says.
@@ -153,12 +155,12 @@ func (s *Scanner) body(line []byte, r *Record) error {
 		}
 		return nil
 	case s.kind == ProvisionalLine:
-		return fmt.Errorf("%s behind a provisional line", quote(line))
+		return fmt.Errorf("%s behind a provisional line", linefile.Quote(line))
 	case bytes.HasPrefix(line, []byte("claims ")):
 		r.Kind = ClaimsLine
 		var n int
 		if r.Count, n = parseInt(line[len("claims "):]); n == 0 || n != len(line)-len("claims ") || r.Count != s.wanted() {
-			return fmt.Errorf("%s: want claims and the number of images, which is %d", quote(line), s.wanted())
+			return fmt.Errorf("%s: want claims and the number of images, which is %d", linefile.Quote(line), s.wanted())
 		}
 		return nil
 	}
@@ -218,7 +220,7 @@ func (s *Scanner) total(line []byte, r *Record) error {
 	case len(fields) == 3 && string(fields[0]) == "acr" && !s.acr:
 		labelled, n := parseInt(fields[2])
 		if n != len(fields[2]) || n == 0 || labelled < 1 || labelled > s.claims || !isDecimal(string(fields[1])) {
-			return fmt.Errorf("%s: want acr, its value and the number of labelled images", quote(line))
+			return fmt.Errorf("%s: want acr, its value and the number of labelled images", linefile.Quote(line))
 		}
 		r.Kind, r.Decimal, r.Count = ACRLine, string(fields[1]), labelled
 		s.acr, s.count = true, labelled
@@ -228,19 +230,19 @@ func (s *Scanner) total(line []byte, r *Record) error {
 		labelled, m := parseInt(fields[3])
 		if n == 0 || n != len(fields[2]) || m == 0 || m != len(fields[3]) || labelled != s.count ||
 			count > labelled || !isDecimal(string(fields[1])) {
-			return fmt.Errorf("%s: want certified, a radius, a count and the number of labelled images", quote(line))
+			return fmt.Errorf("%s: want certified, a radius, a count and the number of labelled images", linefile.Quote(line))
 		}
 		r.Kind, r.Decimal, r.Count = CertifiedLine, string(fields[1]), count
 		return nil
 	case len(fields) == 2 && string(fields[0]) == "sha256":
 		want := hex.EncodeToString(s.hash.Sum(nil))
 		if string(fields[1]) != want {
-			return fmt.Errorf("the digest is %s, but the lines before it have %s: the file was altered or damaged", quote(fields[1]), want)
+			return fmt.Errorf("the digest is %s, but the lines before it have %s: the file was altered or damaged", linefile.Quote(fields[1]), want)
 		}
 		r.Kind, r.Digest = DigestLine, "sha256:"+want
 		return nil
 	}
-	return fmt.Errorf("%s: want acr, certified or sha256", quote(line))
+	return fmt.Errorf("%s: want acr, certified or sha256", linefile.Quote(line))
 }
 
 // keep adds a line that stays to the digest.

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/certspec/certspec/internal/linefile"
 )
 
 // MaxScoreCells is the largest number of cells that scores are counted in.
@@ -50,7 +52,7 @@ func (h *Header) ScoreCells() (int, error) {
 	case h.Scores == "":
 		return 0, fmt.Errorf("the run kept no scores: certify again with scores, in another ledger")
 	case !ok || n == 0 || n != len(text) || cells < 1 || cells > MaxScoreCells:
-		return 0, fmt.Errorf("its scores are %s; this program knows %s1 to %s%d", quote([]byte(h.Scores)), scoresScheme, scoresScheme, MaxScoreCells)
+		return 0, fmt.Errorf("its scores are %s; this program knows %s1 to %s%d", linefile.Quote([]byte(h.Scores)), scoresScheme, scoresScheme, MaxScoreCells)
 	}
 	return cells, nil
 }

@@ -11,6 +11,8 @@ import (
 	"hash"
 	"io"
 	"os"
+
+	"github.com/certspec/certspec/internal/linefile"
 )
 
 // ScoresError says where a file of scores is not what its ledger asks for.
@@ -80,7 +82,7 @@ func newScoresScanner(file string, in io.Reader, header Header) (*ScoresScanner,
 		return s, fmt.Errorf("scores %s: %w", file, err)
 	}
 	if !bytes.HasPrefix(want, have[:n]) {
-		return s, s.errorf("it begins with %s, the scores of this ledger begin with %s: it is no file of scores, or of another run", quote(have[:n]), want[:len(want)-1])
+		return s, s.errorf("it begins with %s, the scores of this ledger begin with %s: it is no file of scores, or of another run", linefile.Quote(have[:n]), want[:len(want)-1])
 	}
 	if n < len(want) {
 		return s, io.EOF

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/linefile"
 )
 
 // TimesPath is the file beside a ledger that keeps the times.
@@ -70,7 +71,7 @@ func decodeTimes(file string, r io.Reader) ([]Time, error) {
 		}
 		t, ok := parseTime(bytes.TrimSuffix(line, newline))
 		if err != nil || !ok {
-			return nil, &FormatError{file, len(times) + 1, fmt.Sprintf("%s: want image, noise samples and seconds, separated by tabs", quote(line))}
+			return nil, &FormatError{file, len(times) + 1, fmt.Sprintf("%s: want image, noise samples and seconds, separated by tabs", linefile.Quote(line))}
 		}
 		times = append(times, t)
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/linefile"
 )
 
 // ErrLocked says that another run, of this or another process, writes the ledger.
@@ -117,7 +118,7 @@ func beginsLike(f *os.File, line []byte) error {
 		return err
 	}
 	if !bytes.HasPrefix(line, have) && !bytes.HasPrefix(have, []byte(headerBegin)) {
-		return fmt.Errorf("the file is not a ledger, it begins with %s; name another ledger file", quote(have))
+		return fmt.Errorf("the file is not a ledger, it begins with %s; name another ledger file", linefile.Quote(have))
 	}
 	return nil
 }
