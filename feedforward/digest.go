@@ -56,3 +56,13 @@ func (p PoolOptions) numbers() []float64 {
 	}
 	return append(p.ConvOptions.numbers(), ceil)
 }
+
+// Assumes says what rigorous bounds take for granted of an evaluation in float32, beyond IEEE arithmetic; "" where nothing.
+func (n *Network) Assumes() string {
+	for _, nd := range n.nodes {
+		if nd.op == "Sigmoid" || nd.op == "Tanh" {
+			return "sigmoid and tanh in float32 are off by at most 2^-18"
+		}
+	}
+	return ""
+}

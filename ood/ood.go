@@ -26,9 +26,9 @@ type AUC struct {
 	M            int     `json:"m"`            // foreign scores, likewise
 }
 
-// Compare returns the area under the curve of the rule "in-distribution above a threshold" (equations 16 and 17 of
+// Area returns the area under the curve of the rule "in-distribution above a threshold" (equations 16 and 17 of
 // Bitterwolf et al. 2020), in time O((n+m) log m). Infinite scores sort as they are. Errors: ErrEmpty.
-func Compare(in, foreign []float64) (AUC, error) {
+func Area(in, foreign []float64) (AUC, error) {
 	out := AUC{N: len(in), M: len(foreign)}
 	if out.N == 0 || out.M == 0 {
 		return AUC{}, fmt.Errorf("%w: %d in, %d foreign", ErrEmpty, out.N, out.M)
@@ -73,7 +73,7 @@ type Interval struct {
 
 // DeLong returns the standard error of the AUC (ties count one half) by DeLong, DeLong and Clarke-Pearson 1988, from the
 // share of foreign scores that each in-score beats and of in-scores that each foreign score loses to. Scores that are no
-// numbers count as Compare counts them. Errors: fewer than two scores on a side.
+// numbers count as Area counts them. Errors: fewer than two scores on a side.
 func DeLong(in, foreign []float64) (auc, standardError float64, err error) {
 	u, v, err := placements(in, foreign)
 	if err != nil {

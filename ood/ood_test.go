@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestCompareByHand(t *testing.T) {
+func TestAreaByHand(t *testing.T) {
 	nan := math.NaN()
 	for name, c := range map[string]struct {
 		in, foreign       []float64
@@ -20,12 +20,12 @@ func TestCompareByHand(t *testing.T) {
 		"perfect separation": {[]float64{2, 3}, []float64{0, 1}, 1, 1},
 		"infinite":           {[]float64{math.Inf(1)}, []float64{math.Inf(1), math.Inf(-1)}, .75, .5},
 	} {
-		got, err := Compare(c.in, c.foreign)
+		got, err := Area(c.in, c.foreign)
 		if err != nil || math.Abs(got.Value-c.auc) > 1e-15 || math.Abs(got.Conservative-c.conservative) > 1e-15 {
 			t.Errorf("%s: %+v, %v; expected %v and %v", name, got, err, c.auc, c.conservative)
 		}
 	}
-	if _, err := Compare(nil, []float64{1}); !errors.Is(err, ErrEmpty) {
+	if _, err := Area(nil, []float64{1}); !errors.Is(err, ErrEmpty) {
 		t.Errorf("no in-scores: %v", err)
 	}
 }
@@ -44,7 +44,7 @@ func scores(rng *rand.Rand, n int) []float64 {
 	return s
 }
 
-func TestCompareAgainstAllPairs(t *testing.T) {
+func TestAreaAgainstAllPairs(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
 		in, foreign := scores(rng, 1+rng.IntN(15)), scores(rng, 1+rng.IntN(15))
@@ -60,11 +60,11 @@ func TestCompareAgainstAllPairs(t *testing.T) {
 			}
 		}
 		pairs := float64(len(in) * len(foreign))
-		got, err := Compare(in, foreign)
+		got, err := Area(in, foreign)
 		if err != nil || math.Abs(got.Value-(float64(wins)+float64(ties)/2)/pairs) > 1e-15 || math.Abs(got.Conservative-float64(wins)/pairs) > 1e-15 {
 			t.Fatalf("%v, %v: %+v, %v; by pairs %d wins and %d ties", in, foreign, got, err, wins, ties)
 		}
-		swapped, _ := Compare(foreign, in)
+		swapped, _ := Area(foreign, in)
 		if got.InNaN+got.ForeignNaN == 0 && math.Abs(got.Value+swapped.Value-1) > 1e-12 {
 			t.Fatalf("the AUC and that of swapped lists sum to %v", got.Value+swapped.Value)
 		}

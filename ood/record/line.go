@@ -86,6 +86,14 @@ func (h *Header) parse(line []byte) (Line, error) {
 	return l, h.sensible(l)
 }
 
+// Check refuses what no run may write: classes and logarithms out of range, a confidence outside its bounds.
+func (h *Header) Check(l Line) error {
+	if err := h.sensible(l); err != nil {
+		return fmt.Errorf("ood: image %d: %w", l.Image, err)
+	}
+	return nil
+}
+
 // sensible refuses values that no run writes.
 func (h *Header) sensible(l Line) error {
 	least := -math.Log(float64(h.Model.Classes)) * (1 + 1e-9)

@@ -1,0 +1,319 @@
+package ood
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/ood/attack"
+	"github.com/certspec/certspec/ood/record"
+)
+
+// Attacks are the names that AttackOptions takes.
+var Attacks = []string{"apgd", "contrast", "monotone", "targeted"}
+
+// AttackOptions say how points of high confidence are looked for. The zero value attacks as the paper does colour images.
+type AttackOptions struct {
+	Epsilon  float64
+	Attacks  []string // of Attacks; nil: all
+	Steps    int      // of Auto-PGD; 0: 500
+	Restarts int      // of Auto-PGD; 0: 5
+	Near     float64  // half-width of the noise of its starts (the paper takes .01 on MNIST); 0: to the edge of the ball
+	Monotone int      // steps of monotone PGD; 0: 200
+	Seed     uint64
+	Transfer []string // .npy files of points that attacks on other networks found for the same images
+	Points   string   // a .npy file that keeps the best point of each image, for transfer; "": none
+	Run
+}
+
+// attackBlock is how many images are attacked at once. An image's result does not depend on it.
+const attackBlock = 16
+
+// Attack looks, around each image of a set, for the point where a network is most sure: the most of the image itself and of all attacks,
+// by the network in float64. The attacks are Auto-PGD from noise around the image; monotone PGD from the contrast start, and from the image
+// and the pull towards the mean image, along the sign and along the velocity; Auto-PGD towards each class; monotone PGD from
+// points found on other networks ("transfer"). What is found for an image is a function of the image, its id, the mean image, the
+// points given and the seed. Files, interrupts and errors are as Measure has them.
+func Attack(ctx context.Context, n *feedforward.Network, data Source, o AttackOptions) (*Measurement, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	images, header, err := o.Run.begin(ctx, n, data, o.Epsilon)
+	if err != nil {
+		return nil, err
+	}
+	p := &assault{o: o, net: attack.FeedForward{Network: n}, images: images, mean: meanImage(images)}
+	header.Attack = &record.Attack{Names: o.Attacks, Steps: o.Steps, Restarts: o.Restarts, Near: o.Near, Monotone: o.Monotone, Seed: o.Seed}
+	for _, path := range o.Transfer {
+		a, err := points(ctx, path, images)
+		if err != nil {
+			return nil, err
+		}
+		p.transfer = append(p.transfer, a)
+		header.Attack.Transfer = append(header.Attack.Transfer, a.digest)
+	}
+	if len(p.transfer) > 0 {
+		header.Attack.Names = append(slices.Clone(o.Attacks), "transfer")
+	}
+	if o.Points != "" {
+		from, to := o.Shard.Range(images.Len())
+		if p.kept, err = keepPoints(o.Points, images, from, to); err != nil {
+			return nil, err
+		}
+		defer p.kept.f.Close()
+	}
+	return o.Run.measure(ctx, "attack", images, header, attackBlock, p.block)
+}
+
+func (o *AttackOptions) check() error {
+	for _, v := range []struct {
+		p        *int
+		standard int
+	}{{&o.Steps, 500}, {&o.Restarts, 5}, {&o.Monotone, 200}} {
+		if *v.p < 0 {
+			return fmt.Errorf("ood: %d steps or restarts, want at least 1", *v.p)
+		}
+		if *v.p == 0 {
+			*v.p = v.standard
+		}
+	}
+	if o.Attacks == nil {
+		o.Attacks = Attacks
+	}
+	for i, name := range o.Attacks {
+		if !slices.Contains(Attacks, name) || slices.Contains(o.Attacks[:i], name) {
+			return fmt.Errorf("ood: attack %q, want each of %v at most once", name, Attacks)
+		}
+	}
+	if !(o.Near >= 0 && o.Near <= 1) {
+		return fmt.Errorf("ood: starts within %v of the image, want 0 to 1", o.Near)
+	}
+	return nil
+}
+
+// assault is the attacks on a set.
+type assault struct {
+	o        AttackOptions
+	net      attack.FeedForward
+	images   *imageset.Images
+	mean     []float64
+	transfer []*given
+	kept     *kept
+}
+
+func meanImage(images *imageset.Images) []float64 {
+	sum := make([]float64, images.Shape.Len())
+	for i, b := range images.Pixels {
+		sum[i%len(sum)] += float64(b)
+	}
+	for i := range sum {
+		sum[i] /= 255 * float64(images.Len())
+	}
+	return sum
+}
+
+// block attacks some images. A block that has begun is left where ctx ends, and done again by the next run.
+func (a *assault) block(ctx context.Context, at []int) ([]record.Line, error) {
+	p := attack.Problem{Network: a.net, Objective: attack.Confidence, Seed: a.o.Seed}
+	lines := make([]record.Line, len(at))
+	best := make([]attack.Best, len(at))
+	for k, i := range at {
+		x := unit(a.images, i)
+		box, err := feedforward.Ball(x, a.o.Epsilon, feedforward.Plain)
+		if err != nil {
+			return nil, err
+		}
+		p.Boxes, p.Starts, p.IDs = append(p.Boxes, box), append(p.Starts, x), append(p.IDs, uint64(a.images.IDs[i]))
+		f, err := a.net.Forward(x)
+		if err != nil {
+			return nil, err
+		}
+		lines[k] = record.Line{Image: a.images.IDs[i], Label: a.images.Labels[i], By: "clean"}
+		lines[k].Class, lines[k].Log = feedforward.LogConfidence(f)
+		best[k] = attack.Best{Point: x, Value: lines[k].Log}
+	}
+	if a.o.Epsilon > 0 {
+		for _, t := range a.tasks(p, at) {
+			found, err := t.run(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if err := a.score(found, t.problem.Boxes); err != nil {
+				return nil, err
+			}
+			for k := range best {
+				if found[k].Value > best[k].Value {
+					best[k], lines[k].By = found[k], t.name
+				}
+			}
+		}
+	}
+	for k := range lines {
+		lines[k].Attacked = best[k].Value
+	}
+	if a.kept != nil {
+		return lines, a.kept.put(at[0], best)
+	}
+	return lines, nil
+}
+
+// task is one attack on a block.
+type task struct {
+	name    string
+	problem attack.Problem
+	attack  interface {
+		Run(context.Context, attack.Problem) ([]attack.Best, error)
+	}
+}
+
+func (t task) run(ctx context.Context) ([]attack.Best, error) { return t.attack.Run(ctx, t.problem) }
+
+// tasks are the attacks in the order of the options, transfers last.
+func (a *assault) tasks(p attack.Problem, at []int) []task {
+	var all []task
+	apgd := attack.APGD{Steps: a.o.Steps, Restarts: a.o.Restarts, Near: a.o.Near}
+	climb := func(name string, start func(k int) []float64) {
+		q := p
+		q.Starts = make([][]float64, len(p.Starts))
+		for k := range q.Starts {
+			q.Starts[k] = start(k)
+		}
+		for _, velocity := range []bool{false, true} {
+			all = append(all, task{name, q, attack.Monotone{Steps: a.o.Monotone, Velocity: velocity}})
+		}
+	}
+	for _, name := range a.o.Attacks {
+		switch name {
+		case "apgd":
+			all = append(all, task{name, p, apgd})
+		case "contrast":
+			climb(name, func(k int) []float64 { return attack.ContrastStart(p.Starts[k], a.o.Epsilon) })
+		case "monotone":
+			climb(name, func(k int) []float64 { return slices.Clone(p.Starts[k]) })
+			climb(name, func(k int) []float64 { return attack.MeanStart(p.Starts[k], a.mean, a.o.Epsilon) })
+		case "targeted":
+			for class := range a.net.Outputs() {
+				q := p
+				q.Objective = attack.Target(class)
+				all = append(all, task{name, q, attack.APGD{Steps: a.o.Steps, Restarts: 1, Near: a.o.Near}})
+			}
+		}
+	}
+	for _, t := range a.transfer {
+		climb("transfer", func(k int) []float64 {
+			return slices.Clone(t.values[at[k]*len(p.Starts[k]) : (at[k]+1)*len(p.Starts[k])])
+		})
+	}
+	return all
+}
+
+// score gives points the confidence of the network that bounds it, and makes sure that they lie in their boxes.
+func (a *assault) score(found []attack.Best, boxes []feedforward.Box) error {
+	for k, b := range found {
+		for j, v := range b.Point {
+			if !(v >= boxes[k].Lower[j] && v <= boxes[k].Upper[j]) {
+				return fmt.Errorf("ood: an attack left the ball: value %d is %v, want %v to %v", j, v, boxes[k].Lower[j], boxes[k].Upper[j])
+			}
+		}
+		f, err := a.net.Forward(b.Point)
+		if err != nil {
+			return err
+		}
+		_, found[k].Value = feedforward.LogConfidence(f)
+	}
+	return nil
+}
+
+// given is a file of points of other networks.
+type given struct {
+	values []float64
+	digest string
+}
+
+func points(ctx context.Context, path string, images *imageset.Images) (*given, error) {
+	a, err := dataset.ReadAnyArray(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if a.Shape != images.Shape || a.N != images.Len() {
+		return nil, fmt.Errorf("ood: %s has %d points of %v; want one for each of the %d images of %s, %v", path, a.N, a.Shape, images.Len(), images.Name, images.Shape)
+	}
+	g := &given{values: make([]float64, 0, a.N*a.Shape.Len())}
+	for _, v := range a.Reals() {
+		g.values = append(g.values, float64(v))
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("ood: %w", err)
+	}
+	g.digest = fmt.Sprintf("sha256:%x", sha256.Sum256(data))
+	return g, nil
+}
+
+// kept is the file of best points, float64, which grows with the blocks.
+type kept struct {
+	f     *os.File
+	first int64 // where the points begin
+	from  int
+	size  int
+}
+
+func keepPoints(path string, images *imageset.Images, from, to int) (*kept, error) {
+	f, err := atomicfile.Open(path, os.O_RDWR)
+	if err != nil {
+		return nil, fmt.Errorf("ood: %w", err)
+	}
+	k := &kept{f: f, from: from, size: images.Shape.Len()}
+	s := images.Shape
+	info, err := f.Stat()
+	if err == nil && info.Size() == 0 {
+		err = dataset.WriteArrayHeader(f, "<f8", to-from, s.Height, s.Width, s.Channels)
+	} else if err == nil {
+		err = sameHeader(f, to-from, s.Height, s.Width, s.Channels)
+	}
+	if err == nil {
+		k.first, err = f.Seek(0, io.SeekCurrent)
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("ood: %s: %w", path, err)
+	}
+	return k, nil
+}
+
+// sameHeader leaves the file behind its header, if that is the one that this run writes.
+func sameHeader(f *os.File, shape ...int) error {
+	var want bytes.Buffer
+	if err := dataset.WriteArrayHeader(&want, "<f8", shape...); err != nil {
+		return err
+	}
+	have := make([]byte, want.Len())
+	if _, err := io.ReadFull(f, have); err != nil || !bytes.Equal(have, want.Bytes()) {
+		return errors.New("it holds something else than the points of this run; name another file")
+	}
+	return nil
+}
+
+func (k *kept) put(place int, best []attack.Best) error {
+	b := make([]byte, 0, 8*k.size*len(best))
+	for _, p := range best {
+		for _, v := range p.Point {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+		}
+	}
+	if _, err := k.f.WriteAt(b, k.first+int64(place-k.from)*int64(8*k.size)); err != nil {
+		return fmt.Errorf("ood: %w; what was finished before is kept: run again to go on", err)
+	}
+	return k.f.Sync()
+}

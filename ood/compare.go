@@ -1,0 +1,335 @@
+package ood
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/certspec/certspec/ood/record"
+	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+// Side is the images of one side of a comparison.
+type Side struct {
+	Name       string   `json:"name"`
+	Digest     string   `json:"digest"`
+	Images     int      `json:"images"`
+	Epsilon    float64  `json:"epsilon"`
+	NaN        int      `json:"nan"`
+	Confidence float64  `json:"mean_confidence"`      // of the images; one that is not a number counts as 1 on the foreign side, as 0 on the other
+	Bound      *float64 `json:"mean_bound,omitempty"` // of the upper bounds on the foreign side, of the lower ones on the other
+	HeldOut    string   `json:"held_out,omitempty"`   // the set of training that these images are another part of
+}
+
+// Subset is the metrics on the images that were attacked.
+type Subset struct {
+	Images int      `json:"images"`
+	AUC    float64  `json:"auc"`
+	CAUC   float64  `json:"cauc"`
+	AAUC   float64  `json:"aauc"`
+	CAAUC  float64  `json:"caauc"`
+	GAUC   *float64 `json:"gauc"`
+	CGAUC  *float64 `json:"cgauc"`
+	Mean   float64  `json:"mean_attacked"` // confidence
+}
+
+// Estimate is the intervals of a metric at the level 95 %.
+type Estimate struct {
+	DeLong    *Interval `json:"delong,omitempty"` // of the forms with ties as one half
+	Bootstrap *Interval `json:"bootstrap"`        // percentiles, images of both sides drawn again
+}
+
+// Comparison is how well the confidence tells foreign images from a network's own. AUC is of the images as they are, AAUC of the foreign
+// ones as attacks found them, GAUC of their upper bounds, so that no image of their balls ranks better for the attacker; in forms that
+// begin with C, ties count as lost (Bitterwolf et al. 2020, equations 16 and 17, appendix C). FPR95 is the share of foreign images
+// that reach the confidence that 95 % of the own images reach, GFPR95 that of their bounds.
+type Comparison struct {
+	In        Side                `json:"in"`
+	Foreign   Side                `json:"foreign"`
+	Epsilon   float64             `json:"eps"`
+	AUC       float64             `json:"auc"`
+	CAUC      float64             `json:"cauc"`
+	AAUC      *float64            `json:"aauc"` // null without attacks; on their images alone
+	CAAUC     *float64            `json:"caauc"`
+	GAUC      *float64            `json:"gauc"` // null without bounds
+	CGAUC     *float64            `json:"cgauc"`
+	BothGAUC  *float64            `json:"gauc_both,omitempty"`  // own images by their lower bounds: both sides attacked
+	BothCGAUC *float64            `json:"cgauc_both,omitempty"` // conservative
+	FPR95     *float64            `json:"fpr95"`                // null where too few confidences are numbers
+	GFPR95    *float64            `json:"gfpr95"`
+	NaN       int                 `json:"nan"`
+	Intervals map[string]Estimate `json:"intervals"`
+	Attacked  *Subset             `json:"attack_subset"`
+	Warnings  []string            `json:"warnings,omitempty"`
+
+	in, foreign []float64 // scores, for figures
+}
+
+// CompareOptions say how intervals are made. The zero value works.
+type CompareOptions struct {
+	Resamples int // 0: 1000
+	Seed      uint64
+}
+
+// Compare compares the confidences on a network's own images with those on foreign ones; of the foreign set there may be a measurement
+// with bounds, one under attack, or both, the attacked images being some or all of the bounded ones.
+//
+// Errors: measurements of other networks, unfinished ones, several of a kind, of other radii or sets; an image whose confidence under
+// attack lies above its bound, which would be a mistake in either.
+func Compare(in *Measurement, foreign ...*Measurement) (*Comparison, error) {
+	return CompareWith(context.Background(), CompareOptions{}, in, foreign...)
+}
+
+// CompareWith is Compare with options.
+func CompareWith(ctx context.Context, o CompareOptions, in *Measurement, foreign ...*Measurement) (*Comparison, error) {
+	bound, attacked, err := sides(in, foreign)
+	if err != nil {
+		return nil, err
+	}
+	first := bound
+	if first == nil {
+		first = attacked
+	}
+	own, clean := column(in, logs), column(first, logs)
+	c := &Comparison{
+		In: side(in), Foreign: side(first), Epsilon: first.Header.Epsilon, Intervals: map[string]Estimate{}, in: own, foreign: clean,
+	}
+	c.NaN = c.In.NaN + c.Foreign.NaN
+	c.In.Confidence, c.Foreign.Confidence = mean(own, 0), mean(clean, 1)
+	c.Foreign.HeldOut = heldOut(first.Header.Data, in.Header.Model.Trained)
+	c.warn(in)
+	b := bootstrap{ctx: ctx, o: o, out: c.Intervals}
+	c.AUC, c.CAUC = b.both("auc", "cauc", own, clean)
+	c.FPR95 = fpr(own, clean)
+	if bound != nil {
+		upper := column(bound, func(l record.Line) float64 { return worst(l, l.Upper) })
+		c.foreign = upper
+		g, cg := b.both("gauc", "cgauc", own, upper)
+		c.GAUC, c.CGAUC, c.GFPR95 = &g, &cg, fpr(own, upper)
+		m := mean(upper, 1)
+		c.Foreign.Bound = &m
+		if in.Header.Epsilon > 0 && in.Header.Bound != nil {
+			lower := column(in, func(l record.Line) float64 { return worst(l, l.Lower) })
+			g, cg := b.both("gauc_both", "cgauc_both", lower, upper)
+			m := mean(lower, 0)
+			c.BothGAUC, c.BothCGAUC, c.In.Bound = &g, &cg, &m
+		}
+	}
+	if attacked != nil {
+		if c.Attacked, err = subset(own, bound, attacked); err != nil {
+			return nil, err
+		}
+		a, ca := b.both("aauc", "caauc", own, column(attacked, func(l record.Line) float64 { return worst(l, l.Attacked) }))
+		c.AAUC, c.CAAUC = &a, &ca
+	}
+	return c, b.err
+}
+
+// Threshold is a confidence above which images count as a network's own.
+type Threshold struct {
+	Log   float64 `json:"log"`   // ln Conf
+	Value float64 `json:"value"` // Conf, rounded
+	TPR   float64 `json:"tpr"`   // share of the validation images that reach it
+	Least float64 `json:"least"` // with 95 % confidence, at least this share of images of their kind reaches it (Clopper and Pearson)
+}
+
+// PickThreshold is the largest confidence that the share tpr of validation images of the network's own distribution reaches. What it
+// guarantees: an image of a foreign ball whose upper bound lies below it is never taken for an own one. Errors: those of FPR.
+func PickThreshold(validation *Measurement, tpr float64) (Threshold, error) {
+	scores := column(validation, logs)
+	_, log, err := FPR(scores, scores, tpr)
+	if err != nil {
+		return Threshold{}, err
+	}
+	hits := 0
+	for _, s := range scores {
+		if s >= log {
+			hits++
+		}
+	}
+	share, err := resample.Share(hits, len(scores), 0.9) // two-sided at 90 %, one-sided at 95 %
+	if err != nil {
+		return Threshold{}, err
+	}
+	return Threshold{Log: log, Value: math.Exp(log), TPR: float64(hits) / float64(len(scores)), Least: share.Low}, nil
+}
+
+func logs(l record.Line) float64 { return l.Log }
+
+// worst is a bound of an image, unless its own confidence is not a number.
+func worst(l record.Line, v float64) float64 {
+	if math.IsNaN(l.Log) {
+		return math.NaN()
+	}
+	return v
+}
+
+func column(m *Measurement, of func(record.Line) float64) []float64 {
+	out := make([]float64, len(m.Lines))
+	for i, l := range m.Lines {
+		out[i] = of(l)
+	}
+	return out
+}
+
+// mean is the mean of exp, what is not a number counting as other.
+func mean(scores []float64, other float64) float64 {
+	sum := 0.0
+	for _, s := range scores {
+		if math.IsNaN(s) {
+			sum += other
+		} else {
+			sum += math.Exp(s)
+		}
+	}
+	return sum / float64(len(scores))
+}
+
+func fpr(in, foreign []float64) *float64 {
+	rate, _, err := FPR(in, foreign, 0.95)
+	if err != nil {
+		return nil
+	}
+	return &rate
+}
+
+func side(m *Measurement) Side {
+	return Side{Name: m.Header.Data.Name, Digest: m.Header.Data.Digest, Images: len(m.Lines), Epsilon: m.Header.Epsilon, NaN: m.Claims.NaN}
+}
+
+// sides sorts the measurements of the foreign side, and checks that all are finished and of one network.
+func sides(in *Measurement, foreign []*Measurement) (bound, attacked *Measurement, err error) {
+	if in == nil || len(foreign) == 0 {
+		return nil, nil, fmt.Errorf("%w: name own images, and foreign ones with bounds, under attack, or both", ErrEmpty)
+	}
+	for _, m := range append([]*Measurement{in}, foreign...) {
+		switch {
+		case m.Claims == nil:
+			return nil, nil, fmt.Errorf("ood: %s is not finished: run its command again", m.Path)
+		case len(m.Lines) == 0:
+			return nil, nil, fmt.Errorf("%w: %s", ErrEmpty, m.Path)
+		case m.Header.Model.Network != in.Header.Model.Network:
+			return nil, nil, fmt.Errorf("ood: %s is of another network (%s, %s) than %s (%s, %s)", m.Path, m.Header.Model.Name, m.Header.Model.Network, in.Path, in.Header.Model.Name, in.Header.Model.Network)
+		}
+	}
+	for _, m := range foreign {
+		if m.Header.Data.Digest == in.Header.Data.Digest {
+			return nil, nil, fmt.Errorf("ood: %s has the own images themselves, %s; name a set of other images", m.Path, in.Header.Data.Name)
+		}
+		for _, t := range in.Header.Model.Trained {
+			if err := unseen(m.Header.Data.Name, m.Header.Data.Digest, t); err != nil {
+				return nil, nil, err
+			}
+		}
+		to := &bound
+		if m.Header.Attack != nil {
+			to = &attacked
+		}
+		if *to != nil {
+			return nil, nil, fmt.Errorf("ood: %s and %s are of one kind; of the foreign set there is one file of bounds and one of attacks", (*to).Path, m.Path)
+		}
+		*to = m
+	}
+	if bound != nil && attacked != nil && bound.Header.Epsilon != attacked.Header.Epsilon {
+		return nil, nil, fmt.Errorf("ood: %s is of epsilon %v, %s of %v", bound.Path, bound.Header.Epsilon, attacked.Path, attacked.Header.Epsilon)
+	}
+	return bound, attacked, nil
+}
+
+// subset is the metrics on the attacked images. Every one must be among the bounded ones, with Conf ≤ Conf_adv ≤ bound.
+func subset(own []float64, bound, attacked *Measurement) (*Subset, error) {
+	s := &Subset{Images: len(attacked.Lines)}
+	clean := column(attacked, logs)
+	found := column(attacked, func(l record.Line) float64 { return worst(l, l.Attacked) })
+	area := func(foreign []float64) (v, conservative float64) {
+		a, _ := Area(own, foreign)
+		return a.Value, a.Conservative
+	}
+	s.AUC, s.CAUC = area(clean)
+	s.AAUC, s.CAAUC = area(found)
+	s.Mean = mean(found, 1)
+	if bound == nil {
+		return s, nil
+	}
+	at := make(map[int]record.Line, len(bound.Lines))
+	for _, l := range bound.Lines {
+		at[l.Image] = l
+	}
+	if base(bound.Header.Data.Name) != base(attacked.Header.Data.Name) {
+		return nil, fmt.Errorf("ood: %s is of %s, %s of %s: attacked images are some of the bounded ones", attacked.Path, attacked.Header.Data.Name, bound.Path, bound.Header.Data.Name)
+	}
+	upper := make([]float64, len(attacked.Lines))
+	for i, l := range attacked.Lines {
+		b, ok := at[l.Image]
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("ood: image %d of %s is not in %s: attacked images are some of the bounded ones", l.Image, attacked.Path, bound.Path)
+		case math.IsNaN(b.Log) != math.IsNaN(l.Log) || !math.IsNaN(l.Log) && (b.Log != l.Log || b.Class != l.Class):
+			return nil, fmt.Errorf("ood: image %d has ln Conf %v in %s and %v in %s: they are not of the same images", l.Image, l.Log, attacked.Path, b.Log, bound.Path)
+		case l.Attacked > b.Upper:
+			return nil, fmt.Errorf("ood: image %d: under attack (%s) ln Conf is %v, above its bound, %v: the bound of %s is wrong, or the point lies outside its ball", l.Image, l.By, l.Attacked, b.Upper, bound.Path)
+		}
+		upper[i] = worst(b, b.Upper)
+	}
+	g, cg := area(upper)
+	s.GAUC, s.CGAUC = &g, &cg
+	return s, nil
+}
+
+// heldOut names the set of training of which images are another part, or of whose other split.
+func heldOut(data ledger.Data, trained []ledger.Data) string {
+	set := func(name string) string {
+		before, _, _ := strings.Cut(base(name), "/")
+		return before
+	}
+	for _, t := range trained {
+		if set(t.Name) == set(data.Name) {
+			return t.Name
+		}
+	}
+	return ""
+}
+
+// warn says what a reader of the numbers should know.
+func (c *Comparison) warn(in *Measurement) {
+	if c.NaN > 0 {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%d confidences are not numbers; on the own side they lose, on the foreign side they win", c.NaN))
+	}
+	if c.Foreign.HeldOut != "" {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("the foreign images are held out from a set of training, %s: they are not of an unseen source", c.Foreign.HeldOut))
+	}
+	if len(in.Header.Model.Trained) == 0 {
+		c.Warnings = append(c.Warnings, "the files do not say what the network was trained on: that the foreign images are unseen was not checked")
+	}
+}
+
+// bootstrap adds the intervals of metrics to out; the first error is kept.
+type bootstrap struct {
+	ctx context.Context
+	o   CompareOptions
+	out map[string]Estimate
+	err error
+}
+
+func (b *bootstrap) both(name, conservative string, in, foreign []float64) (value, least float64) {
+	a, err := Area(in, foreign)
+	if err != nil {
+		b.err = errors.Join(b.err, err)
+		return 0, 0
+	}
+	intervals, err := areaIntervals(b.ctx, in, foreign, b.o)
+	if err != nil {
+		b.err = errors.Join(b.err, err)
+		return a.Value, a.Conservative
+	}
+	e := Estimate{Bootstrap: &intervals[0]}
+	if _, deviation, err := DeLong(in, foreign); err == nil {
+		const z = 1.959963984540054
+		e.DeLong = &Interval{max(a.Value-z*deviation, 0), min(a.Value+z*deviation, 1), 0.95}
+	}
+	b.out[name], b.out[conservative] = e, Estimate{Bootstrap: &intervals[1]}
+	return a.Value, a.Conservative
+}

@@ -1,0 +1,88 @@
+package ood
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/ood/record"
+)
+
+// Source gives images; *dataset.Dataset is one.
+type Source interface {
+	Load(ctx context.Context) (*imageset.Images, error)
+}
+
+// Options say how a network's confidence is bounded. The zero value bounds it at the images themselves, by CROWN, for exact
+// arithmetic and float32.
+type Options struct {
+	Epsilon    float64                // radius of the ball |z − x| ≤ ε in every value, within [0, 1]
+	Method     feedforward.Method     // "": feedforward.CROWN
+	Arithmetic feedforward.Arithmetic // "": feedforward.Rigorous
+	Run
+}
+
+// Measurement is a network's confidence at each image of a set, with bounds or with what attacks found; see record.File.
+type Measurement = record.File
+
+// Measure bounds the confidence of a network around each image of a set. With a file it records finished images as it goes: an
+// interrupted run goes on where it stopped when Measure is called again with the same settings, and the file ends with the same
+// bytes; a complete file is read. Where ctx ends, the images under way are finished and saved, and the error is the context's.
+//
+// Errors: options out of range, images of another size (*SizeError), images that were trained on (*TrainedError), those of the network;
+// a file of another run or a damaged one (record.MismatchError, record.FormatError).
+func Measure(ctx context.Context, n *feedforward.Network, data Source, o Options) (*Measurement, error) {
+	if o.Method == "" {
+		o.Method = feedforward.CROWN
+	}
+	if o.Arithmetic == "" {
+		o.Arithmetic = feedforward.Rigorous
+	}
+	if !slices.Contains([]feedforward.Method{feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN}, o.Method) ||
+		o.Arithmetic != feedforward.Rigorous && o.Arithmetic != feedforward.Plain {
+		return nil, fmt.Errorf("ood: method %q in arithmetic %q; see package feedforward", o.Method, o.Arithmetic)
+	}
+	images, header, err := o.Run.begin(ctx, n, data, o.Epsilon)
+	if err != nil {
+		return nil, err
+	}
+	header.Bound = &record.Bound{Method: o.Method, Arithmetic: o.Arithmetic, Assumes: n.Assumes()}
+	return o.Run.measure(ctx, "bound", images, header, 1, func(ctx context.Context, at []int) ([]record.Line, error) {
+		l, err := boundAt(n, images, at[0], o)
+		return []record.Line{l}, err
+	})
+}
+
+// boundAt bounds the confidence around one image.
+func boundAt(n *feedforward.Network, images *imageset.Images, i int, o Options) (record.Line, error) {
+	x := unit(images, i)
+	box, err := feedforward.Ball(x, o.Epsilon, o.Arithmetic)
+	if err != nil {
+		return record.Line{}, err
+	}
+	c, err := n.Confidence(x, box, o.Method, o.Arithmetic)
+	if err != nil {
+		return record.Line{}, err
+	}
+	l := record.Line{Image: images.IDs[i], Label: images.Labels[i], Class: c.Class, Log: c.Log, Upper: c.LogUpper, Lower: c.LogLower}
+	if math.IsNaN(l.Upper) {
+		l.Upper = 0
+	}
+	if least := -math.Log(float64(n.Outputs())) * (1 + 1e-12); math.IsNaN(l.Lower) {
+		l.Lower = least
+	}
+	return l, nil
+}
+
+// unit is an image with values in [0, 1].
+func unit(images *imageset.Images, i int) []float64 {
+	pixels := images.Image(i)
+	x := make([]float64, len(pixels))
+	for j, b := range pixels {
+		x[j] = float64(b) / 255
+	}
+	return x
+}

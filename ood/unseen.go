@@ -1,0 +1,70 @@
+package ood
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+// TrainedError says that images to be scored as unseen were trained on.
+type TrainedError struct{ Images, Trained string }
+
+func (e *TrainedError) Error() string {
+	return fmt.Sprintf("ood: the network was trained on %s: %s cannot be scored as unseen images; take others", e.Trained, e.Images)
+}
+
+// unseen refuses images that were trained on: those of the same digest, and those of the same split of a set, unless the selections of both
+// are the two parts of one split.
+func unseen(name, digest string, trained ledger.Data) error {
+	if trained.Digest != "" && trained.Digest == digest {
+		return &TrainedError{name, trained.Name}
+	}
+	if base(name) == base(trained.Name) && !apart(name, trained.Name) {
+		return &TrainedError{name, trained.Name}
+	}
+	return nil
+}
+
+func base(name string) string {
+	before, _, _ := strings.Cut(name, "[")
+	return before
+}
+
+// apart reports whether two selections of one set are known to share no image: ranges that do not meet, or the two parts of a split.
+func apart(a, b string) bool {
+	var ra, rb [2]int
+	if selection(a, "range=", func(s string) bool { return scan(s, &ra) }) && selection(b, "range=", func(s string) bool { return scan(s, &rb) }) {
+		return ra[1] <= rb[0] || rb[1] <= ra[0]
+	}
+	var sa, sb string
+	if selection(a, "split=", func(s string) bool { sa = s; return true }) && selection(b, "split=", func(s string) bool { sb = s; return true }) {
+		i, j := strings.LastIndexByte(sa, ':'), strings.LastIndexByte(sb, ':')
+		return i > 0 && j > 0 && sa[:i] == sb[:j] && sa[i:] != sb[j:]
+	}
+	return false
+}
+
+// selection finds the first selection of a kind that stands before all others in a name: only such a one is of the whole set.
+func selection(name, kind string, use func(string) bool) bool {
+	_, list, _ := strings.Cut(strings.TrimSuffix(name, "]"), "[")
+	for _, s := range strings.Split(list, ",") {
+		key, _, _ := strings.Cut(s, "=")
+		if value, ok := strings.CutPrefix(s, kind); ok {
+			return use(value)
+		}
+		if slices.Contains([]string{"split", "count"}, key) { // a split behind them is of fewer images
+			return false
+		}
+		if kind == "split=" && slices.Contains([]string{"range", "skip", "max_index"}, key) {
+			return false
+		}
+	}
+	return false
+}
+
+func scan(s string, r *[2]int) bool {
+	n, err := fmt.Sscanf(s, "%d:%d", &r[0], &r[1])
+	return n == 2 && err == nil
+}

@@ -1,0 +1,78 @@
+package ood
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/ood/record"
+)
+
+// Verify computes the bounds of a measurement again, of some of its images spread evenly, or of all with sample 0, and returns how many.
+// What a file says of itself, Read checks. The bounds are the same bits on machines of one architecture; elsewhere they may differ by
+// the rounding of the library of linear algebra, and Verify allows for 1e-12. Under attack, the confidence of the images themselves
+// is computed again; that a point is no less sure than the file says, its file of points shows.
+//
+// Errors: a network or images of another digest; the first image whose numbers are others.
+func Verify(ctx context.Context, m *Measurement, n *feedforward.Network, data Source, sample int) (checked int, err error) {
+	if got := n.Digest(); got != m.Header.Model.Network {
+		return 0, fmt.Errorf("ood: the network is %s, %s is of %s", got, m.Path, m.Header.Model.Network)
+	}
+	images, err := data.Load(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if images.Digest != m.Header.Data.Digest {
+		return 0, fmt.Errorf("ood: the images of %s have the digest %s, %s is of %s, %s", images.Name, images.Digest, m.Path, m.Header.Data.Name, m.Header.Data.Digest)
+	}
+	o := Options{Epsilon: m.Header.Epsilon}
+	if b := m.Header.Bound; b != nil {
+		o.Method, o.Arithmetic = b.Method, b.Arithmetic
+	} else {
+		o.Epsilon, o.Method, o.Arithmetic = 0, feedforward.IBP, feedforward.Rigorous
+	}
+	if sample < 1 || sample > len(m.Lines) {
+		sample = len(m.Lines)
+	}
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for k := range sample {
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return again(n, images, m, m.Lines[k*len(m.Lines)/sample], o)
+		})
+	}
+	return sample, group.Wait()
+}
+
+// again computes the line of an image again.
+func again(n *feedforward.Network, images *imageset.Images, m *Measurement, want record.Line, o Options) error {
+	i := images.Index(want.Image)
+	if i < 0 {
+		return fmt.Errorf("ood: image %d of %s is not in %s", want.Image, m.Path, images.Name)
+	}
+	got, err := boundAt(n, images, i, o)
+	if err != nil {
+		return err
+	}
+	same := got.Label == want.Label && got.Class == want.Class && near(got.Log, want.Log)
+	if m.Header.Bound != nil {
+		same = same && near(got.Upper, want.Upper) && near(got.Lower, want.Lower)
+	}
+	if !same {
+		return fmt.Errorf("ood: image %d of %s: label %d, class %d, ln Conf %v, bounds %v and %v; computed again, %d, %d, %v, %v and %v", want.Image, m.Path,
+			want.Label, want.Class, want.Log, want.Lower, want.Upper, got.Label, got.Class, got.Log, got.Lower, got.Upper)
+	}
+	return nil
+}
+
+func near(a, b float64) bool {
+	return math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= 1e-12*max(math.Abs(a), math.Abs(b))
+}
