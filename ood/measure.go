@@ -16,11 +16,11 @@ type Source interface {
 	Load(ctx context.Context) (*imageset.Images, error)
 }
 
-// Options say how a network's confidence is bounded. The zero value bounds it at the images themselves, by CROWN, for exact
-// arithmetic and float32.
+// Options say how a network's confidence is bounded. The zero value bounds it at the images themselves, for exact arithmetic and
+// float32.
 type Options struct {
 	Epsilon    float64                // radius of the ball |z − x| ≤ ε in every value, within [0, 1]
-	Method     feedforward.Method     // "": feedforward.CROWN
+	Method     feedforward.Method     // "": feedforward.CROWN, or IBP at ε = 0, where it gains nothing
 	Arithmetic feedforward.Arithmetic // "": feedforward.Rigorous
 	Run
 }
@@ -35,7 +35,11 @@ type Measurement = record.File
 // Errors: options out of range, images of another size (*SizeError), images that were trained on (*TrainedError), those of the network;
 // a file of another run or a damaged one (record.MismatchError, record.FormatError).
 func Measure(ctx context.Context, n *feedforward.Network, data Source, o Options) (*Measurement, error) {
-	if o.Method == "" {
+	switch {
+	case o.Method != "":
+	case o.Epsilon == 0:
+		o.Method = feedforward.IBP
+	default:
 		o.Method = feedforward.CROWN
 	}
 	if o.Arithmetic == "" {

@@ -27,6 +27,17 @@ type onnxOptions struct {
 }
 
 func (o *onnxOptions) flags(f *Flags) {
+	o.entranceFlags(f)
+	f.Named(&o.Scores, "scores", "", "of an ONNX file: whether its outputs are logits or probabilities (default found out)", known("logits", "probabilities"))
+	f.File(&o.names, "class-names", "of an ONNX file: file with the name of a class per line, class 0 first")
+	f.BoolVar(&o.KeepBatch, "keep-batch", false, "of an ONNX file with a batch of fixed size: take it as it is, which goes on with ledgers of versions that did")
+	f.File(&o.Library, "lib", "library of ONNX Runtime (default that of "+onnxmodel.Variable+", or in the cache)")
+	f.IntVar(&o.Threads, "threads", 1, "of ONNX Runtime: threads in one call")
+	f.Named(&o.Provider, "provider", "cpu", "of ONNX Runtime: cpu, or cuda with a library that was built for it", known("cpu", "cuda"))
+}
+
+// entranceFlags say how images enter an ONNX file, and where they leave it.
+func (o *onnxOptions) entranceFlags(f *Flags) {
 	f.Floats(&o.Mean, "mean", nil, "of an ONNX file: what is subtracted from a channel, after the noise; one value, or one per channel, red first")
 	f.Floats(&o.Std, "std", nil, "of an ONNX file: what a channel is divided by then")
 	f.Float64Var(&o.Scale, "scale", 0, "of an ONNX file: what white is before mean and std, e.g. 255 (default 1, or 255 for a network on uint8)")
@@ -36,12 +47,6 @@ func (o *onnxOptions) flags(f *Flags) {
 	Alias(f.cmd, "input-size", "shape")
 	f.Text(&o.Input, "input-name", "of an ONNX file, where the graph has several: the input that takes the images")
 	f.Text(&o.Output, "output-name", "of an ONNX file, where the graph has several: the output with a value per class (default found out)")
-	f.Named(&o.Scores, "scores", "", "of an ONNX file: whether its outputs are logits or probabilities (default found out)", known("logits", "probabilities"))
-	f.File(&o.names, "class-names", "of an ONNX file: file with the name of a class per line, class 0 first")
-	f.BoolVar(&o.KeepBatch, "keep-batch", false, "of an ONNX file with a batch of fixed size: take it as it is, which goes on with ledgers of versions that did")
-	f.File(&o.Library, "lib", "library of ONNX Runtime (default that of "+onnxmodel.Variable+", or in the cache)")
-	f.IntVar(&o.Threads, "threads", 1, "of ONNX Runtime: threads in one call")
-	f.Named(&o.Provider, "provider", "cpu", "of ONNX Runtime: cpu, or cuda with a library that was built for it", known("cpu", "cuda"))
 }
 
 // read makes options of the flags for the model at path, and orders the engine ONNX Runtime where they are of use to no other.

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+// NetworkOptions name a network that is read as layers in float64; no engine runs it.
+type NetworkOptions struct {
+	Path    string
+	trained []string
+
+	cmd  *cobra.Command
+	onnx onnxOptions
+}
+
+// Flags adds --model, and the flags that say how images enter an ONNX file.
+func (o *NetworkOptions) Flags(cmd *cobra.Command) {
+	o.cmd = cmd
+	Group(cmd, Model, func(f *Flags) {
+		f.Model(&o.Path, "path of the model file, or of an ONNX file")
+		o.onnx.Threads = 1
+		o.onnx.entranceFlags(f)
+	})
+}
+
+// TrainedFlag adds --trained.
+func (o *NetworkOptions) TrainedFlag(cmd *cobra.Command) {
+	Group(cmd, Model, func(f *Flags) {
+		f.Words(&o.trained, "trained", nil, "of an ONNX file: the data sets that it was trained on, which are refused as unseen images (a model file says so itself)", DataNames)
+	})
+}
+
+// Open opens the model and its network.
+func (o *NetworkOptions) Open() (*engine.Model, *feedforward.Network, error) {
+	if o.Path == "" {
+		return nil, nil, Usagef("--model is missing: %s", o.cmd.Flags().Lookup("model").Usage)
+	}
+	if isWeights(o.Path) {
+		return nil, nil, weightsAlone(o.Path)
+	}
+	none := ""
+	options, err := o.onnx.read(o.cmd.Flags(), o.Path, &none)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := engine.Open(o.Path, engine.ONNX(options))
+	if err != nil {
+		return nil, nil, err
+	}
+	n, err := m.FeedForward()
+	if err != nil {
+		m.Close()
+		return nil, nil, err
+	}
+	return m, n, nil
+}
+
+// Trained are the sets that a network was trained on, by its card or by --trained.
+func (o *NetworkOptions) Trained(m *engine.Model) []ledger.Data {
+	var sets []ledger.Data
+	if card := m.Card(); card != nil {
+		sets = append(sets, ledger.Data{Name: card.Train.Name, Digest: card.Train.Digest, Images: card.Train.Images})
+		if a := card.Adaptation; a != nil {
+			sets = append(sets, ledger.Data{Name: a.Data.Name, Digest: a.Data.Digest, Images: a.Data.Images})
+		}
+	}
+	for _, name := range o.trained {
+		sets = append(sets, ledger.Data{Name: name})
+	}
+	return sets
+}

@@ -1,0 +1,98 @@
+package ood
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/ood"
+)
+
+// attackOptions are what the flags ask.
+type attackOptions struct {
+	runOptions
+	ood.AttackOptions
+}
+
+func attack() *cobra.Command {
+	var o attackOptions
+	cmd := &cobra.Command{
+		Use:   "attack --model FILE --data NAME --eps E --out FILE",
+		Short: "Look for the point of most confidence in a ball around each image of a set",
+		Long: `Look, around each image of a set, for the point of the ball |z − x| ≤ eps where a network is most sure: a lower bound on the
+worst case, where certspec ood bound gives an upper one. The attacks are
+
+  apgd        Auto-PGD, from noise around the image (Croce and Hein 2020)
+  contrast    monotone PGD from the corner with the most contrast
+  monotone    monotone PGD from the image, and from its pull towards the mean image of the set
+  targeted    Auto-PGD towards each class: plain ascent follows the class that leads at the start
+  transfer    monotone PGD from the best points of other networks for the same images, files of --transfer
+
+(Bitterwolf, Meinke and Hein 2020, appendix A.) An image's result is the most of all, the image itself included, by the
+network in float64; it depends on the image, the mean image, the points given and the seed alone.`,
+		Example: "  certspec ood attack --model net.onnx --data mnist/test[count=1000] --eps 0.1 --points out/net.npy --out out/mnist-adv.ood\n" +
+			"  certspec ood attack --model other.onnx --data mnist/test[count=1000] --eps 0.1 --transfer out/net.npy --out out/other-adv.ood",
+		Args: cli.NoArgs,
+	}
+	o.flags(cmd)
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		f.Words(&o.Attacks, "attacks", ood.Attacks, "attacks to run", func() []string { return ood.Attacks })
+		f.IntVar(&o.Steps, "steps", 500, "steps of Auto-PGD")
+		f.IntVar(&o.Restarts, "restarts", 5, "starts of Auto-PGD")
+		f.Float64Var(&o.Near, "near", 0, "half-width of the noise of its starts, as the papers take 0.01 on MNIST; 0: to the edge of the ball")
+		f.IntVar(&o.Monotone, "monotone-steps", 200, "steps of monotone PGD")
+		f.Words(&o.Transfer, "transfer", nil, "points of other networks, .npy files of --points", nil)
+		f.Uint64Var(&o.Seed, "seed", 0, "of the noise of starts")
+	})
+	o.outputFlags(cmd)
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
+		f.Written(&o.Points, "points", ".npy file that keeps the best points, for transfer")
+	})
+	cli.First(cmd, "model", "data", "eps", "attacks", "out")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
+	return cmd
+}
+
+func (o *attackOptions) run(cmd *cobra.Command) error {
+	n, images, run, err := o.open(cmd)
+	if err != nil {
+		return err
+	}
+	if err := cli.NotZero(cmd, "steps", "restarts", "monotone-steps"); err != nil {
+		return err
+	}
+	if o.Transfer, err = matches(o.Transfer); err != nil {
+		return err
+	}
+	o.AttackOptions.Epsilon, o.AttackOptions.Run = o.epsilon, run
+	m, err := ood.Attack(cmd.Context(), n, images, o.AttackOptions)
+	if err != nil {
+		return wrongSize(err)
+	}
+	if *o.json {
+		return printLines(cmd.OutOrStdout(), m)
+	}
+	return errors.Join(printRun(cmd.OutOrStdout(), m), notNumbers(m))
+}
+
+// matches are the files that patterns such as out/*.npy name, where the shell has not.
+func matches(patterns []string) ([]string, error) {
+	var files []string
+	for _, p := range patterns {
+		if !strings.ContainsAny(p, "*?[") {
+			files = append(files, p)
+			continue
+		}
+		found, err := filepath.Glob(p)
+		if err != nil || len(found) == 0 {
+			return nil, cli.Usagef("--transfer %s: no such file", p)
+		}
+		files = append(files, found...)
+	}
+	return files, nil
+}
+
+func list(words []string) string { return strings.Join(words, ", ") }

@@ -1,0 +1,203 @@
+package ood
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/ood"
+	"github.com/certspec/certspec/ood/record"
+)
+
+// aucOptions are what the flags ask.
+type aucOptions struct {
+	in, validation string
+	foreign        []string
+	ood.CompareOptions
+	json *bool
+}
+
+// aucResult is what "ood auc --json" prints.
+type aucResult struct {
+	*ood.Comparison
+	Threshold *thresholdResult `json:"threshold,omitempty"`
+}
+
+// thresholdResult is a threshold from validation images, and what it does to both sides.
+type thresholdResult struct {
+	ood.Threshold
+	In         float64  `json:"in"`         // share of own images at or above it
+	Foreign    float64  `json:"foreign"`    // share of foreign ones
+	Guaranteed *float64 `json:"guaranteed"` // share of foreign images whose bound reaches it: no attack in their balls takes more
+}
+
+func auc() *cobra.Command {
+	var o aucOptions
+	cmd := &cobra.Command{
+		Use:   "auc --in FILE --foreign FILE[,FILE]",
+		Short: "Compare own with foreign confidences: clean, attacked and guaranteed",
+		Long: `Compare the confidences of a network on its own images with those on foreign ones, by the area under the ROC curve: of the images
+as they are (AUC), of the foreign ones as attacks found them (AAUC), and by their bounds (GAUC), which no attack undercuts. In
+conservative forms (cAUC …) ties count as lost. FPR95 is the share of foreign images that reach what 95 % of the own
+images reach; GFPR95 is guaranteed. Of the foreign set, --foreign names the file of bounds, the file of attacks, or both; the
+attacked images may be a part, and all three are given on that part, too.
+
+Intervals at 95 % are DeLong's, and the bootstrap's over the images of both sides. Every image must satisfy confidence ≤
+confidence under attack ≤ bound; one that does not ends the command with an error.`,
+		Example: "  certspec ood auc --in out/in.ood --foreign out/mnist.ood,out/mnist-adv.ood --json",
+		Args:    cli.NoArgs,
+	}
+	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
+		f.File(&o.in, "in", "file of bounds on the network's own images, of --eps 0; of another, GAUC is given with both sides attacked, too", "ood")
+		f.Words(&o.foreign, "foreign", nil, "files of bounds and of attacks on one foreign set", nil)
+		f.File(&o.validation, "validation", "file of further own images, from which a threshold is taken that 95 % of them reach", "ood")
+	})
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		f.IntVar(&o.Resamples, "resamples", 1000, "of the bootstrap")
+		f.Uint64Var(&o.Seed, "seed", 0, "of the bootstrap")
+	})
+	o.json = cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
+	return cmd
+}
+
+func (o *aucOptions) run(cmd *cobra.Command) error {
+	if err := cli.Needed(cmd, "in", "foreign"); err != nil {
+		return err
+	}
+	if o.Resamples < 1 {
+		return cli.Usagef("--resamples %d: expected at least 1", o.Resamples)
+	}
+	in, err := record.Read(o.in)
+	if err != nil {
+		return err
+	}
+	var foreign []*ood.Measurement
+	for _, path := range o.foreign {
+		m, err := record.Read(path)
+		if err != nil {
+			return err
+		}
+		foreign = append(foreign, m)
+	}
+	c, err := ood.CompareWith(cmd.Context(), o.CompareOptions, in, foreign...)
+	if err != nil {
+		return err
+	}
+	result := aucResult{Comparison: c}
+	if o.validation != "" {
+		if result.Threshold, err = o.threshold(in, foreign); err != nil {
+			return err
+		}
+	}
+	if *o.json {
+		err = cli.PrintJSON(cmd.OutOrStdout(), result)
+	} else {
+		err = result.print(cmd.OutOrStdout())
+	}
+	if c.NaN > 0 {
+		err = errors.Join(err, fmt.Errorf("%d confidences are not numbers: the network's outputs overflow or its weights are damaged", c.NaN))
+	}
+	return err
+}
+
+func (o *aucOptions) threshold(in *ood.Measurement, foreign []*ood.Measurement) (*thresholdResult, error) {
+	v, err := record.Read(o.validation)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case v.Claims == nil:
+		return nil, fmt.Errorf("%s is not finished: run its command again", o.validation)
+	case v.Header.Model.Network != in.Header.Model.Network:
+		return nil, fmt.Errorf("%s is of another network than %s", o.validation, o.in)
+	case v.Header.Data.Digest == in.Header.Data.Digest:
+		return nil, fmt.Errorf("%s has the own images that the threshold is to be tried on; expected further ones", o.validation)
+	}
+	t, err := ood.PickThreshold(v, 0.95)
+	if err != nil {
+		return nil, err
+	}
+	out := &thresholdResult{Threshold: t, In: reach(in, t.Log, false), Foreign: reach(foreign[0], t.Log, false)}
+	for _, m := range foreign {
+		if m.Header.Bound != nil {
+			g := reach(m, t.Log, true)
+			out.Guaranteed = &g
+		}
+	}
+	return out, nil
+}
+
+// reach is the share of images whose confidence, or its bound, is not below a threshold.
+func reach(m *ood.Measurement, log float64, upper bool) float64 {
+	n := 0
+	for _, l := range m.Lines {
+		v := l.Log
+		if upper {
+			v = l.Upper
+		}
+		if !(v < log) {
+			n++
+		}
+	}
+	return float64(n) / float64(len(m.Lines))
+}
+
+func (r aucResult) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "own\t%s, %d images, mean confidence %.4f\n", r.In.Name, r.In.Images, r.In.Confidence)
+	fmt.Fprintf(w, "foreign\t%s, %d images, mean confidence %.4f\n", r.Foreign.Name, r.Foreign.Images, r.Foreign.Confidence)
+	fmt.Fprintf(w, "ball\t|z − x| ≤ %v in every value\n\n", r.Epsilon)
+	fmt.Fprintln(w, "\tties one half\t95 % (DeLong)\tties lost\t95 % (bootstrap)")
+	row := func(label, name string, v, c *float64) {
+		if v == nil {
+			return
+		}
+		a, b := r.Intervals[name], r.Intervals["c"+name]
+		delong := ""
+		if a.DeLong != nil {
+			delong = fmt.Sprintf("%s to %s", percent(a.DeLong.Lower), percent(a.DeLong.Upper))
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s to %s\n", label, percent(*v), delong, percent(*c), percent(b.Bootstrap.Lower), percent(b.Bootstrap.Upper))
+	}
+	row("AUC", "auc", &r.AUC, &r.CAUC)
+	row("AAUC", "aauc", r.AAUC, r.CAAUC)
+	row("GAUC", "gauc", r.GAUC, r.CGAUC)
+	row("GAUC, both sides attacked", "gauc_both", r.BothGAUC, r.BothCGAUC)
+	fmt.Fprintln(w)
+	for _, v := range []struct {
+		label string
+		value *float64
+	}{{"FPR95", r.FPR95}, {"FPR95, guaranteed", r.GFPR95}, {"mean bound", r.Foreign.Bound}} {
+		if v.value != nil {
+			fmt.Fprintf(w, "%s\t%s\n", v.label, percent(*v.value))
+		}
+	}
+	if s := r.Attacked; s != nil && s.Images < r.Foreign.Images {
+		fmt.Fprintf(w, "on the %d attacked images\tAUC %s, AAUC %s", s.Images, percent(s.AUC), percent(s.AAUC))
+		if s.GAUC != nil {
+			fmt.Fprintf(w, ", GAUC %s", percent(*s.GAUC))
+		}
+		fmt.Fprintln(w)
+	}
+	if t := r.Threshold; t != nil {
+		fmt.Fprintf(w, "threshold %.6f\t%s of the validation images reach it (at least %s of their kind, 95 %%), %s of the own, %s of the foreign", t.Value, percent(t.TPR), percent(t.Least), percent(t.In), percent(t.Foreign))
+		if t.Guaranteed != nil {
+			fmt.Fprintf(w, ", at most %s under any attack", percent(*t.Guaranteed))
+		}
+		fmt.Fprintln(w)
+	}
+	if r.NaN > 0 {
+		fmt.Fprintf(w, "not numbers\t%d\n", r.NaN)
+	}
+	for _, warning := range r.Warnings {
+		fmt.Fprintf(w, "note\t%s\n", warning)
+	}
+	return w.Flush()
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }

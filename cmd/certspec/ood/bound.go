@@ -1,0 +1,181 @@
+package ood
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/ood"
+	"github.com/certspec/certspec/ood/record"
+)
+
+// boundOptions are what the flags ask.
+type boundOptions struct {
+	runOptions
+	method feedforward.Method
+	plain  bool
+}
+
+func bound() *cobra.Command {
+	var o boundOptions
+	cmd := &cobra.Command{
+		Use:   "bound --model FILE --data NAME --eps E --out FILE",
+		Short: "Bound the confidence over a ball around each image of a set",
+		Long: `Bound, for each image of a set, how large the confidence of a network (its largest softmax probability) can be at any point
+of the ball |z − x| ≤ eps, and how small. Bounds are by CROWN, taken together with interval bounds pair of classes by pair
+(--method ibp: intervals alone, as the papers on such training have them), rounded outwards: they hold in exact
+arithmetic and in float32. With --eps 0 the file holds the confidences themselves, for a network's own images.
+
+The work is recorded in the file. An interrupted run goes on where it was when the same command is given again, and the file
+ends with the same bytes; a complete one is read and printed at once. Images that the network was trained on are refused.`,
+		Example: "  certspec ood bound --model net.onnx --data fashionmnist/test --out out/in.ood\n" +
+			"  certspec ood bound --model net.onnx --data mnist/test --eps 0.1 --out out/mnist.ood",
+		Args: cli.NoArgs,
+	}
+	o.flags(cmd)
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		cli.Choice(f, &o.method, "method", "", "how pairs of logits are bounded: ibp, crown, or full-crown, which bounds the layers between by CROWN, too (default crown, or ibp with --eps 0)", feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN)
+		f.BoolVar(&o.plain, "plain", false, "leave rounding out, as other libraries do: the bounds then hold for no network in floating point")
+	})
+	o.outputFlags(cmd)
+	cli.First(cmd, "model", "data", "eps", "method", "out")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
+	return cmd
+}
+
+func (o *boundOptions) run(cmd *cobra.Command) error {
+	n, images, run, err := o.open(cmd)
+	if err != nil {
+		return err
+	}
+	options := ood.Options{Epsilon: o.epsilon, Method: o.method, Run: run}
+	if o.plain {
+		options.Arithmetic = feedforward.Plain
+	}
+	m, err := ood.Measure(cmd.Context(), n, images, options)
+	if err != nil {
+		return wrongSize(err)
+	}
+	if *o.json {
+		return printLines(cmd.OutOrStdout(), m)
+	}
+	return errors.Join(printRun(cmd.OutOrStdout(), m), notNumbers(m))
+}
+
+// wrongSize marks images that do not fit as a wrong use.
+func wrongSize(err error) error {
+	var size *ood.SizeError
+	var trained *ood.TrainedError
+	if errors.As(err, &size) || errors.As(err, &trained) {
+		return cli.Wrong(err)
+	}
+	return err
+}
+
+// imageLine is a line of "bound --json" and "attack --json".
+type imageLine struct {
+	Image         int      `json:"image"`
+	Label         *int     `json:"label,omitempty"`
+	Class         int      `json:"class"`
+	LogConfidence *float64 `json:"log_confidence"` // null: not a number
+	LogBound      *float64 `json:"log_bound,omitempty"`
+	Bound         *float64 `json:"bound,omitempty"` // rounded up
+	LogLower      *float64 `json:"log_lower,omitempty"`
+	LogAttacked   *float64 `json:"log_attacked,omitempty"`
+	Attack        string   `json:"attack,omitempty"`
+}
+
+func printLines(out io.Writer, m *ood.Measurement) error {
+	enc := json.NewEncoder(out)
+	for _, l := range m.Lines {
+		line := imageLine{Image: l.Image, Class: l.Class, LogConfidence: number(l.Log)}
+		if l.Label >= 0 {
+			line.Label = &l.Label
+		}
+		if m.Header.Attack != nil {
+			line.LogAttacked, line.Attack = number(l.Attacked), l.By
+		} else {
+			bound := min(math.Exp(l.Upper)*(1+1e-13), 1)
+			line.LogBound, line.Bound, line.LogLower = &l.Upper, &bound, &l.Lower
+		}
+		if err := enc.Encode(line); err != nil {
+			return err
+		}
+	}
+	return notNumbers(m)
+}
+
+func number(v float64) *float64 {
+	if math.IsNaN(v) {
+		return nil
+	}
+	return &v
+}
+
+// notNumbers fails a run in which confidences are not numbers, after it was printed.
+func notNumbers(m *ood.Measurement) error {
+	if n := m.Claims.NaN; n > 0 {
+		return fmt.Errorf("%d of %d confidences are not numbers: the network's outputs overflow or its weights are damaged", n, len(m.Lines))
+	}
+	return nil
+}
+
+func printRun(out io.Writer, m *ood.Measurement) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	h, c := m.Header, m.Claims
+	fmt.Fprintf(w, "network\t%s, %s\n", h.Model.Name, h.Model.Network)
+	fmt.Fprintf(w, "data\t%s, %d images\n", h.Data.Name, len(m.Lines))
+	fmt.Fprintf(w, "ball\t|z − x| ≤ %v in every value\n", h.Epsilon)
+	if b := h.Bound; b != nil {
+		fmt.Fprintf(w, "bounds\t%s, %s\n", b.Method, arithmetic(b))
+	} else {
+		fmt.Fprintf(w, "attacks\t%s; seed %d\n", list(h.Attack.Names), h.Attack.Seed)
+	}
+	if m.Path != "" {
+		fmt.Fprintf(w, "file\t%s\n", m.Path)
+	}
+	if c.Labels > 0 && h.Epsilon == 0 {
+		fmt.Fprintf(w, "accuracy\t%.2f %%\n", 100*float64(c.Correct)/float64(c.Labels))
+	}
+	fmt.Fprintf(w, "mean confidence\t%s\n", c.MeanConfidence)
+	if h.Bound != nil {
+		fmt.Fprintf(w, "mean bound\t%s\n", c.Mean)
+		fmt.Fprintf(w, "vacuous bounds\t%d\n", c.Vacuous)
+	} else {
+		fmt.Fprintf(w, "mean under attack\t%s\n", c.Mean)
+		for _, name := range append([]string{"clean"}, h.Attack.Names...) {
+			fmt.Fprintf(w, "best by %s\t%d\n", name, by(m, name))
+		}
+	}
+	if c.NaN > 0 {
+		fmt.Fprintf(w, "not numbers\t%d\n", c.NaN)
+	}
+	return w.Flush()
+}
+
+// arithmetic says what the bounds hold for.
+func arithmetic(b *record.Bound) string {
+	switch {
+	case b.Arithmetic == feedforward.Plain:
+		return "rounding left out: they hold for no network in floating point"
+	case b.Assumes != "":
+		return "in exact arithmetic and in float32, if " + b.Assumes
+	}
+	return "in exact arithmetic and in float32"
+}
+
+func by(m *ood.Measurement, name string) (n int) {
+	for _, l := range m.Lines {
+		if l.By == name {
+			n++
+		}
+	}
+	return n
+}

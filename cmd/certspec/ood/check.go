@@ -1,0 +1,191 @@
+package ood
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/feedforward"
+)
+
+// checked is what "ood check --json" prints.
+type checked struct {
+	Model   string                  `json:"model"`
+	Network string                  `json:"network"`
+	Input   feedforward.Shape       `json:"input"`
+	Classes int                     `json:"classes"`
+	Assumes string                  `json:"assumes,omitempty"`
+	Layers  []feedforward.LayerInfo `json:"layers"`
+	Images  string                  `json:"images"`
+	Bounds  []bounded               `json:"bounds"`
+	Advice  string                  `json:"advice"`
+}
+
+// bounded is how a method bounds the confidence around some images.
+type bounded struct {
+	Method  feedforward.Method `json:"method"`
+	Epsilon float64            `json:"eps"`
+	Median  float64            `json:"median_bound"` // of the confidence
+	Vacuous float64            `json:"vacuous"`      // share of bounds above .99
+	Seconds float64            `json:"seconds"`      // an image, on one processor
+}
+
+func check() *cobra.Command {
+	var (
+		network cli.NetworkOptions
+		images  cli.ImageOptions
+		radii   []float64
+	)
+	cmd := &cobra.Command{
+		Use:   "check --model FILE [--data NAME]",
+		Short: "Look a network over: layers, cost of bounds, and whether they say anything",
+		Long: `Look a network over before a long run: whether every operator can be bounded (the first that cannot is named with its place in
+the file), the layers, what a bound costs, and whether bounds of growing radius say anything. A network that was not trained
+for it mostly has bounds of 1 at any radius that matters; for such a one, randomized smoothing bounds the confidence
+within a Euclidean radius (certspec certify --keep-scores=top). The images are eight of --data, or uniform noise.`,
+		Example: "  certspec ood check --model net.onnx --data mnist/test",
+		Args:    cli.NoArgs,
+	}
+	network.Flags(cmd)
+	images.Flags(cmd)
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		f.Floats(&radii, "eps", []float64{0.001, 0.003, 0.01, 0.03, 0.1, 0.3}, "radii to try")
+	})
+	asJSON := cli.JSON(cmd)
+	cli.First(cmd, "model", "data", "eps", "shape", "json")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := cli.Needed(cmd, "model"); err != nil {
+			return err
+		}
+		for _, e := range radii {
+			if !(e >= 0 && e <= 1) {
+				return cli.Usagef("--eps %v: expected numbers from 0 to 1", e)
+			}
+		}
+		m, n, err := network.Open()
+		if err != nil {
+			return err
+		}
+		defer m.Close()
+		c := checked{Model: network.Path, Network: n.Digest(), Input: n.InputShape(), Classes: n.Outputs(), Assumes: n.Assumes(), Layers: n.Layers()}
+		points, err := c.points(cmd, &images)
+		if err != nil {
+			return err
+		}
+		if err := c.measure(cmd, n, points, radii); err != nil {
+			return err
+		}
+		if *asJSON {
+			return cli.PrintJSON(cmd.OutOrStdout(), c)
+		}
+		return c.print(cmd.OutOrStdout())
+	}
+	return cmd
+}
+
+const checkImages = 8
+
+// points are the images that are tried.
+func (c *checked) points(cmd *cobra.Command, images *cli.ImageOptions) ([][]float64, error) {
+	points := make([][]float64, 0, checkImages)
+	if images.Name == "" {
+		c.Images = "uniform noise"
+		rng := rand.New(rand.NewPCG(1, 1))
+		for range checkImages {
+			x := make([]float64, c.Input.Size())
+			for i := range x {
+				x[i] = float64(rng.IntN(256)) / 255
+			}
+			points = append(points, x)
+		}
+		return points, nil
+	}
+	data, err := images.Open()
+	if err != nil {
+		return nil, err
+	}
+	all, err := data.Load(cmd.Context())
+	if err != nil {
+		return nil, err
+	}
+	if all.Shape.Len() != c.Input.Size() {
+		return nil, cli.Usagef("images of %s are %v, the network takes %v", all.Name, all.Shape, c.Input)
+	}
+	c.Images = all.Name
+	for i := range min(checkImages, all.Len()) {
+		x := make([]float64, 0, c.Input.Size())
+		for _, b := range all.Image(i * all.Len() / checkImages) {
+			x = append(x, float64(b)/255)
+		}
+		points = append(points, x)
+	}
+	return points, nil
+}
+
+func (c *checked) measure(cmd *cobra.Command, n *feedforward.Network, points [][]float64, radii []float64) error {
+	useful := 0.0
+	for _, method := range []feedforward.Method{feedforward.IBP, feedforward.CROWN} {
+		for _, epsilon := range radii {
+			b := bounded{Method: method, Epsilon: epsilon}
+			var bounds []float64
+			began := time.Now()
+			for _, x := range points {
+				if err := cmd.Context().Err(); err != nil {
+					return err
+				}
+				box, err := feedforward.Ball(x, epsilon, feedforward.Rigorous)
+				if err != nil {
+					return err
+				}
+				found, err := n.Confidence(x, box, method, feedforward.Rigorous)
+				if err != nil {
+					return err
+				}
+				bounds = append(bounds, math.Exp(found.LogUpper))
+			}
+			b.Seconds = time.Since(began).Seconds() / float64(len(points))
+			slices.Sort(bounds)
+			b.Median = bounds[len(bounds)/2]
+			for _, v := range bounds {
+				if v > 0.99 {
+					b.Vacuous += 1 / float64(len(bounds))
+				}
+			}
+			if b.Median <= 0.99 {
+				useful = max(useful, epsilon)
+			}
+			c.Bounds = append(c.Bounds, b)
+		}
+	}
+	c.Advice = fmt.Sprintf("most bounds say something up to eps %v", useful)
+	if useful == 0 {
+		c.Advice = "the bounds say nothing at these radii: the network is too deep or was not trained for it; certspec certify --keep-scores=top bounds its smoothed confidence within a Euclidean radius"
+	}
+	return nil
+}
+
+func (c *checked) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "network\t%s, %s\n", c.Model, c.Network)
+	fmt.Fprintf(w, "input\t%v, %d classes\n", c.Input, c.Classes)
+	if c.Assumes != "" {
+		fmt.Fprintf(w, "assumes\t%s\n", c.Assumes)
+	}
+	fmt.Fprintln(w, "\nlayer\tkind\tshape")
+	for _, l := range c.Layers {
+		fmt.Fprintf(w, "%s\t%s\t%v\n", l.Name, l.Op, l.Shape)
+	}
+	fmt.Fprintf(w, "\nbounds on %s\tradius\tmedian bound\tsay nothing\tan image\n", c.Images)
+	for _, b := range c.Bounds {
+		fmt.Fprintf(w, "%s\t%g\t%.4f\t%.0f %%\t%.1f ms\n", b.Method, b.Epsilon, b.Median, 100*b.Vacuous, 1000*b.Seconds)
+	}
+	fmt.Fprintf(w, "\n%s\n", c.Advice)
+	return w.Flush()
+}

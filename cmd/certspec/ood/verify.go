@@ -1,0 +1,122 @@
+package ood
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/ood"
+	"github.com/certspec/certspec/ood/record"
+)
+
+// verified is what "ood verify --json" prints.
+type verified struct {
+	File    string `json:"file"`
+	Digest  string `json:"digest"`
+	Images  int    `json:"images"`
+	Checked int    `json:"checked"` // images whose bounds were computed again
+}
+
+func verify() *cobra.Command {
+	var (
+		network cli.NetworkOptions
+		images  cli.ImageOptions
+		sample  int
+	)
+	cmd := &cobra.Command{
+		Use:   "verify FILE [--model FILE]",
+		Short: "Check a file: form, claims and digest; with the model, its bounds",
+		Long: `Check that a file of certspec ood is whole and says what follows from its lines: the form of each line, the claims, which are
+derived again, and the digest. With --model, network and images must have the digests of the file, and bounds are computed
+again: of --sample images, spread evenly, or of all. The images are those that the file names, or those of --data.`,
+		Example: "  certspec ood verify out/mnist.ood --model net.onnx --sample 100",
+		Args: func(cmd *cobra.Command, files []string) error {
+			if len(files) != 1 {
+				return cli.Usagef("%s wants one file, got %d", cmd.CommandPath(), len(files))
+			}
+			return nil
+		},
+	}
+	network.Flags(cmd)
+	images.Flags(cmd)
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		f.IntVar(&sample, "sample", 0, "images whose bounds are computed again; 0: all")
+	})
+	asJSON := cli.JSON(cmd)
+	cli.First(cmd, "model", "data", "sample", "shape", "json")
+	cmd.RunE = func(cmd *cobra.Command, files []string) error {
+		if sample < 0 {
+			return cli.Usagef("--sample %d: expected at least 0", sample)
+		}
+		m, err := record.Read(files[0])
+		if err != nil {
+			return err
+		}
+		if m.Claims == nil {
+			return fmt.Errorf("%s is not finished: it has %d of %d images", files[0], len(m.Lines), m.Header.Data.Images)
+		}
+		v := verified{File: files[0], Digest: m.Digest, Images: len(m.Lines)}
+		if network.Path != "" {
+			if v.Checked, err = computeAgain(cmd, m, &network, &images, sample); err != nil {
+				return err
+			}
+		}
+		if *asJSON {
+			return cli.PrintJSON(cmd.OutOrStdout(), v)
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: whole, %d images, claims and digest as they should be; bounds of %d images computed again\n", v.File, v.Images, v.Checked)
+		return err
+	}
+	return cmd
+}
+
+func computeAgain(cmd *cobra.Command, m *ood.Measurement, network *cli.NetworkOptions, images *cli.ImageOptions, sample int) (int, error) {
+	opened, n, err := network.Open()
+	if err != nil {
+		return 0, err
+	}
+	defer opened.Close()
+	data, err := dataset.Open(m.Header.Data.Name)
+	if images.Name != "" {
+		data, err = images.Open()
+	}
+	if err != nil {
+		return 0, err
+	}
+	return ood.Verify(cmd.Context(), m, n, data, sample)
+}
+
+func merge() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:     "merge -o FILE SHARD…",
+		Short:   "Join the shards of a run into the file of the whole, byte for byte",
+		Long:    "Join the files of all shards of one run into the file that one process would have written, byte for byte. Shards of other settings are refused, and missing or unfinished ones are named.",
+		Example: "  certspec ood merge -o out/mnist.ood out/mnist-*.ood",
+		Args: func(cmd *cobra.Command, files []string) error {
+			if len(files) == 0 {
+				return cli.Usagef("%s wants the files of all shards", cmd.CommandPath())
+			}
+			return nil
+		},
+	}
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&out, "file to write") })
+	asJSON := cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, files []string) error {
+		if err := cli.Needed(cmd, "out"); err != nil {
+			return err
+		}
+		m, err := record.Merge(out, files)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return cli.PrintJSON(cmd.OutOrStdout(), verified{File: out, Digest: m.Digest, Images: len(m.Lines)})
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d images of %d shards\n", out, len(m.Lines), len(files))
+		return err
+	}
+	return cmd
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/internal/onnxfile"
+)
+
+// oodModel writes a small network on 32 × 32 × 3 images, as other programs export them.
+func oodModel(t *testing.T, change func(w []float32)) string {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 1))
+	w := make([]float32, 3*3072)
+	for i := range w {
+		w[i] = float32(rng.NormFloat64()) / 100
+	}
+	if change != nil {
+		change(w)
+	}
+	graph := onnxfile.Graph{
+		Inputs:       []onnxfile.Value{{Name: "x", Type: onnxfile.Float32, Dims: []onnxfile.Dim{{Name: "n"}, {Size: 3}, {Size: 32}, {Size: 32}}}},
+		Outputs:      []onnxfile.Value{{Name: "y", Type: onnxfile.Float32, Dims: []onnxfile.Dim{{Name: "n"}, {Size: 3}}}},
+		Initializers: []onnxfile.Tensor{onnxfile.Float32Tensor("w", w, 3072, 3)},
+		Nodes: []onnxfile.Node{
+			{Op: "Flatten", Inputs: []string{"x"}, Outputs: []string{"f"}},
+			{Op: "MatMul", Inputs: []string{"f", "w"}, Outputs: []string{"y"}},
+		},
+	}
+	path := filepath.Join(t.TempDir(), "net.onnx")
+	if err := os.WriteFile(path, onnxfile.Encode(&onnxfile.Model{IRVersion: onnxfile.IRVersion, Opsets: []onnxfile.OperatorSet{{Version: onnxfile.Opset}}, Graph: graph}), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func runOOD(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	cmd := commandOf(t, "ood")
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetArgs(args)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	err := cmd.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+// Bound, attack, merge, compare, verify: the files fit together, and JSON has the keys that scripts read.
+func TestOODFromBoundToAUC(t *testing.T) {
+	model, dir := oodModel(t, nil), t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	must := func(args ...string) string {
+		t.Helper()
+		out, err := runOOD(t, args...)
+		if err != nil {
+			t.Fatalf("%v: %v", args, err)
+		}
+		return out
+	}
+	must("bound", "--model", model, "--data", "synthetic/test[count=30]", "--out", file("in.ood"))
+	lines := must("bound", "--model", model, "--data", "synthetic/train[count=20]", "--eps", "0.01", "--out", file("foreign.ood"), "--json")
+	var line map[string]float64
+	if err := json.Unmarshal([]byte(strings.SplitN(lines, "\n", 2)[0]), &line); err != nil || strings.Count(lines, "\n") != 20 {
+		t.Fatalf("%v: %s", err, lines)
+	}
+	for _, key := range []string{"image", "class", "log_confidence", "log_bound", "bound"} {
+		if _, ok := line[key]; !ok {
+			t.Errorf("a line has no %s: %v", key, line)
+		}
+	}
+	if line["log_confidence"] > line["log_bound"] || line["bound"] <= 1./3 || line["bound"] > 1 {
+		t.Errorf("%v", line)
+	}
+	for _, i := range []string{"0", "1"} {
+		must("bound", "--model", model, "--data", "synthetic/train[count=20]", "--eps", "0.01", "--out", file("part"+i+".ood"), "--shard", i+"/2")
+	}
+	must("merge", "-o", file("merged.ood"), file("part1.ood"), file("part0.ood"))
+	a, _ := os.ReadFile(file("foreign.ood"))
+	if b, _ := os.ReadFile(file("merged.ood")); !bytes.Equal(a, b) {
+		t.Error("two shards merge into another file than one run makes")
+	}
+	must("attack", "--model", model, "--data", "synthetic/train[count=20]", "--eps", "0.01", "--attacks", "apgd,monotone", "--steps", "5", "--restarts", "1", "--monotone-steps", "5",
+		"--points", file("p.npy"), "--out", file("adv.ood"))
+	must("attack", "--model", model, "--data", "synthetic/train[count=20]", "--eps", "0.01", "--attacks", "contrast", "--monotone-steps", "5", "--transfer", file("*.npy"), "--out", file("transfer.ood"))
+	var result map[string]any
+	out := must("auc", "--in", file("in.ood"), "--foreign", file("foreign.ood")+","+file("adv.ood"), "--resamples", "50", "--json")
+	if err := json.Unmarshal([]byte(out), &result); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"in", "foreign", "eps", "auc", "cauc", "aauc", "caauc", "gauc", "cgauc", "fpr95", "gfpr95", "nan", "intervals", "attack_subset"} {
+		if result[key] == nil {
+			t.Errorf("auc --json has no %s", key)
+		}
+	}
+	if result["gauc"].(float64) > result["aauc"].(float64) || result["aauc"].(float64) > result["auc"].(float64) {
+		t.Errorf("%v", out)
+	}
+	if text := must("auc", "--in", file("in.ood"), "--foreign", file("foreign.ood")); !strings.Contains(text, "GAUC") || strings.Contains(text, "AAUC") {
+		t.Error(text)
+	}
+	must("verify", file("foreign.ood"), "--model", model, "--sample", "5")
+	must("check", "--model", model, "--eps", "0.01")
+	for want, args := range map[string][]string{
+		"--eps -1":                   {"bound", "--model", model, "--data", "synthetic/test", "--eps", "-1"},
+		"--eps NaN":                  {"bound", "--model", model, "--data", "synthetic/test", "--eps", "nan"},
+		"--eps 2":                    {"bound", "--model", model, "--data", "synthetic/test", "--eps", "2"},
+		"the network takes [32 32 3": {"bound", "--model", model, "--data", "synthetic/test[resize=28]", "--eps", "0.1"},
+		"was trained on synthetic":   {"bound", "--model", model, "--data", "synthetic/test", "--trained", "synthetic/test"},
+		"is of another run":          {"bound", "--model", model, "--data", "synthetic/test[count=30]", "--eps", "0.2", "--out", file("in.ood")},
+		"no such file":               {"attack", "--model", model, "--data", "synthetic/test", "--eps", "0.1", "--transfer", file("*.x")},
+		"--shard without --out":      {"bound", "--model", model, "--data", "synthetic/test", "--shard", "0/2"},
+		"has the own images":         {"auc", "--in", file("in.ood"), "--foreign", file("in.ood")},
+		"attack \"pgd\"":             {"attack", "--model", model, "--data", "synthetic/test[count=20]", "--eps", "0.1", "--attacks", "pgd"},
+	} {
+		if _, err := runOOD(t, args...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v; expected %q", args, err, want)
+		}
+	}
+}
+
+// Weights that are not finite are refused with their place.
+func TestOODRefusesDamagedWeights(t *testing.T) {
+	model := oodModel(t, func(w []float32) { w[7] /= 0 * w[7] })
+	if _, err := runOOD(t, "check", "--model", model); err == nil || !strings.Contains(err.Error(), "weight") {
+		t.Errorf("%v", err)
+	}
+}
