@@ -50,6 +50,8 @@ func browser(t *testing.T) (ctx context.Context, wrong func() []string) {
 	if !found {
 		root := debian(t, "chromium", withDependencies("chromium-headless-shell")...)
 		libraries, _ := filepath.Glob(filepath.Join(root, "usr/lib/*-linux-gnu*"))
+		apart, _ := filepath.Glob(filepath.Join(root, "usr/lib/*-linux-gnu*/pulseaudio")) // what libpulse finds by its absolute path
+		libraries = append(libraries, apart...)
 		options = append(options, chromedp.ExecPath(filepath.Join(root, "usr/lib/chromium/chromium-headless-shell")),
 			chromedp.Env("LD_LIBRARY_PATH="+strings.Join(libraries, ":")))
 	}

@@ -37,7 +37,7 @@ globalThis.onmessage = async ({ data: { module, name, bytes } }) => {
   const go = new Go();
   let code = 0;
   go.argv = ["certcheck", name];
-  go.env = { GOGC: "400", GOMEMLIMIT: "1GiB" }; // one thread: memory is cheaper than collecting it
+  go.env = { GOGC: "off", GOMEMLIMIT: "1GiB" }; // one thread: up to that, memory is cheaper than collecting it
   go.exit = (c) => { code = c; };
   try {
     await go.run(await WebAssembly.instantiate(module, go.importObject));
