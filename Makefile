@@ -23,7 +23,7 @@ help:
 	@echo "make build          the program, as bin/certspec"
 	@echo "make quick          formatting, vet, staticcheck and short tests of the light packages: seconds, after every edit"
 	@echo "make test           formatting, vet, all tests, every notebook in its fast tier"
-	@echo "make wheel          the Python package, a wheel for each platform, in dist"
+	@echo "make wheel          the Python package, a wheel for each platform (or PLATFORM=linux/amd64), in dist"
 	@echo "make test-external  comparisons with other software (SciPy, NumPy, ...)"
 	@echo "make site           pages for a browser: documents, notebooks, the checker of ledgers, in out/site"
 	@echo "make generate-check that generated files are what their commands make"
@@ -110,9 +110,10 @@ release:
 	tar -C out -czf "out/release/$(NAME).tar.gz" "$(NAME)"
 	go run ./internal/sbom "out/$(NAME)/certspec$(if $(filter windows,$(GOOS)),.exe)" > "out/release/$(NAME).cdx.json"
 
-# The program for this platform is built with cgo, the others without.
+# That of linux/amd64 is built with cgo, there; the others without, anywhere. PLATFORM=GOOS/GOARCH makes one of them.
+PLATFORM =
 wheel:
-	go run ./internal/pywheel -out dist
+	go run ./internal/pywheel -out dist -only "$(PLATFORM)"
 
 lab: build
 	@$(CERTSPEC) backend install || echo "going on without the XLA plugin: models run on the Go engine, which is slower" >&2

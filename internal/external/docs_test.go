@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -67,6 +68,65 @@ func (p *page) runPython(text string) {
 	cmd.Dir = p.dir
 	if output, err := cmd.CombinedOutput(); err != nil {
 		p.t.Fatalf("%s\n%v\n%s", text, err, output)
+	}
+}
+
+// The first lines of the README, as they are printed, in a new copy of the repository and with an empty home folder. Only PyTorch, of
+// several gigabytes, is not downloaded: pip finds that of the benchmarks.
+func TestExternalREADME(t *testing.T) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("the lines are for linux/amd64")
+	}
+	torch, err := pyenv.Ensure(t.Context(), pyenv.Bench, t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindStringSubmatch(string(text))
+	if block == nil {
+		t.Fatal("the README has no lines for a shell")
+	}
+	const install = "env/bin/pip install -q torch dist/"
+	if strings.Count(block[1], install) != 1 {
+		t.Fatalf("no %q in\n%s", install, block[1])
+	}
+	python := regexp.MustCompile(`(?s)env/bin/python -c '\n(.*?)'`).FindStringSubmatch(block[1])
+	if python == nil || strings.Count(python[1], "\n") != 4 {
+		t.Errorf("not five lines of Python:\n%s", block[1])
+	}
+	packages, err := exec.Command(torch, "-c", "import torch, os; print(os.path.dirname(os.path.dirname(torch.__file__)))").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := "set -e\n" + strings.Replace(block[1], install, "env/bin/pip install -q dist/", 1)
+	dir, home := t.TempDir(), t.TempDir()
+	copyTree(t, ".", dir)
+	cmd := exec.Command("bash", "-c", script)
+	cmd.Dir = dir
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "CERTSPEC_") && !strings.HasPrefix(v, "HOME=") && !strings.HasPrefix(v, "PYTHON") && !strings.HasPrefix(v, "XDG_") {
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} { // else everything is compiled anew
+		value, err := exec.Command("go", "env", name).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Env = append(cmd.Env, name+"="+strings.TrimSpace(string(value)))
+	}
+	cmd.Env = append(cmd.Env, "HOME="+home, "PYTHONPATH="+strings.TrimSpace(string(packages)))
+	output, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	for _, want := range []string{"(x - [0.5]) / [0.25]", "net.ledger: holds: 5 images", "net.ledger: all holds: 5 images", "## "} {
+		if !strings.Contains(string(output), want) {
+			t.Errorf("no %q in\n%s", want, output)
+		}
 	}
 }
 

@@ -8,7 +8,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/certspec/certspec/internal/pyenv"
@@ -47,5 +51,41 @@ func pythonOf(t *testing.T, program, script string, arg, answer any) {
 	}
 	if err := json.Unmarshal(output, answer); err != nil {
 		t.Fatalf("python answers %.200q: %v", output, err)
+	}
+}
+
+// copyTree copies what a build of the image would get: the file from, or for . all that git knows or does not ignore.
+func copyTree(t *testing.T, from, to string) {
+	t.Helper()
+	files := []string{from}
+	if from == "." {
+		cmd := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard")
+		cmd.Dir = "../.."
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("git ls-files: %v", err)
+		}
+		files = strings.Fields(string(out))
+	}
+	for _, file := range files {
+		source := filepath.Join("../..", file)
+		info, err := os.Stat(source)
+		if err != nil {
+			continue // deleted, and not yet committed
+		}
+		target := filepath.Join(to, file)
+		if from != "." {
+			target = filepath.Join(to, filepath.Base(file))
+		}
+		data, err := os.ReadFile(source)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(target), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(target, data, info.Mode().Perm())
+		}
+		if err != nil {
+			t.Fatal(fmt.Errorf("%s: %w", file, err))
+		}
 	}
 }

@@ -5,7 +5,6 @@ package external
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -149,41 +148,5 @@ func TestImage(t *testing.T) {
 	}
 	if out := in("tini -g -- jupyter kernelspec list && jupyter lab --version"); !bytes.Contains(out, []byte("kernels/certspec")) {
 		t.Errorf("the kernel is not registered: %s", out)
-	}
-}
-
-// copyTree copies what a build of the image would get: the file from, or for . all that git knows or does not ignore.
-func copyTree(t *testing.T, from, to string) {
-	t.Helper()
-	files := []string{from}
-	if from == "." {
-		cmd := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard")
-		cmd.Dir = "../.."
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("git ls-files: %v", err)
-		}
-		files = strings.Fields(string(out))
-	}
-	for _, file := range files {
-		source := filepath.Join("../..", file)
-		info, err := os.Stat(source)
-		if err != nil {
-			continue // deleted, and not yet committed
-		}
-		target := filepath.Join(to, file)
-		if from != "." {
-			target = filepath.Join(to, filepath.Base(file))
-		}
-		data, err := os.ReadFile(source)
-		if err == nil {
-			err = os.MkdirAll(filepath.Dir(target), 0o755)
-		}
-		if err == nil {
-			err = os.WriteFile(target, data, info.Mode().Perm())
-		}
-		if err != nil {
-			t.Fatal(fmt.Errorf("%s: %w", file, err))
-		}
 	}
 }

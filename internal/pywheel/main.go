@@ -39,6 +39,8 @@ var targets = []target{
 	{os: "darwin", arch: "arm64", tags: "macosx_12_0_arm64", build: []string{"-tags", "noxla"}, env: []string{"CGO_ENABLED=0", "GOEXPERIMENT="}},
 }
 
+func (t target) String() string { return t.os + "/" + t.arch }
+
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("pywheel: ")
@@ -54,13 +56,20 @@ func run(ctx context.Context, out, only string) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
+	var known []string
 	for _, t := range targets {
-		if only != "" && only != t.os+"/"+t.arch {
+		known = append(known, t.String())
+	}
+	if only != "" && !slices.Contains(known, only) {
+		return fmt.Errorf("platform %q; expected one of %q", only, known)
+	}
+	for _, t := range targets {
+		if only != "" && only != t.String() {
 			continue
 		}
 		file, err := t.wheel(ctx, out)
 		if err != nil {
-			return fmt.Errorf("%s/%s: %w", t.os, t.arch, err)
+			return fmt.Errorf("%s: %w", t, err)
 		}
 		fmt.Println(file)
 	}
