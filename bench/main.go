@@ -9,6 +9,7 @@
 //	go run ./bench augment   views of images per second
 //	go run ./bench spectral  spectra of images, and images with a Fourier basis image, per second
 //	go run ./bench corrupt   corrupted images per second
+//	go run ./bench frontier  mean radius for a number of noise samples: the stopping rules beside an oracle
 //	go run ./bench calib     ADMM steps, samples of an ECE and of an exact bound, and certified confidences, per second
 //
 // The contenders of a comparison take turns, round after round, so that a machine whose speed
@@ -79,7 +80,7 @@ func main() {
 		}
 		root.AddCommand(cmd)
 	}
-	root.AddCommand(costCommand(&s), workerCommand())
+	root.AddCommand(costCommand(&s), frontierCommand(&s), workerCommand())
 	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		if errors.Is(err, context.Canceled) {

@@ -67,6 +67,9 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	if err := opt.CheckScores(); err != nil {
 		return nil, err
 	}
+	if err := opt.checkUntil(); err != nil {
+		return nil, err
+	}
 	if images, plan, err = shardOf(shard, images, plan); err != nil {
 		return nil, err
 	}
@@ -75,6 +78,9 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 		return nil, err
 	}
 	blocks.scored = opt.Scores > 0
+	if opt.Rule == Anytime {
+		return certifyAnytime(ctx, opt, plan, header, blocks, images)
+	}
 	c := &certification{
 		opt: opt, plan: plan, blocks: blocks, images: images, grace: grace,
 		run: &Run{Header: header},

@@ -42,6 +42,9 @@ func CertifyOne(ctx context.Context, model classifier.Classifier, image []uint8,
 	if opt.Ledger != "" || opt.Shard != (Shard{}) {
 		return none, optionErrorf("Ledger or Shard is set, but the certificate of one image has none")
 	}
+	if opt.Rule == Anytime {
+		return none, optionErrorf("Rule is %q, which spreads noise samples over images, but there is one: use %q", Anytime, Staged)
+	}
 	if opt.Scores != 0 {
 		return none, optionErrorf("Scores is set, but the certificate of one image keeps none")
 	}

@@ -124,7 +124,7 @@ func (m *merger) join(t *rule.Trial, parts []part) (looks []scoredLook, rest *sc
 			look.scores = scores.sum()
 			look.scores.Image, look.scores.From, look.scores.To, look.scores.Class = t.Image, from, at, int32(t.Class)
 		}
-		if at < to {
+		if !t.EndsAt(at) {
 			if at > from {
 				rest = &look
 			}

@@ -41,6 +41,7 @@ const (
 	Staged  = rule.Staged  // more and more samples, until a further one would hardly raise the radius
 	ISS     = rule.ISS     // as many samples as the votes of the selection call for
 	Betting = rule.Betting // samples until it is known which of some given radii an image reaches
+	Anytime = rule.Anytime // samples where they raise radii most, until Options.Until; may be stopped and continued at any time
 )
 
 // Source is a set of images that is loaded when it is needed; a *dataset.Dataset is one.
@@ -53,7 +54,7 @@ type Options struct {
 	Sigma      float64   // standard deviation of the noise, unit: full range of a value; > 0
 	Alpha      float64   // bound on the probability that the claim on an image is false; default 0.001
 	Rule       Rule      // how many samples an image gets; default Staged
-	MaxSamples int       // most samples behind a bound, a multiple of Block; default 100,000
+	MaxSamples int       // most samples behind a bound, a multiple of Block; default 100,000, of Anytime 100,000,000
 	Tolerance  float64   // of Staged and ISS: radius given up for fewer samples, unit as Sigma; default 0.04·Sigma
 	Relative   bool      // of ISS: Tolerance is a fraction of the radius, in (0, 1)
 	Radii      []float64 // of Betting, which needs them: the radii that are tested, ascending, unit as Sigma; 0 asks for the class alone
@@ -66,6 +67,7 @@ type Options struct {
 	Scores int // keep the scores of the class too, counted in so many cells, at most 1,000, in a file beside the ledger; 0: no
 
 	Shard Shard // the part of the run to do; zero: all of it
+	Until Until // of Anytime, which needs one: when this call ends
 
 	Ledger  string // file that records the run and from which it resumes; "": none
 	Like    string // a ledger of the same model: one that is begun names the model in the form of its version, which may be an older one; "": the newest
@@ -93,7 +95,7 @@ func optionErrorf(format string, args ...any) error { return rule.OptionErrorf(f
 func (o Options) Plan() (*rule.Plan, error) {
 	return rule.New(rule.Settings{
 		Rule: o.Rule, Sigma: o.Sigma, Alpha: o.Alpha, MaxSamples: o.MaxSamples, Selection: o.Selection, Block: o.Block,
-		Tolerance: o.Tolerance, Relative: o.Relative, Radii: o.Radii, Futility: o.Futility,
+		Tolerance: o.Tolerance, Relative: o.Relative, Radii: o.Radii, Futility: o.Futility, Shards: o.spreads(),
 	})
 }
 

@@ -43,6 +43,7 @@ type checker struct {
 	levels                         []level        // α of the looks
 	targets, bounds                []*big.Rat     // betting: radii that are tested, and bounds that certify them
 	least                          map[string]int // hits that win bets
+	products                       []float64      // anytime: see product
 	terms                          int            // of sums that may still be added up, lest a made-up file keeps the checker busy
 }
 
@@ -156,8 +157,9 @@ func (c *checker) begin() {
 	must(c.images > 0 && usable(c.Selection), "want images, and a selection of whole blocks")
 	must(c.sigma.Sign() > 0 && c.alpha.Sign() > 0 && c.alpha.Cmp(half) < 0, "want sigma above 0, and alpha between 0 and ½")
 	rule, spent := c.Rule.Name, new(big.Rat)
-	must(rule == "fixed" || rule == "staged" || c.Version >= 2 && (rule == "iss" || rule == "betting"), "unknown rule %.40q", rule)
+	must(rule == "fixed" || rule == "staged" || c.Version >= 2 && (rule == "iss" || rule == "betting" || rule == "anytime"), "unknown rule %.40q", rule)
 	must((rule == "iss") == (c.Rule.Sizes != nil) && (rule == "betting") == (c.Rule.Targets != nil), "sizes or targets under rule %s", rule)
+	must(rule != "anytime" || strings.Contains(c.Rule.Budget, "Beta(1, 0.1)"), "rule anytime announces no prior Beta(1, 0.1)")
 	for i, l := range c.Rule.Looks {
 		n, alpha := whole(l.Samples), exact(l.Alpha)
 		must(usable(n) && n > c.samples[i] && (i == 0 || rule == "staged" || rule == "betting"), "a look after %s noise samples under rule %s", l.Samples, rule)
@@ -200,6 +202,9 @@ func (c *checker) image() *image {
 		f := strings.Fields(c.lines[c.at])
 		must(len(f) > 4, "a line of another kind is expected")
 		to, misses, above := c.Selection+ends[look], whole(f[4]), -1
+		if c.Rule.Name == "anytime" && look == 1 { // which has any number of samples up to that of the header
+			to = min(to, max(c.Selection/c.Block+1, whole(f[3]))*c.Block)
+		}
 		sum := misses
 		want = want[:0]
 		for _, n := range []int{m.id, m.label, from / c.Block, to / c.Block, misses} {
@@ -227,7 +232,7 @@ func (c *checker) image() *image {
 			reject("counts and misses sum to %d, the look has %d noise samples", sum, to-from)
 		}
 		if from = to; look > 0 {
-			m.hits, m.samples = append(m.hits, hits), append(m.samples, ends[look])
+			m.hits, m.samples = append(m.hits, hits), append(m.samples, to-c.Selection)
 		} else if votes > 0 { // else it abstains
 			ends = c.samples
 			for _, s := range c.Rule.Sizes { // of the one look, by votes
@@ -283,7 +288,11 @@ func (c *checker) claims(images []*image) {
 func (c *checker) claim(m *image, k, n int, lower probability, radius *big.Rat) {
 	at, best, won, bound, target := slices.Index(m.samples, n), len(m.samples)-1, 0, new(big.Rat), new(big.Rat)
 	must(at >= 0 && m.hits[at] == k || best < 0 && k == 0 && n == 0 && lower == 0, "no look has %d hits of %d", k, n)
-	if c.targets == nil { // the claim is that of the best look
+	if c.Rule.Name == "anytime" {
+		if best == 0 {
+			c.mixture(k, n, lower)
+		}
+	} else if c.targets == nil { // the claim is that of the best look
 		c.clopperPearson(m, at, lower)
 	} // else targets are won in ascending order, each at the first look that allows it
 	for i := range m.samples {

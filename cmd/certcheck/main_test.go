@@ -71,7 +71,7 @@ func TestHeaderHasOneForm(t *testing.T) {
 			{`"height":1,"width":1`, `"width":1,"height":1`}, {`"digest":"none"`, `"digest":"other","dIgest":"none"`}, {`"sigma":`, `"sigma": `},
 			{`{"copies":`, `{"alpha":1,"copies":`}, {`"seed":"1"`, `"seed":1`}, {`"seed":"1"`, `"seed":"1","seed":"1"`}, {`"noise":"grid/1"`, `"noise":"grid/1","noise":null`},
 			{`"threads":0`, `"threads":"0"`}, {`"name":"toy"`, `"name":"\u0074oy"`}, {`"order":"data"`, `"order":"data","shard":null`}, {`"order":"data"`, `"order":"data","order":"data"`},
-			{`"order":"data"`, `"order":"data","scores":""`}, {`"budget":"as said"`, `"budget":"as said","Budget":"as said"`}, {`"version":` + strconv.Itoa(toy.version), `"version":` + strconv.Itoa(toy.version) + `,"version":1`},
+			{`"order":"data"`, `"order":"data","scores":""`}, {`"budget":`, `"Budget":"as said","budget":`}, {`"version":` + strconv.Itoa(toy.version), `"version":` + strconv.Itoa(toy.version) + `,"version":1`},
 			{`"seed_chosen":true`, `"seed_chosen":false,"ſeed_chosen":true`}, {`{"format"`, ` {"format"`}, {`"order":"data"}`, `"order":"data"} `}, {`"order":"data"}`, `"order":"data"}{}`},
 		} {
 			text := strings.Replace(good, replace[0], replace[1], 1)
@@ -142,8 +142,8 @@ func TestIsAlone(t *testing.T) {
 			}
 		}
 	}
-	if total == 0 || total >= 600 {
-		t.Errorf("%d lines with comments, want less than 600", total)
+	if total == 0 || total >= 650 {
+		t.Errorf("%d lines with comments, want less than 650", total)
 	}
 }
 

@@ -118,6 +118,49 @@ func (c *checker) clopperPearson(m *image, best int, q probability) {
 	}
 }
 
+// mixture checks a bound that holds at every number of samples. The wealth against "the probability of a hit is q" is that of the
+// beta-binomial law with the prior Beta(1, b), b = 1/10, beside the binomial one,
+//
+//	M(q) = B(k) / P[k],   B(k) = A(n)·b/(m·A(m−1)), or A(n) where m = 0,   A(x) = 1/(1+b) · 2/(2+b) · … · x/(x+b),
+//
+// with m = n−k misses: if q is true, a martingale that begins at 1, which ever reaches 1/α with probability at most α (Ville). Below
+// k/n it falls with q, so that M(q) ≥ 1/α excludes every probability up to q. 1/P[k] is U+D−1 of the sums at tail.
+func (c *checker) mixture(k, n int, q probability) {
+	b, misses, alpha := c.product(n), n-k, c.levels[0].near
+	if misses > 0 {
+		b *= 0.1 / (float64(misses) * c.product(misses-1))
+	}
+	level := func(q probability) float64 { // α·M(q), which errs by less than 10⁻⁷ of itself
+		hit, miss, much := float64(q)/whole15, float64(whole15-q)/whole15, 1e6/(alpha*b)
+		if float64(k) <= float64(n)*hit || miss <= 0 {
+			return 0
+		}
+		up, _ := c.series64(misses, -1, float64(k+1), hit/miss, much)
+		down, _ := c.series64(k, -1, float64(misses+1), miss/hit, much)
+		return alpha * b * (up + down - 1)
+	}
+	must(q == 0 || level(q) >= 1+8e-7, "%d hits of %d do not prove the lower bound %s", k, n, q)
+	must(level(q+3) <= 1+1.3e-6, "%d hits of %d prove a larger lower bound than %s", k, n, q)
+}
+
+// product is A(x), from the next lower one that is kept, of which every 1,024th is.
+func (c *checker) product(x int) float64 {
+	const step, b = 1024, 0.1
+	if c.products == nil {
+		c.products = []float64{1}
+	}
+	for len(c.products) <= x/step {
+		c.products = append(c.products, c.product(len(c.products)*step-1)*(float64(len(c.products)*step)/(float64(len(c.products)*step)+b)))
+	}
+	a := c.products[x/step]
+	for j := x/step*step + 1; j <= x; j++ {
+		c.terms--
+		must(c.terms > 0, "the counts are too large to be judged in reasonable time")
+		a *= float64(j) / (float64(j) + b)
+	}
+	return a
+}
+
 // phi is the normal distribution function at x = r/σ, 0 ≤ x ≤ 9,
 //
 //	Φ(x) = ½ + S/(√(2π)·E),   S = x + x³/3 + x⁵/(3·5) + …,   E = e^(x²/2) = 1 + x²/2 + x⁴/(2·4) + …

@@ -42,6 +42,7 @@ var toys = []toy{
 		radii: []float64{0, 0.25, 0.5},
 		// Φ(0), Φ(1) = .841344746068542948…, Φ(2) = .977249868051820792…, rounded up
 		bounds: []string{"0.500000000000000", "0.841344746068543", "0.977249868051821"}, images: 40, version: 2},
+	{rule: "anytime", sigma: 0.25, alpha: 0.001, levels: []float64{0.001}, samples: []int{5000}, images: 40, version: 3},
 }
 
 func (t toy) header() string {
@@ -62,9 +63,13 @@ func (t toy) header() string {
 	case "betting":
 		rule += `,"targets":[` + strings.Join(extra, ",") + `],"futility":0.001`
 	}
+	words := "as said"
+	if t.rule == "anytime" {
+		words = "a mixture with the prior Beta(1, 0.1)"
+	}
 	return fmt.Sprintf(`{"format":"certspec-ledger","version":%d,"program":{"version":"test"},"model":{"name":"toy","shape":{"height":1,"width":1,"channels":1},"classes":%d,"identity":{"weights":"none","engine":"toy","engine_version":"1","threads":0,"instruction_set":""}},`+
-		`"data":{"name":"toy","digest":"none","images":%d},"sigma":%v,"noise":"grid/1","seed":"1","seed_chosen":true,"alpha":%v,"selection":%d,"block":%d,"rule":{%s,"budget":"as said"},"order":"data"}`,
-		t.version, toyClasses, t.images, t.sigma, t.alpha, toySelection, toyBlock, rule)
+		`"data":{"name":"toy","digest":"none","images":%d},"sigma":%v,"noise":"grid/1","seed":"1","seed_chosen":true,"alpha":%v,"selection":%d,"block":%d,"rule":{%s,"budget":%q},"order":"data"}`,
+		t.version, toyClasses, t.images, t.sigma, t.alpha, toySelection, toyBlock, rule, words)
 }
 
 // draw makes up the looks of all images.
@@ -112,6 +117,9 @@ func (t toy) draw(rng *rand.Rand) []string {
 			lines = append(lines, line)
 			if look == 0 {
 				ends = t.ends(slices.Max(counts[:toyClasses]))
+				if t.rule == "anytime" && ends != nil {
+					ends = []int{toyBlock * (1 + rng.IntN(250))}
+				}
 			}
 			if from = to; look == len(ends) || look > 0 && t.rule != "fixed" && t.rule != "iss" && rng.IntN(4) == 0 {
 				break
@@ -200,7 +208,13 @@ func (t toy) close(lines []string) []string {
 			}
 		} else {
 			for i := range m.hits {
-				if l := lowerBound(m.hits[i], m.samples[i], t.levels[i]); i == 0 || l > lower {
+				l := ""
+				if t.rule == "anytime" {
+					l = mixtureBound(m.hits[i], m.samples[i], t.levels[i])
+				} else {
+					l = lowerBound(m.hits[i], m.samples[i], t.levels[i])
+				}
+				if i == 0 || l > lower {
 					k, n, lower = m.hits[i], m.samples[i], l
 				}
 			}
@@ -264,6 +278,24 @@ func lowerBound(k, n int, alpha float64) string {
 	s := fmt.Sprintf("0.%015d", int64(low*1e15))
 	lowerBounds[key] = s
 	return s
+}
+
+// mixtureBound is where the wealth of the mixture is 1/(α(1−1.01·10⁻⁶)), by log gamma functions, cut to 15 decimals.
+func mixtureBound(k, n int, alpha float64) string {
+	lg := func(x float64) float64 { v, _ := math.Lgamma(x); return v }
+	const b = 0.1
+	m := n - k
+	log := math.Log(b) + lg(float64(1+k)) + lg(b+float64(m)) - lg(1+b+float64(n)) + math.Log(alpha*(1-1.01e-6))
+	low, high := 0.0, float64(k)/float64(n)
+	for range 80 {
+		p := (low + high) / 2
+		if float64(k)*math.Log(p)+float64(m)*math.Log1p(-p) > log || p == 0 {
+			high = p
+		} else {
+			low = p
+		}
+	}
+	return fmt.Sprintf("0.%015d", int64(low*1e15))
 }
 
 func cutRadius(sigma float64, lower string) string {

@@ -30,6 +30,8 @@ func Software(p ledger.Program) Entry {
 func Papers(h ledger.Header) []Entry {
 	papers := []Entry{cohen, zhai}
 	switch rs.Rule(h.Rule.Name) {
+	case rs.Anytime:
+		papers = append(papers, waudbySmith)
 	case rs.Betting:
 		papers = append(papers, waudbySmith, voracek)
 	case rs.ISS:

@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
@@ -20,6 +21,21 @@ func Create(path string, header Header, write func(*Encoder) error) error {
 		}
 		return write(e)
 	})
+}
+
+// Replace is Create for a file that may be there, which readers find as it was or as it becomes.
+func Replace(path string, header Header, write func(*Encoder) error) error {
+	err := atomicfile.Build(path, func(w io.Writer) error {
+		e, err := NewEncoder(w, header)
+		if err != nil {
+			return err
+		}
+		return write(e)
+	})
+	if err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	return nil
 }
 
 // create makes a file, and says what to do where one of that name is there.

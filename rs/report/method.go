@@ -68,6 +68,8 @@ func (r *Report) rule(d *document) {
 		}
 		text = fmt.Sprintf("**Betting.** The radii %s are tested in ascending order by a bet against “the probability is too small for this radius”: a radius is certified at the first of %d looks where the wealth reaches 1/α. By Ville's inequality this happens for a false one with probability at most α, at all looks together; α is not split over the radii, since the first false one in the order is fixed before anything is drawn. Radii are therefore certified in these steps only. An image ends, too, when the mirrored bet says at level %g that the next radius is hopeless.",
 			strings.Join(radii, ", "), len(looks), h.Rule.Futility)
+	case "anytime":
+		text = fmt.Sprintf("**Anytime.** Noise samples went, in rounds, to the images whose radius was expected to gain most by them, until the run was stopped; how many an image got depends on all that was seen. Its bound is the lower end of a confidence sequence, a beta-binomial mixture with the prior Beta(1, 0.1), which by Ville's inequality holds at all numbers of samples up to %d together with probability at least 1 − α, whatever the other images show. So the run may be stopped by anybody at any time, and go on later.", last.Samples)
 	default:
 		text = "A rule that this program does not know: ¤."
 	}

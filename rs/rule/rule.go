@@ -25,13 +25,14 @@ type Settings struct {
 	Rule       Name      // default Staged
 	Sigma      float64   // standard deviation of the noise, unit: full range of a value; > 0
 	Alpha      float64   // bound on the probability that the claim on an image is false; default 0.001
-	MaxSamples int       // most samples behind a bound, a multiple of Block; default 100,000
+	MaxSamples int       // most samples behind a bound, a multiple of Block; default 100,000, of Anytime 100,000,000
 	Selection  int       // samples that choose the class, a multiple of Block; default 100, of ISS 1,000, rounded up to a block
 	Block      int       // samples in one call of the model; default 100
 	Tolerance  float64   // of Staged and ISS: radius given up for fewer samples, unit as Sigma; default 0.04·Sigma
 	Relative   bool      // of ISS: Tolerance is a fraction of the radius, in (0, 1)
 	Radii      []float64 // of Betting: the radii that are tested, ascending, unit as Sigma; 0 asks for the class alone
 	Futility   float64   // of Betting: level of the test that stops hopeless images; default Alpha
+	Shards     int       // of Anytime: parts of the run that spread their samples alone; 0: one
 }
 
 // Defaults of Settings.
@@ -76,10 +77,11 @@ var kinds = map[Name]struct {
 	Staged:  {planStaged, readStaged},
 	ISS:     {planISS, readISS},
 	Betting: {planBetting, readBetting},
+	Anytime: {planAnytime, readAnytime},
 }
 
 // Names are all rules.
-func Names() []Name { return []Name{Fixed, Staged, ISS, Betting} }
+func Names() []Name { return []Name{Fixed, Staged, ISS, Betting, Anytime} }
 
 // New makes a plan. Errors: settings out of range, as *OptionError.
 func New(s Settings) (*Plan, error) {
@@ -182,8 +184,11 @@ func (p *Plan) Radii() (radii []float64) {
 // Anytime reports whether a trial may end at any of its looks, at a deadline for instance, and its claim still be
 // false with probability at most α.
 func (p *Plan) Anytime() bool {
-	return p.rule.Name == string(Staged) || p.rule.Name == string(Betting)
+	return p.rule.Name == string(Staged) || p.rule.Name == string(Betting) || p.open()
 }
+
+// open reports whether a look may end after any number of blocks.
+func (p *Plan) open() bool { return p.rule.Name == string(Anytime) }
 
 // last is the number of the last look.
 func (p *Plan) last() int { return len(p.rule.Looks) - 1 }

@@ -41,6 +41,9 @@ func (s *Settings) common() error {
 	}
 	if s.MaxSamples == 0 {
 		s.MaxSamples = DefaultMaxSamples
+		if s.Rule == Anytime {
+			s.MaxSamples = max(1, anytimeMost/s.Block) * s.Block
+		}
 	}
 	if err := CheckSamples("MaxSamples", s.MaxSamples, s.Block); err != nil {
 		return err
@@ -66,6 +69,7 @@ func (s *Settings) only() error {
 		{"Relative", s.Relative, []Name{ISS}},
 		{"Radii", len(s.Radii) > 0, []Name{Betting}},
 		{"Futility", s.Futility != 0, []Name{Betting}},
+		{"Shards", s.Shards > 1, []Name{Anytime}},
 	} {
 		if c.given && !slices.Contains(c.rules, s.Rule) {
 			return OptionErrorf("%s is set, but the rule %q has none", c.name, s.Rule)

@@ -56,6 +56,12 @@ func (t *Trial) Blocks() (from, to int) {
 	return from, t.end(t.look)
 }
 
+// EndsAt reports whether the look that comes next may end at this block: where it was planned to, or under Anytime after any of its blocks.
+func (t *Trial) EndsAt(block int) bool {
+	from, to := t.Blocks()
+	return block == to || t.plan.open() && t.look >= 0 && from < block && block < to
+}
+
 // Wanted is the block up to which work is needed as far as one can know: the end of the look that comes next
 // and, during the selection, of the first look, which nearly always follows. Possible is the end of all work
 // that could still be needed.
@@ -97,14 +103,14 @@ func (t *Trial) Add(l ledger.Look) error {
 	if t.look > t.plan.last() && t.plan.part == nil {
 		return fmt.Errorf("image %d has blocks %d to %d behind the last look", l.Image, l.From, l.To)
 	}
-	if from, to := t.Blocks(); l.From != from || l.To != to {
+	from, to := t.Blocks()
+	if l.From != from || l.To != to && !t.EndsAt(l.To) {
 		return fmt.Errorf("image %d has a look at blocks %d to %d, the rule looks at %d to %d", l.Image, l.From, l.To, from, to)
 	}
 	t.Passes += (l.To - l.From) * t.plan.block
 	t.Misses += l.Misses
 	switch {
 	case t.plan.part != nil:
-		_, to := t.Blocks()
 		t.done = to == t.Possible()
 	case t.look < 0:
 		t.choose(l)
@@ -114,7 +120,7 @@ func (t *Trial) Add(l ledger.Look) error {
 				t.hits += c.N
 			}
 		}
-		last := t.plan.method.judge(t, t.look, t.plan.method.samples(t.look, t.votes))
+		last := t.plan.method.judge(t, t.look, l.To*t.plan.block-t.plan.selection)
 		t.done = last && !t.made
 	}
 	t.look++

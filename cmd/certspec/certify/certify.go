@@ -2,6 +2,7 @@
 package certify
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -36,8 +37,9 @@ type Result struct {
 	SeedNote      string  `json:"seed_note"`
 	RadiusCap     float64 `json:"radius_cap"`
 	cli.Metrics
-	Misses int `json:"misses"`
-	Passes int `json:"passes"`
+	Misses int       `json:"misses"`
+	Passes int       `json:"passes"`
+	Bands  *rs.Bands `json:"bands,omitempty"`
 }
 
 // options are what the flags ask.
@@ -45,6 +47,7 @@ type options struct {
 	rs.Options
 	input cli.InputOptions
 	shard shardOptions
+	until untilOptions
 	radii []float64
 	json  *bool
 }
@@ -62,6 +65,8 @@ false with a probability of at most alpha. Radii are in units of the full range 
 The rule says how many noise samples an image gets, and --radii with the rule betting which radii are decided;
 certspec plan compares the rules beforehand. With --keep-scores, the scores of the class are kept
 as well, from the same noise samples: certspec calib certifies confidences from them, at any radius.
+The rule anytime spreads a --budget of noise samples or of time
+over the images; the ledger is closed whenever it stops, by Ctrl-C too, and a larger budget goes on.
 With --shard the run is split over machines, each with a
 ledger of its own, which certspec ledger merge joins. With --corrupt the images are corrupted first, which the ledger
 records; certspec sweep does so for many corruptions.
@@ -70,7 +75,8 @@ All work is recorded in the ledger. An interrupted run goes on where it was when
 is given again, and the file ends with the same bytes; a complete one is read and printed at once.`,
 		Example: "  certspec certify --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 --n 10000 --out out/fmnist-s025.ledger\n" +
 			"  certspec certify --exec \"python my_model.py\" --data cifar10/test --skip 20 --sigma 0.25 --n 10000 --out out/mine.ledger\n" +
-			"  certspec certify --model models/resnet20 --data cifar10/test --skip 20 --corrupt fog --severity 3 --sigma 0.25 --out out/fog-3.ledger",
+			"  certspec certify --model models/resnet20 --data cifar10/test --skip 20 --corrupt fog --severity 3 --sigma 0.25 --out out/fog-3.ledger\n" +
+			"  certspec certify --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 --rule anytime --budget 5e6 --out out/any.ledger",
 		Args: cli.NoArgs,
 	}
 
@@ -78,6 +84,7 @@ is given again, and the file ends with the same bytes; a complete one is read an
 	cli.RunFlags(cmd, &o.Options)
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
 		f.Floats(&o.radii, "radii", nil, "radii of the printed certified accuracies (default steps of 0.25); of the rule betting, the radii that are tested")
+		o.until.flags(f)
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Out(&o.Ledger, "ledger, the file that records the run; without one nothing is kept", "ledger")
@@ -101,6 +108,12 @@ func (o *options) run(cmd *cobra.Command) error {
 	var err error
 	if o.Shard, err = o.shard.read(cmd.Flags()); err != nil {
 		return err
+	}
+	if o.Until, err = o.until.read(cmd.Flags(), o.Rule); err != nil {
+		return err
+	}
+	if o.Rule == rs.Anytime && !cmd.Flags().Changed("n") {
+		o.MaxSamples = 0
 	}
 	if err := cli.CheckRadii(o.radii); err != nil {
 		return err
@@ -145,11 +158,16 @@ func (o *options) run(cmd *cobra.Command) error {
 	}
 	o.Progress = cli.Progress()
 	run, err := rs.Certify(cmd.Context(), in.Model, in.Data, o.Options)
-	if err != nil {
+	stopped := err
+	if err != nil && !(o.Rule == rs.Anytime && errors.Is(err, context.Canceled) && run != nil && run.Complete()) {
 		return cli.Usage(err)
 	}
 	if len(o.radii) == 0 {
-		o.radii = quarters(run.RadiusCap())
+		most := run.RadiusCap()
+		if largest := run.Largest(1); o.Rule == rs.Anytime && len(largest) > 0 {
+			most = largest[0].Radius // its cap is far away
+		}
+		o.radii = quarters(most)
 	}
 	h := &run.Header
 	part := ""
@@ -168,6 +186,9 @@ func (o *options) run(cmd *cobra.Command) error {
 		cli.Say("warning: %s", warning)
 		c.Warnings = append(c.Warnings, warning)
 	}
+	if bands, err := run.Bands(bandDelta, o.radii...); err == nil {
+		c.Bands = &bands
+	}
 	if o.Scores > 0 {
 		c.Scores = ledger.ScoresPath(o.Ledger)
 	}
@@ -176,8 +197,11 @@ func (o *options) run(cmd *cobra.Command) error {
 	} else {
 		err = c.print(cmd.OutOrStdout())
 	}
-	return errors.Join(err, invalid)
+	return errors.Join(err, invalid, stopped)
 }
+
+// bandDelta is the probability with which the bands of the rule anytime may miss the truth.
+const bandDelta = 0.05
 
 // finished reports whether a ledger is complete, so that a run of it asks the model nothing.
 func finished(path string) bool {
@@ -185,7 +209,7 @@ func finished(path string) bool {
 		return false
 	}
 	l, err := ledger.Read(path)
-	return err == nil && l.Claims != nil
+	return err == nil && l.Claims != nil && l.Header.Rule.Name != string(rs.Anytime)
 }
 
 func (c *Result) print(out io.Writer) error {
@@ -201,7 +225,11 @@ func (c *Result) print(out io.Writer) error {
 	}
 	fmt.Fprintf(w, "preprocessing\t%s\n", c.Preprocessing)
 	fmt.Fprintf(w, "noise\tσ = %g, %s, seed %d (%s)\n", c.Sigma, c.Noise, c.Seed, seed)
-	fmt.Fprintf(w, "rule\t%s, n ≤ %d, α = %g; no radius can exceed %.4f\n", c.Rule, c.MaxSamples, c.Alpha, c.RadiusCap)
+	if c.Rule == string(rs.Anytime) {
+		fmt.Fprintf(w, "rule\t%s, α = %g at all numbers of noise samples together; a larger budget goes on\n", c.Rule, c.Alpha)
+	} else {
+		fmt.Fprintf(w, "rule\t%s, n ≤ %d, α = %g; no radius can exceed %.4f\n", c.Rule, c.MaxSamples, c.Alpha, c.RadiusCap)
+	}
 	if c.Shard != "" {
 		fmt.Fprintf(w, "shard\t%s; certspec ledger merge joins it with the others\n", c.Shard)
 	}
@@ -220,6 +248,14 @@ func (c *Result) print(out io.Writer) error {
 	}
 	for _, a := range c.CertifiedAccuracy {
 		fmt.Fprintf(w, "certified accuracy at %g\t%.4f\n", a.Radius, a.Value)
+	}
+	if b := c.Bands; b != nil {
+		fmt.Fprintf(w, "true mean radius\t%.4f to %.4f on these %d images, radii cut at %.4g\n", b.Radius.Lower, b.Radius.Upper, b.Images, b.Cut)
+		for _, a := range b.Accuracy {
+			fmt.Fprintf(w, "true accuracy at %g\t%.4f to %.4f\n", a.At, a.Lower, a.Upper)
+		}
+		fmt.Fprintf(w, "\tall of them, whenever the run is stopped, with probability %g: at most %d of the %d bounds ever fail;\n", b.Confidence, b.Failures, b.Images)
+		fmt.Fprintf(w, "\tfor the population of the images ± %.4f on an accuracy, with probability %.3g\n", b.Population, 2*b.Confidence-1)
 	}
 	if c.SeedChosen {
 		fmt.Fprintf(w, "seed\t%s\n", c.SeedNote)

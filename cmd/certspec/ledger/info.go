@@ -107,7 +107,11 @@ func (i *Info) print(out io.Writer) error {
 	}
 	line("seed", "%d, %s", h.Seed, seed)
 	looks := h.Rule.Looks
-	line("rule", "%s: %d noise samples choose the class, then at most %d in %d planned look(s), in blocks of %d", h.Rule.Name, h.Selection, looks[len(looks)-1].Samples, len(looks), h.Block)
+	if h.Rule.Name == string(rs.Anytime) {
+		line("rule", "%s: %d noise samples choose the class, then as many as raise radii most, in blocks of %d; a larger budget goes on", h.Rule.Name, h.Selection, h.Block)
+	} else {
+		line("rule", "%s: %d noise samples choose the class, then at most %d in %d planned look(s), in blocks of %d", h.Rule.Name, h.Selection, looks[len(looks)-1].Samples, len(looks), h.Block)
+	}
 	if len(h.Rule.Targets) > 0 {
 		line("radii", "%d from %g to %g are tested", len(h.Rule.Targets), h.Rule.Targets[0].Radius, h.Rule.Targets[len(h.Rule.Targets)-1].Radius)
 	}

@@ -59,7 +59,7 @@ var settingFlags = map[string]string{
 	"model.identity.weights": "model", "model.identity.engine": "engine", "model.identity.threads": "threads", "data.digest": "data", "data.name": "data",
 	"data.images": "data", "sigma": "sigma", "noise": "noise", "seed": "seed", "seed_chosen": "seed", "alpha": "alpha", "selection": "n0", "block": "block",
 	"rule.name": "rule", "rule.looks": "n", "rule.sizes": "n", "rule.tolerance": "tolerance", "rule.relative": "relative", "rule.futility": "futility",
-	"rule.targets": "radii", "shard": "shard", "scores": "keep-scores",
+	"rule.targets": "radii", "rule.budget": "shard", "shard": "shard", "scores": "keep-scores",
 }
 
 // inWords says of a ledger of another run which flag of this one differs.
@@ -93,7 +93,7 @@ func mostSamples(looks string) string {
 // ofField are the flags of fields whose names are others.
 var ofField = map[string]string{"MaxSamples": "n", "Selection": "n0", "Scores": "keep-scores", "Samples": "n", "Count": "images", "Blocks": "blocks"}
 
-var fieldWord = regexp.MustCompile(`\b(MaxSamples|Selection|Scores|Samples|Sigma|Alpha|Tolerance|Relative|Futility|Radii|Block|Workers|Rule|Noise|Shard|Image|Images|Confidence|Resamples|Ledger)\b( is\b|:| has\b)`)
+var fieldWord = regexp.MustCompile(`\b(MaxSamples|Selection|Scores|Samples|Sigma|Alpha|Tolerance|Relative|Futility|Radii|Block|Workers|Rule|Noise|Shard|Image|Images|Confidence|Resamples|Ledger|Budget|Until)\b( is\b|:| has\b)`)
 
 // inFlags writes a reason that names fields of options in the words of the command line.
 func inFlags(reason string) string {

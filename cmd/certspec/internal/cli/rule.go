@@ -19,11 +19,11 @@ func (f *Flags) NoiseFlag(p *noise.Law) {
 
 // RuleFlag adds --rule.
 func (f *Flags) RuleFlag(p *rs.Rule, rules ...rs.Rule) {
-	Choice(f, p, "rule", rs.Staged, "when an image has enough samples: staged (stops early), fixed, iss (a pilot of n0 samples says how many), betting (until --radii are decided); certspec plan compares them", rules...)
+	Choice(f, p, "rule", rs.Staged, "when an image has enough samples: staged (stops early), fixed, iss (a pilot of n0 samples says how many), betting (until --radii are decided), anytime (where they raise radii most, until --budget); certspec plan compares them", rules...)
 }
 
 // Rules are all stopping rules.
-var Rules = []rs.Rule{rs.Staged, rs.Fixed, rs.ISS, rs.Betting}
+var Rules = []rs.Rule{rs.Staged, rs.Fixed, rs.ISS, rs.Betting, rs.Anytime}
 
 // RunFlags adds the settings of a run: noise, rule and seed. CheckRun checks them once flags are read.
 func RunFlags(cmd *cobra.Command, o *rs.Options) {
