@@ -27,13 +27,15 @@ type Predictions struct {
 
 // PredictionCard says which model answered to which images. It lies beside MODEL.npy as MODEL.json.
 type PredictionCard struct {
-	Model  string `json:"model"`
-	Engine string `json:"engine,omitempty"`
-	Data   string `json:"data"`
-	Digest string `json:"digest"` // of decoded pixels and labels
-	IDs    string `json:"ids"`    // of the images, ascending, as first:end:step with the end left out, several with commas between
-	Right  int    `json:"right"`
-	Images int    `json:"images"` // with a label
+	Model   string `json:"model"`
+	Weights string `json:"weights,omitempty"`
+	Engine  string `json:"engine,omitempty"`
+	Data    string `json:"data"`   // with the corruption
+	Digest  string `json:"digest"` // of decoded pixels and labels, before the corruption
+	IDs     string `json:"ids"`    // of the images, ascending, with commas between; three or more at equal distances as first:end:step, the end left out
+	Right   int    `json:"right"`
+	Images  int    `json:"images"`           // with a label
+	Groups  int    `json:"groups,omitempty"` // labels that are groups of the model's classes, of which the largest logit was taken; 0: labels are classes
 }
 
 // LabelsFile is the file of labels in a folder of predictions.
@@ -43,15 +45,17 @@ const LabelsFile = "labels.npy"
 func FormatIDs(ids []int) string {
 	var parts []string
 	for i := 0; i < len(ids); {
-		step, j := 1, i+1
-		if j < len(ids) {
-			step = ids[j] - ids[i]
-		}
-		for j < len(ids) && ids[j]-ids[j-1] == step {
+		j := i + 1
+		for j+1 < len(ids) && ids[j+1]-ids[j] == ids[i+1]-ids[i] {
 			j++
 		}
-		parts = append(parts, fmt.Sprintf("%d:%d:%d", ids[i], ids[j-1]+1, step))
-		i = j
+		if j < i+2 {
+			parts = append(parts, strconv.Itoa(ids[i]))
+			i++
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%d:%d:%d", ids[i], ids[j]+1, ids[i+1]-ids[i]))
+		i = j + 1
 	}
 	return strings.Join(parts, ",")
 }
@@ -92,7 +96,7 @@ func ReadPredictions(folder string) ([]Predictions, error) {
 			return nil, err
 		}
 		if filepath.Ext(files[model]) == ".npy" {
-			if p.Card, err = readCard(filepath.Join(folder, model+".json")); err != nil {
+			if p.Card, err = ReadPredictionCard(filepath.Join(folder, model+".json")); err != nil {
 				return nil, err
 			}
 		}
@@ -141,7 +145,8 @@ func pooled(folder string, severities []string) (all []Predictions, err error) {
 	return all, nil
 }
 
-func readCard(path string) (*PredictionCard, error) {
+// ReadPredictionCard reads a card; nil: there is none.
+func ReadPredictionCard(path string) (*PredictionCard, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

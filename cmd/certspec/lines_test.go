@@ -106,7 +106,7 @@ func TestLinesCertified(t *testing.T) {
 	const ledgers = "../../notebooks/results/cifar10-resnet20-s025-C"
 	for args, want := range map[string]string{
 		"fit --experiment " + folder + " --x clean --y C --radius 0.54":           "is above 0.5333, the cap",
-		"fit --experiment " + folder + " --x clean --y fgo":                       "did you mean",
+		"fit --experiment " + folder + " --x clean --y fgo":                       "did you mean fog",
 		"fit --experiment " + folder + " --x clean --y C --by method":             "expected radius",
 		"fit --experiment " + folder + " --x clean --y C --baseline group=nobody": "no model has group = nobody",
 		"fit --ledgers " + ledgers + " --x clean --y C --radius 0.25":             "want at least 3",

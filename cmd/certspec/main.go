@@ -15,6 +15,7 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/certify"
 	"github.com/certspec/certspec/cmd/certspec/corrupt"
 	"github.com/certspec/certspec/cmd/certspec/dataset"
+	"github.com/certspec/certspec/cmd/certspec/evaluate"
 	"github.com/certspec/certspec/cmd/certspec/experiment"
 	exporter "github.com/certspec/certspec/cmd/certspec/export"
 	importer "github.com/certspec/certspec/cmd/certspec/import"
@@ -39,7 +40,7 @@ import (
 func root() *cobra.Command {
 	return cli.Root(
 		adapt.Command(), attack.Command(), augment.Command(), backend.Command(), bound.Command(), calib.Command(), certify.Command(),
-		corrupt.Command(), dataset.Command(), experiment.Command(), exporter.Command(), importer.Command(), kernel.Command(),
+		corrupt.Command(), dataset.Command(), evaluate.Command(), experiment.Command(), exporter.Command(), importer.Command(), kernel.Command(),
 		ledger.Command(), lines.Command(), log.Command(), notebook.Command(), ood.Command(), plan.Command(), predict.Command(), preflight.Command(), report.Command(),
 		spectral.Command(), sweep.Command(), train.Command(), version.Command(),
 	)

@@ -67,7 +67,7 @@ var layers = [][]string{
 	{"rs/ledger", "corrupt"},
 	{"rs/rule"},
 	{"ood", "rs", "spectral"},
-	{"gomlxmodels", "lines/certified", "onnxmodel", "pipemodel", "rs/heatmap"},
+	{"evaluate", "gomlxmodels", "lines/certified", "onnxmodel", "pipemodel", "rs/heatmap"},
 	{"engine"},
 	{"experiment"},
 	{"notebooks", "bench", "cmd/certspec", "examples"},

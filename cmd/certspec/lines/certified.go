@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/experiment"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/lines/certified"
@@ -62,7 +61,7 @@ const period = 10_000
 func (c *certificates) load() (models []certified.Model, o certified.Options, err error) {
 	o = certified.Options{Radii: c.radii, Plain: c.plain}
 	if len(c.corruptions) > 0 {
-		if o.Corruptions, err = corrupt.Names(c.corruptions); err != nil {
+		if o.Corruptions, err = cli.CorruptionNames(c.corruptions); err != nil {
 			return nil, o, cli.Usage(err)
 		}
 	}
@@ -96,7 +95,7 @@ func (o *fitOptions) points() (points []lines.Point, notes []string, err error) 
 		return nil, nil, err
 	}
 	if of.Corruptions == nil && o.logs == "" {
-		if of.Corruptions, err = corrupt.Names([]string{o.Y}); err != nil {
+		if of.Corruptions, err = cli.CorruptionNames(strings.Split(o.Y, ",")); err != nil {
 			return nil, nil, cli.Usage(fmt.Errorf("--y: %w; or --corruptions", err))
 		}
 	}

@@ -31,7 +31,7 @@ func (o *cellOptions) flags(f *cli.Flags) {
 
 // cells lists the cells.
 func (o *cellOptions) cells() ([]sweep.Cell, error) {
-	names, err := corruptionNames(o.words)
+	names, err := cli.CorruptionNames(o.words)
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
@@ -43,26 +43,4 @@ func (o *cellOptions) cells() ([]sweep.Cell, error) {
 		cells = append([]sweep.Cell{{}}, cells...)
 	}
 	return cells, nil
-}
-
-// corruptionNames are the corruptions that words name, by themselves or as a family or group; each once, in the order of the words.
-func corruptionNames(words []string) ([]string, error) {
-	var names []string
-	has := map[string]bool{}
-	for _, word := range words {
-		of, err := corrupt.Names([]string{word})
-		if err != nil {
-			if _, unknown := corrupt.Find(word); unknown != nil {
-				return nil, unknown
-			}
-			of = []string{word}
-		}
-		for _, name := range of {
-			if !has[name] {
-				names = append(names, name)
-				has[name] = true
-			}
-		}
-	}
-	return names, nil
 }

@@ -88,3 +88,25 @@ func CorruptionWords() []string {
 	}
 	return append(words, Corruptions()...)
 }
+
+// CorruptionNames are the corruptions that words name, by themselves or as a family or group; each once, in the order of the words.
+func CorruptionNames(words []string) ([]string, error) {
+	var names []string
+	has := map[string]bool{}
+	for _, word := range words {
+		of, err := corrupt.Names([]string{word})
+		if err != nil {
+			if _, unknown := corrupt.Find(word); unknown != nil {
+				return nil, unknown
+			}
+			of = []string{word}
+		}
+		for _, name := range of {
+			if !has[name] {
+				names = append(names, name)
+				has[name] = true
+			}
+		}
+	}
+	return names, nil
+}

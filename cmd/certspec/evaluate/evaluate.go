@@ -1,0 +1,197 @@
+// Package evaluate is "certspec evaluate".
+package evaluate
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/evaluate"
+	"github.com/certspec/certspec/rs/sweep"
+)
+
+// options are what the flags ask.
+type options struct {
+	evaluate.Options
+	input      cli.InputOptions
+	variants   cli.CorruptVariants
+	words      []string
+	severities []int
+	groups     string
+	labels     []string
+	out        string
+	json       *bool
+}
+
+// Result is what "evaluate" prints of one set.
+type Result struct {
+	Model  string  `json:"model"`
+	Set    string  `json:"set"` // clean, fog (its severities together), C (a family, a group)
+	Right  int     `json:"right"`
+	Images int     `json:"images"`
+	Share  float64 `json:"share"`
+	Misses int     `json:"misses,omitempty"` // outputs that are not finite, which count as wrong
+}
+
+// Command makes the command.
+func Command() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "evaluate {--model PATH | --exec COMMAND} --data NAME [flags]",
+		Short: "Plain accuracy of a model on images and their corruptions, with its predictions kept",
+		Long: `The accuracy of a model, not smoothed, on a set of labelled images and, with --corrupt, under corruptions: the mean over severities, written as
+right answers of images. --out is a table with a line for each model, which "certspec lines fit --in" reads: several models with the
+same --out share it. --predictions keeps the class of every image, FOLDER/clean/MODEL.npy and FOLDER/fog/3/MODEL.npy with a card and labels.npy, for
+"certspec lines agree"; a cell that is there is not asked again, so that the same command goes on after an interruption.`,
+		Example: "  certspec evaluate --model m.onnx --data cifar10-jpeg/test --corrupt C --predictions preds/ --out acc.csv\n" +
+			"  certspec evaluate --model notebooks/models/cifar10-resnet20-s025 --data cifar10-jpeg/test --count 500 --corrupt fog,snow --severity 3 --label group=smoothed --out acc.csv",
+		Args: cli.NoArgs,
+	}
+	o.input.Flags(cmd)
+	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
+		f.Words(&o.words, "corrupt", nil, "corruptions by name, family or group: fog, C, C-bar, Low, Mid, High", cli.CorruptionWords)
+		f.Ints(&o.severities, "severity", nil, "of --corrupt, 1 to 5 (default all)")
+		f.Uint64Var(&o.Seed, "corrupt-seed", 0, "of the random numbers of --corrupt")
+		o.variants.Flags(f)
+		f.File(&o.groups, "groups", "file with a line for each class of the data: its name, then the numbers of the model's classes that stand for it")
+	})
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		f.Text(&o.Name, "name", "of the model in files (default that of its file)")
+		f.Texts(&o.labels, "label", "label=value, a column of --out for groups of models; may be given several times")
+		f.IntVar(&o.Batch, "batch", 100, "images in one call of the model")
+	})
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
+		f.Folder(&o.Folder, "predictions", "folder of the predictions (default beside --out, its name with -predictions)")
+		f.Out(&o.out, "table (.csv) to which the model's line is added, or in which it is replaced")
+	})
+	o.json = cli.JSON(cmd)
+	cli.First(cmd, "model", "data", "corrupt", "predictions", "out")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
+	return cmd
+}
+
+func (o *options) run(cmd *cobra.Command) error {
+	if err := cli.Needed(cmd, "data"); err != nil {
+		return err
+	}
+	if o.Batch < 1 {
+		return cli.Usagef("--batch %d: expected at least 1", o.Batch)
+	}
+	if len(o.severities) > 0 && len(o.words) == 0 {
+		return cli.Usagef("--severity without --corrupt")
+	}
+	labels, err := parseLabels(o.labels)
+	if err != nil {
+		return err
+	}
+	names, err := cli.CorruptionNames(o.words)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	if o.Cells, err = sweep.Cells(names, o.variants.Setting, o.severities); err != nil {
+		return cli.Usage(err)
+	}
+	o.Cells = append([]sweep.Cell{{}}, o.Cells...)
+	table, err := readTable(o.out)
+	if err != nil {
+		return err
+	}
+	in, err := o.input.Open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	images, err := in.Load(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if o.groups != "" {
+		if o.Groups, err = readGroups(o.groups, images.Classes); err != nil {
+			return err
+		}
+	}
+	if o.Name == "" {
+		info, err := in.Model.Info()
+		if err != nil {
+			return err
+		}
+		o.Name = info.Name
+		if path := o.input.Model.Path; path != "" {
+			o.Name = strings.TrimSuffix(filepath.Base(path), ".onnx")
+		}
+	}
+	if strings.ContainsAny(o.Name, `/\`) || o.Name == "labels" {
+		return cli.Usagef("--name %s: expected a name that a file can have, without a slash", o.Name)
+	}
+	if o.Folder == "" && o.out != "" && o.out != "-" {
+		o.Folder = strings.TrimSuffix(o.out, filepath.Ext(o.out)) + "-predictions"
+	}
+	o.Progress = cli.Progress()
+	cells, err := evaluate.Run(cmd.Context(), in.Model, in.Data, o.Options)
+	if err != nil {
+		return err
+	}
+	results := o.results(cells)
+	for _, r := range results {
+		if r.Misses > 0 {
+			cli.Say("warning: %s: %d outputs are not finite, and count as wrong", r.Set, r.Misses)
+		}
+	}
+	if o.out != "" {
+		table.put(o.Name, labels, results)
+		if err := cli.WriteCSV(cmd, o.out, table.rows()); err != nil {
+			return err
+		}
+	}
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), results)
+	}
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "set\tright\timages\taccuracy, %\t")
+	for _, r := range results {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%.2f\t\n", r.Set, r.Right, r.Images, 100*r.Share)
+	}
+	return w.Flush()
+}
+
+// results are the cells by corruption, and those of the words that stand for several.
+func (o *options) results(cells []evaluate.Cell) []Result {
+	var out []Result
+	add := func(set string, of func(corruption string) bool) {
+		r := Result{Model: o.Name, Set: set}
+		for _, c := range cells {
+			if of(c.Cell.Corruption) {
+				r.Right, r.Images, r.Misses = r.Right+c.Right, r.Images+c.Images, r.Misses+c.Misses
+			}
+		}
+		r.Share = float64(r.Right) / float64(r.Images)
+		out = append(out, r)
+	}
+	seen := map[string]bool{}
+	for _, c := range cells {
+		name := c.Cell.Corruption
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		set := name
+		if name == "" {
+			set = c.Cell.String()
+		}
+		add(set, func(corruption string) bool { return corruption == name })
+	}
+	for _, word := range o.words {
+		if names, err := cli.CorruptionNames([]string{word}); err == nil && !seen[word] {
+			of := map[string]bool{}
+			for _, name := range names {
+				of[name] = true
+			}
+			add(word, func(corruption string) bool { return of[corruption] })
+		}
+	}
+	return out
+}
