@@ -6,6 +6,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/pixel"
 )
 
 // builder makes a graph out of the weights of a network. Its methods take and give the
@@ -136,8 +137,9 @@ func (b *builder) folded(l nets.Layer, x string, factors, biases []float64) stri
 
 // dense is a dense layer. Its inputs come from activations of so many pixels, channel by
 // channel, where the network's own order is pixel by pixel.
-func (b *builder) dense(name, x string, pixels int) string {
-	kernel, bias := b.tensor(name+"/kernel"), b.tensor(name+"/bias")
+func (b *builder) dense(l nets.Layer, x string, pixels int) string {
+	name := l.Name
+	kernel := b.tensor(name + "/kernel")
 	inputs, outputs := kernel.Shape[0], kernel.Shape[1]
 	channels := inputs / pixels
 	ordered := make([]float32, len(kernel.Values))
@@ -146,9 +148,19 @@ func (b *builder) dense(name, x string, pixels int) string {
 			copy(ordered[(c*pixels+p)*outputs:][:outputs], kernel.Values[(p*channels+c)*outputs:])
 		}
 	}
-	return b.node("Gemm", name, []string{
-		x,
-		b.constant(name+"/weight", ordered, inputs, outputs),
-		b.constant(name+"/bias", bias.Values, outputs),
-	})
+	takes := []string{x, b.constant(name+"/weight", ordered, inputs, outputs)}
+	if l.Bias {
+		takes = append(takes, b.constant(name+"/bias", b.tensor(name+"/bias").Values, outputs))
+	}
+	return b.node("Gemm", name, takes)
+}
+
+// maximum is that over 3×3 or 2×2 pixels of an image.
+func (b *builder) maximum(l nets.Layer, x string, of pixel.Shape) string {
+	size := int64(l.Size)
+	pads := ints("pads", 1, 1, 1, 1)
+	if size == 2 {
+		pads = ints("pads", 0, 0, int64(of.Height%2), int64(of.Width%2))
+	}
+	return b.node("MaxPool", l.Name, []string{x}, ints("kernel_shape", size, size), ints("strides", 2, 2), pads)
 }

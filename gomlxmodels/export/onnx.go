@@ -111,7 +111,7 @@ func (b *builder) network(a nets.Architecture) {
 		case nets.AddLayer:
 			x = b.node("Add", l.Name, []string{x, names[l.Inputs[1]]})
 		case nets.MaxPoolLayer:
-			x = b.node("MaxPool", l.Name, []string{x}, ints("kernel_shape", 3, 3), ints("strides", 2, 2), ints("pads", 1, 1, 1, 1))
+			x = b.maximum(l, x, layers[l.Inputs[0]].Shape)
 		case nets.MeanPoolLayer:
 			x = b.node("GlobalAveragePool", l.Name, []string{x})
 			x = b.flatten(x)
@@ -120,7 +120,7 @@ func (b *builder) network(a nets.Architecture) {
 			if !in.Flat {
 				x = b.flatten(x)
 			}
-			x = b.dense(l.Name, x, in.Shape.Height*in.Shape.Width)
+			x = b.dense(l, x, in.Shape.Height*in.Shape.Width)
 		default:
 			panic("export: no form of a layer " + string(l.Kind))
 		}

@@ -98,7 +98,11 @@ func TestONNXAgrees(t *testing.T) {
 	architectures = append(architectures, nets.Architecture{Name: "resnet8", Shape: square, Classes: 4, Width: 0.5, Bias: true},
 		nets.Architecture{Name: everyLayer{}.Name(), Shape: square, Classes: 4, Input: nets.InputImageNet, Bias: true})
 	for _, name := range nets.Names() {
-		architectures = append(architectures, nets.Architecture{Name: name, Shape: square, Classes: 5})
+		a := nets.Architecture{Name: name, Shape: square, Classes: 5}
+		if strings.HasPrefix(name, "conv8") || strings.HasPrefix(name, "vgg16") {
+			a.Width = 1. / 8 // without normalisation, or with deviations such as these, wide ones grow without bound
+		}
+		architectures = append(architectures, a)
 	}
 	for _, a := range architectures {
 		t.Run(strings.Join([]string{a.Name, a.Shape.String(), a.Input}, " "), func(t *testing.T) {

@@ -35,7 +35,11 @@ func (a Architecture) Differences(centre, radius *Node, lookup Lookup) *Node {
 	g, values := d.spans(centre, radius, lookup, nil)
 	last := d.layers[len(d.layers)-1]
 	if last.Kind == DenseLayer {
-		return g.merged(values[last.Inputs[0]], lookup(last.Name+"/kernel"), lookup(last.Name+"/bias"))
+		var bias *Node
+		if last.Bias {
+			bias = lookup(last.Name + "/bias")
+		}
+		return g.merged(values[last.Inputs[0]], lookup(last.Name+"/kernel"), bias)
 	}
 	x := values[len(values)-1]
 	u := Sub(InsertAxes(Add(x.centre, x.radius), -1), InsertAxes(Sub(x.centre, x.radius), 1))

@@ -27,9 +27,9 @@ const (
 	NormLayer     Kind = "norm"      // batch normalisation per channel; tensors scale, shift, mean, variance, all [channels]
 	ReLULayer     Kind = "relu"      // max(x, 0)
 	AddLayer      Kind = "add"       // sum of two
-	MaxPoolLayer  Kind = "max-pool"  // maximum over 3×3 pixels, stride 2, a border of one pixel; its input must not be negative
+	MaxPoolLayer  Kind = "max-pool"  // maximum over Size×Size pixels, stride 2: over 3×3 with a border of one pixel, over 2×2 without; its input must not be negative
 	MeanPoolLayer Kind = "mean-pool" // mean over all pixels
-	DenseLayer    Kind = "dense"     // x·kernel + bias; tensors kernel [inputs, outputs] and bias [outputs]; inputs pixel by pixel
+	DenseLayer    Kind = "dense"     // x·kernel + bias; tensors kernel [inputs, outputs] and, with Bias, bias [outputs]; inputs pixel by pixel
 )
 
 // Layer is one step of a network. Layers stand in the order in which they are computed.
@@ -39,9 +39,9 @@ type Layer struct {
 	Inputs []int       // places of the layers that it takes
 	Shape  pixel.Shape // of what it gives; of a dense layer and after it 1×1×outputs
 	Flat   bool        // that is [N, channels], not [N, height, width, channels]
-	Size   int         // of a convolution: side of the kernel
+	Size   int         // of a convolution and a maximum: side of the kernel
 	Stride int         // of a convolution
-	Bias   bool        // of a convolution
+	Bias   bool        // of a convolution and a dense layer
 
 	// Where XLA on the CPU is kept from computing it more than once; see shared and guarded in graph.go.
 	shared, guarded bool
@@ -54,6 +54,7 @@ type ConvOptions struct {
 	Stride   int  // default 1
 	Bias     bool // also where the architecture asks for none
 	Uniform  bool // kernel uniform in ±1/√(inputs of an output), as PyTorch has it; else normal with variance 2/(Size²·Channels)
+	FanIn    bool // kernel normal with variance 2/(inputs of an output) (He et al. 2015, equation 10)
 }
 
 // Builder takes down the layers of a network. Its methods panic where a layer cannot follow another; Architecture.Check turns that
@@ -157,8 +158,11 @@ func (b *Builder) Conv(name string, x Value, o ConvOptions) Value {
 	}}
 	fanIn := uniform(1 / math.Sqrt(float64(o.Size*o.Size*x.shape.Channels)))
 	init := normal(2 / float64(o.Size*o.Size*o.Channels))
-	if o.Uniform {
+	switch {
+	case o.Uniform:
 		init = fanIn
+	case o.FanIn:
+		init = normal(2 / float64(o.Size*o.Size*x.shape.Channels))
 	}
 	b.tensor(name, "kernel", init, false, o.Size, o.Size, x.shape.Channels, o.Channels)
 	if l.Bias {
@@ -172,9 +176,11 @@ func (b *Builder) Conv(name string, x Value, o ConvOptions) Value {
 //	y = scale·(x − mean)/√(variance + 1e-5) + shift
 //
 // In training, mean and variance are those of the batch, the variance divided by n; in evaluation they are the running averages.
-func (b *Builder) Norm(name string, x Value) Value {
+func (b *Builder) Norm(name string, x Value) Value { return b.norm(name, x, constant(1)) }
+
+func (b *Builder) norm(name string, x Value, scale initializer) Value {
 	c := x.shape.Channels
-	b.tensor(name, "scale", constant(1), false, c)
+	b.tensor(name, "scale", scale, false, c)
 	b.tensor(name, "shift", constant(0), false, c)
 	b.tensor(name, "mean", constant(0), true, c)
 	b.tensor(name, "variance", constant(1), true, c)
@@ -195,11 +201,16 @@ func (b *Builder) Add(name string, x, y Value) Value {
 }
 
 // MaxPool is the maximum over 3×3 pixels with stride 2 and a border of one pixel, of values that are not negative.
-func (b *Builder) MaxPool(name string, x Value) Value {
+func (b *Builder) MaxPool(name string, x Value) Value { return b.maxPool(name, x, 3) }
+
+// MaxPool2 is the maximum over 2×2 pixels with stride 2, of values that are not negative; the last row and column of an odd side stand alone.
+func (b *Builder) MaxPool2(name string, x Value) Value { return b.maxPool(name, x, 2) }
+
+func (b *Builder) maxPool(name string, x Value, size int) Value {
 	if x.flat {
 		b.misfit("the maximum %q is over images", name)
 	}
-	return b.add(Layer{Kind: MaxPoolLayer, Name: name, Inputs: []int{x.at},
+	return b.add(Layer{Kind: MaxPoolLayer, Name: name, Inputs: []int{x.at}, Size: size,
 		Shape: pixel.Shape{Height: (x.shape.Height-1)/2 + 1, Width: (x.shape.Width-1)/2 + 1, Channels: x.shape.Channels}})
 }
 
@@ -213,14 +224,20 @@ func (b *Builder) MeanPool(name string, x Value) Value {
 
 // Dense is x·kernel + bias, of all values of x, both tensors uniform in ±1/√inputs at the beginning.
 func (b *Builder) Dense(name string, x Value, outputs int) Value {
+	init := uniform(1 / math.Sqrt(float64(x.shape.Len())))
+	return b.dense(name, x, outputs, init, init)
+}
+
+// dense is a dense layer, whose bias may be nil for none.
+func (b *Builder) dense(name string, x Value, outputs int, kernel, bias initializer) Value {
 	if outputs < 1 {
 		b.misfit("the dense layer %q has %d outputs", name, outputs)
 	}
-	inputs := x.shape.Len()
-	init := uniform(1 / math.Sqrt(float64(inputs)))
-	b.tensor(name, "kernel", init, false, inputs, outputs)
-	b.tensor(name, "bias", init, false, outputs)
-	return b.add(Layer{Kind: DenseLayer, Name: name, Inputs: []int{x.at}, Flat: true, Shape: pixel.Shape{Height: 1, Width: 1, Channels: outputs}})
+	b.tensor(name, "kernel", kernel, false, x.shape.Len(), outputs)
+	if bias != nil {
+		b.tensor(name, "bias", bias, false, outputs)
+	}
+	return b.add(Layer{Kind: DenseLayer, Name: name, Inputs: []int{x.at}, Flat: true, Bias: bias != nil, Shape: pixel.Shape{Height: 1, Width: 1, Channels: outputs}})
 }
 
 // share and guard mark what has several users in residual networks; see graph.go.

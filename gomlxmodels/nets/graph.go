@@ -50,7 +50,7 @@ func (d *definition) spans(images, radius *Node, lookup Lookup, averages Average
 		}
 		node.AssertDims(t.Shape...)
 		nodes[t.Name] = node
-		if g.native && len(t.Shape) == 1 && !t.Running { // the last one, a bias of the head
+		if g.native && !t.Running && (len(t.Shape) == 1 || g.unit == nil) { // the last vector, a bias of the head
 			g.unit = node
 		}
 	}
@@ -86,7 +86,7 @@ func (d *definition) spans(images, radius *Node, lookup Lookup, averages Average
 				x.radius = Add(x.radius, y.radius)
 			}
 		case MaxPoolLayer:
-			x = x.monotone(g.maxPool)
+			x = x.monotone(func(x *Node) *Node { return g.maxPool(x, l.Size) })
 		case MeanPoolLayer:
 			x = x.both(func(x *Node) *Node { return ReduceMean(x, 1, 2) })
 		case DenseLayer:
@@ -119,8 +119,13 @@ func positive(x *Node) *Node {
 	return Where(LessOrEqual(x, zero), zero, x)
 }
 
+// dense is x·kernel + bias, where there is a bias.
 func (g *grapher) dense(x, kernel, bias *Node) *Node {
-	return Add(MatMul(x, kernel), Reshape(bias, 1, bias.Shape().Dimensions[0]))
+	y := MatMul(x, kernel)
+	if bias == nil {
+		return y
+	}
+	return Add(y, Reshape(bias, 1, bias.Shape().Dimensions[0]))
 }
 
 // normalize applies the input layer.

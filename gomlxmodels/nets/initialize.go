@@ -44,3 +44,10 @@ func uniform(bound float64) initializer {
 		}
 	}
 }
+
+// share is uniform in [0, 1).
+func share(values []float32, stream *rand.Rand) {
+	for i := range values {
+		values[i] = stream.Float32()
+	}
+}

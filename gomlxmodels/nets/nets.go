@@ -1,7 +1,8 @@
 // Package nets defines image classifiers as GoMLX graphs: a small convolutional network
 // for images of any size, the CIFAR residual networks of He et al. 2016 (section 4.2,
 // with the projection shortcut, option B), their pre-activation form of 18 layers, the
-// ImageNet form of 50 layers, and the plain networks L and XL of Bitterwolf et al. 2020.
+// ImageNet form of 50 layers, the plain networks L and XL of Bitterwolf et al. 2020, and the networks of
+// the literature on pruning: eight convolutions, the residual network of 18 layers for CIFAR, and VGG of 16 layers.
 //
 // A Network is a description, layer by layer, and an Architecture one for images of a shape, a plain value. Its tensors have
 // stable, readable names, such as "stage1/block0/conv1/kernel"; Forward and ForwardTraining take them from a
@@ -25,6 +26,12 @@ const (
 	SmallCNN       = "small-cnn"
 	PreActResNet18 = "preact-resnet18"
 	ResNet50       = "resnet50"
+
+	Conv8            = "conv8"
+	ResNet18         = "resnet18"
+	ResNet18Unbiased = "resnet18-unbiased"
+	VGG16            = "vgg16"
+	VGG16Unbiased    = "vgg16-unbiased"
 )
 
 // Input layers: what is done to an image before the first convolution.
@@ -47,7 +54,8 @@ type Architecture struct {
 }
 
 var (
-	registry   = []Network{smallCNN{}, resnet(1), resnet(3), resnet(5), resnet(7), resnet(9), resnet(18), preActResNet18, resNet50, large, extraLarge}
+	registry = []Network{smallCNN{}, resnet(1), resnet(3), resnet(5), resnet(7), resnet(9), resnet(18), preActResNet18, resNet50, large, extraLarge,
+		conv8{}, postActivations{}, postActivations{unbiased: true}, vgg{}, vgg{unbiased: true}}
 	registryMu sync.RWMutex
 )
 

@@ -130,6 +130,7 @@ func lossAndGradients(training bool, n *network) func(images *Node, lookup Looku
 var small = []Architecture{
 	{Name: "small-cnn", Shape: pixel.Shape{Height: 7, Width: 6, Channels: 2}, Classes: 3},
 	{Name: "resnet8", Shape: pixel.Shape{Height: 8, Width: 8, Channels: 3}, Classes: 4, Input: InputStandardize},
+	{Name: Conv8, Shape: pixel.Shape{Height: 9, Width: 6, Channels: 2}, Classes: 3, Width: 1. / 16},
 }
 
 // The gradients of whole networks, and so of every layer, against central differences in float64.
@@ -234,7 +235,9 @@ func TestParameters(t *testing.T) {
 		net     string
 		classes int
 		want    int
-	}{{"resnet110", 10, 1730714}, {"resnet110", 100, 1736564}, {"resnet20", 10, 272474}, {ResNet50, 1000, 25557032}, {PreActResNet18, 10, 11172170}, {ExtraLarge, 10, 35449226}} {
+	}{{"resnet110", 10, 1730714}, {"resnet110", 100, 1736564}, {"resnet20", 10, 272474}, {ResNet50, 1000, 25557032}, {PreActResNet18, 10, 11172170}, {ExtraLarge, 10, 35449226},
+		// From the released code of Fridovich-Keil et al. 2022, counted by PyTorch.
+		{Conv8, 10, 5275840}, {ResNet18, 10, 11173962}, {ResNet18Unbiased, 10, 11173952}, {VGG16, 10, 14728266}, {VGG16Unbiased, 10, 14724032}} {
 		a := Architecture{Name: c.net, Shape: cifar, Classes: c.classes}
 		if got := a.Parameters(); got != c.want {
 			t.Errorf("%s, %d classes: %d parameters, want %d", c.net, c.classes, got, c.want)

@@ -19,19 +19,36 @@ func (n resnet) Layers(b *Builder, x Value, classes int) Value {
 	return b.Dense("head", b.MeanPool("pool", x), classes)
 }
 
-// residual is conv–norm–ReLU–conv–norm, added to its input, then ReLU. Where size or width
-// change, the input passes through a 1×1 convolution and a normalisation first.
+// residual is a basic block with the initial values of the networks for CIFAR.
 func (b *Builder) residual(name string, x Value, channels, stride int) Value {
-	h := b.ReLU(b.Norm(name+"/bn1", b.Conv(name+"/conv1", x, ConvOptions{Size: 3, Channels: channels, Stride: stride})))
-	h = b.Norm(name+"/bn2", b.Conv(name+"/conv2", h, ConvOptions{Size: 3, Channels: channels}))
-	return b.join(name, h, x, stride)
+	return residuals{scale: constant(1)}.basic(b, name, x, channels, stride)
+}
+
+// residuals are the blocks of a residual network with initial values of their own.
+type residuals struct {
+	o     ConvOptions
+	scale initializer // of normalisation
+}
+
+func (r residuals) conv(size, channels, stride int) ConvOptions {
+	o := r.o
+	o.Size, o.Channels, o.Stride = size, channels, stride
+	return o
+}
+
+// basic is conv–norm–ReLU–conv–norm, added to its input, then ReLU. Where size or width
+// change, the input passes through a 1×1 convolution and a normalisation first.
+func (r residuals) basic(b *Builder, name string, x Value, channels, stride int) Value {
+	h := b.ReLU(b.norm(name+"/bn1", b.Conv(name+"/conv1", x, r.conv(3, channels, stride)), r.scale))
+	h = b.norm(name+"/bn2", b.Conv(name+"/conv2", h, r.conv(3, channels, 1)), r.scale)
+	return r.join(b, name, h, x, stride)
 }
 
 // join adds a block to its input, brought to the block's size, and takes what is positive.
-func (b *Builder) join(name string, h, x Value, stride int) Value {
+func (r residuals) join(b *Builder, name string, h, x Value, stride int) Value {
 	if stride != 1 || x.shape.Channels != h.shape.Channels {
-		x = b.Conv(name+"/shortcut/conv", x, ConvOptions{Size: 1, Channels: h.shape.Channels, Stride: stride})
-		x = b.Norm(name+"/shortcut/bn", x)
+		x = b.Conv(name+"/shortcut/conv", x, r.conv(1, h.shape.Channels, stride))
+		x = b.norm(name+"/shortcut/bn", x, r.scale)
 	}
 	return b.guard(b.ReLU(b.Add(name+"/sum", h, x)))
 }

@@ -31,5 +31,5 @@ func (b *Builder) bottleneck(name string, x Value, width, stride int) Value {
 	h := b.ReLU(b.Norm(name+"/bn1", b.Conv(name+"/conv1", x, ConvOptions{Size: 1, Channels: width})))
 	h = b.ReLU(b.Norm(name+"/bn2", b.Conv(name+"/conv2", h, ConvOptions{Size: 3, Channels: width, Stride: stride})))
 	h = b.Norm(name+"/bn3", b.Conv(name+"/conv3", h, ConvOptions{Size: 1, Channels: 4 * width}))
-	return b.join(name, h, x, stride)
+	return residuals{scale: constant(1)}.join(b, name, h, x, stride)
 }

@@ -258,6 +258,9 @@ func (g *golden) networks(names []string) {
 			o.Train = g.images("train-few", 8, 8, 1)
 			o.BatchSize = 4
 		}
+		if slices.Contains([]string{nets.Conv8, nets.ResNet18, nets.ResNet18Unbiased, nets.VGG16, nets.VGG16Unbiased}, name) {
+			o.Width = 1. / 8
+		}
 		m := g.train("network "+name, o)
 		onnx, err := export.Encode(m)
 		g.must(err)
