@@ -57,7 +57,11 @@ func decodeCheckpoint(data []byte) ([]modelfile.Tensor, error) {
 	var tensors []modelfile.Tensor
 	spent := budget{packed: int64(len(data))}
 	for _, name := range state.keys {
-		t, err := rebuild(state.values[name], spent.onceInARow(storage), &spent)
+		make := rebuild
+		if _, ok := state.values[name].([]any); ok {
+			make = rebuildSparse
+		}
+		t, err := make(state.values[name], spent.onceInARow(storage), &spent)
 		if err != nil {
 			return nil, fmt.Errorf("tensor %q: %w", name, err)
 		}
@@ -225,7 +229,7 @@ func stateOf(value any) (*dict, error) {
 		}
 	}
 	for _, key := range saved.keys {
-		if !isTensor(saved.values[key]) {
+		if !isTensor(saved.values[key]) && !isSparse(saved.values[key]) {
 			return nil, fmt.Errorf("it holds %s, and no table of weights under %s", some(saved.keys), strings.Join(stateKeys, ", "))
 		}
 	}
@@ -260,67 +264,91 @@ func isTensor(value any) bool {
 
 // rebuild makes a tensor of a call _rebuild_tensor_v2(storage, offset, shape, strides, …).
 func rebuild(value any, storage func(string) ([]byte, error), spent *budget) (t modelfile.Tensor, err error) {
-	args, ok := tensorCall(value)
-	if !ok {
-		return t, errors.New("it is no plain tensor")
-	}
-	key, class, count, err := storageOf(args[0])
+	v, err := viewOf(value, storage)
 	if err != nil {
 		return t, err
 	}
-	number, known := storageTypes[class]
+	number, known := storageTypes[v.class]
 	if !known {
-		return t, fmt.Errorf("values of a %s; expected float, half, bfloat16, double or long", class)
+		return t, fmt.Errorf("values of a %s; expected float, half, bfloat16, double or long", v.class)
+	}
+	if err := spent.spend("its tensors", 4*v.size); err != nil {
+		return t, err
+	}
+	t.Values = make([]float32, v.size)
+	v.each(func(i int, b []byte) { t.Values[i] = number.Read(b) })
+	for _, side := range v.shape {
+		t.Shape = append(t.Shape, int(side))
+	}
+	if t.Shape == nil {
+		t.Shape = []int{}
+	}
+	return t, nil
+}
+
+// view is a tensor as a part of a storage.
+type view struct {
+	data           []byte
+	class          string // of the storage
+	width          int    // bytes of a number
+	offset, size   int64
+	shape, strides []int64
+}
+
+func viewOf(value any, storage func(string) ([]byte, error)) (v view, err error) {
+	args, ok := tensorCall(value)
+	if !ok {
+		return v, errors.New("it is no plain tensor")
+	}
+	key, class, count, err := storageOf(args[0])
+	if err != nil {
+		return v, err
 	}
 	offset, okOffset := args[1].(int64)
 	shape, okShape := ints(args[2])
 	strides, okStrides := ints(args[3])
 	if !okOffset || !okShape || !okStrides || len(shape) != len(strides) || offset < 0 {
-		return t, fmt.Errorf("offset %v, shape %v, strides %v", args[1], args[2], args[3])
+		return v, fmt.Errorf("offset %v, shape %v, strides %v", args[1], args[2], args[3])
 	}
-	data, err := storage(key)
-	if err != nil {
-		return t, err
+	v = view{class: class, width: sizeOf(class), offset: offset, size: 1, shape: shape, strides: strides}
+	if v.data, err = storage(key); err != nil {
+		return v, err
 	}
-	if count < 0 || count > int64(len(data)/number.Size) {
-		return t, fmt.Errorf("truncated: %d of %d values are there", len(data)/number.Size, count)
+	if count < 0 || count > int64(len(v.data)/v.width) {
+		return v, fmt.Errorf("truncated: %d of %d values are there", len(v.data)/v.width, count)
 	}
-	size, last := int64(1), offset
+	last := offset
 	for axis, side := range shape {
-		if side < 0 || strides[axis] < 0 || side > 0 && (size > math.MaxInt32/side || strides[axis] > math.MaxInt32) {
-			return t, fmt.Errorf("shape %v and strides %v are out of range", shape, strides)
+		if side < 0 || strides[axis] < 0 || side > 0 && (v.size > math.MaxInt32/side || strides[axis] > math.MaxInt32) {
+			return v, fmt.Errorf("shape %v and strides %v are out of range", shape, strides)
 		}
-		size *= side
+		v.size *= side
 		if last += max(0, side-1) * strides[axis]; last > count { // and before it overflows
 			break
 		}
 	}
-	if size > 0 && last >= count || size > count {
-		return t, fmt.Errorf("shape %v, strides %v and offset %d leave its %d values", shape, strides, offset, count)
+	if v.size > 0 && last >= count || v.size > count {
+		return v, fmt.Errorf("shape %v, strides %v and offset %d leave its %d values", shape, strides, offset, count)
 	}
-	if err := spent.spend("its tensors", 4*size); err != nil {
-		return t, err
-	}
-	t.Values = make([]float32, size)
-	index := make([]int64, len(shape))
-	for i := range t.Values {
-		at := offset
+	return v, nil
+}
+
+// each gives the bytes of all numbers, row by row.
+func (v view) each(see func(i int, b []byte)) {
+	index := make([]int64, len(v.shape))
+	for i := range int(v.size) {
+		at := v.offset
 		for axis, n := range index {
-			at += n * strides[axis]
+			at += n * v.strides[axis]
 		}
-		t.Values[i] = number.Read(data[at*int64(number.Size):])
+		see(i, v.data[at*int64(v.width):][:v.width])
 		for axis := len(index) - 1; axis >= 0; axis-- {
-			if index[axis]++; index[axis] < shape[axis] {
+			if index[axis]++; index[axis] < v.shape[axis] {
 				break
 			}
 			index[axis] = 0
 		}
 	}
-	t.Shape = make([]int, len(shape))
-	for axis, side := range shape {
-		t.Shape[axis] = int(side)
-	}
-	return t, nil
 }
 
 // storageOf takes a reference ('storage', class, key, device, number of values, …) apart.
@@ -340,6 +368,9 @@ func storageOf(value any) (key, class string, count int64, err error) {
 }
 
 func ints(value any) ([]int64, bool) {
+	if o, isObject := value.(*object); isObject && o.class == any(global{"torch", "Size"}) && len(o.args) == 1 {
+		value = o.args[0]
+	}
 	items, ok := value.([]any)
 	out := make([]int64, len(items))
 	for i, item := range items {

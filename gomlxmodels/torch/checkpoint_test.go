@@ -136,9 +136,51 @@ func TestCheckpointErrors(t *testing.T) {
 	}
 }
 
+// sparse is a tensor as RobustNets stores it, where 7 holds the places.
+func sparse(places, values, flat, shape string) string {
+	size := func(of string) string { return "ctorch\nSize\n(" + of + "tR" }
+	return "(" + places + values + size(flat) + size(shape) + "t"
+}
+
+// A sparse tensor is put together exactly, and one that is damaged refused.
+func TestSparse(t *testing.T) {
+	storages["7"], storages["8"] = little(int32(5), int32(0), int32(3), int32(6), int32(-1), int32(3)), little(int64(1), int64(4))
+	defer func() { delete(storages, "7"); delete(storages, "8") }()
+	ints := func(n, offset byte) string { return tensorOf("IntStorage", "7", 6, offset, tuple(1, n), tuple(n, 1)) }
+	values := func(n byte) string { return tensorOf("FloatStorage", "0", 7, 1, tuple(n), tuple(1)) }
+	got, err := decodeCheckpoint(zipped("\x80\x02" + table(
+		"w", sparse(ints(3, 0), values(3), tuple(6), tuple(2, 3)),
+		"none", sparse(tensorOf("IntStorage", "7", 6, 0, tuple(1, 0), tuple(1, 1)), values(0), tuple(2), tuple(2)),
+		"long", sparse(tensorOf("LongStorage", "8", 2, 0, tuple(1, 2), tuple(2, 1)), values(2), tuple(6), tuple(6, 1)),
+	) + "."))
+	want := []modelfile.Tensor{
+		{Name: "w", Shape: []int{2, 3}, Values: []float32{2, 0, 0, 3, 0, 1}},
+		{Name: "none", Shape: []int{2}, Values: []float32{0, 0}},
+		{Name: "long", Shape: []int{6, 1}, Values: []float32{0, 1, 0, 0, 2, 0}},
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for want, value := range map[string]string{
+		"its value 3 is at 6; expected a place from 0 to 5": sparse(ints(4, 0), values(4), tuple(6), tuple(2, 3)),
+		"its value 0 is at -1":                              sparse(ints(1, 4), values(1), tuple(6), tuple(2, 3)),
+		"two of its values are at 3":                        sparse(tensorOf("IntStorage", "7", 6, 2, tuple(1, 2), tuple(1, 3)), values(2), tuple(6), tuple(6)),
+		"places of shape [1 3], values of shape [2]":        sparse(ints(3, 0), values(2), tuple(6), tuple(2, 3)),
+		"flat shape [5] and shape [2 3] do not fit":         sparse(ints(3, 0), values(3), tuple(5), tuple(2, 3)),
+		"its places are a FloatStorage":                     sparse(values(3), values(3), tuple(6), tuple(2, 3)),
+		"its flat shape is":                                 "(" + ints(3, 0) + values(3) + "K\x06" + tuple(6) + "t",
+		"no table of weights under":                         "(" + ints(3, 0) + values(3) + "t",
+	} {
+		if _, err := decodeCheckpoint(zipped("\x80\x02" + table("w", value) + ".")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want it to say %q", err, want)
+		}
+	}
+}
+
 func FuzzCheckpoint(f *testing.F) {
 	f.Add(zipped("\x80\x02" + state + "."))
 	f.Add(zipped("\x80\x02" + beside + text("net") + state + "u."))
+	f.Add(zipped("\x80\x02" + table("w", sparse(tensorOf("IntStorage", "9", 1, 0, tuple(1, 1), tuple(1, 1)), tensorOf("FloatStorage", "0", 7, 1, tuple(1), tuple(1)), tuple(6), tuple(2, 3))) + "."))
 	f.Add(legacy("\x80\x02"+beside+text("state_dict")+state+"u.", "0", "1", "2", "3", "9"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if !isCheckpoint(data) {

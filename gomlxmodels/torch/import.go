@@ -12,8 +12,8 @@ import (
 )
 
 // ImportWeights gives the weights of a network from tensors in PyTorch's names and layouts. It takes
-// the names that this package writes, and those of other public repositories: linear for
-// fc, shortcut for downsample, and "module.", "1." or "model." before all names, which come
+// the names that this package writes, and those of other public repositories: those of both families of RobustNets, linear for
+// fc, dense layers as convolutions of 1×1 pixels, shortcut for downsample, and "module.", "1." or "model." before all names, which come
 // of wrappers for several devices and for normalisation. The counters num_batches_tracked are
 // left out; stored means and deviations of such a wrapper must be those of the
 // architecture's input layer.
@@ -32,6 +32,7 @@ func ImportWeights(tensors []modelfile.Tensor, a nets.Architecture, shortcuts Sh
 	if err := shortcuts.fill(byName, places); err != nil {
 		return nil, fmt.Errorf("torch: %w", err)
 	}
+	fillNorms(byName, places)
 	var weights []modelfile.Tensor
 	var missing []string
 	var misshapen error
@@ -42,6 +43,7 @@ func ImportWeights(tensors []modelfile.Tensor, a nets.Architecture, shortcuts Sh
 			continue
 		}
 		delete(byName, p.theirs)
+		t = asDense(t, p)
 		if !slices.Equal(t.Shape, p.shape) {
 			if misshapen == nil {
 				misshapen = fmt.Errorf("torch: tensor %q is of shape %v; a %s for images of %v and %d classes has %v",
@@ -84,6 +86,9 @@ func mismatch(missing, left []string, found form, a nets.Architecture) string {
 		b.WriteString(". The shortcuts of this network have no weights: it pads them with zeros (option A of He et al. 2016), where ours have a 1×1 convolution (option B). " +
 			"Where they take every second pixel and stand in the middle of the new channels, as in pytorch_resnet_cifar10, import them as " + string(PaddedShortcuts))
 	case len(found.blocks) == 0 || found.is(a.Name, a):
+		if other := namesake(missing, left, a); other != "" {
+			fmt.Fprintf(&b, ". Its names are those of a %s", other)
+		}
 	case found.network(a) != "":
 		fmt.Fprintf(&b, ". Its blocks are those of a %s", found.network(a))
 	default:
@@ -94,6 +99,34 @@ func mismatch(missing, left []string, found form, a nets.Architecture) string {
 		fmt.Fprintf(&b, ". Its stages have %v blocks %s, which no network here has. It cannot be imported; an ONNX file of it can be certified as it is", found.blocks, kind)
 	}
 	return b.String()
+}
+
+// namesake is the network whose tensors have the names of a file, of which those of a lack some and leave others over; empty if there is none.
+func namesake(missing, left []string, a nets.Architecture) string {
+	there := map[string]bool{}
+	for _, p := range arrangement(a) {
+		there[p.theirs] = !slices.Contains(missing, p.theirs)
+	}
+	n := len(left)
+	for _, name := range left {
+		there[name] = true
+	}
+	for _, has := range there {
+		if has {
+			n++
+		}
+	}
+	for _, name := range nets.Names() {
+		other := a
+		if other.Name = name; other.Check() != nil {
+			continue
+		}
+		places := arrangement(other)
+		if name != a.Name && !slices.ContainsFunc(places, func(p place) bool { return !there[p.theirs] }) && len(places) == n-len(left) {
+			return name
+		}
+	}
+	return ""
 }
 
 // form is what tells residual networks apart by the names of their tensors.
@@ -182,7 +215,7 @@ func normalise(tensors []modelfile.Tensor, a nets.Architecture) (map[string]mode
 	}
 	for _, t := range kept {
 		name := strings.Replace(strings.TrimPrefix(t.Name, strip), ".shortcut.", ".downsample.", 1)
-		if rest, found := strings.CutPrefix(name, "linear."); found {
+		if rest, found := strings.CutPrefix(name, "linear."); found && !strings.Contains(rest, ".") {
 			name = "fc." + rest
 		}
 		if other, twice := byName[name]; twice {
@@ -190,7 +223,7 @@ func normalise(tensors []modelfile.Tensor, a nets.Architecture) (map[string]mode
 		}
 		byName[name] = t
 	}
-	return byName, nil
+	return byName, dropTwin(byName)
 }
 
 // sameInput compares the mean or deviation of a normalisation in the file with the input layer.
@@ -220,12 +253,17 @@ func sameInput(t modelfile.Tensor, a nets.Architecture) error {
 	return nil
 }
 
-// Classes is the number of classes of a network in PyTorch's names: the length of the last bias.
+// Classes is the number of classes of a network in PyTorch's names: the length of its last bias, or the outputs of its last dense layer.
 func Classes(tensors []modelfile.Tensor) (int, error) {
-	for _, t := range tensors {
-		if strings.HasSuffix("."+t.Name, ".fc.bias") || strings.HasSuffix("."+t.Name, ".linear.bias") {
-			return len(t.Values), nil
+	for _, kind := range []string{"bias", "weight"} {
+		// In Conv8 and VGG16 the head is the last of several, or the only one, below linear.
+		for _, head := range []string{"fc", "linear", "linear.4", "linear.0"} {
+			for _, t := range tensors {
+				if strings.HasSuffix("."+t.Name, "."+head+"."+kind) && len(t.Shape) > 0 {
+					return t.Shape[0], nil
+				}
+			}
 		}
 	}
-	return 0, fmt.Errorf("torch: no tensor fc.bias or linear.bias, which every network that can be imported has")
+	return 0, fmt.Errorf("torch: no tensor fc.weight or linear.weight, one of which every network that can be imported has")
 }

@@ -10,7 +10,8 @@
 //	conv1, bn1, layer1.0.conv1, layer1.0.bn1, layer1.0.conv2, layer1.0.bn2, …,
 //	layer2.0.downsample.0 and .1 (1×1 convolution and normalisation), …, fc
 //
-// and those of the small network conv1, bn1, conv2, bn2, conv3, bn3, fc.
+// and those of the small network conv1, bn1, conv2, bn2, conv3, bn3, fc. Conv8 and VGG16 have the names of RobustNets, whose dense layers
+// without bias are convolutions of 1×1 pixels, [out, in, 1, 1]; see layerNames.
 package torch
 
 import (
@@ -44,16 +45,19 @@ type place struct {
 
 // arrangement gives the places of all tensors of a network, in the order of its Tensors.
 func arrangement(a nets.Architecture) []place {
-	depths := map[string]int{} // of what dense layers take, by their kernels
+	depths := map[string]int{}    // of what dense layers take, by their kernels
+	unbiased := map[string]bool{} // those without a bias
 	layers := a.Layers()
 	for _, l := range layers {
 		if l.Kind == nets.DenseLayer {
 			depths[l.Name+"/kernel"] = layers[l.Inputs[0]].Shape.Channels
+			unbiased[l.Name+"/kernel"] = !l.Bias
 		}
 	}
 	var places []place
+	names := layerNames(a.Name)
 	for _, t := range a.Tensors() {
-		p := place{ours: t.Name, theirs: rename(t.Name), own: t.Shape, shape: t.Shape, index: func(i int) int { return i }}
+		p := place{ours: t.Name, theirs: rename(t.Name, names), own: t.Shape, shape: t.Shape, index: func(i int) int { return i }}
 		switch len(t.Shape) {
 		case 4:
 			height, width, in, out := t.Shape[0], t.Shape[1], t.Shape[2], t.Shape[3]
@@ -67,6 +71,9 @@ func arrangement(a nets.Architecture) []place {
 			in, out := t.Shape[0], t.Shape[1]
 			depth, pixels := depths[t.Name], in/depths[t.Name]
 			p.shape = []int{out, in}
+			if unbiased[t.Name] {
+				p.shape = []int{out, in, 1, 1}
+			}
 			p.index = func(i int) int {
 				o, from := i%out, i/out
 				return o*in + from%depth*pixels + from/depth
@@ -78,10 +85,9 @@ func arrangement(a nets.Architecture) []place {
 }
 
 // rename gives PyTorch's name of a tensor of package nets, such as layer2.0.downsample.0.weight
-// for stage2/block0/shortcut/conv/kernel.
-func rename(name string) string {
-	parts := strings.Split(name, "/")
-	layer, kind := strings.Join(parts[:len(parts)-1], "/"), parts[len(parts)-1]
+// for stage2/block0/shortcut/conv/kernel; of the layers in names, the name there.
+func rename(name string, names map[string]string) string {
+	layer, kind, _ := cutLast(name, "/")
 	var stage, block int
 	prefix := ""
 	if n, _ := fmt.Sscanf(layer, "stage%d/block%d/", &stage, &block); n == 2 {
@@ -89,10 +95,13 @@ func rename(name string) string {
 		layer = strings.SplitN(layer, "/", 3)[2]
 	}
 	layer = strings.NewReplacer("shortcut/conv", "downsample.0", "shortcut/bn", "downsample.1").Replace(layer)
-	switch layer {
-	case "conv", "bn":
+	own, named := names[layer]
+	switch {
+	case named:
+		layer = own
+	case layer == "conv", layer == "bn":
 		layer += "1"
-	case "head":
+	case layer == "head":
 		layer = "fc"
 	}
 	kinds := map[string]string{"kernel": "weight", "bias": "bias", "scale": "weight", "shift": "bias", "mean": "running_mean", "variance": "running_var"}

@@ -186,7 +186,11 @@ func TestExportIsTheSameFunction(t *testing.T) {
 
 // Out and back through both kinds of files gives the same bits, and so the same logits.
 func TestRoundTrip(t *testing.T) {
-	for _, a := range []nets.Architecture{small, resnet} {
+	architectures := []nets.Architecture{small, resnet}
+	for _, name := range []string{nets.Conv8, nets.ResNet18, nets.ResNet18Unbiased, nets.VGG16, nets.VGG16Unbiased} {
+		architectures = append(architectures, nets.Architecture{Name: name, Shape: resnet.Shape, Classes: 4, Width: 1. / 16})
+	}
+	for _, a := range architectures {
 		for _, ending := range []string{Safetensors, NPZ} {
 			m := random(a)
 			path := filepath.Join(t.TempDir(), "weights"+ending)
@@ -249,6 +253,87 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// The names of VGG16 and Conv8 in RobustNets' models.py, by the places in its nn.Sequential.
+func TestFamilyNames(t *testing.T) {
+	for network, want := range map[string][]string{
+		nets.VGG16: {"layers.0.conv.weight", "layers.0.conv.bias", "layers.0.bn.running_var", "layers.1.conv.weight", "layers.3.conv.weight", "layers.6.conv.bias",
+			"layers.12.bn.weight", "layers.14.conv.weight", "layers.16.bn.bias", "fc.weight", "fc.bias"},
+		nets.VGG16Unbiased: {"convs.0.weight", "convs.1.running_mean", "convs.3.weight", "convs.7.weight", "convs.10.weight", "convs.14.weight", "convs.24.weight", "convs.34.weight",
+			"convs.37.weight", "convs.40.weight", "convs.41.bias", "linear.0.weight"},
+		nets.Conv8: {"convs.0.weight", "convs.2.weight", "convs.5.weight", "convs.7.weight", "convs.10.weight", "convs.12.weight", "convs.15.weight", "convs.17.weight",
+			"linear.0.weight", "linear.2.weight", "linear.4.weight"},
+		nets.ResNet18Unbiased: {"conv1.weight", "layer4.1.bn2.running_var", "layer2.0.downsample.0.weight", "fc.weight"},
+	} {
+		var names []string
+		for _, w := range ExportWeights(zeros(nets.Architecture{Name: network, Shape: resnet.Shape, Classes: 4, Width: 1. / 64})) {
+			names = append(names, w.Name)
+		}
+		for _, name := range want {
+			if !slices.Contains(names, name) {
+				t.Errorf("%s: no %s among %q", network, name, names)
+			}
+		}
+		if network == nets.Conv8 && len(names) != len(want) {
+			t.Errorf("%s: %q", network, names)
+		}
+	}
+}
+
+// What the two families have that ours have not: the head of Conv8 under a second name, normalisation without scales and shifts, and the
+// shortcuts of the second under another name.
+func TestFamilyVariants(t *testing.T) {
+	of := func(name string) (nets.Architecture, []modelfile.Tensor, []modelfile.Tensor) {
+		a := nets.Architecture{Name: name, Shape: resnet.Shape, Classes: 4, Width: 1. / 32}
+		m := random(a)
+		for _, w := range m.Weights {
+			for i := range w.Values {
+				if strings.HasSuffix(w.Name, "/scale") {
+					w.Values[i] = 1
+				} else if strings.HasSuffix(w.Name, "/shift") {
+					w.Values[i] = 0
+				}
+			}
+		}
+		return a, m.Weights, ExportWeights(m)
+	}
+	a, want, theirs := of(nets.Conv8)
+	twin := theirs[len(theirs)-1]
+	twin.Name = "output.weight"
+	if got, err := ImportWeights(append(theirs, twin), a, ""); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, or other weights", err)
+	}
+	twin.Values = slices.Clone(twin.Values)
+	twin.Values[0]++
+	if _, err := ImportWeights(append(theirs, twin), a, ""); err == nil || !strings.Contains(err.Error(), `"linear.4.weight" and "output.weight" differ`) {
+		t.Error(err)
+	}
+	if n, err := Classes(theirs); n != 4 {
+		t.Error(n, err)
+	}
+
+	a, want, theirs = of(nets.ResNet18Unbiased)
+	bare := slices.DeleteFunc(slices.Clone(theirs), func(w modelfile.Tensor) bool {
+		return len(w.Shape) == 1 && (strings.HasSuffix(w.Name, ".weight") || strings.HasSuffix(w.Name, ".bias"))
+	})
+	for i := range bare {
+		bare[i].Name = strings.Replace(bare[i].Name, "downsample", "shortcut", 1)
+	}
+	if got, err := ImportWeights(bare, a, ""); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, or other weights", err)
+	}
+	if n, err := Classes(theirs); n != 4 {
+		t.Error(n, err)
+	}
+	some := slices.DeleteFunc(slices.Clone(theirs), func(w modelfile.Tensor) bool { return w.Name == "bn1.weight" })
+	if _, err := ImportWeights(some, a, ""); err == nil || !strings.Contains(err.Error(), "missing are bn1.weight") {
+		t.Error(err)
+	}
+	a.Name = nets.ResNet18
+	if _, err := ImportWeights(theirs, a, ""); err == nil || !strings.Contains(err.Error(), "Its names are those of a resnet18-unbiased") {
+		t.Error(err)
+	}
+}
+
 func TestImportVariants(t *testing.T) {
 	standardized := resnet
 	standardized.Input = nets.InputStandardize
@@ -299,7 +384,7 @@ func TestImportVariants(t *testing.T) {
 		"have [1 1 1] blocks of three convolutions (bottlenecks)": {rename(with(""), modelfile.Tensor{Name: "layer1.0.conv3.weight"}), resnet},
 		"Its blocks are those of a resnet50":                      {ExportWeights(zeros(nets.Architecture{Name: nets.ResNet50, Shape: resnet.Shape, Classes: 4})), resnet},
 		"Its blocks are those of a preact-resnet18":               {ExportWeights(zeros(nets.Architecture{Name: nets.PreActResNet18, Shape: resnet.Shape, Classes: 4})), resnet},
-		"have [2 2 2 2] blocks of two convolutions, which no network here has": {append(ExportWeights(zeros(nets.Architecture{Name: nets.PreActResNet18, Shape: resnet.Shape, Classes: 4})),
+		"Its blocks are those of a resnet18": {append(ExportWeights(zeros(nets.Architecture{Name: nets.PreActResNet18, Shape: resnet.Shape, Classes: 4})),
 			modelfile.Tensor{Name: "layer2.0.downsample.1.weight"}), resnet},
 		"missing are layer1.1.conv1.weight, layer1.1.bn1.weight, layer1.1.bn1.bias":       {ExportWeights(m), nets.Architecture{Name: "resnet20", Shape: resnet.Shape, Classes: 4}},
 		"Its blocks are those of a resnet8":                                               {ExportWeights(m), nets.Architecture{Name: "resnet20", Shape: resnet.Shape, Classes: 4}},
