@@ -30,6 +30,7 @@ type Card struct {
 	Classes      []string          `json:"classes"`              // class names; index = label
 	Source       *Source           `json:"source,omitempty"`     // nil for a network that certspec trained
 	Adaptation   *Adaptation       `json:"adaptation,omitempty"` // nil for a network that is as training left it
+	Pruning      *Pruning          `json:"pruning,omitempty"`    // nil for a network that was trained without
 
 	Recipe    Recipe  `json:"recipe"`
 	Train     Data    `json:"train"`
@@ -68,6 +69,24 @@ type Adaptation struct {
 	Rate      float64 `json:"rate,omitempty"`     // of TENT
 	Momentum  float64 `json:"momentum,omitempty"` // of TENT
 	Seed      uint64  `json:"seed"`
+}
+
+// Pruning says what a training with pruning left; see package prune.
+type Pruning struct {
+	Weights  int           `json:"weights"`          // that could be pruned
+	Kept     int           `json:"kept"`             // those that are not zero
+	Sparsity float64       `json:"sparsity"`         // 1 − kept/weights
+	Start    float64       `json:"start,omitempty"`  // sparsity of the network that the training began with
+	Rounds   []float64     `json:"rounds,omitempty"` // sparsities of the trainings of the run, one after the other
+	Rewind   string        `json:"rewind,omitempty"` // "sha256:…" of the early weights beside the model file
+	Layers   []PrunedLayer `json:"layers"`
+}
+
+// PrunedLayer is a tensor of weights that could be pruned.
+type PrunedLayer struct {
+	Name    string `json:"name"`
+	Weights int    `json:"weights"`
+	Kept    int    `json:"kept"`
 }
 
 // Data names a data set.

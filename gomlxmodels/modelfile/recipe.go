@@ -42,6 +42,10 @@ type Recipe struct {
 	Nesterov         bool           `json:"nesterov,omitempty" yaml:"nesterov,omitempty" usage:"Nesterov's form of momentum"`
 	WeightDecay      *float64       `json:"weight_decay,omitempty" yaml:"weight_decay,omitempty" usage:"coupled weight decay, on all parameters"`
 
+	Prune        string         `json:"prune,omitempty" yaml:"prune,omitempty" usage:"how to prune"` // see package prune; empty for not at all
+	PruneOptions map[string]any `json:"prune_options,omitempty" yaml:"prune_options,omitempty" flag:"prune-option" usage:"option of the pruning, as in layerwise=true; may be given several times"`
+	Sparsity     *float64       `json:"sparsity,omitempty" yaml:"sparsity,omitempty" usage:"share of the weights that pruning makes zero, at least 0 and below 1"`
+
 	Augment string `json:"augment" yaml:"augment,omitempty" usage:"none, crop-flip (zero padding by 4, random crop, horizontal flip of every view), crop-flip-shared (of the image, before its views are made), crop or crop-shared (without the flip)"`
 	Sets    []Set  `json:"sets,omitempty" yaml:"-" flag:"-"` // further images that the method takes, besides those of Train
 	Seed    uint64 `json:"seed" yaml:"-" flag:"seed" usage:"seed of weights, order, crops, flips and noise"`

@@ -1,6 +1,7 @@
 package prune
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/gomlx/compute/dtypes"
@@ -22,7 +23,7 @@ func KeepInGraph(tensors []*Node, keep *Node) (masks []*Node) {
 	whole := func(v int) *Node { return Const(g, int32(v)) }
 	count := func(x *Node) *Node { return ReduceAllSum(ConvertDType(x, dtypes.Int32)) }
 
-	magnitude := Bitcast(Abs(all), dtypes.Int32)
+	magnitude := BitwiseAnd(Bitcast(all, dtypes.Int32), whole(math.MaxInt32))
 	threshold := whole(0)
 	for bit := 30; bit >= 0; bit-- {
 		next := Add(threshold, whole(1<<bit))

@@ -43,3 +43,26 @@ func Keep(tensors [][]float32, among [][]bool, keep int) [][]bool {
 	}
 	return masks
 }
+
+// EffectiveOf is Effective on values.
+func EffectiveOf(m Method, mask []bool, weights []float32) []float32 {
+	out := make([]float32, len(weights))
+	_, binary := m.(BiProp)
+	alpha, kept := 0., 0.
+	for i, keep := range mask {
+		if keep {
+			alpha += math.Abs(float64(weights[i]))
+			kept++
+		}
+	}
+	alpha /= kept
+	for i, keep := range mask {
+		switch {
+		case keep && binary:
+			out[i] = float32(math.Copysign(float64(float32(alpha)), float64(weights[i])))
+		case keep:
+			out[i] = weights[i]
+		}
+	}
+	return out
+}

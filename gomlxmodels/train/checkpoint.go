@@ -27,10 +27,13 @@ func (p *plan) writeCheckpoint(s *state) error {
 	for i, t := range p.tensors {
 		list = append(list, modelfile.Tensor{Name: weightsPrefix + t.Name, Shape: t.Shape, Values: s.weights[i]})
 		for k, slot := range p.optimizer.Slots() {
-			if !t.Running {
+			if p.trains(i) {
 				list = append(list, modelfile.Tensor{Name: slot + "/" + t.Name, Shape: t.Shape, Values: s.slots[k][i]})
 			}
 		}
+	}
+	for _, kept := range p.prunedTensors(s) {
+		list = append(list, kept.Tensor)
 	}
 	data, err := modelfile.Encode(list, map[string]string{runKey: compact(p.run), stateKey: compact(s)})
 	if err != nil {
@@ -51,7 +54,7 @@ func (p *plan) readCheckpoint() (*state, error) {
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
-	s, there, err := decodeCheckpoint(data, p.tensors, p.optimizer.Slots())
+	s, there, err := decodeCheckpoint(data, p)
 	if there != nil {
 		if d := difference(*there, p.run); d != "" {
 			return nil, fmt.Errorf("train: %s is the checkpoint of another run: %s; choose another path, or remove it to start anew", p.checkpoint, d)
@@ -67,7 +70,7 @@ func (p *plan) readCheckpoint() (*state, error) {
 }
 
 // decodeCheckpoint returns the run as soon as it can be read, as it explains tensors that do not fit.
-func decodeCheckpoint(data []byte, list []nets.Tensor, slots []string) (*state, *identity, error) {
+func decodeCheckpoint(data []byte, p *plan) (*state, *identity, error) {
 	found, metadata, err := modelfile.Decode(data)
 	if err != nil {
 		return nil, nil, err
@@ -92,18 +95,18 @@ func decodeCheckpoint(data []byte, list []nets.Tensor, slots []string) (*state, 
 		}
 		return t.Values, nil
 	}
-	for _, t := range list {
+	for _, t := range p.tensors {
 		w, err := values(weightsPrefix+t.Name, t.Shape)
 		if err != nil {
 			return nil, run, err
 		}
 		s.weights = append(s.weights, w)
 	}
-	for _, slot := range slots {
+	for _, slot := range p.optimizer.Slots() {
 		var kept [][]float32
-		for _, t := range list {
+		for i, t := range p.tensors {
 			var v []float32
-			if !t.Running {
+			if p.trains(i) {
 				if v, err = values(slot+"/"+t.Name, t.Shape); err != nil {
 					return nil, run, err
 				}
@@ -112,7 +115,70 @@ func decodeCheckpoint(data []byte, list []nets.Tensor, slots []string) (*state, 
 		}
 		s.slots = append(s.slots, kept)
 	}
+	for _, kept := range p.prunedTensors(s) {
+		v, err := values(kept.Name, kept.Shape)
+		if err != nil {
+			return nil, run, err
+		}
+		kept.read(v)
+	}
 	return s, run, nil
+}
+
+// prunedTensor is what a run that prunes keeps, as it stands in a checkpoint: mask/NAME (0 or 1), scores/NAME, frozen/NAME, rewind/NAME.
+type prunedTensor struct {
+	modelfile.Tensor
+	read func(values []float32)
+}
+
+// prunedTensors are those of a state, which need not be filled yet.
+func (p *plan) prunedTensors(s *state) (list []prunedTensor) {
+	pr := p.pruning
+	if pr == nil {
+		return nil
+	}
+	add := func(kind string, of []nets.Tensor, values *[][]float32) {
+		if len(*values) == 0 {
+			*values = make([][]float32, len(of))
+		}
+		for i, t := range of {
+			list = append(list, prunedTensor{
+				modelfile.Tensor{Name: kind + "/" + t.Name, Shape: t.Shape, Values: (*values)[i]},
+				func(v []float32) { (*values)[i] = v },
+			})
+		}
+	}
+	if p.scored() {
+		add("scores", pr.tensors, &s.scores)
+		add("frozen", pr.tensors, &s.frozen)
+		return list
+	}
+	var masks [][]float32
+	for _, mask := range s.masks {
+		values := make([]float32, len(mask))
+		for i, keep := range mask {
+			if keep {
+				values[i] = 1
+			}
+		}
+		masks = append(masks, values)
+	}
+	add("mask", pr.tensors, &masks)
+	for i := range pr.tensors {
+		list[i].read = func(v []float32) {
+			if s.masks == nil {
+				s.masks = make([][]bool, len(pr.tensors))
+			}
+			s.masks[i] = make([]bool, len(v))
+			for j := range v {
+				s.masks[i][j] = v[j] != 0
+			}
+		}
+	}
+	if s.Rewound {
+		add("rewind", p.tensors, &s.rewind)
+	}
+	return list
 }
 
 // kept says what is left of a run that fails.

@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/optimizer"
+	"github.com/certspec/certspec/gomlxmodels/prune"
 	"github.com/certspec/certspec/gomlxmodels/schedule"
 )
 
@@ -27,7 +28,7 @@ type Knob struct {
 // Knobs are the settings of a recipe, in its order, which they set.
 func Knobs(r *modelfile.Recipe) (knobs []*Knob) {
 	known := map[string]func() []string{
-		"net": nets.Names, "input": nets.Inputs, "method": method.Names, "schedule": schedule.Names, "optimizer": optimizer.Names, "augment": Augmentations,
+		"net": nets.Names, "input": nets.Inputs, "method": method.Names, "schedule": schedule.Names, "optimizer": optimizer.Names, "augment": Augmentations, "prune": prune.Names,
 		"views-by": func() []string { return []string{ViewsByHost, ViewsByGraph} },
 	}
 	of, defaults := reflect.ValueOf(r).Elem(), reflect.ValueOf(Defaults())
@@ -42,7 +43,7 @@ func Knobs(r *modelfile.Recipe) (knobs []*Knob) {
 			name = strings.ReplaceAll(name, "_", "-")
 		}
 		k := &Knob{Name: name, Usage: f.Tag.Get("usage"), Known: known[name], to: of.Field(i), standard: defaults.Field(i)}
-		if name == "net" || name == "method" {
+		if name == "net" || name == "method" || name == "prune" {
 			k.Usage += ": " + strings.Join(k.Known(), ", ")
 		}
 		knobs = append(knobs, k)

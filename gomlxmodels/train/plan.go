@@ -33,11 +33,14 @@ type plan struct {
 	net           network
 	tensors       []nets.Tensor
 	start         []modelfile.Tensor // weights to begin with; nil for random ones
+	startCard     modelfile.Card     // of their model
 	images, test  *dataset.Images
 	more          []further
 	checkpoint    string
 	stepsPerEpoch int
 	steps         int
+	phases        []phase
+	pruning       *pruning // nil without
 }
 
 func (o Options) plan(ctx context.Context) (*plan, error) {
@@ -100,7 +103,6 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 		checkpoint:    o.Checkpoint,
 		stepsPerEpoch: images.Len() / recipe.BatchSize,
 	}
-	p.steps = p.stepsPerEpoch * recipe.Epochs
 	if err := p.loadMore(ctx); err != nil {
 		return nil, err
 	}
@@ -108,6 +110,9 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 		if err := p.startFrom(o.From); err != nil {
 			return nil, err
 		}
+	}
+	if err := p.planPhases(); err != nil {
+		return nil, err
 	}
 	if p.checkpoint == "" {
 		p.checkpoint = o.Out + ".checkpoint"
@@ -131,7 +136,7 @@ func (p *plan) startFrom(path string) error {
 	if n := model.NotFinite(); n > 0 {
 		return fmt.Errorf("train: the model to start from, %s, has %d weights that are not finite", modelfile.CardPath(path), n)
 	}
-	p.start, p.run.Recipe.Start = model.Weights, c.Weights
+	p.start, p.startCard, p.run.Recipe.Start = model.Weights, c, c.Weights
 	return nil
 }
 
@@ -145,17 +150,20 @@ func (p *plan) assigns() bool {
 	return ok
 }
 
+// clock is that of the phase of a step: schedules begin anew with each.
 func (p *plan) clock(step int) schedule.Clock {
-	return schedule.Clock{Step: step, Steps: p.steps, StepsPerEpoch: p.stepsPerEpoch}
+	_, now := p.phaseAt(step)
+	return schedule.Clock{Step: step - now.first, Steps: now.steps, StepsPerEpoch: p.stepsPerEpoch}
 }
 
 // rate is the learning rate of a step, counted from 0.
 func (p *plan) rate(step int) float64 {
-	r, c := p.run.Recipe, p.clock(step)
-	if c.Epoch() < r.WarmUp {
-		return r.LearningRate / 10
+	_, now := p.phaseAt(step)
+	c := p.clock(step)
+	if c.Epoch() < p.run.Recipe.WarmUp {
+		return now.Rate / 10
 	}
-	return p.schedule.Rate(r.LearningRate, c)
+	return p.schedule.Rate(now.Rate, c)
 }
 
 // sigma is the deviation of the noise in a step, and budget that of the adversary.

@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/optimizer"
+	"github.com/certspec/certspec/gomlxmodels/prune"
 	"github.com/certspec/certspec/gomlxmodels/schedule"
 	"github.com/certspec/certspec/internal/choice"
 )
@@ -36,6 +37,7 @@ type parts struct {
 	views     augment.Augmentation // nil for none
 	optimizer optimizer.Optimizer
 	schedule  schedule.Schedule
+	pruner    prune.Method             // nil for none
 	ramps     map[string]schedule.Ramp // σ's, the budget's, the method's own, and those of the recipe by the names of the loss's terms
 	numbers   []string                 // the names of those that the graph takes, in order
 }
@@ -99,6 +101,9 @@ func (o Options) recipe() (r modelfile.Recipe, p parts, err error) {
 		return bad("%w", err)
 	}
 	if err := p.makeRamps(&r, needs); err != nil {
+		return bad("%w", err)
+	}
+	if err := p.makePruning(&r); err != nil {
 		return bad("%w", err)
 	}
 	return r, p, nil

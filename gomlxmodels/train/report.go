@@ -47,7 +47,7 @@ func (r *report) send(s *state, final bool) {
 		Total: float64(p.steps) * batch,
 		Unit:  "images",
 		Left:  -1,
-		Note:  fmt.Sprintf("epoch %d of %d, loss %.3f", min(s.Step/p.stepsPerEpoch+1, p.run.Recipe.Epochs), p.run.Recipe.Epochs, r.loss),
+		Note:  fmt.Sprintf("epoch %d of %d%s, loss %.3f", min(s.Step/p.stepsPerEpoch+1, p.steps/p.stepsPerEpoch), p.steps/p.stepsPerEpoch, p.roundNote(s), r.loss),
 		Final: final,
 	}
 	if taken := s.Step - r.from; taken > 0 {
@@ -55,4 +55,13 @@ func (r *report) send(s *state, final bool) {
 		st.Left = time.Duration(float64(p.steps-s.Step) * batch / st.Rate * float64(time.Second))
 	}
 	p.options.Progress(st)
+}
+
+// roundNote says in which of several trainings of a pruning the run is.
+func (p *plan) roundNote(s *state) string {
+	if len(p.phases) < 2 {
+		return ""
+	}
+	at, now := p.phaseAt(min(s.Step, p.steps-1))
+	return fmt.Sprintf(", training %d of %d at sparsity %.3g", at+1, len(p.phases), now.Sparsity)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/nets"
-	"github.com/certspec/certspec/gomlxmodels/optimizer"
+	"github.com/certspec/certspec/gomlxmodels/prune"
 )
 
 // network is what a step trains; a nets.Architecture is one.
@@ -38,19 +38,14 @@ type trainer struct {
 	terms   []string          // names of the loss's terms, from the graph
 	weights []*tensors.Tensor // of plan.tensors
 	slots   []*tensors.Tensor // of the optimizer: for each slot those of the trained ones of plan.tensors
+	fixed   []*tensors.Tensor // of pruning.places: masks, or the frozen weights whose scores are learned; no step changes them
+	scores  []*tensors.Tensor // of pruning.places
 }
 
 func newTrainer(b *backend.Backend, p *plan, s *state) (*trainer, error) {
 	t := &trainer{plan: p}
-	for i, info := range p.tensors {
-		t.weights = append(t.weights, tensors.FromFlatDataAndDimensions(s.weights[i], info.Shape...))
-	}
-	for _, slot := range s.slots {
-		for i, info := range p.tensors {
-			if !info.Running {
-				t.slots = append(t.slots, tensors.FromFlatDataAndDimensions(slot[i], info.Shape...))
-			}
-		}
+	if err := t.load(s); err != nil {
+		return nil, err
 	}
 	exec, err := NewExec(b.Backend, t.update)
 	if err != nil {
@@ -80,8 +75,40 @@ func newTrainer(b *backend.Backend, p *plan, s *state) (*trainer, error) {
 	return t, nil
 }
 
-// update builds a step. Inputs are what inputs gives, tensors and slots; outputs are loss, number of right
-// answers, the loss's terms where there are several, new tensors and new slots.
+// load brings a state to the device, in place of what is there.
+func (t *trainer) load(s *state) error {
+	p := t.plan
+	if err := free(slices.Concat(t.weights, t.slots, t.fixed, t.scores)); err != nil {
+		return err
+	}
+	t.weights, t.slots, t.fixed, t.scores = nil, nil, nil, nil
+	for i, info := range p.tensors {
+		t.weights = append(t.weights, tensors.FromFlatDataAndDimensions(s.weights[i], info.Shape...))
+	}
+	for _, slot := range s.slots {
+		for i, info := range p.tensors {
+			if p.trains(i) {
+				t.slots = append(t.slots, tensors.FromFlatDataAndDimensions(slot[i], info.Shape...))
+			}
+		}
+	}
+	if p.pruning == nil {
+		return nil
+	}
+	for i, info := range p.pruning.tensors {
+		if p.scored() {
+			t.fixed = append(t.fixed, tensors.FromFlatDataAndDimensions(s.frozen[i], info.Shape...))
+			t.scores = append(t.scores, tensors.FromFlatDataAndDimensions(s.scores[i], info.Shape...))
+		} else {
+			t.fixed = append(t.fixed, tensors.FromFlatDataAndDimensions(s.masks[i], info.Shape...))
+		}
+	}
+	return nil
+}
+
+// update builds a step. Inputs are what inputs gives, tensors, slots, and what a pruning keeps; outputs are loss, number of right
+// answers, the loss's terms where there are several, where scores are learned the numbers of weights that stay in each tensor, then new tensors but
+// for frozen ones, new slots and new scores.
 func (t *trainer) update(inputs []*Node) []*Node {
 	p, list := t.plan, t.plan.tensors
 	take := func(n int) []*Node {
@@ -105,6 +132,10 @@ func (t *trainer) update(inputs []*Node) []*Node {
 	b.Numbers = map[string]*Node{}
 	for i, number := range take(len(p.numbers)) {
 		b.Numbers[p.numbers[i]] = number
+	}
+	var keep []*Node
+	if p.scored() {
+		keep = take(len(p.pruning.groups))
 	}
 	old := take(len(list))
 	lookup := func(name string) *Node { return old[indexOf(list, name)] }
@@ -156,13 +187,15 @@ func (t *trainer) update(inputs []*Node) []*Node {
 	}
 
 	var trained []*Node
-	for i, t := range list {
-		if !t.Running {
+	for i := range list {
+		if p.trains(i) {
 			trained = append(trained, old[i])
 		}
 	}
 	gradients := Gradient(loss, trained...)
-	return append(updated, p.descend(old, inputs, gradients, scalars, averages, rate)...)
+	slots := take(len(p.optimizer.Slots()) * len(trained))
+	d := &descent{plan: p, old: old, slots: slots, scalars: scalars, rate: rate, averages: averages, kept: inputs, keep: keep}
+	return append(updated, d.step(gradients)...)
 }
 
 // forward runs the network on the rows of a batch, and on the images of further sets, in one pass.
@@ -184,34 +217,6 @@ func (p *plan) forward(b *method.Batch, images *Node, more []*Node, lookup nets.
 		at += n
 	}
 	return own, averages
-}
-
-// descend is the optimizer's step: new tensors, and new slots one after the other.
-func (p *plan) descend(old, slots, gradients, scalars []*Node, averages nets.Averages, rate *Node) []*Node {
-	kept, trained := len(p.optimizer.Slots()), len(gradients)
-	newSlots := make([]*Node, kept*trained)
-	var updated []*Node
-	k := 0
-	for i, t := range p.tensors {
-		if t.Running {
-			updated = append(updated, averages[t.Name])
-			continue
-		}
-		of := optimizer.Tensor{Weight: old[i], Gradient: gradients[k], Rate: rate, Scalars: scalars}
-		for slot := range kept {
-			of.Slots = append(of.Slots, slots[slot*trained+k])
-		}
-		weight, next := p.optimizer.Update(of)
-		if len(next) != kept {
-			panic(fmt.Errorf("optimizer %s: it gives %d slots; it has %d", p.optimizer.Name(), len(next), kept))
-		}
-		updated = append(updated, weight)
-		for slot, value := range next {
-			newSlots[slot*trained+k] = value
-		}
-		k++
-	}
-	return append(updated, newSlots...)
 }
 
 func indexOf(list []nets.Tensor, name string) int {
@@ -253,16 +258,20 @@ func (t *trainer) step(b batch, step int) (outcome, error) {
 	for _, name := range t.plan.numbers {
 		inputs = append(inputs, tensors.FromScalar(float32(t.plan.ramps[name].At(t.plan.clock(step)))))
 	}
-	inputs = append(append(inputs, t.weights...), t.slots...)
-	args := make([]any, len(inputs))
-	for i, input := range inputs {
-		args[i] = input
+	if t.plan.scored() {
+		for _, n := range t.plan.keptScores(step + 1) {
+			inputs = append(inputs, tensors.FromScalar(int32(n)))
+		}
+	}
+	var args []any
+	for _, list := range [][]*tensors.Tensor{inputs, t.weights, t.slots, t.fixed, t.scores} {
+		for _, input := range list {
+			args = append(args, input)
+		}
 	}
 	outputs, err := t.exec.Call(args...)
 	if err != nil {
-		// The weights are still needed, for a last checkpoint.
-		inputs = inputs[:len(inputs)-len(t.weights)-len(t.slots)]
-		return outcome{}, err
+		return outcome{}, err // the weights are still needed, for a last checkpoint
 	}
 	o := outcome{loss: float64(tensors.ToScalar[float32](outputs[0])), correct: int(tensors.ToScalar[int32](outputs[1]))}
 	n := 2
@@ -272,11 +281,35 @@ func (t *trainer) step(b batch, step int) (outcome, error) {
 		}
 		n += len(t.terms)
 	}
-	if err := free(outputs[:n]); err != nil {
+	var kept []int32
+	if t.plan.scored() {
+		if kept, err = tensors.CopyFlatData[int32](outputs[n]); err != nil {
+			return o, fmt.Errorf("train: %w", err)
+		}
+		n++
+	}
+	old := append(outputs[:n:n], t.slots...)
+	old = append(old, t.scores...)
+	next := outputs[n:]
+	for i := range t.weights {
+		if t.plan.trains(i) || t.plan.tensors[i].Running {
+			old, t.weights[i], next = append(old, t.weights[i]), next[0], next[1:]
+		}
+	}
+	t.slots, t.scores = next[:len(t.slots):len(t.slots)], next[len(t.slots):]
+	if err := free(old); err != nil {
 		return o, err
 	}
-	t.weights, t.slots = outputs[n:n+len(t.weights):n+len(t.weights)], outputs[n+len(t.weights):]
-	return o, nil
+	return o, t.plan.empty(kept, step)
+}
+
+// empty is an error where a layer has lost all its weights.
+func (p *plan) empty(kept []int32, step int) error {
+	if i := slices.Index(kept, 0); i >= 0 {
+		epoch := min(step+1, p.steps-1) / p.stepsPerEpoch
+		return &prune.EmptyLayer{Layer: p.pruning.tensors[i].Name, Weights: p.pruning.tensors[i].Size(), Sparsity: prune.Grown(p.pruner, p.pruning.sparsity, epoch)}
+	}
+	return nil
 }
 
 // inputs moves a batch to the device, and has it attacked where the method says so: images, labels and rate, and for an adversary
@@ -365,8 +398,8 @@ func (t *trainer) read(s *state) (err error) {
 	}
 	k := 0
 	for _, slot := range s.slots {
-		for i, info := range t.plan.tensors {
-			if info.Running {
+		for i := range t.plan.tensors {
+			if !t.plan.trains(i) {
 				continue
 			}
 			if slot[i], err = tensors.CopyFlatData[float32](t.slots[k]); err != nil {
@@ -375,12 +408,16 @@ func (t *trainer) read(s *state) (err error) {
 			k++
 		}
 	}
+	for i, scores := range t.scores {
+		if s.scores[i], err = tensors.CopyFlatData[float32](scores); err != nil {
+			return fmt.Errorf("train: %w", err)
+		}
+	}
 	return nil
 }
 
 func (t *trainer) close() {
-	free(t.weights)
-	free(t.slots)
+	free(slices.Concat(t.weights, t.slots, t.fixed, t.scores))
 	t.exec.Finalize()
 	if t.viewer != nil {
 		t.viewer.Finalize()

@@ -11,6 +11,7 @@ package train
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/certspec/certspec/augment"
@@ -45,7 +46,8 @@ type Options struct {
 
 	Progress progress.Reporter // also told what a user should know: classes left out, a slow engine; may be nil
 
-	afterStep func(step int) // for tests
+	afterStep func(step int)         // for tests
+	inspect   func(*trainer, *state) // for tests: before afterStep
 }
 
 // Own are values of a program's own, where it has not registered them under a name.
@@ -98,6 +100,9 @@ func Run(ctx context.Context, options Options) (*modelfile.Card, error) {
 	}
 	if state == nil {
 		state = p.newState()
+		if err := p.newPruned(state); err != nil {
+			return nil, err
+		}
 	}
 	if err := p.train(ctx, b, state); err != nil {
 		return nil, err
@@ -149,6 +154,9 @@ func (p *plan) train(ctx context.Context, b *backend.Backend, s *state) (err err
 			return fmt.Errorf("train: stopped at step %d of %d: %w", s.Step, p.steps, context.Cause(ctx))
 		}
 		waited := time.Since(start)
+		if err := p.pruneBefore(t, s); err != nil {
+			return err
+		}
 		epoch := s.Step / p.stepsPerEpoch
 		o, err := t.step(batch, s.Step)
 		if err != nil {
@@ -178,6 +186,9 @@ func (p *plan) train(ctx context.Context, b *backend.Backend, s *state) (err err
 			}
 		}
 		report.step(s, o.loss)
+		if p.options.inspect != nil {
+			p.options.inspect(t, s)
+		}
 		if p.options.afterStep != nil {
 			p.options.afterStep(s.Step)
 		}
@@ -222,6 +233,11 @@ func (p *plan) finish(ctx context.Context, b *backend.Backend, s *state) (*model
 	for i, t := range p.tensors {
 		model.Weights = append(model.Weights, modelfile.Tensor{Name: t.Name, Shape: t.Shape, Values: s.weights[i]})
 	}
+	if model.Card.Pruning = p.pruningCard(s); s.Rewound {
+		if model.Card.Pruning.Rewind, err = p.writeRewind(s); err != nil {
+			return nil, err
+		}
+	}
 	if err := p.writeLog(s); err != nil {
 		return nil, err
 	}
@@ -242,13 +258,16 @@ type state struct {
 	Seconds      float64 // spent in steps
 	Waiting      float64 // of which for the batch
 	Log          []epoch // finished epochs
+	Round        int     `json:",omitempty"` // phases of a pruning that have begun
+	Rewound      bool    `json:",omitempty"` // the weights that a pruning goes back to are known
 
 	// Of methods with further sets: the terms of the loss, and their sums in the current epoch.
 	Terms      []string  `json:",omitempty"`
 	EpochTerms []float64 `json:",omitempty"`
 
 	weights [][]float32   // of plan.tensors
-	slots   [][][]float32 // of the optimizer, each of plan.tensors; nil for a running average
+	slots   [][][]float32 // of the optimizer, each of plan.tensors; nil for what it does not train
+	pruned
 }
 
 // epoch is a line of the log.
@@ -275,7 +294,7 @@ func (p *plan) newState() *state {
 	s := &state{}
 	for i, t := range p.tensors {
 		if p.start != nil {
-			s.weights = append(s.weights, p.start[i].Values)
+			s.weights = append(s.weights, slices.Clone(p.start[i].Values))
 		} else {
 			s.weights = append(s.weights, t.Initialize(p.run.Recipe.Seed))
 		}
@@ -287,9 +306,9 @@ func (p *plan) newState() *state {
 func (p *plan) newSlots() (slots [][][]float32) {
 	for range p.optimizer.Slots() {
 		var slot [][]float32
-		for _, t := range p.tensors {
+		for i, t := range p.tensors {
 			var values []float32
-			if !t.Running {
+			if p.trains(i) {
 				values = make([]float32, t.Size())
 			}
 			slot = append(slot, values)

@@ -222,7 +222,7 @@ func FuzzCheckpoint(f *testing.F) {
 	f.Add(uint16(1000), uint8(255), []byte{})
 	f.Fuzz(func(t *testing.T, at uint16, cut uint8, put []byte) {
 		data := edit.At(data, at, cut, put)
-		s, run, err := decodeCheckpoint(data, p.tensors, p.optimizer.Slots())
+		s, run, err := decodeCheckpoint(data, p)
 		if err == nil && (run == nil || len(s.weights) != len(p.tensors) || len(s.slots[0]) != len(p.tensors)) {
 			t.Error("half a state was read without an error")
 		}
