@@ -10,7 +10,7 @@ import (
 )
 
 // catalog lists the data sets that Open knows by name.
-var catalog = []*set{mnist, fashionMNIST, cifar10, cifar100, cifar10JPEG, synthetic}
+var catalog = []*set{mnist, fashionMNIST, cifar10, cifar100, cifar10JPEG, svhn, emnist, omniglot, notMNIST, synthetic}
 
 // The official names of the files of MNIST and FashionMNIST.
 var (

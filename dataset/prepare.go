@@ -15,7 +15,7 @@ import (
 
 // Preparation says how the images of a set are made equal in size and kind, before anything
 // else sees them. It is a part of the canonical name; the zero value leaves images as they are.
-// Resizing, cropping, RGB and Grey are for every set, the other fields are for folders of pictures.
+// Resizing, cropping, RGB, Grey and Invert are for every set, the other fields are for folders of pictures.
 //
 // Images are resized first, to bytes, and cropped then. A radius certified for an image
 // is in the pixels that come out: it bounds no change of the picture before it was resized.
@@ -25,6 +25,7 @@ type Preparation struct {
 	Crop       Size   // cut from the centre; Height 0: a square of that width
 	RGB        bool   // grey images get three equal channels; else grey beside colour is an error
 	Grey       bool   // images in RGB become grey: (19595 R + 38470 G + 7471 B)/2¹⁶ rounded (ITU-R 601, as Pillow's mode L)
+	Invert     bool   // every value v becomes 255 − v, after all else
 	Background string // white, black, grey or #rrggbb behind transparent pixels; "": transparent pictures are an error
 	Reduce16   bool   // 16-bit values v become round(v/257); else they are an error
 	Classes    string // path of the file that gives folders their labels; "": the sorted names of the folders
@@ -155,6 +156,7 @@ func (p Preparation) parts() []string {
 	add(p.Crop != Size{}, "crop="+p.Crop.String())
 	add(p.RGB, "channels=rgb")
 	add(p.Grey, "channels=grey")
+	add(p.Invert, "invert")
 	add(p.Background != "", "background="+p.Background)
 	add(p.Reduce16, "depth=8")
 	add(p.Classes != "", "classes="+p.Classes)
@@ -179,6 +181,11 @@ func (p *Preparation) set(part string) (known bool, err error) {
 		if p.RGB, p.Grey = value == "rgb", value == "grey"; !p.RGB && !p.Grey {
 			err = errors.New("expected channels=rgb or channels=grey")
 		}
+	case "invert":
+		if p.Invert = part == "invert"; !p.Invert {
+			return true, errors.New("expected invert, without a value")
+		}
+		return true, nil
 	case "depth":
 		if p.Reduce16 = value == "8"; !p.Reduce16 {
 			err = errors.New("expected depth=8")
@@ -219,7 +226,7 @@ func (p Preparation) size(height, width int) (resized, final Size, err error) {
 	return resized, final, nil
 }
 
-// image resizes and crops, and makes grey.
+// image resizes and crops, makes grey and inverts.
 func (p Preparation) image(im picture.Image) (picture.Image, error) {
 	resized, final, err := p.size(im.Shape.Height, im.Shape.Width)
 	if err != nil {
@@ -229,6 +236,12 @@ func (p Preparation) image(im picture.Image) (picture.Image, error) {
 	im = picture.Crop(im, final.Height, final.Width)
 	if p.Grey && im.Shape.Channels == 3 {
 		im = grey(im)
+	}
+	if p.Invert {
+		im.Pixels = slices.Clone(im.Pixels)
+		for i, v := range im.Pixels {
+			im.Pixels[i] = 255 - v
+		}
 	}
 	return im, nil
 }

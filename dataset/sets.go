@@ -27,6 +27,7 @@ type set struct {
 	classes []string
 	train   part
 	test    part
+	trees   bool   // the files of a part are folders
 	archive string // a .tar that may stand there in place of the files of both parts
 	sources []source
 	read    func(ctx context.Context, paths []string, part part) (*records, error)
@@ -48,9 +49,9 @@ type source struct {
 func (s *set) part(name string) (part, bool) {
 	switch name {
 	case "train":
-		return s.train, true
+		return s.train, s.train.count > 0
 	case "test":
-		return s.test, true
+		return s.test, s.test.count > 0
 	}
 	return part{}, false
 }
@@ -70,10 +71,12 @@ func (s *set) load(ctx context.Context, p part) (*records, error) {
 		return nil, fmt.Errorf("dataset: %s: %d images of %v; expected %d of %v for %s/%s",
 			where, len(r.labels), r.shape, p.count, s.shape, s.name, p.name)
 	}
-	if r.classes != nil && !slices.Equal(r.classes, s.classes) {
+	if r.classes != nil && s.classes != nil && !slices.Equal(r.classes, s.classes) {
 		return nil, fmt.Errorf("dataset: %s: classes %q; expected %q", where, r.classes, s.classes)
 	}
-	r.classes = s.classes
+	if s.classes != nil {
+		r.classes = s.classes
+	}
 	if err := r.check(); err != nil {
 		return nil, fmt.Errorf("dataset: %s: %w", where, err)
 	}
@@ -90,13 +93,13 @@ func (s *set) find(p part) ([]string, error) {
 		return nil, err
 	}
 	for _, folder := range folders {
-		if paths := findAll(folder, p.files); paths != nil {
+		if paths := findAll(folder, p.files, s.trees); paths != nil {
 			return paths, nil
 		}
 		if s.archive == "" {
 			continue
 		}
-		if paths := findAll(folder, []string{s.archive}); paths != nil {
+		if paths := findAll(folder, []string{s.archive}, false); paths != nil {
 			return paths, nil
 		}
 	}
@@ -129,13 +132,13 @@ func (s *set) cacheFolder() (string, error) {
 	return filepath.Join(root, s.folder), err
 }
 
-// findAll gives the path of every file in the folder, plain or gzipped, or nil if one is not there.
-func findAll(folder string, files []string) []string {
+// findAll gives the path of every file in the folder, plain or gzipped, or of every folder, or nil if one is not there.
+func findAll(folder string, files []string, trees bool) []string {
 	var paths []string
 	for _, file := range files {
 		for _, suffix := range []string{"", ".gz"} {
 			path := filepath.Join(folder, filepath.FromSlash(file)+suffix)
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			if info, err := os.Stat(path); err == nil && (info.Mode().IsRegular() || trees && info.IsDir()) {
 				paths = append(paths, path)
 				break
 			}
