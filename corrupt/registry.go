@@ -104,6 +104,33 @@ var registry = []entry{
 	{Info: Info{fourierName, F, "F", []float64{8, 10, 12}, "noise of norm ε in a ring of the spectrum"}, anySide: true, prepare: each(fourierNoise)},
 }
 
+// Members are corruptions whose mean is reported.
+type Members struct {
+	Name        string
+	Corruptions []string
+}
+
+// Groups are those of the fifteen corruptions of CIFAR-10-C: by the image frequencies that they disturb (low, mid and high), and by their kind
+// (Hendrycks and Dietterich 2019).
+var Groups = append(byFrequency(),
+	Members{"noise", []string{"gaussian_noise", "shot_noise", "impulse_noise"}},
+	Members{"blur", []string{"defocus_blur", "glass_blur", "motion_blur", "zoom_blur"}},
+	Members{"weather", []string{"snow", "frost", "fog", "brightness"}},
+	Members{"digital", []string{"contrast", "elastic_transform", "pixelate", "jpeg_compression"}})
+
+func byFrequency() (all []Members) {
+	for _, g := range []Group{Low, Mid, High} {
+		m := Members{Name: strings.ToLower(string(g))}
+		for _, e := range registry {
+			if e.Group == g {
+				m.Corruptions = append(m.Corruptions, e.Name)
+			}
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
 // Severities is the number of strengths of a corruption of C or C-bar.
 const Severities = 5
 

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/resample"
 )
 
 // BenchmarkFill fills table 2 at tier cpu: 15 networks, 46 cells of 100 images, 10,000 resamples.
@@ -36,7 +36,7 @@ func BenchmarkFill(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		if _, err := Fill(folder, "A/table2", rs.Bootstrap{}); err != nil {
+		if _, err := Fill(folder, "A/table2", resample.Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,7 +1,8 @@
 package experiment
 
 import (
-	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/rs/compare"
 )
 
 // Filled is a table with the numbers that a folder holds.
@@ -36,7 +37,7 @@ type FilledLine struct {
 	Calibration []*calibrationAt          `json:"calibration,omitempty"` // by radius, means over the seeds
 	ACE         map[string]*meanOverSeeds `json:"ace,omitempty"`         // "accuracy", "clean" and the attacks
 	// By how much each attack raises the calibration error, with the interval of the bootstrap over the images.
-	Raised map[string]*rs.Difference `json:"raised,omitempty"`
+	Raised map[string]*compare.Difference `json:"raised,omitempty"`
 	// What further measures found, by their keys.
 	Found map[string]any `json:"found,omitempty"`
 }
@@ -60,11 +61,11 @@ type meanOverSeeds struct {
 // Value is an average certified radius. Interval is that of the bootstrap over the images, of the mean over the seeds.
 type Value struct {
 	meanOverSeeds
-	Images   int         `json:"images"`
-	Interval rs.Interval `json:"interval"`
+	Images   int               `json:"images"`
+	Interval resample.Interval `json:"interval"`
 	// Difference is that from the line that is compared with, over the seeds that both have, paired by image; nil for that line itself, and where it has no value or is
 	// of other data.
-	Difference *rs.Difference `json:"difference,omitempty"`
+	Difference *compare.Difference `json:"difference,omitempty"`
 
 	seeds map[uint64]vector // the mean radius over the cells, by seed
 }
@@ -88,7 +89,11 @@ type Selected struct {
 // Fill reads what a folder holds of a table, by its name; of the only one for an empty name.
 //
 // Errors: no such table, results that cannot be read.
-func Fill(folder, name string, o rs.Bootstrap) (*Filled, error) {
+func Fill(folder, name string, o resample.Options) (*Filled, error) {
+	o, err := o.Resolved()
+	if err != nil {
+		return nil, err
+	}
 	m, err := ReadManifest(folder)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/resample"
-	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/compare"
 )
 
 func (f *Filler) line(l tableLine, list []Metric) (FilledLine, error) {
@@ -81,7 +81,7 @@ func mean(values []float64) float64 {
 
 // meanInterval is the bootstrap interval of the mean over seeds and images, by seed and image. Where there are two seeds or more, both images and
 // seeds are drawn, as a model that is trained again comes out otherwise.
-func meanInterval(values [][]float64, b rs.Bootstrap) (rs.Interval, error) {
+func meanInterval(values [][]float64, b resample.Options) (resample.Interval, error) {
 	design := resample.Paired(len(values[0]))
 	if len(values) > 1 {
 		design = resample.Crossed(len(values[0]), len(values))
@@ -99,9 +99,9 @@ func meanInterval(values [][]float64, b rs.Bootstrap) (rs.Interval, error) {
 		}
 		mean[0] = sum / float64(len(seeds)*len(d.First))
 		return nil
-	}, resample.Options{Resamples: b.Resamples, Confidence: b.Confidence, Seed: b.Seed})
+	}, b)
 	if err != nil {
-		return rs.Interval{}, fmt.Errorf("experiment: %w", err)
+		return resample.Interval{}, fmt.Errorf("experiment: %w", err)
 	}
 	return found[0].Interval, nil
 }
@@ -149,7 +149,7 @@ func meanVector(all []vector) (vector, error) {
 // where they have none in common.
 //
 // Errors: no image in common; options out of range.
-func (v *Value) Minus(other *Value, b rs.Bootstrap) (*rs.Difference, error) {
+func (v *Value) Minus(other *Value, b resample.Options) (*compare.Difference, error) {
 	var of, from []vector
 	for _, seed := range slices.Sorted(maps.Keys(v.seeds)) {
 		if there, ok := other.seeds[seed]; ok {
@@ -190,7 +190,7 @@ func (v *Value) Minus(other *Value, b rs.Bootstrap) (*rs.Difference, error) {
 			each = append(each, differences)
 		}
 	}
-	d := &rs.Difference{A: mean(left), B: mean(right)}
+	d := &compare.Difference{A: mean(left), B: mean(right)}
 	d.Difference = d.B - d.A
 	d.Interval, err = meanInterval(each, b)
 	return d, err

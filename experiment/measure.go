@@ -10,7 +10,7 @@ import (
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/progress"
-	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/sweep"
 )
 
@@ -139,11 +139,11 @@ func (r *Runner) Progress(s progress.State) { r.progress(s) }
 // Filler reads what a folder holds of a table.
 type Filler struct {
 	Place
-	bootstrap rs.Bootstrap
+	bootstrap resample.Options
 	origins   map[string]origin // by model
 }
 
 // Interval is that of the mean of values by seed and image: of the bootstrap over the images, and over the seeds, too, where there are two or more.
-func (f *Filler) Interval(values [][]float64) (rs.Interval, error) {
+func (f *Filler) Interval(values [][]float64) (resample.Interval, error) {
 	return meanInterval(values, f.bootstrap)
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/table"
-	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/resample"
 )
 
 // agreementMeasure is how often a model answers as the one that the table compares with does, on clean images without noise: the
@@ -22,10 +22,10 @@ type agreementMeasure bool
 
 // agreement of two models, in the mean over the seeds.
 type agreement struct {
-	Agree    float64     `json:"agree"`    // share of images with the same class
-	Interval rs.Interval `json:"interval"` // of that, by the bootstrap over the images
-	Accuracy float64     `json:"accuracy"` // of the line's own models
-	Images   int         `json:"images"`
+	Agree    float64           `json:"agree"`    // share of images with the same class
+	Interval resample.Interval `json:"interval"` // of that, by the bootstrap over the images
+	Accuracy float64           `json:"accuracy"` // of the line's own models
+	Images   int               `json:"images"`
 }
 
 func (agreementMeasure) Jobs(p *Place, model *Model) ([]Job, error) {

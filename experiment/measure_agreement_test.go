@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -30,11 +31,11 @@ func TestAgreementAndResults(t *testing.T) {
 	if err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Fill(o.Folder, "agreeing", rs.Bootstrap{Resamples: 200})
+	f, err := Fill(o.Folder, "agreeing", resample.Options{Resamples: 200})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := f.Lines[0].Found["agreement"].(*agreement); a == nil || a.Agree != 1 || a.Interval != (rs.Interval{Low: 1, High: 1}) {
+	if a := f.Lines[0].Found["agreement"].(*agreement); a == nil || a.Agree != 1 || a.Interval != (resample.Interval{Low: 1, High: 1}) {
 		t.Errorf("the reference agrees with itself: %+v", a)
 	}
 	// The agreement of the two by hand, from the files.
@@ -94,7 +95,7 @@ func TestAgreementAndResults(t *testing.T) {
 	if err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	if f, err = Fill(o.Folder, "agreeing", rs.Bootstrap{Resamples: 200}); err != nil {
+	if f, err = Fill(o.Folder, "agreeing", resample.Options{Resamples: 200}); err != nil {
 		t.Fatal(err)
 	}
 	if len(f.Lines) != 4 || f.Lines[2].Values[0].Mean != f.Lines[0].Values[0].Mean || f.Lines[3].Values[0].Mean != f.Lines[1].Values[0].Mean ||

@@ -46,7 +46,7 @@ func (m *calibrationMeasure) Cost(c *Costs, j Job) error {
 
 func (c *calibrationMeasure) Fill(f *Filler, out *Filled) (notes []string, err error) {
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
-	t, b := f.Manifest.Tier.Calibration, f.bootstrap.Resolved()
+	t, b := f.Manifest.Tier.Calibration, f.bootstrap
 	note("Confidences are certified by the CDF certificate (images %s, %s rule, %d noise samples); CCE is the largest calibration error, exactly, with %d bins; ACCE what ADMM finds of it; CBS the largest Brier score.",
 		t.Images, t.Certify.Rule, t.Certify.N, calibrationBins)
 	for i := range out.Lines {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/table"
-	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/resample"
 )
 
 // lit is a measure of a user's: the share of a model's images whose first byte is at least so bright.
@@ -90,7 +90,7 @@ func TestOwnMeasure(t *testing.T) {
 	if err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Fill(o.Folder, "own", rs.Bootstrap{})
+	f, err := Fill(o.Folder, "own", resample.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func (m radiusMeasure) Fill(f *Filler, out *Filled) (notes []string, err error) 
 	if len(m.Sweeps) > 0 {
 		note("%s", f.corruptions())
 	}
-	b := f.bootstrap.Resolved()
+	b := f.bootstrap
 	note("Low and high: %g %% intervals of the bootstrap over images (%d resamples, seed %d) of the mean over the seeds, over images and seeds where there are two or more of these; those of differences are paired by image, over the seeds that both have. Least and largest are over the seeds.",
 		100*b.Confidence, b.Resamples, b.Seed)
 	return notes, f.differences(out)

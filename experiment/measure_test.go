@@ -13,6 +13,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/confidences"
 )
@@ -24,7 +25,7 @@ func TestConfidences(t *testing.T) {
 	if err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	filled, err := Fill(o.Folder, "", rs.Bootstrap{})
+	filled, err := Fill(o.Folder, "", resample.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func TestFinishedRows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	filled, err := Fill(o.Folder, "tiny", rs.Bootstrap{Resamples: 100})
+	filled, err := Fill(o.Folder, "tiny", resample.Options{Resamples: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +210,7 @@ func TestOwnMethodAndFailures(t *testing.T) {
 	if err != nil || card.Recipe.Method != "doubled" || card.Recipe.Options["factor"] != 2. {
 		t.Errorf("%+v, %v", card, err)
 	}
-	filled, err := Fill(o.Folder, "tiny", rs.Bootstrap{Resamples: 100})
+	filled, err := Fill(o.Folder, "tiny", resample.Options{Resamples: 100})
 	if err != nil || filled.Lines[0].Values[0] != nil || filled.Lines[2].Values[0] == nil {
 		t.Errorf("%v, %+v", err, filled)
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/corrupt"
-	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/sweep"
 )
 
@@ -46,7 +45,7 @@ func metrics(m radiusMeasure, cells []sweep.Cell) (list []Metric) {
 			continue
 		}
 		list = append(list, Metric{"mACR " + word, true, named(of)})
-		for _, g := range rs.Groups[:3] { // by frequency
+		for _, g := range corrupt.Groups[:3] { // by frequency
 			if !slices.ContainsFunc(g.Corruptions, func(name string) bool { return !slices.Contains(names, name) }) {
 				list = append(list, Metric{word + " " + strings.ToUpper(g.Name[:1]) + g.Name[1:], false, named(func(c sweep.Cell) bool { return slices.Contains(g.Corruptions, c.Corruption) })})
 			}

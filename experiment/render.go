@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/internal/table"
-	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/compare"
 )
 
 func rounded(v float64, decimals int) table.Rounded {
@@ -49,7 +49,7 @@ func optional(v *float64) any {
 }
 
 // difference is a difference with the ends of its interval; nil: not there.
-func difference(d *rs.Difference) []any {
+func difference(d *compare.Difference) []any {
 	if d == nil {
 		return []any{table.None, table.None, table.None}
 	}

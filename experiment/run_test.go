@@ -12,7 +12,7 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/progress"
-	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -22,7 +22,7 @@ func TestTable(t *testing.T) {
 	if err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	filled, err := Fill(o.Folder, "tiny", rs.Bootstrap{Resamples: 200})
+	filled, err := Fill(o.Folder, "tiny", resample.Options{Resamples: 200})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestTable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	again, err := Fill(o.Folder, "", rs.Bootstrap{Resamples: 200})
+	again, err := Fill(o.Folder, "", resample.Options{Resamples: 200})
 	if err != nil {
 		t.Fatal(err)
 	}

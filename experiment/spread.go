@@ -8,7 +8,7 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/resample"
-	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/compare"
 )
 
 // leastForInterval images must be certified for an interval: a resample without any happens once in 10⁸ then.
@@ -17,8 +17,8 @@ const leastForInterval = 20
 // spread is the interval of an error by the bootstrap over the images, and its difference from the line that the table compares with, paired
 // by image; nil for that line itself. The choice of a model is not part of it.
 type spread struct {
-	Interval   rs.Interval    `json:"interval"`
-	Difference *rs.Difference `json:"difference,omitempty"`
+	Interval   resample.Interval   `json:"interval"`
+	Difference *compare.Difference `json:"difference,omitempty"`
 }
 
 // kept are the images of every model of a line; nil where those of one are not there.
@@ -40,15 +40,11 @@ func (f *Filler) intervals(of []*perImage, statistics int, find func(drawn []int
 	if err := f.sameImages(of); err != nil {
 		return nil, err
 	}
-	o := f.resampling()
+	o := f.bootstrap
 	o.Method = resample.Basic
 	return resample.Run(context.Background(), resample.Paired(len(of[0].images)), statistics, func(d resample.Draw, values []float64) error {
 		return find(d.First, values)
 	}, o)
-}
-
-func (f *Filler) resampling() resample.Options {
-	return resample.Options{Resamples: f.bootstrap.Resamples, Confidence: f.bootstrap.Confidence, Seed: f.bootstrap.Seed}
 }
 
 func (f *Filler) sameImages(of []*perImage) error {
@@ -130,8 +126,8 @@ func (f *Filler) spreadSelected(t *Filled, radii []float64) error {
 			s.CCESpread, s.CBSSpread = &spread{Interval: found[4*k].Interval}, &spread{Interval: found[4*k+1].Interval}
 			if reference >= 0 && k != reference {
 				r := at[reference]
-				s.CCESpread.Difference = &rs.Difference{A: *r.CCE, B: *s.CCE, Difference: *s.CCE - *r.CCE, Interval: found[4*k+2].Interval}
-				s.CBSSpread.Difference = &rs.Difference{A: *r.CBS, B: *s.CBS, Difference: *s.CBS - *r.CBS, Interval: found[4*k+3].Interval}
+				s.CCESpread.Difference = &compare.Difference{A: *r.CCE, B: *s.CCE, Difference: *s.CCE - *r.CCE, Interval: found[4*k+2].Interval}
+				s.CBSSpread.Difference = &compare.Difference{A: *r.CBS, B: *s.CBS, Difference: *s.CBS - *r.CBS, Interval: found[4*k+3].Interval}
 			}
 		}
 	}
@@ -217,17 +213,17 @@ func (f *Filler) spreadAttacks(l *FilledLine, bins int) error {
 			}
 		}
 		return nil
-	}, f.resampling())
+	}, f.bootstrap)
 	if err != nil {
 		return fmt.Errorf("experiment: %s: %w", l.Title, err)
 	}
-	l.Raised = map[string]*rs.Difference{}
+	l.Raised = map[string]*compare.Difference{}
 	for k, name := range names[1:] {
 		clean, attacked := l.ACE[names[0]], l.ACE[name]
 		if clean == nil || attacked == nil {
 			return fmt.Errorf("experiment: %s: the attack %s is in one of its files of results only", l.Title, name)
 		}
-		l.Raised[name] = &rs.Difference{A: clean.Mean, B: attacked.Mean, Difference: attacked.Mean - clean.Mean, Interval: found[k].Interval}
+		l.Raised[name] = &compare.Difference{A: clean.Mean, B: attacked.Mean, Difference: attacked.Mean - clean.Mean, Interval: found[k].Interval}
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/resample"
 )
 
 // calibrated writes results by hand: two methods on 40 images, all right and certified at the radius 0.1. Half of the images have the
@@ -58,12 +58,12 @@ func calibrated(t *testing.T) string {
 
 // Where all predictions are right, CCE is the mean of 1 − l and CBS that of its square, so that their intervals are those of means.
 func TestSpreadByHand(t *testing.T) {
-	o := rs.Bootstrap{Resamples: 500, Seed: 3}
+	o := resample.Options{Resamples: 500, Seed: 3}
 	f, err := Fill(calibrated(t), "", o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	interval := func(even, odd float64) rs.Interval {
+	interval := func(even, odd float64) resample.Interval {
 		var rows Outcomes
 		for i := range 40 {
 			rows = append(rows, Outcome{Image: i, Label: 1, Radius: []float64{even, odd}[i%2]})
@@ -74,7 +74,9 @@ func TestSpreadByHand(t *testing.T) {
 		}
 		return in
 	}
-	near := func(a, b rs.Interval) bool { return math.Abs(a.Low-b.Low) < 1e-9 && math.Abs(a.High-b.High) < 1e-9 }
+	near := func(a, b resample.Interval) bool {
+		return math.Abs(a.Low-b.Low) < 1e-9 && math.Abs(a.High-b.High) < 1e-9
+	}
 	at, act, far := f.Selected[0], f.Selected[1], f.Selected[2]
 	if want := interval(.5, .1); !near(at.CCESpread.Interval, want) || !(want.High-want.Low > .05) {
 		t.Errorf("CCE of AT in %v, want %v", at.CCESpread.Interval, want)
@@ -83,11 +85,11 @@ func TestSpreadByHand(t *testing.T) {
 		t.Errorf("CBS of ACT in %v, want %v", act.CBSSpread.Interval, want)
 	}
 	// 1 − l differs by 0.1 in every image, its square by 0.09 or 0.01.
-	if d := act.CCESpread.Difference; math.Abs(d.Difference+.1) > 1e-9 || !near(d.Interval, rs.Interval{Low: -.1, High: -.1}) {
+	if d := act.CCESpread.Difference; math.Abs(d.Difference+.1) > 1e-9 || !near(d.Interval, resample.Interval{Low: -.1, High: -.1}) {
 		t.Errorf("CCE of ACT − AT: %+v", d)
 	}
 	squares := interval(.09, .01)
-	if d := act.CBSSpread.Difference; math.Abs(d.Difference+.05) > 1e-9 || !near(d.Interval, rs.Interval{Low: -squares.High, High: -squares.Low}) {
+	if d := act.CBSSpread.Difference; math.Abs(d.Difference+.05) > 1e-9 || !near(d.Interval, resample.Interval{Low: -squares.High, High: -squares.Low}) {
 		t.Errorf("CBS of ACT − AT: %+v, want %v", d, squares)
 	}
 	if at.CCESpread.Difference != nil || far.Radius != 1 || far.Models == 0 || far.CCESpread != nil {
@@ -124,7 +126,7 @@ func TestDamagedConfidences(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Fill(folder, "", rs.Bootstrap{Resamples: 10}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "AT.calibration.csv") {
+		if _, err := Fill(folder, "", resample.Options{Resamples: 10}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "AT.calibration.csv") {
 			t.Errorf("%q: %v; want %s", text, err, want)
 		}
 	}
@@ -134,7 +136,7 @@ func TestDamagedConfidences(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f, err := Fill(folder, "", rs.Bootstrap{Resamples: 10})
+	f, err := Fill(folder, "", resample.Options{Resamples: 10})
 	if err != nil || f.Selected[0].CCESpread != nil || f.Selected[1].CCESpread == nil || f.Selected[1].CCESpread.Difference != nil || f.Lines[1].Raised != nil || f.Lines[0].Raised == nil {
 		t.Errorf("%v: %+v", err, f)
 	}
@@ -142,7 +144,7 @@ func TestDamagedConfidences(t *testing.T) {
 
 // The attacks of a network that was tried: the interval of percentiles, .0815 to .1544, excluded the .1584 that it belonged to.
 func TestRaisedErrorsLieInTheirIntervals(t *testing.T) {
-	f, err := Fill("../notebooks/results/experiments/D", "D/table1", rs.Bootstrap{Resamples: 2000})
+	f, err := Fill("../notebooks/results/experiments/D", "D/table1", resample.Options{Resamples: 2000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +170,7 @@ func TestSeedsAreALevel(t *testing.T) {
 		}
 		return r
 	}
-	b := rs.Bootstrap{Resamples: 1000}
+	b := resample.Options{Resamples: 1000}
 	if i, err := meanInterval([][]float64{rows(.2), rows(.6)}, b); err != nil || i.Low > .21 || i.High < .6 {
 		t.Errorf("%v, %v; want .2 to .6", i, err)
 	}

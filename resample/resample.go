@@ -41,10 +41,10 @@ const (
 
 // Options says how intervals are found. The zero value has defaults for all.
 type Options struct {
-	Resamples  int     `json:"resamples"`  // 1 to 1,000,000; default 10,000
-	Confidence float64 `json:"confidence"` // in (0, 1); default 0.95
-	Seed       uint64  `json:"seed"`       // equal seeds give equal intervals
-	Method     Method  `json:"method"`     // default Percentile
+	Resamples  int     `json:"resamples"`        // 1 to 1,000,000; default 10,000
+	Confidence float64 `json:"confidence"`       // in (0, 1); default 0.95
+	Seed       uint64  `json:"seed"`             // equal seeds give equal intervals
+	Method     Method  `json:"method,omitempty"` // default Percentile
 }
 
 // Defaults of Options.
@@ -74,15 +74,12 @@ func (o Options) Resolved() (Options, error) {
 	if o.Confidence == 0 {
 		o.Confidence = DefaultConfidence
 	}
-	if o.Method == "" {
-		o.Method = Percentile
-	}
 	switch {
 	case o.Resamples < leastResamples || o.Resamples > mostResamples:
 		return o, optionErrorf("%d resamples, want %d to %d", o.Resamples, leastResamples, mostResamples)
 	case !(o.Confidence > 0 && o.Confidence < 1):
 		return o, optionErrorf("confidence %v, want a number in (0, 1)", o.Confidence)
-	case !slices.Contains([]Method{Percentile, Basic, BCa}, o.Method):
+	case !slices.Contains([]Method{"", Percentile, Basic, BCa}, o.Method):
 		return o, optionErrorf("method %q, want %q, %q or %q", o.Method, Percentile, Basic, BCa)
 	}
 	return o, nil
@@ -144,7 +141,7 @@ func Run(ctx context.Context, design Design, statistics int, of Statistic, o Opt
 		slices.Sort(values[k])
 		e.Bias, e.Error, e.P = mean-own[k], deviation, pValue(values[k], 0)
 		switch o.Method {
-		case Percentile:
+		default:
 			e.Interval = percentiles(values[k], o.Confidence)
 		case Basic:
 			p := percentiles(values[k], o.Confidence)

@@ -5,28 +5,22 @@ import (
 	"github.com/certspec/certspec/rs/bound"
 )
 
-// DefaultConfidence is that of the intervals of metrics.
-const DefaultConfidence = 0.95
-
-// Interval is a closed interval.
-type Interval = resample.Interval
-
 // ExactInterval is the two-sided interval of Clopper and Pearson (1934) for the probability behind count hits
 // in n independent trials: each side misses with probability at most (1−confidence)/2, whatever the probability is. Both ends are
 // rounded outwards.
 //
 // Errors: a confidence outside (0, 1), as *OptionError; n < 1 or a count outside [0, n], as *bound.InputError.
-func ExactInterval(count, n int, confidence float64) (Interval, error) {
+func ExactInterval(count, n int, confidence float64) (resample.Interval, error) {
 	if err := checkConfidence(confidence); err != nil {
-		return Interval{}, err
+		return resample.Interval{}, err
 	}
 	side := (1 - confidence) / 2
 	low, err := bound.Lower(count, n, side)
 	if err != nil {
-		return Interval{}, err
+		return resample.Interval{}, err
 	}
 	high, err := bound.Upper(count, n, side)
-	return Interval{Low: low.P, High: high.P}, err
+	return resample.Interval{Low: low.P, High: high.P}, err
 }
 
 // Interval is the exact interval for the certified accuracy of the population of which the images are a random sample.
@@ -35,9 +29,9 @@ func ExactInterval(count, n int, confidence float64) (Interval, error) {
 // What it is an interval for is the probability that this procedure certifies the right class of a random image at the radius. As a
 // certificate is false with probability at most α, the probability that the smoothed classifier is right on the whole ball
 // is at least the lower end minus α, with the same confidence.
-func (a Accuracy) Interval(confidence float64) (Interval, error) {
+func (a Accuracy) Interval(confidence float64) (resample.Interval, error) {
 	if a.Images == 0 {
-		return Interval{Low: 0, High: 1}, checkConfidence(confidence)
+		return resample.Interval{Low: 0, High: 1}, checkConfidence(confidence)
 	}
 	return ExactInterval(a.Count, a.Images, confidence)
 }

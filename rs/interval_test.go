@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -30,7 +31,7 @@ func TestExactInterval(t *testing.T) {
 			t.Errorf("of the accuracy: %v, %v; want %v", a, err, i)
 		}
 	}
-	if i, err := (rs.Accuracy{}).Interval(.95); err != nil || i != (rs.Interval{Low: 0, High: 1}) {
+	if i, err := (rs.Accuracy{}).Interval(.95); err != nil || i != (resample.Interval{Low: 0, High: 1}) {
 		t.Errorf("of no images: %v, %v", i, err)
 	}
 	for _, bad := range []float64{0, 1, -1, math.NaN(), math.Inf(1)} {

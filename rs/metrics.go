@@ -101,6 +101,18 @@ func (r Rows) ACR() AverageRadius {
 	return a
 }
 
+// Vectors are the images, the labels and the certified radii of right answers, −1 for the others, side by side: what package compare takes.
+func (r Rows) Vectors() (images, labels []int, radii []float64) {
+	for _, row := range r {
+		radius := -1.0
+		if row.Correct() {
+			radius = row.Radius
+		}
+		images, labels, radii = append(images, row.Image), append(labels, row.Label), append(radii, radius)
+	}
+	return images, labels, radii
+}
+
 // Curve is certified accuracy as a function of the radius, a step function:
 // CA(r) = Accuracy[i] for Radii[i−1] < r ≤ Radii[i], with Radii[−1] read as −∞, and 0 above the last radius.
 type Curve struct {

@@ -19,7 +19,7 @@ import (
 	"github.com/certspec/certspec/experiment"
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/gomlxmodels/method"
-	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/resample"
 )
 
 // Smoothing minimises the cross-entropy with labels of which a part is spread over all classes.
@@ -52,7 +52,7 @@ func main() {
 	if err := experiment.Run(context.Background(), o); err != nil {
 		log.Fatal(err)
 	}
-	table, err := experiment.Fill(o.Folder, "own", rs.Bootstrap{})
+	table, err := experiment.Fill(o.Folder, "own", resample.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -39,6 +39,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/torch"
 	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/progress"
+	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -491,7 +492,7 @@ func (g *golden) tables() {
 		m, err := experiment.ReadManifest(folder)
 		g.must(err)
 		for _, t := range m.Tables {
-			filled, err := experiment.Fill(folder, t.Name, rs.Bootstrap{Resamples: 20})
+			filled, err := experiment.Fill(folder, t.Name, resample.Options{Resamples: 20})
 			g.must(err)
 			var b strings.Builder
 			for _, l := range filled.Lines {

@@ -12,7 +12,8 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/notebooks/nb"
 	"github.com/certspec/certspec/pixel"
-	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/rs/compare"
 	"github.com/certspec/certspec/rs/sweep"
 	"github.com/certspec/certspec/spectral"
 	"github.com/certspec/certspec/spectral/fourier"
@@ -211,10 +212,10 @@ func addTile(rows []nb.Row, picture []uint8, name string) []nb.Row {
 // group, and one of every corruption.
 func Sweep(folder string, published map[string]float64) (groups, each *nb.Tabular) {
 	s := nb.Must(sweep.Open(folder))
-	c := nb.Must(rs.MeanACRIntervals(s.Corrupted, rs.Bootstrap{}))
+	c := nb.Must(compare.MeanACR(nb.Context(), s.Radii(), resample.Options{}))
 	severities := strings.Trim(strings.ReplaceAll(fmt.Sprint(c.Severities), " ", ", "), "[]")
 	groups = nb.Columns("mean over", "severities", "ACR", "low", "high", "published")
-	add := func(name, key string, a rs.IntervalACR) {
+	add := func(name, key string, a compare.NamedACR) {
 		groups.Add(name, severities, a.ACR, a.Interval.Low, a.Interval.High, published[key])
 	}
 	add("all fifteen: mACR", "mACR", c.MACR)
@@ -238,7 +239,7 @@ func Sweep(folder string, published map[string]float64) (groups, each *nb.Tabula
 		ordered = ordered && d.Difference.Difference > 0
 	}
 	groups.Notes = append(groups.Notes, "Low < Mid < High: "+map[bool]string{true: "yes", false: "no"}[ordered]+"; published: yes.")
-	slices.SortFunc(c.Corruptions, func(a, b rs.IntervalACR) int { return cmp.Compare(a.ACR, b.ACR) })
+	slices.SortFunc(c.Corruptions, func(a, b compare.NamedACR) int { return cmp.Compare(a.ACR, b.ACR) })
 	each = nb.Columns("corruption", "severities", "ACR", "low", "high")
 	for _, a := range c.Corruptions {
 		each.Add(a.Name, severities, a.ACR, a.Interval.Low, a.Interval.High)

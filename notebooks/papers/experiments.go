@@ -12,7 +12,7 @@ import (
 
 	"github.com/certspec/certspec/experiment"
 	"github.com/certspec/certspec/notebooks/nb"
-	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/resample"
 )
 
 // Experiments are the filled tables of all folders below results/experiments whose name begins with the prefix.
@@ -21,7 +21,7 @@ func Experiments(prefix string) (found []*experiment.Filled) {
 		folder := filepath.Dir(manifest)
 		for _, made := range nb.Must(experiment.ReadManifest(folder)).Tables {
 			if strings.HasPrefix(made.Name, prefix) {
-				found = append(found, nb.Must(experiment.Fill(folder, made.Name, rs.Bootstrap{})))
+				found = append(found, nb.Must(experiment.Fill(folder, made.Name, resample.Options{})))
 			}
 		}
 	}
@@ -34,7 +34,7 @@ const FastFolder = "fast-experiment"
 // Fast makes some rows of a table at the smallest tier in FastFolder, and fills it.
 func Fast(table string, rows ...string) []*experiment.Filled {
 	nb.Check(experiment.Run(nb.Context(), experiment.Options{Folder: FastFolder, Table: table, Tier: "T0", Rows: rows, Progress: nb.Progress()}))
-	return []*experiment.Filled{nb.Must(experiment.Fill(FastFolder, table, rs.Bootstrap{}))}
+	return []*experiment.Filled{nb.Must(experiment.Fill(FastFolder, table, resample.Options{}))}
 }
 
 // Show shows all tables, and which they are.
@@ -50,7 +50,7 @@ func Show(found []*experiment.Filled) {
 }
 
 // verdict says what an interval of a difference shows of the claim that it is above 0, or below.
-func verdict(i rs.Interval, below bool) string {
+func verdict(i resample.Interval, below bool) string {
 	low, high := i.Low, i.High
 	if below {
 		low, high = -high, -low
@@ -64,7 +64,7 @@ func verdict(i rs.Interval, below bool) string {
 	return "open"
 }
 
-func signed(difference float64, i rs.Interval) string {
+func signed(difference float64, i resample.Interval) string {
 	return fmt.Sprintf("%+.3f (%+.3f to %+.3f)", difference, i.Low, i.High)
 }
 
@@ -99,7 +99,7 @@ func (j *Judge) Above(claim, model, metric, other, otherMetric string) {
 		j.Add(claim, "", "not there yet")
 		return
 	}
-	d := nb.Must(a.Minus(b, rs.Bootstrap{}))
+	d := nb.Must(a.Minus(b, resample.Options{}))
 	j.Add(claim, fmt.Sprintf("%.3f and %.3f: %+.4f (%+.4f to %+.4f)", d.B, d.A, d.Difference, d.Interval.Low, d.Interval.High), verdict(d.Interval, false))
 }
 
@@ -289,7 +289,7 @@ func Ahead(tables []*experiment.Filled, images []int, metrics ...string) *nb.Tab
 				continue
 			}
 			seen[images[i]] = true
-			d := nb.Must(hcr.Minus(jsd, rs.Bootstrap{}))
+			d := nb.Must(hcr.Minus(jsd, resample.Options{}))
 			t.Add(figure, images[i], g.Mean, jsd.Mean, hcr.Mean, signed(d.Difference, d.Interval))
 		}
 	}

@@ -2,6 +2,7 @@
 package report
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 
@@ -9,15 +10,17 @@ import (
 
 	"github.com/certspec/certspec/classifier/purity"
 	"github.com/certspec/certspec/internal/figure"
+	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/compare"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
 // Options choose what a report states. The zero value has defaults for all.
 type Options struct {
-	Radii        []float64    // of the certified accuracies; nil: those of the ledger's rule
-	Simultaneous bool         // all claims at once at the ledger's α: each is derived again at its share of it
-	Bootstrap    rs.Bootstrap // of the interval for the average certified radius; its confidence is that of all intervals
+	Radii        []float64        // of the certified accuracies; nil: those of the ledger's rule
+	Simultaneous bool             // all claims at once at the ledger's α: each is derived again at its share of it
+	Bootstrap    resample.Options // of the interval for the average certified radius; its confidence is that of all intervals
 }
 
 // Report is the figures of a ledger. Accuracies and radii are over the labelled images that are decided.
@@ -27,15 +30,15 @@ type Report struct {
 	Digest   string        `json:"digest"` // "" while the ledger is unfinished
 	Complete bool          `json:"complete"`
 
-	Images     int         `json:"images"`  // of the data, or of the shard
-	Decided    int         `json:"decided"` // of these
-	Labelled   int         `json:"labelled"`
-	Correct    int         `json:"correct"` // certified and right
-	Wrong      int         `json:"wrong"`   // certified, but another class than the label's
-	Abstained  int         `json:"abstained"`
-	Abstention rs.Interval `json:"abstention_interval"` // of the population's rate of abstention
-	Misses     int         `json:"misses"`              // samples with an output that is not finite, or without noise
-	Passes     int         `json:"passes"`              // samples through the model
+	Images     int               `json:"images"`  // of the data, or of the shard
+	Decided    int               `json:"decided"` // of these
+	Labelled   int               `json:"labelled"`
+	Correct    int               `json:"correct"` // certified and right
+	Wrong      int               `json:"wrong"`   // certified, but another class than the label's
+	Abstained  int               `json:"abstained"`
+	Abstention resample.Interval `json:"abstention_interval"` // of the population's rate of abstention
+	Misses     int               `json:"misses"`              // samples with an output that is not finite, or without noise
+	Passes     int               `json:"passes"`              // samples through the model
 
 	Checks purity.Found `json:"checks"` // of noise samples that the run asked again, from the file beside the ledger
 
@@ -49,19 +52,19 @@ type Report struct {
 	CertifiedAccuracy []Accuracy           `json:"certified_accuracy"`
 	Bounds            rs.BoundDistribution `json:"bounds"`
 	Curve             rs.Curve             `json:"curve"`
-	Bootstrap         rs.Bootstrap         `json:"bootstrap"`
+	Bootstrap         resample.Options     `json:"bootstrap"`
 }
 
 // Mean is an average with its bootstrap interval.
 type Mean struct {
-	Value    float64     `json:"value"`
-	Interval rs.Interval `json:"interval"`
+	Value    float64           `json:"value"`
+	Interval resample.Interval `json:"interval"`
 }
 
 // Accuracy is a certified accuracy with its exact interval for the population.
 type Accuracy struct {
 	rs.Accuracy
-	Interval rs.Interval `json:"interval"`
+	Interval resample.Interval `json:"interval"`
 }
 
 // New reads a ledger and computes the figures of its report. Errors are those of rs.Open; options out of range, as
@@ -103,7 +106,7 @@ func New(path string, o Options) (*Report, error) {
 	return r, nil
 }
 
-func (r *Report) measure(run *rs.Run, radii []float64, b rs.Bootstrap) (err error) {
+func (r *Report) measure(run *rs.Run, radii []float64, b resample.Options) (err error) {
 	rows := run.Rows
 	r.Header, r.Alpha = run.Header, run.Header.Alpha
 	r.Decided, r.Abstained, r.Misses, r.Passes = len(rows), rows.Abstained(), rows.Misses(), rows.Passes()
@@ -121,11 +124,13 @@ func (r *Report) measure(run *rs.Run, radii []float64, b rs.Bootstrap) (err erro
 	acr := rows.ACR()
 	r.Labelled = acr.Images
 	r.Bounds, r.Curve = rows.Bounds(), rows.Curve()
-	interval, err := rows.ACRInterval(b)
+	if r.Bootstrap, err = b.Resolved(); err != nil {
+		return err
+	}
+	interval, err := compare.ACR(context.Background(), compare.Of(rows.Vectors()), b)
 	if err != nil {
 		return err
 	}
-	r.Bootstrap = b.Resolved()
 	if r.Labelled > 0 {
 		r.ACR = &Mean{acr.Value, interval}
 	}

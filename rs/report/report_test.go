@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/report"
 )
 
@@ -304,15 +304,15 @@ func TestLaTeXByTheRules(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	r := open(t, quickstart, report.Options{Radii: []float64{.1}, Bootstrap: rs.Bootstrap{Confidence: .5}})
+	r := open(t, quickstart, report.Options{Radii: []float64{.1}, Bootstrap: resample.Options{Confidence: .5}})
 	if len(r.CertifiedAccuracy) != 1 || r.CertifiedAccuracy[0].Radius != .1 || r.Bootstrap.Confidence != .5 {
 		t.Errorf("%+v", r)
 	}
 	if a, b := r.CertifiedAccuracy[0].Interval, open(t, quickstart, report.Options{Radii: []float64{.1}}).CertifiedAccuracy[0].Interval; a.High-a.Low >= b.High-b.Low {
 		t.Errorf("the interval at 50 %% is %v, that at 95 %% %v", a, b)
 	}
-	var option *rs.OptionError
-	if _, err := report.New(quickstart, report.Options{Bootstrap: rs.Bootstrap{Confidence: 2}}); !errors.As(err, &option) {
+	var option *resample.OptionError
+	if _, err := report.New(quickstart, report.Options{Bootstrap: resample.Options{Confidence: 2}}); !errors.As(err, &option) {
 		t.Errorf("error %v", err)
 	}
 	if _, err := report.New("missing.ledger", report.Options{}); !errors.Is(err, os.ErrNotExist) {

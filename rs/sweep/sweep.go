@@ -17,6 +17,7 @@ import (
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/compare"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -133,12 +134,19 @@ func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 	return errors.Join(invalid...)
 }
 
+// Corrupted is a complete run on one corrupted form of a data set.
+type Corrupted struct {
+	Corruption string // e.g. "gaussian_noise"
+	Severity   int    // e.g. 1 to 5
+	Rows       rs.Rows
+}
+
 // Sweep is what a folder of ledgers holds.
 type Sweep struct {
-	Header     ledger.Header  // of its first ledger; all but data and seed are the same in the others
-	Clean      *rs.Run        // nil: not there
-	Corrupted  []rs.Corrupted // complete runs, by name and severity
-	Unfinished []string       // ledgers that are not complete, and are left out
+	Header     ledger.Header // of its first ledger; all but data and seed are the same in the others
+	Clean      *rs.Run       // nil: not there
+	Corrupted  []Corrupted   // complete runs, by name and severity
+	Unfinished []string      // ledgers that are not complete, and are left out
 }
 
 // Open reads the ledgers of a folder, NAME-SEVERITY.ledger and clean.ledger.
@@ -178,13 +186,21 @@ func Open(folder string) (*Sweep, error) {
 		case cell.Corruption == "":
 			s.Clean = run
 		default:
-			s.Corrupted = append(s.Corrupted, rs.Corrupted{Corruption: cell.Corruption, Severity: cell.Severity, Rows: run.Rows})
+			s.Corrupted = append(s.Corrupted, Corrupted{Corruption: cell.Corruption, Severity: cell.Severity, Rows: run.Rows})
 		}
 	}
-	slices.SortFunc(s.Corrupted, func(a, b rs.Corrupted) int {
+	slices.SortFunc(s.Corrupted, func(a, b Corrupted) int {
 		return cmp.Or(cmp.Compare(a.Corruption, b.Corruption), cmp.Compare(a.Severity, b.Severity))
 	})
 	return s, nil
+}
+
+// Radii are those of the corrupted runs, as package compare takes them.
+func (s *Sweep) Radii() (all []compare.Corrupted) {
+	for _, c := range s.Corrupted {
+		all = append(all, compare.Corrupted{Corruption: c.Corruption, Severity: c.Severity, Radii: compare.Of(c.Rows.Vectors())})
+	}
+	return all
 }
 
 // parse reads the name of a cell.

@@ -13,7 +13,9 @@ import (
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/compare"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/sweep"
 )
@@ -116,7 +118,7 @@ func TestRunAgainAndOpen(t *testing.T) {
 		t.Errorf("%+v, %v", run.Header.Data, err)
 	}
 	// No corruption changes what a constant answers.
-	c, err := rs.CompareCorruptions(rs.Uncorrupted(s.Corrupted, s.Clean.Rows), s.Corrupted, rs.Bootstrap{Resamples: 100})
+	c, err := compare.Sweeps(t.Context(), compare.Uncorrupted(s.Radii(), compare.Of(s.Clean.Rows.Vectors())), s.Radii(), resample.Options{Resamples: 100})
 	if err != nil || c.MACR.Difference != 0 {
 		t.Errorf("%+v, %v", c, err)
 	}

@@ -5,14 +5,14 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/experiment"
-	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/resample"
 )
 
 // tableOptions are what the flags of "experiment table" ask.
 type tableOptions struct {
-	rs.Bootstrap
-	table cli.TableOptions
-	json  *bool
+	bootstrap resample.Options
+	table     cli.TableOptions
+	json      *bool
 }
 
 func tableCommand() *cobra.Command {
@@ -26,7 +26,7 @@ files of corrupted images or our own were used. It needs manifest.json and resul
 		Example: "  certspec experiment table out/A A/table2 -o table2.tex",
 	}
 
-	cli.Group(cmd, cli.Settings, func(f *cli.Flags) { f.BootstrapFlags(&o.Bootstrap) })
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) { f.BootstrapFlags(&o.bootstrap) })
 	o.table.Flags(cmd)
 	o.json = cli.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
@@ -37,14 +37,14 @@ func (o *tableOptions) run(cmd *cobra.Command, args []string) error {
 	if len(args) < 1 || len(args) > 2 {
 		return cli.Usagef("%s wants a folder, and the name of a table where it has several", cmd.CommandPath())
 	}
-	if err := cli.CheckBootstrap(o.Bootstrap); err != nil {
+	if err := cli.CheckBootstrap(o.bootstrap); err != nil {
 		return err
 	}
 	name := ""
 	if len(args) == 2 {
 		name = args[1]
 	}
-	filled, err := experiment.Fill(args[0], name, o.Bootstrap)
+	filled, err := experiment.Fill(args[0], name, o.bootstrap)
 	if err != nil {
 		return cli.Usage(err)
 	}

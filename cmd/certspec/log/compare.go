@@ -8,20 +8,21 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/table"
-	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/rs/compare"
 )
 
 // comparison is what "log compare" prints.
 type comparison struct {
 	A string `json:"a"`
 	B string `json:"b"`
-	*rs.Comparison
+	*compare.Comparison
 	Warnings []string `json:"warnings"`
 }
 
 // compareOptions are what the flags of "log compare" ask.
 type compareOptions struct {
-	rs.Bootstrap
+	bootstrap resample.Options
 	logOptions
 	table cli.TableOptions
 	json  *bool
@@ -41,7 +42,7 @@ Images that only one of the two has are named and left out.`,
 
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		o.logOptions.flags(f)
-		f.BootstrapFlags(&o.Bootstrap)
+		f.BootstrapFlags(&o.bootstrap)
 	})
 	o.table.Flags(cmd)
 	o.json = cli.JSON(cmd)
@@ -53,7 +54,7 @@ func (o *compareOptions) run(cmd *cobra.Command, files []string) error {
 	if len(files) != 2 {
 		return cli.Usagef("%s wants two files, not %d", cmd.CommandPath(), len(files))
 	}
-	if err := cli.CheckBootstrap(o.Bootstrap); err != nil {
+	if err := cli.CheckBootstrap(o.bootstrap); err != nil {
 		return err
 	}
 	limit, err := o.limitOf(cmd.Flags())
@@ -65,7 +66,7 @@ func (o *compareOptions) run(cmd *cobra.Command, files []string) error {
 		return failed
 	}
 	a, b := logs[0], logs[1]
-	c, err := rs.Compare(a.Rows, b.Rows, o.radii, o.Bootstrap)
+	c, err := compare.Runs(cmd.Context(), compare.Of(a.Rows.Vectors()), compare.Of(b.Rows.Vectors()), o.radii, o.bootstrap)
 	if err != nil {
 		if wrong := cli.Usage(err); wrong != err {
 			return wrong
@@ -88,7 +89,7 @@ func (o *compareOptions) run(cmd *cobra.Command, files []string) error {
 
 func (c *comparison) table() *table.Table {
 	t := &table.Table{Columns: []string{"metric", "A", "B", "B − A", "low", "high"}}
-	add := func(metric string, d rs.Difference) {
+	add := func(metric string, d compare.Difference) {
 		row := []any{metric}
 		for _, v := range []float64{d.A, d.B, d.Difference, d.Interval.Low, d.Interval.High} {
 			row = append(row, table.Rounded{Value: v, Decimals: 4})

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/report"
 )
 
@@ -38,7 +38,7 @@ again from the stored counts, at the level α divided by the number of images. N
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.BoolVar(&o.Simultaneous, "simultaneous", false, "all claims at once at the ledger's α: α/N for each of N images")
 		f.Floats(&o.Radii, "radii", nil, "radii of the certified accuracies (default those that the ledger states)")
-		f.Float64Var(&o.Bootstrap.Confidence, "confidence", rs.DefaultConfidence, "of the intervals")
+		f.Float64Var(&o.Bootstrap.Confidence, "confidence", resample.DefaultConfidence, "of the intervals")
 		f.Uint64Var(&o.Bootstrap.Seed, "seed", 0, "of the bootstrap")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {

@@ -8,7 +8,8 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/table"
-	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/rs/compare"
 	"github.com/certspec/certspec/rs/sweep"
 )
 
@@ -17,7 +18,7 @@ type sweptTable struct {
 	Folder     string   `json:"folder"`
 	Clean      *float64 `json:"clean_acr"` // null: not there
 	Unfinished []string `json:"unfinished"`
-	*rs.CorruptionIntervals
+	*compare.Sweep
 }
 
 // sweptComparison is what it prints of two.
@@ -25,15 +26,15 @@ type sweptComparison struct {
 	A          string   `json:"a"`
 	B          string   `json:"b"`
 	Unfinished []string `json:"unfinished"`
-	*rs.CorruptionComparison
+	*compare.SweepComparison
 }
 
 // tableOptions are what the flags of "sweep table" ask.
 type tableOptions struct {
-	rs.Bootstrap
-	against bool
-	table   cli.TableOptions
-	json    *bool
+	bootstrap resample.Options
+	against   bool
+	table     cli.TableOptions
+	json      *bool
 }
 
 func tableCommand() *cobra.Command {
@@ -50,7 +51,7 @@ differences second − first; both paired by image.`,
 
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.BoolVar(&o.against, "clean", false, "differences to the clean run of the folder")
-		f.BootstrapFlags(&o.Bootstrap)
+		f.BootstrapFlags(&o.bootstrap)
 	})
 	o.table.Flags(cmd)
 	o.json = cli.JSON(cmd)
@@ -62,7 +63,7 @@ func (o *tableOptions) run(cmd *cobra.Command, folders []string) error {
 	if n := len(folders); n < 1 || n > 2 || o.against && n == 2 {
 		return cli.Usagef("%s wants one folder, or two without --clean", cmd.CommandPath())
 	}
-	if err := cli.CheckBootstrap(o.Bootstrap); err != nil {
+	if err := cli.CheckBootstrap(o.bootstrap); err != nil {
 		return err
 	}
 	var sweeps []*sweep.Sweep
@@ -82,7 +83,7 @@ func (o *tableOptions) run(cmd *cobra.Command, folders []string) error {
 	}
 	s := sweeps[0]
 	if len(sweeps) == 1 && !o.against {
-		c, err := rs.MeanACRIntervals(s.Corrupted, o.Bootstrap)
+		c, err := compare.MeanACR(cmd.Context(), s.Radii(), o.bootstrap)
 		if err != nil {
 			return cli.Usage(err)
 		}
@@ -96,16 +97,16 @@ func (o *tableOptions) run(cmd *cobra.Command, folders []string) error {
 		}
 		return o.table.Write(cmd, t.table(s))
 	}
-	a, b, names := s.Corrupted, s.Corrupted, [2]string{folders[0] + ", clean", folders[0]}
+	a, b, names := s.Radii(), s.Radii(), [2]string{folders[0] + ", clean", folders[0]}
 	switch {
 	case len(sweeps) == 2:
-		b, names = sweeps[1].Corrupted, [2]string{folders[0], folders[1]}
+		b, names = sweeps[1].Radii(), [2]string{folders[0], folders[1]}
 	case s.Clean == nil:
 		return fmt.Errorf("%s has no complete clean.ledger to compare with; certspec sweep run makes it", folders[0])
 	default:
-		a = rs.Uncorrupted(a, s.Clean.Rows)
+		a = compare.Uncorrupted(a, compare.Of(s.Clean.Rows.Vectors()))
 	}
-	c, err := rs.CompareCorruptions(a, b, o.Bootstrap)
+	c, err := compare.Sweeps(cmd.Context(), a, b, o.bootstrap)
 	if err != nil {
 		return cli.Usage(err)
 	}
@@ -125,7 +126,7 @@ func four(v float64) table.Rounded { return table.Rounded{Value: v, Decimals: 4}
 
 func (c *sweptTable) table(s *sweep.Sweep) *table.Table {
 	t := &table.Table{Columns: []string{"corruption", "ACR", "low", "high"}}
-	add := func(name string, a rs.IntervalACR) {
+	add := func(name string, a compare.NamedACR) {
 		t.Rows = append(t.Rows, []any{name, four(a.ACR), four(a.Interval.Low), four(a.Interval.High)})
 	}
 	for _, a := range c.Corruptions {
@@ -147,7 +148,7 @@ func (c *sweptTable) table(s *sweep.Sweep) *table.Table {
 
 func (c *sweptComparison) table(sweeps []*sweep.Sweep) *table.Table {
 	t := &table.Table{Columns: []string{"corruption", "A", "B", "B − A", "low", "high"}}
-	add := func(name string, d rs.Difference) {
+	add := func(name string, d compare.Difference) {
 		t.Rows = append(t.Rows, []any{name, four(d.A), four(d.B), four(d.Difference), four(d.Interval.Low), four(d.Interval.High)})
 	}
 	for _, d := range c.Corruptions {
@@ -166,7 +167,7 @@ func runNote(name string, s *sweep.Sweep) string {
 	return fmt.Sprintf("%s: %s, σ = %g, α = %g, %s rule, at most %d noise samples per image.", name, h.Model.Name, h.Sigma, h.Alpha, h.Rule.Name, h.Rule.Looks[len(h.Rule.Looks)-1].Samples)
 }
 
-func intervalNote(images int, severities []int, b rs.Bootstrap) string {
+func intervalNote(images int, severities []int, b resample.Options) string {
 	return fmt.Sprintf("Average certified radii over %d images, mean over the severities %s. Low and high: %g %% interval of the bootstrap over images, %d resamples, seed %d.",
 		images, strings.Trim(strings.ReplaceAll(fmt.Sprint(severities), " ", ", "), "[]"), 100*b.Confidence, b.Resamples, b.Seed)
 }

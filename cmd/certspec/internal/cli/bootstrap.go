@@ -1,18 +1,18 @@
 package cli
 
 import (
-	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/resample"
 )
 
 // BootstrapFlags adds the settings of the bootstrap over images.
-func (f *Flags) BootstrapFlags(o *rs.Bootstrap) {
+func (f *Flags) BootstrapFlags(o *resample.Options) {
 	f.IntVar(&o.Resamples, "resamples", 10_000, "resamples of the bootstrap")
-	f.Float64Var(&o.Confidence, "confidence", rs.DefaultConfidence, "of the intervals")
+	f.Float64Var(&o.Confidence, "confidence", resample.DefaultConfidence, "of the intervals")
 	f.Uint64Var(&o.Seed, "seed", 0, "of the resampling")
 }
 
 // CheckBootstrap checks them: 0 would be the default.
-func CheckBootstrap(o rs.Bootstrap) error {
+func CheckBootstrap(o resample.Options) error {
 	switch {
 	case o.Resamples < 1:
 		return Usagef("--resamples %d: expected more than 0", o.Resamples)

@@ -13,6 +13,7 @@ import (
 	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/internal/nearest"
+	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/bound"
 	"github.com/certspec/certspec/rs/ledger"
@@ -39,6 +40,7 @@ func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(for
 func Usage(err error) error {
 	var (
 		option    *rs.OptionError
+		resampled *resample.OptionError
 		unknown   *corrupt.UnknownError
 		setting   *corrupt.SettingError
 		frequency *spectral.InputError
@@ -48,6 +50,8 @@ func Usage(err error) error {
 	switch {
 	case errors.As(err, &option):
 		return UsageError{errors.New(inFlags(option.Reason))}
+	case errors.As(err, &resampled):
+		return UsageError{errors.New(inFlags(resampled.Reason))}
 	case errors.As(err, &unknown), errors.As(err, &setting), errors.As(err, &frequency), errors.As(err, &view), errors.As(err, &count):
 		return UsageError{err}
 	}

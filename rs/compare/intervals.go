@@ -1,15 +1,19 @@
-package rs
+package compare
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/certspec/certspec/resample"
 )
 
-// IntervalACR is an average certified radius of several runs, with the interval for the population of the images.
-type IntervalACR struct {
-	NamedACR
-	Interval Interval `json:"interval"`
+// NamedACR is an average certified radius of several runs, with the interval for the population of the images.
+type NamedACR struct {
+	Name     string            `json:"name"`
+	ACR      float64           `json:"acr"`
+	Interval resample.Interval `json:"interval"`
 }
 
 // NamedDifference is a difference of average certified radii with its name.
@@ -18,33 +22,38 @@ type NamedDifference struct {
 	Difference
 }
 
-// CorruptionIntervals is CorruptionACR with intervals.
-type CorruptionIntervals struct {
+// Sweep is what corruptions leave of the average certified radius of a run, with intervals.
+type Sweep struct {
 	Images      int               `json:"images"` // labelled
 	Severities  []int             `json:"severities"`
-	MACR        IntervalACR       `json:"macr"`
-	Corruptions []IntervalACR     `json:"corruptions"`
-	Groups      []IntervalACR     `json:"groups"`
+	MACR        NamedACR          `json:"macr"`
+	Corruptions []NamedACR        `json:"corruptions"`
+	Groups      []NamedACR        `json:"groups"`
 	Order       []NamedDifference `json:"order"` // of the groups low, mid and high, each next one less the one before; B − A
-	Bootstrap   Bootstrap         `json:"bootstrap"`
+	Bootstrap   resample.Options  `json:"bootstrap"`
 }
 
-// CorruptionComparison is two sweeps over the same corruptions, image by image.
-type CorruptionComparison struct {
+// SweepComparison is two sweeps over the same corruptions, image by image.
+type SweepComparison struct {
 	Images      int               `json:"images"` // labelled
 	Severities  []int             `json:"severities"`
 	MACR        Difference        `json:"macr"`
 	Corruptions []NamedDifference `json:"corruptions"`
 	Groups      []NamedDifference `json:"groups"`
-	Bootstrap   Bootstrap         `json:"bootstrap"`
+	Bootstrap   resample.Options  `json:"bootstrap"`
 }
 
-// MeanACRIntervals is MeanACR with intervals of the bootstrap, percentile form: images are resampled, and an image brings its
-// results under all corruptions. So the differences between groups are paired.
+// MeanACR is the mean average certified radius over corruptions,
 //
-// Errors: those of MeanACR, runs on different images, options out of range.
-func MeanACRIntervals(runs []Corrupted, o Bootstrap) (*CorruptionIntervals, error) {
-	o, err := o.withDefaults()
+//	ACR_i = mean of ACR over the severities of corruption i,   mACR = mean of ACR_i over the corruptions,
+//
+// and the means of ACR_i over those corrupt.Groups of which every member is there, with intervals of the bootstrap, percentile form: images are
+// resampled, and an image brings its results under all corruptions. So the differences between groups are paired.
+//
+// Errors: no runs, a run without labels, a corruption twice at one severity, corruptions at different severities, whose means could not be
+// compared, runs on different images; options out of range, as *resample.OptionError; that of ctx.
+func MeanACR(ctx context.Context, runs []Corrupted, o resample.Options) (*Sweep, error) {
+	o, err := o.Resolved()
 	if err != nil {
 		return nil, err
 	}
@@ -62,14 +71,14 @@ func MeanACRIntervals(runs []Corrupted, o Bootstrap) (*CorruptionIntervals, erro
 			values = append(values, row[pair[1]]-row[pair[0]])
 		}
 	}
-	intervals, err := o.intervals(values, width)
+	found, err := means(ctx, values, width, o)
 	if err != nil {
 		return nil, err
 	}
-	c := &CorruptionIntervals{Images: len(m.images), Severities: m.severities, Bootstrap: o,
-		Corruptions: []IntervalACR{}, Groups: []IntervalACR{}, Order: []NamedDifference{}}
+	c := &Sweep{Images: len(m.images), Severities: m.severities, Bootstrap: o,
+		Corruptions: []NamedACR{}, Groups: []NamedACR{}, Order: []NamedDifference{}}
 	for k, name := range m.names {
-		one := IntervalACR{NamedACR{name, m.mean(k)}, intervals[k]}
+		one := NamedACR{name, m.mean(k), found[k].Interval}
 		switch {
 		case k == 0:
 			c.MACR = one
@@ -81,17 +90,17 @@ func MeanACRIntervals(runs []Corrupted, o Bootstrap) (*CorruptionIntervals, erro
 	}
 	for k, pair := range ordered {
 		c.Order = append(c.Order, NamedDifference{m.names[pair[0]] + " to " + m.names[pair[1]],
-			difference(m.mean(pair[0]), m.mean(pair[1]), intervals[len(m.names)+k])})
+			difference(m.mean(pair[0]), m.mean(pair[1]), found[len(m.names)+k])})
 	}
 	return c, nil
 }
 
-// CompareCorruptions gives the differences B − A of two sweeps of the same corruptions and severities over the same images, with
-// intervals of the paired bootstrap as those of Compare. Uncorrupted makes a sweep of a clean run.
+// Sweeps gives the differences B − A of two sweeps of the same corruptions and severities over the same images, with
+// intervals of the paired bootstrap as those of Runs. Uncorrupted makes a sweep of a clean run.
 //
-// Errors: those of MeanACR, other corruptions, severities, images or labels in the two sweeps, options out of range.
-func CompareCorruptions(a, b []Corrupted, o Bootstrap) (*CorruptionComparison, error) {
-	o, err := o.withDefaults()
+// Errors: those of MeanACR, other corruptions, severities, images or labels in the two sweeps.
+func Sweeps(ctx context.Context, a, b []Corrupted, o resample.Options) (*SweepComparison, error) {
+	o, err := o.Resolved()
 	if err != nil {
 		return nil, err
 	}
@@ -105,11 +114,11 @@ func CompareCorruptions(a, b []Corrupted, o Bootstrap) (*CorruptionComparison, e
 	}
 	switch {
 	case !slices.Equal(left.names, right.names):
-		return nil, fmt.Errorf("rs: the first sweep has the corruptions %v, the second %v", left.names[left.firstCorruption:], right.names[right.firstCorruption:])
+		return nil, fmt.Errorf("compare: the first sweep has the corruptions %v, the second %v", left.names[left.firstCorruption:], right.names[right.firstCorruption:])
 	case !slices.Equal(left.severities, right.severities):
-		return nil, fmt.Errorf("rs: the first sweep has the severities %v, the second %v", left.severities, right.severities)
+		return nil, fmt.Errorf("compare: the first sweep has the severities %v, the second %v", left.severities, right.severities)
 	case !slices.Equal(left.images, right.images):
-		return nil, fmt.Errorf("rs: the sweeps are over different images, or labels: %d in the first and %d in the second", len(left.images), len(right.images))
+		return nil, fmt.Errorf("compare: the sweeps are over different images, or labels: %d in the first and %d in the second", len(left.images), len(right.images))
 	}
 	var values []float64
 	for i := range left.images {
@@ -118,14 +127,14 @@ func CompareCorruptions(a, b []Corrupted, o Bootstrap) (*CorruptionComparison, e
 			values = append(values, after-before[k])
 		}
 	}
-	intervals, err := o.intervals(values, len(left.names))
+	found, err := means(ctx, values, len(left.names), o)
 	if err != nil {
 		return nil, err
 	}
-	c := &CorruptionComparison{Images: len(left.images), Severities: left.severities, Bootstrap: o,
+	c := &SweepComparison{Images: len(left.images), Severities: left.severities, Bootstrap: o,
 		Corruptions: []NamedDifference{}, Groups: []NamedDifference{}}
 	for k, name := range left.names {
-		d := difference(left.mean(k), right.mean(k), intervals[k])
+		d := difference(left.mean(k), right.mean(k), found[k])
 		switch {
 		case k == 0:
 			c.MACR = d
@@ -138,11 +147,11 @@ func CompareCorruptions(a, b []Corrupted, o Bootstrap) (*CorruptionComparison, e
 	return c, nil
 }
 
-// Uncorrupted is the sweep that clean rows would be if no corruption did anything: what CompareCorruptions compares a sweep with.
-func Uncorrupted(like []Corrupted, clean Rows) []Corrupted {
+// Uncorrupted is the sweep that a clean run would be if no corruption did anything: what Sweeps compares a sweep with.
+func Uncorrupted(like []Corrupted, clean Radii) []Corrupted {
 	same := slices.Clone(like)
 	for i := range same {
-		same[i].Rows = clean
+		same[i].Radii = clean
 	}
 	return same
 }
@@ -160,27 +169,21 @@ type corruptionMatrix struct {
 }
 
 func newCorruptionMatrix(runs []Corrupted) (*corruptionMatrix, error) {
-	means, err := MeanACR(runs)
+	names, severities, err := corruptionsOf(runs)
 	if err != nil {
 		return nil, err
 	}
-	m := &corruptionMatrix{names: []string{"macr"}}
+	m := &corruptionMatrix{names: []string{"macr"}, severities: severities}
 	members := [][]string{nil}
-	for _, g := range means.Groups {
+	for _, g := range wholeGroups(names) {
 		m.names = append(m.names, g.Name)
-		members = append(members, Groups[slices.IndexFunc(Groups, func(of Group) bool { return of.Name == g.Name })].Corruptions)
+		members = append(members, g.Corruptions)
 	}
 	m.firstCorruption = len(m.names)
-	for _, c := range means.Corruptions {
-		m.names = append(m.names, c.Name)
-		members = append(members, []string{c.Name})
+	for _, name := range names {
+		m.names = append(m.names, name)
+		members = append(members, []string{name})
 	}
-	for _, run := range runs {
-		if !slices.Contains(m.severities, run.Severity) {
-			m.severities = append(m.severities, run.Severity)
-		}
-	}
-	slices.Sort(m.severities)
 	if err := m.take(runs, members); err != nil {
 		return nil, err
 	}
@@ -190,37 +193,38 @@ func newCorruptionMatrix(runs []Corrupted) (*corruptionMatrix, error) {
 // take adds up the radii of the images; all corruptions have the same severities, so that the mean over cells is that over corruptions.
 func (m *corruptionMatrix) take(runs []Corrupted, members [][]string) error {
 	at := map[labelled]int{}
-	for _, row := range runs[0].Rows {
-		if row.Label >= 0 {
-			at[labelled{row.Image, row.Label}] = len(m.images)
-			m.images = append(m.images, labelled{row.Image, row.Label})
+	for i, image := range runs[0].Radii.Images {
+		if label := runs[0].Radii.Labels[i]; label >= 0 {
+			at[labelled{image, label}] = len(m.images)
+			m.images = append(m.images, labelled{image, label})
 		}
 	}
 	width := len(m.names)
 	m.values = make([]float64, width*len(m.images))
 	cells := make([]float64, width)
 	for _, run := range runs {
-		if _, err := run.Rows.byImage(fmt.Sprintf("the %s, severity %d,", run.Corruption, run.Severity)); err != nil {
+		if _, err := run.Radii.byImage(fmt.Sprintf("the %s, severity %d,", run.Corruption, run.Severity)); err != nil {
 			return err
 		}
 		found := 0
-		for _, row := range run.Rows {
-			i, known := at[labelled{row.Image, row.Label}]
-			if row.Label < 0 {
+		for k, image := range run.Radii.Images {
+			label := run.Radii.Labels[k]
+			i, known := at[labelled{image, label}]
+			if label < 0 {
 				continue
 			}
 			if !known {
-				return fmt.Errorf("rs: %s at severity %d has image %d with label %d, %s at severity %d has not", run.Corruption, run.Severity, row.Image, row.Label, runs[0].Corruption, runs[0].Severity)
+				return fmt.Errorf("compare: %s at severity %d has image %d with label %d, %s at severity %d has not", run.Corruption, run.Severity, image, label, runs[0].Corruption, runs[0].Severity)
 			}
 			found++
-			for k, names := range members {
+			for metric, names := range members {
 				if names == nil || slices.Contains(names, run.Corruption) {
-					m.values[i*width+k] += row.correctRadius()
+					m.values[i*width+metric] += run.Radii.radius(k)
 				}
 			}
 		}
 		if found != len(m.images) {
-			return fmt.Errorf("rs: %s at severity %d has %d images with a label, %s at severity %d has %d", run.Corruption, run.Severity, found, runs[0].Corruption, runs[0].Severity, len(m.images))
+			return fmt.Errorf("compare: %s at severity %d has %d images with a label, %s at severity %d has %d", run.Corruption, run.Severity, found, runs[0].Corruption, runs[0].Severity, len(m.images))
 		}
 		for k, names := range members {
 			if names == nil || slices.Contains(names, run.Corruption) {

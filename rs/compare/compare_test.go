@@ -1,7 +1,7 @@
-package rs_test
+package compare_test
 
 import (
-	"errors"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -9,12 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/certlog"
+	"github.com/certspec/certspec/rs/compare"
 )
 
-// correct are rows of the right class with these radii; 0 stands for an abstention.
-func correct(radii ...float64) rs.Rows {
+// correct are images with the label 3 that is right at these radii; 0 stands for an abstention.
+func correct(radii ...float64) compare.Radii {
 	var rows rs.Rows
 	for i, radius := range radii {
 		row := rs.Row{Image: 10 * i, Label: 3, Outcome: rs.Outcome{Class: 3, Radius: radius}}
@@ -23,7 +25,19 @@ func correct(radii ...float64) rs.Rows {
 		}
 		rows = append(rows, row)
 	}
-	return rows
+	return compare.Of(rows.Vectors())
+}
+
+// images are others, right at a radius of 9 where they have a label.
+func images(labels map[int]int) (r compare.Radii) {
+	for _, image := range slices.Sorted(maps.Keys(labels)) {
+		r = and(r, compare.Of([]int{image}, []int{labels[image]}, []float64{9}))
+	}
+	return r
+}
+
+func and(a, b compare.Radii) compare.Radii {
+	return compare.Of(slices.Concat(a.Images, b.Images), slices.Concat(a.Labels, b.Labels), slices.Concat(a.Values, b.Values))
 }
 
 // The distribution of the resampled mean of four images is known: 4⁴ equally likely resamples. The expected percentiles are
@@ -57,59 +71,33 @@ func TestBootstrapAgainstAllResamples(t *testing.T) {
 		}
 	}
 	for seed := range uint64(3) {
-		i, err := correct(radii...).ACRInterval(rs.Bootstrap{Resamples: 100_000, Confidence: confidence, Seed: seed})
+		i, err := compare.ACR(t.Context(), correct(radii...), resample.Options{Resamples: 100_000, Confidence: confidence, Seed: seed})
 		if err != nil || i.Low != low || i.High != high {
 			t.Errorf("seed %d: %v, %v; want [%v, %v]", seed, i, err, low, high)
 		}
 	}
 }
 
-// Statistics that are not means: the largest of two images is the smaller one in a quarter of the resamples.
-func TestBootstrapOfAnyStatistic(t *testing.T) {
-	radii := []float64{.2, .7}
-	largest := func(drawn []int, values []float64) error {
-		values[0] = max(radii[drawn[0]], radii[drawn[1]])
-		values[1] = radii[drawn[0]] - radii[drawn[0]]
-		return nil
-	}
-	for confidence, want := range map[float64]rs.Interval{.4: {Low: .7, High: .7}, .6: {Low: .2, High: .7}} {
-		got, err := rs.Bootstrap{Confidence: confidence}.Intervals(2, 2, largest)
-		if err != nil || got[0] != want || got[1] != (rs.Interval{}) {
-			t.Errorf("%v: %v, %v; want %v", confidence, got, err, want)
-		}
-	}
-	failed := errors.New("failed")
-	if _, err := (rs.Bootstrap{}).Intervals(2, 1, func([]int, []float64) error { return failed }); !errors.Is(err, failed) {
-		t.Errorf("error %v", err)
-	}
-	if _, err := (rs.Bootstrap{}).Intervals(2, 1, func(_ []int, v []float64) error { v[0] = math.NaN(); return nil }); err == nil {
-		t.Error("NaN is no error")
-	}
-	if _, err := (rs.Bootstrap{}).Intervals(0, 1, largest); err == nil {
-		t.Error("no images are no error")
-	}
-}
-
 func TestBootstrapIsDeterministic(t *testing.T) {
 	rows := correct(.1, .2, .35, .5, 0, .77, .9, .31, .05)
-	first, err := rows.ACRInterval(rs.Bootstrap{Seed: 7})
+	first, err := compare.ACR(t.Context(), rows, resample.Options{Seed: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, _ := rows.ACRInterval(rs.Bootstrap{Resamples: 10_000, Confidence: .95, Seed: 7})
-	other, _ := rows.ACRInterval(rs.Bootstrap{Seed: 8})
+	again, _ := compare.ACR(t.Context(), rows, resample.Options{Resamples: 10_000, Confidence: .95, Seed: 7})
+	other, _ := compare.ACR(t.Context(), rows, resample.Options{Seed: 8})
 	if first != again || first == other {
 		t.Errorf("seed 7 gives %v and %v, seed 8 %v", first, again, other)
 	}
-	for _, bad := range []rs.Bootstrap{{Resamples: -1}, {Resamples: 1e9}, {Confidence: 1}, {Confidence: math.NaN()}, {Confidence: -.5}} {
-		if _, err := rows.ACRInterval(bad); err == nil {
+	for _, bad := range []resample.Options{{Resamples: -1}, {Resamples: 1e9}, {Confidence: 1}, {Confidence: math.NaN()}, {Confidence: -.5}} {
+		if _, err := compare.ACR(t.Context(), rows, bad); err == nil {
 			t.Errorf("%+v is no error", bad)
 		}
-		if _, err := rs.Compare(rows, rows, nil, bad); err == nil {
+		if _, err := compare.Runs(t.Context(), rows, rows, nil, bad); err == nil {
 			t.Errorf("%+v is no error of Compare", bad)
 		}
 	}
-	if i, err := (rs.Rows{}).ACRInterval(rs.Bootstrap{}); err != nil || i != (rs.Interval{}) {
+	if i, err := compare.ACR(t.Context(), compare.Radii{}, resample.Options{}); err != nil || i != (resample.Interval{}) {
 		t.Errorf("of no rows: %v, %v", i, err)
 	}
 }
@@ -121,26 +109,26 @@ func TestCompareOfPublishedLogs(t *testing.T) {
 	if dir == "" {
 		t.Skip("needs the published logs: CERTSPEC_DATA names no folder")
 	}
-	var logs []rs.Rows
+	var logs []compare.Radii
 	for _, name := range []string{"0.25-sigma_0.25", "0.50-sigma_0.50"} {
 		log, err := certlog.Open(filepath.Join(dir, "certify-logs", "cohen-cifar10-resnet110-noise_"+name+".tsv"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		logs = append(logs, log.Rows)
+		logs = append(logs, compare.Of(log.Rows.Vectors()))
 	}
-	near := func(what string, got rs.Interval, low, high float64) {
+	near := func(what string, got resample.Interval, low, high float64) {
 		t.Helper()
 		if math.Abs(got.Low-low) > .0015 || math.Abs(got.High-high) > .0015 {
 			t.Errorf("%s: %v, want [%v, %v]", what, got, low, high)
 		}
 	}
-	i, err := logs[0].ACRInterval(rs.Bootstrap{})
+	i, err := compare.ACR(t.Context(), logs[0], resample.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	near("ACR", i, .3968, .4610)
-	c, err := rs.Compare(logs[0], logs[1], []float64{.25, .5}, rs.Bootstrap{})
+	c, err := compare.Runs(t.Context(), logs[0], logs[1], []float64{.25, .5}, resample.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,11 +145,11 @@ func TestCompareOfPublishedLogs(t *testing.T) {
 
 func TestComparePairsByImage(t *testing.T) {
 	a, b := correct(.1, .2, .3, 0), correct(.4, .3, .2, .6)
-	slices.Reverse(b)
-	a = append(a, rs.Row{Image: 77, Label: 1, Outcome: rs.Outcome{Class: 1, Radius: 9}})
-	b = append(b, rs.Row{Image: 5, Label: 1, Outcome: rs.Outcome{Class: 1, Radius: 9}}, rs.Row{Image: 6, Label: 1, Outcome: rs.Outcome{Class: 1, Radius: 9}})
-	a, b = append(a, rs.Row{Image: 100, Label: -1}), append(b, rs.Row{Image: 100, Label: 4})
-	c, err := rs.Compare(a, b, []float64{.25}, rs.Bootstrap{})
+	slices.Reverse(b.Images)
+	slices.Reverse(b.Values)
+	a = and(a, images(map[int]int{77: 1, 100: -1}))
+	b = and(b, images(map[int]int{5: 1, 6: 1, 100: 4}))
+	c, err := compare.Runs(t.Context(), a, b, []float64{.25}, resample.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,17 +164,17 @@ func TestComparePairsByImage(t *testing.T) {
 		t.Errorf("at .25: %+v", at)
 	}
 	// A run against itself differs by nothing, whatever is resampled: the pairs stay together.
-	same, err := rs.Compare(a, a, []float64{.25}, rs.Bootstrap{})
-	if err != nil || same.ACR.Interval != (rs.Interval{}) || same.CertifiedAccuracy[0].Interval != (rs.Interval{}) {
+	same, err := compare.Runs(t.Context(), a, a, []float64{.25}, resample.Options{})
+	if err != nil || same.ACR.Interval != (resample.Interval{}) || same.CertifiedAccuracy[0].Interval != (resample.Interval{}) {
 		t.Errorf("a run against itself: %+v, %v", same, err)
 	}
-	for want, pair := range map[string][2]rs.Rows{
-		"image 0 has label 3 in the first run and 4": {correct(.1), {{Image: 0, Label: 4}}},
-		"no image with a label is in both":           {correct(.1), {{Image: 1, Label: 4}}},
-		"image 0 is twice in the second":             {correct(.1), append(correct(.1), correct(.1)...)},
-		"image 0 is twice in the first":              {append(correct(.1), correct(.1)...), correct(.1)},
+	for want, pair := range map[string][2]compare.Radii{
+		"image 0 has label 3 in the first run and 4": {correct(.1), images(map[int]int{0: 4})},
+		"no image with a label is in both":           {correct(.1), images(map[int]int{1: 4})},
+		"image 0 is twice in the second":             {correct(.1), and(correct(.1), correct(.1))},
+		"image 0 is twice in the first":              {and(correct(.1), correct(.1)), correct(.1)},
 	} {
-		if _, err := rs.Compare(pair[0], pair[1], nil, rs.Bootstrap{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := compare.Runs(t.Context(), pair[0], pair[1], nil, resample.Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}

@@ -1,19 +1,21 @@
-package rs_test
+package compare_test
 
 import (
 	"math"
 	"testing"
 
-	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/corrupt"
+	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/rs/compare"
 )
 
 // sweepOf has all corruptions of low, mid and high at severities 1 and 3, with two images whose radii are those of the group.
-func sweepOf(low, mid, high [2]float64) []rs.Corrupted {
-	var runs []rs.Corrupted
+func sweepOf(low, mid, high [2]float64) []compare.Corrupted {
+	var runs []compare.Corrupted
 	for k, radii := range [][2]float64{low, mid, high} {
-		for _, name := range rs.Groups[k].Corruptions {
+		for _, name := range corrupt.Groups[k].Corruptions {
 			for _, severity := range []int{1, 3} {
-				runs = append(runs, rs.Corrupted{Corruption: name, Severity: severity, Rows: correct(radii[0]*float64(severity), radii[1]*float64(severity))})
+				runs = append(runs, compare.Corrupted{Corruption: name, Severity: severity, Radii: correct(radii[0]*float64(severity), radii[1]*float64(severity))})
 			}
 		}
 	}
@@ -25,7 +27,7 @@ func near(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
 // Severities 1 and 3 double every radius in the mean. The resamples of two images take each twice with probability ¼, so that 95 % intervals
 // reach from one image's value to the other's.
 func TestMeanACRIntervals(t *testing.T) {
-	c, err := rs.MeanACRIntervals(sweepOf([2]float64{.1, .2}, [2]float64{.15, .25}, [2]float64{.2, .35}), rs.Bootstrap{})
+	c, err := compare.MeanACR(t.Context(), sweepOf([2]float64{.1, .2}, [2]float64{.15, .25}, [2]float64{.2, .35}), resample.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,12 +52,12 @@ func TestMeanACRIntervals(t *testing.T) {
 // Of one corruption at one severity, the comparison is that of the two runs.
 func TestCompareCorruptionsOfOneCell(t *testing.T) {
 	a, b := correct(.1, .5, .3, 0, .2), correct(.2, .4, .6, .1, 0)
-	fog := func(rows rs.Rows) []rs.Corrupted { return []rs.Corrupted{{"fog", 2, rows}} }
-	want, err := rs.Compare(a, b, nil, rs.Bootstrap{Seed: 5})
+	fog := func(rows compare.Radii) []compare.Corrupted { return []compare.Corrupted{{"fog", 2, rows}} }
+	want, err := compare.Runs(t.Context(), a, b, nil, resample.Options{Seed: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := rs.CompareCorruptions(fog(a), fog(b), rs.Bootstrap{Seed: 5})
+	got, err := compare.Sweeps(t.Context(), fog(a), fog(b), resample.Options{Seed: 5})
 	if err != nil || got.Images != 5 || !near(got.MACR.A, want.ACR.A) || !near(got.MACR.B, want.ACR.B) ||
 		!near(got.MACR.Interval.Low, want.ACR.Interval.Low) || !near(got.MACR.Interval.High, want.ACR.Interval.High) {
 		t.Errorf("%+v, %v; want %+v", got, err, want.ACR)
@@ -65,7 +67,7 @@ func TestCompareCorruptionsOfOneCell(t *testing.T) {
 func TestCompareCorruptions(t *testing.T) {
 	a := sweepOf([2]float64{.1, .2}, [2]float64{.1, .2}, [2]float64{.1, .2})
 	b := sweepOf([2]float64{.2, .4}, [2]float64{.1, .2}, [2]float64{.1, .1})
-	c, err := rs.CompareCorruptions(a, b, rs.Bootstrap{})
+	c, err := compare.Sweeps(t.Context(), a, b, resample.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,26 +77,26 @@ func TestCompareCorruptions(t *testing.T) {
 		}
 	}
 	clean := correct(.3, .3)
-	c, err = rs.CompareCorruptions(rs.Uncorrupted(a, clean), a, rs.Bootstrap{})
+	c, err = compare.Sweeps(t.Context(), compare.Uncorrupted(a, clean), a, resample.Options{})
 	if err != nil || !near(c.MACR.A, .3) || !near(c.MACR.B, .3) || !near(c.MACR.Interval.Low, -.1) {
 		t.Errorf("against the clean run: %+v, %v", c, err)
 	}
-	for name, other := range map[string][]rs.Corrupted{
+	for name, other := range map[string][]compare.Corrupted{
 		"fewer":           a[2:],
-		"another image":   rs.Uncorrupted(a, correct(.1, .2, .3)),
-		"another in one":  append([]rs.Corrupted{{a[0].Corruption, a[0].Severity, correct(.1)}}, a[1:]...),
-		"another label":   rs.Uncorrupted(a, rs.Rows{{Image: 0, Label: 1}, {Image: 10, Label: 3}}),
-		"no labels":       rs.Uncorrupted(a, rs.Rows{{Label: -1}}),
-		"an image twice":  rs.Uncorrupted(a, rs.Rows{{Label: 3}, {Label: 3}}),
+		"another image":   compare.Uncorrupted(a, correct(.1, .2, .3)),
+		"another in one":  append([]compare.Corrupted{{a[0].Corruption, a[0].Severity, correct(.1)}}, a[1:]...),
+		"another label":   compare.Uncorrupted(a, images(map[int]int{0: 1, 10: 3})),
+		"no labels":       compare.Uncorrupted(a, images(map[int]int{0: -1})),
+		"an image twice":  compare.Uncorrupted(a, and(images(map[int]int{0: 3}), images(map[int]int{0: 3}))),
 		"no runs":         nil,
-		"other severity":  {{a[0].Corruption, 2, a[0].Rows}},
+		"other severity":  {{a[0].Corruption, 2, a[0].Radii}},
 		"severities part": a[1:],
 	} {
-		if c, err := rs.CompareCorruptions(a, other, rs.Bootstrap{}); err == nil {
+		if c, err := compare.Sweeps(t.Context(), a, other, resample.Options{}); err == nil {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
-	if _, err := rs.CompareCorruptions(a, b, rs.Bootstrap{Confidence: 2}); err == nil {
+	if _, err := compare.Sweeps(t.Context(), a, b, resample.Options{Confidence: 2}); err == nil {
 		t.Error("a confidence of 2 is taken")
 	}
 }

@@ -1,0 +1,187 @@
+// Package compare compares certified radii image by image: the statistics of two runs on the same images, of one run under many corruptions, and
+// of two of those, with intervals of the bootstrap over the images. It works on plain vectors; rs.Rows.Vectors gives those of a run.
+package compare
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/certspec/certspec/resample"
+)
+
+// Radii are what a run certifies, image by image: three vectors of one length.
+type Radii struct {
+	Images []int     // ids
+	Labels []int     // −1: unknown
+	Values []float64 // certified radius where the answer is right, else −1
+}
+
+// Of makes Radii of vectors, as in Of(rows.Vectors()).
+func Of(images, labels []int, values []float64) Radii { return Radii{images, labels, values} }
+
+// radius counts what is not certified right as 0.
+func (r Radii) radius(i int) float64 { return max(r.Values[i], 0) }
+
+// reaches is 1 where image i is certified right at least as far as a radius, else 0.
+func (r Radii) reaches(i int, radius float64) float64 {
+	if v := r.Values[i]; v >= 0 && v >= radius {
+		return 1
+	}
+	return 0
+}
+
+// byImage finds places by images.
+func (r Radii) byImage(name string) (map[int]int, error) {
+	if len(r.Labels) != len(r.Images) || len(r.Values) != len(r.Images) {
+		return nil, fmt.Errorf("compare: %s run has %d images, %d labels and %d radii", name, len(r.Images), len(r.Labels), len(r.Values))
+	}
+	at := make(map[int]int, len(r.Images))
+	for i, image := range r.Images {
+		if _, twice := at[image]; twice {
+			return nil, fmt.Errorf("compare: image %d is twice in %s run", image, name)
+		}
+		at[image] = i
+	}
+	return at, nil
+}
+
+// labelled are the radii of the images with a label.
+func (r Radii) labelled() (radii []float64) {
+	for i, label := range r.Labels {
+		if label >= 0 {
+			radii = append(radii, r.radius(i))
+		}
+	}
+	return radii
+}
+
+// ACR is the bootstrap interval (Efron 1979, percentile form) for the average certified radius of the population of which the labelled images
+// are a random sample. Of no images it is [0, 0].
+//
+// Errors: options out of range, as *resample.OptionError; that of ctx.
+func ACR(ctx context.Context, r Radii, o resample.Options) (resample.Interval, error) {
+	radii := r.labelled()
+	if len(radii) == 0 {
+		_, err := o.Resolved()
+		return resample.Interval{}, err
+	}
+	found, err := means(ctx, radii, 1, o)
+	if err != nil {
+		return resample.Interval{}, err
+	}
+	return found[0].Interval, nil
+}
+
+// means are those of several metrics: values has those of an image side by side, so that a resample takes the same images for all of them.
+func means(ctx context.Context, values []float64, metrics int, o resample.Options) ([]resample.Estimate, error) {
+	images := len(values) / metrics
+	return resample.Run(ctx, resample.Paired(images), metrics, func(d resample.Draw, means []float64) error {
+		clear(means)
+		for _, at := range d.First {
+			for m, v := range values[at*metrics : (at+1)*metrics] {
+				means[m] += v
+			}
+		}
+		for m := range means {
+			means[m] /= float64(images)
+		}
+		return nil
+	}, o)
+}
+
+// Difference is a metric of two runs on the same images, and B − A with its interval.
+type Difference struct {
+	A          float64           `json:"a"`
+	B          float64           `json:"b"`
+	Difference float64           `json:"difference"` // B − A
+	Interval   resample.Interval `json:"interval"`
+	P          float64           `json:"-"` // of the hypothesis that there is no difference; see resample.Holm
+}
+
+func difference(a, b float64, e resample.Estimate) Difference {
+	return Difference{a, b, b - a, e.Interval, e.P}
+}
+
+// AtRadius is a difference of certified accuracies at one radius.
+type AtRadius struct {
+	Radius float64 `json:"radius"`
+	Difference
+}
+
+// Comparison is two runs image by image.
+type Comparison struct {
+	Images            int              `json:"images"`     // in both, with a label: those compared
+	Unlabelled        int              `json:"unlabelled"` // in both, without a label in one of them
+	OnlyA             []int            `json:"only_a"`     // images that the other one lacks
+	OnlyB             []int            `json:"only_b"`
+	ACR               Difference       `json:"acr"`
+	CertifiedAccuracy []AtRadius       `json:"certified_accuracy"`
+	Bootstrap         resample.Options `json:"bootstrap"` // behind the intervals, defaults filled in
+}
+
+// Runs pairs the images of two runs by their ids and gives the differences B − A of the average certified
+// radius and of the certified accuracy at each radius, over the images that both have with a label. The intervals are those of
+// the paired bootstrap, percentile form: images are resampled, and an image brings its results in both runs. So what makes an image
+// hard for both cancels, and intervals are narrower than those of two independent sets.
+//
+// Errors: an image twice in one run, an image with two labels, no image in common; options out of range, as *resample.OptionError; that of ctx.
+func Runs(ctx context.Context, a, b Radii, radii []float64, o resample.Options) (*Comparison, error) {
+	o, err := o.Resolved()
+	if err != nil {
+		return nil, err
+	}
+	c := &Comparison{OnlyA: []int{}, OnlyB: []int{}, CertifiedAccuracy: []AtRadius{}, Bootstrap: o}
+	of, err := b.byImage("the second")
+	if err != nil {
+		return nil, err
+	}
+	inA, err := a.byImage("the first")
+	if err != nil {
+		return nil, err
+	}
+	metrics := 1 + len(radii)
+	var values []float64
+	left, right := make([]float64, metrics), make([]float64, metrics) // sums
+	for i, image := range a.Images {
+		j, both := of[image]
+		switch {
+		case !both:
+			c.OnlyA = append(c.OnlyA, image)
+			continue
+		case a.Labels[i] < 0 || b.Labels[j] < 0:
+			c.Unlabelled++
+			continue
+		case a.Labels[i] != b.Labels[j]:
+			return nil, fmt.Errorf("compare: image %d has label %d in the first run and %d in the second: the runs are of different data", image, a.Labels[i], b.Labels[j])
+		}
+		c.Images++
+		for k := range metrics {
+			x, y := a.radius(i), b.radius(j)
+			if k > 0 {
+				x, y = a.reaches(i, radii[k-1]), b.reaches(j, radii[k-1])
+			}
+			left[k], right[k], values = left[k]+x, right[k]+y, append(values, y-x)
+		}
+	}
+	for _, image := range b.Images {
+		if _, both := inA[image]; !both {
+			c.OnlyB = append(c.OnlyB, image)
+		}
+	}
+	if c.Images == 0 {
+		return nil, fmt.Errorf("compare: nothing to compare: no image with a label is in both runs; the first has %d images, the second %d", len(a.Images), len(b.Images))
+	}
+	found, err := means(ctx, values, metrics, o)
+	if err != nil {
+		return nil, err
+	}
+	for k, e := range found {
+		d := difference(left[k]/float64(c.Images), right[k]/float64(c.Images), e)
+		if k == 0 {
+			c.ACR = d
+		} else {
+			c.CertifiedAccuracy = append(c.CertifiedAccuracy, AtRadius{radii[k-1], d})
+		}
+	}
+	return c, nil
+}
