@@ -5,6 +5,7 @@ package compare
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/certspec/certspec/resample"
 )
@@ -141,7 +142,7 @@ func Runs(ctx context.Context, a, b Radii, radii []float64, o resample.Options) 
 	}
 	metrics := 1 + len(radii)
 	var values []float64
-	left, right := make([]float64, metrics), make([]float64, metrics) // sums
+	left, right := make([][]float64, metrics), make([][]float64, metrics)
 	for i, image := range a.Images {
 		j, both := of[image]
 		switch {
@@ -160,7 +161,7 @@ func Runs(ctx context.Context, a, b Radii, radii []float64, o resample.Options) 
 			if k > 0 {
 				x, y = a.reaches(i, radii[k-1]), b.reaches(j, radii[k-1])
 			}
-			left[k], right[k], values = left[k]+x, right[k]+y, append(values, y-x)
+			left[k], right[k], values = append(left[k], x), append(right[k], y), append(values, y-x)
 		}
 	}
 	for _, image := range b.Images {
@@ -176,7 +177,9 @@ func Runs(ctx context.Context, a, b Radii, radii []float64, o resample.Options) 
 		return nil, err
 	}
 	for k, e := range found {
-		d := difference(left[k]/float64(c.Images), right[k]/float64(c.Images), e)
+		slices.Sort(left[k]) // sums as in rs.Rows.ACR
+		slices.Sort(right[k])
+		d := difference(mean(left[k]), mean(right[k]), e)
 		if k == 0 {
 			c.ACR = d
 		} else {

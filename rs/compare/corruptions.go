@@ -56,3 +56,11 @@ func wholeGroups(names []string) (whole []corrupt.Members) {
 	}
 	return whole
 }
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
