@@ -10,6 +10,7 @@ import (
 
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/certlog"
+	"github.com/certspec/certspec/rs/compare"
 )
 
 // ReadLogs reads published logs from a folder with clean/MODEL.tsv and corrupted/MODEL/severity_S/CORRUPTION.tsv. Errors: a model
@@ -64,14 +65,14 @@ func escape(path string) string {
 }
 
 // Corrupted are the model's certificates under corruptions, by the images of the base set: ids are taken modulo period.
-func (m Model) Corrupted(period int) []rs.Corrupted {
-	var all []rs.Corrupted
+func (m Model) Corrupted(period int) []compare.Corrupted {
+	var all []compare.Corrupted
 	for _, cell := range m.cells() {
 		rows := slices.Clone(m.Shifted[cell])
 		for i := range rows {
 			rows[i].Image %= period
 		}
-		all = append(all, rs.Corrupted{Corruption: cell.Corruption, Severity: cell.Severity, Rows: rows})
+		all = append(all, compare.Corrupted{Corruption: cell.Corruption, Severity: cell.Severity, Radii: compare.Of(rows.Vectors())})
 	}
 	return all
 }

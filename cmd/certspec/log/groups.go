@@ -8,22 +8,23 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/lines/certified"
-	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/rs/compare"
 )
 
 // groupsOptions are what the flags of "log groups" ask.
 type groupsOptions struct {
-	rs.Bootstrap
-	against string
-	table   cli.TableOptions
-	json    *bool
+	bootstrap resample.Options
+	against   string
+	table     cli.TableOptions
+	json      *bool
 }
 
 // groupsOf is a model with its average certified radii by frequency group.
 type groupsOf struct {
 	Model string `json:"model"`
-	*rs.CorruptionIntervals
-	Against *rs.CorruptionComparison `json:"against,omitempty"` // model − the one it is compared with
+	*compare.Sweep
+	Against *compare.SweepComparison `json:"against,omitempty"` // model − the one it is compared with
 }
 
 // published are the images of CIFAR-10's test set: ids of its published corruptions number the severities through.
@@ -47,7 +48,7 @@ from one of the models; intervals of the bootstrap over images, paired.`,
 	}
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.Text(&o.against, "against", "model that the others are compared with")
-		f.BootstrapFlags(&o.Bootstrap)
+		f.BootstrapFlags(&o.bootstrap)
 	})
 	o.table.Flags(cmd)
 	o.json = cli.JSON(cmd)
@@ -56,14 +57,14 @@ from one of the models; intervals of the bootstrap over images, paired.`,
 }
 
 func (o *groupsOptions) run(cmd *cobra.Command, folder string) error {
-	if err := cli.CheckBootstrap(o.Bootstrap); err != nil {
+	if err := cli.CheckBootstrap(o.bootstrap); err != nil {
 		return err
 	}
 	models, err := certified.ReadLogs(folder)
 	if err != nil {
 		return err
 	}
-	sweeps, names := map[string][]rs.Corrupted{}, []string{}
+	sweeps, names := map[string][]compare.Corrupted{}, []string{}
 	for _, m := range models {
 		sweeps[m.Name], names = m.Corrupted(published), append(names, m.Name)
 	}
@@ -73,11 +74,11 @@ func (o *groupsOptions) run(cmd *cobra.Command, folder string) error {
 	var all []groupsOf
 	for _, name := range names {
 		g := groupsOf{Model: name}
-		if g.CorruptionIntervals, err = rs.MeanACRIntervals(sweeps[name], o.Bootstrap); err != nil {
+		if g.Sweep, err = compare.MeanACR(cmd.Context(), sweeps[name], o.bootstrap); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if o.against != "" && name != o.against {
-			if g.Against, err = rs.CompareCorruptions(sweeps[o.against], sweeps[name], o.Bootstrap); err != nil {
+			if g.Against, err = compare.Sweeps(cmd.Context(), sweeps[o.against], sweeps[name], o.bootstrap); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
@@ -94,7 +95,7 @@ func (o *groupsOptions) rendered(all []groupsOf) *table.Table {
 	if o.against != "" {
 		t.Columns = append(t.Columns, "from "+o.against)
 	}
-	difference := func(d rs.Difference) string {
+	difference := func(d compare.Difference) string {
 		return fmt.Sprintf("%+.3f (%+.3f to %+.3f)", d.Difference, d.Interval.Low, d.Interval.High)
 	}
 	for _, g := range all {
