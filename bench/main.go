@@ -27,6 +27,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/internal/hugepages"
 )
 
 // settings are the flags that all benchmarks share.
@@ -47,6 +49,10 @@ type choice struct {
 }
 
 func main() {
+	hugepages.Use() // as certspec's commands do
+	if os.Getenv(hugepages.Variable) != "off" {
+		os.Unsetenv("GLIBC_TUNABLES") // other software runs as its users start it
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var s settings

@@ -34,6 +34,7 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/sweep"
 	"github.com/certspec/certspec/cmd/certspec/train"
 	"github.com/certspec/certspec/cmd/certspec/version"
+	"github.com/certspec/certspec/internal/hugepages"
 )
 
 // root has a command for each folder beside this file.
@@ -46,6 +47,11 @@ func root() *cobra.Command {
 	)
 }
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() {
+	if cli.RunsEngine(root(), os.Args[1:]) {
+		hugepages.Use()
+	}
+	os.Exit(run(os.Args[1:]))
+}
 
 func run(args []string) int { return cli.Run(root(), args) }

@@ -14,6 +14,8 @@ import (
 	"sync"
 
 	"github.com/gomlx/compute"
+
+	"github.com/certspec/certspec/gomlxmodels/xlakernels"
 )
 
 // Environment variables that choose the backend where the caller does not, in this order.
@@ -36,13 +38,17 @@ type Backend struct {
 	// backends apart by identity: a wrapper's tensors could not be fed back.
 	Backend compute.Backend `json:"-"`
 
-	Engine         string `json:"engine"`          // XLA or Go
-	Version        string `json:"version"`         // of the engine and, for XLA, of the plugin and its file
-	Device         string `json:"device"`          // "cpu" or "cuda"
-	Path           string `json:"path,omitempty"`  // of the plugin; empty for Go
-	Threads        int    `json:"threads"`         // threads inside one call
-	InstructionSet string `json:"instruction_set"` // e.g. "amd64/avx512"
-	Note           string `json:"note,omitempty"`  // why a better engine was not taken, and how to get it; mostly empty
+	Engine         string `json:"engine"`            // XLA or Go
+	Version        string `json:"version"`           // of the engine and, for XLA, of the plugin and its file
+	Device         string `json:"device"`            // "cpu" or "cuda"
+	Path           string `json:"path,omitempty"`    // of the plugin; empty for Go
+	Threads        int    `json:"threads"`           // threads inside one call
+	InstructionSet string `json:"instruction_set"`   // e.g. "amd64/avx512"
+	Kernels        string `json:"kernels,omitempty"` // of package xlakernels, as in Version, or "none" and why; empty for Go
+	Note           string `json:"note,omitempty"`    // why a better engine was not taken, and how to get it; mostly empty
+
+	options string                   // go-xla's
+	counts  func() xlakernels.Counts // of a backend with kernels
 }
 
 // Open opens the backend of a choice:
@@ -50,7 +56,7 @@ type Backend struct {
 //	"", "auto"       the environment's choice; else a GPU plugin, else a CPU plugin, else Go
 //	"xla"            the best XLA plugin found
 //	"xla:cpu", "xla:cuda"        the plugin for this device
-//	"xla:/path/plugin.so[,options]"  this plugin, with go-xla's options
+//	"xla:/path/plugin.so[,options]"  this plugin, with go-xla's options, and kernels=off, avx512, avx2 or neon; see KernelsVariable
 //	"go[:options]"   GoMLX's Go backend; without options ops_sequential, as its default mode can deadlock
 //
 // A choice by argument is an order: where it cannot be met the error says why. A choice by

@@ -26,7 +26,7 @@ const (
 	allowedOnCUDA = 5e-3
 )
 
-// Check compiles a matrix product and a convolution, runs them on fixed inputs and
+// Check compiles a matrix product, a convolution and the gradients of one, runs them on fixed inputs and
 // compares the answers with those of the Go backend. The error says that a program failed
 // or that the answers are further apart than rounding allows.
 func Check(ctx context.Context, b *Backend) ([]Agreement, error) {
@@ -49,6 +49,11 @@ func Check(ctx context.Context, b *Backend) ([]Agreement, error) {
 		}},
 		{"convolution 3×3, 4×16×16×3 to 8", values(3, 4, 16, 16, 3), values(4, 3, 3, 3, 8), func(x, y *graph.Node) *graph.Node {
 			return graph.Convolve(x, y).PadSame().Done()
+		}},
+		{"gradients of a convolution 3×3, 4×8×8×16 to 32 by 2", values(5, 4, 8, 8, 16), values(6, 3, 3, 16, 32), func(x, y *graph.Node) *graph.Node {
+			z := graph.Convolve(x, y).Strides(2).PaddingPerDim([][2]int{{1, 1}, {1, 1}}).Done()
+			g := graph.Gradient(graph.ReduceAllSum(graph.Mul(z, z)), x, y)
+			return graph.Concatenate([]*graph.Node{graph.Reshape(g[0], -1), graph.Reshape(g[1], -1)}, 0)
 		}},
 	} {
 		if err := ctx.Err(); err != nil {

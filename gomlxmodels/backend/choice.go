@@ -62,7 +62,8 @@ func (c choice) open(goOptions string) (b *Backend, problems []string, err error
 		candidates = findPlugins(c.device)
 	}
 	for _, plugin := range candidates {
-		b, err := once(XLA+":"+plugin.Path+","+c.options, func() (*Backend, error) {
+		others, wish := kernelsWish(c.options)
+		b, err := once(XLA+":"+plugin.Path+","+others+",kernels="+wish, func() (*Backend, error) {
 			checked, err := checkPlugin(plugin.Path)
 			if err != nil {
 				return nil, err

@@ -57,7 +57,7 @@ func (p *plan) readCheckpoint() (*state, error) {
 	s, there, err := decodeCheckpoint(data, p)
 	if there != nil {
 		if d := difference(*there, p.run); d != "" {
-			return nil, fmt.Errorf("train: %s is the checkpoint of another run: %s; choose another path, or remove it to start anew", p.checkpoint, d)
+			return nil, &otherRun{p.checkpoint, d, there.Backend}
 		}
 	}
 	if err == nil && (s.Step < 0 || s.Step > p.steps || len(s.Log) != s.Step/p.stepsPerEpoch) {
@@ -67,6 +67,13 @@ func (p *plan) readCheckpoint() (*state, error) {
 		return nil, fmt.Errorf("train: checkpoint %s is damaged: %w; remove it to start anew", p.checkpoint, err)
 	}
 	return s, nil
+}
+
+// otherRun is the checkpoint of another run.
+type otherRun struct{ path, difference, backend string }
+
+func (e *otherRun) Error() string {
+	return fmt.Sprintf("train: %s is the checkpoint of another run: %s; choose another path, or remove it to start anew", e.path, e.difference)
 }
 
 // decodeCheckpoint returns the run as soon as it can be read, as it explains tensors that do not fit.

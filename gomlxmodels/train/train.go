@@ -10,6 +10,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -92,9 +93,18 @@ func Run(ctx context.Context, options Options) (*modelfile.Card, error) {
 		return nil, err
 	}
 	p.warn(b.Note)
-	p.run.Backend = fmt.Sprintf("%s %s, %s, %d threads, %s", b.Engine, b.Version, b.Device, b.Threads, b.InstructionSet)
+	p.run.Backend = b.Identity()
 
 	state, err := p.readCheckpoint()
+	var other *otherRun
+	if errors.As(err, &other) { // one from before there were kernels goes on without them
+		native, openErr := b.Native()
+		if openErr == nil && native != b && native.Identity() == other.backend {
+			b, p.run.Backend = native, native.Identity()
+			p.warn("the checkpoint was made without kernels for XLA, so training goes on without them")
+			state, err = p.readCheckpoint()
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ package backend
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -15,6 +16,7 @@ import (
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/infer"
+	"github.com/certspec/certspec/gomlxmodels/xlakernels"
 	"github.com/certspec/certspec/internal/nearest"
 	"github.com/certspec/certspec/onnxmodel"
 )
@@ -134,11 +136,22 @@ func checkCommand() *cobra.Command {
 		if *asJSON {
 			return cli.PrintJSON(cmd.OutOrStdout(), struct {
 				*backend.Backend
-				Programs []backend.Agreement `json:"programs"`
-			}{b, found})
+				Programs     []backend.Agreement `json:"programs"`
+				Convolutions *xlakernels.Counts  `json:"convolutions,omitempty"`
+			}{b, found, b.Convolutions()})
 		}
 		out := cmd.OutOrStdout()
 		fmt.Fprintf(out, "%s on %s, %s, %d threads, %s\n", b.Engine, b.Device, b.Version, b.Threads, b.InstructionSet)
+		if b.Kernels != "" {
+			fmt.Fprintf(out, "convolution kernels: %s\n", b.Kernels)
+		}
+		if c := b.Convolutions(); c != nil {
+			fmt.Fprintf(out, "convolutions of this check: %d by kernels", c.Replaced)
+			for _, reason := range slices.Sorted(maps.Keys(c.Native)) {
+				fmt.Fprintf(out, ", %d by XLA (%s)", c.Native[reason], reason)
+			}
+			fmt.Fprintln(out)
+		}
 		for _, a := range found {
 			fmt.Fprintf(out, "%s: greatest difference from Go %.1e of the greatest value (rounding explains %.0e)\n", a.Program, a.Difference, a.Allowed)
 		}

@@ -40,13 +40,35 @@ var (
 	trainers = slices.Delete(slices.Clone(engines), 1, 2)
 )
 
+// engineKey is the annotation of a command that runs networks.
+const engineKey = "certspec_engine"
+
+func (f *Flags) runsEngine() {
+	if f.cmd.Annotations == nil {
+		f.cmd.Annotations = map[string]string{}
+	}
+	f.cmd.Annotations[engineKey] = ""
+}
+
+// RunsEngine reports whether the command of a command line runs networks.
+func RunsEngine(root *cobra.Command, args []string) bool {
+	cmd, _, err := root.Find(args)
+	if err != nil || slices.Contains(args, "-h") || slices.Contains(args, "--help") {
+		return false
+	}
+	_, found := cmd.Annotations[engineKey]
+	return found
+}
+
 // Engine adds --engine to a command that runs a model.
 func (f *Flags) Engine(p *string) {
+	f.runsEngine()
 	f.Named(p, "engine", "", "what runs the model: auto, onnxruntime, xla, xla:cpu, xla:cuda, xla:/path/of/plugin.so or go; see certspec backend", func() []string { return engines })
 }
 
 // TrainingEngine adds --engine, or the same under another name, to a command that trains.
 func (f *Flags) TrainingEngine(p *string, name, does string) {
+	f.runsEngine()
 	f.Named(p, name, "", does+": auto, xla, xla:cpu, xla:cuda, xla:/path/of/plugin.so or go; see certspec backend", func() []string { return trainers })
 }
 

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/hugepages"
+)
+
+func TestRunsEngine(t *testing.T) {
+	for line, want := range map[string]bool{
+		"train --data synthetic": true, "certify --model m": true, "backend check": true, "experiment run A/table2": true,
+		"backend list": false, "ledger show x": false, "version": false, "train --help": false, "": false, "nonsense": false,
+	} {
+		if got := cli.RunsEngine(root(), strings.Fields(line)); got != want {
+			t.Errorf("%q: %v; expected %v", line, got, want)
+		}
+	}
+}
+
+// With huge pages a training ends with the same bytes; arguments, standard streams, exit code and the process remain.
+func TestHugePages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains twice in processes of their own")
+	}
+	if enabled, err := os.ReadFile("/sys/kernel/mm/transparent_hugepage/enabled"); err != nil || strings.Contains(string(enabled), "[never]") {
+		t.Skip("no huge pages here")
+	}
+	engine := "xla:cpu"
+	if _, err := backend.Open(engine); err != nil {
+		engine = "go"
+	}
+	program := filepath.Join(t.TempDir(), "certspec")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	train := func(pages, out string) []byte {
+		cmd := exec.Command(program, "train", "--data", "synthetic[max_index=64]", "--net", "small-cnn", "--sigma", "0.25", "--epochs", "1", "--batch", "32", "--engine", engine, "--out", out)
+		cmd.Env = append(os.Environ(), hugepages.Variable+"="+pages)
+		if text, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		weights, err := os.ReadFile(out + ".safetensors")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return weights
+	}
+	dir := t.TempDir()
+	// The path is part of the file only through its name, which is the same.
+	small := train("off", filepath.Join(dir, "a"))
+	large := train("on", filepath.Join(dir, "b"))
+	if !bytes.Equal(weightsOf(small), weightsOf(large)) {
+		t.Error("other weights with huge pages")
+	}
+
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command(program, "predict", "--no such\nflag", "a b")
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if _ = cmd.Run(); cmd.ProcessState.ExitCode() != cli.ExitUsage || stdout.Len() > 0 || !strings.Contains(stderr.String(), "no such") {
+		t.Errorf("exit code %d, %q, %q", cmd.ProcessState.ExitCode(), &stdout, &stderr)
+	}
+
+	// The process that was started is the one that works, with the setting in its environment.
+	cmd = exec.Command(program, "certify", "--exec", childModel("slow"), "--data", "synthetic/test[max_index=50]", "--sigma", "0.25", "--n", "100000", "--ledger", filepath.Join(dir, "l"))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for range 500 {
+		environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", cmd.Process.Pid))
+		if found = slices.Contains(strings.Split(string(environment), "\x00"), "GLIBC_TUNABLES=glibc.malloc.hugetlb=1"); found {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	_ = cmd.Process.Signal(os.Interrupt)
+	if _ = cmd.Wait(); !found {
+		t.Error("it does not run with huge pages")
+	}
+}
+
+// weightsOf is a safetensors file without its header, which holds times.
+func weightsOf(file []byte) []byte {
+	var n uint64
+	for i := range 8 {
+		n |= uint64(file[i]) << (8 * i)
+	}
+	return file[8+n:]
+}

@@ -1,0 +1,16 @@
+//go:build cgo && !noxla && linux
+
+#include <immintrin.h>
+#include "kernels.h"
+#define FORM form_avx512
+#define NAME "avx512"
+#define TARGET __attribute__((target("avx512f")))
+#define PIXELS 16
+#define LANES 16
+#define VECTOR __m512
+#define ZERO _mm512_setzero_ps()
+#define LOAD(p) _mm512_loadu_ps(p)
+#define STORE(p, v) _mm512_storeu_ps(p, v)
+#define ALL(s) _mm512_set1_ps(s)
+#define FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
+#include "kernels.inc"
