@@ -3,7 +3,9 @@ package calib
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +27,10 @@ type row struct {
 	Width   *float64 `json:"mean_width"`
 	ACCE    *float64 `json:"acce,omitempty"`
 	DECE    *float64 `json:"dece,omitempty"`
+
+	// Of a ledger: how far the accuracies of the bins are apart, and whether this is the row of a constant confidence, the accuracy.
+	Resolution *float64 `json:"resolution,omitempty"`
+	Constant   bool     `json:"constant,omitempty"`
 }
 
 // tableOptions are what the flags of "calib table" ask.
@@ -43,7 +49,7 @@ func tableCommand() *cobra.Command {
 		Short: "A table of calibration and its bounds, a row per file or radius",
 		Long: `A table with a row per CSV file of samples, and per radius of a ledger with scores, as Markdown, LaTeX (booktabs), CSV, HTML or text: accuracy, ECE and
 Brier score of the confidences, exact certified calibration error, certified Brier score, largest mean gap, mean width of
-the intervals; with --search also what ADMM and dECE find. What a file has no columns for, and all of one without
+the intervals; of a ledger also the resolution, and a row of a constant confidence to compare with; with --search also what ADMM and dECE find. What a file has no columns for, and all of one without
 samples, is –.`,
 		Example: "  certspec calib table r0.05.csv r0.25.csv r0.5.csv -o table.tex\n  certspec calib table out/fmnist.ledger --radii 0.05,0.25,0.5 --format csv",
 	}
@@ -91,6 +97,15 @@ func (o *tableOptions) run(cmd *cobra.Command, files []string) error {
 				return errors.Join(failed, err)
 			}
 			rows = append(rows, row)
+			if s.at != nil && row.N > 0 {
+				flat, err := s.constant(&rows[len(rows)-1])
+				if err != nil {
+					return errors.Join(failed, err)
+				}
+				if rows = append(rows, flat); *row.CBS >= *flat.CBS {
+					notes = append(notes, fmt.Sprintf("%s at %g: inside the intervals the confidences are no better than a constant (CBS %.4f against %.4f).", file, s.at.radius, *row.CBS, *flat.CBS))
+				}
+			}
 		}
 		if len(sets) > 0 && sets[0].at != nil {
 			notes = append(notes, file+": "+sets[0].at.note+".")
@@ -150,6 +165,15 @@ func (s *sampleFile) row() (row, error) {
 	return row, err
 }
 
+// constant is the row of a confidence that is the accuracy for every sample; that of the samples gets its resolution, which a constant does not have.
+func (s *sampleFile) constant(of *row) (row, error) {
+	resolution, err := calib.Resolution(s.Correct, s.Confidence, s.bins)
+	of.Resolution = &resolution
+	accuracy := *of.Accuracy
+	brier, zero := accuracy*(1-accuracy), 0.0
+	return row{File: of.File, Radius: of.Radius, N: of.N, Accuracy: of.Accuracy, known: known{&zero, &brier}, CCE: &zero, CBS: &brier, Width: &zero, Resolution: &zero, Constant: true}, err
+}
+
 func (s *sampleFile) search(cmd *cobra.Command, row *row) error {
 	admm, err := s.admm(cmd.Context(), 3000)
 	if err != nil {
@@ -168,8 +192,15 @@ func calibrationTable(rows []row, search bool) *table.Table {
 	if search {
 		t.Columns = append(t.Columns, "ACCE", "dECE")
 	}
+	ofLedger := slices.ContainsFunc(rows, func(r row) bool { return r.Resolution != nil })
+	if ofLedger {
+		t.Columns = append(t.Columns, "resolution")
+	}
 	for _, r := range rows {
 		row := []any{r.File}
+		if r.Constant {
+			row[0] = "constant confidence"
+		}
 		if r.Radius != nil {
 			row = append(row, *r.Radius)
 		} else {
@@ -179,6 +210,9 @@ func calibrationTable(rows []row, search bool) *table.Table {
 		values := []*float64{r.Accuracy, r.ECE, r.Brier, r.CCE, r.CBS, r.MeanGap, r.Width}
 		if search {
 			values = append(values, r.ACCE, r.DECE)
+		}
+		if ofLedger {
+			values = append(values, r.Resolution)
 		}
 		for _, v := range values {
 			if v == nil {

@@ -1,0 +1,194 @@
+package calib
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// drawn are samples whose confidence is distorted: they are right with probability sigmoid(.5 logit z + .3).
+func drawn(n int, seed uint64) *Table {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	t := &Table{}
+	for range n {
+		x := 2 * rng.NormFloat64()
+		z := 1 / (1 + math.Exp(-x))
+		t.Correct = append(t.Correct, rng.Float64() < 1/(1+math.Exp(-.5*x-.3)))
+		t.Confidence = append(t.Confidence, z)
+		t.Lower, t.Upper = append(t.Lower, max(0, z-.1*rng.Float64())), append(t.Upper, min(1, z+.1*rng.Float64()))
+	}
+	return t
+}
+
+func fitted(t *testing.T, m Method, o Objective, s *Table) *Recalibration {
+	t.Helper()
+	r, err := FitRecalibration(m, o, s.Correct, s.Confidence, s.Lower, s.Upper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Check(); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// The truth is found again: standard errors at 50,000 samples are about .01.
+func TestRecalibrationFindsTheTruth(t *testing.T) {
+	s := drawn(50_000, 3)
+	if r := fitted(t, Platt, NLL, s); math.Abs(r.A-.5) > .04 || math.Abs(r.C-.3) > .05 {
+		t.Errorf("Platt: %v", r)
+	}
+	if r := fitted(t, Beta, NLL, s); math.Abs(r.A-.5) > .06 || math.Abs(r.B-.5) > .06 || math.Abs(r.C-.3) > .1 {
+		t.Errorf("beta: %v", r)
+	}
+	iso := fitted(t, Isotonic, NLL, s)
+	for _, z := range []float64{.1, .5, .9} {
+		want := 1 / (1 + math.Exp(-.5*math.Log(z/(1-z))-.3))
+		if got := iso.At(z); math.Abs(got-want) > .05 {
+			t.Errorf("isotonic at %v: %v, want %v", z, got, want)
+		}
+	}
+}
+
+// No map of a grid around the fitted one has a smaller objective.
+func TestRecalibrationIsAMinimum(t *testing.T) {
+	s := drawn(400, 5)
+	ends := make([]float64, len(s.Correct))
+	BrierConfidences(ends, s.Correct, s.Lower, s.Upper)
+	for _, m := range []Method{Platt, Temperature, Beta} {
+		for _, o := range []Objective{NLL, CertifiedBrierLoss} {
+			loss := func(r Recalibration) (v float64) {
+				if o == NLL {
+					v, _ = LogLoss(s.Correct, r.Apply(&Table{Correct: s.Correct, Confidence: s.Confidence}).Confidence)
+					return v
+				}
+				v, _ = Brier(s.Correct, r.Apply(&Table{Correct: s.Correct, Confidence: ends}).Confidence)
+				return v
+			}
+			best := fitted(t, m, o, s)
+			for _, step := range []float64{1e-3, .03, .3, 2} {
+				for i := range 27 {
+					r := *best
+					r.A = max(0, r.A+step*float64(i%3-1))
+					r.B = max(0, r.B+step*float64(i/3%3-1))
+					if m != Beta {
+						r.B = r.A
+					}
+					if m != Temperature {
+						r.C += step * float64(i/9-1)
+					}
+					if loss(r) < loss(*best)-1e-9 {
+						t.Errorf("%s, %s: %v has %v, %v has %v", m, o, best, loss(*best), r, loss(r))
+					}
+				}
+			}
+		}
+	}
+}
+
+// An interval holds the map of everything in it, at the ends, too.
+func TestMappedIntervalsHold(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	maps := []*Recalibration{
+		{Method: Platt, A: .7, B: .7, C: -1}, {Method: Platt, C: .4}, {Method: Temperature, A: 3, B: 3}, {Method: Beta, A: 2, C: 1}, {Method: Beta, B: .1, C: -3},
+		{Method: Isotonic, From: []float64{0, .3, .8}, Value: []float64{.1, .1, 1}},
+	}
+	for _, r := range maps {
+		if err := r.Check(); err != nil {
+			t.Fatal(err)
+		}
+		for range 2000 {
+			l, u := rng.Float64(), rng.Float64()
+			l, u = min(l, u), max(l, u)
+			switch rng.IntN(6) {
+			case 0:
+				l = 0
+			case 1:
+				u = 1
+			}
+			low, up := r.Interval(l, u)
+			for _, z := range []float64{l, u, l + (u-l)*rng.Float64()} {
+				if g := r.At(z); !(low <= g && g <= up) || !(low >= 0 && up <= 1) {
+					t.Fatalf("%v: g(%v) = %v is outside [%v, %v] of [%v, %v]", r, z, g, low, up, l, u)
+				}
+			}
+		}
+	}
+}
+
+// A confidence that tells nothing, or the wrong way round, becomes the constant of the accuracy.
+func TestRecalibrationFallsBackToAConstant(t *testing.T) {
+	s := &Table{}
+	for i := range 200 {
+		s.Correct = append(s.Correct, i%4 != 0)
+		z := .2
+		if i%4 == 0 {
+			z = .9
+		}
+		s.Confidence, s.Lower, s.Upper = append(s.Confidence, z), append(s.Lower, z-.1), append(s.Upper, z+.05)
+	}
+	for _, m := range []Method{Platt, Beta, Isotonic} {
+		for _, o := range []Objective{NLL, CertifiedBrierLoss} {
+			r := fitted(t, m, o, s)
+			if !r.Constant() || math.Abs(r.At(.4)-.75) > 1e-6 {
+				t.Errorf("%s, %s: %v, want the constant 0.75", m, o, r)
+			}
+		}
+	}
+	even, err := Uniform(10, LeftClosed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := Resolution(s.Correct, slices.Repeat([]float64{.75}, 200), even); err != nil || v != 0 {
+		t.Errorf("the resolution of a constant is %v, %v", v, err)
+	}
+	if v, err := Resolution(s.Correct, s.Confidence, even); err != nil || math.Abs(v-.75*.25) > 1e-12 {
+		t.Errorf("the resolution of a confidence that tells all is %v, %v, want acc(1−acc)", v, err)
+	}
+}
+
+func TestRecalibrationRefuses(t *testing.T) {
+	one := []bool{true, true}
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"one kind": {func() error {
+			_, err := FitRecalibration(Platt, NLL, one, []float64{.1, .2}, nil, nil)
+			return err
+		}(), "right and wrong"},
+		"no intervals": {func() error {
+			_, err := FitRecalibration(Platt, CertifiedBrierLoss, one, []float64{.1, .2}, nil, nil)
+			return err
+		}(), "lower"},
+		"a method": {func() error {
+			_, err := FitRecalibration("histogram", NLL, []bool{true, false}, []float64{.1, .2}, nil, nil)
+			return err
+		}(), "histogram"},
+		"falls":        {(&Recalibration{Method: Platt, A: -1, B: -1}).Check(), "falls"},
+		"steps fall":   {(&Recalibration{Method: Isotonic, From: []float64{0, .5}, Value: []float64{.5, .4}}).Check(), "falls"},
+		"no first":     {(&Recalibration{Method: Isotonic, From: []float64{.1}, Value: []float64{.5}}).Check(), "from 0"},
+		"not a number": {(&Recalibration{Method: Beta, A: math.NaN()}).Check(), "finite"},
+	} {
+		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, c.err, c.want)
+		}
+	}
+}
+
+func BenchmarkRecalibrate10000(b *testing.B) {
+	s := drawn(10_000, 1)
+	for _, m := range []Method{Platt, Beta, Isotonic} {
+		b.Run(string(m), func(b *testing.B) {
+			for b.Loop() {
+				r, err := FitRecalibration(m, CertifiedBrierLoss, s.Correct, s.Confidence, s.Lower, s.Upper)
+				if err != nil {
+					b.Fatal(err)
+				}
+				r.Apply(s)
+			}
+		})
+	}
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A map that is fitted on one half lowers the certified errors on the other, claims stay in their order, and what was fitted on is not judged.
+func TestRecalibrate(t *testing.T) {
+	const scored = "../../notebooks/results/fmnist-cnn-s025-scores.ledger"
+	saved := filepath.Join(t.TempDir(), "map.json")
+	text, code := output(t, "calib", "recalibrate", "--ledger", scored, "--radii", "0.1,0.5", "--json", "--save", saved)
+	var all []struct {
+		N    int `json:"n"`
+		Map  struct{ A, B, C float64 }
+		Rows []struct {
+			CCE, CBS float64
+			Joint    float64 `json:"joint_cce"`
+		}
+		Useless bool `json:"no_better_than_a_constant"`
+	}
+	if err := json.Unmarshal([]byte(text), &all); err != nil || code != 0 || len(all) != 2 {
+		t.Fatalf("exit code %d, %v: %s", code, err, text)
+	}
+	was, is, flat := all[0].Rows[0], all[0].Rows[1], all[0].Rows[2]
+	if !(is.CCE < .7*was.CCE && is.CBS < .9*was.CBS && is.CBS < flat.CBS) || all[0].Useless || all[0].Map.A <= 0 {
+		t.Errorf("at 0.1: %+v", all[0])
+	}
+	for _, row := range all[0].Rows {
+		if !(row.CCE <= row.Joint && row.Joint <= row.CCE+.02) {
+			t.Errorf("the joint claim is %v, the certified error %v", row.Joint, row.CCE)
+		}
+	}
+	if !all[1].Useless || all[1].Map.A != 0 {
+		t.Errorf("at 0.5, where only a constant is left: %+v", all[1])
+	}
+
+	csv := filepath.Join(t.TempDir(), "p.csv")
+	if err := os.WriteFile(csv, []byte("correct,confidence\n1,.9\n0,.8\n0,.2\n1,.4\n1,.6\n0,.3\n0,.5\n1,.9\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for bad, want := range map[string]int{
+		"--ledger " + scored + " --radii 0.1,0.5 --map " + saved: 1, // was fitted on it
+		"--ledger " + scored + " --fit " + scored:                2,
+		"--in " + csv + " --map " + saved:                        2, // of two radii
+		"--in " + csv + " --objective certified-brier":           2,
+		"--in " + csv + " --map " + csv:                          1,
+		"--in " + csv:                                            0,
+	} {
+		if text, code := output(t, strings.Fields("calib recalibrate "+bad)...); code != want {
+			t.Errorf("%s: exit code %d, %s, want %d", bad, code, text, want)
+		}
+	}
+}
