@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"strings"
+
+	"github.com/certspec/certspec/internal/atomicfile"
 )
 
 // Record is one model as a line of JSON, in RobustNets' field names: accuracies in percent, all other numbers in their own
@@ -54,6 +57,45 @@ func (r Record) model() (Model, error) {
 		}
 	}
 	return m, m.check()
+}
+
+// PutRecord adds a record to a file of records, in the place of the one of the same model if there is one; the file is made if it is not there. A last
+// line that is cut off is dropped. Errors: a record that ReadRecords would refuse; a file that it would.
+func PutRecord(path string, r Record) error {
+	if _, err := r.model(); err != nil {
+		return fmt.Errorf("lines: model %q: %w", r.Model, err)
+	}
+	line, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("lines: model %q: %w", r.Model, err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("lines: %w", err)
+	}
+	text = text[:bytes.LastIndexByte(text, '\n')+1]
+	var out []byte
+	placed := false
+	for before := range bytes.Lines(text) {
+		var other struct {
+			Model string `json:"model"`
+		}
+		if err := json.Unmarshal(before, &other); err != nil && len(bytes.TrimSpace(before)) > 0 {
+			return &FieldError{File: path, Reason: "a line that is no record: " + err.Error()}
+		}
+		if other.Model == r.Model {
+			if !placed {
+				out = append(append(out, line...), '\n')
+			}
+			placed = true
+			continue
+		}
+		out = append(out, before...)
+	}
+	if !placed {
+		out = append(append(out, line...), '\n')
+	}
+	return atomicfile.Write(path, out)
 }
 
 // ReadRecords reads a file with a Record a line. Errors are *FieldError with the line: text that is no record, an unknown

@@ -3,6 +3,8 @@ package lines
 import (
 	"encoding/json"
 	"math"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -83,4 +85,28 @@ func FuzzReadRecords(f *testing.F) {
 			t.Error("no records and no error")
 		}
 	})
+}
+
+// A record of the same model is replaced in its place; another is added; a torn last line is dropped.
+func TestPutRecord(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r.jsonl")
+	for _, r := range []Record{{Model: "a", Percent: map[string]float64{"x": 50}}, {Model: "b"}, {Model: "a", Percent: map[string]float64{"x": 60}}} {
+		if err := PutRecord(path, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, _ := os.ReadFile(path)
+	if err := os.WriteFile(path, append(text, `{"model":"c","per`...), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := PutRecord(path, Record{Model: "d"}); err != nil {
+		t.Fatal(err)
+	}
+	models, err := ReadRecords(path)
+	if err != nil || len(models) != 3 || models[0].Name != "a" || models[0].Accuracies["x"].Share != 0.6 || models[2].Name != "d" {
+		t.Errorf("%+v, %v", models, err)
+	}
+	if err := PutRecord(path, Record{Model: "e", Percent: map[string]float64{"x": 101}}); err == nil {
+		t.Error("101 percent")
+	}
 }

@@ -34,6 +34,7 @@ type Network struct {
 	engine     compute.Backend
 	weights    []any // tensors on the device
 	grid, real *graph.Exec
+	product    *graph.Exec // vᵀ·∂logits/∂images
 }
 
 // Load prepares the network of a model file.
@@ -99,8 +100,17 @@ func New(b *backend.Backend, info classifier.Info, weights []modelfile.Tensor, f
 	if err != nil {
 		return nil, fmt.Errorf("infer: %s: %w", info.Name, err)
 	}
-	n.grid.SetMaxCache(-1)
-	n.real.SetMaxCache(-1)
+	n.product, err = graph.NewExec(b.Backend, func(inputs []*graph.Node) *graph.Node {
+		images, v := inputs[0], inputs[1]
+		logits := build(inputs[1:], images)
+		return graph.Gradient(graph.ReduceAllSum(graph.Mul(logits, v)), images)[0]
+	})
+	if err != nil {
+		return nil, fmt.Errorf("infer: %s: %w", info.Name, err)
+	}
+	for _, exec := range []*graph.Exec{n.grid, n.real, n.product} {
+		exec.SetMaxCache(-1)
+	}
 	return n, nil
 }
 
@@ -163,6 +173,46 @@ func (n *Network) logits(batch classifier.Batch) (logits []float32, err error) {
 	return tensors.CopyFlatData[float32](output)
 }
 
+// VectorJacobian implements classifier.Differentiable.
+func (n *Network) VectorJacobian(ctx context.Context, images, v, gradient []float32) (err error) {
+	defer func() { // GoMLX panics where a tensor cannot be made or moved
+		if r := recover(); r != nil {
+			err = fmt.Errorf("infer: %s, gradient: %v\n%s", n.info.Name, r, debug.Stack())
+		}
+	}()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s, count := n.info.Shape, len(v)/n.info.Classes
+	if count == 0 || len(v) != count*n.info.Classes || len(images) != count*s.Len() || len(gradient) != len(images) {
+		return fmt.Errorf("infer: %s: %d values of images, %d of directions and %d of gradients; expected N×%v, N×%d and N×%v", n.info.Name, len(images), len(v), len(gradient), s, n.info.Classes, s)
+	}
+	x, err := onDevice(n.engine, images, count, s.Height, s.Width, s.Channels)
+	if err != nil {
+		return fmt.Errorf("infer: %s: %w", n.info.Name, err)
+	}
+	defer x.FinalizeAll()
+	directions, err := onDevice(n.engine, v, count, n.info.Classes)
+	if err != nil {
+		return fmt.Errorf("infer: %s: %w", n.info.Name, err)
+	}
+	defer directions.FinalizeAll()
+	output, err := n.product.Call1(append([]any{x, directions}, n.weights...)...)
+	if err != nil {
+		return fmt.Errorf("infer: %s, gradient of a batch of %d: %w", n.info.Name, count, err)
+	}
+	defer output.FinalizeAll()
+	values, err := tensors.CopyFlatData[float32](output)
+	if err == nil && len(values) != len(gradient) {
+		err = fmt.Errorf("%d values, want %d", len(values), len(gradient))
+	}
+	if err != nil {
+		return fmt.Errorf("infer: %s, gradient: %w", n.info.Name, err)
+	}
+	copy(gradient, values)
+	return nil
+}
+
 // onDevice copies values to the device, once.
 func onDevice[T int16 | float32](engine compute.Backend, values []T, dims ...int) (*tensors.Tensor, error) {
 	shape := shapes.Make(dtypes.FromGenericsType[T](), dims...)
@@ -173,6 +223,7 @@ func onDevice[T int16 | float32](engine compute.Backend, values []T, dims ...int
 func (n *Network) Close() error {
 	n.grid.Finalize()
 	n.real.Finalize()
+	n.product.Finalize()
 	var errs []error
 	for _, w := range n.weights {
 		errs = append(errs, w.(*tensors.Tensor).FinalizeAll())

@@ -1,6 +1,9 @@
 package lines
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
@@ -55,6 +58,17 @@ func (o *tableOptions) run(cmd *cobra.Command) error {
 	by := tables[o.number]
 	if o.appendix {
 		by = by.Appendix()
+	}
+	var without []string
+	by.Shifts = slices.DeleteFunc(slices.Clone(by.Shifts), func(shift string) bool {
+		missing := !slices.Contains(models.Fields(), shift)
+		if missing {
+			without = append(without, shift)
+		}
+		return missing
+	})
+	if len(by.Shifts) > 0 && len(without) > 0 {
+		cli.Say("left out, as no model has it: %s", strings.Join(without, ", "))
 	}
 	t, err := lines.Tabulate(models, by, o.clip)
 	if err != nil {
