@@ -1,5 +1,5 @@
 // Package augment makes random views of images: FourierMix (Sun et al. 2021, arXiv 2112.00659), AugMix (Hendrycks et al. 2019,
-// arXiv 1912.02781), the CIFAR-10 policy of AutoAugment (Cubuk et al. 2019, arXiv 1805.09501), crop and flip.
+// arXiv 1912.02781), the CIFAR-10 policy of AutoAugment (Cubuk et al. 2019, arXiv 1805.09501), Gaussian noise, crop and flip.
 //
 // An augmentation is a function of an image and of a random stream, and a stream is a function of its address: seed, epoch,
 // image, view. So the same views come out for any number of workers and any batches, and on every platform: nothing in

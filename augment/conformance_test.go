@@ -28,6 +28,8 @@ var suite = []struct{ text, digest string }{
 	{"augmix(variant=archive,operations=all)", "0ad131c027afb4fb"},
 	{"augmix(width=2,depth=3,severity=10,operations=all)", "c2a5c7a7b80acd85"},
 	{"autoaugment", "298def9ac49eea0d"},
+	{"gaussian", "e724af3a6b07dc23"},
+	{"gaussian(sigma=0.3,share=1)", "8945800506fc1215"},
 	{"crop+flip", "ad098a3728dd5c03"},
 	{"flip+crop(pad=7)", "9a67f5471787a133"},
 	{"fouriermix+quantize+augmix+flip", "0c86a5033809635f"},
@@ -87,7 +89,7 @@ func checkDiffer(t *testing.T, text string, views []Image) {
 		}
 	}
 	want := len(views)
-	if text == "autoaugment" {
+	if text == "autoaugment" || text == "gaussian" {
 		want = len(views) / 2
 	}
 	if different < want {
@@ -224,6 +226,8 @@ func TestBadOptions(t *testing.T) {
 		"augmix(width=-1)":                 "width is -1",
 		"augmix(variant=new)":              `variant is "new"`,
 		"autoaugment(policy=svhn)":         "it has no options",
+		"gaussian(sigma=-1)":               "sigma is -1",
+		"gaussian(share=1.5)":              "share is 1.5",
 		"crop(pad=-1)":                     "pad is -1",
 		"crop++flip":                       "unknown augmentation",
 	} {
