@@ -20,6 +20,7 @@ import (
 	exporter "github.com/certspec/certspec/cmd/certspec/export"
 	importer "github.com/certspec/certspec/cmd/certspec/import"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/cmd/certspec/interpolate"
 	"github.com/certspec/certspec/cmd/certspec/kernel"
 	"github.com/certspec/certspec/cmd/certspec/ledger"
 	"github.com/certspec/certspec/cmd/certspec/lines"
@@ -41,7 +42,7 @@ import (
 func root() *cobra.Command {
 	return cli.Root(
 		adapt.Command(), attack.Command(), augment.Command(), backend.Command(), bound.Command(), calib.Command(), certify.Command(),
-		corrupt.Command(), dataset.Command(), evaluate.Command(), experiment.Command(), exporter.Command(), importer.Command(), kernel.Command(),
+		corrupt.Command(), dataset.Command(), evaluate.Command(), experiment.Command(), exporter.Command(), importer.Command(), interpolate.Command(), kernel.Command(),
 		ledger.Command(), lines.Command(), log.Command(), notebook.Command(), ood.Command(), plan.Command(), predict.Command(), preflight.Command(), report.Command(),
 		spectral.Command(), sweep.Command(), train.Command(), version.Command(),
 	)

@@ -31,6 +31,7 @@ type Card struct {
 	Source       *Source           `json:"source,omitempty"`     // nil for a network that certspec trained
 	Adaptation   *Adaptation       `json:"adaptation,omitempty"` // nil for a network that is as training left it
 	Pruning      *Pruning          `json:"pruning,omitempty"`    // nil for a network that was trained without
+	Mixture      *Mixture          `json:"mixture,omitempty"`    // nil for a network that is not between two others
 
 	Recipe    Recipe  `json:"recipe"`
 	Train     Data    `json:"train"`
@@ -69,6 +70,13 @@ type Adaptation struct {
 	Rate      float64 `json:"rate,omitempty"`     // of TENT
 	Momentum  float64 `json:"momentum,omitempty"` // of TENT
 	Seed      uint64  `json:"seed"`
+}
+
+// Mixture says between which weights a network lies; see package mix. It was not measured: its card has no accuracies.
+type Mixture struct {
+	From  string  `json:"from"`  // "sha256:…" of the weights for α = 0
+	To    string  `json:"to"`    // and for α = 1
+	Alpha float64 `json:"alpha"` // θ = (1 − α)·from + α·to
 }
 
 // Pruning says what a training with pruning left; see package prune.
