@@ -44,6 +44,10 @@ var cases = []lossCase{
 		return []Term{{"", Calibration(z, y, Const(z.Graph(), []int32{1, 0, 3}), ConvertDType(a, z.DType()))}}
 	}},
 	{"entropy", []int{3, 4}, func(z, _ *Node) []Term { return []Term{{"", Entropy(z)}} }},
+	{"log-confidence", []int{3, 4}, func(z, _ *Node) []Term { return []Term{{"", ReduceAllSum(LogConfidence(z))}} }},
+	{"uniform", []int{3, 4}, func(z, _ *Node) []Term { return []Term{{"", ReduceAllSum(Uniform(z))}} }},
+	{"upper bound", []int{3, 4}, func(z, _ *Node) []Term { return []Term{{"", Share(UpperBound(Span(z)), Smallest(Span(z), 2))}} }},
+	{"widest", []int{3, 4}, func(z, _ *Node) []Term { return []Term{{"", ReduceAllMean(UpperBound(Widest(Reshape(z, 3, 2, 2))))}} }},
 	{"confidence", []int{2, 3, 4}, func(z, y *Node) []Term {
 		logZ, _ := Confidence(z, y)
 		return []Term{{"", ReduceAllSum(logZ)}}

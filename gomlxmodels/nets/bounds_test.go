@@ -1,0 +1,122 @@
+package nets
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	. "github.com/gomlx/gomlx/core/graph"
+	"github.com/gomlx/gomlx/core/tensors"
+
+	"github.com/certspec/certspec/gomlxmodels/loss"
+	"github.com/certspec/certspec/pixel"
+)
+
+// The gradients of a loss of bounds, with respect to images, ε and all tensors, against central differences in float64, on both backends.
+func TestBoundGradients(t *testing.T) {
+	for _, c := range []struct {
+		Architecture
+		engines []string
+	}{
+		{Architecture{Name: "resnet8", Shape: pixel.Shape{Height: 4, Width: 4, Channels: 3}, Classes: 3, Width: 0.5, Input: InputStandardize}, []string{"go"}},
+		{Architecture{Name: Large, Shape: pixel.Shape{Height: 3, Width: 4, Channels: 2}, Classes: 3, Width: 1. / 64}, []string{"go", "xla"}},
+	} {
+		for _, engine := range c.engines {
+			t.Run(c.Name+"/"+engine, func(t *testing.T) {
+				n := randomNetwork(c.Architecture, 3)
+				images := n.batch(2, 4)
+				total := func(in []*Node) *Node {
+					lookup := func(name string) *Node {
+						return in[2+slices.IndexFunc(n.list, func(t Tensor) bool { return t.Name == name })]
+					}
+					centre, radius := Ball(in[0], in[1], false)
+					return ReduceAllSum(loss.UpperBound(loss.Widest(n.Differences(centre, radius, lookup))))
+				}
+				exec, err := NewExec(open(t, engine).Backend, func(in []*Node) []*Node {
+					l := total(in)
+					return append([]*Node{l}, Gradient(l, in...)...)
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer exec.Finalize()
+				epsilon := []float64{0.03}
+				values := append([][]float64{images, epsilon}, n.values...)
+				run := func() []*tensors.Tensor {
+					args := []any{tensors.FromFlatDataAndDimensions(images, 2, c.Shape.Height, c.Shape.Width, c.Shape.Channels), tensors.FromScalar(epsilon[0])}
+					for i, info := range n.list {
+						args = append(args, tensors.FromFlatDataAndDimensions(n.values[i], info.Shape...))
+					}
+					out, err := exec.Call(args...)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return out
+				}
+				found := run()[1:]
+				for k, v := range values {
+					name := append([]string{"images", "epsilon"}, names(n.list)...)[k]
+					gradient, scale := tensors.MustCopyFlatData[float64](found[k]), 1e-2
+					for _, g := range gradient {
+						scale = max(scale, math.Abs(g))
+					}
+					for i := 0; i < len(v); i += max(1, len(v)/2) {
+						const h = 1e-6
+						old := v[i]
+						v[i] = old + h
+						up := tensors.ToScalar[float64](run()[0])
+						v[i] = old - h
+						down := tensors.ToScalar[float64](run()[0])
+						v[i] = old
+						if want := (up - down) / (2 * h); math.Abs(gradient[i]-want) > 1e-5*scale {
+							t.Errorf("d/d %s[%d] = %.9g; central difference %.9g", name, i, gradient[i], want)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+func names(list []Tensor) (all []string) {
+	for _, t := range list {
+		all = append(all, t.Name)
+	}
+	return all
+}
+
+// Numbers of parameters of L and XL as the paper's table 2 gives their layers, counted by hand.
+func TestPlainParameters(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		shape pixel.Shape
+		width float64
+		want  int
+	}{
+		{Large, pixel.Shape{Height: 28, Width: 28, Channels: 1}, 0, 13257290},
+		{ExtraLarge, cifar, 0, 35449226},
+		{Large, pixel.Shape{Height: 28, Width: 28, Channels: 1}, 0.125, 80 + 584 + 1168 + 2*2320 + (16*14*14+1)*64 + 650},
+	} {
+		a := Architecture{Name: c.name, Shape: c.shape, Classes: 10, Width: c.width}
+		if got := a.Parameters(); got != c.want {
+			t.Errorf("%s at width %v: %d parameters, want %d", c.name, c.width, got, c.want)
+		}
+		for _, tensor := range a.Tensors() {
+			fan := tensor.Shape
+			if len(fan) == 1 || c.width == 0 {
+				continue
+			}
+			inputs := 1
+			for _, d := range fan[:len(fan)-1] {
+				inputs *= d
+			}
+			most := 0.0
+			for _, v := range tensor.Initialize(1) {
+				most = max(most, math.Abs(float64(v)))
+			}
+			if bound := 1 / math.Sqrt(float64(inputs)); most > bound || most < 0.9*bound {
+				t.Errorf("%s: weights of up to %v; expected uniform ones up to %v", tensor.Name, most, bound)
+			}
+		}
+	}
+}
