@@ -60,8 +60,9 @@ func (p PoolOptions) numbers() []float64 {
 // Assumes says what rigorous bounds take for granted of an evaluation in float32, beyond IEEE arithmetic; "" where nothing.
 func (n *Network) Assumes() string {
 	for _, nd := range n.nodes {
-		if nd.op == "Sigmoid" || nd.op == "Tanh" {
-			return "sigmoid and tanh in float32 are off by at most 2^-18"
+		switch nd.op {
+		case "Sigmoid", "Tanh", "LogSoftmax", "Softplus":
+			return "sigmoid, tanh, exp and log in float32 are off by at most 2^-18; log-softmax subtracts the largest value first"
 		}
 	}
 	return ""

@@ -17,8 +17,9 @@ func init() { // a table that its own functions name
 		"Conv": (*reader).conv, "Gemm": (*reader).gemm, "MatMul": (*reader).matMul,
 		"Add": (*reader).arithmetic, "Sub": (*reader).arithmetic, "Mul": (*reader).arithmetic, "Div": (*reader).arithmetic,
 		"BatchNormalization": (*reader).batchNorm,
-		"Relu":               one((*Builder).ReLU), "Sigmoid": one((*Builder).Sigmoid), "Tanh": one((*Builder).Tanh),
-		"LeakyRelu": (*reader).leaky, "Clip": (*reader).clip,
+		"Relu":               one((*Builder).ReLU), "Sigmoid": one((*Builder).Sigmoid), "Tanh": one((*Builder).Tanh), "Softplus": one((*Builder).Softplus),
+		"LogSoftmax": (*reader).logSoftmax,
+		"LeakyRelu":  (*reader).leaky, "Clip": (*reader).clip,
 		"AveragePool": (*reader).pool, "MaxPool": (*reader).pool, "GlobalAveragePool": (*reader).pool, "GlobalMaxPool": (*reader).pool,
 		"ReduceMean": (*reader).reduceMean, "Pad": (*reader).pad,
 		"Flatten": (*reader).reshape, "Reshape": (*reader).reshape, "Squeeze": (*reader).reshape, "Unsqueeze": (*reader).reshape,
@@ -169,6 +170,17 @@ func (r *reader) gemm(n *onnxfile.Node) (int, string) {
 	return r.b.Dense(in, rows, w, bias), ""
 }
 
+func (r *reader) logSoftmax(n *onnxfile.Node) (int, string) {
+	in, ok := r.layer(n, 0)
+	if !ok {
+		return 0, "its input is constant"
+	}
+	if axis := int(n.Int("axis", -1)); len(r.b.Shape(in)) != 1 || axis != -1 && axis != 1 {
+		return 0, fmt.Sprintf("along axis %d of %v; that of all values is read", axis, r.b.Shape(in))
+	}
+	return r.b.LogSoftmax(in), ""
+}
+
 func transposed(w []float64, rows, cols int) []float64 {
 	out := make([]float64, len(w))
 	for i := range rows {
@@ -235,6 +247,11 @@ func (r *reader) arithmetic(n *onnxfile.Node) (int, string) {
 		sign := map[string]float64{"Add": 1, "Sub": -1}[n.Op]
 		if sign == 0 {
 			return 0, "of two results"
+		}
+		for _, pair := range [][2]*int{{&x, &y}, {&y, &x}} { // a single value beside several
+			if to := r.b.Shape(*pair[1]); r.b.Shape(*pair[0]).Size() == 1 && to.Size() > 1 && len(r.b.Shape(*pair[0])) <= len(to) {
+				*pair[0] = r.b.Repeat(*pair[0], to...)
+			}
 		}
 		return r.b.Sum([]float64{1, sign}, x, y), ""
 	}

@@ -70,6 +70,8 @@ func TestBoundsAgree(t *testing.T) {
 		{Name: nets.ExtraLarge, Shape: square, Classes: 5, Width: 1. / 16, Input: nets.InputStandardize},
 		{Name: nets.PreActResNet18, Shape: square, Classes: 4, Width: 1. / 8},
 		{Name: nets.ResNet50, Shape: square, Classes: 4},
+		{Name: nets.Large, Shape: pixel.Shape{Height: 10, Width: 10, Channels: 1}, Classes: 3, Width: 1. / 16, Posterior: nets.ProoD},
+		{Name: "resnet8", Shape: square, Classes: 4, Width: 1. / 8, Posterior: nets.ProoD, Input: nets.InputCenter},
 		{Name: everyLayer{}.Name(), Shape: square, Classes: 4, Input: nets.InputImageNet, Bias: true},
 	}
 	for _, name := range nets.Names() {
@@ -80,7 +82,7 @@ func TestBoundsAgree(t *testing.T) {
 		}
 	}
 	for _, a := range architectures {
-		t.Run(a.Name, func(t *testing.T) {
+		t.Run(a.Name+a.Posterior, func(t *testing.T) {
 			if a.Name == nets.ResNet50 && testing.Short() {
 				t.Skip("25 million weights")
 			}

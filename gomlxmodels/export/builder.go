@@ -135,6 +135,14 @@ func (b *builder) folded(l nets.Layer, x string, factors, biases []float64) stri
 	}, ints("kernel_shape", k, k), ints("strides", s, s), ints("pads", pad, pad, pad, pad))
 }
 
+// join is the posterior of logits and of one value h, softplus(h + ln K + max(log softmax, −100)).
+func (b *builder) join(name, logits, h string, classes int) string {
+	p := b.node("LogSoftmax", name+"/log-softmax", []string{logits}, onnxfile.Attribute{Name: "axis", Kind: onnxfile.KindInt, Int: -1})
+	p = b.node("Clip", name+"/log-p", []string{p, b.constant(name+"/least", []float32{nets.LeastLogP}), b.constant(name+"/most", []float32{0})})
+	h = b.node("Add", name+"/h", []string{h, b.constant(name+"/classes", narrow([]float64{math.Log(float64(classes))}), 1)})
+	return b.node("Softplus", name, []string{b.node("Add", name+"/sum", []string{p, h})})
+}
+
 // dense is a dense layer. Its inputs come from activations of so many pixels, channel by
 // channel, where the network's own order is pixel by pixel.
 func (b *builder) dense(l nets.Layer, x string, pixels int) string {
@@ -146,6 +154,11 @@ func (b *builder) dense(l nets.Layer, x string, pixels int) string {
 	for c := range channels {
 		for p := range pixels {
 			copy(ordered[(c*pixels+p)*outputs:][:outputs], kernel.Values[(p*channels+c)*outputs:])
+		}
+	}
+	if l.Negative {
+		for i, w := range ordered {
+			ordered[i] = float32(-math.Exp(float64(w)))
 		}
 	}
 	takes := []string{x, b.constant(name+"/weight", ordered, inputs, outputs)}

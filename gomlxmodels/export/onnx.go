@@ -121,6 +121,10 @@ func (b *builder) network(a nets.Architecture) {
 				x = b.flatten(x)
 			}
 			x = b.dense(l, x, in.Shape.Height*in.Shape.Width)
+		case nets.HalveLayer:
+			x = b.node("AveragePool", l.Name, []string{x}, ints("kernel_shape", 2, 2), ints("strides", 2, 2))
+		case nets.JoinLayer:
+			x = b.join(l.Name, x, names[l.Inputs[1]], l.Shape.Channels)
 		default:
 			panic("export: no form of a layer " + string(l.Kind))
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/loss"
+	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/schedule"
 )
 
@@ -42,6 +43,8 @@ type Needs struct {
 	Adversary *attack.Adversary
 	// Sets are further images of a step, of other sets than the one that the run trains on.
 	Sets []Set
+	// Posterior is what the network is joined with; see nets.Architecture. Empty for nothing.
+	Posterior string
 	// Ramps are numbers of the loss that change during the run, by name; see Batch.Number. A recipe may give others under the same names.
 	Ramps map[string]schedule.Ramp
 }
@@ -81,6 +84,7 @@ type Batch struct {
 	// Logits [Views·Noises·N, K]: row (v·Noises + s)·N + n is view v of image n under its noise s.
 	Logits *Node
 	Labels *Node   // [N], int32
+	Rows   *Node   // the images of the logits, with their noise: [Views·Noises·N, H, W, C]
 	Sigma  float64 // of the noise, 1 = full range
 
 	Class      *Node // [N], int32: the class whose confidence the adversary drove; nil without one
@@ -93,6 +97,9 @@ type Batch struct {
 	// Differences are bounds U [M, K, K] on the differences of the logits of all images within ε, a scalar, of images [M, H, W, C]; see
 	// nets.Ball and nets.Architecture.Differences. It may be differentiated.
 	Differences func(images, epsilon *Node, clip bool) *Node
+
+	// Intervals are bounds on what a layer gives for them; of a nil ε, its values.
+	Intervals func(layer string, images, epsilon *Node, clip bool) (lower, upper *Node)
 
 	Numbers map[string]*Node // scalars; see Number
 }
@@ -134,6 +141,8 @@ func Check(m Method) error {
 		return bad("%d noises; expected 1 to %d", n.Noises, maxNoises)
 	case n.Share != "" && n.Share != All && n.Share != HalfExact && n.Share != HalfReplace:
 		return bad("share of noisy rows %q; expected one of %q", n.Share, Shares())
+	case n.Posterior != "" && n.Posterior != nets.ProoD:
+		return bad("posterior %q; expected none or %q", n.Posterior, nets.ProoD)
 	case n.Adversary != nil && n.Views > 1:
 		return bad("an adversary and %d views; an attack is on one view", n.Views)
 	case n.Adversary != nil && n.Adversary.Driver == nil:

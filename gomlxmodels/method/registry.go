@@ -28,6 +28,7 @@ func init() {
 	Register("uniform predictions of out-images (Hendrycks et al. 2019)", OE{out})
 	Register("uniform predictions of attacked out-images (Hein et al. 2019)", ACET{out, ball, 40})
 	Register("bounded confidence around out-images (Bitterwolf et al. 2020)", GOOD{Quantile: 80, Outliers: out, Ball: ball})
+	Register("any classifier beside a bounded discriminator (Meinke et al. 2022)", ProoD{Outliers: Outliers{Kappa: 1, KappaOver: 5}, Ball: ball})
 }
 
 // Default is the name of the method that New takes for an empty name.

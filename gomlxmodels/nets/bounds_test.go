@@ -20,6 +20,7 @@ func TestBoundGradients(t *testing.T) {
 	}{
 		{Architecture{Name: "resnet8", Shape: pixel.Shape{Height: 4, Width: 4, Channels: 3}, Classes: 3, Width: 0.5, Input: InputStandardize}, []string{"go"}},
 		{Architecture{Name: Large, Shape: pixel.Shape{Height: 3, Width: 4, Channels: 2}, Classes: 3, Width: 1. / 64}, []string{"go", "xla"}},
+		{Architecture{Name: Large, Shape: pixel.Shape{Height: 5, Width: 4, Channels: 1}, Classes: 3, Width: 1. / 64, Posterior: ProoD}, []string{"go"}},
 	} {
 		for _, engine := range c.engines {
 			t.Run(c.Name+"/"+engine, func(t *testing.T) {
@@ -87,6 +88,10 @@ func names(list []Tensor) (all []string) {
 
 // Numbers of parameters of L and XL as the paper's table 2 gives their layers, counted by hand.
 func TestPlainParameters(t *testing.T) {
+	both := Architecture{Name: "resnet8", Shape: cifar, Classes: 10, Posterior: ProoD}
+	if got := both.Parameters() - (Architecture{Name: "resnet8", Shape: cifar, Classes: 10}).Parameters(); got != 2986241 {
+		t.Errorf("a discriminator of %d parameters, want 2,986,241", got)
+	}
 	for _, c := range []struct {
 		name  string
 		shape pixel.Shape

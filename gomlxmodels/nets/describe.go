@@ -30,6 +30,8 @@ const (
 	MaxPoolLayer  Kind = "max-pool"  // maximum over Size×Size pixels, stride 2: over 3×3 with a border of one pixel, over 2×2 without; its input must not be negative
 	MeanPoolLayer Kind = "mean-pool" // mean over all pixels
 	DenseLayer    Kind = "dense"     // x·kernel + bias; tensors kernel [inputs, outputs] and, with Bias, bias [outputs]; inputs pixel by pixel
+	HalveLayer    Kind = "halve"     // mean over 2×2 pixels, stride 2; an odd last row or column is left out
+	JoinLayer     Kind = "join"      // of logits f and h, one value: softplus(h + ln K + max(log softmax(f), −100)); see posterior.go
 )
 
 // Layer is one step of a network. Layers stand in the order in which they are computed.
@@ -42,6 +44,8 @@ type Layer struct {
 	Size   int         // of a convolution and a maximum: side of the kernel
 	Stride int         // of a convolution
 	Bias   bool        // of a convolution and a dense layer
+	// Negative is of a dense layer whose weights are −exp(kernel).
+	Negative bool
 
 	// Where XLA on the CPU is kept from computing it more than once; see shared and guarded in graph.go.
 	shared, guarded bool
@@ -109,6 +113,9 @@ func describe(n Network, a Architecture) (d *definition, err error) {
 		b.misfit("it ends with an image of one pixel; expected a dense layer or a mean over all pixels")
 	case a.Width != 0 && a.Width != 1 && !b.scaled:
 		b.misfit("it has one width only; its definition does not ask Builder.Width")
+	}
+	if a.Posterior == ProoD {
+		b.prood(in, out)
 	}
 	return &definition{a, b.layers, b.tensors}, nil
 }

@@ -89,8 +89,15 @@ func (d *definition) spans(images, radius *Node, lookup Lookup, averages Average
 			x = x.monotone(func(x *Node) *Node { return g.maxPool(x, l.Size) })
 		case MeanPoolLayer:
 			x = x.both(func(x *Node) *Node { return ReduceMean(x, 1, 2) })
+		case HalveLayer:
+			x = x.both(quarter)
+		case JoinLayer:
+			x = g.joined(x, values[l.Inputs[1]])
 		case DenseLayer:
 			kernel := tensor("kernel")
+			if l.Negative {
+				kernel = Neg(Exp(kernel))
+			}
 			x = x.both(flatten).linear(
 				func(x *Node) *Node { return g.dense(x, kernel, tensor("bias")) },
 				func(r *Node) *Node { return MatMul(r, absolute(kernel)) })

@@ -51,3 +51,12 @@ func share(values []float32, stream *rand.Rand) {
 		values[i] = stream.Float32()
 	}
 }
+
+// around is uniform in centre ± bound.
+func around(centre, bound float64) initializer {
+	return func(values []float32, stream *rand.Rand) {
+		for i := range values {
+			values[i] = float32(centre + (2*stream.Float64()-1)*bound)
+		}
+	}
+}

@@ -51,6 +51,9 @@ type Architecture struct {
 	Input   string      `json:"input,omitempty"` // input layer; empty for InputNone
 	Width   float64     `json:"width,omitempty"` // factor of all numbers of channels but the first and the last, at most 64; 0 for 1
 	Bias    bool        `json:"bias,omitempty"`  // convolutions have biases, too, where the network's own have none
+
+	// Posterior joins the network, as a classifier, with what says how likely an image is one of the classes at all; see posterior.go.
+	Posterior string `json:"posterior,omitempty"`
 }
 
 var (
@@ -125,6 +128,9 @@ func (a Architecture) Check() error {
 	}
 	if a.Input != "" && a.Input != InputNone && a.Shape.Channels != len(cifarMean) {
 		return fmt.Errorf("nets: %s: input layer %q is for images of %d channels, not %v", a.Name, a.Input, len(cifarMean), a.Shape)
+	}
+	if a.Posterior != "" && a.Posterior != ProoD {
+		return fmt.Errorf("nets: %s: posterior %q; expected none or %q", a.Name, a.Posterior, ProoD)
 	}
 	if !(a.Width >= 0 && a.Width <= 64) || a.Width > 0 && a.Width < 1./1024 {
 		return fmt.Errorf("nets: %s: width %v; expected a factor from 1/1024 to 64", a.Name, a.Width)

@@ -33,6 +33,7 @@ func outPlan(m method.Method) *plan {
 		return im
 	}
 	a := nets.Architecture{Name: nets.Large, Shape: shape, Classes: 3, Width: 1. / 64}
+	a.Posterior = m.Needs().Posterior
 	p := &plan{run: identity{Architecture: a, Classes: make([]string, 3)}, net: a, tensors: a.Tensors(), images: images(toyImages, 83), stepsPerEpoch: 1, steps: 30}
 	p.set(modelfile.Recipe{
 		Sigma: new(0.0), Epochs: 30, BatchSize: toyImages, LearningRate: 0.1, Schedule: "constant", Momentum: new(0.9), WeightDecay: new(0.01),
@@ -43,14 +44,20 @@ func outPlan(m method.Method) *plan {
 	return p
 }
 
-// onHost is the network L with weights in float64, as package feedforward has it.
-func onHost(t *testing.T, p *plan, theta [][]float64) *feedforward.Network {
+// onHost is the network L with weights in float64, as package feedforward has it; or, of the tensors from the discriminator on, that one.
+func onHost(t *testing.T, p *plan, theta [][]float64, discriminator bool) *feedforward.Network {
 	t.Helper()
 	shape := p.images.Shape
 	b := feedforward.NewBuilder(shape.Channels, shape.Height, shape.Width)
+	list, strided := p.tensors, 4
+	if first := slices.IndexFunc(list, func(t nets.Tensor) bool { return strings.HasPrefix(t.Name, "discriminator/") }); first >= 0 && discriminator {
+		list, theta, strided = list[first:], theta[first:], 2
+	} else if first >= 0 {
+		list = list[:first]
+	}
 	layer := 0
-	for i := 0; i < len(p.tensors); i += 2 {
-		d, w, bias := p.tensors[i].Shape, theta[i], theta[i+1]
+	for i := 0; i < len(list); i += 2 {
+		d, w, bias := list[i].Shape, theta[i], theta[i+1]
 		if len(d) == 4 {
 			kernel := make([]float64, len(w))
 			for place := range 9 {
@@ -61,11 +68,14 @@ func onHost(t *testing.T, p *plan, theta [][]float64) *feedforward.Network {
 				}
 			}
 			o := feedforward.ConvOptions{Kernel: [2]int{3, 3}, Pad: [4]int{1, 1, 1, 1}, Stride: [2]int{1, 1}}
-			if i == 4 {
+			if i == strided {
 				o.Stride = [2]int{2, 2}
 			}
 			layer = b.ReLU(b.Conv(layer, d[3], o, kernel, bias))
 			continue
+		}
+		if len(b.Shape(layer)) == 3 && discriminator {
+			layer = b.AveragePool(layer, feedforward.PoolOptions{ConvOptions: feedforward.ConvOptions{Kernel: [2]int{2, 2}, Stride: [2]int{2, 2}}})
 		}
 		if len(b.Shape(layer)) == 3 {
 			layer = b.Transpose(layer, 1, 2, 0)
@@ -74,9 +84,12 @@ func onHost(t *testing.T, p *plan, theta [][]float64) *feedforward.Network {
 		for in := range d[0] {
 			for out := range d[1] {
 				kernel[out*d[0]+in] = w[in*d[1]+out]
+				if d[1] == 1 {
+					kernel[in] = -math.Exp(w[in])
+				}
 			}
 		}
-		if layer = b.Dense(layer, d[1], kernel, bias); i+2 < len(p.tensors) {
+		if layer = b.Dense(layer, d[1], kernel, bias); i+2 < len(list) {
 			layer = b.ReLU(layer)
 		}
 	}
@@ -95,6 +108,18 @@ func uniformLoss(f []float64) (l float64, g []float64) {
 		g = append(g, v-1/float64(len(p)))
 	}
 	return l, g
+}
+
+// within is the box of what differs from x by at most ε, with clip within [0, 1].
+func within(x []float64, epsilon float64, clip bool) feedforward.Box {
+	box := feedforward.Box{Lower: slices.Clone(x), Upper: slices.Clone(x)}
+	for i := range x {
+		box.Lower[i], box.Upper[i] = x[i]-epsilon, x[i]+epsilon
+		if clip {
+			box.Lower[i], box.Upper[i] = max(box.Lower[i], 0), min(box.Upper[i], 1)
+		}
+	}
+	return box
 }
 
 // climbed is the attack of ACET, in float64.
@@ -131,6 +156,7 @@ func TestOutStepByHand(t *testing.T) {
 	}{
 		{newMethod(t, "plain"), 0}, {newMethod(t, "ceda"), 0}, {newMethod(t, "oe"), 0}, {newMethod(t, "acet", "steps=4"), 0},
 		{newMethod(t, "good", "quantile=0"), 0}, {newMethod(t, "good", "quantile=79"), 3}, {newMethod(t, "good", "quantile=80"), 4}, {newMethod(t, "good", "quantile=100", "clip=true"), 5},
+		{newMethod(t, "prood", "kappa=0.3"), 0},
 	}
 	for _, engine := range []string{"go", "xla"} {
 		b, err := backend.Open(engine)
@@ -150,6 +176,10 @@ func TestOutStepByHand(t *testing.T) {
 					s.weights[i][j] *= 1.5 // else the classes hardly differ
 					theta[i] = append(theta[i], float64(s.weights[i][j]))
 				}
+			}
+			var before [][]float64
+			for _, w := range theta {
+				before = append(before, slices.Clone(w))
 			}
 			tr, err := newTrainer(b, p, s)
 			if err != nil {
@@ -180,19 +210,41 @@ func TestOutStepByHand(t *testing.T) {
 				out = rows(one.more[0].images)
 			}
 			if m, ok := c.method.(method.ACET); ok {
-				n := onHost(t, p, theta)
+				n := onHost(t, p, theta, false)
 				for j := range out {
 					out[j] = climbed(t, n, out[j], epsilon, m.Steps)
 				}
 			}
 			total := func(theta [][]float64) (l float64) {
-				n := onHost(t, p, theta)
-				forward := func(x []float64) []float64 {
+				n := onHost(t, p, theta, false)
+				value := func(n *feedforward.Network, x []float64) []float64 {
 					f, err := n.Forward(x)
 					if err != nil {
 						t.Fatal(err)
 					}
 					return f
+				}
+				forward := func(x []float64) []float64 { return value(n, x) }
+				if _, ok := c.method.(method.ProoD); ok {
+					// The posterior takes h as it was before the step: no gradient goes from it to the discriminator.
+					h, fixed := onHost(t, p, theta, true), onHost(t, p, before, true)
+					forward = func(x []float64) []float64 {
+						p, pi := softmax(value(n, x)), 1/(1+math.Exp(-value(fixed, x)[0]))
+						for k := range p {
+							p[k] = math.Log(pi*p[k] + (1-pi)/float64(len(p)))
+						}
+						return p
+					}
+					for _, x := range rows(one.images) {
+						l += math.Log1p(math.Exp(-value(h, x)[0])) / toyImages
+					}
+					for _, x := range out {
+						bounds, err := h.Intervals(within(x, epsilon, false), feedforward.Plain)
+						if err != nil {
+							t.Fatal(err)
+						}
+						l += kappa / outImages * math.Log1p(math.Exp(bounds.Upper[0]))
+					}
 				}
 				for i, x := range rows(one.images) {
 					l -= math.Log(softmax(forward(x))[one.labels[i]]) / toyImages
@@ -203,18 +255,11 @@ func TestOutStepByHand(t *testing.T) {
 					switch m := c.method.(type) {
 					case method.CEDA:
 						l += kappa / outImages * math.Log(slices.Max(softmax(f)))
-					case method.OE, method.ACET:
+					case method.OE, method.ACET, method.ProoD:
 						v, _ := uniformLoss(f)
 						l += kappa / outImages * v
 					case method.GOOD:
-						box := feedforward.Box{Lower: slices.Clone(x), Upper: slices.Clone(x)}
-						for i := range x {
-							box.Lower[i], box.Upper[i] = x[i]-epsilon, x[i]+epsilon
-							if m.Clip {
-								box.Lower[i], box.Upper[i] = max(box.Lower[i], 0), min(box.Upper[i], 1)
-							}
-						}
-						u, err := n.Differences(box, feedforward.IBP, feedforward.Plain)
+						u, err := n.Differences(within(x, epsilon, m.Clip), feedforward.IBP, feedforward.Plain)
 						if err != nil {
 							t.Fatal(err)
 						}

@@ -65,6 +65,7 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 		return nil, err
 	}
 	architecture := o.architecture(images)
+	architecture.Posterior = made.method.Needs().Posterior
 	if err := architecture.Check(); err != nil {
 		return nil, fmt.Errorf("train: %s: %w", images.Name, err)
 	}

@@ -26,6 +26,7 @@ type network interface {
 // bounded is a network with a bounded forward pass.
 type bounded interface {
 	Differences(centre, radius *Node, lookup nets.Lookup) *Node
+	Intervals(layer string, centre, radius *Node, lookup nets.Lookup) (lower, upper *Node)
 }
 
 // trainer holds the weights and the optimizer's slots on the device, and the compiled step.
@@ -141,13 +142,24 @@ func (t *trainer) update(inputs []*Node) []*Node {
 	lookup := func(name string) *Node { return old[indexOf(list, name)] }
 	var averages nets.Averages
 	b.Logits, averages = p.forward(b, images, more, lookup)
-	b.Differences = func(images, epsilon *Node, clip bool) *Node {
+	b.Rows = images
+	net := func() bounded {
 		net, ok := p.net.(bounded)
 		if !ok {
 			panic(fmt.Errorf("method %s: it needs bounds, but the network has none", p.method.Name()))
 		}
+		return net
+	}
+	b.Differences = func(images, epsilon *Node, clip bool) *Node {
 		centre, radius := nets.Ball(images, epsilon, clip)
-		return net.Differences(centre, radius, lookup)
+		return net().Differences(centre, radius, lookup)
+	}
+	b.Intervals = func(layer string, images, epsilon *Node, clip bool) (lower, upper *Node) {
+		centre, radius := images, (*Node)(nil)
+		if epsilon != nil {
+			centre, radius = nets.Ball(images, epsilon, clip)
+		}
+		return net().Intervals(layer, centre, radius, lookup)
 	}
 	answers := b.Logits
 	if b.Views*b.Noises > 1 {

@@ -1,0 +1,102 @@
+package feedforward
+
+import (
+	"math"
+	"slices"
+)
+
+// LogSoftmax is y_k = x_k − ln Σ_j exp(x_j) over all values of a layer. Rigorous bounds take an evaluation that subtracts the largest
+// value first.
+func (b *Builder) LogSoftmax(in int) int {
+	return b.add("LogSoftmax", b.Shape(in), logSoftmax{}, in)
+}
+
+// Softplus is ln(1 + exp(x)).
+func (b *Builder) Softplus(in int) int { return b.add("Softplus", b.Shape(in), softplus(), in) }
+
+// Repeat gives a layer of one value a shape, that value at every place.
+func (b *Builder) Repeat(in int, shape ...int) int {
+	s := Shape(slices.Clone(shape))
+	if b.Shape(in).Size() != 1 {
+		return b.fail("Repeat", "a layer of shape %v, want one value", b.Shape(in))
+	}
+	return b.add("Repeat", s, &arrange{from: make([]int, s.Size())}, in)
+}
+
+func softplus() *activation {
+	return &activation{
+		f: func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) },
+		slope: func(x float64) float64 {
+			if x < 0 {
+				e := math.Exp(x)
+				return e / (1 + e)
+			}
+			return 1 / (1 + math.Exp(-x))
+		},
+		err: func(m float64) float64 { return functionError + 4*single*m },
+	}
+}
+
+// logSoftmax is at most 0 and, between bounds l and u on its inputs,
+//
+//	−ln(1 + Σ_{j≠k} exp(u_j − l_k)) ≤ y_k ≤ −ln(1 + Σ_{j≠k} exp(l_j − u_k)).
+type logSoftmax struct{}
+
+func (logSoftmax) forward(in [][]float64, out []float64) {
+	for k, v := range in[0] {
+		out[k] = oneAgainstAll(in[0], v, k)
+	}
+}
+
+// oneAgainstAll is −ln(1 + Σ_{j≠k} exp(others_j − v)).
+func oneAgainstAll(others []float64, v float64, k int) float64 {
+	apart := make([]float64, len(others))
+	for j, o := range others {
+		if j != k {
+			apart[j] = o - v
+		}
+	}
+	return -logSumExp(apart, k)
+}
+
+func (logSoftmax) backward(in [][]float64, out, g []float64, gin [][]float64) {
+	sum := 0.0
+	for _, v := range g {
+		sum += v
+	}
+	for k, v := range g {
+		gin[0][k] += v - math.Exp(out[k])*sum
+	}
+}
+
+func (logSoftmax) interval(in []Box, out Box, a Arithmetic) {
+	l, u := in[0].Lower, in[0].Upper
+	e, top := 0.0, 0.0
+	if a != Plain {
+		magnitude := 0.0
+		for k := range l {
+			magnitude = max(magnitude, -l[k], u[k])
+		}
+		// The difference from the largest value, the relative error of the sum under the logarithm, and that of exp and log.
+		e, top = 4*functionError+a.gamma(len(l))+8*single*magnitude, functionError
+	}
+	for k := range l {
+		out.Lower[k] = oneAgainstAll(u, l[k], k) - e
+		out.Upper[k] = min(oneAgainstAll(l, u[k], k)+e, top)
+	}
+}
+
+// relax: constants.
+func (logSoftmax) relax(in []Box, out Box, rows int, g []float64, gin [][]float64, constant []float64, a Arithmetic) {
+	n := len(out.Lower)
+	for k := range rows {
+		for i, v := range g[k*n : (k+1)*n] {
+			switch {
+			case v > 0:
+				constant[k] += v * out.Upper[i]
+			case v < 0:
+				constant[k] += v * out.Lower[i]
+			}
+		}
+	}
+}

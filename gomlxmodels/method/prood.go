@@ -1,0 +1,45 @@
+package method
+
+import (
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/certspec/certspec/gomlxmodels/loss"
+	"github.com/certspec/certspec/gomlxmodels/nets"
+)
+
+// ProoD trains a classifier and, beside it, a discriminator h whose output is provably low around out-images (Meinke, Bitterwolf and Hein
+// 2022, arXiv 2106.04260); see nets.ProoD. With h̄ the upper bound of h within ε, σ the logistic function, and p the joint posterior,
+//
+//	(1/N) Σ_i [CE(p(x_i), y_i) − log σ(h(x_i))] + (κ/M) Σ_j [L_uniform(p(z_j)) − log σ(−h̄(z_j, ε))].
+//
+// No gradient goes from p to h: the discriminator learns as if it were alone, and the classifier given it, in one run for their two.
+type ProoD struct {
+	Outliers
+	Ball
+	Clip bool `json:"clip" usage:"bounds over the ball within [0, 1], as in evaluation; else over all of it"`
+}
+
+func (ProoD) Name() string { return "prood" }
+
+func (m ProoD) Needs() Needs {
+	n := m.Ball.needs(m.Outliers.needs())
+	n.Posterior = nets.ProoD
+	return n
+}
+
+func (m ProoD) Check() error {
+	if err := m.Ball.check(); err != nil {
+		return err
+	}
+	return m.Outliers.check()
+}
+
+func (m ProoD) Loss(b *Batch) []loss.Term {
+	out := b.More[OutSet]
+	_, in := b.Intervals(nets.DiscriminatorHead, b.Rows, nil, false)
+	_, above := b.Intervals(nets.DiscriminatorHead, out.Images, b.Number(epsilonRamp), m.Clip)
+	terms := m.terms(b, "uniform", func(out *More) *Node { return loss.Uniform(out.Logits) })
+	return append(terms,
+		loss.Term{Name: "in", Value: ReduceAllMean(Softplus(Neg(in)))},
+		loss.Term{Name: "bound", Value: Mul(b.Number(kappaRamp), ReduceAllMean(Softplus(above)))})
+}
