@@ -115,7 +115,7 @@ func (o *options) run(cmd *cobra.Command) error {
 		return printTrained(cmd, card, *o.json)
 	}
 	for _, k := range o.knobs {
-		if k.Known == nil {
+		if k.Known == nil || !f.Changed(k.Name) {
 			continue
 		}
 		if err := cli.Known(cmd, k.Name, k.Known()); err != nil {
