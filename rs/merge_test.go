@@ -59,12 +59,15 @@ func TestMerge(t *testing.T) {
 		certify(t, m, data, opt)
 		want := read(t, opt.Ledger)
 		splits := [][]rs.Shard{split(1), split(2), split(5), split(14), {{Index: 1, Count: 2}, {Index: 0, Count: 4}, {Index: 2, Count: 4}}}
+		if testing.Short() {
+			splits = splits[2:3]
+		}
 		for _, by := range []string{ledger.ShardImages, ledger.ShardBlocks} {
 			if by == ledger.ShardBlocks && opt.Rule != rs.Fixed {
 				continue
 			}
 			for i, of := range splits {
-				if by == ledger.ShardBlocks && i == len(splits)-1 {
+				if by == ledger.ShardBlocks && i == 4 {
 					continue // blocks of two splits do not meet
 				}
 				files := shards(t, m, data, opt, by, of)
@@ -129,7 +132,11 @@ func TestMergePartial(t *testing.T) {
 			opt.Ledger = filepath.Join(t.TempDir(), "whole")
 			whole := certify(t, m, data, opt)
 			want := read(t, opt.Ledger)
-			for lost := range 4 {
+			losses := []int{0, 1, 2, 3}
+			if testing.Short() {
+				losses = losses[1:2]
+			}
+			for _, lost := range losses {
 				files := shards(t, m, data, opt, by, split(4))
 				tear(t, files[lost], len(read(t, files[lost]))/2)
 				absent := (lost + 2) % 4

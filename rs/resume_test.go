@@ -96,7 +96,11 @@ func TestLedgerDoesNotDependOnTheWayThere(t *testing.T) {
 		if opt.Scores > 0 {
 			wantScores = read(t, ledger.ScoresPath(opt.Ledger))
 		}
-		for range 4 {
+		ways := 4
+		if testing.Short() {
+			ways = 1
+		}
+		for range ways {
 			opt.Ledger = filepath.Join(t.TempDir(), "sub", "parts.ledger")
 			stops := 0
 			for {
@@ -379,7 +383,10 @@ func TestKill(t *testing.T) {
 	want, wantScores := read(t, filepath.Join(dir, "whole")), read(t, ledger.ScoresPath(filepath.Join(dir, "whole")))
 	rng := rand.New(rand.NewPCG(8, 9))
 	path := filepath.Join(dir, "killed")
-	const most = 8
+	most := 8
+	if testing.Short() {
+		most = 3
+	}
 	for kills := 0; ; kills++ {
 		after := 1 + rng.IntN(calls/most)
 		if kills == most {

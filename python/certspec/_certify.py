@@ -94,8 +94,8 @@ def certify(
     try:
         np.save(os.path.join(folder, "images.npy"), pixels)
         np.save(os.path.join(folder, "labels.npy"), targets)
-        path = os.path.abspath(os.fspath(ledger)) if ledger is not None else os.path.join(tempfile.mkdtemp(prefix="certspec-"), "run.ledger")
-        arguments = ["certify", "--data", "npy:images.npy,labels.npy", "--sigma", repr(float(sigma)), "--n", str(int(n)), "--out", path, "--json"]
+        path = os.fspath(ledger) if ledger is not None else os.path.join(tempfile.mkdtemp(prefix="certspec-"), "run.ledger")
+        arguments = ["certify", "--data", "npy:images.npy,labels.npy", "--sigma", repr(float(sigma)), "--n", str(int(n)), "--out", os.path.abspath(path), "--json"]
         if seed is not None:
             arguments += ["--seed", str(int(seed))]
         text = _serve(arguments + list(options), hello, lambda batch: _shaped(answer(batch, output), len(batch), output, classes), (height, width, channels), folder)

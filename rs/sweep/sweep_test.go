@@ -199,6 +199,9 @@ func (f former) Info() (classifier.Info, error) {
 
 // A folder that an older program began goes on, and can be opened: all its ledgers name the model as the first does.
 func TestOldFolderGoesOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("six runs")
+	}
 	m := renamed{constant(), classifier.Identity{Weights: "all of the file", Engine: "toy"}}
 	folder := t.TempDir()
 	o := sweep.Options{Run: rs.Options{Sigma: .25, MaxSamples: 200}, Folder: folder}

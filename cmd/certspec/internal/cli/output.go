@@ -61,7 +61,8 @@ func SummaryAside(cmd *cobra.Command, path string) {
 	}
 }
 
-// checkedWriter keeps the first error of writing, which fmt's callers drop.
+// checkedWriter keeps the first error of writing, which fmt's callers drop. A standard output that is closed from the start (">&-") gives
+// none: on Unix Go's runtime opens the null device in its place before main, which looks like one that a caller chose.
 type checkedWriter struct {
 	io.Writer
 	err error
