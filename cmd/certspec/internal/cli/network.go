@@ -5,6 +5,7 @@ import (
 
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -63,9 +64,15 @@ func (o *NetworkOptions) Open() (*engine.Model, *feedforward.Network, error) {
 func (o *NetworkOptions) Trained(m *engine.Model) []ledger.Data {
 	var sets []ledger.Data
 	if card := m.Card(); card != nil {
-		sets = append(sets, ledger.Data{Name: card.Train.Name, Digest: card.Train.Digest, Images: card.Train.Images})
-		if a := card.Adaptation; a != nil {
-			sets = append(sets, ledger.Data{Name: a.Data.Name, Digest: a.Data.Digest, Images: a.Data.Images})
+		seen := []modelfile.Data{card.Train}
+		for _, s := range card.Recipe.Sets {
+			seen = append(seen, s.Data)
+		}
+		if card.Adaptation != nil {
+			seen = append(seen, card.Adaptation.Data)
+		}
+		for _, d := range seen {
+			sets = append(sets, ledger.Data{Name: d.Name, Digest: d.Digest, Images: d.Images})
 		}
 	}
 	for _, name := range o.trained {
