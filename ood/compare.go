@@ -333,3 +333,20 @@ func (b *bootstrap) both(name, conservative string, in, foreign []float64) (valu
 	b.out[name], b.out[conservative] = e, Estimate{Bootstrap: &intervals[1]}
 	return a.Value, a.Conservative
 }
+
+// String is the metrics in a few lines, in percent.
+func (c *Comparison) String() string {
+	text := fmt.Sprintf("%s against %s, ε = %v\nAUC %.1f", c.In.Name, c.Foreign.Name, c.Epsilon, 100*c.AUC)
+	for _, v := range []struct {
+		name  string
+		value *float64
+	}{{"AAUC", c.AAUC}, {"GAUC", c.GAUC}, {"FPR95", c.FPR95}, {"guaranteed FPR95", c.GFPR95}} {
+		if v.value != nil {
+			text += fmt.Sprintf(", %s %.1f", v.name, 100**v.value)
+		}
+	}
+	for _, w := range c.Warnings {
+		text += "\n" + w
+	}
+	return text
+}

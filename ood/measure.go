@@ -90,3 +90,6 @@ func unit(images *imageset.Images, i int) []float64 {
 	}
 	return x
 }
+
+// Read reads a file of Measure or Attack; see record.Read.
+func Read(path string) (*Measurement, error) { return record.Read(path) }

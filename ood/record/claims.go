@@ -5,6 +5,9 @@ import (
 	"math"
 )
 
+// vacuous is ln .999, above which a bound says nothing.
+const vacuous = -0.00100050033358
+
 // Claim derives the claims of lines.
 func (h *Header) Claim(lines []Line) Claims {
 	c := Claims{Images: len(lines)}
@@ -24,7 +27,7 @@ func (h *Header) Claim(lines []Line) Claims {
 		top := l.Upper
 		if h.Attack != nil {
 			top = l.Attacked
-		} else if l.Upper == 0 {
+		} else if l.Upper > vacuous {
 			c.Vacuous++
 		}
 		if math.IsNaN(top) || math.IsNaN(l.Log) {

@@ -11,7 +11,7 @@
 //	accuracy 480 500                                       where labels are known
 //	mean_confidence 0.981112233
 //	mean_bound 0.993000001                                 of an attack: mean_attacked
-//	vacuous 3                                              of a bound: images whose bound on Conf is 1
+//	vacuous 3                                              of a bound: images whose bound on Conf is above .999
 //	sha256 <64 hexadecimal digits>                         of all bytes before this line
 //
 // Bytes after the last newline, as a power cut leaves them, are no part of the file; an unfinished run goes on behind its last line,
@@ -112,7 +112,7 @@ type Claims struct {
 	Correct, Labels int    // images of the class that the label says, and images with a label
 	MeanConfidence  string // decimal, of those that are numbers; "" where there are none
 	Mean            string // of the bound, rounded up, or of what attacks found; a confidence that is not a number counts as 1
-	Vacuous         int    // of a bound: images whose bound on Conf is 1
+	Vacuous         int    // of a bound: images whose bound on Conf is above .999
 }
 
 // File is the content of a file.
