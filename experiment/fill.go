@@ -17,7 +17,8 @@ type Filled struct {
 	Selected []Selected   `json:"selected,omitempty"` // by CalibrationMeasure.Within
 	Notes    []string     `json:"notes"`
 
-	measures []Measure
+	measures   []Measure
+	confidence float64 // of the intervals
 }
 
 // Metric is a column: the mean of the average certified radius over some cells.
@@ -108,7 +109,7 @@ func Fill(folder, name string, o resample.Options) (*Filled, error) {
 
 func (f *Filler) fill() (*Filled, error) {
 	t := f.table
-	out := &Filled{Name: t.Name, Title: t.Title, Source: t.Source, Tier: f.Manifest.Tier.Name, Compare: t.Compare, measures: t.Measure.measures()}
+	out := &Filled{Name: t.Name, Title: t.Title, Source: t.Source, Tier: f.Manifest.Tier.Name, Compare: t.Compare, measures: t.Measure.measures(), confidence: f.bootstrap.Confidence}
 	cells, err := f.Manifest.Tier.Cells(t.Measure.Radii)
 	if err != nil {
 		return nil, err

@@ -58,7 +58,8 @@ func (f *Filler) value(radii map[uint64]*Radii, m Metric) (*Value, error) {
 	for _, seed := range bySeed(v.seeds) {
 		each = append(each, seed.values)
 	}
-	v.Interval, err = meanInterval(each, f.bootstrap)
+	found, err := meanInterval(each, f.bootstrap)
+	v.Interval = found.Interval
 	return v, err
 }
 
@@ -79,9 +80,9 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// meanInterval is the bootstrap interval of the mean over seeds and images, by seed and image. Where there are two seeds or more, both images and
+// meanInterval is the mean of values by seed and image, with its bootstrap interval. Where there are two seeds or more, both images and
 // seeds are drawn, as a model that is trained again comes out otherwise.
-func meanInterval(values [][]float64, b resample.Options) (resample.Interval, error) {
+func meanInterval(values [][]float64, b resample.Options) (resample.Estimate, error) {
 	design := resample.Paired(len(values[0]))
 	if len(values) > 1 {
 		design = resample.Crossed(len(values[0]), len(values))
@@ -101,9 +102,9 @@ func meanInterval(values [][]float64, b resample.Options) (resample.Interval, er
 		return nil
 	}, b)
 	if err != nil {
-		return resample.Interval{}, fmt.Errorf("experiment: %w", err)
+		return resample.Estimate{}, fmt.Errorf("experiment: %w", err)
 	}
-	return found[0].Interval, nil
+	return found[0], nil
 }
 
 // meanRadii are the radii of a model, image by image, in the mean over cells; without values where one is not there. What is not certified, or wrong,
@@ -192,7 +193,8 @@ func (v *Value) Minus(other *Value, b resample.Options) (*compare.Difference, er
 	}
 	d := &compare.Difference{A: mean(left), B: mean(right)}
 	d.Difference = d.B - d.A
-	d.Interval, err = meanInterval(each, b)
+	found, err := meanInterval(each, b)
+	d.Interval, d.P = found.Interval, found.P
 	return d, err
 }
 

@@ -145,5 +145,6 @@ type Filler struct {
 
 // Interval is that of the mean of values by seed and image: of the bootstrap over the images, and over the seeds, too, where there are two or more.
 func (f *Filler) Interval(values [][]float64) (resample.Interval, error) {
-	return meanInterval(values, f.bootstrap)
+	found, err := meanInterval(values, f.bootstrap)
+	return found.Interval, err
 }

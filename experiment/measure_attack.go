@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/progress"
+	"github.com/certspec/certspec/rs/compare"
 )
 
 // attackMeasure is the calibration of networks under attacks on their confidences: results/MODEL.attacks.json, and the confidences behind
@@ -81,10 +82,18 @@ func (*attackMeasure) Tables(f *Filled, columns []string, head func(FilledLine) 
 }
 
 func (f *Filled) raised(columns []string, head func(FilledLine) []any) *table.Table {
-	t := &table.Table{Columns: append(slices.Clone(columns), "attack", "difference", "its low", "its high")}
+	t := &table.Table{Columns: append(slices.Clone(columns), "attack", "difference", "its low", "its high", "p")}
+	var shown []*compare.Difference
 	for _, l := range f.Lines {
 		for _, a := range attack.ACEAttacks(0) {
-			t.Rows = append(t.Rows, append(append(head(l), a.String()), difference(l.Raised[a.String()])...))
+			shown = append(shown, l.Raised[a.String()])
+		}
+	}
+	corrected, notes := together(f.confidence, shown)
+	t.Notes = notes
+	for _, l := range f.Lines {
+		for _, a := range attack.ACEAttacks(0) {
+			t.Rows = append(t.Rows, append(append(head(l), a.String()), differenceCells(l.Raised[a.String()], corrected)...))
 		}
 	}
 	return t

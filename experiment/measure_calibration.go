@@ -11,6 +11,7 @@ import (
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/compare"
 	"github.com/certspec/certspec/rs/confidences"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -109,7 +110,17 @@ func (f *Filled) selection() *table.Table {
 }
 
 func (f *Filled) spreads() *table.Table {
-	t := &table.Table{Columns: []string{"radius", "method", "figure", "value", "low", "high", "difference", "its low", "its high"}}
+	t := &table.Table{Columns: []string{"radius", "method", "figure", "value", "low", "high", "difference", "its low", "its high", "p"}}
+	var shown []*compare.Difference
+	for _, s := range f.Selected {
+		for _, of := range []*spread{s.CCESpread, s.CBSSpread} {
+			if of != nil {
+				shown = append(shown, of.Difference)
+			}
+		}
+	}
+	corrected, notes := together(f.confidence, shown)
+	t.Notes = notes
 	for _, s := range f.Selected {
 		for _, figure := range []struct {
 			name   string
@@ -123,9 +134,9 @@ func (f *Filled) spreads() *table.Table {
 				row = append(row, rounded(figure.spread.Interval.Low, 4), rounded(figure.spread.Interval.High, 4))
 			}
 			if figure.spread == nil {
-				row = append(row, difference(nil)...)
+				row = append(row, differenceCells(nil, corrected)...)
 			} else {
-				row = append(row, difference(figure.spread.Difference)...)
+				row = append(row, differenceCells(figure.spread.Difference, corrected)...)
 			}
 			t.Rows = append(t.Rows, row)
 		}

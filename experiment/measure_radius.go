@@ -13,6 +13,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/compare"
 	"github.com/certspec/certspec/rs/preflight"
 	"github.com/certspec/certspec/rs/sweep"
 )
@@ -107,7 +108,17 @@ func (f *Filled) radii(columns []string, head func(FilledLine) []any) *table.Tab
 
 // differences has a line for each model and main figure.
 func (f *Filled) differences(columns []string, head func(FilledLine) []any) *table.Table {
-	t := &table.Table{Columns: append(slices.Clone(columns), "figure", "seeds", "mean", "least", "largest", "low", "high", "difference", "its low", "its high")}
+	t := &table.Table{Columns: append(slices.Clone(columns), "figure", "seeds", "mean", "least", "largest", "low", "high", "difference", "its low", "its high", "p")}
+	var shown []*compare.Difference
+	for k, m := range f.Metrics {
+		for _, l := range f.Lines {
+			if v := l.Values[k]; m.Main && v != nil {
+				shown = append(shown, v.Difference)
+			}
+		}
+	}
+	corrected, notes := together(f.confidence, shown)
+	t.Notes = notes
 	for k, m := range f.Metrics {
 		if !m.Main {
 			continue
@@ -117,14 +128,14 @@ func (f *Filled) differences(columns []string, head func(FilledLine) []any) *tab
 			v := l.Values[k]
 			if v == nil {
 				row = append(row, 0)
-				for range 8 {
+				for range 9 {
 					row = append(row, table.None)
 				}
 				t.Rows = append(t.Rows, row)
 				continue
 			}
 			row = append(row, v.Seeds, rounded(v.Mean, 4), rounded(v.Low, 4), rounded(v.High, 4), rounded(v.Interval.Low, 4), rounded(v.Interval.High, 4))
-			t.Rows = append(t.Rows, append(row, difference(v.Difference)...))
+			t.Rows = append(t.Rows, append(row, differenceCells(v.Difference, corrected)...))
 		}
 	}
 	return t

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/internal/table"
-	"github.com/certspec/certspec/rs/compare"
 )
 
 func rounded(v float64, decimals int) table.Rounded {
@@ -36,7 +35,8 @@ func (f *Filled) Tables() []*table.Table {
 		m.Tables(f, columns, head, add)
 	}
 	if len(all) > 0 {
-		all[len(all)-1].Notes = f.Notes
+		last := all[len(all)-1]
+		last.Notes = append(last.Notes, f.Notes...)
 	}
 	return all
 }
@@ -46,12 +46,4 @@ func optional(v *float64) any {
 		return table.None
 	}
 	return rounded(*v, 4)
-}
-
-// difference is a difference with the ends of its interval; nil: not there.
-func difference(d *compare.Difference) []any {
-	if d == nil {
-		return []any{table.None, table.None, table.None}
-	}
-	return []any{rounded(d.Difference, 4), rounded(d.Interval.Low, 4), rounded(d.Interval.High, 4)}
 }

@@ -126,8 +126,8 @@ func (f *Filler) spreadSelected(t *Filled, radii []float64) error {
 			s.CCESpread, s.CBSSpread = &spread{Interval: found[4*k].Interval}, &spread{Interval: found[4*k+1].Interval}
 			if reference >= 0 && k != reference {
 				r := at[reference]
-				s.CCESpread.Difference = &compare.Difference{A: *r.CCE, B: *s.CCE, Difference: *s.CCE - *r.CCE, Interval: found[4*k+2].Interval}
-				s.CBSSpread.Difference = &compare.Difference{A: *r.CBS, B: *s.CBS, Difference: *s.CBS - *r.CBS, Interval: found[4*k+3].Interval}
+				s.CCESpread.Difference = &compare.Difference{A: *r.CCE, B: *s.CCE, Difference: *s.CCE - *r.CCE, Interval: found[4*k+2].Interval, P: found[4*k+2].P}
+				s.CBSSpread.Difference = &compare.Difference{A: *r.CBS, B: *s.CBS, Difference: *s.CBS - *r.CBS, Interval: found[4*k+3].Interval, P: found[4*k+3].P}
 			}
 		}
 	}
@@ -223,7 +223,7 @@ func (f *Filler) spreadAttacks(l *FilledLine, bins int) error {
 		if clean == nil || attacked == nil {
 			return fmt.Errorf("experiment: %s: the attack %s is in one of its files of results only", l.Title, name)
 		}
-		l.Raised[name] = &compare.Difference{A: clean.Mean, B: attacked.Mean, Difference: attacked.Mean - clean.Mean, Interval: found[k].Interval}
+		l.Raised[name] = &compare.Difference{A: clean.Mean, B: attacked.Mean, Difference: attacked.Mean - clean.Mean, Interval: found[k].Interval, P: found[k].P}
 	}
 	return nil
 }

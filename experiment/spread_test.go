@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/rs/compare"
 )
 
 // calibrated writes results by hand: two methods on 40 images, all right and certified at the radius 0.1. Half of the images have the
@@ -68,7 +69,8 @@ func TestSpreadByHand(t *testing.T) {
 		for i := range 40 {
 			rows = append(rows, Outcome{Image: i, Label: 1, Radius: []float64{even, odd}[i%2]})
 		}
-		in, err := meanInterval([][]float64{rows.vector().values}, o)
+		found, err := meanInterval([][]float64{rows.vector().values}, o)
+		in := found.Interval
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +106,7 @@ func TestSpreadByHand(t *testing.T) {
 	for _, table := range f.Tables() {
 		text += table.CSV()
 	}
-	for _, line := range []string{"0.1,AT,CCE,0.3,0.2", "0.1,AT,CBS,0.13,", ",–,–,–\n0.1,ACT,CCE,", "1,ACT,CBS,0.64,–,–,–,–,–\n", "\nAT,\"(1,y)\",0.15,0.1"} {
+	for _, line := range []string{"0.1,AT,CCE,0.3,0.2", "0.1,AT,CBS,0.13,", ",–,–,–\n0.1,ACT,CCE,", "1,ACT,CBS,0.64,–,–,–,–,–,–\n", "\nAT,\"(1,y)\",0.15,0.1"} {
 		if !strings.Contains(text, line) {
 			t.Errorf("no %q in\n%s", line, text)
 		}
@@ -171,10 +173,10 @@ func TestSeedsAreALevel(t *testing.T) {
 		return r
 	}
 	b := resample.Options{Resamples: 1000}
-	if i, err := meanInterval([][]float64{rows(.2), rows(.6)}, b); err != nil || i.Low > .21 || i.High < .6 {
+	if i, err := meanInterval([][]float64{rows(.2), rows(.6)}, b); err != nil || i.Interval.Low > .21 || i.Interval.High < .6 {
 		t.Errorf("%v, %v; want .2 to .6", i, err)
 	}
-	if i, err := meanInterval([][]float64{rows(.2)}, b); err != nil || i.Low < .2 || i.High > .21 {
+	if i, err := meanInterval([][]float64{rows(.2)}, b); err != nil || i.Interval.Low < .2 || i.Interval.High > .21 {
 		t.Errorf("one seed: %v, %v", i, err)
 	}
 	folder := func(at ...float64) *Value {
@@ -194,5 +196,32 @@ func TestSeedsAreALevel(t *testing.T) {
 	}
 	if d, err = folder(.2, .6).Minus(folder(.1, .1), b); err != nil || d.Interval.Low > .11 || d.Interval.High < .49 {
 		t.Errorf("differences of .1 and .5: %+v, %v", d, err)
+	}
+}
+
+// Holm 1979 by hand: .005, .01, .03, .04 times 4, 3, 2, 1, then running maxima. What is not there does not count.
+func TestTogether(t *testing.T) {
+	d := []*compare.Difference{{P: .01}, nil, {P: .04}, {P: .03}, {P: .005}}
+	corrected, notes := together(.95, d)
+	for i, want := range map[int]float64{0: .03, 2: .06, 3: .06, 4: .02} {
+		if got := corrected[d[i]]; math.Abs(got-want) > 1e-12 {
+			t.Errorf("p of %v: %v, want %v", d[i].P, got, want)
+		}
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], "the 4 differences") || !strings.Contains(notes[0], "at most 0.05 may") || !strings.Contains(notes[0], "smallest is 0.0125") {
+		t.Errorf("%q", notes)
+	}
+	if one, notes := together(.95, d[:2]); len(notes) != 0 || one[d[0]] != .01 {
+		t.Errorf("one difference: %v, %q", one, notes)
+	}
+	// The table of differences shows them: B − A of each metric, with p of two images that agree in sign at ½ (two of four resamples take one image
+	// twice, and none has the other sign).
+	f, err := Fill(handmade(t), "", resample.Options{Resamples: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := f.Tables()[1]
+	if last := len(table.Columns) - 1; table.Columns[last] != "p" || len(table.Rows) == 0 || !strings.Contains(strings.Join(table.Notes, " "), "corrected by Holm") {
+		t.Errorf("%s", table)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/certspec/certspec/experiment"
 	"github.com/certspec/certspec/notebooks/nb"
 	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/rs/compare"
 )
 
 // Experiments are the filled tables of all folders below results/experiments whose name begins with the prefix.
@@ -49,38 +50,48 @@ func Show(found []*experiment.Filled) {
 	nb.Show(nb.Facts("tables here", cmp.Or(strings.Join(names, ", "), "none yet; results/experiments/README.md has the commands")))
 }
 
-// verdict says what an interval of a difference shows of the claim that it is above 0, or below.
-func verdict(i resample.Interval, below bool) string {
-	low, high := i.Low, i.High
-	if below {
-		low, high = -high, -low
+// level is that at which the verdicts of a table are right together.
+const level = 0.05
+
+// verdicts say what differences show of the claims that they are above 0, or below, all together: by Holm's correction of their p-values.
+func verdicts(below bool, of ...*compare.Difference) (all []string) {
+	var p []float64
+	for _, d := range of {
+		p = append(p, d.P)
 	}
-	switch {
-	case low > 0:
-		return "shows"
-	case high < 0:
-		return "the opposite shows"
+	corrected := nb.Must(resample.Holm(p))
+	for i, d := range of {
+		switch {
+		case corrected[i] > level:
+			all = append(all, "open")
+		case d.Difference > 0 != below:
+			all = append(all, "shows")
+		default:
+			all = append(all, "the opposite shows")
+		}
 	}
-	return "open"
+	return all
+}
+
+// togetherNote is the caption of verdicts.
+func togetherNote(claims int) string {
+	return fmt.Sprintf("Verdicts hold together: p-values of the %d differences, corrected by Holm, are at most %g; the adjusted level of the smallest is %.2g. Intervals are 95 %% ones of one difference alone.",
+		claims, level, level/float64(max(1, claims)))
 }
 
 func signed(difference float64, i resample.Interval) string {
 	return fmt.Sprintf("%+.3f (%+.3f to %+.3f)", difference, i.Low, i.High)
 }
 
-// Judge is a list of claims about the average certified radii of experiments, each with its paired difference and verdict.
-type Judge struct {
-	*nb.Tabular
-	found []*experiment.Filled
-}
-
-// NewJudge judges by the tables.
-func NewJudge(found []*experiment.Filled) *Judge {
-	return &Judge{nb.Columns("the paper's ordering", "here", "verdict"), found}
+// judge is a list of claims about the average certified radii of experiments, each with its paired difference.
+type judge struct {
+	found  []*experiment.Filled
+	claims []string
+	of     []*compare.Difference // nil: not there yet
 }
 
 // at is the first value there is of a model on CIFAR-10 by the name of a metric.
-func (j *Judge) at(model, metric string) *experiment.Value {
+func (j *judge) at(model, metric string) *experiment.Value {
 	for _, f := range j.found {
 		k := slices.IndexFunc(f.Metrics, func(m experiment.Metric) bool { return m.Name == metric })
 		for _, l := range f.Lines {
@@ -92,41 +103,56 @@ func (j *Judge) at(model, metric string) *experiment.Value {
 	return nil
 }
 
-// Above judges whether a model's value of a metric is above another model's, paired by image.
-func (j *Judge) Above(claim, model, metric, other, otherMetric string) {
+// above claims that a model's value of a metric is above another model's, paired by image.
+func (j *judge) above(claim, model, metric, other, otherMetric string) {
 	a, b := j.at(model, metric), j.at(other, otherMetric)
-	if a == nil || b == nil {
-		j.Add(claim, "", "not there yet")
-		return
+	var d *compare.Difference
+	if a != nil && b != nil {
+		d = nb.Must(a.Minus(b, resample.Options{}))
 	}
-	d := nb.Must(a.Minus(b, resample.Options{}))
-	j.Add(claim, fmt.Sprintf("%.3f and %.3f: %+.4f (%+.4f to %+.4f)", d.B, d.A, d.Difference, d.Interval.Low, d.Interval.High), verdict(d.Interval, false))
+	j.claims, j.of = append(j.claims, claim), append(j.of, d)
+}
+
+func (j *judge) table() *nb.Tabular {
+	t := nb.Columns("the paper's ordering", "here", "verdict")
+	there := slices.DeleteFunc(slices.Clone(j.of), func(d *compare.Difference) bool { return d == nil })
+	says := verdicts(false, there...)
+	for i, d := range j.of {
+		if d == nil {
+			t.Add(j.claims[i], "", "not there yet")
+			continue
+		}
+		t.Add(j.claims[i], fmt.Sprintf("%.3f and %.3f: %+.4f (%+.4f to %+.4f)", d.B, d.A, d.Difference, d.Interval.Low, d.Interval.High), says[0])
+		says = says[1:]
+	}
+	t.Notes = []string{togetherNote(len(there))}
+	return t
 }
 
 // Orderings judges the orderings of Sun et al. 2021, table 1 and section 5.
 func Orderings(found []*experiment.Filled) *nb.Tabular {
-	j := NewJudge(found)
+	j := &judge{found: found}
 	models := []string{"Gaussian", "Gaussian+JSD", "AutoAugment+JSD", "AugMix+JSD", "AugMix+HCR", "FourierMix+JSD", "FourierMix+HCR"}
 	for _, m := range models {
-		j.Above(m+": Mid above Low", m, "C Mid", m, "C Low")
-		j.Above(m+": High above Mid", m, "C High", m, "C Mid")
+		j.above(m+": Mid above Low", m, "C Mid", m, "C Low")
+		j.above(m+": High above Mid", m, "C High", m, "C Mid")
 	}
 	for _, metric := range []string{"clean", "mACR C", "mACR C-bar"} {
-		j.Above("Gaussian+JSD above Gaussian, "+metric, "Gaussian+JSD", metric, "Gaussian", metric)
+		j.above("Gaussian+JSD above Gaussian, "+metric, "Gaussian+JSD", metric, "Gaussian", metric)
 	}
 	for _, metric := range []string{"mACR C", "mACR C-bar"} {
 		for _, m := range models[:6] {
-			j.Above("FourierMix+HCR above "+m+", "+metric, "FourierMix+HCR", metric, m, metric)
+			j.above("FourierMix+HCR above "+m+", "+metric, "FourierMix+HCR", metric, m, metric)
 		}
 	}
 	for _, m := range []string{"Gaussian+JSD", "AugMix+JSD", "FourierMix+JSD"} {
-		j.Above(m+" above AutoAugment+JSD, mACR C-bar", m, "mACR C-bar", "AutoAugment+JSD", "mACR C-bar")
+		j.above(m+" above AutoAugment+JSD, mACR C-bar", m, "mACR C-bar", "AutoAugment+JSD", "mACR C-bar")
 	}
 	for _, m := range []string{"Gaussian+BN", "Gaussian+TENT"} {
-		j.Above("without adaptation above "+m+", mACR C", "Gaussian", "mACR C", m, "mACR C")
+		j.above("without adaptation above "+m+", mACR C", "Gaussian", "mACR C", m, "mACR C")
 	}
-	j.Above("FourierMix+HCR above AugMix+HCR on CIFAR-F (by 11.8 % in the paper)", "FourierMix+HCR", "mACR F", "AugMix+HCR", "mACR F")
-	return j.Tabular
+	j.above("FourierMix+HCR above AugMix+HCR on CIFAR-F (by 11.8 % in the paper)", "FourierMix+HCR", "mACR F", "AugMix+HCR", "mACR F")
+	return j.table()
 }
 
 // Published is table 1 of Sun et al. 2021 for CIFAR-10: average certified radii. It checks that the groups of corruptions are ordered in each row and
@@ -153,43 +179,63 @@ func Published() *nb.Tabular {
 // Calibration judges the orderings of Emde et al. 2025 by the certified errors of the tables, and whether the attack (1, y) raises AdaECE.
 func Calibration(found []*experiment.Filled) *nb.Tabular {
 	t := nb.Columns("the paper's ordering, and ours", "here", "verdict")
+	var lower, raised []*compare.Difference
+	type claim struct {
+		text string
+		at   []string // R = …
+	}
+	var claims []claim
 	for _, metric := range []string{"CCE", "CBS"} {
 		for _, method := range []string{"Brier-ACT", "ACCE-ACT", "Exact-ACT", "AT, fine-tuned"} {
-			var here []string
-			below, above := 0, 0
+			c := claim{text: fmt.Sprintf("%s of %s below that of AT", metric, method)}
 			for _, s := range selected(found, method) {
 				spread := s.CCESpread
 				if metric == "CBS" {
 					spread = s.CBSSpread
 				}
-				if spread == nil || spread.Difference == nil {
-					continue
+				if spread != nil && spread.Difference != nil {
+					d := spread.Difference
+					lower = append(lower, d)
+					c.at = append(c.at, fmt.Sprintf("R = %g: %s", s.Radius, signed(d.Difference, d.Interval)))
 				}
-				d := spread.Difference
-				switch verdict(d.Interval, true) {
-				case "shows":
-					below++
-				case "the opposite shows":
-					above++
-				}
-				here = append(here, fmt.Sprintf("R = %g: %s", s.Radius, signed(d.Difference, d.Interval)))
 			}
-			says := "not there yet"
-			if len(here) > 0 {
-				says = fmt.Sprintf("shows at %d of %d radii, the opposite at %d, open at the others", below, len(here), above)
-			}
-			t.Add(fmt.Sprintf("%s of %s below that of AT", metric, method), strings.Join(here, "; "), says)
+			claims = append(claims, c)
 		}
 	}
+	says := verdicts(true, lower...)
+	for _, c := range claims {
+		below, above := 0, 0
+		for _, s := range says[:len(c.at)] {
+			below, above = below+count(s == "shows"), above+count(s == "the opposite shows")
+		}
+		says = says[len(c.at):]
+		verdict := "not there yet"
+		if len(c.at) > 0 {
+			verdict = fmt.Sprintf("shows at %d of %d radii, the opposite at %d, open at the others", below, len(c.at), above)
+		}
+		t.Add(c.text, strings.Join(c.at, "; "), verdict)
+	}
+	var titles []string
 	for _, f := range found {
 		for _, l := range f.Lines {
 			if d := l.Raised["(1,y)"]; d != nil {
-				t.Add("the attack (1,y) raises AdaECE, "+l.Title, signed(d.Difference, d.Interval), verdict(d.Interval, false))
+				raised, titles = append(raised, d), append(titles, l.Title)
 			}
 		}
 	}
-	t.Notes = []string{"Differences of the smallest errors among models within three points of the best certified accuracy, with 95 % intervals of the bootstrap over images, paired; what the choice of the models adds is not in them."}
+	for i, says := range verdicts(false, raised...) {
+		t.Add("the attack (1,y) raises AdaECE, "+titles[i], signed(raised[i].Difference, raised[i].Interval), says)
+	}
+	t.Notes = []string{"Differences of the smallest errors among models within three points of the best certified accuracy, with 95 % intervals of the bootstrap over images, paired; what the choice of the models adds is not in them.",
+		"Of the errors: " + togetherNote(len(lower)), "Of the attack: " + togetherNote(len(raised))}
 	return t
+}
+
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // selected are the chosen models of a method, at every radius.
