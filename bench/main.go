@@ -39,6 +39,8 @@ type settings struct {
 	backend string
 	only    string
 	choice
+
+	processor bool
 }
 
 // choice is what the flags of one benchmark choose.
@@ -66,12 +68,14 @@ func main() {
 	flags.StringVar(&s.out, "out", "", "results without extension (default bench/results/BENCHMARK)")
 	flags.IntVar(&s.rounds, "rounds", 7, "rounds in which every contender has one turn")
 	flags.DurationVar(&s.turn, "turn", 3*time.Second, "least length of a turn")
+	flags.BoolVar(&s.processor, "processor", false, "rates by processor time, of all threads, which other load of the machine disturbs less")
 	flags.StringVar(&s.backend, "backend", "", "GoMLX backend of certspec: xla, xla:cuda, go … (default xla)")
 	flags.StringVar(&s.only, "only", "", "regular expression that the names of the contenders must match")
 	for _, b := range benchmarks {
 		own := choice{nets: b.nets, batches: b.batches, methods: b.methods} // each command has defaults of its own
 		cmd := &cobra.Command{Use: b.name, Short: b.short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 			s.choice = own
+			b.processor = b.processor || s.processor
 			if b.turn > 0 && !cmd.Flags().Changed("turn") {
 				s.turn = b.turn
 			}

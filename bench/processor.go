@@ -2,7 +2,7 @@ package main
 
 import "time"
 
-// onProcessor times contenders of one thread by the processor time of their process: what else the machine does then counts little.
+// onProcessor times contenders by the processor time of their process, of all its threads: what else the machine does then counts little.
 func onProcessor(cases []comparison) {
 	for _, c := range cases {
 		for _, e := range c.entries {
@@ -10,6 +10,8 @@ func onProcessor(cases []comparison) {
 			case *loop:
 				e.processor = true
 			case *worker:
+				e.processor = true
+			case *training:
 				e.processor = true
 			}
 		}

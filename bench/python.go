@@ -50,10 +50,14 @@ var largeHeap = []string{
 
 // pythonEntries are the contenders of other software for the work on a net.
 func pythonEntries(python, scripts string, w work) []entry {
-	return []entry{
+	entries := []entry{
 		{"PyTorch eager", pythonWorker(python, scripts, "torch", "eager", w)},
 		{"PyTorch eager, tuned malloc", pythonWorker(python, scripts, "torch", "eager", w, largeHeap...)},
-		{"torch.compile", pythonWorker(python, scripts, "torch", "compile", w, largeHeap...)},
-		{"JAX jit", pythonWorker(python, scripts, "jax", "jit", w)},
 	}
+	if w.Task == "train" {
+		entries = append(entries, entry{"PyTorch eager, channels last, tuned malloc", pythonWorker(python, scripts, "torch", "channels-last", w, largeHeap...)})
+	}
+	return append(entries,
+		entry{"torch.compile", pythonWorker(python, scripts, "torch", "compile", w, largeHeap...)},
+		entry{"JAX jit", pythonWorker(python, scripts, "jax", "jit", w)})
 }

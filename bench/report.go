@@ -96,7 +96,7 @@ func (r *report) markdown() []byte {
 	}
 	of := ""
 	if r.Processor {
-		of = " of processor time, of contenders of one thread"
+		of = " of processor time, of all threads"
 	}
 	fmt.Fprintf(&b, "Rates are %s per second%s, medians of %d rounds of turns of at least %s each. "+
 		"“Ratio of k” is the rate of row k by that of each row, within a round: median, and least to greatest.\n", r.Unit, of, r.Rounds, r.Turn)

@@ -34,6 +34,11 @@ func trainCases(ctx context.Context, s settings) ([]comparison, error) {
 					return nil, err
 				}
 				entries := []entry{{"certspec: train.Run", t}}
+				if s.backend == "" {
+					native := *t
+					native.backend = "xla:cpu,kernels=off"
+					entries = append(entries, entry{"certspec, XLA's own convolutions", &native})
+				}
 				w := work{Task: "train", Net: net, Batch: t.batch, Method: name}
 				if name == method.Default {
 					entries = append(entries, pythonEntries(python, scripts, w)...)
@@ -106,6 +111,7 @@ type training struct {
 	net, data, backend string
 	method             method.Method
 	batch, rows        int // images in a step, and rows of the network for each of them
+	processor          bool
 
 	version string
 	stop    context.CancelFunc
@@ -157,13 +163,14 @@ func (t *training) Run(ctx context.Context, d time.Duration) (units float64, ela
 	if err != nil {
 		return 0, 0, err
 	}
-	for start := time.Now(); ; {
+	now := clock(t.processor)
+	for passed, begin := time.Now(), now(); ; {
 		s, err := t.report(ctx)
 		if err != nil {
 			return 0, 0, err
 		}
-		if elapsed = time.Since(start); elapsed >= d {
-			return s.Done - first.Done, elapsed, nil
+		if time.Since(passed) >= d {
+			return s.Done - first.Done, now() - begin, nil
 		}
 	}
 }

@@ -1,4 +1,4 @@
-"""Contenders in PyTorch. Forms: eager, compile, frozen (weights folded into the compiled code)."""
+"""Contenders in PyTorch. Forms: eager, channels-last (training), compile, frozen (weights folded into the compiled code)."""
 
 import torch
 import torch._dynamo
@@ -51,7 +51,9 @@ def train(form, sigma, name, batch, method):
     def loss(x, y):
         return torch_methods.loss(method, net(x), y, sigma)
 
-    if form != "eager":
+    if form == "channels-last":
+        net.to(memory_format=torch.channels_last)
+    elif form != "eager":
         loss = torch.compile(loss, dynamic=False)
 
     def step():
@@ -61,7 +63,10 @@ def train(form, sigma, name, batch, method):
         if method == "smoothadv":
             x = x + torch_methods.attack(net, x, delta[0], y)
         optimizer.zero_grad(set_to_none=True)
-        loss((x.view(views, 1, batch, *shape) + delta).flatten(0, 2), y).backward()
+        rows = (x.view(views, 1, batch, *shape) + delta).flatten(0, 2)
+        if form == "channels-last":
+            rows = rows.contiguous(memory_format=torch.channels_last)
+        loss(rows, y).backward()
         optimizer.step()
 
     return step, batch

@@ -6,25 +6,87 @@ import (
 	"github.com/certspec/certspec/calib"
 )
 
-// ACCE is the driver of ACCE-ACT (Emde et al. 2025, equation 31): the confidences move along the gradient of the augmented
-// Lagrangian of the mixed-integer program of the certified calibration error, with z(γ) in the place of z, and after each
-// step of theirs its assignment a, copies and duals make one step of ADMM.
+// ACCE is the driver of ACCE-ACT (Emde et al. 2025, equation 31): ADMM on the augmented Lagrangian of the mixed-integer program of the
+// certified calibration error, with z(γ) in the place of z. After a step of the confidences its assignment a, copies and duals make theirs.
 //
-// The confidence of a sample is one for all bins. The terms that tie it to the intervals of the bins, λ3 and ρ3, count
-// for the bins that the sample can reach alone, and with Weighted in proportion to its assignment, clip(a, 0, 1).
+// The assignment starts at the largest calibration error that the certified intervals of the batch allow (calib.ExactCCE). A start that is the same for
+// all bins, as in evaluation, gives all of them the same sign, and few steps do not part them: all confidences then go the same way. A confidence
+// goes along −Σ_n (z_n − c_n)·a_nm of the bin m to which a assigns it, as far as the interval of that bin allows, l̃ ≤ z ≤ ũ: the
+// penalty for that constraint would begin to count only long after the confidence has left the bin.
 type ACCE struct {
-	Growth   float64 // φ, by which the penalty grows at each step, up to 10
-	Rho      float64 // ρ at the start
-	StepA    float64 // η_a, gradient step on the assignment
-	Weighted bool
+	Growth float64 // φ, by which the penalty grows at each step, up to 10
+	Rho    float64 // ρ at the start
+	StepA  float64 // η_a, gradient step on the assignment
 
 	HoeffdingAlpha float64 // as in Exact
 	Noises         int
 
-	s *lagrangian
+	// Original is what certspec computed at first: a starts at 1/M, makes its step before the confidences have made theirs, and the constraint is a
+	// penalty, λ3 and ρ3, for the bins that the sample can reach; with Weighted in proportion to its assignment, clip(a, 0, 1).
+	Original, Weighted bool
+
+	s     *lagrangian
+	bins  *calib.Bins
+	steer steering
 }
 
 func (d *ACCE) Drive(state *State) error {
+	if d.Original {
+		return d.driveOriginal(state)
+	}
+	if d.s == nil {
+		if err := d.start(state); err != nil {
+			return err
+		}
+	} else {
+		d.s.z, d.s.correct = state.Confidence, state.Correct
+		d.s.stepAssignment(d.StepA)
+		d.s.stepCopies()
+		d.s.rho = math.Min(d.s.rho*d.Growth, 10)
+	}
+	d.steer.toward(state, d.s.aims(d.bins))
+	return nil
+}
+
+// start sets the assignment, which is feasible: its copies are equal to it.
+func (d *ACCE) start(state *State) error {
+	worst, bins, err := solve(state, d.HoeffdingAlpha, d.Noises)
+	if err != nil {
+		return err
+	}
+	if d.s, err = newLagrangian(d, state); err != nil {
+		return err
+	}
+	d.bins, d.s.z, d.s.correct = bins, state.Confidence, state.Correct
+	clear(d.s.a)
+	for n, m := range worst.Bin {
+		d.s.a[n*Bins+m] = 1
+	}
+	copy(d.s.q1, d.s.a)
+	copy(d.s.q2, d.s.a)
+	return nil
+}
+
+// aims are the confidences that the assignment asks for: in the reachable bin with the greatest a, at the end of its interval on the side of its sign.
+func (s *lagrangian) aims(bins *calib.Bins) []float64 {
+	signs, aims := s.signs(), make([]float64, len(s.z))
+	for n := range aims {
+		best := -1
+		for m := range Bins {
+			if k := n*Bins + m; !s.outside[k] && (best < 0 || s.a[k] > s.a[n*Bins+best]) {
+				best = m
+			}
+		}
+		end := s.high[n*Bins+best]
+		if signs[best] < 0 {
+			end = s.low[n*Bins+best]
+		}
+		aims[n] = inside(end, best, bins)
+	}
+	return aims
+}
+
+func (d *ACCE) driveOriginal(state *State) error {
 	if d.s == nil {
 		s, err := newLagrangian(d, state)
 		if err != nil {

@@ -78,7 +78,7 @@ func (f *Found) Close() error { return release(f.Gamma) }
 func (s *Smoothed) Run(a *Adversary, epsilon, sigma float64, x, delta *tensors.Tensor, labels []int32, weights []*tensors.Tensor) (*Found, error) {
 	n := len(labels)
 	state := &State{
-		Sigma: sigma, Epsilon: epsilon,
+		Sigma: sigma, Epsilon: epsilon, Length: a.Rate * 2 * epsilon / float64(a.Steps),
 		Confidence: make([]float64, n), Correct: make([]bool, n), Direction: make([]float32, n),
 	}
 	class := make([]int32, n)
@@ -91,7 +91,7 @@ func (s *Smoothed) Run(a *Adversary, epsilon, sigma float64, x, delta *tensors.T
 	driver := a.Driver()
 	gamma := tensors.FromShape(x.Shape())
 	epsilonTensor := tensors.FromScalar(float32(epsilon))
-	step := tensors.FromScalar(float32(a.Rate * 2 * epsilon / float64(a.Steps)))
+	step := tensors.FromScalar(float32(state.Length))
 	defer release(epsilonTensor, step)
 	fail := func(err error) (*Found, error) {
 		release(gamma)

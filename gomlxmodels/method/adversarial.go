@@ -1,6 +1,7 @@
 package method
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -52,13 +53,16 @@ func (BrierACT) Loss(b *Batch) []loss.Term { return attacked(b) }
 type ExactACT struct {
 	Attack
 	Hoeffding float64 `json:"hoeffding" usage:"failure probability by which intervals are widened; 0 for estimates as they are"`
+	Revision  int     `json:"revision,omitempty" usage:"of the adversary: 0 as certspec had it at first, with steps of one length; 1"`
 }
 
-func (ExactACT) Name() string   { return "exact-act" }
-func (m ExactACT) Check() error { return probability("hoeffding", m.Hoeffding) }
+func (ExactACT) Name() string { return "exact-act" }
+func (m ExactACT) Check() error {
+	return errors.Join(probability("hoeffding", m.Hoeffding), revision(m.Revision))
+}
 func (m ExactACT) Needs() Needs {
 	return m.needs(attack.Predicted, func() attack.Driver {
-		return &attack.Exact{HoeffdingAlpha: m.Hoeffding, Noises: m.Noises}
+		return &attack.Exact{HoeffdingAlpha: m.Hoeffding, Noises: m.Noises, Original: m.Revision == 0}
 	})
 }
 func (ExactACT) Loss(b *Batch) []loss.Term { return attacked(b) }
@@ -68,8 +72,9 @@ type Relaxed struct {
 	Growth    float64 `json:"growth" usage:"factor of the penalty from step to step"`
 	Rho       float64 `json:"rho" usage:"penalty at the start, at most 10"`
 	StepA     float64 `json:"step_a" usage:"gradient step on the assignment to bins"`
-	Weighted  bool    `json:"weighted" usage:"tie confidences to the bins in proportion to their assignment"`
+	Weighted  bool    `json:"weighted" usage:"in revision 0: tie confidences to the bins in proportion to their assignment"`
 	Hoeffding float64 `json:"hoeffding" usage:"failure probability by which intervals are widened; 0 for estimates as they are"`
+	Revision  int     `json:"revision,omitempty" usage:"of the adversary: 0 as certspec had it at first, from an assignment that is the same for all bins; 1"`
 }
 
 func (r Relaxed) Check() error {
@@ -81,12 +86,15 @@ func (r Relaxed) Check() error {
 	if !(r.Growth >= 1 && r.Growth <= 1e6) {
 		return fmt.Errorf("growth is %v; expected a number of at least 1", r.Growth)
 	}
-	return probability("hoeffding", r.Hoeffding)
+	if r.Weighted && r.Revision != 0 {
+		return errors.New("weighted is an option of revision 0")
+	}
+	return errors.Join(probability("hoeffding", r.Hoeffding), revision(r.Revision))
 }
 
 func (r Relaxed) driver(noises int) func() attack.Driver {
 	return func() attack.Driver {
-		return &attack.ACCE{Growth: r.Growth, Rho: r.Rho, StepA: r.StepA, Weighted: r.Weighted, HoeffdingAlpha: r.Hoeffding, Noises: noises}
+		return &attack.ACCE{Growth: r.Growth, Rho: r.Rho, StepA: r.StepA, Weighted: r.Weighted, Original: r.Revision == 0, HoeffdingAlpha: r.Hoeffding, Noises: noises}
 	}
 }
 
@@ -120,6 +128,13 @@ func (m ACCEACTStar) Check() error {
 func (m ACCEACTStar) Loss(b *Batch) []loss.Term {
 	gap := graph.MulScalar(loss.Calibration(b.ByCopy(), b.Labels, b.Class, b.Assignment), m.Beta)
 	return append(attacked(b), loss.Term{Name: "calibration", Value: gap})
+}
+
+func revision(v int) error {
+	if v != 0 && v != 1 {
+		return fmt.Errorf("revision is %d; expected 0 or 1", v)
+	}
+	return nil
 }
 
 func probability(name string, v float64) error {

@@ -49,7 +49,7 @@ func TestEveryMethod(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	m, err := New("acce-act-star", "epsilon=0.5", " beta = 0.01 ", "weighted=true", "steps=4")
+	m, err := New("acce-act-star", "epsilon=0.5", " beta = 0.01 ", "weighted=true", "revision=0", "steps=4")
 	if err != nil {
 		t.Fatal(err)
 	}

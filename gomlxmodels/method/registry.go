@@ -8,7 +8,7 @@ var registry = choice.Registry[Method]{Kind: "method", Check: Check}
 func init() {
 	smoothAdv := Attack{Noises: 8, Epsilon: 255. / 256, Steps: 2, Rate: 1, WarmUp: 10}
 	act := Attack{Noises: 8, Epsilon: 255. / 256, Steps: 2, Rate: 1, WarmUp: 3}
-	relaxed := Relaxed{Growth: 1.5, Rho: 0.01, StepA: 0.01}
+	relaxed := Relaxed{Growth: 1.1, Rho: 0.01, StepA: 0.1, Revision: 1}
 
 	Register("cross-entropy of one noisy view (Cohen et al. 2019)", Gaussian{Share: All})
 	Register("consistency of the predictions under several noises (Jeong and Shin 2020)", Consistency{Noises: 2, Lambda: 20, Eta: 0.5})
@@ -19,7 +19,7 @@ func init() {
 	Register("attacks on the Brier score (Emde et al. 2025)", BrierACT{act})
 	Register("attacks on the relaxed certified calibration error (Emde et al. 2025)", ACCEACT{act, relaxed})
 	Register("the same, with the calibration error in the loss", ACCEACTStar{act, relaxed, 1e-3})
-	Register("attacks on the certified calibration error, solved exactly", ExactACT{Attack: act})
+	Register("attacks on the certified calibration error, solved exactly", ExactACT{Attack: act, Revision: 1})
 
 	// Those that learn from out-images: for runs of a few dozen epochs on images of 28×28 pixels.
 	out, ball := Outliers{Kappa: 0.3, KappaOver: 5}, Ball{Epsilon: 0.1, EpsilonStart: 1, EpsilonOver: 6}

@@ -1,0 +1,180 @@
+package attack
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gomlx/gomlx/core/tensors"
+
+	"github.com/certspec/certspec/calib"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+)
+
+// push moves all confidences one way: what an adversary of calibration must beat.
+type push float32
+
+func (p push) Drive(s *State) error {
+	for i := range s.Direction {
+		s.Direction[i] = float32(p)
+	}
+	return nil
+}
+
+// binned is the calibration error of confidences in Bins bins.
+func binned(t *testing.T, z []float64, correct []bool) float64 {
+	t.Helper()
+	bins, err := calib.Uniform(Bins, calib.LeftClosed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gaps [Bins]float64
+	for i, v := range z {
+		gaps[bins.Index(v)] += v
+		if correct[i] {
+			gaps[bins.Index(v)]--
+		}
+	}
+	total := 0.0
+	for _, g := range gaps {
+		total += math.Abs(g)
+	}
+	return total / float64(len(z))
+}
+
+// shifted moves confidences as those of the steepest smoothed classifier do: u + γ/σ on the scale of probits.
+func shifted(t *testing.T, d Driver, z []float64, correct []bool, radius float64, steps int) []float64 {
+	t.Helper()
+	const sigma = 0.25
+	epsilon := radius * sigma
+	s := &State{Sigma: sigma, Epsilon: epsilon, Length: 2 * epsilon / float64(steps), Confidence: append([]float64(nil), z...), Correct: correct, Direction: make([]float32, len(z))}
+	gamma := make([]float64, len(z))
+	for s.Step = range steps {
+		if err := d.Drive(s); err != nil {
+			t.Fatal(err)
+		}
+		for i, way := range s.Direction {
+			if !(math.Abs(float64(way)) <= 1) {
+				t.Fatalf("a step of %v times its length", way)
+			}
+			gamma[i] = math.Max(-epsilon, math.Min(epsilon, gamma[i]+float64(way)*s.Length))
+			s.Confidence[i] = math.Erfc(-(probit(z[i])+gamma[i]/sigma)/math.Sqrt2) / 2
+		}
+	}
+	return s.Confidence
+}
+
+// acceAsTrained has the settings of acce-act.
+func acceAsTrained() Driver { return &ACCE{Growth: 1.1, Rho: 0.01, StepA: 0.1} }
+
+// On confidences that move as those of a smoothed classifier can, both adversaries come near the largest error that the intervals allow, and
+// beat a constant push by half; as certspec had them at first they did not.
+func TestAdversariesOfCalibration(t *testing.T) {
+	for _, radius := range []float64{0.25, 1} {
+		for _, steps := range []int{2, 10} {
+			var exact, acce, original, constant, bound float64
+			for seed := range uint64(5) {
+				random := rand.New(rand.NewPCG(seed, 7))
+				const n = 256
+				z, correct := make([]float64, n), make([]bool, n)
+				for i := range z {
+					z[i] = math.Min(0.999, 0.3+0.7*(1-math.Pow(random.Float64(), 2.2)))
+					correct[i] = random.Float64() < z[i]-0.05
+				}
+				value := func(d Driver) float64 {
+					return binned(t, shifted(t, d, z, correct, radius, steps), correct)
+				}
+				exact += value(&Exact{})
+				acce += value(acceAsTrained())
+				original += value(&ACCE{Growth: 1.5, Rho: 0.01, StepA: 0.01, Original: true})
+				constant += max(value(push(1)), value(push(-1)))
+				worst, _, err := solve(&State{Sigma: 0.25, Epsilon: radius * 0.25, Confidence: z, Correct: correct}, 0, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				bound += worst.Value
+			}
+			if !(exact >= 0.85*bound && acce >= 0.9*exact && min(exact, acce) >= 1.5*constant) || original > 1.2*constant {
+				t.Errorf("radius %v σ, %d steps: exact %.3f, ACCE %.3f (at first %.3f), constant push %.3f, bound %.3f", radius, steps, exact/5, acce/5, original/5, constant/5, bound/5)
+			}
+		}
+	}
+}
+
+// On a network of this repository every adversary of calibration beats a constant push of all confidences, and ACCE reaches nine tenths of the exact one.
+func TestAdversariesOnStoredNetworks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("attacks 96 images by five adversaries")
+	}
+	b, err := backend.OpenForTraining("xla:cpu")
+	if err != nil {
+		t.Skipf("needs XLA: %v", err)
+	}
+	set, err := dataset.Open("fashionmnist/test")
+	if err != nil {
+		t.Skip(err)
+	}
+	list, err := set.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n, noises, sigma = 96, 2, 0.25
+	for _, path := range []string{"fmnist-cnn-s025"} {
+		model, err := modelfile.Read("../../notebooks/models/" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := model.Card.Architecture
+		var weights []*tensors.Tensor
+		for _, w := range model.Weights {
+			weights = append(weights, tensors.FromFlatDataAndDimensions(w.Values, w.Shape...))
+		}
+		smoothed, err := NewSmoothed(&Network{Backend: b, Forward: a.Forward, Tensors: a.Tensors()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer smoothed.Close()
+		x, labels := make([]float32, n*list.Shape.Len()), make([]int32, n)
+		for i := range x {
+			x[i] = float32(list.Pixels[i]) / 255
+		}
+		for i := range labels {
+			labels[i] = int32(list.Labels[i])
+		}
+		random := rand.New(rand.NewPCG(1, 2))
+		delta := make([]float32, noises*len(x))
+		for i := range delta {
+			delta[i] = float32(sigma * random.NormFloat64())
+		}
+		dims := func(n int) []int { return []int{n, list.Shape.Height, list.Shape.Width, list.Shape.Channels} }
+		images, noise := tensors.FromFlatDataAndDimensions(x, dims(n)...), tensors.FromFlatDataAndDimensions(delta, dims(n*noises)...)
+		for _, steps := range []int{2, 10} {
+			const epsilon = 0.25
+			value := func(driver func() Driver) float64 {
+				found, err := smoothed.Run(&Adversary{Epsilon: epsilon, Steps: steps, Rate: 1, Target: Predicted, Driver: driver}, epsilon, sigma, images, noise, labels, weights)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer found.Close()
+				s := &State{Confidence: make([]float64, n), Correct: make([]bool, n)}
+				class := tensors.FromFlatDataAndDimensions(append([]int32(nil), found.Class...), n)
+				outputs, err := call(smoothed.look, []*tensors.Tensor{images, found.Gamma, noise, class}, weights)
+				if err == nil {
+					err = s.read(outputs[0], outputs[1], found.Class, labels)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				return binned(t, s.Confidence, s.Correct)
+			}
+			constant := max(value(func() Driver { return push(1) }), value(func() Driver { return push(-1) }))
+			exact, acce, brier := value(func() Driver { return &Exact{} }), value(acceAsTrained), value(func() Driver { return Brier{} })
+			t.Logf("%s, %d steps: exact %.3f, ACCE %.3f, Brier %.3f, constant push %.3f", path, steps, exact, acce, brier, constant)
+			if !(acce >= 0.9*exact && min(exact, acce) >= 1.2*constant && brier >= constant) {
+				t.Errorf("%s, %d steps: exact %.3f, ACCE %.3f, Brier %.3f, constant push %.3f", path, steps, exact, acce, brier, constant)
+			}
+		}
+	}
+}
