@@ -2,7 +2,6 @@ package golden
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -73,12 +72,9 @@ func inputs(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head := fmt.Sprintf("{'descr': '|u1', 'fortran_order': False, 'shape': (%d, 32, 32, 3), }", loaded.Len())
-	head += strings.Repeat(" ", 127-10-len(head)) + "\n"
-	npy := binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(head)))
-	npy = append(append(npy, head...), loaded.Pixels...)
+	pixels := append(npy(fmt.Sprintf("(%d, 32, 32, 3)", loaded.Len())), loaded.Pixels...)
 	log := "idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t3\t3\t0.25\t1\t0:00:01.5\n20\t7\t-1\t0.0\t0\t0:00:01.5\n40\t2\t2\t1.5\t1\t0:00:01.25\n"
-	for name, content := range map[string][]byte{"samples.csv": samplesCSV(), "images.npy": npy, "log.tsv": []byte(log)} {
+	for name, content := range map[string][]byte{"samples.csv": samplesCSV(), "images.npy": pixels, "log.tsv": []byte(log)} {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
 			t.Fatal(err)
 		}
