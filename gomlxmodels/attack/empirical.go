@@ -28,6 +28,8 @@ type EmpiricalOptions struct {
 	Seed    uint64            // of the attack's noise
 	Predict rs.PredictOptions // of the smoothed classifier at the attacked image; its Image is set here
 
+	Found func(Outcome, []uint8) // takes each outcome with the attacked image as it comes; may be nil
+
 	Progress progress.Reporter
 }
 
@@ -109,6 +111,13 @@ func Empirical(ctx context.Context, b *backend.Backend, m *modelfile.Model, smoo
 		}
 		batch := o.batch(images, members)
 		found := make([][]Outcome, size)
+		broken := make([][]uint8, size) // where it is
+		tell := func(k int, out Outcome, pixels []uint8) {
+			found[k] = append(found[k], out)
+			if o.Found != nil {
+				o.Found(out, pixels)
+			}
+		}
 		for _, radius := range o.Radii {
 			attacked, err := batch.attack(s, o, radius, weights)
 			if err != nil {
@@ -118,7 +127,7 @@ func Empirical(ctx context.Context, b *backend.Backend, m *modelfile.Model, smoo
 				if last := len(found[k]) - 1; last >= 0 && found[k][last].Broken() {
 					again := found[k][last]
 					again.Radius = radius
-					found[k] = append(found[k], again)
+					tell(k, again, broken[k])
 					continue
 				}
 				predict := o.Predict
@@ -127,10 +136,11 @@ func Empirical(ctx context.Context, b *backend.Backend, m *modelfile.Model, smoo
 				if err != nil {
 					return nil, err
 				}
-				found[k] = append(found[k], Outcome{
+				broken[k] = attacked[k]
+				tell(k, Outcome{
 					Image: predict.Image, Label: images.Labels[members[k]], Radius: radius,
 					Norm: distance(images.Image(members[k]), attacked[k]) / pixel.Steps, Class: p.Class,
-				})
+				}, attacked[k])
 			}
 			report(min(size, images.Len()-start))
 		}

@@ -2,6 +2,7 @@
 package attack
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -36,6 +37,23 @@ type Result struct {
 	Outcomes []attack.Outcome `json:"outcomes"`
 }
 
+// Saved is what "attack --save" writes.
+type Saved struct {
+	Data   string       `json:"data"`
+	Sigma  float64      `json:"sigma"`
+	Images []SavedImage `json:"images"`
+}
+
+// SavedImage is an attacked image.
+type SavedImage struct {
+	attack.Outcome
+	Pixels []uint8 `json:"pixels"` // HWC, in base64
+}
+
+func (s *Saved) take(o attack.Outcome, pixels []uint8) {
+	s.Images = append(s.Images, SavedImage{o, slices.Clone(pixels)})
+}
+
 // underAttack is a row of the table.
 type underAttack struct {
 	Radius    float64 `json:"radius"`
@@ -51,6 +69,7 @@ type options struct {
 	attack.EmpiricalOptions
 	path, engine string
 	images       cli.ImageOptions
+	save         string
 	json         *bool
 }
 
@@ -86,6 +105,9 @@ a lower bound.`,
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
 		f.IntVar(&o.Predict.Samples, "n", 1000, "noise samples of an attacked image by which the smoothed classifier answers")
 		f.Float64Var(&o.Predict.Alpha, "alpha", rs.DefaultAlpha, "bound on the probability that its answer is wrong")
+	})
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
+		f.Written(&o.save, "save", "JSON file to write the attacked images to, by radius, for certspec calib sets")
 	})
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "model", "data", "radii", "steps", "n")
@@ -143,11 +165,24 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	saved := Saved{Data: images.Name, Sigma: h.Sigma}
+	if o.save != "" {
+		o.Found = saved.take
+	}
 	outcomes, err := attack.Empirical(cmd.Context(), b, model, smoothed, images, o.EmpiricalOptions)
 	if err != nil {
 		return cli.Usage(err)
 	}
 	result := Result{args[0], h.Sigma, o.Steps, o.Noises, o.Rate, o.Predict.Samples, o.Predict.Alpha, o.Seed, summary(o.Radii, rows, outcomes), outcomes}
+	if o.save != "" {
+		text, err := json.Marshal(saved)
+		if err != nil {
+			return err
+		}
+		if err := cli.WriteOut(cmd, o.save, append(text, '\n')); err != nil {
+			return err
+		}
+	}
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), result)
 	}
