@@ -104,7 +104,11 @@ func (m *meter) add(ctx context.Context, total *Estimate, j Job) error {
 	if err != nil {
 		return err
 	}
-	return c.Training(j.Model, n*float64(j.Model.Epochs)*rows)
+	epochs, err := m.Manifest.trainedEpochs(j.Model)
+	if err != nil {
+		return err
+	}
+	return c.Training(j.Model, n*epochs*rows)
 }
 
 // Costs adds up what jobs take, at the rates of this machine.

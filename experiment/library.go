@@ -99,7 +99,9 @@ func (l *Library) add(file string, text []byte) (rows []tableRow, err error) {
 		case "data":
 			return r.pairs(value, func(name, body *yaml.Node) error { return put(l, r, "data", l.data, name, body) })
 		case Recipes:
-			return r.pairs(value, func(name, body *yaml.Node) error { return l.addRecipe(r, name, body) })
+			return r.pairs(value, func(name, body *yaml.Node) error {
+				return r.expand(name, body, func(name, body *yaml.Node) error { return l.addRecipe(r, name, body) })
+			})
 		case Tiers:
 			return r.pairs(value, func(name, body *yaml.Node) error {
 				err := put(l, r, Tiers, l.tiers, name, body)
@@ -230,4 +232,8 @@ func (l *Library) Recipe(name string) (Recipe, error) {
 func (l *Library) Tier(name string) (Tier, error) { return find(l, Tiers, l.tiers, name) }
 
 // Table finds a table by its name.
-func (l *Library) Table(name string) (Table, error) { return find(l, Tables, l.tables, name) }
+func (l *Library) Table(name string) (Table, error) {
+	t, err := find(l, Tables, l.tables, name)
+	t.Rows = l.matching(t.Rows)
+	return t, err
+}

@@ -95,7 +95,11 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 		d := train.Defaults()
 		m.Momentum, m.WeightDecay = cmp.Or(m.Momentum, d.Momentum), cmp.Or(m.WeightDecay, d.WeightDecay)
 	}
-	if r.Start != "" {
+	start, err := s.startRecipe(r)
+	if err != nil {
+		return m, err
+	}
+	if r.Start = start; r.Start != "" {
 		if err := s.startOf(&m, r); err != nil {
 			return m, err
 		}
@@ -104,10 +108,12 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 	if err := nets.CheckName(m.Network, m.Input); err != nil { // also of one that the tier replaces
 		return m, err
 	}
-	if part.Network != "" {
+	width, kept := part.Widths[m.Network]
+	if kept {
+		m.Width = width
+	} else if part.Network != "" {
 		m.Network = part.Network
 	}
-	var err error
 	if m.Train, m.Test, err = s.sets(m.Data); err != nil {
 		return m, err
 	}
@@ -122,17 +128,20 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 	if !(part.Rate >= 0) {
 		return m, fmt.Errorf("tier %s: data %s: rate %v; expected more than 0", s.Tier.Name, m.Data, part.Rate)
 	}
-	if part.Rate > 0 {
+	if part.Rate > 0 && !kept {
 		m.LearningRate = min(m.LearningRate, part.Rate)
 	}
 	if s.Tier.Batch > 0 {
 		m.BatchSize = min(m.BatchSize, s.Tier.Batch)
 	}
 	most := s.Tier.Epochs
-	if r.Start != "" {
+	if r.Start != "" && !inRounds(&m) {
 		most = s.Tier.FineTune
 	}
 	if err := m.shorten(most); err != nil {
+		return m, err
+	}
+	if err := s.makePruning(&m, r); err != nil {
 		return m, err
 	}
 	made, err := s.method(m)
@@ -198,7 +207,7 @@ func (s *Setup) startOf(m *Model, r Recipe) error {
 	if err != nil {
 		return err
 	}
-	m.Start, m.Network, m.Input, m.Data = from.Name, from.Network, from.Input, from.Data
+	m.Start, m.Network, m.Input, m.Width, m.Bias, m.Data = from.Name, from.Network, from.Input, from.Width, from.Bias, from.Data
 	if r.Sigma == nil {
 		m.Sigma = from.Sigma
 	}

@@ -159,6 +159,9 @@ func (m *Manifest) take(s *Setup, table Table, wanted []string) (lines []tableLi
 	first := Model{}
 	used := map[string]bool{}
 	for _, row := range table.Rows {
+		if r, err := s.Library.Recipe(row.Recipe); err == nil && !s.Tier.makes(r) {
+			continue
+		}
 		of, models, err := s.lines(row, first)
 		if err != nil {
 			return nil, fmt.Errorf("table %s: %w", table.Name, err)

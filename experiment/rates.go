@@ -48,6 +48,9 @@ func (m *meter) rate(ctx context.Context, model *Model) (machineRate, error) {
 		return machineRate{}, err
 	}
 	name := fmt.Sprintf("%s %v", model.Network, images.Shape)
+	if model.Width != 0 && model.Width != 1 {
+		name = fmt.Sprintf("%s of width %g %v", model.Network, model.Width, images.Shape)
+	}
 	if model.File != "" {
 		name = model.Title
 	}
@@ -104,7 +107,7 @@ func (m *meter) measure(ctx context.Context, model *Model, d *dataset.Dataset, i
 	path := model.File
 	if path == "" {
 		path = filepath.Join(folder, "model")
-		a := nets.Architecture{Name: model.Network, Shape: images.Shape, Classes: len(images.Classes), Input: model.Input}
+		a := nets.Architecture{Name: model.Network, Shape: images.Shape, Classes: len(images.Classes), Input: model.Input, Width: model.Width, Bias: model.Bias}
 		if err := a.Check(); err != nil {
 			return rate, err
 		}
@@ -119,9 +122,7 @@ func (m *meter) measure(ctx context.Context, model *Model, d *dataset.Dataset, i
 			return rate, err
 		}
 	}
-	if model.File != "" || model.Noise() > 0 {
-		rate.Samples, err = m.sampleRate(ctx, path, model, images)
-	}
+	rate.Samples, err = m.sampleRate(ctx, path, model, images)
 	return rate, err
 }
 

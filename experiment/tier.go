@@ -24,6 +24,9 @@ type Tier struct {
 	// Images of a measure, by its key, as in skip=20; default Clean. Those of calibration and attacks stand with their settings.
 	Images map[string]string `yaml:"images,omitempty" json:"images,omitempty"`
 
+	Pruning tierPruning    `yaml:"pruning,omitempty" json:"pruning,omitzero"`
+	Record  recordSettings `yaml:"record,omitempty" json:"record,omitzero"` // of the numbers of a model
+
 	Certify     certifySettings     `yaml:"certify" json:"certify"`         // of ACRs
 	Clean       string              `yaml:"clean" json:"clean"`             // images that are certified as they are, as in skip=20
 	Corrupted   corruptedImages     `yaml:"corrupted" json:"corrupted"`     // of C and C-bar
@@ -36,6 +39,8 @@ type Tier struct {
 type dataPart struct {
 	At      string `yaml:"at,omitempty" json:"at,omitempty"`           // another data set of the same kind
 	Network string `yaml:"network,omitempty" json:"network,omitempty"` // default that of the recipe
+	// Widths are those of networks that stay what they are, by their names; Network and Rate are for the others.
+	Widths map[string]float64 `yaml:"widths,omitempty" json:"widths,omitempty"`
 	// Rate is the largest learning rate that the network bears: those of recipes are at most this; 0: any.
 	Rate  float64 `yaml:"rate,omitempty" json:"rate,omitempty"`
 	Train string  `yaml:"train,omitempty" json:"train,omitempty"` // images to learn from, as in count=8000

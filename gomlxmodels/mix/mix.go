@@ -41,8 +41,13 @@ const (
 // that are not finite.
 func Open(from, to string) (*Pair, error) {
 	p := &Pair{from: from, to: to, kind: kindOf(from)}
+	for _, path := range []string{from, to} {
+		if !slices.Contains([]string{modelKind, safetensorsKind, onnxKind}, kindOf(path)) {
+			return nil, fmt.Errorf("mix: %s: expected a model file of certspec, a file that ends in %s, or one that ends in %s", path, safetensorsKind, onnxKind)
+		}
+	}
 	if other := kindOf(to); other != p.kind {
-		return nil, fmt.Errorf("mix: %s is a %s file and %s a %s file; expected two of one kind", from, p.kind[1:], to, other[1:])
+		return nil, fmt.Errorf("mix: %s and %s are files of two kinds; expected two of one kind", from, to)
 	}
 	var err error
 	switch p.kind {
@@ -52,8 +57,6 @@ func Open(from, to string) (*Pair, error) {
 		err = p.openSafetensors()
 	case onnxKind:
 		p.onnx, err = openGraphs(from, to)
-	default:
-		err = fmt.Errorf("mix: %s: expected a model file of certspec, a file that ends in %s, or one that ends in %s", from, safetensorsKind, onnxKind)
 	}
 	return p, err
 }
@@ -69,7 +72,7 @@ func kindOf(path string) string {
 	if ending == safetensorsKind {
 		return ending
 	}
-	return "." + strings.TrimPrefix(ending, ".")
+	return ending
 }
 
 func (p *Pair) openModels() (err error) {

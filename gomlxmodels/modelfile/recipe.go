@@ -14,7 +14,7 @@ import (
 // with a flag of their own. Network, Input, Width and Bias stand on a card in the architecture.
 type Recipe struct {
 	Network string  `json:"-" yaml:"network,omitempty" flag:"net" usage:"network"`
-	Input   string  `json:"-" yaml:"input,omitempty" usage:"input layer: none, center, standardize (both by CIFAR-10 statistics) or imagenet (standardized by ImageNet's)"`
+	Input   string  `json:"-" yaml:"input,omitempty" usage:"input layer: none, center, standardize (both by CIFAR-10 statistics), cifar10 (deviations of all pixel values) or imagenet (standardized by ImageNet's)"`
 	Width   float64 `json:"-" yaml:"width,omitempty" usage:"factor of the network's numbers of channels"`
 	Bias    bool    `json:"-" yaml:"bias,omitempty" usage:"convolutions with biases, too"`
 

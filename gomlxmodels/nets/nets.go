@@ -39,6 +39,7 @@ const (
 	InputNone        = "none"        // nothing: values in [0, 1], as in the smoothing literature
 	InputCenter      = "center"      // subtract the CIFAR-10 channel means
 	InputStandardize = "standardize" // and divide by the CIFAR-10 channel deviations
+	InputCIFAR10     = "cifar10"     // as InputStandardize, by the means and deviations of all pixel values of CIFAR-10, as in RobustNets
 	InputImageNet    = "imagenet"    // as InputStandardize, by the ImageNet statistics, which some CIFAR networks were trained with
 )
 
@@ -101,7 +102,7 @@ func find(name string) Network {
 
 // Inputs lists the input layers.
 func Inputs() []string {
-	return []string{InputNone, InputCenter, InputStandardize, InputImageNet}
+	return []string{InputNone, InputCenter, InputStandardize, InputCIFAR10, InputImageNet}
 }
 
 // CheckName says whether there is a network with an input layer, which may be empty; whether it fits the images, Architecture.Check says.
@@ -191,6 +192,8 @@ func (a Architecture) Parameters() int {
 var (
 	cifarMean         = []float64{0.4914, 0.4822, 0.4465}
 	cifarDeviation    = []float64{0.2023, 0.1994, 0.2010}
+	pixelMean         = []float64{0.491, 0.482, 0.447}
+	pixelDeviation    = []float64{0.247, 0.243, 0.262}
 	imageNetMean      = []float64{0.485, 0.456, 0.406}
 	imageNetDeviation = []float64{0.229, 0.224, 0.225}
 )
@@ -203,6 +206,8 @@ func (a Architecture) Normalization() (mean, deviation []float64) {
 		return cifarMean, nil
 	case InputStandardize:
 		return cifarMean, cifarDeviation
+	case InputCIFAR10:
+		return pixelMean, pixelDeviation
 	case InputImageNet:
 		return imageNetMean, imageNetDeviation
 	}

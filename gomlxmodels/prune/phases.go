@@ -49,15 +49,20 @@ func Phases(m Method, sparsity float64, epochs int, rate float64, trained bool, 
 	return phases, nil
 }
 
-// Complete fills in what a method leaves to the run, of so many epochs and steps at a learning rate. Steps may be 0 where they are not known.
-func Complete(m Method, epochs int, rate float64) Method {
+// Complete fills in what a method leaves to the run, of so many epochs at a learning rate. These are those of the training on of FT where it
+// starts from a trained network.
+func Complete(m Method, epochs int, rate float64, trained bool) Method {
 	switch o := m.(type) {
 	case FT:
 		if o.Epochs == 0 {
-			o.Epochs = max(1, epochs/4)
+			if o.Epochs = max(1, epochs/4); trained {
+				o.Epochs = epochs
+			}
 		}
 		if o.Rate == 0 {
-			o.Rate = rate / 10
+			if o.Rate = rate / 10; trained {
+				o.Rate = rate
+			}
 		}
 		return o
 	case EdgePopup:

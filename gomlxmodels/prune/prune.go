@@ -44,8 +44,8 @@ func (s Scope) scope() Scope { return s }
 // FT prunes a trained network once, and trains it on with the mask fixed.
 type FT struct {
 	Scope
-	Epochs int     `json:"epochs" usage:"after the pruning; 0 for a quarter of those before"`
-	Rate   float64 `json:"rate" usage:"learning rate after the pruning; 0 for a tenth of that before"`
+	Epochs int     `json:"epochs" usage:"after the pruning; 0 for a quarter of those before, or for those of a run that starts from a trained network"`
+	Rate   float64 `json:"rate" usage:"learning rate after the pruning; 0 for a tenth of that before, or for that of a run that starts from a trained network"`
 }
 
 // GMP raises the sparsity during one training, from Begin to End, every so many steps; see Rise.

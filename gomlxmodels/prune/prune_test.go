@@ -167,7 +167,7 @@ func TestRise(t *testing.T) {
 // The ramp of the code of Diffenderfer and Kailkhura: a half at the beginning, the sparsity after ten epochs; none in layers of their own or
 // below a half.
 func TestGrown(t *testing.T) {
-	m := Complete(method(t, "biprop", nil), 100, 0.1)
+	m := Complete(method(t, "biprop", nil), 100, 0.1, false)
 	for epoch, want := range map[int]float64{0: 0.5, 5: 0.9 - 0.4/8, 10: 0.9, 99: 0.9} {
 		if got := Grown(m, 0.9, epoch); math.Abs(got-want) > 1e-15 {
 			t.Errorf("epoch %d: %v; expected %v", epoch, got, want)
@@ -176,10 +176,10 @@ func TestGrown(t *testing.T) {
 	if got := Grown(m, 0.3, 0); got != 0.3 {
 		t.Error(got)
 	}
-	if got := Grown(Complete(method(t, "edgepopup", map[string]any{"layerwise": true}), 100, 0.1), 0.9, 0); got != 0.9 {
+	if got := Grown(Complete(method(t, "edgepopup", map[string]any{"layerwise": true}), 100, 0.1, false), 0.9, 0); got != 0.9 {
 		t.Error(got)
 	}
-	if m := Complete(method(t, "edgepopup", nil), 4, 0.1).(EdgePopup); m.Ramp != 2 {
+	if m := Complete(method(t, "edgepopup", nil), 4, 0.1, false).(EdgePopup); m.Ramp != 2 {
 		t.Errorf("ramp %d in a run of 4 epochs", m.Ramp)
 	}
 }
@@ -209,11 +209,11 @@ func TestPhases(t *testing.T) {
 		{"gmp", nil, 0.8, false, 0, []float64{0}},
 		{"biprop", nil, 0.8, false, 0, []float64{0}},
 	} {
-		list, err := Phases(Complete(method(t, c.method, c.options), 160, 0.1), c.sparsity, 160, 0.1, c.trained, c.start)
+		list, err := Phases(Complete(method(t, c.method, c.options), 160, 0.1, c.trained), c.sparsity, 160, 0.1, c.trained, c.start)
 		if err != nil || !slices.Equal(sparsities(list), c.want) {
 			t.Errorf("%+v: %v, %v", c, sparsities(list), err)
 		}
-		if last := list[len(list)-1]; c.method == "ft" && (last.Epochs != 40 || math.Abs(last.Rate-0.01) > 1e-15) {
+		if last := list[len(list)-1]; c.method == "ft" && !c.trained && (last.Epochs != 40 || math.Abs(last.Rate-0.01) > 1e-15) {
 			t.Errorf("%+v after the pruning", last)
 		}
 	}

@@ -36,7 +36,7 @@ type phase struct {
 }
 
 // makePruning checks what the recipe says of pruning, and fills it in.
-func (p *parts) makePruning(r *modelfile.Recipe) (err error) {
+func (p *parts) makePruning(r *modelfile.Recipe, trained bool) (err error) {
 	switch {
 	case r.Prune == "" && (r.Sparsity != nil || len(r.PruneOptions) > 0):
 		return fmt.Errorf("a sparsity or options of pruning, but no method of it; there are %v", prune.Names())
@@ -51,7 +51,7 @@ func (p *parts) makePruning(r *modelfile.Recipe) (err error) {
 	if p.pruner, err = prune.With(r.Prune, r.PruneOptions); err != nil {
 		return err
 	}
-	p.pruner = prune.Complete(p.pruner, r.Epochs, r.LearningRate)
+	p.pruner = prune.Complete(p.pruner, r.Epochs, r.LearningRate, trained)
 	if r.PruneOptions, err = prune.Options(p.pruner); err != nil {
 		return err
 	}

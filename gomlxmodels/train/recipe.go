@@ -103,7 +103,7 @@ func (o Options) recipe() (r modelfile.Recipe, p parts, err error) {
 	if err := p.makeRamps(&r, needs); err != nil {
 		return bad("%w", err)
 	}
-	if err := p.makePruning(&r); err != nil {
+	if err := p.makePruning(&r, o.From != ""); err != nil {
 		return bad("%w", err)
 	}
 	return r, p, nil

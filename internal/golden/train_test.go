@@ -259,7 +259,7 @@ func (g *golden) networks(names []string) {
 			o.Train = g.images("train-few", 8, 8, 1)
 			o.BatchSize = 4
 		}
-		if slices.Contains([]string{nets.Conv8, nets.ResNet18, nets.ResNet18Unbiased, nets.VGG16, nets.VGG16Unbiased}, name) {
+		if slices.Contains([]string{nets.Conv8, nets.ResNet18, nets.ResNet18Unbiased, nets.VGG16, nets.VGG16Unbiased, nets.Large, nets.ExtraLarge}, name) {
 			o.Width = 1. / 8
 		}
 		m := g.train("network "+name, o)
@@ -438,6 +438,9 @@ func (g *golden) recipes() {
 		s := &experiment.Setup{Library: l, Tier: tier}
 		made := map[string]any{}
 		for _, recipe := range l.Names(experiment.Recipes) {
+			if strings.HasPrefix(recipe, "C/") { // a grid of hundreds, made of a few
+				continue
+			}
 			models, err := s.Models(recipe)
 			g.must(err)
 			made[recipe] = models

@@ -1,0 +1,242 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/certspec/certspec/corrupt"
+	"github.com/certspec/certspec/evaluate"
+	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/lines"
+	"github.com/certspec/certspec/rs/sweep"
+	"github.com/certspec/certspec/spectral"
+)
+
+// recordMeasure is the numbers of a model that may predict its accuracy under shift: accuracies, Jacobian norm, and HFF and CD along paths; see
+// evaluate.Record. Each model is a line of results/MODEL.record.jsonl, and of records.jsonl in the folder, which "certspec lines" reads.
+type recordMeasure struct {
+	Corrupt []string `yaml:"corrupt,omitempty" json:"corrupt,omitempty"` // names, families or groups; at the severities of the tier
+}
+
+// recordSettings say how much a tier measures of a record; zero values are as published.
+type recordSettings struct {
+	Pairs          int `yaml:"pairs,omitempty" json:"pairs,omitempty"`
+	PixelPairs     int `yaml:"pixel_pairs,omitempty" json:"pixel_pairs,omitempty"`
+	JacobianImages int `yaml:"jacobian_images,omitempty" json:"jacobian_images,omitempty"`
+}
+
+const (
+	recordFile  = ".record.jsonl"
+	recordsFile = "records.jsonl" // of all models
+)
+
+func init() { RegisterMeasure("record", func() Measure { return &recordMeasure{} }) }
+
+func (r *recordMeasure) Jobs(p *Place, model *Model) ([]Job, error) {
+	if model.Adapt != nil {
+		return nil, nil // it has a network for each corruption
+	}
+	_, err := r.cells(p.Manifest.Tier)
+	return []Job{{Kind: "record", Model: model}}, err
+}
+
+func (r *recordMeasure) cells(t Tier) ([]sweep.Cell, error) {
+	if len(r.Corrupt) == 0 {
+		return nil, nil
+	}
+	names, err := corrupt.Names(r.Corrupt)
+	if err != nil {
+		return nil, fmt.Errorf("experiment: record: %w", err)
+	}
+	return sweep.Cells(names, corrupt.Setting{}, t.Corrupted.Severities)
+}
+
+func (r *recordMeasure) Done(p *Place, j Job) (bool, error) {
+	_, err := os.Stat(p.Result(j.Model, recordFile))
+	if os.IsNotExist(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (r *recordMeasure) Do(ctx context.Context, runner *Runner, j Job) error {
+	model, err := runner.Open(ctx, j.Model)
+	if err != nil {
+		return err
+	}
+	data, err := runner.set(runner.Images(j.Model, "record"))
+	if err != nil {
+		return err
+	}
+	t := runner.Manifest.Tier
+	o := evaluate.RecordOptions{
+		Name: j.Model.Name, Labels: j.Model.labels(), Seed: 0, Pairs: t.Record.Pairs, PixelPairs: t.Record.PixelPairs, JacobianImages: t.Record.JacobianImages,
+		Fourier: spectral.FourierOptions{Points: 100, Window: 0.2}, Parts: runner.Result(j.Model, recordFile) + ".parts", Progress: runner.progress,
+	}
+	if strings.HasPrefix(j.Model.Data, "cifar10") && j.Model.Data != "cifar100" {
+		o.Accuracy, o.Fourier.Normalization = "cifar10_acc", spectral.CIFAR10
+	}
+	if o.Cells, err = r.cells(t); err != nil {
+		return err
+	}
+	gradients, how, end, err := model.Gradients()
+	if err == nil { // else central differences, as the record says
+		defer end()
+		o.Gradients, o.GradientEngine = gradients, how
+	}
+	record, err := evaluate.Record(ctx, model, data, o)
+	if err != nil {
+		return err
+	}
+	if err := lines.PutRecord(filepath.Join(runner.Folder, recordsFile), record); err != nil {
+		return err
+	}
+	if err := lines.PutRecord(runner.Result(j.Model, recordFile), record); err != nil {
+		return err
+	}
+	return o.Forget()
+}
+
+// labels tell groups of models apart, by RobustNets' names of the groups.
+func (m Model) labels() map[string]string {
+	l := map[string]string{"group": m.Group, "seed": fmt.Sprint(m.Seed)}
+	name, _, _ := strings.Cut(m.Network, "-")
+	if known, ok := map[string]string{"conv8": "Conv8", "resnet18": "ResNet18", "vgg16": "VGG16"}[name]; ok {
+		name = known
+	}
+	l["architecture"], l["augmentation"] = name, "clean"
+	if m.Views != "" {
+		l["augmentation"], _, _ = strings.Cut(m.Views, "(")
+	}
+	l["method"], l["layout"], l["sparsity"] = "dense", "globally", "0.0"
+	if m.Prune != "" && m.Sparsity != nil {
+		l["method"], l["sparsity"] = m.Prune, fmt.Sprint(*m.Sparsity)
+		if known, ok := map[string]string{"ft": "FT", "gmp": "GMP"}[m.Prune]; ok {
+			l["method"] = known
+		}
+		if layerwise, _ := m.PruneOptions["layerwise"].(bool); layerwise {
+			l["layout"] = "layerwise"
+		}
+	}
+	return l
+}
+
+// Cost counts images through the network, and those of gradients as images through training.
+func (r *recordMeasure) Cost(c *Costs, j Job) error {
+	cells, err := r.cells(c.Manifest.Tier)
+	if err != nil {
+		return err
+	}
+	n, err := c.Size(c.Images(j.Model, "record"))
+	if err != nil {
+		return err
+	}
+	t := c.Manifest.Tier.Record
+	pairs, pixel, jacobian := float64(t.Pairs), float64(t.PixelPairs), float64(t.JacobianImages)
+	if pairs == 0 {
+		pairs = min(5000, n/2)
+	}
+	if pixel == 0 {
+		pixel = 200
+	}
+	if jacobian == 0 {
+		jacobian = min(400, n)
+	}
+	const classes, points, pixelPoints = 10, 100, 50 // the last about so many, by the distance of the images
+	images := n*float64(1+len(cells)) + 2*pairs*points + pixel*(classes+classes*(classes-1)/2)*pixelPoints
+	if err := c.Samples(j.Model, images, images); err != nil {
+		return err
+	}
+	return c.Training(j.Model, 2*jacobian*classes)
+}
+
+// recordColumns are the fields of the printed table, in its order.
+var recordColumns = []struct{ field, title string }{
+	{"jacobian_norm", "Jacobian"}, {"high_freq_fracs_within", "HFF within"}, {"high_freq_fracs_between", "HFF between"},
+	{"high_freq_fracs_amp", "HFF amplitude"}, {"consistent_distances_amp", "CD amplitude"},
+	{"high_freq_fracs_phase", "HFF phase"}, {"consistent_distances_phase", "CD phase"},
+}
+
+// recorded are means over the seeds of a line.
+type recorded struct {
+	Percent map[string]float64 `json:"percent"`
+	Numbers map[string]float64 `json:"numbers"`
+	Seeds   int                `json:"seeds"`
+}
+
+func (r *recordMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
+	any := false
+	for i := range out.Lines {
+		l := &out.Lines[i]
+		found := &recorded{Percent: map[string]float64{}, Numbers: map[string]float64{}}
+		for _, name := range l.Models {
+			path := f.Result(f.Manifest.Model(name), recordFile)
+			if _, err := os.Stat(path); os.IsNotExist(err) {
+				continue
+			}
+			models, err := lines.ReadRecords(path)
+			if err != nil {
+				return nil, err
+			}
+			for _, m := range models {
+				of := m.Record()
+				add(found.Percent, of.Percent)
+				add(found.Numbers, of.Numbers)
+				found.Seeds++
+			}
+		}
+		if found.Seeds == 0 {
+			continue
+		}
+		for _, of := range []map[string]float64{found.Percent, found.Numbers} {
+			for key := range of {
+				of[key] /= float64(found.Seeds)
+			}
+		}
+		l.find("record", found)
+		any = true
+	}
+	if !any {
+		return nil, nil
+	}
+	return []string{fmt.Sprintf("The numbers of all models stand in %s, as certspec lines reads them.", recordsFile)}, nil
+}
+
+func add(to, values map[string]float64) {
+	for key, v := range values {
+		to[key] += v
+	}
+}
+
+func (r *recordMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
+	t := &table.Table{Columns: append(slices.Clone(columns), "accuracy, %", "under C, %")}
+	for _, c := range recordColumns {
+		t.Columns = append(t.Columns, c.title)
+	}
+	for _, l := range f.Lines {
+		of, ok := l.Found["record"].(*recorded)
+		if !ok {
+			continue
+		}
+		clean, under := of.Percent["cifar10_acc"]+of.Percent["id_acc"], 0.
+		n := 0.
+		for field, v := range of.Percent {
+			if field != "cifar10_acc" && field != "id_acc" && field != "cifar10c_acc" {
+				under += v
+				n++
+			}
+		}
+		row := append(head(l), rounded(clean, 2), rounded(under/max(n, 1), 2))
+		for _, c := range recordColumns {
+			row = append(row, rounded(of.Numbers[c.field], 4))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if len(t.Rows) > 0 {
+		add(t, "numbers that may predict accuracy under shift")
+	}
+}
