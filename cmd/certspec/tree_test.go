@@ -233,7 +233,7 @@ func TestMessagesOfWrongUse(t *testing.T) {
 		{[]string{"certify", "--radii", "0.1;0.2"}, "--radii 0.1;0.2: expected numbers, as 0.25,0.5"},
 		{[]string{"predict", "--image", "a"}, "--image a: expected whole numbers, as 1,2,3"},
 		{[]string{"preflight", "--budget", "8"}, "--budget 8: expected a time, as 90s, 5m or 8h"},
-		{[]string{"certify", "--rule", "stagd"}, "--rule stagd: expected staged, fixed, iss or betting; did you mean staged?"},
+		{[]string{"certify", "--rule", "stagd"}, "--rule stagd: expected staged, fixed, iss, betting or anytime; did you mean staged?"},
 		{[]string{"sweep", "run", "--noise", "gausian"}, "did you mean gaussian?"},
 		{[]string{"certify", "--out"}, "--out has no value"},
 		{append(certify, "--sigma", "-1"), "--sigma is -1; expected a positive number"},

@@ -253,8 +253,8 @@ func TestCheck(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(found) != 2 {
-				t.Errorf("%d programs; expected 2", len(found))
+			if len(found) != 3 {
+				t.Errorf("%d programs; expected 3", len(found))
 			}
 			if b.Threads < 1 || b.Version == "" || !strings.HasPrefix(b.InstructionSet, runtime.GOARCH) {
 				t.Errorf("identity %+v", b)
