@@ -68,6 +68,11 @@ func Load(path, form string) (*Plugin, error) {
 
 	loadedMu.Lock()
 	defer loadedMu.Unlock()
+	for _, known := range loaded {
+		if known.Name == p.Name {
+			return known, nil
+		}
+	}
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
 	var slot C.int
@@ -76,8 +81,9 @@ func Load(path, form string) (*Plugin, error) {
 	if table == nil {
 		return nil, fmt.Errorf("XLA plugin %s takes no kernels: %s", path, C.GoString(&why[0]))
 	}
-	loaded = append(loaded, p)
+	loaded = append(loaded, p) // by slot, also where go-xla refuses it
 	if err := pjrt.RegisterPreloadedPlugin(p.Name, uintptr(table)); err != nil {
+		p.Name = "" // not to be found again
 		return nil, fmt.Errorf("XLA plugin %s takes no kernels: %w", path, err)
 	}
 	return p, nil

@@ -138,6 +138,9 @@ func random(seed uint64, dims ...int) *tensors.Tensor {
 func TestThroughXLA(t *testing.T) {
 	for _, form := range Forms() {
 		p := open(t, form)
+		if open(t, form) != p {
+			t.Error("loaded twice")
+		}
 		one, two := client(t, p, "1"), client(t, p, "2")
 		for _, c := range []struct {
 			n, side, channels, features, k, stride int
