@@ -137,9 +137,6 @@ func Check(o Optimizer) error {
 // Register adds an optimizer of one's own, whose fields are the defaults of its options. It panics where another has its name.
 func Register(description string, o Optimizer) { registry.Register(description, o) }
 
-// List describes all optimizers.
-func List() []choice.Entry { return registry.List() }
-
 // Names lists the optimizers.
 func Names() []string { return registry.Names() }
 

@@ -145,9 +145,6 @@ func Check(s Schedule) error {
 // Register adds a schedule of one's own, whose fields are the defaults of its options. It panics where another has its name.
 func Register(description string, s Schedule) { registry.Register(description, s) }
 
-// List describes all schedules.
-func List() []choice.Entry { return registry.List() }
-
 // Names lists the schedules.
 func Names() []string { return registry.Names() }
 
