@@ -26,6 +26,8 @@ type Model struct {
 	Test  string `json:"test"`            // whose images are certified
 	Check string `json:"check,omitempty"` // the part of it for the accuracies on the card
 
+	More map[string]furtherSet `json:"more,omitempty"` // further images of the method
+
 	File string         `json:"file,omitempty"` // of a finished network
 	ONNX map[string]any `json:"onnx,omitempty"`
 
@@ -114,6 +116,9 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 	} else if part.Network != "" {
 		m.Network = part.Network
 	}
+	if m.More, err = s.further(r); err != nil {
+		return m, err
+	}
 	if m.Train, m.Test, err = s.sets(m.Data); err != nil {
 		return m, err
 	}
@@ -134,7 +139,7 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 	if s.Tier.Batch > 0 {
 		m.BatchSize = min(m.BatchSize, s.Tier.Batch)
 	}
-	most := s.Tier.Epochs
+	most := cmp.Or(part.Epochs, s.Tier.Epochs)
 	if r.Start != "" && !inRounds(&m) {
 		most = s.Tier.FineTune
 	}
@@ -156,7 +161,7 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 			m.Options[key] = min(v, float64(limit))
 		}
 	}
-	for _, key := range []string{"warm_up", "delay"} { // of attacks, in epochs
+	for _, key := range []string{"warm_up", "delay", "kappa_start", "kappa_over", "epsilon_start", "epsilon_over"} { // of attacks and ramps, in epochs
 		if v, ok := m.Options[key].(float64); ok {
 			m.Options[key] = float64(scaled(int(v), m.Epochs, r.Epochs))
 		}

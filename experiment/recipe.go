@@ -17,7 +17,8 @@ type Recipe struct {
 	Title    string `yaml:"title,omitempty"`    // in tables
 	Group    string `yaml:"group,omitempty"`    // of models that are compared as one method; default Title
 
-	Data string `yaml:"data,omitempty"` // name of a Data
+	Data string                `yaml:"data,omitempty"` // name of a Data
+	More map[string]furtherSet `yaml:"sets,omitempty"` // further images of the method, by the names that it has for them
 
 	// How it is trained. Of a recipe with Start, σ and the method's noises and epsilon are those of the start unless they stand here.
 	modelfile.Recipe `yaml:",inline"`

@@ -67,6 +67,9 @@ func (s *Setup) train(ctx context.Context, m Model, out string, o Options) (*mod
 	if t.Test, err = dataset.Open(m.Check); err != nil {
 		return nil, err
 	}
+	if t.More, err = m.openMore(); err != nil {
+		return nil, err
+	}
 	t.Out, t.Backend, t.Program, t.Command, t.Progress = out, o.Training, o.Program, o.Command, o.Progress
 	return train.Run(ctx, t)
 }
