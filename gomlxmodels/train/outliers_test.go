@@ -350,3 +350,35 @@ func TestCollapse(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A larger image of a further set is padded by 4 and cut to size: 169 windows from 32 to 28 pixels a side, each a part of the padded image,
+// and no mirrored ones without a flip.
+func TestFurtherWindows(t *testing.T) {
+	from, to := pixel.Shape{Height: 32, Width: 32, Channels: 1}, pixel.Shape{Height: 28, Width: 28, Channels: 1}
+	values := make([]float32, from.Len())
+	for i := range values {
+		values[i] = float32(i + 1)
+	}
+	seen := map[window]bool{}
+	for i := range 4000 {
+		v := drawWindow(stream(1, moreImageStream, 0, i, 0), from, to, false)
+		seen[v] = true
+		out := make([]float32, to.Len())
+		v.cut(values, from, to, out)
+		for _, at := range [][2]int{{0, 0}, {27, 27}, {13, 5}} {
+			y, x, want := at[0]+v.down, at[1]+v.right, float32(0)
+			if y >= 0 && y < 32 && x >= 0 && x < 32 {
+				want = values[y*32+x]
+			}
+			if got := out[at[0]*28+at[1]]; got != want {
+				t.Fatalf("%+v at %v: %v, want %v", v, at, got, want)
+			}
+		}
+		if v.flip || v.down < -4 || v.down > 8 || v.right < -4 || v.right > 8 {
+			t.Fatalf("window %+v", v)
+		}
+	}
+	if len(seen) != 169 {
+		t.Errorf("%d windows, want 169", len(seen))
+	}
+}

@@ -37,7 +37,8 @@ func dataSets(values []string) (learn string, more map[string]string, err error)
 func openSets(more map[string]string, settings []string) (map[string]train.Set, error) {
 	sets := map[string]train.Set{}
 	for name, of := range more {
-		d, err := dataset.Open(of)
+		learn, _ := parts(of)
+		d, err := dataset.Open(learn)
 		if err != nil {
 			return nil, err
 		}
