@@ -13,7 +13,7 @@ import "math"
 // that begins at 1, so the probability that it ever reaches 1/α is at most α (Ville 1939; Robbins 1970 for the mixture). The
 // p with M(p) < 1/α are an interval around k/n; Lower is its lower end, Upper its upper end, and both hold together.
 //
-// A small b puts the prior's weight near p = 1, where the largest radii are: after 100,000 trials that all hit, 1−p is 1.18 times that of
+// A small b puts the prior's weight near p = 1, where the largest radii are: after 100,000 trials that all hit, 1−p is 1.17 times that of
 // Clopper and Pearson at b = 0.1.
 type Mixture struct{ alpha, b float64 }
 
