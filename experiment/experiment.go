@@ -22,5 +22,6 @@
 //	results/MODEL.csv         the certified radii of the ledgers, image by image, small enough to keep
 //	results/MODEL.*.json      calibration bounds, attacks
 //	results/MODEL.predictions.csv  the classes without noise, for the agreement of models
+//	results/MODEL.evaluate.json    plain accuracies; their predictions are in predictions/CORRUPTION/SEVERITY/MODEL.npy
 //	results/MODEL.*.csv       the confidences behind them, image by image, to six decimals, bounds rounded outwards
 package experiment

@@ -42,6 +42,7 @@ var registered = []registeredMeasure{
 	{"calibration", func() Measure { return &calibrationMeasure{} }},
 	{"ace", func() Measure { return &attackMeasure{} }},
 	{"agreement", func() Measure { return new(agreementMeasure) }},
+	{"evaluate", func() Measure { return &evaluateMeasure{} }},
 }
 
 // RegisterMeasure makes a measure known by the key under which tables ask for it; empty gives a pointer to its settings, at their defaults.

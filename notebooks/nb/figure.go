@@ -2,6 +2,7 @@ package nb
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"image"
 	"image/png"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/figure"
+	"github.com/certspec/certspec/lines"
+	"github.com/certspec/certspec/lines/lineplot"
 )
 
 // Figure is a picture that shows itself in the page and saves itself as SVG, PNG or PDF.
@@ -26,10 +29,22 @@ type Figure struct {
 	pixels bool // made of pixels: shown as PNG only
 }
 
-// Plot makes a figure of any gonum plot, at the usual size.
-func Plot(p *plot.Plot, caption string) *Figure {
-	return &Figure{Caption: caption, Width: figure.Width, Height: figure.Height,
-		paint: func(c draw.Canvas) { p.Draw(figure.Inset(c)) }}
+// Plot makes a figure, at the usual size, of any gonum plot, with a caption, or of fitted lines, which have one.
+func Plot[T *plot.Plot | *lines.Result](of T, caption ...string) *Figure {
+	words := strings.Join(caption, " ")
+	switch v := any(of).(type) {
+	case *lines.Result:
+		return gridFigure(lineplot.OfResult(v), cmp.Or(words, v.Caption()))
+	case *plot.Plot:
+		return &Figure{Caption: words, Width: figure.Width, Height: figure.Height,
+			paint: func(c draw.Canvas) { v.Draw(figure.Inset(c)) }}
+	}
+	return nil
+}
+
+func gridFigure(g figure.Grid, caption string) *Figure {
+	width, height := g.Size()
+	return &Figure{Caption: caption, Width: width, Height: height, paint: g.Paint}
 }
 
 // imageFigure shows an image at its own size, one pixel of it to one of the page.

@@ -2,7 +2,6 @@ package nb
 
 import (
 	"fmt"
-	"github.com/certspec/certspec/internal/figure"
 	"image"
 	"io"
 	"os"
@@ -12,6 +11,8 @@ import (
 	"github.com/janpfeifer/gonb/gonbui"
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 	"gonum.org/v1/plot"
+
+	"github.com/certspec/certspec/internal/figure"
 )
 
 // Markdown is text that Show sets as Markdown.
@@ -25,7 +26,7 @@ var (
 )
 
 // Show puts values into the page, in order: figures, gonum plots and images as pictures; widgets, with their static form
-// below; tables and slices of structs as tables; Markdown set as such; everything else as text by its String method.
+// below; tables, fits and slices of structs as tables; Markdown set as such; everything else as text by its String method.
 func Show(values ...any) {
 	var text []string
 	flush := func() {
@@ -55,6 +56,9 @@ func Show(values ...any) {
 		case *Tabular:
 			flush()
 			display(tableBundle(v))
+		case rendered:
+			flush()
+			display(tableBundle(v.Rendered()))
 		case fmt.Stringer, error, string:
 			text = append(text, fmt.Sprint(v))
 		default:
@@ -71,6 +75,9 @@ func Show(values ...any) {
 		gonbui.Sync()
 	}
 }
+
+// rendered is a result that makes itself a table.
+type rendered interface{ Rendered() *Tabular }
 
 func must(data map[protocol.MIMEType]any, err error) map[protocol.MIMEType]any {
 	end(err)
