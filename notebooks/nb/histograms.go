@@ -58,7 +58,8 @@ func newHistogram(m *ood.Measurement) (*histogram, error) {
 	case m.Header.Epsilon > 0:
 		what = fmt.Sprintf("upper bound, ε = %v", m.Header.Epsilon)
 	}
-	h := &histogram{title: fmt.Sprintf("%s on %s: %s", m.Header.Model.Name, m.Header.Data.Name, what), low: 1 / float64(m.Header.Model.Classes)}
+	data, _, _ := strings.Cut(m.Header.Data.Name, "[") // the whole name is too long for a title
+	h := &histogram{title: fmt.Sprintf("%s on %s: %s", m.Header.Model.Name, data, what), low: 1 / float64(m.Header.Model.Classes)}
 	for _, l := range m.Lines {
 		log := l.Log
 		switch {
