@@ -1,0 +1,134 @@
+package lesson
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/certspec/certspec/corrupt"
+	"github.com/certspec/certspec/lines"
+	"github.com/certspec/certspec/notebooks/nb"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/spectral"
+)
+
+// Families are classifiers of two Gaussian classes with means ±(d, d), d the separation, in two features with noise of deviation 1 of which the shift leaves the second 30 % of
+// its signal. A family looks in one direction, mostly at the first or mostly at the second feature; its members add noise τ of their own. A member of
+// direction (cos φ, sin φ) has accuracy Φ(d(cos φ + sin φ)/√(1+τ²)) and under the shift Φ(d(cos φ + 0.3 sin φ)/√(1+τ²)): in probit units one is a multiple of the other.
+func Families(separation float64) lines.Models {
+	var models lines.Models
+	for _, f := range []struct {
+		name  string
+		angle float64
+	}{{"first feature", 20}, {"second feature", 70}} {
+		sin, cos := math.Sincos(f.angle * math.Pi / 180)
+		for i := range 8 {
+			d := separation / math.Sqrt(1+math.Pow(float64(i)/2.5, 2))
+			models = append(models, lines.Model{Name: fmt.Sprintf("%s %d", f.name, i), Labels: map[string]string{"looks at": f.name}, Accuracies: map[string]lines.Accuracy{
+				"accuracy":             {Share: lines.Phi(d * (cos + sin))},
+				"accuracy under shift": {Share: lines.Phi(d * (cos + 0.3*sin))},
+			}})
+		}
+	}
+	return models
+}
+
+// RobustNets are the models of Fridovich-Keil et al. (2022), of $CERTSPEC_DATA/robustnets; whole is false where the file is not there, and the 33 of them
+// that lie in results stand in: those trained without augmentation, dense or pruned by rewinding.
+func RobustNets() (models lines.Models, whole bool) {
+	path := filepath.Join(os.Getenv("CERTSPEC_DATA"), "robustnets", "metric_and_OOD_var_dict.json")
+	models, err := lines.ReadRobustNets(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nb.Must(models, err), true
+	}
+	images := map[string]int{"": 50_000, "cifar10_acc": 10_000, "cifar10.1_acc": 2_000}
+	return nb.Must(lines.ReadCSV("results/robustnets-rewinding.csv", lines.CSV{Unit: lines.Percent, Images: images, Labels: []string{"sparsity"}})), false
+}
+
+// Testbed are the models of the ImageNet testbed, of $CERTSPEC_DATA/imagenet-testbed; none where the file is not there.
+func Testbed() lines.Models {
+	models, err := lines.ReadTestbed(filepath.Join(os.Getenv("CERTSPEC_DATA"), "imagenet-testbed", "robustness_top1s.csv"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return nb.Must(models, err)
+}
+
+// OnPath are some images on a path between two, in steps of equal number, clipped for the screen.
+func OnPath(path spectral.Path, a, b []uint8, every int) (images [][]uint8, words []string) {
+	points := nb.Must(path.Set(unit(a), unit(b)))
+	values := make([]float64, len(a))
+	for j := 0; j < points; j += every {
+		path.Point(values, j)
+		images, words = append(images, nb.Bytes(values)), append(words, fmt.Sprintf("point %d", j))
+	}
+	return images, words
+}
+
+func unit(image []uint8) []float64 {
+	out := make([]float64, len(image))
+	for i, v := range image {
+		out[i] = float64(v) / pixel.Steps
+	}
+	return out
+}
+
+// Curve is what a path's predictions are where two classes share the probability, the first having q(j) at point j of 100.
+func Curve(q func(j int) float64) []float64 {
+	var p []float64
+	for j := range 100 {
+		p = append(p, q(j), 1-q(j))
+	}
+	return p
+}
+
+// Voters are six classifiers of ten classes, with their predictions on images with and without a shift, and the labels. Where they share errors an image is
+// hard for all of them, as for networks; else each errs by itself.
+func Voters(share bool) (id, shifted []lines.Predictions, labels, truth []int) {
+	rng := rand.New(rand.NewPCG(1, 5))
+	draw := func(images int, drop float64) (p []lines.Predictions, labels []int) {
+		p = make([]lines.Predictions, 6)
+		for range images {
+			label, hard := rng.IntN(10), rng.NormFloat64()
+			labels = append(labels, label)
+			for k := range p {
+				class, own := label, rng.NormFloat64()
+				if share {
+					own = 0.95*hard + 0.31*own
+				}
+				skill := 0.5 + 0.3*float64(k)
+				if !share { // each meets the shift in its own way
+					skill -= drop * float64((5*k)%6) / 2.5
+				} else {
+					skill -= drop
+				}
+				if skill < own {
+					class = (label + 1 + rng.IntN(9)) % 10
+				}
+				p[k].Model, p[k].Classes = fmt.Sprintf("model %d", k), append(p[k].Classes, class)
+			}
+		}
+		return p, labels
+	}
+	id, labels = draw(4000, 0)
+	shifted, truth = draw(4000, 0.7)
+	return id, shifted, labels, truth
+}
+
+// PointsAbove is how far the first model of zero-shot CLIP stands above a line, in points.
+func PointsAbove(r *lines.Result, name string) string {
+	for _, m := range r.Models {
+		if strings.Contains(strings.ToLower(m.Name), name) {
+			return fmt.Sprintf("%+.2f (%s)", 100*m.Robustness, m.Name)
+		}
+	}
+	return "not there"
+}
+
+// CIFAR10C are the fifteen corruptions of CIFAR-10-C.
+func CIFAR10C() []string { return nb.Must(corrupt.Names([]string{string(corrupt.C)})) }
