@@ -2,6 +2,7 @@ package rule
 
 import (
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 	"testing"
@@ -176,7 +177,10 @@ func TestClaimsRoundDown(t *testing.T) {
 		sigma := rapid.Float64Range(1e-3, 10).Draw(t, "sigma")
 		p := must(bound.Lower(k, n, alpha))
 		lower, radius := certificate(sigma, p)
-		if lower > p.P || lower < p.P-2e-15 {
+		// The claim is the decimal: the float64 next to it may lie above p.P where 1−p.Q is the finer of the two.
+		printed, ok := new(big.Rat).SetString(Outcome{Lower: lower}.Claim(0).Lower)
+		exact := new(big.Rat).Sub(big.NewRat(1, 1), new(big.Rat).SetFloat64(p.Q))
+		if !ok || printed.Cmp(new(big.Rat).SetFloat64(p.P)) > 0 && printed.Cmp(exact) > 0 || lower < p.P-2e-15 {
 			t.Fatalf("bound %v became %v", p, lower)
 		}
 		if radius > must(bound.Radius(sigma, p)) {
