@@ -298,6 +298,9 @@ func (g *golden) methods(names []string) {
 		}
 		o.Own.Method, err = method.New(name, set...)
 		g.must(err)
+		if len(o.Own.Method.Needs().Sets) > 0 { // younger than the digests; held by hand in gomlxmodels/train
+			continue
+		}
 		if o.Own.Method.Needs().Views > 1 {
 			o.Own.Views = g.views("fouriermix")
 			o.Augment = train.CropFlipShared
