@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/gomlxmodels/method"
+	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/internal/nearest"
 	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/progress"
@@ -30,9 +31,10 @@ type Options struct {
 	Engine   string // what certifies, as engine.Backend takes it
 	Training string // what trains, as backend.Open takes it
 
-	Program  string            // version of the program, for cards
-	Command  string            // command line, for cards
-	Progress progress.Reporter // also told what a user should know; may be nil
+	Program  string                // version of the program, for cards
+	Command  string                // command line, for cards
+	Progress progress.Reporter     // also told what a user should know; may be nil
+	Diagnose func(train.Diagnosis) // of TrainRecipe; see train.Options
 }
 
 // Experiment is a folder with what is to be made in it.

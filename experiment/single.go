@@ -57,7 +57,9 @@ func (s *Setup) train(ctx context.Context, m Model, out string, o Options) (*mod
 			return nil, err
 		}
 		t.From = filepath.Join(filepath.Dir(out), start.Slug())
-		if _, err := s.train(ctx, start, t.From, o); err != nil {
+		plain := o
+		plain.Diagnose = nil
+		if _, err := s.train(ctx, start, t.From, plain); err != nil {
 			return nil, err
 		}
 	}
@@ -70,6 +72,7 @@ func (s *Setup) train(ctx context.Context, m Model, out string, o Options) (*mod
 	if t.More, err = m.openMore(); err != nil {
 		return nil, err
 	}
+	t.Diagnose = o.Diagnose
 	t.Out, t.Backend, t.Program, t.Command, t.Progress = out, o.Training, o.Program, o.Command, o.Progress
 	return train.Run(ctx, t)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/prune"
@@ -34,6 +35,7 @@ type trainer struct {
 	plan    *plan
 	exec    *Exec
 	viewer  *Exec             // makes the views that the graph makes; else nil
+	measure *Exec             // of Options.Diagnose; else nil
 	attack  *attack.Smoothed  // nil without an adversary
 	climbs  []*attack.Climb   // of plan.more; nil where a set is not attacked
 	terms   []string          // names of the loss's terms, from the graph
@@ -53,6 +55,11 @@ func newTrainer(b *backend.Backend, p *plan, s *state) (*trainer, error) {
 		return nil, fmt.Errorf("train: %w", err)
 	}
 	t.exec = exec
+	if p.options.Diagnose != nil {
+		if t.measure, err = NewExec(b.Backend, t.gradients); err != nil {
+			return nil, fmt.Errorf("train: %w", err)
+		}
+	}
 	if p.viewsByGraph() {
 		if t.viewer, err = newViewer(b, p); err != nil {
 			return nil, err
@@ -107,10 +114,42 @@ func (t *trainer) load(s *state) error {
 	return nil
 }
 
+// losses are a batch's loss in the graph, with what the step beyond it takes.
+type losses struct {
+	terms    []loss.Term
+	correct  func() *Node // the number of right answers
+	trained  []*Node      // tensors that gradients are taken of
+	old      []*Node      // of plan.tensors
+	rate     *Node
+	scalars  []*Node
+	keep     []*Node
+	averages nets.Averages
+	rest     []*Node // inputs from the slots on
+}
+
 // update builds a step. Inputs are what inputs gives, tensors, slots, and what a pruning keeps; outputs are loss, number of right
 // answers, the loss's terms where there are several, where scores are learned the numbers of weights that stay in each tensor, then new tensors but
 // for frozen ones, new slots and new scores.
 func (t *trainer) update(inputs []*Node) []*Node {
+	p, l := t.plan, t.losses(inputs)
+	loss := l.terms[0].Value
+	for _, term := range l.terms[1:] {
+		loss = Add(loss, term.Value)
+	}
+	updated := []*Node{loss, l.correct()}
+	if len(l.terms) > 1 {
+		for _, term := range l.terms {
+			updated = append(updated, term.Value)
+		}
+	}
+	gradients := Gradient(loss, l.trained...)
+	slots := len(p.optimizer.Slots()) * len(l.trained)
+	d := &descent{plan: p, old: l.old, slots: l.rest[:slots], scalars: l.scalars, rate: l.rate, averages: l.averages, kept: l.rest[slots:], keep: l.keep}
+	return append(updated, d.step(gradients)...)
+}
+
+// losses builds the terms of the loss from the inputs of a step.
+func (t *trainer) losses(inputs []*Node) *losses {
 	p, list := t.plan, t.plan.tensors
 	take := func(n int) []*Node {
 		taken := inputs[:n]
@@ -165,9 +204,6 @@ func (t *trainer) update(inputs []*Node) []*Node {
 	if b.Views*b.Noises > 1 {
 		answers = Slice(answers, AxisRange(0, b.Images))
 	}
-	correct := func() *Node {
-		return ReduceAllSum(ConvertDType(Equal(ArgMax(answers, -1, dtypes.Int32), labels), dtypes.Int32))
-	}
 	terms := p.method.Loss(b)
 	if len(terms) == 0 {
 		panic(fmt.Errorf("method %s: its loss has no terms", p.method.Name()))
@@ -187,27 +223,16 @@ func (t *trainer) update(inputs []*Node) []*Node {
 			panic(fmt.Errorf("a ramp of %q, which is neither a number nor a term of the loss of the method %s; its terms are %s", name, p.method.Name(), strings.Join(t.terms, ", ")))
 		}
 	}
-	loss := terms[0].Value
-	for _, term := range terms[1:] {
-		loss = Add(loss, term.Value)
+	correct := func() *Node {
+		return ReduceAllSum(ConvertDType(Equal(ArgMax(answers, -1, dtypes.Int32), labels), dtypes.Int32))
 	}
-	updated := []*Node{loss, correct()}
-	if len(terms) > 1 {
-		for _, term := range terms {
-			updated = append(updated, term.Value)
-		}
-	}
-
 	var trained []*Node
 	for i := range list {
 		if p.trains(i) {
 			trained = append(trained, old[i])
 		}
 	}
-	gradients := Gradient(loss, trained...)
-	slots := take(len(p.optimizer.Slots()) * len(trained))
-	d := &descent{plan: p, old: old, slots: slots, scalars: scalars, rate: rate, averages: averages, kept: inputs, keep: keep}
-	return append(updated, d.step(gradients)...)
+	return &losses{terms: terms, correct: correct, trained: trained, old: old, rate: rate, scalars: scalars, keep: keep, averages: averages, rest: inputs}
 }
 
 // forward runs the network on the rows of a batch, and on the images of further sets, in one pass.
@@ -252,34 +277,10 @@ func (t *trainer) step(b batch, step int) (outcome, error) {
 	if b.err != nil {
 		return outcome{}, b.err
 	}
-	inputs, err := t.inputs(b, step)
+	args, inputs, err := t.arguments(b, step)
 	defer func() { free(inputs) }()
 	if err != nil {
 		return outcome{}, err
-	}
-	for k := range b.more {
-		images, err := t.moreImages(k, b.more[k].images, step)
-		inputs = append(inputs, images, tensors.FromFlatDataAndDimensions(b.more[k].labels, len(b.more[k].labels)))
-		if err != nil {
-			return outcome{}, err
-		}
-	}
-	for _, v := range t.plan.optimizer.Scalars(step + 1) {
-		inputs = append(inputs, tensors.FromScalar(float32(v)))
-	}
-	for _, name := range t.plan.numbers {
-		inputs = append(inputs, tensors.FromScalar(float32(t.plan.ramps[name].At(t.plan.clock(step)))))
-	}
-	if t.plan.scored() {
-		for _, n := range t.plan.keptScores(step + 1) {
-			inputs = append(inputs, tensors.FromScalar(int32(n)))
-		}
-	}
-	var args []any
-	for _, list := range [][]*tensors.Tensor{inputs, t.weights, t.slots, t.fixed, t.scores} {
-		for _, input := range list {
-			args = append(args, input)
-		}
 	}
 	outputs, err := t.exec.Call(args...)
 	if err != nil {
@@ -313,6 +314,37 @@ func (t *trainer) step(b batch, step int) (outcome, error) {
 		return o, err
 	}
 	return o, t.plan.empty(kept, step)
+}
+
+// arguments are what a step computes with: the inputs of the batch, which are to be freed, also on an error, and after them what stays on the device.
+func (t *trainer) arguments(b batch, step int) (args []any, inputs []*tensors.Tensor, err error) {
+	if inputs, err = t.inputs(b, step); err != nil {
+		return nil, inputs, err
+	}
+	for k := range b.more {
+		images, err := t.moreImages(k, b.more[k].images, step)
+		inputs = append(inputs, images, tensors.FromFlatDataAndDimensions(b.more[k].labels, len(b.more[k].labels)))
+		if err != nil {
+			return nil, inputs, err
+		}
+	}
+	for _, v := range t.plan.optimizer.Scalars(step + 1) {
+		inputs = append(inputs, tensors.FromScalar(float32(v)))
+	}
+	for _, name := range t.plan.numbers {
+		inputs = append(inputs, tensors.FromScalar(float32(t.plan.ramps[name].At(t.plan.clock(step)))))
+	}
+	if t.plan.scored() {
+		for _, n := range t.plan.keptScores(step + 1) {
+			inputs = append(inputs, tensors.FromScalar(int32(n)))
+		}
+	}
+	for _, list := range [][]*tensors.Tensor{inputs, t.weights, t.slots, t.fixed, t.scores} {
+		for _, input := range list {
+			args = append(args, input)
+		}
+	}
+	return args, inputs, nil
 }
 
 // empty is an error where a layer has lost all its weights.
@@ -431,6 +463,9 @@ func (t *trainer) read(s *state) (err error) {
 func (t *trainer) close() {
 	free(slices.Concat(t.weights, t.slots, t.fixed, t.scores))
 	t.exec.Finalize()
+	if t.measure != nil {
+		t.measure.Finalize()
+	}
 	if t.viewer != nil {
 		t.viewer.Finalize()
 	}

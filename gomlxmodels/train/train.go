@@ -47,6 +47,10 @@ type Options struct {
 
 	Progress progress.Reporter // also told what a user should know: classes left out, a slow engine; may be nil
 
+	// Diagnose is told what the terms of the loss are on the first batch of this run, the second, the fourth, the eighth and so on, before their
+	// steps; nil for none. It changes nothing of the training, and is no part of what tells one run from another.
+	Diagnose func(Diagnosis)
+
 	afterStep func(step int)         // for tests
 	inspect   func(*trainer, *state) // for tests: before afterStep
 }
@@ -152,7 +156,7 @@ func (p *plan) train(ctx context.Context, b *backend.Backend, s *state) (err err
 		}
 		return p.writeCheckpoint(s)
 	}
-	for s.Step < p.steps {
+	for first := s.Step; s.Step < p.steps; {
 		start := time.Now()
 		batch, ok := <-batches
 		if !ok || ctx.Err() != nil {
@@ -168,6 +172,13 @@ func (p *plan) train(ctx context.Context, b *backend.Backend, s *state) (err err
 			return err
 		}
 		epoch := s.Step / p.stepsPerEpoch
+		if taken := s.Step - first; t.measure != nil && taken&(taken+1) == 0 {
+			d, err := t.diagnose(batch, s.Step)
+			if err != nil {
+				return fmt.Errorf("train: step %d (epoch %d): %w", s.Step+1, epoch+1, err)
+			}
+			p.options.Diagnose(d)
+		}
 		o, err := t.step(batch, s.Step)
 		if err != nil {
 			return fmt.Errorf("train: step %d (epoch %d): %w; %s", s.Step+1, epoch+1, err, p.kept())

@@ -30,7 +30,7 @@ func (o *recipeOptions) train(cmd *cobra.Command, out, data, engine string) (*mo
 	f := cmd.Flags()
 	var other error
 	f.Visit(func(flag *pflag.Flag) {
-		if !slices.Contains([]string{"recipe", "tier", "add", "out", "seed", "data", "engine", "json"}, flag.Name) {
+		if !slices.Contains([]string{"recipe", "tier", "add", "out", "seed", "data", "engine", "diagnose", "json"}, flag.Name) {
 			other = cli.Usagef("--%s with --recipe: the recipe says it; certspec experiment show %s prints it, and --add reads one of your own", flag.Name, o.name)
 		}
 	})

@@ -28,6 +28,8 @@ type options struct {
 	knobs      []*train.Knob
 	engine     string
 	recipe     recipeOptions
+	diagnose   bool
+	found      []train.Diagnosis
 	json       *bool
 }
 
@@ -92,6 +94,7 @@ With --recipe, all settings are those of a recipe of a paper, or of your own, at
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Out(&o.Out, "path of the model file, without ending")
+		f.BoolVar(&o.diagnose, "diagnose", false, "print the value and the gradient's norm of each term of the loss beside cross-entropy's, before the steps 1, 2, 4, 8, …; the weights stay the same")
 		f.Written(&o.Checkpoint, "checkpoint", "path of the checkpoint while it runs (default PATH.checkpoint)")
 	})
 	o.json = cli.JSON(cmd)
@@ -107,12 +110,16 @@ func (o *options) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if o.recipe.name != "" {
-		card, err := o.recipe.train(cmd, o.Out, data, o.engine)
-		if err != nil {
-			return err
+	if o.diagnose {
+		o.Diagnose = func(d train.Diagnosis) {
+			o.found = append(o.found, d)
+			cli.Progress().Say("%v", d)
 		}
-		return printTrained(cmd, card, *o.json)
+	}
+	if o.recipe.name != "" {
+		o.recipe.Diagnose = o.Diagnose
+		card, err := o.recipe.train(cmd, o.Out, data, o.engine)
+		return o.print(cmd, card, err)
 	}
 	for _, k := range o.knobs {
 		if k.Known == nil || !f.Changed(k.Name) {
@@ -182,17 +189,27 @@ func (o *options) run(cmd *cobra.Command) error {
 	o.Command = cli.CommandLine(os.Args[1:])
 	o.Progress = cli.Progress()
 	card, err := train.Run(cmd.Context(), o.Options)
+	return o.print(cmd, card, err)
+}
+
+// print says what was trained and diagnosed; of a training that was stopped, what was diagnosed.
+func (o *options) print(cmd *cobra.Command, card *modelfile.Card, err error) error {
+	for _, w := range train.Warnings(o.found) {
+		cli.Progress().Say("%s", w)
+	}
 	if err != nil {
 		return err
 	}
-	return printTrained(cmd, card, *o.json)
-}
-
-func printTrained(cmd *cobra.Command, card *modelfile.Card, asJSON bool) error {
-	if asJSON {
-		return cli.PrintJSON(cmd.OutOrStdout(), card)
+	if o.diagnose && len(o.found) == 0 {
+		cli.Progress().Say("%s is finished, so that there is no step to diagnose; another --out trains anew", o.Out)
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s on %s by %s: test accuracy %.2f %%, with noise σ = %g %.2f %%; %d parameters, %.0f s of training, %s\n",
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), struct {
+			*modelfile.Card
+			Diagnoses []train.Diagnosis `json:"diagnoses,omitempty"`
+		}{card, o.found})
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s on %s by %s: test accuracy %.2f %%, with noise σ = %g %.2f %%; %d parameters, %.0f s of training, %s\n",
 		card.Architecture.Name, card.Train.Name, card.Recipe.Method, 100*card.Accuracy, card.Recipe.Noise(), 100*card.NoisyTest, card.Parameters, card.Seconds, card.Backend)
 	return err
 }
