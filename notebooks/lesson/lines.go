@@ -38,16 +38,47 @@ func Families(separation float64) lines.Models {
 	return models
 }
 
-// RobustNets are the models of Fridovich-Keil et al. (2022), of $CERTSPEC_DATA/robustnets; whole is false where the file is not there, and the 33 of them
-// that lie in results stand in: those trained without augmentation, dense or pruned by rewinding.
+// RobustNets are the models of Fridovich-Keil et al. (2022), of $CERTSPEC_DATA/robustnets; whole is false where the file is not there, and drawn models
+// stand in: 33 with the same labels and columns, whose accuracies scatter about a line for each shift.
 func RobustNets() (models lines.Models, whole bool) {
 	path := filepath.Join(os.Getenv("CERTSPEC_DATA"), "robustnets", "metric_and_OOD_var_dict.json")
 	models, err := lines.ReadRobustNets(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nb.Must(models, err), true
 	}
-	images := map[string]int{"": 50_000, "cifar10_acc": 10_000, "cifar10.1_acc": 2_000}
-	return nb.Must(lines.ReadCSV("results/robustnets-rewinding.csv", lines.CSV{Unit: lines.Percent, Images: images, Labels: []string{"sparsity"}})), false
+	return drawn(), false
+}
+
+func drawn() lines.Models {
+	rng := rand.New(rand.NewPCG(2, 33))
+	shifts := append(CIFAR10C(), "cifar10c_acc", "cifar10.1_acc")
+	predictors := []string{"consistent_distances_amp", "consistent_distances_phase", "high_freq_fracs_amp", "high_freq_fracs_between",
+		"high_freq_fracs_phase", "high_freq_fracs_within", "jacobian_norm"}
+	var models lines.Models
+	for i, architecture := range []string{"Conv8", "ResNet18", "VGG16"} {
+		for j := range 11 {
+			method, sparsity := "dense", 0.
+			if j > 0 {
+				method, sparsity = []string{"lrr", "lth"}[(j-1)/5], []float64{.5, .6, .8, .9, .95}[(j-1)%5]
+			}
+			u := 1.2 + 0.15*float64(i) - 0.3*sparsity + 0.05*rng.NormFloat64()
+			m := lines.Model{
+				Name:       fmt.Sprintf("drawn %s %s %g", architecture, method, sparsity),
+				Labels:     map[string]string{"architecture": architecture, "augmentation": "clean", "method": method, "layout": "globally", "sparsity": fmt.Sprint(sparsity)},
+				Accuracies: map[string]lines.Accuracy{"cifar10_acc": {Share: lines.Phi(u), N: 10_000}},
+				Numbers:    map[string]float64{},
+			}
+			for k, shift := range shifts {
+				slope := 1 - 0.07*float64(k)
+				m.Accuracies[shift] = lines.Accuracy{Share: lines.Phi(slope*u - 0.2 + 0.02*float64(k)*rng.NormFloat64()), N: 50_000}
+			}
+			for k, name := range predictors {
+				m.Numbers[name] = 1 + 0.1*float64(k)*rng.NormFloat64() + u
+			}
+			models = append(models, m)
+		}
+	}
+	return models
 }
 
 // Testbed are the models of the ImageNet testbed, of $CERTSPEC_DATA/imagenet-testbed; none where the file is not there.

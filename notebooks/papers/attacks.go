@@ -64,7 +64,6 @@ type Batch struct {
 func DrawnBatch(count int, sigma, epsilon float64, seed uint64) Batch {
 	random := rand.New(rand.NewPCG(1, seed))
 	b := Batch{Sigma: sigma, Epsilon: epsilon}
-	shift := func(z, by float64) float64 { return math.Erfc(-(math.Sqrt2*math.Erfinv(2*z-1)+by)/math.Sqrt2) / 2 }
 	for range count {
 		z := 0.35 + 0.6*random.Float64()
 		b.Clean, b.Correct = append(b.Clean, z), append(b.Correct, random.Float64() < z)
@@ -72,6 +71,9 @@ func DrawnBatch(count int, sigma, epsilon float64, seed uint64) Batch {
 	}
 	return b
 }
+
+// shift is Φ(Φ⁻¹(z) + by).
+func shift(z, by float64) float64 { return math.Erfc(-(math.Sqrt2*math.Erfinv(2*z-1)+by)/math.Sqrt2) / 2 }
 
 // Bins are those of the adversaries.
 func Bins() *calib.Bins { return nb.Must(calib.Uniform(attack.Bins, calib.LeftClosed)) }
@@ -81,16 +83,17 @@ func (b Batch) Worst() float64 {
 	return nb.Must(calib.ExactCCE(b.Correct, b.Lower, b.Upper, Bins().Edges())).CCE
 }
 
-// Drive is the ECE of the batch step by step as an adversary drives it: each step moves a confidence by the pace in the direction that the driver gives.
-func (b Batch) Drive(name string, driver attack.Driver, steps int, pace float64) nb.Line {
-	st := &attack.State{Sigma: b.Sigma, Epsilon: b.Epsilon, Confidence: slices.Clone(b.Clean), Correct: b.Correct, Direction: make([]float32, len(b.Clean))}
+// Drive is the ECE of the batch step by step as an adversary drives it: a full step has the length, in the units of ε, and moves the probit of a
+// confidence by length/σ, the most that smoothing allows (Salman et al. 2019, lemma 2).
+func (b Batch) Drive(name string, driver attack.Driver, steps int, length float64) nb.Line {
+	st := &attack.State{Sigma: b.Sigma, Epsilon: b.Epsilon, Length: length, Confidence: slices.Clone(b.Clean), Correct: b.Correct, Direction: make([]float32, len(b.Clean))}
 	line := nb.Line{Name: name}
 	for step := range steps {
 		line.X, line.Y = append(line.X, float64(step)), append(line.Y, nb.Must(calib.ECE(b.Correct, st.Confidence, Bins())))
 		st.Step = step
 		nb.Check(driver.Drive(st))
 		for i, way := range st.Direction {
-			st.Confidence[i] = min(max(st.Confidence[i]+pace*float64(way), b.Lower[i]), b.Upper[i])
+			st.Confidence[i] = min(max(shift(st.Confidence[i], float64(way)*length/b.Sigma), b.Lower[i]), b.Upper[i])
 		}
 	}
 	worst := b.Worst()
