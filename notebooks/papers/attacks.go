@@ -73,7 +73,9 @@ func DrawnBatch(count int, sigma, epsilon float64, seed uint64) Batch {
 }
 
 // shift is Φ(Φ⁻¹(z) + by).
-func shift(z, by float64) float64 { return math.Erfc(-(math.Sqrt2*math.Erfinv(2*z-1)+by)/math.Sqrt2) / 2 }
+func shift(z, by float64) float64 {
+	return math.Erfc(-(math.Sqrt2*math.Erfinv(2*z-1)+by)/math.Sqrt2) / 2
+}
 
 // Bins are those of the adversaries.
 func Bins() *calib.Bins { return nb.Must(calib.Uniform(attack.Bins, calib.LeftClosed)) }
