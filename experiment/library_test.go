@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -351,10 +352,14 @@ func FuzzAdd(f *testing.F) {
 	f.Add([]byte("recipes:\n  x: {from: A/c10, options: {share: all}}\n"))
 	f.Add([]byte("rows: [A/c10/g, {model: a.onnx, title: A, onnx: {layout: NHWC}}]\n"))
 	f.Add([]byte("tables: {x: {title: X, rows: [&a A/c10/g, *a], measure: {calibration: {radii: [0.1]}}}}\n"))
+	builtIn, err := Open() // takes as long as thousands of executions
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		l, err := Open()
-		if err != nil {
-			t.Fatal(err)
+		l := &Library{
+			data: maps.Clone(builtIn.data), recipes: maps.Clone(builtIn.recipes), tiers: maps.Clone(builtIn.tiers), tables: maps.Clone(builtIn.tables),
+			bodies: maps.Clone(builtIn.bodies), files: maps.Clone(builtIn.files), order: maps.Clone(builtIn.order),
 		}
 		if _, err := l.add("fuzz", text); err != nil {
 			var wrong *FileError

@@ -169,7 +169,7 @@ func isRow(v onnxfile.Value) bool {
 func comesFrom(g *onnxfile.Graph, name string, others []string) bool {
 	for i := len(g.Nodes) - 1; i >= 0; i-- {
 		if node := &g.Nodes[i]; slices.Contains(node.Outputs, name) {
-			return (node.Op == "Softmax" || node.Op == "LogSoftmax") && slices.Contains(others, node.Inputs[0])
+			return (node.Op == "Softmax" || node.Op == "LogSoftmax") && len(node.Inputs) > 0 && slices.Contains(others, node.Inputs[0])
 		}
 	}
 	return false
