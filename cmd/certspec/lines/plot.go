@@ -1,9 +1,6 @@
 package lines
 
 import (
-	"path/filepath"
-	"strings"
-
 	"github.com/spf13/cobra"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -49,7 +46,8 @@ The ending of --out decides the form: .svg, .png or .pdf.`,
 		if err != nil {
 			return err
 		}
-		data, err := drawn(out, caption, grid)
+		width, height := grid.Size()
+		data, err := cli.Drawing("out", out, caption, width, height, func(c draw.Canvas) { grid.Paint(c) })
 		if err != nil {
 			return err
 		}
@@ -85,17 +83,4 @@ func (o *fitOptions) grid(cmd *cobra.Command, number string) (grid figure.Grid, 
 	of := published[number]
 	grid, err = lineplot.OfGrouping(models, of.by, of.best, o.Clip)
 	return grid, "Figure " + number + ": " + of.by.Title + ", a panel for each shift and group, a line for each architecture", err
-}
-
-func drawn(path, caption string, grid figure.Grid) ([]byte, error) {
-	width, height := grid.Size()
-	switch ending := strings.ToLower(filepath.Ext(path)); ending {
-	case ".svg":
-		return figure.SVG(width, height, caption, func(c draw.Canvas) { grid.Paint(c) })
-	case ".pdf":
-		return figure.PDF(width, height, caption, func(c draw.Canvas) { grid.Paint(c) })
-	case ".png":
-		return figure.PNG(width, height, func(c draw.Canvas) { grid.Paint(c) })
-	}
-	return nil, cli.Usagef("--out %s: expected a name that ends in .svg, .png or .pdf", path)
 }

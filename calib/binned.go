@@ -1,0 +1,128 @@
+package calib
+
+import (
+	"math"
+	"slices"
+)
+
+// MCE returns the maximum calibration error max_m |mean confidence − accuracy| over the bins that hold samples (Naeini, Cooper and Hauskrecht 2015), in [0, 1]. A
+// bin of few samples decides it as easily as one of many.
+//
+// Errors: those of CheckConfidences.
+func MCE(correct []bool, confidence []float64, bins *Bins) (float64, error) {
+	bars, err := Reliability(correct, confidence, bins)
+	if err != nil {
+		return 0, err
+	}
+	largest := 0.0
+	for _, b := range bars {
+		largest = math.Max(largest, math.Abs(b.Gap))
+	}
+	return largest, nil
+}
+
+// DebiasedECE returns the debiased root-mean-square calibration error over bins (Kumar, Liang and Ma 2019, definition 5.1; Bröcker 2012; Ferro and Fricker 2012),
+//
+//	√ max(0, Σ_m n_m/N · [(z̄_m − c̄_m)² − c̄_m(1 − c̄_m)/(n_m − 1)]),  in [0, 1],
+//
+// z̄ and c̄ being mean confidence and accuracy of the n_m samples of bin m. The subtrahend is what chance adds to a square: the sum under the root
+// is right on average for confidences that are constant in each bin, where that of the plain error is too large. Bins of one sample say
+// nothing and add 0. As it averages squares, it is not below the ECE by itself.
+//
+// Errors: those of CheckConfidences.
+func DebiasedECE(correct []bool, confidence []float64, bins *Bins) (float64, error) {
+	square, err := debiasedSquare(correct, confidence, bins)
+	return math.Sqrt(math.Max(0, square)), err
+}
+
+// debiasedSquare is the sum under the root of DebiasedECE.
+func debiasedSquare(correct []bool, confidence []float64, bins *Bins) (float64, error) {
+	bars, err := Reliability(correct, confidence, bins)
+	if err != nil {
+		return 0, err
+	}
+	total := 0.0
+	for _, b := range bars {
+		if b.Count > 1 {
+			total += float64(b.Count) * (b.Gap*b.Gap - b.Accuracy*(1-b.Accuracy)/float64(b.Count-1))
+		}
+	}
+	return total / float64(len(correct)), nil
+}
+
+// AdaECEQuantile returns the calibration error over bins between quantiles of the confidences (Mukhoti et al. 2020), in [0, 1]: with the confidences in order,
+// z_(0) ≤ … ≤ z_(N−1), the edges are z at the places kN/bins, k = 0 … bins, linear between places, and a bin is (a, b]. Samples of equal confidence share
+// a bin, where AdaECE parts them: a model that is often certain has fewer, larger bins. The lowest bin holds its lower edge; the
+// authors' program leaves samples at it out.
+//
+// Errors: bins < 1, as *InputError; those of CheckConfidences.
+func AdaECEQuantile(correct []bool, confidence []float64, bins int) (float64, error) {
+	if bins < 1 {
+		return 0, inputError("bins", bins, "a number of bins of at least 1")
+	}
+	if err := CheckConfidences(correct, confidence); err != nil {
+		return 0, err
+	}
+	z := slices.Sorted(slices.Values(confidence))
+	n := len(z)
+	edges := make([]float64, bins) // the upper ones
+	for k := range edges {
+		place := float64(k+1) * float64(n) / float64(bins)
+		below := min(int(place), n-1)
+		edges[k] = z[below]
+		if below < n-1 {
+			edges[k] += (place - float64(below)) * (z[below+1] - z[below])
+		}
+	}
+	edges[bins-1] = z[n-1]
+	gaps := make([]float64, bins)
+	for i, v := range confidence {
+		m, _ := slices.BinarySearch(edges, v) // the first edge that is not below v
+		gaps[m] += v - float64(bit(correct[i]))
+	}
+	total := 0.0
+	for _, g := range gaps {
+		total += math.Abs(g)
+	}
+	return total / float64(n), nil
+}
+
+// ConsistencyBand returns for each bar of a reliability diagram where its accuracy lies if confidences are calibrated: in all bins at once with probability at
+// least level, given the confidences. A bar outside says that they are not. Bars without samples get [0, 1].
+//
+// With calibrated confidences the number of correct samples in a bin is a sum of independent trials of probabilities z_i. By theorem 5 of Hoeffding 1956 it lies
+// in a range around its mean at least as likely as the binomial count of n_m trials of the mean confidence, whose quantiles are taken, with (1 − level)/(2·number of bars with
+// samples) to each side; Bröcker and Smith 2007, to whom the band is due, draw it by resampling, for one bin at a time.
+//
+// Errors: a level outside (0, 1), as *InputError.
+func ConsistencyBand(bars []Bin, level float64) ([]Interval, error) {
+	if !(level > 0 && level < 1) {
+		return nil, inputError("level", level, "a level in (0, 1)")
+	}
+	filled := 0
+	for _, b := range bars {
+		filled += int(bit(b.Count > 0))
+	}
+	band := make([]Interval, len(bars))
+	for m, b := range bars {
+		if band[m].Upper = 1; b.Count == 0 {
+			continue
+		}
+		n, p, tail := float64(b.Count), math.Min(1, b.Confidence), (1-level)/float64(2*filled)
+		if p == 0 || p == 1 { // no chance
+			band[m] = Interval{p, p}
+			continue
+		}
+		most, err := FailuresAtMost(b.Count, p, tail)
+		if err != nil {
+			return nil, err
+		}
+		missed, err := FailuresAtMost(b.Count, 1-p, tail)
+		if err != nil {
+			return nil, err
+		}
+		// The theorem wants the mean inside.
+		band[m] = Interval{math.Min(n-float64(missed), math.Floor(n*p)) / n, math.Max(float64(most), math.Ceil(n*p)) / n}
+	}
+	return band, nil
+}
