@@ -21,6 +21,7 @@ type blocks struct {
 	samples int // in a block
 	seed    uint64
 	scored  bool // scores are wanted
+	top     bool // the largest of each noise sample
 
 	// Exactly one is set.
 	grid     *noise.Grid

@@ -77,7 +77,7 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	if err != nil {
 		return nil, err
 	}
-	blocks.scored = opt.Scores > 0
+	blocks.scored, blocks.top = opt.Scores > 0, opt.TopScores
 	if opt.Rule == Anytime {
 		return certifyAnytime(ctx, opt, plan, header, blocks, images)
 	}
@@ -174,6 +174,9 @@ func newHeader(opt Options, p *rule.Plan, info classifier.Info, data ledger.Data
 	}
 	if opt.Scores > 0 {
 		h.Scores = ledger.ScoresScheme(opt.Scores)
+		if opt.TopScores {
+			h.Scores = ledger.TopScoresScheme(opt.Scores)
+		}
 	}
 	h.Model.Logits = false // in no ledger
 	for _, name := range []*string{&h.Model.Name, &h.Data.Name} {

@@ -109,7 +109,7 @@ func Replay(ctx context.Context, path string, model classifier.Classifier, data 
 	if r.stored, err = scoresOfLooks(path, l, looks); err != nil {
 		return nil, fmt.Errorf("rs: %w", err)
 	}
-	if blocks.scored = r.stored != nil; blocks.scored {
+	if blocks.scored, blocks.top = r.stored != nil, h.TopScores(); blocks.scored {
 		if r.cells, err = h.ScoreCells(); err != nil {
 			return nil, fmt.Errorf("rs: ledger %s: %w", path, err)
 		}

@@ -64,7 +64,8 @@ type Options struct {
 	Noise      noise.Law // "grid" or "gaussian"; default "grid", the one that is sound in floating point
 	Seed       uint64    // of the noise; 0: derived from model, data and settings, so that nobody can try seeds (settings can be tried: see SeedNote). A chosen one draws the same samples at every n
 
-	Scores int // keep the scores of the class too, counted in so many cells, at most 1,000, in a file beside the ledger; 0: no
+	Scores    int  // keep the scores of the class too, counted in so many cells, at most 1,000, in a file beside the ledger; 0: no
+	TopScores bool // with Scores: keep the largest score of each noise sample, rescaled by ledger.TopScore, instead of that of the class
 
 	Shard Shard // the part of the run to do; zero: all of it
 	Until Until // of Anytime, which needs one: when this call ends

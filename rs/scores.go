@@ -13,6 +13,8 @@ import (
 // CheckScores refuses scores that could not be kept or would prove nothing, as *OptionError. Certify calls it.
 func (o Options) CheckScores() error {
 	switch {
+	case o.TopScores && o.Scores == 0:
+		return optionErrorf("TopScores is set, but Scores is 0 cells, want 1 to %d", ledger.MaxScoreCells)
 	case o.Scores == 0:
 		return nil
 	case o.Scores < 0 || o.Scores > ledger.MaxScoreCells:
@@ -48,25 +50,33 @@ func (b *blocks) markUnknown(buf *buffer) error {
 	return nil
 }
 
-// takeScores samples the scores of a class out of a buffer, or those of all where it is negative.
+// takeScores samples the scores of a class out of a buffer, or those of all where it is negative; of top scores, the largest ones.
 func (b *blocks) takeScores(buf *buffer, class int32) blockScores {
 	if !b.scored {
 		return blockScores{}
 	}
-	if class < 0 {
-		return blockScores{slices.Clone(buf.scores), b.classes}
+	if class < 0 && !b.top {
+		return blockScores{slices.Clone(buf.scores), b.classes, 0}
 	}
 	scores := make([]float32, b.samples)
 	for i := range scores {
-		scores[i] = buf.scores[i*b.classes+int(class)]
+		if row := buf.scores[i*b.classes : (i+1)*b.classes]; b.top {
+			scores[i] = slices.Max(row) // NaN where one is
+		} else {
+			scores[i] = row[class]
+		}
 	}
-	return blockScores{scores, 1}
+	if b.top {
+		return blockScores{scores, 1, b.classes}
+	}
+	return blockScores{scores, 1, 0}
 }
 
 // blockScores are the scores of a block, by noise sample: of one class or, where classes is not 1, of all. NaN is unknown.
 type blockScores struct {
 	values  []float32
 	classes int
+	topOf   int // the values are the largest of so many scores, and are rescaled; 0: they are not
 }
 
 // scoreTally sums the scores of blocks of one image.
@@ -88,6 +98,9 @@ func (t *scoreTally) addBlock(b blockScores, class, cells int) {
 		if math.IsNaN(h) {
 			t.unknown++
 			continue
+		}
+		if b.topOf > 0 {
+			h = ledger.TopScore(h, b.topOf)
 		}
 		t.counts[ledger.ScoreIndex(h, cells)]++
 		t.low += uint64(math.Floor(h * ledger.ScoreUnit))

@@ -53,7 +53,7 @@ func Certify(ctx context.Context, path string, radii []float64, o Options) ([]Ce
 			return nil, rule.OptionErrorf("the radius is %v, want a number of at least 0", r)
 		}
 	}
-	s, err := readScores(ctx, path, o)
+	s, err := readScores(ctx, path, false, o.Spending.Divide)
 	if err != nil {
 		return nil, err
 	}

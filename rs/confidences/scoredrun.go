@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/certspec/certspec/calib/confidence"
@@ -12,9 +13,10 @@ import (
 	"github.com/certspec/certspec/rs/rule"
 )
 
-// scoredRun is what the scores beside a ledger say of the images that it certifies and that have a label.
+// scoredRun is what the scores beside a ledger say of the images that it certifies and that have a label; of top scores, of all images.
 type scoredRun struct {
 	header     *ledger.Header
+	top        bool
 	thresholds []float64
 	labelled   int
 	images     []scoredImage
@@ -38,8 +40,9 @@ type scoredCell struct {
 	n     uint32
 }
 
-// readScores reads a closed ledger and the scores beside it.
-func readScores(ctx context.Context, path string, o Options) (*scoredRun, error) {
+// readScores reads a closed ledger and the scores beside it, those of the certified classes or the largest. divide gives the shares of α of
+// the radius and of the scores of one of so many images.
+func readScores(ctx context.Context, path string, top bool, divide func(alpha float64, images int) (radius, scores float64, err error)) (*scoredRun, error) {
 	l, err := ledger.Read(path)
 	if err != nil {
 		return nil, err
@@ -48,10 +51,17 @@ func readScores(ctx context.Context, path string, o Options) (*scoredRun, error)
 	if err != nil {
 		return nil, fmt.Errorf("confidences: ledger %s: %w", path, err)
 	}
+	if top != l.Header.TopScores() {
+		have, want := "the largest of each noise sample", "--keep-scores"
+		if top {
+			have, want = "those of the certified class", "--keep-scores=top"
+		}
+		return nil, fmt.Errorf("confidences: ledger %s: its scores are %s: certify again with %s, in another ledger", path, have, want)
+	}
 	if l.Claims == nil {
 		return nil, fmt.Errorf("confidences: ledger %s is not closed: the same certify goes on with it", path)
 	}
-	radius, scores, err := o.Spending.Divide(l.Header.Alpha, l.Header.Data.Images)
+	radius, scores, err := divide(l.Header.Alpha, l.Header.Data.Images)
 	if err != nil {
 		return nil, fmt.Errorf("confidences: ledger %s: %w", path, err)
 	}
@@ -68,7 +78,7 @@ func readScores(ctx context.Context, path string, o Options) (*scoredRun, error)
 		return nil, fmt.Errorf("confidences: %w", err)
 	}
 	defer source.Close()
-	s := &scoredRun{header: &run.Header}
+	s := &scoredRun{header: &run.Header, top: top}
 	for j := range cells + 1 {
 		s.thresholds = append(s.thresholds, float64(j)/float64(cells))
 	}
@@ -85,7 +95,7 @@ func readScores(ctx context.Context, path string, o Options) (*scoredRun, error)
 	if err := source.Finish(l.Digest); err != nil {
 		return nil, fmt.Errorf("confidences: %w", err)
 	}
-	if s.labelled == 0 {
+	if !top && s.labelled == 0 {
 		return nil, fmt.Errorf("confidences: ledger %s: no image has a label, so that none is known to be right", path)
 	}
 	return s, nil
@@ -111,11 +121,21 @@ func (s *scoredRun) read(row *rs.Row, looks []ledger.Look, source *ledger.LookSc
 		image.n += (look.To - look.From) * s.header.Block
 		sum.add(scores)
 	}
-	if row.Label < 0 {
-		return nil
+	if s.top {
+		image.radius = math.Inf(1) // the bounds need no certified class
+	} else {
+		if row.Label < 0 {
+			return nil
+		}
+		s.labelled++
+		if !row.Certified() {
+			return nil
+		}
 	}
-	s.labelled++
-	if !row.Certified() || taken == 0 {
+	if taken == 0 {
+		if s.top {
+			s.images = append(s.images, image)
+		}
 		return nil
 	}
 	var err error

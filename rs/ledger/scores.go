@@ -37,22 +37,40 @@ type ScoreCell struct {
 // ScoresPath is the file beside a ledger that keeps the scores.
 func ScoresPath(ledger string) string { return ledger + ".scores" }
 
-const scoresScheme = "uniform/"
+const (
+	scoresScheme = "uniform/"
+	topScheme    = "top/"
+)
 
 // ScoresScheme is what a header says of scores that are counted in so many cells of equal width.
 func ScoresScheme(cells int) string { return scoresScheme + strconv.Itoa(cells) }
+
+// TopScoresScheme is what a header says where the scores are the largest of each noise sample, rescaled by TopScore.
+func TopScoresScheme(cells int) string { return topScheme + strconv.Itoa(cells) }
+
+// TopScores reports whether the scores beside the ledger are the largest of each noise sample, not those of a class.
+func (h *Header) TopScores() bool { return strings.HasPrefix(h.Scores, topScheme) }
+
+// TopScore takes the largest of K scores from [1/K, 1] to [0, 1]: (K·h − 1)/(K − 1), and 0 where h is below 1/K.
+func TopScore(h float64, classes int) float64 {
+	k := float64(classes)
+	return max(0, (float64(k*h)-1)/(k-1))
+}
 
 // ScoreCells is the number of cells that the scores beside the ledger are counted in.
 //
 // Errors: a header without scores, or with a scheme that this program does not know.
 func (h *Header) ScoreCells() (int, error) {
 	text, ok := strings.CutPrefix(h.Scores, scoresScheme)
+	if h.TopScores() {
+		text, ok = strings.CutPrefix(h.Scores, topScheme)
+	}
 	cells, n := parseInt([]byte(text))
 	switch {
 	case h.Scores == "":
 		return 0, fmt.Errorf("the run kept no scores: certify again with scores, in another ledger")
 	case !ok || n == 0 || n != len(text) || cells < 1 || cells > MaxScoreCells:
-		return 0, fmt.Errorf("its scores are %s; this program knows %s1 to %s%d", linefile.Quote([]byte(h.Scores)), scoresScheme, scoresScheme, MaxScoreCells)
+		return 0, fmt.Errorf("its scores are %s; this program knows %s1 to %s%d and %s1 to %s%d", linefile.Quote([]byte(h.Scores)), scoresScheme, scoresScheme, MaxScoreCells, topScheme, topScheme, MaxScoreCells)
 	}
 	return cells, nil
 }

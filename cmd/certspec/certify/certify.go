@@ -64,7 +64,8 @@ false with a probability of at most alpha. Radii are in units of the full range 
 
 The rule says how many noise samples an image gets, and --radii with the rule betting which radii are decided;
 certspec plan compares the rules beforehand. With --keep-scores, the scores of the class are kept
-as well, from the same noise samples: certspec calib certifies confidences from them, at any radius.
+as well, from the same noise samples: certspec calib certifies confidences from them, at any radius. With --keep-scores=top, the
+largest score of each noise sample is kept instead, which bounds how sure the smoothed network can become: certspec ood smooth.
 The rule anytime spreads a --budget of noise samples or of time
 over the images; the ledger is closed whenever it stops, by Ctrl-C too, and a larger budget goes on.
 With --shard the run is split over machines, each with a
@@ -88,7 +89,8 @@ is given again, and the file ends with the same bytes; a complete one is read an
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Out(&o.Ledger, "ledger, the file that records the run; without one nothing is kept", "ledger")
-		f.IntVar(&o.Scores, "keep-scores", 0, "keep the scores of the class too, for certspec calib: counts in so many cells (1 to 1000; 1000 where none is named), in a file beside the ledger")
+		f.Var(keptScores{&o.Options}, "keep-scores", "keep the scores of the class too, for certspec calib: counts in so many cells (1 to 1000; 1000 where none is named), in a file beside the ledger; top: the largest score of each noise sample instead, for certspec ood smooth")
+		f.Complete("keep-scores", func() []string { return []string{topScores, strconv.Itoa(ledger.MaxScoreCells)} })
 		f.Lookup("keep-scores").NoOptDefVal = strconv.Itoa(ledger.MaxScoreCells)
 		o.shard.flags(f)
 	})

@@ -49,7 +49,7 @@ func check() *cobra.Command {
 		Long: `Look a network over before a long run: whether every operator can be bounded (the first that cannot is named with its place in
 the file), the layers, what a bound costs, and whether bounds of growing radius say anything. A network that was not trained
 for it mostly has bounds of 1 at any radius that matters; for such a one, randomized smoothing bounds the confidence
-within a Euclidean radius (certspec certify --keep-scores=top). The images are eight of --data, or uniform noise.`,
+within a Euclidean radius (certspec certify --keep-scores=top, then certspec ood smooth). The images are eight of --data, or uniform noise.`,
 		Example: "  certspec ood check --model net.onnx --data mnist/test",
 		Args:    cli.NoArgs,
 	}
@@ -166,7 +166,7 @@ func (c *checked) measure(cmd *cobra.Command, n *feedforward.Network, points [][
 	}
 	c.Advice = fmt.Sprintf("most bounds say something up to eps %v", useful)
 	if useful == 0 {
-		c.Advice = "the bounds say nothing at these radii: the network is too deep or was not trained for it; certspec certify --keep-scores=top bounds its smoothed confidence within a Euclidean radius"
+		c.Advice = "the bounds say nothing at these radii: the network is too deep or was not trained for it; certspec certify --keep-scores=top and certspec ood smooth bound its smoothed confidence within a Euclidean radius"
 	}
 	return nil
 }

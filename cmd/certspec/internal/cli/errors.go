@@ -176,6 +176,8 @@ func expected(kind string) string {
 		return "a time, as 90s, 5m or 8h"
 	case "bool":
 		return "true or false"
+	case "cells":
+		return "a number of cells, 1 to 1000, or top"
 	}
 	return "a " + kind
 }
