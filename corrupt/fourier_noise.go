@@ -34,7 +34,7 @@ func (s Setting) checkFourier(bad func(what, expected string) error) error {
 	return nil
 }
 
-// fourierNoise adds noise δ around a ring of the spectrum (Sun et al. 2021, §5 and appendix B): at each frequency of azimuth f, per channel,
+// fourierNoise adds noise δ around a ring of the spectrum (Sun et al. 2021, §6.1, equation 5): at each frequency of azimuth f, per channel,
 //
 //	|δ| = clip(|X|, 20, 200) / (|f − fc| + 1)^α · U(0.8, 1.2),  arg δ uniform in [0, 2π),
 //

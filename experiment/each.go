@@ -36,6 +36,9 @@ func (r reader) expand(name, body *yaml.Node, add func(name, body *yaml.Node) er
 	}
 	combinations := []map[string]string{{}}
 	err := r.pairs(of, func(word, list *yaml.Node) error {
+		if list.Kind == yaml.AliasNode {
+			list = list.Alias
+		}
 		if list.Kind != yaml.SequenceNode || len(list.Content) == 0 {
 			return r.errorf(list, "%s of %s is no list", word.Value, eachKey)
 		}

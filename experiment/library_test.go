@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"os"
@@ -66,6 +67,56 @@ func TestBuiltInLibrary(t *testing.T) {
 	}
 }
 
+// Calibration training starts from the seven baselines of Emde et al. 2025, table 4, on every data set, and all arms from one take equal
+// rows, steps and models.
+func TestArmsOfCalibrationTraining(t *testing.T) {
+	l, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	baselines := [][4]float64{{2, 4, .12, .25}, {2, 4, .25, .5}, {10, 2, .5, .5}, {10, 8, .25, 1}, {10, 2, .5, 2}, {10, 2, 1, 2}, {10, 4, .5, 1}}
+	for _, name := range []string{"cpu", "T3"} {
+		tier, err := l.Tier(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &Setup{Library: l, Tier: tier}
+		for _, data := range []string{"c10", "fmnist", "svhn", "c100"} {
+			for _, b := range baselines {
+				start := fmt.Sprintf("t%g-m%g-s%03.0f-e%03.0f", b[0], b[1], 100*b[2], 100*b[3])
+				at, err := s.Model("D/"+data+"/at-"+start, 0, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if name == "T3" && (at.Options["steps"] != b[0] || at.Options["noises"] != b[1] || at.Noise() != b[2] || at.Options["epsilon"] != b[3] || float64(at.BatchSize)*b[1] != 256) {
+					t.Errorf("%+v", at)
+				}
+				var first []Model
+				for _, arm := range []string{"brier-act", "acce-act", "exact-act", "push-act", "smoothadv"} {
+					models, err := s.Models("D/" + data + "/arms/" + start + "/" + arm)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if first == nil {
+						first = models
+					}
+					for i, m := range models {
+						f := first[min(i, len(first)-1)]
+						if m.Method != arm || m.Start != at.Name || m.Noise() != b[2] || m.Options["epsilon"] != b[3] || len(models) != len(first) ||
+							m.BatchSize != f.BatchSize || m.Epochs != f.Epochs || m.LearningRate != f.LearningRate ||
+							m.Options["noises"] != f.Options["noises"] || m.Options["steps"] != f.Options["steps"] || m.Options["warm_up"] != f.Options["warm_up"] {
+							t.Errorf("%s at %s: %+v\nbeside %+v", m.Name, name, m, f)
+						}
+						if name == "T3" && (len(models) != 16 || float64(m.BatchSize)*m.Options["noises"].(float64) != 2048) {
+							t.Errorf("%s: %d models, batches of %d under %v noises", m.Name, len(models), m.BatchSize, m.Options["noises"])
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // The numbers of the tiers and recipes are those of fouriermix-certified-ood §2.1, 2.3 to 2.8, 9.1 and 12, and of certified-calibration
 // §9.1, 9.4 and table 4.
 func TestNumbersOfTheSpecs(t *testing.T) {
@@ -100,6 +151,15 @@ func TestNumbersOfTheSpecs(t *testing.T) {
 	}
 	if m := model("T3", "A/imagenet/fm-hcr", 0); m.Options["lambda"] != 5. || m.Options["eta"] != 5. || m.Noise() != .5 || m.Epochs != 90 || m.Network != "resnet50" || !slices.Equal(m.Milestones, []int{30, 60}) {
 		t.Errorf("%+v", m)
+	}
+	if m := model("T3", "A/imagenet/fm-jsd", 0); m.Views != "fouriermix(phase=imagenet)" {
+		t.Errorf("%+v", m)
+	}
+	// A tier's schedule takes the place of the recipe's, milestones and all.
+	for _, recipe := range []string{"A/c10/fm-hcr", "D/c10/at-t10-m8-s025-e100"} {
+		if m := model("evidence", recipe, 0); m.Schedule != "cosine" || m.Milestones != nil || m.LearningRate != .02 || m.Network != "resnet20" {
+			t.Errorf("%+v", m)
+		}
 	}
 	if m := model("T3", "A/c10/fm-jsd", 0); m.Options["share"] != "half_exact" || m.Options["weight"] != 12. || m.Views != "fouriermix" {
 		t.Errorf("%+v", m)

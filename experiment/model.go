@@ -146,6 +146,9 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 	if err := m.shorten(most); err != nil {
 		return m, err
 	}
+	if s.Tier.Schedule != "" && m.Schedule == "step" && len(m.ScheduleOptions) == 0 && !inRounds(&m) {
+		m.Schedule, m.Milestones = s.Tier.Schedule, nil
+	}
 	if err := s.makePruning(&m, r); err != nil {
 		return m, err
 	}

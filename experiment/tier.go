@@ -18,6 +18,8 @@ type Tier struct {
 	Seeds    int                  `yaml:"seeds,omitempty" json:"seeds,omitempty"` // at most so many of a recipe; 0: all
 	Grid     map[string][]float64 `yaml:"grid,omitempty" json:"grid,omitempty"`   // values of grids, by key, in place of those of the recipes
 
+	Schedule string `yaml:"schedule,omitempty" json:"schedule,omitempty"` // of the learning rate, in place of those of the recipes and of their milestones
+
 	Methods map[string]map[string]int `yaml:"methods,omitempty" json:"methods,omitempty"` // upper limits of options, by method
 	Data    map[string]dataPart       `yaml:"data,omitempty" json:"data,omitempty"`
 

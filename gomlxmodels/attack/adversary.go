@@ -81,6 +81,19 @@ func (Lower) Drive(s *State) error {
 	return nil
 }
 
+// Push moves all confidences one way, up or down: what an adversary of calibration must beat.
+type Push struct{ Up bool }
+
+func (p Push) Drive(s *State) error {
+	if !p.Up {
+		return Lower{}.Drive(s)
+	}
+	for i := range s.Direction {
+		s.Direction[i] = 1
+	}
+	return nil
+}
+
 // Brier is the driver of Brier-ACT (Emde et al. 2025, section 4): it raises (ẑ_n − c_n)², c_n = 1 for a correct
 // prediction and 0 for a wrong one.
 type Brier struct{}

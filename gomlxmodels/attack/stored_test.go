@@ -13,16 +13,6 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 )
 
-// push moves all confidences one way: what an adversary of calibration must beat.
-type push float32
-
-func (p push) Drive(s *State) error {
-	for i := range s.Direction {
-		s.Direction[i] = float32(p)
-	}
-	return nil
-}
-
 // binned is the calibration error of confidences in Bins bins.
 func binned(t *testing.T, z []float64, correct []bool) float64 {
 	t.Helper()
@@ -89,7 +79,7 @@ func TestAdversariesOfCalibration(t *testing.T) {
 				exact += value(&Exact{})
 				acce += value(acceAsTrained())
 				original += value(&ACCE{Growth: 1.5, Rho: 0.01, StepA: 0.01, Original: true})
-				constant += max(value(push(1)), value(push(-1)))
+				constant += max(value(Push{Up: true}), value(Push{}))
 				worst, _, err := solve(&State{Sigma: 0.25, Epsilon: radius * 0.25, Confidence: z, Correct: correct}, 0, 0)
 				if err != nil {
 					t.Fatal(err)
@@ -169,7 +159,7 @@ func TestAdversariesOnStoredNetworks(t *testing.T) {
 				}
 				return binned(t, s.Confidence, s.Correct)
 			}
-			constant := max(value(func() Driver { return push(1) }), value(func() Driver { return push(-1) }))
+			constant := max(value(func() Driver { return Push{Up: true} }), value(func() Driver { return Push{} }))
 			exact, acce, brier := value(func() Driver { return &Exact{} }), value(acceAsTrained), value(func() Driver { return Brier{} })
 			t.Logf("%s, %d steps: exact %.3f, ACCE %.3f, Brier %.3f, constant push %.3f", path, steps, exact, acce, brier, constant)
 			if !(acce >= 0.9*exact && min(exact, acce) >= 1.2*constant && brier >= constant) {

@@ -49,6 +49,19 @@ func (m BrierACT) Needs() Needs {
 }
 func (BrierACT) Loss(b *Batch) []loss.Term { return attacked(b) }
 
+// PushACT is training against a constant push of all confidences in the predicted classes: what shows whether an adversary of calibration does
+// more than any attack of as many steps.
+type PushACT struct {
+	Attack
+	Up bool `json:"up" usage:"all confidences rise; else they fall"`
+}
+
+func (PushACT) Name() string { return "push-act" }
+func (m PushACT) Needs() Needs {
+	return m.needs(attack.Predicted, func() attack.Driver { return attack.Push{Up: m.Up} })
+}
+func (PushACT) Loss(b *Batch) []loss.Term { return attacked(b) }
+
 // ExactACT is adversarial calibration training against the largest certified calibration error of the batch; see attack.Exact.
 type ExactACT struct {
 	Attack

@@ -20,6 +20,7 @@ func init() {
 	Register("attacks on the relaxed certified calibration error (Emde et al. 2025)", ACCEACT{act, relaxed})
 	Register("the same, with the calibration error in the loss", ACCEACTStar{act, relaxed, 1e-3})
 	Register("attacks on the certified calibration error, solved exactly", ExactACT{Attack: act, Revision: 1})
+	Register("a constant push of all confidences, to compare adversaries of calibration with", PushACT{Attack: act})
 
 	// Those that learn from out-images: for runs of a few dozen epochs on images of 28×28 pixels.
 	out, ball := Outliers{Kappa: 0.3, KappaOver: 5}, Ball{Epsilon: 0.1, EpsilonStart: 1, EpsilonOver: 6}
