@@ -192,7 +192,8 @@ func TestEnginesAgree(t *testing.T) {
 			}
 			batch := samples(drawn(t, card.Architecture.Shape, count), times, card.Recipe.Noise())
 			want := logitsOf(t, ways[0].open(t, path), batch)
-			if len(want.classes()) < 4 {
+			// Trained without noise, or to know nothing of foreign images, a network gives these the same few classes.
+			if card.Recipe.Noise() > 0 && len(want.classes()) < 4 {
 				t.Errorf("the samples get the classes %v; the test shows little", want.classes())
 			}
 			for _, r := range ways[1:] {

@@ -159,7 +159,7 @@ func TestAugmentRefuses(t *testing.T) {
 func TestAugmentList(t *testing.T) {
 	text, err := augmentOutput(t, "list", "--json")
 	var list []augment.Entry
-	if err != nil || json.Unmarshal([]byte(text), &list) != nil || len(list) != 6 || list[0].Name != "fouriermix" || len(list[0].Options) != 13 {
+	if err != nil || json.Unmarshal([]byte(text), &list) != nil || len(list) != 7 || list[0].Name != "fouriermix" || len(list[0].Options) != 13 {
 		t.Errorf("%s, %v", text, err)
 	}
 	text, err = augmentOutput(t, "list")

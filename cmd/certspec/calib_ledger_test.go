@@ -108,7 +108,8 @@ func TestCalibOfALedger(t *testing.T) {
 	}
 	// Without radii, those of the ledger's claims.
 	text, code = output(t, "calib", "table", path, "--json")
-	if lines := strings.Count(text, "\n"); code != 0 || lines != 3 || !strings.Contains(text, `"radius":0.25`) {
+	constant := strings.Count(text, `"constant":true`) // beside each radius with samples
+	if lines := strings.Count(text, "\n"); code != 0 || lines != 5 || constant != 2 || !strings.Contains(text, `"radius":0.25`) {
 		t.Errorf("exit code %d, %d lines: %s", code, lines, text)
 	}
 }
