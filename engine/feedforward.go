@@ -6,6 +6,7 @@ import (
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/gomlxmodels/export"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/onnxmodel"
 )
 
@@ -20,6 +21,19 @@ func (m *Model) FeedForward() (*feedforward.Network, error) {
 		}
 		return n, nil
 	}
+	data, err := m.encoded()
+	if err != nil {
+		return nil, err
+	}
+	n, err := onnxmodel.FeedForwardBytes(m.name(), data, onnxmodel.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	return n, nil
+}
+
+// encoded is a model file as an ONNX file.
+func (m *Model) encoded() ([]byte, error) {
 	file, err := modelfile.Read(m.path)
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
@@ -28,9 +42,21 @@ func (m *Model) FeedForward() (*feedforward.Network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine: %s: %w", m.path, err)
 	}
-	n, err := onnxmodel.FeedForwardBytes(m.name(), data, onnxmodel.Options{})
-	if err != nil {
-		return nil, fmt.Errorf("engine: %w", err)
+	return data, nil
+}
+
+// Graph is the model as a graph of ONNX that may be changed, what its images are, and the digest of what computes in it.
+func (m *Model) Graph() (*onnxfile.Model, onnxmodel.Card, string, error) {
+	var data []byte
+	if m.card != nil {
+		var err error
+		if data, err = m.encoded(); err != nil {
+			return nil, onnxmodel.Card{}, "", err
+		}
 	}
-	return n, nil
+	g, card, digest, err := onnxmodel.Graph(m.path, data, m.onnx)
+	if err != nil {
+		return nil, card, "", fmt.Errorf("engine: %w", err)
+	}
+	return g, card, digest, nil
 }

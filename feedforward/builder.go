@@ -46,7 +46,7 @@ func (b *Builder) Network(output int) (*Network, error) {
 	if output < 1 || output >= len(b.net.nodes) {
 		return nil, &InputError{fmt.Sprintf("layer %d as output, of %d", output, len(b.net.nodes))}
 	}
-	return &Network{b.net.nodes[:output+1], output}, nil
+	return &Network{nodes: b.net.nodes[:output+1], output: output}, nil
 }
 
 // Shape is the shape of a layer's output.

@@ -32,8 +32,9 @@ func (s Shape) String() string { return fmt.Sprint([]int(s)) }
 
 // Network is a directed graph of layers; it does not change after it is built, and may be used by several goroutines.
 type Network struct {
-	nodes  []node // topological order; the first is the input
-	output int
+	nodes   []node // topological order; the first is the input
+	output  int
+	results map[string]int // nodes by the names of an ONNX file
 }
 
 // node is a layer with the nodes that it reads.

@@ -91,7 +91,12 @@ func FromONNX(file string, model *onnxfile.Model, images *Images) (*Network, err
 	if out == 0 {
 		return nil, fmt.Errorf("feedforward: %s: the graph gives its input back", file)
 	}
-	return r.b.Network(out)
+	net, err := r.b.Network(out)
+	if err != nil {
+		return nil, err
+	}
+	net.results = r.layers
+	return net, nil
 }
 
 // reader turns nodes into layers. A name is a constant or a layer.

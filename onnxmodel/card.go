@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/certspec/certspec/feedforward/quantize"
 	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/pixel"
 )
@@ -209,6 +210,9 @@ func (c Card) function(l layout, file *contents) []string {
 	}
 	if file.outputs > 1 {
 		parts = append(parts, fmt.Sprintf("output %q", c.Output))
+	}
+	if file.metadata[quantize.Key] != "" {
+		parts = append(parts, "quantised to 8 bits")
 	}
 	return parts
 }

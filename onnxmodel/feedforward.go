@@ -64,3 +64,24 @@ func FeedForwardBytes(name string, data []byte, options Options) (*feedforward.N
 	images.Mean, images.Std = nil, nil // nothing to compute, nothing to round
 	return feedforward.FromONNX(name, model, &images)
 }
+
+// Graph is a file for those who change it: decoded, with the values that lie in files beside it, what is known of its images, in
+// metadata and in the card beside it, and the digest of what computes in it. Contents take the place of the file at path where they
+// are not nil. Errors: those of Open, and files that cannot be read.
+func Graph(path string, contents []byte, options Options) (model *onnxfile.Model, card Card, digest string, err error) {
+	if contents == nil {
+		m, err := Open(path, options)
+		if err != nil {
+			return nil, Card{}, "", err
+		}
+		options = m.options
+	}
+	file, err := readFile(path, contents, options.Card)
+	if err == nil {
+		err = file.model.Load(filepath.Dir(path))
+	}
+	if err != nil {
+		return nil, Card{}, "", fmt.Errorf("onnxmodel: %s: %w", path, err)
+	}
+	return file.model, file.card, file.digest, nil
+}

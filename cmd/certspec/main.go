@@ -30,6 +30,7 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/plan"
 	"github.com/certspec/certspec/cmd/certspec/predict"
 	"github.com/certspec/certspec/cmd/certspec/preflight"
+	"github.com/certspec/certspec/cmd/certspec/quantize"
 	"github.com/certspec/certspec/cmd/certspec/report"
 	"github.com/certspec/certspec/cmd/certspec/spectral"
 	"github.com/certspec/certspec/cmd/certspec/sweep"
@@ -43,7 +44,7 @@ func root() *cobra.Command {
 	return cli.Root(
 		adapt.Command(), attack.Command(), augment.Command(), backend.Command(), bound.Command(), calib.Command(), certify.Command(),
 		corrupt.Command(), dataset.Command(), evaluate.Command(), experiment.Command(), exporter.Command(), importer.Command(), interpolate.Command(), kernel.Command(),
-		ledger.Command(), lines.Command(), log.Command(), notebook.Command(), ood.Command(), plan.Command(), predict.Command(), preflight.Command(), report.Command(),
+		ledger.Command(), lines.Command(), log.Command(), notebook.Command(), ood.Command(), plan.Command(), predict.Command(), preflight.Command(), quantize.Command(), report.Command(),
 		spectral.Command(), sweep.Command(), train.Command(), version.Command(),
 	)
 }

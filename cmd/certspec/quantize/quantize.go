@@ -1,0 +1,178 @@
+// Package quantize is "certspec quantize".
+package quantize
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/feedforward/quantize"
+	"github.com/certspec/certspec/gomlxmodels/export"
+	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/rs/noise"
+)
+
+type options struct {
+	network   cli.NetworkOptions
+	images    cli.ImageOptions
+	sigma     float64
+	calibrate int
+	seed      uint64
+	out       string
+	json      *bool
+}
+
+// Command makes the command.
+func Command() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "quantize MODEL --data SET --sigma S --out q.onnx",
+		Short: "Write a network that computes in 8-bit integers, as ONNX, to certify what is deployed",
+		Long: `Quantise a network: weights of convolutions and dense layers become int8, with a scale for each output channel, and what goes between
+layers uint8, with a scale and a zero point. Their ranges are the least and the largest value on one noise sample of each of --calibrate images,
+at the sigma that will be certified; that noise is in no certification. MODEL is a model file or an ONNX file.
+
+The ONNX file has QuantizeLinear and DequantizeLinear around layers, which ONNX Runtime and others turn into integer layers. Conv, Gemm, Add and
+pooling become integer, batch normalisation and ReLU go into the layer before; all else stays in float32 and is named. A certificate of the
+file is one of the quantised network, and its identity in the ledger says so.
+
+On x86 processors without VNNI, ONNX Runtime adds pairs of products in 16 bits, which can saturate: answers differ there from those elsewhere.`,
+		Example: "  certspec quantize notebooks/models/cifar10-resnet20-s025 --data cifar10-jpeg/train --sigma 0.25 --out q.onnx\n" +
+			"  certspec certify --model q.onnx --data cifar10-jpeg/test --sigma 0.25 --ledger q.ledger",
+		Args: func(cmd *cobra.Command, args []string) error {
+			n := len(args)
+			if cmd.Flags().Changed("model") {
+				n++
+			}
+			if n > 1 {
+				return cli.Usagef("%d models; expected one", n)
+			}
+			return nil
+		},
+	}
+	o.network.Flags(cmd)
+	o.images.Flags(cmd)
+	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
+		f.SigmaFlag(&o.sigma)
+		f.IntVar(&o.calibrate, "calibrate", 128, "images whose noise samples give the ranges, spread over the classes")
+		f.Uint64Var(&o.seed, "seed", 1, "of their noise")
+	})
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "ONNX file to write") })
+	o.json = cli.JSON(cmd)
+	cli.First(cmd, "data", "sigma", "calibrate", "seed", "out")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			o.network.Path = args[0]
+		}
+		return o.run(cmd)
+	}
+	return cmd
+}
+
+func (o *options) run(cmd *cobra.Command) error {
+	if err := cli.Needed(cmd, "data", "sigma", "out"); err != nil {
+		return err
+	}
+	switch {
+	case o.calibrate < 1:
+		return cli.Usagef("--calibrate %d: expected at least 1 image", o.calibrate)
+	case !strings.HasSuffix(strings.ToLower(o.out), ".onnx"):
+		return cli.Usagef("--out %s: expected a name that ends in .onnx", o.out)
+	}
+	grid, err := noise.NewGrid(o.sigma)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	model, network, err := o.network.Open()
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	graph, card, digest, err := model.Graph()
+	if err != nil {
+		return err
+	}
+	set, err := o.images.Open()
+	if err != nil {
+		return err
+	}
+	images, err := set.Subset(dataset.Count(o.calibrate)).Load(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if s := images.Shape; !slices.Equal(network.InputShape(), feedforward.Shape{s.Height, s.Width, s.Channels}) {
+		return fmt.Errorf("images of %v for a network that takes %v; --resize and --channels prepare images", s, network.InputShape())
+	}
+	ranges, err := observe(cmd.Context(), network, images, grid, o.seed)
+	if err != nil {
+		return err
+	}
+	record, err := quantize.Apply(graph, ranges)
+	if err != nil {
+		return err
+	}
+	record.Source, record.Data, record.DataDigest, record.Images = digest, o.images.Name, images.ContentDigest(), images.Len()
+	record.Sigma, record.Seed = o.sigma, o.seed
+	if err := o.write(graph, card, record); err != nil {
+		return err
+	}
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), record)
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d nodes on 8-bit integers, ranges of noise samples of %d images at sigma %g\n", o.out, record.Integer, record.Images, o.sigma)
+	if len(record.Float32) > 0 {
+		fmt.Fprintf(cmd.OutOrStdout(), "in float32: %s\n", strings.Join(record.Float32, ", "))
+	}
+	return nil
+}
+
+// unused is a block of noise that no run draws, so that certifications are independent of the ranges, whatever their seed.
+const unused = math.MaxUint64
+
+// observe finds the ranges of all results, on a noise sample of each image.
+func observe(ctx context.Context, network *feedforward.Network, images *dataset.Images, grid *noise.Grid, seed uint64) (map[string]quantize.Range, error) {
+	ranges := map[string]quantize.Range{}
+	sample, x := make([]int16, images.Shape.Len()), make([]float64, images.Shape.Len())
+	for i := range images.Len() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if _, err := grid.AddTo(sample, images.Grid(i), noise.Address{Seed: seed, Image: uint64(images.IDs[i]), Block: unused}, 0, nil); err != nil {
+			return nil, err
+		}
+		for k, v := range sample {
+			x[k] = float64(v) / pixel.Steps
+		}
+		results, err := network.Results(x)
+		if err != nil {
+			return nil, err
+		}
+		if err := quantize.Widen(ranges, results); err != nil {
+			return nil, err
+		}
+	}
+	return ranges, nil
+}
+
+// write writes the file, with the card of the source in its metadata.
+func (o *options) write(graph *onnxfile.Model, card any, record *quantize.Record) error {
+	if err := record.Write(graph, export.CardKey, export.InputKey); err != nil {
+		return err
+	}
+	text, err := json.Marshal(card)
+	if err != nil {
+		return err
+	}
+	graph.Metadata = append(graph.Metadata, onnxfile.Property{Key: export.InputKey, Value: string(text)})
+	return atomicfile.Write(o.out, onnxfile.Encode(graph))
+}
