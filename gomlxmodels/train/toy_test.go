@@ -210,7 +210,7 @@ func toyAttack(t *testing.T, a *attack.Adversary, epsilon float64, theta []float
 		}
 		return z
 	}
-	state := &attack.State{Sigma: toySigma, Epsilon: epsilon, Confidence: make([]float64, n), Correct: make([]bool, n), Direction: make([]float32, n)}
+	state := &attack.State{Sigma: toySigma, Epsilon: epsilon, Length: a.Rate * 2 * epsilon / float64(a.Steps), Confidence: make([]float64, n), Correct: make([]bool, n), Direction: make([]float32, n)}
 	gamma := make([][]float64, n)
 	for i := range n {
 		gamma[i] = make([]float64, len(x[i]))
@@ -235,7 +235,7 @@ func toyAttack(t *testing.T, a *attack.Adversary, epsilon float64, theta []float
 			g := central(gamma[i], func(v []float64) float64 { return confidence(v, i, class[i]) })
 			length := math.Sqrt(dot(g, g))
 			for k := range g {
-				v := x[i][k] + gamma[i][k] + a.Rate*2*epsilon/float64(a.Steps)*float64(state.Direction[i])*g[k]/length
+				v := x[i][k] + gamma[i][k] + state.Length*float64(state.Direction[i])*g[k]/length
 				gamma[i][k] = math.Max(0, math.Min(1, v)) - x[i][k]
 			}
 			if length := math.Sqrt(dot(gamma[i], gamma[i])); length > epsilon {
