@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/certspec/certspec/classifier"
@@ -81,9 +82,14 @@ func Forecasts(settings ...rule.Settings) (samples, radii []nb.Line) {
 	return samples, radii
 }
 
-// Rules certifies the same images by every stopping rule, with opt for all of them; betting decides the radii. The ledgers are out/RULE-NAME.ledger.
+// ending are the stopping rules that end by themselves; anytime takes a budget over all images instead.
+func ending() []rule.Name {
+	return slices.DeleteFunc(rule.Names(), func(r rule.Name) bool { return r == rule.Anytime })
+}
+
+// Rules certifies the same images by every stopping rule that ends by itself, with opt for all of them; betting decides the radii. The ledgers are out/RULE-NAME.ledger.
 func Rules(model classifier.Classifier, data rs.Source, opt rs.Options, name string, radii ...float64) (runs []*rs.Run) {
-	for _, r := range rule.Names() {
+	for _, r := range ending() {
 		o := opt
 		o.Rule, o.Ledger = r, fmt.Sprintf("out/%s-%s.ledger", r, name)
 		if r == rs.Betting {
@@ -94,9 +100,9 @@ func Rules(model classifier.Classifier, data rs.Source, opt rs.Options, name str
 	return runs
 }
 
-// StoredRules opens the stored ledger of every stopping rule, PREFIX-RULE.ledger.
+// StoredRules opens the stored ledger of every one of these rules, PREFIX-RULE.ledger.
 func StoredRules(prefix string) (runs []*rs.Run) {
-	for _, r := range rule.Names() {
+	for _, r := range ending() {
 		runs = append(runs, nb.Must(rs.Open(fmt.Sprintf("%s-%s.ledger", prefix, r))))
 	}
 	return runs
