@@ -51,7 +51,7 @@ func decodeSVHN(in io.Reader) (*records, error) {
 		return nil, fmt.Errorf("no arrays X and y of numbers; expected images and labels")
 	}
 	if len(x.dims) != 4 || x.kind != matUint8 || x.dims[2] != 3 {
-		return nil, fmt.Errorf("X is of %v, type %d; expected height × width × 3 × images of bytes", x.dims, x.kind)
+		return nil, fmt.Errorf("array X is of %v, type %d; expected height × width × 3 × images of bytes", x.dims, x.kind)
 	}
 	labels, err := y.whole()
 	if err != nil {
