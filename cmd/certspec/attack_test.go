@@ -12,23 +12,12 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
-func attackOutput(t *testing.T, args ...string) (string, error) {
-	t.Helper()
-	cmd := commandOf(t, "attack")
-	var out bytes.Buffer
-	cmd.SetOut(&out)
-	cmd.SetArgs(args)
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	err := cmd.ExecuteContext(t.Context())
-	return out.String(), err
-}
-
 // Train a little, certify, attack: what is certified stands.
 func TestAttack(t *testing.T) {
 	dir := t.TempDir()
 	model, other, ledger := filepath.Join(dir, "net"), filepath.Join(dir, "other"), filepath.Join(dir, "run.ledger")
 	for path, seed := range map[string]string{model: "3", other: "4"} {
-		if _, err := trainOutput(t, "--data", "synthetic[count=8]", "--test", "synthetic/test[count=2]", "--epochs", "1", "--batch", "8",
+		if _, err := outputOf(t, "train", "--data", "synthetic[count=8]", "--test", "synthetic/test[count=2]", "--epochs", "1", "--batch", "8",
 			"--sigma", "0.25", "--seed", seed, "--engine", "go", "--out", path); err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +30,7 @@ func TestAttack(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{ledger, "--model", model, "--data", "synthetic/test", "--radii", "0.1,0,0.3", "--steps", "2", "--noises", "2", "--n", "100", "--engine", "go"}
-	out, err := attackOutput(t, append(args, "--json")...)
+	out, err := outputOf(t, "attack", append(args, "--json")...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +46,7 @@ func TestAttack(t *testing.T) {
 			t.Errorf("row %+v", r)
 		}
 	}
-	if out, err := attackOutput(t, args...); err != nil || !strings.Contains(out, "radius  certified  empirical") {
+	if out, err := outputOf(t, "attack", args...); err != nil || !strings.Contains(out, "radius  certified  empirical") {
 		t.Errorf("%q, %v", out, err)
 	}
 	for want, bad := range map[string][]string{
@@ -65,7 +54,7 @@ func TestAttack(t *testing.T) {
 		"no certificate of": {ledger, "--model", model, "--data", "synthetic/test[range=100:110]"},
 		"no such file":      {ledger, "--model", filepath.Join(dir, "none"), "--data", "synthetic/test"},
 	} {
-		if _, err := attackOutput(t, bad...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := outputOf(t, "attack", bad...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want it to say %q", err, want)
 		}
 	}
@@ -79,7 +68,7 @@ func TestAttackUsage(t *testing.T) {
 		"--radii -1": {"x.ledger", "--model", "x", "--data", "synthetic", "--radii", "-1"},
 	} {
 		var usage cli.UsageError
-		if _, err := attackOutput(t, args...); !errors.As(err, &usage) || !strings.Contains(err.Error(), want) {
+		if _, err := outputOf(t, "attack", args...); !errors.As(err, &usage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want a wrong use that says %q", err, want)
 		}
 	}

@@ -19,18 +19,6 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
-// augmentOutput runs an augment command and gives its standard output.
-func augmentOutput(t *testing.T, args ...string) (string, error) {
-	t.Helper()
-	cmd := commandOf(t, "augment")
-	var out bytes.Buffer
-	cmd.SetOut(&out)
-	cmd.SetArgs(args)
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	err := cmd.ExecuteContext(t.Context())
-	return out.String(), err
-}
-
 // imageArray writes n images of 6×5×3, or other sides, and gives the path and the pixels.
 func imageArray(t *testing.T, n int, sides ...int) (path string, pixels []byte) {
 	t.Helper()
@@ -59,7 +47,7 @@ func imageArray(t *testing.T, n int, sides ...int) (path string, pixels []byte) 
 func TestAugmentWritesViews(t *testing.T) {
 	in, pixels := imageArray(t, 4)
 	out := filepath.Join(t.TempDir(), "out.npy")
-	text, err := augmentOutput(t, "--name", "fouriermix", "--option", "real_mode=real", "--option", "chains=2", "--seed", "7", "--view", "3", "--in", in, "--out", out, "--json")
+	text, err := outputOf(t, "augment", "--name", "fouriermix", "--option", "real_mode=real", "--option", "chains=2", "--seed", "7", "--view", "3", "--in", in, "--out", out, "--json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,10 +87,10 @@ func TestAugmentWritesBytes(t *testing.T) {
 	in, pixels := imageArray(t, 3, 8, 8, 3)
 	for _, name := range []string{"augmix", "autoaugment", "fouriermix", "crop+flip"} {
 		out, again := filepath.Join(t.TempDir(), "new", "out.npy"), filepath.Join(t.TempDir(), "again.npy")
-		if _, err := augmentOutput(t, "--name", name, "--in", in, "--out", out, "--uint8", "--workers", "1"); err != nil {
+		if _, err := outputOf(t, "augment", "--name", name, "--in", in, "--out", out, "--uint8", "--workers", "1"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := augmentOutput(t, "--name", name, "--in", in, "--out", again, "--uint8", "--workers", "3"); err != nil {
+		if _, err := outputOf(t, "augment", "--name", name, "--in", in, "--out", again, "--uint8", "--workers", "3"); err != nil {
 			t.Fatal(err)
 		}
 		views, err := dataset.ReadArray(t.Context(), out)
@@ -142,7 +130,7 @@ func TestAugmentRefuses(t *testing.T) {
 		for i, arg := range args {
 			args[i] = strings.NewReplacer("IN", in, "FOUR", four, "OUT", out).Replace(arg) // paths may hold spaces
 		}
-		_, err := augmentOutput(t, args...)
+		_, err := outputOf(t, "augment", args...)
 		var usage cli.UsageError
 		if err == nil || errors.As(err, &usage) != c.usage || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: error %v; expected %q", c.args, err, c.says)
@@ -157,12 +145,12 @@ func TestAugmentRefuses(t *testing.T) {
 }
 
 func TestAugmentList(t *testing.T) {
-	text, err := augmentOutput(t, "list", "--json")
+	text, err := outputOf(t, "augment", "list", "--json")
 	var list []augment.Entry
 	if err != nil || json.Unmarshal([]byte(text), &list) != nil || len(list) != 7 || list[0].Name != "fouriermix" || len(list[0].Options) != 13 {
 		t.Errorf("%s, %v", text, err)
 	}
-	text, err = augmentOutput(t, "list")
+	text, err = outputOf(t, "augment", "list")
 	if err != nil || !strings.Contains(text, "real_mode=hermitian") || !strings.Contains(text, "autoaugment") {
 		t.Errorf("%s, %v", text, err)
 	}

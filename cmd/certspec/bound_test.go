@@ -1,24 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
-
-func boundOutput(t *testing.T, args ...string) (string, error) {
-	t.Helper()
-	cmd := commandOf(t, "bound")
-	var out bytes.Buffer
-	cmd.SetOut(&out)
-	cmd.SetArgs(args)
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	err := cmd.ExecuteContext(t.Context())
-	return out.String(), err
-}
 
 // Scripts read these lines. The bounds are those of SciPy's beta.ppf rounded down: 0.98898934036…, 0.5000089487…,
 // and for the interval 0.0490046…, 0.1762226…; the radii σ·norm.ppf of them.
@@ -40,7 +28,7 @@ func TestBound(t *testing.T) {
 		"--radius 0.25 --sigma 0.25 --n 46 --json":                          `"n":46,"least_hits":null}`,
 		"--radius 0.25 --sigma 0.25 --n 46":                                 "not certified, even if all hit",
 	} {
-		if got, err := boundOutput(t, strings.Fields(args)...); err != nil || !strings.Contains(got, want) {
+		if got, err := outputOf(t, "bound", strings.Fields(args)...); err != nil || !strings.Contains(got, want) {
 			t.Errorf("bound %s: %q, %v, want %s in it", args, got, err, want)
 		}
 	}
@@ -73,7 +61,7 @@ func TestBoundWrongUse(t *testing.T) {
 		"--radius 0.5 --sigma 0.25 --n 10 --u 0.5":   "--u goes with a bound",
 		"--radius 3 --sigma 0.25 --n 10":             "radius is 3",
 	} {
-		out, err := boundOutput(t, strings.Fields(args)...)
+		out, err := outputOf(t, "bound", strings.Fields(args)...)
 		var usage cli.UsageError
 		if err == nil || !errors.As(err, &usage) || !strings.Contains(err.Error(), want) || out != "" {
 			t.Errorf("bound %s: %q and the error %v, want the wrong use %q", args, out, err, want)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -160,4 +161,21 @@ func commandOf(t *testing.T, name string) *cobra.Command {
 	}
 	t.Fatalf("no command %s", name)
 	return nil
+}
+
+// commandOutput runs a command and gives its standard output.
+func commandOutput(t *testing.T, cmd *cobra.Command, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetArgs(args)
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	err := cmd.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+// outputOf runs the command of that name below the root.
+func outputOf(t *testing.T, name string, args ...string) (string, error) {
+	t.Helper()
+	return commandOutput(t, commandOf(t, name), args...)
 }

@@ -16,20 +16,8 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
-// corruptOutput runs a corrupt command and gives its standard output.
-func corruptOutput(t *testing.T, args ...string) (string, error) {
-	t.Helper()
-	cmd := commandOf(t, "corrupt")
-	var out bytes.Buffer
-	cmd.SetOut(&out)
-	cmd.SetArgs(args)
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	err := cmd.ExecuteContext(t.Context())
-	return out.String(), err
-}
-
 func TestCorruptList(t *testing.T) {
-	out, err := corruptOutput(t, "list", "--json")
+	out, err := outputOf(t, "corrupt", "list", "--json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +31,7 @@ func TestCorruptList(t *testing.T) {
 	if len(list) != 30 || list[0].Name != "gaussian_noise" || list[0].Family != "C" || list[0].Group != "High" || len(list[0].Severities) != 5 {
 		t.Errorf("%d corruptions, the first %+v", len(list), list[0])
 	}
-	if out, err := corruptOutput(t, "list"); err != nil || strings.Count(out, "\n") != 31 {
+	if out, err := outputOf(t, "corrupt", "list"); err != nil || strings.Count(out, "\n") != 31 {
 		t.Errorf("%v, %s", err, out)
 	}
 }
@@ -68,7 +56,7 @@ func TestCorruptApplyAndMake(t *testing.T) {
 	if err := os.WriteFile(in, file.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	text, err := corruptOutput(t, "apply", "--name", "fog", "--severity", "3", "--seed", "1", "--set", "synthetic", "--in", in, "--out", out, "--json")
+	text, err := outputOf(t, "corrupt", "apply", "--name", "fog", "--severity", "3", "--seed", "1", "--set", "synthetic", "--in", in, "--out", out, "--json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +64,7 @@ func TestCorruptApplyAndMake(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &applied); err != nil || applied.Images != 6 || applied.Severity != 3 || applied.Key.Seed != 1 {
 		t.Errorf("%s, %v", text, err)
 	}
-	if _, err := corruptOutput(t, "make", "--data", "synthetic/test", "--max-index", "6", "--name", "fog", "--seed", "1", "--out", set); err != nil {
+	if _, err := outputOf(t, "corrupt", "make", "--data", "synthetic/test", "--max-index", "6", "--name", "fog", "--seed", "1", "--out", set); err != nil {
 		t.Fatal(err)
 	}
 	lazy, err := corrupt.Dataset(d, corrupt.Setting{Name: "fog", Severity: 3}, 1)
@@ -99,7 +87,7 @@ func TestCorruptApplyAndMake(t *testing.T) {
 	if !bytes.Equal(one.Pixels, block) || !bytes.Equal(one.Pixels, fly.Pixels) || bytes.Equal(one.Pixels, images.Pixels) {
 		t.Error("apply, make and the data set on the fly differ, or change nothing")
 	}
-	text, err = corruptOutput(t, "make", "--data", "synthetic/test", "--max-index", "6", "--family", "F", "--fc", "2,3", "--alpha", "0.5", "--seed", "1", "--out", filepath.Join(dir, "F"))
+	text, err = outputOf(t, "corrupt", "make", "--data", "synthetic/test", "--max-index", "6", "--family", "F", "--fc", "2,3", "--alpha", "0.5", "--seed", "1", "--out", filepath.Join(dir, "F"))
 	if err != nil || !strings.Contains(text, "fourier_fc2_a0.5.npy") || strings.Count(text, "\n") != 2 {
 		t.Errorf("%v, %s", err, text)
 	}
@@ -135,7 +123,7 @@ func TestCorruptWrongUse(t *testing.T) {
 		for i, arg := range args {
 			args[i] = strings.NewReplacer("IN", in, "OUT", out).Replace(arg) // paths may hold spaces
 		}
-		_, err := corruptOutput(t, args...)
+		_, err := outputOf(t, "corrupt", args...)
 		var usage cli.UsageError
 		if !errors.As(err, &usage) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; expected a wrong use with %q", c.args, err, c.want)

@@ -25,13 +25,7 @@ func datasetOutput(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	t.Setenv(dataset.DataVariable, t.TempDir())
 	t.Setenv("CERTSPEC_CACHE", t.TempDir())
-	cmd := commandOf(t, "dataset")
-	var out bytes.Buffer
-	cmd.SetOut(&out)
-	cmd.SetArgs(args)
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	err := cmd.ExecuteContext(t.Context())
-	return out.String(), err
+	return outputOf(t, "dataset", args...)
 }
 
 func TestDatasetInfo(t *testing.T) {

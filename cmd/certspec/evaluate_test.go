@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,13 +12,7 @@ func TestEvaluate(t *testing.T) {
 	folder := t.TempDir()
 	table, predictions := filepath.Join(folder, "acc.csv"), filepath.Join(folder, "preds")
 	evaluate := func(args ...string) (string, error) {
-		cmd := commandOf(t, "evaluate")
-		var out bytes.Buffer
-		cmd.SetOut(&out)
-		cmd.SetArgs(append([]string{"--model", "../../notebooks/models/cifar10-resnet20-s025", "--data", "synthetic/test", "--count", "4", "--batch", "4", "--engine", "go"}, args...))
-		cmd.SilenceErrors, cmd.SilenceUsage = true, true
-		err := cmd.ExecuteContext(t.Context())
-		return out.String(), err
+		return outputOf(t, "evaluate", append([]string{"--model", "../../notebooks/models/cifar10-resnet20-s025", "--data", "synthetic/test", "--count", "4", "--batch", "4", "--engine", "go"}, args...)...)
 	}
 	for _, name := range []string{"a", "b", "c"} {
 		if out, err := evaluate("--corrupt", "High", "--severity", "1", "--out", table, "--predictions", predictions, "--name", name, "--label", "group="+name); err != nil || !strings.Contains(out, "High") {
@@ -31,10 +24,10 @@ func TestEvaluate(t *testing.T) {
 		t.Fatalf("%v, %s", err, text)
 	}
 	// Equal models have one accuracy: both verbs read the files, and say that there is no line.
-	if _, err := linesOutput(t, "fit", "--in", table, "--x", "clean", "--y", "High"); err == nil || !strings.Contains(err.Error(), "same x") {
+	if _, err := outputOf(t, "lines", "fit", "--in", table, "--x", "clean", "--y", "High"); err == nil || !strings.Contains(err.Error(), "same x") {
 		t.Errorf("%v", err)
 	}
-	if _, err := linesOutput(t, "agree", "--id", predictions+"/clean", "--shifted", predictions+"/pixelate"); err == nil || !strings.Contains(err.Error(), "same x") {
+	if _, err := outputOf(t, "lines", "agree", "--id", predictions+"/clean", "--shifted", predictions+"/pixelate"); err == nil || !strings.Contains(err.Error(), "same x") {
 		t.Errorf("%v", err)
 	}
 	groups := filepath.Join(folder, "groups")

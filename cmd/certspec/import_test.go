@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -10,25 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
 const committed = "../../notebooks/models/fmnist-cnn-s025"
-
-// commandOutput runs a command and gives its standard output.
-func commandOutput(t *testing.T, cmd *cobra.Command, args ...string) (string, error) {
-	t.Helper()
-	var out bytes.Buffer
-	cmd.SetOut(&out)
-	cmd.SetArgs(args)
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	err := cmd.ExecuteContext(t.Context())
-	return out.String(), err
-}
 
 // A network that leaves and comes back has the same weights, and a card that says where from.
 func TestExportImport(t *testing.T) {
@@ -38,12 +24,12 @@ func TestExportImport(t *testing.T) {
 		t.Fatal(err)
 	}
 	safetensors, npz := filepath.Join(dir, "w.safetensors"), filepath.Join(dir, "w.npz")
-	if _, err := commandOutput(t, commandOf(t, "export"), "--model", committed, "--safetensors", safetensors, "--npz", npz); err != nil {
+	if _, err := outputOf(t, "export", "--model", committed, "--safetensors", safetensors, "--npz", npz); err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range []string{safetensors, npz} {
 		to := filepath.Join(dir, "back")
-		out, err := commandOutput(t, commandOf(t, "import"), "--weights", file, "--net", "small-cnn", "--size", "28x28x1", "--sigma", "0.25", "--out", to, "--json")
+		out, err := outputOf(t, "import", "--weights", file, "--net", "small-cnn", "--size", "28x28x1", "--sigma", "0.25", "--out", to, "--json")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +54,7 @@ func TestExportImport(t *testing.T) {
 func TestImportMistakes(t *testing.T) {
 	dir := t.TempDir()
 	weights := filepath.Join(dir, "w.safetensors")
-	if _, err := commandOutput(t, commandOf(t, "export"), "--model", committed, "--safetensors", weights); err != nil {
+	if _, err := outputOf(t, "export", "--model", committed, "--safetensors", weights); err != nil {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "out")
@@ -81,7 +67,7 @@ func TestImportMistakes(t *testing.T) {
 		"are not those of a resnet8":    {"--weights", weights, "--out", out, "--net", "resnet8"},
 		"no such file":                  {"--weights", weights + "x.npz", "--out", out, "--net", "small-cnn"},
 	} {
-		_, err := commandOutput(t, commandOf(t, "import"), args...)
+		_, err := outputOf(t, "import", args...)
 		var usage cli.UsageError
 		if err == nil || !strings.Contains(err.Error(), want) || errors.As(err, &usage) != (strings.HasPrefix(want, "--") || strings.HasPrefix(want, "no network")) {
 			t.Errorf("error %v; want it to say %q", err, want)
@@ -95,7 +81,7 @@ func TestImportMistakes(t *testing.T) {
 		"no file to write":   {"--model", committed},
 		"ends in .npz":       {"--model", committed, "--npz", "x.txt"},
 	} {
-		_, err := commandOutput(t, commandOf(t, "export"), args...)
+		_, err := outputOf(t, "export", args...)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want it to say %q", err, want)
 		}

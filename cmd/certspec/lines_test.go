@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"os"
@@ -9,17 +8,6 @@ import (
 	"strings"
 	"testing"
 )
-
-func linesOutput(t *testing.T, args ...string) (string, error) {
-	t.Helper()
-	cmd := commandOf(t, "lines")
-	var out bytes.Buffer
-	cmd.SetOut(&out)
-	cmd.SetArgs(args)
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	err := cmd.ExecuteContext(t.Context())
-	return out.String(), err
-}
 
 // Scripts read these keys. The six models lie on Φ⁻¹(y) = Φ⁻¹(x) − ½ up to rounding to whole images, the last one above it.
 func TestLinesFit(t *testing.T) {
@@ -29,7 +17,7 @@ func TestLinesFit(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	out, err := linesOutput(t, "fit", "--in", file, "--x", "clean", "--y", "fog", "--baseline", "group=standard", "--resamples", "200", "--json")
+	out, err := outputOf(t, "lines", "fit", "--in", file, "--x", "clean", "--y", "fog", "--baseline", "group=standard", "--resamples", "200", "--json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +54,7 @@ func TestLinesFit(t *testing.T) {
 		"fit --in " + file + " --x clean --y fog --over imges":            "--over",
 		"fit --in " + file + " --x clean --y fog --baseline group=nobody": "want at least 3",
 	} {
-		if _, err := linesOutput(t, strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := outputOf(t, "lines", strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; expected %q", args, err, want)
 		}
 	}
@@ -76,7 +64,7 @@ func TestLinesFit(t *testing.T) {
 // 0.91 and 0.48 at 0.25.
 func TestLinesCertified(t *testing.T) {
 	const folder = "../../notebooks/results/experiments/A"
-	out, err := linesOutput(t, "fit", "--experiment", folder, "--x", "clean", "--y", "C", "--radius", "0,0.25", "--resamples", "50", "--json")
+	out, err := outputOf(t, "lines", "fit", "--experiment", folder, "--x", "clean", "--y", "C", "--radius", "0,0.25", "--resamples", "50", "--json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,12 +104,12 @@ func TestLinesCertified(t *testing.T) {
 		"plot --experiment " + folder + " --x clean --y C --out " + t.TempDir() + "/a.gif": ".svg, .png or .pdf",
 		"plot --experiment " + folder + " --figure 2 --out " + t.TempDir() + "/a.svg":      "--experiment with --figure",
 	} {
-		if _, err := linesOutput(t, strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := outputOf(t, "lines", strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; expected %q", args, err, want)
 		}
 	}
 	// One model's own line through its radii.
-	if out, err = linesOutput(t, "fit", "--ledgers", ledgers, "--x", "clean", "--y", "C", "--radius", "0,0.25,0.5", "--by", "model", "--over", "nothing", "--json"); err != nil || !strings.Contains(out, `"group": "cifar10-resnet20-s025-C"`) {
+	if out, err = outputOf(t, "lines", "fit", "--ledgers", ledgers, "--x", "clean", "--y", "C", "--radius", "0,0.25,0.5", "--by", "model", "--over", "nothing", "--json"); err != nil || !strings.Contains(out, `"group": "cifar10-resnet20-s025-C"`) {
 		t.Errorf("%v, %s", err, out)
 	}
 }

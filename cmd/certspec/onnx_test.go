@@ -29,7 +29,7 @@ func needONNXRuntime(t *testing.T) {
 func onnxFile(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "net.onnx")
-	if _, err := commandOutput(t, commandOf(t, "export"), "--model", guessing(t), "--onnx", file); err != nil {
+	if _, err := outputOf(t, "export", "--model", guessing(t), "--onnx", file); err != nil {
 		t.Fatal(err)
 	}
 	return file
@@ -47,7 +47,7 @@ func TestONNXFlagsInLedger(t *testing.T) {
 	certify := func(name string, flags ...string) (string, error) {
 		args := append([]string{"--model", file, "--data", "synthetic/test[max_index=1]", "--sigma", "0.25", "--n", "100", "--rule", "fixed",
 			"--ledger", filepath.Join(dir, name)}, flags...)
-		if _, err := commandOutput(t, commandOf(t, "certify"), args...); err != nil {
+		if _, err := outputOf(t, "certify", args...); err != nil {
 			return "", err
 		}
 		l, err := ledger.Read(filepath.Join(dir, name))
@@ -119,11 +119,11 @@ func TestONNXFlagsWrongUse(t *testing.T) {
 	} {
 		for verb, cmd := range map[string]func() error{
 			"certify": func() error {
-				_, err := commandOutput(t, commandOf(t, "certify"), append(args, "--data", "synthetic/test", "--sigma", "0.25")...)
+				_, err := outputOf(t, "certify", append(args, "--data", "synthetic/test", "--sigma", "0.25")...)
 				return err
 			},
 			"preflight": func() error {
-				_, err := commandOutput(t, commandOf(t, "preflight"), append(args, "--data", "synthetic/test", "--sigma", "0.25")...)
+				_, err := outputOf(t, "preflight", append(args, "--data", "synthetic/test", "--sigma", "0.25")...)
 				return err
 			},
 		} {
@@ -153,7 +153,7 @@ func TestONNXFlagsImpossible(t *testing.T) {
 		"library /none.so":                     {"--lib", "/none.so"},
 		"CUDA":                                 {"--provider", "cuda"},
 	} {
-		_, err := commandOutput(t, commandOf(t, "preflight"), append(args, "--model", file, "--data", "synthetic/test", "--sigma", "0.25")...)
+		_, err := outputOf(t, "preflight", append(args, "--model", file, "--data", "synthetic/test", "--sigma", "0.25")...)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; expected an error with %q", args, err, want)
 		}
@@ -188,7 +188,7 @@ func TestPreflightSaysWhatApplies(t *testing.T) {
 	}
 	args := []string{"--model", file, "--data", "folder:" + dir, "--sigma", "0.25", "--block", "10", "--n", "1000",
 		"--resize", "36", "--crop", "32", "--classes", classes, "--std", "0.25"}
-	text, _ := commandOutput(t, commandOf(t, "preflight"), args...)
+	text, _ := outputOf(t, "preflight", args...)
 	for _, words := range []string{
 		"NCHW float32 images of 32×32×3, logits", "std [0.25 0.25 0.25]",
 		"to 36 by bilinear, before the noise; radii are in the resized pixels (32×32×3)",
@@ -198,7 +198,7 @@ func TestPreflightSaysWhatApplies(t *testing.T) {
 			t.Errorf("%s\ndoes not say %q", text, words)
 		}
 	}
-	text, _ = commandOutput(t, commandOf(t, "preflight"), append(args, "--json")...)
+	text, _ = outputOf(t, "preflight", append(args, "--json")...)
 	var r preflightcmd.Result
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		t.Fatalf("%v in %s", err, text)
@@ -225,7 +225,7 @@ func TestWaysIn(t *testing.T) {
 			quoted = "'" + path + "'"
 		}
 		for _, verb := range []string{"certify", "preflight"} {
-			_, err := commandOutput(t, commandOf(t, verb), "--model", path, "--data", "synthetic/test", "--sigma", "0.25")
+			_, err := outputOf(t, verb, "--model", path, "--data", "synthetic/test", "--sigma", "0.25")
 			if _, usage := err.(cli.UsageError); !usage {
 				t.Errorf("%s %s: %v; expected a wrong use", verb, name, err)
 				continue
@@ -238,16 +238,16 @@ func TestWaysIn(t *testing.T) {
 			}
 		}
 	}
-	if _, err := commandOutput(t, commandOf(t, "certify"), "--model", filepath.Join(dir, "none.pt"), "--data", "synthetic/test", "--sigma", "0.25"); err == nil || !strings.HasSuffix(err.Error(), "no such file") {
+	if _, err := outputOf(t, "certify", "--model", filepath.Join(dir, "none.pt"), "--data", "synthetic/test", "--sigma", "0.25"); err == nil || !strings.HasSuffix(err.Error(), "no such file") {
 		t.Errorf("no file: %v", err)
 	}
 	// Weights of a network that import does not know, and a network that nobody knows.
 	other := filepath.Join(dir, "other.npz")
-	if _, err := commandOutput(t, commandOf(t, "export"), "--model", committed, "--npz", other); err != nil {
+	if _, err := outputOf(t, "export", "--model", committed, "--npz", other); err != nil {
 		t.Fatal(err)
 	}
 	for _, net := range []string{"resnet20", "vgg16"} {
-		if _, err := commandOutput(t, commandOf(t, "import"), "--weights", other, "--net", net, "--out", filepath.Join(dir, "in")); err == nil || !strings.Contains(err.Error(), "Three ways in") {
+		if _, err := outputOf(t, "import", "--weights", other, "--net", net, "--out", filepath.Join(dir, "in")); err == nil || !strings.Contains(err.Error(), "Three ways in") {
 			t.Errorf("import of %s: %v", net, err)
 		}
 	}

@@ -39,24 +39,13 @@ func oodModel(t *testing.T, change func(w []float32)) string {
 	return path
 }
 
-func runOOD(t *testing.T, args ...string) (string, error) {
-	t.Helper()
-	cmd := commandOf(t, "ood")
-	var out bytes.Buffer
-	cmd.SetOut(&out)
-	cmd.SetArgs(args)
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	err := cmd.ExecuteContext(t.Context())
-	return out.String(), err
-}
-
 // Bound, attack, merge, compare, verify: the files fit together, and JSON has the keys that scripts read.
 func TestOODFromBoundToAUC(t *testing.T) {
 	model, dir := oodModel(t, nil), t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
 	must := func(args ...string) string {
 		t.Helper()
-		out, err := runOOD(t, args...)
+		out, err := outputOf(t, "ood", args...)
 		if err != nil {
 			t.Fatalf("%v: %v", args, err)
 		}
@@ -117,7 +106,7 @@ func TestOODFromBoundToAUC(t *testing.T) {
 		"has the own images":         {"auc", "--in", file("in.ood"), "--foreign", file("in.ood")},
 		"attack \"pgd\"":             {"attack", "--model", model, "--data", "synthetic/test[count=20]", "--eps", "0.1", "--attacks", "pgd"},
 	} {
-		if _, err := runOOD(t, args...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := outputOf(t, "ood", args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v; expected %q", args, err, want)
 		}
 	}
@@ -126,7 +115,7 @@ func TestOODFromBoundToAUC(t *testing.T) {
 // Weights that are not finite are refused with their place.
 func TestOODRefusesDamagedWeights(t *testing.T) {
 	model := oodModel(t, func(w []float32) { w[7] /= 0 * w[7] })
-	if _, err := runOOD(t, "check", "--model", model); err == nil || !strings.Contains(err.Error(), "weight") {
+	if _, err := outputOf(t, "ood", "check", "--model", model); err == nil || !strings.Contains(err.Error(), "weight") {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -39,17 +38,13 @@ func TestOODProperty(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		cmd := commandOf(t, "ood")
-		var out bytes.Buffer
-		cmd.SetOut(&out)
-		cmd.SetArgs([]string{"property", "--model", model, "--property", file, "--json"})
-		cmd.SilenceErrors, cmd.SilenceUsage = true, true
-		if err := cmd.ExecuteContext(t.Context()); err != nil {
+		out, err := outputOf(t, "ood", "property", "--model", model, "--property", file, "--json")
+		if err != nil {
 			return nil, err
 		}
 		var answer map[string]any
-		if err := json.Unmarshal(out.Bytes(), &answer); err != nil {
-			t.Fatalf("%v: %s", err, out.String())
+		if err := json.Unmarshal([]byte(out), &answer); err != nil {
+			t.Fatalf("%v: %s", err, out)
 		}
 		return answer, nil
 	}

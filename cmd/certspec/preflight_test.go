@@ -17,7 +17,7 @@ import (
 func TestPreflight(t *testing.T) {
 	t.Setenv(dataset.DataVariable, t.TempDir())
 	untrained := guessing(t)
-	out, err := commandOutput(t, commandOf(t, "preflight"), "--model", untrained, "--data", "synthetic/test[max_index=200]", "--sigma", "0.25",
+	out, err := outputOf(t, "preflight", "--model", untrained, "--data", "synthetic/test[max_index=200]", "--sigma", "0.25",
 		"--images", "40", "--block", "20", "--n", "1000", "--budget", "8h", "--engine", "go", "--json")
 	if err == nil || !strings.Contains(err.Error(), "checks failed") {
 		t.Errorf("error %v; want failed checks", err)
@@ -29,14 +29,14 @@ func TestPreflight(t *testing.T) {
 	if r.Images != 40 || r.Samples != 20 || r.CleanAccuracy == nil || *r.CleanAccuracy > 0.4 || r.Count(preflight.Failure) == 0 || len(r.Plans) != 0 {
 		t.Errorf("%+v", r)
 	}
-	out, _ = commandOutput(t, commandOf(t, "preflight"), "--model", untrained, "--data", "synthetic/test[max_index=200]", "--sigma", "0.25",
+	out, _ = outputOf(t, "preflight", "--model", untrained, "--data", "synthetic/test[max_index=200]", "--sigma", "0.25",
 		"--images", "10", "--block", "10", "--engine", "go")
 	for _, words := range []string{"0 disc, 1 ring", "failure  ", "→ ", "preprocessing  none: the network gets values 0 to 1", "Without noise already"} {
 		if !strings.Contains(out, words) {
 			t.Errorf("%s\ndoes not say %q", out, words)
 		}
 	}
-	if _, err := commandOutput(t, commandOf(t, "preflight"), "--model", untrained, "--data", "synthetic/test", "--sigma", "0.25", "--images", "0"); err == nil {
+	if _, err := outputOf(t, "preflight", "--model", untrained, "--data", "synthetic/test", "--sigma", "0.25", "--images", "0"); err == nil {
 		t.Error("--images 0 passes")
 	}
 }

@@ -16,7 +16,7 @@ func TestQuantize(t *testing.T) {
 	t.Setenv(dataset.DataVariable, t.TempDir())
 	dir := t.TempDir()
 	file, model := filepath.Join(dir, "q.onnx"), guessing(t)
-	out, err := commandOutput(t, commandOf(t, "quantize"), model, "--data", "synthetic/train", "--sigma", "0.25", "--calibrate", "4", "--out", file)
+	out, err := outputOf(t, "quantize", model, "--data", "synthetic/train", "--sigma", "0.25", "--calibrate", "4", "--out", file)
 	if err != nil || !strings.Contains(out, "on 8-bit integers, ranges of noise samples of 4 images at sigma 0.25") {
 		t.Fatalf("%v, %s", err, out)
 	}
@@ -24,14 +24,14 @@ func TestQuantize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := commandOutput(t, commandOf(t, "quantize"), "--model", model, "--data", "synthetic/train", "--sigma", "0.25", "--calibrate", "4", "--out", file); err != nil {
+	if _, err := outputOf(t, "quantize", "--model", model, "--data", "synthetic/train", "--sigma", "0.25", "--calibrate", "4", "--out", file); err != nil {
 		t.Fatal(err)
 	}
 	if again, err := os.ReadFile(file); err != nil || string(again) != string(first) {
 		t.Errorf("other bytes from the same command, %v", err)
 	}
 	path := filepath.Join(dir, "q.ledger")
-	if _, err := commandOutput(t, commandOf(t, "certify"), "--model", file, "--data", "synthetic/test[max_index=1]", "--sigma", "0.25", "--n", "100", "--rule", "fixed", "--ledger", path); err != nil {
+	if _, err := outputOf(t, "certify", "--model", file, "--data", "synthetic/test[max_index=1]", "--sigma", "0.25", "--n", "100", "--rule", "fixed", "--ledger", path); err != nil {
 		t.Fatal(err)
 	}
 	l, err := ledger.Read(path)
@@ -51,7 +51,7 @@ func TestQuantize(t *testing.T) {
 		"expected a":      {model, "--data", "synthetic/train", "--sigma", "-1", "--out", file},
 		"--model is miss": {"--data", "synthetic/train", "--sigma", "0.25", "--out", file},
 	} {
-		if _, err := commandOutput(t, commandOf(t, "quantize"), args...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := outputOf(t, "quantize", args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v; expected %q", args, err, want)
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"path/filepath"
@@ -14,22 +13,11 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
-func trainOutput(t *testing.T, args ...string) (string, error) {
-	t.Helper()
-	cmd := commandOf(t, "train")
-	var out bytes.Buffer
-	cmd.SetOut(&out)
-	cmd.SetArgs(args)
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	err := cmd.ExecuteContext(t.Context())
-	return out.String(), err
-}
-
 func TestTrain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "net")
 	args := []string{"--data", "synthetic[count=8]", "--test", "synthetic/test[count=6]", "--epochs", "1", "--batch", "4",
 		"--sigma", "0.25", "--momentum", "0", "--seed", "3", "--engine", "go", "--out", path, "--json"}
-	out, err := trainOutput(t, args...)
+	out, err := outputOf(t, "train", args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +36,7 @@ func TestTrain(t *testing.T) {
 
 // The card names the method with all its options, and the augmentation.
 func TestTrainMethod(t *testing.T) {
-	out, err := trainOutput(t, "--data", "synthetic[count=4]", "--test", "synthetic/test[count=2]", "--epochs", "1", "--batch", "4",
+	out, err := outputOf(t, "train", "--data", "synthetic[count=4]", "--test", "synthetic/test[count=2]", "--epochs", "1", "--batch", "4",
 		"--sigma", "0.25", "--method", "hcr", "--option", "lambda=20", "--option", "noises=1", "--views", "flip", "--engine", "go",
 		"--out", filepath.Join(t.TempDir(), "net"), "--json")
 	if err != nil {
@@ -65,7 +53,7 @@ func TestTrainMethod(t *testing.T) {
 }
 
 func TestTrainMethods(t *testing.T) {
-	out, err := trainOutput(t, "methods", "--json")
+	out, err := outputOf(t, "train", "methods", "--json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +61,7 @@ func TestTrainMethods(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list) != len(method.Names()) || list[0].Name != method.Default {
 		t.Errorf("methods %v, %v", list, err)
 	}
-	if out, err := trainOutput(t, "methods"); err != nil || !strings.Contains(out, "lambda=40") {
+	if out, err := outputOf(t, "train", "methods"); err != nil || !strings.Contains(out, "lambda=40") {
 		t.Errorf("methods %q, %v", out, err)
 	}
 }
@@ -96,7 +84,7 @@ func TestTrainUsage(t *testing.T) {
 		"--sigma NaN: expected":                     {"--data", "synthetic", "--out", "x", "--sigma", "nan"},
 	} {
 		var usage cli.UsageError
-		if _, err := trainOutput(t, args...); !errors.As(err, &usage) || !strings.Contains(err.Error(), want) {
+		if _, err := outputOf(t, "train", args...); !errors.As(err, &usage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want a wrong use that says %q", err, want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/lines"
 )
 
@@ -38,15 +39,7 @@ through its radii.`,
 	o.flags(cmd)
 	o.json = cli.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		result, err := o.fit(cmd)
-		if err != nil {
-			return err
-		}
-		if *o.json {
-			return cli.PrintJSON(cmd.OutOrStdout(), result)
-		}
-		_, err = fmt.Fprintln(cmd.OutOrStdout(), result.Rendered())
-		return err
+		return o.print(cmd, (*lines.Result).Rendered)
 	}
 	return cmd
 }
@@ -63,17 +56,22 @@ distance.`,
 	o.flags(cmd)
 	o.json = cli.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		result, err := o.fit(cmd)
-		if err != nil {
-			return err
-		}
-		if *o.json {
-			return cli.PrintJSON(cmd.OutOrStdout(), result)
-		}
-		_, err = fmt.Fprintln(cmd.OutOrStdout(), result.Above())
-		return err
+		return o.print(cmd, (*lines.Result).Above)
 	}
 	return cmd
+}
+
+// print fits and prints what show makes of the result, or with --json the whole of it.
+func (o *fitOptions) print(cmd *cobra.Command, show func(*lines.Result) *table.Table) error {
+	result, err := o.fit(cmd)
+	if err != nil {
+		return err
+	}
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), result)
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), show(result))
+	return err
 }
 
 func (o *fitOptions) flags(cmd *cobra.Command) {
