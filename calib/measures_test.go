@@ -13,6 +13,9 @@ func TestSmoothECEAgainstDefinition(t *testing.T) {
 		correct, confidence := make([]bool, 60), make([]float64, 60)
 		for i := range correct {
 			correct[i], confidence[i] = r.IntN(2) > 0, math.Sqrt(r.Float64())
+			if i%2 > 0 { // as many at either end: a wrong reflection at one of them shows
+				confidence[i] = 1 - confidence[i]
+			}
 		}
 		want := 0.0
 		const cells = 4000
