@@ -33,8 +33,8 @@ type CSV struct {
 // ReadCSV reads a table with one model a line. The first line names the columns; "model" is the name, and must be there.
 // A column with a cell that is no number is a label; the columns of CSV.Labels are labels, too. All others are
 // accuracies, written k/n, in percent with the sign (88.4%), or as bare numbers in CSV.Unit, but for CSV.Numbers and the
-// eight predictors of the paper by their field names. Blank cells are missing (Models.Blank). Lines that begin with # are
-// comments.
+// eight predictors of the paper by their field names. A column "n" holds the images behind the line's accuracies where neither
+// the cell nor CSV.Images says them. Blank cells are missing (Models.Blank). Lines that begin with # are comments.
 //
 // Errors are *FieldError with line and column: an unstated unit, a share above 1 or a percentage above 100, k above n, NaN,
 // an unknown column in CSV, a model twice.
@@ -75,8 +75,12 @@ func readCSV(path string, in io.Reader, o CSV) (Models, error) {
 			return nil, &FieldError{path, t.lines[i], "model", "a model without a name"}
 		}
 	}
+	images, err := t.images(path, o)
+	if err != nil {
+		return nil, err
+	}
 	for c, column := range t.header {
-		if c == name {
+		if c == name || column == imagesColumn && images != nil {
 			continue
 		}
 		isNumber := slices.Contains(o.Numbers, column) || slices.ContainsFunc(Predictors, func(p Predictor) bool { return p.Field == column })
@@ -96,7 +100,13 @@ func readCSV(path string, in io.Reader, o CSV) (Models, error) {
 					err = fmt.Errorf("%q is no number", cell)
 				}
 			default:
-				models[i].Accuracies[column], err = o.accuracy(cell, column)
+				n := o.Images[""]
+				if of, ok := o.Images[column]; ok {
+					n = of
+				} else if n == 0 && images != nil && !strings.Contains(cell, "/") {
+					n = images[i]
+				}
+				models[i].Accuracies[column], err = o.accuracy(cell, n)
 			}
 			if err != nil {
 				return nil, &FieldError{path, t.lines[i], column, err.Error()}
@@ -155,6 +165,29 @@ func readColumns(path string, in io.Reader) (*columns, error) {
 	return t, nil
 }
 
+const imagesColumn = "n"
+
+// images is the column of images by line, 0 where it is blank; nil if there is none, or CSV says that it is something else.
+func (t *columns) images(path string, o CSV) ([]int, error) {
+	c := slices.Index(t.header, imagesColumn)
+	if c < 0 || slices.Contains(o.Numbers, imagesColumn) || slices.Contains(o.Labels, imagesColumn) {
+		return nil, nil
+	}
+	counts := make([]int, len(t.rows))
+	for i, row := range t.rows {
+		cell := strings.TrimSpace(row[c])
+		if cell == "" {
+			continue
+		}
+		n, err := strconv.Atoi(cell)
+		if err != nil || n < 1 {
+			return nil, &FieldError{path, t.lines[i], imagesColumn, fmt.Sprintf("%q, want the number of images behind the line's accuracies", cell)}
+		}
+		counts[i] = n
+	}
+	return counts, nil
+}
+
 // hasWords says whether a cell of the column is neither blank nor any form of a number.
 func (t *columns) hasWords(c int) bool {
 	for _, row := range t.rows {
@@ -172,11 +205,7 @@ func (t *columns) hasWords(c int) bool {
 	return false
 }
 
-func (o CSV) accuracy(cell, column string) (Accuracy, error) {
-	n, ok := o.Images[column]
-	if !ok {
-		n = o.Images[""]
-	}
+func (o CSV) accuracy(cell string, n int) (Accuracy, error) {
 	if left, right, isCount := strings.Cut(cell, "/"); isCount {
 		k, errK := strconv.Atoi(strings.TrimSpace(left))
 		total, errN := strconv.Atoi(strings.TrimSpace(right))

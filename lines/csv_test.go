@@ -25,6 +25,23 @@ b,robust,8800/10000,,4,2,16
 	}
 }
 
+func TestColumnOfImages(t *testing.T) {
+	models, err := readCSV("t.csv", strings.NewReader("model,clean,fog,n\na,0.9,3/4,1000\nb,0.8,0.5,\n"), CSV{Unit: Share})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := models[0].Accuracies; len(got) != 2 || got["clean"] != (Accuracy{0.9, 1000}) || got["fog"] != (Accuracy{0.75, 4}) {
+		t.Errorf("%+v", got)
+	}
+	if got := models[1].Accuracies["clean"]; got != (Accuracy{0.8, 0}) {
+		t.Errorf("%+v", got)
+	}
+	models, err = readCSV("t.csv", strings.NewReader("model,clean,n\na,0.9,12\n"), CSV{Unit: Share, Numbers: []string{"n"}})
+	if err != nil || models[0].Numbers["n"] != 12 || models[0].Accuracies["clean"].N != 0 {
+		t.Errorf("%+v, %v", models, err)
+	}
+}
+
 func TestReadCSVRefuses(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -48,6 +65,7 @@ func TestReadCSVRefuses(t *testing.T) {
 		{"model,clean\na,1/2,3/4\n", CSV{}, "line 2: wrong number of fields"},
 		{"model,clean\n", CSV{}, "no models"},
 		{"", CSV{}, "empty"},
+		{"model,clean,n\na,0.5,0\n", CSV{Unit: Share}, "line 2: n: \"0\", want the number of images"},
 		{"model,depth\na,Inf\n", CSV{Numbers: []string{"depth"}}, "finite"},
 		{"model,clean\na,0.5\n", CSV{Unit: "permille"}, "unit \"permille\""},
 	} {

@@ -2,6 +2,7 @@
 package lines
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -71,7 +72,12 @@ func (s *source) open() (lines.Models, error) {
 			}
 			return lines.ReadRobustBench(s.in, s.images)
 		}
-		return lines.ReadCSV(s.in, lines.CSV{Unit: s.unit, Images: map[string]int{"": s.images}, Numbers: s.numbers, Labels: s.labels})
+		models, err := lines.ReadCSV(s.in, lines.CSV{Unit: s.unit, Images: map[string]int{"": s.images}, Numbers: s.numbers, Labels: s.labels})
+		var field *lines.FieldError
+		if errors.As(err, &field) && field.Field != "" {
+			err = fmt.Errorf("%w (--unit says what bare numbers mean; --numbers and --labels name columns that are no accuracies)", err)
+		}
+		return models, err
 	default:
 		return nil, cli.Usagef("--in %s: expected a name that ends in .json, .jsonl or .csv", s.in)
 	}
