@@ -53,6 +53,7 @@ type buffer struct {
 	failed  []int // samples whose noise could not be drawn
 	votes   []int // by class; zero between uses
 	scores  []float32
+	result  classifier.Result // handed to the model
 }
 
 func (b *blocks) newBuffer() *buffer {
@@ -91,9 +92,9 @@ func (b *blocks) classify(ctx context.Context, buf *buffer) (counts []ledger.Cou
 	for i := range buf.classes {
 		buf.classes[i] = classifier.Miss // what the model leaves out is no hit
 	}
-	result := classifier.Result{Classes: buf.classes, Scores: buf.scores}
+	buf.result = classifier.Result{Classes: buf.classes, Scores: buf.scores}
 	batch := classifier.Batch{N: b.samples, Grid: buf.grid, Real: buf.real}
-	if err := b.model.Classify(ctx, batch, &result); err != nil {
+	if err := b.model.Classify(ctx, batch, &buf.result); err != nil {
 		return nil, 0, err
 	}
 	for _, i := range buf.failed {

@@ -20,12 +20,15 @@ type recheck struct {
 	block int // noise samples
 	seed  uint64
 
-	mu    sync.Mutex
-	seen  int // blocks
-	calls uint64
-	kept  int // noise samples in wait
-	batch classifier.Batch
-	known purity.Answers
+	mu     sync.Mutex
+	source *rand.PCG
+	random *rand.Rand // of source, which is seeded for each block
+	seen   int        // blocks
+	calls  uint64
+	kept   int // noise samples in wait
+	batch  classifier.Batch
+	whole  classifier.Batch // one call: of a block's size
+	known  purity.Answers
 
 	found, unsaved purity.Found
 }
@@ -40,16 +43,19 @@ func newRecheck(b *blocks) (*recheck, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &recheck{model: m, size: b.shape.Len(), block: b.samples, seed: b.seed}
+	r := &recheck{model: m, size: b.shape.Len(), block: b.samples, seed: b.seed, source: new(rand.PCG)}
+	r.random = rand.New(r.source)
 	own := r.own()
-	if b.grid != nil {
-		r.batch.Grid = make([]int16, own*r.size)
-	} else {
-		r.batch.Real = make([]float32, own*r.size)
-	}
-	r.batch.N = own
+	r.batch, r.whole = r.newBatch(own, b.grid != nil), r.newBatch(r.block, b.grid != nil)
 	r.known.Classes = make([]int32, own)
 	return r, nil
+}
+
+func (r *recheck) newBatch(n int, grid bool) classifier.Batch {
+	if grid {
+		return classifier.Batch{N: n, Grid: make([]int16, n*r.size)}
+	}
+	return classifier.Batch{N: n, Real: make([]float32, n*r.size)}
 }
 
 // own is how many noise samples one call asks again: three in ten, so that the extreme images beside them are the majority.
@@ -63,8 +69,8 @@ func (r *recheck) take(ctx context.Context, buf *buffer, image, block int) error
 	}
 	defer r.mu.Unlock()
 	r.seen++
-	random := rand.New(rand.NewPCG(r.seed, uint64(image)<<32^uint64(block)))
-	if r.seen > rechecksAtOnce && random.IntN(recheckPause) != 0 {
+	r.source.Seed(r.seed, uint64(image)<<32^uint64(block))
+	if r.seen > rechecksAtOnce && r.random.IntN(recheckPause) != 0 {
 		return nil
 	}
 	failed := make(map[int]bool, len(buf.failed))
@@ -72,7 +78,7 @@ func (r *recheck) take(ctx context.Context, buf *buffer, image, block int) error
 		failed[i] = true
 	}
 	from := classifier.Batch{N: r.block, Grid: buf.grid, Real: buf.real}
-	for _, i := range random.Perm(r.block)[:(r.block+9)/10] {
+	for _, i := range r.random.Perm(r.block)[:(r.block+9)/10] {
 		if !failed[i] && r.kept < r.batch.N {
 			purity.Copy(r.batch, r.kept, from, i, r.size)
 			r.known.Classes[r.kept] = buf.classes[i]
@@ -83,19 +89,14 @@ func (r *recheck) take(ctx context.Context, buf *buffer, image, block int) error
 		return nil
 	}
 	r.kept = 0
-	return r.ask(ctx, random)
+	return r.ask(ctx)
 }
 
-func (r *recheck) ask(ctx context.Context, random *rand.Rand) error {
-	all := classifier.Batch{N: r.block}
-	if r.batch.Grid != nil {
-		all.Grid = make([]int16, r.block*r.size)
-	} else {
-		all.Real = make([]float32, r.block*r.size)
-	}
+func (r *recheck) ask(ctx context.Context) error {
+	all := r.whole
 	purity.Extreme(all, r.batch, r.size, r.calls)
 	r.calls++
-	places := random.Perm(r.block)
+	places := r.random.Perm(r.block)
 	for k := range r.batch.N {
 		purity.Copy(all, places[k], r.batch, k, r.size)
 	}

@@ -299,7 +299,10 @@ func set(b classifier.Batch, i int, v float64) {
 func Extreme(batch, of classifier.Batch, size int, kind uint64) {
 	random := rand.New(rand.NewPCG(kind, 1))
 	fill := extremes[kind%uint64(len(extremes))].fill
+	from := 0
+	image, out := func(j int) float64 { return valueOf(of, j) }, func(j int, v float64) { set(batch, from+j, v) }
 	for i := range batch.N {
-		fill(random, func(j int) float64 { return valueOf(of, j) }, func(j int, v float64) { set(batch, i*size+j, v) }, size)
+		from = i * size
+		fill(random, image, out, size)
 	}
 }
