@@ -115,49 +115,57 @@ func installCommand() *cobra.Command {
 	return cmd
 }
 
+// checkOptions are what the flags of "backend check" ask.
+type checkOptions struct {
+	engine string
+	json   *bool
+}
+
 func checkCommand() *cobra.Command {
+	var o checkOptions
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Compile and run small programs on the engine and compare with the Go backend",
 		Args:  cli.NoArgs,
 	}
-	var choice string
-	cli.Group(cmd, cli.Model, func(f *cli.Flags) { f.TrainingEngine(&choice, "engine", "what is checked") })
-	asJSON := cli.JSON(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		b, err := openBackend(choice)
-		if err != nil {
-			return err
-		}
-		found, err := backend.Check(cmd.Context(), b)
-		if err != nil {
-			return err
-		}
-		if *asJSON {
-			return cli.PrintJSON(cmd.OutOrStdout(), struct {
-				*backend.Backend
-				Programs     []backend.Agreement `json:"programs"`
-				Convolutions *xlakernels.Counts  `json:"convolutions,omitempty"`
-			}{b, found, b.Convolutions()})
-		}
-		out := cmd.OutOrStdout()
-		fmt.Fprintf(out, "%s on %s, %s, %d threads, %s\n", b.Engine, b.Device, b.Version, b.Threads, b.InstructionSet)
-		if b.Kernels != "" {
-			fmt.Fprintf(out, "convolution kernels: %s\n", b.Kernels)
-		}
-		if c := b.Convolutions(); c != nil {
-			fmt.Fprintf(out, "convolutions of this check: %d by kernels", c.Replaced)
-			for _, reason := range slices.Sorted(maps.Keys(c.Native)) {
-				fmt.Fprintf(out, ", %d by XLA (%s)", c.Native[reason], reason)
-			}
-			fmt.Fprintln(out)
-		}
-		for _, a := range found {
-			fmt.Fprintf(out, "%s: greatest difference from Go %.1e of the greatest value (rounding explains %.0e)\n", a.Program, a.Difference, a.Allowed)
-		}
-		return nil
-	}
+	cli.Group(cmd, cli.Model, func(f *cli.Flags) { f.TrainingEngine(&o.engine, "engine", "what is checked") })
+	o.json = cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
+}
+
+func (o *checkOptions) run(cmd *cobra.Command) error {
+	b, err := openBackend(o.engine)
+	if err != nil {
+		return err
+	}
+	found, err := backend.Check(cmd.Context(), b)
+	if err != nil {
+		return err
+	}
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), struct {
+			*backend.Backend
+			Programs     []backend.Agreement `json:"programs"`
+			Convolutions *xlakernels.Counts  `json:"convolutions,omitempty"`
+		}{b, found, b.Convolutions()})
+	}
+	out := cmd.OutOrStdout()
+	fmt.Fprintf(out, "%s on %s, %s, %d threads, %s\n", b.Engine, b.Device, b.Version, b.Threads, b.InstructionSet)
+	if b.Kernels != "" {
+		fmt.Fprintf(out, "convolution kernels: %s\n", b.Kernels)
+	}
+	if c := b.Convolutions(); c != nil {
+		fmt.Fprintf(out, "convolutions of this check: %d by kernels", c.Replaced)
+		for _, reason := range slices.Sorted(maps.Keys(c.Native)) {
+			fmt.Fprintf(out, ", %d by XLA (%s)", c.Native[reason], reason)
+		}
+		fmt.Fprintln(out)
+	}
+	for _, a := range found {
+		fmt.Fprintf(out, "%s: greatest difference from Go %.1e of the greatest value (rounding explains %.0e)\n", a.Program, a.Difference, a.Allowed)
+	}
+	return nil
 }
 
 // openBackend opens a choice and tells the person why a better engine was not taken.
@@ -180,54 +188,62 @@ type backendSpeed struct {
 	Speeds  []backend.Speed `json:"speeds"`
 }
 
+// benchOptions are what the flags of "backend bench" ask.
+type benchOptions struct {
+	time time.Duration
+	json *bool
+}
+
 func benchCommand() *cobra.Command {
+	var o benchOptions
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Time a matrix product, a convolution and a ResNet-20 on every usable engine",
 		Args:  cli.NoArgs,
 	}
-	asJSON := cli.JSON(cmd)
-	var each time.Duration
-	cli.Group(cmd, cli.Settings, func(f *cli.Flags) { f.DurationVar(&each, "time", 2*time.Second, "time for each program") })
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		list, err := backend.List()
+	o.json = cli.JSON(cmd)
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) { f.DurationVar(&o.time, "time", 2*time.Second, "time for each program") })
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
+	return cmd
+}
+
+func (o *benchOptions) run(cmd *cobra.Command) error {
+	list, err := backend.List()
+	if err != nil {
+		return err
+	}
+	var all []backendSpeed
+	for _, l := range list {
+		if !l.Usable {
+			continue
+		}
+		choice := l.Engine
+		if l.Path != "" {
+			choice += ":" + l.Path
+		}
+		b, err := backend.Open(choice)
 		if err != nil {
 			return err
 		}
-		var all []backendSpeed
-		for _, l := range list {
-			if !l.Usable {
-				continue
-			}
-			choice := l.Engine
-			if l.Path != "" {
-				choice += ":" + l.Path
-			}
-			b, err := backend.Open(choice)
-			if err != nil {
-				return err
-			}
-			speeds, err := backend.Measure(cmd.Context(), b, each)
-			if err != nil {
-				return err
-			}
-			net, err := infer.MeasureResNet20(cmd.Context(), b, each)
-			if err != nil {
-				return err
-			}
-			all = append(all, backendSpeed{b.Engine, b.Device, b.Version, append(speeds, net)})
+		speeds, err := backend.Measure(cmd.Context(), b, o.time)
+		if err != nil {
+			return err
 		}
-		if *asJSON {
-			return cli.PrintJSON(cmd.OutOrStdout(), all)
+		net, err := infer.MeasureResNet20(cmd.Context(), b, o.time)
+		if err != nil {
+			return err
 		}
-		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "ENGINE\tDEVICE\tPROGRAM\tRATE\tFIRST CALL")
-		for _, s := range all {
-			for _, p := range s.Speeds {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%.4g %s\t%.1f s\n", s.Engine, s.Device, p.Program, p.Rate, p.Unit, p.Compile)
-			}
-		}
-		return w.Flush()
+		all = append(all, backendSpeed{b.Engine, b.Device, b.Version, append(speeds, net)})
 	}
-	return cmd
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), all)
+	}
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ENGINE\tDEVICE\tPROGRAM\tRATE\tFIRST CALL")
+	for _, s := range all {
+		for _, p := range s.Speeds {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%.4g %s\t%.1f s\n", s.Engine, s.Device, p.Program, p.Rate, p.Unit, p.Compile)
+		}
+	}
+	return w.Flush()
 }

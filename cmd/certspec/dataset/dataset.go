@@ -103,7 +103,14 @@ type ClassCount struct {
 	Images int    `json:"images"`
 }
 
+// infoOptions are what the flags of "dataset info" ask.
+type infoOptions struct {
+	images cli.ImageOptions
+	json   *bool
+}
+
 func infoCommand() *cobra.Command {
+	var o infoOptions
 	cmd := &cobra.Command{
 		Use:   "info NAME",
 		Short: "Describe a data set or a subset of it: images, classes, digest, licence, files",
@@ -114,54 +121,55 @@ func infoCommand() *cobra.Command {
 			"  certspec dataset info npy:fog.npy,labels.npy,severity=3,classes=cifar10",
 		Args: oneName,
 	}
-	var images cli.ImageOptions
-	images.SelectionFlags(cmd)
-	asJSON := cli.JSON(cmd)
+	o.images.SelectionFlags(cmd)
+	o.json = cli.JSON(cmd)
 	cli.First(cmd, "count", "skip", "resize", "crop", "json")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		d, err := images.OpenNamed(args[0])
-		if err != nil {
-			return err
-		}
-		origin, err := d.Origin()
-		if err != nil {
-			return err
-		}
-		im, err := d.Load(cmd.Context())
-		if err != nil {
-			return err
-		}
-		i := Info{
-			Name:     im.Name,
-			Images:   im.Len(),
-			Shape:    im.Shape,
-			Resized:  cli.Resized(d, im.Shape),
-			Classes:  []ClassCount{},
-			Unknown:  im.Len(),
-			Digest:   im.Digest,
-			Origin:   origin,
-			Warnings: append([]string{}, im.Warnings...),
-		}
-		folders := make([]string, len(im.Classes))
-		if d.Preparation().Classes != "" {
-			for _, folder := range slices.Sorted(maps.Keys(im.Folders)) {
-				label := im.Folders[folder]
-				folders[label] = strings.TrimPrefix(folders[label]+", "+folder, ", ")
-			}
-		}
-		for class, n := range im.ClassCounts() {
-			i.Classes = append(i.Classes, ClassCount{class, im.Classes[class], folders[class], n})
-			i.Unknown -= n
-		}
-		if *asJSON {
-			return cli.PrintJSON(cmd.OutOrStdout(), i)
-		}
-		for _, warning := range i.Warnings {
-			cli.Say("warning: %s", warning)
-		}
-		return i.print(cmd.OutOrStdout())
-	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
 	return cmd
+}
+
+func (o *infoOptions) run(cmd *cobra.Command, args []string) error {
+	d, err := o.images.OpenNamed(args[0])
+	if err != nil {
+		return err
+	}
+	origin, err := d.Origin()
+	if err != nil {
+		return err
+	}
+	im, err := d.Load(cmd.Context())
+	if err != nil {
+		return err
+	}
+	i := Info{
+		Name:     im.Name,
+		Images:   im.Len(),
+		Shape:    im.Shape,
+		Resized:  cli.Resized(d, im.Shape),
+		Classes:  []ClassCount{},
+		Unknown:  im.Len(),
+		Digest:   im.Digest,
+		Origin:   origin,
+		Warnings: append([]string{}, im.Warnings...),
+	}
+	folders := make([]string, len(im.Classes))
+	if d.Preparation().Classes != "" {
+		for _, folder := range slices.Sorted(maps.Keys(im.Folders)) {
+			label := im.Folders[folder]
+			folders[label] = strings.TrimPrefix(folders[label]+", "+folder, ", ")
+		}
+	}
+	for class, n := range im.ClassCounts() {
+		i.Classes = append(i.Classes, ClassCount{class, im.Classes[class], folders[class], n})
+		i.Unknown -= n
+	}
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), i)
+	}
+	for _, warning := range i.Warnings {
+		cli.Say("warning: %s", warning)
+	}
+	return i.print(cmd.OutOrStdout())
 }
 
 func (i Info) print(out io.Writer) error {

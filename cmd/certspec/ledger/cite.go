@@ -14,43 +14,50 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
+// citeOptions are what the flags of "ledger cite" ask.
+type citeOptions struct {
+	model, out string
+}
+
 func citeCommand() *cobra.Command {
+	var o citeOptions
 	cmd := &cobra.Command{
 		Use:     "cite LEDGER",
 		Short:   "Print BibTeX for certspec, the papers of the rule, the model and the ledger",
 		Example: "  certspec ledger cite out/fmnist-s025.ledger --model models/fmnist-cnn-s025 -o certificates.bib",
 		Args:    cli.OneLedger,
 	}
-	var model, out string
-	cli.Group(cmd, cli.Model, func(f *cli.Flags) { f.Model(&model, "path of the model file, for how it was trained") })
-	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&out, "file to write (default standard output)") })
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		l, err := ledger.Read(args[0])
+	cli.Group(cmd, cli.Model, func(f *cli.Flags) { f.Model(&o.model, "path of the model file, for how it was trained") })
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "file to write (default standard output)") })
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
+	return cmd
+}
+
+func (o *citeOptions) run(cmd *cobra.Command, args []string) error {
+	l, err := ledger.Read(args[0])
+	if err != nil {
+		return err
+	}
+	if l.Digest == "" {
+		cli.Say("not closed: the entry of the ledger has no digest yet")
+	}
+	entries := append([]cite.Entry{cite.Software(l.Header.Program)}, cite.Papers(l.Header)...)
+	if o.model != "" {
+		card, err := modelfile.ReadCard(o.model)
 		if err != nil {
 			return err
 		}
-		if l.Digest == "" {
-			cli.Say("not closed: the entry of the ledger has no digest yet")
+		if weights := l.Header.Model.Identity.Weights; !strings.Contains(weights, card.Weights) {
+			return fmt.Errorf("--model %s has the weights %s, the ledger is of %s", o.model, card.Weights, weights)
 		}
-		entries := append([]cite.Entry{cite.Software(l.Header.Program)}, cite.Papers(l.Header)...)
-		if model != "" {
-			card, err := modelfile.ReadCard(model)
-			if err != nil {
-				return err
-			}
-			if weights := l.Header.Model.Identity.Weights; !strings.Contains(weights, card.Weights) {
-				return fmt.Errorf("--model %s has the weights %s, the ledger is of %s", model, card.Weights, weights)
-			}
-			entries = append(entries, trained(card, l.Header.Model.Name).Entry())
-		}
-		entries = append(entries, cite.Ledger(filepath.Base(args[0]), l.Digest, l.Header))
-		var texts []string
-		for _, e := range entries {
-			texts = append(texts, e.String())
-		}
-		return cli.WriteOut(cmd, out, []byte(strings.Join(texts, "\n")))
+		entries = append(entries, trained(card, l.Header.Model.Name).Entry())
 	}
-	return cmd
+	entries = append(entries, cite.Ledger(filepath.Base(args[0]), l.Digest, l.Header))
+	var texts []string
+	for _, e := range entries {
+		texts = append(texts, e.String())
+	}
+	return cli.WriteOut(cmd, o.out, []byte(strings.Join(texts, "\n")))
 }
 
 // trained says in words how a model was made.

@@ -14,7 +14,14 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
+// exportOptions are what the flags of "ledger export" ask.
+type exportOptions struct {
+	format certlog.Format
+	out    string
+}
+
 func exportCommand() *cobra.Command {
+	var o exportOptions
 	cmd := &cobra.Command{
 		Use:   "export LEDGER",
 		Short: "Write a ledger as the table that the field publishes, or as CSV",
@@ -25,30 +32,28 @@ TSV, seconds in a CSV.`,
 		Example: "  certspec ledger export out/fmnist-s025.ledger --format csv -o fmnist.csv",
 		Args:    cli.OneLedger,
 	}
-	var (
-		format certlog.Format
-		out    string
-	)
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
-		f.Out(&out, "file to write (default standard output)")
-		cli.Choice(f, &format, "format", certlog.TSV, "tsv or csv", certlog.TSV, certlog.CSV)
+		f.Out(&o.out, "file to write (default standard output)")
+		cli.Choice(f, &o.format, "format", certlog.TSV, "tsv or csv", certlog.TSV, certlog.CSV)
 	})
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		run, err := rs.Open(args[0])
-		if err != nil {
-			return err
-		}
-		if s := run.Header.Shard; s != nil && s.By == ledger.ShardBlocks {
-			return errors.New(args[0] + ": a shard by blocks certifies no image by itself: merge all shards first")
-		}
-		if !run.Complete() {
-			cli.Say("not complete: %d of %d images", len(run.Rows), run.Images())
-		}
-		times, err := ledger.ReadTimes(args[0])
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return atomicfile.To(out, cmd.OutOrStdout(), func(w io.Writer) error { return certlog.Write(w, format, run.Rows, times) })
-	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
 	return cmd
+}
+
+func (o *exportOptions) run(cmd *cobra.Command, args []string) error {
+	run, err := rs.Open(args[0])
+	if err != nil {
+		return err
+	}
+	if s := run.Header.Shard; s != nil && s.By == ledger.ShardBlocks {
+		return errors.New(args[0] + ": a shard by blocks certifies no image by itself: merge all shards first")
+	}
+	if !run.Complete() {
+		cli.Say("not complete: %d of %d images", len(run.Rows), run.Images())
+	}
+	times, err := ledger.ReadTimes(args[0])
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return atomicfile.To(o.out, cmd.OutOrStdout(), func(w io.Writer) error { return certlog.Write(w, o.format, run.Rows, times) })
 }

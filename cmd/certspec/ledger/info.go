@@ -31,25 +31,33 @@ type Info struct {
 	ACR         *float64      `json:"acr"` // null where no label is known
 }
 
+// infoOptions are what the flags of "ledger info" ask.
+type infoOptions struct {
+	json *bool
+}
+
 func infoCommand() *cobra.Command {
+	var o infoOptions
 	cmd := &cobra.Command{
 		Use:     "info FILE",
 		Short:   "Say in words what a ledger is of, how far it is, and what it claims",
 		Example: "  certspec ledger info out/fmnist-s025.ledger",
 		Args:    cli.OneLedger,
 	}
-	asJSON := cli.JSON(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		i, err := describe(args[0])
-		if err != nil {
-			return err
-		}
-		if *asJSON {
-			return cli.PrintJSON(cmd.OutOrStdout(), i)
-		}
-		return i.print(cmd.OutOrStdout())
-	}
+	o.json = cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
 	return cmd
+}
+
+func (o *infoOptions) run(cmd *cobra.Command, args []string) error {
+	i, err := describe(args[0])
+	if err != nil {
+		return err
+	}
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), i)
+	}
+	return i.print(cmd.OutOrStdout())
 }
 
 func describe(file string) (*Info, error) {

@@ -18,7 +18,15 @@ type Merged struct {
 	rs.Merged
 }
 
+// mergeOptions are what the flags of "ledger merge" ask.
+type mergeOptions struct {
+	partial bool
+	out     string
+	json    *bool
+}
+
 func mergeCommand() *cobra.Command {
+	var o mergeOptions
 	cmd := &cobra.Command{
 		Use:   "merge -o FILE SHARD…",
 		Short: "Join the shards of a run into the ledger of the whole, byte for byte",
@@ -29,41 +37,39 @@ unfinished shards are named. The output is written in one step; a file with anot
 		Example: "  certspec ledger merge -o out/whole.ledger out/shard-*.ledger",
 		Args:    cli.SomeLedgers,
 	}
-	var (
-		out     string
-		partial bool
-	)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.BoolVar(&partial, "partial", false, "shards may be missing or unfinished: the output is then unfinished, and certify without --shard goes on with it")
+		f.BoolVar(&o.partial, "partial", false, "shards may be missing or unfinished: the output is then unfinished, and certify without --shard goes on with it")
 	})
-	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&out, "file to write") })
-	asJSON := cli.JSON(cmd)
-	cmd.RunE = func(cmd *cobra.Command, files []string) error {
-		if err := cli.Needed(cmd, "out"); err != nil {
-			return err
-		}
-		var m rs.Merged
-		stdout := cmd.OutOrStdout()
-		cli.SummaryAside(cmd, out)
-		err := atomicfile.ToNamed(out, stdout, func(path string) (err error) {
-			m, err = rs.Merge(cmd.Context(), path, files, partial)
-			if path != out { // a stream holds the ledger; the shards keep their times
-				os.Remove(ledger.TimesPath(path))
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		if *asJSON {
-			return cli.PrintJSON(cmd.OutOrStdout(), Merged{out, m})
-		}
-		state := "closed"
-		if !m.Complete {
-			state = "unfinished"
-		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s: %v\n", out, state, m)
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "file to write") })
+	o.json = cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, files []string) error { return o.run(cmd, files) }
+	return cmd
+}
+
+func (o *mergeOptions) run(cmd *cobra.Command, files []string) error {
+	if err := cli.Needed(cmd, "out"); err != nil {
 		return err
 	}
-	return cmd
+	var m rs.Merged
+	stdout := cmd.OutOrStdout()
+	cli.SummaryAside(cmd, o.out)
+	err := atomicfile.ToNamed(o.out, stdout, func(path string) (err error) {
+		m, err = rs.Merge(cmd.Context(), path, files, o.partial)
+		if path != o.out { // a stream holds the ledger; the shards keep their times
+			os.Remove(ledger.TimesPath(path))
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), Merged{o.out, m})
+	}
+	state := "closed"
+	if !m.Complete {
+		state = "unfinished"
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s: %v\n", o.out, state, m)
+	return err
 }

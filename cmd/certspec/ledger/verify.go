@@ -21,7 +21,13 @@ type Verified struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// verifyOptions are what the flags of "ledger verify" ask.
+type verifyOptions struct {
+	json *bool
+}
+
 func verifyCommand() *cobra.Command {
+	var o verifyOptions
 	cmd := &cobra.Command{
 		Use:   "verify FILE…",
 		Short: "Derive every claim again from the counts; fails with line and reason",
@@ -35,28 +41,30 @@ With --json, one object per file and line.`,
 		Example: "  certspec ledger verify out/fmnist-s025.ledger",
 		Args:    cli.SomeLedgers,
 	}
-	asJSON := cli.JSON(cmd)
-	cmd.RunE = func(cmd *cobra.Command, files []string) error {
-		enc := json.NewEncoder(cmd.OutOrStdout())
-		enc.SetEscapeHTML(false)
-		var failed error
-		for _, file := range files {
-			v, err := rs.Verify(cmd.Context(), file)
-			failed = errors.Join(failed, err)
-			switch {
-			case *asJSON:
-				if err := enc.Encode(outcome(file, v, err)); err != nil {
-					return err
-				}
-			case err == nil:
-				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: holds: %v\n", file, v); err != nil {
-					return err
-				}
+	o.json = cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, files []string) error { return o.run(cmd, files) }
+	return cmd
+}
+
+func (o *verifyOptions) run(cmd *cobra.Command, files []string) error {
+	enc := json.NewEncoder(cmd.OutOrStdout())
+	enc.SetEscapeHTML(false)
+	var failed error
+	for _, file := range files {
+		v, err := rs.Verify(cmd.Context(), file)
+		failed = errors.Join(failed, err)
+		switch {
+		case *o.json:
+			if err := enc.Encode(outcome(file, v, err)); err != nil {
+				return err
+			}
+		case err == nil:
+			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: holds: %v\n", file, v); err != nil {
+				return err
 			}
 		}
-		return failed
 	}
-	return cmd
+	return failed
 }
 
 func outcome(file string, v rs.Verified, err error) Verified {

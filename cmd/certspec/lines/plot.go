@@ -19,9 +19,15 @@ var published = map[string]struct {
 	"10": {lines.ByPruning, true}, "11": {lines.ByAugmentation, true},
 }
 
+// plotOptions are what the flags of "lines plot" ask.
+type plotOptions struct {
+	fitOptions
+	figure string
+	out    string
+}
+
 func plotCommand() *cobra.Command {
-	o := &fitOptions{}
-	var out, number string
+	var o plotOptions
 	cmd := &cobra.Command{
 		Use:   "plot {--in FILE | --logs FOLDER | --experiment FOLDER | --ledgers FOLDER…} {--x FIELD --y FIELD | --figure 2} --out FILE",
 		Short: "A picture of models and their lines on probit axes",
@@ -34,26 +40,28 @@ The ending of --out decides the form: .svg, .png or .pdf.`,
 	}
 	o.flags(cmd)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		cli.Choice(f, &number, "figure", "", "of Fridovich-Keil et al. 2022, in the place of --x, --y and --by", "2", "3", "8", "9", "10", "11")
+		cli.Choice(f, &o.figure, "figure", "", "of Fridovich-Keil et al. 2022, in the place of --x, --y and --by", "2", "3", "8", "9", "10", "11")
 	})
-	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&out, "file to write: .svg, .png or .pdf") })
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "file to write: .svg, .png or .pdf") })
 	cli.First(cmd, "in", "x", "y", "by", "out")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := cli.Needed(cmd, "out"); err != nil {
-			return err
-		}
-		grid, caption, err := o.grid(cmd, number)
-		if err != nil {
-			return err
-		}
-		width, height := grid.Size()
-		data, err := cli.Drawing("out", out, caption, width, height, func(c draw.Canvas) { grid.Paint(c) })
-		if err != nil {
-			return err
-		}
-		return cli.WriteOut(cmd, out, data)
-	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
+}
+
+func (o *plotOptions) run(cmd *cobra.Command) error {
+	if err := cli.Needed(cmd, "out"); err != nil {
+		return err
+	}
+	grid, caption, err := o.grid(cmd, o.figure)
+	if err != nil {
+		return err
+	}
+	width, height := grid.Size()
+	data, err := cli.Drawing("out", o.out, caption, width, height, func(c draw.Canvas) { grid.Paint(c) })
+	if err != nil {
+		return err
+	}
+	return cli.WriteOut(cmd, o.out, data)
 }
 
 // grid are the panels, with a caption for those who do not see them.

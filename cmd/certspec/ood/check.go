@@ -37,12 +37,16 @@ type bounded struct {
 	Seconds float64            `json:"seconds"`      // an image, on one processor
 }
 
+// checkOptions are what the flags of "ood check" ask.
+type checkOptions struct {
+	network cli.NetworkOptions
+	images  cli.ImageOptions
+	radii   []float64
+	json    *bool
+}
+
 func check() *cobra.Command {
-	var (
-		network cli.NetworkOptions
-		images  cli.ImageOptions
-		radii   []float64
-	)
+	var o checkOptions
 	cmd := &cobra.Command{
 		Use:   "check --model FILE [--data NAME]",
 		Short: "Look a network over: layers, cost of bounds, and whether they say anything",
@@ -53,41 +57,43 @@ within a Euclidean radius (certspec certify --keep-scores=top, then certspec ood
 		Example: "  certspec ood check --model net.onnx --data mnist/test",
 		Args:    cli.NoArgs,
 	}
-	network.Flags(cmd)
-	images.Flags(cmd)
+	o.network.Flags(cmd)
+	o.images.Flags(cmd)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.Floats(&radii, "eps", []float64{0.001, 0.003, 0.01, 0.03, 0.1, 0.3}, "radii to try")
+		f.Floats(&o.radii, "eps", []float64{0.001, 0.003, 0.01, 0.03, 0.1, 0.3}, "radii to try")
 	})
-	asJSON := cli.JSON(cmd)
+	o.json = cli.JSON(cmd)
 	cli.First(cmd, "model", "data", "eps", "shape", "json")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := cli.Needed(cmd, "model"); err != nil {
-			return err
-		}
-		for _, e := range radii {
-			if !(e >= 0 && e <= 1) {
-				return cli.Usagef("--eps %v: expected numbers from 0 to 1", e)
-			}
-		}
-		m, n, err := network.Open()
-		if err != nil {
-			return err
-		}
-		defer m.Close()
-		c := checked{Model: network.Path, Network: n.Digest(), Input: n.InputShape(), Classes: n.Outputs(), Assumes: n.Assumes(), Layers: n.Layers()}
-		points, err := c.points(cmd, &images)
-		if err != nil {
-			return err
-		}
-		if err := c.measure(cmd, n, points, radii); err != nil {
-			return err
-		}
-		if *asJSON {
-			return cli.PrintJSON(cmd.OutOrStdout(), c)
-		}
-		return c.print(cmd.OutOrStdout())
-	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
+}
+
+func (o *checkOptions) run(cmd *cobra.Command) error {
+	if err := cli.Needed(cmd, "model"); err != nil {
+		return err
+	}
+	for _, e := range o.radii {
+		if !(e >= 0 && e <= 1) {
+			return cli.Usagef("--eps %v: expected numbers from 0 to 1", e)
+		}
+	}
+	m, n, err := o.network.Open()
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	c := checked{Model: o.network.Path, Network: n.Digest(), Input: n.InputShape(), Classes: n.Outputs(), Assumes: n.Assumes(), Layers: n.Layers()}
+	points, err := c.points(cmd, &o.images)
+	if err != nil {
+		return err
+	}
+	if err := c.measure(cmd, n, points, o.radii); err != nil {
+		return err
+	}
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), c)
+	}
+	return c.print(cmd.OutOrStdout())
 }
 
 const checkImages = 8

@@ -50,11 +50,15 @@ type smoothedGuarantee struct {
 	Upper float64 `json:"mean_upper"` // of the foreign ones within the radius
 }
 
+// smoothOptions are what the flags of "ood smooth" ask.
+type smoothOptions struct {
+	in, foreign string
+	radii       []float64
+	json        *bool
+}
+
 func smooth() *cobra.Command {
-	var (
-		in, foreign string
-		radii       []float64
-	)
+	var o smoothOptions
 	cmd := &cobra.Command{
 		Use:   "smooth --in LEDGER --foreign LEDGER --radii R[,R]",
 		Short: "Guarantee the AUC of the smoothed network within a Euclidean radius, for networks too deep for bounds",
@@ -72,30 +76,32 @@ certspec ood auc answer different questions, and do not belong in one column.`,
 		Args: cli.NoArgs,
 	}
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
-		f.File(&in, "in", "ledger of the network's own images, with top scores", "ledger")
-		f.File(&foreign, "foreign", "ledger of foreign images, with top scores", "ledger")
+		f.File(&o.in, "in", "ledger of the network's own images, with top scores", "ledger")
+		f.File(&o.foreign, "foreign", "ledger of foreign images, with top scores", "ledger")
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.Floats(&radii, "radii", nil, "Euclidean radii that foreign images move within, unit: full range of a value")
+		f.Floats(&o.radii, "radii", nil, "Euclidean radii that foreign images move within, unit: full range of a value")
 	})
-	asJSON := cli.JSON(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := cli.Needed(cmd, "in", "foreign", "radii"); err != nil {
-			return err
-		}
-		if err := cli.CheckRadii(radii); err != nil {
-			return err
-		}
-		s, err := smoothOf(cmd, in, foreign, radii)
-		if err != nil {
-			return err
-		}
-		if *asJSON {
-			return cli.PrintJSON(cmd.OutOrStdout(), s)
-		}
-		return s.print(cmd.OutOrStdout())
-	}
+	o.json = cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
+}
+
+func (o *smoothOptions) run(cmd *cobra.Command) error {
+	if err := cli.Needed(cmd, "in", "foreign", "radii"); err != nil {
+		return err
+	}
+	if err := cli.CheckRadii(o.radii); err != nil {
+		return err
+	}
+	s, err := smoothOf(cmd, o.in, o.foreign, o.radii)
+	if err != nil {
+		return err
+	}
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), s)
+	}
+	return s.print(cmd.OutOrStdout())
 }
 
 func smoothOf(cmd *cobra.Command, in, foreign string, radii []float64) (*smoothed, error) {

@@ -19,12 +19,16 @@ type verified struct {
 	Checked int    `json:"checked"` // images whose bounds were computed again
 }
 
+// verifyOptions are what the flags of "ood verify" ask.
+type verifyOptions struct {
+	network cli.NetworkOptions
+	images  cli.ImageOptions
+	sample  int
+	json    *bool
+}
+
 func verify() *cobra.Command {
-	var (
-		network cli.NetworkOptions
-		images  cli.ImageOptions
-		sample  int
-	)
+	var o verifyOptions
 	cmd := &cobra.Command{
 		Use:   "verify FILE [--model FILE]",
 		Short: "Check a file: form, claims and digest; with the model, its bounds",
@@ -39,37 +43,39 @@ again: of --sample images, spread evenly, or of all. The images are those that t
 			return nil
 		},
 	}
-	network.Flags(cmd)
-	images.Flags(cmd)
+	o.network.Flags(cmd)
+	o.images.Flags(cmd)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.IntVar(&sample, "sample", 0, "images whose bounds are computed again; 0: all")
+		f.IntVar(&o.sample, "sample", 0, "images whose bounds are computed again; 0: all")
 	})
-	asJSON := cli.JSON(cmd)
+	o.json = cli.JSON(cmd)
 	cli.First(cmd, "model", "data", "sample", "shape", "json")
-	cmd.RunE = func(cmd *cobra.Command, files []string) error {
-		if sample < 0 {
-			return cli.Usagef("--sample %d: expected at least 0", sample)
-		}
-		m, err := record.Read(files[0])
-		if err != nil {
-			return err
-		}
-		if m.Claims == nil {
-			return fmt.Errorf("%s is not finished: it has %d of %d images", files[0], len(m.Lines), m.Header.Data.Images)
-		}
-		v := verified{File: files[0], Digest: m.Digest, Images: len(m.Lines)}
-		if network.Path != "" {
-			if v.Checked, err = computeAgain(cmd, m, &network, &images, sample); err != nil {
-				return err
-			}
-		}
-		if *asJSON {
-			return cli.PrintJSON(cmd.OutOrStdout(), v)
-		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: whole, %d images, claims and digest as they should be; bounds of %d images computed again\n", v.File, v.Images, v.Checked)
+	cmd.RunE = func(cmd *cobra.Command, files []string) error { return o.run(cmd, files) }
+	return cmd
+}
+
+func (o *verifyOptions) run(cmd *cobra.Command, files []string) error {
+	if o.sample < 0 {
+		return cli.Usagef("--sample %d: expected at least 0", o.sample)
+	}
+	m, err := record.Read(files[0])
+	if err != nil {
 		return err
 	}
-	return cmd
+	if m.Claims == nil {
+		return fmt.Errorf("%s is not finished: it has %d of %d images", files[0], len(m.Lines), m.Header.Data.Images)
+	}
+	v := verified{File: files[0], Digest: m.Digest, Images: len(m.Lines)}
+	if o.network.Path != "" {
+		if v.Checked, err = computeAgain(cmd, m, &o.network, &o.images, o.sample); err != nil {
+			return err
+		}
+	}
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), v)
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: whole, %d images, claims and digest as they should be; bounds of %d images computed again\n", v.File, v.Images, v.Checked)
+	return err
 }
 
 func computeAgain(cmd *cobra.Command, m *ood.Measurement, network *cli.NetworkOptions, images *cli.ImageOptions, sample int) (int, error) {
@@ -88,8 +94,14 @@ func computeAgain(cmd *cobra.Command, m *ood.Measurement, network *cli.NetworkOp
 	return ood.Verify(cmd.Context(), m, n, data, sample)
 }
 
+// mergeOptions are what the flags of "ood merge" ask.
+type mergeOptions struct {
+	out  string
+	json *bool
+}
+
 func merge() *cobra.Command {
-	var out string
+	var o mergeOptions
 	cmd := &cobra.Command{
 		Use:     "merge -o FILE SHARD…",
 		Short:   "Join the shards of a run into the file of the whole, byte for byte",
@@ -102,21 +114,23 @@ func merge() *cobra.Command {
 			return nil
 		},
 	}
-	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&out, "file to write") })
-	asJSON := cli.JSON(cmd)
-	cmd.RunE = func(cmd *cobra.Command, files []string) error {
-		if err := cli.Needed(cmd, "out"); err != nil {
-			return err
-		}
-		m, err := record.Merge(out, files)
-		if err != nil {
-			return err
-		}
-		if *asJSON {
-			return cli.PrintJSON(cmd.OutOrStdout(), verified{File: out, Digest: m.Digest, Images: len(m.Lines)})
-		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d images of %d shards\n", out, len(m.Lines), len(files))
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "file to write") })
+	o.json = cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, files []string) error { return o.run(cmd, files) }
+	return cmd
+}
+
+func (o *mergeOptions) run(cmd *cobra.Command, files []string) error {
+	if err := cli.Needed(cmd, "out"); err != nil {
 		return err
 	}
-	return cmd
+	m, err := record.Merge(o.out, files)
+	if err != nil {
+		return err
+	}
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), verified{File: o.out, Digest: m.Digest, Images: len(m.Lines)})
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d images of %d shards\n", o.out, len(m.Lines), len(files))
+	return err
 }

@@ -18,7 +18,15 @@ type profileRing struct {
 	Power     float64 `json:"power"`
 }
 
+// profileOptions are what the flags of "spectral profile" ask.
+type profileOptions struct {
+	spectrumOf
+	out  string
+	json *bool
+}
+
 func profileCommand() *cobra.Command {
+	var o profileOptions
 	cmd := &cobra.Command{
 		Use:   "profile (--in FILE | --data SET) [flags]",
 		Short: "Radial profile of the mean amplitude and power spectrum",
@@ -29,44 +37,44 @@ count periods per shorter side.`,
 			"  certspec spectral profile --in fog.npy --minus clean.npy --out profile.csv --json",
 		Args: cli.NoArgs,
 	}
-	var o spectrumOptions
 	o.flags(cmd)
-	var out string
-	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&out, "CSV file for the profile, with a header") })
-	asJSON := cli.JSON(cmd)
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "CSV file for the profile, with a header") })
+	o.json = cli.JSON(cmd)
 	cli.First(cmd, "in", "data", "minus", "count", "out")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		m, err := o.measure(cmd)
-		if err != nil {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
+	return cmd
+}
+
+func (o *profileOptions) run(cmd *cobra.Command) error {
+	m, err := o.measure(cmd)
+	if err != nil {
+		return err
+	}
+	power := m.Power.Profile()
+	var rings []profileRing
+	for k, r := range m.Amplitude.Profile() {
+		rings = append(rings, profileRing{r.Frequency, r.Bins, r.Mean, power[k].Mean})
+	}
+	if o.out != "" {
+		rows := [][]string{{"frequency", "bins", "amplitude", "power"}}
+		for _, r := range rings {
+			rows = append(rows, []string{strconv.Itoa(r.Frequency), strconv.Itoa(r.Bins), cli.Number(r.Amplitude), cli.Number(r.Power)})
+		}
+		if err := cli.WriteCSV(cmd, o.out, rows); err != nil {
 			return err
 		}
-		power := m.Power.Profile()
-		var rings []profileRing
-		for k, r := range m.Amplitude.Profile() {
-			rings = append(rings, profileRing{r.Frequency, r.Bins, r.Mean, power[k].Mean})
-		}
-		if out != "" {
-			rows := [][]string{{"frequency", "bins", "amplitude", "power"}}
-			for _, r := range rings {
-				rows = append(rows, []string{strconv.Itoa(r.Frequency), strconv.Itoa(r.Bins), cli.Number(r.Amplitude), cli.Number(r.Power)})
-			}
-			if err := cli.WriteCSV(cmd, out, rows); err != nil {
-				return err
-			}
-		}
-		if *asJSON {
-			return cli.PrintJSON(cmd.OutOrStdout(), struct {
-				Images     int           `json:"images"`
-				Difference bool          `json:"difference"`
-				Profile    []profileRing `json:"profile"`
-			}{m.Images, m.Difference, rings})
-		}
-		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(w, "frequency\tbins\tamplitude\tpower\t")
-		for _, r := range rings {
-			fmt.Fprintf(w, "%d\t%d\t%.6g\t%.6g\t\n", r.Frequency, r.Bins, r.Amplitude, r.Power)
-		}
-		return w.Flush()
 	}
-	return cmd
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), struct {
+			Images     int           `json:"images"`
+			Difference bool          `json:"difference"`
+			Profile    []profileRing `json:"profile"`
+		}{m.Images, m.Difference, rings})
+	}
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "frequency\tbins\tamplitude\tpower\t")
+	for _, r := range rings {
+		fmt.Fprintf(w, "%d\t%d\t%.6g\t%.6g\t\n", r.Frequency, r.Bins, r.Amplitude, r.Power)
+	}
+	return w.Flush()
 }

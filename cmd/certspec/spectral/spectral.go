@@ -26,13 +26,13 @@ type measured struct {
 	*spectral.Spectrum
 }
 
-// spectrumOptions name images.
-type spectrumOptions struct {
+// spectrumOf names the images whose spectrum is wanted.
+type spectrumOf struct {
 	in, minus string
 	images    cli.ImageOptions
 }
 
-func (o *spectrumOptions) flags(cmd *cobra.Command) {
+func (o *spectrumOf) flags(cmd *cobra.Command) {
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
 		f.File(&o.in, "in", "NumPy file of images, N×H×W×C or N×H×W, of uint8, or of float32 or float64 in units of the full range", "npy")
 		f.File(&o.minus, "minus", "NumPy file of as many images, which are subtracted one by one: the spectrum of the differences", "npy")
@@ -41,7 +41,7 @@ func (o *spectrumOptions) flags(cmd *cobra.Command) {
 }
 
 // measure finds the spectrum of the images.
-func (o *spectrumOptions) measure(cmd *cobra.Command) (*measured, error) {
+func (o *spectrumOf) measure(cmd *cobra.Command) (*measured, error) {
 	ctx, f := cmd.Context(), cmd.Flags()
 	if f.Changed("in") == f.Changed("data") {
 		return nil, cli.Usagef("expected --in or --data, and not both")

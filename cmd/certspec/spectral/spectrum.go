@@ -27,7 +27,15 @@ type spectrumSummary struct {
 	Warnings       []string        `json:"warnings,omitempty"`
 }
 
+// spectrumOptions are what the flags of "spectral spectrum" ask.
+type spectrumOptions struct {
+	spectrumOf
+	out  string
+	json *bool
+}
+
 func spectrumCommand() *cobra.Command {
+	var o spectrumOptions
 	cmd := &cobra.Command{
 		Use:   "spectrum (--in FILE | --data SET) [flags]",
 		Short: "Mean amplitude spectrum of images, or of the differences of two sets",
@@ -39,36 +47,36 @@ spectrum as a matrix, zero frequency in the middle.`,
 			"  certspec spectral spectrum --data cifar10/test",
 		Args: cli.NoArgs,
 	}
-	var o spectrumOptions
 	o.flags(cmd)
-	var out string
-	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&out, "CSV file for the mean amplitudes, H×W, without a header") })
-	asJSON := cli.JSON(cmd)
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "CSV file for the mean amplitudes, H×W, without a header") })
+	o.json = cli.JSON(cmd)
 	cli.First(cmd, "in", "data", "minus", "count", "out")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		m, err := o.measure(cmd)
-		if err != nil {
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
+	return cmd
+}
+
+func (o *spectrumOptions) run(cmd *cobra.Command) error {
+	m, err := o.measure(cmd)
+	if err != nil {
+		return err
+	}
+	if o.out != "" {
+		var text bytes.Buffer
+		if err := m.Amplitude.WriteCSV(&text); err != nil {
 			return err
 		}
-		if out != "" {
-			var text bytes.Buffer
-			if err := m.Amplitude.WriteCSV(&text); err != nil {
-				return err
-			}
-			if err := cli.WriteOut(cmd, out, text.Bytes()); err != nil {
-				return err
-			}
+		if err := cli.WriteOut(cmd, o.out, text.Bytes()); err != nil {
+			return err
 		}
-		s := m.summary()
-		if *asJSON {
-			return cli.PrintJSON(cmd.OutOrStdout(), s)
-		}
-		for _, warning := range s.Warnings {
-			cli.Say("warning: %s", warning)
-		}
-		return s.print(cmd.OutOrStdout())
 	}
-	return cmd
+	s := m.summary()
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), s)
+	}
+	for _, warning := range s.Warnings {
+		cli.Say("warning: %s", warning)
+	}
+	return s.print(cmd.OutOrStdout())
 }
 
 func (m *measured) summary() *spectrumSummary {
