@@ -74,7 +74,7 @@ func TestOODFromBoundToAUC(t *testing.T) {
 		t.Error("two shards merge into another file than one run makes")
 	}
 	must("attack", "--model", model, "--data", "synthetic/train[count=20]", "--eps", "0.01", "--attacks", "apgd,monotone", "--steps", "5", "--restarts", "1", "--monotone-steps", "5",
-		"--points", file("p.npy"), "--out", file("adv.ood"))
+		"--transfer", file("*.npy"), "--points", file("p.npy"), "--out", file("adv.ood"))
 	must("attack", "--model", model, "--data", "synthetic/train[count=20]", "--eps", "0.01", "--attacks", "contrast", "--monotone-steps", "5", "--transfer", file("*.npy"), "--out", file("transfer.ood"))
 	var result map[string]any
 	out := must("auc", "--in", file("in.ood"), "--foreign", file("foreign.ood")+","+file("adv.ood"), "--resamples", "50", "--json")
@@ -101,7 +101,7 @@ func TestOODFromBoundToAUC(t *testing.T) {
 		"the network takes [32 32 3": {"bound", "--model", model, "--data", "synthetic/test[resize=28]", "--eps", "0.1"},
 		"was trained on synthetic":   {"bound", "--model", model, "--data", "synthetic/test", "--trained", "synthetic/test"},
 		"is of another run":          {"bound", "--model", model, "--data", "synthetic/test[count=30]", "--eps", "0.2", "--out", file("in.ood")},
-		"no such file":               {"attack", "--model", model, "--data", "synthetic/test", "--eps", "0.1", "--transfer", file("*.x")},
+		"no such file":               {"attack", "--model", model, "--data", "synthetic/test", "--eps", "0.1", "--transfer", file("x.npy")},
 		"--shard without --out":      {"bound", "--model", model, "--data", "synthetic/test", "--shard", "0/2"},
 		"has the own images":         {"auc", "--in", file("in.ood"), "--foreign", file("in.ood")},
 		"attack \"pgd\"":             {"attack", "--model", model, "--data", "synthetic/test[count=20]", "--eps", "0.1", "--attacks", "pgd"},

@@ -56,6 +56,13 @@ func TestPruneAndInterpolate(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	var results []struct{ Model string }
+	if out, err := outputOf(t, "evaluate", "--model", at("mix"), "--data", "synthetic/test[count=4]", "--engine", "go", "--json"); err != nil || json.Unmarshal([]byte(out), &results) != nil || len(results) != 5 || results[4].Model != "alpha-1" {
+		t.Errorf("%v, %s", err, out)
+	}
+	if _, err := outputOf(t, "evaluate", "--model", at("mix"), "--data", "synthetic/test[count=4]", "--name", "a"); err == nil || !strings.Contains(err.Error(), "holds 5") {
+		t.Errorf("%v", err)
+	}
 	if code, _, stderr := executed(t, "interpolate", at("dense"), at("pruned"), "--alpha", "0.5", "--adapt", "synthetic/train[count=32]", "--engine", "go", "--out", at("adapted")); code != 0 {
 		t.Errorf("exit code %d: %s", code, stderr)
 	} else if card, err := modelfile.ReadCard(at("adapted/alpha-0.5")); err != nil || card.Mixture == nil || card.Adaptation == nil {

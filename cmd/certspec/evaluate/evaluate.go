@@ -2,7 +2,9 @@
 package evaluate
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -44,7 +46,7 @@ func Command() *cobra.Command {
 		Use:   "evaluate {--model PATH | --exec COMMAND} --data NAME [flags]",
 		Short: "Plain accuracy of a model on images and their corruptions, with its predictions kept",
 		Long: `The accuracy of a model, not smoothed, on a set of labelled images and, with --corrupt, under corruptions: the mean over severities, written as
-right answers of images. --out is a table with a line for each model, which "certspec lines fit --in" reads: several models with the
+right answers of images. --model may be a folder of models. --out is a table with a line for each model, which "certspec lines fit --in" reads: several models with the
 same --out share it. --predictions keeps the class of every image, FOLDER/clean/MODEL.npy and FOLDER/fog/3/MODEL.npy with a card and labels.npy, for
 "certspec lines agree"; a cell that is there is not asked again, so that the same command goes on after an interruption.`,
 		Example: "  certspec evaluate --model m.onnx --data cifar10-jpeg/test --corrupt C --predictions preds/ --out acc.csv\n" +
@@ -70,54 +72,70 @@ same --out share it. --predictions keeps the class of every image, FOLDER/clean/
 	})
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "model", "data", "corrupt", "predictions", "out")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := cli.Needed(cmd, "data"); err != nil {
+			return err
+		}
+		var all []Result
+		err := o.input.Model.Each(o.Name, func(path string) error {
+			one := o
+			one.input.Model.Path = path
+			results, err := one.run(cmd)
+			all = append(all, results...)
+			return err
+		})
+		if len(all) == 0 {
+			return err
+		}
+		if *o.json {
+			return errors.Join(cli.PrintJSON(cmd.OutOrStdout(), all), err)
+		}
+		return errors.Join(printResults(cmd.OutOrStdout(), all), err)
+	}
 	return cmd
 }
 
-func (o *options) run(cmd *cobra.Command) error {
-	if err := cli.Needed(cmd, "data"); err != nil {
-		return err
-	}
+func (o *options) run(cmd *cobra.Command) ([]Result, error) {
 	if o.Batch < 1 {
-		return cli.Usagef("--batch %d: expected at least 1", o.Batch)
+		return nil, cli.Usagef("--batch %d: expected at least 1", o.Batch)
 	}
 	if len(o.severities) > 0 && len(o.words) == 0 {
-		return cli.Usagef("--severity without --corrupt")
+		return nil, cli.Usagef("--severity without --corrupt")
 	}
 	labels, err := parseLabels(o.labels)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	names, err := cli.CorruptionNames(o.words)
 	if err != nil {
-		return cli.Usage(err)
+		return nil, cli.Usage(err)
 	}
 	if o.Cells, err = sweep.Cells(names, o.variants.Setting, o.severities); err != nil {
-		return cli.Usage(err)
+		return nil, cli.Usage(err)
 	}
 	o.Cells = append([]sweep.Cell{{}}, o.Cells...)
 	table, err := readTable(o.out)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	in, err := o.input.Open()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer in.Close()
 	images, err := in.Load(cmd.Context())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if o.groups != "" {
 		if o.Groups, err = readGroups(o.groups, images.Classes); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if o.Name == "" {
 		info, err := in.Model.Info()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		o.Name = info.Name
 		if path := o.input.Model.Path; path != "" {
@@ -125,7 +143,7 @@ func (o *options) run(cmd *cobra.Command) error {
 		}
 	}
 	if strings.ContainsAny(o.Name, `/\`) || o.Name == "labels" {
-		return cli.Usagef("--name %s: expected a name that a file can have, without a slash", o.Name)
+		return nil, cli.Usagef("--name %s: expected a name that a file can have, without a slash", o.Name)
 	}
 	if o.Folder == "" && o.out != "" && o.out != "-" {
 		o.Folder = strings.TrimSuffix(o.out, filepath.Ext(o.out)) + "-predictions"
@@ -133,7 +151,7 @@ func (o *options) run(cmd *cobra.Command) error {
 	o.Progress = cli.Progress()
 	cells, err := evaluate.Run(cmd.Context(), in.Model, in.Data, o.Options)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	results := o.results(cells)
 	for _, r := range results {
@@ -144,15 +162,19 @@ func (o *options) run(cmd *cobra.Command) error {
 	if o.out != "" {
 		table.put(o.Name, labels, results)
 		if err := cli.WriteCSV(cmd, o.out, table.rows()); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if *o.json {
-		return cli.PrintJSON(cmd.OutOrStdout(), results)
-	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', tabwriter.AlignRight)
+	return results, nil
+}
+
+func printResults(out io.Writer, results []Result) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "set\tright\timages\taccuracy, %\t")
-	for _, r := range results {
+	for i, r := range results {
+		if several := results[0].Model != results[len(results)-1].Model; several && (i == 0 || r.Model != results[i-1].Model) {
+			fmt.Fprintf(w, "%s\t\t\t\t\n", r.Model)
+		}
 		fmt.Fprintf(w, "%s\t%d\t%d\t%.2f\t\n", r.Set, r.Right, r.Images, 100*r.Share)
 	}
 	return w.Flush()

@@ -78,7 +78,7 @@ func (o *attackOptions) run(cmd *cobra.Command) error {
 	return errors.Join(printRun(cmd.OutOrStdout(), m), notNumbers(m))
 }
 
-// matches are the files that patterns such as out/*.npy name, where the shell has not.
+// matches are the files that patterns such as out/*.npy name, where the shell has not. The first network attacked has none to name.
 func matches(patterns []string) ([]string, error) {
 	var files []string
 	for _, p := range patterns {
@@ -87,8 +87,11 @@ func matches(patterns []string) ([]string, error) {
 			continue
 		}
 		found, err := filepath.Glob(p)
-		if err != nil || len(found) == 0 {
-			return nil, cli.Usagef("--transfer %s: no such file", p)
+		if err != nil {
+			return nil, cli.Usagef("--transfer %s: %v", p, err)
+		}
+		if len(found) == 0 {
+			cli.Say("warning: --transfer %s: no such file yet; nothing is transferred", p)
 		}
 		files = append(files, found...)
 	}

@@ -40,7 +40,7 @@ func recordCommand() *cobra.Command {
 		Short: "All numbers of a model that may predict its accuracy under shift, as a line of a file",
 		Long: `Measure a model as RobustNets' models were (Fridovich-Keil et al. 2022): accuracy, with --corrupt under corruptions, too; the norm of its Jacobian, with
 the shares of the gradient's energy at low, middle and high frequencies; HFF and CD along amplitude, phase and pixel paths. One line of JSON with RobustNets' field
-names, deviations, counts and settings, which "certspec lines table" and "fit --in" read; a line of the same model is replaced.
+names, deviations, counts and settings, which "certspec lines table" and "fit --in" read; a line of the same model is replaced. --model may be a folder of models.
 
 The Jacobian is that of the logits at 400 images spread over the classes (the first 400 of a set sorted by class would be one class), exact, with respect to normalised values. Gradients come
 from XLA for models of certspec, from the ONNX graph read as layers for other files (slow: --jacobian-images 20), or not at all (--gradients differences): then central differences
@@ -73,69 +73,92 @@ What is measured is kept in FILE.MODEL.parts until all is: the same command goes
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "file of records (.jsonl)") })
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "model", "data", "pairs", "corrupt", "out")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := cli.Needed(cmd, "data", "out"); err != nil {
+			return err
+		}
+		var all []lines.Record
+		err := o.input.Model.Each(o.Name, func(path string) error {
+			one := o
+			one.input.Model.Path = path
+			record, err := one.run(cmd)
+			all = append(all, record)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if *o.json && len(all) == 1 {
+			return cli.PrintJSON(cmd.OutOrStdout(), all[0])
+		} else if *o.json {
+			return cli.PrintJSON(cmd.OutOrStdout(), all)
+		}
+		for _, r := range all {
+			if len(all) > 1 {
+				fmt.Fprintln(cmd.OutOrStdout(), r.Model)
+			}
+			if err := printRecord(cmd, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	return cmd
 }
 
-func (o *recordOptions) run(cmd *cobra.Command) error {
-	if err := cli.Needed(cmd, "data", "out"); err != nil {
-		return err
-	}
+func (o *recordOptions) run(cmd *cobra.Command) (none lines.Record, _ error) {
 	switch {
 	case filepath.Ext(o.out) != ".jsonl":
-		return cli.Usagef("--out %s: expected a name that ends in .jsonl", o.out)
+		return none, cli.Usagef("--out %s: expected a name that ends in .jsonl", o.out)
 	case o.Batch < 1 || o.JacobianImages < 1 || o.Pairs < 0 || o.PixelPairs < 0 || o.Projections < 0:
-		return cli.Usagef("--batch, --jacobian-images: expected at least 1; --pairs, --pixel-pairs, --projections: at least 0")
+		return none, cli.Usagef("--batch, --jacobian-images: expected at least 1; --pairs, --pixel-pairs, --projections: at least 0")
 	case !(o.Fourier.Window > 0 && o.Fourier.Window <= 0.5) || o.Fourier.Points < 4:
-		return cli.Usagef("--window %v, --points %d: expected more than 0 and at most 0.5, and at least 4", o.Fourier.Window, o.Fourier.Points)
+		return none, cli.Usagef("--window %v, --points %d: expected more than 0 and at most 0.5, and at least 4", o.Fourier.Window, o.Fourier.Points)
 	}
 	o.Labels = map[string]string{}
 	for _, text := range o.labels {
 		label, value, ok := strings.Cut(text, "=")
 		if !ok || label == "" {
-			return cli.Usagef("--label %s: expected label=value", text)
+			return none, cli.Usagef("--label %s: expected label=value", text)
 		}
 		o.Labels[label] = value
 	}
 	names, err := cli.CorruptionNames(o.words)
 	if err != nil {
-		return cli.Usage(err)
+		return none, cli.Usage(err)
 	}
 	if o.Cells, err = sweep.Cells(names, corrupt.Setting{}, o.severities); err != nil {
-		return cli.Usage(err)
+		return none, cli.Usage(err)
 	}
 	in, err := o.input.Open()
 	if err != nil {
-		return err
+		return none, err
 	}
 	defer in.Close()
 	images, err := in.Load(cmd.Context())
 	if err != nil {
-		return err
+		return none, err
 	}
 	o.defaults(images.Shape, images.Name)
 	if o.gradients == "auto" {
 		end, err := o.findGradients(in.Model)
 		if err != nil {
-			return err
+			return none, err
 		}
 		defer end()
 	}
 	o.Parts, o.Progress = o.out+"."+strings.NewReplacer("/", "-", `\\`, "-").Replace(o.Name)+".parts", cli.Progress()
 	record, err := evaluate.Record(cmd.Context(), in.Model, in.Data, o.RecordOptions)
 	if err != nil {
-		return err
+		return none, err
 	}
 	if err := lines.PutRecord(o.out, record); err != nil {
-		return err
+		return none, err
 	}
 	if err := o.Forget(); err != nil {
-		return err
+		return none, err
 	}
-	if *o.json {
-		return cli.PrintJSON(cmd.OutOrStdout(), record)
-	}
-	return printRecord(cmd, record)
+	return record, nil
 }
 
 // defaults fills in what depends on the images.
