@@ -48,6 +48,9 @@ demo: build
 
 test: check unit portable notebooks
 
+# The packages of every module of go.work: a pattern ends where a module does.
+ALL = ./... ./bench/... ./examples/...
+
 # What needs neither cgo nor GoMLX compiles in seconds.
 LIGHT = ./pixel/... ./progress/... ./resample/... ./calib/... ./classifier/... ./dataset/... ./rs/... ./spectral/... ./augment/... ./corrupt/.../... \
 	./lines/... ./pipemodel/... ./cmd/certcheck ./internal/atomicfile ./internal/inflate ./internal/npy ./internal/picture ./internal/table
@@ -63,20 +66,20 @@ generate-check:
 
 check:
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted (make fmt): $$unformatted" >&2; exit 1; }
-	go vet -tags "$(TAGS)" ./...
+	go vet -tags "$(TAGS)" $(ALL)
 
 unit: build
 	@$(CERTSPEC) backend install || echo "going on without the XLA plugin: its tests are skipped" >&2
 	@$(CERTSPEC) backend install onnxruntime || echo "going on without ONNX Runtime: its tests are skipped" >&2
-	go test -tags "$(TAGS)" -timeout 20m ./...
+	go test -tags "$(TAGS)" -timeout 20m $(ALL)
 
 # What must come out the same whatever the compiler makes of it, and what must build without C.
 portable:
 	GOEXPERIMENT= go test ./rs/noise ./rs/bound ./spectral/fourier ./internal/portable ./augment/... ./corrupt/...
 	@if test "$$(go env GOARCH)" = amd64 && grep -q avx2 /proc/cpuinfo 2>/dev/null; then \
 		echo "GOAMD64=v3 go test ./rs/noise ./rs/bound ./spectral/fourier ./internal/portable ./augment/... ./corrupt/..." && GOAMD64=v3 go test ./rs/noise ./rs/bound ./spectral/fourier ./internal/portable ./augment/... ./corrupt/...; fi
-	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 GOEXPERIMENT= go build -tags noxla ./...
-	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -tags noxla ./...
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 GOEXPERIMENT= go build -tags noxla $(ALL)
+	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -tags noxla $(ALL)
 
 notebooks: build
 	@rm -rf out/test
@@ -89,7 +92,7 @@ test-external:
 # shortening of a single input takes up to a minute, in which nothing else is tried.
 fuzz: export TMPDIR := $(firstword $(wildcard /dev/shm) $(TMPDIR) /tmp)
 FUZZTIME = 30s
-FUZZ = ./...
+FUZZ = $(ALL)
 fuzz:
 	@mkdir -p out
 	@go list -f '{{$$d := .Dir}}{{range .TestGoFiles}}{{$$d}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$d}}/{{.}} {{end}}' $(FUZZ) | xargs grep -Ho '^func Fuzz[A-Za-z0-9]*' | \

@@ -12,7 +12,7 @@ import (
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
-	"github.com/certspec/certspec/notebooks/nb"
+	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/rs"
 )
 

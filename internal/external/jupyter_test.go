@@ -81,7 +81,7 @@ finally:
 `, map[string]any{"data": data, "folder": folder, "kernel": jupyter.KernelName, "first": first, "least": 1500, "cell": `import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
-	"github.com/certspec/certspec/notebooks/nb"
+	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/rs"
 )
 

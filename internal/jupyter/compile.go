@@ -130,7 +130,7 @@ func cellEnvironment(g goTool) []string {
 
 // quickstartImports are what the quickstart imports, as far as its file is not there.
 var quickstartImports = []string{
-	modulePath + "/dataset", modulePath + "/engine", modulePath + "/gomlxmodels/modelfile", modulePath + "/gomlxmodels/train", modulePath + "/notebooks/nb", modulePath + "/rs",
+	modulePath + "/dataset", modulePath + "/engine", modulePath + "/gomlxmodels/modelfile", modulePath + "/gomlxmodels/train", modulePath + "/nb", modulePath + "/rs",
 }
 
 // warm compiles what the quickstart imports, in the way of a cell, so that the first cell of a notebook finds it in the build cache.

@@ -70,7 +70,7 @@ func Install(ctx context.Context, dataDir, version string, say func(format strin
 	}
 	start := filepath.Join(k.Dir, "start")
 	spec, err := json.MarshalIndent(map[string]any{
-		"argv":           append([]string{start, "--kernel", "{connection_file}", "--go_work=" + module}, flags...),
+		"argv":           append([]string{start, "--kernel", "{connection_file}", "--go_work=" + strings.Join(workspace(module), ",")}, flags...),
 		"display_name":   DisplayName,
 		"language":       "go",
 		"interrupt_mode": "message",

@@ -46,6 +46,16 @@ func findModule(ctx context.Context, g goTool, version string, say func(format s
 	return writeModule(ctx, g, version, say)
 }
 
+// workspace are the modules whose packages a cell imports: in a checkout with the examples, which are a module of their own.
+func workspace(module string) []string {
+	if examples := filepath.Join(module, "examples"); isCheckout(module) {
+		if _, err := os.Stat(filepath.Join(examples, "go.mod")); err == nil {
+			return []string{module, examples}
+		}
+	}
+	return []string{module}
+}
+
 // isCheckout reports whether dir holds certspec's own go.mod.
 func isCheckout(dir string) bool {
 	f, err := os.Open(filepath.Join(dir, "go.mod"))

@@ -19,6 +19,29 @@ import (
 
 const module = "github.com/certspec/certspec"
 
+// all are the packages of every module of go.work: a pattern ends where a module does.
+var all = []string{"./...", "./bench/...", "./examples/..."}
+
+func TestAllModulesAreListed(t *testing.T) {
+	text, err := os.ReadFile("../../go.work")
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := regexp.MustCompile(`(?m)^\t(\S+)$`).FindAllStringSubmatch(string(text), -1)
+	if len(used) != len(all) {
+		t.Errorf("go.work uses %q, tests visit %q", used, all)
+	}
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range used {
+		if !slices.Contains(all, m[1]+"/...") || !bytes.Contains(makefile, []byte(" "+m[1]+"/...")) {
+			t.Errorf("go.work uses %s, which tests or make leave out", m[1])
+		}
+	}
+}
+
 // pkg is what "go list -json" says of a package.
 type pkg struct {
 	ImportPath   string
@@ -70,7 +93,7 @@ var layers = [][]string{
 	{"evaluate", "gomlxmodels", "lines/certified", "onnxmodel", "pipemodel", "rs/heatmap"},
 	{"engine"},
 	{"experiment"},
-	{"notebooks", "bench", "cmd/certspec", "examples"},
+	{"nb", "bench", "cmd/certspec", "examples"},
 	{"docs"},
 }
 
@@ -88,7 +111,7 @@ func group(path string) (name string, layer int) {
 }
 
 func TestArrowsPointDown(t *testing.T) {
-	for _, p := range list(t, nil, "./...") {
+	for _, p := range list(t, nil, all...) {
 		if strings.HasPrefix(p.ImportPath, module+"/internal/") || p.ImportPath == module {
 			continue
 		}
@@ -129,7 +152,7 @@ func within(path, folder string) bool {
 func TestOnlyGomlxmodelsImportsGoMLX(t *testing.T) {
 	const owner = "gomlxmodels"
 	found := false
-	for _, p := range list(t, nil, "./...") {
+	for _, p := range list(t, nil, all...) {
 		for _, i := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
 			if !strings.HasPrefix(i, "github.com/gomlx/") {
 				continue
@@ -146,7 +169,7 @@ func TestOnlyGomlxmodelsImportsGoMLX(t *testing.T) {
 }
 
 // light are the packages that a notebook or a service imports without XLA, GoMLX, cgo or the notebook's tools.
-var light = []string{"./pixel/...", "./progress/...", "./calib/...", "./classifier/...", "./dataset/...", "./rs/...", "./spectral/...", "./augment/...", "./corrupt/...", "./pipemodel/...", "./notebooks/nb/..."}
+var light = []string{"./pixel/...", "./progress/...", "./calib/...", "./classifier/...", "./dataset/...", "./rs/...", "./spectral/...", "./augment/...", "./corrupt/...", "./pipemodel/...", "./nb"}
 
 func TestStatisticsStayLight(t *testing.T) {
 	for _, p := range list(t, []string{"CGO_ENABLED=1"}, light...) {
@@ -154,7 +177,7 @@ func TestStatisticsStayLight(t *testing.T) {
 			if strings.HasPrefix(d, "github.com/gomlx/") || within(d, "gomlxmodels") {
 				t.Errorf("%s depends on %s", p.ImportPath, d)
 			}
-			if within(d, "notebooks") && !within(p.ImportPath, "notebooks") {
+			if within(d, "nb") && !within(p.ImportPath, "nb") {
 				t.Errorf("%s depends on %s", p.ImportPath, d)
 			}
 		}
@@ -176,8 +199,8 @@ func TestNoticesNameEveryModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	missing := map[string]bool{}
-	for _, p := range list(t, nil, "-deps", "-test", "./...") {
-		if p.Module != nil && p.Module.Path != module && !bytes.Contains(notices, []byte("| `"+p.Module.Path+"` |")) {
+	for _, p := range list(t, nil, append([]string{"-deps", "-test"}, all...)...) {
+		if p.Module != nil && !strings.HasPrefix(p.Module.Path+"/", module+"/") && !bytes.Contains(notices, []byte("| `"+p.Module.Path+"` |")) {
 			missing[p.Module.Path] = true
 		}
 	}

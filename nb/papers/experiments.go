@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/experiment"
-	"github.com/certspec/certspec/notebooks/nb"
+	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/notebooks/nb"
+	"github.com/certspec/certspec/nb"
 )
 
 // Attacked runs the four attacks on confidence of Emde et al. 2025 on the images: a table of accuracy, mean confidence and calibration errors without and

@@ -12,7 +12,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/atomicfile"
-	"github.com/certspec/certspec/notebooks/nb"
+	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/bound"

@@ -11,7 +11,7 @@ import (
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/calib/confidence"
 	"github.com/certspec/certspec/calib/mip"
-	"github.com/certspec/certspec/notebooks/nb"
+	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/confidences"
 )

@@ -12,7 +12,7 @@ import (
 
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/lines"
-	"github.com/certspec/certspec/notebooks/nb"
+	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/spectral"
 )

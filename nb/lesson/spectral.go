@@ -10,7 +10,7 @@ import (
 	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/notebooks/nb"
+	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/lines/certified"
-	"github.com/certspec/certspec/notebooks/nb"
+	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
 )

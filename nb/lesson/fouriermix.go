@@ -8,7 +8,7 @@ import (
 
 	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/notebooks/nb"
+	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/spectral"
 )

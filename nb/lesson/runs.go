@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/certspec/certspec/notebooks/nb"
+	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/preflight"
 )
