@@ -30,6 +30,9 @@ func TestQuantize(t *testing.T) {
 	if again, err := os.ReadFile(file); err != nil || string(again) != string(first) {
 		t.Errorf("other bytes from the same command, %v", err)
 	}
+	if out, err := outputOf(t, "quantize", model, "--data", "synthetic/train[count=20]", "--sigma", "0.25", "--out", filepath.Join(dir, "few.onnx")); err != nil || !strings.Contains(out, "of 20 images") {
+		t.Errorf("%v, %s", err, out)
+	}
 	path := filepath.Join(dir, "q.ledger")
 	if _, err := outputOf(t, "certify", "--model", file, "--data", "synthetic/test[max_index=1]", "--sigma", "0.25", "--n", "100", "--rule", "fixed", "--ledger", path); err != nil {
 		t.Fatal(err)
@@ -44,6 +47,7 @@ func TestQuantize(t *testing.T) {
 
 	for want, args := range map[string][]string{
 		"sigma":           {model, "--data", "synthetic/train", "--out", file},
+		"count is 40":     {model, "--data", "synthetic/train[count=20]", "--sigma", "0.25", "--calibrate", "40", "--out", file},
 		"at least 1":      {model, "--data", "synthetic/train", "--sigma", "0.25", "--calibrate", "0", "--out", file},
 		"ends in .onnx":   {model, "--data", "synthetic/train", "--sigma", "0.25", "--out", dir + "/q.txt"},
 		"2 models":        {model, "--model", model, "--data", "synthetic/train", "--sigma", "0.25", "--out", file},

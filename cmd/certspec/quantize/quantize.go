@@ -64,7 +64,7 @@ On x86 processors without VNNI, ONNX Runtime adds pairs of products in 16 bits, 
 	o.images.Flags(cmd)
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
 		f.SigmaFlag(&o.sigma)
-		f.IntVar(&o.calibrate, "calibrate", 128, "images whose noise samples give the ranges, spread over the classes")
+		f.IntVar(&o.calibrate, "calibrate", 128, "images whose noise samples give the ranges, spread over the classes; all, where there are fewer")
 		f.Uint64Var(&o.seed, "seed", 1, "of their noise")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "ONNX file to write") })
@@ -106,9 +106,14 @@ func (o *options) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	images, err := set.Subset(dataset.Count(o.calibrate)).Load(cmd.Context())
+	images, err := set.Load(cmd.Context())
 	if err != nil {
 		return err
+	}
+	if cmd.Flags().Changed("calibrate") || images.Len() > o.calibrate {
+		if images, err = set.Subset(dataset.Count(o.calibrate)).Load(cmd.Context()); err != nil {
+			return err
+		}
 	}
 	if s := images.Shape; !slices.Equal(network.InputShape(), feedforward.Shape{s.Height, s.Width, s.Channels}) {
 		return fmt.Errorf("images of %v for a network that takes %v; --resize and --channels prepare images", s, network.InputShape())
