@@ -1,7 +1,6 @@
 package calib
 
 import (
-	"fmt"
 	"math"
 	"slices"
 )
@@ -279,18 +278,4 @@ func (c *clipped) value(signs []int8) float64 {
 		total += max(most-v, 0)
 	}
 	return total
-}
-
-// ForPopulation adds, to a joint bound on a sample, what the calibration error of the population may exceed it by: with fixed bins and
-// n independent, identically distributed images, the population's error exceeds the sample's by more than √(2 ln(1/δ)/n) with
-// probability at most δ (McDiarmid 1989: replacing an image moves the error by at most 2/n, and the error's mean is at least
-// the population's by convexity). It holds together with the joint claim with probability 1 − δ₁ − δ₂; not for data-dependent
-// numbers of samples that look at several images.
-//
-// Errors: n < 1, delta outside (0, 1).
-func ForPopulation(joint float64, n int, delta float64) (float64, error) {
-	if n < 1 || !(delta > 0 && delta < 1) {
-		return 0, fmt.Errorf("calib: %d images and delta %v, want at least 1 and a number between 0 and 1", n, delta)
-	}
-	return min(1, (joint+math.Sqrt(2*math.Log(1/delta)/float64(n)))*(1+8*unit)), nil
 }

@@ -237,21 +237,3 @@ func BenchmarkJointCCE(b *testing.B) {
 		}
 	}
 }
-
-// √(2 ln 1000/2000) is .083113 (by logarithm tables); the bound never exceeds 1.
-func TestForPopulation(t *testing.T) {
-	for _, c := range []struct{ joint, want float64 }{{0.1, 0.183113}, {0.99, 1}} {
-		got, err := ForPopulation(c.joint, 2000, 0.001)
-		if err != nil || got < c.joint || math.Abs(got-c.want) > 1e-6 {
-			t.Errorf("%v: %v, %v; expected %v", c.joint, got, err, c.want)
-		}
-	}
-	for _, bad := range []float64{0, 1, -1, math.NaN()} {
-		if _, err := ForPopulation(0.1, 2000, bad); err == nil {
-			t.Errorf("delta %v was taken", bad)
-		}
-	}
-	if _, err := ForPopulation(0.1, 0, 0.1); err == nil {
-		t.Error("no images were taken")
-	}
-}

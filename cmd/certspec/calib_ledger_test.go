@@ -1,9 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -160,28 +160,52 @@ func TestKeepScoresFlag(t *testing.T) {
 
 // The joint claim on the committed ledger of 2,000 images: k = 11 of 2,000 at δ = .001 (P[Bin(2000, .002) > 11] = .0009), and
 // bounds between the error where all intervals hold and that plus 2k over the samples.
-func TestCalibExactJoint(t *testing.T) {
-	cmd := commandOf(t, "calib")
-	var out bytes.Buffer
-	cmd.SetOut(&out)
-	cmd.SetArgs([]string{"exact", "--ledger", "../../notebooks/results/fmnist-cnn-s025-scores.ledger", "--radii", "0,0.25", "--claim", "joint", "--json"})
-	if err := cmd.ExecuteContext(t.Context()); err != nil {
-		t.Fatal(err)
+func TestCalibJoint(t *testing.T) {
+	const scored = "../../notebooks/results/fmnist-cnn-s025-scores.ledger"
+	type joint struct {
+		N, Attempted, Failures    int
+		Joint                     float64 `json:"joint_cce"`
+		CCE, Gap, Fails, Expected float64
+		Population                float64
 	}
-	var answers []struct {
-		N, Attempted, Failures int
-		Joint                  float64 `json:"joint_cce"`
-		CCE, Gap               float64
+	var exact []struct {
+		Note string
+		joint
 	}
-	if err := json.Unmarshal(out.Bytes(), &answers); err != nil {
-		t.Fatal(err)
+	var certify []struct {
+		Width    float64 `json:"mean_width"`
+		Note     string
+		Together joint
 	}
-	for _, a := range answers {
+	for verb, answer := range map[string]any{"exact": &exact, "certify": &certify} {
+		text, code := output(t, "calib", verb, "--ledger", scored, "--radii", "0,0.25", "--claim", "joint", "--json")
+		if err := json.Unmarshal([]byte(text), answer); err != nil || code != 0 {
+			t.Fatalf("%s: exit code %d, %v: %s", verb, code, err, text)
+		}
+	}
+	for i, a := range exact {
 		if a.Attempted != 2000 || a.Failures != 11 || !(a.Joint > a.CCE) || a.Joint > a.CCE+22/float64(a.N) || a.Gap > 1e-3 {
 			t.Errorf("%+v", a)
 		}
+		checkNumbers(t, map[string]any{"fails": a.Fails, "expected": a.Expected, "population": a.Population}, map[string]float64{
+			"fails": .002, "expected": a.CCE + .004*2000/float64(a.N), "population": a.Joint + math.Sqrt(2*math.Log(1000)/float64(a.N))})
+		if c := certify[i]; c.Together != a.joint || c.Width <= 0 || c.Note != a.Note {
+			t.Errorf("certify states %+v, exact %+v", c, a)
+		}
+		for _, what := range []string{"radius and interval of an image each hold with probability at least 0.999", "certified at the radius", "one run", "one law"} {
+			if !strings.Contains(a.Note, what) {
+				t.Errorf("the note does not say %q: %s", what, a.Note)
+			}
+		}
 	}
-	if len(answers) != 2 {
-		t.Errorf("%d radii", len(answers))
+	if len(exact) != 2 || len(certify) != 2 {
+		t.Errorf("%d and %d radii", len(exact), len(certify))
+	}
+	csv := writeFile(t, "six.csv", sixSamples)
+	for _, bad := range []string{"certify --ledger " + scored + " --bins 5", "certify --ledger " + scored + " --delta 0.1", "certify --ledger " + scored + " --claim joint --delta 1",
+		"exact --in " + csv + " --claim joint", "exact --ledger " + scored + " --claim joint --radii 0.1 --spending family", "exact --ledger " + scored + " --claim joint --radii 0.1 --lp x.lp"} {
+		if text, code := output(t, strings.Fields("calib "+bad)...); code != cli.ExitUsage {
+			t.Errorf("%s: exit code %d, %s", bad, code, text)
+		}
 	}
 }

@@ -25,18 +25,9 @@ func (s *sampleFile) bounds() (*summary, calib.Worst, error) {
 type exactOptions struct {
 	sampleOptions
 	assignment, lp string
-	claim          claim
-	delta          float64
+	claim          claimOptions
 	json           *bool
 }
-
-// claim says for what a calibration error is stated.
-type claim string
-
-const (
-	perImage claim = "per-image" // intervals hold one image at a time
-	joint    claim = "joint"     // the whole set, with probability 1 − delta
-)
 
 func exactCommand() *cobra.Command {
 	var o exactOptions
@@ -47,16 +38,13 @@ func exactCommand() *cobra.Command {
 intervals can have, exactly, by a dynamic program. It bounds what an adversary can reach where every interval
 holds and no prediction changes. With --assignment, the bin (counted from 1) and the confidence of every row at
 which it is reached; where that confidence is the upper edge of the bin, the CCE is a supremum, approached from
-below the edge.`,
+below the edge. With --claim joint, and a ledger, what holds for all images at once, on average, and for the population.`,
 		Example: "  certspec calib exact --in intervals.csv --bins 15 --json --assignment worst.csv\n  certspec calib exact --ledger out/fmnist.ledger --radii 0.05,0.25,0.5",
 		Args:    cli.NoArgs,
 	}
 
 	o.sampleOptions.flags(cmd)
-	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		cli.Choice(f, &o.claim, "claim", perImage, "with a ledger: per-image, each interval holds with probability 1-alpha; or joint, the error holds for all images at once with probability 1-delta", perImage, joint)
-		f.Float64Var(&o.delta, "delta", 0.001, "of --claim joint")
-	})
+	cli.Group(cmd, cli.Settings, o.claim.flags)
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Written(&o.assignment, "assignment", "CSV file to write: bin and confidence of every row")
 		f.Written(&o.lp, "lp", "file to write: the mixed-integer program, for other solvers (CPLEX's LP format)")
@@ -68,21 +56,21 @@ below the edge.`,
 }
 
 func (o *exactOptions) run(cmd *cobra.Command) error {
-	if o.claim != joint && cmd.Flags().Changed("delta") {
-		return cli.Usagef("--delta goes with --claim joint")
-	}
-	if !(o.delta > 0 && o.delta < 1) {
-		return cli.Usagef("--delta %v, want a number between 0 and 1", o.delta)
+	if err := o.claim.check(cmd); err != nil {
+		return err
 	}
 	sets, err := o.open(cmd)
 	if err != nil {
 		return err
 	}
-	if o.claim == joint {
-		return eachSet(cmd, sets, *o.json, o.joint)
-	}
 	if err := onlyOne(sets, map[string]string{"assignment": o.assignment, "lp": o.lp}); err != nil {
 		return err
+	}
+	if o.claim.kind == joint {
+		if o.assignment != "" || o.lp != "" {
+			return cli.Usagef("--assignment and --lp are of the program in which all intervals hold; leave them out with --claim joint")
+		}
+		return eachSet(cmd, sets, *o.json, func(s *sampleFile) (answer, error) { return o.claim.of(s) })
 	}
 	return eachSet(cmd, sets, *o.json, func(s *sampleFile) (answer, error) {
 		if err := s.needIntervals(); err != nil {
@@ -100,46 +88,6 @@ func (o *exactOptions) run(cmd *cobra.Command) error {
 		}
 		return b, err
 	})
-}
-
-// together is what "calib exact --claim joint" prints.
-type together struct {
-	N         int     `json:"n"`
-	Claim     claim   `json:"claim"`
-	Attempted int     `json:"attempted"` // labelled images, not only those certified
-	Delta     float64 `json:"delta"`
-	Failures  int     `json:"failures"` // certificates of the set that may be false
-	Joint     float64 `json:"joint_cce"`
-	Gap       float64 `json:"gap"` // what the bound may be too large by
-	CCE       float64 `json:"cce"` // where all intervals hold
-}
-
-func (o *exactOptions) joint(s *sampleFile) (answer, error) {
-	if s.at == nil {
-		return nil, cli.Usagef("--claim joint wants a ledger: a CSV file does not say how many images were attempted, nor alpha")
-	}
-	if s.at.fails == 0 {
-		return nil, cli.Usagef("--spending family states intervals that hold at once already; --claim joint goes with paper and split")
-	}
-	k, err := calib.FailuresAtMost(s.at.of, s.at.fails, o.delta)
-	if err != nil {
-		return nil, err
-	}
-	j, err := calib.JointCCE(s.Correct, s.Lower, s.Upper, s.bins, k)
-	if err != nil {
-		return nil, err
-	}
-	s.at.note = "the claim takes noise samples to be independent of the model and of each other, and a seed that was not chosen by what comes out"
-	return &together{N: len(s.Correct), Claim: joint, Attempted: s.at.of, Delta: o.delta, Failures: k, Joint: j.Upper, Gap: j.Gap(), CCE: j.CCE}, nil
-}
-
-func (b *together) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "samples\t%d\n", b.N)
-	fmt.Fprintf(w, "calibration error, all images at once\t%.6f (at most %.2g too large), with probability at least %g\n", b.Joint, b.Gap, 1-b.Delta)
-	fmt.Fprintf(w, "  certificates that may be false\t%d of %d\n", b.Failures, b.Attempted)
-	fmt.Fprintf(w, "certified calibration error where all hold\t%.6f\n", b.CCE)
-	return w.Flush()
 }
 
 func (s *sampleFile) writeLP(cmd *cobra.Command, path string) error {

@@ -186,6 +186,8 @@ type certifiedConfidences struct {
 	Upper      float64 `json:"mean_upper"`
 	Width      float64 `json:"mean_width"`
 	Widest     float64 `json:"widest"`
+
+	Together *together `json:"together,omitempty"` // of --claim joint
 }
 
 func (s *sampleFile) certified() *certifiedConfidences {
@@ -207,12 +209,17 @@ func (s *sampleFile) certified() *certifiedConfidences {
 func (c *certifiedConfidences) print(out io.Writer) error {
 	_, err := fmt.Fprintf(out, "certified accuracy  %.4f\nmean confidence     %.4f, certified on average within [%.4f, %.4f]\nmean width          %.4f, widest %.4f\n",
 		c.Accuracy, c.Confidence, c.Lower, c.Upper, c.Width, c.Widest)
-	return err
+	if err != nil || c.Together == nil {
+		return err
+	}
+	return c.Together.print(out)
 }
 
 // certifyOptions are what the flags of "calib certify" ask.
 type certifyOptions struct {
 	confidenceOptions
+	binOptions
+	claim       claimOptions
 	ledger, out string
 	json        *bool
 }
@@ -225,8 +232,9 @@ func certifyCommand() *cobra.Command {
 		Long: `Certify the confidences of the smoothed classifier from a ledger that was made with certspec certify
 --keep-scores: for every image that is certified at a radius, right or wrong, an interval in which its
 confidence stays within that radius. One certification serves all radii and both certificates. With
---out, a CSV file of the intervals, which the other verbs read with --in.`,
-		Example: "  certspec calib certify --ledger out/fmnist.ledger --radii 0,0.1,0.25\n  certspec calib certify --ledger out/fmnist.ledger --radii 0.25 -o intervals.csv",
+--out, a CSV file of the intervals, which the other verbs read with --in. With --claim joint, the largest calibration error
+inside the intervals, too, as it holds for all images at once, on average, and for the population.`,
+		Example: "  certspec calib certify --ledger out/fmnist.ledger --radii 0,0.1,0.25\n  certspec calib certify --ledger out/fmnist.ledger --radii 0,0.1,0.25 --claim joint\n  certspec calib certify --ledger out/fmnist.ledger --radii 0.25 -o intervals.csv",
 		Args:    cli.NoArgs,
 	}
 
@@ -234,16 +242,34 @@ confidence stays within that radius. One certification serves all radii and both
 		f.File(&o.ledger, "ledger", "ledger with scores", "ledger")
 		o.confidenceOptions.flags(f)
 	})
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		o.claim.flags(f)
+		o.binOptions.flags(f)
+	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Out(&o.out, "CSV file to write: image, correct, confidence, lower, upper; with several radii, each gets a file with its radius in the name", "output")
 	})
 	o.json = cli.JSON(cmd)
+	cli.First(cmd, "ledger", "radii", "claim", "spending", "out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
 }
 
 func (o *certifyOptions) run(cmd *cobra.Command) error {
+	f := cmd.Flags()
 	if err := cli.Needed(cmd, "ledger"); err != nil {
+		return err
+	}
+	if err := o.claim.check(cmd); err != nil {
+		return err
+	}
+	for _, name := range []string{"bins", "edges", "closed"} {
+		if o.claim.kind != joint && f.Changed(name) {
+			return cli.Usagef("--%s goes with --claim joint: intervals have no bins", name)
+		}
+	}
+	bins, err := o.bins(f)
+	if err != nil {
 		return err
 	}
 	sets, err := o.sets(cmd.Context(), cmd.Flags(), o.ledger)
@@ -266,7 +292,14 @@ func (o *certifyOptions) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	return eachSet(cmd, sets, *o.json, func(s *sampleFile) (answer, error) { return s.certified(), nil })
+	return eachSet(cmd, sets, *o.json, func(s *sampleFile) (a answer, err error) {
+		c := s.certified()
+		if o.claim.kind == joint {
+			s.bins = bins
+			c.Together, err = o.claim.of(s)
+		}
+		return c, err
+	})
 }
 
 func (s *sampleFile) writeIntervals(cmd *cobra.Command, path string) error {

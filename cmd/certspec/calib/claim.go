@@ -1,0 +1,101 @@
+package calib
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/calib"
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+)
+
+// claim says for what a calibration error is stated.
+type claim string
+
+const (
+	perImage claim = "per-image" // intervals hold one image at a time
+	joint    claim = "joint"     // the whole set, with probability 1 − delta
+)
+
+// claimOptions choose a claim.
+type claimOptions struct {
+	kind  claim
+	delta float64
+}
+
+func (o *claimOptions) flags(f *cli.Flags) {
+	cli.Choice(f, &o.kind, "claim", perImage, "with a ledger: per-image, each interval holds with probability 1-alpha; or joint, the calibration error holds for all images at once with probability 1-delta", perImage, joint)
+	f.Float64Var(&o.delta, "delta", 0.001, "of --claim joint")
+}
+
+func (o *claimOptions) check(cmd *cobra.Command) error {
+	if o.kind != joint && cmd.Flags().Changed("delta") {
+		return cli.Usagef("--delta goes with --claim joint")
+	}
+	if !(o.delta > 0 && o.delta < 1) {
+		return cli.Usagef("--delta %v, want a number between 0 and 1", o.delta)
+	}
+	return nil
+}
+
+// together is what --claim joint prints.
+type together struct {
+	N          int     `json:"n"`
+	Claim      claim   `json:"claim"`
+	Attempted  int     `json:"attempted"` // labelled images, not only those certified
+	Delta      float64 `json:"delta"`
+	Fails      float64 `json:"fails"`    // bound on the probability that radius or interval of an image is false
+	Failures   int     `json:"failures"` // certificates of the set that may be false
+	Joint      float64 `json:"joint_cce"`
+	Gap        float64 `json:"gap"`        // what the bound may be too large by
+	Expected   float64 `json:"expected"`   // bound on the error on average over noise
+	Population float64 `json:"population"` // bound on that of the population, with probability 1 − 2·delta
+	CCE        float64 `json:"cce"`        // where all intervals hold
+}
+
+// of states the calibration error of a ledger's samples at once, on average, and for the population.
+func (o *claimOptions) of(s *sampleFile) (*together, error) {
+	if s.at == nil {
+		return nil, cli.Usagef("--claim joint wants a ledger: a CSV file does not say how many images were attempted, nor alpha")
+	}
+	if s.at.fails == 0 {
+		return nil, cli.Usagef("--spending family states intervals that hold at once already; --claim joint goes with paper and split")
+	}
+	n := len(s.Correct)
+	t := &together{N: n, Claim: joint, Attempted: s.at.of, Delta: o.delta, Fails: s.at.fails}
+	var err error
+	if t.Failures, err = calib.FailuresAtMost(t.Attempted, t.Fails, o.delta); err != nil {
+		return nil, err
+	}
+	j, err := calib.JointCCE(s.Correct, s.Lower, s.Upper, s.bins, t.Failures)
+	if err != nil {
+		return nil, err
+	}
+	t.Joint, t.Gap, t.CCE = j.Upper, j.Gap(), j.CCE
+	if t.Expected, err = calib.InExpectation(j.CCE, n, t.Attempted, t.Fails); err != nil {
+		return nil, err
+	}
+	if t.Population, err = calib.ForPopulation(j.Upper, n, o.delta); err != nil {
+		return nil, err
+	}
+	s.at.note += ".\n" + assumed
+	return t, nil
+}
+
+// assumed is what the claims of together take for granted.
+const assumed = "All claims are about the images certified at the radius, and take the noise samples of an image to be independent of each other and of the model, and the seed not to be chosen by what comes out. " +
+	"Joint: noise independent between images, too, and one run, not the best of several. On average: over the noise, weighted by the number of certified images. " +
+	"Population: besides, images drawn independently from one law, bins that were fixed before, and a model that was not trained or chosen on these images"
+
+func (t *together) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "samples\t%d\n", t.N)
+	fmt.Fprintf(w, "calibration error, all images at once\t%.6f (at most %.2g too large), with probability at least %g\n", t.Joint, t.Gap, 1-t.Delta)
+	fmt.Fprintf(w, "  certificates that may be false\t%d of %d, each with probability at most %g\n", t.Failures, t.Attempted, t.Fails)
+	fmt.Fprintf(w, "on average over the noise\t%.6f\n", t.Expected)
+	fmt.Fprintf(w, "of the population of such images\t%.6f, with probability at least %g\n", t.Population, 1-2*t.Delta)
+	fmt.Fprintf(w, "certified calibration error where all hold\t%.6f\n", t.CCE)
+	return w.Flush()
+}
