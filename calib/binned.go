@@ -95,7 +95,7 @@ func AdaECEQuantile(correct []bool, confidence []float64, bins int) (float64, er
 // samples) to each side; Bröcker and Smith 2007, to whom the band is due, draw it by resampling, for one bin at a time.
 //
 // Errors: a level outside (0, 1), as *InputError.
-func ConsistencyBand(bars []Bin, level float64) ([]Interval, error) {
+func ConsistencyBand(bars []Bin, level float64) ([]Bounds, error) {
 	if !(level > 0 && level < 1) {
 		return nil, inputError("level", level, "a level in (0, 1)")
 	}
@@ -103,14 +103,14 @@ func ConsistencyBand(bars []Bin, level float64) ([]Interval, error) {
 	for _, b := range bars {
 		filled += int(bit(b.Count > 0))
 	}
-	band := make([]Interval, len(bars))
+	band := make([]Bounds, len(bars))
 	for m, b := range bars {
 		if band[m].Upper = 1; b.Count == 0 {
 			continue
 		}
 		n, p, tail := float64(b.Count), math.Min(1, b.Confidence), (1-level)/float64(2*filled)
 		if p == 0 || p == 1 { // no chance
-			band[m] = Interval{p, p}
+			band[m] = Bounds{p, p}
 			continue
 		}
 		most, err := FailuresAtMost(b.Count, p, tail)
@@ -122,7 +122,7 @@ func ConsistencyBand(bars []Bin, level float64) ([]Interval, error) {
 			return nil, err
 		}
 		// The theorem wants the mean inside.
-		band[m] = Interval{math.Min(n-float64(missed), math.Floor(n*p)) / n, math.Max(float64(most), math.Ceil(n*p)) / n}
+		band[m] = Bounds{math.Min(n-float64(missed), math.Floor(n*p)) / n, math.Max(float64(most), math.Ceil(n*p)) / n}
 	}
 	return band, nil
 }

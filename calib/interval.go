@@ -9,8 +9,8 @@ import (
 	"github.com/certspec/certspec/resample"
 )
 
-// Interval is a pair of bounds.
-type Interval struct {
+// Bounds are proven ones, with a value between them wherever an image moves within a radius. The interval of a statistic is a resample.Interval.
+type Bounds struct {
 	Lower float64 `json:"lower"`
 	Upper float64 `json:"upper"`
 }
@@ -26,7 +26,7 @@ type Interval struct {
 // Of ECE and AdaECE the population's value is that over the same bins, or over bins that cut the population's confidences alike.
 //
 // Errors: those of CheckConfidences; options out of range, as *InputError; that of ctx.
-func Intervals(ctx context.Context, correct []bool, confidence []float64, bins *Bins, o resample.Options) (map[string]Interval, error) {
+func Intervals(ctx context.Context, correct []bool, confidence []float64, bins *Bins, o resample.Options) (map[string]resample.Interval, error) {
 	if err := CheckConfidences(correct, confidence); err != nil {
 		return nil, err
 	}
@@ -47,12 +47,12 @@ func Intervals(ctx context.Context, correct []bool, confidence []float64, bins *
 		logLoss[i] = -math.Log(right)
 		finite = finite && right > 0
 	}
-	out := map[string]Interval{}
+	out := map[string]resample.Interval{}
 	share, err := resample.Share(hits, n, o.Confidence)
 	if err != nil {
 		return nil, inputOf(err)
 	}
-	out["accuracy"] = Interval{share.Low, share.High}
+	out["accuracy"] = share
 	means := [][]float64{brier}
 	if finite {
 		means = append(means, logLoss)
@@ -73,7 +73,7 @@ func Intervals(ctx context.Context, correct []bool, confidence []float64, bins *
 		return nil, err
 	}
 	for k, e := range found {
-		out[[]string{"brier", "log_loss"}[k]] = Interval{e.Interval.Low, e.Interval.High}
+		out[[]string{"brier", "log_loss"}[k]] = e.Interval
 	}
 	found, err = resample.Norms(ctx, resample.Paired(n), []int{bins.Len(), bins.Len()}, [][]float64{{1, 0}, {0, 1}}, func(d resample.Draw, gaps []float64) error {
 		c, z := Drawn(correct, confidence, d.First)
@@ -89,7 +89,7 @@ func Intervals(ctx context.Context, correct []bool, confidence []float64, bins *
 		return nil, err
 	}
 	for k, e := range found {
-		out[[]string{"ece", "adaece"}[k]] = Interval{e.Interval.Low, min(1, e.Interval.High)}
+		out[[]string{"ece", "adaece"}[k]] = resample.Interval{Low: e.Interval.Low, High: min(1, e.Interval.High)}
 	}
 	return out, nil
 }

@@ -74,13 +74,13 @@ func TestCoverageOfMetrics(t *testing.T) {
 				t.Fatal(err)
 			}
 			for name, i := range got {
-				if i.Lower <= truth[name] && truth[name] <= i.Upper {
+				if i.Low <= truth[name] && truth[name] <= i.High {
 					held[name] += 1. / trials
 				}
 			}
 			ece, _ := ECE(correct, z, bins)
 			ada, _ := AdaECE(correct, z, bins.Len())
-			if e, a := got["ece"], got["adaece"]; ece < e.Lower || ece > e.Upper || ada < a.Lower || ada > a.Upper {
+			if e, a := got["ece"], got["adaece"]; ece < e.Low || ece > e.High || ada < a.Low || ada > a.High {
 				outside++
 			}
 		}
@@ -112,7 +112,7 @@ func TestIntervals(t *testing.T) {
 	}
 	half := 1.959964 * math.Sqrt(.7*.3/n)
 	for _, name := range []string{"accuracy", "brier", "ece", "adaece"} { // all confidences are 0, so that all are the accuracy
-		if i := got[name]; !near(i.Lower, .7-half, .006) || !near(i.Upper, .7+half, .006) {
+		if i := got[name]; !near(i.Low, .7-half, .006) || !near(i.High, .7+half, .006) {
 			t.Errorf("%s: %v, want %v ± %v", name, i, .7, half)
 		}
 	}

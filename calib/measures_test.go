@@ -213,7 +213,7 @@ func TestConsistencyBandExactly(t *testing.T) {
 			}
 			bars := must(Reliability(correct, confidence, bins))
 			band := must(ConsistencyBand(bars, level))
-			if band[0] != (Interval{0, 1}) {
+			if band[0] != (Bounds{0, 1}) {
 				t.Errorf("the empty bin has %v", band[0])
 			}
 			all := 1.0
@@ -244,7 +244,7 @@ func TestConsistencyBandExactly(t *testing.T) {
 		}
 	}
 	certain := must(Reliability([]bool{true, true}, []float64{1, 1}, bins))
-	if band := must(ConsistencyBand(certain, 0.95)); band[3] != (Interval{1, 1}) {
+	if band := must(ConsistencyBand(certain, 0.95)); band[3] != (Bounds{1, 1}) {
 		t.Errorf("certain samples: %v", band)
 	}
 	for _, bad := range []float64{0, 1, math.NaN()} {

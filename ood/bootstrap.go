@@ -25,7 +25,7 @@ func areaIntervals(ctx context.Context, in, foreign []float64, o CompareOptions)
 	}
 	var out [2]Interval
 	for i, e := range estimates {
-		out[i] = Interval{e.Interval.Low, e.Interval.High, 0.95}
+		out[i] = Interval{e.Interval, 0.95}
 	}
 	return out, nil
 }

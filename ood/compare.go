@@ -328,7 +328,7 @@ func (b *bootstrap) both(name, conservative string, in, foreign []float64) (valu
 	e := Estimate{Bootstrap: &intervals[0]}
 	if _, deviation, err := DeLong(in, foreign); err == nil {
 		const z = 1.959963984540054
-		e.DeLong = &Interval{max(a.Value-z*deviation, 0), min(a.Value+z*deviation, 1), 0.95}
+		e.DeLong = &Interval{resample.Interval{Low: max(a.Value-z*deviation, 0), High: min(a.Value+z*deviation, 1)}, 0.95}
 	}
 	b.out[name], b.out[conservative] = e, Estimate{Bootstrap: &intervals[1]}
 	return a.Value, a.Conservative

@@ -2,6 +2,7 @@ package ood
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -17,6 +18,7 @@ import (
 	"github.com/certspec/certspec/ood/record"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
+	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -259,11 +261,14 @@ func TestCompare(t *testing.T) {
 	}
 	for _, name := range []string{"auc", "cauc", "aauc", "caauc", "gauc", "cgauc"} {
 		e, ok := c.Intervals[name]
-		if !ok || e.Bootstrap.Lower >= e.Bootstrap.Upper || (e.DeLong == nil) != strings.HasPrefix(name, "c") {
+		if !ok || e.Bootstrap.Low >= e.Bootstrap.High || (e.DeLong == nil) != strings.HasPrefix(name, "c") {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}
-	if d, b := c.Intervals["auc"].DeLong, c.Intervals["auc"].Bootstrap; math.Abs(d.Lower-b.Lower) > 0.03 || math.Abs(d.Upper-b.Upper) > 0.03 {
+	if text, err := json.Marshal(Interval{resample.Interval{Low: .25, High: .5}, .95}); err != nil || string(text) != `{"lower":0.25,"upper":0.5,"level":0.95}` {
+		t.Errorf("the JSON of an interval is %s, %v", text, err)
+	}
+	if d, b := c.Intervals["auc"].DeLong, c.Intervals["auc"].Bootstrap; math.Abs(d.Low-b.Low) > 0.03 || math.Abs(d.High-b.High) > 0.03 {
 		t.Errorf("DeLong gives %+v, the bootstrap %+v", d, b)
 	}
 	// GAUC never rises with ε.

@@ -6,11 +6,14 @@
 package ood
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"sort"
+
+	"github.com/certspec/certspec/resample"
 )
 
 // ErrEmpty says that one of two lists of scores is empty.
@@ -64,11 +67,19 @@ func below(sorted []float64, a float64) (under, equal int) {
 	return under, above
 }
 
-// Interval is a two-sided confidence interval.
+// Interval is a two-sided confidence interval with its level; its JSON has lower, upper and level.
 type Interval struct {
-	Lower float64 `json:"lower"`
-	Upper float64 `json:"upper"`
-	Level float64 `json:"level"` // e.g. 0.95
+	resample.Interval
+	Level float64 // e.g. 0.95
+}
+
+// MarshalJSON writes lower, upper and level.
+func (i Interval) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Lower float64 `json:"lower"`
+		Upper float64 `json:"upper"`
+		Level float64 `json:"level"`
+	}{i.Low, i.High, i.Level})
 }
 
 // DeLong returns the standard error of the AUC (ties count one half) by DeLong, DeLong and Clarke-Pearson 1988, from the

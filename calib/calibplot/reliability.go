@@ -25,7 +25,7 @@ const (
 // accuracy of calibrated confidences lies.
 //
 // Errors: no samples; a band of another length.
-func Reliability(title string, bins []calib.Bin, band []calib.Interval) (func(draw.Canvas), error) {
+func Reliability(title string, bins []calib.Bin, band []calib.Bounds) (func(draw.Canvas), error) {
 	total := 0
 	for _, b := range bins {
 		total += b.Count

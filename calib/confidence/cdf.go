@@ -108,17 +108,17 @@ func (b *Band) At(t float64) (*Shift, error) {
 // every score as a threshold the interval lies inside that of Standard.
 //
 // Errors: those of Distribution.Check; N other than that of the band; as *InputError.
-func (s *Shift) CDF(d *Distribution) (calib.Interval, error) {
+func (s *Shift) CDF(d *Distribution) (calib.Bounds, error) {
 	if err := d.Check(); err != nil {
-		return calib.Interval{}, err
+		return calib.Bounds{}, err
 	}
 	if d.N != s.n {
-		return calib.Interval{}, inputError("N", d.N, fmt.Sprintf("that of the band, %d", s.n))
+		return calib.Bounds{}, inputError("N", d.N, fmt.Sprintf("that of the band, %d", s.n))
 	}
 	return s.cdf(d), nil
 }
 
-func (s *Shift) cdf(d *Distribution) calib.Interval {
+func (s *Shift) cdf(d *Distribution) calib.Bounds {
 	// 1 − sh(p, +t) = sh(1−p, −t): one table serves both sides.
 	low, high, last := 0., 0., len(d.Thresholds)-1
 	for j := 1; j <= last; j++ {
@@ -128,5 +128,5 @@ func (s *Shift) cdf(d *Distribution) calib.Interval {
 	}
 	// Each sum of J terms of at most 1 in all has an error of at most (J+2)·2⁻⁵³ relative to it.
 	slack := 1 - float64(last+4)*0x1p-52
-	return calib.Interval{Lower: low * slack, Upper: up(1 - high*slack)}
+	return calib.Bounds{Lower: low * slack, Upper: up(1 - high*slack)}
 }

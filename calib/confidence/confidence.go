@@ -133,17 +133,17 @@ func complement(p float64) float64 {
 // the half-width ε of their band.
 //
 // Errors: m, M not ordered in [0, 1]; ε or t negative or not finite; as *InputError.
-func Standard(low, high, halfWidth, t float64) (calib.Interval, error) {
+func Standard(low, high, halfWidth, t float64) (calib.Bounds, error) {
 	if !(low >= 0 && low <= high && high <= 1) {
-		return calib.Interval{}, inputError("mean", fmt.Sprintf("[%v, %v]", low, high), "bounds in order, in [0, 1]")
+		return calib.Bounds{}, inputError("mean", fmt.Sprintf("[%v, %v]", low, high), "bounds in order, in [0, 1]")
 	}
 	if err := checkBand(halfWidth, t); err != nil {
-		return calib.Interval{}, err
+		return calib.Bounds{}, err
 	}
 	// sh(p, +t) = 1 − sh(1−p, −t).
 	l := shiftedTail(quantile(less(low, halfWidth)), t)
 	u := 1 - shiftedTail(quantile(less(complement(high), halfWidth)), t)
-	return calib.Interval{Lower: l, Upper: up(u)}, nil
+	return calib.Bounds{Lower: l, Upper: up(u)}, nil
 }
 
 func checkBand(halfWidth, t float64) error {
@@ -159,17 +159,17 @@ func checkBand(halfWidth, t float64) error {
 //	l = max(l, 1/K),  u = max(u, 1−l).
 //
 // Errors: an interval that is not in order in [0, 1]; fewer than 2 classes; as *InputError.
-func OfTop(i calib.Interval, classes int) (calib.Interval, error) {
+func OfTop(i calib.Bounds, classes int) (calib.Bounds, error) {
 	if !(i.Lower >= 0 && i.Lower <= i.Upper && i.Upper <= 1) {
-		return calib.Interval{}, inputError("interval", fmt.Sprintf("[%v, %v]", i.Lower, i.Upper), "bounds in order, in [0, 1]")
+		return calib.Bounds{}, inputError("interval", fmt.Sprintf("[%v, %v]", i.Lower, i.Upper), "bounds in order, in [0, 1]")
 	}
 	if classes < 2 {
-		return calib.Interval{}, inputError("classes", classes, "at least 2")
+		return calib.Bounds{}, inputError("classes", classes, "at least 2")
 	}
 	if i.Lower >= .5 { // then 1/K ≤ l and 1−l ≤ u
 		return i, nil
 	}
-	return calib.Interval{
+	return calib.Bounds{
 		Lower: math.Max(i.Lower, down(1/float64(classes))),
 		Upper: math.Max(i.Upper, up(1-i.Lower)),
 	}, nil

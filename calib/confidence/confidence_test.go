@@ -84,7 +84,7 @@ func table(n int, halfWidth, shift float64) *Shift {
 }
 
 // certificates are both certificates from raw scores.
-func certificates(t *testing.T, scores []float64, step int, halfWidth, shift float64) (standard, cdf calib.Interval) {
+func certificates(t *testing.T, scores []float64, step int, halfWidth, shift float64) (standard, cdf calib.Bounds) {
 	t.Helper()
 	mean := must(Mean(scores))
 	standard, err := Standard(mean.Lower, mean.Upper, halfWidth, shift)
@@ -121,13 +121,13 @@ func TestCertificatesOfAnyScores(t *testing.T) {
 		scores := randomScores(r)
 		halfWidth := []float64{0, .01, .1, .4}[r.IntN(4)]
 		mean := must(Mean(scores))
-		last := [2]calib.Interval{{Lower: 1}, {Lower: 1}}
+		last := [2]calib.Bounds{{Lower: 1}, {Lower: 1}}
 		for _, shift := range []float64{0, .2, 1.3} {
 			standard, cdf := certificates(t, scores, 1, halfWidth, shift)
 			if cdf.Lower < standard.Lower-1e-10 || cdf.Upper > standard.Upper+1e-10 {
 				t.Fatalf("%v, ε = %v, t = %v: CDF %v is looser than standard %v", scores, halfWidth, shift, cdf, standard)
 			}
-			for k, i := range []calib.Interval{standard, cdf} {
+			for k, i := range []calib.Bounds{standard, cdf} {
 				if i.Lower > mean.Upper || i.Upper < mean.Lower || i.Lower < 0 || i.Upper > 1 {
 					t.Fatalf("%v, ε = %v, t = %v: mean %v, interval %v", scores, halfWidth, shift, mean, i)
 				}
@@ -213,7 +213,7 @@ func TestCoverage(t *testing.T) {
 				scores[i] = sigmoid(1 + r.NormFloat64())
 			}
 			standard, cdf := certificates(t, scores, 1, halfWidth, .5)
-			for k, i := range []calib.Interval{standard, cdf} {
+			for k, i := range []calib.Bounds{standard, cdf} {
 				width[k] += (i.Upper - i.Lower) / trials
 				if i.Lower <= low && i.Upper >= high {
 					held[k]++
@@ -232,15 +232,15 @@ func TestCoverage(t *testing.T) {
 // Section 11.C (6) of the specification.
 func TestOfTop(t *testing.T) {
 	for _, c := range []struct {
-		in      calib.Interval
+		in      calib.Bounds
 		classes int
-		want    calib.Interval
+		want    calib.Bounds
 	}{
-		{calib.Interval{Lower: .6, Upper: .7}, 10, calib.Interval{Lower: .6, Upper: .7}},
-		{calib.Interval{Lower: .5, Upper: .5}, 2, calib.Interval{Lower: .5, Upper: .5}},
-		{calib.Interval{Lower: .3, Upper: .4}, 10, calib.Interval{Lower: .3, Upper: .7}},
-		{calib.Interval{Lower: .01, Upper: .02}, 10, calib.Interval{Lower: .1, Upper: .99}},
-		{calib.Interval{Lower: .3, Upper: .9}, 2, calib.Interval{Lower: .5, Upper: .9}},
+		{calib.Bounds{Lower: .6, Upper: .7}, 10, calib.Bounds{Lower: .6, Upper: .7}},
+		{calib.Bounds{Lower: .5, Upper: .5}, 2, calib.Bounds{Lower: .5, Upper: .5}},
+		{calib.Bounds{Lower: .3, Upper: .4}, 10, calib.Bounds{Lower: .3, Upper: .7}},
+		{calib.Bounds{Lower: .01, Upper: .02}, 10, calib.Bounds{Lower: .1, Upper: .99}},
+		{calib.Bounds{Lower: .3, Upper: .9}, 2, calib.Bounds{Lower: .5, Upper: .9}},
 	} {
 		got := must(OfTop(c.in, c.classes))
 		if !near(got.Lower, c.want.Lower, 1e-15) || !near(got.Upper, c.want.Upper, 1e-15) || got.Lower > c.want.Lower || got.Upper < c.want.Upper {
@@ -258,8 +258,8 @@ func TestUnknownScores(t *testing.T) {
 	standard, cdf := certificates(t, scores, 1, .05, .3)
 	standardLow, cdfLow := certificates(t, zeros, 1, .05, .3)
 	standardHigh, cdfHigh := certificates(t, ones, 1, .05, .3)
-	want := [2]calib.Interval{{Lower: standardLow.Lower, Upper: standardHigh.Upper}, {Lower: cdfLow.Lower, Upper: cdfHigh.Upper}}
-	for k, got := range []calib.Interval{standard, cdf} {
+	want := [2]calib.Bounds{{Lower: standardLow.Lower, Upper: standardHigh.Upper}, {Lower: cdfLow.Lower, Upper: cdfHigh.Upper}}
+	for k, got := range []calib.Bounds{standard, cdf} {
 		if !near(got.Lower, want[k].Lower, 1e-12) || !near(got.Upper, want[k].Upper, 1e-12) {
 			t.Errorf("%v, want %v", got, want[k])
 		}
@@ -319,8 +319,8 @@ func TestBadInput(t *testing.T) {
 			func() error { _, err := Standard(nan, .2, .1, 1); return err },
 			func() error { _, err := Standard(.1, 1.1, .1, 1); return err },
 		},
-		"interval":    {func() error { _, err := OfTop(calib.Interval{Lower: .5, Upper: .4}, 2); return err }},
-		"classes":     {func() error { _, err := OfTop(calib.Interval{Lower: .5, Upper: .6}, 1); return err }},
+		"interval":    {func() error { _, err := OfTop(calib.Bounds{Lower: .5, Upper: .4}, 2); return err }},
+		"classes":     {func() error { _, err := OfTop(calib.Bounds{Lower: .5, Upper: .6}, 1); return err }},
 		"step":        {func() error { _, err := OrderStatistics([]float64{.5}, 0); return err }},
 		"len(scores)": {func() error { _, err := Mean(nil); return err }},
 		"scores[1]":   {func() error { _, err := NewDistribution([]float64{.5, 1.1}, []float64{0, 1}); return err }},

@@ -72,10 +72,10 @@ func OrderStatistics(scores []float64, step int) ([]float64, error) {
 // Mean returns bounds on the mean of scores of which those that are NaN are not known.
 //
 // Errors: those of the scores, as *InputError.
-func Mean(scores []float64) (calib.Interval, error) {
+func Mean(scores []float64) (calib.Bounds, error) {
 	sorted, unknown, err := sortScores(scores)
 	if err != nil {
-		return calib.Interval{}, err
+		return calib.Bounds{}, err
 	}
 	low := 0.0
 	for _, h := range sorted {
@@ -85,5 +85,5 @@ func Mean(scores []float64) (calib.Interval, error) {
 	n := float64(len(scores))
 	slack := (n + 4) * 0x1p-52
 	high := (low + float64(unknown)) / n * (1 + slack)
-	return calib.Interval{Lower: low / n * (1 - slack), Upper: math.Min(1, high)}, nil
+	return calib.Bounds{Lower: low / n * (1 - slack), Upper: math.Min(1, high)}, nil
 }

@@ -58,9 +58,9 @@ func Certify(ctx context.Context, path string, radii []float64, o Options) ([]Ce
 		return nil, err
 	}
 	out := make([]Certified, len(radii))
-	intervals := make([][]calib.Interval, len(s.images)) // by image and radius
+	intervals := make([][]calib.Bounds, len(s.images)) // by image and radius
 	for i := range intervals {
-		intervals[i] = make([]calib.Interval, len(radii))
+		intervals[i] = make([]calib.Bounds, len(radii))
 	}
 	for _, group := range s.bySize() {
 		if err := s.certify(ctx, intervals, group, radii, o); err != nil {
@@ -98,7 +98,7 @@ func (o *Options) withDefaults() error {
 }
 
 // certify bounds the confidences of a group at the radii that its images reach.
-func (s *scoredRun) certify(ctx context.Context, intervals [][]calib.Interval, group []int, radii []float64, o Options) error {
+func (s *scoredRun) certify(ctx context.Context, intervals [][]calib.Bounds, group []int, radii []float64, o Options) error {
 	c, err := s.certifier(group, radii, o)
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (s *scoredRun) certifier(group []int, radii []float64, o Options) (*groupCe
 }
 
 // certify bounds the confidence of an image at the radii that it reaches.
-func (c *groupCertifier) certify(intervals []calib.Interval, image *scoredImage) (err error) {
+func (c *groupCertifier) certify(intervals []calib.Bounds, image *scoredImage) (err error) {
 	low, high := image.meanBounds()
 	var d *confidence.Distribution
 	if c.options.Method == confidence.MethodCDF {

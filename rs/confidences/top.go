@@ -21,7 +21,7 @@ type Top struct {
 	Header   ledger.Header
 	Images   []int
 	Estimate []float64          // of s at each image
-	Bounds   [][]calib.Interval // by image and radius: s lies in it at every point within the radius
+	Bounds   [][]calib.Bounds // by image and radius: s lies in it at every point within the radius
 }
 
 // CertifyTop bounds s within ℓ2 balls from the largest scores beside closed ledgers of one classifier (rs.Options.TopScores), at some radii. All images
@@ -64,7 +64,7 @@ func CertifyTop(ctx context.Context, paths []string, radii []float64, method con
 		if err != nil {
 			return nil, err
 		}
-		t := Top{Header: *s.header, Bounds: make([][]calib.Interval, len(s.images))}
+		t := Top{Header: *s.header, Bounds: make([][]calib.Bounds, len(s.images))}
 		for i := range s.images {
 			image := &s.images[i]
 			t.Images, t.Estimate = append(t.Images, image.id), append(t.Estimate, 0.5)
@@ -72,7 +72,7 @@ func CertifyTop(ctx context.Context, paths []string, radii []float64, method con
 				t.Estimate[i] = image.mean()
 			}
 			for range radii {
-				t.Bounds[i] = append(t.Bounds[i], calib.Interval{Lower: 0, Upper: 1})
+				t.Bounds[i] = append(t.Bounds[i], calib.Bounds{Lower: 0, Upper: 1})
 			}
 		}
 		for _, group := range s.bySize() {

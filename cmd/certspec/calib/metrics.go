@@ -26,10 +26,16 @@ type metrics struct {
 	Brier    float64  `json:"brier"`
 	LogLoss  *float64 `json:"log_loss"` // null: infinite
 	measures
-	Bins     []calib.Bin               `json:"bins"`
-	Level    float64                   `json:"level,omitempty"` // of the intervals
-	Interval map[string]calib.Interval `json:"intervals,omitempty"`
-	Warnings []string                  `json:"warnings,omitempty"`
+	Bins     []calib.Bin         `json:"bins"`
+	Level    float64             `json:"level,omitempty"` // of the intervals
+	Interval map[string]interval `json:"intervals,omitempty"`
+	Warnings []string            `json:"warnings,omitempty"`
+}
+
+// interval is a resample.Interval under the keys of this command's JSON.
+type interval struct {
+	Low  float64 `json:"lower"`
+	High float64 `json:"upper"`
 }
 
 // measures are errors beside those that have intervals.
@@ -214,7 +220,11 @@ func (o *metricsOptions) measure(ctx context.Context, s *sampleFile) (*metrics, 
 		return m, err
 	}
 	m.Level = o.bootstrap.Confidence
-	m.Interval, err = calib.Intervals(ctx, s.Correct, s.Confidence, s.bins, o.bootstrap)
+	found, err := calib.Intervals(ctx, s.Correct, s.Confidence, s.bins, o.bootstrap)
+	m.Interval = make(map[string]interval, len(found))
+	for name, i := range found {
+		m.Interval[name] = interval(i)
+	}
 	return m, err
 }
 
@@ -249,7 +259,7 @@ func (m *metrics) print(out io.Writer) error {
 	line := func(label, name string, value float64) {
 		fmt.Fprintf(w, "%s\t%.6f", label, value)
 		if i, ok := m.Interval[name]; ok {
-			fmt.Fprintf(w, "\t[%.6f, %.6f]", i.Lower, i.Upper)
+			fmt.Fprintf(w, "\t[%.6f, %.6f]", i.Low, i.High)
 		}
 		fmt.Fprintln(w)
 	}

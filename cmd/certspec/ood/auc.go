@@ -160,9 +160,9 @@ func (r aucResult) print(out io.Writer) error {
 		a, b := r.Intervals[name], r.Intervals["c"+name]
 		delong := ""
 		if a.DeLong != nil {
-			delong = fmt.Sprintf("%s to %s", percent(a.DeLong.Lower), percent(a.DeLong.Upper))
+			delong = fmt.Sprintf("%s to %s", percent(a.DeLong.Low), percent(a.DeLong.High))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s to %s\n", label, percent(*v), delong, percent(*c), percent(b.Bootstrap.Lower), percent(b.Bootstrap.Upper))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s to %s\n", label, percent(*v), delong, percent(*c), percent(b.Bootstrap.Low), percent(b.Bootstrap.High))
 	}
 	row("AUC", "auc", &r.AUC, &r.CAUC)
 	row("AAUC", "aauc", r.AAUC, r.CAAUC)
