@@ -20,7 +20,7 @@ import (
 type Top struct {
 	Header   ledger.Header
 	Images   []int
-	Estimate []float64          // of s at each image
+	Estimate []float64        // of s at each image
 	Bounds   [][]calib.Bounds // by image and radius: s lies in it at every point within the radius
 }
 
