@@ -12,6 +12,7 @@
 //	go run ./bench frontier  mean radius for a number of noise samples: the stopping rules beside an oracle
 //	go run ./bench soundness false certificates for classifiers that are known exactly: the rules, and other software
 //	go run ./bench stopping  false claims of the rule anytime, stopped at the worst moment
+//	go run ./bench coverage  how often intervals of accuracy lines hold the truth; simulated
 //	go run ./bench calib     ADMM steps, samples of an ECE and of an exact bound, and certified confidences, per second
 //
 // The contenders of a comparison take turns, round after round, so that a machine whose speed
@@ -92,7 +93,7 @@ func main() {
 		}
 		root.AddCommand(cmd)
 	}
-	root.AddCommand(costCommand(&s), frontierCommand(&s), soundnessCommand(&s), stoppingCommand(&s), workerCommand())
+	root.AddCommand(costCommand(&s), frontierCommand(&s), soundnessCommand(&s), stoppingCommand(&s), coverageCommand(&s), workerCommand())
 	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		if errors.Is(err, context.Canceled) {

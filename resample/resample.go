@@ -103,7 +103,12 @@ type Estimate struct {
 	Error    float64  `json:"error"` // standard deviation of the statistic, by the resamples
 	Bias     float64  `json:"bias"`  // mean of the resamples less Value
 	P        float64  `json:"p"`     // two-sided p-value of the hypothesis that the statistic is 0, for differences; see Holm
+
+	sorted []float64
 }
+
+// Percentiles is the interval of Percentile at another confidence, of the same resamples.
+func (e Estimate) Percentiles(confidence float64) Interval { return percentiles(e.sorted, confidence) }
 
 // Run draws resamples of a design and gives the statistics their intervals.
 //
@@ -139,6 +144,7 @@ func Run(ctx context.Context, design Design, statistics int, of Statistic, o Opt
 		e.Value = own[k]
 		mean, deviation := moments(values[k])
 		slices.Sort(values[k])
+		e.sorted = values[k]
 		e.Bias, e.Error, e.P = mean-own[k], deviation, pValue(values[k], 0)
 		switch o.Method {
 		default:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -109,7 +110,7 @@ func TestPairedAndDeterministic(t *testing.T) {
 	again := run(t, resample.Paired(200), 3, both, o)
 	runtime.GOMAXPROCS(before)
 	o.Seed++
-	if other := run(t, resample.Paired(200), 3, both, o); !slices.Equal(first, again) || slices.Equal(first, other) {
+	if other := run(t, resample.Paired(200), 3, both, o); !reflect.DeepEqual(first, again) || reflect.DeepEqual(first, other) {
 		t.Errorf("%v, again %v, another seed %v", first, again, other)
 	}
 }

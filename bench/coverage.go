@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/lines"
+	"github.com/certspec/certspec/lines/linestest"
+	"github.com/certspec/certspec/resample"
+)
+
+// coverage is how often intervals of the package lines hold the truth, in worlds where it is known.
+type coverage struct {
+	Trials    int                  `json:"trials"`
+	Resamples int                  `json:"resamples"`
+	Studies   []studied            `json:"studies"`
+	Agreement linestest.Agreements `json:"agreement"`
+}
+
+type studied struct {
+	Name string     `json:"name"`
+	Over lines.Over `json:"over"`
+	Null bool       `json:"all_models_on_the_line"`
+	linestest.Coverage
+}
+
+func coverageCommand(s *settings) *cobra.Command {
+	var c coverage
+	cmd := &cobra.Command{
+		Use:   "coverage",
+		Short: "How often intervals of accuracy lines hold the truth, and call models robust that are on the line; simulated, no times",
+		Args:  cobra.NoArgs,
+	}
+	cmd.Flags().IntVar(&c.Trials, "trials", 1000, "worlds of each kind")
+	cmd.Flags().IntVar(&c.Resamples, "resamples", 400, "resamples behind an interval")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if c.Trials < 1 {
+			return fmt.Errorf("coverage: --trials is %d; expected at least 1", c.Trials)
+		}
+		if err := c.count(cmd.Context()); err != nil {
+			return err
+		}
+		return c.write(cmp.Or(s.out, "bench/results/coverage"))
+	}
+	return cmd
+}
+
+func (c *coverage) count(ctx context.Context) (err error) {
+	b := resample.Options{Resamples: c.Resamples, Seed: 1}
+	for i, s := range linestest.Studies {
+		of := studied{Name: s.Name, Over: s.Over, Null: s.Null}
+		if of.Coverage, err = s.World.Cover(ctx, c.Trials, s.Over, s.Counts, b); err != nil {
+			return fmt.Errorf("coverage: %s: %w", s.Name, err)
+		}
+		c.Studies = append(c.Studies, of)
+		say("%d of %d: %s", i+1, len(linestest.Studies), s.Name)
+	}
+	c.Agreement, err = linestest.Agreement.CoverAgreement(ctx, c.Trials, b)
+	return err
+}
+
+func (c *coverage) write(path string) error {
+	var b bytes.Buffer
+	share := func(k int) string { return fmt.Sprintf("%.1f %%", 100*float64(k)/float64(c.Trials)) }
+	fmt.Fprintf(&b, "# Coverage of the intervals of accuracy lines\n\nMade by `go run ./bench coverage --trials %d --resamples %d`. Share of 95 %% intervals that hold the truth, over worlds that are drawn: a share of 95 %% has a standard error of %.1f %%.\n"+
+		"“ER” is the effective robustness of a model beside the line; “called” are models that are on the line and whose interval lies above it, and below. The true slope is 0.8.\n\n"+
+		"| world | random | slope | intercept | R² | ER | called robust | called fragile | mean slope | by reliability | Deming |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
+		c.Trials, c.Resamples, 100*math.Sqrt(0.95*0.05/float64(c.Trials)))
+	for _, s := range c.Studies {
+		robust, fragile, mended, deming := "–", "–", "–", "–"
+		if s.Null {
+			robust, fragile = share(s.Robust), share(s.Fragile)
+		}
+		if s.Reliability > 0 {
+			mended, deming = fmt.Sprintf("%.3f", s.SlopeMean/s.Reliability), fmt.Sprintf("%.3f", s.DemingMean)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %.3f | %s | %s |\n", s.Name, s.Over, share(s.Slope), share(s.Intercept), share(s.R2), share(s.Robustness), robust, fragile, s.SlopeMean, mended, deming)
+	}
+	fmt.Fprintf(&b, "\nAccuracy without labels, four models, 400 and 300 images: intervals of ALine-S hold the estimate of infinitely many images in %s, of ALine-D in %s.\n", share(c.Agreement.S), share(c.Agreement.D))
+	data, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if err := atomicfile.Write(path+".json", append(data, '\n')); err != nil {
+		return err
+	}
+	fmt.Println(b.String())
+	return atomicfile.Write(path+".md", b.Bytes())
+}
