@@ -14,7 +14,7 @@ type File struct {
 // Published settings of CIFAR-F: 16 rings, 4 decays and 3 norms make 192.
 var (
 	FourierDecays = []float64{0.5, 1, 2, 3}
-	FourierNorms  = []float64{8, 10, 12}
+	fourierNorms  = []float64{8, 10, 12}
 )
 
 // FourierCentres is the number of published rings, from 1 on.
@@ -48,7 +48,7 @@ func Files(s Setting) ([]File, error) {
 // FourierFile is the file of one ring and decay of CIFAR-F, with the published norms, of the paper or as the archive computes it.
 func FourierFile(centre int, decay float64, archive bool) File {
 	f := File{Name: fmt.Sprintf("fourier_fc%d_a%g.npy", centre, decay)}
-	for _, norm := range FourierNorms {
+	for _, norm := range fourierNorms {
 		f.Settings = append(f.Settings, Setting{Name: fourierName, Centre: centre, Decay: decay, Norm: norm, Archive: archive})
 	}
 	return f

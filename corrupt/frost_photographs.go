@@ -44,8 +44,8 @@ func photographFiles(folder string) ([]string, error) {
 	return files[:min(len(files), mostPhotographs)], nil
 }
 
-// PhotographsDigest is the hexadecimal SHA-256 of the photographs of frost in a folder that would be used, one file after the other.
-func PhotographsDigest(folder string) (string, error) {
+// photographsDigest is the hexadecimal SHA-256 of the photographs of frost in a folder that would be used, one file after the other.
+func photographsDigest(folder string) (string, error) {
 	files, err := photographFiles(folder)
 	if err != nil {
 		return "", err

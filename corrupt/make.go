@@ -111,7 +111,7 @@ func (m *maker) describe(s Setting) error {
 	case "frost":
 		m.manifest.Frost = "substitute"
 		if s.Photographs != "" {
-			sum, err := PhotographsDigest(s.Photographs)
+			sum, err := photographsDigest(s.Photographs)
 			if err != nil {
 				return err
 			}
@@ -124,7 +124,7 @@ func (m *maker) describe(s Setting) error {
 // labels writes labels.npy, uint8, or int64 where there are more than 256 classes. Where the base set has none, there is no file.
 func (m *maker) labels(old *Manifest) error {
 	if old != nil && old.Labels != nil && len(old.Labels.Shape) == 1 && old.Labels.Shape[0] != m.blocks*m.images.Len() {
-		return &ManifestError{filepath.Join(m.folder, ManifestName), "labels.npy of", fmt.Sprint(old.Labels.Shape[0]), fmt.Sprint(m.blocks * m.images.Len())}
+		return &ManifestError{filepath.Join(m.folder, manifestName), "labels.npy of", fmt.Sprint(old.Labels.Shape[0]), fmt.Sprint(m.blocks * m.images.Len())}
 	}
 	if slices.Min(m.images.Labels) < 0 {
 		return nil
@@ -157,7 +157,7 @@ func (m *maker) file(ctx context.Context, f File) error {
 	if done := m.manifest.find(f.Name); done != nil {
 		// Where the photographs lie makes no difference; their digest has been compared.
 		if !reflect.DeepEqual(withoutPaths(done.Settings), withoutPaths(f.Settings)) {
-			return &ManifestError{filepath.Join(m.folder, ManifestName), f.Name + " of", fmt.Sprint(done.Settings), fmt.Sprint(f.Settings)}
+			return &ManifestError{filepath.Join(m.folder, manifestName), f.Name + " of", fmt.Sprint(done.Settings), fmt.Sprint(f.Settings)}
 		}
 		switch sum, err := digestOf(path); {
 		case err == nil && sum == done.SHA256:

@@ -85,13 +85,13 @@ func TestMake(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if !slices.Equal(names, []string{"fog.npy", "labels.npy", ManifestName}) {
+	if !slices.Equal(names, []string{"fog.npy", "labels.npy", manifestName}) {
 		t.Errorf("after a stop the folder holds %v", names)
 	}
 	if _, err := Make(context.Background(), d, other, files, MakeOptions{Seed: 7, Workers: 2}); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"fog.npy", "gaussian_noise.npy", "frost.npy", "labels.npy", ManifestName} {
+	for _, name := range []string{"fog.npy", "gaussian_noise.npy", "frost.npy", "labels.npy", manifestName} {
 		if !bytes.Equal(read(t, one, name), read(t, other, name)) {
 			t.Errorf("%s differs", name)
 		}
@@ -120,7 +120,7 @@ func TestMake(t *testing.T) {
 	}
 
 	// Refused: another seed, another set, a changed file, a file that nobody knows; and all is left as it was.
-	before := read(t, one, ManifestName)
+	before := read(t, one, manifestName)
 	refused := func(what, want string, d *dataset.Dataset, files []File, seed uint64) {
 		t.Helper()
 		_, err := Make(context.Background(), d, one, files, MakeOptions{Seed: seed})
@@ -144,7 +144,7 @@ func TestMake(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused("a changed file", "has the SHA-256", d, files, 7)
-	if !bytes.Equal(read(t, one, ManifestName), before) || string(read(t, one, "snow.npy")) != "mine" {
+	if !bytes.Equal(read(t, one, manifestName), before) || string(read(t, one, "snow.npy")) != "mine" {
 		t.Error("a refused run has changed the folder")
 	}
 	if err := os.Remove(filepath.Join(one, "fog.npy")); err != nil {
@@ -156,7 +156,7 @@ func TestMake(t *testing.T) {
 	if !bytes.Equal(read(t, one, "fog.npy"), read(t, other, "fog.npy")) {
 		t.Error("a file that was removed comes back with other bytes")
 	}
-	if err := os.WriteFile(filepath.Join(one, ManifestName), []byte("{"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(one, manifestName), []byte("{"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	refused("a damaged manifest", "no manifest", d, files, 7)
@@ -171,7 +171,7 @@ func TestMakeFourier(t *testing.T) {
 		t.Fatal(err)
 	}
 	var written struct{ Fourier FourierLaw }
-	if err := json.Unmarshal(read(t, dir, ManifestName), &written); err != nil || written.Fourier != (FourierLaw{"paper", 20, 200, .2}) {
+	if err := json.Unmarshal(read(t, dir, manifestName), &written); err != nil || written.Fourier != (FourierLaw{"paper", 20, 200, .2}) {
 		t.Errorf("%+v, %v", written, err)
 	}
 	if m.Files[0].Name != "fourier_fc3_a0.5.npy" || !slices.Equal(m.Files[0].Shape, []int{30, 32, 32, 3}) {

@@ -12,8 +12,8 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// ManifestName is the name of the file that describes the others in a folder.
-const ManifestName = "manifest.json"
+// manifestName is the name of the file that describes the others in a folder.
+const manifestName = "manifest.json"
 
 // Manifest says how the files of a folder were made. What can differ between two ways of making them stands
 // in it; times, versions of the program and numbers of workers, which cannot change a byte, do not.
@@ -64,7 +64,7 @@ func (e *ManifestError) Error() string {
 
 // readManifest gives nil where there is none.
 func readManifest(folder string) (*Manifest, error) {
-	path := filepath.Join(folder, ManifestName)
+	path := filepath.Join(folder, manifestName)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -84,7 +84,7 @@ func (m *Manifest) write(folder string) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(folder, ManifestName), append(data, '\n'))
+	return atomicfile.Write(filepath.Join(folder, manifestName), append(data, '\n'))
 }
 
 // agree compares what the whole folder has in common.
@@ -100,14 +100,14 @@ func (m *Manifest) agree(folder string, want *Manifest) error {
 		{"base.images", m.Base.Images, want.Base.Images},
 	} {
 		if c.here != c.want {
-			return &ManifestError{filepath.Join(folder, ManifestName), c.what, fmt.Sprint(c.here), fmt.Sprint(c.want)}
+			return &ManifestError{filepath.Join(folder, manifestName), c.what, fmt.Sprint(c.here), fmt.Sprint(c.want)}
 		}
 	}
 	if m.Frost != "" && want.Frost != "" && m.Frost != want.Frost {
-		return &ManifestError{filepath.Join(folder, ManifestName), "frost", m.Frost, want.Frost}
+		return &ManifestError{filepath.Join(folder, manifestName), "frost", m.Frost, want.Frost}
 	}
 	if m.Fourier != nil && want.Fourier != nil && m.Fourier.Variant != want.Fourier.Variant {
-		return &ManifestError{filepath.Join(folder, ManifestName), "fourier.variant", m.Fourier.Variant, want.Fourier.Variant}
+		return &ManifestError{filepath.Join(folder, manifestName), "fourier.variant", m.Fourier.Variant, want.Fourier.Variant}
 	}
 	return nil
 }

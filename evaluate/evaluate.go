@@ -173,7 +173,7 @@ func (e *evaluation) classes(ctx context.Context, images *dataset.Images, m *met
 		for i := start; i < end; i++ {
 			classes[i] = int(result.Classes[i-start])
 			if e.Groups != nil && result.Classes[i-start] != classifier.Miss {
-				classes[i] = Restrict(result.Logits[(i-start)*e.info.Classes:(i-start+1)*e.info.Classes], e.Groups)
+				classes[i] = restrict(result.Logits[(i-start)*e.info.Classes:(i-start+1)*e.info.Classes], e.Groups)
 			}
 		}
 		m.add(end-start, true)
@@ -181,8 +181,8 @@ func (e *evaluation) classes(ctx context.Context, images *dataset.Images, m *met
 	return classes, nil
 }
 
-// Restrict is the group whose classes hold the largest logit, the first where several do; −1 where no group has a class.
-func Restrict(logits []float32, groups [][]int) int {
+// restrict is the group whose classes hold the largest logit, the first where several do; −1 where no group has a class.
+func restrict(logits []float32, groups [][]int) int {
 	best, largest := -1, float32(math.Inf(-1))
 	for label, group := range groups {
 		for _, class := range group {

@@ -142,7 +142,7 @@ func TestRestrict(t *testing.T) {
 		groups [][]int
 		want   int
 	}{{[][]int{{1}, {2}, {4}}, 1}, {[][]int{{1, 4}, {2, 3}}, 1}, {[][]int{{4}}, 0}, {[][]int{{2}, {2}}, 0}, {nil, -1}} {
-		if got := Restrict(logits, c.groups); got != c.want {
+		if got := restrict(logits, c.groups); got != c.want {
 			t.Errorf("%v: %d; expected %d", c.groups, got, c.want)
 		}
 	}

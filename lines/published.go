@@ -19,14 +19,8 @@ type PublishedCell struct{ Slope, R2 string }
 //go:embed published/table1.csv
 var table1 string
 
-//go:embed published/table4.csv
-var table4 string
-
 // PublishedTable1 is table 1 of Fridovich-Keil et al. 2022, for comparison with Tabulate and ByPruning.
 func PublishedTable1() Published { return mustPublished(table1) }
-
-// PublishedTable3 is table 3 of the same paper (printed as table 4), for comparison with Tabulate and ByCLIP.
-func PublishedTable3() Published { return mustPublished(table4) }
 
 func mustPublished(text string) Published {
 	r := csv.NewReader(strings.NewReader(text))

@@ -84,18 +84,18 @@ func leaveWith(parent int) {
 	os.Exit(75)
 }
 
-// TierVariable is the environment variable that decides how much a notebook computes.
-const TierVariable = "CERTSPEC_TIER"
+// tierVariable is the environment variable that decides how much a notebook computes.
+const tierVariable = "CERTSPEC_TIER"
 
 // Tier is how much a notebook computes: "fast", in a minute, for tests, or "paper", the real
 // run. It is the environment variable CERTSPEC_TIER, and otherwise the given one.
 func Tier(otherwise string) string {
-	tier := os.Getenv(TierVariable)
+	tier := os.Getenv(tierVariable)
 	if tier == "" {
 		tier = otherwise
 	}
 	if tier != "fast" && tier != "paper" {
-		end(fmt.Errorf("tier %q (%s=%q): fast or paper expected", tier, TierVariable, os.Getenv(TierVariable)))
+		end(fmt.Errorf("tier %q (%s=%q): fast or paper expected", tier, tierVariable, os.Getenv(tierVariable)))
 	}
 	return tier
 }

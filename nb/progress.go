@@ -43,12 +43,12 @@ func Progress() progress.Reporter {
 	}
 }
 
-// ProgressVariable is the environment variable that names a file for the progress of a notebook
+// progressVariable is the environment variable that names a file for the progress of a notebook
 // that runs without a browser, as JSON; certspec notebook run shows it on the terminal.
-const ProgressVariable = "CERTSPEC_PROGRESS"
+const progressVariable = "CERTSPEC_PROGRESS"
 
 func pass(s progress.State) {
-	file := os.Getenv(ProgressVariable)
+	file := os.Getenv(progressVariable)
 	if data, err := json.Marshal(s); file != "" && err == nil {
 		_ = atomicfile.Write(file, data) // progress that cannot be shown is no reason to stop
 	}

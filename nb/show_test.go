@@ -133,7 +133,7 @@ func TestErrorsEndTheCell(t *testing.T) {
 	if code != 1 || !strings.Contains(said, "1 is not more than 2") {
 		t.Errorf("after a failed assertion: exit code %d, %q", code, said)
 	}
-	t.Setenv(TierVariable, "quick")
+	t.Setenv(tierVariable, "quick")
 	code, said = stopped(t, func() { Tier("paper") })
 	if code != 1 || !strings.Contains(said, `"quick"`) {
 		t.Errorf("unknown tier: exit code %d, %q", code, said)
@@ -173,7 +173,7 @@ func TestCellEndsWithItsKernel(t *testing.T) {
 
 func TestTheEnvironmentDecidesTheTier(t *testing.T) {
 	for tier, want := range map[string]int{"": 2, "paper": 2, "fast": 1} {
-		t.Setenv(TierVariable, tier)
+		t.Setenv(tierVariable, tier)
 		if got := Pick(Tier("paper"), 1, 2); got != want {
 			t.Errorf("tier %q picks %d, want %d", tier, got, want)
 		}

@@ -15,10 +15,6 @@ import (
 // or anything with a String method, and Notes, what a reader must know beside the numbers.
 type Tabular = table.Table
 
-// Format writes a value as tables and captions show it: integers in full, other numbers with
-// three decimals, or three significant digits where that says too little.
-func Format(value any) string { return table.Format(value) }
-
 // Table makes a table of certification runs (one row each), of a slice of structs (one row each,
 // one column per exported field), or of one struct. A column is named by the field's tag nb, as it stands there, else
 // by its name in JSON, with spaces for underscores; "-" leaves it out.

@@ -15,20 +15,20 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// Version is the version of the protocol.
-const Version = 1
+// protocolVersion is the version of the protocol.
+const protocolVersion = 1
 
 // Values of the fields of a hello.
 const (
-	LayoutHWC = "hwc" // height, width, channel
-	LayoutCHW = "chw" // channel, height, width
+	layoutHWC = "hwc" // height, width, channel
+	layoutCHW = "chw" // channel, height, width
 
-	TypeInt16   = "int16"   // multiples of 1/255
-	TypeFloat32 = "float32" // the full range is 0 to 1
+	typeInt16   = "int16"   // multiples of 1/255
+	typeFloat32 = "float32" // the full range is 0 to 1
 
-	OutputClasses       = "classes"       // int32 per image, −1 for a miss
-	OutputLogits        = "logits"        // float32 per image and class
-	OutputProbabilities = "probabilities" // float32 per image and class
+	outputClasses       = "classes"       // int32 per image, −1 for a miss
+	outputLogits        = "logits"        // float32 per image and class
+	outputProbabilities = "probabilities" // float32 per image and class
 )
 
 const (
@@ -60,7 +60,7 @@ func (h *hello) shape() pixel.Shape {
 
 // answerSize is the number of bytes of an answer for n images.
 func (h *hello) answerSize(n int) int {
-	if h.Output == OutputClasses {
+	if h.Output == outputClasses {
 		return 4 * n
 	}
 	return 4 * n * h.Classes
@@ -85,9 +85,9 @@ func (h *hello) check() error {
 		return fmt.Errorf("its hello has the preprocessing %.200q; expected one line of at most %d bytes", h.Preprocessing, longestPreprocessing)
 	}
 	return errors.Join(
-		oneOf("layout", h.Layout, LayoutHWC, LayoutCHW),
-		oneOf("dtype", h.Type, TypeInt16, TypeFloat32),
-		oneOf("output", h.Output, OutputClasses, OutputLogits, OutputProbabilities))
+		oneOf("layout", h.Layout, layoutHWC, layoutCHW),
+		oneOf("dtype", h.Type, typeInt16, typeFloat32),
+		oneOf("output", h.Output, outputClasses, outputLogits, outputProbabilities))
 }
 
 // readHello reads the first bytes of a program. It fails at the first byte that cannot belong to a hello.
@@ -108,8 +108,8 @@ func readHello(r *bufio.Reader) (hello, error) {
 		return hello{}, ended(err)
 	}
 	version, size := binary.LittleEndian.Uint32(head[:]), binary.LittleEndian.Uint32(head[4:])
-	if version != Version {
-		return hello{}, fmt.Errorf("it speaks version %d of the protocol; expected %d", version, Version)
+	if version != protocolVersion {
+		return hello{}, fmt.Errorf("it speaks version %d of the protocol; expected %d", version, protocolVersion)
 	}
 	if size > helloLimit {
 		return hello{}, fmt.Errorf("its hello has %d bytes; expected at most %d", size, helloLimit)

@@ -19,7 +19,7 @@ const goodHello = `{"name":"a","height":2,"width":3,"channels":1,"layout":"chw",
 
 // A stream that is read without an error is, byte for byte, the frames that its values make.
 func FuzzFrames(f *testing.F) {
-	hello := frame(magic, Version, uint32(len(goodHello)), goodHello)
+	hello := frame(magic, protocolVersion, uint32(len(goodHello)), goodHello)
 	answer := frame("\x01\x00\x00\x00\x00\x00\x00\x00", 2, 8, "\x01\x00\x00\x00\xff\xff\xff\xff")
 	bases := [][]byte{append(bytes.Clone(hello), answer...), answer, nil}
 	for which := range bases {
@@ -27,7 +27,7 @@ func FuzzFrames(f *testing.F) {
 	}
 	f.Add(uint8(0), uint16(len(hello)-1), uint8(255), []byte{})
 	f.Add(uint8(2), uint16(0), uint8(0), frame(magic, 2, 0, ""))
-	f.Add(uint8(2), uint16(0), uint8(0), frame(magic, Version, 1<<31, "{"))
+	f.Add(uint8(2), uint16(0), uint8(0), frame(magic, protocolVersion, 1<<31, "{"))
 	f.Add(uint8(2), uint16(0), uint8(0), []byte("Epoch 1\n"))
 	f.Fuzz(func(t *testing.T, which uint8, at uint16, cut uint8, put []byte) {
 		data := edit.At(bases[int(which)%len(bases)], at, cut, put)

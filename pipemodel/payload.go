@@ -23,21 +23,21 @@ type payload struct {
 // encode gives the content of a request. It may be the batch itself, and is good until the next call.
 func (p *payload) encode(h *hello, batch classifier.Batch) ([]byte, error) {
 	size := 2
-	if h.Type == TypeFloat32 {
+	if h.Type == typeFloat32 {
 		size = 4
 	}
 	if most := math.MaxUint32 / size / h.shape().Len(); batch.N > most {
 		return nil, fmt.Errorf("batch of %d images; at most %d fit into a request", batch.N, most)
 	}
 	grid, real := batch.Grid, batch.Real
-	if h.Type == TypeInt16 && grid == nil {
+	if h.Type == typeInt16 && grid == nil {
 		var err error
 		if p.onGrid, err = onGrid(p.onGrid[:0], real); err != nil {
 			return nil, err
 		}
 		grid, real = p.onGrid, nil
 	}
-	if h.Layout == LayoutCHW {
+	if h.Layout == layoutCHW {
 		if grid != nil {
 			p.grid = channelsFirst(p.grid, grid, h.shape())
 			grid = p.grid
@@ -46,7 +46,7 @@ func (p *payload) encode(h *hello, batch classifier.Batch) ([]byte, error) {
 			real = p.turned
 		}
 	}
-	if h.Type == TypeInt16 {
+	if h.Type == typeInt16 {
 		return wire(p, grid), nil
 	}
 	if grid != nil {
@@ -103,7 +103,7 @@ func wire[T int16 | float32](p *payload, values []T) []byte {
 
 // decode fills result from the content of an answer.
 func decode(h *hello, info classifier.Info, batch classifier.Batch, answer []byte, result *classifier.Result) error {
-	if h.Output == OutputClasses {
+	if h.Output == outputClasses {
 		size := info.Shape.Len()
 		for i := range batch.N {
 			class := int32(binary.LittleEndian.Uint32(answer[4*i:]))
@@ -121,7 +121,7 @@ func decode(h *hello, info classifier.Info, batch classifier.Batch, answer []byt
 	for i := range scores {
 		scores[i] = math.Float32frombits(binary.LittleEndian.Uint32(answer[4*i:]))
 	}
-	if h.Output == OutputLogits {
+	if h.Output == outputLogits {
 		classifier.Decide(info, batch, scores, result)
 		return nil
 	}
@@ -137,7 +137,7 @@ func decode(h *hello, info classifier.Info, batch classifier.Batch, answer []byt
 			sum += float64(v)
 		}
 		if !miss && !(math.Abs(sum-1) <= 1e-3) {
-			return fmt.Errorf("its row for image %d of a batch is no probability distribution: %.100v; let it say that its output is %s", i, row, OutputLogits)
+			return fmt.Errorf("its row for image %d of a batch is no probability distribution: %.100v; let it say that its output is %s", i, row, outputLogits)
 		}
 		if result.Scores == nil {
 			continue

@@ -163,9 +163,9 @@ func (m *Model) meet(h hello) error {
 		}
 	}
 	m.info = classifier.Info{
-		Name: h.Name, Shape: h.shape(), Classes: h.Classes, Logits: h.Output == OutputLogits,
+		Name: h.Name, Shape: h.shape(), Classes: h.Classes, Logits: h.Output == outputLogits,
 		Identity: classifier.Identity{
-			Weights: weights, Engine: "pipe", EngineVersion: fmt.Sprintf("protocol %d", Version), InstructionSet: host.InstructionSet(),
+			Weights: weights, Engine: "pipe", EngineVersion: fmt.Sprintf("protocol %d", protocolVersion), InstructionSet: host.InstructionSet(),
 		},
 	}
 	if m.info.Name == "" {
@@ -182,7 +182,7 @@ func (m *Model) Preprocessing() (string, error) {
 	}
 	h, _ := m.known()
 	form := "values 0 to 1"
-	if h.Type == TypeInt16 {
+	if h.Type == typeInt16 {
 		form = "multiples of 1/255 as int16, 0 to 255"
 	}
 	if h.Preprocessing != "" {
@@ -220,8 +220,8 @@ func (m *Model) Classify(ctx context.Context, batch classifier.Batch, result *cl
 	if err := classifier.Check(info, batch, result); err != nil {
 		return err
 	}
-	if result.Scores != nil && h.Output == OutputClasses {
-		return fmt.Errorf("pipemodel: %s answers with classes; scores are wanted, so it has to answer with %s or %s", m, OutputLogits, OutputProbabilities)
+	if result.Scores != nil && h.Output == outputClasses {
+		return fmt.Errorf("pipemodel: %s answers with classes; scores are wanted, so it has to answer with %s or %s", m, outputLogits, outputProbabilities)
 	}
 	var s *slot
 	select {

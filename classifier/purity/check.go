@@ -21,18 +21,18 @@ const randomShare = 0.05
 
 // Comparisons is how many Check makes at least, of a model of so many classes. With n comparisons against answers that are
 // right, the changes that a model causes which draws a class at random, independently, in a share of 0.05 of its answers,
-// follow Bin(n, 0.05·(1−1/classes)), and more against an answer that is wrong: the smallest n at which NearTies or fewer have
+// follow Bin(n, 0.05·(1−1/classes)), and more against an answer that is wrong: the smallest n at which nearTies or fewer have
 // a probability of at most 5·10⁻⁷.
 func Comparisons(classes int) int {
 	q := randomShare * (1 - 1/float64(max(2, classes)))
-	n := NearTies + 1
-	for atMost(NearTies, n, q) > missed/2 {
+	n := nearTies + 1
+	for atMost(nearTies, n, q) > missed/2 {
 		n++
 	}
 	return n
 }
 
-// manyComparisons decide where near ties were found: NearTieShare of them or fewer have a probability below 5·10⁻⁷ at the
+// manyComparisons decide where near ties were found: nearTieShare of them or fewer have a probability below 5·10⁻⁷ at the
 // q of two classes.
 const manyComparisons = 2500
 
@@ -116,7 +116,7 @@ func (c *checker) run(ctx context.Context) error {
 	}
 	for c.found.Beyond == 0 {
 		want := Comparisons(c.model.Info.Classes)
-		if c.found.Changed > NearTies {
+		if c.found.Changed > nearTies {
 			want = manyComparisons
 		}
 		if c.found.Comparisons >= want {

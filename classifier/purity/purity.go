@@ -4,9 +4,9 @@
 //
 // Answers to the same image in different arrangements are compared: alone, in a block again, in another order, and beside
 // other images. Rounding may vary with the arrangement, so two answers differ only where a logit moves by more than
-// Tolerance·max(1, s), with s the largest less the smallest logit of the row, or a probability by more than Tolerance.
+// tolerance·max(1, s), with s the largest less the smallest logit of the row, or a probability by more than tolerance.
 // A class that changes within that counts as a near tie; so does every change of a class where a model gives classes
-// alone. More than NearTies of them, and more than NearTieShare of the comparisons, are a contradiction, too: else a program
+// alone. More than nearTies of them, and more than nearTieShare of the comparisons, are a contradiction, too: else a program
 // could hide behind logits that are all but equal.
 package purity
 
@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	Tolerance    = 0.01 // of the difference between two answers; see above
-	NearTies     = 2    // changes of a class within the tolerance that rounding may explain
-	NearTieShare = 0.01 // of the comparisons, that rounding may explain
+	tolerance    = 0.01 // of the difference between two answers; see above
+	nearTies     = 2    // changes of a class within the tolerance that rounding may explain
+	nearTieShare = 0.01 // of the comparisons, that rounding may explain
 )
 
 // Found is what comparisons of answers found.
@@ -38,7 +38,7 @@ type Found struct {
 
 // Contradicted reports whether the comparisons say that the model is no deterministic function of one image.
 func (f *Found) Contradicted() bool {
-	return f.Beyond > 0 || f.Changed > NearTies && float64(f.Changed) > NearTieShare*float64(f.Comparisons)
+	return f.Beyond > 0 || f.Changed > nearTies && float64(f.Changed) > nearTieShare*float64(f.Comparisons)
 }
 
 // Error says that a model is no deterministic function of one image.
@@ -233,20 +233,20 @@ func (a Answers) Probabilities(i int) []float64 {
 }
 
 // row is what the answer to image i says besides the class, and its tolerance.
-func (a Answers) row(i int) (row []float32, tolerance float64) {
+func (a Answers) row(i int) (row []float32, within float64) {
 	if a.rows == nil {
 		return nil, 0
 	}
 	k := len(a.rows) / len(a.Classes)
 	row = a.rows[i*k : (i+1)*k]
 	if a.values == probabilities {
-		return row, Tolerance
+		return row, tolerance
 	}
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range row {
 		low, high = min(low, float64(v)), max(high, float64(v))
 	}
-	return row, Tolerance * max(1, high-low)
+	return row, tolerance * max(1, high-low)
 }
 
 // Add sums comparisons.

@@ -8,15 +8,15 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/xlakernels"
 )
 
-// KernelsVariable holds which kernels of package xlakernels compute the convolutions of XLA on a CPU, where the choice does not say:
+// kernelsVariable holds which kernels of package xlakernels compute the convolutions of XLA on a CPU, where the choice does not say:
 // the best that fit (default), avx512, avx2 or neon, or off, for XLA's own. They are part of Version, and so of every card, checkpoint and ledger.
-const KernelsVariable = "CERTSPEC_KERNELS"
+const kernelsVariable = "CERTSPEC_KERNELS"
 
 const kernelsOff = "off"
 
 // kernelsWish takes the option kernels=WISH out of the options of a plugin.
 func kernelsWish(options string) (others, wish string) {
-	wish = os.Getenv(KernelsVariable)
+	wish = os.Getenv(kernelsVariable)
 	var kept []string
 	for option := range strings.SplitSeq(options, ",") {
 		if value, found := strings.CutPrefix(option, "kernels="); found {

@@ -78,7 +78,7 @@ func bare(b *testing.B, path string, a nets.Architecture, n, threads int) {
 	out, err := ort.NewEmptyTensor[float32](ort.NewShape(int64(n), int64(a.Classes)))
 	must(err)
 	defer out.Destroy()
-	session, err := ort.NewAdvancedSession(path, []string{InputName}, []string{OutputName}, []ort.Value{in}, []ort.Value{out}, settings)
+	session, err := ort.NewAdvancedSession(path, []string{inputName}, []string{outputName}, []ort.Value{in}, []ort.Value{out}, settings)
 	must(err)
 	defer session.Destroy()
 	must(session.Run())

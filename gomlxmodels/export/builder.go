@@ -52,7 +52,7 @@ func (b *builder) constant(name string, values []float32, dims ...int) string {
 
 // input applies the input layer.
 func (b *builder) input(a nets.Architecture) string {
-	x := InputName
+	x := inputName
 	mean, deviation := a.Normalization()
 	if mean != nil {
 		x = b.node("Sub", "centered", []string{x, b.constant("input/mean", narrow(mean), len(mean), 1, 1)})

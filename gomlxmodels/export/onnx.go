@@ -13,8 +13,8 @@ import (
 
 // Names in the files that ONNX writes.
 const (
-	InputName  = "image"  // float32 [batch, channels, height, width], in [0, 1]
-	OutputName = "logits" // float32 [batch, classes]
+	inputName  = "image"  // float32 [batch, channels, height, width], in [0, 1]
+	outputName = "logits" // float32 [batch, classes]
 
 	CardKey  = "certspec_card"  // metadata: the card of the model file, in JSON
 	InputKey = "certspec_input" // metadata: onnxmodel.Card, in JSON
@@ -65,8 +65,8 @@ func Encode(m *modelfile.Model) ([]byte, error) {
 		return dims
 	}
 	b.graph.Name = a.Name
-	b.graph.Inputs = []onnxfile.Value{{Name: InputName, Type: onnxfile.Float32, Dims: dim(a.Shape.Channels, a.Shape.Height, a.Shape.Width)}}
-	b.graph.Outputs = []onnxfile.Value{{Name: OutputName, Type: onnxfile.Float32, Dims: dim(a.Classes)}}
+	b.graph.Inputs = []onnxfile.Value{{Name: inputName, Type: onnxfile.Float32, Dims: dim(a.Shape.Channels, a.Shape.Height, a.Shape.Width)}}
+	b.graph.Outputs = []onnxfile.Value{{Name: outputName, Type: onnxfile.Float32, Dims: dim(a.Classes)}}
 	return onnxfile.Encode(&onnxfile.Model{
 		IRVersion: onnxfile.IRVersion,
 		Producer:  "certspec", ProducerVersion: m.Card.Program,
@@ -131,7 +131,7 @@ func (b *builder) network(a nets.Architecture) {
 		names[i] = x
 	}
 	// The last node gives the logits.
-	b.graph.Nodes[len(b.graph.Nodes)-1].Outputs = []string{OutputName}
+	b.graph.Nodes[len(b.graph.Nodes)-1].Outputs = []string{outputName}
 }
 
 func ones(n int) []float64 {

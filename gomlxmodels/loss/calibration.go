@@ -14,7 +14,7 @@ import (
 //
 // a sum over the batch, as in the paper, and no mean. Class is [N], int32.
 func Calibration(logits, labels, class, assignment *Node) *Node {
-	p := Exp(LogMean(LogSoftmax(logits)))
+	p := Exp(logMean(LogSoftmax(logits)))
 	z := ReduceSum(Mul(p, OneHot(class, p.Shape().Dim(-1), p.DType())), -1)
 	gap := Sub(z, ConvertDType(Equal(class, labels), z.DType()))
 	sums := ReduceSum(Mul(InsertAxes(gap, -1), StopGradient(assignment)), 0)
@@ -30,7 +30,7 @@ func Entropy(logits *Node) *Node {
 // Confidence is the logarithm of the smoothed confidence (1/m) Σ_i softmax(z_i)[class] for m noise samples of each image, logits
 // [m, N, K]; where class is negative it is the class of the largest one. It returns the class, too.
 func Confidence(logits, class *Node) (logZ, found *Node) {
-	logP := LogMean(LogSoftmax(logits))
+	logP := logMean(LogSoftmax(logits))
 	found = Where(LessThan(class, ZerosLike(class)), ArgMax(logP, -1, dtypes.Int32), class)
 	return ReduceSum(Mul(logP, OneHot(found, logP.Shape().Dim(-1), logP.DType())), -1), found
 }

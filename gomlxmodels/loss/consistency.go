@@ -8,11 +8,11 @@ import . "github.com/gomlx/gomlx/core/graph"
 //	(1/m) Σ_i CE(p_i, y) + λ·(1/m) Σ_i KL(p̄ ‖ p_i) + η·H(p̄),  H(p̄) = −Σ_c p̄_c log max(p̄_c, 10⁻²⁰).
 func Consistency(logits, labels *Node, lambda, eta float64) []Term {
 	logP := LogSoftmax(logits)
-	logMean := LogMean(logP)
-	entropy := Neg(ReduceSum(Mul(Exp(logMean), atLeast(logMean, 1e-20)), -1))
+	mean := logMean(logP)
+	entropy := Neg(ReduceSum(Mul(Exp(mean), atLeast(mean, 1e-20)), -1))
 	return []Term{
 		{"cross-entropy", CrossEntropy(logits, labels)},
-		{"consistency", MulScalar(ReduceAllMean(KL(InsertAxes(logMean, 0), logP)), lambda)},
+		{"consistency", MulScalar(ReduceAllMean(KL(InsertAxes(mean, 0), logP)), lambda)},
 		{"entropy", MulScalar(ReduceAllMean(entropy), eta)},
 	}
 }

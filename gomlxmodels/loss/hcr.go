@@ -11,13 +11,13 @@ import . "github.com/gomlx/gomlx/core/graph"
 // With reverse, the innermost divergence is KL(p̄_j ‖ p_ji), the direction of Consistency.
 func HCR(logits, labels *Node, lambda, eta float64, reverse bool) []Term {
 	logP := Transpose(LogSoftmax(logits), 0, 1) // [s, v, N, K]
-	views := LogMean(logP)                      // [v, N, K]
+	views := logMean(logP)                      // [v, N, K]
 	each := InsertAxes(views, 0)
 	noises := KL(logP, each)
 	if reverse {
 		noises = KL(each, logP)
 	}
-	all := atLeast(LogMean(views), 1e-7)
+	all := atLeast(logMean(views), 1e-7)
 	return []Term{
 		{"cross-entropy", CrossEntropy(first(logits), labels)},
 		{"views", MulScalar(ReduceAllMean(KL(views, InsertAxes(all, 0))), lambda)},

@@ -9,7 +9,7 @@ import . "github.com/gomlx/gomlx/core/graph"
 //	CE(p_0, y) + weight·(1/v) Σ_j KL(p_j ‖ M).
 func JSD(logits, labels *Node, weight float64) []Term {
 	logP := LogSoftmax(logits)
-	middle := atLeast(LogMean(logP), 1e-7)
+	middle := atLeast(logMean(logP), 1e-7)
 	return []Term{
 		{"cross-entropy", CrossEntropy(first(logits), labels)},
 		{"jsd", MulScalar(ReduceAllMean(KL(logP, InsertAxes(middle, 0))), weight)},

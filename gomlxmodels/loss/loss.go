@@ -32,8 +32,8 @@ func overSamples(x, like *Node) *Node {
 	return x
 }
 
-// LogMean is the logarithm of the mean over the first axis of probabilities that are given by their logarithms.
-func LogMean(logP *Node) *Node {
+// logMean is the logarithm of the mean over the first axis of probabilities that are given by their logarithms.
+func logMean(logP *Node) *Node {
 	top := StopGradient(ReduceAndKeep(logP, ReduceMax, 0))
 	return Add(Squeeze(top, 0), Log(ReduceMean(Exp(Sub(logP, top)), 0)))
 }

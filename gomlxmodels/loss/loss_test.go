@@ -265,7 +265,7 @@ func TestNormalQuantile(t *testing.T) {
 		}
 	}
 	onBackends(t, func(t *testing.T, b *backend.Backend) {
-		out, err := CallOnce(b.Backend, NormalQuantile, append(q, 0, 1))
+		out, err := CallOnce(b.Backend, normalQuantile, append(q, 0, 1))
 		if err != nil {
 			t.Fatal(err)
 		}

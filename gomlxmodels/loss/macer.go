@@ -17,16 +17,16 @@ import (
 func MACER(logits, labels *Node, sigma, lambda, gamma, beta float64) []Term {
 	k := logits.Shape().Dim(-1)
 	right := OneHot(labels, k, logits.DType())
-	p := ReduceSum(Mul(Exp(LogMean(LogSoftmax(logits))), right), -1)
+	p := ReduceSum(Mul(Exp(logMean(LogSoftmax(logits))), right), -1)
 
-	q := Exp(LogMean(LogSoftmax(MulScalar(logits, beta))))
+	q := Exp(logMean(LogSoftmax(MulScalar(logits, beta))))
 	top := ArgMax(q, -1, dtypes.Int32)
 	isTop := OneHot(top, k, q.DType())
 	q1 := ReduceSum(Mul(q, isTop), -1)
 	rest := Sub(StopGradient(q), MulScalar(isTop, 2))
 	q2 := ReduceSum(Mul(q, OneHot(ArgMax(rest, -1, dtypes.Int32), k, q.DType())), -1)
 
-	x1, x2 := NormalQuantile(StopGradient(q1)), NormalQuantile(StopGradient(q2))
+	x1, x2 := normalQuantile(StopGradient(q1)), normalQuantile(StopGradient(q2))
 	margin := Sub(x1, x2)
 	counts := LogicalAnd(Equal(top, labels), LogicalAnd(IsFinite(margin), LessOrEqual(margin, Scalar(q.Graph(), q.DType(), gamma))))
 	radius := Sub(through(q1, x1, counts), through(q2, x2, counts))

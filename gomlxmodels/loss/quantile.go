@@ -2,9 +2,9 @@ package loss
 
 import . "github.com/gomlx/gomlx/core/graph"
 
-// NormalQuantile is Φ⁻¹(q) by the rational functions of Wichura 1988, algorithm AS 241 (PPND16), with a relative error near
+// normalQuantile is Φ⁻¹(q) by the rational functions of Wichura 1988, algorithm AS 241 (PPND16), with a relative error near
 // that of the number format; infinite at 0 and 1, NaN outside. It is not to be differentiated.
-func NormalQuantile(q *Node) *Node {
+func normalQuantile(q *Node) *Node {
 	centered := AddScalar(q, -0.5)
 	near := Mul(centered, ratio(AddScalar(Neg(Mul(centered, centered)), 0.180625), centralP, centralQ))
 

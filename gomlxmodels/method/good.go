@@ -37,7 +37,7 @@ func (m GOOD) Check() error {
 }
 
 func (m GOOD) Loss(b *Batch) []loss.Term {
-	out := b.More[OutSet]
+	out := b.More[outSet]
 	images := out.Images.Shape().Dimensions[0]
 	certified := images * m.Quantile / 100
 	kappa := b.Number(kappaRamp)

@@ -76,8 +76,8 @@ const (
 	HalfReplace Share = "half_replace" // as many draws with replacement: 39 % of the rows on average
 )
 
-// Shares lists the rules.
-func Shares() []Share { return []Share{All, HalfExact, HalfReplace} }
+// shareRules lists the rules.
+func shareRules() []Share { return []Share{All, HalfExact, HalfReplace} }
 
 // Batch is what a loss is made of.
 type Batch struct {
@@ -140,7 +140,7 @@ func Check(m Method) error {
 	case n.Noises < 1 || n.Noises > maxNoises:
 		return bad("%d noises; expected 1 to %d", n.Noises, maxNoises)
 	case n.Share != "" && n.Share != All && n.Share != HalfExact && n.Share != HalfReplace:
-		return bad("share of noisy rows %q; expected one of %q", n.Share, Shares())
+		return bad("share of noisy rows %q; expected one of %q", n.Share, shareRules())
 	case n.Posterior != "" && n.Posterior != nets.ProoD:
 		return bad("posterior %q; expected none or %q", n.Posterior, nets.ProoD)
 	case n.Adversary != nil && n.Views > 1:

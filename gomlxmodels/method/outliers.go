@@ -13,11 +13,11 @@ import (
 //
 //	(1/N) Σ_i CE(x_i, y_i) + (κ/M) Σ_j L(z_j)
 //
-// over N labelled images and M of the set OutSet (Bitterwolf, Meinke and Hein 2020, arXiv 2007.08473). There is no noise but that of
+// over N labelled images and M of the set outSet (Bitterwolf, Meinke and Hein 2020, arXiv 2007.08473). There is no noise but that of
 // the recipe's σ, on the labelled images.
 
-// OutSet is the name of the set of images that are none of the classes.
-const OutSet = "out"
+// outSet is the name of the set of images that are none of the classes.
+const outSet = "out"
 
 // Names of the ramps of these methods.
 const (
@@ -40,7 +40,7 @@ func (o Outliers) check() error {
 }
 
 func (o Outliers) needs() Needs {
-	return Needs{Views: 1, Noises: 1, Sets: []Set{{Name: OutSet}}, Ramps: map[string]schedule.Ramp{kappaRamp: rampFrom(o.Kappa, o.KappaStart, o.KappaOver)}}
+	return Needs{Views: 1, Noises: 1, Sets: []Set{{Name: outSet}}, Ramps: map[string]schedule.Ramp{kappaRamp: rampFrom(o.Kappa, o.KappaStart, o.KappaOver)}}
 }
 
 // rampFrom is to·clip((e − start)/over, 0, 1) in epoch e; a length of 0 is a step at the start.
@@ -55,7 +55,7 @@ func rampFrom(to float64, start, over int) schedule.Ramp {
 func (o Outliers) terms(b *Batch, name string, out func(m *More) *Node) []loss.Term {
 	return []loss.Term{
 		{Name: inLoss, Value: loss.CrossEntropy(b.Logits, b.Labels)},
-		{Name: name, Value: Mul(b.Number(kappaRamp), ReduceAllMean(out(b.More[OutSet])))},
+		{Name: name, Value: Mul(b.Number(kappaRamp), ReduceAllMean(out(b.More[outSet])))},
 	}
 }
 

@@ -35,7 +35,7 @@ func (m ProoD) Check() error {
 }
 
 func (m ProoD) Loss(b *Batch) []loss.Term {
-	out := b.More[OutSet]
+	out := b.More[outSet]
 	_, in := b.Intervals(nets.DiscriminatorHead, b.Rows, nil, false)
 	_, above := b.Intervals(nets.DiscriminatorHead, out.Images, b.Number(epsilonRamp), m.Clip)
 	terms := m.terms(b, "uniform", func(out *More) *Node { return loss.Uniform(out.Logits) })

@@ -169,9 +169,6 @@ func CheckSparsity(v float64) error {
 	return nil
 }
 
-// List describes all methods.
-func List() []choice.Entry { return registry.List() }
-
 // Names lists the methods.
 func Names() []string { return registry.Names() }
 

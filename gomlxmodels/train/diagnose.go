@@ -25,8 +25,8 @@ type TermSizes struct {
 	Gradient float64 `json:"gradient"` // Euclidean norm of the gradient by all trained tensors, without weight decay
 }
 
-// Outweighs is the share of the first term's gradient above which another term is worth a warning.
-const Outweighs = 2
+// outweighs is the share of the first term's gradient above which another term is worth a warning.
+const outweighs = 2
 
 // Share is the gradient of a term over that of the first one, which is the cross-entropy in all methods of package method; 0 of no gradient.
 func (d Diagnosis) Share(term int) float64 {
@@ -52,16 +52,16 @@ func (d Diagnosis) String() string {
 	return b.String()
 }
 
-// Warnings are the terms whose gradient is above Outweighs times the first one's, at the largest of some diagnoses.
+// Warnings are the terms whose gradient is above outweighs times the first one's, at the largest of some diagnoses.
 func Warnings(list []Diagnosis) (warnings []string) {
 	if len(list) == 0 {
 		return nil
 	}
 	for i, term := range list[0].Terms {
 		largest := slices.MaxFunc(list, func(a, b Diagnosis) int { return cmp.Compare(a.Share(i), b.Share(i)) })
-		if share := largest.Share(i); share > Outweighs {
+		if share := largest.Share(i); share > outweighs {
 			warnings = append(warnings, fmt.Sprintf("the gradient of %s is %.2g times that of %s at step %d: above %d times, it is the term that is learned, and not the classes; a smaller weight, or views that differ less, helps",
-				term.Name, share, largest.Terms[0].Name, largest.Step, Outweighs))
+				term.Name, share, largest.Terms[0].Name, largest.Step, outweighs))
 		}
 	}
 	return warnings

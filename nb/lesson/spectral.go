@@ -22,8 +22,8 @@ import (
 // Grey is the shape of a grey picture of 32 × 32 pixels: a spectrum or a wave.
 var Grey = pixel.Shape{Height: 32, Width: 32, Channels: 1}
 
-// Real are the values of an image in units of the full range.
-func Real(image []uint8) []float64 {
+// inUnits are the values of an image in units of the full range.
+func inUnits(image []uint8) []float64 {
 	values := make([]float64, len(image))
 	for i, b := range image {
 		values[i] = float64(b) / pixel.Steps
@@ -34,7 +34,7 @@ func Real(image []uint8) []float64 {
 // Swapped is the end of an amplitude path: the phases of one image with the amplitudes of another.
 func Swapped(shape pixel.Shape, phases, amplitudes []uint8) []uint8 {
 	path := nb.Must(spectral.NewAmplitude(shape, spectral.FourierOptions{Window: 0.5}))
-	points := nb.Must(path.Set(Real(phases), Real(amplitudes)))
+	points := nb.Must(path.Set(inUnits(phases), inUnits(amplitudes)))
 	end := make([]float64, shape.Len())
 	path.Point(end, points-1)
 	return nb.Bytes(end)
@@ -98,13 +98,13 @@ func Mixed(mix augment.FourierMix, draw *augment.FourierMixDraw, shape pixel.Sha
 			change(&d.Chains[k])
 		}
 	}
-	view := Picture(shape, image)
+	view := asView(shape, image)
 	nb.Check(mix.Mix(view, &d))
 	return nb.Bytes(view.Values)
 }
 
-// Picture is an image of bytes as augmentations take it.
-func Picture(shape pixel.Shape, image []uint8) augment.Image {
+// asView is an image of bytes as augmentations take it.
+func asView(shape pixel.Shape, image []uint8) augment.Image {
 	im := augment.Image{Shape: shape, Values: make([]float32, shape.Len())}
 	augment.FromBytes(im.Values, image)
 	return im
@@ -112,7 +112,7 @@ func Picture(shape pixel.Shape, image []uint8) augment.Image {
 
 // View is an image after an augmentation with the stream of an address.
 func View(a augment.Augmentation, shape pixel.Shape, image []uint8, at augment.Address) []uint8 {
-	view := Picture(shape, image)
+	view := asView(shape, image)
 	nb.Check(a.Apply(view, augment.NewStream(at)))
 	return nb.Bytes(view.Values)
 }

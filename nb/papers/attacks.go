@@ -1,7 +1,6 @@
 package papers
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -77,12 +76,12 @@ func shift(z, by float64) float64 {
 	return math.Erfc(-(math.Sqrt2*math.Erfinv(2*z-1)+by)/math.Sqrt2) / 2
 }
 
-// Bins are those of the adversaries.
-func Bins() *calib.Bins { return nb.Must(calib.Uniform(attack.Bins, calib.LeftClosed)) }
+// driverBins are those of the adversaries.
+func driverBins() *calib.Bins { return nb.Must(calib.Uniform(attack.Bins, calib.LeftClosed)) }
 
 // Worst is the largest ECE that the intervals allow, exactly.
 func (b Batch) Worst() float64 {
-	return nb.Must(calib.ExactCCE(b.Correct, b.Lower, b.Upper, Bins().Edges())).CCE
+	return nb.Must(calib.ExactCCE(b.Correct, b.Lower, b.Upper, driverBins().Edges())).CCE
 }
 
 // Drive is the ECE of the batch step by step as an adversary drives it: a full step has the length, in the units of ε, and moves the probit of a
@@ -91,7 +90,7 @@ func (b Batch) Drive(name string, driver attack.Driver, steps int, length float6
 	st := &attack.State{Sigma: b.Sigma, Epsilon: b.Epsilon, Length: length, Confidence: slices.Clone(b.Clean), Correct: b.Correct, Direction: make([]float32, len(b.Clean))}
 	line := nb.Line{Name: name}
 	for step := range steps {
-		line.X, line.Y = append(line.X, float64(step)), append(line.Y, nb.Must(calib.ECE(b.Correct, st.Confidence, Bins())))
+		line.X, line.Y = append(line.X, float64(step)), append(line.Y, nb.Must(calib.ECE(b.Correct, st.Confidence, driverBins())))
 		st.Step = step
 		nb.Check(driver.Drive(st))
 		for i, way := range st.Direction {
@@ -143,6 +142,3 @@ func Table7() *nb.Tabular {
 	t.Notes = []string{"Emde et al. 2025, table 7: FashionMNIST, ResNet-110, 500 images, n = 100,000; published figures, not ours."}
 	return t
 }
-
-// Within names the attack's strength in steps of a byte.
-func Within(epsilon float64) string { return fmt.Sprintf("ε = %g/255", math.Round(255*epsilon)) }

@@ -12,20 +12,20 @@ import (
 // where U, uniform on [0, 1], is drawn once for an image, independently of its counts, and never
 // again (Stevens 1950; Voráček 2024). It lies at or above the Clopper-Pearson bound, which has U = 1.
 //
-// A U below LeastU is replaced by it. That can only lower the bound, so its validity is kept, and p stays below
+// A U below leastU is replaced by it. That can only lower the bound, so its validity is kept, and p stays below
 // 1 also where all trials hit, p = (α/U)^(1/n).
 type Randomized struct {
 	Alpha float64
 	U     float64
 }
 
-// LeastU is the smallest U that is used at level α: 0.01, or 2α where that is more, but at most 1.
-func LeastU(alpha float64) float64 { return min(1, max(0.01, 2*alpha)) }
+// leastU is the smallest U that is used at level α: 0.01, or 2α where that is more, but at most 1.
+func leastU(alpha float64) float64 { return min(1, max(0.01, 2*alpha)) }
 
 func (Randomized) Name() string { return "randomized Clopper-Pearson" }
 
 func (r Randomized) String() string {
-	return fmt.Sprintf("%s at α = %g, U = %g", r.Name(), r.Alpha, max(r.U, LeastU(r.Alpha)))
+	return fmt.Sprintf("%s at α = %g, U = %g", r.Name(), r.Alpha, max(r.U, leastU(r.Alpha)))
 }
 
 // Lower returns the bound after k hits in n independent trials. As Lower does, it keeps
@@ -40,7 +40,7 @@ func (r Randomized) Lower(k, n int) (Probability, error) {
 	if !(r.U >= 0 && r.U <= 1) {
 		return Probability{}, inputError("U", r.U, "a number in [0, 1]")
 	}
-	u := max(r.U, LeastU(r.Alpha))
+	u := max(r.U, leastU(r.Alpha))
 	if u == 1 || k == 0 { // P[Bin > 0] + U·P[Bin = 0] ≥ U > α for every p
 		return plain, nil
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/certspec/certspec/internal/linefile"
 )
 
-// ChecksPath is the file beside a ledger that keeps what a run found when it asked some noise samples again, in other arrangements of
+// checksPath is the file beside a ledger that keeps what a run found when it asked some noise samples again, in other arrangements of
 // the batch; see package purity.
-func ChecksPath(ledger string) string { return ledger + ".checks" }
+func checksPath(ledger string) string { return ledger + ".checks" }
 
 // AppendChecks adds a line, a JSON object, to the checks beside a ledger.
 func AppendChecks(ledger string, found purity.Found) error {
@@ -23,7 +23,7 @@ func AppendChecks(ledger string, found purity.Found) error {
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	f, err := os.OpenFile(ChecksPath(ledger), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	f, err := os.OpenFile(checksPath(ledger), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
@@ -38,7 +38,7 @@ func AppendChecks(ledger string, found purity.Found) error {
 // that is no check is a *FormatError.
 func ReadChecks(ledger string) (purity.Found, error) {
 	var sum purity.Found
-	path := ChecksPath(ledger)
+	path := checksPath(ledger)
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return sum, nil

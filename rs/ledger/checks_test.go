@@ -22,13 +22,13 @@ func TestChecks(t *testing.T) {
 	if got, err := ReadChecks(path); err != nil || got != want {
 		t.Errorf("%+v, %v", got, err)
 	}
-	whole, _ := os.ReadFile(ChecksPath(path))
-	os.WriteFile(ChecksPath(path), whole[:len(whole)-1], 0o666)
+	whole, _ := os.ReadFile(checksPath(path))
+	os.WriteFile(checksPath(path), whole[:len(whole)-1], 0o666)
 	if got, err := ReadChecks(path); err != nil || got != parts[0] {
 		t.Errorf("torn: %+v, %v", got, err)
 	}
 	for _, bad := range []string{"x\n", "\n", "{} {}\n", strings.Repeat("1", 1<<16) + "\n"} {
-		os.WriteFile(ChecksPath(path), []byte("{}\n"+bad), 0o666)
+		os.WriteFile(checksPath(path), []byte("{}\n"+bad), 0o666)
 		var format *FormatError
 		if _, err := ReadChecks(path); !errors.As(err, &format) || format.Line != 2 {
 			t.Errorf("%.20q: %v", bad, err)

@@ -15,7 +15,7 @@ import (
 // error that wraps fs.ErrExist unless it has the same bytes.
 func Create(path string, header Header, write func(*Encoder) error) error {
 	return create(path, func(f *os.File) error {
-		e, err := NewEncoder(f, header)
+		e, err := newEncoder(f, header)
 		if err != nil {
 			return err
 		}
@@ -26,7 +26,7 @@ func Create(path string, header Header, write func(*Encoder) error) error {
 // Replace is Create for a file that may be there, which readers find as it was or as it becomes.
 func Replace(path string, header Header, write func(*Encoder) error) error {
 	err := atomicfile.Build(path, func(w io.Writer) error {
-		e, err := NewEncoder(w, header)
+		e, err := newEncoder(w, header)
 		if err != nil {
 			return err
 		}

@@ -18,8 +18,8 @@ type Encoder struct {
 	digest string
 }
 
-// NewEncoder begins a ledger with its header, whose version stays as it is.
-func NewEncoder(w io.Writer, header Header) (*Encoder, error) {
+// newEncoder begins a ledger with its header, whose version stays as it is.
+func newEncoder(w io.Writer, header Header) (*Encoder, error) {
 	line, err := header.encode()
 	if err != nil {
 		return nil, err

@@ -48,7 +48,7 @@ func TestIterators(t *testing.T) {
 	if kinds[LookLine] != looks || kinds[ClaimLine] != images || kinds[DigestLine] != 1 {
 		t.Errorf("%v", kinds)
 	}
-	scores, err := ScanScores(file, l.Header)
+	scores, err := scanScores(file, l.Header)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,7 +75,7 @@ func TestScoresRoundTrip(t *testing.T) {
 		t.Errorf("another content: %v", err)
 	}
 	h.Program = Program{Version: "another"} // may differ
-	s, err := ScanScores(path, h)
+	s, err := scanScores(path, h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestScoresRoundTrip(t *testing.T) {
 	}
 	other := h
 	other.Seed++
-	if _, err := ScanScores(path, other); !isScoresError(err) {
+	if _, err := scanScores(path, other); !isScoresError(err) {
 		t.Errorf("of another seed: %v", err)
 	}
 	// Every flip of a bit is found.

@@ -11,12 +11,12 @@ type LookScores struct {
 	header Header
 }
 
-// OpenLookScores opens the scores beside a ledger with a header; nil where that says that there are none. Errors are those of ScanScores.
+// OpenLookScores opens the scores beside a ledger with a header; nil where that says that there are none. Errors are those of scanScores.
 func OpenLookScores(path string, header Header) (*LookScores, error) {
 	if header.Scores == "" {
 		return nil, nil
 	}
-	scan, err := ScanScores(path, header)
+	scan, err := scanScores(path, header)
 	if err != nil {
 		return nil, err
 	}

@@ -43,11 +43,11 @@ type ScoresScanner struct {
 // longestRecord bounds what a foreign file can make the reader hold.
 const longestRecord = 1 << 16
 
-// ScanScores opens the scores beside a ledger with a header.
+// scanScores opens the scores beside a ledger with a header.
 //
 // Errors: those of Header.ScoreCells; the error wraps fs.ErrNotExist where the file is missing; a file that is of
 // another run, or no scores, is a *ScoresError.
-func ScanScores(path string, header Header) (*ScoresScanner, error) {
+func scanScores(path string, header Header) (*ScoresScanner, error) {
 	file := ScoresPath(path)
 	f, err := os.Open(file)
 	if err != nil {

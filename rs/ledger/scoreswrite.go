@@ -30,7 +30,7 @@ type ScoresWriter struct {
 // of the ledger's looks; behind selection blocks. Provisional looks of the ledger whose scores are not there leave it, with those
 // of the same image that follow them: their work is done again. The second result has the scores of the others.
 //
-// Errors: a file without the scores of a look that the ledger has; those of ScanScores.
+// Errors: a file without the scores of a look that the ledger has; those of scanScores.
 func OpenScores(path string, l *Ledger) (*ScoresWriter, map[ScoresAddress]Scores, error) {
 	file := ScoresPath(path)
 	f, err := atomicfile.Open(file, os.O_RDWR)

@@ -46,7 +46,7 @@ func TestBlockShard(t *testing.T) {
 	}
 	// The Encoder writes the same.
 	var b bytes.Buffer
-	e, err := NewEncoder(&b, h)
+	e, err := newEncoder(&b, h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestLongLines(t *testing.T) {
 		look.Counts = append(look.Counts, Count{int32(c), 2})
 	}
 	var b bytes.Buffer
-	e, err := NewEncoder(&b, h)
+	e, err := newEncoder(&b, h)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,20 +50,20 @@ const (
 	undecided  = math.MinInt16
 )
 
-// MaxGridSigma is the limit of σ for Grid: below it κ ≤ 63, and the difference of any two
+// maxGridSigma is the limit of σ for Grid: below it κ ≤ 63, and the difference of any two
 // values within Limits is an int16, short of undecided.
-const MaxGridSigma = 64. / 6
+const maxGridSigma = 64. / 6
 
 var grids sync.Map // float64 → func() *Grid
 
 // NewGrid returns the sampler for a standard deviation σ in units of the full pixel range, in
-// (0, MaxGridSigma). The tables of each σ are computed once per process and kept.
+// (0, maxGridSigma). The tables of each σ are computed once per process and kept.
 //
 // Errors: σ outside that range, as *InputError.
 func NewGrid(sigma float64) (*Grid, error) {
-	if !(sigma > 0 && sigma < MaxGridSigma) {
+	if !(sigma > 0 && sigma < maxGridSigma) {
 		return nil, &InputError{Argument: "sigma", Value: fmt.Sprint(sigma),
-			Expected: fmt.Sprintf("a standard deviation in (0, %.4g) for noise on the grid", MaxGridSigma)}
+			Expected: fmt.Sprintf("a standard deviation in (0, %.4g) for noise on the grid", maxGridSigma)}
 	}
 	build, _ := grids.LoadOrStore(sigma, sync.OnceValue(func() *Grid { return newGrid(sigma) }))
 	return build.(func() *Grid)(), nil

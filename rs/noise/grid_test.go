@@ -267,10 +267,10 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%s: error %v, want one that names %s", name, err, argument)
 		}
 	}
-	for _, sigma := range []float64{0, -0.25, math.NaN(), math.Inf(1), math.Inf(-1), MaxGridSigma} {
+	for _, sigma := range []float64{0, -0.25, math.NaN(), math.Inf(1), math.Inf(-1), maxGridSigma} {
 		_, err := NewGrid(sigma)
 		check(fmt.Sprintf("NewGrid(%g)", sigma), err, "sigma")
-		if sigma != MaxGridSigma {
+		if sigma != maxGridSigma {
 			_, err = NewGaussian(sigma)
 			check(fmt.Sprintf("NewGaussian(%g)", sigma), err, "sigma")
 		}

@@ -141,7 +141,7 @@ func value(g *Grid, u uint64) (k int, ok bool) {
 	return i - g.reach, i == len(g.cells) || g.cells[i] != u
 }
 
-var largestSigma = math.Nextafter(MaxGridSigma, 0)
+var largestSigma = math.Nextafter(maxGridSigma, 0)
 
 // A prefix of the table is decided exactly where all its 2⁴⁴ words have one value.
 func TestPrefixTable(t *testing.T) {

@@ -40,7 +40,7 @@ const (
 	DefaultAlpha        = 0.001
 	DefaultMaxSamples   = 100_000
 	DefaultSelection    = 100
-	DefaultISSSelection = 1000
+	defaultISSSelection = 1000
 	DefaultBlock        = 100
 )
 

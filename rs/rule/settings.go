@@ -51,7 +51,7 @@ func (s *Settings) common() error {
 	if s.Selection == 0 {
 		s.Selection = DefaultSelection
 		if s.Rule == ISS {
-			s.Selection = DefaultISSSelection
+			s.Selection = defaultISSSelection
 		}
 		s.Selection = RoundUp(s.Selection, s.Block)
 	}
