@@ -169,7 +169,7 @@ func (r *soundness) ours(ctx context.Context, kept *tally, k solved, t truth, na
 
 // options are those of a rule, and its plan.
 func (r *soundness) options(name rs.Rule) (rs.Options, *rule.Plan, error) {
-	opt := rs.Options{Sigma: r.Sigma, Alpha: r.Alpha, Rule: name, MaxSamples: r.N}
+	opt := rs.Options{Settings: rs.Settings{Sigma: r.Sigma, Alpha: r.Alpha, Rule: name, MaxSamples: r.N}}
 	switch name {
 	case rs.Betting:
 		for i := range 15 {

@@ -113,7 +113,7 @@ func TestOldLedgersGoOn(t *testing.T) {
 		}
 		for i, id := range former {
 			old := filepath.Join(t.TempDir(), "ledger")
-			o := rs.Options{Sigma: .25, Rule: rs.Fixed, MaxSamples: 200, Ledger: old, Seed: uint64(i)}
+			o := rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: 200}, Ledger: old, Seed: uint64(i)}
 			if _, err := rs.Certify(t.Context(), as{m, id}, data, o); err != nil {
 				t.Fatal(err)
 			}
@@ -187,8 +187,7 @@ func TestCommittedLedgersGoOn(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		o := rs.Options{Sigma: h.Sigma, Alpha: h.Alpha, Rule: rs.Rule(h.Rule.Name), MaxSamples: h.Rule.Looks[len(h.Rule.Looks)-1].Samples, Selection: h.Selection, Block: h.Block,
-			Tolerance: h.Rule.Tolerance, Futility: h.Rule.Futility, Ledger: file}
+		o := rs.Options{Settings: rs.Settings{Sigma: h.Sigma, Alpha: h.Alpha, Rule: rs.Rule(h.Rule.Name), MaxSamples: h.Rule.Looks[len(h.Rule.Looks)-1].Samples, Selection: h.Selection, Block: h.Block, Tolerance: h.Rule.Tolerance, Futility: h.Rule.Futility}, Ledger: file}
 		for _, target := range h.Rule.Targets {
 			o.Radii = append(o.Radii, target.Radius)
 		}

@@ -108,10 +108,16 @@ func (l *Library) matching(rows []tableRow) (out []tableRow) {
 			continue
 		}
 		for _, name := range l.Names(Recipes) {
-			if ok, err := path.Match(row.Recipe, name); ok && err == nil {
+			if matches(row.Recipe, name) {
 				out = append(out, tableRow{Recipe: name})
 			}
 		}
 	}
 	return out
+}
+
+// matches reports whether a name is the one that is wanted, or one that a pattern stands for.
+func matches(wanted, name string) bool {
+	ok, err := path.Match(wanted, name)
+	return wanted == name || strings.Contains(wanted, "*") && ok && err == nil
 }

@@ -298,6 +298,7 @@ func TestBadRecipes(t *testing.T) {
 		`there is no table "tny"; the nearest is "tiny"`:      func(o *Options) { o.Table = "tny" },
 		`there is no tier "t1"; the nearest is "T1"`:          func(o *Options) { o.Tier = "t1" },
 		`there is no row "tiny/h"; the nearest is "tiny/hcr"`: func(o *Options) { o.Rows = []string{"tiny/h"} },
+		`there is no row "tiny/*/h"`:                          func(o *Options) { o.Rows = []string{"tiny/g", "tiny/*/h"} },
 		`there is no data "cifr10"; the nearest is "cifar10"`: func(o *Options) { o.Places = map[string]string{"cifr10": "x"} },
 		"in the layout of CIFAR-10-C alone":                   func(o *Options) { o.Places = map[string]string{"imagenet-c": "x"} },
 		"shard 2 of 2":                                        func(o *Options) { o.Shard, o.Shards = 2, 2 },
@@ -308,6 +309,26 @@ func TestBadRecipes(t *testing.T) {
 		if _, err := Plan(o); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v; want %s", err, name)
 		}
+	}
+}
+
+// Rows are named by patterns as in tables, too, beside whole names.
+func TestRowsByPattern(t *testing.T) {
+	plan := func(rows ...string) int {
+		o := tiny(t, tinyFile(t, ""))
+		o.Rows = rows
+		e, err := Plan(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(e.Jobs)
+	}
+	one, other, all := plan("tiny/g"), plan("tiny/hcr"), plan()
+	if got := plan("tiny/g*"); one == 0 || one >= all || got != one {
+		t.Errorf("%d jobs of tiny/g*, %d of tiny/g, %d of all", got, one, all)
+	}
+	if got, want := plan("*/hcr", "tiny/g"), plan("tiny/hcr", "tiny/g"); got != want || got <= other {
+		t.Errorf("%d jobs of */hcr and tiny/g; want %d, more than %d", got, want, other)
 	}
 }
 

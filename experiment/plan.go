@@ -20,7 +20,7 @@ type Options struct {
 	Table  string   // by name
 	Tier   string   // by name
 	Add    []string // files of further recipes, tables and rows; see Library.Add
-	Rows   []string // recipes, or titles of added models, of the table that are made; empty: all
+	Rows   []string // recipes, also as patterns such as C/conv8/*/*, or titles of added models, of the table that are made; empty: all
 
 	// Shard is one of Shards parts, counted from 0, each in a folder of its own, which Merge joins. A shard has whole models.
 	Shard, Shards int
@@ -182,14 +182,19 @@ func (m *Manifest) take(s *Setup, table Table, wanted []string) (lines []tableLi
 			name = row.Title
 		}
 		names = append(names, name)
-		if len(wanted) == 0 || slices.Contains(wanted, name) {
+		chosen := len(wanted) == 0
+		for _, pattern := range wanted {
+			if matches(pattern, name) {
+				used[pattern], chosen = true, true
+			}
+		}
+		if chosen {
 			lines = append(lines, of...)
-			used[name] = true
 		}
 	}
-	for _, name := range wanted {
-		if !used[name] {
-			return nil, &UnknownError{"row", name, nearest.Of(name, names)}
+	for _, pattern := range wanted {
+		if !used[pattern] {
+			return nil, &UnknownError{"row", pattern, nearest.Of(pattern, names)}
 		}
 	}
 	made.Rows = nil // the lines say it

@@ -178,7 +178,7 @@ func (m *meter) sampleRate(ctx context.Context, path string, model *Model, image
 	}
 	defer m.close()
 	var c classifier.Classifier = net
-	o := rs.Options{Sigma: max(model.Noise(), .01), Rule: rs.Fixed, MaxSamples: 100, Selection: 100}
+	o := rs.Options{Settings: rs.Settings{Sigma: max(model.Noise(), .01), Rule: rs.Fixed, MaxSamples: 100, Selection: 100}}
 	for n := min(2, images.Len()); ; n = min(2*n, images.Len()) {
 		part := *images
 		part.IDs, part.Labels, part.Pixels = images.IDs[:n], images.Labels[:n], images.Pixels[:n*images.Shape.Len()]

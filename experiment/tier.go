@@ -65,8 +65,7 @@ type certifySettings struct {
 // Options are the settings as Certify takes them.
 func (c certifySettings) Options(sigma float64) rs.Options {
 	return rs.Options{
-		Sigma: sigma, Rule: rs.Rule(c.Rule), MaxSamples: c.N, Selection: c.N0, Block: c.Block, Alpha: c.Alpha,
-		Tolerance: c.Tolerance, Radii: c.Radii, Noise: noise.Law(c.Noise),
+		Settings: rs.Settings{Sigma: sigma, Rule: rs.Rule(c.Rule), MaxSamples: c.N, Selection: c.N0, Block: c.Block, Alpha: c.Alpha, Tolerance: c.Tolerance, Radii: c.Radii}, Noise: noise.Law(c.Noise),
 	}
 }
 

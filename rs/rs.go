@@ -49,20 +49,14 @@ type Source interface {
 	Load(ctx context.Context) (*imageset.Images, error)
 }
 
+// Settings of the rule, and the noise level.
+type Settings = rule.Settings
+
 // Options says what to certify and how. Only Sigma has no default.
 type Options struct {
-	Sigma      float64   // standard deviation of the noise, unit: full range of a value; > 0
-	Alpha      float64   // bound on the probability that the claim on an image is false; default 0.001
-	Rule       Rule      // how many samples an image gets; default Staged
-	MaxSamples int       // most samples behind a bound, a multiple of Block; default 100,000, of Anytime 100,000,000
-	Tolerance  float64   // of Staged and ISS: radius given up for fewer samples, unit as Sigma; default 0.04·Sigma
-	Relative   bool      // of ISS: Tolerance is a fraction of the radius, in (0, 1)
-	Radii      []float64 // of Betting, which needs them: the radii that are tested, ascending, unit as Sigma; 0 asks for the class alone
-	Futility   float64   // of Betting: level of the test that stops hopeless images; default Alpha
-	Selection  int       // samples that choose the class and enter no bound, a multiple of Block; default 100, of ISS 1,000, rounded up to a block
-	Block      int       // samples in one call of the model; default 100
-	Noise      noise.Law // "grid" or "gaussian"; default "grid", the one that is sound in floating point
-	Seed       uint64    // of the noise; 0: derived from model, data and settings, so that nobody can try seeds (settings can be tried: see SeedNote). A chosen one draws the same samples at every n
+	Settings           // of the rule and its noise level: Sigma, Alpha, Rule, MaxSamples, ...
+	Noise    noise.Law // "grid" or "gaussian"; default "grid", the one that is sound in floating point
+	Seed     uint64    // of the noise; 0: derived from model, data and settings, so that nobody can try seeds (settings can be tried: see SeedNote). A chosen one draws the same samples at every n
 
 	Scores    int  // keep the scores of the class too, counted in so many cells, at most 1,000, in a file beside the ledger; 0: no
 	TopScores bool // with Scores: keep the largest score of each noise sample, rescaled by ledger.TopScore, instead of that of the class
@@ -94,10 +88,11 @@ func optionErrorf(format string, args ...any) error { return rule.OptionErrorf(f
 //
 // Errors: settings out of range, as *OptionError.
 func (o Options) Plan() (*rule.Plan, error) {
-	return rule.New(rule.Settings{
-		Rule: o.Rule, Sigma: o.Sigma, Alpha: o.Alpha, MaxSamples: o.MaxSamples, Selection: o.Selection, Block: o.Block,
-		Tolerance: o.Tolerance, Relative: o.Relative, Radii: o.Radii, Futility: o.Futility, Shards: o.spreads(),
-	})
+	if o.Shards != 0 {
+		return nil, optionErrorf("Shards is %d, but follows from Shard: leave it unset", o.Shards)
+	}
+	o.Shards = o.spreads()
+	return rule.New(o.Settings)
 }
 
 // withDefaults fills in the defaults of what is no part of the rule, and refuses what is out of range.

@@ -183,11 +183,11 @@ func TestLargerRunsAndTheirSamples(t *testing.T) {
 		}
 		return l.Looks[:2]
 	}
-	if small, large := looks(rs.Options{Seed: 7, MaxSamples: 200}), looks(rs.Options{Seed: 7, MaxSamples: 800}); !reflect.DeepEqual(small, large) {
+	if small, large := looks(rs.Options{Seed: 7, Settings: rs.Settings{MaxSamples: 200}}), looks(rs.Options{Seed: 7, Settings: rs.Settings{MaxSamples: 800}}); !reflect.DeepEqual(small, large) {
 		t.Errorf("chosen seed: %v and %v, want the same", small, large)
 	}
-	small := looks(rs.Options{MaxSamples: 200})
-	for name, o := range map[string]rs.Options{"a larger n": {MaxSamples: 800}, "another alpha": {MaxSamples: 200, Alpha: .001 + 1e-12}} {
+	small := looks(rs.Options{Settings: rs.Settings{MaxSamples: 200}})
+	for name, o := range map[string]rs.Options{"a larger n": {Settings: rs.Settings{MaxSamples: 800}}, "another alpha": {Settings: rs.Settings{MaxSamples: 200, Alpha: .001 + 1e-12}}} {
 		if other := looks(o); reflect.DeepEqual(small, other) {
 			t.Errorf("derived seed, %s: %v, the same", name, other)
 		}

@@ -52,7 +52,7 @@ func main() {
 	model, err := engine.Open(path, engine.Backend(backend))
 	check(err)
 	defer model.Close()
-	run, err := rs.Certify(ctx, model, test, rs.Options{Sigma: 0.25, MaxSamples: 200, Selection: 100, Ledger: os.Args[1] + "/twin.ledger"})
+	run, err := rs.Certify(ctx, model, test, rs.Options{Settings: rs.Settings{Sigma: 0.25, MaxSamples: 200, Selection: 100}, Ledger: os.Args[1] + "/twin.ledger"})
 	check(err)
 	fmt.Printf("certified %d images; average certified radius in 0 to 1: %v\n", len(run.Rows), run.Rows.ACR().Value >= 0 && run.Rows.ACR().Value < 1)
 

@@ -107,7 +107,7 @@ func newGlance(model classifier.Classifier, images *dataset.Images, use Use) (*p
 	if block < 1 {
 		return nil, fmt.Errorf("preflight: Block is %d, want at least 1", block)
 	}
-	return &pilot{model: model, info: info, images: images, opt: rs.Options{Sigma: use.Sigma, Noise: law, Block: block}}, nil
+	return &pilot{model: model, info: info, images: images, opt: rs.Options{Settings: rs.Settings{Sigma: use.Sigma, Block: block}, Noise: law}}, nil
 }
 
 // function compares answers to noise samples of a few images of different labels.

@@ -89,7 +89,7 @@ func TestCells(t *testing.T) {
 func TestRunAgainAndOpen(t *testing.T) {
 	model, folder := constant(), filepath.Join(t.TempDir(), "a folder")
 	var before []string
-	o := sweep.Options{Folder: folder, CorruptSeed: 7, Run: rs.Options{Sigma: .25, MaxSamples: 200, Ledger: "not used"},
+	o := sweep.Options{Folder: folder, CorruptSeed: 7, Run: rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 200}, Ledger: "not used"},
 		Before: func(c sweep.Cell) error { before = append(before, c.String()); return nil }}
 	// The first cells, and then all of them: those that are there are not run again.
 	if err := sweep.Run(t.Context(), model, synthetic(t), cells(t)[:2], o); err != nil {
@@ -131,7 +131,7 @@ func TestRunAgainAndOpen(t *testing.T) {
 
 func TestOpenRefuses(t *testing.T) {
 	model, folder := constant(), t.TempDir()
-	o := sweep.Options{Folder: folder, Run: rs.Options{Sigma: .25, MaxSamples: 100}}
+	o := sweep.Options{Folder: folder, Run: rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 100}}}
 	if _, err := sweep.Open(folder); err == nil {
 		t.Error("a folder without ledgers is a sweep")
 	}
@@ -204,7 +204,7 @@ func TestOldFolderGoesOn(t *testing.T) {
 	}
 	m := renamed{constant(), classifier.Identity{Weights: "all of the file", Engine: "toy"}}
 	folder := t.TempDir()
-	o := sweep.Options{Run: rs.Options{Sigma: .25, MaxSamples: 200}, Folder: folder}
+	o := sweep.Options{Run: rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 200}}, Folder: folder}
 	if err := sweep.Run(t.Context(), former{m}, synthetic(t), cells(t)[:1], o); err != nil {
 		t.Fatal(err)
 	}
