@@ -26,7 +26,7 @@ func Certified(folder string) ([]certified.Model, error) {
 		if of.Results != "" || of.Noise() == 0 {
 			continue
 		}
-		radii, _, _, err := radiiOf(folder, of)
+		k, err := keptOf(folder, of)
 		if err != nil {
 			return nil, err
 		}
@@ -37,8 +37,8 @@ func Certified(folder string) ([]certified.Model, error) {
 		recipe, _, _ := strings.Cut(of.Name, "@")
 		out := certified.Model{Name: of.Name, Setting: certified.SettingOf(plan, of.Noise()), Shifted: map[certified.Cell]rs.Rows{},
 			Labels: map[string]string{"recipe": recipe, "group": of.Group, "method": of.Method, "augment": of.Augment, "network": of.Network, "seed": strconv.FormatUint(of.Seed, 10)}}
-		for _, name := range radii.Cells {
-			rows := radii.Outcomes(name).rows()
+		for _, name := range k.radii.Cells {
+			rows := k.radii.Outcomes(name).rows()
 			at := strings.LastIndexByte(name, '-')
 			severity, err := strconv.Atoi(name[at+1:])
 			switch {

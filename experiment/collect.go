@@ -20,48 +20,60 @@ type origin struct {
 	Samples   int      `json:"copies"`    // in the ledgers of its cells
 }
 
-// radiiOf are the radii that a folder holds of a model: those of the file of results, and of closed ledgers that are not in it yet.
-// They come with what is to be known of these ledgers.
-func radiiOf(folder string, m *Model) (radii *Radii, origin origin, added bool, err error) {
+// kept is what a folder holds of a model: its certified radii, and the shares behind them, of the cells that were certified since these are kept.
+type kept struct {
+	radii, shares *Radii
+	origin        origin
+	added         bool // there is more in it than in the files of results
+}
+
+// keptOf is what a folder holds in the files of results, and in closed ledgers that are not in them yet.
+func keptOf(folder string, m *Model) (kept, error) {
+	k := kept{shares: &Radii{}}
+	var err error
 	if m.Results != "" {
-		radii, err = resultsOf(m.Results)
-		return radii, origin, false, err
+		k.radii, err = resultsOf(m.Results)
+		return k, err
 	}
-	if radii, err = readRadii(resultPath(folder, m, ".csv")); err != nil {
-		return nil, origin, false, err
+	if k.radii, err = readRadii(resultPath(folder, m, ".csv")); err != nil {
+		return k, err
 	}
-	if _, err := readJSON(resultPath(folder, m, ".json"), &origin); err != nil {
-		return nil, origin, false, err
+	if k.shares, err = readRadii(resultPath(folder, m, sharesSuffix)); err != nil {
+		return k, err
+	}
+	if _, err := readJSON(resultPath(folder, m, ".json"), &k.origin); err != nil {
+		return k, err
 	}
 	files, err := filepath.Glob(filepath.Join(folder, "ledgers", m.Slug(), "*.ledger"))
 	if err != nil {
-		return nil, origin, false, err
+		return k, err
 	}
 	for _, file := range files {
 		cell := filepath.Base(file[:len(file)-len(".ledger")])
-		if radii.Outcomes(cell) != nil {
+		if k.radii.Outcomes(cell) != nil {
 			continue
 		}
 		// A ledger whose images are all decided may still lack its claims.
 		if closed, err := isClosed(file); err != nil {
-			return nil, origin, false, err
+			return k, err
 		} else if !closed {
 			continue
 		}
 		run, err := rs.Open(file)
 		if err != nil {
-			return nil, origin, false, err
+			return k, err
 		}
-		radii.set(cell, outcomes(run.Rows))
-		added = true
+		k.radii.set(cell, outcomes(run.Rows, radius))
+		k.shares.set(cell, outcomes(run.Rows, share))
+		k.added = true
 		id := run.Header.Model.Identity
-		if name := fmt.Sprintf("%s %s, %s", id.Engine, id.EngineVersion, id.InstructionSet); !slices.Contains(origin.Certified, name) {
-			origin.Certified = append(origin.Certified, name)
+		if name := fmt.Sprintf("%s %s, %s", id.Engine, id.EngineVersion, id.InstructionSet); !slices.Contains(k.origin.Certified, name) {
+			k.origin.Certified = append(k.origin.Certified, name)
 		}
-		origin.Samples += run.Passes()
+		k.origin.Samples += run.Passes()
 	}
-	slices.Sort(origin.Certified)
-	return radii, origin, added, nil
+	slices.Sort(k.origin.Certified)
+	return k, nil
 }
 
 // collect brings the radii of closed ledgers into the files of results.
@@ -70,7 +82,7 @@ func (e *Experiment) collect(m *Model) error {
 		return nil
 	}
 	folder := e.options.Folder
-	radii, o, added, err := radiiOf(folder, m)
+	k, err := keptOf(folder, m)
 	if err != nil {
 		return err
 	}
@@ -78,18 +90,19 @@ func (e *Experiment) collect(m *Model) error {
 	if m.Adapt != nil {
 		source = e.Manifest.Model(m.Start)
 	}
-	if o.Weights == "" && source.File == "" && trained(folder, source) {
+	if k.origin.Weights == "" && source.File == "" && trained(folder, source) {
 		card, err := modelfile.ReadCard(modelPath(folder, source))
 		if err != nil {
 			return err
 		}
+		o := &k.origin
 		o.Weights, o.Trained, o.Seconds, o.Accuracy, o.Noisy = card.Weights, card.Backend, card.Seconds, card.Accuracy, card.NoisyTest
-		added = true
+		k.added = true
 	}
-	if !added {
+	if !k.added {
 		return nil
 	}
-	if err := writeJSON(resultPath(folder, m, ".json"), o); err != nil || len(radii.Cells) == 0 {
+	if err := writeJSON(resultPath(folder, m, ".json"), k.origin); err != nil || len(k.radii.Cells) == 0 {
 		return err
 	}
 	var order []string
@@ -104,5 +117,10 @@ func (e *Experiment) collect(m *Model) error {
 			}
 		}
 	}
-	return radii.write(resultPath(folder, m, ".csv"), order)
+	if len(k.shares.Cells) > 0 {
+		if err := k.shares.write(resultPath(folder, m, sharesSuffix), order); err != nil {
+			return err
+		}
+	}
+	return k.radii.write(resultPath(folder, m, ".csv"), order)
 }

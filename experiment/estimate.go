@@ -100,7 +100,7 @@ func (m *meter) add(ctx context.Context, total *Estimate, j Job) error {
 	if err != nil {
 		return err
 	}
-	rows, err := m.rowsOf(j.Model)
+	rows, err := m.experiment.setup.rowsOf(*j.Model)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (m *meter) add(ctx context.Context, total *Estimate, j Job) error {
 	if err != nil {
 		return err
 	}
-	return c.Training(j.Model, n*epochs*rows)
+	return c.Training(j.Model, n*epochs*float64(rows))
 }
 
 // Costs adds up what jobs take, at the rates of this machine.
@@ -166,17 +166,3 @@ func (c *Costs) Samples(model *Model, n, most float64) error {
 
 // Searches adds runs of ADMM.
 func (c *Costs) Searches(n int) { c.total.Searches += n }
-
-// rowsOf is how many noisy images a step takes through the network and back for each image.
-func (m *meter) rowsOf(model *Model) (float64, error) {
-	made, err := m.experiment.setup.method(*model)
-	if err != nil {
-		return 0, err
-	}
-	n := made.Needs()
-	rows := float64(n.Views * n.Noises)
-	if n.Adversary != nil {
-		rows *= float64(1 + n.Adversary.Steps)
-	}
-	return rows, nil
-}

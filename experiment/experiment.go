@@ -20,6 +20,7 @@
 //	adapted/MODEL/CELL.*      the same of networks adapted to one corruption
 //	ledgers/MODEL/CELL.ledger clean, calibration, fog-3, …; see package sweep
 //	results/MODEL.csv         the certified radii of the ledgers, image by image, small enough to keep
+//	results/MODEL.shares.csv  the shares of noise samples in the certified class behind them
 //	results/MODEL.*.json      calibration bounds, attacks
 //	results/MODEL.predictions.csv  the classes without noise, for the agreement of models
 //	results/MODEL.evaluate.json    plain accuracies; their predictions are in predictions/CORRUPTION/SEVERITY/MODEL.npy

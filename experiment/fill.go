@@ -39,6 +39,8 @@ type FilledLine struct {
 	ACE         map[string]*meanOverSeeds `json:"ace,omitempty"`         // "accuracy", "clean" and the attacks
 	// By how much each attack raises the calibration error, with the interval of the bootstrap over the images.
 	Raised map[string]*compare.Difference `json:"raised,omitempty"`
+	// How p_A is distributed, for each main figure that has shares.
+	Shares []distribution `json:"shares,omitempty"`
 	// What further measures found, by their keys.
 	Found map[string]any `json:"found,omitempty"`
 }

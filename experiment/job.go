@@ -41,8 +41,17 @@ func (t Tier) Cells(m radiusMeasure) ([]sweep.Cell, error) {
 	if m.Clean || len(m.Sweeps) > 0 {
 		cells = append(cells, sweep.Cell{})
 	}
+	for _, name := range t.Corrupted.Corruptions {
+		if _, err := corrupt.Find(name); err != nil {
+			return nil, fmt.Errorf("experiment: tier %s: %w", t.Name, err)
+		}
+	}
 	for _, word := range m.Sweeps {
 		names, err := corrupt.Names([]string{word})
+		few := t.Corrupted.Corruptions
+		if err != nil || word == string(corrupt.F) {
+			few = nil
+		}
 		if err != nil {
 			if _, unknown := corrupt.Find(word); unknown != nil {
 				return nil, fmt.Errorf("experiment: sweep %q: %w", word, unknown)
@@ -54,7 +63,7 @@ func (t Tier) Cells(m radiusMeasure) ([]sweep.Cell, error) {
 			return nil, fmt.Errorf("experiment: sweep %q: %w", word, err)
 		}
 		for _, c := range all {
-			if t.has(c) && !slices.ContainsFunc(cells, func(o sweep.Cell) bool { return o.String() == c.String() }) {
+			if t.has(c) && among(few, c.Setting.Name) && !slices.ContainsFunc(cells, func(o sweep.Cell) bool { return o.String() == c.String() }) {
 				cells = append(cells, c)
 			}
 		}

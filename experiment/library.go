@@ -77,6 +77,12 @@ func (l *Library) Add(file string) ([]tableRow, error) {
 		return nil, fmt.Errorf("experiment: %w", err)
 	}
 	rows, err := l.add(file, text)
+	lieBeside(file, rows)
+	return rows, err
+}
+
+// lieBeside makes the paths of rows relative to the file that has them.
+func lieBeside(file string, rows []tableRow) {
 	for i := range rows {
 		for _, path := range []*string{&rows[i].Model, &rows[i].Results} {
 			if *path != "" && !filepath.IsAbs(*path) {
@@ -84,7 +90,6 @@ func (l *Library) Add(file string) ([]tableRow, error) {
 			}
 		}
 	}
-	return rows, err
 }
 
 func (l *Library) add(file string, text []byte) (rows []tableRow, err error) {
@@ -115,6 +120,7 @@ func (l *Library) add(file string, text []byte) (rows []tableRow, err error) {
 				err := put(l, r, Tables, l.tables, name, body)
 				t := l.tables[name.Value]
 				t.Name = name.Value
+				lieBeside(r.file, t.Rows)
 				l.tables[name.Value] = t
 				if err == nil {
 					err = r.rows(body, t.Rows)

@@ -469,3 +469,23 @@ func FuzzRadii(f *testing.F) {
 		}
 	})
 }
+
+// The path of a row lies beside the file, in tables as in rows.
+func TestPathsOfTables(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "mine.yaml")
+	if err := os.WriteFile(file, []byte("tables:\n  mine: {title: mine, rows: [A/c10/g, {title: X, results: r/x.csv}], measure: {clean: true}}\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Add(file); err != nil {
+		t.Fatal(err)
+	}
+	made, err := l.Table("mine")
+	if err != nil || made.Rows[1].Results != filepath.Join(dir, "r", "x.csv") {
+		t.Errorf("%+v, %v", made.Rows, err)
+	}
+}

@@ -13,20 +13,24 @@ import (
 func (f *Filler) line(l tableLine, list []Metric) (FilledLine, error) {
 	line := FilledLine{Title: l.Title, Group: l.Group, Models: l.Models, Values: make([]*Value, len(list))}
 	radii := map[uint64]*Radii{} // by seed
+	var shares []*Radii
 	for _, name := range l.Models {
 		m := f.Manifest.Model(name)
 		line.Data = m.Data
-		r, o, _, err := radiiOf(f.Folder, m)
+		k, err := keptOf(f.Folder, m)
 		if err != nil {
 			return line, err
 		}
-		radii[m.Seed] = r
-		f.origins[name] = o
+		radii[m.Seed], shares = k.radii, append(shares, k.shares)
+		f.origins[name] = k.origin
 	}
 	for k, metric := range list {
 		var err error
 		if line.Values[k], err = f.value(radii, metric); err != nil {
 			return line, fmt.Errorf("experiment: %s: %s: %w", l.Title, metric.Name, err)
+		}
+		if d := distributionOf(metric.Name, shares, metric.Cells); metric.Main && d != nil {
+			line.Shares = append(line.Shares, *d)
 		}
 	}
 	return line, nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/corrupt"
@@ -73,6 +74,9 @@ func (m radiusMeasure) Fill(f *Filler, out *Filled) (notes []string, err error) 
 	}
 	if len(m.Sweeps) > 0 {
 		note("%s", f.corruptions())
+		if few := tier.Corrupted.Corruptions; len(few) > 0 {
+			note("Of C and C-bar there are %s alone, at severity %v.", strings.Join(few, ", "), tier.Corrupted.Severities)
+		}
 	}
 	b := f.bootstrap
 	note("Low and high: %g %% intervals of the bootstrap over images (%d resamples, seed %d) of the mean over the seeds, over images and seeds where there are two or more of these; those of differences are paired by image, over the seeds that both have. Least and largest are over the seeds.",
@@ -84,6 +88,9 @@ func (radiusMeasure) Tables(f *Filled, columns []string, head func(FilledLine) [
 	if len(f.Metrics) > 0 {
 		add(f.radii(columns, head), "")
 		add(f.differences(columns, head), "main figures, with differences from "+f.Compare)
+		if t := f.shares(columns, head); t != nil {
+			add(t, "images by the share of noise samples in the certified class")
+		}
 	}
 }
 

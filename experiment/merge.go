@@ -95,6 +95,8 @@ func (m *Manifest) mergeFile(to, from string) (added int, err error) {
 	kind := filepath.Base(filepath.Dir(to))
 	switch {
 	case strings.HasSuffix(to, ".safetensors"):
+	case kind == "results" && strings.HasSuffix(to, sharesSuffix):
+		return mergeRadii(to, there, from, text)
 	case kind == "results" && !m.names(to): // of a measure
 	case kind == "results" && filepath.Ext(to) == ".csv":
 		return mergeRadii(to, there, from, text)

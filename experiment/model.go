@@ -37,6 +37,7 @@ type Model struct {
 	modelfile.Recipe `json:"-"`
 
 	Start string         `json:"start,omitempty"` // name of the model that training or adaptation begins with
+	Begin *begin         `json:"begin,omitempty"` // what training begins with, where that is no model of the experiment
 	Adapt *adaptSettings `json:"adapt,omitempty"`
 }
 
@@ -110,8 +111,14 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 	if err := nets.CheckName(m.Network, m.Input); err != nil { // also of one that the tier replaces
 		return m, err
 	}
+	given, err := s.given(&m, r)
+	if err != nil {
+		return m, err
+	}
 	width, kept := part.Widths[m.Network]
-	if kept {
+	if given {
+		kept = false
+	} else if kept {
 		m.Width = width
 	} else if part.Network != "" {
 		m.Network = part.Network
@@ -143,6 +150,11 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 	if r.Start != "" && !inRounds(&m) {
 		most = s.Tier.FineTune
 	}
+	if part.Rows > 0 && !inRounds(&m) {
+		if most, err = s.equalRows(&m, part.Rows, most); err != nil {
+			return m, err
+		}
+	}
 	if err := m.shorten(most); err != nil {
 		return m, err
 	}
@@ -152,17 +164,8 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 	if err := s.makePruning(&m, r); err != nil {
 		return m, err
 	}
-	made, err := s.method(m)
-	if err != nil {
+	if m.Options, err = s.limited(m); err != nil {
 		return m, err
-	}
-	if m.Options, err = method.Options(made); err != nil { // all of them, defaults included
-		return m, err
-	}
-	for key, limit := range s.Tier.Methods[m.Method] {
-		if v, ok := m.Options[key].(float64); ok {
-			m.Options[key] = min(v, float64(limit))
-		}
 	}
 	for _, key := range []string{"warm_up", "delay", "kappa_start", "kappa_over", "epsilon_start", "epsilon_over"} { // of attacks and ramps, in epochs
 		if v, ok := m.Options[key].(float64); ok {
@@ -174,6 +177,21 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 		return m, err
 	}
 	return m, o.Check()
+}
+
+// limited are all options of a model's method, defaults included, within the limits of the tier.
+func (s *Setup) limited(m Model) (map[string]any, error) {
+	made, err := s.method(m)
+	if err != nil {
+		return nil, err
+	}
+	options, err := method.Options(made)
+	for key, limit := range s.Tier.Methods[m.Method] {
+		if v, ok := options[key].(float64); ok {
+			options[key] = min(v, float64(limit))
+		}
+	}
+	return options, err
 }
 
 // shorten leaves at most so many epochs, 0: all.

@@ -75,6 +75,9 @@ func Plan(o Options) (*Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := m.needed(); err != nil {
+		return nil, err
+	}
 	e := &Experiment{options: o, setup: setup}
 	if e.Manifest, err = joined(o.Folder, m); err != nil {
 		return nil, err
@@ -145,9 +148,9 @@ func (o Options) Setup() (*Setup, []tableRow, error) {
 	}
 	kinds := l.Names("data")
 	for kind := range o.Places {
-		if base := strings.TrimSuffix(kind, officialSuffix); !slices.Contains(kinds, base) {
+		if base := kindOf(kind); !slices.Contains(kinds, base) {
 			return nil, nil, &UnknownError{"data", kind, nearest.Of(base, kinds)}
-		} else if base != kind && !strings.HasPrefix(base, "cifar") {
+		} else if strings.HasSuffix(kind, officialSuffix) && !strings.HasPrefix(base, "cifar") {
 			return nil, nil, fmt.Errorf("experiment: data %s: published corrupted images are read in the layout of CIFAR-10-C alone: cifar10-c and cifar100-c", kind)
 		}
 	}

@@ -55,8 +55,11 @@ func (o Outcomes) vector() vector {
 	return v
 }
 
-// outcomes are those of the labelled rows of a ledger.
-func outcomes(rows rs.Rows) Outcomes {
+// radius of a row of a ledger.
+func radius(row rs.Row) float64 { return row.Radius }
+
+// outcomes are those of the labelled rows of a ledger, with a number of each right one.
+func outcomes(rows rs.Rows, of func(rs.Row) float64) Outcomes {
 	var kept Outcomes
 	for _, row := range rows {
 		one := Outcome{Image: row.Image, Label: row.Label}
@@ -64,7 +67,7 @@ func outcomes(rows rs.Rows) Outcomes {
 		case row.Label < 0:
 			continue
 		case row.Correct():
-			one.Radius = row.Radius
+			one.Radius = of(row)
 		case row.Class == rs.Abstain:
 			one.Verdict = Abstained
 		default:
@@ -123,7 +126,7 @@ func resultsOf(path string) (*Radii, error) {
 		return nil, err
 	}
 	r := &Radii{}
-	of := outcomes(run.Rows)
+	of := outcomes(run.Rows, radius)
 	if of == nil {
 		return nil, fmt.Errorf("experiment: %s has no labelled images", path)
 	}

@@ -190,8 +190,17 @@ func (r *Runner) train(ctx context.Context, m *Model) error {
 	if o.Test, err = r.set(m.Check); err != nil {
 		return err
 	}
-	if m.Start != "" {
+	if o.More, err = m.openMore(); err != nil {
+		return err
+	}
+	switch {
+	case m.Start != "":
 		o.From = r.Weights(r.Manifest.Model(m.Start))
+	case m.Begin != nil:
+		o.From, err = m.Begin.File, m.Begin.check()
+	}
+	if err != nil {
+		return err
 	}
 	o.Out, o.Backend = r.Weights(m), r.options.Training
 	o.Program, o.Command = r.options.Program, r.options.Command

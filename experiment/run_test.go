@@ -125,7 +125,7 @@ func TestStopsAndShards(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := stable(t, o.Folder)
-	if len(whole) != 1+2+3+9+3 {
+	if len(whole) != 1+2+3+9+3+3 { // manifest, networks, adapted ones, ledgers, radii, shares
 		t.Fatalf("%d files", len(whole))
 	}
 

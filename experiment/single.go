@@ -63,6 +63,9 @@ func (s *Setup) train(ctx context.Context, m Model, out string, o Options) (*mod
 			return nil, err
 		}
 	}
+	if m.Begin != nil {
+		t.From = m.Begin.File
+	}
 	if t.Train, err = dataset.Open(m.Train); err != nil {
 		return nil, err
 	}

@@ -47,7 +47,12 @@ type dataPart struct {
 	// Rate is the largest learning rate that the network bears: those of recipes are at most this; 0: any.
 	Rate  float64 `yaml:"rate,omitempty" json:"rate,omitempty"`
 	Train string  `yaml:"train,omitempty" json:"train,omitempty"` // images to learn from, as in count=8000
-	Test  string  `yaml:"test,omitempty" json:"test,omitempty"`   // images for the accuracies on the card
+	// Rows in a step, those of views, noises and attacks counted, in place of batches; epochs are then those of a method with one row for each image, and
+	// all methods take equal rows and steps, where the number of images is a multiple of the rows.
+	Rows int `yaml:"rows,omitempty" json:"rows,omitempty"`
+	// Given: trainings begin with a network that is given as the place of KIND-start.
+	Given bool   `yaml:"given,omitempty" json:"given,omitempty"`
+	Test  string `yaml:"test,omitempty" json:"test,omitempty"` // images for the accuracies on the card
 }
 
 // certifySettings are those of rs.Options that a tier fixes; zero values are their defaults.
@@ -73,6 +78,8 @@ func (c certifySettings) Options(sigma float64) rs.Options {
 type corruptedImages struct {
 	Images     string `yaml:"images" json:"images"`
 	Severities []int  `yaml:"severities,omitempty" json:"severities,omitempty"` // default 1 to 5
+	// Corruptions of the families C and C-bar that are taken; default all.
+	Corruptions []string `yaml:"corruptions,omitempty" json:"corruptions,omitempty"`
 }
 
 // fourierImages says which images are certified under the noise of CIFAR-F, and which.

@@ -10,7 +10,8 @@ import (
 func ExperimentUsage(err error) error {
 	var unknown *experiment.UnknownError
 	var file *experiment.FileError
-	if errors.As(err, &unknown) || errors.As(err, &file) {
+	var start *experiment.StartError
+	if errors.As(err, &unknown) || errors.As(err, &file) || errors.As(err, &start) {
 		return UsageError{err}
 	}
 	return Usage(err)

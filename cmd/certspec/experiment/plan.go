@@ -1,0 +1,64 @@
+package experiment
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/experiment"
+)
+
+// planOptions are what the flags of "experiment plan" ask.
+type planOptions struct {
+	experiment.Options
+	places         places
+	pilot, against string
+	table          cli.TableOptions
+	json           *bool
+}
+
+func planCommand() *cobra.Command {
+	var o planOptions
+	cmd := &cobra.Command{
+		Use:   "plan TABLE --tier TIER --pilot FOLDER [flags]",
+		Short: "Which differences between rows a tier can see, by the variances of a pilot",
+		Long: `Say before a run which differences between two rows it can see: from the results of a pilot (a folder of the same table at any tier), the
+deviation of paired differences by image, by cell and by seed, and from these the smallest difference that the tier's images, cells and seeds show,
+beside the published one; and how many images, or seeds, that one would take. Nothing is computed but this.`,
+		Example: "  certspec experiment plan A/table2 --tier evidence --pilot notebooks/results/experiments/A\n" +
+			"  certspec experiment plan A/table2 --tier evidence --pilot notebooks/results/experiments/A --against Gaussian+JSD --rows A/c10/g-jsd,A/c10/fm-hcr",
+	}
+
+	cli.Group(cmd, cli.Data, o.places.flag)
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		f.Tier(&o.Tier, "that is planned")
+		f.Folder(&o.pilot, "pilot", "folder of an experiment with results of the table")
+		f.Text(&o.against, "against", "title or recipe of the row that the others are compared with (default that of the table)")
+		f.Words(&o.Rows, "rows", nil, "these rows alone: recipes (default all that the pilot has)", nil)
+		f.Add(&o.Add)
+	})
+	o.table.Flags(cmd)
+	o.json = cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
+	return cmd
+}
+
+func (o *planOptions) run(cmd *cobra.Command, args []string) (err error) {
+	if len(args) != 1 {
+		return cli.Usagef("%s wants one table; certspec experiment list tables shows them", cmd.CommandPath())
+	}
+	if err := cli.Needed(cmd, "tier", "pilot"); err != nil {
+		return err
+	}
+	o.Table = args[0]
+	if o.Places, err = o.places.read(); err != nil {
+		return err
+	}
+	plan, err := experiment.See(cmd.Context(), o.Options, o.pilot, o.against)
+	if err != nil {
+		return cli.ExperimentUsage(err)
+	}
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), plan)
+	}
+	return o.table.Write(cmd, plan.Shown())
+}

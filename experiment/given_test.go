@@ -1,0 +1,126 @@
+package experiment
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/resample"
+)
+
+// At a tier with rows all methods take equal rows in a step and in all, and begin with the network that was given.
+func TestEqualRowsFromAGivenNetwork(t *testing.T) {
+	l, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tier, err := l.Tier("evidence")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Setup{Library: l, Tier: tier, Places: map[string]string{"cifar10-start": "../notebooks/models/cifar10-resnet20-s025"}}
+	// Rows for each image: views × noises × (1 + steps of an attack), of Sun et al. 2021 and the methods they name, at the tier.
+	for recipe, rows := range map[string]int{
+		"A/c10/g": 1, "A/c10/g-jsd": 2, "A/c10/aa": 1, "A/c10/aa-jsd": 3, "A/c10/am-jsd": 3, "A/c10/am-hcr": 6, "A/c10/fm": 1, "A/c10/fm-jsd": 3, "A/c10/fm-hcr": 6,
+		"A/c10/smoothadv": 6, "A/c10/macer": 6,
+	} {
+		m, err := s.Model(recipe, 0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.BatchSize*rows != 384 || m.Epochs*rows != 6 || m.Begin == nil || m.Network != "resnet20" || m.WarmUp != 0 || m.Schedule != "cosine" {
+			t.Errorf("%s: %d images in a step of %d rows each, %d epochs; %+v", recipe, m.BatchSize, rows, m.Epochs, m)
+		}
+		if images := 49920; images%m.BatchSize != 0 || images/m.BatchSize*m.Epochs != 780 {
+			t.Errorf("%s: %d steps", recipe, images/m.BatchSize*m.Epochs)
+		}
+	}
+	m, err := s.Model("A/c10/g-bn", 0, 1)
+	if err != nil || m.Begin != nil || m.Start != "A/c10/g@1" {
+		t.Errorf("what is adapted: %+v, %v", m, err)
+	}
+	tier.Data["cifar10"] = dataPart{Rows: 100, Epochs: 6}
+	if _, err := s.Model("A/c10/fm-hcr", 0, 1); err == nil || !strings.Contains(err.Error(), "takes 6 rows") {
+		t.Errorf("100 rows in a step: %v", err)
+	}
+	o := Options{Folder: t.TempDir(), Table: "A/table2", Tier: "evidence"}
+	var start *StartError
+	if _, err := Plan(o); !errors.As(err, &start) || start.Data != "cifar10" {
+		t.Errorf("without a network to begin with: %v", err)
+	}
+	o.Places = map[string]string{"cifar10-start": filepath.Join(t.TempDir(), "none")}
+	if _, err := Plan(o); err == nil || !strings.Contains(err.Error(), "the network to begin with (cifar10-start)") {
+		t.Errorf("no file: %v", err)
+	}
+}
+
+// Training begins with the weights of the file: with a rate near 0 it ends with them. A file that is another one by now is refused.
+func TestBeginsWithTheGivenWeights(t *testing.T) {
+	file := tinyFile(t, `tiers:
+  near: {title: near, epochs: 1, certify: {rule: fixed, n: 50, n0: 10, block: 10}, clean: count=4, corrupted: {images: count=4, severities: [3]}, data: {tiny: {rate: 1.0e-30, given: true}}}
+`)
+	o := tiny(t, file)
+	if _, err := TrainRecipe(t.Context(), "tiny/g", nil, filepath.Join(o.Folder, "first"), o); err != nil {
+		t.Fatal(err)
+	}
+	first := filepath.Join(o.Folder, "first")
+	near := tiny(t, file)
+	near.Tier, near.Places, near.Rows = "near", map[string]string{"tiny-start": first}, []string{"tiny/g"}
+	e, err := Plan(near)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	filled, err := Fill(near.Folder, "", resample.Options{Resamples: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := e.Manifest.Model("tiny/g@1")
+	if ends.Begin == nil || ends.Begin.File != first {
+		t.Fatalf("%+v", ends)
+	}
+	if card := modelPath(near.Folder, ends) + ".json"; !strings.Contains(text(t, card), `"start": "`+ends.Begin.Weights) {
+		t.Errorf("the card does not name the weights %s", ends.Begin.Weights)
+	}
+	if len(filled.Lines[0].Shares) != 3 { // clean, brightness and contrast
+		t.Errorf("shares: %+v", filled.Lines[0].Shares)
+	}
+	ends.Begin.Weights = "sha256:other"
+	if err := ends.Begin.check(); err == nil || !strings.Contains(err.Error(), "sha256:other") {
+		t.Errorf("another file: %v", err)
+	}
+}
+
+func text(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// Of four images in two cells, three answers of eight are right with shares of 0.65, 0.9 and 1.
+func TestDistributionOfShares(t *testing.T) {
+	s := &Radii{}
+	s.set("clean", Outcomes{{0, 1, Right, 0.65}, {1, 1, Wrong, 0}, {2, 1, Right, 0.9}, {3, 1, Abstained, 0}})
+	s.set("fog-3", Outcomes{{0, 1, Wrong, 0}, {1, 1, Wrong, 0}, {2, 1, Right, 1}, {3, 1, Abstained, 0}})
+	d := distributionOf("both", []*Radii{s, {}}, []string{"clean", "fog-3"})
+	want := []float64{3. / 8, 2. / 8, 2. / 8, 2. / 8, 1. / 8, 1. / 8, 1. / 8}
+	if d == nil || d.Right != 3./8 {
+		t.Fatalf("%+v", d)
+	}
+	for k, v := range want {
+		if math.Abs(d.Above[k]-v) > 1e-12 {
+			t.Errorf("p ≥ %g: %v, want %v", shareLevels[k], d.Above[k], v)
+		}
+	}
+	if d := distributionOf("more", []*Radii{s}, []string{"clean", "snow-3"}); d != nil {
+		t.Errorf("of a cell that is not there: %+v", d)
+	}
+}
