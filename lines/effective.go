@@ -24,7 +24,3 @@ func EffectiveRobustness(baseline Line, x, y Accuracy, clip Clip) (Effective, er
 	at := baseline.At(Probit(px))
 	return Effective{Predicted: Phi(at), Accuracy: y.Share - Phi(at), Residual: Probit(py) - at}, nil
 }
-
-// RelativeRobustness is acc_shift(f′) − acc_shift(f), what an intervention that makes f′ of f gains under the shift
-// (Taori et al. 2020).
-func RelativeRobustness(before, after Accuracy) float64 { return after.Share - before.Share }

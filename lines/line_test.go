@@ -192,7 +192,4 @@ func TestEffectiveRobustness(t *testing.T) {
 	if math.Abs(e.Accuracy-0.05) > 1e-12 || e.Residual <= 0 {
 		t.Errorf("a model five points above: %+v", e)
 	}
-	if got := RelativeRobustness(Accuracy{0.5, 0}, Accuracy{0.75, 0}); got != 0.25 {
-		t.Errorf("relative robustness %v", got)
-	}
 }

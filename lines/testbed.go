@@ -14,13 +14,13 @@ import (
 // The 28 torchvision models and the five robustness models that stand behind the ImageNet part of Fridovich-Keil et al.
 // 2022, in the testbed's names. The paper's own list is lost; these are inferred from its references.
 var (
-	Torchvision28 = []string{
+	torchvision28 = []string{
 		"alexnet", "vgg11", "vgg11_bn", "vgg13", "vgg13_bn", "vgg16", "vgg16_bn", "vgg19", "vgg19_bn",
 		"resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "squeezenet1_0", "squeezenet1_1",
 		"densenet121", "densenet161", "densenet169", "densenet201", "googlenet/inceptionv1", "shufflenet_v2_x1_0", "mobilenet_v2",
 		"resnext50_32x4d", "resnext101_32x8d", "wide_resnet50_2", "wide_resnet101_2", "mnasnet1_0",
 	}
-	Robustness5 = []string{
+	robustness5 = []string{
 		"resnet50_trained_on_SIN", "resnet50_trained_on_SIN_and_IN", "resnet50_trained_on_SIN_and_IN_then_finetuned_on_IN",
 		"resnet50_deepaugment_augmix", "resnet50_augmix",
 	}
@@ -43,7 +43,7 @@ var testbedFields = map[string]struct {
 // where it was not evaluated. The columns that the paper uses get the names imagenetv2, imagenet-r, objectnet, imagenet-a,
 // imagenet-sketch and val; a corruption's five on-disk severities are joined to their mean, named after it, on 250,000
 // images. All other columns keep their names, with an unknown number of images. The label group is torchvision, robustness
-// (Torchvision28, Robustness5), clip (zero-shot) or other. Blank cells are missing fields (Models.Blank).
+// (torchvision28, robustness5), clip (zero-shot) or other. Blank cells are missing fields (Models.Blank).
 func ReadTestbed(path string) (Models, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -98,9 +98,9 @@ func readTestbed(path string, in io.Reader) (Models, error) {
 
 func testbedGroup(model string) string {
 	switch {
-	case slices.Contains(Torchvision28, model):
+	case slices.Contains(torchvision28, model):
 		return "torchvision"
-	case slices.Contains(Robustness5, model):
+	case slices.Contains(robustness5, model):
 		return "robustness"
 	case strings.HasSuffix(model, "_clip_zeroshot"):
 		return "clip"

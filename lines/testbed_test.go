@@ -66,9 +66,9 @@ func TestImageNetLines(t *testing.T) {
 	models := testbed(t)
 	clip := Clip{Share: 0.0005}
 	groups := map[string][]string{
-		"28":   Torchvision28,
-		"28+5": slices.Concat(Torchvision28, Robustness5),
-		"30+5": slices.Concat(Torchvision28, Robustness5, []string{"shufflenet_v2_x0_5", "mnasnet0_5"}),
+		"28":   torchvision28,
+		"28+5": slices.Concat(torchvision28, robustness5),
+		"30+5": slices.Concat(torchvision28, robustness5, []string{"shufflenet_v2_x0_5", "mnasnet0_5"}),
 	}
 	fit := func(group, shift string) Line {
 		var kept Models

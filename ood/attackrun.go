@@ -16,7 +16,7 @@ import (
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/atomicfile"
-	"github.com/certspec/certspec/ood/attack"
+	"github.com/certspec/certspec/ood/internal/attack"
 	"github.com/certspec/certspec/ood/record"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/ood/attack"
+	"github.com/certspec/certspec/ood/internal/attack"
 )
 
 // drawNetwork is a small network with layers of many kinds, drawn by rng.

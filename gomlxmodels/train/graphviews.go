@@ -8,7 +8,7 @@ import (
 
 	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/gomlxmodels/backend"
-	"github.com/certspec/certspec/gomlxmodels/fouriermix"
+	"github.com/certspec/certspec/gomlxmodels/internal/fouriermix"
 )
 
 // What makes augmented views. Both draw the same numbers, and their views agree to 2·10⁻⁶, so that weights differ by rounding.

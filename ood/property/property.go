@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/ood/attack"
+	"github.com/certspec/certspec/ood/internal/attack"
 )
 
 // Verdict is what was decided.
