@@ -13,9 +13,11 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/feedforward/quantize"
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
@@ -55,9 +57,16 @@ func certifyCases(ctx context.Context, s settings) ([]comparison, error) {
 				}
 			}
 			c.references = 2
+			c.entries = append(c.entries, entry{"certspec: rs.Certify with noise and ledger, onnxruntime, 8-bit integers", &gated{
+				open: func() (classifier.Classifier, func(), error) { return integerNet(ctx, arch) },
+				work: func(ctx context.Context, model classifier.Classifier) error { return certifyForEver(ctx, model, batch) },
+			}})
 			w := work{Task: "certify", Net: name, Batch: batch}
 			c.entries = append(c.entries, pythonEntries(python, scripts, w)...)
 			c.entries = append(c.entries, entry{"torch.compile, frozen, tuned malloc", pythonWorker(python, scripts, "torch", "frozen", w, largeHeap...)})
+			if s.processor { // threads that wait for each other take processor time too
+				c.entries = append(c.entries, entry{"torch.compile, frozen, tuned malloc, one thread", pythonWorker(python, scripts, "torch", "frozen", w, append(largeHeap, "OMP_NUM_THREADS=1")...)})
+			}
 			cases = append(cases, c)
 		}
 	}
@@ -76,8 +85,8 @@ func architecture(name string) (nets.Architecture, error) {
 // randomNet opens a net with random weights on an engine, whose library it fetches where it is
 // missing, and returns what closes it.
 func randomNet(ctx context.Context, a nets.Architecture, choice string) (classifier.Classifier, func(), error) {
-	if _, err := onnxmodel.Library(""); choice == engine.ONNXRuntime && errors.Is(err, onnxmodel.ErrNoLibrary) {
-		if _, err := onnxmodel.Install(ctx, say); err != nil {
+	if choice == engine.ONNXRuntime {
+		if err := needLibrary(ctx); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -86,12 +95,8 @@ func randomNet(ctx context.Context, a nets.Architecture, choice string) (classif
 		return nil, nil, err
 	}
 	defer os.RemoveAll(dir)
-	m := &modelfile.Model{Card: modelfile.Card{Architecture: a, Classes: make([]string, a.Classes)}}
-	for _, t := range a.Tensors() {
-		m.Weights = append(m.Weights, modelfile.Tensor{Name: t.Name, Shape: t.Shape, Values: t.Initialize(1)})
-	}
-	path := filepath.Join(dir, a.Name)
-	if err := modelfile.Write(path, m); err != nil {
+	path, err := writeRandom(dir, a)
+	if err != nil {
 		return nil, nil, err
 	}
 	model, err := engine.Open(path, engine.Backend(choice))
@@ -102,6 +107,76 @@ func randomNet(ctx context.Context, a nets.Architecture, choice string) (classif
 		return nil, nil, err
 	}
 	return model, func() { model.Close() }, nil
+}
+
+// writeRandom writes a model file with random weights into a folder.
+func writeRandom(dir string, a nets.Architecture) (path string, err error) {
+	m := &modelfile.Model{Card: modelfile.Card{Architecture: a, Classes: make([]string, a.Classes)}}
+	for _, t := range a.Tensors() {
+		m.Weights = append(m.Weights, modelfile.Tensor{Name: t.Name, Shape: t.Shape, Values: t.Initialize(1)})
+	}
+	path = filepath.Join(dir, a.Name)
+	return path, modelfile.Write(path, m)
+}
+
+// integerNet is randomNet in 8-bit integers on ONNX Runtime, as by certspec quantize.
+func integerNet(ctx context.Context, a nets.Architecture) (classifier.Classifier, func(), error) {
+	if err := needLibrary(ctx); err != nil {
+		return nil, nil, err
+	}
+	dir, err := os.MkdirTemp("", "certspec-bench-")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer os.RemoveAll(dir)
+	path, err := writeRandom(dir, a)
+	if err != nil {
+		return nil, nil, err
+	}
+	float, err := engine.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer float.Close()
+	network, err := float.FeedForward()
+	if err != nil {
+		return nil, nil, err
+	}
+	graph, card, _, err := float.Graph()
+	if err != nil {
+		return nil, nil, err
+	}
+	random, ranges := rand.New(rand.NewPCG(3, 4)), map[string]quantize.Range{}
+	x := make([]float64, a.Shape.Len())
+	for range 8 {
+		for i := range x {
+			x[i] = random.Float64() + sigma*random.NormFloat64()
+		}
+		results, err := network.Results(x)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := quantize.Widen(ranges, results); err != nil {
+			return nil, nil, err
+		}
+	}
+	if _, err := quantize.Apply(graph, ranges); err != nil {
+		return nil, nil, err
+	}
+	model, err := onnxmodel.FromBytes(a.Name+".onnx", onnxfile.Encode(graph), onnxmodel.Options{Card: card})
+	if err != nil {
+		return nil, nil, err
+	}
+	return model, func() { model.Close() }, nil
+}
+
+// needLibrary fetches ONNX Runtime where it is missing.
+func needLibrary(ctx context.Context) error {
+	if _, err := onnxmodel.Library(""); !errors.Is(err, onnxmodel.ErrNoLibrary) {
+		return err
+	}
+	_, err := onnxmodel.Install(ctx, say)
+	return err
 }
 
 // certifyForEver is the whole pipeline: noise, model, counts, bounds, ledger, for more images than there is time.

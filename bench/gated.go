@@ -16,6 +16,8 @@ type gated struct {
 	open func() (classifier.Classifier, func(), error)
 	work func(ctx context.Context, model classifier.Classifier) error // ends with ctx only, and with an error
 
+	processor bool // rates are per second of processor time
+
 	gate    *gate
 	version string
 	stop    context.CancelFunc
@@ -48,7 +50,8 @@ func (g *gated) Prepare(ctx context.Context) error {
 }
 
 func (g *gated) Run(_ context.Context, d time.Duration) (units float64, elapsed time.Duration, err error) {
-	start := time.Now()
+	now := clock(g.processor)
+	start, from := time.Now(), now()
 	g.gate.let()
 	for {
 		select {
@@ -59,7 +62,8 @@ func (g *gated) Run(_ context.Context, d time.Duration) (units float64, elapsed 
 			if time.Since(start) < d {
 				continue
 			}
-			return float64(g.gate.hold()), time.Since(start), nil
+			units = float64(g.gate.hold())
+			return units, now() - from, nil
 		}
 	}
 }

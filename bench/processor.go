@@ -9,6 +9,8 @@ func onProcessor(cases []comparison) {
 			switch e := e.contender.(type) {
 			case *loop:
 				e.processor = true
+			case *gated:
+				e.processor = true
 			case *worker:
 				e.processor = true
 			case *training:
