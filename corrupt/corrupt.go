@@ -96,9 +96,6 @@ func New(s Setting, shape pixel.Shape, key Key) (*Corrupter, error) {
 	return c, nil
 }
 
-// Setting is what the Corrupter was made with.
-func (c *Corrupter) Setting() Setting { return c.setting }
-
 // Apply corrupts the image of the given index: dst and src are shape.Len() bytes, HWC, and do not overlap. It panics where
 // they are of another length.
 func (c *Corrupter) Apply(dst, src []uint8, index int) {

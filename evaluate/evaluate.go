@@ -43,11 +43,6 @@ type Cell struct {
 	Classes []int
 }
 
-// Accuracy is the share of right answers.
-func (c Cell) Accuracy() lines.Accuracy {
-	return lines.Accuracy{Share: float64(c.Right) / float64(c.Images), N: c.Images}
-}
-
 // Run evaluates the cells one after the other. A cell whose predictions are in the folder is read, where their card names the same model and images;
 // that of another is an error.
 //
