@@ -100,6 +100,12 @@ func (t *training) options(images, test *dataset.Dataset, out string) train.Opti
 		Recipe: modelfile.Recipe{Network: t.net, Sigma: new(sigma), BatchSize: t.batch, Epochs: 1000, Augment: train.CropFlip},
 		Own:    train.Own{Method: t.method}, Train: images, Test: test, Out: out, Backend: t.backend,
 	}
+	if t.prune != "" {
+		o.Recipe.Prune, o.Recipe.Sparsity = t.prune, new(0.9)
+		if t.prune == "gmp" { // from the first step on
+			o.Recipe.PruneOptions = map[string]any{"begin": 0.}
+		}
+	}
 	if t.method.Needs().Views > 1 {
 		o.Own.Views = augment.FourierMix{}
 	}
@@ -110,7 +116,8 @@ func (t *training) options(images, test *dataset.Dataset, out string) train.Opti
 type training struct {
 	net, data, backend string
 	method             method.Method
-	batch, rows        int // images in a step, and rows of the network for each of them
+	prune              string // how; empty for not at all
+	batch, rows        int    // images in a step, and rows of the network for each of them
 	processor          bool
 
 	version string

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/evaluate"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/lines"
@@ -48,11 +47,11 @@ func (r *recordMeasure) cells(t Tier) ([]sweep.Cell, error) {
 	if len(r.Corrupt) == 0 {
 		return nil, nil
 	}
-	names, err := corrupt.Names(r.Corrupt)
+	cells, err := shifts{Corrupt: r.Corrupt}.cells(t)
 	if err != nil {
-		return nil, fmt.Errorf("experiment: record: %w", err)
+		return nil, err
 	}
-	return sweep.Cells(names, corrupt.Setting{}, t.Corrupted.Severities)
+	return cells[1:], nil // the set as it is, is measured anyway
 }
 
 func (r *recordMeasure) Done(p *Place, j Job) (bool, error) {
