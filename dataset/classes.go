@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,7 +22,7 @@ func (r *records) label(files []string, classFile string) error {
 			return fmt.Errorf("%s stands more than one folder deep; expected CLASS/PICTURE (is a split such as /train missing from the name?)", file)
 		}
 	}
-	names := slices.Compact(slices.Sorted(slices.Values(folders)))
+	names := inOrder(slices.Compact(slices.Sorted(slices.Values(folders))))
 	flat := slices.Equal(names, []string{"."})
 	if at := slices.Index(folders, "."); at >= 0 && !flat {
 		return fmt.Errorf("%s lies next to class folders; expected CLASS/PICTURE", files[at])
@@ -54,6 +55,21 @@ func (r *records) label(files []string, classFile string) error {
 		r.labels[i] = label
 	}
 	return nil
+}
+
+// inOrder is the order of classes: folders that are all named by numbers, as those of ImageNet V2, by these, others bytewise.
+func inOrder(folders []string) []string {
+	for _, name := range folders {
+		if n, err := strconv.Atoi(name); err != nil || n < 0 || strings.HasPrefix(name, "+") {
+			return folders
+		}
+	}
+	slices.SortFunc(folders, func(a, b string) int {
+		m, _ := strconv.Atoi(a)
+		n, _ := strconv.Atoi(b)
+		return cmp.Or(cmp.Compare(m, n), cmp.Compare(a, b))
+	})
+	return folders
 }
 
 // maxLabel bounds the labels of a file of classes.

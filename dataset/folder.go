@@ -30,7 +30,7 @@ type folder struct {
 
 // readFolder lists a folder; its pictures are decoded where a subset holds them.
 // Below it stand either CLASS/PICTURE files, where the classes are the sorted
-// folder names or those of p.Classes, or pictures without any folder, whose labels are unknown.
+// folder names (numbers by their value) or those of p.Classes, or pictures without any folder, whose labels are unknown.
 // The order is the bytewise order of the paths.
 func readFolder(ctx context.Context, name string, p Preparation) (*records, error) {
 	archive, inner, err := findArchive(name)

@@ -26,6 +26,7 @@ import (
 // A list in square brackets prepares the images and selects a subset, in the words of the
 // canonical names that String gives:
 //
+//	folder:objectnet[border=2,resize=256,crop=224]
 //	folder:PATH[resize=256,filter=bicubic,crop=224,channels=rgb,background=white,depth=8,classes=FILE]
 //	cifar10/test[skip=20,count=100]
 //
@@ -181,5 +182,5 @@ func parseSelection(text string) (Selection, error) {
 		}
 		return portion(fraction, seed, numbers[2]), nil
 	}
-	return Selection{}, errors.New("expected skip=S, count=N, max_index=M, range=FROM:TO or split=FRACTION:SEED:PART, or resize, filter, crop, channels, invert, background, depth or classes")
+	return Selection{}, errors.New("expected skip=S, count=N, max_index=M, range=FROM:TO or split=FRACTION:SEED:PART, or border, resize, filter, crop, channels, invert, background, depth or classes")
 }

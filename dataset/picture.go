@@ -110,6 +110,9 @@ func (d *decoder) take(i int, data []byte) error {
 
 func (d *decoder) decode(i int, data []byte) (im picture.Image, note string, err error) {
 	im, note, err = picture.Decode(data, d.options)
+	if err == nil && d.p.croppedBefore(im.Shape.Height, im.Shape.Width) {
+		err = fmt.Errorf("the picture has the %d×%d pixels to crop to already, as those of ImageNet-C do, and would be enlarged and cropped again; expected it without resize and crop", im.Shape.Height, im.Shape.Width)
+	}
 	if err == nil {
 		im, err = d.p.image(im)
 	}
@@ -120,6 +123,15 @@ func (d *decoder) decode(i int, data []byte) (im picture.Image, note string, err
 		note = d.paths[i] + ": " + note
 	}
 	return im, note, err
+}
+
+// croppedBefore says that pictures of this size would lose their border a second time.
+func (p Preparation) croppedBefore(height, width int) bool {
+	crop := p.Crop
+	if crop.Height == 0 {
+		crop.Height = crop.Width
+	}
+	return p.Border == 0 && crop == Size{height, width} && p.Resize.Height == 0 && p.Resize.Width > min(height, width)
 }
 
 func (d *decoder) put(i int, im picture.Image, note string) {

@@ -15,11 +15,12 @@ import (
 
 // Preparation says how the images of a set are made equal in size and kind, before anything
 // else sees them. It is a part of the canonical name; the zero value leaves images as they are.
-// Resizing, cropping, RGB, Grey and Invert are for every set, the other fields are for folders of pictures.
+// A border, resizing, cropping, RGB, Grey and Invert are for every set, the other fields are for folders of pictures.
 //
 // Images are resized first, to bytes, and cropped then. A radius certified for an image
 // is in the pixels that come out: it bounds no change of the picture before it was resized.
 type Preparation struct {
+	Border     int    // pixels that are cut off each side before all else, as 2 from ObjectNet's pictures
 	Resize     Size   // all sides, or with Height 0 the shorter side, whose other keeps the ratio, rounded down
 	Filter     string // nearest, box, bilinear (also ""), bicubic or lanczos, as Pillow defines them; those after nearest with antialiasing
 	Crop       Size   // cut from the centre; Height 0: a square of that width
@@ -151,6 +152,7 @@ func (p Preparation) parts() []string {
 			parts = append(parts, part)
 		}
 	}
+	add(p.Border > 0, "border="+strconv.Itoa(p.Border))
 	add(p.Resize != Size{}, "resize="+p.Resize.String())
 	add(p.Filter != "", "filter="+p.Filter)
 	add(p.Crop != Size{}, "crop="+p.Crop.String())
@@ -169,6 +171,10 @@ func (p *Preparation) set(part string) (known bool, err error) {
 	switch key {
 	case "resize":
 		p.Resize, err = ParseSize(value)
+	case "border":
+		if p.Border, err = strconv.Atoi(value); err != nil || p.Border < 1 || p.Border > maxSide {
+			err = fmt.Errorf("border %q; expected a number of pixels from 1", value)
+		}
 	case "crop":
 		p.Crop, err = ParseSize(value)
 	case "filter":
@@ -201,8 +207,11 @@ func (p *Preparation) set(part string) (known bool, err error) {
 
 // size is what becomes of an image of height × width pixels: its size after resizing, and after cropping.
 func (p Preparation) size(height, width int) (resized, final Size, err error) {
+	height, width = height-2*p.Border, width-2*p.Border
 	resized = Size{height, width}
 	switch {
+	case height < 1 || width < 1:
+		return resized, resized, fmt.Errorf("%d×%d pixels have nothing within a border of %d", height+2*p.Border, width+2*p.Border, p.Border)
 	case p.Resize.Height > 0:
 		resized = p.Resize
 	case p.Resize.Width > 0:
@@ -232,6 +241,7 @@ func (p Preparation) image(im picture.Image) (picture.Image, error) {
 	if err != nil {
 		return im, err
 	}
+	im = picture.Crop(im, im.Shape.Height-2*p.Border, im.Shape.Width-2*p.Border)
 	im = picture.Resize(im, resized.Height, resized.Width, p.Filter)
 	im = picture.Crop(im, final.Height, final.Width)
 	if p.Grey && im.Shape.Channels == 3 {

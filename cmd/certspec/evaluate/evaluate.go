@@ -24,6 +24,7 @@ type options struct {
 	words      []string
 	severities []int
 	groups     string
+	folders    string
 	labels     []string
 	out        string
 	json       *bool
@@ -59,6 +60,7 @@ same --out share it. --predictions keeps the class of every image, FOLDER/clean/
 		f.Ints(&o.severities, "severity", nil, "of --corrupt, 1 to 5 (default all)")
 		f.Uint64Var(&o.Seed, "corrupt-seed", 0, "of the random numbers of --corrupt")
 		o.variants.Flags(f)
+		f.File(&o.folders, "model-folders", "file with the folder of each class of the model, class 0 first, as the 1,000 WordNet ids of ImageNet: data with some of these are judged among them alone")
 		f.File(&o.groups, "groups", "file with a line for each class of the data: its name, then the numbers of the model's classes that stand for it")
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
@@ -127,7 +129,14 @@ func (o *options) run(cmd *cobra.Command) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.groups != "" {
+	switch {
+	case o.groups != "" && o.folders != "":
+		return nil, cli.Usagef("--groups and --model-folders: expected one of them")
+	case o.folders != "":
+		if o.Groups, err = readFolders(o.folders, images.Classes); err != nil {
+			return nil, err
+		}
+	case o.groups != "":
 		if o.Groups, err = readGroups(o.groups, images.Classes); err != nil {
 			return nil, err
 		}

@@ -134,3 +134,32 @@ func readGroups(path string, classes []string) ([][]int, error) {
 	}
 	return groups, nil
 }
+
+// readFolders gives, for each class of the data, the class of the model that has its folder; nil where all classes of the model are there, in their order.
+func readFolders(path string, classes []string) ([][]int, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var folders []string
+	for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) {
+		if folder, _, _ := strings.Cut(strings.TrimSpace(line), " "); folder != "" { // a name may follow
+			if slices.Contains(folders, folder) {
+				return nil, fmt.Errorf("%s: the folder %s stands twice", path, folder)
+			}
+			folders = append(folders, folder)
+		}
+	}
+	if slices.Equal(folders, classes) {
+		return nil, nil
+	}
+	groups := make([][]int, len(classes))
+	for label, folder := range classes {
+		class := slices.Index(folders, folder)
+		if class < 0 {
+			return nil, fmt.Errorf("%s: no class of the model has the folder %s of the data%s", path, folder, nearest.DidYouMean(folder, folders))
+		}
+		groups[label] = []int{class}
+	}
+	return groups, nil
+}
