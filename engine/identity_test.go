@@ -187,7 +187,7 @@ func TestCommittedLedgersGoOn(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		o := rs.Options{Settings: rs.Settings{Sigma: h.Sigma, Alpha: h.Alpha, Rule: rs.Rule(h.Rule.Name), MaxSamples: h.Rule.Looks[len(h.Rule.Looks)-1].Samples, Selection: h.Selection, Block: h.Block, Tolerance: h.Rule.Tolerance, Futility: h.Rule.Futility}, Ledger: file}
+		o := rs.Options{Settings: rs.Settings{Sigma: h.Sigma, Alpha: h.Alpha, Rule: h.Rule.Name, MaxSamples: h.Rule.Looks[len(h.Rule.Looks)-1].Samples, Selection: h.Selection, Block: h.Block, Tolerance: h.Rule.Tolerance, Futility: h.Rule.Futility}, Ledger: file}
 		for _, target := range h.Rule.Targets {
 			o.Radii = append(o.Radii, target.Radius)
 		}

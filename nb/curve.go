@@ -87,7 +87,7 @@ func runNames(runs []*rs.Run, sigma bool) []string {
 	models, sets, rules, sigmas := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[float64]bool{}
 	for _, run := range runs {
 		h := run.Header
-		models[h.Model.Name], sets[h.Data.Name], rules[h.Rule.Name], sigmas[h.Sigma] = true, true, true, true
+		models[h.Model.Name], sets[h.Data.Name], rules[string(h.Rule.Name)], sigmas[h.Sigma] = true, true, true, true
 	}
 	names := make([]string, len(runs))
 	for i, run := range runs {
@@ -102,7 +102,7 @@ func runNames(runs []*rs.Run, sigma bool) []string {
 			parts = append(parts, run.Header.Data.Name)
 		}
 		if len(rules) > 1 {
-			parts = append(parts, run.Header.Rule.Name)
+			parts = append(parts, string(run.Header.Rule.Name))
 		}
 		names[i] = strings.Join(parts, ", ")
 	}

@@ -48,7 +48,7 @@ func (r *Run) Bands(delta float64, radii ...float64) (Bands, error) {
 	if err != nil {
 		return Bands{}, fmt.Errorf("rs: %w", err)
 	}
-	if plan.Header().Name != string(Anytime) {
+	if plan.Header().Name != Anytime {
 		return Bands{}, optionErrorf("the rule %q has no bands: its bounds hold one image at a time, at its end", plan.Header().Name)
 	}
 	b := Bands{Confidence: 1 - delta, Cut: 4 * r.Header.Sigma}

@@ -163,7 +163,7 @@ func newHeader(opt Options, p *rule.Plan, info classifier.Info, data ledger.Data
 		Model:      info,
 		Data:       data,
 		Sigma:      opt.Sigma,
-		Noise:      string(opt.Noise),
+		Noise:      opt.Noise,
 		Seed:       opt.Seed,
 		SeedChosen: opt.Seed != 0,
 		Alpha:      p.Alpha(),

@@ -87,8 +87,8 @@ func Replay(ctx context.Context, path string, model classifier.Classifier, data 
 	if err := sameSource(path, h, info, images); err != nil {
 		return nil, fmt.Errorf("rs: a replay needs the model and the data of the ledger: %w", err)
 	}
-	law, err := noise.ParseLaw(h.Noise)
-	if err != nil || string(law) != h.Noise {
+	law, err := noise.ParseLaw(string(h.Noise))
+	if err != nil || law != h.Noise {
 		return nil, fmt.Errorf("rs: ledger %s: the noise is %q; this program knows %q and %q", path, h.Noise, noise.LawGrid, noise.LawGaussian)
 	}
 	if err := onGrid(images, law); err != nil {

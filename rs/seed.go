@@ -43,7 +43,7 @@ func seedText(h ledger.Header) []byte {
 	t.raw(`,"channels":`).int(h.Model.Shape.Channels).raw(`},"classes":`).int(h.Model.Classes)
 	t.raw(`,"identity":{"weights":`).text(h.Model.Identity.Weights).raw(`,"engine":"","engine_version":"","threads":0,"instruction_set":""}}`)
 	t.raw(`,"data":{"name":"","digest":`).text(h.Data.Digest).raw(`,"images":`).int(h.Data.Images)
-	t.raw(`},"sigma":`).number(h.Sigma).raw(`,"noise":`).text(h.Noise).raw(`,"seed":"0","seed_chosen":`).bool(h.SeedChosen)
+	t.raw(`},"sigma":`).number(h.Sigma).raw(`,"noise":`).text(string(h.Noise)).raw(`,"seed":"0","seed_chosen":`).bool(h.SeedChosen)
 	t.raw(`,"alpha":`).number(h.Alpha).raw(`,"selection":`).int(h.Selection).raw(`,"block":`).int(h.Block)
 	t.rule(h.Rule)
 	t.raw(`,"order":`).text(h.Order).raw(`}`)
@@ -52,7 +52,7 @@ func seedText(h ledger.Header) []byte {
 
 // rule writes a rule; what most rules do not have is left out where it is zero.
 func (t *seedWriter) rule(r ledger.Rule) {
-	t.raw(`,"rule":{"name":`).text(r.Name)
+	t.raw(`,"rule":{"name":`).text(string(r.Name))
 	if r.Tolerance != 0 {
 		t.raw(`,"tolerance":`).number(r.Tolerance)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/noise"
 )
 
 // committedLedgers are all ledgers of the repository.
@@ -163,7 +164,7 @@ func TestSeedTextIsThatOfVersion1(t *testing.T) {
 	}
 	rapid.Check(t, func(r *rapid.T) {
 		h := fullHeader()
-		h.Model.Identity.Weights, h.Noise, h.Rule.Budget = rapid.String().Draw(r, "weights"), rapid.String().Draw(r, "noise"), string(rapid.SliceOf(rapid.Byte()).Draw(r, "budget"))
+		h.Model.Identity.Weights, h.Noise, h.Rule.Budget = rapid.String().Draw(r, "weights"), noise.Law(rapid.String().Draw(r, "noise")), string(rapid.SliceOf(rapid.Byte()).Draw(r, "budget"))
 		h.Sigma, h.Alpha = rapid.Float64Range(-1e300, 1e300).Draw(r, "sigma"), rapid.Float64Range(0, 1e-5).Draw(r, "alpha")
 		h.Rule.Relative = rapid.Bool().Draw(r, "relative")
 		check(h)

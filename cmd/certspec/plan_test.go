@@ -70,7 +70,7 @@ func TestRulesOnTheCommandLine(t *testing.T) {
 	for _, rule := range [][]string{{"--rule", "fixed"}, {"--rule", "iss", "--n0", "200", "--tolerance", "0.1"}, {"--rule", "betting", "--radii", "0,0.25"}} {
 		text, code := output(t, args("whole-"+rule[1], rule...)...)
 		var c certifycmd.Result
-		if err := json.Unmarshal([]byte(text), &c); err != nil || code != 0 || c.Rule != rule[1] || c.Rows != 5 {
+		if err := json.Unmarshal([]byte(text), &c); err != nil || code != 0 || string(c.Rule) != rule[1] || c.Rows != 5 {
 			t.Errorf("%v: exit code %d, %v: %s", rule, code, err, text)
 		}
 		merge := []string{"ledger", "merge", "-o", filepath.Join(dir, "merged-"+rule[1])}

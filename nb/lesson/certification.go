@@ -143,7 +143,7 @@ func SpentByShare(runs []*rs.Run, edges ...float64) *nb.Tabular {
 	columns := []string{"share of votes", "images"}
 	sums := make([][]int, len(images))
 	for _, run := range runs[1:] {
-		columns = append(columns, run.Header.Rule.Name)
+		columns = append(columns, string(run.Header.Rule.Name))
 		of := make([]int, len(images))
 		for i, row := range run.Rows {
 			of[bin(i)] += row.Passes

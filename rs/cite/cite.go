@@ -7,7 +7,6 @@ import (
 
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
-	"github.com/certspec/certspec/rs/noise"
 )
 
 // Software is the entry of certspec in the version that began a ledger.
@@ -29,7 +28,7 @@ func Software(p ledger.Program) Entry {
 // bound, the rule, and the noise.
 func Papers(h ledger.Header) []Entry {
 	papers := []Entry{cohen, zhai}
-	switch rs.Rule(h.Rule.Name) {
+	switch h.Rule.Name {
 	case rs.Anytime:
 		papers = append(papers, waudbySmith)
 	case rs.Betting:
@@ -39,7 +38,7 @@ func Papers(h ledger.Header) []Entry {
 	default:
 		papers = append(papers, clopperPearson)
 	}
-	if noise.Law(h.Noise).Sound() {
+	if h.Noise.Sound() {
 		papers = append(papers, voracekHein)
 	}
 	return papers
@@ -65,7 +64,7 @@ func Ledger(name, digest string, h ledger.Header) Entry {
 // the data are in it by their names.
 func Command(name string, h ledger.Header) string {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	words := []string{"certspec certify", "--model", h.Model.Name, "--data", h.Data.Name, "--sigma", number(h.Sigma), "--alpha", number(h.Alpha), "--rule", h.Rule.Name}
+	words := []string{"certspec certify", "--model", h.Model.Name, "--data", h.Data.Name, "--sigma", number(h.Sigma), "--alpha", number(h.Alpha), "--rule", string(h.Rule.Name)}
 	if n := len(h.Rule.Looks); n > 0 {
 		words = append(words, "--n", strconv.Itoa(h.Rule.Looks[n-1].Samples))
 	}
@@ -83,7 +82,7 @@ func Command(name string, h ledger.Header) string {
 		}
 		words = append(words, "--targets", strings.Join(radii, ","), "--futility", number(h.Rule.Futility))
 	}
-	law, _, _ := strings.Cut(h.Noise, "/")
+	law, _, _ := strings.Cut(string(h.Noise), "/")
 	words = append(words, "--noise", law)
 	if h.SeedChosen {
 		words = append(words, "--seed", strconv.FormatUint(h.Seed, 10))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/certspec/certspec/rs/cite"
 	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/noise"
 )
 
 func keys(entries []cite.Entry) string {
@@ -25,7 +26,7 @@ func TestPapersOfARule(t *testing.T) {
 		{"iss", "gaussian/1", "cohen2019certified zhai2020macer clopper1934use chen2022input"},
 		{"betting", "grid/1", "cohen2019certified zhai2020macer waudbysmith2024estimating voracek2024treatment voracek2023sound"},
 	} {
-		papers := cite.Papers(ledger.Header{Rule: ledger.Rule{Name: c.rule}, Noise: c.noise})
+		papers := cite.Papers(ledger.Header{Rule: ledger.Rule{Name: ledger.RuleName(c.rule)}, Noise: noise.Law(c.noise)})
 		if got := keys(papers); got != c.want {
 			t.Errorf("%s with %s: %s, want %s", c.rule, c.noise, got, c.want)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/linefile"
+	"github.com/certspec/certspec/rs/noise"
 )
 
 // Format and Version begin the header of every ledger that this package begins. It reads and goes on with those
@@ -32,7 +33,7 @@ type Header struct {
 	Model      classifier.Info `json:"model"`
 	Data       Data            `json:"data"`
 	Sigma      float64         `json:"sigma"`       // standard deviation of the noise, unit: full range of a pixel value
-	Noise      string          `json:"noise"`       // law and version of the noise, e.g. "grid/1"
+	Noise      noise.Law       `json:"noise"`       // with its version, e.g. "grid/1"
 	Seed       uint64          `json:"seed,string"` // a string, since JSON numbers lose digits beyond 2^53
 	SeedChosen bool            `json:"seed_chosen"` // by the user; else derived from model, data and settings
 	Alpha      float64         `json:"alpha"`       // bound on the probability that the claim on an image is false
@@ -128,7 +129,7 @@ func (h Header) check() error {
 		return fmt.Errorf("alpha %v, want a number between 0 and 1", h.Alpha)
 	}
 	for _, text := range []string{h.Program.Version, h.Program.Commit, h.Model.Name, h.Model.Identity.Weights, h.Model.Identity.Engine, h.Model.Identity.EngineVersion,
-		h.Model.Identity.InstructionSet, h.Data.Name, h.Data.Digest, h.Noise, h.Rule.Name, h.Rule.Budget, h.Order, h.Scores} {
+		h.Model.Identity.InstructionSet, h.Data.Name, h.Data.Digest, string(h.Noise), string(h.Rule.Name), h.Rule.Budget, h.Order, h.Scores} {
 		if !utf8.ValidString(text) {
 			return fmt.Errorf("%s is not UTF-8", linefile.Quote([]byte(text)))
 		}

@@ -8,10 +8,13 @@ import (
 	"github.com/certspec/certspec/internal/linefile"
 )
 
+// RuleName is the name of a rule, e.g. "staged"; package rule knows them.
+type RuleName string
+
 // Rule says how many samples an image gets and how the failure probability α is spent. Its fields are what
 // a reader needs to judge every look and every claim, without a table of its own.
 type Rule struct {
-	Name      string   `json:"name"`                // e.g. "staged"
+	Name      RuleName `json:"name"`
 	Tolerance float64  `json:"tolerance,omitempty"` // staged, iss: radius given up for fewer samples, unit: full range of a pixel value
 	Relative  bool     `json:"relative,omitempty"`  // iss: Tolerance is a fraction of the radius instead
 	Looks     []Level  `json:"looks"`

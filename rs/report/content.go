@@ -92,7 +92,7 @@ func (r *Report) pixels() string {
 }
 
 func (r *Report) noise() string {
-	switch noise.Law(r.Header.Noise) {
+	switch r.Header.Noise {
 	case noise.LawGrid:
 		return "The Gaussian rounded to the grid of 8-bit images and clamped, which is part of what is smoothed; this discrete law is sampled without rounding error. The claims hold in floating point, for inputs whose values are multiples of 1/255."
 	case noise.LawGaussian:

@@ -75,7 +75,7 @@ func (r *Report) rule(d *document) {
 	}
 	literals := []string(nil)
 	if strings.Contains(text, "¤") {
-		literals = []string{h.Rule.Name}
+		literals = []string{string(h.Rule.Name)}
 	}
 	d.add(words(text, literals...))
 	d.add(words("In the words of the ledger: ¤. These, the looks and the seed stand in its first line, written before the first noise sample was drawn.", h.Rule.Budget))

@@ -104,10 +104,10 @@ func TestOf(t *testing.T) {
 			"selection is":         func(h *ledger.Header) { h.Selection = 0 },
 			"spend":                func(h *ledger.Header) { h.Alpha /= 1.01 },
 			"has sizes": func(h *ledger.Header) {
-				h.Rule.Name, h.Rule.Sizes = string(Fixed), []ledger.Size{{Samples: h.Rule.Looks[0].Samples}}
+				h.Rule.Name, h.Rule.Sizes = Fixed, []ledger.Size{{Samples: h.Rule.Looks[0].Samples}}
 			},
 			"has targets": func(h *ledger.Header) {
-				h.Rule.Name, h.Rule.Sizes, h.Rule.Targets = string(Staged), nil, []ledger.Target{{Radius: .1, Probability: "0.655421741610325"}}
+				h.Rule.Name, h.Rule.Sizes, h.Rule.Targets = Staged, nil, []ledger.Target{{Radius: .1, Probability: "0.655421741610325"}}
 			},
 		} {
 			h := make(s)

@@ -21,7 +21,7 @@ func (p *Plan) At(alpha float64) (*Plan, error) {
 		q.rule.Looks[i] = ledger.Level{Samples: level.Samples, Alpha: level.Alpha * (alpha / p.alpha)}
 	}
 	var err error
-	q.method, err = kinds[Name(p.rule.Name)].read(&q)
+	q.method, err = kinds[p.rule.Name].read(&q)
 	return &q, err
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // Name of a rule.
-type Name string
+type Name = ledger.RuleName
 
 // Abstain is the class of an image for which nothing is certified.
 const Abstain = -1
@@ -99,7 +99,7 @@ func New(s Settings) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Name = string(s.Rule)
+	r.Name = s.Rule
 	p := &Plan{rule: r, sigma: s.Sigma, alpha: s.Alpha, block: s.Block, selection: s.Selection}
 	if p.method, err = kind.read(p); err != nil {
 		return nil, OptionErrorf("%v", err)
@@ -111,7 +111,7 @@ func New(s Settings) (*Plan, error) {
 //
 // Errors: a rule that this program does not know, and numbers that no plan has.
 func Of(h ledger.Header) (*Plan, error) {
-	kind, ok := kinds[Name(h.Rule.Name)]
+	kind, ok := kinds[h.Rule.Name]
 	if !ok {
 		return nil, fmt.Errorf("the rule is %q; this program knows %s", h.Rule.Name, list())
 	}
@@ -119,7 +119,7 @@ func Of(h ledger.Header) (*Plan, error) {
 	if err := CheckSamples("selection", p.selection, p.block); err != nil {
 		return nil, err
 	}
-	switch name := Name(h.Rule.Name); {
+	switch name := h.Rule.Name; {
 	case len(h.Rule.Looks) == 0:
 		return nil, fmt.Errorf("the rule %q has no look", name)
 	case len(h.Rule.Sizes) > 0 && name != ISS:
@@ -132,7 +132,7 @@ func Of(h ledger.Header) (*Plan, error) {
 		if err := CheckSamples("look", l.Samples, p.block); err != nil {
 			return nil, err
 		}
-		if spent += l.Alpha; Name(h.Rule.Name) == Betting {
+		if spent += l.Alpha; h.Rule.Name == Betting {
 			spent = l.Alpha
 		}
 		if spent > h.Alpha*(1+1e-9) {
@@ -184,11 +184,11 @@ func (p *Plan) Radii() (radii []float64) {
 // Anytime reports whether a trial may end at any of its looks, at a deadline for instance, and its claim still be
 // false with probability at most α.
 func (p *Plan) Anytime() bool {
-	return p.rule.Name == string(Staged) || p.rule.Name == string(Betting) || p.open()
+	return p.rule.Name == Staged || p.rule.Name == Betting || p.open()
 }
 
 // open reports whether a look may end after any number of blocks.
-func (p *Plan) open() bool { return p.rule.Name == string(Anytime) }
+func (p *Plan) open() bool { return p.rule.Name == Anytime }
 
 // last is the number of the last look.
 func (p *Plan) last() int { return len(p.rule.Looks) - 1 }
@@ -197,7 +197,7 @@ func (p *Plan) last() int { return len(p.rule.Looks) - 1 }
 //
 // Errors: a rule other than Fixed, more shards than blocks, as *OptionError.
 func (p *Plan) Part(s ledger.Shard) (*Plan, error) {
-	if p.rule.Name != string(Fixed) {
+	if p.rule.Name != Fixed {
 		return nil, OptionErrorf("the rule %q cannot be split by blocks: which it looks at depends on what it saw; split it by images", p.rule.Name)
 	}
 	blocks := (p.selection + p.MaxSamples()) / p.block

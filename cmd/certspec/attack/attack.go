@@ -150,7 +150,7 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	law, _, _ := strings.Cut(h.Noise, "/")
+	law, _, _ := strings.Cut(string(h.Noise), "/")
 	o.Predict.Noise, o.Predict.Sigma = noise.Law(law), h.Sigma
 	o.Progress = cli.Progress()
 	smoothed, err := cli.OpenModel(o.path, engine.Backend(o.engine))

@@ -14,28 +14,29 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
+	"github.com/certspec/certspec/rs/noise"
 	"github.com/certspec/certspec/rs/preflight"
 )
 
 // Result is what "certify" prints.
 type Result struct {
-	Ledger        string  `json:"ledger,omitempty"`
-	Scores        string  `json:"scores,omitempty"`
-	Model         string  `json:"model"`
-	Engine        string  `json:"engine"`
-	Data          string  `json:"data"`
-	Resized       string  `json:"resized,omitempty"`
-	Preprocessing string  `json:"preprocessing"`
-	Sigma         float64 `json:"sigma"`
-	Alpha         float64 `json:"alpha"`
-	Noise         string  `json:"noise"`
-	Rule          string  `json:"rule"`
-	MaxSamples    int     `json:"max_samples"`
-	Shard         string  `json:"shard,omitempty"`
-	Seed          uint64  `json:"seed,string"`
-	SeedChosen    bool    `json:"seed_chosen"`
-	SeedNote      string  `json:"seed_note"`
-	RadiusCap     float64 `json:"radius_cap"`
+	Ledger        string    `json:"ledger,omitempty"`
+	Scores        string    `json:"scores,omitempty"`
+	Model         string    `json:"model"`
+	Engine        string    `json:"engine"`
+	Data          string    `json:"data"`
+	Resized       string    `json:"resized,omitempty"`
+	Preprocessing string    `json:"preprocessing"`
+	Sigma         float64   `json:"sigma"`
+	Alpha         float64   `json:"alpha"`
+	Noise         noise.Law `json:"noise"`
+	Rule          rs.Rule   `json:"rule"`
+	MaxSamples    int       `json:"max_samples"`
+	Shard         string    `json:"shard,omitempty"`
+	Seed          uint64    `json:"seed,string"`
+	SeedChosen    bool      `json:"seed_chosen"`
+	SeedNote      string    `json:"seed_note"`
+	RadiusCap     float64   `json:"radius_cap"`
 	cli.Metrics
 	Misses int       `json:"misses"`
 	Passes int       `json:"passes"`
@@ -211,7 +212,7 @@ func finished(path string) bool {
 		return false
 	}
 	l, err := ledger.Read(path)
-	return err == nil && l.Claims != nil && l.Header.Rule.Name != string(rs.Anytime)
+	return err == nil && l.Claims != nil && l.Header.Rule.Name != rs.Anytime
 }
 
 func (c *Result) print(out io.Writer) error {
@@ -227,7 +228,7 @@ func (c *Result) print(out io.Writer) error {
 	}
 	fmt.Fprintf(w, "preprocessing\t%s\n", c.Preprocessing)
 	fmt.Fprintf(w, "noise\tσ = %g, %s, seed %d (%s)\n", c.Sigma, c.Noise, c.Seed, seed)
-	if c.Rule == string(rs.Anytime) {
+	if c.Rule == rs.Anytime {
 		fmt.Fprintf(w, "rule\t%s, α = %g at all numbers of noise samples together; a larger budget goes on\n", c.Rule, c.Alpha)
 	} else {
 		fmt.Fprintf(w, "rule\t%s, n ≤ %d, α = %g; no radius can exceed %.4f\n", c.Rule, c.MaxSamples, c.Alpha, c.RadiusCap)

@@ -10,7 +10,6 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
-	"github.com/certspec/certspec/rs/noise"
 )
 
 // Info is what "ledger info" prints.
@@ -105,7 +104,7 @@ func (i *Info) print(out io.Writer) error {
 		line("shard", "%d of %d by %s, counted from 0: a part of the run, to be merged", s.Index, s.Count, s.By)
 	}
 	law := "sound in floating point"
-	if !noise.Law(h.Noise).Sound() {
+	if !h.Noise.Sound() {
 		law = "sound in real arithmetic only"
 	}
 	line("noise", "σ = %g, %s (%s)", h.Sigma, h.Noise, law)
@@ -115,7 +114,7 @@ func (i *Info) print(out io.Writer) error {
 	}
 	line("seed", "%d, %s", h.Seed, seed)
 	looks := h.Rule.Looks
-	if h.Rule.Name == string(rs.Anytime) {
+	if h.Rule.Name == rs.Anytime {
 		line("rule", "%s: %d noise samples choose the class, then as many as raise radii most, in blocks of %d; a larger budget goes on", h.Rule.Name, h.Selection, h.Block)
 	} else {
 		line("rule", "%s: %d noise samples choose the class, then at most %d in %d planned look(s), in blocks of %d", h.Rule.Name, h.Selection, looks[len(looks)-1].Samples, len(looks), h.Block)
