@@ -16,7 +16,7 @@ import (
 // plain is a stream of bytes that are not gzipped, of a file of their size; others are no input.
 func plain(t *testing.T, data []byte) *inflate.Stream {
 	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-		t.Skip()
+		t.Skip("gzipped: the reader inflates it before it comes here")
 	}
 	s, err := inflate.NewStream(bytes.NewReader(data), int64(len(data)))
 	if err != nil {

@@ -274,8 +274,7 @@ func (p Preparation) records(ctx context.Context, r *records) (*records, error) 
 	}
 	out := &records{classes: r.classes, folders: r.folders, labels: r.labels, warnings: r.warnings, block: block{notes: r.notes}}
 	out.shape = pixel.Shape{Height: final.Height, Width: final.Width, Channels: r.shape.Channels}
-	expand := p.RGB && r.shape.Channels == 1
-	if expand {
+	if p.RGB && r.shape.Channels == 1 {
 		out.shape.Channels = 3
 	}
 	if p.Grey && out.shape.Channels == 3 {
@@ -284,17 +283,33 @@ func (p Preparation) records(ctx context.Context, r *records) (*records, error) 
 	if err := checkRoom(len(r.labels), out.shape); err != nil {
 		return nil, err
 	}
-	out.pixels = make([]uint8, 0, len(r.labels)*out.shape.Len())
-	size := r.shape.Len()
-	for i := range r.labels {
+	if r.decode != nil {
+		out.decode = func(ctx context.Context, ids []int) (*block, error) {
+			b, err := r.images(ctx, ids)
+			if err != nil {
+				return nil, err
+			}
+			pixels, err := p.pixels(ctx, b.pixels, r.shape, out.shape)
+			return &block{shape: out.shape, notes: b.notes, pixels: pixels}, err
+		}
+		return out, nil
+	}
+	out.pixels, err = p.pixels(ctx, r.pixels, r.shape, out.shape)
+	return out, err
+}
+
+// pixels prepares images of one shape.
+func (p Preparation) pixels(ctx context.Context, whole []uint8, from, to pixel.Shape) ([]uint8, error) {
+	out := make([]uint8, 0, len(whole)/from.Len()*to.Len())
+	for image := range slices.Chunk(whole, from.Len()) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		im, err := p.image(picture.Image{Pixels: r.pixels[i*size : (i+1)*size], Shape: r.shape})
+		im, err := p.image(picture.Image{Pixels: image, Shape: from})
 		if err != nil {
 			return nil, err
 		}
-		out.pixels = appendImage(out.pixels, im.Pixels, expand)
+		out = appendImage(out, im.Pixels, from.Channels < to.Channels)
 	}
 	return out, nil
 }

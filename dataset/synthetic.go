@@ -28,24 +28,31 @@ const (
 	testSeed  uint64 = 2
 )
 
+// readSynthetic draws the labels; images are drawn where a subset holds them.
 func readSynthetic(ctx context.Context, _ []string, p part) (*records, error) {
-	size := cifarShape.Len()
-	r := &records{labels: make([]int, p.count), block: block{shape: cifarShape, pixels: make([]uint8, p.count*size)}}
 	seed := trainSeed
 	if p.name == "test" {
 		seed = testSeed
 	}
-	var workers sync.WaitGroup
-	count := runtime.GOMAXPROCS(0)
-	for w := range count {
-		workers.Go(func() {
-			for i := w; i < p.count && ctx.Err() == nil; i += count {
-				r.labels[i] = syntheticLabel(seed, i)
-				drawSynthetic(r.pixels[i*size:(i+1)*size], r.labels[i], newStream(seed, i))
-			}
-		})
+	r := &records{labels: make([]int, p.count), block: block{shape: cifarShape}}
+	for i := range r.labels {
+		r.labels[i] = syntheticLabel(seed, i)
 	}
-	workers.Wait()
+	r.decode = func(ctx context.Context, ids []int) (*block, error) {
+		size := cifarShape.Len()
+		b := &block{shape: cifarShape, pixels: make([]uint8, len(ids)*size)}
+		var workers sync.WaitGroup
+		count := runtime.GOMAXPROCS(0)
+		for w := range count {
+			workers.Go(func() {
+				for i := w; i < len(ids) && ctx.Err() == nil; i += count {
+					drawSynthetic(b.pixels[i*size:(i+1)*size], r.labels[ids[i]], newStream(seed, ids[i]))
+				}
+			})
+		}
+		workers.Wait()
+		return b, ctx.Err()
+	}
 	return r, ctx.Err()
 }
 

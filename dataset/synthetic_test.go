@@ -47,3 +47,19 @@ func TestSyntheticClasses(t *testing.T) {
 		t.Errorf("%d different images of %d", len(seen), train.Len()+im.Len())
 	}
 }
+
+// A subset is drawn without the rest, and a prepared one as well: the same images as those of the whole set.
+func TestSyntheticSubset(t *testing.T) {
+	for _, prepared := range []string{"synthetic/test", "synthetic/test[resize=16]"} {
+		whole, part := mustLoad(t, mustOpen(t, prepared)), mustOpen(t, prepared).Subset(Skip(2500))
+		im := mustLoad(t, part)
+		for i, id := range im.IDs {
+			if !slices.Equal(im.Image(i), whole.Image(id)) || im.Labels[i] != whole.Labels[id] {
+				t.Errorf("%q: image %d is not image %d of the whole set", prepared, i, id)
+			}
+		}
+		if r, err := part.base.records.get(t.Context(), part.base.read); err != nil || im.Len() != 4 || r.pixels != nil || r.all.Load() != nil {
+			t.Errorf("%q: the whole set was drawn for %d images, %v", prepared, im.Len(), err)
+		}
+	}
+}
