@@ -271,6 +271,9 @@ func TestCancel(t *testing.T) {
 
 func TestCloseEndsPrograms(t *testing.T) {
 	for _, mode := range []string{"logits", "stubborn"} {
+		if testing.Short() && mode == "stubborn" {
+			continue // Close waits for it for seconds
+		}
 		m := open(t, mode, pipemodel.Options{Processes: 2})
 		var wait sync.WaitGroup
 		for range 8 {

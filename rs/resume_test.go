@@ -83,8 +83,11 @@ func TestLedgerDoesNotDependOnTheWayThere(t *testing.T) {
 		{Settings: rs.Settings{Sigma: .25, MaxSamples: 3000, Rule: rs.Betting, Radii: []float64{.1}}, Shard: rs.Shard{Index: 1, Count: 3}},
 	} {
 		images := 40
-		if opt.Block == 1 {
+		switch {
+		case opt.Block == 1:
 			images = 5
+		case testing.Short():
+			images = 4
 		}
 		inner, data := mixed(images)
 		opt.Ledger = filepath.Join(t.TempDir(), "whole.ledger")

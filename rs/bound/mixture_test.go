@@ -18,6 +18,9 @@ func TestMixtureInRationals(t *testing.T) {
 	limit := new(big.Rat).SetFloat64(alpha)
 	for _, c := range [][2]int{{1, 1}, {1, 5}, {5, 5}, {20, 20}, {50, 80}, {79, 80}, {3, 80}, {0, 40}, {119, 120}, {120, 120}} {
 		k, n := c[0], c[1]
+		if testing.Short() && n > 100 {
+			continue
+		}
 		low, err := m.Lower(k, n)
 		if err != nil {
 			t.Fatal(err)
@@ -136,7 +139,11 @@ func TestMixtureFalseClaimsExactly(t *testing.T) {
 
 // Whoever stops at the first false claim finds one in at most a share α of the runs.
 func TestMixtureAgainstAnAdversary(t *testing.T) {
-	const alpha, runs, horizon = 0.05, 20_000, 2000
+	const alpha, horizon = 0.05, 2000
+	runs := 20_000
+	if testing.Short() {
+		runs = 2000
+	}
 	m, err := NewMixture(alpha, 0.1)
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +172,7 @@ func TestMixtureAgainstAnAdversary(t *testing.T) {
 			}
 		}
 		// Beyond α·runs + 4·√(α·runs) an honest bound comes once in 30,000 times.
-		if most := alpha*runs + 4*math.Sqrt(alpha*runs); float64(wrong) > most {
+		if most := alpha*float64(runs) + 4*math.Sqrt(alpha*float64(runs)); float64(wrong) > most {
 			t.Errorf("p = %v: %d of %d runs have a false claim, at most %.0f are expected", p, wrong, runs, most)
 		}
 		t.Logf("p = %v: %d of %d", p, wrong, runs)

@@ -104,11 +104,15 @@ func (f form) back(z []float64, channels int) []float64 {
 
 // layer is the hidden layer at an image in [0, 1].
 func (n *network) layer(x []float64) []float64 {
+	z := make([]float64, len(x))
+	for i, v := range x {
+		z[i] = (v - .45) / .22
+	}
 	var h []float64
 	for _, w := range n.weights {
 		sum := 0.
-		for i, v := range x {
-			sum += w[i] * (v - .45) / .22
+		for i, v := range z {
+			sum += w[i] * v
 		}
 		h = append(h, math.Tanh(sum))
 	}
@@ -231,7 +235,7 @@ func TestWrongSetups(t *testing.T) {
 		{name: "statistics of its own", shape: colour, expects: &form{scale: 1, mean: []float64{.75, .2, .5}, deviation: []float64{.08, .1, .06}}},
 		{name: "statistics of its own, grey", shape: grey, expects: &form{scale: 1, mean: []float64{.8}, deviation: []float64{.1}}},
 	} {
-		if testing.Short() && i%5 != 0 {
+		if testing.Short() && i != 0 {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
