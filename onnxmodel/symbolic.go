@@ -70,6 +70,9 @@ func symbolic(m *onnxfile.Model, input, output string, shapes func(m *onnxfile.M
 			for _, d := range v.Dims {
 				s.dims[input] = append(s.dims[input], d.Size)
 			}
+			if len(v.Dims) == 0 {
+				return nil, fmt.Errorf("input %q has no shape", input)
+			}
 			v.Dims[0] = onnxfile.Dim{Name: "batch"}
 		}
 	}
@@ -171,6 +174,14 @@ const mixes = "may mix the images of a batch"
 func (s *symbolizer) allow(n *onnxfile.Node) (before *onnxfile.Node, why string) {
 	if n.Domain != "" && n.Domain != "ai.onnx" {
 		return nil, mixes
+	}
+	least := 1
+	switch n.Op {
+	case "MatMul", "Gemm", "QuantizeLinear", "DequantizeLinear":
+		least = 2
+	}
+	if len(n.Inputs) < least || len(n.Outputs) == 0 {
+		return nil, fmt.Sprintf("has %d inputs and %d outputs; expected at least %d and 1", len(n.Inputs), len(n.Outputs), least)
 	}
 	first := n.Inputs[0]
 	rank := int64(len(s.dims[first]))

@@ -1,10 +1,12 @@
 package onnxmodel
 
 import (
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -242,5 +244,35 @@ func TestSeveralOutputs(t *testing.T) {
 		if found, named := weights(Options{}), weights(Options{Card: Card{Output: c.want}}); found != named || !strings.HasSuffix(found, `output "`+c.want+`"`) {
 			t.Errorf("%s: %s; expected %s", name, found, named)
 		}
+	}
+}
+
+// A file may hold nodes that lack inputs or outputs: they are refused by name.
+func TestNodesThatLackInputs(t *testing.T) {
+	ops := []string{"Concat", "MatMul", "Reshape", "Dropout", "Softmax", "LayerNormalization", "Flatten", "Transpose", "Gemm", "Gather", "Split",
+		"QuantizeLinear", "DequantizeLinear", "Squeeze", "Unsqueeze", "ReduceMean", "Slice", "Pad", "BatchNormalization", "Unheard"}
+	for _, more := range []map[string]bool{each, broadcasting} {
+		ops = slices.AppendSeq(ops, maps.Keys(more))
+	}
+	two := []string{"MatMul", "Gemm", "QuantizeLinear", "DequantizeLinear"}
+	for _, op := range ops {
+		for _, n := range []onnxfile.Node{
+			{Op: op, Name: "short"},
+			{Op: op, Name: "short", Outputs: []string{"y"}},
+			{Op: op, Name: "short", Inputs: []string{"x"}},
+			{Op: op, Name: "short", Inputs: []string{"x"}, Outputs: []string{"y"}},
+		} {
+			s := &symbolizer{graph: &onnxfile.Graph{}, batch: 1, roles: map[string]role{"x": batched}, dims: map[string][]int64{"x": {1, 3}, "y": {1, 3}}}
+			_, why := s.allow(&n)
+			lacks := len(n.Inputs) == 0 || len(n.Outputs) == 0 || slices.Contains(two, op)
+			if lacks != strings.Contains(why, "expected at least") {
+				t.Errorf("%s with %d inputs and %d outputs: %q", op, len(n.Inputs), len(n.Outputs), why)
+			}
+		}
+	}
+	m := &onnxfile.Model{Graph: onnxfile.Graph{Inputs: []onnxfile.Value{{Name: "x"}}}}
+	none := func(*onnxfile.Model, []string) ([][]int64, error) { return nil, nil }
+	if _, err := symbolic(m, "x", "x", none); err == nil || !strings.Contains(err.Error(), `input "x" has no shape`) {
+		t.Errorf("an input without a shape: %v", err)
 	}
 }
