@@ -381,7 +381,7 @@ func FuzzBoundsHold(f *testing.F) {
 	f.Add(uint64(1), 0.1, 0.7)
 	f.Fuzz(func(t *testing.T, seed uint64, epsilon, scale float64) {
 		if !(epsilon >= 0 && epsilon <= 1) || !(scale > 1e-3 && scale < 10) {
-			t.Skip()
+			t.Skip("no radius, or weights that overflow or vanish")
 		}
 		rng := rand.New(rand.NewPCG(seed, 9))
 		checkBounds(t, randomNetwork(t, rng, scale), rng, epsilon, 8)

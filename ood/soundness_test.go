@@ -68,7 +68,7 @@ func FuzzNoPointExceedsItsBound(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, how uint8, epsilon float64) {
 		if !(epsilon >= 0 && epsilon <= 1) {
-			t.Skip()
+			t.Skip("no radius between 0 and 1")
 		}
 		rng := rand.New(rand.NewPCG(seed, 77))
 		n := drawNetwork(t, rng)
