@@ -136,5 +136,6 @@ func (f *Filler) fill() (*Filled, error) {
 		notes = append(notes, of...)
 	}
 	out.Notes = f.notes(out, notes)
+	out.Tables() // corrects the p-values of the differences that it shows together
 	return out, nil
 }

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -16,8 +17,8 @@ import (
 // beside ledgers are those of the first. It returns how many files are new.
 //
 // Errors: a folder that is for something else, as *MismatchError; two files of one name that differ, by name; a network that was trained
-// in two shards with different weights, as engines or instruction sets differ.
-func Merge(out string, folders []string) (added int, err error) {
+// in two shards with different weights, as engines or instruction sets differ; that of ctx, after which the same call goes on.
+func Merge(ctx context.Context, out string, folders []string) (added int, err error) {
 	if len(folders) == 0 {
 		return 0, fmt.Errorf("experiment: no folders to merge")
 	}
@@ -42,7 +43,7 @@ func Merge(out string, folders []string) (added int, err error) {
 		}
 	}
 	for _, folder := range folders {
-		n, err := m.mergeFolder(out, folder)
+		n, err := m.mergeFolder(ctx, out, folder)
 		if err != nil {
 			return added, err
 		}
@@ -54,9 +55,12 @@ func Merge(out string, folders []string) (added int, err error) {
 // merged are the folders inside that travel.
 var merged = []string{"models", "adapted", "ledgers", "calibration", "results"}
 
-func (m *Manifest) mergeFolder(out, folder string) (added int, err error) {
+func (m *Manifest) mergeFolder(ctx context.Context, out, folder string) (added int, err error) {
 	for _, part := range merged {
 		err := filepath.WalkDir(filepath.Join(folder, part), func(path string, d fs.DirEntry, err error) error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			if err != nil || d.IsDir() {
 				if os.IsNotExist(err) {
 					return nil

@@ -163,7 +163,12 @@ func TestStopsAndShards(t *testing.T) {
 		folders = append(folders, part.Folder)
 	}
 	out := filepath.Join(t.TempDir(), "merged")
-	if _, err := Merge(out, folders); err != nil {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if added, err := Merge(ended, out, folders); added != 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("%d files merged after the context had ended: %v", added, err)
+	}
+	if _, err := Merge(t.Context(), out, folders); err != nil {
 		t.Fatal(err)
 	}
 	sameFiles(t, stable(t, out), whole)
@@ -178,7 +183,7 @@ func TestStopsAndShards(t *testing.T) {
 	if err := os.WriteFile(path, text, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Merge(out, folders); err == nil || !strings.Contains(err.Error(), "differ") {
+	if _, err := Merge(t.Context(), out, folders); err == nil || !strings.Contains(err.Error(), "differ") {
 		t.Errorf("two networks of one name are merged: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -204,7 +205,7 @@ func TestTogether(t *testing.T) {
 	d := []*compare.Difference{{P: .01}, nil, {P: .04}, {P: .03}, {P: .005}}
 	corrected, notes := together(.95, d)
 	for i, want := range map[int]float64{0: .03, 2: .06, 3: .06, 4: .02} {
-		if got := corrected[d[i]]; math.Abs(got-want) > 1e-12 {
+		if got := corrected[d[i]]; math.Abs(got-want) > 1e-12 || *d[i].Holm != got {
 			t.Errorf("p of %v: %v, want %v", d[i].P, got, want)
 		}
 	}
@@ -219,6 +220,9 @@ func TestTogether(t *testing.T) {
 	f, err := Fill(handmade(t), "", resample.Options{Resamples: 100})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if text, err := json.Marshal(f); err != nil || !strings.Contains(string(text), `"p_holm":`) {
+		t.Errorf("no corrected p-value in the JSON: %v", err)
 	}
 	table := f.Tables()[1]
 	if last := len(table.Columns) - 1; table.Columns[last] != "p" || len(table.Rows) == 0 || !strings.Contains(strings.Join(table.Notes, " "), "corrected by Holm") {

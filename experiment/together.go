@@ -8,8 +8,8 @@ import (
 	"github.com/certspec/certspec/rs/compare"
 )
 
-// together corrects the p-values of the differences that a table shows by Holm's method, and gives a note for its caption; none where there are
-// fewer than two. A nil stands for a difference that is not there.
+// together corrects the p-values of the differences that a table shows by Holm's method, keeps them in the differences, and gives a note for its
+// caption; none where there are fewer than two. A nil stands for a difference that is not there.
 func together(confidence float64, shown []*compare.Difference) (corrected map[*compare.Difference]float64, notes []string) {
 	var p []float64
 	var of []*compare.Difference
@@ -24,7 +24,7 @@ func together(confidence float64, shown []*compare.Difference) (corrected map[*c
 	}
 	corrected = map[*compare.Difference]float64{}
 	for i, d := range of {
-		corrected[d] = holm[i]
+		corrected[d], d.Holm = holm[i], &holm[i]
 	}
 	if len(of) < 2 {
 		return corrected, nil

@@ -147,7 +147,7 @@ func TestRunsEndWithTheSameBytes(t *testing.T) {
 			}
 		}
 		merged := filepath.Join(dir, name+"-merged.ood")
-		if _, err := record.Merge(merged, parts); err != nil {
+		if _, err := record.Merge(t.Context(), merged, parts); err != nil {
 			t.Fatal(err)
 		}
 		if got, _ := os.ReadFile(merged); string(got) != string(want) {

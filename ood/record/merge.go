@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -14,9 +15,12 @@ import (
 
 // Merge joins the files of all shards of a run into the file that the run without shards has, byte for byte. The files are closed; a
 // file that exists stays as it is, and is an error unless it has the same bytes.
-func Merge(out string, paths []string) (*File, error) {
+func Merge(ctx context.Context, out string, paths []string) (*File, error) {
 	var parts []*File
 	for _, path := range paths {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		f, err := Read(path)
 		if err != nil {
 			return nil, err

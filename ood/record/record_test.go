@@ -1,6 +1,7 @@
 package record
 
 import (
+	"context"
 	"errors"
 	"math"
 	"math/big"
@@ -124,16 +125,21 @@ func TestResumeAndMergeGiveTheSameBytes(t *testing.T) {
 		write(t, paths[0], h, all[from:to])
 	}
 	out := filepath.Join(dir, "merged.ood")
-	if _, err := Merge(out, paths); err != nil {
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Merge(stopped, out, paths); !errors.Is(err, context.Canceled) {
+		t.Errorf("merged after the context had ended: %v", err)
+	}
+	if _, err := Merge(t.Context(), out, paths); err != nil {
 		t.Fatal(err)
 	}
 	if got, _ := os.ReadFile(out); string(got) != string(want) {
 		t.Error("the merged file has other bytes")
 	}
-	if _, err := Merge(filepath.Join(dir, "x.ood"), paths[1:]); err == nil || !strings.Contains(err.Error(), "want 0 of 3: each shard once") {
+	if _, err := Merge(t.Context(), filepath.Join(dir, "x.ood"), paths[1:]); err == nil || !strings.Contains(err.Error(), "want 0 of 3: each shard once") {
 		t.Errorf("a shard is missing: %v", err)
 	}
-	if _, err := Merge(filepath.Join(dir, "x.ood"), []string{whole}); err == nil || !strings.Contains(err.Error(), "is no shard") {
+	if _, err := Merge(t.Context(), filepath.Join(dir, "x.ood"), []string{whole}); err == nil || !strings.Contains(err.Error(), "is no shard") {
 		t.Errorf("no shard: %v", err)
 	}
 }

@@ -96,11 +96,12 @@ type Difference struct {
 	B          float64           `json:"b"`
 	Difference float64           `json:"difference"` // B − A
 	Interval   resample.Interval `json:"interval"`
-	P          float64           `json:"-"` // of the hypothesis that there is no difference; see resample.Holm
+	P          float64           `json:"-"`                // of the hypothesis that there is no difference; see resample.Holm
+	Holm       *float64          `json:"p_holm,omitempty"` // P corrected for all differences of a table; nil: of none
 }
 
 func difference(a, b float64, e resample.Estimate) Difference {
-	return Difference{a, b, b - a, e.Interval, e.P}
+	return Difference{A: a, B: b, Difference: b - a, Interval: e.Interval, P: e.P}
 }
 
 // AtRadius is a difference of certified accuracies at one radius.

@@ -61,7 +61,7 @@ func mergeCommand() *cobra.Command {
 		if len(folders) == 0 {
 			return cli.Usagef("%s wants at least one folder", cmd.CommandPath())
 		}
-		added, err := experiment.Merge(out, folders)
+		added, err := experiment.Merge(cmd.Context(), out, folders)
 		if err != nil {
 			return err
 		}

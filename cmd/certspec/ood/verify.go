@@ -124,7 +124,7 @@ func (o *mergeOptions) run(cmd *cobra.Command, files []string) error {
 	if err := cli.Needed(cmd, "out"); err != nil {
 		return err
 	}
-	m, err := record.Merge(o.out, files)
+	m, err := record.Merge(cmd.Context(), o.out, files)
 	if err != nil {
 		return err
 	}
