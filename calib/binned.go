@@ -57,11 +57,21 @@ func debiasedSquare(correct []bool, confidence []float64, bins *Bins) (float64, 
 //
 // Errors: bins < 1, as *InputError; those of CheckConfidences.
 func AdaECEQuantile(correct []bool, confidence []float64, bins int) (float64, error) {
+	gaps, err := quantileGaps(correct, confidence, bins)
+	total := 0.0
+	for _, g := range gaps {
+		total += math.Abs(g)
+	}
+	return total / max(1, float64(len(correct))), err
+}
+
+// quantileGaps are the sums of z_i − c_i over bins between quantiles.
+func quantileGaps(correct []bool, confidence []float64, bins int) ([]float64, error) {
 	if bins < 1 {
-		return 0, inputError("bins", bins, "a number of bins of at least 1")
+		return nil, inputError("bins", bins, "a number of bins of at least 1")
 	}
 	if err := CheckConfidences(correct, confidence); err != nil {
-		return 0, err
+		return nil, err
 	}
 	z := slices.Sorted(slices.Values(confidence))
 	n := len(z)
@@ -80,11 +90,7 @@ func AdaECEQuantile(correct []bool, confidence []float64, bins int) (float64, er
 		m, _ := slices.BinarySearch(edges, v) // the first edge that is not below v
 		gaps[m] += v - float64(bit(correct[i]))
 	}
-	total := 0.0
-	for _, g := range gaps {
-		total += math.Abs(g)
-	}
-	return total / float64(n), nil
+	return gaps, nil
 }
 
 // ConsistencyBand returns for each bar of a reliability diagram where its accuracy lies if confidences are calibrated: in all bins at once with probability at

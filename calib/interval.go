@@ -15,15 +15,17 @@ type Bounds struct {
 	Upper float64 `json:"upper"`
 }
 
-// Intervals gives the accuracy ("accuracy"), ECE over bins ("ece"), AdaECE over as many ("adaece"), Brier score ("brier") and log loss
-// ("log_loss", where it is finite) of the population of which the samples are a random one an interval each:
+// Intervals gives the accuracy ("accuracy"), ECE over bins ("ece"), AdaECE and AdaECEQuantile over as many ("adaece", "adaece_quantile"), DebiasedECE
+// ("debiased_ece"), Brier score ("brier") and log loss ("log_loss", where it is finite) of the population of which the samples are a random one an interval each:
 //
 //	accuracy             the exact one of Clopper and Pearson
 //	Brier, log loss      percentiles of the bootstrap
-//	ECE, AdaECE          resample.Norms of the signed gaps of the bins, since percentiles of a calibration error lie too high and may even
+//	ECE, both AdaECE     resample.Norms of the signed gaps of the bins, since percentiles of a calibration error lie too high and may even
 //	                     exclude the error of the samples itself
+//	debiased ECE         on the scale of its square: what the debiased squares of resamples exceed the plain square of the samples by stands for what that of the
+//	                     samples exceeds the population's by
 //
-// Of ECE and AdaECE the population's value is that over the same bins, or over bins that cut the population's confidences alike.
+// SmoothECE, MCE and ClasswiseECE have none: see docs/calibration-errors.md. Of the errors over bins the population's value is that over the same bins, or over bins that cut the population's confidences alike.
 //
 // Errors: those of CheckConfidences; options out of range, as *InputError; that of ctx.
 func Intervals(ctx context.Context, correct []bool, confidence []float64, bins *Bins, o resample.Options) (map[string]resample.Interval, error) {
@@ -75,23 +77,55 @@ func Intervals(ctx context.Context, correct []bool, confidence []float64, bins *
 	for k, e := range found {
 		out[[]string{"brier", "log_loss"}[k]] = e.Interval
 	}
-	found, err = resample.Norms(ctx, resample.Paired(n), []int{bins.Len(), bins.Len()}, [][]float64{{1, 0}, {0, 1}}, func(d resample.Draw, gaps []float64) error {
+	found, err = resample.Norms(ctx, resample.Paired(n), []int{bins.Len(), bins.Len(), bins.Len()}, [][]float64{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, func(d resample.Draw, gaps []float64) error {
 		c, z := Drawn(correct, confidence, d.First)
 		uniform, err := ECEGaps(c, z, bins)
 		if err != nil {
 			return err
 		}
 		adaptive, err := AdaECEGaps(c, z, bins.Len())
-		copy(gaps[copy(gaps, uniform):], adaptive)
+		if err != nil {
+			return err
+		}
+		quantiles, err := quantileGaps(c, z, bins.Len())
+		rest := gaps[copy(gaps, uniform):]
+		for m, g := range quantiles {
+			rest[len(adaptive)+m] = g / float64(len(c))
+		}
+		copy(rest, adaptive)
 		return err
 	}, o)
 	if err != nil {
 		return nil, err
 	}
 	for k, e := range found {
-		out[[]string{"ece", "adaece"}[k]] = resample.Interval{Low: e.Interval.Low, High: min(1, e.Interval.High)}
+		out[[]string{"ece", "adaece", "adaece_quantile"}[k]] = resample.Interval{Low: e.Interval.Low, High: min(1, e.Interval.High)}
 	}
-	return out, nil
+	out["debiased_ece"], err = debiasedInterval(ctx, correct, confidence, bins, o)
+	return out, err
+}
+
+func debiasedInterval(ctx context.Context, correct []bool, confidence []float64, bins *Bins, o resample.Options) (resample.Interval, error) {
+	bars, err := Reliability(correct, confidence, bins)
+	if err != nil {
+		return resample.Interval{}, err
+	}
+	plain := 0.0 // what the square would be if the samples were the population
+	for _, b := range bars {
+		plain += float64(b.Count) * b.Gap * b.Gap / float64(len(correct))
+	}
+	o.Method = resample.Basic
+	found, err := resample.Run(ctx, resample.Paired(len(correct)), 1, func(d resample.Draw, values []float64) (err error) {
+		c, z := Drawn(correct, confidence, d.First)
+		values[0], err = debiasedSquare(c, z, bins)
+		return err
+	}, o)
+	if err != nil {
+		return resample.Interval{}, err
+	}
+	root := func(square float64) float64 { return math.Sqrt(min(1, max(0, square))) }
+	shift := plain - found[0].Value
+	return resample.Interval{Low: root(found[0].Interval.Low + shift), High: root(found[0].Interval.High + shift)}, nil
 }
 
 // Drawn are the samples at some places, in their order, since AdaECE breaks ties by place.

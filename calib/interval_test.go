@@ -27,7 +27,7 @@ func truths(bins *Bins, g float64) map[string]float64 {
 	z, p, _ := predictions(rand.New(rand.NewPCG(99, 1)), 400_000, g)
 	n := float64(len(z))
 	t := map[string]float64{}
-	uniform := make([]float64, bins.Len())
+	uniform, counts := make([]float64, bins.Len()), make([]float64, bins.Len())
 	order := make([]int, len(z))
 	for i := range z {
 		order[i] = i
@@ -35,6 +35,7 @@ func truths(bins *Bins, g float64) map[string]float64 {
 		t["brier"] += (p[i]*(1-z[i])*(1-z[i]) + (1-p[i])*z[i]*z[i]) / n
 		t["log_loss"] -= (p[i]*math.Log(z[i]) + (1-p[i])*math.Log(max(1e-300, 1-z[i]))) / n
 		uniform[bins.Index(z[i])] += (z[i] - p[i]) / n
+		counts[bins.Index(z[i])] += 1 / n
 	}
 	slices.SortFunc(order, func(i, j int) int {
 		if z[i] < z[j] {
@@ -49,7 +50,11 @@ func truths(bins *Bins, g float64) map[string]float64 {
 		}
 		t["adaece"] += math.Abs(gap)
 		t["ece"] += math.Abs(uniform[m])
+		if counts[m] > 0 {
+			t["debiased_ece"] += uniform[m] * uniform[m] / counts[m]
+		}
 	}
+	t["debiased_ece"], t["adaece_quantile"] = math.Sqrt(t["debiased_ece"]), t["adaece"] // no confidence comes twice
 	return t
 }
 
@@ -111,7 +116,7 @@ func TestIntervals(t *testing.T) {
 		t.Fatal(err)
 	}
 	half := 1.959964 * math.Sqrt(.7*.3/n)
-	for _, name := range []string{"accuracy", "brier", "ece", "adaece"} { // all confidences are 0, so that all are the accuracy
+	for _, name := range []string{"accuracy", "brier", "ece", "adaece", "adaece_quantile"} { // all confidences are 0, so that all are the accuracy
 		if i := got[name]; !near(i.Low, .7-half, .006) || !near(i.High, .7+half, .006) {
 			t.Errorf("%s: %v, want %v ± %v", name, i, .7, half)
 		}

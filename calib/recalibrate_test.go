@@ -192,3 +192,17 @@ func BenchmarkRecalibrate10000(b *testing.B) {
 		})
 	}
 }
+
+// Groups stay together, and nothing is lost.
+func TestHalves(t *testing.T) {
+	s := &Table{Correct: []bool{true, false, true, true, false}, Confidence: []float64{.1, .2, .3, .4, .5}}
+	for _, c := range []struct {
+		group []int
+		want  []float64
+	}{{nil, []float64{.1, .3, .5}}, {[]int{0, 1, 2, 1, 0}, []float64{.1, .3, .5}}, {[]int{0, 1, 1, 1, 1}, []float64{.1}}, {[]int{0, 1, 0, 0, 4}, []float64{.1, .3, .4, .5}}} {
+		fit, judged := s.Halves(c.group)
+		if !slices.Equal(fit.Confidence, c.want) || len(fit.Correct)+len(judged.Correct) != 5 || len(judged.Confidence) != len(judged.Correct) || judged.Lower != nil {
+			t.Errorf("%v: %v and %v", c.group, fit, judged)
+		}
+	}
+}

@@ -87,6 +87,7 @@ type Selected struct {
 	CBSSpread *spread `json:"cbs_spread,omitempty"`
 
 	cceLine, cbsLine int
+	constant         float64 // smallest Brier score of a constant confidence, of models of comparable accuracy
 }
 
 // Fill reads what a folder holds of a table, by its name; of the only one for an empty name.

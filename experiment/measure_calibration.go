@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/calib/mip"
@@ -51,7 +52,7 @@ func (c *calibrationMeasure) Fill(f *Filler, out *Filled) (notes []string, err e
 	t, b := f.Manifest.Tier.Calibration, f.bootstrap
 	note("Confidences are certified by the CDF certificate (images %s, %s rule, %d noise samples); CCE is the largest calibration error, exactly, with %d bins; ACCE what ADMM finds of it; CBS the largest Brier score.",
 		t.Images, t.Certify.Rule, t.Certify.N, calibrationBins)
-	note("α = %g for each image. Errors at a radius are of the images whose class is certified there.", cmp.Or(t.Certify.Alpha, rs.DefaultAlpha))
+	note("α = %g for the radius of an image and again for its interval, one image at a time; nothing is stated of all at once. Errors at a radius are of the images whose class is certified there.", cmp.Or(t.Certify.Alpha, rs.DefaultAlpha))
 	for i := range out.Lines {
 		var of []*calibrationResult
 		for _, name := range out.Lines[i].Models {
@@ -90,23 +91,51 @@ func (*calibrationMeasure) Tables(f *Filled, columns []string, head func(FilledL
 }
 
 func (f *Filled) calibration(columns []string, head func(FilledLine) []any) *table.Table {
-	t := &table.Table{Columns: append(slices.Clone(columns), "radius", "certified accuracy", "CCE", "ACCE", "CBS")}
+	t := &table.Table{Columns: append(slices.Clone(columns), "radius", "certified accuracy", "CCE", "ACCE", "CBS", "resolution")}
+	all, better := 0, 0
 	for _, l := range f.Lines {
 		for _, at := range l.Calibration {
 			if at == nil {
-				t.Rows = append(t.Rows, append(head(l), table.None, table.None, table.None, table.None, table.None))
+				t.Rows = append(t.Rows, append(head(l), table.None, table.None, table.None, table.None, table.None, table.None))
 				break
 			}
-			t.Rows = append(t.Rows, append(head(l), rounded(at.Radius, 2), rounded(at.Accuracy, 4), optional(at.CCE), optional(at.ACCE), optional(at.CBS)))
+			t.Rows = append(t.Rows, append(head(l), rounded(at.Radius, 2), rounded(at.Accuracy, 4), optional(at.CCE), optional(at.ACCE), optional(at.CBS), optional(at.Resolution)))
+			if at.CBS == nil {
+				continue
+			}
+			flat := l
+			flat.Title += ", " + constantConfidence
+			t.Rows = append(t.Rows, append(head(flat), rounded(at.Radius, 2), rounded(at.Accuracy, 4), rounded(0, 4), rounded(0, 4), rounded(at.constant, 4), rounded(0, 4)))
+			if all++; *at.CBS < at.constant {
+				better++
+			}
 		}
 	}
+	t.Notes = []string{fmt.Sprintf("A constant confidence is the accuracy of the certified images: it has no calibration error, and tells nothing. Inside the intervals the confidences of a model are better (CBS) in %d of %d rows.", better, all)}
 	return t
 }
 
+// constantConfidence names the row that every table of certified calibration has to compare with.
+const constantConfidence = "constant confidence"
+
 func (f *Filled) selection() *table.Table {
 	t := &table.Table{Columns: []string{"radius", "best accuracy", "method", "models", "CCE", "ACCE", "CBS"}}
-	for _, s := range f.Selected {
+	for i, s := range f.Selected {
 		t.Rows = append(t.Rows, []any{rounded(s.Radius, 2), rounded(s.Best, 4), s.Group, s.Models, optional(s.CCE), optional(s.ACCE), optional(s.CBS)})
+		if i+1 == len(f.Selected) || f.Selected[i+1].Radius != s.Radius {
+			t.Rows = append(t.Rows, []any{rounded(s.Radius, 2), rounded(s.Best, 4), constantConfidence, table.None, rounded(0, 4), rounded(0, 4), rounded(s.constant, 4)})
+			var better []string
+			for _, other := range f.Selected {
+				if other.Radius == s.Radius && other.CBS != nil && *other.CBS < s.constant {
+					better = append(better, other.Group)
+				}
+			}
+			if len(better) == 0 {
+				t.Notes = append(t.Notes, fmt.Sprintf("At %g no method is better than a constant confidence.", s.Radius))
+			} else {
+				t.Notes = append(t.Notes, fmt.Sprintf("At %g better than a constant confidence by CBS: %s.", s.Radius, strings.Join(better, ", ")))
+			}
+		}
 	}
 	return t
 }
@@ -162,6 +191,10 @@ type calibrationAt struct {
 	CCE       *float64 `json:"cce"`  // largest calibration error, exactly, 15 bins
 	ACCE      *float64 `json:"acce"` // what ADMM finds of it
 	CBS       *float64 `json:"cbs"`  // largest Brier score
+	// How far the accuracies of the bins are apart; results that are older lack it.
+	Resolution *float64 `json:"resolution,omitempty"`
+
+	constant float64 // Brier score of a confidence that is the accuracy of the certified images
 }
 
 func (c *calibrationResult) has(radii []float64) bool {
@@ -269,7 +302,11 @@ func (r *Runner) bounds(ctx context.Context, path string, radii []float64) (*cal
 			if err != nil {
 				return nil, nil, err
 			}
-			at.CBS, at.CCE, at.ACCE = &cbs, &found.Exact, &found.ACCE
+			resolution, err := calib.Resolution(c.Correct, c.Confidence, bins)
+			if err != nil {
+				return nil, nil, err
+			}
+			at.CBS, at.CCE, at.ACCE, at.Resolution = &cbs, &found.Exact, &found.ACCE, &resolution
 		}
 		result.At = append(result.At, at)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/gomlxmodels/export"
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/gomlxmodels/method"
@@ -58,6 +59,10 @@ func TestConfidences(t *testing.T) {
 		}
 		if math.Abs(*at.CBS-brier) > 1e-9 || *at.ACCE > *at.CCE+1e-9 || !(*at.CCE > 0 && *at.CCE <= 1) {
 			t.Errorf("%s: CBS %v, want %v; ACCE %v, CCE %v", slug, *at.CBS, brier, *at.ACCE, *at.CCE)
+		}
+		accuracy, err := calib.Accuracy(certified[0].Correct)
+		if err != nil || math.Abs(at.constant-accuracy*(1-accuracy)) > 1e-9 || at.Resolution == nil || !(*at.Resolution >= 0 && *at.Resolution <= at.constant) {
+			t.Errorf("%s: a constant confidence has %v, want %v; resolution %v, %v", slug, at.constant, accuracy*(1-accuracy), at.Resolution, err)
 		}
 		if none.Certified != 0 || none.CCE != nil || none.Accuracy != 0 {
 			t.Errorf("%s at a radius of 3: %+v", slug, none)

@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"math"
+
 	"github.com/certspec/certspec/calib"
 )
 
@@ -15,8 +17,8 @@ func meanCalibration(of []*calibrationResult, radius float64) *calibrationAt {
 	if n == 0 {
 		return nil
 	}
-	var cce, acce, cbs float64
-	some := true
+	var cce, acce, cbs, resolution float64
+	some, told := true, true
 	for _, c := range of {
 		at := c.at(radius)
 		if at == nil {
@@ -29,9 +31,19 @@ func meanCalibration(of []*calibrationResult, radius float64) *calibrationAt {
 			continue
 		}
 		cce, acce, cbs = cce+*at.CCE/n, acce+*at.ACCE/n, cbs+*at.CBS/n
+		right := at.Accuracy * float64(c.Images) / float64(at.Certified)
+		mean.constant += right * (1 - right) / n
+		if at.Resolution == nil {
+			told = false
+			continue
+		}
+		resolution += *at.Resolution / n
 	}
 	if some {
 		mean.CCE, mean.ACCE, mean.CBS = &cce, &acce, &cbs
+		if told {
+			mean.Resolution = &resolution
+		}
 	}
 	return mean
 }
@@ -81,8 +93,14 @@ func selected(lines []FilledLine, m *calibrationMeasure) ([]Selected, error) {
 		if err != nil {
 			return nil, err
 		}
+		constant := math.Inf(1)
+		for _, i := range of {
+			if at := lines[i].Calibration[k]; at.Accuracy >= best-m.Within {
+				constant = min(constant, at.constant)
+			}
+		}
 		for i, s := range known {
-			one := Selected{Radius: radius, Best: best, Group: s.Method, Models: s.Models}
+			one := Selected{Radius: radius, Best: best, Group: s.Method, Models: s.Models, constant: constant}
 			if s.Models > 0 {
 				one.CCE, one.ACCE, one.CBS = &known[i].CCE, &searched[i].CCE, &known[i].CBS
 				one.cceLine, one.cbsLine = of[s.CCEOf], of[s.CBSOf]

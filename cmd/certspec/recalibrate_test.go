@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +12,8 @@ import (
 // A map that is fitted on one half lowers the certified errors on the other, claims stay in their order, and what was fitted on is not judged.
 func TestRecalibrate(t *testing.T) {
 	const scored = "../../notebooks/results/fmnist-cnn-s025-scores.ledger"
-	saved := filepath.Join(t.TempDir(), "map.json")
+	const cifar = "../../notebooks/results/cifar10-resnet20-s025-staged.ledger"
+	saved, other := filepath.Join(t.TempDir(), "map.json"), filepath.Join(t.TempDir(), "other.json")
 	text, code := output(t, "calib", "recalibrate", "--ledger", scored, "--radii", "0.1,0.5", "--json", "--save", saved)
 	var all []struct {
 		N    int `json:"n"`
@@ -49,9 +51,37 @@ func TestRecalibrate(t *testing.T) {
 		"--in " + csv + " --objective certified-brier":           2,
 		"--in " + csv + " --map " + csv:                          1,
 		"--in " + csv:                                            0,
+		"--in " + csv + " --population":                          2, // its images are not known
+		"--in " + csv + " --save " + other:                       0,
 	} {
 		if text, code := output(t, strings.Fields("calib recalibrate "+bad)...); code != want {
 			t.Errorf("%s: exit code %d, %s, want %d", bad, code, text, want)
 		}
+	}
+	// A claim for the population is made where the images could be compared, and the map's are known.
+	one := filepath.Join(t.TempDir(), "one.json")
+	if _, code := output(t, "calib", "recalibrate", "--ledger", scored, "--radii", "0.1", "--save", one); code != 0 {
+		t.Fatal("no map is saved")
+	}
+	for args, want := range map[string]bool{
+		"--ledger " + scored + " --population":                  true,
+		"--ledger " + scored:                                    false,
+		"--ledger " + cifar + " --map " + one + " --population": true,
+	} {
+		text, code := output(t, append([]string{"calib", "recalibrate", "--radii", "0.1", "--json"}, strings.Fields(args)...)...)
+		var answers []struct {
+			N     int
+			Joint struct{ Population *float64 }
+		}
+		if err := json.Unmarshal([]byte(text), &answers); err != nil || code != 0 || len(answers) != 1 {
+			t.Fatalf("%s: exit code %d, %v: %s", args, code, err, text)
+		}
+		p := answers[0].Joint.Population
+		if want != (p != nil) || want && math.Abs(*p-math.Sqrt(2*math.Log(1000)/float64(answers[0].N))) > 1e-9 {
+			t.Errorf("%s: %s", args, text)
+		}
+	}
+	if text, code := output(t, "calib", "recalibrate", "--ledger", cifar, "--radii", "0.1", "--map", other, "--population"); code != 2 {
+		t.Errorf("a map from a CSV file, for the population: exit code %d, %s", code, text)
 	}
 }

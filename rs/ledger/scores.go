@@ -68,7 +68,7 @@ func (h *Header) ScoreCells() (int, error) {
 	cells, n := parseInt([]byte(text))
 	switch {
 	case h.Scores == "":
-		return 0, fmt.Errorf("the run kept no scores: certify again with scores, in another ledger")
+		return 0, fmt.Errorf("the run kept no scores: certify again with --keep-scores, in another ledger")
 	case !ok || n == 0 || n != len(text) || cells < 1 || cells > MaxScoreCells:
 		return 0, fmt.Errorf("its scores are %s; this program knows %s1 to %s%d and %s1 to %s%d", linefile.Quote([]byte(h.Scores)), scoresScheme, scoresScheme, MaxScoreCells, topScheme, topScheme, MaxScoreCells)
 	}

@@ -61,6 +61,9 @@ func (o *confidenceOptions) sets(ctx context.Context, f *pflag.FlagSet, path str
 	note := spendingNote(&run.Header, o.Spending)
 	var sets []*sampleFile
 	for _, c := range certified {
+		if o.Mode == confidence.ModeMax {
+			warnOther(path, &c)
+		}
 		sets = append(sets, &sampleFile{
 			name:   fmt.Sprintf("%s at %g", path, c.Radius),
 			Table:  &calib.Table{Correct: c.Correct, Confidence: c.Confidence, Lower: c.Lower, Upper: c.Upper},
@@ -69,6 +72,20 @@ func (o *confidenceOptions) sets(ctx context.Context, f *pflag.FlagSet, path str
 		})
 	}
 	return sets, nil
+}
+
+// warnOther tells where the largest of all classes is not known: a ledger has the scores of the certified class, which is the largest for certain from one half on.
+func warnOther(path string, c *confidences.Certified) {
+	below := 0
+	for _, z := range c.Confidence {
+		if z < .5 {
+			below++
+		}
+	}
+	if below > 0 {
+		cli.Say("warning: %s at %g: the mean score of the certified class is below 1/2 for %d of %d images; there another class may have a larger one, which the ledger does not hold. Their intervals hold the largest, their point confidence is that of the certified class",
+			path, c.Radius, below, len(c.Confidence))
+	}
 }
 
 // spendingNote says what holds with which probability.

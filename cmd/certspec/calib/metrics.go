@@ -70,7 +70,7 @@ smooth calibration error, which has no bins, the debiased root-mean-square error
 the reliability diagram. --probabilities reads whole rows, with columns label, p0, p1, …: of the most probable class, and the classwise ECE besides.
 --test tests whether the confidences are calibrated, by the squared kernel calibration error against simulated samples that are. --diagram draws the
 bars, with where the accuracies of calibrated confidences lie, in all bins at once at --level. With --bootstrap, intervals: exact of the
-accuracy, percentiles of Brier score and log loss, and of the calibration errors such that resampling does not bias.`,
+accuracy, percentiles of Brier score and log loss, and of the calibration errors such that resampling does not bias; none of the smooth, the maximum and the classwise error.`,
 		Example: "  certspec calib metrics --in predictions.csv --bins 15 --json\n  certspec calib metrics --probabilities softmax.csv --test 999 --diagram reliability.svg",
 		Args:    cli.NoArgs,
 	}
@@ -267,9 +267,9 @@ func (m *metrics) print(out io.Writer) error {
 	line("accuracy", "accuracy", m.Accuracy)
 	line("ECE", "ece", m.ECE)
 	line("AdaECE, blocks", "adaece", m.AdaECE)
-	line("AdaECE, quantiles", "", m.AdaECEQuantile)
+	line("AdaECE, quantiles", "adaece_quantile", m.AdaECEQuantile)
 	line("smooth ECE", "", m.SmoothECE)
-	line("debiased ECE, root mean square", "", m.DebiasedECE)
+	line("debiased ECE, root mean square", "debiased_ece", m.DebiasedECE)
 	line("maximum error of a bin", "", m.MCE)
 	if m.ClasswiseECE != nil {
 		line("classwise ECE", "", *m.ClasswiseECE)

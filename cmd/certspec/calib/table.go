@@ -49,7 +49,7 @@ func tableCommand() *cobra.Command {
 		Short: "A table of calibration and its bounds, a row per file or radius",
 		Long: `A table with a row per CSV file of samples, and per radius of a ledger with scores, as Markdown, LaTeX (booktabs), CSV, HTML or text: accuracy, ECE and
 Brier score of the confidences, exact certified calibration error, certified Brier score, largest mean gap, mean width of
-the intervals; of a ledger also the resolution, and a row of a constant confidence to compare with; with --search also what ADMM and dECE find. What a file has no columns for, and all of one without
+the intervals; of a ledger also the resolution, and a row of a constant confidence to compare with, of a CSV file both in the notes; with --search also what ADMM and dECE find. What a file has no columns for, and all of one without
 samples, is –.`,
 		Example: "  certspec calib table r0.05.csv r0.25.csv r0.5.csv -o table.tex\n  certspec calib table out/fmnist.ledger --radii 0.05,0.25,0.5 --format csv",
 	}
@@ -97,14 +97,16 @@ func (o *tableOptions) run(cmd *cobra.Command, files []string) error {
 				return errors.Join(failed, err)
 			}
 			rows = append(rows, row)
-			if s.at != nil && row.N > 0 {
-				flat, err := s.constant(&rows[len(rows)-1])
+			if row.N > 0 {
+				flat, err := s.constant(&row)
 				if err != nil {
 					return errors.Join(failed, err)
 				}
-				if rows = append(rows, flat); *row.CBS >= *flat.CBS {
-					notes = append(notes, fmt.Sprintf("%s at %g: inside the intervals the confidences are no better than a constant (CBS %.4f against %.4f).", file, s.at.radius, *row.CBS, *flat.CBS))
+				if s.at != nil {
+					rows[len(rows)-1] = row
+					rows = append(rows, flat)
 				}
+				notes = append(notes, s.compare(&row, &flat)...)
 			}
 		}
 		if len(sets) > 0 && sets[0].at != nil {
@@ -167,11 +169,38 @@ func (s *sampleFile) row() (row, error) {
 
 // constant is the row of a confidence that is the accuracy for every sample; that of the samples gets its resolution, which a constant does not have.
 func (s *sampleFile) constant(of *row) (row, error) {
-	resolution, err := calib.Resolution(s.Correct, s.Confidence, s.bins)
-	of.Resolution = &resolution
 	accuracy := *of.Accuracy
 	brier, zero := accuracy*(1-accuracy), 0.0
-	return row{File: of.File, Radius: of.Radius, N: of.N, Accuracy: of.Accuracy, known: known{&zero, &brier}, CCE: &zero, CBS: &brier, Width: &zero, Resolution: &zero, Constant: true}, err
+	flat := row{File: of.File, Radius: of.Radius, N: of.N, Accuracy: of.Accuracy, known: known{&zero, &brier}, CCE: &zero, CBS: &brier, Width: &zero, Resolution: &zero, Constant: true}
+	if s.Confidence == nil {
+		return flat, nil
+	}
+	resolution, err := calib.Resolution(s.Correct, s.Confidence, s.bins)
+	of.Resolution = &resolution
+	return flat, err
+}
+
+// compare says in words how samples stand beside a constant confidence: those of a ledger where they are no better, those of a CSV file, whose table has no row for it, always.
+func (s *sampleFile) compare(own, flat *row) (notes []string) {
+	name, at := own.File, "the confidences"
+	if s.at != nil {
+		name = s.name
+	}
+	score, value := "Brier score", own.Brier
+	if own.CBS != nil {
+		score, value, at = "CBS", own.CBS, "inside the intervals the confidences"
+	}
+	no := ""
+	if *value >= *flat.Brier {
+		no = "no "
+	}
+	if s.at == nil || no != "" {
+		notes = append(notes, fmt.Sprintf("%s: %s are %sbetter than a constant (%s %.4f against %.4f).", name, at, no, score, *value, *flat.Brier))
+	}
+	if s.at == nil && own.Resolution != nil {
+		notes = append(notes, fmt.Sprintf("%s: the resolution is %.4f, a constant's 0.", name, *own.Resolution))
+	}
+	return notes
 }
 
 func (s *sampleFile) search(cmd *cobra.Command, row *row) error {

@@ -1,0 +1,96 @@
+package calib
+
+import "math"
+
+// Judged are the errors of confidences, and the largest that their certified intervals allow. What there are no confidences or intervals for is nil.
+type Judged struct {
+	Confidences string   `json:"confidences"` // which
+	ECE         *float64 `json:"ece,omitempty"`
+	Brier       *float64 `json:"brier,omitempty"`
+	Resolution  *float64 `json:"resolution,omitempty"`
+	CCE         *float64 `json:"cce,omitempty"`
+	Joint       *float64 `json:"joint_cce,omitempty"` // with at most so many false certificates
+	CBS         *float64 `json:"cbs,omitempty"`
+}
+
+// JudgeRecalibration judges a map on samples that it was not fitted on: the confidences as they are, recalibrated, and constant at accuracy, the share of right
+// samples that was known when the map was fitted, in this order. failures is how many certificates of the samples may be false, see FailuresAtMost; below 0 there is no joint error.
+// useless says that the map does no better than the constant: it is one, or its certified Brier score (without intervals: its Brier score) is not smaller.
+//
+// Errors: those of Summarize, ECE, Brier and JointCCE.
+func JudgeRecalibration(r *Recalibration, accuracy float64, t *Table, bins *Bins, failures int) (rows []Judged, useless bool, err error) {
+	constant := &Recalibration{Method: Platt, C: math.Log(accuracy / (1 - accuracy))}
+	for _, c := range []struct {
+		name  string
+		table *Table
+	}{{"as they are", t}, {"recalibrated", r.Apply(t)}, {"constant", constant.Apply(t)}} {
+		row, err := judge(c.name, c.table, bins, failures)
+		if err != nil {
+			return nil, false, err
+		}
+		rows = append(rows, row)
+	}
+	own, flat := rows[1], rows[2]
+	mine, its := own.CBS, flat.CBS
+	if mine == nil {
+		mine, its = own.Brier, flat.Brier
+	}
+	return rows, r.Constant() || mine != nil && *mine >= *its*(1-1e-9), nil
+}
+
+func judge(name string, t *Table, bins *Bins, failures int) (Judged, error) {
+	row := Judged{Confidences: name}
+	if t.Lower != nil {
+		b, _, err := Summarize(t.Correct, nil, t.Lower, t.Upper, bins)
+		if err != nil {
+			return row, err
+		}
+		row.CCE, row.CBS = &b.CCE, &b.CBS
+		if failures >= 0 {
+			j, err := JointCCE(t.Correct, t.Lower, t.Upper, bins, failures)
+			if err != nil {
+				return row, err
+			}
+			row.Joint = &j.Upper
+		}
+	}
+	if t.Confidence == nil {
+		return row, nil
+	}
+	var values [3]float64
+	for i, of := range []func([]bool, []float64) (float64, error){
+		func(c []bool, z []float64) (float64, error) { return ECE(c, z, bins) },
+		Brier,
+		func(c []bool, z []float64) (float64, error) { return Resolution(c, z, bins) },
+	} {
+		var err error
+		if values[i], err = of(t.Correct, t.Confidence); err != nil {
+			return row, err
+		}
+	}
+	row.ECE, row.Brier, row.Resolution = &values[0], &values[1], &values[2]
+	return row, nil
+}
+
+// Halves parts samples into those to fit on and those to judge: group by group, in turns. Samples of one group, as images that are equal, stay together, in the half of the first
+// of them. nil: each is a group of its own.
+func (t *Table) Halves(group []int) (fit, judged *Table) {
+	fit, judged = &Table{}, &Table{}
+	for i := range t.Correct {
+		g, to := i, fit
+		if group != nil {
+			g = group[i]
+		}
+		if g%2 == 1 {
+			to = judged
+		}
+		to.Correct = append(to.Correct, t.Correct[i])
+		if t.Confidence != nil {
+			to.Confidence = append(to.Confidence, t.Confidence[i])
+		}
+		if t.Lower != nil {
+			to.Lower, to.Upper = append(to.Lower, t.Lower[i]), append(to.Upper, t.Upper[i])
+		}
+	}
+	return fit, judged
+}

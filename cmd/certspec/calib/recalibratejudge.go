@@ -1,0 +1,117 @@
+package calib
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/certspec/certspec/calib"
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+)
+
+// recalibrated is what "calib recalibrate" prints of a set of samples.
+type recalibrated struct {
+	N        int                  `json:"n"`
+	Map      *calib.Recalibration `json:"map"`
+	Words    string               `json:"words"`
+	FittedOn string               `json:"fitted_on"`
+	Source   string               `json:"source"`         // digest of the ledger, or path of the CSV file, that it was fitted on
+	Data     *fittedData          `json:"data,omitempty"` // of a ledger
+	FittedN  int                  `json:"fitted_n,omitempty"`
+	Judged   string               `json:"judged_on"`
+	Joint    *jointTerms          `json:"joint,omitempty"`
+	Rows     []calib.Judged       `json:"rows"` // as they are, recalibrated, constant
+	Useless  bool                 `json:"no_better_than_a_constant"`
+}
+
+// jointTerms say what the joint claim and that for the population take.
+type jointTerms struct {
+	Delta      float64  `json:"delta"`
+	Attempted  int      `json:"attempted"`
+	Failures   int      `json:"failures"`
+	Population *float64 `json:"population,omitempty"` // to be added for the population; nil: nothing is claimed for it
+}
+
+// judge fits and judges at one radius.
+func (o *recalibrateOptions) judge(s *sampleFile, part fitPart) (*recalibrated, error) {
+	if s.Confidence == nil && s.Lower == nil {
+		return nil, fmt.Errorf("%s: no columns confidence, or lower and upper", s.name)
+	}
+	r := &recalibrated{N: len(s.Correct), Map: part.saved, FittedOn: part.from, Source: part.source, Data: part.data, Judged: s.name}
+	accuracy, err := calib.Accuracy(s.Correct)
+	if err != nil {
+		return nil, err
+	}
+	if r.Map == nil {
+		if o.objective == calib.CertifiedBrierLoss && part.table.Lower == nil {
+			return nil, cli.Usagef("--objective certified-brier: %s has no columns lower and upper; use --objective nll", part.from)
+		}
+		if o.objective == calib.NLL && part.table.Confidence == nil {
+			return nil, cli.Usagef("--objective nll: %s has no column confidence; use --objective certified-brier", part.from)
+		}
+		if r.Map, err = calib.FitRecalibration(o.method, o.objective, part.table.Correct, part.table.Confidence, part.table.Lower, part.table.Upper); err != nil {
+			return nil, fmt.Errorf("%s: %w", part.from, err)
+		}
+		r.FittedN = len(part.table.Correct)
+		if accuracy, err = calib.Accuracy(part.table.Correct); err != nil {
+			return nil, err
+		}
+	}
+	r.Words = r.Map.String()
+	failures := -1
+	if s.at != nil && s.at.fails > 0 {
+		if failures, err = calib.FailuresAtMost(s.at.of, s.at.fails, o.delta); err != nil {
+			return nil, err
+		}
+		r.Joint = &jointTerms{Delta: o.delta, Attempted: s.at.of, Failures: failures}
+		if o.population {
+			addend, err := calib.ForPopulation(0, len(s.Correct), o.delta)
+			if err != nil {
+				return nil, err
+			}
+			r.Joint.Population = &addend
+		}
+	}
+	r.Rows, r.Useless, err = calib.JudgeRecalibration(r.Map, accuracy, s.Table, s.bins, failures)
+	return r, err
+}
+
+func (r *recalibrated) print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "map\t%s\n", r.Words)
+	fmt.Fprintf(w, "fitted on\t%s", r.FittedOn)
+	if r.FittedN > 0 {
+		fmt.Fprintf(w, ", %d samples", r.FittedN)
+	}
+	fmt.Fprintf(w, "\njudged on\t%d other samples\n", r.N)
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "confidences\tECE\tBrier\tresolution\tCCE\tjoint\tCBS")
+	for _, row := range r.Rows {
+		fmt.Fprint(w, row.Confidences)
+		for _, v := range []*float64{row.ECE, row.Brier, row.Resolution, row.CCE, row.Joint, row.CBS} {
+			if v == nil {
+				fmt.Fprint(w, "\t–")
+			} else {
+				fmt.Fprintf(w, "\t%.4f", *v)
+			}
+		}
+		fmt.Fprintln(w)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if r.Useless {
+		fmt.Fprintln(out, "no better than a constant confidence at this radius")
+	}
+	if j := r.Joint; j != nil {
+		fmt.Fprintf(out, "joint: on these images at once with probability %g, %d of %d certificates may be false\n", 1-j.Delta, j.Failures, j.Attempted)
+		if j.Population != nil {
+			fmt.Fprintf(out, "population: joint + %.4f with probability %g, where images are drawn independently, and form and objective of the map were chosen without these\n", *j.Population, 1-2*j.Delta)
+		} else {
+			fmt.Fprintln(out, "population: nothing is claimed; --population reads the images, and keeps equal ones together")
+		}
+	}
+	return nil
+}
