@@ -135,9 +135,15 @@ func (d *Dataset) List(ctx context.Context) (*Images, error) {
 	if err != nil {
 		return nil, err
 	}
-	ids := everything(len(all.labels))
+	ids, labels, classes, folders := everything(len(all.labels)), all.labels, all.classes, all.folders
 	for i, s := range d.selections {
-		if ids, err = s.apply(ids, all.labels); err != nil {
+		if s.only != nil {
+			ids, labels, err = relabel(s.only, classes, ids, labels)
+			classes, folders = s.only, nil
+		} else {
+			ids, err = s.apply(ids, labels)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("dataset: %s: %w", newDataset(d.base, d.selections[:i+1], nil), err)
 		}
 		if len(ids) == 0 {
@@ -146,17 +152,17 @@ func (d *Dataset) List(ctx context.Context) (*Images, error) {
 	}
 	im := &Images{
 		Name:     d.String(),
-		Classes:  all.classes,
-		Folders:  all.folders,
+		Classes:  classes,
+		Folders:  folders,
 		IDs:      ids,
-		Labels:   all.labels,
+		Labels:   labels,
 		License:  d.base.license,
 		Warnings: slices.Clone(all.warnings),
 	}
-	if len(ids) < len(all.labels) {
+	if len(ids) < len(labels) {
 		im.Labels = make([]int, len(ids))
 		for i, id := range ids {
-			im.Labels[i] = all.labels[id]
+			im.Labels[i] = labels[id]
 		}
 	}
 	if warning := missingClasses(im); warning != "" {

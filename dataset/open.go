@@ -29,8 +29,9 @@ import (
 //	folder:objectnet[border=2,resize=256,crop=224]
 //	folder:PATH[resize=256,filter=bicubic,crop=224,channels=rgb,background=white,depth=8,classes=FILE]
 //	cifar10/test[skip=20,count=100]
+//	cifar10/test[only=cat:dog,count=100]
 //
-// See Preparation, Skip, MaxIndex, Range, Count and Split.
+// See Preparation, Skip, MaxIndex, Range, Count, Only and Split.
 func Open(name string) (*Dataset, error) {
 	base, preparation, selections, err := parseName(name)
 	if err != nil {
@@ -153,6 +154,9 @@ func cutLast(s, separator string) (before, after string, found bool) {
 
 func parseSelection(text string) (Selection, error) {
 	key, value, _ := strings.Cut(text, "=")
+	if key == "only" && value != "" {
+		return Only(strings.Split(value, ":")...), nil
+	}
 	fields := strings.Split(value, ":")
 	numbers := make([]int, len(fields))
 	for i, field := range fields {
@@ -182,5 +186,5 @@ func parseSelection(text string) (Selection, error) {
 		}
 		return portion(fraction, seed, numbers[2]), nil
 	}
-	return Selection{}, errors.New("expected skip=S, count=N, max_index=M, range=FROM:TO or split=FRACTION:SEED:PART, or border, resize, filter, crop, channels, invert, background, depth or classes")
+	return Selection{}, errors.New("expected skip=S, count=N, max_index=M, range=FROM:TO, only=CLASS:CLASS or split=FRACTION:SEED:PART, or border, resize, filter, crop, channels, invert, background, depth or classes")
 }

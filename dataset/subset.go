@@ -6,20 +6,24 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
+
+	near "github.com/certspec/certspec/internal/nearest"
 )
 
 // Selection keeps some images of a set. Skip, MaxIndex and Range look at an image's
 // id (its index in the base set), so their order does not matter, and the same id is
-// the same image in every corruption and severity. Count and Split look at what is left.
+// the same image in every corruption and severity. Count and Split look at what is left. Only changes labels, too.
 type Selection struct {
 	text  string
 	apply func(ids, labels []int) ([]int, error) // labels is indexed by id
+	only  []string                               // in place of apply
 }
 
 // Skip keeps the image of id i iff i mod s = 0. Where the classes of a set stand in
 // a regular order, a skip can leave classes out; Load then warns.
 func Skip(s int) Selection {
-	return Selection{"skip=" + strconv.Itoa(s), func(ids, _ []int) ([]int, error) {
+	return Selection{text: "skip=" + strconv.Itoa(s), apply: func(ids, _ []int) ([]int, error) {
 		if s < 1 {
 			return nil, fmt.Errorf("skip is %d; expected at least 1", s)
 		}
@@ -31,7 +35,7 @@ func Skip(s int) Selection {
 // "max": with skip 20, a max of 500 gives 25 images, not 500. (They ignore a max
 // that is no multiple of skip; MaxIndex does not.)
 func MaxIndex(m int) Selection {
-	return Selection{"max_index=" + strconv.Itoa(m), func(ids, _ []int) ([]int, error) {
+	return Selection{text: "max_index=" + strconv.Itoa(m), apply: func(ids, _ []int) ([]int, error) {
 		if m < 1 {
 			return nil, fmt.Errorf("max_index is %d; expected at least 1", m)
 		}
@@ -41,7 +45,7 @@ func MaxIndex(m int) Selection {
 
 // Range keeps the images of from ≤ id < to.
 func Range(from, to int) Selection {
-	return Selection{fmt.Sprintf("range=%d:%d", from, to), func(ids, _ []int) ([]int, error) {
+	return Selection{text: fmt.Sprintf("range=%d:%d", from, to), apply: func(ids, _ []int) ([]int, error) {
 		if from < 0 || to <= from {
 			return nil, fmt.Errorf("range is %d:%d; expected 0 ≤ from < to", from, to)
 		}
@@ -54,12 +58,43 @@ func Range(from, to int) Selection {
 // choice follows a fixed pseudo-random order of the ids. A smaller count is a
 // subset of a larger one.
 func Count(n int) Selection {
-	return Selection{"count=" + strconv.Itoa(n), func(ids, labels []int) ([]int, error) {
+	return Selection{text: "count=" + strconv.Itoa(n), apply: func(ids, labels []int) ([]int, error) {
 		if n < 1 || n > len(ids) {
 			return nil, fmt.Errorf("count is %d; expected 1 to %d, the number of images", n, len(ids))
 		}
 		return sorted(balanced(ids, labels, 0)[:n]), nil
 	}}
+}
+
+// Only keeps the images of some classes, which become all that the set has: their labels are 0, 1, … in this order.
+func Only(classes ...string) Selection {
+	return Selection{text: "only=" + strings.Join(classes, ":"), only: classes}
+}
+
+// relabel keeps some classes of those that there are, and gives the labels that they have then, −1 for all others.
+func relabel(only, classes []string, ids, labels []int) (kept, now []int, err error) {
+	to := make([]int, len(classes))
+	for i := range to {
+		to[i] = -1
+	}
+	for label, name := range only {
+		at := slices.Index(classes, name)
+		switch {
+		case at < 0:
+			return nil, nil, fmt.Errorf("there is no class %q; the nearest is %q", name, near.Of(name, classes))
+		case to[at] >= 0:
+			return nil, nil, fmt.Errorf("the class %q stands there twice", name)
+		}
+		to[at] = label
+	}
+	now = make([]int, len(labels))
+	for id, label := range labels {
+		now[id] = -1
+		if label >= 0 {
+			now[id] = to[label]
+		}
+	}
+	return keep(ids, func(id int) bool { return now[id] >= 0 }), now, nil
 }
 
 // Split divides the set into two disjoint parts, e.g. for training and validation.
@@ -71,7 +106,7 @@ func (d *Dataset) Split(fraction float64, seed uint64) (first, rest *Dataset) {
 
 func portion(fraction float64, seed uint64, number int) Selection {
 	text := fmt.Sprintf("split=%s:%d:%d", strconv.FormatFloat(fraction, 'g', -1, 64), seed, number)
-	return Selection{text, func(ids, labels []int) ([]int, error) {
+	return Selection{text: text, apply: func(ids, labels []int) ([]int, error) {
 		if !(fraction > 0 && fraction < 1) {
 			return nil, fmt.Errorf("split fraction is %v; expected a number between 0 and 1", fraction)
 		}

@@ -56,6 +56,26 @@ func TestSubsetsOfTheField(t *testing.T) {
 	}
 }
 
+// A choice of classes renumbers labels in its order, leaves the bytes of its images as they are, and goes on with other selections.
+func TestOnly(t *testing.T) {
+	whole := mustLoad(t, numbered(t, 100, 10, func(i int) int { return i % 10 }))
+	im := mustLoad(t, numbered(t, 100, 10, func(i int) int { return i % 10 }).Subset(Only("7", "2"), Count(4)))
+	if !slices.Equal(im.Classes, []string{"7", "2"}) || im.Len() != 4 || len(im.Warnings) > 0 {
+		t.Fatalf("%v, %d images, %v", im.Classes, im.Len(), im.Warnings)
+	}
+	if again, err := Open(im.Name); err != nil || again.String() != im.Name {
+		t.Errorf("%q reads back as %v, %v", im.Name, again, err)
+	}
+	for i, id := range im.IDs {
+		if was := whole.Labels[id]; was != []int{7, 2}[im.Labels[i]] {
+			t.Errorf("image %d of class %d has the label %d", id, was, im.Labels[i])
+		}
+	}
+	if counts := im.ClassCounts(); !slices.Equal(counts, []int{2, 2}) {
+		t.Errorf("a balanced sample has %v of the classes", counts)
+	}
+}
+
 func TestSubsetErrors(t *testing.T) {
 	d := numbered(t, 100, 10, func(i int) int { return i % 10 })
 	first, rest := d.Split(1, 7)
@@ -69,6 +89,9 @@ func TestSubsetErrors(t *testing.T) {
 		"range is 5:5":                d.Subset(Range(5, 5)),
 		"range is -1:5":               d.Subset(Range(-1, 5)),
 		"no image is left":            d.Subset(Range(100, 200)),
+		`there is no class "ten"`:     d.Subset(Only("1", "ten")),
+		`"1" stands there twice`:      d.Subset(Only("1", "1")),
+		`there is no class "3"`:       d.Subset(Only("1", "2"), Only("3")),
 		"fraction is 1; expected":     first,
 		"fraction is 1; expected a":   rest,
 	} {

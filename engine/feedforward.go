@@ -8,6 +8,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/rs/ledger"
 )
 
 // FeedForward is the model as layers in float64, which can be bounded and differentiated (package feedforward): of a model
@@ -30,6 +31,25 @@ func (m *Model) FeedForward() (*feedforward.Network, error) {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
 	return n, nil
+}
+
+// Trained are the sets that the card says the model learned from, further ones of its method included; none of an ONNX file.
+func (m *Model) Trained() (sets []ledger.Data) {
+	card := m.Card()
+	if card == nil {
+		return nil
+	}
+	seen := []modelfile.Data{card.Train}
+	for _, s := range card.Recipe.Sets {
+		seen = append(seen, s.Data)
+	}
+	if card.Adaptation != nil {
+		seen = append(seen, card.Adaptation.Data)
+	}
+	for _, d := range seen {
+		sets = append(sets, ledger.Data{Name: d.Name, Digest: d.Digest, Images: d.Images})
+	}
+	return sets
 }
 
 // encoded is a model file as an ONNX file.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -25,6 +26,23 @@ func (a asked) measures() []Measure {
 		}
 	}
 	return all
+}
+
+// at is the same at a tier and with the places of data, which some measures keep.
+func (a asked) at(s *Setup) (asked, error) {
+	for key, m := range a.others {
+		placed, ok := m.(interface{ at(*Setup) (Measure, error) })
+		if !ok {
+			continue
+		}
+		now, err := placed.at(s)
+		if err != nil {
+			return a, err
+		}
+		a.others = maps.Clone(a.others)
+		a.others[key] = now
+	}
+	return a, nil
 }
 
 // askedFields are the keys of a table's measures, with what stands under them.

@@ -14,14 +14,19 @@ type Estimate struct {
 	Training    float64       `json:"training_rows"` // noisy images through the network and back, those of attacks included
 	Samples     float64       `json:"copies"`        // certified, as expected of a network of middling accuracy
 	MostSamples float64       `json:"most_copies"`
+	Layers      float64       `json:"layers"`   // images through networks in float64 and back, of bounds and attacks
 	Searches    int           `json:"searches"` // runs of ADMM, which are not in the time
 	Seconds     float64       `json:"seconds"`
 	Rates       []machineRate `json:"rates"`
 }
 
 func (e Estimate) String() string {
-	return fmt.Sprintf("%d jobs left: %s images through training, %s noise samples to certify (at most %s), %d searches by ADMM: about %s at the rates of this machine",
-		e.Jobs, large(e.Training), large(e.Samples), large(e.MostSamples), e.Searches, hours(e.Seconds))
+	layers := ""
+	if e.Layers > 0 {
+		layers = fmt.Sprintf("%s images through layers in float64, ", large(e.Layers))
+	}
+	return fmt.Sprintf("%d jobs left: %s images through training, %s noise samples to certify (at most %s), %s%d searches by ADMM: about %s at the rates of this machine",
+		e.Jobs, large(e.Training), large(e.Samples), large(e.MostSamples), layers, e.Searches, hours(e.Seconds))
 }
 
 func large(v float64) string {
@@ -161,6 +166,19 @@ func (c *Costs) Samples(model *Model, n, most float64) error {
 	c.total.Samples += n
 	c.total.MostSamples += most
 	c.total.Seconds += n / rate.Samples
+	return nil
+}
+
+// Layers adds images that a network takes forward and back in float64.
+func (c *Costs) Layers(model *Model, n float64) error {
+	rate, err := c.meter.rate(c.ctx, model)
+	if err != nil {
+		return err
+	}
+	if rate.Layers > 0 {
+		c.total.Layers += n
+		c.total.Seconds += n / rate.Layers
+	}
 	return nil
 }
 

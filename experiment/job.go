@@ -19,6 +19,7 @@ type Job struct {
 	Part    string   // of what is measured, as in fog-3; may be empty
 	cell    sweep.Cell
 	measure Measure // nil: training
+	last    bool    // after all others, where all that it needs is in the run
 }
 
 const trainJob = "train"
@@ -83,10 +84,11 @@ func (t Tier) has(c sweep.Cell) bool {
 // among reports whether a list, of all values where it is empty, has a value.
 func among[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
 
-// jobs lists what a table needs of some of its lines, the first seeds first, each start before what begins with it.
-func (m *Manifest) jobs(folder string, table *madeTable, lines []tableLine) ([]Job, error) {
+// jobs lists what a table needs of some of its lines, the first seeds first, each start before what begins with it. Jobs that come last are left
+// out where they need models of other lines, unless alone is set.
+func (m *Manifest) jobs(folder string, table *madeTable, lines []tableLine, alone bool) ([]Job, error) {
 	p := &Place{folder, m, table}
-	var jobs []Job
+	var jobs, last []Job
 	seen := map[string]bool{}
 	add := func(j Job) {
 		if !seen[j.String()] {
@@ -123,13 +125,22 @@ func (m *Manifest) jobs(folder string, table *madeTable, lines []tableLine) ([]J
 					return nil, err
 				}
 				for _, j := range list {
+					if j.measure = of; j.last {
+						last = append(last, j)
+						continue
+					}
 					for _, other := range j.With {
 						train(other)
 					}
-					j.measure = of
 					add(j)
 				}
 			}
+		}
+	}
+	of := modelsOf(lines)
+	for _, j := range last {
+		if alone || !slices.ContainsFunc(j.With, func(o *Model) bool { return !slices.Contains(of, o.Name) }) {
+			add(j)
 		}
 	}
 	return jobs, nil

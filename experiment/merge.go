@@ -3,6 +3,7 @@ package experiment
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -53,7 +54,7 @@ func Merge(ctx context.Context, out string, folders []string) (added int, err er
 }
 
 // merged are the folders inside that travel.
-var merged = []string{"models", "adapted", "ledgers", "calibration", "results"}
+var merged = []string{"models", "adapted", "ledgers", "calibration", "ood", "results"}
 
 func (m *Manifest) mergeFolder(ctx context.Context, out, folder string) (added int, err error) {
 	for _, part := range merged {
@@ -101,6 +102,15 @@ func (m *Manifest) mergeFile(to, from string) (added int, err error) {
 	case strings.HasSuffix(to, ".safetensors"):
 	case kind == "results" && strings.HasSuffix(to, sharesSuffix):
 		return mergeRadii(to, there, from, text)
+	case strings.HasSuffix(to, ".ood"):
+		if open, err := unfinished(to); open { // a shard that was interrupted had begun it
+			return 1, errors.Join(err, atomicfile.Write(to, text))
+		}
+		if open, err := unfinished(from); open {
+			return 0, err
+		}
+	case filepath.Ext(to) == ".npy": // points of attacks go with their file
+		return 0, nil
 	case kind == "results" && !m.names(to): // of a measure
 	case kind == "results" && filepath.Ext(to) == ".csv":
 		return mergeRadii(to, there, from, text)

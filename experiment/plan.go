@@ -95,7 +95,7 @@ func Plan(o Options) (*Experiment, error) {
 		}
 		lines = mine
 	}
-	e.Jobs, err = e.Manifest.jobs(o.Folder, made, lines)
+	e.Jobs, err = e.Manifest.jobs(o.Folder, made, lines, false)
 	return e, err
 }
 
@@ -159,6 +159,9 @@ func (o Options) Setup() (*Setup, []tableRow, error) {
 
 // take adds a table with its models, and returns the lines of some rows, all where none are named.
 func (m *Manifest) take(s *Setup, table Table, wanted []string) (lines []tableLine, err error) {
+	if table.Measure, err = table.Measure.at(s); err != nil {
+		return nil, fmt.Errorf("table %s: %w", table.Name, err)
+	}
 	made := madeTable{Table: table}
 	var names []string
 	first := Model{}

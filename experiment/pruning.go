@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,9 @@ type tierPruning struct {
 
 // has reports whether a tier makes a recipe.
 func (t Tier) makes(r Recipe) bool {
+	if slices.ContainsFunc(t.Except, func(pattern string) bool { ok, err := path.Match(pattern, r.Name); return ok && err == nil }) {
+		return false
+	}
 	if r.Prune == "" {
 		return true
 	}

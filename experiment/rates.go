@@ -13,6 +13,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/train"
+	"github.com/certspec/certspec/ood/attack"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
 )
@@ -22,6 +23,7 @@ type machineRate struct {
 	Network  string  `json:"network"`  // with the shape of its images; of a finished one its title
 	Training float64 `json:"training"` // noisy images through training per second; 0 for a finished network
 	Samples  float64 `json:"copies"`   // certified per second
+	Layers   float64 `json:"layers"`   // gradients in float64 per second
 	Engines  string  `json:"engines"`  // that were asked for
 }
 
@@ -59,6 +61,7 @@ func (m *meter) rate(ctx context.Context, model *Model) (machineRate, error) {
 	if i := slices.IndexFunc(m.used, same); i >= 0 {
 		return m.used[i], nil
 	}
+	m.known = slices.DeleteFunc(m.known, func(r machineRate) bool { return same(r) && r.Layers == 0 && r.Training > 0 }) // of an older program
 	i := slices.IndexFunc(m.known, same)
 	if i < 0 {
 		rate, err := m.measure(ctx, model, d, images)
@@ -122,8 +125,38 @@ func (m *meter) measure(ctx context.Context, model *Model, d *dataset.Dataset, i
 			return rate, err
 		}
 	}
-	rate.Samples, err = m.sampleRate(ctx, path, model, images)
+	if rate.Samples, err = m.sampleRate(ctx, path, model, images); err != nil {
+		return rate, err
+	}
+	rate.Layers, err = m.layersRate(ctx, path, model, images)
 	return rate, err
+}
+
+// layersRate differentiates a network in float64 for half a second; 0 where it has layers that cannot be.
+func (m *meter) layersRate(ctx context.Context, path string, model *Model, images *dataset.Images) (float64, error) {
+	net, err := m.open(path, model)
+	if err != nil {
+		return 0, err
+	}
+	defer m.close()
+	n, err := net.FeedForward()
+	if err != nil {
+		return 0, nil
+	}
+	points := make([][]float64, 16)
+	for i := range points {
+		points[i] = make([]float64, images.Shape.Len())
+	}
+	first := func(int, []float64) []float64 { v := make([]float64, n.Outputs()); v[0] = 1; return v }
+	start := time.Now()
+	for done := len(points); ; done += len(points) {
+		if _, _, err := (attack.FeedForward{Network: n}).VectorJacobians(ctx, points, first); err != nil {
+			return 0, err
+		}
+		if took := time.Since(start); took > time.Second/2 {
+			return float64(done) / took.Seconds(), nil
+		}
+	}
 }
 
 // trainingRate trains for some steps without views; the first one, which is compiled, does not count.

@@ -31,7 +31,7 @@ func Status(folder string) (*Manifest, []Progress, error) {
 		t := &m.Tables[i]
 		p := Progress{Table: t.Name, Lines: []lineProgress{}}
 		for _, l := range t.Lines {
-			jobs, err := m.jobs(folder, t, []tableLine{l})
+			jobs, err := m.jobs(folder, t, []tableLine{l}, true)
 			if err != nil {
 				return nil, nil, err
 			}

@@ -35,6 +35,9 @@ type Tier struct {
 	Fourier     fourierImages       `yaml:"fourier" json:"fourier"`         // of CIFAR-F
 	Calibration calibrationSettings `yaml:"calibration" json:"calibration"` // of confidences
 	Attack      attackSettings      `yaml:"attack" json:"attack"`           // of confidences, without noise
+
+	Adversary adversarySettings `yaml:"adversary,omitempty" json:"adversary,omitzero"` // of the confidence on foreign images
+	Except    []string          `yaml:"except,omitempty" json:"except,omitempty"`      // patterns of recipes that it leaves out of tables
 }
 
 // dataPart is what a tier takes of a data set, and the network it trains on it.

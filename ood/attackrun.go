@@ -2,6 +2,7 @@ package ood
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -33,7 +34,10 @@ type AttackOptions struct {
 	Monotone int      // steps of monotone PGD; 0: 200
 	Seed     uint64
 	Transfer []string // .npy files of points that attacks on other networks found for the same images
-	Points   string   // a .npy file that keeps the best point of each image, for transfer; "": none
+
+	BestTransfer int // of those for an image, as many as the network itself is most sure of are begun with; 0: all
+
+	Points string // a .npy file that keeps the best point of each image, for transfer; "": none
 	Run
 }
 
@@ -63,6 +67,7 @@ func Attack(ctx context.Context, n *feedforward.Network, data Source, o AttackOp
 		p.transfer = append(p.transfer, a)
 		header.Attack.Transfer = append(header.Attack.Transfer, a.digest)
 	}
+	header.Attack.BestTransfer = o.BestTransfer
 	if len(p.transfer) > 0 {
 		header.Attack.Names = append(slices.Clone(o.Attacks), "transfer")
 	}
@@ -95,6 +100,9 @@ func (o *AttackOptions) check() error {
 		if !slices.Contains(Attacks, name) || slices.Contains(o.Attacks[:i], name) {
 			return fmt.Errorf("ood: attack %q, want each of %v at most once", name, Attacks)
 		}
+	}
+	if o.BestTransfer < 0 {
+		return fmt.Errorf("ood: the best %d points of other networks, want 0 for all or more", o.BestTransfer)
 	}
 	if !(o.Near >= 0 && o.Near <= 1) {
 		return fmt.Errorf("ood: starts within %v of the image, want 0 to 1", o.Near)
@@ -144,7 +152,11 @@ func (a *assault) block(ctx context.Context, at []int) ([]record.Line, error) {
 		best[k] = attack.Best{Point: x, Value: lines[k].Log}
 	}
 	if a.o.Epsilon > 0 {
-		for _, t := range a.tasks(p, at) {
+		tasks, err := a.tasks(p, at)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range tasks {
 			found, err := t.run(ctx)
 			if err != nil {
 				return nil, err
@@ -180,7 +192,7 @@ type task struct {
 func (t task) run(ctx context.Context) ([]attack.Best, error) { return t.attack.Run(ctx, t.problem) }
 
 // tasks are the attacks in the order of the options, transfers last.
-func (a *assault) tasks(p attack.Problem, at []int) []task {
+func (a *assault) tasks(p attack.Problem, at []int) ([]task, error) {
 	var all []task
 	apgd := attack.APGD{Steps: a.o.Steps, Restarts: a.o.Restarts, Near: a.o.Near}
 	climb := func(name string, start func(k int) []float64) {
@@ -210,12 +222,72 @@ func (a *assault) tasks(p attack.Problem, at []int) []task {
 			}
 		}
 	}
-	for _, t := range a.transfer {
-		climb("transfer", func(k int) []float64 {
-			return slices.Clone(t.values[at[k]*len(p.Starts[k]) : (at[k]+1)*len(p.Starts[k])])
-		})
+	starts, err := a.transferred(p, at)
+	if err != nil {
+		return nil, err
 	}
-	return all
+	for _, of := range starts {
+		climb("transfer", func(k int) []float64 { return of[k] })
+	}
+	return all, nil
+}
+
+// transferred are the points of other networks to begin with, as many times one for each image.
+func (a *assault) transferred(p attack.Problem, at []int) ([][][]float64, error) {
+	keep := len(a.transfer)
+	if n := a.o.BestTransfer; n > 0 {
+		keep = min(keep, n)
+	}
+	starts := make([][][]float64, keep)
+	for k, i := range at {
+		size := len(p.Starts[k])
+		points := make([][]float64, len(a.transfer))
+		sure := make([]float64, len(a.transfer))
+		for t, given := range a.transfer {
+			z := slices.Clone(given.values[i*size : (i+1)*size])
+			for j := range z {
+				z[j] = min(max(z[j], p.Boxes[k].Lower[j]), p.Boxes[k].Upper[j])
+			}
+			points[t] = z
+			if keep < len(a.transfer) {
+				f, err := a.net.Forward(z)
+				if err != nil {
+					return nil, err
+				}
+				_, sure[t] = feedforward.LogConfidence(f)
+			}
+		}
+		order := make([]int, len(points))
+		for t := range order {
+			order[t] = t
+		}
+		slices.SortStableFunc(order, func(s, t int) int { return cmp.Compare(sure[t], sure[s]) })
+		for r := range starts {
+			starts[r] = append(starts[r], points[order[r]])
+		}
+	}
+	return starts, nil
+}
+
+// Evaluations are how often the network is evaluated with its gradient for an image, at most.
+func (o AttackOptions) Evaluations(classes, transfers int) (int, error) {
+	if err := o.check(); err != nil {
+		return 0, err
+	}
+	climbs, n := transfers, transfers
+	for _, name := range o.Attacks {
+		switch name {
+		case "apgd":
+			n += o.Restarts * (o.Steps + 1)
+		case "contrast":
+			climbs++
+		case "monotone":
+			climbs += 2
+		case "targeted":
+			n += classes * (o.Steps + 1)
+		}
+	}
+	return n + 2*climbs*(o.Monotone+1), nil
 }
 
 // score gives points the confidence of the network that bounds it, and makes sure that they lie in their boxes.

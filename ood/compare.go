@@ -254,6 +254,27 @@ func subset(own []float64, bound, attacked *Measurement) (*Subset, error) {
 	if bound == nil {
 		return s, nil
 	}
+	at, err := ordered(bound, attacked)
+	if err != nil {
+		return nil, err
+	}
+	upper := make([]float64, len(attacked.Lines))
+	for i, l := range attacked.Lines {
+		upper[i] = worst(at[l.Image], at[l.Image].Upper)
+	}
+	g, cg := area(upper)
+	s.GAUC, s.CGAUC = &g, &cg
+	return s, nil
+}
+
+// Ordered makes sure that Conf ≤ Conf under attack ≤ bound holds image by image, and that every attacked image is among the bounded ones.
+func Ordered(bound, attacked *Measurement) error {
+	_, err := ordered(bound, attacked)
+	return err
+}
+
+// ordered are the lines of the bounds by image.
+func ordered(bound, attacked *Measurement) (map[int]record.Line, error) {
 	at := make(map[int]record.Line, len(bound.Lines))
 	for _, l := range bound.Lines {
 		at[l.Image] = l
@@ -261,22 +282,20 @@ func subset(own []float64, bound, attacked *Measurement) (*Subset, error) {
 	if base(bound.Header.Data.Name) != base(attacked.Header.Data.Name) {
 		return nil, fmt.Errorf("ood: %s is of %s, %s of %s: attacked images are some of the bounded ones", attacked.Path, attacked.Header.Data.Name, bound.Path, bound.Header.Data.Name)
 	}
-	upper := make([]float64, len(attacked.Lines))
-	for i, l := range attacked.Lines {
+	for _, l := range attacked.Lines {
 		b, ok := at[l.Image]
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("ood: image %d of %s is not in %s: attacked images are some of the bounded ones", l.Image, attacked.Path, bound.Path)
 		case math.IsNaN(b.Log) != math.IsNaN(l.Log) || !math.IsNaN(l.Log) && (b.Log != l.Log || b.Class != l.Class):
 			return nil, fmt.Errorf("ood: image %d has ln Conf %v in %s and %v in %s: they are not of the same images", l.Image, l.Log, attacked.Path, b.Log, bound.Path)
+		case l.Attacked < l.Log:
+			return nil, fmt.Errorf("ood: image %d of %s: ln Conf is %v, and %v under attack, which never gives less than the image itself", l.Image, attacked.Path, l.Log, l.Attacked)
 		case l.Attacked > b.Upper:
 			return nil, fmt.Errorf("ood: image %d: under attack (%s) ln Conf is %v, above its bound, %v: the bound of %s is wrong, or the point lies outside its ball", l.Image, l.By, l.Attacked, b.Upper, bound.Path)
 		}
-		upper[i] = worst(b, b.Upper)
 	}
-	g, cg := area(upper)
-	s.GAUC, s.CGAUC = &g, &cg
-	return s, nil
+	return at, nil
 }
 
 // heldOut names the set of training of which images are another part, or of whose other split.

@@ -226,6 +226,9 @@ func TestMeasureRefuses(t *testing.T) {
 			t.Errorf("trained on %s: %v", name, err)
 		}
 	}
+	if !apart("set[only=a:b,count=3]", "set[only=c]") || apart("set[only=a:b]", "set[only=b:c]") || apart("set[only=a:b]", "set") {
+		t.Error("classes")
+	}
 	if apart("set[split=0.5:1:1]", "set[split=0.5:2:2]") || !apart("set[split=0.5:1:1]", "set[split=0.5:1:2,count=3]") || apart("set[count=9,split=0.5:1:1]", "set[split=0.5:1:2]") {
 		t.Error("parts of a split")
 	}

@@ -32,8 +32,12 @@ func base(name string) string {
 	return before
 }
 
-// apart reports whether two selections of one set are known to share no image: ranges that do not meet, or the two parts of a split.
+// apart reports whether two selections of one set are known to share no image: ranges that do not meet, the two parts of a split, or
+// other classes.
 func apart(a, b string) bool {
+	if of := classes(b); of != nil && classes(a) != nil && !slices.ContainsFunc(classes(a), func(c string) bool { return slices.Contains(of, c) }) {
+		return true
+	}
 	var ra, rb [2]int
 	if selection(a, "range=", func(s string) bool { return scan(s, &ra) }) && selection(b, "range=", func(s string) bool { return scan(s, &rb) }) {
 		return ra[1] <= rb[0] || rb[1] <= ra[0]
@@ -46,6 +50,17 @@ func apart(a, b string) bool {
 	return false
 }
 
+// classes are those of the first choice of classes in a name; later ones have fewer.
+func classes(name string) []string {
+	_, list, _ := strings.Cut(strings.TrimSuffix(name, "]"), "[")
+	for _, s := range strings.Split(list, ",") {
+		if chosen, ok := strings.CutPrefix(s, "only="); ok {
+			return strings.Split(chosen, ":")
+		}
+	}
+	return nil
+}
+
 // selection finds the first selection of a kind that stands before all others in a name: only such a one is of the whole set.
 func selection(name, kind string, use func(string) bool) bool {
 	_, list, _ := strings.Cut(strings.TrimSuffix(name, "]"), "[")
@@ -54,7 +69,7 @@ func selection(name, kind string, use func(string) bool) bool {
 		if value, ok := strings.CutPrefix(s, kind); ok {
 			return use(value)
 		}
-		if slices.Contains([]string{"split", "count"}, key) { // a split behind them is of fewer images
+		if slices.Contains([]string{"split", "count", "only"}, key) { // a split behind them is of fewer images
 			return false
 		}
 		if kind == "split=" && slices.Contains([]string{"range", "skip", "max_index"}, key) {

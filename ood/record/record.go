@@ -79,6 +79,8 @@ type Attack struct {
 	Monotone int      `json:"monotone_steps"`
 	Seed     uint64   `json:"seed,string"`
 	Transfer []string `json:"transfer,omitempty"` // digests of the files of points that it started from, too
+
+	BestTransfer int `json:"best_transfer,omitempty"` // of them for each image; 0: all
 }
 
 // Shard is a part of a set: of n images, those at the places ⌊i·n/count⌋ to ⌊(i+1)·n/count⌋.

@@ -45,6 +45,7 @@ network in float64; it depends on the image, the mean image, the points given an
 		f.Float64Var(&o.Near, "near", 0, "half-width of the noise of its starts, as the papers take 0.01 on MNIST; 0: to the edge of the ball")
 		f.IntVar(&o.Monotone, "monotone-steps", 200, "steps of monotone PGD")
 		f.Words(&o.Transfer, "transfer", nil, "points of other networks, .npy files of --points", nil)
+		f.IntVar(&o.BestTransfer, "best-transfer", 0, "of those points, begin with so many for each image, the ones that the network is most sure of; 0: all")
 		f.Uint64Var(&o.Seed, "seed", 0, "of the noise of starts")
 	})
 	o.outputFlags(cmd)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -62,19 +61,7 @@ func (o *NetworkOptions) Open() (*engine.Model, *feedforward.Network, error) {
 
 // Trained are the sets that a network was trained on, by its card or by --trained.
 func (o *NetworkOptions) Trained(m *engine.Model) []ledger.Data {
-	var sets []ledger.Data
-	if card := m.Card(); card != nil {
-		seen := []modelfile.Data{card.Train}
-		for _, s := range card.Recipe.Sets {
-			seen = append(seen, s.Data)
-		}
-		if card.Adaptation != nil {
-			seen = append(seen, card.Adaptation.Data)
-		}
-		for _, d := range seen {
-			sets = append(sets, ledger.Data{Name: d.Name, Digest: d.Digest, Images: d.Images})
-		}
-	}
+	sets := m.Trained()
 	for _, name := range o.trained {
 		sets = append(sets, ledger.Data{Name: name})
 	}

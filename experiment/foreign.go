@@ -1,0 +1,125 @@
+package experiment
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/certspec/certspec/ood/record"
+)
+
+// foreignSets say against which images the networks of a kind of data are measured, and in which balls around them.
+type foreignSets struct {
+	Epsilon float64  `yaml:"epsilon" json:"epsilon"` // largest change of a value, 1 = full range
+	Near    float64  `yaml:"near,omitempty" json:"near,omitempty"`
+	Foreign []string `yaml:"foreign" json:"foreign"`    // kinds of data, whose test parts they are, prepared as in out[channels=grey]
+	Images  []string `yaml:"-" json:"images,omitempty"` // the same as names of sets
+	Attack  string   `yaml:"-" json:"attack,omitempty"` // what of them is attacked
+}
+
+// foreignData are the sets by the kind of data that a network is for.
+type foreignData map[string]foreignSets
+
+// at fills in the names of the sets.
+func (d foreignData) at(s *Setup) (foreignData, error) {
+	d = maps.Clone(d)
+	for kind, of := range d {
+		if !(of.Epsilon >= 0 && of.Epsilon <= 1) {
+			return nil, fmt.Errorf("experiment: %s: epsilon is %v; expected a number from 0 to 1", kind, of.Epsilon)
+		}
+		of.Images, of.Attack = nil, s.Tier.Images["attack"]
+		for _, name := range of.Foreign {
+			base, prepared := cutSelection(name)
+			_, test, err := s.sets(base)
+			if err != nil {
+				return nil, err
+			}
+			of.Images = append(of.Images, with(with(test, prepared), s.Tier.Data[base].Test))
+		}
+		d[kind] = of
+	}
+	return d, nil
+}
+
+// jobs are one for each foreign set of a model with a network of its own; nothing for other kinds of data.
+func (d foreignData) jobs(kind string, m *Model) (all []Job) {
+	if m.Adapt != nil || m.Results != "" {
+		return nil
+	}
+	for _, name := range d[m.Data].Foreign {
+		all = append(all, Job{Kind: kind, Model: m, Part: word(name)})
+	}
+	return all
+}
+
+// of is the place of a set, by the part of a job.
+func (d foreignData) of(j Job) (foreignSets, int) {
+	f := d[j.Model.Data]
+	return f, slices.IndexFunc(f.Foreign, func(name string) bool { return word(name) == j.Part })
+}
+
+// word is a set's name without what is done to it.
+func word(name string) string {
+	base, _ := cutSelection(name)
+	return base
+}
+
+// Endings of the files of a foreign set; in ownFile are a network's own images.
+const (
+	ownFile      = "in.ood"
+	boundEnds    = ".ood"
+	attackEnds   = ".attack.ood"
+	transferEnds = ".transfer.ood"
+	pointsEnds   = ".npy"
+)
+
+// file is where what is measured of a set lies.
+func (f foreignSets) file(folder string, m *Model, part, ending string) string {
+	return filepath.Join(folder, "ood", m.Slug(), part+"-"+strconv.FormatFloat(f.Epsilon, 'g', -1, 64)+ending)
+}
+
+func ownPath(folder string, m *Model) string { return filepath.Join(folder, "ood", m.Slug(), ownFile) }
+
+// ownImages are a model's own images: those of the accuracies on its card.
+func ownImages(m *Model) string { return cmp.Or(m.Check, m.Test) }
+
+// closed reads a file of bounds or attacks; nil where it is not there or not finished.
+func closed(path string) (*record.File, error) {
+	f, err := record.Read(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && f.Claims == nil:
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("experiment: %w", err)
+	}
+	return f, nil
+}
+
+// unfinished reports whether any of some files is not there whole.
+func unfinished(paths ...string) (bool, error) {
+	for _, path := range paths {
+		if f, err := closed(path); f == nil || err != nil {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// adversarySettings say how foreign images are attacked; zero values are those of the paper.
+type adversarySettings struct {
+	Attacks  []string `yaml:"attacks,omitempty" json:"attacks,omitempty"`
+	Steps    int      `yaml:"steps,omitempty" json:"steps,omitempty"` // of Auto-PGD
+	Restarts int      `yaml:"restarts,omitempty" json:"restarts,omitempty"`
+	Monotone int      `yaml:"monotone,omitempty" json:"monotone,omitempty"` // steps of monotone PGD
+	Transfer int      `yaml:"transfer,omitempty" json:"transfer,omitempty"` // points of other networks that it begins with, the best; 0: all
+}
+
+func (a adversarySettings) String() string {
+	return fmt.Sprintf("%s; %d steps of Auto-PGD from %d starts, %d of monotone PGD", strings.Join(a.Attacks, ", "), a.Steps, a.Restarts, a.Monotone)
+}

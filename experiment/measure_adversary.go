@@ -1,0 +1,193 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/ood"
+	"github.com/certspec/certspec/ood/record"
+)
+
+// adversaryMeasure is how well a network's confidence tells foreign images that are attacked from its own: files in ood/MODEL, as
+// "certspec ood attack" writes them. Where all networks of a table are attacked, each is attacked again from the best points of the others
+// of its data. An image whose confidence under attack lies above its bound fails the run.
+type adversaryMeasure struct {
+	Sets foreignData `yaml:"sets" json:"sets"`
+}
+
+func init() { RegisterMeasure("attack", func() Measure { return &adversaryMeasure{} }) }
+
+func (a *adversaryMeasure) at(s *Setup) (Measure, error) {
+	sets, err := a.Sets.at(s)
+	return &adversaryMeasure{sets}, err
+}
+
+const transferJob = "transfer"
+
+// Jobs implements Measure.
+func (a *adversaryMeasure) Jobs(p *Place, m *Model) ([]Job, error) {
+	all := a.Sets.jobs("attack", m)
+	var others []*Model
+	for _, l := range p.table.Lines {
+		for _, name := range l.Models {
+			if o := p.Manifest.Model(name); o.Data == m.Data && name != m.Name && o.Adapt == nil && o.Results == "" {
+				others = append(others, o)
+			}
+		}
+	}
+	if len(others) > 0 {
+		for _, j := range a.Sets.jobs(transferJob, m) {
+			j.With, j.last = others, true
+			all = append(all, j)
+		}
+	}
+	return all, nil
+}
+
+// ending is that of the file of a job.
+func (a *adversaryMeasure) ending(j Job) string {
+	if j.Kind == transferJob {
+		return transferEnds
+	}
+	return attackEnds
+}
+
+// Done implements Measure.
+func (a *adversaryMeasure) Done(p *Place, j Job) (bool, error) {
+	f, _ := a.Sets.of(j)
+	open, err := unfinished(f.file(p.Folder, j.Model, j.Part, a.ending(j)))
+	return !open, err
+}
+
+// Do implements Measure.
+func (a *adversaryMeasure) Do(ctx context.Context, r *Runner, j Job) error {
+	f, at := a.Sets.of(j)
+	n, run, err := r.network(ctx, j.Model)
+	if err != nil {
+		return err
+	}
+	data, err := r.set(with(f.Images[at], f.Attack))
+	if err != nil {
+		return err
+	}
+	t := r.Manifest.Tier.Adversary
+	run.File = f.file(r.Folder, j.Model, j.Part, a.ending(j))
+	o := ood.AttackOptions{Epsilon: f.Epsilon, Near: f.Near, Attacks: t.Attacks, Steps: t.Steps, Restarts: t.Restarts, Monotone: t.Monotone, Run: run}
+	if j.Kind == transferJob {
+		o.Attacks, o.BestTransfer = []string{}, t.Transfer
+		for _, other := range j.With {
+			o.Transfer = append(o.Transfer, f.file(r.Folder, other, j.Part, pointsEnds))
+		}
+	} else {
+		o.Points = f.file(r.Folder, j.Model, j.Part, pointsEnds)
+	}
+	attacked, err := ood.Attack(ctx, n, data, o)
+	if err != nil {
+		return err
+	}
+	bound, err := closed(f.file(r.Folder, j.Model, j.Part, boundEnds))
+	if err != nil || bound == nil {
+		return err
+	}
+	return ood.Ordered(bound, attacked)
+}
+
+// Cost implements Measure.
+func (a *adversaryMeasure) Cost(c *Costs, j Job) error {
+	f, at := a.Sets.of(j)
+	n, err := c.Size(with(f.Images[at], f.Attack))
+	if err != nil {
+		return err
+	}
+	t := c.Manifest.Tier.Adversary
+	o := ood.AttackOptions{Attacks: t.Attacks, Steps: t.Steps, Restarts: t.Restarts, Monotone: t.Monotone}
+	transfers := 0
+	if j.Kind == transferJob {
+		o.Attacks, transfers = []string{}, len(j.With)
+		if t.Transfer > 0 {
+			transfers = min(transfers, t.Transfer)
+		}
+	}
+	points, err := o.Evaluations(classes, transfers)
+	if err != nil {
+		return err
+	}
+	return c.Layers(j.Model, n*float64(points))
+}
+
+// classes are as many as most sets have.
+const classes = 10
+
+// worstOf is the most that an image's attacks found.
+func worstOf(l record.Line) float64 {
+	if math.IsNaN(l.Log) {
+		return l.Log
+	}
+	return l.Attacked
+}
+
+// files are what attacks found of a model, the transferred ones included, and its bounds.
+func (a *adversaryMeasure) files(f *Filler, of foreignSets, m *Model, part string) (attacked, bound *record.File, err error) {
+	if attacked, err = closed(of.file(f.Folder, m, part, attackEnds)); attacked == nil || err != nil {
+		return nil, nil, err
+	}
+	transferred, err := closed(of.file(f.Folder, m, part, transferEnds))
+	if err != nil {
+		return nil, nil, err
+	}
+	if transferred != nil {
+		for i, l := range transferred.Lines {
+			if mine := &attacked.Lines[i]; l.Image == mine.Image && l.Attacked > mine.Attacked {
+				mine.Attacked = l.Attacked
+			}
+		}
+	}
+	if bound, err = closed(of.file(f.Folder, m, part, boundEnds)); bound == nil || err != nil {
+		return attacked, nil, err
+	}
+	return attacked, bound, ood.Ordered(bound, attacked)
+}
+
+// Fill implements Measure.
+func (a *adversaryMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
+	for i := range out.Lines {
+		l := &out.Lines[i]
+		of := a.Sets[l.Data]
+		var all []*told
+		for _, name := range of.Foreign {
+			t, err := f.tell(*l, word(name), func(m *Model) (*record.File, *record.File, error) { return a.files(f, of, m, word(name)) }, worstOf)
+			if err != nil {
+				return nil, err
+			}
+			if t != nil {
+				all = append(all, t)
+			}
+		}
+		if all != nil {
+			l.find("attack", all)
+		}
+	}
+	return []string{fmt.Sprintf("Attacked: each foreign image is moved in its ball to where the network is most sure, the most of all attacks (%v), and of monotone PGD from points found on the other networks of the table where their files are there; images %s. AUC and GAUC are of the same images.", f.Manifest.Tier.Adversary, f.Manifest.Tier.Images["attack"])}, nil
+}
+
+// Tables implements Measure.
+func (a *adversaryMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
+	t := &table.Table{Columns: append(slices.Clone(columns), "foreign", "networks", "images", "AUC", "AAUC", "with ties", "low", "high", "GAUC", "mean under attack, %")}
+	for _, l := range f.Lines {
+		all, _ := l.Found["attack"].([]*told)
+		for _, of := range all {
+			row := append(append(head(l), of.Set, of.Models, of.Images, percent(of.AUC.Conservative)), of.WorstAUC.cells()...)
+			guaranteed := any(table.None)
+			if of.BoundAUC != nil {
+				guaranteed = percent(of.BoundAUC.Conservative)
+			}
+			t.Rows = append(t.Rows, append(row, guaranteed, percent(of.Worst)))
+		}
+	}
+	if len(t.Rows) > 0 {
+		add(t, "own images against attacked foreign ones, in percent")
+	}
+}

@@ -1,0 +1,186 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/ood"
+	"github.com/certspec/certspec/ood/record"
+	"github.com/certspec/certspec/progress"
+	"github.com/certspec/certspec/resample"
+)
+
+// foreign are the options of a table of two networks, bounded and attacked on noise and on blocks of their own set.
+func foreign(t *testing.T) Options {
+	file := tinyFile(t, "")
+	more := filepath.Join(filepath.Dir(file), "foreign.yaml")
+	text := fmt.Sprintf(`data:
+  tiny-noise: {title: noise, at: "8x8x3", train: "noise:smooth,{},n=40,seed=1", test: "noise:uniform,{},n=12"}
+recipes:
+  tiny/plain: {from: B/base, title: Plain, data: tiny, network: small-cnn, batch: 16, rate: 0.02, epochs: 1, milestones: [], augment: none, seeds: [1]}
+  tiny/good: {from: tiny/plain, title: GOOD, sets: {out: {data: tiny-noise, batch: 8}}, method: good, options: {quantile: 50, kappa: 1, epsilon: 0.02}}
+tables:
+  foreign:
+    title: Told apart
+    rows: [tiny/plain, tiny/good]
+    measure:
+      bound: &sets {sets: {tiny: {epsilon: 0.02, near: 0.01, foreign: [tiny-noise, "cifar10[resize=8]"]}}}
+      attack: *sets
+`)
+	if err := os.WriteFile(more, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	o := tiny(t, file)
+	o.Add, o.Table = append(o.Add, more), "foreign"
+	return o
+}
+
+// foreignFiles are those whose bytes do not depend on interruptions.
+func foreignFiles(t *testing.T, folder string) map[string]string {
+	files := stable(t, folder)
+	found, err := filepath.Glob(filepath.Join(folder, "ood", "*", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range found {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, _ := filepath.Rel(folder, f)
+		files[filepath.ToSlash(name)] = string(text)
+	}
+	return files
+}
+
+// A table of bounds and attacks is made, its numbers are those of the files, and the points of each network serve the others. Stopped again
+// and again it ends with the bytes of a run that was not; shards leave the transfers to the folder that they are merged into.
+func TestForeignImages(t *testing.T) {
+	o := foreign(t)
+	if err := Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Fill(o.Folder, "foreign", resample.Options{Resamples: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(slug, name string) *record.File {
+		t.Helper()
+		file, err := record.Read(filepath.Join(o.Folder, "ood", slug, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	for i, slug := range []string{"tiny-plain-s1", "tiny-good-s1"} {
+		bounds, attacks := f.Lines[i].Found["bound"].([]*told), f.Lines[i].Found["attack"].([]*told)
+		if len(bounds) != 2 || len(attacks) != 2 {
+			t.Fatalf("%s: %d and %d sets", slug, len(bounds), len(attacks))
+		}
+		in, bound := read(slug, "in.ood"), read(slug, "tiny-noise-0.02.ood")
+		attacked, transferred := read(slug, "tiny-noise-0.02.attack.ood"), read(slug, "tiny-noise-0.02.transfer.ood")
+		c, err := ood.CompareWith(t.Context(), ood.CompareOptions{Resamples: 10}, in, bound, attacked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := bounds[0]
+		if b.AUC.Value != c.AUC || b.AUC.Conservative != c.CAUC || b.WorstAUC.Value != *c.GAUC || math.Abs(b.WorstAUC.Low-c.Intervals["gauc"].DeLong.Lower) > 1e-12 || math.Abs(b.Worst-*c.Foreign.Bound) > 1e-12 {
+			t.Errorf("%s: %+v, the files say %v", slug, b, c)
+		}
+		if len(transferred.Header.Attack.Transfer) != 1 || transferred.Header.Attack.BestTransfer != 1 || len(attacked.Lines) != 10 {
+			t.Errorf("%s: %+v of %d images", slug, transferred.Header.Attack, len(attacked.Lines))
+		}
+		sum := 0.
+		for k, l := range attacked.Lines {
+			sum += math.Exp(max(l.Attacked, transferred.Lines[k].Attacked)) / float64(len(attacked.Lines))
+		}
+		if a := attacks[0]; math.Abs(a.Worst-sum) > 1e-12 || a.BoundAUC == nil || a.WorstAUC.Value > a.AUC.Value || a.BoundAUC.Value > a.WorstAUC.Value {
+			t.Errorf("%s: %+v, want a mean of %v under attack", slug, a, sum)
+		}
+	}
+	whole := foreignFiles(t, o.Folder)
+
+	again := foreign(t)
+	again.Add = o.Add
+	stops, stopped := 0, map[string]int{}
+	for {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		again.Progress = func(s progress.State) { // each job is stopped at its first report
+			if _, job, _ := strings.Cut(s.Task, ": "); !s.Final && s.Message == "" && stopped[job] < 1 && ctx.Err() == nil {
+				stopped[job]++
+				cancel(context.Canceled)
+			}
+		}
+		err := Run(ctx, again)
+		cancel(nil)
+		if err == nil {
+			break
+		}
+		if stops++; !errors.Is(err, context.Canceled) || stops > 60 {
+			t.Fatalf("after %d stops: %v", stops, err)
+		}
+	}
+	if stops < 3 {
+		t.Errorf("only %d stops", stops)
+	}
+	sameFiles(t, foreignFiles(t, again.Folder), whole)
+
+	var folders []string
+	for i := range 2 {
+		part := foreign(t)
+		part.Add, part.Shard, part.Shards = o.Add, i, 2
+		if err := Run(t.Context(), part); err != nil {
+			t.Fatal(err)
+		}
+		folders = append(folders, part.Folder)
+	}
+	merged := o
+	merged.Folder = filepath.Join(t.TempDir(), "merged")
+	if _, err := Merge(t.Context(), merged.Folder, folders); err != nil {
+		t.Fatal(err)
+	}
+	e, err := Plan(merged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range e.Jobs {
+		if done, err := e.Manifest.Done(merged.Folder, j); err != nil || done != (j.Kind != transferJob) {
+			t.Errorf("%v: done %v, %v", j, done, err)
+		}
+	}
+	if err := Run(t.Context(), merged); err != nil {
+		t.Fatal(err)
+	}
+	sameFiles(t, foreignFiles(t, merged.Folder), whole)
+
+	// A bound below what an attack found fails the run.
+	path := filepath.Join(o.Folder, "ood", "tiny-good-s1", "tiny-noise-0.02")
+	low := read("tiny-good-s1", "tiny-noise-0.02.ood")
+	for i := range low.Lines {
+		low.Lines[i].Upper = low.Lines[i].Log
+	}
+	if err := os.Remove(path + boundEnds); err != nil {
+		t.Fatal(err)
+	}
+	w, _, err := record.Open(path+boundEnds, low.Header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Append(low.Lines...)
+	if _, _, err := w.Finish(low.Lines); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if err := os.Remove(path + attackEnds); err != nil {
+		t.Fatal(err)
+	}
+	if err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "above its bound") {
+		t.Errorf("a bound below an attack: %v", err)
+	}
+}
