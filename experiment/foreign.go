@@ -14,6 +14,11 @@ import (
 	"github.com/certspec/certspec/ood/record"
 )
 
+func init() {
+	RegisterMeasure("bound", func() Measure { return &boundMeasure{} })
+	RegisterMeasure("attack", func() Measure { return &adversaryMeasure{} })
+}
+
 // foreignSets say against which images the networks of a kind of data are measured, and in which balls around them.
 type foreignSets struct {
 	Epsilon float64  `yaml:"epsilon" json:"epsilon"` // largest change of a value, 1 = full range

@@ -19,7 +19,7 @@ type Job struct {
 	Part    string   // of what is measured, as in fog-3; may be empty
 	cell    sweep.Cell
 	measure Measure // nil: training
-	last    bool    // after all others, where all that it needs is in the run
+	stage   int     // jobs of a later one come after all of those before, where the models that they need are in the run
 }
 
 const trainJob = "train"
@@ -84,8 +84,8 @@ func (t Tier) has(c sweep.Cell) bool {
 // among reports whether a list, of all values where it is empty, has a value.
 func among[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
 
-// jobs lists what a table needs of some of its lines, the first seeds first, each start before what begins with it. Jobs that come last are left
-// out where they need models of other lines, unless alone is set.
+// jobs lists what a table needs of some of its lines, the first seeds first, each start before what begins with it. Jobs of later stages are
+// left out where they need models of other lines, unless alone is set.
 func (m *Manifest) jobs(folder string, table *madeTable, lines []tableLine, alone bool) ([]Job, error) {
 	p := &Place{folder, m, table}
 	var jobs, last []Job
@@ -125,7 +125,7 @@ func (m *Manifest) jobs(folder string, table *madeTable, lines []tableLine, alon
 					return nil, err
 				}
 				for _, j := range list {
-					if j.measure = of; j.last {
+					if j.measure = of; j.stage > 0 {
 						last = append(last, j)
 						continue
 					}
@@ -138,6 +138,7 @@ func (m *Manifest) jobs(folder string, table *madeTable, lines []tableLine, alon
 		}
 	}
 	of := modelsOf(lines)
+	slices.SortStableFunc(last, func(a, b Job) int { return a.stage - b.stage })
 	for _, j := range last {
 		if alone || !slices.ContainsFunc(j.With, func(o *Model) bool { return !slices.Contains(of, o.Name) }) {
 			add(j)

@@ -18,8 +18,6 @@ type adversaryMeasure struct {
 	Sets foreignData `yaml:"sets" json:"sets"`
 }
 
-func init() { RegisterMeasure("attack", func() Measure { return &adversaryMeasure{} }) }
-
 func (a *adversaryMeasure) at(s *Setup) (Measure, error) {
 	sets, err := a.Sets.at(s)
 	return &adversaryMeasure{sets}, err
@@ -30,6 +28,9 @@ const transferJob = "transfer"
 // Jobs implements Measure.
 func (a *adversaryMeasure) Jobs(p *Place, m *Model) ([]Job, error) {
 	all := a.Sets.jobs("attack", m)
+	for i := range all {
+		all[i].stage = 1 // they take long: first, all networks have their bounds
+	}
 	var others []*Model
 	for _, l := range p.table.Lines {
 		for _, name := range l.Models {
@@ -40,7 +41,7 @@ func (a *adversaryMeasure) Jobs(p *Place, m *Model) ([]Job, error) {
 	}
 	if len(others) > 0 {
 		for _, j := range a.Sets.jobs(transferJob, m) {
-			j.With, j.last = others, true
+			j.With, j.stage = others, 2
 			all = append(all, j)
 		}
 	}

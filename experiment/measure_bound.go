@@ -19,8 +19,6 @@ type boundMeasure struct {
 	Method feedforward.Method `yaml:"method,omitempty" json:"method,omitempty"` // default ibp, as in the paper
 }
 
-func init() { RegisterMeasure("bound", func() Measure { return &boundMeasure{} }) }
-
 func (b *boundMeasure) at(s *Setup) (Measure, error) {
 	sets, err := b.Sets.at(s)
 	return &boundMeasure{sets, b.method()}, err

@@ -61,7 +61,7 @@ func (p PoolOptions) numbers() []float64 {
 func (n *Network) Assumes() string {
 	for _, nd := range n.nodes {
 		switch nd.op {
-		case "Sigmoid", "Tanh", "LogSoftmax", "Softplus":
+		case "Sigmoid", "Tanh", "LogSoftmax", "LogSumExp", "Softplus":
 			return "sigmoid, tanh, exp and log in float32 are off by at most 2^-18; log-softmax subtracts the largest value first"
 		}
 	}

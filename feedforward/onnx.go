@@ -36,7 +36,7 @@ func (e *OperatorError) Error() string {
 // pixels enter it; nil: the Network takes what the graph takes.
 //
 // Operators: Conv, Gemm, MatMul with a constant, Add, Sub, Mul and Div with constants, Add and Sub of two results,
-// BatchNormalization, Relu, LeakyRelu, Sigmoid, Tanh, Softplus, LogSoftmax, Clip, AveragePool, MaxPool, GlobalAveragePool, GlobalMaxPool, ReduceMean
+// BatchNormalization, Relu, LeakyRelu, Sigmoid, Tanh, Softplus, LogSoftmax, Clip, AveragePool, MaxPool, GlobalAveragePool, GlobalMaxPool, ReduceLogSumExp, ReduceMean
 // over the image, Pad, Flatten, Reshape, Squeeze, Unsqueeze, Transpose, Concat, Identity, Dropout, Cast, Constant, and the arithmetic on
 // shapes that exporters write; a last Softmax or LogSoftmax is taken off, so that the outputs are logits. Anything else is
 // an *OperatorError.

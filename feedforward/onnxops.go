@@ -21,7 +21,7 @@ func init() { // a table that its own functions name
 		"LogSoftmax": (*reader).logSoftmax,
 		"LeakyRelu":  (*reader).leaky, "Clip": (*reader).clip,
 		"AveragePool": (*reader).pool, "MaxPool": (*reader).pool, "GlobalAveragePool": (*reader).pool, "GlobalMaxPool": (*reader).pool,
-		"ReduceMean": (*reader).reduceMean, "Pad": (*reader).pad,
+		"ReduceLogSumExp": (*reader).reduceLogSumExp, "ReduceMean": (*reader).reduceMean, "Pad": (*reader).pad,
 		"Flatten": (*reader).reshape, "Reshape": (*reader).reshape, "Squeeze": (*reader).reshape, "Unsqueeze": (*reader).reshape,
 		"Transpose": (*reader).transpose, "Concat": (*reader).concat,
 		"Identity": same, "Dropout": same, "Cast": same,
@@ -244,6 +244,9 @@ func (r *reader) arithmetic(n *onnxfile.Node) (int, string) {
 	x, okX := r.layer(n, 0)
 	y, okY := r.layer(n, 1)
 	if okX && okY {
+		if n.Op == "Mul" && x == y {
+			return r.b.Square(x), ""
+		}
 		sign := map[string]float64{"Add": 1, "Sub": -1}[n.Op]
 		if sign == 0 {
 			return 0, "of two results"
@@ -410,6 +413,21 @@ func (r *reader) reduceMean(n *onnxfile.Node) (int, string) {
 		pooled = r.b.Reshape(pooled, r.b.Shape(pooled)[0])
 	}
 	return pooled, ""
+}
+
+func (r *reader) reduceLogSumExp(n *onnxfile.Node) (int, string) {
+	in, ok := r.layer(n, 0)
+	if !ok {
+		return 0, "its input is constant"
+	}
+	axes, reason := r.integers(n, 1, "axes")
+	if reason != "" {
+		return 0, reason
+	}
+	if shape := r.b.Shape(in); len(shape) != 1 || len(axes) != 1 || axes[0] != 1 && axes[0] != -1 || n.Int("keepdims", 1) == 0 {
+		return 0, fmt.Sprintf("over axes %v of %v; that of all values is read, with keepdims", axes, shape)
+	}
+	return r.b.LogSumExp(in), ""
 }
 
 func (r *reader) pad(n *onnxfile.Node) (int, string) {

@@ -86,17 +86,6 @@ func (logSoftmax) interval(in []Box, out Box, a Arithmetic) {
 	}
 }
 
-// relax: constants.
-func (logSoftmax) relax(in []Box, out Box, rows int, g []float64, gin [][]float64, constant []float64, a Arithmetic) {
-	n := len(out.Lower)
-	for k := range rows {
-		for i, v := range g[k*n : (k+1)*n] {
-			switch {
-			case v > 0:
-				constant[k] += v * out.Upper[i]
-			case v < 0:
-				constant[k] += v * out.Lower[i]
-			}
-		}
-	}
+func (logSoftmax) relax(_ []Box, out Box, rows int, g []float64, _ [][]float64, constant []float64, _ Arithmetic) {
+	atEnds(out, rows, g, constant)
 }

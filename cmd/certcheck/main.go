@@ -86,11 +86,12 @@ func follow(file string, out, errs io.Writer) (code int) {
 		fmt.Fprintf(errs, "%s:%d: %s\n", file, c.at+1, reason)
 		return 1
 	}
+	unread := map[bool]string{true: "Not read: the scores beside the ledger (" + c.Scores + "), and what is proven of confidences by them.\n"}[c.Scores != ""]
 	_, err = fmt.Fprintf(out, "%s: all holds: %d images, %d abstentions, %s, σ = %s, α = %s, %s\n"+
 		"Proven: if the counts are what the model said to independent noise samples, each claim is false with probability at most α.\n"+
-		"Not proven: that it said so; and that model, data, labels, shape, classes, noise law and seed are those that the header names.\n"+
+		"Not proven: that it said so; and that model, data, labels, shape, classes, noise law and seed are those that the header names.\n%s"+
 		"\"certspec ledger replay\" asks the model. %s\n",
-		file, c.images, c.abstained, c.Rule.Name, c.Sigma, c.Alpha, c.lines[c.at], map[bool]string{
+		file, c.images, c.abstained, c.Rule.Name, c.Sigma, c.Alpha, c.lines[c.at], unread, map[bool]string{
 			true:  "The seed was chosen: nothing ties these fields to it, and whoever chose it may have tried others.",
 			false: "The seed is called derived: \"certspec ledger verify\" derives it again from these fields and the settings."}[c.SeedChosen])
 	if err != nil { // nobody was told

@@ -46,6 +46,7 @@ func TestRun(t *testing.T) {
 		{[]string{write(t, strings.Replace(good, `"order":"data"`, `"order":"data","shard":{"by":"blocks","index":0,"count":2}`, 1))}, 1, "", "claims nothing"},
 		{[]string{write(t, sealed(append([]string{toys[0].header()}, append(looks, looks[:2]...)...)))}, 1, "", "image 0 came before"},
 		{[]string{"no such file"}, 1, "", "no such file"},
+		{[]string{write(t, sealed([]string{strings.Replace(toys[0].header(), `"order":"data"`, `"order":"data","scores":"top/100"`, 1)}, looks, toys[0].close(looks)))}, 0, "Not read: the scores beside the ledger (top/100)", ""},
 		{nil, 2, "", "usage"},
 		{[]string{"-x"}, 2, "", "usage"},
 		{[]string{write(t, good), "-x"}, 2, "", "usage"},

@@ -72,6 +72,7 @@ func TestBoundsAgree(t *testing.T) {
 		{Name: nets.ResNet50, Shape: square, Classes: 4},
 		{Name: nets.Large, Shape: pixel.Shape{Height: 10, Width: 10, Channels: 1}, Classes: 3, Width: 1. / 16, Posterior: nets.ProoD},
 		{Name: "resnet8", Shape: square, Classes: 4, Width: 1. / 8, Posterior: nets.ProoD, Input: nets.InputCenter},
+		{Name: nets.Large, Shape: odd, Classes: 3, Width: 1. / 8, Posterior: nets.CCU},
 		{Name: everyLayer{}.Name(), Shape: square, Classes: 4, Input: nets.InputImageNet, Bias: true},
 	}
 	for _, name := range nets.Names() {

@@ -143,6 +143,41 @@ func (b *builder) join(name, logits, h string, classes int) string {
 	return b.node("Softplus", name, []string{b.node("Add", name+"/sum", []string{p, h})})
 }
 
+// mixture is ln p(x|in) − ln p(x|out) of two mixtures; see nets.CCU.
+func (b *builder) mixture(name, x string, of pixel.Shape) string {
+	d, pixels := of.Len(), of.Height*of.Width
+	transform := b.tensor(name + "/transform").Values
+	ordered := make([]float32, 0, len(transform))
+	for c := range of.Channels {
+		for p := range pixels {
+			ordered = append(ordered, transform[(p*of.Channels+c)*d:][:d]...)
+		}
+	}
+	w := b.node("Gemm", name+"/white", []string{x, b.constant(name+"/transform", ordered, d, d), b.constant(name+"/shift", b.tensor(name+"/shift").Values, d)})
+	squares := b.node("Mul", name+"/squares", []string{w, w})
+	var sides []string
+	for _, side := range []string{"in", "out"} {
+		at := name + "/" + side
+		means, variances, weights := b.tensor(at+"/means").Values, b.tensor(at+"/log-variances").Values, b.tensor(at+"/log-weights").Values
+		n := len(weights)
+		slopes, halves, offsets := make([]float32, d*n), make([]float32, d*n), make([]float64, n)
+		for k := range n {
+			half, norm := math.Exp(-float64(variances[k]))/2, 0.0
+			for j := range d {
+				v := float64(means[k*d+j])
+				norm += v * v
+				slopes[j*n+k], halves[j*n+k] = float32(2*half*v), float32(-half)
+			}
+			offsets[k] = float64(weights[k]) - float64(d)/2*float64(variances[k]) - half*norm
+		}
+		near := b.node("Gemm", at+"/products", []string{w, b.constant(at+"/slopes", slopes, d, n), b.constant(at+"/offsets", narrow(offsets), n)})
+		far := b.node("MatMul", at+"/norms", []string{squares, b.constant(at+"/halves", halves, d, n)})
+		terms := b.node("Add", at+"/terms", []string{near, far})
+		sides = append(sides, b.node("ReduceLogSumExp", at+"/density", []string{terms}, ints("axes", 1), onnxfile.Attribute{Name: "keepdims", Kind: onnxfile.KindInt, Int: 1}))
+	}
+	return b.node("Sub", name, sides)
+}
+
 // dense is a dense layer. Its inputs come from activations of so many pixels, channel by
 // channel, where the network's own order is pixel by pixel.
 func (b *builder) dense(l nets.Layer, x string, pixels int) string {

@@ -123,6 +123,8 @@ func (b *builder) network(a nets.Architecture) {
 			x = b.dense(l, x, in.Shape.Height*in.Shape.Width)
 		case nets.HalveLayer:
 			x = b.node("AveragePool", l.Name, []string{x}, ints("kernel_shape", 2, 2), ints("strides", 2, 2))
+		case nets.MixtureLayer:
+			x = b.mixture(l.Name, b.flatten(x), layers[l.Inputs[0]].Shape)
 		case nets.JoinLayer:
 			x = b.join(l.Name, x, names[l.Inputs[1]], l.Shape.Channels)
 		default:

@@ -17,6 +17,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/schedule"
+	"github.com/certspec/certspec/pixel"
 )
 
 // Method is a way to train. Implementations are structs of plain fields, which are encoded as JSON: as the options on the card of a
@@ -28,6 +29,17 @@ type Method interface {
 	Needs() Needs
 	// Loss builds the loss as the sum of its terms. It is called while the graph is built and may panic as GoMLX does.
 	Loss(b *Batch) []loss.Term
+}
+
+// Starter is a method that gives some tensors their first values from the images of the run, in whole rows of values in [0, 1]; those of
+// further sets by name, cut to the shape of the run's.
+type Starter interface {
+	Start(shape pixel.Shape, images [][]float64, more map[string][][]float64) (map[string][]float32, error)
+}
+
+// Constrainer is a method whose tensors meet a condition: after each step it gives new values for some, of all new ones by name.
+type Constrainer interface {
+	Constrain(tensors func(name string) *Node) map[string]*Node
 }
 
 // Needs is what a method takes for every image of a batch. The network sees Views·Noises rows per image.
@@ -45,6 +57,8 @@ type Needs struct {
 	Sets []Set
 	// Posterior is what the network is joined with; see nets.Architecture. Empty for nothing.
 	Posterior string
+	// Rates are factors of the learning rate of some tensors, by what their names begin with; these have no weight decay.
+	Rates map[string]float64
 	// Ramps are numbers of the loss that change during the run, by name; see Batch.Number. A recipe may give others under the same names.
 	Ramps map[string]schedule.Ramp
 }
@@ -141,8 +155,8 @@ func Check(m Method) error {
 		return bad("%d noises; expected 1 to %d", n.Noises, maxNoises)
 	case n.Share != "" && n.Share != All && n.Share != HalfExact && n.Share != HalfReplace:
 		return bad("share of noisy rows %q; expected one of %q", n.Share, shareRules())
-	case n.Posterior != "" && n.Posterior != nets.ProoD:
-		return bad("posterior %q; expected none or %q", n.Posterior, nets.ProoD)
+	case n.Posterior != "" && !slices.Contains(nets.Posteriors(), n.Posterior):
+		return bad("posterior %q; expected none or one of %q", n.Posterior, nets.Posteriors())
 	case n.Adversary != nil && n.Views > 1:
 		return bad("an adversary and %d views; an attack is on one view", n.Views)
 	case n.Adversary != nil && n.Adversary.Driver == nil:

@@ -31,6 +31,7 @@ const (
 	MeanPoolLayer Kind = "mean-pool" // mean over all pixels
 	DenseLayer    Kind = "dense"     // x·kernel + bias; tensors kernel [inputs, outputs] and, with Bias, bias [outputs]; inputs pixel by pixel
 	HalveLayer    Kind = "halve"     // mean over 2×2 pixels, stride 2; an odd last row or column is left out
+	MixtureLayer  Kind = "mixture"   // of images, ln p(x|in) and ln p(x|out); see mixture.go
 	JoinLayer     Kind = "join"      // of logits f and h, one value: softplus(h + ln K + max(log softmax(f), −100)); see posterior.go
 )
 
@@ -116,6 +117,9 @@ func describe(n Network, a Architecture) (d *definition, err error) {
 	}
 	if a.Posterior == ProoD {
 		b.prood(in, out)
+	}
+	if a.Posterior == CCU {
+		b.ccu(in, out)
 	}
 	return &definition{a, b.layers, b.tensors}, nil
 }

@@ -52,6 +52,14 @@ func share(values []float32, stream *rand.Rand) {
 	}
 }
 
+// identityMatrix has ones on the diagonal of a square.
+func identityMatrix(values []float32, _ *rand.Rand) {
+	side := int(math.Sqrt(float64(len(values))))
+	for i := range side {
+		values[i*side+i] = 1
+	}
+}
+
 // around is uniform in centre ± bound.
 func around(centre, bound float64) initializer {
 	return func(values []float32, stream *rand.Rand) {

@@ -105,6 +105,9 @@ func Inputs() []string {
 	return []string{InputNone, InputCenter, InputStandardize, InputCIFAR10, InputImageNet}
 }
 
+// Posteriors lists what a network may be joined with.
+func Posteriors() []string { return []string{ProoD, CCU} }
+
 // CheckName says whether there is a network with an input layer, which may be empty; whether it fits the images, Architecture.Check says.
 func CheckName(network, input string) error {
 	if find(network) == nil {
@@ -130,8 +133,8 @@ func (a Architecture) Check() error {
 	if a.Input != "" && a.Input != InputNone && a.Shape.Channels != len(cifarMean) {
 		return fmt.Errorf("nets: %s: input layer %q is for images of %d channels, not %v", a.Name, a.Input, len(cifarMean), a.Shape)
 	}
-	if a.Posterior != "" && a.Posterior != ProoD {
-		return fmt.Errorf("nets: %s: posterior %q; expected none or %q", a.Name, a.Posterior, ProoD)
+	if a.Posterior != "" && !slices.Contains(Posteriors(), a.Posterior) {
+		return fmt.Errorf("nets: %s: posterior %q; expected none or one of %q", a.Name, a.Posterior, Posteriors())
 	}
 	if !(a.Width >= 0 && a.Width <= 64) || a.Width > 0 && a.Width < 1./1024 {
 		return fmt.Errorf("nets: %s: width %v; expected a factor from 1/1024 to 64", a.Name, a.Width)

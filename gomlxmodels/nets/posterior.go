@@ -58,8 +58,8 @@ func quarter(x *Node) *Node {
 	return ReduceMean(Reshape(x, d[0], h, 2, w, 2, d[3]), 2, 4)
 }
 
-// joined is the posterior of logits f [N, K] and h [N, 1]. In training no gradient flows from it to h.
-func (g *grapher) joined(f, h span) span {
+// joined is the posterior of logits f [N, K] and h [N, 1]. In training no gradient flows from it to h where that is apart.
+func (g *grapher) joined(f, h span, apart bool) span {
 	k := f.centre.Shape().Dimensions[1]
 	join := func(logP, h *Node) *Node {
 		x := AddScalar(Add(MaxScalar(logP, LeastLogP), h), math.Log(float64(k)))
@@ -67,13 +67,13 @@ func (g *grapher) joined(f, h span) span {
 	}
 	if f.radius == nil {
 		value := h.centre
-		if g.averages != nil {
+		if g.averages != nil && apart {
 			value = StopGradient(value)
 		}
 		return span{join(LogSoftmax(f.centre), value), nil}
 	}
 	// Of log p_k, −ln(1 + Σ_{j≠k} exp(u_j − l_k)) and the same with l and u exchanged.
-	apart := func(others, mine *Node) *Node {
+	against := func(others, mine *Node) *Node {
 		x := Sub(InsertAxes(others, 1), InsertAxes(mine, -1))
 		same := BroadcastToShape(InsertAxes(Diagonal(x.Graph(), k), 0), x.Shape())
 		x = Where(same, ZerosLike(x), x)
@@ -82,8 +82,8 @@ func (g *grapher) joined(f, h span) span {
 	}
 	lower, upper := Sub(f.centre, f.radius), Add(f.centre, f.radius)
 	c, r := fromEnds(
-		join(apart(upper, lower), Sub(h.centre, h.radius)),
-		join(apart(lower, upper), Add(h.centre, h.radius)))
+		join(against(upper, lower), Sub(h.centre, h.radius)),
+		join(against(lower, upper), Add(h.centre, h.radius)))
 	return span{c, r}
 }
 

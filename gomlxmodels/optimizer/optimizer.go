@@ -29,6 +29,14 @@ type Tensor struct {
 	Rate             *Node   // learning rate, a scalar
 	Scalars          []*Node // of the step
 	Slots            []*Node
+	NoDecay          bool // no weight decay
+}
+
+func (t Tensor) decay(v float64) float64 {
+	if t.NoDecay {
+		return 0
+	}
+	return v
 }
 
 // SGD is stochastic gradient descent with momentum and coupled weight decay, on all parameters, as PyTorch has it:
@@ -54,7 +62,7 @@ func (o SGD) Check() error {
 }
 
 func (o SGD) Update(t Tensor) (*Node, []*Node) {
-	d := Add(t.Gradient, MulScalar(t.Weight, o.WeightDecay))
+	d := Add(t.Gradient, MulScalar(t.Weight, t.decay(o.WeightDecay)))
 	v := Add(MulScalar(t.Slots[0], o.Momentum), d)
 	way := v
 	if o.Nesterov {
@@ -97,9 +105,9 @@ func (o Adam) Scalars(step int) []float64 {
 func (o Adam) Update(t Tensor) (*Node, []*Node) {
 	weight, g := t.Weight, t.Gradient
 	if o.Decoupled {
-		weight = Sub(weight, Mul(t.Rate, MulScalar(weight, o.WeightDecay)))
+		weight = Sub(weight, Mul(t.Rate, MulScalar(weight, t.decay(o.WeightDecay))))
 	} else {
-		g = Add(g, MulScalar(weight, o.WeightDecay))
+		g = Add(g, MulScalar(weight, t.decay(o.WeightDecay)))
 	}
 	m := Add(MulScalar(t.Slots[0], o.Beta1), MulScalar(g, 1-o.Beta1))
 	v := Add(MulScalar(t.Slots[1], o.Beta2), MulScalar(Mul(g, g), 1-o.Beta2))

@@ -2,10 +2,12 @@ package train
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 
+	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/optimizer"
 	"github.com/certspec/certspec/gomlxmodels/prune"
@@ -44,6 +46,11 @@ func (d *descent) step(gradients []*Node) []*Node {
 		for slot := range number {
 			of.Slots = append(of.Slots, d.slots[slot*trained+k])
 		}
+		for begins, factor := range p.needs.Rates {
+			if strings.HasPrefix(info.Name, begins) {
+				of.Rate, of.NoDecay = MulScalar(of.Rate, factor), true
+			}
+		}
 		prunable := p.pruning != nil && place < len(p.pruning.places) && p.pruning.places[place] == i
 		if prunable && p.scored() {
 			frozen := d.kept[place]
@@ -71,6 +78,11 @@ func (d *descent) step(gradients []*Node) []*Node {
 			place++
 		}
 		k++
+	}
+	if c, ok := p.method.(method.Constrainer); ok {
+		for name, now := range c.Constrain(func(name string) *Node { return weights[indexOf(p.tensors, name)] }) {
+			weights[indexOf(p.tensors, name)] = now
+		}
 	}
 	var out []*Node
 	if p.scored() {

@@ -114,6 +114,9 @@ func Run(ctx context.Context, options Options) (*modelfile.Card, error) {
 	}
 	if state == nil {
 		state = p.newState()
+		if err := p.startTensors(state); err != nil {
+			return nil, err
+		}
 		if err := p.newPruned(state); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,99 @@
+package feedforward
+
+import "math"
+
+// Square is x².
+func (b *Builder) Square(in int) int { return b.add("Square", b.Shape(in), square{}, in) }
+
+// LogSumExp is ln Σ_j exp(x_j) over all values of a layer, one value. Rigorous bounds take an evaluation that subtracts the largest value
+// first.
+func (b *Builder) LogSumExp(in int) int { return b.add("LogSumExp", Shape{1}, logSumExpAll{}, in) }
+
+type square struct{}
+
+func (square) forward(in [][]float64, out []float64) {
+	for i, v := range in[0] {
+		out[i] = v * v
+	}
+}
+
+func (square) backward(in [][]float64, out, g []float64, gin [][]float64) {
+	for i, v := range in[0] {
+		gin[0][i] += 2 * v * g[i]
+	}
+}
+
+func (square) interval(in []Box, out Box, a Arithmetic) {
+	for i, lo := range in[0].Lower {
+		hi := in[0].Upper[i]
+		least, most := min(lo*lo, hi*hi), max(lo*lo, hi*hi)
+		if lo < 0 && hi > 0 {
+			least = 0
+		}
+		if a != Plain {
+			least, most = max(0, least*(1-4*single)-tiny), most*(1+4*single)+tiny
+		}
+		out.Lower[i], out.Upper[i] = least, most
+	}
+}
+
+func (square) relax(_ []Box, out Box, rows int, g []float64, _ [][]float64, constant []float64, _ Arithmetic) {
+	atEnds(out, rows, g, constant)
+}
+
+// atEnds adds, for each row of coefficients, the end of the box that is largest.
+func atEnds(out Box, rows int, g, constant []float64) {
+	n := len(out.Lower)
+	for k := range rows {
+		for i, v := range g[k*n : (k+1)*n] {
+			switch {
+			case v > 0:
+				constant[k] += v * out.Upper[i]
+			case v < 0:
+				constant[k] += v * out.Lower[i]
+			}
+		}
+	}
+}
+
+type logSumExpAll struct{}
+
+func (logSumExpAll) forward(in [][]float64, out []float64) { out[0] = logSum(in[0]) }
+
+func logSum(x []float64) float64 {
+	top := math.Inf(-1)
+	for _, v := range x {
+		top = max(top, v)
+	}
+	if math.IsInf(top, 0) {
+		return top
+	}
+	sum := 0.0
+	for _, v := range x {
+		sum += math.Exp(v - top)
+	}
+	return top + math.Log(sum)
+}
+
+func (logSumExpAll) backward(in [][]float64, out, g []float64, gin [][]float64) {
+	for i, v := range in[0] {
+		gin[0][i] += math.Exp(v-out[0]) * g[0]
+	}
+}
+
+func (logSumExpAll) interval(in []Box, out Box, a Arithmetic) {
+	l, u := in[0].Lower, in[0].Upper
+	e := 0.0
+	if a != Plain {
+		magnitude := 0.0
+		for k := range l {
+			magnitude = max(magnitude, -l[k], u[k])
+		}
+		e = 4*functionError + a.gamma(len(l)) + 8*single*magnitude // as logSoftmax
+	}
+	out.Lower[0], out.Upper[0] = logSum(l)-e, logSum(u)+e
+}
+
+func (logSumExpAll) relax(_ []Box, out Box, rows int, g []float64, _ [][]float64, constant []float64, _ Arithmetic) {
+	atEnds(out, rows, g, constant)
+}

@@ -1,0 +1,126 @@
+package mixture
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// EM fits a mixture of so many components to points of whitened coordinates: round ones, a variance each, in so many rounds from points drawn
+// by the seed, several from one where there are fewer; at the end every variance is their mean, as CCU begins with. Errors: fewer than two points, or equal ones.
+func EM(points [][]float64, components, rounds int, seed uint64) (*Mixture, error) {
+	n := len(points)
+	if components < 1 || n < 2 {
+		return nil, fmt.Errorf("mixture: %d components of %d points; expected two points at least", components, n)
+	}
+	d := len(points[0])
+	order := rand.New(rand.NewPCG(seed, uint64(components))).Perm(n)
+	means := mat.NewDense(components, d, nil)
+	for k := range components {
+		means.SetRow(k, points[order[k%n]])
+	}
+	x := mat.NewDense(n, d, nil)
+	squares := make([]float64, n)
+	total := make([]float64, d)
+	for i, p := range points {
+		x.SetRow(i, p)
+		for j, v := range p {
+			squares[i] += v * v
+			total[j] += v / float64(n)
+		}
+	}
+	spread := 0.0 // mean variance of a value
+	for i := range points {
+		spread += squares[i] / float64(n*d)
+	}
+	for _, v := range total {
+		spread -= v * v / float64(d)
+	}
+	if !(spread > 0) {
+		return nil, fmt.Errorf("mixture: the variance of %d points is %v; expected points that differ", n, spread)
+	}
+	least := floor * spread
+	m := &Mixture{LogVariances: make([]float64, components), LogWeights: make([]float64, components)}
+	for k := range components {
+		m.LogVariances[k], m.LogWeights[k] = math.Log(spread), -math.Log(float64(components))
+	}
+	var products, next mat.Dense
+	shares := mat.NewDense(n, components, nil)
+	for range rounds {
+		products.Mul(x, means.T())
+		norms := make([]float64, components)
+		for k := range components {
+			for _, v := range means.RawRowView(k) {
+				norms[k] += v * v
+			}
+		}
+		counts, distances := make([]float64, components), make([]float64, components)
+		for i := range n {
+			row := shares.RawRowView(i)
+			top := math.Inf(-1)
+			for k := range row {
+				far := max(squares[i]-2*products.At(i, k)+norms[k], 0)
+				row[k] = m.LogWeights[k] - float64(d)/2*m.LogVariances[k] - far/2*math.Exp(-m.LogVariances[k])
+				top = max(top, row[k])
+			}
+			sum := 0.0
+			for k := range row {
+				row[k] = math.Exp(row[k] - top)
+				sum += row[k]
+			}
+			for k := range row {
+				row[k] /= sum
+				counts[k] += row[k]
+			}
+		}
+		next.Mul(shares.T(), x)
+		for k := range components {
+			if counts[k] < 1e-3 { // nobody's: it stays where it is
+				m.LogWeights[k] = math.Log(1e-3 / float64(n))
+				continue
+			}
+			for j := range d {
+				means.Set(k, j, next.At(k, j)/counts[k])
+			}
+			m.LogWeights[k] = math.Log(counts[k] / float64(n))
+		}
+		products.Mul(x, means.T())
+		for k := range components {
+			norm := 0.0
+			for _, v := range means.RawRowView(k) {
+				norm += v * v
+			}
+			for i := range n {
+				distances[k] += shares.At(i, k) * max(squares[i]-2*products.At(i, k)+norm, 0)
+			}
+			if counts[k] >= 1e-3 {
+				m.LogVariances[k] = math.Log(max(distances[k]/(counts[k]*float64(d)), least))
+			}
+		}
+	}
+	mean, weights := 0.0, 0.0
+	for k := range components {
+		mean += math.Exp(m.LogVariances[k]) / float64(components)
+		weights += math.Exp(m.LogWeights[k])
+	}
+	for k := range components {
+		m.LogVariances[k] = math.Log(mean)
+		m.LogWeights[k] -= math.Log(weights)
+		m.Means = append(m.Means, append([]float64(nil), means.RawRowView(k)...))
+	}
+	return m, nil
+}
+
+// Apart raises the variances of out to four times the largest of in, where they are less: the condition of CCU under which far from all data
+// the confidence is 1/K.
+func Apart(in, out *Mixture) {
+	most := math.Inf(-1)
+	for _, v := range in.LogVariances {
+		most = max(most, v)
+	}
+	for k := range out.LogVariances {
+		out.LogVariances[k] = max(out.LogVariances[k], most+math.Log(4))
+	}
+}
