@@ -50,7 +50,7 @@ func (m CCU) Check() error {
 }
 
 func (m CCU) Loss(b *Batch) []loss.Term {
-	out := b.More[OutSet]
+	out := b.More[outSet]
 	density := func(images *Node) *Node {
 		d, _ := b.Intervals(nets.Densities, images, nil, false) // [N, 2]
 		top := StopGradient(ReduceAndKeep(d, ReduceMax, -1))
@@ -76,7 +76,7 @@ func (m CCU) Start(shape pixel.Shape, images [][]float64, more map[string][][]fl
 		return nil, err
 	}
 	sides := map[string]*mixture.Mixture{}
-	for side, points := range map[string][][]float64{"in": own, "out": some(more[OutSet])} {
+	for side, points := range map[string][][]float64{"in": own, "out": some(more[outSet])} {
 		if sides[side], err = mixture.EM(metric.Whiten(points), nets.MixtureComponents, m.Rounds, uint64(m.Seed)); err != nil {
 			return nil, fmt.Errorf("the mixture %s: %w", side, err)
 		}
