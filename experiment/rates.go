@@ -5,15 +5,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/train"
-	"github.com/certspec/certspec/ood/attack"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
 )
@@ -143,20 +146,26 @@ func (m *meter) layersRate(ctx context.Context, path string, model *Model, image
 	if err != nil {
 		return 0, nil
 	}
-	points := make([][]float64, 16)
-	for i := range points {
-		points[i] = make([]float64, images.Shape.Len())
-	}
-	first := func(int, []float64) []float64 { v := make([]float64, n.Outputs()); v[0] = 1; return v }
+	x := make([]float64, images.Shape.Len())
+	first := func([]float64) []float64 { v := make([]float64, n.Outputs()); v[0] = 1; return v }
 	start := time.Now()
-	for done := len(points); ; done += len(points) {
-		if _, _, err := (attack.FeedForward{Network: n}).VectorJacobians(ctx, points, first); err != nil {
-			return 0, err
-		}
-		if took := time.Since(start); took > time.Second/2 {
-			return float64(done) / took.Seconds(), nil
-		}
+	var done atomic.Int64
+	var group errgroup.Group
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() error {
+			for time.Since(start) < time.Second/2 && ctx.Err() == nil {
+				if _, _, err := n.VectorJacobian(x, first); err != nil {
+					return err
+				}
+				done.Add(1)
+			}
+			return ctx.Err()
+		})
 	}
+	if err := group.Wait(); err != nil {
+		return 0, err
+	}
+	return float64(done.Load()) / time.Since(start).Seconds(), nil
 }
 
 // trainingRate trains for some steps without views; the first one, which is compiled, does not count.
