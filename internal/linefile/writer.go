@@ -43,6 +43,9 @@ func Open(path string) (*Writer, []byte, error) {
 }
 
 func (w *Writer) lines() ([]byte, error) {
+	if info, err := w.f.Stat(); err != nil || !info.Mode().IsRegular() { // a device such as /dev/full may never end
+		return nil, errors.Join(err, errors.New("not a regular file; name another"))
+	}
 	if locked, err := atomicfile.TryLock(w.f); err == nil && !locked { // a file system without locks is no error
 		return nil, ErrLocked
 	}
