@@ -90,7 +90,7 @@ func TestForeignImages(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := bounds[0]
-		if b.AUC.Value != c.AUC || b.AUC.Conservative != c.CAUC || b.WorstAUC.Value != *c.GAUC || math.Abs(b.WorstAUC.Low-c.Intervals["gauc"].DeLong.Lower) > 1e-12 || math.Abs(b.Worst-*c.Foreign.Bound) > 1e-12 {
+		if b.AUC.Value != c.AUC || b.AUC.Conservative != c.CAUC || b.WorstAUC.Value != *c.GAUC || math.Abs(b.WorstAUC.Low-c.Intervals["gauc"].DeLong.Low) > 1e-12 || math.Abs(b.Worst-*c.Foreign.Bound) > 1e-12 {
 			t.Errorf("%s: %+v, the files say %v", slug, b, c)
 		}
 		if len(transferred.Header.Attack.Transfer) != 1 || transferred.Header.Attack.BestTransfer != 1 || len(attacked.Lines) != 10 {
