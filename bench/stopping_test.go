@@ -12,7 +12,7 @@ import (
 // Over all 2¹² sequences of hits and misses, with the ends of the interval as they are derived, the sum is that of the boundaries.
 func TestStoppingOverAllSequences(t *testing.T) {
 	const alpha, horizon = .5, 12
-	mixture, err := bound.NewMixture(alpha, .1)
+	mixture, err := bound.NewMixture(alpha, 60)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,6 @@ type checker struct {
 	levels                         []level        // α of the looks
 	targets, bounds                []*big.Rat     // betting: radii that are tested, and bounds that certify them
 	least                          map[string]int // hits that win bets
-	products                       []float64      // anytime: see product
 	terms                          int            // of sums that may still be added up, lest a made-up file keeps the checker busy
 }
 
@@ -160,7 +159,7 @@ func (c *checker) begin() {
 	rule, spent := c.Rule.Name, new(big.Rat)
 	must(rule == "fixed" || rule == "staged" || c.Version >= 2 && (rule == "iss" || rule == "betting" || rule == "anytime"), "unknown rule %.40q", rule)
 	must((rule == "iss") == (c.Rule.Sizes != nil) && (rule == "betting") == (c.Rule.Targets != nil), "sizes or targets under rule %s", rule)
-	must(rule != "anytime" || strings.Contains(c.Rule.Budget, "Beta(1, 0.1)"), "rule anytime announces no prior Beta(1, 0.1)")
+	must(rule != "anytime" || strings.Contains(c.Rule.Budget, "Beta(60 p, 60 (1-p))"), "rule anytime announces no prior Beta(60 p, 60 (1-p))")
 	for i, l := range c.Rule.Looks {
 		n, alpha := whole(l.Samples), exact(l.Alpha)
 		must(usable(n) && n > c.samples[i] && (i == 0 || rule == "staged" || rule == "betting"), "a look after %s noise samples under rule %s", l.Samples, rule)

@@ -118,23 +118,23 @@ func (c *checker) clopperPearson(m *image, best int, q probability) {
 	}
 }
 
-// mixture checks a bound that holds at every number of samples. The wealth against "the probability of a hit is q" is that of the
-// beta-binomial law with the prior Beta(1, b), b = 1/10, beside the binomial one,
+// mixture checks a bound that holds at every number of samples. The wealth against "the probability of a hit is q" is the likelihood
+// of the counts under the prior Beta(rq, r(1−q)), r = 60, beside that under q,
 //
-//	M(q) = B(k) / P[k],   B(k) = A(n)·b/(m·A(m−1)), or A(n) where m = 0,   A(x) = 1/(1+b) · 2/(2+b) · … · x/(x+b),
+//	M(q) = B(k) / P[k],   B(k) = A(k; rq)·A(m; r(1−q))/A(n; r),   A(x; c) = c/1 · (c+1)/2 · … · (c+x−1)/x,
 //
-// with m = n−k misses: if q is true, a martingale that begins at 1, which ever reaches 1/α with probability at most α (Ville). Below
-// k/n it falls with q, so that M(q) ≥ 1/α excludes every probability up to q. 1/P[k] is U+D−1 of the sums at tail.
+// with m = n−k misses and P[k] the binomial probability: if q is true, a martingale that begins at 1, which ever reaches 1/α with probability
+// at most α (Ville). Below k/n it falls with q, so that M(q) ≥ 1/α excludes every probability up to q. 1/P[k] is U+D−1 of the sums at tail.
 func (c *checker) mixture(k, n int, q probability) {
-	b, misses, alpha := c.product(n), n-k, c.levels[0].near
-	if misses > 0 {
-		b *= 0.1 / (float64(misses) * c.product(misses-1))
-	}
+	const r = 60
+	misses, alpha := n-k, c.levels[0].near
 	level := func(q probability) float64 { // α·M(q), which errs by less than 10⁻⁷ of itself
-		hit, miss, much := float64(q)/whole15, float64(whole15-q)/whole15, 1e6/(alpha*b)
+		hit, miss := float64(q)/whole15, float64(whole15-q)/whole15
 		if float64(k) <= float64(n)*hit || miss <= 0 {
 			return 0
 		}
+		b := math.Exp(c.rising(k, r*hit) + c.rising(misses, r*miss) - c.rising(n, r))
+		much := 1e6 / (alpha * b)
 		up, _ := c.series64(misses, -1, float64(k+1), hit/miss, much)
 		down, _ := c.series64(k, -1, float64(misses+1), miss/hit, much)
 		return alpha * b * (up + down - 1)
@@ -143,22 +143,25 @@ func (c *checker) mixture(k, n int, q probability) {
 	must(level(q+3) <= 1+1.3e-6, "%d hits of %d prove a larger lower bound than %s", k, n, q)
 }
 
-// product is A(x), from the next lower one that is kept, of which every 1,024th is.
-func (c *checker) product(x int) float64 {
-	const step, b = 1024, 0.1
-	if c.products == nil {
-		c.products = []float64{1}
-	}
-	for len(c.products) <= x/step {
-		c.products = append(c.products, c.product(len(c.products)*step-1)*(float64(len(c.products)*step)/(float64(len(c.products)*step)+b)))
-	}
-	a := c.products[x/step]
-	for j := x/step*step + 1; j <= x; j++ {
+// rising is ln A(x; y): the first factors one by one, the others, as they are Γ(x+y)/Γ(f+y) · f!/x!, by Stirling's series, of which the terms
+// left out are below 10⁻¹⁵.
+func (c *checker) rising(x int, y float64) float64 {
+	const first = 1000
+	log := 0.0
+	for j := 1; j <= min(x, first); j++ {
 		c.terms--
 		must(c.terms > 0, "the counts are too large to be judged in reasonable time")
-		a *= float64(j) / (float64(j) + b)
+		log += math.Log((y + float64(j-1)) / float64(j))
 	}
-	return a
+	if x <= first {
+		return log
+	}
+	// ln Γ(z+y) − ln Γ(z+1), in which nothing large cancels
+	ratio := func(z float64) float64 {
+		series := func(z float64) float64 { return (1./12 - 1/(360*z*z)) / z }
+		return (z+.5)*math.Log1p((y-1)/(z+1)) + (y-1)*(math.Log(z+y)-1) + series(z+y) - series(z+1)
+	}
+	return log + ratio(float64(x)) - ratio(first)
 }
 
 // phi is the normal distribution function at x = r/σ, 0 ≤ x ≤ 9,

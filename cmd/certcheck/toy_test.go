@@ -65,7 +65,7 @@ func (t toy) header() string {
 	}
 	words := "as said"
 	if t.rule == "anytime" {
-		words = "a mixture with the prior Beta(1, 0.1)"
+		words = "a mixture with the prior Beta(60 p, 60 (1-p)) against p"
 	}
 	return fmt.Sprintf(`{"format":"certspec-ledger","version":%d,"program":{"version":"test"},"model":{"name":"toy","shape":{"height":1,"width":1,"channels":1},"classes":%d,"identity":{"weights":"none","engine":"toy","engine_version":"1","threads":0,"instruction_set":""}},`+
 		`"data":{"name":"toy","digest":"none","images":%d},"sigma":%v,"noise":"grid/1","seed":"1","seed_chosen":true,"alpha":%v,"selection":%d,"block":%d,"rule":{%s,"budget":%q},"order":"data"}`,
@@ -283,13 +283,14 @@ func lowerBound(k, n int, alpha float64) string {
 // mixtureBound is where the wealth of the mixture is 1/(α(1−1.01·10⁻⁶)), by log gamma functions, cut to 15 decimals.
 func mixtureBound(k, n int, alpha float64) string {
 	lg := func(x float64) float64 { v, _ := math.Lgamma(x); return v }
-	const b = 0.1
+	const r = 60
 	m := n - k
-	log := math.Log(b) + lg(float64(1+k)) + lg(b+float64(m)) - lg(1+b+float64(n)) + math.Log(alpha*(1-1.01e-6))
 	low, high := 0.0, float64(k)/float64(n)
 	for range 80 {
 		p := (low + high) / 2
-		if float64(k)*math.Log(p)+float64(m)*math.Log1p(-p) > log || p == 0 {
+		a, b := r*p, r*(1-p)
+		log := lg(float64(k)+a) - lg(a) + lg(float64(m)+b) - lg(b) - lg(float64(n)+r) + lg(r) - float64(k)*math.Log(p) - float64(m)*math.Log1p(-p)
+		if log < -math.Log(alpha*(1-1.01e-6)) || p == 0 {
 			high = p
 		} else {
 			low = p

@@ -7,11 +7,14 @@ import (
 	"testing"
 )
 
-// The two ends of the interval in rational arithmetic: the beta-binomial probability with b = 1/10 is a product of fractions, the
-// binomial one a power, so that "M(p) ≥ 1/α" is decided exactly.
+// strength of the priors in these tests, that of rs/rule.
+const strength = 60
+
+// The two ends of the interval in rational arithmetic: the likelihood under the prior is a product of fractions, that
+// under p a power, so that "M(p) ≥ 1/α" is decided exactly.
 func TestMixtureInRationals(t *testing.T) {
 	const alpha = 0.001
-	m, err := NewMixture(alpha, 0.1)
+	m, err := NewMixture(alpha, strength)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,9 +57,16 @@ func TestMixtureInRationals(t *testing.T) {
 	}
 }
 
-// exactInverse is 1/M(p) for b = 1/10.
+// exactInverse is 1/M(p).
 func exactInverse(k, n int, p *big.Rat) *big.Rat {
-	v := new(big.Rat).SetInt(new(big.Int).Binomial(int64(n), int64(k)))
+	v, r := big.NewRat(1, 1), big.NewRat(strength, 1)
+	rising := func(c *big.Rat, x int) *big.Rat { // c(c+1)…(c+x−1)
+		product := big.NewRat(1, 1)
+		for j := range int64(x) {
+			product.Mul(product, new(big.Rat).Add(c, big.NewRat(j, 1)))
+		}
+		return product
+	}
 	q := new(big.Rat).Sub(big.NewRat(1, 1), p)
 	for range k {
 		v.Mul(v, p)
@@ -64,24 +74,26 @@ func exactInverse(k, n int, p *big.Rat) *big.Rat {
 	for range n - k {
 		v.Mul(v, q)
 	}
-	for j := range int64(n - k) {
-		v.Mul(v, big.NewRat(10*(1+j), 1+10*j))
-	}
-	for j := int64(1); j <= int64(n); j++ {
-		v.Mul(v, big.NewRat(10*j+1, 10*j))
-	}
-	return v
+	v.Mul(v, rising(r, n))
+	v.Quo(v, rising(new(big.Rat).Mul(r, p), k))
+	return v.Quo(v, rising(new(big.Rat).Mul(r, q), n-k))
 }
 
-// The series of the ratio of gamma functions continues the product.
-func TestGammaRatio(t *testing.T) {
-	for _, b := range []float64{0.01, 0.1, 0.5, 1} {
-		sum, _ := math.Lgamma(b)
+// The series of the ratio of gamma functions continues the product, and harmonic is its derivative.
+func TestLogRising(t *testing.T) {
+	for _, c := range []float64{1e-9, 0.01, 0.5, 1, 7.3, 60, 500} {
+		sum, rest := 0.0, 0.0 // compensated
 		for x := 0; x < 5000; x++ {
-			if got := logGammaRatio(float64(x), b); math.Abs(got-sum) > massError/4 {
-				t.Fatalf("b = %v, x = %d: %.15g, the product has %.15g", b, x, got, sum)
+			if got := logRising(float64(x), c); math.Abs(got-sum) > massError/4 {
+				t.Fatalf("c = %v, x = %d: %.15g, the product has %.15g", c, x, got, sum)
 			}
-			sum += math.Log((b + float64(x)) / (1 + float64(x)))
+			add := math.Log((c+float64(x))/(1+float64(x))) - rest
+			next := sum + add
+			sum, rest = next, (next-sum)-add
+		}
+		d := c * 1e-5
+		if got, want := harmonic(300, c), (logRising(300, c+d)-logRising(300, c-d))/(2*d); math.Abs(got-want) > 1e-5*want {
+			t.Errorf("c = %v: the derivative is %v, want %v", c, got, want)
 		}
 	}
 }
@@ -91,7 +103,7 @@ func TestGammaRatio(t *testing.T) {
 func TestMixtureFalseClaimsExactly(t *testing.T) {
 	const horizon = 600
 	for _, alpha := range []float64{0.001, 0.05} {
-		m, err := NewMixture(alpha, 0.1)
+		m, err := NewMixture(alpha, strength)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +156,7 @@ func TestMixtureAgainstAnAdversary(t *testing.T) {
 	if testing.Short() {
 		runs = 2000
 	}
-	m, err := NewMixture(alpha, 0.1)
+	m, err := NewMixture(alpha, strength)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // Anytime has no plan of looks: an image may have any number of noise samples behind its bound, which is the lower end of a confidence
-// sequence (bound.Mixture with the prior Beta(1, 0.1)) and holds at all numbers of samples together. So a run may be stopped and continued
+// sequence (bound.Mixture of strength 60) and holds at all numbers of samples together. So a run may be stopped and continued
 // at any time, and may give the next samples to whatever image it likes by all that was seen; it gives them
 // where Priority is largest. The claim is that of the counts at the stop.
 //
@@ -21,10 +21,10 @@ import (
 const Anytime Name = "anytime"
 
 const (
-	anytimePrior = 0.1         // b of Beta(1, b)
-	anytimeMost  = 100_000_000 // default of MaxSamples: a guard of what the bounds are derived for, not an aim
-	anytimeWords = "time-uniform: alpha at all numbers of noise samples together, by a mixture with the prior Beta(1, 0.1)"
-	shardWords   = "; shards that spread their noise samples alone: "
+	anytimeStrength = 60          // r of the prior Beta(rp, r(1−p)) against p
+	anytimeMost     = 100_000_000 // default of MaxSamples: a guard of what the bounds are derived for, not an aim
+	anytimeWords    = "time-uniform: alpha at all numbers of noise samples together, by a mixture with the prior Beta(60 p, 60 (1-p)) against p"
+	shardWords      = "; shards that spread their noise samples alone: "
 )
 
 func planAnytime(s *Settings) (ledger.Rule, error) {
@@ -50,7 +50,7 @@ func readAnytime(p *Plan) (method, error) {
 		return nil, fmt.Errorf("the budget of the rule %q is %q, want %q", p.rule.Name, p.rule.Budget, anytimeWords)
 	}
 	look := p.rule.Looks[0]
-	mixture, err := bound.NewMixture(look.Alpha, anytimePrior)
+	mixture, err := bound.NewMixture(look.Alpha, anytimeStrength)
 	if err != nil {
 		return nil, err
 	}
@@ -122,28 +122,24 @@ func (p *Plan) Priority(hits, n int) float64 {
 
 // expected approximates Φ⁻¹ of the lower bound after misses of n samples, neither a whole number; 0 where the bound is below ½. Products
 // are rounded by themselves, so that no platform fuses them with a sum.
-//
-// The lower end is the p with n·KL(k/n, p) = ln 1/α + ln Bin(k; n, k/n) − ln B(k), see bound.Mixture.
 func (p *Plan) expected(misses, n float64) float64 {
-	const (
-		b    = anytimePrior
-		zero = 0.0818 // makes the power law of Γ(m+b)/Γ(m+1) exact at m = 0
-	)
-	rate := misses / n
+	const r = anytimeStrength
+	hits, rate := n-misses, misses/n
 	if rate >= 0.5 {
 		return 0
 	}
-	goal := -portable.Log(p.alpha) - float64(0.5*portable.Log(1+float64(2*math.Pi*n*float64(rate*(1-rate))))) -
-		portable.Log(b) + float64((1-b)*portable.Log(misses+zero)) + float64(b*portable.Log(n+0.5))
-	distance := func(q float64) float64 { // n·KL
-		d := float64((n - misses) * (portable.Log(1-rate) - portable.Log(1-q)))
+	all := logGamma(n+r) - logGamma(r)
+	wealth := func(q float64) float64 { // ln M, see bound.Mixture
+		a, b := float64(r*(1-q)), float64(r*q)
+		w := logGamma(hits+a) - logGamma(a) - all - float64(hits*portable.Log(1-q))
 		if misses > 0 {
-			d += float64(misses * (portable.Log(rate) - portable.Log(q)))
+			w += logGamma(misses+b) - logGamma(b) - float64(misses*portable.Log(q))
 		}
-		return d
+		return w
 	}
+	goal := -portable.Log(p.alpha)
 	low, high := rate, 0.5
-	if distance(high) < goal {
+	if wealth(high) < goal {
 		return 0
 	}
 	for range 24 {
@@ -153,13 +149,25 @@ func (p *Plan) expected(misses, n float64) float64 {
 		} else if low == 0 {
 			middle = high / 8
 		}
-		if distance(middle) < goal {
+		if wealth(middle) < goal {
 			low = middle
 		} else {
 			high = middle
 		}
 	}
 	return -portable.NormalQuantile(high)
+}
+
+// logGamma is ln Γ(x) of x > 0 by Stirling's series from 8 on, with the same bits on every platform.
+func logGamma(x float64) float64 {
+	const halfLog2Pi = 0.9189385332046728
+	product := 1.0
+	for ; x < 8; x++ {
+		product = float64(product * x)
+	}
+	square := float64(1 / float64(x*x))
+	series := float64((1./12 - float64(square*(1./360-float64(square/1260)))) / x)
+	return float64((x-0.5)*portable.Log(x)) - x + halfLog2Pi + series - portable.Log(product)
 }
 
 // RadiusOf is σ·Φ⁻¹ of a probability, rounded up; 0 up to ½, +Inf at 1.

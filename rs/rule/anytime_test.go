@@ -13,7 +13,7 @@ func TestExpectedIsNearTheClaim(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mixture, err := bound.NewMixture(plan.alpha, anytimePrior)
+	mixture, err := bound.NewMixture(plan.alpha, anytimeStrength)
 	if err != nil {
 		t.Fatal(err)
 	}
