@@ -44,7 +44,7 @@ func NewMixture(alpha, r float64) (*Mixture, error) {
 // factors of A one by one.
 const mixtureSlack = 1e-6
 
-// Lower returns the lower end of the interval, 0 for k = 0. It is rounded outwards: both as P and as 1−Q it satisfies
+// Lower returns the lower end of the interval, 0 for k ≤ 1. It is rounded outwards: both as P and as 1−Q it satisfies
 // 1/M(p) ≤ α(1−10⁻⁶) in exact arithmetic, and misses equality by less than a relative 2·10⁻⁸ plus the resolution of a float64.
 //
 // Errors: n outside [1, MaxTrials], k outside [0, n], as *InputError.
@@ -55,7 +55,7 @@ func (m *Mixture) Lower(k, n int) (Probability, error) {
 	return m.end(k, n), nil
 }
 
-// Upper returns the upper end of the interval, 1 for k = n. It is rounded outwards, with the same errors.
+// Upper returns the upper end of the interval, 1 for k ≥ n−1. It is rounded outwards, with the same errors.
 func (m *Mixture) Upper(k, n int) (Probability, error) {
 	if err := checkCount(k, n); err != nil {
 		return Probability{}, err
@@ -66,7 +66,7 @@ func (m *Mixture) Upper(k, n int) (Probability, error) {
 
 // end is the p below k/n at which 1/M(p) is α(1−10⁻⁶), rounded outwards.
 func (m *Mixture) end(k, n int) Probability {
-	if k == 0 {
+	if k <= 1 { // M is at most r/(r+n−1) at 0 after one hit
 		return Probability{P: 0, Q: 1}
 	}
 	kf, nf, r := float64(k), float64(n), m.strength

@@ -72,7 +72,7 @@ func (a *anytime) most() float64 {
 
 // Upper bounds the radius from above, for hits of n noise samples behind the selection, together with the radius that is certified:
 // where the probability of the class is in its confidence sequence, so is the radius of the smoothed classifier for that class
-// between the two. It is 0 where the class is no majority, and +Inf where all samples hit.
+// between the two. It is 0 where the class is no majority, and +Inf where all samples hit, or all but one.
 //
 // Errors: a rule other than Anytime; counts out of range.
 func (p *Plan) Upper(hits, n int) (float64, error) {
