@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -227,16 +228,20 @@ func (r *stopping) write(out string) error {
 	if err := atomicfile.Write(out+".json", append(data, '\n')); err != nil {
 		return err
 	}
+	var grid []string
+	for _, row := range r.Rows {
+		grid = append(grid, fmt.Sprint(row.P))
+	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `# Whoever stops at the worst moment
 
-Made by `+"`go run ./bench stopping --runs %d --horizon %d --alpha %g`"+`. An image under the rule anytime is looked at after every single noise sample, up to the horizon, and the run ends at the first moment at which
+Made by `+"`go run ./bench stopping --runs %d --horizon %d --alpha %g --p %s`"+`. An image under the rule anytime is looked at after every single noise sample, up to the horizon, and the run ends at the first moment at which
 its interval is false: below is what it then says too much (a radius that is too large, or an upper bound that is too small). "Summed" is the probability of that, over all ways there are; "simulated" are
 the runs in which it happened. Both together are to be at most α. The last column is the probability that sum and simulation differ so much by chance (the smaller of two-sided binomial tests at both ends).
 
 | p of a hit | radius too large: summed | simulated | upper bound too small: summed | simulated | together, in units of α | by chance |
 | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-`, r.Runs, r.Horizon, r.Alpha)
+`, r.Runs, r.Horizon, r.Alpha, strings.Join(grid, ","))
 	for _, row := range r.Rows {
 		fmt.Fprintf(&b, "| %g | %.3e | %d | %.3e | %d | %.2f | %.2g |\n", row.P, row.Summed[0], row.Simulated[0], row.Summed[1], row.Simulated[1], (row.Summed[0]+row.Summed[1])/r.Alpha, row.Apart)
 	}
