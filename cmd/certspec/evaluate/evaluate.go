@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -101,19 +102,15 @@ func (o *options) run(cmd *cobra.Command) ([]Result, error) {
 	if o.Batch < 1 {
 		return nil, cli.Usagef("--batch %d: expected at least 1", o.Batch)
 	}
-	if len(o.severities) > 0 && len(o.words) == 0 {
-		return nil, cli.Usagef("--severity without --corrupt")
-	}
-	labels, err := parseLabels(o.labels)
+	labels, err := cli.Labels(o.labels)
 	if err != nil {
 		return nil, err
 	}
-	names, err := cli.CorruptionNames(o.words)
-	if err != nil {
-		return nil, cli.Usage(err)
+	if slices.ContainsFunc(labels, func(l [2]string) bool { return l[0] == modelColumn }) {
+		return nil, cli.Usagef("--label %s: the column of the models' names", modelColumn)
 	}
-	if o.Cells, err = sweep.Cells(names, o.variants.Setting, o.severities); err != nil {
-		return nil, cli.Usage(err)
+	if o.Cells, err = cli.Cells(o.words, o.severities, o.variants.Setting); err != nil {
+		return nil, err
 	}
 	o.Cells = append([]sweep.Cell{{}}, o.Cells...)
 	table, err := readTable(o.out)

@@ -87,17 +87,6 @@ func (t *table) rows() [][]string {
 	return rows
 }
 
-func parseLabels(texts []string) (labels [][2]string, err error) {
-	for _, text := range texts {
-		label, value, ok := strings.Cut(text, "=")
-		if !ok || label == "" || value == "" || label == modelColumn {
-			return nil, cli.Usagef("--label %s: expected label=value, such as group=standard", text)
-		}
-		labels = append(labels, [2]string{label, value})
-	}
-	return labels, nil
-}
-
 // readGroups reads, for each class of the data, the model's classes that stand for it.
 func readGroups(path string, classes []string) ([][]int, error) {
 	text, err := os.ReadFile(path)

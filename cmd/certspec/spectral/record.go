@@ -17,7 +17,6 @@ import (
 	"github.com/certspec/certspec/evaluate"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/pixel"
-	"github.com/certspec/certspec/rs/sweep"
 )
 
 // recordOptions are what the flags of "spectral record" ask.
@@ -115,20 +114,16 @@ func (o *recordOptions) run(cmd *cobra.Command) (none lines.Record, _ error) {
 	case !(o.Fourier.Window > 0 && o.Fourier.Window <= 0.5) || o.Fourier.Points < 4:
 		return none, cli.Usagef("--window %v, --points %d: expected more than 0 and at most 0.5, and at least 4", o.Fourier.Window, o.Fourier.Points)
 	}
-	o.Labels = map[string]string{}
-	for _, text := range o.labels {
-		label, value, ok := strings.Cut(text, "=")
-		if !ok || label == "" {
-			return none, cli.Usagef("--label %s: expected label=value", text)
-		}
-		o.Labels[label] = value
-	}
-	names, err := cli.CorruptionNames(o.words)
+	labels, err := cli.Labels(o.labels)
 	if err != nil {
-		return none, cli.Usage(err)
+		return none, err
 	}
-	if o.Cells, err = sweep.Cells(names, corrupt.Setting{}, o.severities); err != nil {
-		return none, cli.Usage(err)
+	o.Labels = map[string]string{}
+	for _, l := range labels {
+		o.Labels[l[0]] = l[1]
+	}
+	if o.Cells, err = cli.Cells(o.words, o.severities, corrupt.Setting{}); err != nil {
+		return none, err
 	}
 	in, err := o.input.Open()
 	if err != nil {

@@ -31,16 +31,9 @@ func (o *cellOptions) flags(f *cli.Flags) {
 
 // cells lists the cells.
 func (o *cellOptions) cells() ([]sweep.Cell, error) {
-	names, err := cli.CorruptionNames(o.words)
-	if err != nil {
-		return nil, cli.Usage(err)
-	}
-	cells, err := sweep.Cells(names, o.variants.Setting, o.severities)
-	if err != nil {
-		return nil, cli.Usage(err)
-	}
-	if o.clean {
+	cells, err := cli.Cells(o.words, o.severities, o.variants.Setting)
+	if err == nil && o.clean {
 		cells = append([]sweep.Cell{{}}, cells...)
 	}
-	return cells, nil
+	return cells, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/rs/sweep"
 )
 
 // CorruptOptions say how images are corrupted before a model sees them.
@@ -109,4 +110,29 @@ func CorruptionNames(words []string) ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+// Cells are the corruptions and severities that --corrupt and --severity ask, with the settings of a variant.
+func Cells(words []string, severities []int, variant corrupt.Setting) ([]sweep.Cell, error) {
+	if len(severities) > 0 && len(words) == 0 {
+		return nil, Usagef("--severity without --corrupt")
+	}
+	names, err := CorruptionNames(words)
+	if err != nil {
+		return nil, Usage(err)
+	}
+	cells, err := sweep.Cells(names, variant, severities)
+	return cells, Usage(err)
+}
+
+// Labels are the pairs that --label gives.
+func Labels(texts []string) (labels [][2]string, err error) {
+	for _, text := range texts {
+		label, value, ok := strings.Cut(text, "=")
+		if !ok || label == "" || value == "" {
+			return nil, Usagef("--label %s: expected label=value, such as group=standard", text)
+		}
+		labels = append(labels, [2]string{label, value})
+	}
+	return labels, nil
 }
