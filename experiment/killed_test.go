@@ -15,13 +15,17 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/backend"
 )
 
-const killedRun = "CERTSPEC_TEST_KILLED_RUN"
+// A run in another process is told its folder, and all their tier.
+const (
+	killedRun = "CERTSPEC_TEST_KILLED_RUN"
+	fewTier   = "CERTSPEC_TEST_FEW_TIER"
+)
 
-// Table 1 of pruned networks, a dense network and a round from it at the smallest tier, killed at random moments ends with the bytes of a run that was not.
+// Table 1 of pruned networks, a dense network and a round from it on few images, killed at random moments ends with the bytes of a run that was not.
 func TestKilledGrid(t *testing.T) {
 	options := func(folder string) Options {
-		return Options{Folder: folder, Table: "C/table1", Tier: "T0", Rows: []string{"C/conv8/clean/dense", "C/conv8/clean/lrr-0.5-global"},
-			Engine: "go", Training: "go", Program: "test", Command: "test"}
+		return Options{Folder: folder, Table: "C/table1", Tier: "few", Rows: []string{"C/conv8/clean/dense", "C/conv8/clean/lrr-0.5-global"},
+			Add: []string{os.Getenv(fewTier)}, Engine: "go", Training: "go", Program: "test", Command: "test"}
 	}
 	if folder := os.Getenv(killedRun); folder != "" {
 		if err := Run(t.Context(), options(folder)); err != nil {
@@ -32,6 +36,29 @@ func TestKilledGrid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains two small networks several times")
 	}
+	file := filepath.Join(t.TempDir(), "few.yaml")
+	text := `tiers:
+  few:
+    title: few images
+    epochs: 2
+    fine_tune: 1
+    batch: 16
+    seeds: 1
+    data: {cifar10: {at: synthetic, network: small-cnn, train: count=48, test: count=10}}
+    images: {record: count=10}
+    pruning: {sparsities: [0.5], global: true}
+    record: {pairs: 1, pixel_pairs: 1, jacobian_images: 1}
+    certify: {rule: fixed, n: 100, n0: 20, block: 20}
+    clean: count=2
+    corrupted: {images: count=2, severities: [1]}
+    fourier: {images: count=2, centres: [1], decays: [1], norms: [10]}
+    calibration: {images: count=2, certify: {rule: fixed, n: 100, n0: 20, block: 20}, cells: 100, steps: 10}
+    attack: {images: count=2, steps: 1}
+`
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(fewTier, file)
 	t.Setenv(backend.Variable, "go") // gradients, too, and with the same one in all processes
 	whole := filepath.Join(t.TempDir(), "whole")
 	start := time.Now()
