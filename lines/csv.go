@@ -74,6 +74,9 @@ func readCSV(path string, in io.Reader, o CSV) (Models, error) {
 		if row[name] == "" {
 			return nil, &FieldError{path, t.lines[i], "model", "a model without a name"}
 		}
+		if before := slices.IndexFunc(models[:i], func(m Model) bool { return m.Name == row[name] }); before >= 0 {
+			return nil, &FieldError{path, t.lines[i], "model", fmt.Sprintf("%q stands twice, first in line %d", row[name], t.lines[before])}
+		}
 	}
 	images, err := t.images(path, o)
 	if err != nil {

@@ -146,7 +146,11 @@ func Fit(ctx context.Context, models Models, o Options) (*Result, error) {
 			points = append(points, Point{Model: m.Name, Group: m.Labels[o.By], Fits: o.Baseline.Has(m.Name, m.Labels), X: x, Y: y, XImages: m.Images[o.X], YImages: m.Images[o.Y]})
 		}
 	}
-	return FitPoints(ctx, points, o)
+	r, err := FitPoints(ctx, points, o)
+	if left := len(models) - len(points); err == nil && left > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d models are left out, as they have no %s or no %s.", left, len(models), o.X, o.Y))
+	}
+	return r, err
 }
 
 // fields checks X and Y, and finds them where there is no choice.
