@@ -44,8 +44,8 @@ func TestKilledGrid(t *testing.T) {
     fine_tune: 1
     batch: 16
     seeds: 1
-    data: {cifar10: {at: synthetic, network: small-cnn, train: count=48, test: count=10}}
-    images: {record: count=10}
+    data: {cifar10: {at: synthetic, network: small-cnn, train: count=48, test: count=40}}
+    images: {record: count=30}
     pruning: {sparsities: [0.5], global: true}
     record: {pairs: 1, pixel_pairs: 1, jacobian_images: 1}
     certify: {rule: fixed, n: 100, n0: 20, block: 20}
