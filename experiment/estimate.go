@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -113,7 +114,24 @@ func (m *meter) add(ctx context.Context, total *Estimate, j Job) error {
 	if err != nil {
 		return err
 	}
-	return c.Training(j.Model, n*epochs*float64(rows))
+	made, err := m.experiment.setup.method(*j.Model)
+	if err != nil {
+		return err
+	}
+	return c.Training(j.Model, n*epochs*float64(rows+furtherRows(made.Needs())))
+}
+
+// furtherRows are those of further sets for each image, with their attacks and bounds, which are two passes.
+func furtherRows(n method.Needs) (rows int) {
+	for _, set := range n.Sets {
+		rows++
+		if set.Attack != nil {
+			rows += set.Attack.Steps
+		} else if _, bounded := n.Ramps["epsilon"]; bounded {
+			rows += 2
+		}
+	}
+	return rows
 }
 
 // Costs adds up what jobs take, at the rates of this machine.

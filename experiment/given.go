@@ -96,13 +96,5 @@ func (s *Setup) rowsOf(m Model) (int, error) {
 	if n.Adversary != nil {
 		rows *= 1 + n.Adversary.Steps
 	}
-	for _, set := range n.Sets {
-		rows++
-		if set.Attack != nil {
-			rows += set.Attack.Steps
-		} else if _, bounded := n.Ramps["epsilon"]; bounded {
-			rows += 2
-		}
-	}
 	return rows, nil
 }
