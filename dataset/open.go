@@ -175,6 +175,9 @@ func parseSelection(text string) (Selection, error) {
 		return Count(numbers[0]), nil
 	case key == "range" && len(fields) == 2:
 		return Range(numbers[0], numbers[1]), nil
+	case key == "random" && len(fields) == 2:
+		seed, err := strconv.ParseUint(fields[1], 10, 64)
+		return Random(numbers[0], seed), err
 	case key == "split" && len(fields) == 3:
 		fraction, err := strconv.ParseFloat(fields[0], 64)
 		seed, err2 := strconv.ParseUint(fields[1], 10, 64)
@@ -186,5 +189,5 @@ func parseSelection(text string) (Selection, error) {
 		}
 		return portion(fraction, seed, numbers[2]), nil
 	}
-	return Selection{}, errors.New("expected skip=S, count=N, max_index=M, range=FROM:TO, only=CLASS:CLASS or split=FRACTION:SEED:PART, or border, resize, filter, crop, channels, invert, background, depth or classes")
+	return Selection{}, errors.New("expected skip=S, count=N, random=N:SEED, max_index=M, range=FROM:TO, only=CLASS:CLASS or split=FRACTION:SEED:PART, or border, resize, filter, crop, channels, invert, background, depth or classes")
 }

@@ -97,6 +97,20 @@ func relabel(only, classes []string, ids, labels []int) (kept, now []int, err er
 	return keep(ids, func(id int) bool { return now[id] >= 0 }), now, nil
 }
 
+// Random keeps n of the images that are left, drawn without regard to their labels: a function of the ids and the seed alone. The classes are not
+// balanced, as in a sample of images whose labels nobody knows.
+func Random(n int, seed uint64) Selection {
+	return Selection{text: fmt.Sprintf("random=%d:%d", n, seed), apply: func(ids, _ []int) ([]int, error) {
+		if n < 1 || n > len(ids) {
+			return nil, fmt.Errorf("random is %d; expected 1 to %d, the number of images", n, len(ids))
+		}
+		order := slices.Clone(ids)
+		key := func(id int) uint64 { return mix(mix(seed) ^ uint64(id)) }
+		slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(key(a), key(b)), cmp.Compare(a, b)) })
+		return sorted(order[:n]), nil
+	}}
+}
+
 // Split divides the set into two disjoint parts, e.g. for training and validation.
 // The first holds the given fraction of the images, rounded to the nearest number; both
 // are class-balanced. The parts are a function of the ids and the seed alone.

@@ -274,3 +274,49 @@ func TestNamesOpenTheSameSubset(t *testing.T) {
 		t.Errorf("%s images in the second part of 30; expected 21", got)
 	}
 }
+
+// Labels do not matter to a random sample: it is the same for any of them, its classes are not balanced, another seed draws others, and each image is
+// drawn equally often.
+func TestRandomIgnoresLabels(t *testing.T) {
+	ids := func(d *Dataset, n int, seed uint64) []int {
+		t.Helper()
+		images, err := d.Subset(Random(n, seed)).Load(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return images.IDs
+	}
+	a, b := numbered(t, 100, 2, func(i int) int { return i % 2 }), numbered(t, 100, 2, func(i int) int { return i / 50 })
+	drawn := make([]int, 100)
+	uneven := 0
+	for seed := range uint64(400) {
+		of := ids(a, 20, seed)
+		if !slices.Equal(of, ids(b, 20, seed)) {
+			t.Fatalf("seed %d: the labels matter", seed)
+		}
+		even := 0
+		for _, id := range of {
+			drawn[id]++
+			even += 1 - id%2
+		}
+		if even != 10 {
+			uneven++
+		}
+	}
+	for id, n := range drawn { // 80 expected, with a deviation of 8
+		if n < 40 || n > 120 {
+			t.Errorf("image %d was drawn %d times of 400, 80 expected", id, n)
+		}
+	}
+	if uneven < 250 { // hypergeometric: 10 of 20 with probability .2
+		t.Errorf("the classes are balanced in %d of 400 samples", 400-uneven)
+	}
+	if _, err := a.Subset(Random(101, 1)).Load(t.Context()); err == nil {
+		t.Error("101 of 100 images")
+	}
+	for name, wanted := range map[string]string{"synthetic/test[random=7:3]": "", "synthetic/test[random=7]": "random=N:SEED", "synthetic/test[random=7:x]": "whole number"} {
+		if _, err := Open(name); (err == nil) != (wanted == "") || err != nil && !strings.Contains(err.Error(), wanted) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

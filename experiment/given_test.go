@@ -124,3 +124,45 @@ func TestDistributionOfShares(t *testing.T) {
 		t.Errorf("of a cell that is not there: %+v", d)
 	}
 }
+
+// AugMix rows crop and mirror once for all views, as AugMix does; the others each view. Adaptation takes random images, and what is certified of
+// ImageNet are 350 images (Sun et al. 2021, appendices E and G).
+func TestDetailsOfTheRecipes(t *testing.T) {
+	l, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tier, err := l.Tier("T3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Setup{Library: l, Tier: tier}
+	for _, name := range l.Names(Recipes) {
+		if !strings.HasPrefix(name, "A/") {
+			continue
+		}
+		m, err := s.Model(name, 0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := map[bool]string{true: "crop-flip-shared", false: "crop-flip"}[m.Views == "augmix"]; m.Augment != want {
+			t.Errorf("%s: %s, want %s", name, m.Augment, want)
+		}
+		if (m.Adapt != nil) != (m.Adapt != nil && m.Adapt.Sample == randomSample) {
+			t.Errorf("%s adapts to %+v", name, m.Adapt)
+		}
+	}
+	imagenet, err := s.Model("A/imagenet/g", 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, err := tier.Cells(radiusMeasure{Sweeps: []string{"C"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cells[:2] {
+		if name, _ := (&Manifest{Tier: tier}).imagesOf(&imagenet, c); !strings.Contains(name, "skip=143") || (50000+142)/143 != 350 {
+			t.Errorf("%v: %s", c, name)
+		}
+	}
+}

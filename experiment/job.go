@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -180,6 +181,7 @@ func (m *Manifest) imagesOf(model *Model, c sweep.Cell) (name string, change *co
 	case c.Corruption != "":
 		selection = m.Tier.Corrupted.Images
 	}
+	selection = cmp.Or(m.Tier.Data[model.Data].Images, selection)
 	if folder := m.Places[model.Data+officialSuffix]; folder != "" && c.Setting.Severity > 0 {
 		name := fmt.Sprintf("npy:%s,%s,severity=%d", filepath.Join(folder, c.Corruption+".npy"), filepath.Join(folder, "labels.npy"), c.Setting.Severity)
 		if strings.HasPrefix(model.Data, "cifar") {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/crc32"
 	"slices"
 	"strings"
 
@@ -203,8 +204,8 @@ func (r *Runner) corrupted(name string, change *corrupt.Setting) (*dataset.Datas
 	return corrupt.Dataset(d, *change, 0)
 }
 
-// adapt gives the network of a model adapted to a cell: to a class-balanced sample of the whole test set, which may hold images
-// that are certified, too.
+// adapt gives the network of a model adapted to a cell: to images of the whole test set, which may hold some that are certified, too. They are drawn
+// at random for each cell, without their labels (Sun et al. 2021, appendix G).
 func (r *Runner) adapt(ctx context.Context, m *Model, c sweep.Cell) (path string, err error) {
 	path = adaptedPath(r.Folder, m, c)
 	if modelfile.Exists(path) {
@@ -218,7 +219,7 @@ func (r *Runner) adapt(ctx context.Context, m *Model, c sweep.Cell) (path string
 	base, _ := cutSelection(name)
 	o := m.adaptation()
 	o.Backend = r.options.Training
-	d, err := r.corrupted(with(base, fmt.Sprintf("count=%d", o.Images)), change)
+	d, err := r.corrupted(with(base, fmt.Sprintf("random=%d:%d", o.Images, crc32.ChecksumIEEE(fmt.Appendf(nil, "%d %s", o.Seed, c)))), change)
 	if err != nil {
 		return "", err
 	}

@@ -135,6 +135,8 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 			return m, fmt.Errorf("it adapts no network: start is missing")
 		}
 		m.Method, m.Options, m.Epochs, m.LearningRate = "", nil, 0, 0
+		settings := *m.Adapt
+		settings.Sample, m.Adapt = randomSample, &settings
 		return m, m.adaptation().Check()
 	}
 	if !(part.Rate >= 0) {

@@ -41,7 +41,11 @@ type adaptSettings struct {
 	Batch    int     `yaml:"batch,omitempty" json:"batch,omitempty"`
 	Rate     float64 `yaml:"rate,omitempty" json:"rate,omitempty"`
 	Momentum float64 `yaml:"momentum,omitempty" json:"momentum,omitempty"`
+	// Sample is how the images are chosen: random, without regard to labels. Folders from before have class-balanced ones, and none of this.
+	Sample string `yaml:"-" json:"sample,omitempty"`
 }
+
+const randomSample = "random"
 
 // own are the keys that a recipe does not inherit.
 var own = []string{"from", "abstract", "title", "group"}

@@ -50,6 +50,8 @@ type dataPart struct {
 	// Rate is the largest learning rate that the network bears: those of recipes are at most this; 0: any.
 	Rate  float64 `yaml:"rate,omitempty" json:"rate,omitempty"`
 	Train string  `yaml:"train,omitempty" json:"train,omitempty"` // images to learn from, as in count=8000
+	// Images that are certified, clean and in each cell, in place of those of the tier.
+	Images string `yaml:"images,omitempty" json:"images,omitempty"`
 	// Rows in a step, those of views, noises and attacks counted, in place of batches; epochs are then those of a method with one row for each image, and
 	// all methods take equal rows and steps, where the number of images is a multiple of the rows.
 	Rows int `yaml:"rows,omitempty" json:"rows,omitempty"`

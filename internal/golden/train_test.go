@@ -452,6 +452,14 @@ func (g *golden) recipes() {
 			g.must(err)
 			for i, m := range models { // what is younger than the digests
 				delete(m.Options, "revision") // of adversaries
+				if strings.HasPrefix(recipe, "A/") && strings.Contains(recipe, "/am") {
+					models[i].Augment = "crop-flip"
+				}
+				if m.Adapt != nil {
+					adapted := *m.Adapt
+					adapted.Sample = ""
+					models[i].Adapt = &adapted
+				}
 				if strings.HasPrefix(recipe, "A/imagenet/fm-") && m.Views == "fouriermix(phase=imagenet)" {
 					models[i].Views = "fouriermix"
 				}

@@ -66,11 +66,17 @@ var settingFlags = map[string]string{
 	"rule.targets": "radii", "rule.budget": "shard", "shard": "shard", "scores": "keep-scores",
 }
 
+// kernelsWord stands in the version of an engine that has kernels of certspec's own.
+const kernelsWord = "kernels "
+
 // inWords says of a ledger of another run which flag of this one differs.
 func inWords(err error) string {
 	var other *ledger.MismatchError
 	if !errors.As(err, &other) {
 		return err.Error()
+	}
+	if there, here := strings.Contains(other.Ledger, kernelsWord), strings.Contains(other.Run, kernelsWord); !there && here && other.Field == "model.identity.engine_version" {
+		return err.Error() + ". It was computed with XLA's own convolutions: the same command with --engine xla:cpu,kernels=off goes on with it"
 	}
 	flag := settingFlags[other.Field]
 	if flag == "" {
