@@ -145,7 +145,10 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 	if part.Rate > 0 && !kept {
 		m.LearningRate = min(m.LearningRate, part.Rate)
 	}
-	if s.Tier.Batch > 0 {
+	if kept && part.Batch > 0 && m.BatchSize > part.Batch {
+		m.LearningRate *= float64(part.Batch) / float64(m.BatchSize)
+		m.BatchSize = part.Batch
+	} else if s.Tier.Batch > 0 {
 		m.BatchSize = min(m.BatchSize, s.Tier.Batch)
 	}
 	most := cmp.Or(part.Epochs, s.Tier.Epochs)

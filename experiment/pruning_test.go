@@ -62,7 +62,8 @@ func TestGridOfPrunedNetworks(t *testing.T) {
 	}
 	// A tier that makes three sparsities has rounds at these alone, and narrow networks.
 	m := model("cpu", "C/vgg16/clean/lrr-0.8-global")
-	if m.Start != "C/vgg16/clean/lrr-0.5-global@1" || m.Width != 0.125 || m.Network != "vgg16" || m.PruneOptions["levels"] != "0.5/0.8/0.95" || m.Epochs != setup("cpu").Tier.Epochs {
+	if m.Start != "C/vgg16/clean/lrr-0.5-global@1" || m.Width != 0.125 || m.Network != "vgg16" || m.PruneOptions["levels"] != "0.5/0.8/0.95" || m.Epochs != setup("cpu").Tier.Epochs ||
+		m.BatchSize != 32 || m.LearningRate != 0.1*32/128 { // as many rows of fewer a step learn more; the rate falls with them
 		t.Errorf("%+v", m)
 	}
 	table, err := l.Table("C/table1")

@@ -46,7 +46,9 @@ type dataPart struct {
 	Network string `yaml:"network,omitempty" json:"network,omitempty"` // default that of the recipe
 	// Widths are those of networks that stay what they are, by their names; Network and Rate are for the others.
 	Widths map[string]float64 `yaml:"widths,omitempty" json:"widths,omitempty"`
-	Epochs int                `yaml:"epochs,omitempty" json:"epochs,omitempty"` // in place of the tier's
+	// Batch is of those networks: at most so many images in a step, in place of the tier's, and learning rates that fall in proportion.
+	Batch  int `yaml:"batch,omitempty" json:"batch,omitempty"`
+	Epochs int `yaml:"epochs,omitempty" json:"epochs,omitempty"` // in place of the tier's
 	// Rate is the largest learning rate that the network bears: those of recipes are at most this; 0: any.
 	Rate  float64 `yaml:"rate,omitempty" json:"rate,omitempty"`
 	Train string  `yaml:"train,omitempty" json:"train,omitempty"` // images to learn from, as in count=8000
