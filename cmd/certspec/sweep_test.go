@@ -35,6 +35,19 @@ func TestSweep(t *testing.T) {
 	if text, code := output(t, "sweep", "table", folder, "--format", "latex"); code != 0 || !strings.Contains(text, `\toprule`) || !strings.Contains(text, "mACR &") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
+	for _, more := range [][]string{nil, {"--clean"}, {folder}} {
+		for format, want := range map[string]string{
+			"markdown": "| brightness | 1, 3 |", "latex": "brightness & 1, 3 &", "text": "│ brightness │ 1, 3 ", "csv": "brightness,0",
+		} {
+			args := append([]string{"sweep", "table", folder, "--format", format}, more...)
+			if text, code := output(t, args...); code != 0 || !strings.Contains(text, want) {
+				t.Errorf("%v: exit code %d; expected %q in:\n%s", args[3:], code, want, text)
+			}
+		}
+	}
+	if text, _ := output(t, "sweep", "table", folder); !strings.Contains(text, "| clean | – |") {
+		t.Errorf("the clean images have a severity:\n%s", text)
+	}
 	if err := os.Remove(filepath.Join(folder, "clean.ledger")); err != nil {
 		t.Fatal(err)
 	}

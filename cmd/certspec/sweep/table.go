@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -95,7 +96,7 @@ func (o *tableOptions) run(cmd *cobra.Command, folders []string) error {
 		if *o.json {
 			return cli.PrintJSON(cmd.OutOrStdout(), t)
 		}
-		return o.table.Write(cmd, t.table(s))
+		return o.write(cmd, t.table(s), c.Severities)
 	}
 	a, b, names := s.Radii(), s.Radii(), [2]string{folders[0] + ", clean", folders[0]}
 	switch {
@@ -114,7 +115,29 @@ func (o *tableOptions) run(cmd *cobra.Command, folders []string) error {
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), all)
 	}
-	return o.table.Write(cmd, all.table(sweeps))
+	return o.write(cmd, all.table(sweeps), c.Severities)
+}
+
+// write puts the severities that a row is a mean over beside its name. CSV stays as it was, for programs that count columns.
+func (o *tableOptions) write(cmd *cobra.Command, t *table.Table, severities []int) error {
+	if o.table.Form() != "csv" {
+		t.Columns = slices.Insert(t.Columns, 1, "severities")
+		for i, row := range t.Rows {
+			over := table.None
+			if row[0] != cleanRow {
+				over = listed(severities)
+			}
+			t.Rows[i] = slices.Insert(row, 1, any(over))
+		}
+	}
+	return o.table.Write(cmd, t)
+}
+
+// cleanRow is the row of images without a corruption.
+const cleanRow = "clean"
+
+func listed(severities []int) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(severities), " ", ", "), "[]")
 }
 
 // meanName is how the paper calls the mean over a group.
@@ -137,7 +160,7 @@ func (c *sweptTable) table(s *sweep.Sweep) *table.Table {
 	}
 	add("mACR", c.MACR)
 	if c.Clean != nil {
-		t.Rows = append(t.Rows, []any{"clean", four(*c.Clean), table.None, table.None})
+		t.Rows = append(t.Rows, []any{cleanRow, four(*c.Clean), table.None, table.None})
 	}
 	t.Notes = append(t.Notes, runNote(c.Folder, s), intervalNote(c.Images, c.Severities, c.Bootstrap))
 	for _, d := range c.Order {
@@ -169,5 +192,5 @@ func runNote(name string, s *sweep.Sweep) string {
 
 func intervalNote(images int, severities []int, b resample.Options) string {
 	return fmt.Sprintf("Average certified radii over %d images, mean over the severities %s. Low and high: %g %% interval of the bootstrap over images, %d resamples, seed %d.",
-		images, strings.Trim(strings.ReplaceAll(fmt.Sprint(severities), " ", ", "), "[]"), 100*b.Confidence, b.Resamples, b.Seed)
+		images, listed(severities), 100*b.Confidence, b.Resamples, b.Seed)
 }

@@ -19,8 +19,8 @@ func (o *TableOptions) Flags(cmd *cobra.Command) {
 	})
 }
 
-// Write writes tables, with an empty line between them.
-func (o *TableOptions) Write(cmd *cobra.Command, tables ...*table.Table) error {
+// Form is the one that --format or --out names, markdown for standard output; empty: none has the ending of --out.
+func (o *TableOptions) Form() string {
 	form := o.Format
 	if form == "" {
 		form = table.FormOf(o.Out)
@@ -28,6 +28,12 @@ func (o *TableOptions) Write(cmd *cobra.Command, tables ...*table.Table) error {
 	if form == "" && (o.Out == "" || o.Out == "-") {
 		form = "markdown"
 	}
+	return form
+}
+
+// Write writes tables, with an empty line between them.
+func (o *TableOptions) Write(cmd *cobra.Command, tables ...*table.Table) error {
+	form := o.Form()
 	var parts []string
 	for _, t := range tables {
 		text, ok := t.Render(form)
