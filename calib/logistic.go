@@ -88,22 +88,17 @@ func (f *logisticFit) thinned(n int) logisticFit {
 // mostSlope is the largest slope or intercept: separable samples would drive them to infinity.
 const mostSlope = 1e4
 
-// minimise goes down from p by damped Gauss-Newton steps (Levenberg 1944, Marquardt 1963) in the free parameters.
+// minimise goes down from p by damped Newton steps (Levenberg 1944, Marquardt 1963) in the free parameters, by Gauss-Newton ones where the loss is not convex.
 func (f *logisticFit) minimise(p []float64, free []bool) ([]float64, float64) {
 	p = slices.Clone(p)
-	loss, damping := f.loss(p), 1e-4
+	at, damping := f.slopes(p, free), 1e-4
 	for range 200 {
-		gradient, curvature := f.slopes(p, free)
 		moved := false
 		for ; damping < 1e12; damping *= 8 {
-			step := solve(gradient, curvature, damping)
-			q := slices.Clone(p)
-			for i := range q {
-				q[i] = min(max(q[i]-step[i], -mostSlope), mostSlope)
-			}
-			if next := f.loss(q); next < loss {
-				moved = loss-next > 1e-13*(1+loss)
-				p, loss, damping = q, next, damping/16
+			q := at.step(p, damping)
+			if next := f.slopes(q, free); next.loss < at.loss {
+				moved = at.loss-next.loss > 1e-13*(1+at.loss)
+				p, at, damping = q, next, damping/16
 				break
 			}
 		}
@@ -112,7 +107,7 @@ func (f *logisticFit) minimise(p []float64, free []bool) ([]float64, float64) {
 		}
 		damping = max(damping, 1e-12)
 	}
-	return p, loss
+	return p, at.loss
 }
 
 func (f *logisticFit) linear(p []float64, i int) float64 {
@@ -124,66 +119,92 @@ func (f *logisticFit) linear(p []float64, i int) float64 {
 }
 
 // loss is the mean log loss or Brier score.
-func (f *logisticFit) loss(p []float64) (sum float64) {
-	for i, c := range f.correct {
-		x := f.linear(p, i)
-		if c {
-			x = -x
-		}
-		switch { // x is now the log-odds of what did not happen
-		case f.brier:
-			miss := 1 / (1 + math.Exp(-x))
-			sum += miss * miss
-		case x > 30:
-			sum += x
-		default:
-			sum += math.Log1p(math.Exp(x))
-		}
-	}
-	return sum / float64(len(f.correct))
+func (f *logisticFit) loss(p []float64) float64 { return f.slopes(p, make([]bool, len(p))).loss }
+
+// slopes are the mean log loss or Brier score at a point, and the derivatives of their sum (halved for the Brier score) by the free parameters;
+// the others have none.
+type slopes struct {
+	loss             float64
+	gradient         []float64
+	curvature, gauss [][]float64 // second derivatives, and those of them that are never negative (Gauss-Newton)
 }
 
-// slopes gives the gradient of the loss (halved for the Brier score) and the Gauss-Newton curvature; parameters that are not free have none.
-func (f *logisticFit) slopes(p []float64, free []bool) (gradient []float64, curvature [][]float64) {
+func (f *logisticFit) slopes(p []float64, free []bool) slopes {
 	n := len(p)
-	gradient, curvature = make([]float64, n), make([][]float64, n)
-	for i := range curvature {
-		curvature[i] = make([]float64, n)
+	at := slopes{gradient: make([]float64, n), curvature: square(n), gauss: square(n)}
+	var params []int
+	for j, is := range free {
+		if is {
+			params = append(params, j)
+		}
 	}
 	row := make([]float64, n)
+	row[n-1] = 1
 	for i, c := range f.correct {
-		g := 1 / (1 + math.Exp(-f.linear(p, i)))
+		x := f.linear(p, i)
+		g := 1 / (1 + math.Exp(-x))
 		off, weight := g, g*(1-g)
 		if c {
-			off = g - 1
+			x, off = -x, g-1
 		}
-		if f.brier {
+		bend := weight
+		switch { // x is now the log-odds of what did not happen
+		case f.brier:
+			at.loss += off * off
+			bend = weight * (weight + off*(1-2*g))
 			off, weight = off*weight, weight*weight
+		case x > 30:
+			at.loss += x
+		default:
+			at.loss += math.Log1p(math.Exp(x))
 		}
-		for j := range row {
-			if row[j] = 0; free[j] {
-				if row[j] = 1; j < len(f.features) {
-					row[j] = f.features[j][i]
+		for j, feature := range f.features {
+			row[j] = feature[i]
+		}
+		for _, j := range params {
+			v := row[j]
+			at.gradient[j] += off * v
+			for _, k := range params {
+				if k > j {
+					break
 				}
-			}
-		}
-		for j, v := range row {
-			gradient[j] += off * v
-			for k := range j + 1 {
-				curvature[j][k] += weight * v * row[k]
+				at.curvature[j][k] += bend * v * row[k]
+				at.gauss[j][k] += weight * v * row[k]
 			}
 		}
 	}
-	for j := range gradient {
+	at.loss /= float64(len(f.correct))
+	for j := range n {
 		for k := range j {
-			curvature[k][j] = curvature[j][k]
+			at.curvature[k][j], at.gauss[k][j] = at.curvature[j][k], at.gauss[j][k]
 		}
 	}
-	return gradient, curvature
+	return at
 }
 
-// solve solves (H + damping·diag H) x = g by elimination; a parameter without curvature stays.
-func solve(g []float64, h [][]float64, damping float64) []float64 {
+func square(n int) [][]float64 {
+	m := make([][]float64, n)
+	for i := range m {
+		m[i] = make([]float64, n)
+	}
+	return m
+}
+
+// step goes from p to the minimum of the damped quadratic.
+func (at *slopes) step(p []float64, damping float64) []float64 {
+	step, ok := solve(at.gradient, at.curvature, damping)
+	if !ok {
+		step, _ = solve(at.gradient, at.gauss, damping)
+	}
+	q := slices.Clone(p)
+	for i := range q {
+		q[i] = min(max(q[i]-step[i], -mostSlope), mostSlope)
+	}
+	return q
+}
+
+// solve solves (H + damping·diag H) x = g by elimination, and reports whether the matrix is positive definite; a parameter without curvature stays.
+func solve(g []float64, h [][]float64, damping float64) (x []float64, positive bool) {
 	n := len(g)
 	a := make([][]float64, n)
 	for i := range a {
@@ -193,7 +214,9 @@ func solve(g []float64, h [][]float64, damping float64) []float64 {
 			a[i][i] = 1
 		}
 	}
+	positive = true
 	for i := range a { // positive definite: no pivoting
+		positive = positive && a[i][i] > 0
 		for j := i + 1; j < n; j++ {
 			r := a[j][i] / a[i][i]
 			for k := i; k <= n; k++ {
@@ -201,7 +224,7 @@ func solve(g []float64, h [][]float64, damping float64) []float64 {
 			}
 		}
 	}
-	x := make([]float64, n)
+	x = make([]float64, n)
 	for i := n - 1; i >= 0; i-- {
 		x[i] = a[i][n]
 		for k := i + 1; k < n; k++ {
@@ -209,5 +232,5 @@ func solve(g []float64, h [][]float64, damping float64) []float64 {
 		}
 		x[i] /= a[i][i]
 	}
-	return x
+	return x, positive
 }

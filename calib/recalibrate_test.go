@@ -180,7 +180,7 @@ func TestRecalibrationRefuses(t *testing.T) {
 
 func BenchmarkRecalibrate10000(b *testing.B) {
 	s := drawn(10_000, 1)
-	for _, m := range []Method{Platt, Beta, Isotonic} {
+	for _, m := range []Method{Platt, Temperature, Beta, Isotonic} {
 		b.Run(string(m), func(b *testing.B) {
 			for b.Loop() {
 				r, err := FitRecalibration(m, CertifiedBrierLoss, s.Correct, s.Confidence, s.Lower, s.Upper)
