@@ -44,8 +44,11 @@ func TestJacobians(t *testing.T) {
 			}
 			rng := rand.New(rand.NewPCG(3, 3))
 			images := &dataset.Images{Name: "drawn", Shape: shape, IDs: []int{0}, Labels: []int{0}, Classes: make([]string, classes)}
-			for range shape.Len() {
-				images.Pixels = append(images.Pixels, uint8(rng.IntN(256)))
+			images.Pixels = make([]uint8, shape.Len())
+			for c := range shape.Channels { // no value twice in a channel: a maximum of equal ones has no derivative
+				for i, v := range rng.Perm(256)[:shape.Len()/shape.Channels] {
+					images.Pixels[i*shape.Channels+c] = uint8(v)
+				}
 			}
 			x := make([]float64, shape.Len())
 			for i, v := range images.Pixels {
