@@ -212,7 +212,7 @@ func (c Card) function(l layout, file *contents) []string {
 		parts = append(parts, fmt.Sprintf("output %q", c.Output))
 	}
 	if file.metadata[quantize.Key] != "" {
-		parts = append(parts, "quantised to 8 bits")
+		parts = append(parts, quantize.Identity)
 	}
 	return parts
 }

@@ -44,6 +44,16 @@ func TestQuantize(t *testing.T) {
 	if w := l.Header.Model.Identity.Weights; !strings.HasSuffix(w, ", quantised to 8 bits") {
 		t.Errorf("the ledger is of %q", w)
 	}
+	plain := filepath.Join(dir, "float32.ledger")
+	if _, err := outputOf(t, "certify", "--model", model, "--engine", "go", "--data", "synthetic/test[max_index=1]", "--sigma", "0.25", "--n", "100", "--rule", "fixed", "--ledger", plain); err != nil {
+		t.Fatal(err)
+	}
+	for file, quantised := range map[string]bool{path: true, plain: false} {
+		out, err := outputOf(t, "report", file, "--format", "md")
+		if err != nil || strings.Contains(out, "**The certificate is of the quantised network**, which computes in 8-bit integers, and not of the network in float32") != quantised {
+			t.Errorf("report of %s: %v, %s", file, err, out)
+		}
+	}
 
 	for want, args := range map[string][]string{
 		"sigma":           {model, "--data", "synthetic/train", "--out", file},

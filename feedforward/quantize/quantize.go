@@ -19,6 +19,9 @@ import (
 // Key is the property of the file's metadata that holds its Record, in JSON.
 const Key = "certspec_quantized"
 
+// Identity is what stands in the identity of a quantised network, behind the digest of its weights.
+const Identity = "quantised to 8 bits"
+
 // Range is what a result of a node was seen to be.
 type Range struct {
 	Low  float64 `json:"low"`

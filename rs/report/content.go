@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/feedforward/quantize"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs/noise"
 )
@@ -60,7 +61,11 @@ func (r *Report) status(d *document) {
 func (r *Report) claimed(d *document) {
 	h := &r.Header
 	values := h.Model.Shape.Height * h.Model.Shape.Width * h.Model.Shape.Channels
-	d.add(heading("What is claimed"),
+	d.add(heading("What is claimed"))
+	if strings.Contains(h.Model.Identity.Weights, quantize.Identity) {
+		d.add(words("**The certificate is of the quantised network**, which computes in 8-bit integers, and not of the network in float32 that it was made of: on the same input the two may answer differently, so nothing here holds for the other one."))
+	}
+	d.add(
 		words(fmt.Sprintf("For each image x on which the ledger does not abstain it names a class and a radius R. The claim: **the smoothed classifier g answers this class on every input whose ℓ₂ distance from x is below R.** Here g(x) is the class that the model gives most often to x plus Gaussian noise of standard deviation σ = %g, and R = σ·Φ⁻¹(p) for a lower bound p on the probability of that class (Cohen, Rosenfeld and Kolter 2019).", h.Sigma)),
 		list{
 			words(fmt.Sprintf("**Failure.** The claim on an image is false with probability at most α = %.3g over the noise that was drawn, whatever the model is.", r.Alpha)),
