@@ -84,6 +84,9 @@ func (a *Agreement) intervals(ctx context.Context, id, shifted []Predictions, la
 	n, m, models := len(labels), len(shifted[0].Classes), len(id)
 	design, what := resample.Independent(n, m), "images of each set"
 	if o.SameImages {
+		if err := sameImages(id, shifted); err != nil {
+			return err
+		}
 		if m%n != 0 {
 			return fmt.Errorf("lines: %d images without the shift and %d under it, which are said to be the same", n, m)
 		}

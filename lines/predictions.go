@@ -116,10 +116,31 @@ func (p Predictions) sameAs(all []Predictions, folder string) error {
 			return fmt.Errorf("lines: %s: %s has %d predictions, and %s %d", folder, other.Model, len(other.Classes), p.Model, len(p.Classes))
 		case other.Card != nil && p.Card != nil && (other.Card.Digest != p.Card.Digest || other.Card.IDs != p.Card.IDs):
 			return fmt.Errorf("lines: %s: %s saw the images %s of %s (%s), and %s the images %s of %s (%s)", folder,
-				other.Model, other.Card.IDs, other.Card.Data, other.Card.Digest, p.Model, p.Card.IDs, p.Card.Data, p.Card.Digest)
+				other.Model, other.Card.ids(), other.Card.Data, other.Card.Digest, p.Model, p.Card.ids(), p.Card.Data, p.Card.Digest)
 		}
 	}
 	return nil
+}
+
+// sameImages refuses predictions under a shift that are of other images than those without it, as far as cards tell.
+func sameImages(id, shifted []Predictions) error {
+	for i, p := range id {
+		a, b := p.Card, shifted[i].Card
+		if a != nil && b != nil && (a.Digest != b.Digest || a.IDs != b.IDs) {
+			return fmt.Errorf("lines: %s saw the images %s of %s (%s) without the shift, and %s of %s (%s) under it, which are said to be the same",
+				p.Model, a.ids(), a.Data, a.Digest, b.ids(), b.Data, b.Digest)
+		}
+	}
+	return nil
+}
+
+// ids are those of the card, cut for a message.
+func (c *PredictionCard) ids() string {
+	const most = 40
+	if len(c.IDs) <= most {
+		return c.IDs
+	}
+	return c.IDs[:strings.LastIndex(c.IDs[:most], ",")+1] + "…"
 }
 
 func pooled(folder string, severities []string) (all []Predictions, err error) {
