@@ -57,6 +57,9 @@ func standard() Options {
 // 1,000 images that is far below the width. Of 120 intervals of 95 %, fewer than 104 hold the truth with probability below
 // 10⁻⁴ if they are right.
 func TestIntervalsOverImagesCover(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a simulation of a second or more")
+	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	slopes, robust, called := 0, 0, 0
 	for trial := range 120 {

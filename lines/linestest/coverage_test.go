@@ -10,6 +10,9 @@ import (
 // counts here, one fails falsely with probability 10⁻³. Of models on the line at most 5 % may be called effectively robust or fragile on each side: more
 // than 13 of 100 have probability 4·10⁻⁴. "go run ./bench coverage" counts 1,000 of each.
 func TestCoverage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a simulation of a second or more")
+	}
 	const trials, least, most = 100, 85, 13
 	for _, k := range []int{2, 3, 4, 6, 8, 9} {
 		s := Studies[k]

@@ -118,6 +118,9 @@ func TestTopAtRadiusZero(t *testing.T) {
 // The bounds of an image fail no more often than α allows: at α = 0.2, in 80 runs with other seeds, the bound within a radius
 // of 0 fails at most 0.2·80 + 4 standard deviations times (a false alarm has a probability below 1e-4).
 func TestTopCoverage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a simulation of a second or more")
+	}
 	const runs, alpha = 80, .2
 	logit := slope*90./255 + bias
 	want := topMean(math.Abs(logit))
