@@ -1,8 +1,6 @@
 package experiment
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -12,7 +10,6 @@ import (
 
 	"github.com/certspec/certspec/ood"
 	"github.com/certspec/certspec/ood/record"
-	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/resample"
 )
 
@@ -108,27 +105,7 @@ func TestForeignImages(t *testing.T) {
 
 	again := foreign(t)
 	again.Add = o.Add
-	stops, stopped := 0, map[string]int{}
-	for {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		again.Progress = func(s progress.State) { // each job is stopped at its first report
-			if _, job, _ := strings.Cut(s.Task, ": "); !s.Final && s.Message == "" && stopped[job] < 1 && ctx.Err() == nil {
-				stopped[job]++
-				cancel(context.Canceled)
-			}
-		}
-		err := Run(ctx, again)
-		cancel(nil)
-		if err == nil {
-			break
-		}
-		if stops++; !errors.Is(err, context.Canceled) || stops > 60 {
-			t.Fatalf("after %d stops: %v", stops, err)
-		}
-	}
-	if stops < 3 {
-		t.Errorf("only %d stops", stops)
-	}
+	stopEachJob(t, again, 1)
 	sameFiles(t, foreignFiles(t, again.Folder), whole)
 
 	var folders []string

@@ -130,27 +130,7 @@ func TestStopsAndShards(t *testing.T) {
 	}
 
 	o = tiny(t, file)
-	stops, stopped := 0, map[string]int{}
-	for {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		o.Progress = func(s progress.State) { // each job is stopped at its first two reports
-			if _, job, _ := strings.Cut(s.Task, ": "); !s.Final && s.Message == "" && stopped[job] < 2 && ctx.Err() == nil {
-				stopped[job]++
-				cancel(context.Canceled)
-			}
-		}
-		err := Run(ctx, o)
-		cancel(nil)
-		if err == nil {
-			break
-		}
-		if stops++; !errors.Is(err, context.Canceled) || stops > 60 {
-			t.Fatalf("after %d stops: %v", stops, err)
-		}
-	}
-	if stops < 3 {
-		t.Errorf("only %d stops", stops)
-	}
+	stopEachJob(t, o, 2)
 	sameFiles(t, stable(t, o.Folder), whole)
 
 	var folders []string

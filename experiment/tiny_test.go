@@ -2,6 +2,8 @@ package experiment
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -126,5 +128,31 @@ func sameFiles(t *testing.T, got, want map[string]string) {
 		if _, ok := want[name]; !ok {
 			t.Errorf("%s is there, and should not", name)
 		}
+	}
+}
+
+// stopEachJob runs an experiment that is stopped at the first reports of each job, as often as times says, until it ends by itself.
+func stopEachJob(t *testing.T, o Options, times int) {
+	t.Helper()
+	stops, stopped := 0, map[string]int{}
+	for {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		o.Progress = func(s progress.State) {
+			if _, job, _ := strings.Cut(s.Task, ": "); !s.Final && s.Message == "" && stopped[job] < times && ctx.Err() == nil {
+				stopped[job]++
+				cancel(context.Canceled)
+			}
+		}
+		err := Run(ctx, o)
+		cancel(nil)
+		if err == nil {
+			break
+		}
+		if stops++; !errors.Is(err, context.Canceled) || stops > 60 {
+			t.Fatalf("after %d stops: %v", stops, err)
+		}
+	}
+	if stops < 3 {
+		t.Errorf("only %d stops", stops)
 	}
 }

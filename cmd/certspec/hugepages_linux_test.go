@@ -33,7 +33,7 @@ func TestHugePages(t *testing.T) {
 		t.Skip("trains twice in processes of their own")
 	}
 	if enabled, err := os.ReadFile("/sys/kernel/mm/transparent_hugepage/enabled"); err != nil || strings.Contains(string(enabled), "[never]") {
-		t.Skip("no huge pages here")
+		t.Skip("/sys/kernel/mm/transparent_hugepage/enabled is missing or says [never]")
 	}
 	engine := "xla:cpu"
 	if _, err := backend.Open(engine); err != nil {

@@ -85,7 +85,7 @@ func TestBoundsAgree(t *testing.T) {
 	for _, a := range architectures {
 		t.Run(a.Name+a.Posterior, func(t *testing.T) {
 			if a.Name == nets.ResNet50 && testing.Short() {
-				t.Skip("25 million weights")
+				t.Skip("-short: exports 25 million weights")
 			}
 			m := untrained(a)
 			data, err := Encode(m)

@@ -176,7 +176,7 @@ func TestWrongNetworks(t *testing.T) {
 // if inputs stayed on the device.
 func TestMemoryStaysFlat(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("reads /proc")
+		t.Skip("memory is read from /proc, which " + runtime.GOOS + " lacks")
 	}
 	info := classifier.Info{Name: "sum", Shape: pixel.Shape{Height: 28, Width: 28, Channels: 1}, Classes: 1}
 	n, err := New(open(t, backend.XLA), info, nil, func(images *graph.Node, _ func(string) *graph.Node) *graph.Node {

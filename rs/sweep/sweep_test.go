@@ -200,7 +200,7 @@ func (f former) Info() (classifier.Info, error) {
 // A folder that an older program began goes on, and can be opened: all its ledgers name the model as the first does.
 func TestOldFolderGoesOn(t *testing.T) {
 	if testing.Short() {
-		t.Skip("six runs")
+		t.Skip("-short: certifies six times")
 	}
 	m := renamed{constant(), classifier.Identity{Weights: "all of the file", Engine: "toy"}}
 	folder := t.TempDir()
