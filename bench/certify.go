@@ -20,6 +20,7 @@ import (
 	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/noise"
 )
@@ -175,7 +176,7 @@ func needLibrary(ctx context.Context) error {
 	if _, err := onnxmodel.Library(""); !errors.Is(err, onnxmodel.ErrNoLibrary) {
 		return err
 	}
-	_, err := onnxmodel.Install(ctx, say)
+	_, err := onnxmodel.Install(ctx, progress.Messages(say))
 	return err
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/method"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/progress"
@@ -26,15 +27,15 @@ import (
 
 // cost is what a run of train.Run took, in a process of its own.
 type cost struct {
-	Net     string  `json:"net"`
-	Method  string  `json:"method"`
-	Images  int     `json:"images"` // in a step
-	Rows    int     `json:"rows"`
-	ViewsBy string  `json:"views_by,omitempty"`
-	Compile float64 `json:"compile_seconds"` // the first step, less a usual one
-	Step    float64 `json:"step_seconds"`    // median
-	Waiting float64 `json:"waiting_share"`   // of the steps' time, the first one's batch included
-	Memory  float64 `json:"memory_mib"`      // greatest resident memory of the process, on Linux
+	Net     string              `json:"net"`
+	Method  string              `json:"method"`
+	Images  int                 `json:"images"` // in a step
+	Rows    int                 `json:"rows"`
+	ViewsBy modelfile.ViewMaker `json:"views_by,omitempty"`
+	Compile float64             `json:"compile_seconds"` // the first step, less a usual one
+	Step    float64             `json:"step_seconds"`    // median
+	Waiting float64             `json:"waiting_share"`   // of the steps' time, the first one's batch included
+	Memory  float64             `json:"memory_mib"`      // greatest resident memory of the process, on Linux
 }
 
 const costSteps = 6
@@ -52,7 +53,7 @@ func costCommand(s *settings) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s.choice = own
 		if one != "" {
-			c, err := measureCost(cmd.Context(), s.nets[0], s.methods[0], one, s.batches[0], s.backend)
+			c, err := measureCost(cmd.Context(), s.nets[0], s.methods[0], modelfile.ViewMaker(one), s.batches[0], s.backend)
 			if err != nil {
 				return err
 			}
@@ -71,7 +72,7 @@ func costs(ctx context.Context, s settings) error {
 	var list []cost
 	for _, net := range s.nets {
 		for _, name := range s.methods {
-			makers := []string{train.ViewsByHost}
+			makers := []modelfile.ViewMaker{train.ViewsByHost}
 			if m, err := method.New(name); err != nil {
 				return err
 			} else if m.Needs().Views > 1 {
@@ -79,7 +80,7 @@ func costs(ctx context.Context, s settings) error {
 			}
 			for _, by := range makers {
 				fmt.Fprintf(os.Stderr, "%s, %s, views by %s\n", net, name, by)
-				run := exec.CommandContext(ctx, program, "cost", "--one", by, "--nets", net, "--methods", name,
+				run := exec.CommandContext(ctx, program, "cost", "--one", string(by), "--nets", net, "--methods", name,
 					"--batches", strconv.Itoa(s.batches[0]), "--backend", s.backend)
 				run.Stderr = os.Stderr
 				out, err := run.Output()
@@ -101,7 +102,7 @@ func costs(ctx context.Context, s settings) error {
 }
 
 // measureCost trains for some steps.
-func measureCost(ctx context.Context, net, name, by string, rows int, engine string) (cost, error) {
+func measureCost(ctx context.Context, net, name string, by modelfile.ViewMaker, rows int, engine string) (cost, error) {
 	t, err := newTraining(net, name, rows, engine)
 	if err != nil {
 		return cost{}, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/certspec/certspec/internal/cache"
 	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/progress"
 )
 
 //go:embed python/*.py
@@ -22,7 +23,7 @@ func pythonSide(ctx context.Context) (python, scripts string, err error) {
 
 // pythonOf is pythonSide with another environment.
 func pythonOf(ctx context.Context, set pyenv.Set) (python, scripts string, err error) {
-	python, err = pyenv.Ensure(ctx, set, say)
+	python, err = pyenv.Ensure(ctx, set, progress.Messages(say))
 	if err != nil {
 		return "", "", err
 	}

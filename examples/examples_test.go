@@ -17,13 +17,14 @@ import (
 	"github.com/certspec/certspec/internal/pyenv"
 	"github.com/certspec/certspec/pipemodel"
 	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
 )
 
 // python is the Python of an environment with NumPy.
 func python(t testing.TB) string {
 	t.Helper()
-	program, err := pyenv.Ensure(context.Background(), pyenv.NumPy, t.Logf)
+	program, err := pyenv.Ensure(context.Background(), pyenv.NumPy, progress.Messages(t.Logf))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func Certified(folder string) ([]certified.Model, error) {
 		}
 		recipe, _, _ := strings.Cut(of.Name, "@")
 		out := certified.Model{Name: of.Name, Setting: certified.SettingOf(plan, of.Noise()), Shifted: map[certified.Cell]rs.Rows{},
-			Labels: map[string]string{"recipe": recipe, "group": of.Group, "method": of.Method, "augment": of.Augment, "network": of.Network, "seed": strconv.FormatUint(of.Seed, 10)}}
+			Labels: map[string]string{"recipe": recipe, "group": of.Group, "method": of.Method, "augment": string(of.Augment), "network": of.Network, "seed": strconv.FormatUint(of.Seed, 10)}}
 		for _, name := range k.radii.Cells {
 			rows := k.radii.Outcomes(name).rows()
 			at := strings.LastIndexByte(name, '-')

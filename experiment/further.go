@@ -4,17 +4,18 @@ import (
 	"fmt"
 
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/train"
 )
 
 // furtherSet is a further set of images that a recipe's method learns from; see train.Set.
 type furtherSet struct {
-	Data    string  `yaml:"data" json:"data"`                           // kind of data, whose train part it is; of a Model the name of the set
-	Prepare string  `yaml:"prepare,omitempty" json:"prepare,omitempty"` // added to its name, as in channels=grey
-	Batch   int     `yaml:"batch,omitempty" json:"batch,omitempty"`
-	Augment string  `yaml:"augment,omitempty" json:"augment,omitempty"`
-	Views   string  `yaml:"views,omitempty" json:"views,omitempty"`
-	Sigma   float64 `yaml:"sigma,omitempty" json:"sigma,omitempty"`
+	Data    string                 `yaml:"data" json:"data"`                           // kind of data, whose train part it is; of a Model the name of the set
+	Prepare string                 `yaml:"prepare,omitempty" json:"prepare,omitempty"` // added to its name, as in channels=grey
+	Batch   int                    `yaml:"batch,omitempty" json:"batch,omitempty"`
+	Augment modelfile.Augmentation `yaml:"augment,omitempty" json:"augment,omitempty"`
+	Views   string                 `yaml:"views,omitempty" json:"views,omitempty"`
+	Sigma   float64                `yaml:"sigma,omitempty" json:"sigma,omitempty"`
 }
 
 // further are a recipe's further sets with the names of their images.

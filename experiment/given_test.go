@@ -145,7 +145,7 @@ func TestDetailsOfTheRecipes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := map[bool]string{true: "crop-flip-shared", false: "crop-flip"}[m.Views == "augmix"]; m.Augment != want {
+		if want := map[bool]string{true: "crop-flip-shared", false: "crop-flip"}[m.Views == "augmix"]; string(m.Augment) != want {
 			t.Errorf("%s: %s, want %s", name, m.Augment, want)
 		}
 		if (m.Adapt != nil) != (m.Adapt != nil && m.Adapt.Sample == randomSample) {

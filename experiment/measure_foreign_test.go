@@ -82,7 +82,7 @@ func TestForeignImages(t *testing.T) {
 		}
 		in, bound := read(slug, "in.ood"), read(slug, "tiny-noise-0.02.ood")
 		attacked, transferred := read(slug, "tiny-noise-0.02.attack.ood"), read(slug, "tiny-noise-0.02.transfer.ood")
-		c, err := ood.CompareWith(t.Context(), ood.CompareOptions{Resamples: 10}, in, bound, attacked)
+		c, err := ood.Compare(t.Context(), ood.CompareOptions{Resamples: 10}, in, bound, attacked)
 		if err != nil {
 			t.Fatal(err)
 		}

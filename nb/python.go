@@ -11,15 +11,16 @@ import (
 	"github.com/janpfeifer/gonb/gonbui"
 
 	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/progress"
 )
 
 // Python is a Python with NumPy and ONNX, in an environment in certspec's cache that the first call
 // makes. The error says what is missing, for notebooks that go on without it.
 func Python() (program string, err error) {
 	id, shown := "python-"+gonbui.UniqueId(), false
-	program, err = pyenv.Ensure(Context(), pyenv.NumPy, func(format string, args ...any) {
+	program, err = pyenv.Ensure(Context(), pyenv.NumPy, func(s progress.State) {
 		if shown = inNotebook; shown {
-			update(id, html.EscapeString(fmt.Sprintf(format, args...)))
+			update(id, html.EscapeString(s.String()))
 		}
 	})
 	if shown {

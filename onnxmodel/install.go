@@ -11,6 +11,7 @@ import (
 
 	"github.com/certspec/certspec/internal/cache"
 	"github.com/certspec/certspec/internal/wheel"
+	"github.com/certspec/certspec/progress"
 )
 
 // LibraryVersion is the version of ONNX Runtime that Install fetches.
@@ -34,8 +35,8 @@ var wheels = map[string]wheel.Wheel{
 }
 
 // Install puts ONNX Runtime's library into certspec's cache, where it is missing, and
-// returns its path. What takes time is told to say.
-func Install(ctx context.Context, say func(format string, args ...any)) (string, error) {
+// returns its path. It reports what takes time; show may be nil.
+func Install(ctx context.Context, show progress.Reporter) (string, error) {
 	if !linked {
 		return "", fmt.Errorf("onnxmodel: the library would be of no use: %s", notLinked)
 	}
@@ -48,7 +49,7 @@ func Install(ctx context.Context, say func(format string, args ...any)) (string,
 	if err != nil {
 		return "", err
 	}
-	if err := wheel.Install(ctx, w, dir, keepLibrary, say); err != nil {
+	if err := wheel.Install(ctx, w, dir, keepLibrary, show); err != nil {
 		return "", fmt.Errorf("onnxmodel: %w", err)
 	}
 	library, found := cachedLibrary()

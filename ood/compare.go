@@ -79,12 +79,7 @@ type CompareOptions struct {
 //
 // Errors: measurements of other networks, unfinished ones, several of a kind, of other radii or sets; an image whose confidence under
 // attack lies above its bound, which would be a mistake in either.
-func Compare(in *Measurement, foreign ...*Measurement) (*Comparison, error) {
-	return CompareWith(context.Background(), CompareOptions{}, in, foreign...)
-}
-
-// CompareWith is Compare with options.
-func CompareWith(ctx context.Context, o CompareOptions, in *Measurement, foreign ...*Measurement) (*Comparison, error) {
+func Compare(ctx context.Context, o CompareOptions, in *Measurement, foreign ...*Measurement) (*Comparison, error) {
 	bound, attacked, err := sides(in, foreign)
 	if err != nil {
 		return nil, err

@@ -252,7 +252,7 @@ func TestCompare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Compare(in, at(0.1), attacked)
+	c, err := Compare(t.Context(), CompareOptions{}, in, at(0.1), attacked)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestCompare(t *testing.T) {
 	// GAUC never rises with ε.
 	last := 1.0
 	for _, e := range []float64{0, 0.02, 0.1, 0.3} {
-		g, err := Compare(in, at(e))
+		g, err := Compare(t.Context(), CompareOptions{}, in, at(e))
 		if err != nil || *g.GAUC > last {
 			t.Errorf("ε = %v: %v, %v; %v before", e, *g.GAUC, err, last)
 		}
@@ -297,7 +297,7 @@ func TestCompare(t *testing.T) {
 		"another network":         {in, measured(t, network(t, 9), data)},
 		"they are not of the sam": {in, measured(t, net, pictures("foreign", 9, 50)), attacked},
 	} {
-		if _, err := Compare(f[0], f[1:]...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Compare(t.Context(), CompareOptions{}, f[0], f[1:]...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; expected %q", err, want)
 		}
 	}

@@ -19,3 +19,10 @@ func ExampleReporter_Say() {
 	progress.Reporter(nil).Say("nobody listens")
 	// Output: 2 of 10 classes have no image
 }
+
+func ExampleMessages() {
+	report := progress.Messages(func(format string, args ...any) { fmt.Printf("-- "+format+"\n", args...) })
+	report.Say("downloading %s", "a library")
+	report(progress.State{Task: "certify", Done: 3})
+	// Output: -- downloading a library
+}

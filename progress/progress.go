@@ -70,3 +70,12 @@ func (r Reporter) Say(format string, args ...any) {
 		r(State{Message: fmt.Sprintf(format, args...)})
 	}
 }
+
+// Messages is a Reporter that hands messages to a function such as log.Printf or a test's Logf, and shows no states.
+func Messages(printf func(format string, args ...any)) Reporter {
+	return func(s State) {
+		if s.Message != "" {
+			printf("%s", s.Message)
+		}
+	}
+}

@@ -18,13 +18,14 @@ import (
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/cache"
 	"github.com/certspec/certspec/internal/wheel"
+	"github.com/certspec/certspec/progress"
 )
 
 // Install puts an XLA plugin for the CPU into certspec's cache and returns its path: by
 // GoMLX's own installer, else out of a pinned wheel through pip. A plugin that is already
 // there and works is kept, one that does not work is replaced. Two programs may install at
-// once. What takes time is told to say.
-func Install(ctx context.Context, say func(format string, args ...any)) (string, error) {
+// once. It reports what takes time; show may be nil.
+func Install(ctx context.Context, show progress.Reporter) (string, error) {
 	if !xlaLinked {
 		return "", fmt.Errorf("backend: a plugin would be of no use: %s", notLinked)
 	}
@@ -38,8 +39,8 @@ func Install(ctx context.Context, say func(format string, args ...any)) (string,
 		folder  string
 		install func(folder string) error
 	}{
-		{"xla-cpu-gomlx-" + gomlxPlugin, func(folder string) error { return installGoMLX(ctx, platform, folder, say) }},
-		{"xla-cpu-pjrt-" + wheels[platform].Version, func(folder string) error { return installWheel(ctx, platform, folder, say) }},
+		{"xla-cpu-gomlx-" + gomlxPlugin, func(folder string) error { return installGoMLX(ctx, platform, folder, show) }},
+		{"xla-cpu-pjrt-" + wheels[platform].Version, func(folder string) error { return installWheel(ctx, platform, folder, show) }},
 	} {
 		plugin, err := ensure(filepath.Join(dir, source.folder), source.install)
 		if err == nil {
@@ -85,7 +86,7 @@ func pluginIn(folder string) (string, error) {
 	return "", fmt.Errorf("%s holds no XLA plugin", folder)
 }
 
-func installWheel(ctx context.Context, platform, folder string, say func(format string, args ...any)) error {
+func installWheel(ctx context.Context, platform, folder string, show progress.Reporter) error {
 	w, found := wheels[platform]
 	if !found {
 		return fmt.Errorf("the package index has no XLA plugin for %s", platform)
@@ -95,7 +96,7 @@ func installWheel(ctx context.Context, platform, folder string, say func(format 
 			return path.Base(name)
 		}
 		return ""
-	}, say)
+	}, show)
 }
 
 const (
@@ -103,7 +104,7 @@ const (
 	gomlxPatience = 6 * time.Second // before the next source is tried
 )
 
-func installGoMLX(ctx context.Context, platform, folder string, say func(format string, args ...any)) error {
+func installGoMLX(ctx context.Context, platform, folder string, show progress.Reporter) error {
 	if !slices.Contains(gomlxPlatforms, platform) {
 		return fmt.Errorf("GoMLX has no XLA plugin for %s", platform)
 	}
@@ -140,7 +141,7 @@ func installGoMLX(ctx context.Context, platform, folder string, say func(format 
 	if err != nil {
 		return err
 	}
-	say("downloading XLA's CPU plugin %s from GoMLX's releases", gomlxPlugin)
+	show.Say("downloading XLA's CPU plugin %s from GoMLX's releases", gomlxPlugin)
 	done := make(chan error, 1)
 	go func() { // it takes no context
 		err := installer.CPUInstall(platform, gomlxPlugin, work, false, installer.Quiet)

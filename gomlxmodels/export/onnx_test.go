@@ -107,7 +107,7 @@ func TestONNXAgrees(t *testing.T) {
 		architectures = append(architectures, a)
 	}
 	for _, a := range architectures {
-		t.Run(strings.Join([]string{a.Name, a.Shape.String(), a.Input}, " "), func(t *testing.T) {
+		t.Run(strings.Join([]string{a.Name, a.Shape.String(), string(a.Input)}, " "), func(t *testing.T) {
 			m := untrained(a)
 			model := openONNX(t, m)
 			const n = 3

@@ -58,7 +58,7 @@ func Describe(name string, card *modelfile.Card) classifier.Info {
 // Weights names what computes in a model file: the digest of its weights, which say the rest of the architecture, and the input layer where it has one.
 func Weights(card *modelfile.Card) string {
 	if input := card.Architecture.Input; input != "" && input != nets.InputNone {
-		return card.Weights + ", input " + input
+		return card.Weights + ", input " + string(input)
 	}
 	return card.Weights
 }

@@ -3,6 +3,7 @@ package modelfile
 import (
 	"reflect"
 
+	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/schedule"
 )
 
@@ -13,15 +14,15 @@ import (
 // The names of a setting are its keys: json on cards, yaml in recipes and manifests, and the latter with a dash as a flag, but for those
 // with a flag of their own. Network, Input, Width and Bias stand on a card in the architecture.
 type Recipe struct {
-	Network string  `json:"-" yaml:"network,omitempty" flag:"net" usage:"network"`
-	Input   string  `json:"-" yaml:"input,omitempty" usage:"input layer: none, center, standardize (both by CIFAR-10 statistics), cifar10 (deviations of all pixel values) or imagenet (standardized by ImageNet's)"`
-	Width   float64 `json:"-" yaml:"width,omitempty" usage:"factor of the network's numbers of channels"`
-	Bias    bool    `json:"-" yaml:"bias,omitempty" usage:"convolutions with biases, too"`
+	Network string     `json:"-" yaml:"network,omitempty" flag:"net" usage:"network"`
+	Input   nets.Input `json:"-" yaml:"input,omitempty" usage:"input layer: none, center, standardize (both by CIFAR-10 statistics), cifar10 (deviations of all pixel values) or imagenet (standardized by ImageNet's)"`
+	Width   float64    `json:"-" yaml:"width,omitempty" usage:"factor of the network's numbers of channels"`
+	Bias    bool       `json:"-" yaml:"bias,omitempty" usage:"convolutions with biases, too"`
 
 	Method  string         `json:"method,omitempty" yaml:"method,omitempty" usage:"how to train"`                                                                      // name of the loss and of what goes with it; see package method
 	Options map[string]any `json:"options,omitempty" yaml:"options,omitempty" flag:"option" usage:"option of the method, as in lambda=20; may be given several times"` // of the method; on a card all of them
 	Views   string         `json:"views,omitempty" yaml:"views,omitempty" usage:"augmentation that makes views of an image, as in fouriermix, augmix, autoaugment"`    // as augment.Parse reads it
-	ViewsBy string         `json:"views_by,omitempty" yaml:"views_by,omitempty" usage:"what makes them: host (the faster on the CPU) or graph (on the device, for fouriermix)"`
+	ViewsBy ViewMaker      `json:"views_by,omitempty" yaml:"views_by,omitempty" usage:"what makes them: host (the faster on the CPU) or graph (on the device, for fouriermix)"`
 	Start   string         `json:"start,omitempty" yaml:"-" flag:"-"` // "sha256:…" of the weights that training began with; empty for random ones
 
 	Sigma        *float64                 `json:"sigma" yaml:"sigma,omitempty" usage:"standard deviation of the noise, 1 = full range"`
@@ -46,19 +47,25 @@ type Recipe struct {
 	PruneOptions map[string]any `json:"prune_options,omitempty" yaml:"prune_options,omitempty" flag:"prune-option" usage:"option of the pruning, as in layerwise=true; may be given several times"`
 	Sparsity     *float64       `json:"sparsity,omitempty" yaml:"sparsity,omitempty" usage:"share of the weights that pruning makes zero, at least 0 and below 1"`
 
-	Augment string `json:"augment" yaml:"augment,omitempty" usage:"none, crop-flip (zero padding by 4, random crop, horizontal flip of every view), crop-flip-shared (of the image, before its views are made), crop or crop-shared (without the flip)"`
-	Sets    []Set  `json:"sets,omitempty" yaml:"-" flag:"-"` // further images that the method takes, besides those of Train
-	Seed    uint64 `json:"seed" yaml:"-" flag:"seed" usage:"seed of weights, order, crops, flips and noise"`
+	Augment Augmentation `json:"augment" yaml:"augment,omitempty" usage:"none, crop-flip (zero padding by 4, random crop, horizontal flip of every view), crop-flip-shared (of the image, before its views are made), crop or crop-shared (without the flip)"`
+	Sets    []Set        `json:"sets,omitempty" yaml:"-" flag:"-"` // further images that the method takes, besides those of Train
+	Seed    uint64       `json:"seed" yaml:"-" flag:"seed" usage:"seed of weights, order, crops, flips and noise"`
 }
+
+// ViewMaker is what makes augmented views: the host or a graph on the device. Package train has its values.
+type ViewMaker string
+
+// Augmentation is what is done to an image beside its views: cropping and mirroring. Package train has its values.
+type Augmentation string
 
 // Set is a further set of images in training, as of images that are none of the classes; see method.Set.
 type Set struct {
-	Name    string  `json:"name"` // by which the method knows it
-	Data    Data    `json:"data"`
-	Batch   int     `json:"batch"` // images in a step
-	Augment string  `json:"augment"`
-	Views   string  `json:"views,omitempty"`
-	Sigma   float64 `json:"sigma"`
+	Name    string       `json:"name"` // by which the method knows it
+	Data    Data         `json:"data"`
+	Batch   int          `json:"batch"` // images in a step
+	Augment Augmentation `json:"augment"`
+	Views   string       `json:"views,omitempty"`
+	Sigma   float64      `json:"sigma"`
 }
 
 // Noise is σ, 0 where it is unset.

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/certspec/certspec/internal/choice"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -34,13 +35,15 @@ const (
 	VGG16Unbiased    = "vgg16-unbiased"
 )
 
-// Input layers: what is done to an image before the first convolution.
+// Input is an input layer: what is done to an image before the first convolution.
+type Input string
+
 const (
-	InputNone        = "none"        // nothing: values in [0, 1], as in the smoothing literature
-	InputCenter      = "center"      // subtract the CIFAR-10 channel means
-	InputStandardize = "standardize" // and divide by the CIFAR-10 channel deviations
-	InputCIFAR10     = "cifar10"     // as InputStandardize, by the means and deviations of all pixel values of CIFAR-10, as in RobustNets
-	InputImageNet    = "imagenet"    // as InputStandardize, by the ImageNet statistics, which some CIFAR networks were trained with
+	InputNone        Input = "none"        // nothing: values in [0, 1], as in the smoothing literature
+	InputCenter      Input = "center"      // subtract the CIFAR-10 channel means
+	InputStandardize Input = "standardize" // and divide by the CIFAR-10 channel deviations
+	InputCIFAR10     Input = "cifar10"     // as InputStandardize, by the means and deviations of all pixel values of CIFAR-10, as in RobustNets
+	InputImageNet    Input = "imagenet"    // as InputStandardize, by the ImageNet statistics, which some CIFAR networks were trained with
 )
 
 // Architecture describes a network. Inputs are images [N, Height, Width, Channels], float32
@@ -49,7 +52,7 @@ type Architecture struct {
 	Name    string      `json:"name"`            // one of Names
 	Shape   pixel.Shape `json:"shape"`           // of an image
 	Classes int         `json:"classes"`         // number of classes, at least 2
-	Input   string      `json:"input,omitempty"` // input layer; empty for InputNone
+	Input   Input       `json:"input,omitempty"` // input layer; empty for InputNone
 	Width   float64     `json:"width,omitempty"` // factor of all numbers of channels but the first and the last, at most 64; 0 for 1
 	Bias    bool        `json:"bias,omitempty"`  // convolutions have biases, too, where the network's own have none
 
@@ -101,20 +104,20 @@ func find(name string) Network {
 }
 
 // Inputs lists the input layers.
-func Inputs() []string {
-	return []string{InputNone, InputCenter, InputStandardize, InputCIFAR10, InputImageNet}
+func Inputs() []Input {
+	return []Input{InputNone, InputCenter, InputStandardize, InputCIFAR10, InputImageNet}
 }
 
 // Posteriors lists what a network may be joined with.
 func Posteriors() []string { return []string{ProoD, CCU} }
 
 // CheckName says whether there is a network with an input layer, which may be empty; whether it fits the images, Architecture.Check says.
-func CheckName(network, input string) error {
+func CheckName(network string, input Input) error {
 	if find(network) == nil {
 		return fmt.Errorf("nets: no network %q; there are %s", network, strings.Join(Names(), ", "))
 	}
 	if input != "" && !slices.Contains(Inputs(), input) {
-		return fmt.Errorf("nets: %s: no input layer %q; there are %s", network, input, strings.Join(Inputs(), ", "))
+		return fmt.Errorf("nets: %s: no input layer %q; there are %s", network, input, choice.List(Inputs()))
 	}
 	return nil
 }

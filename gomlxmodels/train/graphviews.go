@@ -9,12 +9,13 @@ import (
 	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/internal/fouriermix"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
 )
 
 // What makes augmented views. Both draw the same numbers, and their views agree to 2·10⁻⁶, so that weights differ by rounding.
 const (
-	ViewsByHost  = "host"  // the goroutines that prepare batches, ahead of the steps
-	ViewsByGraph = "graph" // a compiled graph on the device, before each step; for FourierMix alone
+	ViewsByHost  modelfile.ViewMaker = "host"  // the goroutines that prepare batches, ahead of the steps
+	ViewsByGraph modelfile.ViewMaker = "graph" // a compiled graph on the device, before each step; for FourierMix alone
 )
 
 // viewsByGraph reports whether the views of a run are the graph's.

@@ -59,7 +59,7 @@ func TestGraphBatchIsHostBatch(t *testing.T) {
 
 func TestViewsBy(t *testing.T) {
 	o := Options{Own: Own{Method: method.Gaussian{Share: method.All}, Views: augment.FourierMix{}}}
-	for by, want := range map[string]string{"": "", ViewsByHost: "", ViewsByGraph: ViewsByGraph} {
+	for by, want := range map[modelfile.ViewMaker]modelfile.ViewMaker{"": "", ViewsByHost: "", ViewsByGraph: ViewsByGraph} {
 		o.ViewsBy = by
 		if r, _, err := o.recipe(); err != nil || r.ViewsBy != want {
 			t.Errorf("%q: the recipe says %q, %v; want %q", by, r.ViewsBy, err, want)

@@ -28,8 +28,8 @@ type Knob struct {
 // Knobs are the settings of a recipe, in its order, which they set.
 func Knobs(r *modelfile.Recipe) (knobs []*Knob) {
 	known := map[string]func() []string{
-		"net": nets.Names, "input": nets.Inputs, "method": method.Names, "schedule": schedule.Names, "optimizer": optimizer.Names, "augment": Augmentations, "prune": prune.Names,
-		"views-by": func() []string { return []string{ViewsByHost, ViewsByGraph} },
+		"net": nets.Names, "input": words(nets.Inputs), "method": method.Names, "schedule": schedule.Names, "optimizer": optimizer.Names, "augment": words(Augmentations), "prune": prune.Names,
+		"views-by": words(func() []modelfile.ViewMaker { return []modelfile.ViewMaker{ViewsByHost, ViewsByGraph} }),
 	}
 	of, defaults := reflect.ValueOf(r).Elem(), reflect.ValueOf(Defaults())
 	for i := range of.NumField() {
@@ -49,6 +49,16 @@ func Knobs(r *modelfile.Recipe) (knobs []*Knob) {
 		knobs = append(knobs, k)
 	}
 	return knobs
+}
+
+// words gives names of a type of their own as texts.
+func words[T ~string](names func() []T) func() []string {
+	return func() (texts []string) {
+		for _, name := range names() {
+			texts = append(texts, string(name))
+		}
+		return texts
+	}
 }
 
 // Type is that of the value: string, int, uint, float, bool, ints, or setting (key=value).

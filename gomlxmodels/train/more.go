@@ -10,6 +10,7 @@ import (
 	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/choice"
 )
 
 // further is a set of images besides those that a run trains on.
@@ -17,7 +18,7 @@ type further struct {
 	name    string
 	images  *dataset.Images
 	batch   int
-	augment string
+	augment modelfile.Augmentation
 	views   augment.Augmentation // nil for none
 	sigma   float64
 	pass    int   // that order is of
@@ -71,7 +72,7 @@ func (p *plan) loadMore(ctx context.Context) error {
 		case f.batch < 1 || f.batch > images.Len():
 			return bad("batches of %d images, but %s has %d", f.batch, images.Name, images.Len())
 		case !slices.Contains(Augmentations(), f.augment):
-			return bad("no augmentation %q; there are %s", f.augment, strings.Join(Augmentations(), ", "))
+			return bad("no augmentation %q; there are %s", f.augment, choice.List(Augmentations()))
 		case !(f.sigma >= 0) || math.IsInf(f.sigma, 0):
 			return bad("σ = %v; expected 0 or more", f.sigma)
 		}

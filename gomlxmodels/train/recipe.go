@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/gomlxmodels/method"
@@ -93,7 +92,7 @@ func (o Options) recipe() (r modelfile.Recipe, p parts, err error) {
 	case r.WarmUp < 0 || r.WarmUp > r.Epochs:
 		return bad("%d epochs of warm-up in a run of %d", r.WarmUp, r.Epochs)
 	case !slices.Contains(Augmentations(), r.Augment):
-		return bad("no augmentation %q; there are %s", r.Augment, strings.Join(Augmentations(), ", "))
+		return bad("no augmentation %q; there are %s", r.Augment, choice.List(Augmentations()))
 	case r.SigmaWarmUp < 0 || r.SigmaWarmUp > r.Epochs:
 		return bad("%d epochs in which σ grows, in a run of %d", r.SigmaWarmUp, r.Epochs)
 	}

@@ -68,10 +68,10 @@ type Own struct {
 // where Augment crops them.
 type Set struct {
 	Data    *dataset.Dataset
-	Batch   int     // images in a step; default that of the recipe
-	Augment string  // one of Augmentations; default NoneAug
-	Views   string  // an augmentation of package augment; default none
-	Sigma   float64 // of the noise on them
+	Batch   int                    // images in a step; default that of the recipe
+	Augment modelfile.Augmentation // one of Augmentations; default NoneAug
+	Views   string                 // an augmentation of package augment; default none
+	Sigma   float64                // of the noise on them
 }
 
 // Run trains, and returns the card of the finished model. Started again after an interrupt

@@ -5,23 +5,26 @@ import (
 
 	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/gomlxmodels/method"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/pixel"
 )
 
 // What is done to every view of an image.
 const (
-	NoneAug        = "none"
-	CropFlip       = "crop-flip"        // zero padding by 4, random crop, flip with probability 1/2: drawn for each view, after its augmentation
-	CropFlipShared = "crop-flip-shared" // the same once for an image, before its views are made
-	Crop           = "crop"             // as crop-flip without the flip
-	CropShared     = "crop-shared"      // as crop-flip-shared without the flip
+	NoneAug        modelfile.Augmentation = "none"
+	CropFlip       modelfile.Augmentation = "crop-flip"        // zero padding by 4, random crop, flip with probability 1/2: drawn for each view, after its augmentation
+	CropFlipShared modelfile.Augmentation = "crop-flip-shared" // the same once for an image, before its views are made
+	Crop           modelfile.Augmentation = "crop"             // as crop-flip without the flip
+	CropShared     modelfile.Augmentation = "crop-shared"      // as crop-flip-shared without the flip
 )
 
 // Augmentations of Options.Augment.
-func Augmentations() []string { return []string{NoneAug, CropFlip, CropFlipShared, Crop, CropShared} }
+func Augmentations() []modelfile.Augmentation {
+	return []modelfile.Augmentation{NoneAug, CropFlip, CropFlipShared, Crop, CropShared}
+}
 
 // crops says what an augmentation crops: each view, or once the image before its views are made; and whether it flips.
-func crops(augmentation string) (each, shared, flips bool) {
+func crops(augmentation modelfile.Augmentation) (each, shared, flips bool) {
 	switch augmentation {
 	case CropFlip:
 		return true, false, true
@@ -50,9 +53,9 @@ func (p *plan) view(epoch, member, view int, random *rand.Rand, out []float32) e
 
 // viewing is how a view is made.
 type viewing struct {
-	augment string               // of Augmentations
-	by      augment.Augmentation // nil for none
-	address augment.Address      // of its random numbers
+	augment modelfile.Augmentation // of Augmentations
+	by      augment.Augmentation   // nil for none
+	address augment.Address        // of its random numbers
 }
 
 // of writes a view of an image to out, which is zero. Only a crop makes the size to of another size from.

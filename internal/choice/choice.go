@@ -17,6 +17,15 @@ import (
 // Named is a value with a name: a struct of plain fields, whose JSON names are those of its options.
 type Named interface{ Name() string }
 
+// List prints names as "a, b, c".
+func List[T ~string](names []T) string {
+	texts := make([]string, len(names))
+	for i, name := range names {
+		texts[i] = string(name)
+	}
+	return strings.Join(texts, ", ")
+}
+
 // Registry holds the values of one kind.
 type Registry[T Named] struct {
 	Kind  string // in errors, as in "method"

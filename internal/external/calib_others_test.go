@@ -10,6 +10,7 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/progress"
 )
 
 // distorted are confidences between 0 and 1 without ties, right with probability sigmoid(.5 ln z − .9 ln(1−z) + .2), which beta maps hold and others do not.
@@ -25,7 +26,7 @@ func distorted(n int, seed uint64) (correct []bool, z []float64) {
 
 func calibrationPython(t *testing.T) string {
 	t.Helper()
-	program, err := pyenv.Ensure(t.Context(), pyenv.Calibration, t.Logf)
+	program, err := pyenv.Ensure(t.Context(), pyenv.Calibration, progress.Messages(t.Logf))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +117,7 @@ func loss(correct []bool, z []float64) (sum float64) {
 // ECE and maximum error are those of torchmetrics.
 func TestExternalTorchmetricsCalibration(t *testing.T) {
 	correct, z := distorted(3000, 7)
-	program, err := pyenv.Ensure(t.Context(), pyenv.Bench, t.Logf)
+	program, err := pyenv.Ensure(t.Context(), pyenv.Bench, progress.Messages(t.Logf))
 	if err != nil {
 		t.Fatal(err)
 	}

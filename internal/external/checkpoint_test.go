@@ -14,6 +14,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/infer"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/progress"
 )
 
 // residual defines CIFAR residual networks in PyTorch, with the names that the parts have in public
@@ -119,7 +120,7 @@ func TestExternalCheckpoints(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", certspec, "../../cmd/certspec").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	program, err := pyenv.Ensure(t.Context(), pyenv.Bench, t.Logf)
+	program, err := pyenv.Ensure(t.Context(), pyenv.Bench, progress.Messages(t.Logf))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/certspec/certspec/internal/pyenv"
 	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/progress"
 )
 
 // page is a folder in which the text of a page is run: certspec and Python are on the PATH, with what the page installs.
@@ -27,11 +28,11 @@ type page struct {
 
 func newPage(t *testing.T) *page {
 	t.Helper()
-	python, err := pyenv.Ensure(t.Context(), pyenv.Bench, t.Logf)
+	python, err := pyenv.Ensure(t.Context(), pyenv.Bench, progress.Messages(t.Logf))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := onnxmodel.Install(t.Context(), t.Logf); err != nil {
+	if _, err := onnxmodel.Install(t.Context(), progress.Messages(t.Logf)); err != nil {
 		t.Fatal(err)
 	}
 	bin := t.TempDir()
@@ -77,7 +78,7 @@ func TestExternalREADME(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("the lines are for linux/amd64")
 	}
-	torch, err := pyenv.Ensure(t.Context(), pyenv.Bench, t.Logf)
+	torch, err := pyenv.Ensure(t.Context(), pyenv.Bench, progress.Messages(t.Logf))
 	if err != nil {
 		t.Fatal(err)
 	}

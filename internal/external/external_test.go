@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/progress"
 )
 
 // python runs a script in the environment. The script finds arg as the variable arg and
@@ -27,7 +28,7 @@ func python(t *testing.T, script string, arg, answer any) {
 
 func interpreter(t *testing.T) string {
 	t.Helper()
-	program, err := pyenv.Ensure(context.Background(), pyenv.External, t.Logf)
+	program, err := pyenv.Ensure(context.Background(), pyenv.External, progress.Messages(t.Logf))
 	if err != nil {
 		t.Fatal(err)
 	}

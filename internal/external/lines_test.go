@@ -11,13 +11,14 @@ import (
 
 	"github.com/certspec/certspec/internal/pyenv"
 	"github.com/certspec/certspec/lines"
+	"github.com/certspec/certspec/progress"
 )
 
 func near(a, b, within float64) bool { return math.Abs(a-b) <= within*(1+math.Abs(b)) }
 
 // Least squares, influence and the gain of a second predictor against statsmodels, Deming's line against SciPy's orthogonal distance regression.
 func TestExternalAccuracyLines(t *testing.T) {
-	program, err := pyenv.Ensure(context.Background(), pyenv.Soundness, t.Logf) // it has statsmodels
+	program, err := pyenv.Ensure(context.Background(), pyenv.Soundness, progress.Messages(t.Logf)) // it has statsmodels
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -22,7 +23,7 @@ import (
 // are constants made when they load. Each opens, gets a batch of any size and certifies; the log has the rates
 // of the file as it is and of the batch made symbolic, in images per second of a processor. bench/results/onnx-light.md keeps them.
 func TestExternalONNXLightModels(t *testing.T) {
-	if _, err := onnxmodel.Install(t.Context(), t.Logf); err != nil {
+	if _, err := onnxmodel.Install(t.Context(), progress.Messages(t.Logf)); err != nil {
 		t.Fatal(err)
 	}
 	var files []string

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/jupyter"
+	"github.com/certspec/certspec/progress"
 )
 
 // The page of every notebook needs no network: formulas are MathML, code is coloured as Go, every picture says what is to be seen.
@@ -29,7 +30,7 @@ func TestPagesNeedNoNetwork(t *testing.T) {
 		if err := os.WriteFile(copied, data, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		made, err := jupyter.Page(context.Background(), copied, t.Logf)
+		made, err := jupyter.Page(context.Background(), copied, progress.Messages(t.Logf))
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue

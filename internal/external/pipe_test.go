@@ -16,6 +16,7 @@ import (
 	"github.com/certspec/certspec/internal/pyenv"
 	"github.com/certspec/certspec/pipemodel"
 	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/noise"
 )
@@ -219,7 +220,7 @@ for file in arg["files"]:
 
 // A small network of PyTorch, served by its example.
 func TestExternalPyTorchOverPipe(t *testing.T) {
-	program, err := pyenv.Ensure(context.Background(), pyenv.Bench, t.Logf)
+	program, err := pyenv.Ensure(context.Background(), pyenv.Bench, progress.Messages(t.Logf))
 	if err != nil {
 		t.Skipf("PyTorch, several gigabytes, cannot be installed here: %v", err)
 	}

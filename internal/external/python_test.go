@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/progress"
 )
 
 // wheelEnvironment builds the wheel of this platform and installs it by pip from the file, with what its extra onnx brings, into a
@@ -24,7 +25,7 @@ func wheelEnvironment(t *testing.T) (bin string) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		t.Skip("the wheel with everything is that of linux/amd64")
 	}
-	torch, err := pyenv.Ensure(t.Context(), pyenv.Bench, t.Logf)
+	torch, err := pyenv.Ensure(t.Context(), pyenv.Bench, progress.Messages(t.Logf))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/torch"
 	"github.com/certspec/certspec/internal/pyenv"
 	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/progress"
 )
 
 // families defines the networks of both families of RobustNets, narrower by arg["width"], prunes their weights at random, and saves them
@@ -131,7 +132,7 @@ with torch.no_grad():
 
 // Checkpoints in the sparse form of RobustNets, of both families, are read exactly, and give PyTorch's logits.
 func TestExternalRobustNets(t *testing.T) {
-	program, err := pyenv.Ensure(t.Context(), pyenv.Bench, t.Logf)
+	program, err := pyenv.Ensure(t.Context(), pyenv.Bench, progress.Messages(t.Logf))
 	if err != nil {
 		t.Fatal(err)
 	}

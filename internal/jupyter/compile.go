@@ -29,7 +29,6 @@ type compilation struct {
 	task string
 	dir  string
 	env  []string
-	say  func(format string, args ...any)
 	show progress.Reporter // nil: silent
 }
 
@@ -42,7 +41,7 @@ func (c *compilation) run(ctx context.Context, g goTool, to string, args []strin
 	}
 	if total > 20 {
 		guess := time.Duration(float64(total) * secondsPerPackage / float64(runtime.NumCPU()) * float64(time.Second))
-		c.say("%s: %d packages to compile, once: about %s on %d processors", c.task, total, roughly(guess), runtime.NumCPU())
+		c.show.Say("%s: %d packages to compile, once: about %s on %d processors", c.task, total, roughly(guess), runtime.NumCPU())
 	}
 	cmd := exec.CommandContext(ctx, g.program, append([]string{"build", "-v", "-mod=readonly", "-o", to}, args...)...)
 	cmd.Dir, cmd.Env = c.dir, c.env
@@ -134,7 +133,7 @@ var quickstartImports = []string{
 }
 
 // warm compiles what the quickstart imports, in the way of a cell, so that the first cell of a notebook finds it in the build cache.
-func warm(ctx context.Context, g goTool, module string, say func(format string, args ...any), show progress.Reporter) error {
+func warm(ctx context.Context, g goTool, module string, show progress.Reporter) error {
 	imports, err := importsOf(filepath.Join(module, "notebooks", "quickstart.ipynb"))
 	if errors.Is(err, os.ErrNotExist) {
 		imports = quickstartImports
@@ -164,7 +163,7 @@ func warm(ctx context.Context, g goTool, module string, say func(format string, 
 			return err
 		}
 	}
-	c := compilation{task: "packages of the first cell", dir: dir, env: cellEnvironment(g), say: say, show: show}
+	c := compilation{task: "packages of the first cell", dir: dir, env: cellEnvironment(g), show: show}
 	return c.run(ctx, g, filepath.Join(dir, "cell"), []string{"."})
 }
 

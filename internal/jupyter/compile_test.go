@@ -45,8 +45,13 @@ func TestCompilationSaysWhatItDoes(t *testing.T) {
 	var states []progress.State
 	var said []string
 	c := compilation{task: "tiny", dir: tinyModule(t, 25, "func main() {}\n"), env: append(os.Environ(), "GOWORK=off"),
-		say:  func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) },
-		show: func(s progress.State) { states = append(states, s) }}
+		show: func(s progress.State) {
+			if s.Message != "" {
+				said = append(said, s.Message)
+			} else {
+				states = append(states, s)
+			}
+		}}
 	out := filepath.Join(t.TempDir(), "out")
 	if err := c.run(t.Context(), g, out, []string{"."}); err != nil {
 		t.Fatal(err)

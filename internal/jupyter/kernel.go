@@ -48,20 +48,20 @@ type Kernel struct {
 
 // Install builds what the kernel needs, compiles what the quickstart imports, so that first cells need not, and registers the kernel below
 // dataDir. version is that of the running program; show, which may be nil, gets the progress; flags are further flags of GoNB.
-func Install(ctx context.Context, dataDir, version string, say func(format string, args ...any), show progress.Reporter, flags ...string) (Kernel, error) {
+func Install(ctx context.Context, dataDir, version string, show progress.Reporter, flags ...string) (Kernel, error) {
 	g, err := findGo(ctx)
 	if err != nil {
 		return Kernel{}, err
 	}
-	bin, err := buildTools(ctx, g, say, show)
+	bin, err := buildTools(ctx, g, show)
 	if err != nil {
 		return Kernel{}, err
 	}
-	module, err := findModule(ctx, g, version, say)
+	module, err := findModule(ctx, g, version, show)
 	if err != nil {
 		return Kernel{}, err
 	}
-	if err := warm(ctx, g, module, say, show); err != nil {
+	if err := warm(ctx, g, module, show); err != nil {
 		return Kernel{}, fmt.Errorf("kernel: what a first cell needs: %w", err)
 	}
 	k := Kernel{Dir: filepath.Join(dataDir, "kernels", KernelName), Module: module, XLA: g.cgo}

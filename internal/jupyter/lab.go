@@ -13,8 +13,8 @@ import (
 
 // Lab opens JupyterLab on a folder, with the kernel ready, until it is closed or ctx is cancelled.
 // args go to JupyterLab.
-func Lab(ctx context.Context, dir, version string, say func(format string, args ...any), show progress.Reporter, args ...string) error {
-	python, err := pyenv.Ensure(ctx, pyenv.Lab, say)
+func Lab(ctx context.Context, dir, version string, show progress.Reporter, args ...string) error {
+	python, err := pyenv.Ensure(ctx, pyenv.Lab, show)
 	if err != nil {
 		return err
 	}
@@ -22,7 +22,7 @@ func Lab(ctx context.Context, dir, version string, say func(format string, args 
 	if err != nil {
 		return err
 	}
-	if _, err := Install(ctx, data, version, say, show); err != nil {
+	if _, err := Install(ctx, data, version, show); err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, python, append([]string{"-m", "jupyterlab", "--notebook-dir", dir,

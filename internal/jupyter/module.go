@@ -12,6 +12,7 @@ import (
 
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/cache"
+	"github.com/certspec/certspec/progress"
 )
 
 const modulePath = "github.com/certspec/certspec"
@@ -22,7 +23,7 @@ var released = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
 // findModule returns the folder of the module whose packages notebooks import: the checkout
 // around the current folder, else the checkout that this program was built from, else a small
 // module in the cache that requires certspec at this program's version.
-func findModule(ctx context.Context, g goTool, version string, say func(format string, args ...any)) (string, error) {
+func findModule(ctx context.Context, g goTool, version string, show progress.Reporter) (string, error) {
 	if here, err := os.Getwd(); err == nil {
 		for dir := here; ; dir = filepath.Dir(dir) {
 			if isCheckout(dir) {
@@ -43,7 +44,7 @@ func findModule(ctx context.Context, g goTool, version string, say func(format s
 		return "", fmt.Errorf("this program (version %s) was built from a checkout that is no longer there: "+
 			"run it inside a checkout of certspec, or install a released version", version)
 	}
-	return writeModule(ctx, g, version, say)
+	return writeModule(ctx, g, version, show)
 }
 
 // workspace are the modules whose packages a cell imports: in a checkout with the examples, which are a module of their own.
@@ -73,7 +74,7 @@ func isCheckout(dir string) bool {
 }
 
 // writeModule makes the small module in the cache.
-func writeModule(ctx context.Context, g goTool, version string, say func(format string, args ...any)) (string, error) {
+func writeModule(ctx context.Context, g goTool, version string, show progress.Reporter) (string, error) {
 	dir, err := cache.Dir("module", version)
 	if err != nil {
 		return "", err
@@ -81,7 +82,7 @@ func writeModule(ctx context.Context, g goTool, version string, say func(format 
 	if _, err := os.Stat(filepath.Join(dir, ready)); err == nil {
 		return dir, nil
 	}
-	say("fetching the packages of certspec %s for notebooks", version)
+	show.Say("fetching the packages of certspec %s for notebooks", version)
 	if err := atomicfile.Write(filepath.Join(dir, "go.mod"), []byte("module certspec-notebooks\n\ngo 1.26\n")); err != nil {
 		return "", fmt.Errorf("notebook module: %w", err)
 	}

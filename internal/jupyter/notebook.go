@@ -26,13 +26,12 @@ const TierVariable = "CERTSPEC_TIER"
 
 // Options say how to run a notebook.
 type Options struct {
-	Tier     string        // "fast" or "paper"; empty leaves it to the notebook
-	Dir      string        // where the copy runs and what it writes stays
-	Timeout  time.Duration // for one cell; 0 means an hour
-	HTML     bool          // also make a web page of the executed copy
-	Version  string        // of the running program
-	Say      func(format string, args ...any)
-	Progress progress.Reporter // of the notebook's cells; may be nil
+	Tier     string            // "fast" or "paper"; empty leaves it to the notebook
+	Dir      string            // where the copy runs and what it writes stays
+	Timeout  time.Duration     // for one cell; 0 means an hour
+	HTML     bool              // also make a web page of the executed copy
+	Version  string            // of the running program
+	Progress progress.Reporter // of the installations and of the cells; may be nil
 }
 
 // Executed is what a run leaves behind.
@@ -45,7 +44,7 @@ type Executed struct {
 // need (its models and results) is copied along; what it writes goes to opt.Dir and stays there,
 // so that a second run finds its files again. A cell that fails is an error with the cell's text.
 func Run(ctx context.Context, file string, opt Options) (Executed, error) {
-	python, err := pyenv.Ensure(ctx, pyenv.Notebook, opt.Say)
+	python, err := pyenv.Ensure(ctx, pyenv.Notebook, opt.Progress)
 	if err != nil {
 		return Executed{}, err
 	}
@@ -60,7 +59,7 @@ func Run(ctx context.Context, file string, opt Options) (Executed, error) {
 		}
 	}
 	jupyter := filepath.Join(dir, ".jupyter")
-	if _, err := Install(ctx, jupyter, opt.Version, opt.Say, opt.Progress, "--raw_error"); err != nil {
+	if _, err := Install(ctx, jupyter, opt.Version, opt.Progress, "--raw_error"); err != nil {
 		return Executed{}, err
 	}
 	if opt.Timeout == 0 {
@@ -98,8 +97,8 @@ func Run(ctx context.Context, file string, opt Options) (Executed, error) {
 }
 
 // Page writes the web page of an executed notebook beside it and returns its name. The page needs no network.
-func Page(ctx context.Context, notebook string, say func(format string, args ...any)) (html string, err error) {
-	python, err := pyenv.Ensure(ctx, pyenv.Notebook, say)
+func Page(ctx context.Context, notebook string, show progress.Reporter) (html string, err error) {
+	python, err := pyenv.Ensure(ctx, pyenv.Notebook, show)
 	if err != nil {
 		return "", err
 	}

@@ -66,7 +66,7 @@ func findGo(ctx context.Context) (goTool, error) {
 }
 
 // buildTools returns the folder with gonb, goimports and gopls, and builds them where they are missing.
-func buildTools(ctx context.Context, g goTool, say func(format string, args ...any), show progress.Reporter) (bin string, err error) {
+func buildTools(ctx context.Context, g goTool, show progress.Reporter) (bin string, err error) {
 	if runtime.GOOS == "windows" {
 		return "", fmt.Errorf("GoNB does not run on native Windows; use WSL2")
 	}
@@ -78,13 +78,13 @@ func buildTools(ctx context.Context, g goTool, say func(format string, args ...a
 		return bin, nil
 	}
 	dir := filepath.Dir(bin)
-	say("building the GoNB kernel with goimports and gopls in %s; their sources are downloaded where they are missing", dir)
+	show.Say("building the GoNB kernel with goimports and gopls in %s; their sources are downloaded where they are missing", dir)
 	for name, data := range map[string][]byte{"go.mod": toolsMod, "go.sum": toolsSum} {
 		if err := atomicfile.Write(filepath.Join(dir, name), data); err != nil {
 			return "", fmt.Errorf("GoNB kernel: %w", err)
 		}
 	}
-	c := compilation{task: "GoNB, goimports, gopls", dir: dir, env: append(os.Environ(), "GOWORK=off"), say: say, show: show}
+	c := compilation{task: "GoNB, goimports, gopls", dir: dir, env: append(os.Environ(), "GOWORK=off"), show: show}
 	if err := c.run(ctx, g, bin+string(filepath.Separator), toolPackages); err != nil {
 		return "", fmt.Errorf("GoNB kernel: %w; the first time, this needs the network", err)
 	}

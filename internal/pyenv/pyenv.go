@@ -19,6 +19,7 @@ import (
 
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/cache"
+	"github.com/certspec/certspec/progress"
 )
 
 // Variable is the environment variable that names another Python than python3 on the PATH.
@@ -88,8 +89,8 @@ print(all(u.find_spec(m) for m in ("venv", "ensurepip")))
 print(sys.version_info >= (3, 9))`
 
 // Ensure returns the Python of an environment that holds exactly the packages of set,
-// and makes it where it is missing. It tells say what takes time. Two programs may ask for it at once: one makes it, the other waits.
-func Ensure(ctx context.Context, set Set, say func(format string, args ...any)) (python string, err error) {
+// and makes it where it is missing. It reports what takes time; show may be nil. Two programs may ask for it at once: one makes it, the other waits.
+func Ensure(ctx context.Context, set Set, show progress.Reporter) (python string, err error) {
 	base, about, err := find(ctx)
 	if err != nil {
 		return "", err
@@ -118,7 +119,7 @@ func Ensure(ctx context.Context, set Set, say func(format string, args ...any)) 
 	if _, err := os.Stat(ready); err == nil {
 		return python, nil
 	}
-	say("installing %s into %s", set.what, dir)
+	show.Say("installing %s into %s", set.what, dir)
 	if err := quietly(ctx, base, "-m", "venv", "--clear", dir); err != nil {
 		return "", fmt.Errorf("python environment: %w", err)
 	}

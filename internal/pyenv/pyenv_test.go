@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/progress"
 )
 
 // fakePython writes a program that answers describe with the given lines, makes a fake environment for
@@ -35,21 +37,19 @@ esac
 	return dir, calls
 }
 
-func quiet(string, ...any) {}
-
 func TestMissingPiecesAreNamed(t *testing.T) {
 	for _, c := range []struct{ version, venv, recent, want string }{
 		{"3.11.2", "False", "True", "apt install python3-venv"},
 		{"3.8.10", "True", "False", "3.9 or newer is needed"},
 	} {
 		fakePython(t, c.version, c.venv, c.recent)
-		_, err := Ensure(context.Background(), Notebook, quiet)
+		_, err := Ensure(context.Background(), Notebook, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.version) {
 			t.Errorf("Python %s, venv %s: error %q, want one with %q and the version", c.version, c.venv, err, c.want)
 		}
 	}
 	t.Setenv(Variable, "no-such-python")
-	if _, err := Ensure(context.Background(), Notebook, quiet); err == nil || !strings.Contains(err.Error(), "no-such-python") {
+	if _, err := Ensure(context.Background(), Notebook, nil); err == nil || !strings.Contains(err.Error(), "no-such-python") {
 		t.Errorf("error %q does not name the Python that was looked for", err)
 	}
 }
@@ -57,7 +57,7 @@ func TestMissingPiecesAreNamed(t *testing.T) {
 func TestEnvironmentIsMadeOnce(t *testing.T) {
 	_, calls := fakePython(t, "3.11.2", "True", "True")
 	said := 0
-	say := func(string, ...any) { said++ }
+	say := progress.Messages(func(string, ...any) { said++ })
 	first, err := Ensure(context.Background(), Notebook, say)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestEnvironmentIsMadeOnce(t *testing.T) {
 	if n := strings.Count(string(log), "-m venv"); n != 1 || said != 1 {
 		t.Errorf("%d environments made, %d messages; want one each", n, said)
 	}
-	other, err := Ensure(context.Background(), External, quiet)
+	other, err := Ensure(context.Background(), External, nil)
 	if err != nil || other == first {
 		t.Errorf("another set shares the environment %q (%v)", other, err)
 	}
@@ -85,7 +85,7 @@ func TestTwoAtOnce(t *testing.T) {
 	errs := make(chan error)
 	for range 4 {
 		go func() {
-			_, err := Ensure(t.Context(), Notebook, quiet)
+			_, err := Ensure(t.Context(), Notebook, nil)
 			errs <- err
 		}()
 	}
@@ -103,11 +103,11 @@ func TestTwoAtOnce(t *testing.T) {
 func TestFailedInstallIsTriedAgain(t *testing.T) {
 	fakePython(t, "3.11.2", "True", "True")
 	t.Setenv("FAIL_PIP", "yes")
-	if _, err := Ensure(context.Background(), Notebook, quiet); err == nil || !strings.Contains(err.Error(), "no route to host") {
+	if _, err := Ensure(context.Background(), Notebook, nil); err == nil || !strings.Contains(err.Error(), "no route to host") {
 		t.Fatalf("error %q hides what pip said", err)
 	}
 	t.Setenv("FAIL_PIP", "")
-	if _, err := Ensure(context.Background(), Notebook, quiet); err != nil {
+	if _, err := Ensure(context.Background(), Notebook, nil); err != nil {
 		t.Fatalf("after the network is back: %v", err)
 	}
 }

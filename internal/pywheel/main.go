@@ -22,6 +22,7 @@ import (
 
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/progress"
 )
 
 // target is a platform with a wheel.
@@ -109,7 +110,7 @@ func (t target) wheel(ctx context.Context, out string) (string, error) {
 
 // audited is the platform tag that auditwheel finds for a wheel.
 func audited(ctx context.Context, wheel string) (string, error) {
-	python, err := pyenv.Ensure(ctx, pyenv.Wheel, log.Printf)
+	python, err := pyenv.Ensure(ctx, pyenv.Wheel, progress.Messages(log.Printf))
 	if err != nil {
 		return "", err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html"
 	"html/template"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/progress"
 )
 
 // text is what a notebook writes as a string or as a list of lines.
@@ -123,7 +125,7 @@ func convert(ctx context.Context, formulas map[formula]string) error {
 	if len(open) == 0 {
 		return nil
 	}
-	python, err := pyenv.Ensure(ctx, pyenv.Notebook, func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) })
+	python, err := pyenv.Ensure(ctx, pyenv.Notebook, progress.Messages(log.Printf))
 	if err != nil {
 		return err
 	}

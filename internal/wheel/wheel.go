@@ -22,6 +22,7 @@ import (
 
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/progress"
 )
 
 // Wheel names one wheel file. Platform and Python are chosen by what is to be unpacked,
@@ -37,7 +38,7 @@ type Wheel struct {
 // Install unpacks files of w into the new folder dir. The function keep maps a name in the
 // wheel to a name in dir, or to "" for a file that is not needed. A folder that is already
 // there is left alone: it appears whole, in one step, and two programs may ask for it at once.
-func Install(ctx context.Context, w Wheel, dir string, keep func(name string) string, say func(format string, args ...any)) error {
+func Install(ctx context.Context, w Wheel, dir string, keep func(name string) string, show progress.Reporter) error {
 	if exists(dir) {
 		return nil
 	}
@@ -63,7 +64,7 @@ func Install(ctx context.Context, w Wheel, dir string, keep func(name string) st
 		return fmt.Errorf("install %s: %w", w, err)
 	}
 	defer os.RemoveAll(work)
-	say("downloading %s through pip", w)
+	show.Say("downloading %s through pip", w)
 	file, err := download(ctx, w, work)
 	if err != nil {
 		return err
@@ -82,7 +83,7 @@ func (w Wheel) String() string { return fmt.Sprintf("%s %s (%s)", w.Package, w.V
 
 // download lets pip put the wheel into dir and returns its path.
 func download(ctx context.Context, w Wheel, dir string) (string, error) {
-	python, err := pyenv.Ensure(ctx, pyenv.Pip, func(string, ...any) {})
+	python, err := pyenv.Ensure(ctx, pyenv.Pip, nil)
 	if err != nil {
 		return "", fmt.Errorf("install %s: pip is needed: %w", w, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/cache"
+	"github.com/certspec/certspec/progress"
 )
 
 // index makes a folder that pip takes for its index, with one wheel of our own in it, and
@@ -83,8 +84,6 @@ func keep(name string) string {
 	return ""
 }
 
-func silent(string, ...any) {}
-
 func TestInstall(t *testing.T) {
 	w := index(t)
 	dir := filepath.Join(t.TempDir(), "with space", "thing")
@@ -93,7 +92,7 @@ func TestInstall(t *testing.T) {
 	var group sync.WaitGroup
 	for range 3 {
 		group.Go(func() {
-			err := Install(t.Context(), w, dir, keep, func(string, ...any) {
+			err := Install(t.Context(), w, dir, keep, func(progress.State) {
 				mu.Lock()
 				downloads++
 				mu.Unlock()
@@ -143,7 +142,7 @@ func TestInstallFailures(t *testing.T) {
 		"nothing that fits": {good, func(string) string { return "" }, "none of the files"},
 	} {
 		dir := filepath.Join(t.TempDir(), "thing")
-		err := Install(t.Context(), c.wheel, dir, c.keep, silent)
+		err := Install(t.Context(), c.wheel, dir, c.keep, nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; expected an error with %q", name, err, c.want)
 		}
@@ -154,7 +153,7 @@ func TestInstallFailures(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Install(ctx, good, filepath.Join(t.TempDir(), "thing"), keep, silent); !errors.Is(err, context.Canceled) {
+	if err := Install(ctx, good, filepath.Join(t.TempDir(), "thing"), keep, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v; expected context.Canceled", err)
 	}
 }

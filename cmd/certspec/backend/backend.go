@@ -19,6 +19,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/xlakernels"
 	"github.com/certspec/certspec/internal/nearest"
 	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/progress"
 )
 
 // Command makes the command.
@@ -77,7 +78,7 @@ func listCommand() *cobra.Command {
 
 // installable are the engines that can be fetched, by name: each puts a library into the
 // cache, where it is missing, and returns its path.
-var installable = map[string]func(ctx context.Context, say func(format string, args ...any)) (string, error){
+var installable = map[string]func(ctx context.Context, show progress.Reporter) (string, error){
 	backend.XLA:        backend.Install,
 	engine.ONNXRuntime: onnxmodel.Install,
 }
@@ -104,7 +105,7 @@ func installCommand() *cobra.Command {
 			if install == nil {
 				return cli.Usagef("no engine %q to install%s; there are %s", name, nearest.DidYouMean(name, names), strings.Join(names, ", "))
 			}
-			path, err := install(cmd.Context(), cli.Say)
+			path, err := install(cmd.Context(), cli.Progress())
 			if err != nil {
 				return err
 			}

@@ -87,7 +87,7 @@ func (o *options) run(cmd *cobra.Command) error {
 		if path == "" {
 			continue
 		}
-		metadata := map[string]string{"net": a.Name, "input": a.Input, "source": m.Card.Weights}
+		metadata := map[string]string{"net": a.Name, "input": string(a.Input), "source": m.Card.Weights}
 		if err := torch.Write(path, torch.ExportWeights(m), metadata); err != nil {
 			return err
 		}

@@ -54,7 +54,7 @@ measured and written on the card.`,
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
 		f.File(&o.weights, "weights", "file of weights: .safetensors, .npz, or a checkpoint that torch.save wrote", "safetensors", "npz", "pth", "pt", "th", "tar")
 		f.Named(&o.a.Name, "net", "", "network: "+strings.Join(nets.Names(), ", "), nets.Names)
-		f.Named(&o.a.Input, "input", nets.InputNone, "input layer: none, center, standardize (both by CIFAR-10 statistics) or imagenet (standardized by ImageNet's)", nets.Inputs)
+		cli.Choice(f, &o.a.Input, "input", nets.InputNone, "input layer: none, center, standardize (both by CIFAR-10 statistics) or imagenet (standardized by ImageNet's)", nets.Inputs()...)
 		cli.Choice(f, &o.shortcuts, "shortcuts", torch.ConvolvedShortcuts, "of a residual network: convolved (option B, with weights) or padded (option A, as in pytorch_resnet_cifar10)", torch.ConvolvedShortcuts, torch.PaddedShortcuts)
 		f.Text(&o.size, "size", "height, width and channels of an image (default those of the images of --data, or 32x32x3)")
 		f.Float64Var(&o.sigma, "sigma", 0, "standard deviation of the noise of its training, as its makers say, for the card")
@@ -74,13 +74,8 @@ func (o *options) run(cmd *cobra.Command) error {
 	if err := cli.Needed(cmd, "weights", "net", "out"); err != nil {
 		return err
 	}
-	for name, known := range map[string][]string{"net": nets.Names(), "input": nets.Inputs()} {
-		if err := cli.Known(cmd, name, known); err != nil {
-			if name == "net" {
-				err = cli.Usagef("%w\n\n%s", err, cli.WaysIn(o.weights))
-			}
-			return err
-		}
+	if err := cli.Known(cmd, "net", nets.Names()); err != nil {
+		return cli.Usagef("%w\n\n%s", err, cli.WaysIn(o.weights))
 	}
 	weights, out, data, a, sigma := o.weights, o.out, o.data, o.a, o.sigma
 	if o.size == "" {

@@ -26,7 +26,7 @@ func Command() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		kernel, err := jupyter.Install(cmd.Context(), dir, cli.Version(), cli.Say, cli.Progress())
+		kernel, err := jupyter.Install(cmd.Context(), dir, cli.Version(), cli.Progress())
 		if err != nil {
 			return err
 		}

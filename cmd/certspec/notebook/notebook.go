@@ -73,7 +73,7 @@ func (o *runOptions) run(cmd *cobra.Command, args []string) error {
 		}
 		start := time.Now()
 		done, err := jupyter.Run(cmd.Context(), file, jupyter.Options{
-			Tier: o.tier, Dir: filepath.Join(o.out, name), Timeout: o.timeout, HTML: o.html, Version: cli.Version(), Say: cli.Say,
+			Tier: o.tier, Dir: filepath.Join(o.out, name), Timeout: o.timeout, HTML: o.html, Version: cli.Version(),
 			Progress: cli.Progress(),
 		})
 		if err != nil {
@@ -122,7 +122,7 @@ func labCommand() *cobra.Command {
 			if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 				return cli.Usagef("%s: a folder expected", folder)
 			}
-			return jupyter.Lab(cmd.Context(), folder, cli.Version(), cli.Say, cli.Progress(), args[dash:]...)
+			return jupyter.Lab(cmd.Context(), folder, cli.Version(), cli.Progress(), args[dash:]...)
 		},
 	}
 }

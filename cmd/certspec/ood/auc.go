@@ -84,7 +84,7 @@ func (o *aucOptions) run(cmd *cobra.Command) error {
 		}
 		foreign = append(foreign, m)
 	}
-	c, err := ood.CompareWith(cmd.Context(), o.CompareOptions, in, foreign...)
+	c, err := ood.Compare(cmd.Context(), o.CompareOptions, in, foreign...)
 	if err != nil {
 		return err
 	}

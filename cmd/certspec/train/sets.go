@@ -8,6 +8,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/train"
 )
 
@@ -62,8 +63,8 @@ func openSets(more map[string]string, settings []string) (map[string]train.Set, 
 				return nil, cli.Usagef("--set %s: expected a number of at least 0", text)
 			}
 		case "augment":
-			if s.Augment = value; !slices.Contains(train.Augmentations(), value) {
-				return nil, cli.Usagef("--set %s: expected one of %s", text, strings.Join(train.Augmentations(), ", "))
+			if s.Augment = modelfile.Augmentation(value); !slices.Contains(train.Augmentations(), s.Augment) {
+				return nil, cli.Usagef("--set %s: expected one of %q", text, train.Augmentations())
 			}
 		case "views":
 			s.Views = value
