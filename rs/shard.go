@@ -54,17 +54,9 @@ func shardOf(s *ledger.Shard, images *imageset.Images, plan *rule.Plan) (*images
 	if s.Index >= images.Len() {
 		return nil, nil, optionErrorf("Shard is %d of %d, but data %s has %d images: the shard would be empty", s.Index, s.Count, images.Name, images.Len())
 	}
-	part := *images
-	part.IDs, part.Labels, part.Pixels, part.Offsets, part.Residues = nil, nil, nil, nil, nil
+	var places []int
 	for i := s.Index; i < images.Len(); i += s.Count {
-		part.IDs = append(part.IDs, images.IDs[i])
-		part.Labels = append(part.Labels, images.Labels[i])
-		part.Pixels = append(part.Pixels, images.Image(i)...)
-		if images.Offsets != nil {
-			n := images.Shape.Len()
-			part.Offsets = append(part.Offsets, images.Offsets[i*n:(i+1)*n]...)
-		}
-		part.Residues = append(part.Residues, images.Residue(i)...)
+		places = append(places, i)
 	}
-	return &part, plan, nil
+	return images.Take(places), plan, nil
 }

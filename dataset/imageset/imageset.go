@@ -75,3 +75,19 @@ func (im *Images) ClassCounts() []int {
 	}
 	return counts
 }
+
+// Take is the images at some places, in that order; Index finds images only where it ascends. Digest and the rest stay those of im.
+func (im *Images) Take(places []int) *Images {
+	some := *im
+	some.IDs, some.Labels, some.Pixels, some.Offsets, some.Residues = nil, nil, nil, nil, nil
+	n := im.Shape.Len()
+	for _, i := range places {
+		some.IDs, some.Labels = append(some.IDs, im.IDs[i]), append(some.Labels, im.Labels[i])
+		some.Pixels = append(some.Pixels, im.Image(i)...)
+		some.Residues = append(some.Residues, im.Residue(i)...)
+		if im.Offsets != nil {
+			some.Offsets = append(some.Offsets, im.Offsets[i*n:(i+1)*n]...)
+		}
+	}
+	return &some
+}

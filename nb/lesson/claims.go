@@ -9,6 +9,7 @@ import (
 	"github.com/certspec/certspec/calib/confidence"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/conformal"
 )
 
 // slide is a slider over the radii with a table each; static follows it.
@@ -95,26 +96,10 @@ func Recalibrated(s Scored, method calib.Method, delta float64, radii ...float64
 	return slide(s.Name+": recalibration by radius", radii, tables, figure, all), none
 }
 
-// setsFile is what "certspec calib sets --json" prints.
-type setsFile struct {
-	Model, Data                string
-	Sigma, Miscoverage         float64
-	Calibration, Test, Classes int
-	Radii                      []struct {
-		Radius, Level   float64
-		Needed          int
-		Clean, Attacked *struct {
-			Size     float64 `json:"mean_size"`
-			Coverage float64
-			Range    [2]float64
-		}
-	}
-}
-
 // Sets shows the prediction sets that "certspec calib sets" made of a network: a slider over the radius, and a table of all. clean and attacked are its files, the second of attacked images.
 // The last value is the least coverage.
 func Sets(name, clean, attacked string) (*nb.Widget, float64) {
-	var files [2]setsFile
+	var files [2]conformal.Sets
 	for i, file := range []string{clean, attacked} {
 		nb.Check(json.Unmarshal(nb.Must(os.ReadFile(file)), &files[i]))
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/conformal"
 	"github.com/certspec/certspec/rs/noise"
 	"github.com/certspec/certspec/rs/preflight"
 )
@@ -35,23 +36,6 @@ type Result struct {
 	Seed     uint64           `json:"seed"`
 	Radii    []underAttack    `json:"radii"`
 	Outcomes []attack.Outcome `json:"outcomes"`
-}
-
-// Saved is what "attack --save" writes.
-type Saved struct {
-	Data   string       `json:"data"`
-	Sigma  float64      `json:"sigma"`
-	Images []SavedImage `json:"images"`
-}
-
-// SavedImage is an attacked image.
-type SavedImage struct {
-	attack.Outcome
-	Pixels []uint8 `json:"pixels"` // HWC, in base64
-}
-
-func (s *Saved) take(o attack.Outcome, pixels []uint8) {
-	s.Images = append(s.Images, SavedImage{o, slices.Clone(pixels)})
 }
 
 // underAttack is a row of the table.
@@ -165,9 +149,11 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	saved := Saved{Data: images.Name, Sigma: h.Sigma}
+	saved := conformal.Attacked{Data: images.Name, Sigma: h.Sigma}
 	if o.save != "" {
-		o.Found = saved.take
+		o.Found = func(a attack.Outcome, pixels []uint8) {
+			saved.Images = append(saved.Images, conformal.AttackedImage{Image: a.Image, Label: a.Label, Radius: a.Radius, Norm: a.Norm, Class: a.Class, Pixels: slices.Clone(pixels)})
+		}
 	}
 	outcomes, err := attack.Empirical(cmd.Context(), b, model, smoothed, images, o.EmpiricalOptions)
 	if err != nil {
@@ -199,8 +185,7 @@ func gradientEngine(choice string) string {
 
 // inLedger gives the images whose certificates the ledger has, with those, in the order of the ledger.
 func inLedger(path string, run *rs.Run, images *dataset.Images) (*dataset.Images, rs.Rows, error) {
-	chosen := *images
-	chosen.IDs, chosen.Labels, chosen.Pixels = nil, nil, nil
+	var places []int
 	var rows rs.Rows
 	for _, row := range run.Rows {
 		i := images.Index(row.Image)
@@ -211,14 +196,12 @@ func inLedger(path string, run *rs.Run, images *dataset.Images) (*dataset.Images
 			return nil, nil, fmt.Errorf("image %d has the label %d in %s, and %d in %s: it is another set than that of the ledger, %s",
 				row.Image, images.Labels[i], images.Name, row.Label, path, run.Header.Data.Name)
 		}
-		rows = append(rows, row)
-		chosen.IDs, chosen.Labels = append(chosen.IDs, row.Image), append(chosen.Labels, row.Label)
-		chosen.Pixels = append(chosen.Pixels, images.Image(i)...)
+		rows, places = append(rows, row), append(places, i)
 	}
 	if len(rows) == 0 {
 		return nil, nil, fmt.Errorf("%s has no certificate of an image of %s", path, images.Name)
 	}
-	return &chosen, rows, nil
+	return images.Take(places), rows, nil
 }
 
 func summary(radii []float64, rows rs.Rows, outcomes []attack.Outcome) []underAttack {

@@ -7,21 +7,22 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/rs/confidences"
 )
 
 // recalibrated is what "calib recalibrate" prints of a set of samples.
 type recalibrated struct {
-	N        int                  `json:"n"`
-	Map      *calib.Recalibration `json:"map"`
-	Words    string               `json:"words"`
-	FittedOn string               `json:"fitted_on"`
-	Source   string               `json:"source"`         // digest of the ledger, or path of the CSV file, that it was fitted on
-	Data     *fittedData          `json:"data,omitempty"` // of a ledger
-	FittedN  int                  `json:"fitted_n,omitempty"`
-	Judged   string               `json:"judged_on"`
-	Joint    *jointTerms          `json:"joint,omitempty"`
-	Rows     []calib.Judged       `json:"rows"` // as they are, recalibrated, constant
-	Useless  bool                 `json:"no_better_than_a_constant"`
+	N        int                   `json:"n"`
+	Map      *calib.Recalibration  `json:"map"`
+	Words    string                `json:"words"`
+	FittedOn string                `json:"fitted_on"`
+	Source   string                `json:"source"`         // digest of the ledger, or path of the CSV file, that it was fitted on
+	Data     *confidences.Labelled `json:"data,omitempty"` // of a ledger
+	FittedN  int                   `json:"fitted_n,omitempty"`
+	Judged   string                `json:"judged_on"`
+	Joint    *jointTerms           `json:"joint,omitempty"`
+	Rows     []calib.Judged        `json:"rows"` // as they are, recalibrated, constant
+	Useless  bool                  `json:"no_better_than_a_constant"`
 }
 
 // jointTerms say what the joint claim and that for the population take.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +13,7 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/confidences"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -22,15 +21,8 @@ import (
 type fitPart struct {
 	table        *calib.Table
 	from, source string
-	data         *fittedData
+	data         *confidences.Labelled
 	saved        *calib.Recalibration
-}
-
-// fittedData are the images of a ledger that a map was fitted on.
-type fittedData struct {
-	Name   string `json:"name"`
-	Digest string `json:"digest"` // of all images of the name
-	Images []int  `json:"images"`
 }
 
 // parts gives the samples to fit on by set, and leaves in the sets those to judge.
@@ -48,20 +40,20 @@ func (o *recalibrateOptions) parts(cmd *cobra.Command, sets []*sampleFile) ([]fi
 func (o *recalibrateOptions) halves(ctx context.Context, sets []*sampleFile) ([]fitPart, error) {
 	parts := make([]fitPart, len(sets))
 	place := map[int]int{} // of a ledger's labelled images, by id
-	var data *fittedData
+	var data *confidences.Labelled
 	odd := 0
 	if o.ledger != "" {
 		run, err := rs.Open(o.ledger)
 		if err != nil {
 			return nil, err
 		}
-		data = labelled(run)
+		data = confidences.LabelledOf(run)
 		first := make([]int, len(data.Images))
 		for i := range first {
 			first[i] = i
 		}
 		if o.population {
-			images, err := data.load(ctx)
+			images, err := population(ctx, data)
 			if err != nil {
 				return nil, err
 			}
@@ -109,13 +101,13 @@ func (o *recalibrateOptions) other(cmd *cobra.Command, sets []*sampleFile) ([]fi
 	if len(fits) != len(sets) {
 		return nil, cli.Usagef("--fit has %d sets of samples, there are %d to judge: name the radii with --radii, and fit a ledger with a ledger", len(fits), len(sets))
 	}
-	var data *fittedData
+	var data *confidences.Labelled
 	if o.ledger != "" && fits[0].at != nil {
 		run, err := rs.Open(o.fit)
 		if err != nil {
 			return nil, err
 		}
-		data = labelled(run)
+		data = confidences.LabelledOf(run)
 	}
 	if err := o.apart(cmd.Context(), o.fit, data); err != nil {
 		return nil, err
@@ -161,7 +153,7 @@ func (o *recalibrateOptions) saved(ctx context.Context, sets []*sampleFile) ([]f
 
 // apart refuses a map that was fitted on images that are judged, and for claims on the population on images that are equal to one. data is nil where
 // it is not known what a map was fitted on.
-func (o *recalibrateOptions) apart(ctx context.Context, name string, data *fittedData) error {
+func (o *recalibrateOptions) apart(ctx context.Context, name string, data *confidences.Labelled) error {
 	if o.ledger == "" {
 		return nil
 	}
@@ -175,22 +167,18 @@ func (o *recalibrateOptions) apart(ctx context.Context, name string, data *fitte
 	if err != nil {
 		return err
 	}
-	judged := labelled(run)
-	if data.base() == judged.base() {
-		for _, image := range judged.Images {
-			if slices.Contains(data.Images, image) {
-				return fmt.Errorf("image %d of %s was fitted on in %s and is judged in %s: what is judged must not have been fitted on; expected other images, or leave --fit out", image, judged.base(), name, o.ledger)
-			}
-		}
+	judged := confidences.LabelledOf(run)
+	if image, found := data.Shared(judged); found {
+		return fmt.Errorf("image %d of %s was fitted on in %s and is judged in %s: what is judged must not have been fitted on; expected other images, or leave --fit out", image, judged.Name, name, o.ledger)
 	}
 	if !o.population {
 		return nil
 	}
-	fit, err := data.load(ctx)
+	fit, err := population(ctx, data)
 	if err != nil {
 		return err
 	}
-	images, err := judged.load(ctx)
+	images, err := population(ctx, judged)
 	if err != nil {
 		return err
 	}
@@ -200,45 +188,13 @@ func (o *recalibrateOptions) apart(ctx context.Context, name string, data *fitte
 	return nil
 }
 
-// labelled are the images of a run that have labels.
-func labelled(run *rs.Run) *fittedData {
-	data := &fittedData{Name: run.Header.Data.Name, Digest: run.Header.Data.Digest}
-	for _, row := range run.Rows {
-		if row.Label >= 0 {
-			data.Images = append(data.Images, row.Image)
-		}
-	}
-	return data
-}
-
-// base names the data set that the images are part of.
-func (d *fittedData) base() string {
-	name, _, _ := strings.Cut(d.Name, "[")
-	return name
-}
-
-// load reads the images.
-func (d *fittedData) load(ctx context.Context) (*dataset.Images, error) {
-	set, err := dataset.Open(d.Name)
+// population loads images, by whose values claims for the population are made.
+func population(ctx context.Context, l *confidences.Labelled) (*dataset.Images, error) {
+	images, err := l.Load(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("--population: %w", err)
 	}
-	all, err := set.Load(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("--population: %w", err)
-	}
-	if all.Digest != d.Digest {
-		return nil, fmt.Errorf("--population: %s has the digest %s, the ledger's images had %s: expected the same images", d.Name, all.Digest, d.Digest)
-	}
-	var at []int
-	for _, id := range d.Images {
-		i := all.Index(id)
-		if i < 0 {
-			return nil, fmt.Errorf("--population: %s has no image %d", d.Name, id)
-		}
-		at = append(at, i)
-	}
-	return choose(all, at), nil
+	return images, nil
 }
 
 func (o *recalibrateOptions) source() string {
