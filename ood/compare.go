@@ -152,6 +152,21 @@ func PickThreshold(validation *Measurement, tpr float64) (Threshold, error) {
 	return Threshold{Log: log, Value: math.Exp(log), TPR: float64(hits) / float64(len(scores)), Least: share.Low}, nil
 }
 
+// Reach is the share of images whose confidence, or with bounds its upper bound, is not below the threshold; one that is no number reaches it.
+func (t Threshold) Reach(m *Measurement, bounds bool) float64 {
+	n := 0
+	for _, l := range m.Lines {
+		v := l.Log
+		if bounds {
+			v = l.Upper
+		}
+		if !(v < t.Log) {
+			n++
+		}
+	}
+	return float64(n) / float64(len(m.Lines))
+}
+
 func logs(l record.Line) float64 { return l.Log }
 
 // worst is a bound of an image, unless its own confidence is not a number.

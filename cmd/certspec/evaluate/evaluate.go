@@ -130,11 +130,11 @@ func (o *options) run(cmd *cobra.Command) ([]Result, error) {
 	case o.groups != "" && o.folders != "":
 		return nil, cli.Usagef("--groups and --model-folders: expected one of them")
 	case o.folders != "":
-		if o.Groups, err = readFolders(o.folders, images.Classes); err != nil {
+		if o.Groups, err = evaluate.ReadFolders(o.folders, images.Classes); err != nil {
 			return nil, err
 		}
 	case o.groups != "":
-		if o.Groups, err = readGroups(o.groups, images.Classes); err != nil {
+		if o.Groups, err = evaluate.ReadGroups(o.groups, images.Classes); err != nil {
 			return nil, err
 		}
 	}

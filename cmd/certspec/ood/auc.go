@@ -122,29 +122,14 @@ func (o *aucOptions) threshold(in *ood.Measurement, foreign []*ood.Measurement) 
 	if err != nil {
 		return nil, err
 	}
-	out := &thresholdResult{Threshold: t, In: reach(in, t.Log, false), Foreign: reach(foreign[0], t.Log, false)}
+	out := &thresholdResult{Threshold: t, In: t.Reach(in, false), Foreign: t.Reach(foreign[0], false)}
 	for _, m := range foreign {
 		if m.Header.Bound != nil {
-			g := reach(m, t.Log, true)
+			g := t.Reach(m, true)
 			out.Guaranteed = &g
 		}
 	}
 	return out, nil
-}
-
-// reach is the share of images whose confidence, or its bound, is not below a threshold.
-func reach(m *ood.Measurement, log float64, upper bool) float64 {
-	n := 0
-	for _, l := range m.Lines {
-		v := l.Log
-		if upper {
-			v = l.Upper
-		}
-		if !(v < log) {
-			n++
-		}
-	}
-	return float64(n) / float64(len(m.Lines))
 }
 
 func (r aucResult) print(out io.Writer) error {
