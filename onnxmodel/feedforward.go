@@ -2,7 +2,6 @@ package onnxmodel
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/certspec/certspec/feedforward"
@@ -17,20 +16,24 @@ func FeedForward(path string, options Options) (*feedforward.Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("onnxmodel: %w", err)
-	}
-	return FeedForwardBytes(path, data, m.options)
+	return feedForward(path, nil, m.options)
 }
 
-// FeedForwardBytes is FeedForward for the contents of a file; name stands for the path, also for that of files with weights.
+// FeedForwardBytes is FeedForward for the contents of a file, with all its weights; name stands for the path.
 func FeedForwardBytes(name string, data []byte, options Options) (*feedforward.Network, error) {
-	fail := func(err error) (*feedforward.Network, error) {
+	if err := options.check(); err != nil {
 		return nil, fmt.Errorf("onnxmodel: %s: %w", name, err)
 	}
-	if err := options.check(); err != nil {
-		return fail(err)
+	if data == nil {
+		data = []byte{}
+	}
+	return feedForward(name, data, options)
+}
+
+// feedForward reads the file itself where there is no data.
+func feedForward(name string, data []byte, options Options) (*feedforward.Network, error) {
+	fail := func(err error) (*feedforward.Network, error) {
+		return nil, fmt.Errorf("onnxmodel: %s: %w", name, err)
 	}
 	file, err := readFile(name, data, options.Card)
 	if err != nil {
@@ -47,10 +50,7 @@ func FeedForwardBytes(name string, data []byte, options Options) (*feedforward.N
 	if err != nil {
 		return fail(err)
 	}
-	model, err := onnxfile.Decode(data)
-	if err != nil {
-		return fail(err)
-	}
+	model := file.model
 	if err := model.Load(filepath.Dir(name)); err != nil {
 		return fail(err)
 	}

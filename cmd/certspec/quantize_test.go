@@ -1,12 +1,17 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/feedforward/quantize"
+	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -69,4 +74,92 @@ func TestQuantize(t *testing.T) {
 			t.Errorf("%v: %v; expected %q", args, err, want)
 		}
 	}
+}
+
+// A file whose weights lie in files beside it, as PyTorch writes them, becomes the same network in one file; its digest covers every byte of them.
+func TestQuantizeReadsWeightsInFiles(t *testing.T) {
+	t.Setenv(dataset.DataVariable, t.TempDir())
+	one, dir := onnxFile(t), t.TempDir()
+	data, err := os.ReadFile(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := onnxfile.Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last string
+	for i := range model.Graph.Initializers {
+		tensor := &model.Graph.Initializers[i]
+		if tensor.Type != onnxfile.Float32 {
+			continue
+		}
+		name := fmt.Sprintf("w%d.bin", i)
+		last = filepath.Join(dir, name)
+		if err := os.WriteFile(last, bytes.Clone(tensor.Raw), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		tensor.SetExternal(name)
+	}
+	parted := filepath.Join(dir, "net.onnx")
+	if err := os.WriteFile(parted, onnxfile.Encode(model), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	quantised := func(file string) (network string, source string) {
+		t.Helper()
+		q := filepath.Join(t.TempDir(), "q.onnx")
+		out, err := outputOf(t, "quantize", file, "--data", "synthetic/train", "--sigma", "0.25", "--calibrate", "2", "--out", q, "--json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var record quantize.Record
+		if err := json.Unmarshal([]byte(out), &record); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := onnxfile.Decode(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if files, err := m.ExternalFiles(); err != nil || len(files) > 0 {
+			t.Errorf("%s: weights in %v, %v; expected one file", q, files, err)
+		}
+		m.Metadata = nil
+		return string(onnxfile.Encode(m)), record.Source
+	}
+	want, source := quantised(one)
+	got, other := quantised(parted)
+	if got != want {
+		t.Error("another network from the same weights in files")
+	}
+	weights, err := os.ReadFile(last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights[len(weights)-1] ^= 0x40
+	if err := os.WriteFile(last, weights, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	changed, third := quantised(parted)
+	if changed == want || source == other || other == third || third == source {
+		t.Errorf("a changed byte is not seen: digests %s, %s, %s", source, other, third)
+	}
+	refused := func(want string) {
+		t.Helper()
+		_, err := outputOf(t, "quantize", parted, "--data", "synthetic/train", "--sigma", "0.25", "--out", filepath.Join(dir, "q.onnx"))
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), filepath.Base(last)) {
+			t.Errorf("%v; expected %q and the name of the file", err, want)
+		}
+	}
+	if err := os.Truncate(last, int64(len(weights)-4)); err != nil {
+		t.Fatal(err)
+	}
+	refused("bytes of")
+	if err := os.Remove(last); err != nil {
+		t.Fatal(err)
+	}
+	refused("not beside it")
 }

@@ -4,6 +4,7 @@ package external
 
 import (
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,8 +12,8 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// exported trains a small residual network in PyTorch on patches of three colours, in noise, and writes it by both of PyTorch's exporters: the older one
-// is told to leave normalisations as nodes of their own. The answer is the share of each test image's noise samples that PyTorch gives its label.
+// exported trains a small residual network in PyTorch on patches of three colours, in noise, and writes it by both of PyTorch's exporters: the newer one
+// puts the weights into a second file, the older one is told to leave normalisations as nodes of their own. The answer is the share of each test image's noise samples that PyTorch gives its label.
 const exported = `
 import os, numpy as np, torch
 from torch import nn
@@ -54,7 +55,7 @@ for name, v, c in (("train", x, y), ("test", test, labels)):
     np.save(os.path.join(arg["dir"], name + "-labels.npy"), c.numpy())
 import contextlib, sys
 with contextlib.redirect_stdout(sys.stderr):
-    torch.onnx.export(net, (torch.zeros(2, 3, 12, 12),), os.path.join(arg["dir"], "new.onnx"), input_names=["image"], dynamic_shapes=({0: torch.export.Dim("batch")},), external_data=False)
+    torch.onnx.export(net, (torch.zeros(2, 3, 12, 12),), os.path.join(arg["dir"], "new.onnx"), input_names=["image"], dynamic_shapes=({0: torch.export.Dim("batch")},))
     torch.onnx.export(net, (torch.zeros(2, 3, 12, 12),), os.path.join(arg["dir"], "old.onnx"), input_names=["image"], dynamic_axes={"image": {0: "n"}}, dynamo=False,
                       training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False)
 import onnx
@@ -77,6 +78,9 @@ func TestExternalQuantizedTorch(t *testing.T) {
 		if !strings.Contains(strings.Join(want.Ops["old"], " "), op) {
 			t.Errorf("PyTorch wrote no %s: %v", op, want.Ops["old"])
 		}
+	}
+	if _, err := os.Stat(filepath.Join(p.dir, "new.onnx.data")); err != nil {
+		t.Errorf("PyTorch wrote its weights into the file itself: %v", err)
 	}
 	for _, name := range []string{"old", "new"} {
 		out := p.sh(strings.ReplaceAll(`
