@@ -3,12 +3,14 @@ package calib
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/mat"
 )
 
-// fitLogistic minimises the log loss or the Brier score of sigmoid(Σ w_j f_j + c) over w ≥ 0 and, with an intercept, c. A slope that
-// comes out negative is set to 0 and the rest is fitted again. The Brier score has several minima: of the ends of several starts and the
-// constant the best counts.
-func fitLogistic(features [][]float64, intercept bool, correct []bool, objective Objective) (w []float64, c float64) {
+// fitLogistic minimises the log loss or the Brier score of sigmoid(Σ w_j f_j + c) over w ≥ 0 and, with an intercept, c. Where a slope comes out
+// negative it is set to 0 and the rest is fitted again, each of several in its turn: the minimum of a convex loss lies on one of these sides. The Brier score
+// has several minima: of the ends of several starts and the constant the best counts. The result is no worse than the starts that are given, slopes and constant.
+func fitLogistic(features [][]float64, intercept bool, correct []bool, objective Objective, starts ...[]float64) (w []float64, c float64) {
 	last := len(features)
 	start := func(slope float64) []float64 { // with the accuracy for a constant
 		p := make([]float64, last+1)
@@ -27,41 +29,54 @@ func fitLogistic(features [][]float64, intercept bool, correct []bool, objective
 		return p
 	}
 	fit := logisticFit{features: features, correct: correct, brier: objective == CertifiedBrierLoss}
+	var side func(p []float64, free []bool) ([]float64, float64)
+	side = func(p []float64, free []bool) (best []float64, low float64) {
+		q, loss := fit.minimise(p, free)
+		low = math.Inf(1)
+		for j := range features {
+			if q[j] < 0 {
+				at, less := slices.Clone(q), slices.Clone(free)
+				at[j], less[j] = 0, false
+				if r, end := side(at, less); end < low {
+					best, low = r, end
+				}
+			}
+		}
+		if best == nil {
+			return q, loss
+		}
+		return best, low
+	}
 	descend := func(p []float64) ([]float64, float64) {
 		free := slices.Repeat([]bool{true}, last+1)
 		free[last] = intercept
-		for {
-			q, loss := fit.minimise(p, free)
-			negative := -1
-			for j := range features {
-				if q[j] < 0 && (negative < 0 || q[j] < q[negative]) {
-					negative = j
-				}
-			}
-			if negative < 0 {
-				return q, loss
-			}
-			free[negative], p = false, start(0)
-		}
+		return side(p, free)
 	}
 	best := start(0)
 	loss := fit.loss(best)
-	if !fit.brier {
-		best, _ = descend(start(1))
-		return best[:last], best[last]
-	}
-	whole := fit
-	fit = whole.thinned(1000) // which minimum is the lowest, a part shows
-	from, low := best, math.Inf(1)
-	for _, slope := range []float64{0.1, 0.3, 1, 3} {
-		if p, end := descend(start(slope)); end < low {
-			from, low = p, end
+	better := func(p []float64, end float64) {
+		if end < loss {
+			best, loss = p, end
 		}
 	}
-	fit = whole
-	if p, end := descend(from); end < loss {
-		best = p
+	for _, p := range starts {
+		better(p, fit.loss(p))
 	}
+	from, low := start(1), math.Inf(1)
+	if fit.brier {
+		whole := fit
+		fit = whole.thinned(1000) // which minimum is the lowest, a part shows
+		for _, slope := range []float64{0.1, 0.3, 1, 3} {
+			starts = append(starts, start(slope))
+		}
+		for _, p := range starts {
+			if p, end := descend(p); end < low {
+				from, low = p, end
+			}
+		}
+		fit = whole
+	}
+	better(descend(from))
 	return best[:last], best[last]
 }
 
@@ -203,34 +218,25 @@ func (at *slopes) step(p []float64, damping float64) []float64 {
 	return q
 }
 
-// solve solves (H + damping·diag H) x = g by elimination, and reports whether the matrix is positive definite; a parameter without curvature stays.
+// solve solves (H + damping·diag H) x = g, and reports whether the matrix is positive definite; a parameter without curvature stays.
 func solve(g []float64, h [][]float64, damping float64) (x []float64, positive bool) {
 	n := len(g)
-	a := make([][]float64, n)
-	for i := range a {
-		a[i] = append(slices.Clone(h[i]), g[i])
-		a[i][i] += damping * h[i][i]
+	a := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := range i {
+			a.SetSym(i, j, h[i][j])
+		}
+		d := h[i][i] + damping*h[i][i]
 		if h[i][i] == 0 {
-			a[i][i] = 1
+			d = 1
 		}
-	}
-	positive = true
-	for i := range a { // positive definite: no pivoting
-		positive = positive && a[i][i] > 0
-		for j := i + 1; j < n; j++ {
-			r := a[j][i] / a[i][i]
-			for k := i; k <= n; k++ {
-				a[j][k] -= r * a[i][k]
-			}
-		}
+		a.SetSym(i, i, d)
 	}
 	x = make([]float64, n)
-	for i := n - 1; i >= 0; i-- {
-		x[i] = a[i][n]
-		for k := i + 1; k < n; k++ {
-			x[i] -= a[i][k] * x[k]
-		}
-		x[i] /= a[i][i]
+	var factor mat.Cholesky
+	if !factor.Factorize(a) {
+		return x, false
 	}
-	return x, positive
+	_ = factor.SolveVecTo(mat.NewVecDense(n, x), mat.NewVecDense(n, g)) // an ill-conditioned step is judged by its loss
+	return x, true
 }

@@ -1,6 +1,7 @@
 package calib
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -85,6 +86,53 @@ func TestRecalibrationIsAMinimum(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Beta holds every Platt map, so it is fitted at least as well: also where intervals are so wide that a slope is lost.
+func TestBetaIsNoWorseThanPlatt(t *testing.T) {
+	tables := map[string]*Table{"drawn": drawn(3000, 7), "few": drawn(60, 11)}
+	for seed := range uint64(12) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		s, width := &Table{}, []float64{.02, .2, .6}[seed%3]
+		for range 300 {
+			z := math.Pow(rng.Float64(), []float64{.2, 1, 4, .05}[seed%4])
+			s.Correct = append(s.Correct, rng.Float64() < z*z || rng.IntN(20) == 0)
+			s.Confidence = append(s.Confidence, z)
+			s.Lower, s.Upper = append(s.Lower, max(0, z-width*rng.Float64())), append(s.Upper, min(1, z+width*rng.Float64()))
+		}
+		tables[fmt.Sprint("seed ", seed)] = s
+	}
+	gained := 0
+	for name, s := range tables {
+		for _, o := range []Objective{NLL, CertifiedBrierLoss} {
+			loss := func(m Method) float64 {
+				g := fitted(t, m, o, s)
+				z := slices.Clone(s.Confidence)
+				if o == CertifiedBrierLoss {
+					BrierConfidences(z, s.Correct, s.Lower, s.Upper)
+				}
+				mapped := g.Apply(&Table{Correct: s.Correct, Confidence: z}).Confidence
+				v, err := Brier(s.Correct, mapped)
+				if o == NLL {
+					v, err = LogLoss(s.Correct, mapped)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				return v
+			}
+			platt, beta := loss(Platt), loss(Beta)
+			if beta > platt+1e-9 {
+				t.Errorf("%s, %s: beta ends at %v, Platt at %v", name, o, beta, platt)
+			}
+			if beta < platt-1e-4 {
+				gained++
+			}
+		}
+	}
+	if gained < 5 {
+		t.Errorf("beta is better than Platt in %d cases: the maps are hardly different", gained)
 	}
 }
 

@@ -37,21 +37,20 @@ func FitRecalibration(method Method, objective Objective, correct []bool, confid
 		v = min(max(v, edge), 1-edge)
 		up[i], down[i] = math.Log(v), -math.Log1p(-v)
 	}
-	logit := func() []float64 {
-		for i := range up {
-			up[i] += down[i]
-		}
-		return up
+	logits := make([]float64, len(z))
+	for i := range logits {
+		logits[i] = up[i] + down[i]
 	}
 	switch method {
 	case Platt:
-		w, c := fitLogistic([][]float64{logit()}, true, correct, objective)
+		w, c := fitLogistic([][]float64{logits}, true, correct, objective)
 		r.A, r.B, r.C = w[0], w[0], c
 	case Temperature:
-		w, _ := fitLogistic([][]float64{logit()}, false, correct, objective)
+		w, _ := fitLogistic([][]float64{logits}, false, correct, objective)
 		r.A, r.B = w[0], w[0]
 	case Beta:
-		w, c := fitLogistic([][]float64{up, down}, true, correct, objective)
+		w, c := fitLogistic([][]float64{logits}, true, correct, objective)
+		w, c = fitLogistic([][]float64{up, down}, true, correct, objective, []float64{w[0], w[0], c}) // from Platt's, which it contains
 		r.A, r.B, r.C = w[0], w[1], c
 	case Isotonic:
 		r.From, r.Value = poolAdjacent(z, correct)
