@@ -26,6 +26,7 @@ type anytimeRun struct {
 	plan   *rule.Plan
 	header ledger.Header
 	blocks *blocks
+	crew   *crew
 	again  *recheck
 	images *imageset.Images
 
@@ -51,11 +52,11 @@ type piece struct {
 }
 
 // certifyAnytime is Certify under the rule Anytime.
-func certifyAnytime(ctx context.Context, opt Options, plan *rule.Plan, header ledger.Header, blocks *blocks, images *imageset.Images) (*Run, error) {
+func certifyAnytime(ctx context.Context, opt Options, plan *rule.Plan, header ledger.Header, blocks *blocks, crew *crew, images *imageset.Images) (*Run, error) {
 	if each := plan.Selection() + plan.Block(); opt.Until.Samples > 0 && opt.Until.Samples < each*images.Len() {
 		return nil, optionErrorf("Budget is %d noise samples, but the %d images need %d each to begin with, %d in all", opt.Until.Samples, images.Len(), each, each*images.Len())
 	}
-	r := &anytimeRun{opt: opt, plan: plan, header: header, blocks: blocks, images: images}
+	r := &anytimeRun{opt: opt, plan: plan, header: header, blocks: blocks, crew: crew, images: images}
 	r.buffers.New = func() any { return blocks.newBuffer() }
 	var err error
 	if r.again, err = newRecheck(blocks); err != nil {
@@ -242,7 +243,6 @@ func (r *anytimeRun) draw(ctx context.Context, pieces []*piece) error {
 	todo := make(chan address)
 	var tallies sync.Mutex
 	var work sync.WaitGroup
-	asking := make(chan struct{}, r.opt.Workers)
 	for range r.opt.Workers + max(1, runtime.GOMAXPROCS(0)/2) { // some draw while others ask
 		work.Go(func() {
 			buf := r.buffers.Get().(*buffer)
@@ -252,14 +252,14 @@ func (r *anytimeRun) draw(ctx context.Context, pieces []*piece) error {
 				err := r.blocks.draw(buf, r.images.Grid(a.image), r.images.Residue(a.image), image, a.block)
 				var counts []ledger.Count
 				var misses int
-				asking <- struct{}{}
+				r.crew.call()
 				if err == nil {
 					counts, misses, err = r.blocks.classify(calls, buf)
 				}
 				if err == nil {
 					err = r.again.take(calls, buf, image, a.block)
 				}
-				<-asking
+				r.crew.called()
 				if err != nil {
 					abort(fmt.Errorf("rs: image %d, block %d: %w", image, a.block, err))
 					continue
@@ -349,9 +349,11 @@ func (r *anytimeRun) save() error {
 		return fmt.Errorf("rs: %w", err)
 	}
 	if found := r.again.unwritten(); found.Comparisons > 0 {
-		return ledger.AppendChecks(r.opt.Ledger, found)
+		if err := ledger.AppendChecks(r.opt.Ledger, found); err != nil {
+			return err
+		}
 	}
-	return nil
+	return r.crew.save(r.opt.Ledger)
 }
 
 func (r *anytimeRun) report(final bool) {

@@ -45,7 +45,8 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	if err != nil {
 		return nil, fmt.Errorf("rs: model: %w", err)
 	}
-	if opt.Workers == 0 {
+	chosen := opt.Workers > 0
+	if !chosen {
 		opt.Workers = DefaultWorkers(info.Identity)
 	}
 	images, err := data.Load(ctx)
@@ -78,11 +79,15 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 		return nil, err
 	}
 	blocks.scored, blocks.top = opt.Scores > 0, opt.TopScores
+	crew, err := newCrew(opt, chosen)
+	if err != nil {
+		return nil, fmt.Errorf("rs: %w", err)
+	}
 	if opt.Rule == Anytime {
-		return certifyAnytime(ctx, opt, plan, header, blocks, images)
+		return certifyAnytime(ctx, opt, plan, header, blocks, crew, images)
 	}
 	c := &certification{
-		opt: opt, plan: plan, blocks: blocks, images: images, grace: grace,
+		opt: opt, plan: plan, blocks: blocks, crew: crew, images: images, grace: grace,
 		run: &Run{Header: header},
 	}
 	if c.again, err = newRecheck(blocks); err != nil {

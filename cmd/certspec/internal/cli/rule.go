@@ -54,7 +54,7 @@ func planFlags(f *Flags, o *rs.Options) {
 	f.Float64Var(&o.Futility, "futility", 0, "of the rule betting: level of the test that stops hopeless images (default alpha)")
 	f.NoiseFlag(&o.Noise)
 	f.IntVar(&o.Block, "block", rs.DefaultBlock, "noise samples in one call of the model")
-	f.IntVar(&o.Workers, "workers", 0, "calls of the model at once (default enough for all processors)")
+	f.IntVar(&o.Workers, "workers", 0, "calls of the model at once (default: measured as the run begins, and remembered beside the ledger)")
 }
 
 // CheckRun checks the flags that RunFlags or PlanFlags added.
