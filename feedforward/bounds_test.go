@@ -250,11 +250,11 @@ func TestIntervalsAreExact(t *testing.T) {
 		epsilon := []float64{0, 0.01, 0.1, 0.4}[trial%4]
 		box := mustBall(t, x, epsilon, Rigorous)
 		lower, upper := n.exactBox(t, box)
-		plain, _, err := n.boxes(box, Plain)
+		plainly, _, err := n.intervals(box, Plain)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rigorous, _, err := n.boxes(box, Rigorous)
+		rigorously, _, err := n.intervals(box, Rigorous)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -262,13 +262,13 @@ func TestIntervalsAreExact(t *testing.T) {
 			for i := range lower[k] {
 				lo, _ := lower[k][i].Float64()
 				hi, _ := upper[k][i].Float64()
-				if !near(plain[k].Lower[i], lo, 1e-11) || !near(plain[k].Upper[i], hi, 1e-11) {
-					t.Fatalf("%s: plain [%v, %v]; exact [%v, %v]", nd.name, plain[k].Lower[i], plain[k].Upper[i], lo, hi)
+				if !near(plainly.boxes[k].Lower[i], lo, 1e-11) || !near(plainly.boxes[k].Upper[i], hi, 1e-11) {
+					t.Fatalf("%s: plain [%v, %v]; exact [%v, %v]", nd.name, plainly.boxes[k].Lower[i], plainly.boxes[k].Upper[i], lo, hi)
 				}
-				if new(big.Rat).SetFloat64(rigorous[k].Lower[i]).Cmp(lower[k][i]) > 0 || new(big.Rat).SetFloat64(rigorous[k].Upper[i]).Cmp(upper[k][i]) < 0 {
-					t.Fatalf("%s: rigorous [%v, %v] does not contain the exact [%v, %v]", nd.name, rigorous[k].Lower[i], rigorous[k].Upper[i], lo, hi)
+				if new(big.Rat).SetFloat64(rigorously.boxes[k].Lower[i]).Cmp(lower[k][i]) > 0 || new(big.Rat).SetFloat64(rigorously.boxes[k].Upper[i]).Cmp(upper[k][i]) < 0 {
+					t.Fatalf("%s: rigorous [%v, %v] does not contain the exact [%v, %v]", nd.name, rigorously.boxes[k].Lower[i], rigorously.boxes[k].Upper[i], lo, hi)
 				}
-				widest = max(widest, (rigorous[k].Upper[i]-hi)/(1+math.Abs(hi)))
+				widest = max(widest, (rigorously.boxes[k].Upper[i]-hi)/(1+math.Abs(hi)))
 			}
 		}
 	}
@@ -288,7 +288,8 @@ func TestMergedIsExact(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		boxes, _, _ := n.boxes(box, Plain)
+		r, _, _ := n.intervals(box, Plain)
+		boxes := r.boxes
 		last := n.nodes[n.output]
 		l := last.layer.(affine)
 		columns, in := matrix(l), boxes[last.in[0]]
@@ -326,7 +327,7 @@ func checkBounds(t testing.TB, n *Network, rng *rand.Rand, epsilon float64, poin
 	t.Helper()
 	x := uniform(rng, n.InputShape().Size())
 	box := mustBall(t, x, epsilon, Rigorous)
-	boxes, _, err := n.boxes(box, Rigorous)
+	r, _, err := n.intervals(box, Rigorous)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -344,8 +345,8 @@ func checkBounds(t testing.TB, n *Network, rng *rand.Rand, epsilon float64, poin
 		z := inside(rng, box)
 		for i, v := range n.values(z) {
 			for j := range v {
-				if v[j] < boxes[i].Lower[j] || v[j] > boxes[i].Upper[j] {
-					t.Fatalf("%s: value %v outside [%v, %v]", n.nodes[i].name, v[j], boxes[i].Lower[j], boxes[i].Upper[j])
+				if v[j] < r.boxes[i].Lower[j] || v[j] > r.boxes[i].Upper[j] {
+					t.Fatalf("%s: value %v outside [%v, %v]", n.nodes[i].name, v[j], r.boxes[i].Lower[j], r.boxes[i].Upper[j])
 				}
 			}
 		}

@@ -118,42 +118,48 @@ func Ball(x []float64, epsilon float64, a Arithmetic) (Box, error) {
 	return b, nil
 }
 
-// Intervals returns bounds on all outputs over a box of inputs by interval bound propagation. Errors: a box of another size
+// Intervals returns bounds on all outputs over a box or segment of inputs by interval bound propagation. Errors: a set of another size
 // or with ends that are not finite or crossed, as *InputError.
-func (n *Network) Intervals(input Box, a Arithmetic) (Box, error) {
-	boxes, _, err := n.boxes(input, a)
+func (n *Network) Intervals(input Set, a Arithmetic) (Box, error) {
+	r, _, err := n.intervals(input, a)
 	if err != nil {
 		return Box{}, err
 	}
-	return boxes[n.output], nil
+	return r.boxes[n.output], nil
 }
 
-func (n *Network) boxes(input Box, a Arithmetic) ([]Box, Arithmetic, error) {
+func (n *Network) intervals(input Set, a Arithmetic) (*region, Arithmetic, error) {
 	a, err := a.check()
 	if err != nil {
 		return nil, a, err
 	}
-	if err := n.checkBox(input); err != nil {
+	r := &region{make([]Box, len(n.nodes)), make([]*line, len(n.nodes))}
+	if r.boxes[0], r.lines[0], err = input.region(n, a); err != nil {
 		return nil, a, err
 	}
-	boxes := make([]Box, len(n.nodes))
-	boxes[0] = input
 	for i, nd := range n.nodes[1:] {
-		out := newBox(nd.shape.Size())
-		nd.layer.interval(pick(boxes, nd.in), out, a)
-		out.guard()
-		boxes[i+1] = out
+		out, straight := r.follow(i+1, nd, a)
+		if !straight {
+			out = newBox(nd.shape.Size())
+			nd.layer.interval(pick(r.boxes, nd.in), out, a)
+		}
+		if out.guard() {
+			r.lines[i+1] = nil
+		}
+		r.boxes[i+1] = out
 	}
-	return boxes, a, nil
+	return r, a, nil
 }
 
-// guard gives no bound at all to a value that might overflow float32, or whose bounds are not numbers.
-func (b Box) guard() {
+// guard gives no bound at all to a value that might overflow float32, or whose bounds are not numbers, and says whether there is one.
+func (b Box) guard() (any bool) {
 	for i := range b.Lower {
 		if !(b.Lower[i] >= -overflow && b.Upper[i] <= overflow) {
 			b.Lower[i], b.Upper[i] = math.Inf(-1), math.Inf(1)
+			any = true
 		}
 	}
+	return any
 }
 
 func (n *Network) checkBox(b Box) error {

@@ -20,10 +20,10 @@ const (
 	FullCROWN Method = "full-crown" // CROWN for the bounds between the layers, too, and with three lines below each activation
 )
 
-// Differences returns U, K × K, with U[k·K+l] an upper bound on f_k(z) − f_l(z) over the box, and 0 on the diagonal.
+// Differences returns U, K × K, with U[k·K+l] an upper bound on f_k(z) − f_l(z) over the set, and 0 on the diagonal.
 // Errors: those of Intervals, an unknown method.
-func (n *Network) Differences(input Box, method Method, a Arithmetic) ([]float64, error) {
-	boxes, a, err := n.boxes(input, a)
+func (n *Network) Differences(input Set, method Method, a Arithmetic) ([]float64, error) {
+	r, a, err := n.intervals(input, a)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (n *Network) Differences(input Box, method Method, a Arithmetic) ([]float64
 		}
 	}
 	offsets := make([]float64, k*(k-1))
-	pairs, err := n.linearBounds(boxes, rows, offsets, method, a)
+	pairs, err := n.linearBounds(r, rows, offsets, method, a)
 	if err != nil {
 		return nil, err
 	}
@@ -54,18 +54,18 @@ func (n *Network) Differences(input Box, method Method, a Arithmetic) ([]float64
 	return u, nil
 }
 
-// Confidence bounds the confidence over a box around x (see Ball):
+// Confidence bounds the confidence over a box around x (see Ball), or a segment through it:
 //
 //	ln Conf(z) ≤ max_k −ln Σ_l exp(−U_kl)   and   ln Conf(z) ≥ max_k −ln Σ_l exp(U_lk)
 //
-// for every z in the box, U being Differences (Bitterwolf et al. 2020, equation 6, and its mirror). The bounds are rounded
+// for every z in the set, U being Differences (Bitterwolf et al. 2020, equation 6, and its mirror). The bounds are rounded
 // outwards. Errors: those of Differences and Forward.
-func (n *Network) Confidence(x []float64, box Box, method Method, a Arithmetic) (Confidence, error) {
+func (n *Network) Confidence(x []float64, set Set, method Method, a Arithmetic) (Confidence, error) {
 	f, err := n.Forward(x)
 	if err != nil {
 		return Confidence{}, err
 	}
-	u, err := n.Differences(box, method, a)
+	u, err := n.Differences(set, method, a)
 	if err != nil {
 		return Confidence{}, err
 	}

@@ -5,24 +5,24 @@ import (
 	"math"
 )
 
-// LinearBounds returns upper bounds on rows·f + offsets over a box of inputs, f being the outputs; rows has one row of
+// LinearBounds returns upper bounds on rows·f + offsets over a box or segment of inputs, f being the outputs; rows has one row of
 // Outputs() coefficients for each bound. IBP are intervals, with the rows taken back through affine layers at the end; CROWN
 // (Zhang et al. 2018) walks back from the rows to the input through lines above and below the activations, with
 // intervals between the layers; FullCROWN finds those by CROWN, too. Each method takes the smaller of its own bounds and
 // those before it. Errors: those of Intervals, an unknown method, rows or offsets of other sizes.
-func (n *Network) LinearBounds(input Box, rows, offsets []float64, method Method, a Arithmetic) ([]float64, error) {
+func (n *Network) LinearBounds(input Set, rows, offsets []float64, method Method, a Arithmetic) ([]float64, error) {
 	if len(rows) != len(offsets)*n.Outputs() {
 		return nil, &InputError{fmt.Sprintf("%d coefficients for %d bounds on %d outputs", len(rows), len(offsets), n.Outputs())}
 	}
-	boxes, a, err := n.boxes(input, a)
+	r, a, err := n.intervals(input, a)
 	if err != nil {
 		return nil, err
 	}
-	return n.linearBounds(boxes, rows, offsets, method, a)
+	return n.linearBounds(r, rows, offsets, method, a)
 }
 
-func (n *Network) linearBounds(boxes []Box, rows, offsets []float64, method Method, a Arithmetic) ([]float64, error) {
-	bounds := n.merged(boxes, rows, offsets, a)
+func (n *Network) linearBounds(r *region, rows, offsets []float64, method Method, a Arithmetic) ([]float64, error) {
+	bounds := n.merged(r, rows, offsets, a)
 	take := func(better []float64) {
 		for i, b := range better {
 			bounds[i] = min(bounds[i], b)
@@ -31,13 +31,13 @@ func (n *Network) linearBounds(boxes []Box, rows, offsets []float64, method Meth
 	switch method {
 	case IBP:
 	case CROWN, "":
-		take(n.crown(boxes, n.output, rows, offsets, adaptive, a))
+		take(n.crown(r, n.output, rows, offsets, adaptive, a))
 	case FullCROWN:
-		take(n.crown(boxes, n.output, rows, offsets, adaptive, a))
-		n.tighten(boxes, a)
-		take(n.merged(boxes, rows, offsets, a))
+		take(n.crown(r, n.output, rows, offsets, adaptive, a))
+		n.tighten(r, a)
+		take(n.merged(r, rows, offsets, a))
 		for _, s := range []lowerSlope{adaptive, flat, steep} {
-			take(n.crown(boxes, n.output, rows, offsets, s, a))
+			take(n.crown(r, n.output, rows, offsets, s, a))
 		}
 	default:
 		return nil, &InputError{fmt.Sprintf("method %q, want %q, %q or %q", method, IBP, CROWN, FullCROWN)}
@@ -46,7 +46,8 @@ func (n *Network) linearBounds(boxes []Box, rows, offsets []float64, method Meth
 }
 
 // tighten replaces the bounds on what enters activations, in order, by those of CROWN where these are tighter.
-func (n *Network) tighten(boxes []Box, a Arithmetic) {
+func (n *Network) tighten(r *region, a Arithmetic) {
+	boxes := r.boxes
 	entered := map[int]bool{}
 	for _, nd := range n.nodes {
 		if _, ok := nd.layer.(*activation); ok {
@@ -72,7 +73,7 @@ func (n *Network) tighten(boxes []Box, a Arithmetic) {
 		for k, j := range open {
 			rows[2*k*nd.shape.Size()+j], rows[(2*k+1)*nd.shape.Size()+j] = 1, -1
 		}
-		bounds := n.crown(boxes, at, rows, make([]float64, 2*len(open)), adaptive, a)
+		bounds := n.crown(r, at, rows, make([]float64, 2*len(open)), adaptive, a)
 		for k, j := range open {
 			boxes[at].Upper[j] = min(boxes[at].Upper[j], bounds[2*k])
 			boxes[at].Lower[j] = max(boxes[at].Lower[j], -bounds[2*k+1])
@@ -87,7 +88,8 @@ func (b Box) intersect(other Box) {
 }
 
 // merged bounds rows·f + offsets by intervals, the rows taken back through the affine layers at the end of the network.
-func (n *Network) merged(boxes []Box, rows, offsets []float64, a Arithmetic) []float64 {
+func (n *Network) merged(r *region, rows, offsets []float64, a Arithmetic) []float64 {
+	boxes := r.boxes
 	constant := make([]float64, len(offsets))
 	copy(constant, offsets)
 	at := n.output
@@ -100,7 +102,7 @@ func (n *Network) merged(boxes []Box, rows, offsets []float64, a Arithmetic) []f
 		n.nodes[at].layer.relax(pick(boxes, in), boxes[at], len(offsets), rows, [][]float64{g}, constant, a)
 		at, rows = in[0], g
 	}
-	return n.concretise(boxes[at], offsets, rows, constant, a)
+	return r.concretise(at, offsets, rows, constant, a)
 }
 
 // mergeable says whether a layer is affine with one input.
@@ -112,36 +114,9 @@ func (nd node) mergeable() bool {
 	return false
 }
 
-// concretise is constant + the largest value of each row of g over the box, rounded up.
-func (n *Network) concretise(b Box, offsets, g, constant []float64, a Arithmetic) []float64 {
-	size := len(b.Lower)
-	out := make([]float64, len(offsets))
-	for k := range out {
-		sum, magnitude := constant[k], math.Abs(constant[k])+math.Abs(offsets[k])
-		for i, v := range g[k*size : (k+1)*size] {
-			switch {
-			case v > 0:
-				sum += v * b.Upper[i]
-			case v < 0:
-				sum += v * b.Lower[i]
-			default:
-				continue
-			}
-			magnitude += math.Abs(v) * max(math.Abs(b.Lower[i]), math.Abs(b.Upper[i]))
-		}
-		if a != Plain {
-			sum += host * magnitude
-		}
-		if math.IsNaN(sum) {
-			sum = math.Inf(1)
-		}
-		out[k] = sum
-	}
-	return out
-}
-
 // crown walks back from linear functions of a node's output to the input.
-func (n *Network) crown(boxes []Box, from int, rows, offsets []float64, slope lowerSlope, a Arithmetic) []float64 {
+func (n *Network) crown(r *region, from int, rows, offsets []float64, slope lowerSlope, a Arithmetic) []float64 {
+	boxes := r.boxes
 	k := len(offsets)
 	constant := make([]float64, k)
 	copy(constant, offsets)
@@ -172,7 +147,7 @@ func (n *Network) crown(boxes []Box, from int, rows, offsets []float64, slope lo
 	if g[0] == nil { // the outputs do not depend on the input
 		g[0] = make([]float64, k*len(boxes[0].Lower))
 	}
-	return n.concretise(boxes[0], offsets, g[0], constant, a)
+	return r.concretise(0, offsets, g[0], constant, a)
 }
 
 // roundingOf adds to each constant what the sums that made its row of g may be off by, times the values that the row meets.

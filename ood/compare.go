@@ -50,6 +50,7 @@ type Comparison struct {
 	In        Side                `json:"in"`
 	Foreign   Side                `json:"foreign"`
 	Epsilon   float64             `json:"eps"`
+	Inputs    string              `json:"inputs,omitempty"` // around a foreign image, where they are no ball around it
 	AUC       float64             `json:"auc"`
 	CAUC      float64             `json:"cauc"`
 	AAUC      *float64            `json:"aauc"` // null without attacks; on their images alone
@@ -91,6 +92,9 @@ func Compare(ctx context.Context, o CompareOptions, in *Measurement, foreign ...
 	own, clean := column(in, logs), column(first, logs)
 	c := &Comparison{
 		In: side(in), Foreign: side(first), Epsilon: first.Header.Epsilon, Intervals: map[string]Estimate{}, in: own, foreign: clean,
+	}
+	if first.Header.Probe != nil {
+		c.Inputs = first.Header.Inputs()
 	}
 	c.NaN = c.In.NaN + c.Foreign.NaN
 	c.In.Confidence, c.Foreign.Confidence = mean(own, 0), mean(clean, 1)
@@ -206,6 +210,19 @@ func fpr(in, foreign []float64) *float64 {
 	return &rate
 }
 
+// GuaranteedArea is the area under the ROC curve of own confidences against the upper bounds of foreign images, alone. Errors: those of Compare,
+// foreign images without bounds.
+func GuaranteedArea(in, foreign *Measurement) (AUC, error) {
+	bound, _, err := sides(in, []*Measurement{foreign})
+	if err != nil {
+		return AUC{}, err
+	}
+	if bound == nil {
+		return AUC{}, fmt.Errorf("ood: %s has attacks; want bounds", foreign.Path)
+	}
+	return Area(column(in, logs), column(bound, func(l record.Line) float64 { return worst(l, l.Upper) }))
+}
+
 func side(m *Measurement) Side {
 	return Side{Name: m.Header.Data.Name, Digest: m.Header.Data.Digest, Images: len(m.Lines), Epsilon: m.Header.Epsilon, NaN: m.Claims.NaN}
 }
@@ -243,8 +260,8 @@ func sides(in *Measurement, foreign []*Measurement) (bound, attacked *Measuremen
 		}
 		*to = m
 	}
-	if bound != nil && attacked != nil && bound.Header.Epsilon != attacked.Header.Epsilon {
-		return nil, nil, fmt.Errorf("ood: %s is of epsilon %v, %s of %v", bound.Path, bound.Header.Epsilon, attacked.Path, attacked.Header.Epsilon)
+	if bound != nil && attacked != nil && bound.Header.Inputs() != attacked.Header.Inputs() {
+		return nil, nil, fmt.Errorf("ood: %s is of %s, %s of %s", bound.Path, bound.Header.Inputs(), attacked.Path, attacked.Header.Inputs())
 	}
 	return bound, attacked, nil
 }

@@ -22,7 +22,16 @@ type Options struct {
 	Epsilon    float64                // radius of the ball |z − x| ≤ ε in every value, within [0, 1]
 	Method     feedforward.Method     // "": feedforward.CROWN, or IBP at ε = 0, where it gains nothing
 	Arithmetic feedforward.Arithmetic // "": feedforward.Rigorous
+	Probe      *Probe                 // nil, or a direction that says where the inputs of an image lie
 	Run
+}
+
+// Probe asks for the segment x + t·d, |t| ≤ Norm, around each image x in the place of a ball: see feedforward.Segment. With Options.Epsilon
+// above 0 it asks for the ball of that radius around x + Norm·d, clipped to [0, 1].
+type Probe struct {
+	record.Probe                           // what the file says of it; Shift is set by Measure
+	Norm         float64                   // at least 0
+	Direction    func(image int) []float64 // d of the image of an id, of norm 1, laid out as the image
 }
 
 // Measurement is a network's confidence at each image of a set, with bounds or with what attacks found; see record.File.
@@ -37,7 +46,7 @@ type Measurement = record.File
 func Measure(ctx context.Context, n *feedforward.Network, data Source, o Options) (*Measurement, error) {
 	switch {
 	case o.Method != "":
-	case o.Epsilon == 0:
+	case o.Epsilon == 0 && o.Probe == nil:
 		o.Method = feedforward.IBP
 	default:
 		o.Method = feedforward.CROWN
@@ -53,6 +62,15 @@ func Measure(ctx context.Context, n *feedforward.Network, data Source, o Options
 	if err != nil {
 		return nil, err
 	}
+	if p := o.Probe; p != nil {
+		if !(p.Norm >= 0) || math.IsInf(p.Norm, 0) {
+			return nil, fmt.Errorf("ood: a direction of norm %v, want a finite number of at least 0", p.Norm)
+		}
+		header.Probe = &p.Probe
+		if p.Shift = p.Norm; o.Epsilon == 0 {
+			header.Set, header.Epsilon, p.Shift = record.Segment, p.Norm, 0
+		}
+	}
 	header.Bound = &record.Bound{Method: o.Method, Arithmetic: o.Arithmetic, Assumes: n.Assumes()}
 	return o.Run.measure(ctx, "bound", images, header, 1, func(ctx context.Context, at []int) ([]record.Line, error) {
 		l, err := boundAt(n, images, at[0], o)
@@ -62,12 +80,11 @@ func Measure(ctx context.Context, n *feedforward.Network, data Source, o Options
 
 // boundAt bounds the confidence around one image.
 func boundAt(n *feedforward.Network, images *imageset.Images, i int, o Options) (record.Line, error) {
-	x := unit(images, i)
-	box, err := feedforward.Ball(x, o.Epsilon, o.Arithmetic)
+	x, set, err := o.around(unit(images, i), images.IDs[i])
 	if err != nil {
 		return record.Line{}, err
 	}
-	c, err := n.Confidence(x, box, o.Method, o.Arithmetic)
+	c, err := n.Confidence(x, set, o.Method, o.Arithmetic)
 	if err != nil {
 		return record.Line{}, err
 	}
@@ -79,6 +96,21 @@ func boundAt(n *feedforward.Network, images *imageset.Images, i int, o Options) 
 		l.Lower = least
 	}
 	return l, nil
+}
+
+// around is the inputs that the bounds of an image are of, and what is in their middle.
+func (o Options) around(x []float64, image int) ([]float64, feedforward.Set, error) {
+	if p := o.Probe; p != nil {
+		d := p.Direction(image)
+		if o.Epsilon == 0 {
+			return x, feedforward.Segment{Centre: x, Direction: d, Epsilon: p.Norm}, nil
+		}
+		for i, v := range d {
+			x[i] = min(max(x[i]+p.Norm*v, 0), 1)
+		}
+	}
+	box, err := feedforward.Ball(x, o.Epsilon, o.Arithmetic)
+	return x, box, err
 }
 
 // unit is an image with values in [0, 1].

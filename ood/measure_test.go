@@ -289,7 +289,7 @@ func TestCompare(t *testing.T) {
 	wrong.Lines[7].Attacked = -1e-9
 	for want, f := range map[string][]*Measurement{
 		"image 14: under attack":  {in, at(0.1), &wrong},
-		"is of epsilon 0.2":       {in, at(0.2), attacked},
+		"is of |z − x| ≤ 0.2":     {in, at(0.2), attacked},
 		"are of one kind":         {in, at(0.1), at(0.1)},
 		"has the own images":      {in, in},
 		"no scores":               {in},

@@ -76,7 +76,7 @@ func (r *Run) begin(ctx context.Context, n *feedforward.Network, data Source, ep
 		Format: record.Format, Version: record.Version, Program: ledger.Program{Version: r.Program},
 		Model: record.Model{Name: name, Network: digest, Classes: n.Outputs(), Trained: trained},
 		Data:  ledger.Data{Name: images.Name, Digest: images.Digest, Images: images.Len()},
-		Set:   "linf", Epsilon: epsilon, Shard: r.Shard,
+		Set:   record.LInf, Epsilon: epsilon, Shard: r.Shard,
 	}, nil
 }
 

@@ -23,6 +23,9 @@ func Verify(ctx context.Context, m *Measurement, n *feedforward.Network, data So
 	if got := n.Digest(); got != m.Header.Model.Network {
 		return 0, fmt.Errorf("ood: the network is %s, %s is of %s", got, m.Path, m.Header.Model.Network)
 	}
+	if p := m.Header.Probe; p != nil {
+		return 0, fmt.Errorf("ood: %s is of the frequency (%d, %d) of a map; make the map again in another folder, and compare the files", m.Path, p.U, p.V)
+	}
 	images, err := data.Load(ctx)
 	if err != nil {
 		return 0, err

@@ -47,6 +47,7 @@ func TestSpectralHeatMapOfBadInput(t *testing.T) {
 	for _, more := range [][]string{
 		{"--metric", "loss"}, {"--radius", "0.1"}, {"--window", "-1"}, {"--window", "3", "--frequencies", "1"}, {"--epsilon", "0"}, {"--epsilon", "NaN"},
 		{"--high", "0"}, {"--metric", "certified", "--radius", "-1"}, {"--rule", "none"}, {"--n", "0"},
+		{"--in", "x.ood"}, {"--ball", "0.1"}, {"--method", "ibp"}, {"--metric", "bound"},
 	} {
 		if text, code := output(t, append(all, more...)...); code != cli.ExitUsage || text != "" {
 			t.Errorf("%v: exit code %d: %s", more, code, text)
@@ -91,5 +92,43 @@ func TestErrorMapGoesOn(t *testing.T) {
 	}
 	if text, code := output(t, args...); code != cli.ExitFailed || text != "" {
 		t.Errorf("an error of 7: exit code %d: %s", code, text)
+	}
+}
+
+// Guarantees along frequencies: an affine network of three classes, whose files package ood reads.
+func TestMapOfGuarantees(t *testing.T) {
+	model, dir := oodModel(t, nil), t.TempDir()
+	in, picture, folder := filepath.Join(dir, "in.ood"), filepath.Join(dir, "m.png"), filepath.Join(dir, "map")
+	if _, err := outputOf(t, "ood", "bound", "--model", model, "--data", "synthetic/test[count=10]", "--out", in); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"heatmap", "--model", model, "--data", "synthetic/train[count=3]", "--epsilon", "0.5", "--window", "1", "--ledgers", folder}
+	for metric, more := range map[string][]string{"bound": {"--png", picture}, "gauc": {"--in", in}} {
+		text, err := outputOf(t, "spectral", append(append(args, "--metric", metric, "--json"), more...)...)
+		if err != nil || !strings.Contains(text, `"metric": "`+metric+`"`) || !strings.Contains(text, `"norm": 0.866`) {
+			t.Errorf("%s: %v: %s", metric, err, text)
+		}
+	}
+	if b, err := os.ReadFile(picture); err != nil || !strings.HasPrefix(string(b), "\x89PNG") {
+		t.Errorf("%v: no picture", err)
+	}
+	file := filepath.Join(folder, "u+1v+1.ood")
+	text, err := outputOf(t, "ood", "auc", "--in", in, "--foreign", file, "--resamples", "20")
+	if err != nil || !strings.Contains(text, "x + t·d, |t| ≤ 0.866") {
+		t.Errorf("%v: %s", err, text)
+	}
+	if _, err := outputOf(t, "ood", "verify", file); err != nil {
+		t.Error(err)
+	}
+	for want, more := range map[string][]string{
+		"gauc needs the file":   {"--metric", "gauc"},
+		"nothing else does":     {"--metric", "bound", "--in", in},
+		"from 0 to 1":           {"--metric", "bound", "--ball", "1.5"},
+		"network without noise": {"--metric", "bound", "--sigma", "0.25"},
+		"more than 0":           {"--metric", "bound", "--epsilon", "-1"},
+	} {
+		if _, err := outputOf(t, "spectral", append(args, more...)...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", more, err)
+		}
 	}
 }

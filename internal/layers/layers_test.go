@@ -90,7 +90,7 @@ var layers = [][]string{
 	{"rs/ledger", "corrupt"},
 	{"rs/rule"},
 	{"ood", "rs", "spectral"},
-	{"evaluate", "gomlxmodels", "lines/certified", "onnxmodel", "pipemodel", "rs/heatmap", "ood/smoothed"},
+	{"evaluate", "gomlxmodels", "lines/certified", "onnxmodel", "ood/heatmap", "pipemodel", "rs/heatmap", "ood/smoothed"},
 	{"engine"},
 	{"experiment"},
 	{"nb", "bench", "cmd/certspec", "examples"},

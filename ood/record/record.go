@@ -48,11 +48,39 @@ type Header struct {
 
 	Model   Model       `json:"model"`
 	Data    ledger.Data `json:"data"`
-	Set     string      `json:"set"`     // of inputs around an image: "linf", the ball |z − x| ≤ ε in every value, within [0, 1]
+	Set     string      `json:"set"`     // of inputs around an image: LInf or Segment
 	Epsilon float64     `json:"epsilon"` // in units of the full range of a value
+	Probe   *Probe      `json:"probe,omitempty"`
 	Bound   *Bound      `json:"bound,omitempty"`
 	Attack  *Attack     `json:"attack,omitempty"` // one of both
 	Shard   *Shard      `json:"shard,omitempty"`  // the part of the images that the file holds; nil: all
+}
+
+// The sets of inputs around an image x.
+const (
+	LInf    = "linf"    // the ball |z − x| ≤ ε in every value, within [0, 1]
+	Segment = "segment" // x + t·d with |t| ≤ ε, not clipped; d is that of Probe
+)
+
+// Probe is a direction d of norm 1 for each image: the Fourier basis image of a frequency, with a sign for each channel (package spectral).
+type Probe struct {
+	U      int     `json:"u"` // periods over the height
+	V      int     `json:"v"` // and over the width
+	Seed   uint64  `json:"seed,string"`
+	Shared bool    `json:"shared_sign"`
+	Shift  float64 `json:"shift,omitempty"` // the ball is around x + shift·d, clipped to [0, 1]
+}
+
+// Inputs says in words which inputs around an image x the file is of.
+func (h Header) Inputs() string {
+	p := h.Probe
+	switch {
+	case p == nil:
+		return fmt.Sprintf("|z − x| ≤ %v in every value", h.Epsilon)
+	case h.Set == Segment:
+		return fmt.Sprintf("x + t·d, |t| ≤ %v, d the Fourier basis image of frequency (%d, %d)", h.Epsilon, p.U, p.V)
+	}
+	return fmt.Sprintf("|z − (x + %v·d)| ≤ %v in every value, d the Fourier basis image of frequency (%d, %d)", p.Shift, h.Epsilon, p.U, p.V)
 }
 
 // Model names a network.
@@ -168,7 +196,9 @@ func (h Header) check() error {
 		return fmt.Errorf("%d images", h.Data.Images)
 	case h.Set == "":
 		return errors.New("no set of inputs")
-	case !(h.Epsilon >= 0 && h.Epsilon <= 1):
+	case (h.Set == Segment) && h.Probe == nil:
+		return errors.New("a segment without a direction")
+	case !(h.Epsilon >= 0 && (h.Epsilon <= 1 || h.Set == Segment)) || math.IsInf(h.Epsilon, 0):
 		return fmt.Errorf("epsilon %v, want 0 to 1", h.Epsilon)
 	case (h.Bound == nil) == (h.Attack == nil):
 		return errors.New("want a bound or an attack, and one of both")

@@ -136,7 +136,11 @@ func (r aucResult) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "own\t%s, %d images, mean confidence %.4f\n", r.In.Name, r.In.Images, r.In.Confidence)
 	fmt.Fprintf(w, "foreign\t%s, %d images, mean confidence %.4f\n", r.Foreign.Name, r.Foreign.Images, r.Foreign.Confidence)
-	fmt.Fprintf(w, "ball\t|z − x| ≤ %v in every value\n\n", r.Epsilon)
+	inputs := r.Inputs
+	if inputs == "" {
+		inputs = fmt.Sprintf("|z − x| ≤ %v in every value", r.Epsilon)
+	}
+	fmt.Fprintf(w, "ball\t%s\n\n", inputs)
 	fmt.Fprintln(w, "\tties one half\t95 % (DeLong)\tties lost\t95 % (bootstrap)")
 	row := func(label, name string, v, c *float64) {
 		if v == nil {

@@ -132,7 +132,7 @@ func printRun(out io.Writer, m *ood.Measurement) error {
 	h, c := m.Header, m.Claims
 	fmt.Fprintf(w, "network\t%s, %s\n", h.Model.Name, h.Model.Network)
 	fmt.Fprintf(w, "data\t%s, %d images\n", h.Data.Name, len(m.Lines))
-	fmt.Fprintf(w, "ball\t|z − x| ≤ %v in every value\n", h.Epsilon)
+	fmt.Fprintf(w, "ball\t%s\n", h.Inputs())
 	if b := h.Bound; b != nil {
 		fmt.Fprintf(w, "bounds\t%s, %s\n", b.Method, arithmetic(b))
 	} else {

@@ -2,6 +2,7 @@ package spectral
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -13,7 +14,11 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/figure"
+	"github.com/certspec/certspec/ood"
+	guarantee "github.com/certspec/certspec/ood/heatmap"
 	"github.com/certspec/certspec/rs/heatmap"
 	"github.com/certspec/certspec/spectral"
 )
@@ -28,6 +33,15 @@ type heatMapOptions struct {
 	tsv, png    string
 	low, high   float64
 	json        *bool
+
+	in     string // of the metrics of guarantee
+	ball   float64
+	method feedforward.Method
+}
+
+// guaranteed reports whether the metric is one of bounds.
+func (o *heatMapOptions) guaranteed() bool {
+	return slices.Contains(guarantee.Metrics, guarantee.Metric(o.Metric))
 }
 
 func heatMapCommand() *cobra.Command {
@@ -43,9 +57,16 @@ Probes are rounded to the grid of 8-bit images, in steps of 1/255, so that certi
 real, as in the paper.
 
 Each frequency has a ledger in the folder --ledgers: an interrupted run goes on, and a second metric of the same run costs nothing. With --metric error, the
-folder keeps the errors that are known in errors.jsonl.`,
+folder keeps the errors that are known in errors.jsonl.
+
+Two metrics are guarantees about the network without noise. bound is the mean of upper bounds on its confidence (its largest softmax probability)
+over all inputs between the image with the probe added and with it taken away, x + t·d with |t| ≤ ε√C for C channels, in exact arithmetic and in
+float32. gauc is the area under the ROC curve that these bounds guarantee, against the network's own images in the file --in (certspec ood bound with
+--eps 0); the images of --data are then foreign ones. With --ball E, the inputs are the balls of radius E in every value around the probed
+images, clipped to the range of a pixel. The folder keeps a file for each frequency, as certspec ood bound writes them.`,
 		Example: "  certspec spectral heatmap --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip 50 --sigma 0.25 --n 10000 --ledgers out/map --png acr.png\n" +
-			"  certspec spectral heatmap --metric error --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip 50 --frequencies 0,1,2,3,5,8,12,15",
+			"  certspec spectral heatmap --metric error --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip 50 --frequencies 0,1,2,3,5,8,12,15\n" +
+			"  certspec spectral heatmap --metric gauc --in out/in.ood --model notebooks/models/fmnist-good80 --data 'uniform/28x28x1[count=50]' --epsilon 1 --window 14 --ledgers out/bounds --png gauc.png",
 		Args: cli.NoArgs,
 	}
 
@@ -56,7 +77,10 @@ folder keeps the errors that are known in errors.jsonl.`,
 		f.Floats(&o.Run.Radii, "radii", nil, "of the rule betting: the radii that are tested")
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		cli.Choice(f, &o.Metric, "metric", heatmap.ACR, "acr, certified or error", heatmap.Metrics...)
+		cli.Choice(f, &o.Metric, "metric", heatmap.ACR, "acr, certified, error, bound or gauc", append(slices.Clone(heatmap.Metrics), heatmap.Metric(guarantee.Bound), heatmap.Metric(guarantee.GAUC))...)
+		cli.Choice(f, &o.method, "method", "", "of --metric bound and gauc: how pairs of logits are bounded, as in certspec ood bound (default crown)", feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN)
+		f.File(&o.in, "in", "of --metric gauc: file of certspec ood bound with the confidences on the network's own images", "ood")
+		f.Float64Var(&o.ball, "ball", 0, "of --metric bound and gauc: radius of balls around probed images, in the place of segments")
 		f.Float64Var(&o.Radius, "radius", 0, "of --metric certified")
 		f.IntVar(&o.window, "window", 15, "frequencies −n to n both ways")
 		f.Ints(&o.frequencies, "frequencies", nil, "instead: these, and their negatives")
@@ -96,10 +120,13 @@ func (o *heatMapOptions) run(cmd *cobra.Command) error {
 	case !(o.Probe.Epsilon > 0):
 		return cli.Usagef("--epsilon %v: expected more than 0", o.Probe.Epsilon)
 	}
+	if err := o.checkGuarantee(cmd); err != nil {
+		return err
+	}
 	if err := errors.Join(cli.CheckRadii([]float64{o.Radius}), cli.CheckRadii(o.Run.Radii)); err != nil {
 		return cli.Wrong(err)
 	}
-	if o.Metric != heatmap.Error {
+	if o.Metric != heatmap.Error && !o.guaranteed() {
 		if err := cli.Needed(cmd, "sigma", "ledgers"); err != nil {
 			return err
 		}
@@ -126,26 +153,77 @@ func (o *heatMapOptions) run(cmd *cobra.Command) error {
 	if _, err := in.Load(cmd.Context()); err != nil {
 		return err
 	}
+	if o.guaranteed() {
+		m, err := o.guarantee(cmd.Context(), in)
+		if err != nil {
+			return err
+		}
+		return o.show(cmd, m, m.Map, m.Images, m.Profile, out)
+	}
 	o.Progress = cli.Progress()
 	m, err := heatmap.Run(cmd.Context(), in.Model, in.Data, o.Options)
 	if err != nil {
 		return cli.Usage(err)
 	}
-	if !f.Changed("high") {
+	return o.show(cmd, m, m.Map, m.Images, m.Profile, out)
+}
+
+// guarantee makes a map of bounds.
+func (o *heatMapOptions) guarantee(ctx context.Context, in *cli.Input) (*guarantee.Result, error) {
+	model, ok := in.Model.(*engine.Model)
+	if !ok {
+		return nil, cli.Usagef("--metric %s with --exec: bounds need the layers of a network; name a model or ONNX file with --model", o.Metric)
+	}
+	n, err := model.FeedForward()
+	if err != nil {
+		return nil, err
+	}
+	options := guarantee.Options{Metric: guarantee.Metric(o.Metric), Frequencies: o.Frequencies, Probe: o.Probe, Ball: o.ball, Method: o.method, Folder: o.Folder,
+		Run: ood.Run{Name: filepath.Base(o.input.Model.Path), Trained: model.Trained(), Program: cli.Version(), Progress: cli.Progress()}}
+	if o.in != "" {
+		if options.In, err = ood.Read(o.in); err != nil {
+			return nil, err
+		}
+	}
+	return guarantee.Run(ctx, n, in.Data, options)
+}
+
+// show writes the files and prints the result, of which the map and profile are parts.
+func (o *heatMapOptions) show(cmd *cobra.Command, result any, m *spectral.Map, images int, profile []spectral.Ring, out string) error {
+	if !cmd.Flags().Changed("high") {
 		o.high = slices.Max(m.Values)
 	}
-	if err := write(cmd, m, out, o.tsv, o.png, o.low, o.high); err != nil {
+	if err := o.write(cmd, m, images, out); err != nil {
 		return err
 	}
 	if *o.json {
-		return cli.PrintJSON(cmd.OutOrStdout(), m)
+		return cli.PrintJSON(cmd.OutOrStdout(), result)
 	}
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "frequency\tbins\t%s\t\n", m.Metric)
-	for _, r := range m.Profile {
+	fmt.Fprintf(w, "frequency\tbins\t%s\t\n", o.Metric)
+	for _, r := range profile {
 		fmt.Fprintf(w, "%d\t%d\t%.4f\t\n", r.Frequency, r.Bins, r.Mean)
 	}
 	return w.Flush()
+}
+
+// checkGuarantee refuses flags of metrics that are not asked for.
+func (o *heatMapOptions) checkGuarantee(cmd *cobra.Command) error {
+	f := cmd.Flags()
+	for _, name := range []string{"in", "ball", "method"} {
+		if f.Changed(name) && !o.guaranteed() {
+			return cli.Usagef("--%s with --metric %s: expected --metric bound or gauc", name, o.Metric)
+		}
+	}
+	switch {
+	case o.guaranteed() && f.Changed("sigma"):
+		return cli.Usagef("--sigma with --metric %s: it is of the network without noise", o.Metric)
+	case (guarantee.Metric(o.Metric) == guarantee.GAUC) != (o.in != ""):
+		return cli.Usagef("--in with --metric %s: gauc needs the file of the network's own images, and nothing else does", o.Metric)
+	case !(o.ball >= 0 && o.ball <= 1):
+		return cli.Usagef("--ball %v: expected a number from 0 to 1, in units of the full range of a value", o.ball)
+	}
+	return nil
 }
 
 // files tells the files of --out apart, and gives the CSV file.
@@ -164,7 +242,7 @@ func (o *heatMapOptions) files() (csv string, err error) {
 }
 
 // write writes the files that are asked for.
-func write(cmd *cobra.Command, m *heatmap.Result, out, tsv, picture string, low, high float64) error {
+func (o *heatMapOptions) write(cmd *cobra.Command, m *spectral.Map, images int, out string) error {
 	if out != "" {
 		var text bytes.Buffer
 		if err := m.WriteCSV(&text); err != nil {
@@ -174,23 +252,23 @@ func write(cmd *cobra.Command, m *heatmap.Result, out, tsv, picture string, low,
 			return err
 		}
 	}
-	if tsv != "" {
+	if o.tsv != "" {
 		var text bytes.Buffer
-		if err := m.WriteTSV(&text, string(m.Metric), m.Images); err != nil {
+		if err := m.WriteTSV(&text, string(o.Metric), images); err != nil {
 			return err
 		}
-		if err := cli.WriteOut(cmd, tsv, text.Bytes()); err != nil {
+		if err := cli.WriteOut(cmd, o.tsv, text.Bytes()); err != nil {
 			return err
 		}
 	}
-	if picture == "" {
+	if o.png == "" {
 		return nil
 	}
 	const side = 4.5 * vg.Inch
-	drawn := figure.HeatMap{Title: string(m.Metric), X: "v", Y: "u", Columns: m.V, Rows: m.U, Values: m.Values, Low: low, High: high}
+	drawn := figure.HeatMap{Title: string(o.Metric), X: "v", Y: "u", Columns: m.V, Rows: m.U, Values: m.Values, Low: o.low, High: o.high}
 	data, err := figure.PNG(side+0.75*vg.Inch, side, drawn.Paint)
 	if err != nil {
 		return err
 	}
-	return cli.WriteOut(cmd, picture, data)
+	return cli.WriteOut(cmd, o.png, data)
 }

@@ -1,0 +1,143 @@
+package feedforward
+
+import (
+	"fmt"
+	"math"
+)
+
+// Set is the inputs that bounds are over: a Box or a Segment.
+type Set interface {
+	// region checks that the set fits the network's input, and encloses it.
+	region(n *Network, a Arithmetic) (Box, *line, error)
+}
+
+func (b Box) region(n *Network, _ Arithmetic) (Box, *line, error) { return b, nil, n.checkBox(b) }
+
+// Segment is the inputs x + t·d with |t| ≤ ε: the images between two. Nothing is clipped. Bounds follow x and d through the affine layers at
+// the beginning, as Wx + b and Wd, so that the first ones are exact, of radius ε|Wd|, where a box around the segment has ε|W||d|.
+// In rigorous arithmetic the set holds, besides, these inputs rounded to float32.
+type Segment struct {
+	Centre    []float64 // x
+	Direction []float64 // d
+	Epsilon   float64   // ε, at least 0, in units of d
+}
+
+func (s Segment) region(n *Network, a Arithmetic) (Box, *line, error) {
+	fail := func(format string, args ...any) (Box, *line, error) {
+		return Box{}, nil, &InputError{fmt.Sprintf("a segment "+format, args...)}
+	}
+	if want := n.nodes[0].shape.Size(); len(s.Centre) != want || len(s.Direction) != want {
+		return fail("of %d and %d values, want %d", len(s.Centre), len(s.Direction), want)
+	}
+	if !(s.Epsilon >= 0) || math.IsInf(s.Epsilon, 0) {
+		return fail("with epsilon %v, want a finite number of at least 0", s.Epsilon)
+	}
+	for i, x := range s.Centre {
+		if end := math.Abs(x) + s.Epsilon*math.Abs(s.Direction[i]); math.IsNaN(end) || math.IsInf(end, 0) {
+			return fail("whose value %d is %v, in direction %v", i, x, s.Direction[i])
+		}
+	}
+	l := &line{s.Centre, s.Direction, make([]float64, len(s.Centre)), s.Epsilon}
+	if a != Plain {
+		for i, x := range s.Centre {
+			l.slack[i] = 2*single*(math.Abs(x)+s.Epsilon*math.Abs(s.Direction[i])) + tiny
+		}
+	}
+	return l.box(a), l, nil
+}
+
+// line is the values c + t·v + e of a layer, |t| ≤ ε and |e| ≤ slack: affine in t, but for rounding.
+type line struct {
+	centre, direction, slack []float64
+	epsilon                  float64
+}
+
+// straight is a layer that takes lines to lines.
+type straight interface {
+	// along is the line of the outputs; in encloses that of the inputs.
+	along(l *line, in Box, size int, a Arithmetic) *line
+}
+
+func (l affine) along(from *line, in Box, size int, a Arithmetic) *line {
+	to := &line{make([]float64, size), make([]float64, size), l.slack(in, a), from.epsilon}
+	l.start(to.centre)
+	l.apply(from.centre, to.centre, false)
+	l.apply(from.direction, to.direction, false)
+	l.apply(from.slack, to.slack, true)
+	return to
+}
+
+func (l *arrange) along(from *line, _ Box, size int, _ Arithmetic) *line {
+	to := &line{make([]float64, size), make([]float64, size), make([]float64, size), from.epsilon}
+	l.move(from.centre, to.centre)
+	fixed := arrange{from: l.from}
+	fixed.move(from.direction, to.direction)
+	fixed.move(from.slack, to.slack)
+	return to
+}
+
+// box encloses the line. The rounding of our own sums is in the slack, which has the allowance host of all magnitudes.
+func (l *line) box(a Arithmetic) Box {
+	b := newBox(len(l.centre))
+	for i, c := range l.centre {
+		r := l.epsilon*math.Abs(l.direction[i]) + l.slack[i]
+		if a != Plain {
+			r *= 1 + 4*host
+		}
+		b.Lower[i], b.Upper[i] = a.down(c-r), a.up(c+r)
+	}
+	return b
+}
+
+// region is what is known of the nodes over a set of inputs.
+type region struct {
+	boxes []Box
+	lines []*line // nil for a node that is not affine on a segment
+}
+
+// follow adds node at, whose layer nd is, by the line that its input is on if it can.
+func (r *region) follow(at int, nd node, a Arithmetic) (Box, bool) {
+	l, ok := nd.layer.(straight)
+	if !ok || len(nd.in) != 1 || r.lines[nd.in[0]] == nil {
+		return Box{}, false
+	}
+	r.lines[at] = l.along(r.lines[nd.in[0]], r.boxes[nd.in[0]], nd.shape.Size(), a)
+	return r.lines[at].box(a), true
+}
+
+// concretise is constant + the largest value of each row of g over a node, rounded up.
+func (r *region) concretise(at int, offsets, g, constant []float64, a Arithmetic) []float64 {
+	b, l := r.boxes[at], r.lines[at]
+	size := len(b.Lower)
+	out := make([]float64, len(offsets))
+	for k := range out {
+		sum, magnitude := constant[k], math.Abs(constant[k])+math.Abs(offsets[k])
+		along, off := 0.0, 0.0
+		for i, v := range g[k*size : (k+1)*size] {
+			switch {
+			case v == 0:
+				continue
+			case l != nil:
+				sum += v * l.centre[i]
+				along += v * l.direction[i]
+				off += math.Abs(v) * l.slack[i]
+			case v > 0:
+				sum += v * b.Upper[i]
+			default:
+				sum += v * b.Lower[i]
+			}
+			magnitude += math.Abs(v) * max(math.Abs(b.Lower[i]), math.Abs(b.Upper[i]))
+		}
+		if l != nil {
+			sum += l.epsilon*math.Abs(along) + off
+		}
+		if a != Plain {
+			sum += host * magnitude
+		}
+		if math.IsNaN(sum) {
+			sum = math.Inf(1)
+		}
+		out[k] = sum
+	}
+	return out
+}
