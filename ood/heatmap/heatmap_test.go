@@ -200,7 +200,7 @@ func TestResumesAndReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := ood.Compare(in, m)
+	c, err := ood.Compare(t.Context(), ood.CompareOptions{}, in, m)
 	if err != nil {
 		t.Fatal(err)
 	}
