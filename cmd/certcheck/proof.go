@@ -74,15 +74,17 @@ func (c *checker) tail(k, n int, q, alpha *big.Rat) float64 {
 // step adds six roundings to a term and one to the sum, and the rest that is left out is the same.
 func (c *checker) series64(a, step int, b, x, enough float64) (sum, steps float64) {
 	sum = 1
-	for term := 1.0; a > 0 && sum < enough; a, b = a+step, b+1 {
-		if term < sum*0x1p-64 && x*max(float64(a)/b, float64(step)) < 1-0x1p-20 {
+	left, by := float64(a), float64(step)
+	for term, most := 1.0, float64(c.terms); left > 0 && sum < enough && steps < most; left, b = left+by, b+1 {
+		ratio := left / b
+		if term < sum*0x1p-64 && x*max(ratio, by) < 1-0x1p-20 {
 			break
 		}
-		c.terms--
-		must(c.terms > 0, "the counts are too large to be judged in reasonable time")
-		term *= x * (float64(a) / b)
+		term *= x * ratio
 		sum, steps = sum+term, steps+1
 	}
+	c.terms -= int(steps)
+	must(c.terms > 0, "the counts are too large to be judged in reasonable time")
 	return sum, steps
 }
 
