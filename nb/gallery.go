@@ -5,6 +5,7 @@ import (
 	"image"
 	"image/color"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -115,6 +116,7 @@ func className(images *dataset.Images, label int) string {
 // tile is one image of a mosaic with its words.
 type tile struct {
 	image []uint8
+	head  string   // the line above it
 	words []string // lines below it
 	wrong bool
 }
@@ -172,6 +174,9 @@ func mosaic(title string, shape pixel.Shape, rows [][]tile, names []string) *Fig
 		for _, t := range row {
 			lines = max(lines, len(t.words))
 		}
+		if slices.ContainsFunc(row, func(t tile) bool { return t.head != "" }) {
+			total += textLine
+		}
 		tops[r] = total
 		total += height + lines*textLine + gap
 	}
@@ -199,6 +204,7 @@ func mosaic(title string, shape pixel.Shape, rows [][]tile, names []string) *Fig
 				if t.wrong {
 					style = bad
 				}
+				c.FillText(ok, at(x+width/2, tops[r]-textLine+2), t.head)
 				for j, words := range t.words {
 					c.FillText(style, at(x+width/2, tops[r]+height+4+j*textLine), words)
 				}

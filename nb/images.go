@@ -17,10 +17,11 @@ import (
 	"github.com/certspec/certspec/spectral"
 )
 
-// Row is images side by side, of bytes, HWC, with words below each.
+// Row is images side by side, of bytes, HWC, with words above and below each.
 type Row struct {
 	Name   string
 	Images [][]uint8
+	Heads  []string // above the images; may be fewer
 	Words  []string // below the images, a new line after each \n; may be fewer
 }
 
@@ -36,6 +37,9 @@ func Images(caption string, shape pixel.Shape, rows ...Row) *Figure {
 				return nil
 			}
 			line[i].image = image
+			if i < len(row.Heads) {
+				line[i].head = row.Heads[i]
+			}
 			if i < len(row.Words) {
 				line[i].words = strings.Split(row.Words[i], "\n")
 			}

@@ -55,3 +55,39 @@ func TestHeatMaps(t *testing.T) {
 		t.Errorf("lower left: %d", c)
 	}
 }
+
+// Heads stand above the images of their row alone, and move it and what is below it down.
+func TestHeads(t *testing.T) {
+	shape := pixel.Shape{Height: 32, Width: 32, Channels: 1}
+	white := bytes.Repeat([]byte{255}, shape.Len())
+	// ink is the height of a figure of two rows of white images, and how many of its lines have something on them.
+	ink := func(heads ...string) (height, marked int) {
+		f := Images("", shape, Row{Images: [][]uint8{white, white}, Heads: heads}, Row{Images: [][]uint8{white, white}})
+		data, err := f.png()
+		if err != nil {
+			t.Fatal(err)
+		}
+		picture, err := png.Decode(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := picture.Bounds()
+		for y := b.Min.Y; y < b.Max.Y; y++ {
+			for x := b.Min.X; x < b.Max.X; x++ {
+				if r, _, _, _ := picture.At(x, y).RGBA(); r < 0x8000 {
+					if y > margin+textLine {
+						t.Fatalf("%q: ink at line %d, below the head", heads, y)
+					}
+					marked++
+					break
+				}
+			}
+		}
+		return b.Dy(), marked
+	}
+	without, none := ink()
+	with, some := ink("severity 1")
+	if none != 0 || some < 10 || with != without+textLine {
+		t.Errorf("%d lines with ink of %d without a head, %d of %d with one; want 0, and %d lines more", none, without, some, with, textLine)
+	}
+}

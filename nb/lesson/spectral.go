@@ -139,6 +139,7 @@ func Severities(images *dataset.Images, i int, title string, families ...corrupt
 			}
 			rows = append(rows, row)
 		}
+		rows[0].Heads = []string{"severity 1", "severity 2", "severity 3", "severity 4", "severity 5"}
 		nb.Show(nb.Images(fmt.Sprintf("%s: %s, severities 1 to 5", title, family), images.Shape, rows...))
 	}
 }
