@@ -204,7 +204,7 @@ func mosaic(title string, shape pixel.Shape, rows [][]tile, names []string) *Fig
 				if t.wrong {
 					style = bad
 				}
-				c.FillText(ok, at(x+width/2, tops[r]-textLine+2), t.head)
+				c.FillText(ok, at(x+width/2, tops[r]-textLine-3), t.head)
 				for j, words := range t.words {
 					c.FillText(style, at(x+width/2, tops[r]+height+4+j*textLine), words)
 				}
