@@ -45,6 +45,8 @@ func trainCases(ctx context.Context, s settings) ([]comparison, error) {
 				} else {
 					entries = append(entries,
 						entry{"PyTorch eager, tuned malloc", pythonWorker(python, scripts, "torch", "eager", w, largeHeap...)},
+						entry{"PyTorch eager, channels last, tuned malloc", pythonWorker(python, scripts, "torch", "channels-last", w, largeHeap...)},
+						entry{"torch.compile", pythonWorker(python, scripts, "torch", "compile", w, largeHeap...)},
 						entry{"JAX jit", pythonWorker(python, scripts, "jax", "jit", w)})
 				}
 				cases = append(cases, comparison{t.title(), 1, entries})

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -43,9 +44,17 @@ type answer struct {
 	Seconds float64
 }
 
+// inductorCache names the folder where torch.compile keeps what it compiled. The usual one, in the system's folder for temporary files, is shared by all
+// programs, and one that is killed in the middle of linking leaves a library that ends too soon, on which every later run fails. So it is
+// empty at the start of each run, unless the user names one.
+const inductorCache = "TORCHINDUCTOR_CACHE_DIR"
+
 // pythonWorker runs the contenders of a framework in one of its forms.
 func pythonWorker(python, scripts, framework, form string, w work, env ...string) *worker {
 	program := filepath.Join(scripts, "worker.py")
+	if os.Getenv(inductorCache) == "" {
+		env = append(slices.Clip(env), inductorCache+"="+filepath.Join(scripts, "inductor"))
+	}
 	return &worker{command: []string{python, "-B", "-W", "ignore", program, framework, form}, env: env, work: w}
 }
 

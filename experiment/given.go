@@ -7,6 +7,9 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 )
 
+// softSuffix makes the kind of a ledger over the training images whose votes are soft labels, as in cifar10-soft; see train.Options.Soft.
+const softSuffix = "-soft"
+
 // startSuffix makes the kind of a network that trainings begin with, as in cifar10-start.
 const startSuffix = "-start"
 
@@ -62,10 +65,13 @@ func (e *StartError) Error() string {
 
 // kindOf is a kind of data without what a suffix adds.
 func kindOf(kind string) string {
-	return strings.TrimSuffix(strings.TrimSuffix(kind, startSuffix), officialSuffix)
+	for _, suffix := range []string{startSuffix, softSuffix, officialSuffix} {
+		kind = strings.TrimSuffix(kind, suffix)
+	}
+	return kind
 }
 
-// equalRows makes a model take as many rows in a step, and as many in all, as every other one of its data: those of views, noises and attacks are
+// equalRows makes a model take as many rows in a step, and as many in all, as every other one of its data: those of views, noises, attacks and second passes are
 // counted. Epochs are those of a method with one row for each image.
 func (s *Setup) equalRows(m *Model, rows, epochs int) (int, error) {
 	each, err := s.rowsOf(*m)
@@ -91,10 +97,5 @@ func (s *Setup) rowsOf(m Model) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	n := made.Needs()
-	rows := n.Views * n.Noises
-	if n.Adversary != nil {
-		rows *= 1 + n.Adversary.Steps
-	}
-	return rows, nil
+	return made.Needs().Rows(), nil
 }

@@ -25,7 +25,7 @@ func TestEqualRowsFromAGivenNetwork(t *testing.T) {
 	// Rows for each image: views × noises × (1 + steps of an attack), of Sun et al. 2021 and the methods they name, at the tier.
 	for recipe, rows := range map[string]int{
 		"A/c10/g": 1, "A/c10/g-jsd": 2, "A/c10/aa": 1, "A/c10/aa-jsd": 3, "A/c10/am-jsd": 3, "A/c10/am-hcr": 6, "A/c10/fm": 1, "A/c10/fm-jsd": 3, "A/c10/fm-hcr": 6,
-		"A/c10/smoothadv": 6, "A/c10/macer": 6,
+		"A/c10/smoothadv": 6, "A/c10/macer": 6, "X/c10/cat-rs": 6, "X/c10/smoothmix": 6,
 	} {
 		m, err := s.Model(recipe, 0, 1)
 		if err != nil {

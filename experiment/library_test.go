@@ -173,6 +173,16 @@ func TestNumbersOfTheSpecs(t *testing.T) {
 	if m := model("T3", "A/c10/macer", 0); m.Options["lambda"] != 12. || m.Options["beta"] != 16. || m.Options["gamma"] != 8. || m.BatchSize != 64 || m.LearningRate != .01 {
 		t.Errorf("%+v", m)
 	}
+	// Jeong et al. 2021 and 2023, the settings of their public code for CIFAR-10 at σ = 0.25.
+	for recipe, want := range map[string]map[string]any{
+		"X/c10/cat-rs":    {"noises": 4., "epsilon": 1., "steps": 4., "lambda": 0.5},
+		"X/c10/smoothmix": {"noises": 2., "steps": 4., "alpha": 0.5, "eta": 5., "warm_up": 10.},
+	} {
+		m := model("T3", recipe, 0)
+		if m.Epochs != 150 || !slices.Equal(m.Milestones, []int{50, 100}) || m.LearningRate != .1 || float64(m.BatchSize)*want["noises"].(float64) != 256 || m.Noise() != .25 || m.Network != "resnet110" || !maps.Equal(m.Options, want) {
+			t.Errorf("%+v", m)
+		}
+	}
 	// A rate that the network of the tier does not bear is lowered, a smaller one is not.
 	if g, macer := model("cpu", "A/c10/g", 0), model("cpu", "A/c10/macer", 0); g.Network != "small-cnn" || g.LearningRate != .02 || macer.LearningRate != .01 {
 		t.Errorf("%+v, %+v", g, macer)

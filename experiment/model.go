@@ -38,6 +38,7 @@ type Model struct {
 
 	Start string         `json:"start,omitempty"` // name of the model that training or adaptation begins with
 	Begin *begin         `json:"begin,omitempty"` // what training begins with, where that is no model of the experiment
+	Soft  string         `json:"soft,omitempty"`  // ledger whose votes are the soft labels, of a method that takes some
 	Adapt *adaptSettings `json:"adapt,omitempty"`
 }
 
@@ -181,6 +182,9 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 	if err != nil {
 		return m, err
 	}
+	if o.Own.Method.Needs().Soft {
+		m.Soft = s.Places[m.Data+softSuffix]
+	}
 	return m, o.Check()
 }
 
@@ -289,7 +293,7 @@ func (s *Setup) Options(m Model) (o train.Options, err error) {
 	if m.Adapt != nil {
 		return o, fmt.Errorf("experiment: %s is not trained: %s adapts to each corruption; certspec experiment run does that, and certspec adapt for one", m.Name, m.Adapt.Method)
 	}
-	o.Recipe = m.Recipe
+	o.Recipe, o.Soft = m.Recipe, m.Soft
 	if o.Own.Method, err = s.method(m); err != nil {
 		err = fmt.Errorf("experiment: %s: %w", m.Name, err)
 	}

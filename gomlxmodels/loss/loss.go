@@ -18,10 +18,13 @@ type Term struct {
 }
 
 // CrossEntropy is the mean over all noise samples of log Σ_c exp(z_c) − z_label.
-func CrossEntropy(logits, labels *Node) *Node {
+func CrossEntropy(logits, labels *Node) *Node { return ReduceAllMean(crossEntropies(logits, labels)) }
+
+// crossEntropies is that of each noise sample.
+func crossEntropies(logits, labels *Node) *Node {
 	z := Sub(logits, StopGradient(ReduceAndKeep(logits, ReduceMax, -1)))
 	right := overSamples(OneHot(labels, z.Shape().Dim(-1), z.DType()), z)
-	return ReduceAllMean(Sub(Log(ReduceSum(Exp(z), -1)), ReduceSum(Mul(right, z), -1)))
+	return Sub(Log(ReduceSum(Exp(z), -1)), ReduceSum(Mul(right, z), -1))
 }
 
 // overSamples gives x [N, K] the leading axes of like, of length 1.

@@ -48,6 +48,15 @@ var cases = []lossCase{
 	{"uniform", []int{3, 4}, func(z, _ *Node) []Term { return []Term{{"", ReduceAllSum(Uniform(z))}} }},
 	{"upper bound", []int{3, 4}, func(z, _ *Node) []Term { return []Term{{"", Share(UpperBound(Span(z)), Smallest(Span(z), 2))}} }},
 	{"widest", []int{3, 4}, func(z, _ *Node) []Term { return []Term{{"", ReduceAllMean(UpperBound(Widest(Reshape(z, 3, 2, 2))))}} }},
+	// The first half of the noise samples are clean, the second attacked or mixed. With these draws k is 1, 2 and 3 of 3.
+	{"cat-rs", []int{6, 3, 4}, func(z, y *Node) []Term {
+		soft := Const(z.Graph(), [][]float64{{.7, .1, .2, 0}, {0, 0, 1, 0}, {.25, .25, .25, .25}})
+		draws := Const(z.Graph(), [][]float64{{.1, .2, .3}, {.1, .2, .3}, {0, 0, .99}})
+		return CATRS(Slice(z, AxisRange(0, 3)), Slice(z, AxisRange(3, 6)), y, soft, draws, 0.5)
+	}},
+	{"smoothmix", []int{4, 3, 4}, func(z, y *Node) []Term {
+		return SmoothMix(Slice(z, AxisRange(0, 2)), Slice(z, AxisRange(2, 4)), y, Const(z.Graph(), []float64{.1, .5, 0.3}))
+	}},
 	{"confidence", []int{2, 3, 4}, func(z, y *Node) []Term {
 		logZ, _ := Confidence(z, y)
 		return []Term{{"", ReduceAllSum(logZ)}}

@@ -53,6 +53,14 @@ type Needs struct {
 	Share Share
 	// Adversary disturbs the image under its noises before the step; nil for none. Views must then be 1.
 	Adversary *attack.Adversary
+	// Shaken moves each noise sample by itself, beside the rows of the step, for Batch.Forward; nil for none. Views must then be 1.
+	Shaken *attack.Noises
+	// Again: the loss has the network see as many rows a second time, by Batch.Forward, and the adversary leaves those of the step as they are.
+	Again bool
+	// Soft: the loss takes what is known of an image, Batch.Soft.
+	Soft bool
+	// Draws are random numbers that the loss takes for every image.
+	Draws int
 	// Sets are further images of a step, of other sets than the one that the run trains on.
 	Sets []Set
 	// Posterior is what the network is joined with; see nets.Architecture. Empty for nothing.
@@ -81,6 +89,24 @@ type More struct {
 	Labels *Node // [M], int32; -1 where the set needs none
 }
 
+// Attacks reports whether anything is done to an image or its noises before the step, so that they come apart.
+func (n Needs) Attacks() bool { return n.Adversary != nil || n.Shaken != nil }
+
+// Rows are how many the network sees of an image in a step, those of the attack and of a second pass included.
+func (n Needs) Rows() int {
+	rows := 1
+	if n.Adversary != nil {
+		rows += n.Adversary.Steps
+	}
+	if n.Shaken != nil {
+		rows += n.Shaken.Steps
+	}
+	if n.Again {
+		rows++
+	}
+	return rows * n.Views * n.Noises
+}
+
 // Share is a rule by which the rows of a batch get noise.
 type Share string
 
@@ -100,6 +126,17 @@ type Batch struct {
 	Labels *Node   // [N], int32
 	Rows   *Node   // the images of the logits, with their noise: [Views·Noises·N, H, W, C]
 	Sigma  float64 // of the noise, 1 = full range
+
+	// What an attack begins with and found; nil without one. Clean are the images without noise [N, H, W, C], Noise is that of the rows
+	// [Noises·N, H, W, C], and Gamma the perturbations of the images, [N, H, W, C], or with Needs.Shaken the noises in the place of Noise.
+	Clean, Noise, Gamma *Node
+
+	// Forward runs the network on further rows of images, in a pass of its own: batch normalisation takes their mean and variance, and the running
+	// averages follow those of both passes.
+	Forward func(rows *Node) *Node
+
+	Soft  *Node // [N, K], with Needs.Soft: the run's soft labels, or 1 for the label
+	Draws *Node // [N, Needs.Draws], uniform on [0, 1), float32
 
 	Class      *Node // [N], int32: the class whose confidence the adversary drove; nil without one
 	Assignment *Node // [N, M], of an attack.Assigner; else nil
@@ -133,8 +170,10 @@ func (b *Batch) ByView() *Node {
 }
 
 // ByCopy is the logits as [Views·Noises, N, K].
-func (b *Batch) ByCopy() *Node {
-	return Reshape(b.Logits, b.Views*b.Noises, b.Images, b.Logits.Shape().Dimensions[1])
+func (b *Batch) ByCopy() *Node { return b.byCopy(b.Logits) }
+
+func (b *Batch) byCopy(logits *Node) *Node {
+	return Reshape(logits, b.Views*b.Noises, b.Images, logits.Shape().Dimensions[1])
 }
 
 // Check says what is wrong with the needs of a method, and with its options where the method has a method Check.
@@ -157,6 +196,12 @@ func Check(m Method) error {
 		return bad("share of noisy rows %q; expected one of %q", n.Share, shareRules())
 	case n.Posterior != "" && !slices.Contains(nets.Posteriors(), n.Posterior):
 		return bad("posterior %q; expected none or one of %q", n.Posterior, nets.Posteriors())
+	case n.Draws < 0 || n.Draws > maxNoises:
+		return bad("%d random numbers for an image; expected 0 to %d", n.Draws, maxNoises)
+	case n.Adversary != nil && n.Shaken != nil:
+		return bad("two attacks, one of images and one of noises; expected one of them")
+	case n.Shaken != nil && n.Views > 1:
+		return bad("an attack on noises and %d views; it is on those of one view", n.Views)
 	case n.Adversary != nil && n.Views > 1:
 		return bad("an adversary and %d views; an attack is on one view", n.Views)
 	case n.Adversary != nil && n.Adversary.Driver == nil:
@@ -164,6 +209,11 @@ func Check(m Method) error {
 	}
 	if n.Adversary != nil {
 		if err := n.Adversary.Check(); err != nil {
+			return bad("%w", err)
+		}
+	}
+	if n.Shaken != nil {
+		if err := n.Shaken.Check(); err != nil {
 			return bad("%w", err)
 		}
 	}

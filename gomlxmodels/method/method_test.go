@@ -88,6 +88,9 @@ func TestBadMethods(t *testing.T) {
 		"growth is 0.5":                                  {"acce-act", "growth=0.5"},
 		"rho is 0":                                       {"acce-act", "rho=0"},
 		"hoeffding is 1":                                 {"exact-act", "hoeffding=1"},
+		"method cat-rs: attack: 0 steps":                 {"cat-rs", "steps=0"},
+		"method cat-rs: lambda is -1":                    {"cat-rs", "lambda=-1"},
+		"method smoothmix: alpha is NaN":                 {"smoothmix", "alpha=nan"},
 		"method acce-act-star: step_a is 11; expected a number in (0": {"acce-act-star", "step_a=11"},
 	} {
 		if m, err := New(args[0], args[1:]...); err == nil || !strings.Contains(err.Error(), want) {
@@ -120,6 +123,10 @@ func TestNeeds(t *testing.T) {
 		"adversary without a driver": {Views: 1, Noises: 1, Adversary: &attack.Adversary{Steps: 1, Rate: 1}},
 		"epsilon is NaN":             {Views: 1, Noises: 1, Adversary: &attack.Adversary{Epsilon: math.NaN(), Steps: 1, Rate: 1, Driver: adversary.Driver}},
 		"65 views":                   {Views: 65, Noises: 1},
+		"one of images and one":      {Views: 1, Noises: 1, Adversary: adversary, Shaken: &attack.Noises{Steps: 1}},
+		"noises and 2 views":         {Views: 2, Noises: 1, Shaken: &attack.Noises{Steps: 1}},
+		"attack: 0 steps":            {Views: 1, Noises: 1, Shaken: &attack.Noises{}},
+		"-1 random numbers":          {Views: 1, Noises: 1, Draws: -1},
 	} {
 		if err := Check(own{Needed: needs}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want it to say %q", err, want)

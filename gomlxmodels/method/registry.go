@@ -22,6 +22,9 @@ func init() {
 	Register("attacks on the certified calibration error, solved exactly", ExactACT{Attack: act, Revision: 1})
 	Register("a constant push of all confidences, to compare adversaries of calibration with", PushACT{Attack: act})
 
+	Register("easy or worst noise samples by how sure the network is (Jeong et al. 2023)", CATRS{Noises: 4, Epsilon: 1, Steps: 4, Lambda: 0.5})
+	Register("images mixed with attacked ones (Jeong et al. 2021)", SmoothMix{Noises: 2, Steps: 4, Alpha: 0.5, Eta: 5, WarmUp: 10})
+
 	// Those that learn from out-images: for runs of a few dozen epochs on images of 28×28 pixels.
 	out, ball := Outliers{Kappa: 0.3, KappaOver: 5}, Ball{Epsilon: 0.1, EpsilonStart: 1, EpsilonOver: 6}
 	Register("cross-entropy of the images as they are", Plain{})

@@ -25,6 +25,8 @@ type Recipe struct {
 	ViewsBy ViewMaker      `json:"views_by,omitempty" yaml:"views_by,omitempty" usage:"what makes them: host (the faster on the CPU) or graph (on the device, for fouriermix)"`
 	Start   string         `json:"start,omitempty" yaml:"-" flag:"-"` // "sha256:…" of the weights that training began with; empty for random ones
 
+	Soft string `json:"soft,omitempty" yaml:"-" flag:"-"` // "sha256:…" of the ledger whose votes are the soft labels; empty for labels
+
 	Sigma        *float64                 `json:"sigma" yaml:"sigma,omitempty" usage:"standard deviation of the noise, 1 = full range"`
 	SigmaWarmUp  int                      `json:"sigma_warm_up,omitempty" yaml:"sigma_warm_up,omitempty" usage:"epochs over which the noise grows to sigma"`
 	Ramps        map[string]schedule.Ramp `json:"ramps,omitempty" yaml:"ramps,omitempty" flag:"-"` // of sigma, of the adversary's epsilon, of a number of the method, or by the name of a term of the loss its factor

@@ -15,6 +15,8 @@ type batch struct {
 	noise  []float32 // for an adversary, or for views that the graph makes: [Views·Noises·N, H, W, C]
 	unmade *unmade   // for views that the graph makes; else nil
 	labels []int32
+	soft   []float32    // [N, K], where the method takes it
+	draws  []float32    // [N, Draws]
 	more   []moreImages // of the further sets
 	err    error
 }
@@ -27,6 +29,7 @@ const (
 	shareStream
 	moreOrderStream // the view is the place of the set, the epoch its pass
 	moreImageStream
+	drawStream
 )
 
 func stream(seed uint64, purpose, epoch, image, view int) *rand.Rand {
@@ -87,6 +90,7 @@ func (p *plan) batchOf(step, at int, members []int, more [][]member) batch {
 		b = p.batch(step, at, members)
 	}
 	if b.err == nil {
+		b.soft, b.draws = p.softLabels(members), p.draws(step/p.stepsPerEpoch, members)
 		b.more, b.err = p.moreImages(more)
 	}
 	return b
@@ -98,7 +102,7 @@ func (p *plan) batch(step, at int, members []int) batch {
 	size, n, needs := p.images.Shape.Len(), len(members), p.needs
 	rows := needs.Views * needs.Noises
 	b := batch{labels: make([]int32, n)}
-	if needs.Adversary != nil {
+	if needs.Attacks() {
 		b.images, b.noise = make([]float32, n*size), make([]float32, rows*n*size)
 	} else {
 		b.images = make([]float32, rows*n*size)
@@ -115,7 +119,7 @@ func (p *plan) batch(step, at int, members []int) batch {
 				b.err = fmt.Errorf("view %d of image %d of %s: %w", view, p.images.IDs[member], p.images.Name, err)
 				return b
 			}
-			if needs.Adversary != nil {
+			if needs.Attacks() {
 				for noise := range needs.Noises {
 					if noisy == nil || noisy[row(noise)] {
 						addNoise(b.noise[row(noise)*size:][:size], sigma, random)

@@ -88,7 +88,7 @@ func newViewer(b *backend.Backend, p *plan) (*Exec, error) {
 			views = fouriermix.Sample(augment.FourierMix{}, views, in[:2])
 			in = in[2:]
 		}
-		if p.needs.Adversary != nil {
+		if p.needs.Attacks() {
 			return views
 		}
 		d := images.Shape().Dimensions
@@ -109,7 +109,7 @@ func (t *trainer) makeViews(u *unmade, images, noise *tensors.Tensor) (*tensors.
 		inputs = append(inputs, u.windows.Tensors()...)
 	}
 	own := len(inputs)
-	if t.plan.needs.Adversary == nil {
+	if !t.plan.needs.Attacks() {
 		inputs = append(inputs, noise)
 	}
 	args := make([]any, len(inputs))

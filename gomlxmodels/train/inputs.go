@@ -1,6 +1,7 @@
 package train
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/gomlx/gomlx/core/tensors"
@@ -57,7 +58,6 @@ func (t *trainer) inputs(b batch, step int) ([]*tensors.Tensor, error) {
 	if b.noise != nil {
 		noise = t.move(b.noise)
 	}
-	a := t.plan.needs.Adversary
 	if b.unmade != nil {
 		var err error
 		if images, err = t.makeViews(b.unmade, images, noise); err != nil {
@@ -65,27 +65,47 @@ func (t *trainer) inputs(b batch, step int) ([]*tensors.Tensor, error) {
 		}
 	}
 	list := []*tensors.Tensor{images, tensors.FromFlatDataAndDimensions(b.labels, len(b.labels)), tensors.FromScalar(float32(t.plan.rate(step)))}
-	if a == nil {
-		if noise == nil {
-			return list, nil
-		}
-		return list, free([]*tensors.Tensor{noise})
+	var err error
+	if t.plan.needs.Attacks() {
+		list, err = t.attacked(b, step, list, noise)
+	} else if noise != nil {
+		err = free([]*tensors.Tensor{noise})
 	}
+	if err != nil {
+		return list, err
+	}
+	n := len(b.labels)
+	if len(b.soft) > 0 {
+		list = append(list, tensors.FromFlatDataAndDimensions(b.soft, n, len(b.soft)/n))
+	}
+	if len(b.draws) > 0 {
+		list = append(list, tensors.FromFlatDataAndDimensions(b.draws, n, len(b.draws)/n))
+	}
+	return list, nil
+}
+
+// attacked has a batch attacked, and adds what is found to its inputs, with the noise, which it takes.
+func (t *trainer) attacked(b batch, step int, list []*tensors.Tensor, noise *tensors.Tensor) (_ []*tensors.Tensor, err error) {
+	images, n, epsilon := list[0], len(b.labels), t.plan.budget(step)
 	found := &attack.Found{Class: b.labels}
-	epsilon := t.plan.budget(step)
-	if assigns := t.plan.assigns(); epsilon > 0 || assigns {
-		var err error
-		if found, err = t.attack.Run(a, epsilon, t.plan.sigma(step), images, noise, b.labels, t.weights); err != nil {
-			return append(list, noise), err
-		}
-	} else {
+	assigns := t.plan.assigns()
+	switch {
+	case t.shake != nil:
+		soft := tensors.FromFlatDataAndDimensions(b.soft, n, len(b.soft)/n)
+		found.Gamma, err = t.shake.Run(epsilon, images, noise, soft, t.weights)
+		err = errors.Join(err, free([]*tensors.Tensor{soft}))
+	case epsilon > 0 || assigns:
+		found, err = t.attack.Run(t.plan.needs.Adversary, epsilon, t.plan.sigma(step), images, noise, b.labels, t.weights)
+	default:
 		found.Gamma = tensors.FromShape(images.Shape())
+	}
+	if err != nil {
+		return append(list, noise), err
 	}
 	assignment := found.Assignment
 	if assignment == nil {
-		assignment = make([]float32, len(b.labels))
+		assignment = make([]float32, n)
 	}
-	n := len(b.labels)
 	return append(list, found.Gamma, noise, tensors.FromFlatDataAndDimensions(found.Class, n),
 		tensors.FromFlatDataAndDimensions(assignment, n, len(assignment)/n)), nil
 }

@@ -62,10 +62,20 @@ func (t *trainer) losses(inputs []*Node) *losses {
 		Labels: labels, Sigma: p.run.Recipe.Noise(),
 		Images: labels.Shape().Dimensions[0], Views: p.needs.Views, Noises: p.needs.Noises,
 	}
-	if p.needs.Adversary != nil {
+	if p.needs.Attacks() {
 		attacked := take(4)
-		images = attack.Noisy(Add(images, attacked[0]), attacked[1])
+		b.Clean, b.Gamma, b.Noise = images, attacked[0], attacked[1]
+		if !p.needs.Again {
+			images = Add(images, attacked[0])
+		}
+		images = attack.Noisy(images, b.Noise)
 		b.Class, b.Assignment = attacked[2], attacked[3]
+	}
+	if p.needs.Soft {
+		b.Soft = take(1)[0]
+	}
+	if p.needs.Draws > 0 {
+		b.Draws = take(1)[0]
 	}
 	more := take(2 * len(p.more))
 	scalars := take(len(p.optimizer.Scalars(1)))
@@ -82,6 +92,16 @@ func (t *trainer) losses(inputs []*Node) *losses {
 	var averages nets.Averages
 	b.Logits, averages = p.forward(b, images, more, lookup)
 	b.Rows = images
+	b.Forward = func(rows *Node) *Node {
+		logits, next := p.net.ForwardTraining(rows, func(name string) *Node {
+			if v, ok := averages[name]; ok {
+				return v
+			}
+			return lookup(name)
+		})
+		averages = next
+		return logits
+	}
 	net := func() bounded {
 		net, ok := p.net.(bounded)
 		if !ok {

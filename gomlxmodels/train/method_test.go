@@ -30,6 +30,8 @@ func TestResumeMethods(t *testing.T) {
 		{newMethod(t, "hcr", "noises=1"), augment.FourierMix{}},
 		{newMethod(t, "acce-act", "noises=2", "warm_up=2", "delay=1"), nil},
 		{newMethod(t, "gaussian", "share=half_replace"), augment.AugMix{}},
+		{newMethod(t, "cat-rs", "noises=2", "steps=2"), augment.FourierMix{}},
+		{newMethod(t, "smoothmix", "steps=2", "warm_up=2"), nil},
 	} {
 		start := func(out string) Options {
 			o := options(t, dir, out)

@@ -36,6 +36,7 @@ type plan struct {
 	startCard     modelfile.Card     // of their model
 	images, test  *dataset.Images
 	more          []further
+	soft          [][]float32 // by images; nil: labels
 	checkpoint    string
 	stepsPerEpoch int
 	steps         int
@@ -105,6 +106,9 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 		stepsPerEpoch: images.Len() / recipe.BatchSize,
 	}
 	if err := p.loadMore(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.loadSoft(); err != nil {
 		return nil, err
 	}
 	if o.From != "" {

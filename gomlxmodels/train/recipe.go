@@ -73,8 +73,8 @@ func (o Options) recipe() (r modelfile.Recipe, p parts, err error) {
 	needs := p.method.Needs()
 	sigma := *r.Sigma
 	switch {
-	case r.Start != "" || len(r.Sets) > 0:
-		return bad("the recipe says what the run is to find out: the digests of the start and of further sets; a start is given by its path")
+	case r.Start != "" || r.Soft != "" || len(r.Sets) > 0:
+		return bad("the recipe says what the run is to find out: the digests of the start, of soft labels and of further sets; a start is given by its path")
 	case needs.Views > 1 && p.views == nil:
 		return bad("the method %s takes %d views of an image, but there is no augmentation to make them", r.Method, needs.Views)
 	case r.ViewsBy != "" && r.ViewsBy != ViewsByGraph:
@@ -215,6 +215,8 @@ func (p *parts) makeRamps(r *modelfile.Recipe, needs method.Needs) error {
 	p.ramps = map[string]schedule.Ramp{sigmaRamp: {To: *r.Sigma, Over: r.SigmaWarmUp}}
 	if a := needs.Adversary; a != nil {
 		p.ramps[epsilonRamp] = a.Ramp()
+	} else if needs.Shaken != nil {
+		p.ramps[epsilonRamp] = schedule.Ramp{To: needs.Shaken.Epsilon}
 	}
 	said := maps.Clone(r.Ramps)
 	for name, ramp := range needs.Ramps {
@@ -235,9 +237,9 @@ func (p *parts) makeRamps(r *modelfile.Recipe, needs method.Needs) error {
 			return fmt.Errorf("the ramp of sigma goes from %v to %v, where σ is %v and grows over %d epochs; expected it to end at σ, to begin at 0 or more, and no other growth", ramp.From, ramp.To, *r.Sigma, r.SigmaWarmUp)
 		case name == epsilonRamp && !(ramp.From >= 0 && ramp.To >= 0):
 			return fmt.Errorf("the ramp of epsilon goes from %v to %v; expected budgets of 0 or more", ramp.From, ramp.To)
-		case name == epsilonRamp && needs.Adversary == nil && needs.Ramps[name] == (schedule.Ramp{}):
+		case name == epsilonRamp && !needs.Attacks() && needs.Ramps[name] == (schedule.Ramp{}):
 			return fmt.Errorf("a ramp of epsilon, but the method %s has no adversary and no bounds", r.Method)
-		case name != sigmaRamp && (name != epsilonRamp || needs.Adversary == nil):
+		case name != sigmaRamp && (name != epsilonRamp || !needs.Attacks()):
 			p.numbers = append(p.numbers, name)
 		}
 		p.ramps[name] = ramp

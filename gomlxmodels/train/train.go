@@ -26,7 +26,7 @@ import (
 	"github.com/certspec/certspec/progress"
 )
 
-// Options say what to train. All but Train, Test, and Out may be left zero. Of the recipe, what is unset is what Defaults says; Start and Sets
+// Options say what to train. All but Train, Test, and Out may be left zero. Of the recipe, what is unset is what Defaults says; Start, Soft and Sets
 // are filled in here.
 type Options struct {
 	modelfile.Recipe
@@ -37,6 +37,7 @@ type Options struct {
 	Train *dataset.Dataset // labelled images to learn from
 	Test  *dataset.Dataset // labelled images for the accuracies on the card
 	More  map[string]Set   // further images that the method takes, by the names that it has for them
+	Soft  string           // path of a ledger over Train: the shares of its noise samples in the classes are the images' soft labels, for a method that takes some
 	From  string           // path of a model file whose weights training begins with; default random weights
 	Out   string           // path of the model file, NAME or NAME.safetensors; see package modelfile
 

@@ -32,6 +32,7 @@ type trainer struct {
 	viewer  *Exec             // makes the views that the graph makes; else nil
 	measure *Exec             // of Options.Diagnose; else nil
 	attack  *attack.Smoothed  // nil without an adversary
+	shake   *attack.Shake     // nil without an attack on noises
 	climbs  []*attack.Climb   // of plan.more; nil where a set is not attacked
 	terms   []string          // names of the loss's terms, from the graph
 	weights []*tensors.Tensor // of plan.tensors
@@ -62,6 +63,12 @@ func newTrainer(b *backend.Backend, p *plan, s *state) (*trainer, error) {
 	}
 	if p.needs.Adversary != nil {
 		t.attack, err = attack.NewSmoothed(&attack.Network{Backend: b, Forward: p.net.Forward, Tensors: p.tensors})
+		if err != nil {
+			return nil, fmt.Errorf("train: %w", err)
+		}
+	}
+	if p.needs.Shaken != nil {
+		t.shake, err = attack.NewShake(&attack.Network{Backend: b, Forward: p.net.Forward, Tensors: p.tensors}, p.needs.Shaken)
 		if err != nil {
 			return nil, fmt.Errorf("train: %w", err)
 		}
@@ -147,6 +154,9 @@ func (t *trainer) close() {
 	}
 	if t.attack != nil {
 		t.attack.Close()
+	}
+	if t.shake != nil {
+		t.shake.Close()
 	}
 	for _, c := range t.climbs {
 		if c != nil {

@@ -16,7 +16,7 @@ import (
 // recipeOptions name a recipe.
 type recipeOptions struct {
 	experiment.Options
-	name string
+	name, soft string
 }
 
 func (o *recipeOptions) flags(f *cli.Flags) {
@@ -30,7 +30,7 @@ func (o *recipeOptions) train(cmd *cobra.Command, out, data, engine string) (*mo
 	f := cmd.Flags()
 	var other error
 	f.Visit(func(flag *pflag.Flag) {
-		if !slices.Contains([]string{"recipe", "tier", "add", "out", "seed", "data", "engine", "diagnose", "json"}, flag.Name) {
+		if !slices.Contains([]string{"recipe", "tier", "add", "out", "seed", "data", "soft", "engine", "diagnose", "json"}, flag.Name) {
 			other = cli.Usagef("--%s with --recipe: the recipe says it; certspec experiment show %s prints it, and --add reads one of your own", flag.Name, o.name)
 		}
 	})
@@ -52,12 +52,17 @@ func (o *recipeOptions) train(cmd *cobra.Command, out, data, engine string) (*mo
 		}
 		seed = &v
 	}
-	if data != "" {
+	if data != "" || o.soft != "" {
 		kind, err := o.Options.KindOf(o.name)
 		if err != nil {
 			return nil, cli.ExperimentUsage(err)
 		}
-		o.Places = map[string]string{kind: data}
+		o.Places = map[string]string{}
+		for kind, at := range map[string]string{kind: data, kind + "-soft": o.soft} {
+			if at != "" {
+				o.Places[kind] = at
+			}
+		}
 	}
 	card, err := experiment.TrainRecipe(cmd.Context(), o.name, seed, out, o.Options)
 	return card, cli.ExperimentUsage(err)

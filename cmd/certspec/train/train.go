@@ -61,6 +61,7 @@ With --recipe, all settings are those of a recipe of a paper, or of your own, at
 		f.Texts(&o.data, "data", "data set; its train part is learned from unless the name has a part, as in cifar10/train[max_index=5000]. Further images of a method as NAME=DATA, as in out=svhn/train")
 		f.Complete("data", cli.DataNames)
 		f.Texts(&o.sets, "set", "what is done to further images: batch, augment, views or sigma, as in out.augment=crop; may be given several times")
+		f.File(&o.Soft, "soft", "with --method cat-rs: ledger of the images of --data whose votes are their soft labels, e.g. of a network trained by gaussian (default their labels)", "ledger")
 		f.Named(&o.test, "test", "", "data set for the accuracies on the card (default the test part of --data)", cli.DataNames)
 	})
 	o.knobs = train.Knobs(&o.Recipe)
@@ -117,7 +118,7 @@ func (o *options) run(cmd *cobra.Command) error {
 		}
 	}
 	if o.recipe.name != "" {
-		o.recipe.Diagnose = o.Diagnose
+		o.recipe.Diagnose, o.recipe.soft = o.Diagnose, o.Soft
 		card, err := o.recipe.train(cmd, o.Out, data, o.engine)
 		return o.print(cmd, card, err)
 	}

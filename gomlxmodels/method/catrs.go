@@ -1,0 +1,28 @@
+package method
+
+import (
+	"github.com/certspec/certspec/gomlxmodels/attack"
+	"github.com/certspec/certspec/gomlxmodels/loss"
+)
+
+// CATRS is confidence-aware training (Jeong, Kim and Shin 2023): of an image that the network is unsure of under noise it learns from the
+// easiest noise samples alone, of one that it is sure of also from the worst noise near those drawn; see loss.CATRS and attack.Noises.
+// What is known of an image, ŷ, are the soft labels of the run where it has some (the authors take the votes of 10,000 noise samples of a network
+// trained by Gaussian), else the label.
+type CATRS struct {
+	Noises  int     `json:"noises" usage:"noise samples of an image"`
+	Epsilon float64 `json:"epsilon" usage:"Euclidean budget of the attack on each noise sample, 1 = full range of a value"`
+	Steps   int     `json:"steps" usage:"steps of the attack"`
+	Lambda  float64 `json:"lambda" usage:"weight of the worst noise"`
+}
+
+func (CATRS) Name() string   { return "cat-rs" }
+func (m CATRS) Check() error { return weights("lambda", m.Lambda) }
+func (m CATRS) Needs() Needs {
+	return Needs{Views: 1, Noises: m.Noises, Shaken: &attack.Noises{Epsilon: m.Epsilon, Steps: m.Steps}, Again: true, Soft: true, Draws: m.Noises}
+}
+
+func (m CATRS) Loss(b *Batch) []loss.Term {
+	attacked := b.Forward(attack.Noisy(b.Clean, b.Gamma))
+	return loss.CATRS(b.ByCopy(), b.byCopy(attacked), b.Labels, b.Soft, b.Draws, m.Lambda)
+}
