@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/evaluate"
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/rs/sweep"
@@ -98,6 +99,22 @@ func (r *recordMeasure) Do(ctx context.Context, runner *Runner, j Job) error {
 		return err
 	}
 	return o.Forget()
+}
+
+// joinRecords makes the file of all records of a folder that was merged, in the order of the models.
+func (m *Manifest) joinRecords(folder string) error {
+	var all []byte
+	for _, model := range m.Models {
+		text, err := os.ReadFile(resultPath(folder, &model, recordFile))
+		if err != nil && !os.IsNotExist(err) {
+			return fmt.Errorf("experiment: %w", err)
+		}
+		all = append(all, text...)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return atomicfile.Write(filepath.Join(folder, recordsFile), all)
 }
 
 // labels tell groups of models apart, by RobustNets' names of the groups.

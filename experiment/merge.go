@@ -50,6 +50,9 @@ func Merge(ctx context.Context, out string, folders []string) (added int, err er
 		}
 		added += n
 	}
+	if err := m.joinRecords(out); err != nil {
+		return added, err
+	}
 	return added, m.write(out)
 }
 

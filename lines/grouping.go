@@ -7,6 +7,8 @@ type Grouping struct {
 	Lines  string   // the label whose values get a line each, of which the table shows the mean; "": one line through all
 	Shifts []string // the rows, fields that hold accuracies under a shift
 	ID     string   // the accuracy without shift
+
+	Predictors []Predictor // the rows of each shift; nil: the eight of the paper
 }
 
 // Group is a column of a table.
@@ -54,6 +56,33 @@ var ByCLIP = Grouping{
 	},
 	Shifts: []string{"imagenetv2", "imagenet-r", "objectnet", "imagenet-a", "imagenet-sketch", "contrast", "defocus_blur", "gaussian_noise"},
 	ID:     "val",
+}
+
+// For is the same grouping without the shifts that no model has and the groups in which no three models make a line, and the names of both: for results that are
+// not complete. Where nothing would be left it is the grouping as it is.
+func (g Grouping) For(models Models) (kept Grouping, left []string) {
+	kept = g
+	kept.Shifts, kept.Groups = nil, nil
+	for _, shift := range g.Shifts {
+		if models.needField(shift) == nil {
+			kept.Shifts = append(kept.Shifts, shift)
+		} else {
+			left = append(left, shift)
+		}
+	}
+	for _, group := range g.Groups {
+		one := kept
+		one.Groups = []Group{group}
+		if _, err := Tabulate(models, one, Clip{Share: 1e-9}); err == nil {
+			kept.Groups = append(kept.Groups, group)
+		} else {
+			left = append(left, group.Name)
+		}
+	}
+	if len(kept.Shifts) == 0 || len(kept.Groups) == 0 {
+		return g, nil
+	}
+	return kept, left
 }
 
 // Appendix is the same grouping over the corruptions that the paper leaves to its appendix (A.10).

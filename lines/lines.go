@@ -174,11 +174,15 @@ func sortedKeys[V any](m map[string]V) []string {
 
 // needField refuses a name that no model has, with the nearest that there is.
 func (ms Models) needField(field string) error {
-	fields := ms.Fields()
-	if slices.Contains(fields, field) {
-		return nil
+	for _, m := range ms {
+		if _, ok := m.Accuracies[field]; ok {
+			return nil
+		}
+		if _, ok := m.Numbers[field]; ok {
+			return nil
+		}
 	}
-	return unknown("field", field, fields)
+	return unknown("field", field, ms.Fields())
 }
 
 func (ms Models) needLabel(label string) error {

@@ -109,7 +109,11 @@ func Tabulate(models Models, by Grouping, clip Clip) (*Table, error) {
 // predictors are those that some model has, with the grouping's accuracy in the place of the first.
 func (g Grouping) predictors(models Models) []Predictor {
 	var has []Predictor
-	for _, p := range Predictors {
+	of := g.Predictors
+	if of == nil {
+		of = Predictors
+	}
+	for _, p := range of {
 		if p.Field == "" {
 			p.Field = g.ID
 		}

@@ -89,6 +89,6 @@ func (o *fitOptions) grid(cmd *cobra.Command, number string) (grid figure.Grid, 
 		return grid, "", err
 	}
 	of := published[number]
-	grid, err = lineplot.OfGrouping(models, of.by, of.best, o.Clip)
+	grid, err = lineplot.OfGrouping(models, whatThereIs(of.by, models), of.best, o.Clip)
 	return grid, "Figure " + number + ": " + of.by.Title + ", a panel for each shift and group, a line for each architecture", err
 }

@@ -1,7 +1,6 @@
 package lines
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -59,17 +58,7 @@ func (o *tableOptions) run(cmd *cobra.Command) error {
 	if o.appendix {
 		by = by.Appendix()
 	}
-	var without []string
-	by.Shifts = slices.DeleteFunc(slices.Clone(by.Shifts), func(shift string) bool {
-		missing := !slices.Contains(models.Fields(), shift)
-		if missing {
-			without = append(without, shift)
-		}
-		return missing
-	})
-	if len(by.Shifts) > 0 && len(without) > 0 {
-		cli.Say("left out, as no model has it: %s", strings.Join(without, ", "))
-	}
+	by = whatThereIs(by, models)
 	t, err := lines.Tabulate(models, by, o.clip)
 	if err != nil {
 		return err
@@ -78,4 +67,13 @@ func (o *tableOptions) run(cmd *cobra.Command) error {
 		return cli.PrintJSON(cmd.OutOrStdout(), t)
 	}
 	return o.table.Write(cmd, t.Rendered())
+}
+
+// whatThereIs leaves out of a grouping what models do not have yet, and says so.
+func whatThereIs(by lines.Grouping, models lines.Models) lines.Grouping {
+	kept, left := by.For(models)
+	if len(left) > 0 {
+		cli.Say("left out, as no model has it, or no three of an architecture: %s", strings.Join(left, ", "))
+	}
+	return kept
 }

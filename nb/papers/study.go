@@ -1,0 +1,322 @@
+package papers
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/certspec/certspec/experiment"
+	"github.com/certspec/certspec/lines"
+	"github.com/certspec/certspec/nb"
+	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/rs/compare"
+)
+
+// Study is the grid of pruned networks of Fridovich-Keil et al. 2022 on networks of ours (table C/table1), as far as it is trained.
+type Study struct {
+	Models  lines.Models // recorded
+	Mixed   lines.Models // of mixed weights, from mixed.jsonl beside the manifest
+	Tier    string
+	planned []string // names of all models
+}
+
+// OpenStudy reads the folder of an experiment: its manifest and results/*.record.jsonl. A folder that is not there is an empty study.
+func OpenStudy(folder string) *Study {
+	s := &Study{}
+	m, err := experiment.ReadManifest(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s
+	}
+	s.Tier = nb.Must(m, err).Tier.Name
+	for _, model := range m.Models {
+		s.planned = append(s.planned, model.Name)
+	}
+	for _, path := range nb.Must(filepath.Glob(filepath.Join(folder, "results", "*.record.jsonl"))) {
+		s.Models = append(s.Models, nb.Must(lines.ReadRecords(path))...)
+	}
+	nb.Check(s.Models.Check())
+	if mixed, err := lines.ReadRecords(filepath.Join(folder, "mixed.jsonl")); !errors.Is(err, fs.ErrNotExist) {
+		s.Mixed = nb.Must(mixed, err)
+	}
+	return s
+}
+
+// State says in words how much of the study is there.
+func (s *Study) State() string {
+	switch {
+	case s.planned == nil:
+		return "not here yet; results/experiments/README.md has the command"
+	case len(s.Models) < len(s.planned):
+		return fmt.Sprintf("PARTIAL: %d of %d networks, tier %s", len(s.Models), len(s.planned), s.Tier)
+	}
+	return fmt.Sprintf("complete: %d networks, tier %s", len(s.planned), s.Tier)
+}
+
+// place is the row and column of a model by its recipe: C/conv8/clean/ft-0.5-global@1.
+func place(name string) (row, column string) {
+	recipe, _, _ := strings.Cut(name, "@")
+	parts := strings.Split(recipe, "/")
+	if len(parts) < 4 {
+		return name, ""
+	}
+	column, _, _ = strings.Cut(parts[3], "-")
+	return parts[1] + ", " + parts[2], column
+}
+
+// Progress counts the networks that are there, by architecture, augmentation and pruning.
+func (s *Study) Progress() *nb.Tabular {
+	var rows, columns []string
+	there, all := map[[2]string]int{}, map[[2]string]int{}
+	for _, name := range s.planned {
+		r, c := place(name)
+		if !slices.Contains(rows, r) {
+			rows = append(rows, r)
+		}
+		if !slices.Contains(columns, c) {
+			columns = append(columns, c)
+		}
+		all[[2]string{r, c}]++
+	}
+	for _, m := range s.Models {
+		r, c := place(m.Name)
+		there[[2]string{r, c}]++
+	}
+	t := nb.Columns(append([]string{"networks"}, columns...)...)
+	for _, r := range rows {
+		cells := []any{r}
+		for _, c := range columns {
+			cells = append(cells, fmt.Sprintf("%d of %d", there[[2]string{r, c}], all[[2]string{r, c}]))
+		}
+		t.Add(cells...)
+	}
+	t.Notes = []string{s.State() + "."}
+	return t
+}
+
+// learned are the models without those that collapsed: whose accuracy without shift is below half of the dense network's of their architecture and augmentation.
+func learned(models lines.Models) (kept lines.Models, collapsed []string) {
+	dense := map[string]float64{}
+	key := func(m lines.Model) string { return m.Labels["architecture"] + " " + m.Labels["augmentation"] }
+	for _, m := range models.Where("method", "dense") {
+		dense[key(m)] = max(dense[key(m)], m.Accuracies[clean].Share)
+	}
+	for _, m := range models {
+		if m.Accuracies[clean].Share < dense[key(m)]/2 {
+			collapsed = append(collapsed, m.Name)
+		} else {
+			kept = append(kept, m)
+		}
+	}
+	return kept, collapsed
+}
+
+const clean = "cifar10_acc"
+
+// Table is a table of the paper with networks of ours, beside the paper's numbers: as printed, or else, where they are not nil, of the released models.
+func (s *Study) Table(g lines.Grouping, printed lines.Published, released lines.Models) *nb.Tabular {
+	by, left := g.For(s.Models)
+	ours, err := lines.Tabulate(s.Models, by, lines.Clip{})
+	if err != nil {
+		return nb.Facts(g.Title, "no group has three networks of one architecture yet: "+s.State())
+	}
+	var theirs *lines.Table
+	if printed == nil && released != nil {
+		g.Shifts = by.Shifts
+		theirs = nb.Must(lines.Tabulate(released, g, lines.Clip{}))
+	}
+	columns := []string{"shift", "predictor"}
+	for _, group := range ours.Groups {
+		columns = append(columns, group+" m", "paper's m", "R²", "paper's R²")
+	}
+	t := nb.Columns(columns...)
+	for _, shift := range ours.Shifts {
+		for _, p := range ours.Predictors {
+			row := []any{shift, p}
+			for _, group := range ours.Groups {
+				c, _ := ours.At(shift, p, group)
+				m, r2 := "–", "–"
+				if at, ok := printed[lines.PublishedKey{Shift: shift, Predictor: p, Group: group}]; ok {
+					m, r2 = at.Slope, at.R2
+				} else if theirs != nil {
+					if at, ok := theirs.At(shift, p, group); ok {
+						m, r2 = lines.Printed(at.Slope), lines.Printed(at.R2)
+					}
+				}
+				row = append(row, lines.Printed(c.Slope), m, lines.Printed(c.R2), r2)
+			}
+			t.Add(row...)
+		}
+	}
+	t.Title = g.Title + ", networks of ours"
+	source := "as printed"
+	if printed == nil {
+		source = "made anew of the released models, as the paper's numbers are lost"
+	}
+	_, collapsed := learned(s.Models)
+	t.Notes = []string{s.State() + "; a JPEG copy of CIFAR-10, severities 1, 3 and 5, 500 pairs a path: not comparable with the release but by sign and order. Paper's: " + source + ".",
+		fmt.Sprintf("%d of the networks collapsed (below half the accuracy of their dense network) and are in it. Not here: %s.", len(collapsed), listed(left))}
+	return t
+}
+
+// Figure is figure 2 or 3 of the paper with networks of ours, with best 10 or 11.
+func (s *Study) Figure(g lines.Grouping, best bool) any {
+	by, _ := g.For(s.Models)
+	if _, err := lines.Tabulate(s.Models, by, lines.Clip{}); err != nil {
+		return nb.Facts(g.Title, s.State())
+	}
+	return nb.LinesBy(s.Models, by, best)
+}
+
+// claim is one sentence of the paper as a number that must lie above a bound, or below.
+type claim struct {
+	number string
+	text   string
+	of     func(lines.Models) (float64, error)
+	strata []string
+	keep   func(lines.Model) bool
+	below  bool
+	bound  float64
+}
+
+var (
+	low  = []string{"brightness", "contrast"}
+	mid  = []string{"defocus_blur", "pixelate"}
+	high = []string{"gaussian_noise", "impulse_noise"}
+)
+
+func slope(l lines.Cell) float64   { return l.Slope }
+func squared(l lines.Cell) float64 { return l.R2 }
+
+// mean is the mean over shifts of a number of the cells of one group and predictor.
+func mean(group lines.Group, field string, number func(lines.Cell) float64, shifts ...string) func(lines.Models) (float64, error) {
+	by := lines.Grouping{Title: group.Name, Groups: []lines.Group{group}, Lines: "architecture", Shifts: shifts, ID: clean, Predictors: []lines.Predictor{{Field: field, Name: field}}}
+	return func(models lines.Models) (float64, error) {
+		t, err := lines.Tabulate(models, by, lines.Clip{})
+		if err != nil {
+			return 0, err
+		}
+		sum := 0.
+		for _, c := range t.Cells {
+			sum += number(c)
+		}
+		return sum / float64(len(shifts)), nil
+	}
+}
+
+func minus(a, b func(lines.Models) (float64, error)) func(lines.Models) (float64, error) {
+	return func(models lines.Models) (float64, error) {
+		x, err := a(models)
+		if err != nil {
+			return 0, err
+		}
+		y, err := b(models)
+		return x - y, err
+	}
+}
+
+// claims are 1 to 5 of the specification of the paper's qualitative claims. Those on R² are asked of all prunings of one augmentation, twenty networks an architecture, where intervals of R² hold the truth.
+func claims() []claim {
+	plain, augmix, gaussian := lines.ByAugmentation.Groups[0], lines.ByAugmentation.Groups[1], lines.ByAugmentation.Groups[2]
+	initial := lines.ByPruning.Groups[2]
+	all := slices.Concat(low, mid, high)
+	nets := []string{"architecture"}
+	both := []string{"architecture", "augmentation"}
+	either := func(g lines.Group) func(lines.Model) bool {
+		return func(m lines.Model) bool { return g.Keep(m) || plain.Keep(m) }
+	}
+	id := func(g lines.Group, shifts ...string) func(lines.Models) (float64, error) {
+		return mean(g, clean, squared, shifts...)
+	}
+	return []claim{
+		{"1", "accuracy predicts low-frequency shifts: R² on brightness and contrast above 0.5", id(plain, low...), nets, plain.Keep, false, 0.5},
+		{"1", "it predicts mid-frequency shifts (defocus blur, pixelate) less: difference of R² above 0", minus(id(plain, low...), id(plain, mid...)), nets, plain.Keep, false, 0},
+		{"1", "and high-frequency ones (Gaussian, impulse noise) less: difference of R² above 0", minus(id(plain, low...), id(plain, high...)), nets, plain.Keep, false, 0},
+		{"2", "HFF within classes falls where accuracy predicts (brightness, contrast): slope below 0", mean(plain, "high_freq_fracs_within", slope, low...), nets, plain.Keep, true, 0},
+		{"2", "and predicts as well: R² above 0.5", mean(plain, "high_freq_fracs_within", squared, low...), nets, plain.Keep, false, 0.5},
+		{"3", "the Jacobian norm rarely predicts: mean R² of six shifts below 0.5", mean(plain, "jacobian_norm", squared, all...), nets, plain.Keep, true, 0.5},
+		{"4", "initialization tickets: slope on Gaussian noise below 0", mean(initial, clean, slope, "gaussian_noise"), nets, initial.Keep, true, 0},
+		{"4", "initialization tickets: slope on impulse noise below 0", mean(initial, clean, slope, "impulse_noise"), nets, initial.Keep, true, 0},
+		{"5", "AugMix, defocus blur almost on a line: R² above 0.9", id(augmix, "defocus_blur"), nets, augmix.Keep, false, 0.9},
+		{"5", "and more so than without: difference of R² above 0", minus(id(augmix, "defocus_blur"), id(plain, "defocus_blur")), both, either(augmix), false, 0},
+		{"5", "Gaussian augmentation, Gaussian noise: R² above that without", minus(id(gaussian, "gaussian_noise"), id(plain, "gaussian_noise")), both, either(gaussian), false, 0},
+		{"5", "Gaussian augmentation, impulse noise: R² above that without", minus(id(gaussian, "impulse_noise"), id(plain, "impulse_noise")), both, either(gaussian), false, 0},
+	}
+}
+
+// Claims judges the six claims of the paper by intervals over networks, with all that are there and without those that collapsed.
+func (s *Study) Claims() *nb.Tabular {
+	t := nb.Columns("claim", "as a number", "networks", "all: value (95 %)", "verdict", "without collapsed", "verdict ")
+	kept, collapsed := learned(s.Models)
+	complete := s.planned != nil && len(s.Models) == len(s.planned)
+	list := claims()
+	var cells [2][]string
+	var says [2][]string
+	n := make([]int, len(list))
+	for v, models := range []lines.Models{s.Models, kept} {
+		cells[v], says[v] = judged(list, models, complete, n)
+	}
+	for i, c := range list {
+		t.Add(c.number, c.text, n[i], cells[0][i], says[0][i], cells[1][i], says[1][i])
+	}
+	s.mixed(t)
+	t.Notes = []string{s.State() + "; a JPEG copy of CIFAR-10. Values are means over architectures, as in the paper's tables; intervals are those of the jackknife over networks of an architecture (and augmentation), without the bias of few networks.",
+		togetherNote(len(list)) + " Each of the two columns by itself.",
+		"Collapsed, below half the accuracy of their dense network: " + listed(collapsed) + "."}
+	return t
+}
+
+func judged(list []claim, models lines.Models, complete bool, n []int) (cells, says []string) {
+	cells, says = make([]string, len(list)), make([]string, len(list))
+	var of []*compare.Difference
+	var which []int
+	for i, c := range list {
+		mine := slices.DeleteFunc(slices.Clone(models), func(m lines.Model) bool { return !c.keep(m) })
+		n[i] = max(n[i], len(mine))
+		j, err := lines.Jackknife(mine, c.strata, c.of)
+		if err != nil { // a group without enough networks
+			cells[i], says[i] = "–", "not there yet"
+			continue
+		}
+		in := j.Interval(0.95)
+		cells[i] = fmt.Sprintf("%.2f (%.2f to %.2f)", j.Corrected, in.Low, in.High)
+		d := &compare.Difference{Difference: j.Corrected - c.bound, P: j.P(c.bound), Interval: resample.Interval{Low: in.Low - c.bound, High: in.High - c.bound}}
+		if c.below {
+			d.Difference = -d.Difference
+		}
+		of, which = append(of, d), append(which, i)
+	}
+	for k, verdict := range verdicts(false, of...) {
+		if !complete {
+			verdict = "so far: " + verdict
+		}
+		says[which[k]] = verdict
+	}
+	return cells, says
+}
+
+// mixed adds claim 6, which is about CLIP and so stays open: what mixtures of two networks of ours show.
+func (s *Study) mixed(t *nb.Tabular) {
+	for _, p := range []lines.Predictor{lines.Predictors[6], lines.Predictors[7]} {
+		text := fmt.Sprintf("CLIP: %s predicts most shifts with R² of at least 0.9; here mixtures of two networks of ours", p.Name)
+		by := lines.Grouping{Title: text, Groups: []lines.Group{{Name: "mixed", Keep: func(lines.Model) bool { return true }}}, Lines: "architecture", Shifts: slices.Concat(low, mid, high), ID: clean, Predictors: []lines.Predictor{p}}
+		value := "–"
+		if table, err := lines.Tabulate(s.Mixed, by, lines.Clip{}); err == nil {
+			above, falling := 0, 0
+			for _, c := range table.Cells {
+				above, falling = above+count(c.R2 >= 0.9), falling+count(c.Slope < 0)
+			}
+			value = fmt.Sprintf("R² of at least 0.9 on %d of %d shifts, slope below 0 on %d", above, len(table.Cells), falling)
+		}
+		t.Add("6", text, len(s.Mixed), value, "open: not CLIP", "", "")
+	}
+}
+
+func listed(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,175 @@
+package papers
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/experiment"
+	"github.com/certspec/certspec/lines"
+)
+
+// world writes a study as if finished, of networks for which a claim is true or its opposite, and opens it.
+func world(t *testing.T, opposite bool, keep func(name string) bool) *Study {
+	t.Helper()
+	folder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, "results"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(4, 7))
+	var names []experiment.Model
+	sign := func(is bool) float64 {
+		if is != opposite {
+			return 1
+		}
+		return -1
+	}
+	for k, net := range []string{"conv8", "resnet18", "vgg16"} {
+		for _, aug := range []string{"clean", "augmix", "gaussian"} {
+			for _, way := range []string{"dense", "ft-0.5-global", "ft-0.8-global", "ft-0.95-global", "gmp-0.5-global", "gmp-0.8-global", "gmp-0.95-global", "lrr-0.5-global", "lrr-0.8-global", "lrr-0.95-global",
+				"lth-0.5-global", "lth-0.8-global", "lth-0.95-global", "edgepopup-0.5-global", "edgepopup-0.8-global", "edgepopup-0.95-global", "biprop-0.5-global", "biprop-0.8-global", "biprop-0.95-global"} {
+				name := fmt.Sprintf("C/%s/%s/%s@1", net, aug, way)
+				names = append(names, experiment.Model{Name: name})
+				method, rest, _ := strings.Cut(way, "-")
+				sparsity, _, _ := strings.Cut(rest, "-")
+				u := 0.6 + 0.1*float64(k) + 0.3*rng.NormFloat64()
+				initial := method == "biprop" || method == "edgepopup"
+				line := func(slope, scatter float64) float64 { return 100 * lines.Phi(slope*u-0.1+scatter*rng.NormFloat64()) }
+				noise := func() float64 {
+					switch {
+					case aug == "gaussian" && !opposite, aug == "clean" && opposite:
+						return line(0.9, 0.02)
+					case initial:
+						return line(-sign(true), 0.05)
+					}
+					return line(0, 0.3)
+				}
+				blurred := 0.3
+				if (aug == "augmix") != opposite {
+					blurred = 0.02
+				}
+				r := lines.Record{Model: name, Labels: map[string]string{"architecture": net, "augmentation": aug, "method": map[string]string{"ft": "FT", "gmp": "GMP"}[method] + map[bool]string{true: "", false: method}[method == "ft" || method == "gmp"], "layout": "globally", "sparsity": sparsity},
+					Percent: map[string]float64{"cifar10_acc": 100 * lines.Phi(u), "gaussian_noise": noise(), "impulse_noise": noise(), "defocus_blur": line(0.5, blurred), "pixelate": line(0.3, 0.3)},
+					Numbers: map[string]float64{"high_freq_fracs_within": 0.2 - sign(true)*0.05*u + 0.002*rng.NormFloat64(), "jacobian_norm": 5 + rng.NormFloat64(), "high_freq_fracs_phase": 0.2 + 0.01*rng.NormFloat64()},
+				}
+				r.Percent["brightness"], r.Percent["contrast"] = line(0.95, 0.03), line(0.8, 0.05)
+				if opposite {
+					r.Percent["brightness"], r.Percent["contrast"] = line(0, 0.3), line(0, 0.3)
+					r.Percent["defocus_blur"], r.Percent["pixelate"] = line(1, blurred/3), line(1, 0.02)
+					r.Numbers["jacobian_norm"] = 5 + 2*u + 0.1*rng.NormFloat64()
+				}
+				if keep == nil || keep(name) {
+					if err := lines.PutRecord(filepath.Join(folder, "results", strings.NewReplacer("/", "-", "@", "-s").Replace(name)+".record.jsonl"), r); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+	}
+	text, err := json.Marshal(experiment.Manifest{Format: 1, Tier: experiment.Tier{Name: "cpu"}, Models: names})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Create(filepath.Join(folder, "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	return OpenStudy(folder)
+}
+
+// A finished study in which the paper's claims are true shows them, and one made the other way round shows none of them.
+func TestVerdictsOfAFinishedStudy(t *testing.T) {
+	s := world(t, false, nil)
+	if want := "complete: 171 networks, tier cpu"; s.State() != want {
+		t.Errorf("state %q, want %q", s.State(), want)
+	}
+	for _, row := range s.Claims().Rows {
+		if row[0] == "6" {
+			if row[4] != "open: not CLIP" {
+				t.Errorf("%v", row)
+			}
+			continue
+		}
+		if row[4] != "shows" || row[6] != "shows" {
+			t.Errorf("true in this world: %v", row)
+		}
+	}
+	rows := world(t, true, nil).Claims().Rows
+	for _, row := range rows {
+		if row[4] == "shows" {
+			t.Errorf("false in this world: %v", row)
+		}
+	}
+	for _, i := range []int{1, 6, 7, 9, 10} { // differences and slopes whose sign is turned round
+		if rows[i][4] != "the opposite shows" {
+			t.Errorf("turned round in this world: %v", rows[i])
+		}
+	}
+}
+
+// Tables stand beside the paper's numbers, and figures have a panel for each shift and group.
+func TestTablesOfAFinishedStudy(t *testing.T) {
+	s := world(t, false, nil)
+	table := s.Table(lines.ByPruning, lines.PublishedTable1(), nil)
+	if len(table.Columns) != 2+4*3 || len(table.Rows) != 6*4 { // six shifts (no CIFAR-10.1), the four predictors of this world
+		t.Fatalf("%d columns, %d rows", len(table.Columns), len(table.Rows))
+	}
+	row := table.Rows[0] // brightness on ID accuracy; table 1 prints 0.96 and 0.96, 0.9 and 0.89, 0.97 and 0.97 in the last two columns of groups
+	if row[0] != "brightness" || row[1] != "ID accuracy" || row[3] == "–" || row[7] != "0.9" || row[9] != "0.89" {
+		t.Errorf("%v", row)
+	}
+	for _, row := range s.Table(lines.ByAugmentation, nil, s.Models).Rows { // beside themselves
+		if row[2] != row[3] || row[4] != row[5] {
+			t.Errorf("%v", row)
+		}
+	}
+}
+
+// A study that has begun says so at every verdict, and what is not there has none.
+func TestAPartialStudy(t *testing.T) {
+	s := world(t, false, func(name string) bool { return strings.HasPrefix(name, "C/conv8/clean/") })
+	if !strings.HasPrefix(s.State(), "PARTIAL: 19 of 171") {
+		t.Error(s.State())
+	}
+	for _, row := range s.Claims().Rows {
+		verdict := row[4].(string)
+		missing := row[0] == "5"
+		if row[0] != "6" && (missing && verdict != "not there yet" || !missing && !strings.HasPrefix(verdict, "so far: ")) {
+			t.Errorf("%v", row)
+		}
+	}
+	if got := s.Progress().Rows[0]; got[0] != "conv8, clean" || got[1] != "1 of 1" || got[2] != "3 of 3" {
+		t.Errorf("%v", got)
+	}
+	if got := s.Progress().Rows[8]; got[1] != "0 of 1" {
+		t.Errorf("%v", got)
+	}
+	s = OpenStudy(filepath.Join(t.TempDir(), "none"))
+	if !strings.HasPrefix(s.State(), "not here yet") || s.Claims().Rows[0][4] != "not there yet" {
+		t.Error(s.State(), s.Claims().Rows[0])
+	}
+}
+
+// Networks below half of their dense one's accuracy are told, and are not in the second column.
+func TestCollapsedNetworks(t *testing.T) {
+	s := world(t, false, nil)
+	for i, m := range s.Models {
+		if m.Name == "C/conv8/clean/ft-0.95-global@1" {
+			for field := range m.Accuracies {
+				s.Models[i].Accuracies[field] = lines.Accuracy{Share: 0.1}
+			}
+		}
+	}
+	kept, collapsed := learned(s.Models)
+	if len(collapsed) != 1 || len(kept) != len(s.Models)-1 || !strings.Contains(strings.Join(s.Claims().Notes, " "), collapsed[0]) {
+		t.Errorf("%v", collapsed)
+	}
+}
