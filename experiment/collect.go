@@ -31,6 +31,10 @@ type kept struct {
 func keptOf(folder string, m *Model) (kept, error) {
 	k := kept{shares: &Radii{}}
 	var err error
+	if isRecord(m.Results) {
+		k.radii = &Radii{} // it has accuracies alone
+		return k, nil
+	}
 	if m.Results != "" {
 		k.radii, err = resultsOf(m.Results)
 		return k, err

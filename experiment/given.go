@@ -65,7 +65,7 @@ func (e *StartError) Error() string {
 
 // kindOf is a kind of data without what a suffix adds.
 func kindOf(kind string) string {
-	for _, suffix := range []string{startSuffix, softSuffix, officialSuffix} {
+	for _, suffix := range []string{startSuffix, softSuffix, officialSuffix, groupsSuffix, classesSuffix} {
 		kind = strings.TrimSuffix(kind, suffix)
 	}
 	return kind

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -61,5 +62,70 @@ func TestEvaluate(t *testing.T) {
 	}
 	if est, err := e.Estimate(t.Context(), false); err != nil || !strings.HasPrefix(est.String(), "0 jobs left") {
 		t.Errorf("%v, %v", est, err)
+	}
+}
+
+// A record of a trained network has its accuracy on a further set, here the same images, among their own classes; a row may be a line of a CSV. Shards that are merged have the records of all.
+func TestRecordsOfRows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains two small networks")
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "few.yaml")
+	for name, text := range map[string]string{
+		"few.yaml": `tiers:
+  few:
+    title: few images
+    epochs: 1
+    batch: 16
+    seeds: 1
+    data: {cifar10: {at: synthetic, network: small-cnn, train: count=48, test: count=40}}
+    images: {record: count=30}
+    record: {pairs: 1, pixel_pairs: 1, jacobian_images: 1}
+    certify: {rule: fixed, n: 100, n0: 20, block: 20}
+    clean: count=2
+    corrupted: {images: count=2, severities: [1]}
+`,
+		"acc.csv":  "model,group,cifar10_acc,again\nother,theirs,50%,25%\n",
+		"own.yaml": "tables:\n  rows:\n    title: Rows\n    rows: [A/c10/g, {results: " + filepath.Join(dir, "acc.csv") + "#other, title: other}]\n    measure: {record: {sets: {again: cifar10}}}\n",
+		"bad.yaml": "tables:\n  bad:\n    title: Bad\n    rows: [A/c10/g, {results: " + filepath.Join(dir, "acc.csv") + "#othr, title: other}]\n    measure: {record: {}}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := tiny(t, file)
+	o.Tier, o.Table, o.Add = "few", "rows", append(o.Add, filepath.Join(dir, "own.yaml"))
+	var folders []string
+	for shard := range 2 {
+		one := o
+		one.Shard, one.Shards, one.Folder = shard, 2, filepath.Join(t.TempDir(), "shard")
+		if err := Run(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+		folders = append(folders, one.Folder)
+	}
+	out := filepath.Join(t.TempDir(), "merged")
+	if _, err := Merge(t.Context(), out, folders); err != nil {
+		t.Fatal(err)
+	}
+	models, err := lines.ReadRecords(filepath.Join(out, "records.jsonl"))
+	if err != nil || len(models) != 1 {
+		t.Fatalf("%v, %v", models, err)
+	}
+	if m := models[0]; m.Accuracies["again"] != m.Accuracies["cifar10_acc"] || m.Accuracies["again"].N != 30 {
+		t.Errorf("%+v", m.Accuracies)
+	}
+	f, err := Fill(out, "rows", resample.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of, ok := f.Lines[1].Found["record"].(*recorded)
+	if !ok || of.Percent["cifar10_acc"] != 50 || of.Percent["again"] != 25 {
+		t.Errorf("%+v", f.Lines[1].Found)
+	}
+	o.Add, o.Table = append(o.Add[:1:1], filepath.Join(dir, "bad.yaml")), "bad"
+	if _, err := Plan(o); err == nil || !strings.Contains(err.Error(), "did you mean other?") {
+		t.Errorf("error %v", err)
 	}
 }

@@ -3,13 +3,16 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/evaluate"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/nearest"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/rs/sweep"
@@ -20,6 +23,68 @@ import (
 // evaluate.Record. Each model is a line of results/MODEL.record.jsonl, and of records.jsonl in the folder, which "certspec lines" reads.
 type recordMeasure struct {
 	Corrupt []string `yaml:"corrupt,omitempty" json:"corrupt,omitempty"` // names, families or groups; at the severities of the tier
+	// Accuracy on the test parts of further kinds of data, too: field to kind. Where --data KIND-groups names a file, their labels are groups of the model's classes
+	// (evaluate.ReadGroups), else by --data DATA-classes, DATA the models' kind, they are judged among their own classes alone (evaluate.ReadFolders).
+	Sets   map[string]string    `yaml:"sets,omitempty" json:"sets,omitempty"`
+	Placed map[string]recordSet `yaml:"-" json:"placed,omitempty"` // the same as names of sets
+}
+
+// recordSet is a further set with the file that tells its classes.
+type recordSet struct {
+	Images string `json:"images"`
+	Groups string `json:"groups,omitempty"`
+}
+
+// Kinds of places that are files of classes.
+const (
+	groupsSuffix  = "-groups"
+	classesSuffix = "-classes"
+)
+
+// at fills in the names of the sets.
+func (r *recordMeasure) at(s *Setup) (Measure, error) {
+	if len(r.Sets) == 0 {
+		return r, nil
+	}
+	placed := *r
+	placed.Placed = map[string]recordSet{}
+	for field, kind := range r.Sets {
+		if s.Library.data[kind].Title == "" || s.Places[kind] == "" && strings.HasPrefix(s.Library.data[kind].At, "folder:") {
+			continue // of users who do not have it: left out of the records
+		}
+		_, test, err := s.sets(kind)
+		if err != nil {
+			return nil, err
+		}
+		placed.Placed[field] = recordSet{Images: with(test, s.Tier.Images["record"]), Groups: s.Places[kind+groupsSuffix]}
+	}
+	return &placed, nil
+}
+
+// further is the accuracy on a further set.
+func (r *recordMeasure) further(ctx context.Context, runner *Runner, model *engine.Model, j Job, set recordSet) (right, images int, err error) {
+	data, err := runner.set(set.Images)
+	if err != nil {
+		return 0, 0, err
+	}
+	loaded, err := data.Load(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	o := evaluate.Options{Cells: []sweep.Cell{{}}, Progress: runner.progress}
+	if set.Groups != "" {
+		o.Groups, err = evaluate.ReadGroups(set.Groups, loaded.Classes)
+	} else if file := runner.Manifest.Places[j.Model.Data+classesSuffix]; file != "" {
+		o.Groups, err = evaluate.ReadFolders(file, loaded.Classes)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	cells, err := evaluate.Run(ctx, model, data, o)
+	if err != nil {
+		return 0, 0, err
+	}
+	return cells[0].Right, cells[0].Images, nil
 }
 
 // recordSettings say how much a tier measures of a record; zero values are as published.
@@ -37,8 +102,8 @@ const (
 func init() { RegisterMeasure("record", func() Measure { return &recordMeasure{} }) }
 
 func (r *recordMeasure) Jobs(p *Place, model *Model) ([]Job, error) {
-	if model.Adapt != nil {
-		return nil, nil // it has a network for each corruption
+	if model.Adapt != nil || model.Results != "" {
+		return nil, nil // it has a network for each corruption, or a record already
 	}
 	_, err := r.cells(p.Manifest.Tier)
 	return []Job{{Kind: "record", Model: model}}, err
@@ -88,9 +153,19 @@ func (r *recordMeasure) Do(ctx context.Context, runner *Runner, j Job) error {
 		defer end()
 		o.Gradients, o.GradientEngine = gradients, how
 	}
+	if o.Accuracy == "" && len(r.Sets) > 0 {
+		o.Accuracy = idField(j.Model.Data)
+	}
 	record, err := evaluate.Record(ctx, model, data, o)
 	if err != nil {
 		return err
+	}
+	for _, field := range slices.Sorted(maps.Keys(r.Placed)) {
+		right, images, err := r.further(ctx, runner, model, j, r.Placed[field])
+		if err != nil {
+			return fmt.Errorf("experiment: %s: %w", field, err)
+		}
+		record.Percent[field], record.Images[field] = 100*float64(right)/float64(images), images
 	}
 	if err := lines.PutRecord(filepath.Join(runner.Folder, recordsFile), record); err != nil {
 		return err
@@ -116,6 +191,41 @@ func (m *Manifest) joinRecords(folder string) error {
 	}
 	return atomicfile.Write(filepath.Join(folder, recordsFile), all)
 }
+
+// idField is the field of accuracy without shift: "val" of ImageNet, as the ImageNet testbed has it.
+func idField(data string) string {
+	if data == "imagenet" {
+		return "val"
+	}
+	return ""
+}
+
+// recordOf is the record that a row names as FILE#MODEL: a line of a file of records, or of a CSV whose cells say their unit (lines.ReadCSV).
+func recordOf(results string) (lines.Model, error) {
+	file, name, _ := strings.Cut(results, recordMark)
+	var models lines.Models
+	var err error
+	if filepath.Ext(file) == ".csv" {
+		models, err = lines.ReadCSV(file, lines.CSV{})
+	} else {
+		models, err = lines.ReadRecords(file)
+	}
+	if err != nil {
+		return lines.Model{}, err
+	}
+	var names []string
+	for _, m := range models {
+		if m.Name == name {
+			return m, nil
+		}
+		names = append(names, m.Name)
+	}
+	return lines.Model{}, fmt.Errorf("experiment: %s has no model %q%s", file, name, nearest.DidYouMean(name, names))
+}
+
+const recordMark = "#"
+
+func isRecord(results string) bool { return strings.Contains(filepath.Base(results), recordMark) }
 
 // labels tell groups of models apart, by RobustNets' names of the groups.
 func (m Model) labels() map[string]string {
@@ -164,6 +274,13 @@ func (r *recordMeasure) Cost(c *Costs, j Job) error {
 	}
 	const classes, points, pixelPoints = 10, 100, 50 // the last about so many, by the distance of the images
 	images := n*float64(1+len(cells)) + 2*pairs*points + pixel*(classes+classes*(classes-1)/2)*pixelPoints
+	for _, set := range r.Placed {
+		n, err := c.Size(set.Images)
+		if err != nil {
+			return err
+		}
+		images += n
+	}
 	if err := c.Samples(j.Model, images, images); err != nil {
 		return err
 	}
@@ -190,7 +307,19 @@ func (r *recordMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
 		l := &out.Lines[i]
 		found := &recorded{Percent: map[string]float64{}, Numbers: map[string]float64{}}
 		for _, name := range l.Models {
-			path := f.Result(f.Manifest.Model(name), recordFile)
+			model := f.Manifest.Model(name)
+			if isRecord(model.Results) {
+				of, err := recordOf(model.Results)
+				if err != nil {
+					return nil, err
+				}
+				record := of.Record()
+				add(found.Percent, record.Percent)
+				add(found.Numbers, record.Numbers)
+				found.Seeds++
+				continue
+			}
+			path := f.Result(model, recordFile)
 			if _, err := os.Stat(path); os.IsNotExist(err) {
 				continue
 			}
@@ -219,7 +348,13 @@ func (r *recordMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
 	if !any {
 		return nil, nil
 	}
-	return []string{fmt.Sprintf("The numbers of all models stand in %s, as certspec lines reads them.", recordsFile)}, nil
+	notes := []string{fmt.Sprintf("The numbers of all models stand in %s, as certspec lines reads them.", recordsFile)}
+	for _, field := range slices.Sorted(maps.Keys(r.Sets)) {
+		if _, there := r.Placed[field]; !there {
+			notes = append(notes, fmt.Sprintf("No %s: --data %s=FOLDER was not given.", field, r.Sets[field]))
+		}
+	}
+	return notes, nil
 }
 
 func add(to, values map[string]float64) {
@@ -238,10 +373,10 @@ func (r *recordMeasure) Tables(f *Filled, columns []string, head func(FilledLine
 		if !ok {
 			continue
 		}
-		clean, under := of.Percent["cifar10_acc"]+of.Percent["id_acc"], 0.
+		clean, under := of.Percent["cifar10_acc"]+of.Percent["id_acc"]+of.Percent["val"], 0.
 		n := 0.
 		for field, v := range of.Percent {
-			if field != "cifar10_acc" && field != "id_acc" && field != "cifar10c_acc" {
+			if field != "cifar10_acc" && field != "id_acc" && field != "val" && field != "cifar10c_acc" {
 				under += v
 				n++
 			}

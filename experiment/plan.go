@@ -250,7 +250,9 @@ func (s *Setup) lines(row tableRow, first Model) (lines []tableLine, models []Mo
 		if m.Data == "" {
 			return nil, nil, fmt.Errorf("row %s: no data, and no row with a recipe stands before it", row.Title)
 		}
-		if m.Results != "" {
+		if isRecord(m.Results) {
+			_, err = recordOf(m.Results)
+		} else if m.Results != "" {
 			_, err = resultsOf(m.Results)
 		} else {
 			_, err = m.card()

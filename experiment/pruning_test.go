@@ -15,10 +15,10 @@ func TestGridOfPrunedNetworks(t *testing.T) {
 	}
 	counts := map[string]int{}
 	for _, name := range l.Names(Recipes) {
-		if !strings.HasPrefix(name, "C/") {
+		of := strings.Split(name, "/")
+		if of[0] != "C" || of[1] == "smoothed" {
 			continue
 		}
-		of := strings.Split(name, "/")
 		counts["all"]++
 		counts[of[1]]++
 		counts[of[2]]++
@@ -78,6 +78,17 @@ func TestGridOfPrunedNetworks(t *testing.T) {
 	// Dense and six prunings × three sparsities for three networks and three augmentations; two seeds of the dense.
 	if len(lines) != 9*19 || len(of.Models) != 9*20 {
 		t.Errorf("%d lines of %d networks; expected %d and %d", len(lines), len(of.Models), 9*19, 9*20)
+	}
+	// The certified grid: dense and three prunings × three sparsities, trained with noise; each round from the one below it that the tier makes.
+	certified, err := l.Table("C/certified")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines, err := (&Manifest{Tier: setup("cpu").Tier}).take(setup("cpu"), certified, nil); err != nil || len(lines) != 10 {
+		t.Errorf("%d lines, %v; expected 10", len(lines), err)
+	}
+	if m := model("cpu", "C/smoothed/lrr-0.8"); m.Noise() != 0.25 || m.Start != "C/smoothed/lrr-0.5@1" || m.Width != 0.125 {
+		t.Errorf("%+v", m)
 	}
 	for recipe, want := range map[string]float64{"C/vgg16/clean/lrr-0.8-global": 12, "C/vgg16/clean/ft-0.8-global": 3, "C/vgg16/clean/dense": 12, "C/vgg16/clean/biprop-0.5-global": 12} {
 		if got, err := of.trainedEpochs(of.Model(recipe + "@1")); err != nil || math.Abs(got-want) > 0 {

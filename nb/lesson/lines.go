@@ -8,9 +8,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/corrupt"
+	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/pixel"
@@ -163,3 +166,60 @@ func PointsAbove(r *lines.Result, name string) string {
 
 // CIFAR10C are the fifteen corruptions of CIFAR-10-C.
 func CIFAR10C() []string { return nb.Must(corrupt.Names([]string{string(corrupt.C)})) }
+
+// SpectraOfChange are the mean amplitude spectra of what six corruptions at a severity, AugMix and Gaussian augmentation change of images, as in figure 7 of
+// Fridovich-Keil et al. (2022), with a table of their centroids.
+func SpectraOfChange(images *dataset.Images, severity int) (*nb.Figure, *nb.Tabular) {
+	var tiles []nb.Row
+	t := nb.Columns("what changes", "centroid, periods per image")
+	add := func(name string, changed []uint8) {
+		s := nb.Must(spectral.MeanSpectrum(nb.Context(), nb.Must(spectral.Difference(images.Shape, changed, images.Pixels)), nil))
+		tiles = addTile(tiles, spectrumTile(&s.Amplitude), name)
+		t.Add(name, nb.Must(s.Amplitude.Centroid()))
+	}
+	for _, name := range []string{"brightness", "contrast", "defocus_blur", "pixelate", "gaussian_noise", "impulse_noise"} {
+		c := nb.Must(corrupt.New(corrupt.Setting{Name: name, Severity: severity}, images.Shape, corrupt.Key{Data: "CIFAR-10"}))
+		changed := make([]uint8, len(images.Pixels))
+		nb.Check(c.Images(nb.Context(), changed, images.Pixels, images.IDs, 0, nil))
+		add(name, changed)
+	}
+	for _, name := range []string{"augmix", "gaussian"} {
+		a := nb.Must(augment.Parse(name))
+		var changed []uint8
+		for i := range images.Len() {
+			changed = append(changed, View(a, images.Shape, images.Image(i), augment.Address{Seed: 1, Image: uint64(images.IDs[i])})...)
+		}
+		add(name, changed)
+	}
+	return nb.Images("what shifts and augmentations change, by frequency: mean amplitude from 0.1 (black) to 30 (white), logarithmic, zero frequency in the middle", Grey, tiles...), t
+}
+
+// Classes are the classes of a path's predictions for two classes, as Curve gives them.
+func Classes(p []float64) (classes []int32) {
+	for j := 0; j < len(p); j += 2 {
+		class := int32(0)
+		if p[j+1] > p[j] {
+			class = 1
+		}
+		classes = append(classes, class)
+	}
+	return classes
+}
+
+// DrawCurves draws the first class's probability along two paths of 100 points.
+func DrawCurves(first string, p func(j int) float64, second string, q func(j int) float64) *nb.Figure {
+	drawn := []nb.Line{{Name: first}, {Name: second}}
+	for j := range 100 {
+		for k, of := range []func(int) float64{p, q} {
+			drawn[k].X, drawn[k].Y = append(drawn[k].X, float64(j)), append(drawn[k].Y, of(j))
+		}
+	}
+	return nb.Lines(nb.Axes{Title: "predictions along a path", X: "point of the path", Y: "probability of the first class"}, drawn...)
+}
+
+// Grouped are the testbed's models of the paper's figure 4: those of torchvision, those trained for robustness, and zero-shot CLIP.
+func Grouped(testbed lines.Models) lines.Models {
+	return slices.DeleteFunc(slices.Clone(testbed), func(m lines.Model) bool {
+		return !slices.Contains([]string{"torchvision", "robustness", "clip"}, m.Labels["group"])
+	})
+}
