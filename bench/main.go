@@ -15,6 +15,7 @@
 //	go run ./bench frontier  mean radius for a number of noise samples: the stopping rules beside an oracle
 //	go run ./bench soundness false certificates for classifiers that are known exactly: the rules, and other software
 //	go run ./bench stopping  false claims of the rule anytime, stopped at the worst moment
+//	go run ./bench profile   where ONNX Runtime spends the time of a network
 //	go run ./bench coverage  how often intervals of accuracy lines hold the truth; simulated
 //	go run ./bench calib     ADMM steps, samples of an ECE and of an exact bound, and certified confidences, per second
 //
@@ -97,6 +98,9 @@ func main() {
 		root.AddCommand(cmd)
 	}
 	root.AddCommand(costCommand(&s), frontierCommand(&s), soundnessCommand(&s), stoppingCommand(&s), coverageCommand(&s), workerCommand())
+	for _, command := range extra {
+		root.AddCommand(command(&s))
+	}
 	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		if errors.Is(err, context.Canceled) {
@@ -105,6 +109,9 @@ func main() {
 		os.Exit(1)
 	}
 }
+
+// extra are commands of files that not every build has.
+var extra []func(*settings) *cobra.Command
 
 // benchmark is one subcommand.
 type benchmark struct {

@@ -127,7 +127,7 @@ func (o *recalibrateOptions) saved(ctx context.Context, sets []*sampleFile) ([]f
 	}
 	var saved []recalibrated
 	if err := json.Unmarshal(text, &saved); err != nil {
-		return nil, fmt.Errorf("%s: %w; expected a file of --save", o.use, err)
+		return nil, fmt.Errorf("%s: expected the list of maps that --save writes: %w", o.use, err)
 	}
 	if len(saved) != len(sets) {
 		return nil, cli.Usagef("%s has %d maps, for as many radii; there are %d to judge at", o.use, len(saved), len(sets))
