@@ -61,6 +61,8 @@ STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.7.0
 MEMORY := $(shell test "$$(df -k /dev/shm 2>/dev/null | awk 'END {print $$4}')" -gt 1000000 2>/dev/null && echo /dev/shm || echo "$${TMPDIR:-/tmp}")
 quick fuzz: export GOTMPDIR := $(or $(TMPDIR),/tmp)
 quick fuzz: export TMPDIR := $(MEMORY)
+# Linking and short tests are too short for a small heap to pay.
+quick: export GOGC := 400
 
 # vet and staticcheck look at the packages with files that are not committed; without one, at all light packages.
 quick:
@@ -68,7 +70,7 @@ quick:
 	unformatted=$$(test -z "$$files" || gofmt -l $$files); test -z "$$unformatted" || { echo "not formatted (make fmt): $$unformatted" >&2; exit 1; }; \
 	changed=$$(comm -12 <(for f in $$files; do echo "$(CURDIR)/$${f%/*}"; done | sort -u) <(go list -f '{{.Dir}}' $(LIGHT) | sort)); \
 	{ go vet $${changed:-$(LIGHT)} && $(STATICCHECK) $${changed:-$(LIGHT)}; } & static=$$!; \
-	go test -short -vet=off $(LIGHT) | grep -v 'no test files' ; tests=$${PIPESTATUS[0]}; wait $$static && exit $$tests
+	go test -short -vet=off -ldflags='-s -w' $(LIGHT) | grep -v 'no test files' ; tests=$${PIPESTATUS[0]}; wait $$static && exit $$tests
 
 generate-check:
 	go test ./internal/layers -run TestGeneratedFilesAreCurrent
