@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/certspec/certspec/augment/pillow"
+	"github.com/certspec/certspec/internal/pillow"
 	"github.com/certspec/certspec/pixel"
 )
 

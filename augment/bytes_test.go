@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/certspec/certspec/augment/pillow"
+	"github.com/certspec/certspec/internal/pillow"
 	"github.com/certspec/certspec/pixel"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/certspec/certspec/bench/internal/linestest"
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/lines"
-	"github.com/certspec/certspec/lines/linestest"
 	"github.com/certspec/certspec/resample"
 )
 

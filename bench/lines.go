@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/certspec/certspec/bench/internal/linestest"
 	"github.com/certspec/certspec/lines"
-	"github.com/certspec/certspec/lines/linestest"
 	"github.com/certspec/certspec/resample"
 )
 

@@ -241,7 +241,7 @@ func TestMonotone(t *testing.T) {
 	for _, name := range strings.Fields(`gaussian_noise shot_noise impulse_noise contrast brightness fog defocus_blur jpeg_compression
 		blue_noise_sample brownish_noise circular_motion_blur ripple speckle_noise gaussian_blur`) {
 		last := 0.0
-		for severity := 1; severity <= Severities; severity++ {
+		for severity := 1; severity <= severities; severity++ {
 			dst := corrupted(t, Setting{Name: name, Severity: severity}, images.Shape, testKey, images.Pixels, 0, 0)
 			change := squaredChange(dst, images.Pixels)
 			if change <= last {

@@ -37,7 +37,7 @@ func Files(s Setting) ([]File, error) {
 		return files, nil
 	}
 	f := File{Name: s.Name + ".npy"}
-	for severity := range Severities {
+	for severity := range severities {
 		one := s
 		one.Severity = severity + 1
 		f.Settings = append(f.Settings, one)

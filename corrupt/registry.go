@@ -131,8 +131,8 @@ func byFrequency() (all []Members) {
 	return all
 }
 
-// Severities is the number of strengths of a corruption of C or C-bar.
-const Severities = 5
+// severities is the number of strengths of a corruption of C or C-bar.
+const severities = 5
 
 func init() {
 	for i := range registry {
@@ -208,8 +208,8 @@ func (e *entry) check(s Setting, shape pixel.Shape) error {
 		if err := s.checkFourier(bad); err != nil {
 			return err
 		}
-	case s.Severity < 1 || s.Severity > Severities:
-		return bad(fmt.Sprintf("severity %d", s.Severity), fmt.Sprintf("1 to %d", Severities))
+	case s.Severity < 1 || s.Severity > severities:
+		return bad(fmt.Sprintf("severity %d", s.Severity), fmt.Sprintf("1 to %d", severities))
 	case cmp.Or(float64(s.Centre), s.Decay, s.Norm) != 0:
 		return bad("fc, alpha or eps", "them with "+fourierName+" only")
 	}

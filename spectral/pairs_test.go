@@ -28,7 +28,7 @@ func TestLegacyPairs(t *testing.T) {
 	for i := range labels {
 		labels[i] = i / 1000
 	}
-	within, between, err := PixelPairs(labels, 10, 200)
+	within, between, err := pixelPairs(labels, 10, 200)
 	if err != nil || len(within) != 2000 || len(between) != 9000 {
 		t.Fatalf("%d and %d pairs, %v", len(within), len(between), err)
 	}
@@ -61,7 +61,7 @@ func TestPairsOfBadInput(t *testing.T) {
 		t.Error(err)
 	}
 	for _, labels := range [][]int{{0, 0, 1}, {0, 0, 2, 2}, {0, 0, -1, 1}} {
-		if _, _, err := PixelPairs(labels, 2, 1); err == nil {
+		if _, _, err := pixelPairs(labels, 2, 1); err == nil {
 			t.Errorf("labels %v: no error", labels)
 		}
 	}

@@ -64,7 +64,7 @@ func PathSets(kind PathKind, images *dataset.Images, pairs int, o FourierOptions
 		return nil, err
 	}
 	if kind == PixelPaths {
-		within, between, err := PixelPairs(images.Labels, len(images.Classes), pairs)
+		within, between, err := pixelPairs(images.Labels, len(images.Classes), pairs)
 		return []PathSet{{"pixel within", path, within}, {"pixel between", path, between}}, err
 	}
 	list, err := FourierPairs(images.Len(), pairs)

@@ -20,9 +20,9 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// Forward builds a network's graph for evaluation: from images [N, height, width, channels],
+// forward builds a network's graph for evaluation: from images [N, height, width, channels],
 // float32 in units of the full range, and its weights by name, to logits [N, classes].
-type Forward func(images *graph.Node, weight func(name string) *graph.Node) *graph.Node
+type forward func(images *graph.Node, weight func(name string) *graph.Node) *graph.Node
 
 // Network is a network on a backend. It is safe for concurrent use.
 //
@@ -39,7 +39,7 @@ type Network struct {
 
 // Load prepares the network of a model file.
 func Load(b *backend.Backend, name string, m *modelfile.Model) (*Network, error) {
-	return New(b, Describe(name, &m.Card), m.Weights, func(images *graph.Node, weight func(string) *graph.Node) *graph.Node {
+	return newNetwork(b, Describe(name, &m.Card), m.Weights, func(images *graph.Node, weight func(string) *graph.Node) *graph.Node {
 		return m.Card.Architecture.Forward(images, weight)
 	})
 }
@@ -63,9 +63,9 @@ func Weights(card *modelfile.Card) string {
 	return card.Weights
 }
 
-// New prepares a network for evaluation and moves its weights to the device. Of info, the
+// newNetwork prepares a network for evaluation and moves its weights to the device. Of info, the
 // engine's part of the identity is filled in here.
-func New(b *backend.Backend, info classifier.Info, weights []modelfile.Tensor, forward Forward) (*Network, error) {
+func newNetwork(b *backend.Backend, info classifier.Info, weights []modelfile.Tensor, forward forward) (*Network, error) {
 	Identify(&info.Identity, b)
 	info.Logits = true
 	n := &Network{info: info, engine: b.Backend}

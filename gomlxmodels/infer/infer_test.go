@@ -65,7 +65,7 @@ func network(t testing.TB, b *backend.Backend, a nets.Architecture, weights []mo
 		Name: "untrained " + a.Name, Shape: a.Shape, Classes: a.Classes,
 		Identity: classifier.Identity{Weights: "seed 1"},
 	}
-	n, err := New(b, info, weights, func(images *graph.Node, weight func(string) *graph.Node) *graph.Node {
+	n, err := newNetwork(b, info, weights, func(images *graph.Node, weight func(string) *graph.Node) *graph.Node {
 		return a.Forward(images, weight)
 	})
 	if err != nil {
@@ -154,7 +154,7 @@ func TestWrongNetworks(t *testing.T) {
 	b := open(t, backend.Go)
 	info := classifier.Info{Name: "wrong", Shape: small.Shape, Classes: 3}
 	result := classifier.Result{Classes: make([]int32, 1)}
-	for name, forward := range map[string]Forward{
+	for name, forward := range map[string]forward{
 		"missing tensor": func(images *graph.Node, weight func(string) *graph.Node) *graph.Node {
 			return graph.MatMul(images, weight("nothing"))
 		},
@@ -162,7 +162,7 @@ func TestWrongNetworks(t *testing.T) {
 			return graph.ReduceSum(images, 2, 3)
 		},
 	} {
-		n, err := New(b, info, nil, forward)
+		n, err := newNetwork(b, info, nil, forward)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +179,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 		t.Skip("memory is read from /proc, which " + runtime.GOOS + " lacks")
 	}
 	info := classifier.Info{Name: "sum", Shape: pixel.Shape{Height: 28, Width: 28, Channels: 1}, Classes: 1}
-	n, err := New(open(t, backend.XLA), info, nil, func(images *graph.Node, _ func(string) *graph.Node) *graph.Node {
+	n, err := newNetwork(open(t, backend.XLA), info, nil, func(images *graph.Node, _ func(string) *graph.Node) *graph.Node {
 		return graph.ReduceSum(images, 1, 2)
 	})
 	if err != nil {

@@ -12,7 +12,7 @@ func Consistency(logits, labels *Node, lambda, eta float64) []Term {
 	entropy := Neg(ReduceSum(Mul(Exp(mean), atLeast(mean, 1e-20)), -1))
 	return []Term{
 		{"cross-entropy", CrossEntropy(logits, labels)},
-		{"consistency", MulScalar(ReduceAllMean(KL(InsertAxes(mean, 0), logP)), lambda)},
+		{"consistency", MulScalar(ReduceAllMean(kl(InsertAxes(mean, 0), logP)), lambda)},
 		{"entropy", MulScalar(ReduceAllMean(entropy), eta)},
 	}
 }

@@ -13,14 +13,14 @@ func HCR(logits, labels *Node, lambda, eta float64, reverse bool) []Term {
 	logP := Transpose(LogSoftmax(logits), 0, 1) // [s, v, N, K]
 	views := logMean(logP)                      // [v, N, K]
 	each := InsertAxes(views, 0)
-	noises := KL(logP, each)
+	noises := kl(logP, each)
 	if reverse {
-		noises = KL(each, logP)
+		noises = kl(each, logP)
 	}
 	all := atLeast(logMean(views), 1e-7)
 	return []Term{
 		{"cross-entropy", CrossEntropy(first(logits), labels)},
-		{"views", MulScalar(ReduceAllMean(KL(views, InsertAxes(all, 0))), lambda)},
+		{"views", MulScalar(ReduceAllMean(kl(views, InsertAxes(all, 0))), lambda)},
 		{"noises", MulScalar(ReduceAllMean(noises), eta)},
 	}
 }

@@ -12,7 +12,7 @@ func JSD(logits, labels *Node, weight float64) []Term {
 	middle := atLeast(logMean(logP), 1e-7)
 	return []Term{
 		{"cross-entropy", CrossEntropy(first(logits), labels)},
-		{"jsd", MulScalar(ReduceAllMean(KL(logP, InsertAxes(middle, 0))), weight)},
+		{"jsd", MulScalar(ReduceAllMean(kl(logP, InsertAxes(middle, 0))), weight)},
 	}
 }
 

@@ -41,8 +41,8 @@ func logMean(logP *Node) *Node {
 	return Add(Squeeze(top, 0), Log(ReduceMean(Exp(Sub(logP, top)), 0)))
 }
 
-// KL is the divergence Σ_c p_c·(log p_c − log q_c) over the last axis, of distributions given by their logarithms.
-func KL(logP, logQ *Node) *Node {
+// kl is the divergence Σ_c p_c·(log p_c − log q_c) over the last axis, of distributions given by their logarithms.
+func kl(logP, logQ *Node) *Node {
 	return ReduceSum(Mul(Exp(logP), Sub(logP, logQ)), -1)
 }
 

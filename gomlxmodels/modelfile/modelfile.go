@@ -18,8 +18,8 @@ import (
 	"github.com/certspec/certspec/internal/atomicfile"
 )
 
-// Format is the version of the card that is written and read.
-const Format = 1
+// formatVersion is the version of the card that is written and read.
+const formatVersion = 1
 
 // Card is what is known of a trained network besides its weights.
 type Card struct {
@@ -151,7 +151,7 @@ func Write(path string, m *Model) error {
 	if err != nil {
 		return err
 	}
-	m.Card.Format = Format
+	m.Card.Format = formatVersion
 	m.Card.Parameters = m.Card.Architecture.Parameters()
 	m.Card.Weights = digest(data)
 	card, err := json.MarshalIndent(m.Card, "", "  ")
@@ -187,13 +187,13 @@ func decodeCard(data []byte) (*Card, error) {
 	if err := decoder.Decode(card); err != nil {
 		// A newer card may hold fields unknown here: its version says more than they do.
 		var version struct{ Format int }
-		if json.Unmarshal(data, &version) != nil || version.Format == Format {
+		if json.Unmarshal(data, &version) != nil || version.Format == formatVersion {
 			return nil, fmt.Errorf("no card of a model: %w", err)
 		}
 		card.Format = version.Format
 	}
-	if card.Format != Format {
-		return nil, fmt.Errorf("card of format %d; this program reads format %d", card.Format, Format)
+	if card.Format != formatVersion {
+		return nil, fmt.Errorf("card of format %d; this program reads format %d", card.Format, formatVersion)
 	}
 	if card.Source == nil {
 		card.Recipe.Complete()

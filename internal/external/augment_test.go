@@ -7,7 +7,7 @@ import (
 	"encoding/base64"
 	"testing"
 
-	"github.com/certspec/certspec/augment/pillow"
+	"github.com/certspec/certspec/internal/pillow"
 	"github.com/certspec/certspec/pixel"
 )
 
