@@ -11,6 +11,7 @@
 //	go run ./bench lines     accuracy lines: table 1 of 447 networks, and resamples of a bootstrap, per second
 //	go run ./bench paths     images along Fourier paths, alone and through a network, and exact Jacobians, per second
 //	go run ./bench prune     training images per second with pruning, beside dense training
+//	go run ./bench ibp       bounded images, attacked images and areas under the ROC curve, per second
 //	go run ./bench corrupt   corrupted images per second
 //	go run ./bench frontier  mean radius for a number of noise samples: the stopping rules beside an oracle
 //	go run ./bench soundness false certificates for classifiers that are known exactly: the rules, and other software
@@ -35,6 +36,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/hugepages"
 )
 
@@ -140,6 +142,8 @@ var benchmarks = []benchmark{
 	{name: "paths", short: "images along Fourier paths, alone and through a network, and exact Jacobians, per second", unit: "images", turn: time.Second, processor: true, cases: pathsCases},
 	{name: "prune", short: "images per second: training with pruning beside dense training", unit: "images", nets: []string{"resnet8"}, batches: []int{128},
 		methods: []string{"ft", "gmp", "lrr", "edgepopup", "biprop"}, turn: 2 * time.Second, processor: true, cases: pruneCases},
+	{name: "ibp", short: "guaranteed out-of-distribution detection: bounded and attacked images, areas under the ROC curve, per second", unit: "units",
+		nets: []string{nets.SmallCNN, nets.Large}, batches: []int{100}, turn: 2 * time.Second, cases: ibpCases},
 	{name: "corrupt", short: "corrupted images per second", unit: "images", turn: 300 * time.Millisecond, processor: true, cases: corruptCases},
 	{name: "calib", short: "calibration: ADMM steps, samples of an ECE and of an exact bound, certified confidences, per second", unit: "units",
 		turn: time.Second, cases: calibCases},

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/certspec/certspec/internal/cache"
 	"github.com/certspec/certspec/internal/pyenv"
 	"github.com/certspec/certspec/progress"
 )
@@ -16,7 +15,7 @@ import (
 var programs embed.FS
 
 // pythonSide makes sure of the Python environment of the other software, and writes our
-// programs for it into the cache.
+// programs for it into a folder of this run.
 func pythonSide(ctx context.Context) (python, scripts string, err error) {
 	return pythonOf(ctx, pyenv.Bench)
 }
@@ -27,15 +26,11 @@ func pythonOf(ctx context.Context, set pyenv.Set) (python, scripts string, err e
 	if err != nil {
 		return "", "", err
 	}
-	folder, err := cache.Dir("bench")
+	folder, err := os.MkdirTemp("", "certspec-bench-") // of this run alone: another one may run beside it
 	if err != nil {
 		return "", "", err
 	}
-	scripts = filepath.Join(folder, "python")
-	if err := os.RemoveAll(scripts); err != nil {
-		return "", "", err
-	}
-	return python, scripts, os.CopyFS(folder, programs)
+	return python, filepath.Join(folder, "python"), os.CopyFS(folder, programs)
 }
 
 // say tells what takes time.

@@ -1,0 +1,183 @@
+"""Interval bounds on differences of logits, Auto-PGD, and areas under the ROC curve. Form: eager, channels-last, compile, jax, float64 or sklearn."""
+
+EPSILON, STEPS, CLASSES = 0.1, 20, 10
+VERSION = ""
+
+
+def prepare(form, sigma, task, net, batch):
+    if task == "auc":
+        return auc(), 1
+    if task == "apgd":
+        return attack(form, net, batch), batch
+    return (jax_bounds if form == "jax" else torch_bounds)(form, net, batch), batch
+
+
+# Channels and strides of the convolutions, and widths of the dense layers before the last.
+NETS = {"small-cnn": ([(16, 1), (32, 2), (64, 2)], []), "l": ([(64, 1), (64, 1), (128, 2), (128, 1), (128, 1)], [512])}
+
+
+def weights(net):
+    """Kernels (out, in, 3, 3) with biases and strides, dense layers (out, in) with biases, and the pairs of the last, as arrays."""
+    import numpy as np
+
+    rng = np.random.default_rng(1)
+    draw = lambda *s: (rng.standard_normal(s) / np.sqrt(np.prod(s[1:]))).astype("float32")
+    convs, dense, inputs, side = [], [], 1, 28
+    channels, widths = NETS[net]
+    for outputs, stride in channels:
+        convs.append((draw(outputs, inputs, 3, 3), draw(outputs, 1)[:, 0], stride))
+        inputs, side = outputs, side // stride
+    inputs *= side * side
+    for outputs in widths:
+        dense.append((draw(outputs, inputs), draw(outputs, 1)[:, 0]))
+        inputs = outputs
+    w, b = draw(CLASSES, inputs), draw(CLASSES, 1)[:, 0]
+    pairs = [(k, j) for k in range(CLASSES) for j in range(k)]
+    merged = np.stack([w[k] - w[j] for k, j in pairs]), np.stack([b[k] - b[j] for k, j in pairs])
+    return convs, dense, merged, (w, b)
+
+
+def torch_bounds(form, net, batch):
+    import torch
+    from torch.nn import functional as F
+
+    convs, dense, (w, b), _ = weights(net)
+    t = torch.from_numpy
+    layout = {"memory_format": torch.channels_last} if form == "channels-last" else {}
+    convs = [(t(w).contiguous(**layout), t(w).abs().contiguous(**layout), t(b), s) for w, b, s in convs]
+    dense = [(t(w), t(w).abs(), t(b)) for w, b in dense]
+    w, b = t(w), t(b)
+    size = w.abs()
+
+    def relu(c, r):
+        l, u = F.relu(c - r), F.relu(c + r)
+        return (l + u) / 2, (u - l) / 2
+
+    def bounds(x):
+        l, u = (x - EPSILON).clamp(min=0), (x + EPSILON).clamp(max=1)
+        c, r = (l + u) / 2, (u - l) / 2
+        for w0, a0, b0, s in convs:
+            c, r = relu(F.conv2d(c, w0, b0, s, 1), F.conv2d(r, a0, None, s, 1))
+        c, r = c.flatten(1), r.flatten(1)
+        for w0, a0, b0 in dense:
+            c, r = relu(F.linear(c, w0, b0), F.linear(r, a0))
+        centre, radius = F.linear(c, w, b), F.linear(r, size)
+        return centre + radius, radius - centre
+
+    run = torch.compile(bounds) if form == "compile" else bounds
+    x = torch.rand(batch, 1, 28, 28).contiguous(**layout)
+
+    def step():
+        with torch.no_grad():
+            run(x)
+
+    return step
+
+
+def jax_bounds(form, net, batch):
+    import jax
+    import jax.numpy as jnp
+
+    convs, dense, (w, b), _ = weights(net)
+    conv = lambda x, w, s: jax.lax.conv_general_dilated(x, w, (s, s), [(1, 1), (1, 1)], dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    convs = [(jnp.asarray(w.transpose(2, 3, 1, 0)), jnp.asarray(b), s) for w, b, s in convs]
+
+    def relu(c, r):
+        l, u = jax.nn.relu(c - r), jax.nn.relu(c + r)
+        return (l + u) / 2, (u - l) / 2
+
+    @jax.jit
+    def bounds(x):
+        l, u = jnp.maximum(x - EPSILON, 0), jnp.minimum(x + EPSILON, 1)
+        c, r = (l + u) / 2, (u - l) / 2
+        for w0, b0, s in convs:
+            c, r = relu(conv(c, w0, s) + b0, conv(r, abs(w0), s))
+        c, r = c.reshape(len(x), -1), r.reshape(len(x), -1)
+        for w0, b0 in dense:
+            c, r = relu(c @ w0.T + b0, r @ abs(w0).T)
+        centre, radius = c @ w.T + b, r @ abs(w).T
+        return centre + radius, radius - centre
+
+    x = jax.random.uniform(jax.random.key(0), (batch, 28, 28, 1))
+    return lambda: jax.block_until_ready(bounds(x))
+
+
+def attack(form, net, batch):
+    """Auto-PGD of one start on the largest log-confidence, as certspec has it: best points, step sizes image by image."""
+    import torch
+    from torch.nn import functional as F
+
+    convs, dense, _, (w, b) = weights(net)
+    kind = torch.float64 if form == "float64" else torch.float32
+    t = lambda a: torch.from_numpy(a).to(kind)
+    convs, dense = [(t(w), t(b), s) for w, b, s in convs], [(t(w), t(b)) for w, b in dense + [(w, b)]]
+
+    def net(x):
+        for w0, b0, s in convs:
+            x = F.relu(F.conv2d(x, w0, b0, s, 1))
+        x = x.flatten(1)
+        for w0, b0 in dense[:-1]:
+            x = F.relu(F.linear(x, w0, b0))
+        return F.linear(x, *dense[-1])
+
+    def gradient(x):
+        x = x.detach().requires_grad_(True)
+        value = F.log_softmax(net(x), 1).max(1).values
+        return value.detach(), torch.autograd.grad(value.sum(), x)[0]
+
+    x = (torch.rand(batch, 1, 28, 28, dtype=kind) * 255).round() / 255
+    low, high = (x - EPSILON).clamp(min=0), (x + EPSILON).clamp(max=1)
+    p, checkpoints = [0, 0.22], []
+    while p[-1] < 1:
+        p.append(p[-1] + max(p[-1] - p[-2] - 0.03, 0.06))
+    checkpoints = [-(-int(1e6 * q) * STEPS // 10**6) for q in p[1:] if q < 1]
+    project = lambda z: torch.maximum(torch.minimum(z, high), low)
+    each = lambda v: v.reshape(-1, 1, 1, 1)
+
+    def step():
+        z = project(x + EPSILON * (2 * torch.rand_like(x) - 1))
+        value, g = gradient(z)
+        best, top, steepest = z.clone(), value.clone(), g.clone()
+        eta, before = torch.full((batch,), 2 * EPSILON, dtype=kind), z
+        rises, last, halved, since = torch.zeros(batch), 0, torch.ones(batch, dtype=torch.bool), value.clone()
+        for i in range(STEPS):
+            a = 0.75 if i else 1.0
+            y = project(z + each(eta) * g.sign())
+            z, before = project(z + a * (y - z) + (1 - a) * (z - before)), z
+            new, g = gradient(z)
+            rises += new > value
+            value = new
+            up = value > top
+            best, steepest, top = torch.where(each(up), z, best), torch.where(each(up), g, steepest), torch.where(up, value, top)
+            if i + 1 in checkpoints:
+                stuck = (rises <= 0.75 * (i + 1 - last)) | (~halved & (top <= since))
+                eta = torch.where(stuck, eta / 2, eta)
+                z, g, value = torch.where(each(stuck), best, z), torch.where(each(stuck), steepest, g), torch.where(stuck, top, value)
+                rises, last, halved, since = torch.zeros(batch), i + 1, stuck, top.clone()
+
+    return step
+
+
+def auc():
+    import numpy as np
+    from sklearn.metrics import roc_auc_score
+
+    rng = np.random.default_rng(1)
+    scores = np.concatenate([rng.standard_normal(10000) + 1, rng.standard_normal(26032)])
+    labels = np.concatenate([np.ones(10000), np.zeros(26032)])
+    return lambda: roc_auc_score(labels, scores)
+
+
+def version():
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = []
+    for name, title in (("torch", "PyTorch"), ("jax", "JAX"), ("scikit-learn", "scikit-learn")):
+        try:
+            found.append(f"{title} {version(name)}")
+        except PackageNotFoundError:
+            pass
+    return ", ".join(found)
+
+
+VERSION = version()
