@@ -27,7 +27,7 @@ func LoadBounds(b *backend.Backend, name string, m *modelfile.Model, epsilon flo
 	a := m.Card.Architecture
 	info := Describe(name, &m.Card)
 	info.Classes *= a.Classes
-	n, err := New(b, info, m.Weights, func(images *graph.Node, weight func(string) *graph.Node) *graph.Node {
+	n, err := newNetwork(b, info, m.Weights, func(images *graph.Node, weight func(string) *graph.Node) *graph.Node {
 		centre, radius := nets.Ball(images, graph.Const(images.Graph(), float32(epsilon)), true)
 		return graph.Reshape(a.Differences(centre, radius, weight), -1, a.Classes*a.Classes)
 	})
