@@ -165,4 +165,16 @@ func TestDetailsOfTheRecipes(t *testing.T) {
 			t.Errorf("%v: %s", c, name)
 		}
 	}
+	// Corrupted pictures of ImageNet are those that were published, also those of ImageNet-C-bar, which are other corruptions than CIFAR's.
+	m := &Manifest{Tier: tier, Places: map[string]string{"imagenet-c": "shifted"}}
+	if cells, err = tier.Cells(radiusMeasure{Sweeps: []string{"ImageNet-C-bar"}, Detail: true}); err != nil || len(cells) != 1+10*5 {
+		t.Fatalf("%d cells, %v", len(cells), err)
+	}
+	name, change := m.imagesOf(&imagenet, cells[len(cells)-1])
+	if want := "folder:" + filepath.Join("shifted", "sparkles", "5") + "[crop=224,channels=rgb,skip=143]"; name != want || change != nil {
+		t.Errorf("%s changed by %v, want %s", name, change, want)
+	}
+	if list := metrics(radiusMeasure{Sweeps: []string{"ImageNet-C-bar"}, Detail: true}, cells); len(list) != 1+10+1+1 || len(list[11].Cells) != 50 || list[11].Name != "mACR ImageNet-C-bar" {
+		t.Errorf("metrics %+v", list)
+	}
 }

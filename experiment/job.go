@@ -49,7 +49,7 @@ func (t Tier) Cells(m radiusMeasure) ([]sweep.Cell, error) {
 		}
 	}
 	for _, word := range m.Sweeps {
-		names, err := corrupt.Names([]string{word})
+		names, err := familyNames(word)
 		few := t.Corrupted.Corruptions
 		if err != nil || word == string(corrupt.F) {
 			few = nil
@@ -60,7 +60,7 @@ func (t Tier) Cells(m radiusMeasure) ([]sweep.Cell, error) {
 			}
 			names = []string{word}
 		}
-		all, err := sweep.Cells(names, corrupt.Setting{}, nil)
+		all, err := familyCells(word, names)
 		if err != nil {
 			return nil, fmt.Errorf("experiment: sweep %q: %w", word, err)
 		}
@@ -183,6 +183,9 @@ func (m *Manifest) imagesOf(model *Model, c sweep.Cell) (name string, change *co
 	}
 	selection = cmp.Or(m.Tier.Data[model.Data].Images, selection)
 	if folder := m.Places[model.Data+officialSuffix]; folder != "" && c.Setting.Severity > 0 {
+		if model.Data == imagenet {
+			return with(imagenetCell(folder, c), selection), nil
+		}
 		name := fmt.Sprintf("npy:%s,%s,severity=%d", filepath.Join(folder, c.Corruption+".npy"), filepath.Join(folder, "labels.npy"), c.Setting.Severity)
 		if strings.HasPrefix(model.Data, "cifar") {
 			name += ",classes=" + model.Data

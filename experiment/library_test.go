@@ -310,9 +310,11 @@ func TestBadRecipes(t *testing.T) {
 		`there is no row "tiny/h"; the nearest is "tiny/hcr"`: func(o *Options) { o.Rows = []string{"tiny/h"} },
 		`there is no row "tiny/*/h"`:                          func(o *Options) { o.Rows = []string{"tiny/g", "tiny/*/h"} },
 		`there is no data "cifr10"; the nearest is "cifar10"`: func(o *Options) { o.Places = map[string]string{"cifr10": "x"} },
-		"in the layout of CIFAR-10-C alone":                   func(o *Options) { o.Places = map[string]string{"imagenet-c": "x"} },
-		"shard 2 of 2":                                        func(o *Options) { o.Shard, o.Shards = 2, 2 },
-		"no folder":                                           func(o *Options) { o.Folder = "" },
+		"read of CIFAR and ImageNet alone":                    func(o *Options) { o.Places = map[string]string{"svhn-c": "x"} },
+		"read, not made: --data imagenet-c=FOLDER":            func(o *Options) { o.Table, o.Tier, o.Add = "A/table6", "T3", nil },
+		"A/table7: the corrupted images of ImageNet":          func(o *Options) { o.Table, o.Tier, o.Add = "A/table7", "T0", nil },
+		"shard 2 of 2": func(o *Options) { o.Shard, o.Shards = 2, 2 },
+		"no folder":    func(o *Options) { o.Folder = "" },
 	} {
 		o := tiny(t, tinyFile(t, ""))
 		change(&o)

@@ -26,7 +26,7 @@ func metrics(m radiusMeasure, cells []sweep.Cell) (list []Metric) {
 		list = append(list, Metric{"clean", true, []string{sweep.Cell{}.String()}})
 	}
 	for _, word := range m.Sweeps {
-		names, err := corrupt.Names([]string{word})
+		names, err := familyNames(word)
 		family := err == nil
 		if !family {
 			names = []string{word}

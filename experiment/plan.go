@@ -78,6 +78,9 @@ func Plan(o Options) (*Experiment, error) {
 	if err := m.needed(); err != nil {
 		return nil, err
 	}
+	if err := m.published(table); err != nil {
+		return nil, err
+	}
 	e := &Experiment{options: o, setup: setup}
 	if e.Manifest, err = joined(o.Folder, m); err != nil {
 		return nil, err
@@ -150,8 +153,8 @@ func (o Options) Setup() (*Setup, []tableRow, error) {
 	for kind := range o.Places {
 		if base := kindOf(kind); !slices.Contains(kinds, base) {
 			return nil, nil, &UnknownError{"data", kind, nearest.Of(base, kinds)}
-		} else if strings.HasSuffix(kind, officialSuffix) && !strings.HasPrefix(base, "cifar") {
-			return nil, nil, fmt.Errorf("experiment: data %s: published corrupted images are read in the layout of CIFAR-10-C alone: cifar10-c and cifar100-c", kind)
+		} else if strings.HasSuffix(kind, officialSuffix) && !strings.HasPrefix(base, "cifar") && base != imagenet {
+			return nil, nil, fmt.Errorf("experiment: data %s: published corrupted images are read of CIFAR and ImageNet alone: cifar10-c, cifar100-c and imagenet-c", kind)
 		}
 	}
 	return &Setup{Library: l, Tier: tier, Places: o.Places, Methods: o.Methods}, added, nil
