@@ -1,0 +1,135 @@
+package lesson
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/nb"
+	"github.com/certspec/certspec/ood"
+	"github.com/certspec/certspec/ood/record"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/spectral"
+)
+
+// Hills is a network of three layers on the plane, sure of class 0 around (0.25, 0.5) and of class 1 around (0.75, 0.5): the first layer
+// gives the distances from the centres to all four sides, the second max(0, 1 − 5·distance), the third the logits, 6 times these.
+func Hills() *feedforward.Network {
+	b := feedforward.NewBuilder(2)
+	var w, bias []float64
+	for _, centre := range [][2]float64{{0.25, 0.5}, {0.75, 0.5}} {
+		for axis, at := range centre {
+			for _, sign := range []float64{1, -1} {
+				row := []float64{0, 0}
+				row[axis] = sign
+				w, bias = append(w, row...), append(bias, -sign*at)
+			}
+		}
+	}
+	sides := b.ReLU(b.Dense(0, 8, w, bias))
+	second := make([]float64, 16)
+	for i := range second {
+		if i/8 == i%8/4 {
+			second[i] = -5
+		}
+	}
+	hills := b.ReLU(b.Dense(sides, 2, second, []float64{1, 1}))
+	return nb.Must(b.Network(b.Dense(hills, 2, []float64{6, 0, 0, 6}, nil)))
+}
+
+// Plane is the unit square, from black where a network is not sure at all to white where it is certain: its confidence, the bound over balls of
+// one of the radii by intervals, and by CROWN, side by side, the points marked by small squares. A slider chooses the radius.
+func Plane(n *feedforward.Network, points [][2]float64, radii ...float64) *nb.Widget {
+	const side, gap = 48, 4
+	shape := pixel.Shape{Height: side, Width: 3*side + 2*gap, Channels: 1}
+	draw := func(radius float64) []uint8 {
+		picture := slices.Repeat([]uint8{255}, shape.Len())
+		for k, at := range []struct {
+			radius float64
+			method feedforward.Method
+		}{{0, feedforward.IBP}, {radius, feedforward.IBP}, {radius, feedforward.CROWN}} {
+			for y := range side {
+				for x := range side {
+					z := []float64{(float64(x) + 0.5) / side, (float64(y) + 0.5) / side}
+					box := nb.Must(feedforward.Ball(z, at.radius, feedforward.Rigorous))
+					c := nb.Must(n.Confidence(z, box, at.method, feedforward.Rigorous))
+					picture[y*shape.Width+k*(side+gap)+x] = uint8(255 * (2*math.Exp(c.LogUpper) - 1))
+				}
+			}
+			for _, p := range points {
+				for d := range 9 {
+					x, y := int(p[0]*side)+d%3-1, int(p[1]*side)+d/3-1
+					picture[y*shape.Width+k*(side+gap)+x] = uint8(255 * (d % 2))
+				}
+			}
+		}
+		return picture
+	}
+	slider := nb.Slider{Name: "ε"}
+	var rows []nb.Row
+	for _, r := range radii {
+		slider.Values = append(slider.Values, fmt.Sprint(r))
+	}
+	for _, i := range []int{0, len(radii) - 1} {
+		rows = append(rows, nb.Row{Name: "ε = " + slider.Values[i], Images: [][]uint8{draw(radii[i])}})
+	}
+	caption := "confidence on the plane, its bound by intervals, and by CROWN; small squares are foreign points"
+	return nb.Browse(caption, shape, []nb.Slider{slider}, func(at []int) []uint8 { return draw(radii[at[0]]) }, nb.Images(caption, shape, rows...))
+}
+
+// Same is what networks say of one foreign image: as it is, under attack, and at most.
+func Same(image int, networks []string, file func(network, set string) *ood.Measurement, set string) *nb.Tabular {
+	t := nb.Columns("network", "class", "confidence", "attacked", "guaranteed")
+	for _, name := range networks {
+		bound, attacked := file(name, set), file(name, set+"-adv")
+		for _, a := range attacked.Lines {
+			if a.Image != image {
+				continue
+			}
+			for _, b := range bound.Lines {
+				if b.Image == image {
+					t.Add(name, b.Class, math.Exp(b.Log), math.Exp(a.Attacked), math.Exp(b.Upper))
+					nb.Assert(b.Log <= a.Attacked && a.Attacked <= b.Upper, "%s, image %d: not in order", name, image)
+				}
+			}
+		}
+	}
+	return t
+}
+
+// Sorted is a batch as the quantile of GOOD splits it: the images of the first lines, sorted by their bounds, of which the share of q percent
+// with the smallest has the bound in the loss, and the others their logits. A slider chooses q.
+func Sorted(m *ood.Measurement, batch int, quantiles ...int) *nb.Widget {
+	lines := slices.Clone(m.Lines[:batch])
+	slices.SortStableFunc(lines, func(a, b record.Line) int {
+		return int(math.Copysign(1, a.Upper-b.Upper))
+	})
+	frame := func(at int) *nb.Figure {
+		certified := batch * quantiles[at] / 100
+		low, high, clean := nb.Line{Name: "bound, in the loss"}, nb.Line{Name: "bound, not in the loss"}, nb.Line{Name: "confidence"}
+		for i, l := range lines {
+			to := &low
+			if i >= certified {
+				to = &high
+			}
+			to.X, to.Y = append(to.X, float64(i+1)), append(to.Y, math.Exp(l.Upper))
+			clean.X, clean.Y = append(clean.X, float64(i+1)), append(clean.Y, math.Exp(l.Log))
+		}
+		title := fmt.Sprintf("Q = %d: %d of %d images by their bounds, %d by their logits", quantiles[at], certified, batch, batch-certified)
+		return nb.Lines(nb.Axes{Title: title, X: "image of the batch, by its bound", Y: "confidence"}, clean, low, high)
+	}
+	slider := nb.Slider{Name: "Q", Start: len(quantiles) / 2}
+	for _, q := range quantiles {
+		slider.Values = append(slider.Values, fmt.Sprint(q))
+	}
+	return nb.Frames("a batch of out-images, sorted by bound", slider, frame, slider.Start)
+}
+
+// Map reads a map over frequencies of images of 28×28 pixels.
+func Map(file string) *spectral.Map {
+	f := nb.Must(os.Open(file))
+	defer f.Close()
+	return nb.Must(spectral.ReadMap(file, f, 28, 28))
+}
