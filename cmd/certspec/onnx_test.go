@@ -246,6 +246,11 @@ func TestWaysIn(t *testing.T) {
 	if _, err := outputOf(t, "export", "--model", committed, "--npz", other); err != nil {
 		t.Fatal(err)
 	}
+	for _, args := range [][]string{{"import", other}, {"import", "--weights", other}} {
+		if _, err := outputOf(t, args[0], args[1:]...); err == nil || !strings.Contains(err.Error(), "Three ways in") {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
 	for _, net := range []string{"resnet20", "vgg16"} {
 		if _, err := outputOf(t, "import", "--weights", other, "--net", net, "--out", filepath.Join(dir, "in")); err == nil || !strings.Contains(err.Error(), "Three ways in") {
 			t.Errorf("import of %s: %v", net, err)

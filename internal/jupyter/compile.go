@@ -132,6 +132,9 @@ var quickstartImports = []string{
 	modulePath + "/dataset", modulePath + "/engine", modulePath + "/gomlxmodels/modelfile", modulePath + "/gomlxmodels/train", modulePath + "/nb", modulePath + "/rs",
 }
 
+// linked are functions that a notebook calls. An empty program would leave out what they need, and the first cell's linker would read it from the disk.
+var linked = []struct{ path, name string }{{"engine", "Open"}, {"rs", "Certify"}, {"gomlxmodels/train", "Run"}}
+
 // warm compiles what the quickstart imports, in the way of a cell, so that the first cell of a notebook finds it in the build cache.
 func warm(ctx context.Context, g goTool, module string, show progress.Reporter) error {
 	imports, err := importsOf(filepath.Join(module, "notebooks", "quickstart.ipynb"))
@@ -154,7 +157,14 @@ func warm(ctx context.Context, g goTool, module string, show progress.Reporter) 
 	for _, path := range imports {
 		fmt.Fprintf(&program, "\t_ %q\n", path)
 	}
-	program.WriteString(")\n\nfunc main() {}\n")
+	for i, use := range linked {
+		fmt.Fprintf(&program, "\tlinked%d %q\n", i, modulePath+"/"+use.path)
+	}
+	program.WriteString(")\n\nfunc main() {\n\tprintln(")
+	for i, use := range linked {
+		fmt.Fprintf(&program, "any(linked%d.%s), ", i, use.name)
+	}
+	program.WriteString("0)\n}\n")
 	for name, text := range map[string]string{
 		"go.mod": "module certspec-cell\n\ngo " + version + "\n", "main.go": program.String(),
 		"go.work": fmt.Sprintf("go %s\n\nuse (\n\t.\n\t%q\n)\n", version, module),

@@ -14,17 +14,16 @@ import (
 	"github.com/certspec/certspec/spectral"
 )
 
-// Hills is a network of three layers on the plane, sure of class 0 around (0.25, 0.5) and of class 1 around (0.75, 0.5): the first layer
-// gives the distances from the centres to all four sides, the second max(0, 1 − 5·distance), the third the logits, 6 times these.
+// Hills is a network of three layers on the plane, sure of class 0 around (0.25, 0.5) and of class 1 around (0.75, 0.5). The first layer gives the
+// distances from a centre along both diagonals, on all four sides; their sum is twice the larger of |dx| and |dy|. The second gives
+// max(0, 1 − 2.5·sum), the third the logits, 6 times these.
 func Hills() *feedforward.Network {
 	b := feedforward.NewBuilder(2)
 	var w, bias []float64
 	for _, centre := range [][2]float64{{0.25, 0.5}, {0.75, 0.5}} {
-		for axis, at := range centre {
+		for _, diagonal := range []float64{1, -1} {
 			for _, sign := range []float64{1, -1} {
-				row := []float64{0, 0}
-				row[axis] = sign
-				w, bias = append(w, row...), append(bias, -sign*at)
+				w, bias = append(w, sign, sign*diagonal), append(bias, -sign*(centre[0]+diagonal*centre[1]))
 			}
 		}
 	}
@@ -32,7 +31,7 @@ func Hills() *feedforward.Network {
 	second := make([]float64, 16)
 	for i := range second {
 		if i/8 == i%8/4 {
-			second[i] = -5
+			second[i] = -2.5
 		}
 	}
 	hills := b.ReLU(b.Dense(sides, 2, second, []float64{1, 1}))
@@ -42,27 +41,30 @@ func Hills() *feedforward.Network {
 // Plane is the unit square, from black where a network is not sure at all to white where it is certain: its confidence, the bound over balls of
 // one of the radii by intervals, and by CROWN, side by side, the points marked by small squares. A slider chooses the radius.
 func Plane(n *feedforward.Network, points [][2]float64, radii ...float64) *nb.Widget {
-	const side, gap = 48, 4
-	shape := pixel.Shape{Height: side, Width: 3*side + 2*gap, Channels: 1}
+	const side, pixels, gap = 48, 4, 16
+	shape := pixel.Shape{Height: side * pixels, Width: 3*side*pixels + 2*gap, Channels: 1}
 	draw := func(radius float64) []uint8 {
 		picture := slices.Repeat([]uint8{255}, shape.Len())
 		for k, at := range []struct {
 			radius float64
 			method feedforward.Method
 		}{{0, feedforward.IBP}, {radius, feedforward.IBP}, {radius, feedforward.CROWN}} {
-			for y := range side {
-				for x := range side {
-					z := []float64{(float64(x) + 0.5) / side, (float64(y) + 0.5) / side}
-					box := nb.Must(feedforward.Ball(z, at.radius, feedforward.Rigorous))
-					c := nb.Must(n.Confidence(z, box, at.method, feedforward.Rigorous))
-					picture[y*shape.Width+k*(side+gap)+x] = uint8(255 * (2*math.Exp(c.LogUpper) - 1))
+			left := k * (side*pixels + gap)
+			square := func(x, y, size int, grey uint8) {
+				for d := range size * size {
+					picture[(y+d/size)*shape.Width+left+x+d%size] = grey
 				}
 			}
+			for d := range side * side {
+				z := []float64{(float64(d%side) + 0.5) / side, (float64(d/side) + 0.5) / side}
+				box := nb.Must(feedforward.Ball(z, at.radius, feedforward.Rigorous))
+				c := nb.Must(n.Confidence(z, box, at.method, feedforward.Rigorous))
+				square(d%side*pixels, d/side*pixels, pixels, uint8(255*(2*math.Exp(c.LogUpper)-1)))
+			}
 			for _, p := range points {
-				for d := range 9 {
-					x, y := int(p[0]*side)+d%3-1, int(p[1]*side)+d/3-1
-					picture[y*shape.Width+k*(side+gap)+x] = uint8(255 * (d % 2))
-				}
+				x, y := int(p[0]*side*pixels), int(p[1]*side*pixels)
+				square(x-4, y-4, 9, 255)
+				square(x-2, y-2, 5, 0)
 			}
 		}
 		return picture

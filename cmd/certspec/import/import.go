@@ -48,7 +48,12 @@ Any other network can be certified from an ONNX file, without being imported.
 The normalisation of the images is no weight: give it by --input. With --data the accuracy is
 measured and written on the card.`,
 		Example: "  certspec import --weights resnet20.safetensors --net resnet20 --input standardize --data cifar10/test --out models/theirs",
-		Args:    cli.NoArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := cli.NoArgs(cmd, args); err != nil {
+				return cli.Usagef("%w; --weights names the file\n\n%s", err, cli.WaysIn(args[0]))
+			}
+			return nil
+		},
 	}
 
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
@@ -72,6 +77,9 @@ measured and written on the card.`,
 
 func (o *options) run(cmd *cobra.Command) error {
 	if err := cli.Needed(cmd, "weights", "net", "out"); err != nil {
+		if o.weights != "" && o.a.Name == "" {
+			return cli.Usagef("%w\n\n%s", err, cli.WaysIn(o.weights))
+		}
 		return err
 	}
 	if err := cli.Known(cmd, "net", nets.Names()); err != nil {

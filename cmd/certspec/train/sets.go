@@ -10,6 +10,7 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/train"
+	"github.com/certspec/certspec/internal/choice"
 )
 
 // furtherSet is a value of --data that names a further set, as in out=cifar10/train.
@@ -64,7 +65,7 @@ func openSets(more map[string]string, settings []string) (map[string]train.Set, 
 			}
 		case "augment":
 			if s.Augment = modelfile.Augmentation(value); !slices.Contains(train.Augmentations(), s.Augment) {
-				return nil, cli.Usagef("--set %s: expected one of %q", text, train.Augmentations())
+				return nil, cli.Usagef("--set %s: expected one of %s", text, choice.List(train.Augmentations()))
 			}
 		case "views":
 			s.Views = value
