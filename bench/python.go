@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"embed"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
+	"github.com/certspec/certspec/internal/cache"
 	"github.com/certspec/certspec/internal/pyenv"
 	"github.com/certspec/certspec/progress"
 )
@@ -26,11 +30,45 @@ func pythonOf(ctx context.Context, set pyenv.Set) (python, scripts string, err e
 	if err != nil {
 		return "", "", err
 	}
-	folder, err := os.MkdirTemp("", "certspec-bench-") // of this run alone: another one may run beside it
+	scripts, err = written(programs)
+	return python, scripts, err
+}
+
+// written writes the programs into a folder of the cache that has their digest in its name, so that runs of several versions do not disturb each other.
+func written(programs fs.FS) (scripts string, err error) {
+	sum := sha256.New()
+	err = fs.WalkDir(programs, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(programs, path)
+		fmt.Fprintf(sum, "%s %d\n%s", path, len(text), text)
+		return err
+	})
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
-	return python, filepath.Join(folder, "python"), os.CopyFS(folder, programs)
+	root, err := cache.Dir("bench")
+	if err != nil {
+		return "", err
+	}
+	folder := filepath.Join(root, fmt.Sprintf("%.12x", sum.Sum(nil)))
+	if _, err := os.Stat(folder); err == nil {
+		return filepath.Join(folder, "python"), nil
+	}
+	begun, err := os.MkdirTemp(root, "begun-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(begun)
+	whole := filepath.Join(begun, "programs")
+	if err := os.CopyFS(whole, programs); err != nil {
+		return "", err
+	}
+	if err := os.Rename(whole, folder); err != nil && !errors.Is(err, fs.ErrExist) { // another run was first
+		return "", err
+	}
+	return filepath.Join(folder, "python"), nil
 }
 
 // say tells what takes time.
