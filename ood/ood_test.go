@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 func TestAreaByHand(t *testing.T) {
@@ -133,5 +135,67 @@ func TestFPR(t *testing.T) {
 	}
 	if _, _, err := FPR([]float64{math.NaN(), 1}, in, 1); err == nil {
 		t.Error("a rate that NaN in-scores cannot reach was taken")
+	}
+}
+
+// Of 400 intervals of the bootstrap at 95 %, 92 % or more hold the true area (fewer have a chance below 1 % if they are right), for scores
+// without ties and for scores of five values, whose areas are sums over pairs of values.
+func TestBootstrapCovers(t *testing.T) {
+	const trials, n, shift = 400, 80, 1
+	for name, round := range map[string]func(float64) float64{
+		"no ties": func(v float64) float64 { return v },
+		"ties":    func(v float64) float64 { return min(max(math.Round(v), -2), 2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			normal := distuv.UnitNormal
+			share := func(v, mean float64) float64 { // of a rounded normal number
+				low, high := normal.CDF(v-0.5-mean), normal.CDF(v+0.5-mean)
+				if v == -2 {
+					low = 0
+				}
+				if v == 2 {
+					high = 1
+				}
+				return high - low
+			}
+			area, conservative := normal.CDF(shift/math.Sqrt2), normal.CDF(shift/math.Sqrt2)
+			if name == "ties" {
+				area, conservative = 0, 0
+				for a := -2.; a <= 2; a++ {
+					for b := -2.; b <= a; b++ {
+						p := share(a, shift) * share(b, 0)
+						if a > b {
+							conservative += p
+							area += p
+						} else {
+							area += p / 2
+						}
+					}
+				}
+			}
+			random := rand.New(rand.NewPCG(7, 7))
+			var held [2]int
+			for range trials {
+				in, foreign := make([]float64, n), make([]float64, n)
+				for i := range in {
+					in[i], foreign[i] = round(random.NormFloat64()+shift), round(random.NormFloat64())
+				}
+				intervals, err := areaIntervals(t.Context(), in, foreign, CompareOptions{Resamples: 300, Seed: random.Uint64()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for k, truth := range []float64{area, conservative} {
+					if intervals[k].Low <= truth && truth <= intervals[k].High {
+						held[k]++
+					}
+				}
+			}
+			t.Logf("%v of %d", held, trials)
+			for k, h := range held {
+				if h < 368 {
+					t.Errorf("form %d: %d of %d intervals hold the truth", k, h, trials)
+				}
+			}
+		})
 	}
 }
