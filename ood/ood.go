@@ -30,22 +30,24 @@ type AUC struct {
 }
 
 // Area returns the area under the curve of the rule "in-distribution above a threshold" (equations 16 and 17 of
-// Bitterwolf et al. 2020), in time O((n+m) log m). Infinite scores sort as they are. Errors: ErrEmpty.
+// Bitterwolf et al. 2020), in time O(n+m). Infinite scores sort as they are. Errors: ErrEmpty.
 func Area(in, foreign []float64) (AUC, error) {
 	out := AUC{N: len(in), M: len(foreign)}
 	if out.N == 0 || out.M == 0 {
 		return AUC{}, fmt.Errorf("%w: %d in, %d foreign", ErrEmpty, out.N, out.M)
 	}
-	sorted := numbers(foreign)
-	out.ForeignNaN = out.M - len(sorted)
+	own, other := numbers(in), numbers(foreign)
+	out.InNaN, out.ForeignNaN = out.N-len(own), out.M-len(other)
 	var wins, ties int64
-	for _, a := range in {
-		if math.IsNaN(a) {
-			out.InNaN++
-			continue
+	under, upTo := 0, 0 // foreign scores below an own one, and those not above it
+	for _, a := range own {
+		for under < len(other) && other[under] < a {
+			under++
 		}
-		w, t := below(sorted, a)
-		wins, ties = wins+int64(w), ties+int64(t)
+		for upTo = max(upTo, under); upTo < len(other) && other[upTo] <= a; {
+			upTo++
+		}
+		wins, ties = wins+int64(under), ties+int64(upTo-under)
 	}
 	pairs := float64(out.N) * float64(out.M)
 	out.Value = (float64(wins) + float64(ties)/2) / pairs
@@ -53,10 +55,35 @@ func Area(in, foreign []float64) (AUC, error) {
 	return out, nil
 }
 
-// numbers are the scores that are numbers, sorted.
+// numbers are the scores that are numbers, sorted: by their bits, eleven at a time, which is several times as fast as by comparing them.
 func numbers(scores []float64) []float64 {
+	const digit, values = 11, 1 << 11
 	kept := slices.DeleteFunc(slices.Clone(scores), math.IsNaN)
-	slices.Sort(kept)
+	keys, next := make([]uint64, len(kept)), make([]uint64, len(kept))
+	for i, v := range kept {
+		bits := math.Float64bits(v + 0) // -0 and 0 are one value
+		keys[i] = bits ^ (uint64(int64(bits)>>63) | 1<<63)
+	}
+	for shift := 0; shift < 64; shift += digit {
+		var starts [values]int
+		for _, k := range keys {
+			starts[k>>shift%values]++
+		}
+		sum := 0
+		for d, n := range starts {
+			starts[d] = sum
+			sum += n
+		}
+		for _, k := range keys {
+			d := k >> shift % values
+			next[starts[d]] = k
+			starts[d]++
+		}
+		keys, next = next, keys
+	}
+	for i, k := range keys {
+		kept[i] = math.Float64frombits(k ^ (^uint64(int64(k)>>63) | 1<<63))
+	}
 	return kept
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -197,5 +198,19 @@ func TestBootstrapCovers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Sorting by bits is sorting by value, and leaves out what is no number.
+func TestNumbers(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 5))
+	scores := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, math.MaxFloat64, -math.MaxFloat64, math.NaN(), -math.NaN()}
+	for range 500 {
+		scores = append(scores, random.NormFloat64(), math.Float64frombits(random.Uint64()), math.Round(random.NormFloat64()))
+	}
+	want := slices.DeleteFunc(slices.Clone(scores), math.IsNaN)
+	slices.Sort(want)
+	if got := numbers(scores); !slices.Equal(got, want) {
+		t.Errorf("%v\n%v", got, want)
 	}
 }
