@@ -4,12 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/cache"
 	"github.com/certspec/certspec/internal/pyenv"
 	"github.com/certspec/certspec/progress"
@@ -53,22 +53,20 @@ func written(programs fs.FS) (scripts string, err error) {
 		return "", err
 	}
 	folder := filepath.Join(root, fmt.Sprintf("%.12x", sum.Sum(nil)))
-	if _, err := os.Stat(folder); err == nil {
-		return filepath.Join(folder, "python"), nil
-	}
-	begun, err := os.MkdirTemp(root, "begun-")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(begun)
-	whole := filepath.Join(begun, "programs")
-	if err := os.CopyFS(whole, programs); err != nil {
-		return "", err
-	}
-	if err := os.Rename(whole, folder); err != nil && !errors.Is(err, fs.ErrExist) { // another run was first
-		return "", err
-	}
-	return filepath.Join(folder, "python"), nil
+	err = fs.WalkDir(programs, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.MkdirAll(filepath.Join(folder, path), 0o777)
+		}
+		text, err := fs.ReadFile(programs, path)
+		if err != nil {
+			return err
+		}
+		return atomicfile.Write(filepath.Join(folder, path), text)
+	})
+	return filepath.Join(folder, "python"), err
 }
 
 // say tells what takes time.
