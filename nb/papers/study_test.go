@@ -101,6 +101,14 @@ func TestVerdictsOfAFinishedStudy(t *testing.T) {
 		if row[4] != "shows" || row[6] != "shows" {
 			t.Errorf("true in this world: %v", row)
 		}
+		var value, low, high float64
+		if _, err := fmt.Sscanf(row[3].(string), "%f (%f to %f)", &value, &low, &high); err != nil || value < low || value > high {
+			t.Errorf("value and interval: %v", row)
+		}
+		text := row[1].(string)
+		if least := map[bool]float64{true: -1}[strings.Contains(text, "difference") || strings.Contains(text, "above that")]; strings.Contains(text, "R²") && (low < least || high > 1) {
+			t.Errorf("an interval of R² over its ends: %v", row)
+		}
 	}
 	rows := world(t, true, nil).Claims().Rows
 	for _, row := range rows {
