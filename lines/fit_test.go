@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -141,6 +142,11 @@ func TestFitWithoutImages(t *testing.T) {
 	o.Over = ""
 	if r, err := Fit(t.Context(), models, o); err != nil || !strings.HasPrefix(r.Sampling, "models (8)") {
 		t.Errorf("%+v, %v", r.Sampling, err)
+	}
+	three := append(slices.Clone(models[:3]), models[len(models)-1]) // the last one is not of the baseline
+	r, err = Fit(t.Context(), three, o)
+	if err != nil || r.Lines[0].Intervals != nil || r.Models[0].Interval != nil || !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "No intervals for the line of 3 models") }) {
+		t.Errorf("intervals over three models: %+v, %v", r, err)
 	}
 	o.Over = Nothing
 	if r, err := Fit(t.Context(), models, o); err != nil || r.Sampling != "none" || r.Lines[0].Intervals != nil {

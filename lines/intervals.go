@@ -38,17 +38,32 @@ func (f *fitter) intervals(ctx context.Context, o Options, r *Result) (string, e
 		}
 		return Interval{p.interval(estimates, k, group, b.Confidence)}
 	}
+	few := make([]bool, len(f.groups)) // too few models to draw them again
 	for g := range f.groups {
+		if few[g] = p.nets && p.fitted(g) < leastDrawn; few[g] {
+			ofGroup := ""
+			if f.groups[g] != "" {
+				ofGroup = " of " + f.groups[g]
+			}
+			r.Notes = append(r.Notes, fmt.Sprintf("No intervals for the line of %d models%s: drawing models again wants at least %d.", p.fitted(g), ofGroup, leastDrawn))
+			continue
+		}
 		r2 := ends(3*g+2, g)
 		r2.Low, r2.High = min(max(r2.Low, 0), 1), min(max(r2.High, 0), 1)
 		r.Lines[g].Intervals = map[string]Interval{"slope": ends(3*g, g), "intercept": ends(3*g+1, g), "r2": r2}
 	}
 	for i := range f.points {
+		if few[f.of[i]] {
+			continue
+		}
 		in := ends(3*len(f.groups)+i, f.of[i])
 		r.Models[i].Interval = &in
 	}
 	return fmt.Sprintf("%s; %d resamples, %g %% intervals, seed %d", p.what, b.Resamples, 100*b.Confidence, b.Seed), nil
 }
+
+// leastDrawn is the least number of models that are drawn again: of three, a resample has a line only where it is the sample itself.
+const leastDrawn = 4
 
 // count is the number of statistics: slope, intercept and R² of each group, and each point's effective robustness.
 func (p *plan) count() int { return 3*len(p.groups) + len(p.points) }

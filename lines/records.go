@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/nearest"
 )
 
 // Record is one model as a line of JSON, in RobustNets' field names: accuracies in percent, all other numbers in their own
@@ -116,6 +117,7 @@ func ReadRecords(path string) (Models, error) {
 
 func readRecords(path string, in io.Reader) (Models, error) {
 	var models Models
+	at := map[string]int{} // line of each model
 	lines := bufio.NewReader(in)
 	for line := 1; ; line++ {
 		text, err := lines.ReadBytes('\n')
@@ -123,16 +125,14 @@ func readRecords(path string, in io.Reader) (Models, error) {
 			return nil, fmt.Errorf("lines: %s: %w", path, err)
 		}
 		if len(bytes.TrimSpace(text)) > 0 {
-			var r Record
-			dec := json.NewDecoder(bytes.NewReader(text))
-			dec.DisallowUnknownFields()
-			if err := dec.Decode(&r); err != nil {
-				return nil, &FieldError{File: path, Line: line, Reason: strings.TrimPrefix(err.Error(), "json: ")}
-			}
-			m, err := r.model()
+			m, err := decodeRecord(text)
 			if err != nil {
 				return nil, &FieldError{File: path, Line: line, Reason: err.Error()}
 			}
+			if before, twice := at[m.Name]; twice {
+				return nil, &FieldError{path, line, "model", fmt.Sprintf("%q stands twice, first in line %d", m.Name, before)}
+			}
+			at[m.Name] = line
 			models = append(models, m)
 		}
 		if err != nil {
@@ -143,4 +143,40 @@ func readRecords(path string, in io.Reader) (Models, error) {
 		return nil, &FieldError{File: path, Reason: "no records"}
 	}
 	return models, nil
+}
+
+func decodeRecord(line []byte) (Model, error) {
+	var r Record
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(&r)
+	var kind *json.UnmarshalTypeError
+	name, isUnknown := "", false
+	if err != nil {
+		name, isUnknown = strings.CutPrefix(err.Error(), "json: unknown field ")
+	}
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return Model{}, errors.New("the record is cut off")
+	case errors.As(err, &kind):
+		return Model{}, fmt.Errorf("%s: %s, want %s", kind.Field, kind.Value, recordKeys[kind.Field])
+	case isUnknown:
+		return Model{}, fmt.Errorf("unknown key %s; did you mean %q?", name, nearest.Of(strings.Trim(name, `"`), sortedKeys(recordKeys)))
+	case err != nil:
+		return Model{}, err
+	}
+	if rest := bytes.TrimSpace(line[dec.InputOffset():]); len(rest) > 0 {
+		return Model{}, fmt.Errorf("something stands behind the record: %.20q; want one record a line", rest)
+	}
+	m, err := r.model()
+	if err == nil && m.Name == "" {
+		err = errors.New("a model without a name")
+	}
+	return m, err
+}
+
+// recordKeys are the keys of a Record with what belongs there.
+var recordKeys = map[string]string{
+	"": "an object", "model": "text", "labels": "text by name", "percent": "numbers by name", "images": "whole numbers by name", "numbers": "numbers by name",
+	"deviations": "numbers by name", "counts": "whole numbers by name", "settings": "values by name",
 }

@@ -36,11 +36,13 @@ func TestRecordsRoundTrip(t *testing.T) {
 func TestReadRecordsRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                    "no records",
-		"{\"model\":\"a\"}\n{\"modell\":1}\n": "line 2: unknown field \"modell\"",
-		"{\"model\":\"a\"":                    "line 1",
+		"{\"model\":\"a\"}\n{\"modell\":1}\n": "line 2: unknown key \"modell\"; did you mean \"model\"?",
+		"{\"model\":\"a\"":                    "line 1: the record is cut off",
+		"{\"model\":\"a\",\"percent\":{\"c\":\"9\"}}":                              "line 1: percent: string, want numbers by name",
+		"{\"model\":\"a\"} {\"model\":\"b\"}\n":                                    "line 1: something stands behind the record: \"{\\\"model\\\":\\\"b\\\"}\"",
 		"{\"model\":\"a\",\"percent\":{\"c\":140}}\n":                              "between 0 and 100",
 		"{\"model\":\"a\",\"percent\":{\"clean\":40},\"images\":{\"claen\":10}}\n": "did you mean \"clean\"",
-		"{\"model\":\"a\"}\n{\"model\":\"a\"}\n":                                   "stands twice",
+		"{\"model\":\"a\"}\n{\"model\":\"a\"}\n":                                   "line 2: model: \"a\" stands twice, first in line 1",
 		"{\"percent\":{\"c\":40}}\n":                                               "without a name",
 	} {
 		models, err := readRecords("t.jsonl", strings.NewReader(text))

@@ -40,12 +40,15 @@ func (r *Result) Rendered() *table.Table {
 			}
 			return table.None
 		}
-		deming := any(table.None)
+		reliable, deming := any(table.None), any(table.None)
+		if l.Reliability != 0 {
+			reliable = table.Rounded{Value: l.Reliability, Decimals: 3}
+		}
 		if l.Deming != nil {
 			deming = table.Rounded{Value: l.Deming.Slope, Decimals: 3}
 		}
 		out.Rows = append(out.Rows, []any{l.Group, l.N, table.Rounded{Value: l.Slope, Decimals: 3}, interval("slope"), table.Rounded{Value: l.Intercept, Decimals: 3}, interval("intercept"),
-			table.Rounded{Value: l.R2, Decimals: 3}, table.Rounded{Value: l.Reliability, Decimals: 3}, deming})
+			table.Rounded{Value: l.R2, Decimals: 3}, reliable, deming})
 	}
 	return out
 }
