@@ -86,7 +86,7 @@ func (p *Pair) openModels() (err error) {
 	}
 	a, b := p.model[0].Card, p.model[1].Card
 	if a.Architecture != b.Architecture || !slices.Equal(a.Classes, b.Classes) {
-		return fmt.Errorf("mix: %s is a %s for images of %v, input layer %q, width %v, %d classes, and %s a %s for %v, %q, %v, %d; expected one architecture and the same classes",
+		return fmt.Errorf("mix: %s has the network %s for images of %v, input layer %q, width %v, %d classes, and %s has %s for %v, %q, %v, %d; expected one architecture and the same classes",
 			p.from, a.Architecture.Name, a.Architecture.Shape, a.Architecture.Input, a.Architecture.Width, len(a.Classes),
 			p.to, b.Architecture.Name, b.Architecture.Shape, b.Architecture.Input, b.Architecture.Width, len(b.Classes))
 	}
@@ -94,6 +94,7 @@ func (p *Pair) openModels() (err error) {
 }
 
 func (p *Pair) openSafetensors() error {
+	var types [2]map[string]string
 	for i, path := range []string{p.from, p.to} {
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -103,7 +104,13 @@ func (p *Pair) openSafetensors() error {
 		if err != nil {
 			return fmt.Errorf("mix: %s: %w", path, err)
 		}
+		types[i] = modelfile.Types(data)
 		slices.SortFunc(list, func(a, b modelfile.Tensor) int { return strings.Compare(a.Name, b.Name) })
+		for _, t := range list {
+			if at := slices.IndexFunc(t.Values, func(v float32) bool { return v-v != 0 }); at >= 0 {
+				return fmt.Errorf("mix: %s: value %d of tensor %q is %v; expected finite values", path, at, t.Name, t.Values[at])
+			}
+		}
 		if p.tensors[i] = list; i == 0 {
 			p.metadata = metadata
 		}
@@ -122,6 +129,9 @@ func (p *Pair) openSafetensors() error {
 	for i, t := range a {
 		if !slices.Equal(t.Shape, b[i].Shape) {
 			return fmt.Errorf("mix: tensor %q is of shape %v in %s and %v in %s", t.Name, t.Shape, p.from, b[i].Shape, p.to)
+		}
+		if x, y := types[0][t.Name], types[1][t.Name]; x != y {
+			return fmt.Errorf("mix: tensor %q is of type %s in %s and %s in %s", t.Name, x, p.from, y, p.to)
 		}
 	}
 	return nil

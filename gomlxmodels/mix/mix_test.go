@@ -221,6 +221,15 @@ func TestErrors(t *testing.T) {
 	}
 	other, broken := model(linear{}.Name(), 3), model(nets.SmallCNN, 4)
 	broken.Weights[0].Values[0] = float32(math.NaN())
+	halved := filepath.Join(t.TempDir(), "half.safetensors")
+	header := `{"w":{"dtype":"F16","shape":[1],"data_offsets":[0,2]}}`
+	if err := os.WriteFile(halved, append([]byte{byte(len(header)), 0, 0, 0, 0, 0, 0, 0}, header+"\x00\x3c"...), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	single := filepath.Join(t.TempDir(), "single.safetensors")
+	if err := torch.Write(single, []modelfile.Tensor{{Name: "w", Shape: []int{1}, Values: []float32{1}}}, nil); err != nil {
+		t.Fatal(err)
+	}
 	onnx, _ := write(t, onnxKind, a, a)
 	plain, _ := write(t, "", a, a)
 	for _, c := range []struct {
@@ -234,6 +243,7 @@ func TestErrors(t *testing.T) {
 		{onnxKind, other, "expected two files of one graph"},
 		{safetensorsKind, wider, `tensor "bn1.bias" is of shape [16] in`},
 		{safetensorsKind, other, "is not in"},
+		{safetensorsKind, broken, "is NaN; expected finite values"},
 	} {
 		from, to := write(t, c.form, a, c.with)
 		if _, err := Open(from, to); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -242,6 +252,7 @@ func TestErrors(t *testing.T) {
 	}
 	for want, paths := range map[string][2]string{
 		"expected two of one kind":          {plain, onnx},
+		`"w" is of type F32 in`:             {single, halved},
 		"expected a model file of certspec": {filepath.Join(t.TempDir(), "none"), filepath.Join(t.TempDir(), "none")},
 	} {
 		if _, err := Open(paths[0], paths[1]); err == nil || !strings.Contains(err.Error(), want) {

@@ -119,6 +119,9 @@ func TestDecodeAny(t *testing.T) {
 		if want := []Tensor{{Name: "x", Shape: []int{2}, Values: []float32{1, -2}}}; err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v, %v", kind, got, err)
 		}
+		if types := Types([]byte(data)); types["x"] != kind || len(types) != 1 {
+			t.Errorf("%s: types %v", kind, types)
+		}
 		if _, _, err := DecodeAny([]byte(data[:len(data)-1])); err == nil {
 			t.Errorf("%s: a byte less passes", kind)
 		}

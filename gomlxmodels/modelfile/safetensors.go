@@ -86,6 +86,21 @@ func DecodeAny(data []byte) ([]Tensor, map[string]string, error) {
 	return decode(data, NumberTypes, "F32, F16, BF16, F64 or I64")
 }
 
+// Types are the types of the tensors by name, such as F16, of a file that DecodeAny has read.
+func Types(data []byte) map[string]string {
+	types := map[string]string{}
+	var header map[string]json.RawMessage
+	if len(data) >= 8 && json.Unmarshal(data[8:8+binary.LittleEndian.Uint64(data)], &header) == nil {
+		for name, text := range header {
+			var e entry
+			if name != metadataKey && json.Unmarshal(text, &e) == nil {
+				types[name] = e.Type
+			}
+		}
+	}
+	return types
+}
+
 // NumberType is a type of numbers in a file, little-endian.
 type NumberType struct {
 	Size int // in bytes

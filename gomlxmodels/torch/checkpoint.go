@@ -229,6 +229,9 @@ func stateOf(value any) (*dict, error) {
 		}
 	}
 	for _, key := range saved.keys {
+		if called, ok := saved.values[key].(*object); ok && !isTensor(called) {
+			return nil, fmt.Errorf("%q asks to call %v, which is never done; expected tensors alone, or a table of them under %s", key, called.class, strings.Join(stateKeys, ", "))
+		}
 		if !isTensor(saved.values[key]) && !isSparse(saved.values[key]) {
 			return nil, fmt.Errorf("it holds %s, and no table of weights under %s", some(saved.keys), strings.Join(stateKeys, ", "))
 		}
@@ -298,6 +301,9 @@ type view struct {
 func viewOf(value any, storage func(string) ([]byte, error)) (v view, err error) {
 	args, ok := tensorCall(value)
 	if !ok {
+		if o, isObject := value.(*object); isObject {
+			return v, fmt.Errorf("it asks to call %v, which is never done; expected a plain tensor", o.class)
+		}
 		return v, errors.New("it is no plain tensor")
 	}
 	key, class, count, err := storageOf(args[0])

@@ -112,6 +112,8 @@ func TestCheckpointErrors(t *testing.T) {
 	for want, data := range map[string][]byte{
 		"a whole __main__.Net was saved":                       zipped("\x80\x02c__main__\nNet\n)\x81}b."),
 		"it holds epoch, call, optimizer, names, and no table": zipped("\x80\x02" + beside + "u."),
+		`"w" asks to call posix.system, which is never done`:   one("cposix\nsystem\n(" + text("true") + "tR"),
+		`tensor "w": it asks to call posix.system`:             zipped("\x80\x02" + table("state_dict", table("w", "cposix\nsystem\n("+text("true")+"tR")) + "."),
 		"it holds no table of weights":                         zipped("\x80\x02K\x01."),
 		`"w": values of a ByteStorage`:                         one(tensorOf("ByteStorage", "0", 1, 0, ")", ")")),
 		`"w": the archive has no data/7`:                       one(tensorOf("FloatStorage", "7", 1, 0, ")", ")")),

@@ -28,6 +28,7 @@ type Model struct {
 	Setting *Setting          // nil: its logs do not say it
 	Clean   rs.Rows
 	Shifted map[Cell]rs.Rows
+	Data    map[Cell]string // digests of the images and labels of each cell, the clean ones under Cell{}; without one: not known
 }
 
 // Setting is what must be equal where certificates are compared.
@@ -174,6 +175,12 @@ func check(models []Model, o Options) (map[int]int, error) {
 
 // sameImages wants equal images and labels of two models on each axis.
 func sameImages(a, b Model, o Options) error {
+	for _, cell := range append([]Cell{{}}, a.cells()...) {
+		x, y := a.Data[cell], b.Data[cell]
+		if name := cmp.Or(strings.Trim(fmt.Sprintf("%s-%d", cell.Corruption, cell.Severity), "-0"), "clean"); x != "" && y != "" && x != y {
+			return fmt.Errorf("certified: the %s images of %s (%s) are others than those of %s (%s)", name, a.Name, x, b.Name, y)
+		}
+	}
 	type row struct{ image, label, times int }
 	of := func(rows rs.Rows) []row {
 		at := map[int]row{}

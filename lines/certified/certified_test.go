@@ -138,6 +138,18 @@ func TestPointsRefuse(t *testing.T) {
 			_, err := Points([]Model{m, other}, Options{Radii: []float64{0}})
 			return err
 		},
+		"the fog-1 images of m (sha256:1) are others than those of other (sha256:2)": func() error {
+			a, b := m, m
+			a.Data, b.Name, b.Data = map[Cell]string{{}: "sha256:0", {"fog", 1}: "sha256:1"}, "other", map[Cell]string{{}: "sha256:0", {"fog", 1}: "sha256:2"}
+			_, err := Points([]Model{a, b}, Options{Radii: []float64{0}})
+			return err
+		},
+		"the clean images of m (sha256:0) are others": func() error {
+			a, b := m, m
+			a.Data, b.Name, b.Data = map[Cell]string{{}: "sha256:0"}, "other", map[Cell]string{{}: "sha256:2"}
+			_, err := Points([]Model{a, b}, Options{Radii: []float64{0}})
+			return err
+		},
 		"expected all images under all corruptions": func() error {
 			a := m
 			a.Shifted = map[Cell]rs.Rows{{"fog", 1}: {row, {Image: 1}}, {"fog", 2}: {row}}

@@ -32,9 +32,11 @@ func ReadLedgers(folders ...string) ([]Model, error) {
 		if err != nil {
 			return nil, fmt.Errorf("certified: %w", err)
 		}
-		m := Model{Name: filepath.Base(absolute), Setting: SettingOf(plan, s.Header.Sigma), Clean: labelled(s.Clean.Rows), Shifted: map[Cell]rs.Rows{}}
+		m := Model{Name: filepath.Base(absolute), Setting: SettingOf(plan, s.Header.Sigma), Clean: labelled(s.Clean.Rows), Shifted: map[Cell]rs.Rows{},
+			Data: map[Cell]string{{}: s.Clean.Header.Data.Digest}}
 		for _, c := range s.Corrupted {
-			m.Shifted[Cell{c.Corruption, c.Severity}] = labelled(c.Rows)
+			cell := Cell{c.Corruption, c.Severity}
+			m.Shifted[cell], m.Data[cell] = labelled(c.Rows), c.Digest
 		}
 		models = append(models, m)
 	}

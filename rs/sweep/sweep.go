@@ -139,6 +139,7 @@ type Corrupted struct {
 	Corruption string // e.g. "gaussian_noise"
 	Severity   int    // e.g. 1 to 5
 	Rows       rs.Rows
+	Digest     string // of the corrupted images and their labels; empty: not known
 }
 
 // Sweep is what a folder of ledgers holds.
@@ -186,7 +187,7 @@ func Open(folder string) (*Sweep, error) {
 		case cell.Corruption == "":
 			s.Clean = run
 		default:
-			s.Corrupted = append(s.Corrupted, Corrupted{Corruption: cell.Corruption, Severity: cell.Severity, Rows: run.Rows})
+			s.Corrupted = append(s.Corrupted, Corrupted{Corruption: cell.Corruption, Severity: cell.Severity, Rows: run.Rows, Digest: run.Header.Data.Digest})
 		}
 	}
 	slices.SortFunc(s.Corrupted, func(a, b Corrupted) int {
