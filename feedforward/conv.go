@@ -1,9 +1,6 @@
 package feedforward
 
-import (
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
-)
+import "sync"
 
 // ConvOptions are those of ONNX's operator Conv in two dimensions.
 type ConvOptions struct {
@@ -48,25 +45,25 @@ func (c *convolution) outShape() Shape { return Shape{c.outC, c.outH, c.outW} }
 // patch is the number of products in one output.
 func (c *convolution) patch() int { return c.inC / c.Groups * c.Kernel[0] * c.Kernel[1] }
 
-// visit calls f for each product of a group: the row of the patch matrix (channel and place in the kernel), the output
-// place, and the input place; places in the padding are left out.
-func (c *convolution) visit(group int, f func(row, out, in int)) {
+// span is products of neighbouring outputs with one weight: those of row in the patch matrix (channel and place in the kernel) at
+// outputs out, out + 1, ... take the inputs in, in + step, ...
+type span struct{ row, out, in, count int }
+
+// spans calls f for the products of a group; places in the padding are left out.
+func (c *convolution) spans(group int, f func(s span)) {
 	channels := c.inC / c.Groups
 	row := 0
 	for ch := range channels {
 		base := (group*channels + ch) * c.inH * c.inW
 		for ky := range c.Kernel[0] {
 			for kx := range c.Kernel[1] {
+				shift, step := kx*c.Dilation[1]-c.Pad[1], c.Stride[1]
+				first := (max(-shift, 0) + step - 1) / step             // the first output whose input lies in the row
+				count := min((c.inW-shift+step-1)/step, c.outW) - first // up to the last one
 				for oy := range c.outH {
 					iy := oy*c.Stride[0] - c.Pad[0] + ky*c.Dilation[0]
-					if iy < 0 || iy >= c.inH {
-						continue
-					}
-					for ox := range c.outW {
-						ix := ox*c.Stride[1] - c.Pad[1] + kx*c.Dilation[1]
-						if ix >= 0 && ix < c.inW {
-							f(row, oy*c.outW+ox, base+iy*c.inW+ix)
-						}
+					if iy >= 0 && iy < c.inH && count > 0 {
+						f(span{row, oy*c.outW + first, base + iy*c.inW + first*step + shift, count})
 					}
 				}
 				row++
@@ -75,32 +72,58 @@ func (c *convolution) visit(group int, f func(row, out, in int)) {
 	}
 }
 
+// patches are matrices that are used again: a network asks for several at every evaluation.
+var patches sync.Pool
+
+// zeros is a slice of n zeros, to be put back into patches.
+func zeros(n int) *[]float64 {
+	if p, ok := patches.Get().(*[]float64); ok && cap(*p) >= n {
+		*p = (*p)[:n]
+		clear(*p)
+		return p
+	}
+	p := make([]float64, n)
+	return &p
+}
+
 func (c *convolution) apply(x, y []float64, abs bool) {
 	w := c.w
 	if abs {
 		w = c.wAbs
 	}
-	area, patch, out := c.outH*c.outW, c.patch(), c.outC/c.Groups
-	columns := make([]float64, patch*area)
+	area, patch, out, step := c.outH*c.outW, c.patch(), c.outC/c.Groups, c.Stride[1]
 	for g := range c.Groups {
-		clear(columns)
-		c.visit(g, func(row, o, i int) { columns[row*area+o] = x[i] })
-		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, general(out, patch, w[g*out*patch:(g+1)*out*patch]), general(patch, area, columns),
-			1, general(out, area, y[g*out*area:(g+1)*out*area]))
+		columns := zeros(patch * area)
+		c.spans(g, func(s span) {
+			to := (*columns)[s.row*area+s.out:][:s.count]
+			if step == 1 {
+				copy(to, x[s.in:])
+				return
+			}
+			for i := range to {
+				to[i] = x[s.in+i*step]
+			}
+		})
+		product(out, area, patch, w[g*out*patch:(g+1)*out*patch], false, *columns, y[g*out*area:(g+1)*out*area])
+		patches.Put(columns)
 	}
 }
 
 func (c *convolution) transpose(rows int, g, gin []float64) {
-	area, patch, out := c.outH*c.outW, c.patch(), c.outC/c.Groups
+	area, patch, out, step := c.outH*c.outW, c.patch(), c.outC/c.Groups, c.Stride[1]
 	in, all := c.inC*c.inH*c.inW, c.outC*c.outH*c.outW
-	columns := make([]float64, patch*area)
 	for k := range rows {
 		for group := range c.Groups {
 			block := g[k*all+group*out*area : k*all+(group+1)*out*area]
-			blas64.Gemm(blas.Trans, blas.NoTrans, 1, general(out, patch, c.w[group*out*patch:(group+1)*out*patch]), general(out, area, block),
-				0, general(patch, area, columns))
+			columns := zeros(patch * area)
+			product(patch, area, out, c.w[group*out*patch:(group+1)*out*patch], true, block, *columns)
 			to := gin[k*in : (k+1)*in]
-			c.visit(group, func(row, o, i int) { to[i] += columns[row*area+o] })
+			c.spans(group, func(s span) {
+				for i, v := range (*columns)[s.row*area+s.out:][:s.count] {
+					to[s.in+i*step] += v
+				}
+			})
+			patches.Put(columns)
 		}
 	}
 }

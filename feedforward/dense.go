@@ -34,7 +34,7 @@ func (d *dense) apply(x, y []float64, abs bool) {
 }
 
 func (d *dense) transpose(rows int, g, gin []float64) {
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, general(rows, d.out, g), general(d.out, d.in, d.w), 1, general(rows, d.in, gin))
+	product(rows, d.in, d.out, g, false, d.w, gin)
 }
 
 func (d *dense) bias() (b, magnitude []float64) { return d.b, nil }

@@ -1,0 +1,102 @@
+//go:build goexperiment.simd && amd64
+
+package feedforward
+
+import "simd/archsimd"
+
+// vectors says whether the vector form runs.
+var vectors = archsimd.X86.AVX2()
+
+const (
+	tileRows = 4 // of a
+	tileCols = 8 // of b: two vectors
+)
+
+// productVector works in tiles of four rows and eight columns, whose sums stay in registers while k runs.
+func productVector(m, n, k int, a []float64, transposed bool, b, c []float64) {
+	if k == 0 {
+		return
+	}
+	rows := packRows(m, k, a, transposed)
+	whole := n - n%tileCols
+	for j := 0; j < whole; j += tileCols {
+		for i := 0; i < m; i += tileRows {
+			tile(rows[i/tileRows*k:][:k], min(tileRows, m-i), b[j:], n, c[i*n+j:], n)
+		}
+	}
+	if rest := n - whole; rest > 0 {
+		last, sums := make([]float64, k*tileCols), make([]float64, m*tileCols)
+		for l := range k {
+			copy(last[l*tileCols:], b[l*n+whole:l*n+n])
+		}
+		for i := range m {
+			copy(sums[i*tileCols:], c[i*n+whole:i*n+n])
+		}
+		for i := 0; i < m; i += tileRows {
+			tile(rows[i/tileRows*k:][:k], min(tileRows, m-i), last, tileCols, sums[i*tileCols:], tileCols)
+		}
+		for i := range m {
+			copy(c[i*n+whole:i*n+n], sums[i*tileCols:])
+		}
+	}
+	archsimd.ClearAVXUpperBits()
+}
+
+// packRows gives, for each four rows of a, their values for every k side by side; rows that there are not are zero.
+func packRows(m, k int, a []float64, transposed bool) [][tileRows]float64 {
+	packed := make([][tileRows]float64, (m+tileRows-1)/tileRows*k)
+	for i := range m {
+		to := packed[i/tileRows*k:][:k]
+		for l := range to {
+			if transposed {
+				to[l][i%tileRows] = a[l*m+i]
+			} else {
+				to[l][i%tileRows] = a[i*k+l]
+			}
+		}
+	}
+	return packed
+}
+
+// tile adds to a tile of c, whose rows are apart by strideC, the product of rows and eight columns of b, whose rows are apart by strideB.
+func tile(rows [][tileRows]float64, m int, b []float64, strideB int, c []float64, strideC int) {
+	type vec = archsimd.Float64x4
+	load := archsimd.LoadFloat64x4Slice
+	var s [tileRows][2]vec
+	if m == tileRows {
+		s00, s01 := load(c), load(c[4:])
+		s10, s11 := load(c[strideC:]), load(c[strideC+4:])
+		s20, s21 := load(c[2*strideC:]), load(c[2*strideC+4:])
+		s30, s31 := load(c[3*strideC:]), load(c[3*strideC+4:])
+		at := 0
+		for l := range rows {
+			a, row := &rows[l], (*[tileCols]float64)(b[at:])
+			b0, b1 := archsimd.LoadFloat64x4((*[4]float64)(row[:4])), archsimd.LoadFloat64x4((*[4]float64)(row[4:]))
+			v := archsimd.BroadcastFloat64x4(a[0])
+			s00, s01 = s00.Add(v.Mul(b0)), s01.Add(v.Mul(b1))
+			v = archsimd.BroadcastFloat64x4(a[1])
+			s10, s11 = s10.Add(v.Mul(b0)), s11.Add(v.Mul(b1))
+			v = archsimd.BroadcastFloat64x4(a[2])
+			s20, s21 = s20.Add(v.Mul(b0)), s21.Add(v.Mul(b1))
+			v = archsimd.BroadcastFloat64x4(a[3])
+			s30, s31 = s30.Add(v.Mul(b0)), s31.Add(v.Mul(b1))
+			at += strideB
+		}
+		s = [tileRows][2]vec{{s00, s01}, {s10, s11}, {s20, s21}, {s30, s31}}
+	} else {
+		for i := range m {
+			s0, s1 := load(c[i*strideC:]), load(c[i*strideC+4:])
+			at := 0
+			for l := range rows {
+				v := archsimd.BroadcastFloat64x4(rows[l][i])
+				s0, s1 = s0.Add(v.Mul(load(b[at:]))), s1.Add(v.Mul(load(b[at+4:])))
+				at += strideB
+			}
+			s[i] = [2]vec{s0, s1}
+		}
+	}
+	for i := range m {
+		s[i][0].StoreSlice(c[i*strideC:])
+		s[i][1].StoreSlice(c[i*strideC+4:])
+	}
+}
