@@ -52,6 +52,9 @@ func (r *Recalibration) Check() error {
 		if !(r.A >= 0 && r.B >= 0 && finite(r.A) && finite(r.B) && finite(r.C)) {
 			return inputError("map", fmt.Sprintf("a = %v, b = %v, c = %v", r.A, r.B, r.C), "finite numbers and slopes of at least 0: a map that falls somewhere does not keep intervals certified")
 		}
+		if r.Method != Beta && r.A != r.B || r.Method == Temperature && r.C != 0 {
+			return inputError("map", fmt.Sprintf("%s with a = %v, b = %v, c = %v", r.Method, r.A, r.B, r.C), "a = b, and of temperature c = 0")
+		}
 	case Isotonic:
 		if len(r.From) == 0 || len(r.From) != len(r.Value) || r.From[0] != 0 {
 			return inputError("map", fmt.Sprintf("%d steps with %d values", len(r.From), len(r.Value)), "as many values as steps, the first from 0 on")

@@ -219,6 +219,8 @@ func TestRecalibrationRefuses(t *testing.T) {
 		"steps fall":   {(&Recalibration{Method: Isotonic, From: []float64{0, .5}, Value: []float64{.5, .4}}).Check(), "falls"},
 		"no first":     {(&Recalibration{Method: Isotonic, From: []float64{.1}, Value: []float64{.5}}).Check(), "from 0"},
 		"not a number": {(&Recalibration{Method: Beta, A: math.NaN()}).Check(), "finite"},
+		"two slopes":   {(&Recalibration{Method: Platt, A: 1, B: 2}).Check(), "a = b"},
+		"moved":        {(&Recalibration{Method: Temperature, A: 1, B: 1, C: 1}).Check(), "c = 0"},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, c.err, c.want)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"image"
 	"image/color"
 	"image/png"
 	"math"
@@ -47,12 +48,13 @@ func Explore(e Exploration) *Widget {
 			}
 		}
 	}
-	pictures := make([]string, len(e.Sigmas))
+	pictures, painted := make([]string, len(e.Sigmas)), make([]*image.Paletted, len(e.Sigmas))
 	for s, sigma := range e.Sigmas {
-		regions, err := Plane{Model: e.Model, Sigma: sigma}.regions()
+		var err error
+		painted[s], err = Plane{Model: e.Model, Sigma: sigma}.regions()
 		end(err)
 		var b bytes.Buffer
-		end(png.Encode(&b, regions))
+		end(png.Encode(&b, painted[s]))
 		pictures[s] = "data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())
 	}
 	w := &Widget{Caption: "the certified ball for each σ, n and α"}
@@ -84,7 +86,7 @@ func Explore(e Exploration) *Widget {
 	for i := range w.Sliders[1:] {
 		w.Sliders[i+1].Start = len(w.Sliders[i+1].Values) / 2
 	}
-	w.Static = e.static(func(of ...int) float64 {
+	w.Static = e.static(painted, func(of ...int) float64 {
 		_, sigma, samples, alpha, got := at(of)
 		_, radius := certified(got.hits, samples, alpha, sigma)
 		return radius
@@ -93,7 +95,7 @@ func Explore(e Exploration) *Widget {
 }
 
 // static is a plane for up to three of the noises, and a table of all radii of the first point at one level.
-func (e Exploration) static(radius func(of ...int) float64) []any {
+func (e Exploration) static(painted []*image.Paletted, radius func(of ...int) float64) []any {
 	last, alpha := len(e.Samples)-1, len(e.Alphas)/2
 	var planes []Plane
 	var before int
@@ -103,7 +105,7 @@ func (e Exploration) static(radius func(of ...int) float64) []any {
 			continue
 		}
 		before = s
-		plane := Plane{Title: fmt.Sprintf("σ = %g", e.Sigmas[s]), Model: e.Model, Sigma: e.Sigmas[s]}
+		plane := Plane{Title: fmt.Sprintf("σ = %g", e.Sigmas[s]), Model: e.Model, Sigma: e.Sigmas[s], painted: painted[s]}
 		for m, mark := range e.Marks {
 			plane.Marks = append(plane.Marks, Mark{Image: mark.Image, Name: mark.Name, Radius: radius(m, s, last, alpha)})
 		}

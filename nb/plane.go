@@ -26,6 +26,8 @@ type Plane struct {
 	Model classifier.Toy
 	Sigma float64 // 0: regions of the model; else of the model smoothed with noise of this standard deviation
 	Marks []Mark
+
+	painted *image.Paletted // its regions, where they are known
 }
 
 // Mark is a point of a Plane, with what is drawn around it.
@@ -78,9 +80,12 @@ func square(p *plot.Plot, c vgdraw.Canvas) vgdraw.Canvas {
 }
 
 func (p Plane) plot() (*plot.Plot, error) {
-	regions, err := p.regions()
-	if err != nil {
-		return nil, err
+	regions := p.painted
+	if regions == nil {
+		var err error
+		if regions, err = p.regions(); err != nil {
+			return nil, err
+		}
 	}
 	drawn := figure.NewPlot(p.Title, "first pixel", "second pixel")
 	drawn.Title.TextStyle.Font.Size = 10

@@ -63,6 +63,16 @@ func TestRecalibrate(t *testing.T) {
 	if _, code := output(t, "calib", "recalibrate", "--ledger", scored, "--radii", "0.1", "--save", one); code != 0 {
 		t.Fatal("no map is saved")
 	}
+	held, err := os.ReadFile(one)
+	if err == nil {
+		err = os.WriteFile(other+"x", []byte(strings.Replace(string(held), `"a":`, `"slope":`, 1)), 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, code := output(t, "calib", "recalibrate", "--in", csv, "--map", other+"x"); code != 1 {
+		t.Errorf("a map with a mistyped key: exit code %d, %s", code, text)
+	}
 	for args, want := range map[string]bool{
 		"--ledger " + scored + " --population":                  true,
 		"--ledger " + scored:                                    false,

@@ -1,6 +1,7 @@
 package calib
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -126,7 +127,9 @@ func (o *recalibrateOptions) saved(ctx context.Context, sets []*sampleFile) ([]f
 		return nil, err
 	}
 	var saved []recalibrated
-	if err := json.Unmarshal(text, &saved); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields() // a mistyped key must not leave a map of other numbers
+	if err := decoder.Decode(&saved); err != nil {
 		return nil, fmt.Errorf("%s: expected the list of maps that --save writes: %w", o.use, err)
 	}
 	if len(saved) != len(sets) {

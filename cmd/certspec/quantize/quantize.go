@@ -48,7 +48,7 @@ file is one of the quantised network, and its identity in the ledger says so.
 
 On x86 processors without VNNI, ONNX Runtime adds pairs of products in 16 bits, which can saturate: answers differ there from those elsewhere.`,
 		Example: "  certspec quantize notebooks/models/cifar10-resnet20-s025 --data cifar10-jpeg/train --sigma 0.25 --out q.onnx\n" +
-			"  certspec certify --model q.onnx --data cifar10-jpeg/test --sigma 0.25 --ledger q.ledger",
+			"  certspec certify --model q.onnx --data cifar10-jpeg/test --sigma 0.25 --out q.ledger",
 		Args: func(cmd *cobra.Command, args []string) error {
 			n := len(args)
 			if cmd.Flags().Changed("model") {
