@@ -228,3 +228,24 @@ func BenchmarkFit(b *testing.B) { // 20 models × 500 images × 45 cells, 10,000
 		}
 	}
 }
+
+// The exact two-sided 95 % intervals that a specification of Fridovich-Keil et al. 2022 prints (section 14, 18), and the closed forms at the ends.
+func TestExactIntervals(t *testing.T) {
+	for _, c := range []struct {
+		k, n      int
+		low, high float64
+	}{
+		{0, 10, 0, 0.308497}, {10, 10, 0.691503, 1}, {5, 10, 0.187086, 0.812914}, {1, 10, 0.002529, 0.445016}, {1600, 2000, 0.781785, 0.817331},
+		{9000, 10_000, 0.893953, 0.905813}, {40_963, 50_000, 0.815859, 0.822624}, {0, 7500, 0, 0.000492}, {2, 7500, 0.000032, 0.000963},
+		{0, 321, 0, 1 - math.Pow(0.025, 1./321)}, {321, 321, math.Pow(0.025, 1./321), 1},
+	} {
+		a, err := Count(c.k, c.n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := a.Coordinate()
+		if err != nil || at.K != c.k || at.N != c.n || math.Abs(at.Interval.Low-c.low) > 5e-7 || math.Abs(at.Interval.High-c.high) > 5e-7 {
+			t.Errorf("%d of %d: %+v, %v, %v; expected %v to %v", c.k, c.n, at, at.Interval, err, c.low, c.high)
+		}
+	}
+}

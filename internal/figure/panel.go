@@ -41,14 +41,10 @@ func (p Panel) plot(radius vg.Length) *plot.Plot {
 	for i, s := range p.Series {
 		ink := Palette[i%len(Palette)]
 		faint := color.NRGBA{ink.R, ink.G, ink.B, 90}
+		out.Add(bars{s.Points, draw.LineStyle{Color: faint, Width: radius / 3}})
 		spots := make(plotter.XYs, len(s.Points))
 		for k, at := range s.Points {
 			spots[k] = plotter.XY{X: at.X, Y: at.Y}
-			for _, bar := range []plotter.XYs{{{X: at.XLow, Y: at.Y}, {X: at.XHigh, Y: at.Y}}, {{X: at.X, Y: at.YLow}, {X: at.X, Y: at.YHigh}}} {
-				if !math.IsNaN(bar[0].X + bar[0].Y + bar[1].X + bar[1].Y) {
-					out.Add(&plotter.Line{XYs: bar, LineStyle: draw.LineStyle{Color: faint, Width: radius / 3}})
-				}
-			}
 		}
 		for _, l := range s.Lines {
 			style := draw.LineStyle{Color: color.NRGBA{ink.R, ink.G, ink.B, uint8(math.Round(255 * min(max(l.R2, 0), 1)))}, Dashes: dashes[i%len(dashes)], Width: radius * 0.6}

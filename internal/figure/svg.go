@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
+	"regexp"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -36,6 +37,36 @@ func SVG(width, height vg.Length, caption string, paint func(draw.Canvas)) ([]by
 	}
 	data := bytes.Replace(b.Bytes(), []byte("<svg "), fmt.Appendf(nil, "<svg role=\"img\" aria-label=\"%s\" ", label.Bytes()), 1)
 	// Where the font is not installed, a browser shall not fall back to a serif one.
-	return bytes.ReplaceAll(data, []byte("font-family:Liberation Sans;"),
+	return bytes.ReplaceAll(joined(data), []byte("font-family:Liberation Sans;"),
 		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")), nil
+}
+
+// path is a line of the canvas that draws one.
+var path = regexp.MustCompile(`^<path d="([^"]*)" (style="[^"]*") />\n$`)
+
+// joined has one path in the place of several of one opaque style that follow each other: the shapes of a thousand points repeat their style no more.
+func joined(data []byte) []byte {
+	var out bytes.Buffer
+	var shape, style []byte // of the path that waits for more
+	flush := func() {
+		if style != nil {
+			fmt.Fprintf(&out, "<path d=\"%s\" %s />\n", shape, style)
+		}
+		shape, style = nil, nil
+	}
+	for line := range bytes.Lines(data) {
+		m := path.FindSubmatch(line)
+		switch {
+		case m == nil || bytes.Contains(m[2], []byte("opacity")):
+			flush()
+			out.Write(line)
+		case bytes.Equal(m[2], style):
+			shape = append(shape, m[1]...)
+		default:
+			flush()
+			shape, style = bytes.Clone(m[1]), m[2]
+		}
+	}
+	flush()
+	return out.Bytes()
 }
