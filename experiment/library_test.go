@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/progress"
+	"github.com/certspec/certspec/rs/sweep"
 )
 
 // Every recipe that is built in becomes a model that can be trained at every tier, and every table has its rows.
@@ -412,6 +413,29 @@ func TestForeignFolders(t *testing.T) {
 	}
 	if _, err := Plan(foreign); err == nil || !strings.Contains(err.Error(), "is no manifest") {
 		t.Errorf("another manifest: %v", err)
+	}
+}
+
+// A folder that was begun when adaptation took class-balanced images goes on with these, and a new one draws them at random.
+func TestFolderKeepsItsImages(t *testing.T) {
+	o := tiny(t, tinyFile(t, ""))
+	for sample, want := range map[string]string{randomSample: "random=16:", "": "count=16"} {
+		e, err := Plan(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := e.Manifest.Model("tiny/bn@1")
+		m.Adapt.Sample = sample
+		if err := e.Manifest.write(o.Folder); err != nil {
+			t.Fatal(err)
+		}
+		if e, err = Plan(o); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.Manifest.Model("tiny/bn@1").adaptedTo(sweep.Cell{}); !strings.HasPrefix(got, want) {
+			t.Errorf("begun with %q, it adapts to %s", sample, got)
+		}
+		o.Folder = filepath.Join(t.TempDir(), "other")
 	}
 }
 

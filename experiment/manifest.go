@@ -97,7 +97,7 @@ func (m *Manifest) join(folder string, other *Manifest) error {
 			m.Models = append(m.Models, model)
 			continue
 		}
-		if there, here := compact(m.Models[i]), compact(model); there != here {
+		if there, here := compact(m.Models[i]), compact(model.asIn(m.Models[i])); there != here {
 			return &MismatchError{folder, "the model " + model.Name, there, here}
 		}
 	}
@@ -118,6 +118,15 @@ func (m *Manifest) join(folder string, other *Manifest) error {
 		}
 	}
 	return nil
+}
+
+// asIn is a model as a folder that was begun before has it, where only what was written later sets the two apart: such a folder goes on as it was begun.
+func (m Model) asIn(there Model) Model {
+	if m.Adapt != nil && there.Adapt != nil && there.Adapt.Sample == "" {
+		settings := *m.Adapt
+		settings.Sample, m.Adapt = "", &settings
+	}
+	return m
 }
 
 func (m *Manifest) write(folder string) error {

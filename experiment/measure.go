@@ -107,14 +107,19 @@ type Runner struct {
 
 // Open opens the network of a model, where it is adapted to each corruption that for clean images. It stays open until another is opened.
 func (r *Runner) Open(ctx context.Context, m *Model) (*engine.Model, error) {
-	path := r.Weights(m)
-	if m.Adapt != nil {
-		var err error
-		if path, err = r.adapt(ctx, m, sweep.Cell{}); err != nil {
-			return nil, err
-		}
+	path, err := r.path(ctx, m)
+	if err != nil {
+		return nil, err
 	}
 	return r.open(path, m)
+}
+
+// path is where the network of a model lies, where it is adapted to each corruption that for clean images.
+func (r *Runner) path(ctx context.Context, m *Model) (string, error) {
+	if m.Adapt != nil {
+		return r.adapt(ctx, m, sweep.Cell{})
+	}
+	return r.Weights(m), nil
 }
 
 // Load loads the images of a set by its name; see dataset.Open.

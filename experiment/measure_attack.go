@@ -70,7 +70,7 @@ func (a *attackMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
 	b := f.bootstrap
 	return []string{
 		fmt.Sprintf("Attacks (η,ω) within ε = %.4f in the L∞ norm, which leave the predictions as they are; calibration error over bins of equal count, images %s.", a.Epsilon, f.Manifest.Tier.Attack.Images),
-		fmt.Sprintf("Low and high of what an attack adds: %g %% intervals of the bootstrap over images (%d resamples, seed %d), paired by image, of the gaps of the bins: percentiles of a calibration error, which resampling raises, would exclude the estimate itself. They err on the wide side.", 100*b.Confidence, b.Resamples, b.Seed),
+		fmt.Sprintf("Low and high of what an attack adds: %g %% intervals of the bootstrap over images, and seeds where there are two or more (%d resamples, seed %d), paired by image, of the gaps of the bins: percentiles of a calibration error, which resampling raises, would exclude the estimate itself. They err on the wide side.", 100*b.Confidence, b.Resamples, b.Seed),
 	}, nil
 }
 
@@ -147,7 +147,11 @@ func (m *attackMeasure) bins() int {
 // Do attacks the confidences of a network.
 func (a *attackMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 	t := r.Manifest.Tier.Attack
-	m, err := modelfile.Read(r.Weights(j.Model))
+	path, err := r.path(ctx, j.Model)
+	if err != nil {
+		return err
+	}
+	m, err := modelfile.Read(path)
 	if err != nil {
 		return err
 	}

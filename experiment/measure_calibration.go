@@ -71,7 +71,7 @@ func (c *calibrationMeasure) Fill(f *Filler, out *Filled) (notes []string, err e
 		return notes, nil
 	}
 	note("Comparable accuracy: at most %g points of certified accuracy below the best model of any method, fine-tuned ones included, which favours methods that raise it.", 100*c.Within)
-	note("Low and high of errors: %g %% basic intervals of the bootstrap over images (%d resamples, seed %d) of the models chosen, not of the choice; those of differences are paired by image.",
+	note("Low and high of errors: %g %% basic intervals of the bootstrap over images, and seeds where there are two or more (%d resamples, seed %d), of the models chosen, not of the choice; those of differences are paired by image.",
 		100*b.Confidence, b.Resamples, b.Seed)
 	if out.Selected, err = selected(out.Lines, c); err != nil {
 		return nil, err
@@ -221,7 +221,7 @@ func (c *calibrationMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 	if err != nil {
 		return err
 	}
-	model, err := r.open(r.Weights(j.Model), j.Model)
+	model, err := r.Open(ctx, j.Model)
 	if err != nil {
 		return err
 	}

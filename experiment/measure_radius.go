@@ -204,8 +204,17 @@ func (r *Runner) corrupted(name string, change *corrupt.Setting) (*dataset.Datas
 	return corrupt.Dataset(d, *change, 0)
 }
 
-// adapt gives the network of a model adapted to a cell: to images of the whole test set, which may hold some that are certified, too. They are drawn
-// at random for each cell, without their labels (Sun et al. 2021, appendix G).
+// adaptedTo is the selection of images that a network adapts to: drawn at random for each cell, without their labels (Sun et al. 2021, appendix G); class-balanced
+// in a folder that was begun so.
+func (m *Model) adaptedTo(c sweep.Cell) string {
+	o := m.adaptation()
+	if m.Adapt.Sample != randomSample {
+		return fmt.Sprintf("count=%d", o.Images)
+	}
+	return fmt.Sprintf("random=%d:%d", o.Images, crc32.ChecksumIEEE(fmt.Appendf(nil, "%d %s", o.Seed, c)))
+}
+
+// adapt gives the network of a model adapted to a cell: to images of the whole test set, which may hold some that are certified, too. See adaptedTo.
 func (r *Runner) adapt(ctx context.Context, m *Model, c sweep.Cell) (path string, err error) {
 	path = adaptedPath(r.Folder, m, c)
 	if modelfile.Exists(path) {
@@ -219,7 +228,7 @@ func (r *Runner) adapt(ctx context.Context, m *Model, c sweep.Cell) (path string
 	base, _ := cutSelection(name)
 	o := m.adaptation()
 	o.Backend = r.options.Training
-	d, err := r.corrupted(with(base, fmt.Sprintf("random=%d:%d", o.Images, crc32.ChecksumIEEE(fmt.Appendf(nil, "%d %s", o.Seed, c)))), change)
+	d, err := r.corrupted(with(base, m.adaptedTo(c)), change)
 	if err != nil {
 		return "", err
 	}

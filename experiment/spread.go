@@ -34,17 +34,37 @@ func (f *Filler) kept(l FilledLine, what string) ([]*perImage, error) {
 	return all, nil
 }
 
-// intervals are those of statistics of one set of images, which all of them must be of: the basic ones of the bootstrap, as resampling raises a
+// intervals are those of statistics of one set of images, which all of them must be of, and of seeds: the basic ones of the bootstrap, as resampling raises a
 // certified calibration error a little, by which percentiles lie too high.
-func (f *Filler) intervals(of []*perImage, statistics int, find func(drawn []int, values []float64) error) ([]resample.Estimate, error) {
+func (f *Filler) intervals(of []*perImage, seeds, statistics int, find func(drawn, seeds []int, values []float64) error) ([]resample.Estimate, error) {
 	if err := f.sameImages(of); err != nil {
 		return nil, err
 	}
 	o := f.bootstrap
 	o.Method = resample.Basic
-	return resample.Run(context.Background(), resample.Paired(len(of[0].images)), statistics, func(d resample.Draw, values []float64) error {
-		return find(d.First, values)
+	return resample.Run(context.Background(), levels(len(of[0].images), seeds), statistics, func(d resample.Draw, values []float64) error {
+		return find(d.First, d.Second, values)
 	}, o)
+}
+
+// levels draws images, and seeds, too, wherever there are two or more of them.
+func levels(images, seeds int) resample.Design {
+	if seeds < 2 {
+		return resample.Paired(images)
+	}
+	return resample.Crossed(images, seeds)
+}
+
+// drawnOf are the models of drawn seeds. A line that has fewer seeds than another one takes its own by turns.
+func drawnOf(models []*perImage, seeds []int) []*perImage {
+	if len(seeds) == 0 {
+		return models
+	}
+	drawn := make([]*perImage, len(seeds))
+	for k, seed := range seeds {
+		drawn[k] = models[seed%len(models)]
+	}
+	return drawn
 }
 
 func (f *Filler) sameImages(of []*perImage) error {
@@ -58,12 +78,9 @@ func (f *Filler) sameImages(of []*perImage) error {
 
 // spreadSelected finds the spread of what is selected at each radius.
 func (f *Filler) spreadSelected(t *Filled, radii []float64) error {
-	bins, err := calib.Uniform(calibrationBins, calib.LeftClosed)
-	if err != nil {
-		return err
-	}
 	images := map[int][]*perImage{} // by line
 	for i, l := range t.Lines {
+		var err error
 		if images[i], err = f.kept(l, ".calibration.csv"); err != nil {
 			return err
 		}
@@ -75,7 +92,7 @@ func (f *Filler) spreadSelected(t *Filled, radii []float64) error {
 	for _, radius := range radii {
 		var at []*Selected
 		var all []*perImage
-		reference := -1
+		reference, seeds := -1, 1
 		for k := range t.Selected {
 			s := &t.Selected[k]
 			if s.Radius != radius || s.Models == 0 || !enough(images[s.cceLine], radius) || !enough(images[s.cbsLine], radius) {
@@ -85,29 +102,22 @@ func (f *Filler) spreadSelected(t *Filled, radii []float64) error {
 				reference = len(at)
 			}
 			at = append(at, s)
+			seeds = max(seeds, len(images[s.cceLine]), len(images[s.cbsLine]))
 			all = append(append(all, images[s.cceLine]...), images[s.cbsLine]...)
 		}
 		if len(at) == 0 {
 			continue
 		}
 		// Of each method the two errors; then their differences from those of the reference.
-		found, err := f.intervals(all, 4*len(at), func(drawn []int, values []float64) error {
+		found, err := f.intervals(all, seeds, 4*len(at), func(drawn, seeds []int, values []float64) error {
 			for k, s := range at {
-				cce, err := meanOf(images[s.cceLine], radius, drawn, func(correct []bool, lower, upper []float64) (float64, error) {
-					worst, err := calib.ExactCCE(correct, lower, upper, bins.Edges())
-					return worst.CCE, err
-				})
-				if err != nil {
+				var err error
+				if values[4*k], err = meanOf(drawnOf(images[s.cceLine], seeds), radius, drawn, cce); err != nil {
 					return err
 				}
-				cbs, err := meanOf(images[s.cbsLine], radius, drawn, func(correct []bool, lower, upper []float64) (float64, error) {
-					cbs, _, err := calib.CertifiedBrier(correct, lower, upper)
-					return cbs, err
-				})
-				if err != nil {
+				if values[4*k+1], err = meanOf(drawnOf(images[s.cbsLine], seeds), radius, drawn, cbs); err != nil {
 					return err
 				}
-				values[4*k], values[4*k+1] = cce, cbs
 			}
 			for k := range at {
 				for e := range 2 {
@@ -132,6 +142,22 @@ func (f *Filler) spreadSelected(t *Filled, radii []float64) error {
 		}
 	}
 	return nil
+}
+
+// cce is the largest calibration error that confidences can have, in the bins of tables.
+func cce(correct []bool, lower, upper []float64) (float64, error) {
+	edges, err := calib.UniformEdges(calibrationBins)
+	if err != nil {
+		return 0, err
+	}
+	worst, err := calib.ExactCCE(correct, lower, upper, edges)
+	return worst.CCE, err
+}
+
+// cbs is the largest Brier score that confidences can have.
+func cbs(correct []bool, lower, upper []float64) (float64, error) {
+	worst, _, err := calib.CertifiedBrier(correct, lower, upper)
+	return worst, err
 }
 
 func boundNames(radius float64) (lower, upper string) {
@@ -197,8 +223,11 @@ func (f *Filler) spreadAttacks(l *FilledLine, bins int) error {
 	if err := f.sameImages(of); err != nil || len(weights) == 0 {
 		return err
 	}
-	found, err := resample.Norms(context.Background(), resample.Paired(len(of[0].images)), sizes, weights, func(d resample.Draw, values []float64) error {
+	found, err := resample.Norms(context.Background(), levels(len(of[0].images), len(of)), sizes, weights, func(d resample.Draw, values []float64) error {
 		for m, p := range of {
+			if len(d.Second) > 0 { // a resample has one seed less than there are, see resample.Crossed; the first stands for two then
+				p = of[d.Second[m%len(d.Second)]]
+			}
 			for k, name := range names {
 				column := p.of(name)
 				if column == nil {

@@ -2,8 +2,10 @@ package experiment
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -197,6 +199,98 @@ func TestSeedsAreALevel(t *testing.T) {
 	}
 	if d, err = folder(.2, .6).Minus(folder(.1, .1), b); err != nil || d.Interval.Low > .11 || d.Interval.High < .49 {
 		t.Errorf("differences of .1 and .5: %+v, %v", d, err)
+	}
+}
+
+// The errors of two seeds that differ by much more than images do: their interval reaches from one to the other, that of one seed does not.
+func TestSeedsAreALevelOfErrors(t *testing.T) {
+	of := func(confidence float64) *perImage {
+		p := &perImage{}
+		for i := range 60 {
+			p.images, p.correct = append(p.images, i), append(p.correct, true)
+		}
+		for i := range p.add("lower 0.1") {
+			p.values[0][i] = confidence + .01*float64(i%2)
+		}
+		for i := range p.add("upper 0.1") {
+			p.values[1][i] = 1
+		}
+		return p
+	}
+	f := &Filler{bootstrap: resample.Options{Resamples: 400}, Place: Place{table: &madeTable{}}}
+	for seeds, least := range map[int]float64{1: 0, 2: .39} {
+		models := []*perImage{of(.2), of(.6)}[:seeds]
+		found, err := f.intervals(models, seeds, 1, func(drawn, seeds []int, values []float64) (err error) {
+			values[0], err = meanOf(drawnOf(models, seeds), .1, drawn, cce)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i := found[0].Interval; i.High-i.Low < least || seeds == 1 && i.High-i.Low > .02 {
+			t.Errorf("%d seeds: %v", seeds, i)
+		}
+	}
+}
+
+// Intervals of certified errors hold the population's as often as they say, whether confidences are certified tightly or not.
+func TestCoverageOfCertifiedErrors(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	draw := func(n int, width, gap float64) *perImage {
+		p := &perImage{}
+		for i := range n {
+			p.images = append(p.images, i)
+		}
+		lower, upper := p.add("lower 0.1"), p.add("upper 0.1")
+		for i := range n {
+			z := 1 - .6*math.Pow(random.Float64(), 2)
+			p.correct = append(p.correct, random.Float64() < z-gap)
+			lower[i], upper[i] = z-width*random.Float64(), min(1, z+width*random.Float64())
+		}
+		return p
+	}
+	all := func(n int) []int {
+		at := make([]int, n)
+		for i := range at {
+			at[i] = i
+		}
+		return at
+	}
+	f := &Filler{bootstrap: resample.Options{Resamples: 200}, Place: Place{table: &madeTable{}}}
+	const trials, images = 150, 150
+	for _, c := range []struct{ width, gap float64 }{{.02, 0}, {.02, .15}, {.2, .05}} {
+		population := []*perImage{draw(100_000, c.width, c.gap)}
+		truth, held := [2]float64{}, [2]int{}
+		for e, find := range []func(correct []bool, lower, upper []float64) (float64, error){cce, cbs} {
+			var err error
+			if truth[e], err = meanOf(population, .1, all(100_000), find); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range trials {
+			of := []*perImage{draw(images, c.width, c.gap)}
+			found, err := f.intervals(of, 1, 2, func(drawn, _ []int, values []float64) error {
+				var first, second error
+				values[0], first = meanOf(of, .1, drawn, cce)
+				values[1], second = meanOf(of, .1, drawn, cbs)
+				return errors.Join(first, second)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for e := range truth {
+				if found[e].Interval.Contains(truth[e]) {
+					held[e]++
+				}
+			}
+		}
+		for e, name := range []string{"CCE", "CBS"} {
+			share := float64(held[e]) / trials
+			t.Logf("%s %.3f, width %v, gap %v: %.3f", name, truth[e], c.width, c.gap, share)
+			if share < .88 {
+				t.Errorf("%s, width %v, gap %v: %.3f of the intervals hold %v", name, c.width, c.gap, share, truth[e])
+			}
+		}
 	}
 }
 
