@@ -36,7 +36,7 @@ func BenchmarkFill(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		if _, err := Fill(folder, "A/table2", resample.Options{}); err != nil {
+		if _, err := Fill(b.Context(), folder, "A/table2", resample.Options{}); err != nil {
 			b.Fatal(err)
 		}
 	}

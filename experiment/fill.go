@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
 )
@@ -92,8 +93,8 @@ type Selected struct {
 
 // Fill reads what a folder holds of a table, by its name; of the only one for an empty name.
 //
-// Errors: no such table, results that cannot be read.
-func Fill(folder, name string, o resample.Options) (*Filled, error) {
+// Errors: no such table, results that cannot be read; that of ctx.
+func Fill(ctx context.Context, folder, name string, o resample.Options) (*Filled, error) {
 	o, err := o.Resolved()
 	if err != nil {
 		return nil, err
@@ -106,7 +107,7 @@ func Fill(folder, name string, o resample.Options) (*Filled, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Filler{Place: Place{folder, m, t}, bootstrap: o, origins: map[string]origin{}}
+	f := &Filler{Place: Place{folder, m, t}, ctx: ctx, bootstrap: o, origins: map[string]origin{}}
 	return f.fill()
 }
 

@@ -50,7 +50,7 @@ func handmade(t *testing.T) string {
 
 // Means, ranges and differences of numbers that one can add up by hand.
 func TestFillByHand(t *testing.T) {
-	f, err := Fill(handmade(t), "", resample.Options{Resamples: 100})
+	f, err := Fill(t.Context(), handmade(t), "", resample.Options{Resamples: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestEnginesInTheCaption(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f, err := Fill(folder, "", resample.Options{Resamples: 10})
+	f, err := Fill(t.Context(), folder, "", resample.Options{Resamples: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,12 +173,12 @@ func TestDamagedResults(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, "results", "a-s1.csv"), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Fill(folder, "", resample.Options{Resamples: 10}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "a-s1.csv") {
+		if _, err := Fill(t.Context(), folder, "", resample.Options{Resamples: 10}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "a-s1.csv") {
 			t.Errorf("%q: %v; want %s", text, err, want)
 		}
 	}
 	folder := handmade(t)
-	if _, err := Fill(folder, "y", resample.Options{}); err == nil || !strings.Contains(err.Error(), `no table "y"`) {
+	if _, err := Fill(t.Context(), folder, "y", resample.Options{}); err == nil || !strings.Contains(err.Error(), `no table "y"`) {
 		t.Errorf("%v", err)
 	}
 }

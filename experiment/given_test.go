@@ -76,7 +76,7 @@ func TestBeginsWithTheGivenWeights(t *testing.T) {
 	if err := e.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	filled, err := Fill(near.Folder, "", resample.Options{Resamples: 100})
+	filled, err := Fill(t.Context(), near.Folder, "", resample.Options{Resamples: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

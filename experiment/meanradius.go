@@ -62,7 +62,7 @@ func (f *Filler) value(radii map[uint64]*Radii, m Metric) (*Value, error) {
 	for _, seed := range bySeed(v.seeds) {
 		each = append(each, seed.values)
 	}
-	found, err := meanInterval(each, f.bootstrap)
+	found, err := meanInterval(f.ctx, each, f.bootstrap)
 	v.Interval = found.Interval
 	return v, err
 }
@@ -86,12 +86,8 @@ func mean(values []float64) float64 {
 
 // meanInterval is the mean of values by seed and image, with its bootstrap interval. Where there are two seeds or more, both images and
 // seeds are drawn, as a model that is trained again comes out otherwise.
-func meanInterval(values [][]float64, b resample.Options) (resample.Estimate, error) {
-	design := resample.Paired(len(values[0]))
-	if len(values) > 1 {
-		design = resample.Crossed(len(values[0]), len(values))
-	}
-	found, err := resample.Run(context.Background(), design, 1, func(d resample.Draw, mean []float64) error {
+func meanInterval(ctx context.Context, values [][]float64, b resample.Options) (resample.Estimate, error) {
+	found, err := resample.Run(ctx, levels(len(values[0]), len(values)), 1, func(d resample.Draw, mean []float64) error {
 		seeds := d.Second
 		if seeds == nil {
 			seeds = []int{0}
@@ -154,7 +150,7 @@ func meanVector(all []vector) (vector, error) {
 // where they have none in common.
 //
 // Errors: no image in common; options out of range.
-func (v *Value) Minus(other *Value, b resample.Options) (*compare.Difference, error) {
+func (v *Value) Minus(ctx context.Context, other *Value, b resample.Options) (*compare.Difference, error) {
 	var of, from []vector
 	for _, seed := range slices.Sorted(maps.Keys(v.seeds)) {
 		if there, ok := other.seeds[seed]; ok {
@@ -197,7 +193,7 @@ func (v *Value) Minus(other *Value, b resample.Options) (*compare.Difference, er
 	}
 	d := &compare.Difference{A: mean(left), B: mean(right)}
 	d.Difference = d.B - d.A
-	found, err := meanInterval(each, b)
+	found, err := meanInterval(ctx, each, b)
 	d.Interval, d.P = found.Interval, found.P
 	return d, err
 }
@@ -223,7 +219,7 @@ func (f *Filler) differences(t *Filled) error {
 			if at < 0 || at == i || l.Values[k] == nil || t.Lines[at].Values[k] == nil {
 				continue
 			}
-			d, err := l.Values[k].Minus(t.Lines[at].Values[k], f.bootstrap)
+			d, err := l.Values[k].Minus(f.ctx, t.Lines[at].Values[k], f.bootstrap)
 			if err != nil {
 				return err
 			}

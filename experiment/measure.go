@@ -145,12 +145,13 @@ func (r *Runner) Progress(s progress.State) { r.progress(s) }
 // Filler reads what a folder holds of a table.
 type Filler struct {
 	Place
+	ctx       context.Context // of the call of Fill that it lives for
 	bootstrap resample.Options
 	origins   map[string]origin // by model
 }
 
 // Interval is that of the mean of values by seed and image: of the bootstrap over the images, and over the seeds, too, where there are two or more.
 func (f *Filler) Interval(values [][]float64) (resample.Interval, error) {
-	found, err := meanInterval(values, f.bootstrap)
+	found, err := meanInterval(f.ctx, values, f.bootstrap)
 	return found.Interval, err
 }

@@ -31,7 +31,7 @@ func TestAgreementAndResults(t *testing.T) {
 	if err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Fill(o.Folder, "agreeing", resample.Options{Resamples: 200})
+	f, err := Fill(t.Context(), o.Folder, "agreeing", resample.Options{Resamples: 200})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestAgreementAndResults(t *testing.T) {
 	if err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	if f, err = Fill(o.Folder, "agreeing", resample.Options{Resamples: 200}); err != nil {
+	if f, err = Fill(t.Context(), o.Folder, "agreeing", resample.Options{Resamples: 200}); err != nil {
 		t.Fatal(err)
 	}
 	if len(f.Lines) != 4 || f.Lines[2].Values[0].Mean != f.Lines[0].Values[0].Mean || f.Lines[3].Values[0].Mean != f.Lines[1].Values[0].Mean ||

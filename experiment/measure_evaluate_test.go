@@ -18,7 +18,7 @@ func TestEvaluate(t *testing.T) {
 	if err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Fill(o.Folder, "plain", resample.Options{Resamples: 50})
+	f, err := Fill(t.Context(), o.Folder, "plain", resample.Options{Resamples: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestRecordsOfRows(t *testing.T) {
 	if m := models[0]; m.Accuracies["again"] != m.Accuracies["cifar10_acc"] || m.Accuracies["again"].N != 30 {
 		t.Errorf("%+v", m.Accuracies)
 	}
-	f, err := Fill(out, "rows", resample.Options{})
+	f, err := Fill(t.Context(), out, "rows", resample.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func TestForeignImages(t *testing.T) {
 	if err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Fill(o.Folder, "foreign", resample.Options{Resamples: 200})
+	f, err := Fill(t.Context(), o.Folder, "foreign", resample.Options{Resamples: 200})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,7 +90,7 @@ func TestOwnMeasure(t *testing.T) {
 	if err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	f, err := Fill(o.Folder, "own", resample.Options{})
+	f, err := Fill(t.Context(), o.Folder, "own", resample.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func TestConfidences(t *testing.T) {
 	if err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	filled, err := Fill(o.Folder, "", resample.Options{})
+	filled, err := Fill(t.Context(), o.Folder, "", resample.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestFinishedRows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	filled, err := Fill(o.Folder, "tiny", resample.Options{Resamples: 100})
+	filled, err := Fill(t.Context(), o.Folder, "tiny", resample.Options{Resamples: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestOwnMethodAndFailures(t *testing.T) {
 	if err != nil || card.Recipe.Method != "doubled" || card.Recipe.Options["factor"] != 2. {
 		t.Errorf("%+v, %v", card, err)
 	}
-	filled, err := Fill(o.Folder, "tiny", resample.Options{Resamples: 100})
+	filled, err := Fill(t.Context(), o.Folder, "tiny", resample.Options{Resamples: 100})
 	if err != nil || filled.Lines[0].Values[0] != nil || filled.Lines[2].Values[0] == nil {
 		t.Errorf("%v, %+v", err, filled)
 	}

@@ -117,7 +117,7 @@ func (p *planner) calibration(ctx context.Context) (gaps []Gap, err error) {
 	if m, ok := p.table.Measure.others["calibration"].(*calibrationMeasure); !ok || m.Within == 0 {
 		return nil, nil
 	}
-	filled, err := Fill(p.folder, p.table.Name, resample.Options{})
+	filled, err := Fill(ctx, p.folder, p.table.Name, resample.Options{})
 	if err != nil {
 		return nil, err
 	}

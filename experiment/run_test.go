@@ -22,7 +22,7 @@ func TestTable(t *testing.T) {
 	if err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	filled, err := Fill(o.Folder, "tiny", resample.Options{Resamples: 200})
+	filled, err := Fill(t.Context(), o.Folder, "tiny", resample.Options{Resamples: 200})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestTable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	again, err := Fill(o.Folder, "", resample.Options{Resamples: 200})
+	again, err := Fill(t.Context(), o.Folder, "", resample.Options{Resamples: 200})
 	if err != nil {
 		t.Fatal(err)
 	}

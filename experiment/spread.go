@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -42,7 +41,7 @@ func (f *Filler) intervals(of []*perImage, seeds, statistics int, find func(draw
 	}
 	o := f.bootstrap
 	o.Method = resample.Basic
-	return resample.Run(context.Background(), levels(len(of[0].images), seeds), statistics, func(d resample.Draw, values []float64) error {
+	return resample.Run(f.ctx, levels(len(of[0].images), seeds), statistics, func(d resample.Draw, values []float64) error {
 		return find(d.First, d.Second, values)
 	}, o)
 }
@@ -223,7 +222,7 @@ func (f *Filler) spreadAttacks(l *FilledLine, bins int) error {
 	if err := f.sameImages(of); err != nil || len(weights) == 0 {
 		return err
 	}
-	found, err := resample.Norms(context.Background(), levels(len(of[0].images), len(of)), sizes, weights, func(d resample.Draw, values []float64) error {
+	found, err := resample.Norms(f.ctx, levels(len(of[0].images), len(of)), sizes, weights, func(d resample.Draw, values []float64) error {
 		for m, p := range of {
 			if len(d.Second) > 0 { // a resample has one seed less than there are, see resample.Crossed; the first stands for two then
 				p = of[d.Second[m%len(d.Second)]]

@@ -63,7 +63,7 @@ func calibrated(t *testing.T) string {
 // Where all predictions are right, CCE is the mean of 1 − l and CBS that of its square, so that their intervals are those of means.
 func TestSpreadByHand(t *testing.T) {
 	o := resample.Options{Resamples: 500, Seed: 3}
-	f, err := Fill(calibrated(t), "", o)
+	f, err := Fill(t.Context(), calibrated(t), "", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestSpreadByHand(t *testing.T) {
 		for i := range 40 {
 			rows = append(rows, Outcome{Image: i, Label: 1, Radius: []float64{even, odd}[i%2]})
 		}
-		found, err := meanInterval([][]float64{rows.vector().values}, o)
+		found, err := meanInterval(t.Context(), [][]float64{rows.vector().values}, o)
 		in := found.Interval
 		if err != nil {
 			t.Fatal(err)
@@ -131,7 +131,7 @@ func TestDamagedConfidences(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Fill(folder, "", resample.Options{Resamples: 10}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "AT.calibration.csv") {
+		if _, err := Fill(t.Context(), folder, "", resample.Options{Resamples: 10}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "AT.calibration.csv") {
 			t.Errorf("%q: %v; want %s", text, err, want)
 		}
 	}
@@ -141,7 +141,7 @@ func TestDamagedConfidences(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f, err := Fill(folder, "", resample.Options{Resamples: 10})
+	f, err := Fill(t.Context(), folder, "", resample.Options{Resamples: 10})
 	if err != nil || f.Selected[0].CCESpread != nil || f.Selected[1].CCESpread == nil || f.Selected[1].CCESpread.Difference != nil || f.Lines[1].Raised != nil || f.Lines[0].Raised == nil {
 		t.Errorf("%v: %+v", err, f)
 	}
@@ -149,7 +149,7 @@ func TestDamagedConfidences(t *testing.T) {
 
 // The attacks of a network that was tried: the interval of percentiles, .0815 to .1544, excluded the .1584 that it belonged to.
 func TestRaisedErrorsLieInTheirIntervals(t *testing.T) {
-	f, err := Fill("../notebooks/results/experiments/D", "D/table1", resample.Options{Resamples: 2000})
+	f, err := Fill(t.Context(), "../notebooks/results/experiments/D", "D/table1", resample.Options{Resamples: 2000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,10 +176,10 @@ func TestSeedsAreALevel(t *testing.T) {
 		return r
 	}
 	b := resample.Options{Resamples: 1000}
-	if i, err := meanInterval([][]float64{rows(.2), rows(.6)}, b); err != nil || i.Interval.Low > .21 || i.Interval.High < .6 {
+	if i, err := meanInterval(t.Context(), [][]float64{rows(.2), rows(.6)}, b); err != nil || i.Interval.Low > .21 || i.Interval.High < .6 {
 		t.Errorf("%v, %v; want .2 to .6", i, err)
 	}
-	if i, err := meanInterval([][]float64{rows(.2)}, b); err != nil || i.Interval.Low < .2 || i.Interval.High > .21 {
+	if i, err := meanInterval(t.Context(), [][]float64{rows(.2)}, b); err != nil || i.Interval.Low < .2 || i.Interval.High > .21 {
 		t.Errorf("one seed: %v, %v", i, err)
 	}
 	folder := func(at ...float64) *Value {
@@ -193,11 +193,11 @@ func TestSeedsAreALevel(t *testing.T) {
 		}
 		return v
 	}
-	d, err := folder(.2, .6).Minus(folder(.1, .5), b)
+	d, err := folder(.2, .6).Minus(t.Context(), folder(.1, .5), b)
 	if err != nil || math.Abs(d.Interval.Low-.1) > 1e-9 || math.Abs(d.Interval.High-.1) > 1e-9 {
 		t.Errorf("paired by seed: %+v, %v; want .1", d, err)
 	}
-	if d, err = folder(.2, .6).Minus(folder(.1, .1), b); err != nil || d.Interval.Low > .11 || d.Interval.High < .49 {
+	if d, err = folder(.2, .6).Minus(t.Context(), folder(.1, .1), b); err != nil || d.Interval.Low > .11 || d.Interval.High < .49 {
 		t.Errorf("differences of .1 and .5: %+v, %v", d, err)
 	}
 }
@@ -217,7 +217,7 @@ func TestSeedsAreALevelOfErrors(t *testing.T) {
 		}
 		return p
 	}
-	f := &Filler{bootstrap: resample.Options{Resamples: 400}, Place: Place{table: &madeTable{}}}
+	f := &Filler{ctx: t.Context(), bootstrap: resample.Options{Resamples: 400}, Place: Place{table: &madeTable{}}}
 	for seeds, least := range map[int]float64{1: 0, 2: .39} {
 		models := []*perImage{of(.2), of(.6)}[:seeds]
 		found, err := f.intervals(models, seeds, 1, func(drawn, seeds []int, values []float64) (err error) {
@@ -256,7 +256,7 @@ func TestCoverageOfCertifiedErrors(t *testing.T) {
 		}
 		return at
 	}
-	f := &Filler{bootstrap: resample.Options{Resamples: 200}, Place: Place{table: &madeTable{}}}
+	f := &Filler{ctx: t.Context(), bootstrap: resample.Options{Resamples: 200}, Place: Place{table: &madeTable{}}}
 	const trials, images = 150, 150
 	for _, c := range []struct{ width, gap float64 }{{.02, 0}, {.02, .15}, {.2, .05}} {
 		population := []*perImage{draw(100_000, c.width, c.gap)}
@@ -311,7 +311,7 @@ func TestTogether(t *testing.T) {
 	}
 	// The table of differences shows them: B − A of each metric, with p of two images that agree in sign at ½ (two of four resamples take one image
 	// twice, and none has the other sign).
-	f, err := Fill(handmade(t), "", resample.Options{Resamples: 100})
+	f, err := Fill(t.Context(), handmade(t), "", resample.Options{Resamples: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

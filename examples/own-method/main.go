@@ -52,7 +52,7 @@ func main() {
 	if err := experiment.Run(context.Background(), o); err != nil {
 		log.Fatal(err)
 	}
-	table, err := experiment.Fill(o.Folder, "own", resample.Options{})
+	table, err := experiment.Fill(context.Background(), o.Folder, "own", resample.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func TestExternalLaTeX(t *testing.T) {
 	}
 	documents := map[string]string{}
 	for name, file := range map[string]string{"hostile": path, "quickstart": "../../notebooks/results/quickstart.ledger"} {
-		r, err := report.New(file, report.Options{})
+		r, err := report.New(t.Context(), file, report.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

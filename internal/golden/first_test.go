@@ -65,7 +65,7 @@ func TestFirstExperiment(t *testing.T) {
 	if err != nil || status[0].Done != 10 || status[0].Jobs != 24 {
 		t.Errorf("status %+v, %v", status, err)
 	}
-	filled, err := experiment.Fill(folder, "few", resample.Options{Resamples: 20})
+	filled, err := experiment.Fill(t.Context(), folder, "few", resample.Options{Resamples: 20})
 	if err != nil {
 		t.Fatal(err)
 	}

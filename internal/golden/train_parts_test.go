@@ -309,7 +309,7 @@ func (g *golden) tables() {
 		m, err := experiment.ReadManifest(folder)
 		g.must(err)
 		for _, t := range m.Tables {
-			filled, err := experiment.Fill(folder, t.Name, resample.Options{Resamples: 20})
+			filled, err := experiment.Fill(context.Background(), folder, t.Name, resample.Options{Resamples: 20})
 			g.must(err)
 			var b strings.Builder
 			for _, l := range filled.Lines {

@@ -22,7 +22,7 @@ func Experiments(prefix string) (found []*experiment.Filled) {
 		folder := filepath.Dir(manifest)
 		for _, made := range nb.Must(experiment.ReadManifest(folder)).Tables {
 			if strings.HasPrefix(made.Name, prefix) {
-				found = append(found, nb.Must(experiment.Fill(folder, made.Name, resample.Options{})))
+				found = append(found, nb.Must(experiment.Fill(nb.Context(), folder, made.Name, resample.Options{})))
 			}
 		}
 	}
@@ -35,7 +35,7 @@ const FastFolder = "fast-experiment"
 // Fast makes some rows of a table at the smallest tier in FastFolder, and fills it.
 func Fast(table string, rows ...string) []*experiment.Filled {
 	nb.Check(experiment.Run(nb.Context(), experiment.Options{Folder: FastFolder, Table: table, Tier: "T0", Rows: rows, Progress: nb.Progress()}))
-	return []*experiment.Filled{nb.Must(experiment.Fill(FastFolder, table, resample.Options{}))}
+	return []*experiment.Filled{nb.Must(experiment.Fill(nb.Context(), FastFolder, table, resample.Options{}))}
 }
 
 // Show shows all tables, and which they are.
@@ -108,7 +108,7 @@ func (j *judge) above(claim, model, metric, other, otherMetric string) {
 	a, b := j.at(model, metric), j.at(other, otherMetric)
 	var d *compare.Difference
 	if a != nil && b != nil {
-		d = nb.Must(a.Minus(b, resample.Options{}))
+		d = nb.Must(a.Minus(nb.Context(), b, resample.Options{}))
 	}
 	j.claims, j.of = append(j.claims, claim), append(j.of, d)
 }
@@ -335,7 +335,7 @@ func Ahead(tables []*experiment.Filled, images []int, metrics ...string) *nb.Tab
 				continue
 			}
 			seen[images[i]] = true
-			d := nb.Must(hcr.Minus(jsd, resample.Options{}))
+			d := nb.Must(hcr.Minus(nb.Context(), jsd, resample.Options{}))
 			t.Add(figure, images[i], g.Mean, jsd.Mean, hcr.Mean, signed(d.Difference, d.Interval))
 		}
 	}

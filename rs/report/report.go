@@ -68,8 +68,8 @@ type Accuracy struct {
 }
 
 // New reads a ledger and computes the figures of its report. Errors are those of rs.Open; options out of range, as
-// *rs.OptionError; a ledger of a shard by blocks, which certifies nothing alone; one without a decided image.
-func New(path string, o Options) (*Report, error) {
+// *rs.OptionError; a ledger of a shard by blocks, which certifies nothing alone; one without a decided image; that of ctx.
+func New(ctx context.Context, path string, o Options) (*Report, error) {
 	l, err := ledger.Read(path)
 	if err != nil {
 		return nil, err
@@ -100,13 +100,13 @@ func New(path string, o Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	if err := r.measure(run, radii, o.Bootstrap); err != nil {
+	if err := r.measure(ctx, run, radii, o.Bootstrap); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-func (r *Report) measure(run *rs.Run, radii []float64, b resample.Options) (err error) {
+func (r *Report) measure(ctx context.Context, run *rs.Run, radii []float64, b resample.Options) (err error) {
 	rows := run.Rows
 	r.Header, r.Alpha = run.Header, run.Header.Alpha
 	r.Decided, r.Abstained, r.Misses, r.Passes = len(rows), rows.Abstained(), rows.Misses(), rows.Passes()
@@ -127,7 +127,7 @@ func (r *Report) measure(run *rs.Run, radii []float64, b resample.Options) (err 
 	if r.Bootstrap, err = b.Resolved(); err != nil {
 		return err
 	}
-	interval, err := compare.ACR(context.Background(), compare.Of(rows.Vectors()), b)
+	interval, err := compare.ACR(ctx, compare.Of(rows.Vectors()), b)
 	if err != nil {
 		return err
 	}

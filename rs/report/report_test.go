@@ -23,7 +23,7 @@ const quickstart = "../../notebooks/results/quickstart.ledger"
 
 func open(t *testing.T, path string, o report.Options) *report.Report {
 	t.Helper()
-	r, err := report.New(path, o)
+	r, err := report.New(t.Context(), path, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestUnfinished(t *testing.T) {
 		}
 	}
 	empty := edited(t, func(lines []string) []string { return lines[:1] })
-	if _, err := report.New(empty, report.Options{}); err == nil || !strings.Contains(err.Error(), "no image is decided") {
+	if _, err := report.New(t.Context(), empty, report.Options{}); err == nil || !strings.Contains(err.Error(), "no image is decided") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -312,10 +312,10 @@ func TestOptions(t *testing.T) {
 		t.Errorf("the interval at 50 %% is %v, that at 95 %% %v", a, b)
 	}
 	var option *resample.OptionError
-	if _, err := report.New(quickstart, report.Options{Bootstrap: resample.Options{Confidence: 2}}); !errors.As(err, &option) {
+	if _, err := report.New(t.Context(), quickstart, report.Options{Bootstrap: resample.Options{Confidence: 2}}); !errors.As(err, &option) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := report.New("missing.ledger", report.Options{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := report.New(t.Context(), "missing.ledger", report.Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -44,7 +44,7 @@ func (o *tableOptions) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 2 {
 		name = args[1]
 	}
-	filled, err := experiment.Fill(args[0], name, o.bootstrap)
+	filled, err := experiment.Fill(cmd.Context(), args[0], name, o.bootstrap)
 	if err != nil {
 		return cli.Usage(err)
 	}

@@ -76,7 +76,7 @@ func (o *options) run(cmd *cobra.Command, files []string) error {
 	if err := cli.CheckRadii(o.Radii); err != nil {
 		return err
 	}
-	r, err := report.New(files[0], o.Options)
+	r, err := report.New(cmd.Context(), files[0], o.Options)
 	if err != nil {
 		return cli.Usage(err)
 	}
