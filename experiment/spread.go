@@ -34,7 +34,7 @@ func (f *Filler) kept(l FilledLine, what string) ([]*perImage, error) {
 }
 
 // intervals are those of statistics of one set of images, which all of them must be of, and of seeds: the basic ones of the bootstrap, as resampling raises a
-// certified calibration error a little, by which percentiles lie too high.
+// certified calibration error a little, by which percentiles lie too high. TestCoverageOfCertifiedErrors counts how often they hold the truth.
 func (f *Filler) intervals(of []*perImage, seeds, statistics int, find func(drawn, seeds []int, values []float64) error) ([]resample.Estimate, error) {
 	if err := f.sameImages(of); err != nil {
 		return nil, err
