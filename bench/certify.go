@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,14 +49,14 @@ func certifyCases(ctx context.Context, s settings) ([]comparison, error) {
 				{"certspec: rs.Certify with noise and ledger", certifyForEver},
 				{"certspec: the model alone, no noise", classifyForEver},
 			} {
-				for _, on := range []string{cmp.Or(s.backend, backend.XLA), engine.ONNXRuntime} {
+				for _, on := range certifyEngines(s.backend) {
 					c.entries = append(c.entries, entry{work.name + ", " + on, &gated{
 						open: func() (classifier.Classifier, func(), error) { return randomNet(ctx, arch, on) },
 						work: func(ctx context.Context, model classifier.Classifier) error { return work.run(ctx, model, batch) },
 					}})
 				}
 			}
-			c.references = 2
+			c.references = len(certifyEngines(s.backend))
 			c.entries = append(c.entries, entry{"certspec: rs.Certify with noise and ledger, onnxruntime, 8-bit integers", &gated{
 				open: func() (classifier.Classifier, func(), error) { return integerNet(ctx, arch) },
 				work: func(ctx context.Context, model classifier.Classifier) error { return certifyForEver(ctx, model, batch) },
@@ -65,6 +64,7 @@ func certifyCases(ctx context.Context, s settings) ([]comparison, error) {
 			w := work{Task: "certify", Net: name, Batch: batch}
 			c.entries = append(c.entries, pythonEntries(python, scripts, w)...)
 			c.entries = append(c.entries, entry{"torch.compile, frozen, tuned malloc", pythonWorker(python, scripts, "torch", "frozen", w, largeHeap...)})
+			c.entries = append(c.entries, entry{"JAX jit, bfloat16", pythonWorker(python, scripts, "jax", "bfloat16", w)})
 			if s.processor { // threads that wait for each other take processor time too
 				c.entries = append(c.entries, entry{"torch.compile, frozen, tuned malloc, one thread", pythonWorker(python, scripts, "torch", "frozen", w, append(largeHeap, "OMP_NUM_THREADS=1")...)})
 			}
@@ -72,6 +72,14 @@ func certifyCases(ctx context.Context, s settings) ([]comparison, error) {
 		}
 	}
 	return cases, nil
+}
+
+// certifyEngines are the engines of certspec that are compared.
+func certifyEngines(choice string) []string {
+	if choice != "" {
+		return []string{choice, engine.ONNXRuntime}
+	}
+	return []string{backend.XLA, backend.XLA + ":cpu,kernels=winograd", engine.ONNXRuntime}
 }
 
 // architecture of a net of the benchmarks: 28×28×1 for the small one, 32×32×3 for the others.

@@ -4,6 +4,7 @@
 //	go run ./bench train     training images per second, method by method
 //	go run ./bench act       the same: adversarial calibration training beside SmoothAdv
 //	go run ./bench pgd       attacked images per second
+//	go run ./bench pages     settings of the memory allocator: training and certification
 //	go run ./bench cost      memory, time to compile, and time spent waiting for batches
 //	go run ./bench noise     noise values per second
 //	go run ./bench augment   views of images per second
@@ -128,6 +129,8 @@ type benchmark struct {
 }
 
 var benchmarks = []benchmark{
+	{name: "pages", short: "settings of the memory allocator: training and certification, by processor time, with their page faults", unit: "images",
+		nets: []string{"resnet20"}, batches: []int{128}, processor: true, cases: pagesCases},
 	{name: "certify", short: "noise samples per second of a certification", unit: "noise samples",
 		nets: []string{"resnet20", "resnet110", "small-cnn"}, batches: []int{100, 128, 512}, cases: certifyCases},
 	{name: "train", short: "images per second of a training run", unit: "images", nets: []string{"resnet20", "small-cnn"}, batches: []int{128},

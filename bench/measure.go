@@ -17,6 +17,7 @@ type row struct {
 	Rates   []float64 `json:"rates,omitempty"` // units per second, one per round
 	Rate    float64   `json:"rate,omitempty"`  // their median
 	Ratios  []ratio   `json:"ratios,omitempty"`
+	Faults  float64   `json:"page_faults,omitempty"` // per unit
 	Failed  string    `json:"failed,omitempty"`
 }
 
@@ -75,6 +76,11 @@ func measure(ctx context.Context, c comparison, rounds int, turn time.Duration) 
 			t.Rows[i].Rates = append(t.Rows[i].Rates, units/elapsed.Seconds())
 		}
 		fmt.Fprintf(os.Stderr, "%s: round %d of %d\n", c.title, round+1, rounds)
+	}
+	for i, e := range c.entries {
+		if w, ok := e.contender.(*worker); ok {
+			t.Rows[i].Faults = w.faultsPerUnit()
+		}
 	}
 	t.compare()
 	return t, nil

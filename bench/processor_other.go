@@ -8,3 +8,5 @@ var started = time.Now()
 
 // processorTime is the time that passes, where the processor's is not known.
 func processorTime() time.Duration { return time.Since(started) }
+
+func pageFaults() float64 { return 0 }

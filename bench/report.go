@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -115,12 +116,20 @@ func (t table) render(unit string) prettytable.Writer {
 		header = append(header, fmt.Sprintf("ratio of %d", i+1))
 		columns = append(columns, prettytable.ColumnConfig{Number: 4 + i, Align: text.AlignRight, AlignHeader: text.AlignRight})
 	}
+	faults := slices.ContainsFunc(t.Rows, func(r row) bool { return r.Faults > 0 })
+	if faults {
+		header = append(header, "page faults/"+strings.TrimSuffix(unit, "s"))
+		columns = append(columns, prettytable.ColumnConfig{Number: 4 + t.References, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
 	w.AppendHeader(append(header, "version"))
 	w.SetColumnConfigs(columns)
 	for i, r := range t.Rows {
 		line := prettytable.Row{i + 1, r.Name, rate(r.Rate)}
 		for _, reference := range t.Rows[:t.References] {
 			line = append(line, r.ratioOf(reference.Name))
+		}
+		if faults {
+			line = append(line, fmt.Sprintf("%.3g", r.Faults))
 		}
 		if r.Failed != "" {
 			line[2] = "failed"

@@ -27,8 +27,10 @@ func TestServe(t *testing.T) {
 	if a.Units < admmSteps || a.Seconds <= 0 || answers.Decode(&a) != io.EOF {
 		t.Errorf("%+v: %s", a, &out)
 	}
-	cmd.SetIn(strings.NewReader(`{"prepare":{"task":"ece"}}`))
-	if err := cmd.ExecuteContext(t.Context()); err == nil {
-		t.Error("another task: no error")
+	for _, request := range []string{`{"prepare":{"task":"ece"}}`, `{"run":1}`, `{"prepare":{"task":"certify","net":"none","batch":1}}`} {
+		cmd.SetIn(strings.NewReader(request))
+		if err := cmd.ExecuteContext(t.Context()); err == nil {
+			t.Errorf("%s: no error", request)
+		}
 	}
 }

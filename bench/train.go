@@ -35,9 +35,9 @@ func trainCases(ctx context.Context, s settings) ([]comparison, error) {
 				}
 				entries := []entry{{"certspec: train.Run", t}}
 				if s.backend == "" {
-					native := *t
-					native.backend = "xla:cpu,kernels=off"
-					entries = append(entries, entry{"certspec, XLA's own convolutions", &native})
+					winograd, native := *t, *t
+					winograd.backend, native.backend = "xla:cpu,kernels=winograd", "xla:cpu,kernels=off"
+					entries = append(entries, entry{"certspec: train.Run, Winograd's kernels", &winograd}, entry{"certspec, XLA's own convolutions", &native})
 				}
 				w := work{Task: "train", Net: net, Batch: t.batch, Method: name}
 				if name == method.Default {
@@ -48,6 +48,13 @@ func trainCases(ctx context.Context, s settings) ([]comparison, error) {
 						entry{"PyTorch eager, channels last, tuned malloc", pythonWorker(python, scripts, "torch", "channels-last", w, largeHeap...)},
 						entry{"torch.compile", pythonWorker(python, scripts, "torch", "compile", w, largeHeap...)},
 						entry{"JAX jit", pythonWorker(python, scripts, "jax", "jit", w)})
+				}
+				if t.method.Needs().Adversary == nil { // whose steps nobody counted
+					bound, err := limit(net, t.rows)
+					if err != nil {
+						return nil, err
+					}
+					entries = append(entries, bound...)
 				}
 				cases = append(cases, comparison{t.title(), 1, entries})
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,7 @@ type work struct {
 	Batch int    `json:"batch"`
 
 	Method string `json:"method,omitempty"` // of training
+	Engine string `json:"engine,omitempty"` // of certspec
 }
 
 // worker is a contender in a process of its own that speaks the protocol of python/worker.py.
@@ -36,12 +38,15 @@ type worker struct {
 	out     *bufio.Scanner
 	version string
 	errors  tail
+
+	units, faults float64 // of all turns
 }
 
 type answer struct {
-	Version string
-	Units   float64
-	Seconds float64
+	Version string  `json:"version,omitempty"`
+	Units   float64 `json:"units,omitempty"`
+	Seconds float64 `json:"seconds,omitempty"`
+	Faults  float64 `json:"faults,omitempty"` // pages that the kernel had to provide
 }
 
 // inductorCache names the folder where torch.compile keeps what it compiled. The usual one, in the system's folder for temporary files, is shared by all
@@ -81,9 +86,13 @@ func (w *worker) Prepare(ctx context.Context) error {
 		return err
 	}
 	w.version = hello.Version
-	_, err = w.ask(map[string]any{"prepare": w.work})
+	prepared, err := w.ask(map[string]any{"prepare": w.work})
+	w.version = cmp.Or(prepared.Version, w.version)
 	return err
 }
+
+// faultsPerUnit are the page faults in the turns, 0 where they are not counted.
+func (w *worker) faultsPerUnit() float64 { return w.faults / max(w.units, 1) }
 
 func (w *worker) Run(_ context.Context, d time.Duration) (units float64, elapsed time.Duration, err error) {
 	a, err := w.ask(map[string]any{"run": d.Seconds(), "processor": w.processor})
@@ -93,6 +102,7 @@ func (w *worker) Run(_ context.Context, d time.Duration) (units float64, elapsed
 	if !(a.Units > 0 && a.Seconds > 0) {
 		return 0, 0, fmt.Errorf("worker answered %v units in %v seconds, want both positive", a.Units, a.Seconds)
 	}
+	w.units, w.faults = w.units+a.Units, w.faults+a.Faults
 	return a.Units, time.Duration(a.Seconds * float64(time.Second)), nil
 }
 

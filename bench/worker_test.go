@@ -37,7 +37,7 @@ func playWorker(role string) {
 			fmt.Println(`{"version": "bad request"}`)
 		}
 		switch {
-		case request.Prepare != nil && *request.Prepare != work{"certify", "resnet20", 128, ""}:
+		case request.Prepare != nil && *request.Prepare != (work{Task: "certify", Net: "resnet20", Batch: 128}):
 			fmt.Fprintf(os.Stderr, "asked to prepare %+v\n", *request.Prepare)
 			os.Exit(1)
 		case request.Prepare != nil:
@@ -53,7 +53,7 @@ func playWorker(role string) {
 }
 
 func toyWorker(as string) *worker {
-	return &worker{command: []string{os.Args[0]}, env: []string{role + "=" + as}, work: work{"certify", "resnet20", 128, ""}}
+	return &worker{command: []string{os.Args[0]}, env: []string{role + "=" + as}, work: work{Task: "certify", Net: "resnet20", Batch: 128}}
 }
 
 func TestWorker(t *testing.T) {

@@ -1,4 +1,4 @@
-"""Contenders in JAX. Form: jit."""
+"""Contenders in JAX. Forms: jit, and in certification bfloat16."""
 
 import jax
 import jax.numpy as jnp
@@ -13,25 +13,28 @@ VERSION = "JAX " + jax.__version__
 def prepare(form, sigma, task, net, batch, method="gaussian"):
     if task == "train":
         return train(sigma, net, batch, method)
-    return {"certify": certify, "noise": noise}[task](sigma, net, batch)
+    if task == "certify":
+        return certify(jnp.bfloat16 if form == "bfloat16" else jnp.float32, sigma, net, batch)
+    return noise(batch)
 
 
-def certify(sigma, name, batch):
-    """The inner loop of Cohen et al. (2019), Certify: noise samples of one image, classes, counts."""
+def certify(dtype, sigma, name, batch):
+    """The inner loop of Cohen et al. (2019), Certify: noise samples of one image, classes, counts. The network computes in dtype."""
     net, shape = jax_nets.build(name)
     image = jax.random.uniform(jax.random.key(1), shape)
+    weights = jax.tree.map(lambda p: p.astype(dtype), net.parameters)
 
     @jax.jit
     def block(parameters, image, key, counts):
         key, fresh = jax.random.split(key)
         samples = image + sigma * jax.random.normal(fresh, (batch, *shape))
-        logits, _ = net.apply(parameters, samples, training=False)
+        logits, _ = net.apply(parameters, samples.astype(dtype), training=False)
         return key, counts + jnp.bincount(logits.argmax(-1), length=10)
 
     state = [jax.random.key(2, impl="rbg"), jnp.zeros(10, jnp.int32)]
 
     def step():
-        state[:] = block(net.parameters, image, *state)
+        state[:] = block(weights, image, *state)
         state[1].block_until_ready()
 
     return step, batch
@@ -73,7 +76,7 @@ def train(sigma, name, batch, method):
     return step, batch
 
 
-def noise(sigma, name, batch):
+def noise(batch):
     """Normal values alone."""
     state = [jax.random.key(2, impl="rbg")]
 

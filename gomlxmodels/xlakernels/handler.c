@@ -77,6 +77,9 @@ typedef struct {
 	atomic_int starved; // a chunk had no memory
 } call;
 
+// floats is memory for so many, at the start of a line of the cache.
+static float *floats(size_t count) { return aligned_alloc(64, count / 16 * 64 + 64); }
+
 // own is the memory of a thread, kept from call to call.
 static float *own(size_t size) {
 	static _Thread_local float *memory;
@@ -84,7 +87,7 @@ static float *own(size_t size) {
 	if (size > held) {
 		free(memory);
 		held = 0;
-		memory = malloc(size * sizeof(float));
+		memory = floats(size);
 		if (memory != NULL) held = size;
 	}
 	return memory;
@@ -154,7 +157,7 @@ ffi_error *convolution_handler(ffi_frame *frame) {
 	const float *other = ((ffi_tensor *)frame->arguments.values[1])->data;
 	const int most = g->kind == by_kernel ? correlate_chunks : convolve_chunks;
 	c.chunks = g->n < most ? g->n : most;
-	float *memory = malloc((g->kind == by_kernel ? sum_size(g) * (c.chunks + 1) : packed_size(g)) * sizeof(float) + 1);
+	float *memory = floats(g->kind == by_kernel ? sum_size(g) * (c.chunks + 1) : packed_size(g));
 	if (memory == NULL) return problem(frame, ffi_internal, "certspec's kernels: no memory");
 	if (g->kind == by_kernel) {
 		c.other = other, c.out = memory;

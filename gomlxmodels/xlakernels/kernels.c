@@ -7,19 +7,22 @@
 #include <stdlib.h>
 
 #if defined(__x86_64__)
-extern const form form_avx512, form_avx2;
+extern const form form_avx512, form_avx2, form_avx512_winograd, form_avx2_winograd;
 int kernel_forms(const form *list[max_forms]) {
 	int count = 0;
 	__builtin_cpu_init();
-	if (__builtin_cpu_supports("avx512f")) list[count++] = &form_avx512;
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) list[count++] = &form_avx2;
+	const int wide = __builtin_cpu_supports("avx512f"), narrow = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+	if (wide) list[count++] = &form_avx512;
+	if (narrow) list[count++] = &form_avx2;
+	if (wide) list[count++] = &form_avx512_winograd;
+	if (narrow) list[count++] = &form_avx2_winograd;
 	return count;
 }
 #elif defined(__aarch64__)
-extern const form form_neon;
+extern const form form_neon, form_neon_winograd;
 int kernel_forms(const form *list[max_forms]) {
-	list[0] = &form_neon;
-	return 1;
+	list[0] = &form_neon, list[1] = &form_neon_winograd;
+	return 2;
 }
 #endif
 
@@ -43,14 +46,16 @@ layout layout_of(const geometry *g) {
 }
 
 size_t packed_size(const geometry *g) {
-	return (size_t)g->kernel_height * g->kernel_width * g->channels * ((g->features + 15) / 16 * 16);
+	const size_t taps = (size_t)g->kernel_height * g->kernel_width;
+	return (taps > 16 ? taps : 16) * g->channels * ((g->features + 15) / 16 * 16); // 16 values of a kernel of 3×3 in Winograd's form
 }
 
 size_t scratch_size(const geometry *g) {
 	const layout l = layout_of(g);
 	size_t size = (size_t)l.rows * l.columns * l.group * ((g->channels + l.group - 1) / l.group);
 	if (g->kind == by_kernel && g->features % 16 != 0) size += (size_t)g->out_height * g->out_width * ((g->features + 15) / 16 * 16);
-	return size + 64;
+	const size_t c = g->channels, f = g->features, winograd = 16 * (winograd_strip * (c + f) + 32 + c * f);
+	return (size > winograd ? size : winograd) + 64;
 }
 
 size_t sum_size(const geometry *g) {

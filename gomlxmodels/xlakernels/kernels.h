@@ -26,9 +26,10 @@ typedef struct {
 	void (*correlate)(const geometry *g, const float *x, const float *dy, float *sum, int first, int last, float *scratch);
 } form;
 
-enum { max_forms = 2 };
+enum { max_forms = 4 };
+enum { winograd_strip = 32 }; // tiles of a gradient by the kernel that are transformed together
 
-// forms of this processor, best first, and how many.
+// forms of this processor, the direct ones first, each kind by speed, and how many.
 int kernel_forms(const form *list[max_forms]);
 
 // How the images lie in scratch.

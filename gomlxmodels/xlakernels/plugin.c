@@ -12,7 +12,7 @@
 #include "handler.h"
 
 // A compile function is told its client, not its table: each table that was handed out has a function of its own.
-enum { slots = 4 };
+enum { slots = 8 };
 static const pjrt_api *real[slots];
 static int used;
 
@@ -47,7 +47,11 @@ static pjrt_error *compile0(pjrt_compile_args *args) { return compile(0, args); 
 static pjrt_error *compile1(pjrt_compile_args *args) { return compile(1, args); }
 static pjrt_error *compile2(pjrt_compile_args *args) { return compile(2, args); }
 static pjrt_error *compile3(pjrt_compile_args *args) { return compile(3, args); }
-static pjrt_compile *const compiles[slots] = {compile0, compile1, compile2, compile3};
+static pjrt_error *compile4(pjrt_compile_args *args) { return compile(4, args); }
+static pjrt_error *compile5(pjrt_compile_args *args) { return compile(5, args); }
+static pjrt_error *compile6(pjrt_compile_args *args) { return compile(6, args); }
+static pjrt_error *compile7(pjrt_compile_args *args) { return compile(7, args); }
+static pjrt_compile *const compiles[slots] = {compile0, compile1, compile2, compile3, compile4, compile5, compile6, compile7};
 
 // register_handler makes the handler known to the plugin, once for all tables.
 static int register_handler(const pjrt_api *api, char *why, int why_size) {

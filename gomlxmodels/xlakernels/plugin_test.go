@@ -30,7 +30,7 @@ func TestForms(t *testing.T) {
 						if side+2*pad < k {
 							continue
 						}
-						for _, channels := range [][2]int{{1, 16}, {3, 16}, {16, 16}, {5, 7}, {20, 35}, {16, 3}} {
+						for _, channels := range [][2]int{{1, 16}, {3, 16}, {16, 16}, {5, 7}, {20, 35}, {16, 3}, {32, 48}} {
 							g := convolution{kind: forward, stride: stride, dilation: 1, top: pad, left: max(pad-1, 0), n: 2, height: side, width: side,
 								channels: channels[0], kernelHeight: k, kernelWidth: k, outHeight: out, outWidth: out, features: channels[1]}
 							input := convolution{kind: byInput, stride: 1, dilation: stride, top: k - 1 - min(pad, k-1), left: k - 1 - min(pad, k-1), n: 2, height: out, width: out,
