@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/table"
-	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/compare"
 )
 
@@ -167,13 +165,7 @@ func (a *attackMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 	for i := range attacks {
 		attacks[i].Steps = t.Steps
 	}
-	start := time.Now()
-	found, err := attack.Confidences(ctx, b, m, images, attacks, func(done int) {
-		s := progress.State{Task: "attacks on confidences", Done: float64(done), Total: float64(images.Len()), Unit: "images"}
-		s.Rate = s.Done / time.Since(start).Seconds()
-		s.Left = time.Duration((s.Total - s.Done) / s.Rate * float64(time.Second))
-		r.Progress(s)
-	})
+	found, err := attack.Confidences(ctx, b, m, images, attacks, r.Progress)
 	if err != nil {
 		return err
 	}

@@ -76,21 +76,8 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 	if m.Options == nil {
 		m.Options = map[string]any{}
 	}
-	switch grid := s.grid(r); {
-	case len(grid) == 0 && point > 0:
-		return m, fmt.Errorf("it has no grid, but point %d of it is asked for", point)
-	case len(grid) > 0 && (point < 1 || point > len(grid)):
-		return m, fmt.Errorf("point %d of its grid; expected 1 to %d, as in %s#1", point, len(grid), r.Name)
-	case len(grid) > 0:
-		m.Name = fmt.Sprintf("%s#%d@%d", r.Name, point, seed)
-		for key, v := range grid[point-1] {
-			if option, found := strings.CutPrefix(key, "options."); found {
-				m.Options[option] = v
-			} else {
-				m.LearningRate = v
-			}
-		}
-		m.Title += fmt.Sprintf(" #%d", point)
+	if err := m.at(r.Name, point, s.grid(r)); err != nil {
+		return m, err
 	}
 	if m.Sigma == nil {
 		m.Sigma = new(0.0)
@@ -140,17 +127,8 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 		settings.Sample, m.Adapt = randomSample, &settings
 		return m, m.adaptation().Check()
 	}
-	if !(part.Rate >= 0) {
-		return m, fmt.Errorf("tier %s: data %s: rate %v; expected more than 0", s.Tier.Name, m.Data, part.Rate)
-	}
-	if part.Rate > 0 && !kept {
-		m.LearningRate = min(m.LearningRate, part.Rate)
-	}
-	if kept && part.Batch > 0 && m.BatchSize > part.Batch {
-		m.LearningRate *= float64(part.Batch) / float64(m.BatchSize)
-		m.BatchSize = part.Batch
-	} else if s.Tier.Batch > 0 {
-		m.BatchSize = min(m.BatchSize, s.Tier.Batch)
+	if err := s.Tier.slow(&m, part, kept); err != nil {
+		return m, err
 	}
 	most := cmp.Or(part.Epochs, s.Tier.Epochs)
 	if r.Start != "" && !inRounds(&m) {
@@ -186,6 +164,46 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 		m.Soft = s.Places[m.Data+softSuffix]
 	}
 	return m, o.Check()
+}
+
+// at takes a point of a recipe's grid, from 1, or 0 where it has none.
+func (m *Model) at(recipe string, point int, grid []map[string]float64) error {
+	switch {
+	case len(grid) == 0 && point > 0:
+		return fmt.Errorf("it has no grid, but point %d of it is asked for", point)
+	case len(grid) == 0:
+		return nil
+	case point < 1 || point > len(grid):
+		return fmt.Errorf("point %d of its grid; expected 1 to %d, as in %s#1", point, len(grid), recipe)
+	}
+	m.Name = fmt.Sprintf("%s#%d@%d", recipe, point, m.Seed)
+	m.Title += fmt.Sprintf(" #%d", point)
+	for key, v := range grid[point-1] {
+		if option, found := strings.CutPrefix(key, "options."); found {
+			m.Options[option] = v
+		} else {
+			m.LearningRate = v
+		}
+	}
+	return nil
+}
+
+// slow limits the learning rate and the images in a step to what the tier has for a kind of data. A network that is kept as the recipe has it learns as
+// much from an image in smaller steps.
+func (t *Tier) slow(m *Model, part dataPart, kept bool) error {
+	if !(part.Rate >= 0) {
+		return fmt.Errorf("tier %s: data %s: rate %v; expected more than 0", t.Name, m.Data, part.Rate)
+	}
+	if part.Rate > 0 && !kept {
+		m.LearningRate = min(m.LearningRate, part.Rate)
+	}
+	if kept && part.Batch > 0 && m.BatchSize > part.Batch {
+		m.LearningRate *= float64(part.Batch) / float64(m.BatchSize)
+		m.BatchSize = part.Batch
+	} else if t.Batch > 0 {
+		m.BatchSize = min(m.BatchSize, t.Batch)
+	}
+	return nil
 }
 
 // limited are all options of a model's method, defaults included, within the limits of the tier.

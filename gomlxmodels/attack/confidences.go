@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
@@ -13,6 +14,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/progress"
 )
 
 // Predictions are what a network answers to images.
@@ -22,11 +24,11 @@ type Predictions struct {
 }
 
 // Confidences asks a network about images as they are, and under each of some attacks on its confidence: the answer holds one more
-// Predictions than there are attacks, the first without one. The attacks leave the classes as they are. done, which may be nil,
-// is told after each batch how many images are through all attacks.
+// Predictions than there are attacks, the first without one. The attacks leave the classes as they are. report, which may be
+// nil, is told after each batch how many images are through all attacks.
 //
 // Errors: no images, images of another shape, a label that is no class, settings of an attack out of range; that of ctx.
-func Confidences(ctx context.Context, b *backend.Backend, m *modelfile.Model, images *dataset.Images, attacks []ACE, done func(images int)) ([]Predictions, error) {
+func Confidences(ctx context.Context, b *backend.Backend, m *modelfile.Model, images *dataset.Images, attacks []ACE, report progress.Reporter) ([]Predictions, error) {
 	a := m.Card.Architecture
 	switch {
 	case images.Len() == 0:
@@ -58,7 +60,7 @@ func Confidences(ctx context.Context, b *backend.Backend, m *modelfile.Model, im
 	}
 	defer release(weights...)
 
-	all := make([]Predictions, 1+len(attacks))
+	all, begun := make([]Predictions, 1+len(attacks)), time.Now()
 	info := classifier.Info{Shape: a.Shape, Classes: a.Classes}
 	size := min(100, images.Len())
 	for start := 0; start < images.Len(); start += size {
@@ -106,9 +108,17 @@ func Confidences(ctx context.Context, b *backend.Backend, m *modelfile.Model, im
 		if err != nil {
 			return nil, err
 		}
-		if done != nil {
-			done(min(start+size, images.Len()))
+		if report != nil {
+			report(through(begun, min(start+size, images.Len()), images.Len()))
 		}
 	}
 	return all, nil
+}
+
+// through is the state after so many of all images.
+func through(begun time.Time, done, all int) progress.State {
+	s := progress.State{Task: "attacks on confidences", Done: float64(done), Total: float64(all), Unit: "images"}
+	s.Rate = s.Done / time.Since(begun).Seconds()
+	s.Left = time.Duration((s.Total - s.Done) / s.Rate * float64(time.Second))
+	return s
 }
