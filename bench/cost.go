@@ -131,7 +131,7 @@ func measureCost(ctx context.Context, net, name string, by modelfile.ViewMaker, 
 	if _, err := images.Load(ctx); err != nil {
 		return c, err
 	}
-	o := t.options(images, test, filepath.Join(dir, "net"))
+	o := t.options(images, test, nil, filepath.Join(dir, "net"))
 	o.Epochs, o.ViewsBy = 1, c.ViewsBy
 	var at []time.Time
 	o.Progress = func(s progress.State) {

@@ -6,12 +6,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/export"
 	"github.com/certspec/certspec/gomlxmodels/infer"
+	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/pyenv"
 	"github.com/certspec/certspec/onnxmodel"
@@ -21,6 +23,7 @@ import (
 
 const (
 	boundEpsilon = 0.1
+	goodImages   = 128
 	attackImages = 16
 	attackSteps  = 20
 	ownScores    = 10000 // of an AUC
@@ -40,6 +43,7 @@ func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 	if err != nil {
 		return nil, err
 	}
+	single := append(slices.Clip(oneThread), largeHeap...)
 	var cases []comparison
 	for _, net := range s.nets {
 		for _, n := range s.batches {
@@ -47,16 +51,28 @@ func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 			entries := []entry{
 				{"certspec on XLA", boundLoop(net, s.backend, n)},
 				{"certspec: the bounds as an ONNX graph, on ONNX Runtime", graphBounds(net, n)},
-				{"PyTorch eager, tuned malloc", pythonWorker(python, scripts, "bounds", "eager", w, largeHeap...)},
-				{"PyTorch eager, channels last, tuned malloc", pythonWorker(python, scripts, "bounds", "channels-last", w, largeHeap...)},
-				{"torch.compile", pythonWorker(python, scripts, "bounds", "compile", w, largeHeap...)},
+				{"PyTorch eager, tuned malloc", pythonWorker(python, scripts, "bounds", "eager", w, single...)},
+				{"PyTorch eager, channels last, tuned malloc", pythonWorker(python, scripts, "bounds", "channels-last", w, single...)},
+				{"torch.compile", pythonWorker(python, scripts, "bounds", "compile", w, single...)},
 				{"JAX jit", pythonWorker(python, scripts, "bounds", "jax", w)},
 			}
 			cases = append(cases, comparison{fmt.Sprintf("%s, 28×28×1, float32, intervals without rounding, %d images at a time", net, n), 1, entries})
 		}
 	}
+	good := work{Task: "good", Net: nets.Large, Batch: goodImages}
+	ours, err := goodRun(s.backend)
+	if err != nil {
+		return nil, err
+	}
 	apgd := work{Task: "apgd", Net: nets.SmallCNN, Batch: attackImages}
 	return append(cases,
+		comparison{fmt.Sprintf("training by GOOD 80, l, 28×28×1, %d labelled images and %[1]d out-images in a step", goodImages), 1, []entry{
+			{"certspec: train.Run", ours},
+			{"PyTorch eager, tuned malloc", pythonWorker(python, scripts, "bounds", "eager", good, single...)},
+			{"PyTorch eager, channels last, tuned malloc", pythonWorker(python, scripts, "bounds", "channels-last", good, single...)},
+			{"torch.compile", pythonWorker(python, scripts, "bounds", "compile", good, single...)},
+			{"JAX jit", pythonWorker(python, scripts, "bounds", "jax", good)},
+		}},
 		comparison{"small-cnn, 28×28×1, float64 on the host, an image at a time", 1, []entry{
 			{"intervals, plain", hostLoop(feedforward.IBP, feedforward.Plain)},
 			{"intervals, rigorous", hostLoop(feedforward.IBP, feedforward.Rigorous)},
@@ -65,14 +81,20 @@ func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 		}},
 		comparison{fmt.Sprintf("Auto-PGD, %d steps on small-cnn, 28×28×1, %d images at a time", attackSteps, attackImages), 1, []entry{
 			{"certspec: ood.Attack in float64", attackLoop()},
-			{"PyTorch eager in float64", pythonWorker(python, scripts, "bounds", "float64", apgd, largeHeap...)},
-			{"PyTorch eager in float32", pythonWorker(python, scripts, "bounds", "eager", apgd, largeHeap...)},
+			{"PyTorch eager in float64", pythonWorker(python, scripts, "bounds", "float64", apgd, single...)},
+			{"PyTorch eager in float32", pythonWorker(python, scripts, "bounds", "eager", apgd, single...)},
 		}},
 		comparison{fmt.Sprintf("areas under the ROC curve of %d and %d scores, one thread", ownScores, foreign), 1, []entry{
 			{"certspec: ood.Area", areaLoop()},
 			{"scikit-learn: roc_auc_score", pythonWorker(statistics, scripts, "bounds", "sklearn", work{Task: "auc", Net: "-", Batch: 1}, oneThread...)},
 		}},
 	), nil
+}
+
+// goodRun is a training by GOOD.
+func goodRun(backend string) (*training, error) {
+	m, err := method.New("good", "quantile=80", "kappa=0.3", "kappa_over=0", "epsilon=0.1", "epsilon_over=0")
+	return &training{net: nets.Large, data: "fashionmnist", out: "noise:uniform,28x28x1", method: m, backend: backend, batch: goodImages, rows: 1}, err
 }
 
 func noiseImages(n int) []float32 {

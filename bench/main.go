@@ -146,7 +146,7 @@ var benchmarks = []benchmark{
 	{name: "prune", short: "images per second: training with pruning beside dense training", unit: "images", nets: []string{"resnet8"}, batches: []int{128},
 		methods: []string{"ft", "gmp", "lrr", "edgepopup", "biprop"}, turn: 2 * time.Second, processor: true, cases: pruneCases},
 	{name: "ibp", short: "guaranteed out-of-distribution detection: bounded and attacked images, areas under the ROC curve, per second", unit: "units",
-		nets: []string{nets.SmallCNN, nets.Large}, batches: []int{100}, turn: 2 * time.Second, cases: ibpCases},
+		nets: []string{nets.SmallCNN, nets.Large}, batches: []int{100}, turn: 2 * time.Second, processor: true, cases: ibpCases},
 	{name: "corrupt", short: "corrupted images per second", unit: "images", turn: 300 * time.Millisecond, processor: true, cases: corruptCases},
 	{name: "calib", short: "calibration: ADMM steps, samples of an ECE and of an exact bound, certified confidences, per second", unit: "units",
 		turn: time.Second, cases: calibCases},

@@ -104,16 +104,20 @@ func (t *training) title() string {
 }
 
 // options of the run, which lasts until it is stopped.
-func (t *training) options(images, test *dataset.Dataset, out string) train.Options {
+func (t *training) options(images, test, out *dataset.Dataset, file string) train.Options {
 	o := train.Options{
 		Recipe: modelfile.Recipe{Network: t.net, Sigma: new(sigma), BatchSize: t.batch, Epochs: 1000, Augment: train.CropFlip},
-		Own:    train.Own{Method: t.method}, Train: images, Test: test, Out: out, Backend: t.backend,
+		Own:    train.Own{Method: t.method}, Train: images, Test: test, Out: file, Backend: t.backend,
 	}
 	if t.prune != "" {
 		o.Recipe.Prune, o.Recipe.Sparsity = t.prune, new(0.9)
 		if t.prune == "gmp" { // from the first step on
 			o.Recipe.PruneOptions = map[string]any{"begin": 0.}
 		}
+	}
+	if out != nil {
+		o.Recipe.Sigma, o.Recipe.Augment = new(0.0), train.NoneAug
+		o.More = map[string]train.Set{"out": {Data: out}}
 	}
 	if t.method.Needs().Views > 1 {
 		o.Own.Views = augment.FourierMix{}
@@ -126,6 +130,7 @@ type training struct {
 	net, data, backend string
 	method             method.Method
 	prune              string // how; empty for not at all
+	out                string // data set of out-images; then labelled images have neither noise nor augmentation
 	batch, rows        int    // images in a step, and rows of the network for each of them
 	processor          bool
 
@@ -151,6 +156,12 @@ func (t *training) Prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var out *dataset.Dataset
+	if t.out != "" {
+		if out, err = dataset.Open(t.out); err != nil {
+			return err
+		}
+	}
 	dir, err := os.MkdirTemp("", "certspec-bench-")
 	if err != nil {
 		return err
@@ -159,7 +170,7 @@ func (t *training) Prepare(ctx context.Context) error {
 	t.reports, t.ended = make(chan progress.State), make(chan error, 1)
 	go func() {
 		defer os.RemoveAll(dir)
-		o := t.options(images, test, filepath.Join(dir, "net"))
+		o := t.options(images, test, out, filepath.Join(dir, "net"))
 		o.Progress = func(s progress.State) {
 			select {
 			case t.reports <- s:

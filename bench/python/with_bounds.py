@@ -1,4 +1,4 @@
-"""Interval bounds on differences of logits, Auto-PGD, and areas under the ROC curve. Form: eager, channels-last, compile, jax, float64 or sklearn."""
+"""Interval bounds on differences of logits, steps of GOOD, Auto-PGD, and areas under the ROC curve. Form: eager, channels-last, compile, jax, float64 or sklearn."""
 
 EPSILON, STEPS, CLASSES = 0.1, 20, 10
 VERSION = ""
@@ -7,6 +7,8 @@ VERSION = ""
 def prepare(form, sigma, task, net, batch):
     if task == "auc":
         return auc(), 1
+    if task == "good":
+        return (jax_good if form == "jax" else torch_good)(form, net, batch), batch
     if task == "apgd":
         return attack(form, net, batch), batch
     return (jax_bounds if form == "jax" else torch_bounds)(form, net, batch), batch
@@ -100,6 +102,141 @@ def jax_bounds(form, net, batch):
 
     x = jax.random.uniform(jax.random.key(0), (batch, 28, 28, 1))
     return lambda: jax.block_until_ready(bounds(x))
+
+
+QUANTILE, KAPPA, RATE = 80, 0.3, 0.01
+
+
+def good_images(batch):
+    import numpy as np
+
+    rng = np.random.default_rng(2)
+    draw = lambda: rng.integers(0, 256, (batch, 28, 28, 1)).astype("float32") / 255
+    return draw(), rng.integers(0, CLASSES, batch), draw()
+
+
+def jax_good(form, net, batch):
+    """A step of GOOD: SGD with momentum on the cross-entropy of a batch, the bounds of the out-images where these are smallest, and the
+    logits of the others."""
+    import jax
+    import jax.numpy as jnp
+
+    convs, dense, _, last = weights(net)
+    strides = [s for _, _, s in convs]
+    parameters = [jnp.asarray(w.transpose(2, 3, 1, 0)) for w, _, _ in convs], [jnp.asarray(b) for _, b, _ in convs], [(jnp.asarray(w.T), jnp.asarray(b)) for w, b in dense + [last]]
+    conv = lambda x, w, s: jax.lax.conv_general_dilated(x, w, (s, s), [(1, 1), (1, 1)], dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    def forward(p, x):
+        for w, b, s in zip(p[0], p[1], strides):
+            x = jax.nn.relu(conv(x, w, s) + b)
+        x = x.reshape(len(x), -1)
+        for w, b in p[2][:-1]:
+            x = jax.nn.relu(x @ w + b)
+        return x @ p[2][-1][0] + p[2][-1][1]
+
+    def relu(c, r):
+        l, u = jax.nn.relu(c - r), jax.nn.relu(c + r)
+        return (l + u) / 2, (u - l) / 2
+
+    upper, lower = jnp.triu_indices(CLASSES, 1)
+
+    def widest(p, x):
+        c, r = x, jnp.full((1, 28, 28, 1), EPSILON)
+        for w, b, s in zip(p[0], p[1], strides):
+            c, r = relu(conv(c, w, s) + b, conv(r, abs(w), s))
+        c, r = c.reshape(len(c), -1), r.reshape(len(r), -1)
+        for w, b in p[2][:-1]:
+            c, r = relu(c @ w + b, r @ abs(w))
+        w, b = p[2][-1]
+        w, b = w[:, upper] - w[:, lower], b[upper] - b[lower]
+        return (abs(c @ w + b) + r @ abs(w)).max(1)
+
+    bound = lambda v: jnp.log1p(v * v / 2)
+    m = batch * QUANTILE // 100
+
+    def loss(p, x, y, out):
+        p_in = jax.nn.log_softmax(forward(p, x))
+        v = widest(p, out)
+        order = jnp.argsort(jax.lax.stop_gradient(v), stable=True)
+        f = forward(p, out[order[m:]])
+        outside = bound(v[order[:m]]).sum() + bound(f.max(1) - f.min(1)).sum()
+        return -jnp.take_along_axis(p_in, y[:, None], 1).mean() + KAPPA / batch * outside
+
+    @jax.jit
+    def update(p, momentum, x, y, out):
+        gradient = jax.grad(loss)(p, x, y, out)
+        momentum = jax.tree.map(lambda m, g, w: 0.9 * m + g + 1e-4 * w, momentum, gradient, p)
+        return jax.tree.map(lambda w, m: w - RATE * m, p, momentum), momentum
+
+    x, y, out = map(jnp.asarray, good_images(batch))
+    state = [parameters, jax.tree.map(jnp.zeros_like, parameters)]
+
+    def step():
+        state[:] = update(*state, x, y, out)
+        jax.block_until_ready(state[0])
+
+    return step
+
+
+def torch_good(form, net, batch):
+    """As jax_good."""
+    import torch
+    from torch.nn import functional as F
+
+    convs, dense, _, last = weights(net)
+    layout = {"memory_format": torch.channels_last} if form == "channels-last" else {}
+    t = lambda a: torch.from_numpy(a).requires_grad_(True)
+    convs = [(torch.from_numpy(w).contiguous(**layout).requires_grad_(True), t(b), s) for w, b, s in convs]
+    dense = [(t(w), t(b)) for w, b in dense + [last]]
+
+    def forward(x):
+        for w, b, s in convs:
+            x = F.relu(F.conv2d(x, w, b, s, 1))
+        x = x.flatten(1)
+        for w, b in dense[:-1]:
+            x = F.relu(F.linear(x, w, b))
+        return F.linear(x, *dense[-1])
+
+    def relu(c, r):
+        l, u = F.relu(c - r), F.relu(c + r)
+        return (l + u) / 2, (u - l) / 2
+
+    upper, lower = torch.triu_indices(CLASSES, CLASSES, 1)
+
+    def widest(x):
+        c, r = x, torch.full((1, 1, 28, 28), EPSILON)
+        for w, b, s in convs:
+            c, r = relu(F.conv2d(c, w, b, s, 1), F.conv2d(r, w.abs(), None, s, 1))
+        c, r = c.flatten(1), r.flatten(1)
+        for w, b in dense[:-1]:
+            c, r = relu(F.linear(c, w, b), F.linear(r, w.abs()))
+        w, b = dense[-1]
+        w, b = w[upper] - w[lower], b[upper] - b[lower]
+        return (F.linear(c, w, b).abs() + F.linear(r, w.abs())).max(1).values
+
+    bound = lambda v: torch.log1p(v * v / 2)
+    m = batch * QUANTILE // 100
+
+    def loss(x, y, out):
+        own = F.cross_entropy(forward(x), y)
+        v = widest(out)
+        order = v.detach().argsort(stable=True)
+        f = forward(out[order[m:]])
+        return own + KAPPA / batch * (bound(v[order[:m]]).sum() + bound(f.max(1).values - f.min(1).values).sum())
+
+    parameters = [p for w, b, _ in convs for p in (w, b)] + [p for pair in dense for p in pair]
+    optimizer = torch.optim.SGD(parameters, RATE, 0.9, weight_decay=1e-4)
+    x, y, out = good_images(batch)
+    x, out = (torch.from_numpy(a).permute(0, 3, 1, 2).contiguous(**layout) for a in (x, out))
+    y = torch.from_numpy(y)
+    run = torch.compile(loss) if form == "compile" else loss
+
+    def step():
+        optimizer.zero_grad()
+        run(x, y, out).backward()
+        optimizer.step()
+
+    return step
 
 
 def attack(form, net, batch):
