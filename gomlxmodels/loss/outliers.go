@@ -26,9 +26,26 @@ func Widest(u *Node) *Node { return largest(Reshape(u, u.Shape().Dimensions[0], 
 // of logits, with log Conf ≤ v − log K. It is quadratic near 0 and logarithmic in large bounds.
 func UpperBound(v *Node) *Node { return Log1P(MulScalar(Mul(v, v), 0.5)) }
 
-// Smallest is true for the m smallest of M values [M], the first of equal ones. A value's rank is the number of those
-// before it, counted pair by pair, so that nothing is sorted; it has no gradient.
+// Smallest is true for the m smallest of M values [M], the first of equal ones. It has no gradient.
 func Smallest(v *Node, m int) *Node {
+	rank := ranks(v)
+	return LessThan(rank, Scalar(v.Graph(), rank.DType(), m))
+}
+
+// Others are the rows [M−m, …] of [M, …] that Smallest leaves of values [M], in the order of these.
+func Others(rows, v *Node, m int) *Node {
+	rank, g := ranks(v), v.Graph()
+	n := v.Shape().Dimensions[0]
+	pairs := rank.Shape().Clone()
+	pairs.Dimensions = []int{n - m, n}
+	chosen := Equal(BroadcastToShape(InsertAxes(rank, 0), pairs), AddScalar(Iota(g, pairs, 0), float64(m)))
+	places := Iota(g, pairs, 1)
+	return Gather(rows, ReduceAndKeep(Where(chosen, places, ZerosLike(places)), ReduceSum, -1))
+}
+
+// ranks are the places of values [M] in their order, the first of equal ones first: the number of those before each, counted pair by
+// pair, so that nothing is sorted.
+func ranks(v *Node) *Node {
 	v = StopGradient(v)
 	n, g := v.Shape().Dimensions[0], v.Graph()
 	square := v.Shape().Clone()
@@ -38,8 +55,7 @@ func Smallest(v *Node, m int) *Node {
 	place.DType, place.Dimensions = dtypes.Int32, []int{n, n}
 	earlier := LessThan(Iota(g, place, 1), Iota(g, place, 0))
 	before := LogicalOr(LessThan(other, mine), LogicalAnd(Equal(other, mine), earlier))
-	rank := ReduceSum(ConvertDType(before, dtypes.Int32), -1)
-	return LessThan(rank, Scalar(g, dtypes.Int32, m))
+	return ReduceSum(ConvertDType(before, dtypes.Int32), -1)
 }
 
 // largest is the maximum over the last axis; the gradient is that of the first of equal ones.

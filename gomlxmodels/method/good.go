@@ -3,6 +3,7 @@ package method
 import (
 	"fmt"
 
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"github.com/certspec/certspec/gomlxmodels/loss"
@@ -23,8 +24,13 @@ type GOOD struct {
 	Clip bool `json:"clip" usage:"bounds over the ball within [0, 1], as in evaluation; else over all of it"`
 }
 
-func (GOOD) Name() string   { return "good" }
-func (m GOOD) Needs() Needs { return m.Ball.needs(m.Outliers.needs()) }
+func (GOOD) Name() string { return "good" }
+
+func (m GOOD) Needs() Needs {
+	n := m.Ball.needs(m.Outliers.needs())
+	n.Sets[0].Later = true // most images count by their bound alone
+	return n
+}
 
 func (m GOOD) Check() error {
 	if m.Quantile < 0 || m.Quantile > 100 {
@@ -41,17 +47,22 @@ func (m GOOD) Loss(b *Batch) []loss.Term {
 	images := out.Images.Shape().Dimensions[0]
 	certified := images * m.Quantile / 100
 	kappa := b.Number(kappaRamp)
-	point := loss.UpperBound(loss.Span(out.Logits))
-	all := BroadcastToDims(Const(point.Graph(), true), images)
 	terms := []loss.Term{{Name: inLoss, Value: loss.CrossEntropy(b.Logits, b.Labels)}}
+	order := Iota(kappa.Graph(), shapes.Make(kappa.DType(), images), 0)
 	if certified > 0 {
 		v := loss.Widest(b.Differences(out.Images, b.Number(epsilonRamp), m.Clip))
-		smallest := loss.Smallest(v, certified)
-		terms = append(terms, loss.Term{Name: "bound", Value: Mul(kappa, loss.Share(loss.UpperBound(v), smallest))})
-		all = LogicalNot(smallest)
+		terms = append(terms, loss.Term{Name: "bound", Value: Mul(kappa, loss.Share(loss.UpperBound(v), loss.Smallest(v, certified)))})
+		order = v
 	}
 	if certified < images {
-		terms = append(terms, loss.Term{Name: "point", Value: Mul(kappa, loss.Share(point, all))})
+		logits := out.Logits
+		if logits == nil {
+			logits = b.Forward(loss.Others(out.Images, order, certified))
+		} else {
+			logits = loss.Others(logits, order, certified)
+		}
+		point := MulScalar(ReduceAllSum(loss.UpperBound(loss.Span(logits))), 1/float64(images))
+		terms = append(terms, loss.Term{Name: "point", Value: Mul(kappa, point)})
 	}
 	return terms
 }

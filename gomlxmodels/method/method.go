@@ -65,6 +65,7 @@ type Needs struct {
 	Sets []Set
 	// Posterior is what the network is joined with; see nets.Architecture. Empty for nothing.
 	Posterior string
+	Shift     float64 // of nets.ProoD
 	// Rates are factors of the learning rate of some tensors, by what their names begin with; these have no weight decay.
 	Rates map[string]float64
 	// Ramps are numbers of the loss that change during the run, by name; see Batch.Number. A recipe may give others under the same names.
@@ -72,10 +73,13 @@ type Needs struct {
 }
 
 // Set is a further set of images, as of images that are none of the classes, or that nobody has labelled. The network sees one row for each
-// image of it, in one batch with all others.
+// image of it, in one batch with all others, but for one that is seen later.
 type Set struct {
 	Name     string
 	Labelled bool // its images must have labels of the classes
+	// Later: the loss itself runs the network, by Batch.Forward, on those images whose logits it takes. A network with batch normalisation,
+	// where the images of a batch depend on each other, sees them with the others all the same.
+	Later bool
 
 	// Attack disturbs its images before the step, within the number that the ramp Epsilon gives; nil for none.
 	Attack  *attack.Ascent
@@ -85,7 +89,7 @@ type Set struct {
 // More is what a step takes of a Set.
 type More struct {
 	Images *Node // [M, H, W, C], as the network sees them
-	Logits *Node // [M, K]
+	Logits *Node // [M, K]; nil of a set that is seen later
 	Labels *Node // [M], int32; -1 where the set needs none
 }
 

@@ -161,17 +161,25 @@ func (p *plan) forward(b *method.Batch, images *Node, more []*Node, lookup nets.
 		return p.net.ForwardTraining(images, lookup)
 	}
 	rows := []*Node{images}
+	normalised := slices.ContainsFunc(p.tensors, func(t nets.Tensor) bool { return t.Running })
+	later := func(k int) bool { return p.needs.Sets[k].Later && !normalised }
 	for k := range p.more {
-		rows = append(rows, more[2*k])
+		if !later(k) {
+			rows = append(rows, more[2*k])
+		}
 	}
 	logits, averages := p.net.ForwardTraining(Concatenate(rows, 0), lookup)
 	at := images.Shape().Dimensions[0]
 	own := Slice(logits, AxisRange(0, at))
 	b.More = map[string]*method.More{}
 	for k, set := range p.more {
-		n := more[2*k].Shape().Dimensions[0]
-		b.More[set.name] = &method.More{Images: more[2*k], Logits: Slice(logits, AxisRange(at, at+n)), Labels: more[2*k+1]}
-		at += n
+		m := &method.More{Images: more[2*k], Labels: more[2*k+1]}
+		b.More[set.name] = m
+		if !later(k) {
+			n := m.Images.Shape().Dimensions[0]
+			m.Logits = Slice(logits, AxisRange(at, at+n))
+			at += n
+		}
 	}
 	return own, averages
 }
