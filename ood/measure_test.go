@@ -83,6 +83,31 @@ func TestMeasureBoundsAllThatAttacksFind(t *testing.T) {
 			}
 		}
 	}
+	o.Attacks = []string{"noise"} // from starts in noise alone; its points, too, lie below the bounds
+	noise, err := Attack(t.Context(), net, data, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	more := 0
+	for i, l := range noise.Lines {
+		if a := found.Lines[i]; l.Log != a.Log || l.Attacked < l.Log {
+			t.Errorf("from noise: %+v", l)
+		} else if l.By == "noise" {
+			more++
+		}
+	}
+	if more == 0 {
+		t.Error("no start in noise found anything")
+	}
+	ibp, err := Measure(t.Context(), net, data, Options{Epsilon: 0.1, Method: feedforward.IBP})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, l := range ibp.Lines {
+		if noise.Lines[i].Attacked > l.Upper {
+			t.Errorf("from noise %+v, bound %+v", noise.Lines[i], l)
+		}
+	}
 	point, err := Measure(t.Context(), net, data, Options{})
 	if err != nil {
 		t.Fatal(err)

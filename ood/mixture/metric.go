@@ -129,6 +129,5 @@ func (m *Metric) Ball(r float64) float64 {
 			sum += math.Abs(inverse.At(i, j))
 		}
 	}
-	// Both are off by rounding, far less than this.
-	return r * min(math.Sqrt(float64(d)/least), math.Sqrt(sum)) * (1 + 1e-9)
+	return ball(r, d, 1/least, sum)
 }

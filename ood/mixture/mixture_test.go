@@ -190,3 +190,42 @@ func TestFits(t *testing.T) {
 		t.Errorf("%v", out.LogVariances)
 	}
 }
+
+// What a network keeps of a metric gives its distances: the ball of (15), and the one that the paper prints.
+func TestPosteriorBalls(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	points := make([][]float64, 50)
+	for i := range points {
+		points[i] = []float64{rng.NormFloat64(), 3 * rng.NormFloat64(), 0.2 * rng.NormFloat64()}
+	}
+	m, err := Fit(points, Covariance)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &Mixture{Means: [][]float64{{0, 0, 0}}, LogVariances: []float64{0}, LogWeights: []float64{0}}
+	out := &Mixture{Means: in.Means, LogVariances: []float64{math.Log(4)}, LogWeights: []float64{0}}
+	shift := m.Whiten([][]float64{{0, 0, 0}})[0]
+	p, err := NewPosterior(m.Transform(), shift, in, out, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := p.Ball(0.3), m.Ball(0.3); math.Abs(got-want) > 1e-9*want {
+		t.Errorf("ball %v, want %v", got, want)
+	}
+	if got, want := p.Printed(0.3), 0.3*math.Sqrt(3*m.Scales[0]); math.Abs(got-want) > 1e-9*want {
+		t.Errorf("printed %v, want %v", got, want)
+	}
+	for j, v := range p.White(points[7]) {
+		if want := m.Whiten(points[7:8])[0][j]; math.Abs(v-want) > 1e-9 {
+			t.Errorf("coordinate %d: %v, want %v", j, v, want)
+		}
+	}
+	far := []float64{5, -40, 2}
+	reach := p.Reach(far, 1.1)
+	if reach <= 0 || p.LogBound(far, reach) > math.Log(0.11) || p.LogBound(far, reach*1.001) < math.Log(0.11) {
+		t.Errorf("reach %v, bound %v there", reach, p.LogBound(far, reach))
+	}
+	if _, err := NewPosterior(m.Transform(), shift[:2], in, out, 10); err == nil {
+		t.Error("a shift of two values was taken")
+	}
+}

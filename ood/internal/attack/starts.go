@@ -54,6 +54,32 @@ func (p Problem) noisy(near float64, restart int) [][]float64 {
 	return points
 }
 
+// UniformStarts are the starts moved by uniform noise of half-width reach in every value, another for each run.
+func (p Problem) UniformStarts(reach float64, run int) [][]float64 {
+	return p.noisy(reach, uniformRuns+run)
+}
+
+// GaussianStarts are the starts moved by Gaussian noise of deviation sigma, another for each run.
+func (p Problem) GaussianStarts(sigma float64, run int) [][]float64 {
+	points := make([][]float64, len(p.Starts))
+	for i, x := range p.Starts {
+		rng := p.stream(i, gaussianRuns+uint64(run))
+		z := make([]float64, len(x))
+		for j, v := range x {
+			z[j] = v + sigma*rng.NormFloat64()
+		}
+		project(z, p.Boxes[i])
+		points[i] = z
+	}
+	return points
+}
+
+// Streams of these, beyond the restarts of Auto-PGD.
+const (
+	uniformRuns  = 1 << 20
+	gaussianRuns = 1 << 21
+)
+
 // halfWidth is half the longest side of a box, for a ball that is not cut off ε.
 func halfWidth(b feedforward.Box) float64 {
 	w := 0.0
