@@ -33,11 +33,12 @@ func (m *Model) FeedForward() (*feedforward.Network, error) {
 	return n, nil
 }
 
-// Trained are the sets that the card says the model learned from, further ones of its method included; none of an ONNX file.
+// Trained are the sets that the card says the model learned from, further ones of its method included: that of a model file, or what export and
+// Join keep in an ONNX file; none of other files.
 func (m *Model) Trained() (sets []ledger.Data) {
-	card := m.Card()
+	card := m.exportedCard()
 	if card == nil {
-		return nil
+		return m.joinedFrom()
 	}
 	seen := []modelfile.Data{card.Train}
 	for _, s := range card.Recipe.Sets {

@@ -19,8 +19,8 @@ import (
 func TestOODKilled(t *testing.T) {
 	model := oodModel(t, nil)
 	for name, verb := range map[string][]string{
-		"bound":  {"ood", "bound", "--model", model, "--data", "synthetic/test[count=1500]", "--eps", "0.01"},
-		"attack": {"ood", "attack", "--model", model, "--data", "synthetic/test[count=60]", "--eps", "0.01", "--attacks", "apgd,monotone", "--steps", "60", "--restarts", "1", "--monotone-steps", "20"},
+		"bound":  {"ood", "bound", "--model", model, "--data", "synthetic/test[count=500]", "--eps", "0.01"},
+		"attack": {"ood", "attack", "--model", model, "--data", "synthetic/test[count=30]", "--eps", "0.01", "--attacks", "apgd,monotone", "--steps", "60", "--restarts", "1", "--monotone-steps", "20"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := func(dir string) (args, files []string) {

@@ -70,7 +70,7 @@ func TestBoundsAgree(t *testing.T) {
 		{Name: nets.ExtraLarge, Shape: square, Classes: 5, Width: 1. / 16, Input: nets.InputStandardize},
 		{Name: nets.PreActResNet18, Shape: square, Classes: 4, Width: 1. / 8},
 		{Name: nets.ResNet50, Shape: square, Classes: 4},
-		{Name: nets.Large, Shape: pixel.Shape{Height: 10, Width: 10, Channels: 1}, Classes: 3, Width: 1. / 16, Posterior: nets.ProoD},
+		{Name: nets.Large, Shape: pixel.Shape{Height: 10, Width: 10, Channels: 1}, Classes: 3, Width: 1. / 16, Posterior: nets.ProoD, Shift: 3},
 		{Name: "resnet8", Shape: square, Classes: 4, Width: 1. / 8, Posterior: nets.ProoD, Input: nets.InputCenter},
 		{Name: nets.Large, Shape: odd, Classes: 3, Width: 1. / 8, Posterior: nets.CCU},
 		{Name: everyLayer{}.Name(), Shape: square, Classes: 4, Input: nets.InputImageNet, Bias: true},

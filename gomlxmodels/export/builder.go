@@ -135,11 +135,11 @@ func (b *builder) folded(l nets.Layer, x string, factors, biases []float64) stri
 	}, ints("kernel_shape", k, k), ints("strides", s, s), ints("pads", pad, pad, pad, pad))
 }
 
-// join is the posterior of logits and of one value h, softplus(h + ln K + max(log softmax, −100)).
-func (b *builder) join(name, logits, h string, classes int) string {
+// join is the posterior of logits and of one value h, softplus(h + Δ + ln K + max(log softmax, −100)).
+func (b *builder) join(name, logits, h string, classes int, shift float64) string {
 	p := b.node("LogSoftmax", name+"/log-softmax", []string{logits}, onnxfile.Attribute{Name: "axis", Kind: onnxfile.KindInt, Int: -1})
 	p = b.node("Clip", name+"/log-p", []string{p, b.constant(name+"/least", []float32{nets.LeastLogP}), b.constant(name+"/most", []float32{0})})
-	h = b.node("Add", name+"/h", []string{h, b.constant(name+"/classes", narrow([]float64{math.Log(float64(classes))}), 1)})
+	h = b.node("Add", name+"/h", []string{h, b.constant(name+"/classes", narrow([]float64{math.Log(float64(classes)) + shift}), 1)})
 	return b.node("Softplus", name, []string{b.node("Add", name+"/sum", []string{p, h})})
 }
 

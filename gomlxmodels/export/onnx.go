@@ -126,7 +126,7 @@ func (b *builder) network(a nets.Architecture) {
 		case nets.MixtureLayer:
 			x = b.mixture(l.Name, b.flatten(x), layers[l.Inputs[0]].Shape)
 		case nets.JoinLayer:
-			x = b.join(l.Name, x, names[l.Inputs[1]], l.Shape.Channels)
+			x = b.join(l.Name, x, names[l.Inputs[1]], l.Shape.Channels, a.Shift)
 		default:
 			panic("export: no form of a layer " + string(l.Kind))
 		}

@@ -97,7 +97,7 @@ func TestONNXAgrees(t *testing.T) {
 	nets.Register(everyLayer{})
 	architectures = append(architectures, nets.Architecture{Name: "resnet8", Shape: square, Classes: 4, Width: 0.5, Bias: true},
 		nets.Architecture{Name: everyLayer{}.Name(), Shape: square, Classes: 4, Input: nets.InputImageNet, Bias: true},
-		nets.Architecture{Name: nets.Large, Shape: odd, Classes: 3, Width: 1. / 8, Posterior: nets.ProoD},
+		nets.Architecture{Name: nets.Large, Shape: odd, Classes: 3, Width: 1. / 8, Posterior: nets.ProoD, Shift: 3},
 		nets.Architecture{Name: nets.Large, Shape: odd, Classes: 3, Width: 1. / 8, Posterior: nets.CCU})
 	for _, name := range nets.Names() {
 		a := nets.Architecture{Name: name, Shape: square, Classes: 5}

@@ -20,7 +20,7 @@ func TestBoundGradients(t *testing.T) {
 	}{
 		{Architecture{Name: "resnet8", Shape: pixel.Shape{Height: 4, Width: 4, Channels: 3}, Classes: 3, Width: 0.5, Input: InputStandardize}, []string{"go"}},
 		{Architecture{Name: Large, Shape: pixel.Shape{Height: 3, Width: 4, Channels: 2}, Classes: 3, Width: 1. / 64}, []string{"go", "xla"}},
-		{Architecture{Name: Large, Shape: pixel.Shape{Height: 5, Width: 4, Channels: 1}, Classes: 3, Width: 1. / 64, Posterior: ProoD}, []string{"go"}},
+		{Architecture{Name: Large, Shape: pixel.Shape{Height: 5, Width: 4, Channels: 1}, Classes: 3, Width: 1. / 64, Posterior: ProoD, Shift: 3}, []string{"go"}},
 		{Architecture{Name: Large, Shape: pixel.Shape{Height: 3, Width: 2, Channels: 1}, Classes: 3, Width: 1. / 64, Posterior: CCU}, []string{"go"}},
 	} {
 		for _, engine := range c.engines {

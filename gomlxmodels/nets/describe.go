@@ -32,7 +32,7 @@ const (
 	DenseLayer    Kind = "dense"     // x·kernel + bias; tensors kernel [inputs, outputs] and, with Bias, bias [outputs]; inputs pixel by pixel
 	HalveLayer    Kind = "halve"     // mean over 2×2 pixels, stride 2; an odd last row or column is left out
 	MixtureLayer  Kind = "mixture"   // of images, ln p(x|in) and ln p(x|out); see mixture.go
-	JoinLayer     Kind = "join"      // of logits f and h, one value: softplus(h + ln K + max(log softmax(f), −100)); see posterior.go
+	JoinLayer     Kind = "join"      // of logits f and h, one value: softplus(h + Δ + ln K + max(log softmax(f), −100)); see posterior.go
 )
 
 // Layer is one step of a network. Layers stand in the order in which they are computed.

@@ -92,7 +92,7 @@ func (d *definition) spans(images, radius *Node, lookup Lookup, averages Average
 		case HalveLayer:
 			x = x.both(quarter)
 		case JoinLayer:
-			x = g.joined(x, values[l.Inputs[1]].odds(), a.Posterior == ProoD)
+			x = g.joined(x, values[l.Inputs[1]].odds(), a.Shift, a.Posterior == ProoD)
 		case MixtureLayer:
 			x = g.mixture(x, lookup)
 		case DenseLayer:

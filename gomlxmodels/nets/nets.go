@@ -13,6 +13,7 @@ package nets
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -57,7 +58,8 @@ type Architecture struct {
 	Bias    bool        `json:"bias,omitempty"`  // convolutions have biases, too, where the network's own have none
 
 	// Posterior joins the network, as a classifier, with what says how likely an image is one of the classes at all; see posterior.go.
-	Posterior string `json:"posterior,omitempty"`
+	Posterior string  `json:"posterior,omitempty"`
+	Shift     float64 `json:"shift,omitempty"` // of ProoD, Δ, which h stands with in the posterior
 }
 
 var (
@@ -138,6 +140,9 @@ func (a Architecture) Check() error {
 	}
 	if a.Posterior != "" && !slices.Contains(Posteriors(), a.Posterior) {
 		return fmt.Errorf("nets: %s: posterior %q; expected none or one of %q", a.Name, a.Posterior, Posteriors())
+	}
+	if a.Shift != 0 && a.Posterior != ProoD || math.IsNaN(a.Shift) || math.Abs(a.Shift) > -LeastLogP {
+		return fmt.Errorf("nets: %s: shift %v; expected a number from %d to %d, and 0 but with the posterior %q", a.Name, a.Shift, LeastLogP, -LeastLogP, ProoD)
 	}
 	if !(a.Width >= 0 && a.Width <= 64) || a.Width > 0 && a.Width < 1./1024 {
 		return fmt.Errorf("nets: %s: width %v; expected a factor from 1/1024 to 64", a.Name, a.Width)

@@ -10,10 +10,11 @@ import (
 
 // ProoD is the posterior of Meinke, Bitterwolf and Hein 2022 (arXiv 2106.04260): beside the classifier f stands a discriminator h, and
 //
-//	p(k|x) = π·softmax_k(f(x)) + (1 − π)/K,  π = 1/(1 + exp(−h(x))).
+//	p(k|x) = π·softmax_k(f(x)) + (1 − π)/K,  π = 1/(1 + exp(−h(x) − Δ)).
 //
-// A bound on h alone bounds the confidence, Conf ≤ π̄ + (1 − π̄)/K, whatever the classifier is. What the network gives are
-// z_k = ln(1 + K·exp(h)·p_k) = ln p(k|x) up to a constant that is the same for all k, so that softmax(z) is the posterior; and intervals of
+// Δ is Architecture.Shift: the discriminator learns as if own and foreign images were equally likely, and of real images most are own.
+// A larger Δ costs less accuracy and guarantees less. A bound on h alone bounds the confidence, Conf ≤ π̄ + (1 − π̄)/K, whatever the classifier is. What the network gives are
+// z_k = ln(1 + K·exp(h + Δ)·p_k) = ln p(k|x) up to a constant that is the same for all k, so that softmax(z) is the posterior; and intervals of
 // z give that bound, as log p_k is at most 0. A log p_k below −100 counts as −100.
 //
 // The discriminator is their network: convolutions of 3×3 pixels with 128, 256 (stride 2) and 256 channels, the mean over 2×2 pixels, a
@@ -58,11 +59,11 @@ func quarter(x *Node) *Node {
 	return ReduceMean(Reshape(x, d[0], h, 2, w, 2, d[3]), 2, 4)
 }
 
-// joined is the posterior of logits f [N, K] and h [N, 1]. In training no gradient flows from it to h where that is apart.
-func (g *grapher) joined(f, h span, apart bool) span {
+// joined is the posterior of logits f [N, K] and h [N, 1], moved by a shift. In training no gradient flows from it to h where that is apart.
+func (g *grapher) joined(f, h span, shift float64, apart bool) span {
 	k := f.centre.Shape().Dimensions[1]
 	join := func(logP, h *Node) *Node {
-		x := AddScalar(Add(MaxScalar(logP, LeastLogP), h), math.Log(float64(k)))
+		x := AddScalar(Add(MaxScalar(logP, LeastLogP), h), math.Log(float64(k))+shift)
 		return Softplus(x)
 	}
 	if f.radius == nil {

@@ -33,7 +33,7 @@ func outPlan(m method.Method) *plan {
 		return im
 	}
 	a := nets.Architecture{Name: nets.Large, Shape: shape, Classes: 3, Width: 1. / 64}
-	a.Posterior = m.Needs().Posterior
+	a.Posterior, a.Shift = m.Needs().Posterior, m.Needs().Shift
 	p := &plan{run: identity{Architecture: a, Classes: make([]string, 3)}, net: a, tensors: a.Tensors(), images: images(toyImages, 83), stepsPerEpoch: 1, steps: 30}
 	p.set(modelfile.Recipe{
 		Sigma: new(0.0), Epochs: 30, BatchSize: toyImages, LearningRate: 0.1, Schedule: "constant", Momentum: new(0.9), WeightDecay: new(0.01),
@@ -53,6 +53,9 @@ func onHost(t *testing.T, p *plan, theta [][]float64, discriminator bool) *feedf
 	if first := slices.IndexFunc(list, func(t nets.Tensor) bool { return strings.HasPrefix(t.Name, "discriminator/") }); first >= 0 && discriminator {
 		list, theta, strided = list[first:], theta[first:], 2
 	} else if first >= 0 {
+		list = list[:first]
+	}
+	if first := slices.IndexFunc(list, func(t nets.Tensor) bool { return strings.HasPrefix(t.Name, "mixture/") }); first >= 0 {
 		list = list[:first]
 	}
 	layer := 0
@@ -110,6 +113,38 @@ func uniformLoss(f []float64) (l float64, g []float64) {
 	return l, g
 }
 
+// spread gives some first values of mixtures that are not all alike: of a transform, of densities.
+func spread(values []float32) []float64 {
+	out := make([]float64, len(values))
+	for i := range values {
+		values[i] += 0.1 * float32(math.Sin(float64(i)))
+		out[i] = float64(values[i])
+	}
+	return out
+}
+
+// densities are p(x|in) and p(x|out) of a CCU network, without the constant, from their definition.
+func densities(p *plan, theta [][]float64, x []float64) (d [2]float64) {
+	at := func(name string) []float64 { return theta[indexOf(p.tensors, "mixture/"+name)] }
+	transform, w := at("transform"), slices.Clone(at("shift"))
+	for i, v := range x {
+		for j := range w {
+			w[j] += v * transform[i*len(w)+j]
+		}
+	}
+	for side, name := range []string{"in/", "out/"} {
+		means, variances, weights := at(name+"means"), at(name+"log-variances"), at(name+"log-weights")
+		for k, v := range variances {
+			square := 0.0
+			for j := range w {
+				square += (w[j] - means[k*len(w)+j]) * (w[j] - means[k*len(w)+j])
+			}
+			d[side] += math.Exp(weights[k] - float64(len(w))/2*v - square/2*math.Exp(-v))
+		}
+	}
+	return d
+}
+
 // within is the box of what differs from x by at most ε, with clip within [0, 1].
 func within(x []float64, epsilon float64, clip bool) feedforward.Box {
 	box := feedforward.Box{Lower: slices.Clone(x), Upper: slices.Clone(x)}
@@ -156,7 +191,8 @@ func TestOutStepByHand(t *testing.T) {
 	}{
 		{newMethod(t, "plain"), 0}, {newMethod(t, "ceda"), 0}, {newMethod(t, "oe"), 0}, {newMethod(t, "acet", "steps=4"), 0},
 		{newMethod(t, "good", "quantile=0"), 0}, {newMethod(t, "good", "quantile=79"), 3}, {newMethod(t, "good", "quantile=80"), 4}, {newMethod(t, "good", "quantile=100", "clip=true"), 5},
-		{newMethod(t, "prood", "kappa=0.3"), 0},
+		{newMethod(t, "prood", "kappa=0.3"), 0}, {newMethod(t, "prood", "kappa=0.3", "shift=1.5"), 0},
+		{newMethod(t, "ccu", "kappa=0.3", "kappa_start=0", "kappa_over=0", "mixture_rate=0.5"), 0},
 	}
 	for _, engine := range []string{"go", "xla"} {
 		b, err := backend.Open(engine)
@@ -172,6 +208,10 @@ func TestOutStepByHand(t *testing.T) {
 			s := p.newState()
 			theta := make([][]float64, len(s.weights))
 			for i := range s.weights {
+				if strings.HasPrefix(p.tensors[i].Name, "mixture/") {
+					theta[i] = spread(s.weights[i])
+					continue
+				}
 				for j := range s.weights[i] {
 					s.weights[i][j] *= 1.5 // else the classes hardly differ
 					theta[i] = append(theta[i], float64(s.weights[i][j]))
@@ -225,11 +265,11 @@ func TestOutStepByHand(t *testing.T) {
 					return f
 				}
 				forward := func(x []float64) []float64 { return value(n, x) }
-				if _, ok := c.method.(method.ProoD); ok {
+				if m, ok := c.method.(method.ProoD); ok {
 					// The posterior takes h as it was before the step: no gradient goes from it to the discriminator.
 					h, fixed := onHost(t, p, theta, true), onHost(t, p, before, true)
 					forward = func(x []float64) []float64 {
-						p, pi := softmax(value(n, x)), 1/(1+math.Exp(-value(fixed, x)[0]))
+						p, pi := softmax(value(n, x)), 1/(1+math.Exp(-value(fixed, x)[0]-m.Shift))
 						for k := range p {
 							p[k] = math.Log(pi*p[k] + (1-pi)/float64(len(p)))
 						}
@@ -246,6 +286,23 @@ func TestOutStepByHand(t *testing.T) {
 						l += kappa / outImages * math.Log1p(math.Exp(bounds.Upper[0]))
 					}
 				}
+				if m, ok := c.method.(method.CCU); ok {
+					forward = func(x []float64) []float64 {
+						p, d := softmax(value(n, x)), densities(p, theta, x)
+						for k := range p {
+							p[k] = math.Log((p[k]*d[0] + d[1]/float64(len(p))) / (d[0] + d[1]))
+						}
+						return p
+					}
+					for _, x := range rows(one.images) {
+						d := densities(p, theta, x)
+						l -= m.Density * math.Log((d[0]+d[1])/2) / toyImages
+					}
+					for _, x := range out {
+						d := densities(p, theta, x)
+						l -= m.Density * math.Log((d[0]+d[1])/2) / outImages
+					}
+				}
 				for i, x := range rows(one.images) {
 					l -= math.Log(softmax(forward(x))[one.labels[i]]) / toyImages
 				}
@@ -255,7 +312,7 @@ func TestOutStepByHand(t *testing.T) {
 					switch m := c.method.(type) {
 					case method.CEDA:
 						l += kappa / outImages * math.Log(slices.Max(softmax(f)))
-					case method.OE, method.ACET, method.ProoD:
+					case method.OE, method.ACET, method.ProoD, method.CCU:
 						v, _ := uniformLoss(f)
 						l += kappa / outImages * v
 					case method.GOOD:
@@ -295,6 +352,15 @@ func TestOutStepByHand(t *testing.T) {
 					theta[i][j] = w
 					largest = max(largest, math.Abs(gradient))
 					want := w - rate*(gradient+0.01*w)
+					if name := p.tensors[i].Name; p.tensors[i].Running {
+						want = w
+					} else if strings.HasPrefix(name, "mixture/") { // half the rate, and no decay
+						want = w - 0.5*rate*gradient
+						if name == "mixture/out/log-variances" {
+							in := indexOf(p.tensors, "mixture/in/log-variances")
+							want = max(want, float64(slices.Max(s.weights[in]))+math.Log(4))
+						}
+					}
 					if v := float64(s.weights[i][j]); math.Abs(v-want) > 1e-5 {
 						t.Errorf("%s (%v) on %s: %s[%d] is %g, want %g, from %g", c.method.Name(), c.quantile, engine, p.tensors[i].Name, j, v, want, w)
 					}

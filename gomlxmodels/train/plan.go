@@ -66,7 +66,7 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 		return nil, err
 	}
 	architecture := o.architecture(images)
-	architecture.Posterior = made.method.Needs().Posterior
+	architecture.Posterior, architecture.Shift = made.method.Needs().Posterior, made.method.Needs().Shift
 	if err := architecture.Check(); err != nil {
 		return nil, fmt.Errorf("train: %s: %w", images.Name, err)
 	}

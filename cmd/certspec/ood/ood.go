@@ -18,7 +18,7 @@ func Command() *cobra.Command {
 	return cli.Noun("ood", "Tell foreign images from a network's own, with guarantees over whole boxes of inputs",
 		`Bound how sure a network can become when a foreign image moves in a box, attack it there, and compare with the network's own
 images; decide properties of it. Bounds hold in exact arithmetic and for the network's evaluation in float32.`,
-		check(), bound(), attack(), auc(), smooth(), verify(), merge(), property())
+		check(), bound(), attack(), auc(), smooth(), verify(), merge(), property(), join(), ccu())
 }
 
 // runOptions are the flags that bounds and attacks have in common.

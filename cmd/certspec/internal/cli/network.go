@@ -34,20 +34,25 @@ func (o *NetworkOptions) TrainedFlag(cmd *cobra.Command) {
 	})
 }
 
-// Open opens the model and its network.
-func (o *NetworkOptions) Open() (*engine.Model, *feedforward.Network, error) {
+// OpenModel opens the model alone.
+func (o *NetworkOptions) OpenModel() (*engine.Model, error) {
 	if o.Path == "" {
-		return nil, nil, Usagef("--model is missing: %s", o.cmd.Flags().Lookup("model").Usage)
+		return nil, Usagef("--model is missing: %s", o.cmd.Flags().Lookup("model").Usage)
 	}
 	if isWeights(o.Path) {
-		return nil, nil, weightsAlone(o.Path)
+		return nil, weightsAlone(o.Path)
 	}
 	none := ""
 	options, err := o.onnx.read(o.cmd.Flags(), o.Path, &none)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	m, err := engine.Open(o.Path, engine.ONNX(options))
+	return engine.Open(o.Path, engine.ONNX(options))
+}
+
+// Open opens the model and its network.
+func (o *NetworkOptions) Open() (*engine.Model, *feedforward.Network, error) {
+	m, err := o.OpenModel()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/certspec/certspec/gomlxmodels/export"
+	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/rs/ledger"
+)
+
+// trainedKey is the metadata of a joined file: the sets that its parts learned from, ledger.Data in JSON.
+const trainedKey = "certspec_trained"
+
+// Join sets the discriminator of a network that prood trained, or a network with one output, beside any classifier; see onnxmodel.Join. A nil
+// shift is that of the discriminator's own posterior, or 0.
+func Join(classifier, discriminator *Model, shift *float64) (*onnxfile.Model, error) {
+	var sources [2]onnxmodel.Source
+	for i, m := range []*Model{classifier, discriminator} {
+		sources[i] = onnxmodel.Source{Path: m.path, Options: m.onnx}
+		if m.card != nil {
+			data, err := m.encoded()
+			if err != nil {
+				return nil, err
+			}
+			sources[i] = onnxmodel.Source{Path: m.name(), Contents: data}
+		}
+	}
+	if shift == nil {
+		shift = new(float64)
+		if card := discriminator.exportedCard(); card != nil {
+			*shift = card.Architecture.Shift
+		}
+	}
+	joined, err := onnxmodel.Join(sources[0], sources[1], nets.DiscriminatorHead, *shift)
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	if seen := append(classifier.Trained(), discriminator.Trained()...); len(seen) > 0 {
+		text, err := json.Marshal(seen)
+		if err != nil {
+			return nil, err
+		}
+		joined.Metadata = append(joined.Metadata, onnxfile.Property{Key: trainedKey, Value: string(text)})
+	}
+	return joined, nil
+}
+
+// exportedCard is the card of a model file, or that in an ONNX file which export wrote; else nil.
+func (m *Model) exportedCard() *modelfile.Card {
+	if m.card != nil {
+		return m.card
+	}
+	var card modelfile.Card
+	if !m.property(export.CardKey, &card) {
+		return nil
+	}
+	return &card
+}
+
+// joinedFrom are the sets that the parts of a joined file learned from.
+func (m *Model) joinedFrom() (sets []ledger.Data) {
+	m.property(trainedKey, &sets)
+	return sets
+}
+
+// property reads a property of an ONNX file's metadata, in JSON, where it is there.
+func (m *Model) property(key string, v any) bool {
+	if m.card != nil {
+		return false
+	}
+	file, _, _, err := onnxmodel.Graph(m.path, nil, m.onnx)
+	if err != nil {
+		return false // which those say that read the network
+	}
+	for _, p := range file.Metadata {
+		if p.Key == key {
+			return json.Unmarshal([]byte(p.Value), v) == nil
+		}
+	}
+	return false
+}
