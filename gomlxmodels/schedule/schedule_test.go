@@ -44,6 +44,13 @@ func TestRamps(t *testing.T) {
 			t.Errorf("%+v: %v in epoch %d, step %d; want %v", c.ramp, got, c.epoch, c.step, c.want)
 		}
 	}
+	// The paper's rates on MNIST, of the mean loss: Bitterwolf et al. 2020, appendix.
+	paper := Steps{Milestones: []int{50, 100, 200, 300, 350}, Divide: 5}
+	for epoch, want := range map[int]float64{49: 0.005, 50: 0.001, 350: 1.6e-6} {
+		if got := paper.Rate(0.005, Clock{Step: 468*epoch + 467, Steps: 468 * 420, StepsPerEpoch: 468}); math.Abs(got/want-1) > 1e-12 {
+			t.Errorf("rate %v in epoch %d, want %v", got, epoch, want)
+		}
+	}
 	// A ramp to ε over W epochs is ε·min(1, (e+1)/W), to float32, for the budgets and warm-ups of published recipes.
 	for _, epsilon := range []float64{255. / 256, 0.25, 0.5, 1, 2, 64. / 255, 127. / 255} {
 		for over := 1; over <= 200; over++ {

@@ -146,6 +146,15 @@ func TestAttacksKeepTheRules(t *testing.T) {
 				}
 			}
 		}
+		if more, ok := a.(APGD); ok { // a further restart begins from the same streams and keeps the better
+			more.Restarts++
+			better, err := more.Run(t.Context(), p)
+			for i, found := range better {
+				if err != nil || found.Value < best[i].Value {
+					t.Errorf("%s, image %d: %v with one restart more, %v before (%v)", name, i, found.Value, best[i].Value, err)
+				}
+			}
+		}
 		part := Problem{p.Network, p.Objective, p.Boxes[3:5], p.Starts[3:5], p.IDs[3:5], p.Seed} // another batch
 		some, err := a.Run(t.Context(), part)
 		if err != nil || !reflect.DeepEqual(some, best[3:5]) {
