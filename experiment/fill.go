@@ -44,6 +44,8 @@ type FilledLine struct {
 	Shares []distribution `json:"shares,omitempty"`
 	// What further measures found, by their keys.
 	Found map[string]any `json:"found,omitempty"`
+
+	start string // model that training began with
 }
 
 // find keeps what a measure found of a line.
@@ -95,6 +97,14 @@ type Selected struct {
 //
 // Errors: no such table, results that cannot be read; that of ctx.
 func Fill(ctx context.Context, folder, name string, o resample.Options) (*Filled, error) {
+	f, err := newFiller(ctx, folder, name, o)
+	if err != nil {
+		return nil, err
+	}
+	return f.fill()
+}
+
+func newFiller(ctx context.Context, folder, name string, o resample.Options) (*Filler, error) {
 	o, err := o.Resolved()
 	if err != nil {
 		return nil, err
@@ -107,8 +117,7 @@ func Fill(ctx context.Context, folder, name string, o resample.Options) (*Filled
 	if err != nil {
 		return nil, err
 	}
-	f := &Filler{Place: Place{folder, m, t}, ctx: ctx, bootstrap: o, origins: map[string]origin{}}
-	return f.fill()
+	return &Filler{Place: Place{folder, m, t}, ctx: ctx, bootstrap: o, origins: map[string]origin{}}, nil
 }
 
 func (f *Filler) fill() (*Filled, error) {

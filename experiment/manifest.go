@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/certspec/certspec/internal/atomicfile"
 )
@@ -180,7 +181,10 @@ func (m *Manifest) Made(name string) (*madeTable, error) {
 		}
 		names = append(names, m.Tables[i].Name)
 	}
-	return nil, fmt.Errorf("experiment: the folder has no table %q; it has %v", name, names)
+	if name == "" {
+		return nil, fmt.Errorf("experiment: the folder has %d tables; name one of %s", len(names), strings.Join(names, ", "))
+	}
+	return nil, fmt.Errorf("experiment: the folder has no table %q; it has %s", name, strings.Join(names, ", "))
 }
 
 func compact(v any) string {

@@ -16,7 +16,7 @@ func (f *Filler) line(l tableLine, list []Metric) (FilledLine, error) {
 	var shares []*Radii
 	for _, name := range l.Models {
 		m := f.Manifest.Model(name)
-		line.Data = m.Data
+		line.Data, line.start = m.Data, m.Start
 		k, err := keptOf(f.Folder, m)
 		if err != nil {
 			return line, err

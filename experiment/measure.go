@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/sweep"
+	"github.com/certspec/certspec/spectral"
 )
 
 // A Measure is something that tables show of their models: what is to be done for it, how and at what cost, where its results lie, and how
@@ -42,6 +43,7 @@ var registered = []registeredMeasure{
 	{"calibration", func() Measure { return &calibrationMeasure{} }},
 	{"ace", func() Measure { return &attackMeasure{} }},
 	{"agreement", func() Measure { return new(agreementMeasure) }},
+	{heatmapKey, func() Measure { return &heatmapMeasure{Epsilon: spectral.DefaultEpsilon} }},
 	{"evaluate", func() Measure { return &evaluateMeasure{} }},
 }
 

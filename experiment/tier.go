@@ -36,6 +36,9 @@ type Tier struct {
 	Calibration calibrationSettings `yaml:"calibration" json:"calibration"` // of confidences
 	Attack      attackSettings      `yaml:"attack" json:"attack"`           // of confidences, without noise
 
+	// Of the measure heatmap, which keeps it itself: folders of a tier that did not have it go on.
+	Heatmap heatmapSettings `yaml:"heatmap,omitempty" json:"-"`
+
 	Adversary adversarySettings `yaml:"adversary,omitempty" json:"adversary,omitzero"` // of the confidence on foreign images
 	Except    []string          `yaml:"except,omitempty" json:"except,omitempty"`      // patterns of recipes that it leaves out of tables
 }
@@ -103,6 +106,12 @@ type calibrationSettings struct {
 	Certify certifySettings `yaml:"certify" json:"certify"`
 	Cells   int             `yaml:"cells,omitempty" json:"cells,omitempty"` // that scores are counted in; default 1,000
 	Steps   int             `yaml:"steps,omitempty" json:"steps,omitempty"` // of a run of ADMM; default 3,000
+}
+
+// heatmapSettings says which images are disturbed at which frequencies.
+type heatmapSettings struct {
+	Images      string `yaml:"images,omitempty" json:"images,omitempty"`           // default Clean
+	Frequencies []int  `yaml:"frequencies,omitempty" json:"frequencies,omitempty"` // periods over an image, both ways with their negatives; default 0 to 15
 }
 
 // attackSettings says which images are attacked, and how long.

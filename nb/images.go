@@ -8,10 +8,6 @@ import (
 	"image/png"
 	"strings"
 
-	"gonum.org/v1/plot/vg/draw"
-
-	"gonum.org/v1/plot/vg"
-
 	"github.com/certspec/certspec/internal/figure"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/spectral"
@@ -78,16 +74,10 @@ func HeatMaps(caption string, low, high float64, titles []string, maps ...*spect
 		end(fmt.Errorf("nb.HeatMaps: %d titles for %d maps", len(titles), len(maps)))
 		return nil
 	}
-	const side, perLine = 2.4 * vg.Inch, 3
-	lines := (len(maps) + perLine - 1) / perLine
-	columns := min(len(maps), perLine)
-	width := side + 0.75*vg.Inch
-	return &Figure{Caption: caption, pixels: true, Width: vg.Length(columns) * width, Height: vg.Length(lines) * side,
-		paint: func(c draw.Canvas) {
-			for i, m := range maps {
-				left, top := vg.Length(i%perLine)*width, vg.Length(i/perLine)*side
-				part := draw.Crop(c, left, left+width-vg.Length(columns)*width, vg.Length(lines)*side-side-top, -top)
-				figure.HeatMap{Title: titles[i], X: "v", Y: "u", Columns: m.V, Rows: m.U, Values: m.Values, Low: low, High: high}.Paint(part)
-			}
-		}}
+	of := figure.HeatMaps{Columns: 3, Low: low, High: high}
+	for i, m := range maps {
+		of.Maps = append(of.Maps, figure.HeatMap{Title: titles[i], X: "v", Y: "u", Columns: m.V, Rows: m.U, Values: m.Values})
+	}
+	width, height := of.Size()
+	return &Figure{Caption: caption, pixels: true, Width: width, Height: height, paint: of.Paint}
 }

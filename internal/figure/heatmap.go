@@ -91,3 +91,36 @@ func placeTicks(numbers []int) plot.ConstantTicks {
 	}
 	return ticks
 }
+
+// HeatMaps are maps side by side, in rows, on one scale.
+type HeatMaps struct {
+	Columns   int // at most
+	Low, High float64
+	Maps      []HeatMap
+}
+
+// Measures of a map among others, with its scale.
+const (
+	mapSide  = 2.4 * vg.Inch
+	mapWidth = mapSide + 0.75*vg.Inch
+)
+
+func (m HeatMaps) lines() (columns, lines int) {
+	return min(len(m.Maps), m.Columns), (len(m.Maps) + m.Columns - 1) / m.Columns
+}
+
+// Size is that of the picture.
+func (m HeatMaps) Size() (width, height vg.Length) {
+	columns, lines := m.lines()
+	return vg.Length(columns) * mapWidth, vg.Length(lines) * mapSide
+}
+
+// Paint draws the maps.
+func (m HeatMaps) Paint(c draw.Canvas) {
+	width, height := m.Size()
+	for i, one := range m.Maps {
+		left, top := vg.Length(i%m.Columns)*mapWidth, vg.Length(i/m.Columns)*mapSide
+		one.Low, one.High = m.Low, m.High
+		one.Paint(draw.Crop(c, left, left+mapWidth-width, height-mapSide-top, -top))
+	}
+}

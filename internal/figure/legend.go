@@ -212,3 +212,19 @@ func drawLegend(p *plot.Plot, c draw.Canvas, lines []Line) {
 	p.Draw(draw.Crop(c, 0, -size.X, 0, 0))
 	outside.Draw(draw.Crop(c, c.Max.X-c.Min.X-size.X, 0, 0, 0))
 }
+
+// Lines is a picture of lines over common axes.
+type Lines struct {
+	Title, X, Y string
+	Lines       []Line
+}
+
+// Paint draws the lines, each in the style of its place.
+func (l Lines) Paint(c draw.Canvas) {
+	p := NewPlot(l.Title, l.X, l.Y)
+	for i := range l.Lines {
+		l.Lines[i].Style = LineStyle(i)
+		p.Add(&plotter.Line{XYs: l.Lines[i].XYs, LineStyle: l.Lines[i].Style})
+	}
+	DrawLines(p, Inset(c), l.Lines)
+}

@@ -17,6 +17,7 @@ type Panel struct {
 	Title            string
 	X, Y             string
 	ProbitX, ProbitY bool
+	Names            []string // of the places 0, 1, … of the x axis, which are no numbers; the series stand side by side there
 	Series           []Series
 }
 
@@ -44,6 +45,9 @@ func (p Panel) plot(radius vg.Length) *plot.Plot {
 		out.Add(bars{s.Points, draw.LineStyle{Color: faint, Width: radius / 3}})
 		spots := make(plotter.XYs, len(s.Points))
 		for k, at := range s.Points {
+			if p.Names != nil {
+				at.X += 0.6 * (float64(i) + 0.5 - float64(len(p.Series))/2) / float64(len(p.Series))
+			}
 			spots[k] = plotter.XY{X: at.X, Y: at.Y}
 		}
 		for _, l := range s.Lines {
@@ -60,11 +64,18 @@ func (p Panel) plot(radius vg.Length) *plot.Plot {
 	if p.ProbitY {
 		out.Y.Tick.Marker = probitTicks{}
 	}
+	if p.Names != nil {
+		var ticks plot.ConstantTicks
+		for i, name := range p.Names {
+			ticks = append(ticks, plot.Tick{Value: float64(i), Label: name})
+		}
+		out.X.Tick.Marker, out.X.Min, out.X.Max = ticks, -0.4, float64(len(p.Names))-0.6
+	}
 	return out
 }
 
 func spotStyle(i int, radius vg.Length) draw.GlyphStyle {
-	return draw.GlyphStyle{Color: Palette[i%len(Palette)], Radius: radius, Shape: spotShapes[i%len(spotShapes)]}
+	return draw.GlyphStyle{Color: Palette[i%len(Palette)], Radius: radius, Shape: spotShapes[(i+i/len(Palette))%len(spotShapes)]}
 }
 
 // pad leaves room around the points.
@@ -128,6 +139,7 @@ const (
 	panelWidth   = 2.5 * vg.Inch
 	panelHeight  = 2 * vg.Inch
 	legendHeight = 20
+	rowHeight    = 13 // of each further row of the legend
 )
 
 // Paint draws the panels, row by row, the title above them and the legend below.
@@ -158,7 +170,7 @@ func (g Grid) Paint(c draw.Canvas) {
 	}
 }
 
-// legend draws the names of the series in one row, and gives the canvas above.
+// legend draws the names of the series below the panels, in as many rows as they need, and gives the canvas above.
 func (g Grid) legend(c draw.Canvas, radius vg.Length) draw.Canvas {
 	var names []string
 	for _, p := range g.Panels {
@@ -173,17 +185,26 @@ func (g Grid) legend(c draw.Canvas, radius vg.Length) draw.Canvas {
 	}
 	style := Label(9, color.Black)
 	style.XAlign, style.YAlign = draw.XLeft, draw.YCenter
-	total := vg.Length(0)
-	for _, name := range names {
-		total += style.Width(name) + 24
+	type row struct {
+		from, to int
+		width    vg.Length
 	}
-	x, y := c.Min.X+max(0, (c.Max.X-c.Min.X-total)/2), c.Min.Y+legendHeight/2-4
+	rows := []row{{}}
 	for i, name := range names {
-		c.DrawGlyph(spotStyle(i, radius+0.5), vg.Point{X: x, Y: y})
-		c.FillText(style, vg.Point{X: x + 8, Y: y + 1}, name)
-		if x += style.Width(name) + 24; x > c.Max.X {
-			break
+		last, width := &rows[len(rows)-1], style.Width(name)+24
+		if i > last.from && last.width+width > c.Max.X-c.Min.X {
+			rows = append(rows, row{from: i})
+			last = &rows[len(rows)-1]
+		}
+		last.to, last.width = i+1, last.width+width
+	}
+	for k, r := range rows {
+		x, y := c.Min.X+max(0, (c.Max.X-c.Min.X-r.width)/2), c.Min.Y+vg.Length(len(rows)-1-k)*rowHeight+legendHeight/2-4
+		for i := r.from; i < r.to; i++ {
+			c.DrawGlyph(spotStyle(i, radius+0.5), vg.Point{X: x, Y: y})
+			c.FillText(style, vg.Point{X: x + 8, Y: y + 1}, names[i])
+			x += style.Width(names[i]) + 24
 		}
 	}
-	return draw.Crop(c, 0, 0, legendHeight, 0)
+	return draw.Crop(c, 0, 0, legendHeight+vg.Length(len(rows)-1)*rowHeight, 0)
 }

@@ -5,12 +5,14 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/experiment"
+	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/resample"
 )
 
 // tableOptions are what the flags of "experiment table" ask.
 type tableOptions struct {
 	bootstrap resample.Options
+	published bool
 	table     cli.TableOptions
 	json      *bool
 }
@@ -26,7 +28,10 @@ files of corrupted images or our own were used. It needs manifest.json and resul
 		Example: "  certspec experiment table out/A A/table2 -o table2.tex",
 	}
 
-	cli.Group(cmd, cli.Settings, func(f *cli.Flags) { f.BootstrapFlags(&o.bootstrap) })
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		f.BoolVar(&o.published, "published", false, "also the published figures, where the built-in table has them, beside those of the folder")
+		f.BootstrapFlags(&o.bootstrap)
+	})
 	o.table.Flags(cmd)
 	o.json = cli.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
@@ -51,5 +56,26 @@ func (o *tableOptions) run(cmd *cobra.Command, args []string) error {
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), filled)
 	}
-	return o.table.Write(cmd, filled.Tables()...)
+	tables := filled.Tables()
+	if o.published {
+		beside, err := publishedBeside(filled)
+		if err != nil {
+			return err
+		}
+		tables = append(tables, beside)
+	}
+	return o.table.Write(cmd, tables...)
+}
+
+// publishedBeside are the figures that the built-in table of a name has.
+func publishedBeside(filled *experiment.Filled) (*table.Table, error) {
+	library, err := experiment.Open()
+	if err != nil {
+		return nil, err
+	}
+	built, err := library.Table(filled.Name)
+	if err != nil || built.Published == nil {
+		return nil, cli.Usagef("--published: there are no published figures for %s here", filled.Name)
+	}
+	return filled.Beside(built.Published), nil
 }

@@ -1,0 +1,69 @@
+package experiment
+
+import (
+	"math"
+	"path/filepath"
+	"testing"
+
+	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/spectral"
+)
+
+// A map over frequencies has at each the radius of its ledger, says so by rings, and is not made again.
+func TestHeatMapMeasure(t *testing.T) {
+	file := tinyFile(t, "  maps:\n    title: Maps\n    rows: [tiny/g]\n    measure: {heatmap: {epsilon: 0.5, frequencies: [0, 3], images: count=6}}\n")
+	o := tiny(t, file)
+	o.Table = "maps"
+	if err := Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	e, err := Plan(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range e.Jobs {
+		if j.measure == nil {
+			continue
+		}
+		done, err := j.measure.Done(&Place{o.Folder, e.Manifest, &e.Manifest.Tables[0]}, j)
+		if !done || err != nil {
+			t.Errorf("left: %v, %v", j, err)
+		}
+	}
+	f, err := Fill(o.Folder, "maps", resample.Options{Resamples: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := f.Lines[0].HeatMap()
+	if m == nil || len(m.U) != 3 || len(m.Values) != 9 {
+		t.Fatalf("map %+v", m)
+	}
+	run, err := rs.Open(filepath.Join(o.Folder, "ledgers", "tiny-g-s1", "heatmap", "u+3v+3.ledger"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := run.ACR().Value
+	if want <= 0 || len(run.Rows) != 6 || math.Abs(m.Values[8]-want) > 1e-12 || m.Values[0] != m.Values[8] {
+		t.Errorf("at (3, 3) and its mirror %v, %v; the ledger has %v of %d images", m.Values[8], m.Values[0], want, len(run.Rows))
+	}
+	all := f.Tables()
+	if len(all) != 1 || len(all[0].Rows) != 1 || len(all[0].Columns) != 6 {
+		t.Fatalf("tables %+v", all)
+	}
+	// The rings 0 to 2 hold the constant alone, 3 to 6 the others.
+	low, mid := all[0].Rows[0][1], all[0].Rows[0][2]
+	if low != any(rounded(m.Values[4], 3)) || math.Abs(mid.(table.Rounded).Value-ringMean(m)) > 1e-12 {
+		t.Errorf("rings %v, %v of %v", low, mid, m.Values)
+	}
+}
+
+func ringMean(m *spectral.Map) (mean float64) {
+	for k, v := range m.Values {
+		if k != 4 {
+			mean += v / 8
+		}
+	}
+	return mean
+}
