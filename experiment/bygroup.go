@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/certspec/certspec/corrupt"
@@ -21,8 +22,8 @@ type GroupRadius struct {
 // cell is missing are left out.
 //
 // Errors: those of Fill; a severity at which no line has a whole group.
-func ByGroup(folder, name string, severity int, o resample.Options) (all []GroupRadius, err error) {
-	f, err := newFiller(folder, name, o)
+func ByGroup(ctx context.Context, folder, name string, severity int, o resample.Options) (all []GroupRadius, err error) {
+	f, err := newFiller(ctx, folder, name, o)
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func TestSpearman(t *testing.T) {
 // intervals say so; the figures that they are of are those of the table.
 func TestRankCorrelationsOfTheExperiment(t *testing.T) {
 	folder := "../notebooks/results/experiments/D"
-	all, err := RankCorrelations(folder, "D/table7", resample.Options{Resamples: 200})
+	all, err := RankCorrelations(t.Context(), folder, "D/table7", resample.Options{Resamples: 200})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,12 +80,12 @@ func TestRankCorrelationsOfTheExperiment(t *testing.T) {
 	if found != 1 {
 		t.Errorf("%d correlations of CA and CCE at 0.5", found)
 	}
-	if _, err := RankCorrelations(folder, "D/table1", resample.Options{Resamples: 100}); err == nil {
+	if _, err := RankCorrelations(t.Context(), folder, "D/table1", resample.Options{Resamples: 100}); err == nil {
 		t.Error("a table of attacks has correlations")
 	}
 
 	// What is drawn again from all images is what stands in the table.
-	f, err := newFiller(folder, "D/table7", resample.Options{Resamples: 100})
+	f, err := newFiller(t.Context(), folder, "D/table7", resample.Options{Resamples: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestRankCorrelationsOfTheExperiment(t *testing.T) {
 // By group and severity the radii are those of the cells, and what is missing is said.
 func TestByGroup(t *testing.T) {
 	folder := "../notebooks/results/experiments/A"
-	all, err := ByGroup(folder, "A/table2", 5, resample.Options{Resamples: 100})
+	all, err := ByGroup(t.Context(), folder, "A/table2", 5, resample.Options{Resamples: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,14 +150,14 @@ func TestByGroup(t *testing.T) {
 	if len(all) < 40 {
 		t.Errorf("%d figures of ten models and four groups", len(all))
 	}
-	if _, err := ByGroup(folder, "A/table2", 4, resample.Options{}); err == nil {
+	if _, err := ByGroup(t.Context(), folder, "A/table2", 4, resample.Options{}); err == nil {
 		t.Error("a severity that was not certified")
 	}
 }
 
 // Figures stand beside published ones by title, or by group where the table chose models; what is not there is left open.
 func TestBeside(t *testing.T) {
-	f, err := Fill("../notebooks/results/experiments/D", "D/table7", resample.Options{Resamples: 100})
+	f, err := Fill(t.Context(), "../notebooks/results/experiments/D", "D/table7", resample.Options{Resamples: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

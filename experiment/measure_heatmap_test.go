@@ -32,7 +32,7 @@ func TestHeatMapMeasure(t *testing.T) {
 			t.Errorf("left: %v, %v", j, err)
 		}
 	}
-	f, err := Fill(o.Folder, "maps", resample.Options{Resamples: 100})
+	f, err := Fill(t.Context(), o.Folder, "maps", resample.Options{Resamples: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,8 +34,8 @@ const drawnFigures = 4 // of ranked, that can be found again for drawn images
 // all models have the same figure, are left out.
 //
 // Errors: those of Fill; a table without certified calibration.
-func RankCorrelations(folder, name string, o resample.Options) ([]RankCorrelation, error) {
-	f, err := newFiller(folder, name, o)
+func RankCorrelations(ctx context.Context, folder, name string, o resample.Options) ([]RankCorrelation, error) {
+	f, err := newFiller(ctx, folder, name, o)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (f *Filler) correlate(at []modelAt, radius float64) (all []RankCorrelation,
 			return nil, err
 		}
 	}
-	found, err := resample.Run(context.Background(), resample.Paired(len(first.images)), len(drawn), func(d resample.Draw, rhos []float64) error {
+	found, err := resample.Run(f.ctx, resample.Paired(len(first.images)), len(drawn), func(d resample.Draw, rhos []float64) error {
 		var figures [drawnFigures][]float64
 		for _, m := range at {
 			of, err := m.drawn(radius, d.First, bins.Edges())

@@ -3,6 +3,7 @@ package figure
 import (
 	"image/color"
 	"math"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/plot"
@@ -42,14 +43,15 @@ func (p Panel) plot(radius vg.Length) *plot.Plot {
 	for i, s := range p.Series {
 		ink := Palette[i%len(Palette)]
 		faint := color.NRGBA{ink.R, ink.G, ink.B, 90}
-		out.Add(bars{s.Points, draw.LineStyle{Color: faint, Width: radius / 3}})
-		spots := make(plotter.XYs, len(s.Points))
-		for k, at := range s.Points {
+		points := slices.Clone(s.Points)
+		spots := make(plotter.XYs, len(points))
+		for k := range points {
 			if p.Names != nil {
-				at.X += 0.6 * (float64(i) + 0.5 - float64(len(p.Series))/2) / float64(len(p.Series))
+				points[k].X += 0.6 * (float64(i) + 0.5 - float64(len(p.Series))/2) / float64(len(p.Series))
 			}
-			spots[k] = plotter.XY{X: at.X, Y: at.Y}
+			spots[k] = plotter.XY{X: points[k].X, Y: points[k].Y}
 		}
+		out.Add(bars{points, draw.LineStyle{Color: faint, Width: radius / 3}})
 		for _, l := range s.Lines {
 			style := draw.LineStyle{Color: color.NRGBA{ink.R, ink.G, ink.B, uint8(math.Round(255 * min(max(l.R2, 0), 1)))}, Dashes: dashes[i%len(dashes)], Width: radius * 0.6}
 			out.Add(&plotter.Line{XYs: plotter.XYs{{X: l.From, Y: l.Slope*l.From + l.Intercept}, {X: l.To, Y: l.Slope*l.To + l.Intercept}}, LineStyle: style})

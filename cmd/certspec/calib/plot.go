@@ -22,11 +22,11 @@ import (
 
 // Figures that "calib plot" draws.
 const (
-	brier    = "cbs"
-	exact    = "cce"
-	width    = "width"
-	searches = "searches"
-	starts   = "starts"
+	drawCBS      = "cbs"
+	drawCCE      = "cce"
+	drawWidth    = "width"
+	drawSearches = "searches"
+	drawStarts   = "starts"
 )
 
 // leastCertified images must be certified at a radius for a point of a curve.
@@ -68,7 +68,7 @@ Searches take about half a minute for each radius and 2,000 images. The ending o
 
 	cli.Group(cmd, cli.Data, o.confidences.flags)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		cli.Choice(f, &o.figure, "figure", "", "what is drawn", brier, exact, width, searches, starts)
+		cli.Choice(f, &o.figure, "figure", "", "what is drawn", drawCBS, drawCCE, drawWidth, drawSearches, drawStarts)
 		f.BoolVar(&o.common, "common", false, "only the images that are certified at every radius shown")
 		o.binOptions.flags(f)
 		f.IntVar(&o.steps, "steps", 3000, "of a run of ADMM, at most")
@@ -96,7 +96,7 @@ func (o *plotOptions) run(cmd *cobra.Command, files []string) error {
 	if err := cli.Needed(cmd, "figure", "out"); err != nil {
 		return err
 	}
-	searching := o.figure == searches || o.figure == starts
+	searching := o.figure == drawSearches || o.figure == drawStarts
 	switch {
 	case len(files) == 0:
 		return cli.Usagef("%s wants at least one ledger", cmd.CommandPath())
@@ -129,7 +129,7 @@ func (o *plotOptions) run(cmd *cobra.Command, files []string) error {
 	}
 	lines := o.lines(points)
 	w, h, paint := figure.Width, figure.Height, lines.Paint
-	if o.figure == starts {
+	if o.figure == drawStarts {
 		grid := calibplot.Starts(filepath.Base(files[0]), found)
 		w, h = grid.Size()
 		paint = grid.Paint
@@ -175,7 +175,7 @@ func (o *plotOptions) points(cmd *cobra.Command, file string, b *calib.Bins) (po
 		add := func(curve string, value float64) {
 			points = append(points, plotted{file, run.Header.Sigma, curve, s.at.radius, len(s.Correct), value})
 		}
-		if o.figure == searches || o.figure == starts {
+		if o.figure == drawSearches || o.figure == drawStarts {
 			at, err := o.search(cmd, s)
 			if err != nil {
 				return nil, nil, err
@@ -209,10 +209,10 @@ func (s *sampleFile) keep(images []int) {
 
 func (o *plotOptions) value(s *sampleFile) (float64, error) {
 	switch o.figure {
-	case brier:
+	case drawCBS:
 		cbs, _, err := calib.CertifiedBrier(s.Correct, s.Lower, s.Upper)
 		return cbs, err
-	case width:
+	case drawWidth:
 		return s.certified().Width, nil
 	}
 	worst, err := calib.ExactCCE(s.Correct, s.Lower, s.Upper, s.bins.Edges())
@@ -246,7 +246,7 @@ func (o *plotOptions) search(cmd *cobra.Command, s *sampleFile) (at calibplot.At
 // tell adds every run by its start, or the best of each search.
 func (o *plotOptions) tell(s *sampleFile, at calibplot.AtRadius, add func(string, float64)) error {
 	add("exact", at.Exact)
-	if o.figure == starts {
+	if o.figure == drawStarts {
 		for _, f := range at.Found {
 			add(fmt.Sprintf("%s, %s", f.Search, f.Start), f.Best)
 		}
@@ -264,7 +264,7 @@ func (o *plotOptions) tell(s *sampleFile, at calibplot.AtRadius, add func(string
 
 // lines are the curves.
 func (o *plotOptions) lines(points []plotted) figure.Lines {
-	y := map[string]string{brier: "certified Brier score", width: "mean width of the intervals"}[o.figure]
+	y := map[string]string{drawCBS: "certified Brier score", drawWidth: "mean width of the intervals"}[o.figure]
 	l := figure.Lines{X: "radius R (ℓ₂; full range of a pixel value = 1)", Y: cmp.Or(y, "largest calibration error")}
 	if o.common {
 		l.Title = "the images that are certified at all these radii"

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"text/tabwriter"
@@ -95,7 +96,7 @@ func (o *plotOptions) run(cmd *cobra.Command, args []string) error {
 	if len(args) == 2 {
 		name = args[1]
 	}
-	p, err := o.picture(args[0], name)
+	p, err := o.picture(cmd.Context(), args[0], name)
 	if err != nil {
 		return cli.Usage(err)
 	}
@@ -127,16 +128,16 @@ func (o *plotOptions) run(cmd *cobra.Command, args []string) error {
 }
 
 // picture makes the one that is asked for.
-func (o *plotOptions) picture(folder, name string) (*picture, error) {
+func (o *plotOptions) picture(ctx context.Context, folder, name string) (*picture, error) {
 	switch title := cmp.Or(name, folder); o.figure {
 	case correlations:
-		of, err := experiment.RankCorrelations(folder, name, o.bootstrap)
+		of, err := experiment.RankCorrelations(ctx, folder, name, o.bootstrap)
 		if err != nil {
 			return nil, err
 		}
 		return correlationPicture(title, of)
 	case groups:
-		of, err := experiment.ByGroup(folder, name, o.severity, o.bootstrap)
+		of, err := experiment.ByGroup(ctx, folder, name, o.severity, o.bootstrap)
 		if err != nil {
 			return nil, err
 		}
@@ -144,7 +145,7 @@ func (o *plotOptions) picture(folder, name string) (*picture, error) {
 	}
 	none := o.bootstrap
 	none.Resamples = 100 // of intervals that are not shown
-	filled, err := experiment.Fill(folder, name, none)
+	filled, err := experiment.Fill(ctx, folder, name, none)
 	if err != nil {
 		return nil, err
 	}
