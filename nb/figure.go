@@ -103,10 +103,15 @@ func (f *Figure) bundle() (map[protocol.MIMEType]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		data[protocol.MIMEImageSVG] = string(drawing)
+		if len(drawing) <= mostDrawing {
+			data[protocol.MIMEImageSVG] = string(drawing)
+		}
 	}
 	return data, nil
 }
+
+// mostDrawing is the longest drawing that a page gets beside the picture of the same: one of thousands of points loads slowly, and looks no better.
+const mostDrawing = 128 << 10
 
 func pngSize(data []byte) (width, height int, err error) {
 	config, err := png.DecodeConfig(bytes.NewReader(data))

@@ -12,7 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/janpfeifer/gonb/gonbui/protocol"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/pixel"
@@ -160,5 +162,25 @@ func TestMosaicBreaksLongRows(t *testing.T) {
 	one, two := mosaic("", shape, [][]tile{row[:perRow]}, nil), mosaic("", shape, [][]tile{row}, nil)
 	if two.Width != one.Width || two.Height < 1.9*one.Height {
 		t.Errorf("%d images take %v × %v, %d take %v × %v", perRow, one.Width, one.Height, perRow+1, two.Width, two.Height)
+	}
+}
+
+// A figure of thousands of points comes as a picture alone, a small one as a drawing, too.
+func TestLargeDrawings(t *testing.T) {
+	for lines, want := range map[int]bool{1: true, 400: false} {
+		f := &Figure{Caption: "lines", Width: 100, Height: 100, paint: func(c draw.Canvas) {
+			for i := range lines {
+				for j := range 20 { // colours take turns, so that no two lines are one path
+					c.StrokeLine2(draw.LineStyle{Color: color.Gray{uint8(40 * (j % 2))}, Width: 1}, 0, vg.Length(i)/4, 100, vg.Length(j))
+				}
+			}
+		}}
+		data, err := f.bundle()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, drawn := data[protocol.MIMEImageSVG]; drawn != want || data[protocol.MIMEImagePNG] == nil {
+			t.Errorf("%d lines: a drawing %v; expected %v", 20*lines, drawn, want)
+		}
 	}
 }

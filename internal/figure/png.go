@@ -24,26 +24,21 @@ func PNG(width, height vg.Length, paint func(draw.Canvas)) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-func drawn(width, height vg.Length, paint func(draw.Canvas)) image.Image {
+func drawn(width, height vg.Length, paint func(draw.Canvas)) *image.RGBA {
 	c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(96*PNGScale), vgimg.UseBackgroundColor(color.White))
 	paint(draw.New(c))
-	return c.Image()
+	return c.Image().(*image.RGBA) // as vgimg makes it by itself
 }
 
 // indexed is a drawing with a palette, a byte a pixel: its most frequent colours, and of those that soften edges as many that none is farther than a little from
 // what stands for it. A picture of which no colour takes half, as heat maps and photographs, or for which 256 colours do not do, is given back as it is.
-func indexed(picture image.Image) image.Image {
-	bounds := picture.Bounds()
+func indexed(picture *image.RGBA) image.Image {
 	counts := map[color.RGBA]int{}
-	at := func(x, y int) color.RGBA { return color.RGBAModel.Convert(picture.At(x, y)).(color.RGBA) }
-	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
-		for x := bounds.Min.X; x < bounds.Max.X; x++ {
-			counts[at(x, y)]++
-		}
-	}
+	eachRun(picture, func(c color.RGBA, _, length int) { counts[c] += length })
 	all := slices.SortedFunc(maps.Keys(counts), func(a, b color.RGBA) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a.R, b.R), cmp.Compare(a.G, b.G), cmp.Compare(a.B, b.B))
 	})
+	bounds := picture.Bounds()
 	if 2*counts[all[0]] < bounds.Dx()*bounds.Dy() {
 		return picture
 	}
@@ -53,14 +48,31 @@ func indexed(picture image.Image) image.Image {
 			continue
 		}
 		out := image.NewPaletted(bounds, palette)
-		for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
-			for x := bounds.Min.X; x < bounds.Max.X; x++ {
-				out.SetColorIndex(x, y, index[at(x, y)])
+		eachRun(picture, func(c color.RGBA, from, length int) {
+			k := index[c]
+			for i := range length {
+				out.Pix[from+i] = k
 			}
-		}
+		})
 		return out
 	}
 	return picture
+}
+
+// eachRun visits pixels row by row, neighbours of one colour together.
+func eachRun(picture *image.RGBA, visit func(c color.RGBA, from, length int)) {
+	width := picture.Bounds().Dx()
+	for y := range picture.Bounds().Dy() {
+		row := picture.Pix[y*picture.Stride:][:4*width]
+		from := 0
+		for x := range width {
+			at, next := row[4*x:4*x+4], 4*x+4
+			if next == len(row) || [4]uint8(at) != [4]uint8(row[next:next+4]) {
+				visit(color.RGBA{at[0], at[1], at[2], at[3]}, y*width+from, x+1-from)
+				from = x + 1
+			}
+		}
+	}
 }
 
 // cover is a palette in which every colour has one at most so far in each channel, the earlier ones first; nil: 256 do not do.

@@ -77,6 +77,7 @@ func Corruptions(models []Model) []string {
 type Options struct {
 	Radii       []float64
 	Plain       bool            // x is the smoothed accuracy, at radius 0, whatever the radius of y
+	Common      bool            // x is over the images that y has, too, which share what makes these hard; false: over all
 	Corruptions []string        // that are pooled; nil: all
 	Period      int             // images of the base set, where ids number the severities through as in CIFAR-10-C (10,000); 0: ids are images
 	Baseline    lines.Selection // the models that lines go through; the label "model" is the name
@@ -255,13 +256,32 @@ func (m Model) point(r float64, o Options, images map[int]int) (lines.Point, err
 		return lines.Point{}, fmt.Errorf("certified: %s has %d clean images and %d under %s", m.Name, len(m.Clean), len(shifted), cmp.Or(strings.Join(o.Corruptions, ", "), "corruptions"))
 	}
 	p := lines.Point{Model: m.Name, Radius: r}
-	x := r
+	x, clean := r, m.Clean
+	if o.Common {
+		if clean = m.common(shifted, o); len(clean) == 0 {
+			return lines.Point{}, fmt.Errorf("certified: %s has no clean image that is under the shift, too", m.Name)
+		}
+	}
 	if o.Plain {
 		x = 0
 	}
-	p.X, p.XImages = accuracy(m.Clean, x, o, images)
+	p.X, p.XImages = accuracy(clean, x, o, images)
 	p.Y, p.YImages = accuracy(shifted, r, o, images)
 	return p, nil
+}
+
+// common are the clean rows of images that are among the shifted ones.
+func (m Model) common(shifted rs.Rows, o Options) (rows rs.Rows) {
+	there := map[int]bool{}
+	for _, row := range shifted {
+		there[o.image(row)] = true
+	}
+	for _, row := range m.Clean {
+		if there[o.image(row)] {
+			rows = append(rows, row)
+		}
+	}
+	return rows
 }
 
 // accuracy is the certified accuracy at r, and the share of each image's rows that are, by the places of images; NaN where it has none.

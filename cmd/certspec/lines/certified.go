@@ -20,6 +20,7 @@ type certificates struct {
 	ledgers     []string
 	radii       []float64
 	plain       bool
+	common      bool
 	corruptions []string
 }
 
@@ -28,6 +29,7 @@ func (c *certificates) flags(f *cli.Flags) {
 	f.Words(&c.experiments, "experiment", nil, "in the place of --in: folders that certspec experiment made", nil)
 	f.Words(&c.ledgers, "ledgers", nil, "in the place of --in: folders that certspec sweep run made, one of each model", nil)
 	f.Words(&c.corruptions, "corruptions", nil, "of certificates: corruptions to pool (default all, or those that --y names)", cli.CorruptionWords)
+	f.BoolVar(&c.common, "common", false, "of certificates: x over the images that y has, too, where the clean set has more")
 }
 
 func (c *certificates) settings(f *cli.Flags) {
@@ -38,7 +40,7 @@ func (c *certificates) settings(f *cli.Flags) {
 // sources are the flags that name certificates, and those that go with them alone.
 var (
 	sources = []string{"logs", "experiment", "ledgers"}
-	alone   = []string{"radius", "plain", "corruptions"}
+	alone   = []string{"radius", "plain", "common", "corruptions"}
 )
 
 // more takes the arguments behind --ledgers as further folders, as shells expand FOLDER/*.
@@ -59,7 +61,7 @@ func (c *certificates) asked(cmd *cobra.Command) bool {
 const period = 10_000
 
 func (c *certificates) load() (models []certified.Model, o certified.Options, err error) {
-	o = certified.Options{Radii: c.radii, Plain: c.plain}
+	o = certified.Options{Radii: c.radii, Plain: c.plain, Common: c.common}
 	if len(c.corruptions) > 0 {
 		if o.Corruptions, err = cli.CorruptionNames(c.corruptions); err != nil {
 			return nil, o, cli.Usage(err)
