@@ -26,10 +26,10 @@ func withKernels(t *testing.T) *backend.Backend {
 	return b
 }
 
-// A step of the ResNet-20 through the kernels is that of XLA's own convolutions, up to rounding.
+// A step of the ResNet-20 through the kernels, direct ones and Winograd's, is that of XLA's own convolutions, up to rounding.
 func TestKernelsInResNet20(t *testing.T) {
 	if testing.Short() {
-		t.Skip("compiles a ResNet-20 twice")
+		t.Skip("compiles a ResNet-20 three times")
 	}
 	b := withKernels(t)
 	native, err := b.Native()
@@ -39,7 +39,10 @@ func TestKernelsInResNet20(t *testing.T) {
 	if native.Convolutions() != nil || strings.Contains(native.Identity(), "kernels") || !strings.Contains(b.Identity(), ", kernels 1 ") {
 		t.Fatalf("%s\n%s", b.Identity(), native.Identity())
 	}
-	before := b.Convolutions().Replaced
+	winograd, err := backend.OpenForTraining("xla:cpu,kernels=winograd")
+	if err != nil || !strings.HasSuffix(winograd.Kernels, "-winograd") || winograd.Identity() == b.Identity() {
+		t.Fatalf("%v, %+v", err, winograd)
+	}
 	step := func(b *backend.Backend) (*state, float64) {
 		p := benchPlan("resnet20", pixel.Shape{Height: 32, Width: 32, Channels: 3})
 		s := p.newState()
@@ -57,24 +60,27 @@ func TestKernelsInResNet20(t *testing.T) {
 		}
 		return s, o.loss
 	}
-	got, loss := step(b)
 	want, wantLoss := step(native)
-	// 21 convolutions forward, by their inputs (the first of which XLA drops) and by their kernels.
-	if c := b.Convolutions(); c.Replaced-before != 63 || len(c.Native) != 0 {
-		t.Errorf("%+v, with %d before", c, before)
-	}
-	if math.Abs(loss-wantLoss) > 1e-5 {
-		t.Errorf("loss %v; expected %v", loss, wantLoss)
-	}
-	// The momentum after one step is the gradient.
-	for i, g := range want.slots[0] {
-		worst, greatest := 0.0, 0.0
-		for k, v := range g {
-			worst = math.Max(worst, math.Abs(float64(got.slots[0][i][k]-v)))
-			greatest = math.Max(greatest, math.Abs(float64(v)))
+	for _, b := range []*backend.Backend{b, winograd} {
+		before := b.Convolutions().Replaced
+		got, loss := step(b)
+		// 21 convolutions forward, by their inputs (the first of which XLA drops) and by their kernels.
+		if c := b.Convolutions(); c.Replaced-before != 63 || len(c.Native) != 0 {
+			t.Errorf("%s: %+v, with %d before", b.Kernels, c, before)
 		}
-		if !(worst <= 1e-3*greatest) {
-			t.Errorf("tensor %d: gradient differs by %.2g of its greatest value", i, worst/greatest)
+		if math.Abs(loss-wantLoss) > 1e-5 {
+			t.Errorf("%s: loss %v; expected %v", b.Kernels, loss, wantLoss)
+		}
+		// The momentum after one step is the gradient.
+		for i, g := range want.slots[0] {
+			worst, greatest := 0.0, 0.0
+			for k, v := range g {
+				worst = math.Max(worst, math.Abs(float64(got.slots[0][i][k]-v)))
+				greatest = math.Max(greatest, math.Abs(float64(v)))
+			}
+			if !(worst <= 1e-3*greatest) {
+				t.Errorf("%s: tensor %d: gradient differs by %.2g of its greatest value", b.Kernels, i, worst/greatest)
+			}
 		}
 	}
 }
