@@ -19,9 +19,13 @@ import (
 
 // trainCases compares training images per second. Ours is train.Run with all that it does: shuffled
 // data, views by FourierMix where the method takes some, crop and flip, noise, step, log; the others take a step on random
-// images with noise.
+// images with noise. Each has a process of its own, as steps of a run that is held up go on for a moment.
 func trainCases(ctx context.Context, s settings) ([]comparison, error) {
 	python, scripts, err := pythonSide(ctx)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
@@ -33,11 +37,12 @@ func trainCases(ctx context.Context, s settings) ([]comparison, error) {
 				if err != nil {
 					return nil, err
 				}
-				entries := []entry{{"certspec: train.Run", t}}
+				ours := func(title, choice string) entry {
+					return entry{title, &worker{command: []string{self, "worker"}, work: work{Task: "train", Net: net, Batch: rows, Method: name, Engine: choice}}}
+				}
+				entries := []entry{ours("certspec: train.Run", s.backend)}
 				if s.backend == "" {
-					winograd, native := *t, *t
-					winograd.backend, native.backend = "xla:cpu,kernels=winograd", "xla:cpu,kernels=off"
-					entries = append(entries, entry{"certspec: train.Run, Winograd's kernels", &winograd}, entry{"certspec, XLA's own convolutions", &native})
+					entries = append(entries, ours("certspec: train.Run, Winograd's kernels", "xla:cpu,kernels=winograd"), ours("certspec, XLA's own convolutions", "xla:cpu,kernels=off"))
 				}
 				w := work{Task: "train", Net: net, Batch: t.batch, Method: name}
 				if name == method.Default {
