@@ -18,21 +18,45 @@ import (
 // at ε = 0, else its upper bound, or the largest that attacks found. The axis is broken as Bitterwolf et al. 2020 (tables 5 to 7) have
 // it: shares above 20 % are drawn ten times smaller. A dotted line stands at the mean. What is no number counts as 1.
 func Histograms(measurements ...*ood.Measurement) *Figure {
-	rows := make([]*histogram, len(measurements))
-	var captions []string
+	rows := make([][]*ood.Measurement, len(measurements))
 	for i, m := range measurements {
-		h, err := newHistogram(m)
-		end(err)
-		rows[i] = h
-		captions = append(captions, fmt.Sprintf("%s, mean %.3f", h.title, h.mean))
+		rows[i] = []*ood.Measurement{m}
 	}
-	caption := "histograms of confidences: " + strings.Join(captions, "; ")
-	height := figure.Height * vg.Length(max(len(rows), 1)) * 0.55
-	return &Figure{Caption: caption, Width: figure.Width, Height: height, paint: func(c draw.Canvas) {
+	return HistogramRows(rows...)
+}
+
+// HistogramRows draws several histograms in a row, as Histograms does one: with a row for each network, as in tables 5 to 7.
+func HistogramRows(measurements ...[]*ood.Measurement) *Figure {
+	rows := make([][]*histogram, len(measurements))
+	var captions []string
+	columns := 1
+	for i, row := range measurements {
+		columns = max(columns, len(row))
+		for _, m := range row {
+			h, err := newHistogram(m)
+			end(err)
+			rows[i] = append(rows[i], h)
+			captions = append(captions, fmt.Sprintf("%s, mean %.3f", h.title, h.mean))
+		}
+	}
+	width, height := figure.Width, figure.Height*vg.Length(max(len(rows), 1))*0.55
+	if columns > 1 {
+		width = vg.Length(columns) * 2.2 * vg.Inch
+	}
+	return &Figure{Caption: "histograms of confidences: " + strings.Join(captions, "; "), Width: width, Height: height, paint: func(c draw.Canvas) {
 		c = figure.Inset(c)
-		each := (c.Max.Y - c.Min.Y) / vg.Length(len(rows))
-		for i, h := range rows {
-			h.plot(i == len(rows)-1).Draw(draw.Crop(c, 0, 0, each*vg.Length(len(rows)-1-i), -each*vg.Length(i)))
+		across, down := (c.Max.X-c.Min.X)/vg.Length(columns), (c.Max.Y-c.Min.Y)/vg.Length(len(rows))
+		for i, row := range rows {
+			for k, h := range row {
+				p := h.plot(i == len(rows)-1)
+				if columns > 1 {
+					p.Title.Text, p.Title.TextStyle.Font.Size = h.short, 8
+				}
+				if k > 0 {
+					p.Y.Label.Text = ""
+				}
+				p.Draw(draw.Crop(c, across*vg.Length(k), -across*vg.Length(columns-1-k)-4, down*vg.Length(len(rows)-1-i), -down*vg.Length(i)))
+			}
 		}
 	}}
 }
@@ -42,6 +66,7 @@ const histogramBins = 50
 // histogram is the shares of images by confidence.
 type histogram struct {
 	title  string
+	short  string // without what is measured
 	low    float64
 	shares [histogramBins]float64
 	mean   float64
@@ -59,7 +84,8 @@ func newHistogram(m *ood.Measurement) (*histogram, error) {
 		what = fmt.Sprintf("upper bound, ε = %v", m.Header.Epsilon)
 	}
 	data, _, _ := strings.Cut(m.Header.Data.Name, "[") // the whole name is too long for a title
-	h := &histogram{title: fmt.Sprintf("%s on %s: %s", m.Header.Model.Name, data, what), low: 1 / float64(m.Header.Model.Classes)}
+	set, _, _ := strings.Cut(data, ",")
+	h := &histogram{title: fmt.Sprintf("%s on %s: %s", m.Header.Model.Name, data, what), short: m.Header.Model.Name + ", " + set, low: 1 / float64(m.Header.Model.Classes)}
 	for _, l := range m.Lines {
 		log := l.Log
 		switch {

@@ -1,11 +1,16 @@
 package lesson
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
+	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/ood"
@@ -101,13 +106,95 @@ func Same(image int, networks []string, file func(network, set string) *ood.Meas
 	return t
 }
 
+// Here is the first of some data sets that is on this machine, or nil.
+func Here(names ...string) *dataset.Dataset {
+	for _, name := range names {
+		d := nb.Must(dataset.Open(name))
+		if _, err := d.Load(nb.Context()); err == nil {
+			return d
+		}
+	}
+	return nil
+}
+
+// ByClass shows a foreign image of each of its classes, the first of a set, in a row for each network with what it takes the image for, and its confidence.
+func ByClass(data *dataset.Dataset, classes, networks []string, file func(network, set string) *ood.Measurement, set string) *nb.Figure {
+	images := nb.Must(data.Load(nb.Context()))
+	rows := make([]nb.Row, len(networks))
+	for k, name := range networks {
+		first := map[int]record.Line{}
+		for _, l := range file(name, set).Lines {
+			if _, seen := first[l.Label]; !seen {
+				first[l.Label] = l
+			}
+		}
+		rows[k].Name = name
+		for _, label := range slices.Sorted(maps.Keys(first)) {
+			l := first[label]
+			rows[k].Images = append(rows[k].Images, images.Image(images.Index(l.Image)))
+			rows[k].Words = append(rows[k].Words, fmt.Sprintf("%s\n%.2f", classes[l.Class], math.Exp(l.Log)))
+		}
+	}
+	return nb.Images("a foreign image of each class: what networks take it for, and how sure they are", images.Shape, rows...)
+}
+
+// Attacked shows one image as it is, and the points within epsilon at which an attack (20 steps of Auto-PGD, and 10 from the contrast start) found each
+// network to be surest, with the confidence of every network there.
+func Attacked(data *dataset.Dataset, image int, epsilon float64, networks []string, open func(name string) *feedforward.Network) *nb.Figure {
+	one := data.Subset(dataset.Range(image, image+1))
+	images := nb.Must(one.Load(nb.Context()))
+	folder := nb.Must(os.MkdirTemp("", "attacked"))
+	defer os.RemoveAll(folder)
+	row := nb.Row{Images: [][]uint8{images.Image(0)}, Heads: []string{"as it is"}}
+	points := [][]float32{nil}
+	for _, b := range images.Image(0) {
+		points[0] = append(points[0], float32(b)/255)
+	}
+	for _, name := range networks {
+		o := ood.AttackOptions{Epsilon: epsilon, Attacks: []string{"apgd", "contrast"}, Steps: 20, Restarts: 1, Monotone: 10, Points: filepath.Join(folder, name+".npy")}
+		nb.Must(ood.Attack(nb.Context(), open(name), one, o))
+		points = append(points, nb.Must(dataset.ReadAnyArray(nb.Context(), o.Points)).Reals())
+		row.Images, row.Heads = append(row.Images, nb.Bytes(points[len(points)-1])), append(row.Heads, "against "+name)
+	}
+	for _, p := range points {
+		x, words := make([]float64, len(p)), make([]string, len(networks))
+		for i, v := range p {
+			x[i] = float64(v)
+		}
+		for k, name := range networks {
+			_, log := feedforward.LogConfidence(nb.Must(open(name).Forward(x)))
+			words[k] = fmt.Sprintf("%s %.3f", name, math.Exp(log))
+		}
+		row.Words = append(row.Words, strings.Join(words, "\n"))
+	}
+	return nb.Images(fmt.Sprintf("confidences at an image, and at attacks within ε = %v", epsilon), images.Shape, row)
+}
+
+// sorted are the first lines, by their bounds.
+func sorted(m *ood.Measurement, batch int) []record.Line {
+	lines := slices.Clone(m.Lines[:batch])
+	slices.SortStableFunc(lines, func(a, b record.Line) int { return cmp.Compare(a.Upper, b.Upper) })
+	return lines
+}
+
+// Ends are the images of a batch with the smallest bounds and those with the largest.
+func Ends(data *dataset.Dataset, m *ood.Measurement, batch, count int) *nb.Figure {
+	images, lines := nb.Must(data.Load(nb.Context())), sorted(m, batch)
+	row := func(name string, lines []record.Line) nb.Row {
+		r := nb.Row{Name: name}
+		for _, l := range lines {
+			r.Images = append(r.Images, images.Image(images.Index(l.Image)))
+			r.Words = append(r.Words, fmt.Sprintf("%.3f", math.Exp(l.Upper)))
+		}
+		return r
+	}
+	return nb.Images("out-images by their bounds", images.Shape, row("smallest", lines[:count]), row("largest", lines[batch-count:]))
+}
+
 // Sorted is a batch as the quantile of GOOD splits it: the images of the first lines, sorted by their bounds, of which the share of q percent
 // with the smallest has the bound in the loss, and the others their logits. A slider chooses q.
 func Sorted(m *ood.Measurement, batch int, quantiles ...int) *nb.Widget {
-	lines := slices.Clone(m.Lines[:batch])
-	slices.SortStableFunc(lines, func(a, b record.Line) int {
-		return int(math.Copysign(1, a.Upper-b.Upper))
-	})
+	lines := sorted(m, batch)
 	frame := func(at int) *nb.Figure {
 		certified := batch * quantiles[at] / 100
 		low, high, clean := nb.Line{Name: "bound, in the loss"}, nb.Line{Name: "bound, not in the loss"}, nb.Line{Name: "confidence"}
