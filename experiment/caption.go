@@ -30,10 +30,19 @@ func (f *Filler) notes(t *Filled, of []string) []string {
 			if m.Network != "" {
 				networks[m.Network] = true
 			}
-			sigmas[fmt.Sprintf("%g", m.Noise())] = true
+			if m.Results == "" {
+				sigmas[fmt.Sprintf("%g", m.Noise())] = true
+			}
 		}
 	}
-	note("Data: %s. Networks: %s; σ = %s.", list(sets), list(networks), list(sigmas))
+	switch made := list(networks); {
+	case len(sigmas) == 0: // results that are there, of which no more is known
+		note("Data: %s.", list(sets))
+	case made == "":
+		note("Data: %s. σ = %s.", list(sets), list(sigmas))
+	default:
+		note("Data: %s. Networks: %s; σ = %s.", list(sets), made, list(sigmas))
+	}
 	notes = append(notes, of...)
 	trained, certified := map[string]bool{}, map[string]bool{}
 	for _, o := range f.origins {

@@ -107,14 +107,16 @@ func TestAgreementAndResults(t *testing.T) {
 		"has no title":           "{results: a.csv}",
 		"onnx and sigma are for": "{results: a.csv, title: X, sigma: 1}",
 		"no such file":           "{results: nothing.csv, title: X}",
-		"is no closed ledger":    "{results: nothing.ledger, title: X}",
+		"nothing.ledger: no":     "{results: nothing.ledger, title: X}",
+		"is no closed ledger":    "{results: open.ledger, title: X}",
 		"its first line":         "{results: bad.csv, title: X}",
 	} {
 		os.WriteFile(filepath.Join(dir, "bad.csv"), []byte("a,b,c\n"), 0o666)
+		os.WriteFile(filepath.Join(dir, "open.ledger"), []byte("{}\n"), 0o666)
 		if err := os.WriteFile(rows, []byte("rows: ["+row+"]\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Plan(o); err == nil || !strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "does not exist") {
+		if _, err := Plan(o); err == nil || !strings.Contains(err.Error(), want) && !(want == "no such file" && strings.Contains(err.Error(), "does not exist")) {
 			t.Errorf("%s: error %v; want it to say %q", row, err, want)
 		}
 	}

@@ -118,6 +118,9 @@ func resultsOf(path string) (*Radii, error) {
 		}
 		return r, err
 	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("experiment: %w", err)
+	}
 	if closed, err := isClosed(path); err != nil || !closed {
 		return nil, cmp.Or(err, fmt.Errorf("experiment: %s is no closed ledger; certspec certify with the same settings goes on with one", path))
 	}
