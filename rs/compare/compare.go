@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/certspec/certspec/resample"
 )
@@ -187,5 +188,49 @@ func Runs(ctx context.Context, a, b Radii, radii []float64, o resample.Options) 
 			c.CertifiedAccuracy = append(c.CertifiedAccuracy, AtRadius{radii[k-1], d})
 		}
 	}
+	together(c.all())
 	return c, nil
+}
+
+func (c *Comparison) all() []*Difference {
+	all := []*Difference{&c.ACR}
+	for i := range c.CertifiedAccuracy {
+		all = append(all, &c.CertifiedAccuracy[i].Difference)
+	}
+	return all
+}
+
+// together corrects the p-values of two or more differences that stand side by side, by Holm's method.
+func together(all []*Difference) {
+	if len(all) < 2 {
+		return
+	}
+	p := make([]float64, len(all))
+	for i, d := range all {
+		p[i] = d.P
+	}
+	holm, err := resample.Holm(p)
+	if err != nil {
+		panic("compare: " + err.Error()) // shares of resamples
+	}
+	for i, d := range all {
+		d.Holm = &holm[i]
+	}
+}
+
+// Claims says which of several differences may be claimed together at a level of confidence, by their names in order; "" where there is one difference.
+func Claims(confidence float64, names []string, of []Difference) string {
+	var shown []string
+	for i, d := range of {
+		if d.Holm == nil {
+			return ""
+		}
+		if *d.Holm <= 1-confidence {
+			shown = append(shown, names[i])
+		}
+	}
+	if len(shown) == 0 {
+		shown = []string{"none"}
+	}
+	return fmt.Sprintf("Of the %d differences, these may be claimed together (p corrected by Holm, at most %.3g): %s.", len(of), 1-confidence, strings.Join(shown, ", "))
 }

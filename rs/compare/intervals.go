@@ -144,6 +144,13 @@ func Sweeps(ctx context.Context, a, b []Corrupted, o resample.Options) (*SweepCo
 			c.Corruptions = append(c.Corruptions, NamedDifference{name, d})
 		}
 	}
+	all := []*Difference{&c.MACR}
+	for _, list := range [][]NamedDifference{c.Groups, c.Corruptions} {
+		for i := range list {
+			all = append(all, &list[i].Difference)
+		}
+	}
+	together(all)
 	return c, nil
 }
 

@@ -89,7 +89,10 @@ func (o *compareOptions) run(cmd *cobra.Command, files []string) error {
 
 func (c *comparison) table() *table.Table {
 	t := &table.Table{Columns: []string{"metric", "A", "B", "B − A", "low", "high"}}
+	var names []string
+	var all []compare.Difference
 	add := func(metric string, d compare.Difference) {
+		names, all = append(names, metric), append(all, d)
 		row := []any{metric}
 		for _, v := range []float64{d.A, d.B, d.Difference, d.Interval.Low, d.Interval.High} {
 			row = append(row, table.Rounded{Value: v, Decimals: 4})
@@ -104,6 +107,9 @@ func (c *comparison) table() *table.Table {
 		fmt.Sprintf("A: %s. B: %s. Over the %d images that both have with a label.", c.A, c.B, c.Images),
 		fmt.Sprintf("Low and high: the %g %% interval of B − A, by the paired bootstrap with %d resamples, seed %d.",
 			100*c.Bootstrap.Confidence, c.Bootstrap.Resamples, c.Bootstrap.Seed))
+	if text := compare.Claims(c.Bootstrap.Confidence, names, all); text != "" {
+		t.Notes = append(t.Notes, text)
+	}
 	if c.Unlabelled > 0 {
 		t.Notes = append(t.Notes, fmt.Sprintf("Without a label, not compared: %d images.", c.Unlabelled))
 	}

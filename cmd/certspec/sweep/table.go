@@ -171,7 +171,10 @@ func (c *sweptTable) table(s *sweep.Sweep) *table.Table {
 
 func (c *sweptComparison) table(sweeps []*sweep.Sweep) *table.Table {
 	t := &table.Table{Columns: []string{"corruption", "A", "B", "B − A", "low", "high"}}
+	var names []string
+	var all []compare.Difference
 	add := func(name string, d compare.Difference) {
+		names, all = append(names, name), append(all, d)
 		t.Rows = append(t.Rows, []any{name, four(d.A), four(d.B), four(d.Difference), four(d.Interval.Low), four(d.Interval.High)})
 	}
 	for _, d := range c.Corruptions {
@@ -182,6 +185,9 @@ func (c *sweptComparison) table(sweeps []*sweep.Sweep) *table.Table {
 	}
 	add("mACR", c.MACR)
 	t.Notes = append(t.Notes, runNote("A: "+c.A, sweeps[0]), runNote("B: "+c.B, sweeps[len(sweeps)-1]), intervalNote(c.Images, c.Severities, c.Bootstrap))
+	if text := compare.Claims(c.Bootstrap.Confidence, names, all); text != "" {
+		t.Notes = append(t.Notes, text)
+	}
 	return t
 }
 
