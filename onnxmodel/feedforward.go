@@ -10,7 +10,7 @@ import (
 
 // FeedForward reads an ONNX file as layers in float64, which can be bounded and differentiated; see package feedforward. Images
 // enter as they do in a Model with the same options, the card beside the file included; a last Softmax is taken off. It
-// needs no ONNX Runtime. Errors: those of Open, a network on uint8, and operators that feedforward has no layer for.
+// needs no ONNX Runtime. Errors: those of Open, a network on uint8, an output that is no row of logits, and operators that feedforward has no layer for.
 func FeedForward(path string, options Options) (*feedforward.Network, error) {
 	m, err := Open(path, options)
 	if err != nil {
@@ -45,6 +45,15 @@ func feedForward(name string, data []byte, options Options) (*feedforward.Networ
 	}
 	if l.kind == onnxfile.Uint8 {
 		return fail(fmt.Errorf("its input is uint8, which rounds images; a network on real numbers can be bounded"))
+	}
+	wide := 0
+	for _, d := range file.output.Dims[min(1, len(file.output.Dims)):] {
+		if d.Size > 1 {
+			wide++
+		}
+	}
+	if wide > 1 {
+		return fail(fmt.Errorf("output %q is %s; expected one value per class", file.output.Name, describeDims(file.output)))
 	}
 	card, err := file.card.complete(l)
 	if err != nil {
