@@ -145,6 +145,7 @@ func Attacked(data *dataset.Dataset, image int, epsilon float64, networks []stri
 	images := nb.Must(one.Load(nb.Context()))
 	folder := nb.Must(os.MkdirTemp("", "attacked"))
 	defer os.RemoveAll(folder)
+	short := func(name string) string { return name[strings.LastIndex(name, "-")+1:] } // whole names are wider than the pictures
 	row := nb.Row{Images: [][]uint8{images.Image(0)}, Heads: []string{"as it is"}}
 	points := [][]float32{nil}
 	for _, b := range images.Image(0) {
@@ -154,7 +155,7 @@ func Attacked(data *dataset.Dataset, image int, epsilon float64, networks []stri
 		o := ood.AttackOptions{Epsilon: epsilon, Attacks: []string{"apgd", "contrast"}, Steps: 20, Restarts: 1, Monotone: 10, Points: filepath.Join(folder, name+".npy")}
 		nb.Must(ood.Attack(nb.Context(), open(name), one, o))
 		points = append(points, nb.Must(dataset.ReadAnyArray(nb.Context(), o.Points)).Reals())
-		row.Images, row.Heads = append(row.Images, nb.Bytes(points[len(points)-1])), append(row.Heads, "against "+name)
+		row.Images, row.Heads = append(row.Images, nb.Bytes(points[len(points)-1])), append(row.Heads, "against "+short(name))
 	}
 	for _, p := range points {
 		x, words := make([]float64, len(p)), make([]string, len(networks))
@@ -163,7 +164,7 @@ func Attacked(data *dataset.Dataset, image int, epsilon float64, networks []stri
 		}
 		for k, name := range networks {
 			_, log := feedforward.LogConfidence(nb.Must(open(name).Forward(x)))
-			words[k] = fmt.Sprintf("%s %.3f", name, math.Exp(log))
+			words[k] = fmt.Sprintf("%s %.3f", short(name), math.Exp(log))
 		}
 		row.Words = append(row.Words, strings.Join(words, "\n"))
 	}
