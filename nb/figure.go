@@ -29,10 +29,13 @@ type Figure struct {
 	pixels bool // made of pixels: shown as PNG only
 }
 
-// Plot makes a figure, at the usual size, of any gonum plot, with a caption, or of fitted lines, which have one.
-func Plot[T *plot.Plot | *lines.Result](of T, caption ...string) *Figure {
+// Plot makes a figure with a caption of any gonum plot, at the usual size, or of the panels that experimentplot and calibplot draw. Fitted lines have a
+// caption of their own.
+func Plot[T *plot.Plot | *lines.Result | figure.Grid](of T, caption ...string) *Figure {
 	words := strings.Join(caption, " ")
 	switch v := any(of).(type) {
+	case figure.Grid:
+		return gridFigure(v, words)
 	case *lines.Result:
 		return gridFigure(lineplot.OfResult(v), cmp.Or(words, v.Caption()))
 	case *plot.Plot:

@@ -17,6 +17,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/figure"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
@@ -166,6 +167,27 @@ func TestMosaicBreaksLongRows(t *testing.T) {
 }
 
 // A figure of thousands of points comes as a picture alone, a small one as a drawing, too.
+func TestPanelsAreAFigure(t *testing.T) {
+	grid := figure.Grid{Columns: 2, Panels: []figure.Panel{
+		{Title: "left", Series: []figure.Series{{Name: "a", Points: []figure.Spot{{X: 1, Y: 2}}}}},
+		{Title: "right", Series: []figure.Series{{Name: "a", Points: []figure.Spot{{X: 2, Y: 1}}}}},
+	}}
+	f := Plot(grid, "two", "panels")
+	width, height := grid.Size()
+	if f.Caption != "two panels" || f.Width != width || f.Height != height {
+		t.Errorf("figure %q of %v × %v, want %q of %v × %v", f.Caption, f.Width, f.Height, "two panels", width, height)
+	}
+	drawing, err := f.svg()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, title := range []string{">left<", ">right<"} {
+		if !strings.Contains(string(drawing), title) {
+			t.Errorf("no panel %s", title)
+		}
+	}
+}
+
 func TestLargeDrawings(t *testing.T) {
 	for lines, want := range map[int]bool{1: true, 400: false} {
 		f := &Figure{Caption: "lines", Width: 100, Height: 100, paint: func(c draw.Canvas) {
