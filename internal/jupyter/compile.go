@@ -115,11 +115,20 @@ func roughly(d time.Duration) string {
 	return fmt.Sprintf("%.0f minutes", d.Minutes())
 }
 
+// cellFlags are what cells are compiled with: linking is most of their time, and half of it with XLA goes into tables for debuggers.
+func cellFlags(g goTool) []string {
+	flags := []string{"-ldflags=-s"}
+	if !g.cgo {
+		flags = append(flags, "-tags=noxla")
+	}
+	return flags
+}
+
 // cellEnvironment is the environment in which the kernel compiles cells, as startScript sets it.
 func cellEnvironment(g goTool) []string {
-	env := append(os.Environ(), "GOWORK=")
+	env := append(os.Environ(), "GOWORK=", "GOFLAGS="+os.Getenv("GOFLAGS")+" "+strings.Join(cellFlags(g), " "))
 	if !g.cgo {
-		env = append(env, "CGO_ENABLED=0", "GOFLAGS="+os.Getenv("GOFLAGS")+" -tags=noxla")
+		env = append(env, "CGO_ENABLED=0")
 	}
 	if runtime.GOARCH == "amd64" {
 		env = append(env, "GOEXPERIMENT=simd")

@@ -77,9 +77,9 @@ func TestStartScriptSetsTheKernelsEnvironment(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		settings := "[-v][][]"
+		settings := "[-v -ldflags=-s][][]"
 		if !cgo {
-			settings = "[-v -tags=noxla][0][]"
+			settings = "[-v -ldflags=-s -tags=noxla][0][]"
 		}
 		want := filepath.Join(dir, "path") + ":" + bin + ":/usr/bin:/bin\n" + settings + "\n--kernel a b.json\n"
 		if string(out) != want {

@@ -108,8 +108,9 @@ func startScript(k Kernel, g goTool, bin string) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "#!/bin/sh\n# Starts GoNB for certspec; written by \"certspec kernel install\".\n")
 	fmt.Fprintf(&s, "PATH=%s:%s:\"$PATH\"\nexport PATH\nunset GOWORK\n", quote(filepath.Join(k.Dir, "path")), quote(bin))
+	fmt.Fprintf(&s, "GOFLAGS=\"$GOFLAGS %s\"\nexport GOFLAGS\n", strings.Join(cellFlags(g), " "))
 	if !g.cgo {
-		s.WriteString("CGO_ENABLED=0 GOFLAGS=\"$GOFLAGS -tags=noxla\"\nexport CGO_ENABLED GOFLAGS\n")
+		s.WriteString("CGO_ENABLED=0\nexport CGO_ENABLED\n")
 	}
 	if runtime.GOARCH == "amd64" {
 		s.WriteString("GOEXPERIMENT=simd\nexport GOEXPERIMENT\n")
