@@ -28,27 +28,27 @@ func (n *Network) Differences(input Set, method Method, a Arithmetic) ([]float64
 		return nil, err
 	}
 	k := n.Outputs()
-	rows := make([]float64, 0, k*(k-1)*k)
-	for i := range k {
-		for j := range k {
-			if i != j {
-				row := make([]float64, k)
-				row[i], row[j] = 1, -1
-				rows = append(rows, row...)
-			}
+	pair := func(i int) (row, col int) {
+		row, col = i/(k-1), i%(k-1)
+		if col >= row {
+			col++
 		}
+		return row, col
 	}
-	offsets := make([]float64, k*(k-1))
-	pairs, err := n.linearBounds(r, rows, offsets, method, a)
+	pairs, err := n.linearBounds(r, k*(k-1), func(from, to int) (rows, offsets []float64) {
+		rows = make([]float64, (to-from)*k)
+		for i := from; i < to; i++ {
+			row, col := pair(i)
+			rows[(i-from)*k+row], rows[(i-from)*k+col] = 1, -1
+		}
+		return rows, make([]float64, to-from)
+	}, method, a)
 	if err != nil {
 		return nil, err
 	}
 	u := make([]float64, k*k)
 	for i, v := range pairs {
-		row, col := i/(k-1), i%(k-1)
-		if col >= row {
-			col++
-		}
+		row, col := pair(i)
 		u[row*k+col] = v
 	}
 	return u, nil

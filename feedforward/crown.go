@@ -18,32 +18,62 @@ func (n *Network) LinearBounds(input Set, rows, offsets []float64, method Method
 	if err != nil {
 		return nil, err
 	}
-	return n.linearBounds(r, rows, offsets, method, a)
+	return n.linearBounds(r, len(offsets), func(from, to int) ([]float64, []float64) {
+		return rows[from*n.Outputs() : to*n.Outputs()], offsets[from:to]
+	}, method, a)
 }
 
-func (n *Network) linearBounds(r *region, rows, offsets []float64, method Method, a Arithmetic) ([]float64, error) {
-	bounds := n.merged(r, rows, offsets, a)
-	take := func(better []float64) {
-		for i, b := range better {
-			bounds[i] = min(bounds[i], b)
-		}
+// linearBounds are LinearBounds of as many rows, which part gives by block.
+func (n *Network) linearBounds(r *region, rows int, part func(from, to int) (rows, offsets []float64), method Method, a Arithmetic) ([]float64, error) {
+	bounds := make([]float64, rows)
+	for i := range bounds {
+		bounds[i] = math.Inf(1)
+	}
+	take := func(bound func(rows, offsets []float64) []float64) {
+		n.blocks(rows, func(from, to int) {
+			for i, b := range bound(part(from, to)) {
+				bounds[from+i] = min(bounds[from+i], b)
+			}
+		})
+	}
+	merged := func(rows, offsets []float64) []float64 { return n.merged(r, rows, offsets, a) }
+	crown := func(s lowerSlope) func(rows, offsets []float64) []float64 {
+		return func(rows, offsets []float64) []float64 { return n.crown(r, n.output, rows, offsets, s, a) }
 	}
 	switch method {
 	case IBP:
+		take(merged)
 	case CROWN, "":
-		take(n.crown(r, n.output, rows, offsets, adaptive, a))
+		take(merged)
+		take(crown(adaptive))
 	case FullCROWN:
-		take(n.crown(r, n.output, rows, offsets, adaptive, a))
+		take(merged)
+		take(crown(adaptive))
 		n.tighten(r, a)
-		take(n.merged(r, rows, offsets, a))
+		take(merged)
 		for _, s := range []lowerSlope{adaptive, flat, steep} {
-			take(n.crown(r, n.output, rows, offsets, s, a))
+			take(crown(s))
 		}
 	default:
 		return nil, &InputError{fmt.Sprintf("method %q, want %q, %q or %q", method, IBP, CROWN, FullCROWN)}
 	}
 	return bounds, nil
 }
+
+// blocks calls f for parts of so many rows that a matrix of coefficients with one of them for each value of the widest layer stays
+// below 64 MiB: a thousand classes have a million pairs.
+func (n *Network) blocks(rows int, f func(from, to int)) {
+	widest := 1
+	for _, nd := range n.nodes {
+		widest = max(widest, nd.shape.Size())
+	}
+	step := max(1, blockValues/widest)
+	for from := 0; from < rows; from += step {
+		f(from, min(from+step, rows))
+	}
+}
+
+var blockValues = 1 << 23 // a test makes it small
 
 // tighten replaces the bounds on what enters activations, in order, by those of CROWN where these are tighter.
 func (n *Network) tighten(r *region, a Arithmetic) {
@@ -69,11 +99,15 @@ func (n *Network) tighten(r *region, a Arithmetic) {
 				open = append(open, j)
 			}
 		}
-		rows := make([]float64, 2*len(open)*nd.shape.Size())
-		for k, j := range open {
-			rows[2*k*nd.shape.Size()+j], rows[(2*k+1)*nd.shape.Size()+j] = 1, -1
-		}
-		bounds := n.crown(r, at, rows, make([]float64, 2*len(open)), adaptive, a)
+		size := nd.shape.Size()
+		bounds := make([]float64, 2*len(open)) // of all, before the first is replaced
+		n.blocks(len(bounds), func(from, to int) {
+			rows := make([]float64, (to-from)*size)
+			for k := from; k < to; k++ {
+				rows[(k-from)*size+open[k/2]] = float64(1 - 2*(k%2))
+			}
+			copy(bounds[from:], n.crown(r, at, rows, make([]float64, to-from), adaptive, a))
+		})
 		for k, j := range open {
 			boxes[at].Upper[j] = min(boxes[at].Upper[j], bounds[2*k])
 			boxes[at].Lower[j] = max(boxes[at].Lower[j], -bounds[2*k+1])
