@@ -119,6 +119,40 @@ func TestCalibSearches(t *testing.T) {
 	}
 }
 
+// A picture has the numbers of "calib cbs" and "calib exact", and with --common all points are of the images of the largest radius.
+func TestCalibPlot(t *testing.T) {
+	const scored = "../../notebooks/results/fmnist-cnn-s025-scores.ledger"
+	list := func(args string) (all []struct {
+		Radius, Value, CBS, CCE float64
+		N, Images               int
+		Note                    string
+	}) {
+		t.Helper()
+		text, code := output(t, strings.Fields("calib "+args+" --radii 0,0.1 --json")...)
+		if err := json.Unmarshal([]byte(text), &all); err != nil || code != 0 || len(all) != 2 {
+			t.Fatalf("%s: exit code %d, %v: %s", args, code, err, text)
+		}
+		return all
+	}
+	out := filepath.Join(t.TempDir(), "plot.svg")
+	cbs, exact := list("cbs --ledger "+scored), list("exact --ledger "+scored)
+	for i, p := range list("plot " + scored + " --figure cbs --out " + out) {
+		if p.Value != cbs[i].CBS || p.Images != cbs[i].N || !strings.Contains(p.Note, "0.999") {
+			t.Errorf("%+v, cbs has %v of %d", p, cbs[i].CBS, cbs[i].N)
+		}
+	}
+	if p := list("plot " + scored + " --figure cce --out " + out)[1]; p.Value != exact[1].CCE || p.Value == 0 {
+		t.Errorf("%v, exact has %v", p.Value, exact[1].CCE)
+	}
+	common := list("plot " + scored + " --figure cbs --common --out " + out)
+	if common[0].Images != cbs[1].N || common[1].Value != cbs[1].CBS || common[0].Value >= common[1].Value {
+		t.Errorf("%+v, the larger radius alone %v of %d", common, cbs[1].CBS, cbs[1].N)
+	}
+	if drawn, err := os.ReadFile(out); err != nil || !strings.Contains(string(drawn), "certified at all these radii") {
+		t.Errorf("%v: no title in the picture", err)
+	}
+}
+
 func TestCalibMetrics(t *testing.T) {
 	path := writeFile(t, "z.csv", "confidence,correct\n.9,1\n1,0\n0,1\n.25,0\n")
 	got := jsonOf(t, "calib", "metrics", "--in", path, "--bins", "2", "--bootstrap", "100", "--json")

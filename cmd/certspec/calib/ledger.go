@@ -23,6 +23,7 @@ import (
 // ledgerRadius says which samples of a ledger a sampleFile has.
 type ledgerRadius struct {
 	radius float64
+	sigma  float64
 	of     int // labelled images of the ledger
 	note   string
 	fails  float64 // bound on the probability that radius or interval of an image is false; 0: all hold at once
@@ -68,7 +69,7 @@ func (o *confidenceOptions) sets(ctx context.Context, f *pflag.FlagSet, path str
 			name:   fmt.Sprintf("%s at %g", path, c.Radius),
 			Table:  &calib.Table{Correct: c.Correct, Confidence: c.Confidence, Lower: c.Lower, Upper: c.Upper},
 			images: c.Images,
-			at:     &ledgerRadius{c.Radius, c.Of, note, failure(run.Header.Alpha, o.Spending)},
+			at:     &ledgerRadius{c.Radius, run.Header.Sigma, c.Of, note, failure(run.Header.Alpha, o.Spending)},
 		})
 	}
 	return sets, nil

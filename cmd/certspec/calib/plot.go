@@ -3,7 +3,6 @@ package calib
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"github.com/certspec/certspec/calib/mip"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/figure"
-	"github.com/certspec/certspec/rs"
 )
 
 // Figures that "calib plot" draws.
@@ -90,6 +88,7 @@ type plotted struct {
 	Radius float64 `json:"radius"`
 	Images int     `json:"images"`
 	Value  float64 `json:"value"`
+	Note   string  `json:"note"` // what holds with which probability
 }
 
 func (o *plotOptions) run(cmd *cobra.Command, files []string) error {
@@ -134,7 +133,14 @@ func (o *plotOptions) run(cmd *cobra.Command, files []string) error {
 		w, h = grid.Size()
 		paint = grid.Paint
 	}
-	data, err := cli.Drawing("out", o.out, "Certified calibration over the radius: "+o.figure+" of "+strings.Join(files, ", "), w, h, paint)
+	var notes []string
+	for _, p := range points {
+		if !slices.Contains(notes, p.Note) {
+			notes = append(notes, p.Note)
+		}
+	}
+	says := strings.Join(notes, "; ")
+	data, err := cli.Drawing("out", o.out, "Certified calibration over the radius: "+o.figure+" of "+strings.Join(files, ", ")+"; "+says, w, h, paint)
 	if err != nil {
 		return err
 	}
@@ -149,15 +155,15 @@ func (o *plotOptions) run(cmd *cobra.Command, files []string) error {
 	for _, p := range points {
 		fmt.Fprintf(t, "%s\t%g\t%d\t%.4f\n", p.Curve, p.Radius, p.Images, p.Value)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), "\n"+says)
+	return err
 }
 
 // points are those of a ledger.
 func (o *plotOptions) points(cmd *cobra.Command, file string, b *calib.Bins) (points []plotted, found []calibplot.AtRadius, err error) {
-	run, err := rs.Open(file)
-	if err != nil {
-		return nil, nil, err
-	}
 	sets, err := o.confidences.sets(cmd.Context(), cmd.Flags(), file)
 	if err != nil {
 		return nil, nil, err
@@ -166,14 +172,14 @@ func (o *plotOptions) points(cmd *cobra.Command, file string, b *calib.Bins) (po
 	if len(sets) == 0 {
 		return nil, nil, fmt.Errorf("%s: fewer than %d images are certified at each radius", file, leastCertified)
 	}
-	last := slices.MaxFunc(sets, func(a, b *sampleFile) int { return int(math.Copysign(1, a.at.radius-b.at.radius)) })
+	last := slices.MaxFunc(sets, func(a, b *sampleFile) int { return cmp.Compare(a.at.radius, b.at.radius) })
 	for _, s := range sets {
 		s.bins = b
 		if o.common {
 			s.keep(last.images)
 		}
 		add := func(curve string, value float64) {
-			points = append(points, plotted{file, run.Header.Sigma, curve, s.at.radius, len(s.Correct), value})
+			points = append(points, plotted{file, s.at.sigma, curve, s.at.radius, len(s.Correct), value, s.at.note})
 		}
 		if o.figure == drawSearches || o.figure == drawStarts {
 			at, err := o.search(cmd, s)
@@ -190,7 +196,7 @@ func (o *plotOptions) points(cmd *cobra.Command, file string, b *calib.Bins) (po
 		if err != nil {
 			return nil, nil, err
 		}
-		add(fmt.Sprintf("σ = %g, %s", run.Header.Sigma, strings.TrimSuffix(filepath.Base(file), ".ledger")), value)
+		add(fmt.Sprintf("σ = %g, %s", s.at.sigma, strings.TrimSuffix(filepath.Base(file), ".ledger")), value)
 	}
 	return points, found, nil
 }
