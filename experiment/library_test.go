@@ -416,6 +416,38 @@ func TestForeignFolders(t *testing.T) {
 	}
 }
 
+// A folder goes on where the tier limits a method that came in later, and not where it limits one of its own otherwise.
+func TestFolderBeforeAMethod(t *testing.T) {
+	o := tiny(t, tinyFile(t, ""))
+	o.Tier = "cpu"
+	e, err := Plan(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	methods := e.Manifest.Tier.Methods
+	if _, ok := methods["cat-rs"]; !ok {
+		t.Fatalf("the tier's limits %v have none of cat-rs", methods)
+	}
+	delete(methods, "cat-rs")
+	if err := e.Manifest.write(o.Folder); err != nil {
+		t.Fatal(err)
+	}
+	if e, err = Plan(o); err != nil {
+		t.Fatal(err)
+	}
+	if e.Manifest.Tier.Methods["cat-rs"] == nil {
+		t.Error("the limits of the new method are not kept")
+	}
+	e.Manifest.Tier.Methods["macer"]["noises"]++
+	if err := e.Manifest.write(o.Folder); err != nil {
+		t.Fatal(err)
+	}
+	var mismatch *MismatchError
+	if _, err := Plan(o); !errors.As(err, &mismatch) || mismatch.What != "the tier cpu" {
+		t.Errorf("another limit of a method: %v", err)
+	}
+}
+
 // A folder that was begun when adaptation took class-balanced images goes on with these, and a new one draws them at random.
 func TestFolderKeepsItsImages(t *testing.T) {
 	o := tiny(t, tinyFile(t, ""))

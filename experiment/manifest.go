@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,11 +88,12 @@ func (m *Manifest) join(folder string, other *Manifest) error {
 	switch {
 	case m.Tier.Name != other.Tier.Name:
 		return mismatch("the tier", m.Tier.Name, other.Tier.Name)
-	case compact(m.Tier) != compact(other.Tier):
+	case compact(m.Tier.withMethods(other.Tier)) != compact(other.Tier.withMethods(m.Tier)):
 		return mismatch("the tier "+m.Tier.Name, m.Tier, other.Tier)
 	case compact(m.Places) != compact(other.Places):
 		return mismatch("the place of data", m.Places, other.Places)
 	}
+	m.Tier = m.Tier.withMethods(other.Tier)
 	for _, model := range other.Models {
 		i := slices.IndexFunc(m.Models, func(o Model) bool { return o.Slug() == model.Slug() })
 		if i < 0 {
@@ -119,6 +121,18 @@ func (m *Manifest) join(folder string, other *Manifest) error {
 		}
 	}
 	return nil
+}
+
+// withMethods is the tier with the limits of methods that only another has: those act through the options of models, which are compared themselves, so that a
+// folder goes on where methods came in after it was begun.
+func (t Tier) withMethods(other Tier) Tier {
+	methods := maps.Clone(other.Methods)
+	if methods == nil {
+		methods = map[string]map[string]int{}
+	}
+	maps.Copy(methods, t.Methods)
+	t.Methods = methods
+	return t
 }
 
 // asIn is a model as a folder that was begun before has it, where only what was written later sets the two apart: such a folder goes on as it was begun.
