@@ -11,13 +11,13 @@ import (
 type report struct {
 	plan  *plan
 	start time.Time
-	from  int // steps before this process
+	from  int // steps before start, which the first step of this process ends: it compiles, and its rate would promise hours
 	last  time.Time
 	loss  float64 // moving average
 }
 
 func newReport(p *plan, s *state) *report {
-	return &report{plan: p, start: time.Now(), from: s.Step}
+	return &report{plan: p, from: s.Step + 1}
 }
 
 func (r *report) step(s *state, loss float64) {
@@ -26,6 +26,9 @@ func (r *report) step(s *state, loss float64) {
 		r.loss = loss
 	}
 	r.loss += weight * (loss - r.loss)
+	if s.Step == r.from {
+		r.start = time.Now()
+	}
 	if time.Since(r.last) < 100*time.Millisecond {
 		return
 	}

@@ -74,13 +74,16 @@ func TestRunLearns(t *testing.T) {
 	pictures(t, dir)
 	o := options(t, dir, out)
 	o.Epochs = 12
-	var last progress.State
-	o.Progress = func(s progress.State) { last = s }
+	var reports []progress.State
+	o.Progress = func(s progress.State) { reports = append(reports, s) }
 	card := run(t, o)
 	if card.Accuracy < 0.9 || card.NoisyTest < 0.8 {
 		t.Errorf("accuracy %g, with noise %g on three brightnesses", card.Accuracy, card.NoisyTest)
 	}
-	if !last.Final || last.Done != 480 || last.Total != 480 {
+	if first := reports[0]; first.Rate != 0 || first.Left >= 0 {
+		t.Errorf("the report of the first step, which compiles: %+v; want no rate yet", first)
+	}
+	if last := reports[len(reports)-1]; !last.Final || last.Rate == 0 || last.Done != 480 || last.Total != 480 {
 		t.Errorf("last report: %+v", last)
 	}
 	if _, err := os.Stat(out + ".checkpoint"); err == nil {
