@@ -20,7 +20,7 @@ const PNGScale = 2
 // PNG is the drawing as a PNG picture on white.
 func PNG(width, height vg.Length, paint func(draw.Canvas)) ([]byte, error) {
 	var b bytes.Buffer
-	err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, indexed(drawn(width, height, paint)))
+	err := png.Encode(&b, indexed(drawn(width, height, paint)))
 	return b.Bytes(), err
 }
 
