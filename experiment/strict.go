@@ -89,13 +89,17 @@ func (r reader) check(n *yaml.Node, t reflect.Type) error {
 		}
 		return nil
 	}
+	var fields []yamlField
+	if t.Kind() == reflect.Struct {
+		fields = yamlFields(t)
+	}
 	return r.pairs(n, func(key, value *yaml.Node) error {
 		switch t.Kind() {
 		case reflect.Map:
 			return r.check(value, t.Elem())
 		case reflect.Struct:
 			var known []string
-			for _, f := range yamlFields(t) {
+			for _, f := range fields {
 				if f.key == key.Value {
 					return r.check(value, f.Type)
 				}
