@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/certspec/certspec/internal/npy"
@@ -11,27 +10,11 @@ import (
 // ReadArray reads a NumPy file of uint8 images, N×H×W×C with 1 or 3 channels or N×H×W, without labels: all are -1. The ids are the
 // places in the file.
 func ReadArray(ctx context.Context, path string) (*Images, error) {
-	file, closer, err := openNPY(path)
+	r, err := (&array{images: path}).read(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("dataset: %s: %w", path, err)
+		return nil, err
 	}
-	defer closer.Close()
-	unknown := []int(nil)
-	if len(file.dims) > 0 {
-		unknown = make([]int, file.dims[0])
-	}
-	for i := range unknown {
-		unknown[i] = -1
-	}
-	a := &array{images: path}
-	r, err := a.readImages(ctx, file, unknown)
-	if err == nil {
-		err = r.check()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("dataset: %s: %w", path, err)
-	}
-	im := &Images{Name: path, Shape: r.shape, IDs: everything(len(unknown)), Labels: unknown, Pixels: r.pixels, License: "unknown"}
+	im := &Images{Name: path, Shape: r.shape, IDs: everything(len(r.labels)), Labels: r.labels, Pixels: r.pixels, License: "unknown"}
 	im.Digest = im.ContentDigest()
 	return im, nil
 }

@@ -117,6 +117,12 @@ func allSamples(t *testing.T) []sample {
 		shape: pixel.Shape{Height: 5, Width: 4, Channels: 3}, count: 6,
 		labels: func(i int) int { return i % 3 }, classes: cifar10Classes,
 		pixel: func(i, y, x, c int) uint8 { return pattern(i+18, y, x, c) },
+	}, sample{
+		name:  "npy:" + array + ",severity=4",
+		files: []string{array},
+		shape: pixel.Shape{Height: 5, Width: 4, Channels: 3}, count: 6,
+		labels: func(i int) int { return -1 },
+		pixel:  func(i, y, x, c int) uint8 { return pattern(i+18, y, x, c) },
 	})
 
 	// In the bytewise order of paths "a b/1" comes before "a/2", which comes before "a0/3".

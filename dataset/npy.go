@@ -18,24 +18,27 @@ import (
 // severities is the number of equal blocks, one after the other, in a CIFAR-C file.
 const severities = 5
 
-// array is a set of images in two NumPy files: uint8 images, N×H×W×C or N×H×W, and
-// N integer labels. With a severity, the images are five equal blocks, of which only
+// array is a set of images in NumPy files: uint8 images, N×H×W×C or N×H×W, and
+// N integer labels, all -1 without a file of these. With a severity, the images are five equal blocks, of which only
 // one is read; the labels are then those of one block, or repeat for each.
 type array struct {
 	images   string
-	labels   string
-	severity int // 1 to 5; 0 for all images
+	labels   string // "" for none
+	severity int    // 1 to 5; 0 for all images
 	classes  []string
 }
 
 // parseArray reads the part of a name after "npy:".
 func parseArray(text string) (*array, error) {
 	parts := strings.Split(text, ",")
-	if len(parts) < 2 || parts[0] == "" || parts[1] == "" {
-		return nil, errors.New("expected npy:IMAGES.npy,LABELS.npy, then severity=1…5 or classes=SET where wanted")
+	a, options := &array{images: parts[0]}, parts[1:]
+	if len(options) > 0 && !strings.HasPrefix(options[0], "severity=") && !strings.HasPrefix(options[0], "classes=") {
+		a.labels, options = options[0], options[1:]
 	}
-	a := &array{images: parts[0], labels: parts[1]}
-	for _, option := range parts[2:] {
+	if a.images == "" || len(parts) > 1 && parts[1] == "" {
+		return nil, errors.New("expected npy:IMAGES.npy or npy:IMAGES.npy,LABELS.npy, then severity=1…5 or classes=SET where wanted")
+	}
+	for _, option := range options {
 		key, value, _ := strings.Cut(option, "=")
 		switch key {
 		case "severity":
@@ -58,9 +61,12 @@ func parseArray(text string) (*array, error) {
 }
 
 func (a *array) read(ctx context.Context) (*records, error) {
-	labels, err := readLabels(ctx, a.labels)
-	if err != nil {
-		return nil, fmt.Errorf("dataset: %s: %w", a.labels, err)
+	var labels []int
+	if a.labels != "" {
+		var err error
+		if labels, err = readLabels(ctx, a.labels); err != nil {
+			return nil, fmt.Errorf("dataset: %s: %w", a.labels, err)
+		}
 	}
 	file, closer, err := openNPY(a.images)
 	if err != nil {
@@ -73,14 +79,22 @@ func (a *array) read(ctx context.Context) (*records, error) {
 	}
 	r.classes = a.classes
 	if r.classes == nil {
-		for class := range slices.Max(labels) + 1 {
+		for class := range slices.Max(r.labels) + 1 {
 			r.classes = append(r.classes, strconv.Itoa(class))
 		}
 	}
 	if err := r.check(); err != nil {
-		return nil, fmt.Errorf("dataset: %s, %s: %w", a.images, a.labels, err)
+		return nil, fmt.Errorf("dataset: %s: %w", a.files(), err)
 	}
 	return r, nil
+}
+
+// files names them.
+func (a *array) files() string {
+	if a.labels == "" {
+		return a.images
+	}
+	return a.images + " and " + a.labels
 }
 
 func (a *array) readImages(ctx context.Context, file *npyFile, labels []int) (*records, error) {
@@ -109,6 +123,9 @@ func (a *array) readImages(ctx context.Context, file *npyFile, labels []int) (*r
 			}
 			labels = labels[:count]
 		}
+	}
+	if a.labels == "" {
+		labels = slices.Repeat([]int{-1}, count)
 	}
 	if len(labels) != count {
 		return nil, fmt.Errorf("%d images, but %d labels in %s", count, len(labels), a.labels)

@@ -16,8 +16,8 @@ import (
 //	                                 mnist, fashionmnist, cifar10, cifar100, cifar10-jpeg, emnist, svhn, omniglot, notmnist, synthetic
 //	folder:PATH                      pictures, CLASS/PICTURE.png or .jpg, in a folder, a .tar or a .tar.gz;
 //	                                 folder:a.tar.gz/train is the folder train of the archive
-//	npy:IMAGES.npy,LABELS.npy        NumPy files of uint8 images (N×H×W×C) and N labels; a further
-//	                                 ",severity=3" reads one of five blocks, as in CIFAR-C,
+//	npy:IMAGES.npy,LABELS.npy        NumPy files of uint8 images (N×H×W×C) and N labels, which may be
+//	                                 left out; a further ",severity=3" reads one of five blocks, as in CIFAR-C,
 //	                                 ",classes=cifar10" takes the class names of a known set
 //
 //	noise:uniform,28x28x1            images of noise of any shape, or noise:smooth, 10,000 of them, without labels; a
@@ -65,7 +65,7 @@ func openBase(name string) (*base, error) {
 			return nil, err
 		}
 		b.read = a.read
-		b.origin = func() (string, error) { return "Arrays in " + a.images + " and " + a.labels + ".", nil }
+		b.origin = func() (string, error) { return "Arrays in " + a.files() + ".", nil }
 		return b, nil
 	}
 	if text, ok := strings.CutPrefix(name, "noise:"); ok {
@@ -84,7 +84,7 @@ func openBase(name string) (*base, error) {
 	setName, partName, _ := strings.Cut(name, "/")
 	s := findSet(setName)
 	if s == nil {
-		return nil, fmt.Errorf("unknown data set; did you mean %s/test? Known are %s, folder:PATH, npy:IMAGES,LABELS, noise:uniform,HxWxC and noise:smooth,HxWxC",
+		return nil, fmt.Errorf("unknown data set; did you mean %s/test? Known are %s, folder:PATH, npy:IMAGES[,LABELS], noise:uniform,HxWxC and noise:smooth,HxWxC",
 			nearest(setName), strings.Join(names(), ", "))
 	}
 	p, ok := s.part(partName)

@@ -142,10 +142,13 @@ func TestNPYErrors(t *testing.T) {
 			i := writeFile(t, c.images, dir, "images.npy")
 			l := writeFile(t, c.labels, dir, "labels.npy")
 			wantError(t, "npy:"+i+","+l+c.options, c.want...)
+			if name == "scalar" || name == "uneven severities" {
+				wantError(t, "npy:"+i+c.options, c.want...)
+			}
 		})
 	}
-	for _, name := range []string{"npy:", "npy:a.npy", "npy:a.npy,"} {
-		wantError(t, name, "expected npy:IMAGES.npy,LABELS.npy")
+	for _, name := range []string{"npy:", "npy:,", "npy:a.npy,", "npy:a.npy,,severity=1"} {
+		wantError(t, name, "expected npy:IMAGES.npy or npy:IMAGES.npy,LABELS.npy")
 	}
 }
 

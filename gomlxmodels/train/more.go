@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -41,7 +42,7 @@ func (p *plan) loadMore(ctx context.Context) error {
 		names = append(names, need.Name)
 		set, ok := p.options.More[need.Name]
 		if !ok || set.Data == nil {
-			return fmt.Errorf("train: the method %s takes further images, the set %q, which is not there", p.method.Name(), need.Name)
+			return fmt.Errorf("train: the method %s takes further images, the set %q, which is not there; --data %s=DATA gives it", p.method.Name(), need.Name, need.Name)
 		}
 		bad := func(format string, args ...any) error {
 			return fmt.Errorf("train: the set %s: "+format, append([]any{need.Name}, args...)...)
@@ -90,7 +91,7 @@ func (p *plan) loadMore(ctx context.Context) error {
 	}
 	for name := range p.options.More {
 		if !slices.Contains(names, name) {
-			return fmt.Errorf("train: a set %q, but the method %s takes [%s]", name, p.method.Name(), strings.Join(names, ", "))
+			return fmt.Errorf("train: a set %q, but the method %s takes %s", name, p.method.Name(), cmp.Or(strings.Join(names, ", "), "no further sets"))
 		}
 	}
 	return nil
