@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/calib"
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/export"
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/gomlxmodels/method"
@@ -17,6 +20,7 @@ import (
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/confidences"
+	"github.com/certspec/certspec/rs/ledger"
 )
 
 // Confidences are certified and attacked, a grid gives a line for each point, and fine-tuning begins with the weights of its start.
@@ -105,6 +109,96 @@ func TestConfidences(t *testing.T) {
 	}
 	if act.Recipe.Start != base.Weights || act.Recipe.LearningRate != .01 || act.Recipe.Method != "brier-act" || act.Recipe.Noise() != .25 {
 		t.Errorf("%+v", act.Recipe)
+	}
+}
+
+// Confidences of an adapted row are those of its network as it is adapted to clean images, certified and attacked.
+func TestConfidencesOfAdaptedNetworks(t *testing.T) {
+	o := tiny(t, tinyFile(t, `
+  adapted:
+    title: Adapted
+    rows: [tiny/g, tiny/bn, tiny/tent]
+    measure: {calibration: {radii: [0.05]}, ace: {epsilon: 0.02, bins: 5}}
+`))
+	tent := filepath.Join(t.TempDir(), "tent.yaml")
+	if err := os.WriteFile(tent, []byte("recipes:\n  tiny/tent: {from: tiny/bn, title: TENT, adapt: {method: tent, images: 16, steps: 4, batch: 8, rate: 0.01}}\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	o.Table, o.Add = "adapted", append(o.Add, tent)
+	if err := Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	filled, err := Fill(t.Context(), o.Folder, "", resample.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights := map[string]bool{}
+	for i, network := range []string{"models/tiny-g-s1", "adapted/tiny-bn-s1/clean", "adapted/tiny-tent-s1/clean"} {
+		slug := []string{"tiny-g-s1", "tiny-bn-s1", "tiny-tent-s1"}[i]
+		model, err := engine.Open(filepath.Join(o.Folder, network), engine.Backend("go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer model.Close()
+		info, err := model.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		weights[info.Identity.Weights] = true
+		l, err := ledger.Read(filepath.Join(o.Folder, "calibration", slug+".ledger"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := l.Header.Model.Identity.Weights; got != info.Identity.Weights {
+			t.Errorf("%s: certified are the confidences of %s; the network is %s", slug, got, info.Identity.Weights)
+		}
+		line := filled.Lines[i]
+		if at := line.Calibration[0]; at.Certified == 0 || at.CCE == nil || !(*at.ACCE <= *at.CCE+1e-9 && *at.CCE <= 1) || line.ACE == nil {
+			t.Errorf("%s: %+v, %+v", slug, at, line.ACE)
+		}
+		// What the network answers without an attack; (−1, ŷ) raises it, (1, ŷ) lowers it.
+		each, err := readPerImage(filepath.Join(o.Folder, "results", slug+".attacks.csv"))
+		if err != nil || each == nil {
+			t.Fatal(err)
+		}
+		dir, _ := filepath.Split(o.Add[0])
+		set, err := dataset.Open("npy:" + dir + "test.npy," + dir + "test-labels.npy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		images, err := set.Load(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := len(each.images)
+		batch := classifier.Batch{N: k}
+		for _, id := range each.images {
+			batch.Grid = append(batch.Grid, images.Grid(id)...)
+		}
+		answer := classifier.Result{Classes: make([]int32, k), Scores: make([]float32, k*info.Classes)}
+		if err := model.Classify(t.Context(), batch, &answer); err != nil {
+			t.Fatal(err)
+		}
+		moved := 0
+		for j := range k {
+			class := int(answer.Classes[j])
+			clean, up, down := each.of("clean")[j], each.of("(-1,ŷ)")[j], each.of("(1,ŷ)")[j]
+			if want := float64(answer.Scores[j*info.Classes+class]); math.Abs(clean-want) > 2e-6 || each.correct[j] != (class == images.Labels[each.images[j]]) {
+				t.Errorf("%s, image %d: confidence %v kept as %v, right %v", slug, each.images[j], want, clean, each.correct[j])
+			}
+			if !(down <= clean && clean <= up) {
+				t.Errorf("%s, image %d: from %v to %v around %v", slug, each.images[j], down, up, clean)
+			}
+			if down < up {
+				moved++
+			}
+		}
+		if moved < k/2 {
+			t.Errorf("%s: attacks move %d of %d confidences", slug, moved, k)
+		}
+	}
+	if len(weights) != 3 {
+		t.Errorf("%d different networks; expected 3", len(weights))
 	}
 }
 
