@@ -30,7 +30,7 @@ func output(t *testing.T, args ...string) (string, int) {
 	}
 	stdout := os.Stdout
 	os.Stdout = file
-	code := run(args)
+	code := cli.Run(root(), args)
 	os.Stdout = stdout
 	file.Close()
 	b, err := os.ReadFile(file.Name())

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 )
 
 // TestMain lets the binary of the tests stand for the program, and for a model that the program talks with over a pipe.
@@ -21,7 +23,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 {
 		switch os.Args[1] {
 		case "as-program":
-			os.Exit(run(os.Args[2:]))
+			os.Exit(cli.Run(root(), os.Args[2:]))
 		case "as-model":
 			serveModel(os.Args[2])
 			os.Exit(0)

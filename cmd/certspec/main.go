@@ -50,10 +50,9 @@ func root() *cobra.Command {
 }
 
 func main() {
-	if cli.RunsEngine(root(), os.Args[1:]) {
+	all, args := root(), os.Args[1:]
+	if cli.RunsEngine(all, args) {
 		hugepages.Use()
 	}
-	os.Exit(run(os.Args[1:]))
+	os.Exit(cli.Run(all, args))
 }
-
-func run(args []string) int { return cli.Run(root(), args) }
