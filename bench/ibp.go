@@ -136,7 +136,7 @@ func hostNetwork() (*feedforward.Network, error) {
 }
 
 func hostLoop(method feedforward.Method, a feedforward.Arithmetic) contender {
-	return &loop{prepare: func(context.Context) (func() (float64, error), error) {
+	return &loop{prepare: func(ctx context.Context) (func() (float64, error), error) {
 		n, err := hostNetwork()
 		if err != nil {
 			return nil, err
@@ -147,7 +147,7 @@ func hostLoop(method feedforward.Method, a feedforward.Arithmetic) contender {
 			if err != nil {
 				return 0, err
 			}
-			_, err = n.Confidence(x, box, method, a)
+			_, err = n.Confidence(ctx, x, box, method, a)
 			return 1, err
 		}, nil
 	}}

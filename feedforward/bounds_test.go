@@ -29,7 +29,7 @@ func TestWorkedNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, err := n.Differences(box, IBP, Plain)
+	u, err := n.Differences(t.Context(), box, IBP, Plain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestWorkedNetwork(t *testing.T) {
 			t.Errorf("U[%d] = %v; expected %v", i, u[i], want[i])
 		}
 	}
-	c, err := n.Confidence(x, box, IBP, Plain)
+	c, err := n.Confidence(t.Context(), x, box, IBP, Plain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestWorkedNetwork(t *testing.T) {
 	if _, log := LogConfidence(f); !near(log, c.LogUpper, 1e-12) {
 		t.Errorf("the bound %v is not attained at (0.6, 0.6): %v", c.LogUpper, log)
 	}
-	rigorous, err := n.Confidence(x, mustBall(t, x, 0.1, Rigorous), IBP, Rigorous)
+	rigorous, err := n.Confidence(t.Context(), x, mustBall(t, x, 0.1, Rigorous), IBP, Rigorous)
 	if err != nil || !(rigorous.LogUpper > c.LogUpper) || rigorous.LogUpper > c.LogUpper+1e-4 {
 		t.Errorf("rigorous %v, plain %v, %v", rigorous.LogUpper, c.LogUpper, err)
 	}
@@ -74,14 +74,14 @@ func TestBallIsClipped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, _ := n.Differences(mustBall(t, []float64{0.95, 0.5}, 0.1, Plain), IBP, Plain)
+	u, _ := n.Differences(t.Context(), mustBall(t, []float64{0.95, 0.5}, 0.1, Plain), IBP, Plain)
 	if !near(u[2], 1.6, 1e-12) {
 		t.Errorf("U_21 = %v; expected 1.6", u[2])
 	}
 	x := []float64{0.5, 0.5}
 	box := mustBall(t, x, 0.1, Plain)
-	u, _ = n.Differences(box, IBP, Plain)
-	c, _ := n.Confidence(x, box, IBP, Plain)
+	u, _ = n.Differences(t.Context(), box, IBP, Plain)
+	c, _ := n.Confidence(t.Context(), x, box, IBP, Plain)
 	if !near(u[2], 0.8, 1e-12) || !near(u[1], -0.2, 1e-12) || !near(math.Exp(c.LogUpper), 0.689974, 1e-6) {
 		t.Errorf("U_21 = %v, U_12 = %v, bound %v", u[2], u[1], math.Exp(c.LogUpper))
 	}
@@ -284,7 +284,7 @@ func TestMergedIsExact(t *testing.T) {
 	for range 40 {
 		n := randomNetwork(t, rng, 0.7)
 		box := mustBall(t, uniform(rng, n.InputShape().Size()), 0.05, Plain)
-		u, err := n.Differences(box, IBP, Plain)
+		u, err := n.Differences(t.Context(), box, IBP, Plain)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -332,11 +332,11 @@ func checkBounds(t testing.TB, n *Network, rng *rand.Rand, epsilon float64, poin
 		t.Fatal(err)
 	}
 	method := []Method{IBP, CROWN, FullCROWN}[rng.IntN(3)]
-	c, err := n.Confidence(x, box, method, Rigorous)
+	c, err := n.Confidence(t.Context(), x, box, method, Rigorous)
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, err := n.Differences(box, method, Rigorous)
+	u, err := n.Differences(t.Context(), box, method, Rigorous)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -399,12 +399,12 @@ func TestBoundsAreMonotone(t *testing.T) {
 		last := math.Inf(-1)
 		for _, epsilon := range []float64{0, 0.01, 0.05, 0.2} {
 			box := mustBall(t, x, epsilon, Plain)
-			ibp, err := n.Differences(box, IBP, Plain)
+			ibp, err := n.Differences(t.Context(), box, IBP, Plain)
 			if err != nil {
 				t.Fatal(err)
 			}
-			crown, _ := n.Differences(box, CROWN, Plain)
-			full, _ := n.Differences(box, FullCROWN, Plain)
+			crown, _ := n.Differences(t.Context(), box, CROWN, Plain)
+			full, _ := n.Differences(t.Context(), box, FullCROWN, Plain)
 			for i := range ibp {
 				if crown[i] > ibp[i] || full[i] > crown[i]+1e-12 {
 					t.Fatalf("intervals %v, CROWN %v, full CROWN %v", ibp[i], crown[i], full[i])
@@ -413,7 +413,7 @@ func TestBoundsAreMonotone(t *testing.T) {
 					better++
 				}
 			}
-			c, _ := n.Confidence(x, box, IBP, Plain)
+			c, _ := n.Confidence(t.Context(), x, box, IBP, Plain)
 			if epsilon == 0 && (!near(c.Log, c.LogUpper, 1e-9) || !near(c.Log, c.LogLower, 1e-9)) {
 				t.Errorf("at ε = 0 the confidence %v is bounded by [%v, %v]", c.Log, c.LogLower, c.LogUpper)
 			}
@@ -437,7 +437,7 @@ func TestExactCases(t *testing.T) {
 		n, _ := b.Network(b.Dense(0, 2, w, []float64{rng.NormFloat64(), 0}))
 		x := uniform(rng, 3)
 		box := mustBall(t, x, 0.1, Plain)
-		c, _ := n.Confidence(x, box, IBP, Plain)
+		c, _ := n.Confidence(t.Context(), x, box, IBP, Plain)
 		most := math.Inf(-1)
 		for corner := range 8 {
 			z := make([]float64, 3)
@@ -498,7 +498,10 @@ func TestFeedforwardRefuses(t *testing.T) {
 		"is 1.2, want 0":   func() error { _, err := Ball([]float64{0.5, 1.2}, 0.1, ""); return err },
 		"is [1, 0]":        func() error { _, err := n.Intervals(Box{[]float64{1, 1}, []float64{0, 1}}, ""); return err },
 		"arithmetic \"x\"": func() error { _, err := n.Intervals(Box{[]float64{0, 0}, []float64{1, 1}}, "x"); return err },
-		"method \"alpha\"": func() error { _, err := n.Differences(Box{[]float64{0, 0}, []float64{1, 1}}, "alpha", ""); return err },
+		"method \"alpha\"": func() error {
+			_, err := n.Differences(t.Context(), Box{[]float64{0, 0}, []float64{1, 1}}, "alpha", "")
+			return err
+		},
 		"weight 0 is +Inf": func() error {
 			b := NewBuilder(1)
 			_, err := b.Network(b.Dense(0, 1, []float64{math.Inf(1)}, nil))
@@ -535,7 +538,7 @@ func TestOverflowHasNoBound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, err := n.Differences(mustBall(t, []float64{0.5}, 0.1, Rigorous), CROWN, Rigorous)
+	u, err := n.Differences(t.Context(), mustBall(t, []float64{0.5}, 0.1, Rigorous), CROWN, Rigorous)
 	if err != nil || !math.IsInf(u[1], 1) {
 		t.Errorf("U = %v, %v", u, err)
 	}

@@ -1,6 +1,9 @@
 package feedforward
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // Confidence is what a network's softmax confidence, Conf(z) = max_k softmax_k(f(z)), is at an input and can be in a box.
 type Confidence struct {
@@ -21,37 +24,40 @@ const (
 )
 
 // Differences returns U, K × K, with U[k·K+l] an upper bound on f_k(z) − f_l(z) over the set, and 0 on the diagonal.
-// Errors: those of Intervals, an unknown method.
-func (n *Network) Differences(input Set, method Method, a Arithmetic) ([]float64, error) {
-	r, a, err := n.intervals(input, a)
+// Errors: those of Intervals, an unknown method, that of ctx.
+func (n *Network) Differences(ctx context.Context, input Set, method Method, a Arithmetic) ([]float64, error) {
+	b, err := n.bounder(ctx, input, method, a)
 	if err != nil {
 		return nil, err
 	}
 	k := n.Outputs()
-	pair := func(i int) (row, col int) {
-		row, col = i/(k-1), i%(k-1)
-		if col >= row {
-			col++
+	u := make([]float64, k*k)
+	pairs := make([]int, 0, k*(k-1))
+	for i := range u {
+		if i/k != i%k {
+			pairs = append(pairs, i)
 		}
-		return row, col
 	}
-	pairs, err := n.linearBounds(r, k*(k-1), func(from, to int) (rows, offsets []float64) {
+	return u, b.differences(ctx, pairs, u)
+}
+
+// differences sets u[k·K+l] for the pairs k·K+l.
+func (b *bounder) differences(ctx context.Context, pairs []int, u []float64) error {
+	k := b.n.Outputs()
+	found, err := b.bounds(ctx, len(pairs), func(from, to int) (rows, offsets []float64) {
 		rows = make([]float64, (to-from)*k)
-		for i := from; i < to; i++ {
-			row, col := pair(i)
-			rows[(i-from)*k+row], rows[(i-from)*k+col] = 1, -1
+		for i, pair := range pairs[from:to] {
+			rows[i*k+pair/k], rows[i*k+pair%k] = 1, -1
 		}
 		return rows, make([]float64, to-from)
-	}, method, a)
+	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	u := make([]float64, k*k)
-	for i, v := range pairs {
-		row, col := pair(i)
-		u[row*k+col] = v
+	for i, pair := range pairs {
+		u[pair] = found[i]
 	}
-	return u, nil
+	return nil
 }
 
 // Confidence bounds the confidence over a box around x (see Ball), or a segment through it:
@@ -59,20 +65,20 @@ func (n *Network) Differences(input Set, method Method, a Arithmetic) ([]float64
 //	ln Conf(z) ≤ max_k −ln Σ_l exp(−U_kl)   and   ln Conf(z) ≥ max_k −ln Σ_l exp(U_lk)
 //
 // for every z in the set, U being Differences (Bitterwolf et al. 2020, equation 6, and its mirror). The bounds are rounded
-// outwards. Errors: those of Differences and Forward.
-func (n *Network) Confidence(x []float64, set Set, method Method, a Arithmetic) (Confidence, error) {
+// outwards. Pairs that cannot change either are left out. Errors: those of Differences and Forward.
+func (n *Network) Confidence(ctx context.Context, x []float64, set Set, method Method, a Arithmetic) (Confidence, error) {
 	f, err := n.Forward(x)
 	if err != nil {
 		return Confidence{}, err
 	}
-	u, err := n.Differences(set, method, a)
+	b, err := n.bounder(ctx, set, method, a)
 	if err != nil {
 		return Confidence{}, err
 	}
 	c := Confidence{}
 	c.Class, c.Log = LogConfidence(f)
-	c.LogUpper, c.LogLower = LogBounds(u, len(f))
-	return c, nil
+	c.LogUpper, c.LogLower, err = b.logBounds(ctx, f, c.Class)
+	return c, err
 }
 
 // LogConfidence returns the class and ln max_k softmax_k(f) = −ln(1 + Σ_{l≠k} exp(f_l − f_k)) at the largest output, which keeps
@@ -96,14 +102,30 @@ func LogConfidence(f []float64) (class int, log float64) {
 // is at most 0, the lower at least −ln K.
 func LogBounds(u []float64, classes int) (upper, lower float64) {
 	upper, lower = math.Inf(-1), math.Inf(-1)
-	minus, column := make([]float64, classes), make([]float64, classes)
 	for k := range classes {
-		for l := range classes {
-			minus[l], column[l] = -u[k*classes+l], u[l*classes+k]
-		}
-		upper = max(upper, -logSumExp(minus, k))
-		lower = max(lower, -logSumExp(column, k))
+		upper, lower = max(upper, upperOf(u, classes, k)), max(lower, lowerOf(u, classes, k))
 	}
+	return outwards(upper, lower, classes)
+}
+
+// upperOf is −ln Σ_l exp(−U_kl), and lowerOf −ln Σ_l exp(U_lk).
+func upperOf(u []float64, classes, k int) float64 {
+	minus := make([]float64, classes)
+	for l := range minus {
+		minus[l] = -u[k*classes+l]
+	}
+	return -logSumExp(minus, k)
+}
+
+func lowerOf(u []float64, classes, k int) float64 {
+	column := make([]float64, classes)
+	for l := range column {
+		column[l] = u[l*classes+k]
+	}
+	return -logSumExp(column, k)
+}
+
+func outwards(upper, lower float64, classes int) (float64, float64) {
 	const relative = 1e-13 // of exp, sums of up to a thousand terms, and log1p
 	upper, lower = min(upper+relative*math.Abs(upper), 0), lower-relative*math.Abs(lower)
 	return upper, max(lower, -math.Log(float64(classes))*(1+relative))

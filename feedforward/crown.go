@@ -1,82 +1,127 @@
 package feedforward
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // LinearBounds returns upper bounds on rows·f + offsets over a box or segment of inputs, f being the outputs; rows has one row of
 // Outputs() coefficients for each bound. IBP are intervals, with the rows taken back through affine layers at the end; CROWN
 // (Zhang et al. 2018) walks back from the rows to the input through lines above and below the activations, with
 // intervals between the layers; FullCROWN finds those by CROWN, too. Each method takes the smaller of its own bounds and
-// those before it. Errors: those of Intervals, an unknown method, rows or offsets of other sizes.
-func (n *Network) LinearBounds(input Set, rows, offsets []float64, method Method, a Arithmetic) ([]float64, error) {
+// those before it. Errors: those of Intervals, an unknown method, rows or offsets of other sizes, that of ctx, which is looked at
+// between layers.
+func (n *Network) LinearBounds(ctx context.Context, input Set, rows, offsets []float64, method Method, a Arithmetic) ([]float64, error) {
 	if len(rows) != len(offsets)*n.Outputs() {
 		return nil, &InputError{fmt.Sprintf("%d coefficients for %d bounds on %d outputs", len(rows), len(offsets), n.Outputs())}
+	}
+	b, err := n.bounder(ctx, input, method, a)
+	if err != nil {
+		return nil, err
+	}
+	return b.bounds(ctx, len(offsets), func(from, to int) ([]float64, []float64) {
+		return rows[from*n.Outputs() : to*n.Outputs()], offsets[from:to]
+	})
+}
+
+// bounder bounds linear functions of a network's outputs over a set by a method.
+type bounder struct {
+	n      *Network
+	a      Arithmetic
+	method Method
+	region *region
+	tight  *region // of FullCROWN: bounds between the layers by CROWN
+}
+
+func (n *Network) bounder(ctx context.Context, input Set, method Method, a Arithmetic) (*bounder, error) {
+	if method == "" {
+		method = CROWN
 	}
 	r, a, err := n.intervals(input, a)
 	if err != nil {
 		return nil, err
 	}
-	return n.linearBounds(r, len(offsets), func(from, to int) ([]float64, []float64) {
-		return rows[from*n.Outputs() : to*n.Outputs()], offsets[from:to]
-	}, method, a)
+	b := &bounder{n: n, a: a, method: method, region: r}
+	switch method {
+	case IBP, CROWN:
+		return b, nil
+	case FullCROWN:
+		b.tight = r.clone()
+		return b, n.tighten(ctx, b.tight, a)
+	}
+	return nil, &InputError{fmt.Sprintf("method %q, want %q, %q or %q", method, IBP, CROWN, FullCROWN)}
 }
 
-// linearBounds are LinearBounds of as many rows, which part gives by block.
-func (n *Network) linearBounds(r *region, rows int, part func(from, to int) (rows, offsets []float64), method Method, a Arithmetic) ([]float64, error) {
+// bounds are those of as many rows, which part gives by block.
+func (b *bounder) bounds(ctx context.Context, rows int, part func(from, to int) (rows, offsets []float64)) ([]float64, error) {
 	bounds := make([]float64, rows)
-	for i := range bounds {
-		bounds[i] = math.Inf(1)
+	return bounds, b.n.blocks(rows, func(from, to int) error {
+		block, offsets := part(from, to)
+		found, err := b.block(ctx, block, offsets)
+		copy(bounds[from:], found)
+		return err
+	})
+}
+
+func (b *bounder) block(ctx context.Context, rows, offsets []float64) ([]float64, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	take := func(bound func(rows, offsets []float64) []float64) {
-		n.blocks(rows, func(from, to int) {
-			for i, b := range bound(part(from, to)) {
-				bounds[from+i] = min(bounds[from+i], b)
-			}
-		})
+	best := b.n.merged(b.region, rows, offsets, b.a)
+	crown := func(r *region, s lowerSlope) error {
+		found, err := b.n.crown(ctx, r, b.n.output, rows, offsets, s, b.a)
+		lower(best, found)
+		return err
 	}
-	merged := func(rows, offsets []float64) []float64 { return n.merged(r, rows, offsets, a) }
-	crown := func(s lowerSlope) func(rows, offsets []float64) []float64 {
-		return func(rows, offsets []float64) []float64 { return n.crown(r, n.output, rows, offsets, s, a) }
+	if b.method == IBP {
+		return best, nil
 	}
-	switch method {
-	case IBP:
-		take(merged)
-	case CROWN, "":
-		take(merged)
-		take(crown(adaptive))
-	case FullCROWN:
-		take(merged)
-		take(crown(adaptive))
-		n.tighten(r, a)
-		take(merged)
-		for _, s := range []lowerSlope{adaptive, flat, steep} {
-			take(crown(s))
+	if err := crown(b.region, adaptive); err != nil || b.tight == nil {
+		return best, err
+	}
+	lower(best, b.n.merged(b.tight, rows, offsets, b.a))
+	for _, s := range []lowerSlope{adaptive, flat, steep} {
+		if err := crown(b.tight, s); err != nil {
+			return nil, err
 		}
-	default:
-		return nil, &InputError{fmt.Sprintf("method %q, want %q, %q or %q", method, IBP, CROWN, FullCROWN)}
 	}
-	return bounds, nil
+	return best, nil
+}
+
+func lower(bounds, others []float64) {
+	for i, v := range others {
+		bounds[i] = min(bounds[i], v)
+	}
 }
 
 // blocks calls f for parts of so many rows that a matrix of coefficients with one of them for each value of the widest layer stays
-// below 64 MiB: a thousand classes have a million pairs.
-func (n *Network) blocks(rows int, f func(from, to int)) {
-	widest := 1
+// below 64 MiB, and that a walk through the network takes about a second at most: a thousand classes have a million pairs, and
+// who interrupts waits for the block under way.
+func (n *Network) blocks(rows int, f func(from, to int) error) error {
+	widest, products := 1, 1
 	for _, nd := range n.nodes {
 		widest = max(widest, nd.shape.Size())
+		if l, ok := nd.layer.(affine); ok {
+			products += nd.shape.Size() * l.terms()
+		}
 	}
-	step := max(1, blockValues/widest)
+	step := max(1, min(blockValues/widest, blockProducts/products))
 	for from := 0; from < rows; from += step {
-		f(from, min(from+step, rows))
+		if err := f(from, min(from+step, rows)); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 var blockValues = 1 << 23 // a test makes it small
 
+const blockProducts = 1 << 30
+
 // tighten replaces the bounds on what enters activations, in order, by those of CROWN where these are tighter.
-func (n *Network) tighten(r *region, a Arithmetic) {
+func (n *Network) tighten(ctx context.Context, r *region, a Arithmetic) error {
 	boxes := r.boxes
 	entered := map[int]bool{}
 	for _, nd := range n.nodes {
@@ -101,18 +146,24 @@ func (n *Network) tighten(r *region, a Arithmetic) {
 		}
 		size := nd.shape.Size()
 		bounds := make([]float64, 2*len(open)) // of all, before the first is replaced
-		n.blocks(len(bounds), func(from, to int) {
+		err := n.blocks(len(bounds), func(from, to int) error {
 			rows := make([]float64, (to-from)*size)
 			for k := from; k < to; k++ {
 				rows[(k-from)*size+open[k/2]] = float64(1 - 2*(k%2))
 			}
-			copy(bounds[from:], n.crown(r, at, rows, make([]float64, to-from), adaptive, a))
+			found, err := n.crown(ctx, r, at, rows, make([]float64, to-from), adaptive, a)
+			copy(bounds[from:], found)
+			return err
 		})
+		if err != nil {
+			return err
+		}
 		for k, j := range open {
 			boxes[at].Upper[j] = min(boxes[at].Upper[j], bounds[2*k])
 			boxes[at].Lower[j] = max(boxes[at].Lower[j], -bounds[2*k+1])
 		}
 	}
+	return nil
 }
 
 func (b Box) intersect(other Box) {
@@ -123,20 +174,25 @@ func (b Box) intersect(other Box) {
 
 // merged bounds rows·f + offsets by intervals, the rows taken back through the affine layers at the end of the network.
 func (n *Network) merged(r *region, rows, offsets []float64, a Arithmetic) []float64 {
+	constant := slices.Clone(offsets)
+	at, rows := n.tail(r, rows, constant, a)
+	return r.concretise(at, offsets, rows, constant, a)
+}
+
+// tail takes rows of coefficients on the outputs back through the affine layers at the end, to rows on the outputs of a node.
+func (n *Network) tail(r *region, rows, constant []float64, a Arithmetic) (at int, _ []float64) {
 	boxes := r.boxes
-	constant := make([]float64, len(offsets))
-	copy(constant, offsets)
-	at := n.output
+	at = n.output
 	for n.nodes[at].mergeable() {
 		if a != Plain {
 			roundingOf(boxes[at], rows, constant)
 		}
 		in := n.nodes[at].in
-		g := make([]float64, len(offsets)*len(boxes[in[0]].Lower))
-		n.nodes[at].layer.relax(pick(boxes, in), boxes[at], len(offsets), rows, [][]float64{g}, constant, a)
+		g := make([]float64, len(constant)*len(boxes[in[0]].Lower))
+		n.nodes[at].layer.relax(pick(boxes, in), boxes[at], len(constant), rows, [][]float64{g}, constant, a)
 		at, rows = in[0], g
 	}
-	return r.concretise(at, offsets, rows, constant, a)
+	return at, rows
 }
 
 // mergeable says whether a layer is affine with one input.
@@ -149,7 +205,7 @@ func (nd node) mergeable() bool {
 }
 
 // crown walks back from linear functions of a node's output to the input.
-func (n *Network) crown(r *region, from int, rows, offsets []float64, slope lowerSlope, a Arithmetic) []float64 {
+func (n *Network) crown(ctx context.Context, r *region, from int, rows, offsets []float64, slope lowerSlope, a Arithmetic) ([]float64, error) {
 	boxes := r.boxes
 	k := len(offsets)
 	constant := make([]float64, k)
@@ -159,6 +215,9 @@ func (n *Network) crown(r *region, from int, rows, offsets []float64, slope lowe
 	for i := from; i > 0; i-- {
 		if g[i] == nil {
 			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
 		if a != Plain {
 			roundingOf(boxes[i], g[i], constant)
@@ -181,7 +240,7 @@ func (n *Network) crown(r *region, from int, rows, offsets []float64, slope lowe
 	if g[0] == nil { // the outputs do not depend on the input
 		g[0] = make([]float64, k*len(boxes[0].Lower))
 	}
-	return r.concretise(0, offsets, g[0], constant, a)
+	return r.concretise(0, offsets, g[0], constant, a), nil
 }
 
 // roundingOf adds to each constant what the sums that made its row of g may be off by, times the values that the row meets.

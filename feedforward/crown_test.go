@@ -15,12 +15,12 @@ func TestBlocks(t *testing.T) {
 		x := uniform(rng, n.InputShape().Size())
 		for _, method := range []Method{IBP, CROWN, FullCROWN} {
 			blockValues = 1 << 23
-			whole, err := n.Differences(mustBall(t, x, 0.05, Rigorous), method, Rigorous)
+			whole, err := n.Differences(t.Context(), mustBall(t, x, 0.05, Rigorous), method, Rigorous)
 			if err != nil {
 				t.Fatal(err)
 			}
 			blockValues = 1 << rng.IntN(12)
-			parts, err := n.Differences(mustBall(t, x, 0.05, Rigorous), method, Rigorous)
+			parts, err := n.Differences(t.Context(), mustBall(t, x, 0.05, Rigorous), method, Rigorous)
 			if err != nil {
 				t.Fatal(err)
 			}

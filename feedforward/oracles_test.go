@@ -36,7 +36,7 @@ func TestAffineOracles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u, err := n.Differences(Box{Lower: []float64{0.85, 0.4}, Upper: []float64{1.05, 0.6}}, IBP, Plain)
+	u, err := n.Differences(t.Context(), Box{Lower: []float64{0.85, 0.4}, Upper: []float64{1.05, 0.6}}, IBP, Plain)
 	if err != nil || !near(u[2], 1.7, 1e-12) {
 		t.Errorf("U_21 = %v, %v; expected 1.7", u, err)
 	}
@@ -120,7 +120,7 @@ func TestBoundProperties(t *testing.T) {
 
 func differences(t *testing.T, n *Network, box Box, method Method) []float64 {
 	t.Helper()
-	u, err := n.Differences(box, method, Plain)
+	u, err := n.Differences(t.Context(), box, method, Plain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestBruteForce(t *testing.T) {
 		}
 		x := uniform(rng, d)
 		box := mustBall(t, x, 0.15, Rigorous)
-		c, err := n.Confidence(x, box, []Method{IBP, CROWN, FullCROWN}[trial%3], Rigorous)
+		c, err := n.Confidence(t.Context(), x, box, []Method{IBP, CROWN, FullCROWN}[trial%3], Rigorous)
 		if err != nil {
 			t.Fatal(err)
 		}

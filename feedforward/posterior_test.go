@@ -68,7 +68,7 @@ func TestPosterior(t *testing.T) {
 		}
 		for _, a := range []Arithmetic{Plain, Rigorous} {
 			for _, m := range []Method{IBP, CROWN} {
-				c, err := n.Confidence(x, box, m, a)
+				c, err := n.Confidence(t.Context(), x, box, m, a)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -96,7 +96,7 @@ func TestPosterior(t *testing.T) {
 	for i := range box.Lower {
 		box.Lower[i], box.Upper[i] = -1, 1
 	}
-	c, err := wild.Confidence(make([]float64, classes+1), box, IBP, Rigorous)
+	c, err := wild.Confidence(t.Context(), make([]float64, classes+1), box, IBP, Rigorous)
 	if want := math.Log(sigma(1) + (1-sigma(1))/classes); err != nil || math.Abs(c.LogUpper-want) > 1e-4 || c.LogUpper < want {
 		t.Errorf("bound %v, %v; want %v", c.LogUpper, err, want)
 	}

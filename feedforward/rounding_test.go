@@ -25,7 +25,7 @@ func TestFloat32SumsLieInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain, _ := net.Intervals(Box{x, x}, Plain)
-	crown, err := net.LinearBounds(Box{x, x}, []float64{1, -1}, []float64{0, 0}, CROWN, Rigorous)
+	crown, err := net.LinearBounds(t.Context(), Box{x, x}, []float64{1, -1}, []float64{0, 0}, CROWN, Rigorous)
 	if err != nil {
 		t.Fatal(err)
 	}

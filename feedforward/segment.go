@@ -3,6 +3,7 @@ package feedforward
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Set is the inputs that bounds are over: a Box or a Segment.
@@ -93,6 +94,15 @@ func (l *line) box(a Arithmetic) Box {
 type region struct {
 	boxes []Box
 	lines []*line // nil for a node that is not affine on a segment
+}
+
+// clone is a region whose boxes may be changed.
+func (r *region) clone() *region {
+	c := &region{make([]Box, len(r.boxes)), r.lines}
+	for i, b := range r.boxes {
+		c.boxes[i] = Box{slices.Clone(b.Lower), slices.Clone(b.Upper)}
+	}
+	return c
 }
 
 // follow adds node at, whose layer nd is, by the line that its input is on if it can.

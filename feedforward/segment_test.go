@@ -30,7 +30,7 @@ func TestSegmentOfTheFirstLayer(t *testing.T) {
 		t.Errorf("rigorous: %v, %v", rigorous, err)
 	}
 	// An affine network of two classes meets its bound at an end.
-	c, err := n.Confidence(s.Centre, s, IBP, Plain)
+	c, err := n.Confidence(t.Context(), s.Centre, s, IBP, Plain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,15 +72,15 @@ func TestSegmentHoldsItsPoints(t *testing.T) {
 			around.Lower, around.Upper = append(around.Lower, x-r), append(around.Upper, x+r)
 		}
 		for _, m := range []Method{IBP, CROWN, FullCROWN} {
-			u, err := n.Differences(s, m, Rigorous)
+			u, err := n.Differences(t.Context(), s, m, Rigorous)
 			if err != nil {
 				t.Fatal(err)
 			}
-			plain, err := n.Differences(s, m, Plain)
+			plain, err := n.Differences(t.Context(), s, m, Plain)
 			if err != nil {
 				t.Fatal(err)
 			}
-			box, err := n.Differences(around, m, Plain)
+			box, err := n.Differences(t.Context(), around, m, Plain)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,11 +133,11 @@ func TestSegmentErrors(t *testing.T) {
 		"infinite": {x, []float64{0, math.Inf(1)}, 1},
 		"overflow": {x, []float64{1e200, 0}, 1e200},
 	} {
-		if _, err := n.Differences(s, CROWN, Rigorous); err == nil {
+		if _, err := n.Differences(t.Context(), s, CROWN, Rigorous); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if u, err := n.Differences(Segment{x, []float64{1e100, 0}, 1}, CROWN, Rigorous); err != nil || !math.IsInf(u[1], 1) {
+	if u, err := n.Differences(t.Context(), Segment{x, []float64{1e100, 0}, 1}, CROWN, Rigorous); err != nil || !math.IsInf(u[1], 1) {
 		t.Errorf("values that overflow float32 have the bound %v, %v", u, err)
 	}
 }

@@ -69,7 +69,7 @@ func TestJoinedBound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := n.Confidence(x, box, feedforward.IBP, a)
+		c, err := n.Confidence(t.Context(), x, box, feedforward.IBP, a)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/feedforward"
@@ -39,7 +40,8 @@ type Measurement = record.File
 
 // Measure bounds the confidence of a network around each image of a set. With a file it records finished images as it goes: an
 // interrupted run goes on where it stopped when Measure is called again with the same settings, and the file ends with the same
-// bytes; a complete file is read. Where ctx ends, the images under way are finished and saved, and the error is the context's.
+// bytes; a complete file is read. Where ctx ends, images under way are finished if that takes no
+// longer than half a second, all finished ones are saved, and the error is the context's.
 //
 // Errors: options out of range, images of another size (*SizeError), images that were trained on (*TrainedError), those of the network;
 // a file of another run or a damaged one (record.MismatchError, record.FormatError).
@@ -72,19 +74,28 @@ func Measure(ctx context.Context, n *feedforward.Network, data Source, o Options
 		}
 	}
 	header.Bound = &record.Bound{Method: o.Method, Arithmetic: o.Arithmetic, Assumes: n.Assumes()}
+	calls, abort := context.WithCancel(context.WithoutCancel(ctx))
+	defer abort()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(patience, abort) })()
 	return o.Run.measure(ctx, "bound", images, header, 1, func(ctx context.Context, at []int) ([]record.Line, error) {
-		l, err := boundAt(n, images, at[0], o)
+		l, err := boundAt(calls, n, images, at[0], o)
+		if err != nil && ctx.Err() != nil {
+			err = ctx.Err()
+		}
 		return []record.Line{l}, err
 	})
 }
 
+// patience is how long images under way have to be finished when the context ends.
+const patience = time.Second / 2
+
 // boundAt bounds the confidence around one image.
-func boundAt(n *feedforward.Network, images *imageset.Images, i int, o Options) (record.Line, error) {
+func boundAt(ctx context.Context, n *feedforward.Network, images *imageset.Images, i int, o Options) (record.Line, error) {
 	x, set, err := o.around(unit(images, i), images.IDs[i])
 	if err != nil {
 		return record.Line{}, err
 	}
-	c, err := n.Confidence(x, set, o.Method, o.Arithmetic)
+	c, err := n.Confidence(ctx, x, set, o.Method, o.Arithmetic)
 	if err != nil {
 		return record.Line{}, err
 	}

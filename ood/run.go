@@ -122,7 +122,7 @@ func (r *Run) measure(ctx context.Context, task string, images *imageset.Images,
 	return f, nil
 }
 
-// blocks runs blocks of images on several goroutines. A block that has begun is finished when ctx ends.
+// blocks runs blocks of images on several goroutines.
 func (r *Run) blocks(ctx context.Context, c *commit, from, to, block int, at func(context.Context, []int) ([]record.Line, error)) error {
 	workers := r.Workers
 	if workers < 1 {

@@ -82,7 +82,7 @@ func FuzzNoPointExceedsItsBound(f *testing.F) {
 		}
 		ball, _ := feedforward.Ball(x, epsilon, feedforward.Plain)
 		method := []feedforward.Method{feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN}[how%3]
-		c, err := n.Confidence(x, wide, method, feedforward.Rigorous)
+		c, err := n.Confidence(t.Context(), x, wide, method, feedforward.Rigorous)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,19 +49,19 @@ func Verify(ctx context.Context, m *Measurement, n *feedforward.Network, data So
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			return again(n, images, m, m.Lines[k*len(m.Lines)/sample], o)
+			return again(ctx, n, images, m, m.Lines[k*len(m.Lines)/sample], o)
 		})
 	}
 	return sample, group.Wait()
 }
 
 // again computes the line of an image again.
-func again(n *feedforward.Network, images *imageset.Images, m *Measurement, want record.Line, o Options) error {
+func again(ctx context.Context, n *feedforward.Network, images *imageset.Images, m *Measurement, want record.Line, o Options) error {
 	i := images.Index(want.Image)
 	if i < 0 {
 		return fmt.Errorf("ood: image %d of %s is not in %s", want.Image, m.Path, images.Name)
 	}
-	got, err := boundAt(n, images, i, o)
+	got, err := boundAt(ctx, n, images, i, o)
 	if err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ func TestBoundsAgree(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					u, err := reference.Differences(box, feedforward.IBP, feedforward.Plain)
+					u, err := reference.Differences(t.Context(), box, feedforward.IBP, feedforward.Plain)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -99,7 +99,7 @@ func TestPosteriorOfCCU(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := joined.Confidence(x, box, feedforward.IBP, feedforward.Rigorous)
+		c, err := joined.Confidence(t.Context(), x, box, feedforward.IBP, feedforward.Rigorous)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -58,7 +58,7 @@ func TestBounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := n.Differences(box, feedforward.IBP, feedforward.Plain)
+		want, err := n.Differences(t.Context(), box, feedforward.IBP, feedforward.Plain)
 		if err != nil {
 			t.Fatal(err)
 		}

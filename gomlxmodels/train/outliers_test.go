@@ -316,7 +316,7 @@ func TestOutStepByHand(t *testing.T) {
 						v, _ := uniformLoss(f)
 						l += kappa / outImages * v
 					case method.GOOD:
-						u, err := n.Differences(within(x, epsilon, m.Clip), feedforward.IBP, feedforward.Plain)
+						u, err := n.Differences(t.Context(), within(x, epsilon, m.Clip), feedforward.IBP, feedforward.Plain)
 						if err != nil {
 							t.Fatal(err)
 						}

@@ -131,11 +131,11 @@ answer = {"X": x.flatten(1).tolist(), "Logits": net(x).tolist(), "IBP": ibp.toli
 			t.Fatal(err)
 		}
 		for method, theirs := range map[feedforward.Method][]float64{feedforward.IBP: want.IBP[i], feedforward.CROWN: want.CROWN[i]} {
-			u, err := n.Differences(plain, method, feedforward.Plain)
+			u, err := n.Differences(t.Context(), plain, method, feedforward.Plain)
 			if err != nil {
 				t.Fatal(err)
 			}
-			rigorous, err := n.Differences(wide, method, feedforward.Rigorous)
+			rigorous, err := n.Differences(t.Context(), wide, method, feedforward.Rigorous)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -63,7 +63,7 @@ func Plane(n *feedforward.Network, points [][2]float64, radii ...float64) *nb.Wi
 			for d := range side * side {
 				z := []float64{(float64(d%side) + 0.5) / side, (float64(d/side) + 0.5) / side}
 				box := nb.Must(feedforward.Ball(z, at.radius, feedforward.Rigorous))
-				c := nb.Must(n.Confidence(z, box, at.method, feedforward.Rigorous))
+				c := nb.Must(n.Confidence(nb.Context(), z, box, at.method, feedforward.Rigorous))
 				square(d%side*pixels, d/side*pixels, pixels, uint8(255*(2*math.Exp(c.LogUpper)-1)))
 			}
 			for _, p := range points {

@@ -54,7 +54,7 @@ func Decide(ctx context.Context, n *feedforward.Network, p *Property, o Options)
 			if err := ctx.Err(); err != nil {
 				return Result{}, err
 			}
-			proven, err := fails(n, c, method)
+			proven, err := fails(ctx, n, c, method)
 			if err != nil {
 				return Result{}, err
 			}
@@ -84,7 +84,7 @@ func violated(witness []float64) Result {
 
 // fails says whether some condition, Row·Y ≤ Bound, is proven to fail on the whole box: Bound − Row·Y is below 0 everywhere. A
 // case without conditions is met by every input of its box.
-func fails(n *feedforward.Network, c Case, method feedforward.Method) (bool, error) {
+func fails(ctx context.Context, n *feedforward.Network, c Case, method feedforward.Method) (bool, error) {
 	if len(c.Conditions) == 0 {
 		return false, nil
 	}
@@ -95,7 +95,7 @@ func fails(n *feedforward.Network, c Case, method feedforward.Method) (bool, err
 		}
 		offsets = append(offsets, q.Bound)
 	}
-	bounds, err := n.LinearBounds(c.Box, rows, offsets, method, feedforward.Rigorous)
+	bounds, err := n.LinearBounds(ctx, c.Box, rows, offsets, method, feedforward.Rigorous)
 	if err != nil {
 		return false, err
 	}

@@ -150,7 +150,7 @@ func (c *checked) measure(cmd *cobra.Command, n *feedforward.Network, points [][
 				if err != nil {
 					return err
 				}
-				found, err := n.Confidence(x, box, method, feedforward.Rigorous)
+				found, err := n.Confidence(cmd.Context(), x, box, method, feedforward.Rigorous)
 				if err != nil {
 					return err
 				}

@@ -78,7 +78,7 @@ func TestLinearCornerIsReached(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, b := range best {
-			c, err := net.Confidence(x[i], p.Boxes[i], feedforward.IBP, feedforward.Plain)
+			c, err := net.Confidence(t.Context(), x[i], p.Boxes[i], feedforward.IBP, feedforward.Plain)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +134,7 @@ func TestAttacksKeepTheRules(t *testing.T) {
 		for i, found := range best {
 			f, _ := net.Forward(points[i])
 			_, clean := feedforward.LogConfidence(f)
-			c, _ := net.Confidence(points[i], p.Boxes[i], feedforward.CROWN, feedforward.Rigorous)
+			c, _ := net.Confidence(t.Context(), points[i], p.Boxes[i], feedforward.CROWN, feedforward.Rigorous)
 			f, _ = net.Forward(found.Point)
 			_, again := feedforward.LogConfidence(f)
 			if found.Value < clean || found.Value > c.LogUpper || again != found.Value {

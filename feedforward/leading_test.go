@@ -1,0 +1,120 @@
+package feedforward
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// manyOutputs is a network of two hidden layers whose outputs lie apart by their biases.
+func manyOutputs(t testing.TB, rng *rand.Rand, outputs int, apart float64) *Network {
+	t.Helper()
+	weights := func(n int, scale float64) []float64 {
+		w := make([]float64, n)
+		for i := range w {
+			w[i] = scale * rng.NormFloat64()
+		}
+		return w
+	}
+	b := NewBuilder(8)
+	h := b.ReLU(b.Dense(b.ReLU(b.Dense(0, 12, weights(96, 0.5), weights(12, 0.3))), 12, weights(144, 0.4), weights(12, 0.3)))
+	n, err := b.Network(b.Dense(h, outputs, weights(12*outputs, 0.3), weights(outputs, apart)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// The bounds on the confidence are those of all differences, whichever pairs are left out, and most are where classes lie apart.
+func TestConfidenceOfLeadingPairs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(19, 1))
+	for trial := range 300 {
+		n, outputs := randomNetwork(t, rng, 0.5), 3
+		if trial%2 == 0 {
+			outputs = 2 + rng.IntN(40)
+			n = manyOutputs(t, rng, outputs, []float64{0, 0.5, 3}[rng.IntN(3)])
+		}
+		x := uniform(rng, n.InputShape().Size())
+		method := []Method{IBP, CROWN, FullCROWN}[rng.IntN(3)]
+		a := []Arithmetic{Plain, Rigorous}[rng.IntN(2)]
+		box := mustBall(t, x, []float64{0, 0.01, 0.1, 0.5}[rng.IntN(4)], a)
+		u, err := n.Differences(t.Context(), box, method, a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := n.Confidence(t.Context(), x, box, method, a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if upper, lower := LogBounds(u, outputs); !near(c.LogUpper, upper, 1e-13) || !near(c.LogLower, lower, 1e-13) {
+			t.Fatalf("%d outputs, %s, %s: ln Conf in [%v, %v]; by all differences [%v, %v]", outputs, method, a, c.LogLower, c.LogUpper, lower, upper)
+		}
+	}
+	const outputs = 300
+	n := manyOutputs(t, rng, outputs, 4)
+	x := uniform(rng, 8)
+	f, _ := n.Forward(x)
+	b, err := n.bounder(t.Context(), mustBall(t, x, 0.02, Rigorous), CROWN, Rigorous)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leader, _ := LogConfidence(f)
+	p, err := b.pairs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.highest(t.Context(), leader); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.lowest(t.Context(), f, leader); err != nil {
+		t.Fatal(err)
+	}
+	known := 0
+	for _, k := range p.known {
+		if k {
+			known++
+		}
+	}
+	if known > 5*outputs {
+		t.Errorf("%d of %d pairs were computed; expected about twice the outputs", known, outputs*outputs)
+	}
+}
+
+// ending is a context that ends when it was asked so many times.
+type ending struct {
+	context.Context
+	left int
+}
+
+func (e *ending) Err() error {
+	if e.left--; e.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// An interrupt is seen between layers, in bounds between them, and between blocks of pairs.
+func TestBoundsStop(t *testing.T) {
+	rng := rand.New(rand.NewPCG(19, 2))
+	n := manyOutputs(t, rng, 30, 0)
+	x := uniform(rng, 8)
+	box := mustBall(t, x, 0.2, Rigorous)
+	count := &ending{t.Context(), math.MaxInt}
+	for _, method := range []Method{IBP, CROWN, FullCROWN} {
+		count.left = math.MaxInt
+		if _, err := n.Confidence(count, x, box, method, Rigorous); err != nil {
+			t.Fatal(err)
+		}
+		asked := math.MaxInt - count.left
+		if least := map[Method]int{IBP: 1, CROWN: 6, FullCROWN: 40}[method]; asked < least {
+			t.Errorf("%s asked its context %d times, expected %d and more", method, asked, least)
+		}
+		for _, left := range []int{0, asked / 2, asked - 1} {
+			if _, err := n.Confidence(&ending{t.Context(), left}, x, box, method, Rigorous); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, stopped after %d of %d looks: %v", method, left, asked, err)
+			}
+		}
+	}
+}
