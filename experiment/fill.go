@@ -42,18 +42,10 @@ type FilledLine struct {
 	Raised map[string]*compare.Difference `json:"raised,omitempty"`
 	// How p_A is distributed, for each main figure that has shares.
 	Shares []distribution `json:"shares,omitempty"`
-	// What further measures found, by their keys.
+	// What further measures found, by their keys; encoded as JSON.
 	Found map[string]any `json:"found,omitempty"`
 
 	start string // model that training began with
-}
-
-// find keeps what a measure found of a line.
-func (l *FilledLine) find(key string, v any) {
-	if l.Found == nil {
-		l.Found = map[string]any{}
-	}
-	l.Found[key] = v
 }
 
 // meanOverSeeds is a mean over seeds, with the least and the largest.

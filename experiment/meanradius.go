@@ -11,7 +11,7 @@ import (
 )
 
 func (f *Filler) line(l tableLine, list []Metric) (FilledLine, error) {
-	line := FilledLine{Title: l.Title, Group: l.Group, Models: l.Models, Values: make([]*Value, len(list))}
+	line := FilledLine{Title: l.Title, Group: l.Group, Models: l.Models, Values: make([]*Value, len(list)), Found: map[string]any{}}
 	radii := map[uint64]*Radii{} // by seed
 	var shares []*Radii
 	for _, name := range l.Models {

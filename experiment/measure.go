@@ -30,8 +30,11 @@ type Measure interface {
 	// Fill reads the results of the folder into the lines of a table, by FilledLine.Found, and gives notes for its caption.
 	Fill(f *Filler, out *Filled) (notes []string, err error)
 	// Tables are what is printed: columns and head are what stands before the figures of a line, add takes a table with its title.
-	Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(t *table.Table, title string))
+	Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(t *Tabular, title string))
 }
+
+// Tabular is a table as it is printed: Title, Columns, Rows, whose cells are strings, numbers, bools, or anything with a String method, and Notes.
+type Tabular = table.Table
 
 type registeredMeasure struct {
 	key   string

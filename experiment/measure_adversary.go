@@ -168,7 +168,7 @@ func (a *adversaryMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
 			}
 		}
 		if all != nil {
-			l.find("attack", all)
+			l.Found["attack"] = all
 		}
 	}
 	return []string{fmt.Sprintf("Attacked: each foreign image is moved in its ball to where the network is most sure, the most of all attacks (%v), and of monotone PGD from points found on the other networks of the table where their files are there; images %s. AUC and GAUC are of the same images.", f.Manifest.Tier.Adversary, f.Manifest.Tier.Images["attack"])}, nil

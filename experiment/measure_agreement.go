@@ -118,7 +118,7 @@ func (agreementMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
 		if found.Interval, err = f.Interval([][]float64{agree.values}); err != nil {
 			return nil, err
 		}
-		l.find("agreement", found)
+		l.Found["agreement"] = found
 	}
 	return nil, nil
 }

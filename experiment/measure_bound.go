@@ -256,7 +256,7 @@ func (b *boundMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
 			}
 		}
 		if all != nil {
-			l.find("bound", all)
+			l.Found["bound"] = all
 		}
 	}
 	return append(b.Sets.notes(f, out), fmt.Sprintf("Guaranteed: every confidence on a foreign image is replaced by a bound on it in the whole ball (%s, in exact arithmetic and in float32). AUC and GAUC count ties as lost; the column with ties as one half has the interval of 95 %% (DeLong), its ends averaged over the seeds.", b.method())), nil

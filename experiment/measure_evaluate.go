@@ -169,7 +169,7 @@ func (*evaluateMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
 		if sum.Clean, err = rs.ExactInterval(right, images, resample.DefaultConfidence); err != nil {
 			return nil, err
 		}
-		l.find("evaluate", sum)
+		l.Found["evaluate"] = sum
 	}
 	return nil, nil
 }

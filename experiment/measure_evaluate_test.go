@@ -1,8 +1,10 @@
 package experiment
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,6 +57,32 @@ func TestEvaluate(t *testing.T) {
 		if !strings.Contains(strings.Join(text, "\n"), want) {
 			t.Errorf("no %q in %s", want, text)
 		}
+	}
+	// Shards join, predictions and all; other predictions of the same network do not.
+	parts := []string{}
+	for i := range 2 {
+		part := tiny(t, file)
+		part.Table, part.Shard, part.Shards = "plain", i, 2
+		if err := Run(t.Context(), part); err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, part.Folder)
+	}
+	out := filepath.Join(t.TempDir(), "merged")
+	if _, err := Merge(t.Context(), out, parts); err != nil {
+		t.Fatal(err)
+	}
+	all := everyFile(t, filepath.Join(o.Folder, "predictions"))
+	if got := everyFile(t, filepath.Join(out, "predictions")); len(all) < 9 || !maps.Equal(got, all) {
+		t.Errorf("merged predictions are %v; of one run %v", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(all)))
+	}
+	other := slices.Clone(clean[0].Classes)
+	other[0] = (other[0] + 1) % 3
+	if err := lines.WriteClasses(filepath.Join(out, "predictions", "clean", clean[0].Model+".npy"), other); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Merge(t.Context(), out, parts); err == nil || !strings.Contains(err.Error(), "differ") {
+		t.Errorf("other predictions are merged: %v", err)
 	}
 	e, err := Plan(o)
 	if err != nil {

@@ -115,7 +115,7 @@ func (m *heatmapMeasure) Fill(f *Filler, out *Filled) (notes []string, err error
 				mean.Values[k] += v / float64(len(maps))
 			}
 		}
-		l.find(heatmapKey, &mean)
+		l.Found[heatmapKey] = &mean
 	}
 	return notes, nil
 }

@@ -1,79 +1,14 @@
 package experiment
 
 import (
-	"context"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/resample"
 )
-
-// lit is a measure of a user's: the share of a model's images whose first byte is at least so bright.
-type lit struct {
-	From int `yaml:"from" json:"from"`
-}
-
-func init() { RegisterMeasure("lit", func() Measure { return &lit{From: 1} }) }
-
-func (*lit) Jobs(_ *Place, m *Model) ([]Job, error) { return []Job{{Kind: "look", Model: m}}, nil }
-
-func (*lit) Done(p *Place, j Job) (bool, error) {
-	_, err := os.Stat(p.Result(j.Model, ".lit.txt"))
-	return err == nil, nil
-}
-
-func (l *lit) Do(ctx context.Context, r *Runner, j Job) error {
-	if _, err := r.Open(ctx, j.Model); err != nil {
-		return err
-	}
-	images, err := r.Load(ctx, r.Images(j.Model, "lit"))
-	if err != nil {
-		return err
-	}
-	text := ""
-	for i := range images.Len() {
-		if int(images.Grid(i)[0]) >= l.From {
-			text += "1"
-		} else {
-			text += "0"
-		}
-	}
-	return r.Keep(j.Model, ".lit.txt", []byte(text))
-}
-
-func (*lit) Cost(c *Costs, j Job) error {
-	n, err := c.Size(c.Images(j.Model, "lit"))
-	if err != nil {
-		return err
-	}
-	return c.Samples(j.Model, n, n)
-}
-
-func (l *lit) Fill(f *Filler, out *Filled) ([]string, error) {
-	for i := range out.Lines {
-		text, err := os.ReadFile(f.Result(f.Manifest.Model(out.Lines[i].Models[0]), ".lit.txt"))
-		if err != nil {
-			continue
-		}
-		out.Lines[i].find("lit", float64(strings.Count(string(text), "1"))/float64(len(text)))
-	}
-	return []string{"Lit from " + strconv.Itoa(l.From) + "."}, nil
-}
-
-func (*lit) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
-	t := &table.Table{Columns: append(columns, "lit")}
-	for _, l := range f.Lines {
-		if v, ok := l.Found["lit"].(float64); ok {
-			t.Rows = append(t.Rows, append(head(l), v))
-		}
-	}
-	add(t, "lit images")
-}
 
 // A measure of one's own is asked for by its key with settings, is done once, and stands in the tables and in the caption.
 func TestOwnMeasure(t *testing.T) {
@@ -140,7 +75,7 @@ func TestOwnMeasure(t *testing.T) {
 					t.Errorf("the key %q was taken twice", key)
 				}
 			}()
-			RegisterMeasure(key, func() Measure { return &lit{} })
+			RegisterMeasure(key, func() Measure { return new(agreementMeasure) })
 		}()
 	}
 }

@@ -342,7 +342,7 @@ func (r *recordMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
 				of[key] /= float64(found.Seeds)
 			}
 		}
-		l.find("record", found)
+		l.Found["record"] = found
 		any = true
 	}
 	if !any {

@@ -57,7 +57,7 @@ func Merge(ctx context.Context, out string, folders []string) (added int, err er
 }
 
 // merged are the folders inside that travel.
-var merged = []string{"models", "adapted", "ledgers", "calibration", "ood", "results"}
+var merged = []string{"models", "adapted", "ledgers", "calibration", "ood", "predictions", "results"}
 
 func (m *Manifest) mergeFolder(ctx context.Context, out, folder string) (added int, err error) {
 	for _, part := range merged {
@@ -75,7 +75,7 @@ func (m *Manifest) mergeFolder(ctx context.Context, out, folder string) (added i
 			if err != nil || strings.HasPrefix(filepath.Base(name), ".") || strings.HasSuffix(name, ".checkpoint") {
 				return err
 			}
-			n, err := m.mergeFile(filepath.Join(out, name), path)
+			n, err := m.mergeFile(part, filepath.Join(out, name), path)
 			added += n
 			return err
 		})
@@ -86,7 +86,7 @@ func (m *Manifest) mergeFolder(ctx context.Context, out, folder string) (added i
 	return added, nil
 }
 
-func (m *Manifest) mergeFile(to, from string) (added int, err error) {
+func (m *Manifest) mergeFile(part, to, from string) (added int, err error) {
 	text, err := os.ReadFile(from)
 	if err != nil {
 		return 0, err
@@ -112,7 +112,8 @@ func (m *Manifest) mergeFile(to, from string) (added int, err error) {
 		if open, err := unfinished(from); open {
 			return 0, err
 		}
-	case filepath.Ext(to) == ".npy": // points of attacks go with their file
+	case part == "predictions" && filepath.Ext(to) == ".npy":
+	case filepath.Ext(to) == pointsEnds: // points of attacks go with their file
 		return 0, nil
 	case kind == "results" && !m.names(to): // of a measure
 	case kind == "results" && filepath.Ext(to) == ".csv":
