@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -58,8 +59,9 @@ func Read(r io.Reader) (h Header, n int64, err error) {
 	return h, int64(size) + length, nil
 }
 
-// item is a key of the dictionary with its value: a string, a truth value or a tuple of whole numbers.
-var item = regexp.MustCompile(`^\s*'(descr|fortran_order|shape)'\s*:\s*(?:'([^']*)'|(True|False)|\(([-0-9L,\s]*)\))\s*(?:,\s*|$)`)
+// item is a key of the dictionary with its value, of the kind that goes with the key: groups 1, 2 and 3.
+var item = regexp.MustCompile(`^\s*(?:'descr'\s*:\s*'([^']+)'|'fortran_order'\s*:\s*(True|False)|` +
+	`'shape'\s*:\s*(\(\s*(?:-?\d+L?\s*(?:,\s*-?\d+L?\s*)*,?\s*)?\)))\s*(?:,\s*|$)`)
 
 func parse(text string) (h Header, err error) {
 	text, open := strings.CutPrefix(strings.TrimSpace(text), "{")
@@ -67,51 +69,29 @@ func parse(text string) (h Header, err error) {
 	if !open || !closed {
 		return h, errors.New("expected a dictionary")
 	}
-	known := map[string]bool{}
+	var found [4]string
 	for text != "" {
 		m := item.FindStringSubmatch(text)
-		if m == nil || known[m[1]] {
+		if m == nil || slices.ContainsFunc([]int{1, 2, 3}, func(i int) bool { return m[i] != "" && found[i] != "" }) {
 			return h, errors.New("expected 'descr': '<TYPE>', 'fortran_order': True or False, 'shape': (SIDES), each once")
 		}
 		text = text[len(m[0]):]
-		key, value := m[1], ""
-		switch { // what a value may be, goes by its key
-		case key == "descr":
-			value, h.Type = m[2], m[2]
-		case key == "fortran_order":
-			value, h.Fortran = m[3], m[3] == "True"
-		default:
-			value = "()"
-			h.Shape, err = sides(m[4])
-			if m[2] != "" || m[3] != "" {
-				value = ""
-			}
+		for i := range found {
+			found[i] += m[i]
 		}
-		if err != nil || value == "" {
-			return h, fmt.Errorf("%s: %w", key, errors.Join(err, errors.New("expected another kind of value")))
-		}
-		known[key] = true
 	}
-	if len(known) != 3 {
+	if found[1] == "" || found[2] == "" || found[3] == "" {
 		return h, errors.New("expected descr, fortran_order and shape")
 	}
-	return h, nil
-}
-
-// sides reads what stands between the parentheses of a tuple.
-func sides(text string) ([]int, error) {
-	shape := []int{}
-	for side := range strings.SplitSeq(strings.TrimSuffix(strings.TrimSpace(text), ","), ",") {
-		if side = strings.TrimSuffix(strings.TrimSpace(side), "L"); side == "" && len(shape) == 0 && strings.TrimSpace(text) == "" {
-			break // the tuple of no dimensions
-		}
+	h = Header{Type: found[1], Fortran: found[2] == "True", Shape: []int{}}
+	for _, side := range strings.FieldsFunc(found[3], func(r rune) bool { return !strings.ContainsRune("-0123456789", r) }) {
 		n, err := strconv.Atoi(side)
 		if err != nil {
-			return nil, fmt.Errorf("a side of %q", side)
+			return h, fmt.Errorf("a side of %s: %w", side, err)
 		}
-		shape = append(shape, n)
+		h.Shape = append(h.Shape, n)
 	}
-	return shape, nil
+	return h, nil
 }
 
 // Size is the number of values, at most a limit; the error is of sides below 0 and of more values.
@@ -128,32 +108,25 @@ func (h Header) Size(limit int64) (int64, error) {
 
 // Append appends a header of version 1 to dst. Its length is a multiple of 64, as NumPy has it.
 func (h Header) Append(dst []byte) []byte {
-	const before = len(magic) + 4
 	text := h.text()
-	text += strings.Repeat(" ", 63-(before+len(text))%64) + "\n"
-	dst = append(append(dst, magic...), 1, 0)
-	return append(binary.LittleEndian.AppendUint16(dst, uint16(len(text))), text...)
+	text += strings.Repeat(" ", 63-(10+len(text))%64) + "\n"
+	return append(binary.LittleEndian.AppendUint16(append(dst, magic+"\x01\x00"...), uint16(len(text))), text...)
 }
 
 // AppendLoose appends a header of version 2 with the spaces that the npz files of certspec have always had.
 func (h Header) AppendLoose(dst []byte) []byte {
-	const before = len(magic) + 6
 	text := h.text()
-	text += strings.Repeat(" ", (before+len(text)+1)%16) + "\n"
-	dst = append(append(dst, magic...), 2, 0)
-	return append(binary.LittleEndian.AppendUint32(dst, uint32(len(text))), text...)
+	text += strings.Repeat(" ", (12+len(text)+1)%16) + "\n"
+	return append(binary.LittleEndian.AppendUint32(append(dst, magic+"\x02\x00"...), uint32(len(text))), text...)
 }
 
 func (h Header) text() string {
-	order, list := "False", make([]string, len(h.Shape))
+	order := "False"
 	if h.Fortran {
 		order = "True"
 	}
-	for i, side := range h.Shape {
-		list[i] = strconv.Itoa(side)
-	}
-	tuple := strings.Join(list, ", ")
-	if len(list) == 1 {
+	tuple := strings.Trim(strings.ReplaceAll(fmt.Sprint(h.Shape), " ", ", "), "[]")
+	if len(h.Shape) == 1 {
 		tuple += ","
 	}
 	return fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }", h.Type, order, tuple)

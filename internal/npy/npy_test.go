@@ -35,25 +35,36 @@ func TestRead(t *testing.T) {
 
 func TestReadErrors(t *testing.T) {
 	good := "{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }\n"
-	for want, data := range map[string][]byte{
-		"no .npy header":    []byte("\x93NUM"),
-		"begins with":       []byte("PK\x03\x04......"),
-		"version 4":         file(4, good),
-		"truncated":         file(1, good)[:30],
-		"at most 65536":     []byte("\x93NUMPY\x02\x00\xff\xff\xff\xff{}"),
-		"a dictionary":      file(1, "abc"),
-		"each once":         file(1, "{'descr': '|u1', 'descr': '|u1', 'shape': (1,)}"),
-		"True or False":     file(1, "{'descr': '|u1', 'fortran_order': Maybe, 'shape': (1,)}"),
-		"order and shape":   file(1, "{'descr': '|u1', 'shape': (1,)}"),
-		"another kind":      file(1, "{'descr': (1,), 'fortran_order': False, 'shape': (1,)}"),
-		"shape: expected":   file(1, "{'descr': '|u1', 'fortran_order': False, 'shape': True}"),
-		`a side of "1 2"`:   file(1, "{'descr': '|u1', 'fortran_order': False, 'shape': (1 2,)}"),
-		`a side of ""`:      file(1, "{'descr': '|u1', 'fortran_order': False, 'shape': (1,,2)}"),
-		"fortran_order: e":  file(1, "{'descr': '|u1', 'fortran_order': 'False', 'shape': (1,)}"),
-		"'descr': '<TYPE>'": file(1, "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}"),
+	const each = "expected 'descr': '<TYPE>', 'fortran_order': True or False, 'shape': (SIDES), each once"
+	for _, c := range []struct {
+		want string
+		data []byte
+	}{
+		{"no .npy header", []byte("\x93NUM")},
+		{"begins with", []byte("PK\x03\x04......")},
+		{"version 4", file(4, good)},
+		{"truncated", file(1, good)[:30]},
+		{"at most 65536", []byte("\x93NUMPY\x02\x00\xff\xff\xff\xff{}")},
+		{"a dictionary", file(1, "abc")},
+		{"order and shape", file(1, "{'descr': '|u1', 'shape': (1,)}")},
+		{"a side of 1234567890123456789012", file(1, "{'descr': '|u1', 'fortran_order': False, 'shape': (1234567890123456789012,)}")},
+		{each, file(1, "{'descr': '|u1', 'descr': '|u1', 'shape': (1,)}")},
+		{each, file(1, "{'descr': '|u1', 'fortran_order': False, 'shape': (), 'shape': (1,)}")},
+		{each, file(1, "{'descr': '|u1', 'fortran_order': Maybe, 'shape': (1,)}")},
+		{each, file(1, "{'descr': (1,), 'fortran_order': False, 'shape': (1,)}")},
+		{each, file(1, "{'descr': '', 'fortran_order': False, 'shape': (1,)}")},
+		{each, file(1, "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}")},
+		{each, file(1, "{'descr': '|u1', 'fortran_order': 'False', 'shape': (1,)}")},
+		{each, file(1, "{'descr': '|u1', 'fortran_order': False, 'shape': True}")},
+		{each, file(1, "{'descr': '|u1', 'fortran_order': False, 'shape': (1 2,)}")},
+		{each, file(1, "{'descr': '|u1', 'fortran_order': False, 'shape': (1,,2)}")},
+		{each, file(1, "{'descr': '|u1', 'fortran_order': False, 'shape': (,)}")},
+		{each, file(1, "{'descr': '|u1', 'fortran_order': False, 'shape': (1-2,)}")},
+		{each, file(1, "{'descr': '|u1' 'fortran_order': False, 'shape': (1,)}")},
+		{each, file(1, "{'descr': '|u1', 'fortran_order': False, 'shape': (1,), 'more': 1}")},
 	} {
-		if h, _, err := Read(bytes.NewReader(data)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %+v, %v; want it to say %q", data, h, err, want)
+		if h, _, err := Read(bytes.NewReader(c.data)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %+v, %v; want it to say %q", c.data, h, err, c.want)
 		}
 	}
 }
