@@ -131,6 +131,36 @@ func TestArrowsPointDown(t *testing.T) {
 	}
 }
 
+// ARCHITECTURE.md has a layer between two arrows of its picture, from the top down, and names every package.
+func TestPicture(t *testing.T) {
+	text, err := os.ReadFile("../../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture := strings.Split(strings.Split(string(text), "```")[1], "▼")
+	drawn := layers[:len(layers)-1] // all but docs, which is in words
+	if len(picture) != len(drawn) {
+		t.Fatalf("%d layers in the picture; expected %d", len(picture), len(drawn))
+	}
+	for i, groups := range drawn {
+		words := strings.Fields(picture[len(picture)-1-i])
+		for _, name := range groups {
+			if name != "cmd/certcheck" && !slices.Contains(words, name) {
+				t.Errorf("layer %d of the picture, from below, lacks %s", i, name)
+			}
+		}
+	}
+	for _, p := range list(t, nil, "./...") {
+		path := strings.TrimPrefix(p.ImportPath, module+"/")
+		if strings.Contains(path, "internal/") || strings.HasPrefix(path, "cmd/") {
+			continue
+		}
+		if !regexp.MustCompile("`" + `([a-z/]*/)?` + regexp.QuoteMeta(path[strings.LastIndex(path, "/")+1:]) + "`").Match(text) {
+			t.Errorf("the table does not name %s", path)
+		}
+	}
+}
+
 func TestInternalImportsTheLowestLayerOnly(t *testing.T) {
 	for _, p := range list(t, nil, "./internal/...") {
 		for _, i := range p.Imports {
@@ -169,7 +199,7 @@ func TestOnlyGomlxmodelsImportsGoMLX(t *testing.T) {
 }
 
 // light are the packages that a notebook or a service imports without XLA, GoMLX, cgo or the notebook's tools.
-var light = []string{"./pixel/...", "./progress/...", "./calib/...", "./classifier/...", "./dataset/...", "./rs/...", "./spectral/...", "./augment/...", "./corrupt/...", "./pipemodel/...", "./nb"}
+var light = []string{"./pixel/...", "./progress/...", "./calib/...", "./classifier/...", "./dataset/...", "./rs/...", "./spectral/...", "./augment/...", "./corrupt/...", "./pipemodel/...", "./feedforward/...", "./lines/...", "./ood/...", "./evaluate/...", "./resample/...", "./nb"}
 
 func TestStatisticsStayLight(t *testing.T) {
 	for _, p := range list(t, []string{"CGO_ENABLED=1"}, light...) {
