@@ -7,6 +7,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/export"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/rs/ledger"
@@ -15,16 +16,16 @@ import (
 // trainedKey is the metadata of a joined file: the sets that its parts learned from, ledger.Data in JSON.
 const trainedKey = "certspec_trained"
 
-// Join sets the discriminator of a network that prood trained, or a network with one output, beside any classifier; see onnxmodel.Join. A nil
+// Join sets the discriminator of a network that prood trained, or a network with one output, beside any classifier, and writes both as one ONNX file; see onnxmodel.Join. A nil
 // shift is that of the discriminator's own posterior, or 0.
-func Join(classifier, discriminator *Model, shift *float64) (*onnxfile.Model, error) {
+func Join(classifier, discriminator *Model, shift *float64, path string) error {
 	var sources [2]onnxmodel.Source
 	for i, m := range []*Model{classifier, discriminator} {
 		sources[i] = onnxmodel.Source{Path: m.path, Options: m.onnx}
 		if m.card != nil {
 			data, err := m.encoded()
 			if err != nil {
-				return nil, err
+				return err
 			}
 			sources[i] = onnxmodel.Source{Path: m.name(), Contents: data}
 		}
@@ -37,16 +38,16 @@ func Join(classifier, discriminator *Model, shift *float64) (*onnxfile.Model, er
 	}
 	joined, err := onnxmodel.Join(sources[0], sources[1], nets.DiscriminatorHead, *shift)
 	if err != nil {
-		return nil, fmt.Errorf("engine: %w", err)
+		return fmt.Errorf("engine: %w", err)
 	}
 	if seen := append(classifier.Trained(), discriminator.Trained()...); len(seen) > 0 {
 		text, err := json.Marshal(seen)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		joined.Metadata = append(joined.Metadata, onnxfile.Property{Key: trainedKey, Value: string(text)})
 	}
-	return joined, nil
+	return atomicfile.Write(path, onnxfile.Encode(joined))
 }
 
 // exportedCard is the card of a model file, or that in an ONNX file which export wrote; else nil.

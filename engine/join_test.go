@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"math"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -9,8 +10,6 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/export"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
-	"github.com/certspec/certspec/internal/atomicfile"
-	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -78,13 +77,9 @@ func TestJoin(t *testing.T) {
 		shift         *float64
 		moved         float64
 	}{"model file": {whole, nil, 0}, "exported": {exported, nil, 0}, "without its shift": {whole, &zero, 1.5}} {
-		joined, err := engine.Join(open(t, classifier), open(t, c.discriminator), c.shift)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
 		path := filepath.Join(dir, name+".onnx")
-		if err := atomicfile.Write(path, onnxfile.Encode(joined)); err != nil {
-			t.Fatal(err)
+		if err := engine.Join(open(t, classifier), open(t, c.discriminator), c.shift, path); err != nil {
+			t.Fatalf("%s: %v", name, err)
 		}
 		if sets := open(t, path).Trained(); len(sets) == 0 {
 			t.Errorf("%s: nothing is known of what the parts learned from", name)
@@ -96,8 +91,12 @@ func TestJoin(t *testing.T) {
 			}
 		}
 	}
-	if _, err := engine.Join(open(t, classifier), open(t, classifier), nil); err == nil {
+	refused := filepath.Join(dir, "refused.onnx")
+	if err := engine.Join(open(t, classifier), open(t, classifier), nil, refused); err == nil {
 		t.Error("a classifier was taken for a discriminator")
+	}
+	if _, err := os.Stat(refused); err == nil {
+		t.Error("a file was written of what does not fit")
 	}
 }
 

@@ -39,3 +39,26 @@ func (s Spending) Divide(alpha float64, images int) (radius, scores float64, err
 	}
 	return 0, 0, inputError("spending", fmt.Sprintf("%q", string(s)), "paper, split or family")
 }
+
+// Fails bounds the probability that the radius of an image or its interval is false, for an α in (0, 1): 2α for Paper, α for Split; 0 for Family, where all hold at
+// once. It is what calib.Claim takes.
+func (s Spending) Fails(alpha float64) float64 {
+	switch s {
+	case Family:
+		return 0
+	case Split:
+		return alpha
+	}
+	return 2 * alpha
+}
+
+// Holds says in words what holds with which probability, for captions.
+func (s Spending) Holds(alpha float64) string {
+	switch s {
+	case Split:
+		return fmt.Sprintf("radius and interval of an image hold together with probability at least %g; those of all images do not with any stated probability", 1-alpha)
+	case Family:
+		return fmt.Sprintf("all radii and intervals hold at once with probability at least %g", 1-alpha)
+	}
+	return fmt.Sprintf("radius and interval of an image each hold with probability at least %g; those of all images do not at once with any stated probability", 1-alpha)
+}

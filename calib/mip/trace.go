@@ -1,6 +1,11 @@
 package mip
 
-import "math"
+import (
+	"encoding/csv"
+	"io"
+	"math"
+	"strconv"
+)
 
 // Residuals are the largest absolute residuals of an iterate.
 type Residuals struct {
@@ -26,6 +31,26 @@ type Record struct {
 	BoxPenalty, SpherePenalty, IntervalPenalty, UniquePenalty, ValidPenalty float64
 	// Norms of the residuals; see Residuals.
 	Interval, Binary, Unique, Valid Norms
+}
+
+// WriteTrace writes a run that was recorded as CSV: a line for each step, with its value, its relaxed and projected calibration error, the five
+// penalties, and the norms of the four residuals.
+func (r *Run) WriteTrace(w io.Writer) error {
+	rows := [][]string{{
+		"step", "lagrangian", "relaxed_ece", "projected_ece", "box_penalty", "sphere_penalty", "interval_penalty", "unique_penalty", "valid_penalty",
+		"interval_l2", "interval_max", "binary_l2", "binary_max", "unique_l2", "unique_max", "valid_l2", "valid_max",
+	}}
+	for _, t := range r.Trace {
+		row := []string{strconv.Itoa(t.Step)}
+		for _, v := range []float64{
+			t.Lagrangian, t.Relaxed, t.Projected, t.BoxPenalty, t.SpherePenalty, t.IntervalPenalty, t.UniquePenalty, t.ValidPenalty,
+			t.Interval.L2, t.Interval.Max, t.Binary.L2, t.Binary.Max, t.Unique.L2, t.Unique.Max, t.Valid.L2, t.Valid.Max,
+		} {
+			row = append(row, strconv.FormatFloat(v, 'g', -1, 64))
+		}
+		rows = append(rows, row)
+	}
+	return csv.NewWriter(w).WriteAll(rows)
 }
 
 // Snapshot is the beginning of a, ten samples at most, M values each (figure 11).

@@ -33,19 +33,16 @@ func Claims(s Scored, delta float64, radii ...float64) (*nb.Widget, []float64) {
 	all.Title = s.Name
 	for _, c := range s.Certified(confidence.MethodCDF, radii...) {
 		n := len(c.Correct)
-		k := nb.Must(calib.FailuresAtMost(c.Of, 2*h.Alpha, delta))
-		j := nb.Must(calib.JointCCE(c.Correct, c.Lower, c.Upper, Bins(15), k))
-		average := nb.Must(calib.InExpectation(j.CCE, n, c.Of, 2*h.Alpha))
-		population := nb.Must(calib.ForPopulation(j.Upper, n, delta))
+		claim := nb.Must(calib.Claim(c.Correct, c.Lower, c.Upper, Bins(15), c.Of, confidence.Paper.Fails(h.Alpha), delta))
 		t := nb.Columns("what is claimed", "calibration error at most", "holds", "assumes")
 		t.Title = fmt.Sprintf("%s: %d of %d images certified at R = %g", s.Name, n, c.Of, c.Radius)
-		t.Add("where every interval holds", j.CCE, fmt.Sprintf("radius and interval of an image each with probability %g", 1-h.Alpha), "noise independent of the model")
-		t.Add("on average over the noise", average, "as a mean, of no single run", "the same")
-		t.Add("all images at once", j.Upper, fmt.Sprintf("with probability %g: at most %d of %d images fail", 1-delta, k, c.Of), "and independent between images; one run")
-		t.Add("the population", population, fmt.Sprintf("with probability %g", 1-2*delta), "and images drawn independently, bins fixed before")
-		tables, together = append(tables, t), append(together, j.Upper)
-		all.Add(c.Radius, n, j.CCE, average, j.Upper, population)
-		for i, y := range []float64{population, j.Upper, average, j.CCE} {
+		t.Add("where every interval holds", claim.CCE, fmt.Sprintf("radius and interval of an image each with probability %g", 1-h.Alpha), "noise independent of the model")
+		t.Add("on average over the noise", claim.Expected, "as a mean, of no single run", "the same")
+		t.Add("all images at once", claim.Joint, fmt.Sprintf("with probability %g: at most %d of %d images fail", 1-delta, claim.Failures, c.Of), "and independent between images; one run")
+		t.Add("the population", claim.Population, fmt.Sprintf("with probability %g", 1-2*delta), "and images drawn independently, bins fixed before")
+		tables, together = append(tables, t), append(together, claim.Joint)
+		all.Add(c.Radius, n, claim.CCE, claim.Expected, claim.Joint, claim.Population)
+		for i, y := range []float64{claim.Population, claim.Joint, claim.Expected, claim.CCE} {
 			lines[i].X, lines[i].Y = append(lines[i].X, c.Radius), append(lines[i].Y, y)
 		}
 	}
@@ -64,7 +61,7 @@ func Recalibrated(s Scored, method calib.Method, delta float64, radii ...float64
 		place[row.Image] = i
 		odd += i % 2
 	}
-	k := nb.Must(calib.FailuresAtMost(odd, 2*run.Header.Alpha, delta))
+	k := nb.Must(calib.FailuresAtMost(odd, confidence.Paper.Fails(run.Header.Alpha), delta))
 	lines := []nb.Line{{Name: "as they are"}, {Name: "recalibrated"}, {Name: "constant"}}
 	var tables []*nb.Tabular
 	var none []bool

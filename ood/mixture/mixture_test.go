@@ -5,6 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/pixel"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -227,5 +230,24 @@ func TestPosteriorBalls(t *testing.T) {
 	}
 	if _, err := NewPosterior(m.Transform(), shift[:2], in, out, 10); err == nil {
 		t.Error("a shift of two values was taken")
+	}
+
+	images := &imageset.Images{Shape: pixel.Shape{Height: 1, Width: 1, Channels: 3}, IDs: []int{0, 1}, Labels: []int{0, 1}, Pixels: []uint8{0, 0, 0, 255, 255, 255}}
+	s, err := p.Survey(t.Context(), images, 0.01, 1.1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	black, white := math.Exp(p.LogBound([]float64{0, 0, 0}, 0.01)), math.Exp(p.LogBound([]float64{1, 1, 1}, 0.01))
+	if math.Abs(s.Mean-(black+white)/2) > 1e-12 || s.Least != min(black, white) || s.Bounds[1] != white || s.Distance != p.Ball(0.01) || s.Reach != max(p.Reach([]float64{0, 0, 0}, 1.1), p.Reach([]float64{1, 1, 1}, 1.1)) {
+		t.Errorf("%+v of bounds %v and %v", s, black, white)
+	}
+	for name, wrong := range map[string][2]float64{"eps": {1.5, 1.1}, "a factor of 1": {.1, 1}, "a factor above K": {.1, 11}} {
+		if _, err := p.Survey(t.Context(), images, wrong[0], wrong[1]); err == nil {
+			t.Errorf("%s passes", name)
+		}
+	}
+	images.Shape.Channels = 1
+	if _, err := p.Survey(t.Context(), images, .1, 1.1); err == nil {
+		t.Error("images of one value pass")
 	}
 }

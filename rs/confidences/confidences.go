@@ -25,6 +25,36 @@ type Certified struct {
 	Confidence, Lower, Upper []float64
 }
 
+// Summary is what certified confidences of a radius are on average.
+type Summary struct {
+	N          int     `json:"n"`
+	Accuracy   float64 `json:"certified_accuracy"` // of all labelled images
+	Confidence float64 `json:"mean_confidence"`
+	Lower      float64 `json:"mean_lower"`
+	Upper      float64 `json:"mean_upper"`
+	Width      float64 `json:"mean_width"`
+	Widest     float64 `json:"widest"`
+}
+
+// Summary averages over the images that are certified; where there are none, it is zero.
+func (c *Certified) Summary() Summary {
+	s := Summary{N: len(c.Correct)}
+	hits, n := 0, float64(s.N)
+	for i, correct := range c.Correct {
+		if correct {
+			hits++
+		}
+		s.Confidence += c.Confidence[i] / n
+		s.Lower += c.Lower[i] / n
+		s.Upper += c.Upper[i] / n
+		s.Widest = max(s.Widest, c.Upper[i]-c.Lower[i])
+	}
+	if s.N > 0 {
+		s.Accuracy, s.Width = float64(hits)/float64(c.Of), s.Upper-s.Lower
+	}
+	return s
+}
+
 // Options say how confidences are certified. The zero value is the CDF certificate on the component of
 // the certified class, with the spending of the paper.
 type Options struct {

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/backend"
@@ -26,26 +25,16 @@ import (
 
 // Result is what "attack" prints.
 type Result struct {
-	Ledger   string           `json:"ledger"`
-	Sigma    float64          `json:"sigma"`
-	Steps    int              `json:"steps"`
-	Noises   int              `json:"noises"`
-	Rate     float64          `json:"rate"`
-	Samples  int              `json:"n"`
-	Alpha    float64          `json:"alpha"`
-	Seed     uint64           `json:"seed"`
-	Radii    []underAttack    `json:"radii"`
-	Outcomes []attack.Outcome `json:"outcomes"`
-}
-
-// underAttack is a row of the table.
-type underAttack struct {
-	Radius    float64 `json:"radius"`
-	Certified float64 `json:"certified"` // accuracy
-	Empirical float64 `json:"empirical"` // share of the images that are not broken
-	Broken    int     `json:"broken"`
-	Undecided int     `json:"undecided"` // not broken, but the smoothed classifier abstains
-	Images    int     `json:"images"`
+	Ledger   string               `json:"ledger"`
+	Sigma    float64              `json:"sigma"`
+	Steps    int                  `json:"steps"`
+	Noises   int                  `json:"noises"`
+	Rate     float64              `json:"rate"`
+	Samples  int                  `json:"n"`
+	Alpha    float64              `json:"alpha"`
+	Seed     uint64               `json:"seed"`
+	Radii    []attack.UnderAttack `json:"radii"`
+	Outcomes []attack.Outcome     `json:"outcomes"`
 }
 
 // options are what the flags ask.
@@ -130,9 +119,9 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	images, rows, err := inLedger(args[0], run, all)
+	images, rows, err := attack.InLedger(run, all)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", args[0], err)
 	}
 	law, _, _ := strings.Cut(string(h.Noise), "/")
 	o.Predict.Noise, o.Predict.Sigma = noise.Law(law), h.Sigma
@@ -159,7 +148,7 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return cli.Usage(err)
 	}
-	result := Result{args[0], h.Sigma, o.Steps, o.Noises, o.Rate, o.Predict.Samples, o.Predict.Alpha, o.Seed, summary(o.Radii, rows, outcomes), outcomes}
+	result := Result{args[0], h.Sigma, o.Steps, o.Noises, o.Rate, o.Predict.Samples, o.Predict.Alpha, o.Seed, attack.Summarize(o.Radii, rows, outcomes), outcomes}
 	if o.save != "" {
 		text, err := json.Marshal(saved)
 		if err != nil {
@@ -181,45 +170,6 @@ func gradientEngine(choice string) string {
 		return ""
 	}
 	return choice
-}
-
-// inLedger gives the images whose certificates the ledger has, with those, in the order of the ledger.
-func inLedger(path string, run *rs.Run, images *dataset.Images) (*dataset.Images, rs.Rows, error) {
-	var places []int
-	var rows rs.Rows
-	for _, row := range run.Rows {
-		i := images.Index(row.Image)
-		if i < 0 {
-			continue
-		}
-		if images.Labels[i] != row.Label {
-			return nil, nil, fmt.Errorf("image %d has the label %d in %s, and %d in %s: it is another set than that of the ledger, %s",
-				row.Image, images.Labels[i], images.Name, row.Label, path, run.Header.Data.Name)
-		}
-		rows, places = append(rows, row), append(places, i)
-	}
-	if len(rows) == 0 {
-		return nil, nil, fmt.Errorf("%s has no certificate of an image of %s", path, images.Name)
-	}
-	return images.Take(places), rows, nil
-}
-
-func summary(radii []float64, rows rs.Rows, outcomes []attack.Outcome) []underAttack {
-	table := make([]underAttack, len(radii))
-	for i, certified := range rows.CertifiedAccuracy(radii...) {
-		table[i] = underAttack{Radius: radii[i], Certified: certified.Value, Images: len(rows)}
-	}
-	for k, out := range outcomes {
-		row := &table[k%len(radii)]
-		switch {
-		case out.Broken():
-			row.Broken++
-		case out.Class == rs.Abstain:
-			row.Undecided++
-		}
-		row.Empirical = 1 - float64(row.Broken)/float64(row.Images)
-	}
-	return table
 }
 
 func (a Result) print(out io.Writer) error {

@@ -42,17 +42,9 @@ func (o *claimOptions) check(cmd *cobra.Command) error {
 
 // together is what --claim joint prints.
 type together struct {
-	N          int     `json:"n"`
-	Claim      claim   `json:"claim"`
-	Attempted  int     `json:"attempted"` // labelled images, not only those certified
-	Delta      float64 `json:"delta"`
-	Fails      float64 `json:"fails"`    // bound on the probability that radius or interval of an image is false
-	Failures   int     `json:"failures"` // certificates of the set that may be false
-	Joint      float64 `json:"joint_cce"`
-	Gap        float64 `json:"gap"`        // what the bound may be too large by
-	Expected   float64 `json:"expected"`   // bound on the error on average over noise
-	Population float64 `json:"population"` // bound on that of the population, with probability 1 − 2·delta
-	CCE        float64 `json:"cce"`        // where all intervals hold
+	N     int   `json:"n"`
+	Claim claim `json:"claim"`
+	calib.Claims
 }
 
 // of states the calibration error of a ledger's samples at once, on average, and for the population.
@@ -63,25 +55,12 @@ func (o *claimOptions) of(s *sampleFile) (*together, error) {
 	if s.at.fails == 0 {
 		return nil, cli.Usagef("--spending family states intervals that hold at once already; --claim joint goes with paper and split")
 	}
-	n := len(s.Correct)
-	t := &together{N: n, Claim: joint, Attempted: s.at.of, Delta: o.delta, Fails: s.at.fails}
-	var err error
-	if t.Failures, err = calib.FailuresAtMost(t.Attempted, t.Fails, o.delta); err != nil {
-		return nil, err
-	}
-	j, err := calib.JointCCE(s.Correct, s.Lower, s.Upper, s.bins, t.Failures)
+	claims, err := calib.Claim(s.Correct, s.Lower, s.Upper, s.bins, s.at.of, s.at.fails, o.delta)
 	if err != nil {
 		return nil, err
 	}
-	t.Joint, t.Gap, t.CCE = j.Upper, j.Gap(), j.CCE
-	if t.Expected, err = calib.InExpectation(j.CCE, n, t.Attempted, t.Fails); err != nil {
-		return nil, err
-	}
-	if t.Population, err = calib.ForPopulation(j.Upper, n, o.delta); err != nil {
-		return nil, err
-	}
 	s.at.note += ".\n" + assumed
-	return t, nil
+	return &together{len(s.Correct), joint, claims}, nil
 }
 
 // assumed is what the claims of together take for granted.

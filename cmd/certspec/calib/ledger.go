@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,7 +16,6 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/confidences"
-	"github.com/certspec/certspec/rs/ledger"
 )
 
 // ledgerRadius says which samples of a ledger a sampleFile has.
@@ -59,7 +57,7 @@ func (o *confidenceOptions) sets(ctx context.Context, f *pflag.FlagSet, path str
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
-	note := spendingNote(&run.Header, o.Spending)
+	note := fmt.Sprintf("%s (spending %s)", o.Spending.Holds(run.Header.Alpha), o.Spending)
 	var sets []*sampleFile
 	for _, c := range certified {
 		if o.Mode == confidence.ModeMax {
@@ -69,7 +67,7 @@ func (o *confidenceOptions) sets(ctx context.Context, f *pflag.FlagSet, path str
 			name:   fmt.Sprintf("%s at %g", path, c.Radius),
 			Table:  &calib.Table{Correct: c.Correct, Confidence: c.Confidence, Lower: c.Lower, Upper: c.Upper},
 			images: c.Images,
-			at:     &ledgerRadius{c.Radius, run.Header.Sigma, c.Of, note, failure(run.Header.Alpha, o.Spending)},
+			at:     &ledgerRadius{c.Radius, run.Header.Sigma, c.Of, note, o.Spending.Fails(run.Header.Alpha)},
 		})
 	}
 	return sets, nil
@@ -87,28 +85,6 @@ func warnOther(path string, c *confidences.Certified) {
 		cli.Say("warning: %s at %g: the mean score of the certified class is below 1/2 for %d of %d images; there another class may have a larger one, which the ledger does not hold. Their intervals hold the largest, their point confidence is that of the certified class",
 			path, c.Radius, below, len(c.Confidence))
 	}
-}
-
-// spendingNote says what holds with which probability.
-func spendingNote(h *ledger.Header, s confidence.Spending) string {
-	switch s {
-	case confidence.Split:
-		return fmt.Sprintf("radius and interval of an image hold together with probability at least %g; those of all images do not with any stated probability (spending split)", 1-h.Alpha)
-	case confidence.Family:
-		return fmt.Sprintf("all radii and intervals hold at once with probability at least %g (spending family)", 1-h.Alpha)
-	}
-	return fmt.Sprintf("radius and interval of an image each hold with probability at least %g; those of all images do not at once with any stated probability (spending paper)", 1-h.Alpha)
-}
-
-// failure bounds the probability that the radius of an image or its interval is false.
-func failure(alpha float64, s confidence.Spending) float64 {
-	switch s {
-	case confidence.Family:
-		return 0
-	case confidence.Split:
-		return alpha
-	}
-	return 2 * alpha
 }
 
 // isLedger reports whether a file begins as a ledger does.
@@ -197,31 +173,14 @@ func onlyOne(sets []*sampleFile, flags map[string]string) error {
 
 // certifiedConfidences is what "calib certify" prints.
 type certifiedConfidences struct {
-	N          int     `json:"n"`
-	Accuracy   float64 `json:"certified_accuracy"` // of all labelled images
-	Confidence float64 `json:"mean_confidence"`
-	Lower      float64 `json:"mean_lower"`
-	Upper      float64 `json:"mean_upper"`
-	Width      float64 `json:"mean_width"`
-	Widest     float64 `json:"widest"`
+	confidences.Summary
 
 	Together *together `json:"together,omitempty"` // of --claim joint
 }
 
 func (s *sampleFile) certified() *certifiedConfidences {
-	c := &certifiedConfidences{N: len(s.Correct)}
-	hits, n := 0, float64(c.N)
-	for i, correct := range s.Correct {
-		if correct {
-			hits++
-		}
-		c.Confidence += s.Confidence[i] / n
-		c.Lower += s.Lower[i] / n
-		c.Upper += s.Upper[i] / n
-		c.Widest = math.Max(c.Widest, s.Upper[i]-s.Lower[i])
-	}
-	c.Accuracy, c.Width = float64(hits)/float64(s.at.of), c.Upper-c.Lower
-	return c
+	c := confidences.Certified{Of: s.at.of, Correct: s.Correct, Confidence: s.Confidence, Lower: s.Lower, Upper: s.Upper}
+	return &certifiedConfidences{Summary: c.Summary()}
 }
 
 func (c *certifiedConfidences) print(out io.Writer) error {

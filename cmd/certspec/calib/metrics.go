@@ -19,34 +19,20 @@ import (
 
 // metrics is what "calib metrics" prints.
 type metrics struct {
-	N        int      `json:"n"`
-	Accuracy float64  `json:"accuracy"`
-	ECE      float64  `json:"ece"`
-	AdaECE   float64  `json:"adaece"`
-	Brier    float64  `json:"brier"`
-	LogLoss  *float64 `json:"log_loss"` // null: infinite
-	measures
-	Bins     []calib.Bin         `json:"bins"`
-	Level    float64             `json:"level,omitempty"` // of the intervals
-	Interval map[string]interval `json:"intervals,omitempty"`
-	Warnings []string            `json:"warnings,omitempty"`
+	calib.Metrics
+	ClasswiseECE *float64            `json:"classwise_ece,omitempty"` // with whole rows of probabilities
+	NLL          *float64            `json:"nll,omitempty"`
+	Test         *calib.KernelTest   `json:"kernel_test,omitempty"`
+	Bins         []calib.Bin         `json:"bins"`
+	Level        float64             `json:"level,omitempty"` // of the intervals
+	Interval     map[string]interval `json:"intervals,omitempty"`
+	Warnings     []string            `json:"warnings,omitempty"`
 }
 
 // interval is a resample.Interval under the keys of this command's JSON.
 type interval struct {
 	Low  float64 `json:"lower"`
 	High float64 `json:"upper"`
-}
-
-// measures are errors beside those that have intervals.
-type measures struct {
-	AdaECEQuantile float64           `json:"adaece_quantile"`
-	SmoothECE      float64           `json:"smooth_ece"`
-	DebiasedECE    float64           `json:"debiased_ece"`
-	MCE            float64           `json:"mce"`
-	ClasswiseECE   *float64          `json:"classwise_ece,omitempty"` // with whole rows of probabilities
-	NLL            *float64          `json:"nll,omitempty"`
-	Test           *calib.KernelTest `json:"kernel_test,omitempty"`
 }
 
 // metricsOptions are what the flags of "calib metrics" ask.
@@ -181,41 +167,17 @@ func (o *metricsOptions) draw(cmd *cobra.Command, s *sampleFile, m *metrics) err
 }
 
 func (o *metricsOptions) measure(ctx context.Context, s *sampleFile) (*metrics, error) {
-	type statistic = func([]bool, []float64) (float64, error)
-	m := &metrics{N: len(s.Correct)}
-	logLoss := 0.0
-	all := []struct {
-		value *float64
-		of    statistic
-	}{
-		{&m.Accuracy, func(c []bool, _ []float64) (float64, error) { return calib.Accuracy(c) }},
-		{&m.ECE, func(c []bool, z []float64) (float64, error) { return calib.ECE(c, z, s.bins) }},
-		{&m.AdaECE, func(c []bool, z []float64) (float64, error) { return calib.AdaECE(c, z, s.bins.Len()) }},
-		{&m.AdaECEQuantile, func(c []bool, z []float64) (float64, error) { return calib.AdaECEQuantile(c, z, s.bins.Len()) }},
-		{&m.SmoothECE, func(c []bool, z []float64) (float64, error) {
-			value, _, err := calib.SmoothECE(c, z)
-			return value, err
-		}},
-		{&m.DebiasedECE, func(c []bool, z []float64) (float64, error) { return calib.DebiasedECE(c, z, s.bins) }},
-		{&m.MCE, func(c []bool, z []float64) (float64, error) { return calib.MCE(c, z, s.bins) }},
-		{&m.Brier, calib.Brier},
-		{&logLoss, calib.LogLoss},
+	of, err := calib.Measure(s.Correct, s.Confidence, s.bins)
+	if err != nil {
+		return nil, err
 	}
-	for _, a := range all {
-		var err error
-		if *a.value, err = a.of(s.Correct, s.Confidence); err != nil {
-			return nil, err
-		}
-	}
-	if math.IsInf(logLoss, 1) {
+	m := &metrics{Metrics: of}
+	if m.LogLoss == nil {
 		m.Warnings = append(m.Warnings, "the log loss is infinite: a sample is certain and wrong")
-	} else {
-		m.LogLoss = &logLoss
 	}
 	if err := o.further(ctx, s, m); err != nil {
 		return nil, err
 	}
-	var err error
 	if m.Bins, err = calib.Reliability(s.Correct, s.Confidence, s.bins); err != nil || o.bootstrap.Resamples == 0 {
 		return m, err
 	}

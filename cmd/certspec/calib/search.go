@@ -1,10 +1,10 @@
 package calib
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"strconv"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -177,21 +177,11 @@ func (s *sampleFile) writeTrace(cmd *cobra.Command, path string, o mip.ADMM) err
 	if err != nil {
 		return err
 	}
-	rows := [][]string{{
-		"step", "lagrangian", "relaxed_ece", "projected_ece", "box_penalty", "sphere_penalty", "interval_penalty", "unique_penalty", "valid_penalty",
-		"interval_l2", "interval_max", "binary_l2", "binary_max", "unique_l2", "unique_max", "valid_l2", "valid_max",
-	}}
-	for _, t := range run.Trace {
-		row := []string{strconv.Itoa(t.Step)}
-		for _, v := range []float64{
-			t.Lagrangian, t.Relaxed, t.Projected, t.BoxPenalty, t.SpherePenalty, t.IntervalPenalty, t.UniquePenalty, t.ValidPenalty,
-			t.Interval.L2, t.Interval.Max, t.Binary.L2, t.Binary.Max, t.Unique.L2, t.Unique.Max, t.Valid.L2, t.Valid.Max,
-		} {
-			row = append(row, strconv.FormatFloat(v, 'g', -1, 64))
-		}
-		rows = append(rows, row)
+	var text bytes.Buffer
+	if err := run.WriteTrace(&text); err != nil {
+		return err
 	}
-	return cli.WriteCSV(cmd, path, rows)
+	return cli.WriteOut(cmd, path, text.Bytes())
 }
 
 // deceResult is what "calib dece" prints.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/noise"
@@ -102,13 +103,54 @@ is given again, and the file ends with the same bytes; a complete one is read an
 }
 
 func (o *options) run(cmd *cobra.Command) error {
+	if err := o.check(cmd); err != nil {
+		return err
+	}
+	in, err := o.input.Open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	loaded, err := in.Load(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if o.Ledger == "" {
+		cli.Say("no --out: the result is printed and not kept")
+	}
+	first, err := o.look(cmd, in, loaded)
+	if err != nil {
+		return err
+	}
+	o.Progress = cli.Progress()
+	run, err := rs.Certify(cmd.Context(), in.Model, in.Data, o.Options)
+	stopped := err
+	if err != nil && !(o.Rule == rs.Anytime && errors.Is(err, context.Canceled) && run != nil && run.Complete()) {
+		return cli.Usage(err)
+	}
+	c := o.result(run, first)
+	c.Resized = cli.Resized(in.Data, loaded.Shape)
+	warning, invalid := run.Outputs()
+	if warning != "" {
+		cli.Say("warning: %s", warning)
+		c.Warnings = append(c.Warnings, warning)
+	}
+	if *o.json {
+		err = cli.PrintJSON(cmd.OutOrStdout(), c)
+	} else {
+		err = c.print(cmd.OutOrStdout())
+	}
+	return errors.Join(err, invalid, stopped)
+}
+
+// check refuses flags that do not go together, and reads those that have a form of their own.
+func (o *options) check(cmd *cobra.Command) (err error) {
 	if err := cli.Needed(cmd, "data", "sigma"); err != nil {
 		return err
 	}
 	if err := cli.CheckRun(cmd); err != nil {
 		return err
 	}
-	var err error
 	if o.Shard, err = o.shard.read(cmd.Flags()); err != nil {
 		return err
 	}
@@ -139,32 +181,20 @@ func (o *options) run(cmd *cobra.Command) error {
 	if o.Shard != (rs.Shard{}) && o.Ledger == "" {
 		return cli.Usagef("--shard without --out: a part of a run is of use where it can be merged")
 	}
-	in, err := o.input.Open()
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	loaded, err := in.Load(cmd.Context())
-	if err != nil {
-		return err
-	}
-	if o.Ledger == "" {
-		cli.Say("no --out: the result is printed and not kept")
-	}
-	first := &preflight.First{}
+	return nil
+}
+
+// look looks the model over, where the run asks it anything.
+func (o *options) look(cmd *cobra.Command, in *cli.Input, images *dataset.Images) (*preflight.First, error) {
 	if !finished(o.Ledger) {
-		if first, err = cli.LookFirst(cmd.Context(), in.Model, loaded, preflight.UseOf(o.Options)); err != nil {
-			return err
-		}
-	} else if first.Preprocessing, err = preflight.Preprocessing(in.Model); err != nil {
-		return err
+		return cli.LookFirst(cmd.Context(), in.Model, images, preflight.UseOf(o.Options))
 	}
-	o.Progress = cli.Progress()
-	run, err := rs.Certify(cmd.Context(), in.Model, in.Data, o.Options)
-	stopped := err
-	if err != nil && !(o.Rule == rs.Anytime && errors.Is(err, context.Canceled) && run != nil && run.Complete()) {
-		return cli.Usage(err)
-	}
+	preprocessing, err := preflight.Preprocessing(in.Model)
+	return &preflight.First{Preprocessing: preprocessing}, err
+}
+
+// result is what is printed of a run.
+func (o *options) result(run *rs.Run, first *preflight.First) *Result {
 	if len(o.radii) == 0 {
 		most := run.RadiusCap()
 		if largest := run.Largest(1); o.Rule == rs.Anytime && len(largest) > 0 {
@@ -173,34 +203,23 @@ func (o *options) run(cmd *cobra.Command) error {
 		o.radii = quarters(most)
 	}
 	h := &run.Header
-	part := ""
-	if h.Shard != nil {
-		part = fmt.Sprintf("%d/%d by %s", h.Shard.Index, h.Shard.Count, h.Shard.By)
-	}
-	c := Result{
-		Ledger: o.Ledger, Model: h.Model.Name, Engine: h.Model.Identity.Engine, Data: h.Data.Name, Resized: cli.Resized(in.Data, loaded.Shape),
+	c := &Result{
+		Ledger: o.Ledger, Model: h.Model.Name, Engine: h.Model.Identity.Engine, Data: h.Data.Name,
 		Sigma: h.Sigma, Alpha: h.Alpha, Noise: h.Noise, Rule: h.Rule.Name, MaxSamples: o.MaxSamples,
-		Shard: part, Seed: h.Seed, SeedChosen: h.SeedChosen, SeedNote: rs.SeedNote(*h), RadiusCap: run.RadiusCap(),
+		Seed: h.Seed, SeedChosen: h.SeedChosen, SeedNote: rs.SeedNote(*h), RadiusCap: run.RadiusCap(),
 		Metrics: cli.Measure(run.Rows, o.radii, nil), Misses: run.Misses(), Passes: run.Passes(), Preprocessing: first.Preprocessing,
 	}
-	c.Warnings = append(c.Warnings, first.Warnings...)
-	warning, invalid := run.Outputs()
-	if warning != "" {
-		cli.Say("warning: %s", warning)
-		c.Warnings = append(c.Warnings, warning)
+	if h.Shard != nil {
+		c.Shard = fmt.Sprintf("%d/%d by %s", h.Shard.Index, h.Shard.Count, h.Shard.By)
 	}
+	c.Warnings = append(c.Warnings, first.Warnings...)
 	if bands, err := run.Bands(bandDelta, o.radii...); err == nil {
 		c.Bands = &bands
 	}
 	if o.Scores > 0 {
 		c.Scores = ledger.ScoresPath(o.Ledger)
 	}
-	if *o.json {
-		err = cli.PrintJSON(cmd.OutOrStdout(), c)
-	} else {
-		err = c.print(cmd.OutOrStdout())
-	}
-	return errors.Join(err, invalid, stopped)
+	return c
 }
 
 // bandDelta is the probability with which the bands of the rule anytime may miss the truth.

@@ -33,12 +33,8 @@ type options struct {
 
 // Result is what "evaluate" prints of one set.
 type Result struct {
-	Model  string  `json:"model"`
-	Set    string  `json:"set"` // clean, fog (its severities together), C (a family, a group)
-	Right  int     `json:"right"`
-	Images int     `json:"images"`
-	Share  float64 `json:"share"`
-	Misses int     `json:"misses,omitempty"` // outputs that are not finite, which count as wrong
+	Model string `json:"model"`
+	evaluate.Pooled
 }
 
 // Command makes the command.
@@ -106,16 +102,18 @@ func (o *options) run(cmd *cobra.Command) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(labels, func(l [2]string) bool { return l[0] == modelColumn }) {
-		return nil, cli.Usagef("--label %s: the column of the models' names", modelColumn)
+	if slices.ContainsFunc(labels, func(l [2]string) bool { return l[0] == evaluate.ModelColumn }) {
+		return nil, cli.Usagef("--label %s: the column of the models' names", evaluate.ModelColumn)
 	}
 	if o.Cells, err = cli.Cells(o.words, o.severities, o.variants.Setting); err != nil {
 		return nil, err
 	}
 	o.Cells = append([]sweep.Cell{{}}, o.Cells...)
-	table, err := readTable(o.out)
-	if err != nil {
-		return nil, err
+	table := &evaluate.Table{}
+	if o.out != "" && o.out != "-" {
+		if table, err = evaluate.ReadTable(o.out); err != nil {
+			return nil, cli.Usagef("--out: %w; choose another name", err)
+		}
 	}
 	in, err := o.input.Open()
 	if err != nil {
@@ -159,15 +157,17 @@ func (o *options) run(cmd *cobra.Command) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	results := o.results(cells)
-	for _, r := range results {
+	pooled := evaluate.Pool(cells, o.words...)
+	var results []Result
+	for _, r := range pooled {
+		results = append(results, Result{o.Name, r})
 		if r.Misses > 0 {
 			cli.Say("warning: %s: %d outputs are not finite, and count as wrong", r.Set, r.Misses)
 		}
 	}
 	if o.out != "" {
-		table.put(o.Name, labels, results)
-		if err := cli.WriteCSV(cmd, o.out, table.rows()); err != nil {
+		table.Put(o.Name, labels, pooled)
+		if err := cli.WriteCSV(cmd, o.out, table.Rows()); err != nil {
 			return nil, err
 		}
 	}
@@ -184,42 +184,4 @@ func printResults(out io.Writer, results []Result) error {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%.2f\t\n", r.Set, r.Right, r.Images, 100*r.Share)
 	}
 	return w.Flush()
-}
-
-// results are the cells by corruption, and those of the words that stand for several.
-func (o *options) results(cells []evaluate.Cell) []Result {
-	var out []Result
-	add := func(set string, of func(corruption string) bool) {
-		r := Result{Model: o.Name, Set: set}
-		for _, c := range cells {
-			if of(c.Cell.Corruption) {
-				r.Right, r.Images, r.Misses = r.Right+c.Right, r.Images+c.Images, r.Misses+c.Misses
-			}
-		}
-		r.Share = float64(r.Right) / float64(r.Images)
-		out = append(out, r)
-	}
-	seen := map[string]bool{}
-	for _, c := range cells {
-		name := c.Cell.Corruption
-		if seen[name] {
-			continue
-		}
-		seen[name] = true
-		set := name
-		if name == "" {
-			set = c.Cell.String()
-		}
-		add(set, func(corruption string) bool { return corruption == name })
-	}
-	for _, word := range o.words {
-		if names, err := cli.CorruptionNames([]string{word}); err == nil && !seen[word] {
-			of := map[string]bool{}
-			for _, name := range names {
-				of[name] = true
-			}
-			add(word, func(corruption string) bool { return of[corruption] })
-		}
-	}
-	return out
 }

@@ -4,7 +4,6 @@ package lines
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -52,45 +51,16 @@ func (s *source) read() (lines.Models, error) {
 }
 
 func (s *source) open() (lines.Models, error) {
-	switch ending := strings.ToLower(filepath.Ext(s.in)); ending {
-	case ".json":
-		return lines.ReadRobustNets(s.in)
-	case ".jsonl":
-		return lines.ReadRecords(s.in)
-	case ".csv":
-		first, err := firstLine(s.in)
-		if err != nil {
-			return nil, err
-		}
-		columns := strings.Split(first, ",")
-		switch {
-		case slices.Contains(columns, "imagenetv2-matched-frequency-format-val"):
-			return lines.ReadTestbed(s.in)
-		case columns[0] == "" && slices.Contains(columns, "gaussian_noise"): // RobustBench's, whose first column has no name
-			if s.images < 1 {
-				return nil, cli.Usagef("--images is missing: RobustBench's table does not say how many images are behind a cell (5,000 of ImageNet-C, 10,000 of CIFAR-10-C)")
-			}
-			return lines.ReadRobustBench(s.in, s.images)
-		}
-		models, err := lines.ReadCSV(s.in, lines.CSV{Unit: s.unit, Images: map[string]int{"": s.images}, Numbers: s.numbers, Labels: s.labels})
-		var field *lines.FieldError
-		if errors.As(err, &field) && field.Field != "" {
-			err = fmt.Errorf("%w (--unit says what bare numbers mean; --numbers and --labels name columns that are no accuracies)", err)
-		}
-		return models, err
-	default:
+	if !slices.Contains([]string{".json", ".jsonl", ".csv"}, strings.ToLower(filepath.Ext(s.in))) {
 		return nil, cli.Usagef("--in %s: expected a name that ends in .json, .jsonl or .csv", s.in)
 	}
-}
-
-func firstLine(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("lines: %w", err)
+	models, err := lines.Read(s.in, lines.CSV{Unit: s.unit, Images: map[string]int{"": s.images}, Numbers: s.numbers, Labels: s.labels})
+	var field *lines.FieldError
+	switch {
+	case errors.Is(err, lines.ErrImages):
+		err = cli.Usagef("--images is missing: %w", err)
+	case errors.As(err, &field) && field.Field != "" && strings.EqualFold(filepath.Ext(s.in), ".csv"):
+		err = fmt.Errorf("%w (--unit says what bare numbers mean; --numbers and --labels name columns that are no accuracies)", err)
 	}
-	defer f.Close()
-	text := make([]byte, 1<<16)
-	n, _ := f.Read(text)
-	line, _, _ := strings.Cut(string(text[:n]), "\n")
-	return strings.TrimRight(line, "\r"), nil
+	return models, err
 }

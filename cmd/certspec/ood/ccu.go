@@ -2,8 +2,6 @@ package ood
 
 import (
 	"fmt"
-	"math"
-	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -19,21 +17,6 @@ type ccuOptions struct {
 	eps    float64
 	factor float64
 	json   *bool
-}
-
-// ccuResult is what "ood ccu --json" prints.
-type ccuResult struct {
-	Images   int       `json:"images"`
-	Epsilon  float64   `json:"eps"`
-	Distance float64   `json:"distance"`         // of (15), in the metric
-	Printed  float64   `json:"distance_printed"` // of (15) as it is printed, with the largest eigenvalue of C: no guarantee
-	Mean     float64   `json:"mean_bound"`
-	Least    float64   `json:"least_bound"`
-	Vacuous  float64   `json:"vacuous"` // share of bounds above .999
-	Factor   float64   `json:"factor"`
-	Proven   float64   `json:"proven"`       // share of images where the confidence at the image itself is at most factor/K
-	Reach    float64   `json:"median_reach"` // largest eps for which that is proven, of the image in the middle
-	Bounds   []float64 `json:"bounds"`
 }
 
 func ccu() *cobra.Command {
@@ -91,31 +74,10 @@ func (o *ccuOptions) run(cmd *cobra.Command) error {
 	if shape := m.Card().Architecture.Shape; images.Shape != shape {
 		return cli.Usagef("images of %s are %v, the network takes %v", images.Name, images.Shape, shape)
 	}
-	r := ccuResult{Images: images.Len(), Epsilon: o.eps, Distance: p.Ball(o.eps), Printed: p.Printed(o.eps), Factor: o.factor, Least: math.Inf(1)}
-	var reaches []float64
-	for i := range images.Len() {
-		if err := cmd.Context().Err(); err != nil {
-			return err
-		}
-		var x []float64
-		for _, b := range images.Image(i) {
-			x = append(x, float64(b)/255)
-		}
-		at := min(math.Exp(p.LogBound(x, o.eps)), 1)
-		r.Bounds = append(r.Bounds, at)
-		r.Mean += at / float64(images.Len())
-		r.Least = min(r.Least, at)
-		if at > 0.999 {
-			r.Vacuous += 1 / float64(images.Len())
-		}
-		reach := p.Reach(x, o.factor)
-		if reach > 0 {
-			r.Proven += 1 / float64(images.Len())
-		}
-		reaches = append(reaches, reach)
+	r, err := p.Survey(cmd.Context(), images, o.eps, o.factor)
+	if err != nil {
+		return err
 	}
-	slices.Sort(reaches)
-	r.Reach = reaches[len(reaches)/2]
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), r)
 	}

@@ -3,16 +3,14 @@ package ood
 import (
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
-	"slices"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/ood"
 )
 
 // checked is what "ood check --json" prints.
@@ -24,17 +22,8 @@ type checked struct {
 	Assumes string                  `json:"assumes,omitempty"`
 	Layers  []feedforward.LayerInfo `json:"layers"`
 	Images  string                  `json:"images"`
-	Bounds  []bounded               `json:"bounds"`
+	Bounds  []ood.Tried             `json:"bounds"`
 	Advice  string                  `json:"advice"`
-}
-
-// bounded is how a method bounds the confidence around some images.
-type bounded struct {
-	Method  feedforward.Method `json:"method"`
-	Epsilon float64            `json:"eps"`
-	Median  float64            `json:"median_bound"` // of the confidence
-	Vacuous float64            `json:"vacuous"`      // share of bounds above .99
-	Seconds float64            `json:"seconds"`      // an image, on one processor
 }
 
 // checkOptions are what the flags of "ood check" ask.
@@ -87,8 +76,13 @@ func (o *checkOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := c.measure(cmd, n, points, o.radii); err != nil {
+	var useful float64
+	if c.Bounds, useful, err = ood.Check(cmd.Context(), n, points, o.radii...); err != nil {
 		return err
+	}
+	c.Advice = fmt.Sprintf("most bounds say something up to eps %v", useful)
+	if useful == 0 {
+		c.Advice = "the bounds say nothing at these radii: the network is too deep or was not trained for it; certspec certify --keep-scores=top and certspec ood smooth bound its smoothed confidence within a Euclidean radius"
 	}
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), c)
@@ -133,48 +127,6 @@ func (c *checked) points(cmd *cobra.Command, images *cli.ImageOptions) ([][]floa
 		points = append(points, x)
 	}
 	return points, nil
-}
-
-func (c *checked) measure(cmd *cobra.Command, n *feedforward.Network, points [][]float64, radii []float64) error {
-	useful := 0.0
-	for _, method := range []feedforward.Method{feedforward.IBP, feedforward.CROWN} {
-		for _, epsilon := range radii {
-			b := bounded{Method: method, Epsilon: epsilon}
-			var bounds []float64
-			began := time.Now()
-			for _, x := range points {
-				if err := cmd.Context().Err(); err != nil {
-					return err
-				}
-				box, err := feedforward.Ball(x, epsilon, feedforward.Rigorous)
-				if err != nil {
-					return err
-				}
-				found, err := n.Confidence(cmd.Context(), x, box, method, feedforward.Rigorous)
-				if err != nil {
-					return err
-				}
-				bounds = append(bounds, math.Exp(found.LogUpper))
-			}
-			b.Seconds = time.Since(began).Seconds() / float64(len(points))
-			slices.Sort(bounds)
-			b.Median = bounds[len(bounds)/2]
-			for _, v := range bounds {
-				if v > 0.99 {
-					b.Vacuous += 1 / float64(len(bounds))
-				}
-			}
-			if b.Median <= 0.99 {
-				useful = max(useful, epsilon)
-			}
-			c.Bounds = append(c.Bounds, b)
-		}
-	}
-	c.Advice = fmt.Sprintf("most bounds say something up to eps %v", useful)
-	if useful == 0 {
-		c.Advice = "the bounds say nothing at these radii: the network is too deep or was not trained for it; certspec certify --keep-scores=top and certspec ood smooth bound its smoothed confidence within a Euclidean radius"
-	}
-	return nil
 }
 
 func (c *checked) print(out io.Writer) error {

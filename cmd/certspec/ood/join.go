@@ -8,8 +8,6 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/engine"
-	"github.com/certspec/certspec/internal/atomicfile"
-	"github.com/certspec/certspec/internal/onnxfile"
 )
 
 // joinOptions are what the flags of "ood join" ask.
@@ -78,11 +76,7 @@ func (o *joinOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer h.Close()
-	joined, err := engine.Join(m, h, shift)
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.Write(o.out, onnxfile.Encode(joined)); err != nil {
+	if err := engine.Join(m, h, shift, o.out); err != nil {
 		return err
 	}
 	result := joinedFile{File: o.out}

@@ -2,23 +2,13 @@
 package quantize
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/feedforward/quantize"
-	"github.com/certspec/certspec/gomlxmodels/export"
-	"github.com/certspec/certspec/internal/atomicfile"
-	"github.com/certspec/certspec/internal/onnxfile"
-	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs/noise"
 )
 
@@ -89,19 +79,14 @@ func (o *options) run(cmd *cobra.Command) error {
 	case !strings.HasSuffix(strings.ToLower(o.out), ".onnx"):
 		return cli.Usagef("--out %s: expected a name that ends in .onnx", o.out)
 	}
-	grid, err := noise.NewGrid(o.sigma)
-	if err != nil {
+	if _, err := noise.NewGrid(o.sigma); err != nil {
 		return cli.Usage(err)
 	}
-	model, network, err := o.network.Open()
+	model, err := o.network.OpenModel()
 	if err != nil {
 		return err
 	}
 	defer model.Close()
-	graph, card, digest, err := model.Graph()
-	if err != nil {
-		return err
-	}
 	set, err := o.images.Open()
 	if err != nil {
 		return err
@@ -115,20 +100,10 @@ func (o *options) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	if s := images.Shape; !slices.Equal(network.InputShape(), feedforward.Shape{s.Height, s.Width, s.Channels}) {
-		return fmt.Errorf("images of %v for a network that takes %v; --resize and --channels prepare images", s, network.InputShape())
-	}
-	ranges, err := observe(cmd.Context(), network, images, grid, o.seed)
+	named := *images
+	named.Name = o.images.Name // as the record has it, --calibrate aside
+	record, err := model.Quantize(cmd.Context(), &named, o.sigma, o.seed, o.out)
 	if err != nil {
-		return err
-	}
-	record, err := quantize.Apply(graph, ranges)
-	if err != nil {
-		return err
-	}
-	record.Source, record.Data, record.DataDigest, record.Images = digest, o.images.Name, images.ContentDigest(), images.Len()
-	record.Sigma, record.Seed = o.sigma, o.seed
-	if err := o.write(graph, card, record); err != nil {
 		return err
 	}
 	if *o.json {
@@ -139,45 +114,4 @@ func (o *options) run(cmd *cobra.Command) error {
 		fmt.Fprintf(cmd.OutOrStdout(), "in float32: %s\n", strings.Join(record.Float32, ", "))
 	}
 	return nil
-}
-
-// unused is a block of noise that no run draws, so that certifications are independent of the ranges, whatever their seed.
-const unused = math.MaxUint64
-
-// observe finds the ranges of all results, on a noise sample of each image.
-func observe(ctx context.Context, network *feedforward.Network, images *dataset.Images, grid *noise.Grid, seed uint64) (map[string]quantize.Range, error) {
-	ranges := map[string]quantize.Range{}
-	sample, x := make([]int16, images.Shape.Len()), make([]float64, images.Shape.Len())
-	for i := range images.Len() {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if _, err := grid.AddTo(sample, images.Grid(i), noise.Address{Seed: seed, Image: uint64(images.IDs[i]), Block: unused}, 0, nil); err != nil {
-			return nil, err
-		}
-		for k, v := range sample {
-			x[k] = float64(v) / pixel.Steps
-		}
-		results, err := network.Results(x)
-		if err != nil {
-			return nil, err
-		}
-		if err := quantize.Widen(ranges, results); err != nil {
-			return nil, err
-		}
-	}
-	return ranges, nil
-}
-
-// write writes the file, with the card of the source in its metadata.
-func (o *options) write(graph *onnxfile.Model, card any, record *quantize.Record) error {
-	if err := record.Write(graph, export.CardKey, export.InputKey); err != nil {
-		return err
-	}
-	text, err := json.Marshal(card)
-	if err != nil {
-		return err
-	}
-	graph.Metadata = append(graph.Metadata, onnxfile.Property{Key: export.InputKey, Value: string(text)})
-	return atomicfile.Write(o.out, onnxfile.Encode(graph))
 }

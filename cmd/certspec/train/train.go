@@ -106,7 +106,6 @@ With --recipe, all settings are those of a recipe of a paper, or of your own, at
 }
 
 func (o *options) run(cmd *cobra.Command) error {
-	f, test := cmd.Flags(), o.test
 	data, more, err := dataSets(o.data)
 	if err != nil {
 		return err
@@ -122,6 +121,23 @@ func (o *options) run(cmd *cobra.Command) error {
 		card, err := o.recipe.train(cmd, o.Out, data, o.engine)
 		return o.print(cmd, card, err)
 	}
+	if err := o.check(cmd, data); err != nil {
+		return err
+	}
+	if err := o.open(data, more); err != nil {
+		return err
+	}
+	o.Backend = o.engine
+	o.Program = cli.Version()
+	o.Command = cli.CommandLine(os.Args[1:])
+	o.Progress = cli.Progress()
+	card, err := train.Run(cmd.Context(), o.Options)
+	return o.print(cmd, card, err)
+}
+
+// check refuses flags that do not go together or are out of range, in the words of the flags.
+func (o *options) check(cmd *cobra.Command, data string) error {
+	f := cmd.Flags()
 	for _, k := range o.knobs {
 		if k.Known == nil || !f.Changed(k.Name) {
 			continue
@@ -160,7 +176,7 @@ func (o *options) run(cmd *cobra.Command) error {
 		o.Recipe.Options[option], _ = strconv.ParseFloat(f.Lookup(flag).Value.String(), 64)
 	}
 	if o.Views != "" {
-		if _, err = augment.Parse(o.Views); err != nil {
+		if _, err := augment.Parse(o.Views); err != nil {
 			return cli.Usagef("--views %s: %v", o.Views, err)
 		}
 	} else if m, err := method.With(o.Recipe.Method, o.Recipe.Options); err == nil && m.Needs().Views > 1 {
@@ -169,9 +185,14 @@ func (o *options) run(cmd *cobra.Command) error {
 	if err := o.Check(); err != nil {
 		return cli.Usagef("%v", err)
 	}
+	return nil
+}
+
+// open opens the sets that are learned from and tested on.
+func (o *options) open(data string, more map[string]string) (err error) {
 	trainName, testName := parts(data)
-	if test != "" {
-		testName = test
+	if o.test != "" {
+		testName = o.test
 	}
 	if testName == "" {
 		return cli.Usagef("--test is missing: the data set for the accuracies on the card; none is known to go with %s", data)
@@ -182,15 +203,8 @@ func (o *options) run(cmd *cobra.Command) error {
 	if o.Test, err = dataset.Open(testName); err != nil {
 		return err
 	}
-	if o.More, err = openSets(more, o.sets); err != nil {
-		return err
-	}
-	o.Backend = o.engine
-	o.Program = cli.Version()
-	o.Command = cli.CommandLine(os.Args[1:])
-	o.Progress = cli.Progress()
-	card, err := train.Run(cmd.Context(), o.Options)
-	return o.print(cmd, card, err)
+	o.More, err = openSets(more, o.sets)
+	return err
 }
 
 // print says what was trained and diagnosed; of a training that was stopped, what was diagnosed.

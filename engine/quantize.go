@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/feedforward/quantize"
+	"github.com/certspec/certspec/gomlxmodels/export"
+	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/rs/noise"
+)
+
+// unused is a block of noise that no run draws, so that certifications are independent of the ranges, whatever their seed.
+const unused = math.MaxUint64
+
+// Quantize writes the network as an ONNX file that computes in integers of 8 bits (package quantize). The ranges of what goes between layers are those that one noise sample of each
+// image takes, at σ on the grid, from noise that no certification draws. The file has the metadata of its source, so that it opens as the source did.
+//
+// Errors: σ out of range; models that are no network of layers (FeedForward); images of another shape; those of quantize.Apply; those of writing; that of ctx.
+func (m *Model) Quantize(ctx context.Context, images *imageset.Images, sigma float64, seed uint64, path string) (*quantize.Record, error) {
+	grid, err := noise.NewGrid(sigma)
+	if err != nil {
+		return nil, err
+	}
+	network, err := m.FeedForward()
+	if err != nil {
+		return nil, err
+	}
+	graph, card, digest, err := m.graph()
+	if err != nil {
+		return nil, err
+	}
+	if s := images.Shape; !slices.Equal(network.InputShape(), feedforward.Shape{s.Height, s.Width, s.Channels}) {
+		return nil, fmt.Errorf("engine: images of %v for a network that takes %v", s, network.InputShape())
+	}
+	ranges := map[string]quantize.Range{}
+	sample, x := make([]int16, images.Shape.Len()), make([]float64, images.Shape.Len())
+	for i := range images.Len() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if _, err := grid.AddTo(sample, images.Grid(i), noise.Address{Seed: seed, Image: uint64(images.IDs[i]), Block: unused}, 0, nil); err != nil {
+			return nil, err
+		}
+		for k, v := range sample {
+			x[k] = float64(v) / pixel.Steps
+		}
+		results, err := network.Results(x)
+		if err != nil {
+			return nil, err
+		}
+		if err := quantize.Widen(ranges, results); err != nil {
+			return nil, err
+		}
+	}
+	record, err := quantize.Apply(graph, ranges)
+	if err != nil {
+		return nil, err
+	}
+	record.Source, record.Data, record.DataDigest, record.Images = digest, images.Name, images.ContentDigest(), images.Len()
+	record.Sigma, record.Seed = sigma, seed
+	if err := record.Write(graph, export.CardKey, export.InputKey); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(card)
+	if err != nil {
+		return nil, err
+	}
+	graph.Metadata = append(graph.Metadata, onnxfile.Property{Key: export.InputKey, Value: string(text)})
+	return record, atomicfile.Write(path, onnxfile.Encode(graph))
+}

@@ -1,0 +1,67 @@
+package ood
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/certspec/certspec/feedforward"
+)
+
+// Tried is how a method bounds the confidence within a radius around some points.
+type Tried struct {
+	Method  feedforward.Method `json:"method"`
+	Epsilon float64            `json:"eps"`
+	Median  float64            `json:"median_bound"` // of the confidence
+	Vacuous float64            `json:"vacuous"`      // share of bounds above .99
+	Seconds float64            `json:"seconds"`      // an image, on one processor
+}
+
+// says is the largest median of bounds that says something.
+const says = 0.99
+
+// Check tries whether bounds of a network say anything before a long run: interval bounds and CROWN at each radius around some points, which are images in units of the full range.
+// useful is the largest radius at which the median is at most .99; 0: none is.
+//
+// Errors: no point; a radius that feedforward.Ball does not take, points of another size; that of ctx.
+func Check(ctx context.Context, n *feedforward.Network, points [][]float64, radii ...float64) (tried []Tried, useful float64, err error) {
+	if len(points) == 0 {
+		return nil, 0, fmt.Errorf("ood: no point to check a network at")
+	}
+	for _, method := range []feedforward.Method{feedforward.IBP, feedforward.CROWN} {
+		for _, epsilon := range radii {
+			t := Tried{Method: method, Epsilon: epsilon}
+			var bounds []float64
+			began := time.Now()
+			for _, x := range points {
+				if err := ctx.Err(); err != nil {
+					return nil, 0, err
+				}
+				box, err := feedforward.Ball(x, epsilon, feedforward.Rigorous)
+				if err != nil {
+					return nil, 0, err
+				}
+				found, err := n.Confidence(ctx, x, box, method, feedforward.Rigorous)
+				if err != nil {
+					return nil, 0, err
+				}
+				bounds = append(bounds, math.Exp(found.LogUpper))
+			}
+			t.Seconds = time.Since(began).Seconds() / float64(len(points))
+			slices.Sort(bounds)
+			t.Median = bounds[len(bounds)/2]
+			for _, v := range bounds {
+				if v > says {
+					t.Vacuous += 1 / float64(len(bounds))
+				}
+			}
+			if t.Median <= says {
+				useful = max(useful, epsilon)
+			}
+			tried = append(tried, t)
+		}
+	}
+	return tried, useful, nil
+}

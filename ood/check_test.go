@@ -1,0 +1,47 @@
+package ood
+
+import (
+	"testing"
+
+	"github.com/certspec/certspec/feedforward"
+)
+
+// Bounds grow with the radius, CROWN's are no looser here at any, and what is useful is the largest radius whose median says something.
+func TestCheck(t *testing.T) {
+	n := network(t, 3)
+	var points [][]float64
+	images := pictures("tried", 5, 5)
+	for i := range images.Len() {
+		var x []float64
+		for _, b := range images.Image(i) {
+			x = append(x, float64(b)/255)
+		}
+		points = append(points, x)
+	}
+	radii := []float64{0, .01, .03, 1}
+	tried, useful, err := Check(t.Context(), n, points, radii...)
+	if err != nil || len(tried) != 2*len(radii) {
+		t.Fatalf("%d tried, %v", len(tried), err)
+	}
+	want := 0.
+	for k, b := range tried {
+		if b.Epsilon != radii[k%len(radii)] || k%len(radii) > 0 && b.Median < tried[k-1].Median {
+			t.Errorf("%d: %+v after %+v", k, b, tried[max(0, k-1)])
+		}
+		if b.Median <= .99 {
+			want = max(want, b.Epsilon)
+		}
+	}
+	if useful != want || useful < .01 {
+		t.Errorf("useful up to %v, want %v", useful, want)
+	}
+	if tried[0].Method != feedforward.IBP || tried[4].Method != feedforward.CROWN || tried[6].Median > tried[2].Median {
+		t.Errorf("%+v", tried)
+	}
+	if _, _, err := Check(t.Context(), n, nil, .1); err == nil {
+		t.Error("no points pass")
+	}
+	if _, _, err := Check(t.Context(), n, points, -1); err == nil {
+		t.Error("a negative radius passes")
+	}
+}
