@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// MaxBins is the largest number of bins.
-const MaxBins = 1000
+// maxBins is the largest number of bins.
+const maxBins = 1000
 
 // Convention says which edge belongs to a bin.
 type Convention int
@@ -31,10 +31,10 @@ type Bins struct {
 
 // UniformEdges returns the edges m/bins, m = 0 … bins, each rounded once.
 //
-// Errors: bins outside [1, MaxBins], as *InputError.
+// Errors: bins outside [1, maxBins], as *InputError.
 func UniformEdges(bins int) ([]float64, error) {
-	if bins < 1 || bins > MaxBins {
-		return nil, inputError("bins", bins, fmt.Sprintf("a number of bins in [1, %d]", MaxBins))
+	if bins < 1 || bins > maxBins {
+		return nil, inputError("bins", bins, fmt.Sprintf("a number of bins in [1, %d]", maxBins))
 	}
 	edges := make([]float64, bins+1)
 	for m := range edges {
@@ -56,12 +56,12 @@ func Uniform(bins int, convention Convention) (*Bins, error) {
 
 // NewBins returns the bins between the given edges.
 //
-// Errors: edges that do not increase strictly from 0 to 1, or make more than MaxBins bins; an unknown
+// Errors: edges that do not increase strictly from 0 to 1, or make more than maxBins bins; an unknown
 // convention; as *InputError.
 func NewBins(edges []float64, convention Convention) (*Bins, error) {
 	last := len(edges) - 1
-	if last < 1 || last > MaxBins {
-		return nil, inputError("len(edges)", len(edges), fmt.Sprintf("a number of edges in [2, %d]", MaxBins+1))
+	if last < 1 || last > maxBins {
+		return nil, inputError("len(edges)", len(edges), fmt.Sprintf("a number of edges in [2, %d]", maxBins+1))
 	}
 	if convention != LeftClosed && convention != RightClosed {
 		return nil, inputError("convention", int(convention), "LeftClosed or RightClosed")

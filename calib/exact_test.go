@@ -459,7 +459,7 @@ func TestExactProperties(t *testing.T) {
 func TestExactManyBins(t *testing.T) {
 	r := newRandom(4)
 	in := paperInstance(r, 500, 0.3)
-	in.edges = must(UniformEdges(MaxBins))
+	in.edges = must(UniformEdges(maxBins))
 	bins := must(NewBins(in.edges, LeftClosed))
 	worst := must(ExactCCE(in.correct, in.lower, in.upper, in.edges))
 	checkWorst(t, in, bins, worst)
@@ -497,7 +497,7 @@ func TestExactBadInput(t *testing.T) {
 		{"upper[1]", two, half, []float64{.5, inf}, ends},
 		{"upper[1]", two, half, []float64{.5, 1.0000000000000002}, ends},
 		{"len(edges)", two, half, half, nil},
-		{"len(edges)", two, half, half, make([]float64, MaxBins+2)},
+		{"len(edges)", two, half, half, make([]float64, maxBins+2)},
 		{"edges[0]", two, half, half, []float64{.1, 1}},
 		{"edges[0]", two, half, half, []float64{nan, 1}},
 		{"edges[1]", two, half, half, []float64{0, nan, 1}},

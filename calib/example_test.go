@@ -108,3 +108,18 @@ func ExampleReadCSV() {
 	fmt.Println(table.Correct, table.Confidence, err)
 	// Output: [true false] [0.9 0.6] <nil>
 }
+
+func ExampleMeasure() {
+	bins, _ := calib.Uniform(15, calib.LeftClosed)
+	m, _ := calib.Measure(right, confidence, bins)
+	fmt.Printf("accuracy %.2f, ECE %.3f, Brier %.4f\n", m.Accuracy, m.ECE, m.Brier)
+	// Output: accuracy 0.50, ECE 0.325, Brier 0.2975
+}
+
+func ExampleClaim() {
+	// Two images certified of three that were attempted, each false with probability 0.002 at most.
+	bins, _ := calib.Uniform(1, calib.LeftClosed)
+	c, _ := calib.Claim(hits, lower, upper, bins, 3, .002, .001)
+	fmt.Printf("where all hold %.2f; at most %d false: %.2f\n", c.CCE, c.Failures, c.Joint)
+	// Output: where all hold 0.25; at most 1 false: 0.80
+}

@@ -79,7 +79,7 @@ func Intervals(ctx context.Context, correct []bool, confidence []float64, bins *
 	}
 	found, err = resample.Norms(ctx, resample.Paired(n), []int{bins.Len(), bins.Len(), bins.Len()}, [][]float64{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, func(d resample.Draw, gaps []float64) error {
 		c, z := Drawn(correct, confidence, d.First)
-		uniform, err := ECEGaps(c, z, bins)
+		uniform, err := eceGaps(c, z, bins)
 		if err != nil {
 			return err
 		}

@@ -161,7 +161,7 @@ func TestGaps(t *testing.T) {
 		}
 		ece, _ := ECE(correct, z, bins)
 		ada, _ := AdaECE(correct, z, 7)
-		if got := sum(ECEGaps(correct, z, bins)); !near(got, ece, 1e-12) {
+		if got := sum(eceGaps(correct, z, bins)); !near(got, ece, 1e-12) {
 			t.Errorf("ECE %v, gaps %v", ece, got)
 		}
 		if got := sum(AdaECEGaps(correct, z, 7)); !near(got, ada, 1e-12) {

@@ -53,7 +53,7 @@ func TestECEAgainstDefinition(t *testing.T) {
 // Every edge, and its neighbours, of every number of uniform bins: the multiplication finds the bin that
 // comparison finds.
 func TestUniformIndex(t *testing.T) {
-	for bins := 1; bins <= MaxBins; bins++ {
+	for bins := 1; bins <= maxBins; bins++ {
 		for _, convention := range []Convention{LeftClosed, RightClosed} {
 			b := must(Uniform(bins, convention))
 			if b.scale == 0 {

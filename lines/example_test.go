@@ -18,3 +18,12 @@ func ExampleProbit() {
 	fmt.Printf("%.2f %.3f\n", lines.Probit(0.975), lines.Phi(1.96))
 	// Output: 1.96 0.975
 }
+
+func ExampleEffectiveRobustness() {
+	// On the line y = x a model with 80 % is expected to keep 80 %; this one keeps 70 %.
+	clean, _ := lines.Count(80, 100)
+	shifted, _ := lines.Count(70, 100)
+	e, _ := lines.EffectiveRobustness(lines.Line{Slope: 1}, clean, shifted, lines.Clip{})
+	fmt.Printf("%+.2f\n", e.Accuracy)
+	// Output: -0.10
+}

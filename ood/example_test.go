@@ -18,3 +18,11 @@ func ExampleFPR() {
 	fmt.Println(ood.FPR([]float64{0.9, 0.8, 0.4}, []float64{0.5, 0.3}, 0.95))
 	// Output: 0.5 0.4 <nil>
 }
+
+func ExampleDifference() {
+	// Two networks on the same images: the first tells all foreign images, the second half of the pairs.
+	own, foreign := []float64{.9, .8}, []float64{.1, .2}
+	d, _, _ := ood.Difference(own, foreign, []float64{.5, .5}, []float64{.5, .5})
+	fmt.Println(d)
+	// Output: 0.5
+}

@@ -49,7 +49,7 @@ type Options struct {
 
 // Defaults of Options.
 const (
-	DefaultResamples  = 10_000
+	defaultResamples  = 10_000
 	DefaultConfidence = 0.95
 	leastResamples    = 1
 	mostResamples     = 1_000_000
@@ -69,7 +69,7 @@ func optionErrorf(format string, args ...any) error {
 // Errors: an option out of range, as *OptionError.
 func (o Options) Resolved() (Options, error) {
 	if o.Resamples == 0 {
-		o.Resamples = DefaultResamples
+		o.Resamples = defaultResamples
 	}
 	if o.Confidence == 0 {
 		o.Confidence = DefaultConfidence

@@ -57,7 +57,7 @@ func (c choice) open(goOptions string) (b *Backend, problems []string, err error
 	if !xlaLinked {
 		return nil, nil, errors.New(notLinked)
 	}
-	candidates := []Plugin{{Path: c.path}}
+	candidates := []pluginFile{{Path: c.path}}
 	if c.path == "" {
 		candidates = findPlugins(c.device)
 	}

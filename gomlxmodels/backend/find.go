@@ -11,8 +11,8 @@ import (
 	"github.com/certspec/certspec/internal/cache"
 )
 
-// Plugin is a PJRT plugin file that was found; it has not been loaded.
-type Plugin struct {
+// pluginFile is a PJRT plugin file that was found; it has not been loaded.
+type pluginFile struct {
 	Path   string `json:"path"`
 	Device string `json:"device"` // "cpu" or "cuda", by its name
 }
@@ -24,8 +24,8 @@ var pluginPatterns = []string{"pjrt_c_api_*_plugin.*", "pjrt[-_]plugin[-_]*.*", 
 // findPlugins lists the plugin files for a device, or for any, best first: those for a
 // GPU, where there is one, before those for the CPU; those in certspec's cache before
 // those in the standard places of GoMLX.
-func findPlugins(device string) []Plugin {
-	var found []Plugin
+func findPlugins(device string) []pluginFile {
+	var found []pluginFile
 	for _, folder := range searchedFolders() {
 		for _, pattern := range pluginPatterns {
 			for _, depth := range []string{"", "[^.]*"} {
@@ -34,7 +34,7 @@ func findPlugins(device string) []Plugin {
 					if !slices.Contains([]string{".so", ".dylib"}, filepath.Ext(path)) {
 						continue
 					}
-					plugin := Plugin{Path: path, Device: "cpu"}
+					plugin := pluginFile{Path: path, Device: "cpu"}
 					if name := filepath.Base(path); strings.Contains(name, "cuda") || strings.Contains(name, "nvidia") {
 						plugin.Device = "cuda"
 					}
@@ -44,10 +44,10 @@ func findPlugins(device string) []Plugin {
 		}
 	}
 	gpu := HasGPU()
-	found = slices.DeleteFunc(found, func(p Plugin) bool {
+	found = slices.DeleteFunc(found, func(p pluginFile) bool {
 		return p.Device == "cuda" && !gpu || device != "" && p.Device != device
 	})
-	slices.SortStableFunc(found, func(a, b Plugin) int { return strings.Compare(b.Device, a.Device) })
+	slices.SortStableFunc(found, func(a, b pluginFile) int { return strings.Compare(b.Device, a.Device) })
 	return sameFileOnce(found)
 }
 
@@ -90,8 +90,8 @@ func HasGPU() bool {
 	return err == nil
 }
 
-func sameFileOnce(plugins []Plugin) []Plugin {
-	var kept []Plugin
+func sameFileOnce(plugins []pluginFile) []pluginFile {
+	var kept []pluginFile
 	seen := map[string]bool{}
 	for _, p := range plugins {
 		real, err := filepath.EvalSymlinks(p.Path)

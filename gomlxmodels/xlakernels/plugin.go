@@ -40,9 +40,9 @@ var (
 	loaded   []*Plugin
 )
 
-// Forms are the kernels that this processor has instructions for: those that sum directly first, the fastest before the others, then those by
+// forms are the kernels that this processor has instructions for: those that sum directly first, the fastest before the others, then those by
 // Winograd's minimal filtering.
-func Forms() []string {
+func forms() []string {
 	var list [C.max_forms]*C.form
 	names := make([]string, C.kernel_forms(&list[0]))
 	for i := range names {
@@ -51,20 +51,20 @@ func Forms() []string {
 	return names
 }
 
-// Load makes XLA's plugin for the CPU at this absolute path known to go-xla a second time, with kernels of a form: one of Forms, "winograd" for the
+// Load makes XLA's plugin for the CPU at this absolute path known to go-xla a second time, with kernels of a form: one of forms, "winograd" for the
 // best of that kind, or the first where form is empty. The plugin must have been tried before: a file that is none may crash the process.
 func Load(path, form string) (*Plugin, error) {
 	number := 0
-	forms := Forms()
-	if len(forms) == 0 {
+	all := forms()
+	if len(all) == 0 {
 		return nil, errors.New("this processor has neither AVX-512 nor AVX2")
 	}
-	for form != "" && forms[number] != form && !strings.HasSuffix(forms[number], "-"+form) {
-		if number++; number == len(forms) {
-			return nil, fmt.Errorf("this processor has no kernels %q; it has %s", form, strings.Join(forms, ", "))
+	for form != "" && all[number] != form && !strings.HasSuffix(all[number], "-"+form) {
+		if number++; number == len(all) {
+			return nil, fmt.Errorf("this processor has no kernels %q; it has %s", form, strings.Join(all, ", "))
 		}
 	}
-	p := &Plugin{Name: path + ".kernels-" + forms[number], Form: forms[number], form: number, checked: map[convolution]error{}}
+	p := &Plugin{Name: path + ".kernels-" + all[number], Form: all[number], form: number, checked: map[convolution]error{}}
 	p.counts.Native = map[string]int{}
 
 	loadedMu.Lock()

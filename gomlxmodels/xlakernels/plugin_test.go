@@ -21,7 +21,7 @@ import (
 
 // Every form agrees with direct sums in float64 at odd sizes, channels that fill no vector, and paddings that no network has.
 func TestForms(t *testing.T) {
-	for f, name := range Forms() {
+	for f, name := range forms() {
 		for _, side := range []int{1, 2, 5, 7, 8, 17} {
 			for _, k := range []int{1, 3, 5} {
 				for _, stride := range []int{1, 2} {
@@ -48,7 +48,7 @@ func TestForms(t *testing.T) {
 			}
 		}
 	}
-	if d := check(len(Forms()), convolution{}); d == d {
+	if d := check(len(forms()), convolution{}); d == d {
 		t.Errorf("a form that is not there differs by %v", d)
 	}
 }
@@ -136,7 +136,7 @@ func random(seed uint64, dims ...int) *tensors.Tensor {
 // Convolutions and their gradients through GoMLX and XLA agree with direct sums in float64, with one thread and with two, bit for bit the
 // same; what the kernels do not know goes to XLA.
 func TestThroughXLA(t *testing.T) {
-	for _, form := range Forms() {
+	for _, form := range forms() {
 		p := open(t, form)
 		if open(t, form) != p {
 			t.Error("loaded twice")

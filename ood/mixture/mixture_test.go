@@ -76,7 +76,7 @@ func TestBoundHolds(t *testing.T) {
 				}
 			}
 		}
-		if r := Radius(in, out, x, k, 1.1); r > 0 {
+		if r := radius(in, out, x, k, 1.1); r > 0 {
 			target := math.Log(.1 / 8.9)
 			if LogOdds(in, out, x, r) > target || LogOdds(in, out, x, r*(1+1e-9)+1e-9) < target {
 				t.Errorf("radius %v: %v and %v, target %v", r, LogOdds(in, out, x, r), LogOdds(in, out, x, r*(1+1e-9)), target)

@@ -73,9 +73,9 @@ func (p *Posterior) LogBound(x []float64, r float64) float64 {
 	return LogConfidence(LogOdds(p.In, p.Out, p.White(x), p.Ball(r)), p.Classes)
 }
 
-// Reach is the largest change of every value for which the bound on the confidence is at most factor/K; see Radius.
+// Reach is the largest change of every value for which the bound on the confidence is at most factor/K; see radius.
 func (p *Posterior) Reach(x []float64, factor float64) float64 {
-	return Radius(p.In, p.Out, p.White(x), p.Classes, factor) / p.Ball(1)
+	return radius(p.In, p.Out, p.White(x), p.Classes, factor) / p.Ball(1)
 }
 
 // ball is the smaller of r·√(d·λ), λ the largest eigenvalue of C⁻¹, and r·√(Σ_ij |C⁻¹_ij|). Both are off by rounding, far less than the margin.

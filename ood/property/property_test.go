@@ -34,7 +34,7 @@ const header = `; a box and three outputs
 
 func parse(t testing.TB, text string) *Property {
 	t.Helper()
-	p, err := Parse("p.vnnlib", strings.NewReader(text))
+	p, err := parseFrom("p.vnnlib", strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestParseRefuses(t *testing.T) {
 		"(declare-const X_0 Real)(declare-const Y_0 Real)(assert (<= X_0 1))(assert (<= Y_0 1))": "no lower",
 		strings.Repeat("(", 100): "open brackets",
 	} {
-		if _, err := Parse("p.vnnlib", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parseFrom("p.vnnlib", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; expected %q", text, err, want)
 		}
 	}
@@ -164,7 +164,7 @@ func TestBoxesAreRoundedOutwards(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add(header + "(assert (>= Y_0 Y_1))")
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := Parse("p", strings.NewReader(text))
+		p, err := parseFrom("p", strings.NewReader(text))
 		if err != nil {
 			return
 		}

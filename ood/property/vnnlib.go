@@ -55,11 +55,11 @@ func Read(path string) (*Property, error) {
 		return nil, fmt.Errorf("property: %w", err)
 	}
 	defer f.Close()
-	return Parse(path, f)
+	return parseFrom(path, f)
 }
 
-// Parse is Read from a reader; file stands in messages.
-func Parse(file string, in io.Reader) (*Property, error) {
+// parseFrom is Read from a reader; file stands in messages.
+func parseFrom(file string, in io.Reader) (*Property, error) {
 	terms, err := parseTerms(file, in)
 	if err != nil {
 		return nil, err

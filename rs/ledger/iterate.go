@@ -34,7 +34,7 @@ func (s *Scanner) All() iter.Seq2[Record, error] {
 }
 
 // All gives the scores that are left, as Next does; those of provisional looks are left out. An error is the last that it gives.
-func (s *ScoresScanner) All() iter.Seq2[Scores, error] {
+func (s *scoresScanner) All() iter.Seq2[Scores, error] {
 	return func(yield func(Scores, error) bool) {
 		for {
 			scores, provisional, err := s.Next()

@@ -7,7 +7,7 @@ import (
 
 // LookScores gives the scores of the looks of a ledger, in their order. A nil one is of a ledger without.
 type LookScores struct {
-	scan   *ScoresScanner
+	scan   *scoresScanner
 	header Header
 }
 

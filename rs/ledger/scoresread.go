@@ -26,8 +26,8 @@ func (e *ScoresError) Error() string {
 	return fmt.Sprintf("scores %s: byte %d: %s", e.File, e.Offset, e.Reason)
 }
 
-// ScoresScanner reads the scores beside a ledger, record by record.
-type ScoresScanner struct {
+// scoresScanner reads the scores beside a ledger, record by record.
+type scoresScanner struct {
 	header Header
 	cells  int
 	file   string
@@ -47,7 +47,7 @@ const longestRecord = 1 << 16
 //
 // Errors: those of Header.ScoreCells; the error wraps fs.ErrNotExist where the file is missing; a file that is of
 // another run, or no scores, is a *ScoresError.
-func scanScores(path string, header Header) (*ScoresScanner, error) {
+func scanScores(path string, header Header) (*scoresScanner, error) {
 	file := ScoresPath(path)
 	f, err := os.Open(file)
 	if err != nil {
@@ -66,8 +66,8 @@ func scanScores(path string, header Header) (*ScoresScanner, error) {
 }
 
 // newScoresScanner reads the first line; io.EOF means that it is not whole, but fits as far as it goes.
-func newScoresScanner(file string, in io.Reader, header Header) (*ScoresScanner, error) {
-	s := &ScoresScanner{header: header, file: file, in: bufio.NewReaderSize(in, 1<<16), hash: sha256.New()}
+func newScoresScanner(file string, in io.Reader, header Header) (*scoresScanner, error) {
+	s := &scoresScanner{header: header, file: file, in: bufio.NewReaderSize(in, 1<<16), hash: sha256.New()}
 	var err error
 	if s.cells, err = header.ScoreCells(); err != nil {
 		return s, fmt.Errorf("scores %s: %w", file, err)
@@ -93,20 +93,20 @@ func newScoresScanner(file string, in io.Reader, header Header) (*ScoresScanner,
 }
 
 // Close closes the file.
-func (s *ScoresScanner) Close() error { return s.close() }
+func (s *scoresScanner) Close() error { return s.close() }
 
 // File is the name of the file.
-func (s *ScoresScanner) File() string { return s.file }
+func (s *scoresScanner) File() string { return s.file }
 
 // Digest is that of the ledger which the scores were closed with; it is empty before the end, and where they are not closed.
-func (s *ScoresScanner) Digest() string { return s.digest }
+func (s *scoresScanner) Digest() string { return s.digest }
 
-func (s *ScoresScanner) errorf(format string, args ...any) error {
+func (s *scoresScanner) errorf(format string, args ...any) error {
 	return &ScoresError{s.file, s.at, fmt.Sprintf(format, args...)}
 }
 
 // Next reads the next whole record; io.EOF where there is none. Everything else that is wrong is a *ScoresError.
-func (s *ScoresScanner) Next() (scores Scores, provisional bool, err error) {
+func (s *scoresScanner) Next() (scores Scores, provisional bool, err error) {
 	tag, err := s.in.ReadByte()
 	if err != nil {
 		return scores, false, s.end(err)
@@ -140,7 +140,7 @@ func (s *ScoresScanner) Next() (scores Scores, provisional bool, err error) {
 }
 
 // length reads the length of a record.
-func (s *ScoresScanner) length() (int, error) {
+func (s *scoresScanner) length() (int, error) {
 	var digits []byte
 	for {
 		d, err := s.in.ReadByte()
@@ -159,14 +159,14 @@ func (s *ScoresScanner) length() (int, error) {
 }
 
 // keep counts a whole record.
-func (s *ScoresScanner) keep(tag byte) {
+func (s *scoresScanner) keep(tag byte) {
 	record := appendRecord(nil, tag, s.body)
 	s.hash.Write(record)
 	s.at += int64(len(record))
 }
 
 // last reads the last record, and what follows it.
-func (s *ScoresScanner) last() error {
+func (s *scoresScanner) last() error {
 	sum := s.hash.Sum(nil)
 	if len(s.body) != 2*len(sum) || !bytes.Equal(s.body[len(sum):], sum) {
 		return s.errorf("the digest at the end is not that of the bytes before it: the file was altered or damaged")
@@ -180,7 +180,7 @@ func (s *ScoresScanner) last() error {
 }
 
 // end makes io.EOF of the end of the file, also in the midst of a record, as a power cut leaves it.
-func (s *ScoresScanner) end(err error) error {
+func (s *scoresScanner) end(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return io.EOF
 	}

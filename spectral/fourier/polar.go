@@ -10,15 +10,6 @@ func (p *Plan[T]) Amplitude(dst []T, s Spectrum[T]) {
 	p.kernels.amplitude(dst[:len(s.Re)], s.Re, s.Im)
 }
 
-// Power writes |X|² of each value to dst, which may be s.Re or s.Im.
-func Power[T Float](dst []T, s Spectrum[T]) {
-	dst, im := dst[:len(s.Re)], s.Im[:len(s.Re)]
-	for k, x := range s.Re {
-		y := im[k]
-		dst[k] = T(x*x) + T(y*y)
-	}
-}
-
 // Phase writes arg X ∈ (−π, π] of each value of the half spectrum of a real plane to dst, which may be s.Re or
 // s.Im; arg 0 is 0. It is odd, as in exact arithmetic: a mirrored bin has the negative of the phase of its Pairs, −π of
 // π included, so that rounding never decides between the two.
