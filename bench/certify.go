@@ -12,11 +12,9 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
-	"github.com/certspec/certspec/feedforward/quantize"
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
-	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
@@ -147,32 +145,19 @@ func integerNet(ctx context.Context, a nets.Architecture) (classifier.Classifier
 		return nil, nil, err
 	}
 	defer float.Close()
-	network, err := float.FeedForward()
+	images, err := randomImages(a.Shape).Load(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	graph, card, _, err := float.Graph()
+	quantized := filepath.Join(dir, a.Name+".onnx")
+	if _, err := float.Quantize(ctx, images.Take([]int{0, 1, 2, 3, 4, 5, 6, 7}), sigma, 1, quantized); err != nil {
+		return nil, nil, err
+	}
+	file, err := os.ReadFile(quantized)
 	if err != nil {
 		return nil, nil, err
 	}
-	random, ranges := rand.New(rand.NewPCG(3, 4)), map[string]quantize.Range{}
-	x := make([]float64, a.Shape.Len())
-	for range 8 {
-		for i := range x {
-			x[i] = random.Float64() + sigma*random.NormFloat64()
-		}
-		results, err := network.Results(x)
-		if err != nil {
-			return nil, nil, err
-		}
-		if err := quantize.Widen(ranges, results); err != nil {
-			return nil, nil, err
-		}
-	}
-	if _, err := quantize.Apply(graph, ranges); err != nil {
-		return nil, nil, err
-	}
-	model, err := onnxmodel.FromBytes(a.Name+".onnx", onnxfile.Encode(graph), onnxmodel.Options{Card: card})
+	model, err := onnxmodel.FromBytes(quantized, file, onnxmodel.Options{})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -66,8 +66,8 @@ func (m *Model) encoded() ([]byte, error) {
 	return data, nil
 }
 
-// graph is the model as a graph of ONNX that may be changed, what its images are, and the digest of what computes in it.
-func (m *Model) graph() (*onnxfile.Model, onnxmodel.Card, string, error) {
+// Graph is the model as a graph of ONNX that may be changed, what its images are, and the digest of what computes in it.
+func (m *Model) Graph() (*onnxfile.Model, onnxmodel.Card, string, error) {
 	var data []byte
 	if m.card != nil {
 		var err error

@@ -33,7 +33,7 @@ func (m *Model) Quantize(ctx context.Context, images *imageset.Images, sigma flo
 	if err != nil {
 		return nil, err
 	}
-	graph, card, digest, err := m.graph()
+	graph, card, digest, err := m.Graph()
 	if err != nil {
 		return nil, err
 	}
