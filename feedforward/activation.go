@@ -7,6 +7,8 @@ type activation struct {
 	f func(x float64) float64
 	// slope is the derivative; at a kink, that from the left.
 	slope func(x float64) float64
+	// rectifier says that the function is max(x, 0), whose gradient is asked for most.
+	rectifier bool
 	// err bounds how far a float32 evaluation at a value of that magnitude, or ours, may be off f.
 	err func(magnitude float64) float64
 	// piecewise linear functions: chord returns, for inputs in [l, u], lines a·x + b above and below the function. nil: the
@@ -24,6 +26,15 @@ func (l *activation) forward(in [][]float64, out []float64) {
 }
 
 func (l *activation) backward(in [][]float64, out, g []float64, gin [][]float64) {
+	if l.rectifier {
+		to := gin[0]
+		for i, v := range in[0] {
+			if v > 0 {
+				to[i] += g[i]
+			}
+		}
+		return
+	}
 	for i, v := range in[0] {
 		gin[0][i] += l.slope(v) * g[i]
 	}
@@ -103,7 +114,8 @@ func leakyReLU(alpha float64) *activation {
 			}
 			return alpha
 		},
-		err: err,
+		rectifier: alpha == 0,
+		err:       err,
 		chord: func(l, u float64, slope lowerSlope) (upper, lower segment) {
 			switch {
 			case l >= 0:

@@ -141,9 +141,16 @@ func (n *Network) VectorJacobian(x []float64, v func(outputs []float64) []float6
 	if len(direction) != len(values[n.output]) {
 		return nil, nil, &InputError{fmt.Sprintf("a vector of %d values for %d outputs", len(direction), len(values[n.output]))}
 	}
-	gradients := make([][]float64, len(n.nodes))
-	for i, nd := range n.nodes {
-		gradients[i] = make([]float64, nd.shape.Size())
+	size := 0
+	for _, nd := range n.nodes[1:] {
+		size += nd.shape.Size()
+	}
+	inner := zeros(size)
+	defer patches.Put(inner)
+	gradients, rest := make([][]float64, len(n.nodes)), *inner
+	gradients[0] = make([]float64, len(x))
+	for i, nd := range n.nodes[1:] {
+		gradients[i+1], rest = rest[:nd.shape.Size()], rest[nd.shape.Size():]
 	}
 	copy(gradients[n.output], direction)
 	for i := n.output; i > 0; i-- {

@@ -45,13 +45,22 @@ func productVector(m, n, k int, a []float64, transposed bool, b, c []float64) {
 // packRows gives, for each four rows of a, their values for every k side by side; rows that there are not are zero.
 func packRows(m, k int, a []float64, transposed bool) [][tileRows]float64 {
 	packed := make([][tileRows]float64, (m+tileRows-1)/tileRows*k)
-	for i := range m {
-		to := packed[i/tileRows*k:][:k]
-		for l := range to {
-			if transposed {
-				to[l][i%tileRows] = a[l*m+i]
-			} else {
-				to[l][i%tileRows] = a[i*k+l]
+	for i := 0; i < m; i += tileRows {
+		to, rows := packed[i/tileRows*k:][:k], min(tileRows, m-i)
+		switch {
+		case transposed && rows == tileRows:
+			for l := range to {
+				to[l] = [tileRows]float64(a[l*m+i:])
+			}
+		case transposed:
+			for l := range to {
+				copy(to[l][:rows], a[l*m+i:])
+			}
+		default:
+			for j := range rows {
+				for l, v := range a[(i+j)*k : (i+j+1)*k] {
+					to[l][j] = v
+				}
 			}
 		}
 	}
@@ -60,6 +69,10 @@ func packRows(m, k int, a []float64, transposed bool) [][tileRows]float64 {
 
 // tile adds to a tile of c, whose rows are apart by strideC, the product of rows and eight columns of b, whose rows are apart by strideB.
 func tile(rows [][tileRows]float64, m int, b []float64, strideB int, c []float64, strideC int) {
+	if wide && m == tileRows {
+		tile512(rows, b, strideB, c, strideC)
+		return
+	}
 	type vec = archsimd.Float64x4
 	load := archsimd.LoadFloat64x4Slice
 	var s [tileRows][2]vec
