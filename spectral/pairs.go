@@ -66,6 +66,9 @@ type Pair [2]int
 // NewLegacy(0).Permutation(images), two by two, as the released code of Fridovich-Keil et al. (2022) does for its
 // amplitude and phase paths (5,000 of 10,000 images of CIFAR-10).
 func FourierPairs(images, pairs int) ([]Pair, error) {
+	if images < 2 {
+		return nil, &InputError{"number of images", fmt.Sprint(images), "at least 2, for a pair"}
+	}
 	if pairs < 1 || 2*pairs > images {
 		return nil, &InputError{"number of pairs", fmt.Sprint(pairs), fmt.Sprintf("1 to %d, half of the images", images/2)}
 	}
@@ -98,6 +101,9 @@ func pixelPairs(labels []int, classes, pairs int) (within, between []Pair, err e
 		places[label] = append(places[label], i)
 	}
 	for class, p := range places {
+		if len(p) < 2 {
+			return nil, nil, &InputError{fmt.Sprintf("number of images of class %d", class), fmt.Sprint(len(p)), "at least 2, for a pair within the class"}
+		}
 		if pairs < 1 || 2*pairs > len(p) {
 			return nil, nil, &InputError{"number of pairs", fmt.Sprint(pairs), fmt.Sprintf("1 to %d, half of the images of class %d", len(p)/2, class)}
 		}

@@ -2,6 +2,7 @@ package spectral
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -63,6 +64,17 @@ func TestPairsOfBadInput(t *testing.T) {
 	for _, labels := range [][]int{{0, 0, 1}, {0, 0, 2, 2}, {0, 0, -1, 1}} {
 		if _, _, err := pixelPairs(labels, 2, 1); err == nil {
 			t.Errorf("labels %v: no error", labels)
+		}
+	}
+}
+
+// Where there is no pair at all, the error says so, and names no range that is empty.
+func TestTooFewImagesForAPair(t *testing.T) {
+	_, err := FourierPairs(1, 1)
+	_, _, within := pixelPairs([]int{0, 0, 1}, 2, 1)
+	for _, err := range []error{err, within} {
+		if err == nil || !strings.Contains(err.Error(), "at least 2") {
+			t.Errorf("%v", err)
 		}
 	}
 }
