@@ -127,23 +127,8 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 		settings.Sample, m.Adapt = randomSample, &settings
 		return m, m.adaptation().Check()
 	}
-	if err := s.Tier.slow(&m, part, kept); err != nil {
+	if err := s.length(&m, r, part, kept); err != nil {
 		return m, err
-	}
-	most := cmp.Or(part.Epochs, s.Tier.Epochs)
-	if r.Start != "" && !inRounds(&m) {
-		most = s.Tier.FineTune
-	}
-	if part.Rows > 0 && !inRounds(&m) {
-		if most, err = s.equalRows(&m, part.Rows, most); err != nil {
-			return m, err
-		}
-	}
-	if err := m.shorten(most); err != nil {
-		return m, err
-	}
-	if s.Tier.Schedule != "" && m.Schedule == "step" && len(m.ScheduleOptions) == 0 && !inRounds(&m) {
-		m.Schedule, m.Milestones = s.Tier.Schedule, nil
 	}
 	if err := s.makePruning(&m, r); err != nil {
 		return m, err
@@ -164,6 +149,30 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 		m.Soft = s.Places[m.Data+softSuffix]
 	}
 	return m, o.Check()
+}
+
+// length makes the training of a model as long, and its rate as high, as the tier has it.
+func (s *Setup) length(m *Model, r Recipe, part dataPart, kept bool) error {
+	if err := s.Tier.slow(m, part, kept); err != nil {
+		return err
+	}
+	most := cmp.Or(part.Epochs, s.Tier.Epochs)
+	if r.Start != "" && !inRounds(m) {
+		most = s.Tier.FineTune
+	}
+	if part.Rows > 0 && !inRounds(m) {
+		var err error
+		if most, err = s.equalRows(m, part.Rows, most); err != nil {
+			return err
+		}
+	}
+	if err := m.shorten(most); err != nil {
+		return err
+	}
+	if s.Tier.Schedule != "" && m.Schedule == "step" && len(m.ScheduleOptions) == 0 && !inRounds(m) {
+		m.Schedule, m.Milestones = s.Tier.Schedule, nil
+	}
+	return nil
 }
 
 // at takes a point of a recipe's grid, from 1, or 0 where it has none.

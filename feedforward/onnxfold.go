@@ -25,21 +25,7 @@ func (r *reader) fold(n *onnxfile.Node) (done bool, reason string) {
 		if !ok {
 			break
 		}
-		dims := []int64{1}
-		for _, d := range r.b.Shape(layer) {
-			dims = append(dims, int64(d))
-		}
-		start, end := int(n.Int("start", 0)), int(n.Int("end", int64(len(dims))))
-		if start < 0 {
-			start += len(dims)
-		}
-		if end < 0 {
-			end += len(dims)
-		}
-		if start < 0 || end > len(dims) || start > end {
-			return true, fmt.Sprintf("dimensions %d to %d of %d", start, end, len(dims))
-		}
-		return set(onnxfile.Int64Tensor(n.Outputs[0], dims[start:end]...))
+		return r.foldShape(n, layer)
 	}
 	var in []onnxfile.Tensor
 	for _, name := range n.Inputs {
@@ -64,25 +50,7 @@ func (r *reader) fold(n *onnxfile.Node) (done bool, reason string) {
 		t.Dims = []int64{int64(count)} // constants of one axis: exporters write shapes so
 		return set(t)
 	case "Gather":
-		values, err := in[0].Int64s()
-		if err != nil || len(in) < 2 {
-			return true, "a constant that is no list of integers"
-		}
-		places, err := in[1].Int64s()
-		if err != nil {
-			return true, err.Error()
-		}
-		var out []int64
-		for _, p := range places {
-			if p < 0 {
-				p += int64(len(values))
-			}
-			if p < 0 || p >= int64(len(values)) {
-				return true, fmt.Sprintf("place %d of %d", p, len(values))
-			}
-			out = append(out, values[p])
-		}
-		return set(onnxfile.Int64Tensor(n.Outputs[0], out...))
+		return r.foldGather(n, in)
 	case "Concat":
 		var out []int64
 		for i := range in {
@@ -97,6 +65,49 @@ func (r *reader) fold(n *onnxfile.Node) (done bool, reason string) {
 		return true, "a constant is transposed"
 	}
 	return true, "arithmetic on constants"
+}
+
+// foldShape is the shape of a layer for a batch of one.
+func (r *reader) foldShape(n *onnxfile.Node, layer int) (bool, string) {
+	dims := []int64{1}
+	for _, d := range r.b.Shape(layer) {
+		dims = append(dims, int64(d))
+	}
+	start, end := int(n.Int("start", 0)), int(n.Int("end", int64(len(dims))))
+	if start < 0 {
+		start += len(dims)
+	}
+	if end < 0 {
+		end += len(dims)
+	}
+	if start < 0 || end > len(dims) || start > end {
+		return true, fmt.Sprintf("dimensions %d to %d of %d", start, end, len(dims))
+	}
+	r.constants[n.Outputs[0]] = onnxfile.Int64Tensor(n.Outputs[0], dims[start:end]...)
+	return true, ""
+}
+
+func (r *reader) foldGather(n *onnxfile.Node, in []onnxfile.Tensor) (bool, string) {
+	values, err := in[0].Int64s()
+	if err != nil || len(in) < 2 {
+		return true, "a constant that is no list of integers"
+	}
+	places, err := in[1].Int64s()
+	if err != nil {
+		return true, err.Error()
+	}
+	var out []int64
+	for _, p := range places {
+		if p < 0 {
+			p += int64(len(values))
+		}
+		if p < 0 || p >= int64(len(values)) {
+			return true, fmt.Sprintf("place %d of %d", p, len(values))
+		}
+		out = append(out, values[p])
+	}
+	r.constants[n.Outputs[0]] = onnxfile.Int64Tensor(n.Outputs[0], out...)
+	return true, ""
 }
 
 func (r *reader) foldConstant(n *onnxfile.Node) (bool, string) {

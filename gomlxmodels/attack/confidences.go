@@ -64,15 +64,7 @@ func Confidences(ctx context.Context, b *backend.Backend, m *modelfile.Model, im
 	info := classifier.Info{Shape: a.Shape, Classes: a.Classes}
 	size := min(100, images.Len())
 	for start := 0; start < images.Len(); start += size {
-		var values []float32
-		labels := make([]int32, size)
-		for k := range size { // the last batch repeats its last image
-			i := min(start+k, images.Len()-1)
-			labels[k] = int32(images.Labels[i])
-			for _, v := range images.Image(i) {
-				values = append(values, float32(v)/pixel.Steps)
-			}
-		}
+		values, labels := someOf(images, start, size)
 		x := tensors.FromFlatDataAndDimensions(values, size, a.Shape.Height, a.Shape.Width, a.Shape.Channels)
 		// take asks about x + γ and keeps the answers.
 		take := func(gamma *tensors.Tensor, into *Predictions) ([]int32, error) {
@@ -113,6 +105,18 @@ func Confidences(ctx context.Context, b *backend.Backend, m *modelfile.Model, im
 		}
 	}
 	return all, nil
+}
+
+// someOf are so many images from one on, 1 = full range, with their labels; behind the last of all it repeats that.
+func someOf(images *dataset.Images, start, size int) (values []float32, labels []int32) {
+	for k := range size {
+		i := min(start+k, images.Len()-1)
+		labels = append(labels, int32(images.Labels[i]))
+		for _, v := range images.Image(i) {
+			values = append(values, float32(v)/pixel.Steps)
+		}
+	}
+	return values, labels
 }
 
 // through is the state after so many of all images.

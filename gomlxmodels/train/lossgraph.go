@@ -102,6 +102,26 @@ func (t *trainer) losses(inputs []*Node) *losses {
 		averages = next
 		return logits
 	}
+	p.bounds(b, lookup)
+	answers := b.Logits
+	if b.Views*b.Noises > 1 {
+		answers = Slice(answers, AxisRange(0, b.Images))
+	}
+	terms := t.lossTerms(b)
+	correct := func() *Node {
+		return ReduceAllSum(ConvertDType(Equal(ArgMax(answers, -1, dtypes.Int32), labels), dtypes.Int32))
+	}
+	var trained []*Node
+	for i := range list {
+		if p.trains(i) {
+			trained = append(trained, old[i])
+		}
+	}
+	return &losses{terms: terms, correct: correct, trained: trained, old: old, rate: rate, scalars: scalars, keep: keep, averages: averages, rest: inputs}
+}
+
+// bounds gives a loss the bounds of the network around images, where it has any.
+func (p *plan) bounds(b *method.Batch, lookup nets.Lookup) {
 	net := func() bounded {
 		net, ok := p.net.(bounded)
 		if !ok {
@@ -120,10 +140,11 @@ func (t *trainer) losses(inputs []*Node) *losses {
 		}
 		return net().Intervals(layer, centre, radius, lookup)
 	}
-	answers := b.Logits
-	if b.Views*b.Noises > 1 {
-		answers = Slice(answers, AxisRange(0, b.Images))
-	}
+}
+
+// lossTerms are those of the method, each times its ramp where it has one. It panics, as GoMLX does, where they are no scalars or a ramp is of none of them.
+func (t *trainer) lossTerms(b *method.Batch) []loss.Term {
+	p := t.plan
 	terms := p.method.Loss(b)
 	if len(terms) == 0 {
 		panic(fmt.Errorf("method %s: its loss has no terms", p.method.Name()))
@@ -143,16 +164,7 @@ func (t *trainer) losses(inputs []*Node) *losses {
 			panic(fmt.Errorf("a ramp of %q, which is neither a number nor a term of the loss of the method %s; its terms are %s", name, p.method.Name(), strings.Join(t.terms, ", ")))
 		}
 	}
-	correct := func() *Node {
-		return ReduceAllSum(ConvertDType(Equal(ArgMax(answers, -1, dtypes.Int32), labels), dtypes.Int32))
-	}
-	var trained []*Node
-	for i := range list {
-		if p.trains(i) {
-			trained = append(trained, old[i])
-		}
-	}
-	return &losses{terms: terms, correct: correct, trained: trained, old: old, rate: rate, scalars: scalars, keep: keep, averages: averages, rest: inputs}
+	return terms
 }
 
 // forward runs the network on the rows of a batch, and on the images of further sets, in one pass.

@@ -46,33 +46,16 @@ func EM(points [][]float64, components, rounds int, seed uint64) (*Mixture, erro
 	for k := range components {
 		m.LogVariances[k], m.LogWeights[k] = math.Log(spread), -math.Log(float64(components))
 	}
-	var products, next mat.Dense
-	shares := mat.NewDense(n, components, nil)
+	var next mat.Dense
+	shares, far := mat.NewDense(n, components, nil), mat.NewDense(n, components, nil)
 	for range rounds {
-		products.Mul(x, means.T())
-		norms := make([]float64, components)
-		for k := range components {
-			for _, v := range means.RawRowView(k) {
-				norms[k] += v * v
-			}
-		}
+		squaredDistances(far, x, means, squares)
 		counts, distances := make([]float64, components), make([]float64, components)
 		for i := range n {
 			row := shares.RawRowView(i)
-			top := math.Inf(-1)
-			for k := range row {
-				far := max(squares[i]-2*products.At(i, k)+norms[k], 0)
-				row[k] = m.LogWeights[k] - float64(d)/2*m.LogVariances[k] - far/2*math.Exp(-m.LogVariances[k])
-				top = max(top, row[k])
-			}
-			sum := 0.0
-			for k := range row {
-				row[k] = math.Exp(row[k] - top)
-				sum += row[k]
-			}
-			for k := range row {
-				row[k] /= sum
-				counts[k] += row[k]
+			m.share(row, far.RawRowView(i), d)
+			for k, v := range row {
+				counts[k] += v
 			}
 		}
 		next.Mul(shares.T(), x)
@@ -86,14 +69,10 @@ func EM(points [][]float64, components, rounds int, seed uint64) (*Mixture, erro
 			}
 			m.LogWeights[k] = math.Log(counts[k] / float64(n))
 		}
-		products.Mul(x, means.T())
+		squaredDistances(far, x, means, squares)
 		for k := range components {
-			norm := 0.0
-			for _, v := range means.RawRowView(k) {
-				norm += v * v
-			}
 			for i := range n {
-				distances[k] += shares.At(i, k) * max(squares[i]-2*products.At(i, k)+norm, 0)
+				distances[k] += shares.At(i, k) * far.At(i, k)
 			}
 			if counts[k] >= 1e-3 {
 				m.LogVariances[k] = math.Log(max(distances[k]/(counts[k]*float64(d)), least))
@@ -111,6 +90,37 @@ func EM(points [][]float64, components, rounds int, seed uint64) (*Mixture, erro
 		m.Means = append(m.Means, append([]float64(nil), means.RawRowView(k)...))
 	}
 	return m, nil
+}
+
+// squaredDistances are those of each point, a row of x with its square, from each mean.
+func squaredDistances(far, x, means *mat.Dense, squares []float64) {
+	far.Mul(x, means.T())
+	for k := range means.RawMatrix().Rows {
+		norm := 0.0
+		for _, v := range means.RawRowView(k) {
+			norm += v * v
+		}
+		for i, square := range squares {
+			far.Set(i, k, max(square-2*far.At(i, k)+norm, 0))
+		}
+	}
+}
+
+// share is the expectation for a point of d values: the probability of each component, by the squared distances from their means.
+func (m *Mixture) share(row, far []float64, d int) {
+	top := math.Inf(-1)
+	for k := range row {
+		row[k] = m.LogWeights[k] - float64(d)/2*m.LogVariances[k] - far[k]/2*math.Exp(-m.LogVariances[k])
+		top = max(top, row[k])
+	}
+	sum := 0.0
+	for k := range row {
+		row[k] = math.Exp(row[k] - top)
+		sum += row[k]
+	}
+	for k := range row {
+		row[k] /= sum
+	}
 }
 
 // Apart raises the variances of out to four times the largest of in, where they are less: the condition of CCU under which far from all data

@@ -72,25 +72,10 @@ func Both(frequencies ...int) []int {
 // Errors: settings out of range, as *rs.OptionError or *spectral.InputError; a metric that is none; images without labels; a folder of
 // another run; those of rs.Certify and of ctx.
 func Run(ctx context.Context, model classifier.Classifier, images *dataset.Dataset, o Options) (*Result, error) {
-	if o.Metric == "" {
-		o.Metric = ACR
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
 	}
-	if !slices.Contains(Metrics, o.Metric) {
-		return nil, fmt.Errorf("heatmap: metric %q; expected one of %q", o.Metric, Metrics)
-	}
-	if !(o.Radius >= 0) || math.IsInf(o.Radius, 0) {
-		return nil, fmt.Errorf("heatmap: radius %v; expected at least 0", o.Radius)
-	}
-	if o.Probe.Epsilon == 0 {
-		o.Probe.Epsilon = spectral.DefaultEpsilon
-	}
-	certify := o.Metric != Error
-	if certify {
-		if _, err := o.Run.Plan(); err != nil {
-			return nil, err
-		}
-	}
-	o.Probe.Real = certify && o.Run.Noise == noise.LawGaussian
 	loaded, err := images.Load(ctx)
 	if err != nil {
 		return nil, err
@@ -109,7 +94,7 @@ func Run(ctx context.Context, model classifier.Classifier, images *dataset.Datas
 		}
 	}
 	var kept *errorsFile
-	if !certify && o.Folder != "" {
+	if o.Metric == Error && o.Folder != "" {
 		heads, err := headsOf(model, info, loaded, o.Probe)
 		if err != nil {
 			return nil, err
@@ -154,6 +139,30 @@ func Run(ctx context.Context, model classifier.Classifier, images *dataset.Datas
 	}
 	r.Profile = r.Map.Profile()
 	return r, nil
+}
+
+// withDefaults checks the options and fills in what was left out.
+func (o Options) withDefaults() (Options, error) {
+	if o.Metric == "" {
+		o.Metric = ACR
+	}
+	if !slices.Contains(Metrics, o.Metric) {
+		return o, fmt.Errorf("heatmap: metric %q; expected one of %q", o.Metric, Metrics)
+	}
+	if !(o.Radius >= 0) || math.IsInf(o.Radius, 0) {
+		return o, fmt.Errorf("heatmap: radius %v; expected at least 0", o.Radius)
+	}
+	if o.Probe.Epsilon == 0 {
+		o.Probe.Epsilon = spectral.DefaultEpsilon
+	}
+	certify := o.Metric != Error
+	if certify {
+		if _, err := o.Run.Plan(); err != nil {
+			return o, err
+		}
+	}
+	o.Probe.Real = certify && o.Run.Noise == noise.LawGaussian
+	return o, nil
 }
 
 // evaluate finds the value at one frequency.
