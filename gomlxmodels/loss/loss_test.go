@@ -3,6 +3,9 @@ package loss
 import (
 	"math"
 	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/gomlx/gomlx/core/graph"
@@ -10,6 +13,12 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/backend"
 )
+
+// The tests are about formulas: XLA's compiler, which takes nearly all of their time, needs half of it without optimizing.
+func TestMain(m *testing.M) {
+	os.Setenv("XLA_FLAGS", strings.TrimSpace(os.Getenv("XLA_FLAGS")+" --xla_backend_optimization_level=0"))
+	os.Exit(m.Run())
+}
 
 // onBackends runs a test on the Go backend and on XLA.
 func onBackends(t *testing.T, test func(t *testing.T, b *backend.Backend)) {
@@ -87,39 +96,68 @@ func logits(dims []int) []float64 {
 	return z
 }
 
-// compile gives a function from logits to a loss's terms and gradient, in the number format T.
-func compile[T float32 | float64](t *testing.T, b *backend.Backend, c lossCase) func(z []float64) (terms, gradient []float64) {
+// together gives a function from the logits of several cases to their losses' terms and gradients, in the number format T: one
+// graph, as compiling costs more than all calls.
+func together[T float32 | float64](t *testing.T, b *backend.Backend, cs []lossCase) func(z [][]float64) (terms, gradients [][]float64) {
 	t.Helper()
-	exec, err := NewExec(b.Backend, func(z, y *Node) []*Node {
+	var counts []int // of each case's terms
+	exec, err := NewExec(b.Backend, func(in []*Node) []*Node {
 		var out []*Node
-		total := ScalarZero(z.Graph(), z.DType())
-		for _, term := range c.loss(z, y) {
-			out = append(out, term.Value)
-			total = Add(total, term.Value)
+		counts = nil
+		for i, c := range cs {
+			z, total := in[1+i], ScalarZero(in[0].Graph(), in[1+i].DType())
+			list := c.loss(z, Slice(in[0], AxisRange(0, c.dims[len(c.dims)-2])))
+			for _, term := range list {
+				out = append(out, term.Value)
+				total = Add(total, term.Value)
+			}
+			out = append(out, Gradient(total, z)[0])
+			counts = append(counts, len(list))
 		}
-		return append(out, Gradient(total, z)[0])
+		return out
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(exec.Finalize)
-	return func(z []float64) (terms, gradient []float64) {
-		values := make([]T, len(z))
-		for i, v := range z {
-			values[i] = T(v)
+	return func(z [][]float64) (terms, gradients [][]float64) {
+		args := []any{labels}
+		for i, c := range cs {
+			values := make([]T, len(z[i]))
+			for j, v := range z[i] {
+				values[j] = T(v)
+			}
+			args = append(args, tensors.FromFlatDataAndDimensions(values, c.dims...))
 		}
-		outputs, err := exec.Call(tensors.FromFlatDataAndDimensions(values, c.dims...), labels[:c.dims[len(c.dims)-2]])
+		outputs, err := exec.Call(args...)
 		if err != nil {
-			t.Fatalf("%s: %v", c.name, err)
+			t.Fatal(err)
 		}
-		last := len(outputs) - 1
-		for _, o := range outputs[:last] {
-			terms = append(terms, float64(tensors.ToScalar[T](o)))
+		next := func() (values []float64) {
+			for _, v := range tensors.MustCopyFlatData[T](outputs[0]) {
+				values = append(values, float64(v))
+			}
+			outputs = outputs[1:]
+			return values
 		}
-		for _, v := range tensors.MustCopyFlatData[T](outputs[last]) {
-			gradient = append(gradient, float64(v))
+		for _, n := range counts {
+			var list []float64
+			for range n {
+				list = append(list, next()...)
+			}
+			terms, gradients = append(terms, list), append(gradients, next())
 		}
-		return terms, gradient
+		return terms, gradients
+	}
+}
+
+// compile is together for one case.
+func compile[T float32 | float64](t *testing.T, b *backend.Backend, c lossCase) func(z []float64) (terms, gradient []float64) {
+	t.Helper()
+	run := together[T](t, b, []lossCase{c})
+	return func(z []float64) (terms, gradient []float64) {
+		all, gradients := run([][]float64{z})
+		return all[0], gradients[0]
 	}
 }
 
@@ -135,40 +173,60 @@ func sum(v []float64) (total float64) {
 func TestGradients(t *testing.T) {
 	const h = 1e-5
 	onBackends(t, func(t *testing.T, b *backend.Backend) {
+		double, single := together[float64](t, b, cases), together[float32](t, b, cases)
+		var z [][]float64
+		longest := 0
 		for _, c := range cases {
-			double, single := compile[float64](t, b, c), compile[float32](t, b, c)
-			z := logits(c.dims)
-			_, gradient := double(z)
-			_, inSingle := single(z)
-			at := func(z []float64) float64 {
-				terms, _ := double(z)
-				return sum(terms)
+			z = append(z, logits(c.dims))
+			longest = max(longest, len(z[len(z)-1]))
+		}
+		_, gradients := double(z)
+		_, inSingle := single(z)
+		// at gives the losses where value i of each case's logits is moved by d.
+		at := func(i int, d float64) (losses []float64) {
+			moved := make([][]float64, len(z))
+			for k := range z {
+				moved[k] = slices.Clone(z[k])
+				if i < len(z[k]) {
+					moved[k][i] += d
+				}
 			}
-			norm, off, offSingle := 0.0, 0.0, 0.0
-			for i, v := range z {
-				z[i] = v + h
-				up := at(z)
-				z[i] = v - h
-				want := (up - at(z)) / (2 * h)
-				z[i] = v
-				norm += want * want
-				off += (gradient[i] - want) * (gradient[i] - want)
-				offSingle += (inSingle[i] - gradient[i]) * (inSingle[i] - gradient[i])
+			terms, _ := double(moved)
+			for _, list := range terms {
+				losses = append(losses, sum(list))
 			}
-			if norm == 0 {
+			return losses
+		}
+		norm, off, offSingle := make([]float64, len(z)), make([]float64, len(z)), make([]float64, len(z))
+		for i := range longest {
+			up, down := at(i, h), at(i, -h)
+			for k := range z {
+				if i >= len(z[k]) {
+					continue
+				}
+				want := (up[k] - down[k]) / (2 * h)
+				norm[k] += want * want
+				off[k] += (gradients[k][i] - want) * (gradients[k][i] - want)
+				offSingle[k] += (inSingle[k][i] - gradients[k][i]) * (inSingle[k][i] - gradients[k][i])
+			}
+		}
+		for k, c := range cases {
+			if norm[k] == 0 {
 				t.Errorf("%s: no gradient at all", c.name)
 			}
-			if !(math.Sqrt(off) <= 1e-7*math.Sqrt(norm)) {
-				t.Errorf("%s: relative error %g of the gradient", c.name, math.Sqrt(off/norm))
+			if !(math.Sqrt(off[k]) <= 1e-7*math.Sqrt(norm[k])) {
+				t.Errorf("%s: relative error %g of the gradient", c.name, math.Sqrt(off[k]/norm[k]))
 			}
-			if !(math.Sqrt(offSingle) <= 1e-4*math.Sqrt(norm)) {
-				t.Errorf("%s: relative error %g of the gradient in float32", c.name, math.Sqrt(offSingle/norm))
+			if !(math.Sqrt(offSingle[k]) <= 1e-4*math.Sqrt(norm[k])) {
+				t.Errorf("%s: relative error %g of the gradient in float32", c.name, math.Sqrt(offSingle[k]/norm[k]))
 			}
-			for i := range z {
-				z[i] *= 300
+			for i := range z[k] {
+				z[k][i] *= 300
 			}
-			terms, far := single(z)
-			for _, v := range append(terms, far...) {
+		}
+		terms, far := single(z)
+		for k, c := range cases {
+			for _, v := range append(terms[k], far[k]...) {
 				if v-v != 0 {
 					t.Errorf("%s: %v among the loss and its gradient for logits far apart", c.name, v)
 					break
