@@ -42,6 +42,11 @@ func TestEqualRowsFromAGivenNetwork(t *testing.T) {
 	if err != nil || m.Begin != nil || m.Start != "A/c10/g@1" {
 		t.Errorf("what is adapted: %+v, %v", m, err)
 	}
+	// What is fine-tuned has the network that its baseline began with, not that of the tier.
+	s.Places["fashionmnist-start"] = "../notebooks/models/fmnist-cnn-s025"
+	if m, err = s.Model("D/fmnist/acce-act", 1, 1); err != nil || m.Network != "small-cnn" || m.Begin != nil || m.Start != "D/fmnist/at-e050@1" {
+		t.Errorf("fine-tuned: %+v, %v", m, err)
+	}
 	tier.Data["cifar10"] = dataPart{Rows: 100, Epochs: 6}
 	if _, err := s.Model("A/c10/fm-hcr", 0, 1); err == nil || !strings.Contains(err.Error(), "takes 6 rows") {
 		t.Errorf("100 rows in a step: %v", err)

@@ -104,11 +104,13 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 		return m, err
 	}
 	width, kept := part.Widths[m.Network]
-	if given {
+	switch {
+	case given:
 		kept = false
-	} else if kept {
+	case r.Start != "": // the network of its start, which may have been given
+	case kept:
 		m.Width = width
-	} else if part.Network != "" {
+	case part.Network != "":
 		m.Network = part.Network
 	}
 	if m.More, err = s.further(r); err != nil {
