@@ -32,6 +32,7 @@ type Library struct {
 	tables  map[string]Table
 	bodies  map[string]*yaml.Node // of recipes, with what they inherit
 	files   map[string]string     // of recipes
+	homes   map[string]string     // files of tables
 	order   map[string][]string   // of the names, by kind
 }
 
@@ -49,7 +50,7 @@ var builtIn embed.FS
 func Open() (*Library, error) {
 	l := &Library{
 		data: map[string]dataKind{}, recipes: map[string]Recipe{}, tiers: map[string]Tier{}, tables: map[string]Table{},
-		bodies: map[string]*yaml.Node{}, files: map[string]string{}, order: map[string][]string{},
+		bodies: map[string]*yaml.Node{}, files: map[string]string{}, homes: map[string]string{}, order: map[string][]string{},
 	}
 	files, err := fs.Glob(builtIn, "data/*.yaml")
 	if err != nil {
@@ -121,7 +122,7 @@ func (l *Library) add(file string, text []byte) (rows []tableRow, err error) {
 				t := l.tables[name.Value]
 				t.Name = name.Value
 				lieBeside(r.file, t.Rows)
-				l.tables[name.Value] = t
+				l.tables[name.Value], l.homes[name.Value] = t, r.file
 				if err == nil {
 					err = r.rows(body, t.Rows)
 				}

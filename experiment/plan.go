@@ -102,9 +102,12 @@ func Plan(o Options) (*Experiment, error) {
 	return e, err
 }
 
-// sayUnused names the added files whose recipes stand in no row of a table, as when a user has added a recipe and no row.
+// sayUnused names the added files whose recipes stand in no row of a table that is not their own, as when a user has added a recipe and no row.
 func (o Options) sayUnused(l *Library, table Table) {
 	for _, file := range o.Add {
+		if l.homes[table.Name] == file {
+			continue
+		}
 		var of []string
 		for _, recipe := range l.Names(Recipes) {
 			if l.files[recipe] == file {
