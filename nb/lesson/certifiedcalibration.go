@@ -83,3 +83,16 @@ func Starts(s Scored, trials, steps int, radii ...float64) (*nb.Figure, *nb.Tabu
 	}
 	return nb.Plot(calibplot.Starts(s.Name, all), "calibration error that each run of ADMM and dECE finds, by its start, "+s.Name), t
 }
+
+// BySearch are the calibration errors that the stored searches find over the radius, beside the exact one: the best of the runs of each (Emde et al. 2025, figure 13), and
+// ADMM with the settings that the paper uses for all beside the best of dECE (figure 14). It checks that no search finds more than the exact error.
+func BySearch(s Scored) (best, single []nb.Line) {
+	_, all := Searches(s) // exact, ADMM, dECE, Brier, clean
+	var stored []storedRuns
+	nb.Check(json.Unmarshal(nb.Must(os.ReadFile(s.ADMM)), &stored))
+	usual := nb.Line{Name: "ADMM, one setting"}
+	for _, at := range stored {
+		usual.X, usual.Y = append(usual.X, at.Radius), append(usual.Y, mip.Most(mip.ByStart(at.Runs, nil), "ADMM", true))
+	}
+	return all[:4], []nb.Line{all[0], usual, all[2]}
+}

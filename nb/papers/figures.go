@@ -2,11 +2,13 @@ package papers
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/certspec/certspec/experiment"
 	"github.com/certspec/certspec/experiment/experimentplot"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/spectral"
 )
 
 // Changes draws how the networks of a table that were trained further differ from those that they began with (Emde et al. 2025, figures 17 and 18), where it has such
@@ -36,4 +38,17 @@ func ByGroup(folder, table string, severity int) []experiment.GroupRadius {
 	nb.Show(nb.Plot(experimentplot.ByGroup(table, of),
 		fmt.Sprintf("average certified radius, clean and by frequency group at severity %d, of %s, with 95 %% intervals", severity, table)))
 	return of
+}
+
+// Maps are the maps over frequencies of a table side by side, on one scale from 0 to the largest value (Sun et al. 2021, figures 3 and 5).
+func Maps(f *experiment.Filled) *nb.Figure {
+	var titles []string
+	var maps []*spectral.Map
+	high := 0.0
+	for _, l := range f.Lines {
+		if m := l.HeatMap(); m != nil {
+			titles, maps, high = append(titles, l.Title), append(maps, m), max(high, slices.Max(m.Values))
+		}
+	}
+	return nb.HeatMaps(fmt.Sprintf("%s at tier %s: average certified radius of images disturbed at one frequency; black is 0, white %.3f", f.Name, f.Tier, high), 0, high, titles, maps...)
 }
