@@ -23,6 +23,37 @@ func outwards(v float64, side int) string {
 		return nearest(v)
 	}
 	text := strconv.FormatFloat(v, 'e', 17, 64)
+	if moved, ok := lastDigit(v, text, side); ok {
+		return moved
+	}
+	return exactly(v, text, side)
+}
+
+// lastDigit moves the last digit of v's text outwards where that changes no other and where 61 digits say which way the text was rounded.
+func lastDigit(v float64, text string, side int) (string, bool) {
+	mantissa, power, _ := strings.Cut(text, "e")
+	long, again, _ := strings.Cut(strconv.FormatFloat(v, 'e', 60, 64), "e")
+	if power != again || strings.Trim(long[len(mantissa):], "0") == "" {
+		return "", false
+	}
+	below := mantissa == long[:len(mantissa)] // the magnitude of the text is below that of v
+	grow := (side > 0) == (v > 0)
+	last := mantissa[len(mantissa)-1]
+	switch {
+	case grow != below:
+		return text, true
+	case grow && last < '9':
+		last++
+	case !grow && last > '0':
+		last--
+	default:
+		return "", false
+	}
+	return mantissa[:len(mantissa)-1] + string(last) + "e" + power, true
+}
+
+// exactly is outwards in fractions.
+func exactly(v float64, text string, side int) string {
 	exact := new(big.Rat).SetFloat64(v)
 	printed, _ := new(big.Rat).SetString(text)
 	if printed.Cmp(exact)*side >= 0 {

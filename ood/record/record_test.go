@@ -261,3 +261,36 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// Moving the last digit gives what fractions give.
+func TestOutwardsByTheLastDigit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(19, 4))
+	quick := 0
+	for i := range 20000 {
+		v := -math.Ldexp(1+rng.Float64(), -rng.IntN(60))
+		switch i % 4 {
+		case 1:
+			v = -float64(rng.IntN(1000)) / 1024
+		case 2:
+			v = -v
+		case 3:
+			v = -float64(rng.IntN(100)) / 100
+		}
+		if v == 0 {
+			continue
+		}
+		text := strconv.FormatFloat(v, 'e', 17, 64)
+		for _, side := range []int{-1, 1} {
+			got, ok := lastDigit(v, text, side)
+			if ok {
+				quick++
+			}
+			if want := exactly(v, text, side); ok && got != want {
+				t.Fatalf("%b, side %d: %s, by fractions %s", v, side, got, want)
+			}
+		}
+	}
+	if quick < 20000 {
+		t.Errorf("%d of 40000 were quick", quick)
+	}
+}
