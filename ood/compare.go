@@ -307,7 +307,7 @@ func ordered(bound, attacked *Measurement) (map[int]record.Line, error) {
 		at[l.Image] = l
 	}
 	if base(bound.Header.Data.Name) != base(attacked.Header.Data.Name) {
-		return nil, fmt.Errorf("ood: %s is of %s, %s of %s: attacked images are some of the bounded ones", attacked.Path, attacked.Header.Data.Name, bound.Path, bound.Header.Data.Name)
+		return nil, fmt.Errorf("ood: %s is of %s, %s of %s, which is another set: attacked images are some of the bounded ones; attack %s, or a part of it, as with [count=100]", attacked.Path, attacked.Header.Data.Name, bound.Path, bound.Header.Data.Name, bound.Header.Data.Name)
 	}
 	for _, l := range attacked.Lines {
 		b, ok := at[l.Image]

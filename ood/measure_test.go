@@ -399,3 +399,29 @@ func TestVerify(t *testing.T) {
 		t.Errorf("another network: %v", err)
 	}
 }
+
+// Noise has the same images among however many: attacks on the first hundred belong to bounds on a thousand, and none is unseen where others were trained on.
+func TestNoiseOfOtherNumbers(t *testing.T) {
+	trained := ledger.Data{Name: "noise:uniform,8x8x1,n=50,seed=1"}
+	for name, overlaps := range map[string]bool{
+		"noise:uniform,8x8x1,seed=1": true, "noise:uniform,8x8x1,n=9,seed=1[count=3]": true, "noise:uniform,8x8x1,n=50": false, "noise:smooth,8x8x1,n=50,seed=1": false,
+	} {
+		if err := unseen(name, "", trained); (err != nil) != overlaps {
+			t.Errorf("%s after training on %s: %v", name, trained.Name, err)
+		}
+	}
+	net, o := network(t, 1), quick
+	bound, err := Measure(t.Context(), net, pictures("noise:uniform,4x4x1,n=40", 5, 40), Options{Epsilon: 0.1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, same := range map[string]bool{"noise:uniform,4x4x1,n=90[count=10]": true, "noise:uniform,4x4x1,n=10,seed=2": false} {
+		attacked, err := Attack(t.Context(), net, pictures(name, 5, 10), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Ordered(bound, attacked); (err == nil) != same {
+			t.Errorf("bounds on %s, attacks on %s: %v", bound.Header.Data.Name, name, err)
+		}
+	}
+}

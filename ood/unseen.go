@@ -29,6 +29,9 @@ func unseen(name, digest string, trained ledger.Data) error {
 
 func base(name string) string {
 	before, _, _ := strings.Cut(name, "[")
+	if strings.HasPrefix(before, "noise:") { // an image of noise is the same among however many
+		before = strings.Join(slices.DeleteFunc(strings.Split(before, ","), func(s string) bool { return strings.HasPrefix(s, "n=") }), ",")
+	}
 	return before
 }
 
