@@ -48,7 +48,7 @@ func TestIterators(t *testing.T) {
 	if kinds[LookLine] != looks || kinds[ClaimLine] != images || kinds[DigestLine] != 1 {
 		t.Errorf("%v", kinds)
 	}
-	scores, err := scanScores(file, l.Header)
+	scores, err := OpenLookScores(file, l.Header)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestIterators(t *testing.T) {
 		}
 		scored++
 	}
-	if want := looks - images; scored != want || scores.Digest() != l.Digest {
+	if want := looks - images; scored != want || scores.Finish(l.Digest) != nil {
 		t.Errorf("%d scores, want one for each of %d looks behind a selection", scored, want)
 	}
 	whole, err := os.ReadFile(file)

@@ -49,7 +49,7 @@ func (s *LookScores) Of(l Look) (*Scores, error) {
 	return &scores, nil
 }
 
-// Finish checks that the scores end with those of the last look, and that they were closed with the
+// Finish checks that the scores end with those of the last look, and that they were closed with the ledger of this digest.
 func (s *LookScores) Finish(digest string) error {
 	if s == nil {
 		return nil
