@@ -135,6 +135,7 @@ func TestCalibOfALedgerFailures(t *testing.T) {
 		{cli.ExitFailed, []string{"certify", "--ledger", path + ".missing"}},
 		{cli.ExitFailed, []string{"certify", "--ledger", csv}},
 		{cli.ExitFailed, []string{"table", path, oldLedger}},
+		{cli.ExitUsage, []string{"exact", "--in", path}}, // not as a CSV file
 	} {
 		if text, code := output(t, append([]string{"calib"}, c.args...)...); code != c.want || text != "" {
 			t.Errorf("%q: exit code %d, output %q; want %d and nothing", c.args, code, text, c.want)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/rs/ledger"
 )
 
 // Command makes the command.
@@ -103,7 +104,7 @@ func (o *sampleOptions) open(cmd *cobra.Command) ([]*sampleFile, error) {
 	}
 	for _, name := range []string{"radii", "certificate", "mode", "spending"} {
 		if f.Changed(name) {
-			return nil, cli.Usagef("--%s with --in: the intervals of a CSV file are certified already", name)
+			return nil, cli.Usagef("--%s with --in: the intervals of a CSV file are certified already; a ledger is given by --ledger", name)
 		}
 	}
 	table, err := readSamples(o.in, cmd.InOrStdin())
@@ -125,7 +126,14 @@ func readSamples(path string, stdin io.Reader) (*calib.Table, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return calib.ReadCSV(path, f)
+	t, err := calib.ReadCSV(path, f)
+	if err != nil {
+		if scan, notLedger := ledger.Scan(path); notLedger == nil {
+			scan.Close()
+			return nil, cli.Usagef("%s is a ledger; give it by --ledger", path)
+		}
+	}
+	return t, err
 }
 
 // needIntervals refuses a file without intervals.
