@@ -508,7 +508,7 @@ func FuzzAdd(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		l := &Library{
 			data: maps.Clone(builtIn.data), recipes: maps.Clone(builtIn.recipes), tiers: maps.Clone(builtIn.tiers), tables: maps.Clone(builtIn.tables),
-			bodies: maps.Clone(builtIn.bodies), files: maps.Clone(builtIn.files), order: maps.Clone(builtIn.order),
+			bodies: maps.Clone(builtIn.bodies), files: maps.Clone(builtIn.files), homes: maps.Clone(builtIn.homes), order: maps.Clone(builtIn.order),
 		}
 		if _, err := l.add("fuzz", text); err != nil {
 			var wrong *FileError
