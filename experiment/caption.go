@@ -19,7 +19,11 @@ func (f *Filler) notes(t *Filled, of []string) []string {
 	sets := map[string]bool{}
 	networks := map[string]bool{}
 	sigmas := map[string]bool{}
-	for _, l := range f.table.Lines {
+	begun := slices.ContainsFunc(t.Lines, FilledLine.begun)
+	for i, l := range f.table.Lines {
+		if begun && !t.Lines[i].begun() {
+			continue // what was never made is not named
+		}
 		for _, name := range l.Models {
 			m := f.Manifest.Model(name)
 			text := m.Test
@@ -60,6 +64,12 @@ func (f *Filler) notes(t *Filled, of []string) []string {
 		note("Certified on %s.", list(certified))
 	}
 	return notes
+}
+
+// begun reports whether a line has a figure.
+func (l FilledLine) begun() bool {
+	return slices.ContainsFunc(l.Values, func(v *Value) bool { return v != nil }) ||
+		slices.ContainsFunc(l.Calibration, func(c *calibrationAt) bool { return c != nil }) || len(l.ACE)+len(l.Raised)+len(l.Found) > 0
 }
 
 // withoutGraph names an engine without the hash of the one network that ran on it.

@@ -174,3 +174,15 @@ func TestBeside(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 }
+
+// A caption names the data and networks of rows that have figures, not of those that were planned.
+func TestCaptionNamesWhatWasMade(t *testing.T) {
+	f, err := Fill(t.Context(), "../notebooks/results/maps", "A/figure5", resample.Options{Resamples: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := strings.Join(f.Notes, "\n")
+	if !strings.Contains(said, "Networks: small-cnn;") || strings.Contains(said, "cifar100") {
+		t.Errorf("%s", said)
+	}
+}
