@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -139,11 +140,15 @@ var cifar10JPEG = &set{
 		if err != nil {
 			return nil, err
 		}
-		b, err := r.decode(ctx, everything(len(r.labels)))
-		if err != nil {
-			return nil, err
+		r.shape = cifarShape
+		pictures := r.decode
+		r.decode = func(ctx context.Context, ids []int) (*block, error) {
+			b, err := pictures(ctx, ids)
+			if err == nil && b.shape != cifarShape {
+				err = fmt.Errorf("dataset: %s: pictures of %v; expected %v", paths[0], b.shape, cifarShape)
+			}
+			return b, err
 		}
-		r.block, r.decode = *b, nil
 		return r, nil
 	},
 }

@@ -16,8 +16,11 @@ import (
 	"github.com/certspec/certspec/internal/inflate"
 )
 
-// maxPicture bounds the size of one encoded picture.
-const maxPicture = 1 << 27
+// maxPicture bounds the size of one encoded picture, maxKept that of all pictures of an archive that stay in memory, so that it is unpacked once.
+const (
+	maxPicture = 1 << 27
+	maxKept    = 1 << 25
+)
 
 // folder is a folder of PNG or JPEG pictures, or a .tar or .tar.gz of one.
 type folder struct {
@@ -26,6 +29,7 @@ type folder struct {
 	inner    string                                                    // part of the archive
 	pictures []string                                                  // paths below the folder, with slashes, in bytewise order
 	others   []string                                                  // files that are no pictures
+	kept     map[string][]byte                                         // the pictures of an archive, where they are small
 }
 
 // readFolder lists a folder; its pictures are decoded where a subset holds them.
@@ -143,7 +147,9 @@ func (f *folder) add(name string) {
 // listArchive finds the pictures in an archive. Pictures that stand there twice are errors.
 func (f *folder) listArchive(ctx context.Context) error {
 	seen := map[string]bool{}
-	err := f.walkArchive(ctx, func(name string, entry *tar.Header, _ io.Reader) error {
+	size := int64(0)
+	f.kept = map[string][]byte{}
+	err := f.walkArchive(ctx, func(name string, entry *tar.Header, file io.Reader) error {
 		switch {
 		case entry.Typeflag != tar.TypeReg:
 			f.others = append(f.others, name)
@@ -153,7 +159,18 @@ func (f *folder) listArchive(ctx context.Context) error {
 		}
 		seen[name] = isPicture(name)
 		f.add(name)
-		return nil
+		if !seen[name] {
+			return nil
+		}
+		if size += entry.Size; size > maxKept {
+			f.kept = nil
+		}
+		if f.kept == nil {
+			return nil
+		}
+		data, err := readPicture(file)
+		f.kept[name] = data
+		return err
 	})
 	return f.sorted(err)
 }
@@ -185,11 +202,19 @@ func (f *folder) walkArchive(ctx context.Context, visit func(name string, entry 
 	})
 }
 
-// each visits the files of some pictures, by their place in paths, one after the other: those of an archive in its order.
+// each visits the files of some pictures, by their place in paths, one after the other: those of an archive that is not kept in its order.
 func (f *folder) each(ctx context.Context, paths []string, visit func(i int, data []byte) error) error {
 	if f.root != "" {
 		for i, name := range paths {
 			if err := f.open(name, func(data []byte) error { return visit(i, data) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if f.kept != nil {
+		for i, name := range paths {
+			if err := visit(i, f.kept[name]); err != nil {
 				return err
 			}
 		}
