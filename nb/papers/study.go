@@ -18,10 +18,11 @@ import (
 
 // Study is the grid of pruned networks of Fridovich-Keil et al. 2022 on networks of ours (table C/table1), as far as it is trained.
 type Study struct {
-	Models  lines.Models // recorded
-	Mixed   lines.Models // of mixed weights, from mixed.jsonl beside the manifest
-	Tier    string
-	planned []string // names of all models
+	Models    lines.Models // recorded
+	Mixed     lines.Models // of mixed weights, from mixed.jsonl beside the manifest
+	Published lines.Models // of networks of others, measured on the same images, from published.jsonl
+	Tier      string
+	planned   []string // names of all models
 }
 
 // OpenStudy reads the folder of an experiment: its manifest and results/*.record.jsonl. A folder that is not there is an empty study.
@@ -39,9 +40,7 @@ func OpenStudy(folder string) *Study {
 		s.Models = append(s.Models, nb.Must(lines.ReadRecords(path))...)
 	}
 	nb.Check(s.Models.Check())
-	if mixed, err := lines.ReadRecords(filepath.Join(folder, "mixed.jsonl")); !errors.Is(err, fs.ErrNotExist) {
-		s.Mixed = nb.Must(mixed, err)
-	}
+	s.Mixed, s.Published = records(folder, "mixed.jsonl"), records(folder, "published.jsonl")
 	return s
 }
 

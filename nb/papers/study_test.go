@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -138,6 +139,21 @@ func TestTablesOfAFinishedStudy(t *testing.T) {
 		if row[2] != row[3] || row[4] != row[5] {
 			t.Errorf("%v", row)
 		}
+	}
+}
+
+// Networks stand by their accuracy, those with augmentation or without the numbers nowhere.
+func TestByAccuracy(t *testing.T) {
+	network := func(name, augmentation string, accuracy, noisy, hff float64) lines.Model {
+		return lines.Model{Name: name, Labels: map[string]string{"augmentation": augmentation}, Numbers: map[string]float64{"high_freq_fracs_within": hff},
+			Accuracies: map[string]lines.Accuracy{"cifar10_acc": {Share: accuracy}, "gaussian_noise": {Share: noisy}}}
+	}
+	s := &Study{Models: lines.Models{network("a", "clean", 0.44, 0.43, 0.2), network("b", "clean", 0.36, 0.33, 0.1), network("c", "gaussian", 0.4, 0.4, 0.9), {Name: "d", Labels: map[string]string{"augmentation": "clean"}}},
+		Published: lines.Models{network("e", "", 0.81, 0.5, 0.125)}}
+	want := [][]any{{"ours", "30 to 45", 2, "0.150 (0.100 to 0.200)", "2.0 (1.0 to 3.0)"}, {"published, on our images", "75 to 85", 1, "0.125 (0.125 to 0.125)", "31.0 (31.0 to 31.0)"},
+		{"released with the paper", "90 to 100", 1, "0.060 (0.060 to 0.060)", "50.0 (50.0 to 50.0)"}}
+	if got := s.ByAccuracy(lines.Models{network("f", "clean", 0.95, 0.45, 0.06)}).Rows; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 
