@@ -78,13 +78,17 @@ func (e *Experiment) Estimate(ctx context.Context, keep bool) (Estimate, error) 
 	if err != nil {
 		return Estimate{}, err
 	}
+	failed, err := e.Manifest.failed(e.options.Folder)
+	if err != nil {
+		return Estimate{}, err
+	}
 	var total Estimate
 	for _, j := range e.Jobs {
 		done, err := e.Manifest.Done(e.options.Folder, j)
 		if err != nil {
 			return total, err
 		}
-		if done {
+		if done || j.failed(failed) != nil {
 			continue
 		}
 		total.Jobs++

@@ -25,7 +25,7 @@ func Run(ctx context.Context, o Options) error {
 
 // Run does the jobs that are not done. Where ctx ends it saves what is under way, and returns the context's error: the same call goes on
 // there. A model that fails, by a loss that is not finite for instance, leaves its cells open; the others are made all the same, and the
-// errors are returned at the end.
+// errors are returned at the end, those of models that failed before as well ([Failure]).
 func (e *Experiment) Run(ctx context.Context) (err error) {
 	release, err := lock(e.options.Folder)
 	if err != nil {
@@ -45,11 +45,18 @@ func (e *Experiment) Run(ctx context.Context) (err error) {
 			err = errors.Join(err, e.collect(&e.Manifest.Models[i]))
 		}
 	}()
-	failed := map[string]error{} // by model
+	failed, err := e.Manifest.failed(e.options.Folder)
+	if err != nil {
+		return err
+	}
 	var errs []error
 	for _, j := range e.Jobs {
 		r.at++
-		if cause := firstFailed(failed, append([]*Model{j.Model}, j.With...)); cause != nil {
+		if cause := j.failed(failed); cause != nil {
+			if before, ok := cause.(Failure); ok && j.measure == nil && before.Model == j.Model.Name {
+				errs = append(errs, fmt.Errorf("%v: %w", j, cause))
+				r.say("%v; without %s it is tried again", cause, resultPath(e.options.Folder, j.Model, failedSuffix))
+			}
 			continue
 		}
 		done, err := e.Manifest.Done(e.options.Folder, j)
@@ -61,7 +68,7 @@ func (e *Experiment) Run(ctx context.Context) (err error) {
 			return errors.Join(err, context.Cause(ctx))
 		}
 		if err != nil {
-			err = fmt.Errorf("%v: %w", j, err)
+			err = errors.Join(fmt.Errorf("%v: %w", j, err), keepFailure(e.options.Folder, j.Model, err))
 			failed[j.Model.Name] = err
 			errs = append(errs, err)
 			r.say("%v; the other models go on", err)
@@ -71,9 +78,9 @@ func (e *Experiment) Run(ctx context.Context) (err error) {
 	return errors.Join(errs...)
 }
 
-// firstFailed is what went wrong with one of some models, or with one that it begins with.
-func firstFailed(failed map[string]error, of []*Model) error {
-	for _, m := range of {
+// failed is what went wrong with one of a job's models, or with one that it begins with.
+func (j Job) failed(failed map[string]error) error {
+	for _, m := range append([]*Model{j.Model}, j.With...) {
 		for _, name := range []string{m.Name, m.Start} {
 			if err := failed[name]; err != nil {
 				return err

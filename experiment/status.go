@@ -8,6 +8,8 @@ type Progress struct {
 	Done  int            `json:"done"`
 	Jobs  int            `json:"jobs"`
 	Lines []lineProgress `json:"lines"`
+	// Failed are models of the table that cannot be made.
+	Failed []Failure `json:"failed,omitempty"`
 }
 
 // lineProgress is that of one line.
@@ -26,6 +28,10 @@ func Status(folder string) (*Manifest, []Progress, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	failures, err := m.Failures(folder)
+	if err != nil {
+		return nil, nil, err
+	}
 	var all []Progress
 	for i := range m.Tables {
 		t := &m.Tables[i]
@@ -34,6 +40,11 @@ func Status(folder string) (*Manifest, []Progress, error) {
 			jobs, err := m.jobs(folder, t, []tableLine{l}, true)
 			if err != nil {
 				return nil, nil, err
+			}
+			for _, f := range failures {
+				if slices.Contains(l.Models, f.Model) {
+					p.Failed = append(p.Failed, f)
+				}
 			}
 			line := lineProgress{Title: l.Title, Models: len(l.Models)}
 			for _, j := range jobs {

@@ -23,6 +23,7 @@ type Study struct {
 	Published lines.Models // of networks of others, measured on the same images, from published.jsonl
 	Tier      string
 	planned   []string // names of all models
+	failed    []experiment.Failure
 }
 
 // OpenStudy reads the folder of an experiment: its manifest and results/*.record.jsonl. A folder that is not there is an empty study.
@@ -33,6 +34,7 @@ func OpenStudy(folder string) *Study {
 		return s
 	}
 	s.Tier = nb.Must(m, err).Tier.Name
+	s.failed = nb.Must(m.Failures(folder))
 	for _, model := range m.Models {
 		s.planned = append(s.planned, model.Name)
 	}
@@ -49,10 +51,17 @@ func (s *Study) State() string {
 	switch {
 	case s.planned == nil:
 		return "not here yet; results/experiments/README.md has the command"
-	case len(s.Models) < len(s.planned):
+	case !s.complete():
 		return fmt.Sprintf("PARTIAL: %d of %d networks, tier %s", len(s.Models), len(s.planned), s.Tier)
+	case len(s.failed) > 0:
+		return fmt.Sprintf("complete: %d of %d networks, tier %s; pruning leaves nothing of a layer of the other %d", len(s.Models), len(s.planned), s.Tier, len(s.failed))
 	}
 	return fmt.Sprintf("complete: %d networks, tier %s", len(s.planned), s.Tier)
+}
+
+// complete reports whether all networks are there that can be made.
+func (s *Study) complete() bool {
+	return s.planned != nil && len(s.Models)+len(s.failed) == len(s.planned)
 }
 
 // place is the row and column of a model by its recipe: C/conv8/clean/ft-0.5-global@1.
@@ -258,13 +267,12 @@ func claims() []claim {
 func (s *Study) Claims() *nb.Tabular {
 	t := nb.Columns("claim", "as a number", "networks", "all: value (95 %)", "verdict", "without collapsed", "verdict ")
 	kept, collapsed := learned(s.Models)
-	complete := s.planned != nil && len(s.Models) == len(s.planned)
 	list := claims()
 	var cells [2][]string
 	var says [2][]string
 	n := make([]int, len(list))
 	for v, models := range []lines.Models{s.Models, kept} {
-		cells[v], says[v] = judged(list, models, complete, n)
+		cells[v], says[v] = judged(list, models, s.complete(), n)
 	}
 	for i, c := range list {
 		t.Add(c.number, c.text, n[i], cells[0][i], says[0][i], cells[1][i], says[1][i])

@@ -157,6 +157,18 @@ func TestByAccuracy(t *testing.T) {
 	}
 }
 
+// Networks that cannot be made are not waited for.
+func TestNetworksThatCannotBeMade(t *testing.T) {
+	s := world(t, false, func(name string) bool { return name != "C/conv8/clean/biprop-0.95-global@1" })
+	if !strings.HasPrefix(s.State(), "PARTIAL: 170 of 171") {
+		t.Error(s.State())
+	}
+	s.failed = []experiment.Failure{{Model: "C/conv8/clean/biprop-0.95-global@1"}}
+	if want := "complete: 170 of 171 networks, tier cpu; pruning leaves nothing of a layer of the other 1"; s.State() != want {
+		t.Errorf("state %q, want %q", s.State(), want)
+	}
+}
+
 // A study that has begun says so at every verdict, and what is not there has none.
 func TestAPartialStudy(t *testing.T) {
 	s := world(t, false, func(name string) bool { return strings.HasPrefix(name, "C/conv8/clean/") })

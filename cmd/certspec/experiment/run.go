@@ -32,7 +32,8 @@ confidences. What is done is not done again: the same command goes on after an i
 tables of one tier may share a folder, and then their networks and ledgers. certspec experiment table prints what there is.
 
 Before it starts it says what is left and about how long it takes, from a measurement of some seconds; --dry-run stops there.
-A row with a network that fails, by a loss that is not finite for instance, is left open; the other rows are made, and the exit code is 1.`,
+A row with a network that fails, by a loss that is not finite for instance, is left open; the other rows are made, and the exit code is 1. One that would fail
+so again, as pruning leaves nothing of a layer, is not tried again.`,
 		Example: "  certspec experiment run A/table2 --tier T1 --data cifar10=cifar10-jpeg --out out/A\n" +
 			"  certspec experiment run A/table2 --tier cpu --rows A/c10/g,A/c10/fm-hcr --out out/A --dry-run\n" +
 			"  certspec experiment run A/table2 --tier T1 --add mine.yaml --shard 0/4 --out out/A-0",
@@ -155,6 +156,9 @@ func statusCommand() *cobra.Command {
 				fmt.Fprintf(w, "  %s\t%s\t%d of %d\n", l.Title, trained, l.Done, l.Jobs)
 			}
 			fmt.Fprintf(w, "  all\t\t%d of %d\n", t.Done, t.Jobs)
+			for _, f := range t.Failed {
+				fmt.Fprintf(w, "  %v\n", f)
+			}
 		}
 		return w.Flush()
 	}
