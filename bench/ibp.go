@@ -44,6 +44,13 @@ func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 		return nil, err
 	}
 	single := append(slices.Clip(oneThread), largeHeap...)
+	// auto_LiRPA runs where AUTO_LIRPA names a checkout of it.
+	withLirpa := func(form, title string, w work, entries ...entry) []entry {
+		if os.Getenv("AUTO_LIRPA") == "" {
+			return entries
+		}
+		return append(entries, entry{title, pythonWorker(python, scripts, "lirpa", form, w, single...)})
+	}
 	var cases []comparison
 	for _, net := range s.nets {
 		for _, n := range s.batches {
@@ -56,6 +63,7 @@ func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 				{"torch.compile", pythonWorker(python, scripts, "bounds", "compile", w, single...)},
 				{"JAX jit", pythonWorker(python, scripts, "bounds", "jax", w)},
 			}
+			entries = withLirpa("ibp", "auto_LiRPA, IBP", w, entries...)
 			cases = append(cases, comparison{fmt.Sprintf("%s, 28×28×1, float32, intervals without rounding, %d images at a time", net, n), 1, entries})
 		}
 	}
@@ -76,9 +84,12 @@ func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 		comparison{"small-cnn, 28×28×1, float64 on the host, an image at a time", 1, []entry{
 			{"intervals, plain", hostLoop(feedforward.IBP, feedforward.Plain)},
 			{"intervals, rigorous", hostLoop(feedforward.IBP, feedforward.Rigorous)},
-			{"CROWN, plain", hostLoop(feedforward.CROWN, feedforward.Plain)},
-			{"CROWN, rigorous", hostLoop(feedforward.CROWN, feedforward.Rigorous)},
 		}},
+		comparison{"small-cnn, 28×28×1, CROWN with intervals between the layers", 1, withLirpa("crown", "auto_LiRPA in float32, 16 images at a time",
+			work{Task: "crown", Net: nets.SmallCNN, Batch: attackImages},
+			entry{"certspec in float64, plain, an image at a time", hostLoop(feedforward.CROWN, feedforward.Plain)},
+			entry{"certspec in float64, rigorous, an image at a time", hostLoop(feedforward.CROWN, feedforward.Rigorous)},
+		)},
 		comparison{fmt.Sprintf("Auto-PGD, %d steps on small-cnn, 28×28×1, %d images at a time", attackSteps, attackImages), 1, []entry{
 			{"certspec: ood.Attack in float64", attackLoop()},
 			{"PyTorch eager in float64", pythonWorker(python, scripts, "bounds", "float64", apgd, single...)},

@@ -20,6 +20,12 @@ type activation struct {
 type segment struct{ slope, offset float64 }
 
 func (l *activation) forward(in [][]float64, out []float64) {
+	if l.rectifier {
+		for i, v := range in[0] {
+			out[i] = max(v, 0)
+		}
+		return
+	}
 	for i, v := range in[0] {
 		out[i] = l.f(v)
 	}

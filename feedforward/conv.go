@@ -16,10 +16,13 @@ type convolution struct {
 	outC, outH, outW int
 	w, wAbs, b       []float64 // w: outC × inC/Groups × kernel; b: one a channel, or nil
 	full             []float64 // the bias at every output
+	sparse           bool      // nearly all weights are zero
+	packing          sync.Once
+	packed           *packed // by pack
 }
 
 func newConvolution(in Shape, o ConvOptions, outC int, w, b []float64) *convolution {
-	c := &convolution{ConvOptions: o, inC: in[0], inH: in[1], inW: in[2], outC: outC, w: w, wAbs: absolute(w), b: b}
+	c := &convolution{ConvOptions: o, inC: in[0], inH: in[1], inW: in[2], outC: outC, w: w, wAbs: absolute(w), b: b, sparse: mostlyZero(w)}
 	c.outH = outSize(c.inH, o.Kernel[0], o.Stride[0], o.Dilation[0], o.Pad[0]+o.Pad[2])
 	c.outW = outSize(c.inW, o.Kernel[1], o.Stride[1], o.Dilation[1], o.Pad[1]+o.Pad[3])
 	if b != nil {
@@ -87,10 +90,6 @@ func zeros(n int) *[]float64 {
 }
 
 func (c *convolution) apply(x, y []float64, abs bool) {
-	w := c.w
-	if abs {
-		w = c.wAbs
-	}
 	area, patch, out, step := c.outH*c.outW, c.patch(), c.outC/c.Groups, c.Stride[1]
 	for g := range c.Groups {
 		columns := zeros(patch * area)
@@ -104,7 +103,19 @@ func (c *convolution) apply(x, y []float64, abs bool) {
 				to[i] = x[s.in+i*step]
 			}
 		})
-		product(out, area, patch, w[g*out*patch:(g+1)*out*patch], false, *columns, y[g*out*area:(g+1)*out*area])
+		to := y[g*out*area : (g+1)*out*area]
+		switch {
+		case c.sparse || !vectors:
+			w := c.w
+			if abs {
+				w = c.wAbs
+			}
+			productPlain(out, area, patch, w[g*out*patch:(g+1)*out*patch], false, *columns, to)
+		case abs:
+			productTiles(out, area, patch, c.pack().absolute[g], *columns, to)
+		default:
+			productTiles(out, area, patch, c.pack().forward[g], *columns, to)
+		}
 		patches.Put(columns)
 	}
 }
@@ -116,7 +127,11 @@ func (c *convolution) transpose(rows int, g, gin []float64) {
 		for group := range c.Groups {
 			block := g[k*all+group*out*area : k*all+(group+1)*out*area]
 			columns := zeros(patch * area)
-			product(patch, area, out, c.w[group*out*patch:(group+1)*out*patch], true, block, *columns)
+			if c.sparse || !vectors {
+				productPlain(patch, area, out, c.w[group*out*patch:(group+1)*out*patch], true, block, *columns)
+			} else {
+				productTiles(patch, area, out, c.pack().backward[group], block, *columns)
+			}
 			to := gin[k*in : (k+1)*in]
 			c.spans(group, func(s span) {
 				for i, v := range (*columns)[s.row*area+s.out:][:s.count] {

@@ -3,7 +3,6 @@ package feedforward
 import (
 	"math"
 
-	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
@@ -30,7 +29,26 @@ func (d *dense) apply(x, y []float64, abs bool) {
 	if abs {
 		w = d.wAbs
 	}
-	blas64.Gemv(blas.NoTrans, 1, general(d.out, d.in, w), vector(x), 1, vector(y))
+	const rows = 8 // sums at once, each in the order of the inputs
+	o := 0
+	for ; o+rows <= d.out; o += rows {
+		at := func(r int) []float64 { return w[(o+r)*d.in:][:len(x)] }
+		w0, w1, w2, w3, w4, w5, w6, w7 := at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)
+		s := (*[rows]float64)(y[o:])
+		s0, s1, s2, s3, s4, s5, s6, s7 := s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7]
+		for i, v := range x {
+			s0, s1, s2, s3 = s0+float64(w0[i]*v), s1+float64(w1[i]*v), s2+float64(w2[i]*v), s3+float64(w3[i]*v)
+			s4, s5, s6, s7 = s4+float64(w4[i]*v), s5+float64(w5[i]*v), s6+float64(w6[i]*v), s7+float64(w7[i]*v)
+		}
+		*s = [rows]float64{s0, s1, s2, s3, s4, s5, s6, s7}
+	}
+	for ; o < d.out; o++ {
+		s := y[o]
+		for i, v := range w[o*d.in:][:len(x)] {
+			s += float64(v * x[i])
+		}
+		y[o] = s
+	}
 }
 
 func (d *dense) transpose(rows int, g, gin []float64) {
@@ -44,5 +62,3 @@ func (d *dense) sizes() (in, out int)           { return d.in, d.out }
 func general(rows, cols int, data []float64) blas64.General {
 	return blas64.General{Rows: rows, Cols: cols, Stride: cols, Data: data}
 }
-
-func vector(x []float64) blas64.Vector { return blas64.Vector{N: len(x), Inc: 1, Data: x} }

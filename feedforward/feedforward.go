@@ -35,6 +35,8 @@ type Network struct {
 	nodes   []node // topological order; the first is the input
 	output  int
 	results map[string]int // nodes by the names of an ONNX file
+
+	workspaces workspaces
 }
 
 // node is a layer with the nodes that it reads.

@@ -11,9 +11,13 @@ import (
 // 2K. Let s be the class that leads at the input, with outputs f there.
 //
 // Upper: a class k whose bound with looser U is at most that of another class cannot be the maximum. Row s is computed, then U_ks for
-// each class that is still open, then the rest of its row while it is, pairs with the smallest U first, which weigh most in the sum.
+// each class that is still open, then more of the rows of the classes with the largest bounds, pairs with the smallest U first, which
+// weigh most in the sum, until the largest is that of a row which is known.
 //
 // Lower: U_lk ≥ f_l − f_k, so that class k proves at most −ln Σ_l exp(f_l − f_k), and less with each U_lk that is known.
+//
+// Outputs that are all alike leave every class open: after mostPairs pairs more than 2K the others keep their intervals, and the
+// bounds, which stay sound, are looser than those of all differences.
 func (b *bounder) logBounds(ctx context.Context, f []float64, leader int) (upper, lower float64, err error) {
 	p, err := b.pairs(ctx)
 	if err != nil {
@@ -35,7 +39,11 @@ type pairs struct {
 	k     int
 	u     []float64
 	known []bool
+	left  int // how many pairs of open classes may still be computed
 }
+
+// mostPairs is for each of the two bounds; up to a hundred classes have no more.
+var mostPairs = 10_000 // a test makes it small
 
 // pairs starts from intervals with the last layers merged, in a form whose cost is one distance a pair: with rows g_k of coefficients on a
 // layer's values, of centres c and radii r, U_kl = (g_k − g_l)·c + ‖(g_k − g_l)∘r‖₁ and what the rows' constants and rounding add.
@@ -120,8 +128,12 @@ func (p *pairs) know(ctx context.Context, which []int) error {
 	return p.differences(ctx, which, p.u)
 }
 
-// firstPairs are how many pairs of an open class are computed at first; each time that it stays open, twice as many.
-const firstPairs = 8
+// firstPairs are how many pairs of an open class are computed at first; each time that it stays open, twice as many. mostOpen is how
+// many classes are looked at together, once there are so many.
+const (
+	firstPairs = 8
+	mostOpen   = 16
+)
 
 // highest is max_k −ln Σ_l exp(−U_kl).
 func (p *pairs) highest(ctx context.Context, leader int) (float64, error) {
@@ -129,40 +141,60 @@ func (p *pairs) highest(ctx context.Context, leader int) (float64, error) {
 		return 0, err
 	}
 	most := upperOf(p.u, p.k, leader)
-	open := func() (classes []int) {
-		for class := range p.k {
-			if class != leader && upperOf(p.u, p.k, class) > most {
-				classes = append(classes, class)
-			}
+	bounds := make([]float64, p.k) // −Inf: not above that of a row that is known
+	var against []int
+	for class := range p.k {
+		bounds[class] = math.Inf(-1)
+		if v := upperOf(p.u, p.k, class); class != leader && v > most {
+			bounds[class] = v
+			against = append(against, class*p.k+leader)
 		}
-		return classes
 	}
-	against := open()
-	for i, class := range against {
-		against[i] = class*p.k + leader
-	}
-	if err := p.know(ctx, against); err != nil {
+	if err := p.know(ctx, slices.Clone(against)); err != nil {
 		return 0, err
 	}
-	classes := open()
-	bounds := make([]float64, p.k)
-	for _, class := range classes {
-		bounds[class] = upperOf(p.u, p.k, class)
+	var open []int
+	rows, sizes := make([][]int, p.k), make([]int, p.k) // what is not known of a class, and how much of it is computed next
+	for _, pair := range against {
+		open = append(open, pair/p.k)
+		bounds[pair/p.k] = upperOf(p.u, p.k, pair/p.k)
 	}
-	slices.SortStableFunc(classes, func(a, b int) int { return -cmp.Compare(bounds[a], bounds[b]) })
-	for _, class := range classes {
-		row := p.row(class)
-		slices.SortStableFunc(row, func(a, b int) int { return cmp.Compare(p.u[a], p.u[b]) })
-		bound, err := p.open(ctx, row, func() (float64, bool) {
-			v := upperOf(p.u, p.k, class)
-			return v, v > most
-		})
-		if err != nil {
+	p.left = mostPairs
+	for together := 1; ; together = min(2*together, mostOpen) {
+		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		most = max(most, bound)
+		open = slices.DeleteFunc(open, func(class int) bool { return bounds[class] <= most })
+		if len(open) == 0 {
+			return most, nil
+		}
+		slices.SortStableFunc(open, func(a, b int) int { return cmp.Compare(bounds[b], bounds[a]) })
+		if p.left <= 0 {
+			return bounds[open[0]], nil
+		}
+		var part []int
+		now := open[:min(together, len(open))]
+		for _, class := range now {
+			if rows[class] == nil {
+				rows[class] = slices.DeleteFunc(p.row(class), func(i int) bool { return p.known[i] })
+				slices.SortStableFunc(rows[class], func(a, b int) int { return cmp.Compare(p.u[a], p.u[b]) })
+				sizes[class] = firstPairs
+			}
+			n := min(sizes[class], len(rows[class]), p.left-len(part))
+			part, rows[class] = append(part, rows[class][:n]...), rows[class][n:]
+			sizes[class] *= 2
+		}
+		if err := p.know(ctx, part); err != nil {
+			return 0, err
+		}
+		p.left -= len(part)
+		for _, class := range now {
+			bounds[class] = upperOf(p.u, p.k, class)
+			if len(rows[class]) == 0 {
+				most = max(most, bounds[class])
+			}
+		}
 	}
-	return most, nil
 }
 
 // lowest is max_k −ln Σ_l exp(U_lk), where that is above −ln K, below which no confidence is.
@@ -171,42 +203,39 @@ func (p *pairs) lowest(ctx context.Context, f []float64, leader int) (float64, e
 		return 0, err
 	}
 	best := lowerOf(p.u, p.k, leader)
-	for class := range p.k {
+	classes := make([]int, p.k) // those that can prove most first
+	for class := range classes {
+		classes[class] = class
+	}
+	slices.SortStableFunc(classes, func(a, b int) int { return cmp.Compare(f[b], f[a]) })
+	p.left = mostPairs
+	values := make([]float64, p.k)
+	for _, class := range classes {
 		if class == leader {
 			continue
 		}
-		column := p.column(class)
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		column := slices.DeleteFunc(p.column(class), func(i int) bool { return p.known[i] })
 		slices.SortStableFunc(column, func(a, b int) int { return -cmp.Compare(f[a/p.k], f[b/p.k]) })
-		_, err := p.open(ctx, column, func() (float64, bool) {
-			values := make([]float64, p.k)
+		for size := firstPairs; len(column) > 0 && p.left > 0; size *= 2 {
 			for l := range values {
 				if values[l] = f[l] - f[class]; p.known[l*p.k+class] {
 					values[l] = p.u[l*p.k+class]
 				}
 			}
-			most := -logSumExp(values, class)
-			return most, most > max(best, -math.Log(float64(p.k)))
-		})
-		if err != nil {
-			return 0, err
+			if -logSumExp(values, class) <= max(best, -math.Log(float64(p.k))) {
+				break
+			}
+			part := column[:min(size, len(column))]
+			column = column[len(part):]
+			if err := p.know(ctx, slices.Clone(part)); err != nil {
+				return 0, err
+			}
+			p.left -= len(part)
 		}
 		best = max(best, lowerOf(p.u, p.k, class))
 	}
 	return best, nil
-}
-
-// open computes pairs in their order, in ever larger parts, while there are some and still says so; it returns the value that still gave at last.
-func (p *pairs) open(ctx context.Context, which []int, still func() (float64, bool)) (float64, error) {
-	which = slices.DeleteFunc(which, func(i int) bool { return p.known[i] })
-	for size := firstPairs; ; size *= 2 {
-		value, open := still()
-		if !open || len(which) == 0 {
-			return value, nil
-		}
-		part := which[:min(size, len(which))]
-		which = which[len(part):]
-		if err := p.know(ctx, slices.Clone(part)); err != nil {
-			return value, err
-		}
-	}
 }

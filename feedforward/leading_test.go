@@ -82,6 +82,52 @@ func TestConfidenceOfLeadingPairs(t *testing.T) {
 	}
 }
 
+// Outputs that are all alike leave every class open. Then the pairs end, and the bounds lie between those of intervals and of all pairs.
+func TestConfidenceOfAlikeOutputs(t *testing.T) {
+	defer func(n int) { mostPairs = n }(mostPairs)
+	rng := rand.New(rand.NewPCG(19, 3))
+	const outputs = 60
+	for range 10 {
+		n := manyOutputs(t, rng, outputs, 0)
+		x := uniform(rng, 8)
+		box := mustBall(t, x, 0.3, Rigorous)
+		bounds := func(method Method, most int) Confidence {
+			mostPairs = most
+			c, err := n.Confidence(t.Context(), x, box, method, Rigorous)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		wide, some, all := bounds(IBP, 1<<20), bounds(CROWN, 400), bounds(CROWN, 1<<20)
+		if !(all.LogUpper <= some.LogUpper && some.LogUpper <= wide.LogUpper+1e-12 && all.LogLower >= some.LogLower && some.LogLower >= wide.LogLower-1e-12) {
+			t.Errorf("ln Conf in [%v, %v]; of all pairs [%v, %v], of intervals [%v, %v]", some.LogLower, some.LogUpper, all.LogLower, all.LogUpper, wide.LogLower, wide.LogUpper)
+		}
+		count := &ending{t.Context(), math.MaxInt}
+		mostPairs = 400
+		b, err := n.bounder(count, box, CROWN, Rigorous)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := b.pairs(count)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.highest(count, all.Class); err != nil {
+			t.Fatal(err)
+		}
+		known := 0
+		for _, k := range p.known {
+			if k {
+				known++
+			}
+		}
+		if known > 3*outputs+400 {
+			t.Errorf("%d pairs were computed", known)
+		}
+	}
+}
+
 // ending is a context that ends when it was asked so many times.
 type ending struct {
 	context.Context

@@ -59,30 +59,21 @@ func (l affine) interval(in []Box, out Box, a Arithmetic) {
 
 // finish adds the errors of the bias and writes the ends.
 func (l affine) finish(centre, radius []float64, out Box, gamma float64, a Arithmetic) {
-	_, magnitude := l.magnitude()
+	b, magnitude := l.bias()
+	if magnitude == nil {
+		magnitude = b
+	}
 	lost := a.lose(l.terms())
 	for i, c := range centre {
 		r := radius[i]
 		if a != Plain {
 			if magnitude != nil {
-				r += gamma * magnitude[i]
+				r += gamma * math.Abs(magnitude[i])
 			}
 			r = (r + lost) * (1 + 4*host)
 		}
 		out.Lower[i], out.Upper[i] = a.down(c-r), a.up(c+r)
 	}
-}
-
-// magnitude is the bias and the size of it that enters rounding errors.
-func (l affine) magnitude() (b, magnitude []float64) {
-	b, magnitude = l.bias()
-	if magnitude == nil && b != nil {
-		magnitude = make([]float64, len(b))
-		for i, v := range b {
-			magnitude[i] = math.Abs(v)
-		}
-	}
-	return b, magnitude
 }
 
 // slack bounds, for each output, how far an evaluation may be off Wx + b: in float32, and in our own sums.
@@ -98,10 +89,13 @@ func (l affine) slack(in Box, a Arithmetic) []float64 {
 		m[i] = gamma*max(math.Abs(lo), math.Abs(in.Upper[i])) + tiny
 	}
 	l.apply(m, slack, true)
-	_, magnitude := l.magnitude()
+	b, magnitude := l.bias()
+	if magnitude == nil {
+		magnitude = b
+	}
 	for i := range slack {
 		if magnitude != nil {
-			slack[i] += gamma * magnitude[i]
+			slack[i] += gamma * math.Abs(magnitude[i])
 		}
 		slack[i] = (slack[i] + a.lose(l.terms())) * (1 + 4*host)
 	}

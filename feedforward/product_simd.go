@@ -14,10 +14,14 @@ const (
 
 // productVector works in tiles of four rows and eight columns, whose sums stay in registers while k runs.
 func productVector(m, n, k int, a []float64, transposed bool, b, c []float64) {
+	productTiles(m, n, k, packRows(m, k, a, transposed), b, c)
+}
+
+// productTiles is productVector with the rows of a packed.
+func productTiles(m, n, k int, rows [][tileRows]float64, b, c []float64) {
 	if k == 0 {
 		return
 	}
-	rows := packRows(m, k, a, transposed)
 	whole := n - n%tileCols
 	for j := 0; j < whole; j += tileCols {
 		for i := 0; i < m; i += tileRows {

@@ -4,7 +4,7 @@ package feedforward
 
 import "testing"
 
-// Vectors of four give the bits of vectors of eight.
+// Vectors of four give the bits of the plain form and of points alone, as vectors of eight do.
 func TestProductInVectorsOfFour(t *testing.T) {
 	if !wide {
 		t.Skip("no vectors of eight here")
@@ -12,4 +12,5 @@ func TestProductInVectorsOfFour(t *testing.T) {
 	defer func() { wide = true }()
 	wide = false
 	TestProductForms(t)
+	TestVectorJacobiansOfManyAreThoseOfEach(t)
 }

@@ -47,8 +47,26 @@ type AttackOptions struct {
 	Run
 }
 
-// attackBlock is how many images an attack takes together; a stop loses those that are begun, and an image's result does not depend on it.
-const attackBlock = 1
+// imagesTogether is how many images are attacked together: no more than fill an evaluation of points side by side, since a stop loses
+// those that are begun. An image's result does not depend on it.
+func (a *assault) imagesTogether() int {
+	points := 2 * len(a.transfer)
+	for _, name := range a.o.Attacks {
+		switch name {
+		case "apgd":
+			points += a.o.Restarts
+		case "targeted":
+			points += a.net.Outputs()
+		case "contrast":
+			points += 2
+		case "monotone":
+			points += 4
+		case "noise":
+			points += 4 * noiseRuns
+		}
+	}
+	return max(1, feedforward.Lanes/max(points, 1))
+}
 
 // Attack looks, around each image of a set, for the point where a network is most sure: the most of the image itself and of all attacks,
 // by the network in float64. The attacks are Auto-PGD from noise around the image; monotone PGD from the contrast start, and from the image
@@ -63,7 +81,7 @@ func Attack(ctx context.Context, n *feedforward.Network, data Source, o AttackOp
 	if err != nil {
 		return nil, err
 	}
-	p := &assault{o: o, net: attack.FeedForward{Network: n}, images: images, mean: meanImage(images)}
+	p := &assault{o: o, net: n, images: images, mean: meanImage(images)}
 	header.Attack = &record.Attack{Names: o.Attacks, Steps: o.Steps, Restarts: o.Restarts, Near: o.Near, Monotone: o.Monotone, Seed: o.Seed}
 	for _, path := range o.Transfer {
 		a, err := points(ctx, path, images)
@@ -84,7 +102,7 @@ func Attack(ctx context.Context, n *feedforward.Network, data Source, o AttackOp
 		}
 		defer p.kept.f.Close()
 	}
-	return o.Run.measure(ctx, "attack", images, header, attackBlock, p.block)
+	return o.Run.measure(ctx, "attack", images, header, p.imagesTogether(), p.block)
 }
 
 func (o *AttackOptions) check() error {
@@ -119,7 +137,7 @@ func (o *AttackOptions) check() error {
 // assault is the attacks on a set.
 type assault struct {
 	o        AttackOptions
-	net      attack.FeedForward
+	net      *feedforward.Network
 	images   *imageset.Images
 	mean     []float64
 	transfer []*given
@@ -162,17 +180,24 @@ func (a *assault) block(ctx context.Context, at []int) ([]record.Line, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range tasks {
-			found, err := t.run(ctx)
-			if err != nil {
+		found, runs := make([][]attack.Best, len(tasks)), make([]func(attack.Network) error, len(tasks))
+		for i, t := range tasks {
+			runs[i] = func(net attack.Network) (err error) {
+				t.problem.Network = net
+				found[i], err = t.attack.Run(ctx, t.problem)
+				return err
+			}
+		}
+		if err := attack.Together(a.net, runs); err != nil {
+			return nil, err
+		}
+		for i, t := range tasks {
+			if err := a.score(found[i], t.problem.Boxes); err != nil {
 				return nil, err
 			}
-			if err := a.score(found, t.problem.Boxes); err != nil {
-				return nil, err
-			}
-			for k := range best {
-				if found[k].Value > best[k].Value {
-					best[k], lines[k].By = found[k], t.name
+			for k, b := range found[i] {
+				if b.Value > best[k].Value {
+					best[k], lines[k].By = b, t.name
 				}
 			}
 		}
@@ -194,8 +219,6 @@ type task struct {
 		Run(context.Context, attack.Problem) ([]attack.Best, error)
 	}
 }
-
-func (t task) run(ctx context.Context) ([]attack.Best, error) { return t.attack.Run(ctx, t.problem) }
 
 // tasks are the attacks in the order of the options, transfers last.
 func (a *assault) tasks(p attack.Problem, at []int) ([]task, error) {

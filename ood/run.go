@@ -128,9 +128,6 @@ func (r *Run) blocks(ctx context.Context, c *commit, from, to, block int, at fun
 	if workers < 1 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	if block > 1 {
-		workers = 1 // a block spreads over the processors itself
-	}
 	var (
 		group  sync.WaitGroup
 		mutex  sync.Mutex

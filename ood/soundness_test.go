@@ -95,7 +95,7 @@ func FuzzNoPointExceedsItsBound(f *testing.F) {
 			}
 			points = append(points, corner, inside)
 		}
-		p := attack.Problem{Network: attack.FeedForward{Network: n}, Objective: attack.Confidence, Boxes: []feedforward.Box{ball}, Starts: [][]float64{x}, IDs: []uint64{seed}, Seed: seed}
+		p := attack.Problem{Network: n, Objective: attack.Confidence, Boxes: []feedforward.Box{ball}, Starts: [][]float64{x}, IDs: []uint64{seed}, Seed: seed}
 		if k := int(how/3) % (n.Outputs() + 1); k > 0 {
 			p.Objective = attack.Target(k - 1)
 		}

@@ -114,7 +114,7 @@ func search(ctx context.Context, n *feedforward.Network, cases []Case, a attack.
 		for j, lo := range c.Nearest.Lower {
 			centre[j] = lo + (c.Nearest.Upper[j]-lo)/2
 		}
-		best, err := a.Run(ctx, attack.Problem{Network: attack.FeedForward{Network: n}, Objective: c.margin,
+		best, err := a.Run(ctx, attack.Problem{Network: n, Objective: c.margin,
 			Boxes: []feedforward.Box{c.Nearest}, Starts: [][]float64{centre}, IDs: []uint64{uint64(i)}, Seed: seed})
 		if err != nil {
 			return nil, err

@@ -43,12 +43,18 @@ func (o APGD) Run(ctx context.Context, p Problem) ([]Best, error) {
 	if err != nil {
 		return nil, err
 	}
+	all := p // the restarts of all points, evaluated together
+	all.Boxes = slices.Repeat(p.Boxes, o.Restarts)
+	var points [][]float64
 	for r := range o.Restarts {
-		found, err := o.once(ctx, p, p.noisy(o.Near, r))
-		if err != nil {
-			return nil, err
-		}
-		best = Better(best, found)
+		points = append(points, p.noisy(o.Near, r)...)
+	}
+	found, err := o.once(ctx, all, points)
+	if err != nil {
+		return nil, err
+	}
+	for restart := range slices.Chunk(found, max(len(best), 1)) {
+		best = Better(best, restart)
 	}
 	return best, nil
 }

@@ -10,43 +10,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/certspec/certspec/feedforward"
 )
 
-// Network evaluates points and their gradients. v gives, from the outputs at point i, the vector whose product with the
-// Jacobian is wanted; a nil vector asks for the outputs alone.
+// Network evaluates points and their gradients, as a feedforward.Network does. v gives, from the outputs at point i, the vector whose
+// product with the Jacobian is wanted; a nil vector asks for the outputs alone.
 type Network interface {
 	VectorJacobians(ctx context.Context, points [][]float64, v func(i int, outputs []float64) []float64) (outputs, gradients [][]float64, err error)
-}
-
-// FeedForward is a network in float64 as a Network, its points spread over the processors.
-type FeedForward struct{ *feedforward.Network }
-
-// VectorJacobians implements Network.
-func (n FeedForward) VectorJacobians(ctx context.Context, points [][]float64, v func(i int, outputs []float64) []float64) (outputs, gradients [][]float64, err error) {
-	outputs, gradients = make([][]float64, len(points)), make([][]float64, len(points))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, x := range points {
-		group.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			var err error
-			outputs[i], gradients[i], err = n.VectorJacobian(x, func(f []float64) []float64 {
-				if w := v(i, f); w != nil {
-					return w
-				}
-				return make([]float64, len(f))
-			})
-			return err
-		})
-	}
-	return outputs, gradients, group.Wait()
 }
 
 // Objective is what an attack makes as large as it can: a function of a network's outputs, with its gradient by them.

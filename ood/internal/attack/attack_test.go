@@ -2,6 +2,7 @@ package attack
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -46,7 +47,7 @@ func linear(t testing.TB, w []float64, b float64) *feedforward.Network {
 
 func problem(t testing.TB, net *feedforward.Network, objective Objective, points [][]float64, epsilon float64) Problem {
 	t.Helper()
-	p := Problem{Network: FeedForward{net}, Objective: objective, Starts: points, Seed: 7}
+	p := Problem{Network: net, Objective: objective, Starts: points, Seed: 7}
 	for i, x := range points {
 		box, err := feedforward.Ball(x, epsilon, feedforward.Plain)
 		if err != nil {
@@ -165,6 +166,39 @@ func TestAttacksKeepTheRules(t *testing.T) {
 		if err != nil || !slices.Equal(zero[0].Point, points[0]) {
 			t.Errorf("%s: at ε = 0 the point moved (%v)", name, err)
 		}
+	}
+}
+
+// Attacks that ask together find what each finds alone; one that fails leaves the others to end.
+func TestTogether(t *testing.T) {
+	net := linear(t, []float64{2, -1, 3, 0.5}, -0.5)
+	x := [][]float64{{0.5, 0.5, 0.6, 0.4}, {0.9, 0.2, 0.9, 0.7}}
+	var runs []func(Network) error
+	check := func(name string, a runner, objective Objective) {
+		p := problem(t, net, objective, x, 0.1)
+		alone, err := a.Run(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, func(n Network) error {
+			p.Network = n
+			best, err := a.Run(t.Context(), p)
+			if err == nil && !reflect.DeepEqual(best, alone) {
+				t.Errorf("%s: %v; alone %v", name, best, alone)
+			}
+			return err
+		})
+	}
+	for name, a := range all {
+		check(name, a, Confidence)
+		check(name, a, Target(0))
+	}
+	if err := Together(net, runs); err != nil {
+		t.Error(err)
+	}
+	failed := errors.New("failed")
+	if err := Together(net, append(runs, func(Network) error { return failed })); err != failed {
+		t.Error(err)
 	}
 }
 

@@ -1,0 +1,55 @@
+package feedforward
+
+func (d *dense) rows(first int) (w [tileRows][]float64) {
+	for r := range w {
+		at := min(first+r, d.out-1)
+		w[r] = d.w[at*d.in:][:d.in]
+	}
+	return w
+}
+
+func (d *dense) applyLanes(x, y []float64) {
+	for o := 0; o < d.out; o += tileRows {
+		w := d.rows(o)
+		var s [tileRows]lane
+		for r := range s {
+			s[r] = *laneOf(y, min(o+r, d.out-1))
+		}
+		multiplyRows(&w, x, &s)
+		for r := range min(tileRows, d.out-o) {
+			*laneOf(y, o+r) = s[r]
+		}
+	}
+	endLanes()
+}
+
+// inputBlock is how many inputs get the products of all outputs before the next ones do.
+const inputBlock = 256
+
+func (d *dense) transposeLanes(g, gin []float64) {
+	for from := 0; from < d.in; from += inputBlock {
+		to := min(from+inputBlock, d.in)
+		for o := 0; o < d.out; o += tileRows {
+			w := d.rows(o)
+			var v [tileRows]lane // zero beyond the last row
+			for r := range w {
+				if w[r] = w[r][from:to]; o+r < d.out {
+					v[r] = *laneOf(g, o+r)
+				}
+			}
+			spreadRows(&w, &v, gin[from*Lanes:to*Lanes])
+		}
+	}
+	endLanes()
+}
+
+func (l *scale) applyLanes(x, y []float64) {
+	for i, s := range l.s {
+		from, to := laneOf(x, i), laneOf(y, i)
+		for j, v := range from {
+			to[j] += float64(s * v)
+		}
+	}
+}
+
+func (l *scale) transposeLanes(g, gin []float64) { l.applyLanes(g, gin) }

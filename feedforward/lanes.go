@@ -1,0 +1,133 @@
+package feedforward
+
+// Lanes is how many points an evaluation can take side by side: value i of a layer at point j is at i·Lanes + j, so that vectors hold
+// points. Each point's values are those of an evaluation of it alone, bit by bit but for the sign of zeros.
+const Lanes = 8
+
+// lane is one value at all points.
+type lane [Lanes]float64
+
+func laneOf(x []float64, i int) *lane { return (*lane)(x[i*Lanes:]) }
+
+// laneLinear is a linear with forms of apply and transpose for points side by side.
+type laneLinear interface {
+	applyLanes(x, y []float64)
+	transposeLanes(g, gin []float64)
+}
+
+// alike are layers that treat all values alike, side by side or not.
+func alike(l layer) bool {
+	switch l.(type) {
+	case *activation, *sum:
+		return true
+	}
+	return false
+}
+
+func forwardLanes(l layer, in [][]float64, out []float64) {
+	switch l := l.(type) {
+	case affine:
+		if lin, ok := l.linear.(laneLinear); ok {
+			b, _ := l.bias()
+			for i := range len(out) / Lanes {
+				v := 0.0
+				if b != nil {
+					v = b[i]
+				}
+				*laneOf(out, i) = lane{v, v, v, v, v, v, v, v}
+			}
+			lin.applyLanes(in[0], out)
+			return
+		}
+	case *arrange:
+		for o, i := range l.from {
+			if to := laneOf(out, o); i >= 0 {
+				*to = *laneOf(in[0], i)
+			} else {
+				for j := range to {
+					to[j] = l.constant
+				}
+			}
+		}
+		return
+	}
+	if alike(l) {
+		clearOf(l, out)
+		l.forward(in, out)
+		return
+	}
+	one, alone := make([][]float64, len(in)), make([]float64, len(out)/Lanes)
+	for j := range Lanes {
+		for k, x := range in {
+			one[k] = pointOf(x, j, one[k])
+		}
+		clear(alone)
+		l.forward(one, alone)
+		for i, v := range alone {
+			out[i*Lanes+j] = v
+		}
+	}
+}
+
+// clearOf clears the outputs of layers that add to them.
+func clearOf(l layer, out []float64) {
+	if _, ok := l.(*sum); ok {
+		clear(out)
+	}
+}
+
+func backwardLanes(l layer, in [][]float64, out, g []float64, gin [][]float64) {
+	switch l := l.(type) {
+	case affine:
+		if lin, ok := l.linear.(laneLinear); ok {
+			lin.transposeLanes(g, gin[0])
+			return
+		}
+	case *arrange:
+		for o, i := range l.from {
+			if i >= 0 {
+				addLane(gin[0][i*Lanes:], laneOf(g, o))
+			}
+		}
+		return
+	}
+	if alike(l) {
+		l.backward(in, out, g, gin)
+		return
+	}
+	one, grad := make([][]float64, len(in)), make([][]float64, len(in))
+	same := make([]int, len(in))
+	for k, x := range gin {
+		for &gin[same[k]][0] != &x[0] {
+			same[k]++
+		}
+	}
+	var alone, direction []float64
+	for j := range Lanes {
+		for k, x := range in {
+			if one[k] = pointOf(x, j, one[k]); same[k] < k { // an input that is read twice has one gradient
+				grad[k] = grad[same[k]]
+			} else {
+				grad[k] = pointOf(gin[k], j, grad[k])
+			}
+		}
+		alone, direction = pointOf(out, j, alone), pointOf(g, j, direction)
+		l.backward(one, alone, direction, grad)
+		for k, x := range gin {
+			for i, v := range grad[k] {
+				x[i*Lanes+j] = v
+			}
+		}
+	}
+}
+
+// pointOf is the values of point j, in the slice given if it has the size.
+func pointOf(x []float64, j int, to []float64) []float64 {
+	if to == nil {
+		to = make([]float64, len(x)/Lanes)
+	}
+	for i := range to {
+		to[i] = x[i*Lanes+j]
+	}
+	return to
+}
