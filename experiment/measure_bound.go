@@ -88,9 +88,9 @@ func (b *boundMeasure) Cost(c *Costs, j Job) error {
 	if err != nil {
 		return err
 	}
-	passes := 2. // of intervals; CROWN has one for each pair of classes
+	passes := 6. // gradients, of many points side by side, in the time of intervals; CROWN has a walk for each pair of classes
 	if b.method() != feedforward.IBP {
-		passes = 50
+		passes = 150
 	}
 	return c.Layers(j.Model, n*passes)
 }

@@ -7,13 +7,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/train"
@@ -146,26 +144,20 @@ func (m *meter) layersRate(ctx context.Context, path string, model *Model, image
 	if err != nil {
 		return 0, nil
 	}
-	x := make([]float64, images.Shape.Len())
-	first := func([]float64) []float64 { v := make([]float64, n.Outputs()); v[0] = 1; return v }
-	start := time.Now()
-	var done atomic.Int64
-	var group errgroup.Group
-	for range runtime.GOMAXPROCS(0) {
-		group.Go(func() error {
-			for time.Since(start) < time.Second/2 && ctx.Err() == nil {
-				if _, _, err := n.VectorJacobian(x, first); err != nil {
-					return err
-				}
-				done.Add(1)
-			}
-			return ctx.Err()
-		})
+	points := make([][]float64, feedforward.Lanes*runtime.GOMAXPROCS(0))
+	for i := range points {
+		points[i] = make([]float64, images.Shape.Len())
 	}
-	if err := group.Wait(); err != nil {
-		return 0, err
+	v := make([]float64, n.Outputs())
+	v[0] = 1
+	start, done := time.Now(), 0
+	for time.Since(start) < time.Second/2 {
+		if _, _, err := n.VectorJacobians(ctx, points, func(int, []float64) []float64 { return v }); err != nil {
+			return 0, err
+		}
+		done += len(points)
 	}
-	return float64(done.Load()) / time.Since(start).Seconds(), nil
+	return float64(done) / time.Since(start).Seconds(), nil
 }
 
 // trainingRate trains for some steps without views; the first one, which is compiled, does not count.

@@ -1,7 +1,5 @@
 package feedforward
 
-import "sync"
-
 // packed are the weights of a convolution in tiles of four rows, a list for each group: those of forward and absolute rows are channels,
 // those of backward rows are places in the kernel.
 type packed struct {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
-	"sync"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
@@ -251,37 +249,24 @@ type layers struct {
 	classes int
 }
 
-// VectorJacobian implements classifier.Differentiable, image by image on all processors.
+// VectorJacobian implements classifier.Differentiable.
 func (l layers) VectorJacobian(ctx context.Context, images, v, gradient []float32) error {
 	n := len(v) / l.classes
 	size := len(images) / n
-	errs, next := make([]error, n), make(chan int)
-	var workers sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		workers.Go(func() {
-			for i := range next {
-				_, g, err := l.network.VectorJacobian(wide(images[i*size:(i+1)*size]), func([]float64) []float64 { return wide(v[i*l.classes : (i+1)*l.classes]) })
-				for k, x := range g {
-					gradient[i*size+k] = float32(x)
-				}
-				errs[i] = err
-			}
-		})
+	points := make([][]float64, n)
+	for i := range points {
+		points[i] = wide(images[i*size : (i+1)*size])
 	}
-	for i := range n {
-		if ctx.Err() != nil {
-			break
-		}
-		next <- i
+	_, gradients, err := l.network.VectorJacobians(ctx, points, func(i int, _ []float64) []float64 { return wide(v[i*l.classes : (i+1)*l.classes]) })
+	if err != nil {
+		return err
 	}
-	close(next)
-	workers.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
+	for i, g := range gradients {
+		for k, x := range g {
+			gradient[i*size+k] = float32(x)
 		}
 	}
-	return ctx.Err()
+	return nil
 }
 
 func wide(values []float32) []float64 {
