@@ -4,36 +4,49 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/certspec/certspec/internal/table"
 )
 
-// Beside puts the figures of a table beside published ones, by title or group and figure as in Table.Published, with the differences: a line for each that was
+// Beside puts the figures of a table beside published ones, by title, group or recipe and figure as in Table.Published, with the differences: a line for each that was
 // published of a line or group of the table; what is not there yet is –.
 func (f *Filled) Beside(published map[string]map[string]float64) *table.Table {
-	t := &table.Table{Title: f.Title + ": beside what is published", Columns: []string{"model", "figure", "here", "published", "difference"}}
+	columns, head := f.heads()
+	t := &table.Table{Title: f.Title + ": beside what is published", Columns: append(columns, "figure", "here", "published", "difference")}
 	var names []string
 	for _, l := range f.Lines {
-		for _, name := range []string{l.Group, l.Title} {
-			if !slices.Contains(names, name) && published[name] != nil {
-				names = append(names, name)
+		for _, name := range []string{l.Group, l.Title, l.recipe} {
+			if slices.Contains(names, name) || published[name] == nil {
+				continue
 			}
-		}
-	}
-	for _, name := range names {
-		for _, figure := range slices.Sorted(maps.Keys(published[name])) {
-			row := []any{name, figure, table.None, rounded(published[name][figure], 4), table.None}
-			if v, ok := f.figure(name, figure); ok {
-				row[2], row[4] = rounded(v, 4), rounded(v-published[name][figure], 4)
+			names = append(names, name)
+			shown := l
+			if name == l.Group {
+				shown.Title = name
 			}
-			t.Rows = append(t.Rows, row)
+			for _, figure := range slices.Sorted(maps.Keys(published[name])) {
+				if !l.has(figure) {
+					continue
+				}
+				theirs, decimals := published[name][figure], 4
+				if strings.HasSuffix(figure, percentEnds) {
+					decimals = 1
+				}
+				row := append(head(shown), figure, table.None, rounded(theirs, decimals), table.None)
+				if v, ok := f.figure(name, figure); ok {
+					n := len(row)
+					row[n-3], row[n-1] = rounded(v, decimals), rounded(v-theirs, decimals)
+				}
+				t.Rows = append(t.Rows, row)
+			}
 		}
 	}
 	t.Notes = []string{fmt.Sprintf("Published: %s. Here: tier %s, whose network, images and noise samples are others; errors of a group are the smallest among models of comparable accuracy.", f.Source, f.Tier)}
 	return t
 }
 
-// figure is a value of a line by its title, or a smallest error of a group.
+// figure is a value of a line by its title or recipe, or a smallest error of a group.
 func (f *Filled) figure(name, figure string) (float64, bool) {
 	var what string
 	var radius float64
@@ -41,6 +54,9 @@ func (f *Filled) figure(name, figure string) (float64, bool) {
 		what = ""
 	}
 	for _, l := range f.Lines {
+		if l.recipe == name {
+			return l.toldOf(figure)
+		}
 		if l.Title != name {
 			continue
 		}

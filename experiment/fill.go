@@ -45,7 +45,9 @@ type FilledLine struct {
 	// What further measures found, by their keys; encoded as JSON.
 	Found map[string]any `json:"found,omitempty"`
 
-	start string // model that training began with
+	start   string   // model that training began with
+	recipe  string   // "" where there is none
+	foreign []string // sets of foreign images
 }
 
 // meanOverSeeds is a mean over seeds, with the least and the largest.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
@@ -17,6 +18,9 @@ func (f *Filler) line(l tableLine, list []Metric) (FilledLine, error) {
 	for _, name := range l.Models {
 		m := f.Manifest.Model(name)
 		line.Data, line.start = m.Data, m.Start
+		if recipe, _, ok := strings.Cut(name, "@"); ok {
+			line.recipe = recipe
+		}
 		k, err := keptOf(f.Folder, m)
 		if err != nil {
 			return line, err

@@ -244,6 +244,7 @@ func (b *boundMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
 		of := b.Sets[l.Data]
 		var all []*told
 		for _, name := range of.Foreign {
+			l.foreign = append(l.foreign, word(name))
 			t, err := f.tell(*l, word(name), func(m *Model) (*record.File, *record.File, error) {
 				file, err := closed(of.file(f.Folder, m, word(name), boundEnds))
 				return file, nil, err

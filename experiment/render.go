@@ -20,17 +20,7 @@ func (f *Filled) Tables() []*table.Table {
 		}
 		all = append(all, t)
 	}
-	several := slices.ContainsFunc(f.Lines, func(l FilledLine) bool { return l.Data != f.Lines[0].Data })
-	head := func(l FilledLine) []any {
-		if several {
-			return []any{l.Data, l.Title}
-		}
-		return []any{l.Title}
-	}
-	columns := []string{"model"}
-	if several {
-		columns = []string{"data", "model"}
-	}
+	columns, head := f.heads()
 	for _, m := range f.measures {
 		m.Tables(f, columns, head, add)
 	}
@@ -39,6 +29,14 @@ func (f *Filled) Tables() []*table.Table {
 		last.Notes = append(last.Notes, f.Notes...)
 	}
 	return all
+}
+
+// heads are the columns that say which line a row of a table is of.
+func (f *Filled) heads() (columns []string, head func(FilledLine) []any) {
+	if slices.ContainsFunc(f.Lines, func(l FilledLine) bool { return l.Data != f.Lines[0].Data }) {
+		return []string{"data", "model"}, func(l FilledLine) []any { return []any{l.Data, l.Title} }
+	}
+	return []string{"model"}, func(l FilledLine) []any { return []any{l.Title} }
 }
 
 func optional(v *float64) any {

@@ -13,8 +13,8 @@ type Table struct {
 	Source  string     `yaml:"source,omitempty" json:"source,omitempty"` // where the published one stands
 	Rows    []tableRow `yaml:"rows" json:"rows"`
 	Measure asked      `yaml:"measure" json:"measure"`
-	// Published values, by title (of calibration errors by group) and figure, as in Gaussian: {clean: 0.461}.
-	Published map[string]map[string]float64 `yaml:"published,omitempty" json:"-"`
+	// Published values, by title (of calibration errors by group, of foreign images by recipe) and figure, as in Gaussian: {clean: 0.461}.
+	Published published `yaml:"published,omitempty" json:"-"`
 
 	Compare string `yaml:"compare,omitempty" json:"compare,omitempty"` // title of the row that intervals of differences refer to; default the first
 }

@@ -2,52 +2,62 @@ package papers
 
 import (
 	"fmt"
+	"strings"
 
+	"github.com/certspec/certspec/experiment"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/ood"
 )
 
-// good is what Bitterwolf, Meinke and Hein 2020 report: AUC, AAUC and GAUC in percent (tables 1, 8 and 9), or mean confidence and mean bound
-// (table 4). Own images are MNIST with ε = 0.3, in table 9 with 0.4; of smooth noise, which the paper has for colour images alone, CIFAR-10 with 0.01.
-var good = map[int][]struct {
-	set    string // as ours is called whose place is the same; "": none
-	title  string
-	values map[string][]float64
-}{
-	1: {
-		{"mnist", "FashionMNIST", map[string][]float64{"Plain": {98, 34.2, 0}, "OE": {99.9, 76.8, 0}, "GOOD 40": {99.8, 88, 29.1}, "GOOD 80": {99.8, 90.3, 55.5}, "GOOD 100": {100, 96.5, 78}}},
-		{"", "EMNIST Letters", map[string][]float64{"Plain": {88, 31.4, 0}, "OE": {92.7, 50.9, 0}, "GOOD 40": {95.7, 56.6, 0}, "GOOD 80": {97.9, 63.1, 3.4}, "GOOD 100": {99, 53.8, 3.3}}},
-		{"grey", "grey CIFAR-10", map[string][]float64{"Plain": {98.8, 36.6, 0}, "OE": {100, 92.4, 0}, "GOOD 40": {100, 97.7, 65.2}, "GOOD 80": {100, 98.4, 94.7}, "GOOD 100": {100, 99.9, 99.4}}},
-		{"uniform", "uniform noise", map[string][]float64{"Plain": {99.1, 36.5, 0}, "OE": {100, 100, 0}, "GOOD 40": {100, 100, 100}, "GOOD 80": {100, 100, 100}, "GOOD 100": {100, 100, 100}}},
-	},
-	4: {
-		{"mnist", "FashionMNIST", map[string][]float64{"Plain": {79.2, 100}, "OE": {25.4, 100}, "GOOD 40": {17.7, 76.8}, "GOOD 80": {16.3, 55.1}, "GOOD 100": {10.8, 40.8}}},
-		{"", "EMNIST Letters", map[string][]float64{"Plain": {91.5, 100}, "OE": {87.9, 100}, "GOOD 40": {58.2, 100}, "GOOD 80": {40.7, 98.6}, "GOOD 100": {27.1, 99.2}}},
-		{"grey", "grey CIFAR-10", map[string][]float64{"Plain": {77.2, 100}, "OE": {10.1, 100}, "GOOD 40": {10, 43.7}, "GOOD 80": {10, 15.7}, "GOOD 100": {10, 11}}},
-		{"uniform", "uniform noise", map[string][]float64{"Plain": {79.6, 100}, "OE": {10, 100}, "GOOD 40": {10, 10}, "GOOD 80": {10, 10}, "GOOD 100": {10, 10}}},
-	},
-	8: {
-		{"", "80M Tiny Images", map[string][]float64{"Plain": {98.7, 36.9, 0}, "OE": {100, 91.5, 0}, "GOOD 40": {100, 97.2, 59.5}, "GOOD 80": {100, 97.8, 89.4}, "GOOD 100": {100, 99.5, 97.7}}},
-		{"", "Omniglot", map[string][]float64{"Plain": {97.9, 38.6, 0}, "OE": {98.5, 51, 0}, "GOOD 40": {96.9, 36.8, 0}, "GOOD 80": {96.9, 34.2, 1.2}, "GOOD 100": {98.6, 50.7, 1.8}}},
-		{"", "notMNIST", map[string][]float64{"Plain": {91.9, 38.8, 0}, "OE": {99.9, 96.8, 0}, "GOOD 40": {100, 99.7, 44.7}, "GOOD 80": {100, 99.9, 96.7}, "GOOD 100": {100, 99.9, 99.3}}},
-		{"smooth", "smooth noise (CIFAR-10)", map[string][]float64{"Plain": {90.5, 18.8, 0}, "OE": {99.5, 11.3, 0}, "GOOD 40": {96.4, 86.4, 27.5}, "GOOD 80": {95.1, 74.1, 59.4}, "GOOD 100": {82.2, 67.9, 66.8}}},
-	},
-	9: {
-		{"mnist", "FashionMNIST", map[string][]float64{"Plain": {98, 28.6, 0}, "OE": {99.9, 63.6, 0}, "GOOD 40": {99.8, 81.6, 18.5}, "GOOD 80": {99.8, 84.5, 41.9}, "GOOD 100": {100, 92, 48.8}}},
-		{"", "EMNIST Letters", map[string][]float64{"Plain": {88, 26.9, 0}, "OE": {92.7, 47.4, 0}, "GOOD 40": {95.7, 46.9, 0}, "GOOD 80": {97.9, 52.1, 1}, "GOOD 100": {99, 39.1, 0.8}}},
-		{"grey", "grey CIFAR-10", map[string][]float64{"Plain": {98.8, 32.4, 0}, "OE": {100, 76, 0}, "GOOD 40": {100, 92, 26.3}, "GOOD 80": {100, 93.8, 77.3}, "GOOD 100": {100, 98.2, 75.9}}},
-		{"uniform", "uniform noise", map[string][]float64{"Plain": {99.2, 34.3, 0}, "OE": {100, 99.9, 0}, "GOOD 40": {100, 100, 100}, "GOOD 80": {100, 100, 100}, "GOOD 100": {100, 100, 100}}},
-	},
+// told is a set of foreign images in a table of Bitterwolf, Meinke and Hein 2020.
+type told struct {
+	own, set string // recipes of the table in experiment/data, and what the set is called there
+	title    string
+	place    string // as ours is called whose place is the same; "": none
+}
+
+// good is what we show of their tables: own images are MNIST with ε = 0.3, in table 9 with 0.4; of smooth noise, which the paper has for
+// colour images alone, CIFAR-10 with 0.01.
+var good = map[int][]told{1: mnist, 4: mnist, 9: mnist, 8: {
+	{"B/mnist/", "out", "80M Tiny Images", ""}, {"B/mnist/", "omniglot", "Omniglot", ""}, {"B/mnist/", "notmnist", "notMNIST", ""},
+	{"B/c10/", "smooth-rgb", "smooth noise (CIFAR-10)", "smooth"},
+}}
+
+var mnist = []told{
+	{"B/mnist/", "clothes", "FashionMNIST", "mnist"}, {"B/mnist/", "letters", "EMNIST Letters", ""}, {"B/mnist/", "cifar10", "grey CIFAR-10", "grey"},
+	{"B/mnist/", "uniform", "uniform noise", "uniform"},
+}
+
+// goodNames are the networks that we show.
+var goodNames = []string{"Plain", "OE", "GOOD 40", "GOOD 80", "GOOD 100"}
+
+// published is what stands in print: AUC, AAUC and GAUC in percent, in table 4 mean confidence and mean bound.
+func published(table int) func(of told, network string) []float64 {
+	figures := []string{"AUC", "AAUC", "GAUC"}
+	if table == 4 {
+		figures = []string{"confidence", "bound"}
+	}
+	t := nb.Must(nb.Must(experiment.Open()).Table(fmt.Sprintf("B/table%d", table)))
+	return func(of told, network string) (out []float64) {
+		row := t.Published[of.own+strings.ToLower(strings.ReplaceAll(network, " ", ""))]
+		for _, f := range figures {
+			v, ok := row[of.set+" "+f+", %"]
+			if !ok {
+				panic(fmt.Sprintf("papers: table %d has no %s of %s on %s", table, f, network, of.set))
+			}
+			out = append(out, v)
+		}
+		return out
+	}
 }
 
 // GOOD is what a table of Bitterwolf, Meinke and Hein 2020 reports for MNIST: AUC / AAUC / GAUC in percent (1, 8 and 9), mean confidence / mean bound (4).
 func GOOD(table int) *nb.Tabular {
-	names := []string{"Plain", "OE", "GOOD 40", "GOOD 80", "GOOD 100"}
-	t := nb.Columns(append([]string{fmt.Sprintf("published, table %d", table)}, names...)...)
-	for _, row := range good[table] {
-		cells := []any{row.title}
-		for _, n := range names {
-			cells = append(cells, slashed(row.values[n]))
+	t, values := nb.Columns(append([]string{fmt.Sprintf("published, table %d", table)}, goodNames...)...), published(table)
+	for _, of := range good[table] {
+		cells := []any{of.title}
+		for _, n := range goodNames {
+			cells = append(cells, slashed(values(of, n)))
 		}
 		t.Add(cells...)
 	}
@@ -70,19 +80,20 @@ func slashed(percents []float64) string {
 // bound is 100 % (ours above 99.95 %). The networks are models by the names of the paper.
 func Beside(table int, models map[string]string, ours func(model, set string) *ood.Comparison) *nb.Tabular {
 	t := nb.Columns(fmt.Sprintf("table %d: network", table), "theirs", "published", "our foreign images", "ours", "trend")
-	for _, row := range good[table] {
-		for _, name := range []string{"Plain", "OE", "GOOD 40", "GOOD 80", "GOOD 100"} {
-			if row.set == "" || models[name] == "" {
+	printed := published(table)
+	for _, of := range good[table] {
+		for _, name := range goodNames {
+			if of.place == "" || models[name] == "" {
 				continue
 			}
-			c, published := ours(models[name], row.set), row.values[name]
-			values, trend := []float64{100 * c.Foreign.Confidence, 100 * *c.Foreign.Bound}, verdict(published[1] == 100, *c.Foreign.Bound > 0.9995, *c.Foreign.Bound <= 0.9995)
+			c, theirs := ours(models[name], of.place), printed(of, name)
+			values, trend := []float64{100 * c.Foreign.Confidence, 100 * *c.Foreign.Bound}, verdict(theirs[1] == 100, *c.Foreign.Bound > 0.9995, *c.Foreign.Bound <= 0.9995)
 			if table != 4 {
 				gauc := c.Intervals["gauc"].DeLong
 				values = []float64{100 * c.AUC, 100 * *c.AAUC, 100 * *c.GAUC}
-				trend = verdict(published[2] == 0, gauc.High < 0.005, gauc.Low > 0.005)
+				trend = verdict(theirs[2] == 0, gauc.High < 0.005, gauc.Low > 0.005)
 			}
-			t.Add(name, row.title, slashed(published), row.set, slashed(values), trend)
+			t.Add(name, of.title, slashed(theirs), of.place, slashed(values), trend)
 		}
 	}
 	return t
@@ -100,10 +111,15 @@ func verdict(published, yes, no bool) string {
 }
 
 // ByQuantile is GAUC against AUC in table 1 for MNIST, for Q = 0, 20, 40, 60, 80, 90, 95 and 100.
-func ByQuantile() []nb.Line {
-	return []nb.Line{
-		{Name: "FashionMNIST", X: []float64{99.9, 99.8, 99.8, 99.9, 99.8, 99.9, 99.9, 100}, Y: []float64{0, 9.7, 29.1, 42, 55.5, 66.9, 73.9, 78}},
-		{Name: "EMNIST Letters", X: []float64{92.9, 95.3, 95.7, 96.6, 97.9, 98, 98.7, 99}, Y: []float64{0, 0, 0, 0.1, 3.4, 5.1, 5.6, 3.3}},
-		{Name: "grey CIFAR-10", X: []float64{100, 100, 100, 100, 100, 100, 100, 100}, Y: []float64{0, 28.3, 65.2, 85.3, 94.7, 97.8, 98.8, 99.4}},
+func ByQuantile() (lines []nb.Line) {
+	values := published(1)
+	for _, of := range mnist[:3] { // of noise all is 100 but at Q = 0
+		l := nb.Line{Name: of.title}
+		for _, q := range []int{0, 20, 40, 60, 80, 90, 95, 100} {
+			v := values(of, fmt.Sprint("GOOD ", q))
+			l.X, l.Y = append(l.X, v[0]), append(l.Y, v[2])
+		}
+		lines = append(lines, l)
 	}
+	return lines
 }
