@@ -39,7 +39,7 @@ func (e *OperatorError) Error() string {
 // BatchNormalization, Relu, LeakyRelu, Sigmoid, Tanh, Softplus, LogSoftmax, Clip, AveragePool, MaxPool, GlobalAveragePool, GlobalMaxPool, ReduceLogSumExp, ReduceMean
 // over the image, Pad, Flatten, Reshape, Squeeze, Unsqueeze, Transpose, Concat, Identity, Dropout, Cast, Constant, and the arithmetic on
 // shapes that exporters write; a last Softmax or LogSoftmax is taken off, so that the outputs are logits. Anything else is
-// an *OperatorError.
+// an *OperatorError. What the output does not depend on is not looked at.
 func Read(path string, images *Images) (*Network, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -72,8 +72,12 @@ func FromONNX(file string, model *onnxfile.Model, images *Images) (*Network, err
 		return nil, fmt.Errorf("feedforward: %s: %d outputs, want one", file, len(model.Graph.Outputs))
 	}
 	output := model.Graph.Outputs[0].Name
+	needed := ancestors(model.Graph.Nodes, output)
 	for place := range model.Graph.Nodes {
 		n := &model.Graph.Nodes[place]
+		if !needed[place] {
+			continue // of another output, which the caller has left out
+		}
 		if n.Op == "Softmax" || n.Op == "LogSoftmax" {
 			if len(n.Outputs) == 1 && n.Outputs[0] == output && len(n.Inputs) == 1 {
 				output = n.Inputs[0]
@@ -97,6 +101,21 @@ func FromONNX(file string, model *onnxfile.Model, images *Images) (*Network, err
 	}
 	net.results = r.layers
 	return net, nil
+}
+
+// ancestors are the nodes that a result is computed from; a node stands behind those whose results it takes.
+func ancestors(nodes []onnxfile.Node, result string) []bool {
+	wanted, needed := map[string]bool{result: true}, make([]bool, len(nodes))
+	for i := len(nodes) - 1; i >= 0; i-- {
+		if !slices.ContainsFunc(nodes[i].Outputs, func(name string) bool { return wanted[name] }) {
+			continue
+		}
+		needed[i] = true
+		for _, name := range nodes[i].Inputs {
+			wanted[name] = name != "" // inputs that are left out have no name
+		}
+	}
+	return needed
 }
 
 // reader turns nodes into layers. A name is a constant or a layer.

@@ -99,7 +99,7 @@ func Compare(ctx context.Context, o CompareOptions, in *Measurement, foreign ...
 	c.NaN = c.In.NaN + c.Foreign.NaN
 	c.In.Confidence, c.Foreign.Confidence = mean(own, 0), mean(clean, 1)
 	c.Foreign.HeldOut = heldOut(first.Header.Data, in.Header.Model.Trained)
-	c.warn(in)
+	c.warn(in, foreign)
 	b := bootstrap{ctx: ctx, o: o, out: c.Intervals}
 	c.AUC, c.CAUC = b.both("auc", "cauc", own, clean)
 	c.FPR95 = fpr(own, clean)
@@ -340,9 +340,14 @@ func heldOut(data ledger.Data, trained []ledger.Data) string {
 }
 
 // warn says what a reader of the numbers should know.
-func (c *Comparison) warn(in *Measurement) {
+func (c *Comparison) warn(in *Measurement, foreign []*Measurement) {
 	if c.NaN > 0 {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("%d confidences are not numbers; on the own side they lose, on the foreign side they win", c.NaN))
+	}
+	for _, m := range append([]*Measurement{in}, foreign...) {
+		if s := m.Header.Shard; s != nil {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s is shard %d of %d alone, %d of the images of %s; certspec ood merge joins the shards", m.Path, s.Index, s.Count, len(m.Lines), m.Header.Data.Name))
+		}
 	}
 	if c.Foreign.HeldOut != "" {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("the foreign images are held out from a set of training, %s: they are not of an unseen source", c.Foreign.HeldOut))

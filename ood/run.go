@@ -53,7 +53,11 @@ func (r *Run) begin(ctx context.Context, n *feedforward.Network, data Source, ep
 	}
 	s, want := images.Shape, n.InputShape()
 	if s.Len() != want.Size() || len(want) == 3 && !slices.Equal(want, feedforward.Shape{s.Height, s.Width, s.Channels}) {
-		return fail(&SizeError{fmt.Sprintf("images of %s are %v, the network takes %v: name a set of that size, or prepare it, e.g. %s[resize=%d,channels=grey]", images.Name, s, want, base(images.Name), want[0])})
+		reason := fmt.Sprintf("images of %s are %v, the network takes %v: name a set of that size", images.Name, s, want)
+		if len(want) == 3 && (want[2] == 1 || want[2] == 3) {
+			reason += fmt.Sprintf(", or prepare it, e.g. %s[resize=%dx%d,channels=%s]", base(images.Name), want[0], want[1], map[int]string{1: "grey", 3: "rgb"}[want[2]])
+		}
+		return fail(&SizeError{reason})
 	}
 	if images.Offsets != nil {
 		return fail(&SizeError{"images with values outside [0, 1] have no ball in them"})

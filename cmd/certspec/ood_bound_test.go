@@ -92,19 +92,25 @@ func TestOODFromBoundToAUC(t *testing.T) {
 	if text := must("auc", "--in", file("in.ood"), "--foreign", file("foreign.ood")); !strings.Contains(text, "GAUC") || strings.Contains(text, "AAUC") {
 		t.Error(text)
 	}
+	if text := must("auc", "--in", file("in.ood"), "--foreign", file("part0.ood")); !strings.Contains(text, "part0.ood is shard 0 of 2 alone, 10 of the images") {
+		t.Error(text)
+	}
 	must("verify", file("foreign.ood"), "--model", model, "--sample", "5")
 	must("check", "--model", model, "--eps", "0.01")
 	for want, args := range map[string][]string{
 		"--eps -1":                   {"bound", "--model", model, "--data", "synthetic/test", "--eps", "-1"},
 		"--eps NaN":                  {"bound", "--model", model, "--data", "synthetic/test", "--eps", "nan"},
 		"--eps 2":                    {"bound", "--model", model, "--data", "synthetic/test", "--eps", "2"},
-		"the network takes [32 32 3": {"bound", "--model", model, "--data", "synthetic/test[resize=28]", "--eps", "0.1"},
+		"[resize=32x32,channels=rgb": {"bound", "--model", model, "--data", "synthetic/test[resize=28]", "--eps", "0.1"},
 		"was trained on synthetic":   {"bound", "--model", model, "--data", "synthetic/test", "--trained", "synthetic/test"},
 		"is of another run":          {"bound", "--model", model, "--data", "synthetic/test[count=30]", "--eps", "0.2", "--out", file("in.ood")},
 		"no such file":               {"attack", "--model", model, "--data", "synthetic/test", "--eps", "0.1", "--transfer", file("x.npy")},
 		"--shard without --out":      {"bound", "--model", model, "--data", "synthetic/test", "--shard", "0/2"},
 		"has the own images":         {"auc", "--in", file("in.ood"), "--foreign", file("in.ood")},
-		"attack \"pgd\"":             {"attack", "--model", model, "--data", "synthetic/test[count=20]", "--eps", "0.1", "--attacks", "pgd"},
+		"--attacks pgd: expected":    {"attack", "--model", model, "--data", "synthetic/test[count=20]", "--eps", "0.1", "--attacks", "pgd"},
+		"name the points of other":   {"attack", "--model", model, "--data", "synthetic/test[count=20]", "--eps", "0.1", "--attacks", "transfer"},
+		"--eps is missing":           {"attack", "--model", model, "--data", "synthetic/test[count=20]"},
+		"--eps 0: expected more":     {"attack", "--model", model, "--data", "synthetic/test[count=20]", "--eps", "0"},
 	} {
 		if _, err := outputOf(t, "ood", args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v; expected %q", args, err, want)

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/dataset"
 )
 
 // walk visits every command but those of cobra.
@@ -203,7 +204,18 @@ func TestExamplesParse(t *testing.T) {
 			}
 			if err != nil || words[0] != "certspec" {
 				t.Errorf("%s: %v", line, err)
+				continue
 			}
+			found.Flags().Visit(func(f *pflag.Flag) {
+				if f.Hidden {
+					t.Errorf("%s: --%s is a word of before", line, f.Name)
+				}
+				if f.Name == "data" && f.Value.Type() == "string" {
+					if _, err := dataset.Open(f.Value.String()); err != nil && strings.Contains(err.Error(), "unknown data set") {
+						t.Errorf("%s: %v", line, err)
+					}
+				}
+			})
 			if typed := slices.IndexFunc(words, func(w string) bool {
 				return w == "--output" || w == "--ledger" && cmd.Name() == "certify" && !strings.HasPrefix(cmd.CommandPath(), "certspec calib")
 			}); typed >= 0 {

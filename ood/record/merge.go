@@ -37,13 +37,13 @@ func Merge(ctx context.Context, out string, paths []string) (*File, error) {
 		return nil, errors.New("ood: no files to merge")
 	}
 	slices.SortStableFunc(parts, func(a, b *File) int { return a.Header.Shard.Index - b.Header.Shard.Index })
+	if err := complete(parts); err != nil {
+		return nil, err
+	}
 	whole := &File{Path: out, Header: parts[0].Header}
 	for i, p := range parts {
 		other := p.Header
 		other.Shard = &Shard{i, len(parts)}
-		if p.Header.Shard.Count != len(parts) || p.Header.Shard.Index != i {
-			return nil, fmt.Errorf("ood: %s is shard %d of %d, want %d of %d: each shard once", p.Path, p.Header.Shard.Index, p.Header.Shard.Count, i, len(parts))
-		}
 		first := whole.Header
 		first.Shard = other.Shard
 		if err := first.SameRun(parts[0].Path, other); err != nil {
@@ -63,6 +63,28 @@ func Merge(ctx context.Context, out string, paths []string) (*File, error) {
 		return nil, fmt.Errorf("ood: %w", err)
 	}
 	return whole, nil
+}
+
+// complete makes sure that some shards, sorted by their numbers, are all of one run.
+func complete(parts []*File) error {
+	n := parts[0].Header.Shard.Count
+	missing := func(i int) error {
+		return fmt.Errorf("ood: shard %d of %d is missing; they count from 0: make it with --shard %d/%d, and name it, too", i, n, i, n)
+	}
+	for i, p := range parts {
+		switch s := p.Header.Shard; {
+		case s.Count != n:
+			return fmt.Errorf("ood: %s is one of %d shards, %s of %d: name those of one run", parts[0].Path, n, p.Path, s.Count)
+		case i > 0 && s.Index == parts[i-1].Header.Shard.Index:
+			return fmt.Errorf("ood: %s and %s are both shard %d of %d: name each shard once", parts[i-1].Path, p.Path, s.Index, n)
+		case s.Index != i:
+			return missing(i)
+		}
+	}
+	if len(parts) < n {
+		return missing(len(parts))
+	}
+	return nil
 }
 
 // encode is a whole, closed file; it sets claims and digest.

@@ -136,11 +136,22 @@ func TestResumeAndMergeGiveTheSameBytes(t *testing.T) {
 	if got, _ := os.ReadFile(out); string(got) != string(want) {
 		t.Error("the merged file has other bytes")
 	}
-	if _, err := Merge(t.Context(), filepath.Join(dir, "x.ood"), paths[1:]); err == nil || !strings.Contains(err.Error(), "want 0 of 3: each shard once") {
-		t.Errorf("a shard is missing: %v", err)
-	}
-	if _, err := Merge(t.Context(), filepath.Join(dir, "x.ood"), []string{whole}); err == nil || !strings.Contains(err.Error(), "is no shard") {
-		t.Errorf("no shard: %v", err)
+	other := header(23)
+	other.Shard = &Shard{1, 5}
+	from, to := other.Shard.Range(23)
+	fifth := filepath.Join(dir, "fifth.ood")
+	write(t, fifth, other, all[from:to])
+	for _, c := range []struct {
+		files []string // paths count down
+		want  string
+	}{
+		{paths[1:], "shard 3 of 4 is missing"}, {paths[:3], "shard 0 of 4 is missing"}, {[]string{paths[3], paths[0], paths[1]}, "shard 1 of 4 is missing"},
+		{append([]string{paths[2]}, paths...), "are both shard 1 of 4"}, {[]string{paths[3], fifth, paths[1], paths[0]}, "part0.ood is one of 4 shards, " + fifth + " of 5"},
+		{[]string{whole}, "is no shard"},
+	} {
+		if _, err := Merge(t.Context(), filepath.Join(dir, "x.ood"), c.files); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v; expected %q", err, c.want)
+		}
 	}
 }
 

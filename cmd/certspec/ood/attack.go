@@ -3,6 +3,7 @@ package ood
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -59,11 +60,22 @@ network in float64; it depends on the image, the mean image, the points given an
 }
 
 func (o *attackOptions) run(cmd *cobra.Command) error {
-	n, images, run, err := o.open(cmd)
-	if err != nil {
+	if err := cli.Needed(cmd, "eps"); err != nil {
 		return err
 	}
-	if err := cli.NotZero(cmd, "steps", "restarts", "monotone-steps"); err != nil {
+	for _, name := range o.Attacks {
+		switch {
+		case name == "transfer":
+			return cli.Usagef("--attacks transfer: name the points of other networks with --transfer, and it runs")
+		case !slices.Contains(ood.Attacks, name):
+			return cli.Usagef("--attacks %s: expected some of %s", name, list(ood.Attacks))
+		}
+	}
+	if err := cli.NotZero(cmd, "eps", "steps", "restarts", "monotone-steps"); err != nil {
+		return err
+	}
+	n, images, run, err := o.open(cmd)
+	if err != nil {
 		return err
 	}
 	if o.Transfer, err = matches(o.Transfer); err != nil {

@@ -1,6 +1,7 @@
 package ood
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -144,7 +145,7 @@ func printRun(out io.Writer, m *ood.Measurement) error {
 	if c.Labels > 0 && h.Epsilon == 0 {
 		fmt.Fprintf(w, "accuracy\t%.2f %%\n", 100*float64(c.Correct)/float64(c.Labels))
 	}
-	fmt.Fprintf(w, "mean confidence\t%s\n", c.MeanConfidence)
+	fmt.Fprintf(w, "mean confidence\t%s\n", cmp.Or(c.MeanConfidence, "–"))
 	if h.Bound != nil {
 		fmt.Fprintf(w, "mean bound\t%s\n", c.Mean)
 		fmt.Fprintf(w, "vacuous bounds\t%d\n", c.Vacuous)

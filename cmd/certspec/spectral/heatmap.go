@@ -64,9 +64,9 @@ over all inputs between the image with the probe added and with it taken away, x
 float32. gauc is the area under the ROC curve that these bounds guarantee, against the network's own images in the file --in (certspec ood bound with
 --eps 0); the images of --data are then foreign ones. With --ball E, the inputs are the balls of radius E in every value around the probed
 images, clipped to the range of a pixel. The folder keeps a file for each frequency, as certspec ood bound writes them.`,
-		Example: "  certspec spectral heatmap --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip 50 --sigma 0.25 --n 10000 --ledgers out/map --png acr.png\n" +
+		Example: "  certspec spectral heatmap --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip 50 --sigma 0.25 --n 10000 --ledgers out/map -o acr.png\n" +
 			"  certspec spectral heatmap --metric error --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip 50 --frequencies 0,1,2,3,5,8,12,15\n" +
-			"  certspec spectral heatmap --metric gauc --in out/in.ood --model notebooks/models/fmnist-good80 --data 'uniform/28x28x1[count=50]' --epsilon 1 --window 14 --ledgers out/bounds --png gauc.png",
+			"  certspec spectral heatmap --metric gauc --in out/in.ood --model notebooks/models/fmnist-good80 --data noise:uniform,28x28x1,n=50 --epsilon 1 --window 14 --ledgers out/bounds -o gauc.png",
 		Args: cli.NoArgs,
 	}
 
@@ -93,8 +93,8 @@ images, clipped to the range of a pixel. The folder keeps a file for each freque
 		f.Outs(&o.out, "file of the map: .csv (a line for each u), .tsv (a line u, v, value, images for each frequency) or .png (a picture); may be given several times")
 		f.Written(&o.tsv, "tsv", "file with a line u, v, value, images for each frequency")
 		f.Written(&o.png, "png", "picture of the map")
-		f.Float64Var(&o.low, "low", 0, "value at the blue end of the picture")
-		f.Float64Var(&o.high, "high", 0, "value at its red end (default the largest one)")
+		f.Float64Var(&o.low, "low", 0, "value at the dark end of the picture")
+		f.Float64Var(&o.high, "high", 0, "value at its bright end (default the largest one)")
 	})
 	cli.Hide(cmd, "tsv", "png")
 	o.json = cli.JSON(cmd)
