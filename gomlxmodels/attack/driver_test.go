@@ -105,6 +105,48 @@ func TestACCEAgainstTheLagrangian(t *testing.T) {
 	}
 }
 
+// The assignment that ACCE-ACT* holds in its loss sets bins apart, also after one step and two: the first that certspec had did not.
+func TestAssignmentSetsBinsApart(t *testing.T) {
+	apart := func(d *ACCE, steps int) (samples, bins int) {
+		st := state(50)
+		st.Length = 2 * st.Epsilon / float64(steps)
+		for range steps {
+			if err := d.Drive(st); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a, used := d.Assignment(), map[int]bool{}
+		for n := range st.Confidence {
+			row := a[n*Bins : (n+1)*Bins]
+			best := 0
+			for m, v := range row {
+				if v > row[best] {
+					best = m
+				}
+			}
+			second := float32(math.Inf(-1))
+			for m, v := range row {
+				if m != best {
+					second = max(second, v)
+				}
+			}
+			if row[best]-second > 0.5 {
+				samples++
+				used[best] = true
+			}
+		}
+		return samples, len(used)
+	}
+	for _, steps := range []int{1, 2} {
+		if samples, bins := apart(acceAsTrained().(*ACCE), steps); samples != 50 || bins < 3 {
+			t.Errorf("%d steps: %d of 50 samples have a bin, %d bins are used", steps, samples, bins)
+		}
+		if samples, _ := apart(&ACCE{Growth: 1.5, Rho: 0.01, StepA: 0.01, Original: true}, steps); samples != 0 {
+			t.Errorf("%d steps of the first: %d samples have a bin", steps, samples)
+		}
+	}
+}
+
 // For one sample ACCE and Brier go the same way.
 func TestOneSample(t *testing.T) {
 	for _, correct := range []bool{true, false} {
