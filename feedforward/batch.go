@@ -61,6 +61,7 @@ func (n *Network) VectorJacobians(ctx context.Context, points [][]float64, v fun
 type workspace struct {
 	values, gradients [][]float64 // by node
 	inPlace           []bool      // ReLUs that overwrite what they alone read
+	scratch           scratch
 }
 
 // workspaces are those of a network that are not in use.
@@ -76,7 +77,7 @@ func (n *Network) workspace() *workspace {
 			readers[in]++
 		}
 	}
-	w := &workspace{make([][]float64, len(n.nodes)), make([][]float64, len(n.nodes)), make([]bool, len(n.nodes))}
+	w := &workspace{values: make([][]float64, len(n.nodes)), gradients: make([][]float64, len(n.nodes)), inPlace: make([]bool, len(n.nodes))}
 	for i, nd := range n.nodes {
 		if l, ok := nd.layer.(*activation); ok && l.rectifier && nd.in[0] > 0 && readers[nd.in[0]] == 1 {
 			w.inPlace[i], w.values[i], w.gradients[i] = true, w.values[nd.in[0]], w.gradients[nd.in[0]]
@@ -101,7 +102,7 @@ func (n *Network) together(points [][]float64, v func(j int, outputs []float64) 
 		if out := w.values[i+1]; w.inPlace[i+1] {
 			nd.layer.forward([][]float64{out}, out)
 		} else {
-			forwardLanes(nd.layer, pick(w.values, nd.in), out)
+			forwardLanes(nd.layer, pick(w.values, nd.in), out, &w.scratch)
 		}
 	}
 	for i, g := range w.gradients {
@@ -129,7 +130,7 @@ func (n *Network) together(points [][]float64, v func(j int, outputs []float64) 
 			}
 			continue
 		}
-		backwardLanes(nd.layer, pick(w.values, nd.in), w.values[i], w.gradients[i], pick(w.gradients, nd.in))
+		backwardLanes(nd.layer, pick(w.values, nd.in), w.values[i], w.gradients[i], pick(w.gradients, nd.in), &w.scratch)
 	}
 	for j := range points {
 		gradients[j] = pointOf(w.gradients[0], j, nil)

@@ -10,12 +10,11 @@ func (c *convolution) padded() padded {
 // pixelBlock is how many outputs are computed with four rows of weights, before the next four are taken.
 const pixelBlock = 32
 
-// applyLanes takes the input, pixel by pixel within its padding, and multiplies tiles of four channels and two pixels.
-func (c *convolution) applyLanes(x, y []float64) {
+// forwardLanes takes the input, pixel by pixel within its padding, and multiplies tiles of four channels and two pixels.
+func (c *convolution) forwardLanes(x, y []float64, s *scratch) {
 	p := c.padded()
-	image := zeros(c.inC * p.height * p.width * Lanes)
-	defer patches.Put(image)
-	z := *image
+	z := s.take(0, c.inC*p.height*p.width*Lanes)
+	clear(z)
 	for ch := range c.inC {
 		for iy := range c.inH {
 			at := (ch*c.inH + iy) * c.inW
@@ -40,22 +39,27 @@ func (c *convolution) applyLanes(x, y []float64) {
 			return z[((o/c.outW*c.Stride[0]*p.width+o%c.outW*c.Stride[1])*c.inC+g*channels)*Lanes:]
 		}
 		for from := 0; from < area; from += pixelBlock {
-			to := min(from+pixelBlock, area)
+			end := min(from+pixelBlock, area)
 			for row := 0; row < out; row += tileRows {
 				w := weights.forward[g][row/tileRows*patch:][:patch]
 				rows := min(tileRows, out-row)
-				for o := from; o < to; o += 2 {
-					next := min(o+1, to-1)
-					var s [2 * tileRows]lane
+				var (
+					b    [tileRows]float64
+					none lane // of rows that there are not
+					to   [2 * tileRows]*lane
+				)
+				for r := range tileRows {
+					if to[2*r], to[2*r+1] = &none, &none; r < rows && c.b != nil {
+						b[r] = c.b[g*out+row+r]
+					}
+				}
+				for o := from; o < end; o += 2 {
+					next := min(o+1, end-1)
 					for r := range rows {
 						at := (g*out + row + r) * area
-						s[2*r], s[2*r+1] = *laneOf(y, at+o), *laneOf(y, at+next)
+						to[2*r], to[2*r+1] = laneOf(y, at+o), laneOf(y, at+next)
 					}
-					multiply(w, off, pixel(o), pixel(next), &s)
-					for r := range rows {
-						at := (g*out + row + r) * area
-						*laneOf(y, at+o), *laneOf(y, at+next) = s[2*r], s[2*r+1]
-					}
+					multiply(w, off, pixel(o), pixel(next), &b, &to)
 				}
 			}
 		}
@@ -65,18 +69,16 @@ func (c *convolution) applyLanes(x, y []float64) {
 
 // transposeLanes multiplies tiles of four places in the kernel and two pixels, from the last pixel to the first: so the terms of each
 // input come in the order of the kernel, as in transpose.
-func (c *convolution) transposeLanes(g, gin []float64) {
+func (c *convolution) transposeLanes(g, gin []float64, s *scratch) {
 	p := c.padded()
 	area, patch, out, channels := c.outH*c.outW, c.patch(), c.outC/c.Groups, c.inC/c.Groups
-	turned, image := zeros(len(g)), zeros(c.inC*p.height*p.width*Lanes)
-	defer patches.Put(turned)
-	defer patches.Put(image)
+	turned, z := s.take(1, len(g)), s.take(0, c.inC*p.height*p.width*Lanes)
+	clear(z)
 	for ch := range c.outC {
 		for o := range area {
-			*laneOf(*turned, o*c.outC+ch) = *laneOf(g, ch*area+o)
+			*laneOf(turned, o*c.outC+ch) = *laneOf(g, ch*area+o)
 		}
 	}
-	z := *image
 	inside := func(f func(in, padded int)) {
 		for ch := range c.inC {
 			for iy := range c.inH {
@@ -99,6 +101,14 @@ func (c *convolution) transposeLanes(g, gin []float64) {
 			}
 		}
 	}
+	var (
+		zero [tileRows]float64
+		sums [2 * tileRows]lane
+		at   [2 * tileRows]*lane
+	)
+	for i := range at {
+		at[i] = &sums[i]
+	}
 	weights := c.pack()
 	for group := range c.Groups {
 		first := z[group*channels*p.height*p.width*Lanes:]
@@ -109,13 +119,12 @@ func (c *convolution) transposeLanes(g, gin []float64) {
 				of := places[row:min(row+tileRows, patch)]
 				for o := to - 1; o >= from; o -= 2 {
 					next := max(o-1, from)
-					var s [2 * tileRows]lane
-					multiply(w, off, (*turned)[(o*c.outC+group*out)*Lanes:], (*turned)[(next*c.outC+group*out)*Lanes:], &s)
+					multiply(w, off, turned[(o*c.outC+group*out)*Lanes:], turned[(next*c.outC+group*out)*Lanes:], &zero, &at)
 					last := o
 					for q := range 2 {
 						pixel := first[(last/c.outW*c.Stride[0]*p.width+last%c.outW*c.Stride[1])*Lanes:]
 						for r, place := range of {
-							addLane(pixel[place:], &s[2*r+q])
+							addLane(pixel[place:], &sums[2*r+q])
 						}
 						if last = next; next == o {
 							break

@@ -8,12 +8,14 @@ func (d *dense) rows(first int) (w [tileRows][]float64) {
 	return w
 }
 
-func (d *dense) applyLanes(x, y []float64) {
+func (d *dense) forwardLanes(x, y []float64, _ *scratch) {
 	for o := 0; o < d.out; o += tileRows {
 		w := d.rows(o)
 		var s [tileRows]lane
 		for r := range s {
-			s[r] = *laneOf(y, min(o+r, d.out-1))
+			if o+r < d.out && d.b != nil {
+				s[r] = everywhere(d.b[o+r])
+			}
 		}
 		multiplyRows(&w, x, &s)
 		for r := range min(tileRows, d.out-o) {
@@ -26,7 +28,7 @@ func (d *dense) applyLanes(x, y []float64) {
 // inputBlock is how many inputs get the products of all outputs before the next ones do.
 const inputBlock = 256
 
-func (d *dense) transposeLanes(g, gin []float64) {
+func (d *dense) transposeLanes(g, gin []float64, _ *scratch) {
 	for from := 0; from < d.in; from += inputBlock {
 		to := min(from+inputBlock, d.in)
 		for o := 0; o < d.out; o += tileRows {
@@ -43,13 +45,21 @@ func (d *dense) transposeLanes(g, gin []float64) {
 	endLanes()
 }
 
-func (l *scale) applyLanes(x, y []float64) {
+func (l *scale) forwardLanes(x, y []float64, s *scratch) {
+	for i := range l.s {
+		*laneOf(y, i) = lane{}
+		if l.t != nil {
+			*laneOf(y, i) = everywhere(l.t[i])
+		}
+	}
+	l.transposeLanes(x, y, s)
+}
+
+func (l *scale) transposeLanes(g, gin []float64, _ *scratch) {
 	for i, s := range l.s {
-		from, to := laneOf(x, i), laneOf(y, i)
+		from, to := laneOf(g, i), laneOf(gin, i)
 		for j, v := range from {
 			to[j] += float64(s * v)
 		}
 	}
 }
-
-func (l *scale) transposeLanes(g, gin []float64) { l.applyLanes(g, gin) }

@@ -9,10 +9,23 @@ type lane [Lanes]float64
 
 func laneOf(x []float64, i int) *lane { return (*lane)(x[i*Lanes:]) }
 
-// laneLinear is a linear with forms of apply and transpose for points side by side.
+// everywhere is one value at all points.
+func everywhere(v float64) lane { return lane{v, v, v, v, v, v, v, v} }
+
+// scratch is memory for the steps of a layer, whose content does not last.
+type scratch [2][]float64
+
+func (s *scratch) take(which, n int) []float64 {
+	if len(s[which]) < n {
+		s[which] = make([]float64, n)
+	}
+	return s[which][:n]
+}
+
+// laneLinear is a linear with forms for points side by side: y = Wx + b, and gin += Wᵀg.
 type laneLinear interface {
-	applyLanes(x, y []float64)
-	transposeLanes(g, gin []float64)
+	forwardLanes(x, y []float64, s *scratch)
+	transposeLanes(g, gin []float64, s *scratch)
 }
 
 // alike are layers that treat all values alike, side by side or not.
@@ -24,19 +37,11 @@ func alike(l layer) bool {
 	return false
 }
 
-func forwardLanes(l layer, in [][]float64, out []float64) {
+func forwardLanes(l layer, in [][]float64, out []float64, s *scratch) {
 	switch l := l.(type) {
 	case affine:
 		if lin, ok := l.linear.(laneLinear); ok {
-			b, _ := l.bias()
-			for i := range len(out) / Lanes {
-				v := 0.0
-				if b != nil {
-					v = b[i]
-				}
-				*laneOf(out, i) = lane{v, v, v, v, v, v, v, v}
-			}
-			lin.applyLanes(in[0], out)
+			lin.forwardLanes(in[0], out, s)
 			return
 		}
 	case *arrange:
@@ -44,9 +49,7 @@ func forwardLanes(l layer, in [][]float64, out []float64) {
 			if to := laneOf(out, o); i >= 0 {
 				*to = *laneOf(in[0], i)
 			} else {
-				for j := range to {
-					to[j] = l.constant
-				}
+				*to = everywhere(l.constant)
 			}
 		}
 		return
@@ -76,11 +79,11 @@ func clearOf(l layer, out []float64) {
 	}
 }
 
-func backwardLanes(l layer, in [][]float64, out, g []float64, gin [][]float64) {
+func backwardLanes(l layer, in [][]float64, out, g []float64, gin [][]float64, s *scratch) {
 	switch l := l.(type) {
 	case affine:
 		if lin, ok := l.linear.(laneLinear); ok {
-			lin.transposeLanes(g, gin[0])
+			lin.transposeLanes(g, gin[0], s)
 			return
 		}
 	case *arrange:
