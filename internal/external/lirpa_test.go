@@ -16,7 +16,7 @@ import (
 )
 
 // lirpaVariable names a checkout of auto_LiRPA, whose packaged release wants an older PyTorch.
-const lirpaVariable = "CERTSPEC_AUTO_LIRPA"
+const lirpaVariable = "AUTO_LIRPA"
 
 // Bounds on differences of logits of a residual convolutional network that PyTorch exports are those of auto_LiRPA, by intervals and by CROWN
 // from interval bounds between the layers, in float64.
