@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"golang.org/x/sys/cpu"
+
 	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/backend"
@@ -43,6 +45,9 @@ func trainCases(ctx context.Context, s settings) ([]comparison, error) {
 				entries := []entry{ours("certspec: train.Run", s.backend)}
 				if s.backend == "" {
 					entries = append(entries, ours("certspec: train.Run, Winograd's kernels", "xla:cpu,kernels=winograd"), ours("certspec, XLA's own convolutions", "xla:cpu,kernels=off"))
+					if cpu.X86.HasAVX512BF16 {
+						entries = append(entries, ours("certspec: train.Run, bfloat16 kernels", "xla:cpu,kernels=bf16"))
+					}
 				}
 				w := work{Task: "train", Net: net, Batch: t.batch, Method: name}
 				if name == method.Default {

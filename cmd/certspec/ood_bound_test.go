@@ -39,6 +39,17 @@ func oodModel(t *testing.T, change func(w []float32)) string {
 	return path
 }
 
+// Rigorous bounds hold for float32, so none of the commands that give them can be asked for an engine that rounds otherwise.
+func TestBoundsTakeNoEngine(t *testing.T) {
+	model := oodModel(t, nil)
+	for _, args := range [][]string{{"bound"}, {"verify"}, {"check"}, {"property"}, {"attack"}} {
+		_, err := outputOf(t, "ood", append(args, "--model", model, "--engine", "xla:cpu,kernels=bf16")...)
+		if err == nil || !strings.Contains(err.Error(), "unknown flag: --engine") {
+			t.Errorf("%s: %v", args[0], err)
+		}
+	}
+}
+
 // Bound, attack, merge, compare, verify: the files fit together, and JSON has the keys that scripts read.
 func TestOODFromBoundToAUC(t *testing.T) {
 	model, dir := oodModel(t, nil), t.TempDir()

@@ -9,7 +9,7 @@ import (
 )
 
 // kernelsVariable holds which kernels of package xlakernels compute the convolutions of XLA on a CPU, where the choice does not say:
-// the best that sum directly (default), avx512, avx2 or neon, winograd for the best that multiply less and round otherwise, or off, for XLA's own. They are part of Version, and so of every card, checkpoint and ledger.
+// the best that sum directly (default), avx512, avx2 or neon, winograd for the best that multiply less and round otherwise, bf16 for those that round their factors to bfloat16, or off, for XLA's own. They are part of Version, and so of every card, checkpoint and ledger.
 const kernelsVariable = "CERTSPEC_KERNELS"
 
 const kernelsOff = "off"

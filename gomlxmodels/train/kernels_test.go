@@ -26,7 +26,7 @@ func withKernels(t *testing.T) *backend.Backend {
 	return b
 }
 
-// A step of the ResNet-20 through the kernels, direct ones and Winograd's, is that of XLA's own convolutions, up to rounding.
+// A step of the ResNet-20 through the kernels, direct ones, Winograd's and those in bfloat16, is that of XLA's own convolutions, up to rounding.
 func TestKernelsInResNet20(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a ResNet-20 three times")
@@ -42,6 +42,10 @@ func TestKernelsInResNet20(t *testing.T) {
 	winograd, err := backend.OpenForTraining("xla:cpu,kernels=winograd")
 	if err != nil || !strings.HasSuffix(winograd.Kernels, "-winograd") || winograd.Identity() == b.Identity() {
 		t.Fatalf("%v, %+v", err, winograd)
+	}
+	rounded, err := backend.OpenForTraining("xla:cpu,kernels=bf16")
+	if err != nil && !strings.Contains(err.Error(), "avx512_bf16") {
+		t.Fatal(err)
 	}
 	step := func(b *backend.Backend) (*state, float64) {
 		p := benchPlan("resnet20", pixel.Shape{Height: 32, Width: 32, Channels: 3})
@@ -61,14 +65,27 @@ func TestKernelsInResNet20(t *testing.T) {
 		return s, o.loss
 	}
 	want, wantLoss := step(native)
-	for _, b := range []*backend.Backend{b, winograd} {
+	for _, c := range []struct {
+		name           string
+		b              *backend.Backend
+		loss, gradient float64
+	}{
+		{"direct", b, 1e-5, 1e-3},
+		{"winograd", winograd, 1e-5, 1e-3},
+		{"bf16", rounded, 0x1p-8, 20 * 0x1p-8}, // a factor's rounding is at most 2⁻⁹ of it; 20 convolutions follow each other
+	} {
+		b := c.b
+		if b == nil {
+			t.Logf("%s: this processor lacks avx512_bf16", c.name)
+			continue
+		}
 		before := b.Convolutions().Replaced
 		got, loss := step(b)
 		// 21 convolutions forward, by their inputs (the first of which XLA drops) and by their kernels.
-		if c := b.Convolutions(); c.Replaced-before != 63 || len(c.Native) != 0 {
-			t.Errorf("%s: %+v, with %d before", b.Kernels, c, before)
+		if n := b.Convolutions(); n.Replaced-before != 63 || len(n.Native) != 0 {
+			t.Errorf("%s: %+v, with %d before", b.Kernels, n, before)
 		}
-		if math.Abs(loss-wantLoss) > 1e-5 {
+		if !(math.Abs(loss-wantLoss) <= c.loss) {
 			t.Errorf("%s: loss %v; expected %v", b.Kernels, loss, wantLoss)
 		}
 		// The momentum after one step is the gradient.
@@ -78,7 +95,7 @@ func TestKernelsInResNet20(t *testing.T) {
 				worst = math.Max(worst, math.Abs(float64(got.slots[0][i][k]-v)))
 				greatest = math.Max(greatest, math.Abs(float64(v)))
 			}
-			if !(worst <= 1e-3*greatest) {
+			if !(worst <= c.gradient*greatest) {
 				t.Errorf("%s: tensor %d: gradient differs by %.2g of its greatest value", b.Kernels, i, worst/greatest)
 			}
 		}
@@ -125,5 +142,37 @@ func TestNativeCheckpointGoesOn(t *testing.T) {
 	stopped(start(out, "xla:cpu"))
 	if _, err := Run(t.Context(), start(out, "xla:cpu,kernels=off")); err == nil || !strings.Contains(err.Error(), "kernels 1") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A training in bfloat16 does not go on in float32.
+func TestBF16CheckpointStays(t *testing.T) {
+	withKernels(t)
+	if _, err := backend.OpenForTraining("xla:cpu,kernels=bf16"); err != nil {
+		if strings.Contains(err.Error(), "avx512_bf16") {
+			t.Skip("this processor lacks avx512_bf16")
+		}
+		t.Fatal(err)
+	}
+	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	pictures(t, dir)
+	o := options(t, dir, out)
+	o.Backend = "xla:cpu,kernels=bf16"
+	ctx, cancel := context.WithCancel(t.Context())
+	o.afterStep = func(int) { cancel() }
+	if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	for _, engine := range []string{"xla:cpu", "xla:cpu,kernels=off"} {
+		o := options(t, dir, out)
+		o.Backend = engine
+		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "-bf16") {
+			t.Errorf("%s: error %v", engine, err)
+		}
+	}
+	o = options(t, dir, out)
+	o.Backend = "xla:cpu,kernels=bf16"
+	if card := run(t, o); !strings.Contains(card.Backend, "kernels 1 avx512-bf16") {
+		t.Error(card.Backend)
 	}
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #if defined(__x86_64__)
-extern const form form_avx512, form_avx2, form_avx512_winograd, form_avx2_winograd;
+extern const form form_avx512, form_avx2, form_avx512_winograd, form_avx2_winograd, form_avx512_bf16;
 int kernel_forms(const form *list[max_forms]) {
 	int count = 0;
 	__builtin_cpu_init();
@@ -16,6 +16,7 @@ int kernel_forms(const form *list[max_forms]) {
 	if (narrow) list[count++] = &form_avx2;
 	if (wide) list[count++] = &form_avx512_winograd;
 	if (narrow) list[count++] = &form_avx2_winograd;
+	if (wide && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512bf16")) list[count++] = &form_avx512_bf16;
 	return count;
 }
 #elif defined(__aarch64__)
@@ -53,7 +54,9 @@ size_t packed_size(const geometry *g) {
 size_t scratch_size(const geometry *g) {
 	const layout l = layout_of(g);
 	size_t size = (size_t)l.rows * l.columns * l.group * ((g->channels + l.group - 1) / l.group);
-	if (g->kind == by_kernel && g->features % 16 != 0) size += (size_t)g->out_height * g->out_width * ((g->features + 15) / 16 * 16);
+	const size_t pairs = (size_t)l.rows * l.columns * 8 * ((g->channels + 15) / 16);
+	size = (size > pairs ? size : pairs) + (size_t)(l.columns + 4) * 16; // with a row in float32
+	if (g->kind == by_kernel) size += (size_t)g->out_height * (g->out_width + 1) * ((g->features + 15) / 16 * 16);
 	const size_t c = g->channels, f = g->features, winograd = 16 * (winograd_strip * (c + f) + 32 + c * f);
 	return (size > winograd ? size : winograd) + 64;
 }
@@ -70,8 +73,7 @@ static void values(float *v, size_t n, uint32_t seed) {
 	}
 }
 
-// met says which row of x the row a of the kernel meets for the row p of y; −1 for none.
-static int met(const geometry *g, int side, int p, int a, int start) {
+int met(const geometry *g, int side, int p, int a, int start) {
 	const int u = p * g->stride + a - start;
 	return u < 0 || u % g->dilation != 0 || u / g->dilation >= side ? -1 : u / g->dilation;
 }
@@ -108,7 +110,10 @@ double kernel_check(const form *f, geometry g) {
 	if (one != NULL && other != NULL && got != NULL && packed != NULL && scratch != NULL && sum != NULL && size != NULL) {
 		values(one, x, 1);
 		values(other, g.kind == by_kernel ? y : k, 2);
-		direct(&g, one, other, sum, size);
+		if (f->emulate != NULL)
+			f->emulate(&g, one, other, sum);
+		else
+			direct(&g, one, other, sum, size);
 		if (g.kind == by_kernel) {
 			f->correlate(&g, one, other, got, 0, g.n, scratch);
 		} else {
@@ -119,8 +124,9 @@ double kernel_check(const form *f, geometry g) {
 		const size_t wide = (g.features + 15) / 16 * 16;
 		for (size_t i = 0; i < outputs; i++) {
 			const double found = got[g.kind == by_kernel ? i / g.features * wide + i % g.features : i];
-			const double difference = fabs(found - sum[i]) / (size[i] * 0x1p-24 + 0x1p-126);
-			if (!(difference <= greatest)) greatest = difference;
+			const double unit = f->emulate != NULL ? 0 : size[i] * 0x1p-24 + 0x1p-126;
+			const double difference = found == sum[i] ? 0 : fabs(found - sum[i]) / unit;
+			if (!(difference <= greatest)) greatest = isnan(difference) ? INFINITY : difference;
 		}
 	}
 	free(one), free(other), free(got), free(packed), free(scratch), free(sum), free(size);

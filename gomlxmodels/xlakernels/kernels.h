@@ -24,12 +24,14 @@ typedef struct {
 	void (*convolve)(const geometry *g, const float *x, const float *packed, float *y, int first, int last, float *scratch);
 	// The sum over images first to last of the gradient by the kernel, with features rounded up to a multiple of 16.
 	void (*correlate)(const geometry *g, const float *x, const float *dy, float *sum, int first, int last, float *scratch);
+	// Of a form that rounds the factors: what it gives, bit for bit, in plain C. NULL for float32.
+	void (*emulate)(const geometry *g, const float *one, const float *other, double *result);
 } form;
 
-enum { max_forms = 4 };
+enum { max_forms = 5 };
 enum { winograd_strip = 32 }; // tiles of a gradient by the kernel that are transformed together
 
-// forms of this processor, the direct ones first, each kind by speed, and how many.
+// forms of this processor, the direct ones in float32 first, each kind by speed, and how many.
 int kernel_forms(const form *list[max_forms]);
 
 // How the images lie in scratch.
@@ -44,6 +46,10 @@ size_t packed_size(const geometry *g);
 size_t scratch_size(const geometry *g);
 size_t sum_size(const geometry *g);
 
+// met says which row of x the row a of the kernel meets for the row p of y; −1 for none.
+int met(const geometry *g, int side, int p, int a, int start);
+
 // kernel_check compares a form with direct sums in float64 on two small images of these channels; it returns the greatest difference
-// in units of the rounding of float32 times the sum of the absolute products.
+// in units of the rounding of float32 times the sum of the absolute products. A form that rounds the factors must give the very bits of its
+// emulation; the result is infinite where it does not.
 double kernel_check(const form *f, geometry g);

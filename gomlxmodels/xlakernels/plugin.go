@@ -40,8 +40,8 @@ var (
 	loaded   []*Plugin
 )
 
-// forms are the kernels that this processor has instructions for: those that sum directly first, the fastest before the others, then those by
-// Winograd's minimal filtering.
+// forms are the kernels that this processor has instructions for: those that sum directly in float32 first, the fastest before the others, then those by
+// Winograd's minimal filtering, and those that round the factors to bfloat16.
 func forms() []string {
 	var list [C.max_forms]*C.form
 	names := make([]string, C.kernel_forms(&list[0]))
@@ -51,18 +51,13 @@ func forms() []string {
 	return names
 }
 
-// Load makes XLA's plugin for the CPU at this absolute path known to go-xla a second time, with kernels of a form: one of forms, "winograd" for the
-// best of that kind, or the first where form is empty. The plugin must have been tried before: a file that is none may crash the process.
+// Load makes XLA's plugin for the CPU at this absolute path known to go-xla a second time, with kernels of a form: one of forms, "winograd" or "bf16"
+// for the best of that kind, or the first where form is empty. The plugin must have been tried before: a file that is none may crash the process.
 func Load(path, form string) (*Plugin, error) {
-	number := 0
 	all := forms()
-	if len(all) == 0 {
-		return nil, errors.New("this processor has neither AVX-512 nor AVX2")
-	}
-	for form != "" && all[number] != form && !strings.HasSuffix(all[number], "-"+form) {
-		if number++; number == len(all) {
-			return nil, fmt.Errorf("this processor has no kernels %q; it has %s", form, strings.Join(all, ", "))
-		}
+	number, err := choose(all, form)
+	if err != nil {
+		return nil, err
 	}
 	p := &Plugin{Name: path + ".kernels-" + all[number], Form: all[number], form: number, checked: map[convolution]error{}}
 	p.counts.Native = map[string]int{}
@@ -90,6 +85,25 @@ func Load(path, form string) (*Plugin, error) {
 	return p, nil
 }
 
+// choose finds a form among those of a processor.
+func choose(all []string, form string) (int, error) {
+	if len(all) == 0 {
+		return 0, errors.New("this processor has neither AVX-512 nor AVX2")
+	}
+	for i, name := range all {
+		if form == "" || form == name || strings.HasSuffix(name, "-"+form) {
+			return i, nil
+		}
+	}
+	if strings.HasSuffix(form, bf16) {
+		return 0, fmt.Errorf("these kernels need a processor with the flag avx512_bf16 (VDPBF16PS), and this one lacks it; kernels=%s computes in float32, as another engine: "+
+			"what was begun in bfloat16 cannot go on with it", all[0])
+	}
+	return 0, fmt.Errorf("this processor has no kernels %q; it has %s", form, strings.Join(all, ", "))
+}
+
+const bf16 = "bf16"
+
 // Counts is what became of the convolutions so far.
 func (p *Plugin) Counts() Counts {
 	p.mu.Lock()
@@ -103,7 +117,8 @@ func bySlot(slot C.int) *Plugin {
 	return loaded[slot]
 }
 
-// allowed is the rounding of sums in float32 in units of 2⁻²⁴ of the sum of the absolute products; 2 to 5 are common.
+// allowed is the rounding of sums in float32 in units of 2⁻²⁴ of the sum of the absolute products; 2 to 5 are common. Kernels in bfloat16 must agree
+// bit for bit with an emulation in C.
 const allowed = 32
 
 // accept compares the kernels with direct sums for convolutions like c.

@@ -133,7 +133,7 @@ func random(seed uint64, dims ...int) *tensors.Tensor {
 	return tensors.FromFlatDataAndDimensions(v, dims...)
 }
 
-// Convolutions and their gradients through GoMLX and XLA agree with direct sums in float64, with one thread and with two, bit for bit the
+// Convolutions and their gradients through GoMLX and XLA agree with direct sums in float64 of the factors that a form multiplies, with one thread and with two, bit for bit the
 // same; what the kernels do not know goes to XLA.
 func TestThroughXLA(t *testing.T) {
 	for _, form := range forms() {
@@ -175,9 +175,7 @@ func TestThroughXLA(t *testing.T) {
 				if !slices.Equal(got.y, again.y) || !slices.Equal(got.byImages, again.byImages) || !slices.Equal(got.byKernel, again.byKernel) {
 					t.Error("other bits with two threads than with one")
 				}
-				xs, _ := tensors.CopyFlatData[float32](x)
-				ws, _ := tensors.CopyFlatData[float32](w)
-				rs, _ := tensors.CopyFlatData[float32](r)
+				xs, ws, rs := factors(t, x, form), factors(t, w, form), factors(t, r, form)
 				y, dx, dw := make([]float64, len(rs)), make([]float64, len(xs)), make([]float64, len(ws))
 				for n := range c.n {
 					for i := range out * out {
@@ -189,9 +187,9 @@ func TestThroughXLA(t *testing.T) {
 							for a := range c.channels {
 								for b := range c.features {
 									xi, wi, yi := ((n*c.side+row)*c.side+column)*c.channels+a, (k*c.channels+a)*c.features+b, (n*out*out+i)*c.features+b
-									y[yi] += float64(xs[xi]) * float64(ws[wi])
-									dx[xi] += float64(rs[yi]) * float64(ws[wi])
-									dw[wi] += float64(rs[yi]) * float64(xs[xi])
+									y[yi] += xs[xi] * ws[wi]
+									dx[xi] += rs[yi] * ws[wi]
+									dw[wi] += rs[yi] * xs[xi]
 								}
 							}
 						}
@@ -205,6 +203,41 @@ func TestThroughXLA(t *testing.T) {
 	}
 }
 
+// Values are rounded to nearest, ties to even; subnormal ones are zeros, and what is not finite stays so.
+func TestBF16Rounding(t *testing.T) {
+	if !slices.ContainsFunc(forms(), func(form string) bool { return strings.HasSuffix(form, bf16) }) {
+		t.Skip("this processor lacks avx512_bf16")
+	}
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	in := []float32{1 + 0x1p-8, 1 + 3*0x1p-8, 1 + 0x1p-8 + 0x1p-20, 1 + 0x1p-8 - 0x1p-20, -1 - 0x1p-8, 0x1p-126, 0x1p-127, -inf, nan}
+	want := []float32{1, 1 + 0x1p-6, 1 + 0x1p-7, 1, -1, 0x1p-126, 0, -inf, nan}
+	one := tensors.FromFlatDataAndDimensions([]float32{1}, 1, 1, 1, 1)
+	got := differentiate(t, client(t, open(t, bf16), "1"), 1, [2]int{}, 1, tensors.FromFlatDataAndDimensions(in, 1, 3, 3, 1), one, random(3, 1, 3, 3, 1)).y
+	for i := range want {
+		if got[i] != want[i] && !(got[i] != got[i] && want[i] != want[i]) {
+			t.Errorf("%x becomes %x; expected %x", in[i], got[i], want[i])
+		}
+	}
+}
+
+// factors are the values that a form multiplies: those of a tensor, or the nearest in bfloat16, which has the upper half of a float32's bits.
+func factors(t *testing.T, v *tensors.Tensor, form string) []float64 {
+	t.Helper()
+	flat, err := tensors.CopyFlatData[float32](v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := make([]float64, len(flat))
+	for i, v := range flat {
+		f[i] = float64(v)
+		if strings.HasSuffix(form, bf16) {
+			_, e := math.Frexp(f[i])
+			f[i] = math.Ldexp(math.RoundToEven(math.Ldexp(f[i], 8-e)), e-8) // 8 bits of the significand
+		}
+	}
+	return f
+}
+
 func near(t *testing.T, name string, got []float32, want []float64) {
 	t.Helper()
 	worst, greatest := 0.0, 0.0
@@ -213,6 +246,24 @@ func near(t *testing.T, name string, got []float32, want []float64) {
 	}
 	if !(worst <= 2e-6*greatest) || len(got) != len(want) {
 		t.Errorf("%s: wrong by %.2g of the greatest value", name, worst/greatest)
+	}
+}
+
+// A form is found by its name or kind, and what a processor lacks is refused by the flag that it would need.
+func TestChoose(t *testing.T) {
+	all := []string{"avx512", "avx2", "avx512-winograd", "avx2-winograd", "avx512-bf16"}
+	for form, want := range map[string]int{"": 0, "avx2": 1, "winograd": 2, "avx2-winograd": 3, "bf16": 4, "avx512-bf16": 4} {
+		if got, err := choose(all, form); got != want || err != nil {
+			t.Errorf("%q: %d, %v; expected %d", form, got, err, want)
+		}
+	}
+	for _, form := range []string{"bf16", "avx512-bf16"} {
+		if _, err := choose(all[:4], form); err == nil || !strings.Contains(err.Error(), "avx512_bf16") || !strings.Contains(err.Error(), "kernels=avx512 ") {
+			t.Errorf("%q: %v", form, err)
+		}
+	}
+	if _, err := choose(nil, "bf16"); err == nil {
+		t.Error("a form of a processor that has none")
 	}
 }
 

@@ -11,6 +11,9 @@
 // Some forms compute 3×3 kernels with stride 1 by Winograd's minimal filtering, with 16 products in the place of 36: faster, but not by default,
 // as they round otherwise than the kernels that older cards and checkpoints name.
 //
+// Another form rounds images, kernels and gradients to bfloat16 where it copies them and adds products of pairs in float32 (VDPBF16PS), on processors
+// that have this instruction. What lies in XLA's memory stays float32.
+//
 // The kernels run on XLA's threads, in AVX-512, AVX2 or NEON instructions. An output is summed in one order, whatever the number
 // of threads, the size of the batch and the place in it. Every shape of kernel is compared with direct sums in float64 before its first use.
 package xlakernels

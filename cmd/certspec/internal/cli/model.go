@@ -63,13 +63,13 @@ func RunsEngine(root *cobra.Command, args []string) bool {
 // Engine adds --engine to a command that runs a model.
 func (f *Flags) Engine(p *string) {
 	f.runsEngine()
-	f.Named(p, "engine", "", "what runs the model: auto, onnxruntime, xla, xla:cpu, xla:cuda, xla:/path/of/plugin.so or go; see certspec backend", func() []string { return engines })
+	f.Named(p, "engine", "", "what runs the model: auto, onnxruntime, xla, xla:cpu, xla:cuda, xla:/path/of/plugin.so or go; xla:cpu,kernels=winograd or bf16 for other convolutions; see certspec backend", func() []string { return engines })
 }
 
 // TrainingEngine adds --engine, or the same under another name, to a command that trains.
 func (f *Flags) TrainingEngine(p *string, name, does string) {
 	f.runsEngine()
-	f.Named(p, name, "", does+": auto, xla, xla:cpu, xla:cuda, xla:/path/of/plugin.so or go; see certspec backend", func() []string { return trainers })
+	f.Named(p, name, "", does+": auto, xla, xla:cpu, xla:cuda, xla:/path/of/plugin.so or go; xla:cpu,kernels=winograd or bf16 for other convolutions; see certspec backend", func() []string { return trainers })
 }
 
 // Open opens the model.
