@@ -69,10 +69,12 @@ func TestKernelsInResNet20(t *testing.T) {
 		name           string
 		b              *backend.Backend
 		loss, gradient float64
+		cosine         float64 // least, of the angle between two gradients of a tensor
 	}{
-		{"direct", b, 1e-5, 1e-3},
-		{"winograd", winograd, 1e-5, 1e-3},
-		{"bf16", rounded, 0.02, 0.25}, // factors change by up to 2⁻⁹ in 20 convolutions after each other; the kernels' own test asks for every bit
+		{"direct", b, 1e-5, 1e-3, 0.9999},
+		{"winograd", winograd, 1e-5, 1e-3, 0.9999},
+		// Over 8 images, factors that are rounded flip ReLUs: PyTorch's gradients with and without rounding have a cosine of .88 to 1.
+		{"bf16", rounded, 0.02, 0.7, 0.85},
 	} {
 		b := c.b
 		if b == nil {
@@ -90,13 +92,14 @@ func TestKernelsInResNet20(t *testing.T) {
 		}
 		// The momentum after one step is the gradient.
 		for i, g := range want.slots[0] {
-			worst, greatest := 0.0, 0.0
+			var worst, greatest, product, mine, theirs float64
 			for k, v := range g {
-				worst = math.Max(worst, math.Abs(float64(got.slots[0][i][k]-v)))
-				greatest = math.Max(greatest, math.Abs(float64(v)))
+				a, b := float64(got.slots[0][i][k]), float64(v)
+				worst, greatest = math.Max(worst, math.Abs(a-b)), math.Max(greatest, math.Abs(b))
+				product, mine, theirs = product+a*b, mine+a*a, theirs+b*b
 			}
-			if !(worst <= c.gradient*greatest) {
-				t.Errorf("%s: tensor %d: gradient differs by %.2g of its greatest value", b.Kernels, i, worst/greatest)
+			if !(worst <= c.gradient*greatest && product >= c.cosine*math.Sqrt(mine*theirs)) {
+				t.Errorf("%s: tensor %d: gradient differs by %.2g of its greatest value, cosine %.3g", b.Kernels, i, worst/greatest, product/math.Sqrt(mine*theirs))
 			}
 		}
 	}
