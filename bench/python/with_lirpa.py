@@ -4,15 +4,17 @@ intervals between the layers (CROWN-IBP), as certspec's."""
 import os
 import subprocess
 import sys
+import tempfile
 import types
 
 CHECKOUT = os.environ["AUTO_LIRPA"]
 sys.path.insert(0, CHECKOUT)
-for name, what in (("graphviz", "Digraph"), ("tqdm", "tqdm"), ("appdirs", "user_cache_dir")):  # imported, not needed for bounds
+# What it imports and does not need for bounds.
+for name, what in (("graphviz", "Digraph"), ("tqdm", "tqdm"), ("appdirs", "user_cache_dir user_data_dir")):
     try:
         __import__(name)
     except ImportError:
-        sys.modules[name] = types.SimpleNamespace(**{what: None})
+        sys.modules[name] = types.SimpleNamespace(**dict.fromkeys(what.split(), lambda *_: tempfile.gettempdir()))
 
 from with_bounds import CLASSES, EPSILON, weights
 
