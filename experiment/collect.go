@@ -1,7 +1,9 @@
 package experiment
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -37,6 +39,11 @@ func keptOf(folder string, m *Model) (kept, error) {
 	}
 	if m.Results != "" {
 		k.radii, err = resultsOf(m.Results)
+		if errors.Is(err, fs.ErrNotExist) {
+			if copied, bad := readRadii(resultPath(folder, m, ".csv")); bad != nil || len(copied.Cells) > 0 {
+				k.radii, err = copied, bad
+			}
+		}
 		return k, err
 	}
 	if k.radii, err = readRadii(resultPath(folder, m, ".csv")); err != nil {
@@ -80,15 +87,18 @@ func keptOf(folder string, m *Model) (kept, error) {
 	return k, nil
 }
 
-// collect brings the radii of closed ledgers into the files of results.
+// collect brings the radii of closed ledgers into the files of results, and a copy of those that were given, so that the folder can stand without their file.
 func (e *Experiment) collect(m *Model) error {
-	if m.Results != "" {
+	if isRecord(m.Results) {
 		return nil
 	}
 	folder := e.options.Folder
 	k, err := keptOf(folder, m)
 	if err != nil {
 		return err
+	}
+	if m.Results != "" {
+		return k.radii.write(resultPath(folder, m, ".csv"), nil)
 	}
 	source := m
 	if m.Adapt != nil {

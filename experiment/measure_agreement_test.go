@@ -102,6 +102,16 @@ func TestAgreementAndResults(t *testing.T) {
 		f.Lines[3].Values[0].Difference.Difference != f.Lines[1].Values[0].Difference.Difference {
 		t.Errorf("%+v", f.Lines)
 	}
+	// The folder stands without their files.
+	for _, name := range []string{"theirs.ledger", "published.csv"} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	alone, err := Fill(t.Context(), o.Folder, "agreeing", resample.Options{Resamples: 200})
+	if err != nil || alone.Lines[2].Values[0].Mean != f.Lines[0].Values[0].Mean || alone.Lines[3].Values[0].Mean != f.Lines[1].Values[0].Mean {
+		t.Errorf("without the files: %+v, %v", alone, err)
+	}
 	for want, row := range map[string]string{
 		"one of them":            "{results: a.csv, model: b, title: X}",
 		"has no title":           "{results: a.csv}",
