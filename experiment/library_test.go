@@ -449,7 +449,8 @@ func TestForeignFolders(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "lambda: 4", "lambda: 5", 1)), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Plan(o); !errors.As(err, &mismatch) || mismatch.What != "the model tiny/hcr@1" {
+	if _, err := Plan(o); !errors.As(err, &mismatch) || mismatch.What != "the model tiny/hcr@1" ||
+		mismatch.There != `{"options":{"lambda":4}}` || mismatch.Here != `{"options":{"lambda":5}}` {
 		t.Errorf("another recipe: %v", err)
 	}
 	foreign := o

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -83,13 +84,14 @@ func ReadManifest(folder string) (*Manifest, error) {
 // join adds what is new in another manifest of the same experiment.
 func (m *Manifest) join(folder string, other *Manifest) error {
 	mismatch := func(what string, there, here any) error {
-		return &MismatchError{folder, what, compact(there), compact(here)}
+		x, y := apart(plain(there), plain(here))
+		return &MismatchError{folder, what, compact(x), compact(y)}
 	}
 	switch {
 	case m.Tier.Name != other.Tier.Name:
 		return mismatch("the tier", m.Tier.Name, other.Tier.Name)
 	case compact(m.Tier.withMethods(other.Tier)) != compact(other.Tier.withMethods(m.Tier)):
-		return mismatch("the tier "+m.Tier.Name, m.Tier, other.Tier)
+		return mismatch("the tier "+m.Tier.Name, m.Tier.withMethods(other.Tier), other.Tier.withMethods(m.Tier))
 	case compact(m.Places) != compact(other.Places):
 		return mismatch("the place of data", m.Places, other.Places)
 	}
@@ -100,8 +102,8 @@ func (m *Manifest) join(folder string, other *Manifest) error {
 			m.Models = append(m.Models, model)
 			continue
 		}
-		if there, here := compact(m.Models[i]), compact(model.asIn(m.Models[i])); there != here {
-			return &MismatchError{folder, "the model " + model.Name, there, here}
+		if compact(m.Models[i]) != compact(model.asIn(m.Models[i])) {
+			return mismatch("the model "+model.Name, m.Models[i], model.asIn(m.Models[i]))
 		}
 	}
 	for _, table := range other.Tables {
@@ -111,8 +113,8 @@ func (m *Manifest) join(folder string, other *Manifest) error {
 			continue
 		}
 		t := &m.Tables[i]
-		if there, here := compact(t.Measure), compact(table.Measure); there != here {
-			return &MismatchError{folder, "what table " + table.Name + " measures", there, here}
+		if compact(t.Measure) != compact(table.Measure) {
+			return mismatch("what table "+table.Name+" measures", t.Measure, table.Measure)
 		}
 		for _, line := range table.Lines {
 			if !slices.ContainsFunc(t.Lines, func(o tableLine) bool { return compact(o) == compact(line) }) {
@@ -121,6 +123,27 @@ func (m *Manifest) join(folder string, other *Manifest) error {
 		}
 	}
 	return nil
+}
+
+// apart leaves of two objects what sets them apart.
+func apart(there, here any) (any, any) {
+	a, ok := there.(map[string]any)
+	b, both := here.(map[string]any)
+	if !ok || !both {
+		return there, here
+	}
+	a, b = maps.Clone(a), maps.Clone(b)
+	for key, v := range a {
+		w, both := b[key]
+		switch {
+		case reflect.DeepEqual(v, w):
+			delete(a, key)
+			delete(b, key)
+		case both:
+			a[key], b[key] = apart(v, w)
+		}
+	}
+	return a, b
 }
 
 // withMethods is the tier with the limits of methods that only another has: those act through the options of models, which are compared themselves, so that a
@@ -199,6 +222,14 @@ func (m *Manifest) Made(name string) (*madeTable, error) {
 		return nil, fmt.Errorf("experiment: the folder has %d tables; name one of %s", len(names), strings.Join(names, ", "))
 	}
 	return nil, fmt.Errorf("experiment: the folder has no table %q; it has %s", name, strings.Join(names, ", "))
+}
+
+// plain is a value as JSON has it.
+func plain(v any) (is any) {
+	if err := json.Unmarshal([]byte(compact(v)), &is); err != nil {
+		panic("experiment: " + err.Error()) // its own text
+	}
+	return is
 }
 
 func compact(v any) string {
