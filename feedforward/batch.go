@@ -60,7 +60,7 @@ func (n *Network) VectorJacobians(ctx context.Context, points [][]float64, v fun
 // workspace is the memory of an evaluation side by side, used again by the next.
 type workspace struct {
 	values, gradients [][]float64 // by node
-	inPlace           []bool      // ReLUs that overwrite what they alone read
+	inPlace           []bool      // ReLUs that overwrite what they alone read: no gradient flows back where they change a value
 	scratch           scratch
 }
 
