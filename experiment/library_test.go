@@ -118,6 +118,50 @@ func TestArmsOfCalibrationTraining(t *testing.T) {
 	}
 }
 
+// In tables 7 to 9 every arm takes as many rows, steps and models, at every tier, and a constant push and adversarial training that goes on as long are
+// among them.
+func TestArmsOfTheTablesAreAlike(t *testing.T) {
+	l, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range l.Names(Tiers) {
+		tier, err := l.Tier(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &Setup{Library: l, Tier: tier, Places: map[string]string{"fashionmnist-start": "../notebooks/models/fmnist-cnn-s025"}}
+		for _, table := range []string{"D/table7", "D/table8", "D/table9"} {
+			made, err := l.Table(table)
+			if err != nil {
+				t.Fatal(err)
+			}
+			arms := map[string]string{}
+			for _, row := range made.Rows {
+				models, err := s.Models(row.Recipe)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if models[0].Start == "" {
+					continue
+				}
+				rows, err := s.rowsOf(models[0])
+				if err != nil {
+					t.Fatal(err)
+				}
+				m := models[0]
+				arms[m.Method] = fmt.Sprintf("%d models from %s, %d images of %d rows in a step, %d epochs", len(models), m.Start, m.BatchSize, rows, m.Epochs)
+			}
+			want := arms["acce-act"]
+			for _, method := range []string{"brier-act", "acce-act", "exact-act", "push-act", "smoothadv"} {
+				if arms[method] != want || want == "" {
+					t.Errorf("%s at %s: %s has %q, acce-act %q", table, name, method, arms[method], want)
+				}
+			}
+		}
+	}
+}
+
 // Tables 2 and 6 fine-tune all seven baselines as the paper does: a step has 256 rows whatever the number of noises, and 2048 where the error is that
 // of the batch. The adversary of ACCE has the settings that its tests hold.
 func TestFineTuningOfThePaper(t *testing.T) {
