@@ -3,24 +3,25 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/gomlxmodels/backend"
-	"github.com/certspec/certspec/internal/hugepages"
 )
 
-func TestRunsEngine(t *testing.T) {
+func TestCommandsWithHugePages(t *testing.T) {
 	for line, want := range map[string]bool{
 		"train --data synthetic": true, "certify --model m": true, "backend check": true, "experiment run A/table2": true,
 		"backend list": false, "ledger show x": false, "version": false, "train --help": false, "": false, "nonsense": false,
+		"train --huge-pages=false --data synthetic": false, "train --data synthetic --huge-pages=0": false, "train --huge-pages --data synthetic": true, "certify --huge-pages=true": true,
+		"experiment run A/table2 --huge-pages=no": true, // which the command refuses
 	} {
-		if got := cli.RunsEngine(root(), strings.Fields(line)); got != want {
+		if got := cli.HugePages(root(), strings.Fields(line)); got != want {
 			t.Errorf("%q: %v; expected %v", line, got, want)
 		}
 	}
@@ -40,8 +41,7 @@ func TestHugePages(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	train := func(pages, out string) []byte {
-		cmd := exec.Command(program, "train", "--data", "synthetic[max_index=64]", "--net", "small-cnn", "--sigma", "0.25", "--epochs", "1", "--batch", "32", "--engine", engine, "--out", out)
-		cmd.Env = append(os.Environ(), hugepages.Variable+"="+pages)
+		cmd := exec.Command(program, "train", "--data", "synthetic[max_index=64]", "--net", "small-cnn", "--sigma", "0.25", "--epochs", "1", "--batch", "32", "--engine", engine, "--out", out, "--huge-pages="+pages)
 		if text, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
@@ -53,8 +53,8 @@ func TestHugePages(t *testing.T) {
 	}
 	dir := t.TempDir()
 	// The path is part of the file only through its name, which is the same.
-	small := train("off", filepath.Join(dir, "a"))
-	large := train("on", filepath.Join(dir, "b"))
+	small := train("false", filepath.Join(dir, "a"))
+	large := train("true", filepath.Join(dir, "b"))
 	if !bytes.Equal(weightsOf(small), weightsOf(large)) {
 		t.Error("other weights with huge pages")
 	}
@@ -66,22 +66,25 @@ func TestHugePages(t *testing.T) {
 		t.Errorf("exit code %d, %q, %q", cmd.ProcessState.ExitCode(), &stdout, &stderr)
 	}
 
-	// The process that was started is the one that works, with the setting in its environment.
-	cmd = exec.Command(program, "certify", "--exec", childModel("slow"), "--data", "synthetic/test[max_index=50]", "--sigma", "0.25", "--n", "100000", "--ledger", filepath.Join(dir, "l"))
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	found := false
-	for range 500 {
-		environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", cmd.Process.Pid))
-		if found = bytes.Contains(environment, []byte("glibc.malloc.mmap_threshold=4294967296")); found {
-			break
+	// The process that was started is the one that works, with the setting in its environment, or without where the flag says so.
+	for _, on := range []bool{true, false} {
+		cmd = exec.Command(program, "certify", "--exec", childModel("slow"), "--data", "synthetic/test[max_index=50]", "--sigma", "0.25", "--n", "100000",
+			"--ledger", filepath.Join(dir, fmt.Sprint(on)), fmt.Sprintf("--huge-pages=%v", on))
+		stderr, err := cmd.StderrPipe()
+		if err == nil {
+			err = cmd.Start()
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	_ = cmd.Process.Signal(os.Interrupt)
-	if _ = cmd.Wait(); !found {
-		t.Error("it does not run with the settings")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = stderr.Read(make([]byte, 1)) // by its first word it works
+		environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", cmd.Process.Pid))
+		go func() { _, _ = io.Copy(io.Discard, stderr) }()
+		_ = cmd.Process.Signal(os.Interrupt)
+		_ = cmd.Wait()
+		if found := bytes.Contains(environment, []byte("glibc.malloc.mmap_threshold=4294967296")); found != on {
+			t.Errorf("--huge-pages=%v: settings in the environment: %v", on, found)
+		}
 	}
 }
 

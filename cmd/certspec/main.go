@@ -51,7 +51,7 @@ func root() *cobra.Command {
 
 func main() {
 	all, args := root(), os.Args[1:]
-	if cli.RunsEngine(all, args) {
+	if cli.HugePages(all, args) {
 		hugepages.Use()
 	}
 	os.Exit(cli.Run(all, args))

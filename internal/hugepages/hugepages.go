@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Variable, set to "off", leaves all as it is.
+// Variable, set to "off", leaves all as it is, also where a program has no flag for it.
 const Variable = "CERTSPEC_HUGE_PAGES"
 
 const (
