@@ -82,13 +82,17 @@ func (e *Experiment) Estimate(ctx context.Context, keep bool) (Estimate, error) 
 	if err != nil {
 		return Estimate{}, err
 	}
+	idle, err := e.idle()
+	if err != nil {
+		return Estimate{}, err
+	}
 	var total Estimate
 	for _, j := range e.Jobs {
 		done, err := e.Manifest.Done(e.options.Folder, j)
 		if err != nil {
 			return total, err
 		}
-		if done || j.failed(failed) != nil {
+		if done || j.failed(failed) != nil || j.measure == nil && idle[j.Model.Name] {
 			continue
 		}
 		total.Jobs++

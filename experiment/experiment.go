@@ -24,6 +24,7 @@
 //	results/MODEL.csv         the certified radii of the ledgers, image by image, small enough to keep
 //	results/MODEL.shares.csv  the shares of noise samples in the certified class behind them
 //	ood/MODEL/*               bounds and attacks around foreign images; see package ood/record
+//	results/DATA-SET-EPSILON.areas.json  what they say of all networks: areas with their covariance; see Areas
 //	results/MODEL.*.json      calibration bounds, attacks, heat maps
 //	results/MODEL.record.jsonl     what may predict accuracy under shift, path metrics among it; all of them in records.jsonl
 //	results/MODEL.predictions.csv  the classes without noise, for the agreement of models

@@ -3,12 +3,10 @@ package experiment
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/ood"
-	"github.com/certspec/certspec/ood/record"
 )
 
 // adversaryMeasure is how well a network's confidence tells foreign images that are attacked from its own: files in ood/MODEL, as
@@ -22,6 +20,8 @@ func (a *adversaryMeasure) at(s *Setup) (Measure, error) {
 	sets, err := a.Sets.at(s)
 	return &adversaryMeasure{sets}, err
 }
+
+func (a *adversaryMeasure) foreign() foreignData { return a.Sets }
 
 const transferJob = "transfer"
 
@@ -60,7 +60,12 @@ func (a *adversaryMeasure) ending(j Job) string {
 func (a *adversaryMeasure) Done(p *Place, j Job) (bool, error) {
 	f, _ := a.Sets.of(j)
 	open, err := unfinished(f.file(p.Folder, j.Model, j.Part, a.ending(j)))
-	return !open, err
+	if !open || err != nil {
+		return !open, err
+	}
+	kept, err := f.kept(p.Folder, j.Model.Data, j.Part)
+	n := kept.of(j.Model.Name)
+	return n != nil && n.Attack != nil && (n.Transfer || j.Kind != transferJob), err
 }
 
 // Do implements Measure.
@@ -122,54 +127,10 @@ func (a *adversaryMeasure) Cost(c *Costs, j Job) error {
 // classes are as many as most sets have.
 const classes = 10
 
-// worstOf is the most that an image's attacks found.
-func worstOf(l record.Line) float64 {
-	if math.IsNaN(l.Log) {
-		return l.Log
-	}
-	return l.Attacked
-}
-
-// files are what attacks found of a model, the transferred ones included, and its bounds.
-func (a *adversaryMeasure) files(f *Filler, of foreignSets, m *Model, part string) (attacked, bound *record.File, err error) {
-	if attacked, err = closed(of.file(f.Folder, m, part, attackEnds)); attacked == nil || err != nil {
-		return nil, nil, err
-	}
-	transferred, err := closed(of.file(f.Folder, m, part, transferEnds))
-	if err != nil {
-		return nil, nil, err
-	}
-	if transferred != nil {
-		for i, l := range transferred.Lines {
-			if mine := &attacked.Lines[i]; l.Image == mine.Image && l.Attacked > mine.Attacked {
-				mine.Attacked = l.Attacked
-			}
-		}
-	}
-	if bound, err = closed(of.file(f.Folder, m, part, boundEnds)); bound == nil || err != nil {
-		return attacked, nil, err
-	}
-	return attacked, bound, ood.Ordered(bound, attacked)
-}
-
 // Fill implements Measure.
 func (a *adversaryMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
-	for i := range out.Lines {
-		l := &out.Lines[i]
-		of := a.Sets[l.Data]
-		var all []*told
-		for _, name := range of.Foreign {
-			t, err := f.tell(*l, word(name), func(m *Model) (*record.File, *record.File, error) { return a.files(f, of, m, word(name)) }, worstOf)
-			if err != nil {
-				return nil, err
-			}
-			if t != nil {
-				all = append(all, t)
-			}
-		}
-		if all != nil {
-			l.Found["attack"] = all
-		}
+	if err := a.Sets.tellAll(f, out, "attack", func(n *networkAreas) *separation { return n.Attack }); err != nil {
+		return nil, err
 	}
 	return []string{fmt.Sprintf("Attacked: each foreign image is moved in its ball to where the network is most sure, the most of all attacks (%v), and of monotone PGD from points found on the other networks of the table where their files are there; images %s. AUC and GAUC are of the same images.", f.Manifest.Tier.Adversary, f.Manifest.Tier.Images["attack"])}, nil
 }

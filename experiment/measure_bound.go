@@ -3,13 +3,11 @@ package experiment
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/ood"
-	"github.com/certspec/certspec/ood/record"
 )
 
 // boundMeasure is how well a network's confidence tells foreign images from its own, by the images themselves and by bounds that hold in
@@ -23,6 +21,8 @@ func (b *boundMeasure) at(s *Setup) (Measure, error) {
 	sets, err := b.Sets.at(s)
 	return &boundMeasure{sets, b.method()}, err
 }
+
+func (b *boundMeasure) foreign() foreignData { return b.Sets }
 
 func (b *boundMeasure) method() feedforward.Method {
 	if b.Method == "" {
@@ -38,7 +38,12 @@ func (b *boundMeasure) Jobs(_ *Place, m *Model) ([]Job, error) { return b.Sets.j
 func (b *boundMeasure) Done(p *Place, j Job) (bool, error) {
 	f, _ := b.Sets.of(j)
 	open, err := unfinished(ownPath(p.Folder, j.Model), f.file(p.Folder, j.Model, j.Part, boundEnds))
-	return !open, err
+	if !open || err != nil {
+		return !open, err
+	}
+	kept, err := f.kept(p.Folder, j.Model.Data, j.Part)
+	n := kept.of(j.Model.Name)
+	return n != nil && n.Bound != nil, err
 }
 
 // Do implements Measure.
@@ -95,170 +100,77 @@ func (b *boundMeasure) Cost(c *Costs, j Job) error {
 	return c.Layers(j.Model, n*passes)
 }
 
-// told is how well foreign images of a set are told from a network's own, means over the seeds.
+// told is how well foreign images of a set are told from a network's own, means over the seeds, those of the ends of intervals included.
 type told struct {
-	Set    string `json:"set"`
-	Models int    `json:"models"`
-	Images int    `json:"images"`
-
-	Accuracy   float64 `json:"accuracy"`        // on its own images
-	Own        float64 `json:"mean_own"`        // confidence
-	Confidence float64 `json:"mean_confidence"` // of foreign images
-	Worst      float64 `json:"mean_worst"`      // of their bounds, or under attack
-
-	AUC      area  `json:"auc"`
-	WorstAUC area  `json:"worst_auc"`           // GAUC, or AAUC
-	BoundAUC *area `json:"bound_auc,omitempty"` // of attacked images, GAUC on them alone
-}
-
-// area is an AUC, in its conservative form, with ties as one half, and with the ends of an interval of 95 %, all of them means over the seeds.
-type area struct {
-	Conservative float64 `json:"conservative"`
-	Value        float64 `json:"value"`
-	Low          float64 `json:"low"`
-	High         float64 `json:"high"`
-}
-
-// add adds one network's.
-func (a *area) add(own, foreign []float64) error {
-	v, err := ood.Area(own, foreign)
-	if err != nil {
-		return err
-	}
-	_, deviation, err := ood.DeLong(own, foreign)
-	if err != nil {
-		return err
-	}
-	const z = 1.959963984540054
-	a.Conservative, a.Value = a.Conservative+v.Conservative, a.Value+v.Value
-	a.Low, a.High = a.Low+max(v.Value-z*deviation, 0), a.High+min(v.Value+z*deviation, 1)
-	return nil
-}
-
-func (a *area) over(n int) {
-	for _, v := range []*float64{&a.Conservative, &a.Value, &a.Low, &a.High} {
-		*v /= float64(n)
-	}
-}
-
-func (a *area) cells() []any {
-	return []any{percent(a.Conservative), percent(a.Value), percent(a.Low), percent(a.High)}
+	Set      string  `json:"set"`
+	Models   int     `json:"models"`
+	Accuracy float64 `json:"accuracy"` // on its own images
+	Own      float64 `json:"mean_own"` // confidence
+	separation
 }
 
 func percent(v float64) table.Rounded { return rounded(100*v, 1) }
 
-// tell collects the networks of a line that are measured on a set.
-func (f *Filler) tell(l FilledLine, part string, files func(*Model) (foreign, bound *record.File, err error), worst func(record.Line) float64) (*told, error) {
+// tell collects the networks of a line that are measured on a set: what its files say, or else what results keep of them.
+func (f *Filler) tell(l FilledLine, s foreignSets, part string, of func(*networkAreas) *separation) (*told, error) {
+	kept, err := s.kept(f.Folder, l.Data, part)
+	if err != nil {
+		return nil, err
+	}
 	t := &told{Set: part}
 	for _, name := range l.Models {
-		m := f.Manifest.Model(name)
-		in, err := closed(ownPath(f.Folder, m))
+		n := kept.of(name)
+		files, err := s.score(f.Folder, f.Manifest.Model(name), part)
 		if err != nil {
 			return nil, err
 		}
-		foreign, bound, err := files(m)
-		if err != nil {
-			return nil, err
+		if files != nil {
+			n = &files.networkAreas
 		}
-		if in == nil || foreign == nil {
+		if n == nil || of(n) == nil {
 			continue
 		}
-		t.Models, t.Images = t.Models+1, len(foreign.Lines)
-		clean := func(r record.Line) float64 { return r.Log }
-		mine, theirs, under := scores(in.Lines, clean), scores(foreign.Lines, clean), scores(foreign.Lines, worst)
-		t.Own, t.Confidence, t.Worst = t.Own+meanExp(mine), t.Confidence+meanExp(theirs), t.Worst+meanExp(under)
-		if c := in.Claims; c.Labels > 0 {
-			t.Accuracy += float64(c.Correct) / float64(c.Labels)
-		}
-		if err := t.AUC.add(mine, theirs); err != nil {
-			return nil, err
-		}
-		if err := t.WorstAUC.add(mine, under); err != nil {
-			return nil, err
-		}
-		if bound != nil {
-			if t.BoundAUC == nil {
-				t.BoundAUC = new(area)
-			}
-			if err := t.BoundAUC.add(mine, scores(sameImages(bound.Lines, foreign.Lines), upper)); err != nil {
-				return nil, err
-			}
-		}
+		t.Models, t.Own, t.Accuracy = t.Models+1, t.Own+n.Own, t.Accuracy+n.Accuracy
+		t.add(of(n))
 	}
 	if t.Models == 0 {
 		return nil, nil
 	}
-	for _, v := range []*float64{&t.Own, &t.Confidence, &t.Worst, &t.Accuracy} {
-		*v /= float64(t.Models)
-	}
-	t.AUC.over(t.Models)
-	t.WorstAUC.over(t.Models)
-	if t.BoundAUC != nil {
-		t.BoundAUC.over(t.Models)
-	}
+	t.Own, t.Accuracy = t.Own/float64(t.Models), t.Accuracy/float64(t.Models)
+	t.over(t.Models)
 	return t, nil
 }
 
-// sameImages are the lines of the images of others.
-func sameImages(of, others []record.Line) (out []record.Line) {
-	wanted := map[int]bool{}
-	for _, l := range others {
-		wanted[l.Image] = true
-	}
-	for _, l := range of {
-		if wanted[l.Image] {
-			out = append(out, l)
-		}
-	}
-	return out
-}
-
-// upper is a line's bound, unless its own confidence is not a number.
-func upper(l record.Line) float64 {
-	if math.IsNaN(l.Log) {
-		return l.Log
-	}
-	return l.Upper
-}
-
-func scores(lines []record.Line, of func(record.Line) float64) []float64 {
-	out := make([]float64, len(lines))
-	for i, l := range lines {
-		out[i] = of(l)
-	}
-	return out
-}
-
-func meanExp(logs []float64) float64 {
-	sum := 0.
-	for _, v := range logs {
-		sum += math.Exp(v)
-	}
-	return sum / float64(len(logs))
-}
-
-// Fill implements Measure.
-func (b *boundMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
+// tellAll does so for all sets of all lines, under a key.
+func (d foreignData) tellAll(f *Filler, out *Filled, key string, of func(*networkAreas) *separation) error {
 	for i := range out.Lines {
 		l := &out.Lines[i]
-		of := b.Sets[l.Data]
 		var all []*told
-		for _, name := range of.Foreign {
-			l.foreign = append(l.foreign, word(name))
-			t, err := f.tell(*l, word(name), func(m *Model) (*record.File, *record.File, error) {
-				file, err := closed(of.file(f.Folder, m, word(name), boundEnds))
-				return file, nil, err
-			}, upper)
+		for _, name := range d[l.Data].Foreign {
+			t, err := f.tell(*l, d[l.Data], word(name), of)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if t != nil {
 				all = append(all, t)
 			}
 		}
 		if all != nil {
-			l.Found["bound"] = all
+			l.Found[key] = all
 		}
+	}
+	return nil
+}
+
+// Fill implements Measure.
+func (b *boundMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
+	for i := range out.Lines {
+		for _, name := range b.Sets[out.Lines[i].Data].Foreign {
+			out.Lines[i].foreign = append(out.Lines[i].foreign, word(name))
+		}
+	}
+	if err := b.Sets.tellAll(f, out, "bound", func(n *networkAreas) *separation { return n.Bound }); err != nil {
+		return nil, err
 	}
 	return append(b.Sets.notes(f, out), fmt.Sprintf("Guaranteed: every confidence on a foreign image is replaced by a bound on it in the whole ball (%s, in exact arithmetic and in float32). AUC and GAUC count ties as lost; the column with ties as one half has the interval of 95 %% (DeLong), its ends averaged over the seeds.", b.method())), nil
 }

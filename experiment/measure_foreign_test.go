@@ -1,10 +1,14 @@
 package experiment
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,6 +60,55 @@ func foreignFiles(t *testing.T, folder string) map[string]string {
 	return files
 }
 
+// Results alone give the table that the files in ood/ gave, leave nothing to do, and know differences as the files say them.
+func keptAreas(t *testing.T, o Options, f *Filled, read func(slug, name string) *record.File) {
+	t.Helper()
+	copied := o
+	copied.Folder = t.TempDir()
+	for _, name := range []string{"manifest.json", "results"} {
+		if out, err := exec.Command("cp", "-r", filepath.Join(o.Folder, name), copied.Folder).CombinedOutput(); err != nil {
+			t.Fatal(err, string(out))
+		}
+	}
+	again, err := Fill(t.Context(), copied.Folder, "foreign", resample.Options{Resamples: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := json.Marshal(f.Lines)
+	b, _ := json.Marshal(again.Lines)
+	if !bytes.Equal(a, b) {
+		t.Errorf("from results:\n%s\nfrom the files:\n%s", b, a)
+	}
+	if e, err := Plan(copied); err != nil {
+		t.Fatal(err)
+	} else if left, err := e.Estimate(t.Context(), false); err != nil || left.Jobs != 0 {
+		t.Errorf("%d jobs left where all results are there, %v", left.Jobs, err)
+	}
+	all, err := ReadAreas(copied.Folder)
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%d sets, %v", len(all), err)
+	}
+	noise := all[slices.IndexFunc(all, func(a *Areas) bool { return a.Set == "tiny-noise" })]
+	var own, foreign [2][]float64
+	for i, slug := range []string{"tiny-good-s1", "tiny-plain-s1"} {
+		own[i], foreign[i] = scores(read(slug, "in.ood").Lines, clean), scores(read(slug, "tiny-noise-0.02.ood").Lines, clean)
+	}
+	want, deviation, err := ood.Difference(own[0], foreign[0], own[1], foreign[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, spread, err := noise.All.Contrast(map[[2]string]float64{{"tiny/good@1", "AUC"}: 1, {"tiny/plain@1", "AUC"}: -1})
+	if err != nil || math.Abs(got-want) > 1e-9 || math.Abs(spread-deviation) > 1e-6 || deviation == 0 {
+		t.Errorf("%v ± %v, want %v ± %v, %v", got, spread, want, deviation, err)
+	}
+	if _, _, err := noise.All.Contrast(map[[2]string]float64{{"tiny/good@1", "AAUC"}: 1}); err == nil {
+		t.Error("AAUC of all images")
+	}
+	if c := noise.Attacked; c.Images != 10 || len(c.Values) != 6 || c.Values[0] < c.Values[1] || c.Values[1] < c.Values[2] {
+		t.Errorf("%+v, want AUC, AAUC and GAUC in order", c)
+	}
+}
+
 // A table of bounds and attacks is made, its numbers are those of the files, and the points of each network serve the others. Stopped again
 // and again it ends with the bytes of a run that was not; shards leave the transfers to the folder that they are merged into.
 func TestForeignImages(t *testing.T) {
@@ -102,6 +155,7 @@ func TestForeignImages(t *testing.T) {
 		}
 	}
 	whole := foreignFiles(t, o.Folder)
+	keptAreas(t, o, f, read)
 
 	again := foreign(t)
 	again.Add = o.Add
@@ -155,6 +209,9 @@ func TestForeignImages(t *testing.T) {
 	}
 	w.Close()
 	if err := os.Remove(path + attackEnds); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(o.Folder, "results", "tiny-tiny-noise-0.02"+areasSuffix)); err != nil {
 		t.Fatal(err)
 	}
 	if err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "above its bound") {

@@ -50,7 +50,7 @@ func Merge(ctx context.Context, out string, folders []string) (added int, err er
 		}
 		added += n
 	}
-	if err := m.joinRecords(out); err != nil {
+	if err := errors.Join(m.joinRecords(out), m.keepAreas(out)); err != nil {
 		return added, err
 	}
 	return added, m.write(out)
@@ -115,6 +115,14 @@ func (m *Manifest) mergeFile(part, to, from string) (added int, err error) {
 	case part == "predictions" && filepath.Ext(to) == ".npy":
 	case filepath.Ext(to) == pointsEnds: // points of attacks go with their file
 		return 0, nil
+	case kind == "results" && strings.HasSuffix(to, areasSuffix):
+		var a, b Areas
+		_, err1 := readJSON(to, &a)
+		_, err2 := readJSON(from, &b)
+		if err := errors.Join(err1, err2, a.join(&b)); err != nil {
+			return 0, err
+		}
+		return 0, writeJSON(to, a)
 	case kind == "results" && !m.names(to): // of a measure
 	case kind == "results" && filepath.Ext(to) == ".csv":
 		return mergeRadii(to, there, from, text)

@@ -12,7 +12,7 @@ import (
 // Published figures of foreign images stand beside ours by recipe, since titles repeat over data; those of sets that a line is not measured on are left out.
 func TestBesideOfForeignImages(t *testing.T) {
 	of := func(set string, clean, worst float64) *told {
-		return &told{Set: set, Models: 1, Accuracy: .991, Own: .98, Confidence: .2, Worst: .7, AUC: area{Conservative: clean, Value: 1}, WorstAUC: area{Conservative: worst, Value: 1}}
+		return &told{Set: set, Models: 1, Accuracy: .991, Own: .98, separation: separation{Confidence: .2, Worst: .7, AUC: area{Conservative: clean, Value: 1}, WorstAUC: area{Conservative: worst, Value: 1}}}
 	}
 	line := func(data, recipe string, found map[string]any) FilledLine {
 		return FilledLine{Title: "GOOD 80", Group: "GOOD", Data: data, recipe: recipe, foreign: []string{"clothes", "uniform"}, Found: found}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
@@ -44,14 +46,22 @@ func (e *Experiment) Run(ctx context.Context) (err error) {
 		for i := range e.Manifest.Models {
 			err = errors.Join(err, e.collect(&e.Manifest.Models[i]))
 		}
+		err = errors.Join(err, e.Manifest.keepAreas(e.options.Folder))
 	}()
 	failed, err := e.Manifest.failed(e.options.Folder)
+	if err != nil {
+		return err
+	}
+	idle, err := e.idle()
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, j := range e.Jobs {
 		r.at++
+		if j.measure == nil && idle[j.Model.Name] {
+			continue
+		}
 		if cause := j.failed(failed); cause != nil {
 			if before, ok := cause.(Failure); ok && j.measure == nil && before.Model == j.Model.Name {
 				errs = append(errs, fmt.Errorf("%v: %w", j, cause))
@@ -88,6 +98,30 @@ func (j Job) failed(failed map[string]error) error {
 		}
 	}
 	return nil
+}
+
+// idle are the models whose networks no job is left for: what results say is not trained again.
+func (e *Experiment) idle() (map[string]bool, error) {
+	measured, wanted := map[string]bool{}, map[string]bool{}
+	for _, j := range slices.Backward(e.Jobs) {
+		done, err := e.Manifest.Done(e.options.Folder, j)
+		if err != nil {
+			return nil, err
+		}
+		name, start := j.Model.Name, j.Model.Start
+		if j.measure == nil {
+			wanted[start] = wanted[start] || !done && (wanted[name] || !measured[name])
+			measured[start] = true
+			continue
+		}
+		for _, m := range append([]*Model{j.Model}, j.With...) {
+			for _, name := range []string{m.Name, m.Start} {
+				measured[name], wanted[name] = true, wanted[name] || !done
+			}
+		}
+	}
+	maps.DeleteFunc(measured, func(name string, _ bool) bool { return wanted[name] })
+	return measured, nil
 }
 
 // Done reports whether a job is done in a folder.

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"sort"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/certspec/certspec/resample"
 )
 
@@ -146,6 +148,32 @@ func Difference(inA, foreignA, inB, foreignB []float64) (difference, standardErr
 	difference, varU := meanVariance(uA)
 	_, varV := meanVariance(vA)
 	return difference, math.Sqrt(varU/float64(len(uA)) + varV/float64(len(vA))), nil
+}
+
+// Covariance returns the AUCs (ties count one half) of several lists of scores of the same images in the same order, and their
+// covariance matrix over the images by DeLong, DeLong and Clarke-Pearson 1988. Errors: lists of other lengths, fewer than two scores on
+// a side.
+func Covariance(in, foreign [][]float64) (areas []float64, covariance [][]float64, err error) {
+	var own, other [][]float64
+	for k := range min(len(in), len(foreign)) {
+		if len(in[k]) != len(in[0]) || len(foreign[k]) != len(foreign[0]) {
+			return nil, nil, fmt.Errorf("ood: %d in-scores and %d foreign ones beside %d and %d: a covariance is of the same images", len(in[k]), len(foreign[k]), len(in[0]), len(foreign[0]))
+		}
+		u, v, err := placements(in[k], foreign[k])
+		if err != nil {
+			return nil, nil, err
+		}
+		area, _ := meanVariance(u)
+		areas, own, other = append(areas, area), append(own, u), append(other, v)
+	}
+	covariance = make([][]float64, len(areas))
+	for i := range areas {
+		covariance[i] = make([]float64, len(areas))
+		for j := range areas {
+			covariance[i][j] = stat.Covariance(own[i], own[j], nil)/float64(len(own[i])) + stat.Covariance(other[i], other[j], nil)/float64(len(other[i]))
+		}
+	}
+	return areas, covariance, nil
 }
 
 // placements are, for each in-score, the share of foreign scores that it beats, and for each foreign score the share of
