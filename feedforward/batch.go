@@ -30,12 +30,7 @@ func (n *Network) VectorJacobians(ctx context.Context, points [][]float64, v fun
 	for from := 0; from < len(points); from += together {
 		to := min(from+together, len(points))
 		group.Go(func() error {
-			at := func(j int, f []float64) []float64 {
-				if w := v(from+j, f); w != nil {
-					return w
-				}
-				return make([]float64, len(f))
-			}
+			at := func(j int, f []float64) []float64 { return v(from+j, f) }
 			if to-from >= fewest && vectors {
 				if err := ctx.Err(); err != nil {
 					return err
@@ -47,7 +42,12 @@ func (n *Network) VectorJacobians(ctx context.Context, points [][]float64, v fun
 					return err
 				}
 				var err error
-				if outputs[from+j], gradients[from+j], err = n.VectorJacobian(x, func(f []float64) []float64 { return at(j, f) }); err != nil {
+				if outputs[from+j], gradients[from+j], err = n.VectorJacobian(x, func(f []float64) []float64 {
+					if w := at(j, f); w != nil {
+						return w
+					}
+					return make([]float64, len(f))
+				}); err != nil {
 					return err
 				}
 			}
@@ -100,22 +100,34 @@ func (n *Network) together(points [][]float64, v func(j int, outputs []float64) 
 	}
 	for i, nd := range n.nodes[1:] {
 		if out := w.values[i+1]; w.inPlace[i+1] {
-			nd.layer.forward([][]float64{out}, out)
+			rectify(out)
 		} else {
 			forwardLanes(nd.layer, pick(w.values, nd.in), out, &w.scratch)
 		}
+	}
+	directions, wanted := make([][]float64, len(points)), false
+	for j := range points {
+		outputs[j] = pointOf(w.values[n.output], j, nil)
+		directions[j] = v(j, outputs[j])
+		if directions[j] == nil {
+			continue
+		}
+		if wanted = true; len(directions[j]) != len(outputs[j]) {
+			return &InputError{fmt.Sprintf("a vector of %d values for %d outputs", len(directions[j]), len(outputs[j]))}
+		}
+	}
+	if !wanted {
+		for j, x := range points {
+			gradients[j] = make([]float64, len(x))
+		}
+		return nil
 	}
 	for i, g := range w.gradients {
 		if !w.inPlace[i] {
 			clear(g)
 		}
 	}
-	for j := range points {
-		outputs[j] = pointOf(w.values[n.output], j, nil)
-		direction := v(j, outputs[j])
-		if len(direction) != len(outputs[j]) {
-			return &InputError{fmt.Sprintf("a vector of %d values for %d outputs", len(direction), len(outputs[j]))}
-		}
+	for j, direction := range directions {
 		for i, v := range direction {
 			w.gradients[n.output][i*Lanes+j] = v
 		}
@@ -123,11 +135,7 @@ func (n *Network) together(points [][]float64, v func(j int, outputs []float64) 
 	for i := n.output; i > 0; i-- {
 		nd := n.nodes[i]
 		if w.inPlace[i] {
-			for k, v := range w.values[i] {
-				if !(v > 0) {
-					w.gradients[i][k] = 0
-				}
-			}
+			gate(w.values[i], w.gradients[i])
 			continue
 		}
 		backwardLanes(nd.layer, pick(w.values, nd.in), w.values[i], w.gradients[i], pick(w.gradients, nd.in), &w.scratch)

@@ -14,10 +14,10 @@ import (
 func sameBatch(t *testing.T, n *Network, rng *rand.Rand) {
 	t.Helper()
 	points := make([][]float64, 1+rng.IntN(2*Lanes+2))
-	directions := make([][]float64, len(points))
+	directions, none := make([][]float64, len(points)), rng.IntN(4) == 0
 	for i := range points {
 		points[i] = uniform(rng, n.InputShape().Size())
-		if directions[i] = uniform(rng, n.Outputs()); rng.IntN(8) == 0 {
+		if directions[i] = uniform(rng, n.Outputs()); none || rng.IntN(8) == 0 {
 			directions[i] = nil
 		}
 	}

@@ -13,11 +13,11 @@ func laneOf(x []float64, i int) *lane { return (*lane)(x[i*Lanes:]) }
 func everywhere(v float64) lane { return lane{v, v, v, v, v, v, v, v} }
 
 // scratch is memory for the steps of a layer, whose content does not last.
-type scratch [2][]float64
+type scratch [2][]lane
 
-func (s *scratch) take(which, n int) []float64 {
+func (s *scratch) take(which, n int) []lane {
 	if len(s[which]) < n {
-		s[which] = make([]float64, n)
+		s[which] = make([]lane, n)
 	}
 	return s[which][:n]
 }
@@ -89,7 +89,7 @@ func backwardLanes(l layer, in [][]float64, out, g []float64, gin [][]float64, s
 	case *arrange:
 		for o, i := range l.from {
 			if i >= 0 {
-				addLane(gin[0][i*Lanes:], laneOf(g, o))
+				addLane(laneOf(gin[0], i), laneOf(g, o))
 			}
 		}
 		return

@@ -4,60 +4,73 @@ package feedforward
 
 import "simd/archsimd"
 
-// multiply is, for four rows of weights and two pixels, b plus the sums of w_t·x over the inputs t, which lie off_t behind each pixel:
-// at to[2r+p] of row r at pixel p.
-func multiply(w [][tileRows]float64, off []int, x0, x1 []float64, b *[tileRows]float64, to *[2 * tileRows]*lane) {
+// multiply is, for four rows of weights and four pixels, b plus the sums of w_t·x over the inputs t, which lie off_t behind each pixel:
+// at s[4r+p] of row r at pixel p. Two rows at a time, and a pixel after the other, as Go uses 15 vectors: the sums would not stay in them
+// beside more products.
+func multiply(w [][tileRows]float64, off []int, x *[tilePixels][]lane, b *[tileRows]float64, s *[tileRows * tilePixels]lane) {
 	off = off[:len(w)]
-	if wide {
-		type in = *[8]float64
-		s00, s10, s20, s30 := archsimd.BroadcastFloat64x8(b[0]), archsimd.BroadcastFloat64x8(b[1]), archsimd.BroadcastFloat64x8(b[2]), archsimd.BroadcastFloat64x8(b[3])
-		s01, s11, s21, s31 := s00, s10, s20, s30
-		for t := range w {
-			a := &w[t]
-			v0, v1 := archsimd.LoadFloat64x8(in(x0[off[t]:])), archsimd.LoadFloat64x8(in(x1[off[t]:]))
-			v := archsimd.BroadcastFloat64x8(a[0])
-			s00, s01 = s00.Add(v.Mul(v0)), s01.Add(v.Mul(v1))
-			v = archsimd.BroadcastFloat64x8(a[1])
-			s10, s11 = s10.Add(v.Mul(v0)), s11.Add(v.Mul(v1))
-			v = archsimd.BroadcastFloat64x8(a[2])
-			s20, s21 = s20.Add(v.Mul(v0)), s21.Add(v.Mul(v1))
-			v = archsimd.BroadcastFloat64x8(a[3])
-			s30, s31 = s30.Add(v.Mul(v0)), s31.Add(v.Mul(v1))
+	x0, x1, x2, x3 := x[0], x[1], x[2], x[3]
+	for r := 0; r < tileRows; r += 2 {
+		to := s[r*tilePixels:][:2*tilePixels]
+		if wide {
+			type in = *[8]float64
+			s00, s10 := archsimd.BroadcastFloat64x8(b[r]), archsimd.BroadcastFloat64x8(b[r+1])
+			s01, s02, s03, s11, s12, s13 := s00, s00, s00, s10, s10, s10
+			for t := range w {
+				a, o := &w[t], off[t]
+				a0, a1 := archsimd.BroadcastFloat64x8(a[r]), archsimd.BroadcastFloat64x8(a[r+1])
+				v := archsimd.LoadFloat64x8(in(&x0[o]))
+				s00 = s00.Add(a0.Mul(v))
+				s10 = s10.Add(a1.Mul(v))
+				v = archsimd.LoadFloat64x8(in(&x1[o]))
+				s01 = s01.Add(a0.Mul(v))
+				s11 = s11.Add(a1.Mul(v))
+				v = archsimd.LoadFloat64x8(in(&x2[o]))
+				s02 = s02.Add(a0.Mul(v))
+				s12 = s12.Add(a1.Mul(v))
+				v = archsimd.LoadFloat64x8(in(&x3[o]))
+				s03 = s03.Add(a0.Mul(v))
+				s13 = s13.Add(a1.Mul(v))
+			}
+			s00.Store(in(&to[0]))
+			s01.Store(in(&to[1]))
+			s02.Store(in(&to[2]))
+			s03.Store(in(&to[3]))
+			s10.Store(in(&to[4]))
+			s11.Store(in(&to[5]))
+			s12.Store(in(&to[6]))
+			s13.Store(in(&to[7]))
+			continue
 		}
-		s00.Store(in(to[0]))
-		s01.Store(in(to[1]))
-		s10.Store(in(to[2]))
-		s11.Store(in(to[3]))
-		s20.Store(in(to[4]))
-		s21.Store(in(to[5]))
-		s30.Store(in(to[6]))
-		s31.Store(in(to[7]))
-		return
-	}
-	type in = *[4]float64
-	for half := 0; half < Lanes; half += 4 {
-		s00, s10, s20, s30 := archsimd.BroadcastFloat64x4(b[0]), archsimd.BroadcastFloat64x4(b[1]), archsimd.BroadcastFloat64x4(b[2]), archsimd.BroadcastFloat64x4(b[3])
-		s01, s11, s21, s31 := s00, s10, s20, s30
-		for t := range w {
-			a := &w[t]
-			v0, v1 := archsimd.LoadFloat64x4(in(x0[off[t]+half:])), archsimd.LoadFloat64x4(in(x1[off[t]+half:]))
-			v := archsimd.BroadcastFloat64x4(a[0])
-			s00, s01 = s00.Add(v.Mul(v0)), s01.Add(v.Mul(v1))
-			v = archsimd.BroadcastFloat64x4(a[1])
-			s10, s11 = s10.Add(v.Mul(v0)), s11.Add(v.Mul(v1))
-			v = archsimd.BroadcastFloat64x4(a[2])
-			s20, s21 = s20.Add(v.Mul(v0)), s21.Add(v.Mul(v1))
-			v = archsimd.BroadcastFloat64x4(a[3])
-			s30, s31 = s30.Add(v.Mul(v0)), s31.Add(v.Mul(v1))
+		type in = *[4]float64
+		for half := 0; half < Lanes; half += 4 {
+			s00, s10 := archsimd.BroadcastFloat64x4(b[r]), archsimd.BroadcastFloat64x4(b[r+1])
+			s01, s02, s03, s11, s12, s13 := s00, s00, s00, s10, s10, s10
+			for t := range w {
+				a, o := &w[t], off[t]
+				a0, a1 := archsimd.BroadcastFloat64x4(a[r]), archsimd.BroadcastFloat64x4(a[r+1])
+				v := archsimd.LoadFloat64x4(in(x0[o][half:]))
+				s00 = s00.Add(a0.Mul(v))
+				s10 = s10.Add(a1.Mul(v))
+				v = archsimd.LoadFloat64x4(in(x1[o][half:]))
+				s01 = s01.Add(a0.Mul(v))
+				s11 = s11.Add(a1.Mul(v))
+				v = archsimd.LoadFloat64x4(in(x2[o][half:]))
+				s02 = s02.Add(a0.Mul(v))
+				s12 = s12.Add(a1.Mul(v))
+				v = archsimd.LoadFloat64x4(in(x3[o][half:]))
+				s03 = s03.Add(a0.Mul(v))
+				s13 = s13.Add(a1.Mul(v))
+			}
+			s00.Store(in(to[0][half:]))
+			s01.Store(in(to[1][half:]))
+			s02.Store(in(to[2][half:]))
+			s03.Store(in(to[3][half:]))
+			s10.Store(in(to[4][half:]))
+			s11.Store(in(to[5][half:]))
+			s12.Store(in(to[6][half:]))
+			s13.Store(in(to[7][half:]))
 		}
-		s00.Store(in(to[0][half:]))
-		s01.Store(in(to[1][half:]))
-		s10.Store(in(to[2][half:]))
-		s11.Store(in(to[3][half:]))
-		s20.Store(in(to[4][half:]))
-		s21.Store(in(to[5][half:]))
-		s30.Store(in(to[6][half:]))
-		s31.Store(in(to[7][half:]))
 	}
 }
 
@@ -116,11 +129,40 @@ func spreadRows(w *[tileRows][]float64, g *[tileRows]lane, x []float64) {
 }
 
 // addLane adds s to the values at to.
-func addLane(to []float64, s *lane) {
+func addLane(to, s *lane) {
 	type in = *[4]float64
-	a, b := in(to), in(to[4:])
-	archsimd.LoadFloat64x4(a).Add(archsimd.LoadFloat64x4(in(s[:]))).Store(a)
-	archsimd.LoadFloat64x4(b).Add(archsimd.LoadFloat64x4(in(s[4:]))).Store(b)
+	for half := 0; half < Lanes; half += 4 {
+		archsimd.LoadFloat64x4(in(to[half:])).Add(archsimd.LoadFloat64x4(in(s[half:]))).Store(in(to[half:]))
+	}
+}
+
+// moveLane copies a lane.
+func moveLane(to, from *lane) {
+	type in = *[4]float64
+	for half := 0; half < Lanes; half += 4 {
+		archsimd.LoadFloat64x4(in(from[half:])).Store(in(to[half:]))
+	}
+}
+
+// rectify makes max(v, 0) of each value.
+func rectify(values []float64) {
+	var zero archsimd.Float64x4
+	for i := 0; i < len(values); i += 4 {
+		at := (*[4]float64)(values[i:])
+		v := archsimd.LoadFloat64x4(at)
+		zero.Merge(v, v.LessEqual(zero)).Store(at)
+	}
+	endLanes()
+}
+
+// gate makes the gradients zero where values are not above zero.
+func gate(values, gradients []float64) {
+	var zero archsimd.Float64x4
+	for i := 0; i < len(values); i += 4 {
+		at := (*[4]float64)(gradients[i:])
+		archsimd.LoadFloat64x4(at).Masked(archsimd.LoadFloat64x4((*[4]float64)(values[i:])).Greater(zero)).Store(at)
+	}
+	endLanes()
 }
 
 // endLanes is called after these, before other floating-point code.

@@ -2,7 +2,28 @@
 
 package feedforward
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
+
+// A ReLU in vectors has the bits of one value after the other, NaN and zeros of both signs included.
+func TestRectifierInVectors(t *testing.T) {
+	if !vectors {
+		t.Skip("no vectors here")
+	}
+	values, g := []float64{1, -1, 0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), 0x1p-1074}, []float64{1, 2, 3, 4, 5, 6, 7, 8}
+	want, back := make([]float64, 8), make([]float64, 8)
+	relu().forward([][]float64{values}, want)
+	relu().backward([][]float64{values}, want, g, [][]float64{back})
+	rectify(values)
+	gate(values, g)
+	for i := range want {
+		if math.Float64bits(values[i]) != math.Float64bits(want[i]) || g[i] != back[i] {
+			t.Errorf("value %d is %v with gradient %v, want %v and %v", i, values[i], g[i], want[i], back[i])
+		}
+	}
+}
 
 // Vectors of four give the bits of the plain form and of points alone, as vectors of eight do.
 func TestProductInVectorsOfFour(t *testing.T) {

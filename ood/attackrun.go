@@ -160,20 +160,22 @@ func (a *assault) block(ctx context.Context, at []int) ([]record.Line, error) {
 	p := attack.Problem{Network: a.net, Objective: attack.Confidence, Seed: a.o.Seed}
 	lines := make([]record.Line, len(at))
 	best := make([]attack.Best, len(at))
-	for k, i := range at {
+	for _, i := range at {
 		x := unit(a.images, i)
 		box, err := feedforward.Ball(x, a.o.Epsilon, feedforward.Plain)
 		if err != nil {
 			return nil, err
 		}
 		p.Boxes, p.Starts, p.IDs = append(p.Boxes, box), append(p.Starts, x), append(p.IDs, uint64(a.images.IDs[i]))
-		f, err := a.net.Forward(x)
-		if err != nil {
-			return nil, err
-		}
+	}
+	clean, err := a.outputs(ctx, p.Starts)
+	if err != nil {
+		return nil, err
+	}
+	for k, i := range at {
 		lines[k] = record.Line{Image: a.images.IDs[i], Label: a.images.Labels[i], By: "clean"}
-		lines[k].Class, lines[k].Log = feedforward.LogConfidence(f)
-		best[k] = attack.Best{Point: x, Value: lines[k].Log}
+		lines[k].Class, lines[k].Log = feedforward.LogConfidence(clean[k])
+		best[k] = attack.Best{Point: p.Starts[k], Value: lines[k].Log}
 	}
 	if a.o.Epsilon > 0 {
 		tasks, err := a.tasks(p, at)
@@ -192,7 +194,7 @@ func (a *assault) block(ctx context.Context, at []int) ([]record.Line, error) {
 			return nil, err
 		}
 		for i, t := range tasks {
-			if err := a.score(found[i], t.problem.Boxes); err != nil {
+			if err := a.score(ctx, found[i], t.problem.Boxes); err != nil {
 				return nil, err
 			}
 			for k, b := range found[i] {
@@ -326,20 +328,30 @@ func (o AttackOptions) Evaluations(classes, transfers int) (int, error) {
 }
 
 // score gives points the confidence of the network that bounds it, and makes sure that they lie in their boxes.
-func (a *assault) score(found []attack.Best, boxes []feedforward.Box) error {
+func (a *assault) score(ctx context.Context, found []attack.Best, boxes []feedforward.Box) error {
+	points := make([][]float64, len(found))
 	for k, b := range found {
 		for j, v := range b.Point {
 			if !(v >= boxes[k].Lower[j] && v <= boxes[k].Upper[j]) {
 				return fmt.Errorf("ood: an attack left the ball: value %d is %v, want %v to %v", j, v, boxes[k].Lower[j], boxes[k].Upper[j])
 			}
 		}
-		f, err := a.net.Forward(b.Point)
-		if err != nil {
-			return err
-		}
-		_, found[k].Value = feedforward.LogConfidence(f)
+		points[k] = b.Point
+	}
+	f, err := a.outputs(ctx, points)
+	if err != nil {
+		return err
+	}
+	for k := range found {
+		_, found[k].Value = feedforward.LogConfidence(f[k])
 	}
 	return nil
+}
+
+// outputs are those of the network at points.
+func (a *assault) outputs(ctx context.Context, points [][]float64) ([][]float64, error) {
+	f, _, err := a.net.VectorJacobians(ctx, points, func(int, []float64) []float64 { return nil })
+	return f, err
 }
 
 // given is a file of points of other networks.

@@ -65,7 +65,7 @@ func (p Problem) startsAlone(ctx context.Context) ([]Best, error) {
 		points[i] = slices.Clone(x)
 		project(points[i], p.Boxes[i])
 	}
-	values, _, err := p.evaluate(ctx, points)
+	values, err := p.values(ctx, points)
 	best := make([]Best, len(points))
 	for i := range best {
 		best[i] = Best{points[i], values[i]}

@@ -136,16 +136,28 @@ func project(z []float64, b feedforward.Box) {
 // goes there; its gradient is zero.
 func (p Problem) evaluate(ctx context.Context, points [][]float64) (values []float64, gradients [][]float64, err error) {
 	values = make([]float64, len(points))
-	_, gradients, err = p.Network.VectorJacobians(ctx, points, func(i int, f []float64) []float64 {
-		value, g := p.Objective(f)
-		if math.IsNaN(value) {
-			values[i] = math.Inf(-1)
-			return nil
-		}
-		values[i] = value
+	_, gradients, err = p.Network.VectorJacobians(ctx, points, func(i int, f []float64) (g []float64) {
+		values[i], g = p.at(f)
 		return g
 	})
 	return values, gradients, err
+}
+
+// values are those of evaluate, without gradients.
+func (p Problem) values(ctx context.Context, points [][]float64) ([]float64, error) {
+	values := make([]float64, len(points))
+	_, _, err := p.Network.VectorJacobians(ctx, points, func(i int, f []float64) []float64 {
+		values[i], _ = p.at(f)
+		return nil
+	})
+	return values, err
+}
+
+func (p Problem) at(f []float64) (value float64, gradient []float64) {
+	if value, gradient = p.Objective(f); math.IsNaN(value) {
+		return math.Inf(-1), nil
+	}
+	return value, gradient
 }
 
 func sign(v float64) float64 {
