@@ -28,6 +28,7 @@ const (
 	attackSteps  = 20
 	ownScores    = 10000 // of an AUC
 	foreign      = 26032
+	winograd     = backend.XLA + ":cpu,kernels=winograd"
 )
 
 var shape28 = pixel.Shape{Height: 28, Width: 28, Channels: 1}
@@ -63,6 +64,9 @@ func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 				{"torch.compile", pythonWorker(python, scripts, "bounds", "compile", w, single...)},
 				{"JAX jit", pythonWorker(python, scripts, "bounds", "jax", w)},
 			}
+			if net == nets.Large && s.backend == "" { // whose convolutions are of the kind that Winograd's kernels take
+				entries = slices.Insert(entries, 1, entry{"certspec on XLA, Winograd's kernels", boundLoop(net, winograd, n)})
+			}
 			entries = withLirpa("ibp", "auto_LiRPA, IBP", w, entries...)
 			cases = append(cases, comparison{fmt.Sprintf("%s, 28×28×1, float32, intervals without rounding, %d images at a time", net, n), 1, entries})
 		}
@@ -72,15 +76,21 @@ func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 	if err != nil {
 		return nil, err
 	}
+	steps := []entry{
+		{"certspec: train.Run", ours},
+		{"PyTorch eager, tuned malloc", pythonWorker(python, scripts, "bounds", "eager", good, single...)},
+		{"PyTorch eager, channels last, tuned malloc", pythonWorker(python, scripts, "bounds", "channels-last", good, single...)},
+		{"torch.compile", pythonWorker(python, scripts, "bounds", "compile", good, single...)},
+		{"JAX jit", pythonWorker(python, scripts, "bounds", "jax", good)},
+	}
+	if s.backend == "" {
+		less := *ours
+		less.backend = winograd
+		steps = slices.Insert(steps, 1, entry{"certspec: train.Run, Winograd's kernels", &less})
+	}
 	apgd := work{Task: "apgd", Net: nets.SmallCNN, Batch: attackImages}
 	return append(cases,
-		comparison{fmt.Sprintf("training by GOOD 80, l, 28×28×1, %d labelled images and %[1]d out-images in a step", goodImages), 1, []entry{
-			{"certspec: train.Run", ours},
-			{"PyTorch eager, tuned malloc", pythonWorker(python, scripts, "bounds", "eager", good, single...)},
-			{"PyTorch eager, channels last, tuned malloc", pythonWorker(python, scripts, "bounds", "channels-last", good, single...)},
-			{"torch.compile", pythonWorker(python, scripts, "bounds", "compile", good, single...)},
-			{"JAX jit", pythonWorker(python, scripts, "bounds", "jax", good)},
-		}},
+		comparison{fmt.Sprintf("training by GOOD 80, l, 28×28×1, %d labelled images and %[1]d out-images in a step", goodImages), 1, steps},
 		comparison{"small-cnn, 28×28×1, float64 on the host, an image at a time", 1, []entry{
 			{"intervals, plain", hostLoop(feedforward.IBP, feedforward.Plain)},
 			{"intervals, rigorous", hostLoop(feedforward.IBP, feedforward.Rigorous)},
