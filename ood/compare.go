@@ -132,39 +132,61 @@ type Threshold struct {
 	Log   float64 `json:"log"`   // ln Conf
 	Value float64 `json:"value"` // Conf, rounded
 	TPR   float64 `json:"tpr"`   // share of the validation images that reach it
-	Least float64 `json:"least"` // with 95 % confidence, at least this share of images of their kind reaches it (Clopper and Pearson)
+	Least float64 `json:"least"` // with 95 % confidence, at least this share of images of their kind reaches it (Clopper and Pearson, by the validation images asked for: ties add none)
+	NaN   int     `json:"nan"`   // validation images whose confidence is not a number: they do not reach it
 }
 
 // PickThreshold is the largest confidence that the share tpr of validation images of the network's own distribution reaches. What it
-// guarantees: an image of a foreign ball whose upper bound lies below it is never taken for an own one. Errors: those of FPR.
+// guarantees: an image of a foreign ball whose upper bound lies below it is never taken for an own one. Errors: those of FPR; images that
+// the network was trained on, of which it is too sure (*TrainedError).
 func PickThreshold(validation *Measurement, tpr float64) (Threshold, error) {
+	for _, t := range validation.Header.Model.Trained {
+		if err := unseen(validation.Header.Data.Name, validation.Header.Data.Digest, t); err != nil {
+			return Threshold{}, err
+		}
+	}
 	scores := column(validation, logs)
 	_, log, err := FPR(scores, scores, tpr)
 	if err != nil {
-		return Threshold{}, err
+		return Threshold{}, fmt.Errorf("a threshold from %s: %w", validation.Header.Data.Name, err)
 	}
+	t := Threshold{Log: log, Value: math.Exp(log)}
 	hits := 0
 	for _, s := range scores {
 		if s >= log {
 			hits++
+		} else if math.IsNaN(s) {
+			t.NaN++
 		}
 	}
-	share, err := resample.Share(hits, len(scores), 0.9) // two-sided at 90 %, one-sided at 95 %
-	if err != nil {
-		return Threshold{}, err
-	}
-	return Threshold{Log: log, Value: math.Exp(log), TPR: float64(hits) / float64(len(scores)), Least: share.Low}, nil
+	t.TPR = float64(hits) / float64(len(scores))
+	// The threshold is an order statistic: the share above it is bounded by its rank, not by the images that happen to tie with it.
+	share, err := resample.Share(asked(tpr, len(scores)), len(scores), 0.9) // two-sided at 90 %, one-sided at 95 %
+	t.Least = share.Low
+	return t, err
 }
 
-// Reach is the share of images whose confidence, or with bounds its upper bound, is not below the threshold; one that is no number reaches it.
+// Reach is the share of images whose confidence, or with bounds its upper bound, is not below the threshold; one that is no number reaches
+// it, as is safe of foreign images.
 func (t Threshold) Reach(m *Measurement, bounds bool) float64 {
 	n := 0
 	for _, l := range m.Lines {
 		v := l.Log
 		if bounds {
-			v = l.Upper
+			v = worst(l, l.Upper)
 		}
 		if !(v < t.Log) {
+			n++
+		}
+	}
+	return float64(n) / float64(len(m.Lines))
+}
+
+// Keeps is the share of own images whose confidence is not below the threshold; one that is no number is not kept.
+func (t Threshold) Keeps(m *Measurement) float64 {
+	n := 0
+	for _, l := range m.Lines {
+		if l.Log >= t.Log {
 			n++
 		}
 	}

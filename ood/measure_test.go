@@ -371,6 +371,48 @@ func TestThreshold(t *testing.T) {
 	if _, err := PickThreshold(m, 1.5); err == nil {
 		t.Error("a share of 1.5 is taken")
 	}
+	for i := 85; i < 100; i++ { // ties at the threshold: all reach it, and prove no more
+		m.Lines[i].Log = -90
+	}
+	if tied, err := PickThreshold(m, 0.95); err != nil || tied.TPR != 1 || tied.Least != got.Least {
+		t.Errorf("%+v, %v", tied, err)
+	}
+	m.Lines[0].Log, m.Lines[1].Log = math.NaN(), math.NaN()
+	if some, err := PickThreshold(m, 0.95); err != nil || some.NaN != 2 || some.TPR != 0.98 {
+		t.Errorf("%+v, %v", some, err)
+	}
+	// A confidence that is no number is not kept of own images, and counts as reached of foreign ones.
+	if at := (Threshold{Log: -50}); at.Keeps(m) != 0.49 || at.Reach(m, false) != 0.51 || at.Reach(m, true) != 1 {
+		t.Errorf("%v, %v, %v", at.Keeps(m), at.Reach(m, false), at.Reach(m, true))
+	}
+	m.Header.Data.Name, m.Header.Model.Trained = "set/test[count=10]", []ledger.Data{{Name: "set/test"}}
+	var trained *TrainedError
+	if _, err := PickThreshold(m, 0.5); !errors.As(err, &trained) {
+		t.Errorf("validation images that were trained on: %v", err)
+	}
+}
+
+// Validation images are none of those that a threshold is tried on.
+func TestFurther(t *testing.T) {
+	of := func(name, digest string) *Measurement {
+		return &Measurement{Path: name + ".ood", Header: record.Header{Data: ledger.Data{Name: name, Digest: digest}}}
+	}
+	for _, c := range []struct {
+		a, b  string
+		apart bool
+	}{
+		{"set/test[count=10]", "set/test", false},
+		{"set/test[range=0:10]", "set/test[range=9:20]", false},
+		{"set/test[range=0:10]", "set/test[range=10:20]", true},
+		{"set/train", "set/test", true},
+	} {
+		if err := Further(of(c.a, "1"), of(c.b, "2")); (err == nil) != c.apart {
+			t.Errorf("%s beside %s: %v", c.a, c.b, err)
+		}
+	}
+	if err := Further(of("a", "1"), of("b", "1")); err == nil {
+		t.Error("the same images under two names pass")
+	}
 }
 
 func TestVerify(t *testing.T) {

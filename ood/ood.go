@@ -222,7 +222,7 @@ func FPR(in, foreign []float64, tpr float64) (rate, threshold float64, err error
 		return 0, 0, fmt.Errorf("ood: a true positive rate of %v, want a number above 0, at most 1", tpr)
 	}
 	sorted := numbers(in)
-	need := int(math.Ceil(tpr * float64(len(in))))
+	need := asked(tpr, len(in))
 	if need > len(sorted) {
 		return 0, 0, fmt.Errorf("ood: %d of %d in-scores are numbers, %d are needed", len(sorted), len(in), need)
 	}
@@ -235,3 +235,6 @@ func FPR(in, foreign []float64, tpr float64) (rate, threshold float64, err error
 	}
 	return float64(count) / float64(len(foreign)), threshold, nil
 }
+
+// asked is how many of n images a share asks for.
+func asked(tpr float64, n int) int { return int(math.Ceil(tpr * float64(n))) }

@@ -27,6 +27,16 @@ func unseen(name, digest string, trained ledger.Data) error {
 	return nil
 }
 
+// Further makes sure that images are not those of another measurement, as far as digests and names tell: parts of one set must be ranges that
+// do not meet, the two parts of a split, or of other classes.
+func Further(images, of *Measurement) error {
+	a, b := images.Header.Data, of.Header.Data
+	if a.Digest == b.Digest || base(a.Name) == base(b.Name) && !apart(a.Name, b.Name) {
+		return fmt.Errorf("ood: %s is of %s, and %s of %s, which may share images; expected other sets, or parts that do not meet, as %s[range=0:500] and [range=500:1000]", images.Path, a.Name, of.Path, b.Name, base(a.Name))
+	}
+	return nil
+}
+
 func base(name string) string {
 	before, _, _ := strings.Cut(name, "[")
 	if strings.HasPrefix(before, "noise:") { // an image of noise is the same among however many

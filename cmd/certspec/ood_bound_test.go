@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -106,6 +107,19 @@ func TestOODFromBoundToAUC(t *testing.T) {
 	if text := must("auc", "--in", file("in.ood"), "--foreign", file("part0.ood")); !strings.Contains(text, "part0.ood is shard 0 of 2 alone, 10 of the images") {
 		t.Error(text)
 	}
+	must("bound", "--model", model, "--data", "synthetic/test[range=30:60]", "--out", file("further.ood"))
+	must("bound", "--model", model, "--data", "synthetic/test[range=0:30]", "--out", file("own.ood"))
+	must("attack", "--model", model, "--data", "synthetic/train[count=20,count=5]", "--eps", "0.01", "--attacks", "apgd", "--steps", "2", "--restarts", "1", "--out", file("few.ood"))
+	var both [2]struct{ Threshold map[string]float64 }
+	for i, foreign := range []string{file("foreign.ood") + "," + file("few.ood"), file("few.ood") + "," + file("foreign.ood")} {
+		out := must("auc", "--in", file("own.ood"), "--foreign", foreign, "--validation", file("further.ood"), "--resamples", "50", "--json")
+		if err := json.Unmarshal([]byte(out), &both[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a, b := both[0].Threshold, both[1].Threshold; len(a) != 8 || !maps.Equal(a, b) || a["foreign"] > a["guaranteed"] || a["tpr"] < 0.95 || a["least"] >= 0.95 {
+		t.Errorf("a threshold in one order of files is %v, in the other %v", a, b)
+	}
 	must("verify", file("foreign.ood"), "--model", model, "--sample", "5")
 	must("check", "--model", model, "--eps", "0.01")
 	for want, args := range map[string][]string{
@@ -117,6 +131,7 @@ func TestOODFromBoundToAUC(t *testing.T) {
 		"is of another run":          {"bound", "--model", model, "--data", "synthetic/test[count=30]", "--eps", "0.2", "--out", file("in.ood")},
 		"no such file":               {"attack", "--model", model, "--data", "synthetic/test", "--eps", "0.1", "--transfer", file("x.npy")},
 		"--shard without --out":      {"bound", "--model", model, "--data", "synthetic/test", "--shard", "0/2"},
+		"which may share images":     {"auc", "--in", file("in.ood"), "--foreign", file("foreign.ood"), "--validation", file("further.ood")},
 		"has the own images":         {"auc", "--in", file("in.ood"), "--foreign", file("in.ood")},
 		"--attacks pgd: expected":    {"attack", "--model", model, "--data", "synthetic/test[count=20]", "--eps", "0.1", "--attacks", "pgd"},
 		"name the points of other":   {"attack", "--model", model, "--data", "synthetic/test[count=20]", "--eps", "0.1", "--attacks", "transfer"},

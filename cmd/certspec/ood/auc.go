@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -99,8 +100,12 @@ func (o *aucOptions) run(cmd *cobra.Command) error {
 	} else {
 		err = result.print(cmd.OutOrStdout())
 	}
-	if c.NaN > 0 {
-		err = errors.Join(err, fmt.Errorf("%d confidences are not numbers: the network's outputs overflow or its weights are damaged", c.NaN))
+	nan := c.NaN
+	if t := result.Threshold; t != nil {
+		nan += t.NaN
+	}
+	if nan > 0 {
+		err = errors.Join(err, fmt.Errorf("%d confidences are not numbers: the network's outputs overflow or its weights are damaged", nan))
 	}
 	return err
 }
@@ -115,18 +120,21 @@ func (o *aucOptions) threshold(in *ood.Measurement, foreign []*ood.Measurement) 
 		return nil, fmt.Errorf("%s is not finished: run its command again", o.validation)
 	case v.Header.Model.Network != in.Header.Model.Network:
 		return nil, fmt.Errorf("%s is of another network than %s", o.validation, o.in)
-	case v.Header.Data.Digest == in.Header.Data.Digest:
-		return nil, fmt.Errorf("%s has the own images that the threshold is to be tried on; expected further ones", o.validation)
+	}
+	for _, m := range append([]*ood.Measurement{in}, foreign...) {
+		if err := ood.Further(v, m); err != nil {
+			return nil, err
+		}
 	}
 	t, err := ood.PickThreshold(v, 0.95)
 	if err != nil {
 		return nil, err
 	}
-	out := &thresholdResult{Threshold: t, In: t.Reach(in, false), Foreign: t.Reach(foreign[0], false)}
+	out := &thresholdResult{Threshold: t, In: t.Keeps(in), Foreign: t.Reach(foreign[0], false)}
 	for _, m := range foreign {
-		if m.Header.Bound != nil {
+		if m.Header.Bound != nil { // attacked images may be a part
 			g := t.Reach(m, true)
-			out.Guaranteed = &g
+			out.Foreign, out.Guaranteed = t.Reach(m, false), &g
 		}
 	}
 	return out, nil
@@ -142,7 +150,7 @@ func (r aucResult) print(out io.Writer) error {
 	}
 	fmt.Fprintf(w, "ball\t%s\n\n", inputs)
 	fmt.Fprintln(w, "\tties one half\t95 % (DeLong)\tties lost\t95 % (bootstrap)")
-	row := func(label, name string, v, c *float64) {
+	row := func(label, name string, v, c *float64, round func(share float64) string) {
 		if v == nil {
 			return
 		}
@@ -151,32 +159,33 @@ func (r aucResult) print(out io.Writer) error {
 		if a.DeLong != nil {
 			delong = fmt.Sprintf("%s to %s", percent(a.DeLong.Low), percent(a.DeLong.High))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s to %s\n", label, percent(*v), delong, percent(*c), percent(b.Bootstrap.Low), percent(b.Bootstrap.High))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s to %s\n", label, round(*v), delong, round(*c), percent(b.Bootstrap.Low), percent(b.Bootstrap.High))
 	}
-	row("AUC", "auc", &r.AUC, &r.CAUC)
-	row("AAUC", "aauc", r.AAUC, r.CAAUC)
-	row("GAUC", "gauc", r.GAUC, r.CGAUC)
-	row("GAUC, both sides attacked", "gauc_both", r.BothGAUC, r.BothCGAUC)
+	row("AUC", "auc", &r.AUC, &r.CAUC, percent)
+	row("AAUC", "aauc", r.AAUC, r.CAAUC, percent)
+	row("GAUC", "gauc", r.GAUC, r.CGAUC, atLeast)
+	row("GAUC, both sides attacked", "gauc_both", r.BothGAUC, r.BothCGAUC, atLeast)
 	fmt.Fprintln(w)
 	for _, v := range []struct {
 		label string
 		value *float64
-	}{{"FPR95", r.FPR95}, {"FPR95, guaranteed", r.GFPR95}, {"mean bound", r.Foreign.Bound}} {
+		round func(share float64) string
+	}{{"FPR95", r.FPR95, percent}, {"FPR95, guaranteed", r.GFPR95, atMost}, {"mean bound", r.Foreign.Bound, atMost}} {
 		if v.value != nil {
-			fmt.Fprintf(w, "%s\t%s\n", v.label, percent(*v.value))
+			fmt.Fprintf(w, "%s\t%s\n", v.label, v.round(*v.value))
 		}
 	}
 	if s := r.Attacked; s != nil && s.Images < r.Foreign.Images {
 		fmt.Fprintf(w, "on the %d attacked images\tAUC %s, AAUC %s", s.Images, percent(s.AUC), percent(s.AAUC))
 		if s.GAUC != nil {
-			fmt.Fprintf(w, ", GAUC %s", percent(*s.GAUC))
+			fmt.Fprintf(w, ", GAUC %s", atLeast(*s.GAUC))
 		}
 		fmt.Fprintln(w)
 	}
 	if t := r.Threshold; t != nil {
-		fmt.Fprintf(w, "threshold %.6f\t%s of the validation images reach it (at least %s of their kind, 95 %%), %s of the own, %s of the foreign", t.Value, percent(t.TPR), percent(t.Least), percent(t.In), percent(t.Foreign))
+		fmt.Fprintf(w, "threshold %.6f\t%s of the validation images reach it (at least %s of their kind, 95 %%), %s of the own, %s of the foreign", t.Value, percent(t.TPR), atLeast(t.Least), percent(t.In), percent(t.Foreign))
 		if t.Guaranteed != nil {
-			fmt.Fprintf(w, ", at most %s under any attack", percent(*t.Guaranteed))
+			fmt.Fprintf(w, ", at most %s under any attack", atMost(*t.Guaranteed))
 		}
 		fmt.Fprintln(w)
 	}
@@ -190,3 +199,13 @@ func (r aucResult) print(out io.Writer) error {
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+
+// atLeast and atMost are a share in percent that is a guarantee, rounded to its safe side.
+func atLeast(share float64) string { return percent(down(share, 1000)) }
+
+func atMost(share float64) string { return percent(up(share, 1000)) }
+
+// down and up round to parts of 1; shares of images that are such parts stay what they are.
+func down(v, parts float64) float64 { return math.Floor(parts*v+1e-9) / parts }
+
+func up(v, parts float64) float64 { return math.Ceil(parts*v-1e-9) / parts }

@@ -84,8 +84,8 @@ func (o *ccuOptions) run(cmd *cobra.Command) error {
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "images\t%d of %s\n", r.Images, images.Name)
 	fmt.Fprintf(w, "ball\t|z − x| ≤ %g in every value: within %.6g in the metric of the mixtures (with the eigenvalue that the paper prints: %.6g, no guarantee)\n", r.Epsilon, r.Distance, r.Printed)
-	fmt.Fprintf(w, "mean bound\t%s, least %.6f\n", percent(r.Mean), r.Least)
+	fmt.Fprintf(w, "mean bound\t%s, least %.6f\n", atMost(r.Mean), r.Least)
 	fmt.Fprintf(w, "vacuous bounds\t%s above 0.999\n", percent(r.Vacuous))
-	fmt.Fprintf(w, "confidence ≤ %g/K\tat %s of the images themselves; around the one in the middle up to eps %.3g\n", r.Factor, percent(r.Proven), r.Reach)
+	fmt.Fprintf(w, "confidence ≤ %g/K\tat %s of the images themselves; around the one in the middle up to eps %.3g\n", r.Factor, atLeast(r.Proven), r.Reach)
 	return w.Flush()
 }

@@ -73,7 +73,7 @@ func printSmoothed(out io.Writer, s *smoothed.Comparison) error {
 	fmt.Fprintf(w, "AUC, estimate\t%s\n\n", percent(s.AUC))
 	fmt.Fprintln(w, "Euclidean radius\tholds the ℓ∞ ball of\tsmoothed GAUC, standard\tsmoothed cGAUC, standard\tsmoothed GAUC, CDF\tsmoothed cGAUC, CDF\tmean upper bound, CDF")
 	for _, a := range s.Radii {
-		fmt.Fprintf(w, "%g\t%.6f\t%s\t%s\t%s\t%s\t%.4f\n", a.Radius, a.LInf, percent(a.Standard.GAUC), percent(a.Standard.CGAUC), percent(a.CDF.GAUC), percent(a.CDF.CGAUC), a.CDF.Upper)
+		fmt.Fprintf(w, "%g\t%.6f\t%s\t%s\t%s\t%s\t%.4f\n", a.Radius, down(a.LInf, 1e6), atLeast(a.Standard.GAUC), atLeast(a.Standard.CGAUC), atLeast(a.CDF.GAUC), atLeast(a.CDF.CGAUC), up(a.CDF.Upper, 1e4))
 	}
 	fmt.Fprintf(w, "\nall bounds hold at once with probability at least %g; of the smoothed network and Euclidean balls, not to be set beside the GAUC of certspec ood auc\n", 1-s.Alpha)
 	return w.Flush()
