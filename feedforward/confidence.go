@@ -126,7 +126,7 @@ func lowerOf(u []float64, classes, k int) float64 {
 }
 
 func outwards(upper, lower float64, classes int) (float64, float64) {
-	const relative = 1e-13 // of exp, sums of up to a thousand terms, and log1p
+	relative := max(1e-13, 4e-16*float64(classes)) // of exp, a sum of as many terms, and log1p
 	upper, lower = min(upper+relative*math.Abs(upper), 0), lower-relative*math.Abs(lower)
 	return upper, max(lower, -math.Log(float64(classes))*(1+relative))
 }

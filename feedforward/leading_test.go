@@ -128,6 +128,25 @@ func TestConfidenceOfAlikeOutputs(t *testing.T) {
 	}
 }
 
+// A sum over many classes whose every addition rounds up is allowed for.
+func TestLogBoundsOfManyClasses(t *testing.T) {
+	const classes = 3000
+	large, small := 0x1p-10, 1.1*0x1p-63 // just more than half of what separates large from the next number
+	u := make([]float64, classes*classes)
+	for l := 1; l < classes; l++ {
+		u[l] = -math.Log(small)
+	}
+	u[1] = -math.Log(large)
+	exact := 0.0 // of small terms first
+	for range classes - 2 {
+		exact += small
+	}
+	exact = -math.Log1p(large + exact)
+	if upper, _ := LogBounds(u, classes); upper < exact*(1-1e-14) || upper > exact*(1-1e-11) {
+		t.Errorf("ln Conf is at most %v, but was bounded by %v: %g of it", exact, upper, upper/exact-1)
+	}
+}
+
 // ending is a context that ends when it was asked so many times.
 type ending struct {
 	context.Context
