@@ -77,6 +77,7 @@ type Needs struct {
 type Set struct {
 	Name     string
 	Labelled bool // its images must have labels of the classes
+	Foreign  bool // its images are of none of the classes: a set of those that the run learns from is refused
 	// Later: the loss itself runs the network, by Batch.Forward, on those images whose logits it takes. A network with batch normalisation,
 	// where the images of a batch depend on each other, sees them with the others all the same.
 	Later bool

@@ -40,7 +40,7 @@ func (o Outliers) check() error {
 }
 
 func (o Outliers) needs() Needs {
-	return Needs{Views: 1, Noises: 1, Sets: []Set{{Name: outSet}}, Ramps: map[string]schedule.Ramp{kappaRamp: rampFrom(o.Kappa, o.KappaStart, o.KappaOver)}}
+	return Needs{Views: 1, Noises: 1, Sets: []Set{{Name: outSet, Foreign: true}}, Ramps: map[string]schedule.Ramp{kappaRamp: rampFrom(o.Kappa, o.KappaStart, o.KappaOver)}}
 }
 
 // rampFrom is to·clip((e − start)/over, 0, 1) in epoch e; a length of 0 is a step at the start.

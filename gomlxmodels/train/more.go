@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/maphash"
 	"math"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/choice"
+	"github.com/certspec/certspec/pixel"
 )
 
 // further is a set of images besides those that a run trains on.
@@ -65,13 +67,10 @@ func (p *plan) loadMore(ctx context.Context) error {
 		switch {
 		case k >= 1<<8:
 			return bad("a method has at most %d", 1<<8)
-		case have.Channels != want.Channels:
-			return bad("%s has images of %v; those of %s are of %v: channels=grey or channels=rgb in its name makes them alike", images.Name, have, p.images.Name, want)
-		case have != want && (have.Height < want.Height || have.Width < want.Width || !each && !shared):
-			return bad("%s has images of %v; those of %s are of %v: crop=%dx%d in its name cuts out their middle, and an augmentation by %s or %s random windows",
-				images.Name, have, p.images.Name, want, want.Height, want.Width, Crop, CropFlip)
+		case have.Channels != want.Channels || have != want && (have.Height < want.Height || have.Width < want.Width || !each && !shared):
+			return bad("%s has images of %v; those of %s are of %v: %s", images.Name, have, p.images.Name, want, alike(have, want))
 		case f.batch < 1 || f.batch > images.Len():
-			return bad("batches of %d images, but %s has %d", f.batch, images.Name, images.Len())
+			return bad("batches of %d images, but %s has %d; take more of them, or smaller batches, as by --set %s.batch=%d", f.batch, images.Name, images.Len(), need.Name, max(1, min(f.batch, images.Len())))
 		case !slices.Contains(Augmentations(), f.augment):
 			return bad("no augmentation %q; there are %s", f.augment, choice.List(Augmentations()))
 		case !(f.sigma >= 0) || math.IsInf(f.sigma, 0):
@@ -81,6 +80,11 @@ func (p *plan) loadMore(ctx context.Context) error {
 			if need.Labelled && (label < 0 || label >= len(p.run.Classes)) {
 				return bad("image %d of %s has the label %d; expected one of %d classes", images.IDs[i], images.Name, label, len(p.run.Classes))
 			}
+		}
+		if n := p.inBoth(images); need.Foreign && 100*n >= images.Len() {
+			return bad("%d of %d images of %s are among those to learn from, %s; expected images that are of none of the classes", n, images.Len(), images.Name, p.images.Name)
+		} else if need.Foreign && n > 0 {
+			p.warn(fmt.Sprintf("the set %s: %d of %d images of %s are among those to learn from, too", need.Name, n, images.Len(), images.Name))
 		}
 		p.warn(images.Warnings...)
 		p.more = append(p.more, f)
@@ -95,6 +99,45 @@ func (p *plan) loadMore(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// alike says what gives images of one shape another.
+func alike(have, want pixel.Shape) string {
+	var prepare []string
+	if have.Channels != want.Channels {
+		name := map[int]string{1: "grey", 3: "rgb"}[want.Channels]
+		if name == "" {
+			return "no preparation makes them alike"
+		}
+		prepare = append(prepare, "channels="+name)
+	}
+	size := fmt.Sprintf("%dx%d", want.Height, want.Width)
+	var also string
+	switch {
+	case have.Height < want.Height || have.Width < want.Width:
+		prepare = append(prepare, "resize="+size)
+	case have.Height > want.Height || have.Width > want.Width:
+		prepare = append(prepare, "crop="+size)
+		also = fmt.Sprintf("; resize=%s in the place of crop shrinks them whole, and an augmentation by %s or %s takes random windows without either", size, Crop, CropFlip)
+	}
+	return fmt.Sprintf("[%s] behind its name makes them alike%s", strings.Join(prepare, ","), also)
+}
+
+// inBoth counts the images of a set that the run learns from, too.
+func (p *plan) inBoth(images *dataset.Images) (n int) {
+	if images.Shape != p.images.Shape {
+		return 0
+	}
+	seed, learnt := maphash.MakeSeed(), make(map[uint64]bool, p.images.Len())
+	for i := range p.images.Len() {
+		learnt[maphash.Bytes(seed, p.images.Image(i))] = true
+	}
+	for i := range images.Len() {
+		if learnt[maphash.Bytes(seed, images.Image(i))] {
+			n++
+		}
+	}
+	return n
 }
 
 // nextMore are the members of a step, set by set. It is called by one goroutine, step by step.

@@ -206,6 +206,15 @@ func TestFurtherSets(t *testing.T) {
 	}
 }
 
+func prepared(t *testing.T, dir, how string) *dataset.Dataset {
+	t.Helper()
+	d, err := dataset.Open("folder:" + dir + "[" + how + "]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 func TestBadNewSettings(t *testing.T) {
 	dir := t.TempDir()
 	pictures(t, dir)
@@ -227,6 +236,25 @@ func TestBadNewSettings(t *testing.T) {
 		`a set "out", but the method gaussian takes`: func(o *Options) { o.More = map[string]Set{"out": {Data: o.Train}} },
 		"batches of 100 images, but": func(o *Options) {
 			o.Own.Method, o.More = foreign{1}, map[string]Set{"out": {Data: o.Train, Batch: 100}, "more": {Data: o.Train}}
+		},
+		"--set out.batch=42": func(o *Options) {
+			o.Method, o.BatchSize, o.More = "oe", 42, map[string]Set{"out": {Data: o.Train, Batch: 43}}
+		},
+		"42 of 42 images of": func(o *Options) { o.Method, o.More = "oe", map[string]Set{"out": {Data: o.Train}} },
+		"images of 6×6×1; those of": func(o *Options) { // smaller, and of other channels
+			o.Method, o.More = "oe", map[string]Set{"out": {Data: prepared(t, dir, "resize=6,channels=grey")}}
+		},
+		"[channels=rgb,resize=8x8] behind": func(o *Options) {
+			o.Method, o.More = "oe", map[string]Set{"out": {Data: prepared(t, dir, "resize=6,channels=grey")}}
+		},
+		"[channels=rgb,crop=8x8] behind its name makes them alike; resize=8x8": func(o *Options) {
+			o.Method, o.More = "oe", map[string]Set{"out": {Data: prepared(t, dir, "resize=10,channels=grey")}}
+		},
+		"[channels=rgb] behind": func(o *Options) {
+			o.Method, o.More = "oe", map[string]Set{"out": {Data: prepared(t, dir, "channels=grey")}}
+		},
+		"[crop=8x8] behind": func(o *Options) {
+			o.Method, o.More = "oe", map[string]Set{"out": {Data: prepared(t, dir, "resize=10")}}
 		},
 		"the recipe says what the run is to find out": func(o *Options) { o.Start = "x" },
 		"width 1000; expected a factor":               func(o *Options) { o.Width = 1000 },
