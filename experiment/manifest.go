@@ -66,6 +66,9 @@ func (e *MismatchError) Error() string {
 func ReadManifest(folder string) (*Manifest, error) {
 	path := filepath.Join(folder, manifestFile)
 	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("experiment: %s is no folder of an experiment, which certspec experiment run makes: %w", folder, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("experiment: %w", err)
 	}

@@ -153,7 +153,10 @@ func TestExperimentUsage(t *testing.T) {
 	if text, code := output(t, "experiment", "show", "few/bn", "--add", file, "--tier", "mini"); code != 0 || !strings.Contains(text, `"start": "few/g@1"`) {
 		t.Errorf("exit code %d: %s", code, text)
 	}
-	if _, code := output(t, "experiment", "table", t.TempDir()); code != cli.ExitFailed {
-		t.Errorf("a folder without a manifest: exit code %d", code)
+	for _, command := range []string{"table", "status"} {
+		folder := t.TempDir()
+		if _, err := outputOf(t, "experiment", command, folder); err == nil || !strings.Contains(err.Error(), folder+" is no folder of an experiment") {
+			t.Errorf("a folder without a manifest: %v", err)
+		}
 	}
 }
