@@ -173,6 +173,13 @@ func TestBeside(t *testing.T) {
 	if want := "AT CBS at 1 – 0.3000 –\nAT CCE at 0.1 0.3867 0.1370 0.2497\n"; !strings.HasPrefix(text, want) || !strings.Contains(text, "AT, ε=0.5 clean 0.2935 0.4000 -0.1065\n") || len(beside.Rows) != 4 {
 		t.Errorf("%s", text)
 	}
+	// What is certified says with which α, and of which images.
+	said := strings.Join(f.Notes, "\n")
+	for _, want := range []string{"α = 0.001 for the radius of an image and again for its interval", "images whose class, right or wrong, is certified there", "abstains"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q in the caption:\n%s", want, said)
+		}
+	}
 }
 
 // A caption names the data and networks of rows that have figures, not of those that were planned.

@@ -52,7 +52,7 @@ func (c *calibrationMeasure) Fill(f *Filler, out *Filled) (notes []string, err e
 	t, b := f.Manifest.Tier.Calibration, f.bootstrap
 	note("Confidences are certified by the CDF certificate (images %s, %s rule, %d noise samples); CCE is the largest calibration error, exactly, with %d bins; ACCE what ADMM finds of it; CBS the largest Brier score.",
 		t.Images, t.Certify.Rule, t.Certify.N, calibrationBins)
-	note("α = %g for the radius of an image and again for its interval, one image at a time; nothing is stated of all at once. Errors at a radius are of the images whose class is certified there.", cmp.Or(t.Certify.Alpha, rs.DefaultAlpha))
+	note("α = %g for the radius of an image and again for its interval, one image at a time; nothing is stated of all at once. Errors at a radius are of the images whose class, right or wrong, is certified there; those on which the smoothed network abstains, or whose radius is smaller, are not among them.", cmp.Or(t.Certify.Alpha, rs.DefaultAlpha))
 	for i := range out.Lines {
 		var of []*calibrationResult
 		for _, name := range out.Lines[i].Models {
