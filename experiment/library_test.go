@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -162,6 +163,39 @@ func TestArmsOfTheTablesAreAlike(t *testing.T) {
 	}
 }
 
+// The commands for a GPU that docs/speed.md gives ask for five networks in the cells that it says, and with the tiers that try them each training is one
+// step and each cell one image.
+func TestCommandsForAGPU(t *testing.T) {
+	text, err := os.ReadFile("../docs/speed.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const file = "../notebooks/results/experiments/one-step.yaml"
+	cells := map[string]int{"A/table2 gpu": 16, "A/table3 gpu": 11, "A/table2 T3": 76, "A/table2 one-step": 16, "A/table3 one-step": 11, "A/table2 one-step-110": 16}
+	for _, found := range regexp.MustCompile(`certspec experiment run (\S+) --tier (\S+) --engine xla:cuda .*--rows (\S+)`).FindAllStringSubmatch(string(text), -1) {
+		for _, tier := range []string{found[2], map[string]string{"gpu": "one-step", "T3": "one-step-110"}[found[2]]} {
+			e, err := Plan(Options{Folder: t.TempDir(), Table: found[1], Tier: tier, Rows: strings.Split(found[3], ","), Add: []string{file}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			key := found[1] + " " + tier
+			if want := 5 + 5*cells[key]; len(e.Jobs) != want { // five networks, and each in all cells
+				t.Errorf("%s: %d jobs; want %d", key, len(e.Jobs), want)
+			}
+			delete(cells, key)
+			for _, m := range e.Manifest.Models {
+				network := map[string]string{"one-step": "resnet20", "one-step-110": "resnet110"}[tier]
+				if network != "" && (m.Epochs != 1 || m.BatchSize != 10 || m.Train != "synthetic/train[count=10]" || m.Network != network) {
+					t.Errorf("%s: %+v", key, m)
+				}
+			}
+		}
+	}
+	if len(cells) > 0 {
+		t.Errorf("no command for %v", cells)
+	}
+}
+
 // Tables 2 and 6 fine-tune all seven baselines as the paper does: a step has 256 rows whatever the number of noises, and 2048 where the error is that
 // of the batch. The adversary of ACCE has the settings that its tests hold.
 func TestFineTuningOfThePaper(t *testing.T) {
@@ -247,6 +281,12 @@ func TestNumbersOfTheSpecs(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	if m := model("T3", "A/imagenet/fm-hcr", 0); m.Options["lambda"] != 5. || m.Options["eta"] != 5. || m.Noise() != .5 || m.Epochs != 90 || m.Network != "resnet50" || !slices.Equal(m.Milestones, []int{30, 60}) {
+		t.Errorf("%+v", m)
+	}
+	if m := model("T0", "D/imagenet/at", 0); m.Train != "synthetic/train[count=96]" || m.Test != "synthetic/test" { // which has no "val"
+		t.Errorf("%+v", m)
+	}
+	if m := model("cpu", "B/mnist-8k/plain", 0); m.Train != "mnist/test[range=0:8000]" || m.Test != "mnist/test[range=8000:10000]" {
 		t.Errorf("%+v", m)
 	}
 	if m := model("T3", "A/imagenet/fm-jsd", 0); m.Views != "fouriermix(phase=imagenet)" {

@@ -14,6 +14,8 @@ func (s *Setup) sets(kind string) (train, test string, err error) {
 	at := cmp.Or(s.Tier.Data[kind].At, d.At)
 	if place, ok := s.Places[kind]; ok {
 		at = place
+	} else if instead, ok := s.Library.data[s.Tier.Data[kind].At]; ok { // of a kind that has parts of its own
+		at, d = instead.At, instead
 	}
 	return strings.ReplaceAll(d.Train, "{}", at), strings.ReplaceAll(d.Test, "{}", at), nil
 }
