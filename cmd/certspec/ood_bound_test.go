@@ -120,7 +120,15 @@ func TestOODFromBoundToAUC(t *testing.T) {
 	if a, b := both[0].Threshold, both[1].Threshold; len(a) != 8 || !maps.Equal(a, b) || a["foreign"] > a["guaranteed"] || a["tpr"] < 0.95 || a["least"] >= 0.95 {
 		t.Errorf("a threshold in one order of files is %v, in the other %v", a, b)
 	}
-	must("verify", file("foreign.ood"), "--model", model, "--sample", "5")
+	for want, args := range map[string][]string{
+		"bounds of 5 images computed again": {"foreign.ood", "--model", model, "--sample", "5"},
+		"confidences of 5 images":           {"few.ood", "--model", model},
+		"nothing computed again":            {"foreign.ood"},
+	} {
+		if text := must(append([]string{"verify", file(args[0])}, args[1:]...)...); !strings.Contains(text, want) {
+			t.Errorf("%s; expected %q", text, want)
+		}
+	}
 	must("check", "--model", model, "--eps", "0.01")
 	for want, args := range map[string][]string{
 		"--eps -1":                   {"bound", "--model", model, "--data", "synthetic/test", "--eps", "-1"},
@@ -131,6 +139,8 @@ func TestOODFromBoundToAUC(t *testing.T) {
 		"is of another run":          {"bound", "--model", model, "--data", "synthetic/test[count=30]", "--eps", "0.2", "--out", file("in.ood")},
 		"no such file":               {"attack", "--model", model, "--data", "synthetic/test", "--eps", "0.1", "--transfer", file("x.npy")},
 		"--shard without --out":      {"bound", "--model", model, "--data", "synthetic/test", "--shard", "0/2"},
+		"--sample without --model":   {"verify", file("in.ood"), "--sample", "2"},
+		"--data without --model":     {"verify", file("in.ood"), "--data", "synthetic/test"},
 		"which may share images":     {"auc", "--in", file("in.ood"), "--foreign", file("foreign.ood"), "--validation", file("further.ood")},
 		"has the own images":         {"auc", "--in", file("in.ood"), "--foreign", file("in.ood")},
 		"--attacks pgd: expected":    {"attack", "--model", model, "--data", "synthetic/test[count=20]", "--eps", "0.1", "--attacks", "pgd"},

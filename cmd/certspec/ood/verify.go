@@ -16,7 +16,7 @@ type verified struct {
 	File    string `json:"file"`
 	Digest  string `json:"digest"`
 	Images  int    `json:"images"`
-	Checked int    `json:"checked"` // images whose bounds were computed again
+	Checked int    `json:"checked"` // images whose bounds, or in a file of attacks whose own confidences, were computed again
 }
 
 // verifyOptions are what the flags of "ood verify" ask.
@@ -34,7 +34,8 @@ func verify() *cobra.Command {
 		Short: "Check a file: form, claims and digest; with the model, its bounds",
 		Long: `Check that a file of certspec ood is whole and says what follows from its lines: the form of each line, the claims, which are
 derived again, and the digest. With --model, network and images must have the digests of the file, and bounds are computed
-again: of --sample images, spread evenly, or of all. The images are those that the file names, or those of --data.`,
+again: of --sample images, spread evenly, or of all; of a file of attacks, the confidences of the images themselves. The images are
+those that the file names, or those of --data.`,
 		Example: "  certspec ood verify out/mnist.ood --model net.onnx --sample 100",
 		Args: func(cmd *cobra.Command, files []string) error {
 			if len(files) != 1 {
@@ -58,6 +59,11 @@ func (o *verifyOptions) run(cmd *cobra.Command, files []string) error {
 	if o.sample < 0 {
 		return cli.Usagef("--sample %d: expected at least 0", o.sample)
 	}
+	for _, name := range []string{"sample", "data"} {
+		if cmd.Flags().Changed(name) && o.network.Path == "" {
+			return cli.Usagef("--%s without --model: only with the network can anything be computed again", name)
+		}
+	}
 	m, err := record.Read(files[0])
 	if err != nil {
 		return err
@@ -74,7 +80,14 @@ func (o *verifyOptions) run(cmd *cobra.Command, files []string) error {
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), v)
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: whole, %d images, claims and digest as they should be; bounds of %d images computed again\n", v.File, v.Images, v.Checked)
+	again := fmt.Sprintf("bounds of %d images computed again", v.Checked)
+	switch {
+	case o.network.Path == "":
+		again = "nothing computed again, which takes --model"
+	case m.Header.Attack != nil:
+		again = fmt.Sprintf("confidences of %d images themselves computed again, not what attacks found", v.Checked)
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: whole, %d images, claims and digest as they should be; %s\n", v.File, v.Images, again)
 	return err
 }
 
