@@ -75,6 +75,16 @@ func Run(ctx context.Context, n *feedforward.Network, data ood.Source, o Options
 	if err != nil {
 		return nil, err
 	}
+	if in := o.In; in != nil { // before hours of bounds, not after those of the first frequency
+		switch digest := n.Digest(); {
+		case in.Claims == nil:
+			return nil, fmt.Errorf("heatmap: %s is not finished: run its command again", in.Path)
+		case in.Header.Model.Network != digest:
+			return nil, fmt.Errorf("heatmap: %s is of another network (%s, %s) than that of the map (%s)", in.Path, in.Header.Model.Name, in.Header.Model.Network, digest)
+		case in.Header.Data.Digest == images.Digest:
+			return nil, fmt.Errorf("heatmap: %s has the images of the map, %s; expected the network's own images, and a map of others", in.Path, images.Name)
+		}
+	}
 	half, err := fourier.NewHalf(images.Shape.Height, images.Shape.Width)
 	if err != nil {
 		return nil, err

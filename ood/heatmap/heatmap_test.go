@@ -218,3 +218,28 @@ func TestResumesAndReads(t *testing.T) {
 		}
 	}
 }
+
+// Own images that do not fit are refused before anything is bounded.
+func TestOwnImagesOfAMap(t *testing.T) {
+	n, data, own := sensitive(t, spectral.Frequency{U: 1, V: 1}, 1), pictures("set/test", 5, 4, 1), pictures("own/test", 6, 4, 1)
+	measured := func(n *feedforward.Network, images loaded) ood.Measurement {
+		m, err := ood.Measure(t.Context(), n, images, ood.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return *m
+	}
+	unfinished := measured(n, own)
+	unfinished.Claims = nil
+	for want, in := range map[string]ood.Measurement{
+		"is not finished":       unfinished,
+		"is of another network": measured(sensitive(t, spectral.Frequency{U: 2, V: 1}, 1), own),
+		"has the images of the": measured(n, data),
+	} {
+		o := heatmap.Options{Metric: heatmap.GAUC, Frequencies: []int{0, 1}, In: &in}
+		o.Run.Progress = func(progress.State) { t.Errorf("%s: bounds are made", want) }
+		if _, err := heatmap.Run(t.Context(), n, data, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; expected %q", err, want)
+		}
+	}
+}
