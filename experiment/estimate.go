@@ -135,7 +135,8 @@ func furtherRows(n method.Needs) (rows int) {
 		rows++
 		if set.Attack != nil {
 			rows += set.Attack.Steps
-		} else if _, bounded := n.Ramps["epsilon"]; bounded {
+		}
+		if _, bounded := n.Ramps["epsilon"]; bounded && (set.Attack == nil || set.Clean) {
 			rows += 2
 		}
 	}

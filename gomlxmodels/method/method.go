@@ -85,6 +85,7 @@ type Set struct {
 	// Attack disturbs its images before the step, within the number that the ramp Epsilon gives; nil for none.
 	Attack  *attack.Ascent
 	Epsilon string
+	Clean   bool // the loss takes its images as they were before the attack, too
 }
 
 // More is what a step takes of a Set.
@@ -92,6 +93,7 @@ type More struct {
 	Images *Node // [M, H, W, C], as the network sees them
 	Logits *Node // [M, K]; nil of a set that is seen later
 	Labels *Node // [M], int32; -1 where the set needs none
+	Clean  *Node // with Set.Clean, the images before the attack
 }
 
 // Attacks reports whether anything is done to an image or its noises before the step, so that they come apart.

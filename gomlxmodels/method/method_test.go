@@ -83,6 +83,7 @@ func TestBadMethods(t *testing.T) {
 		"beta is 0":                                      {"macer", "beta=0"},
 		"0 steps":                                        {"smoothadv", "steps=0"},
 		"epsilon is -1":                                  {"smoothadv", "epsilon=-1"},
+		"alpha is 1.5":                                   {"mixed", "alpha=1.5"},
 		"rate is 0":                                      {"brier-act", "rate=0"},
 		"warm-up of -1":                                  {"brier-act", "warm_up=-1"},
 		"growth is 0.5":                                  {"acce-act", "growth=0.5"},

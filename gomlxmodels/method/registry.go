@@ -32,6 +32,7 @@ func init() {
 	Register("uniform predictions of out-images (Hendrycks et al. 2019)", OE{out})
 	Register("uniform predictions of attacked out-images (Hein et al. 2019)", ACET{out, ball, 40})
 	Register("bounded confidence around out-images (Bitterwolf et al. 2020)", GOOD{Quantile: 80, Outliers: out, Ball: ball})
+	Register("attacked and bounded out-images, a weight for each", Mixed{0.5, out, ball, 40, false})
 	Register("a classifier beside Gaussian mixtures (Meinke and Hein 2020)", CCU{Outliers: out, Density: 1, Rate: 0.002, Metric: "singular", Rounds: 10, Images: 5000})
 	Register("any classifier beside a bounded discriminator (Meinke et al. 2022)", ProoD{Outliers: Outliers{Kappa: 1, KappaOver: 5}, Ball: ball})
 }

@@ -22,6 +22,11 @@ func (t *trainer) arguments(b batch, step int) (args []any, inputs []*tensors.Te
 			return nil, inputs, err
 		}
 	}
+	for k, set := range t.plan.needs.Sets {
+		if set.Clean {
+			inputs = append(inputs, t.move(b.more[k].images))
+		}
+	}
 	for _, v := range t.plan.optimizer.Scalars(step + 1) {
 		inputs = append(inputs, tensors.FromScalar(float32(v)))
 	}

@@ -77,7 +77,12 @@ func (t *trainer) losses(inputs []*Node) *losses {
 	if p.needs.Draws > 0 {
 		b.Draws = take(1)[0]
 	}
-	more := take(2 * len(p.more))
+	more, clean := take(2*len(p.more)), map[string]*Node{}
+	for _, set := range p.needs.Sets {
+		if set.Clean {
+			clean[set.Name] = take(1)[0]
+		}
+	}
 	scalars := take(len(p.optimizer.Scalars(1)))
 	b.Numbers = map[string]*Node{}
 	for i, number := range take(len(p.numbers)) {
@@ -91,6 +96,9 @@ func (t *trainer) losses(inputs []*Node) *losses {
 	lookup := func(name string) *Node { return old[indexOf(list, name)] }
 	var averages nets.Averages
 	b.Logits, averages = p.forward(b, images, more, lookup)
+	for name, m := range b.More {
+		m.Clean = clean[name]
+	}
 	b.Rows = images
 	b.Forward = func(rows *Node) *Node {
 		logits, next := p.net.ForwardTraining(rows, func(name string) *Node {

@@ -191,6 +191,7 @@ func TestOutStepByHand(t *testing.T) {
 	}{
 		{newMethod(t, "plain"), 0}, {newMethod(t, "ceda"), 0}, {newMethod(t, "oe"), 0}, {newMethod(t, "acet", "steps=4"), 0},
 		{newMethod(t, "good", "quantile=0"), 0}, {newMethod(t, "good", "quantile=79"), 3}, {newMethod(t, "good", "quantile=80"), 4}, {newMethod(t, "good", "quantile=100", "clip=true"), 5},
+		{newMethod(t, "mixed", "alpha=0", "steps=4"), 0}, {newMethod(t, "mixed", "alpha=0.7", "steps=4"), 0}, {newMethod(t, "mixed", "alpha=1", "clip=true"), 0},
 		{newMethod(t, "prood", "kappa=0.3"), 0}, {newMethod(t, "prood", "kappa=0.3", "shift=1.5"), 0},
 		{newMethod(t, "ccu", "kappa=0.3", "kappa_start=0", "kappa_over=0", "mixture_rate=0.5"), 0},
 	}
@@ -201,8 +202,8 @@ func TestOutStepByHand(t *testing.T) {
 			continue
 		}
 		for i, c := range cases {
-			if engine == "xla" && i != 3 && i != 6 {
-				continue // of which each compiles for seconds: one with an attack and one with bounds
+			if engine == "xla" && i != 3 && i != 6 && i != 9 {
+				continue // of which each compiles for seconds: one with an attack, one with bounds, one with both
 			}
 			p := outPlan(c.method)
 			s := p.newState()
@@ -249,10 +250,16 @@ func TestOutStepByHand(t *testing.T) {
 			if len(one.more) > 0 {
 				out = rows(one.more[0].images)
 			}
-			if m, ok := c.method.(method.ACET); ok {
-				n := onHost(t, p, theta, false)
+			clean, steps := slices.Clone(out), 0
+			switch m := c.method.(type) {
+			case method.ACET:
+				steps = m.Steps
+			case method.Mixed:
+				steps = m.Steps
+			}
+			if n := onHost(t, p, theta, false); steps > 0 {
 				for j := range out {
-					out[j] = climbed(t, n, out[j], epsilon, m.Steps)
+					out[j] = climbed(t, n, out[j], epsilon, steps)
 				}
 			}
 			total := func(theta [][]float64) (l float64) {
@@ -315,6 +322,13 @@ func TestOutStepByHand(t *testing.T) {
 					case method.OE, method.ACET, method.ProoD, method.CCU:
 						v, _ := uniformLoss(f)
 						l += kappa / outImages * v
+					case method.Mixed:
+						v, _ := uniformLoss(f)
+						u, err := n.Differences(t.Context(), within(clean[j], epsilon, m.Clip), feedforward.IBP, feedforward.Plain)
+						if err != nil {
+							t.Fatal(err)
+						}
+						l += kappa / outImages * ((1-m.Alpha)*v + m.Alpha*upperBound(slices.Max(u)))
 					case method.GOOD:
 						u, err := n.Differences(t.Context(), within(x, epsilon, m.Clip), feedforward.IBP, feedforward.Plain)
 						if err != nil {

@@ -1,0 +1,65 @@
+package method
+
+import (
+	"fmt"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"github.com/certspec/certspec/gomlxmodels/attack"
+	"github.com/certspec/certspec/gomlxmodels/loss"
+)
+
+// Mixed weighs, for every out-image, outlier exposure under attack against the bound of GOOD, where GOOD splits the images. With z'_j what the
+// attack of ACET finds within ε of z_j, v_j = max_kl U_kl(z_j, ε), and L the loss of loss.UpperBound,
+//
+//	(1/N) Σ_i CE(x_i, y_i) + (κ/M) Σ_j [(1 − α)·L_uniform(z'_j) + α·L(v_j)].
+//
+// At α = 0 it is ACET; at α = 1 it is GOOD with all images, and nothing is attacked. The sum of a loss at a point that is found and of one on a
+// bound is that of MTL-IBP (De Palma et al. 2024, arXiv 2305.13991), which trains classifiers against attacks so.
+type Mixed struct {
+	Alpha float64 `json:"alpha" usage:"weight of the bound, 0 to 1; the loss at attacked points has the rest"`
+	Outliers
+	Ball
+	Steps int  `json:"steps" usage:"steps of the attack on out-images"`
+	Clip  bool `json:"clip" usage:"bounds over the ball within [0, 1], as in evaluation; else over all of it"`
+}
+
+func (Mixed) Name() string { return "mixed" }
+
+func (m Mixed) Needs() Needs {
+	n := m.Ball.needs(m.Outliers.needs())
+	set := &n.Sets[0]
+	if m.Alpha == 1 {
+		set.Later = true // images count by their bound alone
+		return n
+	}
+	set.Attack = &attack.Ascent{Steps: m.Steps, Loss: loss.Uniform}
+	set.Epsilon, set.Clean = epsilonRamp, m.Alpha > 0
+	return n
+}
+
+func (m Mixed) Check() error {
+	if !(m.Alpha >= 0 && m.Alpha <= 1) {
+		return fmt.Errorf("alpha is %v; expected a number from 0 to 1", m.Alpha)
+	}
+	return ACET{m.Outliers, m.Ball, m.Steps}.Check()
+}
+
+func (m Mixed) Loss(b *Batch) []loss.Term {
+	out, kappa := b.More[outSet], b.Number(kappaRamp)
+	terms := []loss.Term{{Name: inLoss, Value: loss.CrossEntropy(b.Logits, b.Labels)}}
+	add := func(name string, weight float64, values *Node) {
+		terms = append(terms, loss.Term{Name: name, Value: Mul(kappa, MulScalar(ReduceAllMean(values), weight))})
+	}
+	if m.Alpha < 1 {
+		add("uniform", 1-m.Alpha, loss.Uniform(out.Logits))
+	}
+	if m.Alpha > 0 {
+		images := out.Images
+		if out.Clean != nil {
+			images = out.Clean
+		}
+		add("bound", m.Alpha, loss.UpperBound(loss.Widest(b.Differences(images, b.Number(epsilonRamp), m.Clip))))
+	}
+	return terms
+}
