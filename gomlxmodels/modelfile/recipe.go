@@ -23,7 +23,8 @@ type Recipe struct {
 	Options map[string]any `json:"options,omitempty" yaml:"options,omitempty" flag:"option" usage:"option of the method, as in lambda=20; may be given several times"` // of the method; on a card all of them
 	Views   string         `json:"views,omitempty" yaml:"views,omitempty" usage:"augmentation that makes views of an image, as in fouriermix, augmix, autoaugment"`    // as augment.Parse reads it
 	ViewsBy ViewMaker      `json:"views_by,omitempty" yaml:"views_by,omitempty" usage:"what makes them: host (the faster on the CPU) or graph (on the device, for fouriermix)"`
-	Start   string         `json:"start,omitempty" yaml:"-" flag:"-"` // "sha256:…" of the weights that training began with; empty for random ones
+	Initial nets.Initial   `json:"initial,omitempty" yaml:"initial,omitempty" usage:"random weights to begin with: own (of the network's definition) or ibp (widths of intervals keep their size)"` // empty for own
+	Start   string         `json:"start,omitempty" yaml:"-" flag:"-"`                                                                                                                               // "sha256:…" of the weights that training began with; empty for random ones
 
 	Soft string `json:"soft,omitempty" yaml:"-" flag:"-"` // "sha256:…" of the ledger whose votes are the soft labels; empty for labels
 

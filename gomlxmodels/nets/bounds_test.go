@@ -126,3 +126,90 @@ func TestPlainParameters(t *testing.T) {
 		}
 	}
 }
+
+// With the initialisation for bounds the mean width of intervals behind each ReLU is what zero padding leaves of that before, on average over
+// seeds; with the network's own it grows.
+func TestInitialIBP(t *testing.T) {
+	a := Architecture{Name: Large, Shape: pixel.Shape{Height: 10, Width: 10, Channels: 1}, Classes: 3, Width: 0.125}
+	list, layers := a.Tensors(), []string{"conv1/relu", "conv2/relu", "conv3/relu", "conv4/relu", "conv5/relu", "dense1/relu"}
+	exec := MustNewExec(open(t, "go").Backend, func(in []*Node) (widths []*Node) {
+		lookup := func(name string) *Node {
+			return in[1+slices.IndexFunc(list, func(t Tensor) bool { return t.Name == name })]
+		}
+		radius := AddScalar(ZerosLike(in[0]), 0.1)
+		for _, l := range layers {
+			lower, upper := a.Intervals(l, in[0], radius, lookup)
+			widths = append(widths, ReduceAllMean(Sub(upper, lower)))
+		}
+		return widths
+	})
+	defer exec.Finalize()
+	image := make([]float32, a.Shape.Len())
+	for i := range image {
+		image[i] = float32(i*37%100) / 100
+	}
+	const seeds = 60
+	mean := func(initial Initial) []float64 {
+		total := make([]float64, len(layers))
+		for seed := range seeds {
+			args := []any{tensors.FromFlatDataAndDimensions(image, 1, 10, 10, 1)}
+			for _, info := range list {
+				args = append(args, tensors.FromFlatDataAndDimensions(info.As(initial).Initialize(uint64(seed)), info.Shape...))
+			}
+			out, err := exec.Call(args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range total {
+				total[i] += float64(tensors.ToScalar[float32](out[i])) / seeds
+			}
+		}
+		return total
+	}
+	// In expectation a convolution and its ReLU take the mean over 3×3 places, those outside being 0.
+	side, width := 10, slices.Repeat([]float64{0.2}, 100)
+	expected := func(layer int) (mean float64) {
+		step := 1
+		if layer == 2 {
+			step = 2
+		}
+		next, n := []float64{}, (side-1)/step+1
+		for y := range n {
+			for x := range n {
+				sum := 0.
+				for i := step*y - 1; i <= step*y+1; i++ {
+					for j := step*x - 1; j <= step*x+1; j++ {
+						if i >= 0 && j >= 0 && i < side && j < side {
+							sum += width[i*side+j] / 9
+						}
+					}
+				}
+				next = append(next, sum)
+				mean += sum / float64(n*n)
+			}
+		}
+		side, width = n, next
+		return mean
+	}
+	got, own, want := mean(InitialIBP), mean(InitialOwn), 0.
+	for i, l := range layers {
+		if i < 5 {
+			want = expected(i) // a dense layer keeps the mean
+		}
+		if math.Abs(got[i]/want-1) > 0.15 {
+			t.Errorf("%s: intervals of mean width %v, want %v", l, got[i], want)
+		}
+	}
+	if own[5] < 20*got[5] {
+		t.Errorf("of the network's own initialisation %v, next to %v", own, got)
+	}
+	for _, info := range list {
+		kernel, sum := len(info.Shape) > 1, 0.
+		for _, v := range info.As(InitialIBP).Initialize(1) {
+			sum += math.Abs(float64(v))
+		}
+		if inputs := info.Size() / info.Shape[len(info.Shape)-1]; kernel && math.Abs(sum/float64(info.Size())*float64(inputs)/2-1) > 0.2 || !kernel && sum != 0 {
+			t.Errorf("%s: values of mean size %v", info.Name, sum/float64(info.Size()))
+		}
+	}
+}

@@ -143,6 +143,21 @@ func (b *Builder) tensor(layer, name string, init initializer, running bool, sha
 	b.tensors = append(b.tensors, Tensor{Name: layer + "/" + name, Shape: shape, Running: running, init: init})
 }
 
+// kernel and bias are those of a layer; all but the last of a kernel's sides are inputs of an output.
+func (b *Builder) kernel(layer string, init initializer, shape ...int) {
+	b.tensor(layer, "kernel", init, false, shape...)
+	inputs := 1
+	for _, side := range shape[:len(shape)-1] {
+		inputs *= side
+	}
+	b.tensors[len(b.tensors)-1].ibp = normal(2 * math.Pi / float64(inputs) / float64(inputs))
+}
+
+func (b *Builder) bias(layer string, init initializer, outputs int) {
+	b.tensor(layer, "bias", init, false, outputs)
+	b.tensors[len(b.tensors)-1].ibp = constant(0)
+}
+
 // Width is a number of channels under the width of the architecture: rounded, at least 8 or the number itself.
 func (b *Builder) Width(channels int) int {
 	b.scaled = true
@@ -175,9 +190,9 @@ func (b *Builder) Conv(name string, x Value, o ConvOptions) Value {
 	case o.FanIn:
 		init = normal(2 / float64(o.Size*o.Size*x.shape.Channels))
 	}
-	b.tensor(name, "kernel", init, false, o.Size, o.Size, x.shape.Channels, o.Channels)
+	b.kernel(name, init, o.Size, o.Size, x.shape.Channels, o.Channels)
 	if l.Bias {
-		b.tensor(name, "bias", fanIn, false, o.Channels)
+		b.bias(name, fanIn, o.Channels)
 	}
 	return b.add(l)
 }
@@ -244,9 +259,9 @@ func (b *Builder) dense(name string, x Value, outputs int, kernel, bias initiali
 	if outputs < 1 {
 		b.misfit("the dense layer %q has %d outputs", name, outputs)
 	}
-	b.tensor(name, "kernel", kernel, false, x.shape.Len(), outputs)
+	b.kernel(name, kernel, x.shape.Len(), outputs)
 	if bias != nil {
-		b.tensor(name, "bias", bias, false, outputs)
+		b.bias(name, bias, outputs)
 	}
 	return b.add(Layer{Kind: DenseLayer, Name: name, Inputs: []int{x.at}, Flat: true, Bias: bias != nil, Shape: pixel.Shape{Height: 1, Width: 1, Channels: outputs}})
 }

@@ -9,6 +9,28 @@ import (
 // An initializer fills a new tensor.
 type initializer func(values []float32, stream *rand.Rand)
 
+// Initial says which first values the tensors of a network get.
+type Initial string
+
+const (
+	InitialOwn Initial = "own" // those of the network's definition, as Initialize has them; empty for it
+	// InitialIBP is for training on interval bounds: kernels normal with mean 0 and deviation √(2π)/n for n inputs of an output, biases 0, the
+	// rest as by InitialOwn (Shi et al. 2021, arXiv 2103.17268). As E|w| is 2/n, a layer doubles the mean width of intervals, and a ReLU
+	// halves it: widths keep their size on average. By a kernel uniform in ±1/√n they change by √n/4 from layer to layer.
+	InitialIBP Initial = "ibp"
+)
+
+// Initials lists them.
+func Initials() []Initial { return []Initial{InitialOwn, InitialIBP} }
+
+// As is a tensor whose Initialize draws other first values.
+func (t Tensor) As(initial Initial) Tensor {
+	if initial == InitialIBP && t.ibp != nil {
+		t.init = t.ibp
+	}
+	return t
+}
+
 // Initialize draws the first values of a tensor: normal with variance 2/(k²·outputs) for a
 // convolution, uniform in ±1/√inputs for a dense layer, 1 for scales and variances, 0 for
 // shifts and means. They depend on seed and on the name of the tensor alone.

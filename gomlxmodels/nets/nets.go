@@ -170,7 +170,7 @@ type Tensor struct {
 	// Running marks an average of batch normalisation: kept by training, not by the optimizer.
 	Running bool
 
-	init initializer
+	init, ibp initializer // ibp: nil where InitialIBP changes nothing
 }
 
 // Size is the number of values.

@@ -41,7 +41,8 @@ func (b *Builder) prood(images, logits Value) {
 	h := b.Dense(DiscriminatorHead, x, 1)
 	b.layers[h.at].Negative = true
 	inputs := float64(x.shape.Len())
-	b.tensors[len(b.tensors)-2].init = around(-math.Log(inputs), 1/math.Sqrt(inputs)) // that of −exp(kernel)
+	kernel := &b.tensors[len(b.tensors)-2]
+	kernel.init, kernel.ibp = around(-math.Log(inputs), 1/math.Sqrt(inputs)), nil // that of −exp(kernel)
 	b.add(Layer{Kind: JoinLayer, Name: "posterior", Inputs: []int{logits.at, h.at}, Shape: logits.shape, Flat: true})
 }
 

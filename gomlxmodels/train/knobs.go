@@ -28,7 +28,7 @@ type Knob struct {
 // Knobs are the settings of a recipe, in its order, which they set.
 func Knobs(r *modelfile.Recipe) (knobs []*Knob) {
 	known := map[string]func() []string{
-		"net": nets.Names, "input": words(nets.Inputs), "method": method.Names, "schedule": schedule.Names, "optimizer": optimizer.Names, "augment": words(Augmentations), "prune": prune.Names,
+		"net": nets.Names, "input": words(nets.Inputs), "initial": words(nets.Initials), "method": method.Names, "schedule": schedule.Names, "optimizer": optimizer.Names, "augment": words(Augmentations), "prune": prune.Names,
 		"views-by": words(func() []modelfile.ViewMaker { return []modelfile.ViewMaker{ViewsByHost, ViewsByGraph} }),
 	}
 	of, defaults := reflect.ValueOf(r).Elem(), reflect.ValueOf(Defaults())

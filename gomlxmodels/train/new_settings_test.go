@@ -14,6 +14,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/schedule"
 	"github.com/certspec/certspec/pixel"
 )
@@ -115,7 +116,7 @@ func TestResumeNewSettings(t *testing.T) {
 		o := options(t, dir, path)
 		o.Nesterov, o.Momentum = false, nil
 		o.Optimizer, o.Schedule, o.ScheduleOptions = "adam", "triangular", map[string]any{"peak": 0.5}
-		o.Width, o.Bias, o.LearningRate = 0.5, true, 0.002
+		o.Width, o.Bias, o.Initial, o.LearningRate = 0.5, true, nets.InitialIBP, 0.002
 		o.Own.Method = foreign{0.3}
 		o.Ramps = map[string]schedule.Ramp{"sigma": {From: 0.05, To: 0.1, Over: 7, By: schedule.ByStep}, "more": {To: 1, Over: 3}}
 		o.More = map[string]Set{"out": {Data: out.Subset(dataset.Count(11)), Batch: 5, Augment: CropFlip, Sigma: 0.3}, "more": {Data: out, Batch: 3}}
@@ -140,6 +141,11 @@ func TestResumeNewSettings(t *testing.T) {
 	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "recipe.sets is") {
 		t.Errorf("other foreign images went on: %v", err)
 	}
+	own := start(path)
+	own.Initial = nets.InitialOwn
+	if _, err := Run(t.Context(), own); err == nil || !strings.Contains(err.Error(), "recipe.initial is") {
+		t.Errorf("another initialisation went on: %v", err)
+	}
 	card := run(t, start(path))
 	if card.Weights != whole.Weights || card.Loss != whole.Loss {
 		t.Error("an interrupt changes the weights")
@@ -147,7 +153,7 @@ func TestResumeNewSettings(t *testing.T) {
 	r := card.Recipe
 	if r.Optimizer != "adam" || r.OptimizerOptions["beta2"] != 0.999 || r.Momentum != nil || *r.WeightDecay != 0 || r.ScheduleOptions["peak"] != 0.5 ||
 		r.Ramps["kappa"] != (schedule.Ramp{To: 0.3, Start: 1, Over: 2}) || r.Ramps["sigma"].From != 0.05 || r.Ramps["more"].Over != 3 ||
-		len(r.Sets) != 2 || r.Sets[0].Name != "out" || r.Sets[0].Data.Images != 11 || r.Sets[0].Batch != 5 || card.Architecture.Width != 0.5 || !card.Architecture.Bias {
+		len(r.Sets) != 2 || r.Initial != nets.InitialIBP || r.Sets[0].Name != "out" || r.Sets[0].Data.Images != 11 || r.Sets[0].Batch != 5 || card.Architecture.Width != 0.5 || !card.Architecture.Bias {
 		t.Errorf("card %+v", card)
 	}
 	if _, err := modelfile.Read(path); err != nil {
@@ -257,6 +263,8 @@ func TestBadNewSettings(t *testing.T) {
 			o.Method, o.More = "oe", map[string]Set{"out": {Data: prepared(t, dir, "resize=10")}}
 		},
 		"the recipe says what the run is to find out": func(o *Options) { o.Start = "x" },
+		`no initialisation "wide"`:                    func(o *Options) { o.Initial = "wide" },
+		"begins with those of there":                  func(o *Options) { o.Initial, o.From = nets.InitialIBP, "there" },
 		"width 1000; expected a factor":               func(o *Options) { o.Width = 1000 },
 	} {
 		o := options(t, dir, filepath.Join(t.TempDir(), "net"))

@@ -58,6 +58,9 @@ func (o Options) recipe() (r modelfile.Recipe, p parts, err error) {
 	if r.ViewsBy == ViewsByHost {
 		r.ViewsBy = ""
 	}
+	if r.Initial == nets.InitialOwn {
+		r.Initial = ""
+	}
 	bad := func(format string, args ...any) (modelfile.Recipe, parts, error) {
 		return r, p, fmt.Errorf("train: "+format, args...)
 	}
@@ -75,6 +78,10 @@ func (o Options) recipe() (r modelfile.Recipe, p parts, err error) {
 	switch {
 	case r.Start != "" || r.Soft != "" || len(r.Sets) > 0:
 		return bad("the recipe says what the run is to find out: the digests of the start, of soft labels and of further sets; a start is given by its path")
+	case r.Initial != "" && !slices.Contains(nets.Initials(), r.Initial):
+		return bad("no initialisation %q; there are %s", r.Initial, choice.List(nets.Initials()))
+	case r.Initial != "" && o.From != "":
+		return bad("the initialisation %q is of random weights, and this run begins with those of %s", r.Initial, o.From)
 	case needs.Views > 1 && p.views == nil:
 		return bad("the method %s takes %d views of an image, but there is no augmentation to make them", r.Method, needs.Views)
 	case r.ViewsBy != "" && r.ViewsBy != ViewsByGraph:

@@ -321,7 +321,7 @@ func (p *plan) newState() *state {
 		if p.start != nil {
 			s.weights = append(s.weights, slices.Clone(p.start[i].Values))
 		} else {
-			s.weights = append(s.weights, t.Initialize(p.run.Recipe.Seed))
+			s.weights = append(s.weights, t.As(p.run.Recipe.Initial).Initialize(p.run.Recipe.Seed))
 		}
 	}
 	s.slots = p.newSlots()
