@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -158,6 +159,19 @@ func TestResumeNewSettings(t *testing.T) {
 	}
 	if _, err := modelfile.Read(path); err != nil {
 		t.Error(err)
+	}
+}
+
+// A run begins with the random weights that its recipe asks for.
+func TestInitial(t *testing.T) {
+	begins := func(initial nets.Initial) []float32 {
+		p := tinyPlan(modelfile.Recipe{Initial: initial})
+		return p.newState().weights[indexOf(p.tensors, "head/kernel")]
+	}
+	p := tinyPlan(modelfile.Recipe{})
+	head := p.tensors[indexOf(p.tensors, "head/kernel")]
+	if own := head.Initialize(0); !slices.Equal(begins(""), own) || slices.Equal(begins(nets.InitialIBP), own) || !slices.Equal(begins(nets.InitialIBP), head.As(nets.InitialIBP).Initialize(0)) {
+		t.Error("a run begins with other weights")
 	}
 }
 
