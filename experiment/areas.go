@@ -20,9 +20,12 @@ import (
 // Areas are how well the networks of one kind of data tell one foreign set, in balls of one radius, from their own images: what is kept, in
 // results/DATA-SET-EPSILON.areas.json, of the files in ood/, which are large.
 type Areas struct {
-	Data     string         `json:"data"`
-	Set      string         `json:"set"`
-	Epsilon  float64        `json:"epsilon"`
+	Data    string  `json:"data"`
+	Set     string  `json:"set"`
+	Epsilon float64 `json:"epsilon"`
+	// By is empty but for bounds that are not those by rigorous intervals, as in crown or plain, and for attacks from the points of some networks
+	// alone; it stands behind EPSILON.
+	By       string         `json:"by,omitempty"`
 	Networks []networkAreas `json:"networks"`
 	// All compares AUC and GAUC over all images of the set, Attacked AUC, AAUC and GAUC over those that were attacked.
 	All      Compared `json:"all"`
@@ -44,6 +47,8 @@ const (
 	aucKind  = "AUC"
 	aaucKind = "AAUC"
 	gaucKind = "GAUC"
+
+	intervalsKind = "GAUC by intervals" // beside that by other bounds, of the same images
 )
 
 // Contrast is a weighted sum of areas with its standard error over the images. A weight is that of a kind of a network by its name.
@@ -90,8 +95,11 @@ func ReadAreas(folder string) (all []*Areas, err error) {
 const areasSuffix = ".areas.json"
 
 func (s foreignSets) areasPath(folder, data, part string) string {
-	return filepath.Join(folder, "results", fmt.Sprintf("%s-%s-%s%s", data, part, strconv.FormatFloat(s.Epsilon, 'g', -1, 64), areasSuffix))
+	return filepath.Join(folder, "results", fmt.Sprintf("%s-%s-%s%s", data, part, strconv.FormatFloat(s.Epsilon, 'g', -1, 64), ended(s.by(), areasSuffix)))
 }
+
+// by is Areas.By.
+func (s foreignSets) by() string { return cmp.Or(s.way, s.among) }
 
 // networkAreas are how well a network tells a set of foreign images from its own.
 type networkAreas struct {
@@ -113,11 +121,16 @@ type separation struct {
 
 	AUC      area  `json:"auc"`
 	WorstAUC area  `json:"worst_auc"`           // GAUC, or AAUC
-	BoundAUC *area `json:"bound_auc,omitempty"` // of attacked images, GAUC on them alone
+	BoundAUC *area `json:"bound_auc,omitempty"` // of attacked images, and of those with other bounds: GAUC by rigorous intervals on them alone
+
+	// Of other bounds than those by rigorous intervals: the mean of these, and the largest distance between the two of an image.
+	Intervals float64 `json:"mean_intervals,omitempty"`
+	Apart     float64 `json:"most_apart,omitempty"`
 }
 
 func (a *separation) add(b *separation) {
 	a.Images, a.Confidence, a.Worst = b.Images, a.Confidence+b.Confidence, a.Worst+b.Worst
+	a.Intervals, a.Apart = a.Intervals+b.Intervals, max(a.Apart, b.Apart)
 	a.AUC.add(b.AUC)
 	a.WorstAUC.add(b.WorstAUC)
 	if b.BoundAUC != nil {
@@ -130,7 +143,7 @@ func (a *separation) add(b *separation) {
 
 func (a *separation) over(models int) {
 	n := float64(models)
-	a.Confidence, a.Worst = a.Confidence/n, a.Worst/n
+	a.Confidence, a.Worst, a.Intervals = a.Confidence/n, a.Worst/n, a.Intervals/n
 	for _, of := range []*area{&a.AUC, &a.WorstAUC, a.BoundAUC} {
 		if of != nil {
 			of.over(n)
@@ -171,7 +184,8 @@ func (a *area) cells() []any {
 // scored are the scores of one network on its own images and on a foreign set: logarithms of confidences.
 type scored struct {
 	networkAreas
-	own, clean, bound          []float64 // of all images
+	own, clean, bound          []float64 // of all images, or of those with other bounds
+	intervals                  []float64 // of these, bounds by rigorous intervals
 	subset, attacked, ofSubset []float64 // of those that were attacked: as they are, under attack, bounds
 }
 
@@ -181,9 +195,15 @@ func (s foreignSets) score(folder string, m *Model, part string) (*scored, error
 	if in == nil || err != nil {
 		return nil, err
 	}
-	bound, err := closed(s.file(folder, m, part, boundEnds))
+	bound, err := closed(s.file(folder, m, part, s.boundEnding()))
 	if err != nil {
 		return nil, err
+	}
+	var intervals *record.File
+	if s.way != "" {
+		if intervals, err = closed(s.file(folder, m, part, boundEnds)); intervals == nil || err != nil {
+			return nil, err
+		}
 	}
 	attacked, transferred, err := s.attacks(folder, m, part)
 	if err != nil || bound == nil && attacked == nil {
@@ -198,6 +218,12 @@ func (s foreignSets) score(folder string, m *Model, part string) (*scored, error
 		out.clean, out.bound = scores(bound.Lines, clean), scores(bound.Lines, upper)
 		if out.Bound, err = separate(out.own, out.clean, out.bound); err != nil {
 			return nil, err
+		}
+		if s.way != "" {
+			out.intervals = scores(sameImages(intervals.Lines, bound.Lines), upper)
+			if err := out.Bound.beside(out.own, out.bound, out.intervals); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if attacked != nil {
@@ -228,12 +254,25 @@ func separate(own, foreign, worst []float64) (*separation, error) {
 	return a, errors.Join(err1, err2)
 }
 
-// attacks are what attacks found of a model, the transferred ones included.
+// beside compares other bounds with those by rigorous intervals on the same images.
+func (a *separation) beside(own, other, intervals []float64) error {
+	v, err := areaOf(own, intervals)
+	a.BoundAUC, a.Intervals = &v, meanExp(intervals)
+	for i, l := range intervals {
+		a.Apart = max(a.Apart, math.Abs(math.Exp(l)-math.Exp(other[i])))
+	}
+	return err
+}
+
+// attacks are what attacks found of a model, the transferred ones included; nothing beside other bounds.
 func (s foreignSets) attacks(folder string, m *Model, part string) (attacked *record.File, transfer bool, err error) {
+	if s.way != "" {
+		return nil, false, nil
+	}
 	if attacked, err = closed(s.file(folder, m, part, attackEnds)); attacked == nil || err != nil {
 		return nil, false, err
 	}
-	transferred, err := closed(s.file(folder, m, part, transferEnds))
+	transferred, err := closed(s.file(folder, m, part, s.transferEnding()))
 	if transferred == nil || err != nil {
 		return attacked, false, err
 	}
@@ -245,15 +284,15 @@ func (s foreignSets) attacks(folder string, m *Model, part string) (attacked *re
 	return attacked, true, nil
 }
 
-// sameImages are the lines of the images of others.
+// sameImages are the lines of the images of others, in their order.
 func sameImages(of, others []record.Line) (out []record.Line) {
-	wanted := map[int]bool{}
-	for _, l := range others {
-		wanted[l.Image] = true
-	}
+	lines := map[int]record.Line{}
 	for _, l := range of {
-		if wanted[l.Image] {
-			out = append(out, l)
+		lines[l.Image] = l
+	}
+	for _, l := range others {
+		if mine, there := lines[l.Image]; there {
+			out = append(out, mine)
 		}
 	}
 	return out
@@ -377,7 +416,10 @@ func (m *Manifest) keepSet(folder, path, data, part string, s foreignSets) error
 		return nil
 	}
 	all, attacked := newComparison(aucKind, gaucKind), newComparison(aucKind, aaucKind, gaucKind)
-	found := Areas{Data: data, Set: part, Epsilon: s.Epsilon}
+	if s.way != "" {
+		all = newComparison(aucKind, gaucKind, intervalsKind)
+	}
+	found := Areas{Data: data, Set: part, Epsilon: s.Epsilon, By: s.by()}
 	for _, o := range models {
 		n, err := s.score(folder, o, part)
 		if err != nil {
@@ -388,7 +430,11 @@ func (m *Manifest) keepSet(folder, path, data, part string, s foreignSets) error
 		}
 		found.Networks = append(found.Networks, n.networkAreas)
 		if n.Bound != nil {
-			all.add(o.Name, n.own, n.clean, n.bound)
+			if s.way != "" {
+				all.add(o.Name, n.own, n.clean, n.bound, n.intervals)
+			} else {
+				all.add(o.Name, n.own, n.clean, n.bound)
+			}
 			if n.Attack != nil {
 				attacked.add(o.Name, n.own, n.subset, n.attacked, n.ofSubset)
 			}
@@ -409,7 +455,10 @@ func (s foreignSets) fresh(folder string, m *Model, part string, kept *networkAr
 		_, err := os.Stat(s.file(folder, m, part, ending))
 		return !errors.Is(err, fs.ErrNotExist)
 	}
-	return there(boundEnds) && (kept == nil || kept.Bound == nil) || there(attackEnds) && (kept == nil || kept.Attack == nil) || there(transferEnds) && (kept == nil || !kept.Transfer)
+	if there(s.boundEnding()) && (kept == nil || kept.Bound == nil) {
+		return true
+	}
+	return s.way == "" && (there(attackEnds) && (kept == nil || kept.Attack == nil) || there(s.transferEnding()) && (kept == nil || !kept.Transfer))
 }
 
 // comparison collects scores whose areas are compared.

@@ -109,7 +109,7 @@ func (l *Library) matching(rows []tableRow) (out []tableRow) {
 		}
 		for _, name := range l.Names(Recipes) {
 			if matches(row.Recipe, name) {
-				out = append(out, tableRow{Recipe: name})
+				out = append(out, tableRow{Recipe: name, Seeds: row.Seeds})
 			}
 		}
 	}

@@ -26,6 +26,8 @@ type foreignSets struct {
 	Foreign []string `yaml:"foreign" json:"foreign"`    // kinds of data, whose test parts they are, prepared as in out[channels=grey]
 	Images  []string `yaml:"-" json:"images,omitempty"` // the same as names of sets
 	Attack  string   `yaml:"-" json:"attack,omitempty"` // what of them is attacked
+
+	way, among string // of a measure, where it has them: its bounds and its networks; they stand in the names of files
 }
 
 // foreignData are the sets by the kind of data that a network is for.
@@ -87,6 +89,27 @@ const (
 // file is where what is measured of a set lies.
 func (f foreignSets) file(folder string, m *Model, part, ending string) string {
 	return filepath.Join(folder, "ood", m.Slug(), part+"-"+strconv.FormatFloat(f.Epsilon, 'g', -1, 64)+ending)
+}
+
+// boundEnding and transferEnding are those of what a measure has for itself.
+func (f foreignSets) boundEnding() string    { return ended(f.way, boundEnds) }
+func (f foreignSets) transferEnding() string { return ended(f.among, transferEnds) }
+
+func ended(word, ending string) string {
+	if word != "" {
+		return "." + word + ending
+	}
+	return ending
+}
+
+// with are the sets of a measure.
+func (d foreignData) with(way, among string) foreignData {
+	d = maps.Clone(d)
+	for kind, of := range d {
+		of.way, of.among = way, among
+		d[kind] = of
+	}
+	return d
 }
 
 func ownPath(folder string, m *Model) string { return filepath.Join(folder, "ood", m.Slug(), ownFile) }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/sweep"
 )
@@ -423,6 +424,8 @@ func TestBadRecipes(t *testing.T) {
 		"{from: A/c10, schedule: cosin}":                                `unknown schedule "cosin"`,
 		"{from: A/c10, augment: flip}":                                  `no augmentation "flip"`,
 		"{from: A/c10, sigma: .nan}":                                    "σ = NaN",
+		"{from: A/c10, shorter: 0.5}":                                   "shorter is 0.5",
+		"{from: A/c10, initial: wide}":                                  `no initialisation "wide"`,
 		"{from: A/c10, batch: 1}":                                       "batches of 1 images",
 		"{from: A/c10, rate: -1}":                                       "learning rate -1",
 		"{from: A/c10, method: jsd, options: {views: 3}}":               "takes 3 views of an image",
@@ -605,6 +608,45 @@ func TestFolderKeepsItsImages(t *testing.T) {
 			t.Errorf("begun with %q, it adapts to %s", sample, got)
 		}
 		o.Folder = filepath.Join(t.TempDir(), "other")
+	}
+}
+
+// A recipe that is shorter takes its share of the epochs that the tier has, and its milestones and ramps shrink with them; a row may have some seeds.
+func TestShorter(t *testing.T) {
+	l, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		tier                 string
+		epochs, kappa, reach int
+		initial              nets.Initial
+		milestones           []int
+		recipe               string
+	}{
+		{"cpu", 60, 14, 17, "", []int{29, 43, 50}, "B/mnist-8k/good80"},
+		{"cpu", 12, 3, 3, "", []int{6, 9, 10}, "B/goals/short"},
+		{"T3", 84, 20, 24, nets.InitialIBP, []int{40, 60, 70}, "B/goals/short-ibp"},
+	} {
+		tier, err := l.Tier(c.tier)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &Setup{Library: l, Tier: tier}
+		m, err := s.Model(c.recipe, 0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Epochs != c.epochs || m.Options["kappa_over"] != float64(c.kappa) || m.Options["epsilon_over"] != float64(c.reach) || m.Initial != c.initial || !slices.Equal(m.Milestones, c.milestones) {
+			t.Errorf("%s at %s: %d epochs, milestones %v, options %v, initial %q", c.recipe, c.tier, m.Epochs, m.Milestones, m.Options, m.Initial)
+		}
+		lines, _, err := s.lines(tableRow{Recipe: "B/mnist-8k/oe", Seeds: []uint64{1}}, Model{})
+		if err != nil || len(lines) != 1 || !slices.Equal(lines[0].Models, []string{"B/mnist-8k/oe@1"}) {
+			t.Errorf("of the seed 1 %+v, %v", lines, err)
+		}
+		if _, _, err := s.lines(tableRow{Recipe: "B/mnist-8k/oe", Seeds: []uint64{3}}, Model{}); err == nil || !strings.Contains(err.Error(), "seed 3; at the tier") {
+			t.Errorf("of the seed 3: %v", err)
+		}
 	}
 }
 

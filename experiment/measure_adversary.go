@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/certspec/certspec/internal/table"
@@ -14,14 +15,19 @@ import (
 // of its data. An image whose confidence under attack lies above its bound fails the run.
 type adversaryMeasure struct {
 	Sets foreignData `yaml:"sets" json:"sets"`
+	// Among names the networks that give each other their points, where a table of the same networks among others has its own; default none.
+	Among string `yaml:"among,omitempty" json:"among,omitempty"`
 }
 
 func (a *adversaryMeasure) at(s *Setup) (Measure, error) {
 	sets, err := a.Sets.at(s)
-	return &adversaryMeasure{sets}, err
+	if a.Among != "" && filepath.Base(a.Among) != a.Among {
+		return nil, fmt.Errorf("experiment: attacks among %q; expected a word, which stands in the names of files", a.Among)
+	}
+	return &adversaryMeasure{sets, a.Among}, err
 }
 
-func (a *adversaryMeasure) foreign() foreignData { return a.Sets }
+func (a *adversaryMeasure) foreign() foreignData { return a.Sets.with("", a.Among) }
 
 const transferJob = "transfer"
 
@@ -51,14 +57,14 @@ func (a *adversaryMeasure) Jobs(p *Place, m *Model) ([]Job, error) {
 // ending is that of the file of a job.
 func (a *adversaryMeasure) ending(j Job) string {
 	if j.Kind == transferJob {
-		return transferEnds
+		return ended(a.Among, transferEnds)
 	}
 	return attackEnds
 }
 
 // Done implements Measure.
 func (a *adversaryMeasure) Done(p *Place, j Job) (bool, error) {
-	f, _ := a.Sets.of(j)
+	f, _ := a.foreign().of(j)
 	open, err := unfinished(f.file(p.Folder, j.Model, j.Part, a.ending(j)))
 	if !open || err != nil {
 		return !open, err
@@ -70,7 +76,7 @@ func (a *adversaryMeasure) Done(p *Place, j Job) (bool, error) {
 
 // Do implements Measure.
 func (a *adversaryMeasure) Do(ctx context.Context, r *Runner, j Job) error {
-	f, at := a.Sets.of(j)
+	f, at := a.foreign().of(j)
 	n, run, err := r.network(ctx, j.Model)
 	if err != nil {
 		return err
@@ -103,7 +109,7 @@ func (a *adversaryMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 
 // Cost implements Measure.
 func (a *adversaryMeasure) Cost(c *Costs, j Job) error {
-	f, at := a.Sets.of(j)
+	f, at := a.foreign().of(j)
 	n, err := c.Size(with(f.Images[at], f.Attack))
 	if err != nil {
 		return err
@@ -129,7 +135,7 @@ const classes = 10
 
 // Fill implements Measure.
 func (a *adversaryMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
-	if err := a.Sets.tellAll(f, out, "attack", func(n *networkAreas) *separation { return n.Attack }); err != nil {
+	if err := a.foreign().tellAll(f, out, "attack", func(n *networkAreas) *separation { return n.Attack }); err != nil {
 		return nil, err
 	}
 	return []string{fmt.Sprintf("Attacked: each foreign image is moved in its ball to where the network is most sure, the most of all attacks (%v), and of monotone PGD from points found on the other networks of the table where their files are there; images %s. AUC and GAUC are of the same images.", f.Manifest.Tier.Adversary, f.Manifest.Tier.Images["attack"])}, nil

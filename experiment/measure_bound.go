@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/table"
@@ -11,18 +12,47 @@ import (
 )
 
 // boundMeasure is how well a network's confidence tells foreign images from its own, by the images themselves and by bounds that hold in
-// balls around them: files in ood/MODEL, as "certspec ood bound" writes them.
+// balls around them: files in ood/MODEL, as "certspec ood bound" writes them. By another method than intervals, or in plain arithmetic, the
+// bounds stand beside those by rigorous intervals, which are those of all tables of the folder.
 type boundMeasure struct {
-	Sets   foreignData        `yaml:"sets" json:"sets"`
-	Method feedforward.Method `yaml:"method,omitempty" json:"method,omitempty"` // default ibp, as in the paper
+	Sets       foreignData            `yaml:"sets" json:"sets"`
+	Method     feedforward.Method     `yaml:"method,omitempty" json:"method,omitempty"`         // default ibp, as in the paper
+	Arithmetic feedforward.Arithmetic `yaml:"arithmetic,omitempty" json:"arithmetic,omitempty"` // default rigorous
+	Images     string                 `yaml:"images,omitempty" json:"images,omitempty"`         // of each set, as in skip=4, where the bounds are other ones; default all
 }
 
 func (b *boundMeasure) at(s *Setup) (Measure, error) {
-	sets, err := b.Sets.at(s)
-	return &boundMeasure{sets, b.method()}, err
+	now := &boundMeasure{Method: b.method(), Images: b.Images}
+	if b.Arithmetic != feedforward.Rigorous {
+		now.Arithmetic = b.Arithmetic
+	}
+	methods, arithmetics := []feedforward.Method{feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN}, []feedforward.Arithmetic{"", feedforward.Plain}
+	switch {
+	case !slices.Contains(methods, now.Method):
+		return nil, fmt.Errorf("experiment: bounds by the method %q; expected one of %q", b.Method, methods)
+	case !slices.Contains(arithmetics, now.Arithmetic):
+		return nil, fmt.Errorf("experiment: bounds in the arithmetic %q; expected %q or %q", b.Arithmetic, feedforward.Rigorous, feedforward.Plain)
+	case b.Images != "" && now.way() == "":
+		return nil, fmt.Errorf("experiment: bounds of the images %q; those by %s in rigorous arithmetic are of all", b.Images, feedforward.IBP)
+	}
+	var err error
+	now.Sets, err = b.Sets.at(s)
+	return now, err
 }
 
-func (b *boundMeasure) foreign() foreignData { return b.Sets }
+// way names bounds that are not those by rigorous intervals, as in crown-plain; else it is empty.
+func (b *boundMeasure) way() string {
+	var words []string
+	if b.method() != feedforward.IBP {
+		words = append(words, string(b.method()))
+	}
+	if b.Arithmetic != "" {
+		words = append(words, string(b.Arithmetic))
+	}
+	return strings.Join(words, "-")
+}
+
+func (b *boundMeasure) foreign() foreignData { return b.Sets.with(b.way(), "") }
 
 func (b *boundMeasure) method() feedforward.Method {
 	if b.Method == "" {
@@ -32,12 +62,18 @@ func (b *boundMeasure) method() feedforward.Method {
 }
 
 // Jobs implements Measure.
-func (b *boundMeasure) Jobs(_ *Place, m *Model) ([]Job, error) { return b.Sets.jobs("bound", m), nil }
+func (b *boundMeasure) Jobs(_ *Place, m *Model) ([]Job, error) {
+	kind := "bound"
+	if way := b.way(); way != "" {
+		kind += "-" + way
+	}
+	return b.Sets.jobs(kind, m), nil
+}
 
 // Done implements Measure.
 func (b *boundMeasure) Done(p *Place, j Job) (bool, error) {
-	f, _ := b.Sets.of(j)
-	open, err := unfinished(ownPath(p.Folder, j.Model), f.file(p.Folder, j.Model, j.Part, boundEnds))
+	f, _ := b.foreign().of(j)
+	open, err := unfinished(ownPath(p.Folder, j.Model), f.file(p.Folder, j.Model, j.Part, boundEnds), f.file(p.Folder, j.Model, j.Part, f.boundEnding()))
 	if !open || err != nil {
 		return !open, err
 	}
@@ -48,18 +84,23 @@ func (b *boundMeasure) Done(p *Place, j Job) (bool, error) {
 
 // Do implements Measure.
 func (b *boundMeasure) Do(ctx context.Context, r *Runner, j Job) error {
-	f, at := b.Sets.of(j)
+	f, at := b.foreign().of(j)
 	n, run, err := r.network(ctx, j.Model)
 	if err != nil {
 		return err
 	}
-	for _, what := range []struct {
+	type measured struct {
 		file, data string
 		options    ood.Options
-	}{
+	}
+	all := []measured{
 		{ownPath(r.Folder, j.Model), ownImages(j.Model), ood.Options{}},
-		{f.file(r.Folder, j.Model, j.Part, boundEnds), f.Images[at], ood.Options{Epsilon: f.Epsilon, Method: b.method()}},
-	} {
+		{f.file(r.Folder, j.Model, j.Part, boundEnds), f.Images[at], ood.Options{Epsilon: f.Epsilon, Method: feedforward.IBP}},
+	}
+	if f.way != "" {
+		all = append(all, measured{f.file(r.Folder, j.Model, j.Part, f.boundEnding()), with(f.Images[at], b.Images), ood.Options{Epsilon: f.Epsilon, Method: b.method(), Arithmetic: b.Arithmetic}})
+	}
+	for _, what := range all {
 		data, err := r.set(what.data)
 		if err != nil {
 			return err
@@ -93,9 +134,22 @@ func (b *boundMeasure) Cost(c *Costs, j Job) error {
 	if err != nil {
 		return err
 	}
-	passes := 6. // gradients, of many points side by side, in the time of intervals; CROWN has a walk for each pair of classes
+	const passes = 6. // gradients, of many points side by side, in the time of intervals
+	if open, err := unfinished(f.file(c.Folder, j.Model, j.Part, boundEnds)); err != nil {
+		return err
+	} else if open {
+		if err := c.Layers(j.Model, n*passes); err != nil {
+			return err
+		}
+	}
+	if b.way() == "" {
+		return nil
+	}
+	if n, err = c.Size(with(f.Images[at], b.Images)); err != nil {
+		return err
+	}
 	if b.method() != feedforward.IBP {
-		passes = 150
+		n *= 25 // CROWN has a walk for each pair of classes
 	}
 	return c.Layers(j.Model, n*passes)
 }
@@ -169,10 +223,18 @@ func (b *boundMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
 			out.Lines[i].foreign = append(out.Lines[i].foreign, word(name))
 		}
 	}
-	if err := b.Sets.tellAll(f, out, "bound", func(n *networkAreas) *separation { return n.Bound }); err != nil {
+	if err := b.foreign().tellAll(f, out, "bound", func(n *networkAreas) *separation { return n.Bound }); err != nil {
 		return nil, err
 	}
-	return append(b.Sets.notes(f, out), fmt.Sprintf("Guaranteed: every confidence on a foreign image is replaced by a bound on it in the whole ball (%s, in exact arithmetic and in float32). AUC and GAUC count ties as lost; the column with ties as one half has the interval of 95 %% (DeLong), its ends averaged over the seeds.", b.method())), nil
+	holds := "in exact arithmetic and in float32"
+	if b.Arithmetic != "" {
+		holds = "without regard to rounding"
+	}
+	notes := append(b.Sets.notes(f, out), fmt.Sprintf("Guaranteed: every confidence on a foreign image is replaced by a bound on it in the whole ball (%s, %s). AUC and GAUC count ties as lost; the column with ties as one half has the interval of 95 %% (DeLong), its ends averaged over the seeds.", b.method(), holds))
+	if b.way() != "" {
+		notes = append(notes, fmt.Sprintf("Beside them, of the same images, the bounds by %s that hold in exact arithmetic and in float32; most apart is the largest distance between the two bounds on an image's confidence.", feedforward.IBP))
+	}
+	return notes, nil
 }
 
 // notes name the sets and balls of a table.
@@ -195,12 +257,22 @@ func (d foreignData) notes(f *Filler, out *Filled) (notes []string) {
 func (b *boundMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
 	t := &table.Table{Columns: append(slices.Clone(columns), "foreign", "networks", "images", "accuracy, %", "AUC", "with ties", "low", "high", "GAUC", "with ties", "low", "high")}
 	means := &table.Table{Columns: append(slices.Clone(columns), "foreign", "mean confidence, own, %", "foreign, %", "bound, %")}
+	other := b.way() != ""
+	if other {
+		t.Columns = append(t.Columns, "GAUC by rigorous "+string(feedforward.IBP), "with ties", "low", "high")
+		means.Columns = append(means.Columns, "bound by rigorous "+string(feedforward.IBP)+", %", "most apart, %")
+	}
 	for _, l := range f.Lines {
 		all, _ := l.Found["bound"].([]*told)
 		for _, of := range all {
 			row := append(head(l), of.Set, of.Models, of.Images, percent(of.Accuracy))
-			t.Rows = append(t.Rows, append(append(row, of.AUC.cells()...), of.WorstAUC.cells()...))
-			means.Rows = append(means.Rows, append(head(l), of.Set, percent(of.Own), percent(of.Confidence), percent(of.Worst)))
+			row = append(append(row, of.AUC.cells()...), of.WorstAUC.cells()...)
+			mean := append(head(l), of.Set, percent(of.Own), percent(of.Confidence), percent(of.Worst))
+			if other {
+				row = append(row, of.BoundAUC.cells()...)
+				mean = append(mean, percent(of.Intervals), rounded(100*of.Apart, 6))
+			}
+			t.Rows, means.Rows = append(t.Rows, row), append(means.Rows, mean)
 		}
 	}
 	if len(t.Rows) > 0 {

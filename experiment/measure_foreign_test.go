@@ -33,6 +33,13 @@ tables:
     measure:
       bound: &sets {sets: {tiny: {epsilon: 0.02, near: 0.01, foreign: [tiny-noise, "cifar10[resize=8]"]}}}
       attack: *sets
+  tighter:
+    title: Other bounds
+    rows: [tiny/plain, {recipe: tiny/g*d, seeds: [1]}]
+    measure:
+      bound: {method: crown, images: count=6, sets: &few {tiny: {epsilon: 0.02, near: 0.01, foreign: [tiny-noise]}}}
+      attack: {sets: *few, among: few}
+  rigour: {title: Plain bounds, rows: [tiny/good], measure: {bound: {arithmetic: plain, sets: *few}}}
 `)
 	if err := os.WriteFile(more, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
@@ -190,6 +197,63 @@ func TestForeignImages(t *testing.T) {
 	}
 	sameFiles(t, foreignFiles(t, merged.Folder), whole)
 
+	// Other bounds stand beside those by rigorous intervals, which they leave as they are, and are compared with them image by image.
+	for _, c := range []struct {
+		table, by, name string
+		images          int
+	}{{"tighter", "crown", "tiny-noise-0.02.crown.ood", 6}, {"rigour", "plain", "tiny-noise-0.02.plain.ood", 12}} {
+		other := o
+		other.Table = c.table
+		if err := Run(t.Context(), other); err != nil {
+			t.Fatal(err)
+		}
+		f, err := Fill(t.Context(), o.Folder, c.table, resample.Options{Resamples: 200})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := f.Lines[len(f.Lines)-1].Found["bound"].([]*told)[0]
+		in, by, intervals := read("tiny-good-s1", "in.ood"), read("tiny-good-s1", c.name), read("tiny-good-s1", "tiny-noise-0.02.ood")
+		var mean, meanIntervals, apart float64
+		var same []record.Line
+		for _, l := range by.Lines {
+			beside := intervals.Lines[slices.IndexFunc(intervals.Lines, func(o record.Line) bool { return o.Image == l.Image })]
+			if same = append(same, beside); l.Upper > beside.Upper {
+				t.Errorf("%s: image %d is bounded by %v, by rigorous intervals by %v", c.name, l.Image, l.Upper, beside.Upper)
+			}
+			a, b := math.Exp(l.Upper), math.Exp(beside.Upper)
+			mean, meanIntervals, apart = mean+a/float64(c.images), meanIntervals+b/float64(c.images), max(apart, math.Abs(a-b))
+		}
+		area, err := ood.Area(scores(in.Lines, upper), scores(same, upper))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Images != c.images || got.BoundAUC == nil || got.BoundAUC.Value != area.Value || math.Abs(got.Worst-mean)+math.Abs(got.Intervals-meanIntervals) > 1e-12 || got.Apart != apart || apart == 0 {
+			t.Errorf("%s: %+v; the files say %d images, means %v and %v, %v apart", c.name, got, len(by.Lines), mean, meanIntervals, apart)
+		}
+		all, err := ReadAreas(o.Folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := all[slices.IndexFunc(all, func(a *Areas) bool { return a.By == c.by })]
+		gain, _, err := kept.All.Contrast(map[[2]string]float64{{"tiny/good@1", "GAUC"}: 1, {"tiny/good@1", "GAUC by intervals"}: -1})
+		if n := kept.of("tiny/good@1"); err != nil || kept.Set != "tiny-noise" || kept.All.Images != c.images || math.Abs(gain-got.WorstAUC.Value+area.Value) > 1e-12 || n.Attack != nil || n.Bound.Apart != apart {
+			t.Errorf("%s: kept %+v, %v", c.name, kept, err)
+		}
+	}
+	if few := read("tiny-good-s1", "tiny-noise-0.02.few.transfer.ood"); len(few.Header.Attack.Transfer) != 1 {
+		t.Errorf("%+v", few.Header.Attack)
+	}
+	kept, err := foreignSets{Epsilon: 0.02, among: "few"}.kept(o.Folder, "tiny", "tiny-noise")
+	if n := kept.of("tiny/good@1"); err != nil || kept.By != "few" || n == nil || n.Attack == nil || !n.Transfer {
+		t.Errorf("kept of attacks among few: %+v, %v", kept, err)
+	}
+	now := foreignFiles(t, o.Folder)
+	for name, text := range whole {
+		if strings.HasPrefix(name, "ood/") && now[name] != text {
+			t.Errorf("other tables change %s", name)
+		}
+	}
+
 	// A bound below what an attack found fails the run.
 	path := filepath.Join(o.Folder, "ood", "tiny-good-s1", "tiny-noise-0.02")
 	low := read("tiny-good-s1", "tiny-noise-0.02.ood")
@@ -216,5 +280,19 @@ func TestForeignImages(t *testing.T) {
 	}
 	if err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "above its bound") {
 		t.Errorf("a bound below an attack: %v", err)
+	}
+}
+
+// Bounds that no file could hold are refused before anything is measured.
+func TestBadBounds(t *testing.T) {
+	for want, m := range map[string]interface{ at(*Setup) (Measure, error) }{
+		`by the method "crow"`:        &boundMeasure{Method: "crow"},
+		`in the arithmetic "float32"`: &boundMeasure{Arithmetic: "float32"},
+		`of the images "count=5"`:     &boundMeasure{Images: "count=5"},
+		`attacks among "a/b"`:         &adversaryMeasure{Among: "a/b"},
+	} {
+		if _, err := m.at(&Setup{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
 	}
 }

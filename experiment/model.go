@@ -168,6 +168,15 @@ func (s *Setup) length(m *Model, r Recipe, part dataPart, kept bool) error {
 			return err
 		}
 	}
+	if r.Shorter != 0 {
+		if !(r.Shorter >= 1) {
+			return fmt.Errorf("shorter is %v; expected at least 1", r.Shorter)
+		}
+		if most == 0 || most > m.Epochs {
+			most = m.Epochs
+		}
+		most = max(1, int(math.Round(float64(most)/r.Shorter)))
+	}
 	if err := m.shorten(most); err != nil {
 		return err
 	}

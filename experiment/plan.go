@@ -279,7 +279,16 @@ func (s *Setup) lines(row tableRow, first Model) (lines []tableLine, models []Mo
 			point = 0
 		}
 		var line tableLine
-		for _, seed := range s.seeds(r) {
+		seeds := s.seeds(r)
+		for _, seed := range row.Seeds {
+			if !slices.Contains(seeds, seed) {
+				return nil, nil, fmt.Errorf("row %s: seed %d; at the tier %s it has %v", row.Recipe, seed, s.Tier.Name, seeds)
+			}
+		}
+		if len(row.Seeds) > 0 {
+			seeds = row.Seeds
+		}
+		for _, seed := range seeds {
 			m, err := s.Model(row.Recipe, point, seed)
 			if err != nil {
 				return nil, nil, err

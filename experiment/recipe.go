@@ -23,8 +23,10 @@ type Recipe struct {
 	// How it is trained. Of a recipe with Start, σ and the method's noises and epsilon are those of the start unless they stand here.
 	modelfile.Recipe `yaml:",inline"`
 
-	Seeds []uint64       `yaml:"seeds,omitempty"` // default 1
-	Start string         `yaml:"start,omitempty"` // recipe whose network training, or adaptation, begins with
+	Seeds   []uint64 `yaml:"seeds,omitempty"`   // default 1
+	Start   string   `yaml:"start,omitempty"`   // recipe whose network training, or adaptation, begins with
+	Shorter float64  `yaml:"shorter,omitempty"` // so many times fewer epochs than a tier has for it; milestones and ramps shrink with them
+
 	Adapt *adaptSettings `yaml:"adapt,omitempty"` // no training: the network of Start is adapted to each corruption
 
 	// Grid makes one model for each combination of some values: of rate, or of options.KEY; Draws of them, drawn

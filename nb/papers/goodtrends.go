@@ -20,8 +20,11 @@ type Foreign struct {
 func OpenForeign(folder, own string, epsilon float64) *Foreign {
 	f := &Foreign{own: own}
 	for _, a := range nb.Must(experiment.ReadAreas(folder)) {
-		if a.Epsilon == epsilon && len(a.Networks) > 0 && strings.HasPrefix(a.Networks[0].Network, own) {
-			f.sets = append(f.sets, a)
+		for _, n := range a.Networks {
+			if a.Epsilon == epsilon && a.By == "" && strings.HasPrefix(n.Network, own) {
+				f.sets = append(f.sets, a)
+				break
+			}
 		}
 	}
 	return f
