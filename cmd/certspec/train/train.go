@@ -90,7 +90,7 @@ With --recipe, all settings are those of a recipe of a paper, or of your own, at
 	cli.Group(cmd, cli.Training, func(f *cli.Flags) {
 		knobs(f, func(name string) bool { return !slices.Contains(network, name) })
 		f.IntVar(&o.quantile, "quantile", 80, "with --method good, the same as --option quantile=")
-		f.Float64Var(&o.epsilon, "eps", 0.1, "with --method good or acet, the same as --option epsilon=")
+		f.Float64Var(&o.epsilon, "eps", 0.1, "with --method acet, good, mixed or prood, the same as --option epsilon=")
 		o.recipe.flags(f)
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
