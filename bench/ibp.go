@@ -72,21 +72,24 @@ func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 		}
 	}
 	good := work{Task: "good", Net: nets.Large, Batch: goodImages}
-	ours, err := goodRun(s.backend)
+	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
+	ours := func(engine string) *worker { // a training computes on for a step after its turn: two of them in one process would share the bill
+		w := good
+		w.Engine = engine
+		return &worker{command: []string{self, "worker"}, work: w}
+	}
 	steps := []entry{
-		{"certspec: train.Run", ours},
+		{"certspec: train.Run", ours(s.backend)},
 		{"PyTorch eager, tuned malloc", pythonWorker(python, scripts, "bounds", "eager", good, single...)},
 		{"PyTorch eager, channels last, tuned malloc", pythonWorker(python, scripts, "bounds", "channels-last", good, single...)},
 		{"torch.compile", pythonWorker(python, scripts, "bounds", "compile", good, single...)},
 		{"JAX jit", pythonWorker(python, scripts, "bounds", "jax", good)},
 	}
 	if s.backend == "" {
-		less := *ours
-		less.backend = winograd
-		steps = slices.Insert(steps, 1, entry{"certspec: train.Run, Winograd's kernels", &less})
+		steps = slices.Insert(steps, 1, entry{"certspec: train.Run, Winograd's kernels", ours(winograd)})
 	}
 	apgd := work{Task: "apgd", Net: nets.SmallCNN, Batch: attackImages}
 	return append(cases,

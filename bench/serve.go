@@ -84,6 +84,8 @@ func served(ctx context.Context, w work) (contender, error) {
 		return &loop{prepare: func(ctx context.Context) (func() (float64, error), error) { return admmWork(ctx, bins) }}, err
 	case "train":
 		return newTraining(w.Net, w.Method, w.Batch, w.Engine)
+	case "good":
+		return goodRun(w.Engine)
 	case "certify":
 		a, err := architecture(w.Net)
 		return &gated{
@@ -93,5 +95,5 @@ func served(ctx context.Context, w work) (contender, error) {
 			},
 		}, err
 	}
-	return nil, fmt.Errorf("task %q, want admm, train or certify", w.Task)
+	return nil, fmt.Errorf("task %q, want admm, train, good or certify", w.Task)
 }
