@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/certspec/certspec/ood/record"
 	"github.com/certspec/certspec/resample"
-	"github.com/certspec/certspec/rs/ledger"
 )
 
 // Side is the images of one side of a comparison.
@@ -98,7 +96,9 @@ func Compare(ctx context.Context, o CompareOptions, in *Measurement, foreign ...
 	}
 	c.NaN = c.In.NaN + c.Foreign.NaN
 	c.In.Confidence, c.Foreign.Confidence = mean(own, 0), mean(clean, 1)
-	c.Foreign.HeldOut = heldOut(first.Header.Data, in.Header.Model.Trained)
+	if c.Foreign.HeldOut, err = Unseen(first.Header.Data, in.Header.Model.Trained); err != nil {
+		return nil, err
+	}
 	c.warn(in, foreign)
 	b := bootstrap{ctx: ctx, o: o, out: c.Intervals}
 	c.AUC, c.CAUC = b.both("auc", "cauc", own, clean)
@@ -140,10 +140,8 @@ type Threshold struct {
 // guarantees: an image of a foreign ball whose upper bound lies below it is never taken for an own one. Errors: those of FPR; images that
 // the network was trained on, of which it is too sure (*TrainedError).
 func PickThreshold(validation *Measurement, tpr float64) (Threshold, error) {
-	for _, t := range validation.Header.Model.Trained {
-		if err := unseen(validation.Header.Data.Name, validation.Header.Data.Digest, t); err != nil {
-			return Threshold{}, err
-		}
+	if _, err := Unseen(validation.Header.Data, validation.Header.Model.Trained); err != nil {
+		return Threshold{}, err
 	}
 	scores := column(validation, logs)
 	_, log, err := FPR(scores, scores, tpr)
@@ -268,10 +266,8 @@ func sides(in *Measurement, foreign []*Measurement) (bound, attacked *Measuremen
 		if m.Header.Data.Digest == in.Header.Data.Digest {
 			return nil, nil, fmt.Errorf("ood: %s has the own images themselves, %s; name a set of other images", m.Path, in.Header.Data.Name)
 		}
-		for _, t := range in.Header.Model.Trained {
-			if err := unseen(m.Header.Data.Name, m.Header.Data.Digest, t); err != nil {
-				return nil, nil, err
-			}
+		if _, err := Unseen(m.Header.Data, in.Header.Model.Trained); err != nil {
+			return nil, nil, err
 		}
 		to := &bound
 		if m.Header.Attack != nil {
@@ -347,20 +343,6 @@ func ordered(bound, attacked *Measurement) (map[int]record.Line, error) {
 	return at, nil
 }
 
-// heldOut names the set of training of which images are another part, or of whose other split.
-func heldOut(data ledger.Data, trained []ledger.Data) string {
-	set := func(name string) string {
-		before, _, _ := strings.Cut(base(name), "/")
-		return before
-	}
-	for _, t := range trained {
-		if set(t.Name) == set(data.Name) {
-			return t.Name
-		}
-	}
-	return ""
-}
-
 // warn says what a reader of the numbers should know.
 func (c *Comparison) warn(in *Measurement, foreign []*Measurement) {
 	if c.NaN > 0 {
@@ -371,12 +353,7 @@ func (c *Comparison) warn(in *Measurement, foreign []*Measurement) {
 			c.Warnings = append(c.Warnings, fmt.Sprintf("%s is shard %d of %d alone, %d of the images of %s; certspec ood merge joins the shards", m.Path, s.Index, s.Count, len(m.Lines), m.Header.Data.Name))
 		}
 	}
-	if c.Foreign.HeldOut != "" {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("the foreign images are held out from a set of training, %s: they are not of an unseen source", c.Foreign.HeldOut))
-	}
-	if len(in.Header.Model.Trained) == 0 {
-		c.Warnings = append(c.Warnings, "the files do not say what the network was trained on: that the foreign images are unseen was not checked")
-	}
+	c.Warnings = append(c.Warnings, Caveats(in.Header.Model.Trained, c.Foreign.HeldOut)...)
 }
 
 // bootstrap adds the intervals of metrics to out; the first error is kept.

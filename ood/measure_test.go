@@ -448,7 +448,7 @@ func TestNoiseOfOtherNumbers(t *testing.T) {
 	for name, overlaps := range map[string]bool{
 		"noise:uniform,8x8x1,seed=1": true, "noise:uniform,8x8x1,n=9,seed=1[count=3]": true, "noise:uniform,8x8x1,n=50": false, "noise:smooth,8x8x1,n=50,seed=1": false,
 	} {
-		if err := unseen(name, "", trained); (err != nil) != overlaps {
+		if _, err := Unseen(ledger.Data{Name: name}, []ledger.Data{trained}); (err != nil) != overlaps {
 			t.Errorf("%s after training on %s: %v", name, trained.Name, err)
 		}
 	}

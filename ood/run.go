@@ -63,10 +63,9 @@ func (r *Run) begin(ctx context.Context, n *feedforward.Network, data Source, ep
 		return fail(&SizeError{"images with values outside [0, 1] have no ball in them"})
 	}
 	digest := n.Digest()
-	for _, t := range r.Trained {
-		if err := unseen(images.Name, images.Digest, t); err != nil {
-			return fail(err)
-		}
+	of := ledger.Data{Name: images.Name, Digest: images.Digest, Images: images.Len()}
+	if _, err := Unseen(of, r.Trained); err != nil {
+		return fail(err)
 	}
 	name := r.Name
 	if name == "" {
@@ -79,7 +78,7 @@ func (r *Run) begin(ctx context.Context, n *feedforward.Network, data Source, ep
 	return images, record.Header{
 		Format: record.Format, Version: record.Version, Program: ledger.Program{Version: r.Program},
 		Model: record.Model{Name: name, Network: digest, Classes: n.Outputs(), Trained: trained},
-		Data:  ledger.Data{Name: images.Name, Digest: images.Digest, Images: images.Len()},
+		Data:  of,
 		Set:   record.LInf, Epsilon: epsilon, Shard: r.Shard,
 	}, nil
 }

@@ -15,16 +15,35 @@ func (e *TrainedError) Error() string {
 	return fmt.Sprintf("ood: the network was trained on %s: %s cannot be scored as unseen images; take others", e.Trained, e.Images)
 }
 
-// unseen refuses images that were trained on: those of the same digest, and those of the same split of a set, unless the selections of both
-// are the two parts of one split.
-func unseen(name, digest string, trained ledger.Data) error {
-	if trained.Digest != "" && trained.Digest == digest {
-		return &TrainedError{name, trained.Name}
+// Unseen refuses images that a network was trained on as foreign ones: those of the same digest, and those of the same split of a set, unless
+// the selections of both are known to share none. Of images held out from a set of training it names that set. Errors: *TrainedError.
+func Unseen(images ledger.Data, trained []ledger.Data) (heldOut string, err error) {
+	for _, t := range trained {
+		if t.Digest != "" && t.Digest == images.Digest || base(images.Name) == base(t.Name) && !apart(images.Name, t.Name) {
+			return "", &TrainedError{images.Name, t.Name}
+		}
 	}
-	if base(name) == base(trained.Name) && !apart(name, trained.Name) {
-		return &TrainedError{name, trained.Name}
+	set := func(name string) string {
+		before, _, _ := strings.Cut(base(name), "/")
+		return before
 	}
-	return nil
+	for _, t := range trained {
+		if set(t.Name) == set(images.Name) {
+			return t.Name, nil
+		}
+	}
+	return "", nil
+}
+
+// Caveats say what a reader of a comparison with foreign images should know of the sets that the network was trained on.
+func Caveats(trained []ledger.Data, heldOut string) (list []string) {
+	if heldOut != "" {
+		list = append(list, fmt.Sprintf("the foreign images are held out from a set of training, %s: they are not of an unseen source", heldOut))
+	}
+	if len(trained) == 0 {
+		list = append(list, "it is not known what the network was trained on: that the foreign images are unseen was not checked")
+	}
+	return list
 }
 
 // Further makes sure that images are not those of another measurement, as far as digests and names tell: parts of one set must be ranges that

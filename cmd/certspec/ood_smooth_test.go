@@ -60,6 +60,22 @@ func TestOODSmooth(t *testing.T) {
 	if text, code := output(t, "ood", "smooth", "--in", own, "--foreign", foreign, "--radii", "0.1"); code != 0 || !strings.Contains(text, "smoothed GAUC, CDF") || strings.Contains(text, "\nGAUC") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
+	for want, args := range map[string][]string{
+		"was not checked":                nil,
+		"held out from a set of trainin": {"--trained", "foreign/train"},
+	} {
+		if text, code := output(t, append([]string{"ood", "smooth", "--in", own, "--foreign", foreign, "--radii", "0.1"}, args...)...); code != 0 || !strings.Contains(text, want) {
+			t.Errorf("%q: exit code %d: %s; expected %q", args, code, text, want)
+		}
+	}
+	for want, args := range map[string][]string{
+		"was trained on foreign":  {"--trained", "foreign"},
+		"its weights are sha256:": {"--model", "../../notebooks/models/fmnist-oe"},
+	} {
+		if _, err := outputOf(t, "ood", append([]string{"smooth", "--in", own, "--foreign", foreign, "--radii", "0.1"}, args...)...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v; expected %q", args, err, want)
+		}
+	}
 	for _, c := range []struct {
 		want int
 		args []string

@@ -10,18 +10,22 @@ import (
 	"github.com/certspec/certspec/calib/confidence"
 	"github.com/certspec/certspec/ood"
 	"github.com/certspec/certspec/rs/confidences"
+	"github.com/certspec/certspec/rs/ledger"
 )
 
 // Comparison is how well the smoothed score tells own images from foreign ones that move within Euclidean radii.
 type Comparison struct {
 	Threat  string     `json:"threat"` // l2
 	Model   string     `json:"model"`
+	Weights string     `json:"weights"` // their digest
 	Sigma   float64    `json:"sigma"`
 	Alpha   float64    `json:"alpha"` // all bounds hold at once with a probability of at least 1 − alpha
 	In      Side       `json:"in"`
 	Foreign Side       `json:"foreign"`
 	AUC     float64    `json:"smoothed_auc_estimate"`
 	Radii   []AtRadius `json:"radii"`
+
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Side is one of the two ledgers.
@@ -48,10 +52,11 @@ type Guarantee struct {
 	Upper float64 `json:"mean_upper"` // of the foreign ones within the radius
 }
 
-// Compare compares the ledgers of own and of foreign images, as "certspec certify --keep-scores=top" makes them, at some radii.
+// Compare compares the ledgers of own and of foreign images, as "certspec certify --keep-scores=top" makes them, at some radii. A ledger does not say
+// what the network was trained on; trained does, where it is known.
 //
-// Errors: those of confidences.CertifyTop; a foreign ledger of the own images.
-func Compare(ctx context.Context, in, foreign string, radii []float64) (*Comparison, error) {
+// Errors: those of confidences.CertifyTop; a foreign ledger of the own images, or of images that were trained on (*ood.TrainedError).
+func Compare(ctx context.Context, in, foreign string, radii []float64, trained ...ledger.Data) (*Comparison, error) {
 	at := append([]float64{0}, radii...) // own images are taken as they are
 	standard, err := confidences.CertifyTop(ctx, []string{in, foreign}, at, confidence.MethodStandard)
 	if err != nil {
@@ -65,7 +70,11 @@ func Compare(ctx context.Context, in, foreign string, radii []float64) (*Compari
 	if own.Header.Data.Digest == other.Header.Data.Digest {
 		return nil, fmt.Errorf("%s has the own images themselves, %s; name a ledger of other images", foreign, own.Header.Data.Name)
 	}
-	s := &Comparison{Threat: "l2", Model: own.Header.Model.Name, Sigma: own.Header.Sigma, Alpha: own.Header.Alpha, In: sideOf(in, own), Foreign: sideOf(foreign, other)}
+	heldOut, err := ood.Unseen(other.Header.Data, trained)
+	if err != nil {
+		return nil, err
+	}
+	s := &Comparison{Threat: "l2", Model: own.Header.Model.Name, Weights: own.Header.Model.Identity.Weights, Warnings: ood.Caveats(trained, heldOut), Sigma: own.Header.Sigma, Alpha: own.Header.Alpha, In: sideOf(in, own), Foreign: sideOf(foreign, other)}
 	area, err := ood.Area(own.Estimate, other.Estimate)
 	if err != nil {
 		return nil, err

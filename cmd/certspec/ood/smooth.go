@@ -8,12 +8,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/ood/smoothed"
+	"github.com/certspec/certspec/rs/ledger"
 )
 
 // smoothOptions are what the flags of "ood smooth" ask.
 type smoothOptions struct {
 	in, foreign string
+	model       string
+	trained     []string
 	radii       []float64
 	json        *bool
 }
@@ -40,6 +44,10 @@ certspec ood auc answer different questions, and do not belong in one column.`,
 		f.File(&o.in, "in", "ledger of the network's own images, with top scores", "ledger")
 		f.File(&o.foreign, "foreign", "ledger of foreign images, with top scores", "ledger")
 	})
+	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
+		f.Model(&o.model, "the network's file: it says on which data sets the network was trained, which are refused as foreign")
+		f.Words(&o.trained, "trained", nil, "in the place of --model: those data sets", cli.DataNames)
+	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.Floats(&o.radii, "radii", nil, "Euclidean radii that foreign images move within, unit: full range of a value")
 	})
@@ -55,7 +63,14 @@ func (o *smoothOptions) run(cmd *cobra.Command) error {
 	if err := cli.CheckRadii(o.radii); err != nil {
 		return err
 	}
-	s, err := smoothed.Compare(cmd.Context(), o.in, o.foreign, o.radii)
+	trained, weights, err := o.learnt()
+	if err != nil {
+		return err
+	}
+	s, err := smoothed.Compare(cmd.Context(), o.in, o.foreign, o.radii, trained...)
+	if err == nil && weights != "" && weights != s.Weights {
+		err = fmt.Errorf("--model %s: its weights are %s, those of %s %s", o.model, weights, o.in, s.Weights)
+	}
 	if err != nil {
 		return cli.Usage(err)
 	}
@@ -63,6 +78,25 @@ func (o *smoothOptions) run(cmd *cobra.Command) error {
 		return cli.PrintJSON(cmd.OutOrStdout(), s)
 	}
 	return printSmoothed(cmd.OutOrStdout(), s)
+}
+
+// learnt are the sets that the network was trained on, and the digest of its weights where a card has them.
+func (o *smoothOptions) learnt() (sets []ledger.Data, weights string, err error) {
+	for _, name := range o.trained {
+		sets = append(sets, ledger.Data{Name: name})
+	}
+	if o.model == "" {
+		return sets, "", nil
+	}
+	m, err := engine.Open(o.model)
+	if err != nil {
+		return nil, "", err
+	}
+	defer m.Close()
+	if card := m.Card(); card != nil {
+		weights = card.Weights
+	}
+	return append(sets, m.Trained()...), weights, nil
 }
 
 func printSmoothed(out io.Writer, s *smoothed.Comparison) error {
@@ -73,8 +107,11 @@ func printSmoothed(out io.Writer, s *smoothed.Comparison) error {
 	fmt.Fprintf(w, "AUC, estimate\t%s\n\n", percent(s.AUC))
 	fmt.Fprintln(w, "Euclidean radius\tholds the ℓ∞ ball of\tsmoothed GAUC, standard\tsmoothed cGAUC, standard\tsmoothed GAUC, CDF\tsmoothed cGAUC, CDF\tmean upper bound, CDF")
 	for _, a := range s.Radii {
-		fmt.Fprintf(w, "%g\t%.6f\t%s\t%s\t%s\t%s\t%.4f\n", a.Radius, down(a.LInf, 1e6), atLeast(a.Standard.GAUC), atLeast(a.Standard.CGAUC), atLeast(a.CDF.GAUC), atLeast(a.CDF.CGAUC), up(a.CDF.Upper, 1e4))
+		fmt.Fprintf(w, "%g\t%.6f\t%s\t%s\t%s\t%s\t%.4f\n", a.Radius, a.LInf, atLeast(a.Standard.GAUC), atLeast(a.Standard.CGAUC), atLeast(a.CDF.GAUC), atLeast(a.CDF.CGAUC), up(a.CDF.Upper, 1e4))
 	}
 	fmt.Fprintf(w, "\nall bounds hold at once with probability at least %g; of the smoothed network and Euclidean balls, not to be set beside the GAUC of certspec ood auc\n", 1-s.Alpha)
+	for _, warning := range s.Warnings {
+		fmt.Fprintf(w, "note\t%s\n", warning)
+	}
 	return w.Flush()
 }
