@@ -1,0 +1,78 @@
+package papers
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// areasFile writes results of networks with GAUC and AUC by hand, each with a standard error of one point and no covariance.
+func areasFile(t *testing.T, folder string, networks []string, auc, gauc []float64) {
+	t.Helper()
+	type m = map[string]any
+	var list []m
+	var values, of2 []float64
+	var names []string
+	for i, n := range networks {
+		name := "B/x/" + n + "@1"
+		area := func(v float64) m { return m{"conservative": v, "value": v} }
+		part := m{"images": 100, "auc": area(auc[i]), "worst_auc": area(gauc[i])}
+		list = append(list, m{"network": name, "images": 10000, "accuracy": 0.9, "mean_own": 0.9 - 0.1*float64(i), "mean_own_error": 0.001, "bound": part, "attack": part})
+		names, values, of2 = append(names, name), append(values, auc[i], gauc[i]), append(of2, auc[i], gauc[i], gauc[i])
+	}
+	compared := func(kinds []string, values []float64) m {
+		var covariance [][]float64
+		for i := range values {
+			row := make([]float64, i+1)
+			row[i] = 1e-4
+			covariance = append(covariance, row)
+		}
+		return m{"networks": names, "kinds": kinds, "images": 100, "values": values, "covariance": covariance}
+	}
+	text, err := json.Marshal(m{"data": "x", "set": "uniform", "epsilon": 0.1, "networks": list,
+		"all": compared([]string{"AUC", "GAUC"}, values), "attacked": compared([]string{"AUC", "AAUC", "GAUC"}, of2)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, "results", "x-uniform-0.1.areas.json")
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Differences of 10 points show, of one point are open (its interval is 2.8 points to each side), and of minus 10 are the opposite.
+func TestTrendsOfForeignImages(t *testing.T) {
+	folder := t.TempDir()
+	areasFile(t, folder, []string{"plain", "oe", "good0", "good40", "good80", "good100"}, []float64{.9, .95, .95, .94, .93, .83}, []float64{0, 0, .1, .4, .5, .51})
+	f := OpenForeign(folder, "B/x/", 0.1)
+	says := map[string]string{}
+	for _, row := range f.Trends().Rows {
+		says[row[0].(string)] = row[3].(string)
+	}
+	for trend, want := range map[string]string{
+		"GAUC is 0 without bounds in training":                   "the opposite shows: good0",
+		"GAUC rises with Q":                                      "open",
+		"GAUC of GOOD 100 at least AAUC of OE, but for 2 points": "shows",
+		"GAUC of GOOD on noise at least 99":                      "the opposite shows: good40",
+		"accuracy of GOOD within a point of Plain's":             "shows",
+		"confidence in own images falls with Q":                  "shows",
+	} {
+		if says[trend] != want {
+			t.Errorf("%s: %q, want %q", trend, says[trend], want)
+		}
+	}
+	if rows := f.Table().Rows; len(rows) != 6 || !strings.Contains(rows[3][4].(string), "94.0 / 40.0 / 40.0") {
+		t.Errorf("%v", rows)
+	}
+	if lines := f.ByQuantile(); len(lines) != 1 || len(lines[0].X) != 4 || lines[0].Y[3] != 51 {
+		t.Errorf("%+v", lines)
+	}
+	if other := OpenForeign(folder, "B/x/", 0.2); len(other.Trends().Rows) != 0 {
+		t.Error("trends of another radius")
+	}
+}
