@@ -325,6 +325,13 @@ func (g *golden) tables() {
 				text, err := json.Marshal(l.Calibration)
 				g.must(err)
 				b.Write(text)
+				for _, key := range []string{"bound", "attack"} {
+					if l.Found[key] != nil {
+						text, err := json.Marshal(l.Found[key])
+						g.must(err)
+						b.Write(text)
+					}
+				}
 			}
 			g.bytes("table "+filepath.Base(folder)+" "+t.Name, []byte(b.String()))
 		}
