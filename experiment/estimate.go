@@ -82,17 +82,13 @@ func (e *Experiment) Estimate(ctx context.Context, keep bool) (Estimate, error) 
 	if err != nil {
 		return Estimate{}, err
 	}
-	idle, err := e.idle()
+	left, err := e.left()
 	if err != nil {
 		return Estimate{}, err
 	}
 	var total Estimate
-	for _, j := range e.Jobs {
-		done, err := e.Manifest.Done(e.options.Folder, j)
-		if err != nil {
-			return total, err
-		}
-		if done || j.failed(failed) != nil || j.measure == nil && idle[j.Model.Name] {
+	for i, j := range e.Jobs {
+		if !left[i] || j.failed(failed) != nil {
 			continue
 		}
 		total.Jobs++

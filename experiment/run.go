@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"slices"
 
 	"github.com/certspec/certspec/dataset"
@@ -52,14 +51,14 @@ func (e *Experiment) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	idle, err := e.idle()
+	left, err := e.left()
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, j := range e.Jobs {
+	for i, j := range e.Jobs {
 		r.at++
-		if j.measure == nil && idle[j.Model.Name] {
+		if !left[i] {
 			continue
 		}
 		if cause := j.failed(failed); cause != nil {
@@ -69,10 +68,7 @@ func (e *Experiment) Run(ctx context.Context) (err error) {
 			}
 			continue
 		}
-		done, err := e.Manifest.Done(e.options.Folder, j)
-		if err == nil && !done {
-			err = r.do(ctx, j)
-		}
+		err := r.do(ctx, j)
 		if ctx.Err() != nil {
 			r.last("stopped")
 			return errors.Join(err, context.Cause(ctx))
@@ -100,18 +96,20 @@ func (j Job) failed(failed map[string]error) error {
 	return nil
 }
 
-// idle are the models whose networks no job is left for: what results say is not trained again.
-func (e *Experiment) idle() (map[string]bool, error) {
+// left reports of each job whether it is to be done. A network that no measurement is left for is not trained: what results say of it stays.
+func (e *Experiment) left() ([]bool, error) {
+	left := make([]bool, len(e.Jobs))
 	measured, wanted := map[string]bool{}, map[string]bool{}
-	for _, j := range slices.Backward(e.Jobs) {
+	for i, j := range slices.Backward(e.Jobs) {
 		done, err := e.Manifest.Done(e.options.Folder, j)
 		if err != nil {
 			return nil, err
 		}
+		left[i] = !done
 		name, start := j.Model.Name, j.Model.Start
 		if j.measure == nil {
-			wanted[start] = wanted[start] || !done && (wanted[name] || !measured[name])
-			measured[start] = true
+			left[i] = !done && (wanted[name] || !measured[name])
+			measured[start], wanted[start] = true, wanted[start] || left[i]
 			continue
 		}
 		for _, m := range append([]*Model{j.Model}, j.With...) {
@@ -120,8 +118,7 @@ func (e *Experiment) idle() (map[string]bool, error) {
 			}
 		}
 	}
-	maps.DeleteFunc(measured, func(name string, _ bool) bool { return wanted[name] })
-	return measured, nil
+	return left, nil
 }
 
 // Done reports whether a job is done in a folder.

@@ -377,8 +377,8 @@ func (b *bootstrap) both(name, conservative string, in, foreign []float64) (valu
 	}
 	e := Estimate{Bootstrap: &intervals[0]}
 	if _, deviation, err := DeLong(in, foreign); err == nil {
-		const z = 1.959963984540054
-		e.DeLong = &Interval{resample.Interval{Low: max(a.Value-z*deviation, 0), High: min(a.Value+z*deviation, 1)}, 0.95}
+		half := resample.Normal95 * deviation
+		e.DeLong = &Interval{resample.Interval{Low: max(a.Value-half, 0), High: min(a.Value+half, 1)}, 0.95}
 	}
 	b.out[name], b.out[conservative] = e, Estimate{Bootstrap: &intervals[1]}
 	return a.Value, a.Conservative

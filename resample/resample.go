@@ -18,6 +18,9 @@ import (
 	"sync"
 )
 
+// Normal95 is Φ⁻¹(0.975): an interval of 95 % by the normal distribution has so many standard errors on each side.
+const Normal95 = 1.959963984540054
+
 // Interval is a pair of bounds.
 type Interval struct {
 	Low  float64 `json:"low"`

@@ -8,6 +8,7 @@ import (
 
 	"github.com/certspec/certspec/experiment"
 	"github.com/certspec/certspec/nb"
+	"github.com/certspec/certspec/resample"
 )
 
 // Foreign are the networks of table 1 of Bitterwolf, Meinke and Hein 2020 that we trained, against the foreign sets of one kind of data.
@@ -125,10 +126,8 @@ func (f *Foreign) contrast(a *experiment.Areas, row, kind, other, otherKind stri
 	}
 	v, deviation, err := c.Contrast(weights)
 	nb.Check(err)
-	return 100 * v, 100 * normal95 * deviation
+	return 100 * v, 100 * resample.Normal95 * deviation
 }
-
-const normal95 = 1.959963984540054
 
 // rowsOf are those of some rows that there are.
 func (f *Foreign) rowsOf(a *experiment.Areas, names ...string) (there []string) {
@@ -222,11 +221,11 @@ func (f *Foreign) ownImages(t *nb.Tabular) {
 	quantiles := f.quantiles(a)
 	for i, row := range quantiles {
 		m := of(row)
-		v, half := m.accuracy-plain.accuracy, normal95*math.Sqrt(m.accuracyVariance+plain.accuracyVariance)
+		v, half := m.accuracy-plain.accuracy, resample.Normal95*math.Sqrt(m.accuracyVariance+plain.accuracyVariance)
 		near = append(near, part{row, v, half, v-half > -1, v+half < -1})
 		if i > 0 {
 			before := of(quantiles[i-1])
-			v, half := m.own-before.own, normal95*math.Sqrt(m.ownVariance+before.ownVariance)
+			v, half := m.own-before.own, resample.Normal95*math.Sqrt(m.ownVariance+before.ownVariance)
 			falls = append(falls, part{quantiles[i-1] + " to " + row, v, half, v+half < 0, v-half > 0})
 		}
 	}
