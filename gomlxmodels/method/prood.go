@@ -15,6 +15,7 @@ import (
 //	(1/N) Σ_i [CE(p(x_i), y_i) − log σ(h(x_i))] + (κ/M) Σ_j [L_uniform(p(z_j)) − log σ(−h̄(z_j, ε))].
 //
 // p has h + shift in the place of h, in training and afterwards; the paper takes 3 on CIFAR-10, 1 on CIFAR-100 and 4 on ImageNet.
+// While κ is 0 the discriminator learns from own images alone, which may kill its last ReLUs for good, so that it stays a constant.
 // No gradient goes from p to h: the discriminator learns as if it were alone, and the classifier given it, in one run for their two.
 type ProoD struct {
 	Outliers

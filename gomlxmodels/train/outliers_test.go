@@ -431,6 +431,39 @@ func TestCollapse(t *testing.T) {
 	}
 }
 
+// A discriminator that is a constant stops the run, whatever its constant is and whatever κ is; one that tells images apart goes on, with larger terms, too.
+func TestDiscriminatorCollapse(t *testing.T) {
+	p := outPlan(newMethod(t, "prood", "kappa=1", "kappa_start=0", "kappa_over=0"))
+	s := &state{Terms: []string{inLoss, "uniform", "in", "bound"}}
+	add := func(h ...float64) {
+		for _, h := range h { // of every image
+			s.Log = append(s.Log, epoch{Terms: []float64{0.5, 7, math.Log1p(math.Exp(-h)), math.Log1p(math.Exp(h))}})
+		}
+	}
+	add(0, 0, 0, 0, 0)
+	add(0.3, -2)
+	if n := p.collapsed(s); n != 2 || p.checkCollapse(s) != nil {
+		t.Errorf("%d epochs, want 2", n)
+	}
+	s.Log = append(s.Log, epoch{Terms: []float64{0.5, 7, 0.9, 0.5}})
+	if n := p.collapsed(s); n != 0 {
+		t.Errorf("exp(−0.9) + exp(−0.5) is 1.013, and counts %d epochs", n)
+	}
+	add(1, 1, 1)
+	if err := fmt.Sprint(p.checkCollapse(s)); !strings.Contains(err, "the discriminator has collapsed: after epoch 11 its terms are 0.3133 and 1.3133") {
+		t.Error(err)
+	}
+
+	half := outPlan(newMethod(t, "prood", "kappa=0.5", "kappa_start=0", "kappa_over=0"))
+	s.Log = nil
+	for range 8 {
+		s.Log = append(s.Log, epoch{Terms: []float64{0.5, 7, -math.Log(0.7), -0.5 * math.Log(0.3)}})
+	}
+	if n := half.collapsed(s); n != 3 {
+		t.Errorf("with κ = 0.5 %d epochs, want 3", n)
+	}
+}
+
 // A larger image of a further set is padded by 4 and cut to size: 169 windows from 32 to 28 pixels a side, each a part of the padded image,
 // and no mirrored ones without a flip.
 func TestFurtherWindows(t *testing.T) {
