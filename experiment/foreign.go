@@ -114,14 +114,17 @@ func (d foreignData) with(way, among string) foreignData {
 
 func ownPath(folder string, m *Model) string { return filepath.Join(folder, "ood", m.Slug(), ownFile) }
 
-// ownImages are a model's own images: those of the accuracies on its card.
-func ownImages(m *Model) string { return cmp.Or(m.Check, m.Test) }
+// ownImages are a model's own images: those of the accuracies on its card, for a finished network those that a card of the tier would name.
+func (p *Place) ownImages(m *Model) string {
+	return cmp.Or(m.Check, with(m.Test, p.Manifest.Tier.Data[m.Data].Test))
+}
 
 // closed reads a file of bounds or attacks; nil where it is not there or not finished.
 func closed(path string) (*record.File, error) {
 	f, err := record.Read(path)
+	var format *record.FormatError
 	switch {
-	case errors.Is(err, fs.ErrNotExist), err == nil && f.Claims == nil:
+	case errors.Is(err, fs.ErrNotExist), err == nil && f.Claims == nil, errors.As(err, &format) && format.Empty:
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("experiment: %w", err)

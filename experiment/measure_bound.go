@@ -94,7 +94,7 @@ func (b *boundMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 		options    ood.Options
 	}
 	all := []measured{
-		{ownPath(r.Folder, j.Model), ownImages(j.Model), ood.Options{}},
+		{ownPath(r.Folder, j.Model), r.ownImages(j.Model), ood.Options{}},
 		{f.file(r.Folder, j.Model, j.Part, boundEnds), f.Images[at], ood.Options{Epsilon: f.Epsilon, Method: feedforward.IBP}},
 	}
 	if f.way != "" {

@@ -169,6 +169,20 @@ func TestForeignImages(t *testing.T) {
 	stopEachJob(t, again, 1)
 	sameFiles(t, foreignFiles(t, again.Folder), whole)
 
+	// Where a disk was full, files are left without their first line, and no areas.
+	for _, name := range []string{"in.ood", "tiny-noise-0.02.attack.ood"} {
+		if err := os.Truncate(filepath.Join(again.Folder, "ood", "tiny-good-s1", name), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(filepath.Join(again.Folder, "results", "tiny-tiny-noise-0.02"+areasSuffix)); err != nil {
+		t.Fatal(err)
+	}
+	if err := Run(t.Context(), again); err != nil {
+		t.Fatal(err)
+	}
+	sameFiles(t, foreignFiles(t, again.Folder), whole)
+
 	var folders []string
 	for i := range 2 {
 		part := foreign(t)
@@ -280,6 +294,16 @@ func TestForeignImages(t *testing.T) {
 	}
 	if err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "above its bound") {
 		t.Errorf("a bound below an attack: %v", err)
+	}
+}
+
+// A finished network is measured on the own images of those that are trained beside it.
+func TestOwnImagesOfAFinishedNetwork(t *testing.T) {
+	p := Place{Manifest: &Manifest{Tier: Tier{Data: map[string]dataPart{"clothes": {Test: "count=50"}}}}}
+	for _, m := range []Model{{Data: "clothes", Test: "fashionmnist/test", File: "net.onnx"}, {Data: "clothes", Test: "fashionmnist/test", Check: "fashionmnist/test[count=50]"}} {
+		if got := p.ownImages(&m); got != "fashionmnist/test[count=50]" {
+			t.Errorf("%+v: %s", m, got)
+		}
 	}
 }
 

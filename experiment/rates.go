@@ -46,7 +46,7 @@ func newMeter(r *Runner, keep bool) (*meter, error) {
 
 // rate finds or takes the rate of a model's network.
 func (m *meter) rate(ctx context.Context, model *Model) (machineRate, error) {
-	d, images, err := m.sample(ctx, model.Test)
+	d, images, err := m.sample(ctx, m.ownImages(model))
 	if err != nil {
 		return machineRate{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/progress"
 )
 
 // Tried is how a method bounds the confidence within a radius around some points.
@@ -25,16 +26,21 @@ const says = 0.99
 // Check tries whether bounds of a network say anything before a long run: interval bounds and CROWN at each radius around some points, which are images in units of the full range.
 // useful is the largest radius at which the median is at most .99; 0: none is.
 //
+// A network of a thousand classes may take seconds a bound; report hears of each second.
+//
 // Errors: no point; a radius that feedforward.Ball does not take, points of another size; that of ctx.
-func Check(ctx context.Context, n *feedforward.Network, points [][]float64, radii ...float64) (tried []Tried, useful float64, err error) {
+func Check(ctx context.Context, n *feedforward.Network, points [][]float64, report progress.Reporter, radii ...float64) (tried []Tried, useful float64, err error) {
 	if len(points) == 0 {
 		return nil, 0, fmt.Errorf("ood: no point to check a network at")
 	}
+	state := progress.State{Task: "try bounds", Unit: "bounds", Total: float64(2 * len(radii) * len(points)), Left: -1}
+	began := time.Now()
+	reported := began
 	for _, method := range []feedforward.Method{feedforward.IBP, feedforward.CROWN} {
 		for _, epsilon := range radii {
 			t := Tried{Method: method, Epsilon: epsilon}
 			var bounds []float64
-			began := time.Now()
+			start := time.Now()
 			for _, x := range points {
 				if err := ctx.Err(); err != nil {
 					return nil, 0, err
@@ -48,8 +54,13 @@ func Check(ctx context.Context, n *feedforward.Network, points [][]float64, radi
 					return nil, 0, err
 				}
 				bounds = append(bounds, math.Exp(found.LogUpper))
+				state.Done++
+				if report != nil && time.Since(reported) >= time.Second {
+					reported = time.Now()
+					report(state)
+				}
 			}
-			t.Seconds = time.Since(began).Seconds() / float64(len(points))
+			t.Seconds = time.Since(start).Seconds() / float64(len(points))
 			slices.Sort(bounds)
 			t.Median = bounds[len(bounds)/2]
 			for _, v := range bounds {
@@ -62,6 +73,10 @@ func Check(ctx context.Context, n *feedforward.Network, points [][]float64, radi
 			}
 			tried = append(tried, t)
 		}
+	}
+	if reported.After(began) {
+		state.Final = true
+		report(state)
 	}
 	return tried, useful, nil
 }

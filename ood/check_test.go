@@ -19,7 +19,7 @@ func TestCheck(t *testing.T) {
 		points = append(points, x)
 	}
 	radii := []float64{0, .01, .03, 1}
-	tried, useful, err := Check(t.Context(), n, points, radii...)
+	tried, useful, err := Check(t.Context(), n, points, nil, radii...)
 	if err != nil || len(tried) != 2*len(radii) {
 		t.Fatalf("%d tried, %v", len(tried), err)
 	}
@@ -38,10 +38,10 @@ func TestCheck(t *testing.T) {
 	if tried[0].Method != feedforward.IBP || tried[4].Method != feedforward.CROWN || tried[6].Median > tried[2].Median {
 		t.Errorf("%+v", tried)
 	}
-	if _, _, err := Check(t.Context(), n, nil, .1); err == nil {
+	if _, _, err := Check(t.Context(), n, nil, nil, .1); err == nil {
 		t.Error("no points pass")
 	}
-	if _, _, err := Check(t.Context(), n, points, -1); err == nil {
+	if _, _, err := Check(t.Context(), n, points, nil, -1); err == nil {
 		t.Error("a negative radius passes")
 	}
 }

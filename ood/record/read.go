@@ -21,7 +21,7 @@ func Read(path string) (*File, error) {
 		return nil, err
 	}
 	if f == nil {
-		return nil, &FormatError{path, 1, "no header: the file is empty or was cut in its first line"}
+		return nil, &FormatError{path, 1, "no header: the file is empty or was cut in its first line", true}
 	}
 	return f, nil
 }
@@ -39,7 +39,7 @@ func decode(path string, data []byte) (*File, error) {
 		rest, number = after, number+1
 		return line
 	}
-	fail := func(err error) (*File, error) { return nil, &FormatError{path, number, err.Error()} }
+	fail := func(err error) (*File, error) { return nil, &FormatError{path, number, err.Error(), false} }
 	var err error
 	if f.Header, err = decodeHeader(next()); err != nil {
 		return fail(err)

@@ -162,6 +162,7 @@ type FormatError struct {
 	File   string
 	Line   int // from 1
 	Reason string
+	Empty  bool // not even the first line is whole, as where a disk was full: nothing is lost by beginning anew
 }
 
 func (e *FormatError) Error() string {

@@ -193,7 +193,7 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		var form *FormatError
-		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), want) || !errors.As(err, &form) {
+		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), want) || !errors.As(err, &form) || form.Empty != (len(changed) == 0) {
 			t.Errorf("%v; expected %q", err, want)
 		}
 	}

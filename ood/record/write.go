@@ -40,7 +40,7 @@ func begin(w *linefile.Writer, path string, data []byte, header Header, line []b
 	case err != nil:
 		return nil, err
 	case f == nil && !bytes.HasPrefix(line, data) && !bytes.HasPrefix(data, []byte(headerBegin)):
-		return nil, &FormatError{path, 1, fmt.Sprintf("the file begins with %s; name another file", linefile.Quote(data))}
+		return nil, &FormatError{path, 1, fmt.Sprintf("the file begins with %s; name another file", linefile.Quote(data)), false}
 	case f == nil:
 		if err := w.Keep(data, 0); err != nil {
 			return nil, fmt.Errorf("ood: %w", err)

@@ -77,7 +77,7 @@ func (o *checkOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	var useful float64
-	if c.Bounds, useful, err = ood.Check(cmd.Context(), n, points, o.radii...); err != nil {
+	if c.Bounds, useful, err = ood.Check(cmd.Context(), n, points, cli.Progress(), o.radii...); err != nil {
 		return err
 	}
 	c.Advice = fmt.Sprintf("most bounds say something up to eps %v", useful)
