@@ -13,8 +13,9 @@ import (
 
 // Foreign are the networks of table 1 of Bitterwolf, Meinke and Hein 2020 that we trained, against the foreign sets of one kind of data.
 type Foreign struct {
-	own  string // prefix of the recipes, as B/fmnist/
-	sets []*experiment.Areas
+	own    string // prefix of the recipes, as B/fmnist/
+	sets   []*experiment.Areas
+	others []*experiment.Areas // by other bounds than rigorous intervals
 }
 
 // OpenForeign reads the results of an experiment whose recipes begin with a prefix, in balls of one radius; of a folder that is not there, none.
@@ -22,8 +23,12 @@ func OpenForeign(folder, own string, epsilon float64) *Foreign {
 	f := &Foreign{own: own}
 	for _, a := range nb.Must(experiment.ReadAreas(folder)) {
 		for _, n := range a.Networks {
-			if a.Epsilon == epsilon && a.By == "" && strings.HasPrefix(n.Network, own) {
-				f.sets = append(f.sets, a)
+			if a.Epsilon == epsilon && strings.HasPrefix(n.Network, own) {
+				if a.By == "" {
+					f.sets = append(f.sets, a)
+				} else {
+					f.others = append(f.others, a)
+				}
 				break
 			}
 		}

@@ -11,16 +11,29 @@ import (
 // areasFile writes results of networks with GAUC and AUC by hand, each with a standard error of one point and no covariance.
 func areasFile(t *testing.T, folder string, networks []string, auc, gauc []float64) {
 	t.Helper()
+	areasBy(t, folder, "", networks, auc, gauc, nil)
+}
+
+// areasBy does so for other bounds, with GAUC by intervals beside theirs.
+func areasBy(t *testing.T, folder, by string, networks []string, auc, gauc, intervals []float64) {
+	t.Helper()
 	type m = map[string]any
 	var list []m
 	var values, of2 []float64
+	kinds := []string{"AUC", "GAUC"}
+	if by != "" {
+		kinds = append(kinds, "GAUC by intervals")
+	}
 	var names []string
 	for i, n := range networks {
 		name := "B/x/" + n + "@1"
+		if strings.Contains(n, "/") {
+			name = n + "@1"
+		}
 		area := func(v float64) m { return m{"conservative": v, "value": v} }
 		part := m{"images": 100, "auc": area(auc[i]), "worst_auc": area(gauc[i])}
 		list = append(list, m{"network": name, "images": 10000, "accuracy": 0.9, "mean_own": 0.9 - 0.1*float64(i), "mean_own_error": 0.001, "bound": part, "attack": part})
-		names, values, of2 = append(names, name), append(values, auc[i], gauc[i]), append(of2, auc[i], gauc[i], gauc[i])
+		names, values, of2 = append(names, name), append(append(values, auc[i], gauc[i]), intervals[min(i, len(intervals)):min(i+1, len(intervals))]...), append(of2, auc[i], gauc[i], gauc[i])
 	}
 	compared := func(kinds []string, values []float64) m {
 		var covariance [][]float64
@@ -31,12 +44,12 @@ func areasFile(t *testing.T, folder string, networks []string, auc, gauc []float
 		}
 		return m{"networks": names, "kinds": kinds, "images": 100, "values": values, "covariance": covariance}
 	}
-	text, err := json.Marshal(m{"data": "x", "set": "uniform", "epsilon": 0.1, "networks": list,
-		"all": compared([]string{"AUC", "GAUC"}, values), "attacked": compared([]string{"AUC", "AAUC", "GAUC"}, of2)})
+	text, err := json.Marshal(m{"data": "x", "set": "uniform", "epsilon": 0.1, "by": by, "networks": list,
+		"all": compared(kinds, values), "attacked": compared([]string{"AUC", "AAUC", "GAUC"}, of2)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(folder, "results", "x-uniform-0.1.areas.json")
+	path := filepath.Join(folder, "results", "x-uniform-0.1"+by+".areas.json")
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -74,5 +87,28 @@ func TestTrendsOfForeignImages(t *testing.T) {
 	}
 	if other := OpenForeign(folder, "B/x/", 0.2); len(other.Trends().Rows) != 0 {
 		t.Error("trends of another radius")
+	}
+}
+
+// By hand, each difference with an interval of 2.8 points to each side: short is as good, mixed loses 10 points of AUC, CROWN gains 10 and 1.
+func TestGoalsOfForeignImages(t *testing.T) {
+	folder := t.TempDir()
+	areasFile(t, folder, []string{"good80", "B/goals/short", "B/goals/short-ibp", "B/goals/mixed-50"}, []float64{.9, .9, .9, .8}, []float64{.5, .5, .4, .6})
+	areasBy(t, folder, "crown", []string{"good40", "good80"}, []float64{.9, .9}, []float64{.5, .51}, []float64{.4, .5})
+	areasBy(t, folder, "plain", []string{"good80"}, []float64{.9}, []float64{.7}, []float64{.5})
+	areasBy(t, folder, "goals", []string{"good80"}, []float64{.9}, []float64{.7}, []float64{.5})
+	says := map[string]string{}
+	for _, row := range OpenForeign(folder, "B/x/", 0.1).Goals().Rows {
+		says[row[0].(string)] = row[3].(string)
+	}
+	for goal, want := range map[string]string{
+		"a fifth of the epochs: GAUC of GOOD 80, but for 3 points": "the opposite shows: short-ibp",
+		"mixed-50: GAUC and AUC at least those of GOOD 80":         "the opposite shows: AUC",
+		"CROWN gives the same weights a greater GAUC":              "open",
+		"without rounding GAUC is the same to a tenth of a point":  "the opposite shows: good80",
+	} {
+		if says[goal] != want || len(says) != 4 {
+			t.Errorf("%s: %q, want %q of %d", goal, says[goal], want, len(says))
+		}
 	}
 }
