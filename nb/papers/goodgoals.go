@@ -18,19 +18,18 @@ func (f *Foreign) Goals() *nb.Tabular {
 		}
 	}
 	for _, a := range f.sets {
-		good := f.own + "good80@1"
-		var short []part
 		for _, name := range []string{"short", "short-ibp"} {
-			if v, half := apart(a, "B/goals/"+name+"@1", "GAUC", good, "GAUC"); !math.IsNaN(v) {
-				short = append(short, part{name, v, half, v-half > -3, v+half < -3})
+			if v, half := apart(a, "B/goals/"+name+"@1", "GAUC", f.own+"good80@1", "GAUC"); !math.IsNaN(v) {
+				add(name+": GAUC of GOOD 80, but for 3 points", a, []part{{"", v, half, v-half > -3, v+half < -3}})
 			}
 		}
-		add("a fifth of the epochs: GAUC of GOOD 80, but for 3 points", a, short)
 		for _, name := range []string{"mixed-50", "mixed-80"} {
-			v, half := apart(a, "B/goals/"+name+"@1", "GAUC", good, "GAUC")
-			w, other := apart(a, "B/goals/"+name+"@1", "AUC", good, "AUC")
-			if !math.IsNaN(v) {
-				add(name+": GAUC and AUC at least those of GOOD 80", a, []part{{"GAUC", v, half, v-half >= 0, v+half < 0}, {"AUC", w, other, w-other >= 0, w+other < 0}})
+			for _, q := range []string{"80", "100"} {
+				v, half := apart(a, "B/goals/"+name+"@1", "GAUC", f.own+"good"+q+"@1", "GAUC")
+				w, other := apart(a, "B/goals/"+name+"@1", "AUC", f.own+"good"+q+"@1", "AUC")
+				if !math.IsNaN(v) {
+					add(name+": GAUC and AUC at least those of GOOD "+q, a, []part{{"GAUC", v, half, v-half >= 0, v+half < 0}, {"AUC", w, other, w-other >= 0, w+other < 0}})
+				}
 			}
 		}
 	}

@@ -259,7 +259,7 @@ func saysOf(parts []part) string {
 	yes := true
 	for _, p := range parts {
 		if p.no {
-			return "the opposite shows: " + p.name
+			return strings.TrimSuffix("the opposite shows: "+p.name, ": ")
 		}
 		yes = yes && p.yes
 	}
