@@ -54,7 +54,8 @@ func (f *Foreign) seeds(a *experiment.Areas, row string) (names []string) {
 	return names
 }
 
-// Table has, for each network, its accuracy, the mean confidence in own images, and AUC / AAUC / GAUC in percent with ties lost, means over the seeds.
+// Table has, for each network, its accuracy, the mean confidence in own images, and AUC / AAUC / GAUC in percent with ties lost, means over the seeds;
+// a dash where it was not attacked.
 func (f *Foreign) Table() *nb.Tabular {
 	columns := []string{"network", "seeds", "accuracy", "own confidence"}
 	for _, a := range f.sets {
@@ -62,7 +63,7 @@ func (f *Foreign) Table() *nb.Tabular {
 	}
 	t := nb.Columns(columns...)
 	for _, row := range rows {
-		var cells []any
+		var head, cells []any
 		for _, a := range f.sets {
 			var sum [5]float64
 			n := 0.
@@ -75,18 +76,19 @@ func (f *Foreign) Table() *nb.Tabular {
 				}
 			}
 			if n == 0 {
+				cells = append(cells, "–")
 				continue
 			}
 			for i := range sum {
 				sum[i] /= n
 			}
-			if cells == nil {
-				cells = []any{row, int(n), fmt.Sprintf("%.1f", sum[0]), fmt.Sprintf("%.1f", sum[1])}
+			if head == nil {
+				head = []any{row, int(n), fmt.Sprintf("%.1f", sum[0]), fmt.Sprintf("%.1f", sum[1])}
 			}
 			cells = append(cells, slashed(sum[2:]))
 		}
-		if len(cells) == len(columns) {
-			t.Add(cells...)
+		if head != nil {
+			t.Add(append(head, cells...)...)
 		}
 	}
 	return t
