@@ -61,8 +61,8 @@ func (c choice) open(goOptions string) (b *Backend, problems []string, err error
 	if c.path == "" {
 		candidates = findPlugins(c.device)
 	}
+	others, wish := kernelsWish(c.options)
 	for _, plugin := range candidates {
-		others, wish := kernelsWish(c.options)
 		b, err := once(XLA+":"+plugin.Path+","+others+",kernels="+wish, func() (*Backend, error) {
 			checked, err := checkPlugin(plugin.Path)
 			if err != nil {
@@ -78,6 +78,8 @@ func (c choice) open(goOptions string) (b *Backend, problems []string, err error
 	switch {
 	case c.path != "":
 		return nil, nil, errors.New(problems[0])
+	case len(problems) > 0 && wish != "" && wish != kernelsOff:
+		return nil, nil, fmt.Errorf("%s; kernels=%s computes with XLA's own convolutions", strings.Join(problems, "; "), kernelsOff)
 	case len(problems) > 0:
 		return nil, nil, fmt.Errorf("%s; certspec backend install fetches a plugin that works", strings.Join(problems, "; "))
 	}
