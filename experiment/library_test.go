@@ -17,17 +17,26 @@ import (
 	"github.com/certspec/certspec/rs/sweep"
 )
 
+func everyTier(t *testing.T, l *Library) map[string]Tier {
+	t.Helper()
+	tiers := map[string]Tier{}
+	for _, name := range l.Names(Tiers) {
+		tier, err := l.Tier(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tiers[name] = tier
+	}
+	return tiers
+}
+
 // Every recipe that is built in becomes a model that can be trained at every tier, and every table has its rows.
 func TestBuiltInLibrary(t *testing.T) {
 	l, err := Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range l.Names(Tiers) {
-		tier, err := l.Tier(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for name, tier := range everyTier(t, l) {
 		s := &Setup{Library: l, Tier: tier}
 		for _, recipe := range l.Names(Recipes) {
 			models, err := s.Models(recipe)
@@ -127,11 +136,7 @@ func TestArmsOfTheTablesAreAlike(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range l.Names(Tiers) {
-		tier, err := l.Tier(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for name, tier := range everyTier(t, l) {
 		s := &Setup{Library: l, Tier: tier, Places: map[string]string{"fashionmnist-start": "../notebooks/models/fmnist-cnn-s025"}}
 		for _, table := range []string{"D/table7", "D/table8", "D/table9"} {
 			made, err := l.Table(table)

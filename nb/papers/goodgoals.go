@@ -5,7 +5,6 @@ import (
 
 	"github.com/certspec/certspec/experiment"
 	"github.com/certspec/certspec/nb"
-	"github.com/certspec/certspec/resample"
 )
 
 // Goals judges, as Trends does, what goes beyond the paper: mixed losses, a fifth of the epochs, CROWN on the same weights and what rounding
@@ -60,5 +59,5 @@ func apart(a *experiment.Areas, network, kind, other, otherKind string) (value, 
 	if err != nil {
 		return math.NaN(), 0
 	}
-	return 100 * v, 100 * resample.Normal95 * deviation
+	return points(v, deviation)
 }

@@ -133,7 +133,12 @@ func (f *Foreign) contrast(a *experiment.Areas, row, kind, other, otherKind stri
 	}
 	v, deviation, err := c.Contrast(weights)
 	nb.Check(err)
-	return 100 * v, 100 * resample.Normal95 * deviation
+	return points(v, deviation)
+}
+
+// points are a difference and the half width of its interval of 95 % in points of percent.
+func points(difference, deviation float64) (value, half float64) {
+	return 100 * difference, 100 * resample.Normal95 * deviation
 }
 
 // rowsOf are those of some rows that there are.
