@@ -64,11 +64,13 @@ func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 				{"torch.compile", pythonWorker(python, scripts, "bounds", "compile", w, single...)},
 				{"JAX jit", pythonWorker(python, scripts, "bounds", "jax", w)},
 			}
+			references := 1
 			if net == nets.Large && s.backend == "" { // whose convolutions are of the kind that Winograd's kernels take
+				references = 2
 				entries = slices.Insert(entries, 1, entry{"certspec on XLA, Winograd's kernels", boundLoop(net, winograd, n)})
 			}
 			entries = withLirpa("ibp", "auto_LiRPA, IBP", w, entries...)
-			cases = append(cases, comparison{fmt.Sprintf("%s, 28×28×1, float32, intervals without rounding, %d images at a time", net, n), 1, entries})
+			cases = append(cases, comparison{fmt.Sprintf("%s, 28×28×1, float32, intervals without rounding, %d images at a time", net, n), references, entries})
 		}
 	}
 	good := work{Task: "good", Net: nets.Large, Batch: goodImages}
@@ -88,12 +90,14 @@ func ibpCases(ctx context.Context, s settings) ([]comparison, error) {
 		{"torch.compile", pythonWorker(python, scripts, "bounds", "compile", good, single...)},
 		{"JAX jit", pythonWorker(python, scripts, "bounds", "jax", good)},
 	}
+	references := 1
 	if s.backend == "" {
+		references = 2
 		steps = slices.Insert(steps, 1, entry{"certspec: train.Run, Winograd's kernels", ours(winograd)})
 	}
 	apgd := work{Task: "apgd", Net: nets.SmallCNN, Batch: attackImages}
 	return append(cases,
-		comparison{fmt.Sprintf("training by GOOD 80, l, 28×28×1, %d labelled images and %[1]d out-images in a step", goodImages), 1, steps},
+		comparison{fmt.Sprintf("training by GOOD 80, l, 28×28×1, %d labelled images and %[1]d out-images in a step", goodImages), references, steps},
 		comparison{"small-cnn, 28×28×1, float64 on the host, an image at a time", 1, []entry{
 			{"intervals, plain", hostLoop(feedforward.IBP, feedforward.Plain)},
 			{"intervals, rigorous", hostLoop(feedforward.IBP, feedforward.Rigorous)},
