@@ -13,15 +13,9 @@ import (
 
 // At a tier with rows all methods take equal rows in a step and in all, and begin with the network that was given.
 func TestEqualRowsFromAGivenNetwork(t *testing.T) {
-	l, err := Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tier, err := l.Tier("evidence")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Setup{Library: l, Tier: tier, Places: map[string]string{"cifar10-start": "../notebooks/models/cifar10-resnet20-s025"}}
+	l := opened(t)
+	s := atTier(t, l, "evidence")
+	s.Places = map[string]string{"cifar10-start": "../notebooks/models/cifar10-resnet20-s025"}
 	// Rows for each image: views × noises × (1 + steps of an attack), of Sun et al. 2021 and the methods they name, at the tier.
 	for recipe, rows := range map[string]int{
 		"A/c10/g": 1, "A/c10/g-jsd": 2, "A/c10/aa": 1, "A/c10/aa-jsd": 3, "A/c10/am-jsd": 3, "A/c10/am-hcr": 6, "A/c10/fm": 1, "A/c10/fm-jsd": 3, "A/c10/fm-hcr": 6,
@@ -47,7 +41,7 @@ func TestEqualRowsFromAGivenNetwork(t *testing.T) {
 	if m, err = s.Model("D/fmnist/acce-act", 1, 1); err != nil || m.Network != "small-cnn" || m.Begin != nil || m.Start != "D/fmnist/at-e050@1" {
 		t.Errorf("fine-tuned: %+v, %v", m, err)
 	}
-	tier.Data["cifar10"] = dataPart{Rows: 100, Epochs: 6}
+	s.Tier.Data["cifar10"] = dataPart{Rows: 100, Epochs: 6}
 	if _, err := s.Model("A/c10/fm-hcr", 0, 1); err == nil || !strings.Contains(err.Error(), "takes 6 rows") {
 		t.Errorf("100 rows in a step: %v", err)
 	}
@@ -133,15 +127,8 @@ func TestDistributionOfShares(t *testing.T) {
 // AugMix rows crop and mirror once for all views, as AugMix does; the others each view. Adaptation takes random images, and what is certified of
 // ImageNet are 350 images (Sun et al. 2021, appendices E and G).
 func TestDetailsOfTheRecipes(t *testing.T) {
-	l, err := Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tier, err := l.Tier("T3")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Setup{Library: l, Tier: tier}
+	l := opened(t)
+	s := atTier(t, l, "T3")
 	for _, name := range l.Names(Recipes) {
 		if !strings.HasPrefix(name, "A/") {
 			continue
@@ -161,18 +148,18 @@ func TestDetailsOfTheRecipes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cells, err := tier.Cells(radiusMeasure{Sweeps: []string{"C"}})
+	cells, err := s.Tier.Cells(radiusMeasure{Sweeps: []string{"C"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range cells[:2] {
-		if name, _ := (&Manifest{Tier: tier}).imagesOf(&imagenet, c); !strings.Contains(name, "skip=143") || (50000+142)/143 != 350 {
+		if name, _ := (&Manifest{Tier: s.Tier}).imagesOf(&imagenet, c); !strings.Contains(name, "skip=143") || (50000+142)/143 != 350 {
 			t.Errorf("%v: %s", c, name)
 		}
 	}
 	// Corrupted pictures of ImageNet are those that were published, also those of ImageNet-C-bar, which are other corruptions than CIFAR's.
-	m := &Manifest{Tier: tier, Places: map[string]string{"imagenet-c": "shifted"}}
-	if cells, err = tier.Cells(radiusMeasure{Sweeps: []string{"ImageNet-C-bar"}, Detail: true}); err != nil || len(cells) != 1+10*5 {
+	m := &Manifest{Tier: s.Tier, Places: map[string]string{"imagenet-c": "shifted"}}
+	if cells, err = s.Tier.Cells(radiusMeasure{Sweeps: []string{"ImageNet-C-bar"}, Detail: true}); err != nil || len(cells) != 1+10*5 {
 		t.Fatalf("%d cells, %v", len(cells), err)
 	}
 	name, change := m.imagesOf(&imagenet, cells[len(cells)-1])

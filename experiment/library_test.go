@@ -17,27 +17,29 @@ import (
 	"github.com/certspec/certspec/rs/sweep"
 )
 
-func everyTier(t *testing.T, l *Library) map[string]Tier {
+func opened(t *testing.T) *Library {
 	t.Helper()
-	tiers := map[string]Tier{}
-	for _, name := range l.Names(Tiers) {
-		tier, err := l.Tier(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tiers[name] = tier
-	}
-	return tiers
-}
-
-// Every recipe that is built in becomes a model that can be trained at every tier, and every table has its rows.
-func TestBuiltInLibrary(t *testing.T) {
 	l, err := Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, tier := range everyTier(t, l) {
-		s := &Setup{Library: l, Tier: tier}
+	return l
+}
+
+func atTier(t *testing.T, l *Library, name string) *Setup {
+	t.Helper()
+	tier, err := l.Tier(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Setup{Library: l, Tier: tier}
+}
+
+// Every recipe that is built in becomes a model that can be trained at every tier, and every table has its rows.
+func TestBuiltInLibrary(t *testing.T) {
+	l := opened(t)
+	for _, name := range l.Names(Tiers) {
+		s := atTier(t, l, name)
 		for _, recipe := range l.Names(Recipes) {
 			models, err := s.Models(recipe)
 			if err != nil {
@@ -63,15 +65,15 @@ func TestBuiltInLibrary(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := &Manifest{Tier: tier}
+			m := &Manifest{Tier: s.Tier}
 			if _, err := m.take(s, made, nil); err != nil {
 				t.Errorf("%s at %s: %v", table, name, err)
 			}
-			if _, err := tier.Cells(made.Measure.Radii); err != nil {
+			if _, err := s.Tier.Cells(made.Measure.Radii); err != nil {
 				t.Errorf("%s at %s: %v", table, name, err)
 			}
 		}
-		for kind, o := range map[string]certifySettings{"certify": tier.Certify, "calibration": tier.Calibration.Certify} {
+		for kind, o := range map[string]certifySettings{"certify": s.Tier.Certify, "calibration": s.Tier.Calibration.Certify} {
 			if _, err := o.Options(.25).Plan(); err != nil {
 				t.Errorf("%s of %s: %v", kind, name, err)
 			}
@@ -82,17 +84,10 @@ func TestBuiltInLibrary(t *testing.T) {
 // Calibration training starts from the seven baselines of Emde et al. 2025, table 4, on every data set, and all arms from one take equal
 // rows, steps and models.
 func TestArmsOfCalibrationTraining(t *testing.T) {
-	l, err := Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := opened(t)
 	baselines := [][4]float64{{2, 4, .12, .25}, {2, 4, .25, .5}, {10, 2, .5, .5}, {10, 8, .25, 1}, {10, 2, .5, 2}, {10, 2, 1, 2}, {10, 4, .5, 1}}
 	for _, name := range []string{"cpu", "T3"} {
-		tier, err := l.Tier(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := &Setup{Library: l, Tier: tier}
+		s := atTier(t, l, name)
 		for _, data := range []string{"c10", "fmnist", "svhn", "c100"} {
 			for _, b := range baselines {
 				start := fmt.Sprintf("t%g-m%g-s%03.0f-e%03.0f", b[0], b[1], 100*b[2], 100*b[3])
@@ -132,12 +127,10 @@ func TestArmsOfCalibrationTraining(t *testing.T) {
 // In tables 7 to 9 every arm takes as many rows, steps and models, at every tier, and a constant push and adversarial training that goes on as long are
 // among them.
 func TestArmsOfTheTablesAreAlike(t *testing.T) {
-	l, err := Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, tier := range everyTier(t, l) {
-		s := &Setup{Library: l, Tier: tier, Places: map[string]string{"fashionmnist-start": "../notebooks/models/fmnist-cnn-s025"}}
+	l := opened(t)
+	for _, name := range l.Names(Tiers) {
+		s := atTier(t, l, name)
+		s.Places = map[string]string{"fashionmnist-start": "../notebooks/models/fmnist-cnn-s025"}
 		for _, table := range []string{"D/table7", "D/table8", "D/table9"} {
 			made, err := l.Table(table)
 			if err != nil {
@@ -205,15 +198,8 @@ func TestCommandsForAGPU(t *testing.T) {
 // Tables 2 and 6 fine-tune all seven baselines as the paper does: a step has 256 rows whatever the number of noises, and 2048 where the error is that
 // of the batch. The adversary of ACCE has the settings that its tests hold.
 func TestFineTuningOfThePaper(t *testing.T) {
-	l, err := Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tier, err := l.Tier("T3")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Setup{Library: l, Tier: tier}
+	l := opened(t)
+	s := atTier(t, l, "T3")
 	for table, acts := range map[string]map[string]float64{
 		"D/table2": {"brier-act": 256, "acce-act": 2048, "exact-act": 2048},
 		"D/table4": {},
@@ -257,10 +243,7 @@ func TestFineTuningOfThePaper(t *testing.T) {
 // The numbers of the tiers and recipes are those of fouriermix-certified-ood §2.1, 2.3 to 2.8, 9.1 and 12, and of certified-calibration
 // §9.1, 9.4 and table 4.
 func TestNumbersOfTheSpecs(t *testing.T) {
-	l, err := Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := opened(t)
 	model := func(tier, recipe string, point int) Model {
 		t.Helper()
 		of, err := l.Tier(tier)
@@ -396,15 +379,12 @@ func TestBadFiles(t *testing.T) {
 		"recipes: {}\n---\nrecipes: {}\n": "second document",
 		"recipes:\n\tx: {}\n":             "line 2",
 	} {
-		l, err := Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := opened(t)
 		file := filepath.Join(t.TempDir(), "bad.yaml")
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		_, err = l.Add(file)
+		_, err := l.Add(file)
 		var wrong *FileError
 		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file) {
 			t.Errorf("%q: %v; want %s", text, err, want)
@@ -618,10 +598,7 @@ func TestFolderKeepsItsImages(t *testing.T) {
 
 // A recipe that is shorter takes its share of the epochs that the tier has, and its milestones and ramps shrink with them; a row may have some seeds.
 func TestShorter(t *testing.T) {
-	l, err := Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := opened(t)
 	for _, c := range []struct {
 		tier                 string
 		epochs, kappa, reach int
@@ -633,11 +610,7 @@ func TestShorter(t *testing.T) {
 		{"cpu", 12, 3, 3, "", []int{6, 9, 10}, "B/goals/short"},
 		{"T3", 84, 20, 24, nets.InitialIBP, []int{40, 60, 70}, "B/goals/short-ibp"},
 	} {
-		tier, err := l.Tier(c.tier)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := &Setup{Library: l, Tier: tier}
+		s := atTier(t, l, c.tier)
 		m, err := s.Model(c.recipe, 0, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -657,10 +630,7 @@ func TestShorter(t *testing.T) {
 
 // What Show prints can be read again.
 func TestShow(t *testing.T) {
-	l, err := Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := opened(t)
 	text, err := l.Show("A/c10/fm-hcr")
 	if err != nil {
 		t.Fatal(err)
@@ -729,10 +699,7 @@ func TestPathsOfTables(t *testing.T) {
 	if err := os.WriteFile(file, []byte("tables:\n  mine: {title: mine, rows: [A/c10/g, {title: X, results: r/x.csv}], measure: {clean: true}}\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	l, err := Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := opened(t)
 	if _, err := l.Add(file); err != nil {
 		t.Fatal(err)
 	}

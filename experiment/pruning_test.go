@@ -9,10 +9,7 @@ import (
 
 // The grid of Fridovich-Keil et al. 2022: 447 networks, counted as in the paper's file, each at full size from the one below it.
 func TestGridOfPrunedNetworks(t *testing.T) {
-	l, err := Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := opened(t)
 	counts := map[string]int{}
 	for _, name := range l.Names(Recipes) {
 		of := strings.Split(name, "/")
@@ -98,10 +95,7 @@ func TestGridOfPrunedNetworks(t *testing.T) {
 }
 
 func TestEach(t *testing.T) {
-	l, err := Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := opened(t)
 	add := func(text string) error { _, err := l.add("mine.yaml", []byte(text)); return err }
 	if err := add("recipes:\n  x/$a-$b:\n    each: {a: [1, 2], b: [{b: p, c: 0.5}, {b: q, c: 0.25}]}\n    except: x/2-q\n    from: demo/g\n    rate: $c\n    title: T $a\n"); err != nil {
 		t.Fatal(err)
