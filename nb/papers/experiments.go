@@ -29,6 +29,18 @@ func Experiments(prefix string) (found []*experiment.Filled) {
 	return found
 }
 
+// ByTier parts tables by their tiers, in the order in which these come first: what one tier shows is no verdict on another.
+func ByTier(found []*experiment.Filled) (parts [][]*experiment.Filled) {
+	for _, f := range found {
+		k := slices.IndexFunc(parts, func(of []*experiment.Filled) bool { return of[0].Tier == f.Tier })
+		if k < 0 {
+			k, parts = len(parts), append(parts, nil)
+		}
+		parts[k] = append(parts[k], f)
+	}
+	return parts
+}
+
 // FastFolder is where the fast tier makes its small experiment.
 const FastFolder = "fast-experiment"
 
@@ -119,17 +131,22 @@ func (j *judge) table() *nb.Tabular {
 	says := verdicts(false, there...)
 	for i, d := range j.of {
 		if d == nil {
-			t.Add(j.claims[i], "", "not there yet")
 			continue
 		}
 		t.Add(j.claims[i], fmt.Sprintf("%.3f and %.3f: %+.4f (%+.4f to %+.4f)", d.B, d.A, d.Difference, d.Interval.Low, d.Interval.High), says[0])
 		says = says[1:]
 	}
 	t.Notes = []string{togetherNote(len(there))}
+	if left := len(j.of) - len(there); left > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("%d claims more ask for models or corruptions that are not there.", left))
+	}
+	if len(j.found) > 0 {
+		t.Notes = append(t.Notes, "Tier "+j.found[0].Tier+".")
+	}
 	return t
 }
 
-// Orderings judges the orderings of Sun et al. 2021, table 1 and section 5.
+// Orderings judges the orderings of Sun et al. 2021, table 1 and section 5, by tables of one tier.
 func Orderings(found []*experiment.Filled) *nb.Tabular {
 	j := &judge{found: found}
 	models := []string{"Gaussian", "Gaussian+JSD", "AutoAugment+JSD", "AugMix+JSD", "AugMix+HCR", "FourierMix+JSD", "FourierMix+HCR"}
