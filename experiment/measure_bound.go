@@ -9,6 +9,7 @@ import (
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/ood"
+	"github.com/certspec/certspec/rs/ledger"
 )
 
 // boundMeasure is how well a network's confidence tells foreign images from its own, by the images themselves and by bounds that hold in
@@ -245,12 +246,24 @@ func (d foreignData) notes(f *Filler, out *Filled) (notes []string) {
 			kinds = append(kinds, l.Data)
 			text := fmt.Sprintf("Foreign to %s, ε = %g:", l.Data, of.Epsilon)
 			for i, name := range of.Foreign {
-				text += fmt.Sprintf(" %s is %s;", word(name), of.Images[i])
+				text += fmt.Sprintf(" %s is %s%s;", word(name), of.Images[i], f.source(l.Data, of.Images[i]))
 			}
 			notes = append(notes, text[:len(text)-1]+".")
 		}
 	}
 	return notes
+}
+
+// source says of foreign images that they are another part of a set that a network learned to be unsure about.
+func (p *Place) source(data, images string) string {
+	for _, m := range p.Manifest.Models {
+		for _, f := range m.More {
+			if same, err := ood.Unseen(ledger.Data{Name: images}, []ledger.Data{{Name: f.Data}}); m.Data == data && err == nil && same != "" {
+				return fmt.Sprintf(", of the same source as the out-images of training, %s", same)
+			}
+		}
+	}
+	return ""
 }
 
 // Tables implements Measure.

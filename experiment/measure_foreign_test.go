@@ -298,6 +298,24 @@ func TestForeignImages(t *testing.T) {
 }
 
 // A finished network is measured on the own images of those that are trained beside it.
+func TestSourceOfForeignImages(t *testing.T) {
+	p := &Place{Manifest: &Manifest{Models: []Model{
+		{Data: "animals", Train: "cifar10-jpeg/train[only=cat:dog]"},
+		{Data: "animals", Train: "cifar10-jpeg/train[only=cat:dog]", More: map[string]furtherSet{"out": {Data: "cifar10-jpeg/train[only=airplane:ship]"}}},
+	}}}
+	for images, want := range map[string]string{
+		"cifar10-jpeg/test[only=airplane:ship]": ", of the same source as the out-images of training, cifar10-jpeg/train[only=airplane:ship]",
+		"mnist/test":                            "",
+	} {
+		if got := p.source("animals", images); got != want {
+			t.Errorf("%s: %q", images, got)
+		}
+	}
+	if got := p.source("clothes", "cifar10-jpeg/test"); got != "" {
+		t.Errorf("of other data: %q", got)
+	}
+}
+
 func TestOwnImagesOfAFinishedNetwork(t *testing.T) {
 	p := Place{Manifest: &Manifest{Tier: Tier{Data: map[string]dataPart{"clothes": {Test: "count=50"}}}}}
 	for _, m := range []Model{{Data: "clothes", Test: "fashionmnist/test", File: "net.onnx"}, {Data: "clothes", Test: "fashionmnist/test", Check: "fashionmnist/test[count=50]"}} {
