@@ -46,3 +46,23 @@ func TestFilesAreWrittenByAtomicfile(t *testing.T) {
 		}
 	}
 }
+
+// A result that names a folder of the machine that made it cannot be made again elsewhere by the command beside it.
+func TestResultsNameNoAbsolutePath(t *testing.T) {
+	absolute := regexp.MustCompile(`"(/[a-z]+/|[A-Z]:\\\\)[^"]*"`)
+	for _, folder := range []string{"../../notebooks/results", "../../bench/results"} {
+		err := filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasPrefix(filepath.Ext(path), ".json") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if found := absolute.Find(text); found != nil {
+				t.Errorf("%s: an absolute path, %s", path, found)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
