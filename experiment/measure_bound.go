@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -257,8 +258,12 @@ func (d foreignData) notes(f *Filler, out *Filled) (notes []string) {
 // source says of foreign images that they are another part of a set that a network learned to be unsure about.
 func (p *Place) source(data, images string) string {
 	for _, m := range p.Manifest.Models {
-		for _, f := range m.More {
-			if same, err := ood.Unseen(ledger.Data{Name: images}, []ledger.Data{{Name: f.Data}}); m.Data == data && err == nil && same != "" {
+		if m.Data != data {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(m.More)) {
+			same, err := ood.Unseen(ledger.Data{Name: images}, []ledger.Data{{Name: m.More[name].Data}})
+			if err == nil && same != "" {
 				return fmt.Sprintf(", of the same source as the out-images of training, %s", same)
 			}
 		}

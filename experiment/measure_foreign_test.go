@@ -297,7 +297,7 @@ func TestForeignImages(t *testing.T) {
 	}
 }
 
-// A finished network is measured on the own images of those that are trained beside it.
+// Another part of the set that out-images are of is named, and only to networks of the same data.
 func TestSourceOfForeignImages(t *testing.T) {
 	p := &Place{Manifest: &Manifest{Models: []Model{
 		{Data: "animals", Train: "cifar10-jpeg/train[only=cat:dog]"},
@@ -316,6 +316,7 @@ func TestSourceOfForeignImages(t *testing.T) {
 	}
 }
 
+// A finished network is measured on the own images of those that are trained beside it.
 func TestOwnImagesOfAFinishedNetwork(t *testing.T) {
 	p := Place{Manifest: &Manifest{Tier: Tier{Data: map[string]dataPart{"clothes": {Test: "count=50"}}}}}
 	for _, m := range []Model{{Data: "clothes", Test: "fashionmnist/test", File: "net.onnx"}, {Data: "clothes", Test: "fashionmnist/test", Check: "fashionmnist/test[count=50]"}} {
