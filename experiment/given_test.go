@@ -89,6 +89,21 @@ func TestBeginsWithTheGivenWeights(t *testing.T) {
 	if len(filled.Lines[0].Shares) != 3 { // clean, brightness and contrast
 		t.Errorf("shares: %+v", filled.Lines[0].Shares)
 	}
+	for _, ending := range []string{".json", ".safetensors"} {
+		if err := os.WriteFile(filepath.Join(near.Folder, "moved"+ending), []byte(text(t, first+ending)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	moved := near
+	moved.Places = map[string]string{"tiny-start": filepath.Join(near.Folder, "moved")}
+	if e, err = Plan(moved); err != nil || e.Manifest.Model("tiny/g@1").Begin.File != moved.Places["tiny-start"] || e.Manifest.Places["tiny-start"] != moved.Places["tiny-start"] {
+		t.Errorf("the same network elsewhere: %v", err)
+	}
+	var mismatch *MismatchError
+	moved.Places["tiny-start"] = modelPath(near.Folder, ends)
+	if _, err := Plan(moved); !errors.As(err, &mismatch) || !strings.Contains(mismatch.Here, "sha256:") {
+		t.Errorf("another network to begin with: %v", err)
+	}
 	ends.Begin.Weights = "sha256:other"
 	if err := ends.Begin.check(); err == nil || !strings.Contains(err.Error(), "sha256:other") {
 		t.Errorf("another file: %v", err)

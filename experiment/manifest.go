@@ -95,10 +95,10 @@ func (m *Manifest) join(folder string, other *Manifest) error {
 		return mismatch("the tier", m.Tier.Name, other.Tier.Name)
 	case compact(m.Tier.withMethods(other.Tier)) != compact(other.Tier.withMethods(m.Tier)):
 		return mismatch("the tier "+m.Tier.Name, m.Tier.withMethods(other.Tier), other.Tier.withMethods(m.Tier))
-	case compact(m.Places) != compact(other.Places):
-		return mismatch("the place of data", m.Places, other.Places)
+	case compact(m.placed()) != compact(other.placed()):
+		return mismatch("the place of data", m.placed(), other.placed())
 	}
-	m.Tier = m.Tier.withMethods(other.Tier)
+	m.Tier, m.Places = m.Tier.withMethods(other.Tier), other.Places
 	for _, model := range other.Models {
 		i := slices.IndexFunc(m.Models, func(o Model) bool { return o.Slug() == model.Slug() })
 		if i < 0 {
@@ -108,6 +108,7 @@ func (m *Manifest) join(folder string, other *Manifest) error {
 		if compact(m.Models[i]) != compact(model.asIn(m.Models[i])) {
 			return mismatch("the model "+model.Name, m.Models[i], model.asIn(m.Models[i]))
 		}
+		m.Models[i].Begin = model.Begin
 	}
 	for _, table := range other.Tables {
 		i := slices.IndexFunc(m.Tables, func(o madeTable) bool { return o.Name == table.Name })
@@ -126,6 +127,17 @@ func (m *Manifest) join(folder string, other *Manifest) error {
 		}
 	}
 	return nil
+}
+
+// placed are the places of data, with its weights in the place of the path of a network that trainings begin with: that may have moved since.
+func (m *Manifest) placed() map[string]string {
+	places := maps.Clone(m.Places)
+	for _, model := range m.Models {
+		if kind := model.Data + startSuffix; model.Begin != nil && places[kind] != "" {
+			places[kind] = model.Begin.Weights
+		}
+	}
+	return places
 }
 
 // apart leaves of two objects what sets them apart.
@@ -161,8 +173,12 @@ func (t Tier) withMethods(other Tier) Tier {
 	return t
 }
 
-// asIn is a model as a folder that was begun before has it, where only what was written later sets the two apart: such a folder goes on as it was begun.
+// asIn is a model as a folder that was begun before has it, where only what was written later sets the two apart, or where the network lies that it
+// begins with: such a folder goes on as it was begun.
 func (m Model) asIn(there Model) Model {
+	if m.Begin != nil && there.Begin != nil && m.Begin.Weights == there.Begin.Weights {
+		m.Begin = there.Begin
+	}
 	if m.Adapt != nil && there.Adapt != nil && there.Adapt.Sample == "" {
 		settings := *m.Adapt
 		settings.Sample, m.Adapt = "", &settings
