@@ -47,16 +47,22 @@ func readScores(ctx context.Context, path string, top bool, divide func(alpha fl
 	if err != nil {
 		return nil, err
 	}
+	if kept := l.Header.Scores != ""; !kept || top != l.Header.TopScores() {
+		have, want := "the run kept no scores", "--keep-scores"
+		switch {
+		case kept && top:
+			have = "its scores are those of the certified class"
+		case kept:
+			have = "its scores are the largest of each noise sample"
+		}
+		if top {
+			want += "=top"
+		}
+		return nil, fmt.Errorf("confidences: ledger %s: %s: certify again with %s, in another ledger", path, have, want)
+	}
 	cells, err := l.Header.ScoreCells()
 	if err != nil {
 		return nil, fmt.Errorf("confidences: ledger %s: %w", path, err)
-	}
-	if top != l.Header.TopScores() {
-		have, want := "the largest of each noise sample", "--keep-scores"
-		if top {
-			have, want = "those of the certified class", "--keep-scores=top"
-		}
-		return nil, fmt.Errorf("confidences: ledger %s: its scores are %s: certify again with %s, in another ledger", path, have, want)
 	}
 	if l.Claims == nil {
 		return nil, fmt.Errorf("confidences: ledger %s is not closed: the same certify goes on with it", path)
