@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/gomlxmodels/train"
 )
 
 // softSuffix makes the kind of a ledger over the training images whose votes are soft labels, as in cifar10-soft; see train.Options.Soft.
@@ -14,7 +15,8 @@ const softSuffix = "-soft"
 const startSuffix = "-start"
 
 // given takes what a training begins with that would begin from random weights: the network that was given for its kind of data, with its
-// architecture. Ok is whether there is one.
+// architecture. One that was trained without crops and flips goes on without, as a network that does not pool must. Ok is whether
+// there is one.
 func (s *Setup) given(m *Model, r Recipe) (ok bool, err error) {
 	path := s.Places[m.Data+startSuffix]
 	if path == "" || r.Start != "" || m.Adapt != nil {
@@ -26,6 +28,9 @@ func (s *Setup) given(m *Model, r Recipe) (ok bool, err error) {
 	}
 	a := card.Architecture
 	m.Network, m.Input, m.Width, m.Bias = a.Name, a.Input, a.Width, a.Bias
+	if card.Recipe.Augment == train.NoneAug {
+		m.Augment = train.NoneAug
+	}
 	m.Begin = &begin{File: path, Weights: card.Weights}
 	return true, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/resample"
 )
 
@@ -25,6 +26,9 @@ func TestEqualRowsFromAGivenNetwork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if m.Augment == train.NoneAug {
+			t.Errorf("%s: %s, and the network it begins with was trained with crops and flips", recipe, m.Augment)
+		}
 		if m.BatchSize*rows != 384 || m.Epochs*rows != 6 || m.Begin == nil || m.Network != "resnet20" || m.WarmUp != 0 || m.Schedule != "cosine" {
 			t.Errorf("%s: %d images in a step of %d rows each, %d epochs; %+v", recipe, m.BatchSize, rows, m.Epochs, m)
 		}
@@ -40,6 +44,10 @@ func TestEqualRowsFromAGivenNetwork(t *testing.T) {
 	s.Places["fashionmnist-start"] = "../notebooks/models/fmnist-cnn-s025"
 	if m, err = s.Model("D/fmnist/acce-act", 1, 1); err != nil || m.Network != "small-cnn" || m.Begin != nil || m.Start != "D/fmnist/at-e050@1" {
 		t.Errorf("fine-tuned: %+v, %v", m, err)
+	}
+	// That network was trained without crops and flips, which the recipes have; its fine-tuning goes on without, and that of what began so.
+	if baseline, err := s.Model("D/fmnist/at-e050", 0, 1); err != nil || baseline.Begin == nil || baseline.Augment != train.NoneAug || m.Augment != train.NoneAug {
+		t.Errorf("%s and %s, want none; %v", baseline.Augment, m.Augment, err)
 	}
 	s.Tier.Data["cifar10"] = dataPart{Rows: 100, Epochs: 6}
 	if _, err := s.Model("A/c10/fm-hcr", 0, 1); err == nil || !strings.Contains(err.Error(), "takes 6 rows") {

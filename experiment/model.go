@@ -284,6 +284,9 @@ func (s *Setup) startOf(m *Model, r Recipe) error {
 	if r.Sigma == nil {
 		m.Sigma = from.Sigma
 	}
+	if from.Augment == train.NoneAug {
+		m.Augment = from.Augment
+	}
 	for _, key := range []string{"noises", "epsilon"} {
 		if _, said := m.Options[key]; !said && knows(m.Method, key) && from.Options[key] != nil {
 			m.Options[key] = from.Options[key]
