@@ -66,6 +66,16 @@ func (f *Filler) notes(t *Filled, of []string) []string {
 	return notes
 }
 
+// kind is the kind of data that a table is about.
+func (f *Filler) kind(of *Filled) string {
+	for _, l := range of.Lines {
+		for _, name := range l.Models {
+			return f.Manifest.Model(name).Data
+		}
+	}
+	return ""
+}
+
 // begun reports whether a line has a figure.
 func (l FilledLine) begun() bool {
 	return slices.ContainsFunc(l.Values, func(v *Value) bool { return v != nil }) ||

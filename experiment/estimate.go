@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/certspec/certspec/gomlxmodels/method"
@@ -19,6 +20,7 @@ type Estimate struct {
 	Searches    int           `json:"searches"` // runs of ADMM, which are not in the time
 	Seconds     float64       `json:"seconds"`
 	Rates       []machineRate `json:"rates"`
+	Warnings    []string      `json:"warnings"` // of the images
 }
 
 func (e Estimate) String() string {
@@ -86,7 +88,7 @@ func (e *Experiment) Estimate(ctx context.Context, keep bool) (Estimate, error) 
 	if err != nil {
 		return Estimate{}, err
 	}
-	var total Estimate
+	total := Estimate{Warnings: []string{}}
 	for i, j := range e.Jobs {
 		if !left[i] || j.failed(failed) != nil {
 			continue
@@ -156,6 +158,11 @@ func (c *Costs) Size(name string) (float64, error) {
 	images, err := d.Load(c.ctx)
 	if err != nil {
 		return 0, err
+	}
+	for _, warning := range images.Warnings {
+		if !slices.Contains(c.total.Warnings, warning) {
+			c.total.Warnings = append(c.total.Warnings, warning)
+		}
 	}
 	return float64(images.Len()), nil
 }

@@ -67,7 +67,7 @@ func TestEqualRowsFromAGivenNetwork(t *testing.T) {
 // Training begins with the weights of the file: with a rate near 0 it ends with them. A file that is another one by now is refused.
 func TestBeginsWithTheGivenWeights(t *testing.T) {
 	file := tinyFile(t, `tiers:
-  near: {title: near, epochs: 1, certify: {rule: fixed, n: 50, n0: 10, block: 10}, clean: count=4, corrupted: {images: count=4, severities: [3]}, data: {tiny: {rate: 1.0e-30, given: true}}}
+  near: {title: near, epochs: 1, certify: {rule: fixed, n: 50, n0: 10, block: 10}, clean: "skip=3,count=4", corrupted: {images: count=4, severities: [3]}, data: {tiny: {rate: 1.0e-30, given: true}}}
 `)
 	o := tiny(t, file)
 	if _, err := TrainRecipe(t.Context(), "tiny/g", nil, filepath.Join(o.Folder, "first"), o); err != nil {
@@ -79,6 +79,9 @@ func TestBeginsWithTheGivenWeights(t *testing.T) {
 	e, err := Plan(near)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if left, err := e.Estimate(t.Context(), false); err != nil || len(left.Warnings) == 0 || !strings.Contains(left.Warnings[0], "2 of 3 classes have no image") {
+		t.Errorf("of every third image: warnings %q, %v", left.Warnings, err)
 	}
 	if err := e.Run(t.Context()); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/sweep"
@@ -570,6 +571,63 @@ func TestFolderBeforeAMethod(t *testing.T) {
 	var mismatch *MismatchError
 	if _, err := Plan(o); !errors.As(err, &mismatch) || mismatch.What != "the tier cpu" {
 		t.Errorf("another limit of a method: %v", err)
+	}
+}
+
+// A folder goes on where the tier takes other images of data that none of its models is of, and not where it takes others of theirs.
+func TestFolderBesideOtherData(t *testing.T) {
+	o := tiny(t, tinyFile(t, ""))
+	o.Tier = "cpu"
+	e, err := Plan(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(kind, images string) error {
+		part := e.Manifest.Tier.Data[kind]
+		part.Images = images
+		e.Manifest.Tier.Data[kind] = part
+		if err := e.Manifest.write(o.Folder); err != nil {
+			t.Fatal(err)
+		}
+		went, err := Plan(o)
+		if err == nil && went.Manifest.Tier.Data["fashionmnist"].Images != "count=500" {
+			t.Errorf("it keeps the images %q", went.Manifest.Tier.Data["fashionmnist"].Images)
+		}
+		return err
+	}
+	if err := of("fashionmnist", "skip=20"); err != nil {
+		t.Error(err)
+	}
+	var mismatch *MismatchError
+	if err := of(e.Manifest.Models[0].Data, "count=3"); !errors.As(err, &mismatch) || mismatch.What != "the tier cpu" {
+		t.Errorf("other images of its own data: %v", err)
+	}
+}
+
+// In every copy of a data set the images of a tier are of all its classes. In some, every 20th of FashionMNIST is of five.
+func TestTiersTakeAllClasses(t *testing.T) {
+	if os.Getenv("CERTSPEC_DATA") == "" {
+		t.Skip("CERTSPEC_DATA is not set: no FashionMNIST and no JPEG copy of CIFAR-10")
+	}
+	l := opened(t)
+	for _, name := range l.Names(Tiers) {
+		s := atTier(t, l, name)
+		s.Places = map[string]string{"cifar10": "cifar10-jpeg"}
+		for _, kind := range []string{"fashionmnist", "cifar10"} {
+			_, test, err := s.sets(kind)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, selection := range []string{s.Tier.clean(kind), s.Tier.confidences(kind)} {
+				d, err := dataset.Open(with(test, selection))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if images, err := d.List(t.Context()); err != nil || len(images.Warnings) > 0 && images.Len() >= 10 {
+					t.Errorf("tier %s: %v, %v", name, images.Warnings, err)
+				}
+			}
+		}
 	}
 }
 

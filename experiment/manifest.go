@@ -90,15 +90,16 @@ func (m *Manifest) join(folder string, other *Manifest) error {
 		x, y := apart(plain(there), plain(here))
 		return &MismatchError{folder, what, compact(x), compact(y)}
 	}
+	tier, wanted := m.Tier.withMethods(other.Tier).withParts(other.Tier, m.Models), other.Tier.withMethods(m.Tier)
 	switch {
 	case m.Tier.Name != other.Tier.Name:
 		return mismatch("the tier", m.Tier.Name, other.Tier.Name)
-	case compact(m.Tier.withMethods(other.Tier)) != compact(other.Tier.withMethods(m.Tier)):
-		return mismatch("the tier "+m.Tier.Name, m.Tier.withMethods(other.Tier), other.Tier.withMethods(m.Tier))
+	case compact(tier) != compact(wanted):
+		return mismatch("the tier "+m.Tier.Name, tier, wanted)
 	case compact(m.placed()) != compact(other.placed()):
 		return mismatch("the place of data", m.placed(), other.placed())
 	}
-	m.Tier, m.Places = m.Tier.withMethods(other.Tier), other.Places
+	m.Tier, m.Places = tier, other.Places
 	for _, model := range other.Models {
 		i := slices.IndexFunc(m.Models, func(o Model) bool { return o.Slug() == model.Slug() })
 		if i < 0 {
@@ -170,6 +171,21 @@ func (t Tier) withMethods(other Tier) Tier {
 	}
 	maps.Copy(methods, t.Methods)
 	t.Methods = methods
+	return t
+}
+
+// withParts is the tier with what another takes of the kinds of data that no model is of, as that acts through models alone.
+func (t Tier) withParts(other Tier, models []Model) Tier {
+	data := map[string]dataPart{}
+	maps.Copy(data, other.Data)
+	for _, m := range models {
+		if part, ok := t.Data[m.Data]; ok {
+			data[m.Data] = part
+		} else {
+			delete(data, m.Data)
+		}
+	}
+	t.Data = data
 	return t
 }
 

@@ -77,7 +77,7 @@ func (p *Place) Result(m *Model, suffix string) string { return resultPath(p.Fol
 func (p *Place) Images(m *Model, key string) string {
 	selection, ok := p.Manifest.Tier.Images[key]
 	if !ok {
-		selection = p.Manifest.Tier.Clean
+		selection = p.Manifest.Tier.clean(m.Data)
 	}
 	return with(m.Test, selection)
 }

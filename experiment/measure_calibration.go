@@ -39,7 +39,7 @@ func (c *calibrationMeasure) Done(p *Place, j Job) (bool, error) {
 
 func (m *calibrationMeasure) Cost(c *Costs, j Job) error {
 	t := c.Manifest.Tier.Calibration
-	n, err := c.Size(with(j.Model.Test, t.Images))
+	n, err := c.Size(with(j.Model.Test, c.Manifest.Tier.confidences(j.Model.Data)))
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (c *calibrationMeasure) Fill(f *Filler, out *Filled) (notes []string, err e
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	t, b := f.Manifest.Tier.Calibration, f.bootstrap
 	note("Confidences are certified by the CDF certificate (images %s, %s rule, %d noise samples); CCE is the largest calibration error, exactly, with %d bins; ACCE what ADMM finds of it; CBS the largest Brier score.",
-		t.Images, t.Certify.Rule, t.Certify.N, calibrationBins)
+		f.Manifest.Tier.confidences(f.kind(out)), t.Certify.Rule, t.Certify.N, calibrationBins)
 	note("α = %g for the radius of an image and again for its interval, one image at a time; nothing is stated of all at once. Errors at a radius are of the images whose class, right or wrong, is certified there; those on which the smoothed network abstains, or whose radius is smaller, are not among them.", cmp.Or(t.Certify.Alpha, rs.DefaultAlpha))
 	for i := range out.Lines {
 		var of []*calibrationResult
@@ -217,7 +217,7 @@ func (c *calibrationResult) at(radius float64) *calibrationAt {
 // Do certifies with scores, and derives the bounds.
 func (c *calibrationMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 	t := r.Manifest.Tier.Calibration
-	images, err := r.set(with(j.Model.Test, t.Images))
+	images, err := r.set(with(j.Model.Test, r.Manifest.Tier.confidences(j.Model.Data)))
 	if err != nil {
 		return err
 	}

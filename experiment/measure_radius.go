@@ -62,7 +62,7 @@ func (m radiusMeasure) Fill(f *Filler, out *Filled) (notes []string, err error) 
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	tier := f.Manifest.Tier
 	c := tier.Certify
-	note("Certified by the %s rule with at most %d noise samples of an image, α = %g, on the images %s.", c.Rule, c.N, cmp.Or(c.Alpha, 0.001), tier.Clean)
+	note("Certified by the %s rule with at most %d noise samples of an image, α = %g, on the images %s.", c.Rule, c.N, cmp.Or(c.Alpha, 0.001), tier.clean(f.kind(out)))
 	for k, m := range out.Metrics {
 		if m.Name != "clean" && m.Main {
 			for _, l := range out.Lines {

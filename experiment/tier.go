@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"cmp"
+
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/noise"
 )
@@ -57,12 +59,22 @@ type dataPart struct {
 	Train string  `yaml:"train,omitempty" json:"train,omitempty"` // images to learn from, as in count=8000
 	// Images that are certified, clean and in each cell, in place of those of the tier.
 	Images string `yaml:"images,omitempty" json:"images,omitempty"`
+	// Confidences: images whose confidences are certified, in place of those of the tier.
+	Confidences string `yaml:"confidences,omitempty" json:"confidences,omitempty"`
 	// Rows in a step, those of views, noises and attacks counted, in place of batches; epochs are then those of a method with one row for each image, and
 	// all methods take equal rows and steps, where the number of images is a multiple of the rows.
 	Rows int `yaml:"rows,omitempty" json:"rows,omitempty"`
 	// Given: trainings begin with a network that is given as the place of KIND-start.
 	Given bool   `yaml:"given,omitempty" json:"given,omitempty"`
 	Test  string `yaml:"test,omitempty" json:"test,omitempty"` // images for the accuracies on the card
+}
+
+// clean are the images of a kind of data that are certified as they are.
+func (t Tier) clean(kind string) string { return cmp.Or(t.Data[kind].Images, t.Clean) }
+
+// confidences are those whose confidences are certified.
+func (t Tier) confidences(kind string) string {
+	return cmp.Or(t.Data[kind].Confidences, t.Calibration.Images)
 }
 
 // certifySettings are those of rs.Options that a tier fixes; zero values are their defaults.

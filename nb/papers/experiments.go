@@ -203,7 +203,7 @@ func Calibration(found []*experiment.Filled) *nb.Tabular {
 	}
 	var claims []claim
 	for _, metric := range []string{"CCE", "CBS"} {
-		for _, method := range []string{"Brier-ACT", "ACCE-ACT", "Exact-ACT", "AT, fine-tuned"} {
+		for _, method := range []string{"Brier-ACT", "ACCE-ACT", "Exact-ACT", "constant push", "AT, fine-tuned"} {
 			c := claim{text: fmt.Sprintf("%s of %s below that of AT", metric, method)}
 			for _, s := range selected(found, method) {
 				spread := s.CCESpread

@@ -84,6 +84,9 @@ func (o *runOptions) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return cli.ExperimentUsage(err)
 	}
+	for _, warning := range estimate.Warnings {
+		cli.Say("warning: %s", warning)
+	}
 	if o.dry {
 		return estimated(cmd, estimate, *o.json)
 	}
