@@ -202,21 +202,30 @@ func Calibration(found []*experiment.Filled) *nb.Tabular {
 		at   []string // R = …
 	}
 	var claims []claim
-	for _, metric := range []string{"CCE", "CBS"} {
-		for _, method := range []string{"Brier-ACT", "ACCE-ACT", "Exact-ACT", "constant push", "AT, fine-tuned"} {
-			c := claim{text: fmt.Sprintf("%s of %s below that of AT", metric, method)}
-			for _, s := range selected(found, method) {
-				spread := s.CCESpread
-				if metric == "CBS" {
-					spread = s.CBSSpread
+	for _, f := range found {
+		reference := "" // the method that differences are from
+		if i := slices.IndexFunc(f.Lines, func(l experiment.FilledLine) bool { return l.Title == f.Compare }); i >= 0 {
+			reference = f.Lines[i].Group
+		}
+		for _, metric := range []string{"CCE", "CBS"} {
+			for _, method := range []string{"Brier-ACT", "ACCE-ACT", "Exact-ACT", "constant push", "AT, fine-tuned"} {
+				if method == reference || f.Selected == nil {
+					continue
 				}
-				if spread != nil && spread.Difference != nil {
-					d := spread.Difference
-					lower = append(lower, d)
-					c.at = append(c.at, fmt.Sprintf("R = %g: %s", s.Radius, signed(d.Difference, d.Interval)))
+				c := claim{text: fmt.Sprintf("%s of %s below that of %s", metric, method, reference)}
+				for _, s := range f.Selected {
+					spread := s.CCESpread
+					if metric == "CBS" {
+						spread = s.CBSSpread
+					}
+					if s.Group == method && spread != nil && spread.Difference != nil {
+						d := spread.Difference
+						lower = append(lower, d)
+						c.at = append(c.at, fmt.Sprintf("R = %g: %s", s.Radius, signed(d.Difference, d.Interval)))
+					}
 				}
+				claims = append(claims, c)
 			}
-			claims = append(claims, c)
 		}
 	}
 	says := verdicts(true, lower...)
@@ -253,18 +262,6 @@ func count(is bool) int {
 		return 1
 	}
 	return 0
-}
-
-// selected are the chosen models of a method, at every radius.
-func selected(found []*experiment.Filled, method string) (all []experiment.Selected) {
-	for _, f := range found {
-		for _, s := range f.Selected {
-			if s.Group == method {
-				all = append(all, s)
-			}
-		}
-	}
-	return all
 }
 
 // BySeverity is the average certified radius of a recipe over the corruptions of a group at each severity, and at 0 on the clean ones of the

@@ -51,8 +51,8 @@ correlations  rank correlations of certified accuracy, average certified radius,
 
 The ending of --out decides the form: .svg, .png or .pdf.`,
 		Example: "  certspec experiment plot notebooks/results/experiments/A A/table2 --figure groups --out groups.svg\n" +
-			"  certspec experiment plot notebooks/results/experiments/D D/table7 --figure changes --out changes.pdf\n" +
-			"  certspec experiment plot notebooks/results/experiments/D D/table7 --figure correlations --resamples 1000 --out correlations.png",
+			"  certspec experiment plot notebooks/results/experiments/D-evidence D/table7 --figure changes --out changes.pdf\n" +
+			"  certspec experiment plot notebooks/results/experiments/D-evidence D/table7 --figure correlations --resamples 1000 --out correlations.png",
 	}
 
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
