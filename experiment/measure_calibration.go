@@ -63,8 +63,14 @@ func (c *calibrationMeasure) Fill(f *Filler, out *Filled) (notes []string, err e
 				of = append(of, one)
 			}
 		}
+		images, err := f.kept(out.Lines[i], ".calibration.csv")
+		if err != nil {
+			return nil, err
+		}
 		for _, r := range c.Radii {
-			out.Lines[i].Calibration = append(out.Lines[i].Calibration, meanCalibration(of, r))
+			at := meanCalibration(of, r)
+			at.sides(images)
+			out.Lines[i].Calibration = append(out.Lines[i].Calibration, at)
 		}
 	}
 	if c.Within == 0 {
@@ -91,27 +97,30 @@ func (*calibrationMeasure) Tables(f *Filled, columns []string, head func(FilledL
 }
 
 func (f *Filled) calibration(columns []string, head func(FilledLine) []any) *table.Table {
-	t := &table.Table{Columns: append(slices.Clone(columns), "radius", "certified accuracy", "CCE", "ACCE", "CBS", "resolution")}
+	t := &table.Table{Columns: append(slices.Clone(columns), "radius", "certified accuracy", "CCE", "ACCE", "CBS", "resolution", "right", "lower", "upper")}
 	all, better := 0, 0
 	for _, l := range f.Lines {
 		for _, at := range l.Calibration {
 			if at == nil {
-				t.Rows = append(t.Rows, append(head(l), table.None, table.None, table.None, table.None, table.None, table.None))
+				t.Rows = append(t.Rows, append(head(l), table.None, table.None, table.None, table.None, table.None, table.None, table.None, table.None, table.None))
 				break
 			}
-			t.Rows = append(t.Rows, append(head(l), rounded(at.Radius, 2), rounded(at.Accuracy, 4), optional(at.CCE), optional(at.ACCE), optional(at.CBS), optional(at.Resolution)))
+			t.Rows = append(t.Rows, append(head(l), rounded(at.Radius, 2), rounded(at.Accuracy, 4), optional(at.CCE), optional(at.ACCE), optional(at.CBS), optional(at.Resolution),
+				optional(at.Right), optional(at.Lower), optional(at.Upper)))
 			if at.CBS == nil {
 				continue
 			}
 			flat := l
 			flat.Title += ", " + constantConfidence
-			t.Rows = append(t.Rows, append(head(flat), rounded(at.Radius, 2), rounded(at.Accuracy, 4), rounded(0, 4), rounded(0, 4), rounded(at.constant, 4), rounded(0, 4)))
+			t.Rows = append(t.Rows, append(head(flat), rounded(at.Radius, 2), rounded(at.Accuracy, 4), rounded(0, 4), rounded(0, 4), rounded(at.constant, 4), rounded(0, 4),
+				optional(at.Right), optional(at.Right), optional(at.Right)))
 			if all++; *at.CBS < at.constant {
 				better++
 			}
 		}
 	}
-	t.Notes = []string{fmt.Sprintf("A constant confidence is the accuracy of the certified images: it has no calibration error, and tells nothing. Inside the intervals the confidences of a model are better (CBS) in %d of %d rows.", better, all)}
+	t.Notes = []string{fmt.Sprintf("A constant confidence is the accuracy of the certified images: it has no calibration error, and tells nothing. Inside the intervals the confidences of a model are better (CBS) in %d of %d rows.", better, all),
+		"Right, lower, upper: of the images certified at a radius the share that is right, and the means of the bounds on their confidence. The further lower is below right, the more of an error is too little confidence; the further upper is above it, too much."}
 	return t
 }
 
@@ -193,6 +202,10 @@ type calibrationAt struct {
 	CBS       *float64 `json:"cbs"`  // largest Brier score
 	// How far the accuracies of the bins are apart; results that are older lack it.
 	Resolution *float64 `json:"resolution,omitempty"`
+	// Of the certified images the share that is right, and the means of the bounds on their confidence; nil without the intervals behind.
+	Right *float64 `json:"right,omitempty"`
+	Lower *float64 `json:"lower,omitempty"`
+	Upper *float64 `json:"upper,omitempty"`
 
 	constant float64 // Brier score of a confidence that is the accuracy of the certified images
 }
@@ -212,6 +225,34 @@ func (c *calibrationResult) at(radius float64) *calibrationAt {
 		return nil
 	}
 	return &c.At[i]
+}
+
+// sides sets Right, Lower and Upper.
+func (at *calibrationAt) sides(of []*perImage) {
+	if at == nil || at.CCE == nil || len(of) == 0 {
+		return
+	}
+	var right, lower, upper float64
+	below, above := boundNames(at.Radius)
+	for _, p := range of {
+		high := p.of(above)
+		var n, correct, low, up float64
+		for i, v := range p.of(below) {
+			if math.IsNaN(v) {
+				continue
+			}
+			n, low, up = n+1, low+v, up+high[i]
+			if p.correct[i] {
+				correct++
+			}
+		}
+		if n == 0 {
+			return
+		}
+		seeds := float64(len(of))
+		right, lower, upper = right+correct/n/seeds, lower+low/n/seeds, upper+up/n/seeds
+	}
+	at.Right, at.Lower, at.Upper = &right, &lower, &upper
 }
 
 // Do certifies with scores, and derives the bounds.

@@ -53,13 +53,14 @@ func TestConfidences(t *testing.T) {
 			t.Errorf("%s: %+v; the ledger has an accuracy of %v", slug, at, want)
 		}
 		// The bounds hold: no confidences inside the intervals have a larger Brier score than at the further end, and ADMM finds no more than there is.
-		brier := 0.0
+		brier, lower, upper := 0.0, 0.0, 0.0
 		for k, correct := range certified[0].Correct {
 			far := certified[0].Upper[k]
 			if correct {
 				far = 1 - certified[0].Lower[k]
 			}
 			brier += far * far / float64(at.Certified)
+			lower, upper = lower+certified[0].Lower[k]/float64(at.Certified), upper+certified[0].Upper[k]/float64(at.Certified)
 		}
 		if math.Abs(*at.CBS-brier) > 1e-9 || *at.ACCE > *at.CCE+1e-9 || !(*at.CCE > 0 && *at.CCE <= 1) {
 			t.Errorf("%s: CBS %v, want %v; ACCE %v, CCE %v", slug, *at.CBS, brier, *at.ACCE, *at.CCE)
@@ -67,6 +68,9 @@ func TestConfidences(t *testing.T) {
 		accuracy, err := calib.Accuracy(certified[0].Correct)
 		if err != nil || math.Abs(at.constant-accuracy*(1-accuracy)) > 1e-9 || at.Resolution == nil || !(*at.Resolution >= 0 && *at.Resolution <= at.constant) {
 			t.Errorf("%s: a constant confidence has %v, want %v; resolution %v, %v", slug, at.constant, accuracy*(1-accuracy), at.Resolution, err)
+		}
+		if math.Abs(*at.Right-accuracy) > 1e-9 || math.Abs(*at.Lower-lower) > 2e-6 || math.Abs(*at.Upper-upper) > 2e-6 || none.Lower != nil {
+			t.Errorf("%s: %v right within %v and %v, want %v within %v and %v", slug, *at.Right, *at.Lower, *at.Upper, accuracy, lower, upper)
 		}
 		if none.Certified != 0 || none.CCE != nil || none.Accuracy != 0 {
 			t.Errorf("%s at a radius of 3: %+v", slug, none)
