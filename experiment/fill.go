@@ -2,6 +2,8 @@ package experiment
 
 import (
 	"context"
+	"slices"
+
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
 )
@@ -20,6 +22,14 @@ type Filled struct {
 
 	measures   []Measure
 	confidence float64 // of the intervals
+}
+
+// Reference is the group of the line that differences refer to.
+func (f *Filled) Reference() string {
+	if i := slices.IndexFunc(f.Lines, func(l FilledLine) bool { return l.Title == f.Compare }); i >= 0 {
+		return f.Lines[i].Group
+	}
+	return ""
 }
 
 // Metric is a column: the mean of the average certified radius over some cells.

@@ -53,6 +53,7 @@ func (c *calibrationMeasure) Fill(f *Filler, out *Filled) (notes []string, err e
 	note("Confidences are certified by the CDF certificate (images %s, %s rule, %d noise samples); CCE is the largest calibration error, exactly, with %d bins; ACCE what ADMM finds of it; CBS the largest Brier score.",
 		f.Manifest.Tier.confidences(f.kind(out)), t.Certify.Rule, t.Certify.N, calibrationBins)
 	note("α = %g for the radius of an image and again for its interval, one image at a time; nothing is stated of all at once. Errors at a radius are of the images whose class, right or wrong, is certified there; those on which the smoothed network abstains, or whose radius is smaller, are not among them.", cmp.Or(t.Certify.Alpha, rs.DefaultAlpha))
+	images := make([][]*perImage, len(out.Lines))
 	for i := range out.Lines {
 		var of []*calibrationResult
 		for _, name := range out.Lines[i].Models {
@@ -63,13 +64,12 @@ func (c *calibrationMeasure) Fill(f *Filler, out *Filled) (notes []string, err e
 				of = append(of, one)
 			}
 		}
-		images, err := f.kept(out.Lines[i], ".calibration.csv")
-		if err != nil {
+		if images[i], err = f.kept(out.Lines[i], ".calibration.csv"); err != nil {
 			return nil, err
 		}
 		for _, r := range c.Radii {
 			at := meanCalibration(of, r)
-			at.sides(images)
+			at.bounds(images[i])
 			out.Lines[i].Calibration = append(out.Lines[i].Calibration, at)
 		}
 	}
@@ -82,7 +82,7 @@ func (c *calibrationMeasure) Fill(f *Filler, out *Filled) (notes []string, err e
 	if out.Selected, err = selected(out.Lines, c); err != nil {
 		return nil, err
 	}
-	return notes, f.spreadSelected(out, c.Radii)
+	return notes, f.spreadSelected(out, images, c.Radii)
 }
 
 func (*calibrationMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
@@ -202,8 +202,8 @@ type calibrationAt struct {
 	CBS       *float64 `json:"cbs"`  // largest Brier score
 	// How far the accuracies of the bins are apart; results that are older lack it.
 	Resolution *float64 `json:"resolution,omitempty"`
-	// Of the certified images the share that is right, and the means of the bounds on their confidence; nil without the intervals behind.
-	Right *float64 `json:"right,omitempty"`
+	Right      *float64 `json:"right,omitempty"` // share of the certified images
+	// Means of the bounds on their confidence; nil without the intervals behind.
 	Lower *float64 `json:"lower,omitempty"`
 	Upper *float64 `json:"upper,omitempty"`
 
@@ -227,32 +227,27 @@ func (c *calibrationResult) at(radius float64) *calibrationAt {
 	return &c.At[i]
 }
 
-// sides sets Right, Lower and Upper.
-func (at *calibrationAt) sides(of []*perImage) {
+// bounds sets Lower and Upper.
+func (at *calibrationAt) bounds(of []*perImage) {
 	if at == nil || at.CCE == nil || len(of) == 0 {
 		return
 	}
-	var right, lower, upper float64
+	var lower, upper float64
 	below, above := boundNames(at.Radius)
 	for _, p := range of {
 		high := p.of(above)
-		var n, correct, low, up float64
+		var n, low, up float64
 		for i, v := range p.of(below) {
-			if math.IsNaN(v) {
-				continue
-			}
-			n, low, up = n+1, low+v, up+high[i]
-			if p.correct[i] {
-				correct++
+			if !math.IsNaN(v) {
+				n, low, up = n+1, low+v, up+high[i]
 			}
 		}
 		if n == 0 {
 			return
 		}
-		seeds := float64(len(of))
-		right, lower, upper = right+correct/n/seeds, lower+low/n/seeds, upper+up/n/seeds
+		lower, upper = lower+low/n/float64(len(of)), upper+up/n/float64(len(of))
 	}
-	at.Right, at.Lower, at.Upper = &right, &lower, &upper
+	at.Lower, at.Upper = &lower, &upper
 }
 
 // Do certifies with scores, and derives the bounds.

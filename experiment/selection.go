@@ -17,7 +17,7 @@ func meanCalibration(of []*calibrationResult, radius float64) *calibrationAt {
 	if n == 0 {
 		return nil
 	}
-	var cce, acce, cbs, resolution float64
+	var cce, acce, cbs, resolution, share float64
 	some, told := true, true
 	for _, c := range of {
 		at := c.at(radius)
@@ -32,6 +32,7 @@ func meanCalibration(of []*calibrationResult, radius float64) *calibrationAt {
 		}
 		cce, acce, cbs = cce+*at.CCE/n, acce+*at.ACCE/n, cbs+*at.CBS/n
 		right := at.Accuracy * float64(c.Images) / float64(at.Certified)
+		share += right / n
 		mean.constant += right * (1 - right) / n
 		if at.Resolution == nil {
 			told = false
@@ -40,7 +41,7 @@ func meanCalibration(of []*calibrationResult, radius float64) *calibrationAt {
 		resolution += *at.Resolution / n
 	}
 	if some {
-		mean.CCE, mean.ACCE, mean.CBS = &cce, &acce, &cbs
+		mean.CCE, mean.ACCE, mean.CBS, mean.Right = &cce, &acce, &cbs, &share
 		if told {
 			mean.Resolution = &resolution
 		}

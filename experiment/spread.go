@@ -75,19 +75,9 @@ func (f *Filler) sameImages(of []*perImage) error {
 	return nil
 }
 
-// spreadSelected finds the spread of what is selected at each radius.
-func (f *Filler) spreadSelected(t *Filled, radii []float64) error {
-	images := map[int][]*perImage{} // by line
-	for i, l := range t.Lines {
-		var err error
-		if images[i], err = f.kept(l, ".calibration.csv"); err != nil {
-			return err
-		}
-	}
-	group := ""
-	if i := slices.IndexFunc(t.Lines, func(l FilledLine) bool { return l.Title == t.Compare }); i >= 0 {
-		group = t.Lines[i].Group
-	}
+// spreadSelected finds the spread of what is selected at each radius, by the images of each line.
+func (f *Filler) spreadSelected(t *Filled, images [][]*perImage, radii []float64) error {
+	group := t.Reference()
 	for _, radius := range radii {
 		var at []*Selected
 		var all []*perImage

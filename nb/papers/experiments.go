@@ -203,16 +203,12 @@ func Calibration(found []*experiment.Filled) *nb.Tabular {
 	}
 	var claims []claim
 	for _, f := range found {
-		reference := "" // the method that differences are from
-		if i := slices.IndexFunc(f.Lines, func(l experiment.FilledLine) bool { return l.Title == f.Compare }); i >= 0 {
-			reference = f.Lines[i].Group
-		}
 		for _, metric := range []string{"CCE", "CBS"} {
 			for _, method := range []string{"Brier-ACT", "ACCE-ACT", "Exact-ACT", "constant push", "AT, fine-tuned"} {
-				if method == reference || f.Selected == nil {
+				if method == f.Reference() || f.Selected == nil {
 					continue
 				}
-				c := claim{text: fmt.Sprintf("%s of %s below that of %s", metric, method, reference)}
+				c := claim{text: fmt.Sprintf("%s of %s below that of %s", metric, method, f.Reference())}
 				for _, s := range f.Selected {
 					spread := s.CCESpread
 					if metric == "CBS" {
