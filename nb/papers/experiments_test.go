@@ -28,3 +28,26 @@ func TestVerdictsOfATier(t *testing.T) {
 		}
 	}
 }
+
+func TestBestMethods(t *testing.T) {
+	best, err := experiment.Fill(t.Context(), "../../notebooks/results/experiments/X", "X/best", resample.Options{Resamples: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := Best([]*experiment.Filled{best})
+	if len(all.Rows) != 16 {
+		t.Errorf("%d claims", len(all.Rows))
+	}
+	for _, row := range all.Rows {
+		switch row[0] {
+		case "FourierMix+CAT-RS above CAT-RS, mACR C": // the radii are those of certspec experiment table
+			if !strings.HasPrefix(row[1].(string), "0.142 and 0.135: +0.007") || row[2] != "open" {
+				t.Error(row)
+			}
+		case "MACER above Gaussian, clean":
+			if row[2] != "the opposite shows" {
+				t.Error(row)
+			}
+		}
+	}
+}
