@@ -162,6 +162,10 @@ func Orderings(found []*experiment.Filled) *nb.Tabular {
 			j.above("FourierMix+HCR above "+m+", "+metric, "FourierMix+HCR", metric, m, metric)
 		}
 	}
+	for _, m := range []string{"AugMix", "FourierMix"} {
+		j.above(m+" above Gaussian, mACR C", m, "mACR C", "Gaussian", "mACR C")
+		j.above(m+" above Gaussian, mACR C-bar", m, "mACR C-bar", "Gaussian", "mACR C-bar")
+	}
 	for _, m := range []string{"Gaussian+JSD", "AugMix+JSD", "FourierMix+JSD"} {
 		j.above(m+" above AutoAugment+JSD, mACR C-bar", m, "mACR C-bar", "AutoAugment+JSD", "mACR C-bar")
 	}
