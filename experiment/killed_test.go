@@ -34,7 +34,7 @@ func TestKilledGrid(t *testing.T) {
 		return
 	}
 	if testing.Short() {
-		t.Skip("trains two small networks several times")
+		t.Skip("-short: trains two small networks several times")
 	}
 	file := filepath.Join(t.TempDir(), "few.yaml")
 	text := `tiers:

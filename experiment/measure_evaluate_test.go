@@ -96,7 +96,7 @@ func TestEvaluate(t *testing.T) {
 // A record of a trained network has its accuracy on a further set, here the same images, among their own classes; a row may be a line of a CSV. Shards that are merged have the records of all.
 func TestRecordsOfRows(t *testing.T) {
 	if testing.Short() {
-		t.Skip("trains two small networks")
+		t.Skip("-short: trains two small networks")
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "few.yaml")

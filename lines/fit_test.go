@@ -59,7 +59,7 @@ func standard() Options {
 // 10⁻⁴ if they are right.
 func TestIntervalsOverImagesCover(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a simulation of a second or more")
+		t.Skip("-short: a simulation of a second or more")
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	slopes, robust, called := 0, 0, 0

@@ -30,7 +30,7 @@ func TestCommandsWithHugePages(t *testing.T) {
 // With huge pages a training ends with the same bytes; arguments, standard streams, exit code and the process remain.
 func TestHugePages(t *testing.T) {
 	if testing.Short() {
-		t.Skip("trains twice in processes of their own")
+		t.Skip("-short: trains twice in processes of their own")
 	}
 	engine := "xla:cpu"
 	if _, err := backend.Open(engine); err != nil {

@@ -111,7 +111,7 @@ func TestAdversariesOfCalibration(t *testing.T) {
 // calibration error or the Brier score, and ACCE reaches nine tenths of the exact one.
 func TestAdversariesOnStoredNetworks(t *testing.T) {
 	if testing.Short() {
-		t.Skip("attacks up to 96 images by five adversaries")
+		t.Skip("-short: attacks up to 96 images by five adversaries")
 	}
 	b, err := backend.OpenForTraining("xla:cpu")
 	if err != nil {

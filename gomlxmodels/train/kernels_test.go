@@ -29,7 +29,7 @@ func withKernels(t *testing.T) *backend.Backend {
 // A step of the ResNet-20 through the kernels, direct ones, Winograd's and those in bfloat16, is that of XLA's own convolutions, up to rounding.
 func TestKernelsInResNet20(t *testing.T) {
 	if testing.Short() {
-		t.Skip("compiles a ResNet-20 four times")
+		t.Skip("-short: compiles a ResNet-20 four times")
 	}
 	b := withKernels(t)
 	native, err := b.Native()

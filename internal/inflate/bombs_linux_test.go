@@ -191,7 +191,7 @@ func sparse(t *testing.T, name string, size int64) []byte {
 // Every reader meets a small file that would become larger than memory.
 func TestBombs(t *testing.T) {
 	if testing.Short() {
-		t.Skip("makes and reads large files")
+		t.Skip("-short: makes and reads large files")
 	}
 	dir := t.TempDir()
 	file := func(name string, data []byte) string {

@@ -162,10 +162,13 @@ func Orderings(found []*experiment.Filled) *nb.Tabular {
 			j.above("FourierMix+HCR above "+m+", "+metric, "FourierMix+HCR", metric, m, metric)
 		}
 	}
-	for _, m := range []string{"AugMix", "FourierMix"} {
+	for _, m := range []string{"AutoAugment", "AugMix", "FourierMix"} {
 		j.above(m+" above Gaussian, mACR C", m, "mACR C", "Gaussian", "mACR C")
+	}
+	for _, m := range []string{"AugMix", "FourierMix"} {
 		j.above(m+" above Gaussian, mACR C-bar", m, "mACR C-bar", "Gaussian", "mACR C-bar")
 	}
+	j.above("Gaussian above AutoAugment, mACR C-bar", "Gaussian", "mACR C-bar", "AutoAugment", "mACR C-bar")
 	for _, m := range []string{"Gaussian+JSD", "AugMix+JSD", "FourierMix+JSD"} {
 		j.above(m+" above AutoAugment+JSD, mACR C-bar", m, "mACR C-bar", "AutoAugment+JSD", "mACR C-bar")
 	}

@@ -119,7 +119,7 @@ func TestTopAtRadiusZero(t *testing.T) {
 // of 0 fails at most 0.2·80 + 4 standard deviations times (a false alarm has a probability below 1e-4).
 func TestTopCoverage(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a simulation of a second or more")
+		t.Skip("-short: a simulation of a second or more")
 	}
 	const runs, alpha = 80, .2
 	logit := slope*90./255 + bias

@@ -11,7 +11,7 @@ import (
 // than 13 of 100 have probability 4·10⁻⁴. "go run ./bench coverage" counts 1,000 of each.
 func TestCoverage(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a simulation of a second or more")
+		t.Skip("-short: a simulation of a second or more")
 	}
 	const trials, least, most = 100, 85, 13
 	for _, k := range []int{2, 3, 4, 6, 8, 9} {
