@@ -121,6 +121,23 @@ func TestBeginsWithTheGivenWeights(t *testing.T) {
 	}
 }
 
+// A table that is asked for again has the title and the reference that its recipe has now; what it measures cannot change.
+func TestTableOfChangedWords(t *testing.T) {
+	m := &Manifest{Tables: []madeTable{{Table: Table{Name: "main", Title: "before", Compare: "Gaussian"}}}}
+	now := Table{Name: "main", Title: "after", Source: "table 1", Compare: "AugMix"}
+	if err := m.join("folder", &Manifest{Tables: []madeTable{{Table: now}}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.Tables[0]; len(m.Tables) != 1 || got.Title != now.Title || got.Source != now.Source || got.Compare != now.Compare {
+		t.Errorf("%+v, want %+v", got, now)
+	}
+	now.Measure.Radii.Clean = true
+	var mismatch *MismatchError
+	if err := m.join("folder", &Manifest{Tables: []madeTable{{Table: now}}}); !errors.As(err, &mismatch) {
+		t.Errorf("another measure: %v", err)
+	}
+}
+
 func text(t *testing.T, file string) string {
 	t.Helper()
 	b, err := os.ReadFile(file)
