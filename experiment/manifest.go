@@ -16,8 +16,8 @@ import (
 	"github.com/certspec/certspec/internal/atomicfile"
 )
 
-// Manifest says what a folder is for. Models and tables may be added to it; what is there never changes, but for the words of a table and what it is
-// compared with.
+// Manifest says what a folder is for. Models and tables may be added to it; what is there never changes, but for the words of a table and the row
+// that its others are compared with.
 type Manifest struct {
 	Format int               `json:"format"`
 	Tier   Tier              `json:"tier"`
@@ -122,7 +122,7 @@ func (m *Manifest) join(folder string, other *Manifest) error {
 		if compact(t.Measure) != compact(table.Measure) {
 			return mismatch("what table "+table.Name+" measures", t.Measure, table.Measure)
 		}
-		t.Title, t.Source, t.Compare = table.Title, table.Source, table.Compare
+		t.Table = table.Table
 		for _, line := range table.Lines {
 			if !slices.ContainsFunc(t.Lines, func(o tableLine) bool { return compact(o) == compact(line) }) {
 				t.Lines = append(t.Lines, line)

@@ -22,11 +22,16 @@ func Experiments(prefix string) (found []*experiment.Filled) {
 		folder := filepath.Dir(manifest)
 		for _, made := range nb.Must(experiment.ReadManifest(folder)).Tables {
 			if strings.HasPrefix(made.Name, prefix) {
-				found = append(found, nb.Must(experiment.Fill(nb.Context(), folder, made.Name, resample.Options{})))
+				found = append(found, Filled(filepath.Base(folder), made.Name))
 			}
 		}
 	}
 	return found
+}
+
+// Filled is a table in a folder below results/experiments.
+func Filled(folder, table string) *experiment.Filled {
+	return nb.Must(experiment.Fill(nb.Context(), filepath.Join("results/experiments", folder), table, resample.Options{}))
 }
 
 // ByTier parts tables by their tiers, in the order in which these come first: what one tier shows is no verdict on another.
