@@ -92,7 +92,7 @@ func TestVerbsOnPipe(t *testing.T) {
 	run(t, "ledger", "canonical", "-o", filepath.Join(dir, "canonical"), filepath.Join(dir, "torn"))
 	check("ledger canonical", "canonical")
 
-	// Checks are worded anew; rates, and plans with their times, are those of the machine.
+	// Checks are worded anew; rates, plans with their times and the instruction set are those of the machine.
 	images, labels := npy("(40, 32, 32, 3)"), npy("(40,)")
 	for i := range 40 {
 		labels = append(labels, byte(i%10))
@@ -102,5 +102,5 @@ func TestVerbsOnPipe(t *testing.T) {
 	os.WriteFile(filepath.Join(dir, "labels.npy"), labels, 0o666)
 	data := "npy:" + filepath.Join(dir, "images.npy") + "," + filepath.Join(dir, "labels.npy")
 	out := run(t, "preflight", "--exec", os.Args[0], "--data", data, "--sigma", "0.25", "--n", "1000", "--json")
-	rsBook.check(t, "preflight", without(t, bytes.ReplaceAll(out, []byte(dir), []byte("DIR")), "checks", "plans", "rate", "preprocessing"))
+	rsBook.check(t, "preflight", without(t, bytes.ReplaceAll(out, []byte(dir), []byte("DIR")), "checks", "plans", "rate", "preprocessing", "instruction_set"))
 }
