@@ -204,7 +204,8 @@ func TestLinear(t *testing.T) {
 		}
 		for alpha, got := range at {
 			for k := range got {
-				if want := (1-alpha)*at[0][k] + alpha*at[1][k]; math.Abs(got[k]-want) > 1e-5 {
+				// Probabilities of the Go engine are off by some 1e-6, by its exponential in float32, which differs between processors.
+				if want := (1-alpha)*at[0][k] + alpha*at[1][k]; math.Abs(got[k]-want) > 1e-4 {
 					t.Errorf("%s: α = %v: logit %v; expected %v", form, alpha, got[k], want)
 				}
 			}
