@@ -1,6 +1,8 @@
 package main
 
 import (
+	"archive/zip"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -84,6 +86,37 @@ func TestImportMistakes(t *testing.T) {
 		_, err := outputOf(t, "export", args...)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want it to say %q", err, want)
+		}
+	}
+}
+
+// Of two tables of weights in a checkpoint the command says which it takes.
+func TestImportSaysWhichTable(t *testing.T) {
+	text := func(s string) string { return "X" + string(rune(len(s))) + "\x00\x00\x00" + s }
+	weight := "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + "ctorch\nFloatStorage\n" + text("0") + text("cpu") + "K\x01tQK\x00K\x01\x85K\x01\x85\x89}tR"
+	table := "}(" + text("fc.bias") + weight + "u"
+	var file bytes.Buffer
+	w := zip.NewWriter(&file)
+	for name, data := range map[string]string{"a/data.pkl": "\x80\x02}(" + text("model_ema") + table + text("model") + table + "u.", "a/data/0": "\x00\x00\x00\x00"} {
+		entry, err := w.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := entry.Write([]byte(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "w.pt")
+	if err := errors.Join(w.Close(), os.WriteFile(path, file.Bytes(), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	for table, want := range map[string]bool{"": true, "model_ema": false} {
+		cmd, _, stderr := program(t, "import", "--weights", path, "--table", table, "--net", "small-cnn", "--out", path)
+		if err := cmd.Run(); err == nil {
+			t.Error("one tensor made a network")
+		}
+		if said := strings.Contains(stderr.String(), "took the weights under model; it has others under model_ema (choose by --table)"); said != want {
+			t.Errorf("--table %q: %s", table, stderr)
 		}
 	}
 }

@@ -55,6 +55,8 @@ type Source struct {
 	Origin string `json:"origin"` // Imported
 	File   string `json:"file"`   // its name, without folders
 	Digest string `json:"digest"` // "sha256:…" of the file
+	// Table is the name under which a checkpoint has the weights, such as model_ema; empty where it has no tables.
+	Table string `json:"table,omitempty"`
 }
 
 // Adaptation says how a trained network was adapted to other images, without their labels; see package adapt. The accuracies on the card

@@ -96,7 +96,11 @@ func TestDecodeErrors(t *testing.T) {
 		"expected 4 to 8":                     file(`{"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"y":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, "abcd"),
 		"ends at byte 4 of 3":                 file(`{"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, "abc"),
 		"1 bytes after the last tensor":       file(`{}`, "a"),
-		"unknown field":                       file(`{"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"z":1}}`, "abcd"),
+		"tensor \"x\" stands twice": file(`{"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[],"data_offsets":[8,12]},`+
+			`"x":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}`, "abcdefghijkl"),
+		"tensor \"\u00e4\" stands twice":       file(`{"\u00e4":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},"ä":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}`, ""),
+		"tensor \"x\": \"shape\" stands twice": file(`{"x":{"dtype":"F32","shape":[2],"shape":[1],"data_offsets":[0,4]}}`, "abcd"),
+		"unknown field":                        file(`{"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"z":1}}`, "abcd"),
 	} {
 		if _, _, err := Decode([]byte(data)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want it to say %q", err, want)

@@ -132,6 +132,9 @@ func decode(data []byte, types map[string]NumberType, expected string) ([]Tensor
 	if err := json.Unmarshal(data[:length], &raw); err != nil {
 		return nil, nil, fmt.Errorf("header is no JSON object: %w", err)
 	}
+	if err := keysOnce(data[:length]); err != nil {
+		return nil, nil, err
+	}
 	data = data[length:]
 
 	var metadata map[string]string
@@ -187,6 +190,49 @@ func decode(data []byte, types map[string]NumberType, expected string) ([]Tensor
 		return nil, nil, fmt.Errorf("%d bytes after the last tensor", int64(len(data))-end)
 	}
 	return tensors, metadata, nil
+}
+
+// keysOnce refuses a JSON object in which a key stands twice, at any depth: encoding/json would take the last.
+func keysOnce(text []byte) error {
+	type level struct {
+		keys  map[string]bool // nil in a list
+		value bool            // a value comes next, and no key
+	}
+	var open []*level
+	var tensor string
+	for dec := json.NewDecoder(bytes.NewReader(text)); ; {
+		token, err := dec.Token()
+		if err != nil { // its end: that it is JSON was found before
+			return nil
+		}
+		if token == json.Delim('}') || token == json.Delim(']') {
+			open = open[:len(open)-1]
+			continue
+		}
+		if len(open) > 0 && open[len(open)-1].keys != nil {
+			in := open[len(open)-1]
+			if in.value = !in.value; in.value {
+				key := token.(string)
+				if len(open) == 1 {
+					tensor = key
+				}
+				switch {
+				case in.keys[key] && len(open) == 1:
+					return fmt.Errorf("tensor %q stands twice", key)
+				case in.keys[key]:
+					return fmt.Errorf("tensor %q: %q stands twice", tensor, key)
+				}
+				in.keys[key] = true
+				continue
+			}
+		}
+		switch token {
+		case json.Delim('{'):
+			open = append(open, &level{keys: map[string]bool{}})
+		case json.Delim('['):
+			open = append(open, &level{})
+		}
+	}
 }
 
 // elements is the product of the sides, which may be empty (a scalar).

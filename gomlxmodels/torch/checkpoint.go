@@ -27,7 +27,7 @@ var storageTypes = map[string]modelfile.NumberType{
 	"LongStorage":     modelfile.NumberTypes["I64"],
 }
 
-// stateKeys are where training scripts put the weights in what they save.
+// stateKeys are where training scripts put the weights in what they save, the first choice first.
 var stateKeys = []string{"state_dict", "model_state_dict", "net", "model", "weights"}
 
 // legacyMagic is the first pickle of the older form: 0x1950a86a20f9469cfc6c, little-endian.
@@ -37,24 +37,26 @@ func isCheckpoint(data []byte) bool {
 	return bytes.HasPrefix(data, []byte("PK\x03\x04")) || bytes.HasPrefix(data, []byte{0x80, 2})
 }
 
-// decodeCheckpoint reads the tensors of a checkpoint. It runs nothing of what the pickle asks for.
-func decodeCheckpoint(data []byte) ([]modelfile.Tensor, error) {
+// decodeCheckpoint reads the tensors of a table of weights of a checkpoint; of the first by stateKeys where table is "".
+// It runs nothing of what the pickle asks for.
+func decodeCheckpoint(data []byte, table string) (f File, err error) {
 	var value any
 	var storage func(key string) ([]byte, error)
-	var err error
 	if data[0] == 'P' {
 		value, storage, err = openArchive(data)
 	} else {
 		value, storage, err = openLegacy(data)
 	}
 	if err != nil {
-		return nil, err
+		return f, err
 	}
-	state, err := stateOf(value)
-	if err != nil {
-		return nil, err
+	var state *dict
+	if state, f.Table, f.Others, err = stateOf(value, table); err != nil {
+		return f, err
 	}
-	var tensors []modelfile.Tensor
+	if state.twice != "" {
+		return f, fmt.Errorf("tensor %q stands twice", state.twice)
+	}
 	spent := budget{packed: int64(len(data))}
 	for _, name := range state.keys {
 		make := rebuild
@@ -63,12 +65,12 @@ func decodeCheckpoint(data []byte) ([]modelfile.Tensor, error) {
 		}
 		t, err := make(state.values[name], spent.onceInARow(storage), &spent)
 		if err != nil {
-			return nil, fmt.Errorf("tensor %q: %w", name, err)
+			return f, fmt.Errorf("tensor %q: %w", name, err)
 		}
 		t.Name = name
-		tensors = append(tensors, t)
+		f.Tensors = append(f.Tensors, t)
 	}
-	return tensors, nil
+	return f, nil
 }
 
 // budget counts what the tensors of a file become: many may be views of one storage.
@@ -106,6 +108,9 @@ func openArchive(data []byte) (value any, storage func(string) ([]byte, error), 
 	files := map[string]*zip.File{} // below the one folder of the archive
 	for _, file := range archive {
 		_, name, _ := strings.Cut(path.Clean(file.Name), "/")
+		if files[name] != nil {
+			return nil, nil, fmt.Errorf("file %q of the archive stands twice", name)
+		}
 		files[name] = file
 	}
 	read := func(name string, limit int64) ([]byte, error) {
@@ -214,29 +219,91 @@ func sizeOf(class string) int {
 	return max(1, storageTypes[class].Size)
 }
 
-// stateOf finds the table of weights in what was saved.
-func stateOf(value any) (*dict, error) {
-	saved, ok := value.(*dict)
+// stateOf finds the table of weights in what was saved: the one that is asked for, where there is one of that name, or else what was
+// saved itself, the first by stateKeys, or the only one.
+func stateOf(value any, asked string) (state *dict, name string, others []string, err error) {
 	if o, isObject := value.(*object); isObject {
-		return nil, fmt.Errorf("a whole %v was saved, which only its own program can build; save its weights: torch.save(model.state_dict(), …)", o.class)
+		return nil, "", nil, fmt.Errorf("a whole %v was saved, which only its own program can build; save its weights: torch.save(model.state_dict(), …)", o.class)
 	}
-	if !ok {
-		return nil, errors.New("it holds no table of weights; save one: torch.save(model.state_dict(), …)")
+	saved, ok := value.(*dict)
+	if !ok || len(saved.keys) == 0 {
+		return nil, "", nil, errors.New("it holds no table of weights; save one: torch.save(model.state_dict(), …)")
+	}
+	if isTable(saved) {
+		return saved, "", nil, nil
+	}
+	tables := map[string]*dict{}
+	names := findTables(saved, "", tables)
+	if name = asked; tables[name] == nil {
+		if name, err = chooseTable(saved, names); err != nil {
+			return nil, "", nil, err
+		}
+	}
+	return tables[name], name, slices.DeleteFunc(names, func(n string) bool { return n == name }), nil
+}
+
+// chooseTable takes one of the tables where none is asked for.
+func chooseTable(saved *dict, names []string) (string, error) {
+	choose := ""
+	if len(names) > 0 {
+		choose = fmt.Sprintf("; choose by --table: %s", some(names))
 	}
 	for _, key := range stateKeys {
-		if state, ok := saved.values[key].(*dict); ok {
-			return state, nil
+		if o, isObject := saved.values[key].(*object); isObject && !isTensor(o) {
+			return "", fmt.Errorf("%q asks to call %v, which is never done; expected a table of tensors%s", key, o.class, choose)
 		}
+		at := slices.IndexFunc(names, func(name string) bool { return name == key || strings.HasPrefix(name, key+".") })
+		if at >= 0 {
+			return names[at], nil
+		}
+	}
+	if len(names) == 1 && !slices.ContainsFunc(saved.keys, func(key string) bool { return isTensor(saved.values[key]) }) {
+		return names[0], nil
 	}
 	for _, key := range saved.keys {
-		if called, ok := saved.values[key].(*object); ok && !isTensor(called) {
-			return nil, fmt.Errorf("%q asks to call %v, which is never done; expected tensors alone, or a table of them under %s", key, called.class, strings.Join(stateKeys, ", "))
+		if isTensor(saved.values[key]) || isSparse(saved.values[key]) {
+			continue
 		}
-		if !isTensor(saved.values[key]) && !isSparse(saved.values[key]) {
-			return nil, fmt.Errorf("it holds %s, and no table of weights under %s", some(saved.keys), strings.Join(stateKeys, ", "))
+		if called, ok := saved.values[key].(*object); ok {
+			return "", fmt.Errorf("%q asks to call %v, which is never done; expected tensors alone, or a table of them under %s%s",
+				key, called.class, strings.Join(stateKeys, ", "), choose)
+		}
+		break
+	}
+	return "", fmt.Errorf("it holds %s, and no table of weights under %s%s", some(saved.keys), strings.Join(stateKeys, ", "), choose)
+}
+
+// isTable reports whether a dictionary holds tensors and nothing else.
+func isTable(d *dict) bool {
+	for _, value := range d.values {
+		if !isTensor(value) && !isSparse(value) {
+			return false
 		}
 	}
-	return saved, nil
+	return len(d.keys) > 0
+}
+
+// findTables collects the tables below a dictionary by their keys, joined by dots, and gives these in the file's order.
+// What an optimizer keeps for each weight is none.
+func findTables(d *dict, prefix string, tables map[string]*dict) (names []string) {
+	const deepest = 3
+	for _, key := range d.keys {
+		below, ok := d.values[key].(*dict)
+		name := prefix + key
+		if !ok || strings.Contains(strings.ToLower(key), "optim") || strings.Count(name, ".") >= deepest {
+			continue
+		}
+		var inner []string
+		if !isTable(below) {
+			inner = findTables(below, name+".", tables)
+		}
+		// Under a usual name, what is no table is taken for one, so that the error names the tensor.
+		if isTable(below) || len(inner) == 0 && slices.Contains(stateKeys, name) {
+			tables[name], inner = below, []string{name}
+		}
+		names = append(names, inner...)
+	}
+	return names
 }
 
 func (g global) String() string { return g.module + "." + g.name }

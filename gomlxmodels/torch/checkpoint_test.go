@@ -3,6 +3,8 @@ package torch
 import (
 	"bytes"
 	"encoding/binary"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -100,9 +102,53 @@ func TestCheckpoint(t *testing.T) {
 		"before 1.6":            legacy("\x80\x02"+beside+text("state_dict")+state+"u.", "0", "1", "2", "3", "9"),
 		"before 1.6, reordered": legacy("\x80\x02"+state+".", "3", "2", "1", "0"),
 	} {
-		got, err := decodeCheckpoint(data)
-		if err != nil || !reflect.DeepEqual(got, want) {
+		got, err := decodeCheckpoint(data, "")
+		if err != nil || !reflect.DeepEqual(got.Tensors, want) {
 			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// Of several tables of weights one is taken by a rule or by name, and the others are named.
+func TestTables(t *testing.T) {
+	none := table("w", tensorOf("LongStorage", "2", 1, 0, ")", ")"))
+	keep := func(pairs ...string) string {
+		return string(zipped("\x80\x02" + beside + table(pairs...)[len(table())-1:] + "."))
+	}
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		data, ask, table, others string
+		first                    string // the name of the first tensor
+	}{
+		"an average":                  {keep("model_ema", none, "model", state), "", "model", "model_ema", "transposed"},
+		"the average":                 {keep("model", state, "model_ema", none), "model_ema", "model_ema", "model", "w"},
+		"state_dict before its other": {keep("state_dict_ema", none, "state_dict", state), "", "state_dict", "state_dict_ema", "transposed"},
+		"deeper":                      {keep("ema", table("shadow", none), "model", table("state_dict", state)), "", "model.state_dict", "ema.shadow", "transposed"},
+		"the deeper":                  {keep("ema", table("shadow", none), "model", state), "ema.shadow", "ema.shadow", "model", "w"},
+		"another name":                {keep("params", state), "", "params", "", "transposed"},
+		"below a prefix":              {string(zipped("\x80\x02" + table("a.w", tensorOf("LongStorage", "2", 1, 0, ")", ")"), "b.w", tensorOf("LongStorage", "2", 1, 0, ")", ")")) + ".")), "b", "b", "", "w"},
+	} {
+		path := filepath.Join(dir, "w.pt")
+		if err := os.WriteFile(path, []byte(c.data), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		f, err := Read(path, c.ask)
+		if err != nil || f.Table != c.table || strings.Join(f.Others, " ") != c.others || f.Tensors[0].Name != c.first {
+			t.Errorf("%s: table %q beside %q, %v", name, f.Table, f.Others, err)
+		}
+	}
+	for want, c := range map[string]struct{ data, ask string }{
+		"no table of weights under state_dict, model_state_dict, net, model, weights; choose by --table: student, teacher": {keep("student", none, "teacher", state), ""},
+		`it has no table "ema"; expected one of model, model_ema`:                                                          {keep("model", state, "model_ema", none), "ema"},
+		`no table "ema", and no tensor whose name begins with "ema."; leave --table out`:                                   {string(zipped("\x80\x02" + state + ".")), "ema"},
+		`"model" asks to call __main__.Net, which is never done; expected a table of tensors; choose by --table: ema`:      {keep("ema", state, "model", "c__main__\nNet\n)\x81"), ""},
+	} {
+		path := filepath.Join(dir, "w.pt")
+		if err := os.WriteFile(path, []byte(c.data), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(path, c.ask); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want it to say %q", err, want)
 		}
 	}
 }
@@ -126,13 +172,14 @@ func TestCheckpointErrors(t *testing.T) {
 		"its stack is empty":                                   zipped("\x80\x02R."),
 		"has no mark":                                          zipped("\x80\x02t."),
 		"refers to value 3":                                    zipped("\x80\x02h\x03."),
+		`tensor "w" stands twice`:                              zipped("\x80\x02" + table("w", tensorOf("LongStorage", "2", 1, 0, ")", ")"), "w", tensorOf("LongStorage", "2", 1, 0, ")", ")")) + "."),
 		"truncated pickle":                                     zipped("\x80\x02" + state[:60]),
 		"big":                                                  archive(map[string]string{"net/data.pkl": state + ".", "net/byteorder": "big"}),
 		`truncated or damaged at storage "2"`:                  legacy("\x80\x02"+state+".", "0", "1", "3", "2")[:len(legacy("\x80\x02"+state+".", "0", "1", "3", "2"))-1],
 		`the file has no storage "3"`:                          legacy("\x80\x02"+state+".", "0", "1", "2"),
 		"a pickle, and no checkpoint of PyTorch":               []byte("\x80\x02" + state + "."),
 	} {
-		if _, err := decodeCheckpoint(data); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := decodeCheckpoint(data, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want it to say %q", err, want)
 		}
 	}
@@ -150,17 +197,17 @@ func TestSparse(t *testing.T) {
 	defer func() { delete(storages, "7"); delete(storages, "8") }()
 	ints := func(n, offset byte) string { return tensorOf("IntStorage", "7", 6, offset, tuple(1, n), tuple(n, 1)) }
 	values := func(n byte) string { return tensorOf("FloatStorage", "0", 7, 1, tuple(n), tuple(1)) }
-	got, err := decodeCheckpoint(zipped("\x80\x02" + table(
+	got, err := decodeCheckpoint(zipped("\x80\x02"+table(
 		"w", sparse(ints(3, 0), values(3), tuple(6), tuple(2, 3)),
 		"none", sparse(tensorOf("IntStorage", "7", 6, 0, tuple(1, 0), tuple(1, 1)), values(0), tuple(2), tuple(2)),
 		"long", sparse(tensorOf("LongStorage", "8", 2, 0, tuple(1, 2), tuple(2, 1)), values(2), tuple(6), tuple(6, 1)),
-	) + "."))
+	)+"."), "")
 	want := []modelfile.Tensor{
 		{Name: "w", Shape: []int{2, 3}, Values: []float32{2, 0, 0, 3, 0, 1}},
 		{Name: "none", Shape: []int{2}, Values: []float32{0, 0}},
 		{Name: "long", Shape: []int{6, 1}, Values: []float32{0, 1, 0, 0, 2, 0}},
 	}
-	if err != nil || !reflect.DeepEqual(got, want) {
+	if err != nil || !reflect.DeepEqual(got.Tensors, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for want, value := range map[string]string{
@@ -173,7 +220,7 @@ func TestSparse(t *testing.T) {
 		"its flat shape is":                                 "(" + ints(3, 0) + values(3) + "K\x06" + tuple(6) + "t",
 		"no table of weights under":                         "(" + ints(3, 0) + values(3) + "t",
 	} {
-		if _, err := decodeCheckpoint(zipped("\x80\x02" + table("w", value) + ".")); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := decodeCheckpoint(zipped("\x80\x02"+table("w", value)+"."), ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want it to say %q", err, want)
 		}
 	}
@@ -188,11 +235,11 @@ func FuzzCheckpoint(f *testing.F) {
 		if !isCheckpoint(data) {
 			return
 		}
-		tensors, err := decodeCheckpoint(data)
+		file, err := decodeCheckpoint(data, "")
 		if err != nil {
 			return
 		}
-		for _, tensor := range tensors {
+		for _, tensor := range file.Tensors {
 			if size(tensor.Shape) != len(tensor.Values) {
 				t.Errorf("tensor %q of shape %v has %d values", tensor.Name, tensor.Shape, len(tensor.Values))
 			}
@@ -206,11 +253,11 @@ func FuzzPickle(f *testing.F) {
 	f.Add([]byte("\x80\x02" + beside + text("state_dict") + state + "u."))
 	f.Add([]byte("(ccollections\nOrderedDict\n)RX\x01\x00\x00\x00a](K\x01eq\x00h\x00\x86s."))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		tensors, err := decodeCheckpoint(zipped(string(data)))
+		file, err := decodeCheckpoint(zipped(string(data)), "")
 		if err != nil {
 			return
 		}
-		for _, tensor := range tensors {
+		for _, tensor := range file.Tensors {
 			if size(tensor.Shape) != len(tensor.Values) {
 				t.Errorf("tensor %q of shape %v has %d values", tensor.Name, tensor.Shape, len(tensor.Values))
 			}

@@ -38,30 +38,67 @@ func Write(path string, tensors []modelfile.Tensor, metadata map[string]string) 
 	return nil
 }
 
+// File is what Read takes from a file of weights.
+type File struct {
+	Tensors []modelfile.Tensor
+	Digest  string   // "sha256:…" of the file
+	Table   string   // the name of the table that the tensors are from; empty where the file has one, without a name
+	Others  []string // further tables of weights, as of a moving average (model, model_ema)
+}
+
 // Read reads tensors from a file in the format of its ending, Safetensors or NPZ, or from a checkpoint
-// that torch.save wrote, whatever its ending, and gives the SHA-256 of the file as "sha256:…". Numbers
-// become float32. Of a checkpoint it takes the table of weights, itself or under one of the names
-// state_dict, model_state_dict, net, model and weights; nothing of a checkpoint is run.
-func Read(path string) (tensors []modelfile.Tensor, digest string, err error) {
+// that torch.save wrote, whatever its ending. Numbers become float32. Nothing of a checkpoint is run.
+//
+// A checkpoint may have several tables of weights. An empty table takes the weights themselves, or the first that is there of
+// state_dict, model_state_dict, net, model and weights, or any other. A name takes that table (with dots for one inside another), or,
+// of any file, the tensors whose names begin with it and a dot.
+func Read(path, table string) (f File, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, "", fmt.Errorf("torch: %w", err)
+		return f, fmt.Errorf("torch: %w", err)
 	}
 	switch ending(path) {
 	case Safetensors:
-		tensors, _, err = modelfile.DecodeAny(data)
+		f.Tensors, _, err = modelfile.DecodeAny(data)
 	case NPZ:
-		tensors, err = decodeNPZ(data)
+		f.Tensors, err = decodeNPZ(data)
 	default:
 		if !isCheckpoint(data) {
-			return nil, "", fmt.Errorf("torch: %s: neither a checkpoint of PyTorch nor a file that ends in %s or %s", path, Safetensors, NPZ)
+			return f, fmt.Errorf("torch: %s: neither a checkpoint of PyTorch nor a file that ends in %s or %s", path, Safetensors, NPZ)
 		}
-		tensors, err = decodeCheckpoint(data)
+		f, err = decodeCheckpoint(data, table)
+	}
+	if err == nil && table != "" && f.Table != table {
+		err = f.narrow(table)
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("torch: %s: %w", path, err)
+		return File{}, fmt.Errorf("torch: %s: %w", path, err)
 	}
-	return tensors, fmt.Sprintf("sha256:%x", sha256.Sum256(data)), nil
+	f.Digest = fmt.Sprintf("sha256:%x", sha256.Sum256(data))
+	return f, nil
+}
+
+// narrow leaves the tensors whose names begin with that of a table and a dot, without it.
+func (f *File) narrow(table string) error {
+	var below []modelfile.Tensor
+	for _, t := range f.Tensors {
+		if name, ok := strings.CutPrefix(t.Name, table+"."); ok {
+			t.Name = name
+			below = append(below, t)
+		}
+	}
+	if len(below) > 0 {
+		f.Tensors, f.Table, f.Others = below, table, nil
+		return nil
+	}
+	tables := f.Others
+	if f.Table != "" {
+		tables = append([]string{f.Table}, tables...)
+	}
+	if len(tables) == 0 {
+		return fmt.Errorf("it has no table %q, and no tensor whose name begins with %q; leave --table out", table, table+".")
+	}
+	return fmt.Errorf("it has no table %q; expected one of %s", table, some(tables))
 }
 
 // HasEnding reports whether a path has an ending, in capitals too.

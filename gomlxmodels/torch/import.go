@@ -13,12 +13,13 @@ import (
 
 // ImportWeights gives the weights of a network from tensors in PyTorch's names and layouts. It takes
 // the names that this package writes, and those of other public repositories: those of both families of RobustNets, linear for
-// fc, dense layers as convolutions of 1×1 pixels, shortcut for downsample, and "module.", "1." or "model." before all names, which come
-// of wrappers for several devices and for normalisation. The counters num_batches_tracked are
-// left out; stored means and deviations of such a wrapper must be those of the
-// architecture's input layer.
+// fc, dense layers as convolutions of 1×1 pixels, shortcut for downsample, and "1." or "model." before all names, which come
+// of wrappers for normalisation. "module." and "_orig_mod." of wrappers for several devices and of torch.compile come off wherever
+// they stand. The counters num_batches_tracked and n_averaged are left out; stored means and deviations of a wrapper must be those of
+// the architecture's input layer.
 //
-// Errors name the tensors that are missing, left over or of another shape.
+// Errors name the tensors that are missing, left over or of another shape, and those with values that are not finite as float32 or
+// with negative variances.
 func ImportWeights(tensors []modelfile.Tensor, a nets.Architecture, shortcuts Shortcuts) ([]modelfile.Tensor, error) {
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("torch: %w", err)
@@ -51,6 +52,9 @@ func ImportWeights(tensors []modelfile.Tensor, a nets.Architecture, shortcuts Sh
 			}
 			continue
 		}
+		if err := checkValues(t, strings.HasSuffix(p.ours, "/variance")); err != nil {
+			return nil, fmt.Errorf("torch: %w", err)
+		}
 		values := make([]float32, len(t.Values))
 		for i := range values {
 			values[i] = t.Values[p.index(i)]
@@ -68,6 +72,27 @@ func ImportWeights(tensors []modelfile.Tensor, a nets.Architecture, shortcuts Sh
 	return nil, fmt.Errorf("torch: the tensors are not those of a %s: %s", a.Name, mismatch(missing, left, found, a))
 }
 
+// checkValues refuses weights with which no network gives finite answers.
+func checkValues(t modelfile.Tensor, variance bool) error {
+	for i, v := range t.Values {
+		expected := ""
+		switch {
+		case math.IsNaN(float64(v)) || math.IsInf(float64(v), 0):
+			expected = "a number that float32 holds"
+		case variance && v < 0:
+			expected = "a variance, 0 or more"
+		default:
+			continue
+		}
+		at := make([]int, len(t.Shape))
+		for axis := len(at) - 1; axis >= 0; axis-- {
+			at[axis], i = i%t.Shape[axis], i/t.Shape[axis]
+		}
+		return fmt.Errorf("tensor %q is %v at %v; expected %s", t.Name, v, at, expected)
+	}
+	return nil
+}
+
 // mismatch explains names that do not fit.
 func mismatch(missing, left []string, found form, a nets.Architecture) string {
 	shortcut := func(name string) bool { return strings.Contains(name, ".downsample.") }
@@ -82,6 +107,8 @@ func mismatch(missing, left []string, found form, a nets.Architecture) string {
 		fmt.Fprintf(&b, "left over are %s", some(left))
 	}
 	switch {
+	case len(tablesOf(missing, left)) > 0:
+		fmt.Fprintf(&b, ". Tensors for all that are missing are below %s; choose by --table", strings.Join(tablesOf(missing, left), ", "))
 	case len(left) == 0 && !slices.ContainsFunc(missing, func(name string) bool { return !shortcut(name) }):
 		b.WriteString(". The shortcuts of this network have no weights: it pads them with zeros (option A of He et al. 2016), where ours have a 1×1 convolution (option B). " +
 			"Where they take every second pixel and stand in the middle of the new channels, as in pytorch_resnet_cifar10, import them as " + string(PaddedShortcuts))
@@ -99,6 +126,21 @@ func mismatch(missing, left []string, found form, a nets.Architecture) string {
 		fmt.Fprintf(&b, ". Its stages have %v blocks %s, which no network here has. It cannot be imported; an ONNX file of it can be certified as it is", found.blocks, kind)
 	}
 	return b.String()
+}
+
+// tablesOf are the prefixes under which all tensors that are missing are among those left over, as where a file has an average
+// beside the weights.
+func tablesOf(missing, left []string) (prefixes []string) {
+	for _, name := range left {
+		if len(missing) == 0 {
+			break
+		}
+		prefix, ok := strings.CutSuffix(name, "."+missing[0])
+		if ok && !slices.ContainsFunc(missing, func(m string) bool { return !slices.Contains(left, prefix+"."+m) }) {
+			prefixes = append(prefixes, prefix)
+		}
+	}
+	return prefixes
 }
 
 // namesake is the network whose tensors have the names of a file, of which those of a lack some and leave others over; empty if there is none.
@@ -193,9 +235,10 @@ func normalise(tensors []modelfile.Tensor, a nets.Architecture) (map[string]mode
 	byName := make(map[string]modelfile.Tensor, len(tensors))
 	var kept []modelfile.Tensor
 	for _, t := range tensors {
+		name := unwrapped(t.Name)
 		switch {
-		case strings.HasSuffix(t.Name, "num_batches_tracked"):
-		case strings.HasPrefix(t.Name, "0.") && strings.Count(t.Name, ".") == 1:
+		case strings.HasSuffix(name, "num_batches_tracked") || name == "n_averaged":
+		case strings.HasPrefix(name, "0.") && strings.Count(name, ".") == 1:
 			if err := sameInput(t, a); err != nil {
 				return nil, err
 			}
@@ -206,15 +249,15 @@ func normalise(tensors []modelfile.Tensor, a nets.Architecture) (map[string]mode
 	strip := ""
 	for again := len(kept) > 0; again; {
 		again = false
-		for _, wrapper := range []string{"module.", "1.", "model."} {
+		for _, wrapper := range []string{"1.", "model."} {
 			longer := strip + wrapper
-			if !slices.ContainsFunc(kept, func(t modelfile.Tensor) bool { return !strings.HasPrefix(t.Name, longer) }) {
+			if !slices.ContainsFunc(kept, func(t modelfile.Tensor) bool { return !strings.HasPrefix(unwrapped(t.Name), longer) }) {
 				strip, again = longer, true
 			}
 		}
 	}
 	for _, t := range kept {
-		name := strings.Replace(strings.TrimPrefix(t.Name, strip), ".shortcut.", ".downsample.", 1)
+		name := strings.Replace(strings.TrimPrefix(unwrapped(t.Name), strip), ".shortcut.", ".downsample.", 1)
 		if rest, found := strings.CutPrefix(name, "linear."); found && !strings.Contains(rest, ".") {
 			name = "fc." + rest
 		}
@@ -226,11 +269,17 @@ func normalise(tensors []modelfile.Tensor, a nets.Architecture) (map[string]mode
 	return byName, dropTwin(byName)
 }
 
+// unwrapped is a name without what wrappers for several devices and compilers put into it.
+func unwrapped(name string) string {
+	parts := strings.Split(name, ".")
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "module" || part == "_orig_mod" }), ".")
+}
+
 // sameInput compares the mean or deviation of a normalisation in the file with the input layer.
 func sameInput(t modelfile.Tensor, a nets.Architecture) error {
 	mean, deviation := a.Normalization()
 	want, missing := mean, 0.
-	switch strings.TrimPrefix(t.Name, "0.") {
+	switch strings.TrimPrefix(unwrapped(t.Name), "0.") {
 	case "mean", "means":
 	case "std", "stds", "sds":
 		want, missing = deviation, 1
@@ -259,7 +308,7 @@ func Classes(tensors []modelfile.Tensor) (int, error) {
 		// In Conv8 and VGG16 the head is the last of several, or the only one, below linear.
 		for _, head := range []string{"fc", "linear", "linear.4", "linear.0"} {
 			for _, t := range tensors {
-				if strings.HasSuffix("."+t.Name, "."+head+"."+kind) && len(t.Shape) > 0 {
+				if strings.HasSuffix("."+unwrapped(t.Name), "."+head+"."+kind) && len(t.Shape) > 0 {
 					return t.Shape[0], nil
 				}
 			}

@@ -19,7 +19,8 @@ type (
 	dict struct {
 		keys   []string
 		values map[string]any
-		others []any // under keys that are no strings
+		others []any  // under keys that are no strings
+		twice  string // a key that came again
 	}
 	global struct{ module, name string }
 	object struct { // what a call would give
@@ -39,7 +40,9 @@ func (d *dict) set(key, value any) {
 		d.others = append(d.others, value)
 		return
 	}
-	if _, twice := d.values[name]; !twice {
+	if _, twice := d.values[name]; twice {
+		d.twice = name
+	} else {
 		d.keys = append(d.keys, name)
 	}
 	d.values[name] = value

@@ -201,11 +201,11 @@ func TestRoundTrip(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tensors, digest, err := Read(path)
+			file, err := Read(path, "")
 			if err != nil {
 				t.Fatal(err)
 			}
-			weights, err := ImportWeights(tensors, a, ConvolvedShortcuts)
+			weights, err := ImportWeights(file.Tensors, a, ConvolvedShortcuts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -215,8 +215,9 @@ func TestRoundTrip(t *testing.T) {
 			if err := Write(path, ExportWeights(m), map[string]string{"net": a.Name}); err != nil {
 				t.Fatal(err)
 			}
-			if _, again, err := Read(path); err != nil || again != digest || !strings.HasPrefix(digest, "sha256:") || len(first) == 0 {
-				t.Errorf("%s, %s: digests %s and %s, %v", a.Name, ending, digest, again, err)
+			again, err := Read(path, "")
+			if err != nil || again.Digest != file.Digest || !strings.HasPrefix(file.Digest, "sha256:") || len(first) == 0 {
+				t.Errorf("%s, %s: digests %s and %s, %v", a.Name, ending, file.Digest, again.Digest, err)
 			}
 		}
 	}
@@ -354,8 +355,15 @@ func TestImportVariants(t *testing.T) {
 		tensors []modelfile.Tensor
 		a       nets.Architecture
 	}{
-		"counters":      {rename(with(""), counter), resnet},
-		"DataParallel":  {rename(with("module.")), resnet},
+		"counters":               {rename(with(""), counter), resnet},
+		"averaged":               {rename(with("module."), modelfile.Tensor{Name: "n_averaged"}), resnet},
+		"DataParallel":           {rename(with("module.")), resnet},
+		"compiled":               {rename(with("_orig_mod.")), resnet},
+		"compiled, DataParallel": {rename(with("module._orig_mod.")), resnet},
+		"wrapped with means":     {rename(with("_orig_mod.module.1."), modelfile.Tensor{Name: "_orig_mod.module.0.means", Shape: mean.Shape, Values: mean.Values}), standardized},
+		"a stage compiled": {rename(func(n string) string {
+			return strings.NewReplacer("layer1.", "layer1._orig_mod.", "fc.", "fc._orig_mod.").Replace(n)
+		}), resnet},
 		"wrapped twice": {rename(with("1.module."), modelfile.Tensor{Name: "1.module.bn1.num_batches_tracked"}), resnet},
 		"normalised":    {rename(with("1."), mean, deviation), standardized},
 		"linear, shortcut": {rename(func(n string) string {
@@ -371,19 +379,29 @@ func TestImportVariants(t *testing.T) {
 	drop := func(part string) []modelfile.Tensor {
 		return slices.DeleteFunc(ExportWeights(m), func(w modelfile.Tensor) bool { return strings.Contains(w.Name, part) })
 	}
+	changed := func(name string, value float32) []modelfile.Tensor {
+		out := ExportWeights(m)
+		w := out[slices.IndexFunc(out, func(w modelfile.Tensor) bool { return w.Name == name })]
+		w.Values[len(w.Values)-1] = value
+		return out
+	}
 	wrong := ExportWeights(m)
 	wrong[0].Shape = []int{3, 16, 3, 3}
 	for want, c := range map[string]struct {
 		tensors []modelfile.Tensor
 		a       nets.Architecture
 	}{
-		"import them as padded": {drop("downsample"), resnet},
+		`"fc.weight" is NaN at [3 63]; expected a number`:                      {changed("fc.weight", float32(math.NaN())), resnet},
+		`"conv1.weight" is -Inf at [15 2 2 2]`:                                 {changed("conv1.weight", float32(math.Inf(-1))), resnet},
+		`"bn1.running_var" is -0.5 at [15]; expected a variance`:               {changed("bn1.running_var", -0.5), resnet},
+		"that are missing are below ema_model, model; choose by --table":       {append(rename(with("model.")), rename(with("ema_model."))...), resnet},
+		"import them as padded":                                                {drop("downsample"), resnet},
 		"have [1 1 1 1] blocks of two convolutions, which no network here has": {rename(with(""), modelfile.Tensor{Name: "layer4.0.conv1.weight"}), resnet},
-		"missing are fc.bias":                                     {drop("fc.bias"), resnet},
-		"left over are extra.weight":                              {rename(with(""), modelfile.Tensor{Name: "extra.weight"}), resnet},
-		"have [1 1 1] blocks of three convolutions (bottlenecks)": {rename(with(""), modelfile.Tensor{Name: "layer1.0.conv3.weight"}), resnet},
-		"Its blocks are those of a resnet50":                      {ExportWeights(zeros(nets.Architecture{Name: nets.ResNet50, Shape: resnet.Shape, Classes: 4})), resnet},
-		"Its blocks are those of a preact-resnet18":               {ExportWeights(zeros(nets.Architecture{Name: nets.PreActResNet18, Shape: resnet.Shape, Classes: 4})), resnet},
+		"missing are fc.bias":                                                  {drop("fc.bias"), resnet},
+		"left over are extra.weight":                                           {rename(with(""), modelfile.Tensor{Name: "extra.weight"}), resnet},
+		"have [1 1 1] blocks of three convolutions (bottlenecks)":              {rename(with(""), modelfile.Tensor{Name: "layer1.0.conv3.weight"}), resnet},
+		"Its blocks are those of a resnet50":                                   {ExportWeights(zeros(nets.Architecture{Name: nets.ResNet50, Shape: resnet.Shape, Classes: 4})), resnet},
+		"Its blocks are those of a preact-resnet18":                            {ExportWeights(zeros(nets.Architecture{Name: nets.PreActResNet18, Shape: resnet.Shape, Classes: 4})), resnet},
 		"Its blocks are those of a resnet18": {append(ExportWeights(zeros(nets.Architecture{Name: nets.PreActResNet18, Shape: resnet.Shape, Classes: 4})),
 			modelfile.Tensor{Name: "layer2.0.downsample.1.weight"}), resnet},
 		"missing are layer1.1.conv1.weight, layer1.1.bn1.weight, layer1.1.bn1.bias":       {ExportWeights(m), nets.Architecture{Name: "resnet20", Shape: resnet.Shape, Classes: 4}},
@@ -504,7 +522,7 @@ func TestReadErrors(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.data), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := Read(path); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), name) {
+		if _, err := Read(path, ""); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: error %v; want it to say %q", name, err, c.want)
 		}
 	}

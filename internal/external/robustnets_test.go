@@ -160,14 +160,14 @@ func TestExternalRobustNets(t *testing.T) {
 		}
 		pythonOf(t, program, families, map[string]any{"path": path, "images": images, "width": width,
 			"net": c.net, "biased": c.biased, "affine": c.affine, "twin": c.twin}, &want)
-		tensors, _, err := torch.Read(path)
+		file, err := torch.Read(path, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(tensors) != len(want.Tensors) {
-			t.Errorf("%s: %d tensors; expected %d", c.ours, len(tensors), len(want.Tensors))
+		if len(file.Tensors) != len(want.Tensors) {
+			t.Errorf("%s: %d tensors; expected %d", c.ours, len(file.Tensors), len(want.Tensors))
 		}
-		for _, got := range tensors {
+		for _, got := range file.Tensors {
 			if len(got.Values) != len(want.Tensors[got.Name]) {
 				t.Fatalf("%s: %s has %d values; expected %d", c.ours, got.Name, len(got.Values), len(want.Tensors[got.Name]))
 			}
@@ -179,7 +179,7 @@ func TestExternalRobustNets(t *testing.T) {
 		}
 		a := nets.Architecture{Name: c.ours, Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: classes, Width: width}
 		m := &modelfile.Model{Card: modelfile.Card{Architecture: a}}
-		if m.Weights, err = torch.ImportWeights(tensors, a, ""); err != nil {
+		if m.Weights, err = torch.ImportWeights(file.Tensors, a, ""); err != nil {
 			t.Fatal(err)
 		}
 		net, err := infer.Load(b, c.ours, m)

@@ -85,12 +85,12 @@ e = np.exp(logits - logits.max(axis=1, keepdims=True))
 answer = (e / e.sum(axis=1, keepdims=True)).tolist()`,
 			map[string]any{"ours": ours, "theirs": theirs, "n": images, "images": batch.Real}, &want)
 
-		tensors, _, err := torch.Read(theirs)
+		file, err := torch.Read(theirs, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		imported := &modelfile.Model{Card: m.Card}
-		if imported.Weights, err = torch.ImportWeights(tensors, a, torch.ConvolvedShortcuts); err != nil {
+		if imported.Weights, err = torch.ImportWeights(file.Tensors, a, torch.ConvolvedShortcuts); err != nil {
 			t.Fatal(err)
 		}
 		b, err := backend.Open("go")

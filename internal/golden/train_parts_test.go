@@ -50,9 +50,9 @@ func (g *golden) networks(names []string) {
 			path := o.Out + "-torch" + ending
 			g.must(torch.Write(path, torch.ExportWeights(m), map[string]string{"net": name}))
 			g.bytes("network "+name+" torch"+ending, g.read(path))
-			tensors, _, err := torch.Read(path)
+			file, err := torch.Read(path, "")
 			g.must(err)
-			back, err := torch.ImportWeights(tensors, m.Card.Architecture, torch.ConvolvedShortcuts)
+			back, err := torch.ImportWeights(file.Tensors, m.Card.Architecture, torch.ConvolvedShortcuts)
 			g.must(err)
 			if !reflect.DeepEqual(back, m.Weights) {
 				g.t.Errorf("network %s: the weights that come back are others", name)

@@ -36,7 +36,7 @@ const (
 // readers open a file as the program does.
 var readers = map[string]func(path string) error{
 	"weights": func(path string) error {
-		_, _, err := torch.Read(path)
+		_, err := torch.Read(path, "")
 		return err
 	},
 	"set": func(name string) error {

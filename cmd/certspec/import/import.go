@@ -21,11 +21,11 @@ import (
 
 // options are what the flags ask.
 type options struct {
-	weights, out, data, size, engine string
-	a                                nets.Architecture
-	sigma                            float64
-	shortcuts                        torch.Shortcuts
-	json                             *bool
+	weights, table, out, data, size, engine string
+	a                                       nets.Architecture
+	sigma                                   float64
+	shortcuts                               torch.Shortcuts
+	json                                    *bool
 }
 
 // Command makes the command.
@@ -35,12 +35,13 @@ func Command() *cobra.Command {
 		Use:   "import --weights FILE --net NAME --out PATH [flags]",
 		Short: "Make a model file of weights in PyTorch's names",
 		Long: `Make a model file of weights in PyTorch's names and layouts, from a safetensors or npz file, or
-from a checkpoint (.pth, .pt, .th, .pth.tar), of which nothing is run: its weights are taken, also from
-under state_dict, model_state_dict, net, model or weights.
+from a checkpoint (.pth, .pt, .th, .pth.tar). Nothing of a checkpoint is run. Its weights may stand
+under state_dict, model_state_dict, net, model, weights or one other name. Where it has several
+tables, such as model and model_ema, the command says which it takes; --table chooses.
 
 It takes the CIFAR residual networks of the common public repositories (names as conv1, bn1,
-layer1.0.conv1, layer2.0.downsample.0, fc; linear and shortcut for the last two; "module." and "1."
-of wrappers are taken off), and what certspec export writes:
+layer1.0.conv1, layer2.0.downsample.0, fc; linear and shortcut for the last two; "module.",
+"_orig_mod." and "1." of wrappers come off), and what certspec export writes:
   locuslab/smoothing               --input standardize
   akamaster/pytorch_resnet_cifar10 --input imagenet --shortcuts padded
 Any other network can be certified from an ONNX file, without being imported.
@@ -58,6 +59,7 @@ measured and written on the card.`,
 
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
 		f.File(&o.weights, "weights", "file of weights: .safetensors, .npz, or a checkpoint that torch.save wrote", "safetensors", "npz", "pth", "pt", "th", "tar")
+		f.Text(&o.table, "table", "table of weights in the file, e.g. model_ema (default state_dict, model_state_dict, net, model or weights)")
 		f.Named(&o.a.Name, "net", "", "network: "+strings.Join(nets.Names(), ", "), nets.Names)
 		cli.Choice(f, &o.a.Input, "input", nets.InputNone, "input layer: none, center, standardize (both by CIFAR-10 statistics) or imagenet (standardized by ImageNet's)", nets.Inputs()...)
 		cli.Choice(f, &o.shortcuts, "shortcuts", torch.ConvolvedShortcuts, "of a residual network: convolved (option B, with weights) or padded (option A, as in pytorch_resnet_cifar10)", torch.ConvolvedShortcuts, torch.PaddedShortcuts)
@@ -92,18 +94,21 @@ func (o *options) run(cmd *cobra.Command) error {
 	if !(sigma >= 0) {
 		return cli.Usagef("--sigma %v: expected 0 or more", sigma)
 	}
-	tensors, digest, err := torch.Read(weights)
+	file, err := torch.Read(weights, o.table)
 	if err != nil {
 		return err
 	}
-	if a.Classes, err = torch.Classes(tensors); err != nil {
+	if len(file.Others) > 0 && o.table == "" {
+		cli.Say("%s: took the weights under %s; it has others under %s (choose by --table)", weights, file.Table, strings.Join(file.Others, ", "))
+	}
+	if a.Classes, err = torch.Classes(file.Tensors); err != nil {
 		return unknownNetwork(weights, err)
 	}
 	if a.Shape, err = cli.ParseShape("size", o.size); err != nil {
 		return err
 	}
 	m := &modelfile.Model{Card: modelfile.Card{
-		Source:  &modelfile.Source{Origin: modelfile.Imported, File: filepath.Base(weights), Digest: digest},
+		Source:  &modelfile.Source{Origin: modelfile.Imported, File: filepath.Base(weights), Digest: file.Digest, Table: file.Table},
 		Recipe:  modelfile.Unknown(sigma),
 		Program: cli.Version(), Command: cli.CommandLine(os.Args[1:]),
 	}}
@@ -130,7 +135,7 @@ func (o *options) run(cmd *cobra.Command) error {
 		return cli.Wrong(err)
 	}
 	m.Card.Architecture = a
-	if m.Weights, err = torch.ImportWeights(tensors, a, o.shortcuts); err != nil {
+	if m.Weights, err = torch.ImportWeights(file.Tensors, a, o.shortcuts); err != nil {
 		return unknownNetwork(weights, err)
 	}
 	if err := modelfile.Write(out, m); err != nil {
