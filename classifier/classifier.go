@@ -58,9 +58,3 @@ type Classifier interface {
 	Info() (Info, error)
 	Classify(ctx context.Context, batch Batch, result *Result) error
 }
-
-// Former is a model whose identity had another form in ledgers of the versions 1 and 2: it covered the whole file, also what does not compute.
-// These are all identities that such a ledger may have for it.
-type Former interface {
-	FormerIdentities() ([]Identity, error)
-}

@@ -45,7 +45,6 @@ type Model struct {
 
 var (
 	_ classifier.Classifier = (*Model)(nil)
-	_ classifier.Former     = (*Model)(nil)
 )
 
 // Open returns a handle on an ONNX file. It reads the options and the card beside the file
@@ -132,7 +131,7 @@ func (m *Model) Info() (classifier.Info, error) {
 	return net.info, nil
 }
 
-// FormerIdentities implements classifier.Former: the digest covered the whole file, with its metadata.
+// FormerIdentities are those of ledgers of the versions 1 and 2, for a replay of them: the digest covered the whole file, with its metadata.
 func (m *Model) FormerIdentities() ([]classifier.Identity, error) {
 	net, err := m.open()
 	if err != nil {

@@ -26,7 +26,6 @@ type anytimeRun struct {
 	plan   *rule.Plan
 	header ledger.Header
 	blocks *blocks
-	crew   *crew
 	again  *recheck
 	images *imageset.Images
 
@@ -52,11 +51,11 @@ type piece struct {
 }
 
 // certifyAnytime is Certify under the rule Anytime.
-func certifyAnytime(ctx context.Context, opt Options, plan *rule.Plan, header ledger.Header, blocks *blocks, crew *crew, images *imageset.Images) (*Run, error) {
+func certifyAnytime(ctx context.Context, opt Options, plan *rule.Plan, header ledger.Header, blocks *blocks, images *imageset.Images) (*Run, error) {
 	if each := plan.Selection() + plan.Block(); opt.Until.Samples > 0 && opt.Until.Samples < each*images.Len() {
 		return nil, optionErrorf("Budget is %d noise samples, but the %d images need %d each to begin with, %d in all", opt.Until.Samples, images.Len(), each, each*images.Len())
 	}
-	r := &anytimeRun{opt: opt, plan: plan, header: header, blocks: blocks, crew: crew, images: images}
+	r := &anytimeRun{opt: opt, plan: plan, header: header, blocks: blocks, images: images}
 	r.buffers.New = func() any { return blocks.newBuffer() }
 	var err error
 	if r.again, err = newRecheck(blocks); err != nil {
@@ -252,14 +251,12 @@ func (r *anytimeRun) draw(ctx context.Context, pieces []*piece) error {
 				err := r.blocks.draw(buf, r.images.Grid(a.image), r.images.Residue(a.image), image, a.block)
 				var counts []ledger.Count
 				var misses int
-				r.crew.call()
 				if err == nil {
 					counts, misses, err = r.blocks.classify(calls, buf)
 				}
 				if err == nil {
 					err = r.again.take(calls, buf, image, a.block)
 				}
-				r.crew.called()
 				if err != nil {
 					abort(fmt.Errorf("rs: image %d, block %d: %w", image, a.block, err))
 					continue
@@ -353,7 +350,7 @@ func (r *anytimeRun) save() error {
 			return err
 		}
 	}
-	return r.crew.save(r.opt.Ledger)
+	return nil
 }
 
 func (r *anytimeRun) report(final bool) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
-	"github.com/certspec/certspec/rs/rule"
 )
 
 func anytime(samples int, path string) rs.Options {
@@ -162,29 +160,4 @@ type unasked struct{ classifier.Classifier }
 
 func (unasked) Classify(context.Context, classifier.Batch, *classifier.Result) error {
 	return errors.New("the model is asked")
-}
-
-// A run that measures how many calls at once are fastest has the bytes of one that was told, and writes beside the ledger what it found.
-func TestRunRemembersItsCallsAtOnce(t *testing.T) {
-	model, data := mixed(30)
-	for _, name := range []rule.Name{rs.Fixed, rs.Anytime} {
-		var files [][]byte
-		for _, workers := range []int{0, 1, 3} {
-			path := filepath.Join(t.TempDir(), "a.ledger")
-			opt := anytime(30_000, path)
-			if name == rs.Fixed {
-				opt.Rule, opt.MaxSamples, opt.Until = name, 1000, rs.Until{}
-			}
-			opt.Workers = workers
-			certify(t, model, data, opt)
-			files = append(files, read(t, path))
-			found, err := ledger.ReadCalls(path)
-			if err != nil || (found.AtOnce > 0) != (workers == 0) || found.AtOnce > 0 && !slices.Contains(found.Tried, found.AtOnce) {
-				t.Errorf("%s, %d workers: %+v, %v", name, workers, found, err)
-			}
-		}
-		if !bytes.Equal(files[0], files[1]) || !bytes.Equal(files[0], files[2]) {
-			t.Errorf("%s: the bytes depend on the calls at once", name)
-		}
-	}
 }

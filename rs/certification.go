@@ -26,7 +26,6 @@ type certification struct {
 	opt    Options
 	plan   *rule.Plan
 	blocks *blocks
-	crew   *crew
 	again  *recheck // nil: nothing is asked again
 	images *imageset.Images
 	run    *Run
@@ -151,9 +150,7 @@ func (c *certification) pump(ctx context.Context) error {
 		classifying.Go(func() {
 			for t := range toClassify {
 				if t.err == nil {
-					c.crew.call()
 					t.counts, t.misses, t.err = c.blocks.classify(calls, t.buffer)
-					c.crew.called()
 				}
 				if t.err == nil {
 					t.err = c.again.take(calls, t.buffer, t.job.Image, t.block)
@@ -326,9 +323,6 @@ func (c *certification) save() error {
 	}
 	err := ledger.AppendTimes(c.opt.Ledger, c.times)
 	c.times = c.times[:0]
-	if err == nil {
-		err = c.crew.save(c.opt.Ledger)
-	}
 	if err != nil || time.Since(c.checked) < checkPause {
 		return err
 	}

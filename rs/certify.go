@@ -45,8 +45,7 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	if err != nil {
 		return nil, fmt.Errorf("rs: model: %w", err)
 	}
-	chosen := opt.Workers > 0
-	if !chosen {
+	if opt.Workers <= 0 {
 		opt.Workers = DefaultWorkers(info.Identity)
 	}
 	images, err := data.Load(ctx)
@@ -59,12 +58,19 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	if err := onGrid(images, opt.Noise); err != nil {
 		return nil, err
 	}
-	old, info, err := opt.resumed(model, info)
+	before, err := openLedger(opt.Ledger)
 	if err != nil {
 		return nil, err
 	}
-	header := newHeader(opt, plan, info, ledger.Data{Name: images.Name, Digest: images.Digest, Images: images.Len()})
-	header.Version, header.Shard = max(old, 2), shard // one of version 1 goes on as it is, too
+	known, version := info, ledger.Version
+	if before != nil && before.Claims != nil {
+		version = before.Header.Version
+		if known, err = named(model, info, before.Header); err != nil {
+			return nil, err
+		}
+	}
+	header := newHeader(opt, plan, known, ledger.Data{Name: images.Name, Digest: images.Digest, Images: images.Len()})
+	header.Version, header.Shard = version, shard
 	if err := opt.CheckScores(); err != nil {
 		return nil, err
 	}
@@ -79,15 +85,11 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 		return nil, err
 	}
 	blocks.scored, blocks.top = opt.Scores > 0, opt.TopScores
-	crew, err := newCrew(opt, chosen)
-	if err != nil {
-		return nil, fmt.Errorf("rs: %w", err)
-	}
 	if opt.Rule == Anytime {
-		return certifyAnytime(ctx, opt, plan, header, blocks, crew, images)
+		return certifyAnytime(ctx, opt, plan, header, blocks, images)
 	}
 	c := &certification{
-		opt: opt, plan: plan, blocks: blocks, crew: crew, images: images, grace: grace,
+		opt: opt, plan: plan, blocks: blocks, images: images, grace: grace,
 		run: &Run{Header: header},
 	}
 	if c.again, err = newRecheck(blocks); err != nil {
@@ -96,8 +98,7 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	if opt.Ledger == "" {
 		return c.run, c.certify(ctx)
 	}
-	l, err := ledger.Read(opt.Ledger)
-	if err == nil && l.Claims != nil {
+	if l := before; l != nil && l.Claims != nil {
 		if err := l.Header.SameRun(opt.Ledger, header); err != nil {
 			return nil, err
 		}
@@ -107,10 +108,6 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 			}
 		}
 		return openRun(opt.Ledger, l)
-	}
-	var format *ledger.FormatError
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &format) {
-		return nil, err
 	}
 	w, l, err := ledger.Open(opt.Ledger, header)
 	if err != nil {
@@ -129,6 +126,20 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 		return nil, fmt.Errorf("rs: ledger %s: %w", opt.Ledger, err)
 	}
 	return c.run, c.certify(ctx)
+}
+
+// openLedger reads a ledger that may be there. It returns nil where there is none, and where the file
+// is none, which is begun anew or refused when it is opened for writing.
+func openLedger(path string) (*ledger.Ledger, error) {
+	if path == "" {
+		return nil, nil
+	}
+	l, err := ledger.Read(path)
+	var format *ledger.FormatError
+	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &format) {
+		return nil, nil
+	}
+	return l, err
 }
 
 // fit checks that the model can take the images.

@@ -78,11 +78,7 @@ func CertifyOne(ctx context.Context, model classifier.Classifier, image []uint8,
 	if err != nil {
 		return none, err
 	}
-	crew, err := newCrew(opt, true) // one image is too short to find a better number of calls
-	if err != nil {
-		return none, fmt.Errorf("rs: %w", err)
-	}
-	c := &certification{opt: opt, plan: plan, blocks: blocks, crew: crew, images: images, run: &Run{Header: header}}
+	c := &certification{opt: opt, plan: plan, blocks: blocks, images: images, run: &Run{Header: header}}
 	err = c.certify(ctx)
 	none.Seed = header.Seed
 	switch {

@@ -1,51 +1,26 @@
 package rs
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// resumed gives the version of the header that the run's ledger has or will have, and the model with the identity that a header of that
-// version names it by. It is that of the ledger where there is one, of Options.Like where there is none.
-func (o Options) resumed(model classifier.Classifier, info classifier.Info) (int, classifier.Info, error) {
-	for _, path := range []string{o.Ledger, o.Like} {
-		if path == "" {
-			continue
-		}
-		h, err := readHeader(path)
-		var format *ledger.FormatError
-		if errors.Is(err, fs.ErrNotExist) || errors.As(err, &format) && path == o.Ledger {
-			continue // it is begun, or refused when it is opened
-		}
-		if err != nil {
-			return 0, info, err
-		}
-		info, err = named(model, info, h)
-		return h.Version, info, err
-	}
-	return ledger.Version, info, nil
+// former is a model that knows its identities in ledgers of the versions 1 and 2. Those covered the
+// whole file, with what does not compute.
+type former interface {
+	FormerIdentities() ([]classifier.Identity, error)
 }
 
-func readHeader(path string) (ledger.Header, error) {
-	s, err := ledger.Scan(path)
-	if err != nil {
-		return ledger.Header{}, err
-	}
-	return s.Header(), s.Close()
-}
-
-// named gives a model the identity that ledgers of a header's version name it by: where there are several, the one that the header has
-// or, if it has none of them, one with its weights.
+// named returns the description of a model with the identity that a ledger of this header gives it.
+// Of several former identities it takes the header's own, else one with the header's weights.
 func named(model classifier.Classifier, info classifier.Info, h ledger.Header) (classifier.Info, error) {
-	former, ok := model.(classifier.Former)
+	m, ok := model.(former)
 	if h.Version >= 3 || !ok {
 		return info, nil
 	}
-	list, err := former.FormerIdentities()
+	list, err := m.FormerIdentities()
 	if err != nil {
 		return info, fmt.Errorf("rs: model: %w", err)
 	}

@@ -65,8 +65,7 @@ type Options struct {
 	Until Until // of Anytime, which needs one: when this call ends
 
 	Ledger  string // file that records the run and from which it resumes; "": none
-	Like    string // a ledger of the same model: one that is begun names the model in the form of its version, which may be an older one; "": the newest
-	Workers int    // calls of the model at once; 0: as many as a trial finds fastest, remembered beside the ledger. The counts do not depend on it
+	Workers int    // calls of the model at once; 0: DefaultWorkers. Counts do not depend on it
 
 	Progress progress.Reporter // may be nil
 }

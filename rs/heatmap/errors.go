@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/spectral"
 )
 
@@ -41,23 +40,20 @@ type errorsFile struct {
 	known map[spectral.Frequency]float64
 }
 
-// openErrors opens the file of a folder, or makes it. A last line that an interruption tore is dropped; a file of another map is an error.
-// The head of a file that is there may be any of those given; a new one gets the first.
-func openErrors(folder string, heads []errorsHead) (*errorsFile, error) {
+// openErrors opens the file of a folder, or makes it. A last line that an interruption tore is dropped.
+// A file of another map is an error.
+func openErrors(folder string, head errorsHead) (*errorsFile, error) {
 	path := filepath.Join(folder, errorsName)
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	var first []byte
-	known := false
-	data = data[:bytes.LastIndexByte(data, '\n')+1]
-	for i := len(heads) - 1; i >= 0; i-- {
-		if first, err = json.Marshal(heads[i]); err != nil {
-			return nil, err
-		}
-		known = known || bytes.HasPrefix(data, append(first, '\n'))
+	first, err := json.Marshal(head)
+	if err != nil {
+		return nil, err
 	}
+	data = data[:bytes.LastIndexByte(data, '\n')+1]
+	known := bytes.HasPrefix(data, append(first, '\n'))
 	e := &errorsFile{known: map[spectral.Frequency]float64{}}
 	for i, line := range bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n")) {
 		switch {
@@ -106,21 +102,3 @@ func (e *errorsFile) of(f spectral.Frequency, find func() (float64, error)) (flo
 }
 
 func (e *errorsFile) Close() error { return e.file.Close() }
-
-// headsOf are the heads that a file may have for a model and images before they are probed: by the model's identity, and by those that older
-// programs gave it.
-func headsOf(model classifier.Classifier, info classifier.Info, images *dataset.Images, o spectral.ProbeOptions) ([]errorsHead, error) {
-	ids := []classifier.Identity{info.Identity}
-	if former, ok := model.(classifier.Former); ok {
-		list, err := former.FormerIdentities()
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, list...)
-	}
-	var heads []errorsHead
-	for _, id := range ids {
-		heads = append(heads, errorsHead{id, images.Name, images.Digest, o.Epsilon, o.Seed, o.Shared})
-	}
-	return heads, nil
-}

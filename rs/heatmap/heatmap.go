@@ -95,11 +95,8 @@ func Run(ctx context.Context, model classifier.Classifier, images *dataset.Datas
 	}
 	var kept *errorsFile
 	if o.Metric == Error && o.Folder != "" {
-		heads, err := headsOf(model, info, loaded, o.Probe)
-		if err != nil {
-			return nil, err
-		}
-		if kept, err = openErrors(o.Folder, heads); err != nil {
+		head := errorsHead{info.Identity, loaded.Name, loaded.Digest, o.Probe.Epsilon, o.Probe.Seed, o.Probe.Shared}
+		if kept, err = openErrors(o.Folder, head); err != nil {
 			return nil, err
 		}
 		defer kept.Close()

@@ -17,22 +17,9 @@ import (
 // the batch; see package purity.
 func checksPath(ledger string) string { return ledger + ".checks" }
 
-// Calls is how many calls of the model at once a run found to be fastest, on a number of processors. It stands beside the ledger, since counts do not depend on it.
-type Calls struct {
-	AtOnce     int         `json:"calls_at_once"`
-	Processors int         `json:"processors"`
-	Tried      []int       `json:"tried"`
-	Rates      [][]float64 `json:"calls_per_second"` // of each number that was tried, in each round
-}
-
 // AppendChecks adds a line, a JSON object, to the checks beside a ledger.
-func AppendChecks(ledger string, found purity.Found) error { return appendChecked(ledger, found) }
-
-// AppendCalls adds a line to the checks beside a ledger, which ReadChecks passes over.
-func AppendCalls(ledger string, c Calls) error { return appendChecked(ledger, c) }
-
-func appendChecked(ledger string, v any) error {
-	line, err := json.Marshal(v)
+func AppendChecks(ledger string, found purity.Found) error {
+	line, err := json.Marshal(found)
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
@@ -58,19 +45,6 @@ func ReadChecks(ledger string) (purity.Found, error) {
 		return err
 	})
 	return sum, err
-}
-
-// ReadCalls is the last that AppendCalls wrote beside a ledger, zero where it wrote none. Errors: those of ReadChecks.
-func ReadCalls(ledger string) (last Calls, err error) {
-	err = readChecked(ledger, func(line []byte) error {
-		var c Calls
-		err := json.Unmarshal(line, &c)
-		if c.AtOnce > 0 {
-			last = c
-		}
-		return err
-	})
-	return last, err
 }
 
 func readChecked(ledger string, take func(line []byte) error) error {

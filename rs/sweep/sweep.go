@@ -98,10 +98,6 @@ func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 		return fmt.Errorf("sweep: %w", err)
 	}
 	var invalid []error
-	// A folder that an older program began names the model in one form throughout.
-	if before, _ := filepath.Glob(filepath.Join(o.Folder, "*"+extension)); len(before) > 0 && o.Run.Like == "" {
-		o.Run.Like = before[0]
-	}
 	for _, cell := range cells {
 		images := data
 		if cell.Corruption != "" {

@@ -14,7 +14,7 @@ import (
 
 // Flags of an ONNX file, which go before the card beside it, and flags of ONNX Runtime.
 var (
-	cardFlags    = []string{"mean", "std", "scale", "layout", "channel-order", "shape", "input-name", "output-name", "scores", "class-names", "keep-batch"}
+	cardFlags    = []string{"mean", "std", "scale", "layout", "channel-order", "shape", "input-name", "output-name", "scores", "class-names"}
 	runtimeFlags = []string{"lib", "threads", "provider"}
 )
 
@@ -30,7 +30,6 @@ func (o *onnxOptions) flags(f *Flags) {
 	o.entranceFlags(f)
 	f.Named(&o.Scores, "scores", "", "of an ONNX file: whether its outputs are logits or probabilities (default found out)", known("logits", "probabilities"))
 	f.File(&o.names, "class-names", "of an ONNX file: file with the name of a class per line, class 0 first")
-	f.BoolVar(&o.KeepBatch, "keep-batch", false, "of an ONNX file with a batch of fixed size: take it as it is, which goes on with ledgers of versions that did")
 	f.File(&o.Library, "lib", "library of ONNX Runtime (default that of "+onnxmodel.Variable+", or in the cache)")
 	f.IntVar(&o.Threads, "threads", 1, "of ONNX Runtime: threads in one call")
 	f.Named(&o.Provider, "provider", "cpu", "of ONNX Runtime: cpu, or cuda with a library that was built for it", known("cpu", "cuda"))
