@@ -52,8 +52,8 @@ test: check unit portable notebooks
 ALL = ./... ./bench/... ./examples/...
 
 # What needs neither cgo nor GoMLX compiles in seconds.
-LIGHT = ./pixel/... ./progress/... ./resample/... ./calib/... ./classifier/... ./dataset/... ./rs/... ./spectral/... ./augment/... ./corrupt/.../... \
-	./lines/... ./pipemodel/... ./cmd/certcheck ./internal/atomicfile ./internal/inflate ./internal/npy ./internal/picture ./internal/table
+LIGHT = ./pixel/... ./progress/... ./resample/... ./calib/... ./classifier/... ./dataset/... ./rs/... ./spectral/... ./augment/... ./corrupt/... \
+	./feedforward/... ./lines/... ./ood/... ./evaluate/... ./nb ./pipemodel/... ./cmd/certcheck ./internal/atomicfile ./internal/inflate ./internal/npy ./internal/picture ./internal/table
 
 STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.7.0
 

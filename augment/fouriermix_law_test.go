@@ -54,6 +54,10 @@ func TestNoiseIsHermitian(t *testing.T) {
 // Integrals of the laws: E cos φ is .900640 for the normal law at π/4 (.900316 for the uniform one) and .988620 at π/12, A is uniform
 // with variance s²/3, the standard deviation of φ at π/4 is 0.452704 (uniform: 0.453450).
 func TestNoiseHasItsLaws(t *testing.T) {
+	count := 600
+	if testing.Short() {
+		count = 100
+	}
 	for _, c := range []struct {
 		f               FourierMix
 		s, cosine, turn float64
@@ -65,7 +69,7 @@ func TestNoiseHasItsLaws(t *testing.T) {
 		var amplitude, cosine, turn []float64
 		half := fourier.Half{Height: 32, Width: 32}
 		pairs := half.Pairs()
-		draws(t, c.f, 600, func(d *FourierMixDraw) {
+		draws(t, c.f, count, func(d *FourierMixDraw) {
 			for _, chain := range d.Chains {
 				for channel := range chain.Phase {
 					for _, k := range pairs { // of the whole spectrum these are some bins, all of them independent

@@ -378,7 +378,11 @@ func TestExactProperties(t *testing.T) {
 	exact := func(correct []bool, lower, upper []float64, bins *Bins) float64 {
 		return must(w.ExactCCE(correct, lower, upper, bins)).CCE
 	}
-	for range 100_000 {
+	instances := 100_000
+	if testing.Short() {
+		instances = 10_000
+	}
+	for range instances {
 		in := randomInstance(r, 12, 8)
 		bins := must(NewBins(in.edges, LeftClosed))
 		worst := exact(in.correct, in.lower, in.upper, bins)

@@ -83,8 +83,11 @@ var deterministic = strings.Fields("defocus_blur zoom_blur brightness contrast p
 // Every corruption at every severity: the same for any number of workers, any order and whatever stood in the output before; other
 // bytes for another seed, index, data set and severity where it draws random numbers; the source stays as it was.
 func TestConformance(t *testing.T) {
-	const count = 20
-	for _, shape := range []pixel.Shape{colour32, grey28, {Height: 37, Width: 53, Channels: 3}, {Height: 64, Width: 16, Channels: 1}} {
+	count, shapes := 20, []pixel.Shape{colour32, grey28, {Height: 37, Width: 53, Channels: 3}, {Height: 64, Width: 16, Channels: 1}}
+	if testing.Short() {
+		count, shapes = 4, shapes[1:3]
+	}
+	for _, shape := range shapes {
 		src := scenes(shape, count)
 		before := slices.Clone(src)
 		for _, s := range settings(shape) {
@@ -230,7 +233,11 @@ func TestList(t *testing.T) {
 
 // The mean squared change grows with the severity for those that the publications mean to be ordered (500 images of the built-in set).
 func TestMonotone(t *testing.T) {
-	d, err := dataset.Open("synthetic/test[max_index=500]")
+	most := 500
+	if testing.Short() {
+		most = 50
+	}
+	d, err := dataset.Open(fmt.Sprintf("synthetic/test[max_index=%d]", most))
 	if err != nil {
 		t.Fatal(err)
 	}

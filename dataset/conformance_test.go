@@ -250,7 +250,10 @@ func checkLoading(t *testing.T, s sample) {
 
 // checkDamage cuts and lengthens each file and removes it: always an error that names the file.
 func checkDamage(t *testing.T, s sample) {
-	for _, file := range s.files {
+	for i, file := range s.files {
+		if i > 0 && testing.Short() {
+			break
+		}
 		intact, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

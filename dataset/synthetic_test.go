@@ -36,6 +36,9 @@ func TestSyntheticClasses(t *testing.T) {
 			t.Errorf("%v", im.Warnings)
 		}
 	}
+	if testing.Short() {
+		return
+	}
 	train := mustLoad(t, mustOpen(t, "synthetic/train"))
 	seen := map[string]bool{}
 	for _, im := range []*Images{im, train} {
@@ -50,7 +53,10 @@ func TestSyntheticClasses(t *testing.T) {
 
 // A subset is drawn without the rest, and a prepared one as well: the same images as those of the whole set.
 func TestSyntheticSubset(t *testing.T) {
-	for _, prepared := range []string{"synthetic/test", "synthetic/test[resize=16]"} {
+	for _, prepared := range []string{"synthetic/test[resize=16]", "synthetic/test"} {
+		if prepared == "synthetic/test" && testing.Short() {
+			continue
+		}
 		whole, part := mustLoad(t, mustOpen(t, prepared)), mustOpen(t, prepared).Subset(Skip(2500))
 		im := mustLoad(t, part)
 		for i, id := range im.IDs {

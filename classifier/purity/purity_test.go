@@ -189,6 +189,9 @@ func TestFindsRandomAnswers(t *testing.T) {
 		{1, 10, .30, "classes", 20}, {1, 2, .05, "classes", 60}, {1, 10, .05, "logits", 20},
 		{100, 2, .05, "classes", 100}, {100, 10, .05, "classes", 60}, {100, 10, .05, "scores", 20}, {32, 1000, .05, "classes", 20},
 	} {
+		if testing.Short() {
+			c.trials = 4
+		}
 		for trial := range c.trials {
 			m := step(c.values, c.classes)
 			m.change = randomly(c.share, c.classes, uint64(trial))

@@ -187,6 +187,10 @@ func TestAlterations(t *testing.T) {
 		t.Fatal(err)
 	}
 	real := toy{rule: "staged", sigma: 0.25, alpha: 0.001, levels: slices.Repeat([]float64{0.000125}, 8), samples: []int{100, 200, 400, 800, 1600, 3200, 6400, 10000}}
+	each := 200
+	if testing.Short() {
+		each = 20
+	}
 	rejected, passed, free := map[string]int{}, map[string]int{}, map[string]int{}
 	for i, toy := range append(slices.Clone(toys), real) {
 		rng := rand.New(rand.NewPCG(uint64(i), 2))
@@ -208,7 +212,7 @@ func TestAlterations(t *testing.T) {
 		if _, reason := check([]byte(sealed(lines)), 1e9); reason != "" {
 			t.Fatalf("%s: before any alteration: %s", toy.rule, reason)
 		}
-		for j := range 200 {
+		for j := range each {
 			a := alter(rng, toy, lines, looks, selection, block)
 			text := sealed(a.lines)
 			if j%2 == 0 {

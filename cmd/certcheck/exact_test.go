@@ -11,7 +11,7 @@ func TestFloat64DecidesAsBigNumbersDo(t *testing.T) {
 	c := &checker{terms: 1e9, sigma: big.NewRat(1, 4)}
 	decisions, sums := 0, 0
 	for _, n := range []int{1, 2, 20, 100, 1000, 10000, 100000} {
-		if n > 10000 && testing.Short() {
+		if n > 1000 && testing.Short() {
 			continue
 		}
 		for _, share := range []float64{0, 0.01, 0.3, 0.5, 0.51, 0.7, 0.9, 0.99, 0.999, 1} {

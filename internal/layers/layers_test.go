@@ -201,6 +201,20 @@ func TestOnlyGomlxmodelsImportsGoMLX(t *testing.T) {
 // light are the packages that a notebook or a service imports without XLA, GoMLX, cgo or the notebook's tools.
 var light = []string{"./pixel/...", "./progress/...", "./calib/...", "./classifier/...", "./dataset/...", "./rs/...", "./spectral/...", "./augment/...", "./corrupt/...", "./pipemodel/...", "./feedforward/...", "./lines/...", "./ood/...", "./evaluate/...", "./resample/...", "./nb"}
 
+// "make quick" tests them all.
+func TestQuickTestsLightPackages(t *testing.T) {
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := strings.Fields(string(regexp.MustCompile(`(?m)^LIGHT = (.*\\\n)*.*`).Find(makefile)))
+	for _, pattern := range light {
+		if !slices.Contains(listed, pattern) {
+			t.Errorf("LIGHT in the Makefile has no %s", pattern)
+		}
+	}
+}
+
 func TestStatisticsStayLight(t *testing.T) {
 	for _, p := range list(t, []string{"CGO_ENABLED=1"}, light...) {
 		for _, d := range p.Deps {
