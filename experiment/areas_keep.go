@@ -121,7 +121,7 @@ func (m *Manifest) keepSet(folder, path, data, part string, s foreignSets) error
 	if err := errors.Join(err1, err2, found.join(&kept)); err != nil || len(found.Networks) == 0 {
 		return err
 	}
-	return writeJSON(path, found)
+	return keepJSON(path, found)
 }
 
 // fresh reports whether a network has files of a set that results do not have.

@@ -33,7 +33,7 @@ func ByGroup(ctx context.Context, folder, name string, severity int, o resample.
 		radii := map[uint64]*Radii{}
 		for _, model := range l.Models {
 			m := f.Manifest.Model(model)
-			k, err := keptOf(f.Folder, m)
+			k, err := f.Manifest.keptOf(f.Folder, m)
 			if err != nil {
 				return nil, err
 			}

@@ -26,7 +26,7 @@ func Certified(folder string) ([]certified.Model, error) {
 		if of.Results != "" || of.Noise() == 0 {
 			continue
 		}
-		k, err := keptOf(folder, of)
+		k, err := m.keptOf(folder, of)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,7 +31,7 @@ type kept struct {
 }
 
 // keptOf is what a folder holds in the files of results, and in closed ledgers that are not in them yet.
-func keptOf(folder string, m *Model) (kept, error) {
+func (on *Manifest) keptOf(folder string, m *Model) (kept, error) {
 	k := kept{shares: &Radii{}}
 	var err error
 	if isRecord(m.Results) {
@@ -46,10 +47,10 @@ func keptOf(folder string, m *Model) (kept, error) {
 		}
 		return k, err
 	}
-	if k.radii, err = readRadii(resultPath(folder, m, ".csv")); err != nil {
+	if k.radii, err = on.radii(folder, m); err != nil {
 		return k, err
 	}
-	if k.shares, err = readRadii(resultPath(folder, m, sharesSuffix)); err != nil {
+	if k.shares, err = on.shares(folder, m); err != nil {
 		return k, err
 	}
 	if _, err := readJSON(resultPath(folder, m, ".json"), &k.origin); err != nil {
@@ -74,7 +75,11 @@ func keptOf(folder string, m *Model) (kept, error) {
 		if err != nil {
 			return k, err
 		}
-		k.radii.set(cell, outcomes(run.Rows, radius))
+		of := outcomes(run.Rows, radius)
+		if err := on.checkCell(file, m, cell, of); err != nil {
+			return k, err
+		}
+		k.radii.set(cell, of)
 		k.shares.set(cell, outcomes(run.Rows, share))
 		k.added = true
 		id := run.Header.Model.Identity
@@ -87,13 +92,23 @@ func keptOf(folder string, m *Model) (kept, error) {
 	return k, nil
 }
 
+// collectAll brings what was certified and measured of all models into the files of results.
+func (e *Experiment) collectAll(ctx context.Context, r *Runner) error {
+	folder := e.options.Folder
+	err := e.Manifest.learnLists(ctx, folder, r.set)
+	for i := range e.Manifest.Models {
+		err = errors.Join(err, e.collect(&e.Manifest.Models[i]))
+	}
+	return errors.Join(err, e.Manifest.keepAreas(folder), e.Manifest.keepLists(folder))
+}
+
 // collect brings the radii of closed ledgers into the files of results, and a copy of those that were given, so that the folder can stand without their file.
 func (e *Experiment) collect(m *Model) error {
 	if isRecord(m.Results) {
 		return nil
 	}
 	folder := e.options.Folder
-	k, err := keptOf(folder, m)
+	k, err := e.Manifest.keptOf(folder, m)
 	if err != nil {
 		return err
 	}
@@ -116,7 +131,7 @@ func (e *Experiment) collect(m *Model) error {
 	if !k.added {
 		return nil
 	}
-	if err := writeJSON(resultPath(folder, m, ".json"), k.origin); err != nil || len(k.radii.Cells) == 0 {
+	if err := keepJSON(resultPath(folder, m, ".json"), k.origin); err != nil || len(k.radii.Cells) == 0 {
 		return err
 	}
 	var order []string

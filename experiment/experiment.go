@@ -21,6 +21,7 @@
 //	models/MODEL.safetensors  weights, with the card .json and the log .csv; see package modelfile
 //	adapted/MODEL/CELL.*      the same of networks adapted to one corruption
 //	ledgers/MODEL/CELL.ledger clean, calibration, fog-3, …; see package sweep
+//	results/seals.json        a digest of each file of results, and of the lists of certified images
 //	results/MODEL.csv         the certified radii of the ledgers, image by image, small enough to keep
 //	results/MODEL.shares.csv  the shares of noise samples in the certified class behind them
 //	ood/MODEL/*               bounds and attacks around foreign images; see package ood/record

@@ -23,7 +23,7 @@ func keepFailure(folder string, m *Model, err error) error {
 	if !errors.As(err, &empty) {
 		return nil
 	}
-	return writeJSON(resultPath(folder, m, failedSuffix), Failure{m.Name, empty.Error()})
+	return keepJSON(resultPath(folder, m, failedSuffix), Failure{m.Name, empty.Error()})
 }
 
 // Failures are the models of a folder that cannot be made, in the order of its manifest.

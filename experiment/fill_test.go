@@ -17,7 +17,7 @@ import (
 func handmade(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	m := &Manifest{Format: manifestFormat, Tier: Tier{Name: "hand", Title: "by hand", Clean: "count=2", Corrupted: corruptedImages{Images: "count=2", Severities: []int{1, 5}}}}
+	m := &Manifest{Format: unsealedFormat, Tier: Tier{Name: "hand", Title: "by hand", Clean: "count=2", Corrupted: corruptedImages{Images: "count=2", Severities: []int{1, 5}}}}
 	made := madeTable{Table: Table{Name: "x", Title: "X", Measure: asked{Radii: radiusMeasure{Clean: true, Sweeps: []string{"fog"}}}}}
 	for _, name := range []string{"a", "b", "c"} {
 		line := tableLine{Title: strings.ToUpper(name), Group: name}

@@ -24,6 +24,8 @@ type Manifest struct {
 	Places map[string]string `json:"places,omitempty"`
 	Tables []madeTable       `json:"tables"`
 	Models []Model           `json:"models"`
+
+	lists map[string]*imageList // by the names of data sets with their selections
 }
 
 // madeTable is a table with its lines.
@@ -49,7 +51,11 @@ func (t *madeTable) reference() *tableLine {
 	return nil
 }
 
-const manifestFormat = 1
+// Folders of the second format have the digests of their results beside them; see seals.
+const (
+	unsealedFormat = 1
+	manifestFormat = 2
+)
 
 const manifestFile = "manifest.json"
 
@@ -63,8 +69,18 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("experiment: folder %s is for something else: %s is %s there and %s here; choose another folder", e.Folder, e.What, e.There, e.Here)
 }
 
-// ReadManifest reads what a folder is for. The error of a folder without a manifest is a fs.ErrNotExist.
+// ReadManifest reads what a folder is for, and compares its results with the digests that were kept with them.
+//
+// Errors: a folder without a manifest, as fs.ErrNotExist; a result that was changed, added or removed, by file and line.
 func ReadManifest(folder string) (*Manifest, error) {
+	m, err := parseManifest(folder)
+	if err != nil {
+		return nil, err
+	}
+	return m, m.checkSeals(folder)
+}
+
+func parseManifest(folder string) (*Manifest, error) {
 	path := filepath.Join(folder, manifestFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -79,8 +95,9 @@ func ReadManifest(folder string) (*Manifest, error) {
 	if err := decoder.Decode(m); err != nil {
 		return nil, fmt.Errorf("experiment: %s is no manifest of an experiment: %w", path, err)
 	}
-	if m.Format != manifestFormat {
-		return nil, fmt.Errorf("experiment: %s has the format %d; this program reads %d", path, m.Format, manifestFormat)
+	if m.Format < unsealedFormat || m.Format > manifestFormat {
+		return nil, fmt.Errorf("experiment: %s has the format %d; this program reads %d and %d",
+			path, m.Format, unsealedFormat, manifestFormat)
 	}
 	return m, nil
 }
@@ -217,7 +234,7 @@ func (m *Manifest) write(folder string) error {
 
 // joined is the manifest of a folder with what is to be made in it. A folder that holds anything else is refused.
 func joined(folder string, here *Manifest) (*Manifest, error) {
-	there, err := ReadManifest(folder)
+	there, err := parseManifest(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		atomicfile.Sweep(folder)
 		files, err := os.ReadDir(folder)
@@ -229,9 +246,14 @@ func joined(folder string, here *Manifest) (*Manifest, error) {
 				return nil, fmt.Errorf("experiment: folder %s holds %s but no %s: it is not that of an experiment; choose another, or an empty one", folder, f.Name(), manifestFile)
 			}
 		}
+		here.Format = manifestFormat
 		return here, nil
 	}
 	if err != nil {
+		return nil, err
+	}
+	var lost *lostError
+	if err := there.checkSeals(folder); err != nil && !errors.As(err, &lost) { // a run makes that again
 		return nil, err
 	}
 	return there, there.join(folder, here)

@@ -21,7 +21,7 @@ func (f *Filler) line(l tableLine, list []Metric) (FilledLine, error) {
 		if recipe, _, ok := strings.Cut(name, "@"); ok {
 			line.recipe = recipe
 		}
-		k, err := keptOf(f.Folder, m)
+		k, err := f.Manifest.keptOf(f.Folder, m)
 		if err != nil {
 			return line, err
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
-	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/resample"
@@ -136,9 +135,10 @@ func (r *Runner) Load(ctx context.Context, name string) (*dataset.Images, error)
 	return d.Load(ctx)
 }
 
-// Keep writes a result of a model, whole or not at all.
+// Keep writes a result of a model, whole or not at all, and its digest beside it.
+// A file that is changed later is refused.
 func (r *Runner) Keep(m *Model, suffix string, text []byte) error {
-	return atomicfile.Write(r.Result(m, suffix), text)
+	return keep(r.Result(m, suffix), text)
 }
 
 // Training names the engine for what needs gradients; see gomlxmodels/backend.

@@ -199,5 +199,5 @@ func (a *attackMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 	if err := each.write(r.Result(j.Model, ".attacks.csv")); err != nil {
 		return err
 	}
-	return writeJSON(r.Result(j.Model, ".attacks.json"), result)
+	return keepJSON(r.Result(j.Model, ".attacks.json"), result)
 }

@@ -277,7 +277,7 @@ func (c *calibrationMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 	if err := each.write(r.Result(j.Model, ".calibration.csv")); err != nil {
 		return err
 	}
-	return writeJSON(r.Result(j.Model, ".calibration.json"), result)
+	return keepJSON(r.Result(j.Model, ".calibration.json"), result)
 }
 
 func (r *Runner) bounds(ctx context.Context, path string, radii []float64) (*calibrationResult, *perImage, error) {

@@ -78,7 +78,7 @@ func (m *heatmapMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(r.Result(j.Model, heatmapFile), found)
+	return keepJSON(r.Result(j.Model, heatmapFile), found)
 }
 
 // HeatMap is the average certified radius at each frequency, the mean over the seeds; nil where there is none.

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -170,7 +171,11 @@ func (r *recordMeasure) Do(ctx context.Context, runner *Runner, j Job) error {
 	if err := lines.PutRecord(filepath.Join(runner.Folder, recordsFile), record); err != nil {
 		return err
 	}
-	if err := lines.PutRecord(runner.Result(j.Model, recordFile), record); err != nil {
+	line, err := json.Marshal(record)
+	if err != nil {
+		return fmt.Errorf("experiment: %w", err)
+	}
+	if err := runner.Keep(j.Model, recordFile, append(line, '\n')); err != nil {
 		return err
 	}
 	return o.Forget()

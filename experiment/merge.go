@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/atomicfile"
 )
 
@@ -34,6 +35,7 @@ func Merge(ctx context.Context, out string, folders []string) (added int, err er
 		if err != nil {
 			return 0, err
 		}
+		lists := one.lists
 		if m == nil {
 			m, err = joined(out, one)
 		} else {
@@ -42,6 +44,15 @@ func Merge(ctx context.Context, out string, folders []string) (added int, err er
 		if err != nil {
 			return 0, err
 		}
+		for name, l := range lists {
+			if known := m.lists[name]; known != nil && known.digest != l.digest {
+				return 0, fmt.Errorf("experiment: %s and %s have other images or labels of %s", known.from, l.from, name)
+			}
+			m.learn(name, l)
+		}
+	}
+	if err := errors.Join(m.learnLists(ctx, out, dataset.Open), m.sealAll(out)); err != nil {
+		return 0, err
 	}
 	for _, folder := range folders {
 		n, err := m.mergeFolder(ctx, out, folder)
@@ -50,7 +61,15 @@ func Merge(ctx context.Context, out string, folders []string) (added int, err er
 		}
 		added += n
 	}
-	if err := errors.Join(m.joinRecords(out), m.keepAreas(out)); err != nil {
+	if err := m.learnLists(ctx, out, dataset.Open); err != nil {
+		return added, err
+	}
+	for i := range m.Models {
+		if _, err := m.radii(out, &m.Models[i]); err != nil {
+			return added, err
+		}
+	}
+	if err := errors.Join(m.joinRecords(out), m.keepAreas(out), m.keepLists(out)); err != nil {
 		return added, err
 	}
 	return added, m.write(out)
@@ -72,7 +91,11 @@ func (m *Manifest) mergeFolder(ctx context.Context, out, folder string) (added i
 				return err
 			}
 			name, err := filepath.Rel(folder, path)
-			if err != nil || strings.HasPrefix(filepath.Base(name), ".") || strings.HasSuffix(name, ".checkpoint") {
+			base := filepath.Base(name)
+			if err != nil || strings.HasPrefix(base, ".") || strings.HasSuffix(base, ".checkpoint") || base == sealsFile {
+				return err
+			}
+			if err := errors.Join(plainFile(folder, name), plainFile(out, name)); err != nil {
 				return err
 			}
 			n, err := m.mergeFile(part, filepath.Join(out, name), path)
@@ -86,7 +109,30 @@ func (m *Manifest) mergeFolder(ctx context.Context, out, folder string) (added i
 	return added, nil
 }
 
+// plainFile refuses a name below a folder that leads through a symlink, and what is no regular file.
+func plainFile(folder, name string) error {
+	path := folder
+	for part := range strings.SplitSeq(filepath.ToSlash(name), "/") {
+		path = filepath.Join(path, part)
+		info, err := os.Lstat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case !info.Mode().IsRegular() && !info.IsDir():
+			return fmt.Errorf("%s is no regular file (%v); merging copies no symlinks and devices: put the file itself there",
+				path, info.Mode().Type())
+		}
+	}
+	return nil
+}
+
 func (m *Manifest) mergeFile(part, to, from string) (added int, err error) {
+	write := atomicfile.Write
+	if part == "results" {
+		write = keep
+	}
 	text, err := os.ReadFile(from)
 	if err != nil {
 		return 0, err
@@ -94,7 +140,7 @@ func (m *Manifest) mergeFile(part, to, from string) (added int, err error) {
 	there, err := os.ReadFile(to)
 	switch {
 	case os.IsNotExist(err):
-		return 1, atomicfile.Write(to, text)
+		return 1, write(to, text)
 	case err != nil:
 		return 0, err
 	case bytes.Equal(text, there):
@@ -122,7 +168,7 @@ func (m *Manifest) mergeFile(part, to, from string) (added int, err error) {
 		if err := errors.Join(err1, err2, a.join(&b)); err != nil {
 			return 0, err
 		}
-		return 0, writeJSON(to, a)
+		return 0, keepJSON(to, a)
 	case kind == "results" && !m.names(to): // of a measure
 	case kind == "results" && filepath.Ext(to) == ".csv":
 		return mergeRadii(to, there, from, text)
@@ -152,7 +198,7 @@ func (m *Manifest) mergeFile(part, to, from string) (added int, err error) {
 		if _, err := readJSON(from, &b); err != nil || b.Samples <= a.Samples {
 			return 0, err
 		}
-		return 1, atomicfile.Write(to, text)
+		return 1, write(to, text)
 	default: // times, cards with times on them, logs of training
 		return 0, nil
 	}

@@ -10,8 +10,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-
-	"github.com/certspec/certspec/internal/atomicfile"
 )
 
 // perImage is what errors of calibration are made of, image by image, for their intervals. In its CSV file a value has six decimals.
@@ -58,7 +56,7 @@ func (p *perImage) write(path string) error {
 		w.Write(record)
 	}
 	w.Flush()
-	return atomicfile.Write(path, b.Bytes())
+	return keep(path, b.Bytes())
 }
 
 // readPerImage returns nil for a file that is not there.

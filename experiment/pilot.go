@@ -43,7 +43,7 @@ func (p *planner) rows(wanted []string) (rows []plannedRow, err error) {
 			if recipe, _, _ := strings.Cut(m.Name, "@"); recipe != row.Recipe {
 				continue
 			}
-			kept, err := keptOf(p.folder, m)
+			kept, err := p.manifest.keptOf(p.folder, m)
 			if err != nil {
 				return nil, err
 			}

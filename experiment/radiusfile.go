@@ -106,7 +106,7 @@ func (m *Manifest) Radii(folder, model string) (*Radii, error) {
 	if of == nil {
 		return nil, fmt.Errorf("experiment: the folder has no model %q", model)
 	}
-	return readRadii(resultPath(folder, of, ".csv"))
+	return m.radii(folder, of)
 }
 
 // resultsOf are certified radii that are there: those of a ledger, as the cell of clean images, or of a file of radii.
@@ -137,20 +137,47 @@ func resultsOf(path string) (*Radii, error) {
 	return r, nil
 }
 
+// radii reads those of a model, and refuses what the tier cannot have certified.
+func (m *Manifest) radii(folder string, of *Model) (*Radii, error) {
+	most, err := m.mostRadius(of)
+	if err != nil {
+		return nil, err
+	}
+	return m.checked(resultPath(folder, of, ".csv"), of, most)
+}
+
+// shares reads the shares of noise samples behind them.
+func (m *Manifest) shares(folder string, of *Model) (*Radii, error) {
+	return m.checked(resultPath(folder, of, sharesSuffix), of, 1)
+}
+
+func (m *Manifest) checked(path string, of *Model, most float64) (*Radii, error) {
+	r, text, err := readRadiiText(path)
+	if err != nil || of.Results != "" {
+		return r, err
+	}
+	return r, m.checkRadii(path, text, of, r, most)
+}
+
 // readRadii reads a file of radii; one that is not there has no cells.
 func readRadii(path string) (*Radii, error) {
+	r, _, err := readRadiiText(path)
+	return r, err
+}
+
+func readRadiiText(path string) (*Radii, []byte, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &Radii{}, nil
+		return &Radii{}, nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("experiment: %w", err)
+		return nil, nil, fmt.Errorf("experiment: %w", err)
 	}
 	r, err := decodeRadii(text)
 	if err != nil {
-		return nil, fmt.Errorf("experiment: %s: %w", path, err)
+		return nil, nil, fmt.Errorf("experiment: %s: %w", path, err)
 	}
-	return r, nil
+	return r, text, nil
 }
 
 func decodeRadii(text []byte) (*Radii, error) {
@@ -239,7 +266,7 @@ func (r *Radii) encode() []byte {
 // write keeps the cells in a given order; those that are not in it come last.
 func (r *Radii) write(path string, order []string) error {
 	slices.SortStableFunc(r.Cells, func(a, b string) int { return place(order, a) - place(order, b) })
-	return atomicfile.Write(path, r.encode())
+	return keep(path, r.encode())
 }
 
 func place(order []string, name string) int {
@@ -264,10 +291,15 @@ func readJSON(path string, to any) (ok bool, err error) {
 	return true, nil
 }
 
-func writeJSON(path string, v any) error {
+func writeJSON(path string, v any) error { return putJSON(path, v, atomicfile.Write) }
+
+// keepJSON is writeJSON for a result.
+func keepJSON(path string, v any) error { return putJSON(path, v, keep) }
+
+func putJSON(path string, v any, write func(string, []byte) error) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return fmt.Errorf("experiment: %s: %w", path, err)
 	}
-	return atomicfile.Write(path, append(text, '\n'))
+	return write(path, append(text, '\n'))
 }

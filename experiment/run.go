@@ -36,16 +36,16 @@ func (e *Experiment) Run(ctx context.Context) (err error) {
 	if e.Manifest, err = joined(e.options.Folder, e.Manifest); err != nil { // another table may have come since the plan
 		return err
 	}
-	if err := e.Manifest.write(e.options.Folder); err != nil {
-		return err
-	}
 	r := newRunner(e)
 	defer r.close()
+	if err := e.Manifest.learnLists(ctx, e.options.Folder, r.set); err != nil {
+		return err
+	}
+	if err := errors.Join(e.Manifest.sealAll(e.options.Folder), e.Manifest.write(e.options.Folder)); err != nil {
+		return err
+	}
 	defer func() {
-		for i := range e.Manifest.Models {
-			err = errors.Join(err, e.collect(&e.Manifest.Models[i]))
-		}
-		err = errors.Join(err, e.Manifest.keepAreas(e.options.Folder))
+		err = errors.Join(err, e.collectAll(context.WithoutCancel(ctx), r))
 	}()
 	failed, err := e.Manifest.failed(e.options.Folder)
 	if err != nil {

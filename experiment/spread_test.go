@@ -20,7 +20,7 @@ import (
 func calibrated(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	m := &Manifest{Format: manifestFormat, Tier: Tier{Name: "hand", Title: "by hand"}}
+	m := &Manifest{Format: unsealedFormat, Tier: Tier{Name: "hand", Title: "by hand"}}
 	made := madeTable{Table: Table{Name: "x", Title: "X", Measure: asked{others: map[string]Measure{"calibration": &calibrationMeasure{Radii: []float64{.1, 1}, Within: .03}, "ace": &attackMeasure{Epsilon: .1, Bins: 1}}}}}
 	if err := os.MkdirAll(filepath.Join(folder, "results"), 0o777); err != nil {
 		t.Fatal(err)

@@ -49,9 +49,10 @@ func (p places) read() (map[string]string, error) {
 func mergeCommand() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
-		Use:     "merge FOLDER…",
-		Short:   "Join the folders of shards",
-		Long:    "Join the folders that certspec experiment run --shard filled into one. What several of them hold must be equal.",
+		Use:   "merge FOLDER…",
+		Short: "Join the folders of shards",
+		Long: "Join the folders that certspec experiment run --shard filled into one. What several of them hold must be equal.\n" +
+			"A folder that is joined into itself gets digests of its results, where it was made before there were any.",
 		Example: "  certspec experiment merge out/part0 out/part1 --out out/table2",
 	}
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.OutFolder(&out, "folder to join them in") })
