@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/certspec/certspec/classifier/purity"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/internal/table"
@@ -105,8 +106,9 @@ type Runner struct {
 	sets       map[string]*dataset.Dataset
 	opened     string
 	model      *engine.Model
-	looked     string // path of the model that was looked over last
-	at         int    // jobs begun
+	looked     string          // path of the model that was looked over last
+	witness    *purity.Witness // its first answers
+	at         int             // jobs begun
 }
 
 // Open opens the network of a model, where it is adapted to each corruption that for clean images. It stays open until another is opened.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/classifier/purity"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/adapt"
@@ -168,31 +169,37 @@ func (radiusMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 	}
 	o := r.Manifest.Tier.Certify.Options(j.Model.Noise())
 	o.Ledger, o.Progress = ledgerPath(r.Folder, j.Model, j.cell), r.progress
-	if err := r.look(ctx, path, model, images, o); err != nil {
+	clean, _ := r.Manifest.imagesOf(j.Model, sweep.Cell{})
+	if o.Witness, err = r.look(ctx, path, model, clean, o); err != nil {
 		return err
 	}
 	_, err = rs.Certify(ctx, model, images, o)
 	return err
 }
 
-// look looks a model over before its first cell: whether it is a function of one image, and how it does.
-func (r *Runner) look(ctx context.Context, path string, model classifier.Classifier, images *dataset.Dataset, o rs.Options) error {
+// look looks a model over before its first cell: whether it is a function of one image, and how it does. The images are those of the clean
+// cell, so that the first answers are about the same ones wherever the experiment goes on.
+func (r *Runner) look(ctx context.Context, path string, model classifier.Classifier, clean string, o rs.Options) (*purity.Witness, error) {
 	if r.looked == path {
-		return nil
+		return r.witness, nil
+	}
+	images, err := r.set(clean)
+	if err != nil {
+		return nil, err
 	}
 	loaded, err := images.Load(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	first, err := preflight.Look(ctx, model, loaded, preflight.UseOf(o))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, warning := range first.Warnings {
 		r.say("warning: %s: %s", path, warning)
 	}
-	r.looked = path
-	return nil
+	r.looked, r.witness = path, first.Witness
+	return first.Witness, nil
 }
 
 // corrupted opens a data set and corrupts it, where there is a change.

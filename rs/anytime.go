@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/certspec/certspec/classifier/purity"
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/progress"
@@ -27,6 +28,7 @@ type anytimeRun struct {
 	header ledger.Header
 	blocks *blocks
 	again  *recheck
+	watch  watch
 	images *imageset.Images
 
 	seen   []spreadImage // that have begun, in the order of the data
@@ -34,6 +36,8 @@ type anytimeRun struct {
 	used   int // noise samples
 	before int // of earlier calls
 	spread *rule.Spread
+
+	contradicted bool // by an answer of the model: there is no claim
 
 	start, saved, reported time.Time
 	buffers                sync.Pool
@@ -51,11 +55,11 @@ type piece struct {
 }
 
 // certifyAnytime is Certify under the rule Anytime.
-func certifyAnytime(ctx context.Context, opt Options, plan *rule.Plan, header ledger.Header, blocks *blocks, images *imageset.Images) (*Run, error) {
+func certifyAnytime(ctx context.Context, opt Options, plan *rule.Plan, header ledger.Header, blocks *blocks, images *imageset.Images, watch watch) (*Run, error) {
 	if each := plan.Selection() + plan.Block(); opt.Until.Samples > 0 && opt.Until.Samples < each*images.Len() {
 		return nil, optionErrorf("Budget is %d noise samples, but the %d images need %d each to begin with, %d in all", opt.Until.Samples, images.Len(), each, each*images.Len())
 	}
-	r := &anytimeRun{opt: opt, plan: plan, header: header, blocks: blocks, images: images}
+	r := &anytimeRun{opt: opt, plan: plan, header: header, blocks: blocks, images: images, watch: watch}
 	r.buffers.New = func() any { return blocks.newBuffer() }
 	var err error
 	if r.again, err = newRecheck(blocks); err != nil {
@@ -74,14 +78,35 @@ func certifyAnytime(ctx context.Context, opt Options, plan *rule.Plan, header le
 			return nil, err
 		}
 	}
+	if err := watch.begin(len(r.seen) > 0); err != nil {
+		return nil, err
+	}
 	r.start, r.saved, r.before = time.Now(), time.Now(), r.used
 	stopped := r.rounds(ctx)
+	if stopped == nil || ctx.Err() != nil {
+		if err := r.end(ctx); stopped == nil || contradiction(err) {
+			stopped = err
+		}
+	}
+	r.contradicted = contradiction(stopped)
 	if err := r.save(); err != nil && (stopped == nil || ctx.Err() != nil) {
 		stopped = err
 	}
 	r.report(true)
 	return &Run{Header: r.header, Rows: r.rows}, stopped
 }
+
+// end asks again what the look asked: of a run that was stopped, too, since its ledger is closed.
+func (r *anytimeRun) end(ctx context.Context) error {
+	if ctx.Err() != nil {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer stop()
+	}
+	return r.watch.end(ctx, r.blocks.model)
+}
+
+func contradiction(err error) bool { return errors.As(err, new(*purity.Error)) }
 
 // lock keeps other runs from a ledger that is replaced whole, by a file beside it.
 func lock(path string) (unlock func(), err error) {
@@ -337,7 +362,7 @@ func (r *anytimeRun) save() error {
 				e.Look(image.rest)
 			}
 		}
-		if !r.begun() {
+		if !r.begun() || r.contradicted {
 			return e.Flush()
 		}
 		return e.Finish((&Run{Header: r.header, Rows: r.rows}).claims())

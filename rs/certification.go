@@ -27,6 +27,7 @@ type certification struct {
 	plan   *rule.Plan
 	blocks *blocks
 	again  *recheck // nil: nothing is asked again
+	watch  watch
 	images *imageset.Images
 	run    *Run
 	writer *ledger.Writer       // nil: no ledger
@@ -106,6 +107,9 @@ func (c *certification) certify(ctx context.Context) error {
 	c.checked = time.Time{}
 	if err := c.save(); err != nil && (stopped == nil || ctx.Err() != nil) {
 		stopped = err
+	}
+	if stopped == nil {
+		stopped = c.watch.end(ctx, c.blocks.model)
 	}
 	if stopped == nil && c.writer != nil {
 		var claims ledger.Claims

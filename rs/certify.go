@@ -27,7 +27,9 @@ import (
 //
 // Counts prove nothing about a model whose answer to an image depends on its batch or on chance. Some noise samples are asked again
 // during the run, one call in about 150, in other arrangements; an answer that changes stops it with a *purity.Error. What was
-// compared is in a file beside the ledger (ledger.ReadChecks). Before a run, preflight.Look looks more closely.
+// compared is in a file beside the ledger (ledger.ReadChecks). Before a run, preflight.Look looks more closely, and Options.Witness has
+// its first answers: those that differ at the end, or where a run goes on, are a *purity.Error, too. A ledger that was contradicted gets no
+// claims and cannot be resumed.
 func Certify(ctx context.Context, model classifier.Classifier, data Source, opt Options) (*Run, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {
@@ -85,11 +87,12 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 		return nil, err
 	}
 	blocks.scored, blocks.top = opt.Scores > 0, opt.TopScores
+	watch := watch{opt.Ledger, opt.Witness, info.Name}
 	if opt.Rule == Anytime {
-		return certifyAnytime(ctx, opt, plan, header, blocks, images)
+		return certifyAnytime(ctx, opt, plan, header, blocks, images, watch)
 	}
 	c := &certification{
-		opt: opt, plan: plan, blocks: blocks, images: images, grace: grace,
+		opt: opt, plan: plan, blocks: blocks, images: images, watch: watch, grace: grace,
 		run: &Run{Header: header},
 	}
 	if c.again, err = newRecheck(blocks); err != nil {
@@ -114,6 +117,9 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 		return nil, err
 	}
 	defer w.Close()
+	if err := watch.begin(len(l.Looks)+len(l.Provisional) > 0); err != nil {
+		return nil, err
+	}
 	c.writer = w
 	c.run.Header = l.Header
 	if opt.Scores > 0 {

@@ -20,6 +20,7 @@ import (
 	"runtime"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/classifier/purity"
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/noise"
@@ -66,6 +67,10 @@ type Options struct {
 
 	Ledger  string // file that records the run and from which it resumes; "": none
 	Workers int    // calls of the model at once; 0: DefaultWorkers. Counts do not depend on it
+
+	// Witness is the first answers of a look before the run. They are asked again before claims are written, and compared with those of
+	// the look when the run began, wherever it goes on; nil: they are not.
+	Witness *purity.Witness
 
 	Progress progress.Reporter // may be nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"time"
 
 	"gonum.org/v1/gonum/mathext"
 
@@ -12,24 +14,37 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// missed is the most that the probability may be that Check does not find a model of random answers; half of it is for each of its
-// two decisions.
-const missed = 1e-6
+// missed bounds the probability that Check misses a model of random answers; half of it is for each of its
+// two decisions. reducedMiss is the bound of a Check that may ask few images.
+const (
+	missed      = 1e-6
+	reducedMiss = 1e-3
+)
 
-// randomShare is the share of random answers that Check is sure to find.
+// randomShare is the share of random answers that these bounds are about.
 const randomShare = 0.05
 
-// Comparisons is how many Check makes at least, of a model of so many classes. With n comparisons against answers that are
-// right, the changes that a model causes which draws a class at random, independently, in a share of 0.05 of its answers,
-// follow Bin(n, 0.05·(1−1/classes)), and more against an answer that is wrong: the smallest n at which nearTies or fewer have
-// a probability of at most 5·10⁻⁷.
-func Comparisons(classes int) int {
-	q := randomShare * (1 - 1/float64(max(2, classes)))
+// Comparisons is the number of comparisons that Check makes at least, of a model of so many classes. With n
+// comparisons against answers that are right, the changes that a model causes which draws a class at random,
+// independently, in a share of 0.05 of its answers, follow Bin(n, 0.05·(1−1/classes)), and more against an answer that
+// is wrong: the smallest n at which nearTies or fewer have a probability of at most 5·10⁻⁷.
+func Comparisons(classes int) int { return comparisons(classes, missed) }
+
+func comparisons(classes int, miss float64) int {
 	n := nearTies + 1
-	for atMost(nearTies, n, q) > missed/2 {
+	for missProbability(n, classes) > miss {
 		n++
 	}
 	return n
+}
+
+// Missed bounds the probability that these comparisons miss a model of so many classes that draws a class at random in a
+// share of 0.05 of its answers.
+func (f *Found) Missed(classes int) float64 { return missProbability(f.Comparisons, classes) }
+
+func missProbability(n, classes int) float64 {
+	q := randomShare * (1 - 1/float64(max(2, classes)))
+	return min(1, 2*atMost(nearTies, n, q))
 }
 
 // manyComparisons decide where near ties were found: nearTieShare of them or fewer have a probability below 5·10⁻⁷ at the
@@ -45,10 +60,27 @@ func atMost(k, n int, q float64) float64 {
 }
 
 // References is how many blocks of a size Check wants: at least three, and 200 images.
-func References(block int) int { return max(3, (200+block-1)/block) }
+func References(block int) int { return max(3, (referenceImages+block-1)/block) }
 
-// alone is how many images Check asks without neighbours.
-const alone = 32
+// Images of a Check that no Effort limits, about 1,250 answers in all.
+const (
+	fullAnswers     = 1250
+	referenceImages = 200
+	againImages     = 100 // asked again in place, and in reverse order
+	besideImages    = 25  // beside each kind of extreme neighbour
+	aloneImages     = 32  // without neighbours
+	clockImages     = 2   // of these, asked first to see how long one takes
+	answersEach     = 2   // for a comparison
+)
+
+// Effort limits what Check asks. The zero value sets no limit.
+type Effort struct {
+	Answers int                     // about so many, and more where fewer miss a model of random answers with a probability above 0.001; 0: no limit
+	Time    time.Duration           // about so long, and then fewer than Answers; 0: no limit
+	Least   int                     // so many answers whatever the time
+	Report  func(asked, of float64) // told of the answers so far; may be nil
+	Now     func() time.Time        // nil: time.Now
+}
 
 // Check compares the answers to the images of some blocks, each as a run asks it (noise samples of one image, all blocks of one size and
 // form), with those to the same images in other arrangements:
@@ -60,23 +92,27 @@ const alone = 32
 //
 // There are at least Comparisons(classes) of them, so that a model whose answers are random in a share of 0.05 is found with
 // probability 1 − 10⁻⁶; where near ties show, 2,500. Found says what came out; Contradicted decides. The cost, for blocks of
-// 100 and ten classes: 1,232 answers in 44 calls, of which 32 are of one image.
+// 100 and ten classes: 1,232 answers in 44 calls, of which 32 are of one image. An Effort asks parts of the blocks instead, and
+// Found.Missed has the probability then. The Witness keeps the first answers for later.
 //
 // Errors: those of the model and of ctx.
-func Check(ctx context.Context, m classifier.Classifier, blocks []classifier.Batch, seed uint64) (Found, error) {
+func Check(ctx context.Context, m classifier.Classifier, blocks []classifier.Batch, seed uint64, effort Effort) (Found, *Witness, error) {
 	w, err := New(m)
 	if err != nil {
-		return Found{}, err
+		return Found{}, nil, err
 	}
 	if len(blocks) == 0 || blocks[0].N < 1 {
-		return Found{}, fmt.Errorf("purity: no images to compare")
+		return Found{}, nil, fmt.Errorf("purity: no images to compare")
+	}
+	if effort.Now == nil {
+		effort.Now = time.Now
 	}
 	c := &checker{
-		model: w, blocks: blocks, n: blocks[0].N, size: w.Info.Shape.Len(),
-		random: rand.New(rand.NewPCG(seed, 0)),
+		model: w, blocks: blocks, n: blocks[0].N, size: w.Info.Shape.Len(), share: 1,
+		random: rand.New(rand.NewPCG(seed, 0)), effort: effort, began: effort.Now(),
 	}
 	err = c.run(ctx)
-	return c.found, err
+	return c.found, c.witness(), err
 }
 
 type checker struct {
@@ -86,41 +122,124 @@ type checker struct {
 	n, size int       // images of a block, values of an image
 	random  *rand.Rand
 	found   Found
+
+	effort Effort
+	began  time.Time
+	share  float64   // of the answers of a full check
+	want   int       // comparisons
+	lone   []Answers // to the first image without neighbours
+	rushed bool      // the time made them fewer
 }
 
 // place is an image: number i of a block.
 type place struct{ block, i int }
 
 func (c *checker) run(ctx context.Context) error {
+	if err := c.limit(ctx); err != nil {
+		return err
+	}
 	for _, b := range c.blocks {
-		a, err := c.model.Ask(ctx, b)
+		a, err := c.take(ctx, b)
 		if err != nil {
 			return err
 		}
-		c.found.Count(a)
 		c.answers = append(c.answers, a)
 	}
-	if err := c.inPlace(ctx); err != nil || c.found.Beyond > 0 {
-		return err
-	}
-	if err := c.besideOthers(ctx); err != nil || c.found.Beyond > 0 {
-		return err
-	}
-	if c.n > 1 {
-		for k := range min(alone, c.n*len(c.blocks)) {
-			at := place{k % len(c.blocks), c.random.IntN(c.n)}
-			if err := c.ask(ctx, []place{at}, nil, "alone"); err != nil || c.found.Beyond > 0 {
-				return err
-			}
+	for _, step := range []func(context.Context) error{c.inPlace, c.besideOthers, c.alone, c.more} {
+		if err := step(ctx); err != nil || c.found.Beyond > 0 {
+			return err
 		}
 	}
+	return nil
+}
+
+// limit asks for the first image alone to see how long it takes, and keeps as much of the blocks as the effort allows.
+func (c *checker) limit(ctx context.Context) error {
+	full, least := Comparisons(c.model.Info.Classes), comparisons(c.model.Info.Classes, reducedMiss)
+	c.want = full
+	if most := c.effort.Answers; most > 0 {
+		c.share = min(1, float64(max(most, answersEach*least))/fullAnswers)
+		c.want = min(full, max(least, most/answersEach))
+	}
+	took, err := c.clock(ctx)
+	if err != nil {
+		return err
+	}
+	if most := c.effort.Time; most > 0 && took > 0 {
+		if share := max(most.Seconds()/took.Seconds(), float64(c.effort.Least)) / fullAnswers; share < c.share {
+			c.share, c.rushed = share, true
+		}
+	}
+	c.blocks = slices.Clone(c.blocks[:min(len(c.blocks), max(3, c.part(len(c.blocks))))])
+	c.n = min(c.n, max(2, c.part(c.n)))
+	for i, b := range c.blocks {
+		c.blocks[i] = head(b, c.n, c.size)
+	}
+	return nil
+}
+
+// clock is how long the model takes for one image. The first call may compile, and does not count.
+func (c *checker) clock(ctx context.Context) (took time.Duration, err error) {
+	if c.n == 1 {
+		return 0, nil
+	}
+	first := c.empty(1)
+	c.copy(first, 0, c.blocks[0], 0)
+	for range clockImages {
+		start := c.effort.Now()
+		a, err := c.take(ctx, first)
+		if err != nil {
+			return 0, err
+		}
+		c.lone, took = append(c.lone, a), c.effort.Now().Sub(start)
+	}
+	return took, nil
+}
+
+// part is the share of a number that the effort allows, at least 1.
+func (c *checker) part(n int) int { return max(1, int(math.Round(c.share*float64(n)))) }
+
+// take asks the model, counts its answers and tells of them.
+func (c *checker) take(ctx context.Context, b classifier.Batch) (Answers, error) {
+	a, err := c.model.Ask(ctx, b)
+	if err != nil {
+		return a, err
+	}
+	c.found.Count(a)
+	if c.effort.Report != nil {
+		c.effort.Report(float64(c.found.Answers), max(float64(c.found.Answers), c.share*fullAnswers))
+	}
+	return a, nil
+}
+
+// alone asks for images without neighbours.
+func (c *checker) alone(ctx context.Context) error {
+	for _, a := range c.lone {
+		c.found.Compare(c.answers[0], 0, a, 0, "alone")
+	}
+	if c.n == 1 {
+		return nil
+	}
+	for k := range min(c.part(aloneImages), c.n*len(c.blocks)) - clockImages {
+		at := place{k % len(c.blocks), c.random.IntN(c.n)}
+		if err := c.ask(ctx, []place{at}, nil, "alone"); err != nil || c.found.Beyond > 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// more shuffles until there are enough comparisons, or the time is over.
+func (c *checker) more(ctx context.Context) error {
 	for c.found.Beyond == 0 {
-		want := Comparisons(c.model.Info.Classes)
+		want := c.want
 		if c.found.Changed > nearTies {
-			want = manyComparisons
+			want = max(want, int(c.share*manyComparisons))
+		} else if c.rushed && c.found.Answers >= c.effort.Least && c.effort.Now().Sub(c.began) >= c.effort.Time {
+			return nil
 		}
 		if c.found.Comparisons >= want {
-			break
+			return nil
 		}
 		if err := c.shuffled(ctx); err != nil {
 			return err
@@ -129,9 +248,9 @@ func (c *checker) run(ctx context.Context) error {
 	return nil
 }
 
-// inPlace asks about a hundred images again as they were, and in reverse order.
+// inPlace asks about some images again as they were, and in reverse order.
 func (c *checker) inPlace(ctx context.Context) error {
-	for b := range min(len(c.blocks), (100+c.n-1)/c.n) {
+	for b := range min(len(c.blocks), (c.part(againImages)+c.n-1)/c.n) {
 		same, reverse := make([]place, c.n), make([]place, c.n)
 		for i := range c.n {
 			same[i], reverse[c.n-1-i] = place{b, i}, place{b, i}
@@ -166,11 +285,12 @@ func (c *checker) shuffled(ctx context.Context) error {
 	return nil
 }
 
-// besideOthers asks about 25 images beside each of the extremes; where a block is one image, after it.
+// besideOthers asks about some images beside each of the extremes; where a block is one image, after it.
 func (c *checker) besideOthers(ctx context.Context) error {
 	own := max(1, c.n/4)
+	images := c.part(besideImages) / own * own // whole calls
 	for _, kind := range extremes {
-		for asked := 0; asked < 25; asked += own {
+		for asked := 0; asked < max(images, own); asked += own {
 			places := make([]place, 0, own)
 			for k := range own {
 				places = append(places, place{(asked + k) % len(c.blocks), c.random.IntN(c.n)})
@@ -234,24 +354,30 @@ func (c *checker) ask(ctx context.Context, places []place, fill func(*rand.Rand,
 			c.copy(batch, i, neighbour, 0)
 		}
 		if c.n == 1 {
-			if _, err := c.model.Ask(ctx, neighbour); err != nil {
+			if _, err := c.take(ctx, neighbour); err != nil {
 				return err
 			}
-			c.found.Answers++
 		}
 	}
 	for k, p := range places {
 		c.copy(batch, at[k], c.blocks[p.block], p.i)
 	}
-	a, err := c.model.Ask(ctx, batch)
+	a, err := c.take(ctx, batch)
 	if err != nil {
 		return err
 	}
-	c.found.Count(a)
 	for k, p := range places {
 		c.found.Compare(c.answers[p.block], p.i, a, at[k], how)
 	}
 	return nil
+}
+
+// head is the first n images of a batch.
+func head(b classifier.Batch, n, size int) classifier.Batch {
+	if b.Grid != nil {
+		return classifier.Batch{N: n, Grid: b.Grid[:n*size]}
+	}
+	return classifier.Batch{N: n, Real: b.Real[:n*size]}
 }
 
 // empty is a batch in the form of the blocks.

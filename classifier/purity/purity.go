@@ -34,11 +34,19 @@ type Found struct {
 	Largest     float64 `json:"largest"`     // difference of a logit or probability, in units of its tolerance
 	Again       float64 `json:"again"`       // the same, of the very same block asked twice
 	First       string  `json:"first,omitempty"`
+
+	distributions, oneHot int // logits that are non-negative and sum to 1: those with several positive values, and with one
 }
 
 // Contradicted reports whether the comparisons say that the model is no deterministic function of one image.
 func (f *Found) Contradicted() bool {
 	return f.Beyond > 0 || f.Changed > nearTies && float64(f.Changed) > nearTieShare*float64(f.Comparisons)
+}
+
+// Probabilities reports whether all that the model called logits were probabilities. Rows of a single one say nothing, as toy models
+// answer so.
+func (f *Found) Probabilities() bool {
+	return f.distributions > 0 && f.distributions+f.oneHot == f.Answers-f.Invalid
 }
 
 // Error says that a model is no deterministic function of one image.
@@ -48,7 +56,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("model %s is no deterministic function of one image: %s; switch it to evaluation, without dropout or other randomness and with stored averages in its batch normalisation",
+	return fmt.Sprintf("model %s is no deterministic function of one image: %s; switch it to evaluation, without dropout or other randomness and with stored averages in its batch normalisation, and do not change it during a run",
 		e.Model, e.Found.String())
 }
 
@@ -157,35 +165,76 @@ func (m *Model) Ask(ctx context.Context, batch classifier.Batch) (Answers, error
 // Count takes answers into account that are compared, or that others are compared with.
 func (f *Found) Count(a Answers) {
 	f.Answers += len(a.Classes)
-	for _, class := range a.Classes {
+	for i, class := range a.Classes {
 		if class == classifier.Miss {
 			f.Invalid++
+			continue
+		}
+		if a.values != logits {
+			continue
+		}
+		switch positive := a.support(i); {
+		case positive == 1:
+			f.oneHot++
+		case positive > 1:
+			f.distributions++
 		}
 	}
+}
+
+// support is the number of positive values in a row that is a distribution, else 0.
+func (a Answers) support(i int) (positive int) {
+	const within = 0.01 // half precision
+	row, _ := a.row(i)
+	sum := 0.
+	for _, v := range row {
+		if v < 0 {
+			return 0
+		}
+		if v > 0 {
+			positive++
+		}
+		sum += float64(v)
+	}
+	if math.Abs(sum-1) > within {
+		return 0
+	}
+	return positive
 }
 
 // Compare takes the answer to image i of a and to image j of b, which is the same image; how says how b was arranged. Where
 // one of the two has classes alone, a changed class is beyond the tolerance where the other holds the two classes
 // further apart than that.
 func (f *Found) Compare(a Answers, i int, b Answers, j int, how string) {
+	rowA, withinA := a.row(i)
+	rowB, withinB := b.row(j)
+	f.compare(answer{a.Classes[i], rowA, withinA}, answer{b.Classes[j], rowB, withinB}, how)
+}
+
+// answer is that to one image: a class, and what the model says besides, or nil, with its tolerance.
+type answer struct {
+	class  int32
+	row    []float32
+	within float64
+}
+
+func (f *Found) compare(a, b answer, how string) {
 	f.Comparisons++
-	was, is := a.Classes[i], b.Classes[j]
+	was, is := a.class, b.class
 	beyond := (was == classifier.Miss) != (is == classifier.Miss)
 	if was != classifier.Miss && is != classifier.Miss {
-		rowA, scaleA := a.row(i)
-		rowB, scaleB := b.row(j)
 		switch {
-		case rowA != nil && rowB != nil:
+		case a.row != nil && b.row != nil:
 			largest := 0.
-			for c, v := range rowA {
-				largest = max(largest, math.Abs(float64(v)-float64(rowB[c]))/max(scaleA, scaleB))
+			for c, v := range a.row {
+				largest = max(largest, math.Abs(float64(v)-float64(b.row[c]))/max(a.within, b.within))
 			}
 			f.Largest = max(f.Largest, largest)
 			beyond = largest > 1
-		case rowA != nil:
-			beyond = float64(rowA[was]-rowA[is]) > scaleA
-		case rowB != nil:
-			beyond = float64(rowB[is]-rowB[was]) > scaleB
+		case a.row != nil:
+			beyond = float64(a.row[was]-a.row[is]) > a.within
+		case b.row != nil:
+			beyond = float64(b.row[is]-b.row[was]) > b.within
 		}
 	}
 	switch {
@@ -258,6 +307,8 @@ func (f *Found) Add(other Found) {
 	f.Changed += other.Changed
 	f.Largest = max(f.Largest, other.Largest)
 	f.Again = max(f.Again, other.Again)
+	f.distributions += other.distributions
+	f.oneHot += other.oneHot
 	if f.First == "" {
 		f.First = other.First
 	}

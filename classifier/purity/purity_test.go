@@ -2,6 +2,7 @@ package purity_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/classifier/purity"
@@ -132,7 +134,7 @@ func randomly(share float64, classes int, seed uint64) func([]int32, classifier.
 
 func found(t *testing.T, m classifier.Classifier, b []classifier.Batch, seed uint64) purity.Found {
 	t.Helper()
-	f, err := purity.Check(t.Context(), m, b, seed)
+	f, _, err := purity.Check(t.Context(), m, b, seed, purity.Effort{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,6 +268,179 @@ func TestTinyMarginsAreNoShelter(t *testing.T) {
 	}
 }
 
+// A short run pays for about a tenth of itself, or for what finds random answers with probability .999.
+func TestEffort(t *testing.T) {
+	for _, c := range []struct{ classes, n, answers, most int }{
+		{10, 100, 1, 600}, {10, 100, 700, 800}, {10, 100, 5000, 1232}, {2, 100, 100, 1000}, {2, 100, 10_000, 1532}, {10, 1, 100, 600}, {10, 7, 100, 600}, {1000, 100, 10, 600},
+	} {
+		m := step("classes", c.classes)
+		f, w, err := purity.Check(t.Context(), m, blocks(c.n, 3, .25, 1, false), 1, purity.Effort{Answers: c.answers})
+		if err != nil || f.Answers > c.most || f.Missed(c.classes) > 1e-3 || w == nil {
+			t.Errorf("%+v: %d answers, missed with %g, %v", c, f.Answers, f.Missed(c.classes), err)
+		}
+		found := 0
+		for trial := range 20 {
+			m.change = randomly(.05, c.classes, uint64(trial))
+			if f, _, _ := purity.Check(t.Context(), m, blocks(c.n, 3, .25, uint64(trial), false), 1, purity.Effort{Answers: c.answers}); f.Contradicted() {
+				found++
+			}
+		}
+		if found < 20 {
+			t.Errorf("%+v: %d of 20 random models found", c, found)
+		}
+	}
+}
+
+// Where one image takes 10 s, a look of 2 minutes asks few images; where a block is as fast as one image, it goes on for the time there is.
+func TestEffortByTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		each, call   time.Duration // for an image, for a call
+		least        int
+		from, to     int // answers
+		missed, more float64
+	}{
+		"slow images":              {10 * time.Second, 0, 0, 20, 80, 1, .5},
+		"slow images, a long run":  {10 * time.Second, 0, 600, 500, 800, 1e-2, 0},
+		"slow calls, fast batches": {0, time.Second, 0, 150, 1300, 1, 0},
+		"fast":                     {time.Millisecond, 0, 0, 1232, 1232, 1e-6, 0},
+	} {
+		var clock time.Time
+		m := step("logits", 10)
+		m.change = func(classes []int32, _ classifier.Batch) {
+			clock = clock.Add(c.call + time.Duration(len(classes))*c.each)
+		}
+		reports := 0
+		f, _, err := purity.Check(t.Context(), m, blocks(100, 3, .25, 1, false), 1, purity.Effort{
+			Time: 2 * time.Minute, Least: c.least, Now: func() time.Time { return clock },
+			Report: func(asked, of float64) {
+				if reports++; asked < 1 || asked > of {
+					t.Errorf("%s: %g of %g", name, asked, of)
+				}
+			},
+		})
+		if err != nil || f.Answers < c.from || f.Answers > c.to || f.Missed(10) > c.missed || f.Missed(10) < c.more || reports < 10 {
+			t.Errorf("%s: %+v in %v, missed with %g, %v", name, f, clock.Sub(time.Time{}), f.Missed(10), err)
+		}
+	}
+	m := step("logits", 10) // what depends on its batch is found by few images, too
+	m.change = majority
+	slow := purity.Effort{Time: time.Nanosecond}
+	if f, _, err := purity.Check(t.Context(), m, blocks(100, 3, .25, 1, false), 1, slow); err != nil || !f.Contradicted() {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
+// Softmax in the place of logits; rows of a single one are those of toy models, and logits that sum to 1 by chance are logits.
+func TestProbabilities(t *testing.T) {
+	softmax := func(row []float32) {
+		largest, sum := slices.Max(row), 0.
+		for _, v := range row {
+			sum += math.Exp(float64(v - largest))
+		}
+		for c, v := range row {
+			row[c] = float32(math.Exp(float64(v-largest)) / sum)
+		}
+	}
+	one := func(row []float32) {
+		at := slices.Index(row, slices.Max(row))
+		clear(row)
+		row[at] = 1
+	}
+	for name, c := range map[string]struct {
+		shift func([]float32)
+		want  bool
+	}{
+		"logits": {nil, false}, "softmax": {softmax, true}, "one-hot": {one, false},
+		"softmax, saturated": {func(row []float32) {
+			if row[0] < row[1] {
+				softmax(row)
+				return
+			}
+			one(row)
+		}, true},
+		"half precision": {func(row []float32) {
+			softmax(row)
+			row[0] += .004
+		}, true},
+		"some sum to 1": {func(row []float32) {
+			if row[0] < row[1] {
+				softmax(row)
+			}
+		}, false},
+		"one is negative": {func(row []float32) {
+			softmax(row)
+			row[0], row[1] = row[0]+2, row[1]-2
+		}, false},
+	} {
+		m := step("logits", 3)
+		m.shift = c.shift
+		if f := found(t, m, blocks(100, 3, .25, 1, false), 1); f.Probabilities() != c.want {
+			t.Errorf("%s: %v", name, f.Probabilities())
+		}
+	}
+	m := step("scores", 3) // that says so
+	m.shift = softmax
+	if f := found(t, m, blocks(100, 3, .25, 1, false), 1); f.Probabilities() {
+		t.Error("probabilities that are called so")
+	}
+}
+
+// A model that changes after the look is found by its first answers, by logits also where no class changes; a file keeps enough for that.
+func TestWitness(t *testing.T) {
+	for _, values := range []string{"logits", "scores", "classes"} {
+		for _, n := range []int{1, 7, 100} {
+			m := step(values, 10)
+			b := blocks(n, 3, .25, 1, n == 7)
+			_, w, err := purity.Check(t.Context(), m, b, 1, purity.Effort{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := json.Marshal(w.Record())
+			var record purity.Record
+			if err := json.Unmarshal(text, &record); err != nil || len(text) > 32_000 || len(record) < 21 {
+				t.Errorf("%s, %d: %v, %d bytes", values, n, err, len(text))
+			}
+			changed := m
+			switch values {
+			case "classes":
+				changed.change = func(classes []int32, _ classifier.Batch) {
+					for i := range classes {
+						if i%5 == 0 {
+							classes[i] = (classes[i] + 1) % 10
+						}
+					}
+				}
+			default:
+				changed.shift = func(row []float32) { row[0] += .5 }
+			}
+			for name, c := range map[string]struct {
+				m    model
+				want bool
+			}{"the same": {m, false}, "another": {changed, true}} {
+				if f, err := w.Again(t.Context(), c.m, "asked again"); err != nil || f.Contradicted() != c.want || f.Comparisons < 100 {
+					t.Errorf("%s, %d, %s: %+v, %v", values, n, name, f, err)
+				}
+				_, now, err := purity.Check(t.Context(), c.m, b, 1, purity.Effort{})
+				if now == nil {
+					t.Fatal(err)
+				}
+				if f := now.Since(record, "asked again"); f.Comparisons != len(record) || f.Contradicted() != c.want {
+					t.Errorf("%s, %d, %s, from a file: %+v", values, n, name, f)
+				}
+				if _, now, _ := purity.Check(t.Context(), c.m, b, 1, purity.Effort{Time: time.Nanosecond}); n > 1 && values != "classes" {
+					if f := now.Since(record, "asked again"); f.Comparisons == 0 || f.Contradicted() != c.want {
+						t.Errorf("%s, %d, %s, in a shorter look: %+v", values, n, name, f)
+					}
+				}
+			}
+			_, other, _ := purity.Check(t.Context(), m, blocks(n, 3, .25, 2, n == 7), 1, purity.Effort{})
+			if f := other.Since(record, ""); f.Comparisons > 0 {
+				t.Error("other images are taken for the same")
+			}
+		}
+	}
+}
+
 func TestErrorSaysWhatWasFound(t *testing.T) {
 	m := step("logits", 10)
 	m.change = majority
@@ -279,12 +454,12 @@ func TestErrorSaysWhatWasFound(t *testing.T) {
 	if f.Err("x") != nil {
 		t.Error("nothing compared is no contradiction")
 	}
-	if _, err := purity.Check(t.Context(), m, nil, 1); err == nil {
+	if _, _, err := purity.Check(t.Context(), m, nil, 1, purity.Effort{}); err == nil {
 		t.Error("no blocks: no error")
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := purity.Check(ctx, m, blocks(2, 1, .1, 1, false), 1); !errors.Is(err, context.Canceled) {
+	if _, _, err := purity.Check(ctx, m, blocks(2, 1, .1, 1, false), 1, purity.Effort{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -48,12 +49,13 @@ func childModel(kind string) string { return fmt.Sprintf("'%s' as-model '%s'", o
 // "slow" takes its time, "random" now and then says something else ("random30" in 30 % of its answers), "neighbours" gives all the class of the
 // mean of the batch, and "majority" the one that most images of the batch have. "nothing" has no finite output, "nothing but extremes" only for
 // images of one colour, "often nothing" for a quarter of the noise samples.
-// "scores" is another model, see serveScores.
+// "changes" gives the next class from the 3,000th image on. "scores" and "softmax" are other models, see serveScores.
 func serveModel(kind string) {
-	if kind == "scores" {
-		serveScores()
+	if kind == "scores" || kind == "softmax" {
+		serveScores(kind == "softmax")
 		return
 	}
+	served := 0
 	const values = 32 * 32 * 3
 	hello := `{"name":"means","height":32,"width":32,"channels":3,"layout":"hwc","dtype":"int16","classes":10,"output":"classes","weights":"a formula"}`
 	fmt.Print("certspec")
@@ -94,6 +96,11 @@ func serveModel(kind string) {
 		if kind == "majority" {
 			majority(classes)
 		}
+		if served += n; kind == "changes" && served > 3000 {
+			for i := range classes {
+				classes[i] = (classes[i] + 1) % 10
+			}
+		}
 		if kind == "slow" {
 			time.Sleep(100 * time.Millisecond) // so that the ledger is written to in the middle of a run
 		}
@@ -116,8 +123,8 @@ func majority(classes []int32) {
 	}
 }
 
-// serveScores gives class c the logit −(10 m − c)² at the mean m of an image's values, 1 = white.
-func serveScores() {
+// serveScores gives class c the logit −(10 m − c)² at the mean m of an image's values, 1 = white; with softmax it calls the probabilities logits.
+func serveScores(softmax bool) {
 	const values, classes = 32 * 32 * 3, 10
 	hello := `{"name":"scores of means","height":32,"width":32,"channels":3,"layout":"hwc","dtype":"float32","classes":10,"output":"logits","weights":"another formula"}`
 	fmt.Print("certspec")
@@ -142,6 +149,16 @@ func serveScores() {
 			for c := range classes {
 				d := 10*mean - float64(c)
 				logits = append(logits, float32(-d*d))
+			}
+			if softmax {
+				row, sum := logits[len(logits)-classes:], 0.0
+				for c, v := range row {
+					row[c] = float32(math.Exp(float64(v)))
+					sum += math.Exp(float64(v))
+				}
+				for c := range row {
+					row[c] /= float32(sum)
+				}
 			}
 		}
 		binary.LittleEndian.PutUint32(head[12:], uint32(4*len(logits)))

@@ -18,8 +18,18 @@ import (
 func checksPath(ledger string) string { return ledger + ".checks" }
 
 // AppendChecks adds a line, a JSON object, to the checks beside a ledger.
-func AppendChecks(ledger string, found purity.Found) error {
-	line, err := json.Marshal(found)
+func AppendChecks(ledger string, found purity.Found) error { return appendChecked(ledger, found) }
+
+// firstAnswers is the line of AppendFirst.
+type firstAnswers struct {
+	First purity.Record `json:"first_answers"`
+}
+
+// AppendFirst adds the first answers of a run to the checks beside a ledger. What stood there before is of another run.
+func AppendFirst(ledger string, r purity.Record) error { return appendChecked(ledger, firstAnswers{r}) }
+
+func appendChecked(ledger string, v any) error {
+	line, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
@@ -34,17 +44,36 @@ func AppendChecks(ledger string, found purity.Found) error {
 	return f.Close()
 }
 
-// ReadChecks sums the checks beside a ledger; without such a file the sum is zero. A line that a power cut tore is dropped; anything else
-// that is no check is a *FormatError.
+// ReadChecks sums the checks beside a ledger, from the first answers of its run on; without such a file the sum is zero. A line that a
+// power cut tore is dropped; anything else that is no check is a *FormatError.
 func ReadChecks(ledger string) (purity.Found, error) {
 	var sum purity.Found
 	err := readChecked(ledger, func(line []byte) error {
-		var found purity.Found
-		err := json.Unmarshal(line, &found)
-		sum.Add(found)
+		var l struct {
+			purity.Found
+			firstAnswers
+		}
+		err := json.Unmarshal(line, &l)
+		if l.firstAnswers.First != nil {
+			sum = purity.Found{}
+		}
+		sum.Add(l.Found)
 		return err
 	})
 	return sum, err
+}
+
+// ReadFirst is the last that AppendFirst wrote beside a ledger, nil where it wrote nothing. Errors: those of ReadChecks.
+func ReadFirst(ledger string) (last purity.Record, err error) {
+	err = readChecked(ledger, func(line []byte) error {
+		var l firstAnswers
+		err := json.Unmarshal(line, &l)
+		if l.First != nil {
+			last = l.First
+		}
+		return err
+	})
+	return last, err
 }
 
 func readChecked(ledger string, take func(line []byte) error) error {
@@ -57,7 +86,7 @@ func readChecked(ledger string, take func(line []byte) error) error {
 		return fmt.Errorf("ledger: %w", err)
 	}
 	defer f.Close()
-	in := bufio.NewReaderSize(f, 1<<14)
+	in := bufio.NewReaderSize(f, 1<<16)
 	for number := 1; ; number++ {
 		line, err := in.ReadSlice('\n')
 		if err == io.EOF {

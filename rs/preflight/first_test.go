@@ -51,6 +51,17 @@ func TestLook(t *testing.T) {
 	if _, err := Look(t.Context(), model(func([3]float64, float64) []float64 { return []float64{math.NaN(), 0, 0} }), all, Use{Sigma: .1}); err == nil || !strings.Contains(err.Error(), "no finite output") {
 		t.Errorf("%v", err)
 	}
+	softmax := classifier.Func(shape, 3, func(x []float32) []float32 {
+		first, second := math.Exp(float64(x[0])), math.Exp(float64(x[1]))
+		sum := 1 + first + second
+		return []float32{float32(first / sum), float32(second / sum), float32(1 / sum)}
+	})
+	if _, err := Look(t.Context(), softmax, all, Use{Sigma: .1}); err == nil || !strings.Contains(err.Error(), "its rows are probabilities") || !strings.Contains(err.Error(), "leave its softmax out") {
+		t.Errorf("%v", err)
+	}
+	if f, err := Look(t.Context(), model(good), all, Use{Sigma: .1, Each: 1}); err != nil || f.Function.Answers > 1000 || f.Missed > 1e-3 || !strings.Contains(f.Note, "missed with a probability") || f.Witness == nil {
+		t.Errorf("before a short run: %+v, %v", f, err)
+	}
 	if _, err := Look(t.Context(), model(good), &dataset.Images{Name: "x", Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, IDs: []int{1}, Labels: []int{0}, Pixels: []byte{1}}, Use{Sigma: .1}); err == nil {
 		t.Error("another shape: no error")
 	}

@@ -3,6 +3,7 @@ package preflight
 import (
 	"fmt"
 
+	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/classifier/purity"
 )
 
@@ -19,4 +20,29 @@ func checkFunction(f purity.Found) Check {
 		c.Advice = "Nothing need be done; a replay of the ledger may differ in near-ties."
 	}
 	return c
+}
+
+// checkOutputs says that probabilities come in the place of logits.
+func checkOutputs(info classifier.Info, f purity.Found) Check {
+	return Check{
+		Name: "logits", Verdict: Failure,
+		Found:  fmt.Sprintf("The model says that it answers with logits, and all of %d rows are probabilities.", f.Answers-f.Invalid),
+		Advice: sentence(softmaxAdvice(info)),
+	}
+}
+
+// softmaxed says that a model gives probabilities where logits are expected, and what to do.
+func softmaxed(info classifier.Info, f purity.Found) string {
+	return fmt.Sprintf("model %s says that it answers with logits, but its rows are probabilities: all of %d are non-negative and sum to 1, and a second softmax would falsify them; %s",
+		info.Name, f.Answers-f.Invalid, softmaxAdvice(info))
+}
+
+func softmaxAdvice(info classifier.Info) string {
+	switch info.Identity.Engine {
+	case "pipe":
+		return `let it say output="probabilities"`
+	case "onnxruntime":
+		return "take --scores probabilities"
+	}
+	return "leave its softmax out"
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/classifier/purity"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/rs"
 )
@@ -97,7 +98,7 @@ func run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 	if err != nil {
 		return nil, fmt.Errorf("preflight: model: %w", err)
 	}
-	function, err := p.function(ctx)
+	function, _, err := p.function(ctx, purity.Effort{})
 	if err != nil {
 		return nil, fmt.Errorf("preflight: the same images again: %w", err)
 	}
@@ -130,6 +131,9 @@ func run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 		p.checkNoise(),
 		checkFunction(function),
 		checkTime(r.Plans, all.Len(), opt.Budget),
+	}
+	if function.Probabilities() {
+		r.Checks = append(r.Checks, checkOutputs(info, function))
 	}
 	return r, nil
 }

@@ -81,10 +81,10 @@ func Cells(names []string, options corrupt.Setting, severities []int) ([]Cell, e
 
 // Options says what to certify in every cell.
 type Options struct {
-	Run         rs.Options            // its Ledger is not used; its Progress is also told what is odd about a cell that was certified
-	Folder      string                // of the ledgers
-	CorruptSeed uint64                // of the corruptions
-	Before      func(cell Cell) error // called before each cell that is not done; may be nil
+	Run         rs.Options                             // its Ledger is not used; its Progress is also told what is odd about a cell that was certified
+	Folder      string                                 // of the ledgers
+	CorruptSeed uint64                                 // of the corruptions
+	Before      func(cell Cell, run *rs.Options) error // called before each cell that is not done; may be nil
 }
 
 // Run certifies the cells one after the other into Folder/CELL.ledger. A complete ledger is read, not made again; after an interruption
@@ -110,7 +110,7 @@ func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 		run.Ledger = filepath.Join(o.Folder, cell.String()+extension)
 		if o.Before != nil {
 			if l, err := ledger.Read(run.Ledger); err != nil || l.Claims == nil {
-				if err := o.Before(cell); err != nil {
+				if err := o.Before(cell, &run); err != nil {
 					return err
 				}
 			}

@@ -90,7 +90,7 @@ func TestRunAgainAndOpen(t *testing.T) {
 	model, folder := constant(), filepath.Join(t.TempDir(), "a folder")
 	var before []string
 	o := sweep.Options{Folder: folder, CorruptSeed: 7, Run: rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 200}, Ledger: "not used"},
-		Before: func(c sweep.Cell) error { before = append(before, c.String()); return nil }}
+		Before: func(c sweep.Cell, _ *rs.Options) error { before = append(before, c.String()); return nil }}
 	// The first cells, and then all of them: those that are there are not run again.
 	if err := sweep.Run(t.Context(), model, synthetic(t), cells(t)[:2], o); err != nil {
 		t.Fatal(err)

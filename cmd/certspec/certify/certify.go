@@ -122,7 +122,7 @@ func (o *options) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	o.Progress = cli.Progress()
+	o.Progress, o.Witness = cli.Progress(), first.Witness
 	run, err := rs.Certify(cmd.Context(), in.Model, in.Data, o.Options)
 	stopped := err
 	if err != nil && !(o.Rule == rs.Anytime && errors.Is(err, context.Canceled) && run != nil && run.Complete()) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/progress"
+	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/preflight"
 	"github.com/certspec/certspec/rs/sweep"
 )
@@ -95,14 +96,17 @@ func (o *options) certify(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	checked := false
-	o.Before = func(sweep.Cell) error {
-		if checked {
-			return nil
+	var first *preflight.First
+	o.Before = func(_ sweep.Cell, run *rs.Options) (err error) {
+		if first == nil {
+			use := preflight.UseOf(o.Run)
+			use.Each *= len(cells)
+			if first, err = cli.LookFirst(cmd.Context(), in.Model, loaded, use); err != nil {
+				return err
+			}
 		}
-		checked = true
-		_, err := cli.LookFirst(cmd.Context(), in.Model, loaded, preflight.UseOf(o.Run))
-		return err
+		run.Witness = first.Witness
+		return nil
 	}
 	at := 0
 	bar := cli.Progress()

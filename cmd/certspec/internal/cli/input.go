@@ -75,6 +75,7 @@ func (in *Input) Close() error { return in.end() }
 // LookFirst looks a model over before a run: it refuses one that is no function of a single image, says what preprocessing applies, and
 // warns where accuracy is near chance.
 func LookFirst(ctx context.Context, m classifier.Classifier, images *dataset.Images, use preflight.Use) (*preflight.First, error) {
+	use.Progress = Progress()
 	first, err := preflight.Look(ctx, m, images, use)
 	var contradiction *purity.Error
 	if errors.As(err, &contradiction) {
@@ -84,6 +85,9 @@ func LookFirst(ctx context.Context, m classifier.Classifier, images *dataset.Ima
 		return nil, Usage(inOwnName{err})
 	}
 	Say("preprocessing: %s", first.Preprocessing)
+	if first.Note != "" {
+		Say("%s", first.Note)
+	}
 	for _, warning := range first.Warnings {
 		Say("warning: %s", warning)
 	}
