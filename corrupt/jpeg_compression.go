@@ -1,13 +1,15 @@
 package corrupt
 
+import "github.com/certspec/certspec/internal/jpeg"
+
 // jpegCompression encodes and decodes the image as baseline JPEG with 4:2:0 chroma (grey images without chroma), at quality
 // q = 80, 65, 58, 50, 40.
 //
 // What is lost on that way is computed as libjpeg and libjpeg-turbo do by default, in the same integer arithmetic: their tables of
 // colour conversion, the accurate integer DCT of Loeffler, Ligtenberg and Moschytz, standard tables scaled by quality, and chroma enlarged
 // by their triangle filter. So the bytes are those of Pillow, which made the published data. The entropy coding in between loses nothing and is left out.
-// (Package image/jpeg of the standard library has another DCT and repeats chroma instead of smoothing it: on drawn images of 32×32 pixels it
-// differs in more than half of the bytes, by up to 30 and a root mean square of 1.6.)
+// (Package image/jpeg of the standard library has another DCT and repeats chroma instead of smoothing it: on drawn
+// images of 32×32 pixels it differs in more than half of the bytes, by up to 30 and a root mean square of 1.6.)
 func jpegCompression(j job) func() operator {
 	quality := [...]int{80, 65, 58, 50, 40}[j.Severity-1]
 	return jpegAt(j, quality)
@@ -34,11 +36,8 @@ func jpegAt(j job, quality int) func() operator {
 			for row := range height {
 				line, blue, red := y.row(row), cb.full[row*width:], cr.full[row*width:]
 				for x := range width {
-					r, g, b := int32(src[0]), int32(src[1]), int32(src[2])
+					line[x], blue[x], red[x] = jpeg.YCC(src[0], src[1], src[2])
 					src = src[3:]
-					line[x] = uint8((19595*r + 38470*g + 7471*b + 1<<15) >> 16)
-					blue[x] = uint8((-11059*r - 21709*g + 32768*b + 128<<16 + 1<<15 - 1) >> 16)
-					red[x] = uint8((32768*r - 27439*g - 5329*b + 128<<16 + 1<<15 - 1) >> 16)
 				}
 			}
 			y.code(luma)
@@ -48,32 +47,22 @@ func jpegAt(j job, quality int) func() operator {
 				c.enlarge()
 			}
 			for row := range height {
-				line, blue, red := y.row(row), cb.full[row*width:], cr.full[row*width:]
-				for x := range width {
-					l, b, r := int32(line[x]), int32(blue[x])-128, int32(red[x])-128
-					dst[0] = clipByte(l + (91881*r+1<<15)>>16)
-					dst[1] = clipByte(l + (-22554*b-46802*r+1<<15)>>16)
-					dst[2] = clipByte(l + (116130*b+1<<15)>>16)
-					dst = dst[3:]
-				}
+				at := row * width
+				jpeg.RGB(dst[3*at:], y.row(row), cb.full[at:], cr.full[at:])
 			}
 		}
 	}
 }
-
-func clipByte(v int32) uint8 { return uint8(min(max(v, 0), 255)) }
 
 // jpegChroma is a plane of colour differences, and the same at half the size.
 type jpegChroma struct {
 	height, width int
 	full          []uint8
 	small         *jpegPlane
-	sums          []int32 // of one row and a neighbour of the small plane
 }
 
 func newJPEGChroma(height, width int) *jpegChroma {
-	small := newJPEGPlane((height+1)/2, (width+1)/2)
-	return &jpegChroma{height, width, make([]uint8, height*width), small, make([]int32, small.width)}
+	return &jpegChroma{height, width, make([]uint8, height*width), newJPEGPlane((height+1)/2, (width+1)/2)}
 }
 
 // reduce takes the mean of each 2×2 pixels; halves are rounded down and up in turn.
@@ -90,24 +79,10 @@ func (c *jpegChroma) reduce() {
 	}
 }
 
-// enlarge interpolates: each pixel is 9/16, 3/16, 3/16 and 1/16 of its four neighbours in the small plane.
+// enlarge interpolates back to the whole size.
 func (c *jpegChroma) enlarge() {
-	n := c.small.width
 	for y := range c.height {
-		near := c.small.row(y / 2)
-		far := c.small.row(min(max(y/2-1+y%2*2, 0), c.small.height-1))
-		for x := range c.sums {
-			c.sums[x] = 3*int32(near[x]) + int32(far[x])
-		}
-		out := c.full[y*c.width:][:c.width]
-		for x := range out {
-			at := x / 2
-			here := c.sums[at]
-			if x%2 == 0 {
-				out[x] = uint8((3*here + c.sums[max(at-1, 0)] + 8) >> 4)
-			} else {
-				out[x] = uint8((3*here + c.sums[min(at+1, n-1)] + 7) >> 4)
-			}
-		}
+		far := min(max(y/2-1+y%2*2, 0), c.small.height-1)
+		jpeg.Larger(c.full[y*c.width:][:c.width], c.small.row(y/2), c.small.row(far))
 	}
 }

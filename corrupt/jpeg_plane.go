@@ -1,6 +1,6 @@
 package corrupt
 
-import "github.com/certspec/certspec/corrupt/internal/raster"
+import "github.com/certspec/certspec/internal/jpeg"
 
 // jpegPlane is one component, padded to whole blocks of 8×8.
 type jpegPlane struct {
@@ -35,16 +35,12 @@ func (p *jpegPlane) code(table *[64]int32) {
 					block[i*8+k] = int32(v) - 128
 				}
 			}
-			raster.ForwardDCT(&block)
+			jpeg.ForwardDCT(&block)
 			for i, q := range table {
 				block[i] = quantised(block[i], q<<3) * q
 			}
-			raster.InverseDCT(&block)
-			for i := range 8 {
-				for k := range 8 {
-					at[i*p.stride+k] = clipByte(block[i*8+k] + 128)
-				}
-			}
+			jpeg.InverseDCT(&block)
+			jpeg.Store(at, p.stride, &block)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/corrupt/internal/raster"
+	"github.com/certspec/certspec/internal/jpeg"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/spectral/fourier"
 )
@@ -106,7 +107,7 @@ func TestDCT(t *testing.T) {
 		block[i] = int32(r.below(256)) - 128
 	}
 	original = block
-	raster.ForwardDCT(&block)
+	jpeg.ForwardDCT(&block)
 	scale := func(k int) float64 {
 		if k == 0 {
 			return math.Sqrt(1. / 8)
@@ -125,9 +126,9 @@ func TestDCT(t *testing.T) {
 		}
 	}
 	for i := range block {
-		block[i] = raster.Descale(block[i], 3)
+		block[i] = jpeg.Descale(block[i], 3)
 	}
-	raster.InverseDCT(&block)
+	jpeg.InverseDCT(&block)
 	for i, v := range block {
 		near(t, "a value", float64(v), float64(original[i]), 2)
 	}

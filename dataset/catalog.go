@@ -135,8 +135,8 @@ var cifar10JPEG = &set{
 	classes: cifar10Classes,
 	train:   part{"train", 50_000, []string{"cifar10-jpeg.tar"}},
 	test:    part{"test", 10_000, []string{"cifar10-jpeg.tar"}},
-	read: func(ctx context.Context, paths []string, p part) (*records, error) {
-		r, err := readFolder(ctx, filepath.Join(paths[0], p.name), Preparation{})
+	readPictures: func(ctx context.Context, paths []string, p part, jpeg string) (*records, error) {
+		r, err := readFolder(ctx, filepath.Join(paths[0], p.name), Preparation{JPEG: jpeg})
 		if err != nil {
 			return nil, err
 		}

@@ -73,9 +73,16 @@ func newDataset(b *base, selections []Selection, changes []Change) *Dataset {
 }
 
 // String is the canonical name with preparation and subset, e.g. "fashionmnist/test[skip=20]"
-// or "folder:pictures[resize=256,filter=bilinear,crop=224,count=100]".
-func (d *Dataset) String() string {
-	parts := d.base.preparation.parts()
+// or "folder:pictures[jpeg=libjpeg-turbo,resize=256,filter=bilinear,crop=224,count=100]". Images.Name does without the
+// decoder of JPEG pictures where there are none.
+func (d *Dataset) String() string { return d.name(true) }
+
+func (d *Dataset) name(jpegs bool) string {
+	p := d.base.preparation
+	if !jpegs {
+		p.JPEG = ""
+	}
+	parts := p.parts()
 	for _, s := range d.selections {
 		parts = append(parts, s.text)
 	}
@@ -119,6 +126,9 @@ func (d *Dataset) load(ctx context.Context) (*Images, error) {
 		return nil, err
 	}
 	im.Shape, im.Pixels = b.shape, b.pixels
+	if b.jpegs {
+		im.Name = d.String()
+	}
 	if warning := b.warning(); warning != "" {
 		im.Warnings = append(im.Warnings, warning)
 	}
@@ -151,7 +161,7 @@ func (d *Dataset) List(ctx context.Context) (*Images, error) {
 		}
 	}
 	im := &Images{
-		Name:     d.String(),
+		Name:     d.name(all.jpegs),
 		Classes:  classes,
 		Folders:  folders,
 		IDs:      ids,

@@ -57,7 +57,12 @@ func OpenOrSynthetic(name string) (*Dataset, error) {
 	if s == nil || s.present() == nil {
 		return d, nil
 	}
-	stand, err := Open(synthetic.name + strings.TrimPrefix(name, s.name))
+	p := d.Preparation()
+	p.JPEG = "" // drawn images are not decoded
+	stand, err := Open(synthetic.name + strings.TrimPrefix(d.base.name, s.name))
+	if err == nil {
+		stand, err = stand.Subset(d.selections...).Prepare(p)
+	}
 	if err != nil {
 		return nil, err
 	}

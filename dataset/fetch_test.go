@@ -141,7 +141,7 @@ func TestOpenOrSynthetic(t *testing.T) {
 	if name != "fashionmnist/test" || !strings.Contains(origin, filepath.Join(dir, "fashion-mnist", idxTest[0])) {
 		t.Errorf("with all files: %s: %s", name, origin)
 	}
-	if name, _ := open("folder:pictures"); name != "folder:pictures" {
+	if name, _ := open("folder:pictures"); name != "folder:pictures[jpeg=libjpeg-turbo]" {
 		t.Errorf("a folder opens %s", name)
 	}
 	if _, err := OpenOrSynthetic("fashion/test"); err == nil {

@@ -50,6 +50,7 @@ func readFolder(ctx context.Context, name string, p Preparation) (*records, erro
 		err = f.listArchive(ctx)
 	}
 	r := new(records)
+	r.jpegs = slices.ContainsFunc(f.pictures, func(name string) bool { return strings.ToLower(path.Ext(name)) != ".png" })
 	if err == nil {
 		err = r.label(f.pictures, p.Classes)
 	}

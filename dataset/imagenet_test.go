@@ -50,7 +50,7 @@ func TestBorder(t *testing.T) {
 	name := "folder:" + dir + "[border=2,resize=8,filter=bicubic,crop=8]"
 	d := mustOpen(t, name)
 	images := mustLoad(t, d)
-	if images.Shape.Height != 8 || images.Shape.Width != 8 || d.String() != name {
+	if images.Shape.Height != 8 || images.Shape.Width != 8 || images.Name != name {
 		t.Errorf("%v of %v", images.Shape, d)
 	}
 	for i, v := range images.Pixels {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	near "github.com/certspec/certspec/internal/nearest"
+	"github.com/certspec/certspec/internal/picture"
 )
 
 // Open finds a data set by name. It reads no pixels and does not touch the disk.
@@ -26,6 +27,7 @@ import (
 // A list in square brackets prepares the images and selects a subset, in the words of the
 // canonical names that String gives:
 //
+//	cifar10-jpeg/test[jpeg=libjpeg-turbo]
 //	folder:objectnet[border=2,resize=256,crop=224]
 //	folder:PATH[resize=256,filter=bicubic,crop=224,channels=rgb,background=white,depth=8,classes=FILE]
 //	cifar10/test[skip=20,count=100]
@@ -37,11 +39,36 @@ func Open(name string) (*Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %s: %w", name, err)
 	}
-	b, err := openBase(base)
+	b, err := openBase(base, picture.LibJPEG)
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %q: %w", base, err)
 	}
 	return newDataset(b, selections, nil).Prepare(preparation)
+}
+
+// beforeLibJPEG is how JPEG pictures were decoded before names said it.
+const beforeLibJPEG = "go1.26"
+
+// OpenLike is Open with the decoder of JPEG pictures by which the images of another name were decoded, one that a
+// file has recorded: names without any are of versions that took the decoder of Go 1.26. A decoder that name says itself goes
+// before. A program that another release of Go built does not have it; Load then says so.
+func OpenLike(name, recorded string) (*Dataset, error) {
+	d, err := Open(name)
+	if err != nil || d.base.preparation.JPEG == "" {
+		return d, err
+	}
+	if _, said, _, _ := parseName(name); said.JPEG != "" {
+		return d, nil
+	}
+	p := d.Preparation()
+	p.JPEG = beforeLibJPEG
+	_, list, _ := cutLast(strings.TrimSuffix(recorded, "]"), "[")
+	for _, part := range strings.Split(list, ",") { // of a changed set, whose name does not open
+		if jpeg, ok := strings.CutPrefix(part, "jpeg="); ok {
+			p.JPEG = jpeg
+		}
+	}
+	return d.Prepare(p)
 }
 
 // withdrawn are names under which a set is asked for that is not to be used.
@@ -49,13 +76,15 @@ var withdrawn = map[string]bool{"tinyimages": true, "tiny-images": true, "80m": 
 
 const folderPrefix = "folder:"
 
-func openBase(name string) (*base, error) {
+// openBase finds a whole set; jpeg is the decoder of its JPEG pictures, if it has any.
+func openBase(name, jpeg string) (*base, error) {
 	b := &base{name: name, license: "unknown", records: newLazy[records]()}
 	if path, ok := strings.CutPrefix(name, folderPrefix); ok {
 		if path == "" {
 			return nil, errors.New("no path; expected folder:PATH")
 		}
-		b.read = func(ctx context.Context) (*records, error) { return readFolder(ctx, path, Preparation{}) }
+		b.preparation.JPEG = jpeg
+		b.read = func(ctx context.Context) (*records, error) { return readFolder(ctx, path, b.preparation) }
 		b.origin = func() (string, error) { return "Pictures in " + path + ".", nil }
 		return b, nil
 	}
@@ -90,6 +119,14 @@ func openBase(name string) (*base, error) {
 	p, ok := s.part(partName)
 	if !ok {
 		return nil, fmt.Errorf("no such split; expected %s/train or %s/test", s.name, s.name)
+	}
+	if s.readPictures != nil {
+		b.preparation.JPEG = jpeg
+		by := *s
+		by.read = func(ctx context.Context, paths []string, p part) (*records, error) {
+			return s.readPictures(ctx, paths, p, jpeg)
+		}
+		s = &by
 	}
 	b.license = s.license
 	b.read = func(ctx context.Context) (*records, error) { return s.load(ctx, p) }
@@ -189,5 +226,5 @@ func parseSelection(text string) (Selection, error) {
 		}
 		return portion(fraction, seed, numbers[2]), nil
 	}
-	return Selection{}, errors.New("expected skip=S, count=N, random=N:SEED, max_index=M, range=FROM:TO, only=CLASS:CLASS or split=FRACTION:SEED:PART, or border, resize, filter, crop, channels, invert, background, depth or classes")
+	return Selection{}, errors.New("expected skip=S, count=N, random=N:SEED, max_index=M, range=FROM:TO, only=CLASS:CLASS or split=FRACTION:SEED:PART, or jpeg, border, resize, filter, crop, channels, invert, background, depth or classes")
 }

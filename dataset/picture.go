@@ -15,6 +15,7 @@ type block struct {
 	shape  pixel.Shape
 	pixels []uint8
 	notes  []string // one per picture that was decoded; most are empty
+	jpegs  bool     // whether JPEG pictures are among them, or in their folder
 }
 
 // decode decodes and prepares pictures, which must then all have one size and number of channels.
@@ -23,7 +24,7 @@ func (f *folder) decode(ctx context.Context, paths []string, p Preparation) (*bl
 	if err != nil {
 		return nil, err
 	}
-	d := &decoder{paths: paths, p: p, options: picture.Options{Background: background, Reduce16: p.Reduce16}}
+	d := &decoder{paths: paths, p: p, options: picture.Options{Background: background, Reduce16: p.Reduce16, JPEG: p.JPEG}}
 	type job struct {
 		turn, i int
 		data    []byte
@@ -109,6 +110,11 @@ func (d *decoder) take(i int, data []byte) error {
 }
 
 func (d *decoder) decode(i int, data []byte) (im picture.Image, note string, err error) {
+	if picture.IsJPEG(data) {
+		d.mu.Lock()
+		d.jpegs = true
+		d.mu.Unlock()
+	}
 	im, note, err = picture.Decode(data, d.options)
 	if err == nil && d.p.croppedBefore(im.Shape.Height, im.Shape.Width) {
 		err = fmt.Errorf("the picture has the %d×%d pixels to crop to already, as those of ImageNet-C do, and would be enlarged and cropped again; expected it without resize and crop", im.Shape.Height, im.Shape.Width)
@@ -157,7 +163,7 @@ func (d *decoder) failed() error {
 // part is the images of some places.
 func (b *block) part(places []int) *block {
 	size := b.shape.Len()
-	part := &block{shape: b.shape, pixels: make([]uint8, 0, len(places)*size)}
+	part := &block{shape: b.shape, jpegs: b.jpegs, pixels: make([]uint8, 0, len(places)*size)}
 	for _, i := range places {
 		part.pixels = append(part.pixels, b.pixels[i*size:(i+1)*size]...)
 		if b.notes != nil {

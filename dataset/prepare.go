@@ -20,6 +20,7 @@ import (
 // Images are resized first, to bytes, and cropped then. A radius certified for an image
 // is in the pixels that come out: it bounds no change of the picture before it was resized.
 type Preparation struct {
+	JPEG       string // decoder of JPEG pictures: libjpeg-turbo (also ""), or that of the Go release that built the program, as go1.26
 	Border     int    // pixels that are cut off each side before all else, as 2 from ObjectNet's pictures
 	Resize     Size   // all sides, or with Height 0 the shorter side, whose other keeps the ratio, rounded down
 	Filter     string // nearest, box, bilinear (also ""), bicubic or lanczos, as Pillow defines them; those after nearest with antialiasing
@@ -70,10 +71,17 @@ func (d *Dataset) Prepare(p Preparation) (*Dataset, error) {
 	if whole.plain != nil {
 		whole = whole.plain
 	}
-	if err := p.check(strings.HasPrefix(whole.name, folderPrefix)); err != nil {
+	if whole.preparation.JPEG != "" && p.JPEG == "" {
+		p.JPEG = picture.LibJPEG
+	}
+	err := p.check(whole)
+	if p.JPEG != whole.preparation.JPEG && err == nil {
+		whole, err = openBase(whole.name, p.JPEG)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("dataset: %s: %w", whole.name, err)
 	}
-	if p == (Preparation{}) {
+	if p == whole.preparation {
 		return newDataset(whole, d.selections, d.changes), nil
 	}
 	if p.Resize != (Size{}) && p.Filter == "" {
@@ -101,7 +109,8 @@ func (d *Dataset) Prepare(p Preparation) (*Dataset, error) {
 // Preparation is how the images are prepared, with the filter that a resize has.
 func (d *Dataset) Preparation() Preparation { return d.base.preparation }
 
-func (p Preparation) check(folder bool) error {
+func (p Preparation) check(of *base) error {
+	folder := strings.HasPrefix(of.name, folderPrefix)
 	for _, s := range []Size{p.Resize, p.Crop} {
 		if s == (Size{}) {
 			continue
@@ -117,6 +126,10 @@ func (p Preparation) check(folder bool) error {
 		return fmt.Errorf("filter %s without a size to resize to", p.Filter)
 	case p.RGB && p.Grey:
 		return errors.New("channels=rgb and channels=grey; expected one of them")
+	case p.JPEG != "" && of.preparation.JPEG == "":
+		return errors.New("a decoder of JPEG pictures, of a set without pictures")
+	case p.JPEG != "" && !picture.IsJPEGDecoder(p.JPEG):
+		return fmt.Errorf("jpeg=%s: no such decoder; expected %s, or %s of earlier versions", p.JPEG, picture.LibJPEG, beforeLibJPEG)
 	case !folder && (p.Background != "" || p.Reduce16 || p.Classes != ""):
 		return errors.New("a background, 16 bits and a file of classes are for folders of pictures")
 	case strings.ContainsAny(p.Classes, ",[]"):
@@ -152,6 +165,7 @@ func (p Preparation) parts() []string {
 			parts = append(parts, part)
 		}
 	}
+	add(p.JPEG != "", "jpeg="+p.JPEG)
 	add(p.Border > 0, "border="+strconv.Itoa(p.Border))
 	add(p.Resize != Size{}, "resize="+p.Resize.String())
 	add(p.Filter != "", "filter="+p.Filter)
@@ -179,6 +193,8 @@ func (p *Preparation) set(part string) (known bool, err error) {
 		p.Crop, err = ParseSize(value)
 	case "filter":
 		p.Filter = value
+	case "jpeg":
+		p.JPEG = value
 	case "background":
 		p.Background = value
 	case "classes":
@@ -272,7 +288,7 @@ func (p Preparation) records(ctx context.Context, r *records) (*records, error) 
 	if err != nil {
 		return nil, err
 	}
-	out := &records{classes: r.classes, folders: r.folders, labels: r.labels, warnings: r.warnings, block: block{notes: r.notes}}
+	out := &records{classes: r.classes, folders: r.folders, labels: r.labels, warnings: r.warnings, block: block{notes: r.notes, jpegs: r.jpegs}}
 	out.shape = pixel.Shape{Height: final.Height, Width: final.Width, Channels: r.shape.Channels}
 	if p.RGB && r.shape.Channels == 1 {
 		out.shape.Channels = 3
@@ -290,7 +306,7 @@ func (p Preparation) records(ctx context.Context, r *records) (*records, error) 
 				return nil, err
 			}
 			pixels, err := p.pixels(ctx, b.pixels, r.shape, out.shape)
-			return &block{shape: out.shape, notes: b.notes, pixels: pixels}, err
+			return &block{shape: out.shape, notes: b.notes, jpegs: b.jpegs, pixels: pixels}, err
 		}
 		return out, nil
 	}

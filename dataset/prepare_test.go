@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"maps"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -37,8 +38,8 @@ func TestPrepareFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	im := mustLoad(t, d)
-	if want := name + "[resize=2,filter=box,crop=2]"; im.Name != want || d.String() != want {
-		t.Errorf("the name is %s; expected %s", im.Name, want)
+	if list := "resize=2,filter=box,crop=2]"; im.Name != name+"["+list || d.String() != name+"[jpeg=libjpeg-turbo,"+list {
+		t.Errorf("the name is %s, and %v", im.Name, d)
 	}
 	if im.Shape.String() != "2×2×1" || !bytes.Equal(im.Pixels, bytes.Repeat([]byte{105}, 8)) {
 		t.Errorf("%v of %v; expected 105 everywhere", im.Pixels, im.Shape)
@@ -54,7 +55,7 @@ func TestPrepareFolder(t *testing.T) {
 	if other.Digest == im.Digest {
 		t.Error("two preparations have one digest")
 	}
-	if d, err := d.Prepare(Preparation{}); err != nil || d.String() != name {
+	if d, err := d.Prepare(Preparation{}); err != nil || d.String() != name+"[jpeg=libjpeg-turbo]" {
 		t.Errorf("without preparation the set is %v, %v", d, err)
 	}
 	if p := mustOpen(t, name+"[resize=2]").Preparation(); p.Filter != "bilinear" || p.Resize != (Size{Width: 2}) {
@@ -223,5 +224,42 @@ func TestClassFiles(t *testing.T) {
 	im := mustLoad(t, mustOpen(t, "folder:"+filepath.Join(dir, "set", "n01")+"[classes="+file+"]"))
 	if im.Labels[0] != -1 || !slices.Equal(im.Classes, []string{"n01", "n02"}) || len(im.Warnings) > 0 {
 		t.Errorf("labels %v, classes %q, warnings %q", im.Labels, im.Classes, im.Warnings)
+	}
+}
+
+// The name of a set of pictures says how JPEG pictures are decoded, where there are some; PNG pictures are the same by any decoder.
+func TestJPEGDecoders(t *testing.T) {
+	dir := t.TempDir()
+	soft := patternImage(3, 8, 10) // its chroma is coded at half the size
+	writeFile(t, jpegBytes(t, soft), dir, "jpeg", "a", "1.jpg")
+	writeFile(t, jpegBytes(t, soft), dir, "sham", "a", "1.png")
+	writeFile(t, pngBytes(t, soft), dir, "png", "a", "1.png")
+	ours := strings.Join(strings.Split(runtime.Version(), ".")[:2], ".")
+	name := "folder:" + filepath.Join(dir, "jpeg")
+	turbo, standard := mustLoad(t, mustOpen(t, name)), mustLoad(t, mustOpen(t, name+"[jpeg="+ours+"]"))
+	if turbo.Name != name+"[jpeg=libjpeg-turbo]" || standard.Name != name+"[jpeg="+ours+"]" || turbo.Digest == standard.Digest {
+		t.Errorf("%s has the digest %s, %s %s", turbo.Name, turbo.Digest, standard.Name, standard.Digest)
+	}
+	sham := "folder:" + filepath.Join(dir, "sham")
+	if im := mustLoad(t, mustOpen(t, sham)); im.Name != sham+"[jpeg=libjpeg-turbo]" || im.Digest != turbo.Digest {
+		t.Errorf("a JPEG picture named .png: %s, %s", im.Name, im.Digest)
+	}
+	png := "folder:" + filepath.Join(dir, "png")
+	if im := mustLoad(t, mustOpen(t, png+"[jpeg=go1.3,crop=8]")); im.Name != png+"[crop=8]" {
+		t.Errorf("PNG pictures: %s", im.Name)
+	}
+	wantError(t, name+"[jpeg=go1.3]", "a/1.jpg", "as Go 1.3 decodes them", "build it with Go 1.3, or take jpeg=libjpeg-turbo")
+	wantError(t, name+"[jpeg=mozjpeg]", "expected libjpeg-turbo, or go1.26")
+	wantError(t, "mnist/test[jpeg=go1.26]", "a set without pictures")
+	for _, c := range [][3]string{ // name, recorded, opened
+		{"folder:x", "folder:x", "folder:x[jpeg=go1.26]"},
+		{"cifar10-jpeg/test[skip=20]", "cifar10-jpeg/test[skip=20,corrupt=fog:3,seed=0]", "cifar10-jpeg/test[jpeg=go1.26,skip=20]"},
+		{"folder:x[skip=2]", "folder:y[jpeg=libjpeg-turbo,corrupt=fog:3,seed=0]", "folder:x[jpeg=libjpeg-turbo,skip=2]"},
+		{"folder:x[jpeg=libjpeg-turbo]", "folder:x", "folder:x[jpeg=libjpeg-turbo]"},
+		{"mnist/test", "mnist/test", "mnist/test"},
+	} {
+		if d, err := OpenLike(c[0], c[1]); err != nil || d.String() != c[2] {
+			t.Errorf("%s as %s opens %v, %v; expected %s", c[0], c[1], d, err, c[2])
+		}
 	}
 }

@@ -31,6 +31,8 @@ type set struct {
 	archive string // a .tar that may stand there in place of the files of both parts
 	sources []source
 	read    func(ctx context.Context, paths []string, part part) (*records, error)
+
+	readPictures func(ctx context.Context, paths []string, part part, jpeg string) (*records, error) // in place of read; by a decoder
 }
 
 // part is the train or test split of a set. Its files may also be gzipped.

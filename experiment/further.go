@@ -3,7 +3,6 @@ package experiment
 import (
 	"fmt"
 
-	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/train"
 )
@@ -39,7 +38,7 @@ func (s *Setup) further(r Recipe) (map[string]furtherSet, error) {
 func (m Model) openMore() (map[string]train.Set, error) {
 	var all map[string]train.Set
 	for name, f := range m.More {
-		d, err := dataset.Open(f.Data)
+		d, err := openSet(f.Data)
 		if err != nil {
 			return nil, fmt.Errorf("experiment: %s: the set %s: %w", m.Name, name, err)
 		}

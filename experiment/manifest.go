@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/picture"
 )
 
 // Manifest says what a folder is for. Models and tables may be added to it; what is there never changes, but for the words of a table and the row
@@ -256,7 +257,23 @@ func joined(folder string, here *Manifest) (*Manifest, error) {
 	if err := there.checkSeals(folder); err != nil && !errors.As(err, &lost) { // a run makes that again
 		return nil, err
 	}
+	if here, err = here.asBegun(there); err != nil {
+		return nil, err
+	}
 	return there, there.join(folder, here)
+}
+
+// asBegun is a manifest with the names of pictures as a folder has them that was begun before names said how JPEG pictures are
+// decoded: such a folder goes on with the decoder of then.
+func (m *Manifest) asBegun(there *Manifest) (*Manifest, error) {
+	text := compact(there)
+	if strings.Contains(text, "[jpeg=") || !strings.Contains(text, `"cifar10-jpeg/`) && !strings.Contains(text, `"folder:`) {
+		return m, nil
+	}
+	part := "[jpeg=" + picture.LibJPEG
+	text = strings.NewReplacer(part+",", "[", part+"]", "").Replace(compact(m))
+	begun := &Manifest{}
+	return begun, json.Unmarshal([]byte(text), begun)
 }
 
 // Model finds a model by its name; nil: there is none.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/resample"
 )
 
@@ -178,7 +177,7 @@ func (p *planner) images(ctx context.Context, m Metric) (int, error) {
 
 // sizeOf is the number of images of a set.
 func sizeOf(ctx context.Context, name string) (int, error) {
-	d, err := dataset.Open(name)
+	d, err := openSet(name)
 	if err != nil {
 		return 0, err
 	}

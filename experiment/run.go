@@ -174,7 +174,7 @@ func (r *Runner) set(name string) (*dataset.Dataset, error) {
 	if d := r.sets[name]; d != nil {
 		return d, nil
 	}
-	d, err := dataset.Open(name)
+	d, err := openSet(name)
 	if err == nil {
 		r.sets[name] = d
 	}

@@ -3,6 +3,8 @@ package experiment
 import (
 	"cmp"
 	"strings"
+
+	"github.com/certspec/certspec/dataset"
 )
 
 // sets names the parts of a kind of data.
@@ -17,8 +19,25 @@ func (s *Setup) sets(kind string) (train, test string, err error) {
 	} else if instead, ok := s.Library.data[s.Tier.Data[kind].At]; ok { // of a kind that has parts of its own
 		at, d = instead.At, instead
 	}
-	return strings.ReplaceAll(d.Train, "{}", at), strings.ReplaceAll(d.Test, "{}", at), nil
+	return decoded(strings.ReplaceAll(d.Train, "{}", at)), decoded(strings.ReplaceAll(d.Test, "{}", at)), nil
 }
+
+// decoded is the name of a data set that says how its JPEG pictures are decoded, where it may have some.
+func decoded(name string) string {
+	d, err := dataset.Open(name)
+	if err != nil || d.Preparation().JPEG == "" {
+		return name // an error comes where it is opened
+	}
+	base, rest := cutSelection(name)
+	part := "jpeg=" + d.Preparation().JPEG
+	if strings.Contains(rest, part) {
+		return name
+	}
+	return with(base+"["+part+"]", rest)
+}
+
+// openSet opens a set of a manifest; names without a decoder of JPEG pictures are of earlier versions.
+func openSet(name string) (*dataset.Dataset, error) { return dataset.OpenLike(name, name) }
 
 // with adds a selection to the name of a data set.
 func with(name, selection string) string {

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/train"
 )
@@ -66,10 +65,10 @@ func (s *Setup) train(ctx context.Context, m Model, out string, o Options) (*mod
 	if m.Begin != nil {
 		t.From = m.Begin.File
 	}
-	if t.Train, err = dataset.Open(m.Train); err != nil {
+	if t.Train, err = openSet(m.Train); err != nil {
 		return nil, err
 	}
-	if t.Test, err = dataset.Open(m.Check); err != nil {
+	if t.Test, err = openSet(m.Check); err != nil {
 		return nil, err
 	}
 	if t.More, err = m.openMore(); err != nil {

@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"image"
+	"image/jpeg"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -191,6 +195,61 @@ func TestLedgerReplay(t *testing.T) {
 	os.WriteFile(forged, []byte(other), 0o666)
 	if code := replay(forged); code != 0 || len(got.Flips) != 1 || got.EqualIdentity {
 		t.Errorf("another engine: exit code %d: %+v", code, got)
+	}
+}
+
+// A ledger of JPEG pictures that does not say how they were decoded is of a version that took Go's decoder, and so does what
+// repeats it or goes on with it.
+func TestLedgerOfEarlierDecoder(t *testing.T) {
+	if !strings.HasPrefix(runtime.Version(), "go1.26") {
+		t.Skip("only Go 1.26 has the decoder of earlier versions")
+	}
+	dir := t.TempDir()
+	rough := image.NewRGBA(image.Rect(0, 0, 32, 32))
+	for i := range rough.Pix {
+		rough.Pix[i] = uint8(i * i * 31)
+	}
+	for _, class := range []string{"a", "b"} {
+		os.Mkdir(filepath.Join(dir, class), 0o755)
+		file, err := os.Create(filepath.Join(dir, class, "1.jpg"))
+		if err == nil {
+			err = errors.Join(jpeg.Encode(file, rough, nil), file.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "x.ledger")
+	run := func(verb, data string) int {
+		args := []string{"certify", "--sigma", "0.25", "--n", "100", "--block", "50", "--ledger", path}
+		if verb == "replay" {
+			args = []string{"ledger", "replay", path}
+		}
+		_, code := output(t, append(args, "--model", "../../notebooks/models/cifar10-resnet20-s025", "--data", data, "--engine", "go")...)
+		return code
+	}
+	if code := run("certify", "folder:"+dir+"[jpeg=go1.26]"); code != 0 {
+		t.Fatalf("certify: exit code %d", code)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || !bytes.Contains(text, []byte("[jpeg=go1.26]")) {
+		t.Fatalf("%.2000s, %v", text, err)
+	}
+	text = bytes.Replace(text[:bytes.Index(text, []byte("\nclaims"))+1], []byte("[jpeg=go1.26]"), nil, 1)
+	if err := os.WriteFile(path, text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if code := run("replay", "folder:"+dir); code != 0 {
+		t.Errorf("replay: exit code %d", code)
+	}
+	if code := run("replay", "folder:"+dir+"[jpeg=libjpeg-turbo]"); code == 0 {
+		t.Error("other pixels are replayed")
+	}
+	if code := run("certify", "folder:"+dir); code != 0 {
+		t.Errorf("going on: exit code %d", code)
+	}
+	if after, _ := os.ReadFile(path); !bytes.HasPrefix(after, text) || !bytes.Contains(after, []byte("\nclaims")) {
+		t.Errorf("went on as\n%s", after)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // Pictures in every mode and orientation, prepared by Pillow and by certspec, are the same bytes.
-// They are PNG files: decoders of JPEG differ in how they smooth colours.
+// They are PNG files; TestExternalJPEG has the others.
 func TestExternalPictures(t *testing.T) {
 	dir := t.TempDir()
 	var cases []struct {

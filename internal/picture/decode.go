@@ -8,8 +8,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	"image/jpeg"
-	_ "image/png" // registers the PNG decoder
+	"image/png"
 	"io"
 	"strings"
 
@@ -33,6 +32,7 @@ type Image struct {
 type Options struct {
 	Background *color.RGBA // colour behind transparent pixels; nil: transparent pictures are an error
 	Reduce16   bool        // 16-bit values v become round(v/257); else they are an error
+	JPEG       string      // decoder of JPEG pictures, LibJPEG or GoJPEG(); "": LibJPEG
 }
 
 // Decode reads a picture and turns it upright as its EXIF data say; colour profiles are not
@@ -40,40 +40,13 @@ type Options struct {
 // nearest byte to (a·v + (255−a)·b)/255. A warning tells of EXIF data that cannot be
 // read; the picture is then taken as it is stored.
 func Decode(file []byte, o Options) (im Image, warning string, err error) {
-	config, format, err := image.DecodeConfig(bytes.NewReader(file))
+	if IsJPEG(file) {
+		im, err = decodeJPEG(file, o)
+	} else {
+		im, err = decodePNG(file, o)
+	}
 	if err != nil {
 		return Image{}, "", readError(err)
-	}
-	height, width := config.Height, config.Width
-	if height < 1 || width < 1 || height > maxSide || width > maxSide {
-		return Image{}, "", fmt.Errorf("%d×%d pixels; expected sides of 1 to %d", height, width, maxSide)
-	}
-	pixels := int64(height) * int64(width)
-	if pixels > maxPixels {
-		return Image{}, "", fmt.Errorf("%d×%d pixels; expected at most %d in all", height, width, maxPixels)
-	}
-	if err := inflate.Check("picture", 4*pixels, int64(len(file))); err != nil {
-		return Image{}, "", err
-	}
-	defer room.take(pixels)()
-	decoded, _, err := image.Decode(bytes.NewReader(file))
-	if err != nil {
-		return Image{}, "", readError(err)
-	}
-	grey := false
-	switch decoded.(type) {
-	case *image.Gray, *image.Gray16:
-		grey = true
-	case *image.CMYK:
-		return Image{}, "", errInks
-	}
-	if format == "png" {
-		kind := file[len(pngSignature)+17] // colour type: 0 and 4 are grey without and with alpha
-		grey = kind == 0 || kind == 4
-	}
-	im, err = flatten(decoded, grey, o)
-	if err != nil {
-		return Image{}, "", err
 	}
 	turn, err := orientation(file)
 	if err != nil {
@@ -82,18 +55,46 @@ func Decode(file []byte, o Options) (im Image, warning string, err error) {
 	return upright(im, turn), warning, nil
 }
 
-var errInks = errors.New("a JPEG picture in CMYK or YCCK, the inks of a printer; expected grey or RGB, so convert it first")
+func decodePNG(file []byte, o Options) (Image, error) {
+	config, err := png.DecodeConfig(bytes.NewReader(file))
+	if err != nil {
+		if !bytes.HasPrefix(file, []byte(pngSignature)) {
+			err = errors.New("unknown format; expected PNG or JPEG")
+		}
+		return Image{}, err
+	}
+	giveBack, err := admit(file, config.Height, config.Width)
+	if err != nil {
+		return Image{}, err
+	}
+	defer giveBack()
+	decoded, err := png.Decode(bytes.NewReader(file))
+	if err != nil {
+		return Image{}, err
+	}
+	kind := file[len(pngSignature)+17] // colour type: 0 and 4 are grey without and with alpha
+	return flatten(decoded, kind == 0 || kind == 4, o)
+}
 
-// readError says in plain words what decoders say of a file that ends early or has four inks.
+// admit refuses pictures that are too large, and waits for room for the others.
+func admit(file []byte, height, width int) (giveBack func(), err error) {
+	if height < 1 || width < 1 || height > maxSide || width > maxSide {
+		return nil, fmt.Errorf("%d×%d pixels; expected sides of 1 to %d", height, width, maxSide)
+	}
+	pixels := int64(height) * int64(width)
+	if pixels > maxPixels {
+		return nil, fmt.Errorf("%d×%d pixels; expected at most %d in all", height, width, maxPixels)
+	}
+	if err := inflate.Check("picture", 4*pixels, int64(len(file))); err != nil {
+		return nil, err
+	}
+	return room.take(pixels), nil
+}
+
+// readError says in plain words what decoders say of a file that ends early.
 func readError(err error) error {
-	var unsupported jpeg.UnsupportedError
-	switch {
-	case errors.As(err, &unsupported) && strings.Contains(err.Error(), "4-component"):
-		return errInks
-	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || strings.Contains(err.Error(), "not enough pixel data"):
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || strings.Contains(err.Error(), "not enough pixel data") {
 		return fmt.Errorf("the file is truncated: %w", err)
-	case errors.Is(err, image.ErrFormat):
-		return errors.New("unknown format; expected PNG or JPEG")
 	}
 	return err
 }

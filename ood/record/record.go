@@ -183,6 +183,7 @@ func (e *MismatchError) Error() string {
 // SameRun is nil if a run with the header run may add to a file with header h; else a *MismatchError. Programs may differ.
 func (h Header) SameRun(file string, run Header) error {
 	run.Format, run.Version, run.Program = h.Format, h.Version, h.Program
+	run.Data.Name = linefile.SameData(h.Data.Name, h.Data.Digest, run.Data.Name, run.Data.Digest)
 	if name, a, b, differ := linefile.FirstDifference(h, run); differ {
 		return &MismatchError{file, name, a, b}
 	}

@@ -36,7 +36,7 @@ func (l *Labelled) base() string {
 
 // Load reads the images. Errors: those of dataset.Open; another set under that name.
 func (l *Labelled) Load(ctx context.Context) (*dataset.Images, error) {
-	set, err := dataset.Open(l.Name)
+	set, err := dataset.OpenLike(l.Name, l.Name)
 	if err != nil {
 		return nil, err
 	}

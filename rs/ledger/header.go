@@ -148,6 +148,7 @@ func (h Header) check() error {
 // else differs, as any other field changes it.
 func (h Header) SameRun(file string, run Header) error {
 	run.Format, run.Version, run.Program = h.Format, h.Version, h.Program
+	run.Data.Name = linefile.SameData(h.Data.Name, h.Data.Digest, run.Data.Name, run.Data.Digest)
 	other := run
 	if !h.SeedChosen && !run.SeedChosen {
 		other.Seed = h.Seed

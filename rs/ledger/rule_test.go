@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"math"
 	"os"
@@ -110,5 +111,25 @@ func TestVersion1(t *testing.T) {
 	h.Shard = &Shard{By: ShardImages, Count: 2}
 	if _, _, err := Open(path, h); !errors.As(err, &mismatch) || mismatch.Field != "shard" {
 		t.Errorf("as a shard: %v", err)
+	}
+}
+
+// The decoder in the name of the images is no other run where the pixels are the same.
+func TestDecoderInName(t *testing.T) {
+	there, here := header(), header()
+	for _, c := range []struct {
+		there, here, digest string
+		same                bool
+	}{
+		{"folder:x[skip=20]", "folder:x[jpeg=go1.26,skip=20]", "", true},
+		{"folder:x", "folder:x[jpeg=libjpeg-turbo]", "", true},
+		{"folder:x[jpeg=go1.26]", "folder:x", "", true},
+		{"folder:x", "folder:x[jpeg=libjpeg-turbo]", "sha256:0", false},
+		{"folder:x[skip=20]", "folder:x[jpeg=go1.26,skip=2]", "", false},
+	} {
+		there.Data.Name, here.Data.Name, here.Data.Digest = c.there, c.here, cmp.Or(c.digest, there.Data.Digest)
+		if err := there.SameRun("x", here); (err == nil) != c.same {
+			t.Errorf("%+v: %v", c, err)
+		}
 	}
 }

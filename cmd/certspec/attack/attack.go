@@ -111,6 +111,7 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	if weights := h.Model.Identity.Weights; !strings.Contains(weights, model.Card.Weights) {
 		return fmt.Errorf("--model %s has the weights %s, the ledger is of %s", o.path, model.Card.Weights, weights)
 	}
+	o.images.Recorded = args[0]
 	d, err := o.images.Open()
 	if err != nil {
 		return err

@@ -106,6 +106,7 @@ func (o *options) run(cmd *cobra.Command) error {
 	if err := o.check(cmd); err != nil {
 		return err
 	}
+	o.input.Images.Recorded = o.Ledger
 	in, err := o.input.Open()
 	if err != nil {
 		return err

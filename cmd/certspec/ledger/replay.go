@@ -57,6 +57,7 @@ func (o *replayOptions) run(cmd *cobra.Command, args []string) error {
 	if f.Changed("image") && f.Changed("images") {
 		return cli.Usagef("--image with --images: expected one of them")
 	}
+	o.input.Images.Recorded = args[0]
 	in, err := o.input.Open()
 	if err != nil {
 		return err

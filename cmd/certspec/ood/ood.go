@@ -68,6 +68,7 @@ func (o *runOptions) open(cmd *cobra.Command) (*feedforward.Network, *dataset.Da
 		}
 		run.Shard = &record.Shard{Index: s.Index, Count: s.Count}
 	}
+	o.images.Recorded = o.out
 	images, err := o.images.Open()
 	if err != nil {
 		return nil, nil, run, err

@@ -97,8 +97,9 @@ func computeAgain(cmd *cobra.Command, m *ood.Measurement, network *cli.NetworkOp
 		return 0, err
 	}
 	defer opened.Close()
-	data, err := dataset.Open(m.Header.Data.Name)
+	data, err := dataset.OpenLike(m.Header.Data.Name, m.Header.Data.Name)
 	if images.Name != "" {
+		images.Recorded = m.Path
 		data, err = images.Open()
 	}
 	if err != nil {

@@ -87,6 +87,7 @@ func (o *options) certify(cmd *cobra.Command) error {
 	if o.list {
 		return done.print(cmd, *o.json)
 	}
+	o.input.Images.Recorded = o.Folder
 	in, err := o.input.Open()
 	if err != nil {
 		return err

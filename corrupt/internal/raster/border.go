@@ -1,4 +1,4 @@
-// Package raster holds what corruptions share of image processing: edges, splines, colours, the DCT of JPEG, random fields and what lies
+// Package raster holds what corruptions share of image processing: edges, splines, colours, random fields and what lies
 // beyond a border. Its functions give the same bits on every platform.
 package raster
 

@@ -2,7 +2,11 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -13,7 +17,8 @@ import (
 
 // ImageOptions name a data set, and say how its images are prepared and which of them are taken.
 type ImageOptions struct {
-	Name string
+	Name     string
+	Recorded string // a file or folder of a run that this one goes on with or repeats: its JPEG decoder is taken
 
 	cmd                                                        *cobra.Command
 	resize, filter, crop, channels, background, depth, classes string
@@ -63,7 +68,11 @@ func (o *ImageOptions) Open() (*dataset.Dataset, error) { return o.OpenNamed(o.N
 // OpenNamed opens a data set with the flags that prepare and select images.
 func (o *ImageOptions) OpenNamed(name string) (*dataset.Dataset, error) {
 	f := o.cmd.Flags()
-	d, err := dataset.Open(name)
+	open := dataset.Open
+	if recorded := recordedName(o.Recorded); recorded != "" {
+		open = func(name string) (*dataset.Dataset, error) { return dataset.OpenLike(name, recorded) }
+	}
+	d, err := open(name)
 	if err != nil {
 		return nil, UsageError{err}
 	}
@@ -110,6 +119,27 @@ func (o *ImageOptions) OpenNamed(name string) (*dataset.Dataset, error) {
 		selections = append(selections, dataset.Count(o.count))
 	}
 	return d.Subset(selections...), nil
+}
+
+// recordedName is the name of the images that the first line of a file says, be it a ledger or a file of package ood, or
+// such a line of a folder's first ledger; empty: there is none.
+func recordedName(path string) string {
+	if path == "" {
+		return ""
+	}
+	if inside, _ := filepath.Glob(filepath.Join(path, "*.ledger")); len(inside) > 0 {
+		path = inside[0]
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	var header struct{ Data struct{ Name string } }
+	if json.NewDecoder(io.LimitReader(file, 1<<24)).Decode(&header) != nil {
+		return ""
+	}
+	return header.Data.Name
 }
 
 // Resized says what a radius is a distance between where images of a set were resized; else it is empty.

@@ -1,4 +1,4 @@
-package raster
+package jpeg
 
 // The constants of the DCT of Loeffler, Ligtenberg and Moschytz (1989) in multiples of 2⁻¹³.
 const (
@@ -63,35 +63,48 @@ func forwardLine(b *[64]int32, at, step, shift int) {
 // InverseDCT is the inverse of the orthonormal DCT, rounded as libjpeg's "islow" method does.
 func InverseDCT(block *[64]int32) {
 	for i := range 8 {
-		inverseLine(block, i, 8, dctBits-passBits)
+		if block[8+i]|block[16+i]|block[24+i]|block[32+i]|block[40+i]|block[48+i]|block[56+i] == 0 {
+			v := block[i] << passBits
+			for k := 0; k < 64; k += 8 {
+				block[k+i] = v
+			}
+			continue
+		}
+		const shift = dctBits - passBits
+		v0, v1, v2, v3, v4, v5, v6, v7 := inverse(block[i], block[8+i], block[16+i], block[24+i], block[32+i], block[40+i], block[48+i], block[56+i])
+		block[i], block[8+i], block[16+i], block[24+i] = Descale(v0, shift), Descale(v1, shift), Descale(v2, shift), Descale(v3, shift)
+		block[32+i], block[40+i], block[48+i], block[56+i] = Descale(v4, shift), Descale(v5, shift), Descale(v6, shift), Descale(v7, shift)
 	}
 	for i := 0; i < 64; i += 8 {
-		inverseLine(block, i, 1, dctBits+passBits+3)
+		const shift = dctBits + passBits + 3
+		b := (*[8]int32)(block[i:])
+		v0, v1, v2, v3, v4, v5, v6, v7 := inverse(b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7])
+		b[0], b[1], b[2], b[3] = Descale(v0, shift), Descale(v1, shift), Descale(v2, shift), Descale(v3, shift)
+		b[4], b[5], b[6], b[7] = Descale(v4, shift), Descale(v5, shift), Descale(v6, shift), Descale(v7, shift)
 	}
 }
 
-func inverseLine(b *[64]int32, at, step, shift int) {
-	v := func(i int) int32 { return b[(at+i*step)&63] }
-	z := (v(2) + v(6)) * fix0541
-	t2, t3 := z-v(6)*fix1847, z+v(2)*fix0765
-	t0, t1 := (v(0)+v(4))<<dctBits, (v(0)-v(4))<<dctBits
+// inverse transforms eight values, and multiplies them by 2¹³.
+func inverse(c0, c1, c2, c3, c4, c5, c6, c7 int32) (v0, v1, v2, v3, v4, v5, v6, v7 int32) {
+	z := (c2 + c6) * fix0541
+	t2, t3 := z-c6*fix1847, z+c2*fix0765
+	t0, t1 := (c0+c4)<<dctBits, (c0-c4)<<dctBits
 	t10, t13 := t0+t3, t0-t3
 	t11, t12 := t1+t2, t1-t2
-	o0, o1, o2, o3 := v(7), v(5), v(3), v(1)
-	z5 := (o0 + o2 + o1 + o3) * fix1175
-	z1, z2 := -(o0+o3)*fix0899, -(o1+o2)*fix2562
-	z3, z4 := z5-(o0+o2)*fix1961, z5-(o1+o3)*fix0390
-	o0 = o0*fix0298 + z1 + z3
-	o1 = o1*fix2053 + z2 + z4
-	o2 = o2*fix3072 + z2 + z3
-	o3 = o3*fix1501 + z1 + z4
-	set := func(i int, v int32) { b[(at+i*step)&63] = Descale(v, shift) }
-	set(0, t10+o3)
-	set(7, t10-o3)
-	set(1, t11+o2)
-	set(6, t11-o2)
-	set(2, t12+o1)
-	set(5, t12-o1)
-	set(3, t13+o0)
-	set(4, t13-o0)
+	z5 := (c7 + c3 + c5 + c1) * fix1175
+	z1, z2 := -(c7+c1)*fix0899, -(c5+c3)*fix2562
+	z3, z4 := z5-(c7+c3)*fix1961, z5-(c5+c1)*fix0390
+	o0, o1 := c7*fix0298+z1+z3, c5*fix2053+z2+z4
+	o2, o3 := c3*fix3072+z2+z3, c1*fix1501+z1+z4
+	return t10 + o3, t11 + o2, t12 + o1, t13 + o0, t13 - o0, t12 - o1, t11 - o2, t10 - o3
+}
+
+// Store writes what InverseDCT gives as bytes around 128, in rows that stand stride apart.
+func Store(out []uint8, stride int, block *[64]int32) {
+	for i := 0; i < 64; i += 8 {
+		b, row := (*[8]int32)(block[i:]), (*[8]uint8)(out[i/8*stride:])
+		for k, v := range b {
+			row[k] = clip(v + 128)
+		}
+	}
 }
