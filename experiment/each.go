@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -66,13 +67,18 @@ func (r reader) expand(name, body *yaml.Node, add func(name, body *yaml.Node) er
 	if err != nil {
 		return err
 	}
+	left := false
 	for _, words := range combinations {
-		if ok, err := path.Match(except, filled(name, words).Value); ok && err == nil {
+		if matches(except, filled(name, words).Value) {
+			left = true
 			continue
 		}
 		if err := add(filled(name, words), filled(&rest, words)); err != nil {
 			return err
 		}
+	}
+	if except != "" && !left {
+		return r.errorf(name, "%s of %s: %v", exceptKey, name.Value, unmatched(except))
 	}
 	return nil
 }
@@ -101,19 +107,29 @@ func filled(n *yaml.Node, words map[string]string) *yaml.Node {
 }
 
 // matching are rows with those that a pattern such as C/*/clean/* stands for, in the order of the recipes.
-func (l *Library) matching(rows []tableRow) (out []tableRow) {
+func (l *Library) matching(rows []tableRow) (out []tableRow, err error) {
 	for _, row := range rows {
 		if !strings.Contains(row.Recipe, "*") {
 			out = append(out, row)
 			continue
 		}
+		before := len(out)
 		for _, name := range l.Names(Recipes) {
 			if matches(row.Recipe, name) {
 				out = append(out, tableRow{Recipe: name, Seeds: row.Seeds})
 			}
 		}
+		if len(out) == before {
+			return nil, unmatched(row.Recipe)
+		}
 	}
-	return out
+	return out, nil
+}
+
+// unmatched is the error of a pattern that stands for nothing.
+func unmatched(pattern string) error {
+	const how = "* stands for what lies between two /, as in D/c10/arms/*/*"
+	return fmt.Errorf("experiment: the pattern %s matches no recipe; %s", pattern, how)
 }
 
 // matches reports whether a name is the one that is wanted, or one that a pattern stands for.

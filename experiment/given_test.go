@@ -173,21 +173,28 @@ func TestDetailsOfTheRecipes(t *testing.T) {
 	l := opened(t)
 	s := atTier(t, l, "T3")
 	for _, name := range l.Names(Recipes) {
-		if !strings.HasPrefix(name, "A/") {
+		if !strings.HasPrefix(name, "A/") || strings.HasPrefix(name, "A/c10/fm-hcr-code") {
 			continue
 		}
 		m, err := s.Model(name, 0, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := map[bool]string{true: "crop-flip-shared", false: "crop-flip"}[m.Views == "augmix"]; string(m.Augment) != want {
+		want := train.CropFlip
+		if m.Data == imagenet {
+			want = train.ResizedCropFlip
+		}
+		if m.Views == "augmix" {
+			want += "-shared"
+		}
+		if m.Augment != want {
 			t.Errorf("%s: %s, want %s", name, m.Augment, want)
 		}
 		if (m.Adapt != nil) != (m.Adapt != nil && m.Adapt.Sample == randomSample) {
 			t.Errorf("%s adapts to %+v", name, m.Adapt)
 		}
 	}
-	imagenet, err := s.Model("A/imagenet/g", 0, 1)
+	g, err := s.Model("A/imagenet/g", 0, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +203,7 @@ func TestDetailsOfTheRecipes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range cells[:2] {
-		if name, _ := (&Manifest{Tier: s.Tier}).imagesOf(&imagenet, c); !strings.Contains(name, "skip=143") || (50000+142)/143 != 350 {
+		if name, _ := (&Manifest{Tier: s.Tier}).imagesOf(&g, c); !strings.Contains(name, "skip=143") || (50000+142)/143 != 350 {
 			t.Errorf("%v: %s", c, name)
 		}
 	}
@@ -205,7 +212,7 @@ func TestDetailsOfTheRecipes(t *testing.T) {
 	if cells, err = s.Tier.Cells(radiusMeasure{Sweeps: []string{"ImageNet-C-bar"}, Detail: true}); err != nil || len(cells) != 1+10*5 {
 		t.Fatalf("%d cells, %v", len(cells), err)
 	}
-	name, change := m.imagesOf(&imagenet, cells[len(cells)-1])
+	name, change := m.imagesOf(&g, cells[len(cells)-1])
 	if want := "folder:" + filepath.Join("shifted", "sparkles", "5") + "[crop=224,channels=rgb,skip=143]"; name != want || change != nil {
 		t.Errorf("%s changed by %v, want %s", name, change, want)
 	}

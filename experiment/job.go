@@ -187,8 +187,8 @@ func (m *Manifest) imagesOf(model *Model, c sweep.Cell) (name string, change *co
 			return with(imagenetCell(folder, c), selection), nil
 		}
 		name := fmt.Sprintf("npy:%s,%s,severity=%d", filepath.Join(folder, c.Corruption+".npy"), filepath.Join(folder, "labels.npy"), c.Setting.Severity)
-		if strings.HasPrefix(model.Data, "cifar") {
-			name += ",classes=" + model.Data
+		if of := cifarOf(model.Data); of != "" {
+			name += ",classes=" + of
 		}
 		return with(name, selection), nil
 	}
@@ -196,6 +196,14 @@ func (m *Manifest) imagesOf(model *Model, c sweep.Cell) (name string, change *co
 		return with(model.Test, selection), nil
 	}
 	return with(model.Test, selection), &c.Setting
+}
+
+// cifarOf says whose classes a kind of data has: "cifar10" of cifar10 and cifar10-…, "cifar100" likewise; "" of others.
+func cifarOf(kind string) string {
+	if name, _, _ := strings.Cut(kind, "-"); name == "cifar10" || name == "cifar100" {
+		return name
+	}
+	return ""
 }
 
 // officialSuffix makes the kind of the files of corrupted images that others published, as in cifar10-c. There are none of CIFAR-F.

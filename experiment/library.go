@@ -235,12 +235,25 @@ func (l *Library) Recipe(name string) (Recipe, error) {
 	return r, err
 }
 
-// Tier finds a tier by its name.
-func (l *Library) Tier(name string) (Tier, error) { return find(l, Tiers, l.tiers, name) }
+// Tier finds a tier by its name. Its patterns of recipes must match some.
+func (l *Library) Tier(name string) (Tier, error) {
+	t, err := find(l, Tiers, l.tiers, name)
+	for _, pattern := range t.Except {
+		matched := func(recipe string) bool { return matches(pattern, recipe) }
+		if err == nil && !slices.ContainsFunc(l.Names(Recipes), matched) {
+			err = fmt.Errorf("tier %s: except: %w", name, unmatched(pattern))
+		}
+	}
+	return t, err
+}
 
-// Table finds a table by its name.
+// Table finds a table by its name. A pattern among its rows must match a recipe.
 func (l *Library) Table(name string) (Table, error) {
 	t, err := find(l, Tables, l.tables, name)
-	t.Rows = l.matching(t.Rows)
+	if err == nil {
+		if t.Rows, err = l.matching(t.Rows); err != nil {
+			err = fmt.Errorf("table %s: %w", name, err)
+		}
+	}
 	return t, err
 }

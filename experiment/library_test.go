@@ -14,6 +14,7 @@ import (
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/sweep"
 )
@@ -82,6 +83,8 @@ func TestBuiltInLibrary(t *testing.T) {
 	}
 }
 
+var armsOfCalibration = []string{"brier-act", "acce-act", "exact-act", "push-act", "smoothadv"}
+
 // Calibration training starts from the seven baselines of Emde et al. 2025, table 4, on every data set, and all arms from one take equal
 // rows, steps and models.
 func TestArmsOfCalibrationTraining(t *testing.T) {
@@ -100,7 +103,7 @@ func TestArmsOfCalibrationTraining(t *testing.T) {
 					t.Errorf("%+v", at)
 				}
 				var first []Model
-				for _, arm := range []string{"brier-act", "acce-act", "exact-act", "push-act", "smoothadv"} {
+				for _, arm := range armsOfCalibration {
 					models, err := s.Models("D/" + data + "/arms/" + start + "/" + arm)
 					if err != nil {
 						t.Fatal(err)
@@ -154,7 +157,7 @@ func TestArmsOfTheTablesAreAlike(t *testing.T) {
 				arms[m.Method] = fmt.Sprintf("%d models from %s, %d images of %d rows in a step, %d epochs", len(models), m.Start, m.BatchSize, rows, m.Epochs)
 			}
 			want := arms["acce-act"]
-			for _, method := range []string{"brier-act", "acce-act", "exact-act", "push-act", "smoothadv"} {
+			for _, method := range armsOfCalibration {
 				if arms[method] != want || want == "" {
 					t.Errorf("%s at %s: %s has %q, acce-act %q", table, name, method, arms[method], want)
 				}
@@ -408,7 +411,7 @@ func TestBadRecipes(t *testing.T) {
 		"{from: A/c10, network: resnet19}":                              `no network "resnet19"`,
 		"{from: A/c10, input: centre}":                                  `no input layer "centre"`,
 		"{from: A/c10, schedule: cosin}":                                `unknown schedule "cosin"`,
-		"{from: A/c10, augment: flip}":                                  `no augmentation "flip"`,
+		"{from: A/c10, augment: flop}":                                  `no augmentation "flop"`,
 		"{from: A/c10, sigma: .nan}":                                    "σ = NaN",
 		"{from: A/c10, shorter: 0.5}":                                   "shorter is 0.5",
 		"{from: A/c10, initial: wide}":                                  `no initialisation "wide"`,
@@ -467,6 +470,62 @@ func TestRowsByPattern(t *testing.T) {
 	}
 	if got, want := plan("*/hcr", "tiny/g"), plan("tiny/hcr", "tiny/g"); got != want || got <= other {
 		t.Errorf("%d jobs of */hcr and tiny/g; want %d, more than %d", got, want, other)
+	}
+}
+
+// A pattern that matches no recipe is an error: among rows, in a tier's exceptions, in an except of each.
+func TestPatternsMatch(t *testing.T) {
+	for what, c := range map[string]struct {
+		text string
+		open func(*Library) error
+	}{
+		"table": {"tables:\n  x: {title: X, rows: [demo/g, D/fmnist/arms/*], measure: {clean: true}}\n",
+			func(l *Library) error { _, err := l.Table("x"); return err }},
+		"tier": {"tiers:\n  x: {title: X, except: [B/mnist], certify: {}, clean: skip=2}\n",
+			func(l *Library) error { _, err := l.Tier("x"); return err }},
+		"each": {"recipes:\n  y/$a:\n    each: {a: [1, 2]}\n    except: x/*\n    from: demo/g\n",
+			func(*Library) error { return nil }},
+	} {
+		file := filepath.Join(t.TempDir(), "x.yaml")
+		if err := os.WriteFile(file, []byte(c.text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		l := opened(t)
+		_, err := l.Add(file)
+		if err == nil {
+			err = c.open(l)
+		}
+		if err == nil || !strings.Contains(err.Error(), "matches no recipe") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// The table of arms on FashionMNIST has three baselines, one of each noise, with all arms of each.
+func TestArmsOfFashionMNIST(t *testing.T) {
+	l := opened(t)
+	table, err := l.Table("D/arms/fmnist")
+	if err != nil {
+		t.Fatal(err)
+	}
+	arms := map[float64]int{}
+	s := atTier(t, l, "scratch")
+	for _, row := range table.Rows {
+		models, err := s.Models(row.Recipe)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := models[0]; strings.Contains(row.Recipe, "/arms/") {
+			arms[m.Noise()]++
+			if len(models) != 2 || m.Epochs != 10 { // two rates
+				t.Errorf("%s: %d models, %d epochs", row.Recipe, len(models), m.Epochs)
+			}
+		} else if m.Epochs != 30 {
+			t.Errorf("%s: %d epochs", row.Recipe, m.Epochs)
+		}
+	}
+	if n := len(armsOfCalibration); len(table.Rows) != 3*(1+n) || arms[.25] != n || arms[.5] != n || arms[1] != n {
+		t.Errorf("%d rows, arms by σ %v", len(table.Rows), arms)
 	}
 }
 
@@ -680,8 +739,14 @@ func TestShorter(t *testing.T) {
 		if err != nil || len(lines) != 1 || !slices.Equal(lines[0].Models, []string{"B/mnist-8k/oe@1"}) {
 			t.Errorf("of the seed 1 %+v, %v", lines, err)
 		}
-		if _, _, err := s.lines(tableRow{Recipe: "B/mnist-8k/oe", Seeds: []uint64{3}}, Model{}); err == nil || !strings.Contains(err.Error(), "seed 3; at the tier") {
-			t.Errorf("of the seed 3: %v", err)
+		// Seeds of a row stand in the place of the recipe's, at most as many as the tier has.
+		lines, _, err = s.lines(tableRow{Recipe: "B/mnist-8k/oe", Seeds: []uint64{4, 3, 5}}, Model{})
+		want := []string{"B/mnist-8k/oe@4", "B/mnist-8k/oe@3", "B/mnist-8k/oe@5"}
+		if s.Tier.Seeds > 0 {
+			want = want[:s.Tier.Seeds]
+		}
+		if err != nil || len(lines) != 1 || !slices.Equal(lines[0].Models, want) {
+			t.Errorf("of other seeds %+v, %v; want %v", lines, err, want)
 		}
 	}
 }
@@ -764,5 +829,40 @@ func TestPathsOfTables(t *testing.T) {
 	made, err := l.Table("mine")
 	if err != nil || made.Rows[1].Results != filepath.Join(dir, "r", "x.csv") {
 		t.Errorf("%+v, %v", made.Rows, err)
+	}
+}
+
+// What is special of CIFAR-10 is not done to CIFAR-100, whatever follows the name of the kind.
+func TestKindsOfCIFAR(t *testing.T) {
+	for kind, want := range map[string]string{
+		"cifar10": "cifar10", "cifar10-copy": "cifar10", "cifar100": "cifar100", "cifar100-coarse": "cifar100",
+		"cifar1000": "", "svhn": "",
+	} {
+		if got := cifarOf(kind); got != want {
+			t.Errorf("%s: %q, want %q", kind, got, want)
+		}
+	}
+}
+
+// Recipes of SVHN read the official files, and those of ImageNet learn from random resized crops.
+func TestSetsOfRecipes(t *testing.T) {
+	l := opened(t)
+	s := atTier(t, l, "T3")
+	for _, recipe := range l.Names(Recipes) {
+		models, err := s.Models(recipe)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range models {
+			switch resized := strings.HasPrefix(string(m.Augment), string(train.ResizedCropFlip)); {
+			case m.Data == "svhn" && (m.Train != "svhn/train" || m.Test != "svhn/test"):
+				t.Errorf("%s learns from %s", m.Name, m.Train)
+			case resized != (m.Data == imagenet) && m.Adapt == nil:
+				t.Errorf("%s: %s on %s", m.Name, m.Augment, m.Data)
+			}
+		}
+	}
+	if !slices.ContainsFunc(dataset.Sets(), func(s dataset.Set) bool { return s.Name == "svhn" }) {
+		t.Error("there is no set svhn")
 	}
 }

@@ -143,7 +143,7 @@ func (r *recordMeasure) Do(ctx context.Context, runner *Runner, j Job) error {
 		Name: j.Model.Name, Labels: j.Model.labels(), Seed: 0, Pairs: t.Record.Pairs, PixelPairs: t.Record.PixelPairs, JacobianImages: t.Record.JacobianImages,
 		Fourier: spectral.FourierOptions{Points: 100, Window: 0.2}, Parts: runner.Result(j.Model, recordFile) + ".parts", Progress: runner.progress,
 	}
-	if strings.HasPrefix(j.Model.Data, "cifar10") && j.Model.Data != "cifar100" {
+	if cifarOf(j.Model.Data) == "cifar10" {
 		o.Accuracy, o.Fourier.Normalization = "cifar10_acc", spectral.CIFAR10
 	}
 	if o.Cells, err = r.cells(t); err != nil {

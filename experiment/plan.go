@@ -156,7 +156,7 @@ func (o Options) Setup() (*Setup, []tableRow, error) {
 	for kind := range o.Places {
 		if base := kindOf(kind); !slices.Contains(kinds, base) {
 			return nil, nil, &UnknownError{"data", kind, nearest.Of(base, kinds)}
-		} else if strings.HasSuffix(kind, officialSuffix) && !strings.HasPrefix(base, "cifar") && base != imagenet {
+		} else if strings.HasSuffix(kind, officialSuffix) && cifarOf(base) == "" && base != imagenet {
 			return nil, nil, fmt.Errorf("experiment: data %s: published corrupted images are read of CIFAR and ImageNet alone: cifar10-c, cifar100-c and imagenet-c", kind)
 		}
 	}
@@ -279,16 +279,10 @@ func (s *Setup) lines(row tableRow, first Model) (lines []tableLine, models []Mo
 			point = 0
 		}
 		var line tableLine
-		seeds := s.seeds(r)
-		for _, seed := range row.Seeds {
-			if !slices.Contains(seeds, seed) {
-				return nil, nil, fmt.Errorf("row %s: seed %d; at the tier %s it has %v", row.Recipe, seed, s.Tier.Name, seeds)
-			}
-		}
 		if len(row.Seeds) > 0 {
-			seeds = row.Seeds
+			r.Seeds = row.Seeds
 		}
-		for _, seed := range seeds {
+		for _, seed := range s.seeds(r) {
 			m, err := s.Model(row.Recipe, point, seed)
 			if err != nil {
 				return nil, nil, err

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"maps"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +19,7 @@ type tierPruning struct {
 
 // has reports whether a tier makes a recipe.
 func (t Tier) makes(r Recipe) bool {
-	if slices.ContainsFunc(t.Except, func(pattern string) bool { ok, err := path.Match(pattern, r.Name); return ok && err == nil }) {
+	if slices.ContainsFunc(t.Except, func(pattern string) bool { return matches(pattern, r.Name) }) {
 		return false
 	}
 	if r.Prune == "" {

@@ -121,7 +121,8 @@ func TestEach(t *testing.T) {
 			t.Errorf("error %v; want it to say %q", err, want)
 		}
 	}
-	if rows := l.matching([]tableRow{{Recipe: "x/*"}, {Recipe: "demo/g"}}); len(rows) != 4 || rows[3].Recipe != "demo/g" {
-		t.Errorf("%+v", rows)
+	rows, err := l.matching([]tableRow{{Recipe: "x/*"}, {Recipe: "demo/g"}})
+	if err != nil || len(rows) != 4 || rows[3].Recipe != "demo/g" {
+		t.Errorf("%+v, %v", rows, err)
 	}
 }

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -22,7 +23,7 @@ type Table struct {
 // tableRow is a recipe, or a network that is finished: a model file of certspec's or an ONNX file.
 type tableRow struct {
 	Recipe  string         `yaml:"recipe,omitempty" json:"recipe,omitempty"`
-	Seeds   []uint64       `yaml:"seeds,omitempty" json:"seeds,omitempty"`     // of the recipe; default all
+	Seeds   []uint64       `yaml:"seeds,omitempty" json:"seeds,omitempty"`     // default the recipe's; at most the tier's number
 	Model   string         `yaml:"model,omitempty" json:"model,omitempty"`     // path, in a file of rows relative to it
 	Results string         `yaml:"results,omitempty" json:"results,omitempty"` // path of certified radii that are there: a closed ledger, of clean images, or a CSV as in results/; or FILE#MODEL, a line of a file of records or of a CSV of accuracies; relative as Model
 	ONNX    map[string]any `yaml:"onnx,omitempty" json:"onnx,omitempty"`       // how images enter an ONNX file: the fields of onnxmodel.Card
@@ -57,6 +58,8 @@ func (r tableRow) check() error {
 		return fmt.Errorf("a row has a recipe, a model or results, one of them")
 	case r.Recipe != "" && (r.ONNX != nil || r.Data != "" || r.Sigma != 0):
 		return fmt.Errorf("row %s: onnx, data and sigma are for a model; a recipe says them itself", r.Recipe)
+	case len(slices.Compact(slices.Sorted(slices.Values(r.Seeds)))) < len(r.Seeds):
+		return fmt.Errorf("row %s: seeds %v; expected each once, as one network would count as two", r.Recipe, r.Seeds)
 	case r.Recipe == "" && len(r.Seeds) > 0:
 		return fmt.Errorf("row %s: seeds are for a recipe", r.Title)
 	case r.Recipe == "" && r.Title == "":

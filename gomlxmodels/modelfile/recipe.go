@@ -50,7 +50,7 @@ type Recipe struct {
 	PruneOptions map[string]any `json:"prune_options,omitempty" yaml:"prune_options,omitempty" flag:"prune-option" usage:"option of the pruning, as in layerwise=true; may be given several times"`
 	Sparsity     *float64       `json:"sparsity,omitempty" yaml:"sparsity,omitempty" usage:"share of the weights that pruning makes zero, at least 0 and below 1"`
 
-	Augment Augmentation `json:"augment" yaml:"augment,omitempty" usage:"none, crop-flip (zero padding by 4, random crop, horizontal flip of every view), crop-flip-shared (of the image, before its views are made), crop or crop-shared (without the flip)"`
+	Augment Augmentation `json:"augment" yaml:"augment,omitempty" usage:"none, crop-flip (zero padding by 4, random crop, horizontal flip of every view), crop, flip, random-resized-crop-flip (a part of 8 to 100 % in the size of the whole) or random-resized-crop; with -shared behind it of the image, before its views are made"`
 	Sets    []Set        `json:"sets,omitempty" yaml:"-" flag:"-"` // further images that the method takes, besides those of Train
 	Seed    uint64       `json:"seed" yaml:"-" flag:"seed" usage:"seed of weights, order, crops, flips and noise"`
 }

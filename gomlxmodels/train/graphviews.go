@@ -37,8 +37,8 @@ func (p *plan) graphBatch(step, at int, members []int) batch {
 	if b.unmade.draws, b.err = fouriermix.NewDraws(p.views.(augment.FourierMix), shape, augmented*n); b.err != nil {
 		return b
 	}
-	each, shared, flips := crops(recipe.Augment)
-	if each {
+	frame := framingOf(recipe.Augment)
+	if frame.each {
 		b.unmade.windows = fouriermix.NewMaps(shape, needs.Views*n)
 	}
 	noisy, sigma := p.noisyRows(epoch, at, rows*n), p.sigma(step)
@@ -50,12 +50,12 @@ func (p *plan) graphBatch(step, at int, members []int) batch {
 		for view := range needs.Views {
 			random := stream(recipe.Seed, imageStream, epoch, member, view)
 			switch {
-			case each:
-				b.unmade.windows.Set(view*n+i, drawWindow(random, shape, shape, flips).inverse(shape), true)
-			case shared && view == 0:
+			case frame.each:
+				b.unmade.windows.Set(view*n+i, frame.window(random, shape, shape).inverse(shape), true)
+			case frame.shared && view == 0:
 				copy(values, out)
 				clear(out)
-				drawWindow(random, shape, shape, flips).cut(values, shape, shape, out)
+				frame.apply(random, values, shape, shape, out)
 			}
 			if p.augmented(view) {
 				at := (view-(needs.Views-augmented))*n + i
@@ -84,7 +84,7 @@ func newViewer(b *backend.Backend, p *plan) (*Exec, error) {
 		if p.needs.Views > 1 {
 			views = Concatenate([]*Node{images, views}, 0)
 		}
-		if each, _, _ := crops(p.run.Recipe.Augment); each {
+		if framingOf(p.run.Recipe.Augment).each {
 			views = fouriermix.Sample(augment.FourierMix{}, views, in[:2])
 			in = in[2:]
 		}

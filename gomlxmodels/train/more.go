@@ -62,12 +62,12 @@ func (p *plan) loadMore(ctx context.Context) error {
 				return bad("%w", err)
 			}
 		}
-		each, shared, _ := crops(f.augment)
 		have, want := images.Shape, p.images.Shape
 		switch {
 		case k >= 1<<8:
 			return bad("a method has at most %d", 1<<8)
-		case have.Channels != want.Channels || have != want && (have.Height < want.Height || have.Width < want.Width || !each && !shared):
+		case have.Channels != want.Channels || have != want && (have.Height < want.Height || have.Width < want.Width ||
+			!framingOf(f.augment).crops()):
 			return bad("%s has images of %v; those of %s are of %v: %s", images.Name, have, p.images.Name, want, alike(have, want))
 		case f.batch < 1 || f.batch > images.Len():
 			return bad("batches of %d images, but %s has %d; take more of them, or smaller batches, as by --set %s.batch=%d", f.batch, images.Name, images.Len(), need.Name, max(1, min(f.batch, images.Len())))

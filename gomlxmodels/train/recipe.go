@@ -88,6 +88,8 @@ func (o Options) recipe() (r modelfile.Recipe, p parts, err error) {
 		return bad("no maker of views %q; there are %s and %s", r.ViewsBy, ViewsByHost, ViewsByGraph)
 	case r.ViewsBy == ViewsByGraph && !isFourierMix(p.views):
 		return bad("the graph makes views by fouriermix alone, not by %q", r.Views)
+	case r.ViewsBy == ViewsByGraph && framingOf(r.Augment).resized && framingOf(r.Augment).each:
+		return bad("the graph makes no views with %q; expected views by %q", r.Augment, ViewsByHost)
 	case !(sigma >= 0) || math.IsInf(sigma, 0):
 		return bad("σ = %v; expected 0 or more", sigma)
 	case r.Epochs < 1:

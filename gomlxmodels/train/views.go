@@ -2,6 +2,7 @@ package train
 
 import (
 	"math/rand/v2"
+	"strings"
 
 	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/gomlxmodels/method"
@@ -11,32 +12,66 @@ import (
 
 // What is done to every view of an image.
 const (
-	NoneAug        modelfile.Augmentation = "none"
-	CropFlip       modelfile.Augmentation = "crop-flip"        // zero padding by 4, random crop, flip with probability 1/2: drawn for each view, after its augmentation
-	CropFlipShared modelfile.Augmentation = "crop-flip-shared" // the same once for an image, before its views are made
-	Crop           modelfile.Augmentation = "crop"             // as crop-flip without the flip
-	CropShared     modelfile.Augmentation = "crop-shared"      // as crop-flip-shared without the flip
+	NoneAug modelfile.Augmentation = "none"
+	// Zero padding by 4, random crop, flip with probability 1/2: drawn for each view, after its augmentation.
+	CropFlip modelfile.Augmentation = "crop-flip"
+	Crop     modelfile.Augmentation = "crop" // as crop-flip without the flip
+	Flip     modelfile.Augmentation = "flip" // as crop-flip without the crop
+	// A random part of the image, of 8 to 100 % of its area and a ratio of width to height from 3/4 to 4/3, in the
+	// image's size by the antialiased bilinear filter; and a flip: what training on ImageNet takes.
+	ResizedCropFlip modelfile.Augmentation = "random-resized-crop-flip"
+	ResizedCrop     modelfile.Augmentation = "random-resized-crop" // the same without the flip
+
+	// The same once for an image, before its views are made.
+	CropFlipShared        modelfile.Augmentation = CropFlip + sharedAug
+	CropShared            modelfile.Augmentation = Crop + sharedAug
+	FlipShared            modelfile.Augmentation = Flip + sharedAug
+	ResizedCropFlipShared modelfile.Augmentation = ResizedCropFlip + sharedAug
+	ResizedCropShared     modelfile.Augmentation = ResizedCrop + sharedAug
+
+	sharedAug = "-shared"
 )
 
 // Augmentations of Options.Augment.
 func Augmentations() []modelfile.Augmentation {
-	return []modelfile.Augmentation{NoneAug, CropFlip, CropFlipShared, Crop, CropShared}
+	return []modelfile.Augmentation{
+		NoneAug, CropFlip, CropFlipShared, Crop, CropShared, Flip, FlipShared,
+		ResizedCropFlip, ResizedCropFlipShared, ResizedCrop, ResizedCropShared,
+	}
 }
 
-// crops says what an augmentation crops: each view, or once the image before its views are made; and whether it flips.
-func crops(augmentation modelfile.Augmentation) (each, shared, flips bool) {
-	switch augmentation {
-	case CropFlip:
-		return true, false, true
-	case CropFlipShared:
-		return false, true, true
-	case Crop:
-		return true, false, false
-	case CropShared:
-		return false, true, false
-	}
-	return false, false, false
+// framing is what an augmentation makes of the frame of an image: of each view, or once before the views are made.
+type framing struct {
+	each, shared, flips bool
+	pad                 int  // pixels of padding; 0: no crop
+	resized             bool // a random part in the size of the whole, in place of padding and crop
 }
+
+// framingOf says what an augmentation does.
+func framingOf(augmentation modelfile.Augmentation) (f framing) {
+	of, shared := strings.CutSuffix(string(augmentation), sharedAug)
+	switch modelfile.Augmentation(of) {
+	case CropFlip:
+		f = framing{pad: cropPad, flips: true}
+	case Crop:
+		f = framing{pad: cropPad}
+	case Flip:
+		f = framing{flips: true}
+	case ResizedCropFlip:
+		f = framing{resized: true, flips: true}
+	case ResizedCrop:
+		f = framing{resized: true}
+	default:
+		return f
+	}
+	f.each, f.shared = !shared, shared
+	return f
+}
+
+const cropPad = 4
+
+// crops reports whether it cuts windows that may be smaller than the image.
+func (f framing) crops() bool { return f.pad > 0 || f.resized }
 
 // view writes a view of an image, without noise, to out.
 func (p *plan) view(epoch, member, view int, random *rand.Rand, out []float32) error {
@@ -60,15 +95,15 @@ type viewing struct {
 
 // of writes a view of an image to out, which is zero. Only a crop makes the size to of another size from.
 func (v viewing) of(pixels []uint8, from, to pixel.Shape, shared, random *rand.Rand, out []float32) error {
-	each, before, flips := crops(v.augment)
-	if !each && !before && v.by == nil {
+	f := framingOf(v.augment)
+	if !f.each && !f.shared && v.by == nil {
 		scale(pixels, out)
 		return nil
 	}
 	values := make([]float32, len(pixels))
 	scale(pixels, values)
-	if before {
-		drawWindow(shared, from, to, flips).cut(values, from, to, out)
+	if f.shared {
+		f.apply(shared, values, from, to, out)
 		values, from = append(values[:0], out...), to
 		clear(out)
 	}
@@ -77,8 +112,8 @@ func (v viewing) of(pixels []uint8, from, to pixel.Shape, shared, random *rand.R
 			return err
 		}
 	}
-	if each {
-		drawWindow(random, from, to, flips).cut(values, from, to, out)
+	if f.each {
+		f.apply(random, values, from, to, out)
 	} else {
 		copy(out, values)
 	}
@@ -108,11 +143,19 @@ type window struct {
 	flip        bool
 }
 
-func drawWindow(random *rand.Rand, from, to pixel.Shape, flips bool) window {
-	const pad = 4
-	down := random.IntN(2*pad+1+from.Height-to.Height) - pad
-	right := random.IntN(2*pad+1+from.Width-to.Width) - pad
-	return window{down, right, flips && random.IntN(2) == 1}
+// apply writes the frame of an image to out, which is zero, by random numbers.
+func (f framing) apply(random *rand.Rand, values []float32, from, to pixel.Shape, out []float32) {
+	if f.resized {
+		drawPart(random, from, f.flips).scale(values, from, to, out)
+		return
+	}
+	f.window(random, from, to).cut(values, from, to, out)
+}
+
+func (f framing) window(random *rand.Rand, from, to pixel.Shape) window {
+	down := random.IntN(2*f.pad+1+from.Height-to.Height) - f.pad
+	right := random.IntN(2*f.pad+1+from.Width-to.Width) - f.pad
+	return window{down, right, f.flips && random.IntN(2) == 1}
 }
 
 // cut writes the window to out, which is zero.
