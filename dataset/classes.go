@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,7 +13,8 @@ import (
 
 // label gives each picture the class of its folder. Pictures without any folder have
 // no label, but may have names of classes.
-func (r *records) label(files []string, classFile string) error {
+func (r *records) label(f *folder, classFile string) error {
+	files := f.pictures
 	folders := make([]string, len(files))
 	for i, file := range files {
 		folders[i] = path.Dir(file)
@@ -22,9 +22,9 @@ func (r *records) label(files []string, classFile string) error {
 			return fmt.Errorf("%s stands more than one folder deep; expected CLASS/PICTURE (is a split such as /train missing from the name?)", file)
 		}
 	}
-	names := inOrder(slices.Compact(slices.Sorted(slices.Values(folders))))
-	flat := slices.Equal(names, []string{"."})
-	if at := slices.Index(folders, "."); at >= 0 && !flat {
+	at := slices.Index(folders, ".")
+	flat := at >= 0 && !slices.ContainsFunc(folders, func(name string) bool { return name != "." })
+	if at >= 0 && !flat {
 		return fmt.Errorf("%s lies next to class folders; expected CLASS/PICTURE", files[at])
 	}
 	switch {
@@ -37,10 +37,8 @@ func (r *records) label(files []string, classFile string) error {
 			return fmt.Errorf("file of classes %s: %w", classFile, err)
 		}
 	case !flat:
-		r.classes = names
-		r.folders = map[string]int{}
-		for i, name := range names {
-			r.folders[name] = i
+		if err := r.nameClasses(slices.Compact(slices.Sorted(slices.Values(slices.Concat(f.folders, folders))))); err != nil {
+			return err
 		}
 	}
 	r.labels = make([]int, len(files))
@@ -57,19 +55,37 @@ func (r *records) label(files []string, classFile string) error {
 	return nil
 }
 
-// inOrder is the order of classes: folders that are all named by numbers, as those of ImageNet V2, by these, others bytewise.
-func inOrder(folders []string) []string {
-	for _, name := range folders {
-		if n, err := strconv.Atoi(name); err != nil || n < 0 || strings.HasPrefix(name, "+") {
-			return folders
+// nameClasses makes classes of sorted folders: of such that are all named by numbers, as those of ImageNet V2, the number is
+// the label; of others the place.
+func (r *records) nameClasses(names []string) error {
+	r.folders = map[string]int{}
+	taken := map[int]string{}
+	numbered := !slices.ContainsFunc(names, func(name string) bool { return strings.Trim(name, "0123456789") != "" })
+	if !numbered {
+		r.classes = names
+		for i, name := range names {
+			r.folders[name] = i
 		}
+		return nil
 	}
-	slices.SortFunc(folders, func(a, b string) int {
-		m, _ := strconv.Atoi(a)
-		n, _ := strconv.Atoi(b)
-		return cmp.Or(cmp.Compare(m, n), cmp.Compare(a, b))
-	})
-	return folders
+	for _, name := range names {
+		label, err := strconv.Atoi(name)
+		if err != nil || label > maxLabel {
+			return fmt.Errorf("the folder %s is named by a number above %d; expected labels, or a file of classes that says them (--classes FILE)", name, maxLabel)
+		}
+		for len(r.classes) <= label {
+			r.classes = append(r.classes, strconv.Itoa(len(r.classes)))
+		}
+		if other, twice := taken[label]; twice {
+			return fmt.Errorf("the folders %s and %s have one number; expected one folder for each label, or a file of classes (--classes FILE)", other, name)
+		}
+		r.folders[name], r.classes[label], taken[label] = label, name, name
+	}
+	if len(r.classes) > len(names) {
+		r.warnings = append(r.warnings, fmt.Sprintf("its folders are named by numbers, which are taken as labels: %d of 0 to %d; a file of classes (--classes FILE) gives others",
+			len(names), len(r.classes)-1))
+	}
+	return nil
 }
 
 // maxLabel bounds the labels of a file of classes.

@@ -27,14 +27,15 @@ type folder struct {
 	root     string                                                    // of the file system; empty for an archive
 	archive  func(context.Context) (*inflate.Stream, io.Closer, error) // opens it
 	inner    string                                                    // part of the archive
+	folders  []string                                                  // those right below it, some of which may be empty
 	pictures []string                                                  // paths below the folder, with slashes, in bytewise order
 	others   []string                                                  // files that are no pictures
 	kept     map[string][]byte                                         // the pictures of an archive, where they are small
 }
 
 // readFolder lists a folder; its pictures are decoded where a subset holds them.
-// Below it stand either CLASS/PICTURE files, where the classes are the sorted
-// folder names (numbers by their value) or those of p.Classes, or pictures without any folder, whose labels are unknown.
+// Below it stand either CLASS/PICTURE files, where the classes are the sorted folder names, with empty ones (folders
+// that are all named by numbers have these as labels), or those of p.Classes, or pictures without any folder, whose labels are unknown.
 // The order is the bytewise order of the paths.
 func readFolder(ctx context.Context, name string, p Preparation) (*records, error) {
 	archive, inner, err := findArchive(name)
@@ -52,10 +53,13 @@ func readFolder(ctx context.Context, name string, p Preparation) (*records, erro
 	r := new(records)
 	r.jpegs = slices.ContainsFunc(f.pictures, func(name string) bool { return strings.ToLower(path.Ext(name)) != ".png" })
 	if err == nil {
-		err = r.label(f.pictures, p.Classes)
+		err = r.label(f, p.Classes)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %s: %w", name, err)
+	}
+	for i := range r.warnings {
+		r.warnings[i] = name + ": " + r.warnings[i]
 	}
 	r.decode = func(ctx context.Context, ids []int) (*block, error) {
 		paths := make([]string, len(ids))
@@ -100,7 +104,16 @@ func isPicture(name string) bool {
 	return false
 }
 
-// listTree finds the pictures below a folder. Files and folders whose name starts with a dot are not looked at.
+// leftOut reports whether a file or folder is what a system or program puts beside pictures, as .ipynb_checkpoints and __MACOSX.
+func leftOut(name string) bool {
+	switch strings.ToLower(name) {
+	case "__macosx", "__pycache__", "@eadir", "$recycle.bin", "system volume information", "lost+found":
+		return true
+	}
+	return strings.HasPrefix(name, ".")
+}
+
+// listTree finds the pictures below a folder, without what is left out.
 func (f *folder) listTree(ctx context.Context) error {
 	err := filepath.WalkDir(f.root, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -109,20 +122,21 @@ func (f *folder) listTree(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if name != f.root && strings.HasPrefix(entry.Name(), ".") {
+		if name != f.root && leftOut(entry.Name()) {
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
 		}
-		if entry.IsDir() {
-			return nil
-		}
 		relative, err := filepath.Rel(f.root, name)
-		if err != nil {
+		switch relative = filepath.ToSlash(relative); {
+		case err != nil:
 			return err
+		case entry.IsDir():
+			f.addFolder(relative)
+		default:
+			f.add(relative)
 		}
-		f.add(filepath.ToSlash(relative))
 		return nil
 	})
 	return f.sorted(err)
@@ -135,6 +149,12 @@ func (f *folder) sorted(err error) error {
 	}
 	slices.Sort(f.pictures)
 	return err
+}
+
+func (f *folder) addFolder(name string) {
+	if name != "." && !strings.Contains(name, "/") {
+		f.folders = append(f.folders, name)
+	}
 }
 
 func (f *folder) add(name string) {
@@ -152,6 +172,9 @@ func (f *folder) listArchive(ctx context.Context) error {
 	f.kept = map[string][]byte{}
 	err := f.walkArchive(ctx, func(name string, entry *tar.Header, file io.Reader) error {
 		switch {
+		case entry.Typeflag == tar.TypeDir:
+			f.addFolder(name)
+			return nil
 		case entry.Typeflag != tar.TypeReg:
 			f.others = append(f.others, name)
 			return nil
@@ -176,8 +199,8 @@ func (f *folder) listArchive(ctx context.Context) error {
 	return f.sorted(err)
 }
 
-// walkArchive visits what stands below the inner folder of an archive.
-// Folders, and entries whose name has a part that starts with a dot, are not looked at; names that leave the archive are errors.
+// walkArchive visits what stands below the inner folder of an archive, without what is left out; names that leave the
+// archive are errors.
 func (f *folder) walkArchive(ctx context.Context, visit func(name string, entry *tar.Header, data io.Reader) error) error {
 	r, closer, err := f.archive(ctx)
 	if err != nil {
@@ -196,7 +219,7 @@ func (f *folder) walkArchive(ctx context.Context, visit func(name string, entry 
 				return nil
 			}
 		}
-		if entry.Typeflag == tar.TypeDir || strings.HasPrefix(name, ".") || strings.Contains(name, "/.") {
+		if slices.ContainsFunc(strings.Split(name, "/"), leftOut) {
 			return nil
 		}
 		return visit(name, entry, data)

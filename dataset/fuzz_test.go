@@ -137,7 +137,7 @@ func FuzzTar(f *testing.F) {
 			t.Errorf("%d pictures are listed, %d visited: %v", len(folder.pictures), seen, err)
 		}
 		r := new(records)
-		if r.label(folder.pictures, "") != nil {
+		if r.label(folder, "") != nil {
 			return
 		}
 		b, err := folder.decode(t.Context(), folder.pictures, Preparation{})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,6 +31,80 @@ func TestNumberedFolders(t *testing.T) {
 	}
 	if wnid := mustLoad(t, mustOpen(t, "folder:"+filepath.Join(dir, "wnid"))); wnid.Classes[2] != "n10" {
 		t.Errorf("classes %v", wnid.Classes)
+	}
+}
+
+// Folders named by numbers have these as labels, whatever numbers are missing, and a warning says so; empty folders are
+// classes; what systems and programs put beside pictures is none.
+func TestFolderLabels(t *testing.T) {
+	picture := pngBytes(t, patternImage(1, 4, 4))
+	for name, c := range map[string]struct {
+		files, empty []string
+		classes      string
+		labels       []int
+		warnings     []string
+		err          string
+	}{
+		"gap":            {files: strings.Fields("0/a 1/a 11/a 3/a 7/a"), classes: "0 1 2 3 4 5 6 7 8 9 10 11", labels: []int{0, 1, 11, 3, 7}, warnings: []string{"5 of 0 to 11", "7 of 12 classes have no image: 2, 4, 5"}},
+		"from 1":         {files: strings.Fields("1/a 2/a"), classes: "0 1 2", labels: []int{1, 2}, warnings: []string{"2 of 0 to 2"}},
+		"empty number":   {files: strings.Fields("0/a 2/a"), empty: []string{"1"}, classes: "0 1 2", labels: []int{0, 2}, warnings: []string{"1 of 3 classes have no image: 1"}},
+		"leading zeros":  {files: strings.Fields("00/a 01/a"), classes: "00 01", labels: []int{0, 1}},
+		"empty":          {files: strings.Fields("ant/a cat/a"), empty: []string{"bee"}, classes: "ant bee cat", labels: []int{0, 2}, warnings: []string{"1 of 3 classes have no image: bee"}},
+		"flat":           {files: strings.Fields("a b"), empty: []string{"notes"}, labels: []int{-1, -1}},
+		"junk":           {files: strings.Fields("cat/a dog/a __MACOSX/a cat/.ipynb_checkpoints/a .git/a @eaDir/a dog/__MACOSX/._a"), empty: []string{"__pycache__", "$RECYCLE.BIN"}, classes: "cat dog", labels: []int{0, 1}},
+		"numbers, junk":  {files: strings.Fields("0/a 1/a __MACOSX/a"), classes: "0 1", labels: []int{0, 1}},
+		"a word between": {files: strings.Fields("0/a 2/a x/a"), classes: "0 2 x", labels: []int{0, 1, 2}},
+		"one number":     {files: strings.Fields("1/a 01/a"), err: "the folders 01 and 1 have one number; expected one folder for each label, or a file of classes (--classes FILE)"},
+		"large number":   {files: strings.Fields("1/a 20260101/a"), err: "the folder 20260101 is named by a number above 1048575"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			var entries []entry
+			for _, file := range c.files {
+				writeFile(t, picture, dir, "set", filepath.FromSlash(file)+".png")
+				entries = append(entries, entry{file + ".png", picture})
+			}
+			for _, folder := range c.empty {
+				if err := os.MkdirAll(filepath.Join(dir, "set", folder), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				entries = append(entries, entry{folder + "/", nil})
+			}
+			writeFile(t, tarBytes(t, entries...), dir, "set.tar")
+			for _, at := range []string{"set", "set.tar"} {
+				d := mustOpen(t, "folder:"+filepath.Join(dir, at))
+				if c.err != "" {
+					wantError(t, d.String(), c.err)
+					continue
+				}
+				im := mustLoad(t, d)
+				if !slices.Equal(im.Labels, c.labels) || strings.Join(im.Classes, " ") != c.classes || len(im.Warnings) < len(c.warnings) || len(c.warnings) == 0 && len(im.Warnings) > 0 {
+					t.Errorf("%s: classes %q, labels %v, warnings %q", at, im.Classes, im.Labels, im.Warnings)
+				}
+				for _, want := range c.warnings {
+					if !strings.Contains(strings.Join(im.Warnings, "\n"), want) {
+						t.Errorf("%s: warnings %q; expected %q", at, im.Warnings, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// A path without the word before it is answered with it.
+func TestPathAsName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeFile(t, pngBytes(t, patternImage(1, 4, 4)), "pics", "a", "1.png")
+	for _, name := range []string{"./pics", "pics", "../elsewhere", "/data/pics", "~/pics", "./a.tar"} {
+		if _, err := Open(name); err == nil || !strings.HasSuffix(err.Error(), "expected folder:"+name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Open("./pics[skip=2]"); err == nil || !strings.HasSuffix(err.Error(), "expected folder:./pics") {
+		t.Errorf("%v", err)
+	}
+	if _, err := Open("./x.npy"); err == nil || !strings.HasSuffix(err.Error(), "expected npy:./x.npy") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -112,6 +114,9 @@ func openBase(name, jpeg string) (*base, error) {
 	}
 	setName, partName, _ := strings.Cut(name, "/")
 	s := findSet(setName)
+	if prefixed := asPath(name); s == nil && prefixed != "" {
+		return nil, fmt.Errorf("a path; expected %s", prefixed)
+	}
 	if s == nil {
 		return nil, fmt.Errorf("unknown data set; did you mean %s/test? Known are %s, folder:PATH, npy:IMAGES[,LABELS], noise:uniform,HxWxC and noise:smooth,HxWxC",
 			nearest(setName), strings.Join(names(), ", "))
@@ -141,6 +146,18 @@ func openBase(name, jpeg string) (*base, error) {
 		return s.license + "; read from " + strings.Join(paths, " and ") + ".", nil
 	}
 	return b, nil
+}
+
+// asPath is the name by which the files at a path open; empty: it looks like no path.
+func asPath(name string) string {
+	_, err := os.Stat(name)
+	switch {
+	case name == "" || err != nil && !filepath.IsAbs(name) && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "~"):
+		return ""
+	case strings.EqualFold(filepath.Ext(name), ".npy"):
+		return "npy:" + name
+	}
+	return folderPrefix + name
 }
 
 // nearest is the known name with the fewest edits to the given one.

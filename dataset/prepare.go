@@ -30,7 +30,7 @@ type Preparation struct {
 	Invert     bool   // every value v becomes 255 − v, after all else
 	Background string // white, black, grey or #rrggbb behind transparent pixels; "": transparent pictures are an error
 	Reduce16   bool   // 16-bit values v become round(v/257); else they are an error
-	Classes    string // path of the file that gives folders their labels; "": the sorted names of the folders
+	Classes    string // path of the file that gives folders their labels; "": sorted names, or numbers where all are named by such
 }
 
 // Size is a size in pixels.

@@ -58,7 +58,7 @@ func (o *ImageOptions) SelectionFlags(cmd *cobra.Command) {
 		f.Named(&o.channels, "channels", "", "rgb: grey images get three equal channels; grey: those in RGB become grey", known("rgb", "grey"))
 		f.Named(&o.background, "background", "", "colour behind transparent pixels: white, black, grey or #rrggbb (default: an error)", known("white", "black", "grey"))
 		f.Named(&o.depth, "depth", "", "8: 16-bit values become round(v/257) (default: an error)", known("8"))
-		f.File(&o.classes, "classes", "file with a line FOLDER, or FOLDER LABEL NAME, per folder of pictures (default sorted folders)")
+		f.File(&o.classes, "classes", "file with a line FOLDER, or FOLDER LABEL NAME, per folder of pictures (default: sorted names; names that are numbers are labels)")
 	})
 }
 
