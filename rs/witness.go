@@ -22,7 +22,7 @@ func (w watch) begin(resumed bool) error {
 	if w.ledger == "" {
 		return nil
 	}
-	var first purity.Record
+	var first *purity.Record
 	if resumed {
 		found, err := ledger.ReadChecks(w.ledger)
 		if err != nil {
@@ -41,7 +41,7 @@ func (w watch) begin(resumed bool) error {
 	case first == nil:
 		return ledger.AppendFirst(w.ledger, w.witness.Record())
 	}
-	return w.take(w.witness.Since(first, "when the run went on"))
+	return w.take(w.witness.Since(*first, "when the run went on"))
 }
 
 // end asks again what the look asked.

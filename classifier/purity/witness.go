@@ -14,6 +14,7 @@ type Witness struct {
 	blocks  []classifier.Batch
 	answers []Answers
 	size    int // values of an image
+	look    Found
 }
 
 // witnesses is how many images a Witness has, and three blocks at least; columns is how many values of a row a Record keeps.
@@ -28,7 +29,7 @@ func (c *checker) witness() *Witness {
 		return nil
 	}
 	n := min(len(c.blocks), max(3, (witnesses+c.n-1)/c.n))
-	return &Witness{c.blocks[:n], c.answers[:n], c.size}
+	return &Witness{c.blocks[:n], c.answers[:n], c.size, c.found}
 }
 
 // Again asks for the same blocks and compares the answers with the first ones.
@@ -51,8 +52,11 @@ func (w *Witness) Again(ctx context.Context, m classifier.Classifier, how string
 	return found, nil
 }
 
-// Record is what a file keeps of a Witness: at most 100 answers.
-type Record []Recorded
+// Record is what a file keeps of a Witness.
+type Record struct {
+	Look    Found      `json:"look"`    // the comparisons of the look that the answers are from
+	Answers []Recorded `json:"answers"` // at most 100
+}
 
 // Recorded is what a Record keeps of the answer to one image.
 type Recorded struct {
@@ -63,7 +67,8 @@ type Recorded struct {
 }
 
 // Record is what a file keeps, block by block in turns.
-func (w *Witness) Record() (r Record) {
+func (w *Witness) Record() Record {
+	r := Record{Look: w.look}
 	for at := range min(witnesses, w.blocks[0].N*len(w.blocks)) {
 		k, i := at%len(w.blocks), at/len(w.blocks)
 		row, within := w.answers[k].row(i)
@@ -71,7 +76,7 @@ func (w *Witness) Record() (r Record) {
 		for c := range min(columns, len(row)) {
 			one.Values = append(one.Values, row[c*len(row)/min(columns, len(row))])
 		}
-		r = append(r, one)
+		r.Answers = append(r.Answers, one)
 	}
 	return r
 }
@@ -90,10 +95,10 @@ func (w *Witness) imageDigest(block, i int) string {
 // Since compares the answers with those to the same images in a Record; there may be none.
 func (w *Witness) Since(r Record, how string) (found Found) {
 	now := map[string]Recorded{}
-	for _, one := range w.Record() {
+	for _, one := range w.Record().Answers {
 		now[one.Image] = one
 	}
-	for _, was := range r {
+	for _, was := range r.Answers {
 		if is, same := now[was.Image]; same && len(is.Values) == len(was.Values) {
 			found.compare(answer{was.Class, was.Values, float64(was.Within)}, answer{is.Class, is.Values, float64(is.Within)}, how)
 		}

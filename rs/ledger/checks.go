@@ -22,11 +22,13 @@ func AppendChecks(ledger string, found purity.Found) error { return appendChecke
 
 // firstAnswers is the line of AppendFirst.
 type firstAnswers struct {
-	First purity.Record `json:"first_answers"`
+	First *purity.Record `json:"first_answers"`
 }
 
 // AppendFirst adds the first answers of a run to the checks beside a ledger. What stood there before is of another run.
-func AppendFirst(ledger string, r purity.Record) error { return appendChecked(ledger, firstAnswers{r}) }
+func AppendFirst(ledger string, r purity.Record) error {
+	return appendChecked(ledger, firstAnswers{&r})
+}
 
 func appendChecked(ledger string, v any) error {
 	line, err := json.Marshal(v)
@@ -64,7 +66,7 @@ func ReadChecks(ledger string) (purity.Found, error) {
 }
 
 // ReadFirst is the last that AppendFirst wrote beside a ledger, nil where it wrote nothing. Errors: those of ReadChecks.
-func ReadFirst(ledger string) (last purity.Record, err error) {
+func ReadFirst(ledger string) (last *purity.Record, err error) {
 	err = readChecked(ledger, func(line []byte) error {
 		var l firstAnswers
 		err := json.Unmarshal(line, &l)

@@ -107,15 +107,20 @@ func (r *Report) noise() string {
 }
 
 func (r *Report) assumed(d *document) {
+	look := "Before a run it compares answers to the same image alone, in a block again, in another order and beside other images, so that answers of which 5 % are random are missed with probability 10⁻⁶."
+	if f := r.Look; f != nil {
+		look = fmt.Sprintf("Before this run it compared %d answers to the same image alone, in a block again, in another order and beside other images: answers of which 5 %% are random are missed with probability %.2g at most.",
+			f.Comparisons, f.Missed(r.Header.Model.Classes))
+	}
 	text := "No noise samples were asked again during the run, or there is no record of it beside the ledger."
 	if f := r.Checks; f.Comparisons > 0 {
-		text = fmt.Sprintf("During the run %d noise samples were asked again, beside other images: %d answers differed by more than rounding, and %d in the class alone.", f.Comparisons, f.Beyond, f.Changed)
+		text = fmt.Sprintf("During the run and at its end %d noise samples were asked again: %d answers differed by more than rounding, and %d in the class alone.", f.Comparisons, f.Beyond, f.Changed)
 		if f.Contradicted() {
 			text = "**This was contradicted.** " + text
 		}
 	}
 	d.add(heading("What is assumed"),
-		words("**The model is a deterministic function of one image, not of the batch.** A model that draws random numbers, learns from what it sees, or lets an answer depend on the other images of a batch has no smoothed classifier in this sense, and its counts prove nothing. certspec compares answers to the same image alone, in a block again, in another order and beside other images before a run, so that answers of which 5 % are random are missed with probability 10⁻⁶, and again during it; a model that was made to pass cannot be excluded by tests. "+text))
+		words("**The model is a deterministic function of one image, not of the batch.** A model that draws random numbers, learns from what it sees, or lets an answer depend on the other images of a batch has no smoothed classifier in this sense, and its counts prove nothing. certspec tests this. "+look+" "+text+" A model that was made to pass cannot be excluded by tests."))
 }
 
 func (r *Report) notClaimed(d *document) {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/certspec/certspec/internal/table"
@@ -99,6 +100,21 @@ func samples(looks []ledger.Level) string {
 	return strings.Join(parts, ", ")
 }
 
+// replay is how the ledger's blocks are computed again: a model that ran in Python is in no file.
+func (r *Report) replay(file string) code {
+	model := " --model PATH"
+	switch id := r.Header.Model.Identity; {
+	case id.Engine == "pipe" && inPython.MatchString(id.Weights):
+		return code{"import certspec  # in Python, with the same model, images and labels", "certspec.replay(model, " + fmt.Sprintf("%q", r.File) + ", images, labels)"}
+	case id.Engine == "pipe":
+		model = " --exec COMMAND"
+	}
+	return code{"certspec ledger replay " + file + model + " --data " + quote(r.Header.Data.Name)}
+}
+
+// inPython finds the identity of a model that the Python package served: how images enter it stands at the end.
+var inPython = regexp.MustCompile(`^none stated|, (chw|hwc)(, mean \[[^]]*\])?(, std \[[^]]*\])?$`)
+
 func (r *Report) checks(d *document) {
 	file := quote(r.File)
 	d.add(heading("How to check it"),
@@ -106,7 +122,7 @@ func (r *Report) checks(d *document) {
 		code{"certcheck " + file, "certspec ledger verify " + file},
 		words("The second derives every claim again with the program's own code and compares digit by digit. Neither can tell whether the counts are those of the model: somebody who makes up counts, and a digest to go with them, passes both. Publish the digest where it cannot be changed later."),
 		words("**With the model.** The noise of every noise sample follows from the seed, so that any block can be computed again; a replay of some images reports every count that comes out otherwise. With the engine, the version and the instruction set named above the counts are equal to the last one; elsewhere near-ties may flip."),
-		code{"certspec ledger replay " + file + " --model PATH --data " + quote(r.Header.Data.Name)},
+		r.replay(file),
 		words("**To cite it**, with the papers behind the rule:"),
 		code{"certspec ledger cite " + file})
 	if !r.Complete {

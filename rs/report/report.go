@@ -40,7 +40,8 @@ type Report struct {
 	Misses     int               `json:"misses"`              // samples with an output that is not finite, or without noise
 	Passes     int               `json:"passes"`              // samples through the model
 
-	Checks purity.Found `json:"checks"` // of noise samples that the run asked again, from the file beside the ledger
+	Checks purity.Found  `json:"checks"`         // of noise samples that the run asked again, from the file beside the ledger
+	Look   *purity.Found `json:"look,omitempty"` // before the run, from there; nil: not known
 
 	Alpha         float64 `json:"alpha"`          // of the claim on one image, as reported
 	LedgerAlpha   float64 `json:"ledger_alpha"`   // as run
@@ -94,6 +95,13 @@ func New(ctx context.Context, path string, o Options) (*Report, error) {
 	}
 	if r.Checks, err = ledger.ReadChecks(path); err != nil {
 		return nil, err
+	}
+	first, err := ledger.ReadFirst(path)
+	if err != nil {
+		return nil, err
+	}
+	if first != nil {
+		r.Look = &first.Look
 	}
 	if o.Simultaneous {
 		if run, err = rs.OpenAt(path, l.Header.Alpha/float64(max(1, l.Header.Data.Images))); err != nil {

@@ -15,7 +15,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/classifier/purity"
 	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/report"
 )
 
@@ -112,6 +114,40 @@ func TestWords(t *testing.T) {
 				t.Errorf("%s has no %q", form, want)
 			}
 		}
+	}
+}
+
+// The command that replays a ledger is one that works: a model in a file, a program, or something that lived in Python.
+func TestReplayCommand(t *testing.T) {
+	header := regexp.MustCompile(`"weights":"[^"]*","engine":"[^"]*"`)
+	for _, c := range []struct{ weights, engine, want string }{
+		{"sha256:ab", "xla", " --model PATH --data "},
+		{"sha256:ab", "pipe", " --exec COMMAND --data "},
+		{"sha256:ab, chw", "pipe", "certspec.replay(model, "},
+		{"mine, hwc, mean [0.5, 0.4, 0.3], std [0.25]", "pipe", "certspec.replay(model, "},
+		{"none stated; this run alone: 0123456789abcdef", "pipe", "certspec.replay(model, "},
+	} {
+		path := edited(t, func(lines []string) []string {
+			lines[0] = header.ReplaceAllString(lines[0], fmt.Sprintf(`"weights":%q,"engine":%q`, c.weights, c.engine))
+			return lines
+		})
+		if text := open(t, path, report.Options{}).Markdown(); !strings.Contains(text, c.want) {
+			t.Errorf("%+v: not in %s", c, text)
+		}
+	}
+}
+
+// What is assumed says how well the look before this run tested it.
+func TestLookInReport(t *testing.T) {
+	path := edited(t, func(lines []string) []string { return lines })
+	if text := open(t, path, report.Options{}).Markdown(); !strings.Contains(text, "missed with probability 10⁻⁶") {
+		t.Error(text)
+	}
+	if err := ledger.AppendFirst(path, purity.Record{Look: purity.Found{Comparisons: 264}}); err != nil {
+		t.Fatal(err)
+	}
+	if text := open(t, path, report.Options{}).Markdown(); !strings.Contains(text, "Before this run it compared 264 answers") || !strings.Contains(text, "missed with probability 0.00095 at most") {
+		t.Error(text)
 	}
 }
 

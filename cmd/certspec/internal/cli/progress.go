@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -15,13 +18,44 @@ import (
 // linePause is the time between two lines of progress where standard error is no terminal.
 const linePause = 10 * time.Second
 
+// progressVariable names the descriptor of a pipe that a calling program reads progress from.
+const progressVariable = "CERTSPEC_PROGRESS_FD"
+
 // Progress shows long work on standard error: a bar where that is a terminal, else a plain
-// line every ten seconds. Either leaves one last line behind.
+// line every ten seconds. Either leaves one last line behind. A calling program gets JSON objects, a line each, through
+// a pipe that it named in the environment.
 func Progress() progress.Reporter {
+	if pipe := progressPipe(); pipe != nil {
+		return jsonProgress(pipe)
+	}
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		return barProgress(os.Stderr)
 	}
 	return lineProgress(os.Stderr, time.Now)
+}
+
+// progressPipe is opened once, as a file that nobody holds any more closes its descriptor.
+var progressPipe = sync.OnceValue(func() *os.File {
+	fd, err := strconv.Atoi(os.Getenv(progressVariable))
+	if err != nil {
+		return nil
+	}
+	pipe, err := inheritedPipe(fd)
+	if err != nil {
+		Say("warning: %s: %v", progressVariable, err)
+	}
+	return pipe
+})
+
+// jsonProgress writes states. A pipe that nobody reads any more stops no work.
+func jsonProgress(w io.Writer) progress.Reporter {
+	out := json.NewEncoder(w)
+	return func(s progress.State) {
+		out.Encode(map[string]any{
+			"task": s.Task, "done": s.Done, "total": s.Total, "unit": s.Unit, "left": s.Left.Seconds(), "final": s.Final,
+			"message": s.Message, "text": s.String(),
+		})
+	}
 }
 
 func barProgress(w io.Writer) progress.Reporter {

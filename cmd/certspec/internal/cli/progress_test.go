@@ -44,6 +44,18 @@ func TestBarProgressEndsInOneLine(t *testing.T) {
 	}
 }
 
+func TestJSONProgress(t *testing.T) {
+	var out bytes.Buffer
+	report := jsonProgress(&out)
+	report(progress.State{Task: "certify", Done: 3, Total: 10, Unit: "images", Left: 90 * time.Second})
+	report.Say("a slow engine")
+	want := `{"done":3,"final":false,"left":90,"message":"","task":"certify","text":"certify: 3 of 10 images, 1m30s left","total":10,"unit":"images"}` + "\n" +
+		`{"done":0,"final":false,"left":0,"message":"a slow engine","task":"","text":"a slow engine","total":0,"unit":""}` + "\n"
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
 // A message is printed at once and in full, also between two lines of progress.
 func TestMessages(t *testing.T) {
 	var out bytes.Buffer
