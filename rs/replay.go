@@ -145,7 +145,8 @@ func Replay(ctx context.Context, path string, model classifier.Classifier, data 
 // sameSource refuses a model or data that the ledger is not of. What may differ is how the model runs.
 func sameSource(path string, h ledger.Header, info classifier.Info, images *imageset.Images) error {
 	run := h
-	info.Name, run.Model = h.Model.Name, info
+	run.Model = info
+	run.Model.Name = h.Model.Name
 	weights := info.Identity.Weights
 	run.Model.Identity = h.Model.Identity
 	run.Model.Identity.Weights = weights

@@ -42,6 +42,10 @@ func TestReplay(t *testing.T) {
 				t.Errorf("%s %+v: %+v, %v", name, c.o, got, err)
 			}
 		}
+		renamed := model{Classifier: m, info: func(i *classifier.Info) { i.Name = "another file" }}
+		if got, err := rs.Replay(t.Context(), opt.Ledger, renamed, data, rs.ReplayOptions{Count: 1}); err != nil || got.Images != 1 {
+			t.Errorf("%s, a model of another name: %+v, %v", name, got, err)
+		}
 		first := l.Looks[0].To
 		if got, err := rs.Replay(t.Context(), opt.Ledger, m, data, rs.ReplayOptions{Blocks: first}); err != nil || got.Looks != 12 || got.Blocks != 12*first {
 			t.Errorf("%s, the selections: %+v, %v", name, got, err)

@@ -5,7 +5,6 @@ package external
 import (
 	"archive/zip"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -146,18 +145,23 @@ func TestExternalPythonPackage(t *testing.T) {
 	})
 	t.Run("doctests", func(t *testing.T) {
 		do(t, "python", "-c", `
-import doctest, importlib
+import certspec, doctest, importlib, pkgutil
 total = 0
-for name in ("certspec", "certspec._program", "certspec._certify", "certspec._read", "certspec._export"):
-    result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
-    assert result.failed == 0, name
+for module in pkgutil.iter_modules(certspec.__path__, "certspec."):
+    result = doctest.testmod(importlib.import_module(module.name), optionflags=doctest.ELLIPSIS)
+    assert result.failed == 0, module.name
     total += result.attempted
-assert total >= 8, total
+assert total >= 20, total
 `)
 	})
-	t.Run("same ledger", func(t *testing.T) {
-		// Against the program with a model of the same arithmetic: one that answers with the brightest channel.
-		do(t, "python", "-c", fmt.Sprintf(script, "same.ledger"))
+	t.Run("tests", func(t *testing.T) {
+		tests, err := filepath.Abs("../../python/tests")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if output := do(t, "python", "-m", "unittest", "discover", "-s", tests, "-t", tests); !strings.Contains(output, "\nOK\n") {
+			t.Errorf("skipped tests:\n%s", output)
+		}
 	})
 	t.Run("ONNX", func(t *testing.T) {
 		do(t, "python", "-c", `
@@ -173,63 +177,3 @@ certspec.export_onnx(net, "net.onnx", shape=(32, 32, 3), mean=[0.5], std=[0.25, 
 		}
 	})
 }
-
-// script certifies a function of which the answers are known, stops in the middle by an exception and goes on.
-const script = `
-import certspec, numpy as np
-path = %q
-images = np.zeros((6, 8, 8, 3), np.uint8)
-for i in range(6):
-    images[i, :, :, i %% 3] = 255
-labels = np.arange(6) %% 3
-calls = 0
-def brightest(batch):
-    global calls
-    calls += 1
-    assert batch.dtype == np.float32 and batch.shape[1:] == (3, 8, 8), batch.shape
-    if calls == stop:
-        raise KeyError("the model fails")
-    return 100 * batch.mean(axis=(2, 3))
-def run(**more):
-    return certspec.certify(brightest, images, labels, sigma=0.25, n=500, options=["--rule", "fixed"], **more)
-stop = 0
-whole = run(ledger="whole.ledger", identity="brightest channel")
-stop, calls = calls - 15, 0  # among the last images: 36 calls and a few checks are the run, the others look at the model before it
-try:
-    run(ledger=path, identity="brightest channel")
-except KeyError as error:
-    assert "the model fails" in str(error)
-else:
-    raise SystemExit("the exception of the model is lost")
-stop = 0
-assert 3 < open(path).read().count("\n") < open("whole.ledger").read().count("\n"), "nothing was kept"
-try:
-    run(ledger=path, identity="another")
-except certspec.CertspecError:
-    pass
-else:
-    import os
-    raise SystemExit("another model goes on with the ledger")
-resumed = run(ledger=path, identity="brightest channel")
-assert open(path).read() == open("whole.ledger").read()
-rows = certspec._read._table(path)
-assert [row["predict"] for row in rows] == [0, 1, 2, 0, 1, 2], rows
-assert all(row["correct"] == 1 and row["radius"] > 0.5 for row in rows), rows
-assert whole.certified_accuracy([0, 0.5, 5]) == [1, 1, 0]
-# Nobody says which model it is: the ledger says so.
-assert "none stated" in open(run(ledger="nameless.ledger").path).read()
-# Wrong use is an error that names it.
-for more, want in (({"identity": ""}, "identity is empty"), ({"mean": [1, 2]}, "mean"), ({"std": 0}, "std"), ({"output": "class"}, "output"), ({"layout": "x"}, "layout")):
-    try:
-        run(**more)
-    except ValueError as error:
-        assert want in str(error), error
-    else:
-        raise SystemExit(more)
-try:
-    certspec.certify(brightest, images, labels, sigma=-1)
-except certspec.CertspecError:
-    pass
-else:
-    raise SystemExit("sigma -1 is taken")
-`

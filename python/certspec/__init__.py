@@ -5,11 +5,42 @@ Every number is the program's: this package hands it images and a model, and rea
 >>> import certspec
 >>> certspec.program().endswith("certspec")
 True
+
+A model is a torch.nn.Module or a function of an array. It gets a batch of images as float32, with
+noise, values from 0 to 1 and beyond, then (x - mean) / std. It must be a function of one image, the
+same each time: no dropout, and nothing that depends on the other images of the batch.
+
+mean, std     one number, or one for each channel, as numbers, array or tensor
+layout        "chw" (batch, channels, height, width) or "hwc"
+output        "logits", "probabilities", "classes" (whole numbers) or "sigmoid" (the probability of
+              class 1, one value for each image)
+classes       number of classes, where the output does not tell
+identity      what identifies the model, such as state_digest(module). Without it the ledger says
+              that there is none, and cannot be resumed
+name          of the model, for people
+batch_size    maximum number of images in one call of the model
+device        where the module runs; it goes back afterwards
+progress      False shows nothing
+options       further flags of the program, as ["--tolerance", "0.01"]
+
+Images are 8-bit: uint8, or real numbers that are multiples of 1/255. They come as an array or
+tensor (N, H, W), (N, H, W, C) or (N, C, H, W), as a Dataset, a DataLoader, or another iterable of
+images or batches, with labels or without. labels are N whole numbers, or None.
+
+image_layout  "chw" or "hwc", where the shape fits both
+data_name     the name of the data in ledgers
+
+Wrong use is a TypeError or ValueError. A run that fails is a CertspecError with the program's
+sentence. Warnings of the program are warnings.
 """
-from ._certify import certify, state_digest
 from ._export import export_onnx
+from ._model import state_digest
 from ._program import CertspecError, program
-from ._read import Ledger, read_ledger, report
+from ._read import Ledger, Replayed, read_ledger, report
+from ._verbs import certify, replay
 
 __version__ = "0.1.0.dev0"
-__all__ = ["CertspecError", "Ledger", "certify", "export_onnx", "program", "read_ledger", "report", "state_digest"]
+__all__ = [
+    "CertspecError", "Ledger", "Replayed", "certify", "export_onnx", "program", "read_ledger",
+    "replay", "report", "state_digest",
+]

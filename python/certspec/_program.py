@@ -3,20 +3,35 @@ from __future__ import annotations
 
 import glob
 import importlib.util
+import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
-from typing import Dict, Sequence
+import threading
+import warnings
+from contextlib import contextmanager
+from types import FrameType
+from typing import IO, Callable, Dict, Iterator, List, Optional, Sequence
+
+from ._progress import Show, shower
+
+STOPPED = 75  #: exit code of a program that was asked to stop and keeps what is finished
+PATIENCE = 30.0  #: seconds that a program may take to save its work
 
 
 class CertspecError(RuntimeError):
-    """What the program said when it failed."""
+    """The program failed. The text is its own sentence; `code` is its exit code."""
+
+    def __init__(self, reason: str, code: int = 1) -> None:
+        super().__init__(reason)
+        self.code = code
 
 
 def program() -> str:
-    """The path of the program: that of CERTSPEC_PROGRAM, the one of this package, or the one on the PATH.
+    """Find the program: in CERTSPEC_PROGRAM, in this package, or on the PATH.
 
     >>> os.access(program(), os.X_OK)
     True
@@ -25,38 +40,164 @@ def program() -> str:
     if named:
         return named
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    for folder in (sysconfig.get_path("scripts"), sysconfig.get_path("scripts", "posix_user"), os.path.join(here, "bin")):
+    scripts = sysconfig.get_path("scripts"), sysconfig.get_path("scripts", "posix_user")
+    for folder in (*scripts, os.path.join(here, "bin")):
         found = os.path.join(folder, "certspec")
         if os.access(found, os.X_OK):
             return found
-    found = shutil.which("certspec")
-    if found is None:
-        raise CertspecError("the program certspec is missing: reinstall the package, or name the program in CERTSPEC_PROGRAM")
-    return found
+    on_path = shutil.which("certspec")
+    if on_path is None:
+        raise CertspecError("the program certspec is missing: reinstall the package, "
+                            "or name the program in CERTSPEC_PROGRAM")
+    return on_path
 
 
 def environment() -> Dict[str, str]:
-    """The environment of the program, with the library of the package onnxruntime where that is installed."""
+    """The environment of the program, with the library of the package onnxruntime, if any."""
     env = dict(os.environ)
     if "CERTSPEC_ONNXRUNTIME" not in env:
         spec = importlib.util.find_spec("onnxruntime")
         if spec is not None and spec.origin is not None:
             ending = "*.dylib" if sys.platform == "darwin" else ".so*"
-            found = sorted(glob.glob(os.path.join(os.path.dirname(spec.origin), "capi", "libonnxruntime" + ending)))
+            folder = os.path.join(os.path.dirname(spec.origin), "capi")
+            found = sorted(glob.glob(os.path.join(folder, "libonnxruntime" + ending)))
             if found:
                 env["CERTSPEC_ONNXRUNTIME"] = found[-1]
     return env
 
 
-def run(arguments: Sequence[str]) -> str:
+class Child:
+    """The program at work. What it says and its progress are shown as they come."""
+
+    def __init__(self, arguments: Sequence[str], folder: Optional[str] = None,
+                 descriptors: Sequence[int] = (), show: bool = True) -> None:
+        ours, theirs = os.pipe()
+        env = environment()
+        env["CERTSPEC_PROGRESS_FD"] = str(theirs)
+        try:
+            # In a session of its own, so that Ctrl-C reaches it once, and from here.
+            self.process = subprocess.Popen(
+                [program(), *arguments], env=env, cwd=folder, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace",
+                pass_fds=(theirs, *descriptors), start_new_session=True)
+        except BaseException:
+            os.close(ours)
+            raise
+        finally:
+            os.close(theirs)
+        self.arguments = arguments
+        self.printed: List[str] = []
+        self.said: List[str] = []
+        self.show, self.asked = show, False
+        progress = os.fdopen(ours, encoding="utf-8", errors="replace")
+        readers = ((self._keep, self.process.stdout), (self._relay, self.process.stderr),
+                   (self._progress, progress))
+        self.threads = [threading.Thread(target=_drain, args=reader, daemon=True)
+                        for reader in readers]
+        for thread in self.threads:
+            thread.start()
+
+    def _keep(self, file: IO[str]) -> None:
+        self.printed.append(file.read())
+
+    def _relay(self, file: IO[str]) -> None:
+        failed = False
+        for line in file:
+            self.said.append(line)
+            failed = failed or line.startswith("certspec: ")
+            if self.show and not failed and not line.startswith("warning: "):
+                sys.stderr.write(line)
+
+    def _progress(self, file: IO[str]) -> None:
+        show: Show = shower(self.show)
+        for line in file:
+            show(json.loads(line))
+
+    def stop(self) -> None:
+        """Ask the program to stop and keep what is finished; a second time, to end at once."""
+        self.asked = True
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+
+    def abandon(self) -> None:
+        """Stop the program; end it where that takes too long."""
+        if not self.asked:
+            self.stop()
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self._join()
+
+    def result(self, accepted: Sequence[int] = (0,)) -> str:
+        """Wait for the end, and return what the program printed on standard output."""
+        code = self.process.wait()
+        self._join()
+        for line in self.said:
+            if line.startswith("warning: "):
+                warnings.warn(line[len("warning: "):].strip(), stacklevel=5)
+        printed = "".join(self.printed)
+        if code not in accepted or code != 0 and not printed:
+            raise CertspecError(self._reason(code), code)
+        return printed
+
+    def _join(self) -> None:
+        for thread in self.threads:
+            thread.join()
+
+    def _reason(self, code: int) -> str:
+        """What the program said last: its error may have several lines."""
+        for at, line in enumerate(self.said):
+            if line.startswith("certspec: "):
+                return "".join(self.said[at:])[len("certspec: "):].strip()
+        name = "certspec " + self.arguments[0]
+        return f"{name} ended with code {code}; it said: {''.join(self.said[-5:]).strip()}"
+
+
+def _drain(read: Callable[[IO[str]], None], file: IO[str]) -> None:
+    with file:
+        read(file)
+
+
+@contextmanager
+def interruptible(child: Child) -> Iterator[None]:
+    """Let the first Ctrl-C stop the program, which still gets its answers; a second one ends it.
+
+    Outside of the main thread no interrupt arrives, so nothing changes.
+    """
+    def stop(number: int, frame: Optional[FrameType]) -> None:
+        again = child.asked
+        child.stop()
+        if again:
+            raise KeyboardInterrupt
+
+    ours = threading.current_thread() is threading.main_thread() \
+        and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+    before = signal.signal(signal.SIGINT, stop) if ours else None
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, before)
+
+
+def run(arguments: Sequence[str], *, accepted: Sequence[int] = (0,), show: bool = True) -> str:
     """Run the program and return what it prints on standard output.
 
     >>> run(["bound", "--no-such-flag"])
     Traceback (most recent call last):
     ...
-    certspec._program.CertspecError: ...
+    certspec._program.CertspecError: unknown flag --no-such-flag; certspec bound -h lists the flags
     """
-    done = subprocess.run([program(), *arguments], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if done.returncode != 0:
-        raise CertspecError(done.stderr.strip())
-    return done.stdout
+    child = Child(arguments, show=show)
+    try:
+        with interruptible(child):
+            return child.result(accepted)
+    except CertspecError as error:
+        if child.asked and error.code == STOPPED:
+            raise KeyboardInterrupt("stopped on request") from None
+        raise
+    except BaseException:
+        child.abandon()
+        raise

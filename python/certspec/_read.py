@@ -5,35 +5,48 @@ import csv
 import io
 import json
 import os
-from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Sequence, Union
+import shutil
+import weakref
+from typing import TYPE_CHECKING, Dict, List, Mapping, Optional, Sequence, Union
 
 from ._program import run
 
-Path = Union[str, "os.PathLike[str]"]
+if TYPE_CHECKING:
+    import pandas
+
+    from ._check import Path
+
+    Row = Dict[str, Union[int, float, str, None]]
+    Table = Union["pandas.DataFrame", List[Row]]
 
 
-def _table(path: Path) -> List[Dict[str, Any]]:
-    rows: List[Dict[str, Any]] = []
-    for row in csv.DictReader(io.StringIO(run(["ledger", "export", os.fspath(path), "--format", "csv"]))):
-        values: Dict[str, Any] = {}
-        for name, text in row.items():
-            try:
-                values[name] = int(text)
-            except ValueError:
-                try:
-                    values[name] = float(text)
-                except ValueError:
-                    values[name] = text or None
-        rows.append(values)
-    return rows
+def _value(text: str) -> Union[int, float, str, None]:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text or None
 
 
-def read_ledger(path: Path) -> Any:
-    """The table of a ledger, a row for each image: idx, label, predict (-1: abstained), radius, correct and what
-    `certspec ledger export` writes besides. A pandas.DataFrame where pandas is there, else a list of dicts.
+def table_rows(text: str) -> "List[Row]":
+    """The rows of a CSV text.
+
+    >>> table_rows("idx,radius,time\\n3,0.25,\\n")
+    [{'idx': 3, 'radius': 0.25, 'time': None}]
     """
-    rows = _table(path)
+    return [{name: _value(value) for name, value in row.items()}
+            for row in csv.DictReader(io.StringIO(text))]
+
+
+def read_ledger(path: "Path") -> "Table":
+    """The table of a ledger, a row for each image.
+
+    Its columns are idx, label, predict (-1: abstained), radius, correct and what
+    `certspec ledger export` writes besides. A pandas.DataFrame where pandas is there, else a list
+    of dicts.
+    """
+    rows = table_rows(run(["ledger", "export", os.fspath(path), "--format", "csv"]))
     try:
         import pandas
     except ImportError:
@@ -41,10 +54,11 @@ def read_ledger(path: Path) -> Any:
     return pandas.DataFrame(rows)
 
 
-def report(path: Path, out: Optional[Path] = None, format: str = "md") -> str:
-    """What a ledger claims and what it does not, for a reviewer: Markdown ("md"), "html" or "latex".
+def report(path: "Path", out: "Optional[Path]" = None, format: str = "md") -> str:
+    """What a ledger claims and what it does not, for a reviewer.
 
-    Returns the text, and writes it to the file out where one is named.
+    format is "md" (Markdown), "html" or "latex". Returns the text, and writes it to the file out
+    where one is named.
     """
     text = run(["report", os.fspath(path), "--format", format])
     if out is not None:
@@ -53,28 +67,71 @@ def report(path: Path, out: Optional[Path] = None, format: str = "md") -> str:
     return text
 
 
-@dataclass(frozen=True)
 class Ledger:
-    """A finished run: its ledger and what the program derived from it."""
+    """A run and what the program derives from it: `Ledger("net.ledger")`, or from certify."""
 
-    path: str
-    summary: Dict[str, Any]  #: what `certspec certify --json` prints
+    def __init__(self, path: "Path", summary: Optional[Mapping[str, object]] = None,
+                 folder: Optional[str] = None) -> None:
+        self.path = os.fspath(path)
+        self._summary = summary
+        if folder is not None:  # it goes with this object
+            weakref.finalize(self, shutil.rmtree, folder, True)
 
-    def rows(self) -> Any:
+    def __repr__(self) -> str:
+        return f"Ledger({self.path!r})"
+
+    @property
+    def info(self) -> Mapping[str, object]:
+        """What `certspec ledger info --json` says: header, images, digest and more."""
+        return json.loads(run(["ledger", "info", self.path, "--json"]))
+
+    @property
+    def summary(self) -> Mapping[str, object]:
+        """What `certspec certify --json` printed; of a ledger from elsewhere, its info."""
+        return self.info if self._summary is None else self._summary
+
+    @property
+    def header(self) -> Mapping[str, object]:
+        """The first line of the ledger: model, data, noise, rule and seed."""
+        return self.info["header"]
+
+    @property
+    def weights(self) -> str:
+        """What identifies the model and how images enter it."""
+        return str(self.header["model"]["identity"]["weights"])
+
+    def rows(self) -> "Table":
         """The table of read_ledger."""
         return read_ledger(self.path)
 
     def verify(self) -> str:
-        """Let the program derive every claim again from the counts; an error where one does not hold."""
+        """Let the program derive every claim again from the counts; an error where one fails."""
         return run(["ledger", "verify", self.path])
 
     def certified_accuracy(self, radii: Sequence[float] = (0.0, 0.25, 0.5, 0.75)) -> List[float]:
-        """Shares of images that are right and certified at least that far, by `certspec log metrics`."""
-        text = run(["log", "metrics", self.path, "--json", "--radii", ",".join(repr(float(r)) for r in radii)])
-        found = json.loads(text)
-        metrics = found[0] if isinstance(found, list) else found
+        """Shares of images that are right and certified at least that far."""
+        words = ",".join(repr(float(r)) for r in radii)
+        metrics = json.loads(run(["log", "metrics", self.path, "--json", "--radii", words]))
         return [float(at["value"]) for at in metrics["certified_accuracy"]]
 
-    def report(self, out: Optional[Path] = None, format: str = "md") -> str:
+    def report(self, out: "Optional[Path]" = None, format: str = "md") -> str:
         """See report."""
         return report(self.path, out, format)
+
+
+class Replayed:
+    """What a replay found."""
+
+    def __init__(self, found: Mapping[str, object]) -> None:
+        self.images = int(found["images"])
+        self.blocks = int(found["blocks"])
+        self.equal_blocks = int(found["equal_blocks"])
+        self.same_engine = bool(found["equal_identity"])  #: and instruction set and threads
+
+    @property
+    def equal(self) -> bool:
+        """Whether all counts are equal."""
+        return self.equal_blocks == self.blocks
+
+    def __repr__(self) -> str:
+        return f"Replayed({self.equal_blocks} of {self.blocks} blocks equal, {self.images} images)"

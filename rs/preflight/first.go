@@ -304,7 +304,7 @@ func (p *pilot) chance(images []int) float64 {
 // guessed reports whether guessing gets as many of n images right with a probability above 5 %. Of fewer than 5 images nothing is said.
 func guessed(right, n int, chance float64) bool {
 	const few, level = 5, 0.05
-	if n < few {
+	if n < few || right == n {
 		return false
 	}
 	return right == 0 || mathext.RegIncBeta(float64(right), float64(n-right+1), chance) > level

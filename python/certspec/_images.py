@@ -1,0 +1,232 @@
+"""Images and labels as people have them, as the files that the program reads."""
+from __future__ import annotations
+
+import errno
+import os
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, IO, Iterable, Iterator, List, Optional, Sequence, Tuple
+
+import numpy as np
+
+from ._check import host, integers, numeric, word
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ._check import Array
+
+    Pixels = NDArray[np.uint8]
+    Piece = Tuple[object, Optional[object]]  #: images, and their labels where they come along
+
+PIECE = 1 << 20  #: bytes of images that are converted at once
+IMAGE_KEYS = ("image", "img", "pixel_values", "images")
+LABEL_KEYS = ("label", "labels", "fine_label")
+
+
+@dataclass(frozen=True)
+class Images:
+    """Images in files of a folder."""
+
+    data: str  #: value of --data
+    first: "Pixels"  #: the first one, (height, width, channels)
+    count: int
+    labels: Optional["NDArray[np.int64]"]
+
+
+def save(images: object, labels: object, folder: str, layout: Optional[str], name: str) -> Images:
+    """Write images and labels for the program, piece by piece."""
+    if layout is not None:
+        word(layout, "image_layout", ("chw", "hwc"))
+    if not name or set(name) & set(',[]/\\\0') or not name.isprintable():
+        raise ValueError(f"data_name is {name!r}; expected a name without , [ ] / or \\")
+    path = os.path.join(folder, name + ".npy")
+    try:
+        with open(path, "wb") as file:
+            first, count, found = _write(file, _pieces(images, labels), layout, labels)
+        known = _labels(found, labels, count)
+        data = f"npy:{name}.npy"
+        if known is not None:
+            np.save(os.path.join(folder, "labels.npy"), known)
+            data += ",labels.npy"
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise OSError(error.errno, f"{error.strerror}: the images go into the temporary folder "
+                      f"{folder}; TMPDIR names another", path) from error
+    return Images(data, first, count, known)
+
+
+def _write(file: IO[bytes], pieces: "Iterator[Piece]", layout: Optional[str],
+           given: object) -> "Tuple[Pixels, int, List[object]]":
+    """Write all pieces as one array of a .npy file, whose number of images stands at its head."""
+    form, count, found = _Form(layout, given), 0, []
+    first: Optional["Pixels"] = None
+    for images, labels in pieces:
+        pixels = form.pixels(images)
+        if first is None:
+            first = pixels[0].copy()
+            file.write(_head(0, first.shape))
+        if pixels.shape[1:] != first.shape:
+            raise ValueError(f"images of {first.shape}, then of {pixels.shape[1:]} (height, width, "
+                             "channels); expected one size")
+        file.write(pixels.data)
+        count += len(pixels)
+        if labels is not None:
+            found.append(labels)
+    if first is None:
+        raise ValueError("there are no images")
+    file.seek(0)
+    file.write(_head(count, first.shape))
+    return first, count, found
+
+
+def _head(count: int, shape: Sequence[int]) -> bytes:
+    """The head of a .npy file, of the same length for all counts.
+
+    >>> len(_head(0, (32, 32, 3))) == len(_head(10**9, (32, 32, 3))) == 192
+    True
+    """
+    sides = ", ".join(map(str, (count, *shape)))
+    text = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({sides}), }}"
+    return b"\x93NUMPY\x01\x00\xb6\x00" + text.ljust(181).encode() + b"\n"
+
+
+class _Form:
+    """How images stand in arrays: found in the first piece, and the same in all."""
+
+    def __init__(self, layout: Optional[str], labels: object) -> None:
+        self.layout, self.labels = layout, labels
+
+    def pixels(self, images: object) -> "Pixels":
+        """Images as uint8 (N, H, W, C)."""
+        array = _bytes(numeric(host(images), "images"))
+        if array.ndim == 3:
+            array = array[..., None]
+        elif array.ndim == 4 and self._first(array.shape) == "chw":
+            array = array.transpose(0, 2, 3, 1)
+        if array.ndim != 4 or array.shape[-1] not in (1, 3):
+            raise ValueError(f"images of shape {array.shape}; expected (N, H, W), (N, H, W, C) or "
+                             "(N, C, H, W) with 1 or 3 channels")
+        return np.ascontiguousarray(array)
+
+    def _first(self, shape: Sequence[int]) -> str:
+        if self.layout is None:
+            chw, hwc = shape[1] in (1, 3), shape[3] in (1, 3)
+            if chw and hwc:
+                raise ValueError(f"images of shape {tuple(shape)} fit (N, C, H, W) and "
+                                 "(N, H, W, C): say image_layout='chw' or 'hwc'")
+            self.layout = "chw" if chw else "hwc"
+        return self.layout
+
+
+def _bytes(array: "Array") -> "Pixels":
+    """Values as bytes.
+
+    >>> _bytes(np.full((1, 2, 2), 51 / 255)).tolist()
+    [[[51, 51], [51, 51]]]
+    >>> _bytes(np.full((1, 4, 4), 0.5))
+    Traceback (most recent call last):
+    ...
+    ValueError: a value of the images is 0.5; expected uint8, or multiples of 1/255 from 0 to 1 \
+(a normalisation goes into mean and std)
+    """
+    if array.dtype == np.uint8:
+        return array
+    if array.dtype.kind != "f":
+        raise ValueError(f"images of type {array.dtype}; expected uint8, or real numbers from 0 "
+                         "to 1")
+    near = 0.08 if array.dtype == np.float16 else 1e-3  # what rounding to the type moves a byte
+    scaled = array.astype(np.float64) * 255
+    rounded = np.rint(scaled)
+    good = (np.abs(scaled - rounded) < near) & (rounded >= 0) & (rounded <= 255)
+    if not good.all():
+        raise ValueError(f"a value of the images is {array[~good][0].item()}; expected uint8, or "
+                         "multiples of 1/255 from 0 to 1 (a normalisation goes into mean and std)")
+    return rounded.astype(np.uint8)
+
+
+def _pieces(images: object, labels: object) -> "Iterator[Piece]":
+    """Images in pieces: of an array or tensor, a sequence of images, or an iterable of batches."""
+    if hasattr(images, "dtype") and hasattr(images, "shape"):
+        _ask(images.shape, labels)
+        size = max(1, int(np.prod(images.shape[1:], dtype=np.int64)) * 8)
+        step = max(1, PIECE // size)
+        return ((images[at:at + step], None) for at in range(0, len(images), step))
+    if hasattr(images, "__len__") and hasattr(images, "__getitem__"):
+        items = (images[at] for at in range(len(images)))
+        return _gathered(_parted(item) for item in items)
+    if isinstance(images, Iterable):
+        return _batches(_parted(item) for item in images)
+    raise TypeError(f"images are a {type(images).__name__}; expected an array, a tensor, a "
+                    "Dataset, a DataLoader or another iterable")
+
+
+def _ask(shape: Sequence[int], labels: object) -> None:
+    """Refuse an array of three dimensions that may be one image in colour."""
+    many = labels is None or len(host(labels).reshape(-1)) != shape[0]
+    if len(shape) == 3 and (shape[0] in (1, 3) or shape[2] in (1, 3)) and many:
+        raise ValueError(f"images of shape {tuple(shape)} may be one image in colour or "
+                         f"{shape[0]} grey ones: give images[None], or (N, H, W, 1)")
+
+
+def _parted(item: object) -> "Piece":
+    """An item of a data set: an image or a batch, alone, with its label, or under their names."""
+    if isinstance(item, dict):
+        keys = [key for key in IMAGE_KEYS if key in item]
+        if not keys:
+            raise TypeError(f"an item has the keys {sorted(map(str, item))}; expected one of "
+                            f"{', '.join(IMAGE_KEYS)}")
+        return item[keys[0]], next((item[key] for key in LABEL_KEYS if key in item), None)
+    if isinstance(item, (tuple, list)) and len(item) == 2 and np.ndim(host(item[0])) >= 2 \
+            and np.ndim(host(item[1])) < 2:
+        return item[0], item[1]
+    return item, None
+
+
+def _gathered(items: "Iterable[Piece]") -> "Iterator[Piece]":
+    """Single images, some at a time."""
+    images: List["Array"] = []
+    labels: List[object] = []
+    size = 0
+    for image, label in items:
+        images.append(host(image))
+        labels += [] if label is None else [host(label)]
+        size += 8 * images[-1].size
+        if size >= PIECE:
+            yield np.stack(images), np.stack(labels) if labels else None
+            images, labels, size = [], [], 0
+    if images:
+        yield np.stack(images), np.stack(labels) if labels else None
+
+
+def _batches(items: "Iterable[Piece]") -> "Iterator[Piece]":
+    """Batches as they come; single images, where the first item is one, some at a time."""
+    iterator = iter(items)
+    first = next(iterator, None)
+    if first is None:
+        return iter(())
+    shape = np.shape(host(first[0]))
+    alone = len(shape) == 2 or len(shape) == 3 and np.ndim(host(first[1])) == 0 \
+        and (shape[0] in (1, 3) or shape[2] in (1, 3))
+    rest = chain([first], iterator)
+    return _gathered(rest) if alone else rest
+
+
+def _labels(found: List[object], given: object, count: int) -> "Optional[NDArray[np.int64]]":
+    """One class for each image, or none at all."""
+    if found and given is not None:
+        raise ValueError("the images bring labels along, and labels are given: expected either")
+    if not found and given is None:
+        return None
+    values = host(given)
+    if found:
+        values = np.concatenate([np.atleast_1d(host(part)) for part in found])
+    labels = integers(values, "labels")
+    if labels.ndim == 2 and labels.shape[1] > 1:
+        raise ValueError(f"labels of shape {labels.shape}: several for an image, and a certificate "
+                         "is about one class; for rows with a single 1 give labels.argmax(1)")
+    labels = labels.reshape(-1)
+    if len(labels) != count:
+        raise ValueError(f"{count} images and {len(labels)} labels")
+    return labels

@@ -1,0 +1,293 @@
+"""A model that lives in this process, as one that answers the program."""
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
+
+import numpy as np
+
+from ._check import channel_values, host, integers, numeric, whole, word
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ._check import Array, Numbers
+    from ._images import Images
+
+    Floats = Optional[Tuple[float, ...]]
+    Call = Callable[["NDArray[np.float32]"], object]
+
+OUTPUTS = ("logits", "probabilities", "classes", "sigmoid")
+UNSTATED = "none stated; this run alone: "
+
+
+def state_digest(module: object) -> str:
+    """The SHA-256 of a PyTorch module's class, structure and state, for the argument identity.
+
+    It covers names, types, shapes and values of parameters and buffers, and what print(module)
+    shows. Code that behaves otherwise with the same state is for the caller to tell apart.
+    """
+    if not is_module(module):
+        raise TypeError(f"module is a {type(module).__name__}; expected a torch.nn.Module")
+    digest = hashlib.sha256(repr(module).encode())
+    for name, tensor in sorted(module.state_dict().items()):
+        if not hasattr(tensor, "detach"):
+            raise TypeError(f"{name} of the module is a {type(tensor).__name__}, which has no "
+                            "digest: say in another way what identifies the model")
+        tensor = tensor.detach().cpu()
+        kind, shape = str(tensor.dtype), tuple(tensor.shape) or (1,)
+        if kind == "torch.bfloat16":
+            import torch
+
+            array, kind = tensor.contiguous().view(torch.int16).numpy(), "bfloat16"
+        else:
+            array = np.ascontiguousarray(tensor.numpy())
+            kind = array.dtype.str
+        digest.update(f"\n{name} {kind} {shape}\n".encode())
+        digest.update(array.tobytes())
+    return "sha256:" + digest.hexdigest()
+
+
+def is_module(model: object) -> bool:
+    """Whether a model is a torch.nn.Module, or behaves as one."""
+    return all(hasattr(model, name) for name in ("state_dict", "eval", "modules", "parameters"))
+
+
+class Subject:
+    """A model with how images enter it and what it answers, ready to be asked."""
+
+    def __init__(self, model: object, images: "Images", *, mean: "Numbers" = None,
+                 std: "Numbers" = None, layout: str = "chw", output: str = "logits",
+                 classes: Optional[int] = None, name: str = "", identity: Optional[str] = None,
+                 batch_size: Optional[int] = None, device: object = None) -> None:
+        if identity is not None and (not isinstance(identity, str) or not identity):
+            raise ValueError(f"identity is {identity!r}; expected what identifies the model, such "
+                             "as state_digest(module), or None")
+        self.output = word(output, "output", OUTPUTS)
+        self.layout = word(layout, "layout", ("chw", "hwc"))
+        self.most = None if batch_size is None else whole(batch_size, "batch_size", 1)
+        self.shape: Tuple[int, ...] = images.first.shape
+        if mean is None and std is None:
+            mean, std = carried(model)
+        self.mean = channel_values(mean, "mean", self.shape[2], False)
+        self.std = channel_values(std, "std", self.shape[2], True)
+        self.model, self.device = model, device
+        self.call = _call(model)
+        self.name = name or str(getattr(model, "__name__", type(model).__name__))
+        self.identity = identity
+        self.stated: Optional[str] = None  #: what a ledger says, in the place of the identity
+        self.grid = True  #: images come in multiples of 1/255, as int16; else as float32
+        problem = getattr(getattr(model, "config", None), "problem_type", None)
+        if problem == "multi_label_classification":
+            raise ValueError("the model gives several labels to an image, and a certificate is "
+                             "about one class: wrap it in a function that answers one question")
+        with self.ready():
+            self.classes = self._count(images, classes)
+
+    @contextmanager
+    def ready(self) -> Iterator[None]:
+        """Evaluation mode, on the device, while the model is asked; all as it was afterwards."""
+        if not is_module(self.model):
+            yield
+            return
+        modes = [(module, module.training) for module in self.model.modules()]
+        first = next(self.model.parameters(), None)
+        before = first.device if self.device is not None and first is not None else None
+        try:
+            self.model.eval()
+            if before is not None:
+                self.model.to(self.device)
+            yield
+        finally:
+            for module, training in modes:
+                module.training = training
+            if before is not None:
+                self.model.to(before)
+
+    def _count(self, images: "Images", classes: Optional[int]) -> int:
+        """The number of classes, as said or as the answer to the first image tells."""
+        if self.output == "classes" and classes is None:
+            raise ValueError("classes is missing: a model that answers with classes does not tell "
+                             "how many there are")
+        if self.output == "sigmoid":
+            classes = 2
+        if classes is None:
+            rows = self._rows(images.first[None].astype(np.int16))
+            if rows.ndim != 2 or rows.shape[0] != 1 or rows.shape[1] < 2:
+                hint = "; for a single value say output='sigmoid'" if rows.size == 1 else ""
+                raise ValueError(f"the model answers one image with shape {rows.shape}; expected "
+                                 f"(1, classes){hint}")
+            classes = int(rows.shape[1])
+        classes = whole(classes, "classes", 2)
+        labels = images.labels
+        if labels is not None and not 0 <= labels.min() <= labels.max() < classes:
+            raise ValueError(f"labels from {labels.min()} to {labels.max()} for {classes} classes")
+        return classes
+
+    def weights(self) -> str:
+        """What computes: the model, and what its images go through."""
+        if self.stated is not None:
+            return self.stated
+        parts = [self.identity or UNSTATED + secrets.token_hex(8)]
+        if self.most is not None:
+            parts.append(f"batches of {self.most}")
+        return ", ".join([*parts, self.layout, *_entrance(self.mean, self.std)])
+
+    def hello(self) -> bytes:
+        """What the program is told first."""
+        height, width, channels = self.shape
+        output = "probabilities" if self.output == "sigmoid" else self.output
+        return json.dumps({
+            "name": self.name, "height": height, "width": width, "channels": channels,
+            "layout": "hwc", "dtype": "int16" if self.grid else "float32", "classes": self.classes,
+            "output": output, "weights": self.weights(),
+            "preprocessing": preprocessing(self.mean, self.std),
+        }).encode()
+
+    def images(self, content: bytes, count: int) -> "Array":
+        """The images of a request, (count, height, width, channels)."""
+        return np.frombuffer(content, "<i2" if self.grid else "<f4").reshape(count, *self.shape)
+
+    def answer(self, batch: "Array") -> bytes:
+        """The answer to a batch of images (n, height, width, channels)."""
+        step = self.most or len(batch)
+        parts = [self._rows(batch[at:at + step]) for at in range(0, len(batch), step)]
+        rows = np.concatenate(parts) if len(parts) > 1 else parts[0]
+        want = (len(batch),) if self.output == "classes" else (len(batch), self.classes)
+        if rows.shape != want:
+            raise ValueError(f"the model answers {len(batch)} images with shape {rows.shape}; "
+                             f"expected {want}")
+        if self.output != "classes":
+            return np.ascontiguousarray(rows, "<f4").tobytes()
+        if ((rows < -1) | (rows >= self.classes)).any():
+            raise ValueError(f"the model answers with classes from {rows.min()} to {rows.max()}; "
+                             f"expected 0 to {self.classes - 1}")
+        return np.ascontiguousarray(rows, "<i4").tobytes()
+
+    def _rows(self, batch: "Array") -> "Array":
+        x = batch.astype(np.float32)
+        if batch.dtype == np.int16:
+            x /= np.float32(255)
+        if self.mean is not None:
+            x -= np.asarray(self.mean, np.float32)
+        if self.std is not None:
+            x /= np.asarray(self.std, np.float32)
+        if self.layout == "chw":
+            x = x.transpose(0, 3, 1, 2)
+        rows = numeric(host(picked(self.call(np.ascontiguousarray(x)))), "the model's answers")
+        if self.output == "classes":
+            return integers(rows, "the model's answers")
+        return _binary(rows) if self.output == "sigmoid" else rows
+
+
+def _call(model: object) -> "Call":
+    """A model as a function of an array."""
+    if not is_module(model):
+        if not callable(model):
+            raise TypeError(f"model is a {type(model).__name__}; expected a torch.nn.Module, a "
+                            "function, or the path of a model file")
+        return model
+    import torch
+
+    def call(x: "NDArray[np.float32]") -> object:
+        first = next(model.parameters(), None)
+        if first is None:
+            first = torch.zeros(0)
+        kind = first.dtype if first.dtype.is_floating_point else torch.float32
+        with torch.no_grad():
+            return model(torch.from_numpy(x).to(first.device, kind))
+
+    return call
+
+
+def picked(answer: object) -> object:
+    """The rows among what a model answers: its logits, the first of a tuple, or all of it.
+
+    >>> picked({"logits": [[1, 2]], "loss": 0}), picked(([[1, 2]], "features"))
+    ([[1, 2]], [[1, 2]])
+    """
+    if getattr(answer, "logits", None) is not None:
+        return answer.logits
+    if isinstance(answer, Mapping):
+        if "logits" in answer:
+            return answer["logits"]
+        if len(answer) == 1:
+            return next(iter(answer.values()))
+        raise TypeError(f"the model answers with {sorted(map(str, answer))}; expected 'logits' "
+                        "among them: wrap it in a function that picks the rows")
+    if isinstance(answer, tuple) and answer:
+        return answer[0]
+    return answer
+
+
+def _binary(rows: "Array") -> "Array":
+    """Probabilities of the classes 0 and 1.
+
+    >>> _binary(np.array([[0.25]])).tolist()
+    [[0.75, 0.25]]
+    """
+    if rows.ndim == 2 and rows.shape[1] == 1:
+        rows = rows[:, 0]
+    if rows.ndim != 1:
+        raise ValueError(f"the model answers with shape {rows.shape}; output='sigmoid' expects one "
+                         "value for each image")
+    if ((rows < 0) | (rows > 1)).any():
+        raise ValueError(f"the model answers with values from {rows.min()} to {rows.max()}; "
+                         "output='sigmoid' expects probabilities, so let it end in a sigmoid")
+    rows = rows.astype(np.float64)
+    return np.stack([1 - rows, rows], 1)
+
+
+def carried(model: object) -> "Tuple[Numbers, Numbers]":
+    """Mean and standard deviation that a model of timm carries along."""
+    cfg = getattr(model, "pretrained_cfg", None)
+    mean, std = (cfg.get("mean"), cfg.get("std")) if isinstance(cfg, Mapping) else (None, None)
+    if mean is not None and std is not None:
+        text = f"mean {list(mean)} and std {list(std)} are those of model.pretrained_cfg"
+        sys.stderr.write(text + "\n")
+    return mean, std
+
+
+def _entrance(mean: "Floats", std: "Floats") -> List[str]:
+    named = (("mean", mean), ("std", std))
+    return [f"{name} {list(value)}" for name, value in named if value is not None]
+
+
+def preprocessing(mean: "Floats", std: "Floats") -> str:
+    """What happens to an image between the noise and the model, as the program prints it.
+
+    >>> preprocessing((0.5, 0.4, 0.3), (0.25,))
+    'values 0 to 1, then (x - [0.5, 0.4, 0.3]) / [0.25]'
+    >>> preprocessing(None, (0.25,))
+    'values 0 to 1, then x / [0.25]'
+    >>> preprocessing(None, None)
+    'none: the model gets values 0 to 1'
+    """
+    if mean is None and std is None:
+        return "none: the model gets values 0 to 1"
+    text = "x" if mean is None else f"(x - {list(mean)})"
+    return "values 0 to 1, then " + (text if std is None else f"{text} / {list(std)}")
+
+
+def entrance_of(weights: str) -> Tuple[str, Dict[str, object]]:
+    """What Subject.weights wrote: the identity, and the arguments layout, mean and std.
+
+    >>> entrance_of("sha256:ab, batches of 8, chw, mean [0.5, 0.4, 0.3], std [0.25]")
+    ('sha256:ab', {'layout': 'chw', 'batch_size': 8, 'mean': [0.5, 0.4, 0.3], 'std': [0.25]})
+    """
+    numbers = r"(\[[^]]*\])"
+    form = rf"(.*?)(?:, batches of (\d+))?, (chw|hwc)(?:, mean {numbers})?(?:, std {numbers})?"
+    found = re.fullmatch(form, weights)
+    if found is None:
+        return weights, {}
+    identity, batch, layout, mean, std = found.groups()
+    how: Dict[str, object] = {"layout": layout}
+    for name, value in (("batch_size", batch), ("mean", mean), ("std", std)):
+        if value is not None:
+            how[name] = json.loads(value)
+    return identity, how

@@ -1,0 +1,566 @@
+"""The package as its users meet it. `make test-external` runs it against the wheel."""
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+import unittest
+from collections import OrderedDict
+from types import SimpleNamespace
+
+import certspec
+import numpy as np
+from certspec import _images, _read
+
+try:
+    import torch
+    from torch import nn
+except ImportError:
+    torch = None
+
+needs_torch = unittest.skipIf(torch is None, "PyTorch is not installed")
+
+COLOURS = np.zeros((6, 8, 8, 3), np.uint8)
+for _i in range(6):
+    COLOURS[_i, :, :, _i % 3] = 255
+LABELS = np.arange(6) % 3
+
+
+def brightest(batch):
+    """Logits: how bright each channel is."""
+    return 100 * batch.mean(axis=(2, 3))
+
+
+def certify(model=brightest, images=COLOURS, labels=LABELS, **more):
+    settings = dict(sigma=0.25, n=500, rule="fixed", progress=False)
+    settings.update(more)
+    return certspec.certify(model, images, labels, **settings)
+
+
+class Folder(unittest.TestCase):
+    """A test in a folder of its own, which is the temporary folder, too."""
+
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        before = os.getcwd()
+        self.addCleanup(os.chdir, before)
+        self.folder = place.name
+        os.chdir(self.folder)
+        self.temporary = os.path.join(self.folder, "temporary")
+        os.mkdir(self.temporary)
+        self.addCleanup(setattr, tempfile, "tempdir", tempfile.tempdir)
+        tempfile.tempdir = self.temporary
+
+
+class TrainingMode(Folder):
+    @needs_torch
+    def test_every_submodule_is_restored(self):
+        network = nn.Sequential(nn.Flatten(), nn.Linear(192, 8), nn.BatchNorm1d(8), nn.Dropout(),
+                                nn.Linear(8, 3))
+        network[2].eval()  # frozen in a network that trains
+        modes = [part.training for part in network.modules()]
+        self.assertEqual(len(set(modes)), 2)
+        certify(network)
+        self.assertEqual([part.training for part in network.modules()], modes)
+        certspec.export_onnx(network, "net.onnx", shape=(8, 8, 3))
+        self.assertEqual([part.training for part in network.modules()], modes)
+
+        def fails(x):
+            raise KeyError("broken")
+
+        network.forward = fails
+        with self.assertRaises(KeyError):
+            certify(network)
+        self.assertEqual([part.training for part in network.modules()], modes)
+
+
+class MeanAndStd(Folder):
+    def test_numbers_arrays_and_tensors(self):
+        texts = set()
+        kinds = [[0.5, 0.25, 0.25], (0.5, 0.25, 0.25), np.array([0.5, 0.25, 0.25], np.float32)]
+        if torch is not None:
+            kinds.append(torch.tensor([0.5, 0.25, 0.25]).view(3, 1, 1))
+        for number, kind in enumerate(kinds):
+            path = f"{number}.ledger"
+            certify(mean=kind, std=np.float64(0.5), identity="mine", ledger=path)
+            with open(path) as file:
+                texts.add(file.read())
+        self.assertEqual(len(texts), 1)
+        self.assertIn("mine, chw, mean [0.5, 0.25, 0.25], std [0.5]", texts.pop())
+
+    def test_wrong_ones(self):
+        for more in ({"mean": [1, 2]}, {"std": 0}, {"std": [1, -1, 1]}, {"mean": np.nan}):
+            with self.assertRaisesRegex(ValueError, next(iter(more))):
+                certify(**more)
+        with self.assertRaisesRegex(TypeError, "mean"):
+            certify(mean="imagenet")
+
+    @needs_torch
+    def test_on_the_card_which_comes_first(self):
+        network = nn.Sequential(nn.Flatten(), nn.Linear(192, 3))
+        certspec.export_onnx(network, "net.onnx", shape=(8, 8, 3), mean=torch.tensor([0.5, 0.4, 0.3]),
+                             std=np.float32(0.25), class_names=["a", "b", "c"])
+        with open("net.onnx.json") as file:
+            card = json.load(file)
+        self.assertEqual(card["std"], [0.25])
+        self.assertAlmostEqual(card["mean"][1], 0.4, 6)
+        self.assertEqual(card["class_names"], ["a", "b", "c"])
+        seen = []
+
+        def fails(*args, **kwargs):
+            seen.append(os.path.exists(args[2] + ".json"))
+            raise OSError("disk full")
+
+        before, torch.onnx.export = torch.onnx.export, fails
+        self.addCleanup(setattr, torch.onnx, "export", before)
+        for path in ("new.onnx", "net.onnx"):
+            with self.assertRaises(OSError):
+                certspec.export_onnx(network, path, shape=(8, 8, 3), mean=0.125)
+        self.assertEqual(seen, [True, True])
+        self.assertFalse(os.path.exists("new.onnx.json"))
+        with open("net.onnx.json") as file:  # the card of the file that is there stays
+            self.assertEqual(json.load(file), card)
+        with self.assertRaisesRegex(ValueError, "mean"):
+            certspec.export_onnx(network, "net.onnx", shape=(8, 8, 3), mean=[1, 2])
+
+
+class Replays(Folder):
+    def test_replay_reads_how_images_enter(self):
+        for identity in ("mine", None):
+            run = certify(mean=[0.5, 0.4, 0.3], std=0.25, identity=identity, batch_size=30,
+                          ledger=f"{identity}.ledger")
+            found = certspec.replay(brightest, run.path, COLOURS, LABELS, progress=False)
+            self.assertTrue(found.equal and found.same_engine, found)
+            self.assertEqual((found.images, found.blocks), (6, 6 * 6))
+            self.assertEqual(certspec.replay(brightest, run, COLOURS, LABELS, count=2,
+                                             progress=False).images, 2)
+
+    def test_another_model_is_found(self):
+        run = certify(identity="mine", sigma=0.75)
+        with self.assertRaisesRegex(certspec.CertspecError, "came out otherwise"):
+            certspec.replay(lambda x: brightest(x) + [0, 0, 95], run, COLOURS, LABELS, progress=False)
+        with self.assertRaisesRegex(certspec.CertspecError, "data"):
+            certspec.replay(brightest, run, COLOURS[::-1], LABELS, progress=False)
+
+    def test_commands_of_the_report_work(self):
+        run = certify(identity="mine", std=0.5, ledger="net.ledger")
+        text = run.report()
+        self.assertIn('certspec.replay(model, "net.ledger", images, labels)',
+                      text.replace(self.folder + "/", ""))
+        place = {"model": brightest, "images": COLOURS, "labels": LABELS}
+        lines = [line.strip() for line in text.splitlines() if line.startswith("    ")]
+        for line in lines:
+            if line.startswith(("import ", "certspec.")):
+                exec(line, place)
+            elif line.startswith("certspec "):
+                done = subprocess.run([certspec.program(), *line.split()[1:]], capture_output=True)
+                self.assertEqual(done.returncode, 0, (line, done.stderr))
+        self.assertGreaterEqual(len(lines), 5)
+
+
+class Reasons(Folder):
+    def test_error_holds_the_sentence_of_the_program(self):
+        certify(identity="one", ledger="run.ledger")
+        with self.assertRaisesRegex(certspec.CertspecError, "another run|differs|of --") as caught:
+            certify(identity="another", ledger="run.ledger")
+        self.assertNotIn("standard error", str(caught.exception))
+        with self.assertRaisesRegex(certspec.CertspecError, "--rule betting.*|radii"):
+            certify(rule="betting", radii=[9.0])
+        with self.assertRaisesRegex(certspec.CertspecError, "no ledger|no such file"):
+            certspec.read_ledger("none.ledger")
+        self.assertEqual(caught.exception.code, 1)
+
+    def test_model_that_depends_on_its_batch(self):
+        def majority(batch):
+            rows = brightest(batch)
+            return np.broadcast_to(rows.mean(axis=0), rows.shape)
+
+        with self.assertRaisesRegex(certspec.CertspecError, "no deterministic function of one image"):
+            certify(majority)
+
+    def test_softmax_as_logits(self):
+        def softmax(batch):
+            rows = np.exp(batch.mean(axis=(2, 3)))
+            return rows / rows.sum(axis=1, keepdims=True)
+
+        with self.assertRaisesRegex(certspec.CertspecError, 'output="probabilities"'):
+            certify(softmax)
+        self.assertEqual(certify(softmax, output="probabilities").rows()[1]["predict"], 1)
+
+    def test_warnings_are_warnings(self):
+        with self.assertWarnsRegex(UserWarning, "labelled images are classified right"):
+            certify(labels=(LABELS + 1) % 3)
+
+
+class Outputs(Folder):
+    def test_dict_tuple_and_logits(self):
+        class Output(OrderedDict):
+            logits = None
+
+        def named(batch):
+            answer = Output(loss=0.0)
+            answer.logits = brightest(batch)
+            return answer
+
+        models = (named, lambda x: {"logits": brightest(x), "features": x}, lambda x: {"y": brightest(x)},
+                  lambda x: (brightest(x), x), lambda x: SimpleNamespace(logits=brightest(x)),
+                  lambda x: brightest(x).tolist())
+        for model in models:
+            self.assertEqual([row["predict"] for row in certify(model).rows()], list(LABELS))
+        with self.assertRaisesRegex(TypeError, "'a', 'b'"):
+            certify(lambda x: {"a": brightest(x), "b": 0})
+
+    def test_sigmoid(self):
+        def red(batch):
+            return 1 / (1 + np.exp(-50 * (batch[:, 0].mean(axis=(1, 2)) - 0.5)))
+
+        labels = (LABELS == 0).astype(int)
+        for model in (red, lambda x: red(x)[:, None]):
+            rows = certify(model, labels=labels, output="sigmoid").rows()
+            self.assertEqual([row["predict"] for row in rows], list(labels))
+        with self.assertRaisesRegex(ValueError, "sigmoid"):
+            certify(red, labels=labels)
+        with self.assertRaisesRegex(ValueError, "let it end in a sigmoid"):
+            certify(lambda x: 40 * red(x), labels=labels, output="sigmoid")
+
+    def test_wrong_answers(self):
+        def answering(rows):
+            return lambda batch: np.resize(rows, (len(batch), 3))
+
+        for model, kind, words in (
+                (answering(["a", "b", "c"]), TypeError, "answers are of type"),
+                (answering([1j, 0, 0]), TypeError, "answers are of type"),
+                (lambda x: brightest(x)[:, :1], ValueError, r"shape \(1, 1\)"),
+                (lambda x: brightest(x)[:, :2] if len(x) > 1 else brightest(x), ValueError, "expected")):
+            with self.assertRaisesRegex(kind, words):
+                certify(model)
+        with self.assertRaisesRegex(TypeError, "function"):
+            certify(3)
+        with self.assertRaisesRegex(ValueError, "one question"):
+            def model(batch):
+                return brightest(batch)
+
+            model.config = SimpleNamespace(problem_type="multi_label_classification")
+            certify(model)
+
+    def test_classes(self):
+        def classes(batch):
+            return brightest(batch).argmax(axis=1)
+
+        self.assertEqual(len(certify(classes, output="classes", classes=3).rows()), 6)
+        self.assertEqual(len(certify(lambda x: classes(x) * 1.0, output="classes", classes=3).rows()), 6)
+        for model in (lambda x: classes(x) + 0.5, lambda x: classes(x) * np.nan,
+                      lambda x: classes(x) + 3, lambda x: classes(x) + 2**40):
+            with self.assertRaisesRegex(ValueError, "answers"):
+                certify(model, output="classes", classes=3)
+        with self.assertRaisesRegex(ValueError, "classes is missing"):
+            certify(classes, output="classes")
+        with self.assertRaisesRegex(ValueError, "classes is 2.5"):
+            certify(classes, output="classes", classes=2.5)
+
+
+@needs_torch
+class HalfPrecision(Folder):
+    def test_certify_digest_and_export(self):
+        digests = set()
+        for kind in (torch.float32, torch.float16, torch.bfloat16):
+            torch.manual_seed(1)
+            network = nn.Sequential(nn.Flatten(), nn.Linear(192, 3)).to(kind)
+            digests.add(certspec.state_digest(network))
+            run = certify(network, identity=certspec.state_digest(network), ledger=f"{kind}.ledger")
+            self.assertEqual(len(run.rows()), 6)
+            certspec.export_onnx(network, "half.onnx", shape=(8, 8, 3))
+            self.assertEqual(next(network.parameters()).dtype, kind)
+            try:
+                import onnxruntime
+            except ImportError:
+                continue
+            session = onnxruntime.InferenceSession("half.onnx")
+            x = np.random.default_rng(1).random((4, 3, 8, 8), np.float32)
+            found = session.run(None, {"image": x})[0]
+            with torch.no_grad():
+                want = network.float()(torch.from_numpy(x)).numpy()
+            np.testing.assert_allclose(found, want, atol=1e-5)
+        self.assertEqual(len(digests), 3)
+        halves = torch.from_numpy(COLOURS).permute(0, 3, 1, 2).half() / 255
+        self.assertEqual(certify(images=halves).header["data"]["digest"], certify().header["data"]["digest"])
+        self.assertEqual(certify(lambda x: torch.from_numpy(brightest(x)).bfloat16()).rows()[2]["predict"], 2)
+
+    def test_digest_of_before(self):
+        """Digests stand in ledgers: SHA-256 of class and structure, names, types, shapes and values."""
+        import hashlib
+
+        network = nn.Sequential(nn.Linear(2, 1), nn.BatchNorm1d(1))
+        text = hashlib.sha256(repr(network).encode())
+        for name, tensor in sorted(network.state_dict().items()):
+            array = np.atleast_1d(tensor.numpy())
+            text.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode() + array.tobytes())
+        self.assertEqual(certspec.state_digest(network), "sha256:" + text.hexdigest())
+        with self.assertRaises(TypeError):
+            certspec.state_digest(brightest)
+
+
+class Labels(Folder):
+    def test_not_cut(self):
+        for labels, kind, words in (
+                (LABELS + 0.5, ValueError, "labels hold 0.5"), (LABELS * np.nan, ValueError, "nan"),
+                (["red"] * 6, TypeError, "labels are of type"), (LABELS + 1j, TypeError, "labels"),
+                (LABELS == 0, TypeError, "bool"), ([None] * 6, TypeError, "labels"),
+                (LABELS[:5], ValueError, "6 images and 5 labels"), (LABELS - 1, ValueError, "labels from -1"),
+                (LABELS + 1, ValueError, "labels from 1 to 3"), (np.eye(6), ValueError, "several")):
+            with self.assertRaisesRegex(kind, words):
+                certify(labels=labels)
+
+    def test_whole_ones(self):
+        for labels in (LABELS * 1.0, list(LABELS), LABELS[:, None], LABELS.astype(np.uint8)):
+            self.assertEqual([row["label"] for row in certify(labels=labels).rows()], list(LABELS))
+
+    def test_none(self):
+        run = certify(labels=None, ledger="none.ledger")
+        self.assertEqual([row["label"] for row in run.rows()], [-1] * 6)
+        self.assertEqual([row["predict"] for row in run.rows()], list(LABELS))
+        self.assertIsNone(run.summary["acr"])
+        self.assertTrue(certspec.replay(brightest, run, COLOURS, progress=False).equal)
+
+
+class Shapes(Folder):
+    def test_both_fit(self):
+        images = np.zeros((4, 3, 8, 3), np.uint8)
+        with self.assertRaisesRegex(ValueError, "image_layout='chw' or 'hwc'"):
+            certify(images=images, labels=None)
+        for layout, shape in (("chw", (8, 3, 3)), ("hwc", (3, 8, 3))):
+            saved = _images.save(images, None, self.folder, layout, "x")
+            self.assertEqual(saved.first.shape, shape)
+        with self.assertRaisesRegex(ValueError, "one image in colour"):
+            certify(images=COLOURS[0], labels=None)
+        grey = _images.save(np.zeros((3, 9, 9), np.uint8), [0, 1, 2], self.folder, None, "x")
+        self.assertEqual((grey.count, grey.first.shape), (3, (9, 9, 1)))
+
+    def test_forms_agree(self):
+        want = certify().header["data"]["digest"]
+        forms = [COLOURS.transpose(0, 3, 1, 2), COLOURS / 255, list(COLOURS),
+                 list(zip(COLOURS, LABELS)), ({"image": x, "label": y} for x, y in zip(COLOURS, LABELS)),
+                 [(COLOURS[:4], LABELS[:4]), (COLOURS[4:], LABELS[4:])].__iter__()]
+        if torch is not None:
+            pairs = torch.utils.data.TensorDataset(
+                torch.from_numpy(COLOURS).permute(0, 3, 1, 2) / 255, torch.from_numpy(LABELS))
+            forms += [pairs, torch.utils.data.DataLoader(pairs, 4), pairs.tensors[0]]
+        for number, images in enumerate(forms):
+            labels = LABELS if number < 3 or number == len(forms) - 1 else None
+            self.assertEqual(certify(images=images, labels=labels).header["data"]["digest"], want, number)
+        with self.assertRaisesRegex(ValueError, "bring labels along"):
+            certify(images=list(zip(COLOURS, LABELS)))
+
+    def test_wrong_values(self):
+        for images, kind, words in (
+                (COLOURS / 255 - 0.5, ValueError, "mean and std"), (COLOURS.astype(int), ValueError, "int64"),
+                (COLOURS * np.nan, ValueError, "nan"), (COLOURS + 1j, TypeError, "complex"),
+                (COLOURS.astype(str), TypeError, "expected numbers"), (COLOURS[:0], ValueError, "no images"),
+                (3, TypeError, "expected an array"), (np.zeros((2, 8, 8, 4), np.uint8), ValueError, "1 or 3"),
+                ([COLOURS[0], COLOURS[1][:4]], ValueError, "same shape|one size")):
+            with self.assertRaisesRegex(kind, words):
+                certify(images=images, labels=None)
+
+
+class Arguments(Folder):
+    def test_options_that_replace_the_call(self):
+        for words in (["--sigma", "0.5"], ["--sigma=0.5"], ["--data", "x"], ["--out", "y"], ["-o", "y"],
+                      ["-oy"], ["--ledger=y"], ["--n=5"], ["--json"], ["--model", "m"], ["--exec-fds=1,2"],
+                      ["--rule", "staged"]):
+            with self.assertRaisesRegex(ValueError, words[0].split("=")[0][:2]):
+                certify(options=words)
+        with self.assertRaisesRegex(ValueError, "--seed"):
+            certify(seed=1, options=["--seed=2"])
+        with self.assertRaisesRegex(TypeError, "list of words"):
+            certify(options="--alpha 0.1")
+        self.assertEqual(certify(options=["--alpha", "0.1"]).header["alpha"], 0.1)
+
+    def test_settings(self):
+        run = certify(alpha=0.01, n0=200, block=50, seed=7, workers=1, noise="gaussian", data_name="mine")
+        header = run.header
+        self.assertEqual((header["alpha"], header["selection"], header["block"], header["seed"]),
+                         (0.01, 200, 50, "7"))
+        self.assertEqual(header["data"]["name"], "npy:mine.npy,labels.npy")
+        self.assertTrue(certspec.replay(brightest, run, COLOURS, LABELS, progress=False).equal)
+        scores = certify(keep_scores=True, ledger="scores.ledger").header["scores"]
+        self.assertEqual(scores, certify(keep_scores=1000, ledger="more.ledger").header["scores"])
+        for more, kind, words in (
+                ({"blok": 100}, TypeError, "did you mean 'block'"), ({"n": 100.5}, ValueError, "n is 100.5"),
+                ({"n": "many"}, TypeError, "n is a str"), ({"seed": 1.5}, ValueError, "seed"),
+                ({"alpha": "small"}, certspec.CertspecError, "--alpha small"),
+                ({"layout": "x"}, ValueError, "layout"), ({"output": "class"}, ValueError, "output"),
+                ({"identity": ""}, ValueError, "identity"), ({"data_name": "a,b"}, ValueError, "data_name")):
+            with self.assertRaisesRegex(kind, words):
+                certify(**more)
+
+    def test_sigma_in_bytes(self):
+        for sigma in (25, 64.0, 1.5, np.int64(12)):
+            with self.assertRaisesRegex(ValueError, f"did you mean {sigma:g}/255"):
+                certify(sigma=sigma)
+        for sigma in (0, -1, float("nan")):
+            with self.assertRaisesRegex(ValueError, "sigma"):
+                certify(sigma=sigma)
+        with self.assertRaisesRegex(TypeError, "sigma"):
+            certify(sigma="0.25")
+
+    def test_help_shows_all(self):
+        import inspect
+
+        names = inspect.signature(certspec.certify).parameters
+        self.assertTrue({"sigma", "n", "mean", "rule", "keep_scores", "device"} <= set(names))
+
+
+class TemporaryFolders(Folder):
+    def test_removed(self):
+        run = certify()
+        self.assertTrue(os.path.exists(run.path))
+        self.assertEqual(len(os.listdir(self.temporary)), 1)  # that of the ledger, as long as it is used
+        self.assertEqual(len(run.rows()), 6)
+        del run
+        self.assertEqual(os.listdir(self.temporary), [])
+
+        def fails(batch):
+            if len(batch) > 1:
+                raise KeyError("broken")
+            return brightest(batch)
+
+        for wrong in ({"model": fails}, {"labels": LABELS + 1}, {"images": COLOURS / 300}, {"n": 123}):
+            with self.assertRaises((KeyError, ValueError, certspec.CertspecError)):
+                certify(**wrong)
+        certify(ledger="kept.ledger")
+        self.assertEqual(os.listdir(self.temporary), [])
+
+    def test_full_one_is_named(self):
+        class Full:
+            def __enter__(self):
+                return self
+
+            def __exit__(self, *_):
+                return False
+
+            def write(self, data):
+                import errno
+
+                raise OSError(errno.ENOSPC, "No space left on device")
+
+        _images.open = lambda *args: Full()
+        self.addCleanup(lambda: _images.__dict__.pop("open"))
+        with self.assertRaisesRegex(OSError, f"No space left.*{self.temporary}.*TMPDIR"):
+            certify()
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "the system has no full device")
+    def test_full_device(self):
+        with self.assertRaisesRegex(OSError, "TMPDIR"):
+            os.symlink("/dev/full", os.path.join(self.temporary, "images.npy"))
+            _images.save(COLOURS, LABELS, self.temporary, None, "images")
+
+
+class Memory(Folder):
+    def test_images_are_converted_in_pieces(self):
+        images = np.zeros((2000, 32, 32, 3), np.float32)  # 25 MB
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        saved = _images.save(images.transpose(0, 3, 1, 2), np.zeros(2000, int), self.folder, None, "x")
+        peak = tracemalloc.get_traced_memory()[1]
+        self.assertEqual(saved.count, 2000)
+        self.assertLess(peak, images.nbytes / 2)
+        self.assertEqual(np.load("x.npy").shape, (2000, 32, 32, 3))
+        if torch is not None:
+            tracemalloc.reset_peak()
+            _images.save(torch.from_numpy(images), None, self.folder, "hwc", "y")
+            self.assertLess(tracemalloc.get_traced_memory()[1] - peak, images.nbytes / 2)
+
+    def test_streams(self):
+        def batches():
+            for number in range(300):
+                yield np.full((40, 3, 32, 32), number % 256, np.uint8), np.full(40, number % 3)
+
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        saved = _images.save(batches(), None, self.folder, None, "x")  # 37 MB
+        self.assertLess(tracemalloc.get_traced_memory()[1], 8e6)
+        self.assertEqual((saved.count, saved.labels.sum()), (12000, 12000))
+        self.assertEqual(np.load("x.npy", mmap_mode="r")[-1, 0, 0, 0], 299 % 256)
+
+
+class Interrupts(Folder):
+    def test_ctrl_c_in_a_group(self):
+        """Both processes are in one group, as in a terminal: the run is stopped, and goes on."""
+        script = os.path.join(self.folder, "script.py")
+        with open(script, "w") as file:
+            file.write("""
+import sys, time
+import certspec, numpy as np
+def brightest(batch):
+    time.sleep(0.02)
+    return 100 * batch.mean(axis=(2, 3))
+print("begins", flush=True)
+images = np.zeros((6, 8, 8, 3), np.uint8)
+try:
+    certspec.certify(brightest, images, [0] * 6, sigma=0.25, n=int(sys.argv[1]), rule="fixed",
+                     ledger="run.ledger", identity="brightest", options=["--alpha=0.01"])
+except KeyboardInterrupt as error:
+    sys.exit(f"interrupt: {error}")
+""")
+        child = subprocess.Popen([sys.executable, script, "20000"], stderr=subprocess.PIPE, text=True,
+                                 stdout=subprocess.PIPE, start_new_session=True)
+        child.stdout.readline()
+        while not os.path.exists("run.ledger"):
+            self.assertIsNone(child.poll(), "it ended before it was interrupted")
+            time.sleep(0.1)
+        time.sleep(1)
+        os.killpg(child.pid, signal.SIGINT)
+        said = child.communicate(timeout=60)[1]
+        self.assertEqual(child.returncode, 1, said)
+        self.assertIn("interrupt: stopped on request; the same call goes on", said)
+        self.assertNotIn("Traceback", said)
+        with open("run.ledger") as file:
+            kept = file.read()
+        self.assertNotIn("sha256 ", kept.splitlines()[-1])
+
+    def test_exception_keeps_what_is_finished(self):
+        calls = []
+
+        def fails(batch):
+            calls.append(1)
+            if len(calls) == stop:
+                raise KeyError("the model fails")
+            return brightest(batch)
+
+        stop = 0
+        certify(fails, ledger="whole.ledger", identity="brightest")
+        stop = len(calls) - 15
+        calls.clear()
+        with self.assertRaisesRegex(KeyError, "the model fails"):
+            certify(fails, ledger="run.ledger", identity="brightest")
+        stop = 0
+        with open("run.ledger") as file, open("whole.ledger") as whole:
+            part, text = file.read(), whole.read()
+        self.assertTrue(3 < part.count("\n") < text.count("\n"))
+        certify(fails, ledger="run.ledger", identity="brightest")
+        with open("run.ledger") as file:
+            self.assertEqual(file.read(), text)
+
+
+class Reading(Folder):
+    def test_ledger_from_elsewhere(self):
+        run = certify(ledger="run.ledger", identity="mine")
+        other = certspec.Ledger("run.ledger")
+        self.assertEqual(other.header, run.header)
+        self.assertEqual(other.certified_accuracy([0, 0.5, 5]), [1, 1, 0])
+        self.assertEqual(_read.table_rows("a,b\n1,x\n"), [{"a": 1, "b": "x"}])
+        self.assertIn("holds: 6 images", other.verify())
+        other.report("report.html", format="html")
+        with open("report.html") as file:
+            self.assertIn("<html", file.read())
+        self.assertIn("none stated", certify(ledger="nameless.ledger").weights)
+
+
+if __name__ == "__main__":
+    unittest.main()
