@@ -11,8 +11,8 @@ type activation struct {
 	rectifier bool
 	// err bounds how far a float32 evaluation at a value of that magnitude, or ours, may be off f.
 	err func(magnitude float64) float64
-	// piecewise linear functions: chord returns, for inputs in [l, u], lines a·x + b above and below the function. nil: the
-	// ends of the interval are used.
+	// piecewise linear functions: chord returns, for inputs in [l, u], lines a·x + b above and below the function. nil:
+	// the ends of the interval are used.
 	chord func(l, u float64, slope lowerSlope) (upper, lower segment)
 }
 
@@ -49,6 +49,10 @@ func (l *activation) backward(in [][]float64, out, g []float64, gin [][]float64)
 func (l *activation) interval(in []Box, out Box, a Arithmetic) {
 	for i, lo := range in[0].Lower {
 		hi := in[0].Upper[i]
+		if math.IsInf(lo, 0) || math.IsInf(hi, 0) { // there may be NaN, of which a clip or a sigmoid makes no number
+			out.Lower[i], out.Upper[i] = math.Inf(-1), math.Inf(1)
+			continue
+		}
 		out.Lower[i], out.Upper[i] = l.f(lo), l.f(hi)
 		if a != Plain {
 			out.Lower[i] -= l.err(math.Abs(lo))
@@ -57,8 +61,8 @@ func (l *activation) interval(in []Box, out Box, a Arithmetic) {
 	}
 }
 
-// lowerSlope says which line below an activation is taken where several are sound, as below a ReLU between l < 0 < u all with
-// slopes from 0 to 1.
+// lowerSlope says which line below an activation is taken where several are sound, as below a ReLU between l < 0 < u
+// all with slopes from 0 to 1.
 type lowerSlope int
 
 const (
@@ -139,8 +143,8 @@ func leakyReLU(alpha float64) *activation {
 	}
 }
 
-// functionError bounds what implementations of sigmoid and tanh in float32 are off by: their polynomials differ by engine,
-// by less than this.
+// functionError bounds what implementations of sigmoid and tanh in float32 are off by: their polynomials differ by
+// engine, by less than this.
 const functionError = 0x1p-18
 
 func sigmoid() *activation {
@@ -195,60 +199,5 @@ func clip(low, high float64) *activation {
 			}
 			return upper, lower
 		},
-	}
-}
-
-// maximum is maximum pooling: y_o is the largest of the inputs of o.
-type maximum struct{ members [][]int }
-
-func (l *maximum) first(x []float64, members []int) int {
-	best := members[0]
-	for _, i := range members[1:] {
-		if x[i] > x[best] {
-			best = i
-		}
-	}
-	return best
-}
-
-func (l *maximum) forward(in [][]float64, out []float64) {
-	for o, members := range l.members {
-		out[o] = in[0][l.first(in[0], members)]
-	}
-}
-
-func (l *maximum) backward(in [][]float64, out, g []float64, gin [][]float64) {
-	for o, members := range l.members {
-		gin[0][l.first(in[0], members)] += g[o]
-	}
-}
-
-func (l *maximum) interval(in []Box, out Box, a Arithmetic) {
-	for o, members := range l.members {
-		out.Lower[o] = in[0].Lower[l.first(in[0].Lower, members)]
-		out.Upper[o] = in[0].Upper[l.first(in[0].Upper, members)]
-	}
-}
-
-// relax: the maximum is at least each of its inputs, and equals the one whose lower bound no other's upper bound exceeds;
-// else it is at most the largest upper bound.
-func (l *maximum) relax(in []Box, out Box, rows int, g []float64, gin [][]float64, constant []float64, a Arithmetic) {
-	n, m := len(l.members), len(in[0].Lower)
-	for o, members := range l.members {
-		best := l.first(in[0].Lower, members)
-		wins := true
-		for _, i := range members {
-			if i != best && in[0].Upper[i] > in[0].Lower[best] {
-				wins = false
-			}
-		}
-		for k := range rows {
-			switch v := g[k*n+o]; {
-			case v < 0 || v > 0 && wins:
-				gin[0][k*m+best] += v
-			case v > 0:
-				constant[k] += v * out.Upper[o]
-			}
-		}
 	}
 }

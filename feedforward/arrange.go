@@ -1,14 +1,19 @@
 package feedforward
 
-// arrange moves values without computing: y_o = x[from_o], or a constant where from_o is negative. Pad, Transpose, Slice.
+// arrange moves values without computing: y_o = x[from_o], or a constant where from_o is negative. Pad, Transpose,
+// Slice. No from: the values stay in their places.
 type arrange struct {
-	from     []int
+	from     []int32
 	constant float64
 }
 
 func (l *arrange) forward(in [][]float64, out []float64) { l.move(in[0], out) }
 
 func (l *arrange) move(x, y []float64) {
+	if l.from == nil {
+		copy(y, x)
+		return
+	}
 	for o, i := range l.from {
 		if i < 0 {
 			y[o] = l.constant
@@ -18,12 +23,25 @@ func (l *arrange) move(x, y []float64) {
 	}
 }
 
-func (l *arrange) backward(in [][]float64, out, g []float64, gin [][]float64) {
+// back adds to each gradient by an input those by the outputs that it goes to; constants calls f for the others.
+func (l *arrange) back(g, gin []float64, constants func(o int)) {
+	if l.from == nil {
+		for i, v := range g {
+			gin[i] += v
+		}
+		return
+	}
 	for o, i := range l.from {
 		if i >= 0 {
-			gin[0][i] += g[o]
+			gin[i] += g[o]
+		} else {
+			constants(o)
 		}
 	}
+}
+
+func (l *arrange) backward(in [][]float64, out, g []float64, gin [][]float64) {
+	l.back(g, gin[0], func(int) {})
 }
 
 func (l *arrange) interval(in []Box, out Box, a Arithmetic) {
@@ -32,21 +50,23 @@ func (l *arrange) interval(in []Box, out Box, a Arithmetic) {
 }
 
 func (l *arrange) relax(in []Box, out Box, rows int, g []float64, gin [][]float64, constant []float64, a Arithmetic) {
-	n, m := len(l.from), len(in[0].Lower)
+	n, m := len(out.Lower), len(in[0].Lower)
 	for k := range rows {
-		for o, i := range l.from {
-			switch v := g[k*n+o]; {
-			case i >= 0:
-				gin[0][k*m+i] += v
-			case v != 0:
+		row := g[k*n : (k+1)*n]
+		l.back(row, gin[0][k*m:(k+1)*m], func(o int) {
+			if v := row[o]; v != 0 {
 				constant[k] += v * l.constant
 			}
-		}
+		})
 	}
 }
 
-// sum is Σ sign_j·x_j over several inputs of one size.
-type sum struct{ sign []float64 }
+// sum is Σ sign_j·x_j over several inputs of one size. One of them may be a sum itself, to which an engine adds the
+// others first.
+type sum struct {
+	sign  []float64
+	terms int
+}
 
 func (l *sum) forward(in [][]float64, out []float64) {
 	for j, x := range in {
@@ -84,7 +104,7 @@ func (l *sum) slack(in []Box, a Arithmetic) []float64 {
 	if a == Plain {
 		return slack
 	}
-	gamma := a.gamma(len(in))
+	gamma := a.gamma(l.terms)
 	for i := range slack {
 		for _, b := range in {
 			slack[i] += gamma*max(-b.Lower[i], b.Upper[i]) + tiny
@@ -104,36 +124,55 @@ func (l *sum) relax(in []Box, out Box, rows int, g []float64, gin [][]float64, c
 				gin[j][k*n+i] += l.sign[j] * v
 			}
 		}
-		constant[k] += offset(row, nil, slack)
+		constant[k] += offset(row, bias{}, slack)
 	}
 }
 
-// concat joins inputs along an axis: output o comes from value from[o] of input which[o].
-type concat struct{ which, from []int }
+// concat joins inputs along an axis: blocks times, it takes sizes[j] values of each input j, one after the other.
+type concat struct {
+	blocks int
+	sizes  []int
+}
+
+// each calls f for each piece: size values of input j from one place on, which go to another.
+func (l *concat) each(f func(j, from, to, size int)) {
+	to := 0
+	for k := range l.blocks {
+		for j, size := range l.sizes {
+			f(j, k*size, to, size)
+			to += size
+		}
+	}
+}
 
 func (l *concat) forward(in [][]float64, out []float64) {
-	for o, j := range l.which {
-		out[o] = in[j][l.from[o]]
-	}
+	l.each(func(j, from, to, size int) { copy(out[to:to+size], in[j][from:]) })
 }
 
-func (l *concat) backward(in [][]float64, out, g []float64, gin [][]float64) {
-	for o, j := range l.which {
-		gin[j][l.from[o]] += g[o]
-	}
+func (l *concat) back(g []float64, gin [][]float64) {
+	l.each(func(j, from, to, size int) {
+		for i, v := range g[to : to+size] {
+			gin[j][from+i] += v
+		}
+	})
 }
+
+func (l *concat) backward(in [][]float64, out, g []float64, gin [][]float64) { l.back(g, gin) }
 
 func (l *concat) interval(in []Box, out Box, a Arithmetic) {
-	for o, j := range l.which {
-		out.Lower[o], out.Upper[o] = in[j].Lower[l.from[o]], in[j].Upper[l.from[o]]
-	}
+	l.each(func(j, from, to, size int) {
+		copy(out.Lower[to:to+size], in[j].Lower[from:])
+		copy(out.Upper[to:to+size], in[j].Upper[from:])
+	})
 }
 
 func (l *concat) relax(in []Box, out Box, rows int, g []float64, gin [][]float64, constant []float64, a Arithmetic) {
-	n := len(l.which)
+	n := len(out.Lower)
+	row := make([][]float64, len(in))
 	for k := range rows {
-		for o, j := range l.which {
-			gin[j][k*len(in[j].Lower)+l.from[o]] += g[k*n+o]
+		for j, b := range in {
+			row[j] = gin[j][k*len(b.Lower) : (k+1)*len(b.Lower)]
 		}
+		l.back(g[k*n:(k+1)*n], row)
 	}
 }

@@ -12,8 +12,9 @@ import (
 // fewest is the number of points from which an evaluation side by side is faster than one by one.
 const fewest = 3
 
-// VectorJacobians is VectorJacobian at several points; v is told which. The vector nil asks for the outputs alone. Points are spread over the processors and
-// evaluated side by side where vectors are at hand; what is found for a point does not depend on the others, nor on that. Errors: those of VectorJacobian, and that of ctx.
+// VectorJacobians is VectorJacobian at several points; v is told which. The vector nil asks for the outputs alone.
+// Points are spread over the processors and evaluated side by side where vectors are at hand; what is found for a
+// point does not depend on the others, nor on that. Errors: those of VectorJacobian, and that of ctx.
 func (n *Network) VectorJacobians(ctx context.Context, points [][]float64, v func(i int, outputs []float64) []float64) (outputs, gradients [][]float64, err error) {
 	for i, x := range points {
 		if err := n.checkInput(x); err != nil {
@@ -21,17 +22,17 @@ func (n *Network) VectorJacobians(ctx context.Context, points [][]float64, v fun
 		}
 	}
 	outputs, gradients = make([][]float64, len(points)), make([][]float64, len(points))
-	together := Lanes
-	if !vectors {
-		together = 1
+	together, workers := Lanes, n.workersWithLanes()
+	if !vectors || workers < 1 {
+		together, workers = 1, runtime.GOMAXPROCS(0)
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
+	group.SetLimit(workers)
 	for from := 0; from < len(points); from += together {
 		to := min(from+together, len(points))
 		group.Go(func() error {
 			at := func(j int, f []float64) []float64 { return v(from+j, f) }
-			if to-from >= fewest && vectors {
+			if to-from >= fewest && together > 1 {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
@@ -55,6 +56,25 @@ func (n *Network) VectorJacobians(ctx context.Context, points [][]float64, v fun
 		})
 	}
 	return outputs, gradients, group.Wait()
+}
+
+// workersWithLanes is how many evaluations side by side may run at once: each needs values and gradients, and the
+// input of a convolution in its padding.
+func (n *Network) workersWithLanes() int {
+	all, widest, weights := 0, 0, 0
+	for _, nd := range n.nodes {
+		all += nd.shape.Size()
+		if l, ok := nd.layer.(affine); ok {
+			if c, ok := l.linear.(*convolution); ok {
+				p := c.padded()
+				widest = max(widest, c.inC*p.height*p.width+nd.shape.Size())
+			}
+		}
+		for _, p := range nd.parameters {
+			weights += len(p.values)
+		}
+	}
+	return min(runtime.GOMAXPROCS(0), size{file: 4 * weights}.limit()/(8*Lanes*(2*all+widest)))
 }
 
 // workspace is the memory of an evaluation side by side, used again by the next.

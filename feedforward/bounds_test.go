@@ -170,14 +170,14 @@ func (n *Network) exactBox(t testing.TB, input Box) (lower, upper [][]*big.Rat) 
 		}
 		switch l := nd.layer.(type) {
 		case affine:
-			b, _ := l.bias()
+			b := l.biases()
 			for o := range lo {
 				lo[o], hi[o] = new(big.Rat), new(big.Rat)
 				if b != nil {
 					lo[o], hi[o] = rat(b[o]), rat(b[o])
 				}
 			}
-			for i, column := range matrix(l) {
+			for i, column := range columnsOf(l) {
 				for o, w := range column {
 					a, b := new(big.Rat).Mul(rat(w), lower[in][i]), new(big.Rat).Mul(rat(w), upper[in][i])
 					if w < 0 {
@@ -201,18 +201,24 @@ func (n *Network) exactBox(t testing.TB, input Box) (lower, upper [][]*big.Rat) 
 				}
 			}
 		case *arrange:
-			for o, i := range l.from {
+			for o := range lo {
+				i := o
+				if l.from != nil {
+					i = int(l.from[o])
+				}
 				lo[o], hi[o] = rat(l.constant), rat(l.constant)
 				if i >= 0 {
 					lo[o], hi[o] = lower[in][i], upper[in][i]
 				}
 			}
 		case *concat:
-			for o, j := range l.which {
-				lo[o], hi[o] = lower[nd.in[j]][l.from[o]], upper[nd.in[j]][l.from[o]]
-			}
+			l.each(func(j, from, to, size int) {
+				copy(lo[to:], lower[nd.in[j]][from:from+size])
+				copy(hi[to:], upper[nd.in[j]][from:from+size])
+			})
 		case *maximum:
-			for o, members := range l.members {
+			for o := range lo {
+				members := l.members(o, nil)
 				lo[o], hi[o] = lower[in][members[0]], upper[in][members[0]]
 				for _, i := range members {
 					if lower[in][i].Cmp(lo[o]) > 0 {
@@ -239,8 +245,8 @@ func (n *Network) exactBox(t testing.TB, input Box) (lower, upper [][]*big.Rat) 
 	return lower, upper
 }
 
-// Interval bounds against rational arithmetic: plain ones are equal but for float64's rounding, rigorous ones contain them, by
-// little.
+// Interval bounds against rational arithmetic: plain ones are equal but for float64's rounding, rigorous ones contain
+// them, by little.
 func TestIntervalsAreExact(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	widest, trials := 0.0, 60
@@ -253,11 +259,11 @@ func TestIntervalsAreExact(t *testing.T) {
 		epsilon := []float64{0, 0.01, 0.1, 0.4}[trial%4]
 		box := mustBall(t, x, epsilon, Rigorous)
 		lower, upper := n.exactBox(t, box)
-		plainly, _, err := n.intervals(box, Plain)
+		plainly, _, err := n.intervals(t.Context(), box, Plain)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rigorously, _, err := n.intervals(box, Rigorous)
+		rigorously, _, err := n.intervals(t.Context(), box, Rigorous)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -291,12 +297,12 @@ func TestMergedIsExact(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, _, _ := n.intervals(box, Plain)
+		r, _, _ := n.intervals(t.Context(), box, Plain)
 		boxes := r.boxes
 		last := n.nodes[n.output]
 		l := last.layer.(affine)
-		columns, in := matrix(l), boxes[last.in[0]]
-		b, _ := l.bias()
+		columns, in := columnsOf(l), boxes[last.in[0]]
+		b := l.biases()
 		for k := range 3 {
 			for j := range 3 {
 				want := new(big.Rat).Sub(new(big.Rat).SetFloat64(b[k]), new(big.Rat).SetFloat64(b[j]))
@@ -325,12 +331,13 @@ func TestBoundsHold(t *testing.T) {
 	}
 }
 
-// checkBounds draws points of a ball and compares every hidden value, every difference and the confidence with its bound.
+// checkBounds draws points of a ball and compares every hidden value, every difference and the confidence with its
+// bound.
 func checkBounds(t testing.TB, n *Network, rng *rand.Rand, epsilon float64, points int) {
 	t.Helper()
 	x := uniform(rng, n.InputShape().Size())
 	box := mustBall(t, x, epsilon, Rigorous)
-	r, _, err := n.intervals(box, Rigorous)
+	r, _, err := n.intervals(t.Context(), box, Rigorous)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package feedforward
 
 import (
+	"context"
 	"fmt"
 	"math"
 )
@@ -44,8 +45,9 @@ const (
 	extraTerms = 16
 )
 
-// gamma is what a sum of n products in float32 may be off by, relative to the sum of their magnitudes, γ_m = m·u/(1−m·u) with
-// m = n + extraTerms (Higham 2002, lemma 3.1), and our own float64 rounding besides; 0 in plain arithmetic.
+// gamma is what a sum of n products in float32 may be off by, relative to the sum of their magnitudes, γ_m =
+// m·u/(1−m·u) with m = n + extraTerms (Higham 2002, lemma 3.1), and our own float64 rounding besides; 0 in plain
+// arithmetic.
 func (a Arithmetic) gamma(n int) float64 {
 	if a == Plain {
 		return 0
@@ -118,40 +120,73 @@ func Ball(x []float64, epsilon float64, a Arithmetic) (Box, error) {
 	return b, nil
 }
 
-// Intervals returns bounds on all outputs over a box or segment of inputs by interval bound propagation. Errors: a set of another size
-// or with ends that are not finite or crossed, as *InputError.
+// Intervals returns bounds on all outputs over a box or segment of inputs by interval bound propagation. Errors: a
+// set of another size or with ends that are not finite or crossed, as *InputError.
 func (n *Network) Intervals(input Set, a Arithmetic) (Box, error) {
-	r, _, err := n.intervals(input, a)
+	r, _, err := n.intervals(context.Background(), input, a)
 	if err != nil {
 		return Box{}, err
 	}
 	return r.boxes[n.output], nil
 }
 
-func (n *Network) intervals(input Set, a Arithmetic) (*region, Arithmetic, error) {
+func (n *Network) intervals(ctx context.Context, input Set, a Arithmetic) (*region, Arithmetic, error) {
 	a, err := a.check()
 	if err != nil {
 		return nil, a, err
 	}
-	r := &region{make([]Box, len(n.nodes)), make([]*line, len(n.nodes))}
+	r := &region{make([]Box, len(n.nodes)), make([]*line, len(n.nodes)), make([]reach, len(n.nodes))}
 	if r.boxes[0], r.lines[0], err = input.region(n, a); err != nil {
 		return nil, a, err
 	}
-	for i, nd := range n.nodes[1:] {
-		out, straight := r.follow(i+1, nd, a)
-		if !straight {
-			out = newBox(nd.shape.Size())
-			nd.layer.interval(pick(r.boxes, nd.in), out, a)
+	r.reach[0].direct = r.boxes[0].magnitude()
+	for i := range n.nodes[1:] {
+		if err := ctx.Err(); err != nil {
+			return nil, a, err
 		}
-		if out.guard() {
-			r.lines[i+1] = nil
-		}
-		r.boxes[i+1] = out
+		r.boxes[i+1] = n.enclose(r, i+1, true, a)
 	}
 	return r, a, nil
 }
 
-// guard gives no bound at all to a value that might overflow float32, or whose bounds are not numbers, and says whether there is one.
+// enclose bounds the values of a node by those of the nodes that it reads, along lines where they lie on them.
+func (n *Network) enclose(r *region, at int, lines bool, a Arithmetic) (out Box) {
+	nd := n.nodes[at]
+	reached, faint := n.reachOf(r, at), 0.0
+	if _, ok := nd.layer.(affine); ok && a != Plain {
+		faint = reached.faint()
+	}
+	var l *line
+	if lines {
+		l = r.follow(nd, a)
+	}
+	if l != nil {
+		for i := range l.slack {
+			l.slack[i] += faint
+		}
+		out = l.box(a)
+	} else {
+		out = newBox(nd.shape.Size())
+		nd.layer.interval(pick(r.boxes, nd.in), out, a)
+		for i := range out.Lower {
+			out.Lower[i], out.Upper[i] = out.Lower[i]-faint, out.Upper[i]+faint
+		}
+	}
+	if a != Plain {
+		reached.flush(out)
+	}
+	if out.guard() {
+		l = nil
+	}
+	if lines {
+		r.lines[at] = l
+	}
+	r.reach[at] = reached.to(nd, out)
+	return out
+}
+
+// guard gives no bound at all to a value that might overflow float32, or whose bounds are not numbers, and says
+// whether there is one.
 func (b Box) guard() (any bool) {
 	for i := range b.Lower {
 		if !(b.Lower[i] >= -overflow && b.Upper[i] <= overflow) {

@@ -1,28 +1,38 @@
 package feedforward
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 )
 
-// Builder makes a Network layer by layer. Every method adds a layer behind given ones and returns its number; the input is
-// number 0. The first error is kept, and Network returns it.
+// Builder makes a Network layer by layer. Every method adds a layer behind given ones and returns its number; the
+// input is number 0. The first error is kept, and Network returns it.
 type Builder struct {
 	net        Network
-	name       string      // of the next layer, for messages
-	parameters [][]float64 // of the next layer, for Digest
+	name       string // of the next layer, for messages
+	parameters []list // of the next layer, for Digest
+	size       size   // of the layers so far
 	err        error
+}
+
+// list is values for Digest, each times times.
+type list struct {
+	values []float64
+	times  int
 }
 
 // NewBuilder begins a network for inputs of that shape: features, or channels × height × width.
 func NewBuilder(input ...int) *Builder {
 	b := &Builder{}
-	if len(input) == 0 || slices.Min(input) < 1 {
-		b.err = &InputError{fmt.Sprintf("an input of shape %v", input)}
+	if reason := b.room(input, 0, 0); len(input) == 0 || reason != "" {
+		b.err = &InputError{fmt.Sprintf("an input of shape %v: %s", input, cmp.Or(reason,
+			"want features, or channels × height × width"))}
 		input = []int{1}
 	}
 	b.net.nodes = []node{{name: "input", op: "Input", shape: slices.Clone(input)}}
+	b.size.values, b.size.largest = Shape(input).Size(), Shape(input).Size()
 	return b
 }
 
@@ -34,7 +44,10 @@ func (b *Builder) Name(name string) *Builder {
 
 // with says what the next layer computes with, besides its kind and the shapes.
 func (b *Builder) with(parameters ...[]float64) *Builder {
-	b.parameters = parameters
+	b.parameters = nil
+	for _, values := range parameters {
+		b.parameters = append(b.parameters, list{values, 1})
+	}
 	return b
 }
 
@@ -70,14 +83,30 @@ func (b *Builder) add(op string, shape Shape, l layer, in ...int) int {
 			return b.fail(op, "reads layer %d of %d", i, len(b.net.nodes))
 		}
 	}
-	if shape.Size() < 1 || shape.Size() > 1<<28 {
-		return b.fail(op, "an output of shape %v", shape)
+	held := 0
+	for _, p := range b.parameters {
+		held += 8 * len(p.values)
 	}
+	if !b.size.fixed {
+		b.size.file += held / 2
+	}
+	if l, ok := l.(*arrange); ok {
+		held += 4 * len(l.from)
+	}
+	if reason := b.room(shape, 0, held); reason != "" {
+		return b.fail(op, "%s", reason)
+	}
+	b.size.values, b.size.largest, b.size.held = b.size.values+shape.Size(), max(b.size.largest, shape.Size()),
+		b.size.held+held
 	name := b.name
 	if name == "" {
 		name = fmt.Sprintf("%s_%d", op, len(b.net.nodes))
 	}
-	b.net.nodes = append(b.net.nodes, node{name, op, in, shape, b.parameters, l})
+	b.net.nodes = append(b.net.nodes, node{name: name, op: op, in: in, shape: slices.Clone(shape),
+		parameters: b.parameters, layer: l})
+	if _, moves := l.(*arrange); moves {
+		b.net.nodes[len(b.net.nodes)-1].terms = b.net.nodes[in[0]].terms
+	}
 	b.name, b.parameters = "", nil
 	return len(b.net.nodes) - 1
 }
@@ -94,10 +123,17 @@ func finite(values ...[]float64) error {
 }
 
 func (b *Builder) addLinear(op string, shape Shape, l linear, in int) int {
-	if l.terms() > mostTerms {
+	switch products := float64(l.terms()) * float64(shape.Size()); {
+	case l.terms() > mostTerms:
 		return b.fail(op, "%d products in one output, at most %d are bounded", l.terms(), mostTerms)
+	case products > mostProducts:
+		return b.fail(op, "%.3g products, at most %d are computed", products, mostProducts)
 	}
-	return b.add(op, shape, affine{l}, in)
+	layer := b.add(op, shape, affine{l}, in)
+	if b.err == nil {
+		b.net.nodes[layer].folding, b.net.nodes[layer].terms = l.folding(), l.terms()
+	}
+	return layer
 }
 
 // Dense is y = Wx + b on all values of a layer; w is outputs × inputs, b has a value an output or is nil.
@@ -133,6 +169,10 @@ func (b *Builder) Conv(in, outputs int, o ConvOptions, w, bias []float64) int {
 	if c.outH < 1 || c.outW < 1 {
 		return b.fail("Conv", "kernel %v does not fit into %v", o.Kernel, s)
 	}
+	if p := c.padded(); float64(c.inC)*float64(p.height)*float64(p.width) > mostValues {
+		return b.fail("Conv", "%d channels of %d × %d with the padding, at most %d values are read", c.inC, p.height,
+			p.width, mostValues)
+	}
 	return b.with(o.numbers(), w, bias).addLinear("Conv", c.outShape(), c, in)
 }
 
@@ -148,14 +188,17 @@ func (o ConvOptions) defaults() (ConvOptions, string) {
 	if o.Groups == 0 {
 		o.Groups = 1
 	}
-	if o.Kernel[0] < 1 || o.Kernel[1] < 1 || slices.Min(o.Stride[:]) < 1 || slices.Min(o.Dilation[:]) < 1 || slices.Min(o.Pad[:]) < 0 || o.Groups < 1 {
-		return o, fmt.Sprintf("kernel %v, stride %v, dilation %v, padding %v, groups %d", o.Kernel, o.Stride, o.Dilation, o.Pad, o.Groups)
+	positive := slices.Concat(o.Kernel[:], o.Stride[:], o.Dilation[:], []int{o.Groups})
+	if slices.Min(positive) < 1 || slices.Min(o.Pad[:]) < 0 || slices.Max(positive) > mostValues ||
+		slices.Max(o.Pad[:]) > mostValues {
+		return o, fmt.Sprintf("kernel %v, stride %v, dilation %v, padding %v, groups %d; each may be up to %d",
+			o.Kernel, o.Stride, o.Dilation, o.Pad, o.Groups, mostValues)
 	}
 	return o, ""
 }
 
-// Scale is y_i = s_i·x_i + t_i, with one s and t a value. size is what of t's parts enters rounding errors, at least |t|; nil
-// for |t|.
+// Scale is y_i = s_i·x_i + t_i, with one s and t a value. size is what of t's parts enters rounding errors, at least
+// |t|; nil for |t|.
 func (b *Builder) Scale(in int, s, t, size []float64) int {
 	n := b.Shape(in).Size()
 	if len(s) != n || len(t) != n || size != nil && len(size) != n {
@@ -164,28 +207,52 @@ func (b *Builder) Scale(in int, s, t, size []float64) int {
 	if err := finite(s, t, size); err != nil {
 		return b.fail("Scale", "%v", err)
 	}
-	return b.with(s, t, size).addLinear("Scale", b.Shape(in), &scale{s, t, size}, in)
+	return b.scale(in, &scale{s: s, t: t, size: size, times: 1, fold: folding{largest(s), largest(t, size), 1}})
 }
 
-// BatchNorm is normalisation in inference, y = γ(x − mean)/√(variance + ε) + β, by channel, the first dimension.
+func (b *Builder) scale(in int, l *scale) int {
+	b.with(l.s, l.t, l.size)
+	for i := range b.parameters {
+		b.parameters[i].times = l.times
+	}
+	l.behind = b.net.nodes[in].terms
+	layer := b.addLinear("Scale", b.Shape(in), l, in)
+	if b.err == nil {
+		b.net.nodes[layer].terms = l.behind
+	}
+	return layer
+}
+
+// BatchNorm is normalisation in inference, y = γ(x − mean)/√(variance + ε) + β, by channel, the first dimension. No
+// variance may be negative, and with ε each must be a number that float32 keeps where subnormal ones are flushed to
+// zero.
 func (b *Builder) BatchNorm(in int, gamma, beta, mean, variance []float64, epsilon float64) int {
 	shape := b.Shape(in)
+	if len(shape) == 0 {
+		return b.fail("BatchNormalization", "an input without channels")
+	}
 	channels := shape[0]
 	if len(gamma) != channels || len(beta) != channels || len(mean) != channels || len(variance) != channels {
 		return b.fail("BatchNormalization", "%d, %d, %d and %d values for %d channels", len(gamma), len(beta), len(mean), len(variance), channels)
 	}
-	n := shape.Size()
-	s, t, size := make([]float64, n), make([]float64, n), make([]float64, n)
-	for i := range s {
-		c := i / (n / channels)
-		if !(variance[c]+epsilon > 0) {
+	if err := finite(gamma, beta, mean, variance); err != nil {
+		return b.fail("BatchNormalization", "%v", err)
+	}
+	l := &scale{s: make([]float64, channels), t: make([]float64, channels), size: make([]float64, channels),
+		times: shape.Size() / channels}
+	inverse := make([]float64, channels)
+	for c := range channels {
+		if !(variance[c] >= 0 && variance[c]+epsilon >= tiny && variance[c]+epsilon <= overflow) {
 			return b.fail("BatchNormalization", "variance %v + epsilon %v in channel %d", variance[c], epsilon, c)
 		}
-		s[i] = gamma[c] / math.Sqrt(variance[c]+epsilon)
-		t[i] = beta[c] - s[i]*mean[c]
-		size[i] = math.Abs(beta[c]) + math.Abs(s[i]*mean[c])
+		inverse[c] = 1 / math.Sqrt(variance[c]+epsilon)
+		l.s[c] = gamma[c] / math.Sqrt(variance[c]+epsilon)
+		l.t[c] = beta[c] - l.s[c]*mean[c]
+		l.size[c] = math.Abs(beta[c]) + math.Abs(l.s[c]*mean[c])
 	}
-	return b.Scale(in, s, t, size)
+	factor := largest(gamma) * largest(inverse)
+	l.fold = folding{factor, factor*largest(mean) + largest(beta), 4}
+	return b.scale(in, l)
 }
 
 // ReLU is max(x, 0).
@@ -222,90 +289,41 @@ type PoolOptions struct {
 
 // AveragePool is average pooling; a kernel of zero size pools the whole image.
 func (b *Builder) AveragePool(in int, o PoolOptions) int {
-	members, shape, full, reason := b.windows(in, o)
+	w, reason := b.windows(in, o)
 	if reason != "" {
 		return b.fail("AveragePool", "%s", reason)
 	}
-	l := &pooling{in: b.Shape(in).Size(), members: members, divisor: make([]float64, len(members)), most: full}
-	for i, m := range members {
-		l.divisor[i] = float64(len(m))
-		if o.CountPadding {
-			l.divisor[i] = float64(full)
-		}
-	}
-	return b.with(o.numbers(), l.divisor).addLinear("AveragePool", shape, l, in)
+	l := newAverage(w, o.CountPadding)
+	return b.with(o.numbers(), l.divisor).addLinear("AveragePool", w.out, l, in)
 }
 
 // MaxPool is maximum pooling; a kernel of zero size pools the whole image.
 func (b *Builder) MaxPool(in int, o PoolOptions) int {
-	members, shape, _, reason := b.windows(in, o)
+	w, reason := b.windows(in, o)
 	if reason != "" {
 		return b.fail("MaxPool", "%s", reason)
 	}
-	return b.with(o.numbers()).add("MaxPool", shape, &maximum{members}, in)
-}
-
-// windows lists, for each output of a pooling layer, the inputs in its window.
-func (b *Builder) windows(in int, p PoolOptions) (members [][]int, shape Shape, full int, reason string) {
-	s := b.Shape(in)
-	if len(s) != 3 {
-		return nil, nil, 0, fmt.Sprintf("an input of shape %v, want channels × height × width", s)
-	}
-	if p.Kernel == [2]int{} {
-		p.Kernel = [2]int{s[1], s[2]}
-	}
-	o, reason := p.ConvOptions.defaults()
-	if reason != "" {
-		return nil, nil, 0, reason
-	}
-	h := poolSize(s[1], 0, o, p.CeilMode)
-	w := poolSize(s[2], 1, o, p.CeilMode)
-	if h < 1 || w < 1 {
-		return nil, nil, 0, fmt.Sprintf("kernel %v does not fit into %v", o.Kernel, s)
-	}
-	for c := range s[0] {
-		for oy := range h {
-			for ox := range w {
-				var m []int
-				for ky := range o.Kernel[0] {
-					for kx := range o.Kernel[1] {
-						y, x := oy*o.Stride[0]-o.Pad[0]+ky*o.Dilation[0], ox*o.Stride[1]-o.Pad[1]+kx*o.Dilation[1]
-						if y >= 0 && y < s[1] && x >= 0 && x < s[2] {
-							m = append(m, (c*s[1]+y)*s[2]+x)
-						}
-					}
-				}
-				if len(m) == 0 {
-					return nil, nil, 0, "a window lies in the padding alone"
-				}
-				members = append(members, m)
-			}
-		}
-	}
-	return members, Shape{s[0], h, w}, o.Kernel[0] * o.Kernel[1], ""
-}
-
-func poolSize(in, axis int, o ConvOptions, ceil bool) int {
-	pad := o.Pad[axis] + o.Pad[axis+2]
-	n := outSize(in, o.Kernel[axis], o.Stride[axis], o.Dilation[axis], pad)
-	last := (n-1)*o.Stride[axis] + o.Dilation[axis]*(o.Kernel[axis]-1) + 1 // places that the windows reach
-	if ceil && n > 0 && last < in+pad && n*o.Stride[axis] < in+o.Pad[axis] {
-		n++
-	}
-	return n
+	return b.with(o.numbers()).add("MaxPool", w.out, &maximum{w}, in)
 }
 
 // Reshape gives the same values another shape.
 func (b *Builder) Reshape(in int, shape ...int) int {
-	s := Shape(slices.Clone(shape))
-	if s.Size() != b.Shape(in).Size() {
+	s := Shape(shape)
+	if reason := b.room(s, 0, 0); reason != "" || s.Size() != b.Shape(in).Size() {
 		return b.fail("Reshape", "%v to %v", b.Shape(in), s)
 	}
-	from := make([]int, s.Size())
-	for i := range from {
-		from[i] = i
+	return b.add("Reshape", s, &arrange{}, in)
+}
+
+// arrange adds a layer whose value at an index comes from the place in the input that from gives, or is the constant
+// where that is negative.
+func (b *Builder) arrange(op string, in int, out Shape, constant float64, from func(index []int) int) int {
+	if reason := b.room(out, 4, 0); reason != "" {
+		return b.fail(op, "%s", reason)
 	}
-	return b.add("Reshape", s, &arrange{from: from}, in)
+	l := &arrange{make([]int32, 0, out.Size()), constant}
+	each(out, func(index []int) { l.from = append(l.from, int32(from(index))) })
+	return b.add(op, out, l, in)
 }
 
 // Transpose puts axis order[i] of the input at place i.
@@ -326,15 +344,14 @@ func (b *Builder) Transpose(in int, order ...int) int {
 	for i, o := range order {
 		out[i], step[i] = s[o], strides[o]
 	}
-	from := make([]int, 0, s.Size())
-	each(out, func(index []int) {
-		at := 0
-		for i, v := range index {
-			at += v * step[i]
-		}
-		from = append(from, at)
-	})
-	return b.with(floats(order)).add("Transpose", out, &arrange{from: from}, in)
+	return b.with(floats(order)).arrange("Transpose", in, out, 0, func(index []int) int { return dot(index, step) })
+}
+
+func dot(x, y []int) (sum int) {
+	for i, v := range x {
+		sum += v * y[i]
+	}
+	return sum
 }
 
 // Pad puts before[i] and after[i] constants around axis i; negative numbers cut values off.
@@ -345,24 +362,25 @@ func (b *Builder) Pad(in int, before, after []int, constant float64) int {
 	}
 	out, strides := make(Shape, len(s)), stridesOf(s)
 	for i := range s {
+		if max(math.Abs(float64(before[i])), math.Abs(float64(after[i]))) > mostValues {
+			return b.fail("Pad", "%v and %v around %v", before, after, s)
+		}
 		if out[i] = s[i] + before[i] + after[i]; out[i] < 1 {
 			return b.fail("Pad", "%v and %v around %v", before, after, s)
 		}
 	}
-	from := make([]int, 0, out.Size())
-	each(out, func(index []int) {
+	b.with(floats(before), floats(after), []float64{constant})
+	return b.arrange("Pad", in, out, constant, func(index []int) int {
 		at := 0
 		for i, v := range index {
 			v -= before[i]
 			if v < 0 || v >= s[i] {
-				at = -1
-				break
+				return -1
 			}
 			at += v * strides[i]
 		}
-		from = append(from, at)
+		return at
 	})
-	return b.with(floats(before), floats(after), []float64{constant}).add("Pad", out, &arrange{from, constant}, in)
 }
 
 // Sum is Σ sign_j·x_j of layers of one shape, each sign 1 or −1.
@@ -370,7 +388,9 @@ func (b *Builder) Sum(sign []float64, in ...int) int {
 	if len(in) == 0 || len(sign) != len(in) {
 		return b.fail("Sum", "%d signs of %d layers", len(sign), len(in))
 	}
+	terms := len(in)
 	for i, l := range in {
+		terms = max(terms, len(in)+b.net.nodes[l].terms)
 		if sign[i] != 1 && sign[i] != -1 {
 			return b.fail("Sum", "sign %v", sign[i])
 		}
@@ -378,7 +398,11 @@ func (b *Builder) Sum(sign []float64, in ...int) int {
 			return b.fail("Sum", "layers of shapes %v and %v", b.Shape(in[0]), b.Shape(l))
 		}
 	}
-	return b.with(sign).add("Sum", b.Shape(in[0]), &sum{slices.Clone(sign)}, in...)
+	layer := b.with(sign).add("Sum", b.Shape(in[0]), &sum{slices.Clone(sign), terms}, in...)
+	if b.err == nil {
+		b.net.nodes[layer].terms = terms
+	}
+	return layer
 }
 
 // Concat joins layers along an axis.
@@ -399,22 +423,10 @@ func (b *Builder) Concat(axis int, in ...int) int {
 			return b.fail("Concat", "layers of shapes %v and %v", b.Shape(in[0]), b.Shape(l))
 		}
 	}
-	l := &concat{}
-	each(out, func(index []int) {
-		at, j := index[axis], 0
-		for at >= b.Shape(in[j])[axis] {
-			at -= b.Shape(in[j])[axis]
-			j++
-		}
-		strides, place := stridesOf(b.Shape(in[j])), 0
-		for i, v := range index {
-			if i == axis {
-				v = at
-			}
-			place += v * strides[i]
-		}
-		l.which, l.from = append(l.which, j), append(l.from, place)
-	})
+	l := &concat{blocks: Shape(out[:axis]).Size()}
+	for _, i := range in {
+		l.sizes = append(l.sizes, Shape(b.Shape(i)[axis:]).Size())
+	}
 	return b.with([]float64{float64(axis)}).add("Concat", out, l, in...)
 }
 

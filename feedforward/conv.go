@@ -14,24 +14,16 @@ type convolution struct {
 	ConvOptions
 	inC, inH, inW    int
 	outC, outH, outW int
-	w, wAbs, b       []float64 // w: outC × inC/Groups × kernel; b: one a channel, or nil
-	full             []float64 // the bias at every output
+	w, b             []float64 // w: outC × inC/Groups × kernel; b: one a channel, or nil
 	sparse           bool      // nearly all weights are zero
-	packing          sync.Once
-	packed           *packed // by pack
+
+	forward, absolute, backward packing
 }
 
 func newConvolution(in Shape, o ConvOptions, outC int, w, b []float64) *convolution {
-	c := &convolution{ConvOptions: o, inC: in[0], inH: in[1], inW: in[2], outC: outC, w: w, wAbs: absolute(w), b: b, sparse: mostlyZero(w)}
+	c := &convolution{ConvOptions: o, inC: in[0], inH: in[1], inW: in[2], outC: outC, w: w, b: b, sparse: mostlyZero(w)}
 	c.outH = outSize(c.inH, o.Kernel[0], o.Stride[0], o.Dilation[0], o.Pad[0]+o.Pad[2])
 	c.outW = outSize(c.inW, o.Kernel[1], o.Stride[1], o.Dilation[1], o.Pad[1]+o.Pad[3])
-	if b != nil {
-		area := c.outH * c.outW
-		c.full = make([]float64, outC*area)
-		for i := range c.full {
-			c.full[i] = b[i/area]
-		}
-	}
 	return c
 }
 
@@ -48,12 +40,12 @@ func (c *convolution) outShape() Shape { return Shape{c.outC, c.outH, c.outW} }
 // patch is the number of products in one output.
 func (c *convolution) patch() int { return c.inC / c.Groups * c.Kernel[0] * c.Kernel[1] }
 
-// span is products of neighbouring outputs with one weight: those of row in the patch matrix (channel and place in the kernel) at
-// outputs out, out + 1, ... take the inputs in, in + step, ...
+// span is products of neighbouring outputs with one weight: those of row in the patch matrix (channel and place in
+// the kernel) at outputs out, out + 1, ... of a block take the inputs in, in + step, ...
 type span struct{ row, out, in, count int }
 
-// spans calls f for the products of a group; places in the padding are left out.
-func (c *convolution) spans(group int, f func(s span)) {
+// spans calls f for the products of a group's outputs from one to before another; places in the padding are left out.
+func (c *convolution) spans(group, from, to int, f func(s span)) {
 	channels := c.inC / c.Groups
 	row := 0
 	for ch := range channels {
@@ -61,12 +53,13 @@ func (c *convolution) spans(group int, f func(s span)) {
 		for ky := range c.Kernel[0] {
 			for kx := range c.Kernel[1] {
 				shift, step := kx*c.Dilation[1]-c.Pad[1], c.Stride[1]
-				first := (max(-shift, 0) + step - 1) / step             // the first output whose input lies in the row
-				count := min((c.inW-shift+step-1)/step, c.outW) - first // up to the last one
-				for oy := range c.outH {
+				first := (max(-shift, 0) + step - 1) / step    // the first output whose input lies in the row
+				last := min((c.inW-shift+step-1)/step, c.outW) // behind the last one
+				for oy := from / c.outW; oy*c.outW < to; oy++ {
 					iy := oy*c.Stride[0] - c.Pad[0] + ky*c.Dilation[0]
-					if iy >= 0 && iy < c.inH && count > 0 {
-						f(span{row, oy*c.outW + first, base + iy*c.inW + first*step + shift, count})
+					begin, end := max(first, from-oy*c.outW), min(last, to-oy*c.outW)
+					if iy >= 0 && iy < c.inH && begin < end {
+						f(span{row, oy*c.outW + begin - from, base + iy*c.inW + begin*step + shift, end - begin})
 					}
 				}
 				row++
@@ -74,6 +67,12 @@ func (c *convolution) spans(group int, f func(s span)) {
 		}
 	}
 }
+
+// patchValues is about how many values a matrix of patches has: outputs are taken in blocks. A test makes it small.
+var patchValues = 1 << 22
+
+// block is how many outputs are taken together.
+func (c *convolution) block() int { return max(tileCols, patchValues/c.patch()/tileCols*tileCols) }
 
 // patches are matrices that are used again: a network asks for several at every evaluation.
 var patches sync.Pool
@@ -92,59 +91,68 @@ func zeros(n int) *[]float64 {
 func (c *convolution) apply(x, y []float64, abs bool) {
 	area, patch, out, step := c.outH*c.outW, c.patch(), c.outC/c.Groups, c.Stride[1]
 	for g := range c.Groups {
-		columns := zeros(patch * area)
-		c.spans(g, func(s span) {
-			to := (*columns)[s.row*area+s.out:][:s.count]
-			if step == 1 {
-				copy(to, x[s.in:])
-				return
-			}
-			for i := range to {
-				to[i] = x[s.in+i*step]
-			}
-		})
-		to := y[g*out*area : (g+1)*out*area]
-		switch {
-		case c.sparse || !vectors:
-			w := c.w
-			if abs {
-				w = c.wAbs
-			}
-			productPlain(out, area, patch, w[g*out*patch:(g+1)*out*patch], false, *columns, to)
-		case abs:
-			productTiles(out, area, patch, c.pack().absolute[g], *columns, to)
-		default:
-			productTiles(out, area, patch, c.pack().forward[g], *columns, to)
-		}
-		patches.Put(columns)
-	}
-}
-
-func (c *convolution) transpose(rows int, g, gin []float64) {
-	area, patch, out, step := c.outH*c.outW, c.patch(), c.outC/c.Groups, c.Stride[1]
-	in, all := c.inC*c.inH*c.inW, c.outC*c.outH*c.outW
-	for k := range rows {
-		for group := range c.Groups {
-			block := g[k*all+group*out*area : k*all+(group+1)*out*area]
-			columns := zeros(patch * area)
-			if c.sparse || !vectors {
-				productPlain(patch, area, out, c.w[group*out*patch:(group+1)*out*patch], true, block, *columns)
-			} else {
-				productTiles(patch, area, out, c.pack().backward[group], block, *columns)
-			}
-			to := gin[k*in : (k+1)*in]
-			c.spans(group, func(s span) {
-				for i, v := range (*columns)[s.row*area+s.out:][:s.count] {
-					to[s.in+i*step] += v
+		weights := c.w[g*out*patch : (g+1)*out*patch]
+		for from := 0; from < area; from += c.block() {
+			to := min(from+c.block(), area)
+			columns := zeros(patch * (to - from))
+			c.spans(g, from, to, func(s span) {
+				to := (*columns)[s.row*(to-from)+s.out:][:s.count]
+				if step == 1 {
+					copy(to, x[s.in:])
+					return
+				}
+				for i := range to {
+					to[i] = x[s.in+i*step]
 				}
 			})
+			b, sums := matrix{*columns, to - from}, matrix{y[g*out*area+from:], area}
+			switch {
+			case c.sparse || !vectors:
+				w := weights
+				if abs {
+					w = absolute(w)
+				}
+				productPlain(out, to-from, patch, w, false, b, sums)
+			case abs:
+				productTiles(out, to-from, patch, c.pack(&c.absolute)[g], b, sums)
+			default:
+				productTiles(out, to-from, patch, c.pack(&c.forward)[g], b, sums)
+			}
 			patches.Put(columns)
 		}
 	}
 }
 
-func (c *convolution) bias() (b, magnitude []float64) { return c.full, nil }
-func (c *convolution) terms() int                     { return c.patch() }
+// transpose takes the last outputs first: so the terms of each input come in the order of the kernel.
+func (c *convolution) transpose(rows int, g, gin []float64) {
+	area, patch, out, step := c.outH*c.outW, c.patch(), c.outC/c.Groups, c.Stride[1]
+	in, all := c.inC*c.inH*c.inW, c.outC*c.outH*c.outW
+	for k := range rows {
+		sums := gin[k*in : (k+1)*in]
+		for group := range c.Groups {
+			for from := (area - 1) / c.block() * c.block(); from >= 0; from -= c.block() {
+				to := min(from+c.block(), area)
+				columns := zeros(patch * (to - from))
+				b, products := matrix{g[k*all+group*out*area+from:], area}, matrix{*columns, to - from}
+				if c.sparse || !vectors {
+					productPlain(patch, to-from, out, c.w[group*out*patch:(group+1)*out*patch], true, b, products)
+				} else {
+					productTiles(patch, to-from, out, c.pack(&c.backward)[group], b, products)
+				}
+				c.spans(group, from, to, func(s span) {
+					for i, v := range (*columns)[s.row*(to-from)+s.out:][:s.count] {
+						sums[s.in+i*step] += v
+					}
+				})
+				patches.Put(columns)
+			}
+		}
+	}
+}
+
+func (c *convolution) bias() bias       { return bias{b: c.b, times: c.outH * c.outW, terms: c.patch()} }
+func (c *convolution) terms() int       { return c.patch() }
+func (c *convolution) folding() folding { return folding{largest(c.w), largest(c.b), 1} }
 func (c *convolution) sizes() (in, out int) {
 	return c.inC * c.inH * c.inW, c.outC * c.outH * c.outW
 }

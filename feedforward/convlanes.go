@@ -7,8 +7,8 @@ func (c *convolution) padded() padded {
 	return padded{c.inH + c.Pad[0] + c.Pad[2], c.inW + c.Pad[1] + c.Pad[3]}
 }
 
-// tilePixels is how many outputs are computed with four rows of weights. All rows are taken before the next pixels: what these read stays
-// in the nearest cache, where it is read once for two rows.
+// tilePixels is how many outputs are computed with four rows of weights. All rows are taken before the next pixels:
+// what these read stays in the nearest cache, where it is read once for two rows.
 const tilePixels = 4
 
 // at is where output o begins to read, in a padded channel.
@@ -16,7 +16,8 @@ func (c *convolution) at(o int, p padded) int {
 	return o/c.outW*c.Stride[0]*p.width + o%c.outW*c.Stride[1]
 }
 
-// forwardLanes takes the input, pixel by pixel within its padding, and multiplies tiles of four channels and four pixels.
+// forwardLanes takes the input, pixel by pixel within its padding, and multiplies tiles of four channels and four
+// pixels.
 func (c *convolution) forwardLanes(x, y []float64, s *scratch) {
 	p := c.padded()
 	z := s.take(0, c.inC*p.height*p.width)
@@ -51,7 +52,7 @@ func (c *convolution) forwardLanes(x, y []float64, s *scratch) {
 		b      [tileRows]float64
 		sums   [tileRows * tilePixels]lane
 	)
-	weights := c.pack()
+	weights := c.pack(&c.forward)
 	for g := range c.Groups {
 		for o := 0; o < area; o += tilePixels {
 			for q := range pixels {
@@ -63,7 +64,7 @@ func (c *convolution) forwardLanes(x, y []float64, s *scratch) {
 				if c.b != nil {
 					copy(b[:], c.b[g*out+row:][:rows])
 				}
-				multiply(weights.forward[g][row/tileRows*patch:][:patch], off, &pixels, &b, &sums)
+				multiply(weights[g][row/tileRows*patch:][:patch], off, &pixels, &b, &sums)
 				for r := range rows {
 					to := (g*out+row+r)*area + o
 					for q := range count {
@@ -76,8 +77,8 @@ func (c *convolution) forwardLanes(x, y []float64, s *scratch) {
 	endLanes()
 }
 
-// transposeLanes multiplies tiles of four places in the kernel and four pixels, from the last pixel to the first: so the terms of each
-// input come in the order of the kernel, as in transpose.
+// transposeLanes multiplies tiles of four places in the kernel and four pixels, from the last pixel to the first: so
+// the terms of each input come in the order of the kernel, as in transpose.
 func (c *convolution) transposeLanes(g, gin []float64, s *scratch) {
 	p := c.padded()
 	area, patch, out, channels := c.outH*c.outW, c.patch(), c.outC/c.Groups, c.inC/c.Groups
@@ -116,7 +117,7 @@ func (c *convolution) transposeLanes(g, gin []float64, s *scratch) {
 		zero   [tileRows]float64
 		sums   [tileRows * tilePixels]lane
 	)
-	weights := c.pack()
+	weights := c.pack(&c.backward)
 	for group := range c.Groups {
 		first := z[group*channels*p.height*p.width:]
 		for last := area - 1; last >= 0; last -= tilePixels {
@@ -124,7 +125,7 @@ func (c *convolution) transposeLanes(g, gin []float64, s *scratch) {
 				pixels[q] = turned[max(last-q, 0)*c.outC+group*out:]
 			}
 			for row := 0; row < patch; row += tileRows {
-				multiply(weights.backward[group][row/tileRows*out:][:out], off, &pixels, &zero, &sums)
+				multiply(weights[group][row/tileRows*out:][:out], off, &pixels, &zero, &sums)
 				of := places[row:min(row+tileRows, patch)]
 				for q := range min(tilePixels, last+1) {
 					pixel := first[c.at(last-q, p):]

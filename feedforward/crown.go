@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// LinearBounds returns upper bounds on rows·f + offsets over a box or segment of inputs, f being the outputs; rows has one row of
-// Outputs() coefficients for each bound. IBP are intervals, with the rows taken back through affine layers at the end; CROWN
-// (Zhang et al. 2018) walks back from the rows to the input through lines above and below the activations, with
-// intervals between the layers; FullCROWN finds those by CROWN, too. Each method takes the smaller of its own bounds and
-// those before it. Errors: those of Intervals, an unknown method, rows or offsets of other sizes, that of ctx, which is looked at
-// between layers.
+// LinearBounds returns upper bounds on rows·f + offsets over a box or segment of inputs, f being the outputs; rows
+// has one row of Outputs() coefficients for each bound. IBP are intervals, with the rows taken back through affine
+// layers at the end; CROWN (Zhang et al. 2018) walks back from the rows to the input through lines above and below
+// the activations, with intervals between the layers; FullCROWN finds those by CROWN, too. Each method takes the
+// smaller of its own bounds and those before it. Errors: those of Intervals, an unknown method, rows or offsets of
+// other sizes, that of ctx, which is looked at between layers.
 func (n *Network) LinearBounds(ctx context.Context, input Set, rows, offsets []float64, method Method, a Arithmetic) ([]float64, error) {
 	if len(rows) != len(offsets)*n.Outputs() {
 		return nil, &InputError{fmt.Sprintf("%d coefficients for %d bounds on %d outputs", len(rows), len(offsets), n.Outputs())}
@@ -39,7 +39,7 @@ func (n *Network) bounder(ctx context.Context, input Set, method Method, a Arith
 	if method == "" {
 		method = CROWN
 	}
-	r, a, err := n.intervals(input, a)
+	r, a, err := n.intervals(ctx, input, a)
 	if err != nil {
 		return nil, err
 	}
@@ -96,9 +96,9 @@ func lower(bounds, others []float64) {
 	}
 }
 
-// blocks calls f for parts of so many rows that a matrix of coefficients with one of them for each value of the widest layer stays
-// below 64 MiB, and that a walk through the network takes about a second at most: a thousand classes have a million pairs, and
-// who interrupts waits for the block under way.
+// blocks calls f for parts of so many rows that a matrix of coefficients with one of them for each value of the
+// widest layer stays below 64 MiB, and that a walk through the network takes about a second at most: a thousand
+// classes have a million pairs, and who interrupts waits for the block under way.
 func (n *Network) blocks(rows int, f func(from, to int) error) error {
 	widest, products := 1, 1
 	for _, nd := range n.nodes {
@@ -131,10 +131,7 @@ func (n *Network) tighten(ctx context.Context, r *region, a Arithmetic) error {
 	}
 	for i, nd := range n.nodes[1:] {
 		at := i + 1
-		fresh := newBox(nd.shape.Size())
-		nd.layer.interval(pick(boxes, nd.in), fresh, a)
-		fresh.guard()
-		boxes[at].intersect(fresh)
+		boxes[at].intersect(n.enclose(r, at, false, a))
 		if !entered[at] {
 			continue
 		}
@@ -179,13 +176,14 @@ func (n *Network) merged(r *region, rows, offsets []float64, a Arithmetic) []flo
 	return r.concretise(at, offsets, rows, constant, a)
 }
 
-// tail takes rows of coefficients on the outputs back through the affine layers at the end, to rows on the outputs of a node.
+// tail takes rows of coefficients on the outputs back through the affine layers at the end, to rows on the outputs of
+// a node.
 func (n *Network) tail(r *region, rows, constant []float64, a Arithmetic) (at int, _ []float64) {
 	boxes := r.boxes
 	at = n.output
 	for n.nodes[at].mergeable() {
 		if a != Plain {
-			roundingOf(boxes[at], rows, constant)
+			r.rounding(at, rows, constant)
 		}
 		in := n.nodes[at].in
 		g := make([]float64, len(constant)*len(boxes[in[0]].Lower))
@@ -220,7 +218,7 @@ func (n *Network) crown(ctx context.Context, r *region, from int, rows, offsets 
 			return nil, err
 		}
 		if a != Plain {
-			roundingOf(boxes[i], g[i], constant)
+			r.rounding(i, g[i], constant)
 		}
 		nd := n.nodes[i]
 		gin := make([][]float64, len(nd.in))
@@ -243,13 +241,15 @@ func (n *Network) crown(ctx context.Context, r *region, from int, rows, offsets 
 	return r.concretise(0, offsets, g[0], constant, a), nil
 }
 
-// roundingOf adds to each constant what the sums that made its row of g may be off by, times the values that the row meets.
-func roundingOf(b Box, g, constant []float64) {
+// rounding adds to each constant what the sums that made its row of g on a node's values may be off by, and what the
+// values may lose because numbers are subnormal.
+func (r *region) rounding(at int, g, constant []float64) {
+	b, faint := r.boxes[at], r.reach[at].faint()
 	size := len(b.Lower)
 	for k := range constant {
 		for i, v := range g[k*size : (k+1)*size] {
 			if v != 0 {
-				constant[k] += host * math.Abs(v) * max(math.Abs(b.Lower[i]), math.Abs(b.Upper[i]))
+				constant[k] += math.Abs(v) * (host*max(math.Abs(b.Lower[i]), math.Abs(b.Upper[i])) + faint)
 			}
 		}
 	}

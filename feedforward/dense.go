@@ -1,10 +1,6 @@
 package feedforward
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/blas/blas64"
-)
+import "math"
 
 // dense is y = Wx + b with W as a matrix, outputs × inputs.
 type dense struct {
@@ -55,10 +51,7 @@ func (d *dense) transpose(rows int, g, gin []float64) {
 	product(rows, d.in, d.out, g, false, d.w, gin)
 }
 
-func (d *dense) bias() (b, magnitude []float64) { return d.b, nil }
-func (d *dense) terms() int                     { return d.in }
-func (d *dense) sizes() (in, out int)           { return d.in, d.out }
-
-func general(rows, cols int, data []float64) blas64.General {
-	return blas64.General{Rows: rows, Cols: cols, Stride: cols, Data: data}
-}
+func (d *dense) bias() bias           { return bias{b: d.b, times: 1, terms: d.in} }
+func (d *dense) terms() int           { return d.in }
+func (d *dense) folding() folding     { return folding{largest(d.w), largest(d.b), 1} }
+func (d *dense) sizes() (in, out int) { return d.in, d.out }

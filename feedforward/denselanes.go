@@ -46,18 +46,17 @@ func (d *dense) transposeLanes(g, gin []float64, _ *scratch) {
 }
 
 func (l *scale) forwardLanes(x, y []float64, s *scratch) {
-	for i := range l.s {
-		*laneOf(y, i) = lane{}
-		if l.t != nil {
-			*laneOf(y, i) = everywhere(l.t[i])
-		}
+	n, _ := l.sizes()
+	for i := range n {
+		*laneOf(y, i) = everywhere(l.t[i/l.times])
 	}
 	l.transposeLanes(x, y, s)
 }
 
 func (l *scale) transposeLanes(g, gin []float64, _ *scratch) {
-	for i, s := range l.s {
-		from, to := laneOf(g, i), laneOf(gin, i)
+	n, _ := l.sizes()
+	for i := range n {
+		s, from, to := l.s[i/l.times], laneOf(g, i), laneOf(gin, i)
 		for j, v := range from {
 			to[j] += float64(s * v)
 		}

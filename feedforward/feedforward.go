@@ -35,6 +35,7 @@ type Network struct {
 	nodes   []node // topological order; the first is the input
 	output  int
 	results map[string]int // nodes by the names of an ONNX file
+	double  bool           // some of them are in float64
 
 	workspaces workspaces
 }
@@ -45,8 +46,10 @@ type node struct {
 	op         string
 	in         []int
 	shape      Shape
-	parameters [][]float64 // for Digest
-	layer      layer       // nil for the input
+	parameters []list  // for Digest
+	layer      layer   // nil for the input
+	folding    folding // of an affine layer
+	terms      int     // of the sums that its values are, scaled and moved; 0: of none
 }
 
 // layer is what a node computes. Slices in and out hold one tensor each; none of them may be kept or changed, but for those

@@ -1,7 +1,8 @@
 package feedforward
 
-// Lanes is how many points an evaluation can take side by side: value i of a layer at point j is at i·Lanes + j, so that vectors hold
-// points. Each point's values are those of an evaluation of it alone, bit by bit but for the sign of zeros.
+// Lanes is how many points an evaluation can take side by side: value i of a layer at point j is at i·Lanes + j, so
+// that vectors hold points. Each point's values are those of an evaluation of it alone, bit by bit but for the sign
+// of zeros.
 const Lanes = 8
 
 // lane is one value at all points.
@@ -30,9 +31,11 @@ type laneLinear interface {
 
 // alike are layers that treat all values alike, side by side or not.
 func alike(l layer) bool {
-	switch l.(type) {
+	switch l := l.(type) {
 	case *activation, *sum:
 		return true
+	case *arrange:
+		return l.from == nil
 	}
 	return false
 }
@@ -45,9 +48,12 @@ func forwardLanes(l layer, in [][]float64, out []float64, s *scratch) {
 			return
 		}
 	case *arrange:
+		if l.from == nil {
+			break
+		}
 		for o, i := range l.from {
 			if to := laneOf(out, o); i >= 0 {
-				*to = *laneOf(in[0], i)
+				*to = *laneOf(in[0], int(i))
 			} else {
 				*to = everywhere(l.constant)
 			}
@@ -87,9 +93,12 @@ func backwardLanes(l layer, in [][]float64, out, g []float64, gin [][]float64, s
 			return
 		}
 	case *arrange:
+		if l.from == nil {
+			break
+		}
 		for o, i := range l.from {
 			if i >= 0 {
-				addLane(laneOf(gin[0], i), laneOf(g, o))
+				addLane(laneOf(gin[0], int(i)), laneOf(g, o))
 			}
 		}
 		return

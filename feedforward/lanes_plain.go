@@ -2,8 +2,6 @@
 
 package feedforward
 
-const tileRows = 4
-
 // Without vectors, points are evaluated one by one.
 
 func multiply(w [][tileRows]float64, off []int, x *[tilePixels][]lane, b *[tileRows]float64, s *[tileRows * tilePixels]lane) {

@@ -8,11 +8,38 @@ type linear interface {
 	apply(x, y []float64, abs bool)
 	// transpose adds, for each of rows, Wᵀg to gin.
 	transpose(rows int, g, gin []float64)
-	// bias is b, or nil; magnitude is what of the bias' size enters rounding errors, ≥ |b|, or nil for |b|.
-	bias() (b, magnitude []float64)
+	bias() bias
 	// terms is the largest number of products in one output.
 	terms() int
+	folding() folding
 	sizes() (in, out int)
+}
+
+// folding bounds what an evaluation multiplies a value by and adds to it, in any order, and with its constants folded
+// into each other before: the product of those that are above 1, the largest term, and how many constants there are
+// for a value.
+type folding struct {
+	factor, term float64
+	constants    int
+}
+
+// bias is what a layer adds: output i has b[i/times]. Rounding errors are those of the magnitude, at least |b|; nil:
+// of |b|. No b: 0.
+type bias struct {
+	b, magnitude []float64
+	times        int
+	terms        int // of the sum that an engine may add it to, before the first product or after the last
+}
+
+// size is what of the bias of output i enters rounding errors.
+func (b bias) size(i int) float64 {
+	switch {
+	case b.magnitude != nil:
+		return math.Abs(b.magnitude[i/b.times])
+	case b.b != nil:
+		return math.Abs(b.b[i/b.times])
+	}
+	return 0
 }
 
 type affine struct{ linear }
@@ -24,11 +51,14 @@ func (l affine) forward(in [][]float64, out []float64) {
 
 // start writes the bias.
 func (l affine) start(out []float64) {
-	if b, _ := l.bias(); b != nil {
-		copy(out, b)
+	b := l.bias()
+	if b.b == nil {
+		clear(out)
 		return
 	}
-	clear(out)
+	for i := range out {
+		out[i] = b.b[i/b.times]
+	}
 }
 
 func (l affine) backward(in [][]float64, out, g []float64, gin [][]float64) {
@@ -54,23 +84,17 @@ func (l affine) interval(in []Box, out Box, a Arithmetic) {
 	l.start(centre)
 	l.apply(c, centre, false)
 	l.apply(r, radius, true)
-	l.finish(centre, radius, out, gamma, a)
+	l.finish(centre, radius, out, a)
 }
 
 // finish adds the errors of the bias and writes the ends.
-func (l affine) finish(centre, radius []float64, out Box, gamma float64, a Arithmetic) {
-	b, magnitude := l.bias()
-	if magnitude == nil {
-		magnitude = b
-	}
-	lost := a.lose(l.terms())
+func (l affine) finish(centre, radius []float64, out Box, a Arithmetic) {
+	b, lost := l.bias(), a.lose(l.terms())
+	added := a.gamma(b.terms)
 	for i, c := range centre {
 		r := radius[i]
 		if a != Plain {
-			if magnitude != nil {
-				r += gamma * math.Abs(magnitude[i])
-			}
-			r = (r + lost) * (1 + 4*host)
+			r = (r + added*b.size(i) + lost) * (1 + 4*host)
 		}
 		out.Lower[i], out.Upper[i] = a.down(c-r), a.up(c+r)
 	}
@@ -89,22 +113,17 @@ func (l affine) slack(in Box, a Arithmetic) []float64 {
 		m[i] = gamma*max(math.Abs(lo), math.Abs(in.Upper[i])) + tiny
 	}
 	l.apply(m, slack, true)
-	b, magnitude := l.bias()
-	if magnitude == nil {
-		magnitude = b
-	}
+	b, lost := l.bias(), a.lose(l.terms())
+	added := a.gamma(b.terms)
 	for i := range slack {
-		if magnitude != nil {
-			slack[i] += gamma * math.Abs(magnitude[i])
-		}
-		slack[i] = (slack[i] + a.lose(l.terms())) * (1 + 4*host)
+		slack[i] = (slack[i] + added*b.size(i) + lost) * (1 + 4*host)
 	}
 	return slack
 }
 
 func (l affine) relax(in []Box, out Box, rows int, g []float64, gin [][]float64, constant []float64, a Arithmetic) {
 	l.transpose(rows, g, gin[0])
-	b, _ := l.bias()
+	b := l.bias()
 	slack := l.slack(in[0], a)
 	_, n := l.sizes()
 	for k := range rows {
@@ -113,14 +132,14 @@ func (l affine) relax(in []Box, out Box, rows int, g []float64, gin [][]float64,
 }
 
 // offset is g·b + |g|·slack; the slack holds the rounding of g·b, too.
-func offset(g, b, slack []float64) float64 {
+func offset(g []float64, b bias, slack []float64) float64 {
 	sum := 0.0
 	for i, v := range g {
 		if v == 0 {
 			continue // slack may be infinite where nothing is asked
 		}
-		if b != nil {
-			sum += v * b[i]
+		if b.b != nil {
+			sum += v * b.b[i/b.times]
 		}
 		sum += math.Abs(v) * slack[i]
 	}

@@ -1,10 +1,12 @@
 package feedforward
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/certspec/certspec/internal/onnxfile"
@@ -57,13 +59,25 @@ func Read(path string, images *Images) (*Network, error) {
 
 // FromONNX is Read for a file that is decoded, with its external tensors loaded; file stands in messages.
 func FromONNX(file string, model *onnxfile.Model, images *Images) (*Network, error) {
-	r := &reader{file: file, constants: map[string]onnxfile.Tensor{}, layers: map[string]int{}}
+	r := &reader{file: file, constants: map[string]*constant{}, tensors: map[string]*onnxfile.Tensor{},
+		layers: map[string]int{},
+		types:  map[string]onnxfile.Type{}}
+	if err := r.operators(model); err != nil {
+		return nil, err
+	}
 	if err := r.input(model, images); err != nil {
 		return nil, err
 	}
+	r.b.size.fixed = true
 	for i := range model.Graph.Initializers {
-		t := model.Graph.Initializers[i]
-		r.constants[t.Name] = t
+		t := &model.Graph.Initializers[i]
+		if _, twice := r.tensors[t.Name]; twice {
+			return nil, fmt.Errorf("feedforward: %s: two initializers are called %q", file, t.Name)
+		}
+		r.tensors[t.Name] = t
+	}
+	for t := range model.AllTensors() {
+		r.b.size.file += t.Stored()
 	}
 	if len(model.Graph.Sparse) > 0 {
 		return nil, fmt.Errorf("feedforward: %s: sparse initializers are not read", file)
@@ -99,8 +113,31 @@ func FromONNX(file string, model *onnxfile.Model, images *Images) (*Network, err
 	if err != nil {
 		return nil, err
 	}
-	net.results = r.layers
+	net.results, net.double = r.layers, r.double
 	return net, nil
+}
+
+// operators finds the version of the operators.
+func (r *reader) operators(model *onnxfile.Model) error {
+	for _, set := range model.Opsets {
+		if set.Domain != "" && set.Domain != "ai.onnx" {
+			continue
+		}
+		if r.opset != 0 && r.opset != set.Version {
+			return fmt.Errorf("feedforward: %s: it names opsets %d and %d, want one", r.file, r.opset, set.Version)
+		}
+		r.opset = set.Version
+	}
+	if r.opset < oldest || r.opset > newest {
+		return fmt.Errorf("feedforward: %s: opset %d; expected %d to %d, so export or convert it to one of these", r.file,
+			r.opset, oldest, newest)
+	}
+	for _, f := range model.Functions {
+		if f.Domain == "" || f.Domain == "ai.onnx" {
+			return fmt.Errorf("feedforward: %s: a function %s in ONNX's own domain", r.file, f.Name)
+		}
+	}
+	return nil
 }
 
 // ancestors are the nodes that a result is computed from; a node stands behind those whose results it takes.
@@ -122,8 +159,14 @@ func ancestors(nodes []onnxfile.Node, result string) []bool {
 type reader struct {
 	file      string
 	b         *Builder
-	constants map[string]onnxfile.Tensor
+	opset     int64
+	constants map[string]*constant
+	tensors   map[string]*onnxfile.Tensor // constants that are not decoded yet
 	layers    map[string]int
+	types     map[string]onnxfile.Type // of layers
+	kind      onnxfile.Type            // of the layers that the node under way reads
+	double    bool                     // there are layers in float64
+	open      bool                     // the batch may have any size
 }
 
 // input finds the graph's one input and lays the images' preparation in front of it.
@@ -143,13 +186,24 @@ func (r *reader) input(model *onnxfile.Model, images *Images) error {
 	}
 	in := inputs[0]
 	if len(in.Dims) < 2 || in.Dims[0].Size > 1 {
-		return fmt.Errorf("feedforward: %s: input %q has dimensions %v, want a batch (open, or of 1) first", r.file, in.Name, in.Dims)
+		return fmt.Errorf("feedforward: %s: input %q has dimensions %v, want a batch (open, or of 1) first", r.file,
+			in.Name, sides(in))
 	}
+	if reason := computes(in.Type); reason != "" {
+		return fmt.Errorf("feedforward: %s: input %q: %s", r.file, in.Name, reason)
+	}
+	r.open = in.Dims[0].Size != 1
+	r.types[in.Name], r.double = in.Type, in.Type == onnxfile.Float64
 	var shape Shape
 	for _, d := range in.Dims[1:] {
+		if d.Size > mostValues {
+			return fmt.Errorf("feedforward: %s: input %q has dimensions %v, at most %d values are read", r.file, in.Name,
+				sides(in), mostValues)
+		}
 		if d.Size < 1 {
 			if images == nil {
-				return fmt.Errorf("feedforward: %s: input %q has open dimensions %v: give the size of the images", r.file, in.Name, in.Dims)
+				return fmt.Errorf("feedforward: %s: input %q has open dimensions %v: give the size of the images", r.file,
+					in.Name, sides(in))
 			}
 			shape = nil
 			break
@@ -159,7 +213,7 @@ func (r *reader) input(model *onnxfile.Model, images *Images) error {
 	if images == nil {
 		r.b = NewBuilder(shape...)
 		r.layers[in.Name] = 0
-		return nil
+		return r.b.err
 	}
 	layer, err := r.images(images, shape)
 	if err != nil {
@@ -169,9 +223,25 @@ func (r *reader) input(model *onnxfile.Model, images *Images) error {
 	return nil
 }
 
+// sides are the dimensions of a value, by name where they are open.
+func sides(v onnxfile.Value) []string {
+	var out []string
+	for _, d := range v.Dims {
+		size := cmp.Or(d.Name, "?")
+		if d.Size != 0 {
+			size = strconv.FormatInt(d.Size, 10)
+		}
+		out = append(out, size)
+	}
+	return out
+}
+
 func (r *reader) images(im *Images, want Shape) (int, error) {
 	h, w, c := im.Shape.Height, im.Shape.Width, im.Shape.Channels
 	r.b = NewBuilder(h, w, c)
+	if r.b.err != nil {
+		return 0, r.b.err
+	}
 	at := 0
 	scale := im.Scale
 	if scale == 0 {
@@ -192,14 +262,20 @@ func (r *reader) images(im *Images, want Shape) (int, error) {
 			}
 			s[i], t[i] = scale/std, -mean/std
 		}
+		inverse := []float64{}
+		for _, v := range im.Std {
+			inverse = append(inverse, 1/v)
+		}
 		at = r.b.Name("normalisation").Scale(at, s, t, nil)
+		if r.b.err == nil {
+			factor := largest(inverse)
+			r.b.net.nodes[at].folding = folding{factor * largest([]float64{scale}), factor * largest(im.Mean), 3}
+		}
 	}
 	if im.BGR {
-		from := make([]int, h*w*c)
-		for i := range from {
-			from[i] = i/c*c + c - 1 - i%c
-		}
-		at = r.b.add("ChannelOrder", r.b.Shape(at), &arrange{from: from}, at)
+		at = r.b.arrange("ChannelOrder", at, r.b.Shape(at), 0, func(index []int) int {
+			return (index[0]*w+index[1])*c + c - 1 - index[2]
+		})
 	}
 	if !im.ChannelsLast {
 		at = r.b.Name("channels first").Transpose(at, 2, 0, 1)
@@ -215,25 +291,33 @@ func (r *reader) images(im *Images, want Shape) (int, error) {
 
 // node adds the layer of a node, or says why it cannot be one.
 func (r *reader) node(n *onnxfile.Node) string {
-	if n.Domain != "" && n.Domain != "ai.onnx" {
-		return fmt.Sprintf("an operator of the domain %q", n.Domain)
+	if reason := r.conforms(n); reason != "" {
+		return reason
 	}
+	r.kind = 0
 	for i, name := range n.Inputs {
-		if _, isConstant := r.constants[name]; name != "" && !isConstant {
-			if _, isLayer := r.layers[name]; !isLayer {
-				return fmt.Sprintf("input %d, %q, is not computed before it", i, name)
-			}
+		if name == "" {
+			continue
 		}
+		kind, isLayer := r.types[name]
+		switch {
+		case isLayer && r.kind != 0 && kind != r.kind:
+			return fmt.Sprintf("input %d is %v, another one %v", i, kind, r.kind)
+		case isLayer:
+			r.kind = kind
+		case !r.known(name):
+			return fmt.Sprintf("input %d, %q, is not computed before it", i, name)
+		}
+	}
+	if r.known(n.Outputs[0]) {
+		return fmt.Sprintf("there is a result %q before it", n.Outputs[0])
 	}
 	if folded, reason := r.fold(n); folded || reason != "" {
 		return reason
 	}
 	read, ok := operators[n.Op]
 	if !ok {
-		return "no layer of this kind; there are " + strings.Join(operatorNames(), ", ")
-	}
-	if len(n.Inputs) == 0 {
-		return "no inputs"
+		return "of a result; it is read of constants"
 	}
 	r.b.Name(n.Name)
 	layer, reason := read(r, n)
@@ -244,7 +328,35 @@ func (r *reader) node(n *onnxfile.Node) string {
 		return strings.TrimPrefix(r.b.err.Error(), "feedforward: ")
 	}
 	r.layers[n.Outputs[0]] = layer
+	if _, cast := r.types[n.Outputs[0]]; !cast {
+		r.types[n.Outputs[0]] = r.kind
+	}
+	r.double = r.double || r.types[n.Outputs[0]] == onnxfile.Float64
 	return ""
+}
+
+// known says whether a name is that of a constant or of a layer.
+func (r *reader) known(name string) bool {
+	_, isConstant := r.constants[name]
+	_, isTensor := r.tensors[name]
+	_, isLayer := r.layers[name]
+	return isConstant || isTensor || isLayer
+}
+
+// value is the constant of a name.
+func (r *reader) value(name string) (*constant, string) {
+	if c, ok := r.constants[name]; ok {
+		return c, ""
+	}
+	t, ok := r.tensors[name]
+	if !ok {
+		return nil, fmt.Sprintf("%q is not constant", name)
+	}
+	c, reason := decode(t)
+	if reason == "" {
+		r.constants[name] = c
+	}
+	return c, reason
 }
 
 // layer is the number of the layer that an input names; ok is false where it is a constant or left out.
@@ -256,45 +368,59 @@ func (r *reader) layer(n *onnxfile.Node, input int) (layer int, ok bool) {
 	return layer, ok
 }
 
-// constant is the tensor that an input names; nil where it is left out.
-func (r *reader) constant(n *onnxfile.Node, input int) (t *onnxfile.Tensor, values []float64, reason string) {
-	if input >= len(n.Inputs) || n.Inputs[input] == "" {
-		return nil, nil, ""
-	}
-	c, ok := r.constants[n.Inputs[input]]
+// result is the layer that a node's first input names, with its dimensions, a batch of one in front.
+func (r *reader) result(n *onnxfile.Node) (layer int, dims []int, reason string) {
+	layer, ok := r.layer(n, 0)
 	if !ok {
-		return nil, nil, fmt.Sprintf("input %d, %q, is not constant", input, n.Inputs[input])
+		return 0, nil, "its first input is constant"
 	}
-	values, err := c.Float64s()
-	if err != nil {
-		return nil, nil, err.Error()
-	}
-	return &c, values, ""
+	return layer, append([]int{1}, r.b.Shape(layer)...), ""
 }
 
-// needed is constant for an input that must be there.
-func (r *reader) needed(n *onnxfile.Node, input int) (t *onnxfile.Tensor, values []float64, reason string) {
-	t, values, reason = r.constant(n, input)
-	if t == nil && reason == "" {
-		reason = fmt.Sprintf("input %d is missing", input)
+// parameter is the constant that an input names, of the type that the node's layers have; nil where it is left out.
+func (r *reader) parameter(n *onnxfile.Node, input int) (*constant, string) {
+	if input >= len(n.Inputs) || n.Inputs[input] == "" {
+		return nil, ""
 	}
-	return t, values, reason
+	c, reason := r.value(n.Inputs[input])
+	switch {
+	case reason == "" && c.kind != r.kind:
+		reason = fmt.Sprintf("is of %v, the results are %v", c.kind, r.kind)
+	case reason == "" && c.sized != nil:
+		reason = "depends on the number of images"
+	}
+	if reason != "" {
+		return nil, fmt.Sprintf("input %d, %q: %s", input, n.Inputs[input], reason)
+	}
+	return c, ""
 }
 
-// integers are the values of an input or, where that is left out, of an attribute, as old versions of operators have them.
+// vector is a parameter of one axis, nil where it is left out.
+func (r *reader) vector(n *onnxfile.Node, input int) ([]float64, string) {
+	c, reason := r.parameter(n, input)
+	switch {
+	case c == nil:
+		return nil, reason
+	case len(c.dims) != 1:
+		return nil, fmt.Sprintf("input %d has dimensions %v, want one", input, c.dims)
+	}
+	return c.real, ""
+}
+
+// integers are the values of an input or, where that is left out, of an attribute, as old versions of operators have
+// them. The list is nil where there is none.
 func (r *reader) integers(n *onnxfile.Node, input int, attribute string) (values []int, reason string) {
-	if input < len(n.Inputs) && n.Inputs[input] != "" {
-		c, ok := r.constants[n.Inputs[input]]
-		if !ok {
-			return nil, fmt.Sprintf("input %d, %q, is not constant", input, n.Inputs[input])
-		}
-		v, err := c.Int64s()
-		if err != nil {
-			return nil, err.Error()
-		}
-		return toInts(v), ""
+	if input >= len(n.Inputs) || n.Inputs[input] == "" {
+		return toInts(n.Ints(attribute)), ""
 	}
-	return toInts(n.Ints(attribute)), ""
+	c, reason := r.value(n.Inputs[input])
+	if reason == "" {
+		values, reason = c.list()
+	}
+	if reason != "" {
+		return nil, fmt.Sprintf("input %d: %s", input, reason)
+	}
+	return values, ""
 }
 
 func toInts(v []int64) []int {

@@ -9,9 +9,9 @@ import (
 )
 
 func (r *reader) logSoftmax(n *onnxfile.Node) (int, string) {
-	in, ok := r.layer(n, 0)
-	if !ok {
-		return 0, "its input is constant"
+	in, _, reason := r.result(n)
+	if reason != "" {
+		return 0, reason
 	}
 	if axis := int(n.Int("axis", -1)); len(r.b.Shape(in)) != 1 || axis != -1 && axis != 1 {
 		return 0, fmt.Sprintf("along axis %d of %v; that of all values is read", axis, r.b.Shape(in))
@@ -21,122 +21,129 @@ func (r *reader) logSoftmax(n *onnxfile.Node) (int, string) {
 
 // arithmetic is Add, Sub, Mul or Div with a constant, or Add or Sub of two results.
 func (r *reader) arithmetic(n *onnxfile.Node) (int, string) {
-	x, okX := r.layer(n, 0)
-	y, okY := r.layer(n, 1)
-	if okX && okY {
-		if n.Op == "Mul" && x == y {
-			return r.b.Square(x), ""
+	var dims [2][]int
+	for i, name := range n.Inputs {
+		var reason string
+		if dims[i], reason = r.dimsOf(name); reason != "" {
+			return 0, reason
 		}
-		sign := map[string]float64{"Add": 1, "Sub": -1}[n.Op]
-		if sign == 0 {
-			return 0, "of two results"
-		}
-		for _, pair := range [][2]*int{{&x, &y}, {&y, &x}} { // a single value beside several
-			if to := r.b.Shape(*pair[1]); r.b.Shape(*pair[0]).Size() == 1 && to.Size() > 1 && len(r.b.Shape(*pair[0])) <= len(to) {
-				*pair[0] = r.b.Repeat(*pair[0], to...)
-			}
-		}
-		return r.b.Sum([]float64{1, sign}, x, y), ""
 	}
-	in, at := x, 1
-	if okY {
-		in, at = y, 0
+	together, ok := broadcast(dims[0], dims[1])
+	if !ok {
+		return 0, fmt.Sprintf("dimensions %v with %v", dims[0], dims[1])
 	}
-	t, c, reason := r.needed(n, at)
+	if reason := r.b.room(together, 0, 0); reason != "" {
+		return 0, reason
+	}
+	at := 1 // of the constant, if there is one
+	var layers [2]int
+	for i := range layers {
+		layer, isLayer := r.layer(n, i)
+		if !isLayer {
+			at = i
+			continue
+		}
+		if r.open && len(dims[i]) != len(together) {
+			return 0, fmt.Sprintf("dimensions %v with %v, which moves the images of a batch to another axis", dims[0], dims[1])
+		}
+		var reason string
+		if layers[i], reason = r.repeated(layer, together); reason != "" {
+			return 0, reason
+		}
+	}
+	if r.b.err != nil {
+		return 0, ""
+	}
+	if _, isLayer := r.layer(n, at); !isLayer {
+		return r.withConstant(n, layers[1-at], at)
+	}
+	sign := map[string]float64{"Add": 1, "Sub": -1}[n.Op]
+	switch {
+	case n.Op == "Mul" && layers[0] == layers[1]:
+		return r.b.Square(layers[0]), ""
+	case sign == 0:
+		return 0, "of two results"
+	}
+	return r.b.Sum([]float64{1, sign}, layers[0], layers[1]), ""
+}
+
+// withConstant is arithmetic on a layer and the constant that an input names.
+func (r *reader) withConstant(n *onnxfile.Node, in, at int) (int, string) {
+	c, reason := r.parameter(n, at)
 	if reason != "" {
 		return 0, reason
 	}
-	shape := append(Shape{1}, r.b.Shape(in)...)
-	c, ok := broadcast(c, toInts(t.Dims), shape)
-	if !ok {
-		return 0, fmt.Sprintf("a constant of dimensions %v with %v", t.Dims, shape)
+	shape := append([]int{1}, r.b.Shape(in)...)
+	kept := len(shape) // axes up to the last one along which the constant changes
+	for missing := len(shape) - len(c.dims); kept > 0 && (kept <= missing || c.dims[kept-1-missing] == 1); {
+		kept--
 	}
-	s, o := make([]float64, len(c)), make([]float64, len(c))
-	for i, v := range c {
+	l := &scale{times: Shape(shape[kept:]).Size()}
+	changing := Shape(shape[:kept]).Size()
+	if reason := r.b.room(nil, 0, 16*changing); reason != "" {
+		return 0, reason
+	}
+	values := c.reshaped(c.dims[:max(0, len(c.dims)-len(shape)+kept)]).spread(shape[:kept])
+	l.s, l.t = make([]float64, changing), make([]float64, changing)
+	for i, v := range values.real {
 		switch {
 		case n.Op == "Add":
-			s[i], o[i] = 1, v
+			l.s[i], l.t[i] = 1, v
 		case n.Op == "Sub" && at == 1:
-			s[i], o[i] = 1, -v
+			l.s[i], l.t[i] = 1, -v
 		case n.Op == "Sub":
-			s[i], o[i] = -1, v
+			l.s[i], l.t[i] = -1, v
 		case n.Op == "Mul":
-			s[i] = v
-		case at == 1 && v != 0:
-			s[i] = 1 / v
+			l.s[i] = v
+		case at == 1 && math.Abs(v) >= tiny:
+			l.s[i] = 1 / v
+		case at == 1:
+			return 0, fmt.Sprintf("a division by %v, which may be flushed to 0", v)
 		default:
-			return 0, "a division by 0, or by a result"
+			return 0, "a division by a result"
 		}
 	}
-	return r.b.Scale(in, s, o, nil), ""
-}
-
-// broadcast repeats a constant of dimensions dims to a shape, by NumPy's rule; ok is false where it does not fit.
-func broadcast(c []float64, dims []int, shape Shape) (out []float64, ok bool) {
-	for len(dims) > len(shape) && dims[0] == 1 {
-		dims = dims[1:]
+	if err := finite(values.real); err != nil {
+		return 0, err.Error()
 	}
-	if len(dims) > len(shape) || Shape(dims).Size() != len(c) {
-		return nil, false
-	}
-	padded := append(slices.Repeat([]int{1}, len(shape)-len(dims)), dims...)
-	strides := stridesOf(padded)
-	for i, d := range padded {
-		switch d {
-		case shape[i]:
-		case 1:
-			strides[i] = 0
-		default:
-			return nil, false
-		}
-	}
-	out = make([]float64, 0, shape.Size())
-	each(shape, func(index []int) {
-		at := 0
-		for i, v := range index {
-			at += v * strides[i]
-		}
-		out = append(out, c[at])
-	})
-	return out, true
+	l.fold = folding{largest(l.s), largest(l.t), 1}
+	return r.b.scale(in, l), ""
 }
 
 func (r *reader) leaky(n *onnxfile.Node) (int, string) {
-	in, ok := r.layer(n, 0)
-	if !ok {
-		return 0, "its input is constant"
+	in, _, reason := r.result(n)
+	if reason != "" {
+		return 0, reason
 	}
 	return r.b.LeakyReLU(in, float64(n.Float("alpha", 0.01))), ""
 }
 
 func (r *reader) clip(n *onnxfile.Node) (int, string) {
-	in, ok := r.layer(n, 0)
-	if !ok {
-		return 0, "its input is constant"
+	in, _, reason := r.result(n)
+	if reason != "" {
+		return 0, reason
 	}
 	ends := [2]float64{math.Inf(-1), math.Inf(1)}
 	for i, name := range []string{"min", "max"} {
 		if n.Attribute(name) != nil {
 			ends[i] = float64(n.Float(name, 0))
 		}
-		t, v, reason := r.constant(n, i+1)
-		if reason != "" {
+		switch c, reason := r.parameter(n, i+1); {
+		case reason != "":
 			return 0, reason
-		}
-		if t != nil && len(v) == 1 {
-			ends[i] = v[0]
+		case c != nil && (c.size() != 1 || len(c.dims) > 0):
+			return 0, fmt.Sprintf("an end of dimensions %v, want a single number", c.dims)
+		case c != nil:
+			ends[i] = c.real[0]
 		}
 	}
 	return r.b.Clip(in, ends[0], ends[1]), ""
 }
 
 func (r *reader) pool(n *onnxfile.Node) (int, string) {
-	in, ok := r.layer(n, 0)
-	if !ok {
-		return 0, "its input is constant"
-	}
-	if len(n.Outputs) > 1 && n.Outputs[1] != "" {
-		return 0, "indices as a second output"
+	in, _, reason := r.result(n)
+	if reason != "" {
+		return 0, reason
 	}
 	o := PoolOptions{CountPadding: n.Int("count_include_pad", 0) != 0, CeilMode: n.Int("ceil_mode", 0) != 0}
 	global := n.Op == "GlobalAveragePool" || n.Op == "GlobalMaxPool"
@@ -154,9 +161,9 @@ func (r *reader) pool(n *onnxfile.Node) (int, string) {
 
 // reduceMean is global average pooling where the axes are those of the image.
 func (r *reader) reduceMean(n *onnxfile.Node) (int, string) {
-	in, ok := r.layer(n, 0)
-	if !ok {
-		return 0, "its input is constant"
+	in, _, reason := r.result(n)
+	if reason != "" {
+		return 0, reason
 	}
 	axes, reason := r.integers(n, 1, "axes")
 	if reason != "" {
@@ -180,9 +187,9 @@ func (r *reader) reduceMean(n *onnxfile.Node) (int, string) {
 }
 
 func (r *reader) reduceLogSumExp(n *onnxfile.Node) (int, string) {
-	in, ok := r.layer(n, 0)
-	if !ok {
-		return 0, "its input is constant"
+	in, _, reason := r.result(n)
+	if reason != "" {
+		return 0, reason
 	}
 	axes, reason := r.integers(n, 1, "axes")
 	if reason != "" {

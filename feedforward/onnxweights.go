@@ -1,6 +1,7 @@
 package feedforward
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -23,90 +24,123 @@ func (r *reader) window(n *onnxfile.Node, in Shape, kernel []int) (ConvOptions, 
 			*to = [2]int(v)
 		}
 	}
-	switch mode := n.Text("auto_pad", "NOTSET"); mode {
-	case "NOTSET":
-		if v := toInts(n.Ints("pads")); v != nil {
-			if len(v) != 4 {
-				return o, fmt.Sprintf("pads %v", v)
-			}
-			o.Pad = [4]int(v)
-		}
-	case "VALID":
-	case "SAME_UPPER", "SAME_LOWER":
+	pads := toInts(n.Ints("pads"))
+	if len(pads) == 4 {
+		o.Pad = [4]int(pads)
+	}
+	mode := n.Text("auto_pad", "NOTSET")
+	upper := mode == "SAME_UPPER"
+	switch {
+	case pads != nil && len(pads) != 4:
+		return o, fmt.Sprintf("pads %v", pads)
+	case mode == "NOTSET":
+	case o.Pad != [4]int{}:
+		return o, fmt.Sprintf("pads %v beside auto_pad %q", pads, mode)
+	case mode == "VALID":
+	case !upper && mode != "SAME_LOWER":
+		return o, fmt.Sprintf("auto_pad %q", mode)
+	case o.Dilation != [2]int{1, 1} || o.Kernel[0] < o.Stride[0] || o.Kernel[1] < o.Stride[1] || min(o.Stride[0],
+		o.Stride[1]) < 1:
+		return o, fmt.Sprintf("auto_pad %q with kernel %v, strides %v, dilations %v: engines disagree; expected pads",
+			mode, o.Kernel, o.Stride, o.Dilation)
+	default:
 		for i := range 2 {
-			if o.Stride[i] < 1 {
-				return o, fmt.Sprintf("strides %v", o.Stride)
-			}
 			out := (in[i+1] + o.Stride[i] - 1) / o.Stride[i]
-			total := max(0, (out-1)*o.Stride[i]+o.Dilation[i]*(o.Kernel[i]-1)+1-in[i+1])
+			total := max(0, (out-1)*o.Stride[i]+o.Kernel[i]-in[i+1])
 			o.Pad[i], o.Pad[i+2] = total/2, total-total/2
-			if mode == "SAME_LOWER" {
+			if !upper {
 				o.Pad[i], o.Pad[i+2] = o.Pad[i+2], o.Pad[i]
 			}
 		}
-	default:
-		return o, fmt.Sprintf("auto_pad %q", mode)
 	}
 	return o, ""
 }
 
 func (r *reader) conv(n *onnxfile.Node) (int, string) {
-	in, ok := r.layer(n, 0)
-	if !ok {
-		return 0, "its input is constant"
-	}
-	t, w, reason := r.needed(n, 1)
+	in, _, reason := r.result(n)
 	if reason != "" {
 		return 0, reason
 	}
-	_, b, reason := r.constant(n, 2)
+	w, reason := r.parameter(n, 1)
 	if reason != "" {
 		return 0, reason
 	}
-	if len(t.Dims) != 4 {
-		return 0, fmt.Sprintf("weights of dimensions %v, want four", t.Dims)
-	}
-	o, reason := r.window(n, r.b.Shape(in), []int{int(t.Dims[2]), int(t.Dims[3])})
+	b, reason := r.vector(n, 2)
 	if reason != "" {
 		return 0, reason
 	}
-	o.Groups = int(n.Int("group", 1))
-	return r.b.Conv(in, int(t.Dims[0]), o, w, b), ""
+	if len(w.dims) != 4 {
+		return 0, fmt.Sprintf("weights of dimensions %v, want four", w.dims)
+	}
+	if k := toInts(n.Ints("kernel_shape")); k != nil && !slices.Equal(k, w.dims[2:]) {
+		return 0, fmt.Sprintf("kernel_shape %v and weights of dimensions %v", k, w.dims)
+	}
+	shape := r.b.Shape(in)
+	o, reason := r.window(n, shape, w.dims[2:])
+	if reason != "" {
+		return 0, reason
+	}
+	if o.Groups = int(n.Int("group", 1)); o.Groups < 1 || shape[0]%o.Groups != 0 || w.dims[1] != shape[0]/o.Groups {
+		return 0, fmt.Sprintf("weights of dimensions %v in %d groups for an input of shape %v", w.dims, o.Groups, shape)
+	}
+	return r.b.Conv(in, w.dims[0], o, w.real, b), ""
 }
 
+// gemm is αx·W + βc. Where α or β is not 1 it is two layers, since what is summed is scaled afterwards.
 func (r *reader) gemm(n *onnxfile.Node) (int, string) {
-	in, ok := r.layer(n, 0)
-	if !ok || n.Int("transA", 0) != 0 {
-		return 0, "its first input must be a result, not transposed"
+	in, dims, reason := r.result(n)
+	if reason != "" || n.Int("transA", 0) != 0 {
+		return 0, cmp.Or(reason, "its first input is transposed")
 	}
-	t, w, reason := r.needed(n, 1)
+	weights, reason := r.parameter(n, 1)
 	if reason != "" {
 		return 0, reason
 	}
-	c, bias, reason := r.constant(n, 2)
+	c, reason := r.parameter(n, 2)
 	if reason != "" {
 		return 0, reason
 	}
-	if len(t.Dims) != 2 || len(r.b.Shape(in)) != 1 {
-		return 0, fmt.Sprintf("a product of %v with dimensions %v", r.b.Shape(in), t.Dims)
+	if len(weights.dims) != 2 || len(dims) != 2 {
+		return 0, fmt.Sprintf("a product of dimensions %v with %v", dims, weights.dims)
 	}
-	rows, cols := int(t.Dims[0]), int(t.Dims[1])
+	w, rows, cols := weights.real, weights.dims[0], weights.dims[1]
 	if n.Int("transB", 0) == 0 {
+		if reason := r.b.room(nil, 0, 8*len(w)); reason != "" {
+			return 0, reason
+		}
 		w = transposed(w, rows, cols)
 		rows, cols = cols, rows
 	}
-	if cols != r.b.Shape(in)[0] {
-		return 0, fmt.Sprintf("weights for %d values, the input has %d", cols, r.b.Shape(in)[0])
+	if cols != dims[1] {
+		return 0, fmt.Sprintf("weights for %d values, the input has %d", cols, dims[1])
 	}
-	w = scaled(w, float64(n.Float("alpha", 1)))
-	if c != nil {
-		full, ok := broadcast(bias, toInts(c.Dims), Shape{1, rows})
-		if !ok {
-			return 0, fmt.Sprintf("a bias of dimensions %v for %d outputs", c.Dims, rows)
+	alpha, beta := float64(n.Float("alpha", 1)), float64(n.Float("beta", 1))
+	var bias []float64
+	if c != nil && beta != 0 {
+		full := c.spread([]int{1, rows})
+		if full == nil {
+			return 0, fmt.Sprintf("a bias of dimensions %v for %d outputs", c.dims, rows)
 		}
-		bias = scaled(full, float64(n.Float("beta", 1)))
+		bias = full.real
 	}
-	return r.b.Dense(in, rows, w, bias), ""
+	if alpha == 1 && (beta == 1 || bias == nil) {
+		return r.b.Dense(in, rows, w, bias), ""
+	}
+	layer := r.b.Dense(in, rows, w, nil)
+	if r.b.err != nil {
+		return 0, ""
+	}
+	s := slices.Repeat([]float64{alpha}, rows)
+	t := make([]float64, rows)
+	for i, v := range bias {
+		t[i] = beta * v
+	}
+	layer = r.b.Scale(layer, s, t, nil)
+	if r.b.err == nil {
+		f := &r.b.net.nodes[layer].folding
+		f.term = largest(bias) * largest([]float64{beta})
+	}
+	return layer, ""
 }
 
 func transposed(w []float64, rows, cols int) []float64 {
@@ -119,66 +153,56 @@ func transposed(w []float64, rows, cols int) []float64 {
 	return out
 }
 
-func scaled(w []float64, by float64) []float64 {
-	if by == 1 {
-		return w
-	}
-	out := make([]float64, len(w))
-	for i, v := range w {
-		out[i] = by * v
-	}
-	return out
-}
-
 // matMul is x·W for a row of values, or W·x for a column, [n, 1].
 func (r *reader) matMul(n *onnxfile.Node) (int, string) {
-	if in, ok := r.layer(n, 0); ok {
-		t, w, reason := r.needed(n, 1)
-		if reason != "" {
-			return 0, reason
-		}
-		s := r.b.Shape(in)
-		if len(t.Dims) != 2 || s[len(s)-1] != int(t.Dims[0]) || s.Size() != int(t.Dims[0]) {
-			return 0, fmt.Sprintf("a product of %v with dimensions %v", s, t.Dims)
-		}
-		out := append(slices.Clone(s[:len(s)-1]), int(t.Dims[1]))
-		layer := r.b.Dense(in, int(t.Dims[1]), transposed(w, int(t.Dims[0]), int(t.Dims[1])), nil)
-		if len(out) > 1 && r.b.err == nil {
-			layer = r.b.Reshape(layer, out...)
-		}
-		return layer, ""
+	in, row := r.layer(n, 0)
+	at := 1
+	if !row {
+		in, _ = r.layer(n, 1)
+		at = 0
+	} else if _, both := r.layer(n, 1); both {
+		return 0, "of two results"
 	}
-	in, ok := r.layer(n, 1)
-	if !ok {
-		return 0, "both inputs are constant"
-	}
-	t, w, reason := r.needed(n, 0)
+	c, reason := r.parameter(n, at)
 	if reason != "" {
 		return 0, reason
 	}
-	s := r.b.Shape(in)
-	if len(t.Dims) != 2 || len(s) != 2 || s[1] != 1 || s[0] != int(t.Dims[1]) {
-		return 0, fmt.Sprintf("a product of dimensions %v with %v", t.Dims, s)
+	dims := append([]int{1}, r.b.Shape(in)...)
+	axis := len(dims) - 1 - (1 - at) // of the input, over which it is summed
+	if len(c.dims) != 2 || len(dims) < 3-at || Shape(dims).Size() != dims[axis] || c.dims[1-at] != dims[axis] {
+		return 0, fmt.Sprintf("a result of dimensions %v times a constant of %v; a row times a matrix, or a matrix times a column, is read",
+			dims, c.dims)
 	}
-	layer := r.b.Dense(in, int(t.Dims[0]), w, nil)
+	w := c.real
+	if row {
+		if reason := r.b.room(nil, 0, 8*len(w)); reason != "" {
+			return 0, reason
+		}
+		w = transposed(w, c.dims[0], c.dims[1])
+	}
+	dims[axis] = c.dims[at]
+	layer := r.b.Dense(in, dims[axis], w, nil)
 	if r.b.err != nil {
 		return 0, ""
 	}
-	return r.b.Reshape(layer, int(t.Dims[0]), 1), ""
+	return r.shaped(layer, dims)
 }
 
 func (r *reader) batchNorm(n *onnxfile.Node) (int, string) {
-	in, ok := r.layer(n, 0)
-	if !ok || n.Int("training_mode", 0) != 0 {
-		return 0, "a constant input, or training mode"
+	in, _, reason := r.result(n)
+	switch {
+	case reason != "":
+		return 0, reason
+	case n.Int("training_mode", 0) != 0:
+		return 0, "in training mode"
+	case n.Int("spatial", 1) != 1:
+		return 0, "with statistics of each pixel"
 	}
 	var v [4][]float64
 	for i := range v {
-		_, values, reason := r.needed(n, i+1)
-		if reason != "" {
+		if v[i], reason = r.vector(n, i+1); reason != "" {
 			return 0, reason
 		}
-		v[i] = values
 	}
 	return r.b.BatchNorm(in, v[0], v[1], v[2], v[3], float64(n.Float("epsilon", 1e-5))), ""
 }

@@ -1,22 +1,28 @@
 package feedforward
 
-// packed are the weights of a convolution in tiles of four rows, a list for each group: those of forward and absolute rows are channels,
-// those of backward rows are places in the kernel.
-type packed struct {
-	forward, absolute, backward [][][tileRows]float64
+import "sync"
+
+// packing is the weights of a convolution in tiles of four rows, a list for each group, made when they are first
+// asked for: those of forward and absolute rows are channels, those of backward rows are places in the kernel.
+type packing struct {
+	once  sync.Once
+	tiles [][][tileRows]float64
 }
 
-// pack packs the weights at the first call.
-func (c *convolution) pack() *packed {
-	c.packing.Do(func() {
-		p := &packed{}
+func (c *convolution) pack(p *packing) [][][tileRows]float64 {
+	p.once.Do(func() {
 		patch, out := c.patch(), c.outC/c.Groups
 		for g := range c.Groups {
-			w, abs := c.w[g*out*patch:(g+1)*out*patch], c.wAbs[g*out*patch:(g+1)*out*patch]
-			p.forward, p.absolute = append(p.forward, packRows(out, patch, w, false)), append(p.absolute, packRows(out, patch, abs, false))
-			p.backward = append(p.backward, packRows(patch, out, w, true))
+			w := c.w[g*out*patch : (g+1)*out*patch]
+			switch p {
+			case &c.forward:
+				p.tiles = append(p.tiles, packRows(out, patch, w, false))
+			case &c.absolute:
+				p.tiles = append(p.tiles, packRows(out, patch, absolute(w), false))
+			default:
+				p.tiles = append(p.tiles, packRows(patch, out, w, true))
+			}
 		}
-		c.packed = p
 	})
-	return c.packed
+	return p.tiles
 }

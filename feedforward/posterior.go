@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// LogSoftmax is y_k = x_k − ln Σ_j exp(x_j) over all values of a layer. Rigorous bounds take an evaluation that subtracts the largest
-// value first.
+// LogSoftmax is y_k = x_k − ln Σ_j exp(x_j) over all values of a layer. Rigorous bounds take an evaluation that
+// subtracts the largest value first.
 func (b *Builder) LogSoftmax(in int) int {
 	return b.add("LogSoftmax", b.Shape(in), logSoftmax{}, in)
 }
@@ -14,13 +14,34 @@ func (b *Builder) LogSoftmax(in int) int {
 // Softplus is ln(1 + exp(x)).
 func (b *Builder) Softplus(in int) int { return b.add("Softplus", b.Shape(in), softplus(), in) }
 
-// Repeat gives a layer of one value a shape, that value at every place.
+// Repeat gives a layer a larger shape by NumPy's rule: axes are put in front, and what has one value along an axis is
+// repeated there.
 func (b *Builder) Repeat(in int, shape ...int) int {
-	s := Shape(slices.Clone(shape))
-	if b.Shape(in).Size() != 1 {
-		return b.fail("Repeat", "a layer of shape %v, want one value", b.Shape(in))
+	from, out := b.Shape(in), Shape(slices.Clone(shape))
+	steps, ok := spread(from, out)
+	if !ok {
+		return b.fail("Repeat", "%v to %v", from, out)
 	}
-	return b.add("Repeat", s, &arrange{from: make([]int, s.Size())}, in)
+	return b.arrange("Repeat", in, out, 0, func(index []int) int { return dot(index, steps) })
+}
+
+// spread is the strides with which an index of the dimensions to finds its value in those from, by NumPy's rule.
+func spread(from, to []int) (steps []int, ok bool) {
+	before := len(to) - len(from)
+	if before < 0 {
+		return nil, false
+	}
+	steps = append(make([]int, before), stridesOf(from)...)
+	for i, d := range from {
+		switch d {
+		case to[before+i]:
+		case 1:
+			steps[before+i] = 0
+		default:
+			return nil, false
+		}
+	}
+	return steps, true
 }
 
 func softplus() *activation {

@@ -5,24 +5,40 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// product adds to c, m × n, the product of a, m × k, and b, k × n, all row by row. With transposed, a is given as k × m.
+const (
+	tileRows = 4 // of a, and
+	tileCols = 8 // of b, in a tile of the vector form
+)
+
+// product adds to c, m × n, the product of a, m × k, and b, k × n, all row by row. With transposed, a is given as k ×
+// m.
 //
-// Both forms add to a value of c its products in the order of k, each rounded before it is added, so that they give the same bits. The
-// plain one passes over zeros of a, of which differences of two of many classes have little else.
+// Both forms add to a value of c its products in the order of k, each rounded before it is added, so that they give
+// the same bits. The plain one passes over zeros of a, of which differences of two of many classes have little else.
 func product(m, n, k int, a []float64, transposed bool, b, c []float64) {
 	if vectors && !mostlyZero(a) {
-		productVector(m, n, k, a, transposed, b, c)
+		productTiles(m, n, k, packRows(m, k, a, transposed), matrix{b, n}, matrix{c, n})
 		return
 	}
-	productPlain(m, n, k, a, transposed, b, c)
+	productPlain(m, n, k, a, transposed, matrix{b, n}, matrix{c, n})
 }
 
-func productPlain(m, n, k int, a []float64, transposed bool, b, c []float64) {
+// matrix is one whose rows begin stride values apart.
+type matrix struct {
+	data   []float64
+	stride int
+}
+
+func (m matrix) general(rows, cols int) blas64.General {
+	return blas64.General{Rows: rows, Cols: cols, Stride: m.stride, Data: m.data}
+}
+
+func productPlain(m, n, k int, a []float64, transposed bool, b, c matrix) {
+	turn, weights := blas.NoTrans, matrix{a, k}.general(m, k)
 	if transposed {
-		blas64.Gemm(blas.Trans, blas.NoTrans, 1, general(k, m, a), general(k, n, b), 1, general(m, n, c))
-		return
+		turn, weights = blas.Trans, matrix{a, m}.general(k, m)
 	}
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, general(m, k, a), general(k, n, b), 1, general(m, n, c))
+	blas64.Gemm(turn, blas.NoTrans, 1, weights, b.general(k, n), 1, c.general(m, n))
 }
 
 func mostlyZero(a []float64) bool {

@@ -7,40 +7,31 @@ import "simd/archsimd"
 // vectors says whether the vector form runs.
 var vectors = archsimd.X86.AVX2()
 
-const (
-	tileRows = 4 // of a
-	tileCols = 8 // of b: two vectors
-)
-
-// productVector works in tiles of four rows and eight columns, whose sums stay in registers while k runs.
-func productVector(m, n, k int, a []float64, transposed bool, b, c []float64) {
-	productTiles(m, n, k, packRows(m, k, a, transposed), b, c)
-}
-
-// productTiles is productVector with the rows of a packed.
-func productTiles(m, n, k int, rows [][tileRows]float64, b, c []float64) {
+// productTiles adds to c, m × n, the product of packed rows and b, k × n, in tiles of four rows and eight columns,
+// whose sums stay in registers while k runs.
+func productTiles(m, n, k int, rows [][tileRows]float64, b, c matrix) {
 	if k == 0 {
 		return
 	}
 	whole := n - n%tileCols
 	for j := 0; j < whole; j += tileCols {
 		for i := 0; i < m; i += tileRows {
-			tile(rows[i/tileRows*k:][:k], min(tileRows, m-i), b[j:], n, c[i*n+j:], n)
+			tile(rows[i/tileRows*k:][:k], min(tileRows, m-i), b.data[j:], b.stride, c.data[i*c.stride+j:], c.stride)
 		}
 	}
 	if rest := n - whole; rest > 0 {
 		last, sums := make([]float64, k*tileCols), make([]float64, m*tileCols)
 		for l := range k {
-			copy(last[l*tileCols:], b[l*n+whole:l*n+n])
+			copy(last[l*tileCols:], b.data[l*b.stride+whole:l*b.stride+n])
 		}
 		for i := range m {
-			copy(sums[i*tileCols:], c[i*n+whole:i*n+n])
+			copy(sums[i*tileCols:], c.data[i*c.stride+whole:i*c.stride+n])
 		}
 		for i := 0; i < m; i += tileRows {
 			tile(rows[i/tileRows*k:][:k], min(tileRows, m-i), last, tileCols, sums[i*tileCols:], tileCols)
 		}
 		for i := range m {
-			copy(c[i*n+whole:i*n+n], sums[i*tileCols:])
+			copy(c.data[i*c.stride+whole:i*c.stride+n], sums[i*tileCols:])
 		}
 	}
 	archsimd.ClearAVXUpperBits()
@@ -71,7 +62,8 @@ func packRows(m, k int, a []float64, transposed bool) [][tileRows]float64 {
 	return packed
 }
 
-// tile adds to a tile of c, whose rows are apart by strideC, the product of rows and eight columns of b, whose rows are apart by strideB.
+// tile adds to a tile of c, whose rows are apart by strideC, the product of rows and eight columns of b, whose rows
+// are apart by strideB.
 func tile(rows [][tileRows]float64, m int, b []float64, strideB int, c []float64, strideC int) {
 	if wide && m == tileRows {
 		tile512(rows, b, strideB, c, strideC)

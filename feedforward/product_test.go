@@ -23,8 +23,8 @@ func TestProductForms(t *testing.T) {
 		}
 		a, b, c := draw(m*k), draw(k*n), draw(m*n)
 		d := append([]float64(nil), c...)
-		productVector(m, n, k, a, transposed, b, c)
-		productPlain(m, n, k, a, transposed, b, d)
+		productTiles(m, n, k, packRows(m, k, a, transposed), matrix{b, n}, matrix{c, n})
+		productPlain(m, n, k, a, transposed, matrix{b, n}, matrix{d, n})
 		for i := range c {
 			if math.Float64bits(c[i]) != math.Float64bits(d[i]) {
 				t.Fatalf("%d×%d×%d, transposed %v: value %d is %v, the plain form has %v", m, k, n, transposed, i, c[i], d[i])

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// randomNetwork draws a network that has, over many draws, every kind of layer, with weights that float32 holds exactly.
+// randomNetwork draws a network that has, over many draws, every kind of layer, with weights that float32 holds
+// exactly.
 func randomNetwork(t testing.TB, rng *rand.Rand, scale float64) *Network {
 	t.Helper()
 	weights := func(n int) []float64 {
@@ -102,8 +103,8 @@ func inside(rng *rand.Rand, b Box) []float64 {
 	return z
 }
 
-// matrix is the W of an affine layer, by columns, found by asking it.
-func matrix(l affine) [][]float64 {
+// columnsOf is the W of an affine layer, by columns, found by asking it.
+func columnsOf(l affine) [][]float64 {
 	in, out := l.sizes()
 	columns := make([][]float64, in)
 	x := make([]float64, in)
@@ -116,8 +117,19 @@ func matrix(l affine) [][]float64 {
 	return columns
 }
 
-// single32 evaluates a network in float32, the products of each sum in a random order, with fused multiply-add at times, and
-// subnormal results flushed to zero at times.
+// biases are those of all outputs, nil where there are none.
+func (l affine) biases() []float64 {
+	if l.bias().b == nil {
+		return nil
+	}
+	_, n := l.sizes()
+	b := make([]float64, n)
+	l.start(b)
+	return b
+}
+
+// single32 evaluates a network in float32, the products of each sum in a random order, with fused multiply-add at
+// times, and subnormal results flushed to zero at times.
 func (n *Network) single32(rng *rand.Rand, x []float64) []float64 {
 	flush := rng.IntN(2) == 0
 	round := func(v float64) float64 {
@@ -133,8 +145,8 @@ func (n *Network) single32(rng *rand.Rand, x []float64) []float64 {
 		out := make([]float64, nd.shape.Size())
 		switch l := nd.layer.(type) {
 		case affine:
-			b, _ := l.bias()
-			columns := matrix(l)
+			b := l.biases()
+			columns := columnsOf(l)
 			for o := range out {
 				order := rng.Perm(len(columns))
 				first := rng.IntN(2) == 0

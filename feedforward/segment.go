@@ -14,9 +14,10 @@ type Set interface {
 
 func (b Box) region(n *Network, _ Arithmetic) (Box, *line, error) { return b, nil, n.checkBox(b) }
 
-// Segment is the inputs x + t·d with |t| ≤ ε: the images between two. Nothing is clipped. Bounds follow x and d through the affine layers at
-// the beginning, as Wx + b and Wd, so that the first ones are exact, of radius ε|Wd|, where a box around the segment has ε|W||d|.
-// In rigorous arithmetic the set holds, besides, these inputs rounded to float32.
+// Segment is the inputs x + t·d with |t| ≤ ε: the images between two. Nothing is clipped. Bounds follow x and d
+// through the affine layers at the beginning, as Wx + b and Wd, so that the first ones are exact, of radius ε|Wd|,
+// where a box around the segment has ε|W||d|. In rigorous arithmetic the set holds, besides, these inputs rounded to
+// float32.
 type Segment struct {
 	Centre    []float64 // x
 	Direction []float64 // d
@@ -71,7 +72,7 @@ func (l affine) along(from *line, in Box, size int, a Arithmetic) *line {
 func (l *arrange) along(from *line, _ Box, size int, _ Arithmetic) *line {
 	to := &line{make([]float64, size), make([]float64, size), make([]float64, size), from.epsilon}
 	l.move(from.centre, to.centre)
-	fixed := arrange{from: l.from}
+	fixed := arrange{from: l.from} // its constants do not move
 	fixed.move(from.direction, to.direction)
 	fixed.move(from.slack, to.slack)
 	return to
@@ -94,25 +95,25 @@ func (l *line) box(a Arithmetic) Box {
 type region struct {
 	boxes []Box
 	lines []*line // nil for a node that is not affine on a segment
+	reach []reach
 }
 
 // clone is a region whose boxes may be changed.
 func (r *region) clone() *region {
-	c := &region{make([]Box, len(r.boxes)), r.lines}
+	c := &region{make([]Box, len(r.boxes)), r.lines, slices.Clone(r.reach)}
 	for i, b := range r.boxes {
 		c.boxes[i] = Box{slices.Clone(b.Lower), slices.Clone(b.Upper)}
 	}
 	return c
 }
 
-// follow adds node at, whose layer nd is, by the line that its input is on if it can.
-func (r *region) follow(at int, nd node, a Arithmetic) (Box, bool) {
+// follow is the line of a node whose input is on one, nil for another.
+func (r *region) follow(nd node, a Arithmetic) *line {
 	l, ok := nd.layer.(straight)
 	if !ok || len(nd.in) != 1 || r.lines[nd.in[0]] == nil {
-		return Box{}, false
+		return nil
 	}
-	r.lines[at] = l.along(r.lines[nd.in[0]], r.boxes[nd.in[0]], nd.shape.Size(), a)
-	return r.lines[at].box(a), true
+	return l.along(r.lines[nd.in[0]], r.boxes[nd.in[0]], nd.shape.Size(), a)
 }
 
 // concretise is constant + the largest value of each row of g over a node, rounded up.

@@ -22,7 +22,7 @@ func Decode(data []byte) (*Model, error) {
 		return nil, errors.New("this is an HDF5 file, such as a Keras model; export the model to ONNX first")
 	}
 	m := &Model{}
-	d := decoder{}
+	d := decoder{most: fewestMessages + len(data)/messageBytes}
 	err := d.read(m, data)
 	if m.IRVersion == 0 { // every ONNX file begins with it
 		return nil, errors.New("not an ONNX file")
@@ -63,9 +63,18 @@ var errUnknown = errors.New("unknown field")
 // deepest nesting of messages, as in other readers of protocol buffers.
 const deepest = 100
 
+// A file may hold so many messages, and one more for so many bytes: an empty one takes two bytes in a file, and some
+// hundreds in memory.
+const (
+	fewestMessages = 1 << 20
+	messageBytes   = 64
+)
+
 type decoder struct {
-	depth   int
-	foreign []string
+	depth    int
+	messages int
+	most     int // messages; 0: any number
+	foreign  []string
 }
 
 // read takes up a message. What was read into m before stays: the format joins two messages in
@@ -75,6 +84,9 @@ func (d *decoder) read(m part, data []byte) error {
 		return fmt.Errorf("messages lie within each other more than %d deep", deepest)
 	}
 	defer func() { d.depth-- }()
+	if d.messages++; d.most > 0 && d.messages > d.most {
+		return errors.New("more messages than networks have")
+	}
 	if k := m.origin(); k.source == nil {
 		k.source = data[:len(data):len(data)]
 	} else {

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 func example() *Model {
@@ -165,4 +167,13 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("before\n%s\nafter\n%s", before, after)
 		}
 	})
+}
+
+// An empty message takes two bytes in a file and some hundreds in memory: a file may hold only so many.
+func TestTooManyMessages(t *testing.T) {
+	nodes := bytes.Repeat([]byte{1<<3 | 2, 0}, fewestMessages+fewestMessages/8)
+	data := protowire.AppendBytes([]byte{1 << 3, IRVersion, 7<<3 | 2}, nodes) // version, and the graph
+	if _, err := Decode(data); err == nil || !strings.Contains(err.Error(), "more messages") {
+		t.Errorf("%v; expected an error on the number of messages", err)
+	}
 }

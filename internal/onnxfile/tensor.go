@@ -169,6 +169,9 @@ func (t *Tensor) Len() (int, error) {
 	return int(n), nil
 }
 
+// Stored is the number of bytes that hold the values.
+func (t *Tensor) Stored() int { return len(t.Raw) + len(t.lists) }
+
 // values gives each value to one of two functions. What is in another file has to be loaded
 // before, see Load.
 func (t *Tensor) values(real func(float64), whole func(int64)) error {
