@@ -238,7 +238,8 @@ func TestJoinRefuses(t *testing.T) {
 	addNode(&sigmoid.Graph, "Erf", "erf", []string{"a"})
 	sigmoid.Graph.Outputs[0].Name = "erf"
 	hard := dense(13, two, [][]float32{{1, 0, 0}})
-	addNode(&hard.Graph, "Squeeze", "s", []string{"a"})
+	hard.Graph.Initializers = append(hard.Graph.Initializers, onnxfile.Int64Tensor("axes", 2))
+	addNode(&hard.Graph, "Unsqueeze", "s", []string{"a", "axes"})
 	hard.Graph.Outputs[0].Name = "s"
 	probabilities := dense(17, two, [][]float32{{1, 0, 0}, {0, 1, 0}})
 	addNode(&probabilities.Graph, "Softmax", "p", []string{"a"})
@@ -256,7 +257,7 @@ func TestJoinRefuses(t *testing.T) {
 		"one that cannot be bounded":    {f, sigmoid, Card{}, 0, `"erf" (Erf): no layer of this kind`},
 		"a classifier of one value":     {ofTwo(), ofTwo(), Card{}, 0, "has one value; expected a logit for each class"},
 		"probabilities":                 {probabilities, ofTwo(), Card{}, 0, "it gives probabilities; expected logits"},
-		"operators of two meanings":     {f, hard, Card{}, 0, `(Squeeze) may mean something else; export both with one opset`},
+		"operators of two meanings":     {f, hard, Card{}, 0, `(Unsqueeze) may mean something else; export both with one opset`},
 		"a mean for too many channels":  {f, ofTwo(), Card{Mean: []float64{1, 2}}, 0, "mean has 2 values"},
 	} {
 		t.Run(name, func(t *testing.T) {
