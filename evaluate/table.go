@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/corrupt"
+	"github.com/certspec/certspec/internal/journal"
 )
 
 // Pooled are the right answers of several cells together.
@@ -64,17 +66,41 @@ type Table struct {
 	models  []map[string]string
 }
 
-// ReadTable reads a table that is to be added to; one that is not there is empty. Errors: a file that is no table with a column model.
+// ReadTable reads a table that is to be added to; one that is not there is empty. Errors: a file that is no table with
+// a column model, or whose last line was cut off.
 func ReadTable(path string) (*Table, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &Table{}, nil
-	}
-	if err != nil {
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
+	return decodeTable(path, text)
+}
+
+// UpdateTable changes a table in a file, and makes it if it is not there. Several processes may do so at once.
+// Errors: those of ReadTable and of writing.
+func UpdateTable(path string, change func(*Table)) error {
+	return journal.Update(path, func(old []byte) ([]byte, error) {
+		t, err := decodeTable(path, old)
+		if err != nil {
+			return nil, err
+		}
+		change(t)
+		var b bytes.Buffer
+		w := csv.NewWriter(&b)
+		err = w.WriteAll(t.Rows())
+		return b.Bytes(), err
+	})
+}
+
+func decodeTable(path string, text []byte) (*Table, error) {
+	if text == nil {
+		return &Table{}, nil
+	}
+	if journal.Whole(text) < len(text) {
+		return nil, fmt.Errorf("%s: its last line was cut off: %s; end it with a newline if it is whole",
+			path, journal.Quote(text[journal.Whole(text):]))
+	}
+	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

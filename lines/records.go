@@ -7,12 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"strings"
 
-	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/journal"
 	"github.com/certspec/certspec/internal/nearest"
 )
 
@@ -60,8 +59,9 @@ func (r Record) model() (Model, error) {
 	return m, m.check()
 }
 
-// PutRecord adds a record to a file of records, in the place of the one of the same model if there is one; the file is made if it is not there. A last
-// line that is cut off is dropped. Errors: a record that ReadRecords would refuse; a file that it would.
+// PutRecord adds a record to a file of records, in the place of the one of the same model if there is one; the file is
+// made if it is not there. Several processes may do so at once. A last line that is cut off is dropped.
+// Errors: a record that ReadRecords would refuse; a file that it would.
 func PutRecord(path string, r Record) error {
 	if _, err := r.model(); err != nil {
 		return fmt.Errorf("lines: model %q: %w", r.Model, err)
@@ -70,23 +70,29 @@ func PutRecord(path string, r Record) error {
 	if err != nil {
 		return fmt.Errorf("lines: model %q: %w", r.Model, err)
 	}
-	text, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	err = journal.Update(path, func(old []byte) ([]byte, error) {
+		return withRecord(path, old[:journal.Whole(old)], r.Model, append(line, '\n'))
+	})
+	var other *FieldError
+	if err != nil && !errors.As(err, &other) {
 		return fmt.Errorf("lines: %w", err)
 	}
-	text = text[:bytes.LastIndexByte(text, '\n')+1]
-	var out []byte
+	return err
+}
+
+// withRecord puts the line of a model among those of a file.
+func withRecord(path string, text []byte, model string, line []byte) (out []byte, err error) {
 	placed := false
 	for before := range bytes.Lines(text) {
 		var other struct {
 			Model string `json:"model"`
 		}
 		if err := json.Unmarshal(before, &other); err != nil && len(bytes.TrimSpace(before)) > 0 {
-			return &FieldError{File: path, Reason: "a line that is no record: " + err.Error()}
+			return nil, &FieldError{File: path, Reason: "a line that is no record: " + err.Error()}
 		}
-		if other.Model == r.Model {
+		if other.Model == model {
 			if !placed {
-				out = append(append(out, line...), '\n')
+				out = append(out, line...)
 			}
 			placed = true
 			continue
@@ -94,9 +100,9 @@ func PutRecord(path string, r Record) error {
 		out = append(out, before...)
 	}
 	if !placed {
-		out = append(append(out, line...), '\n')
+		out = append(out, line...)
 	}
-	return atomicfile.Write(path, out)
+	return out, nil
 }
 
 // ReadRecords reads a file with a Record a line. Errors are *FieldError with the line: text that is no record, an unknown

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"runtime"
 	"sync"
 	"time"
 
 	"github.com/certspec/certspec/classifier/purity"
 	"github.com/certspec/certspec/dataset/imageset"
-	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/journal"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
@@ -110,19 +109,11 @@ func contradiction(err error) bool { return errors.As(err, new(*purity.Error)) }
 
 // lock keeps other runs from a ledger that is replaced whole, by a file beside it.
 func lock(path string) (unlock func(), err error) {
-	name := path + ".lock"
-	f, err := atomicfile.Open(name, os.O_RDWR)
+	unlock, err = journal.Lock(path, 0)
 	if err != nil {
-		return nil, fmt.Errorf("rs: %w", err)
+		return nil, fmt.Errorf("rs: ledger %w", err)
 	}
-	if locked, err := atomicfile.TryLock(f); err == nil && !locked { // a file system without locks is no error
-		f.Close()
-		return nil, fmt.Errorf("rs: ledger %s: %w", path, ledger.ErrLocked)
-	}
-	return func() {
-		os.Remove(name)
-		f.Close()
-	}, nil
+	return unlock, nil
 }
 
 // resume takes over the counts of a ledger.

@@ -157,6 +157,8 @@ func fit(info classifier.Info, images *imageset.Images) error {
 		return fmt.Errorf("model %s takes images of %v, data %s has %v", info.Name, info.Shape, images.Name, images.Shape)
 	case info.Classes < 2:
 		return fmt.Errorf("model %s has %d classes, want at least 2", info.Name, info.Classes)
+	case info.Classes > ledger.MaxClasses:
+		return fmt.Errorf("model %s has %d classes, want at most %d", info.Name, info.Classes, ledger.MaxClasses)
 	}
 	seen := make(map[int]bool, images.Len())
 	for i, id := range images.IDs {

@@ -23,7 +23,7 @@ func temporary(dir string, mode fs.FileMode) (*os.File, error) {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 		if err == nil {
 			// Between its creation and its lock, another process may have taken it for a left-over one.
-			if _, locking := TryLock(f); locking != nil || stands(f) {
+			if _, locking := TryLock(f); locking != nil || Stands(f) {
 				return f, nil
 			}
 			f.Close()
@@ -36,8 +36,8 @@ func temporary(dir string, mode fs.FileMode) (*os.File, error) {
 	}
 }
 
-// stands reports whether the name of a file still leads to it.
-func stands(f *os.File) bool {
+// Stands reports whether the name of a file still leads to it.
+func Stands(f *os.File) bool {
 	mine, err := f.Stat()
 	if err != nil {
 		return false
@@ -68,7 +68,7 @@ func sweep(path string) {
 	if err != nil || time.Since(info.ModTime()) < settled {
 		return
 	}
-	if locked, err := TryLock(f); err != nil || !locked || !stands(f) {
+	if locked, err := TryLock(f); err != nil || !locked || !Stands(f) {
 		return
 	}
 	remove(f)

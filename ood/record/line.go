@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/certspec/certspec/internal/linefile"
+	"github.com/certspec/certspec/internal/journal"
 )
 
 // up is a number with 18 significant digits that is not below v, and that a reader of float64 reads as v.
@@ -90,13 +90,13 @@ func (h *Header) append(b []byte, l Line) []byte {
 func (h *Header) parse(line []byte) (Line, error) {
 	fields := bytes.Split(line, []byte{' '})
 	if len(fields) != 6 {
-		return Line{}, fmt.Errorf("%s: want six fields, separated by one space", linefile.Quote(line))
+		return Line{}, fmt.Errorf("%s: want six fields, separated by one space", journal.Quote(line))
 	}
 	var l Line
 	for i, dst := range []*int{&l.Image, &l.Label, &l.Class} {
 		v, err := strconv.Atoi(string(fields[i]))
 		if err != nil {
-			return l, fmt.Errorf("%s: want whole numbers for image, label and class", linefile.Quote(line))
+			return l, fmt.Errorf("%s: want whole numbers for image, label and class", journal.Quote(line))
 		}
 		*dst = v
 	}
@@ -107,12 +107,12 @@ func (h *Header) parse(line []byte) (Line, error) {
 	for i, dst := range numbers {
 		v, err := strconv.ParseFloat(string(fields[3+i]), 64)
 		if err != nil {
-			return l, fmt.Errorf("%s: want a logarithm", linefile.Quote(fields[3+i]))
+			return l, fmt.Errorf("%s: want a logarithm", journal.Quote(fields[3+i]))
 		}
 		*dst = v
 	}
 	if again := h.append(nil, l); !bytes.Equal(again[:len(again)-1], line) {
-		return l, fmt.Errorf("%s: want %s", linefile.Quote(line), linefile.Quote(again[:len(again)-1]))
+		return l, fmt.Errorf("%s: want %s", journal.Quote(line), journal.Quote(again[:len(again)-1]))
 	}
 	return l, h.sensible(l)
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/internal/atomicfile"
-	"github.com/certspec/certspec/internal/linefile"
+	"github.com/certspec/certspec/internal/journal"
 )
 
 // Merge joins the files of all shards of a run into the file that the run without shards has, byte for byte. The files are closed; a
@@ -101,7 +101,7 @@ func (f *File) encode() ([]byte, error) {
 	out.Write(f.Header.text(claims))
 	hash := sha256.New()
 	hash.Write(out.Bytes())
-	line, digest := linefile.Digest(hash)
+	line, digest := journal.Digest(hash)
 	out.Write(line)
 	f.Claims, f.Digest, f.committed = &claims, digest, out.Len()
 	return out.Bytes(), nil

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/certspec/certspec/internal/linefile"
+	"github.com/certspec/certspec/internal/journal"
 )
 
 // Read reads a file, and checks all that it says of itself: the form of each line, the claims, the digest. An unfinished file is no
@@ -28,8 +28,8 @@ func Read(path string) (*File, error) {
 
 // decode reads a file; nil without an error means that not even the first line is whole.
 func decode(path string, data []byte) (*File, error) {
-	f := &File{Path: path, Torn: linefile.Whole(data) < len(data)}
-	rest := data[:linefile.Whole(data)]
+	f := &File{Path: path, Torn: journal.Whole(data) < len(data)}
+	rest := data[:journal.Whole(data)]
 	if len(rest) == 0 {
 		return nil, nil
 	}
@@ -46,7 +46,7 @@ func decode(path string, data []byte) (*File, error) {
 	}
 	h := &f.Header
 	seen := map[int]bool{}
-	f.committed = len(data[:linefile.Whole(data)]) - len(rest)
+	f.committed = len(data[:journal.Whole(data)]) - len(rest)
 	for len(rest) > 0 && !bytes.HasPrefix(rest, []byte("claims ")) {
 		l, err := h.parse(next())
 		if err != nil {
@@ -57,7 +57,7 @@ func decode(path string, data []byte) (*File, error) {
 		}
 		seen[l.Image] = true
 		f.Lines = append(f.Lines, l)
-		f.committed = linefile.Whole(data) - len(rest)
+		f.committed = journal.Whole(data) - len(rest)
 	}
 	from, to := h.Shard.Range(h.Data.Images)
 	if len(f.Lines) > to-from {
@@ -67,7 +67,7 @@ func decode(path string, data []byte) (*File, error) {
 		return f, nil
 	}
 	claims := h.Claim(f.Lines)
-	before := linefile.Whole(data) - len(rest)
+	before := journal.Whole(data) - len(rest)
 	if len(f.Lines) < to-from {
 		number++
 		return fail(fmt.Errorf("claims behind %d images, the header has %d", len(f.Lines), to-from))
@@ -78,7 +78,7 @@ func decode(path string, data []byte) (*File, error) {
 			return f, nil
 		}
 		if line := next(); !bytes.Equal(line, bytes.TrimSuffix(want, []byte{'\n'})) {
-			return fail(fmt.Errorf("%s: from the lines above follows %s", linefile.Quote(line), linefile.Quote(bytes.TrimSuffix(want, []byte{'\n'}))))
+			return fail(fmt.Errorf("%s: from the lines above follows %s", journal.Quote(line), journal.Quote(bytes.TrimSuffix(want, []byte{'\n'}))))
 		}
 	}
 	if len(rest) == 0 {
@@ -88,9 +88,9 @@ func decode(path string, data []byte) (*File, error) {
 	hash := sha256.New()
 	hash.Write(data[:before])
 	hash.Write(h.text(claims))
-	want, digest := linefile.Digest(hash)
+	want, digest := journal.Digest(hash)
 	if line := next(); !bytes.Equal(line, bytes.TrimSuffix(want, []byte{'\n'})) {
-		return fail(fmt.Errorf("the digest is %s, but the lines before it have %s: the file was altered or damaged", linefile.Quote(line), linefile.Quote(want)))
+		return fail(fmt.Errorf("the digest is %s, but the lines before it have %s: the file was altered or damaged", journal.Quote(line), journal.Quote(want)))
 	}
 	if len(rest) > 0 || f.Torn {
 		number++

@@ -28,7 +28,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/internal/linefile"
+	"github.com/certspec/certspec/internal/journal"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -183,8 +183,8 @@ func (e *MismatchError) Error() string {
 // SameRun is nil if a run with the header run may add to a file with header h; else a *MismatchError. Programs may differ.
 func (h Header) SameRun(file string, run Header) error {
 	run.Format, run.Version, run.Program = h.Format, h.Version, h.Program
-	run.Data.Name = linefile.SameData(h.Data.Name, h.Data.Digest, run.Data.Name, run.Data.Digest)
-	if name, a, b, differ := linefile.FirstDifference(h, run); differ {
+	run.Data.Name = journal.SameData(h.Data.Name, h.Data.Digest, run.Data.Name, run.Data.Digest)
+	if name, a, b, differ := journal.FirstDifference(h, run); differ {
 		return &MismatchError{file, name, a, b}
 	}
 	return nil
@@ -216,7 +216,7 @@ func (h Header) check() error {
 	}
 	for _, text := range []string{h.Program.Version, h.Program.Commit, h.Model.Name, h.Model.Network, h.Data.Name, h.Data.Digest, h.Set} {
 		if !utf8.ValidString(text) {
-			return fmt.Errorf("%s is not UTF-8", linefile.Quote([]byte(text)))
+			return fmt.Errorf("%s is not UTF-8", journal.Quote([]byte(text)))
 		}
 	}
 	return nil
@@ -255,8 +255,8 @@ func decodeHeader(line []byte) (Header, error) {
 	if err != nil {
 		return h, errors.New(strings.TrimPrefix(err.Error(), "ood: "))
 	}
-	if at, want, have := linefile.FirstByte(bytes.TrimSuffix(again, []byte{'\n'}), line); at >= 0 {
-		return h, fmt.Errorf("header: at byte %d it has %s, want %s: every key stands there once, in its order, and nothing else does", at, linefile.Quote(have), linefile.Quote(want))
+	if at, want, have := journal.FirstByte(bytes.TrimSuffix(again, []byte{'\n'}), line); at >= 0 {
+		return h, fmt.Errorf("header: at byte %d it has %s, want %s: every key stands there once, in its order, and nothing else does", at, journal.Quote(have), journal.Quote(want))
 	}
 	return h, nil
 }

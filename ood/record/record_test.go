@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/internal/linefile"
+	"github.com/certspec/certspec/internal/journal"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -205,7 +205,7 @@ func TestOtherRunsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Open(path, header(9)); !errors.Is(err, linefile.ErrLocked) {
+	if _, _, err := Open(path, header(9)); !errors.Is(err, journal.ErrLocked) {
 		t.Errorf("opened twice: %v", err)
 	}
 	w.Close()

@@ -4,26 +4,31 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/certspec/certspec/internal/linefile"
+	"github.com/certspec/certspec/internal/journal"
 )
 
 // Writer appends to a file. It is not safe for concurrent use.
 type Writer struct {
-	w *linefile.Writer
+	w *journal.Writer
 	h Header
 }
 
 // Open opens the file of a run for writing: it begins a new one, or reads what an earlier, interrupted run with the same header left
 // there. The folder is made. Errors: a *MismatchError where the file is of another run, a *FormatError where it cannot be read, one
-// that wraps linefile.ErrLocked where another process writes it.
+// that wraps journal.ErrLocked where another process writes it.
 func Open(path string, header Header) (*Writer, *File, error) {
 	header.Format, header.Version = Format, Version
 	line, err := header.encode()
 	if err != nil {
 		return nil, nil, err
 	}
-	w, data, err := linefile.Open(path)
+	w, err := journal.Open(path)
 	if err != nil {
+		return nil, nil, fmt.Errorf("ood: %w", err)
+	}
+	data, err := w.ReadAll()
+	if err != nil {
+		w.Close()
 		return nil, nil, fmt.Errorf("ood: %w", err)
 	}
 	f, err := begin(w, path, data, header, line)
@@ -34,15 +39,15 @@ func Open(path string, header Header) (*Writer, *File, error) {
 	return &Writer{w, f.Header}, f, nil
 }
 
-func begin(w *linefile.Writer, path string, data []byte, header Header, line []byte) (*File, error) {
+func begin(w *journal.Writer, path string, data []byte, header Header, line []byte) (*File, error) {
 	f, err := decode(path, data)
 	switch {
 	case err != nil:
 		return nil, err
 	case f == nil && !bytes.HasPrefix(line, data) && !bytes.HasPrefix(data, []byte(headerBegin)):
-		return nil, &FormatError{path, 1, fmt.Sprintf("the file begins with %s; name another file", linefile.Quote(data)), false}
+		return nil, &FormatError{path, 1, fmt.Sprintf("the file begins with %s; name another file", journal.Quote(data)), false}
 	case f == nil:
-		if err := w.Keep(data, 0); err != nil {
+		if err := w.Keep(0); err != nil {
 			return nil, fmt.Errorf("ood: %w", err)
 		}
 		w.Append(line)
@@ -54,7 +59,7 @@ func begin(w *linefile.Writer, path string, data []byte, header Header, line []b
 	if err := f.Header.SameRun(path, header); err != nil {
 		return nil, err
 	}
-	if err := w.Keep(data, f.committed); err != nil {
+	if err := w.Keep(int64(f.committed)); err != nil {
 		return nil, fmt.Errorf("ood: %w", err)
 	}
 	return f, nil

@@ -7,7 +7,7 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/calib/confidence"
-	"github.com/certspec/certspec/internal/linefile"
+	"github.com/certspec/certspec/internal/journal"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
 )
@@ -94,7 +94,7 @@ func sameFunction(path string, h ledger.Header, firstPath string, first ledger.H
 	run := h
 	run.Sigma, run.Noise, run.Alpha = first.Sigma, first.Noise, first.Alpha
 	run.Model.Shape, run.Model.Classes, run.Model.Identity.Weights = first.Model.Shape, first.Model.Classes, first.Model.Identity.Weights
-	if name, a, b, differ := linefile.FirstDifference(h, run); differ {
+	if name, a, b, differ := journal.FirstDifference(h, run); differ {
 		return fmt.Errorf("confidences: the %s of ledger %s is %s, that of %s is %s: bounds are compared of one classifier, σ and α", name, path, a, firstPath, b)
 	}
 	return nil

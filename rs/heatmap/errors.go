@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/journal"
 	"github.com/certspec/certspec/spectral"
 )
 
@@ -36,51 +35,59 @@ type frequencyError struct {
 
 // errorsFile is the errors that are known, and takes more.
 type errorsFile struct {
-	file  *os.File
+	file  *journal.Writer
 	known map[spectral.Frequency]float64
 }
 
 // openErrors opens the file of a folder, or makes it. A last line that an interruption tore is dropped.
-// A file of another map is an error.
+// A file of another map is an error, as is one that another run writes.
 func openErrors(folder string, head errorsHead) (*errorsFile, error) {
 	path := filepath.Join(folder, errorsName)
-	data, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	file, err := journal.Open(path)
+	if err != nil {
 		return nil, err
+	}
+	e := &errorsFile{file: file, known: map[spectral.Frequency]float64{}}
+	if err := e.read(path, head); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return e, nil
+}
+
+func (e *errorsFile) read(path string, head errorsHead) error {
+	data, err := e.file.ReadAll()
+	if err != nil {
+		return err
 	}
 	first, err := json.Marshal(head)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	data = data[:bytes.LastIndexByte(data, '\n')+1]
-	known := bytes.HasPrefix(data, append(first, '\n'))
-	e := &errorsFile{known: map[spectral.Frequency]float64{}}
-	for i, line := range bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n")) {
-		switch {
-		case len(data) == 0:
-		case i == 0 && !known:
-			return nil, fmt.Errorf("%s is of another model, data set or probe: %.300s; expected %s: take another folder", path, line, first)
-		case i > 0:
-			var one frequencyError
-			if err := json.Unmarshal(line, &one); err != nil || !(one.Error >= 0 && one.Error <= 1) {
-				return nil, fmt.Errorf("%s:%d: %.100q is not the error of a frequency", path, i+1, line)
-			}
-			e.known[spectral.Frequency{U: one.U, V: one.V}] = one.Error
+	whole := journal.Whole(data)
+	begun := bytes.HasPrefix(data, append(first, '\n'))
+	if !begun && (whole > 0 || !bytes.HasPrefix(first, data)) {
+		there, _, _ := bytes.Cut(data, []byte{'\n'})
+		const what = "is of another model, data set or probe"
+		return fmt.Errorf("%s %s: %.300s; expected %s: take another folder", path, what, there, first)
+	}
+	number := 0
+	for line := range bytes.Lines(data[:whole]) {
+		if number++; number == 1 {
+			continue
 		}
+		var one frequencyError
+		if err := json.Unmarshal(line, &one); err != nil || !(one.Error >= 0 && one.Error <= 1) {
+			return fmt.Errorf("%s:%d: %.100q is not the error of a frequency", path, number, line)
+		}
+		e.known[spectral.Frequency{U: one.U, V: one.V}] = one.Error
 	}
-	if e.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666); err != nil {
-		return nil, err
+	if err := e.file.Keep(int64(whole)); err != nil {
+		return err
 	}
-	if err = e.file.Truncate(int64(len(data))); err == nil {
-		_, err = e.file.Seek(0, 2)
+	if !begun {
+		e.file.Append(append(first, '\n'))
 	}
-	if err == nil && len(data) == 0 {
-		_, err = e.file.Write(append(first, '\n'))
-	}
-	if err != nil {
-		return nil, errors.Join(err, e.file.Close())
-	}
-	return e, nil
+	return e.file.Sync()
 }
 
 // of is the error at a frequency: the known one, or what find finds, which is then kept.
@@ -97,8 +104,8 @@ func (e *errorsFile) of(f spectral.Frequency, find func() (float64, error)) (flo
 		return 0, err
 	}
 	e.known[f] = value
-	_, err = e.file.Write(append(line, '\n'))
-	return value, err
+	e.file.Append(append(line, '\n'))
+	return value, e.file.Sync()
 }
 
 func (e *errorsFile) Close() error { return e.file.Close() }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +11,7 @@ import (
 	"os"
 
 	"github.com/certspec/certspec/classifier/purity"
-	"github.com/certspec/certspec/internal/linefile"
+	"github.com/certspec/certspec/internal/journal"
 )
 
 // checksPath is the file beside a ledger that keeps what a run found when it asked some noise samples again, in other arrangements of
@@ -35,15 +36,10 @@ func appendChecked(ledger string, v any) error {
 	if err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	f, err := os.OpenFile(checksPath(ledger), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
-	if err != nil {
+	if err := journal.Append(checksPath(ledger), append(line, '\n')); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	if _, err := f.Write(append(line, '\n')); err != nil {
-		f.Close()
-		return fmt.Errorf("ledger: %w", err)
-	}
-	return f.Close()
+	return nil
 }
 
 // ReadChecks sums the checks beside a ledger, from the first answers of its run on; without such a file the sum is zero. A line that a
@@ -55,12 +51,14 @@ func ReadChecks(ledger string) (purity.Found, error) {
 			purity.Found
 			firstAnswers
 		}
-		err := json.Unmarshal(line, &l)
+		if err := json.Unmarshal(line, &l); err != nil {
+			return err
+		}
 		if l.firstAnswers.First != nil {
 			sum = purity.Found{}
 		}
 		sum.Add(l.Found)
-		return err
+		return nil
 	})
 	return sum, err
 }
@@ -76,6 +74,15 @@ func ReadFirst(ledger string) (last *purity.Record, err error) {
 		return err
 	})
 	return last, err
+}
+
+// behindTorn is what was appended behind a line that a kill had torn, as programs of before did.
+func behindTorn(line []byte) []byte {
+	at := 0
+	for _, begin := range []string{`{"answers":`, `{"first_answers":`} {
+		at = max(at, bytes.LastIndex(line, []byte(begin)))
+	}
+	return line[at:]
 }
 
 func readChecked(ledger string, take func(line []byte) error) error {
@@ -97,8 +104,8 @@ func readChecked(ledger string, take func(line []byte) error) error {
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return fmt.Errorf("ledger: %w", err)
 		}
-		if err != nil || take(line) != nil {
-			return &FormatError{path, number, fmt.Sprintf("%s: want a JSON object of comparisons", linefile.Quote(line))}
+		if err != nil || take(line) != nil && take(behindTorn(line)) != nil {
+			return &FormatError{path, number, fmt.Sprintf("%s: want a JSON object of comparisons", journal.Quote(line))}
 		}
 	}
 }

@@ -3,10 +3,11 @@ package ledger
 import (
 	"bufio"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"hash"
 	"io"
+
+	"github.com/certspec/certspec/internal/journal"
 )
 
 // Encoder writes a whole ledger, line by line. Its errors come with Finish or Flush.
@@ -44,8 +45,9 @@ func (e *Encoder) Provisional(l Look) {
 // Finish closes the ledger with its claims and digest.
 func (e *Encoder) Finish(c Claims) error {
 	e.put(appendClaims(nil, c))
-	e.digest = digestOf(e.hash)
-	e.put(appendDigest(nil, e.hash))
+	line, digest := journal.Digest(e.hash)
+	e.digest = digest
+	e.put(line)
 	return e.Flush()
 }
 
@@ -73,10 +75,4 @@ func appendClaims(b []byte, c Claims) []byte {
 		}
 	}
 	return b
-}
-
-func digestOf(h hash.Hash) string { return "sha256:" + hex.EncodeToString(h.Sum(nil)) }
-
-func appendDigest(b []byte, h hash.Hash) []byte {
-	return append(hex.AppendEncode(append(b, "sha256 "...), h.Sum(nil)), '\n')
 }

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/internal/linefile"
+	"github.com/certspec/certspec/internal/journal"
 	"github.com/certspec/certspec/rs/noise"
 )
 
@@ -99,8 +99,8 @@ func decodeHeader(file string, line []byte) (Header, error) {
 	if err != nil {
 		return bad("%s", strings.TrimPrefix(err.Error(), "ledger: "))
 	}
-	if at, want, have := linefile.FirstByte(bytes.TrimSuffix(again, newline), line); at >= 0 {
-		return bad("header: at byte %d it has %s, want %s: every known key stands there once, in its order and case, and nothing else does", at, linefile.Quote(have), linefile.Quote(want))
+	if at, want, have := journal.FirstByte(bytes.TrimSuffix(again, newline), line); at >= 0 {
+		return bad("header: at byte %d it has %s, want %s: every known key stands there once, in its order and case, and nothing else does", at, journal.Quote(have), journal.Quote(want))
 	}
 	return h, nil
 }
@@ -112,11 +112,14 @@ const (
 	mostShards  = 1 << 30
 )
 
+// MaxClasses is the largest number of classes of a model that a ledger is of: a line may count each of them.
+const MaxClasses = 1_000_000
+
 // check refuses what the rest of the file cannot be read with.
 func (h Header) check() error {
 	switch {
-	case h.Model.Classes < 1 || h.Model.Classes > math.MaxInt32:
-		return fmt.Errorf("%d classes, want at least 1", h.Model.Classes)
+	case h.Model.Classes < 1 || h.Model.Classes > MaxClasses:
+		return fmt.Errorf("%d classes, want 1 to %d", h.Model.Classes, MaxClasses)
 	case h.Block < 1 || h.Block > mostSamples:
 		return fmt.Errorf("block of %d noise samples, want at least 1", h.Block)
 	case h.Data.Images < 0 || h.Data.Images > mostImages:
@@ -131,7 +134,7 @@ func (h Header) check() error {
 	for _, text := range []string{h.Program.Version, h.Program.Commit, h.Model.Name, h.Model.Identity.Weights, h.Model.Identity.Engine, h.Model.Identity.EngineVersion,
 		h.Model.Identity.InstructionSet, h.Data.Name, h.Data.Digest, string(h.Noise), string(h.Rule.Name), h.Rule.Budget, h.Order, h.Scores} {
 		if !utf8.ValidString(text) {
-			return fmt.Errorf("%s is not UTF-8", linefile.Quote([]byte(text)))
+			return fmt.Errorf("%s is not UTF-8", journal.Quote([]byte(text)))
 		}
 	}
 	if h.Version < 2 && !h.plain() {
@@ -148,13 +151,13 @@ func (h Header) check() error {
 // else differs, as any other field changes it.
 func (h Header) SameRun(file string, run Header) error {
 	run.Format, run.Version, run.Program = h.Format, h.Version, h.Program
-	run.Data.Name = linefile.SameData(h.Data.Name, h.Data.Digest, run.Data.Name, run.Data.Digest)
+	run.Data.Name = journal.SameData(h.Data.Name, h.Data.Digest, run.Data.Name, run.Data.Digest)
 	other := run
 	if !h.SeedChosen && !run.SeedChosen {
 		other.Seed = h.Seed
 	}
 	for _, r := range []Header{other, run} {
-		if name, a, b, differ := linefile.FirstDifference(h, r); differ {
+		if name, a, b, differ := journal.FirstDifference(h, r); differ {
 			return &MismatchError{File: file, Field: name, Ledger: a, Run: b}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/edit"
+	"github.com/certspec/certspec/internal/journal"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -303,14 +304,14 @@ func TestOtherFiles(t *testing.T) {
 
 // full is a disk with room for some bytes.
 type full struct {
-	file
+	journal.File
 	room int
 }
 
 func (f *full) Write(b []byte) (int, error) {
 	n := min(len(b), f.room)
 	f.room -= n
-	if _, err := f.file.Write(b[:n]); err != nil || n == len(b) {
+	if _, err := f.File.Write(b[:n]); err != nil || n == len(b) {
 		return n, err
 	}
 	return n, syscall.ENOSPC
@@ -324,7 +325,7 @@ func TestFullDisk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.f = &full{w.f, room}
+		w.w.Through(func(f journal.File) journal.File { return &full{f, room} })
 		for _, look := range looks() {
 			w.Append(look)
 			if err = w.SyncProvisional([]Look{{Image: 77, To: 1, Counts: []Count{{0, 100}}}}); err != nil {
@@ -418,5 +419,9 @@ func BenchmarkRead10000Images(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	b.SetBytes(w.end)
+	info, err := os.Stat(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(info.Size())
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/certspec/certspec/internal/linefile"
+	"github.com/certspec/certspec/internal/journal"
 )
 
 func appendLook(b []byte, l Look) []byte {
@@ -31,7 +31,7 @@ func parseLook(line []byte, h *Header, arena []Count) (Look, []Count, error) {
 	for i, dst := range [...]*int{&l.Image, &l.Label, &l.From, &l.To, &l.Misses} {
 		if i > 0 {
 			if len(rest) == 0 || rest[0] != ' ' {
-				return l, arena, fmt.Errorf("%s: want image, label, from, to, misses and class:count separated by one space", linefile.Quote(line))
+				return l, arena, fmt.Errorf("%s: want image, label, from, to, misses and class:count separated by one space", journal.Quote(line))
 			}
 			rest = rest[1:]
 		}
@@ -41,7 +41,7 @@ func parseLook(line []byte, h *Header, arena []Count) (Look, []Count, error) {
 		}
 		v, n := parseInt(rest)
 		if n == 0 {
-			return l, arena, fmt.Errorf("%s: want whole numbers, not negative", linefile.Quote(line))
+			return l, arena, fmt.Errorf("%s: want whole numbers, not negative", journal.Quote(line))
 		}
 		*dst, rest = v, rest[n:]
 	}
@@ -61,7 +61,7 @@ func parseLook(line []byte, h *Header, arena []Count) (Look, []Count, error) {
 			c, n = parseInt(rest[1:])
 		}
 		if n == 0 || len(rest) <= n+1 || rest[n+1] != ':' {
-			return l, arena[:start], fmt.Errorf("%s: want class:count, separated by one space", linefile.Quote(rest))
+			return l, arena[:start], fmt.Errorf("%s: want class:count, separated by one space", journal.Quote(rest))
 		}
 		rest = rest[n+2:]
 		v, n := parseInt(rest)
@@ -107,7 +107,7 @@ func appendClaim(b []byte, c Claim) []byte {
 func parseClaim(line []byte, h *Header) (Claim, error) {
 	var c Claim
 	bad := func() (Claim, error) {
-		return c, fmt.Errorf("%s: want a claim: image, class, k, n, lower bound, radius", linefile.Quote(line))
+		return c, fmt.Errorf("%s: want a claim: image, class, k, n, lower bound, radius", journal.Quote(line))
 	}
 	rest := line
 	for _, dst := range [...]*int{&c.Image, &c.Class, &c.K, &c.N} {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/certspec/certspec/internal/linefile"
+	"github.com/certspec/certspec/internal/journal"
 )
 
 // RuleName is the name of a rule, e.g. "staged"; package rule knows them.
@@ -98,7 +98,7 @@ func (r Rule) check() error {
 		case !(t.Radius >= 0) || math.IsInf(t.Radius, 0) || t.Radius <= radius:
 			return fmt.Errorf("target radius %v: want ascending radii of at least 0", t.Radius)
 		case err != nil || !isDecimal(t.Probability) || p < 0.5 || p >= 1:
-			return fmt.Errorf("target radius %v has the probability %s, want a decimal from 0.5 to below 1", t.Radius, linefile.Quote([]byte(t.Probability)))
+			return fmt.Errorf("target radius %v has the probability %s, want a decimal from 0.5 to below 1", t.Radius, journal.Quote([]byte(t.Probability)))
 		}
 		radius = t.Radius
 	}

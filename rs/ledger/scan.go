@@ -11,7 +11,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/certspec/certspec/internal/linefile"
+	"github.com/certspec/certspec/internal/journal"
 )
 
 // Kind is what a line of a ledger behind its header says.
@@ -62,8 +62,13 @@ type Scanner struct {
 	count  int // labelled images
 }
 
-// longestLine bounds what a foreign file can make the reader hold.
+// longestLine bounds what a foreign file can make the reader hold before its header is known. Behind that the number of
+// classes does: each may have its count in a line.
 const longestLine = 1 << 18
+
+func (h *Header) longestLine() int {
+	return longestLine + h.Model.Classes*len(" 1000000:1125899906842624")
+}
 
 // Scan opens a ledger and reads its header. A file that is no ledger is a *FormatError, one of a newer program
 // a *VersionError.
@@ -143,9 +148,8 @@ func (s *Scanner) Next() (Record, error) {
 // body reads a line before the claims, or the one that begins them.
 func (s *Scanner) body(line []byte, r *Record) error {
 	var err error
-	if cap(s.arena)-len(s.arena) < min(s.header.Model.Classes, longestLine/len(" 0:1")) {
-		// A new chunk: the old one stays with its looks. A line cannot hold more counts than it has bytes for.
-		s.arena = make([]Count, 0, max(1<<12, min(s.header.Model.Classes, longestLine/len(" 0:1"))))
+	if counts := bytes.Count(line, []byte{':'}); cap(s.arena)-len(s.arena) < counts {
+		s.arena = make([]Count, 0, max(1<<12, counts)) // a new chunk: the old one stays with its looks
 	}
 	switch {
 	case len(line) > 0 && line[0] == '~':
@@ -155,12 +159,12 @@ func (s *Scanner) body(line []byte, r *Record) error {
 		}
 		return nil
 	case s.kind == ProvisionalLine:
-		return fmt.Errorf("%s behind a provisional line", linefile.Quote(line))
+		return fmt.Errorf("%s behind a provisional line", journal.Quote(line))
 	case bytes.HasPrefix(line, []byte("claims ")):
 		r.Kind = ClaimsLine
 		var n int
 		if r.Count, n = parseInt(line[len("claims "):]); n == 0 || n != len(line)-len("claims ") || r.Count != s.wanted() {
-			return fmt.Errorf("%s: want claims and the number of images, which is %d", linefile.Quote(line), s.wanted())
+			return fmt.Errorf("%s: want claims and the number of images, which is %d", journal.Quote(line), s.wanted())
 		}
 		return nil
 	}
@@ -220,7 +224,7 @@ func (s *Scanner) total(line []byte, r *Record) error {
 	case len(fields) == 3 && string(fields[0]) == "acr" && !s.acr:
 		labelled, n := parseInt(fields[2])
 		if n != len(fields[2]) || n == 0 || labelled < 1 || labelled > s.claims || !isDecimal(string(fields[1])) {
-			return fmt.Errorf("%s: want acr, its value and the number of labelled images", linefile.Quote(line))
+			return fmt.Errorf("%s: want acr, its value and the number of labelled images", journal.Quote(line))
 		}
 		r.Kind, r.Decimal, r.Count = ACRLine, string(fields[1]), labelled
 		s.acr, s.count = true, labelled
@@ -230,19 +234,19 @@ func (s *Scanner) total(line []byte, r *Record) error {
 		labelled, m := parseInt(fields[3])
 		if n == 0 || n != len(fields[2]) || m == 0 || m != len(fields[3]) || labelled != s.count ||
 			count > labelled || !isDecimal(string(fields[1])) {
-			return fmt.Errorf("%s: want certified, a radius, a count and the number of labelled images", linefile.Quote(line))
+			return fmt.Errorf("%s: want certified, a radius, a count and the number of labelled images", journal.Quote(line))
 		}
 		r.Kind, r.Decimal, r.Count = CertifiedLine, string(fields[1]), count
 		return nil
 	case len(fields) == 2 && string(fields[0]) == "sha256":
 		want := hex.EncodeToString(s.hash.Sum(nil))
 		if string(fields[1]) != want {
-			return fmt.Errorf("the digest is %s, but the lines before it have %s: the file was altered or damaged", linefile.Quote(fields[1]), want)
+			return fmt.Errorf("the digest is %s, but the lines before it have %s: the file was altered or damaged", journal.Quote(fields[1]), want)
 		}
 		r.Kind, r.Digest = DigestLine, "sha256:"+want
 		return nil
 	}
-	return fmt.Errorf("%s: want acr, certified or sha256", linefile.Quote(line))
+	return fmt.Errorf("%s: want acr, certified or sha256", journal.Quote(line))
 }
 
 // keep adds a line that stays to the digest.
@@ -258,13 +262,14 @@ func (s *Scanner) next() ([]byte, error) {
 	line, err := s.in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
 		s.long = s.long[:0]
-		for ; errors.Is(err, bufio.ErrBufferFull) && len(s.long) <= longestLine; line, err = s.in.ReadSlice('\n') {
+		longest := s.header.longestLine()
+		for ; errors.Is(err, bufio.ErrBufferFull) && len(s.long) <= longest; line, err = s.in.ReadSlice('\n') {
 			s.long = append(s.long, line...)
 		}
 		s.long = append(s.long, line...)
-		if line = s.long; len(line) > longestLine {
+		if line = s.long; len(line) > longest {
 			s.line++
-			return nil, s.errorf("longer than %d bytes", longestLine)
+			return nil, s.errorf("longer than %d bytes", longest)
 		}
 	}
 	switch {

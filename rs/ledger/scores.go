@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/certspec/certspec/internal/linefile"
+	"github.com/certspec/certspec/internal/journal"
 )
 
 // MaxScoreCells is the largest number of cells that scores are counted in.
@@ -70,7 +70,7 @@ func (h *Header) ScoreCells() (int, error) {
 	case h.Scores == "":
 		return 0, fmt.Errorf("the run kept no scores: certify again with --keep-scores, in another ledger")
 	case !ok || n == 0 || n != len(text) || cells < 1 || cells > MaxScoreCells:
-		return 0, fmt.Errorf("its scores are %s; this program knows %s1 to %s%d and %s1 to %s%d", linefile.Quote([]byte(h.Scores)), scoresScheme, scoresScheme, MaxScoreCells, topScheme, topScheme, MaxScoreCells)
+		return 0, fmt.Errorf("its scores are %s; this program knows %s1 to %s%d and %s1 to %s%d", journal.Quote([]byte(h.Scores)), scoresScheme, scoresScheme, MaxScoreCells, topScheme, topScheme, MaxScoreCells)
 	}
 	return cells, nil
 }

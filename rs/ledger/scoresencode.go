@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/certspec/certspec/internal/linefile"
+	"github.com/certspec/certspec/internal/journal"
 )
 
 // The scores beside a ledger are a line of JSON and records behind it:
@@ -131,7 +131,7 @@ func parseScores(body []byte, h *Header, cells int) (Scores, error) {
 func cutUvarint(b []byte) (v uint64, rest []byte, err error) {
 	v, n := binary.Uvarint(b)
 	if n <= 0 || n > 1 && b[n-1] == 0 {
-		return 0, nil, fmt.Errorf("%s: want a number of variable length, in its shortest form", linefile.Quote(b[:min(len(b), binary.MaxVarintLen64)]))
+		return 0, nil, fmt.Errorf("%s: want a number of variable length, in its shortest form", journal.Quote(b[:min(len(b), binary.MaxVarintLen64)]))
 	}
 	return v, b[n:], nil
 }

@@ -12,7 +12,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/certspec/certspec/internal/linefile"
+	"github.com/certspec/certspec/internal/journal"
 )
 
 // ScoresError says where a file of scores is not what its ledger asks for.
@@ -82,7 +82,7 @@ func newScoresScanner(file string, in io.Reader, header Header) (*scoresScanner,
 		return s, fmt.Errorf("scores %s: %w", file, err)
 	}
 	if !bytes.HasPrefix(want, have[:n]) {
-		return s, s.errorf("it begins with %s, the scores of this ledger begin with %s: it is no file of scores, or of another run", linefile.Quote(have[:n]), want[:len(want)-1])
+		return s, s.errorf("it begins with %s, the scores of this ledger begin with %s: it is no file of scores, or of another run", journal.Quote(have[:n]), want[:len(want)-1])
 	}
 	if n < len(want) {
 		return s, io.EOF

@@ -1,13 +1,11 @@
 package ledger
 
 import (
-	"crypto/sha256"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 
-	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/journal"
 )
 
 // ScoresWriter appends to the scores beside a ledger whose Writer the caller holds. It is not safe for
@@ -16,14 +14,8 @@ import (
 // What a look proves needs its scores: they are synced before the look is. After a power cut the file may so
 // have records of looks that the ledger lost, which are cut off when the work goes on.
 type ScoresWriter struct {
-	file    string
-	f       file
-	end     int64 // length of the file up to the last record that was written and stays
-	beyond  bool  // provisional records stand behind end
-	pending []byte
-	hash    hash.Hash
-	closed  bool
-	failed  error
+	w      *journal.Writer
+	closed bool
 }
 
 // OpenScores opens the scores beside a ledger for writing, as Open left it. It begins a new file, or goes on behind the records
@@ -33,14 +25,14 @@ type ScoresWriter struct {
 // Errors: a file without the scores of a look that the ledger has; those of scanScores.
 func OpenScores(path string, l *Ledger) (*ScoresWriter, map[ScoresAddress]Scores, error) {
 	file := ScoresPath(path)
-	f, err := atomicfile.Open(file, os.O_RDWR)
+	j, err := journal.Open(file)
 	if err != nil {
-		return nil, nil, fmt.Errorf("ledger: %w", err)
+		return nil, nil, fmt.Errorf("scores %w", err)
 	}
-	w := &ScoresWriter{file: file, f: f, hash: sha256.New()}
-	provisional, err := w.resume(f, l)
+	w := &ScoresWriter{w: j}
+	provisional, err := w.resume(file, l)
 	if err != nil {
-		f.Close()
+		j.Close()
 		return nil, nil, err
 	}
 	return w, provisional, nil
@@ -59,8 +51,12 @@ func (l *Look) ScoresAddress() ScoresAddress { return ScoresAddress{l.Image, l.F
 func (h *Header) Scored(l Look) bool { return l.From >= h.Selection/h.Block }
 
 // resume finds the end of the records that stay.
-func (w *ScoresWriter) resume(f *os.File, l *Ledger) (map[ScoresAddress]Scores, error) {
-	s, err := newScoresScanner(w.file, f, l.Header)
+func (w *ScoresWriter) resume(file string, l *Ledger) (map[ScoresAddress]Scores, error) {
+	in, err := w.w.Reader()
+	if err != nil {
+		return nil, fmt.Errorf("scores %w", err)
+	}
+	s, err := newScoresScanner(file, in, l.Header)
 	found := map[ScoresAddress]Scores{}
 	if err == io.EOF {
 		begun := false
@@ -74,10 +70,10 @@ func (w *ScoresWriter) resume(f *os.File, l *Ledger) (map[ScoresAddress]Scores, 
 		if err != nil {
 			return nil, err
 		}
-		if err := f.Truncate(0); err != nil {
-			return nil, fmt.Errorf("scores %s: %w", w.file, err)
+		if err := w.keep(0); err != nil {
+			return nil, err
 		}
-		w.append(line)
+		w.w.Append(line)
 		dropUnscored(l, found)
 		return found, w.SyncProvisional(nil)
 	}
@@ -96,7 +92,7 @@ func (w *ScoresWriter) resume(f *os.File, l *Ledger) (map[ScoresAddress]Scores, 
 			return nil, err
 		}
 	}
-	w.end = s.at
+	end := s.at
 	for {
 		scores, _, err := s.Next()
 		if err == io.EOF {
@@ -108,18 +104,18 @@ func (w *ScoresWriter) resume(f *os.File, l *Ledger) (map[ScoresAddress]Scores, 
 		found[scores.Address()] = scores
 	}
 	if s.digest != "" && s.digest == l.Digest {
-		w.end, w.closed = s.at, true
-		return found, nil
+		w.closed = true
+		return found, w.keep(s.at)
 	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("scores %s: %w", w.file, err)
-	}
-	if _, err := io.CopyN(w.hash, f, w.end); err != nil {
-		return nil, fmt.Errorf("scores %s: %w", w.file, err)
-	}
-	w.beyond = true
 	dropUnscored(l, found)
-	return found, nil
+	return found, w.keep(end)
+}
+
+func (w *ScoresWriter) keep(n int64) error {
+	if err := w.w.Keep(n); err != nil {
+		return fmt.Errorf("scores %w", err)
+	}
+	return nil
 }
 
 // dropUnscored takes the provisional looks from a ledger that have no scores, and those behind them.
@@ -138,48 +134,19 @@ func dropUnscored(l *Ledger, found map[ScoresAddress]Scores) {
 }
 
 // Append commits the scores of a look. They are in the file after the next sync.
-func (w *ScoresWriter) Append(s *Scores) { w.append(appendScores(nil, scoresLook, s)) }
-
-func (w *ScoresWriter) append(b []byte) {
-	w.pending = append(w.pending, b...)
-	w.hash.Write(b)
-}
+func (w *ScoresWriter) Append(s *Scores) { w.w.Append(appendScores(nil, scoresLook, s)) }
 
 // SyncProvisional writes all committed scores, behind them those of provisional looks, and waits until they are
 // safe from a power cut.
 func (w *ScoresWriter) SyncProvisional(provisional []*Scores) error {
-	if w.failed != nil {
-		return w.failed
-	}
-	if len(w.pending) == 0 && len(provisional) == 0 && !w.beyond {
-		return nil
-	}
-	b := w.pending
+	var tail []byte
 	for _, s := range provisional {
-		b = appendScores(b, scoresProvisional, s)
+		tail = appendScores(tail, scoresProvisional, s)
 	}
-	if err := w.write(b); err != nil {
-		w.failed = fmt.Errorf("scores %s: %w; what was finished before stands in it: run again to go on", w.file, err)
-		w.f.Truncate(w.end)
-		return w.failed
+	if err := w.w.SyncTail(tail); err != nil {
+		return fmt.Errorf("scores %w", err)
 	}
-	w.beyond = len(provisional) > 0
-	w.end += int64(len(w.pending))
-	w.pending = w.pending[:0]
 	return nil
-}
-
-func (w *ScoresWriter) write(b []byte) error {
-	if err := w.f.Truncate(w.end); err != nil {
-		return err
-	}
-	if _, err := w.f.Seek(w.end, io.SeekStart); err != nil {
-		return err
-	}
-	if _, err := w.f.Write(b); err != nil {
-		return err
-	}
-	return w.f.Sync()
 }
 
 // Finish closes the scores of a ledger that was closed with a digest. Scores that are closed stay as they are.
@@ -187,12 +154,12 @@ func (w *ScoresWriter) Finish(ledgerDigest string) error {
 	if w.closed {
 		return nil
 	}
-	w.append(appendScoresEnd(nil, ledgerDigest, w.hash.Sum(nil)))
+	w.w.Append(appendScoresEnd(nil, ledgerDigest, w.w.Sum()))
 	return w.SyncProvisional(nil)
 }
 
 // Close releases the file. It does not sync.
-func (w *ScoresWriter) Close() error { return w.f.Close() }
+func (w *ScoresWriter) Close() error { return w.w.Close() }
 
 // CreateScores makes the scores beside a ledger in one step, as Create makes that. write gives it the records, and ends
 // with Finish or SyncProvisional.
@@ -203,8 +170,8 @@ func CreateScores(path string, header Header, write func(*ScoresWriter) error) e
 		return err
 	}
 	return create(file, func(f *os.File) error {
-		w := &ScoresWriter{file: file, f: f, hash: sha256.New()}
-		w.append(line)
+		w := &ScoresWriter{w: journal.On(f, file)}
+		w.w.Append(line)
 		return write(w)
 	})
 }

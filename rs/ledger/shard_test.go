@@ -70,33 +70,47 @@ func TestBlockShard(t *testing.T) {
 	}
 }
 
-// Lines up to the limit are read, however they lie in the reader's buffer; longer ones are refused.
+// A line may count every class of a model, as many as there may be; how long it may be follows from the header.
 func TestLongLines(t *testing.T) {
+	for _, classes := range []int{10, 1000, 100_000, MaxClasses} {
+		h := header()
+		h.Model.Classes, h.Block = classes, 2*classes
+		h.Selection, h.Rule.Looks = h.Block, []Level{{h.Block, .001}}
+		path := filepath.Join(t.TempDir(), "l")
+		w, _, err := Open(path, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		look := Look{Image: 1, Label: 2, To: 1}
+		for c := range classes {
+			look.Counts = append(look.Counts, Count{int32(c), 2})
+		}
+		w.Append(look)
+		look.Image = 3
+		w.Append(look)
+		if err := errors.Join(w.Sync(), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		l, err := Read(path)
+		if err != nil || len(l.Looks) != 2 || !reflect.DeepEqual(l.Looks[1], look) {
+			t.Fatalf("%d classes: %v", classes, err)
+		}
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString(strings.Repeat("1", h.longestLine()+1)); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "line 4: longer than") {
+			t.Errorf("%d classes: %v", classes, err)
+		}
+	}
 	h := header()
-	h.Model.Classes = 30_000
-	h.Block = 60_000
-	h.Selection, h.Rule.Looks = h.Block, []Level{{h.Block, .001}}
-	look := Look{Image: 1, Label: 2, To: 1}
-	for c := range 30_000 {
-		look.Counts = append(look.Counts, Count{int32(c), 2})
-	}
-	var b bytes.Buffer
-	e, err := newEncoder(&b, h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.Look(look)
-	look.Image = 3
-	e.Look(look)
-	if err := e.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	l, err := decode("x", bytes.NewReader(b.Bytes()))
-	if err != nil || len(l.Looks) != 2 || !reflect.DeepEqual(l.Looks[1], look) {
-		t.Fatalf("%v", err)
-	}
-	b.WriteString(strings.Repeat("1", longestLine+1))
-	if _, err := decode("x", &b); err == nil || !strings.Contains(err.Error(), "line 4: longer than") {
+	h.Model.Classes = MaxClasses + 1
+	_, _, err := Open(filepath.Join(t.TempDir(), "l"), h)
+	if err == nil || !strings.Contains(err.Error(), "want 1 to 1000000") {
 		t.Errorf("%v", err)
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/certspec/certspec/internal/atomicfile"
-	"github.com/certspec/certspec/internal/linefile"
+	"github.com/certspec/certspec/internal/journal"
 )
 
 // TimesPath is the file beside a ledger that keeps the times.
@@ -35,15 +34,10 @@ func AppendTimes(ledger string, times []Time) error {
 	for _, t := range times {
 		b = fmt.Appendf(b, "%d\t%d\t%s\n", t.Image, t.Samples, strconv.FormatFloat(t.Seconds, 'f', 3, 64))
 	}
-	f, err := atomicfile.Open(TimesPath(ledger), os.O_WRONLY|os.O_APPEND)
-	if err != nil {
+	if err := journal.Append(TimesPath(ledger), b); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	if _, err := f.Write(b); err != nil {
-		f.Close()
-		return fmt.Errorf("ledger: %w", err)
-	}
-	return f.Close()
+	return nil
 }
 
 // ReadTimes reads the times beside a ledger. An image comes once for each run that worked on it. A line that a
@@ -71,7 +65,7 @@ func decodeTimes(file string, r io.Reader) ([]Time, error) {
 		}
 		t, ok := parseTime(bytes.TrimSuffix(line, newline))
 		if err != nil || !ok {
-			return nil, &FormatError{file, len(times) + 1, fmt.Sprintf("%s: want image, noise samples and seconds, separated by tabs", linefile.Quote(line))}
+			return nil, &FormatError{file, len(times) + 1, fmt.Sprintf("%s: want image, noise samples and seconds, separated by tabs", journal.Quote(line))}
 		}
 		times = append(times, t)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/noise"
 )
 
@@ -149,6 +150,9 @@ func newGlance(model classifier.Classifier, images *dataset.Images, use Use) (*p
 		return nil, fmt.Errorf("preflight: model %s takes images of %v, data %s has %v (a resize and a crop change their size)", info.Name, info.Shape, images.Name, images.Shape)
 	case info.Classes < 2:
 		return nil, fmt.Errorf("preflight: model %s has %d classes, want at least 2", info.Name, info.Classes)
+	case info.Classes > ledger.MaxClasses:
+		return nil, fmt.Errorf("preflight: model %s has %d classes, want at most %d",
+			info.Name, info.Classes, ledger.MaxClasses)
 	}
 	block := cmp.Or(use.Block, rs.DefaultBlock)
 	if block < 1 {

@@ -109,9 +109,8 @@ func (o *options) run(cmd *cobra.Command) ([]Result, error) {
 		return nil, err
 	}
 	o.Cells = append([]sweep.Cell{{}}, o.Cells...)
-	table := &evaluate.Table{}
 	if o.out != "" && o.out != "-" {
-		if table, err = evaluate.ReadTable(o.out); err != nil {
+		if _, err := evaluate.ReadTable(o.out); err != nil {
 			return nil, cli.Usagef("--out: %w; choose another name", err)
 		}
 	}
@@ -165,13 +164,16 @@ func (o *options) run(cmd *cobra.Command) ([]Result, error) {
 			cli.Say("warning: %s: %d outputs are not finite, and count as wrong", r.Set, r.Misses)
 		}
 	}
-	if o.out != "" {
-		table.Put(o.Name, labels, pooled)
-		if err := cli.WriteCSV(cmd, o.out, table.Rows()); err != nil {
-			return nil, err
-		}
+	put := func(t *evaluate.Table) { t.Put(o.Name, labels, pooled) }
+	switch o.out {
+	case "":
+		return results, nil
+	case "-":
+		var table evaluate.Table
+		put(&table)
+		return results, cli.WriteCSV(cmd, o.out, table.Rows())
 	}
-	return results, nil
+	return results, evaluate.UpdateTable(o.out, put)
 }
 
 func printResults(out io.Writer, results []Result) error {

@@ -1,6 +1,8 @@
-// Package linefile is what files share that hold a header of JSON, a line for each finished piece of work, and a digest at the end:
-// ledgers, and the files of package ood.
-package linefile
+// Package journal writes files that processes append to or replace: a header of JSON, a line for each finished
+// piece of work in its order, claims, and a digest at the end. A Writer has its file for itself, as a run has its
+// ledger; Append and Update are for files that several processes add to. All of them lock, sync, and cut off a
+// line that a kill, a power cut or a full disk tore.
+package journal
 
 import (
 	"bytes"
@@ -30,7 +32,8 @@ func FirstByte(want, have []byte) (at int, rest, other []byte) {
 	return at, want[at:], have[at:]
 }
 
-// FirstDifference is the first field, by the names of JSON, in which two values of one struct type differ, and both as JSON.
+// FirstDifference is the first field, by the names of JSON, in which two values of one struct type differ, and
+// both as JSON.
 func FirstDifference(a, b any) (at, left, right string, differ bool) {
 	at, left, right, differ = firstDifference("", reflect.ValueOf(a), reflect.ValueOf(b))
 	return strings.TrimPrefix(at, "."), left, right, differ
@@ -56,3 +59,6 @@ func firstDifference(name string, a, b reflect.Value) (at, left, right string, d
 	r, _ := json.Marshal(b.Interface())
 	return name, string(l), string(r), true
 }
+
+// Whole is the length of the whole lines of data.
+func Whole(data []byte) int { return bytes.LastIndexByte(data, '\n') + 1 }

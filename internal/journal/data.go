@@ -1,4 +1,4 @@
-package linefile
+package journal
 
 import "strings"
 

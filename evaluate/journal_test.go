@@ -1,0 +1,37 @@
+package evaluate
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/certspec/certspec/internal/journal/journaltest"
+)
+
+func TestTablesAreSafe(t *testing.T) {
+	file := func(folder string) string { return filepath.Join(folder, "acc.csv") }
+	journaltest.Test(t, journaltest.User{
+		File:    "acc.csv",
+		Refuses: true, // a number that was cut is a number
+		Put: func(folder string, item int) error {
+			return UpdateTable(file(folder), func(t *Table) {
+				t.Put(fmt.Sprint(item), nil, []Pooled{{Set: "clean", Right: item, Images: 100}})
+			})
+		},
+		Items: func(folder string) (items []int, err error) {
+			t, err := ReadTable(file(folder))
+			if err != nil {
+				return nil, err
+			}
+			for _, m := range t.models {
+				var item int
+				fmt.Sscan(m[ModelColumn], &item)
+				if m["clean"] != fmt.Sprintf("%d/100", item) {
+					return nil, fmt.Errorf("%v", m)
+				}
+				items = append(items, item)
+			}
+			return items, nil
+		},
+	})
+}
