@@ -6,9 +6,10 @@ Every number is the program's: this package hands it images and a model, and rea
 >>> certspec.program().endswith("certspec")
 True
 
-A model is a torch.nn.Module or a function of an array. It gets a batch of images as float32, with
-noise, values from 0 to 1 and beyond, then (x - mean) / std. It must be a function of one image, the
-same each time: no dropout, and nothing that depends on the other images of the batch.
+A model is a torch.nn.Module, a function of an array, or the path of a model file or ONNX file. It
+gets a batch of images as float32, with noise, values from 0 to 1 and beyond, then (x - mean) / std.
+It must be a function of one image, the same each time: no dropout, and nothing that depends on the
+other images of the batch.
 
 mean, std     one number, or one for each channel, as numbers, array or tensor
 layout        "chw" (batch, channels, height, width) or "hwc"
@@ -25,7 +26,8 @@ options       further flags of the program, as ["--tolerance", "0.01"]
 
 Images are 8-bit: uint8, or real numbers that are multiples of 1/255. They come as an array or
 tensor (N, H, W), (N, H, W, C) or (N, C, H, W), as a Dataset, a DataLoader, or another iterable of
-images or batches, with labels or without. labels are N whole numbers, or None.
+images or batches, with labels or without; or as the name of a data set (`certspec dataset list`)
+or a folder of pictures. labels are N whole numbers, or None.
 
 image_layout  "chw" or "hwc", where the shape fits both
 data_name     the name of the data in ledgers
@@ -33,14 +35,20 @@ data_name     the name of the data in ledgers
 Wrong use is a TypeError or ValueError. A run that fails is a CertspecError with the program's
 sentence. Warnings of the program are warnings.
 """
-from ._export import export_onnx
+from ._export import attack, export_onnx, quantize
+from ._metrics import ece, metrics
 from ._model import state_digest
 from ._program import CertspecError, program
-from ._read import Ledger, Replayed, read_ledger, report
-from ._verbs import certify, replay
+from ._read import Ledger, calibration, compare, read_ledger, report
+from ._results import (
+    Accuracy, Calibration, Check, Comparison, Difference, Interval, Metrics, Plan, Prediction,
+    Preflight, Replayed, UnderAttack)
+from ._verbs import certify, evaluate, predict, preflight, replay, sweep
 
 __version__ = "0.1.0.dev0"
 __all__ = [
-    "CertspecError", "Ledger", "Replayed", "certify", "export_onnx", "program", "read_ledger",
-    "replay", "report", "state_digest",
+    "Accuracy", "Calibration", "CertspecError", "Check", "Comparison", "Difference", "Interval",
+    "Ledger", "Metrics", "Plan", "Prediction", "Preflight", "Replayed", "UnderAttack", "attack",
+    "calibration", "certify", "compare", "ece", "evaluate", "export_onnx", "metrics", "predict",
+    "preflight", "program", "quantize", "read_ledger", "replay", "report", "state_digest", "sweep",
 ]

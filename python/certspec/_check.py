@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import TYPE_CHECKING, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Array = NDArray[np.generic]
+    Array = NDArray[Any]
     Path = Union[str, "os.PathLike[str]"]
 
-Numbers = Union[None, float, Sequence[float], "NDArray[np.floating[object]]", object]
+Numbers = Union[None, float, Sequence[float], object]  #: or an array or tensor
 
 
 def whole(value: object, name: str, least: int = 0) -> int:
@@ -82,7 +82,7 @@ def word(value: object, name: str, known: Sequence[str]) -> str:
     return str(value)
 
 
-def host(values: object) -> "Array":
+def host(values: Any) -> "Array":
     """An array in the memory of the host: of a tensor on any device, of an array, or of lists."""
     if hasattr(values, "detach"):
         values = values.detach().cpu()

@@ -1,16 +1,23 @@
-"""PyTorch modules as ONNX files that the program opens."""
+"""Models in files: written of a PyTorch module, quantised, attacked."""
 from __future__ import annotations
 
 import copy
 import json
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Dict, Iterator, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence
 
 from ._check import channel_values, whole
+from ._check import sigma as checked_sigma
 from ._model import carried, is_module
+from ._options import ModelOptions, flags, known
+from ._place import job
+from ._read import Ledger
+from ._results import UnderAttack, made
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ._check import Numbers, Path
 
 
@@ -65,7 +72,7 @@ def _card(path: str, text: bytes) -> Iterator[None]:
         raise
 
 
-def _write(module: object, target: str, sides: Sequence[int]) -> None:
+def _write(module: Any, target: str, sides: Sequence[int]) -> None:
     import torch
 
     first = next(module.parameters(), torch.zeros(0))
@@ -80,3 +87,38 @@ def _write(module: object, target: str, sides: Sequence[int]) -> None:
     finally:
         for part, training in modes:
             part.training = training
+
+
+def quantize(model: "Path", out: "Path", images: object, labels: object = None, *, sigma: float,
+             **given: "Unpack[ModelOptions]") -> str:
+    """Write a network that computes in 8-bit integers, as an ONNX file, and return its path.
+
+    model is a model file or an ONNX file, as export_onnx writes one. Noise samples of the images,
+    at the sigma that will be certified, give the ranges of values.
+    """
+    known("quantize", ModelOptions, given)
+    if not isinstance(model, (str, os.PathLike)):
+        raise TypeError(f"model is a {type(model).__name__}; expected the path of a file: "
+                        "export_onnx writes one of a torch.nn.Module")
+    target = os.path.abspath(os.fspath(out))
+    with job(model, images, labels, given) as asked:
+        asked.run(["quantize"], [*flags({"sigma": checked_sigma(sigma)}), f"--out={target}"])
+    return target
+
+
+def attack(ledger: "Path | Ledger", model: "Path", images: object, labels: object = None, *,
+           radii: Sequence[float] = (0.25, 0.5, 0.75), steps: int = 20, n: int = 1000,
+           **given: "Unpack[ModelOptions]") -> List[UnderAttack]:
+    """Attack the images of a ledger, and compare the accuracy that remains with the certified one.
+
+    model is the path of what the ledger is about, a file whose gradients the program computes.
+    """
+    known("attack", ModelOptions, given)
+    if not isinstance(model, (str, os.PathLike)):
+        raise TypeError(f"model is a {type(model).__name__}; expected the path of a file, as the "
+                        "program computes the gradients")
+    path = ledger.path if isinstance(ledger, Ledger) else os.fspath(ledger)
+    words = flags({"radii": list(radii), "steps": whole(steps, "steps", 1), "n": whole(n, "n", 1)})
+    with job(model, images, labels, given) as asked:
+        found = json.loads(asked.run(["attack", os.path.abspath(path)], words))
+    return [made(UnderAttack, at) for at in found["radii"]]

@@ -5,7 +5,7 @@ import errno
 import os
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, IO, Iterable, Iterator, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, IO, Any, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -146,7 +146,7 @@ def _bytes(array: "Array") -> "Pixels":
     return rounded.astype(np.uint8)
 
 
-def _pieces(images: object, labels: object) -> "Iterator[Piece]":
+def _pieces(images: Any, labels: object) -> "Iterator[Piece]":
     """Images in pieces: of an array or tensor, a sequence of images, or an iterable of batches."""
     if hasattr(images, "dtype") and hasattr(images, "shape"):
         _ask(images.shape, labels)
@@ -187,7 +187,7 @@ def _parted(item: object) -> "Piece":
 def _gathered(items: "Iterable[Piece]") -> "Iterator[Piece]":
     """Single images, some at a time."""
     images: List["Array"] = []
-    labels: List[object] = []
+    labels: List["Array"] = []
     size = 0
     for image, label in items:
         images.append(host(image))

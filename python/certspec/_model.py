@@ -7,7 +7,7 @@ import re
 import secrets
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ OUTPUTS = ("logits", "probabilities", "classes", "sigmoid")
 UNSTATED = "none stated; this run alone: "
 
 
-def state_digest(module: object) -> str:
+def state_digest(module: Any) -> str:
     """The SHA-256 of a PyTorch module's class, structure and state, for the argument identity.
 
     It covers names, types, shapes and values of parameters and buffers, and what print(module)
@@ -61,7 +61,7 @@ def is_module(model: object) -> bool:
 class Subject:
     """A model with how images enter it and what it answers, ready to be asked."""
 
-    def __init__(self, model: object, images: "Images", *, mean: "Numbers" = None,
+    def __init__(self, model: Any, images: "Images", *, mean: "Numbers" = None,
                  std: "Numbers" = None, layout: str = "chw", output: str = "logits",
                  classes: Optional[int] = None, name: str = "", identity: Optional[str] = None,
                  batch_size: Optional[int] = None, device: object = None) -> None:
@@ -185,13 +185,14 @@ class Subject:
         return _binary(rows) if self.output == "sigmoid" else rows
 
 
-def _call(model: object) -> "Call":
+def _call(model: Any) -> "Call":
     """A model as a function of an array."""
     if not is_module(model):
         if not callable(model):
             raise TypeError(f"model is a {type(model).__name__}; expected a torch.nn.Module, a "
                             "function, or the path of a model file")
-        return model
+        function: "Call" = model
+        return function
     import torch
 
     def call(x: "NDArray[np.float32]") -> object:
@@ -205,7 +206,7 @@ def _call(model: object) -> "Call":
     return call
 
 
-def picked(answer: object) -> object:
+def picked(answer: Any) -> object:
     """The rows among what a model answers: its logits, the first of a tuple, or all of it.
 
     >>> picked({"logits": [[1, 2]], "loss": 0}), picked(([[1, 2]], "features"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from typing import (
-    TYPE_CHECKING, Callable, Dict, List, Mapping, Optional, Sequence, TypedDict, TypeVar)
+    TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, TypedDict, TypeVar)
 
 from ._check import real, whole
 
@@ -32,10 +32,17 @@ class ModelOptions(TypedDict, total=False):
     options: Sequence[str]
 
 
-class RunOptions(ModelOptions, total=False):
-    """Settings of a certification."""
+class PlanOptions(ModelOptions, total=False):
+    """Settings of noise samples and their claims."""
 
     alpha: float
+    noise: str
+    block: int
+
+
+class RunOptions(PlanOptions, total=False):
+    """Settings of a certification."""
+
     n0: int
     rule: str
     tolerance: float
@@ -44,8 +51,6 @@ class RunOptions(ModelOptions, total=False):
     futility: float
     budget: str
     until: str
-    noise: str
-    block: int
     workers: int
     seed: Optional[int]
     keep_scores: object
@@ -88,7 +93,7 @@ def known(verb: str, kind: type, given: Mapping[str, object]) -> None:
             raise TypeError(f"{verb}() has no argument {name!r}{hint}")
 
 
-def only(names: Sequence[str], given: Mapping[str, object]) -> Dict[str, object]:
+def only(names: Sequence[str], given: Mapping[str, object]) -> Dict[str, Any]:
     """The arguments of these names."""
     return {name: given[name] for name in names if name in given}
 
@@ -122,7 +127,7 @@ def _text(name: str, value: object) -> str:
     return repr(real(value, name))
 
 
-def further(options: object, ours: Sequence[str]) -> List[str]:
+def further(options: Any, ours: Sequence[str]) -> List[str]:
     """Further flags of the program, which may not replace those that the call gives.
 
     >>> further(["--sigma=0.5"], ["--sigma=0.25"])

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 import struct
-from typing import TYPE_CHECKING, BinaryIO, Sequence, Tuple
+from typing import TYPE_CHECKING, BinaryIO, Optional, Sequence, Tuple
 
 from ._program import STOPPED, CertspecError, Child, interruptible
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from ._model import Subject
 
 
-def serve(arguments: Sequence[str], subject: "Subject", folder: str, *,
+def serve(arguments: Sequence[str], subject: "Subject", folder: Optional[str], *,
           accepted: Sequence[int] = (0,), show: bool = True) -> str:
-    """Run the program in a folder and answer its batches until it ends; return what it prints.
+    """Run the program and answer its batches until it ends; return what it prints.
 
     An exception in the model stops the program, which keeps what is finished, and is raised here.
     """
@@ -40,7 +40,8 @@ def serve(arguments: Sequence[str], subject: "Subject", folder: str, *,
             raise CertspecError(text, STOPPED) from None
 
 
-def _start(arguments: Sequence[str], folder: str, show: bool) -> Tuple[Child, BinaryIO, BinaryIO]:
+def _start(arguments: Sequence[str], folder: Optional[str],
+           show: bool) -> Tuple[Child, BinaryIO, BinaryIO]:
     theirs_in, ours_out = os.pipe()
     ours_in, theirs_out = os.pipe()
     try:

@@ -182,7 +182,8 @@ def interruptible(child: Child) -> Iterator[None]:
             signal.signal(signal.SIGINT, before)
 
 
-def run(arguments: Sequence[str], *, accepted: Sequence[int] = (0,), show: bool = True) -> str:
+def run(arguments: Sequence[str], *, folder: Optional[str] = None, accepted: Sequence[int] = (0,),
+        show: bool = True) -> str:
     """Run the program and return what it prints on standard output.
 
     >>> run(["bound", "--no-such-flag"])
@@ -190,7 +191,7 @@ def run(arguments: Sequence[str], *, accepted: Sequence[int] = (0,), show: bool 
     ...
     certspec._program.CertspecError: unknown flag --no-such-flag; certspec bound -h lists the flags
     """
-    child = Child(arguments, show=show)
+    child = Child(arguments, folder, show=show)
     try:
         with interruptible(child):
             return child.result(accepted)

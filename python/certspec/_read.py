@@ -7,9 +7,11 @@ import json
 import os
 import shutil
 import weakref
-from typing import TYPE_CHECKING, Dict, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Union
 
+from ._options import flags
 from ._program import run
+from ._results import Calibration, Comparison, difference, made
 
 if TYPE_CHECKING:
     import pandas
@@ -81,9 +83,10 @@ class Ledger:
         return f"Ledger({self.path!r})"
 
     @property
-    def info(self) -> Mapping[str, object]:
+    def info(self) -> Mapping[str, Any]:
         """What `certspec ledger info --json` says: header, images, digest and more."""
-        return json.loads(run(["ledger", "info", self.path, "--json"]))
+        found: Mapping[str, Any] = json.loads(run(["ledger", "info", self.path, "--json"]))
+        return found
 
     @property
     def summary(self) -> Mapping[str, object]:
@@ -91,9 +94,10 @@ class Ledger:
         return self.info if self._summary is None else self._summary
 
     @property
-    def header(self) -> Mapping[str, object]:
+    def header(self) -> Mapping[str, Any]:
         """The first line of the ledger: model, data, noise, rule and seed."""
-        return self.info["header"]
+        header: Mapping[str, Any] = self.info["header"]
+        return header
 
     @property
     def weights(self) -> str:
@@ -119,19 +123,22 @@ class Ledger:
         return report(self.path, out, format)
 
 
-class Replayed:
-    """What a replay found."""
+def compare(a: "Path | Ledger", b: "Path | Ledger",
+            radii: Sequence[float] = (0.0, 0.25, 0.5, 0.75)) -> Comparison:
+    """Differences b − a of two ledgers on the same images, with paired bootstrap intervals."""
+    paths = [one.path if isinstance(one, Ledger) else os.fspath(one) for one in (a, b)]
+    found = json.loads(run(["log", "compare", *paths, "--json", *flags({"radii": list(radii)})]))
+    return Comparison(found["images"], difference(found["acr"]),
+                      [difference(at) for at in found["certified_accuracy"]])
 
-    def __init__(self, found: Mapping[str, object]) -> None:
-        self.images = int(found["images"])
-        self.blocks = int(found["blocks"])
-        self.equal_blocks = int(found["equal_blocks"])
-        self.same_engine = bool(found["equal_identity"])  #: and instruction set and threads
 
-    @property
-    def equal(self) -> bool:
-        """Whether all counts are equal."""
-        return self.equal_blocks == self.blocks
+def calibration(ledger: "Path | Ledger", radii: Sequence[float]) -> List[Calibration]:
+    """Calibration at some radii, as it is and at worst inside the certified intervals.
 
-    def __repr__(self) -> str:
-        return f"Replayed({self.equal_blocks} of {self.blocks} blocks equal, {self.images} images)"
+    The ledger has scores: certify made it with keep_scores=True.
+    """
+    path = ledger.path if isinstance(ledger, Ledger) else os.fspath(ledger)
+    text = run(["calib", "table", path, "--json", *flags({"radii": list(radii)})])
+    rows = [json.loads(line) for line in text.splitlines()]
+    return [made(Calibration, {**row, "certified_ece": row["cce"], "certified_brier": row["cbs"]})
+            for row in rows if not row.get("constant")]

@@ -6,54 +6,32 @@ import os
 import shutil
 import tempfile
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Iterator, List, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
 from ._check import sigma as checked_sigma
 from ._check import whole
-from ._images import save
-from ._model import UNSTATED, Subject, entrance_of
-from ._options import MODEL, ModelOptions, RunOptions, explained, flags, further, known, only
-from ._pipe import serve
-from ._read import Ledger, Replayed
+from ._model import UNSTATED, entrance_of
+from ._options import ModelOptions, PlanOptions, RunOptions, explained, flags, known
+from ._place import job
+from ._read import Ledger
+from ._results import Accuracy, Check, Plan, Prediction, Preflight, Replayed, made
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._check import Path
 
-
-class Job:
-    """A model and images, ready for a verb."""
-
-    def __init__(self, folder: str, data: str, subject: Subject,
-                 given: Mapping[str, object]) -> None:
-        self.folder, self.data, self.subject, self.given = folder, data, subject, given
-
-    def run(self, verb: Sequence[str], words: Sequence[str], accepted: Sequence[int] = (0,)) -> str:
-        """Run a verb with flags, and return the JSON that it prints."""
-        ours = [f"--data={self.data}", *words, "--json"]
-        arguments = [*verb, *ours, *further(self.given.get("options", ()), ours)]
-        show = bool(self.given.get("progress", True))
-        return serve(arguments, self.subject, self.folder, accepted=accepted, show=show)
-
-
-@contextmanager
-def job(model: object, images: object, labels: object,
-        given: Mapping[str, object]) -> Iterator[Job]:
-    """Put images where the program reads them, for as long as a verb takes."""
-    folder = tempfile.mkdtemp(prefix="certspec-")
-    try:
-        layout, name = given.get("image_layout"), given.get("data_name", "images")
-        saved = save(images, labels, folder, layout, name)
-        yield Job(folder, saved.data, Subject(model, saved, **only(MODEL, given)), given)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    Words = Union[str, Sequence[str]]
 
 
 def _settings(given: Mapping[str, object]) -> List[str]:
     """The flags of a run."""
     return flags({name: value for name, value in given.items()
                   if name not in ModelOptions.__annotations__})
+
+
+def _noise(sigma: object, n: object) -> List[str]:
+    return flags({"sigma": checked_sigma(sigma), "n": whole(n, "n", 1)})
 
 
 @explained(RunOptions)
@@ -71,12 +49,11 @@ def certify(model: object, images: object, labels: object = None, *, sigma: floa
     finished. A run that fails is a CertspecError.
     """
     known("certify", RunOptions, given)
-    words = flags({"sigma": checked_sigma(sigma), "n": whole(n, "n", 1)}) + _settings(given)
-    own = None if ledger is not None else tempfile.mkdtemp(prefix="certspec-")
-    path = os.path.abspath(os.fspath(ledger) if own is None else os.path.join(own, "run.ledger"))
+    words = _noise(sigma, n) + _settings(given)
+    own = tempfile.mkdtemp(prefix="certspec-") if ledger is None else None
+    path = os.path.abspath(os.path.join(own or "", "run.ledger" if ledger is None else ledger))
     try:
         with job(model, images, labels, given) as asked:
-            asked.subject.grid = given.get("noise", "grid") == "grid"
             text = asked.run(["certify"], [*words, f"--out={path}"])
     except BaseException:
         if own is not None:
@@ -97,14 +74,87 @@ def replay(model: object, ledger: "Path | Ledger", images: object, labels: objec
     """
     known("replay", ModelOptions, given)
     record = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
-    weights = record.weights
-    identity, how = entrance_of(weights)
-    how.update(given)
-    how.setdefault("identity", None if identity.startswith(UNSTATED) else identity)
+    how: Dict[str, object] = dict(given)
+    if not isinstance(model, (str, os.PathLike)):
+        identity, entrance = entrance_of(record.weights)
+        named = None if identity.startswith(UNSTATED) else identity
+        how = {"identity": named, **entrance, **given}
     words = [] if count is None else flags({"images": whole(count, "count", 1)})
-    with job(model, images, labels, how) as asked:
-        asked.subject.grid = str(record.header["noise"]).startswith("grid")
-        if how["identity"] is None:  # the ledger does not tell: only the counts can
-            asked.subject.stated = weights
+    with job(model, images, labels, {**how, "noise": record.header["noise"]}) as asked:
+        if asked.subject is not None and how["identity"] is None:
+            asked.subject.stated = record.weights  # it does not tell: only the counts can
         text = asked.run(["ledger", "replay", os.path.abspath(record.path)], words)
-    return Replayed(json.loads(text))
+    return made(Replayed, json.loads(text))
+
+
+@explained(PlanOptions)
+def preflight(model: object, images: object, labels: object = None, *, sigma: float,
+              n: int = 10_000, budget: Optional[str] = None, count: int = 100,
+              **given: "Unpack[PlanOptions]") -> Preflight:
+    """Look a model over before hours of certification, and forecast the run.
+
+    It asks for count images, without noise and with it, and finds the commonest mistakes: no
+    training under noise, a forgotten normalisation, labels in another order, answers that depend on
+    the batch.
+    With a budget, such as "8h", it names the plan that certifies most in that time. What it returns
+    says `ok`, also where it advises against the run.
+    """
+    known("preflight", PlanOptions, given)
+    words = _noise(sigma, n) + flags({"budget": budget, "images": whole(count, "count", 1)})
+    with job(model, images, labels, given) as asked:
+        found = json.loads(asked.run(["preflight"], words + _settings(given), accepted=(0, 1)))
+    checks = [made(Check, check) for check in found["checks"]]
+    return made(Preflight, {**found, "checks": checks,
+                            "plans": [made(Plan, plan) for plan in found["plans"]]})
+
+
+@explained(PlanOptions)
+def predict(model: object, images: object, labels: object = None, *, sigma: float, n: int = 1000,
+            **given: "Unpack[PlanOptions]") -> List[Prediction]:
+    """Classify images by the smoothed classifier, or abstain.
+
+    An answer is wrong with a probability of at most alpha (0.001). It claims no radius.
+    """
+    known("predict", PlanOptions, given)
+    with job(model, images, labels, given) as asked:
+        found = json.loads(asked.run(["predict"], _noise(sigma, n) + _settings(given)))
+    return [made(Prediction, {**one, "predict": one["class"]}) for one in found]
+
+
+@explained(RunOptions)
+def sweep(model: object, images: object, labels: object = None, *, sigma: float, folder: "Path",
+          corrupt: "Words" = (), severity: Sequence[int] = (), n: int = 10_000,
+          **given: "Unpack[RunOptions]") -> Dict[str, Ledger]:
+    """Certify images as they are and under corruptions, with a ledger for each in a folder.
+
+    corrupt names corruptions, families or groups, as "fog" or "C" (`certspec corrupt list`); without
+    it they are those of CIFAR-10-C. The same call goes on after an interruption. The keys of the
+    result are "clean", "fog-3" and so on; `certspec sweep table` makes a table of the folder.
+    """
+    known("sweep", RunOptions, given)
+    target = os.path.abspath(os.fspath(folder))
+    words = [*_noise(sigma, n), *_settings(given), *_corruptions(corrupt, severity)]
+    words.append(f"--out={target}")
+    with job(model, images, labels, given) as asked:
+        found = json.loads(asked.run(["sweep", "run"], words))
+    return {cell: Ledger(os.path.join(target, cell + ".ledger")) for cell in found["cells"]}
+
+
+def _corruptions(corrupt: "Words", severity: Sequence[int]) -> List[str]:
+    names = [corrupt] if isinstance(corrupt, str) else list(corrupt)
+    levels = [str(whole(level, "severity", 1)) for level in severity]
+    return [f"--{name}={','.join(words)}" for name, words in
+            (("corrupt", names), ("severity", levels)) if words]
+
+
+@explained(ModelOptions)
+def evaluate(model: object, images: object, labels: object = None, *, corrupt: "Words" = (),
+             severity: Sequence[int] = (), **given: "Unpack[ModelOptions]") -> List[Accuracy]:
+    """Measure plain accuracy, without smoothing, on images and under corruptions.
+
+    The first line is that of the images as they are.
+    """
+    known("evaluate", ModelOptions, given)
+    with job(model, images, labels, given) as asked:
+        found = json.loads(asked.run(["evaluate"], _corruptions(corrupt, severity)))
+    return [made(Accuracy, one) for one in found]

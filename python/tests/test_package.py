@@ -136,7 +136,7 @@ class Replays(Folder):
             run = certify(mean=[0.5, 0.4, 0.3], std=0.25, identity=identity, batch_size=30,
                           ledger=f"{identity}.ledger")
             found = certspec.replay(brightest, run.path, COLOURS, LABELS, progress=False)
-            self.assertTrue(found.equal and found.same_engine, found)
+            self.assertTrue(found.equal and found.equal_identity, found)
             self.assertEqual((found.images, found.blocks), (6, 6 * 6))
             self.assertEqual(certspec.replay(brightest, run, COLOURS, LABELS, count=2,
                                              progress=False).images, 2)
@@ -560,6 +560,114 @@ class Reading(Folder):
         with open("report.html") as file:
             self.assertIn("<html", file.read())
         self.assertIn("none stated", certify(ledger="nameless.ledger").weights)
+
+
+class Verbs(Folder):
+    def test_preflight(self):
+        images = np.concatenate([COLOURS] * 5)
+        labels = np.concatenate([LABELS] * 5)
+        found = certspec.preflight(brightest, images, labels, sigma=0.25, progress=False, budget="8h")
+        self.assertTrue(found.ok)
+        self.assertEqual((found.images, found.clean_accuracy), (30, 1))
+        self.assertGreater(len(found.plans), 3)
+        self.assertIn("same input, same answer", str(found))
+        wrong = certspec.preflight(brightest, images, (labels + 1) % 3, sigma=0.25, progress=False)
+        self.assertFalse(wrong.ok)  # it advises against the run, and says why
+        self.assertIn("failure", {check.verdict for check in wrong.checks})
+        self.assertEqual(wrong.plans, [])
+        with self.assertRaises(certspec.CertspecError):
+            certspec.preflight(brightest, images, labels, sigma=0.25, budget="soon", progress=False)
+
+    def test_predict(self):
+        found = certspec.predict(brightest, COLOURS, sigma=0.25, n=200, progress=False)
+        self.assertEqual([one.predict for one in found], list(LABELS))
+        self.assertEqual([one.label for one in found], [-1] * 6)
+        self.assertEqual((sum(found[0].counts), found[0].misses), (200, 0))
+        self.assertLess(found[0].p_value, 0.001)
+        self.assertEqual(certspec.predict(lambda x: 0 * brightest(x), COLOURS[:1] // 2, sigma=0.25,
+                                          progress=False)[0].predict, 0)
+
+    def test_evaluate_and_sweep(self):
+        big = np.repeat(np.repeat(COLOURS, 4, axis=1), 4, axis=2)
+        found = certspec.evaluate(brightest, big, LABELS, corrupt="contrast", severity=[1, 2], progress=False)
+        self.assertEqual([(one.set, one.images) for one in found], [("clean", 6), ("contrast", 12)])
+        self.assertEqual((found[0].right, found[0].share), (6, 1))
+        cells = certspec.sweep(brightest, big, LABELS, sigma=0.25, n=200, rule="fixed", folder="swept",
+                               corrupt=["contrast"], severity=[1], identity="mine", progress=False)
+        self.assertEqual(list(cells), ["clean", "contrast-1"])
+        self.assertEqual(cells["contrast-1"].certified_accuracy([0]), [1])
+
+    def test_compare_and_calibration(self):
+        near = certify(ledger="near.ledger", sigma=0.25, keep_scores=True)
+        far = certify(ledger="far.ledger", sigma=0.5)
+        found = certspec.compare(near, "far.ledger", radii=[0, 0.5])
+        self.assertEqual((found.images, [at.radius for at in found.certified_accuracy]), (6, [0, 0.5]))
+        self.assertAlmostEqual(found.acr.difference, found.acr.b - found.acr.a)
+        self.assertTrue(found.acr.interval.low <= found.acr.difference <= found.acr.interval.high)
+        at = certspec.calibration(near, [0.0, 0.25])
+        self.assertEqual([(one.radius, one.n, one.accuracy) for one in at], [(0, 6, 1), (0.25, 6, 1)])
+        self.assertTrue(at[0].ece <= at[0].certified_ece <= at[1].certified_ece, at)
+        with self.assertRaisesRegex(certspec.CertspecError, "scores"):
+            certspec.calibration(far, [0.0])
+
+    def test_metrics(self):
+        """Against the definition: the mean gap of the bins, by their share of the samples."""
+        random = np.random.default_rng(1)
+        rows = random.dirichlet(np.ones(4), 500)
+        labels = random.integers(0, 4, 500)
+        confidence, right = rows.max(axis=1), rows.argmax(axis=1) == labels
+        want = 0.0
+        for low in range(10):
+            inside = (confidence >= low / 10) & (confidence < (low + 1) / 10)
+            if inside.any():
+                want += inside.mean() * abs(confidence[inside].mean() - right[inside].mean())
+        self.assertAlmostEqual(certspec.ece(rows, labels, bins=10), want, 9)
+        found = certspec.metrics(rows, labels)
+        self.assertAlmostEqual(found.accuracy, right.mean(), 12)
+        self.assertEqual(found.n, 500)
+        self.assertEqual(certspec.ece(rows[:, 1], (labels == 1) * 1), certspec.ece(
+            np.stack([1 - rows[:, 1], rows[:, 1]], 1), (labels == 1).astype(int)))
+        for bad, kind in (((rows * 2, labels), ValueError), ((rows, labels[:5]), ValueError),
+                          ((rows, labels + 0.5), ValueError), ((rows.astype(str), labels), TypeError)):
+            with self.assertRaises(kind):
+                certspec.metrics(*bad)
+
+    def test_images_by_name(self):
+        name = "synthetic/test[count=10]"
+        def ten(batch):
+            return np.stack([batch.mean(axis=(1, 2, 3)) * k for k in range(10)], 1)
+
+        run = certspec.certify(ten, name, sigma=0.25, n=200, rule="fixed", progress=False)
+        self.assertEqual(run.header["data"]["name"], name)
+        self.assertEqual(len(run.rows()), 10)
+        with self.assertRaisesRegex(ValueError, "has its own"):
+            certspec.certify(ten, name, [0] * 10, sigma=0.25)
+        with self.assertRaisesRegex(certspec.CertspecError, "unknown data set"):
+            certspec.certify(ten, "cifar", sigma=0.25)
+
+    @needs_torch
+    def test_model_files(self):
+        torch.manual_seed(1)
+        network = nn.Sequential(nn.Conv2d(3, 3, 8), nn.Flatten())
+        network[0].weight.data = torch.eye(3)[:, :, None, None].repeat(1, 1, 8, 8)  # the brightest
+        path = certspec.export_onnx(network, "net.onnx", shape=(8, 8, 3), mean=0.5)
+        try:
+            run = certify(path, ledger="onnx.ledger")
+        except certspec.CertspecError as error:
+            self.skipTest(str(error))
+        live = certify(network, mean=0.5)
+        self.assertEqual([row["predict"] for row in run.rows()], [row["predict"] for row in live.rows()])
+        self.assertTrue(certspec.replay(path, run, COLOURS, LABELS, progress=False).equal)
+        found = certspec.quantize(path, "q.onnx", COLOURS, LABELS, sigma=0.25, progress=False)
+        self.assertEqual(len(certify(found).rows()), 6)
+        with self.assertRaisesRegex(ValueError, "identity is for a model of this process"):
+            certify(path, identity="mine")
+        for verb in (lambda: certspec.quantize(network, "q.onnx", COLOURS, sigma=0.25),
+                     lambda: certspec.attack("onnx.ledger", network, COLOURS, LABELS)):
+            with self.assertRaisesRegex(TypeError, "expected the path of a file"):
+                verb()
+        with self.assertRaisesRegex(certspec.CertspecError, "none.onnx"):
+            certify("none.onnx")
 
 
 if __name__ == "__main__":

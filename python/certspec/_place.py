@@ -1,0 +1,95 @@
+"""Where a verb runs: images as the program reads them, and the model that it asks."""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from typing import Any, Iterator, List, Mapping, Optional, Sequence
+
+import numpy as np
+
+from ._check import channel_values, word
+from ._images import Images, save
+from ._model import Subject
+from ._options import MODEL, further, only
+from ._pipe import serve
+from ._program import run
+
+LIVE = ("classes", "name", "identity", "batch_size", "device")  #: of no use to a model file
+
+
+class Job:
+    """A model and images, ready for a verb."""
+
+    def __init__(self, folder: Optional[str], words: List[str], subject: Optional[Subject],
+                 given: Mapping[str, object]) -> None:
+        self.folder, self.words, self.subject, self.given = folder, words, subject, given
+
+    def run(self, verb: Sequence[str], words: Sequence[str], accepted: Sequence[int] = (0,)) -> str:
+        """Run a verb with flags, and return the JSON that it prints."""
+        ours = [*self.words, *words, "--json"]
+        arguments = [*verb, *ours, *further(self.given.get("options", ()), ours)]
+        show = bool(self.given.get("progress", True))
+        if self.subject is None:
+            return run(arguments, folder=self.folder, accepted=accepted, show=show)
+        return serve(arguments, self.subject, self.folder, accepted=accepted, show=show)
+
+
+@contextmanager
+def job(model: object, images: object, labels: object,
+        given: Mapping[str, Any]) -> Iterator[Job]:
+    """Put images where the program reads them, for as long as a verb takes."""
+    named = isinstance(images, (str, os.PathLike))
+    folder = None if named else tempfile.mkdtemp(prefix="certspec-")
+    try:
+        if folder is None:
+            saved = _named(images, labels, isinstance(model, (str, os.PathLike)))
+        else:
+            layout, name = given.get("image_layout"), given.get("data_name", "images")
+            saved = save(images, labels, folder, layout, name)
+        data = f"--data={saved.data}"
+        if isinstance(model, (str, os.PathLike)):
+            yield Job(folder, [data, *_file(model, given)], None, given)
+            return
+        subject = Subject(model, saved, **only(MODEL, given))
+        subject.grid = str(given.get("noise", "grid")).startswith("grid")
+        yield Job(folder, [data], subject, given)
+    finally:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _named(images: Any, labels: object, file: bool) -> Images:
+    """A data set by its name, or a folder of pictures."""
+    if labels is not None:
+        raise ValueError(f"labels are given, and {images!r} has its own")
+    name = os.fspath(images)
+    if os.path.exists(name):
+        name = "folder:" + os.path.abspath(name)
+    first = np.zeros((1, 1, 1), np.uint8)
+    if not file:  # what the model answers to one image tells the number of classes
+        info = json.loads(run(["dataset", "info", name, "--json"]))
+        sides = [info["shape"][side] for side in ("height", "width", "channels")]
+        first = np.full(sides, 128, np.uint8)
+    return Images(name, first, 0, None)
+
+
+def _file(model: Any, given: Mapping[str, object]) -> List[str]:
+    """The flags of a model in a file."""
+    path = os.path.abspath(os.fspath(model))
+    for name in LIVE:
+        if given.get(name) is not None:
+            raise ValueError(f"{name} is for a model of this process, and {path} is a file")
+    words = [f"--model={path}"]
+    for name, above in (("mean", False), ("std", True)):
+        values = channel_values(given.get(name), name, 3, above)
+        if values is not None:
+            words.append(f"--{name}={','.join(map(repr, values))}")
+    if "layout" in given:
+        layout = word(given["layout"], "layout", ("chw", "hwc"))
+        words.append(f"--layout={'NCHW' if layout == 'chw' else 'NHWC'}")
+    if "output" in given:
+        words.append(f"--scores={word(given['output'], 'output', ('logits', 'probabilities'))}")
+    return words

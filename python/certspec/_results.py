@@ -1,0 +1,180 @@
+"""What verbs return: the program's figures, under its own names."""
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Dict, List, Mapping, Optional, Type, TypeVar
+
+Kind = TypeVar("Kind")
+
+
+def made(kind: Type[Kind], found: Mapping[str, object]) -> Kind:
+    """A result of the fields that it has, as the program names them."""
+    return kind(**{field.name: found.get(field.metadata.get("key", field.name))
+                   for field in fields(kind)})  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A confidence interval, its ends included."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What a replay found."""
+
+    images: int
+    blocks: int
+    equal_blocks: int
+    equal_identity: bool  #: of engine, version, threads and instruction set, too
+
+    @property
+    def equal(self) -> bool:
+        """Whether all counts are equal."""
+        return self.equal_blocks == self.blocks
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that a preflight looked at."""
+
+    name: str
+    verdict: str  #: "ok", "warning" (likely not what is wanted) or "failure" (a wasted run)
+    found: str
+    advice: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that one could ask for, with what is expected of it."""
+
+    rule: str
+    max_samples: int
+    radius_cap: float
+    mean_radius: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Preflight:
+    """What to know before a long run. `str()` is a table."""
+
+    model: str
+    data: str
+    images: int
+    sigma: float
+    clean_accuracy: Optional[float]
+    noisy_accuracy: Optional[float]
+    agreement: float  #: share of noise samples given the class of their image without noise
+    rate: float  #: noise samples per second
+    preprocessing: str
+    checks: List[Check]
+    plans: List[Plan]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no check has failed."""
+        return all(check.verdict != "failure" for check in self.checks)
+
+    def __str__(self) -> str:
+        lines = [f"{self.model} on {self.data}, sigma = {self.sigma:g}: {self.preprocessing}"]
+        for check in self.checks:
+            advice = " " + check.advice if check.advice else ""
+            lines.append(f"{check.verdict:8} {check.name}: {check.found}{advice}")
+        for plan in self.plans:
+            lines.append(f"plan     {plan.rule}, n = {plan.max_samples}: mean radius "
+                         f"{plan.mean_radius:.3f}, {plan.seconds:.0f} s")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The class of the smoothed classifier at an image, −1 where it abstains."""
+
+    image: int
+    label: int  #: −1: none
+    predict: int
+    p_value: float
+    counts: List[int]  #: noise samples by class
+    misses: int  #: noise samples whose output is not finite
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Plain accuracy on a set, clean or corrupted."""
+
+    set: str
+    right: int
+    images: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What the second of two ledgers has more than the first, with its bootstrap interval."""
+
+    a: float
+    b: float
+    difference: float
+    interval: Interval
+    radius: Optional[float] = None  #: of a certified accuracy; None: average certified radius
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two ledgers on the same images."""
+
+    images: int
+    acr: Difference
+    certified_accuracy: List[Difference]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Calibration of the smoothed confidences of the images that are certified at a radius."""
+
+    radius: float
+    n: int
+    accuracy: float
+    ece: float
+    brier: float
+    certified_ece: float  #: the largest calibration error inside the certified intervals
+    certified_brier: float
+    mean_width: float  #: of the certified intervals
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Calibration of probabilities as they are."""
+
+    n: int
+    accuracy: float
+    ece: float
+    adaece: float  #: with bins of equal mass
+    mce: float
+    classwise_ece: float
+    smooth_ece: float
+    debiased_ece: float
+    brier: float
+    log_loss: float
+
+
+@dataclass(frozen=True)
+class UnderAttack:
+    """The accuracy that an attack leaves at a radius, beside the certified one."""
+
+    radius: float
+    certified: float  #: a lower bound on the robust accuracy
+    empirical: float  #: an upper bound, as far as the attack can tell
+    broken: int
+    undecided: int
+    images: int
+
+
+def difference(found: Mapping[str, object]) -> Difference:
+    """A difference with its interval."""
+    ends: Mapping[str, float] = found["interval"]  # type: ignore[assignment]
+    values: Dict[str, object] = {**found, "interval": Interval(ends["low"], ends["high"])}
+    return made(Difference, values)
