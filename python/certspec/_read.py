@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import weakref
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._options import flags
 from ._program import run
@@ -117,6 +117,11 @@ class Ledger:
         words = ",".join(repr(float(r)) for r in radii)
         metrics = json.loads(run(["log", "metrics", self.path, "--json", "--radii", words]))
         return [float(at["value"]) for at in metrics["certified_accuracy"]]
+
+    def curve(self) -> List[Tuple[float, float]]:
+        """The steps of certified accuracy: it holds from the radius before up to this one."""
+        found = json.loads(run(["report", self.path, "--json"]))["curve"]
+        return list(zip(found["radii"], found["accuracy"]))
 
     def report(self, out: "Optional[Path]" = None, format: str = "md") -> str:
         """See report."""

@@ -560,6 +560,16 @@ class Reading(Folder):
         with open("report.html") as file:
             self.assertIn("<html", file.read())
         self.assertIn("none stated", certify(ledger="nameless.ledger").weights)
+        curve = run.curve()
+        self.assertEqual(curve, sorted(curve))
+        self.assertEqual(curve[0][1], 1)
+
+    def test_committed_ledger(self):
+        here = os.path.dirname(os.path.abspath(__file__))
+        run = certspec.Ledger(os.path.join(here, "../../notebooks/results/quickstart.ledger"))
+        self.assertIn("holds: 500 images", run.verify())
+        self.assertEqual(run.certified_accuracy([0.0, 0.25]), [0.854, 0.782])  # its last lines say so
+        self.assertEqual((len(run.rows()), run.header["sigma"]), (500, 0.25))
 
 
 class Verbs(Folder):
