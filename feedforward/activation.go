@@ -1,6 +1,9 @@
 package feedforward
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // activation is a non-decreasing function applied to each value.
 type activation struct {
@@ -46,7 +49,7 @@ func (l *activation) backward(in [][]float64, out, g []float64, gin [][]float64)
 	}
 }
 
-func (l *activation) interval(in []Box, out Box, a Arithmetic) {
+func (l *activation) interval(ctx context.Context, in []Box, out Box, a Arithmetic) {
 	for i, lo := range in[0].Lower {
 		hi := in[0].Upper[i]
 		if math.IsInf(lo, 0) || math.IsInf(hi, 0) { // there may be NaN, of which a clip or a sigmoid makes no number
@@ -71,7 +74,8 @@ const (
 	steep
 )
 
-func (l *activation) relax(in []Box, out Box, rows int, g []float64, gin [][]float64, constant []float64, a Arithmetic) {
+func (l *activation) relax(ctx context.Context, in []Box, out Box, rows int, g []float64, gin [][]float64,
+	constant []float64, a Arithmetic) {
 	l.relaxWith(adaptive, in[0], out, rows, g, gin[0], constant, a)
 }
 

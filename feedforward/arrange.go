@@ -1,5 +1,7 @@
 package feedforward
 
+import "context"
+
 // arrange moves values without computing: y_o = x[from_o], or a constant where from_o is negative. Pad, Transpose,
 // Slice. No from: the values stay in their places.
 type arrange struct {
@@ -44,12 +46,13 @@ func (l *arrange) backward(in [][]float64, out, g []float64, gin [][]float64) {
 	l.back(g, gin[0], func(int) {})
 }
 
-func (l *arrange) interval(in []Box, out Box, a Arithmetic) {
+func (l *arrange) interval(ctx context.Context, in []Box, out Box, a Arithmetic) {
 	l.move(in[0].Lower, out.Lower)
 	l.move(in[0].Upper, out.Upper)
 }
 
-func (l *arrange) relax(in []Box, out Box, rows int, g []float64, gin [][]float64, constant []float64, a Arithmetic) {
+func (l *arrange) relax(ctx context.Context, in []Box, out Box, rows int, g []float64, gin [][]float64,
+	constant []float64, a Arithmetic) {
 	n, m := len(out.Lower), len(in[0].Lower)
 	for k := range rows {
 		row := g[k*n : (k+1)*n]
@@ -84,7 +87,7 @@ func (l *sum) backward(in [][]float64, out, g []float64, gin [][]float64) {
 	}
 }
 
-func (l *sum) interval(in []Box, out Box, a Arithmetic) {
+func (l *sum) interval(ctx context.Context, in []Box, out Box, a Arithmetic) {
 	slack := l.slack(in, a)
 	for i := range out.Lower {
 		lo, hi := 0.0, 0.0
@@ -114,7 +117,8 @@ func (l *sum) slack(in []Box, a Arithmetic) []float64 {
 	return slack
 }
 
-func (l *sum) relax(in []Box, out Box, rows int, g []float64, gin [][]float64, constant []float64, a Arithmetic) {
+func (l *sum) relax(ctx context.Context, in []Box, out Box, rows int, g []float64, gin [][]float64,
+	constant []float64, a Arithmetic) {
 	slack := l.slack(in, a)
 	n := len(slack)
 	for k := range rows {
@@ -159,14 +163,15 @@ func (l *concat) back(g []float64, gin [][]float64) {
 
 func (l *concat) backward(in [][]float64, out, g []float64, gin [][]float64) { l.back(g, gin) }
 
-func (l *concat) interval(in []Box, out Box, a Arithmetic) {
+func (l *concat) interval(ctx context.Context, in []Box, out Box, a Arithmetic) {
 	l.each(func(j, from, to, size int) {
 		copy(out.Lower[to:to+size], in[j].Lower[from:])
 		copy(out.Upper[to:to+size], in[j].Upper[from:])
 	})
 }
 
-func (l *concat) relax(in []Box, out Box, rows int, g []float64, gin [][]float64, constant []float64, a Arithmetic) {
+func (l *concat) relax(ctx context.Context, in []Box, out Box, rows int, g []float64, gin [][]float64,
+	constant []float64, a Arithmetic) {
 	n := len(out.Lower)
 	row := make([][]float64, len(in))
 	for k := range rows {

@@ -144,13 +144,13 @@ func (n *Network) intervals(ctx context.Context, input Set, a Arithmetic) (*regi
 		if err := ctx.Err(); err != nil {
 			return nil, a, err
 		}
-		r.boxes[i+1] = n.enclose(r, i+1, true, a)
+		r.boxes[i+1] = n.enclose(ctx, r, i+1, true, a)
 	}
-	return r, a, nil
+	return r, a, ctx.Err()
 }
 
 // enclose bounds the values of a node by those of the nodes that it reads, along lines where they lie on them.
-func (n *Network) enclose(r *region, at int, lines bool, a Arithmetic) (out Box) {
+func (n *Network) enclose(ctx context.Context, r *region, at int, lines bool, a Arithmetic) (out Box) {
 	nd := n.nodes[at]
 	reached, faint := n.reachOf(r, at), 0.0
 	if _, ok := nd.layer.(affine); ok && a != Plain {
@@ -158,7 +158,7 @@ func (n *Network) enclose(r *region, at int, lines bool, a Arithmetic) (out Box)
 	}
 	var l *line
 	if lines {
-		l = r.follow(nd, a)
+		l = r.follow(ctx, nd, a)
 	}
 	if l != nil {
 		for i := range l.slack {
@@ -167,7 +167,7 @@ func (n *Network) enclose(r *region, at int, lines bool, a Arithmetic) (out Box)
 		out = l.box(a)
 	} else {
 		out = newBox(nd.shape.Size())
-		nd.layer.interval(pick(r.boxes, nd.in), out, a)
+		nd.layer.interval(ctx, pick(r.boxes, nd.in), out, a)
 		for i := range out.Lower {
 			out.Lower[i], out.Upper[i] = out.Lower[i]-faint, out.Upper[i]+faint
 		}

@@ -1,6 +1,9 @@
 package feedforward
 
-import "sync"
+import (
+	"context"
+	"sync"
+)
 
 // ConvOptions are those of ONNX's operator Conv in two dimensions.
 type ConvOptions struct {
@@ -69,7 +72,7 @@ func (c *convolution) spans(group, from, to int, f func(s span)) {
 }
 
 // patchValues is about how many values a matrix of patches has: outputs are taken in blocks. A test makes it small.
-var patchValues = 1 << 22
+var patchValues = 1 << 20
 
 // block is how many outputs are taken together.
 func (c *convolution) block() int { return max(tileCols, patchValues/c.patch()/tileCols*tileCols) }
@@ -88,11 +91,11 @@ func zeros(n int) *[]float64 {
 	return &p
 }
 
-func (c *convolution) apply(x, y []float64, abs bool) {
+func (c *convolution) apply(ctx context.Context, x, y []float64, abs bool) {
 	area, patch, out, step := c.outH*c.outW, c.patch(), c.outC/c.Groups, c.Stride[1]
 	for g := range c.Groups {
 		weights := c.w[g*out*patch : (g+1)*out*patch]
-		for from := 0; from < area; from += c.block() {
+		for from := 0; from < area && ctx.Err() == nil; from += c.block() {
 			to := min(from+c.block(), area)
 			columns := zeros(patch * (to - from))
 			c.spans(g, from, to, func(s span) {
@@ -124,13 +127,13 @@ func (c *convolution) apply(x, y []float64, abs bool) {
 }
 
 // transpose takes the last outputs first: so the terms of each input come in the order of the kernel.
-func (c *convolution) transpose(rows int, g, gin []float64) {
+func (c *convolution) transpose(ctx context.Context, rows int, g, gin []float64) {
 	area, patch, out, step := c.outH*c.outW, c.patch(), c.outC/c.Groups, c.Stride[1]
 	in, all := c.inC*c.inH*c.inW, c.outC*c.outH*c.outW
 	for k := range rows {
 		sums := gin[k*in : (k+1)*in]
 		for group := range c.Groups {
-			for from := (area - 1) / c.block() * c.block(); from >= 0; from -= c.block() {
+			for from := (area - 1) / c.block() * c.block(); from >= 0 && ctx.Err() == nil; from -= c.block() {
 				to := min(from+c.block(), area)
 				columns := zeros(patch * (to - from))
 				b, products := matrix{g[k*all+group*out*area+from:], area}, matrix{*columns, to - from}

@@ -69,19 +69,19 @@ func (b *bounder) block(ctx context.Context, rows, offsets []float64) ([]float64
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	best := b.n.merged(b.region, rows, offsets, b.a)
+	best := b.n.merged(ctx, b.region, rows, offsets, b.a)
 	crown := func(r *region, s lowerSlope) error {
 		found, err := b.n.crown(ctx, r, b.n.output, rows, offsets, s, b.a)
 		lower(best, found)
 		return err
 	}
 	if b.method == IBP {
-		return best, nil
+		return best, ctx.Err()
 	}
 	if err := crown(b.region, adaptive); err != nil || b.tight == nil {
 		return best, err
 	}
-	lower(best, b.n.merged(b.tight, rows, offsets, b.a))
+	lower(best, b.n.merged(ctx, b.tight, rows, offsets, b.a))
 	for _, s := range []lowerSlope{adaptive, flat, steep} {
 		if err := crown(b.tight, s); err != nil {
 			return nil, err
@@ -131,7 +131,10 @@ func (n *Network) tighten(ctx context.Context, r *region, a Arithmetic) error {
 	}
 	for i, nd := range n.nodes[1:] {
 		at := i + 1
-		boxes[at].intersect(n.enclose(r, at, false, a))
+		boxes[at].intersect(n.enclose(ctx, r, at, false, a))
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if !entered[at] {
 			continue
 		}
@@ -170,15 +173,15 @@ func (b Box) intersect(other Box) {
 }
 
 // merged bounds rows·f + offsets by intervals, the rows taken back through the affine layers at the end of the network.
-func (n *Network) merged(r *region, rows, offsets []float64, a Arithmetic) []float64 {
+func (n *Network) merged(ctx context.Context, r *region, rows, offsets []float64, a Arithmetic) []float64 {
 	constant := slices.Clone(offsets)
-	at, rows := n.tail(r, rows, constant, a)
+	at, rows := n.tail(ctx, r, rows, constant, a)
 	return r.concretise(at, offsets, rows, constant, a)
 }
 
 // tail takes rows of coefficients on the outputs back through the affine layers at the end, to rows on the outputs of
 // a node.
-func (n *Network) tail(r *region, rows, constant []float64, a Arithmetic) (at int, _ []float64) {
+func (n *Network) tail(ctx context.Context, r *region, rows, constant []float64, a Arithmetic) (at int, _ []float64) {
 	boxes := r.boxes
 	at = n.output
 	for n.nodes[at].mergeable() {
@@ -187,7 +190,7 @@ func (n *Network) tail(r *region, rows, constant []float64, a Arithmetic) (at in
 		}
 		in := n.nodes[at].in
 		g := make([]float64, len(constant)*len(boxes[in[0]].Lower))
-		n.nodes[at].layer.relax(pick(boxes, in), boxes[at], len(constant), rows, [][]float64{g}, constant, a)
+		n.nodes[at].layer.relax(ctx, pick(boxes, in), boxes[at], len(constant), rows, [][]float64{g}, constant, a)
 		at, rows = in[0], g
 	}
 	return at, rows
@@ -231,14 +234,14 @@ func (n *Network) crown(ctx context.Context, r *region, from int, rows, offsets 
 		if l, ok := nd.layer.(*activation); ok {
 			l.relaxWith(slope, boxes[nd.in[0]], boxes[i], k, g[i], gin[0], constant, a)
 		} else {
-			nd.layer.relax(pick(boxes, nd.in), boxes[i], k, g[i], gin, constant, a)
+			nd.layer.relax(ctx, pick(boxes, nd.in), boxes[i], k, g[i], gin, constant, a)
 		}
 		g[i] = nil
 	}
 	if g[0] == nil { // the outputs do not depend on the input
 		g[0] = make([]float64, k*len(boxes[0].Lower))
 	}
-	return r.concretise(0, offsets, g[0], constant, a), nil
+	return r.concretise(0, offsets, g[0], constant, a), ctx.Err()
 }
 
 // rounding adds to each constant what the sums that made its row of g on a node's values may be off by, and what the

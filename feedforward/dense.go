@@ -1,6 +1,9 @@
 package feedforward
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // dense is y = Wx + b with W as a matrix, outputs × inputs.
 type dense struct {
@@ -20,7 +23,7 @@ func absolute(w []float64) []float64 {
 	return a
 }
 
-func (d *dense) apply(x, y []float64, abs bool) {
+func (d *dense) apply(ctx context.Context, x, y []float64, abs bool) {
 	w := d.w
 	if abs {
 		w = d.wAbs
@@ -47,7 +50,7 @@ func (d *dense) apply(x, y []float64, abs bool) {
 	}
 }
 
-func (d *dense) transpose(rows int, g, gin []float64) {
+func (d *dense) transpose(ctx context.Context, rows int, g, gin []float64) {
 	product(rows, d.in, d.out, g, false, d.w, gin)
 }
 

@@ -1,6 +1,9 @@
 package feedforward
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // Square is x².
 func (b *Builder) Square(in int) int { return b.add("Square", b.Shape(in), square{}, in) }
@@ -23,7 +26,7 @@ func (square) backward(in [][]float64, out, g []float64, gin [][]float64) {
 	}
 }
 
-func (square) interval(in []Box, out Box, a Arithmetic) {
+func (square) interval(ctx context.Context, in []Box, out Box, a Arithmetic) {
 	for i, lo := range in[0].Lower {
 		hi := in[0].Upper[i]
 		least, most := min(lo*lo, hi*hi), max(lo*lo, hi*hi)
@@ -37,7 +40,8 @@ func (square) interval(in []Box, out Box, a Arithmetic) {
 	}
 }
 
-func (square) relax(_ []Box, out Box, rows int, g []float64, _ [][]float64, constant []float64, _ Arithmetic) {
+func (square) relax(ctx context.Context, _ []Box, out Box, rows int, g []float64, _ [][]float64, constant []float64,
+	_ Arithmetic) {
 	atEnds(out, rows, g, constant)
 }
 
@@ -81,7 +85,7 @@ func (logSumExpAll) backward(in [][]float64, out, g []float64, gin [][]float64) 
 	}
 }
 
-func (logSumExpAll) interval(in []Box, out Box, a Arithmetic) {
+func (logSumExpAll) interval(ctx context.Context, in []Box, out Box, a Arithmetic) {
 	l, u := in[0].Lower, in[0].Upper
 	e := 0.0
 	if a != Plain {
@@ -94,6 +98,7 @@ func (logSumExpAll) interval(in []Box, out Box, a Arithmetic) {
 	out.Lower[0], out.Upper[0] = logSum(l)-e, logSum(u)+e
 }
 
-func (logSumExpAll) relax(_ []Box, out Box, rows int, g []float64, _ [][]float64, constant []float64, _ Arithmetic) {
+func (logSumExpAll) relax(ctx context.Context, _ []Box, out Box, rows int, g []float64, _ [][]float64,
+	constant []float64, _ Arithmetic) {
 	atEnds(out, rows, g, constant)
 }

@@ -11,6 +11,7 @@
 package feedforward
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -59,11 +60,12 @@ type layer interface {
 	forward(in [][]float64, out []float64)
 	// backward adds to each gradient by an input the product of g, the gradient by the output, with the derivative there.
 	backward(in [][]float64, out, g []float64, gin [][]float64)
-	// interval writes bounds on the outputs over boxes of inputs.
-	interval(in []Box, out Box, a Arithmetic)
+	// interval writes bounds on the outputs over boxes of inputs. Where ctx ends, it may leave them unfinished; so may
+	// relax.
+	interval(ctx context.Context, in []Box, out Box, a Arithmetic)
 	// relax replaces rows of linear functions of the output by rows that are nowhere smaller over the boxes, of the inputs:
 	// it adds to each of gin, rows × size of the input, and to constant, a value a row.
-	relax(in []Box, out Box, rows int, g []float64, gin [][]float64, constant []float64, a Arithmetic)
+	relax(ctx context.Context, in []Box, out Box, rows int, g []float64, gin [][]float64, constant []float64, a Arithmetic)
 }
 
 // InputShape is the shape of one input.

@@ -175,7 +175,7 @@ func TestConvolutionInBlocks(t *testing.T) {
 		whole, wholeGradient, _ := net.VectorJacobian(x, func([]float64) []float64 { return g })
 		patchValues = 1
 		blocks, gradient, _ := net.VectorJacobian(x, func([]float64) []float64 { return g })
-		patchValues = 1 << 22
+		patchValues = 1 << 20
 		if !slices.Equal(whole, blocks) || !slices.Equal(wholeGradient, gradient) {
 			t.Fatalf("%+v on %v: %v, %v; at once %v, %v", o, s, blocks, gradient, whole, wholeGradient)
 		}
@@ -195,5 +195,34 @@ func TestLargeNetworksTakeOnePointAtATime(t *testing.T) {
 	}
 	if worked(t).workersWithLanes() != runtime.GOMAXPROCS(0) {
 		t.Error("a small network does not fit")
+	}
+}
+
+// stopping is a context that ends when it is asked for the third time.
+type stopping struct {
+	context.Context
+	asked int
+}
+
+func (s *stopping) Err() error {
+	if s.asked++; s.asked > 2 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// An interrupt ends a convolution between two blocks of outputs, and what was bounded so far is not taken for bounds.
+func TestConvolutionsStop(t *testing.T) {
+	defer func(size int) { patchValues = size }(patchValues)
+	patchValues = 1
+	b := NewBuilder(1, 40, 40)
+	n, err := b.Network(b.Conv(0, 1, ConvOptions{Kernel: [2]int{3, 3}}, slices.Repeat([]float64{1}, 9), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := Box{make([]float64, 1600), slices.Repeat([]float64{1}, 1600)}
+	ctx := &stopping{Context: t.Context()}
+	if _, _, err := n.intervals(ctx, box, Rigorous); !errors.Is(err, context.Canceled) || ctx.asked > 8 {
+		t.Errorf("%v after %d looks at the context, of more than 300", err, ctx.asked)
 	}
 }

@@ -54,7 +54,7 @@ func (b *bounder) pairs(ctx context.Context) (*pairs, error) {
 	for i := range k {
 		rows[i*k+i], rows[(k+i)*k+i] = 1, -1
 	}
-	at, rows := b.n.tail(b.region, rows, constant, b.a)
+	at, rows := b.n.tail(ctx, b.region, rows, constant, b.a)
 	box := b.region.boxes[at]
 	size := len(box.Lower)
 	c, r, m := make([]float64, size), make([]float64, size), make([]float64, size)

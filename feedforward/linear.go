@@ -1,13 +1,16 @@
 package feedforward
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // linear is an affine map y = Wx + b. The wrapper affine makes a layer of it.
 type linear interface {
-	// apply adds Wx to y; with abs, |W|x.
-	apply(x, y []float64, abs bool)
+	// apply adds Wx to y; with abs, |W|x. Where ctx ends, the result is unfinished.
+	apply(ctx context.Context, x, y []float64, abs bool)
 	// transpose adds, for each of rows, Wᵀg to gin.
-	transpose(rows int, g, gin []float64)
+	transpose(ctx context.Context, rows int, g, gin []float64)
 	bias() bias
 	// terms is the largest number of products in one output.
 	terms() int
@@ -46,7 +49,7 @@ type affine struct{ linear }
 
 func (l affine) forward(in [][]float64, out []float64) {
 	l.start(out)
-	l.apply(in[0], out, false)
+	l.apply(context.Background(), in[0], out, false)
 }
 
 // start writes the bias.
@@ -62,7 +65,7 @@ func (l affine) start(out []float64) {
 }
 
 func (l affine) backward(in [][]float64, out, g []float64, gin [][]float64) {
-	l.transpose(1, g, gin[0])
+	l.transpose(context.Background(), 1, g, gin[0])
 }
 
 // interval: with c, r, m the centres, radii and magnitudes of the inputs, the outputs lie in
@@ -70,7 +73,7 @@ func (l affine) backward(in [][]float64, out, g []float64, gin [][]float64) {
 //	Wc + b ± ( |W|(r + γ·m + tiny) + γ·|b| + lost ),
 //
 // where the terms behind r bound what float32 arithmetic, and our own, may be off by.
-func (l affine) interval(in []Box, out Box, a Arithmetic) {
+func (l affine) interval(ctx context.Context, in []Box, out Box, a Arithmetic) {
 	nIn, nOut := l.sizes()
 	c, r, m := make([]float64, nIn), make([]float64, nIn), make([]float64, nIn)
 	in[0].centre(c, r, m, a)
@@ -82,8 +85,8 @@ func (l affine) interval(in []Box, out Box, a Arithmetic) {
 	}
 	centre, radius := make([]float64, nOut), make([]float64, nOut)
 	l.start(centre)
-	l.apply(c, centre, false)
-	l.apply(r, radius, true)
+	l.apply(ctx, c, centre, false)
+	l.apply(ctx, r, radius, true)
 	l.finish(centre, radius, out, a)
 }
 
@@ -101,7 +104,7 @@ func (l affine) finish(centre, radius []float64, out Box, a Arithmetic) {
 }
 
 // slack bounds, for each output, how far an evaluation may be off Wx + b: in float32, and in our own sums.
-func (l affine) slack(in Box, a Arithmetic) []float64 {
+func (l affine) slack(ctx context.Context, in Box, a Arithmetic) []float64 {
 	nIn, nOut := l.sizes()
 	slack := make([]float64, nOut)
 	if a == Plain {
@@ -112,7 +115,7 @@ func (l affine) slack(in Box, a Arithmetic) []float64 {
 	for i, lo := range in.Lower {
 		m[i] = gamma*max(math.Abs(lo), math.Abs(in.Upper[i])) + tiny
 	}
-	l.apply(m, slack, true)
+	l.apply(ctx, m, slack, true)
 	b, lost := l.bias(), a.lose(l.terms())
 	added := a.gamma(b.terms)
 	for i := range slack {
@@ -121,10 +124,11 @@ func (l affine) slack(in Box, a Arithmetic) []float64 {
 	return slack
 }
 
-func (l affine) relax(in []Box, out Box, rows int, g []float64, gin [][]float64, constant []float64, a Arithmetic) {
-	l.transpose(rows, g, gin[0])
+func (l affine) relax(ctx context.Context, in []Box, out Box, rows int, g []float64, gin [][]float64,
+	constant []float64, a Arithmetic) {
+	l.transpose(ctx, rows, g, gin[0])
 	b := l.bias()
-	slack := l.slack(in[0], a)
+	slack := l.slack(ctx, in[0], a)
 	_, n := l.sizes()
 	for k := range rows {
 		constant[k] += offset(g[k*n:(k+1)*n], b, slack)

@@ -1,6 +1,7 @@
 package feedforward
 
 import (
+	"context"
 	"math"
 	"slices"
 )
@@ -90,7 +91,7 @@ func (logSoftmax) backward(in [][]float64, out, g []float64, gin [][]float64) {
 	}
 }
 
-func (logSoftmax) interval(in []Box, out Box, a Arithmetic) {
+func (logSoftmax) interval(ctx context.Context, in []Box, out Box, a Arithmetic) {
 	l, u := in[0].Lower, in[0].Upper
 	e, top := 0.0, 0.0
 	if a != Plain {
@@ -107,6 +108,7 @@ func (logSoftmax) interval(in []Box, out Box, a Arithmetic) {
 	}
 }
 
-func (logSoftmax) relax(_ []Box, out Box, rows int, g []float64, _ [][]float64, constant []float64, _ Arithmetic) {
+func (logSoftmax) relax(ctx context.Context, _ []Box, out Box, rows int, g []float64, _ [][]float64,
+	constant []float64, _ Arithmetic) {
 	atEnds(out, rows, g, constant)
 }

@@ -1,6 +1,7 @@
 package feedforward
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -111,7 +112,7 @@ func columnsOf(l affine) [][]float64 {
 	for i := range columns {
 		x[i] = 1
 		columns[i] = make([]float64, out)
-		l.apply(x, columns[i], false)
+		l.apply(context.Background(), x, columns[i], false)
 		x[i] = 0
 	}
 	return columns

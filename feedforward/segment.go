@@ -1,6 +1,7 @@
 package feedforward
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -57,19 +58,19 @@ type line struct {
 // straight is a layer that takes lines to lines.
 type straight interface {
 	// along is the line of the outputs; in encloses that of the inputs.
-	along(l *line, in Box, size int, a Arithmetic) *line
+	along(ctx context.Context, l *line, in Box, size int, a Arithmetic) *line
 }
 
-func (l affine) along(from *line, in Box, size int, a Arithmetic) *line {
-	to := &line{make([]float64, size), make([]float64, size), l.slack(in, a), from.epsilon}
+func (l affine) along(ctx context.Context, from *line, in Box, size int, a Arithmetic) *line {
+	to := &line{make([]float64, size), make([]float64, size), l.slack(ctx, in, a), from.epsilon}
 	l.start(to.centre)
-	l.apply(from.centre, to.centre, false)
-	l.apply(from.direction, to.direction, false)
-	l.apply(from.slack, to.slack, true)
+	l.apply(ctx, from.centre, to.centre, false)
+	l.apply(ctx, from.direction, to.direction, false)
+	l.apply(ctx, from.slack, to.slack, true)
 	return to
 }
 
-func (l *arrange) along(from *line, _ Box, size int, _ Arithmetic) *line {
+func (l *arrange) along(ctx context.Context, from *line, _ Box, size int, _ Arithmetic) *line {
 	to := &line{make([]float64, size), make([]float64, size), make([]float64, size), from.epsilon}
 	l.move(from.centre, to.centre)
 	fixed := arrange{from: l.from} // its constants do not move
@@ -108,12 +109,12 @@ func (r *region) clone() *region {
 }
 
 // follow is the line of a node whose input is on one, nil for another.
-func (r *region) follow(nd node, a Arithmetic) *line {
+func (r *region) follow(ctx context.Context, nd node, a Arithmetic) *line {
 	l, ok := nd.layer.(straight)
 	if !ok || len(nd.in) != 1 || r.lines[nd.in[0]] == nil {
 		return nil
 	}
-	return l.along(r.lines[nd.in[0]], r.boxes[nd.in[0]], nd.shape.Size(), a)
+	return l.along(ctx, r.lines[nd.in[0]], r.boxes[nd.in[0]], nd.shape.Size(), a)
 }
 
 // concretise is constant + the largest value of each row of g over a node, rounded up.

@@ -5,7 +5,7 @@ import "fmt"
 // Limits, so that a small file cannot ask for much memory or time.
 const (
 	mostValues   = 1 << 28   // of a layer
-	mostProducts = 1 << 33   // of a layer
+	mostProducts = 1 << 32   // of a layer, some seconds of work between two looks at an interrupt
 	mostMemory   = 768 << 20 // bytes for bounds and tables of all layers, and besides, for each byte of weights in a file,
 	ofWeights    = 6
 )

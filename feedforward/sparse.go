@@ -1,6 +1,9 @@
 package feedforward
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // scale is y_i = s_j·x_i + t_j with j = i/times: normalisation in inference, multiplication and addition of constants.
 type scale struct {
@@ -11,7 +14,7 @@ type scale struct {
 	fold   folding
 }
 
-func (l *scale) apply(x, y []float64, abs bool) {
+func (l *scale) apply(ctx context.Context, x, y []float64, abs bool) {
 	for j, s := range l.s {
 		if abs {
 			s = math.Abs(s)
@@ -22,7 +25,7 @@ func (l *scale) apply(x, y []float64, abs bool) {
 	}
 }
 
-func (l *scale) transpose(rows int, g, gin []float64) {
+func (l *scale) transpose(ctx context.Context, rows int, g, gin []float64) {
 	n, _ := l.sizes()
 	for k := range rows {
 		for j, s := range l.s {

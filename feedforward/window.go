@@ -1,6 +1,7 @@
 package feedforward
 
 import (
+	"context"
 	"fmt"
 	"slices"
 )
@@ -132,7 +133,7 @@ func newAverage(w *windows, countPadding bool) *average {
 	return l
 }
 
-func (l *average) apply(x, y []float64, abs bool) {
+func (l *average) apply(ctx context.Context, x, y []float64, abs bool) {
 	var members []int
 	for o, by := range l.divisor {
 		sum := 0.0
@@ -144,7 +145,7 @@ func (l *average) apply(x, y []float64, abs bool) {
 	}
 }
 
-func (l *average) transpose(rows int, g, gin []float64) {
+func (l *average) transpose(ctx context.Context, rows int, g, gin []float64) {
 	n, in := len(l.divisor), l.in.Size()
 	var members []int
 	for k := range rows {
@@ -193,7 +194,7 @@ func (l *maximum) backward(in [][]float64, out, g []float64, gin [][]float64) {
 	l.each(func(o int, members []int) { gin[0][l.first(in[0], members)] += g[o] })
 }
 
-func (l *maximum) interval(in []Box, out Box, a Arithmetic) {
+func (l *maximum) interval(ctx context.Context, in []Box, out Box, a Arithmetic) {
 	l.each(func(o int, members []int) {
 		out.Lower[o] = in[0].Lower[l.first(in[0].Lower, members)]
 		out.Upper[o] = in[0].Upper[l.first(in[0].Upper, members)]
@@ -202,7 +203,8 @@ func (l *maximum) interval(in []Box, out Box, a Arithmetic) {
 
 // relax: the maximum is at least each of its inputs, and equals the one whose lower bound no other's upper bound
 // exceeds; else it is at most the largest upper bound.
-func (l *maximum) relax(in []Box, out Box, rows int, g []float64, gin [][]float64, constant []float64, a Arithmetic) {
+func (l *maximum) relax(ctx context.Context, in []Box, out Box, rows int, g []float64, gin [][]float64,
+	constant []float64, a Arithmetic) {
 	n, m := l.size(), len(in[0].Lower)
 	l.each(func(o int, members []int) {
 		best := l.first(in[0].Lower, members)
