@@ -285,6 +285,13 @@ func TestNodesConform(t *testing.T) {
 	draw(1, 2).tensor(onnxfile.NewTensor("c", []float64{1, 2}, 2)).node("Add", "x c -> y").refused(t, "is of float64")
 	draw(1, 1, 2, 2).floats("w", []int64{1, 1, 1, 1}, 1).node("Conv", "x w -> y", ints("kernel_shape", 2, 2)).
 		refused(t, "kernel_shape")
+	for name, values := range map[string][]int64{"kernel_shape": {0, 0}, "strides": {0, 1}, "dilations": {1, 0}} {
+		d := draw(1, 1, 2, 2).node("MaxPool", "x -> y", ints(name, values...))
+		if name != "kernel_shape" {
+			d.nodes[0].Attributes = append(d.nodes[0].Attributes, ints("kernel_shape", 1, 1))
+		}
+		d.refused(t, "at least 1")
+	}
 	for _, mode := range []string{"SAME_UPPER", "SAME_LOWER"} {
 		auto := func(attributes ...onnxfile.Attribute) *drawing {
 			return draw(1, 1, 5, 5).node("MaxPool", "x -> y", append(attributes, onnxfile.TextAttribute("auto_pad", mode))...)

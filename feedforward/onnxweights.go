@@ -24,6 +24,9 @@ func (r *reader) window(n *onnxfile.Node, in Shape, kernel []int) (ConvOptions, 
 			*to = [2]int(v)
 		}
 	}
+	if min(slices.Min(o.Kernel[:]), slices.Min(o.Stride[:]), slices.Min(o.Dilation[:])) < 1 {
+		return o, fmt.Sprintf("kernel %v, strides %v and dilations %v; each is at least 1", o.Kernel, o.Stride, o.Dilation)
+	}
 	pads := toInts(n.Ints("pads"))
 	if len(pads) == 4 {
 		o.Pad = [4]int(pads)
@@ -39,8 +42,7 @@ func (r *reader) window(n *onnxfile.Node, in Shape, kernel []int) (ConvOptions, 
 	case mode == "VALID":
 	case !upper && mode != "SAME_LOWER":
 		return o, fmt.Sprintf("auto_pad %q", mode)
-	case o.Dilation != [2]int{1, 1} || o.Kernel[0] < o.Stride[0] || o.Kernel[1] < o.Stride[1] || min(o.Stride[0],
-		o.Stride[1]) < 1:
+	case o.Dilation != [2]int{1, 1} || o.Kernel[0] < o.Stride[0] || o.Kernel[1] < o.Stride[1]:
 		return o, fmt.Sprintf("auto_pad %q with kernel %v, strides %v, dilations %v: engines disagree; expected pads",
 			mode, o.Kernel, o.Stride, o.Dilation)
 	default:

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/x448/float16"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Type is the element type of a tensor (TensorProto.DataType).
@@ -172,6 +173,12 @@ func (t *Tensor) Len() (int, error) {
 // Stored is the number of bytes that hold the values.
 func (t *Tensor) Stored() int { return len(t.Raw) + len(t.lists) }
 
+// room is space for as many values as there can be, of half a byte or more.
+func room[T any](t *Tensor) []T {
+	n, _ := t.Len()
+	return make([]T, 0, min(n, 2*t.Stored()))
+}
+
 // values gives each value to one of two functions. What is in another file has to be loaded
 // before, see Load.
 func (t *Tensor) values(real func(float64), whole func(int64)) error {
@@ -257,6 +264,21 @@ func (t *Tensor) small(v byte, whole func(int64)) {
 	}
 }
 
+// listOf is the field with the values of a type.
+func listOf(kind Type) protowire.Number {
+	switch kind {
+	case Float32:
+		return 4
+	case Float64:
+		return 10
+	case Int64:
+		return 7
+	case Uint32, Uint64:
+		return 11
+	}
+	return 5
+}
+
 // listedValues reads the lists: floats, doubles and whole numbers of 32 and 64 bits; the types of
 // fewer bits are in that of 32, one value in each, those of 4 bits two.
 func (t *Tensor) listedValues(real func(float64), whole func(int64)) error {
@@ -267,7 +289,11 @@ func (t *Tensor) listedValues(real func(float64), whole func(int64)) error {
 	if t.Type.size() == 0 && t.Type != Int4 && t.Type != Uint4 {
 		return fmt.Errorf("tensor %q of %v: its values cannot be read", t.Name, t.Type)
 	}
+	list := listOf(t.Type)
 	return fields(t.lists, func(f field) error {
+		if f.number != list {
+			return fmt.Errorf("tensor %q of %v: its values are in field %d; expected %d", t.Name, t.Type, f.number, list)
+		}
 		switch f.number {
 		case 4:
 			var list []float32
@@ -305,7 +331,7 @@ func (t *Tensor) listedValues(real func(float64), whole func(int64)) error {
 // Float64s are the values of a tensor of any type of number; booleans are 0 and 1. Whole numbers
 // of more than 53 bits are rounded.
 func (t *Tensor) Float64s() ([]float64, error) {
-	var values []float64
+	values := room[float64](t)
 	err := t.values(func(v float64) { values = append(values, v) }, func(v int64) {
 		if t.Type == Uint64 {
 			values = append(values, float64(uint64(v)))
@@ -318,7 +344,7 @@ func (t *Tensor) Float64s() ([]float64, error) {
 
 // Int64s are the values of a tensor of whole numbers or booleans.
 func (t *Tensor) Int64s() ([]int64, error) {
-	var values []int64
+	values := room[int64](t)
 	var bad error
 	err := t.values(func(v float64) {
 		bad = fmt.Errorf("tensor %q is of %v; expected whole numbers", t.Name, t.Type)

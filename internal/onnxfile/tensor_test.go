@@ -93,6 +93,7 @@ func TestValues(t *testing.T) {
 		"complex64: 8 bytes cannot be read":   {Type: 14, Dims: []int64{1}, Raw: make([]byte, 8)},
 		"in another file and were not loaded": {Type: Float32, Dims: []int64{1}, External: []Property{{Key: "location", Value: "w"}}},
 		"float8e4m3fn: its values cannot":     list(t, 17, 5, varints(1), 1),
+		"its values are in field 10":          list(t, Float32, 10, make([]byte, 8), 1),
 	} {
 		if _, err := tensor.Float64s(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; expected an error with %q", err, want)
