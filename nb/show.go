@@ -28,6 +28,7 @@ var (
 // Show puts values into the page, in order: figures, gonum plots and images as pictures; widgets, with their static form
 // below; tables, fits and slices of structs as tables; Markdown set as such; everything else as text by its String method.
 func Show(values ...any) {
+	sayStandIns()
 	var text []string
 	flush := func() {
 		if len(text) > 0 {

@@ -40,6 +40,9 @@ func TestCommittedNotebooks(t *testing.T) {
 		if notebook.Metadata.Kernelspec.Name != KernelName {
 			t.Errorf("%s asks for the kernel %q, want %q", file, notebook.Metadata.Kernelspec.Name, KernelName)
 		}
+		if cells, err := StandIns(file); err != nil || len(cells) > 0 {
+			t.Errorf("%s, cells %v: drawn data stand in for those that it is about (%v): run it where the data are", file, cells, err)
+		}
 		run, empty := 0, 0
 		for i, cell := range notebook.Cells {
 			if cell.Type != "code" {

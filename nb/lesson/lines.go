@@ -49,6 +49,7 @@ func RobustNets() (models lines.Models, whole bool) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nb.Must(models, err), true
 	}
+	nb.StandIn("Drawn models", "RobustNets", "set CERTSPEC_DATA to a folder with robustnets/"+filepath.Base(path))
 	return drawn(), false
 }
 

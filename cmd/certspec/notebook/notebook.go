@@ -80,6 +80,9 @@ func (o *runOptions) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 		if o.save {
+			if err := refuseStandIns(file, done.Notebook, o.tier); err != nil {
+				return err
+			}
 			data, err := os.ReadFile(done.Notebook)
 			if err != nil {
 				return err
@@ -101,6 +104,16 @@ func (o *runOptions) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return nil
+}
+
+// refuseStandIns keeps figures of drawn data out of a notebook that reports on real ones.
+func refuseStandIns(file, executed, tier string) error {
+	cells, err := jupyter.StandIns(executed)
+	if err != nil || len(cells) == 0 || tier == "fast" {
+		return err
+	}
+	return fmt.Errorf("%s is not saved: in cells %v of %s drawn data stand in for those that it is about. Get the data "+
+		"(certspec dataset fetch NAME, or CERTSPEC_DATA=FOLDER), and run again; or leave out --save", file, cells, executed)
 }
 
 func labCommand() *cobra.Command {
