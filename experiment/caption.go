@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/certspec/certspec/corrupt"
 )
 
 // notes are the caption: tier, source, data, what the measures say of themselves, and engines.
@@ -92,8 +94,8 @@ func withoutGraph(engine string) string {
 	return before + ", " + rest
 }
 
-// corruptions says where corrupted images are from.
-func (f *Filler) corruptions() string {
+// corruptions says where corrupted images are from, and their frost where there is some.
+func (f *Filler) corruptions(frost bool) string {
 	official := map[string]bool{}
 	for kind, place := range f.Manifest.Places {
 		if strings.HasSuffix(kind, officialSuffix) {
@@ -103,7 +105,11 @@ func (f *Filler) corruptions() string {
 	if len(official) > 0 {
 		return "Corrupted images are those of the published files in " + list(official) + "; those of CIFAR-F are made by certspec."
 	}
-	return "Corrupted images are made by certspec from the clean ones, not those of the published files."
+	made := "Corrupted images are made by certspec from the clean ones, not those of the published files."
+	if frost {
+		made += " " + corrupt.DrawnFrost
+	}
+	return made
 }
 
 func list(of map[string]bool) string { return strings.Join(slices.Sorted(maps.Keys(of)), "; ") }

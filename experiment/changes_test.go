@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/resample"
 )
 
@@ -178,6 +179,22 @@ func TestBeside(t *testing.T) {
 	for _, want := range []string{"α = 0.001 for the radius of an image and again for its interval", "images whose class, right or wrong, is certified there", "abstains"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q in the caption:\n%s", want, said)
+		}
+	}
+}
+
+// Captions of tables say that frost is drawn where they have frost, and only there.
+func TestDrawnFrostIsSaid(t *testing.T) {
+	for _, c := range []struct {
+		folder, table string
+		said          bool
+	}{{"A", "A/table2", true}, {"A", "A/table3", false}, {"D-evidence", "D/table7", false}} {
+		f, err := Fill(t.Context(), "../notebooks/results/experiments/"+c.folder, c.table, resample.Options{Resamples: 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := strings.Count(strings.Join(f.Notes, "\n"), corrupt.DrawnFrost); said != map[bool]int{true: 1}[c.said] {
+			t.Errorf("%s: said %d times", c.table, said)
 		}
 	}
 }

@@ -139,7 +139,7 @@ type accuracies struct {
 }
 
 // Fill implements Measure.
-func (*evaluateMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
+func (*evaluateMeasure) Fill(f *Filler, out *Filled) (notes []string, err error) {
 	for i := range out.Lines {
 		l := &out.Lines[i]
 		sum, right, images := &accuracies{}, 0, 0
@@ -165,13 +165,15 @@ func (*evaluateMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
 		for k := range sum.Shares {
 			sum.Shares[k] /= float64(sum.Models)
 		}
-		var err error
 		if sum.Clean, err = rs.ExactInterval(right, images, resample.DefaultConfidence); err != nil {
 			return nil, err
 		}
 		l.Found["evaluate"] = sum
+		if len(notes) == 0 && slices.Contains(sum.Sets, "frost") {
+			notes = []string{corrupt.DrawnFrost}
+		}
 	}
-	return nil, nil
+	return notes, nil
 }
 
 // Tables implements Measure.

@@ -75,7 +75,10 @@ func (m radiusMeasure) Fill(f *Filler, out *Filled) (notes []string, err error) 
 		}
 	}
 	if len(m.Sweeps) > 0 {
-		note("%s", f.corruptions())
+		frost := slices.ContainsFunc(out.Metrics, func(m Metric) bool {
+			return slices.ContainsFunc(m.Cells, func(cell string) bool { return strings.HasPrefix(cell, "frost-") })
+		})
+		note("%s", f.corruptions(frost))
 		if few := tier.Corrupted.Corruptions; len(few) > 0 {
 			note("Of C and C-bar there are %s alone, at severity %v.", strings.Join(few, ", "), tier.Corrupted.Severities)
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/evaluate"
 	"github.com/certspec/certspec/internal/atomicfile"
@@ -354,6 +355,13 @@ func (r *recordMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
 		return nil, nil
 	}
 	notes := []string{fmt.Sprintf("The numbers of all models stand in %s, as certspec lines reads them.", recordsFile)}
+	cells, err := r.cells(f.Manifest.Tier)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(cells, func(c sweep.Cell) bool { return c.Corruption == "frost" }) {
+		notes = append(notes, corrupt.DrawnFrost)
+	}
 	for _, field := range slices.Sorted(maps.Keys(r.Sets)) {
 		if _, there := r.Placed[field]; !there {
 			notes = append(notes, fmt.Sprintf("No %s: --data %s=FOLDER was not given.", field, r.Sets[field]))

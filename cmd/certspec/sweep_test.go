@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/corrupt"
 )
 
 // The model answers by the mean of an image, which brightness raises.
@@ -43,6 +44,11 @@ func TestSweep(t *testing.T) {
 			if text, code := output(t, args...); code != 0 || !strings.Contains(text, want) {
 				t.Errorf("%v: exit code %d; expected %q in:\n%s", args[3:], code, want, text)
 			}
+		}
+	}
+	for of, drawn := range map[string]bool{folder: false, "../../notebooks/results/cifar10-resnet20-s025-C": true} {
+		if text, _ := output(t, "sweep", "table", of); strings.Contains(text, corrupt.DrawnFrost) != drawn {
+			t.Errorf("drawn frost is said or not:\n%s", text)
 		}
 	}
 	if text, _ := output(t, "sweep", "table", folder); !strings.Contains(text, "| clean | – |") {

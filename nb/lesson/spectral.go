@@ -140,7 +140,11 @@ func Severities(images *dataset.Images, i int, title string, families ...corrupt
 			rows = append(rows, row)
 		}
 		rows[0].Heads = []string{"severity 1", "severity 2", "severity 3", "severity 4", "severity 5"}
-		nb.Show(nb.Images(fmt.Sprintf("%s: %s, severities 1 to 5", title, family), images.Shape, rows...))
+		caption := fmt.Sprintf("%s: %s, severities 1 to 5", title, family)
+		if family == corrupt.C {
+			caption += ". " + corrupt.DrawnFrost
+		}
+		nb.Show(nb.Images(caption, images.Shape, rows...))
 	}
 }
 
@@ -180,9 +184,10 @@ func Changed(images *dataset.Images, title string, severity int, note string) {
 	t.Notes = []string{
 		fmt.Sprintf("Mean centroids: Low %.2f, Mid %.2f, High %.2f periods per image; %d images%s.", means[corrupt.Low], means[corrupt.Mid], means[corrupt.High], images.Len(), note),
 		fmt.Sprintf("The clean spectrum falls off like f^%.2f in amplitude and f^%.2f in power, from 1 to 15 periods.", amplitude.Exponent, power.Exponent),
+		corrupt.DrawnFrost,
 	}
 	const scale = "mean amplitude at each frequency, from 0.1 (black) to 30 (white), logarithmic"
-	nb.Show(nb.Images(fmt.Sprintf("%s: clean images and what CIFAR-C changes, severity %d; %s", title, severity, scale), Grey, tiles[corrupt.C]...),
+	nb.Show(nb.Images(fmt.Sprintf("%s: clean images and what CIFAR-C changes, severity %d; %s. %s", title, severity, scale, corrupt.DrawnFrost), Grey, tiles[corrupt.C]...),
 		nb.Images(fmt.Sprintf("%s: what CIFAR-C-bar changes, severity %d; %s", title, severity, scale), Grey, tiles[corrupt.CBar]...), t)
 }
 
@@ -232,6 +237,9 @@ func Sweep(folder string, published map[string]float64) (groups, each *nb.Tabula
 	}
 	if len(s.Unfinished) > 0 {
 		note += fmt.Sprintf(" Not complete and left out: %d ledgers.", len(s.Unfinished))
+	}
+	if s.DrawnFrost {
+		note += " " + corrupt.DrawnFrost
 	}
 	groups.Notes = []string{note}
 	ordered := len(c.Order) > 0

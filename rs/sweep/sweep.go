@@ -144,6 +144,7 @@ type Sweep struct {
 	Clean      *rs.Run       // nil: not there
 	Corrupted  []Corrupted   // complete runs, by name and severity
 	Unfinished []string      // ledgers that are not complete, and are left out
+	DrawnFrost bool          // it has frost, and no photographs were given for it
 }
 
 // Open reads the ledgers of a folder, NAME-SEVERITY.ledger and clean.ledger.
@@ -183,6 +184,9 @@ func Open(folder string) (*Sweep, error) {
 		case cell.Corruption == "":
 			s.Clean = run
 		default:
+			if data := run.Header.Data.Name; strings.Contains(data, "corrupt=frost:") && !strings.Contains(data, ",photographs") {
+				s.DrawnFrost = true
+			}
 			s.Corrupted = append(s.Corrupted, Corrupted{Corruption: cell.Corruption, Severity: cell.Severity, Rows: run.Rows, Digest: run.Header.Data.Digest})
 		}
 	}

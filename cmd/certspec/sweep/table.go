@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
@@ -193,7 +194,12 @@ func (c *sweptComparison) table(sweeps []*sweep.Sweep) *table.Table {
 
 func runNote(name string, s *sweep.Sweep) string {
 	h := s.Header
-	return fmt.Sprintf("%s: %s, σ = %g, α = %g, %s rule, at most %d noise samples per image.", name, h.Model.Name, h.Sigma, h.Alpha, h.Rule.Name, h.Rule.Looks[len(h.Rule.Looks)-1].Samples)
+	note := fmt.Sprintf("%s: %s, σ = %g, α = %g, %s rule, at most %d noise samples per image.",
+		name, h.Model.Name, h.Sigma, h.Alpha, h.Rule.Name, h.Rule.Looks[len(h.Rule.Looks)-1].Samples)
+	if s.DrawnFrost {
+		note += " " + corrupt.DrawnFrost
+	}
+	return note
 }
 
 func intervalNote(images int, severities []int, b resample.Options) string {
