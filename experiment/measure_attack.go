@@ -8,6 +8,7 @@ import (
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs/compare"
@@ -66,10 +67,29 @@ func (a *attackMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
 		}
 	}
 	b := f.bootstrap
-	return []string{
+	return append([]string{
 		fmt.Sprintf("Attacks (η,ω) within ε = %.4f in the L∞ norm, which leave the predictions as they are; calibration error over bins of equal count, images %s.", a.Epsilon, f.Manifest.Tier.Attack.Images),
 		fmt.Sprintf("Low and high of what an attack adds: %g %% intervals of the bootstrap over images, and seeds where there are two or more (%d resamples, seed %d), paired by image, of the gaps of the bins: percentiles of a calibration error, which resampling raises, would exclude the estimate itself. They err on the wide side.", 100*b.Confidence, b.Resamples, b.Seed),
-	}, nil
+	}, trainedAgainst(f, out)...), nil
+}
+
+// trainedAgainst says against which attacks the networks of rows were trained, where they were.
+func trainedAgainst(f *Filler, out *Filled) (notes []string) {
+	for _, l := range out.Lines {
+		if len(l.Models) == 0 || l.ACE == nil {
+			continue
+		}
+		m := f.Manifest.Model(l.Models[0])
+		made, err := method.With(m.Method, m.Options)
+		if err != nil {
+			continue // a method of another program
+		}
+		if a := made.Needs().Adversary; a != nil {
+			norm := map[attack.Norm]string{"": "Euclidean", attack.L2: "Euclidean", attack.LInf: "L∞"}[a.Norm]
+			notes = append(notes, fmt.Sprintf("%s: trained against attacks in the %s norm, ε = %.4g.", l.Title, norm, a.Epsilon))
+		}
+	}
+	return notes
 }
 
 func (*attackMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {

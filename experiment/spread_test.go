@@ -153,6 +153,9 @@ func TestRaisedErrorsLieInTheirIntervals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if said := strings.Join(f.Notes, "\n"); !strings.Contains(said, "AT (L2): trained against attacks in the Euclidean norm, ε = 0.25.") || strings.Contains(said, "ST: trained") {
+		t.Errorf("%s", said)
+	}
 	raised := 0
 	for _, l := range f.Lines {
 		for name, d := range l.Raised {

@@ -17,7 +17,8 @@ const (
 
 // Adversary describes an attack on the smoothed confidences of a batch.
 type Adversary struct {
-	Epsilon float64 // Euclidean budget of an image, 1 = full range of a value
+	Norm    Norm    // that bounds a perturbation; empty for L2
+	Epsilon float64 // budget of an image in that norm, 1 = full range of a value
 	Steps   int     // T
 	Rate    float64 // κ: a step is κ·2ε/T long
 	WarmUp  int     // epochs over which the budget grows linearly in training, from Epsilon/WarmUp in the first
@@ -60,6 +61,9 @@ func (a *Adversary) Check() error {
 		if !(v.value > 0 || v.zero && v.value == 0) || math.IsInf(v.value, 0) {
 			return fmt.Errorf("attack: %s is %v; expected a finite number above 0", v.name, v.value)
 		}
+	}
+	if a.Norm != "" && a.Norm != L2 && a.Norm != LInf {
+		return fmt.Errorf("attack: norm %q; expected %s or %s", a.Norm, L2, LInf)
 	}
 	if a.Steps < 1 {
 		return fmt.Errorf("attack: %d steps; expected at least 1", a.Steps)

@@ -118,7 +118,7 @@ func values(t *testing.T, x *tensors.Tensor) []float32 {
 func TestSmoothed(t *testing.T) {
 	w, x, labels, delta := sample(4, 2)
 	n, weights := linear(t, w)
-	s, err := NewSmoothed(n)
+	s, err := NewSmoothed(n, L2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,6 +174,45 @@ func TestSmoothed(t *testing.T) {
 	}
 }
 
+// Of one noise that is zero, an attack in L∞ on the label is projected gradient ascent on the cross-entropy, step by step.
+func TestSmoothedInLInf(t *testing.T) {
+	w, x, labels, _ := sample(1, 2)
+	n, weights := linear(t, w)
+	s, err := NewSmoothed(n, LInf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	plain, err := NewPlain(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	a := &Adversary{Norm: LInf, Epsilon: 0.1, Steps: 5, Rate: 1.5, Driver: func() Driver { return Lower{} }}
+	found, err := s.Run(a, a.Epsilon, 0, tensor(x), tensor(make([]float32, len(x))), labels, weights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pgd := PGD{Norm: LInf, Epsilon: a.Epsilon, Steps: a.Steps, Step: a.Rate * 2 * a.Epsilon / float64(a.Steps)}
+	want, err := plain.PGD(t.Context(), pgd, tensor(x), labels, weights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, still := values(t, found.Gamma), 0
+	for i, v := range values(t, want) {
+		if math.Abs(float64(got[i]-v)) > 1e-6 || math.Abs(float64(got[i])) > a.Epsilon*(1+1e-6) {
+			t.Fatalf("value %d moves by %g, want %g", i, got[i], v)
+		}
+		if v == 0 {
+			still++
+		}
+	}
+	checkRange(t, x, got)
+	if still > len(got)/2 {
+		t.Errorf("%d of %d values do not move", still, len(got))
+	}
+}
+
 // Where a network is flat, its image moves along its first noise.
 func TestZeroGradient(t *testing.T) {
 	_, x, labels, delta := sample(2, 0)
@@ -181,7 +220,7 @@ func TestZeroGradient(t *testing.T) {
 		x[i] = 0.5
 	}
 	n, weights := linear(t, make([]float32, pixels*classes))
-	s, err := NewSmoothed(n)
+	s, err := NewSmoothed(n, L2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func Empirical(ctx context.Context, b *backend.Backend, m *modelfile.Model, smoo
 		weights = append(weights, tensors.FromFlatDataAndDimensions(slices.Clone(w.Values), w.Shape...))
 	}
 	defer release(weights...)
-	s, err := NewSmoothed(&Network{Backend: b, Forward: a.Forward, Tensors: a.Tensors()})
+	s, err := NewSmoothed(&Network{Backend: b, Forward: a.Forward, Tensors: a.Tensors()}, L2)
 	if err != nil {
 		return nil, err
 	}

@@ -13,9 +13,9 @@ import (
 //
 //	ẑ_n(γ) = (1/m) Σ_j softmax f(x_n + γ_n + δ_nj)[class_n]
 //
-// under the Euclidean norm (Salman et al. 2019, arXiv 1906.04584, section 3). The m noises of an image are the same in all
-// steps. All such attacks take steps along the normalised gradient of ẑ_n, and differ in whether an image's confidence is to
-// rise or to fall, which a Driver says step by step.
+// under the Euclidean norm (Salman et al. 2019, arXiv 1906.04584, section 3) or L∞. The m noises of an image are the same in all
+// steps. All such attacks take steps along the normalised gradient of ẑ_n, or along its signs in L∞, and differ in whether an
+// image's confidence is to rise or to fall, which a Driver says step by step.
 //
 // The gradient taken is that of log ẑ_n, which has the same direction and does not vanish in the number format where ẑ_n is small. Where
 // it is zero, the direction of the image's first noise stands in for a random one.
@@ -23,8 +23,8 @@ type Smoothed struct {
 	look, move *Exec
 }
 
-// NewSmoothed prepares attacks on a network; it is compiled at the first Run with batches of a size.
-func NewSmoothed(n *Network) (*Smoothed, error) {
+// NewSmoothed prepares attacks on a network in a norm; it is compiled at the first Run with batches of a size.
+func NewSmoothed(n *Network, norm Norm) (*Smoothed, error) {
 	s := &Smoothed{}
 	var err error
 	s.look, err = n.step(4, func(in []*Node, forward func(*Node) *Node) []*Node {
@@ -35,7 +35,11 @@ func NewSmoothed(n *Network) (*Smoothed, error) {
 		logZ, class := loss.Confidence(logits, class)
 		gradient := Gradient(ReduceAllSum(logZ), gamma)[0]
 		firstNoise := Slice(delta, AxisRange(0, images))
-		return []*Node{Exp(logZ), class, unit(gradient, firstNoise)}
+		direction := unit(gradient, firstNoise)
+		if norm == LInf {
+			direction = Sign(direction)
+		}
+		return []*Node{Exp(logZ), class, direction}
 	})
 	if err != nil {
 		return nil, err
@@ -43,6 +47,9 @@ func NewSmoothed(n *Network) (*Smoothed, error) {
 	s.move, err = NewExec(n.Backend.Backend, func(in []*Node) *Node {
 		x, gamma, direction, way, step, epsilon := in[0], in[1], in[2], in[3], in[4], in[5]
 		gamma = Add(gamma, Mul(Mul(direction, perImage(way)), step))
+		if norm == LInf {
+			return inRange(x, Max(Neg(epsilon), Min(epsilon, gamma)))
+		}
 		return shorten(inRange(x, gamma), epsilon)
 	})
 	if err != nil {

@@ -149,7 +149,7 @@ func attackStored(t *testing.T, b *backend.Backend, path, data string, n int, si
 	for _, w := range model.Weights {
 		weights = append(weights, tensors.FromFlatDataAndDimensions(w.Values, w.Shape...))
 	}
-	smoothed, err := NewSmoothed(&Network{Backend: b, Forward: a.Forward, Tensors: a.Tensors()})
+	smoothed, err := NewSmoothed(&Network{Backend: b, Forward: a.Forward, Tensors: a.Tensors()}, L2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,16 +13,26 @@ import (
 // Attack is what all methods with an adversary have as options: its budget, steps and noises.
 type Attack struct {
 	Noises  int     `json:"noises" usage:"noise samples of an image, the same in the attack and in the step"`
-	Epsilon float64 `json:"epsilon" usage:"Euclidean budget of the attack, 1 = full range of a value"`
+	Epsilon float64 `json:"epsilon" usage:"budget of the attack in its norm, 1 = full range of a value"`
 	Steps   int     `json:"steps" usage:"steps of the attack"`
 	Rate    float64 `json:"rate" usage:"length of a step over 2·epsilon/steps"`
 	WarmUp  int     `json:"warm_up" usage:"epochs over which the budget grows to epsilon"`
 	Delay   int     `json:"delay" usage:"epochs without an attack before that"`
+
+	Norm attack.Norm `json:"norm,omitempty" usage:"norm of the budget: l2 (also empty) or linf"`
+}
+
+// euclidean refuses the norm L∞ for adversaries that reckon how far a confidence gets, which they do in the Euclidean norm.
+func (a Attack) euclidean() error {
+	if a.Norm == attack.LInf {
+		return fmt.Errorf("norm is %s; expected %s: this adversary bounds confidences in the Euclidean norm", a.Norm, attack.L2)
+	}
+	return nil
 }
 
 func (a Attack) needs(target attack.Target, driver func() attack.Driver) Needs {
 	return Needs{Views: 1, Noises: a.Noises, Adversary: &attack.Adversary{
-		Epsilon: a.Epsilon, Steps: a.Steps, Rate: a.Rate, WarmUp: a.WarmUp, Delay: a.Delay, Target: target, Driver: driver,
+		Norm: a.Norm, Epsilon: a.Epsilon, Steps: a.Steps, Rate: a.Rate, WarmUp: a.WarmUp, Delay: a.Delay, Target: target, Driver: driver,
 	}}
 }
 
@@ -31,7 +41,8 @@ func attacked(b *Batch) []loss.Term {
 }
 
 // SmoothAdv minimises the cross-entropy of noisy images that were disturbed to lower the smoothed confidence in their labels
-// (Salman et al. 2019, arXiv 1906.04584).
+// (Salman et al. 2019, arXiv 1906.04584). With one noise and σ = 0 it is adversarial training of the network itself (Madry et al. 2018,
+// arXiv 1706.06083), from the image as it is.
 type SmoothAdv struct{ Attack }
 
 func (SmoothAdv) Name() string { return "smoothadv" }
@@ -71,7 +82,7 @@ type ExactACT struct {
 
 func (ExactACT) Name() string { return "exact-act" }
 func (m ExactACT) Check() error {
-	return errors.Join(probability("hoeffding", m.Hoeffding), revision(m.Revision))
+	return errors.Join(probability("hoeffding", m.Hoeffding), revision(m.Revision), m.euclidean())
 }
 func (m ExactACT) Needs() Needs {
 	return m.needs(attack.Predicted, func() attack.Driver {
@@ -118,6 +129,7 @@ type ACCEACT struct {
 }
 
 func (ACCEACT) Name() string              { return "acce-act" }
+func (m ACCEACT) Check() error            { return errors.Join(m.Relaxed.Check(), m.euclidean()) }
 func (m ACCEACT) Needs() Needs            { return m.needs(attack.Predicted, m.driver(m.Noises)) }
 func (ACCEACT) Loss(b *Batch) []loss.Term { return attacked(b) }
 
@@ -135,7 +147,7 @@ func (m ACCEACTStar) Check() error {
 	if err := weight("beta", m.Beta); err != nil {
 		return err
 	}
-	return m.Relaxed.Check()
+	return errors.Join(m.Relaxed.Check(), m.euclidean())
 }
 
 func (m ACCEACTStar) Loss(b *Batch) []loss.Term {

@@ -38,7 +38,7 @@ func TestEveryMethod(t *testing.T) {
 			t.Errorf("%s: options %v, %v", e.Name, options, err)
 		}
 		for _, o := range e.Options {
-			if _, found := options[o.Key]; !found && o.Value != "0" { // an option of 0 may be newer than cards
+			if _, found := options[o.Key]; !found && o.Value != "0" && o.Value != "" { // an empty option may be newer than cards
 				t.Errorf("%s: no %s on the card", e.Name, o.Key)
 			}
 		}
@@ -88,6 +88,8 @@ func TestBadMethods(t *testing.T) {
 		"warm-up of -1":                                  {"brier-act", "warm_up=-1"},
 		"growth is 0.5":                                  {"acce-act", "growth=0.5"},
 		"rho is 0":                                       {"acce-act", "rho=0"},
+		`norm "l1"; expected l2 or linf`:                 {"smoothadv", "norm=l1"},
+		"norm is linf; expected l2":                      {"acce-act", "norm=linf"},
 		"hoeffding is 1":                                 {"exact-act", "hoeffding=1"},
 		"method cat-rs: attack: 0 steps":                 {"cat-rs", "steps=0"},
 		"method cat-rs: lambda is -1":                    {"cat-rs", "lambda=-1"},

@@ -62,7 +62,7 @@ func newTrainer(b *backend.Backend, p *plan, s *state) (*trainer, error) {
 		}
 	}
 	if p.needs.Adversary != nil {
-		t.attack, err = attack.NewSmoothed(&attack.Network{Backend: b, Forward: p.net.Forward, Tensors: p.tensors})
+		t.attack, err = attack.NewSmoothed(&attack.Network{Backend: b, Forward: p.net.Forward, Tensors: p.tensors}, p.needs.Adversary.Norm)
 		if err != nil {
 			return nil, fmt.Errorf("train: %w", err)
 		}
