@@ -15,11 +15,11 @@ ifeq ($(shell go env GOARCH),amd64)
 export GOEXPERIMENT = simd
 endif
 
-.PHONY: help build demo test quick check unit portable generate-check fuzz release notebooks wheel test-external lab site fmt clean
+.PHONY: help build prepared demo test quick check unit portable generate-check fuzz release notebooks wheel test-external lab site fmt clean
 
 help:
 	@echo "make demo           train nothing, certify 500 images in a notebook, print the table"
-	@echo "make lab            open JupyterLab with the notebooks and the kernel ready"
+	@echo "make lab            open JupyterLab with the notebooks and the kernel ready (as root: LAB=--allow-root)"
 	@echo "make build          the program, as bin/certspec"
 	@echo "make quick          formatting, vet, staticcheck and short tests of the light packages: seconds, after every edit"
 	@echo "make test           formatting, vet, all tests, every notebook in its fast tier"
@@ -36,12 +36,15 @@ build:
 	@$(if $(TAGS),echo "no C compiler: building without XLA; models then run on the Go engine; some ten times slower" >&2,:)
 	go build -buildvcs=auto -tags "$(TAGS)" -o $(CERTSPEC) ./cmd/certspec
 
-# The demo goes on from what an earlier one with the same notebook and models has left.
-demo: DEMO = out/demo-$(shell cat notebooks/quickstart.ipynb notebooks/models/* | cksum | cut -d' ' -f1)
-demo: build
+# What notebooks use where it is there.
+prepared: build
 	@$(CERTSPEC) backend install || echo "going on without the XLA plugin: models run on the Go engine, which is slower" >&2
 	@$(CERTSPEC) backend install onnxruntime || echo "going on without ONNX Runtime: certifying takes some three times longer" >&2
-	@$(CERTSPEC) dataset fetch fashionmnist || echo "going on without FashionMNIST: the notebook makes synthetic images" >&2
+	@$(CERTSPEC) dataset fetch fashionmnist || echo "going on without FashionMNIST: notebooks draw shapes in its place" >&2
+
+# The demo goes on from what an earlier one with the same notebook and models has left.
+demo: DEMO = out/demo-$(shell cat notebooks/quickstart.ipynb notebooks/models/* | cksum | cut -d' ' -f1)
+demo: prepared
 	@$(CERTSPEC) notebook run --tier $(TIER) --html --out $(DEMO) notebooks/quickstart.ipynb >/dev/null
 	@cat $(DEMO)/quickstart/out/table.txt
 	@echo && echo "page:    $(DEMO)/quickstart/quickstart.html" && echo "figures: $(DEMO)/quickstart/out/"
@@ -130,9 +133,13 @@ PLATFORM =
 wheel:
 	go run ./internal/pywheel -out dist -only "$(PLATFORM)"
 
-lab: build
-	@$(CERTSPEC) backend install || echo "going on without the XLA plugin: models run on the Go engine, which is slower" >&2
-	$(CERTSPEC) notebook lab notebooks
+# LAB are options of JupyterLab: a container, where all is done as root, needs LAB=--allow-root.
+LAB =
+lab:
+	@test "$$(id -u)" != 0 || test -n "$(findstring allow-root,$(LAB))$(findstring allow_root,$(LAB))" || \
+		{ echo 'JupyterLab does not start as root unless it is told to: make lab LAB=--allow-root' >&2; exit 1; }
+	@$(MAKE) --no-print-directory prepared
+	$(CERTSPEC) notebook lab notebooks -- $(LAB)
 
 site:
 	@go run ./internal/site -o out/site

@@ -88,6 +88,34 @@ func TestStartScriptSetsTheKernelsEnvironment(t *testing.T) {
 	}
 }
 
+// The program that installed the kernel is on the PATH of cells, and is missed where it is gone.
+func TestProgramOfTheCells(t *testing.T) {
+	needShell(t)
+	dir := filepath.Join(t.TempDir(), "it's here")
+	program := script(t, filepath.Join(dir, "certspec"), "#!/bin/sh\nfor a; do printf '[%s]' \"$a\"; done\n")
+	of := script(t, filepath.Join(dir, "path", "certspec"), programScript(program))
+	if out, err := exec.Command(of, "ledger", "a b").Output(); err != nil || string(out) != "[ledger][a b]" {
+		t.Errorf("%q (%v)", out, err)
+	}
+	if err := os.Remove(program); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(of, "ledger").CombinedOutput(); err == nil || !strings.Contains(string(out), "run certspec kernel install again") {
+		t.Errorf("%q (%v)", out, err)
+	}
+}
+
+func TestRootIsToldBefore(t *testing.T) {
+	for args, refused := range map[string]bool{"": true, "--no-browser": true, "--allow-root": false, "--ServerApp.allow_root=True": false} {
+		if err := checkRoot(0, []string{args}); (err != nil) != refused {
+			t.Errorf("%q: %v", args, err)
+		}
+		if err := checkRoot(1000, []string{args}); err != nil {
+			t.Errorf("as a user: %v", err)
+		}
+	}
+}
+
 func TestInstallAndUninstall(t *testing.T) {
 	needShell(t)
 	t.Setenv("CERTSPEC_CACHE", t.TempDir())
@@ -126,6 +154,9 @@ func TestInstallAndUninstall(t *testing.T) {
 	}
 	if info, err := os.Stat(spec.Argv[0]); err != nil || info.Mode()&0o100 == 0 {
 		t.Errorf("%s is not executable: %v", spec.Argv[0], err)
+	}
+	if info, err := os.Stat(filepath.Join(k.Dir, "path", "certspec")); err != nil || info.Mode()&0o100 == 0 {
+		t.Errorf("certspec is not on the kernel's PATH: %v", err)
 	}
 	for _, want := range []bool{true, false} {
 		if found, err := Uninstall(data); found != want || err != nil {

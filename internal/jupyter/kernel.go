@@ -64,6 +64,10 @@ func Install(ctx context.Context, dataDir, version string, show progress.Reporte
 	if err := warm(ctx, g, module, show); err != nil {
 		return Kernel{}, fmt.Errorf("kernel: what a first cell needs: %w", err)
 	}
+	program, err := os.Executable()
+	if err != nil {
+		return Kernel{}, fmt.Errorf("kernel: where this program is: %w", err)
+	}
 	k := Kernel{Dir: filepath.Join(dataDir, "kernels", KernelName), Module: module, XLA: g.cgo}
 	if err := os.MkdirAll(filepath.Join(k.Dir, "path"), 0o755); err != nil {
 		return Kernel{}, fmt.Errorf("kernel: %w", err)
@@ -83,6 +87,7 @@ func Install(ctx context.Context, dataDir, version string, show progress.Reporte
 		write      func(path string, data []byte) error
 	}{
 		{filepath.Join(k.Dir, "path", "go"), goScript(g), atomicfile.WriteProgram},
+		{filepath.Join(k.Dir, "path", "certspec"), programScript(program), atomicfile.WriteProgram},
 		{start, startScript(k, g, bin), atomicfile.WriteProgram},
 		{filepath.Join(k.Dir, "kernel.json"), string(spec) + "\n", atomicfile.Write},
 	} {
@@ -128,6 +133,13 @@ func goScript(g goTool) string {
 		"# \"!*go get PACKAGE@VERSION\" in a cell adds a package of your own.\n" +
 		"case \"$*\" in get | \"get -t\") exit 0 ;; esac\n" +
 		"exec " + quote(g.program) + " \"$@\"\n"
+}
+
+// programScript runs the program that installed the kernel, so that "!certspec" works in a cell.
+func programScript(program string) string {
+	return "#!/bin/sh\n# For !certspec in a cell.\nprogram=" + quote(program) + "\n" +
+		`test -x "$program" || { echo "certspec is no longer at $program: run certspec kernel install again" >&2; exit 127; }` + "\n" +
+		`exec "$program" "$@"` + "\n"
 }
 
 // quote makes one word of s for the shell.

@@ -2,9 +2,12 @@ package jupyter
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/certspec/certspec/internal/cache"
 	"github.com/certspec/certspec/internal/pyenv"
@@ -14,6 +17,9 @@ import (
 // Lab opens JupyterLab on a folder, with the kernel ready, until it is closed or ctx is cancelled.
 // args go to JupyterLab.
 func Lab(ctx context.Context, dir, version string, show progress.Reporter, args ...string) error {
+	if err := checkRoot(os.Geteuid(), args); err != nil {
+		return err // before anything is installed
+	}
 	python, err := pyenv.Ensure(ctx, pyenv.Lab, show)
 	if err != nil {
 		return err
@@ -35,4 +41,13 @@ func Lab(ctx context.Context, dir, version string, show progress.Reporter, args 
 		return nil // how people close it
 	}
 	return err
+}
+
+// checkRoot says what JupyterLab would say after all is installed: it does not start as root, as in most containers, unless it is told to.
+func checkRoot(user int, args []string) error {
+	told := func(arg string) bool { return strings.Contains(strings.ReplaceAll(arg, "_", "-"), "allow-root") }
+	if user != 0 || slices.ContainsFunc(args, told) {
+		return nil
+	}
+	return errors.New("JupyterLab does not start as root unless it is told to: certspec notebook lab FOLDER -- --allow-root")
 }
