@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -14,18 +15,6 @@ const (
 	longestLine = 100
 	longestCell = 25
 )
-
-// lines is the source of a cell, which a notebook holds as one string or several.
-type lines []string
-
-func (l *lines) UnmarshalJSON(data []byte) error {
-	var one string
-	if json.Unmarshal(data, &one) == nil {
-		*l = strings.SplitAfter(one, "\n")
-		return nil
-	}
-	return json.Unmarshal(data, (*[]string)(l))
-}
 
 // Every notebook keeps the limits, colours its code as Go, and says of every picture what is to be seen. A table or a link in the prose may be
 // longer than a line, as it cannot be broken.
@@ -42,7 +31,7 @@ func TestNotebooksReadWell(t *testing.T) {
 		var notebook struct {
 			Cells []struct {
 				Type    string `json:"cell_type"`
-				Source  lines
+				Source  sourceLines
 				Outputs []struct {
 					Data     map[string]json.RawMessage
 					Metadata map[string]struct{ Alt string }
@@ -83,5 +72,36 @@ func TestNotebooksReadWell(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// One paper has one address in all notebooks.
+func TestOneAddressForAPaper(t *testing.T) {
+	files, _ := filepath.Glob("../../notebooks/*.ipynb")
+	link := regexp.MustCompile(`\[([^\]]+)\]\((https://(?:arxiv|doi)\.org/[^)]+)\)`)
+	addresses := map[string]string{}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var notebook struct {
+			Cells []struct{ Source sourceLines }
+		}
+		if err := json.Unmarshal(data, &notebook); err != nil {
+			t.Fatal(err)
+		}
+		for _, cell := range notebook.Cells {
+			for _, found := range link.FindAllStringSubmatch(strings.Join(cell.Source, ""), -1) {
+				paper := strings.Join(strings.Fields(found[1]), " ")
+				if before, known := addresses[paper]; known && before != found[2] {
+					t.Errorf("%s: %s is at %s, and at %s elsewhere", file, paper, found[2], before)
+				}
+				addresses[paper] = found[2]
+			}
+		}
+	}
+	if len(addresses) < 5 {
+		t.Errorf("%d papers found", len(addresses))
 	}
 }
