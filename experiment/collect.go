@@ -56,6 +56,10 @@ func (on *Manifest) keptOf(folder string, m *Model) (kept, error) {
 	if _, err := readJSON(resultPath(folder, m, ".json"), &k.origin); err != nil {
 		return k, err
 	}
+	cells, err := on.cells()
+	if err != nil {
+		return k, err
+	}
 	files, err := filepath.Glob(filepath.Join(folder, "ledgers", m.Slug(), "*.ledger"))
 	if err != nil {
 		return k, err
@@ -76,7 +80,7 @@ func (on *Manifest) keptOf(folder string, m *Model) (kept, error) {
 			return k, err
 		}
 		of := outcomes(run.Rows, radius)
-		if err := on.checkCell(file, m, cell, of); err != nil {
+		if err := on.checkCell(cells, file, m, cell, of); err != nil {
 			return k, err
 		}
 		k.radii.set(cell, of)

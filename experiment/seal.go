@@ -313,6 +313,10 @@ func (m *Manifest) cells() (map[string]sweep.Cell, error) {
 
 // checkRadii refuses radii above the largest possible one, and images that are not those of the selection.
 func (m *Manifest) checkRadii(path string, text []byte, model *Model, r *Radii, most float64) error {
+	cells, err := m.cells()
+	if err != nil {
+		return err
+	}
 	for _, name := range r.Cells {
 		of := r.Outcomes(name)
 		for _, one := range of {
@@ -322,7 +326,7 @@ func (m *Manifest) checkRadii(path string, text []byte, model *Model, r *Radii, 
 					path, lineOf(text, one.Image), one.Image, one.Radius, name, most, why)
 			}
 		}
-		if err := m.checkCell(path, model, name, of); err != nil {
+		if err := m.checkCell(cells, path, model, name, of); err != nil {
 			var other *listError
 			if errors.As(err, &other) {
 				other.line = lineOf(text, other.image)
@@ -334,11 +338,7 @@ func (m *Manifest) checkRadii(path string, text []byte, model *Model, r *Radii, 
 }
 
 // checkCell compares the images of a cell with those that the recipe's data and the tier name.
-func (m *Manifest) checkCell(path string, model *Model, name string, of Outcomes) error {
-	cells, err := m.cells()
-	if err != nil {
-		return err
-	}
+func (m *Manifest) checkCell(cells map[string]sweep.Cell, path string, model *Model, name string, of Outcomes) error {
 	cell, ok := cells[name]
 	if !ok {
 		return nil
