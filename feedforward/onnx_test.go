@@ -302,6 +302,23 @@ func TestNodesConform(t *testing.T) {
 	}
 }
 
+// ONNX Runtime's optimiser moves a Pad by 0 into a MaxPool behind it. Where values may be negative that is another
+// function: of −1 and −2 with a 0 behind, the file has the maxima −1 and 0, ONNX Runtime 1.31 has −1 and −2.
+func TestPadBeforeMaxPool(t *testing.T) {
+	padded := func(before string, value float32, by ...onnxfile.Attribute) *drawing {
+		return draw(1, 1, 1, 2).node(before, "x -> b", by...).ints("p", 0, 0, 0, 0, 0, 0, 0, 1).
+			tensor(onnxfile.Float32Tensor("v", []float32{value})).node("Pad", "b p v -> c").node("Cast", "c -> d", whole("to", 1)).
+			node("MaxPool", "d -> y", ints("kernel_shape", 1, 2))
+	}
+	const reason = "behind a Pad by 0"
+	padded("LeakyRelu", 0).refused(t, reason)
+	padded("Tanh", 0).refused(t, reason)
+	padded("Transpose", 0, ints("perm", 0, 1, 2, 3)).refused(t, reason)
+	padded("Relu", 0).gives(t, []float64{-1, 2}, Shape{1, 1, 2}, 2, 2)
+	padded("Sigmoid", 0).gives(t, []float64{0, 0}, Shape{1, 1, 2}, .5, .5)
+	padded("LeakyRelu", -3, real("alpha", .5)).gives(t, []float64{-1, -2}, Shape{1, 1, 2}, -.5, -1)
+}
+
 // Half precision is refused wherever results are in it; constants may be.
 func TestHalfPrecisionIsRefused(t *testing.T) {
 	for _, kind := range []onnxfile.Type{onnxfile.Float16, onnxfile.BFloat16} {

@@ -156,7 +156,34 @@ func (r *reader) pool(n *onnxfile.Node) (int, string) {
 	if n.Op == "AveragePool" || n.Op == "GlobalAveragePool" {
 		return r.b.AveragePool(in, o), ""
 	}
+	if pad := &r.b.net.nodes[in]; !global && pad.padsZeros() && !r.b.net.nonNegative(pad.in[0]) {
+		return 0, "behind a Pad by 0 of values that may be negative: ONNX Runtime moves such a Pad into the windows, " +
+			"where padding is no value; expected MaxPool's own pads, or a Relu in front"
+	}
 	return r.b.MaxPool(in, o), ""
+}
+
+// padsZeros says whether a layer puts zeros around values.
+func (nd *node) padsZeros() bool {
+	l, ok := nd.layer.(*arrange)
+	return ok && l.constant == 0 && slices.ContainsFunc(l.from, func(i int32) bool { return i < 0 })
+}
+
+// nonNegative says whether the values of a layer are at least 0, whatever enters it.
+func (n *Network) nonNegative(layer int) bool {
+	nd := &n.nodes[layer]
+	switch l := nd.layer.(type) {
+	case *activation:
+		return l.f(-math.MaxFloat64) >= 0
+	case *arrange:
+		if l.constant < 0 {
+			return false
+		}
+	case *maximum, *concat:
+	default:
+		return false
+	}
+	return !slices.ContainsFunc(nd.in, func(in int) bool { return !n.nonNegative(in) })
 }
 
 // reduceMean is global average pooling where the axes are those of the image.
