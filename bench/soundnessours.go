@@ -73,9 +73,11 @@ func certifySolved(ctx context.Context, k solved, opt rs.Options, trials int) ([
 	for i := range trials {
 		images.IDs = append(images.IDs, i)
 	}
-	if _, err := preflight.Look(ctx, k, images, preflight.UseOf(opt)); err != nil {
+	first, err := preflight.Look(ctx, k, images, preflight.UseOf(opt))
+	if err != nil {
 		return nil, err
 	}
+	opt.Witness = first.Witness
 	run, err := rs.Certify(ctx, k, loaded{images}, opt)
 	if err != nil {
 		return nil, err

@@ -27,9 +27,9 @@ def shower(show: bool) -> Show:
             tqdm.write(str(state["text"]), file=sys.stderr)
             return
         if not bars:
-            bars.append(tqdm(desc=str(state["task"]), total=float(state["total"]) or None,
+            bars.append(tqdm(desc=str(state["task"]), total=int(state["total"]) or None,
                              unit=" " + str(state["unit"]), file=sys.stderr))
-        bars[0].update(float(state["done"]) - bars[0].n)
+        bars[0].update(int(state["done"]) - bars[0].n)
         if state["final"]:
             bars.pop().close()
 
