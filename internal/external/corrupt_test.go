@@ -3,11 +3,8 @@
 package external
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
-	"image"
-	"image/jpeg"
 	"math"
 	"testing"
 
@@ -179,44 +176,5 @@ answer = {"Frost": reference.FROST, "Rows": [row(n, s) for n in arg["Names"] for
 		}
 		compare("mean change", mean, w.Mean, slack)
 		compare("mean squared change", square, w.Square, slack*2)
-	}
-}
-
-// How far the JPEG codec of Go's standard library is from libjpeg, which is why it is not used: a figure for the record.
-func TestExternalStandardJPEG(t *testing.T) {
-	im := corruptImages(t, "40")
-	for severity, quality := range []int{80, 65, 58, 50, 40} {
-		got := ours(t, im, corrupt.Setting{Name: "jpeg_compression", Severity: severity + 1})
-		different, largest, sum := 0, 0, 0.0
-		for i := range im.IDs {
-			from := image.NewRGBA(image.Rect(0, 0, 32, 32))
-			for p := range 1024 {
-				copy(from.Pix[4*p:], im.Image(i)[3*p:3*p+3])
-				from.Pix[4*p+3] = 255
-			}
-			var b bytes.Buffer
-			if err := jpeg.Encode(&b, from, &jpeg.Options{Quality: quality}); err != nil {
-				t.Fatal(err)
-			}
-			back, err := jpeg.Decode(&b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for p := range 1024 {
-				r, g, bl, _ := back.At(p%32, p/32).RGBA()
-				for c, v := range [3]uint32{r, g, bl} {
-					if d := int(v>>8) - int(got[i*3072+3*p+c]); d != 0 {
-						different++
-						largest = max(largest, d, -d)
-						sum += float64(d * d)
-					}
-				}
-			}
-		}
-		n := float64(len(got))
-		t.Logf("quality %d: image/jpeg differs in %.1f%% of the bytes, by at most %d, root mean square %.2f", quality, 100*float64(different)/n, largest, math.Sqrt(sum/n))
-		if different == 0 {
-			t.Errorf("quality %d: image/jpeg gives the same bytes: use it", quality)
-		}
 	}
 }
