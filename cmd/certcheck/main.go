@@ -11,8 +11,9 @@
 // Not proven: that model, data, noise and counts are those that the header names. To replay blocks with the model shows it.
 // Who alters a ledger and puts its digest right is found out, except where the same claims and averages follow:
 //   - what enters no claim: names, engine, digests of model and data, shape of the images, classes that nothing was counted in, noise law, seed,
-//     order, tolerance, futility, the budget's words, announced sizes that no image meets. Where the header calls the seed derived,
-//     "certspec ledger verify" derives it again, which binds digests, shape, classes, noise law and all settings; a chosen seed binds none;
+//     order, tolerance, futility, the budget's words, announced sizes that no image meets; and σ, with the radii that follow
+//     from it. Where the header calls the seed derived, "certspec ledger verify" derives it again, which binds digests,
+//     shape, classes, noise law and all settings, σ among them; a chosen seed binds none;
 //   - counts of the selection with the same winner (under iss: and size); behind it, counts of other classes and misses, and hits after
 //     the look of the claim, where that look remains the best;
 //   - a label that stays wrong, or that of an abstention, in all lines of its image;
@@ -82,15 +83,15 @@ func follow(file string, out, errs io.Writer) (code int) {
 		reason = err.Error()
 	}
 	if reason != "" {
-		fmt.Fprintf(errs, "%s:%d: %s\n", file, c.at+1, reason)
+		fmt.Fprintf(errs, "%s:%d: %s\n", plain(file), c.at+1, plain(reason))
 		return 1
 	}
-	unread := map[bool]string{true: "Not read: the scores beside the ledger (" + c.Scores + "), and what is proven of confidences by them.\n"}[c.Scores != ""]
+	unread := map[bool]string{true: "Not read: the scores beside the ledger (" + plain(c.Scores) + "), and what is proven of confidences by them.\n"}[c.Scores != ""]
 	_, err = fmt.Fprintf(out, "%s: all holds: %d images, %d abstentions, %s, σ = %s, α = %s, %s\n"+
 		"Proven: if the counts are what the model said to independent noise samples, each claim is false with probability at most α.\n"+
-		"Not proven: that it said so; and that model, data, labels, shape, classes, noise law and seed are those that the header names.\n%s"+
+		"Not proven: that it said so; and that model, data, labels, shape, classes, noise law%s are those that the header names.\n%s"+
 		"\"certspec ledger replay\" asks the model. %s\n",
-		file, c.images, c.abstained, c.Rule.Name, c.Sigma, c.Alpha, c.lines[c.at], unread, map[bool]string{
+		plain(file), c.images, c.abstained, c.Rule.Name, c.Sigma, c.Alpha, c.lines[c.at], map[bool]string{true: ", σ and seed", false: " and seed"}[c.SeedChosen], unread, map[bool]string{
 			true:  "The seed was chosen: nothing ties these fields to it, and whoever chose it may have tried others.",
 			false: "The seed is called derived: \"certspec ledger verify\" derives it again from these fields and the settings."}[c.SeedChosen])
 	if err != nil { // nobody was told
@@ -98,6 +99,12 @@ func follow(file string, out, errs io.Writer) (code int) {
 		return 1
 	}
 	return 0
+}
+
+// plain is a text without characters that a terminal would obey.
+func plain(text string) string {
+	quoted := strconv.Quote(text)
+	return strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(quoted[1 : len(quoted)-1])
 }
 
 // check checks a ledger. Where it fails, the checker stands at the line that is wrong.
@@ -296,13 +303,25 @@ func (c *checker) claims(images []*image) {
 	sum.SetFrac(new(big.Int).Quo(sum.Num(), sum.Denom()), big.NewInt(1e9)) // cut to 9 decimals
 	c.expect("acr %s %d", sum.FloatString(9), labelled)
 	slices.Sort(radii)
-	for i := 0; i == 0 || i < len(c.targets) || strings.HasPrefix(c.lines[c.at+1], "certified "); i++ {
+	for i := 0; c.states(i); i++ {
 		at := float64(i) / 4 // or the targets
-		if must(c.targets == nil || i < len(c.targets), "want %d certified accuracies", i); c.targets != nil {
+		if c.targets != nil {
 			at, _ = c.targets[i].Float64()
 		}
 		c.expect("certified %s %d %d", strconv.FormatFloat(at, 'f', -1, 64), len(radii)-sort.SearchFloat64s(radii, at), labelled)
 	}
+}
+
+// states reports whether a further accuracy follows, the i-th: they stand at all targets or, under other rules, at 0 and the
+// multiples of ¼ that an image whose samples all hit would reach, no more and no less.
+func (c *checker) states(i int) bool {
+	if c.targets != nil || i == 0 {
+		return i < max(len(c.targets), 1)
+	}
+	r, stated := big.NewRat(int64(i), 4), strings.HasPrefix(c.lines[c.at+1], "certified ")
+	must(!stated || c.reaches(r, -3, 0), "no image can reach the radius %v", float64(i)/4)
+	must(stated || !c.reaches(times(r, big.NewRat(1e9+3, 1e9)), 3, 1e-5), "want the certified accuracy at %v", float64(i)/4)
+	return stated
 }
 
 // claim checks that k hits of n are those of a look, and prove as much as is claimed and no more.

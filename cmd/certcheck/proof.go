@@ -128,21 +128,41 @@ func (c *checker) clopperPearson(m *image, best int, q probability) {
 // with m = n−k misses and P[k] the binomial probability: if q is true, a martingale that begins at 1, which ever reaches 1/α with probability
 // at most α (Ville). Below k/n it falls with q, so that M(q) ≥ 1/α excludes every probability up to q. 1/P[k] is U+D−1 of the sums at tail.
 func (c *checker) mixture(k, n int, q probability) {
+	must(q == 0 || c.wealth(k, n, q) >= 1+8e-7, "%d hits of %d do not prove the lower bound %s", k, n, q)
+	must(c.wealth(k, n, q+3) <= 1+1.3e-6, "%d hits of %d prove a larger lower bound than %s", k, n, q)
+}
+
+// wealth is α·M(q), which errs by less than 10⁻⁷ of itself.
+func (c *checker) wealth(k, n int, q probability) float64 {
 	const r = 60
 	misses, alpha := n-k, c.levels[0].near
-	level := func(q probability) float64 { // α·M(q), which errs by less than 10⁻⁷ of itself
-		hit, miss := float64(q)/whole15, float64(whole15-q)/whole15
-		if float64(k) <= float64(n)*hit || miss <= 0 {
-			return 0
-		}
-		b := math.Exp(c.rising(k, r*hit) + c.rising(misses, r*miss) - c.rising(n, r))
-		much := 1e6 / (alpha * b)
-		up, _ := c.series64(misses, -1, float64(k+1), hit/miss, much)
-		down, _ := c.series64(k, -1, float64(misses+1), miss/hit, much)
-		return alpha * b * (up + down - 1)
+	hit, miss := float64(q)/whole15, float64(whole15-q)/whole15
+	if float64(k) <= float64(n)*hit || miss <= 0 {
+		return 0
 	}
-	must(q == 0 || level(q) >= 1+8e-7, "%d hits of %d do not prove the lower bound %s", k, n, q)
-	must(level(q+3) <= 1+1.3e-6, "%d hits of %d prove a larger lower bound than %s", k, n, q)
+	b := math.Exp(c.rising(k, r*hit) + c.rising(misses, r*miss) - c.rising(n, r))
+	much := 1e6 / (alpha * b)
+	up, _ := c.series64(misses, -1, float64(k+1), hit/miss, much)
+	down, _ := c.series64(k, -1, float64(misses+1), miss/hit, much)
+	return alpha * b * (up + down - 1)
+}
+
+// reaches reports whether samples that all hit, as many as an image can have, prove a bound of Φ(r/σ) and so many units of
+// its 15th decimal, with some room in the level.
+func (c *checker) reaches(r *big.Rat, units probability, room float64) bool {
+	n := c.samples[len(c.samples)-1]
+	for i, size := range c.Rule.Sizes {
+		n = max(whole(size.Samples), n*min(i, 1))
+	}
+	if n == 0 || r.Cmp(times(c.sigma, big.NewRat(7, 1))) > 0 { // 10⁹ samples prove less than Φ(7)
+		return false
+	}
+	scaled, _ := new(big.Float).Mul(c.phi(r), number(big.NewRat(whole15, 1))).Int64()
+	q := probability(scaled) + units
+	if c.Rule.Name == "anytime" {
+		return c.wealth(n, n, q) >= 1+room
+	}
+	return c.rare(n, n, q, c.levels[len(c.levels)-1], 1-room)
 }
 
 // rising is ln A(x; y): the first factors one by one, the others, as they are Γ(x+y)/Γ(f+y) · f!/x!, by Stirling's series, of which the terms

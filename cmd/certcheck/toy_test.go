@@ -243,7 +243,7 @@ func (t toy) close(lines []string) []string {
 	nano := new(big.Int).Div(sum.Num(), sum.Denom()).Int64()
 	out = append(out, fmt.Sprintf("acr %d.%09d %d", nano/1e9, nano%1e9, labelled))
 	grid := t.radii
-	for r := 0.0; t.radii == nil && (r == 0 || r <= slices.Max(append(radii, 0))); r += 0.25 {
+	for r := 0.0; t.radii == nil && (r == 0 || r <= t.most()); r += 0.25 {
 		grid = append(grid, r)
 	}
 	for _, r := range grid {
@@ -256,6 +256,26 @@ func (t toy) close(lines []string) []string {
 		out = append(out, fmt.Sprintf("certified %v %d %d", r, count, labelled))
 	}
 	return out
+}
+
+// most is the radius of an image whose samples all hit.
+func (t toy) most() float64 {
+	n, level := t.samples[len(t.samples)-1], t.levels[len(t.levels)-1]
+	for i, s := range t.sizes {
+		if n = max(n, s[1]); i == 0 {
+			n = s[1]
+		}
+	}
+	lower := lowerBound(n, n, level)
+	if t.rule == "anytime" {
+		lower = mixtureBound(n, n, level)
+	}
+	radius := "0"
+	if n > 0 && lower >= "0.5" {
+		radius = cutRadius(t.sigma, lower)
+	}
+	r, _ := strconv.ParseFloat(radius, 64)
+	return r
 }
 
 // lowerBound is the Clopper-Pearson bound at α(1−1.5·10⁻⁹), cut to 15 decimals.
