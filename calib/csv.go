@@ -1,7 +1,6 @@
 package calib
 
 import (
-	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/certspec/certspec/internal/textfile"
 )
 
 // Table is a file of samples. Columns that the file does not have are nil.
@@ -26,11 +27,7 @@ type Table struct {
 // Errors name the file as name, with line and column: columns that are missing or given twice, rows of another
 // length, values that are not numbers in [0, 1], and intervals that are reversed.
 func ReadCSV(name string, r io.Reader) (*Table, error) {
-	in := bufio.NewReader(r)
-	if mark, err := in.Peek(3); err == nil && string(mark) == "\xef\xbb\xbf" {
-		in.Discard(3)
-	}
-	file := &csvFile{name: name, csv: csv.NewReader(in)}
+	file := &csvFile{name: name, csv: csv.NewReader(textfile.NewReader(r))}
 	file.csv.ReuseRecord = true
 	t := &Table{}
 	columns, err := file.header(t)

@@ -1,7 +1,6 @@
 package calib
 
 import (
-	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/certspec/certspec/internal/textfile"
 )
 
 // ReadProbabilitiesCSV reads whole rows of probabilities from a CSV file with a header: the column label, the true class, and p0, p1, …, one for each class, in any
@@ -17,11 +18,7 @@ import (
 // Errors name the file as name, with line and column: columns that are missing or given twice, values that are not numbers in [0, 1], labels that are no class;
 // those of Check, with the file.
 func ReadProbabilitiesCSV(name string, r io.Reader) (Probabilities, error) {
-	in := bufio.NewReader(r)
-	if mark, err := in.Peek(3); err == nil && string(mark) == "\xef\xbb\xbf" {
-		in.Discard(3)
-	}
-	file := &csvFile{name: name, csv: csv.NewReader(in)}
+	file := &csvFile{name: name, csv: csv.NewReader(textfile.NewReader(r))}
 	file.csv.ReuseRecord = true
 	p := Probabilities{}
 	header, err := file.csv.Read()

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/textfile"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -65,7 +65,7 @@ func (e *ManifestError) Error() string {
 // readManifest gives nil where there is none.
 func readManifest(folder string) (*Manifest, error) {
 	path := filepath.Join(folder, manifestName)
-	data, err := os.ReadFile(path)
+	data, err := textfile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

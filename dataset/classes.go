@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/certspec/certspec/internal/textfile"
 )
 
 // label gives each picture the class of its folder. Pictures without any folder have
@@ -29,7 +30,7 @@ func (r *records) label(f *folder, classFile string) error {
 	}
 	switch {
 	case classFile != "":
-		text, err := os.ReadFile(classFile)
+		text, err := textfile.Read(classFile)
 		if err == nil {
 			r.folders, r.classes, err = parseClasses(string(text))
 		}
@@ -103,7 +104,7 @@ func parseClasses(text string) (folders map[string]int, classes []string, err er
 	named := map[int]string{}
 	long := false
 	number := 0
-	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
+	for line := range strings.Lines(text) {
 		number++
 		line = strings.TrimSpace(line)
 		if line == "" {

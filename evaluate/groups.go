@@ -2,17 +2,17 @@ package evaluate
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/certspec/certspec/internal/nearest"
+	"github.com/certspec/certspec/internal/textfile"
 )
 
 // ReadGroups reads, for each class of the data, the model's classes that stand for it, for Options.Groups: a line "CLASS NUMBER..." each.
 func ReadGroups(path string, classes []string) ([][]int, error) {
-	text, err := os.ReadFile(path)
+	text, err := textfile.Read(path)
 	if err != nil {
 		return nil, err
 	}
@@ -49,12 +49,12 @@ func ReadGroups(path string, classes []string) ([][]int, error) {
 
 // ReadFolders reads the folders of a model's classes, a line each, and gives, for each class of the data, the class of the model that has its folder; nil where all classes of the model are there, in their order.
 func ReadFolders(path string, classes []string) ([][]int, error) {
-	text, err := os.ReadFile(path)
+	text, err := textfile.Read(path)
 	if err != nil {
 		return nil, err
 	}
 	var folders []string
-	for line := range strings.Lines(strings.TrimPrefix(string(text), "\ufeff")) {
+	for line := range strings.Lines(string(text)) {
 		if folder, _, _ := strings.Cut(strings.TrimSpace(line), " "); folder != "" { // a name may follow
 			if slices.Contains(folders, folder) {
 				return nil, fmt.Errorf("%s: the folder %s stands twice", path, folder)

@@ -13,6 +13,7 @@ import (
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/textfile"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/sweep"
@@ -166,7 +167,7 @@ func (r *recording) open(ctx context.Context) (err error) {
 	if r.Parts == "" {
 		return nil
 	}
-	found, err := os.ReadFile(r.Parts)
+	found, err := textfile.Read(r.Parts)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/internal/journal"
+	"github.com/certspec/certspec/internal/textfile"
 )
 
 // Pooled are the right answers of several cells together.
@@ -100,7 +101,7 @@ func decodeTable(path string, text []byte) (*Table, error) {
 		return nil, fmt.Errorf("%s: its last line was cut off: %s; end it with a newline if it is whole",
 			path, journal.Quote(text[journal.Whole(text):]))
 	}
-	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	rows, err := csv.NewReader(bytes.NewReader(textfile.Cut(text))).ReadAll()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

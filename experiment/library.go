@@ -4,7 +4,6 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/certspec/certspec/internal/nearest"
+	"github.com/certspec/certspec/internal/textfile"
 )
 
 // dataKind is a kind of data set that recipes name.
@@ -73,7 +73,7 @@ func Open() (*Library, error) {
 //
 // Errors, as *FileError: a key that is unknown, a value of another kind, a name that is there already, a recipe that inherits from none.
 func (l *Library) Add(file string) ([]tableRow, error) {
-	text, err := os.ReadFile(file)
+	text, err := textfile.Read(file)
 	if err != nil {
 		return nil, fmt.Errorf("experiment: %w", err)
 	}

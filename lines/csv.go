@@ -1,7 +1,6 @@
 package lines
 
 import (
-	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/certspec/certspec/internal/textfile"
 )
 
 // Unit is what a bare number in a column of accuracies means.
@@ -130,11 +131,7 @@ type columns struct {
 }
 
 func readColumns(path string, in io.Reader) (*columns, error) {
-	text, err := io.ReadAll(in)
-	if err != nil {
-		return nil, fmt.Errorf("lines: %s: %w", path, err)
-	}
-	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))))
+	r := csv.NewReader(textfile.NewReader(in))
 	r.Comment = '#'
 	r.TrimLeadingSpace = true
 	t := &columns{}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/npy"
+	"github.com/certspec/certspec/internal/textfile"
 )
 
 // Predictions are a model's classes for the images of a set, in the set's order.
@@ -168,7 +169,7 @@ func pooled(folder string, severities []string) (all []Predictions, err error) {
 
 // ReadPredictionCard reads a card; nil: there is none.
 func ReadPredictionCard(path string) (*PredictionCard, error) {
-	text, err := os.ReadFile(path)
+	text, err := textfile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -205,7 +206,7 @@ func WriteClasses(path string, classes []int) error {
 
 // ReadClasses reads whole numbers: a .npy file of one dimension, or a .json list.
 func ReadClasses(path string) ([]int, error) {
-	data, err := os.ReadFile(path)
+	data, err := textfile.Read(path)
 	if err != nil {
 		return nil, fmt.Errorf("lines: %w", err)
 	}

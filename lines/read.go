@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/certspec/certspec/internal/textfile"
 )
 
 // ErrImages is the error of Read where a table does not say how many images are behind its cells, and CSV.Images does neither.
@@ -50,7 +52,7 @@ func firstColumns(path string) ([]string, error) {
 	}
 	defer f.Close()
 	text := make([]byte, 1<<16)
-	n, _ := f.Read(text)
+	n, _ := textfile.NewReader(f).Read(text)
 	line, _, _ := strings.Cut(string(text[:n]), "\n")
 	return strings.Split(strings.TrimRight(line, "\r"), ","), nil
 }

@@ -1,7 +1,6 @@
 package lines
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/certspec/certspec/internal/journal"
 	"github.com/certspec/certspec/internal/nearest"
+	"github.com/certspec/certspec/internal/textfile"
 )
 
 // Record is one model as a line of JSON, in RobustNets' field names: accuracies in percent, all other numbers in their own
@@ -71,7 +71,7 @@ func PutRecord(path string, r Record) error {
 		return fmt.Errorf("lines: model %q: %w", r.Model, err)
 	}
 	err = journal.Update(path, func(old []byte) ([]byte, error) {
-		return withRecord(path, old[:journal.Whole(old)], r.Model, append(line, '\n'))
+		return withRecord(path, textfile.Cut(old[:journal.Whole(old)]), r.Model, append(line, '\n'))
 	})
 	var other *FieldError
 	if err != nil && !errors.As(err, &other) {
@@ -124,7 +124,7 @@ func ReadRecords(path string) (Models, error) {
 func readRecords(path string, in io.Reader) (Models, error) {
 	var models Models
 	at := map[string]int{} // line of each model
-	lines := bufio.NewReader(in)
+	lines := textfile.NewReader(in)
 	for line := 1; ; line++ {
 		text, err := lines.ReadBytes('\n')
 		if err != nil && !errors.Is(err, io.EOF) {

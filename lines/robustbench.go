@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"strconv"
+
+	"github.com/certspec/certspec/internal/textfile"
 )
 
 // ReadRobustBench reads RobustBench's table of accuracies under corruptions (Croce et al. 2021, unaggregated_results.csv): two
@@ -29,7 +31,7 @@ func readRobustBench(path string, in io.Reader, images int) (Models, error) {
 	if images < 1 {
 		return nil, fmt.Errorf("lines: %d images in a cell, want at least 1", images)
 	}
-	r := csv.NewReader(in)
+	r := csv.NewReader(textfile.NewReader(in))
 	rows, err := r.ReadAll()
 	if err != nil {
 		return nil, &FieldError{File: path, Reason: err.Error()}

@@ -1,7 +1,6 @@
 package lines
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/certspec/certspec/internal/textfile"
 )
 
 // robustNetsImages is the number of images behind each accuracy of the RobustNets file: the whole test set, CIFAR-10.1 v6,
@@ -53,7 +54,7 @@ func ReadRobustNets(path string) (Models, error) {
 		return nil, fmt.Errorf("lines: %w", err)
 	}
 	defer f.Close()
-	models, err := readRobustNets(path, bufio.NewReaderSize(f, 1<<16))
+	models, err := readRobustNets(path, textfile.NewReader(f))
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/certspec/certspec/internal/textfile"
 )
 
 // The 28 torchvision models and the five robustness models that stand behind the ImageNet part of Fridovich-Keil et al.
@@ -58,7 +60,7 @@ func ReadTestbed(path string) (Models, error) {
 }
 
 func readTestbed(path string, in io.Reader) (Models, error) {
-	r := csv.NewReader(in)
+	r := csv.NewReader(textfile.NewReader(in))
 	header, err := r.Read()
 	if err != nil || header[0] != "model" || !slices.Contains(header, "val") {
 		return nil, &FieldError{File: path, Line: 1, Reason: "not the ImageNet testbed's table, whose first column is model and which has a column val"}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/certspec/certspec/feedforward/quantize"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/textfile"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -49,7 +50,7 @@ type Card struct {
 // readCard reads the card beside an ONNX file, which may be missing.
 func readCard(model string) (Card, error) {
 	path := model + ".json"
-	text, err := os.ReadFile(path)
+	text, err := textfile.Read(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return Card{}, nil
 	}

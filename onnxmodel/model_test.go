@@ -150,7 +150,7 @@ func TestCard(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	put(`{"mean": [0.5], "std": [0.25], "channel_order": "bgr", "class_names": ["cat", "dog", "owl"]}`)
+	put("\ufeff" + `{"mean": [0.5], "std": [0.25], "channel_order": "bgr", "class_names": ["cat", "dog", "owl"]}`)
 	model, err := Open(path, Options{Card: Card{Mean: []float64{.1, .2, .3}}})
 	if err != nil {
 		t.Fatal(err)

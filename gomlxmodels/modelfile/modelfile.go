@@ -16,6 +16,7 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/textfile"
 )
 
 // formatVersion is the version of the card that is written and read.
@@ -171,7 +172,7 @@ func Write(path string, m *Model) error {
 
 // ReadCard reads the card alone.
 func ReadCard(path string) (*Card, error) {
-	data, err := os.ReadFile(CardPath(path))
+	data, err := textfile.Read(CardPath(path))
 	if err != nil {
 		return nil, fmt.Errorf("modelfile: %w", err)
 	}

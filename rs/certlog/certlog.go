@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/certspec/certspec/internal/textfile"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -58,8 +59,8 @@ func Open(path string) (*Log, error) {
 // twice, and a log without rows are a *LineError.
 func Read(name string, in io.Reader) (*Log, error) {
 	r := reader{name: name, seen: map[int]int{}}
-	const longest = 1 << 16
-	lines := bufio.NewReaderSize(in, longest)
+	const longest = 1 << 16 // the reader's size
+	lines := textfile.NewReader(in)
 	for {
 		text, err := lines.ReadSlice('\n')
 		if len(text) > 0 {

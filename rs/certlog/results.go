@@ -1,10 +1,10 @@
 package certlog
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 
+	"github.com/certspec/certspec/internal/textfile"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -28,7 +28,7 @@ func ReadResults(path string) (*Results, error) {
 	}
 	defer f.Close()
 	r := &Results{File: path}
-	in := bufio.NewReader(f)
+	in := textfile.NewReader(f)
 	if first, err := in.Peek(1); err != nil || first[0] != '{' {
 		if r.Log, err = Read(path, in); err != nil {
 			return nil, err

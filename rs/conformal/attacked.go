@@ -3,9 +3,9 @@ package conformal
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 
 	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/textfile"
 )
 
 // Attacked are attacked images of a data set, as "certspec attack --save" writes them.
@@ -27,7 +27,7 @@ type AttackedImage struct {
 
 // ReadAttacked reads such a file.
 func ReadAttacked(path string) (*Attacked, error) {
-	text, err := os.ReadFile(path)
+	text, err := textfile.Read(path)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -13,6 +12,7 @@ import (
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/textfile"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/confidences"
 	"github.com/certspec/certspec/rs/ledger"
@@ -122,7 +122,7 @@ func (o *recalibrateOptions) other(cmd *cobra.Command, sets []*sampleFile) ([]fi
 
 // saved takes the maps of a file of --save.
 func (o *recalibrateOptions) saved(ctx context.Context, sets []*sampleFile) ([]fitPart, error) {
-	text, err := os.ReadFile(o.use)
+	text, err := textfile.Read(o.use)
 	if err != nil {
 		return nil, err
 	}

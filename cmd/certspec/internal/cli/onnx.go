@@ -2,13 +2,13 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/internal/textfile"
 	"github.com/certspec/certspec/onnxmodel"
 )
 
@@ -98,11 +98,11 @@ func (o *onnxOptions) read(f *pflag.FlagSet, path string, choice *string) (onnxm
 
 // readClassNames reads a file of one name per line.
 func readClassNames(path string) ([]string, error) {
-	text, err := os.ReadFile(path)
+	text, err := textfile.Read(path)
 	if err != nil {
 		return nil, err
 	}
-	names := strings.Split(strings.TrimRight(strings.TrimPrefix(string(text), "\ufeff"), "\r\n\t "), "\n")
+	names := strings.Split(strings.TrimRight(string(text), "\r\n\t "), "\n")
 	for i, name := range names {
 		if names[i] = strings.TrimSpace(name); names[i] == "" {
 			return nil, fmt.Errorf("%s: line %d is empty; expected the name of class %d", path, i+1, i)
