@@ -3,6 +3,7 @@ package table
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // EscapeLaTeX writes a text so that LaTeX sets every character of it. Control characters become blanks, and those that
@@ -11,7 +12,7 @@ func EscapeLaTeX(text string) string {
 	var b strings.Builder
 	for _, r := range latexEscapes.Replace(text) {
 		switch {
-		case r < ' ' || r == 0x7f:
+		case unicode.IsControl(r):
 			b.WriteByte(' ')
 		case r > 0x17f:
 			fmt.Fprintf(&b, "[U+%04X]", r)

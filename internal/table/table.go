@@ -16,6 +16,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/printable"
 )
 
 // Table is a table that renders itself as HTML, Markdown, LaTeX, CSV and plain text.
@@ -57,10 +58,13 @@ func (t *Table) String() string {
 	w.Style().Box = pretty.StyleBoxLight
 	s := w.Render()
 	for _, note := range t.Notes {
-		s += "\n" + note
+		s += "\n" + line(note)
 	}
 	return s
 }
+
+// line is a note on its own line: names in it come from files that others made.
+func line(note string) string { return printable.Line(strings.ReplaceAll(note, "\n", " ")) }
 
 // HTML is the table as an HTML fragment that reads the same in a live notebook, in a saved page,
 // and where a web site strips styles: the only style is the alignment, against Jupyter's own.
@@ -82,7 +86,7 @@ func (t *Table) Markdown() string {
 	w := t.writer(func(s string) string { return s }) // go-pretty escapes the pipes
 	s := w.RenderMarkdown()
 	for _, note := range t.Notes {
-		s += "\n\n" + note
+		s += "\n\n" + line(note)
 	}
 	return s + "\n"
 }
@@ -147,7 +151,7 @@ func (t *Table) writer(escape func(string) string) pretty.Writer {
 	w.SuppressTrailingSpaces()
 	w.Style().Format = pretty.FormatOptions{}
 	if t.Title != "" {
-		w.SetTitle("%s", escape(t.Title))
+		w.SetTitle("%s", escape(line(t.Title)))
 	}
 	header := make(pretty.Row, len(t.Columns))
 	configs := make([]pretty.ColumnConfig, len(t.Columns))

@@ -103,7 +103,7 @@ type Model struct {
 // Entry is the model. Training on Gaussian noise is that of Cohen et al., who are among Papers.
 func (m Model) Entry() Entry {
 	e := Entry{"misc", "model", []Field{{"title", tex("Image classifier " + m.Name)}, {"howpublished", "certspec model file"}}}
-	if sum, ok := strings.CutPrefix(m.Weights, "sha256:"); ok && len(sum) >= 8 {
+	if sum, ok := strings.CutPrefix(tex(m.Weights), "sha256:"); ok && len(sum) >= 8 {
 		e.Key += "-" + sum[:8]
 		e.Fields = append(e.Fields, Field{"note", strings.TrimSuffix(fmt.Sprintf("SHA-256 of the weights %s; %s; %s", sum, tex(m.Training), tex(m.Command)), "; ")})
 	}

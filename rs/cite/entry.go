@@ -5,6 +5,8 @@ package cite
 import (
 	"fmt"
 	"strings"
+
+	"github.com/certspec/certspec/internal/printable"
 )
 
 // Entry is an entry of a bibliography.
@@ -43,4 +45,6 @@ var special = strings.NewReplacer(`\`, `\textbackslash{}`, `{`, `\{`, `}`, `\}`,
 	`^`, `\textasciicircum{}`, `~`, `\textasciitilde{}`, "\n", " ", "σ", `$\sigma$`, "α", `$\alpha$`, "≤", `$\le$`)
 
 // tex makes plain text safe for TeX.
-func tex(text string) string { return special.Replace(text) }
+func tex(text string) string {
+	return special.Replace(printable.Line(strings.ReplaceAll(text, "\n", " ")))
+}

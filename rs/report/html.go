@@ -5,6 +5,7 @@ import (
 	"html"
 	"strings"
 
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/table"
 )
 
@@ -35,12 +36,12 @@ figcaption { color: #444; font-size: 0.9rem; }
 // html is the document as one page that needs no other file. It is well-formed XML, too.
 func (d *document) html() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, page, html.EscapeString(d.title))
-	fmt.Fprintf(&b, "<h1>%s</h1>\n", html.EscapeString(d.title))
+	fmt.Fprintf(&b, page, escapeHTML(d.title))
+	fmt.Fprintf(&b, "<h1>%s</h1>\n", escapeHTML(d.title))
 	for _, block := range d.blocks {
 		switch v := block.(type) {
 		case heading:
-			fmt.Fprintf(&b, "<h2>%s</h2>\n", html.EscapeString(string(v)))
+			fmt.Fprintf(&b, "<h2>%s</h2>\n", escapeHTML(string(v)))
 		case paragraph:
 			fmt.Fprintf(&b, "<p>%s</p>\n", v.html())
 		case list:
@@ -52,19 +53,26 @@ func (d *document) html() string {
 		case *table.Table:
 			b.WriteString(v.HTML() + "\n")
 		case code:
-			fmt.Fprintf(&b, "<pre>%s</pre>\n", html.EscapeString(strings.Join(v, "\n")))
+			lines := make([]string, len(v))
+			for i, line := range v {
+				lines[i] = escapeHTML(line)
+			}
+			fmt.Fprintf(&b, "<pre>%s</pre>\n", strings.Join(lines, "\n"))
 		case picture:
-			fmt.Fprintf(&b, "<figure>\n%s\n<figcaption>%s</figcaption>\n</figure>\n", v.svg, html.EscapeString(v.caption))
+			fmt.Fprintf(&b, "<figure>\n%s\n<figcaption>%s</figcaption>\n</figure>\n", v.svg, escapeHTML(v.caption))
 		}
 	}
 	b.WriteString("</body>\n</html>\n")
 	return b.String()
 }
 
+// escapeHTML writes a text on one line, of characters that XML may hold.
+func escapeHTML(text string) string { return html.EscapeString(printable.Line(text)) }
+
 func (p paragraph) html() string {
 	var b strings.Builder
 	for _, s := range p {
-		text := html.EscapeString(s.text)
+		text := escapeHTML(s.text)
 		switch s.style {
 		case strong:
 			text = "<strong>" + text + "</strong>"

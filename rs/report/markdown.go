@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/internal/table"
 )
 
@@ -28,7 +29,7 @@ func (d *document) markdown() string {
 			// Indented: no line can end the block.
 			b.WriteString("\n")
 			for _, line := range v {
-				fmt.Fprintf(&b, "    %s\n", line)
+				fmt.Fprintf(&b, "    %s\n", printable.Line(line))
 			}
 		}
 	}
@@ -52,7 +53,7 @@ func (p paragraph) markdown() string {
 
 // codeSpan fences a literal with more backticks than stand in it.
 func codeSpan(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+	text = printable.Line(strings.Join(strings.Fields(text), " "))
 	fence := "`"
 	for strings.Contains(text, fence) {
 		fence += "`"
@@ -66,7 +67,7 @@ func codeSpan(text string) string {
 var markdownEscapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", `*`, `\*`, `_`, `\_`, `[`, `\[`, `]`, `\]`,
 	`<`, `&lt;`, `>`, `&gt;`, `&`, `&amp;`, `#`, `\#`, `~`, `\~`, `$`, `\$`, "\n", " ", "\r", " ")
 
-func escapeMarkdown(text string) string { return markdownEscapes.Replace(text) }
+func escapeMarkdown(text string) string { return printable.Line(markdownEscapes.Replace(text)) }
 
 // markdownTable escapes the texts of a table; the table itself escapes pipes.
 func markdownTable(t *table.Table) string {

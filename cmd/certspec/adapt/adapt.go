@@ -99,7 +99,7 @@ func (o *options) run(cmd *cobra.Command) error {
 		return cli.PrintJSON(cmd.OutOrStdout(), adapted.Card)
 	}
 	a := adapted.Card.Adaptation
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s adapted by %s to %d images of %s, %d steps, σ = %g: %s\n", o.model, a.Method, a.Images, a.Data.Name, a.Steps, a.Sigma, o.out)
+	_, err = cli.Fprintf(cmd.OutOrStdout(), "%s adapted by %s to %d images of %s, %d steps, σ = %g: %s\n", o.model, a.Method, a.Images, a.Data.Name, a.Steps, a.Sigma, o.out)
 	return err
 }
 

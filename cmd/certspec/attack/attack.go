@@ -177,7 +177,7 @@ func (a Result) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "radius\tcertified\tempirical\tbroken\tundecided\timages")
 	for _, r := range a.Radii {
-		fmt.Fprintf(w, "%g\t%s %%\t%s %%\t%d\t%d\t%d\n", r.Radius, percent(r.Certified), percent(r.Empirical), r.Broken, r.Undecided, r.Images)
+		cli.Fprintf(w, "%g\t%s %%\t%s %%\t%d\t%d\t%d\n", r.Radius, percent(r.Certified), percent(r.Empirical), r.Broken, r.Undecided, r.Images)
 	}
 	return w.Flush()
 }

@@ -4,7 +4,6 @@ package augment
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"os"
 	"strings"
@@ -115,8 +114,7 @@ func (q *augmentation) views(cmd *cobra.Command) (*Result, error) {
 	if err := dataset.WriteArrayHeader(&header, descr, result.Shape...); err != nil {
 		return nil, err
 	}
-	stdout := cmd.OutOrStdout()
-	cli.SummaryAside(cmd, q.out)
+	stdout := cli.SummaryAside(cmd, q.out)
 	report := imageProgress("augment "+q.in, images.N)
 	return result, atomicfile.ToAnyOrder(q.out, stdout, func(file *os.File) error {
 		if _, err := file.Write(header.Bytes()); err != nil {
@@ -199,9 +197,9 @@ func listCommand() *cobra.Command {
 		}
 		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 		for _, e := range list {
-			fmt.Fprintf(w, "%s\t\t%s\n", e.Name, strings.ToUpper(e.Description[:1])+e.Description[1:])
+			cli.Fprintf(w, "%s\t\t%s\n", e.Name, strings.ToUpper(e.Description[:1])+e.Description[1:])
 			for _, o := range e.Options {
-				fmt.Fprintf(w, "  %s=%s\t\t%s\n", o.Key, o.Value, o.Usage)
+				cli.Fprintf(w, "  %s=%s\t\t%s\n", o.Key, o.Value, o.Usage)
 			}
 		}
 		return w.Flush()

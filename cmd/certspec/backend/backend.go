@@ -61,7 +61,7 @@ func listCommand() *cobra.Command {
 			if !l.Usable {
 				version = "not usable"
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", strings.Join(taken, ", "), l.Engine, l.Device, version, l.Path)
+			cli.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", strings.Join(taken, ", "), l.Engine, l.Device, version, l.Path)
 		}
 		if err := w.Flush(); err != nil {
 			return err
@@ -152,19 +152,19 @@ func (o *checkOptions) run(cmd *cobra.Command) error {
 		}{b, found, b.Convolutions()})
 	}
 	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "%s on %s, %s, %d threads, %s\n", b.Engine, b.Device, b.Version, b.Threads, b.InstructionSet)
+	cli.Fprintf(out, "%s on %s, %s, %d threads, %s\n", b.Engine, b.Device, b.Version, b.Threads, b.InstructionSet)
 	if b.Kernels != "" {
-		fmt.Fprintf(out, "convolution kernels: %s\n", b.Kernels)
+		cli.Fprintf(out, "convolution kernels: %s\n", b.Kernels)
 	}
 	if c := b.Convolutions(); c != nil {
-		fmt.Fprintf(out, "convolutions of this check: %d by kernels", c.Replaced)
+		cli.Fprintf(out, "convolutions of this check: %d by kernels", c.Replaced)
 		for _, reason := range slices.Sorted(maps.Keys(c.Native)) {
-			fmt.Fprintf(out, ", %d by XLA (%s)", c.Native[reason], reason)
+			cli.Fprintf(out, ", %d by XLA (%s)", c.Native[reason], reason)
 		}
 		fmt.Fprintln(out)
 	}
 	for _, a := range found {
-		fmt.Fprintf(out, "%s: greatest difference from Go %.1e of the greatest value (rounding explains %.0e)\n", a.Program, a.Difference, a.Allowed)
+		cli.Fprintf(out, "%s: greatest difference from Go %.1e of the greatest value (rounding explains %.0e)\n", a.Program, a.Difference, a.Allowed)
 	}
 	return nil
 }
@@ -243,7 +243,7 @@ func (o *benchOptions) run(cmd *cobra.Command) error {
 	fmt.Fprintln(w, "ENGINE\tDEVICE\tPROGRAM\tRATE\tFIRST CALL")
 	for _, s := range all {
 		for _, p := range s.Speeds {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%.4g %s\t%.1f s\n", s.Engine, s.Device, p.Program, p.Rate, p.Unit, p.Compile)
+			cli.Fprintf(w, "%s\t%s\t%s\t%.4g %s\t%.1f s\n", s.Engine, s.Device, p.Program, p.Rate, p.Unit, p.Compile)
 		}
 	}
 	return w.Flush()

@@ -1,7 +1,6 @@
 package calib
 
 import (
-	"fmt"
 	"io"
 	"text/tabwriter"
 
@@ -70,11 +69,11 @@ const assumed = "All claims are about the images certified at the radius, and ta
 
 func (t *together) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "samples\t%d\n", t.N)
-	fmt.Fprintf(w, "calibration error, all images at once\t%.6f (at most %.2g too large), with probability at least %g\n", t.Joint, t.Gap, 1-t.Delta)
-	fmt.Fprintf(w, "  certificates that may be false\t%d of %d, each with probability at most %g\n", t.Failures, t.Attempted, t.Fails)
-	fmt.Fprintf(w, "on average over the noise\t%.6f\n", t.Expected)
-	fmt.Fprintf(w, "of the population of such images\t%.6f, with probability at least %g\n", t.Population, 1-2*t.Delta)
-	fmt.Fprintf(w, "certified calibration error where all hold\t%.6f\n", t.CCE)
+	cli.Fprintf(w, "samples\t%d\n", t.N)
+	cli.Fprintf(w, "calibration error, all images at once\t%.6f (at most %.2g too large), with probability at least %g\n", t.Joint, t.Gap, 1-t.Delta)
+	cli.Fprintf(w, "  certificates that may be false\t%d of %d, each with probability at most %g\n", t.Failures, t.Attempted, t.Fails)
+	cli.Fprintf(w, "on average over the noise\t%.6f\n", t.Expected)
+	cli.Fprintf(w, "of the population of such images\t%.6f, with probability at least %g\n", t.Population, 1-2*t.Delta)
+	cli.Fprintf(w, "certified calibration error where all hold\t%.6f\n", t.CCE)
 	return w.Flush()
 }

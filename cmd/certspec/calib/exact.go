@@ -2,7 +2,6 @@ package calib
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"text/tabwriter"
 
@@ -104,18 +103,18 @@ func (s *sampleFile) writeLP(cmd *cobra.Command, path string) error {
 
 func (b *summary) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "samples\t%d\n", b.N)
-	fmt.Fprintf(w, "mean width of the intervals\t%.6f\n", b.MeanWidth)
+	cli.Fprintf(w, "samples\t%d\n", b.N)
+	cli.Fprintf(w, "mean width of the intervals\t%.6f\n", b.MeanWidth)
 	if b.ECE != nil {
-		fmt.Fprintf(w, "ECE\t%.6f\n", *b.ECE)
+		cli.Fprintf(w, "ECE\t%.6f\n", *b.ECE)
 	}
-	fmt.Fprintf(w, "ECE of the Brier confidences\t%.6f\n", b.BrierECE)
-	fmt.Fprintf(w, "certified calibration error\t%.6f\n", b.CCE)
-	fmt.Fprintf(w, "largest mean gap\t%.6f\n", b.MeanGap)
+	cli.Fprintf(w, "ECE of the Brier confidences\t%.6f\n", b.BrierECE)
+	cli.Fprintf(w, "certified calibration error\t%.6f\n", b.CCE)
+	cli.Fprintf(w, "largest mean gap\t%.6f\n", b.MeanGap)
 	if b.Brier != nil {
-		fmt.Fprintf(w, "Brier score\t%.6f\n", *b.Brier)
+		cli.Fprintf(w, "Brier score\t%.6f\n", *b.Brier)
 	}
-	fmt.Fprintf(w, "certified Brier score\t%.6f\n", b.CBS)
+	cli.Fprintf(w, "certified Brier score\t%.6f\n", b.CBS)
 	return w.Flush()
 }
 
@@ -176,10 +175,10 @@ func (s *sampleFile) certifiedBrier() (answer, error) {
 
 func (b *brier) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "samples\t%d\n", b.N)
+	cli.Fprintf(w, "samples\t%d\n", b.N)
 	if b.Brier != nil {
-		fmt.Fprintf(w, "Brier score\t%.6f\n", *b.Brier)
+		cli.Fprintf(w, "Brier score\t%.6f\n", *b.Brier)
 	}
-	fmt.Fprintf(w, "certified Brier score\t%.6f\nlargest mean gap\t%.6f\n", b.CBS, b.MeanGap)
+	cli.Fprintf(w, "certified Brier score\t%.6f\nlargest mean gap\t%.6f\n", b.CBS, b.MeanGap)
 	return w.Flush()
 }

@@ -129,7 +129,7 @@ func eachSet(cmd *cobra.Command, sets []*sampleFile, asJSON bool, of func(*sampl
 			fmt.Fprintln(out)
 		}
 		if s.at != nil {
-			fmt.Fprintf(out, "radius %g, certified for %d of %d images\n", s.at.radius, len(s.Correct), s.at.of)
+			cli.Fprintf(out, "radius %g, certified for %d of %d images\n", s.at.radius, len(s.Correct), s.at.of)
 		}
 		if err := a.print(out); err != nil {
 			return err
@@ -139,7 +139,7 @@ func eachSet(cmd *cobra.Command, sets []*sampleFile, asJSON bool, of func(*sampl
 		return cli.PrintJSON(out, all)
 	}
 	if last := sets[len(sets)-1]; last.at != nil {
-		fmt.Fprintf(out, "\n%s\n", last.at.note)
+		cli.Fprintf(out, "\n%s\n", last.at.note)
 	}
 	return nil
 }
@@ -184,7 +184,7 @@ func (s *sampleFile) certified() *certifiedConfidences {
 }
 
 func (c *certifiedConfidences) print(out io.Writer) error {
-	_, err := fmt.Fprintf(out, "certified accuracy  %.4f\nmean confidence     %.4f, certified on average within [%.4f, %.4f]\nmean width          %.4f, widest %.4f\n",
+	_, err := cli.Fprintf(out, "certified accuracy  %.4f\nmean confidence     %.4f, certified on average within [%.4f, %.4f]\nmean width          %.4f, widest %.4f\n",
 		c.Accuracy, c.Confidence, c.Lower, c.Upper, c.Width, c.Widest)
 	if err != nil || c.Together == nil {
 		return err

@@ -219,13 +219,13 @@ func (o *metricsOptions) further(ctx context.Context, s *sampleFile, m *metrics)
 func (m *metrics) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line := func(label, name string, value float64) {
-		fmt.Fprintf(w, "%s\t%.6f", label, value)
+		cli.Fprintf(w, "%s\t%.6f", label, value)
 		if i, ok := m.Interval[name]; ok {
-			fmt.Fprintf(w, "\t[%.6f, %.6f]", i.Low, i.High)
+			cli.Fprintf(w, "\t[%.6f, %.6f]", i.Low, i.High)
 		}
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "samples\t%d\n", m.N)
+	cli.Fprintf(w, "samples\t%d\n", m.N)
 	line("accuracy", "accuracy", m.Accuracy)
 	line("ECE", "ece", m.ECE)
 	line("AdaECE, blocks", "adaece", m.AdaECE)
@@ -246,18 +246,18 @@ func (m *metrics) print(out io.Writer) error {
 		line("negative log-likelihood", "", *m.NLL)
 	}
 	if m.Test != nil {
-		fmt.Fprintf(w, "kernel calibration error, squared\t%.3g\tcalibrated? p = %.3g\n", m.Test.SKCE, m.Test.P)
+		cli.Fprintf(w, "kernel calibration error, squared\t%.3g\tcalibrated? p = %.3g\n", m.Test.SKCE, m.Test.P)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	fmt.Fprintln(w, "\nbin\tsamples\tconfidence\taccuracy\tgap")
 	for _, b := range m.Bins {
-		fmt.Fprintf(w, "%.4g–%.4g\t%d", b.Lower, b.Upper, b.Count)
+		cli.Fprintf(w, "%.4g–%.4g\t%d", b.Lower, b.Upper, b.Count)
 		if b.Count == 0 {
 			fmt.Fprintln(w, "\t–\t–\t–")
 		} else {
-			fmt.Fprintf(w, "\t%.4f\t%.4f\t%+.4f\n", b.Confidence, b.Accuracy, b.Gap)
+			cli.Fprintf(w, "\t%.4f\t%.4f\t%+.4f\n", b.Confidence, b.Accuracy, b.Gap)
 		}
 	}
 	return w.Flush()

@@ -153,7 +153,7 @@ func (o *plotOptions) run(cmd *cobra.Command, files []string) error {
 	t := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "curve\tradius\timages\tvalue")
 	for _, p := range points {
-		fmt.Fprintf(t, "%s\t%g\t%d\t%.4f\n", p.Curve, p.Radius, p.Images, p.Value)
+		cli.Fprintf(t, "%s\t%g\t%d\t%.4f\n", p.Curve, p.Radius, p.Images, p.Value)
 	}
 	if err := t.Flush(); err != nil {
 		return err

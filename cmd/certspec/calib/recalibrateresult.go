@@ -79,12 +79,12 @@ func (o *recalibrateOptions) judge(s *sampleFile, part fitPart) (*recalibrated, 
 
 func (r *recalibrated) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "map\t%s\n", r.Words)
-	fmt.Fprintf(w, "fitted on\t%s", r.FittedOn)
+	cli.Fprintf(w, "map\t%s\n", r.Words)
+	cli.Fprintf(w, "fitted on\t%s", r.FittedOn)
 	if r.FittedN > 0 {
-		fmt.Fprintf(w, ", %d samples", r.FittedN)
+		cli.Fprintf(w, ", %d samples", r.FittedN)
 	}
-	fmt.Fprintf(w, "\njudged on\t%d other samples\n", r.N)
+	cli.Fprintf(w, "\njudged on\t%d other samples\n", r.N)
 	if err := w.Flush(); err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (r *recalibrated) print(out io.Writer) error {
 			if v == nil {
 				fmt.Fprint(w, "\t–")
 			} else {
-				fmt.Fprintf(w, "\t%.4f", *v)
+				cli.Fprintf(w, "\t%.4f", *v)
 			}
 		}
 		fmt.Fprintln(w)
@@ -107,9 +107,9 @@ func (r *recalibrated) print(out io.Writer) error {
 		fmt.Fprintln(out, "no better than a constant confidence at this radius")
 	}
 	if j := r.Joint; j != nil {
-		fmt.Fprintf(out, "joint: on these images at once with probability %g, %d of %d certificates may be false\n", 1-j.Delta, j.Failures, j.Attempted)
+		cli.Fprintf(out, "joint: on these images at once with probability %g, %d of %d certificates may be false\n", 1-j.Delta, j.Failures, j.Attempted)
 		if j.Population != nil {
-			fmt.Fprintf(out, "population: joint + %.4f with probability %g, where images are drawn independently, and form and objective of the map were chosen without these\n", *j.Population, 1-2*j.Delta)
+			cli.Fprintf(out, "population: joint + %.4f with probability %g, where images are drawn independently, and form and objective of the map were chosen without these\n", *j.Population, 1-2*j.Delta)
 		} else {
 			fmt.Fprintln(out, "population: nothing is claimed; --population reads the images, and keeps equal ones together")
 		}

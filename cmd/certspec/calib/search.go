@@ -155,13 +155,13 @@ func (r *admmResult) best() *mip.Run {
 
 func (r *admmResult) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "samples\t%d\nACCE\t%.6f\nexact\t%.6f\ngap\t%.6f\n", r.N, r.ACCE, r.Exact, r.Gap)
+	cli.Fprintf(w, "samples\t%d\nACCE\t%.6f\nexact\t%.6f\ngap\t%.6f\n", r.N, r.ACCE, r.Exact, r.Gap)
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	fmt.Fprintln(w, "\nstart\tstep on a\tstep on z\tgrowth\tbest\tat step\tgap")
 	for _, run := range r.Runs {
-		fmt.Fprintf(w, "%s\t%g\t%g\t%g\t%.6f\t%d\t%.6f\n", run.Start, run.StepA, run.StepZ, run.Growth, run.Best, run.BestStep, run.Gap)
+		cli.Fprintf(w, "%s\t%g\t%g\t%g\t%.6f\t%d\t%.6f\n", run.Start, run.StepA, run.StepZ, run.Growth, run.Best, run.BestStep, run.Gap)
 	}
 	return w.Flush()
 }
@@ -237,7 +237,7 @@ func (o *deceOptions) run(cmd *cobra.Command) error {
 
 func (r *deceResult) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "samples\t%d\nruns\t%d\ndECE\t%.6f\nexact\t%.6f\ngap\t%.6f\n", r.N, len(r.Runs), r.DECE, r.Exact, r.Gap)
+	cli.Fprintf(w, "samples\t%d\nruns\t%d\ndECE\t%.6f\nexact\t%.6f\ngap\t%.6f\n", r.N, len(r.Runs), r.DECE, r.Exact, r.Gap)
 	return w.Flush()
 }
 

@@ -145,7 +145,7 @@ func (o *setsOptions) readAttacked(all *dataset.Images) (*conformal.Attacked, ma
 
 func printSets(out io.Writer, p *conformal.Sets) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "model\t%s\ndata\t%s, %d images calibrate, %d are tested\nnoise\tσ = %g, one noise sample for each image\n\n", p.Model, p.Data, p.Calibration, p.Test, p.Sigma)
+	cli.Fprintf(w, "model\t%s\ndata\t%s, %d images calibrate, %d are tested\nnoise\tσ = %g, one noise sample for each image\n\n", p.Model, p.Data, p.Calibration, p.Test, p.Sigma)
 	if err := w.Flush(); err != nil {
 		return err
 	}
@@ -159,16 +159,16 @@ func printSets(out io.Writer, p *conformal.Sets) error {
 	}
 	fmt.Fprintln(w)
 	for _, row := range p.Radii {
-		fmt.Fprintf(w, "%g\t%.5f\t%d\t%.3f\t%.4f\t%.4f–%.4f", row.Radius, row.Level, row.Needed, row.Clean.Size, row.Clean.Coverage, row.Clean.Range[0], row.Clean.Range[1])
+		cli.Fprintf(w, "%g\t%.5f\t%d\t%.3f\t%.4f\t%.4f–%.4f", row.Radius, row.Level, row.Needed, row.Clean.Size, row.Clean.Coverage, row.Clean.Range[0], row.Clean.Range[1])
 		if a := row.Attacked; a != nil {
-			fmt.Fprintf(w, "\t%.3f\t%.4f\t%.4f–%.4f", a.Size, a.Coverage, a.Range[0], a.Range[1])
+			cli.Fprintf(w, "\t%.3f\t%.4f\t%.4f–%.4f", a.Size, a.Coverage, a.Range[0], a.Range[1])
 		}
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "\nA set holds the label with probability at least %g at any point within the radius, over calibration images, test image and the noise of both.\n", 1-p.Miscoverage)
+	cli.Fprintf(w, "\nA set holds the label with probability at least %g at any point within the radius, over calibration images, test image and the noise of both.\n", 1-p.Miscoverage)
 	for _, row := range p.Radii {
 		if row.Threshold == nil {
-			fmt.Fprintf(w, "At %g every set has all %d classes: %d calibration images are needed, there are %d.\n", row.Radius, p.Classes, row.Needed, p.Calibration)
+			cli.Fprintf(w, "At %g every set has all %d classes: %d calibration images are needed, there are %d.\n", row.Radius, p.Classes, row.Needed, p.Calibration)
 		}
 	}
 	if !p.Fresh {

@@ -241,50 +241,50 @@ func (c *Result) print(out io.Writer) error {
 	if c.SeedChosen {
 		seed = "chosen"
 	}
-	fmt.Fprintf(w, "model\t%s on %s\n", c.Model, c.Engine)
-	fmt.Fprintf(w, "data\t%s, %d images\n", c.Data, c.Rows)
+	cli.Fprintf(w, "model\t%s on %s\n", c.Model, c.Engine)
+	cli.Fprintf(w, "data\t%s, %d images\n", c.Data, c.Rows)
 	if c.Resized != "" {
-		fmt.Fprintf(w, "resized\t%s\n", c.Resized)
+		cli.Fprintf(w, "resized\t%s\n", c.Resized)
 	}
-	fmt.Fprintf(w, "preprocessing\t%s\n", c.Preprocessing)
-	fmt.Fprintf(w, "noise\tσ = %g, %s, seed %d (%s)\n", c.Sigma, c.Noise, c.Seed, seed)
+	cli.Fprintf(w, "preprocessing\t%s\n", c.Preprocessing)
+	cli.Fprintf(w, "noise\tσ = %g, %s, seed %d (%s)\n", c.Sigma, c.Noise, c.Seed, seed)
 	if c.Rule == rs.Anytime {
-		fmt.Fprintf(w, "rule\t%s, α = %g at all numbers of noise samples together; a larger budget goes on\n", c.Rule, c.Alpha)
+		cli.Fprintf(w, "rule\t%s, α = %g at all numbers of noise samples together; a larger budget goes on\n", c.Rule, c.Alpha)
 	} else {
-		fmt.Fprintf(w, "rule\t%s, n ≤ %d, α = %g; no radius can exceed %.4f\n", c.Rule, c.MaxSamples, c.Alpha, c.RadiusCap)
+		cli.Fprintf(w, "rule\t%s, n ≤ %d, α = %g; no radius can exceed %.4f\n", c.Rule, c.MaxSamples, c.Alpha, c.RadiusCap)
 	}
 	if c.Shard != "" {
-		fmt.Fprintf(w, "shard\t%s; certspec ledger merge joins it with the others\n", c.Shard)
+		cli.Fprintf(w, "shard\t%s; certspec ledger merge joins it with the others\n", c.Shard)
 	}
-	fmt.Fprintf(w, "noise samples\t%d, of which %d misses\n", c.Passes, c.Misses)
+	cli.Fprintf(w, "noise samples\t%d, of which %d misses\n", c.Passes, c.Misses)
 	if c.Ledger != "" {
-		fmt.Fprintf(w, "ledger\t%s\n", c.Ledger)
+		cli.Fprintf(w, "ledger\t%s\n", c.Ledger)
 	}
 	if c.Scores != "" {
-		fmt.Fprintf(w, "scores\t%s\n", c.Scores)
+		cli.Fprintf(w, "scores\t%s\n", c.Scores)
 	}
-	fmt.Fprintf(w, "\nabstained\t%d\n", c.Abstained)
+	cli.Fprintf(w, "\nabstained\t%d\n", c.Abstained)
 	if c.ACR != nil {
-		fmt.Fprintf(w, "average certified radius\t%.4f\n", *c.ACR)
+		cli.Fprintf(w, "average certified radius\t%.4f\n", *c.ACR)
 	} else {
 		fmt.Fprintln(w, "average certified radius\tno labels")
 	}
 	for _, a := range c.CertifiedAccuracy {
-		fmt.Fprintf(w, "certified accuracy at %g\t%.4f\n", a.Radius, a.Value)
+		cli.Fprintf(w, "certified accuracy at %g\t%.4f\n", a.Radius, a.Value)
 	}
 	if b := c.Bands; b != nil {
-		fmt.Fprintf(w, "true mean radius\t%.4f to %.4f on these %d images, radii cut at %.4g\n", b.Radius.Lower, b.Radius.Upper, b.Images, b.Cut)
+		cli.Fprintf(w, "true mean radius\t%.4f to %.4f on these %d images, radii cut at %.4g\n", b.Radius.Lower, b.Radius.Upper, b.Images, b.Cut)
 		for _, a := range b.Accuracy {
-			fmt.Fprintf(w, "true accuracy at %g\t%.4f to %.4f\n", a.At, a.Lower, a.Upper)
+			cli.Fprintf(w, "true accuracy at %g\t%.4f to %.4f\n", a.At, a.Lower, a.Upper)
 		}
-		fmt.Fprintf(w, "\tall of them, whenever the run is stopped, with probability %g: at most %d of the %d bounds ever fail;\n", b.Confidence, b.Failures, b.Images)
-		fmt.Fprintf(w, "\tfor the population of the images ± %.4f on an accuracy, with probability %.3g\n", b.Population, 2*b.Confidence-1)
+		cli.Fprintf(w, "\tall of them, whenever the run is stopped, with probability %g: at most %d of the %d bounds ever fail;\n", b.Confidence, b.Failures, b.Images)
+		cli.Fprintf(w, "\tfor the population of the images ± %.4f on an accuracy, with probability %.3g\n", b.Population, 2*b.Confidence-1)
 	}
 	if c.SeedChosen {
-		fmt.Fprintf(w, "seed\t%s\n", c.SeedNote)
+		cli.Fprintf(w, "seed\t%s\n", c.SeedNote)
 	}
 	for _, warning := range c.Warnings {
-		fmt.Fprintf(w, "note\t%s\n", warning)
+		cli.Fprintf(w, "note\t%s\n", warning)
 	}
 	return w.Flush()
 }

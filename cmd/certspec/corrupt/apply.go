@@ -3,7 +3,6 @@ package corrupt
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"io"
 	"slices"
 
@@ -107,8 +106,7 @@ func (o *applyOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	shape := []int{images.Len(), images.Shape.Height, images.Shape.Width, images.Shape.Channels}
-	stdout := cmd.OutOrStdout()
-	cli.SummaryAside(cmd, o.out)
+	stdout := cli.SummaryAside(cmd, o.out)
 	err = atomicfile.To(o.out, stdout, func(file io.Writer) error {
 		if err := dataset.WriteArrayHeader(file, "|u1", shape...); err != nil {
 			return err
@@ -123,6 +121,6 @@ func (o *applyOptions) run(cmd *cobra.Command) error {
 		sum := sha256.Sum256(pixels)
 		return cli.PrintJSON(cmd.OutOrStdout(), Applied{s, key, images.Len(), images.Shape, o.out, hex.EncodeToString(sum[:])})
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d images of %v under %v, seed %d\n", o.out, images.Len(), images.Shape, s, key.Seed)
+	_, err = cli.Fprintf(cmd.OutOrStdout(), "%s: %d images of %v under %v, seed %d\n", o.out, images.Len(), images.Shape, s, key.Seed)
 	return err
 }

@@ -45,7 +45,7 @@ func listCommand() *cobra.Command {
 			if i.Family == corrupt.F {
 				text = "ε " + text
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, i.Family, i.Group, text, i.Description)
+			cli.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, i.Family, i.Group, text, i.Description)
 		}
 		return w.Flush()
 	}

@@ -1,7 +1,6 @@
 package corrupt
 
 import (
-	"fmt"
 	"slices"
 	"text/tabwriter"
 
@@ -95,7 +94,7 @@ func (o *makeOptions) write(cmd *cobra.Command) error {
 	}
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 	for _, made := range m.Files {
-		fmt.Fprintf(w, "%s\t%v\t%s\n", made.Name, made.Shape, made.SHA256)
+		cli.Fprintf(w, "%s\t%v\t%s\n", made.Name, made.Shape, made.SHA256)
 	}
 	return w.Flush()
 }

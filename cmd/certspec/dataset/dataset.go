@@ -44,7 +44,7 @@ func listCommand() *cobra.Command {
 					here = "fetch"
 				}
 			}
-			fmt.Fprintf(w, "%s\t%v\t%d\t%d\t%d\t%s\t%s\n", s.Name, s.Shape, s.Classes, s.Train, s.Test, here, s.Title)
+			cli.Fprintf(w, "%s\t%v\t%d\t%d\t%d\t%s\t%s\n", s.Name, s.Shape, s.Classes, s.Train, s.Test, here, s.Title)
 		}
 		if err := w.Flush(); err != nil {
 			return err
@@ -174,10 +174,10 @@ func (o *infoOptions) run(cmd *cobra.Command, args []string) error {
 
 func (i Info) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "name\t%s\n", i.Name)
-	fmt.Fprintf(w, "images\t%d of %v\n", i.Images, i.Shape)
+	cli.Fprintf(w, "name\t%s\n", i.Name)
+	cli.Fprintf(w, "images\t%d of %v\n", i.Images, i.Shape)
 	if i.Resized != "" {
-		fmt.Fprintf(w, "resized\t%s\n", i.Resized)
+		cli.Fprintf(w, "resized\t%s\n", i.Resized)
 	}
 	counts := make([]string, 0, len(i.Classes)+1)
 	mapped := false
@@ -192,19 +192,19 @@ func (i Info) print(out io.Writer) error {
 	}
 	switch {
 	case i.Unknown == i.Images:
-		fmt.Fprintf(w, "classes\tno labels\n")
+		cli.Fprintf(w, "classes\tno labels\n")
 	case mapped:
-		fmt.Fprintf(w, "classes\t%d, see below\n", len(i.Classes))
+		cli.Fprintf(w, "classes\t%d, see below\n", len(i.Classes))
 	default:
-		fmt.Fprintf(w, "classes\t%d: %s\n", len(i.Classes), strings.Join(counts, ", "))
+		cli.Fprintf(w, "classes\t%d: %s\n", len(i.Classes), strings.Join(counts, ", "))
 	}
-	fmt.Fprintf(w, "digest\t%s\n", i.Digest)
-	fmt.Fprintf(w, "origin\t%s\n", i.Origin)
+	cli.Fprintf(w, "digest\t%s\n", i.Digest)
+	cli.Fprintf(w, "origin\t%s\n", i.Origin)
 	if mapped {
 		fmt.Fprintln(w, "\nfolder\tlabel\tclass\timages")
 		for _, c := range i.Classes {
 			if c.Folder != "" {
-				fmt.Fprintf(w, "%s\t%d\t%s\t%d\n", c.Folder, c.Label, c.Name, c.Images)
+				cli.Fprintf(w, "%s\t%d\t%s\t%d\n", c.Folder, c.Label, c.Name, c.Images)
 			}
 		}
 	}

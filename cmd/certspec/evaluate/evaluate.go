@@ -181,9 +181,9 @@ func printResults(out io.Writer, results []Result) error {
 	fmt.Fprintln(w, "set\tright\timages\taccuracy, %\t")
 	for i, r := range results {
 		if several := results[0].Model != results[len(results)-1].Model; several && (i == 0 || r.Model != results[i-1].Model) {
-			fmt.Fprintf(w, "%s\t\t\t\t\n", r.Model)
+			cli.Fprintf(w, "%s\t\t\t\t\n", r.Model)
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%.2f\t\n", r.Set, r.Right, r.Images, 100*r.Share)
+		cli.Fprintf(w, "%s\t%d\t%d\t%.2f\t\n", r.Set, r.Right, r.Images, 100*r.Share)
 	}
 	return w.Flush()
 }

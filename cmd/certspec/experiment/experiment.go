@@ -2,7 +2,6 @@
 package experiment
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -71,7 +70,7 @@ func mergeCommand() *cobra.Command {
 		if *asJSON {
 			return cli.PrintJSON(cmd.OutOrStdout(), map[string]int{"folders": len(folders), "files": added})
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d files of %d folders in %s\n", added, len(folders), out)
+		_, err = cli.Fprintf(cmd.OutOrStdout(), "%d files of %d folders in %s\n", added, len(folders), out)
 		return err
 	}
 	return cmd

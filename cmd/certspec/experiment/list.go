@@ -61,9 +61,9 @@ func listCommand() *cobra.Command {
 				if i > 0 {
 					fmt.Fprintln(w)
 				}
-				fmt.Fprintf(w, "%s\n", one.Kind)
+				cli.Fprintf(w, "%s\n", one.Kind)
 			}
-			fmt.Fprintf(w, "  %s\t%s\n", one.Name, one.Title)
+			cli.Fprintf(w, "  %s\t%s\n", one.Name, one.Title)
 		}
 		return w.Flush()
 	}

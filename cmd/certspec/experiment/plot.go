@@ -117,7 +117,7 @@ func (o *plotOptions) run(cmd *cobra.Command, args []string) error {
 				fmt.Fprint(w, "\t")
 			}
 			if x, ok := v.(float64); ok {
-				fmt.Fprintf(w, "%.4f", x)
+				cli.Fprintf(w, "%.4f", x)
 			} else {
 				fmt.Fprint(w, v)
 			}

@@ -123,7 +123,7 @@ func estimated(cmd *cobra.Command, e experiment.Estimate, asJSON bool) error {
 	fmt.Fprintln(out, e)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, r := range e.Rates {
-		fmt.Fprintf(w, "%s\ttraining %.0f images/s\tcertifying %.0f noise samples/s\n", r.Network, r.Training, r.Samples)
+		cli.Fprintf(w, "%s\ttraining %.0f images/s\tcertifying %.0f noise samples/s\n", r.Network, r.Training, r.Samples)
 	}
 	return w.Flush()
 }
@@ -147,20 +147,20 @@ func statusCommand() *cobra.Command {
 		if *asJSON {
 			return cli.PrintJSON(out, tables)
 		}
-		fmt.Fprintf(out, "tier %s: %s\n", m.Tier.Name, m.Tier.Title)
+		cli.Fprintf(out, "tier %s: %s\n", m.Tier.Name, m.Tier.Title)
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		for _, t := range tables {
-			fmt.Fprintf(w, "\n%s\ttrained\tmeasured\n", t.Table)
+			cli.Fprintf(w, "\n%s\ttrained\tmeasured\n", t.Table)
 			for _, l := range t.Lines {
 				trained := "–"
 				if l.ToTrain > 0 {
 					trained = fmt.Sprintf("%d of %d", l.Trained, l.ToTrain)
 				}
-				fmt.Fprintf(w, "  %s\t%s\t%d of %d\n", l.Title, trained, l.Done, l.Jobs)
+				cli.Fprintf(w, "  %s\t%s\t%d of %d\n", l.Title, trained, l.Done, l.Jobs)
 			}
-			fmt.Fprintf(w, "  all\t\t%d of %d\n", t.Done, t.Jobs)
+			cli.Fprintf(w, "  all\t\t%d of %d\n", t.Done, t.Jobs)
 			for _, f := range t.Failed {
-				fmt.Fprintf(w, "  %v\n", f)
+				cli.Fprintf(w, "  %v\n", f)
 			}
 		}
 		return w.Flush()

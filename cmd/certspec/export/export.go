@@ -2,7 +2,6 @@
 package exporter
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -98,7 +97,7 @@ func (o *options) run(cmd *cobra.Command) error {
 	}
 	for _, path := range []string{onnx, safetensors, npz} {
 		if path != "" {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s for images of %v, %d classes\n", path, a.Name, a.Shape, a.Classes)
+			cli.Fprintf(cmd.OutOrStdout(), "%s: %s for images of %v, %d classes\n", path, a.Name, a.Shape, a.Classes)
 		}
 	}
 	if a.Input != "" && a.Input != nets.InputNone && (safetensors != "" || npz != "") {

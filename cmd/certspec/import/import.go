@@ -149,9 +149,9 @@ func (o *options) run(cmd *cobra.Command) error {
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), m.Card)
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s for images of %v, %d classes, %d parameters\n", out, a.Name, a.Shape, a.Classes, m.Card.Parameters)
+	cli.Fprintf(cmd.OutOrStdout(), "%s: %s for images of %v, %d classes, %d parameters\n", out, a.Name, a.Shape, a.Classes, m.Card.Parameters)
 	if images != nil {
-		fmt.Fprintf(cmd.OutOrStdout(), "accuracy on %s %.2f %%, with noise σ = %g %.2f %%\n", images.Name, 100*m.Card.Accuracy, sigma, 100*m.Card.NoisyTest)
+		cli.Fprintf(cmd.OutOrStdout(), "accuracy on %s %.2f %%, with noise σ = %g %.2f %%\n", images.Name, 100*m.Card.Accuracy, sigma, 100*m.Card.NoisyTest)
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func (o *options) run(cmd *cobra.Command, from, to string) error {
 		return cli.PrintJSON(cmd.OutOrStdout(), written)
 	}
 	for _, w := range written {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: %.9g of %s and %g of %s\n", w.Path, 1-w.Alpha, from, w.Alpha, to)
+		cli.Fprintf(cmd.OutOrStdout(), "%s: %.9g of %s and %g of %s\n", w.Path, 1-w.Alpha, from, w.Alpha, to)
 	}
 	return nil
 }

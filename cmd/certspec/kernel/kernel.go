@@ -33,7 +33,7 @@ func Command() *cobra.Command {
 		if *asJSON {
 			return cli.PrintJSON(cmd.OutOrStdout(), kernel)
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "kernel %q registered in %s\nnotebooks import the packages of %s\n",
+		cli.Fprintf(cmd.OutOrStdout(), "kernel %q registered in %s\nnotebooks import the packages of %s\n",
 			jupyter.DisplayName, kernel.Dir, kernel.Module)
 		if !kernel.XLA {
 			cli.Say("no C compiler found: cells are built without XLA, and models run on the slower Go engine")
@@ -56,7 +56,7 @@ func Command() *cobra.Command {
 			if !found {
 				return fmt.Errorf("no kernel %q is registered in %s", jupyter.DisplayName, dir)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "kernel %q removed from %s\n", jupyter.DisplayName, dir)
+			cli.Fprintf(cmd.OutOrStdout(), "kernel %q removed from %s\n", jupyter.DisplayName, dir)
 			return nil
 		},
 	}

@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
@@ -44,8 +42,7 @@ func (o *canonicalOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	var closed bool
-	stdout := cmd.OutOrStdout()
-	cli.SummaryAside(cmd, o.out)
+	stdout := cli.SummaryAside(cmd, o.out)
 	err := atomicfile.ToNamed(o.out, stdout, func(path string) (err error) {
 		closed, err = rs.Canonical(cmd.Context(), path, args[0])
 		return err
@@ -60,6 +57,6 @@ func (o *canonicalOptions) run(cmd *cobra.Command, args []string) error {
 	if !closed {
 		state = "unfinished; the same certify goes on with it"
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", o.out, state)
+	_, err = cli.Fprintf(cmd.OutOrStdout(), "%s: %s\n", o.out, state)
 	return err
 }

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"fmt"
 	"io"
 	"text/tabwriter"
 
@@ -95,7 +94,7 @@ func describe(file string) (*Info, error) {
 func (i *Info) print(out io.Writer) error {
 	h := &i.Header
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	line := func(name, format string, args ...any) { fmt.Fprintf(w, name+"\t"+format+"\n", args...) }
+	line := func(name, format string, args ...any) { cli.Fprintf(w, name+"\t"+format+"\n", args...) }
 	line("ledger", "%s, format %d, begun by certspec %s", i.File, h.Version, h.Program.Version)
 	line("model", "%s, %d classes of %v, %s", h.Model.Name, h.Model.Classes, h.Model.Shape, h.Model.Identity.Weights)
 	line("ran on", "%s", engineText(h.Model.Identity))

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -51,8 +50,7 @@ func (o *mergeOptions) run(cmd *cobra.Command, files []string) error {
 		return err
 	}
 	var m rs.Merged
-	stdout := cmd.OutOrStdout()
-	cli.SummaryAside(cmd, o.out)
+	stdout := cli.SummaryAside(cmd, o.out)
 	err := atomicfile.ToNamed(o.out, stdout, func(path string) (err error) {
 		m, err = rs.Merge(cmd.Context(), path, files, o.partial)
 		if path != o.out { // a stream holds the ledger; the shards keep their times
@@ -70,6 +68,6 @@ func (o *mergeOptions) run(cmd *cobra.Command, files []string) error {
 	if !m.Complete {
 		state = "unfinished"
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s: %v\n", o.out, state, m)
+	_, err = cli.Fprintf(cmd.OutOrStdout(), "%s: %s: %v\n", o.out, state, m)
 	return err
 }

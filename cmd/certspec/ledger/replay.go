@@ -90,17 +90,17 @@ func print_(out io.Writer, r *rs.Replayed) error {
 	for _, f := range r.Flips {
 		samples += f.Samples
 	}
-	_, err := fmt.Fprintf(out, "%d images, %d looks, %d blocks: %d blocks equal, %d looks differ, by %d noise samples at least\n",
+	_, err := cli.Fprintf(out, "%d images, %d looks, %d blocks: %d blocks equal, %d looks differ, by %d noise samples at least\n",
 		r.Images, r.Looks, r.Blocks, r.EqualBlocks, len(r.Flips), samples)
 	if s := r.Scores; s != nil {
-		fmt.Fprintf(out, "scores of %d looks: %d equal", s.Looks, s.Equal)
+		cli.Fprintf(out, "scores of %d looks: %d equal", s.Looks, s.Equal)
 		if s.Equal < s.Looks {
-			fmt.Fprintf(out, "; %d noise samples in another cell at least, mean scores up to %.2g apart", s.Samples, s.Mean)
+			cli.Fprintf(out, "; %d noise samples in another cell at least, mean scores up to %.2g apart", s.Samples, s.Mean)
 		}
 		fmt.Fprintln(out)
 	}
 	if !r.EqualIdentity {
-		fmt.Fprintf(out, "the ledger was made on %s, this ran on %s: noise samples between two classes may flip\n", engineText(r.Stored), engineText(r.Now))
+		cli.Fprintf(out, "the ledger was made on %s, this ran on %s: noise samples between two classes may flip\n", engineText(r.Stored), engineText(r.Now))
 	}
 	return err
 }

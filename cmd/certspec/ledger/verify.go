@@ -3,7 +3,6 @@ package ledger
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -59,7 +58,7 @@ func (o *verifyOptions) run(cmd *cobra.Command, files []string) error {
 				return err
 			}
 		case err == nil:
-			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: holds: %v\n", file, v); err != nil {
+			if _, err := cli.Fprintf(cmd.OutOrStdout(), "%s: holds: %v\n", file, v); err != nil {
 				return err
 			}
 		}

@@ -98,7 +98,7 @@ func printMetrics(out io.Writer, all []fileMetrics, radii []float64) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprint(w, "file\trows\tabstained\tACR")
 	for _, r := range radii {
-		fmt.Fprintf(w, "\tCA(%g)", r)
+		cli.Fprintf(w, "\tCA(%g)", r)
 	}
 	fmt.Fprintln(w)
 	for _, m := range all {
@@ -109,9 +109,9 @@ func printMetrics(out io.Writer, all []fileMetrics, radii []float64) error {
 		if m.ACR != nil {
 			acr = strconv.FormatFloat(*m.ACR, 'f', 4, 64)
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s", m.File, m.Rows, m.Abstained, acr)
+		cli.Fprintf(w, "%s\t%d\t%d\t%s", m.File, m.Rows, m.Abstained, acr)
 		for _, a := range m.CertifiedAccuracy {
-			fmt.Fprintf(w, "\t%.4f", a.Value)
+			cli.Fprintf(w, "\t%.4f", a.Value)
 		}
 		for range len(radii) - len(m.CertifiedAccuracy) {
 			fmt.Fprint(w, "\t–")
@@ -125,12 +125,12 @@ func printMetrics(out io.Writer, all []fileMetrics, radii []float64) error {
 		if err := w.Flush(); err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "\n%s: lower bounds of %d certified images\n", m.File, m.Bounds.Images)
+		cli.Fprintf(w, "\n%s: lower bounds of %d certified images\n", m.File, m.Bounds.Images)
 		for _, q := range m.Bounds.Quantiles {
-			fmt.Fprintf(w, "  %g %%\tat most %.9f\n", 100*q.Share, q.Lower)
+			cli.Fprintf(w, "  %g %%\tat most %.9f\n", 100*q.Share, q.Lower)
 		}
 		for _, b := range m.Bounds.Histogram {
-			fmt.Fprintf(w, "  [%g, %g)\t%d images\n", b.From, b.To, b.Count)
+			cli.Fprintf(w, "  [%g, %g)\t%d images\n", b.From, b.To, b.Count)
 		}
 	}
 	return w.Flush()

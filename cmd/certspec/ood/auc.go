@@ -142,13 +142,13 @@ func (o *aucOptions) threshold(in *ood.Measurement, foreign []*ood.Measurement) 
 
 func (r aucResult) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "own\t%s, %d images, mean confidence %.4f\n", r.In.Name, r.In.Images, r.In.Confidence)
-	fmt.Fprintf(w, "foreign\t%s, %d images, mean confidence %.4f\n", r.Foreign.Name, r.Foreign.Images, r.Foreign.Confidence)
+	cli.Fprintf(w, "own\t%s, %d images, mean confidence %.4f\n", r.In.Name, r.In.Images, r.In.Confidence)
+	cli.Fprintf(w, "foreign\t%s, %d images, mean confidence %.4f\n", r.Foreign.Name, r.Foreign.Images, r.Foreign.Confidence)
 	inputs := r.Inputs
 	if inputs == "" {
 		inputs = fmt.Sprintf("|z − x| ≤ %v in every value", r.Epsilon)
 	}
-	fmt.Fprintf(w, "ball\t%s\n\n", inputs)
+	cli.Fprintf(w, "ball\t%s\n\n", inputs)
 	fmt.Fprintln(w, "\tties one half\t95 % (DeLong)\tties lost\t95 % (bootstrap)")
 	row := func(label, name string, v, c *float64, round func(share float64) string) {
 		if v == nil {
@@ -159,7 +159,7 @@ func (r aucResult) print(out io.Writer) error {
 		if a.DeLong != nil {
 			delong = fmt.Sprintf("%s to %s", percent(a.DeLong.Low), percent(a.DeLong.High))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s to %s\n", label, round(*v), delong, round(*c), percent(b.Bootstrap.Low), percent(b.Bootstrap.High))
+		cli.Fprintf(w, "%s\t%s\t%s\t%s\t%s to %s\n", label, round(*v), delong, round(*c), percent(b.Bootstrap.Low), percent(b.Bootstrap.High))
 	}
 	row("AUC", "auc", &r.AUC, &r.CAUC, percent)
 	row("AAUC", "aauc", r.AAUC, r.CAAUC, percent)
@@ -172,28 +172,28 @@ func (r aucResult) print(out io.Writer) error {
 		round func(share float64) string
 	}{{"FPR95", r.FPR95, percent}, {"FPR95, guaranteed", r.GFPR95, atMost}, {"mean bound", r.Foreign.Bound, atMost}} {
 		if v.value != nil {
-			fmt.Fprintf(w, "%s\t%s\n", v.label, v.round(*v.value))
+			cli.Fprintf(w, "%s\t%s\n", v.label, v.round(*v.value))
 		}
 	}
 	if s := r.Attacked; s != nil && s.Images < r.Foreign.Images {
-		fmt.Fprintf(w, "on the %d attacked images\tAUC %s, AAUC %s", s.Images, percent(s.AUC), percent(s.AAUC))
+		cli.Fprintf(w, "on the %d attacked images\tAUC %s, AAUC %s", s.Images, percent(s.AUC), percent(s.AAUC))
 		if s.GAUC != nil {
-			fmt.Fprintf(w, ", GAUC %s", atLeast(*s.GAUC))
+			cli.Fprintf(w, ", GAUC %s", atLeast(*s.GAUC))
 		}
 		fmt.Fprintln(w)
 	}
 	if t := r.Threshold; t != nil {
-		fmt.Fprintf(w, "threshold %.6f\t%s of the validation images reach it (at least %s of their kind, 95 %%), %s of the own, %s of the foreign", t.Value, percent(t.TPR), atLeast(t.Least), percent(t.In), percent(t.Foreign))
+		cli.Fprintf(w, "threshold %.6f\t%s of the validation images reach it (at least %s of their kind, 95 %%), %s of the own, %s of the foreign", t.Value, percent(t.TPR), atLeast(t.Least), percent(t.In), percent(t.Foreign))
 		if t.Guaranteed != nil {
-			fmt.Fprintf(w, ", at most %s under any attack", atMost(*t.Guaranteed))
+			cli.Fprintf(w, ", at most %s under any attack", atMost(*t.Guaranteed))
 		}
 		fmt.Fprintln(w)
 	}
 	if r.NaN > 0 {
-		fmt.Fprintf(w, "not numbers\t%d\n", r.NaN)
+		cli.Fprintf(w, "not numbers\t%d\n", r.NaN)
 	}
 	for _, warning := range r.Warnings {
-		fmt.Fprintf(w, "note\t%s\n", warning)
+		cli.Fprintf(w, "note\t%s\n", warning)
 	}
 	return w.Flush()
 }

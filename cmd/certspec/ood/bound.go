@@ -131,32 +131,32 @@ func notNumbers(m *ood.Measurement) error {
 func printRun(out io.Writer, m *ood.Measurement) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	h, c := m.Header, m.Claims
-	fmt.Fprintf(w, "network\t%s, %s\n", h.Model.Name, h.Model.Network)
-	fmt.Fprintf(w, "data\t%s, %d images\n", h.Data.Name, len(m.Lines))
-	fmt.Fprintf(w, "ball\t%s\n", h.Inputs())
+	cli.Fprintf(w, "network\t%s, %s\n", h.Model.Name, h.Model.Network)
+	cli.Fprintf(w, "data\t%s, %d images\n", h.Data.Name, len(m.Lines))
+	cli.Fprintf(w, "ball\t%s\n", h.Inputs())
 	if b := h.Bound; b != nil {
-		fmt.Fprintf(w, "bounds\t%s, %s\n", b.Method, arithmetic(b))
+		cli.Fprintf(w, "bounds\t%s, %s\n", b.Method, arithmetic(b))
 	} else {
-		fmt.Fprintf(w, "attacks\t%s; seed %d\n", list(h.Attack.Names), h.Attack.Seed)
+		cli.Fprintf(w, "attacks\t%s; seed %d\n", list(h.Attack.Names), h.Attack.Seed)
 	}
 	if m.Path != "" {
-		fmt.Fprintf(w, "file\t%s\n", m.Path)
+		cli.Fprintf(w, "file\t%s\n", m.Path)
 	}
 	if c.Labels > 0 && h.Epsilon == 0 {
-		fmt.Fprintf(w, "accuracy\t%.2f %%\n", 100*float64(c.Correct)/float64(c.Labels))
+		cli.Fprintf(w, "accuracy\t%.2f %%\n", 100*float64(c.Correct)/float64(c.Labels))
 	}
-	fmt.Fprintf(w, "mean confidence\t%s\n", cmp.Or(c.MeanConfidence, "–"))
+	cli.Fprintf(w, "mean confidence\t%s\n", cmp.Or(c.MeanConfidence, "–"))
 	if h.Bound != nil {
-		fmt.Fprintf(w, "mean bound\t%s\n", c.Mean)
-		fmt.Fprintf(w, "vacuous bounds\t%d\n", c.Vacuous)
+		cli.Fprintf(w, "mean bound\t%s\n", c.Mean)
+		cli.Fprintf(w, "vacuous bounds\t%d\n", c.Vacuous)
 	} else {
-		fmt.Fprintf(w, "mean under attack\t%s\n", c.Mean)
+		cli.Fprintf(w, "mean under attack\t%s\n", c.Mean)
 		for _, name := range append([]string{"clean"}, h.Attack.Names...) {
-			fmt.Fprintf(w, "best by %s\t%d\n", name, by(m, name))
+			cli.Fprintf(w, "best by %s\t%d\n", name, by(m, name))
 		}
 	}
 	if c.NaN > 0 {
-		fmt.Fprintf(w, "not numbers\t%d\n", c.NaN)
+		cli.Fprintf(w, "not numbers\t%d\n", c.NaN)
 	}
 	return w.Flush()
 }

@@ -1,7 +1,6 @@
 package ood
 
 import (
-	"fmt"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -82,10 +81,10 @@ func (o *ccuOptions) run(cmd *cobra.Command) error {
 		return cli.PrintJSON(cmd.OutOrStdout(), r)
 	}
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "images\t%d of %s\n", r.Images, images.Name)
-	fmt.Fprintf(w, "ball\t|z − x| ≤ %g in every value: within %.6g in the metric of the mixtures (with the eigenvalue that the paper prints: %.6g, no guarantee)\n", r.Epsilon, r.Distance, r.Printed)
-	fmt.Fprintf(w, "mean bound\t%s, least %.6f\n", atMost(r.Mean), r.Least)
-	fmt.Fprintf(w, "vacuous bounds\t%s above 0.999\n", percent(r.Vacuous))
-	fmt.Fprintf(w, "confidence ≤ %g/K\tat %s of the images themselves; around the one in the middle up to eps %.3g\n", r.Factor, atLeast(r.Proven), r.Reach)
+	cli.Fprintf(w, "images\t%d of %s\n", r.Images, images.Name)
+	cli.Fprintf(w, "ball\t|z − x| ≤ %g in every value: within %.6g in the metric of the mixtures (with the eigenvalue that the paper prints: %.6g, no guarantee)\n", r.Epsilon, r.Distance, r.Printed)
+	cli.Fprintf(w, "mean bound\t%s, least %.6f\n", atMost(r.Mean), r.Least)
+	cli.Fprintf(w, "vacuous bounds\t%s above 0.999\n", percent(r.Vacuous))
+	cli.Fprintf(w, "confidence ≤ %g/K\tat %s of the images themselves; around the one in the middle up to eps %.3g\n", r.Factor, atLeast(r.Proven), r.Reach)
 	return w.Flush()
 }

@@ -131,19 +131,19 @@ func (c *checked) points(cmd *cobra.Command, images *cli.ImageOptions) ([][]floa
 
 func (c *checked) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "network\t%s, %s\n", c.Model, c.Network)
-	fmt.Fprintf(w, "input\t%v, %d classes\n", c.Input, c.Classes)
+	cli.Fprintf(w, "network\t%s, %s\n", c.Model, c.Network)
+	cli.Fprintf(w, "input\t%v, %d classes\n", c.Input, c.Classes)
 	if c.Assumes != "" {
-		fmt.Fprintf(w, "assumes\t%s\n", c.Assumes)
+		cli.Fprintf(w, "assumes\t%s\n", c.Assumes)
 	}
 	fmt.Fprintln(w, "\nlayer\tkind\tshape")
 	for _, l := range c.Layers {
-		fmt.Fprintf(w, "%s\t%s\t%v\n", l.Name, l.Op, l.Shape)
+		cli.Fprintf(w, "%s\t%s\t%v\n", l.Name, l.Op, l.Shape)
 	}
-	fmt.Fprintf(w, "\nbounds on %s\tradius\tmedian bound\tsay nothing\tan image\n", c.Images)
+	cli.Fprintf(w, "\nbounds on %s\tradius\tmedian bound\tsay nothing\tan image\n", c.Images)
 	for _, b := range c.Bounds {
-		fmt.Fprintf(w, "%s\t%g\t%.4f\t%.0f %%\t%.1f ms\n", b.Method, b.Epsilon, b.Median, 100*b.Vacuous, 1000*b.Seconds)
+		cli.Fprintf(w, "%s\t%g\t%.4f\t%.0f %%\t%.1f ms\n", b.Method, b.Epsilon, b.Median, 100*b.Vacuous, 1000*b.Seconds)
 	}
-	fmt.Fprintf(w, "\n%s\n", c.Advice)
+	cli.Fprintf(w, "\n%s\n", c.Advice)
 	return w.Flush()
 }

@@ -1,7 +1,6 @@
 package ood
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -94,9 +93,9 @@ func (o *joinOptions) run(cmd *cobra.Command) error {
 		return cli.PrintJSON(cmd.OutOrStdout(), result)
 	}
 	if result.Reason != "" {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: written; certspec ood bound cannot read it: %s\n", o.out, result.Reason)
+		_, err = cli.Fprintf(cmd.OutOrStdout(), "%s: written; certspec ood bound cannot read it: %s\n", o.out, result.Reason)
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d classes, the network %s\n", o.out, result.Classes, result.Network)
+	_, err = cli.Fprintf(cmd.OutOrStdout(), "%s: %d classes, the network %s\n", o.out, result.Classes, result.Network)
 	return err
 }

@@ -1,7 +1,6 @@
 package ood
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,6 +72,6 @@ func (o *propertyOptions) run(cmd *cobra.Command) error {
 			Seconds float64 `json:"seconds"`
 		}{result, seconds})
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s (%s, %.3f s)\n", result.Verdict, result.Method, seconds)
+	_, err = cli.Fprintf(cmd.OutOrStdout(), "%s (%s, %.3f s)\n", result.Verdict, result.Method, seconds)
 	return err
 }

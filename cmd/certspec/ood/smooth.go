@@ -101,17 +101,17 @@ func (o *smoothOptions) learnt() (sets []ledger.Data, weights string, err error)
 
 func printSmoothed(out io.Writer, s *smoothed.Comparison) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "network\t%s, smoothed with σ = %g\n", s.Model, s.Sigma)
-	fmt.Fprintf(w, "own\t%s, %d images, mean score %.4f\n", s.In.Data, s.In.Images, s.In.Estimate)
-	fmt.Fprintf(w, "foreign\t%s, %d images, mean score %.4f\n", s.Foreign.Data, s.Foreign.Images, s.Foreign.Estimate)
-	fmt.Fprintf(w, "AUC, estimate\t%s\n\n", percent(s.AUC))
+	cli.Fprintf(w, "network\t%s, smoothed with σ = %g\n", s.Model, s.Sigma)
+	cli.Fprintf(w, "own\t%s, %d images, mean score %.4f\n", s.In.Data, s.In.Images, s.In.Estimate)
+	cli.Fprintf(w, "foreign\t%s, %d images, mean score %.4f\n", s.Foreign.Data, s.Foreign.Images, s.Foreign.Estimate)
+	cli.Fprintf(w, "AUC, estimate\t%s\n\n", percent(s.AUC))
 	fmt.Fprintln(w, "Euclidean radius\tholds the ℓ∞ ball of\tsmoothed GAUC, standard\tsmoothed cGAUC, standard\tsmoothed GAUC, CDF\tsmoothed cGAUC, CDF\tmean upper bound, CDF")
 	for _, a := range s.Radii {
-		fmt.Fprintf(w, "%g\t%.6f\t%s\t%s\t%s\t%s\t%.4f\n", a.Radius, a.LInf, atLeast(a.Standard.GAUC), atLeast(a.Standard.CGAUC), atLeast(a.CDF.GAUC), atLeast(a.CDF.CGAUC), up(a.CDF.Upper, 1e4))
+		cli.Fprintf(w, "%g\t%.6f\t%s\t%s\t%s\t%s\t%.4f\n", a.Radius, a.LInf, atLeast(a.Standard.GAUC), atLeast(a.Standard.CGAUC), atLeast(a.CDF.GAUC), atLeast(a.CDF.CGAUC), up(a.CDF.Upper, 1e4))
 	}
-	fmt.Fprintf(w, "\nall bounds hold at once with probability at least %g; of the smoothed network and Euclidean balls, not to be set beside the GAUC of certspec ood auc\n", 1-s.Alpha)
+	cli.Fprintf(w, "\nall bounds hold at once with probability at least %g; of the smoothed network and Euclidean balls, not to be set beside the GAUC of certspec ood auc\n", 1-s.Alpha)
 	for _, warning := range s.Warnings {
-		fmt.Fprintf(w, "note\t%s\n", warning)
+		cli.Fprintf(w, "note\t%s\n", warning)
 	}
 	return w.Flush()
 }

@@ -87,7 +87,7 @@ func (o *verifyOptions) run(cmd *cobra.Command, files []string) error {
 	case m.Header.Attack != nil:
 		again = fmt.Sprintf("confidences of %d images themselves computed again, not what attacks found", v.Checked)
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: whole, %d images, claims and digest as they should be; %s\n", v.File, v.Images, again)
+	_, err = cli.Fprintf(cmd.OutOrStdout(), "%s: whole, %d images, claims and digest as they should be; %s\n", v.File, v.Images, again)
 	return err
 }
 
@@ -145,6 +145,6 @@ func (o *mergeOptions) run(cmd *cobra.Command, files []string) error {
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), verified{File: o.out, Digest: m.Digest, Images: len(m.Lines)})
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d images of %d shards\n", o.out, len(m.Lines), len(files))
+	_, err = cli.Fprintf(cmd.OutOrStdout(), "%s: %d images of %d shards\n", o.out, len(m.Lines), len(files))
 	return err
 }

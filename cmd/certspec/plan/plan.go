@@ -153,11 +153,11 @@ func (o *options) run(cmd *cobra.Command) error {
 
 func (p *Result) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "model\t%s\n", p.Model)
-	fmt.Fprintf(w, "data\t%s, %d images, of which %d are known\n", p.Data, p.Images, p.Known)
-	fmt.Fprintf(w, "noise\tσ = %g, α = %g\n", p.Sigma, p.Alpha)
+	cli.Fprintf(w, "model\t%s\n", p.Model)
+	cli.Fprintf(w, "data\t%s, %d images, of which %d are known\n", p.Data, p.Images, p.Known)
+	cli.Fprintf(w, "noise\tσ = %g, α = %g\n", p.Sigma, p.Alpha)
 	if p.Rate != nil {
-		fmt.Fprintf(w, "rate\t%.0f noise samples/s\n", *p.Rate)
+		cli.Fprintf(w, "rate\t%.0f noise samples/s\n", *p.Rate)
 	}
 	fmt.Fprintln(w)
 	if err := w.Flush(); err != nil {
@@ -169,16 +169,16 @@ func (p *Result) print(out io.Writer) error {
 		if p.Rate != nil {
 			time = plan.Duration()
 		}
-		fmt.Fprintf(w, "%s\t%d\t%.0f\t%.1f\t%s\t%.4f\t%.3f\n", plan.Rule, plan.MaxSamples, plan.Samples, p.Plans[0].Samples/plan.Samples, time, plan.RadiusCap, plan.MeanRadius)
+		cli.Fprintf(w, "%s\t%d\t%.0f\t%.1f\t%s\t%.4f\t%.3f\n", plan.Rule, plan.MaxSamples, plan.Samples, p.Plans[0].Samples/plan.Samples, time, plan.RadiusCap, plan.MeanRadius)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	for _, reason := range p.Omitted {
-		fmt.Fprintf(out, "left out: %s\n", reason)
+		cli.Fprintf(out, "left out: %s\n", reason)
 	}
 	if p.From != "" {
-		fmt.Fprintf(out, "\nWhat is chosen from this ledger must not be certified on its noise: give certify --seed %d.\n", p.NewSeed)
+		cli.Fprintf(out, "\nWhat is chosen from this ledger must not be certified on its noise: give certify --seed %d.\n", p.NewSeed)
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func (o *options) run(cmd *cobra.Command) error {
 		if p.Class != rs.Abstain {
 			class, votes = cli.ClassName(images.Classes, p.Class), p.Counts[p.Class]
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%d of %d\t%.2g\n", p.Image, cli.ClassName(images.Classes, p.Label), class, votes, o.Samples, p.PValue)
+		cli.Fprintf(w, "%d\t%s\t%s\t%d of %d\t%.2g\n", p.Image, cli.ClassName(images.Classes, p.Label), class, votes, o.Samples, p.PValue)
 	}
 	return errors.Join(w.Flush(), invalid)
 }

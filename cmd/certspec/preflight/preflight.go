@@ -124,19 +124,19 @@ func (o *options) run(cmd *cobra.Command) error {
 
 func (r *Result) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "model\t%s on %s\n", r.Model, r.Identity.Engine)
-	fmt.Fprintf(w, "identity\t%s\n", r.Identity.Weights)
+	cli.Fprintf(w, "model\t%s on %s\n", r.Model, r.Identity.Engine)
+	cli.Fprintf(w, "identity\t%s\n", r.Identity.Weights)
 	if r.ONNX != nil {
-		fmt.Fprintf(w, "file\t%s\n", r.ONNX)
+		cli.Fprintf(w, "file\t%s\n", r.ONNX)
 	}
-	fmt.Fprintf(w, "preprocessing\t%s\n", r.Preprocessing)
-	fmt.Fprintf(w, "data\t%s, %d images looked at\n", r.Data, r.Images)
+	cli.Fprintf(w, "preprocessing\t%s\n", r.Preprocessing)
+	cli.Fprintf(w, "data\t%s, %d images looked at\n", r.Data, r.Images)
 	if r.Prepared.Radii != "" {
-		fmt.Fprintf(w, "resized\t%s\n", r.Prepared.Radii)
+		cli.Fprintf(w, "resized\t%s\n", r.Prepared.Radii)
 	}
 	for _, folder := range slices.Sorted(maps.Keys(r.Prepared.Folders)) {
 		label := r.Prepared.Folders[folder]
-		fmt.Fprintf(w, "folder\t%s is class %d, %s\n", folder, label, r.ClassNames[label])
+		cli.Fprintf(w, "folder\t%s is class %d, %s\n", folder, label, r.ClassNames[label])
 	}
 	var names []string
 	for label, name := range r.ClassNames {
@@ -145,23 +145,23 @@ func (r *Result) print(out io.Writer) error {
 	if len(names) > 20 {
 		names = append(names[:20], "…")
 	}
-	fmt.Fprintf(w, "labels\t%s\n", strings.Join(names, ", "))
+	cli.Fprintf(w, "labels\t%s\n", strings.Join(names, ", "))
 	if r.CleanAccuracy != nil {
-		fmt.Fprintf(w, "accuracy\t%.1f %%; of noise samples at σ = %g, %d per image, %.1f %%\n", 100**r.CleanAccuracy, r.Sigma, r.Samples, 100**r.NoisyAccuracy)
+		cli.Fprintf(w, "accuracy\t%.1f %%; of noise samples at σ = %g, %d per image, %.1f %%\n", 100**r.CleanAccuracy, r.Sigma, r.Samples, 100**r.NoisyAccuracy)
 	} else {
-		fmt.Fprintf(w, "agreement\t%.1f %% of noise samples at σ = %g, %d per image\n", 100*r.Agreement, r.Sigma, r.Samples)
+		cli.Fprintf(w, "agreement\t%.1f %% of noise samples at σ = %g, %d per image\n", 100*r.Agreement, r.Sigma, r.Samples)
 	}
-	fmt.Fprintf(w, "rate\t%.0f noise samples/s\n\n", r.Rate)
+	cli.Fprintf(w, "rate\t%.0f noise samples/s\n\n", r.Rate)
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	for _, c := range r.Checks {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", c.Verdict, c.Name, c.Found)
+		cli.Fprintf(w, "%s\t%s\t%s\n", c.Verdict, c.Name, c.Found)
 		if c.Advice != "" {
-			fmt.Fprintf(w, "\t\t→ %s\n", c.Advice)
+			cli.Fprintf(w, "\t\t→ %s\n", c.Advice)
 		}
 	}
-	fmt.Fprintf(w, "\n")
+	cli.Fprintf(w, "\n")
 	if err := w.Flush(); err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (r *Result) print(out io.Writer) error {
 		if p.Fits != nil && !*p.Fits {
 			marks = append(marks, "over the budget")
 		}
-		fmt.Fprintf(w, "%s\t%d\t%.4f\t%.3f\t%s\t%s\n", p.Rule, p.MaxSamples, p.RadiusCap, p.MeanRadius, p.Duration(), strings.Join(marks, ", "))
+		cli.Fprintf(w, "%s\t%d\t%.4f\t%.3f\t%s\t%s\n", p.Rule, p.MaxSamples, p.RadiusCap, p.MeanRadius, p.Duration(), strings.Join(marks, ", "))
 	}
 	return w.Flush()
 }

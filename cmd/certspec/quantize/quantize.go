@@ -2,7 +2,6 @@
 package quantize
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -109,9 +108,9 @@ func (o *options) run(cmd *cobra.Command) error {
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), record)
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d nodes on 8-bit integers, ranges of noise samples of %d images at sigma %g\n", o.out, record.Integer, record.Images, o.sigma)
+	cli.Fprintf(cmd.OutOrStdout(), "%s: %d nodes on 8-bit integers, ranges of noise samples of %d images at sigma %g\n", o.out, record.Integer, record.Images, o.sigma)
 	if len(record.Float32) > 0 {
-		fmt.Fprintf(cmd.OutOrStdout(), "in float32: %s\n", strings.Join(record.Float32, ", "))
+		cli.Fprintf(cmd.OutOrStdout(), "in float32: %s\n", strings.Join(record.Float32, ", "))
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -200,9 +199,9 @@ func (o *heatMapOptions) show(cmd *cobra.Command, result any, m *spectral.Map, i
 		return cli.PrintJSON(cmd.OutOrStdout(), result)
 	}
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "frequency\tbins\t%s\t\n", o.Metric)
+	cli.Fprintf(w, "frequency\tbins\t%s\t\n", o.Metric)
 	for _, r := range profile {
-		fmt.Fprintf(w, "%d\t%d\t%.4f\t\n", r.Frequency, r.Bins, r.Mean)
+		cli.Fprintf(w, "%d\t%d\t%.4f\t\n", r.Frequency, r.Bins, r.Mean)
 	}
 	return w.Flush()
 }

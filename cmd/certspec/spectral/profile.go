@@ -74,7 +74,7 @@ func (o *profileOptions) run(cmd *cobra.Command) error {
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "frequency\tbins\tamplitude\tpower\t")
 	for _, r := range rings {
-		fmt.Fprintf(w, "%d\t%d\t%.6g\t%.6g\t\n", r.Frequency, r.Bins, r.Amplitude, r.Power)
+		cli.Fprintf(w, "%d\t%d\t%.6g\t%.6g\t\n", r.Frequency, r.Bins, r.Amplitude, r.Power)
 	}
 	return w.Flush()
 }

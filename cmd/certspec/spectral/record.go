@@ -198,14 +198,14 @@ func printRecord(cmd *cobra.Command, r lines.Record) error {
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "number\tvalue\tdeviation\tof\t")
 	for _, field := range slices.Sorted(maps.Keys(r.Percent)) {
-		fmt.Fprintf(w, "%s\t%.2f %%\t\t%d\t\n", field, r.Percent[field], r.Images[field])
+		cli.Fprintf(w, "%s\t%.2f %%\t\t%d\t\n", field, r.Percent[field], r.Images[field])
 	}
 	for _, field := range slices.Sorted(maps.Keys(r.Numbers)) {
 		deviation := ""
 		if d, ok := r.Deviations[field]; ok {
 			deviation = fmt.Sprintf("%.4f", d)
 		}
-		fmt.Fprintf(w, "%s\t%.4f\t%s\t%d\t\n", field, r.Numbers[field], deviation, r.Counts[field])
+		cli.Fprintf(w, "%s\t%.4f\t%s\t%d\t\n", field, r.Numbers[field], deviation, r.Counts[field])
 	}
 	return w.Flush()
 }

@@ -2,7 +2,6 @@ package spectral
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"text/tabwriter"
 
@@ -112,16 +111,16 @@ func (s *spectrumSummary) print(out io.Writer) error {
 	if s.Difference {
 		what = "differences"
 	}
-	fmt.Fprintf(w, "%s\t%d of %v\n", what, s.Images, s.Shape)
+	cli.Fprintf(w, "%s\t%d of %v\n", what, s.Images, s.Shape)
 	if s.Centroid != nil {
-		fmt.Fprintf(w, "centroid of the amplitude\t%.4f\n", *s.Centroid)
+		cli.Fprintf(w, "centroid of the amplitude\t%.4f\n", *s.Centroid)
 	}
 	for _, slope := range []struct {
 		name string
 		*spectral.Slope
 	}{{"slope of the amplitude", s.AmplitudeSlope}, {"slope of the power", s.PowerSlope}} {
 		if slope.Slope != nil {
-			fmt.Fprintf(w, "%s\t%.4f\tR² %.4f, %d frequencies from %g to %g\n", slope.name, slope.Exponent, slope.R2, slope.Bins, slope.Low, slope.High)
+			cli.Fprintf(w, "%s\t%.4f\tR² %.4f, %d frequencies from %g to %g\n", slope.name, slope.Exponent, slope.R2, slope.Bins, slope.Low, slope.High)
 		}
 	}
 	return w.Flush()

@@ -132,7 +132,7 @@ func (s *swept) print(cmd *cobra.Command, asJSON bool) error {
 		return cli.PrintJSON(cmd.OutOrStdout(), s)
 	}
 	for _, cell := range s.Cells {
-		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s/%s.ledger\n", s.Folder, cell); err != nil {
+		if _, err := cli.Fprintf(cmd.OutOrStdout(), "%s/%s.ledger\n", s.Folder, cell); err != nil {
 			return err
 		}
 	}

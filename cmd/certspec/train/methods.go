@@ -1,7 +1,6 @@
 package train
 
 import (
-	"fmt"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -24,9 +23,9 @@ func methodsCommand() *cobra.Command {
 		}
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		for _, e := range list {
-			fmt.Fprintf(w, "%s\t%s\n", e.Name, e.Description)
+			cli.Fprintf(w, "%s\t%s\n", e.Name, e.Description)
 			for _, o := range e.Options {
-				fmt.Fprintf(w, "  %s=%s\t  %s\n", o.Key, o.Value, o.Usage)
+				cli.Fprintf(w, "  %s=%s\t  %s\n", o.Key, o.Value, o.Usage)
 			}
 		}
 		return w.Flush()

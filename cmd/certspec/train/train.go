@@ -2,7 +2,6 @@
 package train
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -224,7 +223,7 @@ func (o *options) print(cmd *cobra.Command, card *modelfile.Card, err error) err
 			Diagnoses []train.Diagnosis `json:"diagnoses,omitempty"`
 		}{card, o.found})
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s on %s by %s: test accuracy %.2f %%, with noise σ = %g %.2f %%; %d parameters, %.0f s of training, %s\n",
+	_, err = cli.Fprintf(cmd.OutOrStdout(), "%s on %s by %s: test accuracy %.2f %%, with noise σ = %g %.2f %%; %d parameters, %.0f s of training, %s\n",
 		card.Architecture.Name, card.Train.Name, card.Recipe.Method, 100*card.Accuracy, card.Recipe.Noise(), 100*card.NoisyTest, card.Parameters, card.Seconds, card.Backend)
 	return err
 }

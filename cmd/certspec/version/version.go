@@ -2,7 +2,6 @@
 package version
 
 import (
-	"fmt"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -44,7 +43,7 @@ func Command() *cobra.Command {
 			}
 			return "no " + name
 		}
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "certspec %s, %s on %s, %s, %s, %s\n", b.Version, b.Go, b.System, has("cgo", b.Cgo), has("XLA", b.XLA), has("SIMD", b.SIMD))
+		_, err := cli.Fprintf(cmd.OutOrStdout(), "certspec %s, %s on %s, %s, %s, %s\n", b.Version, b.Go, b.System, has("cgo", b.Cgo), has("XLA", b.XLA), has("SIMD", b.SIMD))
 		return err
 	}
 	return cmd

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/internal/nearest"
+	"github.com/certspec/certspec/internal/printable"
 )
 
 // Root makes the command that has all others.
@@ -37,26 +38,41 @@ func Run(root *cobra.Command, args []string) int {
 		stop() // a second interrupt ends the program at once
 	}()
 	root.SetArgs(args)
-	out := &checkedWriter{Writer: os.Stdout}
+	raw := &checkedWriter{Writer: os.Stdout}
+	out, errs := &textWriter{printable.NewWriter(raw), raw}, printable.NewWriter(os.Stderr)
 	root.SetOut(out)
+	root.SetErr(errs)
 	err := root.ExecuteContext(ctx)
-	if err == nil && out.err != nil {
-		err = fmt.Errorf("the output is not complete: %w", out.err)
+	out.Flush()
+	if err == nil && raw.err != nil {
+		err = fmt.Errorf("the output is not complete: %w", raw.err)
 	}
 	var usage UsageError
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
-		fmt.Fprintln(os.Stderr, "certspec:", strings.TrimPrefix(err.Error(), "certspec "))
+		fmt.Fprintln(errs, "certspec:", movedIn(strings.TrimPrefix(err.Error(), "certspec ")))
 		return ExitUsage
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(os.Stderr, "certspec: stopped on request; run the same command again to go on")
+		fmt.Fprintln(errs, "certspec: stopped on request; run the same command again to go on")
 		return ExitStopped
 	default:
-		fmt.Fprintln(os.Stderr, "certspec:", inWords(err))
+		fmt.Fprintln(errs, "certspec:", movedIn(inWords(err)))
 		return ExitFailed
 	}
+}
+
+// movedIn moves further lines of an error in, so that no name in it can look like another message.
+func movedIn(text string) string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = printable.Line(line); len(lines) > 0 && line != "" {
+			line = "  " + line
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // nounKey is the annotation of a command that does nothing by itself.

@@ -9,10 +9,12 @@ import (
 	"os"
 	"runtime/debug"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/printable"
 )
 
 // Version is the module version, or the commit of a build from a checkout.
@@ -39,26 +41,48 @@ func PrintJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
+// Fprintf is fmt.Fprintf for text for people: what files and flags say, names above all, stays on its line and moves no
+// terminal. Verbs print with it alone.
+func Fprintf(w io.Writer, format string, args ...any) (int, error) {
+	return fmt.Fprintf(w, format, printable.Args(args)...)
+}
+
 // Say prints a message for the person at the terminal on standard error.
-func Say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+func Say(format string, args ...any) { Fprintf(printable.NewWriter(os.Stderr), format+"\n", args...) }
+
+// textWriter is standard output: text for people, and the way to the bytes below.
+type textWriter struct {
+	*printable.Writer
+	raw io.Writer
+}
 
 // Number is the shortest text of a number.
 func Number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// WriteOut writes to the file that an output flag names; none, and "-", are standard output.
+// WriteOut writes to the file that an output flag names; none, and "-", are standard output, where text is for people.
 func WriteOut(cmd *cobra.Command, path string, data []byte) error {
-	return atomicfile.To(path, cmd.OutOrStdout(), func(w io.Writer) error {
-		SummaryAside(cmd, path)
+	text := cmd.OutOrStdout()
+	bytes := SummaryAside(cmd, path)
+	if utf8.Valid(data) {
+		bytes = text
+	}
+	return atomicfile.To(path, bytes, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
 }
 
-// SummaryAside lets a verb say what it made on standard error where what it made goes to standard output.
-func SummaryAside(cmd *cobra.Command, path string) {
+// SummaryAside lets a verb say what it made on standard error where what it made goes to standard output, and gives that
+// for bytes that are not for people.
+func SummaryAside(cmd *cobra.Command, path string) (stdout io.Writer) {
+	stdout = cmd.OutOrStdout()
+	if text, ok := stdout.(*textWriter); ok {
+		stdout = text.raw
+	}
 	if path == "-" {
 		cmd.SetOut(cmd.ErrOrStderr())
 	}
+	return stdout
 }
 
 // checkedWriter keeps the first error of writing, which fmt's callers drop. A standard output that is closed from the start (">&-") gives

@@ -12,6 +12,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
+	"github.com/certspec/certspec/internal/printable"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -61,12 +62,13 @@ func jsonProgress(w io.Writer) progress.Reporter {
 func barProgress(w io.Writer) progress.Reporter {
 	const steps = 1000
 	var bar *progressbar.ProgressBar
+	text := printable.NewWriter(w) // the bar itself moves the terminal
 	return func(s progress.State) {
 		if s.Message != "" {
 			if bar != nil {
 				bar.Clear()
 			}
-			fmt.Fprintln(w, "certspec:", s)
+			fmt.Fprintln(text, "certspec:", s)
 			return
 		}
 		if s.Final {
@@ -74,7 +76,7 @@ func barProgress(w io.Writer) progress.Reporter {
 				bar.Clear()
 				bar = nil
 			}
-			fmt.Fprintln(w, s.String())
+			fmt.Fprintln(text, s.String())
 			return
 		}
 		if bar == nil {
@@ -93,11 +95,12 @@ func barProgress(w io.Writer) progress.Reporter {
 			// A bar that is full closes itself; it is closed by the final report.
 			bar.Set64(min(steps-1, int64(steps*s.Done/s.Total)))
 		}
-		bar.Describe(s.String())
+		bar.Describe(printable.Line(s.String()))
 	}
 }
 
 func lineProgress(w io.Writer, now func() time.Time) progress.Reporter {
+	w = printable.NewWriter(w)
 	var last time.Time
 	return func(s progress.State) {
 		if s.Message != "" {

@@ -1,0 +1,98 @@
+// Package printable keeps what a terminal would obey, or what would turn text around, out of text for people: names in files
+// that others made may hold anything. Such characters become \u001b, which is what JSON writes, too.
+package printable
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Line is a text on one line: control characters, line ends and tabs among them, marks of direction and bytes that are no
+// UTF-8 are escaped.
+func Line(text string) string {
+	if strings.IndexFunc(text, func(r rune) bool { return r == utf8.RuneError || obeyed(r) }) < 0 {
+		return text
+	}
+	out, _ := appendEscaped(nil, []byte(text), func(r rune) bool { return false }, true)
+	return string(out)
+}
+
+// obeyed reports whether a character is not seen as it stands. The joiners of scripts are.
+func obeyed(r rune) bool { return !unicode.IsGraphic(r) && r != '\u200c' && r != '\u200d' }
+
+// appendEscaped escapes a text but for characters that are kept. Where it is not the end, it leaves the bytes of a character that may go on.
+func appendEscaped(out, text []byte, kept func(rune) bool, end bool) (_, left []byte) {
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			if !end && !utf8.FullRune(text) {
+				return out, text
+			}
+			out = fmt.Appendf(out, `\x%02x`, text[0])
+		case !obeyed(r) || kept(r):
+			out = append(out, text[:n]...)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+		text = text[n:]
+	}
+	return out, nil
+}
+
+// Writer writes text with its line ends and tabs, and escapes all else as Line does. A character may come in two calls.
+type Writer struct {
+	w    io.Writer
+	left []byte // of a character that is not complete
+}
+
+// NewWriter makes a Writer.
+func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
+
+func (p *Writer) Write(text []byte) (int, error) {
+	n := len(text)
+	if len(p.left) > 0 {
+		text = append(p.left, text...)
+	}
+	out, left := appendEscaped(nil, text, func(r rune) bool { return r == '\n' || r == '\t' }, false)
+	p.left = append([]byte(nil), left...)
+	if _, err := p.w.Write(out); err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// Flush writes what is left of a character that never came to its end.
+func (p *Writer) Flush() error {
+	out, _ := appendEscaped(nil, p.left, nil, true)
+	p.left = nil
+	_, err := p.w.Write(out)
+	return err
+}
+
+// Args are the arguments of a format with texts as Line has them; other types stay.
+func Args(args []any) []any {
+	safe := make([]any, len(args))
+	for i, a := range args {
+		switch a := a.(type) {
+		case string:
+			safe[i] = Line(a)
+		case []string:
+			lines := make([]string, len(a))
+			for k, text := range a {
+				lines[k] = Line(text)
+			}
+			safe[i] = lines
+		default:
+			safe[i] = a
+		}
+	}
+	return safe
+}
