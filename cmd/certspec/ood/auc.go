@@ -208,4 +208,4 @@ func atMost(share float64) string { return percent(up(share, 1000)) }
 // down and up round to parts of 1; shares of images that are such parts stay what they are.
 func down(v, parts float64) float64 { return math.Floor(parts*v+1e-9) / parts }
 
-func up(v, parts float64) float64 { return math.Ceil(parts*v-1e-9) / parts }
+func up(v, parts float64) float64 { return max(math.Ceil(parts*v-1e-9), 0) / parts }

@@ -7,6 +7,7 @@ func TestGuaranteesAreRoundedOutwards(t *testing.T) {
 	for got, want := range map[string]string{
 		atMost(0.0001):  "0.1 %",
 		atMost(0.029):   "2.9 %",
+		atMost(0):       "0.0 %",
 		atMost(1):       "100.0 %",
 		atLeast(0.9996): "99.9 %",
 		atLeast(0.57):   "57.0 %",
