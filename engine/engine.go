@@ -18,6 +18,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/infer"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/onnxmodel"
 )
 
@@ -60,7 +61,7 @@ func Open(path string, options ...Option) (*Model, error) {
 	for _, option := range options {
 		option(m)
 	}
-	if isONNX(path) {
+	if onnxfile.IsName(path) {
 		return m.openFile()
 	}
 	card, weights := modelfile.CardPath(path), modelfile.WeightsPath(path)

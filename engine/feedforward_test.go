@@ -39,7 +39,7 @@ func TestFeedForwardAgreesWithTheEngines(t *testing.T) {
 					t.Logf("%s is not here: %v", choice, err)
 					continue
 				}
-				net, err := model.FeedForward()
+				net, err := model.FeedForward(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}

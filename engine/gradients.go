@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/infer"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
@@ -11,8 +13,9 @@ import (
 )
 
 // Gradients gives the gradients of the model's logits: of a model file on XLA, where a plugin is there, else of the model as layers
-// (FeedForward), which is slower by orders of magnitude. how says which it is; end frees what it holds. Errors: those of FeedForward.
-func (m *Model) Gradients() (g classifier.Differentiable, how string, end func() error, err error) {
+// (FeedForward), which is slower by orders of magnitude. how says which it is; end frees what it holds. Without ONNX Runtime the layers
+// are not compared with it, and how says so. Errors: those of FeedForward.
+func (m *Model) Gradients(ctx context.Context) (g classifier.Differentiable, how string, end func() error, err error) {
 	if m.card != nil {
 		if b, err := backend.Open(""); err == nil && b.Engine != backend.Go {
 			file, err := modelfile.Read(m.path)
@@ -26,7 +29,7 @@ func (m *Model) Gradients() (g classifier.Differentiable, how string, end func()
 			return n, b.Engine, n.Close, nil
 		}
 	}
-	n, err := m.FeedForward()
+	n, err := m.comparedIfPossible(ctx)
 	if err != nil {
 		return nil, "", nil, err
 	}
@@ -34,5 +37,9 @@ func (m *Model) Gradients() (g classifier.Differentiable, how string, end func()
 	if err != nil {
 		return nil, "", nil, err
 	}
-	return spectral.Layers(n, info.Classes), "layers in Go, float64", func() error { return nil }, nil
+	how = "layers in Go, float64"
+	if n.Compared() == feedforward.NotCompared {
+		how += ", not compared with ONNX Runtime"
+	}
+	return spectral.Layers(n, info.Classes), how, func() error { return nil }, nil
 }

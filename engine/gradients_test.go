@@ -26,7 +26,7 @@ func TestGradientsAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	xla, how, end, err := m.Gradients()
+	xla, how, end, err := m.Gradients(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestGradientsAgree(t *testing.T) {
 	if !strings.HasPrefix(how, "xla") {
 		t.Skipf("gradients come from %s: no XLA plugin", how)
 	}
-	n, err := m.FeedForward()
+	n, err := m.FeedForward(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

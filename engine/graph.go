@@ -3,35 +3,12 @@ package engine
 import (
 	"fmt"
 
-	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/gomlxmodels/export"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/rs/ledger"
 )
-
-// FeedForward is the model as layers in float64, which can be bounded and differentiated (package feedforward): of a model
-// file, the network that export writes; of an ONNX file, the graph, with images entering as the options and the card
-// say. It needs neither XLA nor ONNX Runtime. Errors: files that cannot be read, operators without a layer.
-func (m *Model) FeedForward() (*feedforward.Network, error) {
-	if m.card == nil {
-		n, err := onnxmodel.FeedForward(m.path, m.onnx)
-		if err != nil {
-			return nil, fmt.Errorf("engine: %w", err)
-		}
-		return n, nil
-	}
-	data, err := m.encoded()
-	if err != nil {
-		return nil, err
-	}
-	n, err := onnxmodel.FeedForwardBytes(m.name(), data, onnxmodel.Options{})
-	if err != nil {
-		return nil, fmt.Errorf("engine: %w", err)
-	}
-	return n, nil
-}
 
 // Trained are the sets that the card says the model learned from, further ones of its method included: that of a model file, or what export and
 // Join keep in an ONNX file; none of other files.

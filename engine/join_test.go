@@ -27,7 +27,7 @@ func narrowL(t *testing.T, a nets.Architecture) string {
 
 func forwardOf(t *testing.T, path string, x []float64) []float64 {
 	t.Helper()
-	n, err := open(t, path).FeedForward()
+	n, err := open(t, path).FeedForward(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

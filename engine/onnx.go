@@ -3,7 +3,6 @@ package engine
 import (
 	"crypto/sha256"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/certspec/certspec/classifier"
@@ -19,8 +18,6 @@ const ONNXRuntime = "onnxruntime"
 // ONNX says how to open an ONNX file; for a model file, which says itself how images enter, only the
 // library, its threads and its provider count.
 func ONNX(options onnxmodel.Options) Option { return func(m *Model) { m.onnx = options } }
-
-func isONNX(path string) bool { return strings.EqualFold(filepath.Ext(path), ".onnx") }
 
 func (m *Model) onONNXRuntime() bool {
 	return m.card == nil || takesONNXRuntime(m.choice, m.onnx.Library)

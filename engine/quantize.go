@@ -29,7 +29,7 @@ func (m *Model) Quantize(ctx context.Context, images *imageset.Images, sigma flo
 	if err != nil {
 		return nil, err
 	}
-	network, err := m.FeedForward()
+	network, err := m.comparedIfPossible(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -125,7 +125,7 @@ func (r *Runner) network(ctx context.Context, m *Model) (*feedforward.Network, o
 	if err != nil {
 		return nil, ood.Run{}, err
 	}
-	n, err := model.FeedForward()
+	n, err := model.FeedForward(ctx)
 	return n, ood.Run{Name: m.Name, Trained: model.Trained(), Program: r.options.Program, Progress: r.progress}, err
 }
 

@@ -150,7 +150,10 @@ func (r *recordMeasure) Do(ctx context.Context, runner *Runner, j Job) error {
 	if o.Cells, err = r.cells(t); err != nil {
 		return err
 	}
-	gradients, how, end, err := model.Gradients()
+	gradients, how, end, err := model.Gradients(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	if err == nil { // else central differences, as the record says
 		defer end()
 		o.Gradients, o.GradientEngine = gradients, how

@@ -3,13 +3,13 @@ package experiment
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/internal/nearest"
+	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/progress"
 )
@@ -307,7 +307,7 @@ func (m Model) card() (onnxmodel.Card, error) {
 	if m.ONNX == nil {
 		return c, nil
 	}
-	if !strings.EqualFold(filepath.Ext(m.File), ".onnx") {
+	if !onnxfile.IsName(m.File) {
 		return c, fmt.Errorf("onnx is for an ONNX file, and %s is none", m.File)
 	}
 	decoder := json.NewDecoder(strings.NewReader(compact(m.ONNX)))

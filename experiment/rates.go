@@ -140,7 +140,7 @@ func (m *meter) layersRate(ctx context.Context, path string, model *Model, image
 		return 0, err
 	}
 	defer m.close()
-	n, err := net.FeedForward()
+	n, err := net.Uncompared()
 	if err != nil {
 		return 0, nil
 	}

@@ -37,6 +37,9 @@ type Network struct {
 	output  int
 	results map[string]int // nodes by the names of an ONNX file
 	double  bool           // some of them are in float64
+	head    string         // operator of the file that was taken off behind the output
+
+	compared string // with which runtime
 
 	workspaces workspaces
 }
@@ -73,6 +76,9 @@ func (n *Network) InputShape() Shape { return slices.Clone(n.nodes[0].shape) }
 
 // Outputs is the number of values that the network gives, for a classifier its classes.
 func (n *Network) Outputs() int { return n.nodes[n.output].shape.Size() }
+
+// Head is the operator that was taken off behind the outputs, "Softmax" or "LogSoftmax"; "" where none was.
+func (n *Network) Head() string { return n.head }
 
 // LayerInfo says what a layer is, for people.
 type LayerInfo struct {

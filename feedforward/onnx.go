@@ -3,7 +3,6 @@ package feedforward
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -40,10 +39,10 @@ func (e *OperatorError) Error() string {
 // Operators: Conv, Gemm, MatMul with a constant, Add, Sub, Mul and Div with constants, Add and Sub of two results,
 // BatchNormalization, Relu, LeakyRelu, Sigmoid, Tanh, Softplus, LogSoftmax, Clip, AveragePool, MaxPool, GlobalAveragePool, GlobalMaxPool, ReduceLogSumExp, ReduceMean
 // over the image, Pad, Flatten, Reshape, Squeeze, Unsqueeze, Transpose, Concat, Identity, Dropout, Cast, Constant, and the arithmetic on
-// shapes that exporters write; a last Softmax or LogSoftmax is taken off, so that the outputs are logits. Anything else is
-// an *OperatorError. What the output does not depend on is not looked at.
+// shapes that exporters write; a last Softmax or LogSoftmax over the classes is taken off, so that the outputs are logits (see Head).
+// Anything else is an *OperatorError. What the output does not depend on is not looked at.
 func Read(path string, images *Images) (*Network, error) {
-	data, err := os.ReadFile(path)
+	data, _, err := onnxfile.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("feedforward: %w", err)
 	}
@@ -92,13 +91,18 @@ func FromONNX(file string, model *onnxfile.Model, images *Images) (*Network, err
 		if !needed[place] {
 			continue // of another output, which the caller has left out
 		}
-		if n.Op == "Softmax" || n.Op == "LogSoftmax" {
-			if len(n.Outputs) == 1 && n.Outputs[0] == output && len(n.Inputs) == 1 {
-				output = n.Inputs[0]
+		reason := ""
+		own := n.Domain == "" || n.Domain == "ai.onnx"
+		last := len(n.Outputs) == 1 && n.Outputs[0] == output && len(n.Inputs) == 1
+		if own && last && (n.Op == "Softmax" || n.Op == "LogSoftmax") {
+			if reason = r.overClasses(n); reason == "" {
+				output, r.head = n.Inputs[0], n.Op
 				continue
 			}
+		} else {
+			reason = r.node(n)
 		}
-		if reason := r.node(n); reason != "" {
+		if reason != "" {
 			return nil, &OperatorError{File: file, Node: n.Name, Op: n.Op, Place: place, Reason: reason}
 		}
 	}
@@ -113,7 +117,7 @@ func FromONNX(file string, model *onnxfile.Model, images *Images) (*Network, err
 	if err != nil {
 		return nil, err
 	}
-	net.results, net.double = r.layers, r.double
+	net.results, net.double, net.head = r.layers, r.double, r.head
 	return net, nil
 }
 
@@ -140,6 +144,31 @@ func (r *reader) operators(model *onnxfile.Model) error {
 	return nil
 }
 
+// overClasses says why a last Softmax or LogSoftmax does not normalise over all values of an input.
+func (r *reader) overClasses(n *onnxfile.Node) (reason string) {
+	in, ok := r.layer(n, 0)
+	if !ok {
+		return "its input is constant"
+	}
+	shape := r.b.Shape(in)
+	axis, last := int(n.Int("axis", -1)), 0 // of the axes that it normalises over
+	if r.opset < 13 {
+		axis, last = int(n.Int("axis", 1)), len(shape)
+	}
+	if axis < 0 {
+		axis += len(shape) + 1
+	}
+	if axis < 1 || axis > len(shape) {
+		return fmt.Sprintf("along axis %d, which is that of the batch or none of %v; expected the axis of the classes",
+			axis, shape)
+	}
+	if over := shape[axis-1 : max(last, axis)]; over.Size() != shape.Size() {
+		return fmt.Sprintf("along axis %d, which holds %v of %v; expected the axis of the classes, and one row of them",
+			axis, over, shape)
+	}
+	return ""
+}
+
 // ancestors are the nodes that a result is computed from; a node stands behind those whose results it takes.
 func ancestors(nodes []onnxfile.Node, result string) []bool {
 	wanted, needed := map[string]bool{result: true}, make([]bool, len(nodes))
@@ -158,6 +187,7 @@ func ancestors(nodes []onnxfile.Node, result string) []bool {
 // reader turns nodes into layers. A name is a constant or a layer.
 type reader struct {
 	file      string
+	head      string // a last Softmax or LogSoftmax, which is taken off
 	b         *Builder
 	opset     int64
 	constants map[string]*constant

@@ -16,3 +16,14 @@ func (n *Network) Results(x []float64) (map[string][]float64, error) {
 	}
 	return results, nil
 }
+
+// ResultNames are the names of the results that layers give, in no order.
+func (n *Network) ResultNames() []string {
+	var names []string
+	for name, layer := range n.results {
+		if layer < len(n.nodes) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

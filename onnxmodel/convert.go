@@ -174,6 +174,12 @@ type values struct {
 	bytes   []uint8
 }
 
+// found is an output whose shape the graph need not tell; its values are empty where they are no float32 or float64.
+type found struct {
+	dims []int64
+	values
+}
+
 // logits appends the values of an output as float32.
 func (v *values) logits(dst []float32) []float32 {
 	switch {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,15 +17,17 @@ import (
 // contents is what the file says of itself.
 type contents struct {
 	model    *onnxfile.Model
+	unpacked []byte // of a packed file
 	producer string
 	opset    int64
 	input    onnxfile.Value
 	output   onnxfile.Value
-	inputs   int    // of the graph
-	outputs  int    // of the graph
-	softmax  bool   // the output comes out of a softmax
-	digest   string // "sha256:…" of what computes in the file, and of the files with weights beside it
-	former   string // the same of the whole file
+	inputs   int            // of the graph
+	outputs  int            // of the graph
+	head     *onnxfile.Node // a Softmax or LogSoftmax that the output comes out of
+	softmax  bool           // it is a Softmax
+	digest   string         // "sha256:…" of what computes in the file, and of the files with weights beside it
+	former   string         // the same of the whole file
 	metadata map[string]string
 	card     Card // the user's, then that in the metadata
 }
@@ -35,10 +38,10 @@ const cardKey = "certspec_input"
 // readFile reads an ONNX file, or its contents, without ONNX Runtime, whose messages are
 // not for people.
 func readFile(path string, data []byte, card Card) (*contents, error) {
-	inMemory := data != nil
+	inMemory, packed := data != nil, false
 	if !inMemory {
 		var err error
-		if data, err = os.ReadFile(path); err != nil {
+		if data, packed, err = onnxfile.ReadFile(path); err != nil {
 			return nil, err
 		}
 	}
@@ -54,10 +57,9 @@ func readFile(path string, data []byte, card Card) (*contents, error) {
 	for _, p := range model.Metadata {
 		c.metadata[p.Key] = p.Value
 	}
-	for _, set := range model.Opsets {
-		if set.Domain == "" || set.Domain == "ai.onnx" {
-			c.opset = set.Version
-		}
+	c.opset = model.Opset()
+	if packed {
+		c.unpacked = data
 	}
 	if text := c.metadata[cardKey]; text != "" {
 		own, err := decodeCard([]byte(text))
@@ -85,7 +87,8 @@ func readFile(path string, data []byte, card Card) (*contents, error) {
 	default:
 		return nil, fmt.Errorf("output %q is %s; expected float32, float16 or float64, one value per class", c.output.Name, describeDims(c.output))
 	}
-	c.softmax = endsInSoftmax(&model.Graph, c.output.Name)
+	c.head = lastSoftmax(&model.Graph, c.output.Name)
+	c.softmax = c.head != nil && c.head.Op == "Softmax"
 	external, err := model.ExternalFiles()
 	if err != nil {
 		return nil, err
@@ -175,25 +178,66 @@ func comesFrom(g *onnxfile.Graph, name string, others []string) bool {
 	return false
 }
 
-// endsInSoftmax follows the output back through operators that change no value.
-func endsInSoftmax(g *onnxfile.Graph, output string) bool {
+// lastSoftmax follows the output back through operators that change no value, to a Softmax or LogSoftmax.
+func lastSoftmax(g *onnxfile.Graph, output string) *onnxfile.Node {
 	for i := len(g.Nodes) - 1; i >= 0; i-- { // nodes stand in the order of evaluation
 		node := &g.Nodes[i]
 		if !slices.Contains(node.Outputs, output) {
 			continue
 		}
 		switch node.Op {
-		case "Softmax":
-			return true
+		case "Softmax", "LogSoftmax":
+			return node
 		case "Identity", "Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze":
 			if len(node.Inputs) > 0 {
 				output = node.Inputs[0]
 				continue
 			}
 		}
-		return false
+		return nil
 	}
-	return false
+	return nil
+}
+
+// headAxis is the first axis that the last Softmax or LogSoftmax normalises over, and an error where it is the batch. An axis may count from the end.
+func (c *contents) headAxis() (int64, error) {
+	axis := int64(-1)
+	if c.opset < 13 {
+		axis = 1 // and all behind it
+	}
+	axis = c.head.Int("axis", axis)
+	if rank := int64(len(c.output.Dims)); axis == 0 || slices.Contains(c.head.Outputs, c.output.Name) && rank > 0 && axis == -rank {
+		return axis, c.wrongHead(axis, "normalises over the images of a batch")
+	}
+	return axis, nil
+}
+
+func (c *contents) wrongHead(axis int64, what string) error {
+	return fmt.Errorf("its last node %q (%s, axis %d) %s; expected one over the classes of an image", c.head.Name, c.head.Op, axis, what)
+}
+
+// checkHead refuses a last Softmax or LogSoftmax over anything but the classes, by rows of outputs.
+func (c *contents) checkHead(rows [][]float32) error {
+	if c.head == nil {
+		return nil
+	}
+	axis, err := c.headAxis()
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		sum, probabilities := 0.0, make([]float32, len(row))
+		for k, v := range row {
+			if probabilities[k] = v; !c.softmax {
+				probabilities[k] = float32(math.Exp(float64(v)))
+			}
+			sum += float64(probabilities[k])
+		}
+		if finite := sum-sum == 0; finite && sumOfProbabilities(probabilities) == 0 {
+			return c.wrongHead(axis, fmt.Sprintf("gives an image probabilities that sum to %.4g", sum))
+		}
+	}
+	return nil
 }
 
 // digests are the SHA-256 of what computes in the model file, and of the whole file; both go on with all files with values

@@ -192,6 +192,15 @@ func (p *part) logits() (int, error) {
 	if classes < 2 {
 		return 0, p.wrong("its output %s has one value; expected a logit for each class", describeDims(p.output))
 	}
+	if p.softmax {
+		axis, err := p.headAxis()
+		if rank := int64(len(p.output.Dims)); err == nil && axis != -1 && axis != rank-1 && (p.opset >= 13 || axis != 1) {
+			err = p.wrongHead(axis, fmt.Sprintf("is not over the last axis of %s", describeDims(p.output)))
+		}
+		if err != nil {
+			return 0, p.wrong("%w", err)
+		}
+	}
 	if last := len(p.model.Graph.Nodes) - 1; p.softmax && p.model.Graph.Nodes[last].Op == "Softmax" {
 		p.output = onnxfile.Value{Name: p.model.Graph.Nodes[last].Inputs[0], Type: onnxfile.Float32}
 		p.model.Graph.Keep(p.output)

@@ -33,6 +33,8 @@ type Options struct {
 	// KeepBatch leaves a batch of fixed size as it is. Without it, a graph that computes image by image gets a batch of any size,
 	// which is another identity; runs that an earlier version began go on with it.
 	KeepBatch bool
+
+	plain bool // without the optimiser of graphs
 }
 
 // Model is an ONNX file as a classifier.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -56,6 +55,9 @@ func openNetwork(path string, data []byte, options Options) (*network, error) {
 	if err != nil {
 		return nil, err
 	}
+	if file.unpacked != nil {
+		data = file.unpacked
+	}
 	session, err := openSession(path, data, file.input.Name, []string{file.output.Name}, options)
 	if err != nil {
 		return nil, fmt.Errorf("ONNX Runtime %s cannot load it: %w", version, err)
@@ -63,6 +65,10 @@ func openNetwork(path string, data []byte, options Options) (*network, error) {
 	net := &network{layout: layout, session: session, fill: newFiller(layout, card, options.Threads), output: file.output.Type, part: cachedPart}
 	rows, err := net.trial(file.output)
 	if err != nil {
+		session.close()
+		return nil, err
+	}
+	if err := file.checkHead(rows); err != nil {
 		session.close()
 		return nil, err
 	}
@@ -109,7 +115,7 @@ func openNetwork(path string, data []byte, options Options) (*network, error) {
 
 	net.former = strings.Join(append([]string{file.former}, function...), ", ")
 	net.info = classifier.Info{
-		Name: strings.TrimSuffix(filepath.Base(path), ".onnx"), Shape: layout.shape, Classes: classes, Logits: d.Scores == Logits,
+		Name: onnxfile.Stem(path), Shape: layout.shape, Classes: classes, Logits: d.Scores == Logits,
 		Identity: classifier.Identity{
 			Weights: strings.Join(append([]string{file.digest}, function...), ", "), Engine: "onnxruntime", EngineVersion: version + " " + options.Provider,
 			Threads: options.Threads, InstructionSet: host.InstructionSet(),
@@ -242,7 +248,14 @@ func (net *network) shapes(path string, m *onnxfile.Model, input string, names [
 
 func (net *network) run(in *array, n int, output onnxfile.Value) ([]int64, values, error) {
 	if output.Type != onnxfile.Float16 {
-		return net.session.discover(in)
+		out, err := net.session.discover(in, 1)
+		if err == nil && out[0].floats == nil && out[0].doubles == nil {
+			err = errors.New("the output is not what the graph says; expected numbers")
+		}
+		if err != nil {
+			return nil, values{}, err
+		}
+		return out[0].dims, out[0].values, nil
 	}
 	dims := []int64{int64(n)}
 	for _, d := range output.Dims[min(1, len(output.Dims)):] {

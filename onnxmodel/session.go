@@ -32,6 +32,11 @@ func openSession(path string, data []byte, input string, outputs []string, optio
 	if err := settings.AddSessionConfigEntry("session.intra_op.allow_spinning", "0"); err != nil {
 		return nil, err
 	}
+	if options.plain {
+		if err := settings.SetGraphOptimizationLevel(ort.GraphOptimizationLevelDisableAll); err != nil {
+			return nil, err
+		}
+	}
 	if options.Provider == "cuda" {
 		cuda, err := ort.NewCUDAProviderOptions()
 		if err != nil {
@@ -122,21 +127,22 @@ func (s *session) evaluate(in, out *array) error {
 	return nil
 }
 
-// discover runs the network and returns the shape of its output, which the graph may not
-// tell, and its values. The binding cannot hand out float16 of unknown shape.
-func (s *session) discover(in *array) (dims []int64, out values, err error) {
-	outputs := []ort.Value{nil}
+// discover runs the network and returns its n outputs. The binding cannot hand out float16 of unknown shape.
+func (s *session) discover(in *array, n int) ([]found, error) {
+	outputs := make([]ort.Value, n)
 	if err := s.run.Run([]ort.Value{in.tensor}, outputs); err != nil {
-		return nil, values{}, explain(err)
+		return nil, explain(err)
 	}
-	defer outputs[0].Destroy()
-	switch tensor := outputs[0].(type) {
-	case *ort.Tensor[float32]:
-		out.floats = append(out.floats, tensor.GetData()...)
-	case *ort.Tensor[float64]:
-		out.doubles = append(out.doubles, tensor.GetData()...)
-	default:
-		return nil, values{}, fmt.Errorf("the output is not what the graph says; expected numbers")
+	all := make([]found, n)
+	for i, output := range outputs {
+		all[i].dims = output.GetShape()
+		switch tensor := output.(type) {
+		case *ort.Tensor[float32]:
+			all[i].floats = slices.Clone(tensor.GetData())
+		case *ort.Tensor[float64]:
+			all[i].doubles = slices.Clone(tensor.GetData())
+		}
+		output.Destroy()
 	}
-	return outputs[0].GetShape(), out, nil
+	return all, nil
 }

@@ -43,11 +43,7 @@ func symbolic(m *onnxfile.Model, input, output string, shapes func(m *onnxfile.M
 		}
 	}
 	s := &symbolizer{graph: &copied.Graph, roles: map[string]role{}, dims: map[string][]int64{}, constants: map[string]*onnxfile.Tensor{}}
-	for _, set := range copied.Opsets {
-		if set.Domain == "" || set.Domain == "ai.onnx" {
-			s.opset = set.Version
-		}
-	}
+	s.opset = copied.Opset()
 	s.roles[input] = batched
 	for i := range s.graph.Initializers {
 		t := &s.graph.Initializers[i]

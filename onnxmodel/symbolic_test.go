@@ -129,6 +129,57 @@ func TestBatchMadeSymbolicWithWeightsBeside(t *testing.T) {
 	}
 }
 
+// A last softmax, or its logarithm, over anything but the classes is refused, whatever the batch.
+func TestLastSoftmaxIsOverTheClasses(t *testing.T) {
+	needLibrary(t)
+	axis := func(a int64) onnxfile.Attribute { return onnxfile.IntAttribute("axis", a) }
+	shape := func(sides ...int64) onnxfile.Node {
+		return node("Constant", "", "shape", onnxfile.TensorAttribute("value", onnxfile.Int64Tensor("", sides...)))
+	}
+	for name, c := range map[string]struct {
+		opset int64
+		back  []onnxfile.Node
+		want  string // "": it is over the classes
+	}{
+		"the batch":             {17, []onnxfile.Node{node("Softmax", "scores", "out", axis(0))}, "axis 0) normalises over the images"},
+		"the batch, logarithm":  {17, []onnxfile.Node{node("LogSoftmax", "scores", "out", axis(-2))}, "axis -2) normalises over the images"},
+		"the batch, renamed":    {17, []onnxfile.Node{node("Softmax", "scores", "share", axis(0)), node("Identity", "share", "out")}, "normalises over the images"},
+		"all, of old operators": {11, []onnxfile.Node{node("Softmax", "scores", "out", axis(0))}, "normalises over the images"},
+		"an axis of 1": {17, []onnxfile.Node{shape(-1, 3, 1), node("Reshape", "scores shape", "column"), node("Softmax", "column", "share"),
+			node("Flatten", "share", "out")}, "probabilities that sum to 3"},
+		"an axis of 1, logarithm": {17, []onnxfile.Node{shape(-1, 3, 1), node("Reshape", "scores shape", "column"), node("LogSoftmax", "column", "share"),
+			node("Flatten", "share", "out")}, "probabilities that sum to 3"},
+		"classes":            {17, []onnxfile.Node{node("Softmax", "scores", "out")}, ""},
+		"classes, by number": {17, []onnxfile.Node{node("LogSoftmax", "scores", "out", axis(1))}, ""},
+		"classes of a column": {17, []onnxfile.Node{shape(-1, 3, 1), node("Reshape", "scores shape", "column"), node("Softmax", "column", "share", axis(1)),
+			node("Flatten", "share", "out")}, ""},
+		"classes, of old operators": {11, []onnxfile.Node{node("Softmax", "scores", "out")}, ""},
+	} {
+		for _, batch := range []int64{0, 1} {
+			l := &linear{shape: colour, classes: 3, form: "NCHW", kind: onnxfile.Float32, batch: batch, tail: c.back}
+			m := l.model()
+			m.Opsets[0].Version = c.opset
+			path := write(t, m)
+			model, err := Open(path, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := model.Info(); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%s, batch %d: %v; expected %q", name, batch, err, c.want)
+			}
+			model.Close()
+			layers, err := ReadLayers(Source{Path: path})
+			head := c.back[len(c.back)-1].Op
+			switch {
+			case c.want != "" && err == nil:
+				t.Errorf("%s: read as layers", name)
+			case c.want == "" && strings.Contains(head, "Softmax") && (err != nil || layers.Network.Head() != head):
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
 // Graphs whose images meet, each by another node, keep their batch, and it is said which node it is and what it costs.
 func TestBatchStays(t *testing.T) {
 	needLibrary(t)
@@ -137,8 +188,8 @@ func TestBatchStays(t *testing.T) {
 	for want, back := range map[string][]onnxfile.Node{
 		`node "node of mean" (ReduceMean) may mix the images`: {node("ReduceMean", "scores", "mean", axes(0)), node("Sub", "scores mean", "out")},
 		`node "node of most" (ReduceMax) may mix`:             {node("ReduceMax", "scores", "most"), node("Sub", "scores most", "out")},
-		`node "node of out" (Softmax) may mix`:                {node("Softmax", "scores", "out", axis(0))},
-		`node "node of out" (LogSoftmax) may mix`:             {node("LogSoftmax", "scores", "out", axis(-2))},
+		`node "node of share" (Softmax) may mix`:              {node("Softmax", "scores", "share", axis(0)), node("Neg", "share", "out")},
+		`node "node of share" (LogSoftmax) may mix`:           {node("LogSoftmax", "scores", "share", axis(-2)), node("Neg", "share", "out")},
 		`node "node of turned" (Transpose) may mix`:           {node("Transpose", "scores", "turned"), node("Transpose", "turned", "out")},
 		`node "node of square" (Gemm) may mix`:                {node("Transpose", "scores", "same", onnxfile.IntsAttribute("perm", 0, 1)), node("Gemm", "same scores", "square", onnxfile.IntAttribute("transA", 1)), node("MatMul", "scores square", "out")},
 		`node "node of out" (CumSum) may mix`:                 {node("Constant", "", "zero", onnxfile.TensorAttribute("value", onnxfile.NewTensor("", []int64{0}))), node("CumSum", "scores zero", "out")},

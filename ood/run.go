@@ -77,7 +77,7 @@ func (r *Run) begin(ctx context.Context, n *feedforward.Network, data Source, ep
 	}
 	return images, record.Header{
 		Format: record.Format, Version: record.Version, Program: ledger.Program{Version: r.Program},
-		Model: record.Model{Name: name, Network: digest, Classes: n.Outputs(), Trained: trained},
+		Model: record.Model{Name: name, Network: digest, Classes: n.Outputs(), Trained: trained, Compared: n.Compared()},
 		Data:  of,
 		Set:   record.LInf, Epsilon: epsilon, Shard: r.Shard,
 	}, nil

@@ -2,7 +2,10 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -11,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/onnxmodel"
 )
 
 // oodModel writes a small network on 32 × 32 × 3 images, as other programs export them.
@@ -48,6 +52,74 @@ func TestBoundsTakeNoEngine(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "unknown flag") || !strings.Contains(err.Error(), "--engine") {
 			t.Errorf("%s: %v", args[0], err)
 		}
+	}
+}
+
+// Without ONNX Runtime nothing is proven but with --uncompared, which every report and the header of a record say; a packed network is read.
+func TestBoundsAreOfComparedLayers(t *testing.T) {
+	model, dir := oodModel(t, nil), t.TempDir()
+	data, err := os.ReadFile(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write(data); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	file := func(name string, text []byte) string {
+		path := filepath.Join(dir, name)
+		if text != nil {
+			if err := os.WriteFile(path, text, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return path
+	}
+	zipped := file("net.onnx.gz", packed.Bytes())
+	var property strings.Builder
+	for i := range 3072 {
+		fmt.Fprintf(&property, "(declare-const X_%d Real)(assert (>= X_%d 0))(assert (<= X_%d 1))", i, i, i)
+	}
+	property.WriteString("(declare-const Y_0 Real)(declare-const Y_1 Real)(declare-const Y_2 Real)(assert (>= Y_0 1000))")
+	asked := file("p.vnnlib", []byte(property.String()))
+	out := file("out.ood", nil)
+	verbs := map[string][]string{
+		"bound": {"--data", "synthetic/test[count=2]", "--eps", "0.01", "--out", out}, "check": {"--eps", "0.01"}, "property": {"--property", asked},
+		"attack": {"--data", "synthetic/test[count=2]", "--eps", "0.01", "--steps", "2"},
+	}
+	if _, err := onnxmodel.Library(""); err == nil {
+		for verb, args := range verbs {
+			for _, path := range []string{model, zipped} {
+				if verb == "bound" {
+					os.Remove(out)
+				}
+				text, err := outputOf(t, "ood", append([]string{verb, "--model", path}, args...)...)
+				if verb != "property" && !strings.Contains(text, "compared with onnxruntime") || err != nil {
+					t.Errorf("%s of %s: %v: %s", verb, path, err, text)
+				}
+			}
+		}
+		if head, err := os.ReadFile(out); err != nil || !strings.Contains(string(head), `"compared":"onnxruntime"}`) {
+			t.Errorf("%.400s, %v", head, err)
+		}
+	}
+	t.Setenv("CERTSPEC_CACHE", t.TempDir())
+	t.Setenv(onnxmodel.Variable, "")
+	for verb, args := range verbs {
+		if verb == "bound" {
+			os.Remove(out)
+		}
+		args = append([]string{verb, "--model", model}, args...)
+		if _, err := outputOf(t, "ood", args...); !errors.Is(err, onnxmodel.ErrNoLibrary) || !strings.Contains(err.Error(), "--uncompared") || !strings.Contains(err.Error(), "certspec backend install onnxruntime") {
+			t.Errorf("%s without ONNX Runtime: %v", verb, err)
+		}
+		if text, err := outputOf(t, "ood", append(args, "--uncompared")...); err != nil || verb != "property" && !strings.Contains(text, "not compared") {
+			t.Errorf("%s --uncompared: %v: %s", verb, err, text)
+		}
+	}
+	if head, err := os.ReadFile(out); err != nil || !strings.Contains(string(head), `"compared":"no"}`) {
+		t.Errorf("%.400s, %v", head, err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/onnxmodel"
 )
 
 // Scripts read the verdict, the method and the witness; the exit code is 0 for every verdict.
@@ -54,6 +55,11 @@ func TestOODProperty(t *testing.T) {
 		answer, err := ask(assertion)
 		if err != nil || answer["verdict"] != want || answer["method"] == "" || answer["seconds"] == nil || (want == "violated") != (answer["witness"] != nil) {
 			t.Errorf("%s: %v, %v; expected %s", assertion, answer, err, want)
+		}
+	}
+	if _, err := onnxmodel.Library(""); err == nil {
+		if answer, err := ask("(assert (>= Y_0 0.19))"); err != nil || answer["compared"] != "onnxruntime" {
+			t.Errorf("%v, %v", answer, err)
 		}
 	}
 	if _, err := ask("(assert (>= Y_5 0))"); err == nil || !strings.Contains(err.Error(), "line 3: Y_5 is not declared") {

@@ -71,7 +71,7 @@ answer = {"X": x.flatten(1).tolist(), "IBP": ibp.tolist(), "CROWN": torch.minimu
 		t.Fatal(err)
 	}
 	defer m.Close()
-	n, err := m.FeedForward()
+	n, err := m.FeedForward(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,7 @@ answer = {"X": x.flatten(1).tolist(), "Logits": net(x).tolist(), "IBP": ibp.toli
 		t.Fatal(err)
 	}
 	defer m.Close()
-	n, err := m.FeedForward()
+	n, err := m.FeedForward(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -206,6 +206,9 @@ func (s *SparseTensor) encode(b *message) {
 
 func (v *Value) encode(b *message) {
 	b.text(1, v.Name)
+	if v.source == nil && v.Type == 0 && v.Dims == nil {
+		return // a value without a type, which runtimes find out
+	}
 	// What the file said of the type, with the changes.
 	var kind valueType
 	_ = fields(v.source, func(f field) error {

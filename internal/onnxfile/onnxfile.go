@@ -26,6 +26,16 @@ type Model struct {
 	foreign []string // fields of later versions of ONNX that may name files; see ExternalFiles
 }
 
+// Opset is the version of ONNX's own operators, 0 where the file names none.
+func (m *Model) Opset() (version int64) {
+	for _, set := range m.Opsets {
+		if set.Domain == "" || set.Domain == "ai.onnx" {
+			version = set.Version
+		}
+	}
+	return version
+}
+
 // OperatorSet says which version of a domain's operators a model uses; "" is ONNX itself.
 type OperatorSet struct {
 	Domain  string

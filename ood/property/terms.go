@@ -31,70 +31,74 @@ func (t term) String() string {
 
 const deepest = 64
 
-func parseTerms(file string, in io.Reader) ([]term, error) {
+// parseTerms hands over the terms of a file, one after the other.
+func parseTerms(file string, in io.Reader, take func(term) error) error {
 	r := bufio.NewReader(in)
+	if mark, _, err := r.ReadRune(); err == nil && mark != '\ufeff' {
+		_ = r.UnreadRune() // of a byte order mark
+	}
 	var stack [][]term
 	var lines []int
-	var top []term
 	line := 1
 	var atom strings.Builder
-	push := func(t term) {
+	push := func(t term) error {
 		if len(stack) == 0 {
-			top = append(top, t)
-		} else {
-			stack[len(stack)-1] = append(stack[len(stack)-1], t)
+			return take(t)
 		}
+		stack[len(stack)-1] = append(stack[len(stack)-1], t)
+		return nil
 	}
-	flush := func() {
-		if atom.Len() > 0 {
-			push(term{atom: atom.String(), line: line})
-			atom.Reset()
+	flush := func() error {
+		if atom.Len() == 0 {
+			return nil
 		}
+		t := term{atom: atom.String(), line: line}
+		atom.Reset()
+		return push(t)
 	}
 	for {
 		c, _, err := r.ReadRune()
+		if err != nil && err != io.EOF {
+			return fmt.Errorf("property: %s: %w", file, err)
+		}
+		if at := strings.IndexRune(";() \t\r\n", c); at < 0 && err == nil {
+			if atom.WriteRune(c); atom.Len() > 1<<12 {
+				return &FormatError{file, line, "a word of more than 4,096 letters"}
+			}
+			continue
+		}
+		if err := flush(); err != nil {
+			return err
+		}
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			return nil, fmt.Errorf("property: %s: %w", file, err)
-		}
 		switch c {
 		case ';':
-			flush()
 			if _, err := r.ReadString('\n'); err != nil && err != io.EOF {
-				return nil, fmt.Errorf("property: %s: %w", file, err)
+				return fmt.Errorf("property: %s: %w", file, err)
 			}
 			line++
+		case '\n':
+			line++
 		case '(':
-			flush()
 			if len(stack) == deepest {
-				return nil, &FormatError{file, line, fmt.Sprintf("more than %d open brackets", deepest)}
+				return &FormatError{file, line, fmt.Sprintf("more than %d open brackets", deepest)}
 			}
 			stack, lines = append(stack, []term{}), append(lines, line)
 		case ')':
-			flush()
 			if len(stack) == 0 {
-				return nil, &FormatError{file, line, "a bracket closes that was not opened"}
+				return &FormatError{file, line, "a bracket closes that was not opened"}
 			}
 			t := term{list: stack[len(stack)-1], line: lines[len(lines)-1]}
 			stack, lines = stack[:len(stack)-1], lines[:len(lines)-1]
-			push(t)
-		case ' ', '\t', '\r', '\n':
-			flush()
-			if c == '\n' {
-				line++
-			}
-		default:
-			atom.WriteRune(c)
-			if atom.Len() > 1<<12 {
-				return nil, &FormatError{file, line, "a word of more than 4,096 letters"}
+			if err := push(t); err != nil {
+				return err
 			}
 		}
 	}
-	flush()
 	if len(stack) > 0 {
-		return nil, &FormatError{file, lines[len(lines)-1], "a bracket that is never closed: the file is cut off"}
+		return &FormatError{file, lines[len(lines)-1], "a bracket that is never closed: the file is cut off"}
 	}
-	return top, nil
+	return nil
 }

@@ -1,5 +1,5 @@
-// Package property decides properties of networks as verifiers exchange them (VNN-LIB): boxes of inputs, and conditions on
-// outputs that no input of the box may meet.
+// Package property decides properties of networks as verifiers exchange them (VNN-LIB): boxes of inputs, and
+// conditions on outputs that no input of the box may meet.
 package property
 
 import (
@@ -8,30 +8,63 @@ import (
 	"math"
 	"math/big"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/internal/inflate"
 )
 
-// Property is the negation of what should hold, as the files have it: it is violated by an input that lies in the box of
-// some case and whose outputs meet all conditions of that case.
+// Property is the negation of what should hold, as the files have it: it is violated by an input that lies in the
+// box of some case and whose outputs meet all conditions of that case.
 type Property struct {
 	Inputs, Outputs int
-	Cases           []Case
+	Cases           []Case // whose boxes are not empty
 }
 
-// Case is a box and linear conditions on the outputs.
+// Boxes are those of the cases, each once where cases share it.
+func (p *Property) Boxes() (boxes []feedforward.Box) {
+	for i, c := range p.Cases {
+		if i == 0 || !sameEnds(c.Box.Lower, p.Cases[i-1].Box.Lower) || !sameEnds(c.Box.Upper, p.Cases[i-1].Box.Upper) {
+			boxes = append(boxes, c.Box)
+		}
+	}
+	return boxes
+}
+
+// Case is a box and linear conditions on the outputs. Cases with the same box may share its memory.
 type Case struct {
-	Box        feedforward.Box // ends rounded outwards: what is proven holds for the box as it is written
-	Nearest    feedforward.Box // ends rounded to nearest, where witnesses are looked for
+	Box feedforward.Box // ends rounded outwards: what is proven holds for the box as it is written
+	// Nearest is where witnesses are looked for: ends that float32 holds, rounded inwards, strict ones left out;
+	// empty where strict ends leave no such number.
+	Nearest    feedforward.Box
 	Conditions []Condition
 }
 
-// Condition is Row·Y ≤ Bound.
+// Condition is Row·Y ≤ Bound, or < where it is Strict. Bound is rounded up.
 type Condition struct {
-	Row   []float64
-	Bound float64
+	Row    []float64
+	Bound  float64
+	Strict bool
+
+	exact *inequality // as the file has it
+}
+
+// rational is the condition without rounding.
+func (c Condition) rational() inequality {
+	if c.exact != nil {
+		return *c.exact
+	}
+	q := inequality{linear: linear{y: map[int]*big.Rat{}, number: new(big.Rat)}, strict: c.Strict}
+	q.number.SetFloat64(c.Bound)
+	q.number.Neg(q.number)
+	for i, v := range c.Row {
+		if v != 0 {
+			q.y[i] = new(big.Rat).SetFloat64(v)
+		}
+	}
+	return q
 }
 
 // FormatError says what in a file is not understood.
@@ -45,62 +78,64 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("property %s: line %d: %s", e.File, e.Line, e.Reason)
 }
 
-// Read reads a VNN-LIB file: declarations of the real constants X_0, X_1, … and Y_0, Y_1, …, and assertions of comparisons (<=, >=)
-// between constants, numbers and sums with constant factors, joined by and and or. Ends of boxes are rounded outwards
-// to float64, bounds on outputs so that no input that violates the property is lost. Errors are *FormatError: other forms, an
-// input without a lower or an upper bound, conditions that join inputs and outputs, more than 100,000 cases.
+// Read reads a VNN-LIB file of version 1, packed by gzip or not: declarations of the real constants X_0, X_1, … and
+// Y_0, Y_1, …, and assertions of comparisons (<=, >=, <, >) between constants, numbers and sums with constant
+// factors, joined by and and or. Ends of boxes are rounded outwards to float64, bounds on outputs so that no input
+// that violates the property is lost. A case whose box is empty is left out. Errors are *FormatError: other forms,
+// an input without a lower or an upper bound, conditions that join inputs and outputs, more than 100,000 cases.
 func Read(path string) (*Property, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("property: %w", err)
 	}
 	defer f.Close()
-	return parseFrom(path, f)
+	unpacked, err := inflate.NewStream(f, -1)
+	if err != nil {
+		return nil, fmt.Errorf("property: %s: %w", path, err)
+	}
+	return parseFrom(path, unpacked)
 }
 
 // parseFrom is Read from a reader; file stands in messages.
 func parseFrom(file string, in io.Reader) (*Property, error) {
-	terms, err := parseTerms(file, in)
-	if err != nil {
+	p := &parser{file: file, cases: []clause{{}}}
+	if err := parseTerms(file, in, p.term); err != nil {
 		return nil, err
-	}
-	p := &parser{file: file}
-	cases := []clause{{}}
-	for _, t := range terms {
-		switch {
-		case len(t.list) == 3 && t.list[0].atom == "declare-const" && t.list[2].atom == "Real":
-			if err := p.declare(t); err != nil {
-				return nil, err
-			}
-		case len(t.list) == 2 && t.list[0].atom == "assert":
-			more, err := p.assertion(t.list[1])
-			if err != nil {
-				return nil, err
-			}
-			if cases, err = p.join(t, cases, more); err != nil {
-				return nil, err
-			}
-		default:
-			return nil, p.fail(t, "%s; declare-const and assert are understood", t)
-		}
 	}
 	if p.inputs == 0 || p.outputs == 0 {
 		return nil, &FormatError{file, 1, fmt.Sprintf("%d inputs X_… and %d outputs Y_… are declared", p.inputs, p.outputs)}
 	}
-	out := &Property{Inputs: p.inputs, Outputs: p.outputs}
-	for _, c := range cases {
-		made, err := p.finish(c)
+	return p.finish()
+}
+
+// term takes a term of the file.
+func (p *parser) term(t term) error {
+	switch {
+	case len(t.list) == 3 && t.list[0].atom == "declare-const" && t.list[2].atom == "Real":
+		return p.declare(t)
+	case len(t.list) == 2 && t.list[0].atom == "assert":
+		more, err := p.assertion(t.list[1])
 		if err != nil {
-			return nil, err
+			return err
 		}
-		out.Cases = append(out.Cases, made)
+		if len(more) == 1 {
+			p.common = append(p.common, more[0]...)
+			return nil
+		}
+		p.cases, err = p.join(t, p.cases, more)
+		return err
+	case len(t.list) > 0 && (t.list[0].atom == "vnnlib-version" || t.list[0].atom == "declare-network"):
+		return p.fail(t, "%s: this file is of VNN-LIB 2.0; files of version 1 are read, with declare-const and assert", t)
 	}
-	return out, nil
+	return p.fail(t, "%s; declare-const and assert are understood", t)
 }
 
 type parser struct {
 	file            string
 	inputs, outputs int
+	common          clause // part of all cases
+	cases           []clause
+	last            int // line of an assertion
 }
 
 func (p *parser) fail(t term, format string, args ...any) error {
@@ -126,10 +161,11 @@ type linear struct {
 	number *big.Rat
 }
 
-// inequality says that a linear term is at most 0.
+// inequality says that a linear term is at most 0, or below 0.
 type inequality struct {
 	linear
-	line int
+	strict bool
+	line   int
 }
 
 // clause is a conjunction.
@@ -196,14 +232,14 @@ func (p *parser) assertion(t term) ([]clause, error) {
 		if op[0] == '>' {
 			left, right = right, left
 		}
-		left.add(right, -1) // a strict comparison is weakened, which loses no violation
-		return []clause{{inequality{left, t.line}}}, nil
+		left.add(right, big.NewRat(-1, 1))
+		return []clause{{inequality{left, len(op) == 1, t.line}}}, nil
 	}
 	return nil, p.fail(t, "%s; and, or, <= and >= are understood", t)
 }
 
-func (l *linear) add(other linear, sign int64) {
-	f := big.NewRat(sign, 1)
+// add adds f times another term.
+func (l *linear) add(other linear, f *big.Rat) {
 	for i, v := range other.x {
 		l.x[i] = sum(l.x[i], v, f)
 	}
@@ -250,17 +286,18 @@ func (p *parser) value(t term) (linear, error) {
 		}
 		parts = append(parts, v)
 	}
+	one, minus := big.NewRat(1, 1), big.NewRat(-1, 1)
 	switch op := t.list[0].atom; {
 	case op == "+":
 		for _, v := range parts {
-			l.add(v, 1)
+			l.add(v, one)
 		}
 	case op == "-" && len(parts) == 1:
-		l.add(parts[0], -1)
+		l.add(parts[0], minus)
 	case op == "-":
-		l.add(parts[0], 1)
+		l.add(parts[0], one)
 		for _, v := range parts[1:] {
-			l.add(v, -1)
+			l.add(v, minus)
 		}
 	case op == "*" && len(parts) == 2:
 		a, b := parts[0], parts[1]
@@ -283,7 +320,8 @@ func (p *parser) value(t term) (linear, error) {
 	return l, nil
 }
 
-// parseNumber takes decimals, with an exponent of at most three digits: a rational of a larger one would fill the memory.
+// parseNumber takes decimals, with an exponent of at most three digits: a rational of a larger one would fill the
+// memory.
 func parseNumber(text string) (*big.Rat, bool) {
 	for _, c := range text {
 		if !strings.ContainsRune("0123456789.eE+-", c) {
@@ -296,58 +334,64 @@ func parseNumber(text string) (*big.Rat, bool) {
 	return new(big.Rat).SetString(text)
 }
 
-// finish turns a conjunction into a box and conditions.
-func (p *parser) finish(c clause) (Case, error) {
-	lower, upper := make([]*big.Rat, p.inputs), make([]*big.Rat, p.inputs)
-	out := Case{}
-	line := 1
+// finish turns conjunctions into boxes and conditions.
+func (p *parser) finish() (*Property, error) {
+	out := &Property{Inputs: p.inputs, Outputs: p.outputs}
+	common := ends{make([]end, p.inputs), make([]end, p.inputs)}
+	shared, err := p.take(p.common, &common)
+	if err != nil {
+		return nil, err
+	}
+	var box, nearest feedforward.Box // of the common ends, which most cases have
+	for _, c := range p.cases {
+		own := ends{slices.Clone(common.lower), slices.Clone(common.upper)}
+		conditions, err := p.take(c, &own)
+		if err != nil {
+			return nil, err
+		}
+		if own.empty() {
+			continue
+		}
+		made := Case{Conditions: append(slices.Clip(shared), conditions...)}
+		if same := slices.Equal(own.lower, common.lower) && slices.Equal(own.upper, common.upper); same && box.Lower != nil {
+			made.Box, made.Nearest = box, nearest
+		} else {
+			if i := own.open(); i >= 0 {
+				return nil, &FormatError{p.file, p.last, fmt.Sprintf("X_%d has no lower or no upper bound", i)}
+			}
+			made.Box, made.Nearest = own.boxes()
+			if same {
+				box, nearest = made.Box, made.Nearest
+			}
+		}
+		out.Cases = append(out.Cases, made)
+	}
+	return out, nil
+}
+
+// take sorts a conjunction into ends of the box, which it narrows, and conditions.
+func (p *parser) take(c clause, box *ends) (conditions []Condition, err error) {
 	for _, q := range c {
-		line = q.line
-		t := term{line: q.line}
+		p.last = max(p.last, q.line)
 		prune(q.x)
 		prune(q.y)
 		switch {
 		case len(q.x) == 1 && len(q.y) == 0:
 			for i, f := range q.x {
-				end := new(big.Rat).Neg(q.number)
-				end.Quo(end, f)
-				if f.Sign() > 0 {
-					if upper[i] == nil || end.Cmp(upper[i]) < 0 {
-						upper[i] = end
-					}
-				} else if lower[i] == nil || end.Cmp(lower[i]) > 0 {
-					lower[i] = end
-				}
+				at := new(big.Rat).Neg(q.number)
+				box.narrow(i, f.Sign() > 0, end{at.Quo(at, f), q.strict})
 			}
 		case len(q.x) == 0 && len(q.y) > 0:
 			condition, err := p.condition(q)
 			if err != nil {
-				return out, err
+				return nil, err
 			}
-			out.Conditions = append(out.Conditions, condition)
+			conditions = append(conditions, condition)
 		default:
-			return out, p.fail(t, "a condition that is neither on one input nor on outputs alone")
+			return nil, p.fail(term{line: q.line}, "a condition that is neither on one input nor on outputs alone")
 		}
 	}
-	for i := range lower {
-		if lower[i] == nil || upper[i] == nil {
-			return out, p.fail(term{line: line}, "X_%d has no lower or no upper bound", i)
-		}
-		if lower[i].Cmp(upper[i]) > 0 {
-			return out, p.fail(term{line: line}, "X_%d is to lie between %s and %s", i, lower[i].FloatString(6), upper[i].FloatString(6))
-		}
-		lo, exactLo := lower[i].Float64()
-		hi, exactHi := upper[i].Float64()
-		out.Nearest.Lower, out.Nearest.Upper = append(out.Nearest.Lower, lo), append(out.Nearest.Upper, hi)
-		if !exactLo {
-			lo = math.Nextafter(lo, math.Inf(-1))
-		}
-		if !exactHi {
-			hi = math.Nextafter(hi, math.Inf(1))
-		}
-		out.Box.Lower, out.Box.Upper = append(out.Box.Lower, lo), append(out.Box.Upper, hi)
-	}
-	return out, nil
+	return conditions, nil
 }
 
 func prune(m map[int]*big.Rat) {
@@ -358,10 +402,10 @@ func prune(m map[int]*big.Rat) {
 	}
 }
 
-// condition scales the row so that its factors are exact: dividing by the largest keeps decimals like 0.1 out of the way where
-// all factors are equal, and other factors must be float64 numbers.
+// condition scales the row so that its factors are exact: dividing by the largest keeps decimals like 0.1 out of
+// the way where all factors are equal, and other factors must be float64 numbers.
 func (p *parser) condition(q inequality) (Condition, error) {
-	c := Condition{Row: make([]float64, p.outputs)}
+	c := Condition{Row: make([]float64, p.outputs), Strict: q.strict, exact: &q}
 	largest := new(big.Rat)
 	for _, f := range q.y {
 		if abs := new(big.Rat).Abs(f); abs.Cmp(largest) > 0 {

@@ -89,6 +89,9 @@ type Model struct {
 	Network string        `json:"network"` // digest of what it computes, feedforward.Network.Digest
 	Classes int           `json:"classes"`
 	Trained []ledger.Data `json:"trained"` // the sets that it was trained on, in- and out-distribution; empty: not known
+
+	// Compared names the runtime that the layers were compared with, or is feedforward.NotCompared; empty in files of versions that did not say.
+	Compared string `json:"compared,omitempty"`
 }
 
 // Bound says how confidences were bounded.
@@ -180,10 +183,14 @@ func (e *MismatchError) Error() string {
 	return fmt.Sprintf("ood: %s is of another run: its %s is %s, this run has %s; name another file, or give the old settings", e.File, e.Field, e.Old, e.Run)
 }
 
-// SameRun is nil if a run with the header run may add to a file with header h; else a *MismatchError. Programs may differ.
+// SameRun is nil if a run with the header run may add to a file with header h; else a *MismatchError. Programs may differ, and a file that
+// does not say whether its network was compared goes on so.
 func (h Header) SameRun(file string, run Header) error {
 	run.Format, run.Version, run.Program = h.Format, h.Version, h.Program
 	run.Data.Name = journal.SameData(h.Data.Name, h.Data.Digest, run.Data.Name, run.Data.Digest)
+	if h.Model.Compared == "" {
+		run.Model.Compared = ""
+	}
 	if name, a, b, differ := journal.FirstDifference(h, run); differ {
 		return &MismatchError{file, name, a, b}
 	}
@@ -214,7 +221,7 @@ func (h Header) check() error {
 			}
 		}
 	}
-	for _, text := range []string{h.Program.Version, h.Program.Commit, h.Model.Name, h.Model.Network, h.Data.Name, h.Data.Digest, h.Set} {
+	for _, text := range []string{h.Program.Version, h.Program.Commit, h.Model.Name, h.Model.Network, h.Model.Compared, h.Data.Name, h.Data.Digest, h.Set} {
 		if !utf8.ValidString(text) {
 			return fmt.Errorf("%s is not UTF-8", journal.Quote([]byte(text)))
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/evaluate"
+	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/rs/sweep"
 )
 
@@ -142,7 +143,7 @@ func (o *options) run(cmd *cobra.Command) ([]Result, error) {
 		}
 		o.Name = info.Name
 		if path := o.input.Model.Path; path != "" {
-			o.Name = strings.TrimSuffix(filepath.Base(path), ".onnx")
+			o.Name = onnxfile.Stem(path)
 		}
 	}
 	if strings.ContainsAny(o.Name, `/\`) || o.Name == "labels" {

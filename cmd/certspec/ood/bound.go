@@ -139,6 +139,7 @@ func printRun(out io.Writer, m *ood.Measurement) error {
 	} else {
 		cli.Fprintf(w, "attacks\t%s; seed %d\n", list(h.Attack.Names), h.Attack.Seed)
 	}
+	fmt.Fprintf(w, "layers\t%s\n", compared(h.Model.Compared))
 	if m.Path != "" {
 		cli.Fprintf(w, "file\t%s\n", m.Path)
 	}
@@ -159,6 +160,17 @@ func printRun(out io.Writer, m *ood.Measurement) error {
 		cli.Fprintf(w, "not numbers\t%d\n", c.NaN)
 	}
 	return w.Flush()
+}
+
+// compared says with what the layers were compared.
+func compared(with string) string {
+	switch with {
+	case "":
+		return "the file does not say whether they were compared with a runtime"
+	case feedforward.NotCompared:
+		return "not compared with a runtime: the results are those of the layers as they were read"
+	}
+	return "compared with " + with + ", its optimiser on and off"
 }
 
 // arithmetic says what the bounds hold for.

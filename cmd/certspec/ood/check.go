@@ -15,15 +15,16 @@ import (
 
 // checked is what "ood check --json" prints.
 type checked struct {
-	Model   string                  `json:"model"`
-	Network string                  `json:"network"`
-	Input   feedforward.Shape       `json:"input"`
-	Classes int                     `json:"classes"`
-	Assumes string                  `json:"assumes,omitempty"`
-	Layers  []feedforward.LayerInfo `json:"layers"`
-	Images  string                  `json:"images"`
-	Bounds  []ood.Tried             `json:"bounds"`
-	Advice  string                  `json:"advice"`
+	Model    string                  `json:"model"`
+	Network  string                  `json:"network"`
+	Input    feedforward.Shape       `json:"input"`
+	Classes  int                     `json:"classes"`
+	Assumes  string                  `json:"assumes,omitempty"`
+	Compared string                  `json:"compared"`
+	Layers   []feedforward.LayerInfo `json:"layers"`
+	Images   string                  `json:"images"`
+	Bounds   []ood.Tried             `json:"bounds"`
+	Advice   string                  `json:"advice"`
 }
 
 // checkOptions are what the flags of "ood check" ask.
@@ -47,6 +48,7 @@ within a Euclidean radius (certspec certify --keep-scores=top, then certspec ood
 		Args:    cli.NoArgs,
 	}
 	o.network.Flags(cmd)
+	o.network.UncomparedFlag(cmd)
 	o.images.Flags(cmd)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.Floats(&o.radii, "eps", []float64{0.001, 0.003, 0.01, 0.03, 0.1, 0.3}, "radii to try")
@@ -71,7 +73,7 @@ func (o *checkOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer m.Close()
-	c := checked{Model: o.network.Path, Network: n.Digest(), Input: n.InputShape(), Classes: n.Outputs(), Assumes: n.Assumes(), Layers: n.Layers()}
+	c := checked{Model: o.network.Path, Network: n.Digest(), Input: n.InputShape(), Classes: n.Outputs(), Assumes: n.Assumes(), Compared: n.Compared(), Layers: n.Layers()}
 	points, err := c.points(cmd, &o.images)
 	if err != nil {
 		return err
@@ -136,6 +138,7 @@ func (c *checked) print(out io.Writer) error {
 	if c.Assumes != "" {
 		cli.Fprintf(w, "assumes\t%s\n", c.Assumes)
 	}
+	fmt.Fprintf(w, "layers\t%s\n", compared(c.Compared))
 	fmt.Fprintln(w, "\nlayer\tkind\tshape")
 	for _, l := range c.Layers {
 		cli.Fprintf(w, "%s\t%s\t%v\n", l.Name, l.Op, l.Shape)

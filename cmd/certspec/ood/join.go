@@ -1,12 +1,15 @@
 package ood
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/onnxmodel"
 )
 
 // joinOptions are what the flags of "ood join" ask.
@@ -84,7 +87,11 @@ func (o *joinOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer written.Close()
-	if n, err := written.FeedForward(); err != nil {
+	n, err := written.FeedForward(cmd.Context())
+	if errors.Is(err, onnxmodel.ErrNoLibrary) {
+		n, err = written.Uncompared()
+	}
+	if err != nil {
 		result.Reason = err.Error()
 	} else {
 		result.Network, result.Classes = n.Digest(), n.Outputs()

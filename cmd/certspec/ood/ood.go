@@ -34,6 +34,7 @@ type runOptions struct {
 func (o *runOptions) flags(cmd *cobra.Command) {
 	o.network.Flags(cmd)
 	o.network.TrainedFlag(cmd)
+	o.network.UncomparedFlag(cmd)
 	o.images.Flags(cmd)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.Float64Var(&o.epsilon, "eps", 0, "radius of the ball around an image, |z − x| ≤ eps in every value and 0 ≤ z ≤ 1, in units of the full range; 0 for the network's own images")

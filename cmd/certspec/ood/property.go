@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/feedforward"
 	vnnlib "github.com/certspec/certspec/ood/property"
 )
@@ -14,7 +15,8 @@ import (
 type propertyOptions struct {
 	model, property string
 	vnnlib.Options
-	json *bool
+	uncompared bool
+	json       *bool
 }
 
 func property() *cobra.Command {
@@ -23,17 +25,21 @@ func property() *cobra.Command {
 		Use:   "property --model FILE --property FILE",
 		Short: "Decide a property in VNN-LIB's form: holds, violated or unknown",
 		Long: `Decide a property of a network in an ONNX file. The property is a VNN-LIB file: boxes of inputs, and conditions
-on outputs that no input of the box may meet. The verdict is one of
+on outputs that no input of the box may meet. Both files may be packed by gzip. The verdict is one of
 
   holds      proven by interval bounds or CROWN, rounded outwards: in exact arithmetic and in float32
-  violated   an input meets the conditions, by the network in float64; --json gives it as the witness
+  violated   an input meets the conditions, in float64 and in ONNX Runtime; --json gives it as the witness
   unknown    neither was shown
 
-The exit code is 0 for all three. Inputs are those of the graph, so that no card is needed.`,
+The exit code is 0 for all three. Inputs and outputs are those of the graph, so that no card is needed: conditions on the outputs of a
+last Softmax are on its probabilities. Before anything is decided, the layers that are bounded are compared with ONNX Runtime at points of the boxes.`,
 		Example: "  certspec ood property --model net.onnx --property p.vnnlib --json",
 		Args:    cli.NoArgs,
 	}
-	cli.Group(cmd, cli.Model, func(f *cli.Flags) { f.Model(&o.model, "ONNX file") })
+	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
+		f.Model(&o.model, "ONNX file")
+		f.Uncompared(&o.uncompared)
+	})
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
 		f.File(&o.property, "property", "VNN-LIB file", "vnnlib")
 		f.IntVar(&o.Steps, "steps", 100, "steps of the attack that looks for a witness")
@@ -56,12 +62,19 @@ func (o *propertyOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	n, err := feedforward.Read(o.model, nil)
+	g, err := engine.ReadGraph(o.model)
 	if err != nil {
 		return err
 	}
+	defer g.Close()
+	if !o.uncompared {
+		if err := g.Compare(cmd.Context(), p.Boxes()...); err != nil {
+			return cli.GoOn(err)
+		}
+		o.Options.Run = g.Run
+	}
 	began := time.Now()
-	result, err := vnnlib.Decide(cmd.Context(), n, p, o.Options)
+	result, err := vnnlib.Decide(cmd.Context(), g.Network(), p, o.Options)
 	if err != nil {
 		return err
 	}
@@ -71,6 +84,9 @@ func (o *propertyOptions) run(cmd *cobra.Command) error {
 			vnnlib.Result
 			Seconds float64 `json:"seconds"`
 		}{result, seconds})
+	}
+	if result.Compared == feedforward.NotCompared {
+		cli.Say("%s", compared(result.Compared))
 	}
 	_, err = cli.Fprintf(cmd.OutOrStdout(), "%s (%s, %.3f s)\n", result.Verdict, result.Method, seconds)
 	return err

@@ -45,6 +45,7 @@ those that the file names, or those of --data.`,
 		},
 	}
 	o.network.Flags(cmd)
+	o.network.UncomparedFlag(cmd)
 	o.images.Flags(cmd)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.IntVar(&o.sample, "sample", 0, "images whose bounds are computed again; 0: all")

@@ -36,6 +36,8 @@ type heatMapOptions struct {
 	in     string // of the metrics of guarantee
 	ball   float64
 	method feedforward.Method
+
+	uncompared bool
 }
 
 // guaranteed reports whether the metric is one of bounds.
@@ -80,6 +82,7 @@ images, clipped to the range of a pixel. The folder keeps a file for each freque
 		cli.Choice(f, &o.method, "method", "", "of --metric bound and gauc: how pairs of logits are bounded, as in certspec ood bound (default crown)", feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN)
 		f.File(&o.in, "in", "of --metric gauc: file of certspec ood bound with the confidences on the network's own images", "ood")
 		f.Float64Var(&o.ball, "ball", 0, "of --metric bound and gauc: radius of balls around probed images, in the place of segments")
+		f.Uncompared(&o.uncompared)
 		f.Float64Var(&o.Radius, "radius", 0, "of --metric certified")
 		f.IntVar(&o.window, "window", 15, "frequencies −n to n both ways")
 		f.Ints(&o.frequencies, "frequencies", nil, "instead: these, and their negatives")
@@ -173,7 +176,7 @@ func (o *heatMapOptions) guarantee(ctx context.Context, in *cli.Input) (*guarant
 	if !ok {
 		return nil, cli.Usagef("--metric %s with --exec: bounds need the layers of a network; name a model or ONNX file with --model", o.Metric)
 	}
-	n, err := model.FeedForward()
+	n, err := cli.FeedForward(ctx, model, o.uncompared)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +212,7 @@ func (o *heatMapOptions) show(cmd *cobra.Command, result any, m *spectral.Map, i
 // checkGuarantee refuses flags of metrics that are not asked for.
 func (o *heatMapOptions) checkGuarantee(cmd *cobra.Command) error {
 	f := cmd.Flags()
-	for _, name := range []string{"in", "ball", "method"} {
+	for _, name := range []string{"in", "ball", "method", "uncompared"} {
 		if f.Changed(name) && !o.guaranteed() {
 			return cli.Usagef("--%s with --metric %s: expected --metric bound or gauc", name, o.Metric)
 		}

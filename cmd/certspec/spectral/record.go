@@ -1,6 +1,7 @@
 package spectral
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/evaluate"
+	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/pixel"
 )
@@ -136,7 +138,7 @@ func (o *recordOptions) run(cmd *cobra.Command) (none lines.Record, _ error) {
 	}
 	o.defaults(images.Shape, images.Name)
 	if o.gradients == "auto" {
-		end, err := o.findGradients(in.Model)
+		end, err := o.findGradients(cmd.Context(), in.Model)
 		if err != nil {
 			return none, err
 		}
@@ -172,20 +174,23 @@ func (o *recordOptions) defaults(shape pixel.Shape, data string) {
 		o.Accuracy = "cifar10_acc"
 	}
 	if path := o.input.Model.Path; o.Name == "" && path != "" {
-		o.Name = strings.TrimSuffix(filepath.Base(path), ".onnx")
+		o.Name = onnxfile.Stem(path)
 	}
 }
 
 // findGradients asks the model for gradients, and says where they come from, or that there are none.
-func (o *recordOptions) findGradients(model classifier.Classifier) (end func() error, err error) {
+func (o *recordOptions) findGradients(ctx context.Context, model classifier.Classifier) (end func() error, err error) {
 	none := func() error { return nil }
 	m, ok := model.(*engine.Model)
 	if !ok {
 		cli.Say("gradients: a program has none; the Jacobian comes from central differences, approximately")
 		return none, nil
 	}
-	gradients, how, end, err := m.Gradients()
-	if err != nil {
+	gradients, how, end, err := m.Gradients(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return none, ctx.Err()
+	case err != nil:
 		cli.Say("gradients: none (%v); the Jacobian comes from central differences, approximately", err)
 		return none, nil
 	}

@@ -33,7 +33,7 @@ func (o *ModelOptions) Flags(cmd *cobra.Command) {
 
 // Model adds --model.
 func (f *Flags) Model(p *string, usage string) {
-	f.File(p, "model", usage, "onnx", "safetensors", "json")
+	f.File(p, "model", usage, "onnx", "onnx.gz", "safetensors", "json")
 }
 
 // engines are the values of --engine: those that run a network, those that train one.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/certspec/certspec/internal/onnxfile"
 )
 
 // Each calls do with the model of --model or, where that is a folder, with each model in it: ONNX files, and weights (.safetensors) with a card (.json).
@@ -25,7 +27,7 @@ func (o *ModelOptions) Each(name string, do func(path string) error) error {
 			if _, err := os.Stat(weights + ".json"); err == nil {
 				paths = append(paths, weights)
 			}
-		} else if strings.HasSuffix(path, ".onnx") {
+		} else if onnxfile.IsName(path) {
 			paths = append(paths, path)
 		}
 	}

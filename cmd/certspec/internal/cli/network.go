@@ -1,17 +1,23 @@
 package cli
 
 import (
+	"context"
+	"errors"
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
 // NetworkOptions name a network that is read as layers in float64; no engine runs it.
 type NetworkOptions struct {
-	Path    string
-	trained []string
+	Path       string
+	trained    []string
+	uncompared bool
 
 	cmd  *cobra.Command
 	onnx onnxOptions
@@ -34,6 +40,16 @@ func (o *NetworkOptions) TrainedFlag(cmd *cobra.Command) {
 	})
 }
 
+// UncomparedFlag adds --uncompared.
+func (o *NetworkOptions) UncomparedFlag(cmd *cobra.Command) {
+	Group(cmd, Model, func(f *Flags) { f.Uncompared(&o.uncompared) })
+}
+
+// Uncompared adds the flag --uncompared.
+func (f *Flags) Uncompared(to *bool) {
+	f.BoolVar(to, "uncompared", false, "do not compare the layers with ONNX Runtime first; what is proven then holds of the layers as they were read, and reports say so")
+}
+
 // OpenModel opens the model alone.
 func (o *NetworkOptions) OpenModel() (*engine.Model, error) {
 	if o.Path == "" {
@@ -50,18 +66,35 @@ func (o *NetworkOptions) OpenModel() (*engine.Model, error) {
 	return engine.Open(o.Path, engine.ONNX(options))
 }
 
-// Open opens the model and its network.
+// Open opens the model and its network, which is compared with ONNX Runtime unless --uncompared is set.
 func (o *NetworkOptions) Open() (*engine.Model, *feedforward.Network, error) {
 	m, err := o.OpenModel()
 	if err != nil {
 		return nil, nil, err
 	}
-	n, err := m.FeedForward()
+	n, err := FeedForward(o.cmd.Context(), m, o.uncompared)
 	if err != nil {
 		m.Close()
 		return nil, nil, err
 	}
 	return m, n, nil
+}
+
+// FeedForward is the network of a model as layers.
+func FeedForward(ctx context.Context, m *engine.Model, uncompared bool) (*feedforward.Network, error) {
+	if uncompared {
+		return m.Uncompared()
+	}
+	n, err := m.FeedForward(ctx)
+	return n, GoOn(err)
+}
+
+// GoOn names --uncompared where ONNX Runtime is missing.
+func GoOn(err error) error {
+	if errors.Is(err, onnxmodel.ErrNoLibrary) {
+		return fmt.Errorf("%w; --uncompared goes on without it, and reports say so", err)
+	}
+	return err
 }
 
 // Trained are the sets that a network was trained on, by its card or by --trained.

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/internal/textfile"
 	"github.com/certspec/certspec/onnxmodel"
 )
@@ -53,7 +55,7 @@ func (o *onnxOptions) read(f *pflag.FlagSet, path string, choice *string) (onnxm
 	for _, flag := range cardFlags {
 		switch {
 		case !f.Changed(flag):
-		case !strings.EqualFold(filepath.Ext(path), ".onnx"):
+		case !onnxfile.IsName(path):
 			return o.Options, Usagef("--%s: it is for an ONNX file, and %s says itself how images enter it", flag, path)
 		case f.Lookup(flag).Value.String() == "":
 			return o.Options, Usagef("--%s: it has no value; expected %s", flag, f.Lookup(flag).Usage)

@@ -1,0 +1,207 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/certspec/certspec/feedforward"
+	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/pixel"
+)
+
+// comparison is that of layers with the file that they were read from.
+type comparison struct {
+	layers   *onnxmodel.Layers
+	runtimes [2]*onnxmodel.Runtime // with the optimiser, and without
+}
+
+// fewestPoints is the number of inputs at which layers are compared, at least.
+const fewestPoints = 16
+
+// images compares at images of multiples of 1/255.
+func (c *comparison) images(ctx context.Context) error {
+	size := c.layers.Network.InputShape().Size()
+	unit := feedforward.Box{Lower: make([]float64, size), Upper: slices.Repeat([]float64{1}, size)}
+	points := pointsOf([]feedforward.Box{unit})
+	for _, x := range points {
+		for i, v := range x {
+			x[i] = math.Round(v*pixel.Steps) / pixel.Steps
+		}
+	}
+	return c.at(ctx, points, func(x []float64) (feedforward.Box, error) {
+		return feedforward.Ball(x, 0, feedforward.Rigorous)
+	})
+}
+
+// boxes compares at points of boxes that float32 holds.
+func (c *comparison) boxes(ctx context.Context, boxes []feedforward.Box) error {
+	size := c.layers.Network.InputShape().Size()
+	if len(boxes) == 0 {
+		boxes = []feedforward.Box{{Lower: make([]float64, size), Upper: slices.Repeat([]float64{1}, size)}}
+	}
+	for _, b := range boxes {
+		if len(b.Lower) != size || len(b.Upper) != size {
+			return fmt.Errorf("a box of %d and %d values for a network of %d inputs", len(b.Lower), len(b.Upper), size)
+		}
+	}
+	points := pointsOf(boxes)
+	for _, x := range points {
+		for i, v := range x {
+			x[i] = float64(float32(v))
+		}
+	}
+	return c.at(ctx, points, func(x []float64) (feedforward.Box, error) {
+		return feedforward.Box{Lower: x, Upper: x}, nil
+	})
+}
+
+// pointsOf are the middle, both ends, corners and random points of boxes, which are taken evenly where they are many.
+func pointsOf(boxes []feedforward.Box) (points [][]float64) {
+	const most, kinds = 8, 6
+	n := min(len(boxes), most)
+	rng := rand.New(rand.NewPCG(1, uint64(len(boxes))))
+	for k := range max(fewestPoints+kinds-2, n*kinds) { // of one box, both ends and the middle count once
+		b := boxes[k%n*len(boxes)/n]
+		x := make([]float64, len(b.Lower))
+		kind := k / n
+		if kind > 2 {
+			kind = 3 + (kind-3)%3
+		}
+		share := rng.Float64()
+		for i, lo := range b.Lower {
+			at := 0.5
+			switch kind {
+			case 1:
+				at = 0
+			case 2:
+				at = 1
+			case 3:
+				at = rng.Float64()
+			case 4:
+				at = float64(rng.IntN(2))
+			case 5: // near the middle
+				at = 0.5 + share*(rng.Float64()-0.5)
+			}
+			x[i] = lo + (b.Upper[i]-lo)*at
+		}
+		points = append(points, x)
+	}
+	return points
+}
+
+// at compares at inputs; box gives that of the layers where ONNX Runtime gets x.
+func (c *comparison) at(ctx context.Context, points [][]float64, box func(x []float64) (feedforward.Box, error)) error {
+	for i := range c.runtimes {
+		var err error
+		if c.runtimes[i], err = c.layers.Runtime(i == 0); err != nil {
+			return fmt.Errorf("the layers of a network are compared with ONNX Runtime before they are trusted: %w", err)
+		}
+	}
+	failed := make([]error, len(points)) // so that the first point is told, whichever is done first
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for k, x := range points {
+		group.Go(func() error {
+			if failed[k] = ctx.Err(); failed[k] != nil {
+				return nil
+			}
+			b, err := box(x)
+			if err == nil {
+				err = c.point(x, b)
+			}
+			failed[k] = err
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for _, err := range failed {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// point compares at one input.
+func (c *comparison) point(x []float64, box feedforward.Box) error {
+	network, file := c.layers.Output()
+	bounds, err := c.layers.Network.Intervals(box, feedforward.Rigorous)
+	if err != nil {
+		return err
+	}
+	for _, i := range []int{1, 0} { // without the optimiser first, which tells the node
+		found, err := c.runtimes[i].Run(x)
+		if err != nil {
+			return err
+		}
+		if err := c.layers.Network.Compare(box, found); err != nil {
+			return c.differs(i, err)
+		}
+		if d := bounds.Outside(found[network]); d != nil {
+			d.Result = network
+			return c.differs(i, d)
+		}
+		if err := c.head(found[network], found[file]); err != nil {
+			return fmt.Errorf("%s: %w", c.layers.Describe(file), err)
+		}
+	}
+	return nil
+}
+
+// differs says where.
+func (c *comparison) differs(i int, err error) error {
+	var d *feedforward.Difference
+	if !errors.As(err, &d) {
+		return err
+	}
+	how := [2]string{"with its optimiser", "without its optimiser"}[i]
+	return fmt.Errorf("the layers that certspec reads are not the network that ONNX Runtime %s runs, so that nothing "+
+		"is proven of the file. First to differ is %s, %s: %w. Please report the file",
+		c.runtimes[i].Version(), c.layers.Describe(d.Result), how, err)
+}
+
+// head checks what is behind the layers.
+func (c *comparison) head(logits, outputs []float64) error {
+	head := c.layers.Network.Head()
+	if head == "" {
+		return nil
+	}
+	if len(logits) != len(outputs) {
+		return fmt.Errorf("%d outputs of %d logits", len(outputs), len(logits))
+	}
+	const tolerance = 1e-3 // far more than rounding, far less than another axis
+	most := slices.Max(logits)
+	sum := 0.0
+	for _, v := range logits {
+		sum += math.Exp(v - most)
+	}
+	for k, v := range logits {
+		want := v - most - math.Log(sum)
+		scale := 1 + math.Abs(want) + math.Abs(most)*1e-3
+		if head == "Softmax" {
+			want, scale = math.Exp(want), 1
+		}
+		if got := outputs[k]; want-want == 0 && !(math.Abs(got-want) <= tolerance*scale) {
+			return fmt.Errorf("output %d is %v, that of a %s over the classes %v", k, got, head, want)
+		}
+	}
+	return nil
+}
+
+func (c *comparison) close() {
+	for i, r := range c.runtimes {
+		if r != nil {
+			r.Close()
+		}
+		c.runtimes[i] = nil
+	}
+}
