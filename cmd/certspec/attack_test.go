@@ -10,6 +10,7 @@ import (
 
 	attackcmd "github.com/certspec/certspec/cmd/certspec/attack"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/onnxmodel"
 )
 
 // Train a little, certify, attack: what is certified stands.
@@ -52,11 +53,50 @@ func TestAttack(t *testing.T) {
 	for want, bad := range map[string][]string{
 		"the ledger is of":  {ledger, "--model", other, "--data", "synthetic/test"},
 		"no certificate of": {ledger, "--model", model, "--data", "synthetic/test[range=100:110]"},
-		"no such file":      {ledger, "--model", filepath.Join(dir, "none"), "--data", "synthetic/test"},
+		"no model at":       {ledger, "--model", filepath.Join(dir, "none"), "--data", "synthetic/test"},
 	} {
 		if _, err := outputOf(t, "attack", bad...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want it to say %q", err, want)
 		}
+	}
+	if _, err := onnxmodel.Library(""); err == nil {
+		attackONNX(t, model, other)
+	}
+}
+
+// attackONNX attacks a model by the gradients of its layers, out of an ONNX file; a program is told what can be attacked.
+func attackONNX(t *testing.T, model, other string) {
+	t.Helper()
+	dir := t.TempDir()
+	var files [2]string
+	for i, path := range []string{model, other} {
+		files[i] = filepath.Join(dir, filepath.Base(path)+".onnx")
+		if _, err := outputOf(t, "export", "--model", path, "--onnx", files[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ledger := filepath.Join(dir, "run.ledger")
+	images := []string{"--data", "synthetic/test"}
+	certify := append([]string{"--model", files[0], "--sigma", "0.25", "--n0", "50", "--n", "50", "--block", "50", "--rule", "fixed",
+		"--count", "2", "--ledger", ledger}, images...)
+	if _, err := outputOf(t, "certify", certify...); err != nil {
+		t.Fatal(err)
+	}
+	flags := append([]string{ledger, "--model", files[0], "--radii", "0,1,20", "--steps", "3", "--noises", "2", "--n", "100", "--json"}, images...)
+	out, err := outputOf(t, "attack", flags...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a attackcmd.Result
+	if err := json.Unmarshal([]byte(out), &a); err != nil || len(a.Outcomes) != 6 || !(a.Outcomes[1].Norm > 0.9 && a.Outcomes[1].Norm <= 1) {
+		t.Errorf("%v: %+v", err, a)
+	}
+	if _, err := outputOf(t, "attack", append(flags, "--model", files[1])...); err == nil || !strings.Contains(err.Error(), "the ledger is of") {
+		t.Errorf("another file: %v", err)
+	}
+	var usage cli.UsageError
+	if _, err := outputOf(t, "attack", append(flags, "--exec", "true")...); !errors.As(err, &usage) || !strings.Contains(err.Error(), "ONNX file, can be attacked") {
+		t.Errorf("a program: %v", err)
 	}
 }
 

@@ -64,44 +64,64 @@ type Outcome struct {
 // Broken reports that the smoothed classifier was found to answer another class than the label.
 func (o Outcome) Broken() bool { return o.Class != rs.Abstain && o.Class != o.Label }
 
-// Empirical attacks the smoothed form of a network at every image with every budget, by projected gradient steps that lower the
-// smoothed confidence in the label (Salman et al. 2019), and asks the smoothed classifier for its class at the image that
-// was found, rounded to bytes.
+// Empirical attacks the smoothed form of a network at every image with every budget, by projected gradient steps
+// that lower the smoothed confidence in the label (Salman et al. 2019), and asks the smoothed classifier for its
+// class at the image that was found, rounded to bytes.
 //
-// An image counts as broken where the smoothed classifier answers another class with the confidence of rs.Predict, 1−α. Where the label
-// is certified within the budget this happens with a probability of at most α twice, once for either of the two: so the share of
-// images that are not broken, an upper bound on the robust accuracy as far as this attack can tell, stands above the certified accuracy. An
-// image that is broken with a budget is broken with every larger one.
+// An image counts as broken where the smoothed classifier answers another class with the confidence of rs.Predict,
+// 1−α. Where the label is certified within the budget this happens with a probability of at most α twice, once for
+// either of the two: so the share of images that are not broken, an upper bound on the robust accuracy as far as
+// this attack can tell, stands above the certified accuracy. An image that is broken with a budget is broken with
+// every larger one.
 //
-// The outcomes stand image by image, and for each in the order of the radii. The classifier answers for the network, on whatever
-// engine. Images need labels.
+// The outcomes stand image by image, and for each in the order of the radii. The classifier answers for the
+// network, on whatever engine. Images need labels.
 func Empirical(ctx context.Context, b *backend.Backend, m *modelfile.Model, smoothed classifier.Classifier, images *dataset.Images, o EmpiricalOptions) ([]Outcome, error) {
+	a := m.Card.Architecture
+	o, err := o.ready(images, a.Shape, a.Classes)
+	if err != nil {
+		return nil, err
+	}
+	compiled := &compiledDescent{}
+	for _, w := range m.Weights {
+		compiled.weights = append(compiled.weights, tensors.FromFlatDataAndDimensions(slices.Clone(w.Values), w.Shape...))
+	}
+	defer release(compiled.weights...)
+	if compiled.s, err = NewSmoothed(&Network{Backend: b, Forward: a.Forward, Tensors: a.Tensors()}, L2); err != nil {
+		return nil, err
+	}
+	defer compiled.s.Close()
+	const rows = 256 // of the network at once, about
+	return o.attack(ctx, compiled, max(1, min(rows/o.Noises, images.Len())), smoothed, images)
+}
+
+// ready are the options with their defaults, where the images are those of a network.
+func (o EmpiricalOptions) ready(images *dataset.Images, shape pixel.Shape, classes int) (EmpiricalOptions, error) {
 	o, err := o.withDefaults()
 	if err != nil {
-		return nil, err
+		return o, err
 	}
-	a := m.Card.Architecture
-	if images.Shape != a.Shape {
-		return nil, fmt.Errorf("attack: %s has images of %v; the network takes %v", images.Name, images.Shape, a.Shape)
+	if images.Shape != shape {
+		return o, fmt.Errorf("attack: %s has images of %v; the network takes %v", images.Name, images.Shape, shape)
 	}
 	for i, label := range images.Labels {
-		if label < 0 || label >= a.Classes {
-			return nil, fmt.Errorf("attack: image %d of %s has the label %d; expected 0 to %d", images.IDs[i], images.Name, label, a.Classes-1)
+		if label < 0 || label >= classes {
+			return o, fmt.Errorf("attack: image %d of %s has the label %d; expected 0 to %d",
+				images.IDs[i], images.Name, label, classes-1)
 		}
 	}
-	var weights []*tensors.Tensor
-	for _, w := range m.Weights {
-		weights = append(weights, tensors.FromFlatDataAndDimensions(slices.Clone(w.Values), w.Shape...))
-	}
-	defer release(weights...)
-	s, err := NewSmoothed(&Network{Backend: b, Forward: a.Forward, Tensors: a.Tensors()}, L2)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
+	return o, nil
+}
 
-	const rows = 256 // of the network at once, about
-	size := max(1, min(rows/o.Noises, images.Len()))
+// descent finds perturbations of a group of images, of at most a radius, that lower the smoothed confidence in
+// their labels.
+type descent interface {
+	gamma(ctx context.Context, g *group, o EmpiricalOptions, radius float64) ([]float32, error)
+}
+
+// attack attacks groups of so many images.
+func (o EmpiricalOptions) attack(ctx context.Context, d descent, size int, smoothed classifier.Classifier,
+	images *dataset.Images) ([]Outcome, error) {
 	report := newReport(o, images)
 	var all []Outcome
 	for start := 0; start < images.Len(); start += size {
@@ -119,7 +139,7 @@ func Empirical(ctx context.Context, b *backend.Backend, m *modelfile.Model, smoo
 			}
 		}
 		for _, radius := range o.Radii {
-			attacked, err := batch.attack(s, o, radius, weights)
+			attacked, err := batch.attack(ctx, d, o, radius)
 			if err != nil {
 				return nil, err
 			}
@@ -181,17 +201,35 @@ func (o EmpiricalOptions) batch(images *dataset.Images, members []int) *group {
 }
 
 // attack gives the attacked images, in bytes.
-func (g *group) attack(s *Smoothed, o EmpiricalOptions, radius float64, weights []*tensors.Tensor) ([][]uint8, error) {
+func (g *group) attack(ctx context.Context, d descent, o EmpiricalOptions, radius float64) ([][]uint8, error) {
 	if radius == 0 {
 		return g.pixels, nil
 	}
+	gamma, err := d.gamma(ctx, g, o, radius)
+	if err != nil {
+		return nil, err
+	}
+	var attacked [][]uint8
+	for k, pixels := range g.pixels {
+		attacked = append(attacked, onGrid(pixels, gamma[k*len(pixels):(k+1)*len(pixels)], radius))
+	}
+	return attacked, nil
+}
+
+// compiledDescent is an attack on a network of ours.
+type compiledDescent struct {
+	s       *Smoothed
+	weights []*tensors.Tensor
+}
+
+func (c *compiledDescent) gamma(_ context.Context, g *group, o EmpiricalOptions, radius float64) ([]float32, error) {
 	move := func(values []float32) *tensors.Tensor {
 		return tensors.FromFlatDataAndDimensions(slices.Clone(values), len(values)/(g.dims[0]*g.dims[1]*g.dims[2]), g.dims[0], g.dims[1], g.dims[2])
 	}
 	x, delta := move(g.x), move(g.delta)
 	defer release(x, delta)
 	a := &Adversary{Epsilon: radius, Steps: o.Steps, Rate: o.Rate, Target: Label, Driver: func() Driver { return Lower{} }}
-	found, err := s.Run(a, radius, o.Predict.Sigma, x, delta, g.labels, weights)
+	found, err := c.s.Run(a, radius, o.Predict.Sigma, x, delta, g.labels, c.weights)
 	if err != nil {
 		return nil, err
 	}
@@ -200,11 +238,7 @@ func (g *group) attack(s *Smoothed, o EmpiricalOptions, radius float64, weights 
 	if err != nil {
 		return nil, fmt.Errorf("attack: %w", err)
 	}
-	var attacked [][]uint8
-	for k, pixels := range g.pixels {
-		attacked = append(attacked, onGrid(pixels, gamma[k*len(pixels):(k+1)*len(pixels)], radius))
-	}
-	return attacked, nil
+	return gamma, nil
 }
 
 // onGrid is the image plus γ in bytes; γ is made shorter until the rounded one is no longer than the radius.

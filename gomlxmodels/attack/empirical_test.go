@@ -4,14 +4,17 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/gomlxmodels/export"
 	"github.com/certspec/certspec/gomlxmodels/infer"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 )
@@ -60,9 +63,45 @@ func TestEmpiricalIsNotBelowCertified(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := EmpiricalOptions{Radii: []float64{0, 0.2, 0.4, 0.8, 2}, Steps: 5, Noises: 4, Predict: rs.PredictOptions{Sigma: sigma, Samples: 200, Seed: 3}}
+	type place struct {
+		image  int
+		radius float64
+	}
+	found := [2]map[place][]uint8{{}, {}}
+	keep := func(k int) func(Outcome, []uint8) {
+		return func(out Outcome, pixels []uint8) { found[k][place{out.Image, out.Radius}] = pixels }
+	}
+	o.Found = keep(0)
 	outcomes, err := Empirical(t.Context(), b, m, network, images, o)
 	if err != nil {
 		t.Fatal(err)
+	}
+	// On its layers in float64 the network is attacked in the same way.
+	data, err := export.Encode(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	layers, err := onnxmodel.FeedForwardBytes("net", data, onnxmodel.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Found = keep(1)
+	again, err := EmpiricalOfLayers(t.Context(), layers, network, images, o)
+	if err != nil || len(again) != len(outcomes) {
+		t.Fatalf("%d outcomes of layers, %v", len(again), err)
+	}
+	o.Found = nil
+	same := 0
+	for at, pixels := range found[0] {
+		if slices.Equal(pixels, found[1][at]) {
+			same++
+		}
+		if d := distance(pixels, found[1][at]) / pixel.Steps; d > 0.1*at.radius+1e-9 {
+			t.Errorf("%+v: on layers the image is %v away", at, d)
+		}
+	}
+	if same < len(outcomes)/2 {
+		t.Errorf("%d of %d attacked images are the same on layers", same, len(outcomes))
 	}
 	if len(outcomes) != n*len(o.Radii) {
 		t.Fatalf("%d outcomes", len(outcomes))

@@ -2,6 +2,7 @@
 package attack
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/backend"
@@ -40,10 +42,10 @@ type Result struct {
 // options are what the flags ask.
 type options struct {
 	attack.EmpiricalOptions
-	path, engine string
-	images       cli.ImageOptions
-	save         string
-	json         *bool
+	model  cli.ModelOptions
+	images cli.ImageOptions
+	save   string
+	json   *bool
 }
 
 // Command makes the command.
@@ -54,6 +56,8 @@ func Command() *cobra.Command {
 		Short: "Attack a smoothed network: the accuracy that remains, next to the certified one",
 		Long: `Attack the images of a ledger under the smoothed classifier of a trained network, by projected gradient steps in the
 Euclidean norm that lower the smoothed confidence in the label, and compare the accuracy that stands with the certified one.
+Gradients come from the engine for a model file of certspec, and from the layers of an ONNX file, which certspec ood check
+lists: in float64 on the processor, which is slow. A program (--exec) has none.
 
 An image counts as broken where the smoothed classifier answers another class at the attacked image, rounded to bytes, with
 confidence 1 − alpha; where it abstains there, the image is undecided, and is not broken. The empirical accuracy, of the
@@ -63,10 +67,7 @@ a lower bound.`,
 		Args:    cli.OneLedger,
 	}
 
-	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
-		f.Model(&o.path, "path of the model file")
-		f.Engine(&o.engine)
-	})
+	o.model.Flags(cmd)
 	o.images.Flags(cmd)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.Floats(&o.Radii, "radii", []float64{.25, .5, .75}, "budgets of the attack")
@@ -89,6 +90,9 @@ a lower bound.`,
 }
 
 func (o *options) run(cmd *cobra.Command, args []string) error {
+	if cmd.Flags().Changed("exec") {
+		return cli.Usagef("--exec: a program gives no gradients; a model file of certspec, or an ONNX file, can be attacked")
+	}
 	if err := cli.Needed(cmd, "model", "data"); err != nil {
 		return err
 	}
@@ -103,13 +107,15 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	model, err := modelfile.Read(o.path)
+	opened, end, err := o.model.Open()
 	if err != nil {
 		return err
 	}
+	defer end()
+	smoothed := opened.(*engine.Model)
 	h := run.Header
-	if weights := h.Model.Identity.Weights; !strings.Contains(weights, model.Card.Weights) {
-		return fmt.Errorf("--model %s has the weights %s, the ledger is of %s", o.path, model.Card.Weights, weights)
+	if err := ofLedger(smoothed, o.model.Path, h.Model.Identity.Weights); err != nil {
+		return err
 	}
 	o.images.Recorded = args[0]
 	d, err := o.images.Open()
@@ -127,16 +133,7 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	law, _, _ := strings.Cut(string(h.Noise), "/")
 	o.Predict.Noise, o.Predict.Sigma = noise.Law(law), h.Sigma
 	o.Progress = cli.Progress()
-	smoothed, err := cli.OpenModel(o.path, engine.Backend(o.engine))
-	if err != nil {
-		return err
-	}
-	defer smoothed.Close()
 	if _, err := cli.LookFirst(cmd.Context(), smoothed, images, preflight.UseOfPrediction(o.Predict)); err != nil {
-		return err
-	}
-	b, err := backend.OpenForTraining(gradientEngine(o.engine))
-	if err != nil {
 		return err
 	}
 	saved := conformal.Attacked{Data: images.Name, Sigma: h.Sigma}
@@ -145,7 +142,7 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 			saved.Images = append(saved.Images, conformal.AttackedImage{Image: a.Image, Label: a.Label, Radius: a.Radius, Norm: a.Norm, Class: a.Class, Pixels: slices.Clone(pixels)})
 		}
 	}
-	outcomes, err := attack.Empirical(cmd.Context(), b, model, smoothed, images, o.EmpiricalOptions)
+	outcomes, err := o.attack(cmd.Context(), smoothed, images)
 	if err != nil {
 		return cli.Usage(err)
 	}
@@ -163,6 +160,41 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 		return cli.PrintJSON(cmd.OutOrStdout(), result)
 	}
 	return result.print(cmd.OutOrStdout())
+}
+
+// ofLedger makes sure that a model has the weights of a ledger.
+func ofLedger(m *engine.Model, path, weights string) error {
+	if card := m.Card(); card != nil {
+		if !strings.Contains(weights, card.Weights) {
+			return fmt.Errorf("--model %s has the weights %s, the ledger is of %s", path, card.Weights, weights)
+		}
+		return nil
+	}
+	info, err := m.Info()
+	if err == nil && info.Identity.Weights != weights {
+		err = fmt.Errorf("--model %s is %s, the ledger is of %s", path, info.Identity.Weights, weights)
+	}
+	return err
+}
+
+// attack takes gradients from the engine of a model file, or from the layers of an ONNX file.
+func (o *options) attack(ctx context.Context, m *engine.Model, images *dataset.Images) ([]attack.Outcome, error) {
+	if m.Card() == nil {
+		n, err := m.FeedForward(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%w; a model file of certspec can be attacked, or an ONNX file that is read as layers", err)
+		}
+		return attack.EmpiricalOfLayers(ctx, n, m, images, o.EmpiricalOptions)
+	}
+	file, err := modelfile.Read(o.model.Path)
+	if err != nil {
+		return nil, err
+	}
+	b, err := backend.OpenForTraining(gradientEngine(o.model.Engine))
+	if err != nil {
+		return nil, err
+	}
+	return attack.Empirical(ctx, b, file, m, images, o.EmpiricalOptions)
 }
 
 // gradientEngine is what computes gradients where the model runs on a choice: ONNX Runtime cannot.
