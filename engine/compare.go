@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,18 +9,22 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/progress"
 )
 
 // comparison is that of layers with the file that they were read from.
 type comparison struct {
 	layers   *onnxmodel.Layers
 	runtimes [2]*onnxmodel.Runtime // with the optimiser, and without
+	report   progress.Reporter     // may be nil
 }
 
 // fewestPoints is the number of inputs at which layers are compared, at least.
@@ -67,7 +72,7 @@ func pointsOf(boxes []feedforward.Box) (points [][]float64) {
 	const most, kinds = 8, 6
 	n := min(len(boxes), most)
 	rng := rand.New(rand.NewPCG(1, uint64(len(boxes))))
-	for k := range max(fewestPoints+kinds-2, n*kinds) { // of one box, both ends and the middle count once
+	for k := range max(fewestPoints, n*kinds) {
 		b := boxes[k%n*len(boxes)/n]
 		x := make([]float64, len(b.Lower))
 		kind := k / n
@@ -105,6 +110,7 @@ func (c *comparison) at(ctx context.Context, points [][]float64, box func(x []fl
 		}
 	}
 	failed := make([]error, len(points)) // so that the first point is told, whichever is done first
+	tell := c.teller(len(points))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for k, x := range points {
@@ -117,18 +123,33 @@ func (c *comparison) at(ctx context.Context, points [][]float64, box func(x []fl
 				err = c.point(x, b)
 			}
 			failed[k] = err
+			tell()
 			return nil
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	for _, err := range failed {
-		if err != nil {
-			return err
+	_ = group.Wait()
+	return cmp.Or(failed...)
+}
+
+// teller reports after each point, from the first second on.
+func (c *comparison) teller(points int) func() {
+	began, done, told := time.Now(), 0, false
+	var mu sync.Mutex
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		done++
+		if c.report == nil || !told && time.Since(began) < time.Second {
+			return
 		}
+		told = true
+		rate := float64(done) / time.Since(began).Seconds()
+		left := time.Duration(float64(points-done) / rate * float64(time.Second))
+		c.report(progress.State{
+			Task: "compare layers with ONNX Runtime", Done: float64(done), Total: float64(points), Unit: "inputs",
+			Rate: rate, Left: left, Final: done == points,
+		})
 	}
-	return nil
 }
 
 // point compares at one input.
@@ -138,13 +159,15 @@ func (c *comparison) point(x []float64, box feedforward.Box) error {
 	if err != nil {
 		return err
 	}
-	for _, i := range []int{1, 0} { // without the optimiser first, which tells the node
+	for _, i := range []int{1, 0} { // without the optimiser first, which finds the node
 		found, err := c.runtimes[i].Run(x)
 		if err != nil {
 			return err
 		}
-		if err := c.layers.Network.Compare(box, found); err != nil {
-			return c.differs(i, err)
+		if i == 1 { // it gives the results of nodes
+			if err := c.layers.Network.Compare(box, found); err != nil {
+				return c.differs(i, err)
+			}
 		}
 		if d := bounds.Outside(found[network]); d != nil {
 			d.Result = network

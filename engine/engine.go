@@ -20,6 +20,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/progress"
 )
 
 // Option changes how a model is opened.
@@ -29,6 +30,9 @@ type Option func(*Model)
 // choice of backend.Open, or ONNXRuntime.
 func Backend(choice string) Option { return func(m *Model) { m.choice = choice } }
 
+// Progress reports what takes long before a model answers: the comparison of layers.
+func Progress(report progress.Reporter) Option { return func(m *Model) { m.report = report } }
+
 // Model is a lazy handle on a model file: Open reads its card alone, the first question
 // about its identity opens the engine, and the first batch reads the weights. It is a
 // classifier.Classifier, safe for concurrent use.
@@ -37,6 +41,7 @@ type Model struct {
 	choice string
 	onnx   onnxmodel.Options
 	card   *modelfile.Card // nil for an ONNX file
+	report progress.Reporter
 
 	mu        sync.Mutex
 	network   network // nil until it is needed

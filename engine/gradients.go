@@ -12,9 +12,9 @@ import (
 	"github.com/certspec/certspec/spectral"
 )
 
-// Gradients gives the gradients of the model's logits: of a model file on XLA, where a plugin is there, else of the model as layers
-// (FeedForward), which is slower by orders of magnitude. how says which it is; end frees what it holds. Without ONNX Runtime the layers
-// are not compared with it, and how says so. Errors: those of FeedForward.
+// Gradients gives the gradients of the model's logits: of a model file on XLA, where a plugin is there, else of the
+// model as layers (FeedForward), which is slower by orders of magnitude. how says which it is; end frees what it
+// holds. Without ONNX Runtime the layers are not compared with it, and how says so. Errors: those of FeedForward.
 func (m *Model) Gradients(ctx context.Context) (g classifier.Differentiable, how string, end func() error, err error) {
 	if m.card != nil {
 		if b, err := backend.Open(""); err == nil && b.Engine != backend.Go {

@@ -11,7 +11,8 @@ import (
 	"github.com/certspec/certspec/spectral"
 )
 
-// Gradients of a network on XLA, of its layers in Go, and central differences of the model itself are those of one network.
+// Gradients of a network on XLA, of its layers in Go, and central differences of the model itself are those of one
+// network.
 func TestGradientsAgree(t *testing.T) {
 	data, err := dataset.Open("synthetic/test[count=1]")
 	if err != nil {

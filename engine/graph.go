@@ -10,8 +10,8 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// Trained are the sets that the card says the model learned from, further ones of its method included: that of a model file, or what export and
-// Join keep in an ONNX file; none of other files.
+// Trained are the sets that the card says the model learned from, further ones of its method included: that of a
+// model file, or what export and Join keep in an ONNX file; none of other files.
 func (m *Model) Trained() (sets []ledger.Data) {
 	card := m.exportedCard()
 	if card == nil {
@@ -43,7 +43,8 @@ func (m *Model) encoded() ([]byte, error) {
 	return data, nil
 }
 
-// Graph is the model as a graph of ONNX that may be changed, what its images are, and the digest of what computes in it.
+// Graph is the model as a graph of ONNX that may be changed, what its images are, and the digest of what computes
+// in it.
 func (m *Model) Graph() (*onnxfile.Model, onnxmodel.Card, string, error) {
 	var data []byte
 	if m.card != nil {

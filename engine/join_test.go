@@ -46,8 +46,8 @@ func ramp(n int) []float64 {
 	return x
 }
 
-// A ProoD network is its classifier, exported, joined with its discriminator, exported or not; the shift is its own where no other is
-// asked for; and what the parts learned from is known of the whole.
+// A ProoD network is its classifier, exported, joined with its discriminator, exported or not; the shift is its own
+// where no other is asked for; and what the parts learned from is known of the whole.
 func TestJoin(t *testing.T) {
 	whole := narrowL(t, nets.Architecture{Posterior: nets.ProoD, Shift: 1.5})
 	model, err := modelfile.Read(whole)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/progress"
 )
 
 // FeedForward is the model as layers in float64, which can be bounded and differentiated (package feedforward): of
@@ -20,7 +21,7 @@ func (m *Model) FeedForward(ctx context.Context) (*feedforward.Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := comparison{layers: l}
+	c := comparison{layers: l, report: m.report}
 	defer c.close()
 	if err := c.images(ctx); err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
@@ -64,8 +65,10 @@ func (m *Model) layers() (*onnxmodel.Layers, error) {
 
 // Graph is an ONNX file as layers that take what its graph takes: one input without its batch, no images.
 type Graph struct {
-	comparison
-	network *feedforward.Network
+	Progress progress.Reporter // of Compare; nil: nobody listens
+
+	comparison comparison
+	network    *feedforward.Network
 }
 
 // ReadGraph reads an ONNX file with one input and one output. Close frees what Compare opens. Errors: files that
@@ -75,7 +78,7 @@ func ReadGraph(path string) (*Graph, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
-	return &Graph{comparison{layers: l}, l.Network}, nil
+	return &Graph{comparison: comparison{layers: l}, network: l.Network}, nil
 }
 
 // Network is the layers. Their outputs are before a last Softmax or LogSoftmax, see feedforward.Network.Head;
@@ -86,7 +89,8 @@ func (g *Graph) Network() *feedforward.Network { return g.network }
 // boxes of inputs, or of the box from 0 to 1 where none is given. Errors: those of FeedForward, a box of another
 // size.
 func (g *Graph) Compare(ctx context.Context, boxes ...feedforward.Box) error {
-	if err := g.boxes(ctx, boxes); err != nil {
+	g.comparison.report = g.Progress
+	if err := g.comparison.boxes(ctx, boxes); err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
 	g.network = g.network.AsCompared(ONNXRuntime)
@@ -96,8 +100,8 @@ func (g *Graph) Compare(ctx context.Context, boxes ...feedforward.Box) error {
 // Run gives the outputs of the file at an input, as ONNX Runtime computes them with its optimiser and without,
 // after Compare.
 func (g *Graph) Run(x []float64) (outputs [2][]float64, err error) {
-	_, name := g.layers.Output()
-	for i, r := range g.runtimes {
+	_, name := g.comparison.layers.Output()
+	for i, r := range g.comparison.runtimes {
 		if r == nil {
 			return outputs, errors.New("engine: the graph was not compared with ONNX Runtime, which therefore is not open")
 		}
@@ -111,4 +115,4 @@ func (g *Graph) Run(x []float64) (outputs [2][]float64, err error) {
 }
 
 // Close frees what the graph holds of ONNX Runtime.
-func (g *Graph) Close() { g.close() }
+func (g *Graph) Close() { g.comparison.close() }

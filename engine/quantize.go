@@ -17,13 +17,16 @@ import (
 	"github.com/certspec/certspec/rs/noise"
 )
 
-// unused is a block of noise that no run draws, so that certifications are independent of the ranges, whatever their seed.
+// unused is a block of noise that no run draws, so that certifications are independent of the ranges, whatever
+// their seed.
 const unused = math.MaxUint64
 
-// Quantize writes the network as an ONNX file that computes in integers of 8 bits (package quantize). The ranges of what goes between layers are those that one noise sample of each
-// image takes, at σ on the grid, from noise that no certification draws. The file has the metadata of its source, so that it opens as the source did.
+// Quantize writes the network as an ONNX file that computes in integers of 8 bits (package quantize). The ranges of
+// what goes between layers are those that one noise sample of each image takes, at σ on the grid, from noise that
+// no certification draws. The file has the metadata of its source, so that it opens as the source did.
 //
-// Errors: σ out of range; models that are no network of layers (FeedForward); images of another shape; those of quantize.Apply; those of writing; that of ctx.
+// Errors: σ out of range; models that are no network of layers (FeedForward); images of another shape; those of
+// quantize.Apply; those of writing; that of ctx.
 func (m *Model) Quantize(ctx context.Context, images *imageset.Images, sigma float64, seed uint64, path string) (*quantize.Record, error) {
 	grid, err := noise.NewGrid(sigma)
 	if err != nil {

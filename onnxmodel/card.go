@@ -57,7 +57,7 @@ func readCard(model string) (Card, error) {
 	if err != nil {
 		return Card{}, fmt.Errorf("onnxmodel: %w", err)
 	}
-	card, err := decodeCard(text)
+	card, err := decodeCard(bytes.TrimPrefix(text, []byte("\ufeff")))
 	if err != nil {
 		return Card{}, fmt.Errorf("onnxmodel: card %s: %w", path, err)
 	}

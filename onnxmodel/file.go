@@ -199,21 +199,24 @@ func lastSoftmax(g *onnxfile.Graph, output string) *onnxfile.Node {
 	return nil
 }
 
-// headAxis is the first axis that the last Softmax or LogSoftmax normalises over, and an error where it is the batch. An axis may count from the end.
+// headAxis is the first axis that the last Softmax or LogSoftmax normalises over, and an error where it is the
+// batch. An axis may count from the end.
 func (c *contents) headAxis() (int64, error) {
 	axis := int64(-1)
 	if c.opset < 13 {
 		axis = 1 // and all behind it
 	}
 	axis = c.head.Int("axis", axis)
-	if rank := int64(len(c.output.Dims)); axis == 0 || slices.Contains(c.head.Outputs, c.output.Name) && rank > 0 && axis == -rank {
+	last, rank := slices.Contains(c.head.Outputs, c.output.Name), int64(len(c.output.Dims))
+	if axis == 0 || last && rank > 0 && axis == -rank {
 		return axis, c.wrongHead(axis, "normalises over the images of a batch")
 	}
 	return axis, nil
 }
 
 func (c *contents) wrongHead(axis int64, what string) error {
-	return fmt.Errorf("its last node %q (%s, axis %d) %s; expected one over the classes of an image", c.head.Name, c.head.Op, axis, what)
+	return fmt.Errorf("its last node %q (%s, axis %d) %s; expected one over the classes of an image",
+		c.head.Name, c.head.Op, axis, what)
 }
 
 // checkHead refuses a last Softmax or LogSoftmax over anything but the classes, by rows of outputs.
@@ -240,9 +243,9 @@ func (c *contents) checkHead(rows [][]float32) error {
 	return nil
 }
 
-// digests are the SHA-256 of what computes in the model file, and of the whole file; both go on with all files with values
-// of its constants. That of one file follows the model; several have their names and lengths before them, as bytes could
-// move from one to the next otherwise.
+// digests are the SHA-256 of what computes in the model file, and of the whole file; both go on with all files with
+// values of its constants. That of one file follows the model; several have their names and lengths before them, as
+// bytes could move from one to the next otherwise.
 func digests(data []byte, dir string, external []string) (computing, whole string, err error) {
 	computes, all := sha256.New(), sha256.New()
 	all.Write(data)

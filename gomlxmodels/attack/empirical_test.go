@@ -23,8 +23,8 @@ type source struct{ *dataset.Images }
 
 func (s source) Load(context.Context) (*dataset.Images, error) { return s.Images, nil }
 
-// The empirical accuracy of a smoothed network under attack is nowhere below its certified accuracy, and no image breaks within
-// its certified radius; with a large budget the attack breaks most.
+// The empirical accuracy of a smoothed network under attack is nowhere below its certified accuracy, and no image
+// breaks within its certified radius; with a large budget the attack breaks most.
 func TestEmpiricalIsNotBelowCertified(t *testing.T) {
 	b, err := backend.Open("go")
 	if err != nil {

@@ -91,6 +91,40 @@ func TestDecimalsRoundOutwards(t *testing.T) {
 	}
 }
 
+// A file of a version that did not say whether layers were compared stays readable and goes on with its bytes; one
+// that says so goes on with the same answer alone.
+func TestFilesSayWhetherLayersWereCompared(t *testing.T) {
+	dir := t.TempDir()
+	all := lines(rand.New(rand.NewPCG(3, 4)), 9)
+	compared, not := header(9), header(9)
+	compared.Model.Compared, not.Model.Compared = "onnxruntime", feedforward.NotCompared
+	old := filepath.Join(dir, "old.ood")
+	write(t, old, header(9), all)
+	want, _ := os.ReadFile(old)
+	if strings.Contains(string(want), "compared") {
+		t.Fatal("the header of an old file speaks of a comparison")
+	}
+	for _, h := range []Header{compared, not} {
+		if err := os.WriteFile(old, want[:len(want)/2], 0o666); err != nil {
+			t.Fatal(err)
+		}
+		write(t, old, h, all)
+		if got, _ := os.ReadFile(old); string(got) != string(want) {
+			t.Errorf("%q: an old file ends with other bytes", h.Model.Compared)
+		}
+		path := filepath.Join(dir, h.Model.Compared+".ood")
+		write(t, path, h, all)
+		if f, err := Read(path); err != nil || f.Header.Model.Compared != h.Model.Compared {
+			t.Errorf("%+v, %v", f, err)
+		}
+	}
+	var other *MismatchError
+	_, _, err := Open(filepath.Join(dir, "no.ood"), compared)
+	if !errors.As(err, &other) || !strings.Contains(err.Error(), "compared") {
+		t.Errorf("a file of layers that were not compared goes on: %v", err)
+	}
+}
+
 func TestResumeAndMergeGiveTheSameBytes(t *testing.T) {
 	dir := t.TempDir()
 	all := lines(rand.New(rand.NewPCG(3, 4)), 23)

@@ -67,6 +67,7 @@ func (o *propertyOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer g.Close()
+	g.Progress = cli.Progress()
 	if !o.uncompared {
 		if err := g.Compare(cmd.Context(), p.Boxes()...); err != nil {
 			return cli.GoOn(err)

@@ -126,7 +126,7 @@ func OpenModel(path string, options ...engine.Option) (*engine.Model, error) {
 	if isWeights(path) {
 		return nil, weightsAlone(path)
 	}
-	m, err := engine.Open(path, options...)
+	m, err := engine.Open(path, append(options, engine.Progress(Progress()))...)
 	if err != nil {
 		return nil, err
 	}

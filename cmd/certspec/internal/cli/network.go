@@ -47,7 +47,8 @@ func (o *NetworkOptions) UncomparedFlag(cmd *cobra.Command) {
 
 // Uncompared adds the flag --uncompared.
 func (f *Flags) Uncompared(to *bool) {
-	f.BoolVar(to, "uncompared", false, "do not compare the layers with ONNX Runtime first; what is proven then holds of the layers as they were read, and reports say so")
+	f.BoolVar(to, "uncompared", false, "do not compare the layers with ONNX Runtime first; "+
+		"what is proven then holds of the layers as they were read, and reports say so")
 }
 
 // OpenModel opens the model alone.
@@ -63,7 +64,7 @@ func (o *NetworkOptions) OpenModel() (*engine.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return engine.Open(o.Path, engine.ONNX(options))
+	return engine.Open(o.Path, engine.ONNX(options), engine.Progress(Progress()))
 }
 
 // Open opens the model and its network, which is compared with ONNX Runtime unless --uncompared is set.
