@@ -59,7 +59,7 @@ func (c *comparison) boxes(ctx context.Context, boxes []feedforward.Box) error {
 	points := pointsOf(boxes)
 	for _, x := range points {
 		for i, v := range x {
-			x[i] = float64(float32(v))
+			x[i] = float64(float32(min(max(v, -math.MaxFloat32), math.MaxFloat32)))
 		}
 	}
 	return c.at(ctx, points, func(x []float64) (feedforward.Box, error) {

@@ -72,6 +72,8 @@ const (
 	function = 0x1p-18  // what exp and log in float32 are off by
 	unit     = 0x1p-24  // roundoff of float32
 	flushed  = 0x1p-124 // more than what probabilities lose that are too small for float32
+
+	negligible = 1e-30 // factors of probabilities that no bound hangs on
 )
 
 // host is more than what our own sums in float64 of a term an output are off by, relative to the magnitudes of the
@@ -84,14 +86,10 @@ func (h head) excess(ctx context.Context, n *feedforward.Network, box feedforwar
 	method feedforward.Method) ([]float64, error) {
 	rows := &rows{outputs: n.Outputs(), index: map[[2]int]int{}}
 	bounds := make([]func(u []float64) float64, len(conditions))
-	largest := 0.0
-	if h == logSoftmax {
-		z, err := n.Intervals(box, feedforward.Rigorous)
-		if err != nil {
+	if h != "" {
+		var err error
+		if rows.box, err = n.Intervals(box, feedforward.Rigorous); err != nil {
 			return nil, err
-		}
-		for k, lo := range z.Lower {
-			largest = max(largest, -lo, z.Upper[k])
 		}
 	}
 	for i, q := range conditions {
@@ -99,7 +97,7 @@ func (h head) excess(ctx context.Context, n *feedforward.Network, box feedforwar
 		case softmax:
 			bounds[i] = rows.softmax(q)
 		case logSoftmax:
-			bounds[i] = rows.logSoftmax(q, largest)
+			bounds[i] = rows.logSoftmax(q)
 		default:
 			at := rows.add(q.Row, -1, q.Bound)
 			bounds[i] = func(u []float64) float64 { return -u[at] }
@@ -119,6 +117,7 @@ func (h head) excess(ctx context.Context, n *feedforward.Network, box feedforwar
 // rows are linear functions of z whose upper bounds are asked for in one pass.
 type rows struct {
 	outputs       int
+	box           feedforward.Box // of z, by intervals
 	rows, offsets []float64
 	index         map[[2]int]int // of differences z_a − z_b
 }
@@ -144,11 +143,12 @@ func (r *rows) difference(a, b int) int {
 	return at
 }
 
-// pivots are the places of the few largest factors of a row.
+// pivots are the places of the few largest factors of a row, of the positive ones where there are any.
 func pivots(row []float64) (places []int) {
 	const few = 4
+	positive := slices.Max(row) > 0
 	for k, v := range row {
-		if v == 0 {
+		if v == 0 || positive && v < 0 {
 			continue
 		}
 		places = append(places, k)
@@ -184,16 +184,19 @@ func (r *rows) softmax(q Condition) func(u []float64) float64 {
 	var alone []float64
 	for _, m := range pivots(q.Row) {
 		var terms []term
+		rest := c[m]
 		for k, v := range c {
 			switch {
 			case k == m || v == 0:
+			case v < 0 && v > -negligible: // intervals do
+				rest += v * math.Exp(r.box.Upper[k]-r.box.Lower[m]) * (1 + r.host())
 			case v > 0:
 				terms = append(terms, term{v, r.difference(m, k), true})
 			default:
 				terms = append(terms, term{v, r.difference(k, m), false})
 			}
 		}
-		forms, alone = append(forms, terms), append(alone, c[m])
+		forms, alone = append(forms, terms), append(alone, rest)
 	}
 	return func(u []float64) float64 {
 		best := math.Inf(-1)
@@ -217,8 +220,11 @@ func (r *rows) softmax(q Condition) func(u []float64) float64 {
 
 // logSoftmax: with R the sum of the factors, r·y = Σ r_k·(z_k − z_m) − R·ln Σ_l exp(z_l − z_m), for any m; the
 // logarithm is at least 0.
-func (r *rows) logSoftmax(q Condition, largest float64) func(u []float64) float64 {
-	total, factors := 0.0, 0.0
+func (r *rows) logSoftmax(q Condition) func(u []float64) float64 {
+	total, factors, largest := 0.0, 0.0, 0.0
+	for k, lo := range r.box.Lower {
+		largest = max(largest, -lo, r.box.Upper[k])
+	}
 	for _, v := range q.Row {
 		total += v
 		factors += math.Abs(v)
