@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -56,13 +57,14 @@ func coverageCommand(s *settings) *cobra.Command {
 
 func (c *coverage) count(ctx context.Context) (err error) {
 	b := resample.Options{Resamples: c.Resamples, Seed: 1}
-	for i, s := range linestest.Studies {
+	studies := append(linestest.Grid(), linestest.Studies...)
+	for i, s := range studies {
 		of := studied{Name: s.Name, Over: s.Over, Null: s.Null}
-		if of.Coverage, err = s.World.Cover(ctx, c.Trials, s.Over, s.Counts, b); err != nil {
+		if of.Coverage, err = s.World.Cover(ctx, c.Trials, s.Over, b); err != nil {
 			return fmt.Errorf("coverage: %s: %w", s.Name, err)
 		}
 		c.Studies = append(c.Studies, of)
-		say("%d of %d: %s", i+1, len(linestest.Studies), s.Name)
+		say("%d of %d: %s, over %s", i+1, len(studies), s.Name, s.Over)
 	}
 	c.Agreement, err = linestest.Agreement.CoverAgreement(ctx, c.Trials, b)
 	return err
@@ -70,22 +72,38 @@ func (c *coverage) count(ctx context.Context) (err error) {
 
 func (c *coverage) write(path string) error {
 	var b bytes.Buffer
-	share := func(k int) string { return fmt.Sprintf("%.1f %%", 100*float64(k)/float64(c.Trials)) }
+	share := func(k, of int) string {
+		if of == 0 {
+			return "–"
+		}
+		return fmt.Sprintf("%.1f %%", 100*float64(k)/float64(of))
+	}
 	fmt.Fprintf(&b, "# Coverage of the intervals of accuracy lines\n\nMade by `go run ./bench coverage --trials %d --resamples %d`. Share of 95 %% intervals that hold the truth, over worlds that are drawn: a share of 95 %% has a standard error of %.1f %%.\n"+
-		"“ER” is the effective robustness of a model beside the line; “called” are models that are on the line and whose interval lies above it, and below. The true slope is 0.8.\n\n"+
-		"| world | random | slope | intercept | R² | ER | called robust | called fragile | mean slope | by reliability | Deming |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
+		"“None” is the share of worlds whose line gets no interval; the reason is that of the first. “ER” is the effective robustness of a model beside the line; “called” are models that are on the line and whose interval lies above it, and below. The true slope is 0.8.\n\n"+
+		"| world | random | none | slope | intercept | R² | ER | called robust | called fragile | mean slope | by reliability | Deming |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
 		c.Trials, c.Resamples, 100*math.Sqrt(0.95*0.05/float64(c.Trials)))
+	var whys []string
 	for _, s := range c.Studies {
 		robust, fragile, mended, deming := "–", "–", "–", "–"
 		if s.Null {
-			robust, fragile = share(s.Robust), share(s.Fragile)
+			robust, fragile = share(s.Robust, s.Coverage.Trials), share(s.Fragile, s.Coverage.Trials)
 		}
 		if s.Reliability > 0 {
 			mended, deming = fmt.Sprintf("%.3f", s.SlopeMean/s.Reliability), fmt.Sprintf("%.3f", s.DemingMean)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %.3f | %s | %s |\n", s.Name, s.Over, share(s.Slope), share(s.Intercept), share(s.R2), share(s.Robustness), robust, fragile, s.SlopeMean, mended, deming)
+		held := func(k int) string {
+			if s.Coverage.Trials < c.Trials/10 { // too few to count
+				return "–"
+			}
+			return share(k, s.Coverage.Trials)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %.3f | %s | %s |\n", s.Name, s.Over, share(s.Refused, c.Trials), held(s.Slope), held(s.Intercept), held(s.R2), held(s.Robustness), robust, fragile, s.SlopeMean, mended, deming)
+		if s.Why != "" {
+			whys = append(whys, fmt.Sprintf("- %s, over %s: %s", s.Name, s.Over, s.Why))
+		}
 	}
-	fmt.Fprintf(&b, "\nAccuracy without labels, four models, 400 and 300 images: intervals of ALine-S hold the estimate of infinitely many images in %s, of ALine-D in %s.\n", share(c.Agreement.S), share(c.Agreement.D))
+	fmt.Fprintf(&b, "\nWhy there is no interval, in the first world without one:\n\n%s\n", strings.Join(whys, "\n"))
+	fmt.Fprintf(&b, "\nAccuracy without labels, four models, 400 and 300 images: intervals of ALine-S hold the estimate of infinitely many images in %s, of ALine-D in %s.\n", share(c.Agreement.S, c.Trials), share(c.Agreement.D, c.Trials))
 	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return err

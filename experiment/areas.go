@@ -151,6 +151,8 @@ type area struct {
 	Value        float64 `json:"value"`
 	Low          float64 `json:"low"`
 	High         float64 `json:"high"`
+
+	starts []float64 // values of the starts of a mean
 }
 
 func areaOf(own, foreign []float64) (area, error) {
@@ -160,15 +162,17 @@ func areaOf(own, foreign []float64) (area, error) {
 	}
 	_, deviation, err := ood.DeLong(own, foreign)
 	half := resample.Normal95 * deviation
-	return area{v.Conservative, v.Value, max(v.Value-half, 0), min(v.Value+half, 1)}, err
+	return area{Conservative: v.Conservative, Value: v.Value, Low: max(v.Value-half, 0), High: min(v.Value+half, 1)}, err
 }
 
 func (a *area) add(b area) {
-	*a = area{a.Conservative + b.Conservative, a.Value + b.Value, a.Low + b.Low, a.High + b.High}
+	*a = area{a.Conservative + b.Conservative, a.Value + b.Value, a.Low + b.Low, a.High + b.High, append(a.starts, b.Value)}
 }
 
 func (a *area) over(n float64) {
-	*a = area{a.Conservative / n, a.Value / n, a.Low / n, a.High / n}
+	value := a.Value / n
+	in := resample.Members(resample.Interval{Low: a.Low / n, High: a.High / n}, value, resample.DefaultConfidence, a.starts)
+	*a = area{Conservative: a.Conservative / n, Value: value, Low: max(0, in.Low), High: min(1, in.High)}
 }
 
 func (a *area) cells() []any {

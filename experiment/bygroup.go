@@ -30,14 +30,14 @@ func ByGroup(ctx context.Context, folder, name string, severity int, o resample.
 	groups := append([]corrupt.Members{{Name: "clean"}}, corrupt.Groups[:3]...) // by frequency
 	found := false
 	for _, l := range f.table.Lines {
-		radii := map[uint64]*Radii{}
+		radii, roots := map[uint64]*Radii{}, map[uint64]string{}
 		for _, model := range l.Models {
 			m := f.Manifest.Model(model)
 			k, err := f.Manifest.keptOf(f.Folder, m)
 			if err != nil {
 				return nil, err
 			}
-			radii[m.Seed] = k.radii
+			radii[m.Seed], roots[m.Seed] = k.radii, f.Manifest.root(m)
 		}
 		for _, g := range groups {
 			metric := Metric{Name: g.Name}
@@ -47,7 +47,7 @@ func ByGroup(ctx context.Context, folder, name string, severity int, o resample.
 			if len(metric.Cells) == 0 {
 				metric.Cells = []string{sweep.Cell{}.String()}
 			}
-			v, err := f.value(radii, metric)
+			v, err := f.value(radii, roots, metric)
 			if err != nil {
 				return nil, fmt.Errorf("experiment: %s: %s: %w", l.Title, g.Name, err)
 			}

@@ -48,7 +48,7 @@ type FilledLine struct {
 	Values      []*Value                  `json:"values"`
 	Calibration []*calibrationAt          `json:"calibration,omitempty"` // by radius, means over the seeds
 	ACE         map[string]*meanOverSeeds `json:"ace,omitempty"`         // "accuracy", "clean" and the attacks
-	// By how much each attack raises the calibration error, with the interval of the bootstrap over the images.
+	// By how much each attack raises the calibration error; nil where an interval would be of fewer than 20 images.
 	Raised map[string]*compare.Difference `json:"raised,omitempty"`
 	// How p_A is distributed, for each main figure that has shares.
 	Shares []distribution `json:"shares,omitempty"`
@@ -68,7 +68,7 @@ type meanOverSeeds struct {
 	Seeds int     `json:"seeds"`
 }
 
-// Value is an average certified radius. Interval is that of the bootstrap over the images, of the mean over the seeds.
+// Value is an average certified radius. Interval is that of the mean over the starts, over images and starts; of one start it is for this one.
 type Value struct {
 	meanOverSeeds
 	Images   int               `json:"images"`
@@ -78,6 +78,7 @@ type Value struct {
 	Difference *compare.Difference `json:"difference,omitempty"`
 
 	seeds map[uint64]vector // the mean radius over the cells, by seed
+	roots map[uint64]string // the networks that those of the seeds go back to
 }
 
 // Selected is what a group reaches at a radius among models of comparable accuracy (certified-calibration tables 2 and 6 to 10).

@@ -2,16 +2,21 @@ package experiment
 
 import (
 	"math"
+	"sort"
 
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/certspec/certspec/resample"
 )
 
 // Gap is the difference of a figure between two rows. Its variance in a run of I images, C cells and S seeds is taken to be
 //
-//	(V_image + V_cell/C + V_seed·image/S)/I + V_seed/S,
+//	(V_image + V_cell/C)/I + (V_seed + V_seed·image/I)/S,
 //
-// with the parts as the pilot has them; each cell's mean is taken off first, as the cells are chosen, not drawn. A run sees a gap where the interval of
-// 95 % excludes 0 in 80 of 100 runs: 1.96 + 0.84 standard errors.
+// with the parts as the pilot has them; each cell's mean is taken off first, as the cells are chosen, not drawn. A run sees a gap where
+// the interval of 95 %, that of Value.Minus, excludes 0 in 80 of 100 runs: the second part is known to the starts of the run alone, and
+// Student's t pays for it. A run of one start sees a gap between these starts: V_seed is no part of it.
 type Gap struct {
 	Row    string `json:"row"`
 	Figure string `json:"figure"`
@@ -20,7 +25,8 @@ type Gap struct {
 	PilotImages int     `json:"pilot_images"`
 	PilotCells  int     `json:"pilot_cells"`
 	PilotSeeds  int     `json:"pilot_seeds"`
-	Found       float64 `json:"found"` // the difference
+	Paired      bool    `json:"paired"` // starts of equal seeds go back to one network
+	Found       float64 `json:"found"`  // the difference
 	Image       float64 `json:"image_deviation"`
 	Cell        float64 `json:"cell_deviation"`       // of an image, from cell to cell
 	SeedImage   float64 `json:"seed_image_deviation"` // of an image, from seed to seed
@@ -34,16 +40,74 @@ type Gap struct {
 
 	Paper  *float64 `json:"paper"`  // the published difference
 	Needs  *int     `json:"needs"`  // images for it, at the tier's cells and seeds; nil where no number is enough
-	Needed *int     `json:"needed"` // seeds for it, at the tier's images and cells; nil likewise
+	Needed *int     `json:"needed"` // seeds for it, two or more, at the tier's images and cells; nil likewise
 }
 
-// seen is how many standard errors a gap is large that is seen: quantiles of 97.5 and of 80 %.
-const seen = 1.959964 + 0.841621
+// sees is the smallest gap that a run sees.
+func (g Gap) sees(images, cells, seeds int) float64 {
+	n := float64(images)
+	common, own := (g.Image*g.Image+g.Cell*g.Cell/float64(cells))/n, (g.Seed*g.Seed+g.SeedImage*g.SeedImage/n)/float64(seeds)
+	if seeds == 1 {
+		return (resample.Normal95 + power80) * math.Sqrt(common+g.SeedImage*g.SeedImage/n)
+	}
+	if g.Paired {
+		return detectable(common, []float64{own}, float64(seeds-1))
+	}
+	return detectable(common, []float64{own / 2, own / 2}, float64(seeds-1)) // two sets of starts that spread alike
+}
 
-// error is the standard error of the difference in a run.
-func (g Gap) error(images, cells, seeds int) float64 {
-	each := g.Image*g.Image + g.Cell*g.Cell/float64(cells) + g.SeedImage*g.SeedImage/float64(seeds)
-	return math.Sqrt(each/float64(images) + g.Seed*g.Seed/float64(seeds))
+// power80 is Φ⁻¹(0.8).
+const power80 = 0.841621
+
+// detectable is the mean of a normal difference whose interval of 95 % excludes 0 with probability 0.8. Of its variance the interval knows
+// one part, common. It estimates the others, one or two, by sets of starts of so many degrees of freedom each; see resample.Run.
+func detectable(common float64, own []float64, freedom float64) float64 {
+	total := common
+	for _, v := range own {
+		total += v
+	}
+	if total == common {
+		return (resample.Normal95 + power80) * math.Sqrt(common)
+	}
+	estimates := make([]float64, 256) // equally likely
+	if len(own) > 1 {
+		estimates = estimates[:16] // of each set
+	}
+	for i := range estimates {
+		estimates[i] = distuv.ChiSquared{K: freedom}.Quantile((float64(i)+0.5)/float64(len(estimates))) / freedom
+	}
+	var halves []float64
+	half := func(parts ...float64) {
+		sum, squares := 0., 0.
+		for _, v := range parts {
+			sum, squares = sum+v, squares+v*v
+		}
+		t := distuv.StudentsT{Sigma: 1, Nu: freedom * sum * sum / squares}.Quantile(0.975)
+		halves = append(halves, math.Sqrt(resample.Normal95*resample.Normal95*common+t*t*sum))
+	}
+	for _, a := range estimates {
+		if len(own) == 1 {
+			half(own[0] * a)
+			continue
+		}
+		for _, b := range estimates {
+			half(own[0]*a, own[1]*b)
+		}
+	}
+	deviation := math.Sqrt(total)
+	low, high := 0., 1000*deviation
+	for range 40 {
+		mean, power := (low+high)/2, 0.
+		for _, half := range halves {
+			power += math.Erfc((half-mean)/deviation/math.Sqrt2) / 2 / float64(len(halves))
+		}
+		if power < 0.8 {
+			low = mean
+		} else {
+			high = mean
+		}
+	}
+	return high
 }
 
 // published takes the difference that the paper has.
@@ -102,16 +166,19 @@ func (g *Gap) need() {
 	if g.Paper == nil || *g.Paper == 0 {
 		return
 	}
-	goal := math.Abs(*g.Paper) / seen
-	goal *= goal
-	if rest := goal - g.Seed*g.Seed/float64(g.Seeds); rest > 0 {
-		at := g.error(1, g.Cells, g.Seeds)
-		images := int(math.Ceil((at*at - g.Seed*g.Seed/float64(g.Seeds)) / rest))
-		g.Needs = &images
+	least := func(first, most int, sees func(n int) float64) *int {
+		n := first + sort.Search(most, func(n int) bool { return sees(first+n) <= math.Abs(*g.Paper) })
+		if n >= first+most {
+			return nil
+		}
+		return &n
 	}
-	fixed := (g.Image*g.Image + g.Cell*g.Cell/float64(g.Cells)) / float64(g.Images)
-	if rest := goal - fixed; rest > 0 {
-		seeds := max(1, int(math.Ceil((g.SeedImage*g.SeedImage/float64(g.Images)+g.Seed*g.Seed)/rest)))
-		g.Needed = &seeds
-	}
+	g.Needs = least(1, mostImages, func(images int) float64 { return g.sees(images, g.Cells, g.Seeds) })
+	g.Needed = least(2, mostSeeds, func(seeds int) float64 { return g.sees(g.Images, g.Cells, seeds) })
 }
+
+// Numbers above which no number is enough.
+const (
+	mostImages = 1_000_000_000
+	mostSeeds  = 1000
+)

@@ -14,6 +14,7 @@ import (
 func (f *Filler) line(l tableLine, list []Metric) (FilledLine, error) {
 	line := FilledLine{Title: l.Title, Group: l.Group, Models: l.Models, Values: make([]*Value, len(list)), Found: map[string]any{}}
 	radii := map[uint64]*Radii{} // by seed
+	roots := map[uint64]string{}
 	var shares []*Radii
 	for _, name := range l.Models {
 		m := f.Manifest.Model(name)
@@ -25,12 +26,12 @@ func (f *Filler) line(l tableLine, list []Metric) (FilledLine, error) {
 		if err != nil {
 			return line, err
 		}
-		radii[m.Seed], shares = k.radii, append(shares, k.shares)
+		radii[m.Seed], roots[m.Seed], shares = k.radii, f.Manifest.root(m), append(shares, k.shares)
 		f.origins[name] = k.origin
 	}
 	for k, metric := range list {
 		var err error
-		if line.Values[k], err = f.value(radii, metric); err != nil {
+		if line.Values[k], err = f.value(radii, roots, metric); err != nil {
 			return line, fmt.Errorf("experiment: %s: %s: %w", l.Title, metric.Name, err)
 		}
 		if d := distributionOf(metric.Name, shares, metric.Cells); metric.Main && d != nil {
@@ -41,8 +42,8 @@ func (f *Filler) line(l tableLine, list []Metric) (FilledLine, error) {
 }
 
 // value is the mean over the seeds that have all cells; nil where none has.
-func (f *Filler) value(radii map[uint64]*Radii, m Metric) (*Value, error) {
-	v := &Value{seeds: map[uint64]vector{}}
+func (f *Filler) value(radii map[uint64]*Radii, roots map[uint64]string, m Metric) (*Value, error) {
+	v := &Value{seeds: map[uint64]vector{}, roots: roots}
 	var of []float64
 	for _, seed := range slices.Sorted(maps.Keys(radii)) {
 		cells, err := meanRadii(radii[seed], m.Cells)
@@ -67,8 +68,20 @@ func (f *Filler) value(radii map[uint64]*Radii, m Metric) (*Value, error) {
 		each = append(each, seed.values)
 	}
 	found, err := meanInterval(f.ctx, each, f.bootstrap)
-	v.Interval = found.Interval
+	v.Interval = resample.Interval{Low: max(0, found.Interval.Low), High: found.Interval.High}
 	return v, err
+}
+
+// root is the network that a model goes back to, over what it began with; itself where that was random, or is no model of the experiment.
+func (m *Manifest) root(model *Model) string {
+	for range m.Models { // starts that go in a circle end here
+		start := m.Model(model.Start)
+		if start == nil {
+			break
+		}
+		model = start
+	}
+	return model.Name
 }
 
 // vector is a number for each of some images, whose ids ascend.
@@ -88,27 +101,41 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// meanInterval is the mean of values by seed and image, with its bootstrap interval. Where there are two seeds or more, both images and
-// seeds are drawn, as a model that is trained again comes out otherwise.
+// meanInterval is the mean of values by start and image, with its interval over images and, where there are two or more, starts, as a
+// model that is trained again comes out otherwise; see resample.Crossed.
 func meanInterval(ctx context.Context, values [][]float64, b resample.Options) (resample.Estimate, error) {
-	found, err := resample.Run(ctx, levels(len(values[0]), len(values)), 1, func(d resample.Draw, mean []float64) error {
-		seeds := d.Second
-		if seeds == nil {
-			seeds = []int{0}
+	return startsInterval(ctx, values, nil, b)
+}
+
+// startsInterval is meanInterval of the difference from values of other starts, where there are some, of the same images. These starts were trained
+// apart, those of values with a number in common or not.
+func startsInterval(ctx context.Context, values, from [][]float64, b resample.Options) (resample.Estimate, error) {
+	images := len(values[0])
+	design := resample.Crossed(images, len(values))
+	if from != nil {
+		design = resample.CrossedApart(images, len(values), len(from))
+	}
+	found, err := resample.Run(ctx, design, 1, func(d resample.Draw, difference []float64) error {
+		difference[0] = meanAt(values, d.Second, d.First)
+		if from != nil {
+			difference[0] -= meanAt(from, d.Third, d.First)
 		}
-		sum := 0.0
-		for _, m := range seeds {
-			for _, i := range d.First {
-				sum += values[m][i]
-			}
-		}
-		mean[0] = sum / float64(len(seeds)*len(d.First))
 		return nil
 	}, b)
 	if err != nil {
 		return resample.Estimate{}, fmt.Errorf("experiment: %w", err)
 	}
 	return found[0], nil
+}
+
+func meanAt(values [][]float64, starts, images []int) float64 {
+	sum := 0.
+	for _, m := range starts {
+		for _, i := range images {
+			sum += values[m][i]
+		}
+	}
+	return sum / float64(len(starts)*len(images))
 }
 
 // meanRadii are the radii of a model, image by image, in the mean over cells; without values where one is not there. What is not certified, or wrong,
@@ -150,56 +177,100 @@ func meanVector(all []vector) (vector, error) {
 	return m, nil
 }
 
-// Minus is v − other, paired by image: of two models, or of one under two corruptions. It is that of the seeds that both have; of all
-// where they have none in common.
+// Minus is v − other, paired by image: of two models, or of one under two corruptions. It is over the starts of the seeds that both have,
+// or over all where they have none in common; all of both, too, where each has two or more that were trained apart. Starts of equal
+// seeds are paired where both go back to one network.
 //
 // Errors: no image in common; options out of range.
 func (v *Value) Minus(ctx context.Context, other *Value, b resample.Options) (*compare.Difference, error) {
-	var of, from []vector
+	var common []uint64
+	paired := true
 	for _, seed := range slices.Sorted(maps.Keys(v.seeds)) {
-		if there, ok := other.seeds[seed]; ok {
-			of, from = append(of, v.seeds[seed]), append(from, there)
+		if _, ok := other.seeds[seed]; ok {
+			common, paired = append(common, seed), paired && v.roots[seed] != "" && v.roots[seed] == other.roots[seed]
 		}
 	}
-	if len(of) == 0 {
-		of, from = bySeed(v.seeds), bySeed(other.seeds)
+	of, from := bySeed(v.seeds), bySeed(other.seeds)
+	starts := min(len(of), len(from))
+	if len(common) > 0 && (paired || starts == 1) {
+		of, from, starts = nil, nil, len(common)
+		for _, seed := range common {
+			of, from = append(of, v.seeds[seed]), append(from, other.seeds[seed])
+		}
+	} else {
+		paired = false
 	}
-	minuend, err := meanVector(of)
+	left, right, err := onCommonImages(of, from)
 	if err != nil {
 		return nil, err
 	}
-	subtrahend, err := meanVector(from)
-	if err != nil {
-		return nil, err
+	given := [][]float64{meanOf(left)}
+	for i, v := range meanOf(right) {
+		given[0][i] -= v
 	}
-	var left, right, both []float64
-	for i, image := range minuend.images {
-		if k, ok := slices.BinarySearch(subtrahend.images, image); ok {
-			left, right = append(left, subtrahend.values[k]), append(right, minuend.values[i])
-			both = append(both, minuend.values[i]-subtrahend.values[k])
-		}
-	}
-	if len(both) == 0 {
-		return nil, fmt.Errorf("experiment: the two have no image in common")
-	}
-	each := [][]float64{both}
-	if len(of) > 1 && len(of) == len(from) {
-		each = nil
-		for m := range of {
-			var differences []float64
-			for i, image := range of[m].images {
-				if k, ok := slices.BinarySearch(from[m].images, image); ok {
-					differences = append(differences, of[m].values[i]-from[m].values[k])
-				}
-			}
-			each = append(each, differences)
-		}
-	}
-	d := &compare.Difference{A: mean(left), B: mean(right)}
+	d := &compare.Difference{A: mean(meanOf(right)), B: mean(meanOf(left)), Starts: starts}
 	d.Difference = d.B - d.A
-	found, err := meanInterval(ctx, each, b)
+	alone, err := meanInterval(ctx, given, b)
+	if err != nil || starts == 1 {
+		d.Interval, d.P = alone.Interval, alone.P
+		return d, err
+	}
+	var found resample.Estimate
+	if paired {
+		for m := range left {
+			for i := range left[m] {
+				left[m][i] -= right[m][i]
+			}
+		}
+		found, err = meanInterval(ctx, left, b)
+	} else {
+		found, err = startsInterval(ctx, left, right, b)
+	}
 	d.Interval, d.P = found.Interval, found.P
+	if starts < fewStarts {
+		d.Given = &compare.Difference{A: d.A, B: d.B, Difference: d.Difference, Interval: alone.Interval, P: alone.P}
+	}
 	return d, err
+}
+
+// fewStarts is the number of starts from which a comparison speaks of methods alone; of fewer it says, too, what it is for these starts.
+const fewStarts = 3
+
+// onCommonImages are the values of two sets of starts on the images that they share.
+func onCommonImages(of, from []vector) (left, right [][]float64, err error) {
+	for _, side := range [][]vector{of, from} {
+		for _, v := range side {
+			if !slices.Equal(v.images, side[0].images) {
+				return nil, nil, fmt.Errorf("experiment: the ledgers of its seeds are of different images")
+			}
+		}
+	}
+	left, right = make([][]float64, len(of)), make([][]float64, len(from))
+	for i, image := range of[0].images {
+		if k, ok := slices.BinarySearch(from[0].images, image); ok {
+			for m, v := range of {
+				left[m] = append(left[m], v.values[i])
+			}
+			for m, v := range from {
+				right[m] = append(right[m], v.values[k])
+			}
+		}
+	}
+	if len(left[0]) == 0 {
+		return nil, nil, fmt.Errorf("experiment: the two have no image in common")
+	}
+	return left, right, nil
+}
+
+// meanOf is the mean of vectors of one length.
+func meanOf(all [][]float64) []float64 {
+	m := make([]float64, len(all[0]))
+	for _, v := range all {
+		for i := range v {
+			m[i] += v[i] / float64(len(all))
+		}
+	}
+	return m
 }
 
 func meanOver(of []float64) meanOverSeeds {

@@ -69,7 +69,7 @@ func (a *attackMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
 	b := f.bootstrap
 	return append([]string{
 		fmt.Sprintf("Attacks (η,ω) within ε = %.4f in the L∞ norm, which leave the predictions as they are; calibration error over bins of equal count, images %s.", a.Epsilon, f.Manifest.Tier.Attack.Images),
-		fmt.Sprintf("Low and high of what an attack adds: %g %% intervals of the bootstrap over images, and seeds where there are two or more (%d resamples, seed %d), paired by image, of the gaps of the bins: percentiles of a calibration error, which resampling raises, would exclude the estimate itself. They err on the wide side.", 100*b.Confidence, b.Resamples, b.Seed),
+		fmt.Sprintf("Low and high of what an attack adds: %g %% intervals of the bootstrap over images (%d resamples, seed %d), with Student's t over seeds where there are two or more, paired by image, of the gaps of the bins: percentiles of a calibration error, which resampling raises, would exclude the estimate itself. They err on the wide side.", 100*b.Confidence, b.Resamples, b.Seed),
 	}, trainedAgainst(f, out)...), nil
 }
 

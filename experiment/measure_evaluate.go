@@ -134,15 +134,15 @@ func (e *evaluateMeasure) Cost(c *Costs, j Job) error {
 type accuracies struct {
 	Sets   []string          `json:"sets"`
 	Shares []float64         `json:"shares"`
-	Clean  resample.Interval `json:"clean_interval"` // exact, of one model; of several, their answers together
+	Clean  resample.Interval `json:"clean_interval"` // exact, of one model; of several starts, over these, too
 	Models int               `json:"models"`
 }
 
 // Fill implements Measure.
-func (*evaluateMeasure) Fill(f *Filler, out *Filled) (notes []string, err error) {
+func (*evaluateMeasure) Fill(f *Filler, out *Filled) (notes []string, _ error) {
 	for i := range out.Lines {
 		l := &out.Lines[i]
-		sum, right, images := &accuracies{}, 0, 0
+		sum, clean := &accuracies{}, []float64{}
 		for _, name := range l.Models {
 			var found []evaluated
 			if ok, err := readJSON(f.Result(f.Manifest.Model(name), evaluateFile), &found); err != nil {
@@ -151,7 +151,12 @@ func (*evaluateMeasure) Fill(f *Filler, out *Filled) (notes []string, err error)
 				continue
 			}
 			sum.Models++
-			right, images = right+found[0].Right, images+found[0].Images
+			exact, err := rs.ExactInterval(found[0].Right, found[0].Images, resample.DefaultConfidence)
+			if err != nil {
+				return nil, err
+			}
+			clean = append(clean, found[0].share())
+			sum.Clean.Low, sum.Clean.High = sum.Clean.Low+exact.Low, sum.Clean.High+exact.High
 			for k, one := range found {
 				if k == len(sum.Sets) {
 					sum.Sets, sum.Shares = append(sum.Sets, one.Set), append(sum.Shares, 0)
@@ -165,9 +170,9 @@ func (*evaluateMeasure) Fill(f *Filler, out *Filled) (notes []string, err error)
 		for k := range sum.Shares {
 			sum.Shares[k] /= float64(sum.Models)
 		}
-		if sum.Clean, err = rs.ExactInterval(right, images, resample.DefaultConfidence); err != nil {
-			return nil, err
-		}
+		n := float64(sum.Models) // the same images for all: their errors do not average out
+		sum.Clean = resample.Members(resample.Interval{Low: sum.Clean.Low / n, High: sum.Clean.High / n}, sum.Shares[0], resample.DefaultConfidence, clean)
+		sum.Clean = resample.Interval{Low: max(0, sum.Clean.Low), High: min(1, sum.Clean.High)}
 		l.Found["evaluate"] = sum
 		if len(notes) == 0 && slices.Contains(sum.Sets, "frost") {
 			notes = []string{corrupt.DrawnFrost}

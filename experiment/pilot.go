@@ -25,6 +25,7 @@ type plannedRow struct {
 	sigma               float64
 	seeds               int               // of the tier
 	radii               map[uint64]*Radii // by seed
+	roots               map[uint64]string
 }
 
 func (p *planner) rows(wanted []string) (rows []plannedRow, err error) {
@@ -36,7 +37,7 @@ func (p *planner) rows(wanted []string) (rows []plannedRow, err error) {
 		if err != nil {
 			return nil, err
 		}
-		one := plannedRow{recipe: row.Recipe, title: r.Title, data: r.Data, seeds: len(p.setup.seeds(r)), radii: map[uint64]*Radii{}}
+		one := plannedRow{recipe: row.Recipe, title: r.Title, data: r.Data, seeds: len(p.setup.seeds(r)), radii: map[uint64]*Radii{}, roots: map[uint64]string{}}
 		for i := range p.manifest.Models {
 			m := &p.manifest.Models[i]
 			if recipe, _, _ := strings.Cut(m.Name, "@"); recipe != row.Recipe {
@@ -46,7 +47,7 @@ func (p *planner) rows(wanted []string) (rows []plannedRow, err error) {
 			if err != nil {
 				return nil, err
 			}
-			one.sigma, one.radii[m.Seed] = m.Noise(), kept.radii
+			one.sigma, one.radii[m.Seed], one.roots[m.Seed] = m.Noise(), kept.radii, p.manifest.root(m)
 		}
 		if len(one.radii) > 0 {
 			rows = append(rows, one)
@@ -79,6 +80,7 @@ func (p *planner) gaps(ctx context.Context, first plannedRow, rows []plannedRow,
 			continue
 		}
 		var of [][][]float64 // by seed, cell and image
+		paired := true
 		for _, seed := range slices.Sorted(maps.Keys(r.radii)) {
 			if other := first.radii[seed]; other != nil {
 				d, err := differencesOf(r.radii[seed], other, p.metrics[k].Cells)
@@ -86,14 +88,14 @@ func (p *planner) gaps(ctx context.Context, first plannedRow, rows []plannedRow,
 					return nil, fmt.Errorf("experiment: %s and %s: %w", r.title, first.title, err)
 				}
 				if d != nil {
-					of = append(of, d)
+					of, paired = append(of, d), paired && r.roots[seed] == first.roots[seed]
 				}
 			}
 		}
 		if len(of) == 0 {
 			continue
 		}
-		g := Gap{Row: r.title, Figure: m.Name, Images: images, Cells: len(m.Cells), Seeds: min(r.seeds, first.seeds)}
+		g := Gap{Row: r.title, Figure: m.Name, Images: images, Cells: len(m.Cells), Seeds: min(r.seeds, first.seeds), Paired: paired}
 		if v, ok := g.take(of); ok {
 			between = append(between, v)
 		}
@@ -104,7 +106,7 @@ func (p *planner) gaps(ctx context.Context, first plannedRow, rows []plannedRow,
 	for i := range gaps {
 		g := &gaps[i]
 		g.Seed = pooled
-		g.Least = seen * g.error(g.Images, g.Cells, g.Seeds)
+		g.Least = g.sees(g.Images, g.Cells, g.Seeds)
 		g.need()
 	}
 	return gaps, nil
@@ -141,8 +143,8 @@ func (p *planner) calibration(ctx context.Context) (gaps []Gap, err error) {
 			d := spread.Difference
 			figure := fmt.Sprintf("%s at %g", figure, s.Radius)
 			g := Gap{Row: s.Group, Figure: figure, PilotImages: sizes[0], PilotCells: 1, PilotSeeds: 1, Found: d.Difference, Images: sizes[1], Cells: 1, Seeds: 1}
-			g.Image = (d.Interval.High - d.Interval.Low) / (2 * 1.959964) * math.Sqrt(float64(sizes[0]))
-			g.Least = seen * g.error(g.Images, 1, 1)
+			g.Image = (d.Interval.High - d.Interval.Low) / (2 * resample.Normal95) * math.Sqrt(float64(sizes[0]))
+			g.Least = g.sees(g.Images, 1, 1)
 			g.published(p.table, line.Group)
 			g.need()
 			gaps = append(gaps, g)

@@ -183,13 +183,13 @@ func (m *modelAt) drawn(radius float64, images []int, edges []float64) (of [draw
 			of[1] += radii[i] / float64(len(images)*len(m.radii))
 		}
 	}
-	if of[2], err = meanOf(m.images, radius, images, func(correct []bool, lower, upper []float64) (float64, error) {
+	if of[2], err = errorOver(m.images, radius, images, func(correct []bool, lower, upper []float64) (float64, error) {
 		worst, err := calib.ExactCCE(correct, lower, upper, edges)
 		return worst.CCE, err
 	}); err != nil {
 		return of, err
 	}
-	of[3], err = meanOf(m.images, radius, images, func(correct []bool, lower, upper []float64) (float64, error) {
+	of[3], err = errorOver(m.images, radius, images, func(correct []bool, lower, upper []float64) (float64, error) {
 		cbs, _, err := calib.CertifiedBrier(correct, lower, upper)
 		return cbs, err
 	})

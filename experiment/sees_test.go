@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/resample"
 )
 
 // The parts of a variance are found again from differences that are drawn with them: of images .1, of images from cell to cell .2, from seed to
@@ -47,25 +49,77 @@ func TestPartsOfTheVariance(t *testing.T) {
 	}
 }
 
-// By hand: (.12² + .06²/4 + .02²/2)/500 + .004²/2 = 3.900·10⁻⁵, whose root times 2.8016 is .01750.
+// One start by hand: 2.8016 √((.12² + .06²/4 + .02²)/500) = .01570. Of starts alone by hand: with one degree of freedom a difference δ is seen where
+// |N(0,1)| of the estimated deviation is below δ/12.706, in 80 % at δ = 12.706 · 1.28155; with two where χ²/2 is below (δ/4.303)², of probability
+// 1 − exp(−(δ/4.303)²). The noise of the difference itself adds little.
 func TestLeastGap(t *testing.T) {
 	paper := 0.02
-	g := Gap{Image: 0.12, Cell: 0.06, SeedImage: 0.02, Seed: 0.004, Images: 500, Cells: 4, Seeds: 2, Paper: &paper}
-	if v := seen * g.error(500, 4, 2); math.Abs(v-0.01750) > 1e-5 {
-		t.Errorf("least gap %.6f", v)
+	g := Gap{Image: 0.12, Cell: 0.06, SeedImage: 0.02, Seed: 0.001, Images: 500, Cells: 4, Seeds: 2, Paper: &paper}
+	if v := g.sees(500, 4, 1); math.Abs(v-0.01570) > 1e-5 {
+		t.Errorf("least gap of one start %.6f", v)
+	}
+	for freedom, want := range map[float64]float64{1: 12.7062 * 1.28155, 2: 4.30265 * math.Sqrt(math.Log(5))} {
+		if v := detectable(0, []float64{1}, freedom); v < want*.98 || v > want*1.05 {
+			t.Errorf("%v degrees of freedom: %v, want about %v", freedom, v, want)
+		}
+	}
+	if v := detectable(1, []float64{1e-12}, 1); math.Abs(v-2.8016) > 1e-3 {
+		t.Errorf("without a spread of starts %v", v)
 	}
 	g.need()
-	// With that many images the gap is seen, with one less it is not.
-	if g.Needs == nil || seen*g.error(*g.Needs, 4, 2) > paper || seen*g.error(*g.Needs-1, 4, 2) <= paper {
+	// With that many images or starts the gap is seen, with one less it is not.
+	if g.Needs == nil || g.sees(*g.Needs, 4, 2) > paper || g.sees(*g.Needs-1, 4, 2) <= paper {
 		t.Errorf("images: %v", g.Needs)
 	}
-	if g.Needed == nil || seen*g.error(500, 4, *g.Needed) > paper || *g.Needed > 1 && seen*g.error(500, 4, *g.Needed-1) <= paper {
+	if g.Needed == nil || g.sees(500, 4, *g.Needed) > paper || *g.Needed > 2 && g.sees(500, 4, *g.Needed-1) <= paper {
 		t.Errorf("seeds: %v", g.Needed)
 	}
 	small := 0.003 // below what seeds alone leave
 	g = Gap{Image: 0.12, Seed: 0.004, Images: 500, Cells: 1, Seeds: 2, Paper: &small}
 	if g.need(); g.Needs != nil || g.Needed != nil {
 		t.Errorf("no number of images or of seeds alone is enough: %v, %v", g.Needs, g.Needed)
+	}
+}
+
+// A difference as large as a plan says is seen by four fifths of runs: the interval of two methods of so many starts leaves out 0.
+func TestPlanHoldsInRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: a simulation")
+	}
+	const runs, images = 300, 40
+	random := rand.New(rand.NewPCG(8, 9))
+	for _, starts := range []int{2, 3, 4} {
+		g := Gap{Image: 0.1, SeedImage: 0.05, Seed: 0.02}
+		least, seen := g.sees(images, 1, starts), 0
+		for run := range runs {
+			all := [2][][]float64{make([][]float64, starts), make([][]float64, starts)}
+			own := make([]float64, images)
+			for i := range own {
+				own[i] = g.Image * random.NormFloat64()
+			}
+			for side := range all { // half of each variance is of either method
+				for m := range all[side] {
+					mean := g.Seed / math.Sqrt2 * random.NormFloat64()
+					for i := range own {
+						all[side][m] = append(all[side][m], mean+g.SeedImage/math.Sqrt2*random.NormFloat64())
+						if side == 0 {
+							all[side][m][i] += least + own[i]
+						}
+					}
+				}
+			}
+			found, err := startsInterval(t.Context(), all[0], all[1], resample.Options{Resamples: 200, Seed: uint64(run)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found.Interval.Low > 0 {
+				seen++
+			}
+		}
+		// 80 % of 300 have a standard error of 2.3 %
+		if share := float64(seen) / runs; share < .71 || share > .91 {
+			t.Errorf("%d starts: %.3f is seen in %.2f of runs", starts, least, share)
+		}
 	}
 }
 

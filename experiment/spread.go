@@ -33,37 +33,38 @@ func (f *Filler) kept(l FilledLine, what string) ([]*perImage, error) {
 	return all, nil
 }
 
-// intervals are those of statistics of one set of images, which all of them must be of, and of seeds: the basic ones of the bootstrap, as resampling raises a
-// certified calibration error a little, by which percentiles lie too high. TestCoverageOfCertifiedErrors counts how often they hold the truth.
-func (f *Filler) intervals(of []*perImage, seeds, statistics int, find func(drawn, seeds []int, values []float64) error) ([]resample.Estimate, error) {
+// intervals are those of statistics of one set of images, which all of them must be of, and of starts: the basic ones of the bootstrap, as resampling
+// raises a certified calibration error a little, by which percentiles lie too high. TestCoverageOfCertifiedErrors counts how often they hold the truth.
+// By statistic, rests says how many starts it rests on, and how many of them Student's t is not given; see resample.Design.Fitted.
+func (f *Filler) intervals(of []*perImage, rests [][2]int, find func(drawn, starts []int, values []float64) error) ([]resample.Estimate, error) {
 	if err := f.sameImages(of); err != nil {
 		return nil, err
 	}
 	o := f.bootstrap
 	o.Method = resample.Basic
-	return resample.Run(f.ctx, levels(len(of[0].images), seeds), statistics, func(d resample.Draw, values []float64) error {
+	starts := 1
+	for _, r := range rests {
+		starts = max(starts, r[0])
+	}
+	design := resample.Crossed(len(of[0].images), starts).Fitted(func(statistic int) (models, parameters int) {
+		return rests[statistic][0], rests[statistic][1]
+	})
+	return resample.Run(f.ctx, design, len(rests), func(d resample.Draw, values []float64) error {
 		return find(d.First, d.Second, values)
 	}, o)
 }
 
-// levels draws images, and seeds, too, wherever there are two or more of them.
-func levels(images, seeds int) resample.Design {
-	if seeds < 2 {
-		return resample.Paired(images)
+// startsOf are the models of a line that are there. One start is given.
+func startsOf(models []*perImage, starts []int) (there []*perImage) {
+	for _, s := range starts {
+		if s < len(models) {
+			there = append(there, models[s])
+		}
 	}
-	return resample.Crossed(images, seeds)
-}
-
-// drawnOf are the models of drawn seeds. A line that has fewer seeds than another one takes its own by turns.
-func drawnOf(models []*perImage, seeds []int) []*perImage {
-	if len(seeds) == 0 {
+	if len(models) < 2 {
 		return models
 	}
-	drawn := make([]*perImage, len(seeds))
-	for k, seed := range seeds {
-		drawn[k] = models[seed%len(models)]
-	}
-	return drawn
+	return there
 }
 
 func (f *Filler) sameImages(of []*perImage) error {
@@ -81,7 +82,8 @@ func (f *Filler) spreadSelected(t *Filled, images [][]*perImage, radii []float64
 	for _, radius := range radii {
 		var at []*Selected
 		var all []*perImage
-		reference, seeds := -1, 1
+		reference := -1
+		var starts []int // of each of at
 		for k := range t.Selected {
 			s := &t.Selected[k]
 			if s.Radius != radius || s.Models == 0 || !enough(images[s.cceLine], radius) || !enough(images[s.cbsLine], radius) {
@@ -91,20 +93,29 @@ func (f *Filler) spreadSelected(t *Filled, images [][]*perImage, radii []float64
 				reference = len(at)
 			}
 			at = append(at, s)
-			seeds = max(seeds, len(images[s.cceLine]), len(images[s.cbsLine]))
+			starts = append(starts, min(len(images[s.cceLine]), len(images[s.cbsLine])))
 			all = append(append(all, images[s.cceLine]...), images[s.cbsLine]...)
 		}
 		if len(at) == 0 {
 			continue
 		}
 		// Of each method the two errors; then their differences from those of the reference.
-		found, err := f.intervals(all, seeds, 4*len(at), func(drawn, seeds []int, values []float64) error {
+		var rests [][2]int
+		for k := range at {
+			own, difference := [2]int{starts[k], 1}, [2]int{starts[k], 1}
+			if reference >= 0 {
+				least, most := min(starts[k], starts[reference]), max(starts[k], starts[reference])
+				difference = [2]int{most, most - max(1, least-1)}
+			}
+			rests = append(rests, own, own, difference, difference)
+		}
+		found, err := f.intervals(all, rests, func(drawn, seeds []int, values []float64) error {
 			for k, s := range at {
 				var err error
-				if values[4*k], err = meanOf(drawnOf(images[s.cceLine], seeds), radius, drawn, cce); err != nil {
+				if values[4*k], err = errorOver(startsOf(images[s.cceLine], seeds), radius, drawn, cce); err != nil {
 					return err
 				}
-				if values[4*k+1], err = meanOf(drawnOf(images[s.cbsLine], seeds), radius, drawn, cbs); err != nil {
+				if values[4*k+1], err = errorOver(startsOf(images[s.cbsLine], seeds), radius, drawn, cbs); err != nil {
 					return err
 				}
 			}
@@ -125,8 +136,9 @@ func (f *Filler) spreadSelected(t *Filled, images [][]*perImage, radii []float64
 			s.CCESpread, s.CBSSpread = &spread{Interval: found[4*k].Interval}, &spread{Interval: found[4*k+1].Interval}
 			if reference >= 0 && k != reference {
 				r := at[reference]
-				s.CCESpread.Difference = &compare.Difference{A: *r.CCE, B: *s.CCE, Difference: *s.CCE - *r.CCE, Interval: found[4*k+2].Interval, P: found[4*k+2].P}
-				s.CBSSpread.Difference = &compare.Difference{A: *r.CBS, B: *s.CBS, Difference: *s.CBS - *r.CBS, Interval: found[4*k+3].Interval, P: found[4*k+3].P}
+				least := min(starts[k], starts[reference])
+				s.CCESpread.Difference = &compare.Difference{A: *r.CCE, B: *s.CCE, Difference: *s.CCE - *r.CCE, Interval: found[4*k+2].Interval, P: found[4*k+2].P, Starts: least}
+				s.CBSSpread.Difference = &compare.Difference{A: *r.CBS, B: *s.CBS, Difference: *s.CBS - *r.CBS, Interval: found[4*k+3].Interval, P: found[4*k+3].P, Starts: least}
 			}
 		}
 	}
@@ -171,7 +183,7 @@ func enough(of []*perImage, radius float64) bool {
 }
 
 // meanOf is the mean over the seeds of an error of the drawn images that are certified.
-func meanOf(of []*perImage, radius float64, drawn []int, find func(correct []bool, lower, upper []float64) (float64, error)) (float64, error) {
+func errorOver(of []*perImage, radius float64, drawn []int, find func(correct []bool, lower, upper []float64) (float64, error)) (float64, error) {
 	mean := 0.0
 	below, above := boundNames(radius)
 	for _, p := range of {
@@ -212,11 +224,12 @@ func (f *Filler) spreadAttacks(l *FilledLine, bins int) error {
 	if err := f.sameImages(of); err != nil || len(weights) == 0 {
 		return err
 	}
-	found, err := resample.Norms(f.ctx, levels(len(of[0].images), len(of)), sizes, weights, func(d resample.Draw, values []float64) error {
-		for m, p := range of {
-			if len(d.Second) > 0 { // a resample has one seed less than there are, see resample.Crossed; the first stands for two then
-				p = of[d.Second[m%len(d.Second)]]
-			}
+	if len(of[0].images) < leastForInterval {
+		return nil
+	}
+	found, err := resample.Norms(f.ctx, resample.Crossed(len(of[0].images), len(of)), sizes, weights, func(d resample.Draw, values []float64) error {
+		for m := range of {
+			p := of[d.Second[m%len(d.Second)]] // one start by itself fills the groups of all, see resample.Norms
 			for k, name := range names {
 				column := p.of(name)
 				if column == nil {
@@ -241,7 +254,7 @@ func (f *Filler) spreadAttacks(l *FilledLine, bins int) error {
 		if clean == nil || attacked == nil {
 			return fmt.Errorf("experiment: %s: the attack %s is in one of its files of results only", l.Title, name)
 		}
-		l.Raised[name] = &compare.Difference{A: clean.Mean, B: attacked.Mean, Difference: attacked.Mean - clean.Mean, Interval: found[k].Interval, P: found[k].P}
+		l.Raised[name] = &compare.Difference{A: clean.Mean, B: attacked.Mean, Difference: attacked.Mean - clean.Mean, Interval: found[k].Interval, P: found[k].P, Starts: len(of)}
 	}
 	return nil
 }

@@ -170,8 +170,9 @@ func TestRaisedErrorsLieInTheirIntervals(t *testing.T) {
 	}
 }
 
-// Two models that differ by much more than images do: the interval over images and seeds is wide, that over images alone is not.
-func TestSeedsAreALevel(t *testing.T) {
+// Two starts that differ by much more than images do: the interval over images and starts is Student's with one degree of freedom, that over
+// images alone is not. Starts that go back to one network are paired, others stand apart.
+func TestStartsAreALevel(t *testing.T) {
 	rows := func(radius float64) (r []float64) {
 		for i := range 100 {
 			r = append(r, radius+.01*float64(i%2))
@@ -179,34 +180,60 @@ func TestSeedsAreALevel(t *testing.T) {
 		return r
 	}
 	b := resample.Options{Resamples: 1000}
-	if i, err := meanInterval(t.Context(), [][]float64{rows(.2), rows(.6)}, b); err != nil || i.Interval.Low > .21 || i.Interval.High < .6 {
-		t.Errorf("%v, %v; want .2 to .6", i, err)
+	near := func(i resample.Interval, value, half float64) bool {
+		return math.Abs(i.Low-value+half) < .01 && math.Abs(i.High-value-half) < .01
+	}
+	const one, two = 12.7062, 4.3027 // Student's quantiles
+	if i, err := meanInterval(t.Context(), [][]float64{rows(.2), rows(.6)}, b); err != nil || !near(i.Interval, .405, one*.2) {
+		t.Errorf("%v, %v; want .405 ± %v", i, err, one*.2)
 	}
 	if i, err := meanInterval(t.Context(), [][]float64{rows(.2)}, b); err != nil || i.Interval.Low < .2 || i.Interval.High > .21 {
-		t.Errorf("one seed: %v, %v", i, err)
+		t.Errorf("one start: %v, %v", i, err)
 	}
-	folder := func(at ...float64) *Value {
-		v := &Value{seeds: map[uint64]vector{}}
+	value := func(root string, at ...float64) *Value {
+		v := &Value{seeds: map[uint64]vector{}, roots: map[uint64]string{}}
 		for k, radius := range at {
 			of := vector{values: rows(radius)}
 			for i := range of.values {
 				of.images = append(of.images, 3*i)
 			}
-			v.seeds[uint64(k)] = of
+			v.seeds[uint64(k)], v.roots[uint64(k)] = of, fmt.Sprint(root, k)
 		}
 		return v
 	}
-	d, err := folder(.2, .6).Minus(t.Context(), folder(.1, .5), b)
-	if err != nil || math.Abs(d.Interval.Low-.1) > 1e-9 || math.Abs(d.Interval.High-.1) > 1e-9 {
-		t.Errorf("paired by seed: %+v, %v; want .1", d, err)
+	minus := func(a, b *Value) *compare.Difference {
+		t.Helper()
+		d, err := a.Minus(t.Context(), b, resample.Options{Resamples: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
 	}
-	if d, err = folder(.2, .6).Minus(t.Context(), folder(.1, .1), b); err != nil || d.Interval.Low > .11 || d.Interval.High < .49 {
-		t.Errorf("differences of .1 and .5: %+v, %v", d, err)
+	if d := minus(value("a", .2, .6), value("a", .1, .5)); !near(d.Interval, .1, 0) || d.Starts != 2 || d.Given == nil || !near(d.Given.Interval, .1, 0) {
+		t.Errorf("paired by start: %+v; want .1", d)
+	}
+	if d := minus(value("a", .2, .6), value("a", .1, .1)); !near(d.Interval, .3, one*.2) {
+		t.Errorf("differences of .1 and .5: %+v; want .3 ± %v", d, one*.2)
+	}
+	// Variances .04 and .04 of the two means, with one degree of freedom each: two together, by Satterthwaite.
+	if d := minus(value("a", .2, .6), value("b", .1, .5)); !near(d.Interval, .1, two*math.Sqrt(.08)) || !near(d.Given.Interval, .1, 0) {
+		t.Errorf("apart: %+v; want .1 ± %v", d, two*math.Sqrt(.08))
+	}
+	// All of three and two starts, where they stand apart; of one, its seed alone.
+	if d := minus(value("a", .2, .6, .7), value("b", .1, .5)); math.Abs(d.Difference-.2) > 1e-9 || d.Starts != 2 {
+		t.Errorf("three starts less two: %+v; want .2", d)
+	}
+	if d := minus(value("a", .2, .6, .7), value("b", .1)); math.Abs(d.Difference-.1) > 1e-9 || d.Starts != 1 || d.Given != nil || !near(d.Interval, .1, 0) {
+		t.Errorf("three starts less one: %+v; want .1 of the first", d)
+	}
+	if d := minus(value("a", .2, .6, .7), value("b", .1, .5, .9)); d.Starts != 3 || d.Given != nil {
+		t.Errorf("three starts: %+v", d)
 	}
 }
 
-// The errors of two seeds that differ by much more than images do: their interval reaches from one to the other, that of one seed does not.
-func TestSeedsAreALevelOfErrors(t *testing.T) {
+// The errors of starts that differ by much more than images do: Student's interval of two and three, that of one start is over images. A line of
+// fewer starts than another keeps its own.
+func TestStartsAreALevelOfErrors(t *testing.T) {
 	of := func(confidence float64) *perImage {
 		p := &perImage{}
 		for i := range 60 {
@@ -221,17 +248,25 @@ func TestSeedsAreALevelOfErrors(t *testing.T) {
 		return p
 	}
 	f := &Filler{ctx: t.Context(), bootstrap: resample.Options{Resamples: 400}, Place: Place{table: &madeTable{}}}
-	for seeds, least := range map[int]float64{1: 0, 2: .39} {
-		models := []*perImage{of(.2), of(.6)}[:seeds]
-		found, err := f.intervals(models, seeds, 1, func(drawn, seeds []int, values []float64) (err error) {
-			values[0], err = meanOf(drawnOf(models, seeds), .1, drawn, cce)
+	for starts, half := range map[int]float64{1: 0, 2: 12.7062 * .2, 3: 4.3027 * math.Sqrt(.07/3)} {
+		models, fewer := []*perImage{of(.2), of(.6), of(.1)}[:starts], []*perImage{of(.2), of(.6)}[:max(1, starts-1)]
+		found, err := f.intervals(append(models, fewer...), [][2]int{{starts, 1}, {len(fewer), 1}}, func(drawn, at []int, values []float64) (err error) {
+			if values[0], err = errorOver(startsOf(models, at), .1, drawn, cce); err == nil {
+				values[1], err = errorOver(startsOf(fewer, at), .1, drawn, cce)
+			}
 			return err
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if i := found[0].Interval; i.High-i.Low < least || seeds == 1 && i.High-i.Low > .02 {
-			t.Errorf("%d seeds: %v", seeds, i)
+		other := 0.
+		if starts == 3 {
+			other = 12.7062 * .2
+		}
+		for k, half := range []float64{half, other} {
+			if i := found[k].Interval; math.Abs((i.High-i.Low)/2-half) > .01 {
+				t.Errorf("%d starts, line %d: %v; want ± %v", starts, k, i, half)
+			}
 		}
 	}
 }
@@ -267,16 +302,16 @@ func TestCoverageOfCertifiedErrors(t *testing.T) {
 		truth, held := [2]float64{}, [2]int{}
 		for e, find := range []func(correct []bool, lower, upper []float64) (float64, error){cce, cbs} {
 			var err error
-			if truth[e], err = meanOf(population, .1, all(100_000), find); err != nil {
+			if truth[e], err = errorOver(population, .1, all(100_000), find); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for range trials {
 			of := []*perImage{draw(images, c.width, c.gap)}
-			found, err := f.intervals(of, 1, 2, func(drawn, _ []int, values []float64) error {
+			found, err := f.intervals(of, [][2]int{{1, 1}, {1, 1}}, func(drawn, _ []int, values []float64) error {
 				var first, second error
-				values[0], first = meanOf(of, .1, drawn, cce)
-				values[1], second = meanOf(of, .1, drawn, cbs)
+				values[0], first = errorOver(of, .1, drawn, cce)
+				values[1], second = errorOver(of, .1, drawn, cbs)
 				return errors.Join(first, second)
 			})
 			if err != nil {

@@ -86,7 +86,9 @@ type Fitted struct {
 	Line                            // least squares in probit units
 	Reliability float64             `json:"reliability,omitempty"` // share of x's variance that is not sampling error; a least-squares slope is too flat by it
 	Deming      *Line               `json:"deming,omitempty"`      // the line that takes both axes' sampling errors for all the scatter
-	Intervals   map[string]Interval `json:"intervals,omitempty"`   // of slope, intercept and r2
+	Intervals   map[string]Interval `json:"intervals,omitempty"`   // of slope, intercept and r2; nil: Result.Notes says why
+
+	sampled bool // Reliability is known
 }
 
 // Located is a model with its place above the line of its group.
@@ -98,7 +100,7 @@ type Located struct {
 	Y          Coordinate `json:"y"`
 	Robustness float64    `json:"effective_robustness"` // in accuracy
 	Residual   float64    `json:"residual"`             // in probit units
-	Interval   *Interval  `json:"interval,omitempty"`   // of the effective robustness
+	Interval   *Interval  `json:"interval,omitempty"`   // of the effective robustness; nil: Result.Notes says why
 	Influence  *Influence `json:"influence,omitempty"`  // on the line, where the model is of its baseline
 }
 
@@ -286,7 +288,7 @@ func (f *fitter) describe(g int) (Fitted, error) {
 		}
 	}
 	if len(vx) == len(which) {
-		out.Reliability = reliability(x, vx)
+		out.sampled, out.Reliability = true, reliability(x, vx)
 		if ratio := stat.Mean(vy, nil) / stat.Mean(vx, nil); ratio > 0 && !math.IsInf(ratio, 0) {
 			if d, err := Deming(x, y, ratio); err == nil {
 				out.Deming = &d

@@ -13,7 +13,7 @@ import (
 	"github.com/certspec/certspec/resample"
 )
 
-// intervals adds the bootstrap's intervals to a result, and says what they took for random.
+// intervals adds intervals to a result, and says what they took for random. TestCoverage counts how often they hold the truth.
 func (f *fitter) intervals(ctx context.Context, o Options, r *Result) (string, error) {
 	p, err := f.plan(o)
 	if err != nil || p.what == "" {
@@ -23,73 +23,128 @@ func (f *fitter) intervals(ctx context.Context, o Options, r *Result) (string, e
 	if err != nil {
 		return "", fmt.Errorf("lines: %w", err)
 	}
-	of := func(d resample.Draw, values []float64) error { return p.statistics(d, values) }
-	count := p.count()
-	if p.nets && p.images != fixed {
-		count *= 2
+	if b.Method == "" {
+		b.Method = resample.Moved
 	}
-	estimates, err := resample.Run(ctx, p.design, count, of, b)
+	p.reliability = slices.Repeat([]float64{1}, len(f.groups))
+	why := make([]string, len(f.groups)) // there are no intervals
+	for g, line := range r.Lines {
+		if why[g] = p.refused(g, line); p.images != fixed && line.sampled {
+			p.reliability[g] = max(line.Reliability, leastReliability)
+		}
+	}
+	estimates, err := resample.Run(ctx, p.design, p.count(), p.statistics, b)
 	if err != nil {
 		return "", fmt.Errorf("lines: %w", err)
 	}
-	ends := func(k, group int) Interval {
-		if b.Method != "" {
-			return Interval{estimates[k].Interval}
-		}
-		return Interval{p.interval(estimates, k, group, b.Confidence)}
+	if err := f.withoutImages(ctx, o, r, estimates, why); err != nil {
+		return "", err
 	}
-	few := make([]bool, len(f.groups)) // too few models to draw them again
 	for g := range f.groups {
-		if few[g] = p.nets && p.fitted(g) < leastDrawn; few[g] {
+		of := estimates[perGroup*g : perGroup*(g+1)]
+		if why[g] == "" && math.IsInf(of[0].Interval.High, 1) {
+			why[g] = "without one of its models the others have one accuracy"
+		}
+		if why[g] != "" {
 			ofGroup := ""
 			if f.groups[g] != "" {
 				ofGroup = " of " + f.groups[g]
 			}
-			r.Notes = append(r.Notes, fmt.Sprintf("No intervals for the line of %d models%s: drawing models again wants at least %d.", p.fitted(g), ofGroup, leastDrawn))
+			r.Notes = append(r.Notes, fmt.Sprintf("No intervals for the line of %d models%s: %s.", p.fitted(g), ofGroup, why[g]))
 			continue
 		}
-		r2 := ends(3*g+2, g)
-		r2.Low, r2.High = min(max(r2.Low, 0), 1), min(max(r2.High, 0), 1)
-		r.Lines[g].Intervals = map[string]Interval{"slope": ends(3*g, g), "intercept": ends(3*g+1, g), "r2": r2}
+		r.Lines[g].Intervals = map[string]Interval{"slope": {of[0].Interval}, "intercept": {of[1].Interval}, "r2": {p.squared(of[2], of[3])}}
 	}
 	for i := range f.points {
-		if few[f.of[i]] {
-			continue
+		if why[f.of[i]] == "" {
+			r.Models[i].Interval = &Interval{estimates[perGroup*len(f.groups)+i].Interval}
 		}
-		in := ends(3*len(f.groups)+i, f.of[i])
-		r.Models[i].Interval = &in
+	}
+	if p.images == fixed {
+		return fmt.Sprintf("%s; %g %% intervals", p.what, 100*b.Confidence), nil
 	}
 	return fmt.Sprintf("%s; %d resamples, %g %% intervals, seed %d", p.what, b.Resamples, 100*b.Confidence, b.Seed), nil
 }
 
-// leastDrawn is the least number of models that are drawn again: of three, a resample has a line only where it is the sample itself.
-const leastDrawn = 4
+const (
+	leastModels      = 4   // that are left out: the rest must have a line
+	leastReliability = 0.5 // of accuracies with intervals
+	mostOfImages     = 0.1 // of a variance, that an interval over models alone may leave out
+)
 
-// count is the number of statistics: slope, intercept and R² of each group, and each point's effective robustness.
-func (p *plan) count() int { return 3*len(p.groups) + len(p.points) }
-
-// interval is that of percentiles, mended twice (TestCoverage counts what that does). Drawing images again adds sampling error to points that have
-// theirs already, which flattens lines and lowers R² a second time: the interval is moved by twice the bias that images give. Percentiles over few
-// models are too narrow: they are taken at the level that Student's t asks (Hesterberg 2015, section 4.3.3), with the degrees of
-// freedom of the variance that models give, of all variance (Satterthwaite 1946); of it the line through m models leaves m − 2.
-func (p *plan) interval(estimates []resample.Estimate, k, group int, confidence float64) resample.Interval {
-	e := estimates[k]
-	var images resample.Estimate // of images alone
+// refused says why a line has no intervals; "" where it has them.
+func (p *plan) refused(g int, line Fitted) string {
 	switch {
-	case p.images != fixed && p.nets:
-		images = estimates[p.count()+k]
-	case p.images != fixed:
-		images = e
+	case p.nets && p.fitted(g) < leastModels:
+		return fmt.Sprintf("over models they need at least %d", leastModels)
+	case line.sampled && line.Reliability < leastReliability:
+		return fmt.Sprintf("sampling error is %.0f %% of the variance of its accuracies on the x axis; take more images, or models that differ more", 100*(1-line.Reliability))
 	}
-	if p.nets {
-		variance := e.Error * e.Error
-		if nets := variance - images.Error*images.Error; nets > 0 {
-			t := distuv.StudentsT{Sigma: 1, Nu: float64(p.fitted(group)-2) * (variance / nets) * (variance / nets)}
-			confidence = 1 - 2*Phi(-t.Quantile((1+confidence)/2))
+	return ""
+}
+
+// withoutImages refuses intervals over models alone where the images behind the accuracies matter, too.
+func (f *fitter) withoutImages(ctx context.Context, o Options, r *Result, of []resample.Estimate, why []string) error {
+	if nx, _, counted := f.imageCounts(); o.Over != Nets || nx == 0 && !counted {
+		return nil
+	}
+	o.Over = Both
+	p, err := f.plan(o)
+	if err != nil {
+		return err
+	}
+	p.reliability = slices.Repeat([]float64{1}, len(f.groups))
+	o.Bootstrap.Resamples = 200
+	both, err := resample.Run(ctx, p.design, p.count(), p.statistics, o.Bootstrap)
+	if err != nil {
+		return fmt.Errorf("lines: %w", err)
+	}
+	most := make([]float64, len(f.groups))
+	for k, e := range both {
+		if g := p.group(k); e.Error > 0 && !math.IsInf(e.Error, 1) {
+			most[g] = max(most[g], 1-of[k].Error*of[k].Error/(e.Error*e.Error))
 		}
 	}
-	in := e.Percentiles(confidence)
-	return resample.Interval{Low: in.Low - 2*images.Bias, High: in.High - 2*images.Bias}
+	for g, share := range most {
+		if why[g] == "" && share > mostOfImages {
+			why[g] = fmt.Sprintf("over models alone they leave out the images, up to %.0f %% of the variance; take both", 100*share)
+		}
+	}
+	return nil
+}
+
+// fisher is Fisher's transform of the correlation. Over models it is about symmetric where R² is not.
+func fisher(l Line) float64 { return math.Copysign(math.Atanh(min(math.Sqrt(l.R2), 1-1e-12)), l.Slope) }
+
+// squared is the interval of R²: over images its own, over models by that of fisher, over both the hull of the two.
+func (p *plan) squared(r2, z resample.Estimate) resample.Interval {
+	in := resample.Interval{Low: max(0, r2.Interval.Low), High: min(1, r2.Interval.High)}
+	if !p.nets {
+		return resample.Interval{Low: min(in.Low, 1), High: max(in.High, 0)}
+	}
+	a, b := math.Tanh(z.Interval.Low), math.Tanh(z.Interval.High)
+	by := resample.Interval{Low: min(a*a, b*b), High: max(a*a, b*b)}
+	if a < 0 && b > 0 {
+		by.Low = 0
+	}
+	if p.images == fixed {
+		return by
+	}
+	return resample.Interval{Low: min(in.Low, by.Low), High: max(in.High, by.High)}
+}
+
+// perGroup is the number of statistics of a group's line: slope, intercept, R² and fisher.
+const perGroup = 4
+
+// count is the number of statistics: those of each group, and each point's effective robustness.
+func (p *plan) count() int { return perGroup*len(p.groups) + len(p.points) }
+
+// group is that of a statistic.
+func (p *plan) group(statistic int) int {
+	if at := statistic - perGroup*len(p.groups); at >= 0 {
+		return p.of[at]
+	}
+	return statistic / perGroup
 }
 
 // fitted is the number of models that a group's line goes through.
@@ -113,7 +168,9 @@ type plan struct {
 	weights int // images of x
 	others  int // images of y, where they are others
 	x, y    axis
-	sample  []float64 // the statistics of the sample itself, which stand for a resample without a line
+	sample  []float64 // the statistics of the sample itself, which stand for images without a line
+
+	reliability []float64 // of each group
 }
 
 // imageDraw says how accuracies are drawn again.
@@ -178,11 +235,18 @@ func (f *fitter) plan(o Options) (*plan, error) {
 	default:
 		p.design = resample.Crossed(1, models)
 	}
+	if p.nets {
+		rests := make([]int, len(p.groups))
+		for g := range rests {
+			rests[g] = p.fitted(g)
+		}
+		p.design = p.design.Fitted(func(statistic int) (models, parameters int) { return rests[p.group(statistic)], 2 })
+	}
 	if p.nets && what != "" {
 		what += ", and "
 	}
 	if p.nets {
-		what += fmt.Sprintf("models (%d)", models)
+		what += fmt.Sprintf("models (%d), each left out in turn", models)
 	}
 	p.what = what
 	return p, nil
@@ -204,16 +268,18 @@ func (f *fitter) imageCounts() (nx, ny int, counted bool) {
 	return nx, ny, counted
 }
 
-// statistics are, of a resample, slope, intercept and R² of each group's line, then each point's effective robustness. A
-// resample in which a group has no line, as it holds fewer than three models, or without an image on an axis, counts as the
-// sample itself.
+// statistics are, of a resample, slope, intercept, R² and fisher of each group's line, then each point's effective robustness.
+// Images that give a group no line, or an axis no image, count as the sample itself; a group without one model may have none, NaN.
+//
+// Sampling error flattens lines. With a reliability of λ a resample flattens them again, by 1/(2−λ): deviations from the sample
+// are multiplied by (2−λ)/λ, so that moving by twice the bias brings the slope to 1/λ of itself.
 func (p *plan) statistics(d resample.Draw, values []float64) error {
 	x, y := make([]float64, len(p.points)), make([]float64, len(p.points))
 	p.draw(d, x, y)
+	first := perGroup * len(p.groups)
 	for i, pt := range p.points {
 		if math.IsNaN(x[i] + y[i]) {
-			for n := 0; n < len(values); n += copy(values[n:], p.sample) {
-			}
+			copy(values, p.sample)
 			return nil
 		}
 		a, err := p.clip.share(Accuracy{x[i], pt.X.N})
@@ -224,46 +290,41 @@ func (p *plan) statistics(d resample.Draw, values []float64) error {
 		if err != nil {
 			return err
 		}
-		values[3*len(p.groups)+i] = y[i] // from which the line is taken below
+		values[first+i] = y[i] // from which the line is taken below
 		x[i], y[i] = Probit(a), Probit(b)
 	}
-	once := slices.Repeat([]int{1}, len(p.models))
-	models := p.drawnModels(d)
-	if models == nil {
-		return p.measure(x, y, once, values)
+	there := slices.Repeat([]bool{!p.nets}, len(p.models))
+	for _, m := range p.drawnModels(d) {
+		there[m] = true
 	}
-	times := make([]int, len(p.models))
-	for _, m := range models {
-		times[m]++
-	}
-	if n := p.count(); len(values) > n { // the same images, under all models
-		copy(values[n:], values[:n])
-		if err := p.measure(x, y, once, values[n:]); err != nil {
-			return err
-		}
-		values = values[:n]
-	}
-	return p.measure(x, y, times, values)
-}
-
-// measure sets the values of points in probit units, of which models count so many times; values has the accuracies under the shift of the points.
-func (p *plan) measure(x, y []float64, times []int, values []float64) error {
+	all := !slices.Contains(there, false)
 	lines := make([]Line, len(p.groups))
 	for g := range p.groups {
-		line, err := p.line(g, x, y, times)
-		if degenerate(err) && p.sample != nil {
-			line = Line{Slope: p.sample[3*g], Intercept: p.sample[3*g+1], R2: p.sample[3*g+2]}
-		} else if err != nil {
+		line, err := p.line(g, x, y, there)
+		of := values[perGroup*g : perGroup*(g+1)]
+		copy(of, []float64{line.Slope, line.Intercept, line.R2, fisher(line)})
+		switch {
+		case degenerate(err) && !all:
+			line.Slope = math.NaN()
+			copy(of, slices.Repeat([]float64{line.Slope}, perGroup))
+		case degenerate(err) && p.sample != nil:
+			copy(of, p.sample[perGroup*g:])
+			line = Line{Slope: of[0], Intercept: of[1]}
+		case err != nil:
 			return err
 		}
 		lines[g] = line
-		values[3*g], values[3*g+1], values[3*g+2] = line.Slope, line.Intercept, line.R2
 	}
 	for i := range p.points {
-		values[3*len(p.groups)+i] -= Phi(lines[p.of[i]].At(x[i]))
+		values[first+i] -= Phi(lines[p.of[i]].At(x[i]))
 	}
 	if p.sample == nil { // resample evaluates the sample itself first, alone
-		p.sample = append([]float64(nil), values...)
+		p.sample = slices.Clone(values)
+		return nil
+	}
+	for k, own := range p.sample {
+		l := p.reliability[p.group(k)]
+		values[k] = own + (values[k]-own)*(2-l)/l
 	}
 	return nil
 }
@@ -375,24 +436,17 @@ func binomialShare(a Accuracy, rng *rand.Rand) float64 {
 	return distuv.Binomial{N: float64(a.N), P: a.Share, Src: rng}.Rand() / float64(a.N)
 }
 
-// line is that of a group, each model counted as often as it was drawn; x and y are in probit units.
-func (p *plan) line(g int, x, y []float64, times []int) (Line, error) {
+// line is that of a group, through the models that are there; x and y are in probit units.
+func (p *plan) line(g int, x, y []float64, there []bool) (Line, error) {
 	var px, py []float64
-	distinct, seen := 0, make([]bool, len(p.models))
+	distinct := map[int]bool{}
 	for i, pt := range p.points {
-		if p.of[i] != g || !pt.Fits {
-			continue
-		}
-		for range times[p.model[i]] {
-			px, py = append(px, x[i]), append(py, y[i])
-		}
-		if m := p.model[i]; times[m] > 0 && !seen[m] {
-			seen[m] = true
-			distinct++
+		if m := p.model[i]; p.of[i] == g && pt.Fits && there[m] {
+			px, py, distinct[m] = append(px, x[i]), append(py, y[i]), true
 		}
 	}
-	if p.nets && distinct < 3 {
-		return Line{}, &FewPoints{N: distinct}
+	if p.nets && len(distinct) < 3 {
+		return Line{}, &FewPoints{N: len(distinct)}
 	}
 	return LeastSquares(px, py)
 }

@@ -1,47 +1,22 @@
 package resample
 
 import (
-	"context"
-	"fmt"
 	"math"
 	"sort"
 
 	"gonum.org/v1/gonum/mathext"
 )
 
-// leaveOut gives, by level and unit, the statistics of the sample without that unit. Levels of one unit have none.
-func leaveOut(ctx context.Context, d Design, of Statistic, statistics int) ([][][]float64, error) {
-	var all [][][]float64
-	for level, n := range d.units {
-		var values [][]float64
-		for unit := range n {
-			if n < 2 {
-				break
-			}
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			v := make([]float64, statistics)
-			if err := evaluate(of, d.without(level, unit), v, fmt.Sprintf("the sample without unit %d", unit)); err != nil {
-				return nil, err
-			}
-			values = append(values, v)
-		}
-		all = append(all, values)
-	}
-	return all, nil
-}
-
 // acceleration is Σ l³/(6 (Σ l²)^1.5) over the units of all levels, where l is the mean of the statistic over the units that are left
 // out less the statistic without the unit, by the number of units of its level (Davison and Hinkley 1997, (5.31)).
-func acceleration(left [][][]float64, k int) float64 {
+func acceleration(left []level, k int) float64 {
 	squares, cubes := 0., 0.
-	for _, level := range left {
-		mean, n := 0., float64(len(level))
-		for _, v := range level {
+	for _, l := range left {
+		mean, n := 0., float64(len(l.without))
+		for _, v := range l.without {
 			mean += v[k] / n
 		}
-		for _, v := range level {
+		for _, v := range l.without {
 			l := (mean - v[k]) * (n - 1) / n
 			squares += l * l
 			cubes += l * l * l

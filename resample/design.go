@@ -7,10 +7,11 @@ import (
 
 // Design says how a resample is drawn.
 type Design struct {
-	units    [3]int // that are drawn: places of one or two samples, images and models, or clusters
+	units    [3]int // places of one or two samples, images and models, or clusters
 	clusters [][]int
-	models   int // which of the units are models; 0: none, as models never come first
+	models   int // the first level of models; 0: none, as models never come first
 	seeded   bool
+	fitted   func(statistic int) (models, parameters int)
 }
 
 // Paired is a design of one sample of n places, or of several samples that are paired by place.
@@ -19,21 +20,35 @@ func Paired(n int) Design { return Design{units: [3]int{n}} }
 // Independent is a design of two samples that have nothing to do with each other.
 func Independent(n, m int) Design { return Design{units: [3]int{n, m}} }
 
-// Crossed is a design of two levels: images and models, or seeds, each drawn with replacement, where every model has seen every image.
-// Intervals of means err on the wide side for many models (Owen 2007, "the pigeonhole bootstrap"), and on the narrow side for fewer than
-// five, whose spread is hardly known. With one model it is the interval for that model.
-func Crossed(images, models int) Design { return Design{units: [3]int{images, models}, models: 1} }
+// Crossed is a design of two levels: images, which are drawn, and models, or starts of one method, where every model has seen
+// every image. Models are left out in turn, not drawn; see Run. With one model the interval is for that model.
+func Crossed(images, models int) Design {
+	return Design{units: [3]int{images, models}, models: 1}
+}
 
-// CrossedPair is Crossed with two sets of images that have nothing to do with each other, as a test set and one from another source. The
-// models are the third level.
+// CrossedPair is Crossed with two sets of images that have nothing to do with each other, as a test set and one from another
+// source. The models are the third level.
 func CrossedPair(images, others, models int) Design {
 	return Design{units: [3]int{images, others, models}, models: 2}
+}
+
+// CrossedApart is Crossed with two sets of models that were trained apart, as the starts of two methods. They are the second
+// and the third level.
+func CrossedApart(images, models, others int) Design {
+	return Design{units: [3]int{images, models, others}, models: 1}
 }
 
 // WithSeed gives each resample a seed, for statistics that draw something besides, as counts from a binomial law where the images
 // behind them are not known (the parametric bootstrap).
 func (d Design) WithSeed() Design {
 	d.seeded = true
+	return d
+}
+
+// Fitted says on how many models a statistic rests, and how many of its parameters are fitted to them: two of a line. Without
+// it a statistic rests on all models and has one, as a mean.
+func (d Design) Fitted(of func(statistic int) (models, parameters int)) Design {
+	d.fitted = of
 	return d
 }
 
@@ -62,25 +77,46 @@ func (d Design) check() error {
 	return nil
 }
 
-// drawn are how many units of each level a resample has: all, but of the models one less than there are, so that the variance of a
-// mean is not too small by one part of their number (Rao and Wu 1988).
-func (d Design) drawn() [3]int {
-	sizes := d.units
-	if d.models > 0 && sizes[d.models] > 1 {
-		sizes[d.models]--
+// fewest is the number of members from which a level of places or clusters is drawn. Percentiles over fewer are too short.
+const fewest = 10
+
+// leftOut are the levels whose units are left out in turn. A level of one unit is given.
+func (d Design) leftOut() (levels []int) {
+	for level, n := range d.units {
+		if n > 1 && (n < fewest || d.isModels(level)) {
+			levels = append(levels, level)
+		}
 	}
-	return sizes
+	return levels
 }
 
+// drawnLevels are the levels that are drawn again.
+func (d Design) drawnLevels() (levels []int) {
+	for level := range d.units {
+		if d.isDrawn(level) {
+			levels = append(levels, level)
+		}
+	}
+	return levels
+}
+
+func (d Design) isModels(level int) bool { return d.models > 0 && level >= d.models }
+
+// isDrawn reports whether a level is drawn again.
+func (d Design) isDrawn(level int) bool { return d.units[level] >= fewest && !d.isModels(level) }
+
+// anyDrawn reports whether resamples differ from the sample.
+func (d Design) anyDrawn() bool { return d.seeded || len(d.drawnLevels()) > 0 }
+
 // all is the sample itself.
-func (d Design) all() Draw {
-	drawn := d.newDraw(d.units)
+func (d Design) all() *drawing {
+	drawn := d.newDraw()
 	for level := range drawn.units {
 		for i := range drawn.units[level] {
 			drawn.units[level][i] = i
 		}
 	}
-	return drawn.expand()
+	return drawn
 }
 
 // drawing is the memory of a resample.
@@ -91,9 +127,9 @@ type drawing struct {
 	seed  uint64
 }
 
-func (d Design) newDraw(sizes [3]int) *drawing {
+func (d Design) newDraw() *drawing {
 	w := &drawing{Design: d}
-	for level, n := range sizes {
+	for level, n := range d.units {
 		if n > 0 {
 			w.units[level] = make([]int, n)
 		}
@@ -107,7 +143,9 @@ func (d *drawing) draw(random *rand.PCG) {
 	}
 	for level, units := range d.units {
 		for i := range units {
-			units[i] = below(random, d.Design.units[level])
+			if units[i] = i; d.isDrawn(level) {
+				units[i] = below(random, d.Design.units[level])
+			}
 		}
 	}
 }
@@ -124,20 +162,10 @@ func (d *drawing) expand() Draw {
 	return Draw{First: d.first, Seed: d.seed}
 }
 
-// without is the sample but for one unit of a level.
-func (d Design) without(level, unit int) Draw {
-	sizes := d.units
-	sizes[level]--
-	drawn := d.newDraw(sizes)
-	for l := range drawn.units {
-		all := slices.Collect(func(yield func(int) bool) {
-			for i := range d.units[l] {
-				if (l != level || i != unit) && !yield(i) {
-					return
-				}
-			}
-		})
-		copy(drawn.units[l], all)
-	}
-	return drawn.expand()
+// without is the drawing but for one unit of a level, which must not be drawn itself.
+func (d *drawing) without(level, unit int) Draw {
+	left := *d
+	left.first = nil
+	left.units[level] = slices.Delete(slices.Clone(d.units[level]), unit, unit+1)
+	return left.expand()
 }

@@ -2,6 +2,7 @@ package resample
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 )
@@ -18,7 +19,11 @@ import (
 //
 // bound from above and below how far a norm of the sample exceeds that of the population, the latter since |x| ≥ x·sign(c). The interval
 // is [θ − q(1−α/2), θ − q(α/2)] with U for groups of positive weight and L for the others at the lower end, and the other way
-// round at the upper. It errs on the wide side; it always holds θ in practice; where no weight is negative, it is cut at 0.
+// round at the upper. It errs on the wide side; it always holds θ in practice; where no weight is negative, it is cut at 0. Of
+// fewer than ten images nothing is known: the interval is all that θ can be.
+//
+// In a Crossed design the components of several models stand side by side, each row of weights takes those of all models alike,
+// and a draw of one model fills the groups of all. θ is then a mean over models; their spread is added as in Run.
 //
 // The statistic sets all components, group after group: sizes says how many each has. Each row of weights makes one θ. Options.Method is
 // not used.
@@ -48,13 +53,18 @@ func Norms(ctx context.Context, design Design, sizes []int, weights [][]float64,
 		}
 	}
 	own := make([]float64, total)
-	if err := evaluate(of, design.all(), own, "the sample itself"); err != nil {
+	if err := evaluate(of, design.all().expand(), own, "the sample itself"); err != nil {
 		return nil, err
 	}
-	values, err := draw(ctx, design, of, total, o)
+	alone, err := eachAlone(ctx, design, of, total)
 	if err != nil {
 		return nil, err
 	}
+	drawn, err := draw(ctx, design, of, total, 0, o)
+	if err != nil {
+		return nil, err
+	}
+	values := drawn.values
 	kept := make([]float64, total) // c°
 	limit := math.Sqrt(math.Log(float64(max(3, design.units[0]))))
 	for k, c := range own {
@@ -64,14 +74,46 @@ func Norms(ctx context.Context, design Design, sizes []int, weights [][]float64,
 	}
 	estimates := make([]Estimate, len(weights))
 	for e, row := range weights {
-		estimates[e] = norm(own, kept, values, sizes, row, o)
+		estimates[e] = norm(own, kept, values, alone, sizes, row, o)
 	}
 	return estimates, nil
 }
 
-func norm(own, kept []float64, values [][]float64, sizes []int, weights []float64, o Options) Estimate {
-	over, under, plain := make([]float64, o.Resamples), make([]float64, o.Resamples), make([]float64, o.Resamples)
-	var e Estimate
+// eachAlone gives the components of each model by itself; nil where there are fewer than two.
+func eachAlone(ctx context.Context, d Design, of Statistic, components int) (all [][]float64, err error) {
+	if d.models == 0 || d.units[d.models] < 2 {
+		return nil, nil
+	}
+	for unit := range d.units[d.models] {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		one, v := d.all(), make([]float64, components)
+		one.units[d.models] = []int{unit}
+		if err := evaluate(of, one.expand(), v, fmt.Sprintf("model %d alone", unit)); err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// sum is Σ_g w_g Σ_k |c_gk|.
+func sum(components []float64, sizes []int, weights []float64) (theta float64) {
+	first := 0
+	for g, size := range sizes {
+		for _, c := range components[first : first+size] {
+			theta += weights[g] * math.Abs(c)
+		}
+		first += size
+	}
+	return theta
+}
+
+func norm(own, kept []float64, values, alone [][]float64, sizes []int, weights []float64, o Options) Estimate {
+	resamples := len(values[0])
+	over, under, plain := make([]float64, resamples), make([]float64, resamples), make([]float64, resamples)
+	e := Estimate{Value: sum(own, sizes, weights)}
 	positive, first := true, 0
 	for g, size := range sizes {
 		w := weights[g]
@@ -81,7 +123,6 @@ func norm(own, kept []float64, values [][]float64, sizes []int, weights []float6
 			up, down = under, over
 		}
 		for k := first; k < first+size; k++ {
-			e.Value += w * math.Abs(own[k])
 			for r, v := range values[k] {
 				deviation := v - own[k]
 				up[r] += w * (math.Abs(kept[k]+deviation) - math.Abs(kept[k]))
@@ -92,11 +133,24 @@ func norm(own, kept []float64, values [][]float64, sizes []int, weights []float6
 		first += size
 	}
 	mean, deviation := moments(plain)
-	e.Bias, e.Error = mean-e.Value, deviation
+	e.Bias = mean - e.Value
+	var models []part
+	if n := float64(len(alone)); n > 0 {
+		p := part{freedom: n - 1}
+		for _, c := range alone {
+			v := sum(c, sizes, weights) - e.Value
+			p.variance += v * v / (n * (n - 1))
+		}
+		models = append(models, p)
+	}
+	e.Error = math.Sqrt(deviation*deviation + total(models))
 	slices.Sort(over)
 	slices.Sort(under)
 	at := func(confidence float64) Interval {
-		i := Interval{e.Value - percentiles(over, confidence).High, e.Value - percentiles(under, confidence).Low}
+		i := Interval{math.Inf(-1), math.Inf(1)}
+		if resamples > 1 {
+			i = widened(Interval{e.Value - percentiles(over, confidence).High, e.Value - percentiles(under, confidence).Low}, e.Value, 1, models, confidence)
+		}
 		if positive {
 			i.Low = max(0, i.Low)
 		}

@@ -2,8 +2,8 @@
 // places in plain vectors and knows nothing of what stands there. Run is for any statistic that resampling does not bias much; Norms for sums of
 // absolute values, as calibration errors, which it does; Share for shares.
 //
-// A Design says how a resample is drawn: one sample, or any number of paired ones; two independent ones; two crossed levels, as
-// images and models; clusters. A Statistic gets the places that were drawn and sets any number of values, so that the
+// A Design says how a resample is drawn: one sample, or any number of paired ones; two independent ones; crossed levels, as
+// images and models; clusters. Levels of few members are left out one at a time instead, with Student's t. A Statistic gets the places that were drawn and sets any number of values, so that the
 // differences between them are paired. The result depends on the seed, not on the number of processors.
 package resample
 
@@ -39,6 +39,7 @@ type Method string
 const (
 	Percentile Method = "percentile" // [q(α/2), q(1−α/2)], Efron 1979; for means and other statistics that resampling does not bias
 	Basic      Method = "basic"      // [2θ−q(1−α/2), 2θ−q(α/2)], Davison and Hinkley 1997, (5.6)
+	Moved      Method = "moved"      // percentiles less twice the bias, for statistics that sampling has biased as resampling does, as a line's slope
 	BCa        Method = "bca"        // percentiles moved by bias and acceleration, Efron 1987; calls the statistic once for each unit left out
 )
 
@@ -82,38 +83,47 @@ func (o Options) Resolved() (Options, error) {
 		return o, optionErrorf("%d resamples, want %d to %d", o.Resamples, leastResamples, mostResamples)
 	case !(o.Confidence > 0 && o.Confidence < 1):
 		return o, optionErrorf("confidence %v, want a number in (0, 1)", o.Confidence)
-	case !slices.Contains([]Method{"", Percentile, Basic, BCa}, o.Method):
-		return o, optionErrorf("method %q, want %q, %q or %q", o.Method, Percentile, Basic, BCa)
+	case !slices.Contains([]Method{"", Percentile, Basic, Moved, BCa}, o.Method):
+		return o, optionErrorf("method %q, want %q, %q, %q or %q", o.Method, Percentile, Basic, Moved, BCa)
 	}
 	return o, nil
 }
 
-// Draw is what a resample holds: places in the vectors of the design. It is only good during the call.
+// Draw is what a resample holds: places in the vectors of the design. It is only good during the call. A level may hold fewer
+// places than the sample has, since units are left out.
 type Draw struct {
 	First  []int  // places of the sample; of the images, in two levels; of the first of two samples
 	Second []int  // places of the second sample, or of the models; nil in a design of one sample
-	Third  []int  // places of the models behind two sets of images; else nil
+	Third  []int  // places of the models behind two sets of images, or of the second set of models; else nil
 	Seed   uint64 // of what the statistic draws itself, in a design WithSeed; 0 in the sample itself
 }
 
 // Statistic sets the values of a resample. It is called from several goroutines at once and keeps nothing of what it gets.
+// A value may be NaN where a model is left out and the rest has none: then its interval is the whole line.
 type Statistic func(d Draw, values []float64) error
 
 // Estimate is a statistic with its interval.
 type Estimate struct {
 	Value    float64  `json:"value"` // of the sample itself
 	Interval Interval `json:"interval"`
-	Error    float64  `json:"error"` // standard deviation of the statistic, by the resamples
+	Error    float64  `json:"error"` // standard error of the statistic
 	Bias     float64  `json:"bias"`  // mean of the resamples less Value
 	P        float64  `json:"p"`     // two-sided p-value of the hypothesis that the statistic is 0, for differences; see Holm
-
-	sorted []float64
 }
 
-// Percentiles is the interval of Percentile at another confidence, of the same resamples.
-func (e Estimate) Percentiles(confidence float64) Interval { return percentiles(e.sorted, confidence) }
-
-// Run draws resamples of a design and gives the statistics their intervals.
+// Run gives the statistics of a design their intervals.
+//
+// Levels of ten members or more are drawn with replacement; the method makes an interval of the resamples. Percentiles over
+// fewer members are too short, and so they are over models, whatever their number. The members of such a level are left out in
+// turn: with θ₍ᵢ₎ the statistic without member i of n, its variance is (n−1)/n Σ(θ₍ᵢ₎−θ)², with n − 1 degrees of freedom (Tukey
+// 1958; see Fitted). Two such levels of equal size are joined by Satterthwaite's rule. A level of one member is given.
+//
+// The interval adds the distances d of the resamples and those of Student's t in squares,
+//
+//	[θ − √(d₋² + Σ t²V), θ + √(d₊² + Σ t²V)],
+//
+// which holds the truth at least as often as each part does (Banerjee 1960). The part of a model on an image is in V. It is taken
+// out of d: d² is multiplied by the share of the variance over images that all models have in common, but for d alone being wider.
 //
 // Errors: options and designs out of range, as *OptionError; the first one of the statistic; a value that is not finite; that of ctx.
 func Run(ctx context.Context, design Design, statistics int, of Statistic, o Options) ([]Estimate, error) {
@@ -127,39 +137,58 @@ func Run(ctx context.Context, design Design, statistics int, of Statistic, o Opt
 	if statistics < 1 {
 		return nil, optionErrorf("%d statistics, want at least 1", statistics)
 	}
-	estimates := make([]Estimate, statistics)
 	own := make([]float64, statistics)
-	if err := evaluate(of, design.all(), own, "the sample itself"); err != nil {
+	if err := evaluate(of, design.all().expand(), own, "the sample itself"); err != nil {
 		return nil, err
 	}
-	values, err := draw(ctx, design, of, statistics, o)
+	small, err := leaveOut(ctx, design, design.leftOut(), of, statistics)
 	if err != nil {
 		return nil, err
 	}
-	var left [][][]float64
+	drawn, err := draw(ctx, design, of, statistics, crossings, o)
+	if err != nil {
+		return nil, err
+	}
+	var large []level
 	if o.Method == BCa {
-		if left, err = leaveOut(ctx, design, of, statistics); err != nil {
+		if large, err = leaveOut(ctx, design, design.drawnLevels(), of, statistics); err != nil {
 			return nil, err
 		}
 	}
-	for k := range estimates {
+	estimates := make([]Estimate, statistics)
+	for k, value := range own {
+		values := drawn.values[k]
+		mean, deviation := moments(values)
+		common := drawn.common(design, small, k, deviation*deviation)
+		slices.Sort(values)
+		parts := variances(design, small, k, value)
+		at := func(confidence float64) Interval {
+			in, center := Interval{}, value
+			switch p := percentiles(values, confidence); o.Method {
+			default:
+				in = p
+			case Basic:
+				in, center = Interval{2*value - p.High, 2*value - p.Low}, 2*value-mean
+			case Moved:
+				in, center = Interval{p.Low - 2*(mean-value), p.High - 2*(mean-value)}, 2*value-mean
+			case BCa:
+				in = bca(values, value, acceleration(large, k), confidence)
+			}
+			return widened(in, center, math.Sqrt(common), parts, confidence)
+		}
 		e := &estimates[k]
-		e.Value = own[k]
-		mean, deviation := moments(values[k])
-		slices.Sort(values[k])
-		e.sorted = values[k]
-		e.Bias, e.Error, e.P = mean-own[k], deviation, pValue(values[k], 0)
-		switch o.Method {
+		e.Value, e.Bias, e.Interval = value, mean-value, at(o.Confidence)
+		e.Error = math.Sqrt(common*deviation*deviation + total(parts))
+		switch {
+		case len(parts) == 0 && o.Method == Basic:
+			e.P = pValue(values, 2*value)
+		case len(parts) == 0 && (o.Method == "" || o.Method == Percentile):
+			e.P = pValue(values, 0)
 		default:
-			e.Interval = percentiles(values[k], o.Confidence)
-		case Basic:
-			p := percentiles(values[k], o.Confidence)
-			e.Interval = Interval{2*own[k] - p.High, 2*own[k] - p.Low}
-			e.P = pValue(values[k], 2*own[k])
-		case BCa:
-			a := acceleration(left, k)
-			e.Interval = bca(values[k], own[k], a, o.Confidence)
-			e.P = smallestLevel(func(confidence float64) Interval { return bca(values[k], own[k], a, confidence) })
+			e.P = smallestLevel(at)
+			if design.anyDrawn() {
+				e.P = max(e.P, 2/float64(len(values)+1))
+			}
 		}
 	}
 	return estimates, nil
@@ -177,11 +206,35 @@ func evaluate(of Statistic, d Draw, values []float64, what string) error {
 	return nil
 }
 
-// draw gives the values of each statistic in all resamples. Places are drawn in the order of the resamples, whichever goroutine evaluates them.
-func draw(ctx context.Context, design Design, of Statistic, statistics int, o Options) ([][]float64, error) {
-	values := make([][]float64, statistics)
-	for k := range values {
-		values[k] = make([]float64, o.Resamples)
+// resamples are what was drawn.
+type resamples struct {
+	values [][]float64 // by statistic and resample
+	// By model, statistic and resample: the statistic of the first resamples without the model.
+	without [][][]float64
+}
+
+// crossings is about how often a model is left out of a resample, over all models.
+const crossings = 1000
+
+// draw gives the values of each statistic in all resamples. Places are drawn in the order of the resamples, whichever goroutine
+// evaluates them. Where nothing is drawn there is one resample, the sample itself. Without crossings no model is left out.
+func draw(ctx context.Context, design Design, of Statistic, statistics, crossings int, o Options) (*resamples, error) {
+	if !design.anyDrawn() {
+		o.Resamples = 1
+	}
+	all := &resamples{values: table(statistics, o.Resamples)}
+	type unit struct{ level, at int }
+	var models []unit
+	for _, level := range design.leftOut() {
+		for at := range design.units[level] {
+			if crossings > 0 && design.anyDrawn() && design.isModels(level) {
+				models = append(models, unit{level, at})
+			}
+		}
+	}
+	first := min(o.Resamples, max(20, crossings/max(1, len(models))))
+	for range models {
+		all.without = append(all.without, table(statistics, first))
 	}
 	var (
 		mu     sync.Mutex
@@ -190,10 +243,30 @@ func draw(ctx context.Context, design Design, of Statistic, statistics int, o Op
 		at     = o.Resamples // where failed
 		random = rand.NewPCG(o.Seed, 0)
 	)
+	one := func(d *drawing, mine []float64, r int) error {
+		if err := evaluate(of, d.expand(), mine, fmt.Sprintf("resample %d", r)); err != nil {
+			return err
+		}
+		for k, v := range mine {
+			all.values[k][r] = v
+		}
+		for m, u := range models {
+			if r >= first {
+				break
+			}
+			if err := of(d.without(u.level, u.at), mine); err != nil {
+				return fmt.Errorf("resample: resample %d without model %d: %w", r, u.at, err)
+			}
+			for k, v := range mine {
+				all.without[m][k][r] = v
+			}
+		}
+		return nil
+	}
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), o.Resamples) {
 		workers.Go(func() {
-			d, mine := design.newDraw(design.drawn()), make([]float64, statistics)
+			d, mine := design.newDraw(), make([]float64, statistics)
 			for {
 				mu.Lock()
 				r := next
@@ -204,16 +277,13 @@ func draw(ctx context.Context, design Design, of Statistic, statistics int, o Op
 				}
 				d.draw(random)
 				mu.Unlock()
-				if err := evaluate(of, d.expand(), mine, fmt.Sprintf("resample %d", r)); err != nil {
+				if err := one(d, mine, r); err != nil {
 					mu.Lock()
 					if r < at {
 						failed, at = err, r
 					}
 					mu.Unlock()
 					return
-				}
-				for k, v := range mine {
-					values[k][r] = v
 				}
 			}
 		})
@@ -222,10 +292,15 @@ func draw(ctx context.Context, design Design, of Statistic, statistics int, o Op
 	if failed != nil {
 		return nil, failed
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	return all, ctx.Err()
+}
+
+func table(rows, columns int) [][]float64 {
+	t := make([][]float64, rows)
+	for k := range t {
+		t[k] = make([]float64, columns)
 	}
-	return values, nil
+	return t
 }
 
 // smallestLevel is the level below which an interval holds 0.

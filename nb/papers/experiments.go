@@ -70,30 +70,76 @@ func Show(found []*experiment.Filled) {
 // level is that at which the verdicts of a table are right together.
 const level = 0.05
 
-// verdicts say what differences show of the claims that they are above 0, or below, all together: by Holm's correction of their p-values.
-func verdicts(below bool, of ...*compare.Difference) (all []string) {
-	var p []float64
-	for _, d := range of {
-		p = append(p, d.P)
+// ruling is what a claim shows: "shows", "the opposite shows" or "open". Of two starts given says so for these starts alone.
+type ruling struct {
+	over   string
+	given  string
+	starts int // 0: no starts; 1: over is for this start
+}
+
+const (
+	shows    = "shows"
+	opposite = "the opposite shows"
+	open     = "open"
+)
+
+func (v ruling) String() string {
+	switch {
+	case v.starts == 1 && v.over != open:
+		return "for this start: " + v.over
+	case v.starts == 2 && v.over == open && v.given != open:
+		return "open; for these 2 starts: " + v.given
 	}
-	corrected := nb.Must(resample.Holm(p))
-	for i, d := range of {
-		switch {
-		case corrected[i] > level:
-			all = append(all, "open")
-		case d.Difference > 0 != below:
-			all = append(all, "shows")
-		default:
-			all = append(all, "the opposite shows")
+	return v.over
+}
+
+// verdicts say what differences show of the claims that they are above 0, or below, all together: by Holm's correction of their p-values; so
+// do, apart, those for the starts that are there.
+func verdicts(below bool, of ...*compare.Difference) (all []ruling) {
+	var over, given []float64
+	for _, d := range of {
+		p := d.P
+		if d.Given != nil {
+			p = d.Given.P
 		}
+		over, given = append(over, d.P), append(given, p)
+	}
+	over, given = nb.Must(resample.Holm(over)), nb.Must(resample.Holm(given))
+	for i, d := range of {
+		word := func(corrected float64) string {
+			switch {
+			case corrected > level:
+				return open
+			case d.Difference > 0 != below:
+				return shows
+			}
+			return opposite
+		}
+		all = append(all, ruling{word(over[i]), word(given[i]), d.Starts})
 	}
 	return all
 }
 
-// togetherNote is the caption of verdicts.
+// togetherNote is the caption of verdicts; "" where there are none.
 func togetherNote(claims int) string {
+	if claims == 0 {
+		return ""
+	}
 	return fmt.Sprintf("Verdicts hold together: p-values of the %d differences, corrected by Holm, are at most %g; the adjusted level of the smallest is %.2g. Intervals are 95 %% ones of one difference alone.",
-		claims, level, level/float64(max(1, claims)))
+		claims, level, level/float64(claims))
+}
+
+// startsNote is the caption of verdicts over starts.
+func startsNote(of []*compare.Difference) string {
+	if !slices.ContainsFunc(of, func(d *compare.Difference) bool { return d.Given != nil }) {
+		return ""
+	}
+	return "Intervals are over images and starts, by Student's t. What is said for these starts, by p-values over images alone, holds together likewise."
+}
+
+// notes leaves out empty ones.
+func notes(all ...string) []string {
+	return slices.DeleteFunc(all, func(note string) bool { return note == "" })
 }
 
 func signed(difference float64, i resample.Interval) string {
@@ -138,10 +184,10 @@ func (j *judge) table() *nb.Tabular {
 		if d == nil {
 			continue
 		}
-		t.Add(j.claims[i], fmt.Sprintf("%.3f and %.3f: %+.4f (%+.4f to %+.4f)", d.B, d.A, d.Difference, d.Interval.Low, d.Interval.High), says[0])
+		t.Add(j.claims[i], fmt.Sprintf("%.3f and %.3f: %+.4f (%+.4f to %+.4f)", d.B, d.A, d.Difference, d.Interval.Low, d.Interval.High), says[0].String())
 		says = says[1:]
 	}
-	t.Notes = []string{togetherNote(len(there))}
+	t.Notes = notes(togetherNote(len(there)), startsNote(there))
 	if left := len(j.of) - len(there); left > 0 {
 		t.Notes = append(t.Notes, fmt.Sprintf("%d claims more ask for models or corruptions that are not there.", left))
 	}
@@ -229,6 +275,8 @@ func Calibration(found []*experiment.Filled) *nb.Tabular {
 	type claim struct {
 		text string
 		at   []string // R = …
+
+		starts int
 	}
 	var claims []claim
 	for _, f := range found {
@@ -245,7 +293,7 @@ func Calibration(found []*experiment.Filled) *nb.Tabular {
 					}
 					if s.Group == method && spread != nil && spread.Difference != nil {
 						d := spread.Difference
-						lower = append(lower, d)
+						lower, c.starts = append(lower, d), d.Starts
 						c.at = append(c.at, fmt.Sprintf("R = %g: %s", s.Radius, signed(d.Difference, d.Interval)))
 					}
 				}
@@ -257,12 +305,15 @@ func Calibration(found []*experiment.Filled) *nb.Tabular {
 	for _, c := range claims {
 		below, above := 0, 0
 		for _, s := range says[:len(c.at)] {
-			below, above = below+count(s == "shows"), above+count(s == "the opposite shows")
+			below, above = below+count(s.over == shows), above+count(s.over == opposite)
 		}
 		says = says[len(c.at):]
 		verdict := "not there yet"
 		if len(c.at) > 0 {
 			verdict = fmt.Sprintf("shows at %d of %d radii, the opposite at %d, open at the others", below, len(c.at), above)
+			if c.starts == 1 {
+				verdict = "for this start: " + verdict
+			}
 		}
 		t.Add(c.text, strings.Join(c.at, "; "), verdict)
 	}
@@ -275,10 +326,16 @@ func Calibration(found []*experiment.Filled) *nb.Tabular {
 		}
 	}
 	for i, says := range verdicts(false, raised...) {
-		t.Add("the attack (1,y) raises AdaECE, "+titles[i], signed(raised[i].Difference, raised[i].Interval), says)
+		t.Add("the attack (1,y) raises AdaECE, "+titles[i], signed(raised[i].Difference, raised[i].Interval), says.String())
 	}
-	t.Notes = []string{"Differences of the smallest errors among models within three points of the best certified accuracy, with 95 % intervals of the bootstrap over images, paired; what the choice of the models adds is not in them.",
-		"Of the errors: " + togetherNote(len(lower)), "Of the attack: " + togetherNote(len(raised))}
+	const models = "Differences of the smallest errors among models within three points of the best certified accuracy, with 95 % intervals of the bootstrap over images, paired; what the choice of the models adds is not in them."
+	kind := func(name string, of []*compare.Difference) string {
+		if len(of) == 0 {
+			return ""
+		}
+		return name + togetherNote(len(of))
+	}
+	t.Notes = notes(models, kind("Of the errors: ", lower), kind("Of the attack: ", raised))
 	return t
 }
 

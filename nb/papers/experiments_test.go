@@ -47,6 +47,6 @@ func TestBestMethods(t *testing.T) {
 		t.Errorf("%d claims", len(all.Rows))
 	}
 	hasVerdict(t, all, "FourierMix+CAT-RS above CAT-RS, mACR C", "0.142 and 0.135: +0.007", "open")
-	hasVerdict(t, all, "CAT-RS above FourierMix+HCR, clean", "0.183 and 0.153: +0.03", "shows")
-	hasVerdict(t, all, "MACER above Gaussian, clean", "0.101 and 0.151: -0.050", "the opposite shows")
+	hasVerdict(t, all, "CAT-RS above FourierMix+HCR, clean", "0.183 and 0.153: +0.03", "for this start: shows")
+	hasVerdict(t, all, "MACER above Gaussian, clean", "0.101 and 0.151: -0.050", "for this start: the opposite shows")
 }

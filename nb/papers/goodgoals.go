@@ -18,16 +18,17 @@ func (f *Foreign) Goals() *nb.Tabular {
 	}
 	for _, a := range f.sets {
 		for _, name := range []string{"short", "short-ibp"} {
-			if v, half := apart(a, "B/goals/"+name+"@1", "GAUC", f.own+"good80@1", "GAUC"); !math.IsNaN(v) {
-				add(name+": GAUC of GOOD 80, but for 3 points", a, []part{{"", v, half, v-half > -3, v+half < -3}})
+			if e := apart(a, "B/goals/"+name+"@1", "GAUC", f.own+"good80@1", "GAUC"); e.there() {
+				add(name+": GAUC of GOOD 80, but for 3 points", a, []part{{"", e, above(-3)}})
 			}
 		}
 		for _, name := range []string{"mixed-50", "mixed-80"} {
 			for _, q := range []string{"80", "100"} {
-				v, half := apart(a, "B/goals/"+name+"@1", "GAUC", f.own+"good"+q+"@1", "GAUC")
-				w, other := apart(a, "B/goals/"+name+"@1", "AUC", f.own+"good"+q+"@1", "AUC")
-				if !math.IsNaN(v) {
-					add(name+": GAUC and AUC at least those of GOOD "+q, a, []part{{"GAUC", v, half, v-half >= 0, v+half < 0}, {"AUC", w, other, w-other >= 0, w+other < 0}})
+				area := func(kind string) estimate {
+					return apart(a, "B/goals/"+name+"@1", kind, f.own+"good"+q+"@1", kind)
+				}
+				if e := area("GAUC"); e.there() {
+					add(name+": GAUC and AUC at least those of GOOD "+q, a, []part{{"GAUC", e, atLeast(0)}, {"AUC", area("AUC"), atLeast(0)}})
 				}
 			}
 		}
@@ -40,24 +41,25 @@ func (f *Foreign) Goals() *nb.Tabular {
 		var parts []part
 		for _, row := range f.rowsOf(a, "good0", "good40", "good80", "good100") {
 			name := f.own + row + "@1"
-			v, half := apart(a, name, "GAUC", name, "GAUC by intervals")
+			says := above(0)
 			if a.By == "plain" {
-				parts = append(parts, part{row, v, half, math.Abs(v)+half < 0.1, math.Abs(v)-half > 0.1})
-			} else {
-				parts = append(parts, part{row, v, half, v-half > 0, v+half < 0})
+				says = func(low, high float64) (yes, no bool) {
+					return max(-low, high) < 0.1, max(low, -high) > 0.1
+				}
 			}
+			parts = append(parts, part{row, apart(a, name, "GAUC", name, "GAUC by intervals"), says})
 		}
 		add(text, a, parts)
 	}
-	t.Notes = []string{"Points of percent; intervals of 95 % over the images (DeLong, paired), each taken alone; one seed."}
+	t.Notes = []string{"Points of percent; intervals of 95 % over the images (DeLong, paired), each taken alone; one start."}
 	return t
 }
 
-// apart is a kind of area of a network minus that of another, with the half width of its interval; NaN where one is not there.
-func apart(a *experiment.Areas, network, kind, other, otherKind string) (value, half float64) {
+// apart is a kind of area of a network minus that of another.
+func apart(a *experiment.Areas, network, kind, other, otherKind string) estimate {
 	v, deviation, err := a.All.Contrast(map[[2]string]float64{{network, kind}: 1, {other, otherKind}: -1})
 	if err != nil {
-		return math.NaN(), 0
+		return estimate{value: math.NaN()}
 	}
-	return points(v, deviation)
+	return estimate{starts: 1}.at(100*v, 100*deviation)
 }

@@ -99,23 +99,32 @@ func (f *Foreign) ByQuantile() (lines []nb.Line) {
 	for _, a := range f.sets {
 		l := nb.Line{Name: a.Set}
 		for _, row := range f.quantiles(a) {
-			x, _ := f.contrast(a, row, "AUC", "", "")
-			y, _ := f.contrast(a, row, "GAUC", "", "")
-			l.X, l.Y = append(l.X, x), append(l.Y, y)
+			x, y := f.contrast(a, row, "AUC", "", ""), f.contrast(a, row, "GAUC", "", "")
+			l.X, l.Y = append(l.X, x.value), append(l.Y, y.value)
 		}
 		lines = append(lines, l)
 	}
 	return lines
 }
 
-// contrast is the mean over a row's seeds of one kind of area minus that of another row's, with the half width of its interval of 95 % over
-// the images, paired; NaN where one is not there.
-func (f *Foreign) contrast(a *experiment.Areas, row, kind, other, otherKind string) (value, half float64) {
+// estimate is a difference in points of percent, with the half width of its interval of 95 % over images and starts, and over images for these
+// starts alone; NaN where one of the two is not there.
+type estimate struct {
+	value, half, given float64
+	starts             int
+}
+
+func (e estimate) there() bool { return !math.IsNaN(e.value) }
+
+// contrast is the mean over a row's starts of one kind of area minus that of another row's, paired by image. Starts of two rows were trained apart.
+func (f *Foreign) contrast(a *experiment.Areas, row, kind, other, otherKind string) estimate {
 	c := &a.All
 	if kind == "AAUC" || otherKind == "AAUC" {
 		c = &a.Attacked
 	}
 	weights := map[[2]string]float64{}
+	var sets [][]float64
+	e := estimate{value: math.NaN(), starts: math.MaxInt}
 	for _, of := range []struct {
 		row, kind string
 		sign      float64
@@ -123,22 +132,30 @@ func (f *Foreign) contrast(a *experiment.Areas, row, kind, other, otherKind stri
 		if of.row == "" {
 			continue
 		}
-		seeds := f.seeds(a, of.row)
-		if len(seeds) == 0 {
-			return math.NaN(), 0
+		starts := f.seeds(a, of.row)
+		if len(starts) == 0 {
+			return e
 		}
-		for _, s := range seeds {
-			weights[[2]string{s, of.kind}] += of.sign / float64(len(seeds))
+		e.starts = min(e.starts, len(starts))
+		var values []float64
+		for _, s := range starts {
+			weights[[2]string{s, of.kind}] += of.sign / float64(len(starts))
+			v, _, err := c.Contrast(map[[2]string]float64{{s, of.kind}: 1})
+			nb.Check(err)
+			values = append(values, 100*v)
 		}
+		sets = append(sets, values)
 	}
 	v, deviation, err := c.Contrast(weights)
 	nb.Check(err)
-	return points(v, deviation)
+	return e.at(100*v, 100*deviation, sets...)
 }
 
-// points are a difference and the half width of its interval of 95 % in points of percent.
-func points(difference, deviation float64) (value, half float64) {
-	return 100 * difference, 100 * resample.Normal95 * deviation
+// at gives an estimate its value, standard error over the images and the values of its starts, by set.
+func (e estimate) at(value, deviation float64, sets ...[]float64) estimate {
+	e.value, e.given = value, resample.Normal95*deviation
+	e.half = resample.Members(resample.Interval{Low: value - e.given, High: value + e.given}, value, resample.DefaultConfidence, sets...).High - value
+	return e
 }
 
 // rowsOf are those of some rows that there are.
@@ -160,7 +177,7 @@ func (f *Foreign) quantiles(a *experiment.Areas) []string {
 	return names
 }
 
-// Trends judges what the paper's tables show by intervals of 95 % over the images, of one trend each. A trend
+// Trends judges what the paper's tables show by intervals of 95 % over images and starts, of one trend each. A trend
 // shows where all its intervals say so, and the opposite shows where one of them says that.
 func (f *Foreign) Trends() *nb.Tabular {
 	t := nb.Columns("trend of the paper", "foreign images", "here, points", "verdict")
@@ -172,39 +189,34 @@ func (f *Foreign) Trends() *nb.Tabular {
 		}
 		var zero, rises, falls []part
 		for _, row := range f.rowsOf(a, "plain", "ceda", "oe", "acet", "ccu", "good0") {
-			v, half := f.contrast(a, row, "GAUC", "", "")
-			zero = append(zero, part{row, v, half, v+half < 0.5, v-half > 0.5})
+			zero = append(zero, part{row, f.contrast(a, row, "GAUC", "", ""), below(0.5)})
 		}
 		add("GAUC is 0 without bounds in training", zero)
 		quantiles := f.quantiles(a)
 		for i := 1; i < len(quantiles); i++ {
 			from, to := quantiles[i-1], quantiles[i]
-			v, half := f.contrast(a, to, "GAUC", from, "GAUC")
-			rises = append(rises, part{from + " to " + to, v, half, v-half > 0, v+half < 0})
-			v, half = f.contrast(a, to, "AUC", from, "AUC")
-			falls = append(falls, part{from + " to " + to, v, half, v+half < 0, v-half > 0})
+			rises = append(rises, part{from + " to " + to, f.contrast(a, to, "GAUC", from, "GAUC"), above(0)})
+			falls = append(falls, part{from + " to " + to, f.contrast(a, to, "AUC", from, "AUC"), below(0)})
 		}
 		add("GAUC rises with Q", rises)
 		if f.colour() {
 			add("AUC falls with Q", falls)
-		} else if v, half := f.contrast(a, "good100", "GAUC", "oe", "AAUC"); !math.IsNaN(v) {
-			add("GAUC of GOOD 100 at least AAUC of OE, but for 2 points", []part{{"", v, half, v-half > -2, v+half < -2}})
+		} else if e := f.contrast(a, "good100", "GAUC", "oe", "AAUC"); e.there() {
+			add("GAUC of GOOD 100 at least AAUC of OE, but for 2 points", []part{{"", e, above(-2)}})
 		}
 		if a.Set == "uniform" {
 			var high []part
 			for _, row := range f.rowsOf(a, "good40", "good80", "good100") {
-				v, half := f.contrast(a, row, "GAUC", "", "")
-				high = append(high, part{row, v, half, v-half > 99, v+half < 99})
+				high = append(high, part{row, f.contrast(a, row, "GAUC", "", ""), above(99)})
 			}
 			add("GAUC of GOOD on noise at least 99", high)
 		}
-		if v, half := f.contrast(a, "prood", "GAUC", "good80", "GAUC"); !math.IsNaN(v) {
-			w, other := f.contrast(a, "prood", "AUC", "good80", "AUC")
-			add("ProoD: GAUC and AUC at least those of GOOD 80", []part{{"GAUC", v, half, v-half >= 0, v+half < 0}, {"AUC", w, other, w-other >= 0, w+other < 0}})
+		if e := f.contrast(a, "prood", "GAUC", "good80", "GAUC"); e.there() {
+			add("ProoD: GAUC and AUC at least those of GOOD 80", []part{{"GAUC", e, atLeast(0)}, {"AUC", f.contrast(a, "prood", "AUC", "good80", "AUC"), atLeast(0)}})
 		}
 	}
 	f.ownImages(t)
-	t.Notes = []string{"Points of percent; intervals of 95 % over the images (DeLong, paired), each taken alone; of seeds the mean."}
+	t.Notes = []string{"Points of percent; intervals of 95 %, each taken alone: over the images (DeLong, paired), and where there are two starts or more over these, by Student's t. What is said for these starts is by the images alone."}
 	return t
 }
 
@@ -215,30 +227,37 @@ func (f *Foreign) ownImages(t *nb.Tabular) {
 		return
 	}
 	a := f.sets[0]
-	type means struct{ accuracy, accuracyVariance, own, ownVariance float64 }
-	of := func(row string) (m means) {
-		seeds := f.seeds(a, row)
-		n := float64(len(seeds))
-		for _, of := range a.Networks {
-			if slices.Contains(seeds, of.Network) { // the same images for all seeds: their errors do not average out
-				m.accuracy, m.own = m.accuracy+100*of.Accuracy/n, m.own+100*of.Own/n
-				m.accuracyVariance += 1e4 * of.Accuracy * (1 - of.Accuracy) / float64(of.Images) / n
-				m.ownVariance += 1e4 * of.OwnError * of.OwnError / n
+	of := func(value func(n int) (mean, variance float64), row string) (estimate, []float64) {
+		starts := f.seeds(a, row)
+		n := float64(len(starts))
+		mean, variance := 0., 0. // the same images for all starts: their errors do not average out
+		var values []float64
+		for k := range a.Networks {
+			if slices.Contains(starts, a.Networks[k].Network) {
+				m, v := value(k)
+				mean, variance, values = mean+100*m/n, variance+1e4*v/n, append(values, 100*m)
 			}
 		}
-		return m
+		return estimate{value: mean, given: variance, starts: len(starts)}, values
 	}
-	plain := of("plain")
+	minus := func(value func(n int) (mean, variance float64), row, from string) estimate {
+		m, values := of(value, row)
+		o, others := of(value, from)
+		return estimate{starts: min(m.starts, o.starts)}.at(m.value-o.value, math.Sqrt(m.given+o.given), values, others)
+	}
+	accuracy := func(n int) (mean, variance float64) {
+		v := a.Networks[n].Accuracy
+		return v, v * (1 - v) / float64(a.Networks[n].Images)
+	}
+	own := func(n int) (mean, variance float64) {
+		return a.Networks[n].Own, a.Networks[n].OwnError * a.Networks[n].OwnError
+	}
 	var near, falls []part
 	quantiles := f.quantiles(a)
 	for i, row := range quantiles {
-		m := of(row)
-		v, half := m.accuracy-plain.accuracy, resample.Normal95*math.Sqrt(m.accuracyVariance+plain.accuracyVariance)
-		near = append(near, part{row, v, half, v-half > -1, v+half < -1})
+		near = append(near, part{row, minus(accuracy, row, "plain"), above(-1)})
 		if i > 0 {
-			before := of(quantiles[i-1])
-			v, half := m.own-before.own, resample.Normal95*math.Sqrt(m.ownVariance+before.ownVariance)
-			falls = append(falls, part{quantiles[i-1] + " to " + row, v, half, v+half < 0, v-half > 0})
+			falls = append(falls, part{quantiles[i-1] + " to " + row, minus(own, row, quantiles[i-1]), below(0)})
 		}
 	}
 	if !f.colour() {
@@ -249,9 +268,21 @@ func (f *Foreign) ownImages(t *nb.Tabular) {
 
 // part is one figure of a trend.
 type part struct {
-	name        string
-	value, half float64
-	yes, no     bool
+	name string
+	estimate
+	says func(low, high float64) (yes, no bool)
+}
+
+func above(v float64) func(low, high float64) (yes, no bool) {
+	return func(low, high float64) (yes, no bool) { return low > v, high < v }
+}
+
+func atLeast(v float64) func(low, high float64) (yes, no bool) {
+	return func(low, high float64) (yes, no bool) { return low >= v, high < v }
+}
+
+func below(v float64) func(low, high float64) (yes, no bool) {
+	return func(low, high float64) (yes, no bool) { return high < v, low > v }
 }
 
 func figures(parts []part) string {
@@ -263,15 +294,22 @@ func figures(parts []part) string {
 }
 
 func saysOf(parts []part) string {
-	yes := true
-	for _, p := range parts {
-		if p.no {
-			return strings.TrimSuffix("the opposite shows: "+p.name, ": ")
+	starts := math.MaxInt
+	by := func(half func(e estimate) float64) string {
+		all := true
+		for _, p := range parts {
+			starts = min(starts, p.starts)
+			yes, no := p.says(p.value-half(p.estimate), p.value+half(p.estimate))
+			if no {
+				return strings.TrimSuffix(opposite+": "+p.name, ": ")
+			}
+			all = all && yes
 		}
-		yes = yes && p.yes
+		if all {
+			return shows
+		}
+		return open
 	}
-	if yes {
-		return "shows"
-	}
-	return "open"
+	over, given := by(func(e estimate) float64 { return e.half }), by(func(e estimate) float64 { return e.given })
+	return ruling{over, given, starts}.String()
 }

@@ -2,10 +2,13 @@ package papers
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/resample"
 )
 
 // areasFile writes results of networks with GAUC and AUC by hand, each with a standard error of one point and no covariance.
@@ -68,12 +71,12 @@ func TestTrendsOfForeignImages(t *testing.T) {
 		says[row[0].(string)] = row[3].(string)
 	}
 	for trend, want := range map[string]string{
-		"GAUC is 0 without bounds in training":                   "the opposite shows: good0",
+		"GAUC is 0 without bounds in training":                   "for this start: the opposite shows: good0",
 		"GAUC rises with Q":                                      "open",
-		"GAUC of GOOD 100 at least AAUC of OE, but for 2 points": "shows",
-		"GAUC of GOOD on noise at least 99":                      "the opposite shows: good40",
-		"accuracy of GOOD within a point of Plain's":             "shows",
-		"confidence in own images falls with Q":                  "shows",
+		"GAUC of GOOD 100 at least AAUC of OE, but for 2 points": "for this start: shows",
+		"GAUC of GOOD on noise at least 99":                      "for this start: the opposite shows: good40",
+		"accuracy of GOOD within a point of Plain's":             "for this start: shows",
+		"confidence in own images falls with Q":                  "for this start: shows",
 	} {
 		if says[trend] != want {
 			t.Errorf("%s: %q, want %q", trend, says[trend], want)
@@ -90,6 +93,24 @@ func TestTrendsOfForeignImages(t *testing.T) {
 	}
 }
 
+// Two starts whose areas differ by a point: Student's t with one degree of freedom widens ± 1.4 points to ± √(1.4² + 6.35²).
+func TestTrendsOverStarts(t *testing.T) {
+	e := estimate{starts: 2}.at(4, 1.4/resample.Normal95, []float64{3.5, 4.5})
+	if math.Abs(e.given-1.4) > 1e-9 || math.Abs(e.half-math.Hypot(1.4, 12.7062*.5)) > 1e-3 {
+		t.Errorf("%+v", e)
+	}
+	for want, parts := range map[string][]part{
+		"open; for these 2 starts: shows":                   {{"", e, above(1)}},
+		"open; for these 2 starts: the opposite shows: row": {{"row", e, below(1)}},
+		"open":  {{"", e, above(3)}},
+		"shows": {{"", e, above(-3)}},
+	} {
+		if says := saysOf(parts); says != want {
+			t.Errorf("%q, want %q", says, want)
+		}
+	}
+}
+
 // By hand, each difference with an interval of 2.8 points to each side: short is as good, mixed loses 10 points of AUC, CROWN gains 10 and 1.
 func TestGoalsOfForeignImages(t *testing.T) {
 	folder := t.TempDir()
@@ -102,11 +123,11 @@ func TestGoalsOfForeignImages(t *testing.T) {
 		says[row[0].(string)] = row[3].(string)
 	}
 	for goal, want := range map[string]string{
-		"short: GAUC of GOOD 80, but for 3 points":                "shows",
-		"short-ibp: GAUC of GOOD 80, but for 3 points":            "the opposite shows",
-		"mixed-50: GAUC and AUC at least those of GOOD 80":        "the opposite shows: AUC",
+		"short: GAUC of GOOD 80, but for 3 points":                "for this start: shows",
+		"short-ibp: GAUC of GOOD 80, but for 3 points":            "for this start: the opposite shows",
+		"mixed-50: GAUC and AUC at least those of GOOD 80":        "for this start: the opposite shows: AUC",
 		"CROWN gives the same weights a greater GAUC":             "open",
-		"without rounding GAUC is the same to a tenth of a point": "the opposite shows: good80",
+		"without rounding GAUC is the same to a tenth of a point": "for this start: the opposite shows: good80",
 	} {
 		if says[goal] != want || len(says) != 5 {
 			t.Errorf("%s: %q, want %q of %d", goal, says[goal], want, len(says))

@@ -305,10 +305,9 @@ func judged(list []claim, models lines.Models, complete bool, n []int) (cells, s
 		of, which = append(of, d), append(which, i)
 	}
 	for k, verdict := range verdicts(false, of...) {
-		if !complete {
-			verdict = "so far: " + verdict
+		if says[which[k]] = verdict.String(); !complete {
+			says[which[k]] = "so far: " + says[which[k]]
 		}
-		says[which[k]] = verdict
 	}
 	return cells, says
 }

@@ -58,7 +58,7 @@ func (r Radii) labelled() (radii []float64) {
 }
 
 // ACR is the bootstrap interval (Efron 1979, percentile form) for the average certified radius of the population of which the labelled images
-// are a random sample. Of no images it is [0, 0].
+// are a random sample; of fewer than ten images it is Student's, see resample.Run. Of no images it is [0, 0].
 //
 // Errors: options out of range, as *resample.OptionError; that of ctx.
 func ACR(ctx context.Context, r Radii, o resample.Options) (resample.Interval, error) {
@@ -71,7 +71,12 @@ func ACR(ctx context.Context, r Radii, o resample.Options) (resample.Interval, e
 	if err != nil {
 		return resample.Interval{}, err
 	}
-	return found[0].Interval, nil
+	return positive(found[0].Interval), nil
+}
+
+// positive is an interval of radii, of which none is below 0.
+func positive(i resample.Interval) resample.Interval {
+	return resample.Interval{Low: max(0, i.Low), High: i.High}
 }
 
 // means are those of several metrics: values has those of an image side by side, so that a resample takes the same images for all of them.
@@ -85,7 +90,7 @@ func means(ctx context.Context, values []float64, metrics int, o resample.Option
 			}
 		}
 		for m := range means {
-			means[m] /= float64(images)
+			means[m] /= float64(len(d.First))
 		}
 		return nil
 	}, o)
@@ -99,6 +104,9 @@ type Difference struct {
 	Interval   resample.Interval `json:"interval"`
 	P          float64           `json:"-"`                // of the hypothesis that there is no difference; see resample.Holm
 	Holm       *float64          `json:"p_holm,omitempty"` // P corrected for all differences of a table; nil: of none
+
+	Starts int         `json:"starts,omitempty"` // of the method with fewer, that Interval is over; 1: it is for this start; 0: of two runs
+	Given  *Difference `json:"given,omitempty"`  // of fewer than three starts: for these alone, over images
 }
 
 func difference(a, b float64, e resample.Estimate) Difference {

@@ -78,7 +78,7 @@ func MeanACR(ctx context.Context, runs []Corrupted, o resample.Options) (*Sweep,
 	c := &Sweep{Images: len(m.images), Severities: m.severities, Bootstrap: o,
 		Corruptions: []NamedACR{}, Groups: []NamedACR{}, Order: []NamedDifference{}}
 	for k, name := range m.names {
-		one := NamedACR{name, m.mean(k), found[k].Interval}
+		one := NamedACR{name, m.mean(k), positive(found[k].Interval)}
 		switch {
 		case k == 0:
 			c.MACR = one

@@ -9,42 +9,53 @@ import (
 	"github.com/certspec/certspec/rs/compare"
 )
 
-// sweepOf has all corruptions of low, mid and high at severities 1 and 3, with two images whose radii are those of the group.
+// sweepOf has all corruptions of low, mid and high at severities 1 and 3, with two kinds of images, five of each, whose radii are those of
+// the group.
 func sweepOf(low, mid, high [2]float64) []compare.Corrupted {
 	var runs []compare.Corrupted
 	for k, radii := range [][2]float64{low, mid, high} {
 		for _, name := range corrupt.Groups[k].Corruptions {
 			for _, severity := range []int{1, 3} {
-				runs = append(runs, compare.Corrupted{Corruption: name, Severity: severity, Radii: correct(radii[0]*float64(severity), radii[1]*float64(severity))})
+				runs = append(runs, compare.Corrupted{Corruption: name, Severity: severity, Radii: correct(kinds(radii[0]*float64(severity), radii[1]*float64(severity))...)})
 			}
 		}
 	}
 	return runs
 }
 
+func kinds(a, b float64) []float64 { return []float64{a, b, a, b, a, b, a, b, a, b} }
+
+// ends are those of a 95 % interval for a mean of both kinds: of ten drawn images, 2 to 8 are of one kind in the middle 95 % (of 1 and 9 the tails hold 1.1 %, of
+// 2 and 8 5.5 %).
+func ends(a, b float64) resample.Interval {
+	a, b = min(a, b), max(a, b)
+	return resample.Interval{Low: a + .2*(b-a), High: a + .8*(b-a)}
+}
+
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
 
-// Severities 1 and 3 double every radius in the mean. The resamples of two images take each twice with probability ¼, so that 95 % intervals
-// reach from one image's value to the other's.
+func same(a, b resample.Interval) bool { return near(a.Low, b.Low) && near(a.High, b.High) }
+
+// Severities 1 and 3 double every radius in the mean.
 func TestMeanACRIntervals(t *testing.T) {
 	c, err := compare.MeanACR(t.Context(), sweepOf([2]float64{.1, .2}, [2]float64{.15, .25}, [2]float64{.2, .35}), resample.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Images != 2 || len(c.Severities) != 2 || len(c.Corruptions) != 15 || len(c.Groups) != 7 || len(c.Order) != 2 {
+	if c.Images != 10 || len(c.Severities) != 2 || len(c.Corruptions) != 15 || len(c.Groups) != 7 || len(c.Order) != 2 {
 		t.Fatalf("%+v", c)
 	}
-	if i := c.MACR; !near(i.ACR, 2*(.15+.2+.275)/3) || !near(i.Interval.Low, .3) || !near(i.Interval.High, 2*(.2+.25+.35)/3) {
+	if i := c.MACR; !near(i.ACR, 2*(.15+.2+.275)/3) || !same(i.Interval, ends(.3, 2*(.2+.25+.35)/3)) {
 		t.Errorf("mACR %+v", i)
 	}
-	if g := c.Groups[2]; g.Name != "high" || !near(g.ACR, .55) || !near(g.Interval.Low, .4) || !near(g.Interval.High, .7) {
+	if g := c.Groups[2]; g.Name != "high" || !near(g.ACR, .55) || !same(g.Interval, ends(.4, .7)) {
 		t.Errorf("group %+v", g)
 	}
 	// Both images gain the same from low to mid: no interval is left. From mid to high one gains .1, the other .2.
 	if d := c.Order[0]; d.Name != "low to mid" || !near(d.A, .3) || !near(d.Difference.Difference, .1) || !near(d.Interval.Low, .1) || !near(d.Interval.High, .1) {
 		t.Errorf("%+v", d)
 	}
-	if d := c.Order[1]; d.Name != "mid to high" || !near(d.Difference.Difference, .15) || !near(d.Interval.Low, .1) || !near(d.Interval.High, .2) {
+	if d := c.Order[1]; d.Name != "mid to high" || !near(d.Difference.Difference, .15) || !same(d.Interval, ends(.1, .2)) {
 		t.Errorf("%+v", d)
 	}
 }
@@ -71,14 +82,14 @@ func TestCompareCorruptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k, want := range [][3]float64{{.3, .2, .4}, {0, 0, 0}, {-.1, -.2, 0}} { // low, mid, high: difference and interval
-		if g := c.Groups[k]; !near(g.Difference.Difference, want[0]) || !near(g.Interval.Low, want[1]) || !near(g.Interval.High, want[2]) {
+	for k, want := range [][3]float64{{.3, .2, .4}, {0, 0, 0}, {-.1, -.2, 0}} { // low, mid, high: difference, and that of each kind
+		if g := c.Groups[k]; !near(g.Difference.Difference, want[0]) || !same(g.Interval, ends(want[1], want[2])) {
 			t.Errorf("%+v, want %v", g, want)
 		}
 	}
-	clean := correct(.3, .3)
+	clean := correct(kinds(.3, .3)...)
 	c, err = compare.Sweeps(t.Context(), compare.Uncorrupted(a, clean), a, resample.Options{})
-	if err != nil || !near(c.MACR.A, .3) || !near(c.MACR.B, .3) || !near(c.MACR.Interval.Low, -.1) {
+	if err != nil || !near(c.MACR.A, .3) || !near(c.MACR.B, .3) || !near(c.MACR.Interval.Low, ends(-.1, .1).Low) {
 		t.Errorf("against the clean run: %+v, %v", c, err)
 	}
 	for name, other := range map[string][]compare.Corrupted{

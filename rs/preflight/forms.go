@@ -210,7 +210,7 @@ func (p *pilot) better(a, b []int32, images []int) (value float64, gain resample
 	estimates, err := resample.Run(context.Background(), resample.Paired(len(gains)), 1, func(d resample.Draw, values []float64) error {
 		values[0] = 0
 		for _, i := range d.First {
-			values[0] += gains[i] / float64(len(gains))
+			values[0] += gains[i] / float64(len(d.First))
 		}
 		return nil
 	}, resample.Options{Resamples: 1000})

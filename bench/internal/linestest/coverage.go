@@ -2,15 +2,19 @@ package linestest
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/resample"
 )
 
-// Coverage counts, over Trials worlds, how many intervals hold the truth, and how many models the interval of the effective robustness calls robust.
+// Coverage counts, over Trials worlds with intervals, how many hold the truth, and how many models the interval of the effective
+// robustness calls robust.
 type Coverage struct {
 	Trials      int     `json:"trials"`
+	Refused     int     `json:"refused"`       // further worlds, without intervals
+	Why         string  `json:"why,omitempty"` // of the first of them
 	Slope       int     `json:"slope"`
 	Intercept   int     `json:"intercept"`
 	R2          int     `json:"r2"`
@@ -22,18 +26,14 @@ type Coverage struct {
 	Reliability float64 `json:"mean_reliability"`
 }
 
-// Cover fits trials worlds and counts. What the intervals take for random says what their truth is: of images alone, the line through the models that were
-// drawn; of models too, the law that they were drawn from.
-func (w World) Cover(ctx context.Context, trials int, over lines.Over, counts bool, b resample.Options) (Coverage, error) {
+// Cover fits so many worlds and counts; a world whose models all have one accuracy, and thus no line, is left out. What the
+// intervals take for random says what their truth is: of images alone, the line through the models that were drawn; of models too,
+// the law that they were drawn from.
+func (w World) Cover(ctx context.Context, trials int, over lines.Over, b resample.Options) (Coverage, error) {
 	rng := rand.New(rand.NewPCG(b.Seed, 77))
-	c := Coverage{Trials: trials}
-	for trial := range trials {
+	var c Coverage
+	for trial := 0; trial < trials; trial++ {
 		models, truth := w.Draw(rng)
-		if counts {
-			for k := range models {
-				models[k].Images = nil
-			}
-		}
 		if over != lines.Images {
 			variance := 0.4 * 0.4 * w.Slope * w.Slope
 			truth.Line.Slope, truth.Line.Intercept = w.Slope, w.Intercept
@@ -41,11 +41,26 @@ func (w World) Cover(ctx context.Context, trials int, over lines.Over, counts bo
 			truth.Last = lines.Phi(w.Slope+w.Intercept+w.Lift) - lines.Phi(w.Slope+w.Intercept)
 		}
 		b.Seed = uint64(trial)
-		r, err := lines.Fit(ctx, models, lines.Options{X: Clean, Y: Shifted, Baseline: lines.Selection{Label: "group", Value: "standard"}, Over: over, SameImages: w.Same && !counts, Bootstrap: b})
+		r, err := lines.Fit(ctx, models, lines.Options{X: Clean, Y: Shifted, Baseline: lines.Selection{Label: "group", Value: "standard"}, Over: over, SameImages: w.Same && !w.Counts, Bootstrap: b})
+		if few := (*lines.FewPoints)(nil); errors.As(err, &few) {
+			continue
+		}
 		if err != nil {
 			return c, err
 		}
 		line, last := r.Lines[0], r.Models[len(r.Models)-1]
+		c.SlopeMean += line.Slope / float64(trials)
+		c.Reliability += line.Reliability / float64(trials)
+		if line.Deming != nil {
+			c.DemingMean += line.Deming.Slope / float64(trials)
+		}
+		if line.Intervals == nil {
+			if c.Refused++; c.Why == "" {
+				c.Why = r.Notes[0]
+			}
+			continue
+		}
+		c.Trials++
 		for field, want := range map[string]struct {
 			truth float64
 			hits  *int
@@ -54,8 +69,7 @@ func (w World) Cover(ctx context.Context, trials int, over lines.Over, counts bo
 				*want.hits++
 			}
 		}
-		switch {
-		case last.Interval.Contains(truth.Last):
+		if last.Interval.Contains(truth.Last) {
 			c.Robustness++
 		}
 		switch {
@@ -63,11 +77,6 @@ func (w World) Cover(ctx context.Context, trials int, over lines.Over, counts bo
 			c.Robust++
 		case last.Interval.High < 0:
 			c.Fragile++
-		}
-		c.SlopeMean += line.Slope / float64(trials)
-		c.Reliability += line.Reliability / float64(trials)
-		if line.Deming != nil {
-			c.DemingMean += line.Deming.Slope / float64(trials)
 		}
 	}
 	return c, nil

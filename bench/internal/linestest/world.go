@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/certspec/certspec/lines"
 )
 
@@ -21,6 +23,7 @@ type World struct {
 	X, Y      int     // images of each axis; 0: accuracies are the true ones, of unknown n
 	Same      bool    // both axes have the same images, with the same difficulties
 	Common    float64 // share of a difficulty's variance that all models share
+	Counts    bool    // only the numbers of images and of correct answers are known; Common is not used
 }
 
 // Truth is what infinitely many images give: the line through the models drawn (of the group "standard", all but the last), and the last model's
@@ -46,7 +49,10 @@ func (w World) Draw(rng *rand.Rand) (lines.Models, Truth) {
 		}
 		skills = append(skills, s)
 	}
-	dx, dy := normal(rng, w.X), normal(rng, w.Y)
+	var dx, dy []float64
+	if !w.Counts {
+		dx, dy = normal(rng, w.X), normal(rng, w.Y)
+	}
 	if w.Same {
 		dy = dx
 	}
@@ -63,8 +69,8 @@ func (w World) Draw(rng *rand.Rand) (lines.Models, Truth) {
 			y += w.Scatter * rng.NormFloat64()
 			px, py = append(px, s), append(py, y)
 		}
-		w.answer(rng, m, Clean, dx, s)
-		w.answer(rng, m, Shifted, dy, y)
+		w.answer(rng, m, Clean, w.X, dx, s)
+		w.answer(rng, m, Shifted, w.Y, dy, y)
 		models = append(models, m)
 	}
 	line, err := lines.LeastSquares(px, py)
@@ -75,9 +81,13 @@ func (w World) Draw(rng *rand.Rand) (lines.Models, Truth) {
 	return models, Truth{line, lines.Phi(w.Slope*s+w.Intercept+w.Lift) - lines.Phi(line.At(s))}
 }
 
-func (w World) answer(rng *rand.Rand, m lines.Model, field string, difficulty []float64, skill float64) {
-	if len(difficulty) == 0 {
-		m.Accuracies[field] = lines.Accuracy{Share: lines.Phi(skill)}
+func (w World) answer(rng *rand.Rand, m lines.Model, field string, n int, difficulty []float64, skill float64) {
+	switch p := lines.Phi(skill); {
+	case n == 0:
+		m.Accuracies[field] = lines.Accuracy{Share: p}
+		return
+	case w.Counts:
+		m.Accuracies[field] = lines.Accuracy{Share: distuv.Binomial{N: float64(n), P: p, Src: rng}.Rand() / float64(n), N: n}
 		return
 	}
 	images, k := make([]float64, len(difficulty)), 0
