@@ -14,7 +14,8 @@ import (
 //	g(z) = sigmoid(A·ln z − B·ln(1−z) + C),   A, B ≥ 0,
 //
 // with A = B in the maps of Platt (2000) on the logit, and C = 0 besides for a temperature T = 1/A (Guo et al. 2017); beta maps are those of Kull et al.
-// (2017). An isotonic map is a step function: Value[i] from From[i] on. At 0 and 1 the limits are taken.
+// (2017). They are fitted to confidences in [10⁻¹², 1−10⁻¹²], and take others as the nearer of these ends; see Saturated. An
+// isotonic map is a step function: Value[i] from From[i] on.
 type Recalibration struct {
 	Method    Method    `json:"method"`
 	Objective Objective `json:"objective"`
@@ -79,17 +80,28 @@ func (r *Recalibration) At(z float64) float64 {
 		}
 		return r.Value[max(i, 0)]
 	}
-	x := r.C
-	if r.A > 0 {
-		x += r.A * math.Log(z)
+	up, down := logs(z)
+	return 1 / (1 + math.Exp(-(r.A*up + r.B*down + r.C)))
+}
+
+// edge is the least confidence, and the least distance from 1, that logarithms are taken of.
+const edge = 1e-12
+
+// logs are ln z and −ln(1−z) of z inside the edges.
+func logs(z float64) (up, down float64) {
+	z = min(max(z, edge), 1-edge)
+	return math.Log(z), -math.Log1p(-z)
+}
+
+// Saturated counts the confidences that are 0 or 1 but for 10⁻¹², as those that were printed with few digits or rounded to float32.
+// All of them are one point to a map other than an isotonic one, far from the rest.
+func Saturated(confidence []float64) (n int) {
+	for _, z := range confidence {
+		if z <= edge || z >= 1-edge {
+			n++
+		}
 	}
-	if r.B > 0 {
-		x -= r.B * math.Log1p(-z)
-	}
-	if math.IsNaN(x) { // both ends at once cannot be
-		return 0.5
-	}
-	return 1 / (1 + math.Exp(-x))
+	return n
 }
 
 // outwards pays for the rounding of At, a few units in the last place of ln, exp and their sum (|x| is at most some hundred).

@@ -136,6 +136,47 @@ func TestBetaIsNoWorseThanPlatt(t *testing.T) {
 	}
 }
 
+// A map is applied as it was fitted: 800 of 2,000 confidences were rounded to 1, of which 90 % are right. All maps give them about that,
+// and the calibration error falls. What is not clamped in the same way gives them 1.
+func TestSaturatedConfidences(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	s := &Table{}
+	for i := range 2000 {
+		z := .6 + .35*rng.Float64()
+		right := rng.Float64() < z-.1
+		if i%5 < 2 {
+			z, right = 1, rng.Float64() < .9
+		}
+		s.Correct, s.Confidence = append(s.Correct, right), append(s.Confidence, z)
+	}
+	if n := Saturated(s.Confidence); n != 800 {
+		t.Fatalf("%d saturated", n)
+	}
+	bins, err := Uniform(15, LeftClosed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := ECE(s.Correct, s.Confidence, bins)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []Method{Platt, Temperature, Beta, Isotonic} {
+		r := fitted(t, m, NLL, s)
+		// By hand at the clamp, ln(1e12) = 27.631: what the fit saw of them.
+		x := r.A*math.Log1p(-1e-12) + r.B*27.631021 + r.C
+		if want := 1 / (1 + math.Exp(-x)); m != Isotonic && math.Abs(r.At(1)-want) > 1e-6 {
+			t.Errorf("%s at 1: %v, fitted as %v", m, r.At(1), want)
+		}
+		if math.Abs(r.At(1)-.9) > .05 || r.At(1) < r.At(1-1e-12) || r.At(0) > r.At(1e-12) {
+			t.Errorf("%s gives those at 1 %v, want about .9", m, r.At(1))
+		}
+		after, err := ECE(s.Correct, r.Apply(s).Confidence, bins)
+		if err != nil || after > before {
+			t.Errorf("%s: ECE %v after, %v before, %v", m, after, before, err)
+		}
+	}
+}
+
 // An interval holds the map of everything in it, at the ends, too.
 func TestMappedIntervalsHold(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))

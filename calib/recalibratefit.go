@@ -2,7 +2,6 @@ package calib
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -32,10 +31,8 @@ func FitRecalibration(method Method, objective Objective, correct []bool, confid
 	}
 	r := &Recalibration{Method: method, Objective: objective}
 	up, down := make([]float64, len(z)), make([]float64, len(z)) // ln z, −ln(1−z)
-	const edge = 1e-12                                           // the fit needs finite points, the map does not
 	for i, v := range z {
-		v = min(max(v, edge), 1-edge)
-		up[i], down[i] = math.Log(v), -math.Log1p(-v)
+		up[i], down[i] = logs(v)
 	}
 	logits := make([]float64, len(z))
 	for i := range logits {

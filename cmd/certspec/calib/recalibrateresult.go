@@ -23,6 +23,9 @@ type recalibrated struct {
 	Joint    *jointTerms           `json:"joint,omitempty"`
 	Rows     []calib.Judged        `json:"rows"` // as they are, recalibrated, constant
 	Useless  bool                  `json:"no_better_than_a_constant"`
+
+	FittedSaturated int `json:"fitted_saturated,omitempty"` // see calib.Saturated; of an isotonic map 0
+	Saturated       int `json:"saturated,omitempty"`        // of those that are judged
 }
 
 // jointTerms say what the joint claim and that for the population take.
@@ -54,11 +57,17 @@ func (o *recalibrateOptions) judge(s *sampleFile, part fitPart) (*recalibrated, 
 			return nil, fmt.Errorf("%s: %w", part.from, err)
 		}
 		r.FittedN = len(part.table.Correct)
+		if r.Map.Method != calib.Isotonic {
+			r.FittedSaturated = calib.Saturated(part.table.Confidence)
+		}
 		if accuracy, err = calib.Accuracy(part.table.Correct); err != nil {
 			return nil, err
 		}
 	}
 	r.Words = r.Map.String()
+	if r.Map.Method != calib.Isotonic {
+		r.Saturated = calib.Saturated(s.Confidence)
+	}
 	failures := -1
 	if s.at != nil && s.at.fails > 0 {
 		if failures, err = calib.FailuresAtMost(s.at.of, s.at.fails, o.delta); err != nil {
@@ -105,6 +114,14 @@ func (r *recalibrated) print(out io.Writer) error {
 	}
 	if r.Useless {
 		fmt.Fprintln(out, "no better than a constant confidence at this radius")
+	}
+	if r.FittedSaturated+r.Saturated > 0 {
+		of := ""
+		if r.FittedN > 0 {
+			of = fmt.Sprintf("%d of %d fitted and ", r.FittedSaturated, r.FittedN)
+		}
+		fmt.Fprintf(out, "saturated: %s%d of %d judged confidences are 0 or 1, which the map takes as 1e-12 and 1-1e-12: far from all others, they bend it; write confidences with more digits, or fit --method isotonic\n",
+			of, r.Saturated, r.N)
 	}
 	if j := r.Joint; j != nil {
 		cli.Fprintf(out, "joint: on these images at once with probability %g, %d of %d certificates may be false\n", 1-j.Delta, j.Failures, j.Attempted)
