@@ -79,8 +79,11 @@ func (c *coverage) write(path string) error {
 		return fmt.Sprintf("%.1f %%", 100*float64(k)/float64(of))
 	}
 	fmt.Fprintf(&b, "# Coverage of the intervals of accuracy lines\n\nMade by `go run ./bench coverage --trials %d --resamples %d`. Share of 95 %% intervals that hold the truth, over worlds that are drawn: a share of 95 %% has a standard error of %.1f %%.\n"+
-		"“None” is the share of worlds whose line gets no interval; the reason is that of the first. “ER” is the effective robustness of a model beside the line; “called” are models that are on the line and whose interval lies above it, and below. The true slope is 0.8.\n\n"+
-		"| world | random | none | slope | intercept | R² | ER | called robust | called fragile | mean slope | by reliability | Deming |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+		"“None” is the share of worlds whose line gets no interval; the reason is that of the first. “ER” is the "+
+		"effective robustness of a model beside the line; “called” are models that are on the line and whose "+
+		"interval lies above it, and below. The true slope is 0.8.\n\n"+
+		"| world | random | none | slope | intercept | R² | ER | called robust | called fragile | mean slope | "+
+		"by reliability | Deming |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
 		c.Trials, c.Resamples, 100*math.Sqrt(0.95*0.05/float64(c.Trials)))
 	var whys []string
 	for _, s := range c.Studies {
@@ -97,13 +100,17 @@ func (c *coverage) write(path string) error {
 			}
 			return share(k, s.Coverage.Trials)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %.3f | %s | %s |\n", s.Name, s.Over, share(s.Refused, c.Trials), held(s.Slope), held(s.Intercept), held(s.R2), held(s.Robustness), robust, fragile, s.SlopeMean, mended, deming)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %.3f | %s | %s |\n", s.Name, s.Over,
+			share(s.Refused, c.Trials), held(s.Slope), held(s.Intercept), held(s.R2), held(s.Robustness), robust,
+			fragile, s.SlopeMean, mended, deming)
 		if s.Why != "" {
 			whys = append(whys, fmt.Sprintf("- %s, over %s: %s", s.Name, s.Over, s.Why))
 		}
 	}
 	fmt.Fprintf(&b, "\nWhy there is no interval, in the first world without one:\n\n%s\n", strings.Join(whys, "\n"))
-	fmt.Fprintf(&b, "\nAccuracy without labels, four models, 400 and 300 images: intervals of ALine-S hold the estimate of infinitely many images in %s, of ALine-D in %s.\n", share(c.Agreement.S, c.Trials), share(c.Agreement.D, c.Trials))
+	fmt.Fprintf(&b, "\nAccuracy without labels, four models, 400 and 300 images: intervals of ALine-S hold the "+
+		"estimate of infinitely many images in %s, of ALine-D in %s.\n", share(c.Agreement.S, c.Trials),
+		share(c.Agreement.D, c.Trials))
 	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return err

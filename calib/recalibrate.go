@@ -13,9 +13,9 @@ import (
 //
 //	g(z) = sigmoid(A·ln z − B·ln(1−z) + C),   A, B ≥ 0,
 //
-// with A = B in the maps of Platt (2000) on the logit, and C = 0 besides for a temperature T = 1/A (Guo et al. 2017); beta maps are those of Kull et al.
-// (2017). They are fitted to confidences in [10⁻¹², 1−10⁻¹²], and take others as the nearer of these ends; see Saturated. An
-// isotonic map is a step function: Value[i] from From[i] on.
+// with A = B in the maps of Platt (2000) on the logit, and C = 0 besides for a temperature T = 1/A (Guo et al.
+// 2017); beta maps are those of Kull et al. (2017). They are fitted to confidences in [10⁻¹², 1−10⁻¹²], and take
+// others as the nearer of these ends; see Saturated. An isotonic map is a step function: Value[i] from From[i] on.
 type Recalibration struct {
 	Method    Method    `json:"method"`
 	Objective Objective `json:"objective"`
@@ -93,8 +93,8 @@ func logs(z float64) (up, down float64) {
 	return math.Log(z), -math.Log1p(-z)
 }
 
-// Saturated counts the confidences that are 0 or 1 but for 10⁻¹², as those that were printed with few digits or rounded to float32.
-// All of them are one point to a map other than an isotonic one, far from the rest.
+// Saturated counts the confidences that are 0 or 1 but for 10⁻¹², as those that were printed with few digits or
+// rounded to float32. All of them are one point to a map other than an isotonic one, far from the rest.
 func Saturated(confidence []float64) (n int) {
 	for _, z := range confidence {
 		if z <= edge || z >= 1-edge {

@@ -136,8 +136,8 @@ func TestBetaIsNoWorseThanPlatt(t *testing.T) {
 	}
 }
 
-// A map is applied as it was fitted: 800 of 2,000 confidences were rounded to 1, of which 90 % are right. All maps give them about that,
-// and the calibration error falls. What is not clamped in the same way gives them 1.
+// A map is applied as it was fitted: 800 of 2,000 confidences were rounded to 1, of which 90 % are right. All maps
+// give them about that, and the calibration error falls. What is not clamped in the same way gives them 1.
 func TestSaturatedConfidences(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	s := &Table{}

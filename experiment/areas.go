@@ -162,16 +162,19 @@ func areaOf(own, foreign []float64) (area, error) {
 	}
 	_, deviation, err := ood.DeLong(own, foreign)
 	half := resample.Normal95 * deviation
-	return area{Conservative: v.Conservative, Value: v.Value, Low: max(v.Value-half, 0), High: min(v.Value+half, 1)}, err
+	return area{Conservative: v.Conservative, Value: v.Value, Low: max(v.Value-half, 0), High: min(v.Value+half,
+		1)}, err
 }
 
 func (a *area) add(b area) {
-	*a = area{a.Conservative + b.Conservative, a.Value + b.Value, a.Low + b.Low, a.High + b.High, append(a.starts, b.Value)}
+	*a = area{a.Conservative + b.Conservative, a.Value + b.Value, a.Low + b.Low, a.High + b.High, append(a.starts,
+		b.Value)}
 }
 
 func (a *area) over(n float64) {
 	value := a.Value / n
-	in := resample.Members(resample.Interval{Low: a.Low / n, High: a.High / n}, value, resample.DefaultConfidence, a.starts)
+	in := resample.Members(resample.Interval{Low: a.Low / n, High: a.High / n}, value, resample.DefaultConfidence,
+		a.starts)
 	*a = area{Conservative: a.Conservative / n, Value: value, Low: max(0, in.Low), High: min(1, in.High)}
 }
 

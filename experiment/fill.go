@@ -68,7 +68,8 @@ type meanOverSeeds struct {
 	Seeds int     `json:"seeds"`
 }
 
-// Value is an average certified radius. Interval is that of the mean over the starts, over images and starts; of one start it is for this one.
+// Value is an average certified radius. Interval is that of the mean over the starts, over images and starts; of
+// one start it is for this one.
 type Value struct {
 	meanOverSeeds
 	Images   int               `json:"images"`

@@ -69,7 +69,9 @@ func TestFillByHand(t *testing.T) {
 		t.Errorf("fog of A: %+v", fog)
 	}
 	b := f.Lines[1].Values
-	if b[0].Seeds != 1 || !near(b[1].Mean, .4) || !near(b[1].Difference.Difference, .25) || !near(b[1].Difference.Interval.Low, .25-student) || !near(b[1].Difference.Interval.High, .25+student) || b[1].Difference.Starts != 1 {
+	if b[0].Seeds != 1 || !near(b[1].Mean, .4) || !near(b[1].Difference.Difference, .25) ||
+		!near(b[1].Difference.Interval.Low, .25-student) || !near(b[1].Difference.Interval.High, .25+student) ||
+		b[1].Difference.Starts != 1 {
 		t.Errorf("B: %+v, %+v", b[1], b[1].Difference)
 	}
 	// B has the first seed only, in which A has (0.4 + 0)/2.

@@ -14,9 +14,10 @@ import (
 //
 //	(V_image + V_cell/C)/I + (V_seed + V_seed·image/I)/S,
 //
-// with the parts as the pilot has them; each cell's mean is taken off first, as the cells are chosen, not drawn. A run sees a gap where
-// the interval of 95 %, that of Value.Minus, excludes 0 in 80 of 100 runs: the second part is known to the starts of the run alone, and
-// Student's t pays for it. A run of one start sees a gap between these starts: V_seed is no part of it.
+// with the parts as the pilot has them; each cell's mean is taken off first, as the cells are chosen, not drawn. A
+// run sees a gap where the interval of 95 %, that of Value.Minus, excludes 0 in 80 of 100 runs: the second part is
+// known to the starts of the run alone, and Student's t pays for it. A run of one start sees a gap between these
+// starts: V_seed is no part of it.
 type Gap struct {
 	Row    string `json:"row"`
 	Figure string `json:"figure"`
@@ -46,7 +47,8 @@ type Gap struct {
 // sees is the smallest gap that a run sees.
 func (g Gap) sees(images, cells, seeds int) float64 {
 	n := float64(images)
-	common, own := (g.Image*g.Image+g.Cell*g.Cell/float64(cells))/n, (g.Seed*g.Seed+g.SeedImage*g.SeedImage/n)/float64(seeds)
+	common, own := (g.Image*g.Image+g.Cell*g.Cell/float64(cells))/n,
+		(g.Seed*g.Seed+g.SeedImage*g.SeedImage/n)/float64(seeds)
 	if seeds == 1 {
 		return (resample.Normal95 + power80) * math.Sqrt(common+g.SeedImage*g.SeedImage/n)
 	}
@@ -59,8 +61,9 @@ func (g Gap) sees(images, cells, seeds int) float64 {
 // power80 is Φ⁻¹(0.8).
 const power80 = 0.841621
 
-// detectable is the mean of a normal difference whose interval of 95 % excludes 0 with probability 0.8. Of its variance the interval knows
-// one part, common. It estimates the others, one or two, by sets of starts of so many degrees of freedom each; see resample.Run.
+// detectable is the mean of a normal difference whose interval of 95 % excludes 0 with probability 0.8. Of its
+// variance the interval knows one part, common. It estimates the others, one or two, by sets of starts of so many
+// degrees of freedom each; see resample.Run.
 func detectable(common float64, own []float64, freedom float64) float64 {
 	total := common
 	for _, v := range own {

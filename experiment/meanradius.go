@@ -72,7 +72,8 @@ func (f *Filler) value(radii map[uint64]*Radii, roots map[uint64]string, m Metri
 	return v, err
 }
 
-// root is the network that a model goes back to, over what it began with; itself where that was random, or is no model of the experiment.
+// root is the network that a model goes back to, over what it began with; itself where that was random, or is no
+// model of the experiment.
 func (m *Manifest) root(model *Model) string {
 	for range m.Models { // starts that go in a circle end here
 		start := m.Model(model.Start)
@@ -101,14 +102,14 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// meanInterval is the mean of values by start and image, with its interval over images and, where there are two or more, starts, as a
-// model that is trained again comes out otherwise; see resample.Crossed.
+// meanInterval is the mean of values by start and image, with its interval over images and, where there are two or
+// more, starts, as a model that is trained again comes out otherwise; see resample.Crossed.
 func meanInterval(ctx context.Context, values [][]float64, b resample.Options) (resample.Estimate, error) {
 	return startsInterval(ctx, values, nil, b)
 }
 
-// startsInterval is meanInterval of the difference from values of other starts, where there are some, of the same images. These starts were trained
-// apart, those of values with a number in common or not.
+// startsInterval is meanInterval of the difference from values of other starts, where there are some, of the same
+// images. These starts were trained apart, those of values with a number in common or not.
 func startsInterval(ctx context.Context, values, from [][]float64, b resample.Options) (resample.Estimate, error) {
 	images := len(values[0])
 	design := resample.Crossed(images, len(values))
@@ -177,9 +178,9 @@ func meanVector(all []vector) (vector, error) {
 	return m, nil
 }
 
-// Minus is v − other, paired by image: of two models, or of one under two corruptions. It is over the starts of the seeds that both have,
-// or over all where they have none in common; all of both, too, where each has two or more that were trained apart. Starts of equal
-// seeds are paired where both go back to one network.
+// Minus is v − other, paired by image: of two models, or of one under two corruptions. It is over the starts of the
+// seeds that both have, or over all where they have none in common; all of both, too, where each has two or more
+// that were trained apart. Starts of equal seeds are paired where both go back to one network.
 //
 // Errors: no image in common; options out of range.
 func (v *Value) Minus(ctx context.Context, other *Value, b resample.Options) (*compare.Difference, error) {
@@ -233,7 +234,8 @@ func (v *Value) Minus(ctx context.Context, other *Value, b resample.Options) (*c
 	return d, err
 }
 
-// fewStarts is the number of starts from which a comparison speaks of methods alone; of fewer it says, too, what it is for these starts.
+// fewStarts is the number of starts from which a comparison speaks of methods alone; of fewer it says, too, what it
+// is for these starts.
 const fewStarts = 3
 
 // onCommonImages are the values of two sets of starts on the images that they share.

@@ -157,8 +157,8 @@ type Filler struct {
 	origins   map[string]origin // by model
 }
 
-// Interval is that of the mean of values by seed and image: over the images, and over the seeds, too, where there are two or more; see
-// resample.Crossed.
+// Interval is that of the mean of values by seed and image: over the images, and over the seeds, too, where there
+// are two or more; see resample.Crossed.
 func (f *Filler) Interval(values [][]float64) (resample.Interval, error) {
 	found, err := meanInterval(f.ctx, values, f.bootstrap)
 	return found.Interval, err

@@ -77,7 +77,9 @@ func (c *calibrationMeasure) Fill(f *Filler, out *Filled) (notes []string, err e
 		return notes, nil
 	}
 	note("Comparable accuracy: at most %g points of certified accuracy below the best model of any method, fine-tuned ones included, which favours methods that raise it.", 100*c.Within)
-	note("Low and high of errors: %g %% basic intervals of the bootstrap over images (%d resamples, seed %d), with Student's t over seeds where there are two or more, of the models chosen, not of the choice; those of differences are paired by image.",
+	note("Low and high of errors: %g %% basic intervals of the bootstrap over images (%d resamples, seed %d), "+
+		"with Student's t over seeds where there are two or more, of the models chosen, not of the choice; those "+
+		"of differences are paired by image.",
 		100*b.Confidence, b.Resamples, b.Seed)
 	if out.Selected, err = selected(out.Lines, c); err != nil {
 		return nil, err

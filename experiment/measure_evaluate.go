@@ -171,7 +171,8 @@ func (*evaluateMeasure) Fill(f *Filler, out *Filled) (notes []string, _ error) {
 			sum.Shares[k] /= float64(sum.Models)
 		}
 		n := float64(sum.Models) // the same images for all: their errors do not average out
-		sum.Clean = resample.Members(resample.Interval{Low: sum.Clean.Low / n, High: sum.Clean.High / n}, sum.Shares[0], resample.DefaultConfidence, clean)
+		sum.Clean = resample.Members(resample.Interval{Low: sum.Clean.Low / n, High: sum.Clean.High / n},
+			sum.Shares[0], resample.DefaultConfidence, clean)
 		sum.Clean = resample.Interval{Low: max(0, sum.Clean.Low), High: min(1, sum.Clean.High)}
 		l.Found["evaluate"] = sum
 		if len(notes) == 0 && slices.Contains(sum.Sets, "frost") {

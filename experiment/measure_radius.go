@@ -84,7 +84,9 @@ func (m radiusMeasure) Fill(f *Filler, out *Filled) (notes []string, err error) 
 		}
 	}
 	b := f.bootstrap
-	note("Low and high: %g %% intervals of the mean over the seeds. Images are drawn again (%d resamples, seed %d); seeds, where there are two or more, are left out in turn and add Student's t. Of one seed they are for this network. Differences are paired by image. Least and largest are over the seeds.",
+	note("Low and high: %g %% intervals of the mean over the seeds. Images are drawn again (%d resamples, seed "+
+		"%d); seeds, where there are two or more, are left out in turn and add Student's t. Of one seed they are "+
+		"for this network. Differences are paired by image. Least and largest are over the seeds.",
 		100*b.Confidence, b.Resamples, b.Seed)
 	return notes, f.differences(out)
 }

@@ -37,7 +37,8 @@ func (p *planner) rows(wanted []string) (rows []plannedRow, err error) {
 		if err != nil {
 			return nil, err
 		}
-		one := plannedRow{recipe: row.Recipe, title: r.Title, data: r.Data, seeds: len(p.setup.seeds(r)), radii: map[uint64]*Radii{}, roots: map[uint64]string{}}
+		one := plannedRow{recipe: row.Recipe, title: r.Title, data: r.Data, seeds: len(p.setup.seeds(r)),
+			radii: map[uint64]*Radii{}, roots: map[uint64]string{}}
 		for i := range p.manifest.Models {
 			m := &p.manifest.Models[i]
 			if recipe, _, _ := strings.Cut(m.Name, "@"); recipe != row.Recipe {
@@ -95,7 +96,8 @@ func (p *planner) gaps(ctx context.Context, first plannedRow, rows []plannedRow,
 		if len(of) == 0 {
 			continue
 		}
-		g := Gap{Row: r.title, Figure: m.Name, Images: images, Cells: len(m.Cells), Seeds: min(r.seeds, first.seeds), Paired: paired}
+		g := Gap{Row: r.title, Figure: m.Name, Images: images, Cells: len(m.Cells), Seeds: min(r.seeds,
+			first.seeds), Paired: paired}
 		if v, ok := g.take(of); ok {
 			between = append(between, v)
 		}

@@ -120,7 +120,8 @@ func (s *Sees) Shown() *table.Table {
 	}
 	t.Notes = []string{
 		"Pilot and tier: images × cells × seeds. Deviations are of paired differences of certified radii; that by seed is pooled over the rows that the pilot has twice, 0 where it has none.",
-		"Sees: the smallest difference whose 95 % interval, over images and seeds by Student's t, excludes 0 in 80 % of runs. With one seed it is between these networks, not between the methods.",
+		"Sees: the smallest difference whose 95 % interval, over images and seeds by Student's t, excludes 0 in " +
+			"80 % of runs. With one seed it is between these networks, not between the methods.",
 		fmt.Sprintf("Radii end at %.3f at the tier and at %.3f in the pilot: differences in radii above that are cut off, and images that are sure spread more with more samples.", s.Cap, s.Pilot),
 	}
 	return t

@@ -49,9 +49,10 @@ func TestPartsOfTheVariance(t *testing.T) {
 	}
 }
 
-// One start by hand: 2.8016 √((.12² + .06²/4 + .02²)/500) = .01570. Of starts alone by hand: with one degree of freedom a difference δ is seen where
-// |N(0,1)| of the estimated deviation is below δ/12.706, in 80 % at δ = 12.706 · 1.28155; with two where χ²/2 is below (δ/4.303)², of probability
-// 1 − exp(−(δ/4.303)²). The noise of the difference itself adds little.
+// One start by hand: 2.8016 √((.12² + .06²/4 + .02²)/500) = .01570. Of starts alone by hand: with one degree of
+// freedom a difference δ is seen where |N(0,1)| of the estimated deviation is below δ/12.706, in 80 % at δ = 12.706
+// · 1.28155; with two where χ²/2 is below (δ/4.303)², of probability 1 − exp(−(δ/4.303)²). The noise of the
+// difference itself adds little.
 func TestLeastGap(t *testing.T) {
 	paper := 0.02
 	g := Gap{Image: 0.12, Cell: 0.06, SeedImage: 0.02, Seed: 0.001, Images: 500, Cells: 4, Seeds: 2, Paper: &paper}
@@ -81,7 +82,8 @@ func TestLeastGap(t *testing.T) {
 	}
 }
 
-// A difference as large as a plan says is seen by four fifths of runs: the interval of two methods of so many starts leaves out 0.
+// A difference as large as a plan says is seen by four fifths of runs: the interval of two methods of so many
+// starts leaves out 0.
 func TestPlanHoldsInRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: a simulation")
@@ -108,7 +110,8 @@ func TestPlanHoldsInRuns(t *testing.T) {
 					}
 				}
 			}
-			found, err := startsInterval(t.Context(), all[0], all[1], resample.Options{Resamples: 200, Seed: uint64(run)})
+			found, err := startsInterval(t.Context(), all[0], all[1], resample.Options{Resamples: 200,
+				Seed: uint64(run)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -33,10 +33,12 @@ func (f *Filler) kept(l FilledLine, what string) ([]*perImage, error) {
 	return all, nil
 }
 
-// intervals are those of statistics of one set of images, which all of them must be of, and of starts: the basic ones of the bootstrap, as resampling
-// raises a certified calibration error a little, by which percentiles lie too high. TestCoverageOfCertifiedErrors counts how often they hold the truth.
-// By statistic, rests says how many starts it rests on, and how many of them Student's t is not given; see resample.Design.Fitted.
-func (f *Filler) intervals(of []*perImage, rests [][2]int, find func(drawn, starts []int, values []float64) error) ([]resample.Estimate, error) {
+// intervals are those of statistics of one set of images, which all of them must be of, and of starts: the basic
+// ones of the bootstrap, as resampling raises a certified calibration error a little, by which percentiles lie too
+// high. TestCoverageOfCertifiedErrors counts how often they hold the truth. By statistic, rests says how many
+// starts it rests on, and how many of them Student's t is not given; see resample.Design.Fitted.
+func (f *Filler) intervals(of []*perImage, rests [][2]int, find func(drawn, starts []int,
+	values []float64) error) ([]resample.Estimate, error) {
 	if err := f.sameImages(of); err != nil {
 		return nil, err
 	}
@@ -137,8 +139,10 @@ func (f *Filler) spreadSelected(t *Filled, images [][]*perImage, radii []float64
 			if reference >= 0 && k != reference {
 				r := at[reference]
 				least := min(starts[k], starts[reference])
-				s.CCESpread.Difference = &compare.Difference{A: *r.CCE, B: *s.CCE, Difference: *s.CCE - *r.CCE, Interval: found[4*k+2].Interval, P: found[4*k+2].P, Starts: least}
-				s.CBSSpread.Difference = &compare.Difference{A: *r.CBS, B: *s.CBS, Difference: *s.CBS - *r.CBS, Interval: found[4*k+3].Interval, P: found[4*k+3].P, Starts: least}
+				s.CCESpread.Difference = &compare.Difference{A: *r.CCE, B: *s.CCE, Difference: *s.CCE - *r.CCE,
+					Interval: found[4*k+2].Interval, P: found[4*k+2].P, Starts: least}
+				s.CBSSpread.Difference = &compare.Difference{A: *r.CBS, B: *s.CBS, Difference: *s.CBS - *r.CBS,
+					Interval: found[4*k+3].Interval, P: found[4*k+3].P, Starts: least}
 			}
 		}
 	}
@@ -183,7 +187,8 @@ func enough(of []*perImage, radius float64) bool {
 }
 
 // meanOf is the mean over the seeds of an error of the drawn images that are certified.
-func errorOver(of []*perImage, radius float64, drawn []int, find func(correct []bool, lower, upper []float64) (float64, error)) (float64, error) {
+func errorOver(of []*perImage, radius float64, drawn []int, find func(correct []bool, lower,
+	upper []float64) (float64, error)) (float64, error) {
 	mean := 0.0
 	below, above := boundNames(radius)
 	for _, p := range of {
@@ -227,24 +232,25 @@ func (f *Filler) spreadAttacks(l *FilledLine, bins int) error {
 	if len(of[0].images) < leastForInterval {
 		return nil
 	}
-	found, err := resample.Norms(f.ctx, resample.Crossed(len(of[0].images), len(of)), sizes, weights, func(d resample.Draw, values []float64) error {
-		for m := range of {
-			p := of[d.Second[m%len(d.Second)]] // one start by itself fills the groups of all, see resample.Norms
-			for k, name := range names {
-				column := p.of(name)
-				if column == nil {
-					return fmt.Errorf("the attack %s is there for some seeds only", name)
+	found, err := resample.Norms(f.ctx, resample.Crossed(len(of[0].images), len(of)), sizes, weights,
+		func(d resample.Draw, values []float64) error {
+			for m := range of {
+				p := of[d.Second[m%len(d.Second)]] // one start by itself fills the groups of all, see resample.Norms
+				for k, name := range names {
+					column := p.of(name)
+					if column == nil {
+						return fmt.Errorf("the attack %s is there for some seeds only", name)
+					}
+					correct, confidence := calib.Drawn(p.correct, column, d.First)
+					gaps, err := calib.AdaECEGaps(correct, confidence, bins)
+					if err != nil {
+						return err
+					}
+					copy(values[(m*len(names)+k)*bins:], gaps)
 				}
-				correct, confidence := calib.Drawn(p.correct, column, d.First)
-				gaps, err := calib.AdaECEGaps(correct, confidence, bins)
-				if err != nil {
-					return err
-				}
-				copy(values[(m*len(names)+k)*bins:], gaps)
 			}
-		}
-		return nil
-	}, f.bootstrap)
+			return nil
+		}, f.bootstrap)
 	if err != nil {
 		return fmt.Errorf("experiment: %s: %w", l.Title, err)
 	}
@@ -254,7 +260,8 @@ func (f *Filler) spreadAttacks(l *FilledLine, bins int) error {
 		if clean == nil || attacked == nil {
 			return fmt.Errorf("experiment: %s: the attack %s is in one of its files of results only", l.Title, name)
 		}
-		l.Raised[name] = &compare.Difference{A: clean.Mean, B: attacked.Mean, Difference: attacked.Mean - clean.Mean, Interval: found[k].Interval, P: found[k].P, Starts: len(of)}
+		l.Raised[name] = &compare.Difference{A: clean.Mean, B: attacked.Mean,
+			Difference: attacked.Mean - clean.Mean, Interval: found[k].Interval, P: found[k].P, Starts: len(of)}
 	}
 	return nil
 }

@@ -170,8 +170,9 @@ func TestRaisedErrorsLieInTheirIntervals(t *testing.T) {
 	}
 }
 
-// Two starts that differ by much more than images do: the interval over images and starts is Student's with one degree of freedom, that over
-// images alone is not. Starts that go back to one network are paired, others stand apart.
+// Two starts that differ by much more than images do: the interval over images and starts is Student's with one
+// degree of freedom, that over images alone is not. Starts that go back to one network are paired, others stand
+// apart.
 func TestStartsAreALevel(t *testing.T) {
 	rows := func(radius float64) (r []float64) {
 		for i := range 100 {
@@ -184,7 +185,8 @@ func TestStartsAreALevel(t *testing.T) {
 		return math.Abs(i.Low-value+half) < .01 && math.Abs(i.High-value-half) < .01
 	}
 	const one, two = 12.7062, 4.3027 // Student's quantiles
-	if i, err := meanInterval(t.Context(), [][]float64{rows(.2), rows(.6)}, b); err != nil || !near(i.Interval, .405, one*.2) {
+	if i, err := meanInterval(t.Context(), [][]float64{rows(.2), rows(.6)}, b); err != nil || !near(i.Interval,
+		.405, one*.2) {
 		t.Errorf("%v, %v; want .405 ± %v", i, err, one*.2)
 	}
 	if i, err := meanInterval(t.Context(), [][]float64{rows(.2)}, b); err != nil || i.Interval.Low < .2 || i.Interval.High > .21 {
@@ -209,21 +211,24 @@ func TestStartsAreALevel(t *testing.T) {
 		}
 		return d
 	}
-	if d := minus(value("a", .2, .6), value("a", .1, .5)); !near(d.Interval, .1, 0) || d.Starts != 2 || d.Given == nil || !near(d.Given.Interval, .1, 0) {
+	if d := minus(value("a", .2, .6), value("a", .1, .5)); !near(d.Interval, .1, 0) || d.Starts != 2 ||
+		d.Given == nil || !near(d.Given.Interval, .1, 0) {
 		t.Errorf("paired by start: %+v; want .1", d)
 	}
 	if d := minus(value("a", .2, .6), value("a", .1, .1)); !near(d.Interval, .3, one*.2) {
 		t.Errorf("differences of .1 and .5: %+v; want .3 ± %v", d, one*.2)
 	}
 	// Variances .04 and .04 of the two means, with one degree of freedom each: two together, by Satterthwaite.
-	if d := minus(value("a", .2, .6), value("b", .1, .5)); !near(d.Interval, .1, two*math.Sqrt(.08)) || !near(d.Given.Interval, .1, 0) {
+	if d := minus(value("a", .2, .6), value("b", .1, .5)); !near(d.Interval, .1, two*math.Sqrt(.08)) ||
+		!near(d.Given.Interval, .1, 0) {
 		t.Errorf("apart: %+v; want .1 ± %v", d, two*math.Sqrt(.08))
 	}
 	// All of three and two starts, where they stand apart; of one, its seed alone.
 	if d := minus(value("a", .2, .6, .7), value("b", .1, .5)); math.Abs(d.Difference-.2) > 1e-9 || d.Starts != 2 {
 		t.Errorf("three starts less two: %+v; want .2", d)
 	}
-	if d := minus(value("a", .2, .6, .7), value("b", .1)); math.Abs(d.Difference-.1) > 1e-9 || d.Starts != 1 || d.Given != nil || !near(d.Interval, .1, 0) {
+	if d := minus(value("a", .2, .6, .7), value("b", .1)); math.Abs(d.Difference-.1) > 1e-9 || d.Starts != 1 ||
+		d.Given != nil || !near(d.Interval, .1, 0) {
 		t.Errorf("three starts less one: %+v; want .1 of the first", d)
 	}
 	if d := minus(value("a", .2, .6, .7), value("b", .1, .5, .9)); d.Starts != 3 || d.Given != nil {
@@ -231,8 +236,8 @@ func TestStartsAreALevel(t *testing.T) {
 	}
 }
 
-// The errors of starts that differ by much more than images do: Student's interval of two and three, that of one start is over images. A line of
-// fewer starts than another keeps its own.
+// The errors of starts that differ by much more than images do: Student's interval of two and three, that of one
+// start is over images. A line of fewer starts than another keeps its own.
 func TestStartsAreALevelOfErrors(t *testing.T) {
 	of := func(confidence float64) *perImage {
 		p := &perImage{}
@@ -250,7 +255,8 @@ func TestStartsAreALevelOfErrors(t *testing.T) {
 	f := &Filler{ctx: t.Context(), bootstrap: resample.Options{Resamples: 400}, Place: Place{table: &madeTable{}}}
 	for starts, half := range map[int]float64{1: 0, 2: 12.7062 * .2, 3: 4.3027 * math.Sqrt(.07/3)} {
 		models, fewer := []*perImage{of(.2), of(.6), of(.1)}[:starts], []*perImage{of(.2), of(.6)}[:max(1, starts-1)]
-		found, err := f.intervals(append(models, fewer...), [][2]int{{starts, 1}, {len(fewer), 1}}, func(drawn, at []int, values []float64) (err error) {
+		found, err := f.intervals(append(models, fewer...), [][2]int{{starts, 1}, {len(fewer), 1}}, func(drawn,
+			at []int, values []float64) (err error) {
 			if values[0], err = errorOver(startsOf(models, at), .1, drawn, cce); err == nil {
 				values[1], err = errorOver(startsOf(fewer, at), .1, drawn, cce)
 			}

@@ -86,7 +86,7 @@ type Fitted struct {
 	Line                            // least squares in probit units
 	Reliability float64             `json:"reliability,omitempty"` // share of x's variance that is not sampling error; a least-squares slope is too flat by it
 	Deming      *Line               `json:"deming,omitempty"`      // the line that takes both axes' sampling errors for all the scatter
-	Intervals   map[string]Interval `json:"intervals,omitempty"`   // of slope, intercept and r2; nil: Result.Notes says why
+	Intervals   map[string]Interval `json:"intervals,omitempty"`   // of slope, intercept, r2; nil: see Notes
 
 	sampled bool // Reliability is known
 }

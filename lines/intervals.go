@@ -13,7 +13,8 @@ import (
 	"github.com/certspec/certspec/resample"
 )
 
-// intervals adds intervals to a result, and says what they took for random. TestCoverage counts how often they hold the truth.
+// intervals adds intervals to a result, and says what they took for random. TestCoverage counts how often they hold
+// the truth.
 func (f *fitter) intervals(ctx context.Context, o Options, r *Result) (string, error) {
 	p, err := f.plan(o)
 	if err != nil || p.what == "" {
@@ -50,10 +51,12 @@ func (f *fitter) intervals(ctx context.Context, o Options, r *Result) (string, e
 			if f.groups[g] != "" {
 				ofGroup = " of " + f.groups[g]
 			}
-			r.Notes = append(r.Notes, fmt.Sprintf("No intervals for the line of %d models%s: %s.", p.fitted(g), ofGroup, why[g]))
+			r.Notes = append(r.Notes, fmt.Sprintf("No intervals for the line of %d models%s: %s.", p.fitted(g),
+				ofGroup, why[g]))
 			continue
 		}
-		r.Lines[g].Intervals = map[string]Interval{"slope": {of[0].Interval}, "intercept": {of[1].Interval}, "r2": {p.squared(of[2], of[3])}}
+		r.Lines[g].Intervals = map[string]Interval{"slope": {of[0].Interval}, "intercept": {of[1].Interval},
+			"r2": {p.squared(of[2], of[3])}}
 	}
 	for i := range f.points {
 		if why[f.of[i]] == "" {
@@ -78,7 +81,8 @@ func (p *plan) refused(g int, line Fitted) string {
 	case p.nets && p.fitted(g) < leastModels:
 		return fmt.Sprintf("over models they need at least %d", leastModels)
 	case line.sampled && line.Reliability < leastReliability:
-		return fmt.Sprintf("sampling error is %.0f %% of the variance of its accuracies on the x axis; take more images, or models that differ more", 100*(1-line.Reliability))
+		return fmt.Sprintf("sampling error is %.0f %% of the variance of its accuracies on the x axis; take more "+
+			"images, or models that differ more", 100*(1-line.Reliability))
 	}
 	return ""
 }
@@ -107,7 +111,8 @@ func (f *fitter) withoutImages(ctx context.Context, o Options, r *Result, of []r
 	}
 	for g, share := range most {
 		if why[g] == "" && share > mostOfImages {
-			why[g] = fmt.Sprintf("over models alone they leave out the images, up to %.0f %% of the variance; take both", 100*share)
+			why[g] = fmt.Sprintf("over models alone they leave out the images, up to %.0f %% of the variance; "+
+				"take both", 100*share)
 		}
 	}
 	return nil
@@ -268,11 +273,12 @@ func (f *fitter) imageCounts() (nx, ny int, counted bool) {
 	return nx, ny, counted
 }
 
-// statistics are, of a resample, slope, intercept, R² and fisher of each group's line, then each point's effective robustness.
-// Images that give a group no line, or an axis no image, count as the sample itself; a group without one model may have none, NaN.
+// statistics are, of a resample, slope, intercept, R² and fisher of each group's line, then each point's effective
+// robustness. Images that give a group no line, or an axis no image, count as the sample itself; a group without
+// one model may have none, NaN.
 //
-// Sampling error flattens lines. With a reliability of λ a resample flattens them again, by 1/(2−λ): deviations from the sample
-// are multiplied by (2−λ)/λ, so that moving by twice the bias brings the slope to 1/λ of itself.
+// Sampling error flattens lines. With a reliability of λ a resample flattens them again, by 1/(2−λ): deviations
+// from the sample are multiplied by (2−λ)/λ, so that moving by twice the bias brings the slope to 1/λ of itself.
 func (p *plan) statistics(d resample.Draw, values []float64) error {
 	x, y := make([]float64, len(p.points)), make([]float64, len(p.points))
 	p.draw(d, x, y)

@@ -20,20 +20,21 @@ func Paired(n int) Design { return Design{units: [3]int{n}} }
 // Independent is a design of two samples that have nothing to do with each other.
 func Independent(n, m int) Design { return Design{units: [3]int{n, m}} }
 
-// Crossed is a design of two levels: images, which are drawn, and models, or starts of one method, where every model has seen
-// every image. Models are left out in turn, not drawn; see Run. With one model the interval is for that model.
+// Crossed is a design of two levels: images, which are drawn, and models, or starts of one method, where every
+// model has seen every image. Models are left out in turn, not drawn; see Run. With one model the interval is for
+// that model.
 func Crossed(images, models int) Design {
 	return Design{units: [3]int{images, models}, models: 1}
 }
 
-// CrossedPair is Crossed with two sets of images that have nothing to do with each other, as a test set and one from another
-// source. The models are the third level.
+// CrossedPair is Crossed with two sets of images that have nothing to do with each other, as a test set and one
+// from another source. The models are the third level.
 func CrossedPair(images, others, models int) Design {
 	return Design{units: [3]int{images, others, models}, models: 2}
 }
 
-// CrossedApart is Crossed with two sets of models that were trained apart, as the starts of two methods. They are the second
-// and the third level.
+// CrossedApart is Crossed with two sets of models that were trained apart, as the starts of two methods. They are
+// the second and the third level.
 func CrossedApart(images, models, others int) Design {
 	return Design{units: [3]int{images, models, others}, models: 1}
 }
@@ -45,8 +46,8 @@ func (d Design) WithSeed() Design {
 	return d
 }
 
-// Fitted says on how many models a statistic rests, and how many of its parameters are fitted to them: two of a line. Without
-// it a statistic rests on all models and has one, as a mean.
+// Fitted says on how many models a statistic rests, and how many of its parameters are fitted to them: two of a
+// line. Without it a statistic rests on all models and has one, as a mean.
 func (d Design) Fitted(of func(statistic int) (models, parameters int)) Design {
 	d.fitted = of
 	return d
@@ -77,7 +78,8 @@ func (d Design) check() error {
 	return nil
 }
 
-// fewest is the number of members from which a level of places or clusters is drawn. Percentiles over fewer are too short.
+// fewest is the number of members from which a level of places or clusters is drawn. Percentiles over fewer are too
+// short.
 const fewest = 10
 
 // leftOut are the levels whose units are left out in turn. A level of one unit is given.

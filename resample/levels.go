@@ -41,7 +41,8 @@ func leaveOut(ctx context.Context, d Design, levels []int, of Statistic, statist
 // part is a variance with the degrees of freedom of Student's t.
 type part struct{ variance, freedom float64 }
 
-// part is (n−1)/n Σδ² of a statistic, with δ a deviation for each unit that is left out and n the members that it rests on.
+// part is (n−1)/n Σδ² of a statistic, with δ a deviation for each unit that is left out and n the members that it
+// rests on.
 func (d Design) part(l level, k int, deviation func(unit int) float64) part {
 	n, parameters := len(l.without), 1
 	if d.fitted != nil && d.isModels(l.at) {
@@ -69,8 +70,8 @@ func variances(d Design, levels []level, k int, value float64) (parts []part) {
 	return parts
 }
 
-// joined adds a part: to one of equal degrees of freedom by Satterthwaite's rule (1946), which is too short for the smaller of levels
-// whose degrees of freedom differ much.
+// joined adds a part: to one of equal degrees of freedom by Satterthwaite's rule (1946), which is too short for the
+// smaller of levels whose degrees of freedom differ much.
 func joined(parts []part, p part) []part {
 	if p.variance == 0 {
 		return parts
@@ -93,8 +94,8 @@ func total(parts []part) (variance float64) {
 	return variance
 }
 
-// common is the share of a statistic's variance over resamples that is not of a model by itself: 1 − V/variance, where V is
-// what leaving out one model changes from resample to resample.
+// common is the share of a statistic's variance over resamples that is not of a model by itself: 1 − V/variance,
+// where V is what leaving out one model changes from resample to resample.
 func (r *resamples) common(d Design, levels []level, k int, variance float64) float64 {
 	own, at := 0., 0
 	for _, l := range levels {
@@ -121,8 +122,8 @@ func (r *resamples) common(d Design, levels []level, k int, variance float64) fl
 	return 1 - own/variance
 }
 
-// widened adds the distances of an interval from its center, times scale, and those of Student's t by the parts, in squares. It is never narrower
-// than the interval.
+// widened adds the distances of an interval from its center, times scale, and those of Student's t by the parts, in
+// squares. It is never narrower than the interval.
 func widened(in Interval, center, scale float64, parts []part, confidence float64) Interval {
 	if len(parts) == 0 {
 		return in
@@ -137,8 +138,9 @@ func widened(in Interval, center, scale float64, parts []part, confidence float6
 	return Interval{center - away(center-in.Low), center + away(in.High-center)}
 }
 
-// Members widens an interval of a mean over members, such as the starts of a method, or of a difference of two such means, which
-// holds for these members alone: the spread of the members, given by set, is added as Run does. A set of one is given.
+// Members widens an interval of a mean over members, such as the starts of a method, or of a difference of two such
+// means, which holds for these members alone: the spread of the members, given by set, is added as Run does. A set
+// of one is given.
 func Members(in Interval, value, confidence float64, sets ...[]float64) Interval {
 	var parts []part
 	for _, values := range sets {

@@ -17,13 +17,15 @@ import (
 //
 //	U = Σ_k |c°_k+ε_k| − |c°_k|,  L = Σ_k sign(c_k)·ε_k ≤ U
 //
-// bound from above and below how far a norm of the sample exceeds that of the population, the latter since |x| ≥ x·sign(c). The interval
-// is [θ − q(1−α/2), θ − q(α/2)] with U for groups of positive weight and L for the others at the lower end, and the other way
-// round at the upper. It errs on the wide side; it always holds θ in practice; where no weight is negative, it is cut at 0. Of
-// fewer than ten images nothing is known: the interval is all that θ can be.
+// bound from above and below how far a norm of the sample exceeds that of the population, the latter since |x| ≥
+// x·sign(c). The interval is [θ − q(1−α/2), θ − q(α/2)] with U for groups of positive weight and L for the others
+// at the lower end, and the other way round at the upper. It errs on the wide side; it always holds θ in practice;
+// where no weight is negative, it is cut at 0. Of fewer than ten images nothing is known: the interval is all that
+// θ can be.
 //
-// In a Crossed design the components of several models stand side by side, each row of weights takes those of all models alike,
-// and a draw of one model fills the groups of all. θ is then a mean over models; their spread is added as in Run.
+// In a Crossed design the components of several models stand side by side, each row of weights takes those of all
+// models alike, and a draw of one model fills the groups of all. θ is then a mean over models; their spread is
+// added as in Run.
 //
 // The statistic sets all components, group after group: sizes says how many each has. Each row of weights makes one θ. Options.Method is
 // not used.
@@ -149,7 +151,8 @@ func norm(own, kept []float64, values, alone [][]float64, sizes []int, weights [
 	at := func(confidence float64) Interval {
 		i := Interval{math.Inf(-1), math.Inf(1)}
 		if resamples > 1 {
-			i = widened(Interval{e.Value - percentiles(over, confidence).High, e.Value - percentiles(under, confidence).Low}, e.Value, 1, models, confidence)
+			i = widened(Interval{e.Value - percentiles(over, confidence).High, e.Value - percentiles(under,
+				confidence).Low}, e.Value, 1, models, confidence)
 		}
 		if positive {
 			i.Low = max(0, i.Low)

@@ -2,9 +2,10 @@
 // places in plain vectors and knows nothing of what stands there. Run is for any statistic that resampling does not bias much; Norms for sums of
 // absolute values, as calibration errors, which it does; Share for shares.
 //
-// A Design says how a resample is drawn: one sample, or any number of paired ones; two independent ones; crossed levels, as
-// images and models; clusters. Levels of few members are left out one at a time instead, with Student's t. A Statistic gets the places that were drawn and sets any number of values, so that the
-// differences between them are paired. The result depends on the seed, not on the number of processors.
+// A Design says how a resample is drawn: one sample, or any number of paired ones; two independent ones; crossed
+// levels, as images and models; clusters. Levels of few members are left out one at a time instead, with Student's
+// t. A Statistic gets the places that were drawn and sets any number of values, so that the differences between
+// them are paired. The result depends on the seed, not on the number of processors.
 package resample
 
 import (
@@ -39,7 +40,7 @@ type Method string
 const (
 	Percentile Method = "percentile" // [q(α/2), q(1−α/2)], Efron 1979; for means and other statistics that resampling does not bias
 	Basic      Method = "basic"      // [2θ−q(1−α/2), 2θ−q(α/2)], Davison and Hinkley 1997, (5.6)
-	Moved      Method = "moved"      // percentiles less twice the bias, for statistics that sampling has biased as resampling does, as a line's slope
+	Moved      Method = "moved"      // percentiles less twice the bias, where sampling biases as resampling does
 	BCa        Method = "bca"        // percentiles moved by bias and acceleration, Efron 1987; calls the statistic once for each unit left out
 )
 
@@ -89,8 +90,8 @@ func (o Options) Resolved() (Options, error) {
 	return o, nil
 }
 
-// Draw is what a resample holds: places in the vectors of the design. It is only good during the call. A level may hold fewer
-// places than the sample has, since units are left out.
+// Draw is what a resample holds: places in the vectors of the design. It is only good during the call. A level may
+// hold fewer places than the sample has, since units are left out.
 type Draw struct {
 	First  []int  // places of the sample; of the images, in two levels; of the first of two samples
 	Second []int  // places of the second sample, or of the models; nil in a design of one sample
@@ -113,17 +114,19 @@ type Estimate struct {
 
 // Run gives the statistics of a design their intervals.
 //
-// Levels of ten members or more are drawn with replacement; the method makes an interval of the resamples. Percentiles over
-// fewer members are too short, and so they are over models, whatever their number. The members of such a level are left out in
-// turn: with θ₍ᵢ₎ the statistic without member i of n, its variance is (n−1)/n Σ(θ₍ᵢ₎−θ)², with n − 1 degrees of freedom (Tukey
-// 1958; see Fitted). Two such levels of equal size are joined by Satterthwaite's rule. A level of one member is given.
+// Levels of ten members or more are drawn with replacement; the method makes an interval of the resamples.
+// Percentiles over fewer members are too short, and so they are over models, whatever their number. The members of
+// such a level are left out in turn: with θ₍ᵢ₎ the statistic without member i of n, its variance is (n−1)/n
+// Σ(θ₍ᵢ₎−θ)², with n − 1 degrees of freedom (Tukey 1958; see Fitted). Two such levels of equal size are joined by
+// Satterthwaite's rule. A level of one member is given.
 //
 // The interval adds the distances d of the resamples and those of Student's t in squares,
 //
 //	[θ − √(d₋² + Σ t²V), θ + √(d₊² + Σ t²V)],
 //
-// which holds the truth at least as often as each part does (Banerjee 1960). The part of a model on an image is in V. It is taken
-// out of d: d² is multiplied by the share of the variance over images that all models have in common, but for d alone being wider.
+// which holds the truth at least as often as each part does (Banerjee 1960). The part of a model on an image is in
+// V. It is taken out of d: d² is multiplied by the share of the variance over images that all models have in
+// common, but for d alone being wider.
 //
 // Errors: options and designs out of range, as *OptionError; the first one of the statistic; a value that is not finite; that of ctx.
 func Run(ctx context.Context, design Design, statistics int, of Statistic, o Options) ([]Estimate, error) {
@@ -216,8 +219,9 @@ type resamples struct {
 // crossings is about how often a model is left out of a resample, over all models.
 const crossings = 1000
 
-// draw gives the values of each statistic in all resamples. Places are drawn in the order of the resamples, whichever goroutine
-// evaluates them. Where nothing is drawn there is one resample, the sample itself. Without crossings no model is left out.
+// draw gives the values of each statistic in all resamples. Places are drawn in the order of the resamples,
+// whichever goroutine evaluates them. Where nothing is drawn there is one resample, the sample itself. Without
+// crossings no model is left out.
 func draw(ctx context.Context, design Design, of Statistic, statistics, crossings int, o Options) (*resamples, error) {
 	if !design.anyDrawn() {
 		o.Resamples = 1

@@ -37,8 +37,8 @@ func run(t *testing.T, d resample.Design, statistics int, of resample.Statistic,
 	return got
 }
 
-// The resampled mean of ten values has a known distribution, by convolution. The ends are read from it, at a level where the mass
-// jumps by far more than the error of 100,000 draws.
+// The resampled mean of ten values has a known distribution, by convolution. The ends are read from it, at a level
+// where the mass jumps by far more than the error of 100,000 draws.
 func TestAgainstAllResamples(t *testing.T) {
 	of := []float64{0, 0, 0, 0, 0, 0, 1, 1, 1, 4}
 	mass := map[int]float64{0: 1} // by sum
@@ -68,15 +68,18 @@ func TestAgainstAllResamples(t *testing.T) {
 		resample.Percentile: {Low: low, High: high}, resample.Basic: {Low: 2*own - high, High: 2*own - low},
 	} {
 		for seed := range uint64(3) {
-			e := run(t, resample.Paired(10), 1, mean(of), resample.Options{Resamples: 100_000, Confidence: .7, Seed: seed, Method: method})[0]
-			if math.Abs(e.Interval.Low-want.Low)+math.Abs(e.Interval.High-want.High) > 1e-12 || math.Abs(e.Value-own) > 1e-12 || math.Abs(e.Bias) > .01 || math.Abs(e.Error-math.Sqrt(1.41/10)) > .01 {
+			e := run(t, resample.Paired(10), 1, mean(of), resample.Options{Resamples: 100_000, Confidence: .7,
+				Seed: seed, Method: method})[0]
+			if math.Abs(e.Interval.Low-want.Low)+math.Abs(e.Interval.High-want.High) > 1e-12 ||
+				math.Abs(e.Value-own) > 1e-12 || math.Abs(e.Bias) > .01 || math.Abs(e.Error-math.Sqrt(1.41/10)) > .01 {
 				t.Errorf("%s, seed %d: %+v; want %v", method, seed, e, want)
 			}
 		}
 	}
 }
 
-// Of few members the interval is Student's, whose quantiles at 97.5 % are 12.706205, 4.302653 and 3.182446 for 1, 2 and 3 degrees of freedom.
+// Of few members the interval is Student's, whose quantiles at 97.5 % are 12.706205, 4.302653 and 3.182446 for 1, 2
+// and 3 degrees of freedom.
 func TestFewMembers(t *testing.T) {
 	near := func(name string, e resample.Estimate, half float64) {
 		t.Helper()
@@ -101,7 +104,8 @@ func TestFewMembers(t *testing.T) {
 		t.Errorf("p of a mean at the end of its interval: %+v", e)
 	}
 	// Clusters count, not places: two of them.
-	near("two clusters", run(t, resample.Clustered([]int{1, 1, 1, 2, 2, 2}), 1, mean([]float64{0, 0, 0, 1, 1, 1}), o)[0], 12.706205*.5)
+	near("two clusters", run(t, resample.Clustered([]int{1, 1, 1, 2, 2, 2}), 1, mean([]float64{0, 0, 0, 1, 1, 1}),
+		o)[0], 12.706205*.5)
 	// Two sets of two starts, whose differences have variances ½ and ½ of 1: two degrees of freedom, by Satterthwaite.
 	apart := func(d resample.Draw, values []float64) error {
 		a, b := make([]float64, 1), make([]float64, 1)
@@ -111,7 +115,8 @@ func TestFewMembers(t *testing.T) {
 		return nil
 	}
 	in := resample.Members(resample.Interval{Low: 3.97, High: 4.04}, 4, .95, []float64{.1, .5}, []float64{4.2})
-	if math.Abs(in.Low-4+math.Hypot(.03, 12.706205*.2)) > 1e-5 || math.Abs(in.High-4-math.Hypot(.04, 12.706205*.2)) > 1e-5 {
+	if math.Abs(in.Low-4+math.Hypot(.03, 12.706205*.2)) > 1e-5 || math.Abs(in.High-4-math.Hypot(.04,
+		12.706205*.2)) > 1e-5 {
 		t.Errorf("two members and one: %v", in)
 	}
 	near("two by two starts", run(t, resample.CrossedApart(50, 2, 2), 1, apart, o)[0], 4.302653*math.Sqrt(.5))
@@ -171,7 +176,8 @@ func TestPairedAndDeterministic(t *testing.T) {
 	}
 }
 
-// Places of a cluster come together, and two independent samples apart. Ten members or more are drawn, fewer left out in turn, and models always.
+// Places of a cluster come together, and two independent samples apart. Ten members or more are drawn, fewer left
+// out in turn, and models always.
 func TestDesigns(t *testing.T) {
 	var of []int
 	for i := range 24 {
@@ -204,7 +210,8 @@ func TestDesigns(t *testing.T) {
 	if got, _ := sizes(resample.Independent(13, 15), 20); !maps.Equal(got, map[[3]int]int{{13, 15, 0}: 21}) {
 		t.Errorf("two samples: %v", got)
 	}
-	if got, _ := sizes(resample.Independent(13, 5), 20); !maps.Equal(got, map[[3]int]int{{13, 5, 0}: 21, {13, 4, 0}: 5}) {
+	if got, _ := sizes(resample.Independent(13, 5), 20); !maps.Equal(got, map[[3]int]int{{13, 5, 0}: 21, {13, 4,
+		0}: 5}) {
 		t.Errorf("two samples, one of few members: %v", got)
 	}
 	if got, _ := sizes(resample.Paired(5), 20); !maps.Equal(got, map[[3]int]int{{5, 0, 0}: 2, {4, 0, 0}: 5}) {
@@ -214,10 +221,12 @@ func TestDesigns(t *testing.T) {
 	if got, _ := sizes(resample.Crossed(14, 3), 20); !maps.Equal(got, map[[3]int]int{{14, 3, 0}: 21, {14, 2, 0}: 63}) {
 		t.Errorf("images and models: %v", got)
 	}
-	if got, _ := sizes(resample.CrossedApart(14, 1, 2), 20); !maps.Equal(got, map[[3]int]int{{14, 1, 2}: 21, {14, 1, 1}: 42}) {
+	if got, _ := sizes(resample.CrossedApart(14, 1, 2), 20); !maps.Equal(got, map[[3]int]int{{14, 1, 2}: 21, {14,
+		1, 1}: 42}) {
 		t.Errorf("images and two sets of models: %v", got)
 	}
-	if got, seeds := sizes(resample.CrossedPair(14, 16, 3).WithSeed(), 20); !maps.Equal(got, map[[3]int]int{{14, 16, 3}: 21, {14, 16, 2}: 63}) || len(seeds) != 21 || seeds[0] != 4 {
+	if got, seeds := sizes(resample.CrossedPair(14, 16, 3).WithSeed(), 20); !maps.Equal(got, map[[3]int]int{{14,
+		16, 3}: 21, {14, 16, 2}: 63}) || len(seeds) != 21 || seeds[0] != 4 {
 		t.Errorf("two sets of images and models: %v, seeds %v", got, seeds)
 	}
 }
@@ -306,8 +315,8 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// starts draws the values of some starts on some images: of the mean of an image over all methods, of a start by itself (spread),
-// and of a start on an image (own). The image error of a difference is 1.
+// starts draws the values of some starts on some images: of the mean of an image over all methods, of a start by
+// itself (spread), and of a start on an image (own). The image error of a difference is 1.
 func starts(random *rand.Rand, images, n int, spread, own float64) [][]float64 {
 	values := make([][]float64, n)
 	for m := range values {
@@ -319,9 +328,10 @@ func starts(random *rand.Rand, images, n int, spread, own float64) [][]float64 {
 	return values
 }
 
-// Means over two to four starts, and three values of one level: intervals of 95 % hold the truth in 93 % or more, whether starts
-// spread not at all or three times as much as the image error, and whatever part of that is a start's own. Differences of two
-// methods, too, whose spreads may differ. 600 trials have a standard error of .9 %, 300 of 1.3 %.
+// Means over two to four starts, and three values of one level: intervals of 95 % hold the truth in 93 % or more,
+// whether starts spread not at all or three times as much as the image error, and whatever part of that is a
+// start's own. Differences of two methods, too, whose spreads may differ. 600 trials have a standard error of .9 %,
+// 300 of 1.3 %.
 func TestCoverageOfFewStarts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: a simulation")
@@ -347,23 +357,25 @@ func TestCoverageOfFewStarts(t *testing.T) {
 	for _, n := range []int{2, 3, 4} {
 		for _, spread := range []float64{0, 1, 3} {
 			for _, own := range []float64{0, 1} { // of the images' error
-				check(fmt.Sprintf("%d starts, spread %g, own %g", n, spread, own), coverage(t, trials, 0, func(trial int) resample.Interval {
-					values := starts(random, images, n, spread, own*math.Sqrt(float64(n)))
-					common := math.Sqrt((1 - own*own) * images)
-					for i := range images {
-						shift := common * random.NormFloat64()
-						for m := range values {
-							values[m][i] += shift
+				check(fmt.Sprintf("%d starts, spread %g, own %g", n, spread, own), coverage(t, trials, 0,
+					func(trial int) resample.Interval {
+						values := starts(random, images, n, spread, own*math.Sqrt(float64(n)))
+						common := math.Sqrt((1 - own*own) * images)
+						for i := range images {
+							shift := common * random.NormFloat64()
+							for m := range values {
+								values[m][i] += shift
+							}
 						}
-					}
-					o.Seed = uint64(trial)
-					return run(t, resample.Crossed(images, n), 1, func(d resample.Draw, v []float64) error {
-						v[0] = at(values, d.Second, d.First)
-						return nil
-					}, o)[0].Interval
-				}))
+						o.Seed = uint64(trial)
+						return run(t, resample.Crossed(images, n), 1, func(d resample.Draw, v []float64) error {
+							v[0] = at(values, d.Second, d.First)
+							return nil
+						}, o)[0].Interval
+					}))
 				for _, other := range []float64{0, 1} {
-					check(fmt.Sprintf("differences of %d starts, spreads %g and %g, own %g", n, spread, other*spread, own), coverage(t, trials/2, 0, func(trial int) resample.Interval {
+					check(fmt.Sprintf("differences of %d starts, spreads %g and %g, own %g", n, spread,
+						other*spread, own), coverage(t, trials/2, 0, func(trial int) resample.Interval {
 						half := own * math.Sqrt(float64(n)/2)
 						a, b := starts(random, images, n, spread, half), starts(random, images, n, other*spread, half)
 						o.Seed = uint64(trial)

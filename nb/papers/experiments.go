@@ -70,7 +70,8 @@ func Show(found []*experiment.Filled) {
 // level is that at which the verdicts of a table are right together.
 const level = 0.05
 
-// ruling is what a claim shows: "shows", "the opposite shows" or "open". Of two starts given says so for these starts alone.
+// ruling is what a claim shows: "shows", "the opposite shows" or "open". Of two starts given says so for these
+// starts alone.
 type ruling struct {
 	over   string
 	given  string
@@ -93,8 +94,8 @@ func (v ruling) String() string {
 	return v.over
 }
 
-// verdicts say what differences show of the claims that they are above 0, or below, all together: by Holm's correction of their p-values; so
-// do, apart, those for the starts that are there.
+// verdicts say what differences show of the claims that they are above 0, or below, all together: by Holm's
+// correction of their p-values; so do, apart, those for the starts that are there.
 func verdicts(below bool, of ...*compare.Difference) (all []ruling) {
 	var over, given []float64
 	for _, d := range of {
@@ -134,7 +135,8 @@ func startsNote(of []*compare.Difference) string {
 	if !slices.ContainsFunc(of, func(d *compare.Difference) bool { return d.Given != nil }) {
 		return ""
 	}
-	return "Intervals are over images and starts, by Student's t. What is said for these starts, by p-values over images alone, holds together likewise."
+	return "Intervals are over images and starts, by Student's t. What is said for these starts, by p-values " +
+		"over images alone, holds together likewise."
 }
 
 // notes leaves out empty ones.
@@ -184,7 +186,8 @@ func (j *judge) table() *nb.Tabular {
 		if d == nil {
 			continue
 		}
-		t.Add(j.claims[i], fmt.Sprintf("%.3f and %.3f: %+.4f (%+.4f to %+.4f)", d.B, d.A, d.Difference, d.Interval.Low, d.Interval.High), says[0].String())
+		t.Add(j.claims[i], fmt.Sprintf("%.3f and %.3f: %+.4f (%+.4f to %+.4f)", d.B, d.A, d.Difference,
+			d.Interval.Low, d.Interval.High), says[0].String())
 		says = says[1:]
 	}
 	t.Notes = notes(togetherNote(len(there)), startsNote(there))
@@ -326,9 +329,12 @@ func Calibration(found []*experiment.Filled) *nb.Tabular {
 		}
 	}
 	for i, says := range verdicts(false, raised...) {
-		t.Add("the attack (1,y) raises AdaECE, "+titles[i], signed(raised[i].Difference, raised[i].Interval), says.String())
+		t.Add("the attack (1,y) raises AdaECE, "+titles[i], signed(raised[i].Difference, raised[i].Interval),
+			says.String())
 	}
-	const models = "Differences of the smallest errors among models within three points of the best certified accuracy, with 95 % intervals of the bootstrap over images, paired; what the choice of the models adds is not in them."
+	const models = "Differences of the smallest errors among models within three points of the best certified " +
+		"accuracy, with 95 % intervals of the bootstrap over images, paired; what the choice of the models adds " +
+		"is not in them."
 	kind := func(name string, of []*compare.Difference) string {
 		if len(of) == 0 {
 			return ""

@@ -28,7 +28,8 @@ func (f *Foreign) Goals() *nb.Tabular {
 					return apart(a, "B/goals/"+name+"@1", kind, f.own+"good"+q+"@1", kind)
 				}
 				if e := area("GAUC"); e.there() {
-					add(name+": GAUC and AUC at least those of GOOD "+q, a, []part{{"GAUC", e, atLeast(0)}, {"AUC", area("AUC"), atLeast(0)}})
+					add(name+": GAUC and AUC at least those of GOOD "+q, a, []part{{"GAUC", e, atLeast(0)}, {"AUC",
+						area("AUC"), atLeast(0)}})
 				}
 			}
 		}
@@ -51,7 +52,8 @@ func (f *Foreign) Goals() *nb.Tabular {
 		}
 		add(text, a, parts)
 	}
-	t.Notes = []string{"Points of percent; intervals of 95 % over the images (DeLong, paired), each taken alone; one start."}
+	t.Notes = []string{"Points of percent; intervals of 95 % over the images (DeLong, paired), each taken alone; " +
+		"one start."}
 	return t
 }
 

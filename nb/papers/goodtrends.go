@@ -107,8 +107,8 @@ func (f *Foreign) ByQuantile() (lines []nb.Line) {
 	return lines
 }
 
-// estimate is a difference in points of percent, with the half width of its interval of 95 % over images and starts, and over images for these
-// starts alone; NaN where one of the two is not there.
+// estimate is a difference in points of percent, with the half width of its interval of 95 % over images and
+// starts, and over images for these starts alone; NaN where one of the two is not there.
 type estimate struct {
 	value, half, given float64
 	starts             int
@@ -116,7 +116,8 @@ type estimate struct {
 
 func (e estimate) there() bool { return !math.IsNaN(e.value) }
 
-// contrast is the mean over a row's starts of one kind of area minus that of another row's, paired by image. Starts of two rows were trained apart.
+// contrast is the mean over a row's starts of one kind of area minus that of another row's, paired by image. Starts
+// of two rows were trained apart.
 func (f *Foreign) contrast(a *experiment.Areas, row, kind, other, otherKind string) estimate {
 	c := &a.All
 	if kind == "AAUC" || otherKind == "AAUC" {
@@ -154,7 +155,8 @@ func (f *Foreign) contrast(a *experiment.Areas, row, kind, other, otherKind stri
 // at gives an estimate its value, standard error over the images and the values of its starts, by set.
 func (e estimate) at(value, deviation float64, sets ...[]float64) estimate {
 	e.value, e.given = value, resample.Normal95*deviation
-	e.half = resample.Members(resample.Interval{Low: value - e.given, High: value + e.given}, value, resample.DefaultConfidence, sets...).High - value
+	e.half = resample.Members(resample.Interval{Low: value - e.given, High: value + e.given}, value,
+		resample.DefaultConfidence, sets...).High - value
 	return e
 }
 
@@ -212,11 +214,14 @@ func (f *Foreign) Trends() *nb.Tabular {
 			add("GAUC of GOOD on noise at least 99", high)
 		}
 		if e := f.contrast(a, "prood", "GAUC", "good80", "GAUC"); e.there() {
-			add("ProoD: GAUC and AUC at least those of GOOD 80", []part{{"GAUC", e, atLeast(0)}, {"AUC", f.contrast(a, "prood", "AUC", "good80", "AUC"), atLeast(0)}})
+			add("ProoD: GAUC and AUC at least those of GOOD 80", []part{{"GAUC", e, atLeast(0)}, {"AUC",
+				f.contrast(a, "prood", "AUC", "good80", "AUC"), atLeast(0)}})
 		}
 	}
 	f.ownImages(t)
-	t.Notes = []string{"Points of percent; intervals of 95 %, each taken alone: over the images (DeLong, paired), and where there are two starts or more over these, by Student's t. What is said for these starts is by the images alone."}
+	t.Notes = []string{"Points of percent; intervals of 95 %, each taken alone: over the images (DeLong, " +
+		"paired), and where there are two starts or more over these, by Student's t. What is said for these " +
+		"starts is by the images alone."}
 	return t
 }
 

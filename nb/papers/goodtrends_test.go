@@ -93,7 +93,8 @@ func TestTrendsOfForeignImages(t *testing.T) {
 	}
 }
 
-// Two starts whose areas differ by a point: Student's t with one degree of freedom widens ± 1.4 points to ± √(1.4² + 6.35²).
+// Two starts whose areas differ by a point: Student's t with one degree of freedom widens ± 1.4 points to ± √(1.4²
+// + 6.35²).
 func TestTrendsOverStarts(t *testing.T) {
 	e := estimate{starts: 2}.at(4, 1.4/resample.Normal95, []float64{3.5, 4.5})
 	if math.Abs(e.given-1.4) > 1e-9 || math.Abs(e.half-math.Hypot(1.4, 12.7062*.5)) > 1e-3 {

@@ -105,8 +105,9 @@ type Difference struct {
 	P          float64           `json:"-"`                // of the hypothesis that there is no difference; see resample.Holm
 	Holm       *float64          `json:"p_holm,omitempty"` // P corrected for all differences of a table; nil: of none
 
-	Starts int         `json:"starts,omitempty"` // of the method with fewer, that Interval is over; 1: it is for this start; 0: of two runs
-	Given  *Difference `json:"given,omitempty"`  // of fewer than three starts: for these alone, over images
+	// Starts are those of the method with fewer, that Interval is over; 1: it is for this start; 0: of two runs.
+	Starts int         `json:"starts,omitempty"`
+	Given  *Difference `json:"given,omitempty"` // of two starts: for these alone, over images
 }
 
 func difference(a, b float64, e resample.Estimate) Difference {

@@ -40,7 +40,8 @@ func and(a, b compare.Radii) compare.Radii {
 	return compare.Of(slices.Concat(a.Images, b.Images), slices.Concat(a.Labels, b.Labels), slices.Concat(a.Values, b.Values))
 }
 
-// Of fewer than ten images the interval is Student's, whose quantile at 90 % with three degrees of freedom is 1.637744; no radius is below 0.
+// Of fewer than ten images the interval is Student's, whose quantile at 90 % with three degrees of freedom is
+// 1.637744; no radius is below 0.
 func TestFewImages(t *testing.T) {
 	radii := []float64{0.25, .5, .75, 1.5}
 	mean, square := .75, .25+.0625+.5625

@@ -9,14 +9,15 @@ import (
 	"github.com/certspec/certspec/rs/compare"
 )
 
-// sweepOf has all corruptions of low, mid and high at severities 1 and 3, with two kinds of images, five of each, whose radii are those of
-// the group.
+// sweepOf has all corruptions of low, mid and high at severities 1 and 3, with two kinds of images, five of each,
+// whose radii are those of the group.
 func sweepOf(low, mid, high [2]float64) []compare.Corrupted {
 	var runs []compare.Corrupted
 	for k, radii := range [][2]float64{low, mid, high} {
 		for _, name := range corrupt.Groups[k].Corruptions {
 			for _, severity := range []int{1, 3} {
-				runs = append(runs, compare.Corrupted{Corruption: name, Severity: severity, Radii: correct(kinds(radii[0]*float64(severity), radii[1]*float64(severity))...)})
+				runs = append(runs, compare.Corrupted{Corruption: name, Severity: severity,
+					Radii: correct(kinds(radii[0]*float64(severity), radii[1]*float64(severity))...)})
 			}
 		}
 	}
@@ -25,8 +26,8 @@ func sweepOf(low, mid, high [2]float64) []compare.Corrupted {
 
 func kinds(a, b float64) []float64 { return []float64{a, b, a, b, a, b, a, b, a, b} }
 
-// ends are those of a 95 % interval for a mean of both kinds: of ten drawn images, 2 to 8 are of one kind in the middle 95 % (of 1 and 9 the tails hold 1.1 %, of
-// 2 and 8 5.5 %).
+// ends are those of a 95 % interval for a mean of both kinds: of ten drawn images, 2 to 8 are of one kind in the
+// middle 95 % (of 1 and 9 the tails hold 1.1 %, of 2 and 8 5.5 %).
 func ends(a, b float64) resample.Interval {
 	a, b = min(a, b), max(a, b)
 	return resample.Interval{Low: a + .2*(b-a), High: a + .8*(b-a)}
@@ -55,7 +56,8 @@ func TestMeanACRIntervals(t *testing.T) {
 	if d := c.Order[0]; d.Name != "low to mid" || !near(d.A, .3) || !near(d.Difference.Difference, .1) || !near(d.Interval.Low, .1) || !near(d.Interval.High, .1) {
 		t.Errorf("%+v", d)
 	}
-	if d := c.Order[1]; d.Name != "mid to high" || !near(d.Difference.Difference, .15) || !same(d.Interval, ends(.1, .2)) {
+	if d := c.Order[1]; d.Name != "mid to high" || !near(d.Difference.Difference, .15) || !same(d.Interval,
+		ends(.1, .2)) {
 		t.Errorf("%+v", d)
 	}
 }
@@ -82,7 +84,7 @@ func TestCompareCorruptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k, want := range [][3]float64{{.3, .2, .4}, {0, 0, 0}, {-.1, -.2, 0}} { // low, mid, high: difference, and that of each kind
+	for k, want := range [][3]float64{{.3, .2, .4}, {0, 0, 0}, {-.1, -.2, 0}} { // low, mid, high
 		if g := c.Groups[k]; !near(g.Difference.Difference, want[0]) || !same(g.Interval, ends(want[1], want[2])) {
 			t.Errorf("%+v, want %v", g, want)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/certspec/certspec/resample"
 )
 
-// Coverage counts, over Trials worlds with intervals, how many hold the truth, and how many models the interval of the effective
-// robustness calls robust.
+// Coverage counts, over Trials worlds with intervals, how many hold the truth, and how many models the interval of
+// the effective robustness calls robust.
 type Coverage struct {
 	Trials      int     `json:"trials"`
 	Refused     int     `json:"refused"`       // further worlds, without intervals
@@ -26,9 +26,9 @@ type Coverage struct {
 	Reliability float64 `json:"mean_reliability"`
 }
 
-// Cover fits so many worlds and counts; a world whose models all have one accuracy, and thus no line, is left out. What the
-// intervals take for random says what their truth is: of images alone, the line through the models that were drawn; of models too,
-// the law that they were drawn from.
+// Cover fits so many worlds and counts; a world whose models all have one accuracy, and thus no line, is left out.
+// What the intervals take for random says what their truth is: of images alone, the line through the models that
+// were drawn; of models too, the law that they were drawn from.
 func (w World) Cover(ctx context.Context, trials int, over lines.Over, b resample.Options) (Coverage, error) {
 	rng := rand.New(rand.NewPCG(b.Seed, 77))
 	var c Coverage
@@ -41,7 +41,9 @@ func (w World) Cover(ctx context.Context, trials int, over lines.Over, b resampl
 			truth.Last = lines.Phi(w.Slope+w.Intercept+w.Lift) - lines.Phi(w.Slope+w.Intercept)
 		}
 		b.Seed = uint64(trial)
-		r, err := lines.Fit(ctx, models, lines.Options{X: Clean, Y: Shifted, Baseline: lines.Selection{Label: "group", Value: "standard"}, Over: over, SameImages: w.Same && !w.Counts, Bootstrap: b})
+		r, err := lines.Fit(ctx, models, lines.Options{X: Clean, Y: Shifted,
+			Baseline: lines.Selection{Label: "group", Value: "standard"}, Over: over, SameImages: w.Same &&
+				!w.Counts, Bootstrap: b})
 		if few := (*lines.FewPoints)(nil); errors.As(err, &few) {
 			continue
 		}

@@ -17,18 +17,25 @@ type Study struct {
 // Studies are the worlds in which coverage is counted: few and many models, on few and many images. Skills of fixed models are spread evenly; the
 // models that are drawn scatter about the line by 0.1 in probit units.
 var Studies = []Study{
-	{"8 models, 300 images of each axis", on(World{Skills: spread(8), X: 300, Y: 300, Common: 0.5}, 0), lines.Images, true},
-	{"8 models, 1,000 images of each axis, scatter", on(World{Skills: spread(8), X: 1000, Y: 1000, Common: 0.5}, 0.1), lines.Images, false},
-	{"20 models, 500 images on both axes", on(World{Skills: spread(20), X: 500, Y: 500, Same: true, Common: 0.5}, 0), lines.Images, true},
+	{"8 models, 300 images of each axis", on(World{Skills: spread(8), X: 300, Y: 300, Common: 0.5}, 0),
+		lines.Images, true},
+	{"8 models, 1,000 images of each axis, scatter", on(World{Skills: spread(8), X: 1000, Y: 1000, Common: 0.5},
+		0.1), lines.Images, false},
+	{"20 models, 500 images on both axes", on(World{Skills: spread(20), X: 500, Y: 500, Same: true, Common: 0.5},
+		0), lines.Images, true},
 	{"8 models, counts of 1,000", on(World{Skills: spread(8), X: 1000, Y: 1000, Counts: true}, 0), lines.Images, true},
-	{"20 models drawn, 500 images on both axes", on(World{Models: 21, X: 500, Y: 500, Same: true, Common: 0.5}, 0.1), lines.Both, true},
+	{"20 models drawn, 500 images on both axes", on(World{Models: 21, X: 500, Y: 500, Same: true, Common: 0.5},
+		0.1), lines.Both, true},
 	{"20 models drawn, counts of 2,000", on(World{Models: 21, X: 2000, Y: 2000, Counts: true}, 0.1), lines.Both, true},
-	{"7 models drawn, no scatter, 1,000 images of each axis", on(World{Models: 8, X: 1000, Y: 1000, Common: 0.5}, 0), lines.Both, true},
-	{"7 models drawn, scatter of 0.4, 1,000 images of each axis", on(World{Models: 8, X: 1000, Y: 1000, Common: 0.5}, 0.4), lines.Both, true},
+	{"7 models drawn, no scatter, 1,000 images of each axis", on(World{Models: 8, X: 1000, Y: 1000, Common: 0.5},
+		0), lines.Both, true},
+	{"7 models drawn, scatter of 0.4, 1,000 images of each axis", on(World{Models: 8, X: 1000, Y: 1000,
+		Common: 0.5}, 0.4), lines.Both, true},
 }
 
-// Grid are 3 to 12 models about one line, drawn, on 100 to 100,000 images of each axis; images, models or both are taken for random. Above
-// 1,000 images only their numbers are known. Intervals over models are asked of accuracies without numbers of images, too.
+// Grid are 3 to 12 models about one line, drawn, on 100 to 100,000 images of each axis; images, models or both are
+// taken for random. Above 1,000 images only their numbers are known. Intervals over models are asked of accuracies
+// without numbers of images, too.
 func Grid() (all []Study) {
 	for _, over := range []lines.Over{lines.Images, lines.Nets, lines.Both} {
 		for _, models := range []int{3, 4, 5, 6, 8, 12, 20} {

@@ -87,7 +87,8 @@ func (w World) answer(rng *rand.Rand, m lines.Model, field string, n int, diffic
 		m.Accuracies[field] = lines.Accuracy{Share: p}
 		return
 	case w.Counts:
-		m.Accuracies[field] = lines.Accuracy{Share: distuv.Binomial{N: float64(n), P: p, Src: rng}.Rand() / float64(n), N: n}
+		m.Accuracies[field] = lines.Accuracy{Share: distuv.Binomial{N: float64(n), P: p,
+			Src: rng}.Rand() / float64(n), N: n}
 		return
 	}
 	images, k := make([]float64, len(difficulty)), 0
