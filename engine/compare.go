@@ -120,7 +120,7 @@ func (c *comparison) at(ctx context.Context, points [][]float64, box func(x []fl
 			}
 			b, err := box(x)
 			if err == nil {
-				err = c.point(x, b)
+				err = c.point(ctx, x, b)
 			}
 			failed[k] = err
 			tell()
@@ -153,7 +153,7 @@ func (c *comparison) teller(points int) func() {
 }
 
 // point compares at one input.
-func (c *comparison) point(x []float64, box feedforward.Box) error {
+func (c *comparison) point(ctx context.Context, x []float64, box feedforward.Box) error {
 	network, file := c.layers.Output()
 	bounds, err := c.layers.Network.Intervals(box, feedforward.Rigorous)
 	if err != nil {
@@ -165,7 +165,7 @@ func (c *comparison) point(x []float64, box feedforward.Box) error {
 			return err
 		}
 		if i == 1 { // it gives the results of nodes
-			if err := c.layers.Network.Compare(box, found); err != nil {
+			if err := c.layers.Network.Compare(ctx, box, found); err != nil {
 				return c.differs(i, err)
 			}
 		}

@@ -1,6 +1,7 @@
 package feedforward
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -45,7 +46,7 @@ func (d *Difference) Error() string {
 // file. Each must lie within rigorous interval bounds. What was found for a layer's inputs takes the place of their
 // bounds, so that errors of rounding do not add up, and the first result that differs is where the two part. Where
 // a value may overflow, nothing is checked. Errors: a *Difference; a box of another size, as *InputError.
-func (n *Network) Compare(input Box, found map[string][]float64) error {
+func (n *Network) Compare(ctx context.Context, input Box, found map[string][]float64) error {
 	if err := n.checkBox(input); err != nil {
 		return err
 	}
@@ -55,25 +56,27 @@ func (n *Network) Compare(input Box, found map[string][]float64) error {
 			names[at] = append(names[at], name)
 		}
 	}
-	boxes := make([]Box, len(n.nodes))
-	for i, nd := range n.nodes {
-		boxes[i] = input
+	r := &region{make([]Box, len(n.nodes)), make([]*line, len(n.nodes)), make([]reach, len(n.nodes))}
+	r.boxes[0] = input
+	r.reach[0].direct = input.magnitude()
+	for i := range n.nodes {
 		if i > 0 {
-			boxes[i] = newBox(nd.shape.Size())
-			nd.layer.interval(pick(boxes, nd.in), boxes[i], Rigorous)
-			boxes[i].guard()
+			r.boxes[i] = n.enclose(ctx, r, i, false, Rigorous)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		for _, name := range names[i] {
 			values, ok := found[name]
 			if !ok {
 				continue
 			}
-			if d := boxes[i].Outside(values); d != nil {
-				d.Result, d.Layer = name, nd.op
+			if d := r.boxes[i].Outside(values); d != nil {
+				d.Result, d.Layer = name, n.nodes[i].op
 				return d
 			}
 			if finite(values) == nil {
-				boxes[i] = Box{values, values}
+				r.boxes[i] = Box{values, values}
 			}
 		}
 	}
