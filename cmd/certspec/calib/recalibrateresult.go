@@ -120,7 +120,7 @@ func (r *recalibrated) print(out io.Writer) error {
 		if r.FittedN > 0 {
 			of = fmt.Sprintf("%d of %d fitted and ", r.FittedSaturated, r.FittedN)
 		}
-		fmt.Fprintf(out, "saturated: %s%d of %d judged confidences are 0 or 1, which the map takes as 1e-12 and "+
+		cli.Fprintf(out, "saturated: %s%d of %d judged confidences are 0 or 1, which the map takes as 1e-12 and "+
 			"1-1e-12: far from all others, they bend it; write confidences with more digits, or fit --method "+
 			"isotonic\n",
 			of, r.Saturated, r.N)

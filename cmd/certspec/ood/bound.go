@@ -139,7 +139,7 @@ func printRun(out io.Writer, m *ood.Measurement) error {
 	} else {
 		cli.Fprintf(w, "attacks\t%s; seed %d\n", list(h.Attack.Names), h.Attack.Seed)
 	}
-	fmt.Fprintf(w, "layers\t%s\n", compared(h.Model.Compared))
+	cli.Fprintf(w, "layers\t%s\n", compared(h.Model.Compared))
 	if m.Path != "" {
 		cli.Fprintf(w, "file\t%s\n", m.Path)
 	}

@@ -138,7 +138,7 @@ func (c *checked) print(out io.Writer) error {
 	if c.Assumes != "" {
 		cli.Fprintf(w, "assumes\t%s\n", c.Assumes)
 	}
-	fmt.Fprintf(w, "layers\t%s\n", compared(c.Compared))
+	cli.Fprintf(w, "layers\t%s\n", compared(c.Compared))
 	fmt.Fprintln(w, "\nlayer\tkind\tshape")
 	for _, l := range c.Layers {
 		cli.Fprintf(w, "%s\t%s\t%v\n", l.Name, l.Op, l.Shape)
