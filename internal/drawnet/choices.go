@@ -66,16 +66,16 @@ func (c *Choices) numbers() *rand.Rand {
 	return rand.New(rand.NewPCG(uint64(c.upTo(256)), uint64(c.upTo(256))))
 }
 
-// Shrink makes choices smaller as long as the network that they draw still fails, by at most tries
-// drawings: it leaves choices out and replaces them by smaller ones.
-func Shrink(choices []byte, tries int, fails func(*Network) bool) []byte {
+// Shrink makes choices smaller as long as the network that they draw still fails, in at most so many
+// tries: it leaves choices out and replaces them by smaller ones.
+func Shrink(choices []byte, tries int, fails func(choices []byte) bool) []byte {
 	best := append([]byte{}, choices...)
 	attempt := func(candidate []byte) bool {
 		if tries <= 0 {
 			return false
 		}
 		tries--
-		if !fails(Draw(FromBytes(candidate))) {
+		if !fails(candidate) {
 			return false
 		}
 		best = candidate

@@ -107,7 +107,9 @@ func (b *builder) declared(dims []int) []onnxfile.Dim {
 // input draws the input's shape and the box.
 func (b *builder) input() value {
 	small := func() int { return 1 + b.weighed(1, 3, 3, 1, 1) }
-	switch b.weighed(3, 5, 1) {
+	switch b.weighed(30, 50, 10, 1) {
+	case 3: // long sums
+		b.net.Input = []int{b.between(100, 300)}
 	case 0:
 		b.net.Input = []int{1 + b.upTo(6)}
 	case 1:
@@ -123,8 +125,8 @@ func (b *builder) input() value {
 	if b.wild {
 		x.mag = among(b.Choices, 0, 0, 0, 100, -100, -130)
 	}
-	width := among(b.Choices, 0.25, 0, 1, 0x1p-20, 0x1p-7)
-	centre := among(b.Choices, 0.5, 0, -1)
+	width := []float64{0.25, 1, 0x1p-7, 0x1p-20, 0}[b.weighed(4, 3, 2, 1, 1)]
+	centre := among(b.Choices, 0.5, 0, 0.25, -0.25)
 	r := b.numbers()
 	for range x.size() {
 		lo := centre + (r.Float64()-0.5)/2 - width/2

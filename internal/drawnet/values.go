@@ -8,12 +8,12 @@ import (
 
 // activation is a function of each value.
 func (b *builder) activation(x value) value {
-	kind := b.upTo(11)
-	if b.kind == onnxfile.Float64 && (kind == 1 || kind == 4 || b.opset < 12 && (kind == 5 || kind == 6)) {
+	kind := b.upTo(12)
+	if b.kind == onnxfile.Float64 && (kind == 1 || kind == 4 || kind > 8 || b.opset < 12 && (kind == 5 || kind == 6)) {
 		kind = 0 // no kernels
 	}
 	switch kind {
-	case 1:
+	case 1, 9, 10:
 		slope := among[float32](b.Choices, 0.01, 0.1, 0, 1, 0x1p-30)
 		if b.strange() {
 			slope = among[float32](b.Choices, -0.5, 2)
