@@ -231,7 +231,7 @@ torch.save({name: torch.tensor(values) for name, values in np.load("resnet.npz")
 		"certspec certify --model resnet.pt --data synthetic/test --sigma 0.25",
 	} {
 		said := p.sh("! " + ask + " 2>&1")
-		ways := regexp.MustCompile(`(?m)^\d\. .*\n\n((?:    .*\n)+)`).FindAllStringSubmatch(said, -1)
+		ways := regexp.MustCompile(`(?m)^ *\d\. .*\n *\n((?: {4,}.*\n)+)`).FindAllStringSubmatch(said, -1)
 		if len(ways) != 3 {
 			t.Fatalf("%s says\n%s\nexpected three ways in", ask, said)
 		}
