@@ -173,7 +173,7 @@ def interruptible(child: Child) -> Iterator[None]:
             raise KeyboardInterrupt
 
     ours = threading.current_thread() is threading.main_thread() \
-        and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+        and signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, None)
     before = signal.signal(signal.SIGINT, stop) if ours else None
     try:
         yield

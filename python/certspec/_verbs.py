@@ -30,12 +30,16 @@ def _settings(given: Mapping[str, object]) -> List[str]:
                   if name not in ModelOptions.__annotations__})
 
 
-def _noise(sigma: object, n: object) -> List[str]:
-    return flags({"sigma": checked_sigma(sigma), "n": whole(n, "n", 1)})
+SAMPLES = 10_000
+
+
+def _noise(sigma: object, n: object, rule: object = None) -> List[str]:
+    endless = rule == "anytime" and n == SAMPLES  # its budget ends it
+    return flags({"sigma": checked_sigma(sigma), "n": None if endless else whole(n, "n", 1)})
 
 
 @explained(RunOptions)
-def certify(model: object, images: object, labels: object = None, *, sigma: float, n: int = 10_000,
+def certify(model: object, images: object, labels: object = None, *, sigma: float, n: int = SAMPLES,
             ledger: "Optional[Path]" = None, **given: "Unpack[RunOptions]") -> Ledger:
     """Certify images under a model by randomized smoothing, and return the finished ledger.
 
@@ -49,7 +53,7 @@ def certify(model: object, images: object, labels: object = None, *, sigma: floa
     finished. A run that fails is a CertspecError.
     """
     known("certify", RunOptions, given)
-    words = _noise(sigma, n) + _settings(given)
+    words = _noise(sigma, n, given.get("rule")) + _settings(given)
     own = tempfile.mkdtemp(prefix="certspec-") if ledger is None else None
     path = os.path.abspath(os.path.join(own or "", "run.ledger" if ledger is None else ledger))
     try:
@@ -89,7 +93,7 @@ def replay(model: object, ledger: "Path | Ledger", images: object, labels: objec
 
 @explained(PlanOptions)
 def preflight(model: object, images: object, labels: object = None, *, sigma: float,
-              n: int = 10_000, budget: Optional[str] = None, count: int = 100,
+              n: int = SAMPLES, budget: Optional[str] = None, count: int = 100,
               **given: "Unpack[PlanOptions]") -> Preflight:
     """Look a model over before hours of certification, and forecast the run.
 
@@ -123,7 +127,7 @@ def predict(model: object, images: object, labels: object = None, *, sigma: floa
 
 @explained(RunOptions)
 def sweep(model: object, images: object, labels: object = None, *, sigma: float, folder: "Path",
-          corrupt: "Words" = (), severity: Sequence[int] = (), n: int = 10_000,
+          corrupt: "Words" = (), severity: Sequence[int] = (), n: int = SAMPLES,
           **given: "Unpack[RunOptions]") -> Dict[str, Ledger]:
     """Certify images as they are and under corruptions, with a ledger for each in a folder.
 
@@ -133,7 +137,8 @@ def sweep(model: object, images: object, labels: object = None, *, sigma: float,
     """
     known("sweep", RunOptions, given)
     target = os.path.abspath(os.fspath(folder))
-    words = [*_noise(sigma, n), *_settings(given), *_corruptions(corrupt, severity)]
+    words = _noise(sigma, n, given.get("rule")) + _settings(given)
+    words += _corruptions(corrupt, severity)
     words.append(f"--out={target}")
     with job(model, images, labels, given) as asked:
         found = json.loads(asked.run(["sweep", "run"], words))

@@ -388,6 +388,9 @@ class Arguments(Folder):
                          (0.01, 200, 50, "7"))
         self.assertEqual(header["data"]["name"], "npy:mine.npy,labels.npy")
         self.assertTrue(certspec.replay(brightest, run, COLOURS, LABELS, progress=False).equal)
+        run = certspec.certify(brightest, COLOURS, LABELS, sigma=0.25, rule="anytime", budget="5e3",
+                               progress=False)
+        self.assertEqual(run.header["rule"]["name"], "anytime")
         scores = certify(keep_scores=True, ledger="scores.ledger").header["scores"]
         self.assertEqual(scores, certify(keep_scores=1000, ledger="more.ledger").header["scores"])
         for more, kind, words in (
