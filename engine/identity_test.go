@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
@@ -161,60 +160,41 @@ func read(t *testing.T, path string) []byte {
 	return b
 }
 
-// A committed ledger goes on with the committed network. On the machine that it was made on, all its bytes come again; elsewhere its header names this
-// machine's instructions, and noise samples between two classes may fall otherwise.
-func TestCommittedLedgersGoOn(t *testing.T) {
+// A committed ledger, of whatever version, replays with the committed network. With the identity that
+// it was made by all counts come again; elsewhere noise samples between two classes may fall otherwise.
+func TestCommittedLedgersReplay(t *testing.T) {
 	needONNXRuntime(t)
 	if os.Getenv("CERTSPEC_DATA") == "" {
 		t.Skip("needs FashionMNIST and CIFAR-10: CERTSPEC_DATA names no folder")
 	}
-	for ledger, model := range map[string]string{
-		"fmnist-cnn-s025-fixed": "fmnist-cnn-s025", "cifar10-resnet20-s025-betting": "cifar10-resnet20-s025", "cifar10-resnet20-s025-C/clean": "cifar10-resnet20-s025",
+	for name, model := range map[string]string{
+		"fmnist-cnn-s025-fixed":         "fmnist-cnn-s025",
+		"cifar10-resnet20-s025-betting": "cifar10-resnet20-s025",
+		"cifar10-resnet20-s025-C/clean": "cifar10-resnet20-s025",
 	} {
+		path := "../notebooks/results/" + name + ".ledger"
+		run, err := rs.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := dataset.OpenLike(run.Header.Data.Name, run.Header.Data.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
 		m := open(t, "../notebooks/models/"+model, engine.Backend(engine.ONNXRuntime))
-		whole := read(t, "../notebooks/results/"+ledger+".ledger")
-		run, err := rs.Open("../notebooks/results/" + ledger + ".ledger")
+		r, err := rs.Replay(t.Context(), path, m, data, rs.ReplayOptions{Count: 3, Blocks: 10})
 		if err != nil {
-			t.Fatal(err)
-		}
-		h := run.Header
-		info, err := m.Info()
-		if err != nil {
-			t.Fatal(err)
-		}
-		here := fmt.Sprintf(`"threads":%d,"instruction_set":%q`, info.Identity.Threads, info.Identity.InstructionSet)
-		there := fmt.Sprintf(`"threads":%d,"instruction_set":%q`, h.Model.Identity.Threads, h.Model.Identity.InstructionSet)
-		version, _, _ := strings.Cut(info.Identity.EngineVersion, ",")
-		was, _, _ := strings.Cut(h.Model.Identity.EngineVersion, ",")
-		moved := bytes.Replace(bytes.Replace(whole, []byte(there), []byte(here), 1), []byte(`"`+was+`,`), []byte(`"`+version+`,`), 1)
-		last := bytes.Index(moved, fmt.Appendf(nil, "\n%d ", run.Rows[len(run.Rows)-1].Image)) + 1
-		file := filepath.Join(t.TempDir(), "ledger")
-		os.WriteFile(file, moved[:last], 0o666)
-		data, err := dataset.Open(h.Data.Name)
-		if err != nil {
-			t.Skip(err)
-		}
-		o := rs.Options{Settings: rs.Settings{Sigma: h.Sigma, Alpha: h.Alpha, Rule: h.Rule.Name, MaxSamples: h.Rule.Looks[len(h.Rule.Looks)-1].Samples, Selection: h.Selection, Block: h.Block, Tolerance: h.Rule.Tolerance, Futility: h.Rule.Futility}, Ledger: file}
-		for _, target := range h.Rule.Targets {
-			o.Radii = append(o.Radii, target.Radius)
-		}
-		done, err := rs.Certify(t.Context(), m, data, o)
-		if err != nil {
-			t.Errorf("%s: %v", ledger, err)
+			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if done.Header.Seed != h.Seed || !done.Complete() {
-			t.Errorf("%s: %v", ledger, done)
+		moved := 0
+		for _, flip := range r.Flips {
+			moved += flip.Samples
 		}
-		have := read(t, file)
-		if !bytes.HasPrefix(have, moved[:last]) {
-			t.Errorf("%s: what stood there has changed", ledger)
-		}
-		if bytes.Equal(moved, whole) && !bytes.Equal(have, whole) {
-			t.Errorf("%s: the last image came out otherwise on the same machine", ledger)
-		}
-		if v, err := rs.Verify(t.Context(), file); err != nil || v.Images != len(run.Rows) {
-			t.Errorf("%s: %v, %v", ledger, v, err)
+		samples := r.Blocks * run.Header.Block
+		if r.Images != 3 || r.EqualIdentity && moved > 0 || 200*moved > samples {
+			t.Errorf("%s: %d images, %d of %d noise samples fell otherwise, equal identity %v",
+				name, r.Images, moved, samples, r.EqualIdentity)
 		}
 	}
 }
