@@ -101,6 +101,7 @@ notebooks: build
 
 test-external:
 	go test -tags "external $(TAGS)" -timeout 20m ./internal/external
+	go test -tags "external $(TAGS)" -timeout 20m -v -run Drawn ./onnxmodel
 
 # One after the other: a target has all processors. Unlimited, the
 # shortening of a single input takes up to a minute, in which nothing else is tried.

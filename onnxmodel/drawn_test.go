@@ -1,4 +1,4 @@
-//go:build external && cgo && !noonnx && (linux || darwin)
+//go:build cgo && !noonnx && (linux || darwin)
 
 package onnxmodel
 
@@ -202,14 +202,7 @@ func (c *claims) fail(format string, args ...any) {
 // describe says which functions are bounded: each output, its negative, and differences of two.
 func (c *claims) describe() {
 	c.k = c.layers.Outputs()
-	for _, n := range c.net.Model.Graph.Nodes {
-		if n.Outputs[0] == c.net.Model.Graph.Outputs[0].Name && (n.Op == "Softmax" || n.Op == "LogSoftmax") {
-			c.last = n.Op
-		}
-	}
-	if all := c.layers.Layers(); c.last == all[len(all)-1].Op {
-		c.last = "" // a layer of its own
-	}
+	c.last = c.layers.Head()
 	row := func(plus, minus int) {
 		r := make([]float64, c.k)
 		if plus >= 0 {

@@ -64,7 +64,7 @@ func product(dims []int) int {
 func Draw(c *Choices) *Network {
 	net := &Network{Type: onnxfile.Float32, Model: &onnxfile.Model{IRVersion: 10}, Images: map[string][]int{}}
 	b := &builder{Choices: c, net: net, graph: &net.Model.Graph}
-	b.odd = among(c, 0, 0, 0, 0, 24, 24, 24, 6)
+	b.odd = among(c, 0, 0, 0, 24, 24, 12, 6, 6)
 	b.wild = c.weighed(2, 1) == 1
 	b.opset = among(c, 17, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 24, 25)
 	b.kind = []onnxfile.Type{onnxfile.Float32, onnxfile.Float64, onnxfile.Float16}[c.weighed(18, 1, 1)]

@@ -11,7 +11,7 @@ const most = 64 // values of a result
 
 // block draws one to three nodes behind x.
 func (b *builder) block(x value) value {
-	if b.wild && b.kind == onnxfile.Float32 && b.once(12) {
+	if b.wild && b.kind == onnxfile.Float32 && b.once(8) {
 		return b.extreme(x)
 	}
 	y := b.layer(x)
@@ -86,33 +86,73 @@ func (b *builder) layer(x value) value {
 	return y
 }
 
-// extreme is a sum whose parts are far larger than the sum itself, or than what is made of it.
+// extreme has parts that are far larger than what is made of them.
 func (b *builder) extreme(x value) value {
 	if len(x.dims) < 2 {
 		return b.activation(x)
 	}
-	if b.upTo(2) == 0 && product(x.dims[:2]) < 4 {
-		n := x.dims[1]
-		if len(x.dims) != 4 {
-			x = b.dense(b.flat(x))
-			n = x.dims[len(x.dims)-1]
-			x = b.result("Reshape", x, []int{1, n, 1, 1}, []string{b.ints(-b.upTo(2), n, 1, 1)})
+	switch b.upTo(4) {
+	case 0:
+		if product(x.dims[:2]) < 4 {
+			return b.largeMean(x)
 		}
-		// A mean over many values that are nearly as large as they may be.
-		side := b.between(20, 26)
-		large := b.single(math.Ldexp(1, b.between(117, 122)))
-		pads := []int{0, 0, side, side, 0, 0, 0, 0}
-		to := []int{1, n, x.dims[2] + side, x.dims[3] + side}
-		if b.opset < 11 {
-			x = b.result("Pad", x, to, nil, onnxfile.IntsAttribute("pads", wide(pads)...),
-				onnxfile.FloatAttribute("value", float32(large)))
-		} else {
-			x = b.result("Pad", x, to, []string{b.ints(pads...), b.stored(b.kind, []float64{large}, nil)})
-		}
-		x.mag = 120
-		return b.globalPool(x)
+	case 1:
+		return b.foldable(x)
 	}
-	// Each value twice, with factors that cancel, and perhaps something behind that makes any value small.
+	return b.cancelled(x)
+}
+
+// largeMean is a mean over many values that are nearly as large as they may be.
+func (b *builder) largeMean(x value) value {
+	n := x.dims[1]
+	if len(x.dims) != 4 {
+		x = b.dense(b.flat(x))
+		n = x.dims[len(x.dims)-1]
+		x = b.result("Reshape", x, []int{1, n, 1, 1}, []string{b.ints(-b.upTo(2), n, 1, 1)})
+	}
+	side, large := b.between(20, 26), b.single(math.Ldexp(1, b.between(117, 122)))
+	pads := []int{0, 0, side, side, 0, 0, 0, 0}
+	to := []int{1, n, x.dims[2] + side, x.dims[3] + side}
+	if b.opset < 11 {
+		x = b.result("Pad", x, to, nil, onnxfile.IntsAttribute("pads", wide(pads)...),
+			onnxfile.FloatAttribute("value", float32(large)))
+	} else {
+		x = b.result("Pad", x, to, []string{b.ints(pads...), b.stored(b.kind, []float64{large}, nil)})
+	}
+	x.mag = 120
+	return b.globalPool(x)
+}
+
+// foldable is a small value times two factors, whose product may overflow where an engine folds them.
+func (b *builder) foldable(x value) value {
+	x = b.flat(x)
+	x = b.result("Mul", x, x.dims, []string{b.stored(b.kind, []float64{0x1p-100}, nil)})
+	x = b.result(among(b.Choices, "Relu", "LeakyRelu"), x, x.dims, nil)
+	first, n := b.between(70, 105), x.dims[1]
+	second := b.between(115, 132) - first
+	w := func(exponent, n int) string {
+		v := plain(b.numbers(), n)
+		for i := range v {
+			v[i] = b.single(math.Ldexp(v[i], exponent))
+		}
+		return b.stored(b.kind, v, []int{n})
+	}
+	ones := func(v float64) string { return b.stored(b.kind, b.from([]float64{v})(n), []int{n}) }
+	x = b.result("Reshape", x, []int{1, n, 1, 1}, []string{b.ints(0, n, 1, 1)})
+	kernel := b.node("Reshape", []string{w(first, n), b.ints(n, 1, 1, 1)})
+	x = b.result("Conv", x, x.dims, []string{kernel}, onnxfile.IntAttribute("group", int64(n)))
+	if b.upTo(2) == 0 {
+		x = b.result("BatchNormalization", x, x.dims, []string{w(second, n), ones(0.5), ones(0), ones(1)})
+	} else {
+		factor := b.node("Reshape", []string{w(second, n), b.ints(n, 1, 1)})
+		x = b.result("Mul", x, x.dims, []string{factor})
+	}
+	x.mag += first + second - 100
+	return x
+}
+
+// cancelled has each value twice, with factors that cancel, and perhaps something behind that makes any value small.
+func (b *builder) cancelled(x value) value {
 	x = b.flat(x)
 	n := x.dims[1]
 	axis := onnxfile.IntAttribute("axis", int64(b.signed([]int{1}, 2)[0]))
@@ -438,6 +478,12 @@ func (b *builder) conv(x value) value {
 }
 
 func (b *builder) pool(x value) value {
+	if b.opset >= 10 && b.strange() { // of another size in ONNX Runtime than in the text
+		b.net.Images[x.name] = x.dims
+		mode := among(b.Choices, "SAME_UPPER", "SAME_LOWER")
+		return b.globalPool(b.result("MaxPool", x, x.dims, nil, onnxfile.TextAttribute("auto_pad", mode),
+			onnxfile.IntsAttribute("kernel_shape", 2, 2), onnxfile.IntsAttribute("dilations", 2, 1)))
+	}
 	op, since := "AveragePool", 19
 	if b.upTo(2) == 1 {
 		op, since = "MaxPool", 10
