@@ -61,6 +61,9 @@ func truths(bins *Bins, g float64) map[string]float64 {
 // Each interval holds the value of the population in at least about 95 % of 100 trials, for calibrated, slightly and badly calibrated
 // models: a right 95 % falls below .86 in one of 3,000 cases. No interval of a calibration error excludes the error of its own samples, as percentiles do.
 func TestCoverageOfMetrics(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: a simulation of coverage")
+	}
 	const trials, floor = 100, .86
 	bins, err := Uniform(15, LeftClosed)
 	if err != nil {
@@ -173,6 +176,9 @@ func TestGaps(t *testing.T) {
 // The basic interval holds the certified errors of the population in about 95 % of 80 trials, also where the confidences are nearly certain and
 // percentiles hold the calibration error in 55 to 70 % of them only. A right 95 % falls below .85 in one of 3,000 cases.
 func TestCoverageOfCertifiedErrors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: a simulation of coverage")
+	}
 	const n, trials = 100, 80
 	edges, err := UniformEdges(15)
 	if err != nil {

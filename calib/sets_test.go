@@ -31,6 +31,9 @@ func TestLeastCalibration(t *testing.T) {
 // Where the score falls with the noise of a half-space and the adversary moves against it, the coverage is at least the level, and hardly above:
 // a half-space is the worst case. 40,000 runs have a standard error of .0015; at five of them a false alarm comes once in 3 million.
 func TestSetsHoldUnderTheWorstShift(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: a simulation of coverage")
+	}
 	const sigma, miscoverage, n, runs = .25, .1, 400, 40_000
 	rng := rand.New(rand.NewPCG(4, 4))
 	for _, radius := range []float64{0, .125, .25} {

@@ -83,7 +83,7 @@ func TestBuiltInLibrary(t *testing.T) {
 	}
 }
 
-var armsOfCalibration = []string{"brier-act", "acce-act", "exact-act", "push-act", "smoothadv"}
+var armsOfCalibration = []string{"brier-act", "acce-act", "exact-start", "exact-act", "push-act", "smoothadv"}
 
 // Calibration training starts from the seven baselines of Emde et al. 2025, table 4, on every data set, and all arms from one take equal
 // rows, steps and models.
@@ -205,9 +205,9 @@ func TestFineTuningOfThePaper(t *testing.T) {
 	l := opened(t)
 	s := atTier(t, l, "T3")
 	for table, acts := range map[string]map[string]float64{
-		"D/table2": {"brier-act": 256, "acce-act": 2048, "exact-act": 2048},
+		"D/table2": {"brier-act": 256, "acce-act": 2048, "exact-start": 2048, "exact-act": 2048},
 		"D/table4": {},
-		"D/table6": {"brier-act": 256, "acce-act": 2048, "exact-act": 2048, "at-ft": 256},
+		"D/table6": {"brier-act": 256, "acce-act": 2048, "exact-start": 2048, "exact-act": 2048, "at-ft": 256},
 	} {
 		made, err := l.Table(table)
 		if err != nil {
@@ -229,8 +229,10 @@ func TestFineTuningOfThePaper(t *testing.T) {
 			if float64(m.BatchSize)*m.Options["noises"].(float64) != rows || m.Epochs != 10 {
 				t.Errorf("%s: %d images under %v noises, %d epochs", m.Name, m.BatchSize, m.Options["noises"], m.Epochs)
 			}
-			if act == "acce-act" && (m.Options["step_a"] != .1 || m.Options["rho"] != .01 || m.Options["revision"] != 1.) {
-				t.Errorf("%s: %v", m.Name, m.Options)
+			step := map[string]any{"acce-act": .01, "exact-start": .1}[act]
+			if _, there := m.Options["revision"]; there || step != nil && (m.Options["step_a"] != step ||
+				m.Options["rho"] != .01) || strings.HasPrefix(act, "exact") && m.Method != act {
+				t.Errorf("%s: %s %v", m.Name, m.Method, m.Options)
 			}
 		}
 		if baselines != 22 || len(acts) > 0 && len(starts) != 7 {
@@ -332,7 +334,7 @@ func TestNumbersOfTheSpecs(t *testing.T) {
 	if act.Start != "D/c10/at-t10-m2-s050-e050@1" || act.Noise() != .5 || act.Options["noises"] != 2. || act.Options["epsilon"] != .5 || act.Epochs != 10 || !slices.Equal(act.Milestones, []int{4, 8}) || act.Input != "standardize" {
 		t.Errorf("%+v", act)
 	}
-	for recipe, want := range map[string]int{"D/c10/brier-act/t2-m4-s012-e025": 16, "D/c10/acce-act/t2-m4-s012-e025": 16, "D/imagenet/acce-act": 6, "D/imagenet/acce-act-star": 6} {
+	for recipe, want := range map[string]int{"D/c10/brier-act/t2-m4-s012-e025": 16, "D/c10/acce-act/t2-m4-s012-e025": 16, "D/imagenet/acce-act": 6, "D/imagenet/acce-act-star": 6, "D/imagenet/exact-start": 6} {
 		r, err := l.Recipe(recipe)
 		if err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/picture"
 )
@@ -100,7 +101,31 @@ func parseManifest(folder string) (*Manifest, error) {
 		return nil, fmt.Errorf("experiment: %s has the format %d; this program reads %d and %d",
 			path, m.Format, unsealedFormat, manifestFormat)
 	}
+	m.current()
 	return m, nil
+}
+
+// current gives methods the names that they have today; see method.Current. What was trained as ACCE-ACT from the exact
+// solution, in whose tables it stood as such, is another algorithm than that of the paper.
+func (m *Manifest) current() {
+	for i := range m.Models {
+		model := &m.Models[i]
+		name, options := method.Current(model.Method, model.Options)
+		if name == model.Method {
+			model.Options = options
+			continue
+		}
+		const was, is = "ACCE-ACT", "Exact start"
+		model.Method, model.Options = name, options
+		model.Title, model.Group = strings.Replace(model.Title, was, is, 1), strings.Replace(model.Group, was, is, 1)
+		for t := range m.Tables {
+			for k := range m.Tables[t].Lines {
+				if l := &m.Tables[t].Lines[k]; slices.Contains(l.Models, model.Name) {
+					l.Title, l.Group = strings.Replace(l.Title, was, is, 1), strings.Replace(l.Group, was, is, 1)
+				}
+			}
+		}
+	}
 }
 
 // join adds what is new in another manifest of the same experiment.

@@ -86,7 +86,7 @@ func TestLeastGap(t *testing.T) {
 // starts leaves out 0.
 func TestPlanHoldsInRuns(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: a simulation")
+		t.Skip("-short: a simulation of coverage")
 	}
 	const runs, images = 300, 40
 	random := rand.New(rand.NewPCG(8, 9))

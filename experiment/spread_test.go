@@ -280,6 +280,9 @@ func TestStartsAreALevelOfErrors(t *testing.T) {
 // Intervals of certified errors hold the population's nearly as often as they say: of 150 images whose confidences are certified tightly, 89 to 91 % of
 // the intervals of 95 % do, for CCE; as intervals widen, all do.
 func TestCoverageOfCertifiedErrors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: a simulation of coverage")
+	}
 	random := rand.New(rand.NewPCG(5, 6))
 	draw := func(n int, width, gap float64) *perImage {
 		p := &perImage{}

@@ -61,7 +61,7 @@ func standard() Options {
 // 10⁻⁴ if they are right.
 func TestIntervalsOverImagesCover(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: a simulation of a second or more")
+		t.Skip("-short: a simulation of coverage")
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	slopes, robust, called := 0, 0, 0
@@ -171,6 +171,24 @@ func TestFitWithoutImages(t *testing.T) {
 	r, err = Fit(t.Context(), three, o)
 	if err != nil || r.Lines[0].Intervals != nil || r.Models[0].Interval != nil || !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "No intervals for the line of 3 models") }) {
 		t.Errorf("intervals over three models: %+v, %v", r, err)
+	}
+	// A line through points of one model is for that model, by its images alone.
+	own := world(rand.New(rand.NewPCG(5, 7)), skills, 4000, 4000, 0.8, -0.4, 0)
+	var points []Point
+	for _, m := range own[:6] {
+		points = append(points, Point{Model: "one", Group: "one", Fits: true, X: m.Accuracies["clean"],
+			Y: m.Accuracies["fog"], XImages: m.Images["clean"], YImages: m.Images["fog"]})
+	}
+	var of [2]resample.Interval
+	for i, over := range []Over{Images, Both} {
+		r, err := FitPoints(t.Context(), points, Options{X: "clean", Y: "fog", Over: over})
+		if err != nil || r.Lines[0].Intervals == nil {
+			t.Fatalf("over %s: %+v, %v", over, r, err)
+		}
+		of[i] = r.Lines[0].Intervals["slope"].Interval
+	}
+	if of[0] != of[1] {
+		t.Errorf("slope of one model over images %v, over both %v", of[0], of[1])
 	}
 	o.Over = Nothing
 	if r, err := Fit(t.Context(), models, o); err != nil || r.Sampling != "none" || r.Lines[0].Intervals != nil {

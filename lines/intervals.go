@@ -51,7 +51,7 @@ func (f *fitter) intervals(ctx context.Context, o Options, r *Result) (string, e
 			if f.groups[g] != "" {
 				ofGroup = " of " + f.groups[g]
 			}
-			r.Notes = append(r.Notes, fmt.Sprintf("No intervals for the line of %d models%s: %s.", p.fitted(g),
+			r.Notes = append(r.Notes, fmt.Sprintf("No intervals for the line of %d models%s: %s.", p.rests[g],
 				ofGroup, why[g]))
 			continue
 		}
@@ -78,7 +78,7 @@ const (
 // refused says why a line has no intervals; "" where it has them.
 func (p *plan) refused(g int, line Fitted) string {
 	switch {
-	case p.nets && p.fitted(g) < leastModels:
+	case p.nets && p.rests[g] < leastModels && (p.rests[g] > 1 || p.images == fixed):
 		return fmt.Sprintf("over models they need at least %d", leastModels)
 	case line.sampled && line.Reliability < leastReliability:
 		return fmt.Sprintf("sampling error is %.0f %% of the variance of its accuracies on the x axis; take more "+
@@ -170,8 +170,9 @@ type plan struct {
 	what    string // "": no intervals
 	images  imageDraw
 	nets    bool
-	weights int // images of x
-	others  int // images of y, where they are others
+	weights int   // images of x
+	others  int   // images of y, where they are others
+	rests   []int // models that each group's line goes through
 	x, y    axis
 	sample  []float64 // the statistics of the sample itself, which stand for images without a line
 
@@ -240,12 +241,15 @@ func (f *fitter) plan(o Options) (*plan, error) {
 	default:
 		p.design = resample.Crossed(1, models)
 	}
+	p.rests = make([]int, len(p.groups))
+	for g := range p.rests {
+		p.rests[g] = p.fitted(g)
+	}
 	if p.nets {
-		rests := make([]int, len(p.groups))
-		for g := range rests {
-			rests[g] = p.fitted(g)
-		}
-		p.design = p.design.Fitted(func(statistic int) (models, parameters int) { return rests[p.group(statistic)], 2 })
+		p.design = p.design.Fitted(func(statistic int) (models,
+			parameters int) {
+			return p.rests[p.group(statistic)], 2
+		})
 	}
 	if p.nets && what != "" {
 		what += ", and "
@@ -442,16 +446,17 @@ func binomialShare(a Accuracy, rng *rand.Rand) float64 {
 	return distuv.Binomial{N: float64(a.N), P: a.Share, Src: rng}.Rand() / float64(a.N)
 }
 
-// line is that of a group, through the models that are there; x and y are in probit units.
+// line is that of a group, through the models that are there; x and y are in probit units. A line through points of
+// one model is that model's, which is given.
 func (p *plan) line(g int, x, y []float64, there []bool) (Line, error) {
 	var px, py []float64
-	distinct := map[int]bool{}
+	distinct, given := map[int]bool{}, p.rests[g] == 1
 	for i, pt := range p.points {
-		if m := p.model[i]; p.of[i] == g && pt.Fits && there[m] {
+		if m := p.model[i]; p.of[i] == g && pt.Fits && (there[m] || given) {
 			px, py, distinct[m] = append(px, x[i]), append(py, y[i]), true
 		}
 	}
-	if p.nets && len(distinct) < 3 {
+	if p.nets && len(distinct) < 3 && !given {
 		return Line{}, &FewPoints{N: len(distinct)}
 	}
 	return LeastSquares(px, py)

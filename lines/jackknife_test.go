@@ -78,7 +78,7 @@ func TestJackknifeOfAMean(t *testing.T) {
 // so with probability above 0.99); of six models they hold R² in 87 to 90 %, as its doc comment says.
 func TestJackknifeHoldsTheTruth(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: a simulation")
+		t.Skip("-short: a simulation of coverage")
 	}
 	const worlds = 150
 	for _, w := range []struct {

@@ -77,6 +77,9 @@ func TestAreaAgainstAllPairs(t *testing.T) {
 // DeLong's error against the spread over repeated draws, and intervals against the known AUC Φ(1/√2): of 1,000 intervals of
 // 95 %, fewer than 925 or more than 972 hold it with probability below 10⁻³ if they are right.
 func TestDeLongCovers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: a simulation of coverage")
+	}
 	rng := rand.New(rand.NewPCG(3, 4))
 	truth := math.Erfc(-0.5) / 2
 	held := 0
@@ -142,6 +145,9 @@ func TestFPR(t *testing.T) {
 // Of 400 intervals of the bootstrap at 95 %, 92 % or more hold the true area (fewer have a chance below 1 % if they are right), for scores
 // without ties and for scores of five values, whose areas are sums over pairs of values.
 func TestBootstrapCovers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: a simulation of coverage")
+	}
 	const trials, n, shift = 400, 80, 1
 	for name, round := range map[string]func(float64) float64{
 		"no ties": func(v float64) float64 { return v },

@@ -254,6 +254,9 @@ func within(t *testing.T, name string, got, floor, ceiling float64) {
 }
 
 func TestCoverage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: a simulation of coverage")
+	}
 	const trials = 600
 	random := rand.New(rand.NewPCG(11, 12))
 	draw := func(n int, of func() float64) []float64 {
@@ -334,7 +337,7 @@ func starts(random *rand.Rand, images, n int, spread, own float64) [][]float64 {
 // 300 of 1.3 %.
 func TestCoverageOfFewStarts(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: a simulation")
+		t.Skip("-short: a simulation of coverage")
 	}
 	const trials, images = 600, 30
 	random := rand.New(rand.NewPCG(21, 22))
@@ -403,6 +406,9 @@ func TestCoverageOfFewStarts(t *testing.T) {
 
 // Norms of 15 components with unit errors: none, some or all far from 0. Percentiles miss the first always.
 func TestCoverageOfNorms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: a simulation of coverage")
+	}
 	const n, bins, trials = 150, 15, 200
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, c := range []struct {

@@ -200,6 +200,9 @@ func TestLinearClassifier(t *testing.T) {
 // Section 11.C (5): coverage of the true range in repeated sampling, and the mean widths that the specification
 // reports for 4000 trials. Both certificates are conservative; the seed is fixed.
 func TestCoverage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: a simulation of coverage")
+	}
 	const alpha, trials = .05, 400
 	r := rand.New(rand.NewPCG(2, 2))
 	low, high := smoothed(.5, 1), smoothed(1.5, 1)

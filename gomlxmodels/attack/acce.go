@@ -6,58 +6,87 @@ import (
 	"github.com/certspec/certspec/calib"
 )
 
-// ACCE is the driver of ACCE-ACT (Emde et al. 2025, equation 31): ADMM on the augmented Lagrangian of the mixed-integer program of the
-// certified calibration error, with z(γ) in the place of z. After a step of the confidences its assignment a, copies and duals make theirs.
+// ACCE is the driver of ACCE-ACT (Emde et al. 2025, equation 31): ADMM on the augmented Lagrangian of the mixed-integer
+// program of the certified calibration error, with z(γ) in the place of z.
 //
-// The assignment starts at the largest calibration error that the certified intervals of the batch allow (calib.ExactCCE). A start that is the same for
-// all bins, as in evaluation, gives all of them the same sign, and few steps do not part them: all confidences then go the same way. A confidence
-// goes along −Σ_n (z_n − c_n)·a_nm of the bin m to which a assigns it, as far as the interval of that bin allows, l̃ ≤ z ≤ ũ: the
-// penalty for that constraint would begin to count only long after the confidence has left the bin.
+// The assignment a starts uniformly, at 1/M (appendix G.2). A confidence makes its step along the slope of the
+// Lagrangian; then a, copies and duals make theirs. The constraint l̃ ≤ z ≤ ũ is a penalty, λ3 and ρ3, for the bins
+// that the sample can reach; with Weighted in proportion to its assignment, clip(a, 0, 1). A start that is the same
+// for all bins gives all of them the same sign, and few steps do not part them: all confidences then go the same
+// way.
 type ACCE struct {
+	Relaxation
+	Weighted bool
+
+	s *lagrangian
+}
+
+// Relaxation are the settings of ADMM on a batch.
+type Relaxation struct {
 	Growth float64 // φ, by which the penalty grows at each step, up to 10
 	Rho    float64 // ρ at the start
 	StepA  float64 // η_a, gradient step on the assignment
 
 	HoeffdingAlpha float64 // as in Exact
 	Noises         int
+}
 
-	// Original is what certspec computed at first: a starts at 1/M, makes its step before the confidences have made theirs, and the constraint is a
-	// penalty, λ3 and ρ3, for the bins that the sample can reach; with Weighted in proportion to its assignment, clip(a, 0, 1).
-	Original, Weighted bool
+func (d *ACCE) Drive(state *State) error {
+	if d.s == nil {
+		s, _, err := newLagrangian(d.Relaxation, state)
+		if err != nil {
+			return err
+		}
+		d.s, s.weighted = s, d.Weighted
+	}
+	d.s.z, d.s.correct = state.Confidence, state.Correct
+	signs := d.s.signs()
+	for n := range state.Direction {
+		state.Direction[n] = -sign(d.s.slope(n, signs))
+	}
+	d.s.step(d.Relaxation)
+	return nil
+}
+
+// Assignment is the iterate a after the last step.
+func (d *ACCE) Assignment() []float32 { return d.s.assignment() }
+
+// ExactStart is ADMM as in ACCE from another start, which is ours: the assignment of the largest calibration error
+// that the certified intervals of the batch allow (calib.ExactCCE). A confidence goes along −Σ_n (z_n − c_n)·a_nm
+// of the bin m to which a assigns it, as far as the interval of that bin allows: the penalty for that constraint
+// would begin to count only long after the confidence has left the bin. The assignment makes its first step at the
+// second call.
+type ExactStart struct {
+	Relaxation
 
 	s     *lagrangian
 	bins  *calib.Bins
 	steer steering
 }
 
-func (d *ACCE) Drive(state *State) error {
-	if d.Original {
-		return d.driveOriginal(state)
-	}
+func (d *ExactStart) Drive(state *State) error {
 	if d.s == nil {
 		if err := d.start(state); err != nil {
 			return err
 		}
 	} else {
 		d.s.z, d.s.correct = state.Confidence, state.Correct
-		d.s.stepAssignment(d.StepA)
-		d.s.stepCopies()
-		d.s.rho = math.Min(d.s.rho*d.Growth, 10)
+		d.s.step(d.Relaxation)
 	}
 	d.steer.toward(state, d.s.aims(d.bins))
 	return nil
 }
 
 // start sets the assignment, which is feasible: its copies are equal to it.
-func (d *ACCE) start(state *State) error {
-	worst, bins, err := solve(state, d.HoeffdingAlpha, d.Noises)
+func (d *ExactStart) start(state *State) error {
+	worst, _, err := solve(state, d.HoeffdingAlpha, d.Noises)
 	if err != nil {
 		return err
 	}
-	if d.s, err = newLagrangian(d, state); err != nil {
+	if d.s, d.bins, err = newLagrangian(d.Relaxation, state); err != nil {
 		return err
 	}
-	d.bins, d.s.z, d.s.correct = bins, state.Confidence, state.Correct
+	d.s.z, d.s.correct = state.Confidence, state.Correct
 	clear(d.s.a)
 	for n, m := range worst.Bin {
 		d.s.a[n*Bins+m] = 1
@@ -67,7 +96,11 @@ func (d *ACCE) start(state *State) error {
 	return nil
 }
 
-// aims are the confidences that the assignment asks for: in the reachable bin with the greatest a, at the end of its interval on the side of its sign.
+// Assignment is the iterate a after the last step.
+func (d *ExactStart) Assignment() []float32 { return d.s.assignment() }
+
+// aims are the confidences that the assignment asks for: in the reachable bin with the greatest a, at the end of
+// its interval on the side of its sign.
 func (s *lagrangian) aims(bins *calib.Bins) []float64 {
 	signs, aims := s.signs(), make([]float64, len(s.z))
 	for n := range aims {
@@ -86,32 +119,19 @@ func (s *lagrangian) aims(bins *calib.Bins) []float64 {
 	return aims
 }
 
-func (d *ACCE) driveOriginal(state *State) error {
-	if d.s == nil {
-		s, err := newLagrangian(d, state)
-		if err != nil {
-			return err
-		}
-		d.s = s
-	}
-	d.s.z, d.s.correct = state.Confidence, state.Correct
-	signs := d.s.signs()
-	for n := range state.Direction {
-		state.Direction[n] = -sign(d.s.slope(n, signs))
-	}
-	d.s.stepAssignment(d.StepA)
-	d.s.stepCopies()
-	d.s.rho = math.Min(d.s.rho*d.Growth, 10)
-	return nil
-}
-
-// Assignment is the iterate a after the last step.
-func (d *ACCE) Assignment() []float32 {
-	a := make([]float32, len(d.s.a))
-	for k, v := range d.s.a {
+func (s *lagrangian) assignment() []float32 {
+	a := make([]float32, len(s.a))
+	for k, v := range s.a {
 		a[k] = float32(v)
 	}
 	return a
+}
+
+// step is one of the assignment, its copies and the duals.
+func (s *lagrangian) step(r Relaxation) {
+	s.stepAssignment(r.StepA)
+	s.stepCopies()
+	s.rho = math.Min(s.rho*r.Growth, 10)
 }
 
 // lagrangian is the state of ADMM; arrays of N·M are sample by sample.
@@ -127,21 +147,21 @@ type lagrangian struct {
 	rho              float64
 }
 
-func newLagrangian(d *ACCE, state *State) (*lagrangian, error) {
-	lower, upper, err := intervals(state, d.HoeffdingAlpha, d.Noises)
+func newLagrangian(r Relaxation, state *State) (*lagrangian, *calib.Bins, error) {
+	lower, upper, err := intervals(state, r.HoeffdingAlpha, r.Noises)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	bins, err := calib.Uniform(Bins, calib.LeftClosed)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	edges, n := bins.Edges(), len(state.Confidence)
 	each := func() []float64 { return make([]float64, n*Bins) }
 	s := &lagrangian{
-		weighted: d.Weighted, outside: make([]bool, n*Bins), low: each(), high: each(),
+		outside: make([]bool, n*Bins), low: each(), high: each(),
 		a: each(), q1: each(), q2: each(), g: each(), lam1: each(), lam2: each(), lam3: each(),
-		lam4: make([]float64, n), lam5: make([]float64, n), rho: d.Rho,
+		lam4: make([]float64, n), lam5: make([]float64, n), rho: r.Rho,
 	}
 	for i, z := range state.Confidence {
 		first, last := bins.Index(lower[i]), bins.Index(upper[i])
@@ -156,7 +176,7 @@ func newLagrangian(d *ACCE, state *State) (*lagrangian, error) {
 			s.g[k] = math.Max(s.low[k], math.Min(s.high[k], z))
 		}
 	}
-	return s, nil
+	return s, bins, nil
 }
 
 // gap is z_n − c_n.

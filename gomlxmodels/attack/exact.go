@@ -19,10 +19,6 @@ type Exact struct {
 	HoeffdingAlpha float64
 	Noises         int
 
-	// Original is what certspec computed at first: every step at its full length towards z*_n itself. Confidences then end up to a step from
-	// their aim, and many in the bin beside it, as z*_n is often an edge that its bin does not contain.
-	Original bool
-
 	target []float64
 	steer  steering
 }
@@ -34,17 +30,9 @@ func (e *Exact) Drive(s *State) error {
 			return err
 		}
 		e.target = worst.Confidence
-		if !e.Original {
-			for i, z := range worst.Confidence {
-				e.target[i] = inside(z, worst.Bin[i], bins)
-			}
+		for i, z := range worst.Confidence {
+			e.target[i] = inside(z, worst.Bin[i], bins)
 		}
-	}
-	if e.Original {
-		for i, z := range s.Confidence {
-			s.Direction[i] = sign(e.target[i] - z)
-		}
-		return nil
 	}
 	e.steer.toward(s, e.target)
 	return nil
@@ -63,7 +51,8 @@ func solve(s *State, alpha float64, noises int) (worst calib.Worst, bins *calib.
 	return worst, bins, err
 }
 
-// inside moves a confidence from the edges of its bin by a twentieth of the bin's width.
+// inside moves a confidence from the edges of its bin by a twentieth of the bin's width: a bin does not contain its
+// upper edge, which z*_n often is.
 func inside(z float64, bin int, bins *calib.Bins) float64 {
 	edges := bins.Edges()
 	low, high := edges[bin], edges[bin+1]

@@ -3,6 +3,7 @@ package method
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/gomlx/gomlx/core/graph"
 
@@ -77,28 +78,25 @@ func (PushACT) Loss(b *Batch) []loss.Term { return attacked(b) }
 type ExactACT struct {
 	Attack
 	Hoeffding float64 `json:"hoeffding" usage:"failure probability by which intervals are widened; 0 for estimates as they are"`
-	Revision  int     `json:"revision,omitempty" usage:"of the adversary: 0 as certspec had it at first, with steps of one length; 1"`
 }
 
 func (ExactACT) Name() string { return "exact-act" }
 func (m ExactACT) Check() error {
-	return errors.Join(probability("hoeffding", m.Hoeffding), revision(m.Revision), m.euclidean())
+	return errors.Join(probability("hoeffding", m.Hoeffding), m.euclidean())
 }
 func (m ExactACT) Needs() Needs {
 	return m.needs(attack.Predicted, func() attack.Driver {
-		return &attack.Exact{HoeffdingAlpha: m.Hoeffding, Noises: m.Noises, Original: m.Revision == 0}
+		return &attack.Exact{HoeffdingAlpha: m.Hoeffding, Noises: m.Noises}
 	})
 }
 func (ExactACT) Loss(b *Batch) []loss.Term { return attacked(b) }
 
-// Relaxed is what the methods whose adversary is attack.ACCE have as options.
+// Relaxed is what the methods whose adversary is ADMM on the relaxed program have as options.
 type Relaxed struct {
 	Growth    float64 `json:"growth" usage:"factor of the penalty from step to step"`
 	Rho       float64 `json:"rho" usage:"penalty at the start, at most 10"`
 	StepA     float64 `json:"step_a" usage:"gradient step on the assignment to bins"`
-	Weighted  bool    `json:"weighted" usage:"in revision 0: tie confidences to the bins in proportion to their assignment"`
 	Hoeffding float64 `json:"hoeffding" usage:"failure probability by which intervals are widened; 0 for estimates as they are"`
-	Revision  int     `json:"revision,omitempty" usage:"of the adversary: 0 as certspec had it at first, from an assignment that is the same for all bins; 1"`
 }
 
 func (r Relaxed) Check() error {
@@ -110,22 +108,30 @@ func (r Relaxed) Check() error {
 	if !(r.Growth >= 1 && r.Growth <= 1e6) {
 		return fmt.Errorf("growth is %v; expected a number of at least 1", r.Growth)
 	}
-	if r.Weighted && r.Revision != 0 {
-		return errors.New("weighted is an option of revision 0")
-	}
-	return errors.Join(probability("hoeffding", r.Hoeffding), revision(r.Revision))
+	return probability("hoeffding", r.Hoeffding)
 }
 
-func (r Relaxed) driver(noises int) func() attack.Driver {
+func (r Relaxed) relaxation(noises int) attack.Relaxation {
+	return attack.Relaxation{Growth: r.Growth, Rho: r.Rho, StepA: r.StepA, HoeffdingAlpha: r.Hoeffding, Noises: noises}
+}
+
+// Uniform are the options of the methods that start the assignment uniformly, as published.
+type Uniform struct {
+	Relaxed
+	Weighted bool `json:"weighted" usage:"tie confidences to the bins in proportion to their assignment"`
+}
+
+func (u Uniform) driver(noises int) func() attack.Driver {
 	return func() attack.Driver {
-		return &attack.ACCE{Growth: r.Growth, Rho: r.Rho, StepA: r.StepA, Weighted: r.Weighted, Original: r.Revision == 0, HoeffdingAlpha: r.Hoeffding, Noises: noises}
+		return &attack.ACCE{Relaxation: u.relaxation(noises), Weighted: u.Weighted}
 	}
 }
 
-// ACCEACT is adversarial calibration training against the relaxed certified calibration error of the batch; see attack.ACCE.
+// ACCEACT is adversarial calibration training against the relaxed certified calibration error of the batch, as
+// published (Emde et al. 2025); see attack.ACCE.
 type ACCEACT struct {
 	Attack
-	Relaxed
+	Uniform
 }
 
 func (ACCEACT) Name() string              { return "acce-act" }
@@ -136,30 +142,62 @@ func (ACCEACT) Loss(b *Batch) []loss.Term { return attacked(b) }
 // ACCEACTStar adds the calibration error itself to the loss; see loss.Calibration.
 type ACCEACTStar struct {
 	Attack
-	Relaxed
+	Uniform
 	Beta float64 `json:"beta" usage:"weight of the calibration error, a sum over the batch"`
 }
 
 func (ACCEACTStar) Name() string   { return "acce-act-star" }
 func (m ACCEACTStar) Needs() Needs { return m.needs(attack.Predicted, m.driver(m.Noises)) }
-
 func (m ACCEACTStar) Check() error {
-	if err := weight("beta", m.Beta); err != nil {
-		return err
-	}
-	return errors.Join(m.Relaxed.Check(), m.euclidean())
+	return errors.Join(weight("beta", m.Beta), m.Relaxed.Check(), m.euclidean())
 }
 
-func (m ACCEACTStar) Loss(b *Batch) []loss.Term {
-	gap := graph.MulScalar(loss.Calibration(b.ByCopy(), b.Labels, b.Class, b.Assignment), m.Beta)
+func (m ACCEACTStar) Loss(b *Batch) []loss.Term { return calibrated(b, m.Beta) }
+
+// ExactStart is ACCEACT, or with Beta ACCEACTStar, whose assignment starts at the exact solution; see
+// attack.ExactStart.
+type ExactStart struct {
+	Attack
+	Relaxed
+	Beta float64 `json:"beta" usage:"weight of the calibration error, a sum over the batch; 0: none"`
+}
+
+func (ExactStart) Name() string { return "exact-start" }
+func (m ExactStart) Needs() Needs {
+	return m.needs(attack.Predicted, func() attack.Driver {
+		return &attack.ExactStart{Relaxation: m.relaxation(m.Noises)}
+	})
+}
+func (m ExactStart) Check() error {
+	return errors.Join(weight("beta", m.Beta), m.Relaxed.Check(), m.euclidean())
+}
+
+func (m ExactStart) Loss(b *Batch) []loss.Term {
+	if m.Beta == 0 {
+		return attacked(b)
+	}
+	return calibrated(b, m.Beta)
+}
+
+func calibrated(b *Batch, beta float64) []loss.Term {
+	gap := graph.MulScalar(loss.Calibration(b.ByCopy(), b.Labels, b.Class, b.Assignment), beta)
 	return append(attacked(b), loss.Term{Name: "calibration", Value: gap})
 }
 
-func revision(v int) error {
-	if v != 0 && v != 1 {
-		return fmt.Errorf("revision is %d; expected 0 or 1", v)
+// Current is the method and its options by the names of today, of files that were made before. Their option "revision"
+// said whether ACCE-ACT starts as published, without it or 0, or at the exact solution, 1, which is exact-start now.
+func Current(name string, options map[string]any) (string, map[string]any) {
+	revision, there := options["revision"]
+	if !there {
+		return name, options
 	}
-	return nil
+	options = maps.Clone(options)
+	delete(options, "revision")
+	if (name == "acce-act" || name == "acce-act-star") && fmt.Sprint(revision) == "1" {
+		delete(options, "weighted")
+		return "exact-start", options
+	}
+	return name, options
 }
 
 func probability(name string, v float64) error {

@@ -49,7 +49,7 @@ func TestEveryMethod(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	m, err := New("acce-act-star", "epsilon=0.5", " beta = 0.01 ", "weighted=true", "revision=0", "steps=4")
+	m, err := New("acce-act-star", "epsilon=0.5", " beta = 0.01 ", "weighted=true", "steps=4")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,6 +63,32 @@ func TestOptions(t *testing.T) {
 	}
 	if untouched, _ := New("acce-act-star"); untouched.(ACCEACTStar).Epsilon == 0.5 {
 		t.Error("an option changed the defaults")
+	}
+}
+
+// Cards and recipes from before say by a revision which start ACCE-ACT has.
+func TestRevisionsOfBefore(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options map[string]any
+		want    Method
+	}{
+		{"acce-act", map[string]any{"growth": 3, "weighted": false}, ACCEACT{}},
+		{"acce-act", map[string]any{"growth": 3, "revision": 0, "weighted": true}, ACCEACT{}},
+		{"acce-act", map[string]any{"growth": 3, "revision": 1., "weighted": false}, ExactStart{}},
+		{"acce-act-star", map[string]any{"growth": 3, "revision": 1, "beta": 0.5}, ExactStart{}},
+		{"exact-act", map[string]any{"revision": 1}, ExactACT{}},
+	} {
+		m, err := With(c.name, c.options)
+		if err != nil || reflect.TypeOf(m) != reflect.TypeOf(c.want) {
+			t.Errorf("%s %v: %T, %v; want %T", c.name, c.options, m, err, c.want)
+		}
+		if start, is := m.(ExactStart); is && (start.Growth != 3 || start.Beta > 0 != (c.options["beta"] != nil)) {
+			t.Errorf("%s %v: %+v", c.name, c.options, start)
+		}
+	}
+	if _, err := New("acce-act", "revision=1"); err == nil {
+		t.Error("a revision is taken")
 	}
 }
 

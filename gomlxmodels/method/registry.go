@@ -8,7 +8,7 @@ var registry = choice.Registry[Method]{Kind: "method", Check: Check}
 func init() {
 	smoothAdv := Attack{Noises: 8, Epsilon: 255. / 256, Steps: 2, Rate: 1, WarmUp: 10}
 	act := Attack{Noises: 8, Epsilon: 255. / 256, Steps: 2, Rate: 1, WarmUp: 3}
-	relaxed := Relaxed{Growth: 1.1, Rho: 0.01, StepA: 0.1, Revision: 1}
+	published := Uniform{Relaxed: Relaxed{Growth: 1.5, Rho: 0.01, StepA: 0.01}}
 
 	Register("cross-entropy of one noisy view (Cohen et al. 2019)", Gaussian{Share: All})
 	Register("consistency of the predictions under several noises (Jeong and Shin 2020)", Consistency{Noises: 2, Lambda: 20, Eta: 0.5})
@@ -17,9 +17,11 @@ func init() {
 	Register("attacks on the smoothed classifier (Salman et al. 2019)", SmoothAdv{smoothAdv})
 	Register("the certified radius in the loss (Zhai et al. 2020)", MACER{Noises: 16, Lambda: 12, Gamma: 8, Beta: 16})
 	Register("attacks on the Brier score (Emde et al. 2025)", BrierACT{act})
-	Register("attacks on the relaxed certified calibration error (Emde et al. 2025)", ACCEACT{act, relaxed})
-	Register("the same, with the calibration error in the loss", ACCEACTStar{act, relaxed, 1e-3})
-	Register("attacks on the certified calibration error, solved exactly", ExactACT{Attack: act, Revision: 1})
+	Register("attacks on the relaxed certified calibration error (Emde et al. 2025)", ACCEACT{act, published})
+	Register("the same, with the calibration error in the loss", ACCEACTStar{act, published, 1e-3})
+	Register("acce-act from the exact solution of the batch", ExactStart{Attack: act, Relaxed: Relaxed{Growth: 1.1,
+		Rho: 0.01, StepA: 0.1}})
+	Register("attacks on the certified calibration error, solved exactly", ExactACT{Attack: act})
 	Register("a constant push of all confidences, to compare adversaries of calibration with", PushACT{Attack: act})
 
 	Register("easy or worst noise samples by how sure the network is (Jeong et al. 2023)", CATRS{Noises: 4, Epsilon: 1, Steps: 4, Lambda: 0.5})
@@ -61,7 +63,8 @@ func New(name string, set ...string) (Method, error) { return registry.New(orDef
 
 // With is New with options as a card has them.
 func With(name string, options map[string]any) (Method, error) {
-	return registry.With(orDefault(name), options)
+	name, options = Current(orDefault(name), options)
+	return registry.With(name, options)
 }
 
 func orDefault(name string) string {

@@ -191,7 +191,7 @@ func TestNoBudgetIsGaussian(t *testing.T) {
 		return slices.Concat(s.weights...)
 	}
 	want := step(newMethod(t, "consistency", "noises=3", "lambda=0", "eta=0"))
-	for _, name := range []string{"smoothadv", "brier-act", "acce-act", "exact-act", "acce-act-star"} {
+	for _, name := range []string{"smoothadv", "brier-act", "acce-act", "exact-act", "acce-act-star", "exact-start"} {
 		settings := []string{"noises=3", "epsilon=0"}
 		if name == "acce-act-star" {
 			settings = append(settings, "beta=0")

@@ -256,6 +256,16 @@ func toyAttack(t *testing.T, a *attack.Adversary, epsilon float64, theta []float
 	return gamma, class, assignment
 }
 
+func betaOf(m method.Method) float64 {
+	switch m := m.(type) {
+	case method.ACCEACTStar:
+		return m.Beta
+	case method.ExactStart:
+		return m.Beta
+	}
+	return 0
+}
+
 func dot(a, b []float64) (s float64) {
 	for i := range a {
 		s += a[i] * b[i]
@@ -305,6 +315,7 @@ func TestStepByHand(t *testing.T) {
 		{newMethod(t, "exact-act", attacked...), "cross-entropy"},
 		{newMethod(t, "acce-act", attacked...), "cross-entropy"},
 		{newMethod(t, "acce-act-star", append(attacked, "beta=0.3")...), "cross-entropy"},
+		{newMethod(t, "exact-start", append(attacked, "beta=0.3")...), "cross-entropy"},
 	}
 	for _, engine := range []string{"go", "xla"} {
 		b, err := backend.Open(engine)
@@ -370,13 +381,13 @@ func TestStepByHand(t *testing.T) {
 						}
 					}
 					l += toyLosses[c.loss](z, int(label)) / toyImages
-					if m, ok := c.method.(method.ACCEACTStar); ok {
+					if beta := betaOf(c.method); beta > 0 {
 						gap := mean(probabilities(z[0]))[class[i]]
 						if class[i] == int(label) {
 							gap--
 						}
 						for k := range gaps {
-							gaps[k] += m.Beta * gap * float64(assignment[i*attack.Bins+k])
+							gaps[k] += beta * gap * float64(assignment[i*attack.Bins+k])
 						}
 					}
 				}

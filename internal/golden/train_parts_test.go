@@ -70,12 +70,6 @@ func (g *golden) methods(names []string) {
 		if name == "macer" {
 			set = append(set, "noises=4")
 		}
-		switch name { // the adversaries as they were when the digests were made
-		case "acce-act", "acce-act-star":
-			set = append(set, "revision=0", "growth=1.5", "step_a=0.01")
-		case "exact-act":
-			set = append(set, "revision=0")
-		}
 		o.Own.Method, err = method.New(name, set...)
 		g.must(err)
 		if len(o.Own.Method.Needs().Sets) > 0 || o.Own.Method.Needs().Again || name == "plain" || name == "push-act" { // younger than the digests; held by hand in gomlxmodels/train
@@ -230,7 +224,6 @@ func (g *golden) recipes() {
 			models, err := s.Models(recipe)
 			g.must(err)
 			for i, m := range models { // what is younger than the digests
-				delete(m.Options, "revision") // of adversaries
 				if strings.HasPrefix(recipe, "A/") && strings.Contains(recipe, "/am") {
 					models[i].Augment = "crop-flip"
 				}
@@ -251,7 +244,8 @@ func (g *golden) recipes() {
 
 // later reports whether a recipe came after the digests of all recipes were kept.
 func later(recipe string) bool {
-	return strings.Contains(recipe, "/arms/") || regexp.MustCompile(`^D/((fmnist|svhn|c100)/(at-t|push-act)|imagenet/at-s|c10/pgd-at-linf)`).MatchString(recipe)
+	return strings.Contains(recipe, "/arms/") || regexp.MustCompile(
+		`^D/(.*/exact-start|(fmnist|svhn|c100)/(at-t|push-act)|imagenet/at-s|c10/pgd-at-linf)`).MatchString(recipe)
 }
 
 // said is a value as JSON, in the order of the keys, without what is empty or zero: manifests may leave that out or not.

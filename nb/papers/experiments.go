@@ -284,7 +284,8 @@ func Calibration(found []*experiment.Filled) *nb.Tabular {
 	var claims []claim
 	for _, f := range found {
 		for _, metric := range []string{"CCE", "CBS"} {
-			for _, method := range []string{"Brier-ACT", "ACCE-ACT", "Exact-ACT", "constant push", "AT, fine-tuned"} {
+			for _, method := range []string{"Brier-ACT", "ACCE-ACT", "Exact start", "Exact-ACT", "constant " +
+				"push", "AT, fine-tuned"} {
 				if method == f.Reference() || f.Selected == nil {
 					continue
 				}

@@ -17,7 +17,7 @@ import (
 // called effectively robust or fragile, 2.5 % on each side. "go run ./bench coverage" counts 1,000 of each.
 func TestCoverage(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: a simulation of half a minute")
+		t.Skip("-short: a simulation of coverage")
 	}
 	studies := slices.DeleteFunc(Grid(), func(s Study) bool {
 		return s.World.Models == 7 || s.World.Models > 13 || s.World.X == 300 || s.World.X == 1000 && s.World.Models > 5
@@ -51,6 +51,9 @@ func TestCoverage(t *testing.T) {
 
 // The slope through sampled accuracies is too flat by the reliability, and Deming's is right where sampling is all the scatter there is.
 func TestReliabilityMendsTheSlope(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: a simulation of coverage")
+	}
 	s := Studies[0] // 300 images: reliability about 0.97
 	c, err := s.World.Cover(t.Context(), 200, s.Over, resample.Options{Resamples: 1})
 	if err != nil {
