@@ -17,15 +17,15 @@ import (
 // budget holds what the tree may weigh. Whoever needs more edits a number here and says why in the
 // commit; where the tree has become lighter, the number follows it down.
 var budget = map[string]int{
-	"Go lines without tests":     118_700,
+	"Go lines without tests":     118_760,
 	"Go lines above 120 columns": 3_260,
-	"public names":               1_475,
+	"public names":               1_477,
 	"words of README.md":         450,
 	"words of ARCHITECTURE.md":   2_300,
 	"words of CHANGELOG.md":      600,
 	"words of environment.md":    950,
-	"words of docs/results.md":   12_650,
-	"words of the pages in docs": 36_200,
+	"words of docs/results.md":   12_790,
+	"words of the pages in docs": 36_240,
 }
 
 func TestBudget(t *testing.T) {
