@@ -52,11 +52,11 @@ demo: prepared
 test: check unit portable notebooks
 
 # The packages of every module of go.work: a pattern ends where a module does.
-ALL = ./... ./bench/... ./examples/...
+ALL = ./... ./bench/... ./examples/... ./notebooks/...
 
 # What needs neither cgo nor GoMLX compiles in seconds.
 LIGHT = ./pixel/... ./progress/... ./resample/... ./calib/... ./classifier/... ./dataset/... ./rs/... ./spectral/... ./augment/... ./corrupt/... \
-	./feedforward/... ./lines/... ./ood/... ./evaluate/... ./nb ./pipemodel/... ./cmd/certcheck ./internal/atomicfile ./internal/inflate ./internal/npy ./internal/picture ./internal/table
+	./feedforward/... ./lines/... ./ood/... ./internal/evaluate/... ./nb ./engine/pipe/... ./cmd/certcheck ./internal/atomicfile ./internal/inflate ./internal/npy ./internal/picture ./internal/table
 
 STATICCHECK = go run honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
@@ -89,9 +89,9 @@ unit: build
 
 # What must come out the same whatever the compiler makes of it, and what must build without C.
 portable:
-	GOEXPERIMENT= go test ./rs/noise ./rs/bound ./spectral/fourier ./internal/portable ./augment/... ./corrupt/...
+	GOEXPERIMENT= go test ./rs/noise ./rs/bound ./internal/spectral/fourier ./internal/portable ./augment/... ./corrupt/...
 	@if test "$$(go env GOARCH)" = amd64 && grep -q avx2 /proc/cpuinfo 2>/dev/null; then \
-		echo "GOAMD64=v3 go test ./rs/noise ./rs/bound ./spectral/fourier ./internal/portable ./augment/... ./corrupt/..." && GOAMD64=v3 go test ./rs/noise ./rs/bound ./spectral/fourier ./internal/portable ./augment/... ./corrupt/...; fi
+		echo "GOAMD64=v3 go test ./rs/noise ./rs/bound ./internal/spectral/fourier ./internal/portable ./augment/... ./corrupt/..." && GOAMD64=v3 go test ./rs/noise ./rs/bound ./internal/spectral/fourier ./internal/portable ./augment/... ./corrupt/...; fi
 	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 GOEXPERIMENT= go build -tags noxla $(ALL)
 	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go build -tags noxla $(ALL)
 
@@ -101,7 +101,7 @@ notebooks: build
 
 test-external:
 	go test -tags "external $(TAGS)" -timeout 20m ./internal/external
-	go test -tags "external $(TAGS)" -timeout 20m -v -run Drawn ./onnxmodel
+	go test -tags "external $(TAGS)" -timeout 20m -v -run Drawn ./engine/onnx
 
 # One after the other: a target has all processors. Unlimited, the
 # shortening of a single input takes up to a minute, in which nothing else is tried.

@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/certspec/certspec/internal/portable"
+	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
-	"github.com/certspec/certspec/spectral/fourier"
 )
 
 // FourierMixDraw is all the chance of one view, as values.

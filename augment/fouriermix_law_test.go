@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
-	"github.com/certspec/certspec/spectral/fourier"
 )
 
 // draws calls see with so many draws for CIFAR images.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/certspec/certspec/spectral/fourier"
+	"github.com/certspec/certspec/internal/spectral/fourier"
 )
 
 // Mix makes the view with given values in place of drawn ones: Apply is Draw and Mix. The options that shape draws, and

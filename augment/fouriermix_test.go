@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
-	"github.com/certspec/certspec/spectral/fourier"
 )
 
 var still = []float64{0, 0, 0, 0}

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
-	"github.com/certspec/certspec/spectral/fourier"
 )
 
 // workspace is the plan of transforms of images of one shape, and the memory to work in.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/calib/mip"
+	"github.com/certspec/certspec/internal/rs/rstest"
 	certified "github.com/certspec/certspec/rs/confidences"
-	"github.com/certspec/certspec/rs/rstest"
 )
 
 const (

@@ -12,10 +12,10 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
-	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
-	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
@@ -157,7 +157,7 @@ func integerNet(ctx context.Context, a nets.Architecture) (classifier.Classifier
 	if err != nil {
 		return nil, nil, err
 	}
-	model, err := onnxmodel.FromBytes(quantized, file, onnxmodel.Options{})
+	model, err := onnx.FromBytes(quantized, file, onnx.Options{})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -166,10 +166,10 @@ func integerNet(ctx context.Context, a nets.Architecture) (classifier.Classifier
 
 // needLibrary fetches ONNX Runtime where it is missing.
 func needLibrary(ctx context.Context) error {
-	if _, err := onnxmodel.Library(""); !errors.Is(err, onnxmodel.ErrNoLibrary) {
+	if _, err := onnx.Library(""); !errors.Is(err, onnx.ErrNoLibrary) {
 		return err
 	}
-	_, err := onnxmodel.Install(ctx, progress.Messages(say))
+	_, err := onnx.Install(ctx, progress.Messages(say))
 	return err
 }
 

@@ -9,14 +9,14 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/gomlxmodels/backend"
-	"github.com/certspec/certspec/gomlxmodels/export"
-	"github.com/certspec/certspec/gomlxmodels/infer"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/export"
+	"github.com/certspec/certspec/internal/gomlxmodels/infer"
 	"github.com/certspec/certspec/internal/pyenv"
-	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/ood"
 	"github.com/certspec/certspec/pixel"
 )
@@ -160,7 +160,7 @@ func hostNetwork() (*feedforward.Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	return onnxmodel.FeedForwardBytes(nets.SmallCNN, data, onnxmodel.Options{})
+	return onnx.FeedForwardBytes(nets.SmallCNN, data, onnx.Options{})
 }
 
 func hostLoop(method feedforward.Method, a feedforward.Arithmetic) contender {

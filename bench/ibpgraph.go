@@ -7,11 +7,11 @@ import (
 	"runtime"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/gomlxmodels/export"
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/gomlxmodels/export"
 	"github.com/certspec/certspec/internal/onnxfile"
-	"github.com/certspec/certspec/onnxmodel"
 )
 
 // intervalGraph turns the graph of a network into that of its interval bounds.
@@ -140,7 +140,7 @@ func writeBounds(path string, m *modelfile.Model) error {
 
 // classifyLoop runs a graph on ONNX Runtime, its outputs taken as scores.
 func classifyLoop(ctx context.Context, file string, n int) (func() (float64, error), error) {
-	m, err := onnxmodel.Open(file, onnxmodel.Options{Card: onnxmodel.Card{Layout: onnxmodel.NCHW}, Threads: runtime.GOMAXPROCS(0)})
+	m, err := onnx.Open(file, onnx.Options{Card: onnx.Card{Layout: onnx.NCHW}, Threads: runtime.GOMAXPROCS(0)})
 	if err != nil {
 		return nil, err
 	}

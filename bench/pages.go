@@ -6,8 +6,8 @@ import (
 	"os"
 
 	"github.com/certspec/certspec/engine"
-	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/method"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/hugepages"
 )
 

@@ -8,12 +8,12 @@ import (
 	"runtime"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/gomlxmodels/backend"
-	"github.com/certspec/certspec/gomlxmodels/export"
-	"github.com/certspec/certspec/gomlxmodels/infer"
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
-	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/export"
+	"github.com/certspec/certspec/internal/gomlxmodels/infer"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/spectral"
 )
@@ -117,7 +117,7 @@ func (p *pathModel) open(step func(*pathModel, classifier.Classifier) (func() (f
 	if err := export.ONNX(untrained(nets.Architecture{Name: "resnet20", Shape: shape32, Classes: 10}), file); err != nil {
 		return nil, err
 	}
-	model, err := onnxmodel.Open(file, onnxmodel.Options{})
+	model, err := onnx.Open(file, onnx.Options{})
 	if err != nil {
 		return nil, err
 	}

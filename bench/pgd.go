@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/certspec/certspec/gomlxmodels/attack"
-	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/pixel"
 )
 

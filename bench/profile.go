@@ -20,10 +20,10 @@ import (
 	ort "github.com/yalue/onnxruntime_go"
 
 	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/onnxfile"
-	"github.com/certspec/certspec/onnxmodel"
 )
 
 // profiled is where ONNX Runtime spends the time of a network, by its own profile, with one thread.
@@ -72,7 +72,7 @@ func profile(ctx context.Context, out string, names []string, batch int) error {
 	if err := needLibrary(ctx); err != nil {
 		return err
 	}
-	library, err := onnxmodel.Library("")
+	library, err := onnx.Library("")
 	if err != nil {
 		return err
 	}

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/certspec/certspec/classifier/purity"
 	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/classifier/purity"
+	"github.com/certspec/certspec/preflight"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/preflight"
 	"github.com/certspec/certspec/rs/rule"
 )
 

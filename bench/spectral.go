@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"runtime"
 
+	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/spectral"
-	"github.com/certspec/certspec/spectral/fourier"
 )
 
 // spectralImages is the number of 32×32×3 images in one unit of work.

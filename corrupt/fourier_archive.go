@@ -5,8 +5,8 @@ import (
 
 	"github.com/certspec/certspec/corrupt/internal/raster"
 	"github.com/certspec/certspec/internal/portable"
+	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
-	"github.com/certspec/certspec/spectral/fourier"
 )
 
 // archiveNoise is fourierNoise as the authors' archive computes it, on which the published curves rest:

@@ -6,8 +6,8 @@ import (
 
 	"github.com/certspec/certspec/corrupt/internal/raster"
 	"github.com/certspec/certspec/internal/jpeg"
+	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
-	"github.com/certspec/certspec/spectral/fourier"
 )
 
 func near(t *testing.T, what string, got, want, tolerance float64) {

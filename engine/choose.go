@@ -3,8 +3,8 @@ package engine
 import (
 	"os"
 
-	"github.com/certspec/certspec/gomlxmodels/backend"
-	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/engine/onnx"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 )
 
 // Chosen names what runs a network of ours where nothing is ordered: ONNXRuntime, or else
@@ -41,7 +41,7 @@ func takesONNXRuntime(choice, library string) bool {
 			return false
 		}
 	}
-	_, err := onnxmodel.Library(library)
+	_, err := onnx.Library(library)
 	return err == nil
 }
 

@@ -8,15 +8,15 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/engine"
-	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 )
 
 // undecided clears the environment's choices, and skips where ONNX Runtime is missing.
 func undecided(t *testing.T) {
 	t.Helper()
-	if _, err := onnxmodel.Library(""); err != nil {
+	if _, err := onnx.Library(""); err != nil {
 		t.Skipf("needs ONNX Runtime: %v", err)
 	}
 	t.Setenv(backend.Variable, "")
@@ -87,7 +87,7 @@ func TestDamagedLibrary(t *testing.T) {
 	if err := os.WriteFile(junk, []byte("junk"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(onnxmodel.Variable, junk)
+	t.Setenv(onnx.Variable, junk)
 	m := open(t, write(t, nil))
 	info, err := m.Info()
 	if err != nil || info.Identity.Engine == engine.ONNXRuntime {

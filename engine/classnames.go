@@ -1,6 +1,6 @@
 package engine
 
-import "github.com/certspec/certspec/onnxmodel"
+import "github.com/certspec/certspec/engine/onnx"
 
 // ClassNames is what the model calls its classes, or nil where it does not say. It loads an ONNX file.
 func (m *Model) ClassNames() ([]string, error) {
@@ -16,7 +16,7 @@ func (m *Model) ClassNames() ([]string, error) {
 
 // File is what was found in an ONNX file, assumed, or taken from options and card; nil for another
 // model. It loads the file.
-func (m *Model) File() (*onnxmodel.Details, error) {
+func (m *Model) File() (*onnx.Details, error) {
 	if m.card != nil {
 		return nil, nil
 	}
@@ -24,7 +24,7 @@ func (m *Model) File() (*onnxmodel.Details, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, ok := n.(*onnxmodel.Model)
+	file, ok := n.(*onnx.Model)
 	if !ok {
 		return nil, nil
 	}

@@ -14,17 +14,17 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 )
 
 // comparison is that of layers with the file that they were read from.
 type comparison struct {
-	layers   *onnxmodel.Layers
-	runtimes [2]*onnxmodel.Runtime // with the optimiser, and without
-	report   progress.Reporter     // may be nil
+	layers   *onnx.Layers
+	runtimes [2]*onnx.Runtime  // with the optimiser, and without
+	report   progress.Reporter // may be nil
 }
 
 // fewestPoints is the number of inputs at which layers are compared, at least.

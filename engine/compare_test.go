@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/onnxfile"
-	"github.com/certspec/certspec/onnxmodel"
 )
 
 // convolutional is a small network with one layer of each common kind, on images of 6 × 5 × 3.
@@ -72,7 +72,7 @@ func convolutional(change func(g *onnxfile.Graph)) []byte {
 
 func needRuntime(t testing.TB) {
 	t.Helper()
-	if _, err := onnxmodel.Library(""); err != nil {
+	if _, err := onnx.Library(""); err != nil {
 		t.Skip(err)
 	}
 }
@@ -81,8 +81,8 @@ func needRuntime(t testing.TB) {
 // named: readers that go wrong are stood in for by the same file with another weight, attribute or operator.
 func TestLayersThatDifferAreRefused(t *testing.T) {
 	needRuntime(t)
-	read := func(data []byte) *onnxmodel.Layers {
-		l, err := onnxmodel.ReadLayers(onnxmodel.Source{Path: "net.onnx", Contents: data})
+	read := func(data []byte) *onnx.Layers {
+		l, err := onnx.ReadLayers(onnx.Source{Path: "net.onnx", Contents: data})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestLayersSayWhetherTheyWereCompared(t *testing.T) {
 	if err != nil || plain.Compared() != feedforward.NotCompared || g.Network().Compared() != feedforward.NotCompared {
 		t.Errorf("%v: compared with %s", err, plain.Compared())
 	}
-	if _, err := onnxmodel.Library(""); err == nil {
+	if _, err := onnx.Library(""); err == nil {
 		n, err := m.FeedForward(t.Context())
 		if err != nil || n.Compared() != ONNXRuntime || n.Digest() != plain.Digest() {
 			t.Errorf("%v: %+v", err, n)
@@ -176,7 +176,7 @@ func TestLayersSayWhetherTheyWereCompared(t *testing.T) {
 		}
 	}
 	t.Setenv("CERTSPEC_CACHE", t.TempDir())
-	t.Setenv(onnxmodel.Variable, "")
+	t.Setenv(onnx.Variable, "")
 	if _, err := m.FeedForward(t.Context()); err == nil || !strings.Contains(err.Error(), "ONNX Runtime") {
 		t.Errorf("without ONNX Runtime: %v", err)
 	}

@@ -14,12 +14,12 @@ import (
 	"sync"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/gomlxmodels/backend"
-	"github.com/certspec/certspec/gomlxmodels/infer"
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/infer"
 	"github.com/certspec/certspec/internal/onnxfile"
-	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -39,7 +39,7 @@ func Progress(report progress.Reporter) Option { return func(m *Model) { m.repor
 type Model struct {
 	path   string
 	choice string
-	onnx   onnxmodel.Options
+	onnx   onnx.Options
 	card   *modelfile.Card // nil for an ONNX file
 	report progress.Reporter
 
@@ -111,7 +111,7 @@ func (m *Model) load() (network, error) {
 
 func (m *Model) read() (network, error) {
 	if m.card == nil {
-		return onnxmodel.Open(m.path, m.onnx)
+		return onnx.Open(m.path, m.onnx)
 	}
 	file, err := modelfile.Read(m.path)
 	if err != nil {
@@ -127,8 +127,8 @@ func (m *Model) read() (network, error) {
 			return n, err
 		}
 		m.passed = fmt.Sprintf("ONNX Runtime is not used: %v", err)
-	} else if isOpen(m.choice) && os.Getenv(onnxmodel.Variable) != "" {
-		if _, err := onnxmodel.Library(""); err != nil {
+	} else if isOpen(m.choice) && os.Getenv(onnx.Variable) != "" {
+		if _, err := onnx.Library(""); err != nil {
 			m.passed = fmt.Sprintf("ONNX Runtime is not used: %v", err)
 		}
 	}
@@ -198,7 +198,7 @@ func (m *Model) Preprocessing() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	file, ok := n.(*onnxmodel.Model)
+	file, ok := n.(*onnx.Model)
 	if !ok {
 		return "", fmt.Errorf("engine: %s is no ONNX file", m.path)
 	}
@@ -233,7 +233,7 @@ func (m *Model) Warnings() ([]string, error) {
 }
 
 func (m *Model) note(n network) (string, error) {
-	if file, ok := n.(*onnxmodel.Model); ok {
+	if file, ok := n.(*onnx.Model); ok {
 		details, err := file.Details()
 		if err != nil {
 			return "", err

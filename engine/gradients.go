@@ -6,9 +6,9 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/gomlxmodels/backend"
-	"github.com/certspec/certspec/gomlxmodels/infer"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/infer"
 	"github.com/certspec/certspec/spectral"
 )
 

@@ -3,10 +3,10 @@ package engine
 import (
 	"fmt"
 
-	"github.com/certspec/certspec/gomlxmodels/export"
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/gomlxmodels/export"
 	"github.com/certspec/certspec/internal/onnxfile"
-	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -45,15 +45,15 @@ func (m *Model) encoded() ([]byte, error) {
 
 // Graph is the model as a graph of ONNX that may be changed, what its images are, and the digest of what computes
 // in it.
-func (m *Model) Graph() (*onnxfile.Model, onnxmodel.Card, string, error) {
+func (m *Model) Graph() (*onnxfile.Model, onnx.Card, string, error) {
 	var data []byte
 	if m.card != nil {
 		var err error
 		if data, err = m.encoded(); err != nil {
-			return nil, onnxmodel.Card{}, "", err
+			return nil, onnx.Card{}, "", err
 		}
 	}
-	g, card, digest, err := onnxmodel.Graph(m.path, data, m.onnx)
+	g, card, digest, err := onnx.Graph(m.path, data, m.onnx)
 	if err != nil {
 		return nil, card, "", fmt.Errorf("engine: %w", err)
 	}

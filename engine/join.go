@@ -4,30 +4,30 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/certspec/certspec/gomlxmodels/export"
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/gomlxmodels/export"
 	"github.com/certspec/certspec/internal/onnxfile"
-	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
 // trainedKey is the metadata of a joined file: the sets that its parts learned from, ledger.Data in JSON.
 const trainedKey = "certspec_trained"
 
-// Join sets the discriminator of a network that prood trained, or a network with one output, beside any classifier, and writes both as one ONNX file; see onnxmodel.Join. A nil
+// Join sets the discriminator of a network that prood trained, or a network with one output, beside any classifier, and writes both as one ONNX file; see onnx.Join. A nil
 // shift is that of the discriminator's own posterior, or 0.
 func Join(classifier, discriminator *Model, shift *float64, path string) error {
-	var sources [2]onnxmodel.Source
+	var sources [2]onnx.Source
 	for i, m := range []*Model{classifier, discriminator} {
-		sources[i] = onnxmodel.Source{Path: m.path, Options: m.onnx}
+		sources[i] = onnx.Source{Path: m.path, Options: m.onnx}
 		if m.card != nil {
 			data, err := m.encoded()
 			if err != nil {
 				return err
 			}
-			sources[i] = onnxmodel.Source{Path: m.name(), Contents: data}
+			sources[i] = onnx.Source{Path: m.name(), Contents: data}
 		}
 	}
 	if shift == nil {
@@ -36,7 +36,7 @@ func Join(classifier, discriminator *Model, shift *float64, path string) error {
 			*shift = card.Architecture.Shift
 		}
 	}
-	joined, err := onnxmodel.Join(sources[0], sources[1], nets.DiscriminatorHead, *shift)
+	joined, err := onnx.Join(sources[0], sources[1], nets.DiscriminatorHead, *shift)
 	if err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
@@ -73,7 +73,7 @@ func (m *Model) property(key string, v any) bool {
 	if m.card != nil {
 		return false
 	}
-	file, _, _, err := onnxmodel.Graph(m.path, nil, m.onnx)
+	file, _, _, err := onnx.Graph(m.path, nil, m.onnx)
 	if err != nil {
 		return false // which those say that read the network
 	}

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/engine"
-	"github.com/certspec/certspec/gomlxmodels/export"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/export"
 	"github.com/certspec/certspec/pixel"
 )
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -14,7 +14,7 @@ import (
 // a model file, the network that export writes; of an ONNX file, the graph, with images entering as the options and
 // the card say. The layers are compared with the same network on ONNX Runtime, with its optimiser and without, at
 // images of random bytes, corners and the middle of their range: each value must lie in rigorous bounds. Errors:
-// files that cannot be read, operators without a layer, no library of ONNX Runtime (onnxmodel.ErrNoLibrary), the
+// files that cannot be read, operators without a layer, no library of ONNX Runtime (onnx.ErrNoLibrary), the
 // first node that differs.
 func (m *Model) FeedForward(ctx context.Context) (*feedforward.Network, error) {
 	l, err := m.layers()
@@ -41,22 +41,22 @@ func (m *Model) Uncompared() (*feedforward.Network, error) {
 
 // comparedIfPossible is FeedForward, or Uncompared where there is no library of ONNX Runtime: for what proves nothing.
 func (m *Model) comparedIfPossible(ctx context.Context) (*feedforward.Network, error) {
-	if _, err := onnxmodel.Library(m.onnx.Library); err != nil {
+	if _, err := onnx.Library(m.onnx.Library); err != nil {
 		return m.Uncompared()
 	}
 	return m.FeedForward(ctx)
 }
 
-func (m *Model) layers() (*onnxmodel.Layers, error) {
-	source := onnxmodel.Source{Path: m.path, Options: m.onnx}
+func (m *Model) layers() (*onnx.Layers, error) {
+	source := onnx.Source{Path: m.path, Options: m.onnx}
 	if m.card != nil {
 		data, err := m.encoded()
 		if err != nil {
 			return nil, err
 		}
-		source = onnxmodel.Source{Path: m.name(), Contents: data, Options: onnxmodel.Options{Library: m.onnx.Library}}
+		source = onnx.Source{Path: m.name(), Contents: data, Options: onnx.Options{Library: m.onnx.Library}}
 	}
-	l, err := onnxmodel.ReadLayers(source)
+	l, err := onnx.ReadLayers(source)
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
@@ -74,7 +74,7 @@ type Graph struct {
 // ReadGraph reads an ONNX file with one input and one output. Close frees what Compare opens. Errors: files that
 // cannot be read, operators without a layer.
 func ReadGraph(path string) (*Graph, error) {
-	l, err := onnxmodel.ReadGraph(path)
+	l, err := onnx.ReadGraph(path)
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}

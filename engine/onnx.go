@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/gomlxmodels/export"
-	"github.com/certspec/certspec/gomlxmodels/infer"
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/internal/gomlxmodels/export"
+	"github.com/certspec/certspec/internal/gomlxmodels/infer"
 )
 
 // ONNXRuntime is the choice of Backend for ONNX Runtime on the CPU.
@@ -17,7 +17,7 @@ const ONNXRuntime = "onnxruntime"
 
 // ONNX says how to open an ONNX file; for a model file, which says itself how images enter, only the
 // library, its threads and its provider count.
-func ONNX(options onnxmodel.Options) Option { return func(m *Model) { m.onnx = options } }
+func ONNX(options onnx.Options) Option { return func(m *Model) { m.onnx = options } }
 
 func (m *Model) onONNXRuntime() bool {
 	return m.card == nil || takesONNXRuntime(m.choice, m.onnx.Library)
@@ -28,7 +28,7 @@ func (m *Model) openFile() (*Model, error) {
 	if !isOpen(m.choice) && m.choice != ONNXRuntime {
 		return nil, fmt.Errorf("engine: %s: an ONNX file cannot run on %q; expected %s", m.path, m.choice, ONNXRuntime)
 	}
-	if _, err := onnxmodel.Open(m.path, m.onnx); err != nil {
+	if _, err := onnx.Open(m.path, m.onnx); err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
 	return m, nil
@@ -36,7 +36,7 @@ func (m *Model) openFile() (*Model, error) {
 
 // exported is a network of ours in the form of ONNX, with the identity of its model file.
 type exported struct {
-	*onnxmodel.Model
+	*onnx.Model
 	file *modelfile.Card
 }
 
@@ -45,7 +45,7 @@ func (m *Model) exported(file *modelfile.Model) (network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot run on ONNX Runtime: %w", m.path, err)
 	}
-	n, err := onnxmodel.FromBytes(m.name(), data, onnxmodel.Options{Library: m.onnx.Library, Threads: m.onnx.Threads, Provider: m.onnx.Provider})
+	n, err := onnx.FromBytes(m.name(), data, onnx.Options{Library: m.onnx.Library, Threads: m.onnx.Threads, Provider: m.onnx.Provider})
 	if err != nil {
 		return nil, err
 	}

@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/engine"
-	"github.com/certspec/certspec/gomlxmodels/export"
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/internal/gomlxmodels/export"
 )
 
 func needONNXRuntime(t *testing.T) {
 	t.Helper()
-	if _, err := onnxmodel.Library(""); err != nil {
+	if _, err := onnx.Library(""); err != nil {
 		t.Skip(err)
 	}
 }
@@ -71,7 +71,7 @@ func TestONNXFile(t *testing.T) {
 	if _, err := engine.Open(filepath.Join(t.TempDir(), "none.onnx")); err == nil || !strings.Contains(err.Error(), "none.onnx: no such file") {
 		t.Errorf("missing: %v", err)
 	}
-	bgr := open(t, file, engine.ONNX(onnxmodel.Options{Card: onnxmodel.Card{ChannelOrder: onnxmodel.BGR}}))
+	bgr := open(t, file, engine.ONNX(onnx.Options{Card: onnx.Card{ChannelOrder: onnx.BGR}}))
 	if _, err := bgr.Info(); err == nil || !strings.Contains(err.Error(), "bgr") {
 		t.Errorf("bgr for grey images: %v", err)
 	}
@@ -85,11 +85,11 @@ func TestONNXFile(t *testing.T) {
 
 func TestNoONNXRuntime(t *testing.T) {
 	t.Setenv("CERTSPEC_CACHE", t.TempDir())
-	t.Setenv(onnxmodel.Variable, "")
+	t.Setenv(onnx.Variable, "")
 	m := open(t, write(t, nil), engine.Backend(engine.ONNXRuntime))
 	if _, err := m.Info(); err == nil {
 		t.Error("no error without a library")
-	} else if _, linked := onnxmodel.Library(""); errors.Is(linked, onnxmodel.ErrNoLibrary) && !strings.Contains(err.Error(), "certspec backend install onnxruntime") {
+	} else if _, linked := onnx.Library(""); errors.Is(linked, onnx.ErrNoLibrary) && !strings.Contains(err.Error(), "certspec backend install onnxruntime") {
 		t.Errorf("%v; expected how to get the library", err)
 	}
 }

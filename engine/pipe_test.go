@@ -13,7 +13,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/engine"
-	"github.com/certspec/certspec/pipemodel"
+	"github.com/certspec/certspec/engine/pipe"
 )
 
 // childVariable names the model file that this test binary serves when it is the program behind a pipe.
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 func openPipe(t *testing.T, path string) classifier.Classifier {
 	t.Helper()
 	t.Setenv(childVariable, path)
-	m, err := pipemodel.Open([]string{os.Args[0]}, pipemodel.Options{Stderr: new(bytes.Buffer)})
+	m, err := pipe.Open([]string{os.Args[0]}, pipe.Options{Stderr: new(bytes.Buffer)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func openPipe(t *testing.T, path string) classifier.Classifier {
 	return m
 }
 
-// serve answers with the probabilities that a model has on the Go backend, as pipemodel/PROTOCOL.md has it. A Miss is a row of NaN.
+// serve answers with the probabilities that a model has on the Go backend, as engine/pipe/PROTOCOL.md has it. A Miss is a row of NaN.
 func serve(path string) error {
 	m, err := engine.Open(path, engine.Backend("go"))
 	if err != nil {

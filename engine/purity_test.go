@@ -7,8 +7,8 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/preflight"
 	"github.com/certspec/certspec/rs/noise"
-	"github.com/certspec/certspec/rs/preflight"
 )
 
 // An honest network is never refused, on any engine: four trials each over both noise laws, blocks of 100, 32 and 1, and one to four images.

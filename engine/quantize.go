@@ -9,9 +9,9 @@ import (
 
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/feedforward/quantize"
-	"github.com/certspec/certspec/gomlxmodels/export"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/feedforward/quantize"
+	"github.com/certspec/certspec/internal/gomlxmodels/export"
 	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs/noise"

@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/certspec/certspec/internal/atomicfile"
 )
 
 //go:embed pipe/*.py mlp/*.py read_ledger.py
@@ -29,7 +27,7 @@ func Write(dir string) error {
 		if err != nil {
 			return err
 		}
-		return atomicfile.Write(target, text)
+		return os.WriteFile(target, text, 0o644)
 	})
 	if err != nil {
 		return fmt.Errorf("examples: %w", err)

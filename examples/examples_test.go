@@ -14,8 +14,8 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/classifier/classifiertest"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/engine/pipe"
 	"github.com/certspec/certspec/internal/pyenv"
-	"github.com/certspec/certspec/pipemodel"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
@@ -32,9 +32,9 @@ func python(t testing.TB) string {
 	return program
 }
 
-func open(t testing.TB, height, width, channels string) *pipemodel.Model {
+func open(t testing.TB, height, width, channels string) *pipe.Model {
 	t.Helper()
-	m, err := pipemodel.Open([]string{python(t), "pipe/numpy_model.py", height, width, channels}, pipemodel.Options{})
+	m, err := pipe.Open([]string{python(t), "pipe/numpy_model.py", height, width, channels}, pipe.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestNumPyModelAndLedgerReader(t *testing.T) {
 
 // An answer of another shape ends the program; its words are in the error.
 func TestHelperRefusesAnswersOfAnotherShape(t *testing.T) {
-	m, err := pipemodel.Open([]string{python(t), "-c", `
+	m, err := pipe.Open([]string{python(t), "-c", `
 import sys
 sys.path.insert(0, "pipe")
 from certspec_pipe import serve
@@ -156,7 +156,7 @@ print("printed before the hello goes astray", file=sys.stderr)
 def classify(images):
     print("printed in between goes to standard error")
     return images.reshape(len(images), -1)
-serve(classify, height=4, width=3, channels=1, classes=10)`}, pipemodel.Options{Restarts: -1})
+serve(classify, height=4, width=3, channels=1, classes=10)`}, pipe.Options{Restarts: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/classifier/classifiertest"
-	"github.com/certspec/certspec/onnxmodel"
-	"github.com/certspec/certspec/pipemodel"
+	"github.com/certspec/certspec/engine/onnx"
+	"github.com/certspec/certspec/engine/pipe"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -49,7 +49,7 @@ func TestMLP(t *testing.T) {
 	run("mlp/train.py", "images", "labels", "mlp.npz", "28", "28", "1", "0.1", "8", "16")
 
 	open := func(t *testing.T) classifier.Classifier {
-		m, err := pipemodel.Open([]string{program, filepath.Join(dir, "mlp", "serve.py"), filepath.Join(dir, "mlp.npz"), "0.5", "0.5"}, pipemodel.Options{})
+		m, err := pipe.Open([]string{program, filepath.Join(dir, "mlp", "serve.py"), filepath.Join(dir, "mlp.npz"), "0.5", "0.5"}, pipe.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,11 +80,11 @@ func TestMLP(t *testing.T) {
 		t.Errorf("%d of 100 training images are right", right)
 	}
 
-	if _, err := onnxmodel.Library(""); err != nil {
+	if _, err := onnx.Library(""); err != nil {
 		t.Skipf("the ONNX file needs ONNX Runtime: %v", err)
 	}
 	run("mlp/to_onnx.py", "mlp.npz", "mlp.onnx")
-	card, err := json.Marshal(onnxmodel.Card{Mean: []float64{0.5}, Std: []float64{0.5}})
+	card, err := json.Marshal(onnx.Card{Mean: []float64{0.5}, Std: []float64{0.5}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestMLP(t *testing.T) {
 	if err := os.WriteFile(file+".json", card, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	m, err := onnxmodel.Open(file, onnxmodel.Options{})
+	m, err := onnx.Open(file, onnx.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

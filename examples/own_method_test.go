@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -87,10 +87,10 @@ func TestOwnNetwork(t *testing.T) {
 	if _, err := modelfile.ReadCard(filepath.Join(dir, "twin")); err == nil || !strings.Contains(err.Error(), `no network "twin"`) {
 		t.Errorf("a card of a network that is not there: %v", err)
 	}
-	if _, err := onnxmodel.Library(""); err != nil {
+	if _, err := onnx.Library(""); err != nil {
 		t.Skip(err)
 	}
-	model, err := onnxmodel.Open(filepath.Join(dir, "twin.onnx"), onnxmodel.Options{})
+	model, err := onnx.Open(filepath.Join(dir, "twin.onnx"), onnx.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

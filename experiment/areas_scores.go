@@ -6,8 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/certspec/certspec/internal/ood/record"
 	"github.com/certspec/certspec/ood"
-	"github.com/certspec/certspec/ood/record"
 )
 
 // scored are the scores of one network on its own images and on a foreign set: logarithms of confidences.

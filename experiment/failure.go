@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/certspec/certspec/gomlxmodels/prune"
+	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 )
 
 // Failure is a model that cannot be made, and why: training goes the same way each time. It stands in results/MODEL.failed.json; without that file it is tried again.

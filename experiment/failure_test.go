@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/gomlxmodels/prune"
+	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 	"github.com/certspec/certspec/progress"
 )
 

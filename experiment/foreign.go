@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/certspec/certspec/ood/record"
+	"github.com/certspec/certspec/internal/ood/record"
 )
 
 func init() {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 )
 
 // A run in another process is told its folder, and all their tier.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/certspec/certspec/classifier/purity"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/internal/classifier/purity"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/resample"

@@ -7,9 +7,9 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/gomlxmodels/attack"
-	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/rs/compare"
 )

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/corrupt"
-	"github.com/certspec/certspec/evaluate"
+	"github.com/certspec/certspec/internal/evaluate"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/internal/ood/record"
 	"github.com/certspec/certspec/ood"
-	"github.com/certspec/certspec/ood/record"
 	"github.com/certspec/certspec/resample"
 )
 

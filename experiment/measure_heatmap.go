@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/certspec/certspec/internal/rs/heatmap"
 	"github.com/certspec/certspec/internal/table"
-	"github.com/certspec/certspec/rs/heatmap"
 	"github.com/certspec/certspec/spectral"
 )
 

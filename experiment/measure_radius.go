@@ -9,15 +9,15 @@ import (
 	"strings"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/classifier/purity"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/gomlxmodels/adapt"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/classifier/purity"
+	"github.com/certspec/certspec/internal/gomlxmodels/adapt"
 	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/preflight"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/compare"
-	"github.com/certspec/certspec/rs/preflight"
 	"github.com/certspec/certspec/rs/sweep"
 )
 

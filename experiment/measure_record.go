@@ -12,8 +12,8 @@ import (
 
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/engine"
-	"github.com/certspec/certspec/evaluate"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/evaluate"
 	"github.com/certspec/certspec/internal/nearest"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/lines"

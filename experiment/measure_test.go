@@ -12,11 +12,11 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
-	"github.com/certspec/certspec/gomlxmodels/export"
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/internal/gomlxmodels/export"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/confidences"
@@ -216,7 +216,7 @@ func TestFinishedRows(t *testing.T) {
 	}
 	trained := filepath.Join(o.Folder, "models", "tiny-g-s1")
 	rows := "rows: [{model: net, title: Mine}]\n"
-	_, missing := onnxmodel.Library("")
+	_, missing := onnx.Library("")
 	if missing == nil {
 		rows = "rows: [{model: net, title: Mine}, {model: net.onnx, title: Theirs, onnx: {layout: NCHW}}]\n"
 	}

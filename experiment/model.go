@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/certspec/certspec/gomlxmodels/adapt"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/optimizer"
 	"github.com/certspec/certspec/gomlxmodels/train"
+	"github.com/certspec/certspec/internal/gomlxmodels/adapt"
 )
 
 // Model is one network of an experiment: a recipe at a tier with a seed, all numbers filled in, or a finished file.

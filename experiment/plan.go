@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/train"
 	"github.com/certspec/certspec/internal/nearest"
 	"github.com/certspec/certspec/internal/onnxfile"
-	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -302,8 +302,8 @@ func (s *Setup) lines(row tableRow, first Model) (lines []tableLine, models []Mo
 }
 
 // card is what a row says of an ONNX file.
-func (m Model) card() (onnxmodel.Card, error) {
-	var c onnxmodel.Card
+func (m Model) card() (onnx.Card, error) {
+	var c onnx.Card
 	if m.ONNX == nil {
 		return c, nil
 	}

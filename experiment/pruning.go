@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/certspec/certspec/gomlxmodels/prune"
+	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 )
 
 // tierPruning says which pruned networks a tier makes.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/train"
-	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -193,7 +193,7 @@ func (r *Runner) open(path string, m *Model) (*engine.Model, error) {
 		if err != nil {
 			return nil, err
 		}
-		options = append(options, engine.ONNX(onnxmodel.Options{Card: card}))
+		options = append(options, engine.ONNX(onnx.Options{Card: card}))
 	}
 	model, err := engine.Open(path, options...)
 	if err != nil {

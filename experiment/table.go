@@ -26,7 +26,7 @@ type tableRow struct {
 	Seeds   []uint64       `yaml:"seeds,omitempty" json:"seeds,omitempty"`     // default the recipe's; at most the tier's number
 	Model   string         `yaml:"model,omitempty" json:"model,omitempty"`     // path, in a file of rows relative to it
 	Results string         `yaml:"results,omitempty" json:"results,omitempty"` // path of certified radii that are there: a closed ledger, of clean images, or a CSV as in results/; or FILE#MODEL, a line of a file of records or of a CSV of accuracies; relative as Model
-	ONNX    map[string]any `yaml:"onnx,omitempty" json:"onnx,omitempty"`       // how images enter an ONNX file: the fields of onnxmodel.Card
+	ONNX    map[string]any `yaml:"onnx,omitempty" json:"onnx,omitempty"`       // how images enter an ONNX file: the fields of onnx.Card
 	Data    string         `yaml:"data,omitempty" json:"data,omitempty"`       // of Model; default that of the first row with a recipe
 	Sigma   float64        `yaml:"sigma,omitempty" json:"sigma,omitempty"`     // of Model; default that of the first row with a recipe
 	Title   string         `yaml:"title,omitempty" json:"title,omitempty"`     // default the recipe's

@@ -16,8 +16,8 @@ import (
 
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/figure"
+	"github.com/certspec/certspec/internal/lines/lineplot"
 	"github.com/certspec/certspec/lines"
-	"github.com/certspec/certspec/lines/lineplot"
 )
 
 // Figure is a picture that shows itself in the page and saves itself as SVG, PNG or PDF.

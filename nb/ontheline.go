@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/certspec/certspec/internal/lines/lineplot"
 	"github.com/certspec/certspec/lines"
-	"github.com/certspec/certspec/lines/lineplot"
 )
 
 // OnTheLine draws one accuracy of models against another on probit axes, with exact intervals and a line for each value of a label, opaque by its R²; by "": one line.

@@ -2,7 +2,7 @@ package nb
 
 import (
 	"github.com/certspec/certspec/calib"
-	"github.com/certspec/certspec/calib/calibplot"
+	"github.com/certspec/certspec/internal/calib/calibplot"
 )
 
 // Reliability draws a reliability diagram under a title that names the data: above, the accuracy of each bin with its mean confidence as a stroke, against the

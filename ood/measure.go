@@ -9,7 +9,7 @@ import (
 
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/ood/record"
+	"github.com/certspec/certspec/internal/ood/record"
 )
 
 // Source gives images; *dataset.Dataset is one.

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/certspec/certspec/classifier/purity"
 	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/classifier/purity"
 	"github.com/certspec/certspec/internal/journal"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/ledger"

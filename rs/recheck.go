@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/classifier/purity"
+	"github.com/certspec/certspec/internal/classifier/purity"
 )
 
 // recheck asks some noise samples of a run again, shuffled among those of other blocks and extreme images, and compares the classes:

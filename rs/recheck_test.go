@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/classifier/purity"
+	"github.com/certspec/certspec/internal/classifier/purity"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 )

@@ -20,8 +20,8 @@ import (
 	"runtime"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/classifier/purity"
 	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/classifier/purity"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/noise"
 	"github.com/certspec/certspec/rs/rule"

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/classifier/purity"
+	"github.com/certspec/certspec/internal/classifier/purity"
 	"github.com/certspec/certspec/rs/ledger"
 )
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/spectral"
-	"github.com/certspec/certspec/spectral/fourier"
 )
 
 func ExampleWindow() {

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
-	"github.com/certspec/certspec/spectral/fourier"
 )
 
 // FourierOptions are the settings of amplitude and phase paths; the zero value is that of the released code of

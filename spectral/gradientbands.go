@@ -7,7 +7,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/spectral/fourier"
+	"github.com/certspec/certspec/internal/spectral/fourier"
 )
 
 // GradientBands are the shares of the energy of the gradient of the cross-entropy by the input in three bands of frequency, each the mean over images

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/certspec/certspec/spectral/fourier"
+	"github.com/certspec/certspec/internal/spectral/fourier"
 )
 
 // Frequency is a pair of periods over the height and over the width.

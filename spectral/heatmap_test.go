@@ -6,8 +6,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
-	"github.com/certspec/certspec/spectral/fourier"
 )
 
 func TestRepresentatives(t *testing.T) {

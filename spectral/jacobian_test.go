@@ -9,8 +9,8 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
-	"github.com/certspec/certspec/spectral/fourier"
 )
 
 // linear is f = s·Wx with gradients; bend adds a square, so that differences have an error.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
-	"github.com/certspec/certspec/spectral/fourier"
 )
 
 // The numbers of these tests are in section 14 of the specification of the Fourier lens, by the number given there.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
-	"github.com/certspec/certspec/spectral/fourier"
 )
 
 // Probe adds a Fourier basis image U of one frequency to images, with a sign for each channel (Yin et al. 2019;

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
-	"github.com/certspec/certspec/spectral/fourier"
 )
 
 // ProbeOptions says how images are probed. The zero value is that of the paper.

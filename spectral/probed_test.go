@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/spectral"
-	"github.com/certspec/certspec/spectral/fourier"
 )
 
 func TestProbed(t *testing.T) {

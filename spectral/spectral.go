@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/certspec/certspec/spectral/fourier"
+	"github.com/certspec/certspec/internal/spectral/fourier"
 )
 
 // Map is a real number for each of a grid of frequencies of H×W images.

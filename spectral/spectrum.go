@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
-	"github.com/certspec/certspec/spectral/fourier"
 )
 
 // Source is a stream of images, or of differences of images.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
-	"github.com/certspec/certspec/spectral/fourier"
 )
 
 func mustSpectrum(t *testing.T, s Source) *Spectrum {

@@ -10,7 +10,7 @@ import (
 
 	attackcmd "github.com/certspec/certspec/cmd/certspec/attack"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/engine/onnx"
 )
 
 // Train a little, certify, attack: what is certified stands.
@@ -59,7 +59,7 @@ func TestAttack(t *testing.T) {
 			t.Errorf("error %v; want it to say %q", err, want)
 		}
 	}
-	if _, err := onnxmodel.Library(""); err == nil {
+	if _, err := onnx.Library(""); err == nil {
 		attackONNX(t, model, other)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 )
 
 func TestCommandsWithHugePages(t *testing.T) {

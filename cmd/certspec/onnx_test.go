@@ -12,7 +12,7 @@ import (
 
 	preflightcmd "github.com/certspec/certspec/cmd/certspec/preflight"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/rs/ledger"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
@@ -20,7 +20,7 @@ import (
 
 func needONNXRuntime(t *testing.T) {
 	t.Helper()
-	if _, err := onnxmodel.Library(""); err != nil {
+	if _, err := onnx.Library(""); err != nil {
 		t.Skip(err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/internal/onnxfile"
-	"github.com/certspec/certspec/onnxmodel"
 )
 
 // oodModel writes a small network on 32 × 32 × 3 images, as other programs export them.
@@ -88,7 +88,7 @@ func TestBoundsAreOfComparedLayers(t *testing.T) {
 		"bound": {"--data", "synthetic/test[count=2]", "--eps", "0.01", "--out", out}, "check": {"--eps", "0.01"}, "property": {"--property", asked},
 		"attack": {"--data", "synthetic/test[count=2]", "--eps", "0.01", "--steps", "2"},
 	}
-	if _, err := onnxmodel.Library(""); err == nil {
+	if _, err := onnx.Library(""); err == nil {
 		for verb, args := range verbs {
 			for _, path := range []string{model, zipped} {
 				if verb == "bound" {
@@ -105,13 +105,13 @@ func TestBoundsAreOfComparedLayers(t *testing.T) {
 		}
 	}
 	t.Setenv("CERTSPEC_CACHE", t.TempDir())
-	t.Setenv(onnxmodel.Variable, "")
+	t.Setenv(onnx.Variable, "")
 	for verb, args := range verbs {
 		if verb == "bound" {
 			os.Remove(out)
 		}
 		args = append([]string{verb, "--model", model}, args...)
-		if _, err := outputOf(t, "ood", args...); !errors.Is(err, onnxmodel.ErrNoLibrary) || !strings.Contains(err.Error(), "--uncompared") || !strings.Contains(err.Error(), "certspec backend install onnxruntime") {
+		if _, err := outputOf(t, "ood", args...); !errors.Is(err, onnx.ErrNoLibrary) || !strings.Contains(err.Error(), "--uncompared") || !strings.Contains(err.Error(), "certspec backend install onnxruntime") {
 			t.Errorf("%s without ONNX Runtime: %v", verb, err)
 		}
 		if text, err := outputOf(t, "ood", append(args, "--uncompared")...); err != nil || verb != "property" && !strings.Contains(text, "not compared") {

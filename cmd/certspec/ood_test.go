@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/internal/onnxfile"
-	"github.com/certspec/certspec/onnxmodel"
 )
 
 // Scripts read the verdict, the method and the witness; the exit code is 0 for every verdict.
@@ -57,7 +57,7 @@ func TestOODProperty(t *testing.T) {
 			t.Errorf("%s: %v, %v; expected %s", assertion, answer, err, want)
 		}
 	}
-	if _, err := onnxmodel.Library(""); err == nil {
+	if _, err := onnx.Library(""); err == nil {
 		if answer, err := ask("(assert (>= Y_0 0.19))"); err != nil || answer["compared"] != "onnxruntime" {
 			t.Errorf("%v, %v", answer, err)
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/feedforward/quantize"
+	"github.com/certspec/certspec/internal/feedforward/quantize"
 	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/rs/ledger"
 )

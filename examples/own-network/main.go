@@ -15,7 +15,6 @@ import (
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
-	"github.com/certspec/certspec/gomlxmodels/export"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/train"
@@ -58,7 +57,7 @@ func main() {
 
 	trained, err := modelfile.Read(path)
 	check(err)
-	check(export.ONNX(trained, os.Args[1]+"/twin.onnx"))
+	check(engine.Export(trained, os.Args[1]+"/twin.onnx"))
 }
 
 func check(err error) {

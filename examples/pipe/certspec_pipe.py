@@ -1,4 +1,4 @@
-"""Serve a model to certspec over standard input and output; pipemodel/PROTOCOL.md has the format."""
+"""Serve a model to certspec over standard input and output; engine/pipe/PROTOCOL.md has the format."""
 import hashlib
 import json
 import os

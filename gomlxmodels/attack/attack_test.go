@@ -10,8 +10,8 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/certspec/certspec/calib"
-	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/pixel"
 )
 

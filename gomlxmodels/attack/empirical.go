@@ -12,8 +12,8 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"

@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/gomlxmodels/backend"
-	"github.com/certspec/certspec/gomlxmodels/export"
-	"github.com/certspec/certspec/gomlxmodels/infer"
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
-	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/export"
+	"github.com/certspec/certspec/internal/gomlxmodels/infer"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 )
@@ -81,7 +81,7 @@ func TestEmpiricalIsNotBelowCertified(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	layers, err := onnxmodel.FeedForwardBytes("net", data, onnxmodel.Options{})
+	layers, err := onnx.FeedForwardBytes("net", data, onnx.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 )
 
 // binned is the calibration error of confidences in Bins bins.

@@ -11,7 +11,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
-	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 )
 
 // The tests are about formulas: XLA's compiler, which takes nearly all of their time, needs half of it without optimizing.

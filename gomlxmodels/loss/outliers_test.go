@@ -8,7 +8,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
-	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 )
 
 // Values by hand: of the logits (1, 2, 4) at ε = 0, L = ln(1 + 3²/2) = ln 5.5; of equal logits all losses at their minimum, without a

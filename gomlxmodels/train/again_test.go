@@ -13,11 +13,11 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/rs"
 )
 

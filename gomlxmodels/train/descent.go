@@ -10,7 +10,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/optimizer"
-	"github.com/certspec/certspec/gomlxmodels/prune"
+	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 )
 
 // descent is the optimizer's step, under the masks or with the scores of a pruning.

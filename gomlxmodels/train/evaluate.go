@@ -8,7 +8,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 )
 
 // evaluator measures the accuracy of a state on the test images.

@@ -7,9 +7,9 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/certspec/certspec/augment"
-	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/internal/fouriermix"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 )
 
 // What makes augmented views. Both draw the same numbers, and their views agree to 2·10⁻⁶, so that weights differ by rounding.

@@ -7,7 +7,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/certspec/certspec/gomlxmodels/attack"
-	"github.com/certspec/certspec/gomlxmodels/prune"
+	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 )
 
 // arguments are what a step computes with: the inputs of the batch, which are to be freed, also on an error, and after them what stays on the device.

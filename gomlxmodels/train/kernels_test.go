@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 )

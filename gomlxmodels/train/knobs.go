@@ -12,8 +12,8 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/optimizer"
-	"github.com/certspec/certspec/gomlxmodels/prune"
 	"github.com/certspec/certspec/gomlxmodels/schedule"
+	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 )
 
 // Knob is a setting of a recipe as text, e.g. a flag of a command line: Set, String and Type are those of a flag's value.

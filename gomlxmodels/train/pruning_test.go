@@ -15,10 +15,10 @@ import (
 
 	"github.com/gomlx/gomlx/core/tensors"
 
-	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
-	"github.com/certspec/certspec/gomlxmodels/prune"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 	"github.com/certspec/certspec/pixel"
 )
 

@@ -11,9 +11,9 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/optimizer"
-	"github.com/certspec/certspec/gomlxmodels/prune"
 	"github.com/certspec/certspec/gomlxmodels/schedule"
 	"github.com/certspec/certspec/internal/choice"
+	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 )
 
 // Defaults are what a recipe that says nothing stands for.

@@ -9,8 +9,8 @@ import (
 	"strconv"
 
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/gomlxmodels/prune"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 )
 
 // Early weights of a training stand beside the model file, as NAME.rewind.safetensors, where lth may go back to them in a later run. Their

@@ -17,12 +17,12 @@ import (
 
 	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/optimizer"
 	"github.com/certspec/certspec/gomlxmodels/schedule"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/progress"
 )
 

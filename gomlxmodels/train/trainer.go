@@ -8,8 +8,8 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/certspec/certspec/gomlxmodels/attack"
-	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 )
 
 // network is what a step trains; a nets.Architecture is one.

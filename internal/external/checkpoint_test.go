@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/gomlxmodels/backend"
-	"github.com/certspec/certspec/gomlxmodels/infer"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/infer"
 	"github.com/certspec/certspec/internal/pyenv"
 	"github.com/certspec/certspec/progress"
 )

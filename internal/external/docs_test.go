@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/internal/pyenv"
-	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -32,7 +32,7 @@ func newPage(t *testing.T) *page {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := onnxmodel.Install(t.Context(), progress.Messages(t.Logf)); err != nil {
+	if _, err := onnx.Install(t.Context(), progress.Messages(t.Logf)); err != nil {
 		t.Fatal(err)
 	}
 	bin := t.TempDir()
@@ -183,7 +183,7 @@ func TestExternalNotebookExport(t *testing.T) {
 	}
 	p := newPage(t)
 	p.runPython("import torch\nmodel = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(784, 10))\n" + call)
-	model, err := onnxmodel.Open(filepath.Join(p.dir, "net.onnx"), onnxmodel.Options{})
+	model, err := onnx.Open(filepath.Join(p.dir, "net.onnx"), onnx.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/pyenv"
-	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -66,7 +66,7 @@ with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.St
         ibp, crown = [bounded.compute_bounds(x=(ball,), C=C, method=m, bound_lower=False)[1] for m in ("IBP", "CROWN-IBP")]
 answer = {"X": x.flatten(1).tolist(), "IBP": ibp.tolist(), "CROWN": torch.minimum(ibp, crown).tolist()}
 `, map[string]any{"checkout": checkout, "folder": t.TempDir(), "path": path, "epsilon": epsilon, "classes": classes}, &want)
-	m, err := engine.Open(path, engine.ONNX(onnxmodel.Options{}))
+	m, err := engine.Open(path, engine.ONNX(onnx.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}

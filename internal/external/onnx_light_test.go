@@ -13,7 +13,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
@@ -23,7 +23,7 @@ import (
 // are constants made when they load. Each opens, gets a batch of any size and certifies; the log has the rates
 // of the file as it is and of the batch made symbolic, in images per second of a processor. bench/results/onnx-light.md keeps them.
 func TestExternalONNXLightModels(t *testing.T) {
-	if _, err := onnxmodel.Install(t.Context(), progress.Messages(t.Logf)); err != nil {
+	if _, err := onnx.Install(t.Context(), progress.Messages(t.Logf)); err != nil {
 		t.Fatal(err)
 	}
 	var files []string
@@ -52,7 +52,7 @@ answer = sorted(glob.glob(os.path.join(os.path.dirname(onnx.__file__), "backend"
 		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "light_"), ".onnx")
 		rate := map[bool]float64{}
 		for _, keep := range []bool{true, false} {
-			model, err := onnxmodel.Open(file, onnxmodel.Options{KeepBatch: keep})
+			model, err := onnx.Open(file, onnx.Options{KeepBatch: keep})
 			if err != nil {
 				t.Fatal(err)
 			}

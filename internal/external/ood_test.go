@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/pyenv"
-	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/ood"
 	"github.com/certspec/certspec/progress"
 )
@@ -103,7 +103,7 @@ def crown(i):
 tight = torch.stack([torch.minimum(crown(i), ibp[i]) for i in range(len(x))])
 answer = {"X": x.flatten(1).tolist(), "Logits": net(x).tolist(), "IBP": ibp.tolist(), "CROWN": tight.tolist()}
 `, map[string]any{"path": path, "images": images, "epsilon": epsilon}, &want)
-	m, err := engine.Open(path, engine.ONNX(onnxmodel.Options{}))
+	m, err := engine.Open(path, engine.ONNX(onnx.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/engine/pipe"
 	"github.com/certspec/certspec/internal/pyenv"
-	"github.com/certspec/certspec/pipemodel"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
@@ -55,7 +55,7 @@ func pipeRun(t *testing.T, data *dataset.Images, program string, command ...stri
 	t.Helper()
 	t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
 	var stderr bytes.Buffer
-	m, err := pipemodel.Open(append([]string{program}, command...), pipemodel.Options{Stderr: &stderr})
+	m, err := pipe.Open(append([]string{program}, command...), pipe.Options{Stderr: &stderr})
 	if err != nil {
 		t.Fatal(err)
 	}

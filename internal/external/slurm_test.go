@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serveModel answers the class of the mean of an image's first values, by the protocol of package pipemodel. It takes
+// serveModel answers the class of the mean of an image's first values, by the protocol of package engine/pipe. It takes
 // its time, so that a job can be met at its work.
 func serveModel() {
 	const values, classes = 32 * 32 * 3, 10

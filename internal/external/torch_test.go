@@ -10,11 +10,11 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/gomlxmodels/backend"
-	"github.com/certspec/certspec/gomlxmodels/infer"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
-	"github.com/certspec/certspec/gomlxmodels/torch"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/infer"
+	"github.com/certspec/certspec/internal/gomlxmodels/torch"
 	"github.com/certspec/certspec/pixel"
 )
 

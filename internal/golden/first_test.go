@@ -15,10 +15,10 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/experiment"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/rs/heatmap"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/heatmap"
 	"github.com/certspec/certspec/rs/sweep"
 	"github.com/certspec/certspec/spectral"
 )

@@ -13,9 +13,9 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/rs/certlog"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/certlog"
 	"github.com/certspec/certspec/rs/ledger"
 )
 

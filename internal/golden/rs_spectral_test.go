@@ -10,11 +10,11 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/sweep"
 	"github.com/certspec/certspec/spectral"
-	"github.com/certspec/certspec/spectral/fourier"
 )
 
 var shape = pixel.Shape{Height: 32, Width: 32, Channels: 3}

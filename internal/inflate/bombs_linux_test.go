@@ -24,7 +24,7 @@ import (
 
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/gomlxmodels/torch"
+	"github.com/certspec/certspec/internal/gomlxmodels/torch"
 	"github.com/certspec/certspec/pixel"
 )
 

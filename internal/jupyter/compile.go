@@ -176,7 +176,7 @@ func warm(ctx context.Context, g goTool, module string, show progress.Reporter) 
 	program.WriteString("0)\n}\n")
 	for name, text := range map[string]string{
 		"go.mod": "module certspec-cell\n\ngo " + version + "\n", "main.go": program.String(),
-		"go.work": fmt.Sprintf("go %s\n\nuse (\n\t.\n\t%q\n)\n", version, module),
+		"go.work": goWork(version, workspace(module)),
 	} {
 		if err := atomicfile.Write(filepath.Join(dir, name), []byte(text)); err != nil {
 			return err
@@ -184,6 +184,15 @@ func warm(ctx context.Context, g goTool, module string, show progress.Reporter) 
 	}
 	c := compilation{task: "packages of the first cell", dir: dir, env: cellEnvironment(g), show: show}
 	return c.run(ctx, g, filepath.Join(dir, "cell"), []string{"."})
+}
+
+// goWork is a workspace of this folder and the modules.
+func goWork(version string, modules []string) string {
+	var use strings.Builder
+	for _, m := range modules {
+		fmt.Fprintf(&use, "\t%q\n", m)
+	}
+	return fmt.Sprintf("go %s\n\nuse (\n\t.\n%s)\n", version, use.String())
 }
 
 // goVersionOf is the Go version that a module asks for.

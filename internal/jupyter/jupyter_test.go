@@ -149,7 +149,7 @@ func TestInstallAndUninstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	if spec.DisplayName != DisplayName || len(spec.Argv) != 5 || spec.Argv[2] != "{connection_file}" ||
-		spec.Argv[3] != "--go_work="+k.Module+","+filepath.Join(k.Module, "examples") || spec.Argv[4] != "--raw_error" {
+		spec.Argv[3] != "--go_work="+strings.Join(workspace(k.Module), ",") || spec.Argv[4] != "--raw_error" {
 		t.Errorf("kernel.json starts %q as %q", spec.Argv, spec.DisplayName)
 	}
 	if info, err := os.Stat(spec.Argv[0]); err != nil || info.Mode()&0o100 == 0 {

@@ -47,14 +47,19 @@ func findModule(ctx context.Context, g goTool, version string, show progress.Rep
 	return writeModule(ctx, g, version, show)
 }
 
-// workspace are the modules whose packages a cell imports: in a checkout with the examples, which are a module of their own.
+// workspace are the modules whose packages a cell imports: in a checkout with the examples and the steps of the
+// notebooks, which are modules of their own.
 func workspace(module string) []string {
-	if examples := filepath.Join(module, "examples"); isCheckout(module) {
-		if _, err := os.Stat(filepath.Join(examples, "go.mod")); err == nil {
-			return []string{module, examples}
+	modules := []string{module}
+	if !isCheckout(module) {
+		return modules
+	}
+	for _, name := range []string{"examples", "notebooks"} {
+		if _, err := os.Stat(filepath.Join(module, name, "go.mod")); err == nil {
+			modules = append(modules, filepath.Join(module, name))
 		}
 	}
-	return []string{module}
+	return modules
 }
 
 // isCheckout reports whether dir holds certspec's own go.mod.

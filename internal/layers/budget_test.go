@@ -17,11 +17,11 @@ import (
 // budget holds what the tree may weigh. Whoever needs more edits a number here and says why in the
 // commit; where the tree has become lighter, the number follows it down.
 var budget = map[string]int{
-	"Go lines without tests":     118_760,
-	"Go lines above 120 columns": 3_260,
-	"public names":               1_477,
+	"Go lines without tests":     118_830,
+	"Go lines above 120 columns": 3_250,
+	"public names":               1_270,
 	"words of README.md":         450,
-	"words of ARCHITECTURE.md":   2_300,
+	"words of ARCHITECTURE.md":   1_000,
 	"words of CHANGELOG.md":      600,
 	"words of environment.md":    950,
 	"words of docs/results.md":   12_790,

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/certspec/certspec/internal/rs/certlog"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/certlog"
 	"github.com/certspec/certspec/rs/compare"
 )
 

@@ -1,4 +1,4 @@
-"""The program asks a model of this process, over two pipes (pipemodel/PROTOCOL.md)."""
+"""The program asks a model of this process, over two pipes (engine/pipe/PROTOCOL.md)."""
 from __future__ import annotations
 
 import os

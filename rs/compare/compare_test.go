@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/internal/rs/certlog"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/certlog"
 	"github.com/certspec/certspec/rs/compare"
 )
 

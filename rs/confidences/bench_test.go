@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/calib/confidence"
+	"github.com/certspec/certspec/internal/rs/rstest"
 	"github.com/certspec/certspec/rs/confidences"
-	"github.com/certspec/certspec/rs/rstest"
 )
 
 // 10,000 images at 20 radii.

@@ -10,7 +10,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/certspec/certspec/classifier/purity"
+	"github.com/certspec/certspec/internal/classifier/purity"
 	"github.com/certspec/certspec/internal/journal"
 )
 

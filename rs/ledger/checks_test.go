@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/classifier/purity"
+	"github.com/certspec/certspec/internal/classifier/purity"
 )
 
 func TestChecks(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/certspec/certspec/classifier/purity"
+	"github.com/certspec/certspec/internal/classifier/purity"
 	"github.com/certspec/certspec/internal/journal/journaltest"
 )
 

@@ -17,12 +17,12 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/attack"
-	"github.com/certspec/certspec/gomlxmodels/backend"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/preflight"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/conformal"
 	"github.com/certspec/certspec/rs/noise"
-	"github.com/certspec/certspec/rs/preflight"
 )
 
 // Result is what "attack" prints.

@@ -14,11 +14,11 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/engine"
-	"github.com/certspec/certspec/gomlxmodels/backend"
-	"github.com/certspec/certspec/gomlxmodels/infer"
-	"github.com/certspec/certspec/gomlxmodels/xlakernels"
+	"github.com/certspec/certspec/engine/onnx"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/infer"
+	"github.com/certspec/certspec/internal/gomlxmodels/xlakernels"
 	"github.com/certspec/certspec/internal/nearest"
-	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -80,7 +80,7 @@ func listCommand() *cobra.Command {
 // cache, where it is missing, and returns its path.
 var installable = map[string]func(ctx context.Context, show progress.Reporter) (string, error){
 	backend.XLA:        backend.Install,
-	engine.ONNXRuntime: onnxmodel.Install,
+	engine.ONNXRuntime: onnx.Install,
 }
 
 func installCommand() *cobra.Command {

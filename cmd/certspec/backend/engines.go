@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/certspec/certspec/engine"
-	"github.com/certspec/certspec/gomlxmodels/backend"
-	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/engine/onnx"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 )
 
 // listedEngine is an engine that was found, and what it is taken for where none is ordered.
@@ -29,8 +29,8 @@ func listEngines() ([]listedEngine, error) {
 	for i, l := range backends {
 		list[i] = listedEngine{Listed: l, Certifies: l.Chosen && l.Engine == chosen}
 	}
-	library, err := onnxmodel.Library("")
-	if errors.Is(err, onnxmodel.ErrNoLibrary) {
+	library, err := onnx.Library("")
+	if errors.Is(err, onnx.ErrNoLibrary) {
 		return list, nil
 	}
 	found := listedEngine{

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/calib"
-	"github.com/certspec/certspec/calib/calibplot"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/calib/calibplot"
 	"github.com/certspec/certspec/resample"
 )
 

@@ -13,10 +13,10 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/preflight"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/noise"
-	"github.com/certspec/certspec/rs/preflight"
 )
 
 // Result is what "certify" prints.

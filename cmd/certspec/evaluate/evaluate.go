@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/evaluate"
+	"github.com/certspec/certspec/internal/evaluate"
 	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/rs/sweep"
 )

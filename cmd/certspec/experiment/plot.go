@@ -13,7 +13,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/experiment"
-	"github.com/certspec/certspec/experiment/experimentplot"
+	"github.com/certspec/certspec/internal/experiment/experimentplot"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/spectral"
 )

@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/gomlxmodels/export"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
-	"github.com/certspec/certspec/gomlxmodels/torch"
+	"github.com/certspec/certspec/internal/gomlxmodels/export"
+	"github.com/certspec/certspec/internal/gomlxmodels/torch"
 )
 
 // options are what the flags ask.

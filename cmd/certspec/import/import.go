@@ -15,7 +15,7 @@ import (
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
-	"github.com/certspec/certspec/gomlxmodels/torch"
+	"github.com/certspec/certspec/internal/gomlxmodels/torch"
 	"github.com/certspec/certspec/rs"
 )
 

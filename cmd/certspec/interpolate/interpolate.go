@@ -14,9 +14,9 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/gomlxmodels/adapt"
-	"github.com/certspec/certspec/gomlxmodels/mix"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/gomlxmodels/adapt"
+	"github.com/certspec/certspec/internal/gomlxmodels/mix"
 )
 
 type options struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/rs/cite"
+	"github.com/certspec/certspec/internal/rs/cite"
 	"github.com/certspec/certspec/rs/ledger"
 )
 

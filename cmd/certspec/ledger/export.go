@@ -9,8 +9,8 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/rs/certlog"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/certlog"
 	"github.com/certspec/certspec/rs/ledger"
 )
 

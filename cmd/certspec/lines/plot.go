@@ -6,8 +6,8 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/figure"
+	"github.com/certspec/certspec/internal/lines/lineplot"
 	"github.com/certspec/certspec/lines"
-	"github.com/certspec/certspec/lines/lineplot"
 )
 
 // published are figures of Fridovich-Keil et al. 2022 by number: what they group by, and whether the x axis is the best predictor.

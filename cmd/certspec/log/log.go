@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/rs/certlog"
+	"github.com/certspec/certspec/internal/rs/certlog"
 )
 
 // Command makes the command.

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/rs/certlog"
 	"github.com/certspec/certspec/internal/table"
-	"github.com/certspec/certspec/rs/certlog"
 )
 
 // tableOptions are what the flags of "log table" ask.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/engine"
-	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/engine/onnx"
 )
 
 // joinOptions are what the flags of "ood join" ask.
@@ -87,7 +87,7 @@ func (o *joinOptions) run(cmd *cobra.Command) error {
 	}
 	defer written.Close()
 	n, err := written.FeedForward(cmd.Context())
-	if errors.Is(err, onnxmodel.ErrNoLibrary) {
+	if errors.Is(err, onnx.ErrNoLibrary) {
 		n, err = written.Uncompared()
 	}
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/preflight"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/preflight"
 )
 
 // Result is what "predict" prints per image.

@@ -13,16 +13,16 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/onnxmodel"
+	"github.com/certspec/certspec/engine/onnx"
+	"github.com/certspec/certspec/preflight"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/preflight"
 )
 
 // Result is what "preflight" prints.
 type Result struct {
 	*preflight.Report
 	Identity classifier.Identity `json:"identity"`       // of the model, as in the header of a ledger
-	ONNX     *onnxmodel.Details  `json:"onnx,omitempty"` // of an ONNX file: what was found, given or assumed
+	ONNX     *onnx.Details       `json:"onnx,omitempty"` // of an ONNX file: what was found, given or assumed
 	Prepared cli.Prepared        `json:"prepared"`
 }
 
@@ -102,7 +102,7 @@ func (o *options) run(cmd *cobra.Command) error {
 		return err
 	}
 	if file, ok := m.(interface {
-		File() (*onnxmodel.Details, error)
+		File() (*onnx.Details, error)
 	}); ok {
 		if looked.ONNX, err = file.File(); err != nil {
 			return err

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/rs/report"
 	"github.com/certspec/certspec/resample"
-	"github.com/certspec/certspec/rs/report"
 )
 
 // options are what the flags ask.

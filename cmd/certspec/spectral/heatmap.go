@@ -16,9 +16,9 @@ import (
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/figure"
+	guarantee "github.com/certspec/certspec/internal/ood/heatmap"
+	"github.com/certspec/certspec/internal/rs/heatmap"
 	"github.com/certspec/certspec/ood"
-	guarantee "github.com/certspec/certspec/ood/heatmap"
-	"github.com/certspec/certspec/rs/heatmap"
 	"github.com/certspec/certspec/spectral"
 )
 

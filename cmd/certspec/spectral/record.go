@@ -15,7 +15,7 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/engine"
-	"github.com/certspec/certspec/evaluate"
+	"github.com/certspec/certspec/internal/evaluate"
 	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/pixel"

@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/preflight"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
-	"github.com/certspec/certspec/rs/preflight"
 	"github.com/certspec/certspec/rs/sweep"
 )
 

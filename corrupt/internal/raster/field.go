@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/certspec/certspec/internal/portable"
+	"github.com/certspec/certspec/internal/spectral/fourier"
 	"github.com/certspec/certspec/pixel"
-	"github.com/certspec/certspec/spectral/fourier"
 )
 
 // Field draws real random fields of given amplitudes: at each pair of frequencies the amplitude with a uniform phase φ, and

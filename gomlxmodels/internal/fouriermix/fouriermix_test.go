@@ -9,7 +9,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/certspec/certspec/augment"
-	"github.com/certspec/certspec/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/pixel"
 )
 

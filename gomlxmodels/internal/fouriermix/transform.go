@@ -7,7 +7,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
-	"github.com/certspec/certspec/spectral/fourier"
+	"github.com/certspec/certspec/internal/spectral/fourier"
 )
 
 // transform is the DFT X_uv = Σ_ab x_ab exp(−2πi(ua/H + vb/W)) of real planes, and its inverse, as products with matrices. Spectra

@@ -7,19 +7,19 @@ import (
 	"github.com/mattn/go-shellwords"
 	"github.com/spf13/cobra"
 
-	"github.com/certspec/certspec/pipemodel"
+	"github.com/certspec/certspec/engine/pipe"
 )
 
 // program is a program in the place of a model file.
 type program struct {
 	command string
 	files   []int
-	options pipemodel.Options
+	options pipe.Options
 	timeout time.Duration
 }
 
 func (p *program) flags(f *Flags) {
-	f.StringVar(&p.command, "exec", "", `in the place of --model: a program that serves one, e.g. "python my_model.py", split into words as a shell does; see pipemodel/PROTOCOL.md`)
+	f.StringVar(&p.command, "exec", "", `in the place of --model: a program that serves one, e.g. "python my_model.py", split into words as a shell does; see engine/pipe/PROTOCOL.md`)
 	f.completed["exec"] = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 	f.IntSliceVar(&p.files, "exec-fds", nil, "in the place of --exec: descriptors of two inherited pipes to a program that runs already, the one for requests and the one for answers")
 	f.IntVar(&p.options.Processes, "exec-processes", 1, "how many of that program run at once")
@@ -27,7 +27,7 @@ func (p *program) flags(f *Flags) {
 }
 
 // open starts the program.
-func (p *program) open() (*pipemodel.Model, error) {
+func (p *program) open() (*pipe.Model, error) {
 	if p.options.Processes < 1 || p.timeout <= 0 {
 		return nil, Usagef("--exec-processes %d, --exec-timeout %v: expected more than 0", p.options.Processes, p.timeout)
 	}
@@ -39,7 +39,7 @@ func (p *program) open() (*pipemodel.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := pipemodel.Open(words, p.options)
+	m, err := pipe.Open(words, p.options)
 	if err != nil {
 		return nil, UsageError{err}
 	}
@@ -47,7 +47,7 @@ func (p *program) open() (*pipemodel.Model, error) {
 }
 
 // inherited talks with the program at the other ends of the descriptors.
-func (p *program) inherited() (*pipemodel.Model, error) {
+func (p *program) inherited() (*pipe.Model, error) {
 	if p.command != "" || p.options.Processes != 1 {
 		return nil, Usagef("--exec-fds stands in the place of --exec and --exec-processes")
 	}
@@ -62,7 +62,7 @@ func (p *program) inherited() (*pipemodel.Model, error) {
 	if len(files) != 2 || p.files[0] == p.files[1] {
 		return nil, Usagef("--exec-fds %v: expected two descriptors, such as 3,4", p.files)
 	}
-	return pipemodel.Inherited(files[0], files[1], p.options)
+	return pipe.Inherited(files[0], files[1], p.options)
 }
 
 // splitWords splits a command at blanks, as a shell does: quotes and backslashes keep a word together. No shell runs it, so

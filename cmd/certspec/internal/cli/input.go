@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/classifier/purity"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/rs/preflight"
+	"github.com/certspec/certspec/internal/classifier/purity"
+	"github.com/certspec/certspec/preflight"
 )
 
 // InputOptions name a model and the images that it is asked about.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/rs/preflight"
+	"github.com/certspec/certspec/preflight"
 )
 
-var errGone = errors.New("pipemodel: the program is gone")
+var errGone = errors.New("pipe: the program is gone")
 
 type gone struct{ classifier.Classifier }
 

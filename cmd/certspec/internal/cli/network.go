@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/onnxmodel"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -92,7 +92,7 @@ func FeedForward(ctx context.Context, m *engine.Model, uncompared bool) (*feedfo
 
 // GoOn names --uncompared where ONNX Runtime is missing.
 func GoOn(err error) error {
-	if errors.Is(err, onnxmodel.ErrNoLibrary) {
+	if errors.Is(err, onnx.ErrNoLibrary) {
 		return fmt.Errorf("%w; --uncompared goes on without it, and reports say so", err)
 	}
 	return err

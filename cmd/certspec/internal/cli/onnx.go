@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/internal/textfile"
-	"github.com/certspec/certspec/onnxmodel"
 )
 
 // Flags of an ONNX file, which go before the card beside it, and flags of ONNX Runtime.
@@ -22,7 +22,7 @@ func onnxFlagNames() []string { return append(append([]string{}, cardFlags...), 
 
 // onnxOptions are what those flags say.
 type onnxOptions struct {
-	onnxmodel.Options
+	onnx.Options
 	size, names string
 }
 
@@ -30,7 +30,7 @@ func (o *onnxOptions) flags(f *Flags) {
 	o.entranceFlags(f)
 	f.Named(&o.Scores, "scores", "", "of an ONNX file: whether its outputs are logits or probabilities (default found out)", known("logits", "probabilities"))
 	f.File(&o.names, "class-names", "of an ONNX file: file with the name of a class per line, class 0 first")
-	f.File(&o.Library, "lib", "library of ONNX Runtime (default that of "+onnxmodel.Variable+", or in the cache)")
+	f.File(&o.Library, "lib", "library of ONNX Runtime (default that of "+onnx.Variable+", or in the cache)")
 	f.IntVar(&o.Threads, "threads", 1, "of ONNX Runtime: threads in one call")
 	f.Named(&o.Provider, "provider", "cpu", "of ONNX Runtime: cpu, or cuda with a library that was built for it", known("cpu", "cuda"))
 }
@@ -49,7 +49,7 @@ func (o *onnxOptions) entranceFlags(f *Flags) {
 }
 
 // read makes options of the flags for the model at path, and orders the engine ONNX Runtime where they are of use to no other.
-func (o *onnxOptions) read(f *pflag.FlagSet, path string, choice *string) (onnxmodel.Options, error) {
+func (o *onnxOptions) read(f *pflag.FlagSet, path string, choice *string) (onnx.Options, error) {
 	for _, flag := range cardFlags {
 		switch {
 		case !f.Changed(flag):

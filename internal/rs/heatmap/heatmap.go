@@ -1,0 +1,187 @@
+// Package heatmap finds what a model keeps of images that are disturbed at one frequency, over a grid of frequencies: certificates with a
+// ledger for each frequency, or the error without noise. It is to frequencies what package sweep is to corruptions.
+package heatmap
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/spectral/fourier"
+	"github.com/certspec/certspec/progress"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/noise"
+	"github.com/certspec/certspec/spectral"
+)
+
+// Metric is what a map has at a frequency.
+type Metric string
+
+const (
+	ACR       Metric = "acr"       // average certified radius; also ""
+	Certified Metric = "certified" // certified accuracy at a radius
+	Error     Metric = "error"     // share of the labelled images that the model gets wrong without noise
+)
+
+// Metrics are all metrics.
+var Metrics = []Metric{ACR, Certified, Error}
+
+// Options say what a map is of. Frequencies is needed, and Run.Sigma unless the metric is Error.
+type Options struct {
+	Metric      Metric
+	Radius      float64               // of Certified; unit: full range of a value
+	Frequencies []int                 // periods over the height, and over the width; ascending
+	Probe       spectral.ProbeOptions // Real is set where the noise is real
+	Run         rs.Options            // of each certification; its Ledger is chosen here
+	Folder      string                // of a ledger for each frequency, or of a file of errors; "": nothing is kept, and all is computed anew
+	Progress    progress.Reporter
+}
+
+// Result is a map with what it is of.
+type Result struct {
+	Metric  Metric          `json:"metric"`
+	Radius  float64         `json:"radius,omitempty"`
+	Model   string          `json:"model"`
+	Data    string          `json:"data"`
+	Images  int             `json:"images"`
+	Epsilon float64         `json:"epsilon"` // ℓ2 norm of a probe per channel
+	Norm    float64         `json:"norm"`    // largest ℓ2 norm of a probe over all channels, after rounding to the grid where it is
+	Profile []spectral.Ring `json:"profile"` // mean over the frequencies of a ring
+	*spectral.Map
+}
+
+// Both lists frequencies and their negatives, each once, ascending, as Options wants them.
+func Both(frequencies ...int) []int {
+	list := slices.Clone(frequencies)
+	for _, f := range frequencies {
+		list = append(list, -f)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// Run makes a map: for each frequency, a Fourier basis image of that frequency (spectral.Probe) is added to every image, and the metric is
+// taken of the images. Half of the grid is evaluated, and mirrored. What Options.Folder has is not done again: an interrupted map goes on,
+// and a second metric of the same certificates costs nothing.
+//
+// Errors: settings out of range, as *rs.OptionError or *spectral.InputError; a metric that is none; images without labels; a folder of
+// another run; those of rs.Certify and of ctx.
+func Run(ctx context.Context, model classifier.Classifier, images *dataset.Dataset, o Options) (*Result, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	loaded, err := images.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	info, err := model.Info()
+	if err != nil {
+		return nil, err
+	}
+	half, err := fourier.NewHalf(loaded.Shape.Height, loaded.Shape.Width)
+	if err != nil {
+		return nil, err
+	}
+	if o.Folder != "" {
+		if err := os.MkdirAll(o.Folder, 0o777); err != nil {
+			return nil, fmt.Errorf("heatmap: %w", err)
+		}
+	}
+	var kept *errorsFile
+	if o.Metric == Error && o.Folder != "" {
+		head := errorsHead{info.Identity, loaded.Name, loaded.Digest, o.Probe.Epsilon, o.Probe.Seed, o.Probe.Shared}
+		if kept, err = openErrors(o.Folder, head); err != nil {
+			return nil, err
+		}
+		defer kept.Close()
+	}
+	r := &Result{Metric: o.Metric, Radius: o.Radius, Model: info.Name, Data: loaded.Name, Images: loaded.Len(), Epsilon: o.Probe.Epsilon}
+	total, at := len(spectral.Representatives(half, o.Frequencies, o.Frequencies)), 0
+	if o.Progress != nil {
+		o.Run.Progress = func(s progress.State) {
+			s.Task = fmt.Sprintf("%d of %d: %s", at, total, s.Task)
+			o.Progress(s)
+		}
+	}
+	r.Map, err = spectral.HeatMap(ctx, half, o.Frequencies, o.Frequencies, func(ctx context.Context, q spectral.Frequency) (float64, error) {
+		at++
+		p, err := spectral.NewProbe(loaded.Shape, q, o.Probe.Epsilon)
+		if err != nil {
+			return 0, err
+		}
+		if o.Probe.Real {
+			r.Norm = o.Probe.Epsilon * math.Sqrt(float64(loaded.Shape.Channels))
+		} else {
+			r.Norm = max(r.Norm, p.Norm())
+		}
+		run := o.Run
+		run.Ledger = ""
+		if o.Folder != "" {
+			run.Ledger = filepath.Join(o.Folder, fmt.Sprintf("u%+dv%+d.ledger", q.U, q.V))
+		}
+		find := func() (float64, error) { return r.evaluate(ctx, model, spectral.Probed(images, q, o.Probe), run) }
+		if kept != nil {
+			return kept.of(q, find)
+		}
+		return find()
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.Profile = r.Map.Profile()
+	return r, nil
+}
+
+// withDefaults checks the options and fills in what was left out.
+func (o Options) withDefaults() (Options, error) {
+	if o.Metric == "" {
+		o.Metric = ACR
+	}
+	if !slices.Contains(Metrics, o.Metric) {
+		return o, fmt.Errorf("heatmap: metric %q; expected one of %q", o.Metric, Metrics)
+	}
+	if !(o.Radius >= 0) || math.IsInf(o.Radius, 0) {
+		return o, fmt.Errorf("heatmap: radius %v; expected at least 0", o.Radius)
+	}
+	if o.Probe.Epsilon == 0 {
+		o.Probe.Epsilon = spectral.DefaultEpsilon
+	}
+	certify := o.Metric != Error
+	if certify {
+		if _, err := o.Run.Plan(); err != nil {
+			return o, err
+		}
+	}
+	o.Probe.Real = certify && o.Run.Noise == noise.LawGaussian
+	return o, nil
+}
+
+// evaluate finds the value at one frequency.
+func (r *Result) evaluate(ctx context.Context, model classifier.Classifier, probed *dataset.Dataset, o rs.Options) (float64, error) {
+	if r.Metric == Error {
+		images, err := probed.Load(ctx)
+		if err != nil {
+			return 0, err
+		}
+		accuracy, err := rs.BaseAccuracy(ctx, model, images, 0, 0)
+		return 1 - accuracy, err
+	}
+	run, err := rs.Certify(ctx, model, probed, o)
+	if err != nil {
+		return 0, err
+	}
+	acr := run.ACR()
+	switch {
+	case acr.Images == 0:
+		return 0, fmt.Errorf("data %s has no labels", r.Data)
+	case r.Metric == ACR:
+		return acr.Value, nil
+	}
+	return run.CertifiedAccuracy(r.Radius)[0].Value, nil
+}

@@ -1,0 +1,154 @@
+package heatmap_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/rs/heatmap"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/spectral"
+)
+
+// counting is a model that counts its calls.
+type counting struct {
+	classifier.Classifier
+	calls *atomic.Int64
+}
+
+func (c counting) Classify(ctx context.Context, b classifier.Batch, r *classifier.Result) error {
+	c.calls.Add(1)
+	return c.Classifier.Classify(ctx, b, r)
+}
+
+func setUp(t *testing.T) (counting, *dataset.Dataset) {
+	t.Helper()
+	d, err := dataset.Open("synthetic/test[max_index=4]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := classifier.Constant{Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10, Class: 3}
+	return counting{m, &atomic.Int64{}}, d
+}
+
+func options(folder string, m heatmap.Metric) heatmap.Options {
+	return heatmap.Options{Metric: m, Radius: .1, Frequencies: heatmap.Both(0, 2), Folder: folder, Run: rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 200, Rule: rs.Fixed, Selection: 100}}}
+}
+
+// A model of one class has the same certificates at every frequency: those of rs.Certify on the images as they are. A second metric reads
+// the ledgers; the error is 1 minus the accuracy, and is kept as well.
+func TestRun(t *testing.T) {
+	m, d := setUp(t)
+	folder := t.TempDir()
+	run, err := rs.Certify(t.Context(), m, d, options("", heatmap.ACR).Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	accuracy, err := rs.BaseAccuracy(t.Context(), m, mustLoad(t, d), 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for metric, want := range map[heatmap.Metric]float64{"": run.ACR().Value, heatmap.Certified: run.CertifiedAccuracy(.1)[0].Value, heatmap.Error: 1 - accuracy} {
+		for again := range 2 {
+			before := m.calls.Load()
+			r, err := heatmap.Run(t.Context(), m, d, options(folder, metric))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(r.Values) != 9 || r.Images != 4 || !(r.Norm > 0) {
+				t.Errorf("%s: %+v", metric, r)
+			}
+			for _, v := range r.Values {
+				if v != want {
+					t.Errorf("%s: %v, want %v", metric, r.Values, want)
+					break
+				}
+			}
+			if again == 1 && m.calls.Load() != before {
+				t.Errorf("%s: the model was asked again %d times", metric, m.calls.Load()-before)
+			}
+		}
+	}
+	if files, _ := filepath.Glob(filepath.Join(folder, "*.ledger")); len(files) != 5 {
+		t.Errorf("%v: want a ledger for each of five frequencies that stand for nine", files)
+	}
+}
+
+func mustLoad(t *testing.T, d *dataset.Dataset) *dataset.Images {
+	t.Helper()
+	images, err := d.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return images
+}
+
+// A map goes on where it was stopped.
+func TestRunGoesOn(t *testing.T) {
+	m, d := setUp(t)
+	o := options(t.TempDir(), heatmap.Error)
+	ctx, stop := context.WithCancel(t.Context())
+	o.Progress = nil
+	stopping := stopAfter{m, stop}
+	if _, err := heatmap.Run(ctx, stopping, d, o); !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v", err)
+	}
+	text, err := os.ReadFile(filepath.Join(o.Folder, "errors.jsonl"))
+	if lines := bytes.Count(text, []byte("\n")); err != nil || lines < 1 || lines > 5 {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if r, err := heatmap.Run(t.Context(), m, d, o); err != nil || len(r.Values) != 9 {
+		t.Errorf("%v", err)
+	}
+}
+
+// stopAfter stops the run at its third call.
+type stopAfter struct {
+	counting
+	stop context.CancelFunc
+}
+
+func (s stopAfter) Classify(ctx context.Context, b classifier.Batch, r *classifier.Result) error {
+	err := s.counting.Classify(ctx, b, r)
+	if s.calls.Load() == 3 {
+		s.stop()
+	}
+	return err
+}
+
+func TestRunRefuses(t *testing.T) {
+	m, d := setUp(t)
+	for name, change := range map[string]func(*heatmap.Options){
+		"metric":      func(o *heatmap.Options) { o.Metric = "loss" },
+		"radius":      func(o *heatmap.Options) { o.Radius = -1 },
+		"sigma":       func(o *heatmap.Options) { o.Run.Sigma = 0 },
+		"epsilon":     func(o *heatmap.Options) { o.Probe.Epsilon = -1 },
+		"frequencies": func(o *heatmap.Options) { o.Frequencies = []int{40} },
+		"none":        func(o *heatmap.Options) { o.Frequencies = nil },
+	} {
+		o := options("", heatmap.ACR)
+		change(&o)
+		if r, err := heatmap.Run(t.Context(), m, d, o); err == nil {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+func TestBoth(t *testing.T) {
+	got := heatmap.Both(3, 0, 1, 3)
+	for i, want := range []int{-3, -1, 0, 1, 3} {
+		if len(got) != 5 || got[i] != want {
+			t.Fatalf("%v", got)
+		}
+	}
+	if w := spectral.Window(1); len(w) != 3 || w[0] != -1 {
+		t.Errorf("%v", w)
+	}
+}

@@ -1,0 +1,39 @@
+package lesson
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/certspec/certspec/nb"
+	"github.com/certspec/certspec/preflight"
+	"github.com/certspec/certspec/rs"
+)
+
+// Wrong are the checks of preflight that found something.
+func Wrong(r *preflight.Report) (found []preflight.Check) {
+	for _, c := range r.Checks {
+		if c.Verdict != preflight.OK {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// SampleBySample compares two runs over the same images and noise samples: how many images have another count, how many samples got another
+// answer, and the greatest difference of a radius.
+func SampleBySample(a, b *rs.Run) (t *nb.Tabular, flipped int) {
+	images, apart := 0, 0.0
+	for i, row := range a.Rows {
+		other := b.Rows[i]
+		if row.N == other.N && row.K != other.K {
+			images++
+			flipped += max(row.K-other.K, other.K-row.K)
+		}
+		apart = max(apart, math.Abs(row.Radius-other.Radius))
+	}
+	return nb.Facts(
+		"images with another count", fmt.Sprintf("%d of %d", images, len(a.Rows)),
+		"noise samples with another answer", fmt.Sprintf("%d of %d", flipped, a.Passes()),
+		"greatest difference of a radius", apart,
+	), flipped
+}

@@ -1,0 +1,257 @@
+package lesson
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/certspec/certspec/augment"
+	"github.com/certspec/certspec/corrupt"
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/spectral/fourier"
+	"github.com/certspec/certspec/nb"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/rs/compare"
+	"github.com/certspec/certspec/rs/sweep"
+	"github.com/certspec/certspec/spectral"
+)
+
+// Grey is the shape of a grey picture of 32 × 32 pixels: a spectrum or a wave.
+var Grey = pixel.Shape{Height: 32, Width: 32, Channels: 1}
+
+// inUnits are the values of an image in units of the full range.
+func inUnits(image []uint8) []float64 {
+	values := make([]float64, len(image))
+	for i, b := range image {
+		values[i] = float64(b) / pixel.Steps
+	}
+	return values
+}
+
+// Swapped is the end of an amplitude path: the phases of one image with the amplitudes of another.
+func Swapped(shape pixel.Shape, phases, amplitudes []uint8) []uint8 {
+	path := nb.Must(spectral.NewAmplitude(shape, spectral.FourierOptions{Window: 0.5}))
+	points := nb.Must(path.Set(inUnits(phases), inUnits(amplitudes)))
+	end := make([]float64, shape.Len())
+	path.Point(end, points-1)
+	return nb.Bytes(end)
+}
+
+// LogAmplitude is the logarithm to base 10 of the mean amplitude of every frequency over images of a shape, at least −3.
+func LogAmplitude(shape pixel.Shape, images []uint8) *spectral.Map {
+	m := nb.Must(spectral.MeanSpectrum(nb.Context(), spectral.Bytes(shape, images), nil)).Amplitude
+	for k, v := range m.Values {
+		m.Values[k] = math.Log10(max(v, 1e-3))
+	}
+	return &m
+}
+
+// Phases are the phases of the green channel of an image of 32 × 32 pixels, from black, −π, to white, π; zero frequency is in the middle.
+func Phases(image []uint8) []uint8 {
+	const side = 32
+	half := nb.Must(fourier.NewHalf(side, side))
+	plan := nb.Must(fourier.NewPlan[float64](side, side))
+	green, whole := make([]float64, side*side), fourier.Spectrum[float64]{Re: make([]float64, side*side), Im: make([]float64, side*side)}
+	for k := range green {
+		green[k] = float64(image[3*k+1]) / pixel.Steps
+	}
+	x := fourier.NewSpectrum[float64](half)
+	plan.Forward(plan.NewWorkspace(), x, green)
+	fourier.Expand(half, whole, x)
+	shifted := make([]float64, side*side)
+	for u := range side {
+		for v := range side {
+			k := (u+side/2)%side*side + (v+side/2)%side
+			shifted[u*side+v] = 0.5 + math.Atan2(whole.Im[k], whole.Re[k])/(2*math.Pi)
+		}
+	}
+	return nb.Bytes(shifted)
+}
+
+// Wave is the basis image of a frequency, around middle grey.
+func Wave(u, v int) []uint8 {
+	wave := nb.Must(fourier.Basis(nb.Must(fourier.NewHalf(32, 32)), u, v, 0))
+	for k := range wave {
+		wave[k] = 0.5 + 8*wave[k]
+	}
+	return nb.Bytes(wave)
+}
+
+// Probed is image i of the data with the wave of a frequency added, by the usual settings.
+func Probed(data *dataset.Dataset, i, u, v int) []uint8 {
+	images := nb.Must(spectral.Probed(data, spectral.Frequency{U: u, V: v}, spectral.ProbeOptions{}).Load(nb.Context()))
+	var values []float64
+	for _, z := range images.Grid(i) {
+		values = append(values, float64(z)/pixel.Steps)
+	}
+	return nb.Bytes(values)
+}
+
+// Mixed is the view of an image that a drawn FourierMix gives, after change has altered each chain and with the share keep of the image itself.
+func Mixed(mix augment.FourierMix, draw *augment.FourierMixDraw, shape pixel.Shape, image []uint8, keep float64, change func(*augment.FourierMixChain)) []uint8 {
+	d := augment.FourierMixDraw{Keep: keep, Chains: slices.Clone(draw.Chains)}
+	for k := range d.Chains {
+		if change != nil {
+			change(&d.Chains[k])
+		}
+	}
+	view := asView(shape, image)
+	nb.Check(mix.Mix(view, &d))
+	return nb.Bytes(view.Values)
+}
+
+// asView is an image of bytes as augmentations take it.
+func asView(shape pixel.Shape, image []uint8) augment.Image {
+	im := augment.Image{Shape: shape, Values: make([]float32, shape.Len())}
+	augment.FromBytes(im.Values, image)
+	return im
+}
+
+// View is an image after an augmentation with the stream of an address.
+func View(a augment.Augmentation, shape pixel.Shape, image []uint8, at augment.Address) []uint8 {
+	view := asView(shape, image)
+	nb.Check(a.Apply(view, augment.NewStream(at)))
+	return nb.Bytes(view.Values)
+}
+
+// Corrupted is image i after a corruption.
+func Corrupted(images *dataset.Images, s corrupt.Setting, i int) []uint8 {
+	c := nb.Must(corrupt.New(s, images.Shape, corrupt.Key{Data: "CIFAR-10"}))
+	out := make([]uint8, images.Shape.Len())
+	c.Apply(out, images.Image(i), images.IDs[i])
+	return out
+}
+
+// Severities shows image i under every corruption of each family at severities 1 to 5, under a title that names the family.
+func Severities(images *dataset.Images, i int, title string, families ...corrupt.Family) {
+	for _, family := range families {
+		var rows []nb.Row
+		for _, info := range corrupt.List() {
+			if info.Family != family {
+				continue
+			}
+			row := nb.Row{Name: strings.ReplaceAll(info.Name, "_", " ")}
+			for severity := 1; severity <= 5; severity++ {
+				row.Images = append(row.Images, Corrupted(images, corrupt.Setting{Name: info.Name, Severity: severity}, i))
+			}
+			rows = append(rows, row)
+		}
+		rows[0].Heads = []string{"severity 1", "severity 2", "severity 3", "severity 4", "severity 5"}
+		caption := fmt.Sprintf("%s: %s, severities 1 to 5", title, family)
+		if family == corrupt.C {
+			caption += ". " + corrupt.DrawnFrost
+		}
+		nb.Show(nb.Images(caption, images.Shape, rows...))
+	}
+}
+
+// Names are those of the corruptions of a family.
+func Names(family corrupt.Family) (names []string) {
+	for _, info := range corrupt.List() {
+		if info.Family == family {
+			names = append(names, info.Name)
+		}
+	}
+	return names
+}
+
+// Changed shows the mean amplitude spectrum of what the corruptions of CIFAR-C and C-bar change of the images at a severity, and a table of the
+// centroids, sorted.
+func Changed(images *dataset.Images, title string, severity int, note string) {
+	clean := nb.Must(spectral.MeanSpectrum(nb.Context(), spectral.Bytes(images.Shape, images.Pixels), nil))
+	tiles := map[corrupt.Family][]nb.Row{corrupt.C: {{Images: [][]uint8{spectrumTile(&clean.Amplitude)}, Words: []string{"clean images"}}}}
+	t := nb.Columns("group", "corruption", "severity", "centroid")
+	means := map[corrupt.Group]float64{}
+	out := make([]uint8, len(images.Pixels))
+	report := nb.Progress()
+	for _, info := range corrupt.List() {
+		if info.Family != corrupt.C && info.Family != corrupt.CBar {
+			continue
+		}
+		c := nb.Must(corrupt.New(corrupt.Setting{Name: info.Name, Severity: severity}, images.Shape, corrupt.Key{Data: "CIFAR-10"}))
+		nb.Check(c.Images(nb.Context(), out, images.Pixels, images.IDs, 0, report))
+		s := nb.Must(spectral.MeanSpectrum(nb.Context(), nb.Must(spectral.Difference(images.Shape, out, images.Pixels)), nil))
+		centroid := nb.Must(s.Amplitude.Centroid())
+		t.Add(string(info.Group), info.Name, severity, centroid)
+		means[info.Group] += centroid / 5
+		tiles[info.Family] = addTile(tiles[info.Family], spectrumTile(&s.Amplitude), info.Name)
+	}
+	slices.SortFunc(t.Rows, func(a, b []any) int { return cmp.Compare(a[3].(float64), b[3].(float64)) })
+	amplitude, power := nb.Must(clean.Amplitude.Slope(1, 15)), nb.Must(clean.Power.Slope(1, 15))
+	t.Notes = []string{
+		fmt.Sprintf("Mean centroids: Low %.2f, Mid %.2f, High %.2f periods per image; %d images%s.", means[corrupt.Low], means[corrupt.Mid], means[corrupt.High], images.Len(), note),
+		fmt.Sprintf("The clean spectrum falls off like f^%.2f in amplitude and f^%.2f in power, from 1 to 15 periods.", amplitude.Exponent, power.Exponent),
+		corrupt.DrawnFrost,
+	}
+	const scale = "mean amplitude at each frequency, from 0.1 (black) to 30 (white), logarithmic"
+	nb.Show(nb.Images(fmt.Sprintf("%s: clean images and what CIFAR-C changes, severity %d; %s. %s", title, severity, scale, corrupt.DrawnFrost), Grey, tiles[corrupt.C]...),
+		nb.Images(fmt.Sprintf("%s: what CIFAR-C-bar changes, severity %d; %s", title, severity, scale), Grey, tiles[corrupt.CBar]...), t)
+}
+
+// spectrumTile draws the logarithm of mean amplitudes, from 0.1 (black) to 30 (white); zero frequency is in the middle.
+func spectrumTile(m *spectral.Map) []uint8 {
+	values := make([]float64, len(m.Values))
+	for k, v := range m.Values {
+		values[k] = (math.Log10(max(v, 1e-3)) + 1) / 2.5
+	}
+	return nb.Bytes(values)
+}
+
+// addTile adds a picture with its name, at most four to a row.
+func addTile(rows []nb.Row, picture []uint8, name string) []nb.Row {
+	if len(rows) == 0 || len(rows[len(rows)-1].Images) == 4 {
+		rows = append(rows, nb.Row{})
+	}
+	last := &rows[len(rows)-1]
+	words := strings.ReplaceAll(name, "_", " ")
+	if first, rest, long := strings.Cut(words, " "); long {
+		words = first + "\n" + rest
+	}
+	last.Images, last.Words = append(last.Images, picture), append(last.Words, words)
+	return rows
+}
+
+// Sweep is a table of the average certified radius of a sweep over groups of corruptions, beside the published figures by the name of a
+// group, and one of every corruption.
+func Sweep(folder string, published map[string]float64) (groups, each *nb.Tabular) {
+	s := nb.Must(sweep.Open(folder))
+	c := nb.Must(compare.MeanACR(nb.Context(), s.Radii(), resample.Options{}))
+	severities := strings.Trim(strings.ReplaceAll(fmt.Sprint(c.Severities), " ", ", "), "[]")
+	groups = nb.Columns("mean over", "severities", "ACR", "low", "high", "published")
+	add := func(name, key string, a compare.NamedACR) {
+		groups.Add(name, severities, a.ACR, a.Interval.Low, a.Interval.High, published[key])
+	}
+	add("all fifteen: mACR", "mACR", c.MACR)
+	for _, g := range c.Groups {
+		if published[g.Name] != 0 {
+			add("mACR-"+g.Name, g.Name, g)
+		}
+	}
+	note := fmt.Sprintf("%d images of %s, n ≤ %d noise samples for each, %g %% intervals of the bootstrap over images.", c.Images, s.Header.Data.Name,
+		s.Header.Rule.Looks[len(s.Header.Rule.Looks)-1].Samples, 100*c.Bootstrap.Confidence)
+	if s.Clean != nil {
+		note += fmt.Sprintf(" Without corruption the ACR is %.4f; published %.3f.", s.Clean.ACR().Value, published["clean"])
+	}
+	if len(s.Unfinished) > 0 {
+		note += fmt.Sprintf(" Not complete and left out: %d ledgers.", len(s.Unfinished))
+	}
+	if s.DrawnFrost {
+		note += " " + corrupt.DrawnFrost
+	}
+	groups.Notes = []string{note}
+	ordered := len(c.Order) > 0
+	for _, d := range c.Order {
+		groups.Notes = append(groups.Notes, fmt.Sprintf("From %s: %+.4f (%+.4f to %+.4f, paired by image).", d.Name, d.Difference.Difference, d.Interval.Low, d.Interval.High))
+		ordered = ordered && d.Difference.Difference > 0
+	}
+	groups.Notes = append(groups.Notes, "Low < Mid < High: "+map[bool]string{true: "yes", false: "no"}[ordered]+"; published: yes.")
+	slices.SortFunc(c.Corruptions, func(a, b compare.NamedACR) int { return cmp.Compare(a.ACR, b.ACR) })
+	each = nb.Columns("corruption", "severities", "ACR", "low", "high")
+	for _, a := range c.Corruptions {
+		each.Add(a.Name, severities, a.ACR, a.Interval.Low, a.Interval.High)
+	}
+	return groups, each
+}

@@ -1,0 +1,317 @@
+package preflight
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/classifier/purity"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/resample"
+	"github.com/certspec/certspec/rs/bound"
+)
+
+// form is a way in which images might have been meant to enter the model: value v in [0, 1] of a colour becomes
+// (scale·v − mean)/deviation of that colour, after which the order of the channels may be reversed.
+type form struct {
+	name            string // what the model seems to expect
+	advice          string
+	reversed        bool
+	scale           float64
+	mean, deviation []float64 // red first; one for all colours, or one for each; none: 0 and 1
+}
+
+// normalisations are the statistics of training sets as their users state them.
+var normalisations = []struct {
+	of              string
+	channels        int
+	mean, deviation []float64
+}{
+	{"MNIST", 1, []float64{0.1307}, []float64{0.3081}},
+	{"FashionMNIST", 1, []float64{0.2860}, []float64{0.3530}},
+	{"CIFAR-10", 3, []float64{0.4914, 0.4822, 0.4465}, []float64{0.2470, 0.2435, 0.2616}},
+	{"CIFAR-10 (deviations .20)", 3, []float64{0.4914, 0.4822, 0.4465}, []float64{0.2023, 0.1994, 0.2010}},
+	{"CIFAR-100", 3, []float64{0.5071, 0.4865, 0.4409}, []float64{0.2673, 0.2564, 0.2762}},
+	{"SVHN", 3, []float64{0.4377, 0.4438, 0.4728}, []float64{0.1980, 0.2010, 0.1970}},
+	{"ImageNet", 3, []float64{0.485, 0.456, 0.406}, []float64{0.229, 0.224, 0.225}},
+}
+
+const (
+	normalise = "put the normalisation between noise and model (\"mean\" and \"std\" in the card beside an ONNX file, --input for certspec's networks)"
+	once      = "take away one of two normalisations: the model, or the card beside its file, has one of its own"
+	order     = "give the model its channel order (for an ONNX file \"channel_order\": \"bgr\" in the card beside it)"
+)
+
+// candidates are the usual forms for images of so many channels, the simplest first, without that of the images as they are.
+func candidates(channels int) []form {
+	var all []form
+	reversed := form{name: "its channels in the order blue, green, red", reversed: true, scale: 1, advice: order}
+	simple := []form{
+		{name: "values from 0 to 255 and not from 0 to 1", scale: 255,
+			advice: "give the model its scale (for an ONNX file \"scale\": 255 in the card beside it)"},
+		{name: "values that are 255 times smaller", scale: 1. / 255,
+			advice: "take away one of two scalings: images of certspec are in 0 to 1 before the model's own scale is applied"},
+		{name: "values from −1 to 1", scale: 1, mean: []float64{0.5}, deviation: []float64{0.5}, advice: normalise},
+		{name: "values from −1 to 1, which are made twice now", scale: 1, mean: []float64{-1}, deviation: []float64{2}, advice: once},
+		{name: "images with black and white exchanged", scale: -1, mean: []float64{-1}, advice: "invert the images, or train on them as they are"},
+	}
+	if channels == 3 {
+		all = append(all, reversed)
+	}
+	all = append(all, simple...)
+	for _, n := range normalisations {
+		if n.channels != channels {
+			continue
+		}
+		twice := form{name: "images normalised once by the statistics of " + n.of + ", and not twice", scale: 1, advice: once}
+		for c, d := range n.deviation {
+			twice.mean, twice.deviation = append(twice.mean, -n.mean[c]/d), append(twice.deviation, 1/d)
+		}
+		all = append(all, form{name: "images normalised by the statistics of " + n.of, scale: 1, mean: n.mean, deviation: n.deviation, advice: normalise}, twice)
+	}
+	if channels != 3 {
+		return all
+	}
+	all = append(all, form{name: "values from 0 to 255 less the means of ImageNet", scale: 255, mean: []float64{123.68, 116.779, 103.939}, advice: normalise})
+	for _, f := range slices.Clone(all[1:]) {
+		f.name, f.reversed, f.advice = f.name+", its channels in the order blue, green, red", true, f.advice+"; and "+order
+		all = append(all, f)
+	}
+	return all
+}
+
+// apply writes an image in this form.
+func (f *form) apply(image []uint8, channels int, out []float32) {
+	pick := func(values []float64, c int, missing float64) float64 {
+		if len(values) == 0 {
+			return missing
+		}
+		return values[min(c, len(values)-1)]
+	}
+	for i := range image {
+		colour, from := i%channels, i
+		if f.reversed {
+			colour = channels - 1 - colour
+			from = i - i%channels + colour
+		}
+		v := float64(image[from]) / pixel.Steps
+		out[i] = float32((f.scale*v - pick(f.mean, colour, 0)) / pick(f.deviation, colour, 1))
+	}
+}
+
+// tried is a form with the answers to it.
+type tried struct {
+	form
+	answers []int32
+}
+
+// searched is what the search for a form found.
+type searched struct {
+	forms   []tried // those that were tried on all images, best first
+	tried   int     // forms in all
+	refused error   // of the model, where it takes no such images
+	fit     *tried  // mean and deviation that were fitted on some images; nil: none
+	held    []int   // the others
+}
+
+const (
+	firstImages = 30  // on which every form is tried
+	finalists   = 10  // forms that are tried on all images
+	goodEnough  = 0.9 // accuracy above which no mean and deviation are fitted where no usual form is better
+)
+
+// forms asks the model again in every usual form that its images can have: all on some images, the best on all. Where one of them is better than
+// the images as they are, or accuracy is below 0.9, it also fits mean and deviation on some of the images. It does nothing without labels. A model that takes
+// grid images alone refuses some.
+func (p *pilot) forms(ctx context.Context) (s searched) {
+	if p.labelled() == 0 {
+		return s
+	}
+	all := p.spread(len(p.images.Labels))
+	s.forms, s.refused = p.inForms(ctx, candidates(p.info.Shape.Channels), all[:min(firstImages, len(all))])
+	s.tried = len(s.forms)
+	byRight := func(a, b tried) int { return p.right(b.answers) - p.right(a.answers) }
+	slices.SortStableFunc(s.forms, byRight)
+	var best []form
+	for _, f := range s.forms[:min(finalists, len(s.forms))] {
+		best = append(best, f.form)
+	}
+	var refused error
+	if s.forms, refused = p.inForms(ctx, best, all); refused != nil {
+		s.refused = refused
+	}
+	slices.SortStableFunc(s.forms, byRight)
+	if len(s.forms) == 0 || ctx.Err() != nil {
+		return s
+	}
+	if value, _ := p.better(p.classes, s.forms[0].answers, all); value <= formLevel/float64(s.tried) || p.right(p.classes) < int(goodEnough*float64(p.labelled())) {
+		s.fit, s.held, s.refused = p.fit(ctx, s.forms[0].form)
+	}
+	return s
+}
+
+// inForms gives the answers to some images in each form, a miss for all others. Forms that the model refuses are left out.
+func (p *pilot) inForms(ctx context.Context, forms []form, images []int) (all []tried, refused error) {
+	if len(forms) == 0 {
+		return nil, nil
+	}
+	for _, f := range forms {
+		all = append(all, tried{f, slices.Repeat([]int32{classifier.Miss}, len(p.images.Labels))})
+	}
+	model := purity.Classes(p.model, p.info)
+	err := p.askForms(ctx, model, forms, images, func(f, k int, a purity.Answers, at int) { all[f].answers[images[k]] = a.Classes[at] })
+	if err == nil || ctx.Err() != nil || len(forms) == 1 {
+		if err != nil {
+			all = nil
+		}
+		return all, err
+	}
+	all = nil // it may take some of them
+	for _, f := range forms {
+		one, err := p.inForms(ctx, []form{f}, images)
+		if err != nil {
+			refused = err
+		}
+		all = append(all, one...)
+	}
+	return all, refused
+}
+
+// better is the one-sided p-value of the sign test that answers b are right no more often than a, on the images where just one of the two is
+// right, and the mean gain with its 95 % interval.
+func (p *pilot) better(a, b []int32, images []int) (value float64, gain resample.Estimate) {
+	var gains []float64
+	gained, lost := 0, 0
+	for _, i := range images {
+		label := p.images.Labels[i]
+		if label < 0 {
+			continue
+		}
+		was, is := int(a[i]) == label, int(b[i]) == label
+		switch {
+		case was == is:
+			gains = append(gains, 0)
+		case is:
+			gained++
+			gains = append(gains, 1)
+		default:
+			lost++
+			gains = append(gains, -1)
+		}
+	}
+	value = 1
+	if gained > lost {
+		if two, err := bound.TopTwoPValue(gained, lost); err == nil {
+			value = two / 2
+		}
+	}
+	estimates, err := resample.Run(context.Background(), resample.Paired(len(gains)), 1, func(d resample.Draw, values []float64) error {
+		values[0] = 0
+		for _, i := range d.First {
+			values[0] += gains[i] / float64(len(d.First))
+		}
+		return nil
+	}, resample.Options{Resamples: 1000})
+	if err == nil {
+		gain = estimates[0]
+	}
+	return value, gain
+}
+
+// formLevel is the level of the tests that another form, or order of the labels, is better, all of them together.
+const formLevel = 0.0005
+
+// checkForm looks for a form that the model knows better, and says which ones these images cannot tell apart.
+func (p *pilot) checkForm(s searched) Check {
+	c := Check{Name: "channel order, scale and normalisation", Verdict: OK}
+	switch {
+	case len(s.forms) == 0 && s.refused != nil:
+		c.Found = fmt.Sprintf("Not checked: the model refuses images off the grid (%v).", s.refused)
+		return c
+	case len(s.forms) == 0:
+		c.Found = "Not checked: the images have no labels."
+		return c
+	}
+	all := p.spread(len(p.images.Labels))
+	n, right := float64(p.labelled()), p.right(p.classes)
+	best := s.forms[0]
+	value, gain := p.better(p.classes, best.answers, all)
+	usual := value <= formLevel/float64(s.tried)
+	if s.fit != nil {
+		from := p.classes
+		if usual {
+			from = best.answers
+		}
+		// The images that were not fitted on know nothing of the search.
+		if fits, more := p.better(from, s.fit.answers, s.held); fits <= formLevel {
+			now, as, rivals := share(p, s.fit.answers, s.held), share(p, p.classes, s.held), ""
+			if usual {
+				rivals = fmt.Sprintf(", and %.0f %% for %s, the best of %d usual forms", 100*share(p, best.answers, s.held), best.name, s.tried)
+			}
+			c.Verdict = Failure
+			c.Found = fmt.Sprintf("The model seems to expect images normalised by statistics that are none of the usual ones: with %s, fitted on %d of the images, %.0f %% of the others are right, and %.0f %% as it is now%s (gain %s).",
+				s.fit.name, p.labelled()-len(s.held), 100*now, 100*as, rivals, points(more))
+			c.Advice = "These numbers are estimates. Find the statistics that the model was trained with, and " + normalise + "."
+			return c
+		}
+	}
+	if !usual {
+		c.Found = fmt.Sprintf("None of %d other forms of the images is classified better than the images as they are.", s.tried)
+		if s.fit != nil {
+			c.Found += " Nor does a fitted mean and deviation help."
+		}
+		return c
+	}
+	rivals := []tried{best}
+	for _, f := range s.forms[1:] {
+		if v, _ := p.better(f.answers, best.answers, all); v > 0.05 {
+			rivals = append(rivals, f)
+		}
+	}
+	if s.fit != nil {
+		// A form that does as well may be the wrong one all the same.
+		if v, _ := p.better(s.fit.answers, best.answers, s.held); v > 0.05 {
+			rivals = append(rivals, *s.fit)
+			rivals[len(rivals)-1].name += ", fitted"
+		}
+	}
+	now := p.right(best.answers)
+	c.Verdict = Warning
+	if float64(now-right) >= 0.2*n {
+		c.Verdict = Failure
+	}
+	if len(rivals) == 1 {
+		c.Found = fmt.Sprintf("The model seems to expect %s: so %.0f %% are right, and %.0f %% as it is now (gain %s).", best.name, 100*float64(now)/n, 100*float64(right)/n, points(gain))
+		c.Advice = sentence(best.advice)
+		return c
+	}
+	var names []string
+	for _, f := range rivals {
+		names = append(names, fmt.Sprintf("%s (%.0f %%)", f.name, 100*float64(p.right(f.answers))/n))
+	}
+	c.Found = fmt.Sprintf("The model seems to expect another form of the images: %.0f %% are right as it is now, and up to %.0f %% (gain %s) with one of these, which %d images cannot tell apart: %s.",
+		100*float64(right)/n, 100*float64(now)/n, points(gain), int(n), strings.Join(names, "; "))
+	c.Advice = "Find out which of them the model was trained with. For the first: " + best.advice + "."
+	return c
+}
+
+// points is a gain in accuracy in words.
+func points(e resample.Estimate) string {
+	return fmt.Sprintf("%.0f points, 95 %% interval %.0f to %.0f", 100*e.Value, 100*e.Interval.Low, 100*e.Interval.High)
+}
+
+// share is the accuracy of answers on some images.
+func share(p *pilot, answers []int32, images []int) float64 {
+	right, n := 0, 0
+	for _, i := range images {
+		if label := p.images.Labels[i]; label >= 0 {
+			n++
+			if int(answers[i]) == label {
+				right++
+			}
+		}
+	}
+	return float64(right) / float64(max(1, n))
+}
