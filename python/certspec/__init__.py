@@ -43,7 +43,7 @@ from ._read import Ledger, calibration, compare, read_ledger, report
 from ._results import (
     Accuracy, Calibration, Check, Comparison, Difference, Interval, Metrics, Plan, Prediction,
     Preflight, Replayed, UnderAttack)
-from ._verbs import certify, internal/evaluate, predict, preflight, replay, sweep
+from ._verbs import certify, evaluate, predict, preflight, replay, sweep
 
 __version__ = "0.1.0.dev0"
 __all__ = [

@@ -131,9 +131,9 @@ def sweep(model: object, images: object, labels: object = None, *, sigma: float,
           **given: "Unpack[RunOptions]") -> Dict[str, Ledger]:
     """Certify images as they are and under corruptions, with a ledger for each in a folder.
 
-    corrupt names corruptions, families or groups, as "fog" or "C" (`certspec corrupt list`); without
-    it they are those of CIFAR-10-C. The same call goes on after an interruption. The keys of the
-    result are "clean", "fog-3" and so on; `certspec sweep table` makes a table of the folder.
+    corrupt names corruptions, families or groups, as "fog" or "C" (`certspec corrupt list`);
+    without it they are those of CIFAR-10-C. The same call goes on after an interruption. The keys
+    of the result are "clean", "fog-3" and so on; `certspec sweep table` makes a table of them.
     """
     known("sweep", RunOptions, given)
     target = os.path.abspath(os.fspath(folder))
