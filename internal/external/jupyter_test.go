@@ -62,7 +62,8 @@ def run(code, interrupt=False):
             cell["Said"] += content["evalue"]
         elif kind in ("display_data", "update_display_data"):
             cell["Shown"] += str(content["data"])
-            if interrupt and began is None and os.path.getsize(arg["folder"] + "/run.ledger") > arg["least"]:
+            ledger = arg["folder"] + "/run.ledger" # while the cell compiles there is none
+            if interrupt and began is None and os.path.exists(ledger) and os.path.getsize(ledger) > arg["least"]:
                 began = time.time()
                 kernel.interrupt_kernel()
         elif kind == "status" and content["execution_state"] == "idle":

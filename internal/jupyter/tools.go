@@ -10,10 +10,12 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/certspec/certspec/internal/atomicfile"
@@ -84,6 +86,13 @@ func buildTools(ctx context.Context, g goTool, show progress.Reporter) (bin stri
 			return "", fmt.Errorf("GoNB kernel: %w", err)
 		}
 	}
+	if err := writeGonb(ctx, g, dir, filepath.Join(dir, "gonb")); err != nil {
+		return "", fmt.Errorf("GoNB kernel: %w", err)
+	}
+	changed := append(slices.Clone(toolsMod), "\nreplace "+gonbModule+" => ./gonb\n"...)
+	if err := atomicfile.Write(filepath.Join(dir, "go.mod"), changed); err != nil {
+		return "", fmt.Errorf("GoNB kernel: %w", err)
+	}
 	c := compilation{task: "GoNB, goimports, gopls", dir: dir, env: append(os.Environ(), "GOWORK=off"), show: show}
 	if err := c.run(ctx, g, bin+string(filepath.Separator), toolPackages); err != nil {
 		return "", fmt.Errorf("GoNB kernel: %w; the first time, this needs the network", err)
@@ -96,7 +105,15 @@ const ready = "certspec-ready"
 
 // toolsDir is where the programs built by this version of Go belong.
 func toolsDir(g goTool) (string, error) {
-	sum := sha256.Sum256([]byte(g.version + string(toolsMod)))
+	text := g.version + string(toolsMod) + fmt.Sprint(gonbChanges)
+	for _, name := range slices.Sorted(maps.Keys(gonbAdded)) {
+		added, err := gonbFiles.ReadFile(name)
+		if err != nil {
+			return "", err
+		}
+		text += string(added)
+	}
+	sum := sha256.Sum256([]byte(text))
 	return cache.Dir("gonb", hex.EncodeToString(sum[:6]), "bin")
 }
 

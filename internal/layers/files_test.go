@@ -17,7 +17,7 @@ func goFiles(t *testing.T) map[string][]byte {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && strings.HasPrefix(entry.Name(), ".") && entry.Name() != "..":
+		case entry.IsDir() && strings.ContainsAny(entry.Name()[:1], "._") && entry.Name() != "..": // _: of other modules
 			return filepath.SkipDir
 		case !strings.HasSuffix(path, ".go"):
 			return nil

@@ -1,0 +1,119 @@
+//go:build external && !noxla
+
+package external
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/internal/jupyter"
+	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/progress"
+)
+
+// What a newcomer meets in JupyterLab: a typing error says what is wrong and where, without paths. Cells that
+// wait behind one that fails or is interrupted do not run. Tab answers after the first imports.
+func TestCellsInJupyter(t *testing.T) {
+	data, folder := t.TempDir(), t.TempDir()
+	if _, err := jupyter.Install(context.Background(), data, "", progress.Messages(t.Logf)); err != nil {
+		t.Fatal(err)
+	}
+	program, err := pyenv.Ensure(context.Background(), pyenv.Notebook, progress.Messages(t.Logf))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Errors    []string
+		Failed    []string
+		Stopped   []string
+		Said      []string
+		Completed []string
+	}
+	pythonOf(t, program, `
+import os, time
+from jupyter_client.manager import KernelManager
+data = arg["data"]
+os.environ.update(JUPYTER_DATA_DIR=data, JUPYTER_RUNTIME_DIR=data + "/runtime", IPYTHONDIR=data)
+os.environ["JUPYTER_CONFIG_DIR"] = data + "/config"
+kernel = KernelManager(kernel_name=arg["kernel"])
+kernel.kernel_spec_manager.kernel_dirs = [arg["data"] + "/kernels"]
+log = open(arg["data"] + "/log", "w")
+kernel.start_kernel(cwd=arg["folder"], stdout=log, stderr=log)
+client = kernel.client()
+client.start_channels()
+
+def reply(request):
+    while True:
+        m = client.get_shell_msg(timeout=300)
+        if m["parent_header"].get("msg_id") == request:
+            return m["content"]
+
+def outputs(request):
+    found = []
+    while True:
+        m = client.get_iopub_msg(timeout=300)
+        if m["parent_header"].get("msg_id") != request:
+            continue
+        if m["msg_type"] == "status" and m["content"]["execution_state"] == "idle":
+            return found
+        found.append((m["msg_type"], m["content"]))
+
+def queue(cells, interrupt):
+    requests = [client.execute(cell) for cell in cells]
+    if interrupt:
+        while not os.path.exists(arg["folder"] + "/began"):
+            time.sleep(.1)
+        kernel.interrupt_kernel()
+    return [reply(request)["status"] for request in requests]
+
+try:
+    client.wait_for_ready(timeout=120)
+    reply(client.execute('import (\n\t"fmt"\n\t"os"\n\t"time"\n\n\t"github.com/certspec/certspec/rs/bound"\n)'))
+    answer = dict(Errors=[], Said=[])
+    for cell in arg["wrong"]:
+        request = client.execute(cell)
+        error = reply(request)
+        answer["Errors"].append("\n".join(error["traceback"]))
+        answer["Said"] += [str(c) for kind, c in outputs(request) if kind in ("stream", "display_data")]
+    answer["Failed"] = queue(["%%\nos.Exit(3)", "%%\nfmt.Println(1)", "%%\nfmt.Println(2)"], False)
+    answer["Failed"].append(reply(client.execute("%%\nfmt.Println(3)"))["status"])
+    slow = '%%\nos.WriteFile("began", nil, 0o644)\ntime.Sleep(5*time.Minute)'
+    answer["Stopped"] = queue([slow, "%%\nfmt.Println(1)"], True)
+    for attempt in range(20):
+        code = "%%\nbound.Lo"
+        answer["Completed"] = reply(client.complete(code, len(code))).get("matches", [])
+        if answer["Completed"]:
+            break
+        time.sleep(3)
+finally:
+    kernel.shutdown_kernel(now=True)
+`, map[string]any{"data": data, "folder": folder, "kernel": jupyter.KernelName, "wrong": []string{
+		"%%\nfmt.Println(\n\tnothing, nothing2)", "x := 3", "%%\nz := 3", "func f() int {\n}",
+	}}, &got)
+	for i, want := range []string{
+		"undefined: nothing\nline 3 of cell [2]:\n    \tnothing, nothing2)\n    \t^\nand 1 more, once this is mended",
+		"expected declaration, found x\nline 1 of cell [3]:\n    x := 3\n    ^\n" +
+			"Statements stand below a line with %% alone.",
+		"declared and not used: z\nline 2 of cell [4]:\n    z := 3\n    ^",
+		"missing return\nline 2 of cell [5]:\n    }\n    ^",
+	} {
+		if got := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(got.Errors[i], ""); got != want {
+			t.Errorf("the page says %q, want %q", got, want)
+		}
+	}
+	if said := strings.Join(got.Said, "\n"); strings.Contains(said, "main.go") || strings.Contains(said, "undefined") {
+		t.Errorf("beside the errors it shows %s", said)
+	}
+	if want := []string{"error", "aborted", "aborted", "ok"}; !slices.Equal(got.Failed, want) {
+		t.Errorf("cells around a failing one: %q, want %q", got.Failed, want)
+	}
+	if want := []string{"error", "aborted"}; !slices.Equal(got.Stopped, want) {
+		t.Errorf("cells at an interrupt: %q, want %q", got.Stopped, want)
+	}
+	if !slices.Contains(got.Completed, "Lower") {
+		t.Errorf("completed to %q", got.Completed)
+	}
+}

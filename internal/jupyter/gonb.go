@@ -1,0 +1,119 @@
+package jupyter
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/certspec/certspec/internal/atomicfile"
+)
+
+// GoNB is built with a few changes, each a line of its source, which call the files of _gonb:
+//   - cells that wait behind one that fails or is interrupted do not run, as Jupyter's protocol has it;
+//   - the first message of a compiler comes alone, with the line of the cell and without paths;
+//   - while a cell compiles the page says so;
+//   - gopls looks at what a cell imports, so that completion need not wait, and is not sent every file of the
+//     module (a thousand) at the first;
+//   - gopls ends after a kernel that was killed.
+//
+//go:embed _gonb/dispatcher.go _gonb/goexec.go
+var gonbFiles embed.FS
+
+const gonbModule = "github.com/janpfeifer/gonb"
+
+// gonbAdded says which file of _gonb stands in which package of GoNB.
+var gonbAdded = map[string]string{
+	"_gonb/dispatcher.go": "internal/dispatcher/certspec.go",
+	"_gonb/goexec.go":     "internal/goexec/certspec.go",
+}
+
+// gonbChanges are parts of lines of GoNB's files, each there once, and what stands in their place.
+var gonbChanges = []struct{ file, old, new string }{
+	{"internal/dispatcher/dispatcher.go", `err := handleBusyMessage(params.msg, params.goExec)`,
+		`err := unlessStopped(params.msg, params.goExec)`},
+	{"internal/dispatcher/dispatcher.go", `klog.V(2).Infof("Received interrupt_request.")`,
+		`msg.Kernel().Interrupted.Store(true); stopQueue()`},
+	{"internal/dispatcher/dispatcher.go", `name, value, traceback := goexec.JupyterErrorSplit(executionErr)`,
+		`if stopsOnError(content) { stopQueue() }; name, value, traceback := goexec.JupyterErrorSplit(executionErr)`},
+	{"internal/goexec/execcode.go", `if err := s.Compile(msg, fileToCellIdAndLine); err != nil {`,
+		`if err := s.compileCell(msg, lines, updatedDecls, fileToCellIdAndLine); err != nil {`},
+	{"internal/goexec/execcode.go", `res := bytes.Join([][]byte{cellText, match}, nil)`, `res := cellText`},
+	{"internal/goexec/execcode.go", `if !s.rawError {`, `if false {`}, // the same once more as HTML
+	{"internal/goexec/inspect.go", `klog.V(1).Infof("Notified of change to %q", filePath)`,
+		`if !changedSinceStart(filePath) { return nil }`},
+	{"internal/goexec/goplsclient/exec.go", `exec.Command(goplsPath, "-listen", addr)`,
+		`exec.Command(goplsPath, "-listen", addr, "-listen.timeout", "5m")`},
+	{"internal/goexec/errorpublish.go", `nbErr := newGonbErrors(s, fileToCellIdAndLine, errorMsg, err)`,
+		`return s.firstMessage(fileToCellIdAndLine, errorMsg, err); ` +
+			`nbErr := newGonbErrors(s, fileToCellIdAndLine, errorMsg, err)`},
+}
+
+// writeGonb copies the source of GoNB to a folder, with the changes. It downloads the source where it is missing.
+func writeGonb(ctx context.Context, g goTool, tools, to string) error {
+	answer, err := output(ctx, tools, g.program, "mod", "download", "-json", gonbModule)
+	if err != nil {
+		return err
+	}
+	var module struct{ Dir string }
+	if err := json.Unmarshal([]byte(answer), &module); err != nil {
+		return fmt.Errorf("go mod download answers %.200q: %w", answer, err)
+	}
+	if err := copySource(module.Dir, to); err != nil {
+		return err
+	}
+	for from, name := range gonbAdded {
+		text, err := gonbFiles.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		if err := atomicfile.Write(filepath.Join(to, name), text); err != nil {
+			return err
+		}
+	}
+	for _, change := range gonbChanges {
+		path := filepath.Join(to, change.file)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if n := strings.Count(string(text), change.old); n != 1 {
+			return fmt.Errorf("%s of GoNB has %q %d times; expected once", change.file, change.old, n)
+		}
+		changed := strings.Replace(string(text), change.old, change.new, 1)
+		if err := atomicfile.Write(path, []byte(changed)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copySource copies what GoNB's program is built from.
+func copySource(from, to string) error {
+	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		switch {
+		case entry.IsDir() && (name == "docs" || name == "examples" || name == "binder"):
+			return filepath.SkipDir
+		case strings.HasSuffix(name, "_test.go"):
+			return nil
+		case entry.IsDir():
+			return os.MkdirAll(filepath.Join(to, name), 0o755)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return atomicfile.Write(filepath.Join(to, name), text)
+	})
+}
