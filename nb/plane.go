@@ -37,6 +37,9 @@ type Mark struct {
 	Radius  float64 // of a circle
 	Samples int     // noise samples, each drawn with the class that the model gives it: the first ones of seed 1
 	Sigma   float64 // of their noise
+
+	Wrong     bool // drawn as a cross: its certified class is not the true one
+	Abstained bool // drawn hollow: it has no certificate
 }
 
 // Planes draws planes side by side.
@@ -210,6 +213,12 @@ func (m Mark) add(p *plot.Plot, model classifier.Classifier) error {
 		return err
 	}
 	point.GlyphStyle = vgdraw.GlyphStyle{Color: color.Black, Radius: 3, Shape: vgdraw.CircleGlyph{}}
+	switch {
+	case m.Abstained:
+		point.GlyphStyle.Shape = vgdraw.RingGlyph{}
+	case m.Wrong:
+		point.GlyphStyle.Shape = vgdraw.CrossGlyph{}
+	}
 	p.Add(point)
 	if m.Name == "" {
 		return nil
