@@ -17,7 +17,7 @@ import (
 // budget holds what the tree may weigh. Whoever needs more edits a number here and says why in the
 // commit; where the tree has become lighter, the number follows it down.
 var budget = map[string]int{
-	"Go lines without tests":     118_830,
+	"Go lines without tests":     119_270,
 	"Go lines above 120 columns": 3_250,
 	"public names":               1_270,
 	"words of README.md":         450,
@@ -25,7 +25,7 @@ var budget = map[string]int{
 	"words of CHANGELOG.md":      600,
 	"words of environment.md":    910,
 	"words of docs/results.md":   12_790,
-	"words of the pages in docs": 33_110,
+	"words of the pages in docs": 33_560,
 }
 
 func TestBudget(t *testing.T) {
