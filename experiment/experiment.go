@@ -1,34 +1,67 @@
-// Package experiment ties training, adaptation, certification and calibration together into the tables of a paper.
+// Package experiment makes the tables of papers in a folder, and reads them.
 //
-// A Recipe says how a network is trained, a Tier how much of it is done (network, epochs, images, samples), a Table which
-// recipes stand side by side and what is measured of them. All three are data: YAML files, those of four papers built in, further ones read
-// from a file of the user's. A Library holds them.
+// A recipe says how a network is trained, a tier how much of it is done (network, epochs, images, noise samples), a
+// table which recipes stand side by side and what is measured. All three are YAML; those of four papers are built in,
+// others are read from files of Options.Add. `certspec experiment list` prints them.
 //
-//	Sun et al. 2021, "Certified adversarial defenses meet out-of-distribution corruptions" (tables "A/…")
-//	Bitterwolf et al. 2020, "Certifiably adversarially robust detection of out-of-distribution data" (tables "B/…")
-//	Fridovich-Keil et al. 2022, "Models out of line: a Fourier lens on distribution shift robustness" (tables "C/…")
-//	Emde et al. 2025, "Towards certification of uncertainty calibration under adversarial attacks" (tables "D/…")
+//	Sun et al. 2021, "Certified adversarial defenses meet out-of-distribution corruptions"
+//	Bitterwolf et al. 2020, "Certifiably adversarially robust detection of out-of-distribution data"
+//	Fridovich-Keil et al. 2022, "Models out of line: a Fourier lens on distribution shift robustness"
+//	Emde et al. 2025, "Towards certification of uncertainty calibration under adversarial attacks"
 //
-// Run makes a table in a folder: it trains, adapts, certifies and attacks, model by model, and whatever is in the folder already is not
-// done again, so that an interrupted run goes on where it was and ends with the same ledgers. Fill reads the folder. What a table measures is
-// a measure, with a file of its own: measure_radius.go and its like. A training method of one's own joins by Options.Methods or
-// method.Register, a network by nets.Register; a finished network by a row that names its file, finished radii by one that names a ledger or a CSV.
-//
-// What Run writes:
-//
-//	manifest.json             what the folder is for: tier, data, tables, models
-//	rates.json                what this machine was measured to do
-//	models/MODEL.safetensors  weights, with the card .json and the log .csv; see package modelfile
-//	adapted/MODEL/CELL.*      the same of networks adapted to one corruption
-//	ledgers/MODEL/CELL.ledger clean, calibration, fog-3, …; see package sweep
-//	results/seals.json        a digest of each file of results, and of the lists of certified images
-//	results/MODEL.csv         the certified radii of the ledgers, image by image, small enough to keep
-//	results/MODEL.shares.csv  the shares of noise samples in the certified class behind them
-//	ood/MODEL/*               bounds and attacks around foreign images; see package ood/record
-//	results/DATA-SET-EPSILON.areas.json  what they say of all networks: areas with their covariance; see Areas
-//	results/MODEL.*.json      calibration bounds, attacks, heat maps
-//	results/MODEL.record.jsonl     what may predict accuracy under shift, path metrics among it; all of them in records.jsonl
-//	results/MODEL.predictions.csv  the classes without noise, for the agreement of models
-//	results/MODEL.evaluate.json    plain accuracies; their predictions are in predictions/CORRUPTION/SEVERITY/MODEL.npy
-//	results/MODEL.*.csv       the confidences behind them, image by image, to six decimals, bounds rounded outwards
+// Run trains, adapts, certifies and attacks, network by network. What is in the folder is not done again: an
+// interrupted run goes on where it was, and ends with the same ledgers. Fill reads the folder.
 package experiment
+
+import (
+	"context"
+
+	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/lines/certified"
+	"github.com/certspec/certspec/resample"
+)
+
+// Options say what to make: Folder, Table and Tier by their names, Rows of the table, and further recipes.
+type Options = experiment.Options
+
+// Filled is a table with the numbers that a folder holds: Metrics are the columns, Lines the rows.
+type Filled = experiment.Filled
+
+// FilledLine is a row. It has a value for each metric, nil where that was not made yet.
+type FilledLine = experiment.FilledLine
+
+// Metric is a column: the mean of the average certified radius over some cells.
+type Metric = experiment.Metric
+
+// Value is a mean over seeds and images with its interval, and its difference from the row of reference.
+type Value = experiment.Value
+
+// Progress says how much of a table is done.
+type Progress = experiment.Progress
+
+// Run makes a table in a folder. It stops at the first interrupt of ctx and keeps what is done.
+//
+// Errors: an unknown name, a file that cannot be read, a folder that is for something else, a network whose training
+// failed. The other networks are made before it returns.
+func Run(ctx context.Context, o Options) error { return experiment.Run(ctx, o) }
+
+// Table reads a table of a folder, with intervals of 95 %.
+func Table(ctx context.Context, folder, name string) (*Filled, error) {
+	return experiment.Fill(ctx, folder, name, resample.Options{})
+}
+
+// Fill is Table with intervals of the user's. A difference holds between the same images, and where a level has fewer
+// than ten members, such as seeds, its interval is widened by Student's t.
+func Fill(ctx context.Context, folder, name string, intervals resample.Options) (*Filled, error) {
+	return experiment.Fill(ctx, folder, name, intervals)
+}
+
+// Status says how much of every table of a folder is done.
+func Status(folder string) ([]Progress, error) {
+	_, progress, err := experiment.Status(folder)
+	return progress, err
+}
+
+// Certified are the networks of a folder that were certified on clean images and under corruptions, for the line of
+// certified accuracies. Networks whose radii come from other programs are left out, as these do not say σ, α and rule.
+func Certified(folder string) ([]certified.Model, error) { return experiment.Certified(folder) }

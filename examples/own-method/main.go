@@ -19,7 +19,6 @@ import (
 	"github.com/certspec/certspec/experiment"
 	"github.com/certspec/certspec/gomlxmodels/loss"
 	"github.com/certspec/certspec/gomlxmodels/method"
-	"github.com/certspec/certspec/resample"
 )
 
 // Smoothing minimises the cross-entropy with labels of which a part is spread over all classes.
@@ -52,7 +51,7 @@ func main() {
 	if err := experiment.Run(context.Background(), o); err != nil {
 		log.Fatal(err)
 	}
-	table, err := experiment.Fill(context.Background(), o.Folder, "own", resample.Options{})
+	table, err := experiment.Table(context.Background(), o.Folder, "own")
 	if err != nil {
 		log.Fatal(err)
 	}

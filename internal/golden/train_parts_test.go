@@ -14,12 +14,12 @@ import (
 
 	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/classifier"
-	"github.com/certspec/certspec/experiment"
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/train"
+	"github.com/certspec/certspec/internal/experiment"
 	"github.com/certspec/certspec/internal/gomlxmodels/adapt"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/export"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/experiment"
+	"github.com/certspec/certspec/internal/experiment"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/resample"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/certspec/certspec/experiment"
+	"github.com/certspec/certspec/internal/experiment"
 	"github.com/certspec/certspec/internal/experiment/experimentplot"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/resample"

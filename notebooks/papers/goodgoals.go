@@ -3,7 +3,7 @@ package papers
 import (
 	"math"
 
-	"github.com/certspec/certspec/experiment"
+	"github.com/certspec/certspec/internal/experiment"
 	"github.com/certspec/certspec/nb"
 )
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/certspec/certspec/experiment"
+	"github.com/certspec/certspec/internal/experiment"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/resample"

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/certspec/certspec/experiment"
+	"github.com/certspec/certspec/internal/experiment"
 	"github.com/certspec/certspec/lines"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/calib/confidence"
-	"github.com/certspec/certspec/experiment"
+	"github.com/certspec/certspec/internal/experiment"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/notebooks/lesson"
 	"github.com/certspec/certspec/rs"

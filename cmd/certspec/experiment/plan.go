@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/experiment"
+	"github.com/certspec/certspec/internal/experiment"
 )
 
 // planOptions are what the flags of "experiment plan" ask.
@@ -53,7 +53,7 @@ func (o *planOptions) run(cmd *cobra.Command, args []string) (err error) {
 	if o.Places, err = o.places.read(); err != nil {
 		return err
 	}
-	plan, err := experiment.See(cmd.Context(), o.Options, o.pilot, o.against)
+	plan, err := experiment.Power(cmd.Context(), o.Options, o.pilot, o.against)
 	if err != nil {
 		return cli.ExperimentUsage(err)
 	}

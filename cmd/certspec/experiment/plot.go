@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/experiment"
+	"github.com/certspec/certspec/internal/experiment"
 	"github.com/certspec/certspec/internal/experiment/experimentplot"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/spectral"

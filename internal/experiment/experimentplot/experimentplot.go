@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/certspec/certspec/experiment"
+	"github.com/certspec/certspec/internal/experiment"
 	"github.com/certspec/certspec/internal/figure"
 )
 

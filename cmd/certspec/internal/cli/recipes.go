@@ -3,7 +3,7 @@ package cli
 import (
 	"errors"
 
-	"github.com/certspec/certspec/experiment"
+	"github.com/certspec/certspec/internal/experiment"
 )
 
 // ExperimentUsage is Usage, also for a wrong name, file or recipe of an experiment.

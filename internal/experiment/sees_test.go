@@ -129,8 +129,8 @@ func TestPlanHoldsInRuns(t *testing.T) {
 // The committed pilot shows which of the paper's gaps tier evidence sees: that of FourierMix+HCR above Gaussian+JSD, .021, on CIFAR-10-C among them.
 func TestSeeByTheCommittedPilot(t *testing.T) {
 	o := Options{Table: "A/table2", Tier: "evidence", Rows: []string{"A/c10/g", "A/c10/g-jsd", "A/c10/fm-hcr"}}
-	const pilot = "../notebooks/results/experiments/A"
-	plan, err := See(t.Context(), withDrawn(o), pilot, "Gaussian+JSD")
+	const pilot = "../../notebooks/results/experiments/A"
+	plan, err := Power(t.Context(), withDrawn(o), pilot, "Gaussian+JSD")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,10 +146,10 @@ func TestSeeByTheCommittedPilot(t *testing.T) {
 	if !found || plan.Against != "Gaussian+JSD" || !(plan.Cap > plan.Pilot) || !strings.Contains(plan.Shown().String(), "FourierMix+HCR") {
 		t.Errorf("%+v", plan)
 	}
-	if _, err := See(t.Context(), withDrawn(o), pilot, "Gaussian+JSX"); err == nil || !strings.Contains(err.Error(), `no row "Gaussian+JSX"`) {
+	if _, err := Power(t.Context(), withDrawn(o), pilot, "Gaussian+JSX"); err == nil || !strings.Contains(err.Error(), `no row "Gaussian+JSX"`) {
 		t.Errorf("an unknown row: %v", err)
 	}
-	if _, err := See(t.Context(), withDrawn(o), "../notebooks/results/experiments/D", ""); err == nil || !strings.Contains(err.Error(), "results of 0 rows") {
+	if _, err := Power(t.Context(), withDrawn(o), "../../notebooks/results/experiments/D", ""); err == nil || !strings.Contains(err.Error(), "results of 0 rows") {
 		t.Errorf("a pilot of other rows: %v", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 func TestEqualRowsFromAGivenNetwork(t *testing.T) {
 	l := opened(t)
 	s := atTier(t, l, "evidence")
-	s.Places = map[string]string{"cifar10-start": "../notebooks/models/cifar10-resnet20-s025"}
+	s.Places = map[string]string{"cifar10-start": "../../notebooks/models/cifar10-resnet20-s025"}
 	// Rows for each image: views × noises × (1 + steps of an attack), of Sun et al. 2021 and the methods they name, at the tier.
 	for recipe, rows := range map[string]int{
 		"A/c10/g": 1, "A/c10/g-jsd": 2, "A/c10/aa": 1, "A/c10/aa-jsd": 3, "A/c10/am-jsd": 3, "A/c10/am-hcr": 6, "A/c10/fm": 1, "A/c10/fm-jsd": 3, "A/c10/fm-hcr": 6,
@@ -41,7 +41,7 @@ func TestEqualRowsFromAGivenNetwork(t *testing.T) {
 		t.Errorf("what is adapted: %+v, %v", m, err)
 	}
 	// What is fine-tuned has the network that its baseline began with, not that of the tier.
-	s.Places["fashionmnist-start"] = "../notebooks/models/fmnist-cnn-s025"
+	s.Places["fashionmnist-start"] = "../../notebooks/models/fmnist-cnn-s025"
 	if m, err = s.Model("D/fmnist/acce-act", 1, 1); err != nil || m.Network != "small-cnn" || m.Begin != nil || m.Start != "D/fmnist/at-e050@1" {
 		t.Errorf("fine-tuned: %+v, %v", m, err)
 	}

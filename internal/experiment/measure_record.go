@@ -310,7 +310,7 @@ type recorded struct {
 	Seeds   int                `json:"seeds"`
 }
 
-func (r *recordMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
+func (r *recordMeasure) Fill(f *TableBuilder, out *Filled) ([]string, error) {
 	any := false
 	for i := range out.Lines {
 		l := &out.Lines[i]

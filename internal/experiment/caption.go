@@ -10,7 +10,7 @@ import (
 )
 
 // notes are the caption: tier, source, data, what the measures say of themselves, and engines.
-func (f *Filler) notes(t *Filled, of []string) []string {
+func (f *TableBuilder) notes(t *Filled, of []string) []string {
 	tier := f.Manifest.Tier
 	var notes []string
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
@@ -69,7 +69,7 @@ func (f *Filler) notes(t *Filled, of []string) []string {
 }
 
 // kind is the kind of data that a table is about.
-func (f *Filler) kind(of *Filled) string {
+func (f *TableBuilder) kind(of *Filled) string {
 	for _, l := range of.Lines {
 		for _, name := range l.Models {
 			return f.Manifest.Model(name).Data
@@ -95,7 +95,7 @@ func withoutGraph(engine string) string {
 }
 
 // corruptions says where corrupted images are from, and their frost where there is some.
-func (f *Filler) corruptions(frost bool) string {
+func (f *TableBuilder) corruptions(frost bool) string {
 	official := map[string]bool{}
 	for kind, place := range f.Manifest.Places {
 		if strings.HasSuffix(kind, officialSuffix) {

@@ -72,7 +72,7 @@ func (agreementMeasure) Cost(c *Costs, j Job) error {
 	return c.Samples(j.Model, n, n)
 }
 
-func (agreementMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
+func (agreementMeasure) Fill(f *TableBuilder, out *Filled) ([]string, error) {
 	for i := range out.Lines {
 		l := &out.Lines[i]
 		var all []vector // whether the two agree, by seed

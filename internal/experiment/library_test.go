@@ -134,7 +134,7 @@ func TestArmsOfTheTablesAreAlike(t *testing.T) {
 	l := opened(t)
 	for _, name := range l.Names(Tiers) {
 		s := atTier(t, l, name)
-		s.Places = map[string]string{"fashionmnist-start": "../notebooks/models/fmnist-cnn-s025"}
+		s.Places = map[string]string{"fashionmnist-start": "../../notebooks/models/fmnist-cnn-s025"}
 		for _, table := range []string{"D/table7", "D/table8", "D/table9"} {
 			made, err := l.Table(table)
 			if err != nil {
@@ -169,11 +169,11 @@ func TestArmsOfTheTablesAreAlike(t *testing.T) {
 // The commands for a GPU that docs/speed.md gives ask for five networks in the cells that it says, and with the tiers that try them each training is one
 // step and each cell one image.
 func TestCommandsForAGPU(t *testing.T) {
-	text, err := os.ReadFile("../docs/speed.md")
+	text, err := os.ReadFile("../../docs/speed.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	const file = "../notebooks/results/experiments/one-step.yaml"
+	const file = "../../notebooks/results/experiments/one-step.yaml"
 	cells := map[string]int{"A/table2 gpu": 16, "A/table3 gpu": 11, "A/table2 T3": 76, "A/table2 one-step": 16, "A/table3 one-step": 11, "A/table2 one-step-110": 16}
 	for _, found := range regexp.MustCompile(`certspec experiment run (\S+) --tier (\S+) --engine xla:cuda .*--rows (\S+)`).FindAllStringSubmatch(string(text), -1) {
 		for _, tier := range []string{found[2], map[string]string{"gpu": "one-step", "T3": "one-step-110"}[found[2]]} {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/certspec/certspec/experiment"
+	"github.com/certspec/certspec/internal/experiment"
 )
 
 // lit is a measure: the share of a model's images whose first byte is at least so bright.
@@ -55,7 +55,7 @@ func (*lit) Cost(c *experiment.Costs, j experiment.Job) error {
 	return c.Samples(j.Model, n, n)
 }
 
-func (l *lit) Fill(f *experiment.Filler, out *experiment.Filled) ([]string, error) {
+func (l *lit) Fill(f *experiment.TableBuilder, out *experiment.Filled) ([]string, error) {
 	for i := range out.Lines {
 		text, err := os.ReadFile(f.Result(f.Manifest.Model(out.Lines[i].Models[0]), ".lit.txt"))
 		if err != nil {

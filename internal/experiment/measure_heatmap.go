@@ -87,7 +87,7 @@ func (l FilledLine) HeatMap() *spectral.Map {
 	return m
 }
 
-func (m *heatmapMeasure) Fill(f *Filler, out *Filled) (notes []string, err error) {
+func (m *heatmapMeasure) Fill(f *TableBuilder, out *Filled) (notes []string, err error) {
 	for i := range out.Lines {
 		l := &out.Lines[i]
 		var maps []*spectral.Map

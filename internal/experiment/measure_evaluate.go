@@ -139,7 +139,7 @@ type accuracies struct {
 }
 
 // Fill implements Measure.
-func (*evaluateMeasure) Fill(f *Filler, out *Filled) (notes []string, _ error) {
+func (*evaluateMeasure) Fill(f *TableBuilder, out *Filled) (notes []string, _ error) {
 	for i := range out.Lines {
 		l := &out.Lines[i]
 		sum, clean := &accuracies{}, []float64{}

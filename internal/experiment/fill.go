@@ -103,14 +103,14 @@ type Selected struct {
 //
 // Errors: no such table, results that cannot be read; that of ctx.
 func Fill(ctx context.Context, folder, name string, o resample.Options) (*Filled, error) {
-	f, err := newFiller(ctx, folder, name, o)
+	f, err := newTableBuilder(ctx, folder, name, o)
 	if err != nil {
 		return nil, err
 	}
 	return f.fill()
 }
 
-func newFiller(ctx context.Context, folder, name string, o resample.Options) (*Filler, error) {
+func newTableBuilder(ctx context.Context, folder, name string, o resample.Options) (*TableBuilder, error) {
 	o, err := o.Resolved()
 	if err != nil {
 		return nil, err
@@ -123,10 +123,10 @@ func newFiller(ctx context.Context, folder, name string, o resample.Options) (*F
 	if err != nil {
 		return nil, err
 	}
-	return &Filler{Place: Place{folder, m, t}, ctx: ctx, bootstrap: o, origins: map[string]origin{}}, nil
+	return &TableBuilder{Place: Place{folder, m, t}, ctx: ctx, bootstrap: o, origins: map[string]origin{}}, nil
 }
 
-func (f *Filler) fill() (*Filled, error) {
+func (f *TableBuilder) fill() (*Filled, error) {
 	t := f.table
 	out := &Filled{Name: t.Name, Title: t.Title, Source: t.Source, Tier: f.Manifest.Tier.Name, Compare: t.Compare, measures: t.Measure.measures(), confidence: f.bootstrap.Confidence}
 	cells, err := f.Manifest.Tier.Cells(t.Measure.Radii)

@@ -21,7 +21,7 @@ type spread struct {
 }
 
 // kept are the images of every model of a line; nil where those of one are not there.
-func (f *Filler) kept(l FilledLine, what string) ([]*perImage, error) {
+func (f *TableBuilder) kept(l FilledLine, what string) ([]*perImage, error) {
 	var all []*perImage
 	for _, name := range l.Models {
 		p, err := readPerImage(f.Result(f.Manifest.Model(name), what))
@@ -37,7 +37,7 @@ func (f *Filler) kept(l FilledLine, what string) ([]*perImage, error) {
 // ones of the bootstrap, as resampling raises a certified calibration error a little, by which percentiles lie too
 // high. TestCoverageOfCertifiedErrors counts how often they hold the truth. By statistic, rests says how many
 // starts it rests on, and how many of them Student's t is not given; see resample.Design.Fitted.
-func (f *Filler) intervals(of []*perImage, rests [][2]int, find func(drawn, starts []int,
+func (f *TableBuilder) intervals(of []*perImage, rests [][2]int, find func(drawn, starts []int,
 	values []float64) error) ([]resample.Estimate, error) {
 	if err := f.sameImages(of); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func startsOf(models []*perImage, starts []int) (there []*perImage) {
 	return there
 }
 
-func (f *Filler) sameImages(of []*perImage) error {
+func (f *TableBuilder) sameImages(of []*perImage) error {
 	for _, p := range of {
 		if !slices.Equal(p.images, of[0].images) {
 			return fmt.Errorf("experiment: %s: the confidences of its models are of different images", f.table.Name)
@@ -79,7 +79,7 @@ func (f *Filler) sameImages(of []*perImage) error {
 }
 
 // spreadSelected finds the spread of what is selected at each radius, by the images of each line.
-func (f *Filler) spreadSelected(t *Filled, images [][]*perImage, radii []float64) error {
+func (f *TableBuilder) spreadSelected(t *Filled, images [][]*perImage, radii []float64) error {
 	group := t.Reference()
 	for _, radius := range radii {
 		var at []*Selected
@@ -210,7 +210,7 @@ func errorOver(of []*perImage, radius float64, drawn []int, find func(correct []
 }
 
 // spreadAttacks finds by how much each attack raises the calibration error of a line.
-func (f *Filler) spreadAttacks(l *FilledLine, bins int) error {
+func (f *TableBuilder) spreadAttacks(l *FilledLine, bins int) error {
 	of, err := f.kept(*l, ".attacks.csv")
 	if err != nil || len(of) == 0 {
 		return err

@@ -28,7 +28,7 @@ type Measure interface {
 	// Cost adds what a job takes.
 	Cost(c *Costs, j Job) error
 	// Fill reads the results of the folder into the lines of a table, by FilledLine.Found, and gives notes for its caption.
-	Fill(f *Filler, out *Filled) (notes []string, err error)
+	Fill(f *TableBuilder, out *Filled) (notes []string, err error)
 	// Tables are what is printed: columns and head are what stands before the figures of a line, add takes a table with its title.
 	Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(t *Tabular, title string))
 }
@@ -149,8 +149,8 @@ func (r *Runner) Training() string { return r.options.Training }
 // Progress reports how far a job is.
 func (r *Runner) Progress(s progress.State) { r.progress(s) }
 
-// Filler reads what a folder holds of a table.
-type Filler struct {
+// TableBuilder reads what a folder holds of a table.
+type TableBuilder struct {
 	Place
 	ctx       context.Context // of the call of Fill that it lives for
 	bootstrap resample.Options
@@ -159,7 +159,7 @@ type Filler struct {
 
 // Interval is that of the mean of values by seed and image: over the images, and over the seeds, too, where there
 // are two or more; see resample.Crossed.
-func (f *Filler) Interval(values [][]float64) (resample.Interval, error) {
+func (f *TableBuilder) Interval(values [][]float64) (resample.Interval, error) {
 	found, err := meanInterval(f.ctx, values, f.bootstrap)
 	return found.Interval, err
 }

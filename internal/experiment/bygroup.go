@@ -23,7 +23,7 @@ type GroupRadius struct {
 //
 // Errors: those of Fill; a severity at which no line has a whole group.
 func ByGroup(ctx context.Context, folder, name string, severity int, o resample.Options) (all []GroupRadius, err error) {
-	f, err := newFiller(ctx, folder, name, o)
+	f, err := newTableBuilder(ctx, folder, name, o)
 	if err != nil {
 		return nil, err
 	}

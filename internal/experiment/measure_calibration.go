@@ -47,7 +47,7 @@ func (m *calibrationMeasure) Cost(c *Costs, j Job) error {
 	return c.Certify(j.Model, n, t.Certify.Options(j.Model.Noise()))
 }
 
-func (c *calibrationMeasure) Fill(f *Filler, out *Filled) (notes []string, err error) {
+func (c *calibrationMeasure) Fill(f *TableBuilder, out *Filled) (notes []string, err error) {
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	t, b := f.Manifest.Tier.Calibration, f.bootstrap
 	note("Confidences are certified by the CDF certificate (images %s, %s rule, %d noise samples); CCE is the largest calibration error, exactly, with %d bins; ACCE what ADMM finds of it; CBS the largest Brier score.",

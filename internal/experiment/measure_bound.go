@@ -168,7 +168,7 @@ type told struct {
 func percent(v float64) table.Rounded { return rounded(100*v, 1) }
 
 // tell collects the networks of a line that are measured on a set: what its files say, or else what results keep of them.
-func (f *Filler) tell(l FilledLine, s foreignSets, part string, of func(*networkAreas) *separation) (*told, error) {
+func (f *TableBuilder) tell(l FilledLine, s foreignSets, part string, of func(*networkAreas) *separation) (*told, error) {
 	kept, err := s.kept(f.Folder, l.Data, part)
 	if err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func (f *Filler) tell(l FilledLine, s foreignSets, part string, of func(*network
 }
 
 // tellAll does so for all sets of all lines, under a key.
-func (d foreignData) tellAll(f *Filler, out *Filled, key string, of func(*networkAreas) *separation) error {
+func (d foreignData) tellAll(f *TableBuilder, out *Filled, key string, of func(*networkAreas) *separation) error {
 	for i := range out.Lines {
 		l := &out.Lines[i]
 		var all []*told
@@ -219,7 +219,7 @@ func (d foreignData) tellAll(f *Filler, out *Filled, key string, of func(*networ
 }
 
 // Fill implements Measure.
-func (b *boundMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
+func (b *boundMeasure) Fill(f *TableBuilder, out *Filled) ([]string, error) {
 	for i := range out.Lines {
 		for _, name := range b.Sets[out.Lines[i].Data].Foreign {
 			out.Lines[i].foreign = append(out.Lines[i].foreign, word(name))
@@ -240,7 +240,7 @@ func (b *boundMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
 }
 
 // notes name the sets and balls of a table.
-func (d foreignData) notes(f *Filler, out *Filled) (notes []string) {
+func (d foreignData) notes(f *TableBuilder, out *Filled) (notes []string) {
 	var kinds []string
 	for _, l := range out.Lines {
 		if of := d[l.Data]; len(of.Foreign) > 0 && !slices.Contains(kinds, l.Data) {

@@ -50,7 +50,7 @@ func (*attackMeasure) Cost(c *Costs, j Job) error {
 // aceSteps of an attack on confidences; see attack.ACE.
 const aceSteps = 100
 
-func (a *attackMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
+func (a *attackMeasure) Fill(f *TableBuilder, out *Filled) ([]string, error) {
 	for i := range out.Lines {
 		var of []*attackResult
 		for _, name := range out.Lines[i].Models {
@@ -74,7 +74,7 @@ func (a *attackMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
 }
 
 // trainedAgainst says against which attacks the networks of rows were trained, where they were.
-func trainedAgainst(f *Filler, out *Filled) (notes []string) {
+func trainedAgainst(f *TableBuilder, out *Filled) (notes []string) {
 	for _, l := range out.Lines {
 		if len(l.Models) == 0 || l.ACE == nil {
 			continue

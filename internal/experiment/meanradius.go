@@ -11,7 +11,7 @@ import (
 	"github.com/certspec/certspec/rs/compare"
 )
 
-func (f *Filler) line(l tableLine, list []Metric) (FilledLine, error) {
+func (f *TableBuilder) line(l tableLine, list []Metric) (FilledLine, error) {
 	line := FilledLine{Title: l.Title, Group: l.Group, Models: l.Models, Values: make([]*Value, len(list)), Found: map[string]any{}}
 	radii := map[uint64]*Radii{} // by seed
 	roots := map[uint64]string{}
@@ -42,7 +42,7 @@ func (f *Filler) line(l tableLine, list []Metric) (FilledLine, error) {
 }
 
 // value is the mean over the seeds that have all cells; nil where none has.
-func (f *Filler) value(radii map[uint64]*Radii, roots map[uint64]string, m Metric) (*Value, error) {
+func (f *TableBuilder) value(radii map[uint64]*Radii, roots map[uint64]string, m Metric) (*Value, error) {
 	v := &Value{seeds: map[uint64]vector{}, roots: roots}
 	var of []float64
 	for _, seed := range slices.Sorted(maps.Keys(radii)) {
@@ -285,7 +285,7 @@ func meanOver(of []float64) meanOverSeeds {
 }
 
 // differences compares the main metrics with the line that the table says, of the same data.
-func (f *Filler) differences(t *Filled) error {
+func (f *TableBuilder) differences(t *Filled) error {
 	for k, metric := range t.Metrics {
 		if !metric.Main {
 			continue

@@ -149,7 +149,7 @@ func TestDamagedConfidences(t *testing.T) {
 
 // The attacks of a network that was tried: the interval of percentiles, .0815 to .1544, excluded the .1584 that it belonged to.
 func TestRaisedErrorsLieInTheirIntervals(t *testing.T) {
-	f, err := Fill(t.Context(), "../notebooks/results/experiments/D", "D/table1", resample.Options{Resamples: 2000})
+	f, err := Fill(t.Context(), "../../notebooks/results/experiments/D", "D/table1", resample.Options{Resamples: 2000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestStartsAreALevelOfErrors(t *testing.T) {
 		}
 		return p
 	}
-	f := &Filler{ctx: t.Context(), bootstrap: resample.Options{Resamples: 400}, Place: Place{table: &madeTable{}}}
+	f := &TableBuilder{ctx: t.Context(), bootstrap: resample.Options{Resamples: 400}, Place: Place{table: &madeTable{}}}
 	for starts, half := range map[int]float64{1: 0, 2: 12.7062 * .2, 3: 4.3027 * math.Sqrt(.07/3)} {
 		models, fewer := []*perImage{of(.2), of(.6), of(.1)}[:starts], []*perImage{of(.2), of(.6)}[:max(1, starts-1)]
 		found, err := f.intervals(append(models, fewer...), [][2]int{{starts, 1}, {len(fewer), 1}}, func(drawn,
@@ -304,7 +304,7 @@ func TestCoverageOfCertifiedErrors(t *testing.T) {
 		}
 		return at
 	}
-	f := &Filler{ctx: t.Context(), bootstrap: resample.Options{Resamples: 150}, Place: Place{table: &madeTable{}}}
+	f := &TableBuilder{ctx: t.Context(), bootstrap: resample.Options{Resamples: 150}, Place: Place{table: &madeTable{}}}
 	const trials, images = 100, 150
 	for _, c := range []struct{ width, gap float64 }{{.02, 0}, {.02, .15}, {.2, .05}} {
 		population := []*perImage{draw(100_000, c.width, c.gap)}

@@ -134,7 +134,7 @@ func (a *adversaryMeasure) Cost(c *Costs, j Job) error {
 const classes = 10
 
 // Fill implements Measure.
-func (a *adversaryMeasure) Fill(f *Filler, out *Filled) ([]string, error) {
+func (a *adversaryMeasure) Fill(f *TableBuilder, out *Filled) ([]string, error) {
 	if err := a.foreign().tellAll(f, out, "attack", func(n *networkAreas) *separation { return n.Attack }); err != nil {
 		return nil, err
 	}

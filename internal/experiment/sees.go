@@ -9,8 +9,8 @@ import (
 	"github.com/certspec/certspec/internal/table"
 )
 
-// Sees says which differences between rows a tier can see, by the variances of a pilot.
-type Sees struct {
+// Powers says which differences between rows a tier can see, by the variances of a pilot.
+type Powers struct {
 	Table   string  `json:"table"`
 	Tier    string  `json:"tier"`
 	Against string  `json:"against"`   // title of the row that the others are compared with
@@ -23,7 +23,7 @@ type Sees struct {
 // with; empty for the table's own.
 //
 // Errors: an unknown name, a folder without results of two rows of the table.
-func See(ctx context.Context, o Options, pilot, against string) (*Sees, error) {
+func Power(ctx context.Context, o Options, pilot, against string) (*Powers, error) {
 	setup, _, err := o.Setup()
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func See(ctx context.Context, o Options, pilot, against string) (*Sees, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Sees{Table: made.Name, Tier: setup.Tier.Name, Against: against}
+	out := &Powers{Table: made.Name, Tier: setup.Tier.Name, Against: against}
 	p := planner{setup: setup, manifest: there, folder: pilot, metrics: metrics(made.Measure.Radii, pilotCells), table: made}
 	rows, err := p.rows(o.Rows)
 	if err != nil {
@@ -95,7 +95,7 @@ func radiusCap(t Tier, sigma float64) (float64, error) {
 }
 
 // Shown is the plan as a table.
-func (s *Sees) Shown() *table.Table {
+func (s *Powers) Shown() *table.Table {
 	t := table.New("figure", "model", "pilot", "its deviation by image", "by cell", "by seed", "tier", "sees", "the paper's", "seen", "images for it", "seeds for it")
 	t.Title = fmt.Sprintf("Which differences from %s tier %s can see, table %s", s.Against, s.Tier, s.Table)
 	count := func(v *int, paper *float64) any {
@@ -120,7 +120,7 @@ func (s *Sees) Shown() *table.Table {
 	}
 	t.Notes = []string{
 		"Pilot and tier: images × cells × seeds. Deviations are of paired differences of certified radii; that by seed is pooled over the rows that the pilot has twice, 0 where it has none.",
-		"Sees: the smallest difference whose 95 % interval, over images and seeds by Student's t, excludes 0 in " +
+		"Power: the smallest difference whose 95 % interval, over images and seeds by Student's t, excludes 0 in " +
 			"80 % of runs. With one seed it is between these networks, not between the methods.",
 		fmt.Sprintf("Radii end at %.3f at the tier and at %.3f in the pilot: differences in radii above that are cut off, and images that are sure spread more with more samples.", s.Cap, s.Pilot),
 	}

@@ -56,7 +56,7 @@ func (radiusMeasure) Cost(c *Costs, j Job) error {
 	return c.Certify(j.Model, n, c.Manifest.Tier.Certify.Options(j.Model.Noise()))
 }
 
-func (m radiusMeasure) Fill(f *Filler, out *Filled) (notes []string, err error) {
+func (m radiusMeasure) Fill(f *TableBuilder, out *Filled) (notes []string, err error) {
 	if !m.Clean && len(m.Sweeps) == 0 {
 		return nil, nil
 	}

@@ -35,7 +35,7 @@ const drawnFigures = 4 // of ranked, that can be found again for drawn images
 //
 // Errors: those of Fill; a table without certified calibration.
 func RankCorrelations(ctx context.Context, folder, name string, o resample.Options) ([]RankCorrelation, error) {
-	f, err := newFiller(ctx, folder, name, o)
+	f, err := newTableBuilder(ctx, folder, name, o)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ type modelAt struct {
 }
 
 // modelsAt are the lines with errors at the k-th radius.
-func (f *Filler) modelsAt(t *Filled, k, clean int) (all []modelAt, err error) {
+func (f *TableBuilder) modelsAt(t *Filled, k, clean int) (all []modelAt, err error) {
 	for _, l := range t.Lines {
 		at := l.Calibration[k]
 		if at == nil || at.CCE == nil {
@@ -98,7 +98,7 @@ func (f *Filler) modelsAt(t *Filled, k, clean int) (all []modelAt, err error) {
 }
 
 // correlate finds the correlations of lines at a radius, with their intervals.
-func (f *Filler) correlate(at []modelAt, radius float64) (all []RankCorrelation, err error) {
+func (f *TableBuilder) correlate(at []modelAt, radius float64) (all []RankCorrelation, err error) {
 	values := func(figure int) (of []float64) {
 		for _, m := range at {
 			of = append(of, m.figures[figure])

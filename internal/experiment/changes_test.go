@@ -61,7 +61,7 @@ func TestSpearman(t *testing.T) {
 // On the published experiment at the radius 0.5, certified accuracy and errors rise together over the models, as in figure 19 of Emde et al. 2025, and the
 // intervals say so; the figures that they are of are those of the table.
 func TestRankCorrelationsOfTheExperiment(t *testing.T) {
-	folder := "../notebooks/results/experiments/D-evidence"
+	folder := "../../notebooks/results/experiments/D-evidence"
 	all, err := RankCorrelations(t.Context(), folder, "D/table7", resample.Options{Resamples: 200})
 	if err != nil {
 		t.Fatal(err)
@@ -81,12 +81,12 @@ func TestRankCorrelationsOfTheExperiment(t *testing.T) {
 	if found != 1 {
 		t.Errorf("%d correlations of CA and CCE at 0.5", found)
 	}
-	if _, err := RankCorrelations(t.Context(), "../notebooks/results/experiments/D", "D/table1", resample.Options{Resamples: 100}); err == nil {
+	if _, err := RankCorrelations(t.Context(), "../../notebooks/results/experiments/D", "D/table1", resample.Options{Resamples: 100}); err == nil {
 		t.Error("a table of attacks has correlations")
 	}
 
 	// What is drawn again from all images is what stands in the table.
-	f, err := newFiller(t.Context(), folder, "D/table7", resample.Options{Resamples: 100})
+	f, err := newTableBuilder(t.Context(), folder, "D/table7", resample.Options{Resamples: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestRankCorrelationsOfTheExperiment(t *testing.T) {
 
 // By group and severity the radii are those of the cells, and what is missing is said.
 func TestByGroup(t *testing.T) {
-	folder := "../notebooks/results/experiments/A"
+	folder := "../../notebooks/results/experiments/A"
 	all, err := ByGroup(t.Context(), folder, "A/table2", 5, resample.Options{Resamples: 100})
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +158,7 @@ func TestByGroup(t *testing.T) {
 
 // Figures stand beside published ones by title, or by group where the table chose models; what is not there is left open.
 func TestBeside(t *testing.T) {
-	f, err := Fill(t.Context(), "../notebooks/results/experiments/D-evidence", "D/table7", resample.Options{Resamples: 100})
+	f, err := Fill(t.Context(), "../../notebooks/results/experiments/D-evidence", "D/table7", resample.Options{Resamples: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestDrawnFrostIsSaid(t *testing.T) {
 		folder, table string
 		said          bool
 	}{{"A", "A/table2", true}, {"A", "A/table3", false}, {"D-evidence", "D/table7", false}} {
-		f, err := Fill(t.Context(), "../notebooks/results/experiments/"+c.folder, c.table, resample.Options{Resamples: 20})
+		f, err := Fill(t.Context(), "../../notebooks/results/experiments/"+c.folder, c.table, resample.Options{Resamples: 20})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +201,7 @@ func TestDrawnFrostIsSaid(t *testing.T) {
 
 // A caption names the data and networks of rows that have figures, not of those that were planned.
 func TestCaptionNamesWhatWasMade(t *testing.T) {
-	f, err := Fill(t.Context(), "../notebooks/results/maps", "A/figure5", resample.Options{Resamples: 100})
+	f, err := Fill(t.Context(), "../../notebooks/results/maps", "A/figure5", resample.Options{Resamples: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import "testing"
 // Folders that were begun before names said how JPEG pictures are decoded go on as they were; new ones say it.
 func TestFoldersOfEarlierDecoder(t *testing.T) {
 	for _, folder := range []string{"A", "B", "C", "D", "standard-evidence"} {
-		folder = "../notebooks/results/experiments/" + folder
+		folder = "../../notebooks/results/experiments/" + folder
 		there, err := ReadManifest(folder)
 		if err != nil {
 			t.Fatal(err)
