@@ -11,8 +11,8 @@ import (
 	"github.com/certspec/certspec/internal/onnxfile"
 )
 
-// misreadings are readings that are wrong: each makes of a network the one for which it would be taken, and says whether it met
-// something that it misreads.
+// misreadings are readings that are wrong: each makes of a network the one for which it would be taken, and says
+// whether it met something that it misreads.
 var misreadings = map[string]func(net *drawnet.Network, m *onnxfile.Model) bool{
 	"a constant keeps the axes that it had before": func(_ *drawnet.Network, m *onnxfile.Model) bool {
 		constant := constantsOf(m)
@@ -200,7 +200,8 @@ func exchanged(attribute string, i, j int) func(*drawnet.Network, *onnxfile.Mode
 	}
 }
 
-// Readings that are broken on purpose are found: for each there is a network among those drawn whose bounds then do not hold.
+// Readings that are broken on purpose are found: for each there is a network among those drawn whose bounds then do
+// not hold.
 func TestDrawnMisreadings(t *testing.T) {
 	drawnRuntime(t)
 	const networks = 20000
@@ -361,12 +362,12 @@ func written(net *drawnet.Network, n *onnxfile.Node) bool {
 	return set(n, onnxfile.IntsAttribute("pads", pads...))
 }
 
-// asConv makes an AveragePool that counts its padding a convolution with equal weights, so that what lies behind the padding counts,
-// too.
+// asConv makes an AveragePool that counts its padding a convolution with equal weights, so that what lies behind the
+// padding counts, too.
 func asConv(net *drawnet.Network, m *onnxfile.Model, n *onnxfile.Node) bool {
 	dims := net.Images[n.Inputs[0]]
-	if dims == nil || n.Int("count_include_pad", 0) == 0 || n.Int("ceil_mode", 0) == 0 || n.Text("auto_pad", "NOTSET") != "NOTSET" ||
-		net.Type != onnxfile.Float32 {
+	if dims == nil || n.Int("count_include_pad", 0) == 0 || n.Int("ceil_mode", 0) == 0 ||
+		n.Text("auto_pad", "NOTSET") != "NOTSET" || net.Type != onnxfile.Float32 {
 		return false
 	}
 	kernel, strides, dilations := n.Ints("kernel_shape"), listed(n, "strides", 1, 1), listed(n, "dilations", 1, 1)
@@ -381,8 +382,8 @@ func asConv(net *drawnet.Network, m *onnxfile.Model, n *onnxfile.Node) bool {
 		pads[i+2] += max(0, (out-1)*strides[i]-span)
 	}
 	weighted(m, n, int64(dims[1]), kernel)
-	n.Attributes = append(n.Attributes, onnxfile.IntsAttribute("strides", strides...), onnxfile.IntsAttribute("dilations", dilations...),
-		onnxfile.IntsAttribute("pads", pads...))
+	n.Attributes = append(n.Attributes, onnxfile.IntsAttribute("strides", strides...),
+		onnxfile.IntsAttribute("dilations", dilations...), onnxfile.IntsAttribute("pads", pads...))
 	return true
 }
 

@@ -31,6 +31,7 @@ import (
 var (
 	drawnSeed  = flag.Int64("drawn", -1, "the seed of the one network that TestDrawnNetworks draws")
 	drawnCount = flag.Uint64("networks", 300, "how many networks TestDrawnNetworks draws")
+	drawnFrom  = flag.Uint64("from", 0, "the seed of the first of them")
 )
 
 // drawnPoints is at how many inputs a drawn network meets the runtime: each alone and, where the file allows
@@ -414,7 +415,8 @@ func (c *claims) sure(run string, p, out []float64, bound feedforward.Confidence
 		holds = bound.LogUpper >= 0 && bound.LogLower <= -math.Log(float64(c.k))
 	}
 	if !holds {
-		c.fail("%s at %v: of %v the logarithm of the confidence is not in [%v, %v] by %s", run, p, out, bound.LogLower, bound.LogUpper, by)
+		c.fail("%s at %v: of %v the logarithm of the confidence is not in [%v, %v] by %s",
+			run, p, out, bound.LogLower, bound.LogUpper, by)
 	}
 }
 
@@ -481,8 +483,8 @@ func drawnRuntime(t testing.TB) {
 	}
 }
 
-// examiner examines networks in another process: once in some ten thousands, the optimiser of ONNX Runtime 1.31 takes the process
-// with it.
+// examiner examines networks in another process: once in some ten thousands, the optimiser of ONNX Runtime 1.31 takes
+// the process with it.
 type examiner struct {
 	to      io.WriteCloser
 	answers *json.Decoder
@@ -549,8 +551,8 @@ type tally struct {
 	crashed                            []uint64
 }
 
-// draw examines the networks of seeds, from one on, as long as there are more, and reports what is wrong: shrunk, in a file, and with
-// the command that draws it again.
+// draw examines the networks of seeds, from one on, as long as there are more, and reports what is wrong: shrunk, in a
+// file, and with the command that draws it again.
 func (n *tally) draw(t *testing.T, from uint64, more func(drawn uint64) bool) {
 	var drawn atomic.Uint64
 	var workers sync.WaitGroup
@@ -614,15 +616,16 @@ func report(t *testing.T, e *examiner, seed uint64, choices []byte) {
 	data, err := small.Encode()
 	file := filepath.Join("out", "drawn", fmt.Sprintf("%d.onnx", seed))
 	if err == nil {
-		err = os.MkdirAll(filepath.Join("..", filepath.Dir(file)), 0o777)
+		err = os.MkdirAll(filepath.Join("..", "..", filepath.Dir(file)), 0o777)
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join("..", file), data, 0o666)
+		err = os.WriteFile(filepath.Join("..", "..", file), data, 0o666)
 	}
 	if err != nil {
 		t.Error(err)
 	}
-	t.Errorf("%s\n%s\nagain: go test ./engine/onnx -run TestDrawnNetworks -drawn %d\nthe network, shrunk: %s; in engine/onnx/testdata/drawn it stays in the tests",
+	t.Errorf("%s\n%s\nagain: go test ./engine/onnx -run TestDrawnNetworks -drawn %d\n"+
+		"the network, shrunk: %s; in engine/onnx/testdata/drawn it stays in the tests",
 		strings.Join(wrong[:min(2, len(wrong))], "\n"), small, seed, file)
 }
 
@@ -645,7 +648,7 @@ func withoutNumbers(reason string) string {
 // log prints the counts and the commonest refusals, and asks that most networks are accepted.
 func (n *tally) log(t *testing.T) {
 	valid := n.networks - n.invalid
-	t.Logf("%d networks: ONNX Runtime refuses %d; of the others the reader takes %d (%.0f %%) and refuses %d; %d are wrong",
+	t.Logf("%d networks: ONNX Runtime refuses %d; the reader takes %d of the others (%.0f %%), refuses %d; %d are wrong",
 		n.networks, n.invalid, n.accepted, 100*float64(n.accepted)/float64(max(valid, 1)), valid-n.accepted, n.wrong)
 	if n.crashed != nil {
 		t.Logf("ONNX Runtime takes its process with it at seeds %v", n.crashed)
@@ -672,7 +675,7 @@ func TestDrawnNetworks(t *testing.T) {
 	if testing.Short() {
 		networks = min(networks, 60)
 	}
-	n.draw(t, 0, func(drawn uint64) bool {
+	n.draw(t, *drawnFrom, func(drawn uint64) bool {
 		if drawn > 0 && drawn%10_000 == 0 {
 			t.Logf("%d of %d networks", drawn, networks)
 		}
