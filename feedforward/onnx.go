@@ -146,6 +146,9 @@ func (r *reader) operators(model *onnxfile.Model) error {
 
 // overClasses says why a last Softmax or LogSoftmax does not normalise over all values of an input.
 func (r *reader) overClasses(n *onnxfile.Node) (reason string) {
+	if reason := signatures["LogSoftmax"][0].takes(n.Attributes); reason != "" { // a Softmax has the same ones
+		return reason
+	}
 	in, ok := r.layer(n, 0)
 	if !ok {
 		return "its input is constant"

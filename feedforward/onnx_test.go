@@ -279,6 +279,10 @@ func TestNodesConform(t *testing.T) {
 	draw(1, 2).node("LeakyRelu", "x -> y", real("alpha", .5), real("alpha", .25)).refused(t, "twice")
 	draw(1, 2).node("Clip", "x -> y", real("min", 0)).refused(t, `attribute "min"`)
 	draw(1, 2).of(9).node("Range", "x x x -> y").refused(t, "not in opset 9")
+	for _, op := range []string{"Softmax", "LogSoftmax"} { // at the end, where it is taken off
+		draw(1, 2).node("Relu", "x -> r").node(op, "r -> y", real("axis", 1)).refused(t, "another type")
+		draw(1, 2).node("Relu", "x -> r").node(op, "r -> y", whole("axes", 1)).refused(t, `attribute "axes"`)
+	}
 	d := c().node("Add", "x c -> y")
 	d.tensors = append(d.tensors, d.tensors[0])
 	d.refused(t, "two initializers")

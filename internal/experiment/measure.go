@@ -106,7 +106,7 @@ type Runner struct {
 	sets       map[string]*dataset.Dataset
 	opened     string
 	model      *engine.Model
-	looked     string          // path of the model that was looked over last
+	looked     string          // path of the model that was looked over last, and on which images
 	witness    *purity.Witness // its first answers
 	at         int             // jobs begun
 }

@@ -255,7 +255,8 @@ func (at *calibrationAt) bounds(of []*perImage) {
 // Do certifies with scores, and derives the bounds.
 func (c *calibrationMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 	t := r.Manifest.Tier.Calibration
-	images, err := r.set(with(j.Model.Test, r.Manifest.Tier.confidences(j.Model.Data)))
+	name := with(j.Model.Test, r.Manifest.Tier.confidences(j.Model.Data))
+	images, err := r.set(name)
 	if err != nil {
 		return err
 	}
@@ -268,6 +269,9 @@ func (c *calibrationMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 	o.Ledger, o.Progress, o.Scores = path, r.progress, t.Cells
 	if o.Scores == 0 {
 		o.Scores = ledger.MaxScoreCells
+	}
+	if o.Witness, err = r.look(ctx, model, name, o); err != nil {
+		return err
 	}
 	if _, err := rs.Certify(ctx, model, images, o); err != nil {
 		return err

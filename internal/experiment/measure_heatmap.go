@@ -64,7 +64,8 @@ func (m *heatmapMeasure) Cost(c *Costs, j Job) error {
 }
 
 func (m *heatmapMeasure) Do(ctx context.Context, r *Runner, j Job) error {
-	images, err := r.set(with(j.Model.Test, m.Images))
+	name := with(j.Model.Test, m.Images)
+	images, err := r.set(name)
 	if err != nil {
 		return err
 	}
@@ -73,6 +74,9 @@ func (m *heatmapMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 		return err
 	}
 	o := m.options(&r.Place, j.Model)
+	if o.Run.Witness, err = r.look(ctx, model, name, o.Run); err != nil {
+		return err
+	}
 	o.Folder, o.Progress = filepath.Join(r.Folder, "ledgers", j.Model.Slug(), heatmapKey), r.progress
 	found, err := heatmap.Run(ctx, model, images, o)
 	if err != nil {

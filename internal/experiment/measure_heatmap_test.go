@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"io/fs"
 	"math"
 	"path/filepath"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/spectral"
 )
 
@@ -44,6 +46,9 @@ func TestHeatMapMeasure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if n := remembered(t, o.Folder); n < 5 { // of the nine frequencies, half are mirrored
+		t.Errorf("%d ledgers of maps", n)
+	}
 	want := run.ACR().Value
 	if want <= 0 || len(run.Rows) != 6 || math.Abs(m.Values[8]-want) > 1e-12 || m.Values[0] != m.Values[8] {
 		t.Errorf("at (3, 3) and its mirror %v, %v; the ledger has %v of %d images", m.Values[8], m.Values[0], want, len(run.Rows))
@@ -66,4 +71,24 @@ func ringMean(m *spectral.Map) (mean float64) {
 		}
 	}
 	return mean
+}
+
+// remembered asks that every ledger of a folder has the model's first answers beside it, with which a later run
+// compares, and counts the ledgers.
+func remembered(t *testing.T, folder string) (ledgers int) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".ledger" {
+			return err
+		}
+		ledgers++
+		if first, err := ledger.ReadFirst(path); err != nil || first == nil {
+			t.Errorf("%s: no first answers; %v", path, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ledgers
 }

@@ -175,17 +175,20 @@ func (radiusMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 	o := r.Manifest.Tier.Certify.Options(j.Model.Noise())
 	o.Ledger, o.Progress = ledgerPath(r.Folder, j.Model, j.cell), r.progress
 	clean, _ := r.Manifest.imagesOf(j.Model, sweep.Cell{})
-	if o.Witness, err = r.look(ctx, path, model, clean, o); err != nil {
+	if o.Witness, err = r.look(ctx, model, clean, o); err != nil {
 		return err
 	}
 	_, err = rs.Certify(ctx, model, images, o)
 	return err
 }
 
-// look looks a model over before its first cell: whether it is a function of one image, and how it does. The images are those of the clean
-// cell, so that the first answers are about the same ones wherever the experiment goes on.
-func (r *Runner) look(ctx context.Context, path string, model classifier.Classifier, clean string, o rs.Options) (*purity.Witness, error) {
-	if r.looked == path {
+// look looks a model over before it certifies first: whether it is a function of one image, and how it does. The
+// images are clean ones, so that the first answers are about the same ones wherever the experiment goes on.
+func (r *Runner) look(ctx context.Context, model classifier.Classifier, clean string, o rs.Options) (*purity.Witness,
+	error) {
+	path := r.opened
+	of := path + " on " + clean
+	if r.looked == of {
 		return r.witness, nil
 	}
 	images, err := r.set(clean)
@@ -203,7 +206,7 @@ func (r *Runner) look(ctx context.Context, path string, model classifier.Classif
 	for _, warning := range first.Warnings {
 		r.say("warning: %s: %s", path, warning)
 	}
-	r.looked, r.witness = path, first.Witness
+	r.looked, r.witness = of, first.Witness
 	return first.Witness, nil
 }
 

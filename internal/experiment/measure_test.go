@@ -37,6 +37,9 @@ func TestConfidences(t *testing.T) {
 	if len(filled.Lines) != 2 || len(filled.Selected) != 2 {
 		t.Fatalf("%d lines, %d selected", len(filled.Lines), len(filled.Selected))
 	}
+	if n := remembered(t, o.Folder); n != 2 {
+		t.Errorf("%d ledgers", n)
+	}
 	for i, slug := range []string{"tiny-g-s1", "tiny-act-g1-s1"} {
 		l := filled.Lines[i]
 		path := filepath.Join(o.Folder, "calibration", slug+".ledger")

@@ -50,7 +50,13 @@ type Rounded struct {
 	Decimals int
 }
 
-func (r Rounded) String() string { return strconv.FormatFloat(r.Value, 'f', r.Decimals, 64) }
+func (r Rounded) String() string {
+	s := strconv.FormatFloat(r.Value, 'f', r.Decimals, 64)
+	if strings.Trim(s, "-0.") == "" {
+		return strings.TrimPrefix(s, "-") // a negative number that is shown as 0
+	}
+	return s
+}
 
 // String is the table as plain text.
 func (t *Table) String() string {

@@ -191,4 +191,9 @@ func TestRoundedAndNone(t *testing.T) {
 	if got := table.CSV(); got != "name,ACR\na,0.12345678\nb,–\n" {
 		t.Errorf("CSV %q", got)
 	}
+	for want, r := range map[string]Rounded{"0.00": {-0.004, 2}, "0": {-0.4, 0}, "-0.01": {-0.006, 2}, "-10": {-10, 0}} {
+		if got := r.String(); got != want {
+			t.Errorf("%+v is shown as %s; expected %s", r, got, want)
+		}
+	}
 }

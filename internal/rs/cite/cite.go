@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -61,10 +62,15 @@ func Ledger(name, digest string, h ledger.Header) Entry {
 }
 
 // Command is the command that makes a ledger anew, as far as its header says: the model and the preparation of
-// the data are in it by their names.
+// the data are in it by their names, with the decoder of JPEG pictures, which earlier ledgers do not name.
 func Command(name string, h ledger.Header) string {
+	data := h.Data.Name
+	if d, err := dataset.OpenLike(data, data); err == nil {
+		data = d.String()
+	}
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	words := []string{"certspec certify", "--model", h.Model.Name, "--data", h.Data.Name, "--sigma", number(h.Sigma), "--alpha", number(h.Alpha), "--rule", string(h.Rule.Name)}
+	words := []string{"certspec certify", "--model", h.Model.Name, "--data", data,
+		"--sigma", number(h.Sigma), "--alpha", number(h.Alpha), "--rule", string(h.Rule.Name)}
 	if n := len(h.Rule.Looks); n > 0 {
 		words = append(words, "--n", strconv.Itoa(h.Rule.Looks[n-1].Samples))
 	}

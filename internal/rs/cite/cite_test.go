@@ -100,7 +100,8 @@ func TestLedger(t *testing.T) {
 	h.SeedChosen, h.Seed = true, 7
 	h.Rule = ledger.Rule{Name: "betting", Looks: []ledger.Level{{Samples: 500, Alpha: .001}}, Targets: []ledger.Target{{Radius: .25}, {Radius: .5}}, Futility: .001}
 	h.Shard = &ledger.Shard{By: "images", Index: 2, Count: 10}
-	for _, want := range []string{"--targets 0.25,0.5 --futility 0.001", "--seed 7", "--shard 2/10 --shard-by images"} {
+	h.Data.Name = "cifar10-jpeg/test[skip=20]" // of a ledger from before names said how JPEG pictures are decoded
+	for _, want := range []string{"--data cifar10-jpeg/test[jpeg=go1.26,skip=20] ", "--targets 0.25,0.5 --futility 0.001", "--seed 7", "--shard 2/10 --shard-by images"} {
 		if got := cite.Command("x", h); !strings.Contains(got, want) {
 			t.Errorf("%s lacks %q", got, want)
 		}
