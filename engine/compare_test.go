@@ -6,8 +6,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/feedforward"
@@ -182,6 +185,54 @@ func TestLayersSayWhetherTheyWereCompared(t *testing.T) {
 	}
 	if n, err := m.comparedIfPossible(t.Context()); err != nil || n.Compared() != feedforward.NotCompared {
 		t.Errorf("without ONNX Runtime: %v", err)
+	}
+}
+
+// Where one input takes long, the agreement at all is remembered, by layers, file and inputs; one input is compared
+// all the same. A difference is not remembered.
+func TestLongComparisonsAreRemembered(t *testing.T) {
+	needRuntime(t)
+	library, err := onnx.Library("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(onnx.Variable, library)
+	cached := t.TempDir()
+	t.Setenv("CERTSPEC_CACHE", cached)
+	defer func(d time.Duration) { keptFrom = d }(keptFrom)
+	keptFrom = 0
+	read := func(change func(g *onnxfile.Graph)) *onnx.Layers {
+		l, err := onnx.ReadLayers(onnx.Source{Path: "net.onnx", Contents: convolutional(change)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	other := func(g *onnxfile.Graph) { changeFirst(&g.Initializers[0], 1.1) }
+	mixed := read(nil)
+	mixed.Network = read(other).Network
+	for i, c := range []struct {
+		layers *onnx.Layers
+		value  float64
+		times  int64 // −1: they differ
+		files  int
+	}{
+		{read(nil), 0.2, 3, 1}, {read(nil), 0.2, 1, 1}, {read(nil), 1, 3, 2}, {read(other), 0.2, 3, 3},
+		{mixed, 0.2, -1, 3}, {mixed, 0.2, -1, 3}, {read(nil), 0.2, 1, 3},
+	} {
+		run, points, times := comparison{layers: c.layers}, make([][]float64, 3), atomic.Int64{}
+		for k := range points {
+			points[k] = slices.Repeat([]float64{c.value}, 90)
+		}
+		err := run.at(t.Context(), points, func(x []float64) (feedforward.Box, error) {
+			times.Add(1)
+			return feedforward.Ball(x, 0, feedforward.Rigorous)
+		})
+		run.close()
+		files, _ := filepath.Glob(filepath.Join(cached, "compared", "*"))
+		if (err != nil) != (c.times < 0) || err == nil && times.Load() != c.times || len(files) != c.files {
+			t.Errorf("run %d: %d inputs, %d files, %v", i, times.Load(), len(files), err)
+		}
 	}
 }
 

@@ -68,7 +68,7 @@ func (m *Model) Quantize(ctx context.Context, images *imageset.Images, sigma flo
 		return nil, err
 	}
 	record.Source, record.Data, record.DataDigest, record.Images = digest, images.Name, images.ContentDigest(), images.Len()
-	record.Sigma, record.Seed = sigma, seed
+	record.Sigma, record.Seed, record.Compared = sigma, seed, network.Compared()
 	if err := record.Write(graph, export.CardKey, export.InputKey); err != nil {
 		return nil, err
 	}

@@ -88,7 +88,9 @@ func TestLinesCertified(t *testing.T) {
 			t.Errorf("%+v; expected %+v", l, want)
 		}
 	}
-	if m := answer.Models[0]; m.X.N != 500 || m.Interval[0] >= m.Interval[1] || len(answer.Notes) != 2 || !strings.Contains(answer.Notes[1], "σ = 0.25, α = 0.001, staged, at most 500") {
+	if m := answer.Models[0]; m.X.N != 500 || m.Interval[0] >= m.Interval[1] || len(answer.Notes) != 3 ||
+		!strings.Contains(answer.Notes[0], "No intervals for the line of 19 models of 0.25: sampling error is 55 %") ||
+		!strings.Contains(answer.Notes[2], "σ = 0.25, α = 0.001, staged, at most 500") {
 		t.Errorf("%+v, %q", m, answer.Notes)
 	}
 	const ledgers = "../../notebooks/results/cifar10-resnet20-s025-C"

@@ -32,6 +32,9 @@ func TestQuantize(t *testing.T) {
 	if _, err := outputOf(t, "quantize", "--model", model, "--data", "synthetic/train", "--sigma", "0.25", "--calibrate", "4", "--out", file); err != nil {
 		t.Fatal(err)
 	}
+	if !strings.Contains(string(first), `"compared":"onnxruntime"`) {
+		t.Error("the file does not say with what its layers were compared")
+	}
 	if again, err := os.ReadFile(file); err != nil || string(again) != string(first) {
 		t.Errorf("other bytes from the same command, %v", err)
 	}

@@ -1,6 +1,9 @@
 package onnx
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -146,6 +149,16 @@ func (l *Layers) images() (*feedforward.Images, error) {
 		}
 	}
 	return images, nil
+}
+
+// Digest is "sha256:" and the digest of what computes in the file, and of how images enter.
+func (l *Layers) Digest() string {
+	cards, err := json.Marshal([]Card{l.source.Options.Card, l.file.card})
+	if err != nil {
+		panic(err) // a Card holds nothing that JSON has not
+	}
+	h := sha256.Sum256(fmt.Appendf(cards, " %s %v %v", l.file.digest, l.dims, l.fill != nil))
+	return "sha256:" + hex.EncodeToString(h[:])
 }
 
 // Runtime runs the file of a network on ONNX Runtime, one input at a time.

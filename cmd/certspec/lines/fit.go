@@ -121,7 +121,7 @@ func (o *fitOptions) fit(cmd *cobra.Command) (*lines.Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		result.Notes = notes
+		result.Notes = append(result.Notes, notes...)
 		return result, nil
 	}
 	for _, flag := range alone {

@@ -37,8 +37,9 @@ type Activation struct {
 
 // Record says how a file was made; it stands in its metadata.
 type Record struct {
-	Source      string                `json:"source"` // digest of the network in float32
-	Data        string                `json:"data"`   // whose noise samples gave the ranges
+	Source      string                `json:"source"`             // digest of the network in float32
+	Compared    string                `json:"compared,omitempty"` // with what its layers were; "no"; "": an earlier file
+	Data        string                `json:"data"`               // whose noise samples gave the ranges
 	DataDigest  string                `json:"data_digest"`
 	Images      int                   `json:"images"`
 	Sigma       float64               `json:"sigma"`
