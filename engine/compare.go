@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -130,11 +129,10 @@ func (c *comparison) at(ctx context.Context, points [][]float64, box func(x []fl
 		return err
 	}
 	if time.Since(began) > keptFrom {
-		if kept = c.kept(points); kept != "" {
-			if _, err := os.Stat(kept); err == nil {
-				return nil
-			}
-		}
+		kept = c.kept(points)
+	}
+	if _, err := os.Stat(kept); err == nil {
+		return nil
 	}
 	tell()
 	points = points[1:]
@@ -172,7 +170,7 @@ func (c *comparison) kept(points [][]float64) string {
 	fmt.Fprintln(h, 1, c.layers.Network.Digest(), c.layers.Network.Head(), c.layers.Digest(), c.runtimes[0].Version(),
 		host.InstructionSet())
 	_ = binary.Write(h, binary.LittleEndian, slices.Concat(points...))
-	return filepath.Join(dir, hex.EncodeToString(h.Sum(nil)))
+	return filepath.Join(dir, fmt.Sprintf("%x", h.Sum(nil)))
 }
 
 // teller reports after each point, from the first second on.

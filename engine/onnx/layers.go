@@ -2,7 +2,6 @@ package onnx
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -157,8 +156,8 @@ func (l *Layers) Digest() string {
 	if err != nil {
 		panic(err) // a Card holds nothing that JSON has not
 	}
-	h := sha256.Sum256(fmt.Appendf(cards, " %s %v %v", l.file.digest, l.dims, l.fill != nil))
-	return "sha256:" + hex.EncodeToString(h[:])
+	entry := fmt.Appendf(cards, " %s %v %v", l.file.digest, l.dims, l.fill != nil)
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(entry))
 }
 
 // Runtime runs the file of a network on ONNX Runtime, one input at a time.
