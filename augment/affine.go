@@ -24,8 +24,8 @@ func affineOf(c *FourierMixChain, shape pixel.Shape) affine {
 	return m
 }
 
-// Inverse is the map of the chain from pixels of the view to points of the image, of an image of the shape: the pixel in column x of
-// row y shows the point in column m[0]·x + m[1]·y + m[2] of row m[3]·x + m[4]·y + m[5].
+// Inverse returns the map of the chain from pixels of the view to points of the image. The pixel in column x of row y
+// shows the point in column m[0]·x + m[1]·y + m[2] of row m[3]·x + m[4]·y + m[5].
 func (c *FourierMixChain) Inverse(shape pixel.Shape) (m [6]float64) {
 	t := affineOf(c, shape)
 	return [6]float64{t.a, t.b, t.c, t.d, t.e, t.f}

@@ -1,8 +1,9 @@
-// Package augment makes random views of images: FourierMix (Sun et al. 2021, arXiv 2112.00659), AugMix (Hendrycks et al. 2019,
-// arXiv 1912.02781), the CIFAR-10 policy of AutoAugment (Cubuk et al. 2019, arXiv 1805.09501), Gaussian noise, crop and flip.
+// Package augment makes random views of images: FourierMix (Sun et al. 2021, arXiv 2112.00659), AugMix (Hendrycks et
+// al. 2019, arXiv 1912.02781), the CIFAR-10 policy of AutoAugment (Cubuk et al. 2019, arXiv 1805.09501), Gaussian
+// noise, crop and flip.
 //
-// An augmentation is a function of an image and of a random stream, and a stream is a function of its address: seed, epoch,
-// image, view. So the same views come out for any number of workers and any batches, and on every platform: nothing in
+// An augmentation is a function of an image and of a random stream. A stream is a function of its address: seed, epoch,
+// image, view. So the same views come out for any number of workers and any batches, and on every platform: nothing
 // here rounds differently where a compiler fuses operations.
 package augment
 
@@ -20,8 +21,8 @@ type Image struct {
 	Values []float32 // Shape.Len() of them
 }
 
-// Augmentation is a random function of an image. Implementations are plain values, safe for concurrent use, whose zero value holds
-// the defaults.
+// Augmentation is a random function of an image. Implementations are plain values, safe for concurrent use; their zero
+// value holds the defaults.
 type Augmentation interface {
 	// Apply replaces the values of an image by those of a view, all of whose chance comes from the stream. After an error the
 	// values mean nothing. An image that does not fit is an *ImageError, an option out of its range an *OptionError.

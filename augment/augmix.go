@@ -29,12 +29,13 @@ const (
 	AllOperations AugMixOperations = "all"
 )
 
-// AugMix is (1−m)·x + m·Σ w_i·chain_i(x), with w ~ Dirichlet(1, …, 1) over the chains and m ~ Beta(1, 1) (Hendrycks et al. 2019,
-// algorithm 1). A chain is one to three operations of Pillow on bytes, chosen uniformly. The image must be bytes over 255 with 1 or 3 channels;
-// the view is in [0, 1], not rounded to bytes.
+// AugMix is (1−m)·x + m·Σ w_i·chain_i(x), with w ~ Dirichlet(1, …, 1) over the chains and m ~ Beta(1, 1) (Hendrycks et
+// al. 2019, algorithm 1). A chain is one to three operations of Pillow on bytes, chosen uniformly. The image must be
+// bytes over 255 with 1 or 3 channels. The view is in [0, 1], not rounded to bytes.
 //
-// The stream gives w, m, then for each chain its depth and for each operation its number, level, and the sign
-// where it has one; in the archive's form depth, the three numbers, then severity, level and sign of each.
+// The stream gives w and m. Then it gives for each chain its depth, and for each operation its number, its level, and
+// the sign where it has one. In the archive's form it gives depth, the three numbers, then severity, level and sign of
+// each.
 type AugMix struct {
 	Width      int              // chains; 0 means 3
 	Depth      int              // operations of a chain; 0 means uniform in 1, 2, 3

@@ -8,12 +8,13 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// AutoAugment applies one of the 25 sub-policies that Cubuk et al. (2019) found on CIFAR-10, chosen uniformly: two operations of
-// Pillow on bytes, one after the other, each with its own probability, in the form of torchvision: nearest pixel, 0 from outside. The image must be bytes
-// over 255 with 1 or 3 channels, and so is the view. Translations are scaled with the sides of the image.
+// AutoAugment applies one of the 25 sub-policies that Cubuk et al. (2019) found on CIFAR-10, chosen uniformly. A
+// sub-policy is two operations of Pillow on bytes, one after the other, each with its own probability, in the form of
+// torchvision: nearest pixel, 0 from outside. Image and view are bytes over 255 with 1 or 3 channels. Translations are
+// scaled with the sides of the image.
 //
-// The stream gives the sub-policy, then for each of the two operations whether it is applied and its sign, both also where
-// they do not count.
+// The stream gives the sub-policy, then for each of the two operations whether it is applied, and its sign; both also
+// where they do not count.
 type AutoAugment struct{}
 
 // step is an operation of a sub-policy.

@@ -63,20 +63,28 @@ const (
 	AffineOfSpectral AffineOf = "spectral" // what the spectral perturbation made of it: two states of the archive
 )
 
-// FourierMix is m·x + (1−m)·Σ w_i [t_i·x_i + (1−t_i)·T_i(x)] with w ~ Dirichlet(1, …, 1) over the chains and t_i, m ~ Beta(1, 1). x_i has the
-// spectrum X·A·exp(iφ), X the DFT of a channel of x, with A and φ drawn for each bin and channel (Sun et al. 2021, section 4 and
-// equations 1 and 2), and T_i is a random affine map about the middle of the image. Chains share what they draw among
-// channels, but for A and φ. The view is not clipped. Any number of channels, and sides of any length.
+// FourierMix is m·x + (1−m)·Σ w_i [t_i·x_i + (1−t_i)·T_i(x)] with w ~ Dirichlet(1, …, 1) over the chains and t_i, m ~
+// Beta(1, 1) (Sun et al. 2021, section 4 and equations 1 and 2). x_i has the spectrum X·A·exp(iφ), where X is the DFT
+// of a channel of x, and A and φ are drawn for each bin and channel. T_i is a random affine map about the middle of the
+// image. Channels share what a chain draws, except A and φ. The view is not clipped. Any number of channels, and sides
+// of any length.
 //
-// Each of the lists of severities is drawn from uniformly. An affine map has a rotation, a translation and a shear, each
-// with a level uniform in 1 … 8, of which 1 to 4 mean none and 5 to 8 have the bounds listed.
+// Each of the lists of severities is drawn from uniformly. An affine map has a rotation, a translation and a shear,
+// each with a level uniform in 1 … 8. Levels 1 to 4 mean none, 5 to 8 have the bounds listed.
 //
-// The stream gives w, then for each chain: the number of the amplitude severity, that of the phase severity, the sign (of the
-// law that has one), t, the levels of rotation, translation and shear, and uniform numbers for angle, horizontal and vertical translation, and
-// shear, also where they are not used; then m; then for each chain and channel a block of the stream (behind what Uint64 has
-// read in steps of 512 bytes) with two little-endian int32 for each bin, first all of A, then all of φ: k stands for the uniform number
-// (k + ½)·2⁻³² in (−½, ½). Bins are those of the half spectrum of package fourier, of which the mirrored are overwritten; in the
-// modes real and abs they are all bins, row by row.
+// The stream gives, in this order:
+//
+//   - w;
+//   - for each chain: the number of the amplitude severity, that of the phase severity, the sign (of the law that has
+//     one), t, the levels of rotation, translation and shear, and uniform numbers for angle, horizontal and vertical
+//     translation, and shear, also where they are not used;
+//   - m;
+//   - for each chain and channel a block of the stream (behind what Uint64 has read in steps of 512 bytes) with two
+//     little-endian int32 for each bin, first all of A, then all of φ: k stands for the uniform number (k + ½)·2⁻³² in
+//     (−½, ½).
+//
+// Bins are those of the half spectrum of package fourier, of which the mirrored are overwritten; in the modes real and
+// abs they are all bins, row by row.
 type FourierMix struct {
 	Chains       int          // 0 means 3
 	Amplitude    []float64    // severities s of A, in [0, 1]; nil means those of the paper

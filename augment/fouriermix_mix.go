@@ -8,7 +8,9 @@ import (
 )
 
 // Mix makes the view with given values in place of drawn ones: Apply is Draw and Mix. The options that shape draws, and
-// Chains, do not count here. Errors: values that are not finite, or of another number of channels or bins, as *ImageError.
+// Chains, do not count here.
+//
+// Errors: values that are not finite, or of another number of channels or bins, as *ImageError.
 func (f FourierMix) Mix(im Image, d *FourierMixDraw) error {
 	if err := f.prepare(im); err != nil {
 		return err

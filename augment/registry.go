@@ -42,7 +42,8 @@ func List() []Entry {
 	return list
 }
 
-// New is the augmentation of a name with options "key=value". An unknown name or option is an *OptionError that names the nearest.
+// New returns the augmentation of a name with options "key=value". An unknown name or option is an *OptionError that
+// names the nearest.
 func New(name string, options ...string) (Augmentation, error) {
 	names := make([]string, len(registry))
 	for i, e := range registry {

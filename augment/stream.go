@@ -19,9 +19,9 @@ type Address struct {
 	View  uint64 // number of the view of the image
 }
 
-// Stream is the random numbers of one view: AES-128 in counter mode from 0 on (NIST SP 800-38A), read as
-// little-endian words. The key is the first half of the SHA-256 of "augment/1" filled up with zeros to 16 bytes, and of seed, epoch,
-// image and view as little-endian words of 8 bytes.
+// Stream gives the random numbers of one view: AES-128 in counter mode from 0 on (NIST SP 800-38A), read as
+// little-endian words. The key is the first half of a SHA-256: of "augment/1" filled up with zeros to 16 bytes, and of
+// seed, epoch, image and view as little-endian words of 8 bytes.
 //
 // Single numbers are made of 8 bytes each, in the order in which they are asked for. A stream serves one goroutine.
 type Stream struct {
@@ -63,7 +63,8 @@ func (s *Stream) Float64() float64 { return (float64(s.Uint64()>>12) + 0.5) * 0x
 // Between is uniform between low and high.
 func (s *Stream) Between(low, high float64) float64 { return low + float64((high-low)*s.Float64()) }
 
-// IntN is a whole number in [0, n): the upper word of 64 bits times n, so that probabilities are off 1/n by less than 2⁻⁶⁴.
+// IntN returns a whole number in [0, n): the upper word of 64 bits times n. So probabilities differ from 1/n by less
+// than 2⁻⁶⁴.
 func (s *Stream) IntN(n int) int {
 	high, _ := bits.Mul64(s.Uint64(), uint64(n))
 	return int(high)

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// AdaECE returns the calibration error over bins of (almost) equal count (Nguyen and O'Connor 2015; Nixon et
-// al. 2019): samples are ordered by confidence, ties by their index, and the order is cut into blocks whose
-// sizes differ by at most one, the first N mod bins blocks being the larger. It is in [0, 1].
+// AdaECE returns the calibration error over bins of (almost) equal count, in [0, 1] (Nguyen and O'Connor 2015; Nixon et
+// al. 2019). Samples are ordered by confidence, ties by their index. The order is cut into blocks whose sizes differ by
+// at most one; the first N mod bins blocks are the larger ones.
 //
 // Errors: bins < 1, as *InputError; those of CheckConfidences.
 func AdaECE(correct []bool, confidence []float64, bins int) (float64, error) {
@@ -23,8 +23,8 @@ func AdaECE(correct []bool, confidence []float64, bins int) (float64, error) {
 	return total / float64(len(correct)), nil
 }
 
-// AdaECEGaps are the signed parts of AdaECE, (1/N)·Σ_{i in block} (z_i − c_i), one for each block, 0 for blocks beyond the number of samples:
-// AdaECE is the sum of their absolute values.
+// AdaECEGaps returns the signed parts of AdaECE, (1/N)·Σ_{i in block} (z_i − c_i), one for each block. Blocks beyond
+// the number of samples have 0. AdaECE is the sum of the absolute values.
 //
 // Errors: those of AdaECE.
 func AdaECEGaps(correct []bool, confidence []float64, bins int) ([]float64, error) {

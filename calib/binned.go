@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// MCE returns the maximum calibration error max_m |mean confidence − accuracy| over the bins that hold samples (Naeini, Cooper and Hauskrecht 2015), in [0, 1]. A
-// bin of few samples decides it as easily as one of many.
+// MCE returns the maximum calibration error max_m |mean confidence − accuracy| over the bins that hold samples, in [0,
+// 1] (Naeini, Cooper and Hauskrecht 2015). A bin of few samples decides it as easily as one of many.
 //
 // Errors: those of CheckConfidences.
 func MCE(correct []bool, confidence []float64, bins *Bins) (float64, error) {
@@ -21,13 +21,14 @@ func MCE(correct []bool, confidence []float64, bins *Bins) (float64, error) {
 	return largest, nil
 }
 
-// DebiasedECE returns the debiased root-mean-square calibration error over bins (Kumar, Liang and Ma 2019, definition 5.1; Bröcker 2012; Ferro and Fricker 2012),
+// DebiasedECE returns the debiased root-mean-square calibration error over bins, in [0, 1] (Kumar, Liang and Ma 2019,
+// definition 5.1; Bröcker 2012; Ferro and Fricker 2012),
 //
-//	√ max(0, Σ_m n_m/N · [(z̄_m − c̄_m)² − c̄_m(1 − c̄_m)/(n_m − 1)]),  in [0, 1],
+//	√ max(0, Σ_m n_m/N · [(z̄_m − c̄_m)² − c̄_m(1 − c̄_m)/(n_m − 1)]),
 //
-// z̄ and c̄ being mean confidence and accuracy of the n_m samples of bin m. The subtrahend is what chance adds to a square: the sum under the root
-// is right on average for confidences that are constant in each bin, where that of the plain error is too large. Bins of one sample say
-// nothing and add 0. As it averages squares, it is not below the ECE by itself.
+// where z̄ and c̄ are the mean confidence and the accuracy of the n_m samples of bin m. The subtrahend is what chance
+// adds to a square. For confidences that are constant in each bin, the sum under the root is right on average; that of
+// the plain error is too large. Bins of one sample add 0. It averages squares, so it is not below the ECE by itself.
 //
 // Errors: those of CheckConfidences.
 func DebiasedECE(correct []bool, confidence []float64, bins *Bins) (float64, error) {
@@ -50,10 +51,11 @@ func debiasedSquare(correct []bool, confidence []float64, bins *Bins) (float64, 
 	return total / float64(len(correct)), nil
 }
 
-// AdaECEQuantile returns the calibration error over bins between quantiles of the confidences (Mukhoti et al. 2020), in [0, 1]: with the confidences in order,
-// z_(0) ≤ … ≤ z_(N−1), the edges are z at the places kN/bins, k = 0 … bins, linear between places, and a bin is (a, b]. Samples of equal confidence share
-// a bin, where AdaECE parts them: a model that is often certain has fewer, larger bins. The lowest bin holds its lower edge; the
-// authors' program leaves samples at it out.
+// AdaECEQuantile returns the calibration error over bins between quantiles of the confidences, in [0, 1] (Mukhoti et
+// al. 2020). With the confidences in order, z_(0) ≤ … ≤ z_(N−1), the edges are z at the places kN/bins, k = 0 … bins,
+// linear between places. A bin is (a, b]; the lowest one holds its lower edge, too, where the authors' program leaves
+// samples out. Samples of equal confidence share a bin, where AdaECE parts them. So a model that is often certain has
+// fewer, larger bins.
 //
 // Errors: bins < 1, as *InputError; those of CheckConfidences.
 func AdaECEQuantile(correct []bool, confidence []float64, bins int) (float64, error) {
@@ -93,12 +95,14 @@ func quantileGaps(correct []bool, confidence []float64, bins int) ([]float64, er
 	return gaps, nil
 }
 
-// ConsistencyBand returns for each bar of a reliability diagram where its accuracy lies if confidences are calibrated: in all bins at once with probability at
-// least level, given the confidences. A bar outside says that they are not. Bars without samples get [0, 1].
+// ConsistencyBand returns for each bar of a reliability diagram the range of its accuracy if confidences are
+// calibrated. It holds in all bins at once with probability at least level, given the confidences. A bar outside shows
+// that they are not calibrated. Bars without samples get [0, 1].
 //
-// With calibrated confidences the number of correct samples in a bin is a sum of independent trials of probabilities z_i. By theorem 5 of Hoeffding 1956 it lies
-// in a range around its mean at least as likely as the binomial count of n_m trials of the mean confidence, whose quantiles are taken, with (1 − level)/(2·number of bars with
-// samples) to each side; Bröcker and Smith 2007, to whom the band is due, draw it by resampling, for one bin at a time.
+// With calibrated confidences the number of correct samples in a bin is a sum of independent trials of probabilities
+// z_i. By theorem 5 of Hoeffding 1956 it lies in a range around its mean at least as likely as the binomial count of
+// n_m trials of the mean confidence. The ends are quantiles of that count, with (1 − level)/(2·number of bars with
+// samples) on each side. Bröcker and Smith 2007, who introduced the band, draw it by resampling, for one bin at a time.
 //
 // Errors: a level outside (0, 1), as *InputError.
 func ConsistencyBand(bars []Bin, level float64) ([]Bounds, error) {

@@ -1,13 +1,13 @@
 // Package calib measures the calibration of confidences, and bounds how wrong they can become.
 //
-// A sample has a confidence z in [0, 1] and a correctness c, 1 or 0. On clean inputs ECE, AdaECE, Brier and
-// LogLoss measure how far the two are apart. Where a certificate confines the confidence of every sample to an
-// interval [l, u] (package confidence makes such intervals), CertifiedBrier and ExactCCE are the largest
-// Brier score and the largest expected calibration error that confidences inside the intervals can have.
-// Package mip holds the mixed-integer program of the latter, and the searches that others use for it.
+// A sample has a confidence z in [0, 1] and a correctness c, 1 or 0. ECE, AdaECE, Brier and LogLoss measure how far the
+// two are apart on clean inputs. A certificate can confine each confidence to an interval [l, u]; package confidence
+// makes such intervals. CertifiedBrier and ExactCCE are the largest Brier score and the largest expected calibration
+// error that confidences inside the intervals can have. Package mip holds the mixed-integer program of ExactCCE, and
+// the searches that others use for it.
 //
-// Source of the certified quantities: Emde, Pinto, Lukasiewicz, Torr and Bibi, "Towards Certification of
-// Uncertainty Calibration under Adversarial Attacks", ICLR 2025. The exact solution of their program is ours.
+// Source of the certified quantities: Emde, Pinto, Lukasiewicz, Torr and Bibi, "Towards Certification of Uncertainty
+// Calibration under Adversarial Attacks", ICLR 2025. The exact solution of their program is ours.
 //
 // All arithmetic is in float64. Bounds are rounded outwards; metrics are not.
 package calib

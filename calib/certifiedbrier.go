@@ -13,13 +13,13 @@ func BrierConfidences(dst []float64, correct []bool, lower, upper []float64) {
 	}
 }
 
-// CertifiedBrier returns the largest Brier score and the largest mean gap that confidences inside the
-// intervals can have,
+// CertifiedBrier returns the largest Brier score and the largest mean gap that confidences inside the intervals can
+// have,
 //
 //	CBS = 1/N · Σ [c_i (1−l_i)² + (1−c_i) u_i²],   G = 1/N · Σ [c_i (1−l_i) + (1−c_i) u_i],
 //
-// both in [0, 1] and rounded up (Emde et al. 2025, equation 3). For every feasible z,
-// ECE(z) ≤ CCE ≤ G ≤ √CBS, where CCE is the result of ExactCCE.
+// both in [0, 1] and rounded up (Emde et al. 2025, equation 3). For every feasible z, ECE(z) ≤ CCE ≤ G ≤ √CBS, where
+// CCE is the result of ExactCCE.
 //
 // Errors: those of CheckIntervals.
 func CertifiedBrier(correct []bool, lower, upper []float64) (cbs, gap float64, err error) {

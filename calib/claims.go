@@ -1,7 +1,7 @@
 package calib
 
-// Claims are bounds on the calibration error of certified images, one for each of those for whom it may be stated. All are about the
-// images that are certified, and take the noise samples of an image to be independent of each other and of the model.
+// Claims are bounds on the calibration error of certified images, one for each kind of claim. All take the noise
+// samples of an image to be independent of each other and of the model.
 type Claims struct {
 	Attempted  int     `json:"attempted"` // images that could have been certified, not only those that were
 	Delta      float64 `json:"delta"`
@@ -14,9 +14,10 @@ type Claims struct {
 	CCE        float64 `json:"cce"`        // where all intervals hold (ExactCCE)
 }
 
-// Claim bounds the calibration error of samples with certified intervals for everybody at once: attempted is the number of images that could have been
-// certified, fails bounds the probability that radius or interval of one of them is false (confidence.Spending.Fails), and delta is that with which the joint claim may fail.
-// The claim for the population takes bins that were fixed before, and a model that was not chosen on these images.
+// Claim makes all claims about samples with certified intervals. attempted is the number of images that could have been
+// certified. fails bounds the probability that the radius or the interval of one of them is false
+// (confidence.Spending.Fails). delta is the probability with which the joint claim may fail. The claim for the
+// population takes bins that were fixed before, and a model that was not chosen on these images.
 //
 // Errors: those of JointCCE, FailuresAtMost, InExpectation and ForPopulation.
 func Claim(correct []bool, lower, upper []float64, bins *Bins, attempted int, fails, delta float64) (Claims, error) {

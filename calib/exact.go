@@ -24,17 +24,16 @@ type Worst struct {
 	Confidence []float64
 }
 
-// ExactCCE returns the largest expected calibration error over all confidences inside the intervals, for fixed
-// edges 0 = e₀ < … < e_M = 1 of bins that are closed on the left:
+// ExactCCE returns the largest expected calibration error over all confidences inside the intervals,
 //
 //	CCE = max { ECE(z) : l_i ≤ z_i ≤ u_i for all i },
 //
-// as a supremum. It is the optimum of the mixed-integer program of Emde et al. (2025), equation 6, and is found
-// exactly, in time O(N log M + M²): fix the signs of the bins' gaps, and the samples decouple; what they earn
-// depends on the runs of equal signs only, over which a dynamic program maximises.
+// as a supremum, for fixed edges 0 = e₀ < … < e_M = 1 of bins that are closed on the left. It is the optimum of the
+// mixed-integer program of Emde et al. (2025), equation 6, and is found exactly, in time O(N log M + M²). With the
+// signs of the bins' gaps fixed, the samples decouple. Their earnings depend on the runs of equal signs only, and a
+// dynamic program maximises over these.
 //
-// CCE bounds the calibration error that an adversary can reach where every interval holds and no prediction
-// changes.
+// CCE bounds the calibration error that an adversary can reach, if every interval holds and no prediction changes.
 //
 // Errors: those of CheckIntervals and NewBins; ErrSelfCheck.
 func ExactCCE(correct []bool, lower, upper, edges []float64) (Worst, error) {

@@ -9,23 +9,25 @@ import (
 	"github.com/certspec/certspec/resample"
 )
 
-// Bounds are proven ones, with a value between them wherever an image moves within a radius. The interval of a statistic is a resample.Interval.
+// Bounds are proven bounds on a value, wherever an image moves within a radius. The interval of a statistic is a
+// resample.Interval.
 type Bounds struct {
 	Lower float64 `json:"lower"`
 	Upper float64 `json:"upper"`
 }
 
-// Intervals gives the accuracy ("accuracy"), ECE over bins ("ece"), AdaECE and AdaECEQuantile over as many ("adaece", "adaece_quantile"), DebiasedECE
-// ("debiased_ece"), Brier score ("brier") and log loss ("log_loss", where it is finite) of the population of which the samples are a random one an interval each:
+// Intervals returns intervals for statistics of the population behind the samples, which are taken as drawn at random.
+// The keys are "accuracy", "ece" over bins, "adaece" and "adaece_quantile" over as many bins, "debiased_ece", "brier",
+// and "log_loss" where it is finite:
 //
-//	accuracy             the exact one of Clopper and Pearson
+//	accuracy             exact, by Clopper and Pearson
 //	Brier, log loss      percentiles of the bootstrap
-//	ECE, both AdaECE     resample.Norms of the signed gaps of the bins, since percentiles of a calibration error lie too high and may even
-//	                     exclude the error of the samples itself
-//	debiased ECE         on the scale of its square: what the debiased squares of resamples exceed the plain square of the samples by stands for what that of the
-//	                     samples exceeds the population's by
+//	ECE, both AdaECE     resample.Norms of the signed gaps of the bins: percentiles of a calibration error
+//	                     are too high and may even exclude the error of the samples
+//	debiased ECE         on the scale of its square, less the bootstrap bias of the squared error
 //
-// SmoothECE, MCE and ClasswiseECE have none: see docs/calibration-errors.md. Of the errors over bins the population's value is that over the same bins, or over bins that cut the population's confidences alike.
+// SmoothECE, MCE and ClasswiseECE have none: see docs/calibration-errors.md. For errors over bins, the population's
+// value is that over the same bins, or over bins that cut the population's confidences alike.
 //
 // Errors: those of CheckConfidences; options out of range, as *InputError; that of ctx.
 func Intervals(ctx context.Context, correct []bool, confidence []float64, bins *Bins, o resample.Options) (map[string]resample.Interval, error) {

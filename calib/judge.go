@@ -2,7 +2,8 @@ package calib
 
 import "math"
 
-// Judged are the errors of confidences, and the largest that their certified intervals allow. What there are no confidences or intervals for is nil.
+// Judged holds the errors of confidences, and the largest that their certified intervals allow. A field without
+// confidences or intervals is nil.
 type Judged struct {
 	Confidences string   `json:"confidences"` // which
 	ECE         *float64 `json:"ece,omitempty"`
@@ -13,9 +14,11 @@ type Judged struct {
 	CBS         *float64 `json:"cbs,omitempty"`
 }
 
-// JudgeRecalibration judges a map on samples that it was not fitted on: the confidences as they are, recalibrated, and constant at accuracy, the share of right
-// samples that was known when the map was fitted, in this order. failures is how many certificates of the samples may be false, see FailuresAtMost; below 0 there is no joint error.
-// useless says that the map does no better than the constant: it is one, or its certified Brier score (without intervals: its Brier score) is not smaller.
+// JudgeRecalibration judges a map on samples that it was not fitted on. The rows are the confidences as they are,
+// recalibrated, and constant at accuracy, the share of right samples known when the map was fitted. failures is how
+// many certificates of the samples may be false (FailuresAtMost); below 0 there is no joint error. useless: the map
+// does no better than the constant. It is a constant, or its certified Brier score (without intervals its Brier score)
+// is not smaller.
 //
 // Errors: those of Summarize, ECE, Brier and JointCCE.
 func JudgeRecalibration(r *Recalibration, accuracy float64, t *Table, bins *Bins, failures int) (rows []Judged, useless bool, err error) {
@@ -72,8 +75,8 @@ func judge(name string, t *Table, bins *Bins, failures int) (Judged, error) {
 	return row, nil
 }
 
-// Halves parts samples into those to fit on and those to judge: group by group, in turns. Samples of one group, as images that are equal, stay together, in the half of the first
-// of them. nil: each is a group of its own.
+// Halves parts samples into those to fit on and those to judge: group by group, in turns. Samples of one group, such as
+// equal images, stay together in the half of the first of them. With a nil group each sample is its own.
 func (t *Table) Halves(group []int) (fit, judged *Table) {
 	fit, judged = &Table{}, &Table{}
 	for i := range t.Correct {

@@ -18,16 +18,19 @@ type KernelTest struct {
 	Simulations int     `json:"simulations"`
 }
 
-// TestKernel tests whether confidences are calibrated: whether samples of confidence z are correct with probability z. The statistic is the unbiased quadratic
-// estimator of the squared kernel calibration error (Widmann, Lindsten and Zachariah 2019, table 1) for the confidence, with residuals r_i = c_i − z_i,
+// TestKernel tests whether confidences are calibrated: whether samples of confidence z are correct with probability z.
+// The statistic is the unbiased quadratic estimator of the squared kernel calibration error (Widmann, Lindsten and
+// Zachariah 2019, table 1), with residuals r_i = c_i − z_i,
 //
-//	SKCE = 2/(N(N−1)) · Σ_{i<j} r_i·r_j·exp(−|z_i − z_j|/0.4),
+//	SKCE = 2/(N(N−1)) · Σ_{i<j} r_i·r_j·exp(−|z_i − z_j|/0.4).
 //
-// the kernel being that of Kumar, Sarawagi and Jain 2018. It is 0 on average where confidences are calibrated, and positive where they are not.
+// The kernel is that of Kumar, Sarawagi and Jain 2018. The statistic is 0 on average for calibrated confidences, and
+// positive otherwise.
 //
-// The p-value is exact at every N: with the confidences as they are, correctness is drawn anew simulations times, right with probability z_i, and
-// p = (1 + number of draws with at least this SKCE) / (1 + simulations). Rejecting at p ≤ α is a false alarm with probability at most α. Samples are taken to be
-// independent given their confidences. The result is a function of the seed.
+// The p-value is exact at every N. With the confidences as they are, correctness is drawn anew simulations times, right
+// with probability z_i, and p = (1 + number of draws with at least this SKCE) / (1 + simulations). Rejecting at p ≤ α
+// is a false alarm with probability at most α. Samples are taken to be independent given their confidences. The result
+// is a function of the seed.
 //
 // Errors: fewer than 2 samples, fewer than 1 simulation, as *InputError; those of CheckConfidences; that of ctx.
 func TestKernel(ctx context.Context, correct []bool, confidence []float64, simulations int, seed uint64) (KernelTest, error) {

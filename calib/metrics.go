@@ -16,7 +16,8 @@ type Metrics struct {
 	MCE            float64  `json:"mce"`
 }
 
-// Measure takes all metrics of confidences at once: those over bins, AdaECE and AdaECEQuantile over as many, those without. Their intervals are those of Intervals.
+// Measure takes all metrics of confidences at once: those over bins, AdaECE and AdaECEQuantile over as many bins, and
+// those without bins. Intervals gives their intervals.
 //
 // Errors: those of CheckConfidences.
 func Measure(correct []bool, confidence []float64, bins *Bins) (m Metrics, err error) {

@@ -5,13 +5,14 @@ import (
 	"math"
 )
 
-// InExpectation bounds the calibration error on average over the noise of a run: of the attempted images each has a false radius or interval with
-// probability at most p, and n of them are certified. A false certificate moves the error by at most 2/n, so that
+// InExpectation bounds the calibration error on average over the noise of a run. Each of the attempted images has a
+// false radius or interval with probability at most p, and n of them are certified. A false certificate moves the error
+// by at most 2/n. So
 //
 //	U = CCE + 2·p·attempted/n
 //
-// is at least the largest error that a disturbance can cause, on average over runs weighted by n: E[n·(error − U)] ≤ 0. Failures of
-// different images need not be independent. It is not a statement about one run; JointCCE makes one.
+// is at least the largest error that a disturbance can cause, on average over runs weighted by n: E[n·(error − U)] ≤ 0.
+// Failures of different images need not be independent. It says nothing about one run; JointCCE does.
 //
 // Errors: n < 1, attempted < n, p outside (0, 1), as *InputError.
 func InExpectation(cce float64, n, attempted int, p float64) (float64, error) {
@@ -24,11 +25,11 @@ func InExpectation(cce float64, n, attempted int, p float64) (float64, error) {
 	return min(1, (cce+2*p*float64(attempted)/float64(n))*(1+8*unit)), nil
 }
 
-// ForPopulation adds, to a joint bound on a sample, what the calibration error of the population may exceed it by: with fixed bins and
-// n independent, identically distributed images, the population's error exceeds the sample's by more than √(2 ln(1/δ)/n) with
-// probability at most δ (McDiarmid 1989: replacing an image moves the error by at most 2/n, and the error's mean is at least
-// the population's by convexity). It holds together with the joint claim with probability 1 − δ₁ − δ₂; not for data-dependent
-// numbers of samples that look at several images.
+// ForPopulation adds to a joint bound on a sample the amount by which the population's calibration error may exceed it.
+// With fixed bins and n independent, identically distributed images, that is more than √(2 ln(1/δ)/n) with probability
+// at most δ: replacing an image moves the error by at most 2/n (McDiarmid 1989), and by convexity the error's mean is
+// at least the population's. It holds together with the joint claim with probability 1 − δ₁ − δ₂. It does not hold
+// where the number of noise samples of an image depends on other images.
 //
 // Errors: n < 1, delta outside (0, 1), as *InputError.
 func ForPopulation(joint float64, n int, delta float64) (float64, error) {

@@ -15,8 +15,8 @@ type Probabilities struct {
 // rowTolerance is how far the sum of a row may be from 1: what float32 arithmetic over many classes leaves.
 const rowTolerance = 1e-3
 
-// Check reports the first fault: a length that does not fit, no rows (ErrNoSamples), a label that is no
-// class, a probability outside [0, 1] or a row whose sum is further than 0.001 from 1 (*InputError).
+// Check reports the first fault: a length that does not fit, no rows (ErrNoSamples), a label that is no class, a
+// probability outside [0, 1], or a row whose sum is further than 0.001 from 1 (*InputError).
 func (p Probabilities) Check() error {
 	if p.Classes < 2 {
 		return inputError("Classes", p.Classes, "at least 2 classes")
@@ -83,8 +83,8 @@ func (p Probabilities) NLL() (float64, error) {
 	return max(0, total/float64(len(p.Labels))), nil // −0 becomes 0
 }
 
-// ClasswiseECE returns the mean over the classes k of the ECE of the probability of k as a confidence in the
-// event that the true class is k (Kull et al. 2019; static calibration error of Nixon et al. 2019).
+// ClasswiseECE returns the mean over the classes k of the ECE of the probability of k, as a confidence that the true
+// class is k (Kull et al. 2019; static calibration error of Nixon et al. 2019).
 //
 // Errors: those of Check.
 func (p Probabilities) ClasswiseECE(bins *Bins) (float64, error) {

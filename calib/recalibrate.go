@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// Recalibration is a non-decreasing map g: [0, 1] → [0, 1] of confidences. Since it is non-decreasing, the interval [g(l), g(u)] holds g of every
-// confidence in [l, u]: intervals that were certified stay certified, whatever g was fitted on.
+// Recalibration is a non-decreasing map g: [0, 1] → [0, 1] of confidences. The interval [g(l), g(u)] holds g of every
+// confidence in [l, u]. So certified intervals stay certified, whatever g was fitted on.
 //
 // Platt, temperature and beta maps are
 //
-//	g(z) = sigmoid(A·ln z − B·ln(1−z) + C),   A, B ≥ 0,
+//	g(z) = sigmoid(A·ln z − B·ln(1−z) + C),   A, B ≥ 0.
 //
-// with A = B in the maps of Platt (2000) on the logit, and C = 0 besides for a temperature T = 1/A (Guo et al.
-// 2017); beta maps are those of Kull et al. (2017). They are fitted to confidences in [10⁻¹², 1−10⁻¹²], and take
-// others as the nearer of these ends; see Saturated. An isotonic map is a step function: Value[i] from From[i] on.
+// The maps of Platt (2000) on the logit have A = B; a temperature T = 1/A has C = 0 besides (Guo et al. 2017); beta
+// maps are those of Kull et al. (2017). They are fitted to confidences in [10⁻¹², 1−10⁻¹²] and take others as the
+// nearer of these ends; see Saturated. An isotonic map is a step function: Value[i] from From[i] on.
 type Recalibration struct {
 	Method    Method    `json:"method"`
 	Objective Objective `json:"objective"`

@@ -1,11 +1,11 @@
 package calib
 
-// Resolution is how far the accuracies of the bins are from that of all samples,
+// Resolution returns how far the accuracies of the bins are from that of all samples,
 //
 //	Σ_m n_m/n · (acc_m − acc)²,
 //
-// the part of Murphy's (1973) decomposition of the Brier score that a constant confidence does not have: 0 for a constant, and the larger the
-// more the confidence tells.
+// the part of Murphy's (1973) decomposition of the Brier score that a constant confidence does not have. It is 0 for a
+// constant, and larger the more the confidence tells.
 //
 // Errors: those of CheckConfidences.
 func Resolution(correct []bool, confidence []float64, bins *Bins) (float64, error) {

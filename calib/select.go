@@ -22,12 +22,13 @@ type Selected struct {
 }
 
 // SelectByAccuracy compares methods by their models of nearly the best accuracy (Emde et al. 2025, tables 2 and 6 to
-// 10): with A the largest certified accuracy of all candidates, whatever their method, it keeps those with at least
-// A − tolerance, and gives per method, in the order of their first candidates, the smallest CCE and the smallest CBS. A method that has
-// no model left has 0 models, and no numbers. The rule favours no method by itself, but a method that raises A takes from
+// 10). With A the largest certified accuracy of all candidates, it keeps those with at least A − tolerance. For each
+// method, in the order of their first candidates, it returns the smallest CCE and the smallest CBS. A method without a
+// model left has 0 models, and no numbers. The rule favours no method by itself. But a method that raises A takes from
 // the others the models that bought calibration with accuracy.
 //
-// Errors: no candidates; a negative or infinite tolerance; an accuracy, CCE or CBS that is not finite and at least 0; as *InputError.
+// Errors: no candidates; a negative or infinite tolerance; an accuracy, CCE or CBS that is not finite and at least 0;
+// as *InputError.
 func SelectByAccuracy(candidates []Candidate, tolerance float64) ([]Selected, error) {
 	if len(candidates) == 0 {
 		return nil, inputError("len(candidates)", 0, "at least 1 model")

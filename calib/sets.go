@@ -8,15 +8,16 @@ import (
 	"github.com/certspec/certspec/internal/portable"
 )
 
-// RobustLevel is the share of the calibration images that a prediction set must hold for clean images, so that it holds the label with
-// probability at least 1 − miscoverage at any point within a radius, where set and threshold come of one noise sample of standard deviation
-// sigma for each image:
+// RobustLevel returns the share β of the calibration images that a prediction set must hold for clean images. The set
+// then holds the label with probability at least 1 − miscoverage at any point within a radius:
 //
 //	β = Φ(Φ⁻¹(1 − miscoverage) + radius/σ),
 //
-// rounded up by 10⁻¹². docs/prediction-sets.md derives it.
+// rounded up by 10⁻¹². Set and threshold come from one noise sample of standard deviation sigma for each image.
+// docs/prediction-sets.md derives it.
 //
-// Errors: miscoverage outside (0, 1), a radius that is negative or not finite, sigma that is not positive, as *InputError.
+// Errors: miscoverage outside (0, 1), a radius that is negative or not finite, sigma that is not positive, as
+// *InputError.
 func RobustLevel(miscoverage, radius, sigma float64) (float64, error) {
 	switch {
 	case !(miscoverage > 0 && miscoverage < 1):
@@ -32,8 +33,8 @@ func RobustLevel(miscoverage, radius, sigma float64) (float64, error) {
 	return min(1, portable.NormalCDF(portable.NormalQuantile(1-miscoverage)+radius/sigma)+1e-12), nil
 }
 
-// LeastCalibration is the least number of calibration images at which a threshold of level β is finite, the least n ≥ β/(1−β). It
-// is 0 where no number that an int holds is enough.
+// LeastCalibration returns the least number of calibration images at which a threshold of level β is finite: the least
+// n ≥ β/(1−β). It is 0 where no number that an int holds is enough.
 func LeastCalibration(level float64) int {
 	if n := math.Ceil(level/(1-level) - 1e-9); n < 1<<52 {
 		return max(1, int(n))
@@ -41,9 +42,9 @@ func LeastCalibration(level float64) int {
 	return 0
 }
 
-// SetThreshold is the threshold of split conformal prediction: of the n scores of the calibration images' labels (large is strange) the
-// ⌈(n+1)β⌉-th smallest; +Inf, so that every class is in every set, where n is below LeastCalibration. A score that is NaN counts
-// as +Inf. A set has the classes whose score is at most the threshold.
+// SetThreshold returns the threshold of split conformal prediction: the ⌈(n+1)β⌉-th smallest of the n scores of the
+// calibration images' labels (large is strange). Where n is below LeastCalibration it is +Inf, so that every class is
+// in every set. A score that is NaN counts as +Inf. A set has the classes whose score is at most the threshold.
 //
 // Errors: no scores, a level outside (0, 1], as *InputError.
 func SetThreshold(scores []float64, level float64) (float64, error) {
@@ -67,9 +68,9 @@ func SetThreshold(scores []float64, level float64) (float64, error) {
 	return sorted[max(place, 1)-1], nil
 }
 
-// CoverageRange is the central range in which the number of m test images whose set holds the label falls with at least the given
-// confidence, where calibration and test images are exchangeable and scores have no ties: beta-binomial with parameters k = ⌈(n+1)β⌉ and
-// n + 1 − k (Vovk 2012). Of all classes in every set it is [m, m].
+// CoverageRange returns the central range of the number of m test images whose set holds the label, with at least the
+// given confidence. Calibration and test images must be exchangeable, and scores without ties: then the number is
+// beta-binomial with parameters k = ⌈(n+1)β⌉ and n + 1 − k (Vovk 2012). If every set has all classes it is [m, m].
 //
 // Errors: n or m below 1, a level or confidence outside (0, 1), as *InputError.
 func CoverageRange(n, m int, level, confidence float64) (low, high int, err error) {

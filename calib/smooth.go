@@ -11,16 +11,18 @@ const (
 	smoothReach  = 9     // widths of the kernel beyond which it is below 10⁻¹⁷ of its peak
 )
 
-// SmoothECE returns the smooth calibration error (smECE) of Błasiok and Nakkiran 2023 (definitions 6 and 9, algorithm 1), in [0, 1]. With K_σ the Gaussian
-// kernel of width σ, reflected at 0 and 1,
+// SmoothECE returns the smooth calibration error (smECE) of Błasiok and Nakkiran 2023 (definitions 6 and 9, algorithm
+// 1), in [0, 1]. With K_σ the Gaussian kernel of width σ, reflected at 0 and 1,
 //
-//	smECE_σ = 1/N · ∫₀¹ |Σ_i K_σ(t, z_i)·(z_i − c_i)| dt,
+//	smECE_σ = 1/N · ∫₀¹ |Σ_i K_σ(t, z_i)·(z_i − c_i)| dt.
 //
-// and the error is smECE_σ at the σ where the two are equal, which is returned as width. It has no bins, and moves little when confidences do.
+// The error is smECE_σ at the σ where the two are equal; width is that σ. It has no bins, and moves little when
+// confidences do.
 //
-// Grid and search are those of the authors' program relplot 1.0, so that results equal its to 6 digits and better: confidences are spread over a grid of
-// max(1001, about 10/σ) places, the integral is a sum over max(200, 10/σ), the kernel ends at distance ½ (which is felt at σ above 0.15, where it is normalised by
-// what is left), and σ is found by bisection to 1/1024.
+// Grid and search are those of the authors' program relplot 1.0, so results equal its to 6 digits and better.
+// Confidences are spread over a grid of max(1001, about 10/σ) places. The integral is a sum over max(200, 10/σ). The
+// kernel ends at distance ½; above σ = 0.15, where this is felt, it is normalised by what is left. σ is found by
+// bisection to 1/1024.
 //
 // Errors: those of CheckConfidences.
 func SmoothECE(correct []bool, confidence []float64) (value, width float64, err error) {

@@ -15,8 +15,8 @@ type Summary struct {
 	Brier *float64 `json:"brier,omitempty"`
 }
 
-// Summarize takes all bounds of samples with certified intervals [lower, upper] at once; confidence may be nil. The second value is
-// where the calibration error is largest.
+// Summarize takes all bounds of samples with certified intervals [lower, upper] at once; confidence may be nil. The
+// second value says where the calibration error is largest.
 //
 // Errors: those of ExactCCE, ECE and Brier.
 func Summarize(correct []bool, confidence, lower, upper []float64, bins *Bins) (Summary, Worst, error) {

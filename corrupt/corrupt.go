@@ -1,14 +1,14 @@
 // Package corrupt changes images as the published robustness benchmarks do: the fifteen corruptions of CIFAR-C and its
-// four extra ones (Hendrycks and Dietterich 2019), the ten of CIFAR-C-bar (Mintun, Kirillov and Xie 2021), and the noise in
-// rings of the spectrum of CIFAR-F (Sun et al. 2021).
+// four extra ones (Hendrycks and Dietterich 2019), the ten of CIFAR-C-bar (Mintun, Kirillov and Xie 2021), and the
+// noise in rings of the spectrum of CIFAR-F (Sun et al. 2021).
 //
-// A corruption is a function of the image and of a random stream, and the stream of (data set, seed, setting, index of the
-// image) alone. So the same bytes come out for any number of workers, in any order, in a file or on the fly, and on every
-// platform: nothing in here rounds differently where a compiler fuses operations.
+// A corruption is a function of the image and of a random stream. The stream is a function of data set, seed, setting
+// and index of the image alone. So the same bytes come out for any number of workers, in any order, in a file or on the
+// fly, and on every platform: nothing here rounds differently where a compiler fuses operations.
 //
-// The strengths are those of 32×32 images. For other sides, every length in pixels (radius, standard deviation of a blur,
-// displacement, wavelength) is multiplied by max(1, min(height, width)/32), and what covers the image covers it. Grey
-// images are corrupted where that makes sense; what only moves colour refuses them.
+// The strengths are those of 32×32 images. For other sides, every length in pixels (radius, standard deviation of a
+// blur, displacement, wavelength) is multiplied by max(1, min(height, width)/32); what covers the image covers it. Grey
+// images are corrupted where that makes sense; a corruption that only moves colour refuses them.
 package corrupt
 
 import (
@@ -96,8 +96,8 @@ func New(s Setting, shape pixel.Shape, key Key) (*Corrupter, error) {
 	return c, nil
 }
 
-// Apply corrupts the image of the given index: dst and src are shape.Len() bytes, HWC, and do not overlap. It panics where
-// they are of another length.
+// Apply corrupts the image of the given index. dst and src are shape.Len() bytes, HWC, and do not overlap. It panics if
+// they have another length.
 func (c *Corrupter) Apply(dst, src []uint8, index int) {
 	if len(dst) != c.shape.Len() || len(src) != c.shape.Len() {
 		panic(fmt.Sprintf("corrupt: %s of %d bytes into %d; expected images of %v", c.setting, len(src), len(dst), c.shape))

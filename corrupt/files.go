@@ -20,8 +20,9 @@ var (
 // FourierCentres is the number of published rings, from 1 on.
 const FourierCentres = 16
 
-// Files lists the files of a corruption as they are published: one NAME.npy with severities 1 to 5, and for "fourier" one
-// fourier_fcFC_aALPHA.npy for each ring and decay with the norms 8, 10 and 12, 64 in all. The setting gives the options beside the strength.
+// Files lists the files of a corruption as they are published: one NAME.npy with severities 1 to 5. For "fourier" it is
+// one fourier_fcFC_aALPHA.npy for each ring and decay, with the norms 8, 10 and 12, 64 in all. The setting gives the
+// options beside the strength.
 func Files(s Setting) ([]File, error) {
 	e, err := find(s.Name)
 	if err != nil {
@@ -45,7 +46,8 @@ func Files(s Setting) ([]File, error) {
 	return []File{f}, nil
 }
 
-// FourierFile is the file of one ring and decay of CIFAR-F, with the published norms, of the paper or as the archive computes it.
+// FourierFile returns the file of one ring and decay of CIFAR-F with the published norms, as in the paper or as the
+// archive computes it.
 func FourierFile(centre int, decay float64, archive bool) File {
 	f := File{Name: fmt.Sprintf("fourier_fc%d_a%g.npy", centre, decay)}
 	for _, norm := range fourierNorms {
@@ -54,8 +56,8 @@ func FourierFile(centre int, decay float64, archive bool) File {
 	return f
 }
 
-// Names are the corruptions of some families or groups ("C", "C-extra", "C-bar", "F", "Low", "Mid", "High"), in the order of the registry.
-// "all" is all of them. A word that is neither is a *SettingError.
+// Names returns the corruptions of some families or groups ("C", "C-extra", "C-bar", "F", "Low", "Mid", "High"), in the
+// order of the registry. "all" is all of them. Another word is a *SettingError.
 func Names(words []string) ([]string, error) {
 	known := []string{"all"}
 	var names []string

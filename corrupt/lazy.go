@@ -8,9 +8,9 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// Dataset is the images of d, corrupted when they are loaded: the bytes are those of the files that Make writes. The index of an image is its id
-// in the base set, so that the same image is the same in every subset. Errors of the setting come at once, those that depend on the shape
-// of the images from Load.
+// Dataset returns the images of d, corrupted when they are loaded, with the bytes of the files that Make writes. The
+// index of an image is its id in the base set, so the same image is the same in every subset. Errors of the setting
+// come at once, those that depend on the shape of the images from Load.
 func Dataset(d *dataset.Dataset, s Setting, seed uint64) (*dataset.Dataset, error) {
 	e, err := find(s.Name)
 	if err != nil {
@@ -33,8 +33,8 @@ func Dataset(d *dataset.Dataset, s Setting, seed uint64) (*dataset.Dataset, erro
 	}), nil
 }
 
-// SetName is the name of a base set in the keys of random streams: CIFAR-10 for cifar10 and its copies, CIFAR-100, else the name up to a
-// slash or bracket, and "images" where that is a path.
+// SetName returns the name of a base set in the keys of random streams: CIFAR-10 for cifar10 and its copies, CIFAR-100,
+// else the name up to a slash or bracket, and "images" where that is a path.
 func SetName(name string) string {
 	set, _, _ := strings.Cut(name, "[")
 	set, _, _ = strings.Cut(set, "/")

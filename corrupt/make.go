@@ -26,10 +26,11 @@ type MakeOptions struct {
 	Progress progress.Reporter
 }
 
-// Make writes files in the layout of CIFAR-C into a folder: NAME.npy with the images of all strengths one block after the
-// other, labels.npy with the labels as often, and manifest.json with the settings and the SHA-256 of each file. A file stands under its name only
-// when it is complete; what is there already, and has the hash of the manifest, stays, so that an interrupted run goes on. A folder
-// with the manifest of another set is a *ManifestError, and a file that no manifest knows is an error.
+// Make writes files in the layout of CIFAR-C into a folder: NAME.npy with the images of all strengths, one block after
+// the other; labels.npy with the labels as often; manifest.json with the settings and the SHA-256 of each file. A file
+// gets its name only when it is complete. Files that are there and have the hash of the manifest stay, so an
+// interrupted run goes on. A folder with the manifest of another set is a *ManifestError; a file that no manifest knows
+// is an error.
 func Make(ctx context.Context, d *dataset.Dataset, folder string, files []File, o MakeOptions) (*Manifest, error) {
 	images, err := d.Load(ctx)
 	if err != nil {

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Parse reads a setting as String writes it: "fog:3", "glass_blur:2,swap", "fourier:fc=3,a=0.5,eps=8" or the last with ",archive". A name alone is a
-// setting without strength, which New refuses. Photographs of frost have a path and cannot be named here.
+// Parse reads a setting as String writes it: "fog:3", "glass_blur:2,swap", "fourier:fc=3,a=0.5,eps=8", the last also
+// with ",archive". A name alone is a setting without strength, which New refuses. Photographs of frost have a path and
+// cannot be named here.
 //
 // Errors: an unknown name, as *UnknownError; a part that is no strength, as *SettingError.
 func Parse(text string) (Setting, error) {

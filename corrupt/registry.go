@@ -20,7 +20,8 @@ const (
 	F      Family = "F"       // CIFAR-F
 )
 
-// Group is the part of the spectrum that a corruption of C disturbs, after Sun et al. 2021; other families are their own group.
+// Group is the part of the spectrum that a corruption of C disturbs (Sun et al. 2021); other families are their own
+// group.
 type Group string
 
 const (
@@ -110,8 +111,8 @@ type Members struct {
 	Corruptions []string
 }
 
-// Groups are those of the fifteen corruptions of CIFAR-10-C: by the image frequencies that they disturb (low, mid and high), and by their kind
-// (Hendrycks and Dietterich 2019).
+// Groups are those of the fifteen corruptions of CIFAR-10-C: by the image frequencies that they disturb (low, mid and
+// high), and by kind (Hendrycks and Dietterich 2019).
 var Groups = append(byFrequency(),
 	Members{"noise", []string{"gaussian_noise", "shot_noise", "impulse_noise"}},
 	Members{"blur", []string{"defocus_blur", "glass_blur", "motion_blur", "zoom_blur"}},

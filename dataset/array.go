@@ -7,8 +7,8 @@ import (
 	"github.com/certspec/certspec/internal/npy"
 )
 
-// ReadArray reads a NumPy file of uint8 images, N×H×W×C with 1 or 3 channels or N×H×W, without labels: all are -1. The ids are the
-// places in the file.
+// ReadArray reads a NumPy file of uint8 images, N×H×W×C with 1 or 3 channels or N×H×W, without labels: all are -1. The
+// ids are the places in the file.
 func ReadArray(ctx context.Context, path string) (*Images, error) {
 	r, err := (&array{images: path}).read(ctx)
 	if err != nil {

@@ -51,9 +51,9 @@ func Open(name string) (*Dataset, error) {
 // beforeLibJPEG is how JPEG pictures were decoded before names said it.
 const beforeLibJPEG = "go1.26"
 
-// OpenLike is Open with the decoder of JPEG pictures by which the images of another name were decoded, one that a
-// file has recorded: names without any are of versions that took the decoder of Go 1.26. A decoder that name says itself goes
-// before. A program that another release of Go built does not have it; Load then says so.
+// OpenLike is Open with the JPEG decoder of another name, one that a file has recorded. Names without a decoder are of
+// versions that took the decoder of Go 1.26. A decoder that name itself says goes before. A program built by another
+// release of Go does not have it; Load then says so.
 func OpenLike(name, recorded string) (*Dataset, error) {
 	d, err := Open(name)
 	if err != nil || d.base.preparation.JPEG == "" {

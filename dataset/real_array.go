@@ -19,8 +19,8 @@ type Array struct {
 	Real  []float32 // of float32 and float64 values, in units of the full range, all finite; the latter are rounded
 }
 
-// ReadAnyArray reads a NumPy file of images, N×H×W×C with 1 or 3 channels or N×H×W, of uint8, or of float32 or float64 in units of the
-// full range, in [0, 1] or beyond.
+// ReadAnyArray reads a NumPy file of images, N×H×W×C with 1 or 3 channels or N×H×W, of uint8, or of float32 or float64
+// in units of the full range, in [0, 1] or beyond.
 //
 // Errors: those of ReadArray; a value that is not finite, also as a float32, with its place.
 func ReadAnyArray(ctx context.Context, path string) (*Array, error) {

@@ -11,9 +11,9 @@ import (
 	near "github.com/certspec/certspec/internal/nearest"
 )
 
-// Selection keeps some images of a set. Skip, MaxIndex and Range look at an image's
-// id (its index in the base set), so their order does not matter, and the same id is
-// the same image in every corruption and severity. Count and Split look at what is left. Only changes labels, too.
+// Selection keeps some images of a set. Skip, MaxIndex and Range look at an image's id, its index in the base set. So
+// their order does not matter, and the same id is the same image in every corruption and severity. Count and Split look
+// at what is left. Only changes labels, too.
 type Selection struct {
 	text  string
 	apply func(ids, labels []int) ([]int, error) // labels is indexed by id
@@ -97,8 +97,8 @@ func relabel(only, classes []string, ids, labels []int) (kept, now []int, err er
 	return keep(ids, func(id int) bool { return now[id] >= 0 }), now, nil
 }
 
-// Random keeps n of the images that are left, drawn without regard to their labels: a function of the ids and the seed alone. The classes are not
-// balanced, as in a sample of images whose labels nobody knows.
+// Random keeps n of the images that are left, drawn without regard to their labels: a function of the ids and the seed
+// alone. As in a sample of images with unknown labels, the classes are not balanced.
 func Random(n int, seed uint64) Selection {
 	return Selection{text: fmt.Sprintf("random=%d:%d", n, seed), apply: func(ids, _ []int) ([]int, error) {
 		if n < 1 || n > len(ids) {

@@ -18,7 +18,8 @@ type Agreement struct {
 	Pairs    []AgreementPair `json:"pairs"`
 }
 
-// LeastAgreement is the R² of the agreement line below which its estimates are marked unreliable (Baek et al. 2022, section 4).
+// LeastAgreement is the R² of the agreement line below which its estimates are marked as unreliable (Baek et al. 2022,
+// section 4).
 const LeastAgreement = 0.95
 
 // AgreedModel is one model's accuracy without shift, and the two estimates of its accuracy under it.
@@ -44,21 +45,23 @@ type AgreementPair struct {
 }
 
 // Agree estimates the accuracy of each model under a shift without labels of the shifted images. id and shifted are the
-// predictions of the same models in the same order; labels are those of the set without shift; truth, where it is not
-// nil, holds the labels of the shifted set.
+// predictions of the same models in the same order. labels are those of the set without shift. truth, if not nil, holds
+// the labels of the shifted set.
 //
-// ALine-S maps the accuracy without shift through the agreement line. ALine-D solves, by least squares over all pairs i < j,
+// ALine-S maps the accuracy without shift through the agreement line. ALine-D solves, by least squares over all pairs i
+// < j,
 //
 //	½(z_i + z_j) = Φ⁻¹(G′_ij) + a·(½(Φ⁻¹A_i + Φ⁻¹A_j) − Φ⁻¹G_ij)
 //
-// for z_i, the probit of the accuracy under the shift, with A accuracy, G agreement without shift, G′ under it, and a the
-// line's slope.
+// for z_i, the probit of the accuracy under the shift. A is accuracy, G agreement without shift, G′ agreement under it,
+// a the line's slope.
 //
-// Intervals are over images, of both sets by themselves or, where they are the same images, together; the models are given. They do not
-// hold the error of the method, that accuracies and agreements have one line: Reliable says whether that is to be expected.
+// Intervals are over images, of both sets by themselves or, if they are the same images, together; the models are
+// given. They do not hold the error of the method, that accuracies and agreements have one line. Reliable says whether
+// that is to be expected.
 //
-// Errors: fewer than three models, sets of other models or lengths, no images, pairs that agree equally often without the
-// shift (*FewPoints), options of the bootstrap, that of ctx.
+// Errors: fewer than three models, sets of other models or lengths, no images, pairs that agree equally often without
+// the shift (*FewPoints), options of the bootstrap, that of ctx.
 func Agree(ctx context.Context, id, shifted []Predictions, labels, truth []int, o AgreeOptions) (*Agreement, error) {
 	out, err := agree(id, shifted, labels, truth, o.Clip)
 	if err != nil {

@@ -31,14 +31,15 @@ type CSV struct {
 	Labels  []string       // columns of labels that look like numbers; those with words are labels anyway
 }
 
-// ReadCSV reads a table with one model a line. The first line names the columns; "model" is the name, and must be there.
-// A column with a cell that is no number is a label; the columns of CSV.Labels are labels, too. All others are
-// accuracies, written k/n, in percent with the sign (88.4%), or as bare numbers in CSV.Unit, but for CSV.Numbers and the
-// eight predictors of the paper by their field names. A column "n" holds the images behind the line's accuracies where neither
-// the cell nor CSV.Images says them. Blank cells are missing (Models.Blank). Lines that begin with # are comments.
+// ReadCSV reads a table with one model a line. The first line names the columns; "model" is the name, and must be
+// there. A column with a cell that is no number is a label, and so are the columns of CSV.Labels. CSV.Numbers and the
+// eight predictors of the paper, by their field names, are plain numbers. All other columns are accuracies, written
+// k/n, in percent with the sign (88.4%), or as bare numbers in CSV.Unit. A column "n" holds the images behind the
+// line's accuracies, if neither the cell nor CSV.Images says them. Blank cells are missing (Models.Blank). Lines that
+// begin with # are comments.
 //
-// Errors are *FieldError with line and column: an unstated unit, a share above 1 or a percentage above 100, k above n, NaN,
-// an unknown column in CSV, a model twice.
+// Errors are *FieldError with line and column: an unstated unit, a share above 1 or a percentage above 100, k above n,
+// NaN, an unknown column in CSV, a model twice.
 func ReadCSV(path string, o CSV) (Models, error) {
 	f, err := os.Open(path)
 	if err != nil {

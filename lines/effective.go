@@ -9,9 +9,11 @@ type Effective struct {
 	Residual  float64 `json:"residual"`  // Φ⁻¹(y) − line, in probit units
 }
 
-// EffectiveRobustness is ER(f) = acc_shift(f) − Φ(m·Φ⁻¹(acc(f)) + b) over the line of a baseline (Taori et al. 2020, with
-// probit in place of their logit, as Miller et al. 2021 have it). x and y are the model's two accuracies; the clip
-// applies to both before the probit, and to y in the residual only. Errors: accuracies that have no probit.
+// EffectiveRobustness is ER(f) = acc_shift(f) − Φ(m·Φ⁻¹(acc(f)) + b) over the line of a baseline (Taori et al. 2020,
+// with probit in place of their logit, as in Miller et al. 2021). x and y are the model's two accuracies. The clip
+// applies to both before the probit, and to y in the residual only.
+//
+// Errors: accuracies that have no probit.
 func EffectiveRobustness(baseline Line, x, y Accuracy, clip Clip) (Effective, error) {
 	px, err := clip.share(x)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/certspec/certspec/rs/bound"
 )
 
-// Selection are the models whose label has a value, or all others; the zero value is all models. The label "model" is the name,
-// where models have no such label.
+// Selection picks the models whose label has a value, or all others; the zero value is all models. The label "model" is
+// the name, if models have no such label.
 type Selection struct {
 	Label, Value string
 	Not          bool // all models but those
@@ -123,9 +123,12 @@ type Point struct {
 	Radius  any // kept in the results
 }
 
-// Fit fits a line of Y on X, in probit units, for each group, and finds each model's effective robustness above the baseline's
-// line. Errors: a field or label that no model has (with the nearest), fields that are no accuracies, a group with fewer than
-// three baseline models or with one x (*FewPoints), accuracies that have no probit, options of the bootstrap, that of ctx.
+// Fit fits a line of Y on X, in probit units, for each group, and finds each model's effective robustness above the
+// baseline's line.
+//
+// Errors: a field or label that no model has (with the nearest), fields that are no accuracies, a group with fewer than
+// three baseline models or with one x (*FewPoints), accuracies that have no probit, options of the bootstrap, that of
+// ctx.
 func Fit(ctx context.Context, models Models, o Options) (*Result, error) {
 	if err := models.Check(); err != nil {
 		return nil, err

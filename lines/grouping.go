@@ -23,8 +23,8 @@ var (
 	otherShifts = []string{"snow", "frost", "fog", "motion_blur", "zoom_blur", "glass_blur", "elastic_transform", "jpeg_compression", "shot_noise", "cifar10c_acc"}
 )
 
-// ByPruning is table 1 of Fridovich-Keil et al. 2022: models trained without augmentation, by kind of pruning. The dense
-// models count with the rewinding tickets alone, as the printed numbers show.
+// ByPruning is table 1 of Fridovich-Keil et al. 2022: models trained without augmentation, by kind of pruning. The
+// dense models count with the rewinding tickets alone, as the printed numbers show.
 var ByPruning = Grouping{
 	Title: "Models pruned, by kind of pruning (table 1 of Fridovich-Keil et al. 2022)",
 	Groups: []Group{
@@ -58,8 +58,9 @@ var ByCLIP = Grouping{
 	ID:     "val",
 }
 
-// For is the same grouping without the shifts that no model has and the groups in which no three models make a line, and the names of both: for results that are
-// not complete. Where nothing would be left it is the grouping as it is.
+// For returns the grouping for results that are not complete: without the shifts that no model has and the groups in
+// which no three models make a line, and the names of both. Where nothing would be left, it returns the grouping as it
+// is.
 func (g Grouping) For(models Models) (kept Grouping, left []string) {
 	kept = g
 	kept.Shifts, kept.Groups = nil, nil

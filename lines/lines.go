@@ -1,12 +1,12 @@
 // Package lines asks whether models lie on a line: accuracy under a distribution shift against accuracy without it,
-// both in probit units, and how far a model stands above the line of a baseline (effective robustness).
+// both in probit units. It also says how far a model is above the line of a baseline (effective robustness).
 //
 // Sources: Fridovich-Keil et al. 2022, "Models out of line" (the tables, the eight predictors); Taori et al. 2020
 // (effective robustness); Miller et al. 2021 (the probit line); Baek et al. 2022 (agreement on the line).
 //
-// A Model is a name, labels that groups are made of, accuracies and other numbers. Readers (ReadRobustNets, ReadTestbed,
-// ReadRobustBench, ReadCSV, ReadRecords) make Models from files; Fit fits lines, Tabulate makes the paper's tables.
-// The package knows neither classifiers nor ledgers: accuracies come as numbers, or per image.
+// A Model is a name, labels that form groups, accuracies and other numbers. Readers (ReadRobustNets, ReadTestbed,
+// ReadRobustBench, ReadCSV, ReadRecords) make Models from files; Fit fits lines, Tabulate makes the paper's tables. The
+// package knows neither classifiers nor ledgers: accuracies come as numbers, or per image.
 package lines
 
 import (

@@ -61,9 +61,10 @@ func FormatIDs(ids []int) string {
 	return strings.Join(parts, ",")
 }
 
-// ReadPredictions reads a folder of predictions: a file MODEL.npy for each model, whole numbers in one dimension, with its card
-// MODEL.json if there is one, or, as CIFAR-10.1 has them, a file MODEL.json with a list of classes. A folder that has none but
-// folders with numbers for names, the severities of a corruption, holds the predictions of all, one after the other.
+// ReadPredictions reads a folder of predictions. For each model it holds a file MODEL.npy, whole numbers in one
+// dimension, with its card MODEL.json if there is one; or, as in CIFAR-10.1, a file MODEL.json with a list of classes.
+// A folder that holds only folders with numbers for names, the severities of a corruption, has the predictions of all,
+// one after the other.
 //
 // Errors: no predictions, a file of another form, cards that name other models or images than their neighbours'.
 func ReadPredictions(folder string) ([]Predictions, error) {
@@ -183,7 +184,8 @@ func ReadPredictionCard(path string) (*PredictionCard, error) {
 	return card, nil
 }
 
-// Write writes the predictions to FOLDER/MODEL.npy, with their card, which is written first: predictions are whole where MODEL.npy is.
+// Write writes the predictions to FOLDER/MODEL.npy and their card, the card first: predictions are whole where
+// MODEL.npy is.
 func (p Predictions) Write(folder string) error {
 	card, err := json.MarshalIndent(p.Card, "", "  ")
 	if err != nil {
@@ -251,7 +253,8 @@ func decodeClasses(data []byte) ([]int, error) {
 	return classes, nil
 }
 
-// Match puts the predictions under a shift into the order of those without it, and drops none: every model must be on both sides.
+// Match puts the predictions under a shift into the order of those without it, and drops none: every model must be on
+// both sides.
 func Match(id, shifted []Predictions) ([]Predictions, error) {
 	var names []string
 	for _, p := range shifted {

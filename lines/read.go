@@ -11,11 +11,12 @@ import (
 	"github.com/certspec/certspec/internal/textfile"
 )
 
-// ErrImages is the error of Read where a table does not say how many images are behind its cells, and CSV.Images does neither.
+// ErrImages is the error of Read if neither a table nor CSV.Images says how many images are behind its cells.
 var ErrImages = errors.New("RobustBench's table does not say how many images are behind a cell (5,000 of ImageNet-C, 10,000 of CIFAR-10-C)")
 
-// Read reads a file of models by its ending, and a .csv by its columns: RobustNets' .json (ReadRobustNets), records in .jsonl (ReadRecords), the ImageNet testbed's .csv
-// (ReadTestbed), RobustBench's (ReadRobustBench, with the images of CSV.Images[""]), or any other with a column model (ReadCSV), which o is about.
+// Read reads a file of models by its ending, and a .csv by its columns: RobustNets' .json (ReadRobustNets), records in
+// .jsonl (ReadRecords), the ImageNet testbed's .csv (ReadTestbed), RobustBench's (ReadRobustBench, with the images of
+// CSV.Images[""]), or any other with a column model (ReadCSV). The options o are for the last.
 //
 // Errors: another ending; ErrImages; those of the readers.
 func Read(path string, o CSV) (Models, error) {

@@ -15,9 +15,9 @@ import (
 	"github.com/certspec/certspec/internal/textfile"
 )
 
-// Record is one model as a line of JSON, in RobustNets' field names: accuracies in percent, all other numbers in their own
-// unit, with what the released file lacks: images behind each accuracy, deviations and counts behind each mean, and the
-// settings that the numbers were made with.
+// Record is one model as a line of JSON, in RobustNets' field names: accuracies in percent, all other numbers in their
+// own unit. It adds what the released file lacks: images behind each accuracy, deviations and counts behind each mean,
+// and the settings that made the numbers.
 type Record struct {
 	Model      string             `json:"model"`
 	Labels     map[string]string  `json:"labels,omitempty"`     // e.g. architecture, augmentation, method, layout, sparsity, seed
@@ -105,9 +105,9 @@ func withRecord(path string, text []byte, model string, line []byte) (out []byte
 	return out, nil
 }
 
-// ReadRecords reads a file with a Record a line. Errors are *FieldError with the line: text that is no record, an unknown
-// key, a model twice, a value out of range. A last line that is cut off (no newline behind it, no whole record) is an
-// error, too: the program that writes records drops it when it goes on.
+// ReadRecords reads a file with one Record a line. Errors are *FieldError with the line: text that is no record, an
+// unknown key, a model twice, a value out of range. A last line that is cut off (no newline behind it, no whole record)
+// is an error, too: the program that writes records drops it when it goes on.
 func ReadRecords(path string) (Models, error) {
 	f, err := os.Open(path)
 	if err != nil {

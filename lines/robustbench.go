@@ -10,10 +10,10 @@ import (
 	"github.com/certspec/certspec/internal/textfile"
 )
 
-// ReadRobustBench reads RobustBench's table of accuracies under corruptions (Croce et al. 2021, unaggregated_results.csv): two
-// header lines (corruption, severity), then a model a line, accuracies as shares. images is the number of test images of
-// one cell: RobustBench evaluates 5,000 of ImageNet-C and 10,000 of CIFAR-10-C. A corruption's accuracy is the mean over
-// its severities; "mean" is that over all cells. Errors are *FieldError.
+// ReadRobustBench reads RobustBench's table of accuracies under corruptions (Croce et al. 2021,
+// unaggregated_results.csv): two header lines (corruption, severity), then a model a line, accuracies as shares. images
+// is the number of test images of one cell: RobustBench evaluates 5,000 of ImageNet-C and 10,000 of CIFAR-10-C. A
+// corruption's accuracy is the mean over its severities; "mean" is that over all cells. Errors are *FieldError.
 func ReadRobustBench(path string, images int) (Models, error) {
 	f, err := os.Open(path)
 	if err != nil {

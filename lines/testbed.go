@@ -41,10 +41,10 @@ var testbedFields = map[string]struct {
 	"imagenetv2-matched-frequency-format-val": {"imagenetv2", 10_000},
 }
 
-// ReadTestbed reads the table of the ImageNet testbed (Taori et al. 2020): a model a line, its accuracies in percent, blank
-// where it was not evaluated. The columns that the paper uses get the names imagenetv2, imagenet-r, objectnet, imagenet-a,
-// imagenet-sketch and val; a corruption's five on-disk severities are joined to their mean, named after it, on 250,000
-// images. All other columns keep their names, with an unknown number of images. The label group is torchvision, robustness
+// ReadTestbed reads the table of the ImageNet testbed (Taori et al. 2020): a model a line, its accuracies in percent,
+// blank where it was not evaluated. The paper's columns get the names imagenetv2, imagenet-r, objectnet, imagenet-a,
+// imagenet-sketch and val. A corruption's five on-disk severities become their mean, named after it, on 250,000 images.
+// All other columns keep their names, with an unknown number of images. The label group is torchvision, robustness
 // (torchvision28, robustness5), clip (zero-shot) or other. Blank cells are missing fields (Models.Blank).
 func ReadTestbed(path string) (Models, error) {
 	f, err := os.Open(path)

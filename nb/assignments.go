@@ -10,8 +10,8 @@ import (
 	"github.com/certspec/certspec/internal/figure"
 )
 
-// Assignments draws how an iterate of ADMM assigns its first samples to bins, side by side for each snapshot: a row for each sample, a column for each
-// of the bins, counted from 1, in colours from 0 to 1.
+// Assignments draws how an iterate of ADMM assigns its first samples to bins, side by side for each snapshot: a row for
+// each sample, a column for each of the bins, counted from 1, in colours from 0 to 1.
 func Assignments(caption string, bins int, snapshots ...mip.Snapshot) *Figure {
 	for _, s := range snapshots {
 		if bins < 1 || len(s.A) == 0 || len(s.A)%bins != 0 {

@@ -16,8 +16,8 @@ import (
 	"github.com/certspec/certspec/rs/noise"
 )
 
-// Smoothing is a picture of the whole method: an image, its noise samples with the network's answers, their votes and what is certified from
-// them; beside it, the curve of a run.
+// Smoothing is a picture of the whole method: an image, its noise samples with the network's answers, their votes and
+// the certificate; beside it, the curve of a run.
 type Smoothing struct {
 	Data     rs.Source
 	Model    classifier.Classifier

@@ -11,8 +11,9 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// Curve draws certified accuracy against the radius, one step line per run, with its 95 % interval for the population behind the images,
-// and the largest radius that its noise samples can certify. What all runs have in common stands above the figure.
+// Curve draws certified accuracy against the radius, one step line per run, with its 95 % interval for the population
+// behind the images and the largest radius that its noise samples can certify. Settings that all runs share stand above
+// the figure.
 func Curve(runs ...*rs.Run) *Figure {
 	if len(runs) == 0 {
 		end(fmt.Errorf("nb.Curve: no run to draw"))

@@ -14,9 +14,10 @@ import (
 	"github.com/certspec/certspec/ood"
 )
 
-// Histograms draws, a row for each measurement, how often the confidence lies in each of 50 equal bins between 1/K and 1: the confidence itself
-// at ε = 0, else its upper bound, or the largest that attacks found. The axis is broken as Bitterwolf et al. 2020 (tables 5 to 7) have
-// it: shares above 20 % are drawn ten times smaller. A dotted line stands at the mean. What is no number counts as 1.
+// Histograms draws, a row for each measurement, how often the confidence lies in each of 50 equal bins between 1/K and
+// 1. It is the confidence itself at ε = 0, else its upper bound, or the largest that attacks found. The axis is broken
+// as in Bitterwolf et al. 2020 (tables 5 to 7): shares above 20 % are drawn ten times smaller. A dotted line stands at
+// the mean. A value that is no number counts as 1.
 func Histograms(measurements ...*ood.Measurement) *Figure {
 	rows := make([][]*ood.Measurement, len(measurements))
 	for i, m := range measurements {
@@ -25,7 +26,8 @@ func Histograms(measurements ...*ood.Measurement) *Figure {
 	return HistogramRows(rows...)
 }
 
-// HistogramRows draws several histograms in a row, as Histograms does one: with a row for each network, as in tables 5 to 7.
+// HistogramRows draws several histograms in a row, as Histograms does one, with a row for each network, as in tables 5
+// to 7.
 func HistogramRows(measurements ...[]*ood.Measurement) *Figure {
 	rows := make([][]*histogram, len(measurements))
 	var captions []string

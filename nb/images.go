@@ -67,8 +67,8 @@ func Browse(caption string, shape pixel.Shape, sliders []Slider, image func(at [
 	}}
 }
 
-// HeatMaps draws maps over frequencies side by side, by their titles, in colours from low (black) to high (white). The page holds pixels, as a drawing of all
-// cells would be many times larger.
+// HeatMaps draws maps over frequencies side by side, with their titles, in colours from low (black) to high (white).
+// The page holds pixels, since a drawing of all cells would be many times larger.
 func HeatMaps(caption string, low, high float64, titles []string, maps ...*spectral.Map) *Figure {
 	if len(titles) != len(maps) || len(maps) == 0 {
 		end(fmt.Errorf("nb.HeatMaps: %d titles for %d maps", len(titles), len(maps)))

@@ -21,7 +21,8 @@ type Axes struct {
 	Caption    string // what is to be seen, for those who do not see it; "": the title
 }
 
-// Line is a line of a figure. Points that are not finite, and on a logarithmic scale those that are not positive, are left out.
+// Line is a line of a figure. Points that are not finite, and on a logarithmic scale those that are not positive, are
+// left out.
 type Line struct {
 	Name      string // beside the end of the line, or in a legend where there is no room
 	X, Y      []float64

@@ -9,7 +9,8 @@ import (
 	"github.com/certspec/certspec/lines"
 )
 
-// OnTheLine draws one accuracy of models against another on probit axes, with exact intervals and a line for each value of a label, opaque by its R²; by "": one line.
+// OnTheLine draws one accuracy of models against another on probit axes, with exact intervals and a line for each value
+// of a label, opaque by its R². The label "" gives one line.
 func OnTheLine(models lines.Models, x, y, by string) *Figure {
 	r, err := lines.Fit(Context(), models, lines.Options{X: x, Y: y, By: by, Over: lines.Nothing})
 	end(err)
@@ -19,8 +20,9 @@ func OnTheLine(models lines.Models, x, y, by string) *Figure {
 	return Plot(r)
 }
 
-// LinesBy draws a panel for each shift and group of models, as figures 2 and 3 of Fridovich-Keil et al. (2022), or with best against the
-// number that predicts best, as figures 10 and 11. Shifts are those of the grouping, or these.
+// LinesBy draws a panel for each shift and group of models, as in figures 2 and 3 of Fridovich-Keil et al. (2022); with
+// best, against the number that predicts best, as in figures 10 and 11. Shifts are those of the grouping, or the ones
+// given.
 func LinesBy(models lines.Models, by lines.Grouping, best bool, shifts ...string) *Figure {
 	if len(shifts) > 0 {
 		by.Shifts = shifts

@@ -12,8 +12,8 @@ import (
 	"github.com/certspec/certspec/rs/bound"
 )
 
-// Tail draws how a lower bound is proven: the probability of k hits or more in n trials against the
-// probability p of one, P[Bin(n, p) ≥ k] = I_p(k, n−k+1), the level α, and the bound where they meet.
+// Tail draws how a lower bound is proven: the probability of k hits or more in n trials against the probability p of
+// one, P[Bin(n, p) ≥ k] = I_p(k, n−k+1), with the level α, and the bound where the two meet.
 func Tail(k, n int, alpha float64) *Figure {
 	lower, err := bound.Lower(k, n, alpha)
 	end(err)

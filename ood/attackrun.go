@@ -30,7 +30,8 @@ const (
 	gaussianSigma = 1e-4
 )
 
-// AttackOptions say how points of high confidence are looked for. The zero value attacks as the paper does colour images.
+// AttackOptions say how attacks look for points of high confidence. The zero value attacks as the paper does colour
+// images.
 type AttackOptions struct {
 	Epsilon  float64
 	Attacks  []string // of Attacks; nil: all but noise
@@ -68,11 +69,18 @@ func (a *assault) imagesTogether() int {
 	return max(1, feedforward.Lanes/max(points, 1))
 }
 
-// Attack looks, around each image of a set, for the point where a network is most sure: the most of the image itself and of all attacks,
-// by the network in float64. The attacks are Auto-PGD from noise around the image; monotone PGD from the contrast start, and from the image
-// and the pull towards the mean image, along the sign and along the velocity; Auto-PGD towards each class; where noise is named, monotone PGD from four starts in uniform noise within the
-// ball and four in Gaussian noise of 10⁻⁴; monotone PGD from points found on other networks ("transfer"). What is found for an image is a function of the image, its id, the mean image, the
-// points given and the seed. Files, interrupts and errors are as Measure has them.
+// Attack looks, around each image of a set, for the point where a network is most sure: the most of the image itself
+// and of all attacks, by the network in float64. The attacks are
+//
+//   - Auto-PGD from noise around the image, and towards each class;
+//   - monotone PGD from the contrast start, from the image, and from the pull towards the mean image, along the sign
+//     and along the velocity;
+//   - where noise is named, monotone PGD from four starts in uniform noise within the ball and four in Gaussian noise
+//     of 10⁻⁴;
+//   - monotone PGD from points found on other networks ("transfer").
+//
+// The result for an image is a function of the image, its id, the mean image, the points given and the seed. Files,
+// interrupts and errors are those of Measure.
 func Attack(ctx context.Context, n *feedforward.Network, data Source, o AttackOptions) (*Measurement, error) {
 	if err := o.check(); err != nil {
 		return nil, err

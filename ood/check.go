@@ -23,8 +23,9 @@ type Tried struct {
 // says is the largest median of bounds that says something.
 const says = 0.99
 
-// Check tries whether bounds of a network say anything before a long run: interval bounds and CROWN at each radius around some points, which are images in units of the full range.
-// useful is the largest radius at which the median is at most .99; 0: none is.
+// Check asks, before a long run, whether bounds of a network say anything: interval bounds and CROWN at each radius
+// around some points, which are images in units of the full range. useful is the largest radius at which the median
+// bound is at most .99, or 0 without one.
 //
 // A network of a thousand classes may take seconds a bound; report hears of each second.
 //

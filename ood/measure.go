@@ -17,8 +17,8 @@ type Source interface {
 	Load(ctx context.Context) (*imageset.Images, error)
 }
 
-// Options say how a network's confidence is bounded. The zero value bounds it at the images themselves, for exact arithmetic and
-// float32.
+// Options say how a network's confidence is bounded. The zero value bounds it at the images themselves, for exact
+// arithmetic and float32.
 type Options struct {
 	Epsilon    float64                // radius of the ball |z − x| ≤ ε in every value, within [0, 1]
 	Method     feedforward.Method     // "": feedforward.CROWN, or IBP at ε = 0, where it gains nothing
@@ -27,24 +27,25 @@ type Options struct {
 	Run
 }
 
-// Probe asks for the segment x + t·d, |t| ≤ Norm, around each image x in the place of a ball: see feedforward.Segment. With Options.Epsilon
-// above 0 it asks for the ball of that radius around x + Norm·d, clipped to [0, 1].
+// Probe asks for the segment x + t·d, |t| ≤ Norm, around each image x in place of a ball: see feedforward.Segment. With
+// Options.Epsilon above 0 it asks for the ball of that radius around x + Norm·d, clipped to [0, 1].
 type Probe struct {
 	record.Probe                           // what the file says of it; Shift is set by Measure
 	Norm         float64                   // at least 0
 	Direction    func(image int) []float64 // d of the image of an id, of norm 1, laid out as the image
 }
 
-// Measurement is a network's confidence at each image of a set, with bounds or with what attacks found; see record.File.
+// Measurement holds a network's confidence at each image of a set, with bounds or with the results of attacks; see
+// record.File.
 type Measurement = record.File
 
-// Measure bounds the confidence of a network around each image of a set. With a file it records finished images as it goes: an
-// interrupted run goes on where it stopped when Measure is called again with the same settings, and the file ends with the same
-// bytes; a complete file is read. Where ctx ends, images under way are finished if that takes no
-// longer than half a second, all finished ones are saved, and the error is the context's.
+// Measure bounds the confidence of a network around each image of a set. With a file it records finished images as it
+// goes. Called again with the same settings it goes on, and the file ends with the same bytes; a complete file is read.
+// Where ctx ends, images under way are finished if that takes at most half a second, all finished ones are saved, and
+// the error is the context's.
 //
-// Errors: options out of range, images of another size (*SizeError), images that were trained on (*TrainedError), those of the network;
-// a file of another run or a damaged one (record.MismatchError, record.FormatError).
+// Errors: options out of range, images of another size (*SizeError), images that were trained on (*TrainedError), those
+// of the network; a file of another run or a damaged one (record.MismatchError, record.FormatError).
 func Measure(ctx context.Context, n *feedforward.Network, data Source, o Options) (*Measurement, error) {
 	switch {
 	case o.Method != "":

@@ -1,8 +1,8 @@
 // Package ood measures how well a network's confidence tells foreign images (out of distribution) from its own, with
-// guarantees: the area under the curve when the confidence on foreign images is clean, attacked, or bounded over a whole
-// ball (Bitterwolf, Meinke and Hein 2020).
+// guarantees: the area under the curve when the confidence on foreign images is clean, attacked, or bounded over a
+// whole ball (Bitterwolf, Meinke and Hein 2020).
 //
-// Scores are log-confidences in float64, which keep apart what float32 confidences tie.
+// Scores are log-confidences in float64, which separate confidences that float32 ties.
 package ood
 
 import (
@@ -111,9 +111,11 @@ func (i Interval) MarshalJSON() ([]byte, error) {
 	}{i.Low, i.High, i.Level})
 }
 
-// DeLong returns the standard error of the AUC (ties count one half) by DeLong, DeLong and Clarke-Pearson 1988, from the
-// share of foreign scores that each in-score beats and of in-scores that each foreign score loses to. Scores that are no
-// numbers count as Area counts them. Errors: fewer than two scores on a side.
+// DeLong returns the AUC, with ties as one half, and its standard error by DeLong, DeLong and Clarke-Pearson 1988. The
+// error comes from two shares: of foreign scores that each in-score beats, and of in-scores that each foreign score
+// loses to. Scores that are no numbers count as Area counts them.
+//
+// Errors: fewer than two scores on a side.
 func DeLong(in, foreign []float64) (auc, standardError float64, err error) {
 	u, v, err := placements(in, foreign)
 	if err != nil {
@@ -124,9 +126,10 @@ func DeLong(in, foreign []float64) (auc, standardError float64, err error) {
 	return auc, math.Sqrt(varU/float64(len(u)) + varV/float64(len(v))), nil
 }
 
-// Difference is the AUC of scores a minus that of scores b of the same images in the same order (say, of two networks, or
-// clean and guaranteed), with its standard error by DeLong, paired by image. Errors: lists of other lengths, fewer than
-// two scores on a side.
+// Difference returns the AUC of scores a minus that of scores b, with its standard error by DeLong, paired by image.
+// Both lists are of the same images in the same order, e.g. of two networks, or clean and guaranteed.
+//
+// Errors: lists of other lengths, fewer than two scores on a side.
 func Difference(inA, foreignA, inB, foreignB []float64) (difference, standardError float64, err error) {
 	if len(inA) != len(inB) || len(foreignA) != len(foreignB) {
 		return 0, 0, fmt.Errorf("ood: %d and %d in-scores, %d and %d foreign ones: a difference is of the same images", len(inA), len(inB), len(foreignA), len(foreignB))
@@ -150,9 +153,10 @@ func Difference(inA, foreignA, inB, foreignB []float64) (difference, standardErr
 	return difference, math.Sqrt(varU/float64(len(uA)) + varV/float64(len(vA))), nil
 }
 
-// Covariance returns the AUCs (ties count one half) of several lists of scores of the same images in the same order, and their
-// covariance matrix over the images by DeLong, DeLong and Clarke-Pearson 1988. Errors: lists of other lengths, fewer than two scores on
-// a side.
+// Covariance returns the AUCs, with ties as one half, of several lists of scores of the same images in the same order,
+// and their covariance matrix over the images by DeLong, DeLong and Clarke-Pearson 1988.
+//
+// Errors: lists of other lengths, fewer than two scores on a side.
 func Covariance(in, foreign [][]float64) (areas []float64, covariance [][]float64, err error) {
 	var own, other [][]float64
 	for k := range min(len(in), len(foreign)) {
@@ -210,10 +214,11 @@ func meanVariance(x []float64) (mean, variance float64) {
 	return mean, variance / float64(len(x)-1)
 }
 
-// FPR is the share of foreign scores at or above the threshold that at least the share tpr of in-scores reaches, the largest
-// such threshold. In-scores that are no numbers do not reach it, foreign ones do. On upper bounds of foreign
-// confidences it is guaranteed: no image in their balls is counted less. Errors: ErrEmpty, tpr outside (0, 1], fewer
-// numbers than the share asks for.
+// FPR returns the share of foreign scores at or above the largest threshold that at least the share tpr of in-scores
+// reaches. In-scores that are no numbers do not reach it, foreign ones do. On upper bounds of foreign confidences it is
+// guaranteed: no image in their balls is counted less.
+//
+// Errors: ErrEmpty, tpr outside (0, 1], fewer numbers than the share asks for.
 func FPR(in, foreign []float64, tpr float64) (rate, threshold float64, err error) {
 	if len(in) == 0 || len(foreign) == 0 {
 		return 0, 0, ErrEmpty

@@ -15,8 +15,11 @@ func (e *TrainedError) Error() string {
 	return fmt.Sprintf("ood: the network was trained on %s: %s cannot be scored as unseen images; take others", e.Trained, e.Images)
 }
 
-// Unseen refuses images that a network was trained on as foreign ones: those of the same digest, and those of the same split of a set, unless
-// the selections of both are known to share none. Of images held out from a set of training it names that set. Errors: *TrainedError.
+// Unseen refuses, as foreign, images that a network was trained on: those of the same digest, and those of the same
+// split of a set, unless the selections of both are known to share none. It names the training set from which images
+// were held out.
+//
+// Errors: *TrainedError.
 func Unseen(images ledger.Data, trained []ledger.Data) (heldOut string, err error) {
 	for _, t := range trained {
 		if t.Digest != "" && t.Digest == images.Digest || base(images.Name) == base(t.Name) && !apart(images.Name, t.Name) {
@@ -35,7 +38,7 @@ func Unseen(images ledger.Data, trained []ledger.Data) (heldOut string, err erro
 	return "", nil
 }
 
-// Caveats say what a reader of a comparison with foreign images should know of the sets that the network was trained on.
+// Caveats lists what a reader of a comparison with foreign images should know of the training sets.
 func Caveats(trained []ledger.Data, heldOut string) (list []string) {
 	if heldOut != "" {
 		list = append(list, fmt.Sprintf("the foreign images are held out from a set of training, %s: they are not of an unseen source", heldOut))
@@ -46,8 +49,8 @@ func Caveats(trained []ledger.Data, heldOut string) (list []string) {
 	return list
 }
 
-// Further makes sure that images are not those of another measurement, as far as digests and names tell: parts of one set must be ranges that
-// do not meet, the two parts of a split, or of other classes.
+// Further makes sure that images are not those of another measurement, as far as digests and names tell. Parts of one
+// set must be ranges that do not meet, the two parts of a split, or of other classes.
 func Further(images, of *Measurement) error {
 	a, b := images.Header.Data, of.Header.Data
 	if a.Digest == b.Digest || base(a.Name) == base(b.Name) && !apart(a.Name, b.Name) {

@@ -13,10 +13,11 @@ import (
 	"github.com/certspec/certspec/internal/ood/record"
 )
 
-// Verify computes the bounds of a measurement again, of some of its images spread evenly, or of all with sample 0, and returns how many.
-// What a file says of itself, Read checks. The bounds are the same bits on machines of one architecture; elsewhere they may differ by
-// the rounding of the library of linear algebra, and Verify allows for 1e-12. Under attack, the confidence of the images themselves
-// is computed again; that a point is no less sure than the file says, its file of points shows.
+// Verify computes the bounds of a measurement again, of some of its images spread evenly, or of all with sample 0, and
+// returns how many. Read checks what a file says of itself. The bounds have the same bits on machines of one
+// architecture. Elsewhere the library of linear algebra may round otherwise, and Verify allows for 1e-12. Under attack,
+// it computes the confidence of the images themselves; that a point is no less sure than the file says, its file of
+// points shows.
 //
 // Errors: a network or images of another digest; the first image whose numbers are others.
 func Verify(ctx context.Context, m *Measurement, n *feedforward.Network, data Source, sample int) (checked int, err error) {

@@ -145,8 +145,8 @@ func (p *Amplitude) Point(dst []float64, j int) {
 //
 //	x_λ = Re IDFT[|X0| exp(i((1−λ) arg X0 + λ arg X1))]
 //
-// A frequency that is its own mirror has phase 0 or π, so that between two of different sign its value is
-// |X0| cos(πλ): the mean of a channel then ends at its negative.
+// A frequency that is its own mirror has phase 0 or π. Between two of different sign its value is |X0| cos(πλ), so the
+// mean of a channel ends at its negative.
 type Phase struct {
 	*band
 	channels []phaseChannel

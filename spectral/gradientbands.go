@@ -10,10 +10,10 @@ import (
 	"github.com/certspec/certspec/internal/spectral/fourier"
 )
 
-// GradientBands are the shares of the energy of the gradient of the cross-entropy by the input in three bands of frequency, each the mean over images
-// of the share of Σ|G|², G the unitary Fourier transform of the gradient of a channel. They sum to 1. With f the azimuthal frequency and n the
-// shorter side, low is f < n/6, middle n/6 ≤ f < n/3, high f ≥ n/3: thirds of the range up to the highest frequency of a row (after Krishnamachari et al.
-// 2023).
+// GradientBands are the shares of the energy of the gradient of the cross-entropy by the input in three bands of
+// frequency. Each is the mean over images of the share of Σ|G|², with G the unitary Fourier transform of the gradient
+// of a channel. They sum to 1. With f the azimuthal frequency and n the shorter side, low is f < n/6, middle n/6 ≤ f <
+// n/3, high f ≥ n/3: thirds of the range up to the highest frequency of a row (after Krishnamachari et al. 2023).
 type GradientBands struct {
 	Low    Estimate `json:"low"`
 	Middle Estimate `json:"middle"`
@@ -22,8 +22,10 @@ type GradientBands struct {
 	Missed int      `json:"missed,omitempty"` // images whose gradient is zero or not finite; they do not count
 }
 
-// MeasureGradientBands measures the bands at labelled images, gradients being with respect to values normalised by Std (JacobianOptions), whose other
-// fields but Batch it does not take. Errors: those of MeasureJacobian; a label that the model does not have.
+// MeasureGradientBands measures the bands at labelled images. Gradients are with respect to values normalised by Std
+// (JacobianOptions); of its other fields it takes Batch alone.
+//
+// Errors: those of MeasureJacobian; a label that the model does not have.
 func MeasureGradientBands(ctx context.Context, model classifier.Classifier, gradients classifier.Differentiable, images *dataset.Images, o JacobianOptions) (*GradientBands, error) {
 	info, err := model.Info()
 	if err != nil {

@@ -22,8 +22,8 @@ func Canonical(h fourier.Half, f Frequency) Frequency {
 	return Frequency{u, v}
 }
 
-// Representatives lists the canonical frequencies that a grid of frequencies has, each once, in the order of the grid: 481 of the
-// 961 with |u|, |v| ≤ 15, and 514 of all 1024 of 32×32 images.
+// Representatives lists the canonical frequencies of a grid, each once, in the order of the grid: 481 of the 961 with
+// |u|, |v| ≤ 15, and 514 of all 1024 of 32×32 images.
 func Representatives(h fourier.Half, u, v []int) []Frequency {
 	var list []Frequency
 	seen := map[Frequency]bool{}
@@ -38,9 +38,9 @@ func Representatives(h fourier.Half, u, v []int) []Frequency {
 	return list
 }
 
-// HeatMap is the map of what evaluate finds at each frequency of a grid, e.g. the average certified radius of images
-// that were perturbed by a Probe. Only the Representatives are evaluated, one after the other; the rest is mirrored. The grid
-// is ascending, e.g. Window(15) both ways. A value that is not finite is an error.
+// HeatMap returns the map of the value that evaluate finds at each frequency of a grid, e.g. the average certified
+// radius of images that a Probe perturbed. Only the Representatives are evaluated, one after the other; the rest is
+// mirrored. The grid is ascending, e.g. Window(15) both ways. A value that is not finite is an error.
 func HeatMap(ctx context.Context, h fourier.Half, u, v []int, evaluate func(context.Context, Frequency) (float64, error)) (*Map, error) {
 	if err := checkGrid(h, u, v); err != nil {
 		return nil, err

@@ -35,7 +35,8 @@ const (
 //
 //	(1/N Σ_n ‖J(x_n)‖²_F)^½,
 //
-// the root of the mean square of Frobenius norms over images (Fridovich-Keil et al. 2022), with respect to normalised values where Std says so.
+// the root of the mean square of Frobenius norms over images (Fridovich-Keil et al. 2022). It is with respect to
+// normalised values if Std is set.
 type Jacobian struct {
 	Norm        float64   `json:"norm"`
 	Interval    []float64 `json:"interval"` // 95 %, roots of mean ± 1.96 s/√N of the squares: over images and, where there are such, directions
@@ -45,11 +46,12 @@ type Jacobian struct {
 	Missed      int       `json:"missed,omitempty"` // images with a value that is not finite; they do not count
 }
 
-// MeasureJacobian measures the Jacobian norm at the images. Where gradients is nil it takes central differences along random directions of
-// image space, u uniform on the unit sphere of D normalised values and h = 1/255: ‖J‖² ≈ D·E‖(f(x+hu) − f(x−hu))/2h‖². That is approximate, since
-// it sees the network at a distance of h.
+// MeasureJacobian measures the Jacobian norm at the images. Without gradients (nil) it takes central differences along
+// random directions of image space, with u uniform on the unit sphere of D normalised values and h = 1/255: ‖J‖² ≈
+// D·E‖(f(x+hu) − f(x−hu))/2h‖². That is approximate, since it sees the network at a distance of h.
 //
-// Errors: a model without logits, options out of range, as *InputError; those of the model; no image with finite values.
+// Errors: a model without logits, options out of range, as *InputError; those of the model; no image with finite
+// values.
 func MeasureJacobian(ctx context.Context, model classifier.Classifier, gradients classifier.Differentiable, images *dataset.Images, o JacobianOptions) (*Jacobian, error) {
 	info, err := model.Info()
 	if err != nil {

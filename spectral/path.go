@@ -80,12 +80,12 @@ func (s *space) plane(dst, image []float64, c int) {
 	}
 }
 
-// Pixel is the straight path between two images at unit Euclidean spacing in normalized space, as in the released code of
-// Fridovich-Keil et al. (2022): with d = ‖x1 − x0‖,
+// Pixel is the straight path between two images at unit Euclidean spacing in normalized space, as in the released code
+// of Fridovich-Keil et al. (2022). With d = ‖x1 − x0‖,
 //
-//	x_t = x0 + t (x1 − x0)/d,  t = 0, 1, 2, … < d
+//	x_t = x0 + t (x1 − x0)/d,  t = 0, 1, 2, … < d.
 //
-// so that it has ⌈d⌉ points and ends before x1.
+// It has ⌈d⌉ points and ends before x1.
 type Pixel struct {
 	space
 	from, step []float64

@@ -9,12 +9,12 @@ import (
 )
 
 // HighFrequencyFraction is the HFF of Fridovich-Keil et al. (2022) of the predictions along a path: probabilities of N
-// points, row by row, N ≥ 4. With the real transform P̂ of each class along the path, K = ⌊N/2⌋+1 bins,
+// points, row by row, N ≥ 4. With the real transform P̂ of each class along the path and K = ⌊N/2⌋+1 bins,
 //
-//	S_k = mean over classes of |P̂_k|,  HFF = Σ_{k=⌈K/10⌉}^{K−2} S_k / Σ_{k=0}^{K−1} S_k
+//	S_k = mean over classes of |P̂_k|,  HFF = Σ_{k=⌈K/10⌉}^{K−2} S_k / Σ_{k=0}^{K−1} S_k.
 //
-// as their released code has it, which leaves the last bin out above. keepLast takes it in, as the paper's words do.
-// It is in [0, 1), and between .27 and .32 for a path that goes once from one class to another.
+// This is their released code, which leaves the last bin out of the upper sum. keepLast takes it in, as the paper does.
+// HFF is in [0, 1), and between .27 and .32 for a path that goes once from one class to another.
 func HighFrequencyFraction(predictions []float64, classes int, keepLast bool) (float64, error) {
 	if classes < 1 || len(predictions)%max(classes, 1) != 0 || len(predictions) < 4*classes {
 		return 0, &InputError{"path", fmt.Sprintf("%d predictions of %d classes", len(predictions), classes), "at least 4 points, of all classes each"}
@@ -78,8 +78,8 @@ func sized[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// ConsistentDistance is the CD of Fridovich-Keil et al. (2022): the number of the first point of a path whose class is not
-// that of the point 0, or the number of points where there is none. What comes later does not count.
+// ConsistentDistance is the CD of Fridovich-Keil et al. (2022): the number of the first point of a path whose class is
+// not that of point 0, or the number of points if there is none. Later points do not count.
 func ConsistentDistance(classes []int32) int {
 	for j, c := range classes {
 		if c != classes[0] {

@@ -33,11 +33,12 @@ type PathSet struct {
 	Pairs []Pair
 }
 
-// PathSets lists the paths of a kind between images: of pixel paths two sets, within classes and between them. pairs is as in the released
-// code (pixel: of each class and of each two classes), or half of the images where that is fewer, if it is 0. Of the options, pixel paths
-// take the normalisation alone.
+// PathSets lists the paths of a kind between images; pixel paths have two sets, within classes and between them. pairs
+// is the number of paths (pixel: of each class and of each two classes). 0 is the number of the released code, or half
+// of the images where that is fewer. Of the options, pixel paths take the normalisation alone.
 //
-// Errors: a kind that is none, more pairs than half of the images (pixel: of the smallest class), options out of range, as *InputError.
+// Errors: an unknown kind, more pairs than half of the images (pixel: of the smallest class), options out of range, as
+// *InputError.
 func PathSets(kind PathKind, images *dataset.Images, pairs int, o FourierOptions) ([]PathSet, error) {
 	most, known := releasedPairs[kind]
 	if !known {

@@ -9,15 +9,15 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// Probe adds a Fourier basis image U of one frequency to images, with a sign for each channel (Yin et al. 2019;
-// Sun et al. 2021):
+// Probe adds a Fourier basis image U of one frequency to images, with a sign for each channel (Yin et al. 2019; Sun et
+// al. 2021):
 //
 //	x + ε (r_1, …, r_C) ⊙ U,  r_c ∈ {−1, +1}
 //
-// ε is the ℓ2 norm in each channel, so that all C channels together have ε√C. Nothing is clipped.
+// ε is the ℓ2 norm in each channel, so all C channels together have ε√C. Nothing is clipped.
 //
-// On the grid of 8-bit images, ε U is rounded to multiples of 1/255, halves away from zero, so that the norm is
-// near to that, and exactly Norm.
+// On the grid of 8-bit images, ε U is rounded to multiples of 1/255, halves away from zero. So the norm is near to
+// that, and exactly Norm.
 type Probe struct {
 	Frequency Frequency
 	shape     pixel.Shape

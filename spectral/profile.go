@@ -67,9 +67,10 @@ type Slope struct {
 }
 
 // Slope fits a straight line by least squares to the logarithms of value and azimuthal frequency f, over all
-// frequencies of the map with low ≤ f ≤ high. The usual range is 1 to one less than half the shorter side. Natural images
-// have exponents near −1 in amplitude and −2 in power. It is an error where a value in the range is not positive, or fewer
-// than two radii are.
+// frequencies of the map with low ≤ f ≤ high. The usual range is 1 to one less than half the shorter side. Natural
+// images have exponents near −1 in amplitude and −2 in power.
+//
+// Errors: a value in the range that is not positive, fewer than two radii in it.
 func (m *Map) Slope(low, high float64) (Slope, error) {
 	var x, y []float64
 	var bad error

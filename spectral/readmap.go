@@ -10,10 +10,11 @@ import (
 	"strings"
 )
 
-// ReadMap reads a map of H×W images from lines i, j, value, …, with tabs between and one line of names first, as certspec spectral heatmap
-// --tsv writes them. The name is for errors.
+// ReadMap reads a map of H×W images from lines i, j, value, …, with tabs between and one line of names first, as
+// certspec spectral heatmap --tsv writes them. The name is for errors.
 //
-// Errors: a line of another form, a frequency that images of these sides do not have, twice or not at all, a value that is not finite.
+// Errors: a line of another form; a frequency that images of these sides do not have, or that stands twice or not at
+// all; a value that is not finite.
 func ReadMap(name string, in io.Reader, height, width int) (*Map, error) {
 	m := &Map{Height: height, Width: width}
 	values := map[Frequency]float64{}

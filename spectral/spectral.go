@@ -84,8 +84,8 @@ func (m *Map) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// WriteTSV writes a line u, v, value, images for each frequency, with tabs between and one line of names first: the value has the name of
-// the metric, and all come from the same number of images. ReadMap reads it again.
+// WriteTSV writes a line u, v, value, images for each frequency, with tabs between and one line of names first. The
+// value has the name of the metric; all come from the same number of images. ReadMap reads it again.
 func (m *Map) WriteTSV(w io.Writer, metric string, images int) error {
 	if _, err := fmt.Fprintf(w, "i\tj\t%s\tn_images\n", metric); err != nil {
 		return err
