@@ -17,15 +17,15 @@ import (
 // budget holds what the tree may weigh. Whoever needs more edits a number here and says why in the
 // commit; where the tree has become lighter, the number follows it down.
 var budget = map[string]int{
-	"Go lines without tests":     119_400,
-	"Go lines above 120 columns": 3_250,
+	"Go lines without tests":     119_500,
+	"Go lines above 120 columns": 3_025,
 	"public names":               1_145,
 	"words of README.md":         450,
 	"words of ARCHITECTURE.md":   1_000,
 	"words of CHANGELOG.md":      600,
 	"words of environment.md":    910,
 	"words of docs/results.md":   12_790,
-	"words of the pages in docs": 33_540,
+	"words of the pages in docs": 33_060,
 }
 
 func TestBudget(t *testing.T) {
