@@ -184,14 +184,12 @@ func (radiusMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 
 // look looks a model over before it certifies first: whether it is a function of one image, and how it does. The
 // images are clean ones, so that the first answers are about the same ones wherever the experiment goes on.
-func (r *Runner) look(ctx context.Context, model classifier.Classifier, clean string, o rs.Options) (*purity.Witness,
-	error) {
-	path := r.opened
-	of := path + " on " + clean
+func (r *Runner) look(ctx context.Context, m classifier.Classifier, on string, o rs.Options) (*purity.Witness, error) {
+	of := r.opened + " on " + on
 	if r.looked == of {
 		return r.witness, nil
 	}
-	images, err := r.set(clean)
+	images, err := r.set(on)
 	if err != nil {
 		return nil, err
 	}
@@ -199,12 +197,12 @@ func (r *Runner) look(ctx context.Context, model classifier.Classifier, clean st
 	if err != nil {
 		return nil, err
 	}
-	first, err := preflight.Look(ctx, model, loaded, preflight.UseOf(o))
+	first, err := preflight.Look(ctx, m, loaded, preflight.UseOf(o))
 	if err != nil {
 		return nil, err
 	}
 	for _, warning := range first.Warnings {
-		r.say("warning: %s: %s", path, warning)
+		r.say("warning: %s: %s", r.opened, warning)
 	}
 	r.looked, r.witness = of, first.Witness
 	return first.Witness, nil
