@@ -75,14 +75,14 @@ const (
 // glanced is how many labelled images First classifies.
 const glanced = 20
 
-// Look is what stands before a run: whether the model is a deterministic function of one image (package purity), on noise
-// samples of the images in blocks as the run asks them, and how it does on twenty labelled images, as they are and in one noise
-// sample each. The noise is none that a run draws. Before a short run, and where one image takes long, it compares fewer answers;
-// First.Missed says what that costs.
+// Look checks a model before a run. It asks whether the model is a deterministic function of one image (package
+// purity), on noise samples of the images in blocks as the run asks them. It also measures the accuracy on twenty
+// labelled images, as they are and in one noise sample each. The noise is none that a run draws. Before a short run,
+// and where one image takes long, it compares fewer answers; First.Missed says what that costs.
 //
-// Errors: a model that is no such function, as *purity.Error, with what was found; one none of whose answers is finite; one that gives
-// probabilities for logits; one that cannot take the images; those of the model and of ctx. Accuracy near chance and more than 1 % of
-// answers that are not finite are warnings.
+// Errors: a model that is no such function, as *purity.Error, with what was found; one without a finite answer; one
+// that gives probabilities for logits; one that cannot take the images; those of the model and of ctx. Accuracy near
+// chance and more than 1 % of answers that are not finite are warnings.
 func Look(ctx context.Context, model classifier.Classifier, images *dataset.Images, use Use) (*First, error) {
 	p, err := newGlance(model, images, use)
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package preflight looks a model over before hours of certification: what commonly goes
-// wrong with a model, its data and their noise, and how long the run asked for will take.
+// Package preflight checks a model before hours of certification: common mistakes with a model, its data and their
+// noise, and how long the run will take.
 //
-// It classifies about a hundred images as they are, in a few changed forms, and in noisy
-// samples. The noise has a seed of its own, so that nothing that a run draws later was seen
-// here, and what is decided after a preflight (σ, n, the rule) costs a certificate nothing.
+// It classifies about a hundred images as they are, in a few changed forms, and in noisy samples. The noise has a seed
+// of its own, so a later run draws nothing that was seen here. Decisions after a preflight (σ, n, the rule) cost a
+// certificate nothing.
 package preflight
 
 import (

@@ -21,8 +21,8 @@ type Evidence struct {
 	Rate   float64 // noise samples per second; 0: not known
 }
 
-// Pilot classifies one block of noise samples of each of a sample of images. The noise has a seed of its own, which is
-// derived from another text than that of any run, so that a run never meets a sample that chose its settings.
+// Pilot classifies one block of noise samples of each of a sample of images. The seed of the noise is derived from
+// another text than that of any run. So a run never meets a sample that chose its settings.
 func Pilot(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, opt Options) (*Evidence, error) {
 	p, all, err := newPilot(ctx, model, data, opt.Run, opt.Images, time.Now)
 	if err != nil {

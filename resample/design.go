@@ -39,8 +39,8 @@ func CrossedApart(images, models, others int) Design {
 	return Design{units: [3]int{images, models, others}, models: 1}
 }
 
-// WithSeed gives each resample a seed, for statistics that draw something besides, as counts from a binomial law where the images
-// behind them are not known (the parametric bootstrap).
+// WithSeed gives each resample a seed, for statistics that draw something besides, such as counts from a binomial law
+// where the images behind them are not known (the parametric bootstrap).
 func (d Design) WithSeed() Design {
 	d.seeded = true
 	return d
@@ -53,8 +53,8 @@ func (d Design) Fitted(of func(statistic int) (models, parameters int)) Design {
 	return d
 }
 
-// Clustered is a design of one sample in which places that bear the same number belong together, as views of one image: whole
-// clusters are drawn.
+// Clustered is a design of one sample in which places with the same number belong together, such as views of one image:
+// whole clusters are drawn.
 func Clustered(of []int) Design {
 	d := Design{clusters: [][]int{}}
 	at := map[int]int{}

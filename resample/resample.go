@@ -1,11 +1,12 @@
-// Package resample finds intervals for statistics of samples by drawing the samples again, the bootstrap (Efron 1979). It works on
-// places in plain vectors and knows nothing of what stands there. Run is for any statistic that resampling does not bias much; Norms for sums of
-// absolute values, as calibration errors, which it does; Share for shares.
+// Package resample finds intervals for statistics of samples by drawing the samples again, the bootstrap (Efron 1979).
+// It works on places in plain vectors and does not know their content. Run is for any statistic that resampling does
+// not bias much; Norms is for sums of absolute values, such as calibration errors, which it does bias; Share is for
+// shares.
 //
 // A Design says how a resample is drawn: one sample, or any number of paired ones; two independent ones; crossed
-// levels, as images and models; clusters. Levels of few members are left out one at a time instead, with Student's
-// t. A Statistic gets the places that were drawn and sets any number of values, so that the differences between
-// them are paired. The result depends on the seed, not on the number of processors.
+// levels, such as images and models; clusters. Levels of few members are left out one at a time instead, with Student's
+// t. A Statistic gets the places that were drawn and sets any number of values, so the differences between them are
+// paired. The result depends on the seed, not on the number of processors.
 package resample
 
 import (
@@ -33,8 +34,8 @@ func (i Interval) String() string { return fmt.Sprintf("[%.4f, %.4f]", i.Low, i.
 // Contains reports whether v lies in the interval.
 func (i Interval) Contains(v float64) bool { return i.Low <= v && v <= i.High }
 
-// Method makes an interval from the resampled values. With θ the statistic of the sample and q the quantiles of its values in
-// resamples:
+// Method makes an interval from the resampled values. θ is the statistic of the sample, and q are the quantiles of its
+// values in resamples:
 type Method string
 
 const (
@@ -99,7 +100,7 @@ type Draw struct {
 	Seed   uint64 // of what the statistic draws itself, in a design WithSeed; 0 in the sample itself
 }
 
-// Statistic sets the values of a resample. It is called from several goroutines at once and keeps nothing of what it gets.
+// Statistic sets the values of a resample. It is called from several goroutines at once and keeps nothing that it gets.
 // A value may be NaN where a model is left out and the rest has none: then its interval is the whole line.
 type Statistic func(d Draw, values []float64) error
 

@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Share is the exact two-sided interval of Clopper and Pearson (1934) for a probability of which hits of n trials are known: where a
-// statistic is a share of independent units, take it in the place of a bootstrap, which is too narrow near 0 and 1.
+// Share returns the exact two-sided interval of Clopper and Pearson (1934) for a probability, from hits of n trials.
+// Where a statistic is a share of independent units, use it instead of a bootstrap, which is too narrow near 0 and 1.
 //
 // Errors: hits outside 0 to n, n < 1, a confidence outside (0, 1), as *OptionError.
 func Share(hits, n int, confidence float64) (Interval, error) {
@@ -42,8 +42,8 @@ func pValue(resamples []float64, null float64) float64 {
 	return min(1, 2*float64(min(low, high))/float64(len(resamples)+1))
 }
 
-// Holm corrects the p-values of many claims (Holm 1979): claims whose corrected value is at most α are made together, and the probability
-// that one of them is false is at most α, however they depend on each other.
+// Holm corrects the p-values of many claims (Holm 1979). If all claims whose corrected value is at most α are made, the
+// probability that one of them is false is at most α, however they depend on each other.
 //
 // Errors: a value outside [0, 1], as *OptionError.
 func Holm(p []float64) ([]float64, error) {

@@ -10,12 +10,12 @@ import (
 	"github.com/certspec/certspec/rs/rule"
 )
 
-// Bands say where the true figures of the labelled images lie: those of the smoothed classifier itself, which more and more samples
-// would show. All of them, at every time that the run may be stopped at, hold together with probability at least Confidence.
+// Bands are bands around the true figures of the labelled images, those of the smoothed classifier itself. All hold
+// together, at every time that the run may be stopped at, with probability at least Confidence.
 //
-// The confidence sequence of an image fails at some time with probability at most α, by its own noise alone, whatever
-// samples the other images get. So at most Failures of the images ever fail, the largest number that Bin(N, α) exceeds with
-// probability at most 1 − Confidence; these may have any radius.
+// The confidence sequence of an image fails at some time with probability at most α, by its own noise alone. So at most
+// Failures of the images ever fail: the largest number that Bin(N, α) exceeds with probability at most 1 − Confidence.
+// These may have any radius.
 type Bands struct {
 	Confidence float64        `json:"confidence"`
 	Failures   int            `json:"failures"`
@@ -38,9 +38,9 @@ type AccuracyBand struct {
 	Band
 }
 
-// Bands gives the bands of a run under the rule Anytime, all of whose images have begun. Population widens every accuracy's band, to both
-// sides, where the images are independent draws of one law and the claim is on that law: √(ln(2/δ)/(2N)) (Hoeffding), for a
-// probability of 2δ in the place of δ = 1 − Confidence.
+// Bands returns the bands of a run under the rule Anytime, if all its images have begun. Population widens every
+// accuracy's band on both sides for a claim on the law of the images, of which these are independent draws: by
+// √(ln(2/δ)/(2N)) (Hoeffding), for a probability of 2δ in place of δ = 1 − Confidence.
 //
 // Errors: another rule, no labels, δ outside (0, 1).
 func (r *Run) Bands(delta float64, radii ...float64) (Bands, error) {

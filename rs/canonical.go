@@ -8,13 +8,13 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// Canonical writes the canonical form of a ledger to another file: what of an interrupted run stays whatever
-// happens next. Provisional lines and a torn tail are dropped. Looks stand as in the file, which is in
-// the order of the data. Of scores beside the ledger holds the same. Where all images are decided, the claims and the digest follow from them.
+// Canonical writes the canonical form of a ledger to another file: the part of an interrupted run that stays.
+// Provisional lines and a torn tail are dropped. Looks are in the order of the file, which is that of the data. Scores
+// beside the ledger are treated alike. Where all images are decided, the claims and the digest follow from them.
 //
-// It is a function of the ledger, and of its own output gives the same bytes: a closed ledger is its own canonical form.
-// One that claims what does not follow from its counts is a *ledger.FormatError. The output may not exist, unless
-// with the same bytes.
+// It is a function of the ledger, and gives its own output the same bytes: a closed ledger is its own canonical form.
+// One whose claims do not follow from its counts is a *ledger.FormatError. The output must not exist, unless with the
+// same bytes.
 func Canonical(ctx context.Context, out, path string) (complete bool, err error) {
 	a, err := newAudit(ctx, path)
 	if err != nil {

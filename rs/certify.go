@@ -16,20 +16,19 @@ import (
 
 // Certify certifies the images of data under a model.
 //
-// With a ledger in the options, finished work is recorded as it goes: an interrupted run goes on
-// where it stopped when Certify is called again with the same settings, and the file ends with the
-// same bytes as that of an uninterrupted run. On a complete ledger Certify returns at once,
-// without a call of the model.
+// With a ledger in the options, finished work is recorded as it goes. Called again with the same settings, Certify goes
+// on where it stopped, and the file ends with the same bytes as that of an uninterrupted run. On a complete ledger it
+// returns at once, without a call of the model.
 //
-// Where ctx ends, Certify finishes the few blocks under way, saves them and returns the context's error;
-// an error of the model or of the disk ends it likewise. The run that it then returns beside the
-// error holds the images that were decided. A ledger of other settings is a *ledger.MismatchError.
+// Where ctx ends, Certify finishes the few blocks under way, saves them and returns the context's error. An error of
+// the model or of the disk ends it likewise. The run returned beside the error holds the images that were decided. A
+// ledger of other settings is a *ledger.MismatchError.
 //
-// Counts prove nothing about a model whose answer to an image depends on its batch or on chance. Some noise samples are asked again
-// during the run, one call in about 150, in other arrangements; an answer that changes stops it with a *purity.Error. What was
-// compared is in a file beside the ledger (ledger.ReadChecks). Before a run, preflight.Look looks more closely, and Options.Witness has
-// its first answers: those that differ at the end, or where a run goes on, are a *purity.Error, too. A ledger that was contradicted gets no
-// claims and cannot be resumed.
+// Counts prove nothing about a model whose answer depends on the batch or on chance. So some noise samples are asked
+// again during the run, one call in about 150, in other arrangements; an answer that changes stops it with a
+// *purity.Error. A file beside the ledger has what was compared (ledger.ReadChecks). Before a run, preflight.Look looks
+// more closely. Options.Witness has its first answers: those that differ at the end, or where a run goes on, are a
+// *purity.Error, too. A ledger that was contradicted gets no claims and cannot be resumed.
 func Certify(ctx context.Context, model classifier.Classifier, data Source, opt Options) (*Run, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {

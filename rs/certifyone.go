@@ -29,14 +29,14 @@ func (c Certificate) String() string {
 	return fmt.Sprintf("class %d within %.4f (%d noise samples%s)", c.Class, c.Radius, c.Passes, cut)
 }
 
-// CertifyOne certifies one image (HWC, of the model's shape), for services: it needs no data set, keeps no
-// ledger, and is safe for concurrent use. Options.Ledger, Options.Shard and Options.Scores must be unset. The seed, unless chosen, is
-// derived from model, image and settings, so that to ask again gives the same answer. It does not test that the model is a
-// deterministic function of one image, which its claims rest on: see preflight.Look.
+// CertifyOne certifies one image (HWC, of the model's shape), for services. It needs no data set, keeps no ledger, and
+// is safe for concurrent use. Options.Ledger, Options.Shard and Options.Scores must be unset. Unless chosen, the seed
+// follows from model, image and settings, so that asking again gives the same answer. It does not test that the model
+// is a deterministic function of one image, which its claims rest on: see preflight.Look.
 //
-// Where the deadline of ctx comes first, the rules Staged and Betting give what they had proven at their
-// last completed look, marked as cut; it holds with the same probability, since their bounds hold at all looks
-// together. Without a completed look, under another rule, and where ctx is cancelled, the error is that of ctx.
+// If the deadline of ctx comes first, the rules Staged and Betting give the result of their last completed look, marked
+// as cut. It holds with the same probability, since their bounds hold at all looks together. Without a completed look,
+// under another rule, and where ctx is cancelled, the error is that of ctx.
 func CertifyOne(ctx context.Context, model classifier.Classifier, image []uint8, opt Options) (Certificate, error) {
 	none := Certificate{Row: Row{Label: -1, Outcome: Outcome{Class: Abstain}}}
 	if opt.Ledger != "" || opt.Shard != (Shard{}) {

@@ -5,8 +5,8 @@ import "fmt"
 // mostInvalid is the share of noise samples without a finite output that passes without a warning.
 const mostInvalid = 0.01
 
-// Outputs says what is wrong with the outputs of a model of this name, where so many of its answers to noise samples were no finite
-// output: more than 1 % of them is a warning, all of them an error, since nothing can be certified then.
+// Outputs reports that many of a model's answers to noise samples were not finite. More than 1 % of them is a warning.
+// All of them is an error, since nothing can be certified then.
 func Outputs(model string, misses, samples int) (warning string, err error) {
 	switch {
 	case samples == 0:

@@ -59,7 +59,8 @@ func (a Accuracies) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// CertifiedAccuracy gives the certified accuracy at each radius, in the order given. The rows are sorted once, and each radius is a binary search.
+// CertifiedAccuracy returns the certified accuracy at each radius, in the order given. The rows are sorted once; each
+// radius is a binary search.
 func (r Rows) CertifiedAccuracy(radii ...float64) Accuracies {
 	correct, images := r.correctRadii()
 	a := make(Accuracies, len(radii))
@@ -101,7 +102,8 @@ func (r Rows) ACR() AverageRadius {
 	return a
 }
 
-// Vectors are the images, the labels and the certified radii of right answers, −1 for the others, side by side: what package compare takes.
+// Vectors returns the images, the labels and the certified radii side by side, −1 for answers that are not right: the
+// input of package compare.
 func (r Rows) Vectors() (images, labels []int, radii []float64) {
 	for _, row := range r {
 		radius := -1.0
@@ -165,12 +167,14 @@ func (r Rows) Passes() int {
 	return n
 }
 
-// Largest gives the k certified rows, or as many as there are, with the largest radii, the largest first; equals in the order of the images.
+// Largest returns the k certified rows, or as many as there are, with the largest radii, the largest first; equals in
+// the order of the images.
 func (r Rows) Largest(k int) Rows {
 	return r.sorted(k, func(a, b Row) int { return cmp.Compare(b.Radius, a.Radius) })
 }
 
-// Smallest gives the k certified rows, or as many as there are, with the smallest radii, the smallest first; equals in the order of the images.
+// Smallest returns the k certified rows, or as many as there are, with the smallest radii, the smallest first; equals
+// in the order of the images.
 func (r Rows) Smallest(k int) Rows {
 	return r.sorted(k, func(a, b Row) int { return cmp.Compare(a.Radius, b.Radius) })
 }

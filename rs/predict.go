@@ -46,11 +46,10 @@ func (p Prediction) String() string {
 
 // Predict finds the class of the smoothed classifier at one image (HWC, of the model's shape), or abstains.
 //
-// With n₁ ≥ n₂ the two largest class counts, it returns the class of n₁ if the two-sided exact
-// binomial test of probability ½ on n₁ of n₁+n₂ has a p-value of at most Alpha; the class is then that of the
-// smoothed classifier with probability at least 1−Alpha (PREDICT of Cohen, Rosenfeld and
-// Kolter 2019). It says nothing of a radius. Misses count as votes for a class of their own that is never
-// returned.
+// Let n₁ ≥ n₂ be the two largest class counts. It returns the class of n₁ if the two-sided exact binomial test of
+// probability ½ on n₁ of n₁+n₂ has a p-value of at most Alpha. The class is then that of the smoothed classifier with
+// probability at least 1−Alpha (PREDICT of Cohen, Rosenfeld and Kolter 2019). It claims no radius. Misses count as
+// votes for a class of their own that is never returned.
 func Predict(ctx context.Context, model classifier.Classifier, image []uint8, opt PredictOptions) (Prediction, error) {
 	none := Prediction{Class: Abstain}
 	law, err := noise.ParseLaw(string(opt.Noise))

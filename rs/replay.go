@@ -54,16 +54,16 @@ func (f Flip) String() string {
 		countsText(ledger.Look{Counts: f.Stored, Misses: f.StoredMisses}), countsText(ledger.Look{Counts: f.Now, Misses: f.NowMisses}), f.Samples)
 }
 
-// Replay draws noise samples of a ledger again, from its seed, and compares what the model makes of them with the
-// counts of the ledger, and with the scores beside it. The unit is a look, since a ledger has the counts of its blocks in one sum.
+// Replay draws noise samples of a ledger again, from its seed, and compares the model's answers with the counts of the
+// ledger, and with the scores beside it. The unit is a look, since a ledger has the counts of its blocks in one sum.
 // Provisional looks are left out.
 //
-// A model of equal identity gives equal counts and scores, so that any difference is evidence against the ledger or the
-// machine. Another engine, version, number of threads or instruction set rounds otherwise, and
-// samples that lie between two classes, or two cells of scores, may flip.
+// A model of equal identity gives equal counts and scores, so any difference is evidence against the ledger or the
+// machine. Another engine, version, number of threads or instruction set rounds otherwise. Then samples between two
+// classes, or two cells of scores, may differ.
 //
-// Errors: another model (weights, shape, classes) or other data than the header names, as a
-// *ledger.MismatchError; images that the ledger or the data lacks; errors of the model.
+// Errors: another model (weights, shape, classes) or other data than the header names, as a *ledger.MismatchError;
+// images that the ledger or the data lacks; errors of the model.
 func Replay(ctx context.Context, path string, model classifier.Classifier, data Source, o ReplayOptions) (*Replayed, error) {
 	l, err := ledger.Read(path)
 	if err != nil {

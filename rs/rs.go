@@ -1,18 +1,18 @@
 // Package rs certifies image classifiers by randomized smoothing.
 //
-// Let c be a classifier, x an image and δ Gaussian noise of standard deviation σ on every value. The
-// smoothed classifier g answers the class that c gives to x+δ most often. If that class has
-// probability p > ½, then g keeps it on the open ℓ2 ball around x of radius
+// Let c be a classifier, x an image and δ Gaussian noise of standard deviation σ on every value. The smoothed
+// classifier g answers the class that c gives to x+δ most often. If that class has probability p > ½, then g keeps it
+// on the open ℓ2 ball around x of radius
 //
 //	R = σ·Φ⁻¹(p)
 //
-// (Cohen, Rosenfeld and Kolter 2019, theorem 1, with 1−p as the bound on all other classes together).
-// Certify draws noise samples, bounds p from below and so R; every bound is rounded outwards. Radii
-// are ℓ2 norms over all values of an image in units of the full range of a value: a byte b is b/255.
+// (Cohen, Rosenfeld and Kolter 2019, theorem 1, with 1−p as the bound on all other classes together). Certify draws
+// noise samples and bounds p from below, and so R; every bound is rounded outwards. Radii are ℓ2 norms over all values
+// of an image in units of the full range of a value: a byte b is b/255.
 //
-// What is certified is the smoothed classifier of the model behind the noise law: with the exact
-// integer grid (the default) that is, for 8-bit images and in real arithmetic, the Gaussian smoothing
-// of "round to the grid, clamp, classify"; see package rs/noise.
+// The certificate is about the smoothed classifier of the model behind the noise law. With the exact integer grid (the
+// default) this is, for 8-bit images and in real arithmetic, the Gaussian smoothing of "round to the grid, clamp,
+// classify"; see package rs/noise.
 package rs
 
 import (
@@ -32,8 +32,8 @@ const Abstain = rule.Abstain
 
 // Rule says how many noise samples an image gets.
 //
-// Under every rule the class comes from samples of its own, which enter no bound, and the claim on an
-// image is false with probability at most α over the noise. How a rule spends that α is said at its name.
+// Under every rule the class comes from samples of its own, which enter no bound. The claim on an image is false with
+// probability at most α over the noise. Each rule's name says how it spends that α.
 type Rule = rule.Name
 
 // The rules.

@@ -6,13 +6,12 @@ import (
 	"github.com/certspec/certspec/rs/rule"
 )
 
-// Shard is a part of a run, done in a ledger of its own; the ledgers of all parts merge into the bytes of
-// the whole run. The zero Shard is the whole run.
+// Shard is a part of a run, done in a ledger of its own. The ledgers of all parts merge into the bytes of the whole
+// run. The zero Shard is the whole run.
 //
-// By images, which suits every rule, shard i of n has the images whose position in the data is i modulo n. By
-// blocks, which suits few images of many samples and the rule Fixed alone, it has of each image's B
-// blocks, those of the selection first, the blocks ⌊i·B/n⌋ to ⌊(i+1)·B/n⌋; it then proves nothing by itself, and its run has
-// no rows.
+// By images, for every rule, shard i of n has the images whose position in the data is i modulo n. By blocks, for few
+// images of many samples under the rule Fixed alone, it has the blocks ⌊i·B/n⌋ to ⌊(i+1)·B/n⌋ of each image's B blocks,
+// those of the selection first. It then proves nothing by itself, and its run has no rows.
 type Shard = ledger.Shard
 
 // shardHeader is a shard as the ledger's header has it; nil for the whole run.

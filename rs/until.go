@@ -7,8 +7,8 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// Until says when a call of Certify under the rule Anytime ends: at the first of what is set. It is no part of the run: a ledger goes on
-// under any other.
+// Until says when a call of Certify under the rule Anytime ends: at the first of the limits that are set. It is no part
+// of the run: a ledger goes on under any other.
 type Until struct {
 	Samples int           // noise samples in all, those of earlier calls and of the selection included
 	Time    time.Duration // of this call

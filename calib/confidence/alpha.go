@@ -40,8 +40,8 @@ func (s Spending) Divide(alpha float64, images int) (radius, scores float64, err
 	return 0, 0, inputError("spending", fmt.Sprintf("%q", string(s)), "paper, split or family")
 }
 
-// Fails bounds the probability that the radius of an image or its interval is false, for an α in (0, 1): 2α for Paper, α for Split; 0 for Family, where all hold at
-// once. It is what calib.Claim takes.
+// Fails bounds the probability that the radius of an image or its interval is false, for an α in (0, 1): 2α for Paper,
+// α for Split, and 0 for Family, where all hold at once. It is an input of calib.Claim.
 func (s Spending) Fails(alpha float64) float64 {
 	switch s {
 	case Family:

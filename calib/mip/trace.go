@@ -33,8 +33,8 @@ type Record struct {
 	Interval, Binary, Unique, Valid Norms
 }
 
-// WriteTrace writes a run that was recorded as CSV: a line for each step, with its value, its relaxed and projected calibration error, the five
-// penalties, and the norms of the four residuals.
+// WriteTrace writes a recorded run as CSV: a line for each step, with its value, its relaxed and projected calibration
+// error, the five penalties, and the norms of the four residuals.
 func (r *Run) WriteTrace(w io.Writer) error {
 	rows := [][]string{{
 		"step", "lagrangian", "relaxed_ece", "projected_ece", "box_penalty", "sphere_penalty", "interval_penalty", "unique_penalty", "valid_penalty",

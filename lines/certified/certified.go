@@ -1,10 +1,11 @@
-// Package certified puts certified accuracies on the line: of smoothed classifiers certified on a test set and under a shift,
-// at equal radii, as points for package lines. What stands above the line of a baseline is the certified effective robustness
+// Package certified puts certified accuracies on the line: of smoothed classifiers certified on a test set and under a
+// shift, at equal radii, as points for package lines. The distance above the line of a baseline is the certified
+// effective robustness
 //
 //	CER_r(f) = CA_r^shift(f) − Φ(m_r·Φ⁻¹(CA_r(f)) + b_r).
 //
-// Both accuracies of a point are certified, each image with the probability α of its run. The line through the points of
-// several models, and what stands above it, are estimates.
+// Both accuracies of a point are certified, each image with the probability α of its run. The line through the points
+// of several models, and the distance from it, are estimates.
 package certified
 
 import (
@@ -84,13 +85,13 @@ type Options struct {
 	ByModel     bool            // a line for each model, through its radii, in place of one for each radius
 }
 
-// Points are, for each radius and model, the certified accuracy on the clean set and, pooled over corruptions, under shift, in
-// the group of the radius. Where there are several radii, all points stand a second time in the group "all". Images are those of
-// the base set, and the same on both axes (lines.Options.SameImages).
+// Points returns, for each radius and model, the certified accuracy on the clean set and, pooled over corruptions,
+// under shift, in the group of the radius. With several radii, all points stand a second time in the group "all".
+// Images are those of the base set, and the same on both axes (lines.Options.SameImages).
 //
-// Errors: no radius or a negative one, one above the cap of a model's runs or, where that is not said, the largest that its
-// clean run certified; models of different settings, images or labels; a model without the cells, one that stands twice; cells that
-// do not have every image equally often; a baseline that no model belongs to.
+// Errors: no radius or a negative one; one above the cap of a model's runs or, if that is not known, above the largest
+// that its clean run certified; models of different settings, images or labels; a model without the cells, one that
+// stands twice; cells that do not have every image equally often; a baseline that no model belongs to.
 func Points(models []Model, o Options) ([]lines.Point, error) {
 	if len(o.Radii) == 0 {
 		return nil, fmt.Errorf("certified: no radius")

@@ -9,9 +9,11 @@ import (
 	"github.com/certspec/certspec/rs/sweep"
 )
 
-// ReadLedgers reads folders of ledgers as package sweep writes them, clean.ledger and CORRUPTION-SEVERITY.ledger, each of one
-// model, which gets the folder's name. Errors: those of sweep.Open; a folder without clean or without corrupted images; a ledger
-// that is not finished; a rule that is not known.
+// ReadLedgers reads folders of ledgers as package sweep writes them, clean.ledger and CORRUPTION-SEVERITY.ledger, each
+// of one model, which gets the folder's name.
+//
+// Errors: those of sweep.Open; a folder without clean or without corrupted images; a ledger that is not finished; a
+// rule that is not known.
 func ReadLedgers(folders ...string) ([]Model, error) {
 	var models []Model
 	for _, folder := range folders {

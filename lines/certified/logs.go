@@ -13,8 +13,9 @@ import (
 	"github.com/certspec/certspec/rs/compare"
 )
 
-// ReadLogs reads published logs from a folder with clean/MODEL.tsv and corrupted/MODEL/severity_S/CORRUPTION.tsv. Errors: a model
-// that lacks one of the two, logs that certlog refuses.
+// ReadLogs reads published logs from a folder with clean/MODEL.tsv and corrupted/MODEL/severity_S/CORRUPTION.tsv.
+//
+// Errors: a model that lacks one of the two, logs that certlog refuses.
 func ReadLogs(root string) ([]Model, error) {
 	files, err := filepath.Glob(filepath.Join(escape(root), "clean", "*.tsv"))
 	if err != nil {

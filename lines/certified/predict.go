@@ -6,8 +6,8 @@ import (
 	"github.com/certspec/certspec/lines"
 )
 
-// Prediction says how well the certified accuracy under one corruption is foretold for a model that is left out, over all pairs of
-// models and corruptions.
+// Prediction says how well the line predicts the certified accuracy under one corruption of a model that is left out,
+// over all pairs of models and corruptions.
 type Prediction struct {
 	Radius   float64 `json:"radius"`
 	Pairs    int     `json:"pairs"`
@@ -18,8 +18,10 @@ type Prediction struct {
 	LineMAE  float64 `json:"line_error"` // mean absolute error of the line, in accuracy
 }
 
-// LeaveOneOut predicts, for each corruption and model, the certified accuracy at the one radius of the options from the line through all other models,
-// and counts how often it is met within a tolerance. Errors: those of Points, fewer than four models.
+// LeaveOneOut predicts, for each corruption and model, the certified accuracy at the one radius of the options from the
+// line through all other models, and counts how often it is met within a tolerance.
+//
+// Errors: those of Points, fewer than four models.
 func LeaveOneOut(models []Model, o Options, within float64) (Prediction, error) {
 	out := Prediction{Within: within}
 	if len(o.Radii) != 1 {

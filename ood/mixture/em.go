@@ -8,8 +8,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// EM fits a mixture of so many components to points of whitened coordinates: round ones, a variance each, in so many rounds from points drawn
-// by the seed, several from one where there are fewer; at the end every variance is their mean, as CCU begins with. Errors: fewer than two points, or equal ones.
+// EM fits a mixture of so many components to points of whitened coordinates. Components are round, with a variance
+// each. It takes so many rounds from points drawn by the seed, several from one where there are fewer. At the end every
+// variance is their mean, as CCU begins with.
+//
+// Errors: fewer than two points, or equal ones.
 func EM(points [][]float64, components, rounds int, seed uint64) (*Mixture, error) {
 	n := len(points)
 	if components < 1 || n < 2 {
@@ -123,8 +126,8 @@ func (m *Mixture) share(row, far []float64, d int) {
 	}
 }
 
-// Apart raises the variances of out to four times the largest of in, where they are less: the condition of CCU under which far from all data
-// the confidence is 1/K.
+// Apart raises the variances of out to four times the largest of in, where they are less. This is CCU's condition for a
+// confidence of 1/K far from all data.
 func Apart(in, out *Mixture) {
 	most := math.Inf(-1)
 	for _, v := range in.LogVariances {

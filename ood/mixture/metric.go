@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Metric is the distance |C^(-1/2)(x − y)| of the principal components of a set: the eigenvectors of its covariance as columns, and what stands
-// on the diagonal of C for each.
+// Metric is the distance |C^(-1/2)(x − y)| of the principal components of a set: the eigenvectors of its covariance as
+// columns, and the diagonal of C.
 type Metric struct {
 	Mean    []float64
 	Vectors *mat.Dense // d × d
@@ -80,7 +80,8 @@ func Fit(points [][]float64, reading Reading) (*Metric, error) {
 	return m, nil
 }
 
-// Transform is C^(-1/2)·Vᵀ as a matrix that images multiply from the left, d × d: coordinates in which the metric is the usual one.
+// Transform returns C^(-1/2)·Vᵀ as a matrix that images multiply from the left, d × d: coordinates in which the metric
+// is the usual one.
 func (m *Metric) Transform() *mat.Dense {
 	d := len(m.Scales)
 	t := mat.NewDense(d, d, nil)
@@ -110,8 +111,9 @@ func (m *Metric) Whiten(points [][]float64) [][]float64 {
 	return out
 }
 
-// Ball is a distance of this metric which no change of at most r in every value exceeds: the smaller of r·√(d·λ), λ the largest eigenvalue of
-// C⁻¹, and r·√(Σ_ij |C⁻¹_ij|). (The paper prints, before its equation 15, the largest eigenvalue of C itself, for which this is false.)
+// Ball returns a distance of this metric that no change of at most r in every value exceeds: the smaller of r·√(d·λ),
+// with λ the largest eigenvalue of C⁻¹, and r·√(Σ_ij |C⁻¹_ij|). (The paper prints, before its equation 15, the largest
+// eigenvalue of C itself, for which this is false.)
 func (m *Metric) Ball(r float64) float64 {
 	d := len(m.Scales)
 	least := m.Scales[d-1]

@@ -1,6 +1,6 @@
-// Package mixture is the density side of CCU (Meinke and Hein 2020; Bitterwolf, Meinke and Hein 2020, equations 12 to 15): Gaussian
-// mixtures of images that are of the classes and of images that are of none, round in a metric of their principal components, fitted by
-// EM, and what they prove of the confidence
+// Package mixture is the density side of CCU (Meinke and Hein 2020; Bitterwolf, Meinke and Hein 2020, equations 12 to
+// 15). Two Gaussian mixtures, of images that are of the classes and of images that are of none, are round in a metric
+// of their principal components and fitted by EM. They bound the confidence
 //
 //	p(k|x) = (p(k|x, in)·p(x|in) + (1/K)·p(x|out)) / (p(x|in) + p(x|out))
 //
@@ -16,8 +16,8 @@ type Mixture struct {
 	LogWeights   []float64
 }
 
-// LogDensity is ln p at a point of these coordinates, without the constant −d/2·ln 2π, when every distance is moved by so much: nearer the
-// means, but not beyond them, for a negative one.
+// LogDensity returns ln p at a point of these coordinates, without the constant −d/2·ln 2π, when every distance is
+// moved by moved: nearer to the means, but not beyond them, for a negative one.
 func (m *Mixture) LogDensity(point []float64, moved float64) float64 {
 	terms := make([]float64, len(m.Means))
 	top := math.Inf(-1)
@@ -40,8 +40,8 @@ func (m *Mixture) LogDensity(point []float64, moved float64) float64 {
 	return top + math.Log(sum)
 }
 
-// LogOdds bounds ln b (equation 13), b = p(z|in)/p(z|out), from above for all z within a distance of the point. It is ln of that ratio itself
-// for a distance of 0, and grows with it.
+// LogOdds bounds ln b (equation 13), b = p(z|in)/p(z|out), from above for all z within a distance of the point. For a
+// distance of 0 it is ln of that ratio, and it grows with the distance.
 func LogOdds(in, out *Mixture, point []float64, distance float64) float64 {
 	return in.LogDensity(point, -distance) - out.LogDensity(point, distance)
 }

@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Posterior is the density side of a trained CCU network: two mixtures in coordinates x·Transform + Shift of images x, height × width × channel.
+// Posterior is the density side of a trained CCU network: two mixtures in coordinates x·Transform + Shift of images x,
+// height × width × channel.
 type Posterior struct {
 	Transform *mat.Dense // d × d; C⁻¹ is its product with its own transpose
 	Shift     []float64
@@ -62,13 +63,14 @@ func (p *Posterior) White(x []float64) []float64 {
 // Ball is the distance of (15), as Metric.Ball: no change of at most r in every value exceeds it.
 func (p *Posterior) Ball(r float64) float64 { return ball(r, len(p.Shift), p.inverse, p.sum) }
 
-// Printed is the distance as the paper prints it, with the largest eigenvalue of C in the place of that of C⁻¹: no guarantee.
+// Printed returns the distance as the paper prints it, with the largest eigenvalue of C in place of that of C⁻¹: no
+// guarantee.
 func (p *Posterior) Printed(r float64) float64 {
 	return r * math.Sqrt(float64(len(p.Shift))/p.smallest)
 }
 
-// LogBound is ln of the bound (13) on the confidence at all places whose values differ by at most r from the image, in float64, not rounded
-// outwards.
+// LogBound returns ln of the bound (13) on the confidence at all places whose values differ by at most r from the
+// image, in float64, not rounded outwards.
 func (p *Posterior) LogBound(x []float64, r float64) float64 {
 	return LogConfidence(LogOdds(p.In, p.Out, p.White(x), p.Ball(r)), p.Classes)
 }

@@ -25,9 +25,11 @@ type Survey struct {
 	Bounds   []float64 `json:"bounds"`
 }
 
-// Survey bounds the confidence around each image, where no value differs by more than eps (LogBound), and asks how far it stays below factor/K (Reach).
+// Survey bounds the confidence around each image, where no value differs by more than eps (LogBound), and finds how far
+// it stays below factor/K (Reach).
 //
-// Errors: eps outside [0, 1], a factor that is not above 1 and below K; no images, or images of another size; that of ctx.
+// Errors: eps outside [0, 1], a factor that is not above 1 and below K; no images, or images of another size; that of
+// ctx.
 func (p *Posterior) Survey(ctx context.Context, images *imageset.Images, eps, factor float64) (*Survey, error) {
 	switch {
 	case !(eps >= 0 && eps <= 1):

@@ -1,5 +1,6 @@
-// Package smoothed compares how sure a smoothed network is of its own images and of foreign ones within Euclidean radii: the smoothed GAUC,
-// for networks too deep for the interval bounds of package ood. It is of another network and another threat than the GAUC there.
+// Package smoothed compares how sure a smoothed network is of its own images and of foreign ones within Euclidean
+// radii: the smoothed GAUC, for networks too deep for the interval bounds of package ood. Network and threat model
+// differ from those of the GAUC there.
 package smoothed
 
 import (
@@ -52,10 +53,11 @@ type Guarantee struct {
 	Upper float64 `json:"mean_upper"` // of the foreign ones within the radius
 }
 
-// Compare compares the ledgers of own and of foreign images, as "certspec certify --keep-scores=top" makes them, at some radii. A ledger does not say
-// what the network was trained on; trained does, where it is known.
+// Compare compares the ledgers of own and of foreign images, as "certspec certify --keep-scores=top" makes them, at
+// some radii. A ledger does not say what the network was trained on; trained does, where it is known.
 //
-// Errors: those of confidences.CertifyTop; a foreign ledger of the own images, or of images that were trained on (*ood.TrainedError).
+// Errors: those of confidences.CertifyTop; a foreign ledger of the own images, or of images that were trained on
+// (*ood.TrainedError).
 func Compare(ctx context.Context, in, foreign string, radii []float64, trained ...ledger.Data) (*Comparison, error) {
 	at := append([]float64{0}, radii...) // own images are taken as they are
 	standard, err := confidences.CertifyTop(ctx, []string{in, foreign}, at, confidence.MethodStandard)

@@ -7,21 +7,20 @@ import (
 
 // Betting is a test of "p ≤ p0" for the probability p of a hit that may look at the counts after every trial.
 //
-// After A hits in N independent trials its wealth is the Krichevsky-Trofimov mixture of
-// likelihood ratios, restricted to the alternatives above p0: with q0 = 1−p0 and θ the Beta(½, ½) law,
+// After A hits in N independent trials its wealth is the Krichevsky-Trofimov mixture of likelihood ratios, restricted
+// to the alternatives above p0. With q0 = 1−p0 and θ the Beta(½, ½) law,
 //
 //	W(A, N) = ∫_{q>p0} (q/p0)^A ((1−q)/q0)^(N−A) dθ(q) / θ(q > p0).
 //
-// For every p ≤ p0 each factor that a trial contributes, (q/p0) or (1−q)/q0, has a mean of at
-// most 1, so W is a non-negative supermartingale that begins at 1, and by Ville's inequality
-// the probability that W ≥ 1/α ever, whatever the number of looks, is at most α. Where W
-// reaches 1/α, p > p0 is therefore certified at level α.
+// For every p ≤ p0 a trial contributes the factor q/p0 or (1−q)/q0, whose mean is at most 1. So W is a non-negative
+// supermartingale that starts at 1. By Ville's inequality the probability that W ≥ 1/α ever, whatever the number of
+// looks, is at most α. So where W reaches 1/α, p > p0 is certified at level α.
 //
-// Several p0 in increasing order may be tested on the same trials at level α each until one is not rejected: the
-// first false statement is on the smallest p0 ≥ p, which is not random.
+// Several p0 in increasing order may be tested on the same trials at level α each until one is not rejected. The first
+// false statement is on the smallest p0 ≥ p, which is not random.
 //
-// (Ville 1939; Krichevsky and Trofimov 1981 for the mixture; Voráček 2024, arXiv 2406.17830, for its use in
-// randomized smoothing. Restricting it to one side makes the threshold 1/α, without a union bound over sides.)
+// (Ville 1939; Krichevsky and Trofimov 1981 for the mixture; Voráček 2024, arXiv 2406.17830, for its use in randomized
+// smoothing. Restricting it to one side makes the threshold 1/α, without a union bound over sides.)
 type Betting struct {
 	p0    Probability
 	alpha float64

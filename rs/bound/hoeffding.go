@@ -5,19 +5,21 @@ import (
 	"math"
 )
 
-// Hoeffding bounds the mean of independent values in [0, 1] from the average of n of them, with the failure probability Alpha:
+// Hoeffding bounds the mean of independent values in [0, 1] from the average of n of them, with the failure probability
+// Alpha:
 //
 //	P[average − mean ≥ ε] ≤ exp(−2nε²)
 //
-// (Hoeffding 1963, theorem 1). For counts of hits ClopperPearson is tighter; this one holds for any
-// values in [0, 1], such as confidences.
+// (Hoeffding 1963, theorem 1). For counts of hits ClopperPearson is tighter; this one holds for any values in [0, 1],
+// such as confidences.
 type Hoeffding struct{ Alpha float64 }
 
 func (Hoeffding) Name() string { return "Hoeffding" }
 
 func (h Hoeffding) String() string { return fmt.Sprintf("%s at α = %g", h.Name(), h.Alpha) }
 
-// Lower returns average − √(ln(1/α)/2n), not below 0, rounded down. The average may be off by its rounding to a float64.
+// Lower returns average − √(ln(1/α)/2n), not below 0, rounded down. The average may be off by its rounding to a
+// float64.
 //
 // Errors: an average outside [0, 1], n outside [1, MaxTrials], α outside [1e-280, 1), as *InputError.
 func (h Hoeffding) Lower(average float64, n int) (Probability, error) {

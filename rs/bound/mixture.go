@@ -6,25 +6,26 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Mixture is a confidence sequence for the probability p of a hit: bounds on p that hold after every number of trials at once, so that
-// whoever looks at the counts may stop, go on, or choose what to sample next by what was seen.
+// Mixture is a confidence sequence for the probability p of a hit: bounds on p that hold after every number of trials
+// at once. So whoever looks at the counts may stop, go on, or choose the next samples by what was seen.
 //
-// After k hits in n trials, m = n−k misses, the wealth against p is the likelihood of the counts under a beta prior of mean p and
-// strength r, in units of that under p,
+// After k hits in n trials, with m = n−k misses, the wealth against p is the likelihood of the counts under a beta
+// prior of mean p and strength r, in units of the likelihood under p,
 //
 //	M(p) = ∫₀¹ u^k (1−u)^m dBeta(rp, r(1−p))(u) / (p^k (1−p)^m) = A(k; rp)·A(m; r(1−p)) / (A(n; r)·Bin(k; n, p)),
 //
-// with A(x; c) = Γ(x+c)/(Γ(c)·x!) and Bin the binomial probability of k hits. With p the true one, M is a non-negative martingale
-// that begins at 1, so the probability that it ever reaches 1/α is at most α (Ville 1939; Robbins 1970 for the mixture; the prior
-// around the p that is tested: Howard, Ramdas, McAuliffe and Sekhon 2021, proposition 7). ln M is convex in p,
+// with A(x; c) = Γ(x+c)/(Γ(c)·x!) and Bin the binomial probability of k hits. For the true p, M is a non-negative
+// martingale that starts at 1. So it ever reaches 1/α with probability at most α (Ville 1939; Robbins 1970 for the
+// mixture; Howard, Ramdas, McAuliffe and Sekhon 2021, proposition 7, for the prior around the p that is tested). ln M
+// is convex in p, since all terms of
 //
-//	(ln M)′ = Σ_{j<m} j/((1−p)(r(1−p)+j)) − Σ_{j<k} j/(p(rp+j)),
+//	(ln M)′ = Σ_{j<m} j/((1−p)(r(1−p)+j)) − Σ_{j<k} j/(p(rp+j))
 //
-// whose terms all grow with p; and M(k/n) ≤ 1. So the p with M(p) < 1/α are an interval around k/n, and Lower and Upper, its ends, are the only
-// p where M is 1/α. Both hold together.
+// grow with p; and M(k/n) ≤ 1. So the p with M(p) < 1/α are an interval around k/n. Its ends, Lower and Upper, are the
+// only p where M is 1/α. Both hold together.
 //
-// The strength is about the number of trials at which the interval is narrowest beside others; it stays close for many more. With r = 60 and
-// α = 0.001 the lower end of 100,000 trials that all hit is that of Clopper and Pearson but for a 1−p that is 1.005 times theirs.
+// The strength is about the number of trials at which the interval is narrowest beside others; it stays close for many
+// more. With r = 60 and α = 0.001, where 100,000 trials all hit, 1−p is 1.005 times that of Clopper and Pearson.
 type Mixture struct{ alpha, strength float64 }
 
 // NewMixture returns the confidence sequence of level α with a prior of strength r.
@@ -45,7 +46,8 @@ func NewMixture(alpha, r float64) (*Mixture, error) {
 const mixtureSlack = 1e-6
 
 // Lower returns the lower end of the interval, 0 for k ≤ 1. It is rounded outwards: both as P and as 1−Q it satisfies
-// 1/M(p) ≤ α(1−10⁻⁶) in exact arithmetic, and misses equality by less than a relative 2·10⁻⁸ plus the resolution of a float64.
+// 1/M(p) ≤ α(1−10⁻⁶) in exact arithmetic. It misses equality by less than a relative 2·10⁻⁸ plus the resolution of a
+// float64.
 //
 // Errors: n outside [1, MaxTrials], k outside [0, n], as *InputError.
 func (m *Mixture) Lower(k, n int) (Probability, error) {

@@ -1,5 +1,6 @@
-// Package compare compares certified radii image by image: the statistics of two runs on the same images, of one run under many corruptions, and
-// of two of those, with intervals of the bootstrap over the images. It works on plain vectors; rs.Rows.Vectors gives those of a run.
+// Package compare compares certified radii image by image: two runs on the same images, one run under many corruptions,
+// and two of those, with intervals of the bootstrap over the images. It works on plain vectors; rs.Rows.Vectors gives
+// those of a run.
 package compare
 
 import (
@@ -57,8 +58,9 @@ func (r Radii) labelled() (radii []float64) {
 	return radii
 }
 
-// ACR is the bootstrap interval (Efron 1979, percentile form) for the average certified radius of the population of which the labelled images
-// are a random sample; of fewer than ten images it is Student's, see resample.Run. Of no images it is [0, 0].
+// ACR returns the bootstrap interval (Efron 1979, percentile form) for the average certified radius of the population
+// of which the labelled images are a random sample. For fewer than ten images it is Student's, see resample.Run;
+// without images it is [0, 0].
 //
 // Errors: options out of range, as *resample.OptionError; that of ctx.
 func ACR(ctx context.Context, r Radii, o resample.Options) (resample.Interval, error) {
@@ -131,12 +133,13 @@ type Comparison struct {
 	Bootstrap         resample.Options `json:"bootstrap"` // behind the intervals, defaults filled in
 }
 
-// Runs pairs the images of two runs by their ids and gives the differences B − A of the average certified
-// radius and of the certified accuracy at each radius, over the images that both have with a label. The intervals are those of
-// the paired bootstrap, percentile form: images are resampled, and an image brings its results in both runs. So what makes an image
+// Runs pairs the images of two runs by their ids. It returns the differences B − A of the average certified radius and
+// of the certified accuracy at each radius, over the images that both have with a label. The intervals are those of the
+// paired bootstrap, percentile form: an image that is drawn brings its results in both runs. So what makes an image
 // hard for both cancels, and intervals are narrower than those of two independent sets.
 //
-// Errors: an image twice in one run, an image with two labels, no image in common; options out of range, as *resample.OptionError; that of ctx.
+// Errors: an image twice in one run, an image with two labels, no image in common; options out of range, as
+// *resample.OptionError; that of ctx.
 func Runs(ctx context.Context, a, b Radii, radii []float64, o resample.Options) (*Comparison, error) {
 	o, err := o.Resolved()
 	if err != nil {
@@ -227,7 +230,8 @@ func together(all []*Difference) {
 	}
 }
 
-// Claims says which of several differences may be claimed together at a level of confidence, by their names in order; "" where there is one difference.
+// Claims says which of several differences may be claimed together at a level of confidence, by their names in order.
+// It is "" for one difference.
 func Claims(confidence float64, names []string, of []Difference) string {
 	var shown []string
 	for i, d := range of {

@@ -43,15 +43,16 @@ type SweepComparison struct {
 	Bootstrap   resample.Options  `json:"bootstrap"`
 }
 
-// MeanACR is the mean average certified radius over corruptions,
+// MeanACR returns the mean average certified radius over corruptions,
 //
 //	ACR_i = mean of ACR over the severities of corruption i,   mACR = mean of ACR_i over the corruptions,
 //
-// and the means of ACR_i over those corrupt.Groups of which every member is there, with intervals of the bootstrap, percentile form: images are
-// resampled, and an image brings its results under all corruptions. So the differences between groups are paired.
+// and the means of ACR_i over those corrupt.Groups of which every member is there. Intervals are of the bootstrap,
+// percentile form: an image that is drawn brings its results under all corruptions. So the differences between groups
+// are paired.
 //
-// Errors: no runs, a run without labels, a corruption twice at one severity, corruptions at different severities, whose means could not be
-// compared, runs on different images; options out of range, as *resample.OptionError; that of ctx.
+// Errors: no runs, a run without labels, a corruption twice at one severity, corruptions at different severities, whose
+// means could not be compared, runs on different images; options out of range, as *resample.OptionError; that of ctx.
 func MeanACR(ctx context.Context, runs []Corrupted, o resample.Options) (*Sweep, error) {
 	o, err := o.Resolved()
 	if err != nil {

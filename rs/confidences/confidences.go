@@ -1,4 +1,5 @@
-// Package confidences certifies the confidences of a smoothed classifier from the scores that a run kept beside its ledger.
+// Package confidences certifies the confidences of a smoothed classifier from the scores that a run kept beside its
+// ledger.
 package confidences
 
 import (
@@ -63,17 +64,18 @@ type Options struct {
 	Spending confidence.Spending
 }
 
-// Certify certifies confidences from the scores beside a closed ledger, at some radii (Emde et al. 2025,
-// equations 12 and 13). One certification serves all radii, certificates and ways to spend α: where the radii get
-// less of it than the run gave them, they are derived again from the counts, see rs.OpenAt.
+// Certify certifies confidences from the scores beside a closed ledger, at some radii (Emde et al. 2025, equations 12
+// and 13). One certification serves all radii, certificates and ways to spend α. Where the radii get less of α than the
+// run gave them, they are derived again from the counts, see rs.OpenAt.
 //
-// The scores of an image are those up to its last look. Their bound gets the share of α that rule.Plan.ScoreAlpha says,
-// so that it holds although the rule chose that look. Scores are known by their cells only: a bound of the CDF certificate is
-// at most the width of a cell looser than with every score as a threshold, and about half of it in practice (with 1,000
-// cells by 0.0005, 32 images of a linear model with n = 10,000 at three radii each). A score that is not known counts as 0 below and as 1 above.
+// The scores of an image are those up to its last look. Their bound gets the share of α that rule.Plan.ScoreAlpha
+// gives, so it holds although the rule chose that look. Scores are known by their cells only. So a bound of the CDF
+// certificate is at most the width of a cell looser than with every score as a threshold, and about half of it in
+// practice: with 1,000 cells by 0.0005, for 32 images of a linear model with n = 10,000 at three radii each. A score
+// that is not known counts as 0 below and as 1 above.
 //
-// Errors: options that are none, and radii that are negative or not finite, as *rs.OptionError; a ledger without scores, or
-// that is not closed; images without labels only; what is wrong with the files.
+// Errors: unknown options, and radii that are negative or not finite, as *rs.OptionError; a ledger without scores, or
+// that is not closed; images without labels only; those of the files.
 func Certify(ctx context.Context, path string, radii []float64, o Options) ([]Certified, error) {
 	if err := o.withDefaults(); err != nil {
 		return nil, err

@@ -58,7 +58,8 @@ func (l *Labelled) Load(ctx context.Context) (*dataset.Images, error) {
 	return all.Take(at), nil
 }
 
-// Shared is an image that l, of the same data set, has, too. For judging by maps that were fitted on l, there must be none.
+// Shared returns an image of judged that l, of the same data set, has, too. Maps fitted on l may judge only where there
+// is none.
 func (l *Labelled) Shared(judged *Labelled) (image int, found bool) {
 	if l.base() != judged.base() {
 		return 0, false

@@ -12,7 +12,7 @@ import (
 	"github.com/certspec/certspec/rs/rule"
 )
 
-// Top is how sure a smoothed classifier is of the images of a ledger, whatever it takes them for:
+// Top is how sure a smoothed classifier is of the images of a ledger, whatever their class:
 //
 //	s(x) = E[max(0, (K·max_k p_k(x+δ) − 1)/(K − 1))],  δ ~ N(0, σ²I),
 //
@@ -24,14 +24,15 @@ type Top struct {
 	Bounds   [][]calib.Bounds // by image and radius: s lies in it at every point within the radius
 }
 
-// CertifyTop bounds s within ℓ2 balls from the largest scores beside closed ledgers of one classifier (rs.Options.TopScores), at some radii. All images
-// of all the ledgers share α: all bounds, at all radii and of both methods, hold at once with a probability of at least 1−α. For both certificates rest on one event
-// for each image, that the distribution of its n scores lies in a band of half-width ε; then their mean is within ε, too.
+// CertifyTop bounds s within ℓ2 balls, at some radii, from the largest scores beside closed ledgers of one classifier
+// (rs.Options.TopScores). All images of all the ledgers share α: all bounds, at all radii and of both methods, hold at
+// once with probability at least 1−α. Both certificates rest on one event for each image: the distribution of its n
+// scores lies in a band of half-width ε. Then their mean is within ε, too.
 //
-// Every image of a ledger has bounds, with or without a label, certified or not; [0, 1] where it has no scores.
+// Every image of a ledger has bounds, with or without a label, certified or not; [0, 1] if it has no scores.
 //
 // Errors: radii that are negative or not finite, and an unknown method, as *rs.OptionError; ledgers of another
-// classifier, σ or α than the first; a ledger without such scores, or that is not closed; what is wrong with the files.
+// classifier, σ or α than the first; a ledger without such scores, or that is not closed; those of the files.
 func CertifyTop(ctx context.Context, paths []string, radii []float64, method confidence.Method) ([]Top, error) {
 	o := Options{Method: method}
 	if err := o.withDefaults(); err != nil {

@@ -41,7 +41,8 @@ func ReadAttacked(path string) (*Attacked, error) {
 	return a, nil
 }
 
-// ByRadius are the attacked images of each radius. Errors: an image that is none of all, or that was moved further than its radius.
+// ByRadius returns the attacked images of each radius. Errors: an image that is not in all, or that was moved further
+// than its radius.
 func (a *Attacked) ByRadius(all *imageset.Images) (map[float64]*imageset.Images, error) {
 	attacked := map[float64]*imageset.Images{}
 	for _, image := range a.Images {

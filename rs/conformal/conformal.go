@@ -1,6 +1,7 @@
-// Package conformal makes robust conformal prediction sets of a model and measures them on images: a threshold from calibration images, at a
-// level that is raised so far that the sets of other images hold the label with probability at least 1 − miscoverage at any point within
-// a radius. Level, threshold and range are calib's (RobustLevel, SetThreshold, CoverageRange); docs/prediction-sets.md derives them.
+// Package conformal makes robust conformal prediction sets of a model and measures them on images. Calibration images
+// give a threshold at a raised level. The sets of other images then hold the label with probability at least 1 −
+// miscoverage at any point within a radius. Level, threshold and range are those of calib (RobustLevel, SetThreshold,
+// CoverageRange); docs/prediction-sets.md derives them.
 package conformal
 
 import (
@@ -56,9 +57,11 @@ type Coverage struct {
 	Images   int        `json:"images"`
 }
 
-// Measure calibrates on some images and measures the sets of others, and of attacked ones by radius, which may be nil. All must have labels.
+// Measure calibrates on some images and measures the sets of others, and of attacked ones by radius, which may be nil.
+// All must have labels.
 //
-// Errors: images without a label; options out of range, as *calib.InputError and *rs.OptionError; those of the model and of ctx.
+// Errors: images without a label; options out of range, as *calib.InputError and *rs.OptionError; those of the model
+// and of ctx.
 func Measure(ctx context.Context, model classifier.Classifier, calibration, test *imageset.Images, attacked map[float64]*imageset.Images, o Options) (*Sets, error) {
 	info, err := model.Info()
 	if err != nil {

@@ -7,8 +7,9 @@ import (
 	"github.com/certspec/certspec/dataset/imageset"
 )
 
-// Split draws n images to calibrate on, and leaves the others to test; attacked, which may be nil, are the images that are tested in any case,
-// and then alone. n is 0 for half of the images, or with attacked ones for all others. Images that are exchangeable stay so.
+// Split draws n images to calibrate on, and leaves the others to test. attacked, which may be nil, are images that are
+// tested in any case, and then alone. n is 0 for half of the images, or with attacked ones for all others. Images that
+// are exchangeable stay so.
 //
 // Errors: fewer images than that takes.
 func Split(all *imageset.Images, n int, attacked *Attacked, seed uint64) (calibration, test *imageset.Images, err error) {

@@ -42,8 +42,8 @@ func appendChecked(ledger string, v any) error {
 	return nil
 }
 
-// ReadChecks sums the checks beside a ledger, from the first answers of its run on; without such a file the sum is zero. A line that a
-// power cut tore is dropped; anything else that is no check is a *FormatError.
+// ReadChecks sums the checks beside a ledger, from the first answers of its run on; without such a file the sum is
+// zero. A line that a power cut tore is dropped; anything else that is no check is a *FormatError.
 func ReadChecks(ledger string) (purity.Found, error) {
 	var sum purity.Found
 	err := readChecked(ledger, func(line []byte) error {
@@ -63,7 +63,8 @@ func ReadChecks(ledger string) (purity.Found, error) {
 	return sum, err
 }
 
-// ReadFirst is the last that AppendFirst wrote beside a ledger, nil where it wrote nothing. Errors: those of ReadChecks.
+// ReadFirst returns the last record that AppendFirst wrote beside a ledger, nil without one. Errors: those of
+// ReadChecks.
 func ReadFirst(ledger string) (last *purity.Record, err error) {
 	err = readChecked(ledger, func(line []byte) error {
 		var l firstAnswers

@@ -24,7 +24,8 @@ type Rule struct {
 	Budget    string   `json:"budget"`             // how α is spent, in words
 }
 
-// Level is one planned look: a bound of confidence 1−Alpha after Samples noise samples, those of the selection not counted.
+// Level is one planned look: a bound of confidence 1−Alpha after Samples noise samples, those of the selection not
+// counted.
 type Level struct {
 	Samples int     `json:"copies"`
 	Alpha   float64 `json:"alpha"`

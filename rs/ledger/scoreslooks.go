@@ -11,7 +11,8 @@ type LookScores struct {
 	header Header
 }
 
-// OpenLookScores opens the scores beside a ledger with a header; nil where that says that there are none. Errors are those of scanScores.
+// OpenLookScores opens the scores beside a ledger with a header, or returns nil if the header says that there are none.
+// Errors are those of scanScores.
 func OpenLookScores(path string, header Header) (*LookScores, error) {
 	if header.Scores == "" {
 		return nil, nil
@@ -49,7 +50,8 @@ func (s *LookScores) Of(l Look) (*Scores, error) {
 	return &scores, nil
 }
 
-// Finish checks that the scores end with those of the last look, and that they were closed with the ledger of this digest.
+// Finish checks that the scores end with those of the last look, and that they were closed with the ledger of this
+// digest.
 func (s *LookScores) Finish(digest string) error {
 	if s == nil {
 		return nil

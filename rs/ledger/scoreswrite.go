@@ -18,9 +18,10 @@ type ScoresWriter struct {
 	closed bool
 }
 
-// OpenScores opens the scores beside a ledger for writing, as Open left it. It begins a new file, or goes on behind the records
-// of the ledger's looks; behind selection blocks. Provisional looks of the ledger whose scores are not there leave it, with those
-// of the same image that follow them: their work is done again. The second result has the scores of the others.
+// OpenScores opens the scores beside a ledger for writing, as Open left it. It begins a new file, or goes on behind the
+// records of the ledger's looks; behind selection blocks. Provisional looks whose scores are not there leave the
+// ledger, with those of the same image that follow them: their work is done again. The second result has the scores of
+// the others.
 //
 // Errors: a file without the scores of a look that the ledger has; those of scanScores.
 func OpenScores(path string, l *Ledger) (*ScoresWriter, map[ScoresAddress]Scores, error) {

@@ -23,12 +23,13 @@ type Writer struct {
 	digest   string
 }
 
-// Open opens the ledger of a run for writing: it begins a new file, or reads what an earlier, interrupted
-// run with the same header left there. The header's program may differ, and its version, which a new file gets; 0: the newest. The folder is made.
+// Open opens the ledger of a run for writing. It begins a new file, or reads the file of an earlier, interrupted run
+// with the same header. The header's program may differ, and its version; a new file gets that version, or the newest
+// for 0. The folder is made.
 //
-// The second result is what the file holds: provisional looks are still in it, a torn tail is not. The
-// error is a *MismatchError where the file is of another run, a *FormatError or *VersionError where it
-// cannot be read, and wraps ErrLocked where another process writes it.
+// The second result is the content of the file: provisional looks are still in it, a torn tail is not. The error is a
+// *MismatchError if the file is of another run, a *FormatError or *VersionError if it cannot be read, and wraps
+// ErrLocked if another process writes it.
 func Open(path string, header Header) (*Writer, *Ledger, error) {
 	header.Format = Format
 	if header.Version == 0 {

@@ -11,13 +11,13 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// Anytime has no plan of looks: an image may have any number of noise samples behind its bound, which is the lower end of a confidence
-// sequence (bound.Mixture of strength 60) and holds at all numbers of samples together. So a run may be stopped and continued
-// at any time, and may give the next samples to whatever image it likes by all that was seen; it gives them
-// where Priority is largest. The claim is that of the counts at the stop.
+// Anytime has no plan of looks: an image may have any number of noise samples behind its bound. The bound is the lower
+// end of a confidence sequence (bound.Mixture of strength 60), which holds at all numbers of samples together. So a run
+// may be stopped and continued at any time, and may choose the next image by all that was seen; it takes that of the
+// largest Priority. The claim is that of the counts at the stop.
 //
-// Budget: all of α at all numbers of samples together, by Ville's inequality. The bound of an image fails at some time with probability at
-// most α by its own noise alone, whatever the others show.
+// Budget: all of α at all numbers of samples together, by Ville's inequality. The bound of an image fails at some time
+// with probability at most α by its own noise alone.
 const Anytime Name = "anytime"
 
 const (
@@ -70,9 +70,10 @@ func (a *anytime) most() float64 {
 	return radius
 }
 
-// Upper bounds the radius from above, for hits of n noise samples behind the selection, together with the radius that is certified:
-// where the probability of the class is in its confidence sequence, so is the radius of the smoothed classifier for that class
-// between the two. It is 0 where the class is no majority, and +Inf where all samples hit, or all but one.
+// Upper bounds the radius from above, for hits of n noise samples behind the selection. It holds together with the
+// certified radius: if the probability of the class is in its confidence sequence, the radius of the smoothed
+// classifier for that class is between the two. It is 0 where the class is no majority, and +Inf where all samples hit,
+// or all but one.
 //
 // Errors: a rule other than Anytime; counts out of range.
 func (p *Plan) Upper(hits, n int) (float64, error) {
@@ -92,16 +93,16 @@ func (p *Plan) Upper(hits, n int) (float64, error) {
 	return -a.sigma * portable.NormalQuantile(up.Q) * (1 + 1e-9), nil
 }
 
-// Chunk is the number of noise samples that an image gets next, with n behind its selection: an eighth of n in whole blocks, at least one.
-// It is 0 at MaxSamples.
+// Chunk returns the number of noise samples that an image gets next, with n behind its selection: an eighth of n in
+// whole blocks, at least one. It is 0 at MaxSamples.
 func (p *Plan) Chunk(n int) int {
 	return min(max(1, n/p.block/8)*p.block, p.MaxSamples()-n)
 }
 
-// Priority is the gain of radius, in units of σ, that an image is expected to have from one more noise sample, with hits of n behind
-// its selection: the largest mean over the next 1, 4, 16, … chunks, were they to hit as often as those seen and one standard error
-// more. It is a function of the counts alone and has the same bits on every platform; it decides where samples go, never what is claimed.
-// It is 0 where nothing can be gained.
+// Priority returns the expected gain of radius, in units of σ, from one more noise sample of an image, with hits of n
+// behind its selection. It is the largest mean over the next 1, 4, 16, … chunks, if they hit as often as those seen and
+// one standard error more. It is a function of the counts alone, with the same bits on every platform. It decides where
+// samples go, never what is claimed. It is 0 where nothing can be gained.
 func (p *Plan) Priority(hits, n int) float64 {
 	k, have := float64(hits), float64(n)
 	missed := (have - k) / have

@@ -9,19 +9,18 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// Betting decides whether the radius of an image is at least r, for one r or an ascending grid of them, and
-// stops as soon as it knows. It looks after every block at first, later after every 5 % more samples, and last
-// after MaxSamples. Radius r is certified at the first look where the test of p ≤ Φ(r/σ) has the wealth 1/α (bound.Betting), and the
-// smaller radii are certified; one look may certify several. The radius of an image is the largest
-// that was certified. An image ends when all are, or when the mirror image of the test says, at the level Futility,
-// that the next one is hopeless, or at the last look. What ends it affects the samples only.
+// Betting decides whether the radius of an image is at least r, for one r or an ascending grid of them, and stops as
+// soon as it knows. It looks after every block at first, later after every 5 % more samples, and last after MaxSamples.
+// Radius r is certified at the first look where the test of p ≤ Φ(r/σ) has the wealth 1/α (bound.Betting), and all
+// smaller radii are certified. One look may certify several. The radius of an image is the largest one certified. An
+// image ends when all are; or when the mirror image of the test says, at the level Futility, that the next one is
+// hopeless; or at the last look. The reason for the end affects the samples only.
 //
-// Budget: all of α at every look, since the test holds at all of them together, and all of α for every radius. For
-// let p be the probability of the class, and r the smallest radius of the grid that is too large, p < Φ(r/σ). Which
-// r that is depends on model, image and class, and is not random, as the class comes from other
-// samples. A false claim, on r or any larger radius, needs r to be certified, since radii are certified in
-// ascending order; so it needs the wealth of that one test ever to reach 1/α while p ≤ Φ(r/σ), which
-// has a probability of at most α by Ville's inequality.
+// Budget: all of α at every look, since the test holds at all of them together, and all of α for every radius. For let
+// p be the probability of the class, and r the smallest radius of the grid that is too large, p < Φ(r/σ). This r
+// depends on model, image and class, and is not random, since the class comes from other samples. Radii are certified
+// in ascending order, so a false claim on r or any larger radius needs r to be certified. Then the wealth of that one
+// test must reach 1/α while p ≤ Φ(r/σ). By Ville's inequality that has probability at most α.
 const Betting Name = "betting"
 
 // maxTargets keeps the header a line that people can open.

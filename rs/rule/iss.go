@@ -11,19 +11,19 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// ISS, input-specific sampling, takes the selection for a pilot: the votes of its class say how many fresh
-// samples the one look gets, at most MaxSamples, so that the radius is expected to fall short of that of
-// MaxSamples noise samples by at most Tolerance (Chen, Li, Li et al. 2022). The bound is Clopper-Pearson at confidence 1−α, from the fresh
-// samples alone: given the pilot their number is fixed. (To add the pilot's samples to the bound, as the
-// program published with the method does, is not covered by Clopper-Pearson, since they chose n.)
+// ISS, input-specific sampling, takes the selection for a pilot (Chen, Li, Li et al. 2022). The votes of its class give
+// the number of fresh samples of the one look, at most MaxSamples. The radius is then expected to be at most Tolerance
+// below that of MaxSamples noise samples. The bound is Clopper-Pearson at confidence 1−α, from the fresh samples alone:
+// given the pilot their number is fixed. The program published with the method adds the pilot's samples to the bound.
+// Clopper-Pearson does not cover that, since they chose n.
 //
 // With n̄ = MaxSamples, LCB the bound with a real number of hits and the radius R(p, n) = σ·Φ⁻¹(LCB(np, n, α)),
 //
-//	n*(p) = least multiple of the block with R(p, n) ≥ R(p, n̄) − Tolerance, or ≥ (1 − Tolerance)·R(p, n̄) where Relative,
+//	n*(p) = least multiple of the block with R(p, n) ≥ R(p, n̄) − Tolerance, or ≥ (1 − Tolerance)·R(p, n̄) where Relative.
 //
-// and an image gets the largest n*(p) over the two-sided Clopper-Pearson interval of its pilot at confidence
-// 1−α; none, and an abstention, where that is 0 or the interval lies below ½. The interval, and any inaccuracy of n*,
-// affect the number of samples only.
+// An image gets the largest n*(p) over the two-sided Clopper-Pearson interval of its pilot at confidence 1−α. It gets
+// none, and an abstention, where that is 0 or the interval is below ½. The interval, and any inaccuracy of n*, affect
+// the number of samples only.
 //
 // Budget: all of α at the one look.
 const ISS Name = "iss"

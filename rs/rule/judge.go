@@ -6,8 +6,8 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// At is the plan that judges the same looks at the level alpha in the place of its own, each look with its share of it. It is for Judge: how many
-// noise samples an image gets follows from the level that a run was made at.
+// At returns the plan that judges the same looks at the level alpha, each look with its share of it. It is for Judge:
+// the number of noise samples of an image follows from the level of the run.
 //
 // Errors: an alpha that is not in (0, the plan's], as *OptionError.
 func (p *Plan) At(alpha float64) (*Plan, error) {
@@ -25,7 +25,8 @@ func (p *Plan) At(alpha float64) (*Plan, error) {
 	return &q, err
 }
 
-// Judge gives the outcome of an image whose looks were all made, the selection first, under the plan or one that differs from it in its level.
+// Judge returns the outcome of an image whose looks were all made, the selection first, under the plan or one that
+// differs from it in its level.
 //
 // Errors: no looks, other looks than those of the plan.
 func (p *Plan) Judge(looks []ledger.Look) (Outcome, error) {

@@ -2,8 +2,9 @@ package rule
 
 import "fmt"
 
-// ScoreAlpha is the level of a two-sided bound on the scores of the samples up to a look, from 0, such that the bounds
-// at all looks hold together with a probability of at least 1−alpha, however the rule chose the look at which it stopped:
+// ScoreAlpha returns the level of a two-sided bound on the scores of the samples up to a look, counted from 0. With
+// these levels the bounds at all looks hold together with probability at least 1−alpha, however the rule chose the look
+// at which it stopped:
 //
 //	fixed, iss  alpha, at the one look, whose number of samples does not depend on these samples
 //	staged      alpha/J at each of J looks

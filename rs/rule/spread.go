@@ -2,9 +2,10 @@ package rule
 
 import "container/heap"
 
-// Spread decides to which images the next noise samples of a run under Anytime go, in rounds: a round has the images of largest
-// Priority, the earlier of equals first, each with its Chunk, until they make RoundBlocks blocks. What a round is follows from the
-// counts at its beginning alone, so that a run that was stopped between two rounds goes on as if it had not been.
+// Spread decides which images get the next noise samples of a run under Anytime, in rounds. A round has the images of
+// largest Priority, the earlier of equals first, each with its Chunk, until they make RoundBlocks blocks. A round
+// follows from the counts at its beginning alone. So a run that was stopped between two rounds goes on as if it had not
+// been.
 type Spread struct {
 	plan  *Plan
 	queue queue

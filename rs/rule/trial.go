@@ -42,7 +42,8 @@ func (t *Trial) Done() bool { return t.done }
 // Looks is the number of looks behind the selection that were taken.
 func (t *Trial) Looks() int { return max(0, t.look) }
 
-// Selected reports whether the selection is over, so that the class of the image is known. A part by blocks never knows it.
+// Selected reports whether the selection is over, so that the class of the image is known. A part by blocks never knows
+// it.
 func (t *Trial) Selected() bool { return t.plan.part == nil && t.look >= 0 }
 
 // Blocks is the range of the look that comes next.
@@ -56,7 +57,8 @@ func (t *Trial) Blocks() (from, to int) {
 	return from, t.end(t.look)
 }
 
-// EndsAt reports whether the look that comes next may end at this block: where it was planned to, or under Anytime after any of its blocks.
+// EndsAt reports whether the look that comes next may end at this block: where it was planned to, or under Anytime
+// after any block.
 func (t *Trial) EndsAt(block int) bool {
 	from, to := t.Blocks()
 	return block == to || t.plan.open() && t.look >= 0 && from < block && block < to

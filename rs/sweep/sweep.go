@@ -1,5 +1,5 @@
-// Package sweep certifies one model on many corrupted forms of a data set, each in a ledger of its own in one folder, and reads
-// such folders again.
+// Package sweep certifies one model on many corrupted forms of a data set, each in its own ledger in one folder, and
+// reads such folders again.
 package sweep
 
 import (
@@ -42,10 +42,12 @@ func (c Cell) String() string {
 	return fmt.Sprintf("%s-%d", c.Corruption, c.Severity)
 }
 
-// Cells lists the strengths of corruptions, given by name: of those of CIFAR-F, all rings and decays. The setting gives the options of the
-// corruptions that know them; the severities, which may be nil for all, are those of corrupt.Info.
+// Cells lists the strengths of corruptions, given by name; for those of CIFAR-F, all rings and decays. The setting
+// gives the options of the corruptions that know them. The severities, which may be nil for all, are those of
+// corrupt.Info.
 //
-// Errors: an unknown name, as *corrupt.UnknownError; a severity that no one of the corruptions has, as *corrupt.SettingError.
+// Errors: an unknown name, as *corrupt.UnknownError; a severity that none of the corruptions has, as
+// *corrupt.SettingError.
 func Cells(names []string, options corrupt.Setting, severities []int) ([]Cell, error) {
 	var cells []Cell
 	used := map[int]bool{}
@@ -87,9 +89,9 @@ type Options struct {
 	Before      func(cell Cell, run *rs.Options) error // called before each cell that is not done; may be nil
 }
 
-// Run certifies the cells one after the other into Folder/CELL.ledger. A complete ledger is read, not made again; after an interruption
-// the same call goes on where it was. A ledger of other settings is a *ledger.MismatchError. Cells in which no output of the model was
-// finite are an error after all others are done.
+// Run certifies the cells one after the other into Folder/CELL.ledger. A complete ledger is read, not made again; after
+// an interruption the same call goes on. A ledger of other settings is a *ledger.MismatchError. Cells in which no
+// output of the model was finite are an error after all others are done.
 func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, cells []Cell, o Options) error {
 	if o.Folder == "" {
 		return errors.New("sweep: no folder for the ledgers")
@@ -149,8 +151,8 @@ type Sweep struct {
 
 // Open reads the ledgers of a folder, NAME-SEVERITY.ledger and clean.ledger.
 //
-// Errors: no ledger, a name that is no cell, a ledger that cannot be read, and one of another model, σ, α, noise or rule than
-// the first, as *ledger.MismatchError.
+// Errors: no ledger, a name that is no cell, a ledger that cannot be read, and one of another model, σ, α, noise or
+// rule than the first, as *ledger.MismatchError.
 func Open(folder string) (*Sweep, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*"+extension))
 	if err != nil || len(files) == 0 {
