@@ -358,15 +358,15 @@ func dot(x, y []int) (sum int) {
 func (b *Builder) Pad(in int, before, after []int, constant float64) int {
 	s := b.Shape(in)
 	if len(before) != len(s) || len(after) != len(s) || math.IsNaN(constant) || math.IsInf(constant, 0) {
-		return b.fail("Pad", "%v and %v with %v around %v", before, after, constant, s)
+		return b.fail("Pad", "%v and %v with %v around %v; expected numbers for each axis, and a finite constant",
+			before, after, constant, s)
 	}
 	out, strides := make(Shape, len(s)), stridesOf(s)
 	for i := range s {
-		if max(math.Abs(float64(before[i])), math.Abs(float64(after[i]))) > mostValues {
-			return b.fail("Pad", "%v and %v around %v", before, after, s)
-		}
-		if out[i] = s[i] + before[i] + after[i]; out[i] < 1 {
-			return b.fail("Pad", "%v and %v around %v", before, after, s)
+		out[i] = s[i] + before[i] + after[i]
+		if max(math.Abs(float64(before[i])), math.Abs(float64(after[i]))) > mostValues || out[i] < 1 {
+			return b.fail("Pad", "%v and %v around %v; expected at most %d, and 1 value or more that is left", before, after,
+				s, mostValues)
 		}
 	}
 	b.with(floats(before), floats(after), []float64{constant})

@@ -135,7 +135,7 @@ def further(options: Any, ours: Sequence[str]) -> List[str]:
     ...
     ValueError: options has --sigma, which the call gives already
     """
-    if isinstance(options, str) or not all(isinstance(word, str) for word in options):
+    if isinstance(options, (str, Mapping)) or not all(isinstance(word, str) for word in options):
         raise TypeError(f"options is {options!r}; expected a list of words, as ['--rule', 'fixed']")
     taken = {_flag(word) for word in ours} | {"--model", "--exec", "--exec-fds", "--exec-processes"}
     for word in options:

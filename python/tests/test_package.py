@@ -377,8 +377,9 @@ class Arguments(Folder):
                 certify(options=words)
         with self.assertRaisesRegex(ValueError, "--seed"):
             certify(seed=1, options=["--seed=2"])
-        with self.assertRaisesRegex(TypeError, "list of words"):
-            certify(options="--alpha 0.1")
+        for no_list in ("--alpha 0.1", {"alpha": "0.1"}):
+            with self.assertRaisesRegex(TypeError, "list of words"):
+                certify(options=no_list)
         self.assertEqual(certify(options=["--alpha", "0.1"]).header["alpha"], 0.1)
 
     def test_settings(self):

@@ -38,7 +38,7 @@ var Studies = []Study{
 // without numbers of images, too.
 func Grid() (all []Study) {
 	for _, over := range []lines.Over{lines.Images, lines.Nets, lines.Both} {
-		for _, models := range []int{3, 4, 5, 6, 8, 12, 20} {
+		for _, models := range []int{3, 4, 5, 6, 8, 12} {
 			for _, images := range []int{0, 100, 300, 1000, 10_000, 100_000} {
 				name := fmt.Sprintf("%d models, %d images", models, images)
 				if images == 0 {
