@@ -19,13 +19,13 @@ type Function struct {
 	f       func(image []float32) []float32
 }
 
-// Func makes a Go function a model: f gets the values of one image (height × width × channel, unit: the full range, off
-// the range under noise) and gives one logit per class. It must be a function of the image alone, keep nothing of it, and be safe
-// for concurrent use.
+// Func makes a Go function a model. f gets the values of one image (height × width × channel, unit: the full range, off
+// the range under noise) and gives one logit per class. It must be a function of the image alone, keep nothing of it,
+// and be safe for concurrent use.
 //
 //	dark := classifier.Func(shape, 2, func(x []float32) []float32 { return []float32{x[0], 0.5} })
 //
-// The code of f has no digest: set Weights to one where ledgers are to tell two functions apart.
+// The code of f has no digest: set Weights to one if ledgers are to tell two functions apart.
 //
 // Errors, of Info and Classify: a shape without values, fewer than 1 class, a row of another length.
 func Func(shape pixel.Shape, classes int, f func(image []float32) []float32) *Function {

@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// Confidence is what a network's softmax confidence, Conf(z) = max_k softmax_k(f(z)), is at an input and can be in a box.
+// Confidence holds a network's softmax confidence, Conf(z) = max_k softmax_k(f(z)), at an input, and its bounds in a
+// box.
 type Confidence struct {
 	Class    int     // arg max of the outputs at the input, the first of equal ones
 	Log      float64 // ln Conf at the input
@@ -64,8 +65,10 @@ func (b *bounder) differences(ctx context.Context, pairs []int, u []float64) err
 //
 //	ln Conf(z) ≤ max_k −ln Σ_l exp(−U_kl)   and   ln Conf(z) ≥ max_k −ln Σ_l exp(U_lk)
 //
-// for every z in the set, U being Differences (Bitterwolf et al. 2020, equation 6, and its mirror). The bounds are rounded
-// outwards. Pairs that cannot change either are left out. Errors: those of Differences and Forward.
+// for every z in the set, with U from Differences (Bitterwolf et al. 2020, equation 6, and its mirror). The bounds are
+// rounded outwards. Pairs that cannot change either are left out.
+//
+// Errors: those of Differences and Forward.
 func (n *Network) Confidence(ctx context.Context, x []float64, set Set, method Method, a Arithmetic) (Confidence, error) {
 	f, err := n.Forward(x)
 	if err != nil {
@@ -81,8 +84,8 @@ func (n *Network) Confidence(ctx context.Context, x []float64, set Set, method M
 	return c, err
 }
 
-// LogConfidence returns the class and ln max_k softmax_k(f) = −ln(1 + Σ_{l≠k} exp(f_l − f_k)) at the largest output, which keeps
-// its digits where the confidence itself rounds to 1. It is NaN where an output is not a number.
+// LogConfidence returns the class and ln max_k softmax_k(f) = −ln(1 + Σ_{l≠k} exp(f_l − f_k)) at the largest output. It
+// keeps its digits where the confidence itself rounds to 1. It is NaN if an output is not a number.
 func LogConfidence(f []float64) (class int, log float64) {
 	for k, v := range f {
 		if v > f[class] {
@@ -98,8 +101,8 @@ func LogConfidence(f []float64) (class int, log float64) {
 	return class, -math.Log1p(sum)
 }
 
-// LogBounds are the upper and the lower bound on ln Conf that follow from U (see Confidence), rounded outwards; the upper
-// is at most 0, the lower at least −ln K.
+// LogBounds returns the upper and the lower bound on ln Conf that follow from U (see Confidence), rounded outwards. The
+// upper is at most 0, the lower at least −ln K.
 func LogBounds(u []float64, classes int) (upper, lower float64) {
 	upper, lower = math.Inf(-1), math.Inf(-1)
 	for k := range classes {

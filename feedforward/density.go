@@ -8,8 +8,8 @@ import (
 // Square is x².
 func (b *Builder) Square(in int) int { return b.add("Square", b.Shape(in), square{}, in) }
 
-// LogSumExp is ln Σ_j exp(x_j) over all values of a layer, one value. Rigorous bounds take an evaluation that subtracts the largest value
-// first.
+// LogSumExp is ln Σ_j exp(x_j) over all values of a layer, one value. Rigorous bounds are for an evaluation that
+// subtracts the largest value first.
 func (b *Builder) LogSumExp(in int) int { return b.add("LogSumExp", Shape{1}, logSumExpAll{}, in) }
 
 type square struct{}

@@ -58,8 +58,8 @@ func (p PoolOptions) numbers() []float64 {
 	return append(p.ConvOptions.numbers(), ceil)
 }
 
-// Assumes says what rigorous bounds take for granted of an evaluation in float32, beyond IEEE arithmetic, and that a
-// file computes in float64, whose rounding they cover as well; "" where nothing.
+// Assumes names the assumptions of rigorous bounds on an evaluation in float32 beyond IEEE arithmetic, and that a file
+// computes in float64, whose rounding they cover as well. It is "" without any.
 func (n *Network) Assumes() string {
 	var all []string
 	if n.double {

@@ -1,13 +1,13 @@
 // Package feedforward is a neural network as a list of layers in float64: its values, its gradients, and sound bounds
-// on what its outputs can be when the input moves in a box (interval bound propagation and CROWN).
+// on its outputs when the input moves in a box (interval bound propagation and CROWN).
 //
 // A Network is made by a Builder, or read from an ONNX file (Read). Tensors have no batch dimension; an image is
-// channels × height × width, flattened row by row. Bounds come in two arithmetics. Rigorous bounds, the default, hold for
-// the network in exact arithmetic and for its evaluation in float32 with sums in any order; Plain bounds leave
+// channels × height × width, flattened row by row. Bounds come in two arithmetics. Rigorous bounds, the default, hold
+// for the network in exact arithmetic and for its evaluation in float32 with sums in any order. Plain bounds leave
 // rounding out, as other libraries do.
 //
-// Sources: Gowal et al. 2018 (interval bounds), Zhang et al. 2018 (CROWN), Bitterwolf, Meinke and Hein 2020 (bounds on the
-// confidence); Higham 2002, chapter 3 (rounding errors of sums).
+// Sources: Gowal et al. 2018 (interval bounds), Zhang et al. 2018 (CROWN), Bitterwolf, Meinke and Hein 2020 (bounds on
+// the confidence); Higham 2002, chapter 3 (rounding errors of sums).
 package feedforward
 
 import (
@@ -133,8 +133,8 @@ func pick[T any](all []T, which []int) []T {
 	return out
 }
 
-// Forward returns the outputs at x, in float64. Errors: an input of another size, or with values that are not finite, as
-// *InputError.
+// Forward returns the outputs at x, in float64. Errors: an input of another size, or with values that are not finite,
+// as *InputError.
 func (n *Network) Forward(x []float64) ([]float64, error) {
 	if err := n.checkInput(x); err != nil {
 		return nil, err

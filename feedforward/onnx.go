@@ -12,8 +12,8 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// Images says how pixels enter the graph of an ONNX file. With it, a Network takes images with values in [0, 1], height ×
-// width × channel, as everything else here does; channel c enters the graph as (Scale·x − Mean[c])/Std[c].
+// Images says how pixels enter the graph of an ONNX file. With it, a Network takes images with values in [0, 1], height
+// × width × channel; channel c enters the graph as (Scale·x − Mean[c])/Std[c].
 type Images struct {
 	Shape        pixel.Shape
 	ChannelsLast bool      // the graph takes height × width × channel
@@ -33,14 +33,15 @@ func (e *OperatorError) Error() string {
 	return fmt.Sprintf("feedforward: %s: node %d %q (%s): %s", e.File, e.Place, e.Node, e.Op, e.Reason)
 }
 
-// Read reads a network from an ONNX file with one input and one output, a batch of any size or of 1 first. images says how
-// pixels enter it; nil: the Network takes what the graph takes.
+// Read reads a network from an ONNX file with one input and one output, a batch of any size or of 1 first. images says
+// how pixels enter it; with nil the Network takes what the graph takes.
 //
 // Operators: Conv, Gemm, MatMul with a constant, Add, Sub, Mul and Div with constants, Add and Sub of two results,
-// BatchNormalization, Relu, LeakyRelu, Sigmoid, Tanh, Softplus, LogSoftmax, Clip, AveragePool, MaxPool, GlobalAveragePool, GlobalMaxPool, ReduceLogSumExp, ReduceMean
-// over the image, Pad, Flatten, Reshape, Squeeze, Unsqueeze, Transpose, Concat, Identity, Dropout, Cast, Constant, and the arithmetic on
-// shapes that exporters write; a last Softmax or LogSoftmax over the classes is taken off, so that the outputs are logits (see Head).
-// Anything else is an *OperatorError. What the output does not depend on is not looked at.
+// BatchNormalization, Relu, LeakyRelu, Sigmoid, Tanh, Softplus, LogSoftmax, Clip, AveragePool, MaxPool,
+// GlobalAveragePool, GlobalMaxPool, ReduceLogSumExp, ReduceMean over the image, Pad, Flatten, Reshape, Squeeze,
+// Unsqueeze, Transpose, Concat, Identity, Dropout, Cast, Constant, and the arithmetic on shapes that exporters write. A
+// last Softmax or LogSoftmax over the classes is taken off, so that the outputs are logits (see Head). Anything else is
+// an *OperatorError. Nodes that the output does not depend on are not looked at.
 func Read(path string, images *Images) (*Network, error) {
 	data, _, err := onnxfile.ReadFile(path)
 	if err != nil {

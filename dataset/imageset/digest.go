@@ -7,12 +7,13 @@ import (
 	"math"
 )
 
-// ContentDigest is "sha256:" and the hexadecimal SHA-256 of, in this order:
-// the ASCII text "certspec images 1\n"; height, width, channels and the number of
-// images N, each as a 64-bit integer; N ids and then N labels, as 64-bit two's
-// complement integers; the pixels of all images, HWC. All integers are little-endian.
-// Images with offsets have "certspec images with offsets 1\n" in the place of that text, and after the pixels the offsets, as 16-bit two's complement
-// integers; with residues it is "certspec images with residues 1\n", and after the offsets come the residues, as 32-bit floating-point numbers. Names, class names and licence are not part of it.
+// ContentDigest is "sha256:" and the hexadecimal SHA-256 of, in this order: the ASCII text "certspec images 1\n";
+// height, width, channels and the number of images N, each as a 64-bit integer; N ids and then N labels, as 64-bit
+// two's complement integers; the pixels of all images, HWC. All integers are little-endian.
+//
+// Images with offsets have "certspec images with offsets 1\n" in place of that text, and after the pixels the offsets,
+// as 16-bit two's complement integers. With residues it is "certspec images with residues 1\n", and after the offsets
+// come the residues, as 32-bit floating-point numbers. Names, class names and licence are not part of it.
 func (im *Images) ContentDigest() string {
 	h := sha256.New()
 	head := []byte("certspec images 1\n")

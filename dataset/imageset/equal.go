@@ -2,8 +2,8 @@ package imageset
 
 import "encoding/binary"
 
-// FirstEqual gives for each image the place of the first one that has the same pixels, its own where none before it has: what are duplicates, whatever their ids and
-// labels.
+// FirstEqual returns for each image the place of the first one with the same pixels, its own if none before it has. So
+// it finds duplicates, whatever their ids and labels.
 func (im *Images) FirstEqual() []int {
 	seen := map[string]int{}
 	first := make([]int, im.Len())

@@ -1,4 +1,5 @@
-// Package imageset is a loaded set of labelled images: plain data, which packages that compute take and package dataset reads.
+// Package imageset holds a loaded set of labelled images: plain data, which packages that compute take and package
+// dataset reads.
 package imageset
 
 import (
@@ -76,7 +77,8 @@ func (im *Images) ClassCounts() []int {
 	return counts
 }
 
-// Take is the images at some places, in that order; Index finds images only where it ascends. Digest and the rest stay those of im.
+// Take returns the images at some places, in that order; Index finds images only if it ascends. Digest and the rest
+// stay those of im.
 func (im *Images) Take(places []int) *Images {
 	some := *im
 	some.IDs, some.Labels, some.Pixels, some.Offsets, some.Residues = nil, nil, nil, nil, nil

@@ -10,14 +10,14 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// ACE are the settings of an (η, ω)-ACE attack (Emde et al. 2025, equation 2), which changes the confidence of a network and
-// leaves its predictions as they are:
+// ACE are the settings of an (η, ω)-ACE attack (Emde et al. 2025, equation 2), which changes the confidence of a
+// network and leaves its predictions as they are:
 //
 //	maximise η·CE(f(x + γ), ω)  subject to  ‖γ‖∞ ≤ ε,  arg max f(x + γ) = arg max f(x),  x + γ ∈ [0, 1].
 //
-// A step adds the gradient of the image's own loss, times Rate. Where the loss has not risen for Patience steps the rate
-// falls by Factor, image by image. An image whose prediction changes stops there. The answer is the perturbation with the highest
-// loss of those that left the prediction as it was, and 0 is one of them: the last one can be worse.
+// A step adds the gradient of the image's own loss, times Rate. If the loss has not risen for Patience steps, the rate
+// falls by Factor, image by image. An image whose prediction changes stops there. The answer is the perturbation with
+// the highest loss of those that left the prediction as it was. 0 is one of them: the last one can be worse.
 type ACE struct {
 	Raise     bool // η = 1, which lowers the confidence in ω; otherwise η = −1, which raises it
 	Predicted bool // ω is the prediction; otherwise the label

@@ -8,9 +8,9 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 )
 
-// Ascent raises a loss of single images in the ball |z − x| ≤ ε, 0 ≤ z ≤ 1 (Hein, Andriushchenko and Bitterwolf 2019): from x, steps of
-// 2ε/(Steps + 1) along the sign of the gradient, each back into the ball. Of all points, x and the last one included, the first of the
-// highest loss is kept, image by image.
+// Ascent raises a loss of single images in the ball |z − x| ≤ ε, 0 ≤ z ≤ 1 (Hein, Andriushchenko and Bitterwolf 2019).
+// From x, steps of 2ε/(Steps + 1) go along the sign of the gradient, each back into the ball. Of all points, x and the
+// last one included, the first of the highest loss is kept, image by image.
 type Ascent struct {
 	Steps int
 	Loss  func(logits *Node) *Node // [M] of logits [M, K]

@@ -1,10 +1,10 @@
-// Package attack searches for perturbations that mislead a network: projected gradient steps (Madry et al. 2018,
-// arXiv 1706.06083) on the network itself and on its smoothed form, and attacks on its confidence.
+// Package attack searches for perturbations that mislead a network: projected gradient steps (Madry et al. 2018, arXiv
+// 1706.06083) on the network itself and on its smoothed form, and attacks on its confidence.
 //
-// The network is frozen: batch normalisation uses its running averages. Every step is one compiled graph, and the loop around it runs
-// on the host, so that a long attack compiles no longer than a short one. Images are [N, height, width, channels], float32, in
-// units of the full range; perturbed images stay within [0, 1] where the images do, and a value outside that range never moves
-// further out.
+// The network is frozen: batch normalisation uses its running averages. Every step is one compiled graph, and the loop
+// around it runs on the host, so a long attack compiles no longer than a short one. Images are [N, height, width,
+// channels], float32, in units of the full range. Perturbed images stay within [0, 1] where the images do, and a value
+// outside that range never moves further out.
 package attack
 
 import (

@@ -11,9 +11,9 @@ import (
 // Bins is the number of bins of equal width in which adversaries measure calibration.
 const Bins = 15
 
-// Exact is the driver of exact-ACT: before the first step it finds the confidences z*_n inside the certified intervals of the
-// batch that have the largest calibration error of all (calib.ExactCCE), and then steers each ẑ_n to its z*_n. It takes the place of
-// the relaxation that ACCE solves.
+// Exact is the driver of exact-ACT. Before the first step it finds the confidences z*_n inside the certified intervals
+// of the batch that have the largest calibration error of all (calib.ExactCCE). Then it steers each ẑ_n to its z*_n. It
+// replaces the relaxation that ACCE solves.
 type Exact struct {
 	// HoeffdingAlpha, where it is positive, widens the intervals by the bound of Hoeffding for Noises draws at this level.
 	HoeffdingAlpha float64

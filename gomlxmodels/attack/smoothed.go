@@ -13,12 +13,12 @@ import (
 //
 //	ẑ_n(γ) = (1/m) Σ_j softmax f(x_n + γ_n + δ_nj)[class_n]
 //
-// under the Euclidean norm (Salman et al. 2019, arXiv 1906.04584, section 3) or L∞. The m noises of an image are the same in all
-// steps. All such attacks take steps along the normalised gradient of ẑ_n, or along its signs in L∞, and differ in whether an
-// image's confidence is to rise or to fall, which a Driver says step by step.
+// under the Euclidean norm (Salman et al. 2019, arXiv 1906.04584, section 3) or L∞. The m noises of an image are the
+// same in all steps. All such attacks take steps along the normalised gradient of ẑ_n, or along its signs in L∞. They
+// differ in whether an image's confidence is to rise or to fall; a Driver says so step by step.
 //
-// The gradient taken is that of log ẑ_n, which has the same direction and does not vanish in the number format where ẑ_n is small. Where
-// it is zero, the direction of the image's first noise stands in for a random one.
+// The gradient taken is that of log ẑ_n, which has the same direction and does not vanish in the number format where
+// ẑ_n is small. Where it is zero, the direction of the image's first noise stands in for a random one.
 type Smoothed struct {
 	look, move *Exec
 }

@@ -5,10 +5,10 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Calibration is the calibration error of the smoothed confidences under a given assignment to M bins, the second term of
-// ACCE-ACT* (Emde et al. 2025, appendix L), for m noise samples of each image, logits [m, N, K]. With the smoothed confidence
-// z_n = (1/m) Σ_i softmax(z_i)[class_n], c_n = 1 where class_n is the label, and the assignment a [N, M], which is held
-// constant,
+// Calibration is the calibration error of the smoothed confidences under a given assignment to M bins, the second term
+// of ACCE-ACT* (Emde et al. 2025, appendix L), for m noise samples of each image, logits [m, N, K]. With the smoothed
+// confidence z_n = (1/m) Σ_i softmax(z_i)[class_n], c_n = 1 where class_n is the label, and the assignment a [N, M],
+// which is held constant, it is
 //
 //	Σ_b |Σ_n (z_n − c_n)·a_nb|,
 //
@@ -27,8 +27,8 @@ func Entropy(logits *Node) *Node {
 	return Neg(ReduceAllMean(ReduceSum(Mul(Exp(logP), logP), -1)))
 }
 
-// Confidence is the logarithm of the smoothed confidence (1/m) Σ_i softmax(z_i)[class] for m noise samples of each image, logits
-// [m, N, K]; where class is negative it is the class of the largest one. It returns the class, too.
+// Confidence returns the logarithm of the smoothed confidence (1/m) Σ_i softmax(z_i)[class] for m noise samples of each
+// image, logits [m, N, K], and the class. A negative class is replaced by that of the largest confidence.
 func Confidence(logits, class *Node) (logZ, found *Node) {
 	logP := logMean(LogSoftmax(logits))
 	found = Where(LessThan(class, ZerosLike(class)), ArgMax(logP, -1, dtypes.Int32), class)

@@ -5,15 +5,15 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// CATRS is the loss of confidence-aware training (Jeong, Kim and Shin 2023, arXiv 2212.09000) for m noise samples of each
-// image, logits [m, N, K], and the logits attacked [m, N, K] of the same image under noises that an adversary has moved by at most ε.
-// With ℓ_(1) ≤ … ≤ ℓ_(m) the sorted cross-entropies of the logits, p the share of them whose largest entry is the label's, and
-// k ~ Bin(m, p), at least 1, the mean over the images of
+// CATRS is the loss of confidence-aware training (Jeong, Kim and Shin 2023, arXiv 2212.09000) for m noise samples of
+// each image, logits [m, N, K], and the logits attacked [m, N, K] of the same image under noises that an adversary has
+// moved by at most ε. Let ℓ_(1) ≤ … ≤ ℓ_(m) be the sorted cross-entropies of the logits, p the share of them whose
+// largest entry is the label's, and k ~ Bin(m, p), at least 1. The loss is the mean over the images of
 //
 //	(1/m) Σ_{i ≤ k} ℓ_(i) + λ·[k = m]·max_i KL(ŷ ‖ softmax(attacked_i)).
 //
-// The first sum is divided by m, not by k, as in the authors' code. Soft is ŷ [N, K], probabilities. Draws [N, m] are uniform on [0, 1): k is
-// how many of an image's are below p. Neither k nor the order is differentiated.
+// The first sum is divided by m, not by k, as in the authors' code. Soft is ŷ [N, K], probabilities. Draws [N, m] are
+// uniform on [0, 1): k is how many of an image's are below p. Neither k nor the order is differentiated.
 func CATRS(logits, attacked, labels, soft, draws *Node, lambda float64) []Term {
 	m, dtype := logits.Shape().Dim(0), logits.DType()
 	each := crossEntropies(logits, labels)
@@ -48,12 +48,14 @@ func softKL(soft, logQ *Node) *Node {
 	return ReduceSum(Sub(InsertAxes(entropy, 0), Mul(InsertAxes(y, 0), logQ)), -1)
 }
 
-// NoiseKL is the sum over images and noise samples of KL(ŷ ‖ softmax(logits)), logits [m, N, K], which the adversary of CATRS raises.
+// NoiseKL is the sum over images and noise samples of KL(ŷ ‖ softmax(logits)), logits [m, N, K], which the adversary of
+// CATRS raises.
 func NoiseKL(logits, soft *Node) *Node { return ReduceAllSum(softKL(soft, LogSoftmax(logits))) }
 
-// SmoothMix is the loss of Jeong et al. 2021 (arXiv 2111.09277, equations 8 to 10) for m noise samples of each image, logits
-// [m, N, K], and the logits mixed [m, N, K] of x + t·(x̃ − x) under the same noises, where x̃ is an attacked image and t [N] lies
-// in [0, 1/2]. With p̄ the mean of the softmax of the logits over the noises, the mean over the images of
+// SmoothMix is the loss of Jeong et al. 2021 (arXiv 2111.09277, equations 8 to 10) for m noise samples of each image,
+// logits [m, N, K], and the logits mixed [m, N, K] of x + t·(x̃ − x) under the same noises. Here x̃ is an attacked
+// image and t [N] lies in [0, 1/2]. With p̄ the mean of the softmax of the logits over the noises, it is the mean over
+// the images of
 //
 //	(1/m) Σ_i CE(p_i, y)  and of  [arg max p̄ = y]·(1/m) Σ_i KL((1−t)·p̄ + t/K ‖ softmax(mixed_i)),
 //

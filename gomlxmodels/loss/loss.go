@@ -1,8 +1,8 @@
 // Package loss holds the losses of training as GoMLX graphs.
 //
-// Logits are [N, K] for N images in K classes, or [m, N, K] where each image has m noise samples, or [v, m, N, K] where it
-// has v views with m noise samples each; labels are [N], int32. Every loss is a mean over the N images, in nats, and nothing in it is
-// held constant under differentiation unless its comment says so. Float32 and float64 both work.
+// Logits are [N, K] for N images in K classes, [m, N, K] with m noise samples of each image, or [v, m, N, K] with v
+// views of m noise samples each. Labels are [N], int32. Every loss is a mean over the N images, in nats. Nothing in it
+// is held constant under differentiation unless its comment says so. Float32 and float64 both work.
 package loss
 
 import (

@@ -7,13 +7,13 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// MACER is the loss of Zhai et al. 2020 (arXiv 2001.02378, equation 10), which maximises the certified radius, for m noisy
-// noise samples of each image, logits [m, N, K]. With p̂ = (1/m) Σ_i softmax(z_i), q = (1/m) Σ_i softmax(β·z_i), whose two
-// largest entries are q₁ ≥ q₂, and ξ = Φ⁻¹(q₁) − Φ⁻¹(q₂), the mean over the images of
+// MACER is the loss of Zhai et al. 2020 (arXiv 2001.02378, equation 10), which maximises the certified radius, for m
+// noise samples of each image, logits [m, N, K]. With p̂ = (1/m) Σ_i softmax(z_i), q = (1/m) Σ_i softmax(β·z_i), whose
+// two largest entries are q₁ ≥ q₂, and ξ = Φ⁻¹(q₁) − Φ⁻¹(q₂), it is the mean over the images of
 //
-//	−log(p̂_y + 10⁻¹⁰) + λ·(σ/2)·(γ − ξ),
+//	−log(p̂_y + 10⁻¹⁰) + λ·(σ/2)·(γ − ξ).
 //
-// where the second part is that of the images whose q₁ is that of y and whose ξ is finite and at most γ.
+// The second part counts for the images whose q₁ is that of y and whose ξ is finite and at most γ.
 func MACER(logits, labels *Node, sigma, lambda, gamma, beta float64) []Term {
 	k := logits.Shape().Dim(-1)
 	right := OneHot(labels, k, logits.DType())

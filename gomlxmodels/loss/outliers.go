@@ -7,23 +7,23 @@ import (
 
 // The losses of images that are none of the classes give a value for each of M images, [M], so that a method may choose among them.
 
-// LogConfidence is log max_k p_k of logits [M, K], for p = softmax(z): the out-loss of CEDA (Hein, Andriushchenko and Bitterwolf 2019). Its
-// gradient is e_k* − p, k* being the first of equal classes; its minimum −log K.
+// LogConfidence is log max_k p_k of logits [M, K], for p = softmax(z): the out-loss of CEDA (Hein, Andriushchenko and
+// Bitterwolf 2019). Its gradient is e_k* − p, with k* the first of equal classes; its minimum is −log K.
 func LogConfidence(logits *Node) *Node { return largest(LogSoftmax(logits)) }
 
-// Uniform is the cross-entropy −(1/K) Σ_k log p_k of logits [M, K] to the uniform distribution: the out-loss of outlier exposure
-// (Hendrycks, Mazeika and Dietterich 2019). Its minimum is log K.
+// Uniform is the cross-entropy −(1/K) Σ_k log p_k of logits [M, K] to the uniform distribution: the out-loss of outlier
+// exposure (Hendrycks, Mazeika and Dietterich 2019). Its minimum is log K.
 func Uniform(logits *Node) *Node { return Neg(ReduceMean(LogSoftmax(logits), -1)) }
 
 // Span is max_k z_k − min_k z_k of logits [M, K]: the largest difference of two.
 func Span(logits *Node) *Node { return Add(largest(logits), largest(Neg(logits))) }
 
-// Widest is v = max_kl U_kl of bounds U [M, K, K] on differences of logits, at least 0 as U_kk = 0. Its gradient is that of the
-// first of equal pairs.
+// Widest is v = max_kl U_kl of bounds U [M, K, K] on differences of logits, at least 0 since U_kk = 0. Its gradient is
+// that of the first of equal pairs.
 func Widest(u *Node) *Node { return largest(Reshape(u, u.Shape().Dimensions[0], -1)) }
 
-// UpperBound is the loss log(1 + v²/2) of Bitterwolf, Meinke and Hein 2020 (equation 8), for v ≥ 0 an upper bound on the differences
-// of logits, with log Conf ≤ v − log K. It is quadratic near 0 and logarithmic in large bounds.
+// UpperBound is the loss log(1 + v²/2) of Bitterwolf, Meinke and Hein 2020 (equation 8), for v ≥ 0 an upper bound on
+// the differences of logits, with log Conf ≤ v − log K. It is quadratic near 0 and logarithmic in large bounds.
 func UpperBound(v *Node) *Node { return Log1P(MulScalar(Mul(v, v), 0.5)) }
 
 // Smallest is true for the m smallest of M values [M], the first of equal ones. It has no gradient.

@@ -41,9 +41,9 @@ func attacked(b *Batch) []loss.Term {
 	return []loss.Term{{Name: "cross-entropy", Value: loss.CrossEntropy(b.ByCopy(), b.Labels)}}
 }
 
-// SmoothAdv minimises the cross-entropy of noisy images that were disturbed to lower the smoothed confidence in their labels
-// (Salman et al. 2019, arXiv 1906.04584). With one noise and σ = 0 it is adversarial training of the network itself (Madry et al. 2018,
-// arXiv 1706.06083), from the image as it is.
+// SmoothAdv minimises the cross-entropy of noisy images that were disturbed to lower the smoothed confidence in their
+// labels (Salman et al. 2019, arXiv 1906.04584). With one noise and σ = 0 it is adversarial training of the network
+// itself (Madry et al. 2018, arXiv 1706.06083), from the image as it is.
 type SmoothAdv struct{ Attack }
 
 func (SmoothAdv) Name() string { return "smoothadv" }
@@ -61,8 +61,8 @@ func (m BrierACT) Needs() Needs {
 }
 func (BrierACT) Loss(b *Batch) []loss.Term { return attacked(b) }
 
-// PushACT is training against a constant push of all confidences in the predicted classes: what shows whether an adversary of calibration does
-// more than any attack of as many steps.
+// PushACT is training against a constant push of all confidences in the predicted classes. It is the baseline that
+// shows whether an adversary of calibration does more than any attack of as many steps.
 type PushACT struct {
 	Attack
 	Up bool `json:"up" usage:"all confidences rise; else they fall"`
@@ -74,7 +74,8 @@ func (m PushACT) Needs() Needs {
 }
 func (PushACT) Loss(b *Batch) []loss.Term { return attacked(b) }
 
-// ExactACT is adversarial calibration training against the largest certified calibration error of the batch; see attack.Exact.
+// ExactACT is adversarial calibration training against the largest certified calibration error of the batch; see
+// attack.Exact.
 type ExactACT struct {
 	Attack
 	Hoeffding float64 `json:"hoeffding" usage:"failure probability by which intervals are widened; 0 for estimates as they are"`

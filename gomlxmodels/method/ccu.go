@@ -12,12 +12,13 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// CCU trains a classifier with outlier exposure on the posterior of nets.CCU, and beside it the means and variances of its two mixtures
-// (Meinke and Hein 2020, arXiv 1909.12180; section 4.6 of Bitterwolf et al. 2020):
+// CCU trains a classifier with outlier exposure on the posterior of nets.CCU, and beside it the means and variances of
+// its two mixtures (Meinke and Hein 2020, arXiv 1909.12180; section 4.6 of Bitterwolf et al. 2020):
 //
 //	(1/N) Σ_i [CE(p(x_i), y_i) − D·ln p(x_i)] + (1/M) Σ_j [κ·L_uniform(p(z_j)) − D·ln p(z_j)],   p(x) = ½ p(x|in) + ½ p(x|out),
 //
-// D being density. The mixtures begin with EM, and after each step ln σ² of every component of out is at least ln 4 above the largest of in.
+// with D the option density. The mixtures begin with EM. After each step ln σ² of every component of out is at least ln
+// 4 above the largest of in.
 type CCU struct {
 	Outliers
 	Density float64 `json:"density" usage:"weight of the densities in the loss"`

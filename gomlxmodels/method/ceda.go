@@ -6,7 +6,8 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/loss"
 )
 
-// CEDA lowers the log-confidence of out-images (Hein, Andriushchenko and Bitterwolf 2019, arXiv 1812.05720); see loss.LogConfidence.
+// CEDA lowers the log-confidence of out-images (Hein, Andriushchenko and Bitterwolf 2019, arXiv 1812.05720); see
+// loss.LogConfidence.
 type CEDA struct{ Outliers }
 
 func (CEDA) Name() string   { return "ceda" }

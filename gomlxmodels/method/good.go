@@ -9,14 +9,14 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/loss"
 )
 
-// GOOD makes the confidence in whole balls around out-images provably low (Bitterwolf, Meinke and Hein 2020, arXiv 2007.08473,
-// equation 10). With v_j = max_kl U_kl(x_j, ε) the widest bound of an out-image, m = ⌊M·quantile/100⌋, and L the loss of
-// loss.UpperBound,
+// GOOD makes the confidence in whole balls around out-images provably low (Bitterwolf, Meinke and Hein 2020, arXiv
+// 2007.08473, equation 10). With v_j = max_kl U_kl(x_j, ε) the widest bound of an out-image, m = ⌊M·quantile/100⌋, and
+// L the loss of loss.UpperBound,
 //
 //	(1/N) Σ_i CE(x_i, y_i) + (κ/M) Σ_{m smallest v_j} L(v_j) + (κ/M) Σ_{others} L(max_k f_k(x_j) − min_k f_k(x_j)).
 //
-// The images whose bounds are largest, which are perhaps like those of the classes, count by their logits alone. Of equal bounds the
-// first ones are the smaller. The order is that at the ε of the epoch.
+// The images with the largest bounds, which are perhaps like those of the classes, count by their logits alone. Of
+// equal bounds the first ones are the smaller. The order is that at the ε of the epoch.
 type GOOD struct {
 	Quantile int `json:"quantile" usage:"percent of the out-images whose bound is in the loss, those with the smallest"`
 	Outliers

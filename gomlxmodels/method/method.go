@@ -1,9 +1,9 @@
-// Package method holds the ways to train a network: which noisy views of an image a step needs, who disturbs them, and the
-// loss.
+// Package method holds the ways to train a network: which noisy views of an image a step needs, who disturbs them, and
+// the loss.
 //
-// A Method is a plain value, and its fields are its options. Package train does the rest for every method alike: data, views,
-// noise, the attack, the step, checkpoints. A method of one's own is a value of this interface in one's own program; see
-// examples/own-method.
+// A Method is a plain value, and its fields are its options. Package train does the rest for every method alike: data,
+// views, noise, the attack, the step, checkpoints. A method of your own is a value of this interface in your own
+// program; see examples/own-method.
 package method
 
 import (
@@ -20,8 +20,8 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// Method is a way to train. Implementations are structs of plain fields, which are encoded as JSON: as the options on the card of a
-// model, and to tell one run from another.
+// Method is a way to train. Implementations are structs of plain fields, encoded as JSON: as the options on the card of
+// a model, and to tell one run from another.
 type Method interface {
 	// Name is the method on cards and command lines, e.g. "hcr".
 	Name() string
@@ -31,13 +31,14 @@ type Method interface {
 	Loss(b *Batch) []loss.Term
 }
 
-// Starter is a method that gives some tensors their first values from the images of the run, in whole rows of values in [0, 1]; those of
-// further sets by name, cut to the shape of the run's.
+// Starter is a method that gives some tensors their first values from the images of the run, in whole rows of values in
+// [0, 1]. Images of further sets come by name, cut to the shape of the run's.
 type Starter interface {
 	Start(shape pixel.Shape, images [][]float64, more map[string][][]float64) (map[string][]float32, error)
 }
 
-// Constrainer is a method whose tensors meet a condition: after each step it gives new values for some, of all new ones by name.
+// Constrainer is a method whose tensors meet a condition: after each step it gives new values for some, of all new ones
+// by name.
 type Constrainer interface {
 	Constrain(tensors func(name string) *Node) map[string]*Node
 }
@@ -72,8 +73,8 @@ type Needs struct {
 	Ramps map[string]schedule.Ramp
 }
 
-// Set is a further set of images, as of images that are none of the classes, or that nobody has labelled. The network sees one row for each
-// image of it, in one batch with all others, but for one that is seen later.
+// Set is a further set of images, such as images of none of the classes, or images without labels. The network sees one
+// row for each image of it, in one batch with all others, unless it is seen later.
 type Set struct {
 	Name     string
 	Labelled bool // its images must have labels of the classes

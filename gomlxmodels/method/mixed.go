@@ -9,13 +9,15 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/loss"
 )
 
-// Mixed weighs, for every out-image, outlier exposure under attack against the bound of GOOD, where GOOD splits the images. With z'_j what the
-// attack of ACET finds within ε of z_j, v_j = max_kl U_kl(z_j, ε), and L the loss of loss.UpperBound,
+// Mixed weighs, for every out-image, outlier exposure under attack against the bound of GOOD, where GOOD splits the
+// images. With z'_j the result of ACET's attack within ε of z_j, v_j = max_kl U_kl(z_j, ε), and L the loss of
+// loss.UpperBound,
 //
 //	(1/N) Σ_i CE(x_i, y_i) + (κ/M) Σ_j [(1 − α)·L_uniform(z'_j) + α·L(v_j)].
 //
-// At α = 0 it is ACET; at α = 1 it is GOOD with all images, and nothing is attacked. The sum of a loss at a point that is found and of one on a
-// bound is that of MTL-IBP (De Palma et al. 2024, arXiv 2305.13991), which trains classifiers against attacks so.
+// At α = 0 it is ACET. At α = 1 it is GOOD with all images, and nothing is attacked. MTL-IBP also adds a loss at a
+// point that is found and one on a bound, to train classifiers against attacks (De Palma et al. 2024, arXiv
+// 2305.13991).
 type Mixed struct {
 	Alpha float64 `json:"alpha" usage:"weight of the bound, 0 to 1; the loss at attacked points has the rest"`
 	Outliers

@@ -6,8 +6,8 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/loss"
 )
 
-// OE is outlier exposure: the predictions of out-images become uniform (Hendrycks, Mazeika and Dietterich 2019, arXiv 1812.04606); see
-// loss.Uniform.
+// OE is outlier exposure: the predictions of out-images become uniform (Hendrycks, Mazeika and Dietterich 2019, arXiv
+// 1812.04606); see loss.Uniform.
 type OE struct{ Outliers }
 
 func (OE) Name() string   { return "oe" }

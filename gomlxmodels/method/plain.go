@@ -2,7 +2,8 @@ package method
 
 import "github.com/certspec/certspec/gomlxmodels/loss"
 
-// Plain minimises the cross-entropy of the images as they are, but for the recipe's σ: the network that knows of no other images.
+// Plain minimises the cross-entropy of the images as they are, except for the recipe's σ: the network without other
+// images.
 type Plain struct{}
 
 func (Plain) Name() string { return "plain" }

@@ -9,14 +9,16 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/nets"
 )
 
-// ProoD trains a classifier and, beside it, a discriminator h whose output is provably low around out-images (Meinke, Bitterwolf and Hein
-// 2022, arXiv 2106.04260); see nets.ProoD. With h̄ the upper bound of h within ε, σ the logistic function, and p the joint posterior,
+// ProoD trains a classifier and, beside it, a discriminator h whose output is provably low around out-images (Meinke,
+// Bitterwolf and Hein 2022, arXiv 2106.04260); see nets.ProoD. With h̄ the upper bound of h within ε, σ the logistic
+// function, and p the joint posterior,
 //
 //	(1/N) Σ_i [CE(p(x_i), y_i) − log σ(h(x_i))] + (κ/M) Σ_j [L_uniform(p(z_j)) − log σ(−h̄(z_j, ε))].
 //
-// p has h + shift in the place of h, in training and afterwards; the paper takes 3 on CIFAR-10, 1 on CIFAR-100 and 4 on ImageNet.
-// While κ is 0 the discriminator learns from own images alone, which may kill its last ReLUs for good, so that it stays a constant.
-// No gradient goes from p to h: the discriminator learns as if it were alone, and the classifier given it, in one run for their two.
+// p has h + shift in place of h, in training and afterwards; the paper takes 3 on CIFAR-10, 1 on CIFAR-100 and 4 on
+// ImageNet. While κ is 0 the discriminator learns from own images alone. That may kill its last ReLUs for good, so that
+// it stays a constant. No gradient goes from p to h: the discriminator learns as if it were alone, and the classifier
+// given it, in one run for their two.
 type ProoD struct {
 	Outliers
 	Ball

@@ -49,7 +49,7 @@ type (
 	OptionError = choice.Error
 )
 
-// Register adds a method of one's own, whose fields are the defaults of its options. It panics where another has its name.
+// Register adds a method of your own, whose fields are the defaults of its options. It panics if another has its name.
 func Register(description string, m Method) { registry.Register(description, m) }
 
 // List describes all methods that New knows.

@@ -60,7 +60,7 @@ type Source struct {
 	Table string `json:"table,omitempty"`
 }
 
-// Adaptation says how a trained network was adapted to other images, without their labels; see package adapt. The accuracies on the card
+// Adaptation says how a trained network was adapted to other images, without their labels. The accuracies on the card
 // are those before it.
 type Adaptation struct {
 	Method    string  `json:"method"` // "bn" or "tent"

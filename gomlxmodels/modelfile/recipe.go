@@ -7,12 +7,12 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/schedule"
 )
 
-// Recipe is how a network is trained: all that its weights depend on besides data and backend. It is the one place of these settings: what
-// package train takes, what stands on a card, in a recipe file of package experiment, and in its manifest, and what the flags of the
-// command line set. Zero is unset; where zero is a value of its own, unset is nil.
+// Recipe is how a network is trained: all that its weights depend on besides data and backend. It is the one place of
+// these settings: of package train, of a card, of recipe files and manifests of experiments, and of the flags of the
+// command line. Zero is unset; if zero is a value of its own, unset is nil.
 //
-// The names of a setting are its keys: json on cards, yaml in recipes and manifests, and the latter with a dash as a flag, but for those
-// with a flag of their own. Network, Input, Width and Bias stand on a card in the architecture.
+// The names of a setting are its keys: json on cards, yaml in recipes and manifests, and the latter with a dash as a
+// flag, unless it has a flag of its own. Network, Input, Width and Bias stand on a card in the architecture.
 type Recipe struct {
 	Network string     `json:"-" yaml:"network,omitempty" flag:"net" usage:"network"`
 	Input   nets.Input `json:"-" yaml:"input,omitempty" usage:"input layer: none, center, standardize (both by CIFAR-10 statistics), cifar10 (deviations of all pixel values) or imagenet (standardized by ImageNet's)"`

@@ -6,8 +6,9 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// Ball is the box of images around images [N, H, W, C] that differ by at most ε, a scalar, in every value: z with |z − x| ≤ ε, and with
-// clip also 0 ≤ z ≤ 1. It gives centres [N, H, W, C] and radii, [1, H, W, C] where all images have the same.
+// Ball returns the box of images around images [N, H, W, C] that differ by at most ε, a scalar, in every value: z with
+// |z − x| ≤ ε, and with clip also 0 ≤ z ≤ 1. It returns centres [N, H, W, C] and radii, [1, H, W, C] if all images have
+// the same.
 func Ball(images, epsilon *Node, clip bool) (centre, radius *Node) {
 	if !clip {
 		d := images.Shape().Dimensions
@@ -18,18 +19,18 @@ func Ball(images, epsilon *Node, clip bool) (centre, radius *Node) {
 	return fromEnds(lower, upper)
 }
 
-// Differences builds upper bounds U [N, K, K] on the differences of logits, U_kl ≥ f_k(z) − f_l(z) for all images z between
-// centre − radius and centre + radius, by interval bound propagation (Gowal et al. 2018; Bitterwolf, Meinke and Hein 2020,
-// equation 3), with batch normalisation by its running averages:
+// Differences builds upper bounds U [N, K, K] on the differences of logits, U_kl ≥ f_k(z) − f_l(z), for all images z
+// between centre − radius and centre + radius. It uses interval bound propagation (Gowal et al. 2018; Bitterwolf,
+// Meinke and Hein 2020, equation 3), with batch normalisation by its running averages:
 //
 //	affine   c ← W·c + b,  r ← |W|·r                  zero padding has radius 0
 //	ReLU     at the ends c − r and c + r
 //	last     U_kl = (W_k − W_l)·c + |W_k − W_l|·r + b_k − b_l, and exactly 0 for k = l
 //
-// A network that does not end in a dense layer has U_kl = (c_k + r_k) − (c_l − r_l) of its logits. The radius is at least 0, with
-// N or 1 as its first dimension. Gradients flow to the images and all tensors, that of |w| being 0 at w = 0. The bounds are in
-// the arithmetic of the graph, without regard to rounding: package feedforward has those that hold in floating point.
-// It panics where the architecture does not pass Check.
+// A network that does not end in a dense layer has U_kl = (c_k + r_k) − (c_l − r_l) of its logits. The radius is at
+// least 0, with N or 1 as its first dimension. Gradients flow to the images and all tensors; that of |w| is 0 at w = 0.
+// The bounds are in the arithmetic of the graph, without regard to rounding; package feedforward has those that hold in
+// floating point. It panics if the architecture does not pass Check.
 func (a Architecture) Differences(centre, radius *Node, lookup Lookup) *Node {
 	d := a.must()
 	g, values := d.spans(centre, radius, lookup, nil)

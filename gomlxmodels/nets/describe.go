@@ -7,9 +7,9 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// Network is the definition of an image classifier. It is described once, layer by layer; the graph, its gradients, the tensors
-// of a model file and the ONNX file all come of that description. Implementations are plain values. A network of one's own joins by
-// Register; see examples/own-network.
+// Network is the definition of an image classifier, described once, layer by layer. The graph, its gradients, the
+// tensors of a model file and the ONNX file all come from that description. Implementations are plain values. Register
+// adds a network of your own; see examples/own-network.
 type Network interface {
 	// Name is the network on cards and command lines, e.g. "resnet20".
 	Name() string
@@ -62,8 +62,8 @@ type ConvOptions struct {
 	FanIn    bool // kernel normal with variance 2/(inputs of an output) (He et al. 2015, equation 10)
 }
 
-// Builder takes down the layers of a network. Its methods panic where a layer cannot follow another; Architecture.Check turns that
-// into an error.
+// Builder takes down the layers of a network. Its methods panic if a layer cannot follow another; Architecture.Check
+// turns that into an error.
 type Builder struct {
 	architecture Architecture
 	layers       []Layer
@@ -201,7 +201,8 @@ func (b *Builder) Conv(name string, x Value, o ConvOptions) Value {
 //
 //	y = scale·(x − mean)/√(variance + 1e-5) + shift
 //
-// In training, mean and variance are those of the batch, the variance divided by n; in evaluation they are the running averages.
+// In training, mean and variance are those of the batch, the variance divided by n. In evaluation they are the running
+// averages.
 func (b *Builder) Norm(name string, x Value) Value { return b.norm(name, x, constant(1)) }
 
 func (b *Builder) norm(name string, x Value, scale initializer) Value {
@@ -229,7 +230,8 @@ func (b *Builder) Add(name string, x, y Value) Value {
 // MaxPool is the maximum over 3×3 pixels with stride 2 and a border of one pixel, of values that are not negative.
 func (b *Builder) MaxPool(name string, x Value) Value { return b.maxPool(name, x, 3) }
 
-// MaxPool2 is the maximum over 2×2 pixels with stride 2, of values that are not negative; the last row and column of an odd side stand alone.
+// MaxPool2 is the maximum over 2×2 pixels with stride 2, of values that are not negative; the last row and column of an
+// odd side stand alone.
 func (b *Builder) MaxPool2(name string, x Value) Value { return b.maxPool(name, x, 2) }
 
 func (b *Builder) maxPool(name string, x Value, size int) Value {

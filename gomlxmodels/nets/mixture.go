@@ -8,14 +8,14 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// CCU is the posterior of Meinke and Hein 2020 (arXiv 1909.12180; Bitterwolf, Meinke and Hein 2020, equation 12): beside the classifier stand
-// two Gaussian mixtures, of images of the classes and of others, and
+// CCU is the posterior of Meinke and Hein 2020 (arXiv 1909.12180; Bitterwolf, Meinke and Hein 2020, equation 12).
+// Beside the classifier stand two Gaussian mixtures, of images of the classes and of others, and
 //
 //	p(k|x) = (p_k·p(x|in) + (1/K)·p(x|out)) / (p(x|in) + p(x|out)).
 //
-// With h = ln p(x|in) − ln p(x|out) that is the posterior of ProoD, and the network gives the same z_k = ln(1 + K·exp(h)·p_k). The mixtures are
-// round in whitened coordinates x·transform + shift; see package ood/mixture, which fits them. Transform, shift and weights of the
-// components are not trained.
+// With h = ln p(x|in) − ln p(x|out) this is the posterior of ProoD, and the network gives the same z_k = ln(1 +
+// K·exp(h)·p_k). The mixtures are round in whitened coordinates x·transform + shift; package ood/mixture fits them.
+// Transform, shift and weights of the components are not trained.
 const CCU = "ccu"
 
 // Densities is the layer that gives ln p(x|in) and ln p(x|out), without the constant −d/2·ln 2π.

@@ -1,14 +1,13 @@
-// Package nets defines image classifiers as GoMLX graphs: a small convolutional network
-// for images of any size, the CIFAR residual networks of He et al. 2016 (section 4.2,
-// with the projection shortcut, option B), their pre-activation form of 18 layers, the
-// ImageNet form of 50 layers, the plain networks L and XL of Bitterwolf et al. 2020, and the networks of
-// the literature on pruning: eight convolutions, the residual network of 18 layers for CIFAR, and VGG of 16 layers.
+// Package nets defines image classifiers as GoMLX graphs: a small convolutional network for images of any size; the
+// CIFAR residual networks of He et al. 2016 (section 4.2, with the projection shortcut, option B), their pre-activation
+// form of 18 layers, and the ImageNet form of 50 layers; the plain networks L and XL of Bitterwolf et al. 2020; and the
+// networks of the literature on pruning: eight convolutions, the residual network of 18 layers for CIFAR, and VGG of 16
+// layers.
 //
-// A Network is a description, layer by layer, and an Architecture one for images of a shape, a plain value. Its tensors have
-// stable, readable names, such as "stage1/block0/conv1/kernel"; Forward and ForwardTraining take them from a
-// lookup, so that a caller may keep them as parameters, variables or constants. One
-// description runs on XLA, with native convolutions, and on GoMLX's Go backend, with
-// convolutions as matrix products, and is what ONNX files are made of (package export).
+// A Network is a description, layer by layer; an Architecture is one for images of a shape, a plain value. Its tensors
+// have stable, readable names, such as "stage1/block0/conv1/kernel". Forward and ForwardTraining take them from a
+// lookup, so a caller may keep them as parameters, variables or constants. One description runs on XLA, with native
+// convolutions, and on GoMLX's Go backend, with convolutions as matrix products. ONNX files are made from it, too.
 package nets
 
 import (
@@ -68,8 +67,8 @@ var (
 	registryMu sync.RWMutex
 )
 
-// Register adds a network of one's own, which is then known by its name to all that reads cards and recipes in this program.
-// It panics where the name is empty or that of a network of another type.
+// Register adds a network of your own, which cards and recipes in this program then know by its name. It panics if the
+// name is empty or that of a network of another type.
 func Register(n Network) {
 	registryMu.Lock()
 	defer registryMu.Unlock()
@@ -113,7 +112,8 @@ func Inputs() []Input {
 // Posteriors lists what a network may be joined with.
 func Posteriors() []string { return []string{ProoD, CCU} }
 
-// CheckName says whether there is a network with an input layer, which may be empty; whether it fits the images, Architecture.Check says.
+// CheckName says whether there is a network with an input layer, which may be empty. Architecture.Check says whether it
+// fits the images.
 func CheckName(network string, input Input) error {
 	if find(network) == nil {
 		return fmt.Errorf("nets: no network %q; there are %s", network, strings.Join(Names(), ", "))
@@ -160,7 +160,8 @@ func (a Architecture) must() *definition {
 	return d
 }
 
-// Layers are those of the network, the images first, the logits last. It panics where the architecture does not pass Check.
+// Layers returns the layers of the network, the images first, the logits last. It panics if the architecture does not
+// pass Check.
 func (a Architecture) Layers() []Layer { return a.must().layers }
 
 // Tensor describes one tensor of a network.

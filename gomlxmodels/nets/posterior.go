@@ -8,18 +8,22 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// ProoD is the posterior of Meinke, Bitterwolf and Hein 2022 (arXiv 2106.04260): beside the classifier f stands a discriminator h, and
+// ProoD is the posterior of Meinke, Bitterwolf and Hein 2022 (arXiv 2106.04260). Beside the classifier f stands a
+// discriminator h, and
 //
 //	p(k|x) = π·softmax_k(f(x)) + (1 − π)/K,  π = 1/(1 + exp(−h(x) − Δ)).
 //
-// Δ is Architecture.Shift: the discriminator learns as if own and foreign images were equally likely, and of real images most are own.
-// A larger Δ costs less accuracy and guarantees less. A bound on h alone bounds the confidence, Conf ≤ π̄ + (1 − π̄)/K, whatever the classifier is. What the network gives are
-// z_k = ln(1 + K·exp(h + Δ)·p_k) = ln p(k|x) up to a constant that is the same for all k, so that softmax(z) is the posterior; and intervals of
-// z give that bound, as log p_k is at most 0. A log p_k below −100 counts as −100.
+// Δ is Architecture.Shift: the discriminator learns as if own and foreign images were equally likely, and of real
+// images most are own. A larger Δ costs less accuracy and guarantees less. A bound on h alone bounds the confidence,
+// Conf ≤ π̄ + (1 − π̄)/K, whatever the classifier is.
 //
-// The discriminator is their network: convolutions of 3×3 pixels with 128, 256 (stride 2) and 256 channels, the mean over 2×2 pixels, a
-// dense layer of 128 and one with a single output whose weights are negative, so that far from all images h is small. For images of
-// 32×32×3 it has 2,986,241 parameters.
+// The network gives z_k = ln(1 + K·exp(h + Δ)·p_k) = ln p(k|x) up to a constant that is the same for all k. So
+// softmax(z) is the posterior, and intervals of z give that bound, since log p_k is at most 0. A log p_k below −100
+// counts as −100.
+//
+// The discriminator is their network: convolutions of 3×3 pixels with 128, 256 (stride 2) and 256 channels, the mean
+// over 2×2 pixels, a dense layer of 128 and one with a single output. The weights of the last are negative, so that h
+// is small far from all images. For images of 32×32×3 it has 2,986,241 parameters.
 const ProoD = "prood"
 
 // DiscriminatorHead is the layer of the network that gives h.
@@ -89,8 +93,9 @@ func (g *grapher) joined(f, h span, shift float64, apart bool) span {
 	return span{c, r}
 }
 
-// Intervals builds lower and upper bounds on what a layer gives for all images between centre − radius and centre + radius; see
-// Differences. A nil radius gives the values twice. It panics where the architecture does not pass Check, or has no layer of that name.
+// Intervals builds lower and upper bounds on the values of a layer for all images between centre − radius and centre +
+// radius; see Differences. A nil radius gives the values twice. It panics if the architecture does not pass Check, or
+// has no layer of that name.
 func (a Architecture) Intervals(layer string, centre, radius *Node, lookup Lookup) (lower, upper *Node) {
 	d := a.must()
 	_, values := d.spans(centre, radius, lookup, nil)

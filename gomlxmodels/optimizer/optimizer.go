@@ -10,7 +10,8 @@ import (
 	"github.com/certspec/certspec/internal/choice"
 )
 
-// Optimizer is a rule for one step. Implementations are plain structs, whose fields are their options; one of one's own joins by Register.
+// Optimizer is a rule for one step. Implementations are plain structs, whose fields are their options. Register adds
+// one of your own.
 type Optimizer interface {
 	// Name is the optimizer on cards and command lines.
 	Name() string
@@ -71,8 +72,8 @@ func (o SGD) Update(t Tensor) (*Node, []*Node) {
 	return Sub(t.Weight, Mul(t.Rate, way)), []*Node{v}
 }
 
-// Adam (Kingma and Ba 2015, algorithm 1), with weight decay as PyTorch's Adam has it: coupled, λ·θ is added to the gradient; or
-// decoupled (Loshchilov and Hutter 2019), η·λ·θ is taken off:
+// Adam is that of Kingma and Ba (2015, algorithm 1), with weight decay as in PyTorch. Coupled, λ·θ is added to the
+// gradient; decoupled (Loshchilov and Hutter 2019), η·λ·θ is taken off:
 //
 //	m ← β₁·m + (1−β₁)·g,   v ← β₂·v + (1−β₂)·g²,   θ ← θ − η·(m/(1−β₁ᵗ)) / (√(v/(1−β₂ᵗ)) + ε)
 type Adam struct {
@@ -142,7 +143,8 @@ func Check(o Optimizer) error {
 	return nil
 }
 
-// Register adds an optimizer of one's own, whose fields are the defaults of its options. It panics where another has its name.
+// Register adds an optimizer of your own, whose fields are the defaults of its options. It panics if another has its
+// name.
 func Register(description string, o Optimizer) { registry.Register(description, o) }
 
 // Names lists the optimizers.

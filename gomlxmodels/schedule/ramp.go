@@ -5,13 +5,15 @@ import (
 	"math"
 )
 
-// Ramp is a number that changes linearly during a training and then stays: with t units of time since Start, t = 0 in the first of them, it is
+// Ramp is a number that changes linearly during a training and then stays. With t units of time since Start, t = 0 in
+// the first of them, it is
 //
 //	From                                  for t < 0
 //	From + (To − From)·(t + 1)/Over       for t + 1 < Over
-//	To                                    after that
+//	To                                    after that.
 //
-// so that a ramp over W epochs is at To/W in the first, and one with Over 0 jumps to To. Start may be negative: it then began before the run.
+// So a ramp over W epochs is at To/W in the first, and one with Over 0 jumps to To. Start may be negative: it then
+// began before the run.
 type Ramp struct {
 	From  float64 `json:"from,omitempty" yaml:"from,omitempty"`
 	To    float64 `json:"to" yaml:"to"`

@@ -1,5 +1,5 @@
-// Package schedule holds what changes during a training: the learning rate, and numbers that ramp. All are functions of the step alone, so
-// that a run that goes on after an interrupt finds them as they were.
+// Package schedule holds what changes during a training: the learning rate, and numbers that ramp. All are functions of
+// the step alone, so a run that goes on after an interrupt finds them unchanged.
 package schedule
 
 import (
@@ -44,8 +44,8 @@ func checkUnit(unit string) error {
 	return nil
 }
 
-// Schedule is the way of the learning rate. Implementations are plain structs, whose fields are their options; one of one's own joins by
-// Register.
+// Schedule gives the learning rate of each step. Implementations are plain structs, whose fields are their options.
+// Register adds one of your own.
 type Schedule interface {
 	// Name is the schedule on cards and command lines.
 	Name() string
@@ -142,7 +142,8 @@ func Check(s Schedule) error {
 	return nil
 }
 
-// Register adds a schedule of one's own, whose fields are the defaults of its options. It panics where another has its name.
+// Register adds a schedule of your own, whose fields are the defaults of its options. It panics if another has its
+// name.
 func Register(description string, s Schedule) { registry.Register(description, s) }
 
 // Names lists the schedules.

@@ -28,7 +28,8 @@ type TermSizes struct {
 // outweighs is the share of the first term's gradient above which another term is worth a warning.
 const outweighs = 2
 
-// Share is the gradient of a term over that of the first one, which is the cross-entropy in all methods of package method; 0 of no gradient.
+// Share returns the gradient of a term over that of the first one, which is the cross-entropy in all methods of package
+// method. It is 0 without a gradient.
 func (d Diagnosis) Share(term int) float64 {
 	if d.Terms[term].Gradient == 0 {
 		return 0

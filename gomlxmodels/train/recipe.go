@@ -41,8 +41,8 @@ type parts struct {
 	numbers   []string                 // the names of those that the graph takes, in order
 }
 
-// Check says what is wrong with options, as far as that shows without images, paths and engine: names that are unknown, values out of
-// range, a method without the views that it takes.
+// Check reports faults of options that show without images, paths and engine: unknown names, values out of range, a
+// method without the views that it takes.
 func (o Options) Check() error {
 	_, _, err := o.recipe()
 	return err

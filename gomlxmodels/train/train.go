@@ -1,11 +1,11 @@
-// Package train trains a network of package nets on images with Gaussian noise, the base
-// classifier of randomized smoothing: each step minimises the loss of a method of package
-// method on noisy views of the images, whose noise δ ~ N(0, σ²I) is drawn anew for every
-// step, by an optimizer of package optimizer at the rate of a schedule of package schedule.
+// Package train trains a network of package nets on images with Gaussian noise: the base classifier of randomized
+// smoothing. Each step minimises the loss of a method of package method on noisy views of the images, by an optimizer
+// of package optimizer at the rate of a schedule of package schedule. The noise δ ~ N(0, σ²I) is drawn anew for every
+// step.
 //
-// A run is a function of data, architecture, recipe and backend. Order of the data, views,
-// crops, flips and noise are functions of (seed, epoch, image), so that an interrupted run that is
-// started again ends with the same weights, bit for bit, as one that was not.
+// A run is a function of data, architecture, recipe and backend. Order of the data, views, crops, flips and noise are
+// functions of (seed, epoch, image). So an interrupted run that is started again ends with the same weights, bit for
+// bit, as one that was not interrupted.
 package train
 
 import (
@@ -26,8 +26,8 @@ import (
 	"github.com/certspec/certspec/progress"
 )
 
-// Options say what to train. All but Train, Test, and Out may be left zero. Of the recipe, what is unset is what Defaults says; Start, Soft and Sets
-// are filled in here.
+// Options say what to train. All but Train, Test and Out may be left zero. Defaults gives what the recipe leaves unset;
+// Start, Soft and Sets are filled in here.
 type Options struct {
 	modelfile.Recipe
 
@@ -64,9 +64,9 @@ type Own struct {
 	Schedule  schedule.Schedule
 }
 
-// Set is a further set of images, with what is done to them. Their order is their own: they are shuffled anew for every pass, however many
-// passes fall into an epoch of Train. Labels are ignored where the method does not need them. Images may be larger than those of Train
-// where Augment crops them.
+// Set is a further set of images and the operations on them. They are shuffled anew for every pass, however many passes
+// fall into an epoch of Train. Labels are ignored if the method does not need them. Images may be larger than those of
+// Train if Augment crops them.
 type Set struct {
 	Data    *dataset.Dataset
 	Batch   int                    // images in a step; default that of the recipe
@@ -75,14 +75,14 @@ type Set struct {
 	Sigma   float64                // of the noise on them
 }
 
-// Run trains, and returns the card of the finished model. Started again after an interrupt
-// or a crash with the same options, it goes on at the last checkpoint: one is kept after
-// every epoch and when ctx ends. Where the model is already complete it returns at once.
-// A model or checkpoint of another run at the same path is an error that names the difference.
+// Run trains, and returns the card of the finished model. Started again after an interrupt or a crash with the same
+// options, it goes on at the last checkpoint: one is kept after every epoch and when ctx ends. If the model is already
+// complete, it returns at once. A model or checkpoint of another run at the same path is an error that names the
+// difference.
 //
-// Besides the model it writes OUT.csv, a line per epoch: epoch, images seen, learning rate
-// at the end, mean loss, accuracy on the first noisy view of the training images, seconds of training so far; where the method takes
-// further sets, the means of the loss's terms and the ramps, too.
+// Besides the model it writes OUT.csv, a line per epoch: epoch, images seen, learning rate at the end, mean loss,
+// accuracy on the first noisy view of the training images, seconds of training so far. If the method takes further
+// sets, the means of the loss's terms and the ramps stand there, too.
 func Run(ctx context.Context, options Options) (*modelfile.Card, error) {
 	p, err := options.plan(ctx)
 	if err != nil {

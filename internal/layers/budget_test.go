@@ -17,8 +17,8 @@ import (
 // budget holds what the tree may weigh. Whoever needs more edits a number here and says why in the
 // commit; where the tree has become lighter, the number follows it down.
 var budget = map[string]int{
-	"Go lines without tests":     119_550,
-	"Go lines above 120 columns": 2_880,
+	"Go lines without tests":     119_600,
+	"Go lines above 120 columns": 2_745,
 	"public names":               1_145,
 	"words of README.md":         450,
 	"words of ARCHITECTURE.md":   1_000,
