@@ -95,7 +95,7 @@ func attackONNX(t *testing.T, model, other string) {
 		t.Errorf("another file: %v", err)
 	}
 	var usage cli.UsageError
-	if _, err := outputOf(t, "attack", append(flags, "--exec", "true")...); !errors.As(err, &usage) || !strings.Contains(err.Error(), "ONNX file, can be attacked") {
+	if _, err := outputOf(t, "attack", append(flags, "--exec", "true")...); !errors.As(err, &usage) || !strings.Contains(err.Error(), "--model with --exec") {
 		t.Errorf("a program: %v", err)
 	}
 }

@@ -24,6 +24,14 @@ type child struct {
 	answer  []byte
 }
 
+// question is a request, and how long its answer is.
+type question struct {
+	kind    uint64 // 0: classify; asksGradients
+	n       int    // images
+	content []byte
+	size    int // bytes of the answer
+}
+
 // diedError says that a process ended without being asked to.
 type diedError struct {
 	status string // e.g. "exit status 1", "signal: killed"
@@ -91,17 +99,18 @@ func (c *child) readHello(ctx context.Context, timeout time.Duration) (h hello, 
 }
 
 // ask sends a request and gives the content of its answer, which is good until the next call.
-func (c *child) ask(ctx context.Context, timeout time.Duration, n int, request []byte, size int) ([]byte, error) {
+func (c *child) ask(ctx context.Context, timeout time.Duration, q question) ([]byte, error) {
 	c.id++
+	id, n, size := c.id|q.kind, q.n, q.size
 	if cap(c.answer) < size {
 		c.answer = make([]byte, size)
 	}
 	answer := c.answer[:size]
 	return answer, c.limited(ctx, timeout, fmt.Sprintf("does not answer a batch of %d images", n), func() error {
-		if err := writeRequest(c.stdin, c.id, n, request); err != nil {
+		if err := writeRequest(c.stdin, id, n, q.content); err != nil {
 			return io.EOF // nobody reads: systems differ in how they say it
 		}
-		return readAnswer(c.reader, c.id, n, answer)
+		return readAnswer(c.reader, id, n, answer)
 	})
 }
 

@@ -223,6 +223,14 @@ func (m *Model) Classify(ctx context.Context, batch classifier.Batch, result *cl
 	if result.Scores != nil && h.Output == outputClasses {
 		return fmt.Errorf("pipe: %s answers with classes; scores are wanted, so it has to answer with %s or %s", m, outputLogits, outputProbabilities)
 	}
+	return m.exchange(ctx, func(s *slot) (question, error) {
+		content, err := s.encode(h, batch)
+		return question{n: batch.N, content: content, size: h.answerSize(batch.N)}, err
+	}, func(answer []byte) error { return decode(h, info, batch, answer, result) })
+}
+
+// exchange asks a process a question, once one is free, and reads its answer.
+func (m *Model) exchange(ctx context.Context, write func(*slot) (question, error), read func([]byte) error) error {
 	var s *slot
 	select {
 	case s = <-m.slots:
@@ -230,13 +238,13 @@ func (m *Model) Classify(ctx context.Context, batch classifier.Batch, result *cl
 		return ctx.Err()
 	}
 	defer func() { m.slots <- s }()
-	request, err := s.encode(h, batch)
+	q, err := write(s)
 	if err != nil {
 		return m.failure(ctx, err)
 	}
-	answer, err := m.ask(ctx, s, batch.N, request, h)
+	answer, err := m.ask(ctx, s, q)
 	if err == nil {
-		err = decode(h, info, batch, answer, result)
+		err = read(answer)
 	}
 	if err != nil {
 		return m.failure(ctx, err)
@@ -244,15 +252,15 @@ func (m *Model) Classify(ctx context.Context, batch classifier.Batch, result *cl
 	return nil
 }
 
-// ask sends a batch until a process answers.
-func (m *Model) ask(ctx context.Context, s *slot, n int, request []byte, h *hello) ([]byte, error) {
+// ask sends a question until a process answers.
+func (m *Model) ask(ctx context.Context, s *slot, q question) ([]byte, error) {
 	for restarts := 0; ; restarts++ {
 		if s.child == nil {
 			if _, err := m.start(ctx, s); err != nil {
 				return nil, err
 			}
 		}
-		answer, err := s.child.ask(ctx, m.options.BatchTimeout, n, request, h.answerSize(n))
+		answer, err := s.child.ask(ctx, m.options.BatchTimeout, q)
 		if err == nil {
 			return answer, nil
 		}

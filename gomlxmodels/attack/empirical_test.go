@@ -86,7 +86,7 @@ func TestEmpiricalIsNotBelowCertified(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Found = keep(1)
-	again, err := EmpiricalOfLayers(t.Context(), layers, network, images, o)
+	again, err := EmpiricalBy(t.Context(), layers, network, images, o)
 	if err != nil || len(again) != len(outcomes) {
 		t.Fatalf("%d outcomes of layers, %v", len(again), err)
 	}

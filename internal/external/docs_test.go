@@ -23,7 +23,7 @@ type page struct {
 	t      *testing.T
 	dir    string
 	python string
-	path   string
+	env    []string
 }
 
 func newPage(t *testing.T) *page {
@@ -39,7 +39,12 @@ func newPage(t *testing.T) *page {
 	if output, err := exec.Command("go", "build", "-o", filepath.Join(bin, "certspec"), "../../cmd/certspec").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
-	return &page{t, t.TempDir(), python, bin + ":" + filepath.Dir(python) + ":" + os.Getenv("PATH")}
+	packages, err := filepath.Abs("../../python")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := bin + ":" + filepath.Dir(python) + ":" + os.Getenv("PATH")
+	return &page{t, t.TempDir(), python, append(os.Environ(), "PATH="+path, "PYTHONPATH="+packages, "PYTHONDONTWRITEBYTECODE=1")}
 }
 
 // sh runs lines of a shell. pip installs nothing: its packages have to be in the environment already.
@@ -51,10 +56,11 @@ func (p *page) sh(text string) string {
 			continue
 		}
 		if packages, found := strings.CutPrefix(line, "pip install "); found {
+			packages = strings.Replace(packages, "dist/certspec-*.whl", "certspec", 1)
 			line = "python -c 'import sys, importlib; [importlib.import_module(n) for n in sys.argv[1:]]' " + packages
 		}
 		cmd := exec.Command("sh", "-c", line)
-		cmd.Dir, cmd.Env = p.dir, append(os.Environ(), "PATH="+p.path, "PYTHONDONTWRITEBYTECODE=1")
+		cmd.Dir, cmd.Env = p.dir, p.env
 		cmd.Stdout, cmd.Stderr = &output, &output
 		if err := cmd.Run(); err != nil {
 			p.t.Fatalf("%s\n%v\n%s", line, err, &output)
@@ -66,7 +72,7 @@ func (p *page) sh(text string) string {
 func (p *page) runPython(text string) {
 	p.t.Helper()
 	cmd := exec.Command(p.python, "-c", text)
-	cmd.Dir = p.dir
+	cmd.Dir, cmd.Env = p.dir, p.env
 	if output, err := cmd.CombinedOutput(); err != nil {
 		p.t.Fatalf("%s\n%v\n%s", text, err, output)
 	}

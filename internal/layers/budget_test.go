@@ -17,7 +17,7 @@ import (
 // budget holds what the tree may weigh. Whoever needs more edits a number here and says why in the
 // commit; where the tree has become lighter, the number follows it down.
 var budget = map[string]int{
-	"Go lines without tests":     119_600,
+	"Go lines without tests":     119_700,
 	"Go lines above 120 columns": 2_745,
 	"public names":               1_145,
 	"words of README.md":         450,
@@ -25,7 +25,7 @@ var budget = map[string]int{
 	"words of CHANGELOG.md":      600,
 	"words of environment.md":    910,
 	"words of docs/results.md":   3_500,
-	"words of the pages in docs": 23_520,
+	"words of the pages in docs": 23_640,
 }
 
 func TestBudget(t *testing.T) {

@@ -35,20 +35,22 @@ data_name     the name of the data in ledgers
 Wrong use is a TypeError or ValueError. A run that fails is a CertspecError with the program's
 sentence. Warnings of the program are warnings.
 """
-from ._export import attack, export_onnx, quantize
-from ._metrics import ece, metrics
 from ._model import state_digest
 from ._program import CertspecError, program
-from ._read import Ledger, calibration, compare, read_ledger, report
+from ._read import (
+    Ledger, Row, calibration, compare, ece, metrics, read_ledger, report)
 from ._results import (
-    Accuracy, Calibration, Check, Comparison, Difference, Interval, Metrics, Plan, Prediction,
-    Preflight, Replayed, UnderAttack)
-from ._verbs import certify, evaluate, predict, preflight, replay, sweep
+    Accuracy, Attacked, Calibration, Calibrations, Check, Comparison, Difference, Interval, Metrics,
+    Plan, Prediction, Preflight, Replayed, UnderAttack)
+from ._show import Svg, Table
+from ._verbs import (
+    attack, certify, evaluate, export_onnx, predict, preflight, quantize, replay, sweep)
 
 __version__ = "0.1.0.dev0"
 __all__ = [
-    "Accuracy", "Calibration", "CertspecError", "Check", "Comparison", "Difference", "Interval",
-    "Ledger", "Metrics", "Plan", "Prediction", "Preflight", "Replayed", "UnderAttack", "attack",
-    "calibration", "certify", "compare", "ece", "evaluate", "export_onnx", "metrics", "predict",
-    "preflight", "program", "quantize", "read_ledger", "replay", "report", "state_digest", "sweep",
+    "Accuracy", "Attacked", "Calibration", "Calibrations", "CertspecError", "Check", "Comparison",
+    "Difference", "Interval", "Ledger", "Metrics", "Plan", "Prediction", "Preflight", "Replayed",
+    "Row", "Svg", "Table", "UnderAttack", "attack", "calibration", "certify", "compare", "ece",
+    "evaluate", "export_onnx", "metrics", "predict", "preflight", "program", "quantize",
+    "read_ledger", "replay", "report", "state_digest", "sweep",
 ]

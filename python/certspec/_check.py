@@ -3,18 +3,14 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import TYPE_CHECKING, Any, Optional, Sequence, Tuple, Union
+import os
+from typing import Any, Optional, Sequence, Tuple, Union
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import os
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[Any]
-    Path = Union[str, "os.PathLike[str]"]
-
+Array = NDArray[Any]
+Path = Union[str, "os.PathLike[str]"]
 Numbers = Union[None, float, Sequence[float], object]  #: or an array or tensor
 
 
@@ -23,10 +19,6 @@ def whole(value: object, name: str, least: int = 0) -> int:
 
     >>> whole(np.float32(1000), "n"), whole(1e4, "n")
     (1000, 10000)
-    >>> whole(2.5, "n", 1)
-    Traceback (most recent call last):
-    ...
-    ValueError: n is 2.5; expected a whole number of at least 1
     """
     number = real(value, name)
     if number != math.floor(number) or number < least:
@@ -35,13 +27,7 @@ def whole(value: object, name: str, least: int = 0) -> int:
 
 
 def real(value: object, name: str) -> float:
-    """A finite number.
-
-    >>> real("0.25", "sigma")
-    Traceback (most recent call last):
-    ...
-    TypeError: sigma is a str; expected a number
-    """
+    """A finite number."""
     if hasattr(value, "item") and not isinstance(value, numbers.Number):
         value = value.item()  # an array or a tensor of one value
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
@@ -53,13 +39,7 @@ def real(value: object, name: str) -> float:
 
 
 def sigma(value: object) -> float:
-    """The standard deviation of the noise, where white is 1.
-
-    >>> sigma(25)
-    Traceback (most recent call last):
-    ...
-    ValueError: sigma is 25, and white is 1: did you mean 25/255? The program takes larger ones
-    """
+    """The standard deviation of the noise, where white is 1."""
     number = real(value, "sigma")
     if number > 1:
         raise ValueError(f"sigma is {number:g}, and white is 1: did you mean {number:g}/255? "
@@ -70,19 +50,13 @@ def sigma(value: object) -> float:
 
 
 def word(value: object, name: str, known: Sequence[str]) -> str:
-    """One of some words.
-
-    >>> word("fast", "rule", ["fixed", "staged"])
-    Traceback (most recent call last):
-    ...
-    ValueError: rule is 'fast'; expected 'fixed' or 'staged'
-    """
+    """One of some words."""
     if value not in known:
         raise ValueError(f"{name} is {value!r}; expected {' or '.join(map(repr, known))}")
     return str(value)
 
 
-def host(values: Any) -> "Array":
+def host(values: Any) -> Array:
     """An array in the memory of the host: of a tensor on any device, of an array, or of lists."""
     if hasattr(values, "detach"):
         values = values.detach().cpu()
@@ -92,28 +66,18 @@ def host(values: Any) -> "Array":
     return np.asarray(values)
 
 
-def numeric(array: "Array", name: str, kinds: str = "iuf") -> "Array":
-    """Refuse what is no array of real numbers.
-
-    >>> numeric(np.array(["cat"]), "labels")
-    Traceback (most recent call last):
-    ...
-    TypeError: labels are of type <U3; expected numbers
-    """
-    if array.dtype.kind not in kinds and array.dtype.name not in ("bfloat16",):
+def numeric(array: Array, name: str) -> Array:
+    """Refuse what is no array of real numbers."""
+    if array.dtype.kind not in "iuf" and array.dtype.name not in ("bfloat16",):
         raise TypeError(f"{name} are of type {array.dtype}; expected numbers")
     return array
 
 
-def integers(values: object, name: str) -> "NDArray[np.int64]":
+def integers(values: object, name: str) -> NDArray[np.int64]:
     """Whole numbers as int64; what would be cut is refused.
 
     >>> integers([0.0, 2.0], "labels")
     array([0, 2])
-    >>> integers([0.5], "labels")
-    Traceback (most recent call last):
-    ...
-    ValueError: labels hold 0.5; expected whole numbers
     """
     array = numeric(host(values), name)
     with np.errstate(invalid="ignore"):

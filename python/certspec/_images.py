@@ -5,20 +5,15 @@ import errno
 import os
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, IO, Any, Iterable, Iterator, List, Optional, Sequence, Tuple
+from typing import IO, Any, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ._check import host, integers, numeric, word
+from ._check import Array, host, integers, numeric, word
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ._check import Array
-
-    Pixels = NDArray[np.uint8]
-    Piece = Tuple[object, Optional[object]]  #: images, and their labels where they come along
-
+Pixels = NDArray[np.uint8]
+Piece = Tuple[object, Optional[object]]  #: images, and their labels where they come along
 PIECE = 1 << 20  #: bytes of images that are converted at once
 IMAGE_KEYS = ("image", "img", "pixel_values", "images")
 LABEL_KEYS = ("label", "labels", "fine_label")
@@ -29,9 +24,9 @@ class Images:
     """Images in files of a folder."""
 
     data: str  #: value of --data
-    first: "Pixels"  #: the first one, (height, width, channels)
+    first: Pixels  #: the first one, (height, width, channels)
     count: int
-    labels: Optional["NDArray[np.int64]"]
+    labels: Optional[NDArray[np.int64]]
 
 
 def save(images: object, labels: object, folder: str, layout: Optional[str], name: str) -> Images:
@@ -43,7 +38,7 @@ def save(images: object, labels: object, folder: str, layout: Optional[str], nam
     path = os.path.join(folder, name + ".npy")
     try:
         with open(path, "wb") as file:
-            first, count, found = _write(file, _pieces(images, labels), layout, labels)
+            first, count, found = _write(file, _pieces(images, labels), layout)
         known = _labels(found, labels, count)
         data = f"npy:{name}.npy"
         if known is not None:
@@ -57,13 +52,13 @@ def save(images: object, labels: object, folder: str, layout: Optional[str], nam
     return Images(data, first, count, known)
 
 
-def _write(file: IO[bytes], pieces: "Iterator[Piece]", layout: Optional[str],
-           given: object) -> "Tuple[Pixels, int, List[object]]":
+def _write(file: IO[bytes], pieces: Iterator[Piece],
+           layout: Optional[str]) -> Tuple[Pixels, int, List[object]]:
     """Write all pieces as one array of a .npy file, whose number of images stands at its head."""
-    form, count, found = _Form(layout, given), 0, []
-    first: Optional["Pixels"] = None
+    first: Optional[Pixels] = None
+    count, found = 0, []
     for images, labels in pieces:
-        pixels = form.pixels(images)
+        pixels, layout = _pixels(images, layout)
         if first is None:
             first = pixels[0].copy()
             file.write(_head(0, first.shape))
@@ -72,8 +67,7 @@ def _write(file: IO[bytes], pieces: "Iterator[Piece]", layout: Optional[str],
                              "channels); expected one size")
         file.write(pixels.data)
         count += len(pixels)
-        if labels is not None:
-            found.append(labels)
+        found += [] if labels is None else [labels]
     if first is None:
         raise ValueError("there are no images")
     file.seek(0)
@@ -92,44 +86,29 @@ def _head(count: int, shape: Sequence[int]) -> bytes:
     return b"\x93NUMPY\x01\x00\xb6\x00" + text.ljust(181).encode() + b"\n"
 
 
-class _Form:
-    """How images stand in arrays: found in the first piece, and the same in all."""
-
-    def __init__(self, layout: Optional[str], labels: object) -> None:
-        self.layout, self.labels = layout, labels
-
-    def pixels(self, images: object) -> "Pixels":
-        """Images as uint8 (N, H, W, C)."""
-        array = _bytes(numeric(host(images), "images"))
-        if array.ndim == 3:
-            array = array[..., None]
-        elif array.ndim == 4 and self._first(array.shape) == "chw":
-            array = array.transpose(0, 2, 3, 1)
-        if array.ndim != 4 or array.shape[-1] not in (1, 3):
-            raise ValueError(f"images of shape {array.shape}; expected (N, H, W), (N, H, W, C) or "
-                             "(N, C, H, W) with 1 or 3 channels")
-        return np.ascontiguousarray(array)
-
-    def _first(self, shape: Sequence[int]) -> str:
-        if self.layout is None:
-            chw, hwc = shape[1] in (1, 3), shape[3] in (1, 3)
-            if chw and hwc:
-                raise ValueError(f"images of shape {tuple(shape)} fit (N, C, H, W) and "
-                                 "(N, H, W, C): say image_layout='chw' or 'hwc'")
-            self.layout = "chw" if chw else "hwc"
-        return self.layout
+def _pixels(images: object, layout: Optional[str]) -> Tuple[Pixels, Optional[str]]:
+    """Images as uint8 (N, H, W, C), and where their channels stood."""
+    array = _bytes(numeric(host(images), "images"))
+    if array.ndim == 3:
+        array = array[..., None]
+    elif array.ndim == 4:
+        chw, hwc = array.shape[1] in (1, 3), array.shape[3] in (1, 3)
+        if layout is None and chw and hwc:
+            raise ValueError(f"images of shape {array.shape} fit (N, C, H, W) and (N, H, W, C): "
+                             "say image_layout='chw' or 'hwc'")
+        layout = layout or ("chw" if chw else "hwc")
+        array = array.transpose(0, 2, 3, 1) if layout == "chw" else array
+    if array.ndim != 4 or array.shape[-1] not in (1, 3):
+        raise ValueError(f"images of shape {array.shape}; expected (N, H, W), (N, H, W, C) or "
+                         "(N, C, H, W) with 1 or 3 channels")
+    return np.ascontiguousarray(array), layout
 
 
-def _bytes(array: "Array") -> "Pixels":
+def _bytes(array: Array) -> Pixels:
     """Values as bytes.
 
     >>> _bytes(np.full((1, 2, 2), 51 / 255)).tolist()
     [[[51, 51], [51, 51]]]
-    >>> _bytes(np.full((1, 4, 4), 0.5))
-    Traceback (most recent call last):
-    ...
-    ValueError: a value of the images is 0.5; expected uint8, or multiples of 1/255 from 0 to 1 \
-(a normalisation goes into mean and std)
     """
     if array.dtype == np.uint8:
         return array
@@ -146,7 +125,7 @@ def _bytes(array: "Array") -> "Pixels":
     return rounded.astype(np.uint8)
 
 
-def _pieces(images: Any, labels: object) -> "Iterator[Piece]":
+def _pieces(images: Any, labels: object) -> Iterator[Piece]:
     """Images in pieces: of an array or tensor, a sequence of images, or an iterable of batches."""
     if hasattr(images, "dtype") and hasattr(images, "shape"):
         _ask(images.shape, labels)
@@ -170,7 +149,7 @@ def _ask(shape: Sequence[int], labels: object) -> None:
                          f"{shape[0]} grey ones: give images[None], or (N, H, W, 1)")
 
 
-def _parted(item: object) -> "Piece":
+def _parted(item: object) -> Piece:
     """An item of a data set: an image or a batch, alone, with its label, or under their names."""
     if isinstance(item, dict):
         keys = [key for key in IMAGE_KEYS if key in item]
@@ -184,8 +163,7 @@ def _parted(item: object) -> "Piece":
     return item, None
 
 
-def _gathered(items: "Iterable[Piece]") -> "Iterator[Piece]":
-    """Single images, some at a time."""
+def _gathered(items: Iterable[Piece]) -> Iterator[Piece]:
     images: List["Array"] = []
     labels: List["Array"] = []
     size = 0
@@ -200,7 +178,7 @@ def _gathered(items: "Iterable[Piece]") -> "Iterator[Piece]":
         yield np.stack(images), np.stack(labels) if labels else None
 
 
-def _batches(items: "Iterable[Piece]") -> "Iterator[Piece]":
+def _batches(items: Iterable[Piece]) -> Iterator[Piece]:
     """Batches as they come; single images, where the first item is one, some at a time."""
     iterator = iter(items)
     first = next(iterator, None)
@@ -213,7 +191,7 @@ def _batches(items: "Iterable[Piece]") -> "Iterator[Piece]":
     return _gathered(rest) if alone else rest
 
 
-def _labels(found: List[object], given: object, count: int) -> "Optional[NDArray[np.int64]]":
+def _labels(found: List[object], given: object, count: int) -> Optional[NDArray[np.int64]]:
     """One class for each image, or none at all."""
     if found and given is not None:
         raise ValueError("the images bring labels along, and labels are given: expected either")

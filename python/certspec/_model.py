@@ -7,21 +7,15 @@ import re
 import secrets
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ._check import channel_values, host, integers, numeric, whole, word
+from ._check import Array, Numbers, channel_values, host, integers, numeric, whole, word
+from ._images import Images
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ._check import Array, Numbers
-    from ._images import Images
-
-    Floats = Optional[Tuple[float, ...]]
-    Call = Callable[["NDArray[np.float32]"], object]
-
+Floats = Optional[Tuple[float, ...]]
 OUTPUTS = ("logits", "probabilities", "classes", "sigmoid")
 UNSTATED = "none stated; this run alone: "
 
@@ -58,11 +52,23 @@ def is_module(model: object) -> bool:
     return all(hasattr(model, name) for name in ("state_dict", "eval", "modules", "parameters"))
 
 
+@contextmanager
+def evaluating(module: Any) -> Iterator[None]:
+    """Evaluation mode; then every part is in the mode that it was in."""
+    modes = [(part, part.training) for part in module.modules()]
+    try:
+        module.eval()
+        yield
+    finally:
+        for part, training in modes:
+            part.training = training
+
+
 class Subject:
     """A model with how images enter it and what it answers, ready to be asked."""
 
-    def __init__(self, model: Any, images: "Images", *, mean: "Numbers" = None,
-                 std: "Numbers" = None, layout: str = "chw", output: str = "logits",
+    def __init__(self, model: Any, images: Images, *, mean: Numbers = None,
+                 std: Numbers = None, layout: str = "chw", output: str = "logits",
                  classes: Optional[int] = None, name: str = "", identity: Optional[str] = None,
                  batch_size: Optional[int] = None, device: object = None) -> None:
         if identity is not None and (not isinstance(identity, str) or not identity):
@@ -76,12 +82,15 @@ class Subject:
             mean, std = carried(model)
         self.mean = channel_values(mean, "mean", self.shape[2], False)
         self.std = channel_values(std, "std", self.shape[2], True)
+        if not callable(model):
+            raise TypeError(f"model is a {type(model).__name__}; expected a torch.nn.Module, a "
+                            "function, or the path of a model file")
         self.model, self.device = model, device
-        self.call = _call(model)
         self.name = name or str(getattr(model, "__name__", type(model).__name__))
         self.identity = identity
         self.stated: Optional[str] = None  #: what a ledger says, in the place of the identity
         self.grid = True  #: images come in multiples of 1/255, as int16; else as float32
+        self.gradients = False  #: it answers requests for gradients, too
         problem = getattr(getattr(model, "config", None), "problem_type", None)
         if problem == "multi_label_classification":
             raise ValueError("the model gives several labels to an image, and a certificate is "
@@ -95,21 +104,18 @@ class Subject:
         if not is_module(self.model):
             yield
             return
-        modes = [(module, module.training) for module in self.model.modules()]
         first = next(self.model.parameters(), None)
         before = first.device if self.device is not None and first is not None else None
-        try:
-            self.model.eval()
-            if before is not None:
-                self.model.to(self.device)
-            yield
-        finally:
-            for module, training in modes:
-                module.training = training
-            if before is not None:
-                self.model.to(before)
+        with evaluating(self.model):
+            try:
+                if before is not None:
+                    self.model.to(self.device)
+                yield
+            finally:
+                if before is not None:
+                    self.model.to(before)
 
-    def _count(self, images: "Images", classes: Optional[int]) -> int:
+    def _count(self, images: Images, classes: Optional[int]) -> int:
         """The number of classes, as said or as the answer to the first image tells."""
         if self.output == "classes" and classes is None:
             raise ValueError("classes is missing: a model that answers with classes does not tell "
@@ -134,9 +140,10 @@ class Subject:
         if self.stated is not None:
             return self.stated
         parts = [self.identity or UNSTATED + secrets.token_hex(8)]
-        if self.most is not None:
-            parts.append(f"batches of {self.most}")
-        return ", ".join([*parts, self.layout, *_entrance(self.mean, self.std)])
+        parts += [] if self.most is None else [f"batches of {self.most}"]
+        named = (("mean", self.mean), ("std", self.std))
+        parts += [self.layout, *(f"{name} {list(v)}" for name, v in named if v is not None)]
+        return ", ".join(parts)
 
     def hello(self) -> bytes:
         """What the program is told first."""
@@ -146,14 +153,14 @@ class Subject:
             "name": self.name, "height": height, "width": width, "channels": channels,
             "layout": "hwc", "dtype": "int16" if self.grid else "float32", "classes": self.classes,
             "output": output, "weights": self.weights(),
-            "preprocessing": preprocessing(self.mean, self.std),
+            "preprocessing": preprocessing(self.mean, self.std), "gradients": self.gradients,
         }).encode()
 
-    def images(self, content: bytes, count: int) -> "Array":
+    def images(self, content: bytes, count: int) -> Array:
         """The images of a request, (count, height, width, channels)."""
         return np.frombuffer(content, "<i2" if self.grid else "<f4").reshape(count, *self.shape)
 
-    def answer(self, batch: "Array") -> bytes:
+    def answer(self, batch: Array) -> bytes:
         """The answer to a batch of images (n, height, width, channels)."""
         step = self.most or len(batch)
         parts = [self._rows(batch[at:at + step]) for at in range(0, len(batch), step)]
@@ -169,7 +176,30 @@ class Subject:
                              f"expected 0 to {self.classes - 1}")
         return np.ascontiguousarray(rows, "<i4").tobytes()
 
-    def _rows(self, batch: "Array") -> "Array":
+    def gradients_of(self, content: bytes, count: int) -> bytes:
+        """The answer to a request for gradients: probabilities of classes, and their slopes."""
+        import torch
+
+        size = len(content) - 4 * count
+        batch = np.frombuffer(content[:size], "<f4").reshape(count, *self.shape)
+        labels, parts = np.frombuffer(content[size:], "<i4").astype(np.int64), []
+        for at in range(0, count, self.most or count):
+            span = slice(at, at + (self.most or count))
+            x = _tensor(self.model, self._entering(batch[span])).requires_grad_()
+            rows: Any = picked(self.model(x))
+            if self.output == "sigmoid":
+                rows = torch.stack([1 - rows.reshape(-1), rows.reshape(-1)], 1)
+            rows = rows.float().softmax(1) if self.output == "logits" else rows.float()
+            chosen = rows[torch.arange(len(rows)), torch.from_numpy(labels[span])]
+            slope = host(torch.autograd.grad(chosen.sum(), x)[0].float())
+            if self.layout == "chw":
+                slope = slope.transpose(0, 2, 3, 1)
+            slope = slope / np.asarray(1 if self.std is None else self.std, np.float32)
+            parts.append(np.column_stack([host(chosen), slope.reshape(len(slope), -1)]))
+        return np.concatenate(parts).astype("<f4").tobytes()
+
+    def _entering(self, batch: Array) -> NDArray[np.float32]:
+        """Images as they enter the model."""
         x = batch.astype(np.float32)
         if batch.dtype == np.int16:
             x /= np.float32(255)
@@ -179,31 +209,29 @@ class Subject:
             x /= np.asarray(self.std, np.float32)
         if self.layout == "chw":
             x = x.transpose(0, 3, 1, 2)
-        rows = numeric(host(picked(self.call(np.ascontiguousarray(x)))), "the model's answers")
+        return np.ascontiguousarray(x)
+
+    def _call(self, x: NDArray[np.float32]) -> object:
+        if not is_module(self.model):
+            return self.model(x)
+        import torch
+
+        with torch.no_grad():
+            return self.model(_tensor(self.model, x))
+
+    def _rows(self, batch: Array) -> Array:
+        rows = numeric(host(picked(self._call(self._entering(batch)))), "the model's answers")
         if self.output == "classes":
             return integers(rows, "the model's answers")
         return _binary(rows) if self.output == "sigmoid" else rows
 
 
-def _call(model: Any) -> "Call":
-    """A model as a function of an array."""
-    if not is_module(model):
-        if not callable(model):
-            raise TypeError(f"model is a {type(model).__name__}; expected a torch.nn.Module, a "
-                            "function, or the path of a model file")
-        function: "Call" = model
-        return function
+def _tensor(model: Any, x: NDArray[np.float32]) -> Any:
     import torch
 
-    def call(x: "NDArray[np.float32]") -> object:
-        first = next(model.parameters(), None)
-        if first is None:
-            first = torch.zeros(0)
-        kind = first.dtype if first.dtype.is_floating_point else torch.float32
-        with torch.no_grad():
-            return model(torch.from_numpy(x).to(first.device, kind))
-
-    return call
+    first = next(model.parameters(), torch.zeros(0))
+    kind = first.dtype if first.dtype.is_floating_point else torch.float32
+    return torch.from_numpy(x).to(first.device, kind)
 
 
 def picked(answer: Any) -> object:
@@ -221,12 +249,10 @@ def picked(answer: Any) -> object:
             return next(iter(answer.values()))
         raise TypeError(f"the model answers with {sorted(map(str, answer))}; expected 'logits' "
                         "among them: wrap it in a function that picks the rows")
-    if isinstance(answer, tuple) and answer:
-        return answer[0]
-    return answer
+    return answer[0] if isinstance(answer, tuple) and answer else answer
 
 
-def _binary(rows: "Array") -> "Array":
+def _binary(rows: Array) -> Array:
     """Probabilities of the classes 0 and 1.
 
     >>> _binary(np.array([[0.25]])).tolist()
@@ -244,31 +270,17 @@ def _binary(rows: "Array") -> "Array":
     return np.stack([1 - rows, rows], 1)
 
 
-def carried(model: object) -> "Tuple[Numbers, Numbers]":
+def carried(model: object) -> Tuple[Numbers, Numbers]:
     """Mean and standard deviation that a model of timm carries along."""
     cfg = getattr(model, "pretrained_cfg", None)
     mean, std = (cfg.get("mean"), cfg.get("std")) if isinstance(cfg, Mapping) else (None, None)
     if mean is not None and std is not None:
-        text = f"mean {list(mean)} and std {list(std)} are those of model.pretrained_cfg"
-        sys.stderr.write(text + "\n")
+        print("mean", list(mean), "and std", list(std), "are those of the model", file=sys.stderr)
     return mean, std
 
 
-def _entrance(mean: "Floats", std: "Floats") -> List[str]:
-    named = (("mean", mean), ("std", std))
-    return [f"{name} {list(value)}" for name, value in named if value is not None]
-
-
-def preprocessing(mean: "Floats", std: "Floats") -> str:
-    """What happens to an image between the noise and the model, as the program prints it.
-
-    >>> preprocessing((0.5, 0.4, 0.3), (0.25,))
-    'values 0 to 1, then (x - [0.5, 0.4, 0.3]) / [0.25]'
-    >>> preprocessing(None, (0.25,))
-    'values 0 to 1, then x / [0.25]'
-    >>> preprocessing(None, None)
-    'none: the model gets values 0 to 1'
-    """
+def preprocessing(mean: Floats, std: Floats) -> str:
+    """What happens to an image between the noise and the model, as the program prints it."""
     if mean is None and std is None:
         return "none: the model gets values 0 to 1"
     text = "x" if mean is None else f"(x - {list(mean)})"
@@ -276,11 +288,7 @@ def preprocessing(mean: "Floats", std: "Floats") -> str:
 
 
 def entrance_of(weights: str) -> Tuple[str, Dict[str, object]]:
-    """What Subject.weights wrote: the identity, and the arguments layout, mean and std.
-
-    >>> entrance_of("sha256:ab, batches of 8, chw, mean [0.5, 0.4, 0.3], std [0.25]")
-    ('sha256:ab', {'layout': 'chw', 'batch_size': 8, 'mean': [0.5, 0.4, 0.3], 'std': [0.25]})
-    """
+    """What Subject.weights wrote: the identity, and the arguments layout, mean and std."""
     numbers = r"(\[[^]]*\])"
     form = rf"(.*?)(?:, batches of (\d+))?, (chw|hwc)(?:, mean {numbers})?(?:, std {numbers})?"
     found = re.fullmatch(form, weights)

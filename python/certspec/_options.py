@@ -2,23 +2,21 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 from typing import (
-    TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, TypedDict, TypeVar)
+    Any, Callable, Dict, List, Mapping, Optional, Sequence, TypedDict, TypeVar, cast)
 
-from ._check import real, whole
+from ._check import Numbers, real, whole
 
-if TYPE_CHECKING:
-    from ._check import Numbers
-
-    Result = TypeVar("Result", bound=Callable[..., object])
+Result = TypeVar("Result", bound=Callable[..., object])
 
 
 class ModelOptions(TypedDict, total=False):
     """How images enter a model, and what it answers."""
 
-    mean: "Numbers"
-    std: "Numbers"
+    mean: Numbers
+    std: Numbers
     layout: str
     output: str
     classes: Optional[int]
@@ -56,46 +54,41 @@ class RunOptions(PlanOptions, total=False):
     keep_scores: object
 
 
-IMAGE = ("image_layout", "data_name")
-CALL = ("progress", "options")
-MODEL = tuple(name for name in ModelOptions.__annotations__ if name not in IMAGE + CALL)
+OF_IMAGES = ("image_layout", "data_name", "progress", "options")  #: the others are of the model
 DEFAULTS: Dict[str, object] = {
     "layout": "chw", "output": "logits", "name": "", "data_name": "images", "progress": True,
     "options": ()}
 
 
-def explained(kind: type) -> "Callable[[Result], Result]":
-    """Let help() and editors show the shared arguments of a function."""
-    def decorate(function: "Result") -> "Result":
+def shared(kind: type) -> Callable[[Result], Result]:
+    """Let help() show the arguments that a verb shares with others, and refuse those of none.
+
+    >>> shared(RunOptions)(lambda **given: given)(blok=100)
+    Traceback (most recent call last):
+    ...
+    TypeError: <lambda>() has no argument 'blok'; did you mean 'block'?
+    """
+    def decorate(function: Result) -> Result:
         own = inspect.signature(function)
         kept = [p for p in own.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
         more = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=note,
                                   default=DEFAULTS.get(name))
                 for name, note in kind.__annotations__.items()]
-        function.__signature__ = own.replace(parameters=kept + more)  # type: ignore[attr-defined]
-        return function
+        names = [parameter.name for parameter in kept + more]
+
+        @functools.wraps(function)
+        def checked(*arguments: object, **given: object) -> object:
+            for name in given:
+                if name not in names:
+                    near = difflib.get_close_matches(name, names, 1)
+                    hint = f"; did you mean {near[0]!r}?" if near else ""
+                    raise TypeError(f"{function.__name__}() has no argument {name!r}{hint}")
+            return function(*arguments, **given)
+
+        checked.__signature__ = own.replace(parameters=kept + more)  # type: ignore[attr-defined]
+        return cast(Result, checked)
 
     return decorate
-
-
-def known(verb: str, kind: type, given: Mapping[str, object]) -> None:
-    """Refuse an argument that a verb does not have.
-
-    >>> known("certify", RunOptions, {"blok": 100})
-    Traceback (most recent call last):
-    ...
-    TypeError: certify() has no argument 'blok'; did you mean 'block'?
-    """
-    for name in given:
-        if name not in kind.__annotations__:
-            near = difflib.get_close_matches(name, kind.__annotations__, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise TypeError(f"{verb}() has no argument {name!r}{hint}")
-
-
-def only(names: Sequence[str], given: Mapping[str, object]) -> Dict[str, Any]:
-    """The arguments of these names."""
-    return {name: given[name] for name in names if name in given}
 
 
 def flags(given: Mapping[str, object]) -> List[str]:
@@ -139,13 +132,10 @@ def further(options: Any, ours: Sequence[str]) -> List[str]:
         raise TypeError(f"options is {options!r}; expected a list of words, as ['--rule', 'fixed']")
     taken = {_flag(word) for word in ours} | {"--model", "--exec", "--exec-fds", "--exec-processes"}
     for word in options:
-        if _flag(word) in taken:
+        if word.startswith("-") and _flag(word) in taken:
             raise ValueError(f"options has {word.partition('=')[0]}, which the call gives already")
     return list(options)
 
 
 def _flag(word: str) -> str:
-    name = word.partition("=")[0]
-    if name.startswith("-o") or name == "--ledger":
-        return "--out"
-    return name if name.startswith("-") else ""
+    return "--out" if word.startswith(("-o", "--ledger")) else word.partition("=")[0]

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import glob
 import importlib.util
-import json
 import os
 import shutil
 import signal
@@ -12,11 +11,10 @@ import sys
 import sysconfig
 import threading
 import warnings
-from contextlib import contextmanager
 from types import FrameType
-from typing import IO, Callable, Dict, Iterator, List, Optional, Sequence
+from typing import IO, Any, Callable, Dict, List, Optional, Sequence
 
-from ._progress import Show, shower
+from ._progress import follow
 
 STOPPED = 75  #: exit code of a program that was asked to stop and keeps what is finished
 PATIENCE = 30.0  #: seconds that a program may take to save its work
@@ -36,33 +34,25 @@ def program() -> str:
     >>> os.access(program(), os.X_OK)
     True
     """
-    named = os.environ.get("CERTSPEC_PROGRAM")
-    if named:
-        return named
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     scripts = sysconfig.get_path("scripts"), sysconfig.get_path("scripts", "posix_user")
-    for folder in (*scripts, os.path.join(here, "bin")):
-        found = os.path.join(folder, "certspec")
-        if os.access(found, os.X_OK):
-            return found
-    on_path = shutil.which("certspec")
-    if on_path is None:
+    found = os.environ.get("CERTSPEC_PROGRAM") or shutil.which(
+        "certspec", path=os.pathsep.join([*scripts, os.path.join(here, "bin")])) \
+        or shutil.which("certspec")
+    if found is None:
         raise CertspecError("the program certspec is missing: reinstall the package, "
                             "or name the program in CERTSPEC_PROGRAM")
-    return on_path
+    return found
 
 
 def environment() -> Dict[str, str]:
     """The environment of the program, with the library of the package onnxruntime, if any."""
     env = dict(os.environ)
-    if "CERTSPEC_ONNXRUNTIME" not in env:
-        spec = importlib.util.find_spec("onnxruntime")
-        if spec is not None and spec.origin is not None:
-            ending = "*.dylib" if sys.platform == "darwin" else ".so*"
-            folder = os.path.join(os.path.dirname(spec.origin), "capi")
-            found = sorted(glob.glob(os.path.join(folder, "libonnxruntime" + ending)))
-            if found:
-                env["CERTSPEC_ONNXRUNTIME"] = found[-1]
+    spec = importlib.util.find_spec("onnxruntime")
+    if "CERTSPEC_ONNXRUNTIME" not in env and spec is not None and spec.origin is not None:
+        ending = "*.dylib" if sys.platform == "darwin" else ".so*"
+        library = os.path.join(os.path.dirname(spec.origin), "capi", "libonnxruntime" + ending)
+        env.update({"CERTSPEC_ONNXRUNTIME": found for found in sorted(glob.glob(library))})
     return env
 
 
@@ -72,8 +62,7 @@ class Child:
     def __init__(self, arguments: Sequence[str], folder: Optional[str] = None,
                  descriptors: Sequence[int] = (), show: bool = True) -> None:
         ours, theirs = os.pipe()
-        env = environment()
-        env["CERTSPEC_PROGRESS_FD"] = str(theirs)
+        env = {**environment(), "CERTSPEC_PROGRESS_FD": str(theirs)}
         try:
             # In a session of its own, so that Ctrl-C reaches it once, and from here.
             self.process = subprocess.Popen(
@@ -90,15 +79,12 @@ class Child:
         self.said: List[str] = []
         self.show, self.asked = show, False
         progress = os.fdopen(ours, encoding="utf-8", errors="replace")
-        readers = ((self._keep, self.process.stdout), (self._relay, self.process.stderr),
-                   (self._progress, progress))
+        readers = ((lambda file: self.printed.append(file.read()), self.process.stdout),
+                   (self._relay, self.process.stderr), (follow if show else IO.read, progress))
         self.threads = [threading.Thread(target=_drain, args=reader, daemon=True)
                         for reader in readers]
         for thread in self.threads:
             thread.start()
-
-    def _keep(self, file: IO[str]) -> None:
-        self.printed.append(file.read())
 
     def _relay(self, file: IO[str]) -> None:
         failed = False
@@ -108,46 +94,65 @@ class Child:
             if self.show and not failed and not line.startswith("warning: "):
                 sys.stderr.write(line)
 
-    def _progress(self, file: IO[str]) -> None:
-        show: Show = shower(self.show)
-        for line in file:
-            show(json.loads(line))
-
     def stop(self) -> None:
         """Ask the program to stop and keep what is finished; a second time, to end at once."""
         self.asked = True
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
 
-    def abandon(self) -> None:
-        """Stop the program; end it where that takes too long."""
-        if not self.asked:
+    def __enter__(self) -> "Child":
+        """Let the first Ctrl-C stop the program, which still gets its answers; a second ends it.
+
+        Outside of the main thread no interrupt arrives, so nothing changes.
+        """
+        def interrupted(number: int, frame: Optional[FrameType]) -> None:
+            again = self.asked
             self.stop()
+            if again:
+                raise KeyboardInterrupt
+
+        self.handler: Any = None
+        if threading.current_thread() is threading.main_thread() \
+                and signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, None):
+            self.handler = signal.signal(signal.SIGINT, interrupted)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Stop the program where it still runs; end it where that takes too long."""
         try:
+            if not self.asked:
+                self.stop()
             self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            self.process.wait()
-        self._join()
+        finally:
+            self._join()
+            if self.handler is not None:
+                signal.signal(signal.SIGINT, self.handler)
 
     def result(self, accepted: Sequence[int] = (0,)) -> str:
         """Wait for the end, and return what the program printed on standard output."""
-        code = self.process.wait()
-        self._join()
+        code = self._join()
         for line in self.said:
             if line.startswith("warning: "):
-                warnings.warn(line[len("warning: "):].strip(), stacklevel=5)
+                warnings.warn(line[len("warning: "):].strip(), stacklevel=6)
         printed = "".join(self.printed)
+        if code == STOPPED and self.asked:
+            raise KeyboardInterrupt("stopped on request; the same call goes on")
         if code not in accepted or code != 0 and not printed:
             raise CertspecError(self._reason(code), code)
         return printed
 
-    def _join(self) -> None:
+    def _join(self) -> int:
+        code = self.process.wait()
         for thread in self.threads:
             thread.join()
+        return code
 
     def _reason(self, code: int) -> str:
         """What the program said last: its error may have several lines."""
+        if code == STOPPED:
+            return "stopped on request; the same call goes on"
         for at, line in enumerate(self.said):
             if line.startswith("certspec: "):
                 return "".join(self.said[at:])[len("certspec: "):].strip()
@@ -160,28 +165,6 @@ def _drain(read: Callable[[IO[str]], None], file: IO[str]) -> None:
         read(file)
 
 
-@contextmanager
-def interruptible(child: Child) -> Iterator[None]:
-    """Let the first Ctrl-C stop the program, which still gets its answers; a second one ends it.
-
-    Outside of the main thread no interrupt arrives, so nothing changes.
-    """
-    def stop(number: int, frame: Optional[FrameType]) -> None:
-        again = child.asked
-        child.stop()
-        if again:
-            raise KeyboardInterrupt
-
-    ours = threading.current_thread() is threading.main_thread() \
-        and signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, None)
-    before = signal.signal(signal.SIGINT, stop) if ours else None
-    try:
-        yield
-    finally:
-        if ours:
-            signal.signal(signal.SIGINT, before)
-
-
 def run(arguments: Sequence[str], *, folder: Optional[str] = None, accepted: Sequence[int] = (0,),
         show: bool = True) -> str:
     """Run the program and return what it prints on standard output.
@@ -191,14 +174,5 @@ def run(arguments: Sequence[str], *, folder: Optional[str] = None, accepted: Seq
     ...
     certspec._program.CertspecError: unknown flag --no-such-flag; certspec bound -h lists the flags
     """
-    child = Child(arguments, folder, show=show)
-    try:
-        with interruptible(child):
-            return child.result(accepted)
-    except CertspecError as error:
-        if child.asked and error.code == STOPPED:
-            raise KeyboardInterrupt("stopped on request") from None
-        raise
-    except BaseException:
-        child.abandon()
-        raise
+    with Child(arguments, folder, show=show) as child:
+        return child.result(accepted)

@@ -1,55 +1,32 @@
-"""How progress is shown: a bar of tqdm where that is installed, else lines."""
+"""Progress as a bar of tqdm where that is installed, else as lines."""
 from __future__ import annotations
 
+import importlib
+import json
 import sys
 import time
-from typing import Callable, Dict, List, Union
+from typing import IO, Any
 
-State = Dict[str, Union[str, float, bool]]  #: task, done, total, unit, text and more
-Show = Callable[[State], None]
-
-PAUSE = 10.0  #: seconds between two lines where standard error is no terminal
+PAUSE = 10.0  #: seconds between two lines
 
 
-def shower(show: bool) -> Show:
-    """Give a function that shows a state."""
-    if not show:
-        return lambda state: None
+def follow(file: IO[str]) -> None:
+    """Show what the program tells, a state on each line, until it ends."""
     try:
-        from tqdm.auto import tqdm
+        tqdm: Any = importlib.import_module("tqdm.auto").tqdm
     except ImportError:
-        return _lines()
-
-    bars: List["tqdm[None]"] = []
-
-    def bar(state: State) -> None:
-        if state["message"]:
-            tqdm.write(str(state["text"]), file=sys.stderr)
-            return
-        if not bars:
-            bars.append(tqdm(desc=str(state["task"]), total=int(state["total"]) or None,
-                             unit=" " + str(state["unit"]), file=sys.stderr))
-        bars[0].update(int(state["done"]) - bars[0].n)
+        tqdm = None
+    bar, last = None, time.monotonic()
+    for state in map(json.loads, file):
+        if tqdm is None or state["message"]:
+            if state["message"] or state["final"] or time.monotonic() - last > PAUSE:
+                last = time.monotonic()
+                print(state["text"], file=sys.stderr, flush=True)
+            continue
+        if bar is None:
+            bar = tqdm(desc=state["task"], total=state["total"] or None, unit=" " + state["unit"],
+                       file=sys.stderr)
+        bar.update(state["done"] - bar.n)
         if state["final"]:
-            bars.pop().close()
-
-    return bar
-
-
-def _lines() -> Show:
-    """Lines now and then; in a terminal one line that changes."""
-    last = [time.monotonic()]
-    terminal = sys.stderr.isatty()
-
-    def line(state: State) -> None:
-        text = str(state["text"])
-        if state["message"] or state["final"]:
-            sys.stderr.write(("\r\x1b[K" if terminal else "") + text + "\n")
-        elif terminal:
-            sys.stderr.write("\r\x1b[K" + text)
-        elif time.monotonic() - last[0] >= PAUSE:
-            last[0] = time.monotonic()
-            sys.stderr.write(text + "\n")
-        sys.stderr.flush()
-
-    return line
+            bar.close()
+            bar = None

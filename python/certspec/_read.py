@@ -1,54 +1,49 @@
-"""What a ledger says, as the program reads it."""
+"""What a ledger says, and the calibration of probabilities, as the program reads them."""
 from __future__ import annotations
 
 import csv
 import io
 import json
 import os
+import pathlib
+import re
 import shutil
+import tempfile
 import weakref
+from html import escape
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
+import numpy as np
+
+from ._check import Array, Path, host, integers, numeric, whole
 from ._options import flags
-from ._program import run
-from ._results import Calibration, Comparison, difference, made
+from ._program import CertspecError, run
+from ._results import Calibration, Calibrations, Comparison, Difference, Metrics, made
+from ._show import Curve, Picture, Table, draw, stairs
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.axes import Axes
 
-    from ._check import Path
-
-    Row = Dict[str, Union[int, float, str, None]]
-    Table = Union["pandas.DataFrame", List[Row]]
-
-
-def _value(text: str) -> Union[int, float, str, None]:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return text or None
+Row = Dict[str, Union[int, float, None]]
+Rows = Union["pandas.DataFrame", Table[Row]]
+STEPS = 200  #: most steps of a curve that are drawn
 
 
-def table_rows(text: str) -> "List[Row]":
-    """The rows of a CSV text.
-
-    >>> table_rows("idx,radius,time\\n3,0.25,\\n")
-    [{'idx': 3, 'radius': 0.25, 'time': None}]
-    """
-    return [{name: _value(value) for name, value in row.items()}
-            for row in csv.DictReader(io.StringIO(text))]
+def _rows(text: str) -> Table[Row]:
+    """The rows of a CSV text of numbers, some of which may be missing."""
+    return Table({name: json.loads(value) if value else None for name, value in row.items()}
+                 for row in csv.DictReader(io.StringIO(text)))
 
 
-def read_ledger(path: "Path") -> "Table":
+def read_ledger(path: Path) -> Rows:
     """The table of a ledger, a row for each image.
 
     Its columns are idx, label, predict (-1: abstained), radius, correct and what
     `certspec ledger export` writes besides. A pandas.DataFrame where pandas is there, else a list
     of dicts.
     """
-    rows = table_rows(run(["ledger", "export", os.fspath(path), "--format", "csv"]))
+    rows = _rows(run(["ledger", "export", os.fspath(path), "--format", "csv"]))
     try:
         import pandas
     except ImportError:
@@ -56,7 +51,7 @@ def read_ledger(path: "Path") -> "Table":
     return pandas.DataFrame(rows)
 
 
-def report(path: "Path", out: "Optional[Path]" = None, format: str = "md") -> str:
+def report(path: Path, out: Optional[Path] = None, format: str = "md") -> str:
     """What a ledger claims and what it does not, for a reviewer.
 
     format is "md" (Markdown), "html" or "latex". Returns the text, and writes it to the file out
@@ -64,15 +59,14 @@ def report(path: "Path", out: "Optional[Path]" = None, format: str = "md") -> st
     """
     text = run(["report", os.fspath(path), "--format", format])
     if out is not None:
-        with open(out, "w", encoding="utf-8") as file:
-            file.write(text)
+        pathlib.Path(out).write_text(text, encoding="utf-8")
     return text
 
 
 class Ledger:
     """A run and what the program derives from it: `Ledger("net.ledger")`, or from certify."""
 
-    def __init__(self, path: "Path", summary: Optional[Mapping[str, object]] = None,
+    def __init__(self, path: Path, summary: Optional[Mapping[str, object]] = None,
                  folder: Optional[str] = None) -> None:
         self.path = os.fspath(path)
         self._summary = summary
@@ -82,10 +76,24 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self.path!r})"
 
+    def _repr_html_(self) -> str:
+        """The first part of the report: figures, what is claimed, and the curve."""
+        try:
+            page = report(self.path, format="html")
+        except CertspecError as error:  # no image is decided yet
+            return f"<p>{escape(f'{self!r}: {error}')}</p>"
+        head, _, rest = page.partition("<h2>What is assumed</h2>")
+        figure = re.search(r"<figure>.*?</figure>", rest, re.DOTALL)
+        head = re.sub("h[12]>", "h4>", head.partition("<body>")[2])
+        return head + (figure.group() if figure else "")
+
+    def _json(self, verb: Sequence[str], words: Sequence[str] = ()) -> Any:
+        return json.loads(run([*verb, self.path, *words, "--json"]))
+
     @property
-    def info(self) -> Mapping[str, Any]:
+    def info(self) -> Mapping[str, object]:
         """What `certspec ledger info --json` says: header, images, digest and more."""
-        found: Mapping[str, Any] = json.loads(run(["ledger", "info", self.path, "--json"]))
+        found: Mapping[str, object] = self._json(["ledger", "info"])
         return found
 
     @property
@@ -94,17 +102,17 @@ class Ledger:
         return self.info if self._summary is None else self._summary
 
     @property
-    def header(self) -> Mapping[str, Any]:
+    def header(self) -> Mapping[str, object]:
         """The first line of the ledger: model, data, noise, rule and seed."""
-        header: Mapping[str, Any] = self.info["header"]
+        header: Mapping[str, object] = self._json(["ledger", "info"])["header"]
         return header
 
     @property
     def weights(self) -> str:
         """What identifies the model and how images enter it."""
-        return str(self.header["model"]["identity"]["weights"])
+        return str(self._json(["ledger", "info"])["header"]["model"]["identity"]["weights"])
 
-    def rows(self) -> "Table":
+    def rows(self) -> Rows:
         """The table of read_ledger."""
         return read_ledger(self.path)
 
@@ -114,36 +122,98 @@ class Ledger:
 
     def certified_accuracy(self, radii: Sequence[float] = (0.0, 0.25, 0.5, 0.75)) -> List[float]:
         """Shares of images that are right and certified at least that far."""
-        words = ",".join(repr(float(r)) for r in radii)
-        metrics = json.loads(run(["log", "metrics", self.path, "--json", "--radii", words]))
+        metrics = self._json(["log", "metrics"], flags({"radii": list(radii)}))
         return [float(at["value"]) for at in metrics["certified_accuracy"]]
 
     def curve(self) -> List[Tuple[float, float]]:
         """The steps of certified accuracy: it holds from the radius before up to this one."""
-        found = json.loads(run(["report", self.path, "--json"]))["curve"]
-        return list(zip(found["radii"], found["accuracy"]))
+        found = self._json(["report"])["curve"]
+        return list(zip(found["radii"] or (), found["accuracy"] or ()))
 
-    def report(self, out: "Optional[Path]" = None, format: str = "md") -> str:
+    def plot(self, ax: Optional[Axes] = None) -> Picture:
+        """Draw certified accuracy over the radius, with 95 % intervals for the population.
+
+        A figure of matplotlib, in the axes ax where they are given; without matplotlib as SVG.
+        """
+        radii = [radius for radius, _ in self.curve()] or [0.0]
+        radii = radii[:-1:1 + len(radii) // STEPS] + radii[-1:]
+        at = self._json(["report"], flags({"radii": radii}))["certified_accuracy"]
+        if not at[0]["images"]:
+            raise ValueError("no image of the ledger has a label, so it has no certified accuracy")
+        x, y = stairs(radii, [one["value"] for one in at])
+        low, high = (stairs(radii, [one["interval"][end] for one in at])[1]
+                     for end in ("low", "high"))
+        return draw([Curve("certified, 95 % interval", x, y, low, high)], "certified accuracy", ax)
+
+    def report(self, out: Optional[Path] = None, format: str = "md") -> str:
         """See report."""
         return report(self.path, out, format)
 
 
-def compare(a: "Path | Ledger", b: "Path | Ledger",
+Source = Union[Path, Ledger]
+
+
+def path_of(ledger: Source) -> str:
+    """The absolute path of a ledger."""
+    return os.path.abspath(ledger.path if isinstance(ledger, Ledger) else os.fspath(ledger))
+
+
+def compare(a: Source, b: Source,
             radii: Sequence[float] = (0.0, 0.25, 0.5, 0.75)) -> Comparison:
     """Differences b − a of two ledgers on the same images, with paired bootstrap intervals."""
-    paths = [one.path if isinstance(one, Ledger) else os.fspath(one) for one in (a, b)]
-    found = json.loads(run(["log", "compare", *paths, "--json", *flags({"radii": list(radii)})]))
-    return Comparison(found["images"], difference(found["acr"]),
-                      [difference(at) for at in found["certified_accuracy"]])
+    words = [path_of(a), path_of(b), "--json", *flags({"radii": list(radii)})]
+    found = json.loads(run(["log", "compare", *words]))
+    return Comparison(found["images"], made(Difference, found["acr"]),
+                      [made(Difference, at) for at in found["certified_accuracy"]])
 
 
-def calibration(ledger: "Path | Ledger", radii: Sequence[float]) -> List[Calibration]:
+def calibration(ledger: Source, radii: Sequence[float]) -> Calibrations:
     """Calibration at some radii, as it is and at worst inside the certified intervals.
 
     The ledger has scores: certify made it with keep_scores=True.
     """
-    path = ledger.path if isinstance(ledger, Ledger) else os.fspath(ledger)
-    text = run(["calib", "table", path, "--json", *flags({"radii": list(radii)})])
+    text = run(["calib", "table", path_of(ledger), "--json", *flags({"radii": list(radii)})])
     rows = [json.loads(line) for line in text.splitlines()]
-    return [made(Calibration, {**row, "certified_ece": row["cce"], "certified_brier": row["cbs"]})
-            for row in rows if not row.get("constant")]
+    return Calibrations(
+        made(Calibration, {**row, "certified_ece": row["cce"], "certified_brier": row["cbs"]})
+        for row in rows if not row.get("constant"))
+
+
+def metrics(probabilities: object, labels: object, bins: int = 15) -> Metrics:
+    """Measure how well probabilities are calibrated, by `certspec calib metrics`.
+
+    probabilities has a row for each sample and a column for each class, or the probability of class
+    1 alone. labels are whole numbers. bins is the number of bins of equal width.
+    """
+    rows, classes = _samples(probabilities, labels)
+    with tempfile.TemporaryDirectory(prefix="certspec-") as folder:
+        path, columns = os.path.join(folder, "probabilities.csv"), range(rows.shape[1])
+        head = ",".join(["label", *(f"p{column}" for column in columns)])
+        np.savetxt(path, np.column_stack([classes, rows]), ["%d"] + ["%.17g"] * len(columns), ",",
+                   header=head, comments="")
+        words = ["--probabilities", path, "--bins", str(whole(bins, "bins", 1)), "--test", "0"]
+        return made(Metrics, json.loads(run(["calib", "metrics", *words, "--json"])))
+
+
+def ece(probabilities: object, labels: object, bins: int = 15) -> float:
+    """The expected calibration error of the most probable class; see metrics.
+
+    >>> round(ece([[0.75, 0.25], [0.25, 0.75]], [0, 0]), 6)
+    0.25
+    """
+    return metrics(probabilities, labels, bins).ece
+
+
+def _samples(probabilities: object, labels: object) -> Tuple[Array, Array]:
+    rows = numeric(host(probabilities), "probabilities").astype(np.float64)
+    if rows.ndim == 1:
+        rows = np.stack([1 - rows, rows], 1)
+    classes = integers(labels, "labels").reshape(-1)
+    if rows.ndim != 2 or len(rows) != len(classes) or not len(rows) or rows.shape[1] < 2:
+        raise ValueError(f"probabilities of shape {rows.shape} and {len(classes)} labels; expected "
+                         "a row for each label, and a column for each class")
+    sums = rows.sum(axis=1)
+    if not ((rows >= 0).all() and (np.abs(sums - 1) < 1e-3).all()):
+        raise ValueError("a row of the probabilities is negative or does not sum to 1; for logits "
+                         "take a softmax first")
+    return rows / sums[:, None], classes

@@ -2,15 +2,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Dict, List, Mapping, Optional, Type, TypeVar
+from html import escape
+from typing import TYPE_CHECKING, Dict, List, Mapping, Optional, Type
 
-Kind = TypeVar("Kind")
+from ._show import Curve, Kind, Picture, Table, draw, html_table
 
-
-def made(kind: Type[Kind], found: Mapping[str, object]) -> Kind:
-    """A result of the fields that it has, as the program names them."""
-    return kind(**{field.name: found.get(field.metadata.get("key", field.name))
-                   for field in fields(kind)})  # type: ignore[arg-type]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -19,6 +17,9 @@ class Interval:
 
     low: float
     high: float
+
+    def __str__(self) -> str:
+        return f"{self.low:.4g} to {self.high:.4g}"
 
 
 @dataclass(frozen=True)
@@ -78,15 +79,18 @@ class Preflight:
         """Whether no check has failed."""
         return all(check.verdict != "failure" for check in self.checks)
 
+    def _title(self) -> str:
+        return f"{self.model} on {self.data}, sigma = {self.sigma:g}: {self.preprocessing}"
+
+    def _repr_html_(self) -> str:
+        tables = (html_table([vars(one) for one in part]) for part in (self.checks, self.plans))
+        return f"<p>{escape(self._title())}</p>" + "".join(tables)
+
     def __str__(self) -> str:
-        lines = [f"{self.model} on {self.data}, sigma = {self.sigma:g}: {self.preprocessing}"]
-        for check in self.checks:
-            advice = " " + check.advice if check.advice else ""
-            lines.append(f"{check.verdict:8} {check.name}: {check.found}{advice}")
-        for plan in self.plans:
-            lines.append(f"plan     {plan.rule}, n = {plan.max_samples}: mean radius "
-                         f"{plan.mean_radius:.3f}, {plan.seconds:.0f} s")
-        return "\n".join(lines)
+        checks = [f"{at.verdict:8} {at.name}: {at.found} {at.advice or ''}" for at in self.checks]
+        plans = [f"plan     {at.rule}, n = {at.max_samples}: mean radius {at.mean_radius:.3f}, "
+                 f"{at.seconds:.0f} s" for at in self.plans]
+        return "\n".join([self._title(), *checks, *plans])
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,17 @@ class Calibration:
     mean_width: float  #: of the certified intervals
 
 
+class Calibrations(Table[Calibration]):
+    """Calibration at some radii."""
+
+    def plot(self, ax: Optional[Axes] = None) -> Picture:
+        """Draw the calibration error over the radius: as it is, and at worst. See Ledger.plot."""
+        x, found = [one.radius for one in self], [one.ece for one in self]
+        worst = [one.certified_ece for one in self]
+        return draw([Curve("at worst inside certified intervals", x, worst, found, worst),
+                     Curve("as it is", x, found)], "expected calibration error", ax)
+
+
 @dataclass(frozen=True)
 class Metrics:
     """Calibration of probabilities as they are."""
@@ -173,8 +188,20 @@ class UnderAttack:
     images: int
 
 
-def difference(found: Mapping[str, object]) -> Difference:
-    """A difference with its interval."""
-    ends: Mapping[str, float] = found["interval"]  # type: ignore[assignment]
-    values: Dict[str, object] = {**found, "interval": Interval(ends["low"], ends["high"])}
-    return made(Difference, values)
+class Attacked(Table[UnderAttack]):
+    """What an attack leaves at some radii, beside what is certified there."""
+
+    def plot(self, ax: Optional[Axes] = None) -> Picture:
+        """Draw both accuracies over the radius, and the gap between. See Ledger.plot."""
+        x = [one.radius for one in self]
+        proof, left = [one.certified for one in self], [one.empirical for one in self]
+        return draw([Curve("left by the attack", x, left), Curve("certified", x, proof),
+                     Curve("neither proof nor attack", x, (), proof, left)], "accuracy", ax)
+
+
+def made(kind: Type[Kind], found: Mapping[str, object]) -> Kind:
+    """A result of the fields that it has, as the program names them."""
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    values: Dict[str, object] = {name: found.get(name) for name in names}
+    ends = values.get("interval")
+    return kind(**{**values, "interval": Interval(**ends)} if isinstance(ends, dict) else values)

@@ -1,31 +1,30 @@
-"""The verbs that ask a model: each builds the program's command line and hands the model over."""
+"""The verbs on models: each builds the program's command line and hands the model over."""
 from __future__ import annotations
 
+import copy
 import json
 import os
 import shutil
 import tempfile
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Dict, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Union
 
+from ._check import Numbers, Path, channel_values, whole
 from ._check import sigma as checked_sigma
-from ._check import whole
-from ._model import UNSTATED, entrance_of
-from ._options import ModelOptions, PlanOptions, RunOptions, explained, flags, known
-from ._place import job
-from ._read import Ledger
-from ._results import Accuracy, Check, Plan, Prediction, Preflight, Replayed, made
+from ._model import UNSTATED, carried, entrance_of, evaluating, is_module
+from ._options import ModelOptions, PlanOptions, RunOptions, flags, shared
+from ._job import job
+from ._read import Ledger, Source, path_of
+from ._results import (
+    Accuracy, Attacked, Check, Plan, Prediction, Preflight, Replayed, UnderAttack, made)
+from ._show import Table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._check import Path
-
-    Words = Union[str, Sequence[str]]
+Words = Union[str, Sequence[str]]
 
 
 def _settings(given: Mapping[str, object]) -> List[str]:
-    """The flags of a run."""
     return flags({name: value for name, value in given.items()
                   if name not in ModelOptions.__annotations__})
 
@@ -38,9 +37,9 @@ def _noise(sigma: object, n: object, rule: object = None) -> List[str]:
     return flags({"sigma": checked_sigma(sigma), "n": None if endless else whole(n, "n", 1)})
 
 
-@explained(RunOptions)
+@shared(RunOptions)
 def certify(model: object, images: object, labels: object = None, *, sigma: float, n: int = SAMPLES,
-            ledger: "Optional[Path]" = None, **given: "Unpack[RunOptions]") -> Ledger:
+            ledger: Optional[Path] = None, **given: Unpack[RunOptions]) -> Ledger:
     """Certify images under a model by randomized smoothing, and return the finished ledger.
 
     sigma is the standard deviation of the noise, where white is 1; n is the maximum number of noise
@@ -52,7 +51,6 @@ def certify(model: object, images: object, labels: object = None, *, sigma: floa
     An exception in the model stops the run and is raised here; so is Ctrl-C. Both keep what is
     finished. A run that fails is a CertspecError.
     """
-    known("certify", RunOptions, given)
     words = _noise(sigma, n, given.get("rule")) + _settings(given)
     own = tempfile.mkdtemp(prefix="certspec-") if ledger is None else None
     path = os.path.abspath(os.path.join(own or "", "run.ledger" if ledger is None else ledger))
@@ -66,8 +64,8 @@ def certify(model: object, images: object, labels: object = None, *, sigma: floa
     return Ledger(path, json.loads(text), own)
 
 
-@explained(ModelOptions)
-def replay(model: object, ledger: "Path | Ledger", images: object, labels: object = None, *,
+@shared(ModelOptions)
+def replay(model: object, ledger: Source, images: object, labels: object = None, *,
            count: Optional[int] = None, **given: "Unpack[ModelOptions]") -> Replayed:
     """Ask a model again for the noise samples of a ledger, and compare the counts.
 
@@ -76,25 +74,52 @@ def replay(model: object, ledger: "Path | Ledger", images: object, labels: objec
     spread evenly over the ledger. Differences on the engine and the instruction set that the ledger
     names are a CertspecError.
     """
-    known("replay", ModelOptions, given)
-    record = ledger if isinstance(ledger, Ledger) else Ledger(ledger)
-    how: Dict[str, object] = dict(given)
+    words = [] if count is None else flags({"images": whole(count, "count", 1)})
+    return made(Replayed, _again(["ledger", "replay"], model, ledger, images, labels, words, given))
+
+
+def _again(verb: Sequence[str], model: object, ledger: Source, images: object, labels: object,
+           words: Sequence[str], given: Mapping[str, object], gradients: bool = False) -> Any:
+    """Run a verb on the model and the images of a ledger."""
+    record = Ledger(path_of(ledger))
+    weights, how = record.weights, dict(given)
     if not isinstance(model, (str, os.PathLike)):
-        identity, entrance = entrance_of(record.weights)
+        identity, entrance = entrance_of(weights)
         named = None if identity.startswith(UNSTATED) else identity
         how = {"identity": named, **entrance, **given}
-    words = [] if count is None else flags({"images": whole(count, "count", 1)})
     with job(model, images, labels, {**how, "noise": record.header["noise"]}) as asked:
-        if asked.subject is not None and how["identity"] is None:
-            asked.subject.stated = record.weights  # it does not tell: only the counts can
-        text = asked.run(["ledger", "replay", os.path.abspath(record.path)], words)
-    return made(Replayed, json.loads(text))
+        if asked.subject is not None:
+            asked.subject.gradients = gradients
+            if how["identity"] is None:
+                asked.subject.stated = weights  # it does not tell: only the counts can
+        return json.loads(asked.run([*verb, record.path], words))
 
 
-@explained(PlanOptions)
+@shared(ModelOptions)
+def attack(model: object, ledger: Source, images: object, labels: object = None, *,
+           radii: Sequence[float] = (0.25, 0.5, 0.75), steps: int = 20, n: int = 1000,
+           **given: "Unpack[ModelOptions]") -> Attacked:
+    """Attack the images of a ledger, and compare the accuracy that is left with the certified one.
+
+    model, images and labels are those of the run, as for replay. A torch.nn.Module gives gradients
+    by autograd; of a file the program computes them. Each of the steps follows the mean gradient
+    over noise samples; n noise samples then tell the class of the smoothed classifier.
+    """
+    if callable(model) and not is_module(model):
+        raise TypeError(f"model is a {type(model).__name__}; expected a torch.nn.Module, which has "
+                        "gradients, or the path of a model file or ONNX file")
+    if given.get("output") == "classes":
+        raise ValueError("output is 'classes', which have no gradients: let the model answer with "
+                         "logits")
+    words = flags({"radii": list(radii), "steps": whole(steps, "steps", 1), "n": whole(n, "n", 1)})
+    found = _again(["attack"], model, ledger, images, labels, words, given, gradients=True)
+    return Attacked(made(UnderAttack, at) for at in found["radii"])
+
+
+@shared(PlanOptions)
 def preflight(model: object, images: object, labels: object = None, *, sigma: float,
               n: int = SAMPLES, budget: Optional[str] = None, count: int = 100,
-              **given: "Unpack[PlanOptions]") -> Preflight:
+              **given: Unpack[PlanOptions]) -> Preflight:
     """Look a model over before hours of certification, and forecast the run.
 
     It asks for count images, without noise and with it, and finds the commonest mistakes: no
@@ -103,7 +128,6 @@ def preflight(model: object, images: object, labels: object = None, *, sigma: fl
     With a budget, such as "8h", it names the plan that certifies most in that time. What it returns
     says `ok`, also where it advises against the run.
     """
-    known("preflight", PlanOptions, given)
     words = _noise(sigma, n) + flags({"budget": budget, "images": whole(count, "count", 1)})
     with job(model, images, labels, given) as asked:
         found = json.loads(asked.run(["preflight"], words + _settings(given), accepted=(0, 1)))
@@ -112,30 +136,28 @@ def preflight(model: object, images: object, labels: object = None, *, sigma: fl
                             "plans": [made(Plan, plan) for plan in found["plans"]]})
 
 
-@explained(PlanOptions)
+@shared(PlanOptions)
 def predict(model: object, images: object, labels: object = None, *, sigma: float, n: int = 1000,
-            **given: "Unpack[PlanOptions]") -> List[Prediction]:
+            **given: Unpack[PlanOptions]) -> Table[Prediction]:
     """Classify images by the smoothed classifier, or abstain.
 
     An answer is wrong with a probability of at most alpha (0.001). It claims no radius.
     """
-    known("predict", PlanOptions, given)
     with job(model, images, labels, given) as asked:
         found = json.loads(asked.run(["predict"], _noise(sigma, n) + _settings(given)))
-    return [made(Prediction, {**one, "predict": one["class"]}) for one in found]
+    return Table(made(Prediction, {**one, "predict": one["class"]}) for one in found)
 
 
-@explained(RunOptions)
-def sweep(model: object, images: object, labels: object = None, *, sigma: float, folder: "Path",
-          corrupt: "Words" = (), severity: Sequence[int] = (), n: int = SAMPLES,
-          **given: "Unpack[RunOptions]") -> Dict[str, Ledger]:
+@shared(RunOptions)
+def sweep(model: object, images: object, labels: object = None, *, sigma: float, folder: Path,
+          corrupt: Words = (), severity: Sequence[int] = (), n: int = SAMPLES,
+          **given: Unpack[RunOptions]) -> Dict[str, Ledger]:
     """Certify images as they are and under corruptions, with a ledger for each in a folder.
 
     corrupt names corruptions, families or groups, as "fog" or "C" (`certspec corrupt list`);
     without it they are those of CIFAR-10-C. The same call goes on after an interruption. The keys
     of the result are "clean", "fog-3" and so on; `certspec sweep table` makes a table of them.
     """
-    known("sweep", RunOptions, given)
     target = os.path.abspath(os.fspath(folder))
     words = _noise(sigma, n, given.get("rule")) + _settings(given)
     words += _corruptions(corrupt, severity)
@@ -145,21 +167,84 @@ def sweep(model: object, images: object, labels: object = None, *, sigma: float,
     return {cell: Ledger(os.path.join(target, cell + ".ledger")) for cell in found["cells"]}
 
 
-def _corruptions(corrupt: "Words", severity: Sequence[int]) -> List[str]:
+def _corruptions(corrupt: Words, severity: Sequence[int]) -> List[str]:
     names = [corrupt] if isinstance(corrupt, str) else list(corrupt)
     levels = [str(whole(level, "severity", 1)) for level in severity]
     return [f"--{name}={','.join(words)}" for name, words in
             (("corrupt", names), ("severity", levels)) if words]
 
 
-@explained(ModelOptions)
-def evaluate(model: object, images: object, labels: object = None, *, corrupt: "Words" = (),
-             severity: Sequence[int] = (), **given: "Unpack[ModelOptions]") -> List[Accuracy]:
+@shared(ModelOptions)
+def evaluate(model: object, images: object, labels: object = None, *, corrupt: Words = (),
+             severity: Sequence[int] = (), **given: Unpack[ModelOptions]) -> Table[Accuracy]:
     """Measure plain accuracy, without smoothing, on images and under corruptions.
 
     The first line is that of the images as they are.
     """
-    known("evaluate", ModelOptions, given)
     with job(model, images, labels, given) as asked:
         found = json.loads(asked.run(["evaluate"], _corruptions(corrupt, severity)))
-    return [made(Accuracy, one) for one in found]
+    return Table(made(Accuracy, one) for one in found)
+
+
+def export_onnx(module: object, path: Path, *, shape: Sequence[int], mean: Numbers = None,
+                std: Numbers = None, class_names: Optional[Sequence[str]] = None) -> str:
+    """Write a torch.nn.Module as an ONNX file for batches of any size, and return its path.
+
+    shape is height, width and channels of an image. mean and std are those of certify; they stay
+    outside of the graph, on the card beside it. Weights in 16 bits are written as float32, which
+    has them all. It needs the packages torch, onnx and onnxscript.
+    """
+    if not is_module(module):
+        raise TypeError(f"module is a {type(module).__name__}; expected a torch.nn.Module")
+    if len(shape) != 3:
+        raise ValueError(f"shape is {tuple(shape)}; expected height, width and channels")
+    height, width, channels = (whole(side, "shape", 1) for side in shape)
+    target = os.fspath(path)
+    if not target.lower().endswith(".onnx"):
+        raise ValueError(f"path is {target!r}; expected one that ends in .onnx")
+    if mean is None and std is None:
+        mean, std = carried(module)
+    card: Dict[str, object] = {"layout": "NCHW"}
+    for name, value, above in (("mean", mean, False), ("std", std, True)):
+        values = channel_values(value, name, channels, above)
+        if values is not None:
+            card[name] = list(values)
+    if class_names is not None:
+        card["class_names"] = [str(name) for name in class_names]
+    folder, name = os.path.split(os.path.abspath(target))
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".certspec-") as place:
+        _write(module, os.path.join(place, name), (channels, height, width))
+        with open(os.path.join(place, name + ".json"), "w", encoding="ascii") as file:
+            file.write(json.dumps(card) + "\n")
+        for part in sorted(os.listdir(place), reverse=True):  # a card stands before its file
+            os.replace(os.path.join(place, part), os.path.join(folder, part))
+    return target
+
+
+def _write(module: Any, target: str, sides: Sequence[int]) -> None:
+    import torch
+
+    first = next(module.parameters(), torch.zeros(0))
+    example = torch.zeros(2, *sides, device=first.device)
+    with evaluating(module):
+        half = first.dtype in (torch.float16, torch.bfloat16)
+        exact = copy.deepcopy(module).float() if half else module
+        torch.onnx.export(exact, (example,), target, input_names=["image"], output_names=["logits"],
+                          dynamic_shapes=({0: torch.export.Dim("batch")},))
+
+
+@shared(ModelOptions)
+def quantize(model: Path, out: Path, images: object, labels: object = None, *, sigma: float,
+             **given: Unpack[ModelOptions]) -> str:
+    """Write a network that computes in 8-bit integers, as an ONNX file, and return its path.
+
+    model is a model file or an ONNX file, as export_onnx writes one. Noise samples of the images,
+    at the sigma that will be certified, give the ranges of values.
+    """
+    if not isinstance(model, (str, os.PathLike)):
+        raise TypeError(f"model is a {type(model).__name__}; expected the path of a file: "
+                        "export_onnx writes one of a torch.nn.Module")
+    target = os.path.abspath(os.fspath(out))
+    with job(model, images, labels, given) as asked:
+        asked.run(["quantize"], [*flags({"sigma": checked_sigma(sigma)}), f"--out={target}"])
+    return target

@@ -111,19 +111,17 @@ class MeanAndStd(Folder):
         self.assertEqual(card["std"], [0.25])
         self.assertAlmostEqual(card["mean"][1], 0.4, 6)
         self.assertEqual(card["class_names"], ["a", "b", "c"])
-        seen = []
 
         def fails(*args, **kwargs):
-            seen.append(os.path.exists(args[2] + ".json"))
             raise OSError("disk full")
 
         before, torch.onnx.export = torch.onnx.export, fails
         self.addCleanup(setattr, torch.onnx, "export", before)
+        before_files = os.listdir(".")
         for path in ("new.onnx", "net.onnx"):
             with self.assertRaises(OSError):
                 certspec.export_onnx(network, path, shape=(8, 8, 3), mean=0.125)
-        self.assertEqual(seen, [True, True])
-        self.assertFalse(os.path.exists("new.onnx.json"))
+        self.assertEqual(sorted(os.listdir(".")), sorted(before_files))
         with open("net.onnx.json") as file:  # the card of the file that is there stays
             self.assertEqual(json.load(file), card)
         with self.assertRaisesRegex(ValueError, "mean"):
@@ -558,7 +556,7 @@ class Reading(Folder):
         other = certspec.Ledger("run.ledger")
         self.assertEqual(other.header, run.header)
         self.assertEqual(other.certified_accuracy([0, 0.5, 5]), [1, 1, 0])
-        self.assertEqual(_read.table_rows("a,b\n1,x\n"), [{"a": 1, "b": "x"}])
+        self.assertEqual(_read._rows("a,b,c\n1,,1e-07\n"), [{"a": 1, "b": None, "c": 1e-7}])
         self.assertIn("holds: 6 images", other.verify())
         other.report("report.html", format="html")
         with open("report.html") as file:
@@ -676,12 +674,140 @@ class Verbs(Folder):
         self.assertEqual(len(certify(found).rows()), 6)
         with self.assertRaisesRegex(ValueError, "identity is for a model of this process"):
             certify(path, identity="mine")
-        for verb in (lambda: certspec.quantize(network, "q.onnx", COLOURS, sigma=0.25),
-                     lambda: certspec.attack("onnx.ledger", network, COLOURS, LABELS)):
-            with self.assertRaisesRegex(TypeError, "expected the path of a file"):
-                verb()
+        with self.assertRaisesRegex(TypeError, "expected the path of a file"):
+            certspec.quantize(network, "q.onnx", COLOURS, sigma=0.25)
+        left = certspec.attack(path, run, COLOURS, LABELS, radii=[0.25, 4], steps=2, n=100, progress=False)
+        self.assertEqual([(at.radius, at.images) for at in left], [(0.25, 6), (4, 6)])
         with self.assertRaisesRegex(certspec.CertspecError, "none.onnx"):
             certify("none.onnx")
+
+
+@needs_torch
+class Attacks(Folder):
+    def setUp(self):
+        super().setUp()
+        torch.manual_seed(1)
+        self.network = nn.Sequential(nn.Conv2d(3, 3, 8), nn.Flatten())
+        self.network[0].weight.data = torch.eye(3)[:, :, None, None].repeat(1, 1, 8, 8) / 8
+
+    def test_live_module(self):
+        """Of the brightest channel: at its distance from the boundary no attack fails."""
+        grey = np.full((4, 8, 8, 3), 100, np.uint8)
+        labels = np.array([0, 1, 2, 0])
+        for image, label in zip(grey, labels):
+            image[..., label] += 30
+            image[..., (label + 1) % 3] -= 10  # no tie between the others
+        # Two channels differ by 30/255 in 64 pixels each: the boundary is 8·(30/255)/√2 = 0.665 away.
+        for how in ({"mean": 0.5, "std": [0.25, 0.25, 0.25]}, {"output": "probabilities"}):
+            network = self.network
+            if "output" in how:
+                network = nn.Sequential(*self.network, nn.Softmax(1))
+            run = certify(network, grey, labels, n=1000, sigma=0.25, **how)
+            left = certspec.attack(network, run, grey, labels, radii=[0.2, 1.2], n=200, progress=False,
+                                   **({"output": "probabilities"} if "output" in how else {}))
+            self.assertEqual([(at.broken, at.empirical) for at in left], [(0, 1), (4, 0)], how)
+            self.assertEqual(left[1].certified, 0)
+
+    def test_gradients(self):
+        """Against differences of the function itself, in both layouts, half of them by steps of a batch."""
+        from certspec._model import Subject
+
+        torch.manual_seed(2)
+        chw = nn.Sequential(nn.Conv2d(3, 4, 3), nn.Tanh(), nn.Flatten(), nn.Linear(144, 3)).double()
+        hwc = nn.Sequential(nn.Flatten(), nn.Linear(192, 3), nn.Sigmoid()).double()
+        one = nn.Sequential(nn.Flatten(), nn.Linear(192, 1), nn.Sigmoid()).double()
+        images = _images.save(COLOURS, None, self.folder, None, "x")
+        x = np.random.default_rng(1).random((3, 8, 8, 3), np.float32)
+        labels = np.array([1, 0, 1], "<i4")
+        for network, how in ((chw, {"mean": 0.5, "std": [0.25, 0.5, 1]}), (hwc, {"layout": "hwc"}),
+                             (one, {"output": "sigmoid", "batch_size": 2})):
+            subject = Subject(network, images, **how)
+            content = subject.gradients_of(x.tobytes() + labels.tobytes(), 3)
+            found = np.frombuffer(content, "<f4").reshape(3, 193)
+
+            def confidence(points):
+                rows = subject._rows(points).astype(float)
+                if subject.output == "logits":
+                    rows = np.exp(rows) / np.exp(rows).sum(axis=1, keepdims=True)
+                return rows[range(3), labels]
+
+            np.testing.assert_allclose(found[:, 0], confidence(x), rtol=1e-5)
+            for place in ((2, 3, 0), (7, 7, 2)):
+                near, far = x.copy(), x.copy()
+                near[(slice(None), *place)] -= 0.01
+                far[(slice(None), *place)] += 0.01
+                want = (confidence(far) - confidence(near)) / 0.02
+                np.testing.assert_allclose(found[:, 1:].reshape(x.shape)[(slice(None), *place)], want,
+                                           rtol=2e-2, atol=1e-5)
+
+    def test_refused(self):
+        run = certify(self.network)
+        with self.assertRaisesRegex(TypeError, "expected a torch.nn.Module"):
+            certspec.attack(brightest, run, COLOURS, LABELS)
+        with self.assertRaisesRegex(ValueError, "no gradients"):
+            certspec.attack(self.network, run, COLOURS, LABELS, output="classes", classes=3)
+        for more, words in (({"radii": [-1]}, "radii"), ({"labels": (LABELS + 1) % 3}, "label")):
+            with self.assertRaisesRegex(certspec.CertspecError, words):
+                certspec.attack(self.network, run, COLOURS, more.get("labels", LABELS), progress=False,
+                                radii=more.get("radii", [0.25]))
+
+
+class InANotebook(Folder):
+    def setUp(self):
+        super().setUp()
+        here = os.path.dirname(os.path.abspath(__file__))
+        self.run_ = certspec.Ledger(os.path.join(here, "../../notebooks/results/quickstart.ledger"))
+
+    def test_pages(self):
+        page = self.run_._repr_html_()
+        for words in ("0.8540", "0.7820", "500 of 500", "What is claimed", "<svg", "</figure>"):
+            self.assertIn(words, page)
+        self.assertNotIn("<body", page)
+        self.assertIn("no such file", certspec.Ledger("none.ledger")._repr_html_())
+        rows = certspec.predict(brightest, COLOURS, sigma=0.25, n=200, progress=False)
+        self.assertEqual(rows._repr_html_().count("<tr>"), 7)
+        self.assertIn("<th>p_value</th>", rows._repr_html_())
+        found = certspec.preflight(brightest, COLOURS, LABELS, sigma=0.25, progress=False)
+        self.assertIn("same input, same answer", found._repr_html_())
+        hostile = certspec.Table([{"name": "<script>", "value": None}] * 40)._repr_html_()
+        self.assertNotIn("<script>", hostile)
+        self.assertIn("10 more rows", hostile)
+
+    def plots(self):
+        scored = certify(keep_scores=True)
+        left = certspec.Attacked([certspec.UnderAttack(0.25, 0.5, 0.75, 1, 0, 4)])
+        return self.run_.plot(), certspec.calibration(scored, [0.0, 0.25]).plot(), left.plot()
+
+    def test_svg(self):
+        import xml.etree.ElementTree as tree
+
+        modules = {name: sys.modules.get(name) for name in ("matplotlib", "matplotlib.pyplot")}
+        for name in modules:
+            sys.modules[name] = None
+            self.addCleanup(lambda name=name, old=modules[name]: sys.modules.update({name: old})
+                            if old else sys.modules.pop(name))
+        for figure in self.plots():
+            top = tree.fromstring(figure._repr_svg_())
+            self.assertGreater(len(list(top.iter("{http://www.w3.org/2000/svg}polyline"))), 1)
+        drawn = list(tree.fromstring(self.run_.plot()))
+        labels = [part.text for part in drawn if part.tag.endswith("text")]
+        self.assertTrue({"0.2", "0.4", "certified accuracy"} <= set(labels), labels)
+        with self.assertRaisesRegex(ValueError, "no image of the ledger has a label"):
+            certify(labels=None).plot()
+
+    def test_matplotlib(self):
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            self.skipTest("matplotlib is not installed")
+        figures = self.plots()
+        self.assertEqual(pyplot.get_fignums(), [])  # a cell shows each of them once
+        line = figures[0].axes[0].lines[0]
+        for radius, accuracy in self.run_.curve():
+            self.assertIn((radius, accuracy), list(zip(line.get_xdata(), line.get_ydata())))
+        axes = pyplot.figure().subplots()
+        self.assertIs(self.run_.plot(ax=axes), axes.figure)
+        pyplot.close("all")
 
 
 if __name__ == "__main__":

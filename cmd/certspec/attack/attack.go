@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/engine"
@@ -57,7 +58,7 @@ func Command() *cobra.Command {
 		Long: `Attack the images of a ledger under the smoothed classifier of a trained network, by projected gradient steps in the
 Euclidean norm that lower the smoothed confidence in the label, and compare the accuracy that stands with the certified one.
 Gradients come from the engine for a model file of certspec, and from the layers of an ONNX file, which certspec ood check
-lists: in float64 on the processor, which is slow. A program (--exec) has none.
+lists: in float64 on the processor, which is slow. A program (--exec) gives them where its hello says so.
 
 An image counts as broken where the smoothed classifier answers another class at the attacked image, rounded to bytes, with
 confidence 1 − alpha; where it abstains there, the image is undecided, and is not broken. The empirical accuracy, of the
@@ -90,10 +91,11 @@ a lower bound.`,
 }
 
 func (o *options) run(cmd *cobra.Command, args []string) error {
-	if cmd.Flags().Changed("exec") {
-		return cli.Usagef("--exec: a program gives no gradients; a model file of certspec, or an ONNX file, can be attacked")
+	needed := []string{"model", "data"}
+	if cmd.Flags().Changed("exec") || cmd.Flags().Changed("exec-fds") {
+		needed = needed[1:]
 	}
-	if err := cli.Needed(cmd, "model", "data"); err != nil {
+	if err := cli.Needed(cmd, needed...); err != nil {
 		return err
 	}
 	if err := cli.NotZero(cmd, "n", "alpha", "steps", "noises", "rate"); err != nil {
@@ -107,12 +109,11 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	opened, end, err := o.model.Open()
+	smoothed, end, err := o.model.Open()
 	if err != nil {
 		return err
 	}
 	defer end()
-	smoothed := opened.(*engine.Model)
 	h := run.Header
 	if err := ofLedger(smoothed, o.model.Path, h.Model.Identity.Weights); err != nil {
 		return err
@@ -163,8 +164,9 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 }
 
 // ofLedger makes sure that a model has the weights of a ledger.
-func ofLedger(m *engine.Model, path, weights string) error {
-	if card := m.Card(); card != nil {
+func ofLedger(m classifier.Classifier, path, weights string) error {
+	if file, ok := m.(*engine.Model); ok && file.Card() != nil {
+		card := file.Card()
 		if !strings.Contains(weights, card.Weights) {
 			return fmt.Errorf("--model %s has the weights %s, the ledger is of %s", path, card.Weights, weights)
 		}
@@ -172,19 +174,23 @@ func ofLedger(m *engine.Model, path, weights string) error {
 	}
 	info, err := m.Info()
 	if err == nil && info.Identity.Weights != weights {
-		err = fmt.Errorf("--model %s is %s, the ledger is of %s", path, info.Identity.Weights, weights)
+		err = fmt.Errorf("the model %s is %s, the ledger is of %s", path, info.Identity.Weights, weights)
 	}
 	return err
 }
 
-// attack takes gradients from the engine of a model file, or from the layers of an ONNX file.
-func (o *options) attack(ctx context.Context, m *engine.Model, images *dataset.Images) ([]attack.Outcome, error) {
+// attack takes gradients from the engine of a model file, from the layers of an ONNX file, or from a program.
+func (o *options) attack(ctx context.Context, smoothed classifier.Classifier, images *dataset.Images) ([]attack.Outcome, error) {
+	if program, ok := smoothed.(attack.Gradients); ok {
+		return attack.EmpiricalBy(ctx, program, smoothed, images, o.EmpiricalOptions)
+	}
+	m := smoothed.(*engine.Model)
 	if m.Card() == nil {
 		n, err := m.FeedForward(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("%w; a model file of certspec can be attacked, or an ONNX file that is read as layers", err)
 		}
-		return attack.EmpiricalOfLayers(ctx, n, m, images, o.EmpiricalOptions)
+		return attack.EmpiricalBy(ctx, n, m, images, o.EmpiricalOptions)
 	}
 	file, err := modelfile.Read(o.model.Path)
 	if err != nil {

@@ -2,41 +2,44 @@ package attack
 
 import (
 	"context"
-	"fmt"
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/feedforward"
-	"github.com/certspec/certspec/pixel"
 )
 
-// EmpiricalOfLayers is Empirical of a network as layers, in float64 on the host: slower by orders of magnitude.
-func EmpiricalOfLayers(ctx context.Context, n *feedforward.Network, smoothed classifier.Classifier, images *dataset.Images,
+// Gradients gives, at each point, the probability of a class and its gradient by the point. A point is
+// an image, channels last, where white is 1.
+type Gradients interface {
+	ConfidenceGradients(ctx context.Context, points [][]float64, classes []int32) (
+		confidences []float64, gradients [][]float64, err error)
+}
+
+// EmpiricalBy is Empirical with gradients from elsewhere, of a network that answers itself as smoothed.
+// Of a feedforward.Network they come in float64 from the host: slower by orders of magnitude.
+func EmpiricalBy(ctx context.Context, g Gradients, smoothed classifier.Classifier, images *dataset.Images,
 	o EmpiricalOptions) ([]Outcome, error) {
-	in := n.InputShape()
-	if len(in) != 3 {
-		return nil, fmt.Errorf("attack: a network that takes %v; expected height, width and channels of an image", in)
-	}
-	o, err := o.ready(images, pixel.Shape{Height: in[0], Width: in[1], Channels: in[2]}, n.Outputs())
+	info, err := smoothed.Info()
 	if err != nil {
 		return nil, err
 	}
-	return o.attack(ctx, layersDescent{n}, 1, smoothed, images)
+	if o, err = o.ready(images, info.Shape, info.Classes); err != nil {
+		return nil, err
+	}
+	return o.attack(ctx, gradientDescent{g}, 1, smoothed, images)
 }
 
-// layersDescent is the same attack on layers.
-type layersDescent struct{ *feedforward.Network }
+// gradientDescent is the same attack by gradients alone.
+type gradientDescent struct{ Gradients }
 
-func (l layersDescent) gamma(ctx context.Context, g *group, o EmpiricalOptions, radius float64) ([]float32, error) {
+func (l gradientDescent) gamma(ctx context.Context, g *group, o EmpiricalOptions, radius float64) ([]float32, error) {
 	images, size := len(g.pixels), len(g.x)/len(g.pixels)
 	gamma := make([]float64, len(g.x))
-	points := make([][]float64, o.Noises*images)
+	points, labels := make([][]float64, o.Noises*images), make([]int32, o.Noises*images)
 	for i := range points {
-		points[i] = make([]float64, size)
+		points[i], labels[i] = make([]float64, size), g.labels[i%images]
 	}
 	length := o.Rate * 2 * radius / float64(o.Steps)
 	for step := range o.Steps {
@@ -46,11 +49,7 @@ func (l layersDescent) gamma(ctx context.Context, g *group, o EmpiricalOptions, 
 				z[j] = float64(g.x[at+j]) + gamma[at+j] + float64(g.delta[i*size+j])
 			}
 		}
-		confidence := make([]float64, len(points))
-		_, gradients, err := l.VectorJacobians(ctx, points, func(i int, logits []float64) (v []float64) {
-			confidence[i], v = softmaxGradient(logits, int(g.labels[i%images]))
-			return v
-		})
+		confidence, gradients, err := l.ConfidenceGradients(ctx, points, labels)
 		if err != nil {
 			return nil, err
 		}
@@ -78,22 +77,6 @@ func (l layersDescent) gamma(ctx context.Context, g *group, o EmpiricalOptions, 
 		found[i] = float32(v)
 	}
 	return found, nil
-}
-
-// softmaxGradient is the probability of a class, and its gradient by the logits.
-func softmaxGradient(logits []float64, class int) (p float64, gradient []float64) {
-	most, sum := slices.Max(logits), 0.0
-	gradient = make([]float64, len(logits))
-	for k, v := range logits {
-		gradient[k] = math.Exp(v - most)
-		sum += gradient[k]
-	}
-	p = gradient[class] / sum
-	for k := range gradient {
-		gradient[k] *= -p / sum
-	}
-	gradient[class] += p
-	return p, gradient
 }
 
 // descend moves γ against a direction by a step of a length, keeps x + γ in its range, and shortens γ to the radius.

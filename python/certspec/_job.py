@@ -1,21 +1,21 @@
-"""Where a verb runs: images as the program reads them, and the model that it asks."""
+"""Where a verb runs: on images in files, with a model that answers over two pipes."""
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import struct
 import tempfile
 from contextlib import contextmanager
-from typing import Any, Iterator, List, Mapping, Optional, Sequence
+from typing import Any, BinaryIO, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
 from ._check import channel_values, word
 from ._images import Images, save
 from ._model import Subject
-from ._options import MODEL, further, only
-from ._pipe import serve
-from ._program import run
+from ._options import OF_IMAGES, ModelOptions, further
+from ._program import Child, run
 
 LIVE = ("classes", "name", "identity", "batch_size", "device")  #: of no use to a model file
 
@@ -53,7 +53,9 @@ def job(model: object, images: object, labels: object,
         if isinstance(model, (str, os.PathLike)):
             yield Job(folder, [data, *_file(model, given)], None, given)
             return
-        subject = Subject(model, saved, **only(MODEL, given))
+        how = {name: value for name, value in given.items()
+               if name in ModelOptions.__annotations__ and name not in OF_IMAGES}
+        subject = Subject(model, saved, **how)
         subject.grid = str(given.get("noise", "grid")).startswith("grid")
         yield Job(folder, [data], subject, given)
     finally:
@@ -93,3 +95,59 @@ def _file(model: Any, given: Mapping[str, object]) -> List[str]:
     if "output" in given:
         words.append(f"--scores={word(given['output'], 'output', ('logits', 'probabilities'))}")
     return words
+
+
+def serve(arguments: Sequence[str], subject: Subject, folder: Optional[str], *,
+          accepted: Sequence[int] = (0,), show: bool = True) -> str:
+    """Run the program and answer its batches until it ends; return what it prints.
+
+    The protocol is that of engine/pipe/PROTOCOL.md. An exception in the model stops the program,
+    which keeps what is finished, and is raised here.
+    """
+    theirs_in, ours_out = os.pipe()
+    ours_in, theirs_out = os.pipe()
+    source, sink = os.fdopen(ours_in, "rb"), os.fdopen(ours_out, "wb", 0)
+    with source, sink:
+        try:
+            words = [*arguments, "--exec-fds", f"{theirs_out},{theirs_in}"]
+            started = Child(words, folder, (theirs_in, theirs_out), show)
+        finally:
+            os.close(theirs_in)
+            os.close(theirs_out)
+        with started as child:
+            try:
+                with subject.ready():
+                    _converse(source, sink, subject)
+            except BaseException:
+                if not child.asked:
+                    child.stop()
+                raise
+            finally:
+                source.close()
+                sink.close()
+            return child.result(accepted)
+
+
+def _write(sink: BinaryIO, content: bytes) -> None:
+    left = memoryview(content)
+    while left:
+        left = left[sink.write(left):]
+
+
+def _converse(source: BinaryIO, sink: BinaryIO, subject: Subject) -> None:
+    hello = subject.hello()
+    try:
+        _write(sink, b"certspec" + struct.pack("<II", 1, len(hello)) + hello)
+        while True:
+            head = source.read(16)
+            if len(head) < 16:
+                return
+            request, count, size = struct.unpack("<QII", head)
+            content = source.read(size)
+            if request >> 63:
+                content = subject.gradients_of(content, count)
+            else:
+                content = subject.answer(subject.images(content, count))
+            _write(sink, struct.pack("<QII", request, count, len(content)) + content)
+    except BrokenPipeError:
+        return  # the program has ended; its code says how
