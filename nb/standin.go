@@ -11,7 +11,7 @@ import (
 	"github.com/certspec/certspec/dataset"
 )
 
-// Data opens a data set by its name, such as fashionmnist/test. Where it is not on this machine, the built-in drawn shapes
+// Data opens a data set by its name, such as fashionmnist/test. If it is not on this machine, the built-in drawn shapes
 // stand in, and the first output of every cell says so. An error ends the cell.
 func Data(name string) *dataset.Dataset {
 	d, err := dataset.OpenOrSynthetic(name)
@@ -31,8 +31,8 @@ const standIn = "certspec-stand-in"
 // standIns are the notes that Show has not shown yet; saidStandIns are all of this cell.
 var standIns, saidStandIns []string
 
-// StandIn has the next Show of this cell say that something stands in for what its figures are about, and how to get that.
-// A run at tier paper with such a note is not saved by certspec notebook run.
+// StandIn has the next Show of this cell say that something stands in for the subject of its figures, and how to get
+// that. A run at tier paper with such a note is not saved by certspec notebook run.
 func StandIn(what, of, remedy string) {
 	note := fmt.Sprintf("%s in place of %s, which is not on this machine: the figures say nothing about it. To get it: %s", what, of, remedy)
 	if !slices.Contains(saidStandIns, note) {

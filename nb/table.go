@@ -10,8 +10,8 @@ import (
 	"github.com/certspec/certspec/internal/table"
 )
 
-// Tabular is a table that renders itself: its methods HTML, Markdown, LaTeX, CSV and String give its forms, and
-// Save writes the one that a file's extension names. Its fields are Title, Columns, Rows, whose cells are strings, numbers, bools,
+// Tabular is a table that renders itself. Its methods HTML, Markdown, LaTeX, CSV and String give its forms; Save writes
+// the one that a file's extension names. Its fields are Title, Columns, Rows, whose cells are strings, numbers, bools,
 // or anything with a String method, and Notes, what a reader must know beside the numbers.
 type Tabular = table.Table
 

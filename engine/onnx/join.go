@@ -21,15 +21,17 @@ type Source struct {
 // leastLogP is what the log-probability of a class is at least in a joined network, as in those that certspec trains.
 const leastLogP = -100
 
-// Join sets a discriminator h beside a classifier f, as ProoD does (Meinke, Bitterwolf and Hein 2022, arXiv 2106.04260): the network whose
-// logits ln(1 + K·exp(h + Δ)·softmax_k(f)) have the probabilities
+// Join sets a discriminator h beside a classifier f, as ProoD does (Meinke, Bitterwolf and Hein 2022, arXiv
+// 2106.04260). The logits ln(1 + K·exp(h + Δ)·softmax_k(f)) of the new network have the probabilities
 //
-//	p(k|x) = π·softmax_k(f(x)) + (1 − π)/K,  π = 1/(1 + exp(−h(x) − Δ)),
+//	p(k|x) = π·softmax_k(f(x)) + (1 − π)/K,  π = 1/(1 + exp(−h(x) − Δ)).
 //
-// so that a bound h̄ on h bounds the confidence, Conf ≤ π̄ + (1 − π̄)/K, whatever f is. It takes images in [0, 1] in planes; what the cards of
-// both files say of theirs becomes part of the graph. head names the result of the discriminator's graph that is h, where it has one of that name; else
-// h is its output. Errors: those of Open; images of other shapes; a discriminator with several outputs or layers that package feedforward cannot
-// bound; a classifier that gives no logits in float32; operator sets that cannot stand in one file.
+// So a bound h̄ on h bounds the confidence, Conf ≤ π̄ + (1 − π̄)/K, whatever f is. The network takes images in [0, 1]
+// in planes; the preparation on the cards of both files becomes part of the graph. head names the result of the
+// discriminator's graph that is h, if it has one of that name; else h is its output.
+//
+// Errors: those of Open; images of other shapes; a discriminator with several outputs or layers that package
+// feedforward cannot bound; a classifier that gives no logits in float32; operator sets that cannot stand in one file.
 func Join(classifier, discriminator Source, head string, shift float64) (*onnxfile.Model, error) {
 	if !(math.Abs(shift) <= -leastLogP) {
 		return nil, fmt.Errorf("onnx: a shift of %v; expected a number from %d to %d", shift, leastLogP, -leastLogP)

@@ -133,7 +133,8 @@ func (m *Model) Info() (classifier.Info, error) {
 	return net.info, nil
 }
 
-// FormerIdentities are those of ledgers of the versions 1 and 2, for a replay of them: the digest covered the whole file, with its metadata.
+// FormerIdentities returns the identities in ledgers of the versions 1 and 2, for a replay of them: their digest
+// covered the whole file, with its metadata.
 func (m *Model) FormerIdentities() ([]classifier.Identity, error) {
 	net, err := m.open()
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"os"
 )
 
-// Inherited returns a handle on a program that runs already, the one that started this process as a rule: it reads requests from
-// the other end of requests and writes its hello and its answers into the other end of answers. Both must be pipes or
-// sockets. It is asked one batch at a time and is never started again; Close closes both.
+// Inherited returns a handle on a program that runs already, usually the one that started this process. It reads
+// requests from the other end of requests and writes its hello and its answers into the other end of answers. Both must
+// be pipes or sockets. It is asked one batch at a time and is never started again; Close closes both.
 //
-// Where it does not say what identifies the model, the identity is one that no other run has, as nothing tells
-// whether a later process serves the same model: such a run cannot be resumed.
+// If it does not say what identifies the model, the identity is one that no other run has, since nothing tells whether
+// a later process serves the same model. Such a run cannot be resumed.
 func Inherited(requests, answers *os.File, options Options) (*Model, error) {
 	options, err := options.withDefaults()
 	if err != nil {

@@ -99,9 +99,9 @@ func (m *Model) String() string { return strings.Join(m.command, " ") }
 
 // Info describes the model as its program does, and starts it, the first time.
 //
-// The identity's weights are what the program says of itself, or else the SHA-256 of the command: of its words and of the
-// content of the program and of those files that the words name. A program that reads its weights from elsewhere
-// has to name them itself.
+// The identity's weights are those that the program names. Otherwise they are the SHA-256 of the command: of its words
+// and of the content of the program and of those files that the words name. A program that reads its weights from
+// elsewhere has to name them itself.
 func (m *Model) Info() (classifier.Info, error) {
 	s := <-m.slots
 	defer func() { m.slots <- s }()
@@ -199,12 +199,12 @@ func (m *Model) failure(ctx context.Context, err error) error {
 	return fmt.Errorf("pipe: %s: %w", m, err)
 }
 
-// Classify implements classifier.Classifier. Where the program dies, it is started again and the batch is sent
-// again; a program that breaks the protocol, or takes longer than the time-out, is killed, and that is an error.
-// Where ctx ends, the program that serves the batch is killed.
+// Classify implements classifier.Classifier. If the program dies, it is started again and gets the batch again. A
+// program that breaks the protocol, or takes longer than the time-out, is killed, and that is an error. Where ctx ends,
+// the program that serves the batch is killed.
 //
-// A program that answers with classes has no scores, one that does not answer with logits has none of these, and wanting them is an error. One that takes int16 gets
-// real images only where they lie on the grid of multiples of 1/255.
+// A program that answers with classes has no scores, and one that does not answer with logits has no logits; wanting
+// them is an error. One that takes int16 gets real images only if they lie on the grid of multiples of 1/255.
 func (m *Model) Classify(ctx context.Context, batch classifier.Batch, result *classifier.Result) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

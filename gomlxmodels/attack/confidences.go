@@ -23,11 +23,12 @@ type Predictions struct {
 	Confidence []float64 // softmax probability of the class; 0 for a miss
 }
 
-// Confidences asks a network about images as they are, and under each of some attacks on its confidence: the answer holds one more
-// Predictions than there are attacks, the first without one. The attacks leave the classes as they are. report, which may be
-// nil, is told after each batch how many images are through all attacks.
+// Confidences asks a network about images as they are, and under each of some attacks on its confidence. The answer
+// holds one more Predictions than there are attacks, the first without one. The attacks leave the classes as they are.
+// report, which may be nil, is told after each batch how many images are through all attacks.
 //
-// Errors: no images, images of another shape, a label that is no class, settings of an attack out of range; that of ctx.
+// Errors: no images, images of another shape, a label that is no class, settings of an attack out of range; that of
+// ctx.
 func Confidences(ctx context.Context, b *backend.Backend, m *modelfile.Model, images *dataset.Images, attacks []ACE, report progress.Reporter) ([]Predictions, error) {
 	a := m.Card.Architecture
 	switch {

@@ -66,8 +66,8 @@ func moments(x *Node) (mean, size *Node) {
 	return mean, MaxScalar(Sqrt(ReduceAndKeep(Mul(x, x), ReduceMean, 1, 2, 3)), 1e-20)
 }
 
-// Run gives the noises that an attack within ε finds for images x [N, …], noises [m·N, …] and probabilities soft [N, K], which all remain
-// the caller's; weights are those of the network.
+// Run returns the noises that an attack within ε finds for images x [N, …], noises [m·N, …] and probabilities soft [N,
+// K], which all remain the caller's; weights are those of the network.
 func (s *Shake) Run(epsilon float64, x, noises, soft *tensors.Tensor, weights []*tensors.Tensor) (*tensors.Tensor, error) {
 	ball, length := tensors.FromScalar(float32(epsilon)), tensors.FromScalar(float32(2*epsilon/float64(s.attack.Steps)))
 	defer release(ball, length)

@@ -114,8 +114,8 @@ func (p *Plain) PGD(ctx context.Context, o PGD, x *tensors.Tensor, labels []int3
 	return gamma, nil
 }
 
-// Perturb is PGD on values in the memory of the program: images [N, height, width, channels], and the weights in the order of
-// Network.Tensors. It returns γ in the order of the images.
+// Perturb is PGD on values in the memory of the program: images [N, height, width, channels], and the weights in the
+// order of Network.Tensors. It returns γ in the order of the images.
 //
 // Errors: those of PGD; images or weights of another number than their shapes have.
 func (p *Plain) Perturb(ctx context.Context, o PGD, shape pixel.Shape, images []float32, labels []int32, weights [][]float32) ([]float32, error) {

@@ -80,8 +80,8 @@ type Found struct {
 // Close frees the perturbations.
 func (f *Found) Close() error { return release(f.Gamma) }
 
-// Run attacks the images x [N, …], under the noises delta [m·N, …], with a budget of epsilon; labels and weights as on the device.
-// What it is given remains the caller's.
+// Run attacks the images x [N, …], under the noises delta [m·N, …], with a budget of epsilon; labels and weights as on
+// the device. Its arguments remain the caller's.
 func (s *Smoothed) Run(a *Adversary, epsilon, sigma float64, x, delta *tensors.Tensor, labels []int32, weights []*tensors.Tensor) (*Found, error) {
 	n := len(labels)
 	state := &State{

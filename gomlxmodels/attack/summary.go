@@ -17,7 +17,8 @@ type UnderAttack struct {
 	Images    int     `json:"images"`
 }
 
-// InLedger gives the images whose certificates a run has, with those, in the order of the run. Errors: an image with another label; no image of the run.
+// InLedger returns the images whose certificates a run has, with those, in the order of the run. Errors: an image with
+// another label; no image of the run.
 func InLedger(run *rs.Run, images *dataset.Images) (*dataset.Images, rs.Rows, error) {
 	var places []int
 	var rows rs.Rows
@@ -38,7 +39,8 @@ func InLedger(run *rs.Run, images *dataset.Images) (*dataset.Images, rs.Rows, er
 	return images.Take(places), rows, nil
 }
 
-// Summarize puts outcomes of Empirical beside the certificates of the same images, a row for each radius, ascending as they were attacked.
+// Summarize puts outcomes of Empirical beside the certificates of the same images, a row for each radius, ascending as
+// they were attacked.
 func Summarize(radii []float64, rows rs.Rows, outcomes []Outcome) []UnderAttack {
 	table := make([]UnderAttack, len(radii))
 	for i, certified := range rows.CertifiedAccuracy(radii...) {

@@ -16,7 +16,8 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 )
 
-// Knob is a setting of a recipe as text, e.g. a flag of a command line: Set, String and Type are those of a flag's value.
+// Knob is a setting of a recipe as text, e.g. a flag of a command line: Set, String and Type are those of a flag's
+// value.
 type Knob struct {
 	Name  string          // e.g. "weight-decay"
 	Usage string          // one line
@@ -93,7 +94,8 @@ func (k *Knob) String() string {
 // Unset reports whether the recipe leaves the setting open, as also by a 0 where 0 is no value.
 func (k *Knob) Unset() bool { return k.to.IsZero() }
 
-// Set reads a value; of options one, as in key=value, besides those that are set already. On an error the setting stays as it was.
+// Set reads a value; of options one, as in key=value, besides those that are set already. On an error the setting stays
+// as it was.
 func (k *Knob) Set(text string) error {
 	made := reflect.New(k.to.Type()).Elem()
 	if k.to.Kind() == reflect.Map && !k.to.IsNil() {

@@ -18,7 +18,7 @@ import (
 // commit; where the tree has become lighter, the number follows it down.
 var budget = map[string]int{
 	"Go lines without tests":     119_700,
-	"Go lines above 120 columns": 2_745,
+	"Go lines above 120 columns": 2_725,
 	"public names":               1_145,
 	"words of README.md":         450,
 	"words of ARCHITECTURE.md":   1_000,

@@ -19,7 +19,8 @@ import (
 //
 // With n̄ = MaxSamples, LCB the bound with a real number of hits and the radius R(p, n) = σ·Φ⁻¹(LCB(np, n, α)),
 //
-//	n*(p) = least multiple of the block with R(p, n) ≥ R(p, n̄) − Tolerance, or ≥ (1 − Tolerance)·R(p, n̄) where Relative.
+//	n*(p) = least multiple of the block with R(p, n) ≥ R(p, n̄) − Tolerance,
+//	        or ≥ (1 − Tolerance)·R(p, n̄) where Relative.
 //
 // An image gets the largest n*(p) over the two-sided Clopper-Pearson interval of its pilot at confidence 1−α. It gets
 // none, and an abstention, where that is 0 or the interval is below ½. The interval, and any inaccuracy of n*, affect
