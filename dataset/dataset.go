@@ -8,6 +8,7 @@ package dataset
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -24,6 +25,7 @@ type Dataset struct {
 	selections []Selection
 	changes    []Change
 	images     *lazy[Images]
+	index      *lazy[imageset.Index]
 }
 
 // base is a whole set, before any subset; its subsets share what has been read.
@@ -47,6 +49,9 @@ type records struct {
 	block
 	decode func(ctx context.Context, ids []int) (*block, error) // of pictures in a folder and drawn images; else nil, and block holds all images
 	all    atomic.Pointer[block]                                // where all pictures were decoded
+
+	// stamp is the file that an image is read from, where decode reads single images fast; else nil.
+	stamp func(id int) (path string, info fs.FileInfo, err error)
 }
 
 // images are the images of some ids, ascending.
@@ -69,7 +74,7 @@ func (r *records) images(ctx context.Context, ids []int) (*block, error) {
 }
 
 func newDataset(b *base, selections []Selection, changes []Change) *Dataset {
-	return &Dataset{base: b, selections: selections, changes: changes, images: newLazy[Images]()}
+	return &Dataset{base: b, selections: selections, changes: changes, images: newLazy[Images](), index: newLazy[imageset.Index]()}
 }
 
 // String is the canonical name with preparation and subset, e.g. "fashionmnist/test[skip=20]"

@@ -26,12 +26,18 @@ const (
 type folder struct {
 	root     string                                                    // of the file system; empty for an archive
 	archive  func(context.Context) (*inflate.Stream, io.Closer, error) // opens it
+	file     string                                                    // the archive
 	inner    string                                                    // part of the archive
 	folders  []string                                                  // those right below it, some of which may be empty
 	pictures []string                                                  // paths below the folder, with slashes, in bytewise order
 	others   []string                                                  // files that are no pictures
 	kept     map[string][]byte                                         // the pictures of an archive, where they are small
+	places   map[string]place                                          // of the pictures in a larger archive that is not compressed; nil: not known
+	listed   fs.FileInfo                                               // the archive, when they were found
 }
+
+// place is where a picture lies in the file of an archive.
+type place struct{ from, size int64 }
 
 // readFolder lists a folder; its pictures are decoded where a subset holds them.
 // Below it stand either CLASS/PICTURE files, where the classes are the sorted folder names, with empty ones (folders
@@ -42,15 +48,25 @@ func readFolder(ctx context.Context, name string, p Preparation) (*records, erro
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %w", err)
 	}
-	f := &folder{inner: inner}
+	f := &folder{file: archive, inner: inner}
 	if archive == "" {
 		f.root = name
 		err = f.listTree(ctx)
 	} else {
 		f.archive = func(ctx context.Context) (*inflate.Stream, io.Closer, error) { return openPlain(ctx, archive) }
-		err = f.listArchive(ctx)
+		if err = f.listArchive(ctx); err == nil && f.kept == nil {
+			f.places, f.listed = placesIn(archive)
+		}
 	}
 	r := new(records)
+	switch {
+	case f.root != "":
+		r.stamp = func(id int) (string, fs.FileInfo, error) {
+			return stampOf(filepath.Join(f.root, filepath.FromSlash(f.pictures[id])), "")
+		}
+	case f.kept != nil || f.places != nil:
+		r.stamp = func(id int) (string, fs.FileInfo, error) { return stampOf(archive, f.pictures[id]) }
+	}
 	r.jpegs = slices.ContainsFunc(f.pictures, func(name string) bool { return strings.ToLower(path.Ext(name)) != ".png" })
 	if err == nil {
 		err = r.label(f, p.Classes)
@@ -244,6 +260,9 @@ func (f *folder) each(ctx context.Context, paths []string, visit func(i int, dat
 		}
 		return nil
 	}
+	if info, err := os.Stat(f.file); f.places != nil && err == nil && info.Size() == f.listed.Size() && info.ModTime().Equal(f.listed.ModTime()) {
+		return f.eachPlace(paths, visit)
+	}
 	wanted := make(map[string]int, len(paths))
 	for i, name := range paths {
 		wanted[name] = i
@@ -265,6 +284,81 @@ func (f *folder) each(ctx context.Context, paths []string, visit func(i int, dat
 	}
 	for name := range wanted {
 		return fmt.Errorf("%s: it is no longer in the archive", name)
+	}
+	return nil
+}
+
+// stampOf is the absolute path of a picture, in an archive with its name there, and what the system says of the file.
+func stampOf(path, inside string) (string, fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", nil, err
+	}
+	if path, err = filepath.Abs(path); inside != "" {
+		path += "#" + inside
+	}
+	return path, info, err
+}
+
+// placesIn finds where the files of an archive lie that is neither compressed nor has files in several parts; else nil.
+func placesIn(archive string) (map[string]place, fs.FileInfo) {
+	file, err := os.Open(archive)
+	if err != nil {
+		return nil, nil
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, nil
+	}
+	places := map[string]place{}
+	r := tar.NewReader(file)
+	for {
+		entry, err := r.Next()
+		if err == io.EOF {
+			return places, info
+		}
+		if err != nil {
+			return nil, nil
+		}
+		for key := range entry.PAXRecords {
+			if strings.HasPrefix(key, "GNU.sparse") {
+				return nil, nil
+			}
+		}
+		if entry.Typeflag == tar.TypeGNUSparse {
+			return nil, nil
+		}
+		at, err := file.Seek(0, io.SeekCurrent) // the reader of a file takes whole blocks of headers alone
+		if err != nil {
+			return nil, nil
+		}
+		places[path.Clean(entry.Name)] = place{at, entry.Size}
+	}
+}
+
+// eachPlace is each by the places in the archive.
+func (f *folder) eachPlace(paths []string, visit func(i int, data []byte) error) error {
+	file, err := os.Open(f.file)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	for i, name := range paths {
+		at, found := f.places[path.Join(f.inner, name)]
+		if !found {
+			return fmt.Errorf("%s: it is no longer in the archive", name)
+		}
+		if at.size > maxPicture {
+			return fmt.Errorf("%s: picture of more than %d bytes", name, maxPicture)
+		}
+		data := make([]byte, at.size)
+		if _, err := file.ReadAt(data, at.from); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if err := visit(i, data); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -132,9 +134,44 @@ func (a *array) readImages(ctx context.Context, file *npyFile, labels []int) (*r
 	}
 	r.labels = labels
 	size := int64(r.shape.Len())
+	if int64(count)*size > int64(small) {
+		a.byRange(r, file.offset+int64(first)*size)
+		return r, nil
+	}
 	section := io.NewSectionReader(file, file.offset+int64(first)*size, int64(count)*size)
 	r.pixels, err = readExactly(contextReader{ctx, section}, int64(count)*size)
 	return r, err
+}
+
+// byRange has images read from the file when they are needed; from is the place of the first.
+func (a *array) byRange(r *records, from int64) {
+	shape, size := r.shape, r.shape.Len()
+	r.stamp = func(id int) (string, fs.FileInfo, error) { return stampOf(a.images, strconv.Itoa(id)) }
+	r.decode = func(ctx context.Context, ids []int) (*block, error) {
+		if err := checkRoom(len(ids), shape); err != nil {
+			return nil, fmt.Errorf("dataset: %s: %w", a.images, err)
+		}
+		file, err := os.Open(a.images)
+		if err != nil {
+			return nil, fmt.Errorf("dataset: %w", err)
+		}
+		defer file.Close()
+		b := &block{shape: shape, pixels: make([]uint8, len(ids)*size)}
+		for i := 0; i < len(ids); {
+			n := 1 // images that follow each other are read at once
+			for i+n < len(ids) && ids[i+n] == ids[i]+n && n*size < chunk {
+				n++
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if _, err := file.ReadAt(b.pixels[i*size:(i+n)*size], from+int64(ids[i])*int64(size)); err != nil {
+				return nil, fmt.Errorf("dataset: %s: image %d: %w", a.images, ids[i], err)
+			}
+			i += n
+		}
+		return b, nil
+	}
 }
 
 // imageShape is the shape of the images of an array.
@@ -240,8 +277,8 @@ func parseNPY(r io.ReaderAt, size int64) (*npyFile, error) {
 		return nil, fmt.Errorf("values of type %q; expected \"|u1\" (uint8), \"<f4\" or \"<f8\" for images, \"|u1\", \"<i4\" or \"<i8\" for labels", f.dtype)
 	}
 	for _, dim := range f.dims {
-		if dim < 1 || length > maxBytes/int64(dim) {
-			return nil, fmt.Errorf("array of shape %v; expected positive dimensions and at most %d bytes", f.dims, int64(maxBytes))
+		if dim < 1 || length > math.MaxInt64/int64(dim) {
+			return nil, fmt.Errorf("array of shape %v; expected positive dimensions and at most %d bytes", f.dims, int64(math.MaxInt64))
 		}
 		length *= int64(dim)
 	}

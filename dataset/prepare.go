@@ -296,9 +296,6 @@ func (p Preparation) records(ctx context.Context, r *records) (*records, error) 
 	if p.Grey && out.shape.Channels == 3 {
 		out.shape.Channels = 1
 	}
-	if err := checkRoom(len(r.labels), out.shape); err != nil {
-		return nil, err
-	}
 	if r.decode != nil {
 		out.decode = func(ctx context.Context, ids []int) (*block, error) {
 			b, err := r.images(ctx, ids)
@@ -308,7 +305,11 @@ func (p Preparation) records(ctx context.Context, r *records) (*records, error) 
 			pixels, err := p.pixels(ctx, b.pixels, r.shape, out.shape)
 			return &block{shape: out.shape, notes: b.notes, jpegs: b.jpegs, pixels: pixels}, err
 		}
+		out.stamp = r.stamp
 		return out, nil
+	}
+	if err := checkRoom(len(r.labels), out.shape); err != nil {
+		return nil, err
 	}
 	out.pixels, err = p.pixels(ctx, r.pixels, r.shape, out.shape)
 	return out, err

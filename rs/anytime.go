@@ -28,7 +28,7 @@ type anytimeRun struct {
 	blocks *blocks
 	again  *recheck
 	watch  watch
-	images *imageset.Images
+	images *imageset.Index
 
 	seen   []spreadImage // that have begun, in the order of the data
 	rows   Rows
@@ -54,7 +54,7 @@ type piece struct {
 }
 
 // certifyAnytime is Certify under the rule Anytime.
-func certifyAnytime(ctx context.Context, opt Options, plan *rule.Plan, header ledger.Header, blocks *blocks, images *imageset.Images, watch watch) (*Run, error) {
+func certifyAnytime(ctx context.Context, opt Options, plan *rule.Plan, header ledger.Header, blocks *blocks, images *imageset.Index, watch watch) (*Run, error) {
 	if each := plan.Selection() + plan.Block(); opt.Until.Samples > 0 && opt.Until.Samples < each*images.Len() {
 		return nil, optionErrorf("Budget is %d noise samples, but the %d images need %d each to begin with, %d in all", opt.Until.Samples, images.Len(), each, each*images.Len())
 	}
@@ -264,7 +264,10 @@ func (r *anytimeRun) draw(ctx context.Context, pieces []*piece) error {
 			defer r.buffers.Put(buf)
 			for a := range todo {
 				image := r.images.IDs[a.image]
-				err := r.blocks.draw(buf, r.images.Grid(a.image), r.images.Residue(a.image), image, a.block)
+				grid, residue, err := r.images.Grid(calls, a.image)
+				if err == nil {
+					err = r.blocks.draw(buf, grid, residue, image, a.block)
+				}
 				var counts []ledger.Count
 				var misses int
 				if err == nil {

@@ -17,10 +17,10 @@ func BaseAccuracy(ctx context.Context, model classifier.Classifier, images *imag
 	if err != nil {
 		return 0, fmt.Errorf("rs: model: %w", err)
 	}
-	if err := fit(info, images); err != nil {
+	if err := fit(info, images.Indexed()); err != nil {
 		return 0, fmt.Errorf("rs: %w", err)
 	}
-	if err := onGrid(images, noise.LawGrid); err != nil {
+	if err := onGrid(images.Indexed(), noise.LawGrid); err != nil {
 		return 0, err
 	}
 	var law *noise.Grid

@@ -28,7 +28,7 @@ type certification struct {
 	blocks *blocks
 	again  *recheck // nil: nothing is asked again
 	watch  watch
-	images *imageset.Images
+	images *imageset.Index
 	run    *Run
 	writer *ledger.Writer       // nil: no ledger
 	scores *ledger.ScoresWriter // nil: none are kept
@@ -145,7 +145,11 @@ func (c *certification) pump(ctx context.Context) error {
 	for range drawers {
 		drawing.Go(func() {
 			for t := range toDraw {
-				t.err = c.blocks.draw(t.buffer, t.job.grid, t.job.residue, t.job.Image, t.block)
+				var grid []int16
+				var residue []float32
+				if grid, residue, t.err = t.job.pixels(calls, c.images); t.err == nil {
+					t.err = c.blocks.draw(t.buffer, grid, residue, t.job.Image, t.block)
+				}
 				toClassify <- t
 			}
 		})
@@ -271,7 +275,7 @@ func (c *certification) admit() *job {
 	} else {
 		j = c.newJob(c.admitted)
 	}
-	j.grid, j.residue = c.images.Grid(c.admitted), c.images.Residue(c.admitted)
+	j.at = c.admitted
 	j.started = time.Now()
 	c.admitted++
 	c.jobs = append(c.jobs, j)

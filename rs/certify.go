@@ -49,9 +49,9 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 	if opt.Workers <= 0 {
 		opt.Workers = DefaultWorkers(info.Identity)
 	}
-	images, err := data.Load(ctx)
+	images, err := indexOf(ctx, data, opt.Progress)
 	if err != nil {
-		return nil, fmt.Errorf("rs: data: %w", err)
+		return nil, err
 	}
 	if err := fit(info, images); err != nil {
 		return nil, fmt.Errorf("rs: %w", err)
@@ -148,7 +148,7 @@ func openLedger(path string) (*ledger.Ledger, error) {
 }
 
 // fit checks that the model can take the images.
-func fit(info classifier.Info, images *imageset.Images) error {
+func fit(info classifier.Info, images *imageset.Index) error {
 	switch {
 	case images.Len() == 0:
 		return fmt.Errorf("data %s has no images", images.Name)
@@ -173,8 +173,8 @@ func fit(info classifier.Info, images *imageset.Images) error {
 }
 
 // onGrid refuses images off the grid under noise on it.
-func onGrid(images *imageset.Images, law noise.Law) error {
-	if images.Residues != nil && law != noise.LawGaussian {
+func onGrid(images *imageset.Index, law noise.Law) error {
+	if images.OffGrid && law != noise.LawGaussian {
 		return fmt.Errorf("rs: data %s has images off the grid of multiples of 1/255; expected noise in real arithmetic, %q", images.Name, noise.LawGaussian)
 	}
 	return nil

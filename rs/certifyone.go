@@ -66,10 +66,10 @@ func CertifyOne(ctx context.Context, model classifier.Classifier, image []uint8,
 	if len(image) != info.Shape.Len() {
 		return none, fmt.Errorf("rs: the image has %d values, model %s takes %v, which are %d", len(image), info.Name, info.Shape, info.Shape.Len())
 	}
-	images := &imageset.Images{
+	images := (&imageset.Images{
 		Name: "image", Shape: info.Shape, IDs: []int{0}, Labels: []int{-1}, Pixels: image,
 		Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(image)),
-	}
+	}).Indexed()
 	if err := fit(info, images); err != nil {
 		return none, fmt.Errorf("rs: %w", err)
 	}

@@ -1,10 +1,13 @@
 package rs
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
+	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/rs/ledger"
 	"github.com/certspec/certspec/rs/rule"
 )
@@ -12,7 +15,9 @@ import (
 // job is an image on its way through the model: a trial, and the blocks that are done or on their way for it.
 type job struct {
 	*rule.Trial
-	grid    []int16
+	at      int // place in the data
+	reading sync.Mutex
+	grid    []int16      // nil: not read yet
 	residue []float32    // of an image off the grid; nil: none
 	issued  int          // blocks that were given out, from 0 on
 	folded  int          // blocks whose counts are in the trial or the tally
@@ -41,6 +46,16 @@ type task struct {
 type scoredLook struct {
 	ledger.Look
 	scores *ledger.Scores
+}
+
+// pixels is the image, which is read at its first block.
+func (j *job) pixels(ctx context.Context, images *imageset.Index) (grid []int16, residue []float32, err error) {
+	j.reading.Lock()
+	defer j.reading.Unlock()
+	if j.grid == nil {
+		j.grid, j.residue, err = images.Grid(ctx, j.at)
+	}
+	return j.grid, j.residue, err
 }
 
 // wanted reports whether the job needs a further block as far as one can know.

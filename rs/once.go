@@ -20,13 +20,13 @@ func ScoresOnce(ctx context.Context, model classifier.Classifier, images *images
 	if err != nil {
 		return nil, fmt.Errorf("rs: model: %w", err)
 	}
-	if err := fit(info, images); err != nil {
+	if err := fit(info, images.Indexed()); err != nil {
 		return nil, fmt.Errorf("rs: %w", err)
 	}
 	if law, err = noise.ParseLaw(string(law)); err != nil {
 		return nil, optionErrorf("Noise: %v", err)
 	}
-	if err := onGrid(images, law); err != nil {
+	if err := onGrid(images.Indexed(), law); err != nil {
 		return nil, err
 	}
 	one, err := newBlocks(model, info, law, sigma, 1, seed)

@@ -77,9 +77,9 @@ func Replay(ctx context.Context, path string, model classifier.Classifier, data 
 	if info, err = named(model, info, h); err != nil {
 		return nil, err
 	}
-	images, err := data.Load(ctx)
+	images, err := indexOf(ctx, data, o.Progress)
 	if err != nil {
-		return nil, fmt.Errorf("rs: data: %w", err)
+		return nil, err
 	}
 	if err := fit(info, images); err != nil {
 		return nil, fmt.Errorf("rs: %w", err)
@@ -143,7 +143,7 @@ func Replay(ctx context.Context, path string, model classifier.Classifier, data 
 }
 
 // sameSource refuses a model or data that the ledger is not of. What may differ is how the model runs.
-func sameSource(path string, h ledger.Header, info classifier.Info, images *imageset.Images) error {
+func sameSource(path string, h ledger.Header, info classifier.Info, images *imageset.Index) error {
 	run := h
 	run.Model = info
 	run.Model.Name = h.Model.Name
@@ -155,7 +155,7 @@ func sameSource(path string, h ledger.Header, info classifier.Info, images *imag
 }
 
 // chooseLooks are the looks to compute again, in the order of the ledger.
-func chooseLooks(all []ledger.Look, images *imageset.Images, o ReplayOptions) ([]ledger.Look, error) {
+func chooseLooks(all []ledger.Look, images *imageset.Index, o ReplayOptions) ([]ledger.Look, error) {
 	var ids []int
 	for i, l := range all {
 		if i == 0 || l.Image != all[i-1].Image {
@@ -219,7 +219,7 @@ func moved(stored ledger.Look, now []ledger.Count) int {
 // replayer computes the blocks of looks again.
 type replayer struct {
 	blocks *blocks
-	images *imageset.Images
+	images *imageset.Index
 	looks  []ledger.Look
 	total  int              // blocks
 	stored []*ledger.Scores // by look; nil: none are compared
@@ -248,7 +248,10 @@ func (r *replayer) run(ctx context.Context, workers int) error {
 				}
 				id := r.looks[i].Image
 				at := r.images.Index(id)
-				err := r.blocks.draw(buf, r.images.Grid(at), r.images.Residue(at), id, block)
+				grid, residue, err := r.images.Grid(ctx, at)
+				if err == nil {
+					err = r.blocks.draw(buf, grid, residue, id, block)
+				}
 				var counts []ledger.Count
 				var misses int
 				var scores blockScores

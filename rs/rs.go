@@ -17,6 +17,7 @@ package rs
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 
 	"github.com/certspec/certspec/classifier"
@@ -45,9 +46,27 @@ const (
 	Anytime = rule.Anytime // samples where they raise radii most, until Options.Until; may be stopped and continued at any time
 )
 
-// Source is a set of images that is loaded when it is needed; a *dataset.Dataset is one.
+// Source is a set of images that is loaded when it is needed; a *dataset.Dataset is one. Where it has Index, as that
+// has, images are read one by one.
 type Source interface {
 	Load(ctx context.Context) (*imageset.Images, error)
+}
+
+// indexOf opens a source.
+func indexOf(ctx context.Context, data Source, report progress.Reporter) (x *imageset.Index, err error) {
+	if d, ok := data.(interface {
+		Index(context.Context, progress.Reporter) (*imageset.Index, error)
+	}); ok {
+		x, err = d.Index(ctx, report)
+	} else if im, failed := data.Load(ctx); failed == nil {
+		x = im.Indexed()
+	} else {
+		err = failed
+	}
+	if err != nil {
+		return nil, fmt.Errorf("rs: data: %w", err)
+	}
+	return x, nil
 }
 
 // Settings of the rule, and the noise level.

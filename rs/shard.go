@@ -42,7 +42,7 @@ func shareOf(s *ledger.Shard, images int) int {
 }
 
 // shardOf gives the images and the plan of a shard.
-func shardOf(s *ledger.Shard, images *imageset.Images, plan *rule.Plan) (*imageset.Images, *rule.Plan, error) {
+func shardOf(s *ledger.Shard, images *imageset.Index, plan *rule.Plan) (*imageset.Index, *rule.Plan, error) {
 	if s == nil {
 		return images, plan, nil
 	}

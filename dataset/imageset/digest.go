@@ -15,13 +15,55 @@ import (
 // as 16-bit two's complement integers. With residues it is "certspec images with residues 1\n", and after the offsets
 // come the residues, as 32-bit floating-point numbers. Names, class names and licence are not part of it.
 func (im *Images) ContentDigest() string {
+	digest, _ := im.DigestOf(func(yield func(part *Images) error) error { return yield(im) }) // it fails where parts do
+	return digest
+}
+
+// DigestOf is ContentDigest of images that come in parts, in their order, each with pixels, offsets and residues. Parts
+// with offsets come up to three times.
+func (im *Images) DigestOf(parts func(yield func(part *Images) error) error) (string, error) {
 	h := sha256.New()
-	head := []byte("certspec images 1\n")
-	if im.Offsets != nil {
-		head = []byte("certspec images with offsets 1\n")
+	var offsets, residues bool
+	first := true
+	err := parts(func(part *Images) error {
+		if first {
+			first, offsets, residues = false, part.Offsets != nil, part.Residues != nil
+			h.Write(im.head(offsets, residues))
+		}
+		h.Write(part.Pixels)
+		return nil
+	})
+	if err == nil && offsets {
+		err = parts(func(part *Images) error {
+			text := make([]byte, 0, 2*len(part.Offsets))
+			for _, o := range part.Offsets {
+				text = binary.LittleEndian.AppendUint16(text, uint16(o))
+			}
+			h.Write(text)
+			return nil
+		})
 	}
-	if im.Residues != nil {
+	if err == nil && residues {
+		err = parts(func(part *Images) error {
+			text := make([]byte, 0, 4*len(part.Residues))
+			for _, r := range part.Residues {
+				text = binary.LittleEndian.AppendUint32(text, math.Float32bits(r))
+			}
+			h.Write(text)
+			return nil
+		})
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil)), err
+}
+
+// head is what stands before the pixels.
+func (im *Images) head(offsets, residues bool) []byte {
+	head := []byte("certspec images 1\n")
+	switch {
+	case residues:
 		head = []byte("certspec images with residues 1\n")
+	case offsets:
+		head = []byte("certspec images with offsets 1\n")
 	}
 	put := func(v int) { head = binary.LittleEndian.AppendUint64(head, uint64(int64(v))) }
 	put(im.Shape.Height)
@@ -34,19 +76,5 @@ func (im *Images) ContentDigest() string {
 	for _, label := range im.Labels {
 		put(label)
 	}
-	h.Write(head)
-	h.Write(im.Pixels)
-	if im.Offsets != nil {
-		offsets := make([]byte, 0, 2*len(im.Offsets))
-		for _, o := range im.Offsets {
-			offsets = binary.LittleEndian.AppendUint16(offsets, uint16(o))
-		}
-		h.Write(offsets)
-		residues := make([]byte, 0, 4*len(im.Residues))
-		for _, r := range im.Residues {
-			residues = binary.LittleEndian.AppendUint32(residues, math.Float32bits(r))
-		}
-		h.Write(residues)
-	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+	return head
 }

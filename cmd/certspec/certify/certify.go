@@ -112,7 +112,7 @@ func (o *options) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer in.Close()
-	loaded, err := in.Load(cmd.Context())
+	loaded, err := in.Some(cmd.Context(), o.Shard)
 	if err != nil {
 		return err
 	}

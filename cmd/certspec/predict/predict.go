@@ -73,14 +73,18 @@ func (o *options) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer in.Close()
-	images, err := in.Load(cmd.Context())
+	some, err := in.Some(cmd.Context(), rs.Shard{})
+	if err != nil {
+		return err
+	}
+	images, err := in.Data.Index(cmd.Context(), nil)
 	if err != nil {
 		return err
 	}
 	if len(o.ids) == 0 {
 		o.ids = images.IDs
 	}
-	if _, err := cli.LookFirst(cmd.Context(), in.Model, images, preflight.UseOfPrediction(o.PredictOptions)); err != nil {
+	if _, err := cli.LookFirst(cmd.Context(), in.Model, some, preflight.UseOfPrediction(o.PredictOptions)); err != nil {
 		return err
 	}
 	info, err := in.Model.Info()
@@ -89,12 +93,16 @@ func (o *options) run(cmd *cobra.Command) error {
 	}
 	all, misses := []Result{}, 0
 	for _, id := range o.ids {
-		i := images.Index(id)
+		i := images.Images.Index(id)
 		if i < 0 {
 			return cli.Usagef("--image %d: not in %s", id, images.Name)
 		}
+		one, err := images.Read(cmd.Context(), i)
+		if err != nil {
+			return err
+		}
 		o.Image = id
-		p, err := rs.Predict(cmd.Context(), in.Model, images.Image(i), o.PredictOptions)
+		p, err := rs.Predict(cmd.Context(), in.Model, one.Image(0), o.PredictOptions)
 		if err != nil {
 			return cli.Usage(err)
 		}

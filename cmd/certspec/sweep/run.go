@@ -93,7 +93,7 @@ func (o *options) certify(cmd *cobra.Command) error {
 		return err
 	}
 	defer in.Close()
-	loaded, err := in.Load(cmd.Context())
+	loaded, err := in.Some(cmd.Context(), rs.Shard{})
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/classifier/purity"
 	"github.com/certspec/certspec/preflight"
+	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/rs/ledger"
 )
 
 // InputOptions name a model and the images that it is asked about.
@@ -67,6 +69,32 @@ func (in *Input) Load(ctx context.Context) (*dataset.Images, error) {
 		Say("warning: %s", warning)
 	}
 	return images, nil
+}
+
+// Some reads the images, or some of them where they are not to be in memory at once, and says their warnings. Of a
+// shard by images it takes those of the shard.
+func (in *Input) Some(ctx context.Context, shard rs.Shard) (*dataset.Images, error) {
+	x, err := in.Data.Index(ctx, Progress())
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range x.Warnings {
+		Say("warning: %s", warning)
+	}
+	if im := x.Whole(); im != nil {
+		return im, nil
+	}
+	first, step := 0, 1
+	if shard.Count > 0 && shard.By != ledger.ShardBlocks {
+		first, step = shard.Index, shard.Count
+	}
+	const most = 64
+	n := max(0, x.Len()-first+step-1) / step
+	var places []int
+	for k := range min(n, most) {
+		places = append(places, first+step*(k*n/min(n, most)))
+	}
+	return x.Load(ctx, places)
 }
 
 // Close closes the model.

@@ -1,0 +1,303 @@
+package dataset
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/cache"
+	"github.com/certspec/certspec/internal/textfile"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/progress"
+)
+
+// Bytes of pixels: sets of at most small are loaded whole; of larger ones chunk is decoded at once on the way to the
+// digest, and kept stays of what was read last.
+var (
+	small = 8 << 20
+	chunk = 32 << 20
+	kept  = 32 << 20
+)
+
+// Index gives the images of a set whose pixels are read one by one. Small sets and those in compressed archives are
+// loaded. Of other folders, archives and arrays only the pictures that are asked for are in memory, at most 32 MB of
+// them beside those in use.
+//
+// The digest is that of Load: all pictures are decoded once, in pieces, with progress. It is remembered in the cache
+// with the size, time and digest of each picture. Where these files have not changed, the next Index, also one on
+// another machine with the same cache, decodes nothing. A picture that is read later and has changed since is an error.
+func (d *Dataset) Index(ctx context.Context, report progress.Reporter) (*imageset.Index, error) {
+	return d.index.get(ctx, func(ctx context.Context) (*imageset.Index, error) { return d.newIndex(ctx, report) })
+}
+
+func (d *Dataset) newIndex(ctx context.Context, report progress.Reporter) (*imageset.Index, error) {
+	im, err := d.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := d.base.records.get(ctx, d.base.read)
+	if err != nil {
+		return nil, err
+	}
+	if all.stamp == nil || all.all.Load() != nil {
+		return d.loaded(ctx)
+	}
+	first, err := all.decode(ctx, im.IDs[:1])
+	if err != nil {
+		return nil, err
+	}
+	x := &indexer{set: d, all: all, list: im, shape: first.shape}
+	x.recall()
+	digest, err := x.fresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if digest != "" {
+		return x.index(digest), nil
+	}
+	if int64(im.Len())*int64(first.shape.Len()) <= int64(small) {
+		return d.loaded(ctx)
+	}
+	if digest, err = x.pass(ctx, report); err != nil {
+		return nil, err
+	}
+	if err := x.remember(); err != nil {
+		report.Say("warning: the digest of %s is not remembered: %v", d, err)
+	}
+	return x.index(digest), nil
+}
+
+func (d *Dataset) loaded(ctx context.Context) (*imageset.Index, error) {
+	im, err := d.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return im.Indexed(), nil
+}
+
+// indexer finds the digest of a set of pictures, and reads one of them.
+type indexer struct {
+	set   *Dataset
+	all   *records
+	list  *Images
+	shape pixel.Shape
+	known *known
+
+	mu   sync.Mutex
+	last []*Images // read last, newest first
+}
+
+// known is what the cache remembers of a set.
+type known struct {
+	Set      string             `json:"set"`
+	JPEGs    bool               `json:"jpegs"`
+	Warning  string             `json:"warning,omitempty"`
+	Digests  map[string]string  `json:"digests"`  // of its subsets
+	Pictures map[string]version `json:"pictures"` // by path
+}
+
+// version is a file, and the SHA-256 of the prepared pixels of its picture.
+type version struct {
+	Size   int64  `json:"size"`
+	Time   int64  `json:"time"` // in nanoseconds
+	Pixels string `json:"pixels"`
+}
+
+// forgotten is how long a file must have rested before what is known of it is believed: times of files are coarse.
+const forgotten = 2 * time.Second
+
+// name is that of the digest of a subset: its images, labels and changes.
+func (x *indexer) name() string {
+	h := sha256.New()
+	fmt.Fprintln(h, x.set, x.list.IDs, x.list.Labels)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// file is where the cache remembers the set.
+func (x *indexer) file() (path, set string, err error) {
+	first, _, err := x.all.stamp(0)
+	if err != nil {
+		return "", "", err
+	}
+	dir, err := cache.Dir("pictures")
+	if err != nil {
+		return "", "", err
+	}
+	set = newDataset(x.set.base, nil, nil).String() + " at " + first
+	sum := sha256.Sum256([]byte(set))
+	return filepath.Join(dir, hex.EncodeToString(sum[:16])+".json"), set, nil
+}
+
+// recall reads what is known. What cannot be read is not known.
+func (x *indexer) recall() {
+	x.known = &known{Digests: map[string]string{}, Pictures: map[string]version{}}
+	path, set, err := x.file()
+	if err != nil {
+		return
+	}
+	text, err := textfile.Read(path)
+	if err != nil {
+		return
+	}
+	var k known
+	if json.Unmarshal(text, &k) == nil && k.Set == set && k.Digests != nil && k.Pictures != nil {
+		x.known = &k
+	}
+}
+
+// remember writes what is known.
+func (x *indexer) remember() error {
+	path, set, err := x.file()
+	if err != nil {
+		return err
+	}
+	x.known.Set = set
+	text, err := json.Marshal(x.known)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(path, text)
+}
+
+// fresh is the digest that is known, where no file of the set has changed since; else "".
+func (x *indexer) fresh(ctx context.Context) (string, error) {
+	digest := x.known.Digests[x.name()]
+	if digest == "" || len(x.set.changes) > 0 {
+		return "", nil
+	}
+	for _, id := range x.list.IDs {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		path, info, err := x.all.stamp(id)
+		if err != nil {
+			return "", fmt.Errorf("dataset: %w", err)
+		}
+		if v := x.known.Pictures[path]; v.Pixels == "" || v.Size != info.Size() || v.Time != info.ModTime().UnixNano() {
+			return "", nil
+		}
+	}
+	return digest, nil
+}
+
+// some are the images of ids before any change.
+func (x *indexer) some(ctx context.Context, ids []int) (*block, error) {
+	b, err := x.all.decode(ctx, ids)
+	if err == nil && b.shape != x.shape {
+		err = fmt.Errorf("dataset: %s: image %d is of %v; expected %v as image %d", x.set, ids[0], b.shape, x.shape, x.list.IDs[0])
+	}
+	return b, err
+}
+
+// pass decodes all pictures once, for the digest of the set and that of each picture.
+func (x *indexer) pass(ctx context.Context, report progress.Reporter) (string, error) {
+	im, began := *x.list, time.Now()
+	im.Shape = x.shape
+	size, damaged := x.shape.Len(), &block{}
+	each := max(1, chunk/size)
+	pictures := map[string]version{}
+	pixels := func(yield func(part *Images) error) error {
+		for from := 0; from < len(im.IDs); from += each {
+			to := min(from+each, len(im.IDs))
+			b, err := x.some(ctx, im.IDs[from:to])
+			if err != nil {
+				return err
+			}
+			damaged.notes = append(damaged.notes, b.notes...)
+			x.known.JPEGs = x.known.JPEGs || b.jpegs
+			for i, id := range im.IDs[from:to] {
+				path, info, err := x.all.stamp(id)
+				if err != nil {
+					return fmt.Errorf("dataset: %w", err)
+				}
+				sum := sha256.Sum256(b.pixels[i*size : (i+1)*size])
+				v := version{info.Size(), info.ModTime().UnixNano(), hex.EncodeToString(sum[:])}
+				if began.Sub(info.ModTime()) < forgotten {
+					v.Time = -1
+				}
+				pictures[path] = v
+			}
+			part := &Images{Shape: x.shape, IDs: im.IDs[from:to], Labels: im.Labels[from:to], Pixels: b.pixels}
+			if err := x.set.change(ctx, part); err != nil {
+				return err
+			}
+			if err := yield(part); err != nil {
+				return err
+			}
+			if report != nil {
+				rate := float64(to) / time.Since(began).Seconds()
+				report(progress.State{Task: "digest of " + x.set.String(), Done: float64(to), Total: float64(len(im.IDs)), Unit: "images", Rate: rate,
+					Left: time.Duration(float64(len(im.IDs)-to) / rate * float64(time.Second)), Final: to == len(im.IDs)})
+			}
+		}
+		return nil
+	}
+	digest, err := im.DigestOf(pixels)
+	if err != nil {
+		return "", err
+	}
+	maps.Copy(x.known.Pictures, pictures)
+	x.known.Warning = damaged.warning()
+	x.known.Digests[x.name()] = digest
+	return digest, nil
+}
+
+// index is the set whose digest is known.
+func (x *indexer) index(digest string) *imageset.Index {
+	out := &imageset.Index{Images: *x.list, Read: x.read}
+	out.Shape, out.Digest = x.shape, digest
+	if x.known.JPEGs {
+		out.Name = x.set.String()
+	}
+	if x.known.Warning != "" {
+		out.Warnings = append(out.Warnings, x.known.Warning)
+	}
+	out.OffGrid = slices.ContainsFunc(x.set.changes, func(c Change) bool { return c.Residue != nil })
+	return out
+}
+
+// read is one image. A picture that is another one than when the digest was computed is an error.
+func (x *indexer) read(ctx context.Context, i int) (*Images, error) {
+	id := x.list.IDs[i]
+	x.mu.Lock()
+	at := slices.IndexFunc(x.last, func(one *Images) bool { return one.IDs[0] == id })
+	if at >= 0 {
+		one := x.last[at]
+		copy(x.last[1:at+1], x.last[:at])
+		x.last[0] = one
+		x.mu.Unlock()
+		return one, nil
+	}
+	x.mu.Unlock()
+	b, err := x.some(ctx, []int{id})
+	if err != nil {
+		return nil, err
+	}
+	path, _, err := x.all.stamp(id)
+	if err != nil {
+		return nil, fmt.Errorf("dataset: %w", err)
+	}
+	if sum := sha256.Sum256(b.pixels); hex.EncodeToString(sum[:]) != x.known.Pictures[path].Pixels {
+		return nil, fmt.Errorf("dataset: %s: image %d (%s) has changed since the digest of the set was computed; start again, with a new ledger", x.set, id, path)
+	}
+	one := &Images{Name: x.list.Name, Shape: x.shape, IDs: []int{id}, Labels: x.list.Labels[i : i+1], Pixels: b.pixels}
+	if err := x.set.change(ctx, one); err != nil {
+		return nil, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.last = slices.Insert(x.last, 0, one)
+	if most := max(1, kept/x.shape.Len()); len(x.last) > most {
+		x.last = x.last[:most]
+	}
+	return one, nil
+}

@@ -1,0 +1,198 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/cache"
+	"github.com/certspec/certspec/pixel"
+	"github.com/certspec/certspec/progress"
+)
+
+// large has every set be read by pieces, with a cache of its own.
+func large(t *testing.T) {
+	t.Setenv(cache.Variable, t.TempDir())
+	before := [...]int{small, chunk, kept}
+	t.Cleanup(func() { small, chunk, kept = before[0], before[1], before[2] })
+	small, chunk, kept = 0, 200, 150
+}
+
+func mustIndex(t *testing.T, d *Dataset) *imageset.Index {
+	t.Helper()
+	x, err := d.Index(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// changed brightens images, and adds offsets and residues that depend on the id.
+func changed(d *Dataset) *Dataset {
+	values := func(shape pixel.Shape, ids []int, of func(id, k int)) {
+		for i, id := range ids {
+			for k := range shape.Len() {
+				of(id, i*shape.Len()+k)
+			}
+		}
+	}
+	return d.Changed(Change{Name: "bright", Apply: func(_ context.Context, _ pixel.Shape, _ []int, pixels []uint8) ([]uint8, error) {
+		out := slices.Clone(pixels)
+		for k := range out {
+			out[k] ^= 9
+		}
+		return out, nil
+	}}).Changed(Change{Name: "off", Offset: func(shape pixel.Shape, ids []int) ([]int16, error) {
+		out := make([]int16, len(ids)*shape.Len())
+		values(shape, ids, func(id, k int) { out[k] = int16(300 * id) })
+		return out, nil
+	}, Residue: func(shape pixel.Shape, ids []int) ([]float32, error) {
+		out := make([]float32, len(ids)*shape.Len())
+		values(shape, ids, func(id, k int) { out[k] = float32(id) / 7 })
+		return out, nil
+	}})
+}
+
+// pictures are 12 of three classes, in a folder, an archive and an array.
+func pictures(t *testing.T) map[string]string {
+	dir := t.TempDir()
+	var entries []entry
+	values := make([]byte, 0, 12*4*5*3)
+	for i := range 12 {
+		im := patternImage(i, 4, 5)
+		e := entry{fmt.Sprintf("%c/%02d.png", 'a'+i%3, i), pngBytes(t, im)}
+		entries = append(entries, e)
+		writeFile(t, e.data, dir, "folder", e.name)
+		for k := range 4 * 5 {
+			values = append(values, im.Pix[4*k:4*k+3]...)
+		}
+	}
+	entries = append(entries, entry{"readme.txt", make([]byte, maxKept+1)}) // too large to be kept
+	slices.Reverse(entries)
+	tar := writeFile(t, tarBytes(t, entries...), dir, "set.tar")
+	npy := writeFile(t, npyBytes("|u1", "False", "(12, 4, 5, 3)", values), dir, "set.npy")
+	old := time.Now().Add(-time.Hour)
+	for _, path := range []string{tar, npy} {
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "folder", "*", "*"))
+	for _, path := range files {
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return map[string]string{"folder": "folder:" + filepath.Join(dir, "folder"), "tar": "folder:" + tar, "npy": "npy:" + npy}
+}
+
+// An index has the digest and the images of Load, whatever is changed in them, and says progress.
+func TestIndexIsLoad(t *testing.T) {
+	for kind, name := range pictures(t) {
+		for _, part := range []string{"", "[skip=2]", "[resize=8]"} {
+			for _, change := range []bool{false, true} {
+				large(t)
+				d, again := mustOpen(t, name+part), mustOpen(t, name+part)
+				if change {
+					d, again = changed(d), changed(again)
+				}
+				small = 1 << 30
+				want := mustLoad(t, mustOpen(t, name+part))
+				if change {
+					want = mustLoad(t, changed(mustOpen(t, name+part)))
+				}
+				small = 0
+				var done []float64
+				x, err := d.Index(t.Context(), func(s progress.State) { done = append(done, s.Done) })
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(done) < 3 && part == "" {
+					t.Errorf("%s%s: progress %v", kind, part, done)
+				}
+				if x.Whole() != nil || x.Digest != want.Digest || x.Name != want.Name || x.Shape != want.Shape || !slices.Equal(x.Labels, want.Labels) {
+					t.Errorf("%s%s, changed %v: %+v, want %+v", kind, part, change, x.Images, want)
+				}
+				if other := mustIndex(t, again); other.Digest != want.Digest || x.OffGrid != change {
+					t.Errorf("%s%s: from the cache: %s, want %s; off the grid: %v", kind, part, other.Digest, want.Digest, x.OffGrid)
+				}
+				places := []int{3, 0, 3, x.Len() - 1}
+				some, err := x.Take(places).Load(t.Context(), []int{0, 1, 2, 3})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !reflect.DeepEqual(some.Pixels, want.Take(places).Pixels) || !reflect.DeepEqual(some.Offsets, want.Take(places).Offsets) ||
+					!reflect.DeepEqual(some.Residues, want.Take(places).Residues) || !slices.Equal(some.IDs, want.Take(places).IDs) {
+					t.Errorf("%s%s, changed %v: other images", kind, part, change)
+				}
+			}
+		}
+	}
+}
+
+// Where the digest is known, what is not asked for is not read; a picture that changed is named, and never taken.
+func TestIndexReadsWhatIsAsked(t *testing.T) {
+	large(t)
+	name := pictures(t)["folder"]
+	folder := strings.TrimPrefix(name, "folder:")
+	want := mustIndex(t, mustOpen(t, name)).Digest
+	replaced := func(file, with string) {
+		path := filepath.Join(folder, file)
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(filepath.Join(folder, with))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data = append(data, make([]byte, max(0, int(info.Size())-len(data)))...)[:info.Size()]
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replaced("c/05.png", "c/02.png") // with its old size and time
+	x := mustIndex(t, mustOpen(t, name))
+	if x.Digest != want {
+		t.Errorf("digest %s, want %s", x.Digest, want)
+	}
+	for i := range x.Len() {
+		_, err := x.Read(t.Context(), i)
+		if bad := i == 9; bad != (err != nil) || bad && (!strings.Contains(err.Error(), "05.png") || !strings.Contains(err.Error(), "changed")) {
+			t.Errorf("image %d: %v", i, err)
+		}
+	}
+	now := time.Now().Add(-time.Minute)
+	if err := os.Chtimes(filepath.Join(folder, "c/05.png"), now, now); err != nil {
+		t.Fatal(err)
+	}
+	if x := mustIndex(t, mustOpen(t, name)); x.Digest == want {
+		t.Error("a file with another time was not read again")
+	}
+	if err := os.Remove(filepath.Join(folder, "a/00.png")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Read(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "00.png") {
+		t.Errorf("a picture that is gone: %v", err)
+	}
+}
+
+// Another size among the pictures is found, wherever it stands.
+func TestIndexOfUnequalPictures(t *testing.T) {
+	large(t)
+	name := pictures(t)["folder"]
+	writeFile(t, pngBytes(t, patternImage(1, 9, 9)), strings.TrimPrefix(name, "folder:"), "c", "11.png")
+	if _, err := mustOpen(t, name).Index(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "9×9") {
+		t.Errorf("%v", err)
+	}
+}

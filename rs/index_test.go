@@ -1,0 +1,72 @@
+package rs_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/progress"
+	"github.com/certspec/certspec/rs"
+)
+
+// oneByOne gives its images one by one, counts them, and loses one.
+type oneByOne struct {
+	memory
+	read *atomic.Int64
+	gone int // place of the image that cannot be read; −1: none
+}
+
+func (oneByOne) Load(context.Context) (*dataset.Images, error) {
+	return nil, errors.New("loaded at once")
+}
+
+func (o oneByOne) Index(context.Context, progress.Reporter) (*imageset.Index, error) {
+	x := o.Images.Indexed()
+	all := x.Read
+	x.Read = func(ctx context.Context, i int) (*imageset.Images, error) {
+		if i == o.gone {
+			return nil, errors.New("the picture has gone")
+		}
+		o.read.Add(1)
+		return all(ctx, i)
+	}
+	return x, nil
+}
+
+// Images that are read one by one give the same ledgers; a shard reads its own alone. A picture that cannot be read
+// ends a run, which goes on where it was when the picture is back.
+func TestImagesOneByOne(t *testing.T) {
+	m, data := mixed(40)
+	for _, rule := range []rs.Rule{rs.Staged, rs.Anytime} {
+		opt := rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rule, Selection: 100, MaxSamples: 2000}}
+		if rule == rs.Anytime {
+			opt.MaxSamples, opt.Until.Samples = 0, 60_000
+		}
+		dir := t.TempDir()
+		opt.Ledger = filepath.Join(dir, "whole")
+		certify(t, m, data, opt)
+		want := read(t, opt.Ledger)
+		opt.Ledger = filepath.Join(dir, "single")
+		if run, err := rs.Certify(t.Context(), m, oneByOne{data, new(atomic.Int64), 17}, opt); err == nil || run != nil && run.Complete() {
+			t.Errorf("%s: without one picture: %v", rule, err)
+		}
+		certify(t, m, oneByOne{data, new(atomic.Int64), -1}, opt)
+		if got := read(t, opt.Ledger); rule != rs.Anytime && !bytes.Equal(got, want) {
+			t.Errorf("%s: another ledger: %s", rule, firstDifference(got, want))
+		}
+		if replayed, err := rs.Replay(t.Context(), opt.Ledger, m, oneByOne{data, new(atomic.Int64), -1}, rs.ReplayOptions{}); err != nil || len(replayed.Flips) > 0 {
+			t.Errorf("%s: replay %+v, %v", rule, replayed, err)
+		}
+	}
+	opt := rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 2000}, Shard: rs.Shard{Index: 3, Count: 10}, Ledger: filepath.Join(t.TempDir(), "part")}
+	count := new(atomic.Int64)
+	certify(t, m, oneByOne{data, count, 0}, opt)
+	if count.Load() != 4 {
+		t.Errorf("a shard of 4 images reads %d", count.Load())
+	}
+}
