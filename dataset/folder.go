@@ -16,7 +16,8 @@ import (
 	"github.com/certspec/certspec/internal/inflate"
 )
 
-// maxPicture bounds the size of one encoded picture, maxKept that of all pictures of an archive that stay in memory, so that it is unpacked once.
+// maxPicture bounds the size of one encoded picture, maxKept that of all pictures of an archive
+// that stay in memory, so that it is unpacked once.
 const (
 	maxPicture = 1 << 27
 	maxKept    = 1 << 25
@@ -24,25 +25,29 @@ const (
 
 // folder is a folder of PNG or JPEG pictures, or a .tar or .tar.gz of one.
 type folder struct {
-	root     string                                                    // of the file system; empty for an archive
-	archive  func(context.Context) (*inflate.Stream, io.Closer, error) // opens it
-	file     string                                                    // the archive
-	inner    string                                                    // part of the archive
-	folders  []string                                                  // those right below it, some of which may be empty
-	pictures []string                                                  // paths below the folder, with slashes, in bytewise order
-	others   []string                                                  // files that are no pictures
-	kept     map[string][]byte                                         // the pictures of an archive, where they are small
-	places   map[string]place                                          // of the pictures in a larger archive that is not compressed; nil: not known
-	listed   fs.FileInfo                                               // the archive, when they were found
+	root    string                                                    // of the file system; empty for an archive
+	archive func(context.Context) (*inflate.Stream, io.Closer, error) // opens it
+	file    string                                                    // the archive
+	inner   string                                                    // part of the archive
+	// those right below it, some of which may be empty
+	folders []string
+	// paths below the folder, with slashes, in bytewise order
+	pictures []string
+	others   []string // files that are no pictures
+	// the pictures of an archive, where they are small
+	kept map[string][]byte
+	// of the pictures in a larger archive that is not compressed; nil: not known
+	places map[string]place
+	listed fs.FileInfo // the archive, when they were found
 }
 
 // place is where a picture lies in the file of an archive.
 type place struct{ from, size int64 }
 
-// readFolder lists a folder; its pictures are decoded where a subset holds them.
-// Below it stand either CLASS/PICTURE files, where the classes are the sorted folder names, with empty ones (folders
-// that are all named by numbers have these as labels), or those of p.Classes, or pictures without any folder, whose labels are unknown.
-// The order is the bytewise order of the paths.
+// readFolder lists a folder; its pictures are decoded where a subset holds them. Below it stand
+// either CLASS/PICTURE files, where the classes are the sorted folder names, with empty ones
+// (folders that are all named by numbers have these as labels), or those of p.Classes, or pictures
+// without any folder, whose labels are unknown. The order is the bytewise order of the paths.
 func readFolder(ctx context.Context, name string, p Preparation) (*records, error) {
 	archive, inner, err := findArchive(name)
 	if err != nil {
@@ -67,7 +72,8 @@ func readFolder(ctx context.Context, name string, p Preparation) (*records, erro
 	case f.kept != nil || f.places != nil:
 		r.stamp = func(id int) (string, fs.FileInfo, error) { return stampOf(archive, f.pictures[id]) }
 	}
-	r.jpegs = slices.ContainsFunc(f.pictures, func(name string) bool { return strings.ToLower(path.Ext(name)) != ".png" })
+	r.jpegs = slices.ContainsFunc(f.pictures,
+		func(name string) bool { return strings.ToLower(path.Ext(name)) != ".png" })
 	if err == nil {
 		err = r.label(f, p.Classes)
 	}
@@ -120,7 +126,8 @@ func isPicture(name string) bool {
 	return false
 }
 
-// leftOut reports whether a file or folder is what a system or program puts beside pictures, as .ipynb_checkpoints and __MACOSX.
+// leftOut reports whether a file or folder is what a system or program puts beside pictures, as
+// .ipynb_checkpoints and __MACOSX.
 func leftOut(name string) bool {
 	switch strings.ToLower(name) {
 	case "__macosx", "__pycache__", "@eadir", "$recycle.bin", "system volume information", "lost+found":
@@ -217,7 +224,8 @@ func (f *folder) listArchive(ctx context.Context) error {
 
 // walkArchive visits what stands below the inner folder of an archive, without what is left out; names that leave the
 // archive are errors.
-func (f *folder) walkArchive(ctx context.Context, visit func(name string, entry *tar.Header, data io.Reader) error) error {
+func (f *folder) walkArchive(ctx context.Context, visit func(name string, entry *tar.Header,
+	data io.Reader) error) error {
 	r, closer, err := f.archive(ctx)
 	if err != nil {
 		return err
@@ -242,7 +250,8 @@ func (f *folder) walkArchive(ctx context.Context, visit func(name string, entry 
 	})
 }
 
-// each visits the files of some pictures, by their place in paths, one after the other: those of an archive that is not kept in its order.
+// each visits the files of some pictures, by their place in paths, one after the other: those of an
+// archive that is not kept in its order.
 func (f *folder) each(ctx context.Context, paths []string, visit func(i int, data []byte) error) error {
 	if f.root != "" {
 		for i, name := range paths {
@@ -260,7 +269,8 @@ func (f *folder) each(ctx context.Context, paths []string, visit func(i int, dat
 		}
 		return nil
 	}
-	if info, err := os.Stat(f.file); f.places != nil && err == nil && info.Size() == f.listed.Size() && info.ModTime().Equal(f.listed.ModTime()) {
+	if info, err := os.Stat(f.file); f.places != nil && err == nil && info.Size() == f.listed.Size() &&
+		info.ModTime().Equal(f.listed.ModTime()) {
 		return f.eachPlace(paths, visit)
 	}
 	wanted := make(map[string]int, len(paths))

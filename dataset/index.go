@@ -193,7 +193,8 @@ func (x *indexer) fresh(ctx context.Context) (string, error) {
 func (x *indexer) some(ctx context.Context, ids []int) (*block, error) {
 	b, err := x.all.decode(ctx, ids)
 	if err == nil && b.shape != x.shape {
-		err = fmt.Errorf("dataset: %s: image %d is of %v; expected %v as image %d", x.set, ids[0], b.shape, x.shape, x.list.IDs[0])
+		err = fmt.Errorf("dataset: %s: image %d is of %v; expected %v as image %d", x.set, ids[0], b.shape, x.shape,
+			x.list.IDs[0])
 	}
 	return b, err
 }
@@ -235,8 +236,10 @@ func (x *indexer) pass(ctx context.Context, report progress.Reporter) (string, e
 			}
 			if report != nil {
 				rate := float64(to) / time.Since(began).Seconds()
-				report(progress.State{Task: "digest of " + x.set.String(), Done: float64(to), Total: float64(len(im.IDs)), Unit: "images", Rate: rate,
-					Left: time.Duration(float64(len(im.IDs)-to) / rate * float64(time.Second)), Final: to == len(im.IDs)})
+				report(progress.State{Task: "digest of " + x.set.String(), Done: float64(to),
+					Total: float64(len(im.IDs)), Unit: "images", Rate: rate,
+					Left:  time.Duration(float64(len(im.IDs)-to) / rate * float64(time.Second)),
+					Final: to == len(im.IDs)})
 			}
 		}
 		return nil
@@ -287,7 +290,8 @@ func (x *indexer) read(ctx context.Context, i int) (*Images, error) {
 		return nil, fmt.Errorf("dataset: %w", err)
 	}
 	if sum := sha256.Sum256(b.pixels); hex.EncodeToString(sum[:]) != x.known.Pictures[path].Pixels {
-		return nil, fmt.Errorf("dataset: %s: image %d (%s) has changed since the digest of the set was computed; start again, with a new ledger", x.set, id, path)
+		return nil, fmt.Errorf("dataset: %s: image %d (%s) has changed since the digest of the set was computed; "+
+			"start again, with a new ledger", x.set, id, path)
 	}
 	one := &Images{Name: x.list.Name, Shape: x.shape, IDs: []int{id}, Labels: x.list.Labels[i : i+1], Pixels: b.pixels}
 	if err := x.set.change(ctx, one); err != nil {

@@ -153,7 +153,8 @@ func fit(info classifier.Info, images *imageset.Index) error {
 	case images.Len() == 0:
 		return fmt.Errorf("data %s has no images", images.Name)
 	case info.Shape != images.Shape:
-		return fmt.Errorf("model %s takes images of %v, data %s has %v", info.Name, info.Shape, images.Name, images.Shape)
+		return fmt.Errorf("model %s takes images of %v, data %s has %v", info.Name, info.Shape, images.Name,
+			images.Shape)
 	case info.Classes < 2:
 		return fmt.Errorf("model %s has %d classes, want at least 2", info.Name, info.Classes)
 	case info.Classes > ledger.MaxClasses:
@@ -162,11 +163,13 @@ func fit(info classifier.Info, images *imageset.Index) error {
 	seen := make(map[int]bool, images.Len())
 	for i, id := range images.IDs {
 		if id < 0 || seen[id] {
-			return fmt.Errorf("data %s: the id %d of its image number %d is negative or not the only one", images.Name, id, i)
+			return fmt.Errorf("data %s: the id %d of its image number %d is negative or not the only one", images.Name,
+				id, i)
 		}
 		seen[id] = true
 		if label := images.Labels[i]; label < -1 || label >= info.Classes {
-			return fmt.Errorf("data %s: image %d has label %d, model %s has the classes 0 to %d", images.Name, id, label, info.Name, info.Classes-1)
+			return fmt.Errorf("data %s: image %d has label %d, model %s has the classes 0 to %d", images.Name, id,
+				label, info.Name, info.Classes-1)
 		}
 	}
 	return nil
@@ -175,7 +178,8 @@ func fit(info classifier.Info, images *imageset.Index) error {
 // onGrid refuses images off the grid under noise on it.
 func onGrid(images *imageset.Index, law noise.Law) error {
 	if images.OffGrid && law != noise.LawGaussian {
-		return fmt.Errorf("rs: data %s has images off the grid of multiples of 1/255; expected noise in real arithmetic, %q", images.Name, noise.LawGaussian)
+		return fmt.Errorf("rs: data %s has images off the grid of multiples of 1/255; expected noise in real "+
+			"arithmetic, %q", images.Name, noise.LawGaussian)
 	}
 	return nil
 }

@@ -10,14 +10,18 @@ import (
 
 // Images is a loaded data set: plain data, read-only by convention.
 type Images struct {
-	Name     string         // canonical name with its subset, e.g. "fashionmnist/test[skip=20]"
-	Shape    pixel.Shape    // of every image
-	Classes  []string       // class names; index = label
-	IDs      []int          // stable id of each image: its index in the base set, before any subset; ascending
-	Labels   []int          // label of each image in [0, len(Classes)); -1 where unknown
-	Pixels   []uint8        // len(IDs)*Shape.Len() bytes, HWC
-	Offsets  []int16        // of images off the range of bytes: what is added to Pixels, in steps of 1/255, unclipped; else nil
-	Residues []float32      // of images with Offsets that are off the grid: what is added to Grid, in units of the full range, under noise in real arithmetic; else nil
+	Name    string      // canonical name with its subset, e.g. "fashionmnist/test[skip=20]"
+	Shape   pixel.Shape // of every image
+	Classes []string    // class names; index = label
+	IDs     []int       // stable id of each image: its index in the base set, before any subset; ascending
+	Labels  []int       // label of each image in [0, len(Classes)); -1 where unknown
+	Pixels  []uint8     // len(IDs)*Shape.Len() bytes, HWC
+	// of images off the range of bytes: what is added to Pixels, in steps of 1/255, unclipped; else
+	// nil
+	Offsets []int16
+	// of images with Offsets that are off the grid: what is added to Grid, in units of the full
+	// range, under noise in real arithmetic; else nil
+	Residues []float32
 	Folders  map[string]int // of a folder of classes: the label of each folder; else nil
 	Digest   string         // "sha256:…" of the decoded pixels and labels of these images
 	License  string         // licence or source in a few words
