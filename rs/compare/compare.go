@@ -69,7 +69,7 @@ func ACR(ctx context.Context, r Radii, o resample.Options) (resample.Interval, e
 		_, err := o.Resolved()
 		return resample.Interval{}, err
 	}
-	found, err := means(ctx, radii, 1, o)
+	found, err := resample.Means(ctx, radii, 1, o)
 	if err != nil {
 		return resample.Interval{}, err
 	}
@@ -79,23 +79,6 @@ func ACR(ctx context.Context, r Radii, o resample.Options) (resample.Interval, e
 // positive is an interval of radii, of which none is below 0.
 func positive(i resample.Interval) resample.Interval {
 	return resample.Interval{Low: max(0, i.Low), High: i.High}
-}
-
-// means are those of several metrics: values has those of an image side by side, so that a resample takes the same images for all of them.
-func means(ctx context.Context, values []float64, metrics int, o resample.Options) ([]resample.Estimate, error) {
-	images := len(values) / metrics
-	return resample.Run(ctx, resample.Paired(images), metrics, func(d resample.Draw, means []float64) error {
-		clear(means)
-		for _, at := range d.First {
-			for m, v := range values[at*metrics : (at+1)*metrics] {
-				means[m] += v
-			}
-		}
-		for m := range means {
-			means[m] /= float64(len(d.First))
-		}
-		return nil
-	}, o)
 }
 
 // Difference is a metric of two runs on the same images, and B − A with its interval.
@@ -186,7 +169,7 @@ func Runs(ctx context.Context, a, b Radii, radii []float64, o resample.Options) 
 	if c.Images == 0 {
 		return nil, fmt.Errorf("compare: nothing to compare: no image with a label is in both runs; the first has %d images, the second %d", len(a.Images), len(b.Images))
 	}
-	found, err := means(ctx, values, metrics, o)
+	found, err := resample.Means(ctx, values, metrics, o)
 	if err != nil {
 		return nil, err
 	}

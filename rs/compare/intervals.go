@@ -72,7 +72,7 @@ func MeanACR(ctx context.Context, runs []Corrupted, o resample.Options) (*Sweep,
 			values = append(values, row[pair[1]]-row[pair[0]])
 		}
 	}
-	found, err := means(ctx, values, width, o)
+	found, err := resample.Means(ctx, values, width, o)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func Sweeps(ctx context.Context, a, b []Corrupted, o resample.Options) (*SweepCo
 			values = append(values, after-before[k])
 		}
 	}
-	found, err := means(ctx, values, len(left.names), o)
+	found, err := resample.Means(ctx, values, len(left.names), o)
 	if err != nil {
 		return nil, err
 	}

@@ -164,8 +164,13 @@ func (r *Report) results(d *document, p *picture) {
 	}
 	d.add(accuracies)
 	if r.ACR != nil {
-		d.add(words(fmt.Sprintf("Average certified radius, wrong classes and abstentions counted as 0: **%.4f**, with the %g %% bootstrap interval from %v to %v (percentile form, %d resamples of the images, seed %d).",
-			r.ACR.Value, 100*r.Bootstrap.Confidence, lowEnd(r.ACR.Interval.Low), highEnd(r.ACR.Interval.High), r.Bootstrap.Resamples, r.Bootstrap.Seed)))
+		form := fmt.Sprintf("%d resamples of the images, seed %d", r.Bootstrap.Resamples, r.Bootstrap.Seed)
+		if r.Labelled > 20_000 { // see resample.Means
+			form = "computed for so many images, without resamples"
+		}
+		d.add(words(fmt.Sprintf("Average certified radius, wrong classes and abstentions counted as 0: **%.4f**, "+
+			"with the %g %% bootstrap interval from %v to %v (percentile form, %s).",
+			r.ACR.Value, 100*r.Bootstrap.Confidence, lowEnd(r.ACR.Interval.Low), highEnd(r.ACR.Interval.High), form)))
 	} else {
 		d.add(words("Average certified radius: " + table.None + " (no image has a label)."))
 	}
