@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"sync"
 	"time"
 )
 
@@ -20,8 +21,10 @@ type child struct {
 	reader  *bufio.Reader
 	log     *log
 	ended   chan struct{} // closed when the process was waited for
-	id      uint64        // of the last request
-	answer  []byte
+
+	mu   sync.Mutex    // of a request
+	id   uint64        // of the last request
+	last chan struct{} // closed when its answer was read; nil: there is none
 }
 
 // question is a request, and how long its answer is.
@@ -98,19 +101,28 @@ func (c *child) readHello(ctx context.Context, timeout time.Duration) (h hello, 
 	return h, err
 }
 
-// ask sends a request and gives the content of its answer, which is good until the next call.
-func (c *child) ask(ctx context.Context, timeout time.Duration, q question) ([]byte, error) {
-	c.id++
-	id, n, size := c.id|q.kind, q.n, q.size
-	if cap(c.answer) < size {
-		c.answer = make([]byte, size)
+// ask sends a request and gives the content of its answer, in the memory of answer where that suffices. Calls
+// side by side send one request after the other, and read the answers in that order.
+func (c *child) ask(ctx context.Context, timeout time.Duration, q question, answer []byte) ([]byte, error) {
+	if cap(answer) < q.size {
+		answer = make([]byte, q.size)
 	}
-	answer := c.answer[:size]
-	return answer, c.limited(ctx, timeout, fmt.Sprintf("does not answer a batch of %d images", n), func() error {
-		if err := writeRequest(c.stdin, id, n, q.content); err != nil {
+	answer = answer[:q.size]
+	return answer, c.limited(ctx, timeout, fmt.Sprintf("does not answer a batch of %d images", q.n), func() error {
+		c.mu.Lock()
+		c.id++
+		id, before, read := c.id|q.kind, c.last, make(chan struct{})
+		c.last = read
+		err := writeRequest(c.stdin, id, q.n, q.content)
+		c.mu.Unlock()
+		defer close(read)
+		if before != nil {
+			<-before
+		}
+		if err != nil {
 			return io.EOF // nobody reads: systems differ in how they say it
 		}
-		return readAnswer(c.reader, id, n, answer)
+		return readAnswer(c.reader, id, q.n, answer)
 	})
 }
 

@@ -51,6 +51,7 @@ type hello struct {
 	Output   string `json:"output"`
 	Weights  string `json:"weights"`
 
+	Ahead         bool   `json:"ahead"`         // it reads a request before it has answered the last
 	Gradients     bool   `json:"gradients"`     // it answers questions for gradients, too
 	Preprocessing string `json:"preprocessing"` // of the images that it gets, in its own words; may be empty
 }

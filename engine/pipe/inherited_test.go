@@ -3,6 +3,7 @@ package pipe
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -51,6 +52,76 @@ func caller(t *testing.T, weights string, batches int) (requests, answers *os.Fi
 		}
 	}()
 	return requests, answers
+}
+
+// A program that says so has the next request before it answers, and answers keep their order.
+func TestAhead(t *testing.T) {
+	theirs, requests, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers, ours, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rounds = 20
+	go func() {
+		defer ours.Close()
+		defer theirs.Close()
+		text := `{"height":1,"width":1,"channels":1,"layout":"hwc","dtype":"int16","classes":256,"output":"classes","ahead":true,"weights":"mine"}`
+		hello := binary.LittleEndian.AppendUint32([]byte("certspec"), 1)
+		ours.Write(append(binary.LittleEndian.AppendUint32(hello, uint32(len(text))), text...))
+		var held [][]byte
+		for range rounds {
+			request := make([]byte, 18) // of one pixel
+			if _, err := io.ReadFull(theirs, request); err != nil {
+				return
+			}
+			if held = append(held, request); len(held) < 2 {
+				continue
+			}
+			ours.Write(answerOf(held[0]))
+			held = held[1:]
+		}
+		ours.Write(answerOf(held[0]))
+	}()
+	m, err := Inherited(requests, answers, Options{Stderr: io.Discard, BatchTimeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if _, err := m.Info(); err != nil {
+		t.Fatal(err)
+	}
+	errs := make(chan error, 2)
+	for worker := range 2 {
+		go func() {
+			for i := range rounds / 2 {
+				result := classifier.Result{Classes: make([]int32, 1)}
+				pixel := int16(2*i + worker)
+				err := m.Classify(t.Context(), classifier.Batch{N: 1, Grid: []int16{pixel}}, &result)
+				if err == nil && result.Classes[0] != int32(pixel) {
+					err = fmt.Errorf("class %d of pixel %d", result.Classes[0], pixel)
+				}
+				if err != nil {
+					errs <- err
+					return
+				}
+			}
+			errs <- nil
+		}()
+	}
+	for range 2 {
+		if err := <-errs; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// answerOf is the answer to a request of one pixel, whose class is its value.
+func answerOf(request []byte) []byte {
+	answer := binary.LittleEndian.AppendUint32(append([]byte(nil), request[:12]...), 4)
+	return binary.LittleEndian.AppendUint32(answer, uint32(binary.LittleEndian.Uint16(request[16:])))
 }
 
 func TestInherited(t *testing.T) {

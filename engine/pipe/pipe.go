@@ -72,7 +72,8 @@ var _ classifier.Classifier = (*Model)(nil)
 
 // slot is the place of one process.
 type slot struct {
-	child *child // nil: not started, or ended
+	child  *child // nil: not started, or ended
+	answer []byte
 	payload
 }
 
@@ -130,6 +131,9 @@ func (m *Model) start(ctx context.Context, s *slot) (classifier.Info, error) {
 		return classifier.Info{}, err
 	}
 	s.child = c
+	if m.inherited != nil && h.Ahead {
+		m.slots <- &slot{child: c}
+	}
 	_, info := m.known()
 	return info, nil
 }
@@ -260,7 +264,12 @@ func (m *Model) ask(ctx context.Context, s *slot, q question) ([]byte, error) {
 				return nil, err
 			}
 		}
-		answer, err := s.child.ask(ctx, m.options.BatchTimeout, q)
+		timeout := m.options.BatchTimeout
+		if m.inherited != nil {
+			timeout *= 2 // it may have a batch to answer before
+		}
+		answer, err := s.child.ask(ctx, timeout, q, s.answer)
+		s.answer = answer
 		if err == nil {
 			return answer, nil
 		}
@@ -280,7 +289,7 @@ func (m *Model) ask(ctx context.Context, s *slot, q question) ([]byte, error) {
 // Close ends the processes: their standard input is closed, and those that have not ended by themselves after two
 // seconds are killed. A later batch starts them again. No call may be running.
 func (m *Model) Close() error {
-	for range m.options.Processes {
+	for range len(m.slots) {
 		s := <-m.slots
 		if s.child != nil {
 			s.child.stop(2 * time.Second)

@@ -3,9 +3,11 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import shutil
 import struct
 import tempfile
+import threading
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Iterator, List, Mapping, Optional, Sequence, Tuple
 
@@ -107,7 +109,7 @@ def serve(arguments: Sequence[str], subject: Subject, folder: Optional[str], *,
     theirs_in, ours_out = os.pipe()
     ours_in, theirs_out = os.pipe()
     source, sink = os.fdopen(ours_in, "rb"), os.fdopen(ours_out, "wb", 0)
-    with source, sink:
+    with sink:
         try:
             words = [*arguments, "--exec-fds", f"{theirs_out},{theirs_in}"]
             started = Child(words, folder, (theirs_in, theirs_out), show)
@@ -123,7 +125,6 @@ def serve(arguments: Sequence[str], subject: Subject, folder: Optional[str], *,
                     child.stop()
                 raise
             finally:
-                source.close()
                 sink.close()
             return child.result(accepted)
 
@@ -135,19 +136,32 @@ def _write(sink: BinaryIO, content: bytes) -> None:
 
 
 def _converse(source: BinaryIO, sink: BinaryIO, subject: Subject) -> None:
+    """Answer requests, while a thread reads the next one and brings it to the device."""
     hello = subject.hello()
+    requests: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
     try:
         _write(sink, b"certspec" + struct.pack("<II", 1, len(hello)) + hello)
-        while True:
-            head = source.read(16)
-            if len(head) < 16:
-                return
-            request, count, size = struct.unpack("<QII", head)
-            content = source.read(size)
-            if request >> 63:
-                content = subject.gradients_of(content, count)
-            else:
-                content = subject.answer(subject.images(content, count))
+        threading.Thread(target=_read, args=(source, subject, requests), daemon=True).start()
+        for request, count, entering in iter(requests.get, None):
+            if isinstance(entering, BaseException):
+                raise entering
+            content = subject.answer(entering, count)
             _write(sink, struct.pack("<QII", request, count, len(content)) + content)
     except BrokenPipeError:
         return  # the program has ended; its code says how
+
+
+def _read(source: BinaryIO, subject: Subject, requests: "queue.SimpleQueue[Any]") -> None:
+    entering: object = None
+    with source:
+        while not isinstance(entering, BaseException):
+            head = source.read(16)
+            if len(head) < 16:
+                break
+            request, count, size = struct.unpack("<QII", head)
+            try:
+                entering = subject.entering(source.read(size), count, request >> 63 == 1)
+            except BaseException as error:
+                entering = error
+            requests.put((request, count, entering))
+    requests.put(None)

@@ -16,6 +16,7 @@ from ._check import Array, Numbers, channel_values, host, integers, numeric, who
 from ._images import Images
 
 Floats = Optional[Tuple[float, ...]]
+Part = Tuple[Any, Optional[Array]]  #: images where the model is; the classes of slopes
 OUTPUTS = ("logits", "probabilities", "classes", "sigmoid")
 UNSTATED = "none stated; this run alone: "
 
@@ -123,7 +124,7 @@ class Subject:
         if self.output == "sigmoid":
             classes = 2
         if classes is None:
-            rows = self._rows(images.first[None].astype(np.int16))
+            rows = self.rows(self.placed(images.first[None].astype(np.int16)))
             if rows.ndim != 2 or rows.shape[0] != 1 or rows.shape[1] < 2:
                 hint = "; for a single value say output='sigmoid'" if rows.size == 1 else ""
                 raise ValueError(f"the model answers one image with shape {rows.shape}; expected "
@@ -154,20 +155,27 @@ class Subject:
             "layout": "hwc", "dtype": "int16" if self.grid else "float32", "classes": self.classes,
             "output": output, "weights": self.weights(),
             "preprocessing": preprocessing(self.mean, self.std), "gradients": self.gradients,
+            "ahead": True,
         }).encode()
 
-    def images(self, content: bytes, count: int) -> Array:
-        """The images of a request, (count, height, width, channels)."""
-        return np.frombuffer(content, "<i2" if self.grid else "<f4").reshape(count, *self.shape)
+    def entering(self, content: bytes, count: int, gradients: bool) -> List[Part]:
+        """A request in parts of at most batch_size images, as they enter the model, where it is."""
+        kind = "<i2" if self.grid and not gradients else "<f4"
+        values = count * int(np.prod(self.shape))
+        batch = np.frombuffer(content, kind, values).reshape(count, *self.shape)
+        labels = np.frombuffer(content, "<i4")[values:].astype(np.int64) if gradients else None
+        step = self.most or count
+        return [(self.placed(batch[at:at + step]), None if labels is None else labels[at:at + step])
+                for at in range(0, count, step)]
 
-    def answer(self, batch: Array) -> bytes:
-        """The answer to a batch of images (n, height, width, channels)."""
-        step = self.most or len(batch)
-        parts = [self._rows(batch[at:at + step]) for at in range(0, len(batch), step)]
-        rows = np.concatenate(parts) if len(parts) > 1 else parts[0]
-        want = (len(batch),) if self.output == "classes" else (len(batch), self.classes)
+    def answer(self, parts: List[Part], count: int) -> bytes:
+        """The answer to a request."""
+        if parts[0][1] is not None:
+            return np.concatenate([self._slopes(*part) for part in parts]).astype("<f4").tobytes()
+        rows = np.concatenate([self.rows(x) for x, _ in parts])
+        want = (count,) if self.output == "classes" else (count, self.classes)
         if rows.shape != want:
-            raise ValueError(f"the model answers {len(batch)} images with shape {rows.shape}; "
+            raise ValueError(f"the model answers {count} images with shape {rows.shape}; "
                              f"expected {want}")
         if self.output != "classes":
             return np.ascontiguousarray(rows, "<f4").tobytes()
@@ -176,30 +184,23 @@ class Subject:
                              f"expected 0 to {self.classes - 1}")
         return np.ascontiguousarray(rows, "<i4").tobytes()
 
-    def gradients_of(self, content: bytes, count: int) -> bytes:
-        """The answer to a request for gradients: probabilities of classes, and their slopes."""
+    def _slopes(self, x: Any, labels: Optional[Array]) -> Array:
+        """Probabilities of classes, and their gradients by the images."""
         import torch
 
-        size = len(content) - 4 * count
-        batch = np.frombuffer(content[:size], "<f4").reshape(count, *self.shape)
-        labels, parts = np.frombuffer(content[size:], "<i4").astype(np.int64), []
-        for at in range(0, count, self.most or count):
-            span = slice(at, at + (self.most or count))
-            x = _tensor(self.model, self._entering(batch[span])).requires_grad_()
-            rows: Any = picked(self.model(x))
-            if self.output == "sigmoid":
-                rows = torch.stack([1 - rows.reshape(-1), rows.reshape(-1)], 1)
-            rows = rows.float().softmax(1) if self.output == "logits" else rows.float()
-            chosen = rows[torch.arange(len(rows)), torch.from_numpy(labels[span])]
-            slope = host(torch.autograd.grad(chosen.sum(), x)[0].float())
-            if self.layout == "chw":
-                slope = slope.transpose(0, 2, 3, 1)
-            slope = slope / np.asarray(1 if self.std is None else self.std, np.float32)
-            parts.append(np.column_stack([host(chosen), slope.reshape(len(slope), -1)]))
-        return np.concatenate(parts).astype("<f4").tobytes()
+        rows: Any = picked(self.model(x.requires_grad_()))
+        if self.output == "sigmoid":
+            rows = torch.stack([1 - rows.reshape(-1), rows.reshape(-1)], 1)
+        rows = rows.float().softmax(1) if self.output == "logits" else rows.float()
+        chosen = rows[torch.arange(len(rows)), torch.from_numpy(labels)]
+        slope = host(torch.autograd.grad(chosen.sum(), x)[0].float())
+        if self.layout == "chw":
+            slope = slope.transpose(0, 2, 3, 1)
+        slope = slope / np.asarray(1 if self.std is None else self.std, np.float32)
+        return np.column_stack([host(chosen), slope.reshape(len(slope), -1)])
 
-    def _entering(self, batch: Array) -> NDArray[np.float32]:
-        """Images as they enter the model."""
+    def placed(self, batch: Array) -> Any:
+        """Images (n, height, width, channels) as they enter the model, where it is."""
         x = batch.astype(np.float32)
         if batch.dtype == np.int16:
             x /= np.float32(255)
@@ -207,31 +208,28 @@ class Subject:
             x -= np.asarray(self.mean, np.float32)
         if self.std is not None:
             x /= np.asarray(self.std, np.float32)
-        if self.layout == "chw":
-            x = x.transpose(0, 3, 1, 2)
-        return np.ascontiguousarray(x)
-
-    def _call(self, x: NDArray[np.float32]) -> object:
+        x = np.ascontiguousarray(x.transpose(0, 3, 1, 2) if self.layout == "chw" else x)
         if not is_module(self.model):
-            return self.model(x)
+            return x
         import torch
 
-        with torch.no_grad():
-            return self.model(_tensor(self.model, x))
+        first = next(self.model.parameters(), torch.zeros(0))
+        kind = first.dtype if first.dtype.is_floating_point else torch.float32
+        return torch.from_numpy(x).to(first.device, kind)
 
-    def _rows(self, batch: Array) -> Array:
-        rows = numeric(host(picked(self._call(self._entering(batch)))), "the model's answers")
+    def rows(self, x: Any) -> Array:
+        """What the model answers."""
+        if is_module(self.model):
+            import torch
+
+            with torch.no_grad():
+                answer = self.model(x)
+        else:
+            answer = self.model(x)
+        rows = numeric(host(picked(answer)), "the model's answers")
         if self.output == "classes":
             return integers(rows, "the model's answers")
         return _binary(rows) if self.output == "sigmoid" else rows
-
-
-def _tensor(model: Any, x: NDArray[np.float32]) -> Any:
-    import torch
-
-    first = next(model.parameters(), torch.zeros(0))
-    kind = first.dtype if first.dtype.is_floating_point else torch.float32
-    return torch.from_numpy(x).to(first.device, kind)
 
 
 def picked(answer: Any) -> object:
@@ -253,11 +251,7 @@ def picked(answer: Any) -> object:
 
 
 def _binary(rows: Array) -> Array:
-    """Probabilities of the classes 0 and 1.
-
-    >>> _binary(np.array([[0.25]])).tolist()
-    [[0.75, 0.25]]
-    """
+    """Probabilities of the classes 0 and 1."""
     if rows.ndim == 2 and rows.shape[1] == 1:
         rows = rows[:, 0]
     if rows.ndim != 1:
@@ -270,10 +264,14 @@ def _binary(rows: Array) -> Array:
     return np.stack([1 - rows, rows], 1)
 
 
-def carried(model: object) -> Tuple[Numbers, Numbers]:
-    """Mean and standard deviation that a model of timm carries along."""
+def carried(model: object) -> Tuple[Any, Any]:
+    """Mean and standard deviation that a model of timm, or a processor at hand, carries along."""
     cfg = getattr(model, "pretrained_cfg", None)
     mean, std = (cfg.get("mean"), cfg.get("std")) if isinstance(cfg, Mapping) else (None, None)
+    for name in ("image_processor", "processor") if mean is None else ():
+        processor: Any = getattr(model, name, None)
+        if getattr(processor, "do_normalize", False):
+            mean, std = processor.image_mean, processor.image_std
     if mean is not None and std is not None:
         print("mean", list(mean), "and std", list(std), "are those of the model", file=sys.stderr)
     return mean, std

@@ -55,9 +55,8 @@ class RunOptions(PlanOptions, total=False):
 
 
 OF_IMAGES = ("image_layout", "data_name", "progress", "options")  #: the others are of the model
-DEFAULTS: Dict[str, object] = {
-    "layout": "chw", "output": "logits", "name": "", "data_name": "images", "progress": True,
-    "options": ()}
+DEFAULTS: Dict[str, object] = {"layout": "chw", "output": "logits", "name": "",
+                               "data_name": "images", "progress": True, "options": ()}
 
 
 def shared(kind: type) -> Callable[[Result], Result]:

@@ -87,14 +87,13 @@ class Ledger:
         head = re.sub("h[12]>", "h4>", head.partition("<body>")[2])
         return head + (figure.group() if figure else "")
 
-    def _json(self, verb: Sequence[str], words: Sequence[str] = ()) -> Any:
-        return json.loads(run([*verb, self.path, *words, "--json"]))
+    def _json(self, verb: Sequence[str], words: Sequence[str] = ()) -> Dict[str, Any]:
+        return dict(json.loads(run([*verb, self.path, *words, "--json"])))
 
     @property
     def info(self) -> Mapping[str, object]:
         """What `certspec ledger info --json` says: header, images, digest and more."""
-        found: Mapping[str, object] = self._json(["ledger", "info"])
-        return found
+        return self._json(["ledger", "info"])
 
     @property
     def summary(self) -> Mapping[str, object]:
@@ -104,8 +103,7 @@ class Ledger:
     @property
     def header(self) -> Mapping[str, object]:
         """The first line of the ledger: model, data, noise, rule and seed."""
-        header: Mapping[str, object] = self._json(["ledger", "info"])["header"]
-        return header
+        return dict(self._json(["ledger", "info"])["header"])
 
     @property
     def weights(self) -> str:
@@ -131,10 +129,7 @@ class Ledger:
         return list(zip(found["radii"] or (), found["accuracy"] or ()))
 
     def plot(self, ax: Optional[Axes] = None) -> Picture:
-        """Draw certified accuracy over the radius, with 95 % intervals for the population.
-
-        A figure of matplotlib, in the axes ax where they are given; without matplotlib as SVG.
-        """
+        """Draw certified accuracy over the radius, with 95 % intervals, in axes of matplotlib."""
         radii = [radius for radius, _ in self.curve()] or [0.0]
         radii = radii[:-1:1 + len(radii) // STEPS] + radii[-1:]
         at = self._json(["report"], flags({"radii": radii}))["certified_accuracy"]

@@ -1,9 +1,8 @@
 """What verbs return: the program's figures, under its own names."""
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from html import escape
-from typing import TYPE_CHECKING, Dict, List, Mapping, Optional, Type
+from typing import TYPE_CHECKING, Dict, List, Mapping, NamedTuple, Optional, Type
 
 from ._show import Curve, Kind, Picture, Table, draw, html_table
 
@@ -11,8 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(NamedTuple):
     """A confidence interval, its ends included."""
 
     low: float
@@ -22,8 +20,7 @@ class Interval:
         return f"{self.low:.4g} to {self.high:.4g}"
 
 
-@dataclass(frozen=True)
-class Replayed:
+class Replayed(NamedTuple):
     """What a replay found."""
 
     images: int
@@ -37,8 +34,7 @@ class Replayed:
         return self.equal_blocks == self.blocks
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(NamedTuple):
     """One thing that a preflight looked at."""
 
     name: str
@@ -47,8 +43,7 @@ class Check:
     advice: Optional[str] = None
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """A run that one could ask for, with what is expected of it."""
 
     rule: str
@@ -58,8 +53,7 @@ class Plan:
     seconds: float
 
 
-@dataclass(frozen=True)
-class Preflight:
+class Preflight(NamedTuple):
     """What to know before a long run. `str()` is a table."""
 
     model: str
@@ -83,7 +77,7 @@ class Preflight:
         return f"{self.model} on {self.data}, sigma = {self.sigma:g}: {self.preprocessing}"
 
     def _repr_html_(self) -> str:
-        tables = (html_table([vars(one) for one in part]) for part in (self.checks, self.plans))
+        tables = (html_table([one._asdict() for one in part]) for part in (self.checks, self.plans))
         return f"<p>{escape(self._title())}</p>" + "".join(tables)
 
     def __str__(self) -> str:
@@ -93,8 +87,7 @@ class Preflight:
         return "\n".join([self._title(), *checks, *plans])
 
 
-@dataclass(frozen=True)
-class Prediction:
+class Prediction(NamedTuple):
     """The class of the smoothed classifier at an image, −1 where it abstains."""
 
     image: int
@@ -105,8 +98,7 @@ class Prediction:
     misses: int  #: noise samples whose output is not finite
 
 
-@dataclass(frozen=True)
-class Accuracy:
+class Accuracy(NamedTuple):
     """Plain accuracy on a set, clean or corrupted."""
 
     set: str
@@ -115,8 +107,7 @@ class Accuracy:
     share: float
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(NamedTuple):
     """What the second of two ledgers has more than the first, with its bootstrap interval."""
 
     a: float
@@ -126,8 +117,7 @@ class Difference:
     radius: Optional[float] = None  #: of a certified accuracy; None: average certified radius
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     """Two ledgers on the same images."""
 
     images: int
@@ -135,8 +125,7 @@ class Comparison:
     certified_accuracy: List[Difference]
 
 
-@dataclass(frozen=True)
-class Calibration:
+class Calibration(NamedTuple):
     """Calibration of the smoothed confidences of the images that are certified at a radius."""
 
     radius: float
@@ -160,8 +149,7 @@ class Calibrations(Table[Calibration]):
                      Curve("as it is", x, found)], "expected calibration error", ax)
 
 
-@dataclass(frozen=True)
-class Metrics:
+class Metrics(NamedTuple):
     """Calibration of probabilities as they are."""
 
     n: int
@@ -176,8 +164,7 @@ class Metrics:
     log_loss: float
 
 
-@dataclass(frozen=True)
-class UnderAttack:
+class UnderAttack(NamedTuple):
     """The accuracy that an attack leaves at a radius, beside the certified one."""
 
     radius: float
@@ -201,7 +188,7 @@ class Attacked(Table[UnderAttack]):
 
 def made(kind: Type[Kind], found: Mapping[str, object]) -> Kind:
     """A result of the fields that it has, as the program names them."""
-    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    names = kind._fields  # type: ignore[attr-defined]
     values: Dict[str, object] = {name: found.get(name) for name in names}
     ends = values.get("interval")
     return kind(**{**values, "interval": Interval(**ends)} if isinstance(ends, dict) else values)

@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from html import escape
-from typing import (
-    TYPE_CHECKING, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union)
+from typing import TYPE_CHECKING, Any, Iterable, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Tuple, TypeVar, Union
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,8 @@ class Table(List[Kind]):
     """A list of results, or of rows by column, that a notebook shows as a table."""
 
     def _repr_html_(self) -> str:
-        return html_table([row if isinstance(row, dict) else vars(row) for row in self])
+        rows: List[Any] = list(self)
+        return html_table([row if isinstance(row, dict) else row._asdict() for row in rows])
 
 
 def html_table(rows: Sequence[Mapping[str, object]]) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 Words = Union[str, Sequence[str]]
+SAMPLES = 10_000
 
 
 def _settings(given: Mapping[str, object]) -> List[str]:
@@ -29,12 +30,21 @@ def _settings(given: Mapping[str, object]) -> List[str]:
                   if name not in ModelOptions.__annotations__})
 
 
-SAMPLES = 10_000
-
-
 def _noise(sigma: object, n: object, rule: object = None) -> List[str]:
     endless = rule == "anytime" and n == SAMPLES  # its budget ends it
     return flags({"sigma": checked_sigma(sigma), "n": None if endless else whole(n, "n", 1)})
+
+
+def _run(model: Any, path: str, sigma: object, n: object, given: Mapping[str, Any]) -> List[str]:
+    """The flags of a run: on an accelerator in blocks of 1,000, unless it has begun with others."""
+    words, settings = _noise(sigma, n, given.get("rule")), _settings(given)
+    first = next(model.parameters(), None) if is_module(model) else None
+    device = str(given.get("device") or getattr(first, "device", "cpu"))
+    fits = whole(n, "n") % 1000 == 0 == given.get("n0", 0) % 1000
+    if first is None or device.startswith("cpu") or "block" in given or not fits:
+        return words + settings
+    block = Ledger(path).header["block"] if os.path.exists(path) else 1000
+    return [*words, *settings, f"--block={block}"]
 
 
 @shared(RunOptions)
@@ -51,10 +61,10 @@ def certify(model: object, images: object, labels: object = None, *, sigma: floa
     An exception in the model stops the run and is raised here; so is Ctrl-C. Both keep what is
     finished. A run that fails is a CertspecError.
     """
-    words = _noise(sigma, n, given.get("rule")) + _settings(given)
     own = tempfile.mkdtemp(prefix="certspec-") if ledger is None else None
     path = os.path.abspath(os.path.join(own or "", "run.ledger" if ledger is None else ledger))
     try:
+        words = _run(model, path, sigma, n, given)
         with job(model, images, labels, given) as asked:
             text = asked.run(["certify"], [*words, f"--out={path}"])
     except BaseException:
@@ -159,7 +169,7 @@ def sweep(model: object, images: object, labels: object = None, *, sigma: float,
     of the result are "clean", "fog-3" and so on; `certspec sweep table` makes a table of them.
     """
     target = os.path.abspath(os.fspath(folder))
-    words = _noise(sigma, n, given.get("rule")) + _settings(given)
+    words = _run(model, os.path.join(target, "clean.ledger"), sigma, n, given)
     words += _corruptions(corrupt, severity)
     words.append(f"--out={target}")
     with job(model, images, labels, given) as asked:

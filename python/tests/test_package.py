@@ -94,6 +94,22 @@ class MeanAndStd(Folder):
         self.assertEqual(len(texts), 1)
         self.assertIn("mine, chw, mean [0.5, 0.25, 0.25], std [0.5]", texts.pop())
 
+    def test_carried_along(self):
+        def timm(batch):
+            return brightest(batch)
+
+        def hugging(batch):
+            return {"logits": brightest(batch)}
+
+        timm.pretrained_cfg = {"mean": (0.5, 0.4, 0.3), "std": (0.25, 0.25, 0.25)}
+        hugging.image_processor = SimpleNamespace(do_normalize=True, image_mean=[0.5, 0.4, 0.3],
+                                                  image_std=[0.25] * 3)
+        for model in (timm, hugging):
+            self.assertIn("mean [0.5, 0.4, 0.3], std [0.25, 0.25, 0.25]", certify(model).weights)
+            self.assertIn("chw, std [1.0]", certify(model, std=1).weights)
+        hugging.image_processor.do_normalize = False
+        self.assertNotIn("mean", certify(hugging).weights)
+
     def test_wrong_ones(self):
         for more in ({"mean": [1, 2]}, {"std": 0}, {"std": [1, -1, 1]}, {"mean": np.nan}):
             with self.assertRaisesRegex(ValueError, next(iter(more))):
@@ -491,6 +507,69 @@ class Memory(Folder):
         self.assertEqual(np.load("x.npy", mmap_mode="r")[-1, 0, 0, 0], 299 % 256)
 
 
+class Ahead(Folder):
+    """The next block is read, and brought to the device, while the model computes this one."""
+
+    def test_next_block_is_there(self):
+        from certspec._model import Subject
+
+        there, lacking = [], []
+        placed = Subject.placed
+
+        def counted(subject, batch):
+            there.append(1)
+            return placed(subject, batch)
+
+        Subject.placed = counted
+        self.addCleanup(setattr, Subject, "placed", placed)
+
+        def model(batch):
+            model.calls += 1
+            if len(batch) == 50 and 400 < model.calls < 500:  # amid the run, not in the first look
+                end = time.monotonic() + 5
+                while len(there) <= model.calls and time.monotonic() < end:
+                    time.sleep(0.001)
+                lacking.append(len(there) <= model.calls)
+            return brightest(batch)
+
+        model.calls = 0
+        certify(model, n=10000, block=50)
+        self.assertEqual(len(lacking), 99)
+        self.assertEqual(sum(lacking), 0)
+
+    def test_blocks_on_an_accelerator(self):
+        from certspec._verbs import _run
+
+        def block(place, n=10000, path="no.ledger", **given):
+            weights = SimpleNamespace(device=place)
+            module = SimpleNamespace(parameters=lambda: iter([weights]), state_dict=dict, eval=dict, modules=list)
+            words = _run(module if place else brightest, path, 0.25, n, given)
+            return [word for word in words if word.startswith("--block")]
+
+        self.assertEqual(block("cuda:0"), ["--block=1000"])
+        self.assertEqual(block("cpu", device="mps"), ["--block=1000"])
+        self.assertEqual(block("cuda:0", block=20), ["--block=20"])
+        for found in (block("cpu"), block(None), block("cuda", 500), block("cuda", n0=100), block("cuda", device="cpu")):
+            self.assertEqual(found, [])
+        certify(ledger="begun.ledger", block=50)
+        self.assertEqual(block("cuda:0", path="begun.ledger"), ["--block=50"])
+
+    def test_error_of_what_is_read_ahead(self):
+        from certspec._model import Subject
+
+        placed = Subject.placed
+
+        def fails(subject, batch):
+            if len(batch) == 50:
+                raise MemoryError("the device is full")
+            return placed(subject, batch)
+
+        Subject.placed = fails
+        self.addCleanup(setattr, Subject, "placed", placed)
+        with self.assertRaisesRegex(MemoryError, "device is full"):
+            certify(block=50)
+
+
 class Interrupts(Folder):
     def test_ctrl_c_in_a_group(self):
         """Both processes are in one group, as in a terminal: the run is stopped, and goes on."""
@@ -722,11 +801,13 @@ class Attacks(Folder):
         for network, how in ((chw, {"mean": 0.5, "std": [0.25, 0.5, 1]}), (hwc, {"layout": "hwc"}),
                              (one, {"output": "sigmoid", "batch_size": 2})):
             subject = Subject(network, images, **how)
-            content = subject.gradients_of(x.tobytes() + labels.tobytes(), 3)
+            parts = subject.entering(x.tobytes() + labels.tobytes(), 3, True)
+            self.assertEqual(len(parts), 2 if "batch_size" in how else 1)
+            content = subject.answer(parts, 3)
             found = np.frombuffer(content, "<f4").reshape(3, 193)
 
             def confidence(points):
-                rows = subject._rows(points).astype(float)
+                rows = subject.rows(subject.placed(points)).astype(float)
                 if subject.output == "logits":
                     rows = np.exp(rows) / np.exp(rows).sum(axis=1, keepdims=True)
                 return rows[range(3), labels]
