@@ -22,7 +22,7 @@ import (
 func walk(t *testing.T, visit func(t *testing.T, cmd *cobra.Command)) {
 	var into func(cmd *cobra.Command)
 	into = func(cmd *cobra.Command) {
-		if cmd.Name() == "help" || cmd.Name() == "completion" {
+		if cmd.Name() == "help" || cmd.Name() == "completion" || cmd.IsAdditionalHelpTopicCommand() {
 			return
 		}
 		t.Run(strings.ReplaceAll(cmd.CommandPath(), " ", "/"), func(t *testing.T) { visit(t, cmd) })
@@ -43,19 +43,10 @@ func flagsOf(cmd *cobra.Command) (flags []*pflag.Flag) {
 	return flags
 }
 
-func helpOf(t *testing.T, cmd *cobra.Command) string {
-	t.Helper()
-	text, code := output(t, append(strings.Fields(cmd.CommandPath())[1:], "-h")...)
-	if code != 0 {
-		t.Errorf("-h: exit code %d", code)
-	}
-	return text
-}
-
 // Help of every command prints each flag once, in a group, with no default that says nothing; of many flags five come first.
 func TestHelpOfEveryCommand(t *testing.T) {
 	walk(t, func(t *testing.T, cmd *cobra.Command) {
-		text := helpOf(t, cmd)
+		text := cli.Help(cmd)
 		for _, bad := range []string{"(default )", "0.000000", "(default [", "%!"} {
 			if strings.Contains(text, bad) {
 				t.Errorf("help says %q", bad)
@@ -74,7 +65,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 		for _, f := range flagsOf(cmd) {
 			switch {
 			case f.Hidden:
-			case len(in[f.Name]) != 1 || in[f.Name][0] == "Help" || in[f.Name][0] == "Examples":
+			case len(in[f.Name]) != 1 || in[f.Name][0] == "Examples":
 				t.Errorf("--%s stands in %q, want one group", f.Name, in[f.Name])
 			default:
 				shown++
@@ -85,14 +76,61 @@ func TestHelpOfEveryCommand(t *testing.T) {
 		}
 		first := 0
 		for _, groups := range in {
-			if groups[0] == "What matters first" {
+			if groups[0] == "Common flags" {
 				first++
 			}
 		}
 		if shown > 10 && first != 5 {
-			t.Errorf("%d flags, of which %d are said to matter first; want 5", shown, first)
+			t.Errorf("%d flags, of which %d are common; want 5", shown, first)
 		}
 	})
+}
+
+// -h is one screen: what a command does, examples, the common flags, and where the rest is told.
+func TestShortHelp(t *testing.T) {
+	walk(t, func(t *testing.T, cmd *cobra.Command) {
+		short := cli.ShortHelp(cmd)
+		if lines := strings.Count(short, "\n"); lines > 40 {
+			t.Errorf("%d lines", lines)
+		}
+		for line := range strings.Lines(short) {
+			if len([]rune(line)) > 121 && !strings.HasPrefix(line, "  certspec ") {
+				t.Errorf("a line of %d columns: %s", len([]rune(line)), line)
+			}
+		}
+		if all := cli.Help(cmd); short != all && !strings.Contains(short, cmd.CommandPath()+" --help says more") {
+			t.Error("does not say that there is more")
+		}
+		for _, topic := range regexp.MustCompile(`certspec help (\S+):`).FindAllStringSubmatch(short, -1) {
+			for name := range strings.SplitSeq(topic[1], "|") {
+				if page, _, err := root().Find([]string{name}); err != nil || !page.IsAdditionalHelpTopicCommand() {
+					t.Errorf("there is no topic %s", name)
+				}
+			}
+		}
+	})
+	for topic, verb := range map[string]string{"data": "evaluate", "model": "predict", "rules": "plan", "output": "calib table"} {
+		cmd, _, _ := root().Find(strings.Fields(verb))
+		if text := cli.ShortHelp(cmd); !regexp.MustCompile(`certspec help \S*\b` + topic + `\b`).MatchString(text) {
+			t.Errorf("%s -h does not name the topic %s: %s", verb, topic, text)
+		}
+	}
+	for _, topic := range []string{"data", "model", "rules", "output"} {
+		text, _ := output(t, "help", topic)
+		for _, flag := range regexp.MustCompile(`--[a-z][a-z0-9-]+`).FindAllString(text, -1) {
+			if !slices.ContainsFunc(root().Commands(), func(cmd *cobra.Command) bool { return cmd.Flags().Lookup(flag[2:]) != nil }) {
+				t.Errorf("help %s names %s, which no verb has", topic, flag)
+			}
+		}
+	}
+	plan, _, _ := root().Find([]string{"plan"})
+	for typed, want := range map[string]string{
+		"plan -h": cli.ShortHelp(plan), "plan --help": cli.Help(plan), "help plan": cli.Help(plan), "plan --json -h": cli.ShortHelp(plan),
+	} {
+		if text, code := output(t, strings.Fields(typed)...); code != 0 || text != want {
+			t.Errorf("%s: exit code %d: %s", typed, code, text)
+		}
+	}
 }
 
 // Every flag that takes a value completes it, or says that there is nothing to complete; a word completes to the words of its help.

@@ -25,10 +25,8 @@ import (
 // Command makes the command.
 func Command() *cobra.Command {
 	return cli.Noun("backend", "Find, install and check the engines that run networks",
-		"Find, install and check the engines that run networks.\n\n"+
-			"Without --engine, the environment variables "+backend.Variable+" and "+backend.GoMLXVariable+" choose, else\n"+
-			"the best engine found: XLA on a GPU, ONNX Runtime (which cannot train), XLA on the CPU,\n"+
-			"the Go backend.",
+		`Find, install and check the engines that run networks, best first: XLA on a GPU, ONNX Runtime (which cannot
+train), XLA on the CPU, the Go backend. certspec help model says how one is chosen.`,
 		listCommand(), installCommand(), checkCommand(), benchCommand())
 }
 

@@ -59,7 +59,7 @@ searches  of one ledger: the exact error beside the best of 16 runs of ADMM, ADM
           confidences (figures 3, 13 to 15)
 starts    of one ledger: every run of ADMM and every trial of dECE by where it starts (figure 12)
 
-Searches take about half a minute for each radius and 2,000 images. The ending of --out decides the form: .svg, .png or .pdf.`,
+Searches take about half a minute for each radius and 2,000 images.`,
 		Example: "  certspec calib plot out/fmnist.ledger out/fmnist-s050.ledger --figure cbs --common --radii 0,0.1,0.2,0.3,0.4 --out cbs.svg\n" +
 			"  certspec calib plot out/fmnist.ledger --figure starts --radii 0.05,0.1,0.25 --trials 100 --out starts.pdf",
 	}

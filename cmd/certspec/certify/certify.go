@@ -64,18 +64,12 @@ func Command() *cobra.Command {
 often to noise samples of it, and an ℓ2 radius within which that class cannot change, which is
 false with a probability of at most alpha. Radii are in units of the full range of a value.
 
-The rule says how many noise samples an image gets, and --radii with the rule betting which radii are decided;
-certspec plan compares the rules beforehand. With --keep-scores, the scores of the class are kept
-as well, from the same noise samples: certspec calib certifies confidences from them, at any radius. With --keep-scores=top, the
-largest score of each noise sample is kept instead, which bounds how sure the smoothed network can become: certspec ood smooth.
-The rule anytime spreads a --budget of noise samples or of time
-over the images; the ledger is closed whenever it stops, by Ctrl-C too, and a larger budget goes on.
-With --shard the run is split over machines, each with a
-ledger of its own, which certspec ledger merge joins. With --corrupt the images are corrupted first, which the ledger
-records; certspec sweep does so for many corruptions.
+With --keep-scores, the scores of the class are kept as well, from the same noise samples. certspec calib
+certifies confidences from them, at any radius. With --keep-scores=top, the largest score of each noise
+sample is kept instead: certspec ood smooth bounds from it how sure the smoothed network can become.
 
-All work is recorded in the ledger. An interrupted run goes on where it was when the same command
-is given again, and the file ends with the same bytes; a complete one is read and printed at once.`,
+With --rule anytime, the ledger is closed whenever the run stops, by Ctrl-C too; a larger --budget goes on.
+certspec sweep certifies under many corruptions.`,
 		Example: "  certspec certify --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 --n 10000 --out out/fmnist-s025.ledger\n" +
 			"  certspec certify --exec \"python my_model.py\" --data cifar10/test --skip 20 --sigma 0.25 --n 10000 --out out/mine.ledger\n" +
 			"  certspec certify --model models/resnet20 --data cifar10/test --skip 20 --corrupt fog --severity 3 --sigma 0.25 --out out/fog-3.ledger\n" +

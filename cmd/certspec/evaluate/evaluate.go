@@ -47,7 +47,7 @@ func Command() *cobra.Command {
 		Long: `The accuracy of a model, not smoothed, on a set of labelled images and, with --corrupt, under corruptions: the mean over severities, written as
 right answers of images. --model may be a folder of models. --out is a table with a line for each model, which "certspec lines fit --in" reads: several models with the
 same --out share it. --predictions keeps the class of every image, FOLDER/clean/MODEL.npy and FOLDER/fog/3/MODEL.npy with a card and labels.npy, for
-"certspec lines agree"; a cell that is there is not asked again, so that the same command goes on after an interruption.`,
+"certspec lines agree".`,
 		Example: "  certspec evaluate --model m.onnx --data cifar10-jpeg/test --corrupt C --predictions preds/ --out acc.csv\n" +
 			"  certspec evaluate --model notebooks/models/cifar10-resnet20-s025 --data cifar10-jpeg/test --count 500 --corrupt fog,snow --severity 3 --label group=smoothed --out acc.csv",
 		Args: cli.NoArgs,

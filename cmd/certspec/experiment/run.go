@@ -28,7 +28,7 @@ func runCommand() *cobra.Command {
 		Use:   "run TABLE --tier TIER --out FOLDER [flags]",
 		Short: "Make a table, or what is left of it",
 		Long: `Make a table in a folder: train its networks, adapt them where a row says so, certify clean and corrupted images, certify and attack
-confidences. What is done is not done again: the same command goes on after an interruption, also in the middle of an epoch or a ledger. Several
+confidences. Several
 tables of one tier may share a folder, and then their networks and ledgers. certspec experiment table prints what there is.
 
 Before it starts it says what is left and about how long it takes, from a measurement of some seconds; --dry-run stops there.

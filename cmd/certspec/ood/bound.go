@@ -34,8 +34,7 @@ of the ball |z − x| ≤ eps, and how small. Bounds are by CROWN, taken togethe
 (--method ibp: intervals alone, as the papers on such training have them), rounded outwards: they hold in exact
 arithmetic and in float32. With --eps 0 the file holds the confidences themselves, for a network's own images.
 
-The work is recorded in the file. An interrupted run goes on where it was when the same command is given again, and the file
-ends with the same bytes; a complete one is read and printed at once. Images that the network was trained on are refused.`,
+Images that the network was trained on are refused.`,
 		Example: "  certspec ood bound --model net.onnx --data fashionmnist/test --out out/in.ood\n" +
 			"  certspec ood bound --model net.onnx --data mnist/test --eps 0.1 --out out/mnist.ood",
 		Args: cli.NoArgs,

@@ -46,7 +46,7 @@ names, deviations, counts and settings, which "certspec lines table" and "fit --
 The Jacobian is that of the logits at 400 images spread over the classes (the first 400 of a set sorted by class would be one class), exact, with respect to normalised values. Gradients come
 from XLA for models of certspec, from the ONNX graph read as layers for other files (slow: --jacobian-images 20), or not at all (--gradients differences): then central differences
 along random directions are marked approximate, and there are no shares.
-What is measured is kept in FILE.MODEL.parts until all is: the same command goes on after an interruption.`,
+Until all is measured, FILE.MODEL.parts keeps what is.`,
 		Example: "  certspec spectral record --model m.onnx --data cifar10-jpeg/test --out records.jsonl\n" +
 			"  certspec spectral record --model notebooks/models/cifar10-resnet20-s025 --data cifar10-jpeg/test --pairs 500 --pixel-pairs 10 --corrupt C --severity 1,3,5 --out records.jsonl",
 		Args: cli.NoArgs,

@@ -42,8 +42,7 @@ func Command() *cobra.Command {
 the methods that "certspec train methods" lists with their options.
 
 Writes PATH.safetensors (weights), PATH.json (the card: what it is and how it was made) and
-PATH.csv (a line per epoch). An interrupted run goes on where it was when the same command
-is given again, and ends with the same weights; a finished one returns at once.
+PATH.csv (a line per epoch).
 
 A method may learn from further images, such as the out-images of good: --data NAME=DATA gives
 them, and --set what is done to them.

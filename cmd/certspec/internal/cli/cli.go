@@ -23,6 +23,7 @@ func Root(commands ...*cobra.Command) *cobra.Command {
 	root.Version = Version()
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return checkOutputs(cmd) }
+	root.AddCommand(topicCommands()...)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	dress(root)
