@@ -39,7 +39,7 @@ COPY --chown=${NB_UID}:${NB_UID} . .
 RUN make build \
     && bin/certspec backend install \
     && bin/certspec backend install onnxruntime \
-    && bin/certspec kernel install
+    && bin/certspec notebook install
 
 # With this the first cell of a notebook finds its packages compiled.
 RUN bin/certspec notebook run --tier fast --out /tmp/warm notebooks/quickstart.ipynb \

@@ -145,12 +145,12 @@ func TestAugmentRefuses(t *testing.T) {
 }
 
 func TestAugmentList(t *testing.T) {
-	text, err := outputOf(t, "augment", "list", "--json")
+	text, err := outputOf(t, "augment", "--list", "--json")
 	var list []augment.Entry
 	if err != nil || json.Unmarshal([]byte(text), &list) != nil || len(list) != 7 || list[0].Name != "fouriermix" || len(list[0].Options) != 13 {
 		t.Errorf("%s, %v", text, err)
 	}
-	text, err = outputOf(t, "augment", "list")
+	text, err = outputOf(t, "augment", "--list")
 	if err != nil || !strings.Contains(text, "real_mode=hermitian") || !strings.Contains(text, "autoaugment") {
 		t.Errorf("%s, %v", text, err)
 	}

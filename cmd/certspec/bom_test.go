@@ -29,14 +29,14 @@ func TestByteOrderMarks(t *testing.T) {
 		args       []string // @ stands for the file, and # for it without its ending
 	}{
 		{"net.json", string(card), []string{"export", "--model", "#", "--out", filepath.Join(dir, "out.onnx")}},
-		{"log.tsv", publishedLog, []string{"log", "metrics", "@"}},
+		{"log.tsv", publishedLog, []string{"ledger", "metrics", "@"}},
 		{"a.csv", "model,c,d\nx,60%,40%\ny,70%,52%\nz,80%,61%\n", []string{"lines", "fit", "--in", "@", "--x", "c", "--y", "d"}},
-		{"a.csv", "# comment\nmodel,c,d\nx,60%,40%\ny,70%,52%\nz,80%,61%\n", []string{"lines", "influence", "--in", "@", "--x", "c", "--y", "d"}},
+		{"a.csv", "# comment\nmodel,c,d\nx,60%,40%\ny,70%,52%\nz,80%,61%\n", []string{"lines", "fit", "--influence", "--in", "@", "--x", "c", "--y", "d"}},
 		{"a.jsonl", records, []string{"lines", "fit", "--in", "@", "--x", "c", "--y", "d"}},
 		{"samples.csv", "correct,confidence\n1,0.75\n0,0.5\n1,0.875\n", []string{"calib", "metrics", "--in", "@"}},
 		{"p.csv", "label,p0,p1\n0,0.75,0.25\n1,0.5,0.5\n", []string{"calib", "metrics", "--probabilities", "@"}},
-		{"classes.txt", "b\na\n", []string{"dataset", "info", "folder:" + images, "--resize", "28x28", "--classes", "@"}},
-		{"own.yaml", "recipes:\n  own/a: {from: A/c10/g, epochs: 3}\n", []string{"experiment", "show", "own/a", "--add", "@"}},
+		{"classes.txt", "b\na\n", []string{"dataset", "list", "folder:" + images, "--resize", "28x28", "--classes", "@"}},
+		{"own.yaml", "recipes:\n  own/a: {from: A/c10/g, epochs: 3}\n", []string{"experiment", "list", "own/a", "--add", "@"}},
 	} {
 		path := filepath.Join(dir, c.file)
 		for i, arg := range c.args {

@@ -81,11 +81,8 @@ func TestCalibOfALedger(t *testing.T) {
 		t.Fatalf("exit code %d", code)
 	}
 	second := strings.TrimSuffix(intervals, ".csv") + "-0.2.csv"
-	for _, verb := range []string{"exact", "cbs", "metrics", "admm", "dece"} {
-		args := []string{}
-		if verb == "admm" {
-			args = []string{"--steps", "50"}
-		}
+	for _, line := range []string{"worst", "metrics", "worst --by admm --steps 50", "worst --by dece"} {
+		verb, args := strings.Fields(line)[0], strings.Fields(line)[1:]
 		at := of(verb, args...)
 		for key, w := range jsonOf(t, append([]string{"calib", verb, "--in", second, "--json"}, args...)...) {
 			if v, ok := w.(float64); ok {
@@ -96,7 +93,7 @@ func TestCalibOfALedger(t *testing.T) {
 			t.Errorf("%s at 0.7: %v", verb, at[3])
 		}
 	}
-	text, code := output(t, "calib", "exact", "--ledger", path, "--radii", "0.2,0.7")
+	text, code := output(t, "calib", "worst", "--ledger", path, "--radii", "0.2,0.7")
 	if code != 0 || !strings.Contains(text, "radius 0.2, certified for ") || !strings.Contains(text, "no certified samples") || !strings.Contains(text, "do not at once") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
@@ -121,21 +118,21 @@ func TestCalibOfALedgerFailures(t *testing.T) {
 		want int
 		args []string
 	}{
-		{cli.ExitUsage, []string{"exact", "--ledger", path, "--in", csv}},
-		{cli.ExitUsage, []string{"exact", "--in", csv, "--radii", "0.1"}},
-		{cli.ExitUsage, []string{"exact", "--in", csv, "--spending", "split"}},
-		{cli.ExitUsage, []string{"exact", "--ledger", path, "--radii", "-1"}},
-		{cli.ExitUsage, []string{"exact", "--ledger", path, "--certificate", "mean"}},
-		{cli.ExitUsage, []string{"exact", "--ledger", path, "--mode", "top"}},
-		{cli.ExitUsage, []string{"exact", "--ledger", path, "--spending", "all"}},
-		{cli.ExitUsage, []string{"exact", "--ledger", path, "--radii", "0,0.1", "--lp", filepath.Join(t.TempDir(), "x")}},
-		{cli.ExitUsage, []string{"admm", "--ledger", path, "--radii", "0,0.1", "--trace", filepath.Join(t.TempDir(), "x")}},
+		{cli.ExitUsage, []string{"worst", "--ledger", path, "--in", csv}},
+		{cli.ExitUsage, []string{"worst", "--in", csv, "--radii", "0.1"}},
+		{cli.ExitUsage, []string{"worst", "--in", csv, "--spending", "split"}},
+		{cli.ExitUsage, []string{"worst", "--ledger", path, "--radii", "-1"}},
+		{cli.ExitUsage, []string{"worst", "--ledger", path, "--certificate", "mean"}},
+		{cli.ExitUsage, []string{"worst", "--ledger", path, "--mode", "top"}},
+		{cli.ExitUsage, []string{"worst", "--ledger", path, "--spending", "all"}},
+		{cli.ExitUsage, []string{"worst", "--ledger", path, "--radii", "0,0.1", "--lp", filepath.Join(t.TempDir(), "x")}},
+		{cli.ExitUsage, []string{"worst", "--by", "admm", "--ledger", path, "--radii", "0,0.1", "--trace", filepath.Join(t.TempDir(), "x")}},
 		{cli.ExitUsage, []string{"certify"}},
 		{cli.ExitFailed, []string{"certify", "--ledger", oldLedger}},
 		{cli.ExitFailed, []string{"certify", "--ledger", path + ".missing"}},
 		{cli.ExitFailed, []string{"certify", "--ledger", csv}},
 		{cli.ExitFailed, []string{"table", path, oldLedger}},
-		{cli.ExitUsage, []string{"exact", "--in", path}}, // not as a CSV file
+		{cli.ExitUsage, []string{"worst", "--in", path}}, // not as a CSV file
 	} {
 		if text, code := output(t, append([]string{"calib"}, c.args...)...); code != c.want || text != "" {
 			t.Errorf("%q: exit code %d, output %q; want %d and nothing", c.args, code, text, c.want)
@@ -178,7 +175,7 @@ func TestCalibJoint(t *testing.T) {
 		Note     string
 		Together joint
 	}
-	for verb, answer := range map[string]any{"exact": &exact, "certify": &certify} {
+	for verb, answer := range map[string]any{"worst": &exact, "certify": &certify} {
 		text, code := output(t, "calib", verb, "--ledger", scored, "--radii", "0,0.25", "--claim", "joint", "--json")
 		if err := json.Unmarshal([]byte(text), answer); err != nil || code != 0 {
 			t.Fatalf("%s: exit code %d, %v: %s", verb, code, err, text)
@@ -204,7 +201,7 @@ func TestCalibJoint(t *testing.T) {
 	}
 	csv := writeFile(t, "six.csv", sixSamples)
 	for _, bad := range []string{"certify --ledger " + scored + " --bins 5", "certify --ledger " + scored + " --delta 0.1", "certify --ledger " + scored + " --claim joint --delta 1",
-		"exact --in " + csv + " --claim joint", "exact --ledger " + scored + " --claim joint --radii 0.1 --spending family", "exact --ledger " + scored + " --claim joint --radii 0.1 --lp x.lp"} {
+		"worst --in " + csv + " --claim joint", "worst --ledger " + scored + " --claim joint --radii 0.1 --spending family", "worst --ledger " + scored + " --claim joint --radii 0.1 --lp x.lp"} {
 		if text, code := output(t, strings.Fields("calib "+bad)...); code != cli.ExitUsage {
 			t.Errorf("%s: exit code %d, %s", bad, code, text)
 		}

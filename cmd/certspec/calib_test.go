@@ -55,13 +55,13 @@ func checkNumbers(t *testing.T, got map[string]any, want map[string]float64) {
 func TestCalibExact(t *testing.T) {
 	path := writeFile(t, "six.csv", sixSamples)
 	assignment := filepath.Join(t.TempDir(), "worst.csv")
-	got := jsonOf(t, "calib", "exact", "--in", path, "--bins", "3", "--json", "--assignment", assignment)
+	got := jsonOf(t, "calib", "worst", "--in", path, "--bins", "3", "--json", "--assignment", assignment)
 	checkNumbers(t, got, map[string]float64{
 		"n": 6, "bins": 3, "cce": .427778, "cbs": .288750, "mean_gap": .508333, "ece": .041667, "ece_of_brier_confidences": .208333,
 		"brier": (.45*.45 + .7*.7 + .2*.2 + .15*.15 + .45*.45 + .1*.1) / 6,
 	})
 	lp := filepath.Join(t.TempDir(), "six.lp")
-	jsonOf(t, "calib", "exact", "--in", path, "--bins", "3", "--json", "--lp", lp)
+	jsonOf(t, "calib", "worst", "--in", path, "--bins", "3", "--json", "--lp", lp)
 	if text, err := os.ReadFile(lp); err != nil || !strings.Contains(string(text), "\nMaximize\n") {
 		t.Errorf("%v: %s", err, text)
 	}
@@ -92,11 +92,11 @@ func TestCalibExact(t *testing.T) {
 	}
 	// Without confidences there is no ECE of theirs.
 	bare := writeFile(t, "bare.csv", "correct,lower,upper\n0,.2,.6\n1,.6,.9\n")
-	got = jsonOf(t, "calib", "exact", "--in", bare, "--edges", "0,.5,1", "--json")
+	got = jsonOf(t, "calib", "worst", "--in", bare, "--edges", "0,.5,1", "--json")
 	checkNumbers(t, got, map[string]float64{"cce": .45, "ece": math.NaN(), "brier": math.NaN()})
-	got = jsonOf(t, "calib", "cbs", "--in", bare, "--json")
+	got = jsonOf(t, "calib", "worst", "--in", bare, "--json")
 	checkNumbers(t, got, map[string]float64{"n": 2, "cbs": (.36 + .16) / 2, "mean_gap": .5})
-	text, code := output(t, "calib", "exact", "--in", path, "--bins", "3")
+	text, code := output(t, "calib", "worst", "--in", path, "--bins", "3")
 	if code != 0 || !strings.Contains(text, "0.427778") || !strings.Contains(text, "0.288750") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
@@ -105,7 +105,7 @@ func TestCalibExact(t *testing.T) {
 func TestCalibSearches(t *testing.T) {
 	path := writeFile(t, "six.csv", sixSamples)
 	trace := filepath.Join(t.TempDir(), "trace.csv")
-	got := jsonOf(t, "calib", "admm", "--in", path, "--bins", "3", "--steps", "200", "--trace", trace, "--json")
+	got := jsonOf(t, "calib", "worst", "--by", "admm", "--in", path, "--bins", "3", "--steps", "200", "--trace", trace, "--json")
 	checkNumbers(t, got, map[string]float64{"exact": .427778, "gap": got["exact"].(float64) - got["acce"].(float64)})
 	if runs := got["runs"].([]any); len(runs) != 16 || got["gap"].(float64) < 0 || got["acce"].(float64) < .208333 {
 		t.Errorf("%d runs: %v", len(runs), got)
@@ -113,7 +113,7 @@ func TestCalibSearches(t *testing.T) {
 	if text, err := os.ReadFile(trace); err != nil || strings.Count(string(text), "\n") != 201 {
 		t.Errorf("trace: %v, %d lines", err, strings.Count(string(text), "\n"))
 	}
-	got = jsonOf(t, "calib", "dece", "--in", path, "--bins", "3", "--trials", "13", "--json")
+	got = jsonOf(t, "calib", "worst", "--by", "dece", "--in", path, "--bins", "3", "--trials", "13", "--json")
 	if dece := got["dece"].(float64); dece < .208333-1e-6 || dece > .427778+1e-6 || len(got["runs"].([]any)) != 13 {
 		t.Errorf("%v", got)
 	}
@@ -135,7 +135,7 @@ func TestCalibPlot(t *testing.T) {
 		return all
 	}
 	out := filepath.Join(t.TempDir(), "plot.svg")
-	cbs, exact := list("cbs --ledger "+scored), list("exact --ledger "+scored)
+	cbs, exact := list("worst --ledger "+scored), list("worst --ledger "+scored)
 	for i, p := range list("plot " + scored + " --figure cbs --out " + out) {
 		if p.Value != cbs[i].CBS || p.Images != cbs[i].N || !strings.Contains(p.Note, "0.999") {
 			t.Errorf("%+v, cbs has %v of %d", p, cbs[i].CBS, cbs[i].N)
@@ -242,24 +242,24 @@ func TestCalibFailures(t *testing.T) {
 		want int
 		args []string
 	}{
-		{cli.ExitUsage, []string{"exact"}},
-		{cli.ExitUsage, []string{"exact", "--in", six, "--bins", "0"}},
-		{cli.ExitUsage, []string{"exact", "--in", six, "--bins", "1001"}},
-		{cli.ExitUsage, []string{"exact", "--in", six, "--edges", "0,1,.5"}},
-		{cli.ExitUsage, []string{"exact", "--in", six, "--edges", "0,1", "--bins", "2"}},
-		{cli.ExitUsage, []string{"exact", "--in", six, "--closed", "both"}},
+		{cli.ExitUsage, []string{"worst"}},
+		{cli.ExitUsage, []string{"worst", "--in", six, "--bins", "0"}},
+		{cli.ExitUsage, []string{"worst", "--in", six, "--bins", "1001"}},
+		{cli.ExitUsage, []string{"worst", "--in", six, "--edges", "0,1,.5"}},
+		{cli.ExitUsage, []string{"worst", "--in", six, "--edges", "0,1", "--bins", "2"}},
+		{cli.ExitUsage, []string{"worst", "--in", six, "--closed", "both"}},
 		{cli.ExitUsage, []string{"metrics", "--in", z, "--bootstrap", "5"}},
 		{cli.ExitUsage, []string{"metrics", "--in", z, "--level", "1"}},
-		{cli.ExitUsage, []string{"admm", "--in", six, "--steps", "0"}},
-		{cli.ExitUsage, []string{"dece", "--in", six, "--trials", "0"}},
+		{cli.ExitUsage, []string{"worst", "--by", "admm", "--in", six, "--steps", "0"}},
+		{cli.ExitUsage, []string{"worst", "--by", "dece", "--in", six, "--trials", "0"}},
 		{cli.ExitUsage, []string{"table"}},
-		{cli.ExitFailed, []string{"exact", "--in", six + ".missing"}},
-		{cli.ExitFailed, []string{"exact", "--in", z}},
-		{cli.ExitFailed, []string{"cbs", "--in", z}},
-		{cli.ExitFailed, []string{"exact", "--in", none}},
-		{cli.ExitFailed, []string{"exact", "--in", bad}},
-		{cli.ExitFailed, []string{"admm", "--in", outside}},
-		{cli.ExitFailed, []string{"dece", "--in", z}},
+		{cli.ExitFailed, []string{"worst", "--in", six + ".missing"}},
+		{cli.ExitFailed, []string{"worst", "--in", z}},
+		{cli.ExitFailed, []string{"worst", "--in", z}},
+		{cli.ExitFailed, []string{"worst", "--in", none}},
+		{cli.ExitFailed, []string{"worst", "--in", bad}},
+		{cli.ExitFailed, []string{"worst", "--by", "admm", "--in", outside}},
+		{cli.ExitFailed, []string{"worst", "--by", "dece", "--in", z}},
 		{cli.ExitFailed, []string{"metrics", "--in", none}},
 		{cli.ExitFailed, []string{"table", six, bad}},
 	} {

@@ -49,7 +49,7 @@ func TestLogMetrics(t *testing.T) {
 	if err := os.WriteFile(path, []byte(publishedLog), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	text, code := output(t, "log", "metrics", path, "--radii", "0.34,0.35", "--json")
+	text, code := output(t, "ledger", "metrics", path, "--radii", "0.34,0.35", "--json")
 	var got map[string]any
 	if err := json.Unmarshal([]byte(text), &got); err != nil || code != 0 {
 		t.Fatalf("exit code %d, %v: %s", code, err, text)
@@ -63,11 +63,11 @@ func TestLogMetrics(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	// Two files give two lines; a bad one does not hide the good one.
-	text, code = output(t, "log", "metrics", path, path+".missing", path, "--json")
+	text, code = output(t, "ledger", "metrics", path, path+".missing", path, "--json")
 	if strings.Count(text, "\n") != 2 || code != cli.ExitFailed {
 		t.Errorf("exit code %d: %s", code, text)
 	}
-	text, code = output(t, "log", "metrics", path)
+	text, code = output(t, "ledger", "metrics", path)
 	if !strings.Contains(text, "0.3320") || code != 0 {
 		t.Errorf("exit code %d: %s", code, text)
 	}
@@ -83,8 +83,8 @@ func TestWrongUse(t *testing.T) {
 		{"certify", "more"},
 		{"predict", "--model", "m"},
 		{"predict", "--model", "m", "--data", "synthetic/test", "--sigma", "0.25", "--alpha", "0"},
-		{"log", "metrics"},
-		{"log", "metrics", "f", "--radii", "NaN"},
+		{"ledger", "metrics"},
+		{"ledger", "metrics", "f", "--radii", "NaN"},
 	} {
 		if text, code := output(t, args...); code != cli.ExitUsage || text != "" {
 			t.Errorf("%q: exit code %d, output %q; want %d and nothing", args, code, text, cli.ExitUsage)
@@ -211,7 +211,7 @@ func TestCertifyWithoutLabels(t *testing.T) {
 	if name := "folder:" + dir + "[resize=30,filter=lanczos,crop=28]"; run.Header.Data.Name != name {
 		t.Errorf("the ledger's data is %s; expected %s", run.Header.Data.Name, name)
 	}
-	if text, code := output(t, "log", "metrics", ledger); code != 0 || !strings.Contains(text, "no labels  –      –         –        –") {
+	if text, code := output(t, "ledger", "metrics", ledger); code != 0 || !strings.Contains(text, "no labels  –      –         –        –") {
 		t.Errorf("exit code %d:\n%s", code, text)
 	}
 	if text, code := output(t, "predict", "--model", trainedModel, "--data", "folder:"+dir, "--resize", "28x28", "--sigma", "0.25", "--n", "100"); code != 0 || !strings.Contains(text, "unknown") {

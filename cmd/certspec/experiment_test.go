@@ -75,7 +75,7 @@ func TestExperiment(t *testing.T) {
 	if text, code := output(t, append(args, "--json")...); code != 0 || !strings.Contains(text, `"done": 4,`) {
 		t.Fatalf("exit code %d: %s", code, text)
 	}
-	if text, code := output(t, "experiment", "status", folder); code != 0 || !strings.Contains(text, "4 of 4") || !strings.Contains(text, "tier mini") {
+	if text, code := output(t, "experiment", "table", "--left", folder); code != 0 || !strings.Contains(text, "4 of 4") || !strings.Contains(text, "tier mini") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 	for format, want := range map[string]string{"markdown": "| Gaussian |", "latex": "Gaussian &", "csv": "\nGaussian,", "html": "<td", "text": "Gaussian"} {
@@ -130,9 +130,9 @@ func TestExperimentUsage(t *testing.T) {
 		{"experiment", "run", "few", "--tier", "mini", "--add", file, "--out", out, "--shard", "2/2"},
 		{"experiment", "run", "few", "--tier", "mini", "--add", file, "--out", out, "--data", "cifar10"},
 		{"experiment", "run", "few", "--tier", "mini", "--add", file, "--out", out, "--rows", "few/x"},
-		{"experiment", "show", "A/c10/fm-hrc"},
+		{"experiment", "list", "A/c10/fm-hrc"},
 		{"experiment", "list", "rows"},
-		{"experiment", "status"},
+		{"experiment", "table", "--left"},
 		{"experiment", "table"},
 		{"experiment", "merge", out},
 		{"train", "--recipe", "few/g", "--add", file, "--out", out},
@@ -150,12 +150,12 @@ func TestExperimentUsage(t *testing.T) {
 	if text, code := output(t, "experiment", "list", "tiers", "--add", file); code != 0 || !strings.Contains(text, "mini") || !strings.Contains(text, "T1") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
-	if text, code := output(t, "experiment", "show", "few/bn", "--add", file, "--tier", "mini"); code != 0 || !strings.Contains(text, `"start": "few/g@1"`) {
+	if text, code := output(t, "experiment", "list", "few/bn", "--add", file, "--tier", "mini"); code != 0 || !strings.Contains(text, `"start": "few/g@1"`) {
 		t.Errorf("exit code %d: %s", code, text)
 	}
-	for _, command := range []string{"table", "status"} {
+	for _, more := range [][]string{nil, {"--left"}} {
 		folder := t.TempDir()
-		if _, err := outputOf(t, "experiment", command, folder); err == nil || !strings.Contains(err.Error(), folder+" is no folder of an experiment") {
+		if _, err := outputOf(t, "experiment", append([]string{"table", folder}, more...)...); err == nil || !strings.Contains(err.Error(), folder+" is no folder of an experiment") {
 			t.Errorf("a folder without a manifest: %v", err)
 		}
 	}

@@ -205,19 +205,19 @@ func TestHostileNames(t *testing.T) {
 		args []string
 	}{
 		{0, []string{"ledger", "info", whole}}, {0, []string{"ledger", "info", whole, "--json"}}, {0, []string{"ledger", "verify", whole}}, {0, []string{"ledger", "cite", whole}},
-		{0, []string{"ledger", "export", whole}}, {0, []string{"ledger", "merge", whole, other, "-o", at("m.ledger")}}, {0, []string{"ledger", "canonical", whole, "-o", at("c.ledger")}},
+		{0, []string{"ledger", "export", whole}}, {0, []string{"ledger", "merge", whole, other, "-o", at("m.ledger")}}, {0, []string{"ledger", "export", "--format", "canonical", whole, "-o", at("c.ledger")}},
 		{0, []string{"report", whole, "--format", "md"}}, {0, []string{"report", whole, "--format", "html"}}, {0, []string{"report", whole, "--format", "latex"}},
-		{0, []string{"log", "metrics", whole}}, {0, []string{"log", "table", whole, other}}, {0, []string{"log", "compare", whole, other}},
-		{1, []string{"calib", "certify", "--ledger", whole}}, {0, []string{"plan", "--from", whole}}, {0, []string{"ood", "verify", bounds}},
-		{0, []string{"ood", "auc", "--in", bounds, "--foreign", attacked}}, {1, []string{"ood", "merge", bounds, "-o", at("m.ood")}},
+		{0, []string{"ledger", "metrics", whole}}, {0, []string{"ledger", "metrics", whole, other}}, {0, []string{"ledger", "compare", whole, other}},
+		{1, []string{"calib", "certify", "--ledger", whole}}, {0, []string{"plan", "--from", whole}}, {0, []string{"ledger", "verify", bounds}},
+		{0, []string{"ood", "auc", "--in", bounds, "--foreign", attacked}}, {1, []string{"ledger", "merge", bounds, "-o", at("m.ood")}},
 		{1, append([]string{"ledger", "replay", whole}, onPics...)}, {1, append([]string{"certify", "--sigma", "0.25", "--n", "100", "--out", whole}, onPics...)},
 		{0, append([]string{"certify", "--sigma", "0.25", "--n", "100", "--block", "10", "--n0", "10", "--out", at("new.ledger")}, onPics...)},
 		{0, append([]string{"predict", "--sigma", "0.25", "--n", "100"}, onPics...)}, {0, append([]string{"evaluate"}, onPics...)},
 		{1, append([]string{"preflight", "--sigma", "0.25", "--n", "100"}, onPics...)},
-		{0, []string{"dataset", "info", "folder:" + pics, "--resize", "28x28"}}, {0, []string{"dataset", "info", "folder:" + pics, "--resize", "28x28", "--json"}},
-		{1, []string{"dataset", "info", "folder:" + pics}}, {0, []string{"export", "--model", model, "-o", at("net.onnx")}},
-		{0, append([]string{"lines", "fit"}, on...)}, {0, append([]string{"lines", "influence"}, on...)}, {0, append([]string{"lines", "fit", "--json"}, on...)},
-		{2, []string{"experiment", "list", "--add", recipes}}, {0, []string{"experiment", "table", few}}, {0, []string{"experiment", "status", few}},
+		{0, []string{"dataset", "list", "folder:" + pics, "--resize", "28x28"}}, {0, []string{"dataset", "list", "folder:" + pics, "--resize", "28x28", "--json"}},
+		{1, []string{"dataset", "list", "folder:" + pics}}, {0, []string{"export", "--model", model, "-o", at("net.onnx")}},
+		{0, append([]string{"lines", "fit"}, on...)}, {0, append([]string{"lines", "fit", "--influence"}, on...)}, {0, append([]string{"lines", "fit", "--json"}, on...)},
+		{2, []string{"experiment", "list", "--add", recipes}}, {0, []string{"experiment", "table", few}}, {0, []string{"experiment", "table", "--left", few}},
 		{1, append([]string{"ledger", "cite", whole}, "--model", model)},
 	} {
 		text, code := spoken(t, c.args...)

@@ -120,10 +120,10 @@ func TestLedgerMergeCanonicalExport(t *testing.T) {
 	if text, code := output(t, "ledger", "merge", "--partial", "-o", out+"2", shards[0]); code != 0 || !strings.Contains(text, "unfinished: 1 ledgers, 4 of 9 images") {
 		t.Errorf("in part: exit code %d: %s", code, text)
 	}
-	if text, code := output(t, "ledger", "canonical", "-o", out+"3", out+"2"); code != 0 || !strings.Contains(text, "unfinished") {
+	if text, code := output(t, "ledger", "export", "--format", "canonical", "-o", out+"3", out+"2"); code != 0 || !strings.Contains(text, "unfinished") {
 		t.Errorf("canonical: exit code %d: %s", code, text)
 	}
-	if text, code := output(t, "ledger", "canonical", "-o", out+"4", out); code != 0 || !strings.Contains(text, ": closed") {
+	if text, code := output(t, "ledger", "export", "--format", "canonical", "-o", out+"4", out); code != 0 || !strings.Contains(text, ": closed") {
 		t.Errorf("canonical: exit code %d: %s", code, text)
 	}
 	if got, _ := os.ReadFile(out + "4"); !bytes.Equal(got, want) {
@@ -135,8 +135,8 @@ func TestLedgerMergeCanonicalExport(t *testing.T) {
 	if _, code := output(t, "ledger", "export", whole, "-o", table); code != 0 {
 		t.Fatalf("export: exit code %d", code)
 	}
-	ours, _ := output(t, "log", "metrics", whole, "--json", "--radii", "0,0.1,0.2")
-	theirs, _ := output(t, "log", "metrics", table, "--json", "--radii", "0,0.1,0.2")
+	ours, _ := output(t, "ledger", "metrics", whole, "--json", "--radii", "0,0.1,0.2")
+	theirs, _ := output(t, "ledger", "metrics", table, "--json", "--radii", "0,0.1,0.2")
 	figures := func(text string) string {
 		from, to := strings.Index(text, `"rows"`), strings.Index(text, `"warnings"`)
 		if from < 0 || to < from {
@@ -267,7 +267,7 @@ func TestLedgerCite(t *testing.T) {
 
 func TestLedgerWrongUse(t *testing.T) {
 	for _, args := range [][]string{
-		{"info"}, {"info", "a", "b"}, {"verify"}, {"merge", "a"}, {"merge", "-o", "x"}, {"canonical", "a"}, {"export", oldLedger, "--format", "xlsx"},
+		{"info"}, {"info", "a", "b"}, {"verify"}, {"merge", "a"}, {"merge", "-o", "x"}, {"export", "a", "--format", "canonical"}, {"export", oldLedger, "--format", "xlsx"},
 		{"replay", oldLedger}, {"replay", oldLedger, "--data", "synthetic/test", "--images", "1", "--image", "2"}, {"cite"}, {"burn"},
 	} {
 		if text, code := output(t, append([]string{"ledger"}, args...)...); code != cli.ExitUsage || text != "" {

@@ -50,7 +50,7 @@ func TestLinesFit(t *testing.T) {
 		"fit --in " + file + " --x clean --y fog --baseline standard":     "label=value",
 		"fit --in " + file + " --x clean --y fog --leave-out g":           "did you mean",
 		"table --in " + file:                                              "have none of its predictors",
-		"influence --in models.txt --x clean --y fog":                     "ends in .json, .jsonl or .csv",
+		"fit --influence --in models.txt --x clean --y fog":               "ends in .json, .jsonl or .csv",
 		"fit --in " + file + " --x clean --y fog --over imges":            "--over",
 		"fit --in " + file + " --x clean --y fog --baseline group=nobody": "want at least 3",
 	} {
@@ -95,14 +95,14 @@ func TestLinesCertified(t *testing.T) {
 	}
 	const ledgers = "../../notebooks/results/cifar10-resnet20-s025-C"
 	for args, want := range map[string]string{
-		"fit --experiment " + folder + " --x clean --y C --radius 0.54":           "is above 0.5333, the cap",
-		"fit --experiment " + folder + " --x clean --y fgo":                       "did you mean fog",
-		"fit --experiment " + folder + " --x clean --y C --by method":             "expected radius",
-		"fit --experiment " + folder + " --x clean --y C --baseline group=nobody": "no model has group = nobody",
-		"fit --ledgers " + ledgers + " --x clean --y C --radius 0.25":             "want at least 3",
-		"fit --ledgers " + ledgers + " " + ledgers + " --x clean --y C":           "stands twice",
-		"fit --ledgers " + folder + " --x clean --y C":                            "has no ledgers",
-		"predict --radius 0.5": "wants --logs",
+		"fit --experiment " + folder + " --x clean --y C --radius 0.54":                    "is above 0.5333, the cap",
+		"fit --experiment " + folder + " --x clean --y fgo":                                "did you mean fog",
+		"fit --experiment " + folder + " --x clean --y C --by method":                      "expected radius",
+		"fit --experiment " + folder + " --x clean --y C --baseline group=nobody":          "no model has group = nobody",
+		"fit --ledgers " + ledgers + " --x clean --y C --radius 0.25":                      "want at least 3",
+		"fit --ledgers " + ledgers + " " + ledgers + " --x clean --y C":                    "stands twice",
+		"fit --ledgers " + folder + " --x clean --y C":                                     "has no ledgers",
+		"fit --leave-one-out --radius 0.5":                                                 "--logs",
 		"plot --experiment " + folder + " --x clean --y C --out " + t.TempDir() + "/a.gif": ".svg, .png or .pdf",
 		"plot --experiment " + folder + " --figure 2 --out " + t.TempDir() + "/a.svg":      "--experiment with --figure",
 	} {

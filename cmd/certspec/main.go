@@ -21,10 +21,8 @@ import (
 	importer "github.com/certspec/certspec/cmd/certspec/import"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/cmd/certspec/interpolate"
-	"github.com/certspec/certspec/cmd/certspec/kernel"
 	"github.com/certspec/certspec/cmd/certspec/ledger"
 	"github.com/certspec/certspec/cmd/certspec/lines"
-	"github.com/certspec/certspec/cmd/certspec/log"
 	"github.com/certspec/certspec/cmd/certspec/notebook"
 	"github.com/certspec/certspec/cmd/certspec/ood"
 	"github.com/certspec/certspec/cmd/certspec/plan"
@@ -43,8 +41,8 @@ import (
 func root() *cobra.Command {
 	return cli.Root(
 		adapt.Command(), attack.Command(), augment.Command(), backend.Command(), bound.Command(), calib.Command(), certify.Command(),
-		corrupt.Command(), dataset.Command(), evaluate.Command(), experiment.Command(), exporter.Command(), importer.Command(), interpolate.Command(), kernel.Command(),
-		ledger.Command(), lines.Command(), log.Command(), notebook.Command(), ood.Command(), plan.Command(), predict.Command(), preflight.Command(), quantize.Command(), report.Command(),
+		corrupt.Command(), dataset.Command(), evaluate.Command(), experiment.Command(), exporter.Command(), importer.Command(), interpolate.Command(),
+		ledger.Command(), lines.Command(), notebook.Command(), ood.Command(), plan.Command(), predict.Command(), preflight.Command(), quantize.Command(), report.Command(),
 		spectral.Command(), sweep.Command(), train.Command(), version.Command(),
 	)
 }

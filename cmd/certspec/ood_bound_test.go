@@ -47,7 +47,7 @@ func oodModel(t *testing.T, change func(w []float32)) string {
 // Rigorous bounds hold for float32, so none of the commands that give them can be asked for an engine that rounds otherwise.
 func TestBoundsTakeNoEngine(t *testing.T) {
 	model := oodModel(t, nil)
-	for _, args := range [][]string{{"bound"}, {"verify"}, {"check"}, {"property"}, {"attack"}} {
+	for _, args := range [][]string{{"bound"}, {"property"}, {"attack"}} {
 		_, err := outputOf(t, "ood", append(args, "--model", model, "--engine", "xla:cpu,kernels=bf16")...)
 		if err == nil || !strings.Contains(err.Error(), "unknown flag") || !strings.Contains(err.Error(), "--engine") {
 			t.Errorf("%s: %v", args[0], err)
@@ -85,8 +85,14 @@ func TestBoundsAreOfComparedLayers(t *testing.T) {
 	asked := file("p.vnnlib", []byte(property.String()))
 	out := file("out.ood", nil)
 	verbs := map[string][]string{
-		"bound": {"--data", "synthetic/test[count=2]", "--eps", "0.01", "--out", out}, "check": {"--eps", "0.01"}, "property": {"--property", asked},
+		"bound": {"--data", "synthetic/test[count=2]", "--eps", "0.01", "--out", out}, "--bounds": {"--eps", "0.01"}, "property": {"--property", asked},
 		"attack": {"--data", "synthetic/test[count=2]", "--eps", "0.01", "--steps", "2"},
+	}
+	under := func(verb string) string {
+		if verb == "--bounds" {
+			return "preflight"
+		}
+		return "ood"
 	}
 	if _, err := onnx.Library(""); err == nil {
 		for verb, args := range verbs {
@@ -94,7 +100,7 @@ func TestBoundsAreOfComparedLayers(t *testing.T) {
 				if verb == "bound" {
 					os.Remove(out)
 				}
-				text, err := outputOf(t, "ood", append([]string{verb, "--model", path}, args...)...)
+				text, err := outputOf(t, under(verb), append([]string{verb, "--model", path}, args...)...)
 				if verb != "property" && !strings.Contains(text, "compared with onnxruntime") || err != nil {
 					t.Errorf("%s of %s: %v: %s", verb, path, err, text)
 				}
@@ -111,10 +117,10 @@ func TestBoundsAreOfComparedLayers(t *testing.T) {
 			os.Remove(out)
 		}
 		args = append([]string{verb, "--model", model}, args...)
-		if _, err := outputOf(t, "ood", args...); !errors.Is(err, onnx.ErrNoLibrary) || !strings.Contains(err.Error(), "--uncompared") || !strings.Contains(err.Error(), "certspec backend install onnxruntime") {
+		if _, err := outputOf(t, under(verb), args...); !errors.Is(err, onnx.ErrNoLibrary) || !strings.Contains(err.Error(), "--uncompared") || !strings.Contains(err.Error(), "certspec backend install onnxruntime") {
 			t.Errorf("%s without ONNX Runtime: %v", verb, err)
 		}
-		if text, err := outputOf(t, "ood", append(args, "--uncompared")...); err != nil || verb != "property" && !strings.Contains(text, "not compared") {
+		if text, err := outputOf(t, under(verb), append(args, "--uncompared")...); err != nil || verb != "property" && !strings.Contains(text, "not compared") {
 			t.Errorf("%s --uncompared: %v: %s", verb, err, text)
 		}
 	}
@@ -152,7 +158,9 @@ func TestOODFromBoundToAUC(t *testing.T) {
 	for _, i := range []string{"0", "1"} {
 		must("bound", "--model", model, "--data", "synthetic/train[count=20]", "--eps", "0.01", "--out", file("part"+i+".ood"), "--shard", i+"/2")
 	}
-	must("merge", "-o", file("merged.ood"), file("part1.ood"), file("part0.ood"))
+	if text, err := outputOf(t, "ledger", "merge", "-o", file("merged.ood"), file("part1.ood"), file("part0.ood")); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
 	a, _ := os.ReadFile(file("foreign.ood"))
 	if b, _ := os.ReadFile(file("merged.ood")); !bytes.Equal(a, b) {
 		t.Error("two shards merge into another file than one run makes")
@@ -193,15 +201,23 @@ func TestOODFromBoundToAUC(t *testing.T) {
 		t.Errorf("a threshold in one order of files is %v, in the other %v", a, b)
 	}
 	for want, args := range map[string][]string{
-		"bounds of 5 images computed again": {"foreign.ood", "--model", model, "--sample", "5"},
-		"confidences of 5 images":           {"few.ood", "--model", model},
-		"nothing computed again":            {"foreign.ood"},
+		"bounds of 5 images computed again: equal": {"replay", file("foreign.ood"), "--model", model, "--images", "5"},
+		"confidences of 5 images":                  {"replay", file("few.ood"), "--model", model},
+		"holds: 20 images, sha256:":                {"verify", file("foreign.ood")},
 	} {
-		if text := must(append([]string{"verify", file(args[0])}, args[1:]...)...); !strings.Contains(text, want) {
-			t.Errorf("%s; expected %q", text, want)
+		if text, err := outputOf(t, "ledger", args...); err != nil || !strings.Contains(text, want) {
+			t.Errorf("%v: %s; expected %q", err, text, want)
 		}
 	}
-	must("check", "--model", model, "--eps", "0.01")
+	for want, args := range map[string][]string{
+		"--model is missing": {"replay", file("in.ood"), "--images", "2"},
+		"--engine with":      {"replay", file("in.ood"), "--model", model, "--engine", "go"},
+		"--partial with":     {"merge", "--partial", file("part0.ood"), "-o", file("x.ood")},
+	} {
+		if _, err := outputOf(t, "ledger", args...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v; expected %q", args, err, want)
+		}
+	}
 	for want, args := range map[string][]string{
 		"--eps -1":                   {"bound", "--model", model, "--data", "synthetic/test", "--eps", "-1"},
 		"--eps NaN":                  {"bound", "--model", model, "--data", "synthetic/test", "--eps", "nan"},
@@ -211,8 +227,6 @@ func TestOODFromBoundToAUC(t *testing.T) {
 		"is of another run":          {"bound", "--model", model, "--data", "synthetic/test[count=30]", "--eps", "0.2", "--out", file("in.ood")},
 		"no such file":               {"attack", "--model", model, "--data", "synthetic/test", "--eps", "0.1", "--transfer", file("x.npy")},
 		"--shard without --out":      {"bound", "--model", model, "--data", "synthetic/test", "--shard", "0/2"},
-		"--sample without --model":   {"verify", file("in.ood"), "--sample", "2"},
-		"--data without --model":     {"verify", file("in.ood"), "--data", "synthetic/test"},
 		"which may share images":     {"auc", "--in", file("in.ood"), "--foreign", file("foreign.ood"), "--validation", file("further.ood")},
 		"has the own images":         {"auc", "--in", file("in.ood"), "--foreign", file("in.ood")},
 		"--attacks pgd: expected":    {"attack", "--model", model, "--data", "synthetic/test[count=20]", "--eps", "0.1", "--attacks", "pgd"},
@@ -229,7 +243,7 @@ func TestOODFromBoundToAUC(t *testing.T) {
 // Weights that are not finite are refused with their place.
 func TestOODRefusesDamagedWeights(t *testing.T) {
 	model := oodModel(t, func(w []float32) { w[7] /= 0 * w[7] })
-	if _, err := outputOf(t, "ood", "check", "--model", model); err == nil || !strings.Contains(err.Error(), "weight") {
+	if _, err := outputOf(t, "preflight", "--bounds", "--model", model); err == nil || !strings.Contains(err.Error(), "weight") {
 		t.Errorf("%v", err)
 	}
 }

@@ -34,12 +34,12 @@ func outputs(t *testing.T) [][]string {
 	return [][]string{
 		{"ledger", "export", ledger, "-o"},
 		{"ledger", "merge", ledger, "-o"},
-		{"ledger", "canonical", ledger, "-o"},
-		{"log", "table", ledger, "--format", "csv", "-o"},
+		{"ledger", "export", "--format", "canonical", ledger, "-o"},
+		{"ledger", "metrics", ledger, "--format", "csv", "-o"},
 		{"report", ledger, "--format", "md", "-o"},
 		{"corrupt", "apply", "--name", "fog", "--severity", "1", "--seed", "1", "--in", images, "--out"},
 		{"augment", "--name", "fouriermix", "--in", images, "--out"},
-		{"spectral", "profile", "--in", images, "--out"},
+		{"spectral", "spectrum", "--profile", "--in", images, "--out"},
 		{"spectral", "spectrum", "--in", images, "--out"},
 	}
 }
@@ -150,7 +150,7 @@ func TestFullStandardOutput(t *testing.T) {
 	}
 	defer full.Close()
 	for _, args := range [][]string{
-		{"ledger", "verify", oldLedger}, {"ledger", "verify", "--json", oldLedger}, {"ledger", "info", oldLedger}, {"log", "metrics", oldLedger},
+		{"ledger", "verify", oldLedger}, {"ledger", "verify", "--json", oldLedger}, {"ledger", "info", oldLedger}, {"ledger", "metrics", oldLedger},
 		{"corrupt", "list"}, {"dataset", "list"}, {"help"}, {"--version"}, {"bound", "--k", "990", "--n", "1000"},
 	} {
 		cmd, _, stderr := program(t, args...)

@@ -117,7 +117,7 @@ func TestMapOfGuarantees(t *testing.T) {
 	if err != nil || !strings.Contains(text, "x + t·d, |t| ≤ 0.866") {
 		t.Errorf("%v: %s", err, text)
 	}
-	if _, err := outputOf(t, "ood", "verify", file); err != nil {
+	if _, err := outputOf(t, "ledger", "verify", file); err != nil {
 		t.Error(err)
 	}
 	for want, more := range map[string][]string{

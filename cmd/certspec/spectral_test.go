@@ -66,7 +66,7 @@ func TestSpectralSpectrum(t *testing.T) {
 		}
 	}
 	profile := filepath.Join(t.TempDir(), "profile.csv")
-	rings := jsonOf(t, "spectral", "profile", "--in", in, "--json", "--out", profile)["profile"].([]any)
+	rings := jsonOf(t, "spectral", "spectrum", "--profile", "--in", in, "--json", "--out", profile)["profile"].([]any)
 	checkNumbers(t, rings[0].(map[string]any), map[string]float64{"frequency": 0, "bins": 1, "amplitude": 7.2, "power": 7.2 * 7.2})
 	checkNumbers(t, rings[len(rings)-1].(map[string]any), map[string]float64{"frequency": 4, "amplitude": 3.6 / 5, "power": 7.2 * 7.2 / 2 / 5, "bins": 5})
 	text, err := os.ReadFile(profile)
@@ -86,7 +86,7 @@ func TestSpectralOfBadInput(t *testing.T) {
 		{[]string{"spectrum", "--in", in, "--data", "synthetic"}, cli.ExitUsage},
 		{[]string{"spectrum", "--in", in, "--minus", other, "--out", out}, cli.ExitFailed},
 		{[]string{"spectrum", "--in", writeFile(t, "bad.npy", "no array"), "--out", out}, cli.ExitFailed},
-		{[]string{"profile", "--in", filepath.Join(t.TempDir(), "none.npy")}, cli.ExitFailed},
+		{[]string{"spectrum", "--profile", "--in", filepath.Join(t.TempDir(), "none.npy")}, cli.ExitFailed},
 	} {
 		if text, code := output(t, append([]string{"spectral"}, c.args...)...); code != c.want || text != "" {
 			t.Errorf("%q: exit code %d, output %q; want %d and nothing", c.args, code, text, c.want)
@@ -109,12 +109,12 @@ func TestSpectralOfRealImages(t *testing.T) {
 		}
 		return writeFile(t, name, b.String())
 	}
-	got := jsonOf(t, "spectral", "profile", "--in", file("a.npy", -.5, 0, .5, 2), "--minus", npyFile(t, make([]uint8, 4), 1, 2, 2), "--json")
+	got := jsonOf(t, "spectral", "spectrum", "--profile", "--in", file("a.npy", -.5, 0, .5, 2), "--minus", npyFile(t, make([]uint8, 4), 1, 2, 2), "--json")
 	// The sum is 2; sums with signs by column, row and both are −2, −3 and 1.
 	rings := got["profile"].([]any)
 	checkNumbers(t, rings[0].(map[string]any), map[string]float64{"frequency": 0, "amplitude": 2, "bins": 1})
 	checkNumbers(t, rings[1].(map[string]any), map[string]float64{"frequency": 1, "amplitude": 2, "bins": 3})
-	cmd, _, stderr := program(t, "spectral", "profile", "--in", file("nan.npy", 0, 0, float32(math.NaN()), 0))
+	cmd, _, stderr := program(t, "spectral", "spectrum", "--profile", "--in", file("nan.npy", 0, 0, float32(math.NaN()), 0))
 	if err := cmd.Run(); err == nil || !strings.Contains(stderr.String(), "image 0 has the value NaN at row 1, column 0, channel 0") {
 		t.Errorf("%v: %s", err, stderr)
 	}

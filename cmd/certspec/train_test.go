@@ -53,7 +53,7 @@ func TestTrainMethod(t *testing.T) {
 }
 
 func TestTrainMethods(t *testing.T) {
-	out, err := outputOf(t, "train", "methods", "--json")
+	out, err := outputOf(t, "train", "--list", "--json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestTrainMethods(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list) != len(method.Names()) || list[0].Name != method.Default {
 		t.Errorf("methods %v, %v", list, err)
 	}
-	if out, err := outputOf(t, "train", "methods"); err != nil || !strings.Contains(out, "lambda=40") {
+	if out, err := outputOf(t, "train", "--list"); err != nil || !strings.Contains(out, "lambda=40") {
 		t.Errorf("methods %q, %v", out, err)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -166,7 +167,7 @@ func TestEveryValueCompletes(t *testing.T) {
 	}
 	for typed, want := range map[string]string{
 		"certify --rule b": "betting", "train --net resn": "resnet20", "certify --data fashionmnist/te": "fashionmnist/test", "sweep run --corrupt fog,fros": "fog,frost",
-		"calib exact --mode m": "max", "spectral path --kind amplitude,pi": "amplitude,pixel",
+		"calib worst --mode m": "max", "spectral path --kind amplitude,pi": "amplitude,pixel",
 	} {
 		text, code := output(t, append([]string{cobra.ShellCompRequestCmd}, strings.Fields(typed)...)...)
 		if code != 0 || !strings.Contains("\n"+text, "\n"+want+"\n") {
@@ -194,7 +195,7 @@ func TestOneWordForOutputs(t *testing.T) {
 	if writes < 20 {
 		t.Errorf("%d commands write something: this test looks for the wrong name", writes)
 	}
-	for _, typed := range []string{"certify --ledger x", "report --output x", "sweep table --output x", "log table --output x", "log compare --output x",
+	for _, typed := range []string{"certify --ledger x", "report --output x", "sweep table --output x", "ledger metrics --output x", "ledger compare --output x",
 		"calib certify --output x", "calib table --output x", "experiment table --output x", "export --onnx x", "spectral heatmap --png x --tsv y"} {
 		words := strings.Fields(typed)
 		cmd, rest, err := root().Find(words)
@@ -208,12 +209,12 @@ func TestOneWordForOutputs(t *testing.T) {
 }
 
 // Commands that print no numbers, or a text of another form.
-var noJSON = []string{"backend install", "dataset fetch", "kernel uninstall", "notebook lab", "ledger cite", "ledger export", "experiment show", "lines plot"}
+var noJSON = []string{"backend install", "dataset fetch", "notebook lab", "ledger cite", "lines plot"}
 
 func TestNumbersHaveJSON(t *testing.T) {
 	walk(t, func(t *testing.T, cmd *cobra.Command) {
 		name := strings.TrimPrefix(cmd.CommandPath(), "certspec ")
-		if cmd.HasSubCommands() && name != "train" && name != "augment" || name == "certspec" {
+		if cmd.HasSubCommands() {
 			return
 		}
 		if has := cmd.Flags().Lookup("json") != nil; has == slices.Contains(noJSON, name) {
@@ -307,6 +308,43 @@ func TestMessagesOfWrongUse(t *testing.T) {
 	}
 }
 
+// A command of before is answered by the one that does the same now, whatever flags stand behind it.
+func TestCommandsOfBefore(t *testing.T) {
+	for old, now := range cli.Moved() {
+		if text, code := output(t, append(strings.Fields(old), "--names", "x")...); code != cli.ExitUsage || text != "" {
+			t.Errorf("%s: exit code %d: %s", old, code, text)
+		}
+		if err := parses(strings.Fields(now)); err != nil {
+			t.Errorf("%s is now %s: %v", old, now, err)
+		}
+	}
+	for typed, says := range map[string]string{
+		"log metrics --cap 1": ": log metrics is now certspec ledger metrics",
+		"ood merge a b":       ": ood merge is now certspec ledger merge",
+		"log":                 ": log is now certspec ledger",
+	} {
+		cmd, _, stderr := program(t, strings.Fields(typed)...)
+		if cmd.Run(); !strings.Contains(stderr.String(), says) {
+			t.Errorf("%s: %s", typed, stderr)
+		}
+	}
+}
+
+// parses says what is wrong with the words of a command line, behind certspec.
+func parses(words []string) error {
+	cmd, rest, err := root().Find(words)
+	if err != nil {
+		return err
+	}
+	if err := cmd.ParseFlags(rest); err != nil {
+		return err
+	}
+	if args := cmd.Flags().Args(); cmd.HasSubCommands() && len(args) > 0 {
+		return fmt.Errorf("%s has no command %s", cmd.CommandPath(), args[0])
+	}
+	return nil
+}
+
 // A path whose folder would have to be made in the root of the file system is mistyped; nothing is computed, and nothing made.
 func TestMistypedFolder(t *testing.T) {
 	missing := filepath.Join(string(filepath.Separator), "no such folder of certspec", "deep", "x.ledger")
@@ -317,10 +355,10 @@ func TestMistypedFolder(t *testing.T) {
 	for says, args := range map[string][]string{
 		"there is no folder":    {"certify", "--exec", "x", "--data", "synthetic/test", "--sigma", "0.25", "--out", missing},
 		"there is no folder ":   {"sweep", "run", "--exec", "x", "--data", "synthetic/test", "--sigma", "0.25", "--out", filepath.Dir(missing)},
-		"that is a folder":      {"log", "table", oldLedger, "--out", t.TempDir()},
-		"is a file, not a fold": {"log", "table", oldLedger, "--out", filepath.Join(file, "x.md")},
+		"that is a folder":      {"ledger", "metrics", oldLedger, "--out", t.TempDir()},
+		"is a file, not a fold": {"ledger", "metrics", oldLedger, "--out", filepath.Join(file, "x.md")},
 		"that is a file":        {"sweep", "run", "--exec", "x", "--data", "synthetic/test", "--sigma", "0.25", "--out", file},
-		"is empty":              {"log", "table", oldLedger, "--out", ""},
+		"is empty":              {"ledger", "metrics", oldLedger, "--out", ""},
 	} {
 		cmd, _, stderr := program(t, args...)
 		cmd.Run()
@@ -332,7 +370,7 @@ func TestMistypedFolder(t *testing.T) {
 		t.Errorf("%s was made", missing)
 	}
 	deep := filepath.Join(t.TempDir(), "a", "b", "t.md")
-	if _, code := output(t, "log", "table", oldLedger, "--out", deep); code != 0 {
+	if _, code := output(t, "ledger", "metrics", oldLedger, "--out", deep); code != 0 {
 		t.Errorf("folders that are missing below one that is there: exit code %d", code)
 	}
 }

@@ -89,7 +89,7 @@ func TestVerbsOnPipe(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "torn"), torn, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	run(t, "ledger", "canonical", "-o", filepath.Join(dir, "canonical"), filepath.Join(dir, "torn"))
+	run(t, "ledger", "export", "--format", "canonical", "-o", filepath.Join(dir, "canonical"), filepath.Join(dir, "torn"))
 	check("ledger canonical", "canonical")
 
 	// Checks are worded anew; rates, plans with their times and the instruction set are those of the machine.

@@ -100,7 +100,7 @@ func TestProgramOfTheCells(t *testing.T) {
 	if err := os.Remove(program); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(of, "ledger").CombinedOutput(); err == nil || !strings.Contains(string(out), "run certspec kernel install again") {
+	if out, err := exec.Command(of, "ledger").CombinedOutput(); err == nil || !strings.Contains(string(out), "run certspec notebook install again") {
 		t.Errorf("%q (%v)", out, err)
 	}
 }

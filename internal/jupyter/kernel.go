@@ -111,7 +111,7 @@ func Uninstall(dataDir string) (bool, error) {
 // since not every front end expands variables there.
 func startScript(k Kernel, g goTool, bin string) string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "#!/bin/sh\n# Starts GoNB for certspec; written by \"certspec kernel install\".\n")
+	fmt.Fprintf(&s, "#!/bin/sh\n# Starts GoNB for certspec; written by \"certspec notebook install\".\n")
 	fmt.Fprintf(&s, "PATH=%s:%s:\"$PATH\"\nexport PATH\nunset GOWORK\n", quote(filepath.Join(k.Dir, "path")), quote(bin))
 	fmt.Fprintf(&s, "GOFLAGS=\"$GOFLAGS %s\"\nexport GOFLAGS\n", strings.Join(cellFlags(g), " "))
 	if !g.cgo {
@@ -138,7 +138,7 @@ func goScript(g goTool) string {
 // programScript runs the program that installed the kernel, so that "!certspec" works in a cell.
 func programScript(program string) string {
 	return "#!/bin/sh\n# For !certspec in a cell.\nprogram=" + quote(program) + "\n" +
-		`test -x "$program" || { echo "certspec is no longer at $program: run certspec kernel install again" >&2; exit 127; }` + "\n" +
+		`test -x "$program" || { echo "certspec is no longer at $program: run certspec notebook install again" >&2; exit 127; }` + "\n" +
 		`exec "$program" "$@"` + "\n"
 }
 

@@ -74,7 +74,7 @@ def _named(images: Any, labels: object, file: bool) -> Images:
         name = "folder:" + os.path.abspath(name)
     first = np.zeros((1, 1, 1), np.uint8)
     if not file:  # what the model answers to one image tells the number of classes
-        info = json.loads(run(["dataset", "info", name, "--json"]))
+        info = json.loads(run(["dataset", "list", name, "--json"]))
         sides = [info["shape"][side] for side in ("height", "width", "channels")]
         first = np.full(sides, 128, np.uint8)
     return Images(name, first, 0, None)

@@ -172,7 +172,7 @@ def run(arguments: Sequence[str], *, folder: Optional[str] = None, accepted: Seq
     >>> run(["bound", "--no-such-flag"])
     Traceback (most recent call last):
     ...
-    certspec._program.CertspecError: unknown flag --no-such-flag; certspec bound --help lists the flags
+    certspec._program.CertspecError: unknown flag --no-such-flag; certspec bound --help lists them
     """
     with Child(arguments, folder, show=show) as child:
         return child.result(accepted)

@@ -120,7 +120,7 @@ class Ledger:
 
     def certified_accuracy(self, radii: Sequence[float] = (0.0, 0.25, 0.5, 0.75)) -> List[float]:
         """Shares of images that are right and certified at least that far."""
-        metrics = self._json(["log", "metrics"], flags({"radii": list(radii)}))
+        metrics = self._json(["ledger", "metrics"], flags({"radii": list(radii)}))
         return [float(at["value"]) for at in metrics["certified_accuracy"]]
 
     def curve(self) -> List[Tuple[float, float]]:
@@ -157,7 +157,7 @@ def compare(a: Source, b: Source,
             radii: Sequence[float] = (0.0, 0.25, 0.5, 0.75)) -> Comparison:
     """Differences b − a of two ledgers on the same images, with paired bootstrap intervals."""
     words = [path_of(a), path_of(b), "--json", *flags({"radii": list(radii)})]
-    found = json.loads(run(["log", "compare", *words]))
+    found = json.loads(run(["ledger", "compare", *words]))
     return Comparison(found["images"], made(Difference, found["acr"]),
                       [made(Difference, at) for at in found["certified_accuracy"]])
 

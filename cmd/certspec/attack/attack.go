@@ -57,7 +57,7 @@ func Command() *cobra.Command {
 		Short: "Attack a smoothed network: the accuracy that remains, next to the certified one",
 		Long: `Attack the images of a ledger under the smoothed classifier of a trained network, by projected gradient steps in the
 Euclidean norm that lower the smoothed confidence in the label, and compare the accuracy that stands with the certified one.
-Gradients come from the engine for a model file of certspec, and from the layers of an ONNX file, which certspec ood check
+Gradients come from the engine for a model file of certspec, and from the layers of an ONNX file, which certspec preflight --bounds
 lists: in float64 on the processor, which is slow. A program (--exec) gives them where its hello says so.
 
 An image counts as broken where the smoothed classifier answers another class at the attacked image, rounded to bytes, with

@@ -25,7 +25,7 @@ type augmentation struct {
 	name, in, out string
 	options       []string
 	at            augment.Address
-	bytes         bool
+	bytes, list   bool
 	workers       int
 	json          *bool
 }
@@ -38,7 +38,7 @@ func Command() *cobra.Command {
 		Short: "Write random views of images: FourierMix, AugMix, AutoAugment, crop, flip",
 		Long: `One view of each image of a NumPy file (uint8, or float32 or float64 in units of the full range, N×H×W×C or N×H×W), written as float32
 in units of the full range and not clipped, or with --uint8 clipped to [0, 1] and rounded. The view of an image depends on the seed, the epoch, the number of
-the view, and the place of the image in the file, and on nothing else. certspec augment list shows names and options; names joined by "+" are
+the view, and the place of the image in the file, and on nothing else. certspec augment --list shows names and options; names joined by "+" are
 applied one after the other, with options in brackets.`,
 		Example: `  certspec augment --name fouriermix --seed 1 --in in.npy --out out.npy
   certspec augment --name augmix --option severity=5 --seed 1 --uint8 --in in.npy --out out.npy
@@ -47,7 +47,7 @@ applied one after the other, with options in brackets.`,
 	}
 
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
-		f.Named(&o.name, "name", "", "augmentation, or several joined by +; see certspec augment list", names)
+		f.Named(&o.name, "name", "", "augmentation, or several joined by +; see certspec augment --list", names)
 		f.Texts(&o.options, "option", "option of the augmentation as key=value; may be given again")
 		f.File(&o.in, "in", "file of images to read", "npy")
 	})
@@ -58,16 +58,20 @@ applied one after the other, with options in brackets.`,
 		f.IntVar(&o.workers, "workers", 0, "images at a time (default one for each processor)")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
+		f.BoolVar(&o.list, "list", false, "list the augmentations with their options and defaults")
 		f.Out(&o.out, "file of views to write")
 		f.BoolVar(&o.bytes, "uint8", false, "clip to [0, 1] and write bytes")
 	})
 	o.json = cli.JSON(cmd)
+	cli.First(cmd, "name", "in", "seed", "out", "list")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
-	cmd.AddCommand(listCommand())
 	return cmd
 }
 
 func (o *augmentation) run(cmd *cobra.Command) error {
+	if o.list {
+		return list(cmd, *o.json)
+	}
 	if err := cli.Needed(cmd, "name", "in", "out"); err != nil {
 		return err
 	}
@@ -183,26 +187,18 @@ func names() []string {
 	return all
 }
 
-func listCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the augmentations with their options and defaults",
-		Args:  cli.NoArgs,
+// list prints the augmentations with their options and defaults.
+func list(cmd *cobra.Command, asJSON bool) error {
+	all := augment.List()
+	if asJSON {
+		return cli.PrintJSON(cmd.OutOrStdout(), all)
 	}
-	asJSON := cli.JSON(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		list := augment.List()
-		if *asJSON {
-			return cli.PrintJSON(cmd.OutOrStdout(), list)
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	for _, e := range all {
+		cli.Fprintf(w, "%s\t\t%s\n", e.Name, strings.ToUpper(e.Description[:1])+e.Description[1:])
+		for _, o := range e.Options {
+			cli.Fprintf(w, "  %s=%s\t\t%s\n", o.Key, o.Value, o.Usage)
 		}
-		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-		for _, e := range list {
-			cli.Fprintf(w, "%s\t\t%s\n", e.Name, strings.ToUpper(e.Description[:1])+e.Description[1:])
-			for _, o := range e.Options {
-				cli.Fprintf(w, "  %s=%s\t\t%s\n", o.Key, o.Value, o.Usage)
-			}
-		}
-		return w.Flush()
 	}
-	return cmd
+	return w.Flush()
 }

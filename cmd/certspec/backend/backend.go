@@ -27,7 +27,7 @@ func Command() *cobra.Command {
 	return cli.Noun("backend", "Find, install and check the engines that run networks",
 		`Find, install and check the engines that run networks, best first: XLA on a GPU, ONNX Runtime (which cannot
 train), XLA on the CPU, the Go backend. certspec help model says how one is chosen.`,
-		listCommand(), installCommand(), checkCommand(), benchCommand())
+		listCommand(), installCommand(), checkCommand())
 }
 
 func listCommand() *cobra.Command {
@@ -117,6 +117,8 @@ func installCommand() *cobra.Command {
 // checkOptions are what the flags of "backend check" ask.
 type checkOptions struct {
 	engine string
+	bench  bool
+	time   time.Duration
 	json   *bool
 }
 
@@ -124,16 +126,31 @@ func checkCommand() *cobra.Command {
 	var o checkOptions
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Compile and run small programs on the engine and compare with the Go backend",
-		Args:  cli.NoArgs,
+		Short: "Compare an engine with the Go backend on small programs, or time all engines",
+		Long: `Compile and run small programs on the engine, and compare the results with those of the Go backend. With --bench,
+time a matrix product, a convolution and a ResNet-20 on every usable engine instead.`,
+		Example: "  certspec backend check --engine xla\n  certspec backend check --bench",
+		Args:    cli.NoArgs,
 	}
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) { f.TrainingEngine(&o.engine, "engine", "what is checked") })
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		f.BoolVar(&o.bench, "bench", false, "time all usable engines")
+		f.DurationVar(&o.time, "time", 2*time.Second, "of --bench: time for each program")
+	})
 	o.json = cli.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
 }
 
 func (o *checkOptions) run(cmd *cobra.Command) error {
+	switch f := cmd.Flags(); {
+	case o.bench && f.Changed("engine"):
+		return cli.Usagef("--engine with --bench, which times all engines")
+	case o.bench:
+		return o.measure(cmd)
+	case f.Changed("time"):
+		return cli.Usagef("--time goes with --bench")
+	}
 	b, err := openBackend(o.engine)
 	if err != nil {
 		return err
@@ -179,7 +196,7 @@ func openBackend(choice string) (*backend.Backend, error) {
 	return b, nil
 }
 
-// backendSpeed is what "backend bench" prints of one engine.
+// backendSpeed is what "backend check --bench" prints of one engine.
 type backendSpeed struct {
 	Engine  string          `json:"engine"`
 	Device  string          `json:"device"`
@@ -187,26 +204,8 @@ type backendSpeed struct {
 	Speeds  []backend.Speed `json:"speeds"`
 }
 
-// benchOptions are what the flags of "backend bench" ask.
-type benchOptions struct {
-	time time.Duration
-	json *bool
-}
-
-func benchCommand() *cobra.Command {
-	var o benchOptions
-	cmd := &cobra.Command{
-		Use:   "bench",
-		Short: "Time a matrix product, a convolution and a ResNet-20 on every usable engine",
-		Args:  cli.NoArgs,
-	}
-	o.json = cli.JSON(cmd)
-	cli.Group(cmd, cli.Settings, func(f *cli.Flags) { f.DurationVar(&o.time, "time", 2*time.Second, "time for each program") })
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
-	return cmd
-}
-
-func (o *benchOptions) run(cmd *cobra.Command) error {
+// measure times programs on every usable engine.
+func (o *checkOptions) measure(cmd *cobra.Command) error {
 	list, err := backend.List()
 	if err != nil {
 		return err

@@ -47,74 +47,12 @@ type admmRun struct {
 	Gap float64 `json:"gap"`
 }
 
-// admmResult is what "calib admm" prints.
+// admmResult is what --by admm prints.
 type admmResult struct {
 	N    int `json:"n"`
 	Bins int `json:"bins"`
 	mip.Outcome
 	Runs []admmRun `json:"runs"`
-}
-
-// admmOptions are what the flags of "calib admm" ask.
-type admmOptions struct {
-	sampleOptions
-	steps             int
-	trace, assignment string
-	json              *bool
-}
-
-func admmCommand() *cobra.Command {
-	var o admmOptions
-	cmd := &cobra.Command{
-		Use:   "admm {--in FILE | --ledger FILE} [flags]",
-		Short: "The calibration error that ADMM finds, beside the exact bound",
-		Long: `The approximate certified calibration error (ACCE) of Emde et al. (2025): the best of 16 runs of ADMM on
-the mixed-integer program, of the confidences given and of the Brier confidences; beside it the exact optimum of the
-same program. ACCE is a lower bound on the optimum, not a certificate. Without a column confidence, runs start at the
-middle of the intervals where they would start at the confidences.`,
-		Example: "  certspec calib admm --in intervals.csv --bins 15 --json",
-		Args:    cli.NoArgs,
-	}
-
-	o.sampleOptions.flags(cmd)
-	cli.Group(cmd, cli.Settings, func(f *cli.Flags) { f.IntVar(&o.steps, "steps", 3000, "steps of a run, at most") })
-	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
-		f.Written(&o.trace, "trace", "CSV file to write: value, penalties and residuals of the best run, step by step")
-		f.Written(&o.assignment, "assignment", "CSV file to write: bin and confidence of every row in the best run")
-	})
-	o.json = cli.JSON(cmd)
-	cli.First(cmd, "in", "ledger", "radii", "bins", "steps")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
-	return cmd
-}
-
-func (o *admmOptions) run(cmd *cobra.Command) error {
-	if o.steps < 1 {
-		return cli.Usagef("--steps %d: expected more than 0", o.steps)
-	}
-	sets, err := o.open(cmd)
-	if err != nil {
-		return err
-	}
-	if err := onlyOne(sets, map[string]string{"assignment": o.assignment, "trace": o.trace}); err != nil {
-		return err
-	}
-	return eachSet(cmd, sets, *o.json, func(s *sampleFile) (answer, error) {
-		r, err := s.admm(cmd.Context(), o.steps)
-		if err != nil {
-			return nil, err
-		}
-		best := r.best()
-		if o.assignment != "" {
-			if err := writeAssignment(cmd, o.assignment, best.Bin, best.Confidence, s.bins); err != nil {
-				return nil, err
-			}
-		}
-		if o.trace != "" {
-			err = s.writeTrace(cmd, o.trace, best.ADMM)
-		}
-		return r, err
-	})
 }
 
 // admm runs the grid.
@@ -184,7 +122,7 @@ func (s *sampleFile) writeTrace(cmd *cobra.Command, path string, o mip.ADMM) err
 	return cli.WriteOut(cmd, path, text.Bytes())
 }
 
-// deceResult is what "calib dece" prints.
+// deceResult is what --by dece prints.
 type deceResult struct {
 	N     int            `json:"n"`
 	Bins  int            `json:"bins"`
@@ -192,47 +130,6 @@ type deceResult struct {
 	Exact float64        `json:"exact"`
 	Gap   float64        `json:"gap"`
 	Runs  []*mip.DECERun `json:"runs"`
-}
-
-// deceOptions are what the flags of "calib dece" ask.
-type deceOptions struct {
-	sampleOptions
-	trials int
-	seed   uint64
-	json   *bool
-}
-
-func deceCommand() *cobra.Command {
-	var o deceOptions
-	cmd := &cobra.Command{
-		Use:   "dece {--in FILE | --ledger FILE} [flags]",
-		Short: "The calibration error that gradient ascent finds, beside the exact bound",
-		Long: `The largest calibration error that projected gradient ascent on a differentiable calibration error finds
-inside the intervals, beside the exact bound. The first 12 trials are fixed, the further ones drawn at random.`,
-		Example: "  certspec calib dece --in intervals.csv --trials 100 --json",
-		Args:    cli.NoArgs,
-	}
-
-	o.sampleOptions.flags(cmd)
-	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.IntVar(&o.trials, "trials", 12, "runs with different settings")
-		f.Uint64Var(&o.seed, "seed", 0, "of the settings drawn at random, and of random starts")
-	})
-	o.json = cli.JSON(cmd)
-	cli.First(cmd, "in", "ledger", "radii", "bins", "trials")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
-	return cmd
-}
-
-func (o *deceOptions) run(cmd *cobra.Command) error {
-	if o.trials < 1 {
-		return cli.Usagef("--trials %d: expected more than 0", o.trials)
-	}
-	sets, err := o.open(cmd)
-	if err != nil {
-		return err
-	}
-	return eachSet(cmd, sets, *o.json, func(s *sampleFile) (answer, error) { return s.dece(cmd.Context(), o.trials, o.seed) })
 }
 
 func (r *deceResult) print(out io.Writer) error {

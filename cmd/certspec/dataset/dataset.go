@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/dataset"
@@ -18,41 +19,76 @@ import (
 
 // Command makes the command.
 func Command() *cobra.Command {
-	return cli.Noun("dataset", "List, download and describe data sets", "", listCommand(), fetchCommand(), infoCommand())
+	return cli.Noun("dataset", "List, download and describe data sets", "", listCommand(), fetchCommand())
+}
+
+// listOptions are what the flags of "dataset list" ask.
+type listOptions struct {
+	images cli.ImageOptions
+	json   *bool
 }
 
 func listCommand() *cobra.Command {
+	var o listOptions
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the data sets that are known by name, and what else opens",
-		Long:  `List the data sets that are known by name, whether they are on this machine, and the forms of a name that every --data takes.`,
-		Args:  cli.NoArgs,
+		Use:   "list [NAME]",
+		Short: "List the data sets that are known by name, or describe one: images, classes, digest, files",
+		Long: `List the data sets that are known by name, whether they are on this machine, and the forms of a name that every
+--data takes. With NAME, describe that data set, or the part of it that is named: images, classes, digest,
+licence, files.`,
+		Example: "  certspec dataset list\n" +
+			"  certspec dataset list fashionmnist/test --count 500\n" +
+			"  certspec dataset list 'cifar10-jpeg/test[skip=20]'\n" +
+			"  certspec dataset list folder:pictures.tar.gz/train\n" +
+			"  certspec dataset list folder:pictures --resize 256 --crop 224 --classes labels.txt\n" +
+			"  certspec dataset list npy:fog.npy,labels.npy,severity=3,classes=cifar10",
 	}
-	asJSON := cli.JSON(cmd)
+	o.images.SelectionFlags(cmd)
+	o.json = cli.JSON(cmd)
+	cli.First(cmd, "count", "skip", "resize", "crop", "json")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		sets := dataset.Sets()
-		if *asJSON {
-			return cli.PrintJSON(cmd.OutOrStdout(), sets)
+		if len(args) == 0 {
+			return o.list(cmd)
 		}
-		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "NAME\tIMAGES\tCLASSES\tTRAIN\tTEST\tHERE\tWHAT")
-		for _, s := range sets {
-			here := "yes"
-			if !s.Present {
-				here = "no"
-				if s.Official {
-					here = "fetch"
-				}
-			}
-			cli.Fprintf(w, "%s\t%v\t%d\t%d\t%d\t%s\t%s\n", s.Name, s.Shape, s.Classes, s.Train, s.Test, here, s.Title)
-		}
-		if err := w.Flush(); err != nil {
+		if err := oneName(cmd, args); err != nil {
 			return err
 		}
-		_, err := fmt.Fprint(cmd.OutOrStdout(), forms)
-		return err
+		return o.describe(cmd, args[0])
 	}
 	return cmd
+}
+
+func (o *listOptions) list(cmd *cobra.Command) error {
+	var wrong error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name != "json" {
+			wrong = cli.Usagef("--%s: expected the NAME of a data set, too", f.Name)
+		}
+	})
+	if wrong != nil {
+		return wrong
+	}
+	sets := dataset.Sets()
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), sets)
+	}
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tIMAGES\tCLASSES\tTRAIN\tTEST\tHERE\tWHAT")
+	for _, s := range sets {
+		here := "yes"
+		if !s.Present {
+			here = "no"
+			if s.Official {
+				here = "fetch"
+			}
+		}
+		cli.Fprintf(w, "%s\t%v\t%d\t%d\t%d\t%s\t%s\n", s.Name, s.Shape, s.Classes, s.Train, s.Test, here, s.Title)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprint(cmd.OutOrStdout(), forms)
+	return err
 }
 
 // forms are those of a name. Each opens.
@@ -82,7 +118,7 @@ func fetchCommand() *cobra.Command {
 	}
 }
 
-// Info is what "dataset info" prints.
+// Info is what "dataset list NAME" prints.
 type Info struct {
 	Name     string       `json:"name"`
 	Images   int          `json:"images"`
@@ -103,33 +139,8 @@ type ClassCount struct {
 	Images int    `json:"images"`
 }
 
-// infoOptions are what the flags of "dataset info" ask.
-type infoOptions struct {
-	images cli.ImageOptions
-	json   *bool
-}
-
-func infoCommand() *cobra.Command {
-	var o infoOptions
-	cmd := &cobra.Command{
-		Use:   "info NAME",
-		Short: "Describe a data set or a subset of it: images, classes, digest, licence, files",
-		Example: "  certspec dataset info fashionmnist/test --count 500\n" +
-			"  certspec dataset info 'cifar10-jpeg/test[skip=20]'\n" +
-			"  certspec dataset info folder:pictures.tar.gz/train\n" +
-			"  certspec dataset info folder:pictures --resize 256 --crop 224 --classes labels.txt\n" +
-			"  certspec dataset info npy:fog.npy,labels.npy,severity=3,classes=cifar10",
-		Args: oneName,
-	}
-	o.images.SelectionFlags(cmd)
-	o.json = cli.JSON(cmd)
-	cli.First(cmd, "count", "skip", "resize", "crop", "json")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
-	return cmd
-}
-
-func (o *infoOptions) run(cmd *cobra.Command, args []string) error {
-	d, err := o.images.OpenNamed(args[0])
+func (o *listOptions) describe(cmd *cobra.Command, name string) error {
+	d, err := o.images.OpenNamed(name)
 	if err != nil {
 		return err
 	}

@@ -20,54 +20,79 @@ type listed struct {
 	Title string `json:"title"`
 }
 
+// listOptions are what the flags of "experiment list" ask.
+type listOptions struct {
+	files  []string
+	places places
+	tier   string
+	json   *bool
+}
+
+var kinds = []string{experiment.Tables, experiment.Tiers, experiment.Recipes}
+
 func listCommand() *cobra.Command {
-	kinds := []string{experiment.Tables, experiment.Tiers, experiment.Recipes}
-	var files []string
+	var o listOptions
 	cmd := &cobra.Command{
-		Use:       "list [tables|tiers|recipes]",
-		Short:     "List the tables, tiers and recipes",
-		Example:   "  certspec experiment list tables",
+		Use:   "list [tables|tiers|recipes|NAME]",
+		Short: "List the tables, tiers and recipes, or show one of them",
+		Long: `List the tables, tiers and recipes. With the name of one, show it as YAML, with what it inherits. With the name
+of a recipe and --tier, show what becomes of it at that tier: the models, one for each seed and each point of its
+grid, with all numbers filled in, as JSON.`,
+		Example: "  certspec experiment list tables\n  certspec experiment list A/c10/fm-hcr\n" +
+			"  certspec experiment list A/c10/fm-hcr --tier cpu",
 		ValidArgs: kinds,
 	}
-	cli.Group(cmd, cli.Settings, func(f *cli.Flags) { f.Add(&files) })
-	asJSON := cli.JSON(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		l, err := openLibrary(files)
-		if err != nil {
-			return err
-		}
-		if len(args) > 0 {
-			if len(args) > 1 || !slices.Contains(kinds, args[0]) {
-				return cli.Usagef("%q: expected %s%s", strings.Join(args, " "), cli.List(kinds), nearest.DidYouMean(args[0], kinds))
-			}
-			kinds = args
-		}
-		all := []listed{}
-		for _, kind := range kinds {
-			for _, name := range l.Names(kind) {
-				title, err := titleOf(l, kind, name)
-				if err != nil {
-					return err
-				}
-				all = append(all, listed{kind, name, title})
-			}
-		}
-		if *asJSON {
-			return cli.PrintJSON(cmd.OutOrStdout(), all)
-		}
-		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-		for i, one := range all {
-			if i == 0 || all[i-1].Kind != one.Kind {
-				if i > 0 {
-					fmt.Fprintln(w)
-				}
-				cli.Fprintf(w, "%s\n", one.Kind)
-			}
-			cli.Fprintf(w, "  %s\t%s\n", one.Name, one.Title)
-		}
-		return w.Flush()
-	}
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		f.Tier(&o.tier, "show the models of a recipe at this tier")
+		f.Add(&o.files)
+	})
+	cli.Group(cmd, cli.Data, o.places.flag)
+	o.json = cli.JSON(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
 	return cmd
+}
+
+func (o *listOptions) run(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return cli.Usagef("%s wants one name, got %q", cmd.CommandPath(), strings.Join(args, " "))
+	}
+	asked := kinds
+	if len(args) == 1 && slices.Contains(kinds, args[0]) {
+		asked = args
+	} else if len(args) == 1 {
+		return o.show(cmd, args[0])
+	}
+	if o.tier != "" {
+		return cli.Usagef("--tier %s: expected the name of a recipe, too", o.tier)
+	}
+	l, err := openLibrary(o.files)
+	if err != nil {
+		return err
+	}
+	all := []listed{}
+	for _, kind := range asked {
+		for _, name := range l.Names(kind) {
+			title, err := titleOf(l, kind, name)
+			if err != nil {
+				return err
+			}
+			all = append(all, listed{kind, name, title})
+		}
+	}
+	if *o.json {
+		return cli.PrintJSON(cmd.OutOrStdout(), all)
+	}
+	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	for i, one := range all {
+		if i == 0 || all[i-1].Kind != one.Kind {
+			if i > 0 {
+				fmt.Fprintln(w)
+			}
+			cli.Fprintf(w, "%s\n", one.Kind)
+		}
+		cli.Fprintf(w, "  %s\t%s\n", one.Name, one.Title)
+	}
+	return w.Flush()
 }
 
 func openLibrary(files []string) (*experiment.Library, error) {
@@ -93,36 +118,8 @@ func titleOf(l *experiment.Library, kind, name string) (string, error) {
 	return r.Title, err
 }
 
-// showOptions are what the flags of "experiment show" ask.
-type showOptions struct {
-	files  []string
-	places places
-	tier   string
-}
-
-func showCommand() *cobra.Command {
-	var o showOptions
-	cmd := &cobra.Command{
-		Use:   "show NAME",
-		Short: "Show a recipe, a tier or a table with what it inherits; with --tier, the models of a recipe",
-		Long: `Show a recipe, a tier or a table as YAML, with what it inherits. With --tier, what becomes of a recipe at that tier: the models,
-of each seed and each point of its grid one, with all numbers filled in, as JSON.`,
-		Example: "  certspec experiment show A/c10/fm-hcr\n  certspec experiment show A/c10/fm-hcr --tier cpu",
-	}
-
-	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.Tier(&o.tier, "show the models of a recipe at this tier")
-		f.Add(&o.files)
-	})
-	cli.Group(cmd, cli.Data, o.places.flag)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
-	return cmd
-}
-
-func (o *showOptions) run(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return cli.Usagef("%s wants one name; certspec experiment list shows them", cmd.CommandPath())
-	}
+// show prints one table, tier or recipe, or the models of a recipe.
+func (o *listOptions) show(cmd *cobra.Command, name string) error {
 	if o.tier != "" {
 		at, err := o.places.read()
 		if err != nil {
@@ -132,7 +129,7 @@ func (o *showOptions) run(cmd *cobra.Command, args []string) error {
 		if err != nil {
 			return cli.ExperimentUsage(err)
 		}
-		models, err := s.Models(args[0])
+		models, err := s.Models(name)
 		if err != nil {
 			return cli.ExperimentUsage(err)
 		}
@@ -142,8 +139,11 @@ func (o *showOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	text, err := l.Show(args[0])
+	text, err := l.Show(name)
 	if err != nil {
+		if near := nearest.DidYouMean(name, kinds); near != "" {
+			return cli.Usagef("%q: expected %s, or a name%s", name, cli.List(kinds), near)
+		}
 		return cli.ExperimentUsage(err)
 	}
 	_, err = fmt.Fprint(cmd.OutOrStdout(), text)

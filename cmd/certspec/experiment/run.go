@@ -128,42 +128,31 @@ func estimated(cmd *cobra.Command, e experiment.Estimate, asJSON bool) error {
 	return w.Flush()
 }
 
-func statusCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "status FOLDER",
-		Short:   "What is done and what is left in a folder",
-		Example: "  certspec experiment status out/A",
+// left prints what is done and what is left in a folder.
+func left(cmd *cobra.Command, folder string, asJSON bool) error {
+	m, tables, err := experiment.Status(folder)
+	if err != nil {
+		return err
 	}
-	asJSON := cli.JSON(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return cli.Usagef("%s wants one folder", cmd.CommandPath())
-		}
-		m, tables, err := experiment.Status(args[0])
-		if err != nil {
-			return err
-		}
-		out := cmd.OutOrStdout()
-		if *asJSON {
-			return cli.PrintJSON(out, tables)
-		}
-		cli.Fprintf(out, "tier %s: %s\n", m.Tier.Name, m.Tier.Title)
-		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		for _, t := range tables {
-			cli.Fprintf(w, "\n%s\ttrained\tmeasured\n", t.Table)
-			for _, l := range t.Lines {
-				trained := "–"
-				if l.ToTrain > 0 {
-					trained = fmt.Sprintf("%d of %d", l.Trained, l.ToTrain)
-				}
-				cli.Fprintf(w, "  %s\t%s\t%d of %d\n", l.Title, trained, l.Done, l.Jobs)
-			}
-			cli.Fprintf(w, "  all\t\t%d of %d\n", t.Done, t.Jobs)
-			for _, f := range t.Failed {
-				cli.Fprintf(w, "  %v\n", f)
-			}
-		}
-		return w.Flush()
+	out := cmd.OutOrStdout()
+	if asJSON {
+		return cli.PrintJSON(out, tables)
 	}
-	return cmd
+	cli.Fprintf(out, "tier %s: %s\n", m.Tier.Name, m.Tier.Title)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, t := range tables {
+		cli.Fprintf(w, "\n%s\ttrained\tmeasured\n", t.Table)
+		for _, l := range t.Lines {
+			trained := "–"
+			if l.ToTrain > 0 {
+				trained = fmt.Sprintf("%d of %d", l.Trained, l.ToTrain)
+			}
+			cli.Fprintf(w, "  %s\t%s\t%d of %d\n", l.Title, trained, l.Done, l.Jobs)
+		}
+		cli.Fprintf(w, "  all\t\t%d of %d\n", t.Done, t.Jobs)
+		for _, f := range t.Failed {
+			cli.Fprintf(w, "  %v\n", f)
+		}
+	}
+	return w.Flush()
 }

@@ -13,6 +13,7 @@ import (
 type tableOptions struct {
 	bootstrap resample.Options
 	published bool
+	left      bool
 	table     cli.TableOptions
 	json      *bool
 }
@@ -24,11 +25,12 @@ func tableCommand() *cobra.Command {
 		Short: "Print a table with the numbers that a folder holds",
 		Long: `Print a table with the numbers that a folder holds so far: average certified radii, the main figures with intervals and paired
 differences, certified calibration, attacks. What is not there yet is –. The caption names tier, data, samples and engines, and whether published
-files of corrupted images or our own were used. It needs manifest.json and results alone.`,
-		Example: "  certspec experiment table out/A A/table2 -o table2.tex",
+files of corrupted images or our own were used. It needs manifest.json and results alone. With --left, print what is done and what is left.`,
+		Example: "  certspec experiment table out/A A/table2 -o table2.tex\n  certspec experiment table out/A --left",
 	}
 
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		f.BoolVar(&o.left, "left", false, "print what is done and what is left of all tables of the folder")
 		f.BoolVar(&o.published, "published", false, "also the published figures, where the built-in table has them, beside those of the folder")
 		f.BootstrapFlags(&o.bootstrap)
 	})
@@ -44,6 +46,12 @@ func (o *tableOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	if err := cli.CheckBootstrap(o.bootstrap); err != nil {
 		return err
+	}
+	if o.left {
+		if len(args) != 1 {
+			return cli.Usagef("--left is of all tables of a folder; leave out %s", args[1])
+		}
+		return left(cmd, args[0], *o.json)
 	}
 	name := ""
 	if len(args) == 2 {

@@ -8,50 +8,28 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// canonical is what "ledger canonical" prints.
-type canonical struct {
+// canonicalForm is what "ledger export --format canonical" prints.
+type canonicalForm struct {
 	Ledger string `json:"ledger"`
 	Closed bool   `json:"closed"`
 }
 
-// canonicalOptions are what the flags of "ledger canonical" ask.
-type canonicalOptions struct {
-	out  string
-	json *bool
-}
-
-func canonicalCommand() *cobra.Command {
-	var o canonicalOptions
-	cmd := &cobra.Command{
-		Use:   "canonical -o FILE LEDGER",
-		Short: "Write what of an interrupted ledger stays: no provisional lines, no torn tail",
-		Long: `Write the canonical form of a ledger: what of an interrupted run stays whatever happens next. Provisional
-lines and a torn tail are dropped; where all images are decided, claims and digest follow from the
-counts. A closed ledger is its own canonical form.`,
-		Example: "  certspec ledger canonical -o out/kept.ledger out/interrupted.ledger",
-		Args:    cli.OneLedger,
-	}
-	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "file to write") })
-	o.json = cli.JSON(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
-	return cmd
-}
-
-func (o *canonicalOptions) run(cmd *cobra.Command, args []string) error {
+// canonical writes what of an interrupted ledger stays whatever happens next.
+func (o *exportOptions) canonical(cmd *cobra.Command, ledger string) error {
 	if err := cli.Needed(cmd, "out"); err != nil {
 		return err
 	}
 	var closed bool
 	stdout := cli.SummaryAside(cmd, o.out)
 	err := atomicfile.ToNamed(o.out, stdout, func(path string) (err error) {
-		closed, err = rs.Canonical(cmd.Context(), path, args[0])
+		closed, err = rs.Canonical(cmd.Context(), path, ledger)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	if *o.json {
-		return cli.PrintJSON(cmd.OutOrStdout(), canonical{o.out, closed})
+		return cli.PrintJSON(cmd.OutOrStdout(), canonicalForm{o.out, closed})
 	}
 	state := "closed"
 	if !closed {

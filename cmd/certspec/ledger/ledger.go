@@ -9,6 +9,7 @@ import (
 
 // Command makes the command.
 func Command() *cobra.Command {
-	return cli.Noun("ledger", "Ledgers: describe, verify, merge, canonical form, export, replay, cite", "",
-		infoCommand(), verifyCommand(), mergeCommand(), canonicalCommand(), exportCommand(), replayCommand(), citeCommand())
+	return cli.Noun("ledger", "Read, compare, check, join and export ledgers and published logs", "",
+		infoCommand(), metricsCommand(), compareCommand(), verifyCommand(), replayCommand(), mergeCommand(), exportCommand(),
+		citeCommand())
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/ood/record"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -28,11 +29,12 @@ func mergeCommand() *cobra.Command {
 	var o mergeOptions
 	cmd := &cobra.Command{
 		Use:   "merge -o FILE SHARD…",
-		Short: "Join the shards of a run into the ledger of the whole, byte for byte",
+		Short: "Join the shards of a run into the file of the whole, byte for byte",
 		Long: `Join ledgers of one run, its shards by images or by blocks, into the ledger that one process would have
 written, byte for byte. What several ledgers have must be equal; the claims are derived again from
 the counts. Ledgers of other settings, another model or other data are refused, and missing or
-unfinished shards are named. The output is written in one step; a file with another content stays.`,
+unfinished shards are named. The output is written in one step; a file with another content stays.
+Shards of certspec ood are joined likewise.`,
 		Example: "  certspec ledger merge -o out/whole.ledger out/shard-*.ledger",
 		Args:    cli.SomeLedgers,
 	}
@@ -47,6 +49,20 @@ unfinished shards are named. The output is written in one step; a file with anot
 
 func (o *mergeOptions) run(cmd *cobra.Command, files []string) error {
 	if err := cli.Needed(cmd, "out"); err != nil {
+		return err
+	}
+	if isOOD(files[0]) {
+		if o.partial {
+			return cli.Usagef("--partial with %s, a file of certspec ood: expected all shards", files[0])
+		}
+		m, err := record.Merge(cmd.Context(), o.out, files)
+		if err != nil {
+			return err
+		}
+		if *o.json {
+			return cli.PrintJSON(cmd.OutOrStdout(), replayedOOD{File: o.out, Digest: m.Digest, Images: len(m.Lines)})
+		}
+		_, err = cli.Fprintf(cmd.OutOrStdout(), "%s: %d images of %d shards\n", o.out, len(m.Lines), len(files))
 		return err
 	}
 	var m rs.Merged

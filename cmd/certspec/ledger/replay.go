@@ -14,24 +14,30 @@ import (
 // replayOptions are what the flags of "ledger replay" ask.
 type replayOptions struct {
 	rs.ReplayOptions
-	input cli.InputOptions
-	json  *bool
+	input      cli.InputOptions
+	uncompared bool
+	json       *bool
 }
 
 func replayCommand() *cobra.Command {
 	var o replayOptions
 	cmd := &cobra.Command{
 		Use:   "replay LEDGER {--model PATH | --exec COMMAND} --data NAME [flags]",
-		Short: "Compute blocks of a ledger again with the model, and report every difference",
+		Short: "Compute the numbers of a ledger again with the model, and report every difference",
 		Long: `Draw noise samples of a ledger again, from its seed, and compare what the model makes of them with the counts in
 the ledger, and with the scores beside it. Samples that lie between two classes may flip where another engine, version, number of threads or
 instruction set rounds otherwise; with equal ones, any difference is evidence against the ledger: exit code 1.
-A ledger has the counts of the blocks of a look in one sum, so that whole looks are computed.`,
-		Example: "  certspec ledger replay out/fmnist-s025.ledger --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --images 10",
-		Args:    cli.OneLedger,
+A ledger has the counts of the blocks of a look in one sum, so that whole looks are computed.
+
+Of a file of certspec ood, bounds are computed again, and in a file of attacks the confidences of the images
+themselves. Its images are those that it names, or those of --data.`,
+		Example: "  certspec ledger replay out/fmnist-s025.ledger --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --images 10\n" +
+			"  certspec ledger replay out/mnist.ood --model net.onnx --images 100",
+		Args: cli.OneLedger,
 	}
 
 	o.input.Flags(cmd)
+	cli.Group(cmd, cli.Model, func(f *cli.Flags) { f.Uncompared(&o.uncompared) })
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
 		f.IntVar(&o.Count, "images", 0, "so many images, spread evenly over the ledger (default all)")
 		f.Ints(&o.Images, "image", nil, "these images, by their numbers")
@@ -45,9 +51,6 @@ A ledger has the counts of the blocks of a look in one sum, so that whole looks 
 }
 
 func (o *replayOptions) run(cmd *cobra.Command, args []string) error {
-	if err := cli.Needed(cmd, "data"); err != nil {
-		return err
-	}
 	f := cmd.Flags()
 	for _, name := range []string{"images", "blocks", "workers"} {
 		if v, _ := f.GetInt(name); f.Changed(name) && v < 1 {
@@ -56,6 +59,15 @@ func (o *replayOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	if f.Changed("image") && f.Changed("images") {
 		return cli.Usagef("--image with --images: expected one of them")
+	}
+	if isOOD(args[0]) {
+		return o.ood(cmd, args[0])
+	}
+	if err := cli.Needed(cmd, "data"); err != nil {
+		return err
+	}
+	if o.uncompared {
+		return cli.Usagef("--uncompared is of files of certspec ood")
 	}
 	o.input.Images.Recorded = args[0]
 	in, err := o.input.Open()

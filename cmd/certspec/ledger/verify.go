@@ -34,8 +34,9 @@ func verifyCommand() *cobra.Command {
 digest, the looks that the rule announces, the bounds, radii and claims, the average certified
 radius and the certified accuracies. Exit code 0 only if everything holds.
 
-The command certcheck does the same with other code that shares nothing with this program. That the
-counts are those of the model, only certspec ledger replay can tell.
+Files of certspec ood are checked likewise: each line, claims and digest. The command certcheck verifies
+ledgers with other code that shares nothing with this program. That the numbers are those of the model,
+only certspec ledger replay can tell.
 With --json, one object per file and line.`,
 		Example: "  certspec ledger verify out/fmnist-s025.ledger",
 		Args:    cli.SomeLedgers,
@@ -50,7 +51,7 @@ func (o *verifyOptions) run(cmd *cobra.Command, files []string) error {
 	enc.SetEscapeHTML(false)
 	var failed error
 	for _, file := range files {
-		v, err := rs.Verify(cmd.Context(), file)
+		v, text, err := verify(cmd.Context(), file)
 		failed = errors.Join(failed, err)
 		switch {
 		case *o.json:
@@ -58,7 +59,7 @@ func (o *verifyOptions) run(cmd *cobra.Command, files []string) error {
 				return err
 			}
 		case err == nil:
-			if _, err := cli.Fprintf(cmd.OutOrStdout(), "%s: holds: %v\n", file, v); err != nil {
+			if _, err := cli.Fprintf(cmd.OutOrStdout(), "%s: holds: %s\n", file, text); err != nil {
 				return err
 			}
 		}

@@ -1,16 +1,13 @@
 package lines
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
-	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/lines"
 )
 
-// fitOptions are what the flags of "lines fit" and its like ask.
+// fitOptions are what the flags of "lines fit" and "lines plot" ask.
 type fitOptions struct {
 	source
 	certificates
@@ -19,8 +16,16 @@ type fitOptions struct {
 	json     *bool
 }
 
+// printOptions are what the flags of "lines fit" ask of its output.
+type printOptions struct {
+	fitOptions
+	influence, leaveOneOut bool
+	within                 float64
+	table                  cli.TableOptions
+}
+
 func fitCommand() *cobra.Command {
-	o := &fitOptions{}
+	o := &printOptions{}
 	cmd := &cobra.Command{
 		Use:   "fit {--in FILE | --logs FOLDER | --experiment FOLDER | --ledgers FOLDER…} --x FIELD --y FIELD",
 		Short: "The line of accuracy under shift, with intervals, and each model's effective robustness",
@@ -31,47 +36,52 @@ Certified accuracies come from published logs (--logs: clean/MODEL.tsv and corru
 of experiments, or folders of ledgers, one of each model: a line a radius, and one through all radii. --y then names
 corruptions, as C, Low or fog; of logs it is a name alone. Models must have equal σ, α and rule, and a radius above their cap is
 refused. Intervals pair the axes by image, and draw models with all their radii. --by model gives each model a line of its own,
-through its radii.`,
+through its radii.
+
+--influence prints each model instead, with its place above the line, its leverage and Cook's distance.
+
+--leave-one-out, with certificates, predicts the certified accuracy of each model under each corruption from
+that on clean images and the line through the other models. It counts how often the prediction is met within
+a tolerance, and compares with two predictions without a line: the same as on clean images, and less by the
+mean drop of the others.`,
 		Example: `  certspec lines fit --in acc.csv --x clean --y fog --by architecture --baseline group=standard --json
   certspec lines fit --experiment notebooks/results/experiments/A --x clean --y C --radius 0.25
-  certspec lines fit --logs $CERTSPEC_DATA/certify-logs-shift --x clean --y corrupted --radius 0,0.25,0.5,0.75 --baseline model!=cat-rs --json`,
+  certspec lines fit --logs $CERTSPEC_DATA/certify-logs-shift --x clean --y corrupted --radius 0,0.25,0.5,0.75 --baseline model!=cat-rs --json
+  certspec lines fit --in metric_and_OOD_var_dict.json --x cifar10_acc --y contrast --by architecture --influence
+  certspec lines fit --logs $CERTSPEC_DATA/certify-logs-shift --radius 0.5,0.75 --leave-one-out`,
 	}
 	o.flags(cmd)
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
+		f.BoolVar(&o.influence, "influence", false, "print what each model does to its line: leverage, Cook's distance, its place above it")
+		f.BoolVar(&o.leaveOneOut, "leave-one-out", false, "of certificates: how well the line of the other models predicts each model")
+		f.Float64Var(&o.within, "within", 0.02, "of --leave-one-out: tolerance, in accuracy")
+	})
+	o.table.Flags(cmd)
 	o.json = cli.JSON(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return o.print(cmd, (*lines.Result).Rendered)
-	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
 }
 
-func influenceCommand() *cobra.Command {
-	o := &fitOptions{}
-	cmd := &cobra.Command{
-		Use:   "influence {--in FILE | --logs FOLDER | --experiment FOLDER | --ledgers FOLDER…} --x FIELD --y FIELD",
-		Short: "What each model does to its line: leverage, Cook's distance, and its place above the line",
-		Long: `Fit the line as "lines fit" does, and print each model with its place above the line, its leverage and Cook's
-distance.`,
-		Example: "  certspec lines influence --in metric_and_OOD_var_dict.json --x cifar10_acc --y contrast --by architecture --over nothing",
+func (o *printOptions) run(cmd *cobra.Command) error {
+	switch {
+	case o.leaveOneOut && o.influence:
+		return cli.Usagef("--influence with --leave-one-out: expected one of them")
+	case o.leaveOneOut:
+		return o.predict(cmd)
+	case cmd.Flags().Changed("within"):
+		return cli.Usagef("--within goes with --leave-one-out")
 	}
-	o.flags(cmd)
-	o.json = cli.JSON(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return o.print(cmd, (*lines.Result).Above)
-	}
-	return cmd
-}
-
-// print fits and prints what show makes of the result, or with --json the whole of it.
-func (o *fitOptions) print(cmd *cobra.Command, show func(*lines.Result) *table.Table) error {
 	result, err := o.fit(cmd)
 	if err != nil {
 		return err
 	}
-	if *o.json {
+	switch {
+	case *o.json:
 		return cli.PrintJSON(cmd.OutOrStdout(), result)
+	case o.influence:
+		return o.table.Write(cmd, result.Above())
 	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), show(result))
-	return err
+	return o.table.Write(cmd, result.Rendered())
 }
 
 func (o *fitOptions) flags(cmd *cobra.Command) {

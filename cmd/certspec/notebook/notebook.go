@@ -17,7 +17,8 @@ import (
 
 // Command makes the command.
 func Command() *cobra.Command {
-	return cli.Noun("notebook", "Run notebooks without a browser, or open them in one", "", runCommand(), labCommand())
+	return cli.Noun("notebook", "Run notebooks without a browser, open them in one, register the kernel for Jupyter", "",
+		runCommand(), labCommand(), installCommand())
 }
 
 // runOptions are what the flags of "notebook run" ask.

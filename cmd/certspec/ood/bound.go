@@ -17,11 +17,15 @@ import (
 	"github.com/certspec/certspec/ood"
 )
 
+// byDensities are the bounds of a CCU network by its mixtures.
+const byDensities feedforward.Method = "densities"
+
 // boundOptions are what the flags ask.
 type boundOptions struct {
 	runOptions
 	method feedforward.Method
 	plain  bool
+	factor float64
 }
 
 func bound() *cobra.Command {
@@ -34,14 +38,22 @@ of the ball |z − x| ≤ eps, and how small. Bounds are by CROWN, taken togethe
 (--method ibp: intervals alone, as the papers on such training have them), rounded outwards: they hold in exact
 arithmetic and in float32. With --eps 0 the file holds the confidences themselves, for a network's own images.
 
-Images that the network was trained on are refused.`,
+Images that the network was trained on are refused.
+
+--method densities is for a network that certspec train --method ccu made (Bitterwolf, Meinke and Hein 2020,
+equations 13 and 15). It bounds the confidence by the densities alone, in a ball of the metric of the mixtures
+of radius eps·√(d·λ), λ the largest eigenvalue of C⁻¹. The paper prints the largest eigenvalue of C in its
+place, which is no bound; that radius stands beside it. Also printed is the largest eps for which the
+confidence stays below factor/K. These bounds are in float64, and not rounded outwards.`,
 		Example: "  certspec ood bound --model net.onnx --data fashionmnist/test --out out/in.ood\n" +
-			"  certspec ood bound --model net.onnx --data mnist/test --eps 0.1 --out out/mnist.ood",
+			"  certspec ood bound --model net.onnx --data mnist/test --eps 0.1 --out out/mnist.ood\n" +
+			"  certspec ood bound --model models/ccu --data fashionmnist/test[count=1000] --eps 0.3 --method densities",
 		Args: cli.NoArgs,
 	}
 	o.flags(cmd)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		cli.Choice(f, &o.method, "method", "", "how pairs of logits are bounded: ibp, crown, or full-crown, which bounds the layers between by CROWN, too (default crown, or ibp with --eps 0)", feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN)
+		cli.Choice(f, &o.method, "method", "", "how pairs of logits are bounded: ibp, crown, or full-crown, which bounds the layers between by CROWN, too; densities of a ccu network (default crown, or ibp with --eps 0)", feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN, byDensities)
+		f.Float64Var(&o.factor, "factor", 1.1, "of --method densities: times 1/K is the confidence whose radius is asked for")
 		f.BoolVar(&o.plain, "plain", false, "leave rounding out, as other libraries do: the bounds then hold for no network in floating point")
 	})
 	o.outputFlags(cmd)
@@ -51,6 +63,12 @@ Images that the network was trained on are refused.`,
 }
 
 func (o *boundOptions) run(cmd *cobra.Command) error {
+	if o.method == byDensities {
+		return o.densities(cmd)
+	}
+	if cmd.Flags().Changed("factor") {
+		return cli.Usagef("--factor goes with --method densities")
+	}
 	n, images, run, err := o.open(cmd)
 	if err != nil {
 		return err
@@ -138,7 +156,7 @@ func printRun(out io.Writer, m *ood.Measurement) error {
 	} else {
 		cli.Fprintf(w, "attacks\t%s; seed %d\n", list(h.Attack.Names), h.Attack.Seed)
 	}
-	cli.Fprintf(w, "layers\t%s\n", compared(h.Model.Compared))
+	cli.Fprintf(w, "layers\t%s\n", cli.Compared(h.Model.Compared))
 	if m.Path != "" {
 		cli.Fprintf(w, "file\t%s\n", m.Path)
 	}
@@ -159,17 +177,6 @@ func printRun(out io.Writer, m *ood.Measurement) error {
 		cli.Fprintf(w, "not numbers\t%d\n", c.NaN)
 	}
 	return w.Flush()
-}
-
-// compared says with what the layers were compared.
-func compared(with string) string {
-	switch with {
-	case "":
-		return "the file does not say whether they were compared with a runtime"
-	case feedforward.NotCompared:
-		return "not compared with a runtime: the results are those of the layers as they were read"
-	}
-	return "compared with " + with + ", its optimiser on and off"
 }
 
 // arithmetic says what the bounds hold for.

@@ -87,7 +87,7 @@ func (o *propertyOptions) run(cmd *cobra.Command) error {
 		}{result, seconds})
 	}
 	if result.Compared == feedforward.NotCompared {
-		cli.Say("%s", compared(result.Compared))
+		cli.Say("%s", cli.Compared(result.Compared))
 	}
 	_, err = cli.Fprintf(cmd.OutOrStdout(), "%s (%s, %.3f s)\n", result.Verdict, result.Method, seconds)
 	return err

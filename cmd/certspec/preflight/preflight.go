@@ -29,15 +29,18 @@ type Result struct {
 // options are what the flags ask.
 type options struct {
 	preflight.Options
-	input cli.InputOptions
-	json  *bool
+	input      cli.InputOptions
+	withBounds bool
+	eps        []float64
+	uncompared bool
+	json       *bool
 }
 
 // Command makes the command.
 func Command() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "preflight {--model PATH | --exec COMMAND} --data NAME --sigma S [flags]",
+		Use:   "preflight {--model PATH | --exec COMMAND} --data NAME {--sigma S | --bounds} [flags]",
 		Short: "Look a model over before hours of certification",
 		Long: `Look a model over before hours of certification: its accuracy without and with noise on a
 hundred images, the commonest mistakes (no training under noise; labels, channel order, scale or
@@ -46,9 +49,15 @@ the time that the run asked for will take.
 
 With --budget it names the plan that certifies most in that time. The noise has a seed of its own,
 so nothing that is chosen afterwards costs the certificates anything. The exit code is 1 where a
-check has failed.`,
-		Example: "  certspec preflight --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 --budget 8h",
-		Args:    cli.NoArgs,
+check has failed.
+
+With --bounds it looks at the layers instead, before certspec ood bound: whether every operator can be bounded
+(the first that cannot is named with its place in the file), what a bound costs, and whether bounds of growing
+radius say anything, at eight images of --data or in uniform noise. A network that was not trained for it
+mostly has bounds of 1 at any radius that matters.`,
+		Example: "  certspec preflight --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 --budget 8h\n" +
+			"  certspec preflight --model net.onnx --data mnist/test --bounds",
+		Args: cli.NoArgs,
 	}
 
 	o.input.Flags(cmd)
@@ -64,13 +73,26 @@ check has failed.`,
 		f.NoiseFlag(&o.Run.Noise)
 		f.IntVar(&o.Run.Block, "block", rs.DefaultBlock, "noise samples in one call of the model")
 	})
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		f.BoolVar(&o.withBounds, "bounds", false, "look at the layers, the cost of bounds, and whether they say anything")
+		f.Floats(&o.eps, "eps", []float64{0.001, 0.003, 0.01, 0.03, 0.1, 0.3}, "of --bounds: radii to try")
+		f.Uncompared(&o.uncompared)
+	})
 	o.json = cli.JSON(cmd)
-	cli.First(cmd, "model", "data", "sigma", "budget", "images")
+	cli.First(cmd, "model", "data", "sigma", "budget", "bounds")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
 }
 
 func (o *options) run(cmd *cobra.Command) error {
+	if o.withBounds {
+		return o.bounds(cmd)
+	}
+	for _, name := range []string{"eps", "uncompared"} {
+		if cmd.Flags().Changed(name) {
+			return cli.Usagef("--%s goes with --bounds", name)
+		}
+	}
 	if err := cli.Needed(cmd, "data", "sigma"); err != nil {
 		return err
 	}

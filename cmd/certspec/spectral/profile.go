@@ -18,38 +18,8 @@ type profileRing struct {
 	Power     float64 `json:"power"`
 }
 
-// profileOptions are what the flags of "spectral profile" ask.
-type profileOptions struct {
-	spectrumOf
-	out  string
-	json *bool
-}
-
-func profileCommand() *cobra.Command {
-	var o profileOptions
-	cmd := &cobra.Command{
-		Use:   "profile (--in FILE | --data SET) [flags]",
-		Short: "Radial profile of the mean amplitude and power spectrum",
-		Long: `Mean of |F(x)| and of |F(x)|² over images, channels and the frequencies whose azimuthal frequency √(u² + v²) rounds
-to the same number; with --minus, of the differences of two sets of images. Where the sides of the images differ, frequencies
-count periods per shorter side.`,
-		Example: "  certspec spectral profile --data cifar10/test\n" +
-			"  certspec spectral profile --in fog.npy --minus clean.npy --out profile.csv --json",
-		Args: cli.NoArgs,
-	}
-	o.flags(cmd)
-	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "CSV file for the profile, with a header") })
-	o.json = cli.JSON(cmd)
-	cli.First(cmd, "in", "data", "minus", "count", "out")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
-	return cmd
-}
-
-func (o *profileOptions) run(cmd *cobra.Command) error {
-	m, err := o.measure(cmd)
-	if err != nil {
-		return err
-	}
+// printProfile prints the radial profile of the mean amplitude and power.
+func (o *spectrumOptions) printProfile(cmd *cobra.Command, m *measured) error {
 	power := m.Power.Profile()
 	var rings []profileRing
 	for k, r := range m.Amplitude.Profile() {

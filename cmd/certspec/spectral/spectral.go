@@ -16,7 +16,7 @@ import (
 // Command makes the command.
 func Command() *cobra.Command {
 	return cli.Noun("spectral", "Images and models by frequency: mean amplitude spectra, radial profiles, heat maps, paths", "",
-		spectrumCommand(), profileCommand(), heatMapCommand(), pathCommand(), recordCommand())
+		spectrumCommand(), heatMapCommand(), pathCommand(), recordCommand())
 }
 
 // measured is the mean spectrum of the images that a command names.

@@ -29,25 +29,35 @@ type spectrumSummary struct {
 // spectrumOptions are what the flags of "spectral spectrum" ask.
 type spectrumOptions struct {
 	spectrumOf
-	out  string
-	json *bool
+	profile bool
+	out     string
+	json    *bool
 }
 
 func spectrumCommand() *cobra.Command {
 	var o spectrumOptions
 	cmd := &cobra.Command{
 		Use:   "spectrum (--in FILE | --data SET) [flags]",
-		Short: "Mean amplitude spectrum of images, or of the differences of two sets",
+		Short: "Mean amplitude spectrum, or radial profile, of images or of the differences of two sets",
 		Long: `Mean of |F(x)| over images and channels, F being the unnormalised transform of images in [0, 1]; with --minus, of
 |F(x − y)|: what a corruption changes. Prints the centroid and the slopes of amplitude and power against
 frequency, both logarithmic, from one period per image to one less than half the shorter side; --out writes the
-spectrum as a matrix, zero frequency in the middle.`,
+spectrum as a matrix, zero frequency in the middle.
+
+With --profile, print and write the radial profile instead: the mean of |F(x)| and of |F(x)|² over images,
+channels and the frequencies whose azimuthal frequency √(u² + v²) rounds to the same number. Where the sides of
+the images differ, frequencies count periods per shorter side.`,
 		Example: "  certspec spectral spectrum --in fog.npy --minus clean.npy --out amplitude.csv --json\n" +
-			"  certspec spectral spectrum --data cifar10/test",
+			"  certspec spectral spectrum --data cifar10/test --profile",
 		Args: cli.NoArgs,
 	}
 	o.flags(cmd)
-	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "CSV file for the mean amplitudes, H×W, without a header") })
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
+		f.Out(&o.out, "CSV file for the mean amplitudes, H×W, without a header; of --profile with one")
+	})
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		f.BoolVar(&o.profile, "profile", false, "the radial profile of amplitude and power")
+	})
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "in", "data", "minus", "count", "out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
@@ -58,6 +68,9 @@ func (o *spectrumOptions) run(cmd *cobra.Command) error {
 	m, err := o.measure(cmd)
 	if err != nil {
 		return err
+	}
+	if o.profile {
+		return o.printProfile(cmd, m)
 	}
 	if o.out != "" {
 		var text bytes.Buffer

@@ -31,7 +31,7 @@ func (o *recipeOptions) train(cmd *cobra.Command, out, data, engine string) (*mo
 	var other error
 	f.Visit(func(flag *pflag.Flag) {
 		if !slices.Contains([]string{"recipe", "tier", "add", "out", "seed", "data", "soft", "engine", "diagnose", "json"}, flag.Name) {
-			other = cli.Usagef("--%s with --recipe: the recipe says it; certspec experiment show %s prints it, and --add reads one of your own", flag.Name, o.name)
+			other = cli.Usagef("--%s with --recipe: the recipe says it; certspec experiment list %s prints it, and --add reads one of your own", flag.Name, o.name)
 		}
 	})
 	switch {

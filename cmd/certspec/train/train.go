@@ -28,6 +28,7 @@ type options struct {
 	engine     string
 	recipe     recipeOptions
 	diagnose   bool
+	list       bool
 	found      []train.Diagnosis
 	json       *bool
 }
@@ -39,7 +40,7 @@ func Command() *cobra.Command {
 		Use:   "train {--data NAME | --recipe RECIPE --tier TIER} --out PATH [flags]",
 		Short: "Train a network on noisy images",
 		Long: `Train a network on noisy images, as the base classifier of randomized smoothing, by one of
-the methods that "certspec train methods" lists with their options.
+the methods that certspec train --list shows with their options.
 
 Writes PATH.safetensors (weights), PATH.json (the card: what it is and how it was made) and
 PATH.csv (a line per epoch).
@@ -93,17 +94,20 @@ With --recipe, all settings are those of a recipe of a paper, or of your own, at
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Out(&o.Out, "path of the model file, without ending")
+		f.BoolVar(&o.list, "list", false, "list the methods of training with their options and defaults")
 		f.BoolVar(&o.diagnose, "diagnose", false, "print the value and the gradient's norm of each term of the loss beside cross-entropy's, before the steps 1, 2, 4, 8, …; the weights stay the same")
 		f.Written(&o.Checkpoint, "checkpoint", "path of the checkpoint while it runs (default PATH.checkpoint)")
 	})
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "data", "net", "sigma", "epochs", "out")
-	cmd.AddCommand(methodsCommand())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
 }
 
 func (o *options) run(cmd *cobra.Command) error {
+	if o.list {
+		return list(cmd, *o.json)
+	}
 	data, more, err := dataSets(o.data)
 	if err != nil {
 		return err

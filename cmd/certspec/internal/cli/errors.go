@@ -133,7 +133,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown):
 		name := unknown.GetSpecifiedName()
 		if unknown.GetSpecifiedShortnames() != "" {
-			return Usagef("unknown flag -%s; %s --help lists the flags", name, cmd.CommandPath())
+			return Usagef("unknown flag -%s; %s --help lists them", name, cmd.CommandPath())
 		}
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -142,7 +142,7 @@ func flagError(cmd *cobra.Command, err error) error {
 			}
 		})
 		near := nearest.DidYouMean(name, names)
-		return Usagef("unknown flag --%s%s %s --help lists the flags", name, then(strings.Replace(near, "mean ", "mean --", 1)), cmd.CommandPath())
+		return Usagef("unknown flag --%s%s %s --help lists them", name, then(strings.Replace(near, "mean ", "mean --", 1)), cmd.CommandPath())
 	case errors.As(err, &value):
 		f := value.GetFlag()
 		var choice *choiceError

@@ -81,6 +81,12 @@ func (o *NetworkOptions) Open() (*engine.Model, *feedforward.Network, error) {
 	return m, n, nil
 }
 
+// Network opens the model and its network as layers in float64, which no engine runs.
+func (o *ModelOptions) Network(uncompared bool) (*engine.Model, *feedforward.Network, error) {
+	n := NetworkOptions{Path: o.Path, uncompared: uncompared, cmd: o.cmd, onnx: o.onnx}
+	return n.Open()
+}
+
 // FeedForward is the network of a model as layers.
 func FeedForward(ctx context.Context, m *engine.Model, uncompared bool) (*feedforward.Network, error) {
 	if uncompared {
@@ -105,4 +111,15 @@ func (o *NetworkOptions) Trained(m *engine.Model) []ledger.Data {
 		sets = append(sets, ledger.Data{Name: name})
 	}
 	return sets
+}
+
+// Compared says with what the layers were compared.
+func Compared(with string) string {
+	switch with {
+	case "":
+		return "the file does not say whether they were compared with a runtime"
+	case feedforward.NotCompared:
+		return "not compared with a runtime: the results are those of the layers as they were read"
+	}
+	return "compared with " + with + ", its optimiser on and off"
 }

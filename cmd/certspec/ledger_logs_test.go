@@ -35,7 +35,7 @@ func logs(t *testing.T) (a, b string) {
 
 func TestLogCompare(t *testing.T) {
 	a, b := logs(t)
-	text, code := output(t, "log", "compare", a, b, "--radii", "0.25,0.3", "--json")
+	text, code := output(t, "ledger", "compare", a, b, "--radii", "0.25,0.3", "--json")
 	var got struct {
 		A, B   string
 		Images int   `json:"images"`
@@ -65,14 +65,14 @@ func TestLogCompare(t *testing.T) {
 	if c := got.CertifiedAccuracy; len(c) != 2 || c[0].Difference != 0 || c[1].A != 0 || c[1].B != 10./19 || got.Bootstrap.Resamples != 10_000 || got.Bootstrap.Confidence != .95 {
 		t.Errorf("%+v", got)
 	}
-	text, code = output(t, "log", "compare", a, b)
+	text, code = output(t, "ledger", "compare", a, b)
 	for _, want := range []string{"| ACR | 0.2500 | 0.3816 | 0.1316 |", "Only in A, not compared: 1 images: 19.", "seed 0"} {
 		if !strings.Contains(text, want) || code != 0 {
 			t.Errorf("exit code %d, no %q in %s", code, want, text)
 		}
 	}
 	for _, args := range [][]string{{a}, {a, b, a}, {a, b, "--confidence", "1"}, {a, b, "--confidence", "0"}, {a, b, "--resamples", "0"}, {a, b, "--radii", "nan"}, {a, b, "--format", "pdf"}} {
-		if _, code := output(t, append([]string{"log", "compare"}, args...)...); code != cli.ExitUsage {
+		if _, code := output(t, append([]string{"ledger", "compare"}, args...)...); code != cli.ExitUsage {
 			t.Errorf("%q: exit code %d", args[1:], code)
 		}
 	}
@@ -80,26 +80,26 @@ func TestLogCompare(t *testing.T) {
 
 func TestLogTable(t *testing.T) {
 	a, b := logs(t)
-	text, code := output(t, "log", "table", a, b, "--radii", "0.25,0.5", "--format", "latex")
+	text, code := output(t, "ledger", "metrics", a, b, "--radii", "0.25,0.5", "--format", "latex")
 	for _, want := range []string{`\begin{tabular}{lrrrrr}`, `a & 20 & 0 & 1.0000 & 0.0000 & 0.2500 \\`, `b\_1 & 19 & 0 & 1.0000 & 0.5263 & 0.3816 \\`} {
 		if !strings.Contains(text, want) || code != 0 {
 			t.Errorf("exit code %d, no %q in\n%s", code, want, text)
 		}
 	}
 	path := filepath.Join(t.TempDir(), "out.csv")
-	_, code = output(t, "log", "table", a, "--names", "ours, <b>", "--radii", "0.25", "-o", path)
+	_, code = output(t, "ledger", "metrics", a, "--names", "ours, <b>", "--radii", "0.25", "-o", path)
 	if code != cli.ExitUsage {
 		t.Errorf("two names for one file: exit code %d", code)
 	}
-	_, code = output(t, "log", "table", a, "--names", "<b>", "--radii", "0.25", "-o", path)
+	_, code = output(t, "ledger", "metrics", a, "--names", "<b>", "--radii", "0.25", "-o", path)
 	if got, err := os.ReadFile(path); err != nil || string(got) != "method,images,abstained,r = 0.25,ACR\n<b>,20,0,1,0.25\n" || code != 0 {
 		t.Errorf("exit code %d: %q, %v", code, got, err)
 	}
-	text, _ = output(t, "log", "table", a, "--names", "<b>", "--format", "html")
+	text, _ = output(t, "ledger", "metrics", a, "--names", "<b>", "--format", "html")
 	if !strings.Contains(text, "&lt;b&gt;") || strings.Contains(text, "<b>") {
 		t.Errorf("unescaped: %s", text)
 	}
-	if text, _ = output(t, "log", "table", "../../notebooks/results/quickstart.ledger"); !strings.Contains(text, "| quickstart | 500 | 18 | 0.8540 | 0.7820 | 0.6840 | 0.4920 | 0.5554 |") {
+	if text, _ = output(t, "ledger", "metrics", "../../notebooks/results/quickstart.ledger"); !strings.Contains(text, "| quickstart | 500 | 18 | 0.8540 | 0.7820 | 0.6840 | 0.4920 | 0.5554 |") {
 		t.Errorf("of a ledger: %s", text)
 	}
 }
@@ -114,10 +114,8 @@ func TestLogBadInput(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		for _, verb := range []string{"metrics", "table"} {
-			if text, code := output(t, "log", verb, path); code != cli.ExitFailed || text != "" {
-				t.Errorf("%s %s: exit code %d, %q", verb, name, code, text)
-			}
+		if text, code := output(t, "ledger", "metrics", path); code != cli.ExitFailed || text != "" {
+			t.Errorf("%s: exit code %d, %q", name, code, text)
 		}
 	}
 	a, b := logs(t)
@@ -125,12 +123,12 @@ func TestLogBadInput(t *testing.T) {
 		{"--radii", "inf"}, {"--radii", "nan"}, {"--radii", "-1"}, {"--n", "100"}, {"--n", "0", "--alpha", "0.001", "--sigma", "1"},
 		{"--n", "10", "--alpha", "nan", "--sigma", "1"}, {"--n", "10", "--alpha", "0.001", "--sigma", "-1"},
 	} {
-		if _, code := output(t, append([]string{"log", "metrics", a}, args...)...); code != cli.ExitUsage {
+		if _, code := output(t, append([]string{"ledger", "metrics", a}, args...)...); code != cli.ExitUsage {
 			t.Errorf("%q: exit code %d", args, code)
 		}
 	}
 	// 0.25·Φ⁻¹(0.001^(1/100)) is .375119 (spec, §11.1).
-	text, code := output(t, "log", "metrics", b, "--json", "--n", "100", "--alpha", "0.001", "--sigma", "0.25")
+	text, code := output(t, "ledger", "metrics", b, "--json", "--n", "100", "--alpha", "0.001", "--sigma", "0.25")
 	if !strings.Contains(text, "10 of 19 radii are above 0.375119") || code != 0 {
 		t.Errorf("exit code %d: %s", code, text)
 	}

@@ -1,20 +1,13 @@
-// Package log is "certspec log".
-package log
+package ledger
 
 import (
 	"errors"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/rs/certlog"
 )
-
-// Command makes the command.
-func Command() *cobra.Command {
-	return cli.Noun("log", "Metrics of certification logs: ledgers of certspec and published tables", "", metricsCommand(), compareCommand(), tableCommand(), groupsCommand())
-}
 
 // radiusLimit is what a published log says of itself elsewhere, so that its radii can be checked.
 type radiusLimit struct {

@@ -1,4 +1,4 @@
-package ood
+package preflight
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"github.com/certspec/certspec/ood"
 )
 
-// checked is what "ood check --json" prints.
+// checked is what "preflight --bounds --json" prints.
 type checked struct {
 	Model    string                  `json:"model"`
 	Network  string                  `json:"network"`
@@ -27,59 +27,31 @@ type checked struct {
 	Advice   string                  `json:"advice"`
 }
 
-// checkOptions are what the flags of "ood check" ask.
-type checkOptions struct {
-	network cli.NetworkOptions
-	images  cli.ImageOptions
-	radii   []float64
-	json    *bool
-}
-
-func check() *cobra.Command {
-	var o checkOptions
-	cmd := &cobra.Command{
-		Use:   "check --model FILE [--data NAME]",
-		Short: "Look a network over: layers, cost of bounds, and whether they say anything",
-		Long: `Look a network over before a long run: whether every operator can be bounded (the first that cannot is named with its place in
-the file), the layers, what a bound costs, and whether bounds of growing radius say anything. A network that was not trained
-for it mostly has bounds of 1 at any radius that matters; for such a one, randomized smoothing bounds the confidence
-within a Euclidean radius (certspec certify --keep-scores=top, then certspec ood smooth). The images are eight of --data, or uniform noise.`,
-		Example: "  certspec ood check --model net.onnx --data mnist/test",
-		Args:    cli.NoArgs,
-	}
-	o.network.Flags(cmd)
-	o.network.UncomparedFlag(cmd)
-	o.images.Flags(cmd)
-	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.Floats(&o.radii, "eps", []float64{0.001, 0.003, 0.01, 0.03, 0.1, 0.3}, "radii to try")
-	})
-	o.json = cli.JSON(cmd)
-	cli.First(cmd, "model", "data", "eps", "shape", "json")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
-	return cmd
-}
-
-func (o *checkOptions) run(cmd *cobra.Command) error {
-	if err := cli.Needed(cmd, "model"); err != nil {
-		return err
-	}
-	for _, e := range o.radii {
+// bounds looks at a network in the place of noise: its layers, what bounds cost, and whether they say anything.
+func (o *options) bounds(cmd *cobra.Command) error {
+	for _, e := range o.eps {
 		if !(e >= 0 && e <= 1) {
 			return cli.Usagef("--eps %v: expected numbers from 0 to 1", e)
 		}
 	}
-	m, n, err := o.network.Open()
+	for _, name := range []string{"exec", "engine", "sigma", "budget", "n", "rule", "alpha", "noise", "block", "images"} {
+		if cmd.Flags().Changed(name) {
+			return cli.Usagef("--%s with --bounds: bounds are found from the layers, without noise", name)
+		}
+	}
+	m, n, err := o.input.Model.Network(o.uncompared)
 	if err != nil {
 		return err
 	}
 	defer m.Close()
-	c := checked{Model: o.network.Path, Network: n.Digest(), Input: n.InputShape(), Classes: n.Outputs(), Assumes: n.Assumes(), Compared: n.Compared(), Layers: n.Layers()}
-	points, err := c.points(cmd, &o.images)
+	c := checked{Model: o.input.Model.Path, Network: n.Digest(), Input: n.InputShape(), Classes: n.Outputs(),
+		Assumes: n.Assumes(), Compared: n.Compared(), Layers: n.Layers()}
+	points, err := c.points(cmd, &o.input.Images)
 	if err != nil {
 		return err
 	}
 	var useful float64
-	if c.Bounds, useful, err = ood.Check(cmd.Context(), n, points, cli.Progress(), o.radii...); err != nil {
+	if c.Bounds, useful, err = ood.Check(cmd.Context(), n, points, cli.Progress(), o.eps...); err != nil {
 		return err
 	}
 	c.Advice = fmt.Sprintf("most bounds say something up to eps %v", useful)
@@ -138,7 +110,7 @@ func (c *checked) print(out io.Writer) error {
 	if c.Assumes != "" {
 		cli.Fprintf(w, "assumes\t%s\n", c.Assumes)
 	}
-	cli.Fprintf(w, "layers\t%s\n", compared(c.Compared))
+	cli.Fprintf(w, "layers\t%s\n", cli.Compared(c.Compared))
 	fmt.Fprintln(w, "\nlayer\tkind\tshape")
 	for _, l := range c.Layers {
 		cli.Fprintf(w, "%s\t%s\t%v\n", l.Name, l.Op, l.Shape)

@@ -1,4 +1,4 @@
-package log
+package ledger
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 	"github.com/certspec/certspec/rs/compare"
 )
 
-// comparison is what "log compare" prints.
+// comparison is what "ledger compare" prints.
 type comparison struct {
 	A string `json:"a"`
 	B string `json:"b"`
@@ -20,7 +20,7 @@ type comparison struct {
 	Warnings []string `json:"warnings"`
 }
 
-// compareOptions are what the flags of "log compare" ask.
+// compareOptions are what the flags of "ledger compare" ask.
 type compareOptions struct {
 	bootstrap resample.Options
 	logOptions
@@ -32,12 +32,12 @@ func compareCommand() *cobra.Command {
 	var o compareOptions
 	cmd := &cobra.Command{
 		Use:   "compare A B",
-		Short: "Differences of two logs on the same images, with intervals",
+		Short: "Differences of two ledgers on the same images, with intervals",
 		Long: `Differences B − A of the average certified radius and of the certified accuracies of two ledgers or
 published logs, paired by the id of the image, with intervals of the paired bootstrap: images are
 resampled, each with its results in both. An interval that holds 0 shows no difference.
 Images that only one of the two has are named and left out.`,
-		Example: "  certspec log compare plain.ledger augmented.ledger --radii 0,0.25,0.5",
+		Example: "  certspec ledger compare plain.ledger augmented.ledger --radii 0,0.25,0.5",
 	}
 
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {

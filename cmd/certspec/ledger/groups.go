@@ -1,4 +1,4 @@
-package log
+package ledger
 
 import (
 	"fmt"
@@ -8,17 +8,8 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/lines/certified"
-	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
 )
-
-// groupsOptions are what the flags of "log groups" ask.
-type groupsOptions struct {
-	bootstrap resample.Options
-	against   string
-	table     cli.TableOptions
-	json      *bool
-}
 
 // groupsOf is a model with its average certified radii by frequency group.
 type groupsOf struct {
@@ -30,33 +21,8 @@ type groupsOf struct {
 // published are the images of CIFAR-10's test set: ids of its published corruptions number the severities through.
 const published = 10_000
 
-func groupsCommand() *cobra.Command {
-	var o groupsOptions
-	cmd := &cobra.Command{
-		Use:   "groups FOLDER",
-		Short: "Average certified radii of published logs under corruptions, by frequency group",
-		Long: `Read published logs under CIFAR-10-C, corrupted/MODEL/severity_S/CORRUPTION.tsv beside clean/MODEL.tsv, and print for each model the average
-certified radius over the corruptions of low, middle and high frequency and over all, with the differences from group to group and, with --against,
-from one of the models; intervals of the bootstrap over images, paired.`,
-		Example: "  certspec log groups $CERTSPEC_DATA/certify-logs-shift --against cohen",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usagef("%s wants one folder, got %d", cmd.CommandPath(), len(args))
-			}
-			return nil
-		},
-	}
-	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.Text(&o.against, "against", "model that the others are compared with")
-		f.BootstrapFlags(&o.bootstrap)
-	})
-	o.table.Flags(cmd)
-	o.json = cli.JSON(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0]) }
-	return cmd
-}
-
-func (o *groupsOptions) run(cmd *cobra.Command, folder string) error {
+// groups prints average certified radii of a folder of published logs, by frequency group.
+func (o *metricsOptions) groups(cmd *cobra.Command, folder string) error {
 	if err := cli.CheckBootstrap(o.bootstrap); err != nil {
 		return err
 	}
@@ -87,10 +53,10 @@ func (o *groupsOptions) run(cmd *cobra.Command, folder string) error {
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), all)
 	}
-	return o.table.Write(cmd, o.rendered(all))
+	return o.table.Write(cmd, o.renderGroups(all))
 }
 
-func (o *groupsOptions) rendered(all []groupsOf) *table.Table {
+func (o *metricsOptions) renderGroups(all []groupsOf) *table.Table {
 	t := &table.Table{Columns: []string{"model", "low", "mid", "high", "mid − low", "high − mid", "all"}}
 	if o.against != "" {
 		t.Columns = append(t.Columns, "from "+o.against)

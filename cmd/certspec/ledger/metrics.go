@@ -1,0 +1,185 @@
+package ledger
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/rs/certlog"
+	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/resample"
+)
+
+// fileMetrics is what "ledger metrics" prints per file.
+type fileMetrics struct {
+	Name string `json:"name"`
+	File string `json:"file"`
+	cli.Metrics
+}
+
+// metricsOptions are what the flags of "ledger metrics" ask.
+type metricsOptions struct {
+	logOptions
+	names       []string
+	bounds      bool
+	cap         float64
+	by, against string
+	bootstrap   resample.Options
+	table       cli.TableOptions
+	json        *bool
+}
+
+func metricsCommand() *cobra.Command {
+	var o metricsOptions
+	cmd := &cobra.Command{
+		Use:   "metrics FILE… | --by group FOLDER",
+		Short: "A table of average certified radius and certified accuracies, a row per file",
+		Long: `Average certified radius and certified accuracies of ledgers and of published logs: tab-separated
+text with the columns idx, label, predict, radius and perhaps correct, time, nA, n, plow and nused.
+It warns of lines that are no rows, of missing rows, of logs that look truncated and, with --n,
+--alpha and --sigma, of radii in published logs above what so many noise samples can prove.
+
+With --cap, radii are cut to the largest that fewer noise samples could certify, for a fair comparison.
+With --json, one object per file and line. CSV has all digits.
+
+With --by group, FOLDER holds published logs under CIFAR-10-C, corrupted/MODEL/severity_S/CORRUPTION.tsv
+beside clean/MODEL.tsv. For each model it prints the average certified radius over the corruptions of low,
+middle and high frequency and over all, and the differences from group to group and, with --against, from
+one of the models. Intervals are of the bootstrap over images, paired.`,
+		Example: "  certspec ledger metrics out/fmnist-s025.ledger cohen.tsv --radii 0,0.25,0.5\n" +
+			"  certspec ledger metrics a.ledger b.tsv --names \"ours,Cohen et al.\" -o table.tex\n" +
+			"  certspec ledger metrics cohen.tsv --cap 0.7805\n" +
+			"  certspec ledger metrics $CERTSPEC_DATA/certify-logs-shift --by group --against cohen",
+		Args: cli.SomeLedgers,
+	}
+
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		o.logOptions.flags(f)
+		f.Words(&o.names, "names", nil, "what stands for the files, in their order (default the names of the files)", nil)
+		f.BoolVar(&o.bounds, "bounds", false, "also how the lower bounds of the probability are distributed over the certified images")
+		f.Float64Var(&o.cap, "cap", 0, "cut every radius to this, the largest that the noise samples of another run can certify; 0 cuts none")
+		cli.Choice(f, &o.by, "by", "", "group: average certified radii of a folder of published logs by frequency group", "group")
+		f.Text(&o.against, "against", "of --by group: model that the others are compared with")
+		f.BootstrapFlags(&o.bootstrap)
+	})
+	o.table.Flags(cmd)
+	o.json = cli.JSON(cmd)
+	cli.First(cmd, "radii", "names", "by", "out", "format")
+	cmd.RunE = func(cmd *cobra.Command, files []string) error { return o.run(cmd, files) }
+	return cmd
+}
+
+func (o *metricsOptions) run(cmd *cobra.Command, files []string) error {
+	f := cmd.Flags()
+	foreign := []string{"radii", "n", "alpha", "sigma", "names", "bounds", "cap"}
+	if o.by == "" {
+		foreign = []string{"against", "resamples", "confidence", "seed"}
+	}
+	for _, name := range foreign {
+		if f.Changed(name) && o.by == "" {
+			return cli.Usagef("--%s goes with --by group", name)
+		} else if f.Changed(name) {
+			return cli.Usagef("--%s with --by group: it is of single files", name)
+		}
+	}
+	switch {
+	case o.by != "" && len(files) != 1:
+		return cli.Usagef("%s --by group wants one folder, got %d", cmd.CommandPath(), len(files))
+	case o.by != "":
+		return o.groups(cmd, files[0])
+	case !(o.cap >= 0) || math.IsInf(o.cap, 0):
+		return cli.Usagef("--cap %v: expected a radius, or 0 for none", o.cap)
+	case f.Changed("names") && len(o.names) != len(files):
+		return cli.Usagef("--names has %d names for %d files", len(o.names), len(files))
+	}
+	limit, err := o.limitOf(f)
+	if err != nil {
+		return err
+	}
+	logs, failed := readLogs(files, limit)
+	if len(logs) == 0 || failed != nil && o.table.Out != "" {
+		return failed
+	}
+	names := map[string]string{}
+	for i, file := range files {
+		base := filepath.Base(file)
+		if names[file] = strings.TrimSuffix(base, filepath.Ext(base)); f.Changed("names") {
+			names[file] = o.names[i]
+		}
+	}
+	var all []fileMetrics
+	for _, l := range logs {
+		m := fileMetrics{names[l.File], l.File, cli.Measure(l.Rows.Capped(o.cap), o.radii, l.Warnings)}
+		if o.bounds {
+			d := l.Rows.Bounds()
+			m.Bounds = &d
+			if d.Images == 0 {
+				m.Warnings = append(m.Warnings, "names no lower bounds of the probability")
+			}
+		}
+		all = append(all, m)
+	}
+	if *o.json {
+		enc := json.NewEncoder(cmd.OutOrStdout())
+		enc.SetEscapeHTML(false)
+		for _, m := range all {
+			if err := enc.Encode(m); err != nil {
+				return err
+			}
+		}
+		return failed
+	}
+	for _, m := range all {
+		warn(m.File, m.Warnings)
+	}
+	return errors.Join(o.table.Write(cmd, o.render(logs, all)...), failed)
+}
+
+// render has a row per log, and a table for each distribution of bounds.
+func (o *metricsOptions) render(logs []*certlog.Results, all []fileMetrics) []*table.Table {
+	t := table.New("method", "images", "abstained")
+	for _, r := range o.radii {
+		t.Columns = append(t.Columns, fmt.Sprintf("r = %g", r))
+	}
+	t.Columns = append(t.Columns, "ACR")
+	tables := []*table.Table{t}
+	for i, m := range all {
+		row := []any{m.Name, m.Rows, m.Abstained}
+		for j := range o.radii {
+			if j < len(m.CertifiedAccuracy) {
+				row = append(row, table.Rounded{Value: m.CertifiedAccuracy[j].Value, Decimals: 4})
+			} else {
+				row = append(row, table.None)
+			}
+		}
+		if m.ACR != nil {
+			t.Add(append(row, table.Rounded{Value: *m.ACR, Decimals: 4})...)
+		} else {
+			t.Add(append(row, table.None)...)
+		}
+		if l := logs[i]; l.Run != nil {
+			h := l.Run.Header
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s on %s, σ = %g, α = %g, %s rule, at most %d noise samples per image.",
+				m.Name, h.Model.Name, h.Data.Name, h.Sigma, h.Alpha, h.Rule.Name, h.Rule.Looks[len(h.Rule.Looks)-1].Samples))
+		}
+		if m.Bounds == nil || m.Bounds.Images == 0 {
+			continue
+		}
+		b := table.New("lower bound", "images")
+		b.Notes = []string{fmt.Sprintf("%s: lower bounds of %d certified images.", m.Name, m.Bounds.Images)}
+		for _, q := range m.Bounds.Quantiles {
+			b.Add(fmt.Sprintf("at most %.9f", q.Lower), fmt.Sprintf("%g %%", 100*q.Share))
+		}
+		for _, c := range m.Bounds.Histogram {
+			b.Add(fmt.Sprintf("[%g, %g)", c.From, c.To), c.Count)
+		}
+		tables = append(tables, b)
+	}
+	return tables
+}

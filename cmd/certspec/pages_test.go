@@ -1,0 +1,162 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mattn/go-shellwords"
+	"github.com/spf13/pflag"
+
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+)
+
+var (
+	codeSpan    = regexp.MustCompile("`([^`\n]+)`")
+	commandLine = regexp.MustCompile(`^\s*(?:[$%!] *|RUN |&& |@|time |nice (?:-n \d+ )?|[A-Z_]+=\S+ )*(?:\S*/)?certspec (\S.*)$`)
+	anywhere    = regexp.MustCompile(`\bbin/certspec (\S.*)$`)
+	placeholder = regexp.MustCompile(`^[A-Z$<{…]`)
+)
+
+// commandLines are those that a text shows: in code spans, in fences, and on lines of their own; sure says that it is no prose.
+func commandLines(text string, each func(line string, sure bool)) {
+	text = strings.ReplaceAll(text, "\\\n", " ")
+	fenced := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			fenced = !fenced
+			continue
+		}
+		if found := commandLine.FindStringSubmatch(line); found != nil {
+			each(found[1], fenced)
+		} else if found := anywhere.FindStringSubmatch(line); found != nil && !strings.Contains(line, "`") {
+			each(found[1], false)
+		}
+		for _, span := range codeSpan.FindAllStringSubmatch(line, -1) {
+			if found := commandLine.FindStringSubmatch(span[1]); found != nil && !fenced {
+				each(found[1], true)
+			}
+		}
+	}
+}
+
+// textsOf are the texts of a JSON document, lists of lines joined.
+func textsOf(v any) (all []string) {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var lines strings.Builder
+		for _, one := range v {
+			if line, ok := one.(string); ok {
+				lines.WriteString(line)
+			} else {
+				all = append(all, textsOf(one)...)
+			}
+		}
+		return append(all, lines.String())
+	case map[string]any:
+		for key, one := range v {
+			if key != "image/png" && key != "image/svg+xml" && key != "text/html" {
+				all = append(all, textsOf(one)...)
+			}
+		}
+	}
+	return all
+}
+
+// wrongLine says what the program would refuse of a command line on a page, whose values may be placeholders.
+func wrongLine(line string) error {
+	line, _, _ = strings.Cut(line, " #")
+	line = strings.NewReplacer("…", "", "...", "", `\|`, "|", `\"`, `"`, `\n`, "").Replace(line)
+	words, err := shellwords.Parse(line)
+	if err != nil || len(words) == 0 || placeholder.MatchString(words[0]) {
+		return nil // cut off, or about certspec at large
+	}
+	err = parses(words)
+	var value *pflag.InvalidValueError
+	if errors.As(err, &value) && placeholder.MatchString(value.GetValue()) {
+		return nil
+	}
+	return err
+}
+
+// No page, notebook, Makefile or message names a command or a flag that does not exist.
+func TestCommandLinesOfPages(t *testing.T) {
+	verbs := []string{}
+	for _, cmd := range root().Commands() {
+		verbs = append(verbs, cmd.Name())
+	}
+	former := regexp.MustCompile(`certspec (` + strings.Join(slices.Collect(func(yield func(string) bool) {
+		for old := range cli.Moved() {
+			if !yield(regexp.QuoteMeta(old)) {
+				return
+			}
+		}
+	}), "|") + `)\b`)
+	lines := 0
+	check := func(path, text string) {
+		commandLines(text, func(line string, sure bool) {
+			if word := strings.Fields(line)[0]; !sure && !slices.Contains(verbs, word) {
+				return
+			}
+			lines++
+			if err := wrongLine(line); err != nil {
+				t.Errorf("%s: certspec %s: %v", path, line, err)
+			}
+		})
+	}
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name := d.Name(); name != ".." && strings.HasPrefix(name, ".") && name != "../.." && name != ".ci" || name == "out" || name == "bin" || name == "testdata" {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		kind := filepath.Ext(path)
+		if !slices.Contains([]string{".md", ".ipynb", ".go", ".py", ".yaml", ".yml", ".sh", ""}, kind) || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		if info, err := d.Info(); err != nil || kind == "" && info.Size() > 1<<20 {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if found := former.FindString(string(data)); found != "" && !strings.HasSuffix(path, "cli.go") {
+			t.Errorf("%s names the former %q", path, found)
+		}
+		switch kind {
+		case ".md", "", ".yaml", ".yml", ".sh":
+			check(path, string(data))
+		case ".ipynb":
+			var book any
+			if err := json.Unmarshal(data, &book); err != nil {
+				return err
+			}
+			for _, text := range textsOf(book) {
+				check(path, text)
+			}
+		}
+		return nil
+	})
+	if err != nil || lines < 200 {
+		t.Errorf("%d command lines, %v", lines, err)
+	}
+	for _, bad := range []string{"certify --modle x", "calib exact x", "ledger frob x", "train --epochs=two"} {
+		if wrongLine(bad) == nil {
+			t.Errorf("certspec %s is taken", bad)
+		}
+	}
+}
