@@ -211,7 +211,7 @@ func TestCertifyWithoutLabels(t *testing.T) {
 	if name := "folder:" + dir + "[resize=30,filter=lanczos,crop=28]"; run.Header.Data.Name != name {
 		t.Errorf("the ledger's data is %s; expected %s", run.Header.Data.Name, name)
 	}
-	if text, code := output(t, "ledger", "metrics", ledger); code != 0 || !strings.Contains(text, "no labels  –      –         –        –") {
+	if text, code := output(t, "ledger", "metrics", ledger); code != 0 || !strings.Contains(text, "| – | – | – | – | – |") {
 		t.Errorf("exit code %d:\n%s", code, text)
 	}
 	if text, code := output(t, "predict", "--model", trainedModel, "--data", "folder:"+dir, "--resize", "28x28", "--sigma", "0.25", "--n", "100"); code != 0 || !strings.Contains(text, "unknown") {

@@ -223,6 +223,19 @@ func TestNumbersHaveJSON(t *testing.T) {
 	})
 }
 
+// Columns are printed by package cli alone.
+func TestOnePrinter(t *testing.T) {
+	files, err := filepath.Glob("*/*.go")
+	if err != nil || len(files) < 50 {
+		t.Fatal(len(files), err)
+	}
+	for _, file := range files {
+		if text, err := os.ReadFile(file); err != nil || bytes.Contains(text, []byte("text/tabwriter")) {
+			t.Errorf("%s: %v, or prints columns without cli.Columns", file, err)
+		}
+	}
+}
+
 // Every example of a help text is a command line that the program takes.
 func TestExamplesParse(t *testing.T) {
 	examples := 0

@@ -23,9 +23,9 @@ var figuresOf = map[string]struct {
 	"ledger info, version 1":  {"ledger info rs/testdata/v1-staged.ledger", nil},
 	"ledger verify":           {"ledger verify " + results + "quickstart.ledger", nil},
 	"ledger verify, scores":   {"ledger verify " + results + "fmnist-cnn-s025-scores.ledger", nil},
-	"log metrics":             {"log metrics --bounds " + results + "quickstart.ledger", nil},
-	"log metrics, published":  {"log metrics --radii 0,0.2 DIR/log.tsv", nil},
-	"log compare":             {"log compare --resamples 400 --seed 3 " + results + "fmnist-cnn-s025-fixed.ledger " + results + "fmnist-cnn-s025-iss.ledger", []string{"p_holm"}},
+	"log metrics":             {"ledger metrics --bounds " + results + "quickstart.ledger", []string{"name"}},
+	"log metrics, published":  {"ledger metrics --radii 0,0.2 DIR/log.tsv", []string{"name"}},
+	"log compare":             {"ledger compare --resamples 400 --seed 3 " + results + "fmnist-cnn-s025-fixed.ledger " + results + "fmnist-cnn-s025-iss.ledger", []string{"p_holm"}},
 	"report":                  {"report " + results + "quickstart.ledger", []string{"checks"}},
 	"report, simultaneous":    {"report --simultaneous " + results + "fmnist-cnn-s025-betting.ledger", []string{"checks"}},
 	"bound":                   {"bound --k 990 --n 1000 --sigma 0.25", nil},
@@ -37,17 +37,16 @@ var figuresOf = map[string]struct {
 	"sweep table, clean":      {"sweep table --clean --resamples 100 " + results + "cifar10-resnet20-s025-C", []string{"p_holm"}},
 	"calib metrics, plain":    {"calib metrics --in DIR/samples.csv", []string{"adaece_quantile", "smooth_ece", "debiased_ece", "mce"}},
 	"calib metrics of ledger": {"calib metrics --ledger " + results + "fmnist-cnn-s025-scores.ledger --radii 0.1", []string{"adaece_quantile", "smooth_ece", "debiased_ece", "mce"}},
-	"calib exact":             {"calib exact --in DIR/samples.csv", nil},
-	"calib exact of ledger":   {"calib exact --ledger " + results + "fmnist-cnn-s025-scores.ledger --radii 0.1,0.25 --spending family", nil},
-	"calib admm":              {"calib admm --in DIR/samples.csv --steps 100", nil},
-	"calib dece":              {"calib dece --in DIR/samples.csv --trials 14 --seed 2", nil},
-	"calib cbs":               {"calib cbs --in DIR/samples.csv", nil},
+	"calib exact":             {"calib worst --in DIR/samples.csv", nil},
+	"calib exact of ledger":   {"calib worst --ledger " + results + "fmnist-cnn-s025-scores.ledger --radii 0.1,0.25 --spending family", nil},
+	"calib admm":              {"calib worst --by admm --in DIR/samples.csv --steps 100", nil},
+	"calib dece":              {"calib worst --by dece --in DIR/samples.csv --trials 14 --seed 2", nil},
 	"calib certify":           {"calib certify --ledger " + results + "cifar10-resnet20-s025-staged.ledger --radii 0.1 --certificate standard --mode max --spending split", nil},
 	"spectral spectrum":       {"spectral spectrum --data synthetic/test[max_index=4]", nil},
-	"spectral profile":        {"spectral profile --data synthetic/test[max_index=4]", nil},
+	"spectral profile":        {"spectral spectrum --profile --data synthetic/test[max_index=4]", nil},
 	"corrupt list":            {"corrupt list", nil},
-	"augment list":            {"augment list", nil},
-	"dataset info":            {"dataset info synthetic/test[max_index=4]", nil},
+	"augment list":            {"augment --list", nil},
+	"dataset info":            {"dataset list synthetic/test[max_index=4]", nil},
 }
 
 // samplesCSV are 60 samples with intervals, in hundredths.
@@ -107,11 +106,11 @@ func TestFilesOfVerbs(t *testing.T) {
 	figures(t)
 	dir := inputs(t)
 	for name, c := range map[string][2]string{
-		"log table, CSV":            {"log table " + results + "quickstart.ledger " + results + "fmnist-cnn-s025-fixed.ledger -o DIR/t.csv", "t.csv"},
-		"log table, LaTeX":          {"log table --radii 0,0.25 " + results + "quickstart.ledger -o DIR/t.tex", "t.tex"},
+		"log table, CSV":            {"ledger metrics " + results + "quickstart.ledger " + results + "fmnist-cnn-s025-fixed.ledger -o DIR/t.csv", "t.csv"},
+		"log table, LaTeX":          {"ledger metrics --radii 0,0.25 " + results + "quickstart.ledger -o DIR/t.tex", "t.tex"},
 		"calib table, CSV":          {"calib table --search DIR/samples.csv -o DIR/c.csv", "c.csv"},
-		"calib exact, assignment":   {"calib exact --in DIR/samples.csv --assignment DIR/a.csv --lp DIR/a.lp", "a.csv"},
-		"calib exact, program":      {"calib exact --in DIR/samples.csv --assignment DIR/a.csv --lp DIR/a.lp", "a.lp"},
+		"calib exact, assignment":   {"calib worst --in DIR/samples.csv --assignment DIR/a.csv --lp DIR/a.lp", "a.csv"},
+		"calib exact, program":      {"calib worst --in DIR/samples.csv --assignment DIR/a.csv --lp DIR/a.lp", "a.lp"},
 		"calib certify, intervals":  {"calib certify --ledger " + results + "fmnist-cnn-s025-scores.ledger --radii 0.1 -o DIR/i.csv", "i.csv"},
 		"sweep table, CSV":          {"sweep table --resamples 100 " + results + "cifar10-resnet20-s025-C -o DIR/s.csv", "s.csv"},
 		"ledger export":             {"ledger export " + results + "quickstart.ledger -o DIR/e.tsv", "e.tsv"},
@@ -121,7 +120,7 @@ func TestFilesOfVerbs(t *testing.T) {
 		"augment crop and flip":     {"augment --name crop+flip --seed 1 --epoch 3 --in DIR/images.npy --out DIR/y.npy", "y.npy"},
 		"corrupt fourier":           {"corrupt apply --name fourier --fc 3 --alpha 0.5 --eps 8 --seed 1 --in DIR/images.npy --out DIR/f.npy", "f.npy"},
 		"spectral spectrum, matrix": {"spectral spectrum --in DIR/images.npy --out DIR/m.csv", "m.csv"},
-		"spectral profile, CSV":     {"spectral profile --in DIR/images.npy --out DIR/p.csv", "p.csv"},
+		"spectral profile, CSV":     {"spectral spectrum --profile --in DIR/images.npy --out DIR/p.csv", "p.csv"},
 	} {
 		run(t, words(c[0], dir)...)
 		made := bytes.ReplaceAll(read(t, filepath.Join(dir, c[1])), []byte(dir), []byte("DIR"))

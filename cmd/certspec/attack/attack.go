@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -212,7 +211,7 @@ func gradientEngine(choice string) string {
 }
 
 func (a Result) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := cli.Columns(out)
 	fmt.Fprintln(w, "radius\tcertified\tempirical\tbroken\tundecided\timages")
 	for _, r := range a.Radii {
 		cli.Fprintf(w, "%g\t%s %%\t%s %%\t%d\t%d\t%d\n", r.Radius, percent(r.Certified), percent(r.Empirical), r.Broken, r.Undecided, r.Images)

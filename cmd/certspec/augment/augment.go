@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -193,7 +192,7 @@ func list(cmd *cobra.Command, asJSON bool) error {
 	if asJSON {
 		return cli.PrintJSON(cmd.OutOrStdout(), all)
 	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	w := cli.Columns(cmd.OutOrStdout())
 	for _, e := range all {
 		cli.Fprintf(w, "%s\t\t%s\n", e.Name, strings.ToUpper(e.Description[:1])+e.Description[1:])
 		for _, o := range e.Options {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,7 +44,7 @@ func listCommand() *cobra.Command {
 		if *asJSON {
 			return cli.PrintJSON(cmd.OutOrStdout(), list)
 		}
-		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+		w := cli.Columns(cmd.OutOrStdout())
 		fmt.Fprintln(w, "TAKEN TO\tENGINE\tDEVICE\tVERSION\tLIBRARY")
 		for _, l := range list {
 			var taken []string
@@ -236,7 +235,7 @@ func (o *checkOptions) measure(cmd *cobra.Command) error {
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), all)
 	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	w := cli.Columns(cmd.OutOrStdout())
 	fmt.Fprintln(w, "ENGINE\tDEVICE\tPROGRAM\tRATE\tFIRST CALL")
 	for _, s := range all {
 		for _, p := range s.Speeds {

@@ -2,7 +2,6 @@ package calib
 
 import (
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +67,7 @@ const assumed = "All claims are about the images certified at the radius, and ta
 	"Population: besides, images drawn independently from one law, bins that were fixed before, and a model that was not trained or chosen on these images"
 
 func (t *together) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := cli.Columns(out)
 	cli.Fprintf(w, "samples\t%d\n", t.N)
 	cli.Fprintf(w, "calibration error, all images at once\t%.6f (at most %.2g too large), with probability at least %g\n", t.Joint, t.Gap, 1-t.Delta)
 	cli.Fprintf(w, "  certificates that may be false\t%d of %d, each with probability at most %g\n", t.Failures, t.Attempted, t.Fails)

@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -217,7 +216,7 @@ func (o *metricsOptions) further(ctx context.Context, s *sampleFile, m *metrics)
 }
 
 func (m *metrics) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := cli.Columns(out)
 	line := func(label, name string, value float64) {
 		cli.Fprintf(w, "%s\t%.6f", label, value)
 		if i, ok := m.Interval[name]; ok {

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"gonum.org/v1/plot/plotter"
@@ -150,7 +149,7 @@ func (o *plotOptions) run(cmd *cobra.Command, files []string) error {
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), points)
 	}
-	t := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	t := cli.Columns(cmd.OutOrStdout())
 	fmt.Fprintln(t, "curve\tradius\timages\tvalue")
 	for _, p := range points {
 		cli.Fprintf(t, "%s\t%g\t%d\t%.4f\n", p.Curve, p.Radius, p.Images, p.Value)

@@ -3,7 +3,6 @@ package calib
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
@@ -87,7 +86,7 @@ func (o *recalibrateOptions) judge(s *sampleFile, part fitPart) (*recalibrated, 
 }
 
 func (r *recalibrated) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := cli.Columns(out)
 	cli.Fprintf(w, "map\t%s\n", r.Words)
 	cli.Fprintf(w, "fitted on\t%s", r.FittedOn)
 	if r.FittedN > 0 {

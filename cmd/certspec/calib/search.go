@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -92,7 +91,7 @@ func (r *admmResult) best() *mip.Run {
 }
 
 func (r *admmResult) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := cli.Columns(out)
 	cli.Fprintf(w, "samples\t%d\nACCE\t%.6f\nexact\t%.6f\ngap\t%.6f\n", r.N, r.ACCE, r.Exact, r.Gap)
 	if err := w.Flush(); err != nil {
 		return err
@@ -133,7 +132,7 @@ type deceResult struct {
 }
 
 func (r *deceResult) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := cli.Columns(out)
 	cli.Fprintf(w, "samples\t%d\nruns\t%d\ndECE\t%.6f\nexact\t%.6f\ngap\t%.6f\n", r.N, len(r.Runs), r.DECE, r.Exact, r.Gap)
 	return w.Flush()
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -144,7 +143,7 @@ func (o *setsOptions) readAttacked(all *dataset.Images) (*conformal.Attacked, ma
 }
 
 func printSets(out io.Writer, p *conformal.Sets) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := cli.Columns(out)
 	cli.Fprintf(w, "model\t%s\ndata\t%s, %d images calibrate, %d are tested\nnoise\tσ = %g, one noise sample for each image\n\n", p.Model, p.Data, p.Calibration, p.Test, p.Sigma)
 	if err := w.Flush(); err != nil {
 		return err

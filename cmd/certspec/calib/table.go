@@ -1,7 +1,6 @@
 package calib
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -114,13 +113,7 @@ func (o *tableOptions) run(cmd *cobra.Command, files []string) error {
 		}
 	}
 	if *o.json {
-		enc := json.NewEncoder(cmd.OutOrStdout())
-		for _, row := range rows {
-			if err := enc.Encode(row); err != nil {
-				return err
-			}
-		}
-		return failed
+		return errors.Join(cli.PrintLines(cmd.OutOrStdout(), rows...), failed)
 	}
 	if failed != nil {
 		return failed

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -171,7 +170,7 @@ func (s *sampleFile) writeLP(cmd *cobra.Command, path string) error {
 }
 
 func (b *summary) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := cli.Columns(out)
 	cli.Fprintf(w, "samples\t%d\n", b.N)
 	cli.Fprintf(w, "mean width of the intervals\t%.6f\n", b.MeanWidth)
 	if b.ECE != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -230,7 +229,7 @@ func finished(path string) bool {
 }
 
 func (c *Result) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := cli.Columns(out)
 	seed := "derived"
 	if c.SeedChosen {
 		seed = "chosen"

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +33,7 @@ func listCommand() *cobra.Command {
 		if *asJSON {
 			return cli.PrintJSON(cmd.OutOrStdout(), list)
 		}
-		w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+		w := cli.Columns(cmd.OutOrStdout())
 		fmt.Fprintln(w, "NAME\tFAMILY\tGROUP\tSEVERITIES\tWHAT")
 		for _, i := range list {
 			severities := make([]string, len(i.Severities))

@@ -2,7 +2,6 @@ package corrupt
 
 import (
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -92,7 +91,7 @@ func (o *makeOptions) write(cmd *cobra.Command) error {
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), m)
 	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	w := cli.Columns(cmd.OutOrStdout())
 	for _, made := range m.Files {
 		cli.Fprintf(w, "%s\t%v\t%s\n", made.Name, made.Shape, made.SHA256)
 	}

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -72,7 +71,7 @@ func (o *listOptions) list(cmd *cobra.Command) error {
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), sets)
 	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	w := cli.Columns(cmd.OutOrStdout())
 	fmt.Fprintln(w, "NAME\tIMAGES\tCLASSES\tTRAIN\tTEST\tHERE\tWHAT")
 	for _, s := range sets {
 		here := "yes"
@@ -184,7 +183,7 @@ func (o *listOptions) describe(cmd *cobra.Command, name string) error {
 }
 
 func (i Info) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := cli.Columns(out)
 	cli.Fprintf(w, "name\t%s\n", i.Name)
 	cli.Fprintf(w, "images\t%d of %v\n", i.Images, i.Shape)
 	if i.Resized != "" {

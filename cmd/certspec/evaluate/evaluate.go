@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -178,7 +177,7 @@ func (o *options) run(cmd *cobra.Command) ([]Result, error) {
 }
 
 func printResults(out io.Writer, results []Result) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	w := cli.Figures(out)
 	fmt.Fprintln(w, "set\tright\timages\taccuracy, %\t")
 	for i, r := range results {
 		if several := results[0].Model != results[len(results)-1].Model; several && (i == 0 || r.Model != results[i-1].Model) {

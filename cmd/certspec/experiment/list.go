@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -82,7 +81,7 @@ func (o *listOptions) run(cmd *cobra.Command, args []string) error {
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), all)
 	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	w := cli.Columns(cmd.OutOrStdout())
 	for i, one := range all {
 		if i == 0 || all[i-1].Kind != one.Kind {
 			if i > 0 {

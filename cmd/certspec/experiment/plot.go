@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"gonum.org/v1/plot/vg"
@@ -113,7 +112,7 @@ func (o *plotOptions) run(cmd *cobra.Command, args []string) error {
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), p.numbers)
 	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	w := cli.Columns(cmd.OutOrStdout())
 	for _, row := range append([][]any{p.columns}, p.rows...) {
 		for i, v := range row {
 			if i > 0 {

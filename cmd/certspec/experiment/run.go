@@ -5,7 +5,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -121,7 +120,7 @@ func estimated(cmd *cobra.Command, e experiment.Estimate, asJSON bool) error {
 		return cli.PrintJSON(out, e)
 	}
 	fmt.Fprintln(out, e)
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := cli.Columns(out)
 	for _, r := range e.Rates {
 		cli.Fprintf(w, "%s\ttraining %.0f images/s\tcertifying %.0f noise samples/s\n", r.Network, r.Training, r.Samples)
 	}
@@ -139,7 +138,7 @@ func left(cmd *cobra.Command, folder string, asJSON bool) error {
 		return cli.PrintJSON(out, tables)
 	}
 	cli.Fprintf(out, "tier %s: %s\n", m.Tier.Name, m.Tier.Title)
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := cli.Columns(out)
 	for _, t := range tables {
 		cli.Fprintf(w, "\n%s\ttrained\tmeasured\n", t.Table)
 		for _, l := range t.Lines {

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -93,7 +92,7 @@ func describe(file string) (*Info, error) {
 
 func (i *Info) print(out io.Writer) error {
 	h := &i.Header
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := cli.Columns(out)
 	line := func(name, format string, args ...any) { cli.Fprintf(w, name+"\t"+format+"\n", args...) }
 	line("ledger", "%s, format %d, begun by certspec %s", i.File, h.Version, h.Program.Version)
 	line("model", "%s, %d classes of %v, %s", h.Model.Name, h.Model.Classes, h.Model.Shape, h.Model.Identity.Weights)

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -126,14 +125,7 @@ func (o *metricsOptions) run(cmd *cobra.Command, files []string) error {
 		all = append(all, m)
 	}
 	if *o.json {
-		enc := json.NewEncoder(cmd.OutOrStdout())
-		enc.SetEscapeHTML(false)
-		for _, m := range all {
-			if err := enc.Encode(m); err != nil {
-				return err
-			}
-		}
-		return failed
+		return errors.Join(cli.PrintLines(cmd.OutOrStdout(), all...), failed)
 	}
 	for _, m := range all {
 		warn(m.File, m.Warnings)

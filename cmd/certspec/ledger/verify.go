@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"encoding/json"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -47,15 +46,13 @@ With --json, one object per file and line.`,
 }
 
 func (o *verifyOptions) run(cmd *cobra.Command, files []string) error {
-	enc := json.NewEncoder(cmd.OutOrStdout())
-	enc.SetEscapeHTML(false)
 	var failed error
 	for _, file := range files {
 		v, text, err := verify(cmd.Context(), file)
 		failed = errors.Join(failed, err)
 		switch {
 		case *o.json:
-			if err := enc.Encode(outcome(file, v, err)); err != nil {
+			if err := cli.PrintLines(cmd.OutOrStdout(), outcome(file, v, err)); err != nil {
 				return err
 			}
 		case err == nil:

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -141,7 +140,7 @@ func (o *aucOptions) threshold(in *ood.Measurement, foreign []*ood.Measurement) 
 }
 
 func (r aucResult) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := cli.Columns(out)
 	cli.Fprintf(w, "own\t%s, %d images, mean confidence %.4f\n", r.In.Name, r.In.Images, r.In.Confidence)
 	cli.Fprintf(w, "foreign\t%s, %d images, mean confidence %.4f\n", r.Foreign.Name, r.Foreign.Images, r.Foreign.Confidence)
 	inputs := r.Inputs

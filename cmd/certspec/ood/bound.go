@@ -2,12 +2,10 @@ package ood
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -111,7 +109,6 @@ type imageLine struct {
 }
 
 func printLines(out io.Writer, m *ood.Measurement) error {
-	enc := json.NewEncoder(out)
 	for _, l := range m.Lines {
 		line := imageLine{Image: l.Image, Class: l.Class, LogConfidence: number(l.Log)}
 		if l.Label >= 0 {
@@ -123,7 +120,7 @@ func printLines(out io.Writer, m *ood.Measurement) error {
 			bound := min(math.Exp(l.Upper)*(1+1e-13), 1)
 			line.LogBound, line.Bound, line.LogLower = &l.Upper, &bound, &l.Lower
 		}
-		if err := enc.Encode(line); err != nil {
+		if err := cli.PrintLines(out, line); err != nil {
 			return err
 		}
 	}
@@ -146,7 +143,7 @@ func notNumbers(m *ood.Measurement) error {
 }
 
 func printRun(out io.Writer, m *ood.Measurement) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := cli.Columns(out)
 	h, c := m.Header, m.Claims
 	cli.Fprintf(w, "network\t%s, %s\n", h.Model.Name, h.Model.Network)
 	cli.Fprintf(w, "data\t%s, %d images\n", h.Data.Name, len(m.Lines))

@@ -1,8 +1,6 @@
 package ood
 
 import (
-	"text/tabwriter"
-
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
@@ -52,7 +50,7 @@ func (o *boundOptions) densities(cmd *cobra.Command) error {
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), r)
 	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	w := cli.Columns(cmd.OutOrStdout())
 	cli.Fprintf(w, "images\t%d of %s\n", r.Images, images.Name)
 	cli.Fprintf(w, "ball\t|z − x| ≤ %g in every value: within %.6g in the metric of the mixtures (with the eigenvalue that the paper prints: %.6g, no guarantee)\n", r.Epsilon, r.Distance, r.Printed)
 	cli.Fprintf(w, "mean bound\t%s, least %.6f\n", atMost(r.Mean), r.Least)

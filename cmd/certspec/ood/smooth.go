@@ -3,7 +3,6 @@ package ood
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -100,7 +99,7 @@ func (o *smoothOptions) learnt() (sets []ledger.Data, weights string, err error)
 }
 
 func printSmoothed(out io.Writer, s *smoothed.Comparison) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := cli.Columns(out)
 	cli.Fprintf(w, "network\t%s, smoothed with σ = %g\n", s.Model, s.Sigma)
 	cli.Fprintf(w, "own\t%s, %d images, mean score %.4f\n", s.In.Data, s.In.Images, s.In.Estimate)
 	cli.Fprintf(w, "foreign\t%s, %d images, mean score %.4f\n", s.Foreign.Data, s.Foreign.Images, s.Foreign.Estimate)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -152,7 +151,7 @@ func (o *options) run(cmd *cobra.Command) error {
 }
 
 func (p *Result) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := cli.Columns(out)
 	cli.Fprintf(w, "model\t%s\n", p.Model)
 	cli.Fprintf(w, "data\t%s, %d images, of which %d are known\n", p.Data, p.Images, p.Known)
 	cli.Fprintf(w, "noise\tσ = %g, α = %g\n", p.Sigma, p.Alpha)

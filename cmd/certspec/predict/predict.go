@@ -4,7 +4,6 @@ package predict
 import (
 	"errors"
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -121,7 +120,7 @@ func (o *options) run(cmd *cobra.Command) error {
 	if *o.json {
 		return errors.Join(cli.PrintJSON(out, all), invalid)
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := cli.Columns(out)
 	fmt.Fprintln(w, "image\tlabel\tclass\tvotes\tp-value")
 	for _, p := range all {
 		class, votes := "abstains", 0

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -104,7 +103,7 @@ func (c *checked) points(cmd *cobra.Command, images *cli.ImageOptions) ([][]floa
 }
 
 func (c *checked) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := cli.Columns(out)
 	cli.Fprintf(w, "network\t%s, %s\n", c.Model, c.Network)
 	cli.Fprintf(w, "input\t%v, %d classes\n", c.Input, c.Classes)
 	if c.Assumes != "" {

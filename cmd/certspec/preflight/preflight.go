@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -145,7 +144,7 @@ func (o *options) run(cmd *cobra.Command) error {
 }
 
 func (r *Result) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := cli.Columns(out)
 	cli.Fprintf(w, "model\t%s on %s\n", r.Model, r.Identity.Engine)
 	cli.Fprintf(w, "identity\t%s\n", r.Identity.Weights)
 	if r.ONNX != nil {

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"gonum.org/v1/plot/vg"
@@ -201,7 +200,7 @@ func (o *heatMapOptions) show(cmd *cobra.Command, result any, m *spectral.Map, i
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), result)
 	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', tabwriter.AlignRight)
+	w := cli.Figures(cmd.OutOrStdout())
 	cli.Fprintf(w, "frequency\tbins\t%s\t\n", o.Metric)
 	for _, r := range profile {
 		cli.Fprintf(w, "%d\t%d\t%.4f\t\n", r.Frequency, r.Bins, r.Mean)

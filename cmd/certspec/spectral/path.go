@@ -3,7 +3,6 @@ package spectral
 import (
 	"fmt"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -138,7 +137,7 @@ func (o *pathOptions) run(cmd *cobra.Command) error {
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), out)
 	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', tabwriter.AlignRight)
+	w := cli.Figures(cmd.OutOrStdout())
 	fmt.Fprintln(w, "paths\tnumber\tHFF\t95 % interval\tCD\t95 % interval\t")
 	for _, k := range out.Paths {
 		distance, interval := "", ""

@@ -3,7 +3,6 @@ package spectral
 import (
 	"fmt"
 	"strconv"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -41,7 +40,7 @@ func (o *spectrumOptions) printProfile(cmd *cobra.Command, m *measured) error {
 			Profile    []profileRing `json:"profile"`
 		}{m.Images, m.Difference, rings})
 	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', tabwriter.AlignRight)
+	w := cli.Figures(cmd.OutOrStdout())
 	fmt.Fprintln(w, "frequency\tbins\tamplitude\tpower\t")
 	for _, r := range rings {
 		cli.Fprintf(w, "%d\t%d\t%.6g\t%.6g\t\n", r.Frequency, r.Bins, r.Amplitude, r.Power)

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -200,7 +199,7 @@ func (o *recordOptions) findGradients(ctx context.Context, model classifier.Clas
 }
 
 func printRecord(cmd *cobra.Command, r lines.Record) error {
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', tabwriter.AlignRight)
+	w := cli.Figures(cmd.OutOrStdout())
 	fmt.Fprintln(w, "number\tvalue\tdeviation\tof\t")
 	for _, field := range slices.Sorted(maps.Keys(r.Percent)) {
 		cli.Fprintf(w, "%s\t%.2f %%\t\t%d\t\n", field, r.Percent[field], r.Images[field])

@@ -3,7 +3,6 @@ package spectral
 import (
 	"bytes"
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -119,7 +118,7 @@ func (m *measured) summary() *spectrumSummary {
 }
 
 func (s *spectrumSummary) print(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := cli.Columns(out)
 	what := "images"
 	if s.Difference {
 		what = "differences"

@@ -1,8 +1,6 @@
 package train
 
 import (
-	"text/tabwriter"
-
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
@@ -15,7 +13,7 @@ func list(cmd *cobra.Command, asJSON bool) error {
 	if asJSON {
 		return cli.PrintJSON(cmd.OutOrStdout(), all)
 	}
-	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	w := cli.Columns(cmd.OutOrStdout())
 	for _, e := range all {
 		cli.Fprintf(w, "%s\t%s\n", e.Name, e.Description)
 		for _, o := range e.Options {
