@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/mattn/go-shellwords"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
@@ -26,7 +29,7 @@ var (
 
 // commandLines are those that a text shows: in code spans, in fences, and on lines of their own; sure says that it is no prose.
 func commandLines(text string, each func(line string, sure bool)) {
-	text = strings.ReplaceAll(text, "\\\n", " ")
+	text = strings.NewReplacer("\\\n", " ", "$(CERTSPEC) ", "bin/certspec ").Replace(text)
 	fenced := false
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
@@ -118,7 +121,7 @@ func TestCommandLinesOfPages(t *testing.T) {
 			return err
 		}
 		if d.IsDir() {
-			if name := d.Name(); name != ".." && strings.HasPrefix(name, ".") && name != "../.." && name != ".ci" || name == "out" || name == "bin" || name == "testdata" {
+			if name := d.Name(); name != ".." && strings.HasPrefix(name, ".") && name != "../.." && name != ".ci" || name == "out" || name == "bin" || name == "testdata" || name == "reference" {
 				return filepath.SkipDir
 			}
 			return nil
@@ -158,5 +161,42 @@ func TestCommandLinesOfPages(t *testing.T) {
 		if wrongLine(bad) == nil {
 			t.Errorf("certspec %s is taken", bad)
 		}
+	}
+}
+
+var update = flag.Bool("update", false, "write docs/reference/commands.md")
+
+// The page of all commands is what the program says of itself.
+func TestCommandsPage(t *testing.T) {
+	const path = "../../docs/reference/commands.md"
+	var table, pages strings.Builder
+	table.WriteString("# All commands\n\nWritten by `go test ./cmd/certspec -run CommandsPage -update`. " +
+		"[Common tasks](../commands.md) stand on a page of their own.\n\n| command | what it does |\n| --- | --- |\n")
+	section := func(name, text string) {
+		fmt.Fprintf(&pages, "\n## certspec %s\n\n```text\n%s```\n", name, text)
+	}
+	walk(t, func(t *testing.T, cmd *cobra.Command) {
+		if name := strings.TrimPrefix(cmd.CommandPath(), "certspec "); !cmd.HasSubCommands() {
+			fmt.Fprintf(&table, "| [`%s`](#certspec-%s) | %s |\n", name, strings.ReplaceAll(name, " ", "-"), strings.ReplaceAll(cmd.Short, "|", `\|`))
+			section(name, cli.Help(cmd))
+		}
+	})
+	for _, cmd := range root().Commands() {
+		if cmd.IsAdditionalHelpTopicCommand() {
+			fmt.Fprintf(&table, "| [`help %s`](#certspec-help-%[1]s) | %s |\n", cmd.Name(), cmd.Short)
+			section("help "+cmd.Name(), cli.Help(cmd))
+		}
+	}
+	page := table.String() + pages.String()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(page), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if now, err := os.ReadFile(path); err != nil || string(now) != page {
+		t.Errorf("%s is not what the program says, %v: run this test with -update", path, err)
 	}
 }

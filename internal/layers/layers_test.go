@@ -261,7 +261,7 @@ func TestNoticesNameEveryModule(t *testing.T) {
 }
 
 func TestCommandsNameEveryVerb(t *testing.T) {
-	page, err := os.ReadFile("../../docs/commands.md")
+	page, err := os.ReadFile("../../docs/reference/commands.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,8 +276,8 @@ func TestCommandsNameEveryVerb(t *testing.T) {
 			continue
 		}
 		verbs++
-		if !regexp.MustCompile("(?m)^\\| `" + verb + "[` ]").Match(page) {
-			t.Errorf("docs/commands.md has no row for certspec %s", verb)
+		if !regexp.MustCompile("(?m)^\\| \\[`" + verb + "[` ]").Match(page) {
+			t.Errorf("docs/reference/commands.md has no row for certspec %s", verb)
 		}
 	}
 	if verbs == 0 {
