@@ -53,7 +53,7 @@ func Command() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "attack LEDGER --model PATH --data NAME [flags]",
-		Short: "Attack a smoothed network: the accuracy that remains, next to the certified one",
+		Short: "Attack a smoothed network, and compare the accuracy that remains with the certified one",
 		Long: `Attack the images of a ledger under the smoothed classifier of a trained network, by projected gradient steps in the
 Euclidean norm that lower the smoothed confidence in the label, and compare the accuracy that stands with the certified one.
 Gradients come from the engine for a model file of certspec, and from the layers of an ONNX file, which certspec preflight --bounds

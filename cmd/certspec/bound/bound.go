@@ -36,7 +36,7 @@ func Command() *cobra.Command {
 	var o question
 	cmd := &cobra.Command{
 		Use:   "bound --k K --n N [--sigma S] [flags]",
-		Short: "What counts prove: the bound on the probability of a class, and the radius",
+		Short: "Compute a confidence bound and a certified radius from class counts",
 		Long: `What k of n independent noise samples prove: a lower bound on the probability of the class that holds with
 probability at least 1−alpha, and the radius that follows under noise of standard deviation sigma. Bound and
 radius are rounded down, so that all digits are sound.

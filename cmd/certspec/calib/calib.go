@@ -17,7 +17,7 @@ import (
 
 // Command makes the command.
 func Command() *cobra.Command {
-	return cli.Noun("calib", "Calibration of confidences, and how wrong they can become",
+	return cli.Noun("calib", "Measure and certify how well confidences are calibrated",
 		`Calibration of confidences, and how wrong they can become inside certified intervals. The samples
 come from a ledger that was made with certspec certify --keep-scores, at a list of radii, or from a CSV file with
 a header and the columns correct, confidence or correct, lower, upper or all four; correct is 1 or 0, the

@@ -205,7 +205,7 @@ func certifyCommand() *cobra.Command {
 	var o certifyOptions
 	cmd := &cobra.Command{
 		Use:   "certify --ledger FILE [flags]",
-		Short: "Intervals that hold the confidences of a ledger's images within a radius",
+		Short: "Certify intervals that hold the confidences of a ledger's images within a radius",
 		Long: `Certify the confidences of the smoothed classifier from a ledger that was made with certspec certify
 --keep-scores: for every image that is certified at a radius, right or wrong, an interval in which its
 confidence stays within that radius. One certification serves all radii and both certificates. With

@@ -48,7 +48,7 @@ func metricsCommand() *cobra.Command {
 	var o metricsOptions
 	cmd := &cobra.Command{
 		Use:   "metrics {--in FILE | --probabilities FILE | --ledger FILE} [flags]",
-		Short: "Calibration of confidences: ECE and its kin, Brier, log loss, reliability, a test",
+		Short: "Measure calibration: ECE and related errors, Brier score, log loss, reliability, a test",
 		Long: `Calibration of the confidences in a CSV file, or of the images that a ledger certifies at a radius: expected calibration error over equal bins (ECE) and over
 bins of equal count (AdaECE: blocks of the order, which part samples of equal confidence; AdaECE, quantiles: edges at quantiles of the confidences, which do not), the
 smooth calibration error, which has no bins, the debiased root-mean-square error, the maximum error of a bin (MCE), top-label Brier score and log loss, and the bars of

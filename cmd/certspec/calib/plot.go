@@ -47,7 +47,7 @@ func plotCommand() *cobra.Command {
 	var o plotOptions
 	cmd := &cobra.Command{
 		Use:   "plot LEDGER… --figure NAME --out FILE",
-		Short: "Certified calibration over the radius, and what searches find of it",
+		Short: "Draw certified calibration over the radius, and what searches find of it",
 		Long: `Draw what ledgers with scores certify of their confidences, a curve for each ledger over the radii at which at least 20 images are certified. The
 numbers of the picture are printed beside it. The figures are those of Emde et al. 2025:
 

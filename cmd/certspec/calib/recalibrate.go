@@ -24,7 +24,7 @@ func recalibrateCommand() *cobra.Command {
 	var o recalibrateOptions
 	cmd := &cobra.Command{
 		Use:   "recalibrate {--in FILE | --ledger FILE} [--fit FILE] [flags]",
-		Short: "Fit a map of the confidences on some samples, and judge it on others, with its certified calibration error",
+		Short: "Fit a map of the confidences on some samples, and certify its calibration on others",
 		Long: `Fit a non-decreasing map g of the confidences, and judge it on samples that it was not fitted on. As g does not
 fall, [g(l), g(u)] is a certified interval of g's confidence wherever [l, u] was one. It is fitted at each radius on the file of --fit, another
 ledger or CSV file; without --fit, on the samples at even places (0, 2, …), and judged on the others. The objective certified-brier fits to the worst confidences inside the

@@ -32,7 +32,7 @@ func setsCommand() *cobra.Command {
 	var o setsOptions
 	cmd := &cobra.Command{
 		Use:   "sets --model PATH --data NAME --sigma S [flags]",
-		Short: "Prediction sets that hold the label within a radius, from one noise sample for each image",
+		Short: "Make prediction sets that hold the label within a radius, from one noise sample per image",
 		Long: `Robust conformal prediction sets: a threshold on 1 − score from calibration images, at a level that is raised so far that the
 sets of other images hold the label with probability at least 1 − miscoverage at any point within the radius. The probability is over calibration images,
 test image and the noise of both: not for one image alone. The perturbation may depend on everything but the noise of the test image: so that

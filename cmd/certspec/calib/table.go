@@ -45,7 +45,7 @@ func tableCommand() *cobra.Command {
 	var o tableOptions
 	cmd := &cobra.Command{
 		Use:   "table FILE…",
-		Short: "A table of calibration and its bounds, a row per file or radius",
+		Short: "Print a table of calibration and its bounds, a row per file or radius",
 		Long: `A table with a row per CSV file of samples, and per radius of a ledger with scores, as Markdown, LaTeX (booktabs), CSV, HTML or text: accuracy, ECE and
 Brier score of the confidences, exact certified calibration error, certified Brier score, largest mean gap, mean width of
 the intervals; of a ledger also the resolution, and a row of a constant confidence to compare with, of a CSV file both in the notes; with --search also what ADMM and dECE find. What a file has no columns for, and all of one without

@@ -48,7 +48,7 @@ func worstCommand() *cobra.Command {
 	var o worstOptions
 	cmd := &cobra.Command{
 		Use:   "worst {--in FILE | --ledger FILE} [--by exact|admm|dece] [flags]",
-		Short: "The largest calibration error and Brier score inside certified intervals",
+		Short: "Find the largest calibration error and Brier score inside certified intervals",
 		Long: `Find how wrong confidences inside the intervals can be. An adversary can reach no more where every interval
 holds and no prediction changes.
 

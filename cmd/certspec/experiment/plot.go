@@ -39,7 +39,7 @@ func plotCommand() *cobra.Command {
 	var o plotOptions
 	cmd := &cobra.Command{
 		Use:   "plot FOLDER [TABLE] --figure NAME --out FILE",
-		Short: "A picture of a table with the numbers that a folder holds",
+		Short: "Draw a figure from the results in a folder",
 		Long: `Draw what a folder holds of a table so far; it needs manifest.json and results alone. The numbers of the picture are printed beside it.
 
 groups        average certified radius, clean and by frequency group of corruptions, at one severity

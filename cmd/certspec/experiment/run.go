@@ -25,7 +25,7 @@ func runCommand() *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
 		Use:   "run TABLE --tier TIER --out FOLDER [flags]",
-		Short: "Make a table, or what is left of it",
+		Short: "Run the jobs of a table; resume unfinished ones",
 		Long: `Make a table in a folder: train its networks, adapt them where a row says so, certify clean and corrupted images, certify and attack
 confidences. Several
 tables of one tier may share a folder, and then their networks and ledgers. certspec experiment table prints what there is.

@@ -32,7 +32,7 @@ func compareCommand() *cobra.Command {
 	var o compareOptions
 	cmd := &cobra.Command{
 		Use:   "compare A B",
-		Short: "Differences of two ledgers on the same images, with intervals",
+		Short: "Compare two ledgers image by image, with intervals",
 		Long: `Differences B − A of the average certified radius and of the certified accuracies of two ledgers or
 published logs, paired by the id of the image, with intervals of the paired bootstrap: images are
 resampled, each with its results in both. An interval that holds 0 shows no difference.

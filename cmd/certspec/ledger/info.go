@@ -37,7 +37,7 @@ func infoCommand() *cobra.Command {
 	var o infoOptions
 	cmd := &cobra.Command{
 		Use:     "info FILE",
-		Short:   "Say in words what a ledger is of, how far it is, and what it claims",
+		Short:   "Describe a ledger: its run, its progress and its claims",
 		Example: "  certspec ledger info out/fmnist-s025.ledger",
 		Args:    cli.OneLedger,
 	}

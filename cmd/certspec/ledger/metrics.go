@@ -38,7 +38,7 @@ func metricsCommand() *cobra.Command {
 	var o metricsOptions
 	cmd := &cobra.Command{
 		Use:   "metrics FILE… | --by group FOLDER",
-		Short: "A table of average certified radius and certified accuracies, a row per file",
+		Short: "Print average certified radius and certified accuracies, a row per file",
 		Long: `Average certified radius and certified accuracies of ledgers and of published logs: tab-separated
 text with the columns idx, label, predict, radius and perhaps correct, time, nA, n, plow and nused.
 It warns of lines that are no rows, of missing rows, of logs that look truncated and, with --n,

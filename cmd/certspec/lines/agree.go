@@ -22,7 +22,7 @@ func agreeCommand() *cobra.Command {
 	var o agreeOptions
 	cmd := &cobra.Command{
 		Use:   "agree --id FOLDER --shifted FOLDER [flags]",
-		Short: "Accuracy under shift without labels, from how often models agree",
+		Short: "Estimate accuracy under shift without labels, from the agreement of models",
 		Long: `Estimate each model's accuracy on images without labels from the agreement of models (Baek et al. 2022, ALine-S and ALine-D): where
 accuracies lie on a line, pairwise agreement does, too, with nearly the same slope and intercept. Where the agreements have an R² below
 0.95, the estimates are marked as unreliable. At least three models.

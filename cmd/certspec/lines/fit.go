@@ -28,7 +28,7 @@ func fitCommand() *cobra.Command {
 	o := &printOptions{}
 	cmd := &cobra.Command{
 		Use:   "fit {--in FILE | --logs FOLDER | --experiment FOLDER | --ledgers FOLDER…} --x FIELD --y FIELD",
-		Short: "The line of accuracy under shift, with intervals, and each model's effective robustness",
+		Short: "Fit the line of accuracy under shift, with intervals and effective robustness",
 		Long: `Fit the line of one accuracy on another, in probit units, for each group of models, through the baseline's models; print
 slope, intercept and R² with intervals, and with --json how far each model stands above its line.
 

@@ -16,7 +16,7 @@ import (
 
 // Command makes the command.
 func Command() *cobra.Command {
-	return cli.Noun("lines", "Accuracy under a shift against accuracy without it, in probit units",
+	return cli.Noun("lines", "Compare accuracy under a shift with accuracy without it, in probit units",
 		`Whether a model is robust or merely accurate: accuracy under a distribution shift against accuracy without it, in
 probit units, with the line of a baseline and what stands above it (effective robustness), certified accuracies
 included.`, tableCommand(), fitCommand(), plotCommand(), agreeCommand())

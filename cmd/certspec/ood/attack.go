@@ -22,7 +22,7 @@ func attack() *cobra.Command {
 	var o attackOptions
 	cmd := &cobra.Command{
 		Use:   "attack --model FILE --data NAME --eps E --out FILE",
-		Short: "Look for the point of most confidence in a ball around each image of a set",
+		Short: "Search for the most confident point in a ball around each image",
 		Long: `Look, around each image of a set, for the point of the ball |z − x| ≤ eps where a network is most sure: a lower bound on the
 worst case, where certspec ood bound gives an upper one. The attacks are
 

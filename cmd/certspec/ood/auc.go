@@ -39,7 +39,7 @@ func auc() *cobra.Command {
 	var o aucOptions
 	cmd := &cobra.Command{
 		Use:   "auc --in FILE --foreign FILE[,FILE]",
-		Short: "Compare own with foreign confidences: clean, attacked and guaranteed",
+		Short: "Compare the confidences on own and foreign images: clean, attacked and guaranteed",
 		Long: `Compare the confidences of a network on its own images with those on foreign ones, by the area under the ROC curve: of the images
 as they are (AUC), of the foreign ones as attacks found them (AAUC), and by their bounds (GAUC), which no attack undercuts. In
 conservative forms (cAUC …) ties count as lost. FPR95 is the share of foreign images that reach what 95 % of the own

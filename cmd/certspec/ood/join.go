@@ -32,7 +32,7 @@ func join() *cobra.Command {
 	var o joinOptions
 	cmd := &cobra.Command{
 		Use:   "join --model FILE --discriminator FILE --out FILE.onnx",
-		Short: "Set a discriminator beside a classifier of your own: guarantees whatever the classifier is",
+		Short: "Join a discriminator and your classifier into one ONNX file whose bounds hold",
 		Long: `Set a discriminator h beside a classifier f, as ProoD does (Meinke, Bitterwolf and Hein 2022), and write both as one ONNX file, whose
 logits have the probabilities π·softmax(f) + (1 − π)/K, π = 1/(1 + exp(−h − Δ)). A bound on h within a ball bounds the confidence
 there by π + (1 − π)/K, however deep the classifier is; where h is large, the classifier answers as before.

@@ -25,7 +25,7 @@ func smooth() *cobra.Command {
 	var o smoothOptions
 	cmd := &cobra.Command{
 		Use:   "smooth --in LEDGER --foreign LEDGER --radii R[,R]",
-		Short: "Guarantee the AUC of the smoothed network within a Euclidean radius, for networks too deep for bounds",
+		Short: "Guarantee the AUC of the smoothed network within a Euclidean radius",
 		Long: `Bound how sure a network is of an image under Gaussian noise, by randomized smoothing, and compare its own images with foreign ones
 that move within a Euclidean radius. The score is the mean of the largest class probability over the noise, rescaled from [1/K, 1] to
 [0, 1]. Own images enter with lower bounds at their place, foreign ones with upper bounds within the radius, once by the certificate

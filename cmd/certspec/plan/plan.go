@@ -45,7 +45,7 @@ func Command() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "plan {--model PATH | --exec COMMAND} --data NAME --sigma S [flags]\n  certspec plan --from LEDGER [flags]",
-		Short: "Compare the rules before a run: passes, time and largest radius",
+		Short: "Compare the stopping rules before a run: noise samples, time and largest radius",
 		Long: `Compare the rules before a run: the noise samples that go through the model, the time that takes, and
 the largest and the expected mean radius, for each rule with the settings given.
 

@@ -40,8 +40,8 @@ func Command() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "preflight {--model PATH | --exec COMMAND} --data NAME {--sigma S | --bounds} [flags]",
-		Short: "Look a model over before hours of certification",
-		Long: `Look a model over before hours of certification: its accuracy without and with noise on a
+		Short: "Check a model before hours of certification",
+		Long: `Check a model before hours of certification: its accuracy without and with noise on a
 hundred images, the commonest mistakes (no training under noise; labels, channel order, scale or
 normalisation that do not fit; answers that depend on the batch; outputs that are not finite), and
 the time that the run asked for will take.
@@ -50,7 +50,7 @@ With --budget it names the plan that certifies most in that time. The noise has 
 so nothing that is chosen afterwards costs the certificates anything. The exit code is 1 where a
 check has failed.
 
-With --bounds it looks at the layers instead, before certspec ood bound: whether every operator can be bounded
+With --bounds it checks the layers instead, before certspec ood bound: whether every operator can be bounded
 (the first that cannot is named with its place in the file), what a bound costs, and whether bounds of growing
 radius say anything, at eight images of --data or in uniform noise. A network that was not trained for it
 mostly has bounds of 1 at any radius that matters.`,
@@ -66,7 +66,7 @@ mostly has bounds of 1 at any radius that matters.`,
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
 		f.SigmaFlag(&o.Run.Sigma)
 		f.DurationVar(&o.Budget, "budget", 0, "time there is for the run, e.g. 8h")
-		f.IntVar(&o.Run.MaxSamples, "n", rs.DefaultMaxSamples, "of the run: most noise samples behind a bound")
+		f.IntVar(&o.Run.MaxSamples, "n", rs.DefaultMaxSamples, "of the run: maximum number of noise samples of an image")
 		f.RuleFlag(&o.Run.Rule, rs.Staged, rs.Fixed, rs.ISS)
 		f.Float64Var(&o.Run.Alpha, "alpha", rs.DefaultAlpha, "of the run: bound on the probability that the claim on an image is false")
 		f.NoiseFlag(&o.Run.Noise)

@@ -26,7 +26,7 @@ func Command() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "quantize MODEL --data SET --sigma S --out q.onnx",
-		Short: "Write a network that computes in 8-bit integers, as ONNX, to certify what is deployed",
+		Short: "Write a network in 8-bit integers, as ONNX, to certify what is deployed",
 		Long: `Quantise a network: weights of convolutions and dense layers become int8, with a scale for each output channel, and what goes between
 layers uint8, with a scale and a zero point. Their ranges are the least and the largest value on one noise sample of each of --calibrate images,
 at the sigma that will be certified; that noise is in no certification. MODEL is a model file or an ONNX file.

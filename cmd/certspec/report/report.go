@@ -24,7 +24,7 @@ func Command() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "report LEDGER",
-		Short: "What a ledger claims, for a reviewer: HTML, Markdown or LaTeX",
+		Short: "Write a report for a reviewer on what a ledger claims: HTML, Markdown or LaTeX",
 		Long: `What a ledger claims and what it does not: norm, pixels, noise law, model, data, seed, rule and budget;
 certified accuracies with exact intervals for the population, the average certified radius with a
 bootstrap interval, the curve (HTML), abstentions and misses, the number of false claims to be

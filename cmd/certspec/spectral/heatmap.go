@@ -48,7 +48,7 @@ func heatMapCommand() *cobra.Command {
 	var o heatMapOptions
 	cmd := &cobra.Command{
 		Use:   "heatmap {--model PATH | --exec COMMAND} --data NAME [--sigma S --ledgers FOLDER] [flags]",
-		Short: "What a model keeps when images are disturbed at one frequency",
+		Short: "Draw a heat map of a model on images disturbed at one frequency",
 		Long: `The average certified radius (acr), the certified accuracy at a radius (certified) or the error of the model without noise (error), over images to
 which a Fourier basis image of one frequency was added, with a random sign for each channel and the norm --epsilon per channel, not clipped: a
 value for each frequency (u, v) of a grid, periods over the height and the width. Half of the grid is evaluated, and mirrored.

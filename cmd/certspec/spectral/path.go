@@ -47,7 +47,7 @@ func pathCommand() *cobra.Command {
 	var o pathOptions
 	cmd := &cobra.Command{
 		Use:   "path {--model PATH | --exec COMMAND} --data NAME [flags]",
-		Short: "High frequency fraction and consistent distance of a model along paths between images",
+		Short: "Measure a model along paths between images: high frequency fraction, consistent distance",
 		Long: `What a model does on the way from one image to another (Fridovich-Keil et al. 2022): the mean high frequency fraction (HFF) of its class
 probabilities and, where all paths are equally long, the mean consistent distance (CD) of its class, with 95 % intervals mean ± 1.96 s/√paths. On a path, the
 amplitudes of low frequencies go straight from those of one image to those of the other (amplitude), or the phases (phase), in 100 points; or the image

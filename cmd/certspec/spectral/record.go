@@ -37,7 +37,7 @@ func recordCommand() *cobra.Command {
 	var o recordOptions
 	cmd := &cobra.Command{
 		Use:   "record {--model PATH | --exec COMMAND} --data NAME --out FILE [flags]",
-		Short: "All numbers of a model that may predict its accuracy under shift, as a line of a file",
+		Short: "Record all numbers of a model that may predict its accuracy under shift",
 		Long: `Measure a model as RobustNets' models were (Fridovich-Keil et al. 2022): accuracy, with --corrupt under corruptions, too; the norm of its Jacobian, with
 the shares of the gradient's energy at low, middle and high frequencies; HFF and CD along amplitude, phase and pixel paths. One line of JSON with RobustNets' field
 names, deviations, counts and settings, which "certspec lines table" and "fit --in" read; a line of the same model is replaced. --model may be a folder of models.

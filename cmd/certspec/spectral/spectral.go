@@ -15,7 +15,7 @@ import (
 
 // Command makes the command.
 func Command() *cobra.Command {
-	return cli.Noun("spectral", "Images and models by frequency: mean amplitude spectra, radial profiles, heat maps, paths", "",
+	return cli.Noun("spectral", "Measure images and models by frequency: spectra, heat maps, paths", "",
 		spectrumCommand(), heatMapCommand(), pathCommand(), recordCommand())
 }
 

@@ -37,7 +37,7 @@ func spectrumCommand() *cobra.Command {
 	var o spectrumOptions
 	cmd := &cobra.Command{
 		Use:   "spectrum (--in FILE | --data SET) [flags]",
-		Short: "Mean amplitude spectrum, or radial profile, of images or of the differences of two sets",
+		Short: "Compute the mean amplitude spectrum, or radial profile, of images or of differences",
 		Long: `Mean of |F(x)| over images and channels, F being the unnormalised transform of images in [0, 1]; with --minus, of
 |F(x − y)|: what a corruption changes. Prints the centroid and the slopes of amplitude and power against
 frequency, both logarithmic, from one period per image to one less than half the shorter side; --out writes the

@@ -33,7 +33,7 @@ func runCommand() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use:   "run {--model PATH | --exec COMMAND} --data NAME --sigma S --out FOLDER [flags]",
-		Short: "Certify a data set under corruptions, a ledger for each",
+		Short: "Certify a data set, clean and under each corruption",
 		Long: `Certify a data set under each of many corruptions and severities, by randomized smoothing as certspec certify does, and as it is:
 FOLDER/fog-3.ledger and so on, and FOLDER/clean.ledger. Images are corrupted when they are read, to the bytes of certspec corrupt make.
 

@@ -11,7 +11,7 @@ import (
 
 // Command makes the command.
 func Command() *cobra.Command {
-	return cli.Noun("sweep", "Certify under many corruptions, and compare what is left", "", runCommand(), tableCommand())
+	return cli.Noun("sweep", "Certify a data set under many corruptions, and compare the results", "", runCommand(), tableCommand())
 }
 
 // cellOptions name corruptions and strengths.

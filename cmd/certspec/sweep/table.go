@@ -43,7 +43,7 @@ func tableCommand() *cobra.Command {
 	var o tableOptions
 	cmd := &cobra.Command{
 		Use:   "table FOLDER [FOLDER]",
-		Short: "Average certified radii under corruptions, with intervals",
+		Short: "Print average certified radii under corruptions, with intervals",
 		Long: `The average certified radius under each corruption (mean over its severities), its mean over all (mACR) and over the groups of CIFAR-C
 that are whole (mACR-Low, -Mid and -High among them), with intervals of the bootstrap over images, and whether Low < Mid < High.
 With --clean, the differences to the clean run of the folder; with a second folder, of a sweep over the same corruptions, severities and images, the

@@ -27,7 +27,7 @@ type built struct {
 func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "The version of this program, and how it was built",
+		Short: "Print the version of this program, and how it was built",
 		Args:  cli.NoArgs,
 	}
 	asJSON := cli.JSON(cmd)

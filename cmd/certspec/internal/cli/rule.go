@@ -29,7 +29,7 @@ var Rules = []rs.Rule{rs.Staged, rs.Fixed, rs.ISS, rs.Betting, rs.Anytime}
 func RunFlags(cmd *cobra.Command, o *rs.Options) {
 	Group(cmd, Noise, func(f *Flags) {
 		f.SigmaFlag(&o.Sigma)
-		f.IntVar(&o.MaxSamples, "n", rs.DefaultMaxSamples, "most noise samples behind a bound")
+		f.IntVar(&o.MaxSamples, "n", rs.DefaultMaxSamples, "maximum number of noise samples of an image")
 		f.RuleFlag(&o.Rule, Rules...)
 		f.Float64Var(&o.Alpha, "alpha", rs.DefaultAlpha, "bound on the probability that the claim on an image is false")
 		planFlags(f, o)
@@ -41,7 +41,7 @@ func RunFlags(cmd *cobra.Command, o *rs.Options) {
 func PlanFlags(cmd *cobra.Command, o *rs.Options) {
 	Group(cmd, Noise, func(f *Flags) {
 		f.SigmaFlag(&o.Sigma)
-		f.IntVar(&o.MaxSamples, "n", rs.DefaultMaxSamples, "most noise samples behind a bound")
+		f.IntVar(&o.MaxSamples, "n", rs.DefaultMaxSamples, "maximum number of noise samples of an image")
 		f.Float64Var(&o.Alpha, "alpha", rs.DefaultAlpha, "bound on the probability that the claim on an image is false")
 		planFlags(f, o)
 	})
@@ -54,7 +54,7 @@ func planFlags(f *Flags, o *rs.Options) {
 	f.Float64Var(&o.Futility, "futility", 0, "of the rule betting: level of the test that stops hopeless images (default alpha)")
 	f.NoiseFlag(&o.Noise)
 	f.IntVar(&o.Block, "block", rs.DefaultBlock, "noise samples in one call of the model")
-	f.IntVar(&o.Workers, "workers", 0, "calls of the model at once (default: measured as the run begins, and remembered beside the ledger)")
+	f.IntVar(&o.Workers, "workers", 0, "calls of the model at once (default: measured at the start, and remembered beside the ledger)")
 }
 
 // CheckRun checks the flags that RunFlags or PlanFlags added.
