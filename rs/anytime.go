@@ -27,7 +27,7 @@ type anytimeRun struct {
 	header ledger.Header
 	blocks *blocks
 	again  *recheck
-	watch  watch
+	files  *files
 	images *imageset.Index
 
 	seen   []spreadImage // that have begun, in the order of the data
@@ -54,11 +54,11 @@ type piece struct {
 }
 
 // certifyAnytime is Certify under the rule Anytime.
-func certifyAnytime(ctx context.Context, opt Options, plan *rule.Plan, header ledger.Header, blocks *blocks, images *imageset.Index, watch watch) (*Run, error) {
+func certifyAnytime(ctx context.Context, opt Options, plan *rule.Plan, header ledger.Header, blocks *blocks, images *imageset.Index, files *files) (*Run, error) {
 	if each := plan.Selection() + plan.Block(); opt.Until.Samples > 0 && opt.Until.Samples < each*images.Len() {
 		return nil, optionErrorf("Budget is %d noise samples, but the %d images need %d each to begin with, %d in all", opt.Until.Samples, images.Len(), each, each*images.Len())
 	}
-	r := &anytimeRun{opt: opt, plan: plan, header: header, blocks: blocks, images: images, watch: watch}
+	r := &anytimeRun{opt: opt, plan: plan, header: header, blocks: blocks, images: images, files: files}
 	r.buffers.New = func() any { return blocks.newBuffer() }
 	var err error
 	if r.again, err = newRecheck(blocks); err != nil {
@@ -77,7 +77,7 @@ func certifyAnytime(ctx context.Context, opt Options, plan *rule.Plan, header le
 			return nil, err
 		}
 	}
-	if err := watch.begin(len(r.seen) > 0); err != nil {
+	if err := files.begin(len(r.seen) > 0); err != nil {
 		return nil, err
 	}
 	r.start, r.saved, r.before = time.Now(), time.Now(), r.used
@@ -102,7 +102,7 @@ func (r *anytimeRun) end(ctx context.Context) error {
 		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer stop()
 	}
-	return r.watch.end(ctx, r.blocks.model)
+	return r.files.end(ctx, r.blocks.model)
 }
 
 func contradiction(err error) bool { return errors.As(err, new(*purity.Error)) }
@@ -364,12 +364,7 @@ func (r *anytimeRun) save() error {
 	if err != nil {
 		return fmt.Errorf("rs: %w", err)
 	}
-	if found := r.again.unwritten(); found.Comparisons > 0 {
-		if err := ledger.AppendChecks(r.opt.Ledger, found); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.files.keep(r.again.unwritten())
 }
 
 func (r *anytimeRun) report(final bool) {

@@ -27,29 +27,22 @@ type certification struct {
 	plan   *rule.Plan
 	blocks *blocks
 	again  *recheck // nil: nothing is asked again
-	watch  watch
+	files  *files
 	images *imageset.Index
 	run    *Run
-	writer *ledger.Writer       // nil: no ledger
-	scores *ledger.ScoresWriter // nil: none are kept
 
 	admitted int // images that are or were jobs
 	jobs     []*job
-	begun    []*job                                 // from an earlier run, the next images to admit
-	restored map[ledger.ScoresAddress]ledger.Scores // of the provisional looks of an earlier run
-	times    []ledger.Time
+	begun    []*job // from an earlier run, the next images to admit
 
 	start   time.Time
 	grace   time.Duration // for the blocks under way when the context ends
 	before  int           // images decided by earlier runs
 	done    int           // images decided
 	samples int           // through the model in this run
-
-	checked time.Time // when checks were written last
 }
 
 const (
-	checkPause  = time.Minute            // between two lines of the checks beside a ledger
 	reportPause = 250 * time.Millisecond // between two reports of progress
 	grace       = 10 * time.Second       // for the few blocks under way when a certification is interrupted
 )
@@ -91,7 +84,7 @@ func (c *certification) resume(l *ledger.Ledger) error {
 			c.begun = append(c.begun, c.newJob(at))
 			i++
 		}
-		scores := c.restored[l.ScoresAddress()]
+		scores := c.files.restored[l.ScoresAddress()]
 		if err := c.begun[i].restore(l, scores); err != nil {
 			return err
 		}
@@ -102,24 +95,19 @@ func (c *certification) resume(l *ledger.Ledger) error {
 // certify runs until all images are decided or something stops it, and closes the ledger of a complete run.
 func (c *certification) certify(ctx context.Context) error {
 	c.start = time.Now()
-	c.checked = c.start
 	stopped := c.pump(ctx)
-	c.checked = time.Time{}
-	if err := c.save(); err != nil && (stopped == nil || ctx.Err() != nil) {
+	if err := c.save(true); err != nil && (stopped == nil || ctx.Err() != nil) {
 		stopped = err
 	}
 	if stopped == nil {
-		stopped = c.watch.end(ctx, c.blocks.model)
+		stopped = c.files.end(ctx, c.blocks.model)
 	}
-	if stopped == nil && c.writer != nil {
+	if stopped == nil {
 		var claims ledger.Claims
 		if !byBlocks(c.run.Header) {
 			claims = c.run.claims()
 		}
-		stopped = c.writer.Finish(claims)
-		if stopped == nil && c.scores != nil {
-			stopped = c.scores.Finish(c.writer.Digest())
-		}
+		stopped = c.files.finish(claims)
 	}
 	c.report(true)
 	return stopped
@@ -218,7 +206,7 @@ func (c *certification) pump(ctx context.Context) error {
 				stop = fmt.Errorf("rs: image %d, block %d: %w", t.job.Image, t.block, t.err)
 			}
 		case <-save.C:
-			if err := c.save(); err != nil && stop == nil {
+			if err := c.save(false); err != nil && stop == nil {
 				stop = err
 			}
 		case <-report.C:
@@ -286,16 +274,9 @@ func (c *certification) admit() *job {
 func (c *certification) commit() {
 	for len(c.jobs) > 0 {
 		j := c.jobs[0]
-		if c.writer != nil {
-			for _, l := range j.looks {
-				c.writer.Append(l.Look)
-				if l.scores != nil {
-					c.scores.Append(l.scores)
-				}
-			}
-			if j.Done() && j.blocks > 0 {
-				c.times = append(c.times, ledger.Time{Image: j.Image, Samples: j.blocks * c.plan.Block(), Seconds: time.Since(j.started).Seconds()})
-			}
+		c.files.append(j.looks)
+		if j.Done() && j.blocks > 0 && c.files.writer != nil {
+			c.files.times = append(c.files.times, ledger.Time{Image: j.Image, Samples: j.blocks * c.plan.Block(), Seconds: time.Since(j.started).Seconds()})
 		}
 		j.looks = nil
 		if !j.Done() {
@@ -306,39 +287,13 @@ func (c *certification) commit() {
 	}
 }
 
-// save makes the work so far safe from a kill or a power cut.
-func (c *certification) save() error {
-	if c.writer == nil {
-		return nil
-	}
-	var provisional []ledger.Look
-	var scores []*ledger.Scores
+// save makes the work so far safe.
+func (c *certification) save(last bool) error {
+	var provisional []scoredLook
 	for _, j := range slices.Concat(c.jobs, c.begun) {
-		for _, l := range j.unfinished() {
-			provisional = append(provisional, l.Look)
-			if l.scores != nil {
-				scores = append(scores, l.scores)
-			}
-		}
+		provisional = append(provisional, j.unfinished()...)
 	}
-	if c.scores != nil {
-		if err := c.scores.SyncProvisional(scores); err != nil {
-			return err
-		}
-	}
-	if err := c.writer.SyncProvisional(provisional); err != nil {
-		return err
-	}
-	err := ledger.AppendTimes(c.opt.Ledger, c.times)
-	c.times = c.times[:0]
-	if err != nil || time.Since(c.checked) < checkPause {
-		return err
-	}
-	c.checked = time.Now()
-	if found := c.again.unwritten(); found.Comparisons > 0 {
-		return ledger.AppendChecks(c.opt.Ledger, found)
-	}
-	return nil
+	return c.files.sync(provisional, c.again, last)
 }
 
 func (c *certification) report(final bool) {

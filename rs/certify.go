@@ -86,51 +86,45 @@ func Certify(ctx context.Context, model classifier.Classifier, data Source, opt 
 		return nil, err
 	}
 	blocks.scored, blocks.top = opt.Scores > 0, opt.TopScores
-	watch := watch{opt.Ledger, opt.Witness, info.Name}
+	files := &files{path: opt.Ledger, model: info.Name, witness: opt.Witness}
+	defer files.close()
 	if opt.Rule == Anytime {
-		return certifyAnytime(ctx, opt, plan, header, blocks, images, watch)
+		return certifyAnytime(ctx, opt, plan, header, blocks, images, files)
+	}
+	if l := before; l != nil && l.Claims != nil {
+		return complete(opt, l, header)
 	}
 	c := &certification{
-		opt: opt, plan: plan, blocks: blocks, images: images, watch: watch, grace: grace,
+		opt: opt, plan: plan, blocks: blocks, images: images, files: files, grace: grace,
 		run: &Run{Header: header},
 	}
 	if c.again, err = newRecheck(blocks); err != nil {
 		return nil, fmt.Errorf("rs: model: %w", err)
 	}
-	if opt.Ledger == "" {
-		return c.run, c.certify(ctx)
-	}
-	if l := before; l != nil && l.Claims != nil {
-		if err := l.Header.SameRun(opt.Ledger, header); err != nil {
-			return nil, err
-		}
-		if opt.Scores > 0 {
-			if err := finishScores(opt.Ledger, l); err != nil {
-				return nil, fmt.Errorf("rs: %w", err)
-			}
-		}
-		return openRun(opt.Ledger, l)
-	}
-	w, l, err := ledger.Open(opt.Ledger, header)
+	l, err := files.open(header, opt.Scores > 0)
 	if err != nil {
 		return nil, err
 	}
-	defer w.Close()
-	if err := watch.begin(len(l.Looks)+len(l.Provisional) > 0); err != nil {
-		return nil, err
-	}
-	c.writer = w
-	c.run.Header = l.Header
-	if opt.Scores > 0 {
-		if c.scores, c.restored, err = ledger.OpenScores(opt.Ledger, l); err != nil {
-			return nil, fmt.Errorf("rs: %w", err)
+	if l != nil {
+		c.run.Header = l.Header
+		if err := c.resume(l); err != nil {
+			return nil, fmt.Errorf("rs: ledger %s: %w", opt.Ledger, err)
 		}
-		defer c.scores.Close()
-	}
-	if err := c.resume(l); err != nil {
-		return nil, fmt.Errorf("rs: ledger %s: %w", opt.Ledger, err)
 	}
 	return c.run, c.certify(ctx)
+}
+
+// complete is the run of a ledger with claims. An interruption may have left its scores open.
+func complete(opt Options, l *ledger.Ledger, header ledger.Header) (*Run, error) {
+	if err := l.Header.SameRun(opt.Ledger, header); err != nil {
+		return nil, err
+	}
+	if opt.Scores > 0 {
+		if err := finishScores(opt.Ledger, l); err != nil {
+			return nil, fmt.Errorf("rs: %w", err)
+		}
+	}
+	return openRun(opt.Ledger, l)
 }
 
 // openLedger reads a ledger that may be there. It returns nil where there is none, and where the file

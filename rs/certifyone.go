@@ -78,7 +78,7 @@ func CertifyOne(ctx context.Context, model classifier.Classifier, image []uint8,
 	if err != nil {
 		return none, err
 	}
-	c := &certification{opt: opt, plan: plan, blocks: blocks, images: images, run: &Run{Header: header}}
+	c := &certification{opt: opt, plan: plan, blocks: blocks, images: images, files: &files{}, run: &Run{Header: header}}
 	err = c.certify(ctx)
 	none.Seed = header.Seed
 	switch {
