@@ -11,7 +11,7 @@ import (
 )
 
 // ReadMap reads a map of H×W images from lines i, j, value, …, with tabs between and one line of names first, as
-// certspec spectral heatmap --tsv writes them. The name is for errors.
+// certspec spectral heatmap --out x.tsv writes them. The name is for errors.
 //
 // Errors: a line of another form; a frequency that images of these sides do not have, or that stands twice or not at
 // all; a value that is not finite.

@@ -26,7 +26,7 @@ func TestAttack(t *testing.T) {
 	certify := commandOf(t, "certify")
 	certify.SetOut(new(bytes.Buffer))
 	certify.SetArgs([]string{"--model", model, "--data", "synthetic/test", "--count", "3", "--sigma", "0.25", "--n0", "50", "--n", "50", "--block", "50", "--rule", "fixed",
-		"--engine", "go", "--ledger", ledger})
+		"--engine", "go", "--out", ledger})
 	if err := certify.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -71,14 +71,14 @@ func attackONNX(t *testing.T, model, other string) {
 	var files [2]string
 	for i, path := range []string{model, other} {
 		files[i] = filepath.Join(dir, filepath.Base(path)+".onnx")
-		if _, err := outputOf(t, "export", "--model", path, "--onnx", files[i]); err != nil {
+		if _, err := outputOf(t, "export", "--model", path, "--out", files[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	ledger := filepath.Join(dir, "run.ledger")
 	images := []string{"--data", "synthetic/test"}
 	certify := append([]string{"--model", files[0], "--sigma", "0.25", "--n0", "50", "--n", "50", "--block", "50", "--rule", "fixed",
-		"--count", "2", "--ledger", ledger}, images...)
+		"--count", "2", "--out", ledger}, images...)
 	if _, err := outputOf(t, "certify", certify...); err != nil {
 		t.Fatal(err)
 	}

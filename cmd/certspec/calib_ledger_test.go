@@ -148,7 +148,7 @@ func TestCalibOfALedgerFailures(t *testing.T) {
 
 // The contract of certify --keep-scores: wrong numbers and no ledger are wrong use.
 func TestKeepScoresFlag(t *testing.T) {
-	for _, args := range [][]string{{"--keep-scores"}, {"--keep-scores=0", "--ledger", "x"}, {"--keep-scores=1001", "--ledger", "x"}, {"--keep-scores=tip", "--ledger", "x"}, {"--keep-scores=top"}, {"--keep-scores=10", "--ledger", "x", "--shard", "0/2", "--shard-by", "blocks", "--rule", "fixed"}} {
+	for _, args := range [][]string{{"--keep-scores"}, {"--keep-scores=0", "--out", "x"}, {"--keep-scores=1001", "--out", "x"}, {"--keep-scores=tip", "--out", "x"}, {"--keep-scores=top"}, {"--keep-scores=10", "--out", "x", "--shard", "0/2", "--shard-by", "blocks", "--rule", "fixed"}} {
 		line := append([]string{"certify", "--model", trainedModel, "--data", "fashionmnist/test", "--sigma", "0.25"}, args...)
 		if text, code := output(t, line...); code != cli.ExitUsage || text != "" {
 			t.Errorf("%q: exit code %d, %s", args, code, fmt.Sprint(text))

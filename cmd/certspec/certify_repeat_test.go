@@ -40,7 +40,7 @@ func TestRefusesAModelThatIsNoFunctionOfOneImage(t *testing.T) {
 		args = append(args, "--exec", childModel(c.kind), "--data", data(c.images))
 		switch c.verb[0] {
 		case "certify":
-			args = append(args, "--ledger", path)
+			args = append(args, "--out", path)
 		case "sweep":
 			args = append(args, "--out", filepath.Dir(path))
 			path = filepath.Join(filepath.Dir(path), "fog-1.ledger")

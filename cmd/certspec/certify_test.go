@@ -162,7 +162,7 @@ func TestCertifyCommand(t *testing.T) {
 	}
 	ledger := filepath.Join(t.TempDir(), "out", "x.ledger")
 	args := []string{"certify", "--model", trainedModel, "--data", "fashionmnist/test", "--max-index", "4", "--sigma", "0.25",
-		"--n", "400", "--block", "50", "--ledger", ledger, "--json"}
+		"--n", "400", "--block", "50", "--out", ledger, "--json"}
 	first, code := output(t, args...)
 	if code != 0 {
 		t.Fatalf("exit code %d", code)
@@ -195,7 +195,7 @@ func TestCertifyWithoutLabels(t *testing.T) {
 	dir := pictures(t, true, ".", ".", ".")
 	ledger := filepath.Join(t.TempDir(), "x.ledger")
 	text, code := output(t, "certify", "--model", trainedModel, "--data", "folder:"+dir, "--resize", "30", "--filter", "lanczos", "--crop", "28",
-		"--sigma", "0.25", "--n", "400", "--block", "50", "--ledger", ledger)
+		"--sigma", "0.25", "--n", "400", "--block", "50", "--out", ledger)
 	for _, want := range []string{
 		"folder:" + dir + "[resize=30,filter=lanczos,crop=28], 3 images", "radii are in the resized pixels (28×28×1)",
 		"average certified radius  no labels", "3 of 3 images have no label",

@@ -69,7 +69,7 @@ func TestHugePages(t *testing.T) {
 	// The process that was started is the one that works, with the setting in its environment, or without where the flag says so.
 	for _, on := range []bool{true, false} {
 		cmd = exec.Command(program, "certify", "--exec", childModel("slow"), "--data", "synthetic/test[max_index=50]", "--sigma", "0.25", "--n", "100000",
-			"--ledger", filepath.Join(dir, fmt.Sprint(on)), fmt.Sprintf("--huge-pages=%v", on))
+			"--out", filepath.Join(dir, fmt.Sprint(on)), fmt.Sprintf("--huge-pages=%v", on))
 		stderr, err := cmd.StderrPipe()
 		if err == nil {
 			err = cmd.Start()

@@ -26,7 +26,7 @@ func TestExportImport(t *testing.T) {
 		t.Fatal(err)
 	}
 	safetensors, npz := filepath.Join(dir, "w.safetensors"), filepath.Join(dir, "w.npz")
-	if _, err := outputOf(t, "export", "--model", committed, "--safetensors", safetensors, "--npz", npz); err != nil {
+	if _, err := outputOf(t, "export", "--model", committed, "--out", safetensors, "--out", npz); err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range []string{safetensors, npz} {
@@ -56,7 +56,7 @@ func TestExportImport(t *testing.T) {
 func TestImportMistakes(t *testing.T) {
 	dir := t.TempDir()
 	weights := filepath.Join(dir, "w.safetensors")
-	if _, err := outputOf(t, "export", "--model", committed, "--safetensors", weights); err != nil {
+	if _, err := outputOf(t, "export", "--model", committed, "--out", weights); err != nil {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "out")
@@ -79,9 +79,9 @@ func TestImportMistakes(t *testing.T) {
 		t.Error("a card was written all the same")
 	}
 	for want, args := range map[string][]string{
-		"--model is missing": {"--npz", "x.npz"},
+		"--model is missing": {"--out", "x.npz"},
 		"no file to write":   {"--model", committed},
-		"ends in .npz":       {"--model", committed, "--npz", "x.txt"},
+		"ends in .onnx":      {"--model", committed, "--out", "x.txt"},
 	} {
 		_, err := outputOf(t, "export", args...)
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -25,8 +25,8 @@ func TestOutputsThatAreNotFinite(t *testing.T) {
 		common := []string{"--exec", childModel(c.kind), "--data", "synthetic/test[max_index=3]", "--sigma", "0.25"}
 		ledger := filepath.Join(folder, "x.ledger")
 		for _, args := range [][]string{
-			{"certify", "--rule", "fixed", "--n", "200", "--ledger", ledger, "--json"},
-			{"certify", "--rule", "fixed", "--n", "200", "--ledger", ledger},
+			{"certify", "--rule", "fixed", "--n", "200", "--out", ledger, "--json"},
+			{"certify", "--rule", "fixed", "--n", "200", "--out", ledger},
 			{"predict", "--n", "300", "--json"},
 			{"predict", "--n", "300"},
 			{"sweep", "run", "--rule", "fixed", "--n", "200", "--corrupt", "fog", "--severity", "1", "--out", folder, "--json"},

@@ -157,7 +157,7 @@ func TestLedgerReplay(t *testing.T) {
 	dir := pictures(t, true, ".", ".")
 	path := filepath.Join(t.TempDir(), "x.ledger")
 	common := []string{"--model", trainedModel, "--data", "folder:" + dir, "--resize", "28x28"}
-	if _, code := output(t, append([]string{"certify", "--sigma", "0.25", "--n", "200", "--block", "50", "--ledger", path}, common...)...); code != 0 {
+	if _, code := output(t, append([]string{"certify", "--sigma", "0.25", "--n", "200", "--block", "50", "--out", path}, common...)...); code != 0 {
 		t.Fatalf("certify: exit code %d", code)
 	}
 	var got rs.Replayed
@@ -221,7 +221,7 @@ func TestLedgerOfEarlierDecoder(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "x.ledger")
 	run := func(verb, data string) int {
-		args := []string{"certify", "--sigma", "0.25", "--n", "100", "--block", "50", "--ledger", path}
+		args := []string{"certify", "--sigma", "0.25", "--n", "100", "--block", "50", "--out", path}
 		if verb == "replay" {
 			args = []string{"ledger", "replay", path}
 		}

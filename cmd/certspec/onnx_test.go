@@ -29,7 +29,7 @@ func needONNXRuntime(t *testing.T) {
 func onnxFile(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "net.onnx")
-	if _, err := outputOf(t, "export", "--model", guessing(t), "--onnx", file); err != nil {
+	if _, err := outputOf(t, "export", "--model", guessing(t), "--out", file); err != nil {
 		t.Fatal(err)
 	}
 	return file
@@ -46,7 +46,7 @@ func TestONNXFlagsInLedger(t *testing.T) {
 	}
 	certify := func(name string, flags ...string) (string, error) {
 		args := append([]string{"--model", file, "--data", "synthetic/test[max_index=1]", "--sigma", "0.25", "--n", "100", "--rule", "fixed",
-			"--ledger", filepath.Join(dir, name)}, flags...)
+			"--out", filepath.Join(dir, name)}, flags...)
 		if _, err := outputOf(t, "certify", args...); err != nil {
 			return "", err
 		}
@@ -66,7 +66,7 @@ func TestONNXFlagsInLedger(t *testing.T) {
 		"std":       {[]string{"--std", "0.25"}, ", channels in order bgr, mean [0.5 0.5 0.5], std [0.25 0.25 0.25]"},
 		"order":     {[]string{"--channel-order", "rgb"}, ", mean [0.5 0.5 0.5]"},
 		"scale":     {[]string{"--scale", "255", "--mean", "0"}, ", channels in order bgr, scale 255"},
-		"no change": {[]string{"--channel-order", "rgb", "--mean", "0", "--layout", "NCHW", "--scores", "logits", "--input-size", "32x32x3"}, ""},
+		"no change": {[]string{"--channel-order", "rgb", "--mean", "0", "--layout", "NCHW", "--scores", "logits", "--shape", "32x32x3"}, ""},
 	} {
 		weights, err := certify(name, c.flags...)
 		if err != nil {
@@ -113,7 +113,7 @@ func TestONNXFlagsWrongUse(t *testing.T) {
 		`channel order "grb"; expected rgb`:     {"--model", file, "--channel-order", "grb"},
 		`scores "percent"; expected logits`:     {"--model", file, "--scores", "percent"},
 		"--layout: it has no value":             {"--model", file, "--layout", ""},
-		"--shape 32x32: expected":               {"--model", file, "--input-size", "32x32"},
+		"--shape 32x32: expected":               {"--model", file, "--shape", "32x32"},
 		"line 2 is empty":                       {"--model", file, "--class-names", names},
 		"none.txt":                              {"--model", file, "--class-names", "none.txt"},
 	} {
@@ -243,7 +243,7 @@ func TestWaysIn(t *testing.T) {
 	}
 	// Weights of a network that import does not know, and a network that nobody knows.
 	other := filepath.Join(dir, "other.npz")
-	if _, err := outputOf(t, "export", "--model", committed, "--npz", other); err != nil {
+	if _, err := outputOf(t, "export", "--model", committed, "--out", other); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"import", other}, {"import", "--weights", other}} {

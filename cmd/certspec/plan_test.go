@@ -65,7 +65,7 @@ func TestRulesOnTheCommandLine(t *testing.T) {
 	dir := t.TempDir()
 	args := func(ledger string, more ...string) []string {
 		return append([]string{"certify", "--model", trainedModel, "--data", "fashionmnist/test", "--max-index", "5", "--sigma", "0.25",
-			"--n", "400", "--block", "50", "--json", "--ledger", filepath.Join(dir, ledger)}, more...)
+			"--n", "400", "--block", "50", "--json", "--out", filepath.Join(dir, ledger)}, more...)
 	}
 	for _, rule := range [][]string{{"--rule", "fixed"}, {"--rule", "iss", "--n0", "200", "--tolerance", "0.1"}, {"--rule", "betting", "--radii", "0,0.25"}} {
 		text, code := output(t, args("whole-"+rule[1], rule...)...)

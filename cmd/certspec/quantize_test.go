@@ -42,7 +42,7 @@ func TestQuantize(t *testing.T) {
 		t.Errorf("%v, %s", err, out)
 	}
 	path := filepath.Join(dir, "q.ledger")
-	if _, err := outputOf(t, "certify", "--model", file, "--data", "synthetic/test[max_index=1]", "--sigma", "0.25", "--n", "100", "--rule", "fixed", "--ledger", path); err != nil {
+	if _, err := outputOf(t, "certify", "--model", file, "--data", "synthetic/test[max_index=1]", "--sigma", "0.25", "--n", "100", "--rule", "fixed", "--out", path); err != nil {
 		t.Fatal(err)
 	}
 	l, err := ledger.Read(path)
@@ -53,7 +53,7 @@ func TestQuantize(t *testing.T) {
 		t.Errorf("the ledger is of %q", w)
 	}
 	plain := filepath.Join(dir, "float32.ledger")
-	if _, err := outputOf(t, "certify", "--model", model, "--engine", "go", "--data", "synthetic/test[max_index=1]", "--sigma", "0.25", "--n", "100", "--rule", "fixed", "--ledger", plain); err != nil {
+	if _, err := outputOf(t, "certify", "--model", model, "--engine", "go", "--data", "synthetic/test[max_index=1]", "--sigma", "0.25", "--n", "100", "--rule", "fixed", "--out", plain); err != nil {
 		t.Fatal(err)
 	}
 	for file, quantised := range map[string]bool{path: true, plain: false} {

@@ -20,7 +20,7 @@ import (
 func TestStopSignals(t *testing.T) {
 	args := func(kind, ledger string) []string {
 		return []string{"certify", "--exec", childModel(kind), "--data", "synthetic/test[max_index=12]", "--sigma", "0.25",
-			"--n", "800", "--block", "50", "--ledger", ledger}
+			"--n", "800", "--block", "50", "--out", ledger}
 	}
 	undisturbed := filepath.Join(t.TempDir(), "undisturbed.ledger")
 	if _, code := output(t, args("steady", undisturbed)...); code != 0 {

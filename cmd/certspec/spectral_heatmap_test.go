@@ -15,7 +15,7 @@ func TestSpectralHeatMap(t *testing.T) {
 	out, tsv, picture, ledgers := filepath.Join(dir, "m.csv"), filepath.Join(dir, "m.tsv"), filepath.Join(dir, "m.png"), filepath.Join(dir, "a folder")
 	args := []string{"spectral", "heatmap", "--exec", childModel("good"), "--data", "synthetic/test[max_index=3]", "--sigma", "0.25", "--n", "200", "--window", "1",
 		"--ledgers", ledgers, "--json"}
-	cmd, stdout, stderr := program(t, append(args, "--out", out, "--tsv", tsv, "--png", picture)...)
+	cmd, stdout, stderr := program(t, append(args, "--out", out, "--out", tsv, "--out", picture)...)
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v: %s", err, stderr)
 	}
@@ -103,7 +103,7 @@ func TestMapOfGuarantees(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{"heatmap", "--model", model, "--data", "synthetic/train[count=3]", "--epsilon", "0.5", "--window", "1", "--ledgers", folder}
-	for metric, more := range map[string][]string{"bound": {"--png", picture}, "gauc": {"--in", in}} {
+	for metric, more := range map[string][]string{"bound": {"--out", picture}, "gauc": {"--in", in}} {
 		text, err := outputOf(t, "spectral", append(append(args, "--metric", metric, "--json"), more...)...)
 		if err != nil || !strings.Contains(text, `"metric": "`+metric+`"`) || !strings.Contains(text, `"norm": 0.866`) {
 			t.Errorf("%s: %v: %s", metric, err, text)

@@ -220,7 +220,7 @@ def Net():
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.sh("certspec export --model " + model + " --npz resnet.npz")
+	p.sh("certspec export --model " + model + " --out resnet.npz")
 	p.runPython(`
 import numpy as np, torch
 torch.save({name: torch.tensor(values) for name, values in np.load("resnet.npz").items()}, "resnet.pt")

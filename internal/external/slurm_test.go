@@ -264,7 +264,7 @@ func TestExternalSlurm(t *testing.T) {
 	s.env = append(s.env, modelVariable+"=1", "CERTSPEC="+certspec, "CERTSPEC_OUT="+out)
 	flags := []string{"--exec", "'" + program + "'", "--data", "synthetic/test", "--max-index", "12", "--sigma", "0.25", "--n", "8000", "--rule", "fixed"}
 	whole := s.path("whole.ledger")
-	single := exec.Command(certspec, append(append([]string{"certify"}, flags...), "--ledger", whole)...)
+	single := exec.Command(certspec, append(append([]string{"certify"}, flags...), "--out", whole)...)
 	single.Env = s.env
 	alone := make(chan error, 1)
 	var said bytes.Buffer

@@ -67,7 +67,7 @@ func TestVerbsOnPipe(t *testing.T) {
 	certify := func(file string, more ...string) {
 		t.Helper()
 		run(t, append([]string{"certify", "--exec", os.Args[0], "--data", "synthetic/test[max_index=6]", "--sigma", "0.25", "--seed", "7",
-			"--ledger", filepath.Join(dir, file)}, more...)...)
+			"--out", filepath.Join(dir, file)}, more...)...)
 	}
 	certify("staged", "--n", "2000")
 	check("certify", "staged")

@@ -137,4 +137,4 @@ def further(options: Any, ours: Sequence[str]) -> List[str]:
 
 
 def _flag(word: str) -> str:
-    return "--out" if word.startswith(("-o", "--ledger")) else word.partition("=")[0]
+    return "--out" if word.startswith("-o") else word.partition("=")[0]

@@ -385,7 +385,7 @@ class Shapes(Folder):
 class Arguments(Folder):
     def test_options_that_replace_the_call(self):
         for words in (["--sigma", "0.5"], ["--sigma=0.5"], ["--data", "x"], ["--out", "y"], ["-o", "y"],
-                      ["-oy"], ["--ledger=y"], ["--n=5"], ["--json"], ["--model", "m"], ["--exec-fds=1,2"],
+                      ["-oy"], ["--n=5"], ["--json"], ["--model", "m"], ["--exec-fds=1,2"],
                       ["--rule", "staged"]):
             with self.assertRaisesRegex(ValueError, words[0].split("=")[0][:2]):
                 certify(options=words)

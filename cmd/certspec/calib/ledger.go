@@ -224,7 +224,7 @@ inside the intervals, too, as it holds for all images at once, on average, and f
 		o.binOptions.flags(f)
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
-		f.Out(&o.out, "CSV file to write: image, correct, confidence, lower, upper; with several radii, each gets a file with its radius in the name", "output")
+		f.Out(&o.out, "CSV file to write: image, correct, confidence, lower, upper; with several radii, each gets a file with its radius in the name")
 	})
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "ledger", "radii", "claim", "spending", "out")

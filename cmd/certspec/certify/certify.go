@@ -83,7 +83,7 @@ certspec sweep certifies under many corruptions.`,
 		o.until.flags(f)
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
-		f.Out(&o.Ledger, "ledger, the file that records the run; without one nothing is kept", "ledger")
+		f.Out(&o.Ledger, "ledger, the file that records the run; without one nothing is kept")
 		f.Var(keptScores{&o.Options}, "keep-scores", "keep the scores of the class too, for certspec calib: counts in so many cells (1 to 1000; 1000 where none is named), in a file beside the ledger; top: the largest score of each noise sample instead, for certspec ood smooth")
 		f.Complete("keep-scores", func() []string { return []string{topScores, strconv.Itoa(ledger.MaxScoreCells)} })
 		f.Lookup("keep-scores").NoOptDefVal = strconv.Itoa(ledger.MaxScoreCells)

@@ -44,11 +44,7 @@ layer2.0.downsample.0, fc). The input layer has no weights: it is to be put befo
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) { f.Model(&o.model, "path of the model file, with or without its ending") })
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Outs(&o.out, "file to write: .onnx, .safetensors or .npz; may be given several times")
-		f.Written(&o.onnx, "onnx", "ONNX file to write")
-		f.Written(&o.safetensors, "safetensors", "safetensors file to write")
-		f.Written(&o.npz, "npz", "npz file to write")
 	})
-	cli.Hide(cmd, "onnx", "safetensors", "npz")
 	o.json = cli.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }
 	return cmd
@@ -64,11 +60,6 @@ func (o *options) run(cmd *cobra.Command) error {
 	}
 	if onnx == "" && safetensors == "" && npz == "" {
 		return cli.Usagef("no file to write is named: expected --out with a name that ends in .onnx, .safetensors or .npz, e.g. --out fmnist.onnx")
-	}
-	for flag, path := range map[string]string{torch.Safetensors: safetensors, torch.NPZ: npz} {
-		if path != "" && !torch.HasEnding(path, flag) {
-			return cli.Usagef("--%s %s: expected a name that ends in %s", flag[1:], path, flag)
-		}
 	}
 	m, err := modelfile.Read(model)
 	if err != nil {

@@ -42,7 +42,7 @@ again from the stored counts, at the level α divided by the number of images. N
 		f.Uint64Var(&o.Bootstrap.Seed, "seed", 0, "of the bootstrap")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
-		f.Out(&o.out, "file to write (default standard output)", "output")
+		f.Out(&o.out, "file to write (default standard output)")
 		cli.Choice(f, &o.format, "format", "", "html, md or latex (default the one that the ending of --out names, or md)", "html", "md", "latex")
 	})
 	o.json = cli.JSON(cmd)

@@ -92,12 +92,9 @@ images, clipped to the range of a pixel. The folder keeps a file for each freque
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Folder(&o.Folder, "ledgers", "folder of the ledgers, one for each frequency; with --metric error, of the errors (default: they are not kept)")
 		f.Outs(&o.out, "file of the map: .csv (a line for each u), .tsv (a line u, v, value, images for each frequency) or .png (a picture); may be given several times")
-		f.Written(&o.tsv, "tsv", "file with a line u, v, value, images for each frequency")
-		f.Written(&o.png, "png", "picture of the map")
 		f.Float64Var(&o.low, "low", 0, "value at the dark end of the picture")
 		f.Float64Var(&o.high, "high", 0, "value at its bright end (default the largest one)")
 	})
-	cli.Hide(cmd, "tsv", "png")
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "model", "data", "sigma", "metric", "ledgers")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return o.run(cmd) }

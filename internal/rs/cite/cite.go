@@ -96,7 +96,7 @@ func Command(name string, h ledger.Header) string {
 	if s := h.Shard; s != nil {
 		words = append(words, "--shard", fmt.Sprintf("%d/%d", s.Index, s.Count), "--shard-by", s.By)
 	}
-	return strings.Join(append(words, "--ledger", name), " ")
+	return strings.Join(append(words, "--out", name), " ")
 }
 
 // Model is the entry of a trained network: what its card says of how it was made.

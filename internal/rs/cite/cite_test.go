@@ -88,7 +88,7 @@ func TestLedger(t *testing.T) {
 	e := cite.Ledger("my_50%.ledger", l.Digest, l.Header)
 	balanced(t, e)
 	for _, want := range []string{"@misc{ledger-c0b496bc,", "SHA-256 c0b496bc62973d9717e486a591bc700e9afc25d4b4f37cd9b629c31a73826aaf", `file my\_50\%.ledger`, "certspec devel",
-		"certspec certify --model step --data greys --sigma 0.25 --alpha 0.001 --rule staged --n 3200 --n0 100 --block 100 --tolerance 0.01 --noise grid --ledger"} {
+		"certspec certify --model step --data greys --sigma 0.25 --alpha 0.001 --rule staged --n 3200 --n0 100 --block 100 --tolerance 0.01 --noise grid --out"} {
 		if !strings.Contains(e.String(), want) {
 			t.Errorf("%s lacks %q", e, want)
 		}

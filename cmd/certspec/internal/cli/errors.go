@@ -122,6 +122,12 @@ func inFlags(reason string) string {
 	return strings.ReplaceAll(text, ", want ", "; expected ")
 }
 
+// formerFlags are flags of before by name, and those that do the same now.
+var formerFlags = map[string]string{
+	"ledger": "out", "output": "out", "onnx": "out", "safetensors": "out", "npz": "out", "tsv": "out", "png": "out",
+	"input-size": "shape", "sample": "images",
+}
+
 // flagError says what was typed and what was expected, in the place of what the parser of flags says.
 func flagError(cmd *cobra.Command, err error) error {
 	var (
@@ -134,6 +140,9 @@ func flagError(cmd *cobra.Command, err error) error {
 		name := unknown.GetSpecifiedName()
 		if unknown.GetSpecifiedShortnames() != "" {
 			return Usagef("unknown flag -%s; %s --help lists them", name, cmd.CommandPath())
+		}
+		if now := formerFlags[name]; now != "" && cmd.Flags().Lookup(now) != nil {
+			return Usagef("--%s is now --%s", name, now)
 		}
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {

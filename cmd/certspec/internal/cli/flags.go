@@ -75,32 +75,16 @@ func JSON(cmd *cobra.Command) *bool {
 	return &v
 }
 
-// Out adds --out, -o, a file to write. Older names of it go on, but are not shown.
-func (f *Flags) Out(p *string, usage string, older ...string) { f.out(p, "file", usage, older) }
+// Out adds --out, -o, a file to write.
+func (f *Flags) Out(p *string, usage string) { f.out(p, "file", usage) }
 
 // OutFolder adds --out, -o, a folder to write to.
-func (f *Flags) OutFolder(p *string, usage string, older ...string) {
-	f.out(p, "folder", usage, older)
-}
+func (f *Flags) OutFolder(p *string, usage string) { f.out(p, "folder", usage) }
 
-func (f *Flags) out(p *string, kind, usage string, older []string) {
+func (f *Flags) out(p *string, kind, usage string) {
 	f.StringVarP(p, "out", "o", "", usage)
 	f.SetAnnotation("out", outKey, []string{kind})
 	f.completed["out"] = paths(kind == "folder")
-	for _, name := range older {
-		Alias(f.cmd, name, "out")
-	}
-}
-
-// Alias lets an older name of a flag stand for it.
-func Alias(cmd *cobra.Command, older, name string) {
-	before := cmd.Flags().GetNormalizeFunc()
-	cmd.Flags().SetNormalizeFunc(func(set *pflag.FlagSet, typed string) pflag.NormalizedName {
-		if typed == older {
-			return pflag.NormalizedName(name)
-		}
-		return before(set, typed)
-	})
 }
 
 // File adds a flag that names a file to read, with one of the endings, or with any.
@@ -327,11 +311,4 @@ func (f *Flags) Outs(p *[]string, usage string) {
 	f.StringArrayVarP(p, "out", "o", nil, usage)
 	f.SetAnnotation("out", outKey, []string{"file"})
 	f.completed["out"] = paths(false)
-}
-
-// Hide leaves flags out of help that stay for scripts.
-func Hide(cmd *cobra.Command, names ...string) {
-	for _, name := range names {
-		cmd.Flags().Lookup(name).Hidden = true
-	}
 }

@@ -43,7 +43,6 @@ func (o *onnxOptions) entranceFlags(f *Flags) {
 	f.Named(&o.Layout, "layout", "", "of an ONNX file, where the graph leaves it open: NCHW or NHWC", known("NCHW", "NHWC"))
 	f.Named(&o.ChannelOrder, "channel-order", "", "of an ONNX file: in which it takes the channels, rgb or bgr (default rgb)", known("rgb", "bgr"))
 	f.Text(&o.size, "shape", "of an ONNX file whose images enter flat, or with open sides: height, width and channels of an image, e.g. 28x28x1")
-	Alias(f.cmd, "input-size", "shape")
 	f.Text(&o.Input, "input-name", "of an ONNX file, where the graph has several: the input that takes the images")
 	f.Text(&o.Output, "output-name", "of an ONNX file, where the graph has several: the output with a value per class (default found out)")
 }

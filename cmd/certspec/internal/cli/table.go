@@ -14,7 +14,7 @@ type TableOptions struct{ Format, Out string }
 // Flags adds --format and --out.
 func (o *TableOptions) Flags(cmd *cobra.Command) {
 	Group(cmd, Output, func(f *Flags) {
-		f.Out(&o.Out, "file to write (default standard output)", "output")
+		f.Out(&o.Out, "file to write (default standard output)")
 		f.Named(&o.Format, "format", "", "form of the table: "+strings.Join(table.Forms, ", ")+" (default the one that the ending of --out names, or markdown)", known(table.Forms...))
 	})
 }
