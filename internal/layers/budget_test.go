@@ -18,14 +18,14 @@ import (
 // commit; where the tree has become lighter, the number follows it down.
 var budget = map[string]int{
 	"Go lines without tests":     120_460,
-	"Go lines above 120 columns": 2_725,
+	"Go lines above 120 columns": 2_680,
 	"public names":               1_145,
 	"words of README.md":         450,
 	"words of ARCHITECTURE.md":   1_000,
 	"words of CHANGELOG.md":      600,
 	"words of environment.md":    900,
 	"words of docs/results.md":   3_500,
-	"words of the pages in docs": 23_560,
+	"words of the pages in docs": 22_700,
 }
 
 func TestBudget(t *testing.T) {
