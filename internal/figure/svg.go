@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
@@ -25,20 +26,39 @@ func Inset(c draw.Canvas) draw.Canvas { return draw.Crop(c, Margin, -Margin, Mar
 
 // SVG is the drawing as an SVG document, with the caption for those who do not see it.
 func SVG(width, height vg.Length, caption string, paint func(draw.Canvas)) ([]byte, error) {
-	c := vgsvg.New(width, height)
+	c := &measured{Canvas: vgsvg.New(width, height)}
 	paint(draw.New(c))
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
 		return nil, err
+	}
+	if n := bytes.Count(b.Bytes(), []byte("<text ")); n != len(c.widths) {
+		return nil, fmt.Errorf("figure: %d texts in a drawing of %d", n, len(c.widths))
 	}
 	var label bytes.Buffer
 	if err := xml.EscapeText(&label, []byte(caption)); err != nil {
 		return nil, err
 	}
 	data := bytes.Replace(b.Bytes(), []byte("<svg "), fmt.Appendf(nil, "<svg role=\"img\" aria-label=\"%s\" ", label.Bytes()), 1)
+	for _, w := range c.widths {
+		data = bytes.Replace(data, []byte("<text x"), fmt.Appendf(nil, "<text textLength=\"%.5g\" x", w.Points()), 1)
+	}
+	data = bytes.ReplaceAll(data, []byte("<text textLength"), []byte("<text lengthAdjust=\"spacingAndGlyphs\" textLength"))
 	// Where the font is not installed, a browser shall not fall back to a serif one.
 	return bytes.ReplaceAll(joined(data), []byte("font-family:Liberation Sans;"),
 		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")), nil
+}
+
+// measured keeps the widths of texts: with another font a browser sets them as wide as they were planned, so that
+// nothing collides.
+type measured struct {
+	*vgsvg.Canvas
+	widths []vg.Length
+}
+
+func (c *measured) FillString(f font.Face, at vg.Point, text string) {
+	c.widths = append(c.widths, f.Width(text))
+	c.Canvas.FillString(f, at, text)
 }
 
 // path is a line of the canvas that draws one.

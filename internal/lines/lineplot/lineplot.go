@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/certspec/certspec/internal/figure"
 	"github.com/certspec/certspec/lines"
@@ -14,7 +15,7 @@ import (
 
 // OfResult is a picture of fitted lines: a series for each group, bars of exact 95 % intervals.
 func OfResult(r *lines.Result) figure.Grid {
-	p := figure.Panel{X: r.X + " (%)", Y: r.Y + " (%)", ProbitX: true, ProbitY: true}
+	p := figure.Panel{X: named(r.X) + " (%)", Y: named(r.Y) + " (%)", ProbitX: true, ProbitY: true}
 	for _, l := range r.Lines {
 		s := figure.Series{Name: l.Group}
 		if _, one := l.Radius.(float64); one && strconv.FormatFloat(l.Radius.(float64), 'g', -1, 64) == l.Group {
@@ -83,15 +84,27 @@ func OfGrouping(models lines.Models, by lines.Grouping, best bool, clip lines.Cl
 				return figure.Grid{}, err
 			}
 			cell, _ := t.At(shift, predictor.Name, group.Name)
-			panel.Title = fmt.Sprintf("%s, %s: R² %.2f", shift, group.Name, cell.R2)
+			panel.Title = fmt.Sprintf("%s, %s: R² %.2f", named(shift), group.Name, cell.R2)
 			out.Panels = append(out.Panels, panel)
 		}
 	}
 	return out, nil
 }
 
+// named is the name of a field as people say it.
+func named(field string) string {
+	for _, p := range lines.Predictors {
+		if p.Field == field {
+			return p.Name
+		}
+	}
+	known := map[string]string{"cifar10_acc": "accuracy", "cifar10.1_acc": "CIFAR-10.1", "cifar10c_acc": "CIFAR-10-C",
+		"gaussian_noise": "Gaussian noise", "jpeg_compression": "JPEG"}
+	return cmp.Or(known[field], strings.ReplaceAll(field, "_", " "))
+}
+
 func onePanel(models lines.Models, by lines.Grouping, shift, field string, group lines.Group, clip lines.Clip) (figure.Panel, error) {
-	p := figure.Panel{X: field, Y: shift + " (%)", ProbitY: true}
+	p := figure.Panel{X: named(field), Y: named(shift) + " (%)", ProbitY: true}
 	for _, name := range models.Values(by.Lines) {
 		s := figure.Series{Name: name}
 		var x, y []float64
@@ -109,7 +122,7 @@ func onePanel(models lines.Models, by lines.Grouping, shift, field string, group
 			}
 			at := figure.Spot{X: a, Y: b, XLow: math.NaN(), XHigh: math.NaN(), YLow: math.NaN(), YHigh: math.NaN()}
 			if _, isAccuracy := m.Accuracies[field]; isAccuracy {
-				p.ProbitX, p.X = true, field+" (%)"
+				p.ProbitX, p.X = true, named(field)+" (%)"
 				c, errC := m.Accuracies[field].Coordinate()
 				d, errD := m.Accuracies[shift].Coordinate()
 				if err := cmp.Or(errC, errD); err != nil {
