@@ -29,12 +29,14 @@ type Figure struct {
 	pixels bool // made of pixels: shown as PNG only
 }
 
-// Plot makes a figure with a caption of any gonum plot, at the usual size, or of the panels that experimentplot and calibplot draw. Fitted lines have a
-// caption of their own.
-func Plot[T *plot.Plot | *lines.Result | figure.Grid](of T, caption ...string) *Figure {
+// Plot makes a figure with a caption of any gonum plot, at the usual size, of panels, or of a dot plot. Fitted lines
+// have a caption of their own.
+func Plot[T *plot.Plot | *lines.Result | figure.Grid | figure.Forest](of T, caption ...string) *Figure {
 	words := strings.Join(caption, " ")
 	switch v := any(of).(type) {
 	case figure.Grid:
+		return gridFigure(v, words)
+	case figure.Forest:
 		return gridFigure(v, words)
 	case *lines.Result:
 		return gridFigure(lineplot.OfResult(v), cmp.Or(words, v.Caption()))
@@ -45,9 +47,15 @@ func Plot[T *plot.Plot | *lines.Result | figure.Grid](of T, caption ...string) *
 	return nil
 }
 
-func gridFigure(g figure.Grid, caption string) *Figure {
+func gridFigure(g painter, caption string) *Figure {
 	width, height := g.Size()
 	return &Figure{Caption: caption, Width: width, Height: height, paint: g.Paint}
+}
+
+// painter is a drawing that knows its size.
+type painter interface {
+	Size() (width, height vg.Length)
+	Paint(draw.Canvas)
 }
 
 // imageFigure shows an image at its own size, one pixel of it to one of the page.

@@ -14,20 +14,10 @@ import (
 	"github.com/certspec/certspec/ood"
 )
 
-// Histograms draws, a row for each measurement, how often the confidence lies in each of 50 equal bins between 1/K and
-// 1. It is the confidence itself at ε = 0, else its upper bound, or the largest that attacks found. The axis is broken
-// as in Bitterwolf et al. 2020 (tables 5 to 7): shares above 20 % are drawn ten times smaller. A dotted line stands at
-// the mean. A value that is no number counts as 1.
-func Histograms(measurements ...*ood.Measurement) *Figure {
-	rows := make([][]*ood.Measurement, len(measurements))
-	for i, m := range measurements {
-		rows[i] = []*ood.Measurement{m}
-	}
-	return HistogramRows(rows...)
-}
-
-// HistogramRows draws several histograms in a row, as Histograms does one, with a row for each network, as in tables 5
-// to 7.
+// HistogramRows draws, a row for each network and in it a histogram for each measurement, how often the confidence
+// lies in each of 50 equal bins between 1/K and 1. It is the confidence itself at ε = 0, else its upper bound, or the
+// largest that attacks found. The axis is broken as in Bitterwolf et al. 2020 (tables 5 to 7): shares above 20 % are
+// drawn ten times smaller. A dotted line stands at the mean. A value that is no number counts as 1.
 func HistogramRows(measurements ...[]*ood.Measurement) *Figure {
 	rows := make([][]*histogram, len(measurements))
 	var captions []string
@@ -43,7 +33,7 @@ func HistogramRows(measurements ...[]*ood.Measurement) *Figure {
 	}
 	width, height := figure.Width, figure.Height*vg.Length(max(len(rows), 1))*0.55
 	if columns > 1 {
-		width = vg.Length(columns) * 2.2 * vg.Inch
+		width = min(vg.Length(columns)*2.2, 9.7) * vg.Inch // a page wide
 	}
 	return &Figure{Caption: "histograms of confidences: " + strings.Join(captions, "; "), Width: width, Height: height, paint: func(c draw.Canvas) {
 		c = figure.Inset(c)

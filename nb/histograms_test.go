@@ -27,7 +27,7 @@ func TestHistograms(t *testing.T) {
 	if bent(0.1) != 0.1 || math.Abs(bent(0.7)-0.25) > 1e-12 {
 		t.Error(bent(0.1), bent(0.7))
 	}
-	f := Histograms(m, m)
+	f := HistogramRows([]*ood.Measurement{m}, []*ood.Measurement{m})
 	if !strings.Contains(f.Caption, "net on digits: upper bound, ε = 0.1, mean 0.552") {
 		t.Error(f.Caption)
 	}

@@ -1,7 +1,9 @@
 package nb
 
 import (
+	"encoding/base64"
 	"fmt"
+	"html"
 	"image"
 	"io"
 	"os"
@@ -18,6 +20,15 @@ import (
 // Markdown is text that Show sets as Markdown.
 type Markdown string
 
+// Fold puts values, as Show takes them but for widgets, behind a line that a reader opens with a click. Show takes what
+// it returns.
+func Fold(summary string, values ...any) any { return folded{summary, values} }
+
+type folded struct {
+	summary string
+	of      []any
+}
+
 // What tests replace.
 var (
 	inNotebook           = gonbui.IsNotebook
@@ -25,8 +36,10 @@ var (
 	stdout     io.Writer = os.Stdout
 )
 
-// Show puts values into the page, in order: figures, gonum plots and images as pictures; widgets, with their static form
-// below; tables, fits and slices of structs as tables; Markdown set as such; everything else as text by its String method.
+// Show puts values into the page, in order: figures, gonum plots and images as pictures; widgets, with their static
+// form folded below; tables, fits and slices of structs as tables; Markdown set as such; everything else as text by its
+// String method. A run of certification becomes its curve and table, a data set its first images with labels, a spectrum
+// or a map of frequencies a heat map, the bins of a calibration a reliability diagram.
 func Show(values ...any) {
 	sayStandIns()
 	var text []string
@@ -37,6 +50,11 @@ func Show(values ...any) {
 		}
 	}
 	for _, value := range values {
+		if more, ok := defaults(value); ok {
+			flush()
+			Show(more...)
+			continue
+		}
 		switch v := value.(type) {
 		case *Figure:
 			flush()
@@ -44,7 +62,9 @@ func Show(values ...any) {
 		case *Widget:
 			flush()
 			display(must(v.bundle()))
-			Show(v.Static...)
+			if len(v.Static) > 0 {
+				Show(Fold("The same without a slider", v.Static...))
+			}
 		case *plot.Plot:
 			flush()
 			display(must(Plot(v, v.Title.Text).bundle()))
@@ -54,6 +74,9 @@ func Show(values ...any) {
 		case Markdown:
 			flush()
 			display(map[protocol.MIMEType]any{protocol.MIMETextPlain: string(v), protocol.MIMETextMarkdown: string(v)})
+		case folded:
+			flush()
+			display(must(v.bundle()))
 		case *Tabular:
 			flush()
 			display(tableBundle(v))
@@ -77,6 +100,39 @@ func Show(values ...any) {
 	}
 }
 
+// bundle is one element of a page, which opens and closes without JavaScript.
+func (f folded) bundle() (map[protocol.MIMEType]any, error) {
+	plain := f.summary
+	page := "<details><summary>" + html.EscapeString(f.summary) + "</summary>\n"
+	for _, value := range f.of {
+		if t, ok := value.(rendered); ok {
+			value = t.Rendered()
+		}
+		switch v := value.(type) {
+		case *Tabular:
+			page += v.HTML()
+		case *Figure:
+			kind, picture := "png", []byte(nil)
+			data, err := v.bundle()
+			if err != nil {
+				return nil, err
+			}
+			if drawing, ok := data[protocol.MIMEImageSVG].(string); ok {
+				kind, picture = "svg+xml", []byte(drawing)
+			} else {
+				picture = data[protocol.MIMEImagePNG].([]byte)
+			}
+			page += fmt.Sprintf(`<img alt="%s" style="max-width:100%%" width="%.0f" src="data:image/%s;base64,%s"/>`,
+				html.EscapeString(v.Caption), v.Width.Points()/0.75, kind, base64.StdEncoding.EncodeToString(picture))
+		default:
+			page += "<p>" + html.EscapeString(fmt.Sprint(v)) + "</p>"
+		}
+		plain += "\n" + fmt.Sprint(value)
+		page += "\n"
+	}
+	return map[protocol.MIMEType]any{protocol.MIMETextPlain: plain, protocol.MIMETextHTML: page + "</details>"}, nil
+}
+
 // rendered is a result that makes itself a table.
 type rendered interface{ Rendered() *Tabular }
 
@@ -84,6 +140,9 @@ func must(data map[protocol.MIMEType]any, err error) map[protocol.MIMEType]any {
 	end(err)
 	return data
 }
+
+// widestPicture is how wide a page shows a picture, in pixels.
+const widestPicture = 960
 
 // display sends one output with all its forms; outside a notebook it prints the plain one.
 func display(data map[protocol.MIMEType]any) {
@@ -95,7 +154,11 @@ func display(data map[protocol.MIMEType]any) {
 	if png, ok := data[protocol.MIMEImagePNG].([]byte); ok {
 		if width, height, err := pngSize(png); err == nil {
 			// GoNB passes numbers on, not numbers and words together: a saved notebook gets its alternative text from the plain form.
-			out.Metadata = map[string]any{"image/png": map[string]int{"width": width / figure.PNGScale, "height": height / figure.PNGScale}}
+			width, height = width/figure.PNGScale, height/figure.PNGScale
+			if width > widestPicture {
+				width, height = widestPicture, height*widestPicture/width
+			}
+			out.Metadata = map[string]any{"image/png": map[string]int{"width": width, "height": height}}
 		}
 	}
 	send(out)

@@ -17,11 +17,13 @@ import (
 
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 
+	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
+	"github.com/certspec/certspec/spectral"
 )
 
 // page stands in for the notebook and collects what is sent to it.
@@ -234,5 +236,39 @@ func TestPicturesHaveAlternativeText(t *testing.T) {
 	svg := shown.Data[protocol.MIMEImageSVG].(string)
 	if !strings.Contains(svg, `<svg role="img" aria-label="errors &lt; 1 &amp; &#34;more&#34;" `) {
 		t.Errorf("the drawing does not say its caption: %.300s", svg)
+	}
+}
+
+// A fold holds tables with their columns and pictures with their alternative texts, behind an escaped line.
+func TestFold(t *testing.T) {
+	data, err := Fold("a < b", Columns("x").Add(1), Lines(Axes{Caption: "a \"line\""}), "words").(folded).bundle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := data[protocol.MIMETextHTML].(string)
+	for _, want := range []string{"<details><summary>a &lt; b</summary>", "<td", `<img alt="a &#34;line&#34;"`,
+		"data:image/svg+xml;base64,", "<p>words</p>", "</details>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s in %.300s", want, page)
+		}
+	}
+}
+
+// What has a picture of its own is shown as one: a run by its curve and table, a map, bins of a calibration, images.
+func TestShowDefaults(t *testing.T) {
+	sent := page(t)
+	m := &spectral.Map{Height: 4, Width: 4, U: []int{0, 1}, V: []int{0, 1}, Values: []float64{1, 2, 3, 4}}
+	images := &dataset.Images{Name: "toy/test[count=1]", Shape: pixel.Shape{Height: 2, Width: 2, Channels: 1},
+		Classes: []string{"a"}, IDs: []int{0}, Labels: []int{0}, Pixels: make([]uint8, 4)}
+	for _, of := range []struct {
+		value any
+		parts int
+	}{{run(0.25, 0.5), 2}, {m, 1}, {&spectral.Spectrum{Images: 3, Amplitude: *m}, 1}, {images, 1},
+		{[]calib.Bin{{Confidence: 0.5, Accuracy: 0.5, Count: 1}}, 1}} {
+		*sent = nil
+		Show(of.value)
+		if _, picture := (*sent)[0].Data[protocol.MIMEImagePNG]; !picture || len(*sent) != of.parts {
+			t.Errorf("%T: %d parts, the first a picture: %v", of.value, len(*sent), picture)
+		}
 	}
 }

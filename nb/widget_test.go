@@ -77,7 +77,7 @@ func TestWidgetIsShownWithItsStaticForm(t *testing.T) {
 	if html, _ := (*sent)[0].Data[protocol.MIMETextHTML].(string); !strings.Contains(html, "data-certspec-widget") {
 		t.Error("the first output is no widget")
 	}
-	if text := (*sent)[1].Data[protocol.MIMETextPlain]; text != "in words" {
+	if text := (*sent)[1].Data[protocol.MIMETextPlain]; text != "The same without a slider\nin words" {
 		t.Errorf("the static form is %q", text)
 	}
 }

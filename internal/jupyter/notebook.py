@@ -79,7 +79,22 @@ def page(notebook):
     body = SCRIPT.sub(lambda m: "" if "https://" in m[0] and "data-certspec" not in m[0] else m[0], body)
     for address in re.findall(r"""<(?:script|link|img)\b[^>]*?(?:src|href)=["'](https?:[^"']+)""", body):
         raise SystemExit(f"the page would load {address} from the network")
+    for cell in notebook.cells:
+        if cell.metadata.get("jupyter", {}).get("source_hidden"):
+            body = fold(body, cell.id)
     return formulas.put(body)
+
+
+def fold(body, cell):
+    """Plumbing that JupyterLab shows as one line is one line of the page, too, which opens."""
+    name = body.index(f'id="cell-id={cell}"')
+    start = body.index('<div class="jp-Cell-inputWrapper"', name)
+    end = body.find('<div class="jp-Cell-outputWrapper"', start)
+    following = body.find('<div class="jp-Cell ', start)
+    if end < 0 or 0 <= following < end:  # it has no output
+        end = body.rindex("</div>", start, following if following >= 0 else body.index("</main>", start))
+    line = '<details class="certspec-code"><summary style="color:#777;margin-left:6em">code</summary>'
+    return body[:start] + line + body[start:end] + "</details>" + body[end:]
 
 
 def main(task, file):

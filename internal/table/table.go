@@ -9,6 +9,7 @@ import (
 	"math"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -72,20 +73,45 @@ func (t *Table) String() string {
 // line is a note on its own line: names in it come from files that others made.
 func line(note string) string { return printable.Line(strings.ReplaceAll(note, "\n", " ")) }
 
-// HTML is the table as an HTML fragment that reads the same in a live notebook, in a saved page,
-// and where a web site strips styles: the only style is the alignment, against Jupyter's own.
+// HTML is the table as an HTML fragment that reads the same in a live notebook, in a saved page, and where a web site
+// strips styles: alignment, against Jupyter's own; a wide table scrolls by itself, and its first column stays in sight.
 func (t *Table) HTML() string {
-	w := t.writer(html.EscapeString)
+	w := t.writer(func(text string) string { return breakable(html.EscapeString(text)) })
 	w.Style().HTML = pretty.HTMLOptions{CSSClass: "dataframe", EmptyColumn: "&nbsp;", Newline: "<br/>", EscapeText: false}
 	s := w.RenderHTML()
 	for _, side := range []string{"left", "right"} {
 		s = strings.ReplaceAll(s, ` align="`+side+`"`, ` align="`+side+`" style="text-align:`+side+`"`)
 	}
+	if len(t.Columns) > widest {
+		s = firstCell.ReplaceAllString(s, `${1}position:sticky;left:0;background:var(--jp-layout-color0,white);`)
+	}
+	s = `<div style="overflow-x:auto">` + s + "</div>"
 	for _, note := range t.Notes {
 		s += "\n<p><small>" + html.EscapeString(note) + "</small></p>"
 	}
 	return s
 }
+
+// widest is the number of columns that a page has room for.
+const widest = 8
+
+var firstCell = regexp.MustCompile(`(<tr>\s*<t[dh] align="left" style=")`)
+
+// breakable lets long words, as those of commands, break where a reader expects it.
+func breakable(escaped string) string {
+	words := strings.Split(escaped, " ")
+	for i, word := range words {
+		switch {
+		case len(word) > 24:
+			words[i] = breaks.Replace(word)
+		case strings.HasPrefix(word, "--"): // a flag
+			words[i] = `<span style="white-space:nowrap">` + word + "</span>"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+var breaks = strings.NewReplacer("/", "/<wbr/>", "=", "=<wbr/>", "_", "_<wbr/>", ",", ",<wbr/>")
 
 // Markdown is the table in the pipe form of GitHub.
 func (t *Table) Markdown() string {
