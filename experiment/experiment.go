@@ -50,12 +50,6 @@ func Table(ctx context.Context, folder, name string) (*Filled, error) {
 	return experiment.Fill(ctx, folder, name, resample.Options{})
 }
 
-// Fill is Table with intervals of the user's. A difference holds between the same images, and where a level has fewer
-// than ten members, such as seeds, its interval is widened by Student's t.
-func Fill(ctx context.Context, folder, name string, intervals resample.Options) (*Filled, error) {
-	return experiment.Fill(ctx, folder, name, intervals)
-}
-
 // Status says how much of every table of a folder is done.
 func Status(folder string) ([]Progress, error) {
 	_, progress, err := experiment.Status(folder)

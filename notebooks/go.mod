@@ -2,7 +2,10 @@ module github.com/certspec/certspec/notebooks
 
 go 1.26.5
 
-require github.com/certspec/certspec v0.0.0
+require (
+	github.com/certspec/certspec v0.0.0
+	go.yaml.in/yaml/v3 v3.0.4
+)
 
 replace github.com/certspec/certspec => ../
 
@@ -27,7 +30,6 @@ require (
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
 	github.com/yalue/onnxruntime_go v1.35.0 // indirect
-	go.yaml.in/yaml/v3 v3.0.4 // indirect
 	golang.org/x/exp v0.0.0-20260410095643-746e56fc9e2f // indirect
 	golang.org/x/image v0.30.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect

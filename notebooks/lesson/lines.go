@@ -207,17 +207,6 @@ func Classes(p []float64) (classes []int32) {
 	return classes
 }
 
-// DrawCurves draws the first class's probability along two paths of 100 points.
-func DrawCurves(first string, p func(j int) float64, second string, q func(j int) float64) *nb.Figure {
-	drawn := []nb.Line{{Name: first}, {Name: second}}
-	for j := range 100 {
-		for k, of := range []func(int) float64{p, q} {
-			drawn[k].X, drawn[k].Y = append(drawn[k].X, float64(j)), append(drawn[k].Y, of(j))
-		}
-	}
-	return nb.Lines(nb.Axes{Title: "predictions along a path", X: "point of the path", Y: "probability of the first class"}, drawn...)
-}
-
 // Grouped are the testbed's models of the paper's figure 4: those of torchvision, those trained for robustness, and zero-shot CLIP.
 func Grouped(testbed lines.Models) lines.Models {
 	return slices.DeleteFunc(slices.Clone(testbed), func(m lines.Model) bool {

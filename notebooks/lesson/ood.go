@@ -16,7 +16,6 @@ import (
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/ood"
 	"github.com/certspec/certspec/pixel"
-	"github.com/certspec/certspec/spectral"
 )
 
 // Hills is a network of three layers on the plane, sure of class 0 around (0.25, 0.5) and of class 1 around (0.75, 0.5). The first layer gives the
@@ -84,26 +83,6 @@ func Plane(n *feedforward.Network, points [][2]float64, radii ...float64) *nb.Wi
 	}
 	caption := "confidence on the plane, its bound by intervals, and by CROWN; small squares are foreign points"
 	return nb.Browse(caption, shape, []nb.Slider{slider}, func(at []int) []uint8 { return draw(radii[at[0]]) }, nb.Images(caption, shape, rows...))
-}
-
-// Same is what networks say of one foreign image: as it is, under attack, and at most.
-func Same(image int, networks []string, file func(network, set string) *ood.Measurement, set string) *nb.Tabular {
-	t := nb.Columns("network", "class", "confidence", "attacked", "guaranteed")
-	for _, name := range networks {
-		bound, attacked := file(name, set), file(name, set+"-adv")
-		for _, a := range attacked.Lines {
-			if a.Image != image {
-				continue
-			}
-			for _, b := range bound.Lines {
-				if b.Image == image {
-					t.Add(name, b.Class, math.Exp(b.Log), math.Exp(a.Attacked), math.Exp(b.Upper))
-					nb.Assert(b.Log <= a.Attacked && a.Attacked <= b.Upper, "%s, image %d: not in order", name, image)
-				}
-			}
-		}
-	}
-	return t
 }
 
 // Here is the first of some data sets that is on this machine, or nil.
@@ -215,11 +194,4 @@ func Sorted(m *ood.Measurement, batch int, quantiles ...int) *nb.Widget {
 		slider.Values = append(slider.Values, fmt.Sprint(q))
 	}
 	return nb.Frames("a batch of out-images, sorted by bound", slider, frame, slider.Start)
-}
-
-// Map reads a map over frequencies of images of 28×28 pixels.
-func Map(file string) *spectral.Map {
-	f := nb.Must(os.Open(file))
-	defer f.Close()
-	return nb.Must(spectral.ReadMap(file, f, 28, 28))
 }

@@ -48,7 +48,8 @@ func spread(values []float64, digits int) string {
 	for _, v := range values {
 		sum += v
 	}
-	return fmt.Sprintf("%.*f (%.*f to %.*f)", digits, sum/float64(len(values)), digits, slices.Min(values), digits, slices.Max(values))
+	f := Findings{Digits: digits}
+	return f.number(Part{Value: sum / float64(len(values)), Low: slices.Min(values), High: slices.Max(values)})
 }
 
 // records reads a file of records in the study's folder, or nothing where there is none.

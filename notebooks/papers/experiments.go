@@ -3,156 +3,46 @@
 package papers
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/internal/table"
 	"github.com/certspec/certspec/nb"
 	"github.com/certspec/certspec/resample"
 	"github.com/certspec/certspec/rs/compare"
 )
 
-// Experiments are the filled tables of all folders below results/experiments whose name begins with the prefix.
-func Experiments(prefix string) (found []*experiment.Filled) {
+// experiments are the filled tables of all folders below results/experiments at one tier whose name begins with the
+// prefix.
+func experiments(prefix, tier string, o resample.Options) (found []*experiment.Filled) {
 	for _, manifest := range nb.Must(filepath.Glob("results/experiments/*/manifest.json")) {
 		folder := filepath.Dir(manifest)
-		for _, made := range nb.Must(experiment.ReadManifest(folder)).Tables {
-			if strings.HasPrefix(made.Name, prefix) {
-				found = append(found, Filled(filepath.Base(folder), made.Name))
+		m := nb.Must(experiment.ReadManifest(folder))
+		for _, made := range m.Tables {
+			if strings.HasPrefix(made.Name, prefix) && m.Tier.Name == tier {
+				found = append(found, filled(filepath.Base(folder), made.Name, o))
 			}
 		}
 	}
 	return found
 }
 
-// Filled is a table in a folder below results/experiments.
-func Filled(folder, table string) *experiment.Filled {
-	return nb.Must(experiment.Fill(nb.Context(), filepath.Join("results/experiments", folder), table, resample.Options{}))
-}
-
-// ByTier parts tables by their tiers, in the order in which these come first: what one tier shows is no verdict on another.
-func ByTier(found []*experiment.Filled) (parts [][]*experiment.Filled) {
-	for _, f := range found {
-		k := slices.IndexFunc(parts, func(of []*experiment.Filled) bool { return of[0].Tier == f.Tier })
-		if k < 0 {
-			k, parts = len(parts), append(parts, nil)
-		}
-		parts[k] = append(parts[k], f)
-	}
-	return parts
-}
-
-// FastFolder is where the fast tier makes its small experiment.
-const FastFolder = "fast-experiment"
-
-// Fast makes some rows of a table at the smallest tier in FastFolder, and fills it.
-func Fast(table string, rows ...string) []*experiment.Filled {
-	nb.Check(experiment.Run(nb.Context(), experiment.Options{Folder: FastFolder, Table: table, Tier: "T0", Rows: rows, Progress: nb.Progress()}))
-	return []*experiment.Filled{nb.Must(experiment.Fill(nb.Context(), FastFolder, table, resample.Options{}))}
-}
-
-// Show shows all tables, and which they are.
-func Show(found []*experiment.Filled) {
-	var names []string
-	for _, f := range found {
-		names = append(names, fmt.Sprintf("%s at tier %s", f.Name, f.Tier))
-		for _, t := range f.Tables() {
-			nb.Show(t)
-		}
-	}
-	nb.Show(nb.Facts("tables here", cmp.Or(strings.Join(names, ", "), "none yet; results/experiments/README.md has the commands")))
-}
-
-// level is that at which the verdicts of a table are right together.
-const level = 0.05
-
-// ruling is what a claim shows: "shows", "the opposite shows" or "open". Of two starts given says so for these
-// starts alone.
-type ruling struct {
-	over   string
-	given  string
-	starts int // 0: no starts; 1: over is for this start
-}
-
-const (
-	shows    = "shows"
-	opposite = "the opposite shows"
-	open     = "open"
-)
-
-func (v ruling) String() string {
-	switch {
-	case v.starts == 1 && v.over != open:
-		return "for this start: " + v.over
-	case v.starts == 2 && v.over == open && v.given != open:
-		return "open; for these 2 starts: " + v.given
-	}
-	return v.over
-}
-
-// verdicts say what differences show of the claims that they are above 0, or below, all together: by Holm's
-// correction of their p-values; so do, apart, those for the starts that are there.
-func verdicts(below bool, of ...*compare.Difference) (all []ruling) {
-	var over, given []float64
-	for _, d := range of {
-		p := d.P
-		if d.Given != nil {
-			p = d.Given.P
-		}
-		over, given = append(over, d.P), append(given, p)
-	}
-	over, given = nb.Must(resample.Holm(over)), nb.Must(resample.Holm(given))
-	for i, d := range of {
-		word := func(corrected float64) string {
-			switch {
-			case corrected > level:
-				return open
-			case d.Difference > 0 != below:
-				return shows
-			}
-			return opposite
-		}
-		all = append(all, ruling{word(over[i]), word(given[i]), d.Starts})
-	}
-	return all
-}
-
-// togetherNote is the caption of verdicts; "" where there are none.
-func togetherNote(claims int) string {
-	if claims == 0 {
-		return ""
-	}
-	return fmt.Sprintf("Verdicts hold together: p-values of the %d differences, corrected by Holm, are at most %g; the adjusted level of the smallest is %.2g. Intervals are 95 %% ones of one difference alone.",
-		claims, level, level/float64(claims))
-}
-
-// startsNote is the caption of verdicts over starts.
-func startsNote(of []*compare.Difference) string {
-	if !slices.ContainsFunc(of, func(d *compare.Difference) bool { return d.Given != nil }) {
-		return ""
-	}
-	return "Intervals are over images and starts, by Student's t. What is said for these starts, by p-values " +
-		"over images alone, holds together likewise."
-}
-
-// notes leaves out empty ones.
-func notes(all ...string) []string {
-	return slices.DeleteFunc(all, func(note string) bool { return note == "" })
-}
-
-func signed(difference float64, i resample.Interval) string {
-	return fmt.Sprintf("%+.3f (%+.3f to %+.3f)", difference, i.Low, i.High)
+// filled is a table in a folder below results/experiments.
+func filled(folder, table string, o resample.Options) *experiment.Filled {
+	return nb.Must(experiment.Fill(nb.Context(), filepath.Join("results/experiments", folder), table, o))
 }
 
 // judge is a list of claims about the average certified radii of experiments, each with its paired difference.
 type judge struct {
-	found  []*experiment.Filled
-	claims []string
-	of     []*compare.Difference // nil: not there yet
+	found     []*experiment.Filled
+	claims    []string
+	of        []*compare.Difference // nil: not there yet
+	published []*float64
 }
 
 // at is the first value there is of a model on CIFAR-10 by the name of a metric.
@@ -175,33 +65,59 @@ func (j *judge) above(claim, model, metric, other, otherMetric string) {
 	if a != nil && b != nil {
 		d = nb.Must(a.Minus(nb.Context(), b, resample.Options{}))
 	}
-	j.claims, j.of = append(j.claims, claim), append(j.of, d)
+	var gap *float64
+	if a, ok := printed()[model][metric]; ok {
+		if b, ok := printed()[other][otherMetric]; ok {
+			difference := a - b
+			gap = &difference
+		}
+	}
+	j.claims, j.of, j.published = append(j.claims, claim), append(j.of, d), append(j.published, gap)
 }
 
-func (j *judge) table() *nb.Tabular {
-	t := nb.Columns("ordering", "here", "verdict")
+// printed are the average certified radii of Sun et al. 2021 on CIFAR-10, by model and metric.
+var printed = sync.OnceValue(func() map[string]map[string]float64 {
+	all := map[string]map[string]float64{}
+	for _, table := range []string{"A/table1", "A/table2", "A/table3", "A/table8", "A/table9"} {
+		for model, values := range nb.Must(nb.Must(experiment.Open()).Table(table)).Published {
+			if all[model] == nil {
+				all[model] = map[string]float64{}
+			}
+			maps.Copy(all[model], values)
+		}
+	}
+	return all
+})
+
+func (j *judge) findings() *Findings {
+	f := &Findings{Unit: "difference of radii", Digits: 3}
 	there := slices.DeleteFunc(slices.Clone(j.of), func(d *compare.Difference) bool { return d == nil })
 	says := verdicts(false, there...)
 	for i, d := range j.of {
 		if d == nil {
 			continue
 		}
-		t.Add(j.claims[i], fmt.Sprintf("%.3f and %.3f: %+.4f (%+.4f to %+.4f)", d.B, d.A, d.Difference,
-			d.Interval.Low, d.Interval.High), says[0].String())
+		f.List = append(f.List, Finding{j.claims[i], []Part{{Value: d.Difference, Low: d.Interval.Low, High: d.Interval.High,
+			Published: j.published[i], Of: fmt.Sprintf("%.3f and %.3f", d.B, d.A)}}, says[0].String()})
 		says = says[1:]
 	}
-	t.Notes = notes(togetherNote(len(there)), startsNote(there))
+	f.Notes = notes(togetherNote(len(there)), startsNote(there))
 	if left := len(j.of) - len(there); left > 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("%d claims more ask for models or corruptions that are not there.", left))
+		f.Notes = append(f.Notes, fmt.Sprintf("%d claims more ask for models or corruptions that are not there.", left))
 	}
 	if len(j.found) > 0 {
-		t.Notes = append(t.Notes, "Tier "+j.found[0].Tier+".")
+		f.Tier = j.found[0].Tier
+		f.Notes = append(f.Notes, "Tier "+f.Tier+".")
 	}
-	return t
+	return f
 }
 
-// Orderings judges the orderings of Sun et al. 2021, table 1 and section 5, by tables of one tier.
-func Orderings(found []*experiment.Filled) *nb.Tabular {
+// on says what a metric is of.
+var on = map[string]string{"clean": " on clean images", "mACR C": " on C", "mACR C-bar": " on C-bar",
+	"mACR F": " on CIFAR-F"}
+
+// orderings judges the orderings of Sun et al. 2021, table 1 and section 5, by tables of one tier.
+func orderings(found []*experiment.Filled) *Findings {
 	j := &judge{found: found}
 	models := []string{"Gaussian", "Gaussian+JSD", "AutoAugment+JSD", "AugMix+JSD", "AugMix+HCR", "FourierMix+JSD", "FourierMix+HCR"}
 	for _, m := range models {
@@ -209,36 +125,37 @@ func Orderings(found []*experiment.Filled) *nb.Tabular {
 		j.above(m+": High above Mid", m, "C High", m, "C Mid")
 	}
 	for _, metric := range []string{"clean", "mACR C", "mACR C-bar"} {
-		j.above("Gaussian+JSD above Gaussian, "+metric, "Gaussian+JSD", metric, "Gaussian", metric)
+		j.above("Gaussian+JSD above Gaussian"+on[metric], "Gaussian+JSD", metric, "Gaussian", metric)
 	}
 	for _, metric := range []string{"mACR C", "mACR C-bar"} {
 		for _, m := range models[:6] {
-			j.above("FourierMix+HCR above "+m+", "+metric, "FourierMix+HCR", metric, m, metric)
+			j.above("FourierMix+HCR above "+m+on[metric], "FourierMix+HCR", metric, m, metric)
 		}
 	}
 	for _, m := range []string{"AutoAugment", "AugMix", "FourierMix"} {
-		j.above(m+" above Gaussian, mACR C", m, "mACR C", "Gaussian", "mACR C")
+		j.above(m+" above Gaussian on C", m, "mACR C", "Gaussian", "mACR C")
 	}
 	for _, m := range []string{"AugMix", "FourierMix"} {
-		j.above(m+" above Gaussian, mACR C-bar", m, "mACR C-bar", "Gaussian", "mACR C-bar")
+		j.above(m+" above Gaussian on C-bar", m, "mACR C-bar", "Gaussian", "mACR C-bar")
 	}
-	j.above("Gaussian above AutoAugment, mACR C-bar", "Gaussian", "mACR C-bar", "AutoAugment", "mACR C-bar")
+	j.above("Gaussian above AutoAugment on C-bar", "Gaussian", "mACR C-bar", "AutoAugment", "mACR C-bar")
 	for _, m := range []string{"Gaussian+JSD", "AugMix+JSD", "FourierMix+JSD"} {
-		j.above(m+" above AutoAugment+JSD, mACR C-bar", m, "mACR C-bar", "AutoAugment+JSD", "mACR C-bar")
+		j.above(m+" above AutoAugment+JSD on C-bar", m, "mACR C-bar", "AutoAugment+JSD", "mACR C-bar")
 	}
 	for _, m := range []string{"Gaussian+BN", "Gaussian+TENT"} {
-		j.above("without adaptation above "+m+", mACR C", "Gaussian", "mACR C", m, "mACR C")
+		j.above("without adaptation above "+m+" on C", "Gaussian", "mACR C", m, "mACR C")
 	}
-	j.above("FourierMix+HCR above AugMix+HCR on CIFAR-F (by 11.8 % in the paper)", "FourierMix+HCR", "mACR F", "AugMix+HCR", "mACR F")
-	return j.table()
+	j.above("FourierMix+HCR above AugMix+HCR on CIFAR-F", "FourierMix+HCR", "mACR F", "AugMix+HCR", "mACR F")
+	return j.findings()
 }
 
-// Best judges, by tables of one tier, whether the methods that maximise the certified radius are above Gaussian training (Sun et al. 2021, table 8;
-// Jeong et al. 2021 and 2023), whether the best of them without views is above FourierMix+HCR, and whether FourierMix views add to it.
-func Best(found []*experiment.Filled) *nb.Tabular {
+// bestMethods judges, by tables of one tier, whether the methods that maximise the certified radius are above Gaussian
+// training (Sun et al. 2021, table 8; Jeong et al. 2021 and 2023), whether the best of them without views is above
+// FourierMix+HCR, and whether FourierMix views add to it.
+func bestMethods(found []*experiment.Filled) *Findings {
 	j := &judge{found: found}
 	for _, metric := range []string{"clean", "mACR C"} {
-		above := func(model, other string) { j.above(model+" above "+other+", "+metric, model, metric, other, metric) }
+		above := func(model, other string) { j.above(model+" above "+other+on[metric], model, metric, other, metric) }
 		for _, m := range []string{"SmoothAdv", "MACER", "SmoothMix", "CAT-RS"} {
 			above(m, "Gaussian")
 		}
@@ -247,79 +164,96 @@ func Best(found []*experiment.Filled) *nb.Tabular {
 			above("FourierMix+"+m, m)
 		}
 	}
-	return j.table()
+	return j.findings()
 }
 
-// Published is table 1 of Sun et al. 2021 for CIFAR-10: average certified radii. It checks that the groups of corruptions are ordered in each row and
-// that their mean is the row's.
-func Published() *nb.Tabular {
-	t := nb.Columns("model", "clean", "mACR C", "C Low", "C Mid", "C High", "mACR C-bar")
-	for _, row := range []struct {
-		model                          string
-		clean, c, low, mid, high, cBar float64
-	}{
-		{"Gaussian", .461, .363, .301, .353, .435, .314}, {"Gaussian+JSD", .535, .439, .346, .451, .520, .393},
-		{"AutoAugment+JSD", .432, .400, .343, .395, .464, .346}, {"AugMix+JSD", .518, .430, .357, .436, .496, .382},
-		{"AugMix+HCR", .520, .437, .369, .444, .497, .393}, {"FourierMix+JSD", .522, .444, .375, .454, .504, .397},
-		{"FourierMix+HCR", .535, .460, .384, .473, .521, .419},
-	} {
-		mean := (row.low + row.mid + row.high) / 3
-		nb.Assert(row.low < row.mid && row.mid < row.high && mean-row.c < 0.0011 && row.c-mean < 0.0011, "%v does not agree with itself", row)
-		t.Add(row.model, row.clean, row.c, row.low, row.mid, row.high, row.cBar)
+// Means are the average certified radii of some models by tables 2 and 3 of a folder, and behind each, in brackets,
+// that of Sun et al. 2021. What is not there is –.
+func Means(folder string, models ...string) *nb.Tabular {
+	metrics := []string{"clean", "mACR C", "C Low", "C Mid", "C High", "mACR C-bar"}
+	t := nb.Columns("training", "clean", "C", "C, low", "C, mid", "C, high", "C-bar")
+	few := resample.Options{Resamples: 20} // no interval is shown
+	j := &judge{found: []*experiment.Filled{filled(folder, "A/table2", few), filled(folder, "A/table3", few)}}
+	for _, model := range models {
+		row := []any{model}
+		for _, metric := range metrics {
+			cell := table.None
+			if v := j.at(model, metric); v != nil {
+				cell = fmt.Sprintf("%.3f", v.Mean)
+			}
+			if v, ok := printed()[model][metric]; ok {
+				cell += fmt.Sprintf(" (%.3f)", v)
+			}
+			row = append(row, cell)
+		}
+		t.Add(row...)
 	}
-	t.Notes = []string{"Sun et al. 2021, table 1: CIFAR-10, ResNet-110, σ = 0.25, corruptions at severities 1 to 5; published figures, not ours."}
+	t.Notes = []string{"In brackets: Sun et al. 2021, tables 2 and 3: ResNet-110, σ = 0.25, n = 100,000, all " +
+		"severities. Tier " + j.found[0].Tier + "."}
 	return t
 }
 
-// Calibration judges the orderings of Emde et al. 2025 by the certified errors of the tables, and whether the attack (1, y) raises AdaECE.
-func Calibration(found []*experiment.Filled) *nb.Tabular {
-	t := nb.Columns("the paper's ordering, and ours", "here", "verdict")
+// calibration judges the orderings of Emde et al. 2025 by the certified errors of the tables, and whether the attack
+// (1, y) raises AdaECE. Errors and differences are in points of percent.
+func calibration(found []*experiment.Filled) *Findings {
+	out := &Findings{Unit: "points", Digits: 1}
 	var lower, raised []*compare.Difference
-	type claim struct {
-		text string
-		at   []string // R = …
-
-		starts int
-	}
-	var claims []claim
+	published := nb.Must(nb.Must(experiment.Open()).Table("D/table7")).Published
 	for _, f := range found {
+		out.Tier = f.Tier
 		for _, metric := range []string{"CCE", "CBS"} {
 			for _, method := range []string{"Brier-ACT", "ACCE-ACT", "Exact start", "Exact-ACT", "constant " +
 				"push", "AT, fine-tuned"} {
 				if method == f.Reference() || f.Selected == nil {
 					continue
 				}
-				c := claim{text: fmt.Sprintf("%s of %s below that of %s", metric, method, f.Reference())}
+				c := Finding{Claim: fmt.Sprintf("%s of %s below that of %s", metric, method, f.Reference())}
 				for _, s := range f.Selected {
 					spread := s.CCESpread
 					if metric == "CBS" {
 						spread = s.CBSSpread
 					}
-					if s.Group == method && spread != nil && spread.Difference != nil {
-						d := spread.Difference
-						lower, c.starts = append(lower, d), d.Starts
-						c.at = append(c.at, fmt.Sprintf("R = %g: %s", s.Radius, signed(d.Difference, d.Interval)))
+					if s.Group != method || spread == nil || spread.Difference == nil {
+						continue
 					}
+					d := spread.Difference
+					lower = append(lower, d)
+					p := points(fmt.Sprintf("at R = %g:", s.Radius), d)
+					key := fmt.Sprintf("%s at %g", metric, s.Radius)
+					if v, ok := published[method][key]; ok {
+						gap := 100 * (v - published["AT"][key])
+						p.Published = &gap
+					}
+					c.Parts = append(c.Parts, p)
 				}
-				claims = append(claims, c)
+				out.List = append(out.List, c)
 			}
 		}
 	}
 	says := verdicts(true, lower...)
-	for _, c := range claims {
-		below, above := 0, 0
-		for _, s := range says[:len(c.at)] {
+	for i := range out.List {
+		c := &out.List[i]
+		below, above, n := 0, 0, len(c.Parts)
+		for _, s := range says[:n] {
 			below, above = below+count(s.over == shows), above+count(s.over == opposite)
 		}
-		says = says[len(c.at):]
-		verdict := "not there yet"
-		if len(c.at) > 0 {
-			verdict = fmt.Sprintf("shows at %d of %d radii, the opposite at %d, open at the others", below, len(c.at), above)
-			if c.starts == 1 {
-				verdict = "for this start: " + verdict
-			}
+		says = says[n:]
+		switch {
+		case n == 0:
+			c.Verdict = "not there yet"
+			continue
+		case below == 0 && above == 0:
+			c.Verdict = open
+		case below == n:
+			c.Verdict = shows
+		case above == n:
+			c.Verdict = opposite
+		default:
+			c.Verdict = fmt.Sprintf("%s at %d of %d radii, the opposite at %d", shows, below, n, above)
 		}
-		t.Add(c.text, strings.Join(c.at, "; "), verdict)
+		if c.Parts[0].Starts == 1 && c.Verdict != open {
+			c.Verdict = "for this start: " + c.Verdict
+		}
 	}
 	var titles []string
 	for _, f := range found {
@@ -330,20 +264,27 @@ func Calibration(found []*experiment.Filled) *nb.Tabular {
 		}
 	}
 	for i, says := range verdicts(false, raised...) {
-		t.Add("the attack (1,y) raises AdaECE, "+titles[i], signed(raised[i].Difference, raised[i].Interval),
-			says.String())
+		out.List = append(out.List, Finding{"the attack (1,y) raises AdaECE, " + titles[i],
+			[]Part{points("", raised[i])}, says.String()})
 	}
-	const models = "Differences of the smallest errors among models within three points of the best certified " +
-		"accuracy, with 95 % intervals of the bootstrap over images, paired; what the choice of the models adds " +
-		"is not in them."
 	kind := func(name string, of []*compare.Difference) string {
 		if len(of) == 0 {
 			return ""
 		}
 		return name + togetherNote(len(of))
 	}
-	t.Notes = notes(models, kind("Of the errors: ", lower), kind("Of the attack: ", raised))
-	return t
+	out.Notes = notes(kind("Of the errors: ", lower), kind("Of the attack: ", raised))
+	if len(lower) > 0 {
+		out.Notes = append(out.Notes, "Differences of the smallest errors among models within three points of the "+
+			"best certified accuracy, paired by image; what the choice of the models adds is not in the intervals.")
+	}
+	return out
+}
+
+// points is a difference in points of percent.
+func points(name string, d *compare.Difference) Part {
+	return Part{Name: name, Value: 100 * d.Difference, Low: 100 * d.Interval.Low, High: 100 * d.Interval.High,
+		Starts: d.Starts}
 }
 
 func count(is bool) int {
@@ -395,8 +336,10 @@ func BySeverity(folder, recipe, name string, group []string) nb.Line {
 	return line
 }
 
-// Centres shows the average certified radius against the centre frequency of filtered noise, a figure for each decay, a line for each model.
-func Centres(f *experiment.Filled, title string) {
+// Centres are figures of the average certified radius against the centre frequency of filtered noise, one for each
+// decay, a line for each model (Sun et al. 2021, figure 6).
+func Centres(folder, title string) (figures []any) {
+	f := nb.Must(experiment.Fill(nb.Context(), folder, "A/figure6", resample.Options{Resamples: 20}))
 	lines := map[float64][]nb.Line{} // by decay
 	for _, l := range f.Lines {
 		of := map[float64]nb.Line{}
@@ -414,33 +357,23 @@ func Centres(f *experiment.Filled, title string) {
 	}
 	nb.Assert(len(lines) > 0, "no curve under filtered noise")
 	for _, decay := range slices.Sorted(maps.Keys(lines)) {
-		nb.Show(nb.Lines(nb.Axes{X: "centre frequency f_c (periods per image)", Y: "average certified radius",
+		figures = append(figures, nb.Lines(nb.Axes{X: "centre frequency (periods per image)", Y: "average certified radius",
 			Title: fmt.Sprintf("%s, decay α = %g", title, decay)}, lines[decay]...))
 	}
+	return figures
 }
 
-// Ahead compares Gaussian, Gaussian+JSD and FourierMix+HCR in several tables, each with its number of training images, and tells by how much
-// FourierMix+HCR is ahead of Gaussian+JSD.
-func Ahead(tables []*experiment.Filled, images []int, metrics ...string) *nb.Tabular {
-	t := nb.Columns("figure", "images to learn from", "Gaussian", "Gaussian+JSD", "FourierMix+HCR", "FourierMix+HCR − Gaussian+JSD")
-	for _, figure := range metrics {
-		seen := map[int]bool{}
-		for i, f := range tables {
-			k := slices.IndexFunc(f.Metrics, func(m experiment.Metric) bool { return m.Name == figure })
-			if k < 0 || seen[images[i]] {
-				continue
-			}
-			value := func(title string) *experiment.Value {
-				return f.Lines[slices.IndexFunc(f.Lines, func(l experiment.FilledLine) bool { return l.Title == title })].Values[k]
-			}
-			g, jsd, hcr := value("Gaussian"), value("Gaussian+JSD"), value("FourierMix+HCR")
-			if g == nil || jsd == nil || hcr == nil {
-				continue
-			}
-			seen[images[i]] = true
-			d := nb.Must(hcr.Minus(nb.Context(), jsd, resample.Options{}))
-			t.Add(figure, images[i], g.Mean, jsd.Mean, hcr.Mean, signed(d.Difference, d.Interval))
+// differences are those of a metric between the lines of a table and the line that it compares with: above 0?
+func differences(metric string, f *experiment.Filled) *Findings {
+	j := &judge{found: []*experiment.Filled{f}}
+	k := slices.IndexFunc(f.Metrics, func(m experiment.Metric) bool { return m.Name == metric })
+	for _, l := range f.Lines {
+		if k >= 0 && l.Values[k] != nil && l.Values[k].Difference != nil {
+			j.claims = append(j.claims, l.Title)
+			j.of, j.published = append(j.of, l.Values[k].Difference), append(j.published, nil)
 		}
 	}
-	return t
+	out := j.findings()
+	out.Unit += " from " + f.Compare + on[metric]
+	return out
 }

@@ -51,19 +51,6 @@ func published(table int) func(of told, network string) []float64 {
 	}
 }
 
-// GOOD is what a table of Bitterwolf, Meinke and Hein 2020 reports for MNIST: AUC / AAUC / GAUC in percent (1, 8 and 9), mean confidence / mean bound (4).
-func GOOD(table int) *nb.Tabular {
-	t, values := nb.Columns(append([]string{fmt.Sprintf("published, table %d", table)}, goodNames...)...), published(table)
-	for _, of := range good[table] {
-		cells := []any{of.title}
-		for _, n := range goodNames {
-			cells = append(cells, slashed(values(of, n)))
-		}
-		t.Add(cells...)
-	}
-	return t
-}
-
 func slashed(percents []float64) string {
 	text := ""
 	for i, v := range percents {
@@ -108,18 +95,4 @@ func verdict(published, yes, no bool) string {
 		return "opposite"
 	}
 	return "open"
-}
-
-// ByQuantile is GAUC against AUC in table 1 for MNIST, for Q = 0, 20, 40, 60, 80, 90, 95 and 100.
-func ByQuantile() (lines []nb.Line) {
-	values := published(1)
-	for _, of := range mnist[:3] { // of noise all is 100 but at Q = 0
-		l := nb.Line{Name: of.title}
-		for _, q := range []int{0, 20, 40, 60, 80, 90, 95, 100} {
-			v := values(of, fmt.Sprint("GOOD ", q))
-			l.X, l.Y = append(l.X, v[0]), append(l.Y, v[2])
-		}
-		lines = append(lines, l)
-	}
-	return lines
 }

@@ -4,18 +4,13 @@ import (
 	"math"
 
 	"github.com/certspec/certspec/internal/experiment"
-	"github.com/certspec/certspec/nb"
 )
 
 // Goals judges, as Trends does, what goes beyond the paper: mixed losses, a fifth of the epochs, CROWN on the same weights and what rounding
 // outwards costs; tables B/goals, B/tighter and B/rigour, whose networks have one seed.
-func (f *Foreign) Goals() *nb.Tabular {
-	t := nb.Columns("goal", "foreign images", "here, points", "verdict")
-	add := func(text string, a *experiment.Areas, parts []part) {
-		if len(parts) > 0 {
-			t.Add(text, a.Set, figures(parts), saysOf(parts))
-		}
-	}
+func (f *Foreign) Goals() *Findings {
+	out := &Findings{Unit: "points", Tier: "cpu", Digits: 1}
+	add := func(text string, a *experiment.Areas, parts []part) { out.add(text, a.Set, parts) }
 	for _, a := range f.sets {
 		for _, name := range []string{"short", "short-ibp"} {
 			if e := apart(a, "B/goals/"+name+"@1", "GAUC", f.own+"good80@1", "GAUC"); e.there() {
@@ -44,17 +39,17 @@ func (f *Foreign) Goals() *nb.Tabular {
 			name := f.own + row + "@1"
 			says := above(0)
 			if a.By == "plain" {
-				says = func(low, high float64) (yes, no bool) {
+				says = aim{0, func(low, high float64) (yes, no bool) {
 					return max(-low, high) < 0.1, max(low, -high) > 0.1
-				}
+				}}
 			}
 			parts = append(parts, part{row, apart(a, name, "GAUC", name, "GAUC by intervals"), says})
 		}
 		add(text, a, parts)
 	}
-	t.Notes = []string{"Points of percent; intervals of 95 % over the images (DeLong, paired), each taken alone; " +
+	out.Notes = []string{"Points of percent; intervals of 95 % over the images (DeLong, paired), each taken alone; " +
 		"one start."}
-	return t
+	return out
 }
 
 // apart is a kind of area of a network minus that of another.

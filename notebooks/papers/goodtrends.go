@@ -181,13 +181,11 @@ func (f *Foreign) quantiles(a *experiment.Areas) []string {
 
 // Trends judges what the paper's tables show by intervals of 95 % over images and starts, of one trend each. A trend
 // shows where all its intervals say so, and the opposite shows where one of them says that.
-func (f *Foreign) Trends() *nb.Tabular {
-	t := nb.Columns("trend of the paper", "foreign images", "here, points", "verdict")
+func (f *Foreign) Trends() *Findings {
+	out := &Findings{Unit: "points", Tier: "cpu", Digits: 1}
 	for _, a := range f.sets {
 		add := func(text string, parts []part) {
-			if len(parts) > 0 {
-				t.Add(text, a.Set, figures(parts), saysOf(parts))
-			}
+			out.add(text, a.Set, parts)
 		}
 		var zero, rises, falls []part
 		for _, row := range f.rowsOf(a, "plain", "ceda", "oe", "acet", "ccu", "good0") {
@@ -218,16 +216,16 @@ func (f *Foreign) Trends() *nb.Tabular {
 				f.contrast(a, "prood", "AUC", "good80", "AUC"), atLeast(0)}})
 		}
 	}
-	f.ownImages(t)
-	t.Notes = []string{"Points of percent; intervals of 95 %, each taken alone: over the images (DeLong, " +
+	f.ownImages(out)
+	out.Notes = []string{"Points of percent; intervals of 95 %, each taken alone: over the images (DeLong, " +
 		"paired), and where there are two starts or more over these, by Student's t. What is said for these " +
 		"starts is by the images alone."}
-	return t
+	return out
 }
 
 // ownImages adds what the paper says of a network's own images, whose accuracies and confidences are compared without pairing, so that the
 // intervals are wider than they need be.
-func (f *Foreign) ownImages(t *nb.Tabular) {
+func (f *Foreign) ownImages(out *Findings) {
 	if len(f.sets) == 0 {
 		return
 	}
@@ -266,36 +264,34 @@ func (f *Foreign) ownImages(t *nb.Tabular) {
 		}
 	}
 	if !f.colour() {
-		t.Add("accuracy of GOOD within a point of Plain's", "own", figures(near), saysOf(near))
+		out.add("accuracy of GOOD within a point of Plain's", "own", near)
 	}
-	t.Add("confidence in own images falls with Q", "own", figures(falls), saysOf(falls))
+	out.add("confidence in own images falls with Q", "own", falls)
 }
 
 // part is one figure of a trend.
 type part struct {
 	name string
 	estimate
-	says func(low, high float64) (yes, no bool)
+	aim
 }
 
-func above(v float64) func(low, high float64) (yes, no bool) {
-	return func(low, high float64) (yes, no bool) { return low > v, high < v }
+// aim is where the interval of a number must lie.
+type aim struct {
+	bound float64
+	says  func(low, high float64) (yes, no bool)
 }
 
-func atLeast(v float64) func(low, high float64) (yes, no bool) {
-	return func(low, high float64) (yes, no bool) { return low >= v, high < v }
+func above(v float64) aim {
+	return aim{v, func(low, high float64) (yes, no bool) { return low > v, high < v }}
 }
 
-func below(v float64) func(low, high float64) (yes, no bool) {
-	return func(low, high float64) (yes, no bool) { return high < v, low > v }
+func atLeast(v float64) aim {
+	return aim{v, func(low, high float64) (yes, no bool) { return low >= v, high < v }}
 }
 
-func figures(parts []part) string {
-	var all []string
-	for _, p := range parts {
-		all = append(all, strings.TrimSpace(fmt.Sprintf("%s %.1f (%.1f to %.1f)", p.name, p.value, p.value-p.half, p.value+p.half)))
-	}
-	return strings.Join(all, "; ")
+func below(v float64) aim {
+	return aim{v, func(low, high float64) (yes, no bool) { return high < v, low > v }}
 }
 
 func saysOf(parts []part) string {

@@ -67,8 +67,9 @@ func TestTrendsOfForeignImages(t *testing.T) {
 	areasFile(t, folder, []string{"plain", "oe", "good0", "good40", "good80", "good100"}, []float64{.9, .95, .95, .94, .93, .83}, []float64{0, 0, .1, .4, .5, .51})
 	f := OpenForeign(folder, "B/x/", 0.1)
 	says := map[string]string{}
-	for _, row := range f.Trends().Rows {
-		says[row[0].(string)] = row[3].(string)
+	for _, of := range f.Trends().List {
+		claim := strings.TrimSuffix(strings.TrimSuffix(of.Claim, ", own"), ", uniform")
+		says[claim] = of.Verdict
 	}
 	for trend, want := range map[string]string{
 		"GAUC is 0 without bounds in training":                   "for this start: the opposite shows: good0",
@@ -88,7 +89,7 @@ func TestTrendsOfForeignImages(t *testing.T) {
 	if lines := f.ByQuantile(); len(lines) != 1 || len(lines[0].X) != 4 || lines[0].Y[3] != 51 {
 		t.Errorf("%+v", lines)
 	}
-	if other := OpenForeign(folder, "B/x/", 0.2); len(other.Trends().Rows) != 0 {
+	if other := OpenForeign(folder, "B/x/", 0.2); len(other.Trends().List) != 0 {
 		t.Error("trends of another radius")
 	}
 }
@@ -120,8 +121,8 @@ func TestGoalsOfForeignImages(t *testing.T) {
 	areasBy(t, folder, "plain", []string{"good80"}, []float64{.9}, []float64{.7}, []float64{.5})
 	areasBy(t, folder, "goals", []string{"good80"}, []float64{.9}, []float64{.7}, []float64{.5})
 	says := map[string]string{}
-	for _, row := range OpenForeign(folder, "B/x/", 0.1).Goals().Rows {
-		says[row[0].(string)] = row[3].(string)
+	for _, of := range OpenForeign(folder, "B/x/", 0.1).Goals().List {
+		says[strings.TrimSuffix(of.Claim, ", uniform")] = of.Verdict
 	}
 	for goal, want := range map[string]string{
 		"short: GAUC of GOOD 80, but for 3 points":                "for this start: shows",

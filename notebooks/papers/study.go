@@ -170,13 +170,13 @@ func (s *Study) Table(g lines.Grouping, printed lines.Published, released lines.
 	return t
 }
 
-// Figure is figure 2 or 3 of the paper with networks of ours, with best 10 or 11.
-func (s *Study) Figure(g lines.Grouping, best bool) any {
+// Figure is figure 2 or 3 of the paper with networks of ours, with best 10 or 11: all shifts, or some.
+func (s *Study) Figure(g lines.Grouping, best bool, shifts ...string) any {
 	by, _ := g.For(s.Models)
 	if _, err := lines.Tabulate(s.Models, by, lines.Clip{}); err != nil {
 		return nb.Facts(g.Title, s.State())
 	}
-	return nb.LinesBy(s.Models, by, best)
+	return nb.LinesBy(s.Models, by, best, shifts...)
 }
 
 // claim is one sentence of the paper as a number that must lie above a bound, or below.
@@ -263,57 +263,56 @@ func claims() []claim {
 	}
 }
 
-// Claims judges the six claims of the paper by intervals over networks, with all that are there and without those that collapsed.
-func (s *Study) Claims() *nb.Tabular {
-	t := nb.Columns("claim", "as a number", "networks", "all: value (95 %)", "verdict", "without collapsed", "verdict ")
-	kept, collapsed := learned(s.Models)
-	list := claims()
-	var cells [2][]string
-	var says [2][]string
-	n := make([]int, len(list))
-	for v, models := range []lines.Models{s.Models, kept} {
-		cells[v], says[v] = judged(list, models, s.complete(), n)
+// Claims judges the six claims of the paper by intervals over networks: with all that are there, or without those
+// that collapsed.
+func (s *Study) Claims(collapsed bool) *Findings {
+	models, left := s.Models, []string(nil)
+	if !collapsed {
+		models, left = learned(s.Models)
 	}
-	for i, c := range list {
-		t.Add(c.number, c.text, n[i], cells[0][i], says[0][i], cells[1][i], says[1][i])
+	f := &Findings{Unit: "R², or slope", Tier: s.Tier, Digits: 2}
+	f.List = judged(claims(), models, s.complete())
+	s.mixed(f)
+	f.Notes = []string{s.State() + "; a JPEG copy of CIFAR-10. Means over architectures. Intervals: the jackknife over " +
+		"networks, Student's t, about the value freed of its bias; they end where the number does. Verdicts follow the " +
+		"interval that is not cut.", togetherNote(len(claims()))}
+	if !collapsed {
+		f.Notes = append(f.Notes, "Left out, as below half the accuracy of their dense network: "+listed(left)+".")
 	}
-	s.mixed(t)
-	t.Notes = []string{s.State() + "; a JPEG copy of CIFAR-10. Values are means over architectures, as in the paper's tables; the 95 % intervals say how far other networks of the same kind would move them: the jackknife over networks of an architecture (and augmentation), Student's about the value freed of the bias that few networks give it, so the value need not be in the middle. They reach to the value at least, and end where the number does (R² at 0 and 1). Verdicts follow the interval that is not cut.",
-		togetherNote(len(list)) + " Each of the two columns by itself.",
-		"Collapsed, below half the accuracy of their dense network: " + listed(collapsed) + "."}
-	return t
+	return f
 }
 
-func judged(list []claim, models lines.Models, complete bool, n []int) (cells, says []string) {
-	cells, says = make([]string, len(list)), make([]string, len(list))
+func judged(list []claim, models lines.Models, complete bool) (out []Finding) {
 	var of []*compare.Difference
 	var which []int
 	for i, c := range list {
 		mine := slices.DeleteFunc(slices.Clone(models), func(m lines.Model) bool { return !c.keep(m) })
-		n[i] = max(n[i], len(mine))
+		out = append(out, Finding{Claim: c.number + ": " + c.text, Verdict: "not there yet"})
 		j, err := lines.Jackknife(mine, c.strata, c.of)
 		if err != nil { // a group without enough networks
-			cells[i], says[i] = "–", "not there yet"
 			continue
 		}
 		in := j.Interval(0.95)
-		cells[i] = fmt.Sprintf("%.2f (%.2f to %.2f)", j.Value, max(c.can.low, min(in.Low, j.Value)), min(c.can.high, max(in.High, j.Value)))
-		d := &compare.Difference{Difference: j.Corrected - c.bound, P: j.P(c.bound), Interval: resample.Interval{Low: in.Low - c.bound, High: in.High - c.bound}}
+		out[i].Parts = []Part{{Value: j.Value, Low: max(c.can.low, min(in.Low, j.Value)),
+			High: min(c.can.high, max(in.High, j.Value)), Bound: c.bound, Of: fmt.Sprintf("%d networks", len(mine))}}
+		d := &compare.Difference{Difference: j.Corrected - c.bound, P: j.P(c.bound),
+			Interval: resample.Interval{Low: in.Low - c.bound, High: in.High - c.bound}}
 		if c.below {
 			d.Difference = -d.Difference
 		}
 		of, which = append(of, d), append(which, i)
 	}
 	for k, verdict := range verdicts(false, of...) {
-		if says[which[k]] = verdict.String(); !complete {
-			says[which[k]] = "so far: " + says[which[k]]
+		v := &out[which[k]].Verdict
+		if *v = verdict.String(); !complete {
+			*v = "so far: " + *v
 		}
 	}
-	return cells, says
+	return out
 }
 
 // mixed adds claim 6, which is about CLIP and so stays open: what mixtures of two networks of ours show.
-func (s *Study) mixed(t *nb.Tabular) {
+func (s *Study) mixed(f *Findings) {
 	for _, p := range []lines.Predictor{lines.Predictors[6], lines.Predictors[7]} {
 		text := fmt.Sprintf("CLIP: %s predicts most shifts with R² of at least 0.9; here mixtures of two networks of ours", p.Name)
 		by := lines.Grouping{Title: text, Groups: []lines.Group{{Name: "mixed", Keep: func(lines.Model) bool { return true }}}, Lines: "architecture", Shifts: slices.Concat(low, mid, high), ID: clean, Predictors: []lines.Predictor{p}}
@@ -325,7 +324,7 @@ func (s *Study) mixed(t *nb.Tabular) {
 			}
 			value = fmt.Sprintf("R² of at least 0.9 on %d of %d shifts, slope below 0 on %d", above, len(table.Cells), falling)
 		}
-		t.Add("6", text, len(s.Mixed), value, "open: not CLIP", "", "")
+		f.List = append(f.List, Finding{Claim: "6: " + text + ": " + value, Verdict: "open: not CLIP"})
 	}
 }
 

@@ -92,34 +92,34 @@ func TestVerdictsOfAFinishedStudy(t *testing.T) {
 	if want := "complete: 171 networks, tier cpu"; s.State() != want {
 		t.Errorf("state %q, want %q", s.State(), want)
 	}
-	for _, row := range s.Claims().Rows {
-		if row[0] == "6" {
-			if row[4] != "open: not CLIP" {
-				t.Errorf("%v", row)
+	for _, f := range append(s.Claims(true).List, s.Claims(false).List...) {
+		if strings.HasPrefix(f.Claim, "6") {
+			if f.Verdict != "open: not CLIP" {
+				t.Errorf("%v", f)
 			}
 			continue
 		}
-		if row[4] != "shows" || row[6] != "shows" {
-			t.Errorf("true in this world: %v", row)
+		if f.Verdict != "shows" {
+			t.Errorf("true in this world: %v", f)
 		}
-		var value, low, high float64
-		if _, err := fmt.Sscanf(row[3].(string), "%f (%f to %f)", &value, &low, &high); err != nil || value < low || value > high {
-			t.Errorf("value and interval: %v", row)
+		p := f.Parts[0]
+		if p.Value < p.Low || p.Value > p.High {
+			t.Errorf("value and interval: %v", f)
 		}
-		text := row[1].(string)
-		if least := map[bool]float64{true: -1}[strings.Contains(text, "difference") || strings.Contains(text, "above that")]; strings.Contains(text, "R²") && (low < least || high > 1) {
-			t.Errorf("an interval of R² over its ends: %v", row)
+		difference := strings.Contains(f.Claim, "difference") || strings.Contains(f.Claim, "above that")
+		if least := map[bool]float64{true: -1}[difference]; strings.Contains(f.Claim, "R²") && (p.Low < least || p.High > 1) {
+			t.Errorf("an interval of R² over its ends: %v", f)
 		}
 	}
-	rows := world(t, true, nil).Claims().Rows
-	for _, row := range rows {
-		if row[4] == "shows" {
-			t.Errorf("false in this world: %v", row)
+	list := world(t, true, nil).Claims(true).List
+	for _, f := range list {
+		if f.Verdict == "shows" {
+			t.Errorf("false in this world: %v", f)
 		}
 	}
 	for _, i := range []int{1, 6, 7, 9, 10} { // differences and slopes whose sign is turned round
-		if rows[i][4] != "the opposite shows" {
-			t.Errorf("turned round in this world: %v", rows[i])
+		if list[i].Verdict != "the opposite shows" {
+			t.Errorf("turned round in this world: %v", list[i])
 		}
 	}
 }
@@ -150,8 +150,8 @@ func TestByAccuracy(t *testing.T) {
 	}
 	s := &Study{Models: lines.Models{network("a", "clean", 0.44, 0.43, 0.2), network("b", "clean", 0.36, 0.33, 0.1), network("c", "gaussian", 0.4, 0.4, 0.9), {Name: "d", Labels: map[string]string{"augmentation": "clean"}}},
 		Published: lines.Models{network("e", "", 0.81, 0.5, 0.125)}}
-	want := [][]any{{"ours", "30 to 45", 2, "0.150 (0.100 to 0.200)", "2.0 (1.0 to 3.0)"}, {"published, on our images", "75 to 85", 1, "0.125 (0.125 to 0.125)", "31.0 (31.0 to 31.0)"},
-		{"released with the paper", "90 to 100", 1, "0.060 (0.060 to 0.060)", "50.0 (50.0 to 50.0)"}}
+	want := [][]any{{"ours", "30 to 45", 2, "0.150 (0.100 to 0.200)", "2.0 (1.0 to 3.0)"}, {"published, on our images", "75 to 85", 1, "0.125 (0.125 to 0.125)", "31 (31 to 31)"},
+		{"released with the paper", "90 to 100", 1, "0.060 (0.060 to 0.060)", "50 (50 to 50)"}}
 	if got := s.ByAccuracy(lines.Models{network("f", "clean", 0.95, 0.45, 0.06)}).Rows; !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -175,11 +175,11 @@ func TestAPartialStudy(t *testing.T) {
 	if !strings.HasPrefix(s.State(), "PARTIAL: 19 of 171") {
 		t.Error(s.State())
 	}
-	for _, row := range s.Claims().Rows {
-		verdict := row[4].(string)
-		missing := row[0] == "5"
-		if row[0] != "6" && (missing && verdict != "not there yet" || !missing && !strings.HasPrefix(verdict, "so far: ")) {
-			t.Errorf("%v", row)
+	for _, f := range s.Claims(true).List {
+		missing := f.Claim[0] == '5'
+		if f.Claim[0] != '6' && (missing && f.Verdict != "not there yet" ||
+			!missing && !strings.HasPrefix(f.Verdict, "so far: ")) {
+			t.Errorf("%v", f)
 		}
 	}
 	if got := s.Progress().Rows[0]; got[0] != "conv8, clean" || got[1] != "1 of 1" || got[2] != "3 of 3" {
@@ -189,12 +189,12 @@ func TestAPartialStudy(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	s = OpenStudy(filepath.Join(t.TempDir(), "none"))
-	if !strings.HasPrefix(s.State(), "not here yet") || s.Claims().Rows[0][4] != "not there yet" {
-		t.Error(s.State(), s.Claims().Rows[0])
+	if !strings.HasPrefix(s.State(), "not here yet") || s.Claims(true).List[0].Verdict != "not there yet" {
+		t.Error(s.State(), s.Claims(true).List[0])
 	}
 }
 
-// Networks below half of their dense one's accuracy are told, and are not in the second column.
+// Networks below half of their dense one's accuracy are told, and can be left out.
 func TestCollapsedNetworks(t *testing.T) {
 	s := world(t, false, nil)
 	for i, m := range s.Models {
@@ -205,7 +205,8 @@ func TestCollapsedNetworks(t *testing.T) {
 		}
 	}
 	kept, collapsed := learned(s.Models)
-	if len(collapsed) != 1 || len(kept) != len(s.Models)-1 || !strings.Contains(strings.Join(s.Claims().Notes, " "), collapsed[0]) {
+	notes := strings.Join(s.Claims(false).Notes, " ")
+	if len(collapsed) != 1 || len(kept) != len(s.Models)-1 || !strings.Contains(notes, collapsed[0]) {
 		t.Errorf("%v", collapsed)
 	}
 }

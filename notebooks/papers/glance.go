@@ -1,0 +1,194 @@
+package papers
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/certspec/certspec/internal/experiment"
+	"github.com/certspec/certspec/internal/table"
+	"github.com/certspec/certspec/nb"
+	"github.com/certspec/certspec/resample"
+)
+
+// glanceText has a line for each table and figure of the four papers.
+//
+//go:embed glance.yaml
+var glanceText []byte
+
+// paper is a part of glance.yaml.
+type paper struct {
+	Key, Title, Link, Notebook, About string
+	Rows                              []glanceRow
+}
+
+// glanceRow is a table or figure of a paper. Claim, as in "A evidence: the claim @ the part", takes Published, Ours,
+// Difference and Verdict from the results; of several, the first that is there.
+type glanceRow struct {
+	At, What, Published, Ours, Difference, Verdict, Command string
+	Claim                                                   []string
+	Never                                                   string // why it was not run
+}
+
+func glance() (all []paper) {
+	nb.Check(yaml.Unmarshal(glanceText, &all))
+	return all
+}
+
+// AtAGlance is the first table of a paper's notebook: what it shows, what ours say, and the command, a line for each
+// of its tables and figures. Papers are A, B, C and D.
+func AtAGlance(key string) *nb.Tabular {
+	all := glance()
+	k := slices.IndexFunc(all, func(p paper) bool { return p.Key == key })
+	nb.Assert(k >= 0, "no paper %q: A, B, C or D expected", key)
+	t := nb.Columns("where", "what it is", "published", "ours", "difference (95 %)", "verdict", "command")
+	for _, r := range all[k].Rows {
+		r = r.filled()
+		t.Add(strings.Replace(r.At, " ", "\u00a0", 1), r.What, r.Published, r.Ours, r.Difference, r.Verdict, r.Command)
+	}
+	t.Notes = []string{all[k].About}
+	return t
+}
+
+// sizes are what results are of, by kind and tier.
+var sizes = map[string]string{
+	"A cpu":         "small CNN, 100 images a cell (tier cpu)",
+	"A evidence":    "ResNet-20 in one to three passes from one start, 500 images (tier evidence)",
+	"A scratch":     "ResNet-20 from random weights, 30 epochs, 300 images (tier scratch)",
+	"best evidence": "ResNet-20 in one pass from one start, 500 images (tier evidence)",
+	"D cpu":         "small CNN (tier cpu)",
+	"D evidence":    "small CNN in one pass from one start, 500 images (tier evidence)",
+	"B cpu":         "digits, two starts, 2,000 images (tier cpu)",
+	"C cpu":         "2,000 images (tier cpu)",
+}
+
+// filled takes what the results say, and – for the rest.
+func (r glanceRow) filled() glanceRow {
+	for _, address := range r.Claim {
+		from, claim, _ := strings.Cut(address, ": ")
+		claim, at, _ := strings.Cut(claim, " @ ")
+		f := Found(from)
+		if f == nil {
+			continue
+		}
+		k := slices.IndexFunc(f.List, func(of Finding) bool { return of.Claim == claim })
+		if k < 0 {
+			continue
+		}
+		n := 0
+		if at != "" {
+			n = slices.IndexFunc(f.List[k].Parts, func(p Part) bool { return strings.TrimSuffix(p.Name, ":") == at })
+		}
+		nb.Assert(n >= 0 && n < len(f.List[k].Parts), "%s: no part %q", address, at)
+		p := f.List[k].Parts[n]
+		r.Difference, r.Verdict = f.number(p), f.List[k].Verdict
+		r.Ours = strings.TrimPrefix(p.Of+"; "+sizes[from[:strings.IndexAny(from+" ", " ")]+" "+f.Tier], "; ")
+		if p.Published != nil {
+			r.Published += fmt.Sprintf(" (difference %s)", f.plain(*p.Published))
+		}
+		break
+	}
+	if r.Never != "" {
+		r.Verdict = "never run: " + r.Never
+	}
+	for _, cell := range []*string{&r.Published, &r.Ours, &r.Difference, &r.Verdict, &r.Command} {
+		if *cell == "" {
+			*cell = table.None
+		}
+	}
+	return r
+}
+
+// foundText holds the findings of all committed results, which take minutes to compute.
+//
+//go:embed findings.json
+var foundText []byte
+
+var found = sync.OnceValue(func() (all map[string]*Findings) {
+	nb.Check(json.Unmarshal(foundText, &all))
+	return all
+})
+
+// Found are findings by the committed results of one kind: "A evidence", "B mnist-8k 0.3", "C", …; nil where they are
+// not there. A test computes them again.
+func Found(name string) *Findings { return found()[name] }
+
+// sources are all of them.
+var sources = []string{"A evidence", "A cpu", "A scratch", "more", "best evidence", "best cpu", "D evidence", "D cpu",
+	"B mnist-8k 0.3", "B mnist-8k 0.4", "B fmnist 0.1", "B fmnist 0.2", "B animals 0.01", "B animals 0.03",
+	"goals mnist-8k 0.3", "goals fmnist 0.1", "C", "C learned",
+	"from causes causes-gain clean", "from causes-evidence evidence-causes mACR C",
+	"from causes-evidence evidence-level mACR C", "from long-evidence evidence-long mACR C",
+	"from causes-evidence evidence-noised mACR C", "from causes-evidence evidence-half mACR C",
+	"from standard-evidence standard-start mACR C", "from pass-evidence evidence-pass mACR C",
+	"from macer-evidence evidence-macer mACR C", "from A A/figure6 mACR F",
+}
+
+// compute computes the findings of one kind from the results in the current folder.
+func compute(name string, o resample.Options) *Findings {
+	key, rest, _ := strings.Cut(name, " ")
+	tables := func(prefixes ...string) (found []*experiment.Filled) {
+		for _, prefix := range prefixes {
+			found = append(found, experiments(prefix, rest, o)...)
+		}
+		return found
+	}
+	var own string
+	var epsilon float64
+	if key == "B" || key == "goals" {
+		_, err := fmt.Sscan(rest, &own, &epsilon)
+		nb.Check(err)
+	}
+	foreign := func() *Foreign { return OpenForeign("results/experiments/B", "B/"+own+"/", epsilon) }
+	switch key {
+	case "A":
+		return orderings(tables("A/"))
+	case "more":
+		return orderings([]*experiment.Filled{filled("A-more", "more-images", o)})
+	case "best":
+		return bestMethods(tables("X/best", "A/table8"))
+	case "D":
+		return calibration(tables("D/"))
+	case "B":
+		return foreign().Trends()
+	case "goals":
+		return foreign().Goals()
+	case "C":
+		return OpenStudy("results/experiments/C").Claims(rest == "")
+	case "from":
+		words := strings.SplitN(rest, " ", 3)
+		return differences(words[2], filled(words[0], words[1], o))
+	}
+	nb.Assert(false, "no results are called %q", name)
+	return nil
+}
+
+// page is docs/papers.md.
+func page() string {
+	var b strings.Builder
+	b.WriteString("# The four papers, table by table\n\n" +
+		"For readers of the papers: each table and figure, what it says, what our runs say, and the command.\n" +
+		"Differences stand with 95 % intervals; verdicts hold together for all claims of a tier (Holm).\n" +
+		"*Open* means that the run could not tell. Runs of tier *evidence* fine-tune one network for one to three\n" +
+		"passes from one start: they are about that budget and that start.\n" +
+		"Causes and evidence: [results](results.md). Commands of every run:\n" +
+		"[experiments](../notebooks/results/experiments/README.md).\n")
+	for _, p := range glance() {
+		fmt.Fprintf(&b, "\n## %s\n\n[The paper](%s); notebook [%s](../notebooks/%[3]s.ipynb).\n%s\n\n",
+			p.Title, p.Link, p.Notebook, p.About)
+		t := AtAGlance(p.Key)
+		for _, row := range t.Rows {
+			if command := row[len(row)-1]; command != table.None {
+				row[len(row)-1] = fmt.Sprintf("`%s`", command)
+			}
+		}
+		t.Notes = nil
+		b.WriteString(t.Markdown())
+	}
+	return b.String()
+}
