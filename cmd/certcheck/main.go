@@ -2,7 +2,8 @@
 // numbers (float64 decides only what its error cannot change), with nothing but Go's standard library. Read it in an evening, and trust
 // nobody. This file follows a ledger from its first line to its last (package rs/ledger describes the format), proof.go is the mathematics.
 //
-//	certcheck LEDGER…    exit code 0: all of all holds; 1: something does not, or nothing is claimed; 2: wrong use
+//	certcheck LEDGER…                 exit code 0: all of all holds; 1: something does not, or nothing is claimed; 2: wrong use
+//	certcheck --claims FILE LEDGER    also the claims of "certspec ledger query LEDGER --out FILE", in query.go
 //
 // Proven: The looks that the header announces spend α, and every image was looked at as announced. Its counts sum to its samples, and
 // its class has the most votes of the selection, whose samples enter no bound. The hits of that class prove the lower bound and no
@@ -44,13 +45,16 @@ type checker struct {
 	levels                         []level        // α of the looks
 	targets, bounds                []*big.Rat     // betting: radii that are tested, and bounds that certify them
 	least                          map[string]int // hits that win bets
-	terms                          int            // of sums that may still be added up, lest a made-up file keeps the checker busy
+	all                            []*image
+	terms                          int // of sums that may still be added up, lest a made-up file keeps the checker busy
 }
 
 // image is what the looks of an image say. Its class is the one that the selection chose.
 type image struct {
 	id, label, class int
-	hits, samples    []int // up to each look behind the selection
+	voted, from      int      // the class before an abstention; number of its first line
+	claimed          []string // lower bound and radius
+	hits, samples    []int    // up to each look behind the selection
 }
 
 // reject rejects a ledger, must where a condition does not hold.
@@ -65,18 +69,22 @@ func must(holds bool, reason string, args ...any) {
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(args []string, out, errs io.Writer) (code int) {
+	claims := ""
+	if len(args) == 3 && args[0] == "--claims" {
+		claims, args = args[1], args[2:]
+	}
 	if len(args) == 0 || slices.ContainsFunc(args, func(file string) bool { return strings.HasPrefix(file, "-") }) {
-		fmt.Fprintln(errs, "usage: certcheck LEDGER…")
+		fmt.Fprintln(errs, "usage: certcheck LEDGER… or certcheck --claims FILE LEDGER")
 		return 2
 	}
 	for _, file := range args {
-		code = max(code, follow(file, out, errs))
+		code = max(code, follow(file, claims, out, errs))
 	}
 	return code
 }
 
 // follow checks a file and says what came of it.
-func follow(file string, out, errs io.Writer) (code int) {
+func follow(file, claims string, out, errs io.Writer) (code int) {
 	data, err := os.ReadFile(file)
 	c, reason := check(data, 1e9)
 	if err != nil {
@@ -86,14 +94,21 @@ func follow(file string, out, errs io.Writer) (code int) {
 		fmt.Fprintf(errs, "%s:%d: %s\n", plain(file), c.at+1, plain(reason))
 		return 1
 	}
+	queried := ""
+	if claims != "" {
+		if queried, reason = c.query(file, claims); reason != "" {
+			fmt.Fprintln(errs, reason)
+			return 1
+		}
+	}
 	unread := map[bool]string{true: "Not read: the scores beside the ledger (" + plain(c.Scores) + "), and what is proven of confidences by them.\n"}[c.Scores != ""]
 	_, err = fmt.Fprintf(out, "%s: all holds: %d images, %d abstentions, %s, σ = %s, α = %s, %s\n"+
 		"Proven: if the counts are what the model said to independent noise samples, each claim is false with probability at most α.\n"+
 		"Not proven: that it said so; and that model, data, labels, shape, classes, noise law%s are those that the header names.\n%s"+
-		"\"certspec ledger replay\" asks the model. %s\n",
+		"\"certspec ledger replay\" asks the model. %s\n%s",
 		plain(file), c.images, c.abstained, c.Rule.Name, c.Sigma, c.Alpha, c.lines[c.at], map[bool]string{true: ", σ and seed", false: " and seed"}[c.SeedChosen], unread, map[bool]string{
 			true:  "The seed was chosen: nothing ties these fields to it, and whoever chose it may have tried others.",
-			false: "The seed is called derived: \"certspec ledger verify\" derives it again from these fields and the settings."}[c.SeedChosen])
+			false: "The seed is called derived: \"certspec ledger verify\" derives it again from these fields and the settings."}[c.SeedChosen], queried)
 	if err != nil { // nobody was told
 		fmt.Fprintln(errs, err)
 		return 1
@@ -128,6 +143,7 @@ func check(data []byte, terms int) (c *checker, reason string) {
 	c.at--
 	c.expect("claims %d", len(images))
 	c.claims(images)
+	c.all = images
 	size, digest := 0, sha256.New()
 	for _, line := range c.lines[:c.at+1] {
 		size += len(line) + 1
@@ -222,7 +238,7 @@ func (c *checker) begin() {
 // image checks the looks of an image: blocks as announced, counts that sum to their samples. The line of a look is
 // image, label, first block, block behind the last, misses, class:count …
 func (c *checker) image() *image {
-	m, ends, votes, hits, rest := &image{class: -1}, c.samples[:1], 0, 0, ""
+	m, ends, votes, hits, rest := &image{class: -1, from: c.at}, c.samples[:1], 0, 0, ""
 	m.id, rest = cut(c.lines[c.at], "")
 	m.label, _ = cut(rest, " ")
 	for from, look := 0, 0; look == 0 || look < len(ends) && ends[look] > ends[look-1]; look++ { // 0 is the selection
@@ -261,7 +277,7 @@ func (c *checker) image() *image {
 		}
 		if from = to; look > 0 {
 			m.hits, m.samples = append(m.hits, hits), append(m.samples, to-c.Selection)
-		} else if votes > 0 { // else it abstains
+		} else if m.voted = m.class; votes > 0 { // else it abstains
 			ends = c.samples
 			for _, s := range c.Rule.Sizes { // of the one look, by votes
 				if votes >= whole(s.Hits) {
@@ -290,6 +306,7 @@ func (c *checker) claims(images []*image) {
 		}
 		want := fmt.Sprintf("%d %d %d %d %s %s", m.id, m.class, k, n, lower, strconv.FormatFloat(r, 'f', -1, 64))
 		must(c.lines[c.at] == want && lower < whole15, "want %s", want)
+		m.claimed = f[4:]
 		c.claim(m, k, n, lower, radius)
 		labelled += min(1, int64(m.label)+1) // −1: no label
 		if m.label >= 0 && m.label == m.class {

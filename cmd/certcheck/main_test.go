@@ -188,13 +188,13 @@ func TestShard(t *testing.T) {
 	}
 }
 
-// The checker is small, and imports the standard library only.
+// The checker is small, and imports the standard library only. Claims that a ledger does not state have a file of their own.
 func TestIsAlone(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	total := 0
+	total, most := 0, 740+310
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
@@ -214,8 +214,8 @@ func TestIsAlone(t *testing.T) {
 			}
 		}
 	}
-	if total == 0 || total >= 720 {
-		t.Errorf("%d lines with comments, want less than 720", total)
+	if total == 0 || total >= most {
+		t.Errorf("%d lines with comments, want less than %d", total, most)
 	}
 }
 

@@ -128,14 +128,14 @@ func (c *checker) clopperPearson(m *image, best int, q probability) {
 // with m = n−k misses and P[k] the binomial probability: if q is true, a martingale that begins at 1, which ever reaches 1/α with probability
 // at most α (Ville). Below k/n it falls with q, so that M(q) ≥ 1/α excludes every probability up to q. 1/P[k] is U+D−1 of the sums at tail.
 func (c *checker) mixture(k, n int, q probability) {
-	must(q == 0 || c.wealth(k, n, q) >= 1+8e-7, "%d hits of %d do not prove the lower bound %s", k, n, q)
-	must(c.wealth(k, n, q+3) <= 1+1.3e-6, "%d hits of %d prove a larger lower bound than %s", k, n, q)
+	must(q == 0 || c.wealth(k, n, q, c.levels[0].near) >= 1+8e-7, "%d hits of %d do not prove the lower bound %s", k, n, q)
+	must(c.wealth(k, n, q+3, c.levels[0].near) <= 1+1.3e-6, "%d hits of %d prove a larger lower bound than %s", k, n, q)
 }
 
 // wealth is α·M(q), which errs by less than 10⁻⁷ of itself.
-func (c *checker) wealth(k, n int, q probability) float64 {
+func (c *checker) wealth(k, n int, q probability, alpha float64) float64 {
 	const r = 60
-	misses, alpha := n-k, c.levels[0].near
+	misses := n - k
 	hit, miss := float64(q)/whole15, float64(whole15-q)/whole15
 	if float64(k) <= float64(n)*hit || miss <= 0 {
 		return 0
@@ -160,7 +160,7 @@ func (c *checker) reaches(r *big.Rat, units probability, room float64) bool {
 	scaled, _ := new(big.Float).Mul(c.phi(r), number(big.NewRat(whole15, 1))).Int64()
 	q := probability(scaled) + units
 	if c.Rule.Name == "anytime" {
-		return c.wealth(n, n, q) >= 1+room
+		return c.wealth(n, n, q, c.levels[0].near) >= 1+room
 	}
 	return c.rare(n, n, q, c.levels[len(c.levels)-1], 1-room)
 }

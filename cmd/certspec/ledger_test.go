@@ -275,3 +275,32 @@ func TestLedgerWrongUse(t *testing.T) {
 		}
 	}
 }
+
+// What a ledger does not state follows from its counts; wrong questions are refused in the words of the command line.
+func TestLedgerQuery(t *testing.T) {
+	claims := filepath.Join(t.TempDir(), "claims.txt")
+	text, code := output(t, "ledger", "query", oldLedger, "--top-k", "2", "--two-sided", "--budget", "0.1", "--by-class", "-o", claims)
+	for _, want := range []string{"the label is among the 2 most probable classes", "0.1 of α bounds", "certified accuracy at 0:", "0.1 on average: at least", "class     0 at 0: at least"} {
+		if code != 0 || !strings.Contains(text, want) {
+			t.Errorf("exit code %d, no %q in\n%s", code, want, text)
+		}
+	}
+	if b, err := os.ReadFile(claims); err != nil || !strings.HasPrefix(string(b), "certspec-claims 1 sha256:c0b496bc") || !strings.Contains(string(b), "\nquestion top-k 2 share 0.1 norm l2\nclaims 12\n") {
+		t.Errorf("%v: %s", err, b)
+	}
+	text, code = output(t, "ledger", "query", oldLedger, "--linf", "--json")
+	var got ledgercmd.Queried
+	if err := json.Unmarshal([]byte(text), &got); err != nil || code != 0 || len(got.Claims) != 12 || !got.LInf || len(got.Accuracy) != 3 {
+		t.Errorf("exit code %d, %v: %s", code, err, text)
+	}
+	for _, args := range [][]string{{"--share", "0.2"}, {"--two-sided", "--share", "0"}, {"--two-sided", "--share", "1"}, {"--level", "0.01"}} {
+		if text, code := output(t, append([]string{"ledger", "query", oldLedger}, args...)...); code != 2 {
+			t.Errorf("%v: exit code %d, %s", args, code, text)
+		}
+	}
+	for _, args := range [][]string{{"--top-k", "5"}, {"--top-k", "0"}, {"--budget", "-1"}, {"--by-class", "--level", "2"}} {
+		if text, code := output(t, append([]string{"ledger", "query", oldLedger}, args...)...); code != 1 {
+			t.Errorf("%v: exit code %d, %s", args, code, text)
+		}
+	}
+}

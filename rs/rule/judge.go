@@ -3,6 +3,7 @@ package rule
 import (
 	"fmt"
 
+	"github.com/certspec/certspec/rs/bound"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
@@ -41,4 +42,46 @@ func (p *Plan) Judge(looks []ledger.Look) (Outcome, error) {
 		}
 	}
 	return t.Settled(), nil
+}
+
+// ClassBound returns a lower bound on the probability of one class from its hits up to each look that an image had,
+// and the noise samples up to it, those of the selection left out. It is the best over these looks. It takes the
+// given part of what each look spends of α, so it is false with probability at most part·α, whatever stopped the
+// image. The class must be fixed before the samples were drawn or follow from the selection. With misses for hits it
+// bounds 1−p, and so p from above. Under Betting it is the probability of the largest target that is won.
+//
+// Errors: part not in (0, 1]; part below 1 under Betting, whose targets are tested at all of α.
+func (p *Plan) ClassBound(hits, samples []int, part float64) (best bound.Probability, err error) {
+	if !(part > 0 && part <= 1) {
+		return best, OptionErrorf("the part of alpha is %v, want a number above 0 and at most 1", part)
+	}
+	best = bound.Probability{P: 0, Q: 1}
+	b, bets := p.method.(*betting)
+	if bets && part < 1 {
+		return best, OptionErrorf("the rule %q spends all of alpha on its targets: no part is left", Betting)
+	}
+	won := 0
+	for i, k := range hits {
+		at := best
+		switch {
+		case bets:
+			for ; won < len(b.targets) && k >= lookUp(b.targets[won].least, i, b.targets[won].above, samples[i]); won++ {
+				at = b.targets[won].above.P0()
+			}
+		case p.open():
+			var sequence *bound.Mixture
+			if sequence, err = bound.NewMixture(p.rule.Looks[0].Alpha*part, anytimeStrength); err == nil {
+				at, err = sequence.Lower(k, samples[i])
+			}
+		default:
+			at, err = bound.Lower(k, samples[i], p.rule.Looks[i].Alpha*part)
+		}
+		if err != nil {
+			return best, err
+		}
+		if at.Q < best.Q {
+			best = at
+		}
+	}
+	return best, nil
 }
