@@ -270,7 +270,9 @@ func (q *query) figure(f []string) {
 		class := whole(f[1])
 		n := seen[class]
 		must(n > 0, "no image has the label %s", f[1])
-		wrong := q.wrong(f[4], n, times(exact(json.Number(f[3])), big.NewRat(1, int64(len(seen)))))
+		level := exact(json.Number(f[3]))
+		must(level.Cmp(half) < 0, "a level of %s", f[3])
+		wrong := q.wrong(f[4], n, times(level, big.NewRat(1, int64(len(seen)))))
 		want := fmt.Sprint(max(0, q.certified(class, exact(json.Number(f[2])))-wrong), n)
 		must(f[5]+" "+f[6] == want, "another number of class %s is certified", f[1])
 	default:

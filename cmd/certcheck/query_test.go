@@ -83,7 +83,7 @@ func TestQueries(t *testing.T) {
 				t.Fatalf("%s, %+v: line %d: %s", file, q, line, reason)
 			}
 			lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
-			for range 60 {
+			for range 10 + 1500/len(c.all) {
 				short, ok := alterClaim(rng, lines)
 				if !ok {
 					continue

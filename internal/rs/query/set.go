@@ -93,6 +93,9 @@ func (a *Answer) ByClass(radii []float64, level float64) (all []Class, err error
 			images[c.Label]++
 		}
 	}
+	if err := checkLevel(level); err != nil {
+		return nil, err
+	}
 	classes := make([]int, 0, len(images))
 	for class := range images {
 		classes = append(classes, class)
@@ -121,10 +124,10 @@ func (a *Answer) ByClass(radii []float64, level float64) (all []Class, err error
 
 // allowance is the least f with P[Bin(images, α) > f] ≤ level.
 func (a *Answer) allowance(images int, level float64) (f int, err error) {
-	switch {
-	case !(level > 0 && level < 0.5):
-		return 0, fmt.Errorf("the level is %v: expected a number above 0 and below 0.5", level)
-	case images == 0:
+	if err := checkLevel(level); err != nil {
+		return 0, err
+	}
+	if images == 0 {
 		return 0, fmt.Errorf("no image has a label: nothing can be said of accuracy")
 	}
 	for ; f < images; f++ {
@@ -137,6 +140,13 @@ func (a *Answer) allowance(images int, level float64) (f int, err error) {
 		}
 	}
 	return f, nil
+}
+
+func checkLevel(level float64) error {
+	if !(level > 0 && level < 0.5) {
+		return fmt.Errorf("the level is %v: expected a number above 0 and below 0.5", level)
+	}
+	return nil
 }
 
 func decimal(x float64) *big.Rat {
