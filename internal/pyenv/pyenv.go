@@ -36,6 +36,8 @@ type Set struct {
 var (
 	//go:embed notebook.txt
 	notebook string
+	//go:embed pynotebook.txt
+	pyNotebook string
 	//go:embed lab.txt
 	lab string
 	//go:embed external.txt
@@ -57,6 +59,8 @@ var (
 
 	// Notebook runs notebooks headlessly and turns them into web pages.
 	Notebook = Set{name: "notebook", what: "nbconvert and what it needs, about 15 MB", requirements: notebook}
+	// PyNotebook runs notebooks in Python, beside the packages of Bench.
+	PyNotebook = Set{name: "pynotebook", what: "IPython's kernel, nbclient, matplotlib and mypy, about 90 MB", requirements: pyNotebook, alone: true}
 	// Lab is JupyterLab, for people.
 	Lab = Set{name: "lab", what: "JupyterLab, about 45 MB", requirements: lab}
 	// External is what the comparisons with other software need.

@@ -19,11 +19,17 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/certspec/certspec/internal/atomicfile"
 	"github.com/certspec/certspec/internal/pyenv"
 	"github.com/certspec/certspec/progress"
 )
+
+const repository = "https://github.com/certspec/certspec"
+
+// links are those of a page that lead to another file of the repository.
+var links = regexp.MustCompile(`\]\(([^)#:]+)\)`)
 
 // target is a platform with a wheel.
 type target struct {
@@ -68,10 +74,13 @@ func run(ctx context.Context, out, only string) error {
 		if only != "" && only != t.String() {
 			continue
 		}
+		begun := time.Now()
+		log.Printf("building for %s: minutes where Go has nothing of it in its cache", t)
 		file, err := t.wheel(ctx, out)
 		if err != nil {
 			return fmt.Errorf("%s: %w", t, err)
 		}
+		log.Printf("%s took %v", t, time.Since(begun).Round(time.Second))
 		fmt.Println(file)
 	}
 	return nil
@@ -176,12 +185,19 @@ func pack(dir, platform string, program []byte) (string, error) {
 	}
 	info := "certspec-" + version + ".dist-info"
 	metadata := strings.Join([]string{
-		"Metadata-Version: 2.1", "Name: certspec", "Version: " + version,
+		"Metadata-Version: 2.4", "Name: certspec", "Version: " + version,
 		"Summary: Certificates about image classifiers: randomized smoothing, certified calibration, spectra",
-		"License: Apache-2.0", "Requires-Python: >=3.9", "Requires-Dist: numpy>=1.20",
+		"License-Expression: Apache-2.0", "License-File: LICENSE", "License-File: THIRD_PARTY_NOTICES.md",
+		"Keywords: certified robustness,randomized smoothing,calibration,adversarial attack,image classifier",
+		"Project-URL: Source, " + repository, "Project-URL: Changelog, " + repository + "/blob/main/CHANGELOG.md",
+		"Project-URL: Reference, " + repository + "/blob/main/docs/reference/python.md",
+		"Classifier: Development Status :: 4 - Beta", "Classifier: Intended Audience :: Science/Research",
+		"Classifier: Programming Language :: Python :: 3", "Classifier: Programming Language :: Go",
+		"Classifier: Topic :: Scientific/Engineering :: Artificial Intelligence", "Classifier: Typing :: Typed",
+		"Requires-Python: >=3.9", "Requires-Dist: numpy>=1.21",
 		"Provides-Extra: onnx", `Requires-Dist: onnxruntime>=1.29; extra == "onnx"`,
 		"Provides-Extra: torch", `Requires-Dist: torch>=2.5; extra == "torch"`, `Requires-Dist: onnx; extra == "torch"`, `Requires-Dist: onnxscript; extra == "torch"`,
-		"Description-Content-Type: text/markdown", "", string(page)}, "\n")
+		"Description-Content-Type: text/markdown", "", links.ReplaceAllString(string(page), "]("+repository+"/blob/main/docs/$1)")}, "\n")
 	about := "Wheel-Version: 1.0\nGenerator: certspec pywheel\nRoot-Is-Purelib: false\n"
 	for _, tag := range strings.Split(platform, ".") {
 		about += "Tag: py3-none-" + tag + "\n"

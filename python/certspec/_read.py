@@ -74,7 +74,7 @@ class Ledger:
             weakref.finalize(self, shutil.rmtree, folder, True)
 
     def __repr__(self) -> str:
-        return f"Ledger({self.path!r})"
+        return f"Ledger({os.path.relpath(self.path)!r})"
 
     def _repr_html_(self) -> str:
         """The first part of the report: figures, what is claimed, and the curve."""

@@ -143,8 +143,9 @@ class Calibrations(Table[Calibration]):
 
     def plot(self, ax: Optional[Axes] = None) -> Picture:
         """Draw the calibration error over the radius: as it is, and at worst. See Ledger.plot."""
-        x, found = [one.radius for one in self], [one.ece for one in self]
-        worst = [one.certified_ece for one in self]
+        some = [one for one in self if one.n]  # else there is nothing to calibrate
+        x, found = [one.radius for one in some], [one.ece for one in some]
+        worst = [one.certified_ece for one in some]
         return draw([Curve("at worst inside certified intervals", x, worst, found, worst),
                      Curve("as it is", x, found)], "expected calibration error", ax)
 

@@ -653,6 +653,17 @@ class Reading(Folder):
         self.assertEqual((len(run.rows()), run.header["sigma"]), (500, 0.25))
 
 
+class Reference(unittest.TestCase):
+    def test_current(self):
+        import reference
+
+        here = os.path.dirname(os.path.abspath(__file__))
+        with open(os.path.join(here, "../../docs/reference/python.md"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), reference.reference(), "python/tests/reference.py makes it")
+        for name in certspec.__all__:
+            self.assertIn(f"## {name}\n" if name != "Row" else "", reference.reference())
+
+
 class Verbs(Folder):
     def test_preflight(self):
         images = np.concatenate([COLOURS] * 5)
@@ -857,7 +868,9 @@ class InANotebook(Folder):
     def plots(self):
         scored = certify(keep_scores=True)
         left = certspec.Attacked([certspec.UnderAttack(0.25, 0.5, 0.75, 1, 0, 4)])
-        return self.run_.plot(), certspec.calibration(scored, [0.0, 0.25]).plot(), left.plot()
+        table = certspec.calibration(scored, [0.0, 0.25, 9.0])  # at 9 nothing is certified
+        self.assertEqual(table[2].n, 0)
+        return self.run_.plot(), table.plot(), left.plot()
 
     def test_svg(self):
         import xml.etree.ElementTree as tree
