@@ -170,34 +170,36 @@ func peakMemory() float64 {
 }
 
 func writeCosts(s settings, list []cost) error {
-	path := s.out
-	if path == "" {
-		path = filepath.Join("bench", "results", "cost")
-	}
-	r := struct {
-		Command string  `json:"command"`
-		Date    string  `json:"date"`
-		Machine machine `json:"machine"`
-		Load    string  `json:"load,omitempty"`
-		Costs   []cost  `json:"costs"`
-	}{"go run ./bench " + strings.Join(os.Args[1:], " "), time.Now().UTC().Format(time.DateOnly), thisMachine(), load(), list}
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
 	w := prettytable.NewWriter()
 	w.AppendHeader(prettytable.Row{"net", "method", "images in a step", "rows", "views by", "compile, s", "step, s", "waiting, %", "memory, MiB"})
 	for _, c := range list {
 		w.AppendRow(prettytable.Row{c.Net, c.Method, c.Images, c.Rows, c.ViewsBy, fmt.Sprintf("%.1f", c.Compile), fmt.Sprintf("%.2f", c.Step),
 			fmt.Sprintf("%.1f", 100*c.Waiting), fmt.Sprintf("%.0f", c.Memory)})
 	}
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Benchmark: cost\n\nMade by `%s` on %s.\n\n%v.\n\n", r.Command, r.Date, r.Machine)
-	if r.Load != "" {
-		fmt.Fprintf(&b, "Load average when this was written: %s.\n\n", r.Load)
+	return writeMeasured(s, "cost", fmt.Sprintf("A training of %d steps, each in a process of its own. “Compile” is the "+
+		"time of all steps less that of usual ones; “waiting” is the share of the training that was spent waiting for "+
+		"batches to be prepared; “memory” is the greatest resident memory of the process.", costSteps), w, list)
+}
+
+// writeMeasured writes a table of what was measured, with its list as JSON.
+func writeMeasured(s settings, name, note string, w prettytable.Writer, list any) error {
+	path := s.out
+	if path == "" {
+		path = filepath.Join("bench", "results", name)
 	}
-	fmt.Fprintf(&b, "A training of %d steps, each in a process of its own. “Compile” is the time of all steps less that of usual ones; “waiting” is the share of the "+
-		"training that was spent waiting for batches to be prepared; “memory” is the greatest resident memory of the process.\n\n%s\n", costSteps, w.RenderMarkdown())
+	command, date, now := "go run ./bench "+strings.Join(os.Args[1:], " "), time.Now().UTC().Format(time.DateOnly), load()
+	data, err := json.MarshalIndent(map[string]any{
+		"command": command, "date": date, "machine": thisMachine(), "load": now, name: list,
+	}, "", "  ")
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# Benchmark: %s\n\nMade by `%s` on %s.\n\n%v.\n\n", name, command, date, thisMachine())
+	if now != "" {
+		fmt.Fprintf(&b, "Load average when this was written: %s.\n\n", now)
+	}
+	fmt.Fprintf(&b, "%s\n\n%s\n", note, w.RenderMarkdown())
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
