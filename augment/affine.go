@@ -7,11 +7,12 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// affine is a map from pixels of the output to points of the input, (x, y) → (a·x + b·y + c, d·x + e·y + f), where the middle of a
-// pixel stands at whole numbers.
+// affine is a map from pixels of the output to points of the input, (x, y) → (a·x + b·y + c, d·x +
+// e·y + f), where the middle of a pixel stands at whole numbers.
 type affine struct{ a, b, c, d, e, f float64 }
 
-// affineOf is the inverse of x → M(x − middle) + middle + (Right, Down), with M the rotation times the shear (1, −tan ψ; 0, 1).
+// affineOf is the inverse of x → M(x − middle) + middle + (Right, Down), with M the rotation times
+// the shear (1, −tan ψ; 0, 1).
 func affineOf(c *FourierMixChain, shape pixel.Shape) affine {
 	sin, cos := portable.Sincos(c.Rotation * (math.Pi / 180))
 	t := c.Shear
@@ -49,8 +50,8 @@ func (f FourierMix) addAffine(dst, src [][]float64, shape pixel.Shape, c *Fourie
 	}
 }
 
-// addNearest adds share times the pixel that each point falls into, or nothing outside. Coordinates are counted in steps of
-// 2⁻³² pixels.
+// addNearest adds share times the pixel that each point falls into, or nothing outside. Coordinates
+// are counted in steps of 2⁻³² pixels.
 func addNearest(dst, src [][]float64, shape pixel.Shape, m affine, share float64) {
 	const bits = 32
 	fixed := func(v float64) int64 { return int64(math.RoundToEven(v * (1 << bits))) }

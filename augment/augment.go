@@ -24,8 +24,9 @@ type Image struct {
 // Augmentation is a random function of an image. Implementations are plain values, safe for concurrent use; their zero
 // value holds the defaults.
 type Augmentation interface {
-	// Apply replaces the values of an image by those of a view, all of whose chance comes from the stream. After an error the
-	// values mean nothing. An image that does not fit is an *ImageError, an option out of its range an *OptionError.
+	// Apply replaces the values of an image by those of a view, all of whose chance comes from the
+	// stream. After an error the values mean nothing. An image that does not fit is an *ImageError,
+	// an option out of its range an *OptionError.
 	Apply(im Image, random *Stream) error
 	// String is the name with the options that are not at their defaults, as Parse reads it.
 	String() string
@@ -45,7 +46,8 @@ func (e *ImageError) Error() string {
 // check verifies the shape, and that all values are finite.
 func (im Image) check(name string) error {
 	if !im.Shape.Valid() || len(im.Values) != im.Shape.Len() {
-		return &ImageError{name, fmt.Sprintf("%d values for an image of %v", len(im.Values), im.Shape), "height × width × channels, at least one each"}
+		return &ImageError{name, fmt.Sprintf("%d values for an image of %v", len(im.Values), im.Shape),
+			"height × width × channels, at least one each"}
 	}
 	for i, v := range im.Values {
 		if v-v != 0 {

@@ -12,10 +12,12 @@ import (
 type AugMixVariant string
 
 const (
-	// AugMixOriginal starts each chain from the clean image, with operations drawn with replacement, each at the level uniform in (0.1, severity).
+	// AugMixOriginal starts each chain from the clean image, with operations drawn with
+	// replacement, each at the level uniform in (0.1, severity).
 	AugMixOriginal AugMixVariant = "original"
-	// AugMixArchive is what the archive of FourierMix does: three different operations per chain, of which the first 1 to 3
-	// are used, each with a severity uniform in 1 … 5, and a chain goes on from the end of the one before.
+	// AugMixArchive is what the archive of FourierMix does: three different operations per chain,
+	// of which the first 1 to 3 are used, each with a severity uniform in 1 … 5, and a chain goes
+	// on from the end of the one before.
 	AugMixArchive AugMixVariant = "archive"
 )
 

@@ -11,7 +11,8 @@ type AmplitudeLaw string
 const (
 	// UniformAmplitude draws each A ~ U(1−s, 1+s): equation 1.
 	UniformAmplitude AmplitudeLaw = "uniform"
-	// SignedHalfAmplitude draws one sign ς per chain and A = 1 + ς·s·U(0, 1), as the archive does: all go up together or down together.
+	// SignedHalfAmplitude draws one sign ς per chain and A = 1 + ς·s·U(0, 1), as the archive does:
+	// all go up together or down together.
 	SignedHalfAmplitude AmplitudeLaw = "signed_half"
 )
 
@@ -29,7 +30,8 @@ const (
 type RealMode string
 
 const (
-	// Hermitian draws noise on a half plane and mirrors it: A at −(u, v) is that at (u, v), φ its negative, and 0 where both are the same bin.
+	// Hermitian draws noise on a half plane and mirrors it: A at −(u, v) is that at (u, v), φ its
+	// negative, and 0 where both are the same bin.
 	Hermitian RealMode = "hermitian"
 	// RealPart draws noise at all bins and takes the real part of the inverse: half the variance.
 	RealPart RealMode = "real"
@@ -93,12 +95,14 @@ type FourierMix struct {
 	PhaseLaw     PhaseLaw     // empty means normal
 	RealMode     RealMode     // empty means hermitian
 	Rotation     []float64    // four bounds, degrees in [0, 180]; nil means 5, 10, 15, 20
-	Translation  []float64    // four bounds, fractions of the side in [0, 1], rounded to pixels; nil means 1/24, 1/12, 1/8, 1/6
-	Shear        []float64    // four bounds, in [0, 10]; nil means 0.03, 0.07, 0.11, 0.15
-	ShearUnit    ShearUnit    // empty means degree
-	Sampling     Sampling     // empty means nearest; 0 comes from outside in both
-	AffineOf     AffineOf     // empty means image
-	Clip         bool         // clip the view to [0, 1]
+	// four bounds, fractions of the side in [0, 1], rounded to pixels; nil means 1/24, 1/12, 1/8,
+	// 1/6
+	Translation []float64
+	Shear       []float64 // four bounds, in [0, 10]; nil means 0.03, 0.07, 0.11, 0.15
+	ShearUnit   ShearUnit // empty means degree
+	Sampling    Sampling  // empty means nearest; 0 comes from outside in both
+	AffineOf    AffineOf  // empty means image
+	Clip        bool      // clip the view to [0, 1]
 }
 
 const (
@@ -115,8 +119,9 @@ var (
 		{"imagenet", []float64{math.Pi / 4, 3 * math.Pi / 10, 3 * math.Pi / 8, math.Pi / 2, 3 * math.Pi / 4}},
 	}
 	rotations    = []named{{"wide", []float64{5, 10, 15, 20}}, {"narrow", []float64{2.5, 5, 7.5, 10}}}
-	translations = []named{{"cifar", []float64{1. / 24, 1. / 12, 1. / 8, 1. / 6}}, {"imagenet", []float64{1. / 36, 1. / 24, 1. / 12, 1. / 8}}}
-	shears       = []named{{"archive", []float64{.03, .07, .11, .15}}}
+	translations = []named{{"cifar", []float64{1. / 24, 1. / 12, 1. / 8, 1. / 6}},
+		{"imagenet", []float64{1. / 36, 1. / 24, 1. / 12, 1. / 8}}}
+	shears = []named{{"archive", []float64{.03, .07, .11, .15}}}
 )
 
 // orList is a list, or the default.
@@ -198,7 +203,8 @@ func (f *FourierMix) fields() []field {
 		choice("phase_law", "law of phases", &f.PhaseLaw, NormalPhase, UniformPhase),
 		choice("real_mode", "how the inverse transform is made real", &f.RealMode, Hermitian, RealPart, Modulus),
 		list("rotation", "four bounds of rotations, degrees"+separated, &f.Rotation, rotations...),
-		list("translation", "four bounds of translations, fractions of the side"+separated, &f.Translation, translations...),
+		list("translation", "four bounds of translations, fractions of the side"+separated, &f.Translation,
+			translations...),
 		list("shear", "four bounds of shears"+separated, &f.Shear, shears...),
 		choice("shear_unit", "what the bounds of shears are", &f.ShearUnit, ShearDegrees, ShearFactor),
 		choice("sampling", "how affine maps read between pixels", &f.Sampling, NearestSampling, BilinearSampling),

@@ -41,13 +41,15 @@ func (f FourierMix) reduce(d *FourierMixDraw, im Image, half fourier.Half) (*Fou
 		c := &out.Chains[i]
 		sum += c.Weight + c.Spectral + c.Rotation + c.Right + c.Down + c.Shear
 		if len(c.Amplitude) != im.Shape.Channels || len(c.Phase) != im.Shape.Channels {
-			return nil, bad(fmt.Sprintf("chain %d has amplitudes of %d channels and phases of %d", i, len(c.Amplitude), len(c.Phase)), fmt.Sprint(im.Shape.Channels))
+			return nil, bad(fmt.Sprintf("chain %d has amplitudes of %d channels and phases of %d", i, len(c.Amplitude),
+				len(c.Phase)), fmt.Sprint(im.Shape.Channels))
 		}
 		given := c.Phase
 		c.Phase = make([][]float64, len(given))
 		for channel, phase := range given {
 			if len(phase) != bins || len(c.Amplitude[channel]) != bins {
-				return nil, bad(fmt.Sprintf("chain %d has %d amplitudes and %d phases in channel %d", i, len(c.Amplitude[channel]), len(phase), channel), fmt.Sprint(bins))
+				return nil, bad(fmt.Sprintf("chain %d has %d amplitudes and %d phases in channel %d", i,
+					len(c.Amplitude[channel]), len(phase), channel), fmt.Sprint(bins))
 			}
 			c.Phase[channel] = make([]float64, bins)
 			for k, v := range phase {
@@ -107,7 +109,8 @@ func (f FourierMix) mix(im Image, d *FourierMixDraw, r *workspace) {
 }
 
 // perturb writes the inverse transforms of X·Σ g·A·exp(iφ) over chains.
-func (f FourierMix) perturb(dst [][]float64, r *workspace, chains []FourierMixChain, share func(*FourierMixChain) float64) {
+func (f FourierMix) perturb(dst [][]float64, r *workspace, chains []FourierMixChain,
+	share func(*FourierMixChain) float64) {
 	whole := orDefault(f.RealMode, Hermitian) != Hermitian
 	sum := r.factor
 	if whole {

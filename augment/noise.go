@@ -45,8 +45,8 @@ func quantiles(values, terms []float64) {
 	}
 }
 
-// addTurned adds g·A·exp(iφ) to re + i·im, for |φ| up to a bound of at most π: with s and c the sine and cosine of φ/2, exp(iφ) is
-// 1 − 2s² + 2isc.
+// addTurned adds g·A·exp(iφ) to re + i·im, for |φ| up to a bound of at most π: with s and c the
+// sine and cosine of φ/2, exp(iφ) is 1 − 2s² + 2isc.
 func addTurned(re, im, amplitude, phase []float64, g, bound float64) {
 	n := turnCount(bound / 2)
 	sine, cosine := sineTerms[:n], cosineTerms[:n]

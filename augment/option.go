@@ -159,7 +159,8 @@ func inRange(name, key string, values []float64, count int, low, high float64) e
 	}
 	for _, v := range values {
 		if !(v >= low && v <= high) {
-			return &OptionError{name, fmt.Sprintf("%s has the value %v", key, v), fmt.Sprintf("%v to %v", number(low), number(high))}
+			return &OptionError{name, fmt.Sprintf("%s has the value %v", key, v), fmt.Sprintf("%v to %v", number(low),
+				number(high))}
 		}
 	}
 	return nil

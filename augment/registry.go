@@ -15,9 +15,12 @@ type entry struct {
 
 var registry = []entry{
 	{"fouriermix", "chains of random amplitudes and phases of the spectrum, and of affine maps, mixed (Sun et al. 2021)", func() configurable { return &FourierMix{} }},
-	{"augmix", "chains of operations on bytes, mixed (Hendrycks et al. 2019)", func() configurable { return &AugMix{} }},
-	{"autoaugment", "one of 25 pairs of operations on bytes, the policy found on CIFAR-10 (Cubuk et al. 2019)", func() configurable { return &AutoAugment{} }},
-	{"gaussian", "normal noise on half of the images, clipped to [0, 1] (Kireev et al. 2021)", func() configurable { return &Gaussian{} }},
+	{"augmix", "chains of operations on bytes, mixed (Hendrycks et al. 2019)",
+		func() configurable { return &AugMix{} }},
+	{"autoaugment", "one of 25 pairs of operations on bytes, the policy found on CIFAR-10 (Cubuk et al. 2019)",
+		func() configurable { return &AutoAugment{} }},
+	{"gaussian", "normal noise on half of the images, clipped to [0, 1] (Kireev et al. 2021)",
+		func() configurable { return &Gaussian{} }},
 	{"crop", "a random window of the image, padded with zeros", func() configurable { return &Crop{} }},
 	{"flip", "mirrored left to right with probability one half", func() configurable { return &Flip{} }},
 	{"quantize", "clipped to [0, 1] and rounded to bytes", func() configurable { return &Quantize{} }},
@@ -79,7 +82,8 @@ func Parse(text string) (Augmentation, error) {
 		if bracket {
 			inner, found := strings.CutSuffix(rest, ")")
 			if !found {
-				return nil, &OptionError{name, fmt.Sprintf("%q has no closing bracket", part), "name(key=value,key=value)"}
+				return nil, &OptionError{name, fmt.Sprintf("%q has no closing bracket", part),
+					"name(key=value,key=value)"}
 			}
 			options = strings.Split(inner, ",")
 		}

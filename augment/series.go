@@ -1,10 +1,11 @@
 package augment
 
-// Series are summed with as many terms as the greatest argument needs: with phases of at most π/4, the default, that is a third of what
-// phases up to π take.
+// Series are summed with as many terms as the greatest argument needs: with phases of at most π/4,
+// the default, that is a third of what phases up to π take.
 
-// quantileTerms are the coefficients t of phaseSigma·Φ⁻¹(½ + y) = y·Σ t_k y^{2k}: with those of the inverse error function,
-// c_0 = 1 and c_k = Σ_{m<k} c_m c_{k−1−m}/((m+1)(2m+1)), t_k = phaseSigma·√(2π)·πᵏ·c_k/(2k+1).
+// quantileTerms are the coefficients t of phaseSigma·Φ⁻¹(½ + y) = y·Σ t_k y^{2k}: with those of the
+// inverse error function, c_0 = 1 and c_k = Σ_{m<k} c_m c_{k−1−m}/((m+1)(2m+1)), t_k =
+// phaseSigma·√(2π)·πᵏ·c_k/(2k+1).
 var quantileTerms = func() (t [32]float64) {
 	const pi, sqrt2Pi = 3.14159265358979323846264338327950288, 2.50662827463100050241576528481104525
 	var c [len(t)]float64

@@ -75,7 +75,8 @@ func NewBins(edges []float64, convention Convention) (*Bins, error) {
 	uniform := true
 	for m := 1; m <= last; m++ {
 		if !(edges[m] > edges[m-1]) {
-			return nil, inputError(fmt.Sprintf("edges[%d]", m), edges[m], fmt.Sprintf("more than the edge before it, %v", edges[m-1]))
+			return nil, inputError(fmt.Sprintf("edges[%d]", m), edges[m],
+				fmt.Sprintf("more than the edge before it, %v", edges[m-1]))
 		}
 		uniform = uniform && edges[m] == float64(m)/float64(last)
 	}

@@ -3,13 +3,15 @@ package calib
 // Claims are bounds on the calibration error of certified images, one for each kind of claim. All take the noise
 // samples of an image to be independent of each other and of the model.
 type Claims struct {
-	Attempted  int     `json:"attempted"` // images that could have been certified, not only those that were
-	Delta      float64 `json:"delta"`
-	Fails      float64 `json:"fails"`      // bound on the probability that radius or interval of an image is false
-	Failures   int     `json:"failures"`   // certificates of the set that may be false (FailuresAtMost)
-	Joint      float64 `json:"joint_cce"`  // all images at once, with probability 1 − Delta, noise independent between images (JointCCE)
-	Gap        float64 `json:"gap"`        // what Joint may be too large by
-	Expected   float64 `json:"expected"`   // on average over the noise, weighted by the number of certified images (InExpectation)
+	Attempted int     `json:"attempted"` // images that could have been certified, not only those that were
+	Delta     float64 `json:"delta"`
+	Fails     float64 `json:"fails"`    // bound on the probability that radius or interval of an image is false
+	Failures  int     `json:"failures"` // certificates of the set that may be false (FailuresAtMost)
+	// all images at once, with probability 1 − Delta, noise independent between images (JointCCE)
+	Joint float64 `json:"joint_cce"`
+	Gap   float64 `json:"gap"` // what Joint may be too large by
+	// on average over the noise, weighted by the number of certified images (InExpectation)
+	Expected   float64 `json:"expected"`
 	Population float64 `json:"population"` // of images drawn like these, with probability 1 − 2·Delta (ForPopulation)
 	CCE        float64 `json:"cce"`        // where all intervals hold (ExactCCE)
 }

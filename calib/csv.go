@@ -57,7 +57,8 @@ func ReadCSV(name string, r io.Reader) (*Table, error) {
 			}
 			if c.name == "upper" { // lower stands before it in columns
 				if l := t.Lower[len(t.Lower)-1]; v < l {
-					return nil, file.at(columns[k-1].index, fmt.Errorf("lower is %v, expected at most upper, which is %v", l, v))
+					return nil, file.at(columns[k-1].index,
+						fmt.Errorf("lower is %v, expected at most upper, which is %v", l, v))
 				}
 			}
 			*c.values = append(*c.values, v)
@@ -82,7 +83,8 @@ type column struct {
 func (f *csvFile) header(t *Table) ([]column, error) {
 	header, err := f.csv.Read()
 	if errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: the file is empty, expected a header with the columns correct, confidence or correct, lower, upper", f.name)
+		return nil, fmt.Errorf("%s: the file is empty, expected a header with the columns correct, confidence or "+
+			"correct, lower, upper", f.name)
 	}
 	if err != nil {
 		return nil, f.wrap(err)
@@ -92,7 +94,8 @@ func (f *csvFile) header(t *Table) ([]column, error) {
 		names[i] = strings.TrimSpace(h)
 	}
 	var columns []column
-	for _, c := range []column{{name: "correct"}, {"confidence", 0, &t.Confidence}, {"lower", 0, &t.Lower}, {"upper", 0, &t.Upper}} {
+	for _, c := range []column{{name: "correct"}, {"confidence", 0, &t.Confidence}, {"lower", 0, &t.Lower},
+		{"upper", 0, &t.Upper}} {
 		if c.index = slices.Index(names, c.name); c.index < 0 {
 			continue
 		}

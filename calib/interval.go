@@ -30,7 +30,8 @@ type Bounds struct {
 // value is that over the same bins, or over bins that cut the population's confidences alike.
 //
 // Errors: those of CheckConfidences; options out of range, as *InputError; that of ctx.
-func Intervals(ctx context.Context, correct []bool, confidence []float64, bins *Bins, o resample.Options) (map[string]resample.Interval, error) {
+func Intervals(ctx context.Context, correct []bool, confidence []float64, bins *Bins,
+	o resample.Options) (map[string]resample.Interval, error) {
 	if err := CheckConfidences(correct, confidence); err != nil {
 		return nil, err
 	}
@@ -79,35 +80,38 @@ func Intervals(ctx context.Context, correct []bool, confidence []float64, bins *
 	for k, e := range found {
 		out[[]string{"brier", "log_loss"}[k]] = e.Interval
 	}
-	found, err = resample.Norms(ctx, resample.Paired(n), []int{bins.Len(), bins.Len(), bins.Len()}, [][]float64{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, func(d resample.Draw, gaps []float64) error {
-		c, z := Drawn(correct, confidence, d.First)
-		uniform, err := eceGaps(c, z, bins)
-		if err != nil {
+	found, err = resample.Norms(ctx, resample.Paired(n), []int{bins.Len(), bins.Len(), bins.Len()},
+		[][]float64{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, func(d resample.Draw, gaps []float64) error {
+			c, z := Drawn(correct, confidence, d.First)
+			uniform, err := eceGaps(c, z, bins)
+			if err != nil {
+				return err
+			}
+			adaptive, err := AdaECEGaps(c, z, bins.Len())
+			if err != nil {
+				return err
+			}
+			quantiles, err := quantileGaps(c, z, bins.Len())
+			rest := gaps[copy(gaps, uniform):]
+			for m, g := range quantiles {
+				rest[len(adaptive)+m] = g / float64(len(c))
+			}
+			copy(rest, adaptive)
 			return err
-		}
-		adaptive, err := AdaECEGaps(c, z, bins.Len())
-		if err != nil {
-			return err
-		}
-		quantiles, err := quantileGaps(c, z, bins.Len())
-		rest := gaps[copy(gaps, uniform):]
-		for m, g := range quantiles {
-			rest[len(adaptive)+m] = g / float64(len(c))
-		}
-		copy(rest, adaptive)
-		return err
-	}, o)
+		}, o)
 	if err != nil {
 		return nil, err
 	}
 	for k, e := range found {
-		out[[]string{"ece", "adaece", "adaece_quantile"}[k]] = resample.Interval{Low: e.Interval.Low, High: min(1, e.Interval.High)}
+		out[[]string{"ece", "adaece", "adaece_quantile"}[k]] = resample.Interval{Low: e.Interval.Low,
+			High: min(1, e.Interval.High)}
 	}
 	out["debiased_ece"], err = debiasedInterval(ctx, correct, confidence, bins, o)
 	return out, err
 }
 
-func debiasedInterval(ctx context.Context, correct []bool, confidence []float64, bins *Bins, o resample.Options) (resample.Interval, error) {
+func debiasedInterval(ctx context.Context, correct []bool, confidence []float64, bins *Bins,
+	o resample.Options) (resample.Interval, error) {
 	bars, err := Reliability(correct, confidence, bins)
 	if err != nil {
 		return resample.Interval{}, err
@@ -117,11 +121,12 @@ func debiasedInterval(ctx context.Context, correct []bool, confidence []float64,
 		plain += float64(b.Count) * b.Gap * b.Gap / float64(len(correct))
 	}
 	o.Method = resample.Basic
-	found, err := resample.Run(ctx, resample.Paired(len(correct)), 1, func(d resample.Draw, values []float64) (err error) {
-		c, z := Drawn(correct, confidence, d.First)
-		values[0], err = debiasedSquare(c, z, bins)
-		return err
-	}, o)
+	found, err := resample.Run(ctx, resample.Paired(len(correct)), 1,
+		func(d resample.Draw, values []float64) (err error) {
+			c, z := Drawn(correct, confidence, d.First)
+			values[0], err = debiasedSquare(c, z, bins)
+			return err
+		}, o)
 	if err != nil {
 		return resample.Interval{}, err
 	}

@@ -42,7 +42,8 @@ func FailuresAtMost(n int, p, delta float64) (int, error) {
 	return low, nil
 }
 
-// upperTail is P[Bin(n, p) > k], rounded up: the terms in logarithms, each off by less than 10⁻⁹ of itself for n up to 10¹².
+// upperTail is P[Bin(n, p) > k], rounded up: the terms in logarithms, each off by less than 10⁻⁹ of
+// itself for n up to 10¹².
 func upperTail(n, k int, p float64) float64 {
 	choose := func(i int) float64 {
 		a, _ := math.Lgamma(float64(n + 1))
@@ -183,9 +184,9 @@ func (c *clipped) samples(least float64) earning {
 	return e
 }
 
-// bestSigns maximises the clipped earnings over signs, by the program of ExactCCE: a wrong sample earns its upper end where the bin of
-// that is plus, else the upper edge of the next lower plus bin that it reaches, else it loses its lower end; a correct one
-// the mirror image.
+// bestSigns maximises the clipped earnings over signs, by the program of ExactCCE: a wrong sample
+// earns its upper end where the bin of that is plus, else the upper edge of the next lower plus bin
+// that it reaches, else it loses its lower end; a correct one the mirror image.
 func bestSigns(e earning, edges []float64, size int, least float64) ([]int8, float64) {
 	plus, minus := make([]run, size+1), make([]run, size+1)
 	for t := 1; t <= size; t++ {

@@ -21,7 +21,8 @@ type Judged struct {
 // is not smaller.
 //
 // Errors: those of Summarize, ECE, Brier and JointCCE.
-func JudgeRecalibration(r *Recalibration, accuracy float64, t *Table, bins *Bins, failures int) (rows []Judged, useless bool, err error) {
+func JudgeRecalibration(r *Recalibration, accuracy float64, t *Table, bins *Bins, failures int) (rows []Judged,
+	useless bool, err error) {
 	constant := &Recalibration{Method: Platt, C: math.Log(accuracy / (1 - accuracy))}
 	for _, c := range []struct {
 		name  string

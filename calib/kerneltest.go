@@ -33,7 +33,8 @@ type KernelTest struct {
 // is a function of the seed.
 //
 // Errors: fewer than 2 samples, fewer than 1 simulation, as *InputError; those of CheckConfidences; that of ctx.
-func TestKernel(ctx context.Context, correct []bool, confidence []float64, simulations int, seed uint64) (KernelTest, error) {
+func TestKernel(ctx context.Context, correct []bool, confidence []float64, simulations int, seed uint64) (KernelTest,
+	error) {
 	if err := CheckConfidences(correct, confidence); err != nil {
 		return KernelTest{}, err
 	}

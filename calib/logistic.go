@@ -7,10 +7,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// fitLogistic minimises the log loss or the Brier score of sigmoid(Σ w_j f_j + c) over w ≥ 0 and, with an intercept, c. Where a slope comes out
-// negative it is set to 0 and the rest is fitted again, each of several in its turn: the minimum of a convex loss lies on one of these sides. The Brier score
-// has several minima: of the ends of several starts and the constant the best counts. The result is no worse than the starts that are given, slopes and constant.
-func fitLogistic(features [][]float64, intercept bool, correct []bool, objective Objective, starts ...[]float64) (w []float64, c float64) {
+// fitLogistic minimises the log loss or the Brier score of sigmoid(Σ w_j f_j + c) over w ≥ 0 and,
+// with an intercept, c. Where a slope comes out negative it is set to 0 and the rest is fitted
+// again, each of several in its turn: the minimum of a convex loss lies on one of these sides. The
+// Brier score has several minima: of the ends of several starts and the constant the best counts.
+// The result is no worse than the starts that are given, slopes and constant.
+func fitLogistic(features [][]float64, intercept bool, correct []bool, objective Objective,
+	starts ...[]float64) (w []float64, c float64) {
 	last := len(features)
 	start := func(slope float64) []float64 { // with the accuracy for a constant
 		p := make([]float64, last+1)
@@ -103,7 +106,8 @@ func (f *logisticFit) thinned(n int) logisticFit {
 // mostSlope is the largest slope or intercept: separable samples would drive them to infinity.
 const mostSlope = 1e4
 
-// minimise goes down from p by damped Newton steps (Levenberg 1944, Marquardt 1963) in the free parameters, by Gauss-Newton ones where the loss is not convex.
+// minimise goes down from p by damped Newton steps (Levenberg 1944, Marquardt 1963) in the free
+// parameters, by Gauss-Newton ones where the loss is not convex.
 func (f *logisticFit) minimise(p []float64, free []bool) ([]float64, float64) {
 	p = slices.Clone(p)
 	at, damping := f.slopes(p, free), 1e-4
@@ -136,8 +140,8 @@ func (f *logisticFit) linear(p []float64, i int) float64 {
 // loss is the mean log loss or Brier score.
 func (f *logisticFit) loss(p []float64) float64 { return f.slopes(p, make([]bool, len(p))).loss }
 
-// slopes are the mean log loss or Brier score at a point, and the derivatives of their sum (halved for the Brier score) by the free parameters;
-// the others have none.
+// slopes are the mean log loss or Brier score at a point, and the derivatives of their sum (halved
+// for the Brier score) by the free parameters; the others have none.
 type slopes struct {
 	loss             float64
 	gradient         []float64
@@ -218,7 +222,8 @@ func (at *slopes) step(p []float64, damping float64) []float64 {
 	return q
 }
 
-// solve solves (H + damping·diag H) x = g, and reports whether the matrix is positive definite; a parameter without curvature stays.
+// solve solves (H + damping·diag H) x = g, and reports whether the matrix is positive definite; a
+// parameter without curvature stays.
 func solve(g []float64, h [][]float64, damping float64) (x []float64, positive bool) {
 	n := len(g)
 	a := mat.NewSymDense(n, nil)

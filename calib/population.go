@@ -18,7 +18,8 @@ import (
 func InExpectation(cce float64, n, attempted int, p float64) (float64, error) {
 	switch {
 	case n < 1 || attempted < n:
-		return 0, inputError("images", fmt.Sprintf("%d certified of %d", n, attempted), "at least 1, and no more certified than attempted")
+		return 0, inputError("images", fmt.Sprintf("%d certified of %d", n, attempted),
+			"at least 1, and no more certified than attempted")
 	case !(p > 0 && p < 1):
 		return 0, inputError("p", p, "a number between 0 and 1")
 	}

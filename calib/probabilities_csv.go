@@ -71,7 +71,8 @@ func ReadProbabilitiesCSV(name string, r io.Reader) (Probabilities, error) {
 		}
 		label, err := strconv.Atoi(strings.TrimSpace(record[columns[0]]))
 		if err != nil || label < 0 || label >= p.Classes {
-			return p, file.at(columns[0], fmt.Errorf("label is %.40q, expected a class from 0 to %d", record[columns[0]], p.Classes-1))
+			return p, file.at(columns[0], fmt.Errorf("label is %.40q, expected a class from 0 to %d",
+				record[columns[0]], p.Classes-1))
 		}
 		p.Labels = append(p.Labels, label)
 		for k, at := range columns[1:] {

@@ -51,18 +51,23 @@ func (r *Recalibration) Check() error {
 	switch r.Method {
 	case Platt, Temperature, Beta:
 		if !(r.A >= 0 && r.B >= 0 && finite(r.A) && finite(r.B) && finite(r.C)) {
-			return inputError("map", fmt.Sprintf("a = %v, b = %v, c = %v", r.A, r.B, r.C), "finite numbers and slopes of at least 0: a map that falls somewhere does not keep intervals certified")
+			return inputError("map", fmt.Sprintf("a = %v, b = %v, c = %v", r.A, r.B, r.C),
+				"finite numbers and slopes of at least 0: a map that falls somewhere does not keep intervals certified")
 		}
 		if r.Method != Beta && r.A != r.B || r.Method == Temperature && r.C != 0 {
-			return inputError("map", fmt.Sprintf("%s with a = %v, b = %v, c = %v", r.Method, r.A, r.B, r.C), "a = b, and of temperature c = 0")
+			return inputError("map", fmt.Sprintf("%s with a = %v, b = %v, c = %v", r.Method, r.A, r.B, r.C),
+				"a = b, and of temperature c = 0")
 		}
 	case Isotonic:
 		if len(r.From) == 0 || len(r.From) != len(r.Value) || r.From[0] != 0 {
-			return inputError("map", fmt.Sprintf("%d steps with %d values", len(r.From), len(r.Value)), "as many values as steps, the first from 0 on")
+			return inputError("map", fmt.Sprintf("%d steps with %d values", len(r.From), len(r.Value)),
+				"as many values as steps, the first from 0 on")
 		}
 		for i, v := range r.Value {
 			if !(v >= 0 && v <= 1) || i > 0 && (v < r.Value[i-1] || !(r.From[i] > r.From[i-1])) {
-				return inputError("map", fmt.Sprintf("%v from %v on", v, r.From[i]), "ascending steps with values from 0 to 1 that do not fall: a map that falls somewhere does not keep intervals certified")
+				return inputError("map", fmt.Sprintf("%v from %v on", v, r.From[i]),
+					"ascending steps with values from 0 to 1 that do not fall: a map that falls somewhere does not "+
+						"keep intervals certified")
 			}
 		}
 	default:
@@ -104,7 +109,8 @@ func Saturated(confidence []float64) (n int) {
 	return n
 }
 
-// outwards pays for the rounding of At, a few units in the last place of ln, exp and their sum (|x| is at most some hundred).
+// outwards pays for the rounding of At, a few units in the last place of ln, exp and their sum (|x|
+// is at most some hundred).
 const outwards = 1e-12
 
 // Interval holds g of every confidence in [l, u], rounded outwards.

@@ -12,7 +12,8 @@ import (
 //
 // Errors: those of CheckConfidences and CheckIntervals; an unknown method or objective; samples that are all correct or
 // all wrong, as *InputError.
-func FitRecalibration(method Method, objective Objective, correct []bool, confidence, lower, upper []float64) (*Recalibration, error) {
+func FitRecalibration(method Method, objective Objective, correct []bool, confidence, lower,
+	upper []float64) (*Recalibration, error) {
 	z := confidence
 	switch objective {
 	case NLL:
@@ -29,7 +30,8 @@ func FitRecalibration(method Method, objective Objective, correct []bool, confid
 		return nil, inputError("objective", objective, fmt.Sprintf("%q or %q", NLL, CertifiedBrierLoss))
 	}
 	if !slices.Contains(correct, true) || !slices.Contains(correct, false) {
-		return nil, inputError("samples", len(correct), "right and wrong ones, since a map cannot be fitted to one kind")
+		return nil, inputError("samples", len(correct),
+			"right and wrong ones, since a map cannot be fitted to one kind")
 	}
 	r := &Recalibration{Method: method, Objective: objective}
 	up, down := make([]float64, len(z)), make([]float64, len(z)) // ln z, −ln(1−z)
@@ -49,7 +51,8 @@ func FitRecalibration(method Method, objective Objective, correct []bool, confid
 		r.A, r.B = w[0], w[0]
 	case Beta:
 		w, c := fitLogistic([][]float64{logits}, true, correct, objective)
-		w, c = fitLogistic([][]float64{up, down}, true, correct, objective, []float64{w[0], w[0], c}) // from Platt's, which it contains
+		// from Platt's, which it contains
+		w, c = fitLogistic([][]float64{up, down}, true, correct, objective, []float64{w[0], w[0], c})
 		r.A, r.B, r.C = w[0], w[1], c
 	case Isotonic:
 		r.From, r.Value = poolAdjacent(z, correct)
@@ -59,7 +62,8 @@ func FitRecalibration(method Method, objective Objective, correct []bool, confid
 	return r, nil
 }
 
-// poolAdjacent is the non-decreasing step function with the least squares to the samples (Ayer et al. 1955). It begins at 0.
+// poolAdjacent is the non-decreasing step function with the least squares to the samples (Ayer et
+// al. 1955). It begins at 0.
 func poolAdjacent(z []float64, correct []bool) (from, value []float64) {
 	order := make([]int, len(z))
 	for i := range order {

@@ -74,8 +74,8 @@ func ECE(correct []bool, confidence []float64, bins *Bins) (float64, error) {
 	return total / float64(len(correct)), nil
 }
 
-// eceGaps are the signed parts of the ECE, (1/N)·Σ_{i in bin m} (z_i − c_i), one for each bin: ECE is the sum of their absolute values, and
-// resampling does not bias them as it does that.
+// eceGaps are the signed parts of the ECE, (1/N)·Σ_{i in bin m} (z_i − c_i), one for each bin: ECE
+// is the sum of their absolute values, and resampling does not bias them as it does that.
 //
 // Errors: those of CheckConfidences.
 func eceGaps(correct []bool, confidence []float64, bins *Bins) ([]float64, error) {

@@ -75,7 +75,8 @@ func SetThreshold(scores []float64, level float64) (float64, error) {
 // Errors: n or m below 1, a level or confidence outside (0, 1), as *InputError.
 func CoverageRange(n, m int, level, confidence float64) (low, high int, err error) {
 	if n < 1 || m < 1 {
-		return 0, 0, inputError("images", fmt.Sprintf("%d and %d", n, m), "at least one to calibrate and one to test on")
+		return 0, 0, inputError("images", fmt.Sprintf("%d and %d", n, m),
+			"at least one to calibrate and one to test on")
 	}
 	if !(level > 0 && level <= 1 && confidence > 0 && confidence < 1) {
 		return 0, 0, inputError("level", fmt.Sprintf("%v, confidence %v", level, confidence), "numbers between 0 and 1")
@@ -91,7 +92,8 @@ func CoverageRange(n, m int, level, confidence float64) (low, high int, err erro
 	low, high = -1, m
 	for c := range m + 1 {
 		x, y := float64(c), float64(m-c)
-		below += math.Exp(lg(float64(m+1)) - lg(x+1) - lg(y+1) + lg(x+a) + lg(y+b) - lg(float64(m)+a+b) + lg(a+b) - lg(a) - lg(b))
+		below += math.Exp(lg(float64(m+1)) - lg(x+1) - lg(y+1) + lg(x+a) + lg(y+b) - lg(float64(m)+a+b) +
+			lg(a+b) - lg(a) - lg(b))
 		if low < 0 && below > tail {
 			low = c
 		}

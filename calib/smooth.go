@@ -74,8 +74,9 @@ func onGrid(correct []bool, confidence []float64, size int) (gap, mass []float64
 	return gap, mass
 }
 
-// smoothed convolves with the Gaussian kernel, reflecting at both ends. The kernel reaches half the grid to each side, at its own places i/(size−1) − 1/2; for an
-// even size they lie half a place off, as in relplot.
+// smoothed convolves with the Gaussian kernel, reflecting at both ends. The kernel reaches half the
+// grid to each side, at its own places i/(size−1) − 1/2; for an even size they lie half a place
+// off, as in relplot.
 func smoothed(gap, mass []float64, sigma float64) (outGap, outMass []float64) {
 	size := len(gap)
 	outGap, outMass = make([]float64, size), make([]float64, size)

@@ -25,7 +25,9 @@ type Batch struct {
 type Result struct {
 	Classes []int32   // N classes in [0, Classes), or Miss
 	Scores  []float32 // nil: not wanted. Else N*Classes softmax probabilities, row by row; rows of a Miss are zero
-	Logits  []float32 // nil: not wanted; wanted only of a model with Info.Logits. Else N*Classes values, row by row; rows of a Miss are zero
+	// nil: not wanted; wanted only of a model with Info.Logits. Else N*Classes values, row by row;
+	// rows of a Miss are zero
+	Logits []float32
 }
 
 // Info is what is known of a model before it runs.
@@ -40,7 +42,9 @@ type Info struct {
 // Identity is all that the counts of a block of noise samples depend on besides the address of the block.
 // Two runs of equal Identity and batch size give equal counts.
 type Identity struct {
-	Weights        string `json:"weights"`         // "sha256:…" of what computes (graph, weights, not who trained them when), what is done to images before; or a formula for a toy model
+	// "sha256:…" of what computes (graph, weights, not who trained them when), what is done to
+	// images before; or a formula for a toy model
+	Weights        string `json:"weights"`
 	Engine         string `json:"engine"`          // e.g. "xla", "go", "onnxruntime", "toy"
 	EngineVersion  string `json:"engine_version"`  // version of engine and plugin
 	Threads        int    `json:"threads"`         // threads inside one call; 0 where it cannot matter

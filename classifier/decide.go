@@ -17,13 +17,16 @@ func Check(info Info, batch Batch, result *Result) error {
 	case batch.Grid != nil && batch.Real != nil:
 		return fmt.Errorf("classifier: batch of %d images has both grid and real values; expected one of them", batch.N)
 	case batch.Grid != nil && len(batch.Grid) != want:
-		return fmt.Errorf("classifier: batch has %d grid values; %d images of %v have %d", len(batch.Grid), batch.N, info.Shape, want)
+		return fmt.Errorf("classifier: batch has %d grid values; %d images of %v have %d", len(batch.Grid), batch.N,
+			info.Shape, want)
 	case batch.Real != nil && len(batch.Real) != want:
-		return fmt.Errorf("classifier: batch has %d real values; %d images of %v have %d", len(batch.Real), batch.N, info.Shape, want)
+		return fmt.Errorf("classifier: batch has %d real values; %d images of %v have %d", len(batch.Real), batch.N,
+			info.Shape, want)
 	case result == nil:
 		return fmt.Errorf("classifier: no result to fill")
 	case len(result.Classes) < batch.N:
-		return fmt.Errorf("classifier: result has room for %d classes; the batch has %d images", len(result.Classes), batch.N)
+		return fmt.Errorf("classifier: result has room for %d classes; the batch has %d images", len(result.Classes),
+			batch.N)
 	case result.Scores != nil && len(result.Scores) < batch.N*info.Classes:
 		return fmt.Errorf("classifier: result has room for %d scores; %d images of %d classes have %d",
 			len(result.Scores), batch.N, info.Classes, batch.N*info.Classes)

@@ -54,7 +54,8 @@ func (m *Function) Info() (Info, error) {
 	}
 	return Info{
 		Name: m.Name, Shape: m.shape, Classes: m.classes, Logits: true,
-		Identity: Identity{Weights: weights, Engine: "go function", EngineVersion: runtime.Version(), InstructionSet: runtime.GOARCH},
+		Identity: Identity{Weights: weights, Engine: "go function", EngineVersion: runtime.Version(),
+			InstructionSet: runtime.GOARCH},
 	}, nil
 }
 
@@ -82,7 +83,8 @@ func (m *Function) Classify(ctx context.Context, batch Batch, result *Result) er
 		}
 		row := m.f(image)
 		if len(row) != m.classes {
-			return fmt.Errorf("classifier: function %s gives %d logits; expected %d, one per class", m.Name, len(row), m.classes)
+			return fmt.Errorf("classifier: function %s gives %d logits; expected %d, one per class", m.Name, len(row),
+				m.classes)
 		}
 		logits = append(logits, row...)
 	}

@@ -22,11 +22,13 @@ type Linear struct {
 
 func (m Linear) Info() (Info, error) {
 	if len(m.Weights) != m.Shape.Len() {
-		return Info{}, fmt.Errorf("classifier: linear model has %d weights; an image of %v has %d values", len(m.Weights), m.Shape, m.Shape.Len())
+		return Info{}, fmt.Errorf("classifier: linear model has %d weights; an image of %v has %d values",
+			len(m.Weights), m.Shape, m.Shape.Len())
 	}
 	norm := m.norm()
 	if norm == 0 || math.IsNaN(norm) || math.IsInf(norm, 0) || math.IsNaN(m.Bias) || math.IsInf(m.Bias, 0) {
-		return Info{}, fmt.Errorf("classifier: linear model with ‖w‖ = %g and bias %g; expected finite values and ‖w‖ > 0", norm, m.Bias)
+		return Info{}, fmt.Errorf("classifier: linear model with ‖w‖ = %g and bias %g; expected finite values and "+
+			"‖w‖ > 0", norm, m.Bias)
 	}
 	return toyInfo("linear", m.Shape, 2, digest(append([]float64{m.Bias}, m.Weights...)))
 }

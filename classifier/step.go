@@ -21,7 +21,8 @@ type Step struct {
 func (m Step) Info() (Info, error) {
 	for i, t := range m.Thresholds {
 		if math.IsNaN(t) || math.IsInf(t, 0) || i > 0 && t <= m.Thresholds[i-1] {
-			return Info{}, fmt.Errorf("classifier: step thresholds %v; expected finite, increasing values", m.Thresholds)
+			return Info{}, fmt.Errorf("classifier: step thresholds %v; expected finite, increasing values",
+				m.Thresholds)
 		}
 	}
 	return toyInfo("step", m.Shape, len(m.Thresholds)+1, digest(m.Thresholds))

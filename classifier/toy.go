@@ -39,7 +39,8 @@ func toyInfo(name string, shape pixel.Shape, classes int, weights string) (Info,
 
 // classifyToy evaluates logits image by image. The function value(i) is the i-th value of
 // the image, in units of the full range, rounded to float32 as a real image has it.
-func classifyToy(ctx context.Context, m Toy, batch Batch, result *Result, evaluate func(value func(int) float64, logits []float32)) error {
+func classifyToy(ctx context.Context, m Toy, batch Batch, result *Result, evaluate func(value func(int) float64,
+	logits []float32)) error {
 	info, err := m.Info()
 	if err != nil {
 		return err

@@ -28,7 +28,8 @@ func (m Wave) Info() (Info, error) {
 	}
 	for _, v := range []float64{m.Level, m.Amplitude, m.Period} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return Info{}, fmt.Errorf("classifier: wave of amplitude %g and period %g about %g; expected finite values", m.Amplitude, m.Period, m.Level)
+			return Info{}, fmt.Errorf("classifier: wave of amplitude %g and period %g about %g; expected finite values",
+				m.Amplitude, m.Period, m.Level)
 		}
 	}
 	if m.Period <= 0 {

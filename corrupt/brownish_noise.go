@@ -2,7 +2,8 @@ package corrupt
 
 import "github.com/certspec/certspec/corrupt/internal/raster"
 
-// brownishNoise adds a field of amplitude 1/(f² + 1) and standard deviation 16, 25.6, 35.2, 41.6, 44.8 bytes, independent for each channel.
+// brownishNoise adds a field of amplitude 1/(f² + 1) and standard deviation 16, 25.6, 35.2, 41.6,
+// 44.8 bytes, independent for each channel.
 func brownishNoise(j job) func() operator {
 	strength := [...]float64{16, 25.6, 35.2, 41.6, 44.8}[j.Severity-1]
 	channels := j.shape.Channels

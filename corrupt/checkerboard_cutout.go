@@ -6,8 +6,9 @@ import (
 	"github.com/certspec/certspec/internal/portable"
 )
 
-// checkerboardCutout makes cells of a randomly turned checkerboard grey, each with the probability 0.1, 0.2, 0.3, 0.4, 0.5 (black cells of the board
-// only). The side of a cell is 0.1 to 0.25 of the image's.
+// checkerboardCutout makes cells of a randomly turned checkerboard grey, each with the probability
+// 0.1, 0.2, 0.3, 0.4, 0.5 (black cells of the board only). The side of a cell is 0.1 to 0.25 of the
+// image's.
 func checkerboardCutout(j job) func() operator {
 	const grey = 128
 	share := float64(j.Severity) / 10

@@ -7,8 +7,8 @@ import (
 	"github.com/certspec/certspec/internal/portable"
 )
 
-// circularMotionBlur is the mean of 21 rotations about the centre by −β … β, β = 4.2, 5.4, 6.6, 7.8, 9 degrees, of weights exp(−2t²) for t from −1
-// to 1, by cubic splines; 0 outside.
+// circularMotionBlur is the mean of 21 rotations about the centre by −β … β, β = 4.2, 5.4, 6.6,
+// 7.8, 9 degrees, of weights exp(−2t²) for t from −1 to 1, by cubic splines; 0 outside.
 func circularMotionBlur(j job) func() operator {
 	const turns = 21
 	most := [...]float64{4.2, 5.4, 6.6, 7.8, 9}[j.Severity-1] * (math.Pi / 180)

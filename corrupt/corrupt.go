@@ -28,13 +28,15 @@ type Setting struct {
 	Name     string `json:"name"`
 	Severity int    `json:"severity,omitempty"` // 1 to 5; not of "fourier"
 
-	Centre int     `json:"fc,omitempty"`    // of "fourier": the ring of the spectrum, in cycles per image, 1 to 16
-	Decay  float64 `json:"alpha,omitempty"` // of "fourier": how fast the noise falls off beside the ring, e.g. 0.5, 1, 2, 3
-	Norm   float64 `json:"eps,omitempty"`   // of "fourier": ℓ2 norm of the noise over all values, full range 1
+	Centre int `json:"fc,omitempty"` // of "fourier": the ring of the spectrum, in cycles per image, 1 to 16
+	// of "fourier": how fast the noise falls off beside the ring, e.g. 0.5, 1, 2, 3
+	Decay float64 `json:"alpha,omitempty"`
+	Norm  float64 `json:"eps,omitempty"` // of "fourier": ℓ2 norm of the noise over all values, full range 1
 
 	Archive bool `json:"archive,omitempty"` // of "fourier": as the authors' archive computes it, instead of the paper
 
-	GlassSwap   bool   `json:"glass_swap,omitempty"`  // of "glass_blur": exchange pixels as intended, instead of copying as published
+	// of "glass_blur": exchange pixels as intended, instead of copying as published
+	GlassSwap   bool   `json:"glass_swap,omitempty"`
 	Photographs string `json:"photographs,omitempty"` // of "frost": folder of photographs; else a drawn substitute
 }
 
@@ -100,7 +102,8 @@ func New(s Setting, shape pixel.Shape, key Key) (*Corrupter, error) {
 // they have another length.
 func (c *Corrupter) Apply(dst, src []uint8, index int) {
 	if len(dst) != c.shape.Len() || len(src) != c.shape.Len() {
-		panic(fmt.Sprintf("corrupt: %s of %d bytes into %d; expected images of %v", c.setting, len(src), len(dst), c.shape))
+		panic(fmt.Sprintf("corrupt: %s of %d bytes into %d; expected images of %v", c.setting, len(src), len(dst),
+			c.shape))
 	}
 	o := c.operators.Get().(*operator)
 	defer c.operators.Put(o)
@@ -109,10 +112,12 @@ func (c *Corrupter) Apply(dst, src []uint8, index int) {
 
 // Images corrupts images that stand one after the other: the i-th has the index indices[i]. Workers is the number of
 // goroutines, 0 for one per processor; the bytes do not depend on it. It stops with the error of ctx.
-func (c *Corrupter) Images(ctx context.Context, dst, src []uint8, indices []int, workers int, report progress.Reporter) error {
+func (c *Corrupter) Images(ctx context.Context, dst, src []uint8, indices []int, workers int,
+	report progress.Reporter) error {
 	size := c.shape.Len()
 	if len(src) != len(indices)*size || len(dst) != len(src) {
-		return fmt.Errorf("corrupt: %d bytes into %d; expected %d images of %v", len(src), len(dst), len(indices), c.shape)
+		return fmt.Errorf("corrupt: %d bytes into %d; expected %d images of %v", len(src), len(dst), len(indices),
+			c.shape)
 	}
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
@@ -167,6 +172,7 @@ func (c *Corrupter) watch(finished <-chan struct{}, done *atomic.Int64, total in
 		if rate > 0 {
 			left = time.Duration((float64(total) - n) / rate * float64(time.Second))
 		}
-		report(progress.State{Task: "corrupt " + c.setting.String(), Done: n, Total: float64(total), Unit: "images", Rate: rate, Left: left, Final: final})
+		report(progress.State{Task: "corrupt " + c.setting.String(), Done: n, Total: float64(total), Unit: "images",
+			Rate: rate, Left: left, Final: final})
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/certspec/certspec/corrupt/internal/raster"
 )
 
-// defocusBlur correlates each channel with a disk of radius r, smoothed by a Gaussian of standard deviation a
-// on 3×3 pixels (5×5 where r is above 8); (r, a) = (0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1). The border is mirrored about
-// the outermost pixels.
+// defocusBlur correlates each channel with a disk of radius r, smoothed by a Gaussian of standard
+// deviation a on 3×3 pixels (5×5 where r is above 8); (r, a) = (0.3, 0.4), (0.4, 0.5), (0.5, 0.6),
+// (1, 0.2), (1.5, 0.1). The border is mirrored about the outermost pixels.
 func defocusBlur(j job) func() operator {
 	c := [...][2]float64{{.3, .4}, {.4, .5}, {.5, .6}, {1, .2}, {1.5, .1}}[j.Severity-1]
 	taps, margin := diskKernel(j.pixels(c[0]), j.pixels(c[1]))

@@ -25,8 +25,9 @@ func newDrops(height, width int) *drops {
 		canvas: newPadded(pixel.Shape{Height: height, Width: width, Channels: 1}, 1)}
 }
 
-// light fills out with layer × relief, scaled to a maximum of 1; with 0 where there is no water. The relief is
-// the distance to the drops' edges, at most 20 pixels, blurred, its histogram equalised, lit from the upper left, and blurred.
+// light fills out with layer × relief, scaled to a maximum of 1; with 0 where there is no water.
+// The relief is the distance to the drops' edges, at most 20 pixels, blurred, its histogram
+// equalised, lit from the upper left, and blurred.
 func (d *drops) light(out []float64) {
 	d.edges.Find(d.layer)
 	d.distances()
@@ -100,13 +101,14 @@ func equalise(image []uint8) {
 	}
 }
 
-// chamfer holds half of the 5×5 mask of distances, what comes before a pixel in reading order (Borgefors 1986, with OpenCV's
-// lengths 1, 1.4 and 2.1969).
+// chamfer holds half of the 5×5 mask of distances, what comes before a pixel in reading order
+// (Borgefors 1986, with OpenCV's lengths 1, 1.4 and 2.1969).
 var chamfer = []struct {
 	dy, dx int
 	length float64
 }{
-	{-2, -1, 2.1969}, {-2, 1, 2.1969}, {-1, -2, 2.1969}, {-1, -1, 1.4}, {-1, 0, 1}, {-1, 1, 1.4}, {-1, 2, 2.1969}, {0, -1, 1},
+	{-2, -1, 2.1969}, {-2, 1, 2.1969}, {-1, -2, 2.1969}, {-1, -1, 1.4}, {-1, 0, 1}, {-1, 1, 1.4}, {-1, 2, 2.1969},
+	{0, -1, 1},
 }
 
 // distances fills distance with the length of a shortest way to an edge; very long where there is none.

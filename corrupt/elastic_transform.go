@@ -2,12 +2,14 @@ package corrupt
 
 import "github.com/certspec/certspec/corrupt/internal/raster"
 
-// elasticTransform moves three points near the corners by up to c pixels each way and warps the image with them (bilinear, mirrored
-// about the outermost pixels), then displaces each pixel by fields of uniform noise, smoothed with standard
-// deviation s and times A (mirrored about the edges); (A, s, c) = (0, 0, 2.56), (1.6, 6.4, 2.24), (2.56, 1.92, 1.92), (3.2, 1.28, 1.6),
-// (3.2, 0.96, 0.96).
+// elasticTransform moves three points near the corners by up to c pixels each way and warps the
+// image with them (bilinear, mirrored about the outermost pixels), then displaces each pixel by
+// fields of uniform noise, smoothed with standard deviation s and times A (mirrored about the
+// edges); (A, s, c) = (0, 0, 2.56), (1.6, 6.4, 2.24), (2.56, 1.92, 1.92), (3.2, 1.28, 1.6), (3.2,
+// 0.96, 0.96).
 func elasticTransform(j job) func() operator {
-	c := [...][3]float64{{0, 0, 2.56}, {1.6, 6.4, 2.24}, {2.56, 1.92, 1.92}, {3.2, 1.28, 1.6}, {3.2, .96, .96}}[j.Severity-1]
+	c := [...][3]float64{{0, 0, 2.56}, {1.6, 6.4, 2.24}, {2.56, 1.92, 1.92}, {3.2, 1.28, 1.6},
+		{3.2, .96, .96}}[j.Severity-1]
 	return elasticBy(j, j.pixels(c[0]), j.pixels(c[1]), j.pixels(c[2]))
 }
 
@@ -34,7 +36,8 @@ func elasticBy(j job, amplitude, sigma, corner float64) func() operator {
 			for y := range shape.Height {
 				for x := range shape.Width {
 					sy, sx := m.apply(float64(y), float64(x))
-					bilinear(warped[(y*shape.Width+x)*shape.Channels:][:shape.Channels], image, shape, sy, sx, raster.Reflect101)
+					bilinear(warped[(y*shape.Width+x)*shape.Channels:][:shape.Channels], image, shape, sy, sx,
+						raster.Reflect101)
 				}
 			}
 			if amplitude > 0 {
@@ -43,7 +46,8 @@ func elasticBy(j job, amplitude, sigma, corner float64) func() operator {
 				for y := range shape.Height {
 					for x := range shape.Width {
 						i := y*shape.Width + x
-						bilinear(image[i*shape.Channels:][:shape.Channels], warped, shape, float64(y)+down[i], float64(x)+right[i], raster.Mirrored)
+						bilinear(image[i*shape.Channels:][:shape.Channels], warped, shape, float64(y)+down[i],
+							float64(x)+right[i], raster.Mirrored)
 					}
 				}
 			} else {

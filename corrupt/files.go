@@ -51,7 +51,8 @@ func Files(s Setting) ([]File, error) {
 func FourierFile(centre int, decay float64, archive bool) File {
 	f := File{Name: fmt.Sprintf("fourier_fc%d_a%g.npy", centre, decay)}
 	for _, norm := range fourierNorms {
-		f.Settings = append(f.Settings, Setting{Name: fourierName, Centre: centre, Decay: decay, Norm: norm, Archive: archive})
+		f.Settings = append(f.Settings, Setting{Name: fourierName, Centre: centre, Decay: decay, Norm: norm,
+			Archive: archive})
 	}
 	return f
 }
@@ -67,7 +68,10 @@ func Names(words []string) ([]string, error) {
 				known = append(known, word)
 			}
 		}
-		if slices.ContainsFunc(words, func(w string) bool { return w == "all" || w == string(e.Family) || w == string(e.Group) }) {
+		if slices.ContainsFunc(words, func(w string) bool {
+			return w == "all" || w == string(e.Family) ||
+				w == string(e.Group)
+		}) {
 			names = append(names, e.Name)
 		}
 	}

@@ -39,7 +39,8 @@ func newSmoother(shape pixel.Shape, sigma, truncate float64, border func(i, n in
 		shape:  shape,
 		kernel: kernel,
 		border: border,
-		line:   make([]float64, (max(shape.Height, shape.Width)+len(kernel))*max(shape.Channels, shape.Width*shape.Channels)),
+		line: make([]float64, (max(shape.Height, shape.Width)+len(kernel))*max(shape.Channels,
+			shape.Width*shape.Channels)),
 		middle: make([]float64, shape.Len()),
 	}
 }

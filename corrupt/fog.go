@@ -2,8 +2,9 @@ package corrupt
 
 import "slices"
 
-// fog adds c times a plasma fractal P in [0, 1] and brings the image back to its range: (x + cP)·M/(M + c), M its largest value;
-// (c, decay) = (0.2, 3), (0.5, 3), (0.75, 2.5), (1, 2), (1.5, 1.75).
+// fog adds c times a plasma fractal P in [0, 1] and brings the image back to its range: (x +
+// cP)·M/(M + c), M its largest value; (c, decay) = (0.2, 3), (0.5, 3), (0.75, 2.5), (1, 2), (1.5,
+// 1.75).
 func fog(j job) func() operator {
 	c := [...][2]float64{{.2, 3}, {.5, 3}, {.75, 2.5}, {1, 2}, {1.5, 1.75}}[j.Severity-1]
 	return fogBy(j, c[0], c[1])
@@ -33,9 +34,9 @@ func fogBy(j job, density, decay float64) func() operator {
 	}
 }
 
-// drawPlasma is a height map by the diamond-square algorithm on a torus of side×side points, a power of two,
-// shifted and scaled to [0, 1]. A new point is the mean of four neighbours and w·U(−w, w), so that w counts twice; w begins at 100 and is
-// divided by decay from level to level.
+// drawPlasma is a height map by the diamond-square algorithm on a torus of side×side points, a
+// power of two, shifted and scaled to [0, 1]. A new point is the mean of four neighbours and
+// w·U(−w, w), so that w counts twice; w begins at 100 and is divided by decay from level to level.
 func drawPlasma(p []float64, side int, decay float64, r *stream) {
 	const start = 100
 	w := float64(start)

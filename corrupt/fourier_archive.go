@@ -12,13 +12,15 @@ import (
 // archiveNoise is fourierNoise as the authors' archive computes it, on which the published curves rest:
 //
 //   - frequencies are counted from a centre that is off by one, (u+1, v+1);
-//   - |f − fc| is the least distance from the ring of nine points of the bin (±½ in both directions), and 0 where the ring passes between
-//     the nearest and the farthest of them from the centre;
+//   - |f − fc| is the least distance from the ring of nine points of the bin (±½ in both
+//     directions), and 0 where the ring passes between the nearest and the farthest of them from
+//     the centre;
 //   - one phase serves a column, all rows and channels;
-//   - nothing is mirrored: the modulus of the complex inverse of X + δ is clipped to [0, 1], and what it differs from x is scaled to the norm ε and added to
-//     x, which is truncated to bytes.
+//   - nothing is mirrored: the modulus of the complex inverse of X + δ is clipped to [0, 1], and
+//     what it differs from x is scaled to the norm ε and added to x, which is truncated to bytes.
 //
-// It draws the phases of the columns v = −⌊W/2⌋ … first, then for each channel U at each frequency, row by row, ascending.
+// It draws the phases of the columns v = −⌊W/2⌋ … first, then for each channel U at each frequency,
+// row by row, ascending.
 func archiveNoise(j job) func() operator {
 	ring := newArchiveRing(j.shape, j.Centre, j.Decay)
 	return func() operator {
@@ -45,7 +47,8 @@ type archiveRing struct {
 }
 
 func newArchiveRing(shape pixel.Shape, centre int, decay float64) *archiveRing {
-	g := &archiveRing{shape: shape, plan: raster.MustPlan(shape), size: float64(shape.Height*shape.Width) / (published * published)}
+	g := &archiveRing{shape: shape, plan: raster.MustPlan(shape),
+		size: float64(shape.Height*shape.Width) / (published * published)}
 	for u := range shape.Height {
 		for v := range shape.Width {
 			d := cellDistance(shape, u-shape.Height/2, v-shape.Width/2, float64(centre))
@@ -85,7 +88,8 @@ type archiveSampler struct {
 func (g *archiveRing) sampler() *archiveSampler {
 	h, n, w := g.plan.Half(), g.shape.Height*g.shape.Width, g.shape.Width
 	return &archiveSampler{g, g.plan.NewWorkspace(), fourier.NewSpectrum[float64](h), fourier.NewSpectrum[float64](h),
-		fourier.Spectrum[float64]{Re: make([]float64, n), Im: make([]float64, n)}, make([]float64, n), make([]float64, n), make([]float64, w), make([]float64, w), make([]float64, n*g.shape.Channels)}
+		fourier.Spectrum[float64]{Re: make([]float64, n), Im: make([]float64, n)}, make([]float64, n),
+		make([]float64, n), make([]float64, w), make([]float64, w), make([]float64, n*g.shape.Channels)}
 }
 
 // draw gives clip(|F⁻¹(X + δ)|) − x and its ℓ2 norm.
@@ -107,7 +111,8 @@ func (s *archiveSampler) draw(src []uint8, r *stream) (difference []float64, nor
 				k := (u+height-height/2)%height*width + (v+width-width/2)%width
 				re, im := s.whole.Re[k], s.whole.Im[k]
 				clean := math.Sqrt(float64(re*re) + float64(im*im))
-				a := min(max(clean, fourierLower*s.size), fourierUpper*s.size) * s.weights[u*width+v] * r.between(1-fourierSpread, 1+fourierSpread)
+				a := min(max(clean, fourierLower*s.size), fourierUpper*s.size) * s.weights[u*width+
+					v] * r.between(1-fourierSpread, 1+fourierSpread)
 				s.whole.Re[k], s.whole.Im[k] = re+float64(a*s.cos[v]), im+float64(a*s.sin[v])
 			}
 		}

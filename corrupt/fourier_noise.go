@@ -13,8 +13,9 @@ import (
 const (
 	fourierName = "fourier"
 
-	// The bounds of the amplitudes, of the unnormalised transform of 32×32 values in [0, 1]; other sizes in proportion to
-	// the number of pixels. They stand in the authors' archive, not in the paper.
+	// The bounds of the amplitudes, of the unnormalised transform of 32×32 values in [0, 1]; other
+	// sizes in proportion to the number of pixels. They stand in the authors' archive, not in the
+	// paper.
 	fourierLower, fourierUpper = 20.0, 200.0
 
 	fourierSpread = 0.2 // b of U(1−b, 1+b)
@@ -34,12 +35,14 @@ func (s Setting) checkFourier(bad func(what, expected string) error) error {
 	return nil
 }
 
-// fourierNoise adds noise δ around a ring of the spectrum (Sun et al. 2021, §6.1, equation 5): at each frequency of azimuth f, per channel,
+// fourierNoise adds noise δ around a ring of the spectrum (Sun et al. 2021, §6.1, equation 5): at
+// each frequency of azimuth f, per channel,
 //
 //	|δ| = clip(|X|, 20, 200) / (|f − fc| + 1)^α · U(0.8, 1.2),  arg δ uniform in [0, 2π),
 //
-// mirrored so that the noise is real (at frequencies that are their own mirror the phase is 0 or π); scaled to an ℓ2 norm of ε over all values of the
-// image; the sum is clipped to [0, 1] and rounded to bytes, halves away from 0.
+// mirrored so that the noise is real (at frequencies that are their own mirror the phase is 0 or
+// π); scaled to an ℓ2 norm of ε over all values of the image; the sum is clipped to [0, 1] and
+// rounded to bytes, halves away from 0.
 func fourierNoise(j job) func() operator {
 	if j.Archive {
 		return archiveNoise(j)
@@ -89,17 +92,20 @@ type ringSampler struct {
 }
 
 func (g *ring) sampler() *ringSampler {
-	return &ringSampler{g, g.plan.NewWorkspace(), fourier.NewSpectrum[float64](g.plan.Half()), make([]float64, g.shape.Len())}
+	return &ringSampler{g, g.plan.NewWorkspace(), fourier.NewSpectrum[float64](g.plan.Half()),
+		make([]float64, g.shape.Len())}
 }
 
-// draw gives the noise, channel by channel, and its ℓ2 norm over all of them. Per channel it draws, for each of the pairs in the order of the
-// half spectrum, U and then the phase, and for each frequency that is its own mirror U and then the sign.
+// draw gives the noise, channel by channel, and its ℓ2 norm over all of them. Per channel it draws,
+// for each of the pairs in the order of the half spectrum, U and then the phase, and for each
+// frequency that is its own mirror U and then the sign.
 func (s *ringSampler) draw(src []uint8, r *stream) (planes []float64, norm float64) {
 	half, re, im := s.plan.Half(), s.spectrum.Re, s.spectrum.Im
 	n := len(s.planes) / s.shape.Channels
 	amplitude := func(k int) float64 {
 		clean := math.Sqrt(float64(re[k]*re[k]) + float64(im[k]*im[k]))
-		return float64(min(max(clean, fourierLower*s.size), fourierUpper*s.size) * s.weights[k] * r.between(1-s.spread, 1+s.spread))
+		return float64(min(max(clean, fourierLower*s.size), fourierUpper*s.size) * s.weights[k] * r.between(1-s.spread,
+			1+s.spread))
 	}
 	sum := 0.0
 	for c := range s.shape.Channels {

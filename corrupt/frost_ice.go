@@ -18,10 +18,14 @@ type texture struct {
 var textures = [...]*texture{&iceA, &iceB, &iceB, &iceC, &iceD}
 
 var (
-	iceA = texture{[3]float64{77, 148, 165}, [3]float64{17, 9, 8}, [3]float64{21, 13, 13}, [4]float64{.46, .20, .13, .12}}
-	iceB = texture{[3]float64{199, 203, 212}, [3]float64{8, 9, 10}, [3]float64{18, 18, 19}, [4]float64{.56, .32, .23, .18}}
-	iceC = texture{[3]float64{143, 158, 171}, [3]float64{10, 10, 11}, [3]float64{26, 26, 27}, [4]float64{.56, .36, .31, .27}}
-	iceD = texture{[3]float64{103, 114, 126}, [3]float64{17, 16, 15}, [3]float64{35, 35, 34}, [4]float64{.70, .44, .27, .22}}
+	iceA = texture{[3]float64{77, 148, 165}, [3]float64{17, 9, 8}, [3]float64{21, 13, 13}, [4]float64{.46, .20, .13,
+		.12}}
+	iceB = texture{[3]float64{199, 203, 212}, [3]float64{8, 9, 10}, [3]float64{18, 18, 19}, [4]float64{.56, .32, .23,
+		.18}}
+	iceC = texture{[3]float64{143, 158, 171}, [3]float64{10, 10, 11}, [3]float64{26, 26, 27}, [4]float64{.56, .36, .31,
+		.27}}
+	iceD = texture{[3]float64{103, 114, 126}, [3]float64{17, 16, 15}, [3]float64{35, 35, 34}, [4]float64{.70, .44, .27,
+		.22}}
 )
 
 // at interpolates the amplitude at a frequency linearly in the logarithms; beyond 16 periods it stays.

@@ -44,7 +44,8 @@ func photographFiles(folder string) ([]string, error) {
 	return files[:min(len(files), mostPhotographs)], nil
 }
 
-// photographsDigest is the hexadecimal SHA-256 of the photographs of frost in a folder that would be used, one file after the other.
+// photographsDigest is the hexadecimal SHA-256 of the photographs of frost in a folder that would
+// be used, one file after the other.
 func photographsDigest(folder string) (string, error) {
 	files, err := photographFiles(folder)
 	if err != nil {
@@ -62,7 +63,8 @@ func photographsDigest(folder string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// readPhotographs reads them, shrunk by a factor with bilinear interpolation between the nearest pixels: 0.2 takes every fifth.
+// readPhotographs reads them, shrunk by a factor with bilinear interpolation between the nearest
+// pixels: 0.2 takes every fifth.
 func readPhotographs(folder string, factor float64, crop pixel.Shape) (*photographs, error) {
 	files, err := photographFiles(folder)
 	if err != nil {
@@ -80,7 +82,8 @@ func readPhotographs(folder string, factor float64, crop pixel.Shape) (*photogra
 		}
 		im = shrink(im, factor)
 		if im.Shape.Height <= crop.Height || im.Shape.Width <= crop.Width {
-			return nil, &SettingError{"frost", fmt.Sprintf("%s has %d×%d pixels after shrinking by %g", file, im.Shape.Height, im.Shape.Width, factor),
+			return nil, &SettingError{"frost", fmt.Sprintf("%s has %d×%d pixels after shrinking by %g", file,
+				im.Shape.Height, im.Shape.Width, factor),
 				fmt.Sprintf("more than the images' %d×%d", crop.Height, crop.Width)}
 		}
 		p.pictures = append(p.pictures, im)

@@ -7,7 +7,8 @@ func gaussianNoise(j job) func() operator {
 	return normalLaw(func(float64) float64 { return [...]float64{.04, .06, .08, .09, .10}[j.Severity-1] }).operator
 }
 
-// normalLaw adds N(0, deviation(x)²) to a value x. A byte of at most k < 255 comes out where the sum is below (k+1)/255.
+// normalLaw adds N(0, deviation(x)²) to a value x. A byte of at most k < 255 comes out where the
+// sum is below (k+1)/255.
 func normalLaw(deviation func(x float64) float64) *law {
 	return newLaw(func(x, k int) float64 {
 		margin := float64(k + 1 - x)

@@ -6,10 +6,12 @@ import (
 	"github.com/certspec/certspec/corrupt/internal/raster"
 )
 
-// glassBlur blurs with a Gaussian of standard deviation s (edges repeated, bytes cut off), displaces pixels by up to d in a
-// number of passes from the lower right to the upper left, and blurs again; (s, d, passes) = (0.05, 1, 1),
-// (0.25, 1, 1), (0.4, 1, 1), (0.25, 1, 2), (0.4, 1, 2). Each step draws dx and dy from −d … d−1. The published data come from a program that
-// meant to exchange the pixel with the one at (dy, dx) from it, and copies that one instead, which is the default here.
+// glassBlur blurs with a Gaussian of standard deviation s (edges repeated, bytes cut off),
+// displaces pixels by up to d in a number of passes from the lower right to the upper left, and
+// blurs again; (s, d, passes) = (0.05, 1, 1), (0.25, 1, 1), (0.4, 1, 1), (0.25, 1, 2), (0.4, 1, 2).
+// Each step draws dx and dy from −d … d−1. The published data come from a program that meant to
+// exchange the pixel with the one at (dy, dx) from it, and copies that one instead, which is the
+// default here.
 func glassBlur(j job) func() operator {
 	c := [...]struct {
 		sigma  float64

@@ -2,12 +2,14 @@ package corrupt
 
 import "github.com/certspec/certspec/internal/jpeg"
 
-// jpegCompression encodes and decodes the image as baseline JPEG with 4:2:0 chroma (grey images without chroma), at quality
-// q = 80, 65, 58, 50, 40.
+// jpegCompression encodes and decodes the image as baseline JPEG with 4:2:0 chroma (grey images
+// without chroma), at quality q = 80, 65, 58, 50, 40.
 //
-// What is lost on that way is computed as libjpeg and libjpeg-turbo do by default, in the same integer arithmetic: their tables of
-// colour conversion, the accurate integer DCT of Loeffler, Ligtenberg and Moschytz, standard tables scaled by quality, and chroma enlarged
-// by their triangle filter. So the bytes are those of Pillow, which made the published data. The entropy coding in between loses nothing and is left out.
+// What is lost on that way is computed as libjpeg and libjpeg-turbo do by default, in the same
+// integer arithmetic: their tables of colour conversion, the accurate integer DCT of Loeffler,
+// Ligtenberg and Moschytz, standard tables scaled by quality, and chroma enlarged by their triangle
+// filter. So the bytes are those of Pillow, which made the published data. The entropy coding in
+// between loses nothing and is left out.
 func jpegCompression(j job) func() operator {
 	quality := [...]int{80, 65, 58, 50, 40}[j.Severity-1]
 	return jpegAt(j, quality)
@@ -72,7 +74,8 @@ func (c *jpegChroma) reduce() {
 		for x := range out {
 			left, right := 2*x, min(2*x+1, c.width-1)
 			bias := int32(1 + x&1)
-			out[x] = uint8((int32(upper[left]) + int32(upper[right]) + int32(lower[left]) + int32(lower[right]) + bias) >> 2)
+			out[x] = uint8((int32(upper[left]) + int32(upper[right]) + int32(lower[left]) + int32(lower[right]) +
+				bias) >> 2)
 		}
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/certspec/certspec/internal/portable"
 )
 
-// lines draws 1, 3, 4, 6, 8 grey lines, one pixel wide and anti-aliased, through random points, in directions that spread about a random one.
+// lines draws 1, 3, 4, 6, 8 grey lines, one pixel wide and anti-aliased, through random points, in
+// directions that spread about a random one.
 func lines(j job) func() operator {
 	const grey = 128
 	count := [...]int{1, 3, 4, 6, 8}[j.Severity-1]
@@ -40,7 +41,8 @@ func lines(j job) func() operator {
 	}
 }
 
-// line puts the pixels of an anti-aliased line with their coverage in [0, 1] (Zingl, A Rasterizing Algorithm for Drawing Curves, 2012).
+// line puts the pixels of an anti-aliased line with their coverage in [0, 1] (Zingl, A Rasterizing
+// Algorithm for Drawing Curves, 2012).
 func line(y0, x0, y1, x1 int, put func(y, x int, coverage float64)) {
 	dx, stepX := distance(x0, x1)
 	dy, stepY := distance(y0, y1)

@@ -72,7 +72,8 @@ func (m *maker) prepare(files []File) error {
 	m.blocks = len(files[0].Settings)
 	for _, f := range files {
 		if len(f.Settings) != m.blocks {
-			return fmt.Errorf("corrupt: %s has %d strengths and %s %d; they cannot share labels.npy: use a folder for each", f.Name, len(f.Settings), files[0].Name, m.blocks)
+			return fmt.Errorf("corrupt: %s has %d strengths and %s %d; they cannot share labels.npy: use a folder "+
+				"for each", f.Name, len(f.Settings), files[0].Name, m.blocks)
 		}
 		for _, s := range f.Settings {
 			if _, err := New(s, m.images.Shape, m.manifest.Key); err != nil {
@@ -122,10 +123,12 @@ func (m *maker) describe(s Setting) error {
 	return nil
 }
 
-// labels writes labels.npy, uint8, or int64 where there are more than 256 classes. Where the base set has none, there is no file.
+// labels writes labels.npy, uint8, or int64 where there are more than 256 classes. Where the base
+// set has none, there is no file.
 func (m *maker) labels(old *Manifest) error {
 	if old != nil && old.Labels != nil && len(old.Labels.Shape) == 1 && old.Labels.Shape[0] != m.blocks*m.images.Len() {
-		return &ManifestError{filepath.Join(m.folder, manifestName), "labels.npy of", fmt.Sprint(old.Labels.Shape[0]), fmt.Sprint(m.blocks * m.images.Len())}
+		return &ManifestError{filepath.Join(m.folder, manifestName), "labels.npy of", fmt.Sprint(old.Labels.Shape[0]),
+			fmt.Sprint(m.blocks * m.images.Len())}
 	}
 	if slices.Min(m.images.Labels) < 0 {
 		return nil
@@ -158,13 +161,15 @@ func (m *maker) file(ctx context.Context, f File) error {
 	if done := m.manifest.find(f.Name); done != nil {
 		// Where the photographs lie makes no difference; their digest has been compared.
 		if !reflect.DeepEqual(withoutPaths(done.Settings), withoutPaths(f.Settings)) {
-			return &ManifestError{filepath.Join(m.folder, manifestName), f.Name + " of", fmt.Sprint(done.Settings), fmt.Sprint(f.Settings)}
+			return &ManifestError{filepath.Join(m.folder, manifestName), f.Name + " of", fmt.Sprint(done.Settings),
+				fmt.Sprint(f.Settings)}
 		}
 		switch sum, err := digestOf(path); {
 		case err == nil && sum == done.SHA256:
 			return nil
 		case err == nil:
-			return fmt.Errorf("corrupt: %s has the SHA-256 %s; the manifest has %s: remove the file to make it again", path, sum, done.SHA256)
+			return fmt.Errorf("corrupt: %s has the SHA-256 %s; the manifest has %s: remove the file to make it again",
+				path, sum, done.SHA256)
 		case !errors.Is(err, fs.ErrNotExist):
 			return fmt.Errorf("corrupt: %w", err)
 		}
@@ -172,21 +177,23 @@ func (m *maker) file(ctx context.Context, f File) error {
 	}
 	s := m.images.Shape
 	out := make([]uint8, len(m.images.Pixels))
-	made, err := m.array(f, "|u1", []int{m.blocks * m.images.Len(), s.Height, s.Width, s.Channels}, func(w io.Writer) error {
-		for _, setting := range f.Settings {
-			c, err := New(setting, s, m.manifest.Key)
-			if err != nil {
-				return err
+	made, err := m.array(f, "|u1", []int{m.blocks * m.images.Len(), s.Height, s.Width, s.Channels},
+		func(w io.Writer) error {
+			for _, setting := range f.Settings {
+				c, err := New(setting, s, m.manifest.Key)
+				if err != nil {
+					return err
+				}
+				if err := c.Images(ctx, out, m.images.Pixels, m.images.IDs, m.options.Workers,
+					m.options.Progress); err != nil {
+					return err
+				}
+				if _, err := w.Write(out); err != nil {
+					return err
+				}
 			}
-			if err := c.Images(ctx, out, m.images.Pixels, m.images.IDs, m.options.Workers, m.options.Progress); err != nil {
-				return err
-			}
-			if _, err := w.Write(out); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+			return nil
+		})
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,8 @@ type ManifestError struct {
 }
 
 func (e *ManifestError) Error() string {
-	return fmt.Sprintf("corrupt: %s was made with %s %s; expected %s: take another folder, or the old settings", e.Path, e.What, e.Here, e.Want)
+	return fmt.Sprintf("corrupt: %s was made with %s %s; expected %s: take another folder, or the old settings", e.Path,
+		e.What, e.Here, e.Want)
 }
 
 // readManifest gives nil where there is none.
@@ -107,7 +108,8 @@ func (m *Manifest) agree(folder string, want *Manifest) error {
 		return &ManifestError{filepath.Join(folder, manifestName), "frost", m.Frost, want.Frost}
 	}
 	if m.Fourier != nil && want.Fourier != nil && m.Fourier.Variant != want.Fourier.Variant {
-		return &ManifestError{filepath.Join(folder, manifestName), "fourier.variant", m.Fourier.Variant, want.Fourier.Variant}
+		return &ManifestError{filepath.Join(folder, manifestName), "fourier.variant", m.Fourier.Variant,
+			want.Fourier.Variant}
 	}
 	return nil
 }

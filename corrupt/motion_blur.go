@@ -8,7 +8,8 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// motionBlur averages along a random direction of −45° to 45°, to one side; (r, s) = (6, 1), (6, 1.5), (6, 2), (8, 2), (9, 2.5).
+// motionBlur averages along a random direction of −45° to 45°, to one side; (r, s) = (6, 1), (6,
+// 1.5), (6, 2), (8, 2), (9, 2.5).
 func motionBlur(j job) func() operator {
 	c := [...][2]float64{{6, 1}, {6, 1.5}, {6, 2}, {8, 2}, {9, 2.5}}[j.Severity-1]
 	weights := motionKernel(j.pixels(c[0]), j.pixels(c[1]))

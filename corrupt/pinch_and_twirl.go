@@ -6,8 +6,9 @@ import (
 	"github.com/certspec/certspec/internal/portable"
 )
 
-// pinchAndTwirl distorts the discs inside blocks of 10×10 pixels: a point at ρ·5 pixels from the block's centre is read at sin(πρ/2)^−amount times
-// the distance, turned by ±angle·(1−ρ)²; angle = (π/2)(q/10) and amount = 0.04q + 0.1 for q = 5.5, 6, 6.5, 8.5, 10. Bilinear, 0 outside.
+// pinchAndTwirl distorts the discs inside blocks of 10×10 pixels: a point at ρ·5 pixels from the
+// block's centre is read at sin(πρ/2)^−amount times the distance, turned by ±angle·(1−ρ)²; angle =
+// (π/2)(q/10) and amount = 0.04q + 0.1 for q = 5.5, 6, 6.5, 8.5, 10. Bilinear, 0 outside.
 func pinchAndTwirl(j job) func() operator {
 	q := [...]float64{5.5, 6, 6.5, 8.5, 10}[j.Severity-1]
 	angle, amount := math.Pi/20*q, float64(.04*q)+.1
@@ -37,7 +38,8 @@ func pinchAndTwirl(j job) func() operator {
 							sin, cos := portable.Sincos(float64(twist*(1-rho)) * (1 - rho))
 							sy := cy + float64(pinch*(float64(dy*cos)+float64(dx*sin)))
 							sx := cx + float64(pinch*(float64(dx*cos)-float64(dy*sin)))
-							bilinear(image[(y*shape.Width+x)*shape.Channels:][:shape.Channels], before, shape, sy, sx, nil)
+							bilinear(image[(y*shape.Width+x)*shape.Channels:][:shape.Channels], before, shape, sy, sx,
+								nil)
 						}
 					}
 				}

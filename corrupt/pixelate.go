@@ -1,6 +1,7 @@
 package corrupt
 
-// pixelate reduces the image to a part c of each side with a box filter and enlarges it again, as Pillow does, in bytes; c = 0.95, 0.9, 0.85, 0.75, 0.65.
+// pixelate reduces the image to a part c of each side with a box filter and enlarges it again, as
+// Pillow does, in bytes; c = 0.95, 0.9, 0.85, 0.75, 0.65.
 func pixelate(j job) func() operator {
 	c := [...]float64{.95, .9, .85, .75, .65}[j.Severity-1]
 	height, width := j.shape.Height, j.shape.Width*j.shape.Channels
@@ -13,7 +14,8 @@ func pixelate(j job) func() operator {
 		}
 	}
 	for x := range width {
-		source = append(source, middle(x/j.shape.Channels, len(columns), j.shape.Width)*j.shape.Channels+x%j.shape.Channels)
+		source = append(source, middle(x/j.shape.Channels, len(columns), j.shape.Width)*j.shape.Channels+
+			x%j.shape.Channels)
 	}
 	return func() operator {
 		narrow, line := make([]uint8, height*len(first)), make([]uint8, len(first))
@@ -55,8 +57,8 @@ func mean(a, b uint8) uint8 { return uint8((uint(a) + uint(b) + 1) / 2) }
 // box is the one or two neighbours, first and last, whose mean a reduced pixel is.
 type box struct{ first, last int }
 
-// boxes lists, for each of m pixels that a line of n is reduced to, m ≤ n < 2m, the old pixels whose centres are at most n/2m from its own centre, as Pillow
-// finds them.
+// boxes lists, for each of m pixels that a line of n is reduced to, m ≤ n < 2m, the old pixels
+// whose centres are at most n/2m from its own centre, as Pillow finds them.
 func boxes(n, m int) []box {
 	scale := float64(n) / float64(m)
 	list := make([]box, m)

@@ -2,9 +2,10 @@ package corrupt
 
 import "math"
 
-// law is the distribution of a corrupted byte for each clean one, for corruptions of every value by itself. It is exact to
-// 2⁻³², and drawing from it is a look into a table, by the alias method (Walker 1977, Vose 1991): of 32 random bits, 8 choose a
-// column, and 24 decide between the column's own byte and its alias.
+// law is the distribution of a corrupted byte for each clean one, for corruptions of every value by
+// itself. It is exact to 2⁻³², and drawing from it is a look into a table, by the alias method
+// (Walker 1977, Vose 1991): of 32 random bits, 8 choose a column, and 24 decide between the
+// column's own byte and its alias.
 type law [256][256]uint32 // 24 bits of threshold, then the alias
 
 // newLaw makes the law of which below(x, k) is the probability that a clean byte x becomes a byte of at most k < 255.
@@ -56,8 +57,8 @@ func (l *law) draw(x uint8, random uint32) uint8 {
 	return uint8(c)
 }
 
-// keeps says of each column whether it leaves every byte as it is. Where most do, a look into it, which stays near the processor, is
-// enough for most values.
+// keeps says of each column whether it leaves every byte as it is. Where most do, a look into it,
+// which stays near the processor, is enough for most values.
 func (l *law) keeps() (keeps [256]bool, most bool) {
 	count := 0
 	for column := range keeps {

@@ -70,39 +70,54 @@ func each(prepare func(job) func() operator) func(job) (func() operator, error) 
 }
 
 var registry = []entry{
-	{Info: Info{"gaussian_noise", C, High, nil, "normal noise on every value"}, anySide: true, prepare: each(gaussianNoise)},
+	{Info: Info{"gaussian_noise", C, High, nil, "normal noise on every value"}, anySide: true,
+		prepare: each(gaussianNoise)},
 	{Info: Info{"shot_noise", C, High, nil, "Poisson noise: few photons"}, anySide: true, prepare: each(shotNoise)},
-	{Info: Info{"impulse_noise", C, High, nil, "values replaced by black or white"}, anySide: true, prepare: each(impulseNoise)},
+	{Info: Info{"impulse_noise", C, High, nil, "values replaced by black or white"}, anySide: true,
+		prepare: each(impulseNoise)},
 	{Info: Info{"defocus_blur", C, Mid, nil, "blur by a disk: out of focus"}, prepare: each(defocusBlur)},
-	{Info: Info{"glass_blur", C, Mid, nil, "pixels displaced between two blurs: frosted glass"}, prepare: each(glassBlur)},
+	{Info: Info{"glass_blur", C, Mid, nil, "pixels displaced between two blurs: frosted glass"},
+		prepare: each(glassBlur)},
 	{Info: Info{"motion_blur", C, Mid, nil, "blur along a random direction"}, prepare: each(motionBlur)},
 	{Info: Info{"zoom_blur", C, Mid, nil, "mean of enlargements: zooming while exposing"}, prepare: each(zoomBlur)},
 	{Info: Info{"snow", C, Low, nil, "falling snow over a whitened image"}, prepare: each(snow)},
-	{Info: Info{"frost", C, Low, nil, "ice crystals: photographs where supplied, else a drawn substitute"}, prepare: frost},
+	{Info: Info{"frost", C, Low, nil, "ice crystals: photographs where supplied, else a drawn substitute"},
+		prepare: frost},
 	{Info: Info{"fog", C, Low, nil, "a plasma fractal of haze"}, prepare: each(fog)},
 	{Info: Info{"brightness", C, Low, nil, "value in HSV raised"}, anySide: true, prepare: each(brightness)},
-	{Info: Info{"contrast", C, Low, nil, "values drawn towards each channel's mean"}, anySide: true, prepare: each(contrast)},
+	{Info: Info{"contrast", C, Low, nil, "values drawn towards each channel's mean"}, anySide: true,
+		prepare: each(contrast)},
 	{Info: Info{"elastic_transform", C, Mid, nil, "affine and local displacements"}, prepare: each(elasticTransform)},
 	{Info: Info{"pixelate", C, High, nil, "reduced by a box filter and enlarged again"}, prepare: each(pixelate)},
-	{Info: Info{"jpeg_compression", C, High, nil, "baseline JPEG, 4:2:0, computed as libjpeg does"}, prepare: each(jpegCompression)},
+	{Info: Info{"jpeg_compression", C, High, nil, "baseline JPEG, 4:2:0, computed as libjpeg does"},
+		prepare: each(jpegCompression)},
 
-	{Info: Info{"speckle_noise", CExtra, "extra", nil, "normal noise in proportion to the value"}, anySide: true, prepare: each(speckleNoise)},
+	{Info: Info{"speckle_noise", CExtra, "extra", nil, "normal noise in proportion to the value"}, anySide: true,
+		prepare: each(speckleNoise)},
 	{Info: Info{"gaussian_blur", CExtra, "extra", nil, "Gaussian blur"}, prepare: each(gaussianBlur)},
 	{Info: Info{"spatter", CExtra, "extra", nil, "drops of water, or mud"}, prepare: each(spatter)},
-	{Info: Info{"saturate", CExtra, "extra", nil, "saturation in HSV changed"}, colour: true, anySide: true, prepare: each(saturate)},
+	{Info: Info{"saturate", CExtra, "extra", nil, "saturation in HSV changed"}, colour: true, anySide: true,
+		prepare: each(saturate)},
 
-	{Info: Info{"blue_noise_sample", CBar, "C-bar", nil, "pixels set to black where a field of blue noise is low"}, prepare: each(blueNoiseSample)},
-	{Info: Info{"brownish_noise", CBar, "C-bar", nil, "noise whose amplitude falls with the square of the frequency"}, prepare: each(brownishNoise)},
-	{Info: Info{"checkerboard_cutout", CBar, "C-bar", nil, "grey cells of a rotated checkerboard"}, prepare: each(checkerboardCutout)},
-	{Info: Info{"circular_motion_blur", CBar, "C-bar", nil, "mean of rotations about the centre"}, prepare: each(circularMotionBlur)},
-	{Info: Info{"inverse_sparkles", CBar, "C-bar", nil, "white everywhere but around one star"}, prepare: each(inverseSparkles)},
+	{Info: Info{"blue_noise_sample", CBar, "C-bar", nil, "pixels set to black where a field of blue noise is low"},
+		prepare: each(blueNoiseSample)},
+	{Info: Info{"brownish_noise", CBar, "C-bar", nil, "noise whose amplitude falls with the square of the frequency"},
+		prepare: each(brownishNoise)},
+	{Info: Info{"checkerboard_cutout", CBar, "C-bar", nil, "grey cells of a rotated checkerboard"},
+		prepare: each(checkerboardCutout)},
+	{Info: Info{"circular_motion_blur", CBar, "C-bar", nil, "mean of rotations about the centre"},
+		prepare: each(circularMotionBlur)},
+	{Info: Info{"inverse_sparkles", CBar, "C-bar", nil, "white everywhere but around one star"},
+		prepare: each(inverseSparkles)},
 	{Info: Info{"lines", CBar, "C-bar", nil, "thin grey lines"}, prepare: each(lines)},
 	{Info: Info{"pinch_and_twirl", CBar, "C-bar", nil, "blocks pinched and twisted"}, prepare: each(pinchAndTwirl)},
 	{Info: Info{"ripple", CBar, "C-bar", nil, "displaced in waves"}, prepare: each(ripple)},
 	{Info: Info{"sparkles", CBar, "C-bar", nil, "five white stars"}, prepare: each(sparkles)},
-	{Info: Info{"transverse_chromatic_abberation", CBar, "C-bar", nil, "channels enlarged by different factors"}, colour: true, prepare: each(transverseChromaticAberration)},
+	{Info: Info{"transverse_chromatic_abberation", CBar, "C-bar", nil, "channels enlarged by different factors"},
+		colour: true, prepare: each(transverseChromaticAberration)},
 
-	{Info: Info{fourierName, F, "F", []float64{8, 10, 12}, "noise of norm ε in a ring of the spectrum"}, anySide: true, prepare: each(fourierNoise)},
+	{Info: Info{fourierName, F, "F", []float64{8, 10, 12}, "noise of norm ε in a ring of the spectrum"}, anySide: true,
+		prepare: each(fourierNoise)},
 }
 
 // Members are corruptions whose mean is reported.
@@ -169,7 +184,8 @@ type UnknownError struct {
 }
 
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("corrupt: no corruption is called %q; did you mean %s? certspec corrupt list names all", e.Name, e.Nearest)
+	return fmt.Sprintf("corrupt: no corruption is called %q; did you mean %s? certspec corrupt list names all", e.Name,
+		e.Nearest)
 }
 
 func find(name string) (*entry, error) {

@@ -6,8 +6,9 @@ import (
 	"github.com/certspec/certspec/internal/portable"
 )
 
-// ripple reads each coordinate p at p + A·sin(2πp/λ + φ), λ uniform from 3.2 to 9.6 pixels and φ uniform, drawn for each of the two coordinates; A = 0.44, 0.48, 0.52,
-// 0.60, 0.64 pixels. Bilinear, 0 outside.
+// ripple reads each coordinate p at p + A·sin(2πp/λ + φ), λ uniform from 3.2 to 9.6 pixels and φ
+// uniform, drawn for each of the two coordinates; A = 0.44, 0.48, 0.52, 0.60, 0.64 pixels.
+// Bilinear, 0 outside.
 func ripple(j job) func() operator {
 	amplitude := j.pixels([...]float64{.44, .48, .52, .60, .64}[j.Severity-1])
 	shape := j.shape

@@ -1,10 +1,12 @@
 package corrupt
 
-// snow draws a layer of normal noise N(μ, ς²), enlarged by z, kept where it is at least τ, blurred along a direction of −135° to −45° (r, s)
-// as motionBlur does. The image becomes m·x + (1−m)·max(x, 1.5·grey + 0.5), plus the layer and the layer turned by 180°.
+// snow draws a layer of normal noise N(μ, ς²), enlarged by z, kept where it is at least τ, blurred
+// along a direction of −135° to −45° (r, s) as motionBlur does. The image becomes m·x +
+// (1−m)·max(x, 1.5·grey + 0.5), plus the layer and the layer turned by 180°.
 func snow(j job) func() operator {
 	c := [...]struct{ mean, deviation, zoom, threshold, radius, sigma, mix float64 }{
-		{.1, .2, 1, .6, 8, 3, .95}, {.1, .2, 1, .5, 10, 4, .9}, {.15, .3, 1.75, .55, 10, 4, .9}, {.25, .3, 2.25, .6, 12, 6, .85}, {.3, .3, 1.25, .65, 14, 12, .8},
+		{.1, .2, 1, .6, 8, 3, .95}, {.1, .2, 1, .5, 10, 4, .9}, {.15, .3, 1.75, .55, 10, 4, .9}, {.25, .3, 2.25, .6, 12,
+			6, .85}, {.3, .3, 1.25, .65, 14, 12, .8},
 	}[j.Severity-1]
 	weights := motionKernel(j.pixels(c.radius), j.pixels(c.sigma))
 	rows, columns := newZoom(j.shape.Height, c.zoom), newZoom(j.shape.Width, c.zoom)

@@ -35,17 +35,19 @@ func sparkles(j job) func() operator {
 	}
 }
 
-// inverseSparkles makes white what lies outside of one star: its rays have a length N(8, 2²), and the light within falls off with the exponent 0.13, 0.195, 0.325,
-// 0.585, 0.65. The centre lies in the middle half of the image.
+// inverseSparkles makes white what lies outside of one star: its rays have a length N(8, 2²), and
+// the light within falls off with the exponent 0.13, 0.195, 0.325, 0.585, 0.65. The centre lies in
+// the middle half of the image.
 func inverseSparkles(j job) func() operator {
 	exponent := [...]float64{.13, .195, .325, .585, .65}[j.Severity-1]
 	shape := j.shape
 	return func() operator {
 		var s star
 		return func(dst, src []uint8, r *stream) {
-			s.draw(r, float64(float64(shape.Height)*r.between(.25, .75)), float64(float64(shape.Width)*r.between(.25, .75)), func() float64 {
-				return j.pixels(8 + float64(2*r.normal()))
-			})
+			s.draw(r, float64(float64(shape.Height)*r.between(.25, .75)),
+				float64(float64(shape.Width)*r.between(.25, .75)), func() float64 {
+					return j.pixels(8 + float64(2*r.normal()))
+				})
 			s.light(shape, func(i int, w float64) {
 				for c := i * shape.Channels; c < (i+1)*shape.Channels; c++ {
 					dst[c] = truncatedSteps(255 + float64(w*(float64(src[c])-255)))
@@ -70,8 +72,8 @@ func (s *star) draw(r *stream, y, x float64, length func() float64) {
 	}
 }
 
-// light calls put for each pixel with clip((1 − (φ − ½)²)(L²/(d² + 10⁻⁴))ᵉ, 0, 1): d is the distance to the centre, φ the place between two rays, L
-// the length of rays there.
+// light calls put for each pixel with clip((1 − (φ − ½)²)(L²/(d² + 10⁻⁴))ᵉ, 0, 1): d is the
+// distance to the centre, φ the place between two rays, L the length of rays there.
 func (s *star) light(shape pixel.Shape, put func(i int, w float64), exponent float64) {
 	n := len(s.lengths)
 	for y := range shape.Height {

@@ -2,11 +2,13 @@ package corrupt
 
 import "github.com/certspec/certspec/corrupt/internal/raster"
 
-// spatter lays drops over the image where smoothed normal noise is high: water (pale turquoise, bright at the edges of the drops) at severities 1 to
-// 3, mud at 4 and 5. On grey images the colours are their luminances.
+// spatter lays drops over the image where smoothed normal noise is high: water (pale turquoise,
+// bright at the edges of the drops) at severities 1 to 3, mud at 4 and 5. On grey images the
+// colours are their luminances.
 func spatter(j job) func() operator {
 	c := [...]struct{ mean, deviation, sigma, threshold, strength float64 }{
-		{.62, .1, .7, .7, .5}, {.65, .1, .8, .7, .5}, {.65, .3, 1, .69, .5}, {.65, .1, .7, .69, .6}, {.65, .1, .5, .68, .6},
+		{.62, .1, .7, .7, .5}, {.65, .1, .8, .7, .5}, {.65, .3, 1, .69, .5}, {.65, .1, .7, .69, .6},
+		{.65, .1, .5, .68, .6},
 	}[j.Severity-1]
 	mud := j.Severity >= 4
 	colour := []float64{175. / 255, 238. / 255, 238. / 255}
@@ -20,7 +22,8 @@ func spatter(j job) func() operator {
 	grey.Channels = 1
 	channels := j.shape.Channels
 	return func() operator {
-		smooth, edge := newSmoother(grey, j.pixels(c.sigma), 4, raster.Replicate), newSmoother(grey, j.pixels(c.strength), 4, raster.Replicate)
+		smooth, edge := newSmoother(grey, j.pixels(c.sigma), 4, raster.Replicate),
+			newSmoother(grey, j.pixels(c.strength), 4, raster.Replicate)
 		layer := make([]float64, grey.Len())
 		drops := newDrops(grey.Height, grey.Width)
 		return func(dst, src []uint8, r *stream) {

@@ -11,8 +11,8 @@ import (
 	"github.com/certspec/certspec/internal/portable"
 )
 
-// Where a product meets a sum, in this package, it is converted to float64 by itself: else a compiler may fuse the two, also across statements,
-// which rounds otherwise.
+// Where a product meets a sum, in this package, it is converted to float64 by itself: else a
+// compiler may fuse the two, also across statements, which rounds otherwise.
 
 // streamVersion is part of every key: another algorithm that draws other numbers gets another version.
 const streamVersion = "v1"
@@ -22,8 +22,9 @@ const defaultSet = "images"
 
 func formatSeed(seed uint64) string { return strconv.FormatUint(seed, 10) }
 
-// streamKey is what identifies the streams of a setting: "CIFAR-10-C|v1|7|fog|sev=3|i=", to which the index is added, and
-// "CIFAR-10-F|v1|7|a=0.5|fc=3|eps=8|i=" of CIFAR-F, in the variant of the archive with "|archive" before the last bar.
+// streamKey is what identifies the streams of a setting: "CIFAR-10-C|v1|7|fog|sev=3|i=", to which
+// the index is added, and "CIFAR-10-F|v1|7|a=0.5|fc=3|eps=8|i=" of CIFAR-F, in the variant of the
+// archive with "|archive" before the last bar.
 func streamKey(f Family, s Setting, key Key) string {
 	set := key.Data
 	if set == "" {
@@ -35,7 +36,8 @@ func streamKey(f Family, s Setting, key Key) string {
 		if s.Archive {
 			variant = "|archive"
 		}
-		return fmt.Sprintf("%s-F|%s|%d|a=%g|fc=%d|eps=%g%s|i=", set, streamVersion, key.Seed, s.Decay, s.Centre, s.Norm, variant)
+		return fmt.Sprintf("%s-F|%s|%d|a=%g|fc=%d|eps=%g%s|i=", set, streamVersion, key.Seed, s.Decay, s.Centre, s.Norm,
+			variant)
 	case CBar:
 		set += "-C-Bar"
 	default:
@@ -44,8 +46,8 @@ func streamKey(f Family, s Setting, key Key) string {
 	return fmt.Sprintf("%s|%s|%d|%s|sev=%d|i=", set, streamVersion, key.Seed, s.Name, s.Severity)
 }
 
-// stream is the random numbers of one image: PCG-64 DXSM, seeded with the first 16 bytes of the SHA-256 of its key as two
-// big-endian integers.
+// stream is the random numbers of one image: PCG-64 DXSM, seeded with the first 16 bytes of the
+// SHA-256 of its key as two big-endian integers.
 type stream struct{ pcg rand.PCG }
 
 func newStream(key string, index int) *stream {

@@ -6,8 +6,9 @@ import (
 	"github.com/certspec/certspec/corrupt/internal/raster"
 )
 
-// transverseChromaticAberration enlarges the three channels by 1, 1 + 0.025q and 1 + 0.05q in a random order and keeps the middle; q = 1, 2, 5, 9, 10. It weighs
-// pixels as a cubic B-spline does, without the filter that would make it go through them, so that every channel is smoothed.
+// transverseChromaticAberration enlarges the three channels by 1, 1 + 0.025q and 1 + 0.05q in a
+// random order and keeps the middle; q = 1, 2, 5, 9, 10. It weighs pixels as a cubic B-spline does,
+// without the filter that would make it go through them, so that every channel is smoothed.
 func transverseChromaticAberration(j job) func() operator {
 	q := [...]float64{1, 2, 5, 9, 10}[j.Severity-1]
 	shape := j.shape

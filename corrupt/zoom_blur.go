@@ -2,7 +2,8 @@ package corrupt
 
 import "math"
 
-// zoomBlur is the mean of the image and of its enlargements by 1.00, 1.01, …, up to 1.06, 1.11, 1.15, 1.20, 1.25, as rounded by zoomFactor.
+// zoomBlur is the mean of the image and of its enlargements by 1.00, 1.01, …, up to 1.06, 1.11,
+// 1.15, 1.20, 1.25, as rounded by zoomFactor.
 func zoomBlur(j job) func() operator {
 	last := [...]int{6, 11, 15, 20, 25}[j.Severity-1]
 	rows, columns := make([]zoom, last+1), make([]zoom, last+1)
@@ -26,8 +27,9 @@ func zoomBlur(j job) func() operator {
 	}
 }
 
-// zoomFactor is 1 + i/100 as NumPy's arange makes it, which adds multiples of the rounded 1.01 − 1. So 26 pixels times the last factor, a little above 1.25, are
-// 33, and not 32.5 rounded to 32, in the published data.
+// zoomFactor is 1 + i/100 as NumPy's arange makes it, which adds multiples of the rounded 1.01 − 1.
+// So 26 pixels times the last factor, a little above 1.25, are 33, and not 32.5 rounded to 32, in
+// the published data.
 func zoomFactor(i int) float64 {
 	one := 1.0
 	step := one + 0.01 - one

@@ -14,7 +14,8 @@ func ReadArray(ctx context.Context, path string) (*Images, error) {
 	if err != nil {
 		return nil, err
 	}
-	im := &Images{Name: path, Shape: r.shape, IDs: everything(len(r.labels)), Labels: r.labels, Pixels: r.pixels, License: "unknown"}
+	im := &Images{Name: path, Shape: r.shape, IDs: everything(len(r.labels)), Labels: r.labels, Pixels: r.pixels,
+		License: "unknown"}
 	im.Digest = im.ContentDigest()
 	return im, nil
 }

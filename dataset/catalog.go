@@ -33,10 +33,14 @@ var mnist = &set{
 	test:    part{"test", 10_000, idxTest},
 	read:    readIDXPart,
 	sources: []source{
-		mnistFile("train-images-idx3-ubyte.gz", 9_912_422, "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"),
-		mnistFile("train-labels-idx1-ubyte.gz", 28_881, "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"),
-		mnistFile("t10k-images-idx3-ubyte.gz", 1_648_877, "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"),
-		mnistFile("t10k-labels-idx1-ubyte.gz", 4_542, "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"),
+		mnistFile("train-images-idx3-ubyte.gz", 9_912_422,
+			"440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"),
+		mnistFile("train-labels-idx1-ubyte.gz", 28_881,
+			"3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"),
+		mnistFile("t10k-images-idx3-ubyte.gz", 1_648_877,
+			"8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"),
+		mnistFile("t10k-labels-idx1-ubyte.gz", 4_542,
+			"f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"),
 	},
 }
 
@@ -51,10 +55,14 @@ var fashionMNIST = &set{
 	test:    part{"test", 10_000, idxTest},
 	read:    readIDXPart,
 	sources: []source{
-		fashionFile("train-images-idx3-ubyte.gz", 26_421_880, "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84"),
-		fashionFile("train-labels-idx1-ubyte.gz", 29_515, "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845"),
-		fashionFile("t10k-images-idx3-ubyte.gz", 4_422_102, "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073"),
-		fashionFile("t10k-labels-idx1-ubyte.gz", 5_148, "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"),
+		fashionFile("train-images-idx3-ubyte.gz", 26_421_880,
+			"3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84"),
+		fashionFile("train-labels-idx1-ubyte.gz", 29_515,
+			"a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845"),
+		fashionFile("t10k-images-idx3-ubyte.gz", 4_422_102,
+			"346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073"),
+		fashionFile("t10k-labels-idx1-ubyte.gz", 5_148,
+			"67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"),
 	},
 }
 
@@ -78,7 +86,8 @@ func readIDXPart(ctx context.Context, paths []string, _ part) (*records, error) 
 	return readIDX(ctx, paths[0], paths[1])
 }
 
-const cifarLicense = "CIFAR by Krizhevsky (2009), Learning Multiple Layers of Features from Tiny Images; no licence stated"
+const cifarLicense = "CIFAR by Krizhevsky (2009), Learning Multiple Layers of Features from Tiny Images; no licence " +
+	"stated"
 
 var cifar10 = &set{
 	name:    "cifar10",

@@ -13,11 +13,12 @@ import (
 type Change struct {
 	Name string // in the canonical name of the changed set, as "corrupt=fog:3"
 
-	// Apply gives the new pixels of the images of some ids, all of one shape, which stays. It does not write to pixels. Nil: they stay.
+	// Apply gives the new pixels of the images of some ids, all of one shape, which stays. It does
+	// not write to pixels. Nil: they stay.
 	Apply func(ctx context.Context, shape pixel.Shape, ids []int, pixels []uint8) ([]uint8, error)
 
-	// Offset gives what is added to the pixels without clipping, in steps of 1/255: see Images.Offsets. It is the last change of a
-	// set. Nil: nothing.
+	// Offset gives what is added to the pixels without clipping, in steps of 1/255: see
+	// Images.Offsets. It is the last change of a set. Nil: nothing.
 	Offset func(shape pixel.Shape, ids []int) ([]int16, error)
 
 	// Residue gives what is added beyond Offset, which must be there: see Images.Residues. Nil: nothing.
@@ -35,7 +36,8 @@ func (d *Dataset) Changed(c Change) *Dataset {
 func (d *Dataset) change(ctx context.Context, im *Images) error {
 	for _, c := range d.changes {
 		if im.Offsets != nil {
-			return fmt.Errorf("dataset: %s: %s after a change that leaves the range of bytes; expected it before", d, c.Name)
+			return fmt.Errorf("dataset: %s: %s after a change that leaves the range of bytes; expected it before", d,
+				c.Name)
 		}
 		if c.Offset != nil {
 			offsets, err := c.Offset(im.Shape, im.IDs)
@@ -43,7 +45,8 @@ func (d *Dataset) change(ctx context.Context, im *Images) error {
 				return fmt.Errorf("dataset: %s: %w", d, err)
 			}
 			if len(offsets) != len(im.Pixels) {
-				return fmt.Errorf("dataset: %s: %s gives %d offsets; expected %d", d, c.Name, len(offsets), len(im.Pixels))
+				return fmt.Errorf("dataset: %s: %s gives %d offsets; expected %d", d, c.Name, len(offsets),
+					len(im.Pixels))
 			}
 			im.Offsets = offsets
 		}
@@ -53,7 +56,8 @@ func (d *Dataset) change(ctx context.Context, im *Images) error {
 				return fmt.Errorf("dataset: %s: %w", d, err)
 			}
 			if len(residues) != len(im.Offsets) {
-				return fmt.Errorf("dataset: %s: %s gives %d residues and %d offsets; expected as many", d, c.Name, len(residues), len(im.Offsets))
+				return fmt.Errorf("dataset: %s: %s gives %d residues and %d offsets; expected as many", d, c.Name,
+					len(residues), len(im.Offsets))
 			}
 			im.Residues = residues
 		}

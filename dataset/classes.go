@@ -20,7 +20,8 @@ func (r *records) label(f *folder, classFile string) error {
 	for i, file := range files {
 		folders[i] = path.Dir(file)
 		if strings.Contains(folders[i], "/") {
-			return fmt.Errorf("%s stands more than one folder deep; expected CLASS/PICTURE (is a split such as /train missing from the name?)", file)
+			return fmt.Errorf("%s stands more than one folder deep; expected CLASS/PICTURE (is a split such as "+
+				"/train missing from the name?)", file)
 		}
 	}
 	at := slices.Index(folders, ".")
@@ -38,7 +39,8 @@ func (r *records) label(f *folder, classFile string) error {
 			return fmt.Errorf("file of classes %s: %w", classFile, err)
 		}
 	case !flat:
-		if err := r.nameClasses(slices.Compact(slices.Sorted(slices.Values(slices.Concat(f.folders, folders))))); err != nil {
+		if err := r.nameClasses(slices.Compact(slices.Sorted(slices.Values(slices.Concat(f.folders,
+			folders))))); err != nil {
 			return err
 		}
 	}
@@ -56,8 +58,8 @@ func (r *records) label(f *folder, classFile string) error {
 	return nil
 }
 
-// nameClasses makes classes of sorted folders: of such that are all named by numbers, as those of ImageNet V2, the number is
-// the label; of others the place.
+// nameClasses makes classes of sorted folders: of such that are all named by numbers, as those of
+// ImageNet V2, the number is the label; of others the place.
 func (r *records) nameClasses(names []string) error {
 	r.folders = map[string]int{}
 	taken := map[int]string{}
@@ -72,19 +74,23 @@ func (r *records) nameClasses(names []string) error {
 	for _, name := range names {
 		label, err := strconv.Atoi(name)
 		if err != nil || label > maxLabel {
-			return fmt.Errorf("the folder %s is named by a number above %d; expected labels, or a file of classes that says them (--classes FILE)", name, maxLabel)
+			return fmt.Errorf("the folder %s is named by a number above %d; expected labels, or a file of classes "+
+				"that says them (--classes FILE)", name, maxLabel)
 		}
 		for len(r.classes) <= label {
 			r.classes = append(r.classes, strconv.Itoa(len(r.classes)))
 		}
 		if other, twice := taken[label]; twice {
-			return fmt.Errorf("the folders %s and %s have one number; expected one folder for each label, or a file of classes (--classes FILE)", other, name)
+			return fmt.Errorf("the folders %s and %s have one number; expected one folder for each label, or a file "+
+				"of classes (--classes FILE)", other, name)
 		}
 		r.folders[name], r.classes[label], taken[label] = label, name, name
 	}
 	if len(r.classes) > len(names) {
-		r.warnings = append(r.warnings, fmt.Sprintf("its folders are named by numbers, which are taken as labels: %d of 0 to %d; a file of classes (--classes FILE) gives others",
-			len(names), len(r.classes)-1))
+		r.warnings = append(r.warnings,
+			fmt.Sprintf("its folders are named by numbers, which are taken as labels: %d of 0 to %d; a file of "+
+				"classes (--classes FILE) gives others",
+				len(names), len(r.classes)-1))
 	}
 	return nil
 }
@@ -116,7 +122,8 @@ func parseClasses(text string) (folders map[string]int, classes []string, err er
 		}
 		switch {
 		case long && !isLong:
-			return nil, nil, fmt.Errorf("line %d: %.80q; expected a folder, a label and a class name, as in the first line", number, line)
+			return nil, nil, fmt.Errorf("line %d: %.80q; expected a folder, a label and a class name, as in the "+
+				"first line", number, line)
 		case !long:
 			folder, label, name = line, len(folders), line
 		}

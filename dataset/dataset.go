@@ -47,8 +47,9 @@ type records struct {
 	warnings []string
 
 	block
-	decode func(ctx context.Context, ids []int) (*block, error) // of pictures in a folder and drawn images; else nil, and block holds all images
-	all    atomic.Pointer[block]                                // where all pictures were decoded
+	// of pictures in a folder and drawn images; else nil, and block holds all images
+	decode func(ctx context.Context, ids []int) (*block, error)
+	all    atomic.Pointer[block] // where all pictures were decoded
 
 	// stamp is the file that an image is read from, where decode reads single images fast; else nil.
 	stamp func(id int) (path string, info fs.FileInfo, err error)
@@ -74,7 +75,8 @@ func (r *records) images(ctx context.Context, ids []int) (*block, error) {
 }
 
 func newDataset(b *base, selections []Selection, changes []Change) *Dataset {
-	return &Dataset{base: b, selections: selections, changes: changes, images: newLazy[Images](), index: newLazy[imageset.Index]()}
+	return &Dataset{base: b, selections: selections, changes: changes, images: newLazy[Images](),
+		index: newLazy[imageset.Index]()}
 }
 
 // String is the canonical name with preparation and subset, e.g. "fashionmnist/test[skip=20]"

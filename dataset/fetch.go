@@ -23,7 +23,8 @@ func Fetch(ctx context.Context, name string, report progress.Reporter) error {
 		return nil // built in
 	}
 	if s.sources == nil && s.present() != nil {
-		return fmt.Errorf("dataset: %s has no official source; set %s to the folder that holds %s", s.name, DataVariable, s.folder)
+		return fmt.Errorf("dataset: %s has no official source; set %s to the folder that holds %s", s.name,
+			DataVariable, s.folder)
 	}
 	cached, err := s.cacheFolder()
 	if err != nil {

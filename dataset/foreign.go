@@ -20,8 +20,10 @@ var emnist = &set{
 	folder:  "emnist",
 	shape:   pixel.Shape{Height: 28, Width: 28, Channels: 1},
 	classes: strings.Fields("a b c d e f g h i j k l m n o p q r s t u v w x y z"),
-	train:   part{"train", 124_800, []string{"emnist-letters-train-images-idx3-ubyte", "emnist-letters-train-labels-idx1-ubyte"}},
-	test:    part{"test", 20_800, []string{"emnist-letters-test-images-idx3-ubyte", "emnist-letters-test-labels-idx1-ubyte"}},
+	train: part{"train", 124_800, []string{"emnist-letters-train-images-idx3-ubyte",
+		"emnist-letters-train-labels-idx1-ubyte"}},
+	test: part{"test", 20_800, []string{"emnist-letters-test-images-idx3-ubyte",
+		"emnist-letters-test-labels-idx1-ubyte"}},
 	read: func(ctx context.Context, paths []string, p part) (*records, error) {
 		r, err := readIDX(ctx, paths[0], paths[1])
 		if err != nil {
@@ -29,7 +31,8 @@ var emnist = &set{
 		}
 		for i, label := range r.labels {
 			if r.labels[i] = label - 1; label < 1 || label > 26 {
-				return nil, fmt.Errorf("dataset: %s: label %d is %d; expected 1 to 26, as EMNIST Letters has them", paths[1], i, label)
+				return nil, fmt.Errorf("dataset: %s: label %d is %d; expected 1 to 26, as EMNIST Letters has them",
+					paths[1], i, label)
 			}
 		}
 		transpose(&r.block)
@@ -82,9 +85,11 @@ var notMNIST = &set{
 }
 
 // brokenNotMNIST are the two files of the small set that hold no picture.
-var brokenNotMNIST = []string{"A/RGVtb2NyYXRpY2FCb2xkT2xkc3R5bGUgQm9sZC50dGY=.png", "F/Q3Jvc3NvdmVyIEJvbGRPYmxpcXVlLnR0Zg==.png"}
+var brokenNotMNIST = []string{"A/RGVtb2NyYXRpY2FCb2xkT2xkc3R5bGUgQm9sZC50dGY=.png",
+	"F/Q3Jvc3NvdmVyIEJvbGRPYmxpcXVlLnR0Zg==.png"}
 
-// readTree reads all pictures below a folder, but for some. Labels are the places of the outermost folders in their sorted order.
+// readTree reads all pictures below a folder, but for some. Labels are the places of the outermost
+// folders in their sorted order.
 func readTree(ctx context.Context, root string, leftOut []string) (*records, error) {
 	f := &folder{root: root}
 	if err := f.listTree(ctx); err != nil {
@@ -99,7 +104,8 @@ func readTree(ctx context.Context, root string, leftOut []string) (*records, err
 		}
 		r.labels[i] = len(r.classes) - 1
 		if path.Dir(name) == "." {
-			return nil, fmt.Errorf("dataset: %s stands in no folder; expected those of the official archive", filepath.Join(root, name))
+			return nil, fmt.Errorf("dataset: %s stands in no folder; expected those of the official archive",
+				filepath.Join(root, name))
 		}
 	}
 	b, err := f.decode(ctx, f.pictures, Preparation{})

@@ -31,7 +31,8 @@ func readIDX(ctx context.Context, imagesPath, labelsPath string) (*records, erro
 		return nil, fmt.Errorf("dataset: %s: %w", labelsPath, err)
 	}
 	if len(labels) != dims[0] {
-		return nil, fmt.Errorf("dataset: %s holds %d labels, but %s holds %d images", labelsPath, len(labels), imagesPath, dims[0])
+		return nil, fmt.Errorf("dataset: %s holds %d labels, but %s holds %d images", labelsPath, len(labels),
+			imagesPath, dims[0])
 	}
 	r := &records{
 		labels: make([]int, len(labels)),
@@ -64,7 +65,8 @@ func decodeIDX(r *inflate.Stream, magic uint32) (dims []int, data []byte, err er
 		return nil, nil, fmt.Errorf("no IDX header: %w", err)
 	}
 	if got != magic {
-		return nil, nil, fmt.Errorf("IDX magic number is %#08x (%s); expected %#08x (%s)", got, idxKind(got), magic, idxKind(magic))
+		return nil, nil, fmt.Errorf("IDX magic number is %#08x (%s); expected %#08x (%s)", got, idxKind(got), magic,
+			idxKind(magic))
 	}
 	size := int64(1)
 	for range magic & 0xff {
@@ -76,7 +78,8 @@ func decodeIDX(r *inflate.Stream, magic uint32) (dims []int, data []byte, err er
 			return nil, nil, fmt.Errorf("IDX dimensions are %v, 0, …; expected at least 1", dims)
 		}
 		if size > maxBytes/int64(dim) {
-			return nil, nil, fmt.Errorf("IDX dimensions %v, %d, … ask for more than %d bytes", dims, dim, int64(maxBytes))
+			return nil, nil, fmt.Errorf("IDX dimensions %v, %d, … ask for more than %d bytes", dims, dim,
+				int64(maxBytes))
 		}
 		size *= int64(dim)
 		dims = append(dims, int(dim))

@@ -10,9 +10,9 @@ import (
 	"math"
 )
 
-// The MATLAB 5 format, as "MAT-File Format" of The MathWorks describes it: a header of 128 bytes, then elements, each a type, a size, and
-// its bytes, filled up to a multiple of eight. An array is an element of such elements: flags, dimensions, name, values. Arrays
-// may be compressed by zlib.
+// The MATLAB 5 format, as "MAT-File Format" of The MathWorks describes it: a header of 128 bytes,
+// then elements, each a type, a size, and its bytes, filled up to a multiple of eight. An array is
+// an element of such elements: flags, dimensions, name, values. Arrays may be compressed by zlib.
 const (
 	matInt8, matUint8, matInt16, matUint16, matInt32, matUint32 = 1, 2, 3, 4, 5, 6
 	matDouble, matMatrix, matCompressed                         = 9, 14, 15
@@ -34,7 +34,8 @@ func readMAT(r io.Reader) ([]matArray, error) {
 	}
 	switch {
 	case bytes.HasPrefix(head, []byte("MATLAB 7.3")) || bytes.HasPrefix(head, []byte("\x89HDF")):
-		return nil, errors.New("a file of MATLAB 7.3, which is HDF5; expected version 5: save it again with -v7, or take the official file")
+		return nil, errors.New("a file of MATLAB 7.3, which is HDF5; expected version 5: save it again with -v7, or " +
+			"take the official file")
 	case string(head[126:]) == "MI":
 		return nil, errors.New("a big-endian file of MATLAB; expected a little-endian one, as the official ones are")
 	case string(head[126:]) != "IM" || binary.LittleEndian.Uint16(head[124:]) != 0x0100:
@@ -152,12 +153,14 @@ func parseMAT(data []byte) (a matArray, ok bool, err error) {
 	if err != nil {
 		return a, false, fmt.Errorf("array %q: %w", name, noEnd(err))
 	}
-	width := map[uint32]int64{matInt8: 1, matUint8: 1, matInt16: 2, matUint16: 2, matInt32: 4, matUint32: 4, matDouble: 8}[kind]
+	width := map[uint32]int64{matInt8: 1, matUint8: 1, matInt16: 2, matUint16: 2, matInt32: 4, matUint32: 4,
+		matDouble: 8}[kind]
 	if width == 0 {
 		return a, false, nil
 	}
 	if int64(len(values)) != size*width {
-		return a, false, fmt.Errorf("array %q of %v has %d bytes of values; expected %d", name, a.dims, len(values), size*width)
+		return a, false, fmt.Errorf("array %q of %v has %d bytes of values; expected %d", name, a.dims, len(values),
+			size*width)
 	}
 	a.name, a.kind, a.values = string(name), kind, values
 	return a, true, nil
@@ -165,7 +168,8 @@ func parseMAT(data []byte) (a matArray, ok bool, err error) {
 
 // whole are the values as whole numbers.
 func (a matArray) whole() ([]int, error) {
-	width := map[uint32]int{matInt8: 1, matUint8: 1, matInt16: 2, matUint16: 2, matInt32: 4, matUint32: 4, matDouble: 8}[a.kind]
+	width := map[uint32]int{matInt8: 1, matUint8: 1, matInt16: 2, matUint16: 2, matInt32: 4, matUint32: 4,
+		matDouble: 8}[a.kind]
 	out := make([]int, len(a.values)/width)
 	for i := range out {
 		item := a.values[i*width:]

@@ -11,12 +11,14 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// noiseSet is images without a subject, of any shape: foreign to every network. They are a function of kind, shape, index and seed alone.
+// noiseSet is images without a subject, of any shape: foreign to every network. They are a function
+// of kind, shape, index and seed alone.
 //
 // uniform: every value drawn by itself from 0 to 255.
 //
-// smooth: that, blurred in each channel by a Gaussian of σ drawn from [1, 2.5], radius ⌊4σ + ½⌋, edges repeated; then the whole image is
-// stretched so that its smallest value is 0 and its largest 255, and cut to bytes (Hein, Andriushchenko and Bitterwolf 2019).
+// smooth: that, blurred in each channel by a Gaussian of σ drawn from [1, 2.5], radius ⌊4σ + ½⌋,
+// edges repeated; then the whole image is stretched so that its smallest value is 0 and its largest
+// 255, and cut to bytes (Hein, Andriushchenko and Bitterwolf 2019).
 type noiseSet struct {
 	smooth bool
 	shape  pixel.Shape
@@ -29,10 +31,12 @@ func parseNoise(text string) (*noiseSet, error) {
 	parts := strings.Split(text, ",")
 	n := &noiseSet{smooth: parts[0] == "smooth", count: 10_000}
 	if parts[0] != "uniform" && !n.smooth || len(parts) < 2 {
-		return nil, fmt.Errorf("expected noise:uniform,HxWxC or noise:smooth,HxWxC, e.g. noise:smooth,32x32x3, then n=NUMBER or seed=NUMBER where wanted")
+		return nil, fmt.Errorf("expected noise:uniform,HxWxC or noise:smooth,HxWxC, e.g. noise:smooth,32x32x3, then " +
+			"n=NUMBER or seed=NUMBER where wanted")
 	}
 	s := &n.shape
-	if k, err := fmt.Sscanf(parts[1]+"\n", "%dx%dx%d\n", &s.Height, &s.Width, &s.Channels); k != 3 || err != nil || !s.Valid() || max(s.Height, s.Width) > maxSide || s.Channels != 1 && s.Channels != 3 {
+	if k, err := fmt.Sscanf(parts[1]+"\n", "%dx%dx%d\n", &s.Height, &s.Width, &s.Channels); k != 3 || err != nil ||
+		!s.Valid() || max(s.Height, s.Width) > maxSide || s.Channels != 1 && s.Channels != 3 {
 		return nil, fmt.Errorf("shape %q; expected height, width and channels (1 or 3), e.g. 28x28x1", parts[1])
 	}
 	for _, option := range parts[2:] {

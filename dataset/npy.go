@@ -38,7 +38,8 @@ func parseArray(text string) (*array, error) {
 		a.labels, options = options[0], options[1:]
 	}
 	if a.images == "" || len(parts) > 1 && parts[1] == "" {
-		return nil, errors.New("expected npy:IMAGES.npy or npy:IMAGES.npy,LABELS.npy, then severity=1…5 or classes=SET where wanted")
+		return nil, errors.New("expected npy:IMAGES.npy or npy:IMAGES.npy,LABELS.npy, then severity=1…5 or " +
+			"classes=SET where wanted")
 	}
 	for _, option := range options {
 		key, value, _ := strings.Cut(option, "=")
@@ -111,7 +112,8 @@ func (a *array) readImages(ctx context.Context, file *npyFile, labels []int) (*r
 	first, count := 0, file.dims[0]
 	if a.severity > 0 {
 		if count%severities != 0 {
-			return nil, fmt.Errorf("%d images are not %d blocks of equal size, one for each severity", count, severities)
+			return nil, fmt.Errorf("%d images are not %d blocks of equal size, one for each severity", count,
+				severities)
 		}
 		total := count
 		count /= severities
@@ -119,7 +121,8 @@ func (a *array) readImages(ctx context.Context, file *npyFile, labels []int) (*r
 		if len(labels) == total {
 			for i, label := range labels {
 				if label != labels[i%count] {
-					return nil, fmt.Errorf("label %d of %s is %d, but %d in the first block; expected the same labels for each severity",
+					return nil, fmt.Errorf("label %d of %s is %d, but %d in the first block; expected the same "+
+						"labels for each severity",
 						i, a.labels, label, labels[i%count])
 				}
 			}
@@ -274,11 +277,13 @@ func parseNPY(r io.ReaderAt, size int64) (*npyFile, error) {
 	f := &npyFile{ReaderAt: r, dtype: header.Type, dims: header.Shape, offset: offset}
 	length, known := itemSizes[f.dtype]
 	if !known {
-		return nil, fmt.Errorf("values of type %q; expected \"|u1\" (uint8), \"<f4\" or \"<f8\" for images, \"|u1\", \"<i4\" or \"<i8\" for labels", f.dtype)
+		return nil, fmt.Errorf("values of type %q; expected \"|u1\" (uint8), \"<f4\" or \"<f8\" for images, "+
+			"\"|u1\", \"<i4\" or \"<i8\" for labels", f.dtype)
 	}
 	for _, dim := range f.dims {
 		if dim < 1 || length > math.MaxInt64/int64(dim) {
-			return nil, fmt.Errorf("array of shape %v; expected positive dimensions and at most %d bytes", f.dims, int64(math.MaxInt64))
+			return nil, fmt.Errorf("array of shape %v; expected positive dimensions and at most %d bytes", f.dims,
+				int64(math.MaxInt64))
 		}
 		length *= int64(dim)
 	}

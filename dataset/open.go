@@ -74,7 +74,8 @@ func OpenLike(name, recorded string) (*Dataset, error) {
 }
 
 // withdrawn are names under which a set is asked for that is not to be used.
-var withdrawn = map[string]bool{"tinyimages": true, "tiny-images": true, "80m": true, "80mtinyimages": true, "80m-tiny-images": true}
+var withdrawn = map[string]bool{"tinyimages": true, "tiny-images": true, "80m": true, "80mtinyimages": true,
+	"80m-tiny-images": true}
 
 const folderPrefix = "folder:"
 
@@ -110,7 +111,8 @@ func openBase(name, jpeg string) (*base, error) {
 		return b, nil
 	}
 	if setName, _, _ := strings.Cut(name, "/"); withdrawn[strings.ToLower(setName)] {
-		return nil, errors.New("80 Million Tiny Images was withdrawn by its authors in 2020 for its contents and must not be used; OpenImages at 32 × 32 pixels takes its place in later work (folder:PATH)")
+		return nil, errors.New("80 Million Tiny Images was withdrawn by its authors in 2020 for its contents and " +
+			"must not be used; OpenImages at 32 × 32 pixels takes its place in later work (folder:PATH)")
 	}
 	setName, partName, _ := strings.Cut(name, "/")
 	s := findSet(setName)
@@ -118,7 +120,8 @@ func openBase(name, jpeg string) (*base, error) {
 		return nil, fmt.Errorf("a path; expected %s", prefixed)
 	}
 	if s == nil {
-		return nil, fmt.Errorf("unknown data set; did you mean %s/test? Known are %s, folder:PATH, npy:IMAGES[,LABELS], noise:uniform,HxWxC and noise:smooth,HxWxC",
+		return nil, fmt.Errorf("unknown data set; did you mean %s/test? Known are %s, folder:PATH, "+
+			"npy:IMAGES[,LABELS], noise:uniform,HxWxC and noise:smooth,HxWxC",
 			nearest(setName), strings.Join(names(), ", "))
 	}
 	p, ok := s.part(partName)
@@ -152,7 +155,8 @@ func openBase(name, jpeg string) (*base, error) {
 func asPath(name string) string {
 	_, err := os.Stat(name)
 	switch {
-	case name == "" || err != nil && !filepath.IsAbs(name) && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "~"):
+	case name == "" || err != nil && !filepath.IsAbs(name) && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name,
+		"~"):
 		return ""
 	case strings.EqualFold(filepath.Ext(name), ".npy"):
 		return "npy:" + name
@@ -243,5 +247,7 @@ func parseSelection(text string) (Selection, error) {
 		}
 		return portion(fraction, seed, numbers[2]), nil
 	}
-	return Selection{}, errors.New("expected skip=S, count=N, random=N:SEED, max_index=M, range=FROM:TO, only=CLASS:CLASS or split=FRACTION:SEED:PART, or jpeg, border, resize, filter, crop, channels, invert, background, depth or classes")
+	return Selection{}, errors.New("expected skip=S, count=N, random=N:SEED, max_index=M, range=FROM:TO, " +
+		"only=CLASS:CLASS or split=FRACTION:SEED:PART, or jpeg, border, resize, filter, crop, channels, invert, " +
+		"background, depth or classes")
 }

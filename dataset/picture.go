@@ -24,7 +24,8 @@ func (f *folder) decode(ctx context.Context, paths []string, p Preparation) (*bl
 	if err != nil {
 		return nil, err
 	}
-	d := &decoder{paths: paths, p: p, options: picture.Options{Background: background, Reduce16: p.Reduce16, JPEG: p.JPEG}}
+	d := &decoder{paths: paths, p: p, options: picture.Options{Background: background, Reduce16: p.Reduce16,
+		JPEG: p.JPEG}}
 	type job struct {
 		turn, i int
 		data    []byte
@@ -117,7 +118,8 @@ func (d *decoder) decode(i int, data []byte) (im picture.Image, note string, err
 	}
 	im, note, err = picture.Decode(data, d.options)
 	if err == nil && d.p.croppedBefore(im.Shape.Height, im.Shape.Width) {
-		err = fmt.Errorf("the picture has the %d×%d pixels to crop to already, as those of ImageNet-C do, and would be enlarged and cropped again; expected it without resize and crop", im.Shape.Height, im.Shape.Width)
+		err = fmt.Errorf("the picture has the %d×%d pixels to crop to already, as those of ImageNet-C do, and would "+
+			"be enlarged and cropped again; expected it without resize and crop", im.Shape.Height, im.Shape.Width)
 	}
 	if err == nil {
 		im, err = d.p.image(im)
@@ -187,7 +189,8 @@ func (b *block) warning() string {
 	if damaged == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d pictures have an orientation that cannot be read, and are taken as they are stored, e.g. %s", damaged, example)
+	return fmt.Sprintf("%d pictures have an orientation that cannot be read, and are taken as they are stored, e.g. %s",
+		damaged, example)
 }
 
 // sameKind compares two prepared pictures.
@@ -204,7 +207,8 @@ func sameKind(nameA string, a picture.Image, nameB string, b picture.Image, p Pr
 		if a.Shape.Channels == 1 {
 			nameA, nameB = nameB, nameA
 		}
-		return fmt.Errorf("%s is grey and %s has colours; expected one kind (channels=rgb makes both RGB)", nameB, nameA)
+		return fmt.Errorf("%s is grey and %s has colours; expected one kind (channels=rgb makes both RGB)", nameB,
+			nameA)
 	}
 	return nil
 }

@@ -20,17 +20,25 @@ import (
 // Images are resized first, to bytes, and cropped then. A radius certified for an image
 // is in the pixels that come out: it bounds no change of the picture before it was resized.
 type Preparation struct {
-	JPEG       string // decoder of JPEG pictures: libjpeg-turbo (also ""), or that of the Go release that built the program, as go1.26
-	Border     int    // pixels that are cut off each side before all else, as 2 from ObjectNet's pictures
-	Resize     Size   // all sides, or with Height 0 the shorter side, whose other keeps the ratio, rounded down
-	Filter     string // nearest, box, bilinear (also ""), bicubic or lanczos, as Pillow defines them; those after nearest with antialiasing
-	Crop       Size   // cut from the centre; Height 0: a square of that width
-	RGB        bool   // grey images get three equal channels; else grey beside colour is an error
-	Grey       bool   // images in RGB become grey: (19595 R + 38470 G + 7471 B)/2¹⁶ rounded (ITU-R 601, as Pillow's mode L)
+	// decoder of JPEG pictures: libjpeg-turbo (also ""), or that of the Go release that built the
+	// program, as go1.26
+	JPEG   string
+	Border int  // pixels that are cut off each side before all else, as 2 from ObjectNet's pictures
+	Resize Size // all sides, or with Height 0 the shorter side, whose other keeps the ratio, rounded down
+	// nearest, box, bilinear (also ""), bicubic or lanczos, as Pillow defines them; those after
+	// nearest with antialiasing
+	Filter string
+	Crop   Size // cut from the centre; Height 0: a square of that width
+	RGB    bool // grey images get three equal channels; else grey beside colour is an error
+	// images in RGB become grey: (19595 R + 38470 G + 7471 B)/2¹⁶ rounded (ITU-R 601, as Pillow's
+	// mode L)
+	Grey       bool
 	Invert     bool   // every value v becomes 255 − v, after all else
 	Background string // white, black, grey or #rrggbb behind transparent pixels; "": transparent pictures are an error
 	Reduce16   bool   // 16-bit values v become round(v/257); else they are an error
-	Classes    string // path of the file that gives folders their labels; "": sorted names, or numbers where all are named by such
+	// path of the file that gives folders their labels; "": sorted names, or numbers where all are
+	// named by such
+	Classes string
 }
 
 // Size is a size in pixels.
@@ -53,7 +61,8 @@ func ParseSize(text string) (Size, error) {
 	h, err := strconv.Atoi(height)
 	w, err2 := strconv.Atoi(width)
 	if err != nil || err2 != nil || h < 1 || w < 1 || h > maxSide || w > maxSide {
-		return Size{}, fmt.Errorf("size %q; expected one side, as 224, or HEIGHTxWIDTH, as 224x160, each of 1 to %d pixels", text, maxSide)
+		return Size{}, fmt.Errorf("size %q; expected one side, as 224, or HEIGHTxWIDTH, as 224x160, each of 1 to %d "+
+			"pixels", text, maxSide)
 	}
 	if !both {
 		h = 0
@@ -129,11 +138,13 @@ func (p Preparation) check(of *base) error {
 	case p.JPEG != "" && of.preparation.JPEG == "":
 		return errors.New("a decoder of JPEG pictures, of a set without pictures")
 	case p.JPEG != "" && !picture.IsJPEGDecoder(p.JPEG):
-		return fmt.Errorf("jpeg=%s: no such decoder; expected %s, or %s of earlier versions", p.JPEG, picture.LibJPEG, beforeLibJPEG)
+		return fmt.Errorf("jpeg=%s: no such decoder; expected %s, or %s of earlier versions", p.JPEG, picture.LibJPEG,
+			beforeLibJPEG)
 	case !folder && (p.Background != "" || p.Reduce16 || p.Classes != ""):
 		return errors.New("a background, 16 bits and a file of classes are for folders of pictures")
 	case strings.ContainsAny(p.Classes, ",[]"):
-		return fmt.Errorf("file of classes %q; expected a path without comma and square brackets, which the name of the set could not hold", p.Classes)
+		return fmt.Errorf("file of classes %q; expected a path without comma and square brackets, which the name of "+
+			"the set could not hold", p.Classes)
 	}
 	_, err := parseColor(p.Background)
 	return err
@@ -227,7 +238,8 @@ func (p Preparation) size(height, width int) (resized, final Size, err error) {
 	resized = Size{height, width}
 	switch {
 	case height < 1 || width < 1:
-		return resized, resized, fmt.Errorf("%d×%d pixels have nothing within a border of %d", height+2*p.Border, width+2*p.Border, p.Border)
+		return resized, resized, fmt.Errorf("%d×%d pixels have nothing within a border of %d", height+2*p.Border,
+			width+2*p.Border, p.Border)
 	case p.Resize.Height > 0:
 		resized = p.Resize
 	case p.Resize.Width > 0:
@@ -288,7 +300,8 @@ func (p Preparation) records(ctx context.Context, r *records) (*records, error) 
 	if err != nil {
 		return nil, err
 	}
-	out := &records{classes: r.classes, folders: r.folders, labels: r.labels, warnings: r.warnings, block: block{notes: r.notes, jpegs: r.jpegs}}
+	out := &records{classes: r.classes, folders: r.folders, labels: r.labels, warnings: r.warnings,
+		block: block{notes: r.notes, jpegs: r.jpegs}}
 	out.shape = pixel.Shape{Height: final.Height, Width: final.Width, Channels: r.shape.Channels}
 	if p.RGB && r.shape.Channels == 1 {
 		out.shape.Channels = 3

@@ -39,7 +39,8 @@ func ReadAnyArray(ctx context.Context, path string) (*Array, error) {
 	a := &Array{Name: path}
 	if a.Shape, err = imageShape(file.dims); err == nil {
 		a.N = file.dims[0]
-		a.Real, err = readReal(contextReader{ctx, io.NewSectionReader(file, file.offset, maxBytes)}, file.dtype, a.Shape, a.N)
+		a.Real, err = readReal(contextReader{ctx, io.NewSectionReader(file, file.offset, maxBytes)}, file.dtype,
+			a.Shape, a.N)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %s: %w", path, err)
@@ -56,7 +57,8 @@ func readReal(r io.Reader, dtype string, shape pixel.Shape, n int) ([]float32, e
 	case "<f8":
 		number = func(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) }
 	default:
-		return nil, fmt.Errorf("values of type %q; expected \"|u1\" (uint8), \"<f4\" (float32) or \"<f8\" (float64)", dtype)
+		return nil, fmt.Errorf("values of type %q; expected \"|u1\" (uint8), \"<f4\" (float32) or \"<f8\" (float64)",
+			dtype)
 	}
 	width := int(itemSizes[dtype])
 	values, image := make([]float32, 0, n*shape.Len()), make([]byte, shape.Len()*width)
@@ -69,7 +71,8 @@ func readReal(r io.Reader, dtype string, shape pixel.Shape, n int) ([]float32, e
 			x := float32(v)
 			if x-x != 0 {
 				at := k / shape.Channels
-				return nil, fmt.Errorf("image %d has the value %v at row %d, column %d, channel %d; expected finite float32 values",
+				return nil, fmt.Errorf("image %d has the value %v at row %d, column %d, channel %d; expected finite "+
+					"float32 values",
 					i, v, at/shape.Width, at%shape.Width, k%shape.Channels)
 			}
 			values = append(values, x)

@@ -32,7 +32,8 @@ type set struct {
 	sources []source
 	read    func(ctx context.Context, paths []string, part part) (*records, error)
 
-	readPictures func(ctx context.Context, paths []string, part part, jpeg string) (*records, error) // in place of read; by a decoder
+	// in place of read; by a decoder
+	readPictures func(ctx context.Context, paths []string, part part, jpeg string) (*records, error)
 }
 
 // part is the train or test split of a set. Its files may also be gzipped.

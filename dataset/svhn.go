@@ -32,7 +32,8 @@ var svhn = &set{
 	},
 }
 
-// decodeSVHN reads a MATLAB file with X, 32 × 32 × 3 × n, the first dimension (rows) fastest, and y, n labels, of which 10 means the digit 0.
+// decodeSVHN reads a MATLAB file with X, 32 × 32 × 3 × n, the first dimension (rows) fastest, and
+// y, n labels, of which 10 means the digit 0.
 func decodeSVHN(in io.Reader) (*records, error) {
 	arrays, err := readMAT(in)
 	if err != nil {
@@ -51,7 +52,8 @@ func decodeSVHN(in io.Reader) (*records, error) {
 		return nil, fmt.Errorf("no arrays X and y of numbers; expected images and labels")
 	}
 	if len(x.dims) != 4 || x.kind != matUint8 || x.dims[2] != 3 {
-		return nil, fmt.Errorf("array X is of %v, type %d; expected height × width × 3 × images of bytes", x.dims, x.kind)
+		return nil, fmt.Errorf("array X is of %v, type %d; expected height × width × 3 × images of bytes", x.dims,
+			x.kind)
 	}
 	labels, err := y.whole()
 	if err != nil {

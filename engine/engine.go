@@ -72,7 +72,8 @@ func Open(path string, options ...Option) (*Model, error) {
 	card, weights := modelfile.CardPath(path), modelfile.WeightsPath(path)
 	for _, file := range []string{card, weights} {
 		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("engine: no model at %s: looked for %s and %s; certspec train --out %s makes them (%w: %s)",
+			return nil, fmt.Errorf("engine: no model at %s: looked for %s and %s; certspec train --out %s makes "+
+				"them (%w: %s)",
 				path, card, weights, strings.TrimSuffix(card, ".json"), fs.ErrNotExist, filepath.Base(file))
 		}
 	}
@@ -227,7 +228,8 @@ func (m *Model) Warnings() ([]string, error) {
 		warnings = append(warnings, m.passed)
 	}
 	if m.notFinite > 0 {
-		warnings = append(warnings, fmt.Sprintf("%s has %d weights that are NaN or infinite; answers may be misses", m.path, m.notFinite))
+		warnings = append(warnings, fmt.Sprintf("%s has %d weights that are NaN or infinite; answers may be misses",
+			m.path, m.notFinite))
 	}
 	return warnings, nil
 }

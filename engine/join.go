@@ -16,8 +16,9 @@ import (
 // trainedKey is the metadata of a joined file: the sets that its parts learned from, ledger.Data in JSON.
 const trainedKey = "certspec_trained"
 
-// Join sets the discriminator of a network that prood trained, or a network with one output, beside any classifier, and writes both as one ONNX file; see onnx.Join. A nil
-// shift is that of the discriminator's own posterior, or 0.
+// Join sets the discriminator of a network that prood trained, or a network with one output, beside
+// any classifier, and writes both as one ONNX file; see onnx.Join. A nil shift is that of the
+// discriminator's own posterior, or 0.
 func Join(classifier, discriminator *Model, shift *float64, path string) error {
 	var sources [2]onnx.Source
 	for i, m := range []*Model{classifier, discriminator} {

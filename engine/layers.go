@@ -103,7 +103,8 @@ func (g *Graph) Run(x []float64) (outputs [2][]float64, err error) {
 	_, name := g.comparison.layers.Output()
 	for i, r := range g.comparison.runtimes {
 		if r == nil {
-			return outputs, errors.New("engine: the graph was not compared with ONNX Runtime, which therefore is not open")
+			return outputs, errors.New("engine: the graph was not compared with ONNX Runtime, which therefore is " +
+				"not open")
 		}
 		values, err := r.Run(x)
 		if err != nil {

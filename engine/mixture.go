@@ -13,7 +13,8 @@ import (
 // Mixtures are the densities of a network that ccu trained. Errors: other networks.
 func (m *Model) Mixtures() (*mixture.Posterior, error) {
 	if m.card == nil || m.card.Architecture.Posterior != nets.CCU {
-		return nil, fmt.Errorf("engine: %s is not the model file of a network that ccu trained: it has no densities", m.path)
+		return nil, fmt.Errorf("engine: %s is not the model file of a network that ccu trained: it has no densities",
+			m.path)
 	}
 	file, err := modelfile.Read(m.path)
 	if err != nil {
@@ -41,5 +42,6 @@ func (m *Model) Mixtures() (*mixture.Posterior, error) {
 		}
 		sides[i] = of
 	}
-	return mixture.NewPosterior(mat.NewDense(d, d, weights[nets.Densities+"/transform"]), shift, sides[0], sides[1], m.card.Architecture.Classes)
+	return mixture.NewPosterior(mat.NewDense(d, d, weights[nets.Densities+"/transform"]), shift, sides[0], sides[1],
+		m.card.Architecture.Classes)
 }

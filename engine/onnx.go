@@ -45,7 +45,8 @@ func (m *Model) exported(file *modelfile.Model) (network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot run on ONNX Runtime: %w", m.path, err)
 	}
-	n, err := onnx.FromBytes(m.name(), data, onnx.Options{Library: m.onnx.Library, Threads: m.onnx.Threads, Provider: m.onnx.Provider})
+	n, err := onnx.FromBytes(m.name(), data, onnx.Options{Library: m.onnx.Library, Threads: m.onnx.Threads,
+		Provider: m.onnx.Provider})
 	if err != nil {
 		return nil, err
 	}

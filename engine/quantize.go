@@ -27,7 +27,8 @@ const unused = math.MaxUint64
 //
 // Errors: σ out of range; models that are no network of layers (FeedForward); images of another shape; those of
 // quantize.Apply; those of writing; that of ctx.
-func (m *Model) Quantize(ctx context.Context, images *imageset.Images, sigma float64, seed uint64, path string) (*quantize.Record, error) {
+func (m *Model) Quantize(ctx context.Context, images *imageset.Images, sigma float64, seed uint64,
+	path string) (*quantize.Record, error) {
 	grid, err := noise.NewGrid(sigma)
 	if err != nil {
 		return nil, err
@@ -49,7 +50,8 @@ func (m *Model) Quantize(ctx context.Context, images *imageset.Images, sigma flo
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if _, err := grid.AddTo(sample, images.Grid(i), noise.Address{Seed: seed, Image: uint64(images.IDs[i]), Block: unused}, 0, nil); err != nil {
+		if _, err := grid.AddTo(sample, images.Grid(i), noise.Address{Seed: seed, Image: uint64(images.IDs[i]),
+			Block: unused}, 0, nil); err != nil {
 			return nil, err
 		}
 		for k, v := range sample {
@@ -67,7 +69,8 @@ func (m *Model) Quantize(ctx context.Context, images *imageset.Images, sigma flo
 	if err != nil {
 		return nil, err
 	}
-	record.Source, record.Data, record.DataDigest, record.Images = digest, images.Name, images.ContentDigest(), images.Len()
+	record.Source, record.Data, record.DataDigest, record.Images = digest, images.Name, images.ContentDigest(),
+		images.Len()
 	record.Sigma, record.Seed, record.Compared = sigma, seed, network.Compared()
 	if err := record.Write(graph, export.CardKey, export.InputKey); err != nil {
 		return nil, err

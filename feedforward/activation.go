@@ -90,7 +90,8 @@ func (l *activation) relaxWith(slope lowerSlope, in, out Box, rows int, g, gin, 
 			upper, lower = l.chord(lo, hi, slope)
 			if a != Plain {
 				m := max(math.Abs(lo), math.Abs(hi))
-				e = l.err(m) + host*(math.Abs(upper.offset)+math.Abs(lower.offset)+(math.Abs(upper.slope)+math.Abs(lower.slope))*m)
+				e = l.err(m) + host*(math.Abs(upper.offset)+math.Abs(lower.offset)+(math.Abs(upper.slope)+
+					math.Abs(lower.slope))*m)
 			}
 		}
 		for k := range rows {
@@ -159,11 +160,13 @@ func sigmoid() *activation {
 		}
 		return 1 / (1 + math.Exp(-x))
 	}
-	return &activation{f: f, slope: func(x float64) float64 { return f(x) * f(-x) }, err: func(float64) float64 { return functionError }}
+	return &activation{f: f, slope: func(x float64) float64 { return f(x) * f(-x) },
+		err: func(float64) float64 { return functionError }}
 }
 
 func tanh() *activation {
-	return &activation{f: math.Tanh, slope: func(x float64) float64 { t := math.Tanh(x); return 1 - t*t }, err: func(float64) float64 { return functionError }}
+	return &activation{f: math.Tanh, slope: func(x float64) float64 { t := math.Tanh(x); return 1 - t*t },
+		err: func(float64) float64 { return functionError }}
 }
 
 // clip is min(max(x, low), high).

@@ -15,7 +15,8 @@ const fewest = 3
 // VectorJacobians is VectorJacobian at several points; v is told which. The vector nil asks for the outputs alone.
 // Points are spread over the processors and evaluated side by side where vectors are at hand; what is found for a
 // point does not depend on the others, nor on that. Errors: those of VectorJacobian, and that of ctx.
-func (n *Network) VectorJacobians(ctx context.Context, points [][]float64, v func(i int, outputs []float64) []float64) (outputs, gradients [][]float64, err error) {
+func (n *Network) VectorJacobians(ctx context.Context, points [][]float64,
+	v func(i int, outputs []float64) []float64) (outputs, gradients [][]float64, err error) {
 	for i, x := range points {
 		if err := n.checkInput(x); err != nil {
 			return nil, nil, fmt.Errorf("point %d: %w", i, err)
@@ -80,8 +81,9 @@ func (n *Network) workersWithLanes() int {
 // workspace is the memory of an evaluation side by side, used again by the next.
 type workspace struct {
 	values, gradients [][]float64 // by node
-	inPlace           []bool      // ReLUs that overwrite what they alone read: no gradient flows back where they change a value
-	scratch           scratch
+	// ReLUs that overwrite what they alone read: no gradient flows back where they change a value
+	inPlace []bool
+	scratch scratch
 }
 
 // workspaces are those of a network that are not in use.
@@ -97,7 +99,8 @@ func (n *Network) workspace() *workspace {
 			readers[in]++
 		}
 	}
-	w := &workspace{values: make([][]float64, len(n.nodes)), gradients: make([][]float64, len(n.nodes)), inPlace: make([]bool, len(n.nodes))}
+	w := &workspace{values: make([][]float64, len(n.nodes)), gradients: make([][]float64, len(n.nodes)),
+		inPlace: make([]bool, len(n.nodes))}
 	for i, nd := range n.nodes {
 		if l, ok := nd.layer.(*activation); ok && l.rectifier && nd.in[0] > 0 && readers[nd.in[0]] == 1 {
 			w.inPlace[i], w.values[i], w.gradients[i] = true, w.values[nd.in[0]], w.gradients[nd.in[0]]
@@ -109,7 +112,8 @@ func (n *Network) workspace() *workspace {
 }
 
 // together evaluates up to eight points.
-func (n *Network) together(points [][]float64, v func(j int, outputs []float64) []float64, outputs, gradients [][]float64) error {
+func (n *Network) together(points [][]float64, v func(j int, outputs []float64) []float64, outputs,
+	gradients [][]float64) error {
 	w := n.workspace()
 	defer n.workspaces.Put(w)
 	clear(w.values[0])
@@ -158,7 +162,8 @@ func (n *Network) together(points [][]float64, v func(j int, outputs []float64) 
 			gate(w.values[i], w.gradients[i])
 			continue
 		}
-		backwardLanes(nd.layer, pick(w.values, nd.in), w.values[i], w.gradients[i], pick(w.gradients, nd.in), &w.scratch)
+		backwardLanes(nd.layer, pick(w.values, nd.in), w.values[i], w.gradients[i], pick(w.gradients, nd.in),
+			&w.scratch)
 	}
 	for j := range points {
 		gradients[j] = pointOf(w.gradients[0], j, nil)

@@ -15,10 +15,11 @@ func newBox(size int) Box { return Box{make([]float64, size), make([]float64, si
 type Arithmetic string
 
 const (
-	// Rigorous bounds hold for the network in exact arithmetic, and for its evaluation in float32 (IEEE 754 single
-	// precision), sums in any order and with or without fused multiply-add, subnormal numbers kept or flushed to zero,
-	// normalisation folded into the convolution before it or not. They do not cover arithmetic of lower precision (half,
-	// TF32, bfloat16) or Winograd's and Fourier forms of convolution.
+	// Rigorous bounds hold for the network in exact arithmetic, and for its evaluation in float32
+	// (IEEE 754 single precision), sums in any order and with or without fused multiply-add,
+	// subnormal numbers kept or flushed to zero, normalisation folded into the convolution before
+	// it or not. They do not cover arithmetic of lower precision (half, TF32, bfloat16) or
+	// Winograd's and Fourier forms of convolution.
 	Rigorous Arithmetic = "exact+float32"
 	// Plain bounds are those of interval arithmetic without regard to rounding.
 	Plain Arithmetic = "plain"
@@ -37,8 +38,9 @@ func (a Arithmetic) check() (Arithmetic, error) {
 const (
 	single = 0x1p-24  // unit roundoff of float32
 	tiny   = 0x1p-126 // the smallest normal float32: what flushing to zero can lose in one operation
-	// host is an allowance for the float64 rounding errors of our own sums, relative to the sum of magnitudes: it is above
-	// γ_m(2⁻⁵³) for all m up to 2²⁰ terms, and the Builder refuses larger layers.
+	// host is an allowance for the float64 rounding errors of our own sums, relative to the sum of
+	// magnitudes: it is above γ_m(2⁻⁵³) for all m up to 2²⁰ terms, and the Builder refuses larger
+	// layers.
 	host      = 0x1p-32
 	mostTerms = 1 << 20
 	// extra operations on each term beside its product: scaling folded in, a bias, a division by a count.

@@ -160,7 +160,8 @@ func (b *Builder) Conv(in, outputs int, o ConvOptions, w, bias []float64) int {
 	case s[0]%o.Groups != 0 || outputs%o.Groups != 0 || outputs < 1:
 		return b.fail("Conv", "%d groups of %d channels in and %d out", o.Groups, s[0], outputs)
 	case len(w) != outputs*(s[0]/o.Groups)*o.Kernel[0]*o.Kernel[1] || bias != nil && len(bias) != outputs:
-		return b.fail("Conv", "%d weights and %d biases for %d channels of %v, kernel %v, %d groups", len(w), len(bias), outputs, s, o.Kernel, o.Groups)
+		return b.fail("Conv", "%d weights and %d biases for %d channels of %v, kernel %v, %d groups", len(w), len(bias),
+			outputs, s, o.Kernel, o.Groups)
 	}
 	if err := finite(w, bias); err != nil {
 		return b.fail("Conv", "%v", err)
@@ -233,7 +234,8 @@ func (b *Builder) BatchNorm(in int, gamma, beta, mean, variance []float64, epsil
 	}
 	channels := shape[0]
 	if len(gamma) != channels || len(beta) != channels || len(mean) != channels || len(variance) != channels {
-		return b.fail("BatchNormalization", "%d, %d, %d and %d values for %d channels", len(gamma), len(beta), len(mean), len(variance), channels)
+		return b.fail("BatchNormalization", "%d, %d, %d and %d values for %d channels", len(gamma), len(beta),
+			len(mean), len(variance), channels)
 	}
 	if err := finite(gamma, beta, mean, variance); err != nil {
 		return b.fail("BatchNormalization", "%v", err)
@@ -365,7 +367,8 @@ func (b *Builder) Pad(in int, before, after []int, constant float64) int {
 	for i := range s {
 		out[i] = s[i] + before[i] + after[i]
 		if max(math.Abs(float64(before[i])), math.Abs(float64(after[i]))) > mostValues || out[i] < 1 {
-			return b.fail("Pad", "%v and %v around %v; expected at most %d, and 1 value or more that is left", before, after,
+			return b.fail("Pad", "%v and %v around %v; expected at most %d, and 1 value or more that is left", before,
+				after,
 				s, mostValues)
 		}
 	}

@@ -22,7 +22,8 @@ func (n *Network) Compared() string {
 
 // AsCompared is the network, marked as compared with a runtime.
 func (n *Network) AsCompared(runtime string) *Network {
-	return &Network{nodes: n.nodes, output: n.output, results: n.results, double: n.double, head: n.head, compared: runtime}
+	return &Network{nodes: n.nodes, output: n.output, results: n.results, double: n.double, head: n.head,
+		compared: runtime}
 }
 
 // Difference is a value that another evaluation of a file found, and that the layers do not allow.

@@ -19,9 +19,10 @@ type Method string
 
 // The methods.
 const (
-	IBP       Method = "ibp"        // intervals, the last layer merged: U_kl = (W_k−W_l)c + |W_k−W_l|r + b_k − b_l
-	CROWN     Method = "crown"      // the smaller of IBP and CROWN, pair by pair; the zero value means it
-	FullCROWN Method = "full-crown" // CROWN for the bounds between the layers, too, and with three lines below each activation
+	IBP   Method = "ibp"   // intervals, the last layer merged: U_kl = (W_k−W_l)c + |W_k−W_l|r + b_k − b_l
+	CROWN Method = "crown" // the smaller of IBP and CROWN, pair by pair; the zero value means it
+	// CROWN for the bounds between the layers, too, and with three lines below each activation
+	FullCROWN Method = "full-crown"
 )
 
 // Differences returns U, K × K, with U[k·K+l] an upper bound on f_k(z) − f_l(z) over the set, and 0 on the diagonal.
@@ -69,7 +70,8 @@ func (b *bounder) differences(ctx context.Context, pairs []int, u []float64) err
 // rounded outwards. Pairs that cannot change either are left out.
 //
 // Errors: those of Differences and Forward.
-func (n *Network) Confidence(ctx context.Context, x []float64, set Set, method Method, a Arithmetic) (Confidence, error) {
+func (n *Network) Confidence(ctx context.Context, x []float64, set Set, method Method, a Arithmetic) (Confidence,
+	error) {
 	f, err := n.Forward(x)
 	if err != nil {
 		return Confidence{}, err
@@ -134,8 +136,8 @@ func outwards(upper, lower float64, classes int) (float64, float64) {
 	return upper, max(lower, -math.Log(float64(classes))*(1+relative))
 }
 
-// logSumExp is ln Σ exp(v), where v[zero] is 0: by log1p where that is the largest, so that a small sum of the others keeps
-// its digits.
+// logSumExp is ln Σ exp(v), where v[zero] is 0: by log1p where that is the largest, so that a small
+// sum of the others keeps its digits.
 func logSumExp(v []float64, zero int) float64 {
 	most := 0.0
 	for _, x := range v {
@@ -156,7 +158,8 @@ func logSumExp(v []float64, zero int) float64 {
 	return math.Log1p(sum)
 }
 
-// pairBound is the looser upper bound on ln Conf that training uses, max_kl U_kl − ln K (Bitterwolf et al. 2020, equation 7).
+// pairBound is the looser upper bound on ln Conf that training uses, max_kl U_kl − ln K (Bitterwolf
+// et al. 2020, equation 7).
 func pairBound(u []float64, classes int) float64 {
 	most := 0.0
 	for _, v := range u {

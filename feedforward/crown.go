@@ -13,9 +13,11 @@ import (
 // the activations, with intervals between the layers; FullCROWN finds those by CROWN, too. Each method takes the
 // smaller of its own bounds and those before it. Errors: those of Intervals, an unknown method, rows or offsets of
 // other sizes, that of ctx, which is looked at between layers.
-func (n *Network) LinearBounds(ctx context.Context, input Set, rows, offsets []float64, method Method, a Arithmetic) ([]float64, error) {
+func (n *Network) LinearBounds(ctx context.Context, input Set, rows, offsets []float64, method Method,
+	a Arithmetic) ([]float64, error) {
 	if len(rows) != len(offsets)*n.Outputs() {
-		return nil, &InputError{fmt.Sprintf("%d coefficients for %d bounds on %d outputs", len(rows), len(offsets), n.Outputs())}
+		return nil, &InputError{fmt.Sprintf("%d coefficients for %d bounds on %d outputs", len(rows), len(offsets),
+			n.Outputs())}
 	}
 	b, err := n.bounder(ctx, input, method, a)
 	if err != nil {
@@ -55,7 +57,8 @@ func (n *Network) bounder(ctx context.Context, input Set, method Method, a Arith
 }
 
 // bounds are those of as many rows, which part gives by block.
-func (b *bounder) bounds(ctx context.Context, rows int, part func(from, to int) (rows, offsets []float64)) ([]float64, error) {
+func (b *bounder) bounds(ctx context.Context, rows int, part func(from, to int) (rows, offsets []float64)) ([]float64,
+	error) {
 	bounds := make([]float64, rows)
 	return bounds, b.n.blocks(rows, func(from, to int) error {
 		block, offsets := part(from, to)
@@ -206,7 +209,8 @@ func (nd node) mergeable() bool {
 }
 
 // crown walks back from linear functions of a node's output to the input.
-func (n *Network) crown(ctx context.Context, r *region, from int, rows, offsets []float64, slope lowerSlope, a Arithmetic) ([]float64, error) {
+func (n *Network) crown(ctx context.Context, r *region, from int, rows, offsets []float64, slope lowerSlope,
+	a Arithmetic) ([]float64, error) {
 	boxes := r.boxes
 	k := len(offsets)
 	constant := make([]float64, k)

@@ -69,7 +69,8 @@ func (n *Network) Assumes() string {
 		switch nd.op {
 		case "Sigmoid", "Tanh", "LogSoftmax", "LogSumExp", "Softplus":
 			all = append(all,
-				"sigmoid, tanh, exp and log in float32 are off by at most 2^-18; log-softmax subtracts the largest value first")
+				"sigmoid, tanh, exp and log in float32 are off by at most 2^-18; log-softmax subtracts the largest "+
+					"value first")
 			return strings.Join(all, "; ")
 		}
 	}

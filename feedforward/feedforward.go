@@ -56,19 +56,22 @@ type node struct {
 	terms      int     // of the sums that its values are, scaled and moved; 0: of none
 }
 
-// layer is what a node computes. Slices in and out hold one tensor each; none of them may be kept or changed, but for those
-// that a method returns or is told to fill.
+// layer is what a node computes. Slices in and out hold one tensor each; none of them may be kept
+// or changed, but for those that a method returns or is told to fill.
 type layer interface {
 	// forward writes the layer's values at the inputs.
 	forward(in [][]float64, out []float64)
-	// backward adds to each gradient by an input the product of g, the gradient by the output, with the derivative there.
+	// backward adds to each gradient by an input the product of g, the gradient by the output, with
+	// the derivative there.
 	backward(in [][]float64, out, g []float64, gin [][]float64)
 	// interval writes bounds on the outputs over boxes of inputs. Where ctx ends, it may leave them unfinished; so may
 	// relax.
 	interval(ctx context.Context, in []Box, out Box, a Arithmetic)
-	// relax replaces rows of linear functions of the output by rows that are nowhere smaller over the boxes, of the inputs:
-	// it adds to each of gin, rows × size of the input, and to constant, a value a row.
-	relax(ctx context.Context, in []Box, out Box, rows int, g []float64, gin [][]float64, constant []float64, a Arithmetic)
+	// relax replaces rows of linear functions of the output by rows that are nowhere smaller over
+	// the boxes, of the inputs: it adds to each of gin, rows × size of the input, and to constant,
+	// a value a row.
+	relax(ctx context.Context, in []Box, out Box, rows int, g []float64, gin [][]float64, constant []float64,
+		a Arithmetic)
 }
 
 // InputShape is the shape of one input.
@@ -145,14 +148,16 @@ func (n *Network) Forward(x []float64) ([]float64, error) {
 // VectorJacobian returns the outputs f(x) and, for a vector v of one value an output, the product vᵀ·∂f/∂x. At a kink
 // (ReLU at 0, equal values under a maximum) it takes the derivative 0 from the left, and that of the first
 // maximum. v is computed from the outputs by the function given.
-func (n *Network) VectorJacobian(x []float64, v func(outputs []float64) []float64) (outputs, gradient []float64, err error) {
+func (n *Network) VectorJacobian(x []float64, v func(outputs []float64) []float64) (outputs, gradient []float64,
+	err error) {
 	if err := n.checkInput(x); err != nil {
 		return nil, nil, err
 	}
 	values := n.values(x)
 	direction := v(values[n.output])
 	if len(direction) != len(values[n.output]) {
-		return nil, nil, &InputError{fmt.Sprintf("a vector of %d values for %d outputs", len(direction), len(values[n.output]))}
+		return nil, nil, &InputError{fmt.Sprintf("a vector of %d values for %d outputs", len(direction),
+			len(values[n.output]))}
 	}
 	size := 0
 	for _, nd := range n.nodes[1:] {

@@ -4,7 +4,8 @@ package feedforward
 
 // Without vectors, points are evaluated one by one.
 
-func multiply(w [][tileRows]float64, off []int, x *[tilePixels][]lane, b *[tileRows]float64, s *[tileRows * tilePixels]lane) {
+func multiply(w [][tileRows]float64, off []int, x *[tilePixels][]lane, b *[tileRows]float64,
+	s *[tileRows * tilePixels]lane) {
 	panic("feedforward: no vector form in this build")
 }
 

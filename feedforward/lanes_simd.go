@@ -4,10 +4,12 @@ package feedforward
 
 import "simd/archsimd"
 
-// multiply is, for four rows of weights and four pixels, b plus the sums of w_t·x over the inputs t, which lie off_t behind each pixel:
-// at s[4r+p] of row r at pixel p. Two rows at a time, and a pixel after the other, as Go uses 15 vectors: the sums would not stay in them
-// beside more products.
-func multiply(w [][tileRows]float64, off []int, x *[tilePixels][]lane, b *[tileRows]float64, s *[tileRows * tilePixels]lane) {
+// multiply is, for four rows of weights and four pixels, b plus the sums of w_t·x over the inputs
+// t, which lie off_t behind each pixel: at s[4r+p] of row r at pixel p. Two rows at a time, and a
+// pixel after the other, as Go uses 15 vectors: the sums would not stay in them beside more
+// products.
+func multiply(w [][tileRows]float64, off []int, x *[tilePixels][]lane, b *[tileRows]float64,
+	s *[tileRows * tilePixels]lane) {
 	off = off[:len(w)]
 	x0, x1, x2, x3 := x[0], x[1], x[2], x[3]
 	for r := 0; r < tileRows; r += 2 {
@@ -79,11 +81,14 @@ func multiplyRows(w *[tileRows][]float64, x []float64, s *[tileRows]lane) {
 	w0, w1, w2, w3 := w[0], w[1][:len(w[0])], w[2][:len(w[0])], w[3][:len(w[0])]
 	if wide {
 		type in = *[8]float64
-		s0, s1, s2, s3 := archsimd.LoadFloat64x8(in(&s[0])), archsimd.LoadFloat64x8(in(&s[1])), archsimd.LoadFloat64x8(in(&s[2])), archsimd.LoadFloat64x8(in(&s[3]))
+		s0, s1, s2, s3 := archsimd.LoadFloat64x8(in(&s[0])), archsimd.LoadFloat64x8(in(&s[1])),
+			archsimd.LoadFloat64x8(in(&s[2])), archsimd.LoadFloat64x8(in(&s[3]))
 		for i := range w0 {
 			v := archsimd.LoadFloat64x8(in(x[i*Lanes:]))
-			s0, s1 = s0.Add(archsimd.BroadcastFloat64x8(w0[i]).Mul(v)), s1.Add(archsimd.BroadcastFloat64x8(w1[i]).Mul(v))
-			s2, s3 = s2.Add(archsimd.BroadcastFloat64x8(w2[i]).Mul(v)), s3.Add(archsimd.BroadcastFloat64x8(w3[i]).Mul(v))
+			s0, s1 = s0.Add(archsimd.BroadcastFloat64x8(w0[i]).Mul(v)),
+				s1.Add(archsimd.BroadcastFloat64x8(w1[i]).Mul(v))
+			s2, s3 = s2.Add(archsimd.BroadcastFloat64x8(w2[i]).Mul(v)),
+				s3.Add(archsimd.BroadcastFloat64x8(w3[i]).Mul(v))
 		}
 		s0.Store(in(&s[0]))
 		s1.Store(in(&s[1]))
@@ -93,11 +98,14 @@ func multiplyRows(w *[tileRows][]float64, x []float64, s *[tileRows]lane) {
 	}
 	type in = *[4]float64
 	for half := 0; half < Lanes; half += 4 {
-		s0, s1, s2, s3 := archsimd.LoadFloat64x4(in(s[0][half:])), archsimd.LoadFloat64x4(in(s[1][half:])), archsimd.LoadFloat64x4(in(s[2][half:])), archsimd.LoadFloat64x4(in(s[3][half:]))
+		s0, s1, s2, s3 := archsimd.LoadFloat64x4(in(s[0][half:])), archsimd.LoadFloat64x4(in(s[1][half:])),
+			archsimd.LoadFloat64x4(in(s[2][half:])), archsimd.LoadFloat64x4(in(s[3][half:]))
 		for i := range w0 {
 			v := archsimd.LoadFloat64x4(in(x[i*Lanes+half:]))
-			s0, s1 = s0.Add(archsimd.BroadcastFloat64x4(w0[i]).Mul(v)), s1.Add(archsimd.BroadcastFloat64x4(w1[i]).Mul(v))
-			s2, s3 = s2.Add(archsimd.BroadcastFloat64x4(w2[i]).Mul(v)), s3.Add(archsimd.BroadcastFloat64x4(w3[i]).Mul(v))
+			s0, s1 = s0.Add(archsimd.BroadcastFloat64x4(w0[i]).Mul(v)),
+				s1.Add(archsimd.BroadcastFloat64x4(w1[i]).Mul(v))
+			s2, s3 = s2.Add(archsimd.BroadcastFloat64x4(w2[i]).Mul(v)),
+				s3.Add(archsimd.BroadcastFloat64x4(w3[i]).Mul(v))
 		}
 		s0.Store(in(s[0][half:]))
 		s1.Store(in(s[1][half:]))
@@ -111,7 +119,8 @@ func spreadRows(w *[tileRows][]float64, g *[tileRows]lane, x []float64) {
 	w0, w1, w2, w3 := w[0], w[1][:len(w[0])], w[2][:len(w[0])], w[3][:len(w[0])]
 	if wide {
 		type in = *[8]float64
-		g0, g1, g2, g3 := archsimd.LoadFloat64x8(in(&g[0])), archsimd.LoadFloat64x8(in(&g[1])), archsimd.LoadFloat64x8(in(&g[2])), archsimd.LoadFloat64x8(in(&g[3]))
+		g0, g1, g2, g3 := archsimd.LoadFloat64x8(in(&g[0])), archsimd.LoadFloat64x8(in(&g[1])),
+			archsimd.LoadFloat64x8(in(&g[2])), archsimd.LoadFloat64x8(in(&g[3]))
 		for i := range w0 {
 			to := in(x[i*Lanes:])
 			archsimd.LoadFloat64x8(to).Add(archsimd.BroadcastFloat64x8(w0[i]).Mul(g0)).Add(archsimd.BroadcastFloat64x8(w1[i]).Mul(g1)).Add(archsimd.BroadcastFloat64x8(w2[i]).Mul(g2)).Add(archsimd.BroadcastFloat64x8(w3[i]).Mul(g3)).Store(to)
@@ -120,7 +129,8 @@ func spreadRows(w *[tileRows][]float64, g *[tileRows]lane, x []float64) {
 	}
 	type in = *[4]float64
 	for half := 0; half < Lanes; half += 4 {
-		g0, g1, g2, g3 := archsimd.LoadFloat64x4(in(g[0][half:])), archsimd.LoadFloat64x4(in(g[1][half:])), archsimd.LoadFloat64x4(in(g[2][half:])), archsimd.LoadFloat64x4(in(g[3][half:]))
+		g0, g1, g2, g3 := archsimd.LoadFloat64x4(in(g[0][half:])), archsimd.LoadFloat64x4(in(g[1][half:])),
+			archsimd.LoadFloat64x4(in(g[2][half:])), archsimd.LoadFloat64x4(in(g[3][half:]))
 		for i := range w0 {
 			to := in(x[i*Lanes+half:])
 			archsimd.LoadFloat64x4(to).Add(archsimd.BroadcastFloat64x4(w0[i]).Mul(g0)).Add(archsimd.BroadcastFloat64x4(w1[i]).Mul(g1)).Add(archsimd.BroadcastFloat64x4(w2[i]).Mul(g2)).Add(archsimd.BroadcastFloat64x4(w3[i]).Mul(g3)).Store(to)

@@ -7,17 +7,20 @@ import (
 	"slices"
 )
 
-// logBounds are LogBounds of all differences, of which only those are computed that can change one of the two: of K² pairs mostly
-// 2K. Let s be the class that leads at the input, with outputs f there.
+// logBounds are LogBounds of all differences, of which only those are computed that can change one
+// of the two: of K² pairs mostly 2K. Let s be the class that leads at the input, with outputs f
+// there.
 //
-// Upper: a class k whose bound with looser U is at most that of another class cannot be the maximum. Row s is computed, then U_ks for
-// each class that is still open, then more of the rows of the classes with the largest bounds, pairs with the smallest U first, which
-// weigh most in the sum, until the largest is that of a row which is known.
+// Upper: a class k whose bound with looser U is at most that of another class cannot be the
+// maximum. Row s is computed, then U_ks for each class that is still open, then more of the rows of
+// the classes with the largest bounds, pairs with the smallest U first, which weigh most in the
+// sum, until the largest is that of a row which is known.
 //
-// Lower: U_lk ≥ f_l − f_k, so that class k proves at most −ln Σ_l exp(f_l − f_k), and less with each U_lk that is known.
+// Lower: U_lk ≥ f_l − f_k, so that class k proves at most −ln Σ_l exp(f_l − f_k), and less with
+// each U_lk that is known.
 //
-// Outputs that are all alike leave every class open: after mostPairs pairs more than 2K the others keep their intervals, and the
-// bounds, which stay sound, are looser than those of all differences.
+// Outputs that are all alike leave every class open: after mostPairs pairs more than 2K the others
+// keep their intervals, and the bounds, which stay sound, are looser than those of all differences.
 func (b *bounder) logBounds(ctx context.Context, f []float64, leader int) (upper, lower float64, err error) {
 	p, err := b.pairs(ctx)
 	if err != nil {
@@ -45,8 +48,9 @@ type pairs struct {
 // mostPairs is for each of the two bounds; up to a hundred classes have no more.
 var mostPairs = 10_000 // a test makes it small
 
-// pairs starts from intervals with the last layers merged, in a form whose cost is one distance a pair: with rows g_k of coefficients on a
-// layer's values, of centres c and radii r, U_kl = (g_k − g_l)·c + ‖(g_k − g_l)∘r‖₁ and what the rows' constants and rounding add.
+// pairs starts from intervals with the last layers merged, in a form whose cost is one distance a
+// pair: with rows g_k of coefficients on a layer's values, of centres c and radii r, U_kl = (g_k −
+// g_l)·c + ‖(g_k − g_l)∘r‖₁ and what the rows' constants and rounding add.
 func (b *bounder) pairs(ctx context.Context) (*pairs, error) {
 	k := b.n.Outputs()
 	p := &pairs{bounder: b, k: k, u: make([]float64, k*k), known: make([]bool, k*k)}
@@ -128,8 +132,8 @@ func (p *pairs) know(ctx context.Context, which []int) error {
 	return p.differences(ctx, which, p.u)
 }
 
-// firstPairs are how many pairs of an open class are computed at first; each time that it stays open, twice as many. mostOpen is how
-// many classes are looked at together, once there are so many.
+// firstPairs are how many pairs of an open class are computed at first; each time that it stays
+// open, twice as many. mostOpen is how many classes are looked at together, once there are so many.
 const (
 	firstPairs = 8
 	mostOpen   = 16
@@ -154,7 +158,8 @@ func (p *pairs) highest(ctx context.Context, leader int) (float64, error) {
 		return 0, err
 	}
 	var open []int
-	rows, sizes := make([][]int, p.k), make([]int, p.k) // what is not known of a class, and how much of it is computed next
+	// what is not known of a class, and how much of it is computed next
+	rows, sizes := make([][]int, p.k), make([]int, p.k)
 	for _, pair := range against {
 		open = append(open, pair/p.k)
 		bounds[pair/p.k] = upperOf(p.u, p.k, pair/p.k)

@@ -134,7 +134,8 @@ func (r *reader) operators(model *onnxfile.Model) error {
 		r.opset = set.Version
 	}
 	if r.opset < oldest || r.opset > newest {
-		return fmt.Errorf("feedforward: %s: opset %d; expected %d to %d, so export or convert it to one of these", r.file,
+		return fmt.Errorf("feedforward: %s: opset %d; expected %d to %d, so export or convert it to one of these",
+			r.file,
 			r.opset, oldest, newest)
 	}
 	for _, f := range model.Functions {
@@ -231,12 +232,14 @@ func (r *reader) input(model *onnxfile.Model, images *Images) error {
 	var shape Shape
 	for _, d := range in.Dims[1:] {
 		if d.Size > mostValues {
-			return fmt.Errorf("feedforward: %s: input %q has dimensions %v, at most %d values are read", r.file, in.Name,
+			return fmt.Errorf("feedforward: %s: input %q has dimensions %v, at most %d values are read", r.file,
+				in.Name,
 				sides(in), mostValues)
 		}
 		if d.Size < 1 {
 			if images == nil {
-				return fmt.Errorf("feedforward: %s: input %q has open dimensions %v: give the size of the images", r.file,
+				return fmt.Errorf("feedforward: %s: input %q has open dimensions %v: give the size of the images",
+					r.file,
 					in.Name, sides(in))
 			}
 			shape = nil

@@ -44,7 +44,8 @@ func (r *reader) arithmetic(n *onnxfile.Node) (int, string) {
 			continue
 		}
 		if r.open && len(dims[i]) != len(together) {
-			return 0, fmt.Sprintf("dimensions %v with %v, which moves the images of a batch to another axis", dims[0], dims[1])
+			return 0, fmt.Sprintf("dimensions %v with %v, which moves the images of a batch to another axis", dims[0],
+				dims[1])
 		}
 		var reason string
 		if layers[i], reason = r.repeated(layer, together); reason != "" {
@@ -222,7 +223,8 @@ func (r *reader) reduceLogSumExp(n *onnxfile.Node) (int, string) {
 	if reason != "" {
 		return 0, reason
 	}
-	if shape := r.b.Shape(in); len(shape) != 1 || len(axes) != 1 || axes[0] != 1 && axes[0] != -1 || n.Int("keepdims", 1) == 0 {
+	if shape := r.b.Shape(in); len(shape) != 1 || len(axes) != 1 || axes[0] != 1 && axes[0] != -1 ||
+		n.Int("keepdims", 1) == 0 {
 		return 0, fmt.Sprintf("over axes %v of %v; that of all values is read, with keepdims", axes, shape)
 	}
 	return r.b.LogSumExp(in), ""

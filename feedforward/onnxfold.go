@@ -217,7 +217,8 @@ func (r *reader) slices(n *onnxfile.Node, dims []int) ([]slice, string) {
 		}
 	}
 	if len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts) {
-		return nil, fmt.Sprintf("%d starts, %d ends, %d axes and %d steps", len(starts), len(ends), len(axes), len(steps))
+		return nil, fmt.Sprintf("%d starts, %d ends, %d axes and %d steps", len(starts), len(ends), len(axes),
+			len(steps))
 	}
 	out := make([]slice, len(dims))
 	for i, d := range dims {
@@ -466,7 +467,8 @@ func (r *reader) foldElementwise(n *onnxfile.Node, in []*constant) (*constant, s
 		return nil, reason
 	}
 	out, first := all[0], all[0]
-	for _, second := range append(all[1:], first)[:max(1, len(all)-1)] { // of one operand, itself in the place of a second
+	// of one operand, itself in the place of a second
+	for _, second := range append(all[1:], first)[:max(1, len(all)-1)] {
 		if out, reason = elementwise[n.Op].on(out, second, dims); reason != "" {
 			return nil, reason
 		}

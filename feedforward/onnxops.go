@@ -16,14 +16,18 @@ var operators map[string]func(r *reader, n *onnxfile.Node) (layer int, reason st
 func init() { // a table that its own functions name
 	operators = map[string]func(r *reader, n *onnxfile.Node) (int, string){
 		"Conv": (*reader).conv, "Gemm": (*reader).gemm, "MatMul": (*reader).matMul,
-		"Add": (*reader).arithmetic, "Sub": (*reader).arithmetic, "Mul": (*reader).arithmetic, "Div": (*reader).arithmetic,
+		"Add": (*reader).arithmetic, "Sub": (*reader).arithmetic, "Mul": (*reader).arithmetic,
+		"Div":                (*reader).arithmetic,
 		"BatchNormalization": (*reader).batchNorm,
-		"Relu":               one((*Builder).ReLU), "Sigmoid": one((*Builder).Sigmoid), "Tanh": one((*Builder).Tanh), "Softplus": one((*Builder).Softplus),
+		"Relu":               one((*Builder).ReLU), "Sigmoid": one((*Builder).Sigmoid), "Tanh": one((*Builder).Tanh),
+		"Softplus":   one((*Builder).Softplus),
 		"LogSoftmax": (*reader).logSoftmax,
 		"LeakyRelu":  (*reader).leaky, "Clip": (*reader).clip,
-		"AveragePool": (*reader).pool, "MaxPool": (*reader).pool, "GlobalAveragePool": (*reader).pool, "GlobalMaxPool": (*reader).pool,
+		"AveragePool": (*reader).pool, "MaxPool": (*reader).pool, "GlobalAveragePool": (*reader).pool,
+		"GlobalMaxPool":   (*reader).pool,
 		"ReduceLogSumExp": (*reader).reduceLogSumExp, "ReduceMean": (*reader).reduceMean, "Pad": (*reader).pad,
-		"Flatten": (*reader).reshape, "Reshape": (*reader).reshape, "Squeeze": (*reader).reshape, "Unsqueeze": (*reader).reshape,
+		"Flatten": (*reader).reshape, "Reshape": (*reader).reshape, "Squeeze": (*reader).reshape,
+		"Unsqueeze": (*reader).reshape,
 		"Transpose": (*reader).transpose, "Concat": (*reader).concat,
 		"Identity": same, "Dropout": same, "Cast": (*reader).cast,
 	}
@@ -230,5 +234,6 @@ func computes(kind onnxfile.Type) string {
 	case onnxfile.Float32, onnxfile.Float64:
 		return ""
 	}
-	return fmt.Sprintf("it computes in %v; bounds and gradients are of networks in float32 or float64 (certify takes it as it is)", kind)
+	return fmt.Sprintf("it computes in %v; bounds and gradients are of networks in float32 or float64 (certify "+
+		"takes it as it is)", kind)
 }

@@ -25,7 +25,8 @@ func (r *reader) window(n *onnxfile.Node, in Shape, kernel []int) (ConvOptions, 
 		}
 	}
 	if min(slices.Min(o.Kernel[:]), slices.Min(o.Stride[:]), slices.Min(o.Dilation[:])) < 1 {
-		return o, fmt.Sprintf("kernel %v, strides %v and dilations %v; each is at least 1", o.Kernel, o.Stride, o.Dilation)
+		return o, fmt.Sprintf("kernel %v, strides %v and dilations %v; each is at least 1", o.Kernel, o.Stride,
+			o.Dilation)
 	}
 	pads := toInts(n.Ints("pads"))
 	if len(pads) == 4 {
@@ -172,7 +173,8 @@ func (r *reader) matMul(n *onnxfile.Node) (int, string) {
 	dims := append([]int{1}, r.b.Shape(in)...)
 	axis := len(dims) - 1 - (1 - at) // of the input, over which it is summed
 	if len(c.dims) != 2 || len(dims) < 3-at || Shape(dims).Size() != dims[axis] || c.dims[1-at] != dims[axis] {
-		return 0, fmt.Sprintf("a result of dimensions %v times a constant of %v; a row times a matrix, or a matrix times a column, is read",
+		return 0, fmt.Sprintf("a result of dimensions %v times a constant of %v; a row times a matrix, or a matrix "+
+			"times a column, is read",
 			dims, c.dims)
 	}
 	w := c.real

@@ -99,7 +99,8 @@ func (logSoftmax) interval(ctx context.Context, in []Box, out Box, a Arithmetic)
 		for k := range l {
 			magnitude = max(magnitude, -l[k], u[k])
 		}
-		// The difference from the largest value, the relative error of the sum under the logarithm, and that of exp and log.
+		// The difference from the largest value, the relative error of the sum under the logarithm,
+		// and that of exp and log.
 		e, top = 4*functionError+a.gamma(len(l))+8*single*magnitude, functionError
 	}
 	for k := range l {

@@ -30,7 +30,8 @@ func (n *Network) reachOf(r *region, at int) reach {
 		if l.matrix() {
 			return reach{behind: float64(l.terms())*f.factor*in.direct + f.term, all: in.since + f.constants}
 		}
-		return reach{f.factor*in.direct + f.term, f.factor*in.behind + f.term, in.since + f.constants, in.all + f.constants}
+		return reach{f.factor*in.direct + f.term, f.factor*in.behind + f.term, in.since + f.constants,
+			in.all + f.constants}
 	}
 	return reach{}
 }

@@ -4,10 +4,11 @@ import "fmt"
 
 // Limits, so that a small file cannot ask for much memory or time.
 const (
-	mostValues   = 1 << 28   // of a layer
-	mostProducts = 1 << 32   // of a layer, some seconds of work between two looks at an interrupt
-	mostMemory   = 768 << 20 // bytes for bounds and tables of all layers, and besides, for each byte of weights in a file,
-	ofWeights    = 6
+	mostValues   = 1 << 28 // of a layer
+	mostProducts = 1 << 32 // of a layer, some seconds of work between two looks at an interrupt
+	// bytes for bounds and tables of all layers, and besides, for each byte of weights in a file,
+	mostMemory = 768 << 20
+	ofWeights  = 6
 )
 
 // size is what layers need, and the weights that they come with, in bytes.
@@ -29,7 +30,8 @@ func (s size) tooLarge(what string, shape []int) string {
 	if s.need() <= s.limit() {
 		return ""
 	}
-	return fmt.Sprintf("%s %v needs too much memory: with it the network takes %d MB, and one with so few weights may take %d MB",
+	return fmt.Sprintf("%s %v needs too much memory: with it the network takes %d MB, and one with so few weights "+
+		"may take %d MB",
 		what, shape, s.need()>>20, s.limit()>>20)
 }
 

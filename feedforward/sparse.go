@@ -7,8 +7,10 @@ import (
 
 // scale is y_i = s_j·x_i + t_j with j = i/times: normalisation in inference, multiplication and addition of constants.
 type scale struct {
-	s, t   []float64
-	size   []float64 // what of t's parts enters rounding errors, e.g. |s·mean| + |shift| of t = shift − s·mean; nil: |t|
+	s, t []float64
+	// what of t's parts enters rounding errors, e.g. |s·mean| + |shift| of t = shift − s·mean; nil:
+	// |t|
+	size   []float64
 	times  int
 	behind int // terms of the sums that it scales
 	fold   folding

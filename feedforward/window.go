@@ -82,7 +82,8 @@ func (b *Builder) windows(in int, p PoolOptions) (*windows, string) {
 		}
 	}
 	if float64(s[0])*float64(sides[0])*float64(sides[1]) > mostMembers {
-		return nil, fmt.Sprintf("windows of %d × %d values in %d channels, at most %d are read", sides[0], sides[1], s[0],
+		return nil, fmt.Sprintf("windows of %d × %d values in %d channels, at most %d are read", sides[0], sides[1],
+			s[0],
 			mostMembers)
 	}
 	return w, ""
@@ -208,7 +209,10 @@ func (l *maximum) relax(ctx context.Context, in []Box, out Box, rows int, g []fl
 	n, m := l.size(), len(in[0].Lower)
 	l.each(func(o int, members []int) {
 		best := l.first(in[0].Lower, members)
-		wins := !slices.ContainsFunc(members, func(i int) bool { return i != best && in[0].Upper[i] > in[0].Lower[best] })
+		wins := !slices.ContainsFunc(members, func(i int) bool {
+			return i != best &&
+				in[0].Upper[i] > in[0].Lower[best]
+		})
 		for k := range rows {
 			switch v := g[k*n+o]; {
 			case v < 0 || v > 0 && wins:

@@ -10,7 +10,8 @@ import (
 // Agreement is what predictions without labels say about accuracy under a shift (Baek et al. 2022, "Agreement on the
 // line"): where models lie on the line, their pairwise agreement does, too, with nearly the same slope and intercept.
 type Agreement struct {
-	Line     Line            `json:"line"`     // probit of agreement under the shift on probit of agreement without it, over all pairs
+	// probit of agreement under the shift on probit of agreement without it, over all pairs
+	Line     Line            `json:"line"`
 	Reliable bool            `json:"reliable"` // R² of that line is at least LeastAgreement
 	Clip     string          `json:"clip"`
 	Sampling string          `json:"sampling"` // what the intervals took for random, and how
@@ -104,7 +105,8 @@ func (a *Agreement) intervals(ctx context.Context, id, shifted []Predictions, la
 			agreedShifted = append(agreedShifted, equal(shifted[i].Classes, shifted[j].Classes))
 		}
 	}
-	sample := append(a.values(func(m AgreedModel) float64 { return m.S }), a.values(func(m AgreedModel) float64 { return m.D })...)
+	sample := append(a.values(func(m AgreedModel) float64 { return m.S }),
+		a.values(func(m AgreedModel) float64 { return m.D })...)
 	of := func(d resample.Draw, values []float64) error {
 		times := count(d.First, n)
 		timesShifted := times
@@ -125,7 +127,8 @@ func (a *Agreement) intervals(ctx context.Context, id, shifted []Predictions, la
 			}
 			return out
 		}
-		_, s, z, err := estimate(probits(right, times, n), probits(agreed, times, n), probits(agreedShifted, timesShifted, m))
+		_, s, z, err := estimate(probits(right, times, n), probits(agreed, times, n), probits(agreedShifted,
+			timesShifted, m))
 		if degenerate(err) {
 			copy(values, sample)
 			return nil
@@ -140,7 +143,8 @@ func (a *Agreement) intervals(ctx context.Context, id, shifted []Predictions, la
 		return fmt.Errorf("lines: %w", err)
 	}
 	for i := range a.Models {
-		a.Models[i].SInterval, a.Models[i].DInterval = &Interval{estimates[i].Interval}, &Interval{estimates[models+i].Interval}
+		a.Models[i].SInterval, a.Models[i].DInterval = &Interval{estimates[i].Interval},
+			&Interval{estimates[models+i].Interval}
 	}
 	b, _ := o.Bootstrap.Resolved()
 	a.Sampling = fmt.Sprintf("%s; %d resamples, %g %% intervals, seed %d", what, b.Resamples, 100*b.Confidence, b.Seed)
@@ -212,7 +216,8 @@ func agree(id, shifted []Predictions, labels, truth []int, clip Clip) (*Agreemen
 				return nil, err
 			}
 			x, y = append(x, g), append(y, h)
-			out.Pairs = append(out.Pairs, AgreementPair{id[i].Model, id[j].Model, float64(k) / float64(n), float64(kShifted) / float64(nShifted)})
+			out.Pairs = append(out.Pairs, AgreementPair{id[i].Model, id[j].Model, float64(k) / float64(n),
+				float64(kShifted) / float64(nShifted)})
 		}
 	}
 	line, s, d, err := estimate(accuracy, x, y)
@@ -226,8 +231,8 @@ func agree(id, shifted []Predictions, labels, truth []int, clip Clip) (*Agreemen
 	return out, nil
 }
 
-// estimate is the agreement line through the pairs (g, h), in the order of i < j, and both estimates of each model's accuracy
-// under the shift, all in probit units.
+// estimate is the agreement line through the pairs (g, h), in the order of i < j, and both
+// estimates of each model's accuracy under the shift, all in probit units.
 func estimate(accuracy, g, h []float64) (line Line, s, d []float64, err error) {
 	if line, err = LeastSquares(g, h); err != nil {
 		return line, nil, nil, err
@@ -238,8 +243,8 @@ func estimate(accuracy, g, h []float64) (line Line, s, d []float64, err error) {
 	return line, s, alineD(accuracy, g, h, line.Slope), nil
 }
 
-// alineD solves the normal equations of ALine-D in closed form: with r_i half the sum over j of the right sides b_ij, they are
-// ¼((n−2)·z_i + Σz) = r_i.
+// alineD solves the normal equations of ALine-D in closed form: with r_i half the sum over j of the
+// right sides b_ij, they are ¼((n−2)·z_i + Σz) = r_i.
 func alineD(accuracy, g, h []float64, slope float64) []float64 {
 	n := len(accuracy)
 	r := make([]float64, n)
@@ -286,13 +291,16 @@ func checkPredictions(id, shifted []Predictions, labels, truth []int) error {
 	for i := range id {
 		switch {
 		case id[i].Model != shifted[i].Model:
-			return fmt.Errorf("lines: predictions %d are of %q without the shift and of %q under it", i, id[i].Model, shifted[i].Model)
+			return fmt.Errorf("lines: predictions %d are of %q without the shift and of %q under it", i, id[i].Model,
+				shifted[i].Model)
 		case seen[id[i].Model]:
 			return fmt.Errorf("lines: model %q stands twice", id[i].Model)
 		case len(id[i].Classes) != len(labels):
-			return fmt.Errorf("lines: model %q has predictions for %d images, the set has %d", id[i].Model, len(id[i].Classes), len(labels))
+			return fmt.Errorf("lines: model %q has predictions for %d images, the set has %d", id[i].Model,
+				len(id[i].Classes), len(labels))
 		case len(shifted[i].Classes) != len(shifted[0].Classes):
-			return fmt.Errorf("lines: model %q has predictions for %d shifted images, %q for %d", id[i].Model, len(shifted[i].Classes), id[0].Model, len(shifted[0].Classes))
+			return fmt.Errorf("lines: model %q has predictions for %d shifted images, %q for %d", id[i].Model,
+				len(shifted[i].Classes), id[0].Model, len(shifted[0].Classes))
 		}
 		seen[id[i].Model] = true
 	}

@@ -68,16 +68,19 @@ func readCSV(path string, in io.Reader, o CSV) (Models, error) {
 	}
 	name := slices.Index(t.header, "model")
 	if name < 0 {
-		return nil, &FieldError{File: path, Line: 1, Reason: fmt.Sprintf("no column %q among %s", "model", list(t.header))}
+		return nil, &FieldError{File: path, Line: 1, Reason: fmt.Sprintf("no column %q among %s", "model",
+			list(t.header))}
 	}
 	models := make(Models, len(t.rows))
 	for i, row := range t.rows {
-		models[i] = Model{Name: row[name], Labels: map[string]string{}, Accuracies: map[string]Accuracy{}, Numbers: map[string]float64{}}
+		models[i] = Model{Name: row[name], Labels: map[string]string{}, Accuracies: map[string]Accuracy{},
+			Numbers: map[string]float64{}}
 		if row[name] == "" {
 			return nil, &FieldError{path, t.lines[i], "model", "a model without a name"}
 		}
 		if before := slices.IndexFunc(models[:i], func(m Model) bool { return m.Name == row[name] }); before >= 0 {
-			return nil, &FieldError{path, t.lines[i], "model", fmt.Sprintf("%q stands twice, first in line %d", row[name], t.lines[before])}
+			return nil, &FieldError{path, t.lines[i], "model", fmt.Sprintf("%q stands twice, first in line %d",
+				row[name], t.lines[before])}
 		}
 	}
 	images, err := t.images(path, o)
@@ -88,7 +91,8 @@ func readCSV(path string, in io.Reader, o CSV) (Models, error) {
 		if c == name || column == imagesColumn && images != nil {
 			continue
 		}
-		isNumber := slices.Contains(o.Numbers, column) || slices.ContainsFunc(Predictors, func(p Predictor) bool { return p.Field == column })
+		isNumber := slices.Contains(o.Numbers, column) || slices.ContainsFunc(Predictors,
+			func(p Predictor) bool { return p.Field == column })
 		isLabel := slices.Contains(o.Labels, column) || !isNumber && t.hasWords(c)
 		for i, row := range t.rows {
 			cell := strings.TrimSpace(row[c])
@@ -168,7 +172,8 @@ func readColumns(path string, in io.Reader) (*columns, error) {
 
 const imagesColumn = "n"
 
-// images is the column of images by line, 0 where it is blank; nil if there is none, or CSV says that it is something else.
+// images is the column of images by line, 0 where it is blank; nil if there is none, or CSV says
+// that it is something else.
 func (t *columns) images(path string, o CSV) ([]int, error) {
 	c := slices.Index(t.header, imagesColumn)
 	if c < 0 || slices.Contains(o.Numbers, imagesColumn) || slices.Contains(o.Labels, imagesColumn) {
@@ -182,7 +187,8 @@ func (t *columns) images(path string, o CSV) ([]int, error) {
 		}
 		n, err := strconv.Atoi(cell)
 		if err != nil || n < 1 {
-			return nil, &FieldError{path, t.lines[i], imagesColumn, fmt.Sprintf("%q, want the number of images behind the line's accuracies", cell)}
+			return nil, &FieldError{path, t.lines[i], imagesColumn,
+				fmt.Sprintf("%q, want the number of images behind the line's accuracies", cell)}
 		}
 		counts[i] = n
 	}
@@ -199,7 +205,8 @@ func (t *columns) hasWords(c int) bool {
 		k, _, isCount := strings.Cut(strings.TrimSuffix(cell, "%"), "/")
 		if _, err := strconv.ParseFloat(strings.TrimSpace(k), 64); err != nil && !errors.Is(err, strconv.ErrRange) {
 			return true
-		} else if isCount && strings.ContainsAny(cell[len(k):], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+		} else if isCount && strings.ContainsAny(cell[len(k):],
+			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
 			return true
 		}
 	}
@@ -221,7 +228,8 @@ func (o CSV) accuracy(cell string, n int) (Accuracy, error) {
 	number, signed := strings.CutSuffix(cell, "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if err != nil {
-		return Accuracy{}, fmt.Errorf("%q is no accuracy: want k/n, a percentage (88.4%%), or a number in the stated unit", cell)
+		return Accuracy{}, fmt.Errorf("%q is no accuracy: want k/n, a percentage (88.4%%), or a number in the "+
+			"stated unit", cell)
 	}
 	switch {
 	case signed || o.Unit == Percent:
@@ -233,5 +241,6 @@ func (o CSV) accuracy(cell string, n int) (Accuracy, error) {
 		a := Accuracy{Share: v, N: n}
 		return a, a.check()
 	}
-	return Accuracy{}, fmt.Errorf("%q has no unit: say whether bare numbers are shares or percent, write k/n, or say that the column is no accuracy", cell)
+	return Accuracy{}, fmt.Errorf("%q has no unit: say whether bare numbers are shares or percent, write k/n, or "+
+		"say that the column is no accuracy", cell)
 }

@@ -81,12 +81,14 @@ type Result struct {
 
 // Fitted is the line of one group.
 type Fitted struct {
-	Radius      any                 `json:"radius,omitempty"` // of certified accuracies
-	Group       string              `json:"group"`
-	Line                            // least squares in probit units
-	Reliability float64             `json:"reliability,omitempty"` // share of x's variance that is not sampling error; a least-squares slope is too flat by it
-	Deming      *Line               `json:"deming,omitempty"`      // the line that takes both axes' sampling errors for all the scatter
-	Intervals   map[string]Interval `json:"intervals,omitempty"`   // of slope, intercept, r2; nil: see Notes
+	Radius any    `json:"radius,omitempty"` // of certified accuracies
+	Group  string `json:"group"`
+	Line          // least squares in probit units
+	// share of x's variance that is not sampling error; a least-squares slope is too flat by it
+	Reliability float64 `json:"reliability,omitempty"`
+	// the line that takes both axes' sampling errors for all the scatter
+	Deming    *Line               `json:"deming,omitempty"`
+	Intervals map[string]Interval `json:"intervals,omitempty"` // of slope, intercept, r2; nil: see Notes
 
 	sampled bool // Reliability is known
 }
@@ -114,11 +116,13 @@ type Coordinate struct {
 
 // Point is one accuracy pair. A model may have several, say at several radii; they are drawn together.
 type Point struct {
-	Model   string
-	Group   string // its line
-	Fits    bool   // the line goes through it
-	X, Y    Accuracy
-	XImages []float64 // by image: shares of correct answers; nil: unknown. With Options.SameImages NaN: the image is not on this axis
+	Model string
+	Group string // its line
+	Fits  bool   // the line goes through it
+	X, Y  Accuracy
+	// by image: shares of correct answers; nil: unknown. With Options.SameImages NaN: the image is
+	// not on this axis
+	XImages []float64
 	YImages []float64
 	Radius  any // kept in the results
 }
@@ -148,12 +152,14 @@ func Fit(ctx context.Context, models Models, o Options) (*Result, error) {
 		x, okX := m.Accuracies[o.X]
 		y, okY := m.Accuracies[o.Y]
 		if okX && okY {
-			points = append(points, Point{Model: m.Name, Group: m.Labels[o.By], Fits: o.Baseline.Has(m.Name, m.Labels), X: x, Y: y, XImages: m.Images[o.X], YImages: m.Images[o.Y]})
+			points = append(points, Point{Model: m.Name, Group: m.Labels[o.By], Fits: o.Baseline.Has(m.Name, m.Labels),
+				X: x, Y: y, XImages: m.Images[o.X], YImages: m.Images[o.Y]})
 		}
 	}
 	r, err := FitPoints(ctx, points, o)
 	if left := len(models) - len(points); err == nil && left > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d models are left out, as they have no %s or no %s.", left, len(models), o.X, o.Y))
+		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d models are left out, as they have no %s or no %s.", left,
+			len(models), o.X, o.Y))
 	}
 	return r, err
 }

@@ -4,7 +4,9 @@ package lines
 type Grouping struct {
 	Title  string
 	Groups []Group
-	Lines  string   // the label whose values get a line each, of which the table shows the mean; "": one line through all
+	// the label whose values get a line each, of which the table shows the mean; "": one line
+	// through all
+	Lines  string
 	Shifts []string // the rows, fields that hold accuracies under a shift
 	ID     string   // the accuracy without shift
 
@@ -17,10 +19,13 @@ type Group struct {
 	Keep func(Model) bool
 }
 
-// The seven sets of the tables in the main text, and the other corruptions of the appendix (A.10), in the paper's order.
+// The seven sets of the tables in the main text, and the other corruptions of the appendix (A.10),
+// in the paper's order.
 var (
-	mainShifts  = []string{"cifar10.1_acc", "brightness", "contrast", "defocus_blur", "pixelate", "gaussian_noise", "impulse_noise"}
-	otherShifts = []string{"snow", "frost", "fog", "motion_blur", "zoom_blur", "glass_blur", "elastic_transform", "jpeg_compression", "shot_noise", "cifar10c_acc"}
+	mainShifts = []string{"cifar10.1_acc", "brightness", "contrast", "defocus_blur", "pixelate", "gaussian_noise",
+		"impulse_noise"}
+	otherShifts = []string{"snow", "frost", "fog", "motion_blur", "zoom_blur", "glass_blur", "elastic_transform",
+		"jpeg_compression", "shot_noise", "cifar10c_acc"}
 )
 
 // ByPruning is table 1 of Fridovich-Keil et al. 2022: models trained without augmentation, by kind of pruning. The
@@ -54,8 +59,9 @@ var ByCLIP = Grouping{
 		{"CLIP", labelled("group", "clip")},
 		{"Non-CLIP", func(m Model) bool { g := m.Labels["group"]; return g == "torchvision" || g == "robustness" }},
 	},
-	Shifts: []string{"imagenetv2", "imagenet-r", "objectnet", "imagenet-a", "imagenet-sketch", "contrast", "defocus_blur", "gaussian_noise"},
-	ID:     "val",
+	Shifts: []string{"imagenetv2", "imagenet-r", "objectnet", "imagenet-a", "imagenet-sketch", "contrast",
+		"defocus_blur", "gaussian_noise"},
+	ID: "val",
 }
 
 // For returns the grouping for results that are not complete: without the shifts that no model has and the groups in

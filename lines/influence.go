@@ -8,8 +8,9 @@ import (
 type Influence struct {
 	Residual float64 `json:"residual"` // y − (slope·x + intercept)
 	Leverage float64 `json:"leverage"` // h = 1/n + (x−x̄)²/Σ(x−x̄)²
-	Cook     float64 `json:"cook"`     // Cook's distance e² h / (2 s² (1−h)²), s² = Σe²/(n−2); 0 where the line is perfect
-	Without  Line    `json:"without"`  // the line through the other points; zero where they have none
+	// Cook's distance e² h / (2 s² (1−h)²), s² = Σe²/(n−2); 0 where the line is perfect
+	Cook    float64 `json:"cook"`
+	Without Line    `json:"without"` // the line through the other points; zero where they have none
 }
 
 // Influences is the influence of each point (Cook 1977). Errors: those of LeastSquares.

@@ -189,8 +189,8 @@ const (
 	binomial
 )
 
-// plan chooses the design. With accuracies by image, all models share the drawn images; with numbers of images alone, each
-// accuracy is drawn from its binomial law by itself.
+// plan chooses the design. With accuracies by image, all models share the drawn images; with
+// numbers of images alone, each accuracy is drawn from its binomial law by itself.
 func (f *fitter) plan(o Options) (*plan, error) {
 	p := &plan{fitter: f}
 	nx, ny, counted := f.imageCounts()
@@ -206,7 +206,8 @@ func (f *fitter) plan(o Options) (*plan, error) {
 		return p, nil
 	case over == Nets:
 	case nx > 0 && o.SameImages && nx != ny:
-		return nil, fmt.Errorf("lines: %d images on the x axis and %d on the y axis, which are said to be the same", nx, ny)
+		return nil, fmt.Errorf("lines: %d images on the x axis and %d on the y axis, which are said to be the same", nx,
+			ny)
 	case nx > 0 && o.SameImages:
 		p.images = shared
 	case nx > 0:
@@ -223,7 +224,8 @@ func (f *fitter) plan(o Options) (*plan, error) {
 		p.y = newAxis(p.points, func(pt Point) []float64 { return pt.YImages })
 	}
 	models := len(f.models)
-	what := map[imageDraw]string{shared: "images, the same on both axes and for all models", separate: "images of each axis, the same for all models",
+	what := map[imageDraw]string{shared: "images, the same on both axes and for all models",
+		separate: "images of each axis, the same for all models",
 		binomial: "binomial draws of each accuracy (images are not known)"}[p.images]
 	switch {
 	case p.images == shared && p.nets:
@@ -261,8 +263,8 @@ func (f *fitter) plan(o Options) (*plan, error) {
 	return p, nil
 }
 
-// imageCounts are the images behind all points by axis, 0 where some have none or they differ, and whether every accuracy says
-// its number.
+// imageCounts are the images behind all points by axis, 0 where some have none or they differ, and
+// whether every accuracy says its number.
 func (f *fitter) imageCounts() (nx, ny int, counted bool) {
 	nx, ny, counted = len(f.points[0].XImages), len(f.points[0].YImages), true
 	for _, p := range f.points {
@@ -384,7 +386,8 @@ func weigh(places []int, n int) []float64 {
 	return w
 }
 
-// axis holds the images of all points, each vector once: at many radii, or under many corruptions, models stand at one x.
+// axis holds the images of all points, each vector once: at many radii, or under many corruptions,
+// models stand at one x.
 type axis struct {
 	vectors [][]float64 // the values of images that are on the axis, else 0
 	there   [][]float64 // 1 for those; nil: all

@@ -10,8 +10,9 @@ import (
 
 // Jackknifed is a statistic of models, and how far other models of the same kind would move it.
 type Jackknifed struct {
-	Value     float64 `json:"value"`     // of all models
-	Corrected float64 `json:"corrected"` // without the bias that few models give it, such as R² above 0 of models that lie on no line
+	Value float64 `json:"value"` // of all models
+	// without the bias that few models give it, such as R² above 0 of models that lie on no line
+	Corrected float64 `json:"corrected"`
 	Error     float64 `json:"standard_error"`
 	Freedom   float64 `json:"degrees_of_freedom"`
 }

@@ -48,10 +48,12 @@ func (a Accuracy) check() error {
 // no name is both.
 type Model struct {
 	Name       string
-	Labels     map[string]string    // what groups are made of, e.g. "architecture" → "VGG16"
-	Accuracies map[string]Accuracy  // on the set without shift, and on shifted sets
-	Numbers    map[string]float64   // everything else that may predict an accuracy, in its own unit
-	Images     map[string][]float64 // for some accuracies: by image, in the set's order, 1 where it is classified correctly, else 0; or a share, of an image under many corruptions
+	Labels     map[string]string   // what groups are made of, e.g. "architecture" → "VGG16"
+	Accuracies map[string]Accuracy // on the set without shift, and on shifted sets
+	Numbers    map[string]float64  // everything else that may predict an accuracy, in its own unit
+	// for some accuracies: by image, in the set's order, 1 where it is classified correctly, else
+	// 0; or a share, of an image under many corruptions
+	Images map[string][]float64
 }
 
 // Models are models, each name once.

@@ -33,10 +33,14 @@ type PredictionCard struct {
 	Engine  string `json:"engine,omitempty"`
 	Data    string `json:"data"`   // with the corruption
 	Digest  string `json:"digest"` // of decoded pixels and labels, before the corruption
-	IDs     string `json:"ids"`    // of the images, ascending, with commas between; three or more at equal distances as first:end:step, the end left out
-	Right   int    `json:"right"`
-	Images  int    `json:"images"`           // with a label
-	Groups  int    `json:"groups,omitempty"` // labels that are groups of the model's classes, of which the largest logit was taken; 0: labels are classes
+	// of the images, ascending, with commas between; three or more at equal distances as
+	// first:end:step, the end left out
+	IDs    string `json:"ids"`
+	Right  int    `json:"right"`
+	Images int    `json:"images"` // with a label
+	// labels that are groups of the model's classes, of which the largest logit was taken; 0:
+	// labels are classes
+	Groups int `json:"groups,omitempty"`
 }
 
 // LabelsFile is the file of labels in a folder of predictions.
@@ -115,10 +119,12 @@ func (p Predictions) sameAs(all []Predictions, folder string) error {
 	for _, other := range all {
 		switch {
 		case len(other.Classes) != len(p.Classes):
-			return fmt.Errorf("lines: %s: %s has %d predictions, and %s %d", folder, other.Model, len(other.Classes), p.Model, len(p.Classes))
+			return fmt.Errorf("lines: %s: %s has %d predictions, and %s %d", folder, other.Model, len(other.Classes),
+				p.Model, len(p.Classes))
 		case other.Card != nil && p.Card != nil && (other.Card.Digest != p.Card.Digest || other.Card.IDs != p.Card.IDs):
 			return fmt.Errorf("lines: %s: %s saw the images %s of %s (%s), and %s the images %s of %s (%s)", folder,
-				other.Model, other.Card.ids(), other.Card.Data, other.Card.Digest, p.Model, p.Card.ids(), p.Card.Data, p.Card.Digest)
+				other.Model, other.Card.ids(), other.Card.Data, other.Card.Digest, p.Model, p.Card.ids(), p.Card.Data,
+				p.Card.Digest)
 		}
 	}
 	return nil
@@ -129,7 +135,8 @@ func sameImages(id, shifted []Predictions) error {
 	for i, p := range id {
 		a, b := p.Card, shifted[i].Card
 		if a != nil && b != nil && (a.Digest != b.Digest || a.IDs != b.IDs) {
-			return fmt.Errorf("lines: %s saw the images %s of %s (%s) without the shift, and %s of %s (%s) under it, which are said to be the same",
+			return fmt.Errorf("lines: %s saw the images %s of %s (%s) without the shift, and %s of %s (%s) under "+
+				"it, which are said to be the same",
 				p.Model, a.ids(), a.Data, a.Digest, b.ids(), b.Data, b.Digest)
 		}
 	}
@@ -156,11 +163,13 @@ func pooled(folder string, severities []string) (all []Predictions, err error) {
 			continue
 		}
 		if len(part) != len(all) {
-			return nil, fmt.Errorf("lines: %s has predictions of %d models, and %s of %d", filepath.Join(folder, severities[0]), len(all), filepath.Join(folder, name), len(part))
+			return nil, fmt.Errorf("lines: %s has predictions of %d models, and %s of %d",
+				filepath.Join(folder, severities[0]), len(all), filepath.Join(folder, name), len(part))
 		}
 		for i, p := range part {
 			if p.Model != all[i].Model {
-				return nil, fmt.Errorf("lines: %s: predictions of %s, but in %s there are none", filepath.Join(folder, name), p.Model, severities[0])
+				return nil, fmt.Errorf("lines: %s: predictions of %s, but in %s there are none",
+					filepath.Join(folder, name), p.Model, severities[0])
 			}
 			all[i].Classes = append(all[i].Classes, p.Classes...)
 		}
@@ -234,7 +243,8 @@ func decodeClasses(data []byte) ([]int, error) {
 	}
 	width := map[string]int{"|u1": 1, "|i1": 1, "<u2": 2, "<i2": 2, "<u4": 4, "<i4": 4, "<u8": 8, "<i8": 8}[h.Type]
 	if width == 0 || len(h.Shape) != 1 {
-		return nil, fmt.Errorf("values of type %s with %d dimensions; expected whole numbers (as int32) in one", h.Type, len(h.Shape))
+		return nil, fmt.Errorf("values of type %s with %d dimensions; expected whole numbers (as int32) in one", h.Type,
+			len(h.Shape))
 	}
 	rest, _ := io.ReadAll(r)
 	if h.Shape[0] < 0 || h.Shape[0] > len(rest) || len(rest) != width*h.Shape[0] {
@@ -269,7 +279,8 @@ func Match(id, shifted []Predictions) ([]Predictions, error) {
 		out[i] = shifted[k]
 	}
 	if len(shifted) != len(id) {
-		return nil, fmt.Errorf("lines: predictions of %d models without the shift and of %d under it", len(id), len(shifted))
+		return nil, fmt.Errorf("lines: predictions of %d models without the shift and of %d under it", len(id),
+			len(shifted))
 	}
 	return out, nil
 }

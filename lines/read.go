@@ -12,7 +12,8 @@ import (
 )
 
 // ErrImages is the error of Read if neither a table nor CSV.Images says how many images are behind its cells.
-var ErrImages = errors.New("RobustBench's table does not say how many images are behind a cell (5,000 of ImageNet-C, 10,000 of CIFAR-10-C)")
+var ErrImages = errors.New("RobustBench's table does not say how many images are behind a cell (5,000 of " +
+	"ImageNet-C, 10,000 of CIFAR-10-C)")
 
 // Read reads a file of models by its ending, and a .csv by its columns: RobustNets' .json (ReadRobustNets), records in
 // .jsonl (ReadRecords), the ImageNet testbed's .csv (ReadTestbed), RobustBench's (ReadRobustBench, with the images of

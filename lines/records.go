@@ -19,8 +19,9 @@ import (
 // own unit. It adds what the released file lacks: images behind each accuracy, deviations and counts behind each mean,
 // and the settings that made the numbers.
 type Record struct {
-	Model      string             `json:"model"`
-	Labels     map[string]string  `json:"labels,omitempty"`     // e.g. architecture, augmentation, method, layout, sparsity, seed
+	Model string `json:"model"`
+	// e.g. architecture, augmentation, method, layout, sparsity, seed
+	Labels     map[string]string  `json:"labels,omitempty"`
 	Percent    map[string]float64 `json:"percent,omitempty"`    // accuracies, 0 to 100
 	Images     map[string]int     `json:"images,omitempty"`     // n behind an accuracy
 	Numbers    map[string]float64 `json:"numbers,omitempty"`    // the other predictors
@@ -31,7 +32,8 @@ type Record struct {
 
 // Record is the model as a record, without deviations, counts and settings.
 func (m Model) Record() Record {
-	r := Record{Model: m.Name, Labels: maps.Clone(m.Labels), Numbers: maps.Clone(m.Numbers), Percent: map[string]float64{}, Images: map[string]int{}}
+	r := Record{Model: m.Name, Labels: maps.Clone(m.Labels), Numbers: maps.Clone(m.Numbers),
+		Percent: map[string]float64{}, Images: map[string]int{}}
 	for field, a := range m.Accuracies {
 		r.Percent[field] = 100 * a.Share
 		if a.N > 0 {
@@ -136,7 +138,8 @@ func readRecords(path string, in io.Reader) (Models, error) {
 				return nil, &FieldError{File: path, Line: line, Reason: err.Error()}
 			}
 			if before, twice := at[m.Name]; twice {
-				return nil, &FieldError{path, line, "model", fmt.Sprintf("%q stands twice, first in line %d", m.Name, before)}
+				return nil, &FieldError{path, line, "model", fmt.Sprintf("%q stands twice, first in line %d", m.Name,
+					before)}
 			}
 			at[m.Name] = line
 			models = append(models, m)
@@ -167,7 +170,8 @@ func decodeRecord(line []byte) (Model, error) {
 	case errors.As(err, &kind):
 		return Model{}, fmt.Errorf("%s: %s, want %s", kind.Field, kind.Value, recordKeys[kind.Field])
 	case isUnknown:
-		return Model{}, fmt.Errorf("unknown key %s; did you mean %q?", name, nearest.Of(strings.Trim(name, `"`), sortedKeys(recordKeys)))
+		return Model{}, fmt.Errorf("unknown key %s; did you mean %q?", name, nearest.Of(strings.Trim(name, `"`),
+			sortedKeys(recordKeys)))
 	case err != nil:
 		return Model{}, err
 	}
@@ -183,6 +187,7 @@ func decodeRecord(line []byte) (Model, error) {
 
 // recordKeys are the keys of a Record with what belongs there.
 var recordKeys = map[string]string{
-	"": "an object", "model": "text", "labels": "text by name", "percent": "numbers by name", "images": "whole numbers by name", "numbers": "numbers by name",
+	"": "an object", "model": "text", "labels": "text by name", "percent": "numbers by name",
+	"images": "whole numbers by name", "numbers": "numbers by name",
 	"deviations": "numbers by name", "counts": "whole numbers by name", "settings": "values by name",
 }

@@ -37,7 +37,9 @@ func readRobustBench(path string, in io.Reader, images int) (Models, error) {
 		return nil, &FieldError{File: path, Reason: err.Error()}
 	}
 	if len(rows) < 3 || len(rows[0]) < 2 || rows[0][0] != "" || rows[1][0] != "" {
-		return nil, &FieldError{File: path, Line: 1, Reason: "not RobustBench's table, which begins with a line of corruptions and a line of severities, both without a name in the first column"}
+		return nil, &FieldError{File: path, Line: 1,
+			Reason: "not RobustBench's table, which begins with a line of corruptions and a line of severities, " +
+				"both without a name in the first column"}
 	}
 	var models Models
 	for i, row := range rows[2:] {

@@ -12,8 +12,8 @@ import (
 	"github.com/certspec/certspec/internal/textfile"
 )
 
-// robustNetsImages is the number of images behind each accuracy of the RobustNets file: the whole test set, CIFAR-10.1 v6,
-// and five severities pooled for a corruption, or all fifteen of them.
+// robustNetsImages is the number of images behind each accuracy of the RobustNets file: the whole
+// test set, CIFAR-10.1 v6, and five severities pooled for a corruption, or all fifteen of them.
 var robustNetsImages = func() map[string]int {
 	n := map[string]int{"cifar10_acc": 10_000, "cifar10.1_acc": 2_000, "cifar10c_acc": 750_000}
 	for _, shift := range slices.Concat(mainShifts, otherShifts) {
@@ -107,7 +107,8 @@ func robustNetsLabels(key string) (map[string]string, error) {
 	if len(parts) != 5 {
 		return nil, errors.New("not of the form architecture_augmentation_method_layout_sparsity")
 	}
-	labels := map[string]string{"architecture": parts[0], "augmentation": parts[1], "method": parts[2], "layout": parts[3], "sparsity": parts[4]}
+	labels := map[string]string{"architecture": parts[0], "augmentation": parts[1], "method": parts[2],
+		"layout": parts[3], "sparsity": parts[4]}
 	if parts[4] == "0.0" {
 		labels["method"] = "dense"
 	}

@@ -79,7 +79,8 @@ func Tabulate(models Models, by Grouping, clip Clip) (*Table, error) {
 	t := &Table{Title: by.Title, Clip: clip.String()}
 	predictors := by.predictors(models)
 	if len(predictors) == 0 {
-		return nil, fmt.Errorf("lines: %s: the models have none of its predictors (%s, %s, …)", by.Title, by.ID, Predictors[1].Field)
+		return nil, fmt.Errorf("lines: %s: the models have none of its predictors (%s, %s, …)", by.Title, by.ID,
+			Predictors[1].Field)
 	}
 	for _, p := range predictors {
 		t.Predictors = append(t.Predictors, p.Name)
@@ -151,7 +152,8 @@ func fitCell(models Models, by Grouping, shift string, p Predictor, g Group, cli
 		slopes, r2 = append(slopes, line.Slope), append(r2, line.R2)
 	}
 	if len(slopes) == 0 {
-		return cell, fmt.Errorf("lines: group %q has no three models with %s and %s that differ in it", g.Name, p.Field, shift)
+		return cell, fmt.Errorf("lines: group %q has no three models with %s and %s that differ in it", g.Name, p.Field,
+			shift)
 	}
 	cell.Slope, cell.R2 = stat.Mean(slopes, nil), stat.Mean(r2, nil)
 	return cell, nil

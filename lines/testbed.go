@@ -19,11 +19,13 @@ var (
 	torchvision28 = []string{
 		"alexnet", "vgg11", "vgg11_bn", "vgg13", "vgg13_bn", "vgg16", "vgg16_bn", "vgg19", "vgg19_bn",
 		"resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "squeezenet1_0", "squeezenet1_1",
-		"densenet121", "densenet161", "densenet169", "densenet201", "googlenet/inceptionv1", "shufflenet_v2_x1_0", "mobilenet_v2",
+		"densenet121", "densenet161", "densenet169", "densenet201", "googlenet/inceptionv1", "shufflenet_v2_x1_0",
+		"mobilenet_v2",
 		"resnext50_32x4d", "resnext101_32x8d", "wide_resnet50_2", "wide_resnet101_2", "mnasnet1_0",
 	}
 	robustness5 = []string{
-		"resnet50_trained_on_SIN", "resnet50_trained_on_SIN_and_IN", "resnet50_trained_on_SIN_and_IN_then_finetuned_on_IN",
+		"resnet50_trained_on_SIN", "resnet50_trained_on_SIN_and_IN",
+		"resnet50_trained_on_SIN_and_IN_then_finetuned_on_IN",
 		"resnet50_deepaugment_augmix", "resnet50_augmix",
 	}
 )
@@ -63,7 +65,8 @@ func readTestbed(path string, in io.Reader) (Models, error) {
 	r := csv.NewReader(textfile.NewReader(in))
 	header, err := r.Read()
 	if err != nil || header[0] != "model" || !slices.Contains(header, "val") {
-		return nil, &FieldError{File: path, Line: 1, Reason: "not the ImageNet testbed's table, whose first column is model and which has a column val"}
+		return nil, &FieldError{File: path, Line: 1,
+			Reason: "not the ImageNet testbed's table, whose first column is model and which has a column val"}
 	}
 	var models Models
 	for {
@@ -75,7 +78,8 @@ func readTestbed(path string, in io.Reader) (Models, error) {
 			return nil, &FieldError{File: path, Reason: err.Error()}
 		}
 		line, _ := r.FieldPos(0)
-		m := Model{Name: row[0], Labels: map[string]string{"group": testbedGroup(row[0])}, Accuracies: map[string]Accuracy{}}
+		m := Model{Name: row[0], Labels: map[string]string{"group": testbedGroup(row[0])},
+			Accuracies: map[string]Accuracy{}}
 		for i, cell := range row[1:] {
 			column := header[i+1]
 			if cell == "" {

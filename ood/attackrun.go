@@ -24,7 +24,8 @@ import (
 // Attacks are the names that AttackOptions takes; without names all are run but the last.
 var Attacks = []string{"apgd", "contrast", "monotone", "targeted", "noise"}
 
-// Of the attack noise: runs from each kind of noise, and the deviation of the Gaussian one (Meinke, Bitterwolf and Hein 2022).
+// Of the attack noise: runs from each kind of noise, and the deviation of the Gaussian one (Meinke,
+// Bitterwolf and Hein 2022).
 const (
 	noiseRuns     = 4
 	gaussianSigma = 1e-4
@@ -37,8 +38,10 @@ type AttackOptions struct {
 	Attacks  []string // of Attacks; nil: all but noise
 	Steps    int      // of Auto-PGD; 0: 500
 	Restarts int      // of Auto-PGD; 0: 5
-	Near     float64  // half-width of the noise of its starts (the paper takes .01 on MNIST); 0: to the edge of the ball
-	Monotone int      // steps of monotone PGD; 0: 200
+	// half-width of the noise of its starts (the paper takes .01 on MNIST); 0: to the edge of the
+	// ball
+	Near     float64
+	Monotone int // steps of monotone PGD; 0: 200
 	Seed     uint64
 	Transfer []string // .npy files of points that attacks on other networks found for the same images
 
@@ -48,8 +51,9 @@ type AttackOptions struct {
 	Run
 }
 
-// imagesTogether is how many images are attacked together: no more than fill an evaluation of points side by side, since a stop loses
-// those that are begun. An image's result does not depend on it.
+// imagesTogether is how many images are attacked together: no more than fill an evaluation of
+// points side by side, since a stop loses those that are begun. An image's result does not depend
+// on it.
 func (a *assault) imagesTogether() int {
 	points := 2 * len(a.transfer)
 	for _, name := range a.o.Attacks {
@@ -90,7 +94,8 @@ func Attack(ctx context.Context, n *feedforward.Network, data Source, o AttackOp
 		return nil, err
 	}
 	p := &assault{o: o, net: n, images: images, mean: meanImage(images)}
-	header.Attack = &record.Attack{Names: o.Attacks, Steps: o.Steps, Restarts: o.Restarts, Near: o.Near, Monotone: o.Monotone, Seed: o.Seed}
+	header.Attack = &record.Attack{Names: o.Attacks, Steps: o.Steps, Restarts: o.Restarts, Near: o.Near,
+		Monotone: o.Monotone, Seed: o.Seed}
 	for _, path := range o.Transfer {
 		a, err := points(ctx, path, images)
 		if err != nil {
@@ -341,7 +346,8 @@ func (a *assault) score(ctx context.Context, found []attack.Best, boxes []feedfo
 	for k, b := range found {
 		for j, v := range b.Point {
 			if !(v >= boxes[k].Lower[j] && v <= boxes[k].Upper[j]) {
-				return fmt.Errorf("ood: an attack left the ball: value %d is %v, want %v to %v", j, v, boxes[k].Lower[j], boxes[k].Upper[j])
+				return fmt.Errorf("ood: an attack left the ball: value %d is %v, want %v to %v", j, v,
+					boxes[k].Lower[j], boxes[k].Upper[j])
 			}
 		}
 		points[k] = b.Point
@@ -374,7 +380,8 @@ func points(ctx context.Context, path string, images *imageset.Images) (*given, 
 		return nil, err
 	}
 	if a.Shape != images.Shape || a.N != images.Len() {
-		return nil, fmt.Errorf("ood: %s has %d points of %v; want one for each of the %d images of %s, %v", path, a.N, a.Shape, images.Len(), images.Name, images.Shape)
+		return nil, fmt.Errorf("ood: %s has %d points of %v; want one for each of the %d images of %s, %v", path, a.N,
+			a.Shape, images.Len(), images.Name, images.Shape)
 	}
 	g := &given{values: make([]float64, 0, a.N*a.Shape.Len())}
 	for _, v := range a.Reals() {

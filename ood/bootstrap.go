@@ -8,8 +8,9 @@ import (
 	"github.com/certspec/certspec/resample"
 )
 
-// areaIntervals are intervals of the AUC with ties as one half and of the conservative AUC, at 95 %, by drawing the images of both
-// sides again. Scores are sorted once: a resample is counts of ranks, and costs one pass over them.
+// areaIntervals are intervals of the AUC with ties as one half and of the conservative AUC, at 95
+// %, by drawing the images of both sides again. Scores are sorted once: a resample is counts of
+// ranks, and costs one pass over them.
 func areaIntervals(ctx context.Context, in, foreign []float64, o CompareOptions) ([2]Interval, error) {
 	if o.Resamples == 0 {
 		o.Resamples = 1000
@@ -19,7 +20,8 @@ func areaIntervals(ctx context.Context, in, foreign []float64, o CompareOptions)
 		out[0], out[1] = ranks.area(d.First, d.Second)
 		return nil
 	}
-	estimates, err := resample.Run(ctx, resample.Independent(len(in), len(foreign)), 2, statistic, resample.Options{Resamples: o.Resamples, Confidence: 0.95, Seed: o.Seed})
+	estimates, err := resample.Run(ctx, resample.Independent(len(in), len(foreign)), 2, statistic,
+		resample.Options{Resamples: o.Resamples, Confidence: 0.95, Seed: o.Seed})
 	if err != nil {
 		return [2]Interval{}, err
 	}

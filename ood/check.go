@@ -30,7 +30,8 @@ const says = 0.99
 // A network of a thousand classes may take seconds a bound; report hears of each second.
 //
 // Errors: no point; a radius that feedforward.Ball does not take, points of another size; that of ctx.
-func Check(ctx context.Context, n *feedforward.Network, points [][]float64, report progress.Reporter, radii ...float64) (tried []Tried, useful float64, err error) {
+func Check(ctx context.Context, n *feedforward.Network, points [][]float64, report progress.Reporter,
+	radii ...float64) (tried []Tried, useful float64, err error) {
 	if len(points) == 0 {
 		return nil, 0, fmt.Errorf("ood: no point to check a network at")
 	}

@@ -12,14 +12,16 @@ import (
 
 // Side is the images of one side of a comparison.
 type Side struct {
-	Name       string   `json:"name"`
-	Digest     string   `json:"digest"`
-	Images     int      `json:"images"`
-	Epsilon    float64  `json:"epsilon"`
-	NaN        int      `json:"nan"`
-	Confidence float64  `json:"mean_confidence"`      // of the images; one that is not a number counts as 1 on the foreign side, as 0 on the other
-	Bound      *float64 `json:"mean_bound,omitempty"` // of the upper bounds on the foreign side, of the lower ones on the other
-	HeldOut    string   `json:"held_out,omitempty"`   // the set of training that these images are another part of
+	Name    string  `json:"name"`
+	Digest  string  `json:"digest"`
+	Images  int     `json:"images"`
+	Epsilon float64 `json:"epsilon"`
+	NaN     int     `json:"nan"`
+	// of the images; one that is not a number counts as 1 on the foreign side, as 0 on the other
+	Confidence float64 `json:"mean_confidence"`
+	// of the upper bounds on the foreign side, of the lower ones on the other
+	Bound   *float64 `json:"mean_bound,omitempty"`
+	HeldOut string   `json:"held_out,omitempty"` // the set of training that these images are another part of
 }
 
 // Subset is the metrics on the images that were attacked.
@@ -40,10 +42,12 @@ type Estimate struct {
 	Bootstrap *Interval `json:"bootstrap"`        // percentiles, images of both sides drawn again
 }
 
-// Comparison is how well the confidence tells foreign images from a network's own. AUC is of the images as they are, AAUC of the foreign
-// ones as attacks found them, GAUC of their upper bounds, so that no image of their balls ranks better for the attacker; in forms that
-// begin with C, ties count as lost (Bitterwolf et al. 2020, equations 16 and 17, appendix C). FPR95 is the share of foreign images
-// that reach the confidence that 95 % of the own images reach, GFPR95 that of their bounds.
+// Comparison is how well the confidence tells foreign images from a network's own. AUC is of the
+// images as they are, AAUC of the foreign ones as attacks found them, GAUC of their upper bounds,
+// so that no image of their balls ranks better for the attacker; in forms that begin with C, ties
+// count as lost (Bitterwolf et al. 2020, equations 16 and 17, appendix C). FPR95 is the share of
+// foreign images that reach the confidence that 95 % of the own images reach, GFPR95 that of their
+// bounds.
 type Comparison struct {
 	In        Side                `json:"in"`
 	Foreign   Side                `json:"foreign"`
@@ -73,11 +77,13 @@ type CompareOptions struct {
 	Seed      uint64
 }
 
-// Compare compares the confidences on a network's own images with those on foreign ones; of the foreign set there may be a measurement
-// with bounds, one under attack, or both, the attacked images being some or all of the bounded ones.
+// Compare compares the confidences on a network's own images with those on foreign ones; of the
+// foreign set there may be a measurement with bounds, one under attack, or both, the attacked
+// images being some or all of the bounded ones.
 //
-// Errors: measurements of other networks, unfinished ones, several of a kind, of other radii or sets; an image whose confidence under
-// attack lies above its bound, which would be a mistake in either.
+// Errors: measurements of other networks, unfinished ones, several of a kind, of other radii or
+// sets; an image whose confidence under attack lies above its bound, which would be a mistake in
+// either.
 func Compare(ctx context.Context, o CompareOptions, in *Measurement, foreign ...*Measurement) (*Comparison, error) {
 	bound, attacked, err := sides(in, foreign)
 	if err != nil {
@@ -89,7 +95,8 @@ func Compare(ctx context.Context, o CompareOptions, in *Measurement, foreign ...
 	}
 	own, clean := column(in, logs), column(first, logs)
 	c := &Comparison{
-		In: side(in), Foreign: side(first), Epsilon: first.Header.Epsilon, Intervals: map[string]Estimate{}, in: own, foreign: clean,
+		In: side(in), Foreign: side(first), Epsilon: first.Header.Epsilon, Intervals: map[string]Estimate{}, in: own,
+		foreign: clean,
 	}
 	if first.Header.Probe != nil {
 		c.Inputs = first.Header.Inputs()
@@ -121,7 +128,8 @@ func Compare(ctx context.Context, o CompareOptions, in *Measurement, foreign ...
 		if c.Attacked, err = subset(own, bound, attacked); err != nil {
 			return nil, err
 		}
-		a, ca := b.both("aauc", "caauc", own, column(attacked, func(l record.Line) float64 { return worst(l, l.Attacked) }))
+		a, ca := b.both("aauc", "caauc", own,
+			column(attacked, func(l record.Line) float64 { return worst(l, l.Attacked) }))
 		c.AAUC, c.CAAUC = &a, &ca
 	}
 	return c, b.err
@@ -132,13 +140,16 @@ type Threshold struct {
 	Log   float64 `json:"log"`   // ln Conf
 	Value float64 `json:"value"` // Conf, rounded
 	TPR   float64 `json:"tpr"`   // share of the validation images that reach it
-	Least float64 `json:"least"` // with 95 % confidence, at least this share of images of their kind reaches it (Clopper and Pearson, by the validation images asked for: ties add none)
-	NaN   int     `json:"nan"`   // validation images whose confidence is not a number: they do not reach it
+	// with 95 % confidence, at least this share of images of their kind reaches it (Clopper and
+	// Pearson, by the validation images asked for: ties add none)
+	Least float64 `json:"least"`
+	NaN   int     `json:"nan"` // validation images whose confidence is not a number: they do not reach it
 }
 
-// PickThreshold is the largest confidence that the share tpr of validation images of the network's own distribution reaches. What it
-// guarantees: an image of a foreign ball whose upper bound lies below it is never taken for an own one. Errors: those of FPR; images that
-// the network was trained on, of which it is too sure (*TrainedError).
+// PickThreshold is the largest confidence that the share tpr of validation images of the network's
+// own distribution reaches. What it guarantees: an image of a foreign ball whose upper bound lies
+// below it is never taken for an own one. Errors: those of FPR; images that the network was trained
+// on, of which it is too sure (*TrainedError).
 func PickThreshold(validation *Measurement, tpr float64) (Threshold, error) {
 	if _, err := Unseen(validation.Header.Data, validation.Header.Model.Trained); err != nil {
 		return Threshold{}, err
@@ -158,14 +169,15 @@ func PickThreshold(validation *Measurement, tpr float64) (Threshold, error) {
 		}
 	}
 	t.TPR = float64(hits) / float64(len(scores))
-	// The threshold is an order statistic: the share above it is bounded by its rank, not by the images that happen to tie with it.
+	// The threshold is an order statistic: the share above it is bounded by its rank, not by the
+	// images that happen to tie with it.
 	share, err := resample.Share(asked(tpr, len(scores)), len(scores), 0.9) // two-sided at 90 %, one-sided at 95 %
 	t.Least = share.Low
 	return t, err
 }
 
-// Reach is the share of images whose confidence, or with bounds its upper bound, is not below the threshold; one that is no number reaches
-// it, as is safe of foreign images.
+// Reach is the share of images whose confidence, or with bounds its upper bound, is not below the
+// threshold; one that is no number reaches it, as is safe of foreign images.
 func (t Threshold) Reach(m *Measurement, bounds bool) float64 {
 	n := 0
 	for _, l := range m.Lines {
@@ -230,8 +242,8 @@ func fpr(in, foreign []float64) *float64 {
 	return &rate
 }
 
-// GuaranteedArea is the area under the ROC curve of own confidences against the upper bounds of foreign images, alone. Errors: those of Compare,
-// foreign images without bounds.
+// GuaranteedArea is the area under the ROC curve of own confidences against the upper bounds of
+// foreign images, alone. Errors: those of Compare, foreign images without bounds.
 func GuaranteedArea(in, foreign *Measurement) (AUC, error) {
 	bound, _, err := sides(in, []*Measurement{foreign})
 	if err != nil {
@@ -244,13 +256,15 @@ func GuaranteedArea(in, foreign *Measurement) (AUC, error) {
 }
 
 func side(m *Measurement) Side {
-	return Side{Name: m.Header.Data.Name, Digest: m.Header.Data.Digest, Images: len(m.Lines), Epsilon: m.Header.Epsilon, NaN: m.Claims.NaN}
+	return Side{Name: m.Header.Data.Name, Digest: m.Header.Data.Digest, Images: len(m.Lines), Epsilon: m.Header.Epsilon,
+		NaN: m.Claims.NaN}
 }
 
 // sides sorts the measurements of the foreign side, and checks that all are finished and of one network.
 func sides(in *Measurement, foreign []*Measurement) (bound, attacked *Measurement, err error) {
 	if in == nil || len(foreign) == 0 {
-		return nil, nil, fmt.Errorf("%w: name own images, and foreign ones with bounds, under attack, or both", ErrEmpty)
+		return nil, nil, fmt.Errorf("%w: name own images, and foreign ones with bounds, under attack, or both",
+			ErrEmpty)
 	}
 	for _, m := range append([]*Measurement{in}, foreign...) {
 		switch {
@@ -259,12 +273,14 @@ func sides(in *Measurement, foreign []*Measurement) (bound, attacked *Measuremen
 		case len(m.Lines) == 0:
 			return nil, nil, fmt.Errorf("%w: %s", ErrEmpty, m.Path)
 		case m.Header.Model.Network != in.Header.Model.Network:
-			return nil, nil, fmt.Errorf("ood: %s is of another network (%s, %s) than %s (%s, %s)", m.Path, m.Header.Model.Name, m.Header.Model.Network, in.Path, in.Header.Model.Name, in.Header.Model.Network)
+			return nil, nil, fmt.Errorf("ood: %s is of another network (%s, %s) than %s (%s, %s)", m.Path,
+				m.Header.Model.Name, m.Header.Model.Network, in.Path, in.Header.Model.Name, in.Header.Model.Network)
 		}
 	}
 	for _, m := range foreign {
 		if m.Header.Data.Digest == in.Header.Data.Digest {
-			return nil, nil, fmt.Errorf("ood: %s has the own images themselves, %s; name a set of other images", m.Path, in.Header.Data.Name)
+			return nil, nil, fmt.Errorf("ood: %s has the own images themselves, %s; name a set of other images", m.Path,
+				in.Header.Data.Name)
 		}
 		if _, err := Unseen(m.Header.Data, in.Header.Model.Trained); err != nil {
 			return nil, nil, err
@@ -274,12 +290,14 @@ func sides(in *Measurement, foreign []*Measurement) (bound, attacked *Measuremen
 			to = &attacked
 		}
 		if *to != nil {
-			return nil, nil, fmt.Errorf("ood: %s and %s are of one kind; of the foreign set there is one file of bounds and one of attacks", (*to).Path, m.Path)
+			return nil, nil, fmt.Errorf("ood: %s and %s are of one kind; of the foreign set there is one file of "+
+				"bounds and one of attacks", (*to).Path, m.Path)
 		}
 		*to = m
 	}
 	if bound != nil && attacked != nil && bound.Header.Inputs() != attacked.Header.Inputs() {
-		return nil, nil, fmt.Errorf("ood: %s is of %s, %s of %s", bound.Path, bound.Header.Inputs(), attacked.Path, attacked.Header.Inputs())
+		return nil, nil, fmt.Errorf("ood: %s is of %s, %s of %s", bound.Path, bound.Header.Inputs(), attacked.Path,
+			attacked.Header.Inputs())
 	}
 	return bound, attacked, nil
 }
@@ -312,7 +330,8 @@ func subset(own []float64, bound, attacked *Measurement) (*Subset, error) {
 	return s, nil
 }
 
-// Ordered makes sure that Conf ≤ Conf under attack ≤ bound holds image by image, and that every attacked image is among the bounded ones.
+// Ordered makes sure that Conf ≤ Conf under attack ≤ bound holds image by image, and that every
+// attacked image is among the bounded ones.
 func Ordered(bound, attacked *Measurement) error {
 	_, err := ordered(bound, attacked)
 	return err
@@ -325,19 +344,25 @@ func ordered(bound, attacked *Measurement) (map[int]record.Line, error) {
 		at[l.Image] = l
 	}
 	if base(bound.Header.Data.Name) != base(attacked.Header.Data.Name) {
-		return nil, fmt.Errorf("ood: %s is of %s, %s of %s, which is another set: attacked images are some of the bounded ones; attack %s, or a part of it, as with [count=100]", attacked.Path, attacked.Header.Data.Name, bound.Path, bound.Header.Data.Name, bound.Header.Data.Name)
+		return nil, fmt.Errorf("ood: %s is of %s, %s of %s, which is another set: attacked images are some of the "+
+			"bounded ones; attack %s, or a part of it, as with [count=100]", attacked.Path, attacked.Header.Data.Name,
+			bound.Path, bound.Header.Data.Name, bound.Header.Data.Name)
 	}
 	for _, l := range attacked.Lines {
 		b, ok := at[l.Image]
 		switch {
 		case !ok:
-			return nil, fmt.Errorf("ood: image %d of %s is not in %s: attacked images are some of the bounded ones", l.Image, attacked.Path, bound.Path)
+			return nil, fmt.Errorf("ood: image %d of %s is not in %s: attacked images are some of the bounded ones",
+				l.Image, attacked.Path, bound.Path)
 		case math.IsNaN(b.Log) != math.IsNaN(l.Log) || !math.IsNaN(l.Log) && (b.Log != l.Log || b.Class != l.Class):
-			return nil, fmt.Errorf("ood: image %d has ln Conf %v in %s and %v in %s: they are not of the same images", l.Image, l.Log, attacked.Path, b.Log, bound.Path)
+			return nil, fmt.Errorf("ood: image %d has ln Conf %v in %s and %v in %s: they are not of the same images",
+				l.Image, l.Log, attacked.Path, b.Log, bound.Path)
 		case l.Attacked < l.Log:
-			return nil, fmt.Errorf("ood: image %d of %s: ln Conf is %v, and %v under attack, which never gives less than the image itself", l.Image, attacked.Path, l.Log, l.Attacked)
+			return nil, fmt.Errorf("ood: image %d of %s: ln Conf is %v, and %v under attack, which never gives less "+
+				"than the image itself", l.Image, attacked.Path, l.Log, l.Attacked)
 		case l.Attacked > b.Upper:
-			return nil, fmt.Errorf("ood: image %d: under attack (%s) ln Conf is %v, above its bound, %v: the bound of %s is wrong, or the point lies outside its ball", l.Image, l.By, l.Attacked, b.Upper, bound.Path)
+			return nil, fmt.Errorf("ood: image %d: under attack (%s) ln Conf is %v, above its bound, %v: the bound "+
+				"of %s is wrong, or the point lies outside its ball", l.Image, l.By, l.Attacked, b.Upper, bound.Path)
 		}
 	}
 	return at, nil
@@ -346,11 +371,14 @@ func ordered(bound, attacked *Measurement) (map[int]record.Line, error) {
 // warn says what a reader of the numbers should know.
 func (c *Comparison) warn(in *Measurement, foreign []*Measurement) {
 	if c.NaN > 0 {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%d confidences are not numbers; on the own side they lose, on the foreign side they win", c.NaN))
+		c.Warnings = append(c.Warnings,
+			fmt.Sprintf("%d confidences are not numbers; on the own side they lose, on the foreign side they win",
+				c.NaN))
 	}
 	for _, m := range append([]*Measurement{in}, foreign...) {
 		if s := m.Header.Shard; s != nil {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("%s is shard %d of %d alone, %d of the images of %s; certspec ledger merge joins the shards", m.Path, s.Index, s.Count, len(m.Lines), m.Header.Data.Name))
+			c.Warnings = append(c.Warnings,
+				fmt.Sprintf("%s is shard %d of %d alone, %d of the images of %s; certspec ledger merge joins the shards", m.Path, s.Index, s.Count, len(m.Lines), m.Header.Data.Name))
 		}
 	}
 	c.Warnings = append(c.Warnings, Caveats(in.Header.Model.Trained, c.Foreign.HeldOut)...)

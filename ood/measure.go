@@ -91,7 +91,8 @@ func Measure(ctx context.Context, n *feedforward.Network, data Source, o Options
 const patience = time.Second / 2
 
 // boundAt bounds the confidence around one image.
-func boundAt(ctx context.Context, n *feedforward.Network, images *imageset.Images, i int, o Options) (record.Line, error) {
+func boundAt(ctx context.Context, n *feedforward.Network, images *imageset.Images, i int, o Options) (record.Line,
+	error) {
 	x, set, err := o.around(unit(images, i), images.IDs[i])
 	if err != nil {
 		return record.Line{}, err
@@ -100,7 +101,8 @@ func boundAt(ctx context.Context, n *feedforward.Network, images *imageset.Image
 	if err != nil {
 		return record.Line{}, err
 	}
-	l := record.Line{Image: images.IDs[i], Label: images.Labels[i], Class: c.Class, Log: c.Log, Upper: c.LogUpper, Lower: c.LogLower}
+	l := record.Line{Image: images.IDs[i], Label: images.Labels[i], Class: c.Class, Log: c.Log, Upper: c.LogUpper,
+		Lower: c.LogLower}
 	if math.IsNaN(l.Upper) {
 		l.Upper = 0
 	}

@@ -57,7 +57,8 @@ func Area(in, foreign []float64) (AUC, error) {
 	return out, nil
 }
 
-// numbers are the scores that are numbers, sorted: by their bits, eleven at a time, which is several times as fast as by comparing them.
+// numbers are the scores that are numbers, sorted: by their bits, eleven at a time, which is
+// several times as fast as by comparing them.
 func numbers(scores []float64) []float64 {
 	const digit, values = 11, 1 << 11
 	kept := slices.DeleteFunc(slices.Clone(scores), math.IsNaN)
@@ -132,7 +133,8 @@ func DeLong(in, foreign []float64) (auc, standardError float64, err error) {
 // Errors: lists of other lengths, fewer than two scores on a side.
 func Difference(inA, foreignA, inB, foreignB []float64) (difference, standardError float64, err error) {
 	if len(inA) != len(inB) || len(foreignA) != len(foreignB) {
-		return 0, 0, fmt.Errorf("ood: %d and %d in-scores, %d and %d foreign ones: a difference is of the same images", len(inA), len(inB), len(foreignA), len(foreignB))
+		return 0, 0, fmt.Errorf("ood: %d and %d in-scores, %d and %d foreign ones: a difference is of the same images",
+			len(inA), len(inB), len(foreignA), len(foreignB))
 	}
 	uA, vA, err := placements(inA, foreignA)
 	if err != nil {
@@ -161,7 +163,8 @@ func Covariance(in, foreign [][]float64) (areas []float64, covariance [][]float6
 	var own, other [][]float64
 	for k := range min(len(in), len(foreign)) {
 		if len(in[k]) != len(in[0]) || len(foreign[k]) != len(foreign[0]) {
-			return nil, nil, fmt.Errorf("ood: %d in-scores and %d foreign ones beside %d and %d: a covariance is of the same images", len(in[k]), len(foreign[k]), len(in[0]), len(foreign[0]))
+			return nil, nil, fmt.Errorf("ood: %d in-scores and %d foreign ones beside %d and %d: a covariance is of "+
+				"the same images", len(in[k]), len(foreign[k]), len(in[0]), len(foreign[0]))
 		}
 		u, v, err := placements(in[k], foreign[k])
 		if err != nil {
@@ -174,7 +177,8 @@ func Covariance(in, foreign [][]float64) (areas []float64, covariance [][]float6
 	for i := range areas {
 		covariance[i] = make([]float64, len(areas))
 		for j := range areas {
-			covariance[i][j] = stat.Covariance(own[i], own[j], nil)/float64(len(own[i])) + stat.Covariance(other[i], other[j], nil)/float64(len(other[i]))
+			covariance[i][j] = stat.Covariance(own[i], own[j], nil)/float64(len(own[i])) + stat.Covariance(other[i],
+				other[j], nil)/float64(len(other[i]))
 		}
 	}
 	return areas, covariance, nil
@@ -184,7 +188,8 @@ func Covariance(in, foreign [][]float64) (areas []float64, covariance [][]float6
 // in-scores that it loses to, ties as one half.
 func placements(in, foreign []float64) (u, v []float64, err error) {
 	if len(in) < 2 || len(foreign) < 2 {
-		return nil, nil, fmt.Errorf("ood: a standard error needs two scores on each side, there are %d and %d", len(in), len(foreign))
+		return nil, nil, fmt.Errorf("ood: a standard error needs two scores on each side, there are %d and %d", len(in),
+			len(foreign))
 	}
 	sortedIn, sortedForeign := numbers(in), numbers(foreign)
 	u, v = make([]float64, len(in)), make([]float64, len(foreign))

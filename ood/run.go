@@ -33,13 +33,15 @@ type SizeError struct{ Reason string }
 func (e *SizeError) Error() string { return "ood: " + e.Reason }
 
 // begin loads the images, checks that they fit and are unseen, and says what the file will be of.
-func (r *Run) begin(ctx context.Context, n *feedforward.Network, data Source, epsilon float64) (*imageset.Images, record.Header, error) {
+func (r *Run) begin(ctx context.Context, n *feedforward.Network, data Source, epsilon float64) (*imageset.Images,
+	record.Header, error) {
 	fail := func(err error) (*imageset.Images, record.Header, error) { return nil, record.Header{}, err }
 	if !(epsilon >= 0 && epsilon <= 1) {
 		return fail(fmt.Errorf("ood: epsilon %v, want a number between 0 and 1", epsilon))
 	}
 	if n.Outputs() < 2 {
-		return fail(fmt.Errorf("ood: a network with %d output has no confidence; want one logit a class, two at least", n.Outputs()))
+		return fail(fmt.Errorf("ood: a network with %d output has no confidence; want one logit a class, two at least",
+			n.Outputs()))
 	}
 	if s := r.Shard; s != nil && (s.Count < 1 || s.Index < 0 || s.Index >= s.Count) {
 		return fail(fmt.Errorf("ood: shard %d of %d", s.Index, s.Count))
@@ -52,10 +54,13 @@ func (r *Run) begin(ctx context.Context, n *feedforward.Network, data Source, ep
 		return fail(errors.New("ood: no images"))
 	}
 	s, want := images.Shape, n.InputShape()
-	if s.Len() != want.Size() || len(want) == 3 && !slices.Equal(want, feedforward.Shape{s.Height, s.Width, s.Channels}) {
-		reason := fmt.Sprintf("images of %s are %v, the network takes %v: name a set of that size", images.Name, s, want)
+	if s.Len() != want.Size() || len(want) == 3 && !slices.Equal(want, feedforward.Shape{s.Height, s.Width,
+		s.Channels}) {
+		reason := fmt.Sprintf("images of %s are %v, the network takes %v: name a set of that size", images.Name, s,
+			want)
 		if len(want) == 3 && (want[2] == 1 || want[2] == 3) {
-			reason += fmt.Sprintf(", or prepare it, e.g. %s[resize=%dx%d,channels=%s]", base(images.Name), want[0], want[1], map[int]string{1: "grey", 3: "rgb"}[want[2]])
+			reason += fmt.Sprintf(", or prepare it, e.g. %s[resize=%dx%d,channels=%s]", base(images.Name), want[0],
+				want[1], map[int]string{1: "grey", 3: "rgb"}[want[2]])
 		}
 		return fail(&SizeError{reason})
 	}
@@ -77,14 +82,17 @@ func (r *Run) begin(ctx context.Context, n *feedforward.Network, data Source, ep
 	}
 	return images, record.Header{
 		Format: record.Format, Version: record.Version, Program: ledger.Program{Version: r.Program},
-		Model: record.Model{Name: name, Network: digest, Classes: n.Outputs(), Trained: trained, Compared: n.Compared()},
-		Data:  of,
-		Set:   record.LInf, Epsilon: epsilon, Shard: r.Shard,
+		Model: record.Model{Name: name, Network: digest, Classes: n.Outputs(), Trained: trained,
+			Compared: n.Compared()},
+		Data: of,
+		Set:  record.LInf, Epsilon: epsilon, Shard: r.Shard,
 	}, nil
 }
 
-// measure runs the images that a file does not have yet, block by block, several blocks at once, and commits them in their order.
-func (r *Run) measure(ctx context.Context, task string, images *imageset.Images, header record.Header, block int, at func(context.Context, []int) ([]record.Line, error)) (*Measurement, error) {
+// measure runs the images that a file does not have yet, block by block, several blocks at once,
+// and commits them in their order.
+func (r *Run) measure(ctx context.Context, task string, images *imageset.Images, header record.Header, block int,
+	at func(context.Context, []int) ([]record.Line, error)) (*Measurement, error) {
 	f := &record.File{Header: header}
 	var w *record.Writer
 	if r.File != "" {
@@ -97,13 +105,15 @@ func (r *Run) measure(ctx context.Context, task string, images *imageset.Images,
 	from, to := header.Shard.Range(images.Len())
 	for k, l := range f.Lines {
 		if from+k >= to || l.Image != images.IDs[from+k] {
-			return nil, fmt.Errorf("ood: %s: line %d is of image %d, which is not in its place in %s", r.File, k+2, l.Image, images.Name)
+			return nil, fmt.Errorf("ood: %s: line %d is of image %d, which is not in its place in %s", r.File, k+2,
+				l.Image, images.Name)
 		}
 	}
 	if f.Claims != nil {
 		return f, nil
 	}
-	c := &commit{w: w, f: f, began: time.Now(), before: len(f.Lines), total: to - from, task: task + " " + images.Name, report: r.Progress, pending: map[int][]record.Line{}, next: from + len(f.Lines)}
+	c := &commit{w: w, f: f, began: time.Now(), before: len(f.Lines), total: to - from, task: task + " " + images.Name,
+		report: r.Progress, pending: map[int][]record.Line{}, next: from + len(f.Lines)}
 	err := r.blocks(ctx, c, from+len(f.Lines), to, block, at)
 	if syncing := c.sync(); err == nil {
 		err = syncing
@@ -126,7 +136,8 @@ func (r *Run) measure(ctx context.Context, task string, images *imageset.Images,
 }
 
 // blocks runs blocks of images on several goroutines.
-func (r *Run) blocks(ctx context.Context, c *commit, from, to, block int, at func(context.Context, []int) ([]record.Line, error)) error {
+func (r *Run) blocks(ctx context.Context, c *commit, from, to, block int, at func(context.Context,
+	[]int) ([]record.Line, error)) error {
 	workers := r.Workers
 	if workers < 1 {
 		workers = runtime.GOMAXPROCS(0)
@@ -233,7 +244,8 @@ func (c *commit) show(final bool) {
 		return
 	}
 	c.shown = time.Now()
-	s := progress.State{Task: c.task, Done: float64(len(c.f.Lines)), Total: float64(c.total), Unit: "images", Left: -1, Final: final}
+	s := progress.State{Task: c.task, Done: float64(len(c.f.Lines)), Total: float64(c.total), Unit: "images", Left: -1,
+		Final: final}
 	if n := len(c.f.Lines) - c.before; n > 0 {
 		elapsed := time.Since(c.began)
 		s.Rate = float64(n) / elapsed.Seconds()

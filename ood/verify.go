@@ -20,19 +20,22 @@ import (
 // points shows.
 //
 // Errors: a network or images of another digest; the first image whose numbers are others.
-func Verify(ctx context.Context, m *Measurement, n *feedforward.Network, data Source, sample int) (checked int, err error) {
+func Verify(ctx context.Context, m *Measurement, n *feedforward.Network, data Source, sample int) (checked int,
+	err error) {
 	if got := n.Digest(); got != m.Header.Model.Network {
 		return 0, fmt.Errorf("ood: the network is %s, %s is of %s", got, m.Path, m.Header.Model.Network)
 	}
 	if p := m.Header.Probe; p != nil {
-		return 0, fmt.Errorf("ood: %s is of the frequency (%d, %d) of a map; make the map again in another folder, and compare the files", m.Path, p.U, p.V)
+		return 0, fmt.Errorf("ood: %s is of the frequency (%d, %d) of a map; make the map again in another folder, "+
+			"and compare the files", m.Path, p.U, p.V)
 	}
 	images, err := data.Load(ctx)
 	if err != nil {
 		return 0, err
 	}
 	if images.Digest != m.Header.Data.Digest {
-		return 0, fmt.Errorf("ood: the images of %s have the digest %s, %s is of %s, %s", images.Name, images.Digest, m.Path, m.Header.Data.Name, m.Header.Data.Digest)
+		return 0, fmt.Errorf("ood: the images of %s have the digest %s, %s is of %s, %s", images.Name, images.Digest,
+			m.Path, m.Header.Data.Name, m.Header.Data.Digest)
 	}
 	o := Options{Epsilon: m.Header.Epsilon}
 	if b := m.Header.Bound; b != nil {
@@ -57,7 +60,8 @@ func Verify(ctx context.Context, m *Measurement, n *feedforward.Network, data So
 }
 
 // again computes the line of an image again.
-func again(ctx context.Context, n *feedforward.Network, images *imageset.Images, m *Measurement, want record.Line, o Options) error {
+func again(ctx context.Context, n *feedforward.Network, images *imageset.Images, m *Measurement, want record.Line,
+	o Options) error {
 	i := images.Index(want.Image)
 	if i < 0 {
 		return fmt.Errorf("ood: image %d of %s is not in %s", want.Image, m.Path, images.Name)
@@ -71,8 +75,10 @@ func again(ctx context.Context, n *feedforward.Network, images *imageset.Images,
 		same = same && near(got.Upper, want.Upper) && near(got.Lower, want.Lower)
 	}
 	if !same {
-		return fmt.Errorf("ood: image %d of %s: label %d, class %d, ln Conf %v, bounds %v and %v; computed again, %d, %d, %v, %v and %v", want.Image, m.Path,
-			want.Label, want.Class, want.Log, want.Lower, want.Upper, got.Label, got.Class, got.Log, got.Lower, got.Upper)
+		return fmt.Errorf("ood: image %d of %s: label %d, class %d, ln Conf %v, bounds %v and %v; computed again, "+
+			"%d, %d, %v, %v and %v", want.Image, m.Path,
+			want.Label, want.Class, want.Log, want.Lower, want.Upper, got.Label, got.Class, got.Log, got.Lower,
+			got.Upper)
 	}
 	return nil
 }

@@ -18,7 +18,8 @@ func (p *pilot) checkClasses(all *dataset.Images, names []string) Check {
 	}
 	if highest >= p.info.Classes {
 		c.Verdict = Failure
-		c.Found = fmt.Sprintf("The data has the label %d, and the model only the classes 0 to %d.", highest, p.info.Classes-1)
+		c.Found = fmt.Sprintf("The data has the label %d, and the model only the classes 0 to %d.", highest,
+			p.info.Classes-1)
 		c.Advice = "Choose the data set that the model was trained for, or leave out the images of other classes."
 		return c
 	}
@@ -31,7 +32,8 @@ func (p *pilot) checkClasses(all *dataset.Images, names []string) Check {
 		}
 		if len(wrong) > 0 {
 			c.Verdict = Warning
-			c.Found = fmt.Sprintf("%d of %d classes have other names: %s.", len(wrong), len(names), strings.Join(wrong[:min(3, len(wrong))], "; "))
+			c.Found = fmt.Sprintf("%d of %d classes have other names: %s.", len(wrong), len(names),
+				strings.Join(wrong[:min(3, len(wrong))], "; "))
 			c.Advice = "Make sure that both number their classes alike."
 			return c
 		}
@@ -83,8 +85,10 @@ func (p *pilot) checkFinite() Check {
 	if clean > 0 || 100*noisy > samples {
 		c.Verdict = Failure
 	}
-	c.Found = fmt.Sprintf("Outputs are NaN or infinite for %d of %d images and %d of %d noise samples; such a noise sample never counts for a class.", clean, len(p.classes), noisy, samples)
-	c.Advice = "Look for weights that are not finite, a division by zero, or an overflow of 16-bit numbers in the model."
+	c.Found = fmt.Sprintf("Outputs are NaN or infinite for %d of %d images and %d of %d noise samples; such a noise "+
+		"sample never counts for a class.", clean, len(p.classes), noisy, samples)
+	c.Advice = "Look for weights that are not finite, a division by zero, or an overflow of 16-bit numbers in the " +
+		"model."
 	return c
 }
 
@@ -136,13 +140,14 @@ func (p *pilot) checkAccuracy() Check {
 	if chance, guessing := p.guessing(); guessing {
 		c.Verdict = Failure
 		c.Found += fmt.Sprintf(" That is no better than guessing (%.0f %%).", 100*chance)
-		c.Advice = "See the checks of form and labels; where they find nothing, the model was trained for something else, or not yet."
+		c.Advice = "See the checks of form and labels; where they find nothing, the model was trained for something " +
+			"else, or not yet."
 	}
 	return c
 }
 
-// guessing reports whether the accuracy on the images as they are is not, with 99 % confidence, above that of guessing the most frequent label.
-// Nothing is said of images of one label.
+// guessing reports whether the accuracy on the images as they are is not, with 99 % confidence,
+// above that of guessing the most frequent label. Nothing is said of images of one label.
 func (p *pilot) guessing() (chance float64, is bool) {
 	n := p.labelled()
 	counts, frequent := map[int]int{}, 0
@@ -164,14 +169,17 @@ func (p *pilot) guessing() (chance float64, is bool) {
 func (p *pilot) checkNoise() Check {
 	c := Check{Name: "noise", Verdict: OK}
 	from, to := 1., p.agreement()
-	c.Found = fmt.Sprintf("%.0f %% of noise samples at σ = %g get the class of their image without noise.", 100*to, p.opt.Sigma)
+	c.Found = fmt.Sprintf("%.0f %% of noise samples at σ = %g get the class of their image without noise.", 100*to,
+		p.opt.Sigma)
 	if p.labelled() > 0 {
 		from, to = p.accuracies()
-		c.Found = fmt.Sprintf("%.0f %% of images and %.0f %% of noise samples at σ = %g are classified right.", 100*from, 100*to, p.opt.Sigma)
+		c.Found = fmt.Sprintf("%.0f %% of images and %.0f %% of noise samples at σ = %g are classified right.",
+			100*from, 100*to, p.opt.Sigma)
 	}
 	if chance, guessing := p.guessing(); guessing {
 		c.Verdict = Failure
-		c.Found += fmt.Sprintf(" Without noise already, the model does no better than guessing (%.0f %%), so that nothing can be said of noise.", 100*chance)
+		c.Found += fmt.Sprintf(" Without noise already, the model does no better than guessing (%.0f %%), so that "+
+			"nothing can be said of noise.", 100*chance)
 		c.Advice = "Mend the accuracy on the images as they are first."
 		return c
 	}
@@ -189,7 +197,8 @@ func (p *pilot) checkNoise() Check {
 }
 
 func trainUnderNoise(sigma float64) string {
-	return fmt.Sprintf("Train or fine-tune the model on images with Gaussian noise of σ = %g (certspec train --sigma %[1]g), or certify at a smaller σ.", sigma)
+	return fmt.Sprintf("Train or fine-tune the model on images with Gaussian noise of σ = %g (certspec train "+
+		"--sigma %[1]g), or certify at a smaller σ.", sigma)
 }
 
 // sentence makes a sentence of a clause.

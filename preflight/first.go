@@ -22,14 +22,17 @@ import (
 
 // First is what every run looks at before it starts.
 type First struct {
-	Preprocessing string       `json:"preprocessing"`  // of the images, before the network: "none: the graph gets values 0 to 1", say
-	Function      purity.Found `json:"function"`       // comparisons that tell whether an answer depends on its image alone
-	Missed        float64      `json:"missed"`         // bounds the probability that they miss a model that answers at random once in 20
-	Labelled      int          `json:"labelled"`       // images that were classified, at most 20
-	Right         int          `json:"right"`          // of these
-	RightNoisy    int          `json:"right_noisy"`    // of one noise sample of each
-	Note          string       `json:"note,omitempty"` // that fewer answers than usual were compared
-	Warnings      []string     `json:"warnings"`
+	// of the images, before the network: "none: the graph gets values 0 to 1", say
+	Preprocessing string `json:"preprocessing"`
+	// comparisons that tell whether an answer depends on its image alone
+	Function purity.Found `json:"function"`
+	// bounds the probability that they miss a model that answers at random once in 20
+	Missed     float64  `json:"missed"`
+	Labelled   int      `json:"labelled"`       // images that were classified, at most 20
+	Right      int      `json:"right"`          // of these
+	RightNoisy int      `json:"right_noisy"`    // of one noise sample of each
+	Note       string   `json:"note,omitempty"` // that fewer answers than usual were compared
+	Warnings   []string `json:"warnings"`
 
 	Witness *purity.Witness `json:"-"` // the first answers, for rs.Options
 }
@@ -109,7 +112,8 @@ func Look(ctx context.Context, model classifier.Classifier, images *dataset.Imag
 		return f, fmt.Errorf("preflight: %s", softmaxed(p.info, f.Function))
 	}
 	if f.Missed = f.Function.Missed(p.info.Classes); f.Function.Comparisons < purity.Comparisons(p.info.Classes) {
-		f.Note = fmt.Sprintf("the look at the model compared %d answers, as the run is short or an image takes long: a model that answers at random once in 20 is missed with a probability of at most %.2g",
+		f.Note = fmt.Sprintf("the look at the model compared %d answers, as the run is short or an image takes "+
+			"long: a model that answers at random once in 20 is missed with a probability of at most %.2g",
 			f.Function.Comparisons, f.Missed)
 	}
 	warning, err := rs.Outputs(p.info.Name, f.Function.Invalid, f.Function.Answers)
@@ -147,7 +151,8 @@ func newGlance(model classifier.Classifier, images *dataset.Images, use Use) (*p
 	case images.Len() == 0:
 		return nil, fmt.Errorf("preflight: data %s has no images", images.Name)
 	case info.Shape != images.Shape:
-		return nil, fmt.Errorf("preflight: model %s takes images of %v, data %s has %v (a resize and a crop change their size)", info.Name, info.Shape, images.Name, images.Shape)
+		return nil, fmt.Errorf("preflight: model %s takes images of %v, data %s has %v (a resize and a crop change "+
+			"their size)", info.Name, info.Shape, images.Name, images.Shape)
 	case info.Classes < 2:
 		return nil, fmt.Errorf("preflight: model %s has %d classes, want at least 2", info.Name, info.Classes)
 	case info.Classes > ledger.MaxClasses:
@@ -158,7 +163,8 @@ func newGlance(model classifier.Classifier, images *dataset.Images, use Use) (*p
 	if block < 1 {
 		return nil, fmt.Errorf("preflight: Block is %d, want at least 1", block)
 	}
-	return &pilot{model: model, info: info, images: images, opt: rs.Options{Settings: rs.Settings{Sigma: use.Sigma, Block: block}, Noise: law}}, nil
+	return &pilot{model: model, info: info, images: images, opt: rs.Options{Settings: rs.Settings{Sigma: use.Sigma,
+		Block: block}, Noise: law}}, nil
 }
 
 // effort is what the look before a run on so many images may ask.
@@ -188,7 +194,8 @@ func (l *lateReport) asked(done, of float64) {
 	}
 	l.last = now
 	left := time.Duration((of - done) / done * float64(elapsed))
-	l.state = progress.State{Task: l.task, Done: done, Total: of, Unit: "answers", Rate: done / elapsed.Seconds(), Left: left}
+	l.state = progress.State{Task: l.task, Done: done, Total: of, Unit: "answers", Rate: done / elapsed.Seconds(),
+		Left: left}
 	l.report(l.state)
 }
 
@@ -219,7 +226,8 @@ func (p *pilot) function(ctx context.Context, effort purity.Effort) (purity.Foun
 	return purity.Check(ctx, p.model, blocks, s.seed, effort)
 }
 
-// spread names n images, one of each label as far as there are some, then the next of each, and all of them before one comes again.
+// spread names n images, one of each label as far as there are some, then the next of each, and all
+// of them before one comes again.
 func (p *pilot) spread(n int) []int {
 	byLabel := map[int][]int{}
 	for i, label := range p.images.Labels {
@@ -286,13 +294,16 @@ func (p *pilot) glance(ctx context.Context, f *First) error {
 	f.Labelled = len(labelled)
 	chance := p.chance(labelled)
 	if guessed(f.Right, f.Labelled, chance) && guessed(f.RightNoisy, f.Labelled, chance) {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("only %d of %d labelled images are classified right, and %d of them under noise: guessing does as well (%.0f %%). certspec preflight looks for the reason, e.g. a forgotten normalisation",
-			f.Right, f.Labelled, f.RightNoisy, 100*chance))
+		f.Warnings = append(f.Warnings,
+			fmt.Sprintf("only %d of %d labelled images are classified right, and %d of them under noise: guessing "+
+				"does as well (%.0f %%). certspec preflight looks for the reason, e.g. a forgotten normalisation",
+				f.Right, f.Labelled, f.RightNoisy, 100*chance))
 	}
 	return nil
 }
 
-// chance is the share of these images that guessing gets right: one class at random, or always their most frequent label.
+// chance is the share of these images that guessing gets right: one class at random, or always
+// their most frequent label.
 func (p *pilot) chance(images []int) float64 {
 	counts, most := map[int]int{}, 0
 	for _, i := range images {
@@ -305,7 +316,8 @@ func (p *pilot) chance(images []int) float64 {
 	return max(float64(most)/float64(len(images)), 1/float64(p.info.Classes))
 }
 
-// guessed reports whether guessing gets as many of n images right with a probability above 5 %. Of fewer than 5 images nothing is said.
+// guessed reports whether guessing gets as many of n images right with a probability above 5 %. Of
+// fewer than 5 images nothing is said.
 func guessed(right, n int, chance float64) bool {
 	const few, level = 5, 0.05
 	if n < few || right == n {

@@ -18,9 +18,11 @@ type fitted struct {
 	right int     // images
 }
 
-// fit searches a mean and a deviation of the channels on at most 30 labelled images, and gives the answers to all. It begins with some
-// common to all channels, and ends there where none of them does better than guessing; else it refines the best two, and then each channel.
-// That takes about 2,500 answers. The order of the channels is that of a form that did best; held are the other images.
+// fit searches a mean and a deviation of the channels on at most 30 labelled images, and gives the
+// answers to all. It begins with some common to all channels, and ends there where none of them
+// does better than guessing; else it refines the best two, and then each channel. That takes about
+// 2,500 answers. The order of the channels is that of a form that did best; held are the other
+// images.
 func (p *pilot) fit(ctx context.Context, like form) (best *tried, held []int, err error) {
 	var some []int
 	for k, i := range p.spread(len(p.images.Labels)) {
@@ -45,7 +47,8 @@ func (p *pilot) fit(ctx context.Context, like form) (best *tried, held []int, er
 	grid := []form{}
 	for _, mean := range []float64{0, .15, .3, .45, .6, .75} {
 		for _, deviation := range []float64{.06, .12, .22, .4, .7, 1.2} {
-			grid = append(grid, form{scale: 1, reversed: like.reversed, mean: slices.Repeat([]float64{mean}, channels), deviation: slices.Repeat([]float64{deviation}, channels)})
+			grid = append(grid, form{scale: 1, reversed: like.reversed, mean: slices.Repeat([]float64{mean}, channels),
+				deviation: slices.Repeat([]float64{deviation}, channels)})
 		}
 	}
 	if len(like.mean) == channels && len(like.deviation) == channels && like.scale == 1 {
@@ -55,7 +58,8 @@ func (p *pilot) fit(ctx context.Context, like form) (best *tried, held []int, er
 	if err != nil {
 		return nil, nil, err
 	}
-	if most := slices.MaxFunc(all, func(a, b fitted) int { return a.right - b.right }); guessed(most.right, len(some), p.chance(some)) {
+	if most := slices.MaxFunc(all, func(a, b fitted) int { return a.right - b.right }); guessed(most.right, len(some),
+		p.chance(some)) {
 		return nil, nil, nil
 	}
 	slices.SortStableFunc(all, byValue)

@@ -39,12 +39,14 @@ var normalisations = []struct {
 }
 
 const (
-	normalise = "put the normalisation between noise and model (\"mean\" and \"std\" in the card beside an ONNX file, --input for certspec's networks)"
-	once      = "take away one of two normalisations: the model, or the card beside its file, has one of its own"
-	order     = "give the model its channel order (for an ONNX file \"channel_order\": \"bgr\" in the card beside it)"
+	normalise = "put the normalisation between noise and model (\"mean\" and \"std\" in the card beside an ONNX " +
+		"file, --input for certspec's networks)"
+	once  = "take away one of two normalisations: the model, or the card beside its file, has one of its own"
+	order = "give the model its channel order (for an ONNX file \"channel_order\": \"bgr\" in the card beside it)"
 )
 
-// candidates are the usual forms for images of so many channels, the simplest first, without that of the images as they are.
+// candidates are the usual forms for images of so many channels, the simplest first, without that
+// of the images as they are.
 func candidates(channels int) []form {
 	var all []form
 	reversed := form{name: "its channels in the order blue, green, red", reversed: true, scale: 1, advice: order}
@@ -52,10 +54,13 @@ func candidates(channels int) []form {
 		{name: "values from 0 to 255 and not from 0 to 1", scale: 255,
 			advice: "give the model its scale (for an ONNX file \"scale\": 255 in the card beside it)"},
 		{name: "values that are 255 times smaller", scale: 1. / 255,
-			advice: "take away one of two scalings: images of certspec are in 0 to 1 before the model's own scale is applied"},
+			advice: "take away one of two scalings: images of certspec are in 0 to 1 before the model's own scale " +
+				"is applied"},
 		{name: "values from −1 to 1", scale: 1, mean: []float64{0.5}, deviation: []float64{0.5}, advice: normalise},
-		{name: "values from −1 to 1, which are made twice now", scale: 1, mean: []float64{-1}, deviation: []float64{2}, advice: once},
-		{name: "images with black and white exchanged", scale: -1, mean: []float64{-1}, advice: "invert the images, or train on them as they are"},
+		{name: "values from −1 to 1, which are made twice now", scale: 1, mean: []float64{-1}, deviation: []float64{2},
+			advice: once},
+		{name: "images with black and white exchanged", scale: -1, mean: []float64{-1},
+			advice: "invert the images, or train on them as they are"},
 	}
 	if channels == 3 {
 		all = append(all, reversed)
@@ -65,18 +70,22 @@ func candidates(channels int) []form {
 		if n.channels != channels {
 			continue
 		}
-		twice := form{name: "images normalised once by the statistics of " + n.of + ", and not twice", scale: 1, advice: once}
+		twice := form{name: "images normalised once by the statistics of " + n.of + ", and not twice", scale: 1,
+			advice: once}
 		for c, d := range n.deviation {
 			twice.mean, twice.deviation = append(twice.mean, -n.mean[c]/d), append(twice.deviation, 1/d)
 		}
-		all = append(all, form{name: "images normalised by the statistics of " + n.of, scale: 1, mean: n.mean, deviation: n.deviation, advice: normalise}, twice)
+		all = append(all, form{name: "images normalised by the statistics of " + n.of, scale: 1, mean: n.mean,
+			deviation: n.deviation, advice: normalise}, twice)
 	}
 	if channels != 3 {
 		return all
 	}
-	all = append(all, form{name: "values from 0 to 255 less the means of ImageNet", scale: 255, mean: []float64{123.68, 116.779, 103.939}, advice: normalise})
+	all = append(all, form{name: "values from 0 to 255 less the means of ImageNet", scale: 255, mean: []float64{123.68,
+		116.779, 103.939}, advice: normalise})
 	for _, f := range slices.Clone(all[1:]) {
-		f.name, f.reversed, f.advice = f.name+", its channels in the order blue, green, red", true, f.advice+"; and "+order
+		f.name, f.reversed, f.advice = f.name+", its channels in the order blue, green, red", true, f.advice+"; and "+
+			order
 		all = append(all, f)
 	}
 	return all
@@ -122,9 +131,10 @@ const (
 	goodEnough  = 0.9 // accuracy above which no mean and deviation are fitted where no usual form is better
 )
 
-// forms asks the model again in every usual form that its images can have: all on some images, the best on all. Where one of them is better than
-// the images as they are, or accuracy is below 0.9, it also fits mean and deviation on some of the images. It does nothing without labels. A model that takes
-// grid images alone refuses some.
+// forms asks the model again in every usual form that its images can have: all on some images, the
+// best on all. Where one of them is better than the images as they are, or accuracy is below 0.9,
+// it also fits mean and deviation on some of the images. It does nothing without labels. A model
+// that takes grid images alone refuses some.
 func (p *pilot) forms(ctx context.Context) (s searched) {
 	if p.labelled() == 0 {
 		return s
@@ -146,13 +156,15 @@ func (p *pilot) forms(ctx context.Context) (s searched) {
 	if len(s.forms) == 0 || ctx.Err() != nil {
 		return s
 	}
-	if value, _ := p.better(p.classes, s.forms[0].answers, all); value <= formLevel/float64(s.tried) || p.right(p.classes) < int(goodEnough*float64(p.labelled())) {
+	if value, _ := p.better(p.classes, s.forms[0].answers, all); value <= formLevel/float64(s.tried) ||
+		p.right(p.classes) < int(goodEnough*float64(p.labelled())) {
 		s.fit, s.held, s.refused = p.fit(ctx, s.forms[0].form)
 	}
 	return s
 }
 
-// inForms gives the answers to some images in each form, a miss for all others. Forms that the model refuses are left out.
+// inForms gives the answers to some images in each form, a miss for all others. Forms that the
+// model refuses are left out.
 func (p *pilot) inForms(ctx context.Context, forms []form, images []int) (all []tried, refused error) {
 	if len(forms) == 0 {
 		return nil, nil
@@ -161,7 +173,10 @@ func (p *pilot) inForms(ctx context.Context, forms []form, images []int) (all []
 		all = append(all, tried{f, slices.Repeat([]int32{classifier.Miss}, len(p.images.Labels))})
 	}
 	model := purity.Classes(p.model, p.info)
-	err := p.askForms(ctx, model, forms, images, func(f, k int, a purity.Answers, at int) { all[f].answers[images[k]] = a.Classes[at] })
+	err := p.askForms(ctx, model, forms, images, func(f, k int, a purity.Answers,
+		at int) {
+		all[f].answers[images[k]] = a.Classes[at]
+	})
 	if err == nil || ctx.Err() != nil || len(forms) == 1 {
 		if err != nil {
 			all = nil
@@ -179,8 +194,8 @@ func (p *pilot) inForms(ctx context.Context, forms []form, images []int) (all []
 	return all, refused
 }
 
-// better is the one-sided p-value of the sign test that answers b are right no more often than a, on the images where just one of the two is
-// right, and the mean gain with its 95 % interval.
+// better is the one-sided p-value of the sign test that answers b are right no more often than a,
+// on the images where just one of the two is right, and the mean gain with its 95 % interval.
 func (p *pilot) better(a, b []int32, images []int) (value float64, gain resample.Estimate) {
 	var gains []float64
 	gained, lost := 0, 0
@@ -207,13 +222,14 @@ func (p *pilot) better(a, b []int32, images []int) (value float64, gain resample
 			value = two / 2
 		}
 	}
-	estimates, err := resample.Run(context.Background(), resample.Paired(len(gains)), 1, func(d resample.Draw, values []float64) error {
-		values[0] = 0
-		for _, i := range d.First {
-			values[0] += gains[i] / float64(len(d.First))
-		}
-		return nil
-	}, resample.Options{Resamples: 1000})
+	estimates, err := resample.Run(context.Background(), resample.Paired(len(gains)), 1,
+		func(d resample.Draw, values []float64) error {
+			values[0] = 0
+			for _, i := range d.First {
+				values[0] += gains[i] / float64(len(d.First))
+			}
+			return nil
+		}, resample.Options{Resamples: 1000})
 	if err == nil {
 		gain = estimates[0]
 	}
@@ -248,17 +264,22 @@ func (p *pilot) checkForm(s searched) Check {
 		if fits, more := p.better(from, s.fit.answers, s.held); fits <= formLevel {
 			now, as, rivals := share(p, s.fit.answers, s.held), share(p, p.classes, s.held), ""
 			if usual {
-				rivals = fmt.Sprintf(", and %.0f %% for %s, the best of %d usual forms", 100*share(p, best.answers, s.held), best.name, s.tried)
+				rivals = fmt.Sprintf(", and %.0f %% for %s, the best of %d usual forms", 100*share(p, best.answers,
+					s.held), best.name, s.tried)
 			}
 			c.Verdict = Failure
-			c.Found = fmt.Sprintf("The model seems to expect images normalised by statistics that are none of the usual ones: with %s, fitted on %d of the images, %.0f %% of the others are right, and %.0f %% as it is now%s (gain %s).",
+			c.Found = fmt.Sprintf("The model seems to expect images normalised by statistics that are none of the "+
+				"usual ones: with %s, fitted on %d of the images, %.0f %% of the others are right, and %.0f %% as "+
+				"it is now%s (gain %s).",
 				s.fit.name, p.labelled()-len(s.held), 100*now, 100*as, rivals, points(more))
-			c.Advice = "These numbers are estimates. Find the statistics that the model was trained with, and " + normalise + "."
+			c.Advice = "These numbers are estimates. Find the statistics that the model was trained with, and " +
+				normalise + "."
 			return c
 		}
 	}
 	if !usual {
-		c.Found = fmt.Sprintf("None of %d other forms of the images is classified better than the images as they are.", s.tried)
+		c.Found = fmt.Sprintf("None of %d other forms of the images is classified better than the images as they are.",
+			s.tried)
 		if s.fit != nil {
 			c.Found += " Nor does a fitted mean and deviation help."
 		}
@@ -283,7 +304,8 @@ func (p *pilot) checkForm(s searched) Check {
 		c.Verdict = Failure
 	}
 	if len(rivals) == 1 {
-		c.Found = fmt.Sprintf("The model seems to expect %s: so %.0f %% are right, and %.0f %% as it is now (gain %s).", best.name, 100*float64(now)/n, 100*float64(right)/n, points(gain))
+		c.Found = fmt.Sprintf("The model seems to expect %s: so %.0f %% are right, and %.0f %% as it is now (gain %s).",
+			best.name, 100*float64(now)/n, 100*float64(right)/n, points(gain))
 		c.Advice = sentence(best.advice)
 		return c
 	}
@@ -291,7 +313,8 @@ func (p *pilot) checkForm(s searched) Check {
 	for _, f := range rivals {
 		names = append(names, fmt.Sprintf("%s (%.0f %%)", f.name, 100*float64(p.right(f.answers))/n))
 	}
-	c.Found = fmt.Sprintf("The model seems to expect another form of the images: %.0f %% are right as it is now, and up to %.0f %% (gain %s) with one of these, which %d images cannot tell apart: %s.",
+	c.Found = fmt.Sprintf("The model seems to expect another form of the images: %.0f %% are right as it is now, "+
+		"and up to %.0f %% (gain %s) with one of these, which %d images cannot tell apart: %s.",
 		100*float64(right)/n, 100*float64(now)/n, points(gain), int(n), strings.Join(names, "; "))
 	c.Advice = "Find out which of them the model was trained with. For the first: " + best.advice + "."
 	return c

@@ -45,7 +45,8 @@ func (p *pilot) checkLabels() Check {
 	if 5*(now-was) >= n {
 		c.Verdict = Failure
 	}
-	c.Found = fmt.Sprintf("The classes seem to be in another order: with %s, %.0f %% are right, and %.0f %% as it is now.",
+	c.Found = fmt.Sprintf("The classes seem to be in another order: with %s, %.0f %% are right, and %.0f %% as it "+
+		"is now.",
 		p.describe(p.order(slices.Concat(halves[:]...))), 100*float64(now)/float64(n), 100*float64(was)/float64(n))
 	c.Advice = "Bring the labels of the data into the order in which the model was trained."
 	return c

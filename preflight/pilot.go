@@ -33,9 +33,11 @@ type pilot struct {
 	rate    float64         // samples per second
 }
 
-// newPilot takes a sample of the data, at most so many images or 100 for 0, and checks that the model can
-// take it. Of all images it gives the list alone; pictures are decoded only where they are looked at. The settings of the run get their defaults as far as a pilot needs them.
-func newPilot(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, opt rs.Options, images int, now func() time.Time) (p *pilot, all *dataset.Images, err error) {
+// newPilot takes a sample of the data, at most so many images or 100 for 0, and checks that the
+// model can take it. Of all images it gives the list alone; pictures are decoded only where they
+// are looked at. The settings of the run get their defaults as far as a pilot needs them.
+func newPilot(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, opt rs.Options, images int,
+	now func() time.Time) (p *pilot, all *dataset.Images, err error) {
 	plan, err := opt.Plan()
 	if err != nil {
 		return nil, nil, err
@@ -68,7 +70,8 @@ func newPilot(ctx context.Context, model classifier.Classifier, data *dataset.Da
 		return nil, nil, fmt.Errorf("preflight: data: %w", err)
 	}
 	if info.Shape != sample.Shape {
-		return nil, nil, fmt.Errorf("preflight: model %s takes images of %v, data %s has %v (a resize and a crop change their size)", info.Name, info.Shape, all.Name, sample.Shape)
+		return nil, nil, fmt.Errorf("preflight: model %s takes images of %v, data %s has %v (a resize and a crop "+
+			"change their size)", info.Name, info.Shape, all.Name, sample.Shape)
 	}
 	return &pilot{model: model, info: info, images: sample, opt: opt, progress: opt.Progress, now: now}, all, nil
 }
@@ -78,7 +81,8 @@ func (p *pilot) clean(ctx context.Context) (err error) {
 	size, block := p.info.Shape.Len(), p.opt.Block
 	p.classes = make([]int32, 0, p.images.Len())
 	for start := 0; start < p.images.Len(); start += block {
-		batch := classifier.Batch{N: block, Grid: make([]int16, block*size)} // the last one is filled up with black images
+		// the last one is filled up with black images
+		batch := classifier.Batch{N: block, Grid: make([]int16, block*size)}
 		n := min(block, p.images.Len()-start)
 		for k := range n {
 			copy(batch.Grid[k*size:], p.images.Grid(start+k))
@@ -97,9 +101,11 @@ func (p *pilot) clean(ctx context.Context) (err error) {
 	return nil
 }
 
-// askForms asks about some images of the sample in each of some forms, in full batches of the size of a block, the last one filled up with
-// black images. take gets the answer to each image in each form.
-func (p *pilot) askForms(ctx context.Context, model *purity.Model, forms []form, images []int, take func(form, k int, a purity.Answers, at int)) error {
+// askForms asks about some images of the sample in each of some forms, in full batches of the size
+// of a block, the last one filled up with black images. take gets the answer to each image in each
+// form.
+func (p *pilot) askForms(ctx context.Context, model *purity.Model, forms []form, images []int, take func(form, k int,
+	a purity.Answers, at int)) error {
 	size, block, total := p.info.Shape.Len(), p.opt.Block, len(forms)*len(images)
 	for start := 0; start < total; start += block {
 		batch := classifier.Batch{N: block, Real: make([]float32, block*size)}
@@ -161,7 +167,8 @@ func (s *sampler) draw(batch classifier.Batch, at, count int, grid []int16, id, 
 // run, whose seed is derived from another text, never sees the same samples.
 func pilotSeed(info classifier.Info, images *dataset.Images, opt rs.Options) uint64 {
 	h := sha256.New()
-	fmt.Fprintf(h, "certspec preflight\n%s\n%s\n%s\n%x\n", info.Identity.Weights, images.Digest, opt.Noise, math.Float64bits(opt.Sigma))
+	fmt.Fprintf(h, "certspec preflight\n%s\n%s\n%s\n%x\n", info.Identity.Weights, images.Digest, opt.Noise,
+		math.Float64bits(opt.Sigma))
 	return binary.BigEndian.Uint64(h.Sum(nil))
 }
 

@@ -41,7 +41,8 @@ func human(d time.Duration) string {
 // sizes are the usual numbers of samples.
 var sizes = []int{1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000}
 
-// plans forecasts the run asked for, and the rules of a radius per image that need no thought, at the usual numbers of samples, from the pilot.
+// plans forecasts the run asked for, and the rules of a radius per image that need no thought, at
+// the usual numbers of samples, from the pilot.
 func (p *pilot) plans(images int, budget time.Duration) ([]Plan, error) {
 	asked := p.opt
 	if asked.Rule == "" {
@@ -109,7 +110,8 @@ func forecast(known []Votes, o rs.Options, images int, rate float64) (Plan, erro
 		sum.radius += f.radius
 	}
 	n := float64(len(known))
-	plan := Plan{Rule: rs.Rule(run.Header().Name), MaxSamples: run.MaxSamples(), RadiusCap: run.RadiusCap(), MeanRadius: sum.radius / n, Samples: math.Round(sum.samples / n * float64(images))}
+	plan := Plan{Rule: rs.Rule(run.Header().Name), MaxSamples: run.MaxSamples(), RadiusCap: run.RadiusCap(),
+		MeanRadius: sum.radius / n, Samples: math.Round(sum.samples / n * float64(images))}
 	if rate > 0 {
 		plan.Seconds = plan.Samples / rate
 	}
@@ -126,7 +128,8 @@ func checkTime(plans []Plan, images int, budget time.Duration) Check {
 		return c
 	}
 	asked := plans[0]
-	c.Found = fmt.Sprintf("The run asked for (%s, n = %d, %d images) takes about %s.", asked.Rule, asked.MaxSamples, images, asked.Duration())
+	c.Found = fmt.Sprintf("The run asked for (%s, n = %d, %d images) takes about %s.", asked.Rule, asked.MaxSamples,
+		images, asked.Duration())
 	if budget == 0 || asked.Seconds <= budget.Seconds() {
 		return c
 	}
@@ -140,9 +143,11 @@ func checkTime(plans []Plan, images int, budget time.Duration) Check {
 	}
 	if best == nil {
 		fitting := int(float64(images) * budget.Seconds() / asked.Seconds)
-		c.Advice = fmt.Sprintf("No usual plan fits into %s for all images; about %d fit as asked for (--count %[2]d).", human(budget), max(1, fitting))
+		c.Advice = fmt.Sprintf("No usual plan fits into %s for all images; about %d fit as asked for (--count %[2]d).",
+			human(budget), max(1, fitting))
 		return c
 	}
-	c.Advice = fmt.Sprintf("Into %s fits --rule %s --n %d: about %s, radii up to %.3f.", human(budget), best.Rule, best.MaxSamples, best.Duration(), best.RadiusCap)
+	c.Advice = fmt.Sprintf("Into %s fits --rule %s --n %d: about %s, radii up to %.3f.", human(budget), best.Rule,
+		best.MaxSamples, best.Duration(), best.RadiusCap)
 	return c
 }

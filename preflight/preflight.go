@@ -53,11 +53,13 @@ type Report struct {
 
 	CleanAccuracy *float64 `json:"clean_accuracy"` // share of images classified right; nil without labels
 	NoisyAccuracy *float64 `json:"noisy_accuracy"` // share of noise samples classified right; nil without labels
-	Agreement     float64  `json:"agreement"`      // share of noise samples given the class of their image without noise
+	// share of noise samples given the class of their image without noise
+	Agreement float64 `json:"agreement"`
 
 	Rate   float64 `json:"rate"` // noise samples per second, noise included
 	Checks []Check `json:"checks"`
-	Plans  []Plan  `json:"plans"` // the run asked for first, then others; none where accuracy is no better than guessing
+	// the run asked for first, then others; none where accuracy is no better than guessing
+	Plans []Plan `json:"plans"`
 
 	Preprocessing string `json:"preprocessing"` // of the images before the network, as the model says it
 }
@@ -78,7 +80,8 @@ func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 	return run(ctx, model, data, opt, time.Now)
 }
 
-func run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, opt Options, now func() time.Time) (*Report, error) {
+func run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, opt Options,
+	now func() time.Time) (*Report, error) {
 	if opt.Budget < 0 {
 		return nil, fmt.Errorf("preflight: Budget is %v; expected it not to be negative", opt.Budget)
 	}

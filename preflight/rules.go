@@ -45,7 +45,8 @@ func Past(path string) (e *Evidence, header ledger.Header, seed uint64, err erro
 		return nil, ledger.Header{}, 0, err
 	}
 	if s := l.Header.Shard; s != nil && s.By == ledger.ShardBlocks {
-		return nil, l.Header, 0, fmt.Errorf("preflight: ledger %s is a shard by blocks; merge it with the others first", path)
+		return nil, l.Header, 0, fmt.Errorf("preflight: ledger %s is a shard by blocks; merge it with the others first",
+			path)
 	}
 	e = &Evidence{Images: l.Header.Data.Images}
 	hash := sha256.New()

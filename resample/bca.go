@@ -7,8 +7,9 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// acceleration is Σ l³/(6 (Σ l²)^1.5) over the units of all levels, where l is the mean of the statistic over the units that are left
-// out less the statistic without the unit, by the number of units of its level (Davison and Hinkley 1997, (5.31)).
+// acceleration is Σ l³/(6 (Σ l²)^1.5) over the units of all levels, where l is the mean of the
+// statistic over the units that are left out less the statistic without the unit, by the number of
+// units of its level (Davison and Hinkley 1997, (5.31)).
 func acceleration(left []level, k int) float64 {
 	squares, cubes := 0., 0.
 	for _, l := range left {
@@ -28,8 +29,9 @@ func acceleration(left []level, k int) float64 {
 	return cubes / (6 * math.Pow(squares, 1.5))
 }
 
-// bca moves the percentiles (Efron 1987): with z₀ = Φ⁻¹(share of resamples below the statistic, ties by half) the level α becomes
-// Φ(z₀ + (z₀+z_α)/(1 − a(z₀+z_α))). Where all resamples are on one side, or the fraction has a pole, the end is the most extreme resample.
+// bca moves the percentiles (Efron 1987): with z₀ = Φ⁻¹(share of resamples below the statistic,
+// ties by half) the level α becomes Φ(z₀ + (z₀+z_α)/(1 − a(z₀+z_α))). Where all resamples are on
+// one side, or the fraction has a pole, the end is the most extreme resample.
 func bca(sorted []float64, value, a, confidence float64) Interval {
 	n := len(sorted)
 	under := sort.SearchFloat64s(sorted, value)

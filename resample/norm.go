@@ -11,9 +11,11 @@ import (
 //
 //	θ = Σ_g w_g Σ_k |c_gk|,
 //
-// of statistics c that resampling does not bias, such as the signed gaps between confidence and accuracy in bins. The absolute value is
-// biased upwards where a component is near 0, and more so in a resample, so that percentiles miss the truth and may miss θ itself. With ε the
-// deviation of a component in a resample, components within √(ln n) standard errors of 0 taken as 0 (c°; Andrews and Soares 2010),
+// of statistics c that resampling does not bias, such as the signed gaps between confidence and
+// accuracy in bins. The absolute value is biased upwards where a component is near 0, and more so
+// in a resample, so that percentiles miss the truth and may miss θ itself. With ε the deviation of
+// a component in a resample, components within √(ln n) standard errors of 0 taken as 0 (c°; Andrews
+// and Soares 2010),
 //
 //	U = Σ_k |c°_k+ε_k| − |c°_k|,  L = Σ_k sign(c_k)·ε_k ≤ U
 //
@@ -27,11 +29,12 @@ import (
 // models alike, and a draw of one model fills the groups of all. θ is then a mean over models; their spread is
 // added as in Run.
 //
-// The statistic sets all components, group after group: sizes says how many each has. Each row of weights makes one θ. Options.Method is
-// not used.
+// The statistic sets all components, group after group: sizes says how many each has. Each row of
+// weights makes one θ. Options.Method is not used.
 //
 // Errors: those of Run; weights that do not fit the groups, as *OptionError.
-func Norms(ctx context.Context, design Design, sizes []int, weights [][]float64, of Statistic, o Options) ([]Estimate, error) {
+func Norms(ctx context.Context, design Design, sizes []int, weights [][]float64, of Statistic, o Options) ([]Estimate,
+	error) {
 	o, err := o.Resolved()
 	if err != nil {
 		return nil, err

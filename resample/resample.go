@@ -39,10 +39,13 @@ func (i Interval) Contains(v float64) bool { return i.Low <= v && v <= i.High }
 type Method string
 
 const (
-	Percentile Method = "percentile" // [q(α/2), q(1−α/2)], Efron 1979; for means and other statistics that resampling does not bias
-	Basic      Method = "basic"      // [2θ−q(1−α/2), 2θ−q(α/2)], Davison and Hinkley 1997, (5.6)
-	Moved      Method = "moved"      // percentiles less twice the bias, where sampling biases as resampling does
-	BCa        Method = "bca"        // percentiles moved by bias and acceleration, Efron 1987; calls the statistic once for each unit left out
+	// [q(α/2), q(1−α/2)], Efron 1979; for means and other statistics that resampling does not bias
+	Percentile Method = "percentile"
+	Basic      Method = "basic" // [2θ−q(1−α/2), 2θ−q(α/2)], Davison and Hinkley 1997, (5.6)
+	Moved      Method = "moved" // percentiles less twice the bias, where sampling biases as resampling does
+	// percentiles moved by bias and acceleration, Efron 1987; calls the statistic once for each
+	// unit left out
+	BCa Method = "bca"
 )
 
 // Options says how intervals are found. The zero value has defaults for all.
@@ -110,7 +113,8 @@ type Estimate struct {
 	Interval Interval `json:"interval"`
 	Error    float64  `json:"error"` // standard error of the statistic
 	Bias     float64  `json:"bias"`  // mean of the resamples less Value
-	P        float64  `json:"p"`     // two-sided p-value of the hypothesis that the statistic is 0, for differences; see Holm
+	// two-sided p-value of the hypothesis that the statistic is 0, for differences; see Holm
+	P float64 `json:"p"`
 }
 
 // Run gives the statistics of a design their intervals.
@@ -129,7 +133,8 @@ type Estimate struct {
 // V. It is taken out of d: d² is multiplied by the share of the variance over images that all models have in
 // common, but for d alone being wider.
 //
-// Errors: options and designs out of range, as *OptionError; the first one of the statistic; a value that is not finite; that of ctx.
+// Errors: options and designs out of range, as *OptionError; the first one of the statistic; a
+// value that is not finite; that of ctx.
 func Run(ctx context.Context, design Design, statistics int, of Statistic, o Options) ([]Estimate, error) {
 	o, err := o.Resolved()
 	if err != nil {

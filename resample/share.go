@@ -27,8 +27,9 @@ func Share(hits, n int, confidence float64) (Interval, error) {
 	return i, nil
 }
 
-// pValue is the two-sided p-value of the hypothesis that a statistic is null, from its values in resamples: twice the smaller of the shares
-// of resamples on either side of null, each with one added to both parts (Davison and Hinkley 1997, (4.11)), at most 1.
+// pValue is the two-sided p-value of the hypothesis that a statistic is null, from its values in
+// resamples: twice the smaller of the shares of resamples on either side of null, each with one
+// added to both parts (Davison and Hinkley 1997, (4.11)), at most 1.
 func pValue(resamples []float64, null float64) float64 {
 	low, high := 1, 1
 	for _, v := range resamples {

@@ -17,10 +17,11 @@ import (
 	"github.com/certspec/certspec/rs/rule"
 )
 
-// anytimeRun is a run under the rule Anytime: images in the order of the data until each has its selection and one block behind it, then
-// rounds (rule.Spread). Its state is the counts of each image, and what comes next follows from them alone; so its ledger has two
-// looks for an image, the selection and all behind it, is written whole after some rounds, and from the first
-// round on is always closed: whenever a run ends, even by a power cut, what the file claims holds.
+// anytimeRun is a run under the rule Anytime: images in the order of the data until each has its
+// selection and one block behind it, then rounds (rule.Spread). Its state is the counts of each
+// image, and what comes next follows from them alone; so its ledger has two looks for an image, the
+// selection and all behind it, is written whole after some rounds, and from the first round on is
+// always closed: whenever a run ends, even by a power cut, what the file claims holds.
 type anytimeRun struct {
 	opt    Options
 	plan   *rule.Plan
@@ -54,9 +55,11 @@ type piece struct {
 }
 
 // certifyAnytime is Certify under the rule Anytime.
-func certifyAnytime(ctx context.Context, opt Options, plan *rule.Plan, header ledger.Header, blocks *blocks, images *imageset.Index, files *files) (*Run, error) {
+func certifyAnytime(ctx context.Context, opt Options, plan *rule.Plan, header ledger.Header, blocks *blocks,
+	images *imageset.Index, files *files) (*Run, error) {
 	if each := plan.Selection() + plan.Block(); opt.Until.Samples > 0 && opt.Until.Samples < each*images.Len() {
-		return nil, optionErrorf("Budget is %d noise samples, but the %d images need %d each to begin with, %d in all", opt.Until.Samples, images.Len(), each, each*images.Len())
+		return nil, optionErrorf("Budget is %d noise samples, but the %d images need %d each to begin with, %d in all",
+			opt.Until.Samples, images.Len(), each, each*images.Len())
 	}
 	r := &anytimeRun{opt: opt, plan: plan, header: header, blocks: blocks, images: images, files: files}
 	r.buffers.New = func() any { return blocks.newBuffer() }
@@ -131,8 +134,10 @@ func (r *anytimeRun) resume() error {
 	r.header = l.Header
 	for looks := range l.Images() {
 		at := len(r.seen)
-		if at == r.images.Len() || looks[0].Image != r.images.IDs[at] || looks[0].Label != r.images.Labels[at] || len(looks) > 2 {
-			return fmt.Errorf("rs: ledger %s: its image number %d is %d with label %d, which is not that of data %s", r.opt.Ledger, at, looks[0].Image, looks[0].Label, r.images.Name)
+		if at == r.images.Len() || looks[0].Image != r.images.IDs[at] || looks[0].Label != r.images.Labels[at] ||
+			len(looks) > 2 {
+			return fmt.Errorf("rs: ledger %s: its image number %d is %d with label %d, which is not that of data %s",
+				r.opt.Ledger, at, looks[0].Image, looks[0].Label, r.images.Name)
 		}
 		image := spreadImage{selection: looks[0]}
 		if len(looks) == 2 {
@@ -232,7 +237,8 @@ func (r *anytimeRun) first(ctx context.Context) error {
 	}
 	look := func(p *piece) ledger.Look {
 		counts, misses := p.sum()
-		return ledger.Look{Image: r.images.IDs[p.image], Label: r.images.Labels[p.image], From: p.from, To: p.to, Counts: counts, Misses: misses}
+		return ledger.Look{Image: r.images.IDs[p.image], Label: r.images.Labels[p.image], From: p.from, To: p.to,
+			Counts: counts, Misses: misses}
 	}
 	for i := 0; i < len(pieces); i += 2 {
 		image := spreadImage{look(pieces[i]), look(pieces[i+1])}
@@ -299,7 +305,8 @@ func (r *anytimeRun) draw(ctx context.Context, pieces []*piece) error {
 	return context.Cause(calls)
 }
 
-// reached reports whether the end that was asked for has come. That of a number of samples comes before the round that does not fit.
+// reached reports whether the end that was asked for has come. That of a number of samples comes
+// before the round that does not fit.
 func (r *anytimeRun) reached() bool {
 	u := r.opt.Until
 	if u.Time > 0 && time.Since(r.start) >= u.Time || u.Radius > 0 && r.meanRadius() >= u.Radius {
@@ -372,7 +379,8 @@ func (r *anytimeRun) report(final bool) {
 		return
 	}
 	s := progress.State{
-		Task: "certify " + r.images.Name, Done: float64(r.used), Total: float64(r.opt.Until.Samples), Unit: "noise samples", Left: -1, Final: final,
+		Task: "certify " + r.images.Name, Done: float64(r.used), Total: float64(r.opt.Until.Samples),
+		Unit: "noise samples", Left: -1, Final: final,
 	}
 	elapsed := time.Since(r.start)
 	if now := r.used - r.before; now > 0 {
@@ -387,7 +395,8 @@ func (r *anytimeRun) report(final bool) {
 	if !r.begun() {
 		s.Note = fmt.Sprintf("%d of %d images begun", len(r.seen), r.images.Len())
 	} else if bands, err := (&Run{Header: r.header, Rows: r.rows}).Bands(0.05, 0); err == nil {
-		s.Note = fmt.Sprintf("mean radius %.4f, certified accuracy %.3f, true between %.3f and %.3f", r.meanRadius(), r.rows.CertifiedAccuracy(0)[0].Value, bands.Accuracy[0].Lower, bands.Accuracy[0].Upper)
+		s.Note = fmt.Sprintf("mean radius %.4f, certified accuracy %.3f, true between %.3f and %.3f", r.meanRadius(),
+			r.rows.CertifiedAccuracy(0)[0].Value, bands.Accuracy[0].Lower, bands.Accuracy[0].Upper)
 	} else {
 		s.Note = fmt.Sprintf("mean radius %.4f", r.meanRadius())
 	}

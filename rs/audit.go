@@ -81,7 +81,8 @@ func (a *audit) begin(l ledger.Look) error {
 		case a.images == a.share():
 			return fmt.Errorf("image %d is one more than the %d that the header announces", l.Image, a.images)
 		case l.Label >= a.header.Model.Classes:
-			return fmt.Errorf("image %d has label %d, the model has the classes 0 to %d", l.Image, l.Label, a.header.Model.Classes-1)
+			return fmt.Errorf("image %d has label %d, the model has the classes 0 to %d", l.Image, l.Label,
+				a.header.Model.Classes-1)
 		}
 		a.trial = a.plan.Trial(l.Image, l.Label)
 	}
@@ -128,7 +129,8 @@ func (a *audit) finish(r ledger.Record, err error) (digest string, _ error) {
 			left.Images = left.Images[1:]
 		case ledger.ACRLine:
 			if r.Decimal != left.ACR || r.Count != left.Labelled {
-				wrong = fmt.Sprintf("the average certified radius is %s over %d labelled images; from the claims follows %q over %d",
+				wrong = fmt.Sprintf("the average certified radius is %s over %d labelled images; from the claims "+
+					"follows %q over %d",
 					r.Decimal, r.Count, left.ACR, left.Labelled)
 			}
 			left.ACR = ""
@@ -136,7 +138,8 @@ func (a *audit) finish(r ledger.Record, err error) (digest string, _ error) {
 			if len(left.Certified) == 0 {
 				wrong = fmt.Sprintf("certified accuracy at %s, beyond those that the rule states", r.Decimal)
 			} else if want := left.Certified[0]; r.Decimal != want.Radius || r.Count != want.Count {
-				wrong = fmt.Sprintf("%d images are certified at %s; from the claims follow %d at %s", r.Count, r.Decimal, want.Count, want.Radius)
+				wrong = fmt.Sprintf("%d images are certified at %s; from the claims follow %d at %s", r.Count,
+					r.Decimal, want.Count, want.Radius)
 			} else {
 				left.Certified = left.Certified[1:]
 			}
@@ -167,7 +170,8 @@ type UnfinishedError struct {
 }
 
 func (e *UnfinishedError) Error() string {
-	return fmt.Sprintf("ledger %s: line %d: not closed, %d of %d images are decided: it claims nothing until its run is finished",
+	return fmt.Sprintf("ledger %s: line %d: not closed, %d of %d images are decided: it claims nothing until its "+
+		"run is finished",
 		e.File, e.Line, e.Decided, e.Images)
 }
 

@@ -17,12 +17,14 @@ import (
 // Failures of the images ever fail: the largest number that Bin(N, α) exceeds with probability at most 1 − Confidence.
 // These may have any radius.
 type Bands struct {
-	Confidence float64        `json:"confidence"`
-	Failures   int            `json:"failures"`
-	Images     int            `json:"images"`   // N, labelled
-	Cut        float64        `json:"cut"`      // radii count up to here in Radius, 4σ
-	Radius     Band           `json:"radius"`   // of the mean over the labelled images of the true radius, 0 where the class is wrong
-	Accuracy   []AccuracyBand `json:"accuracy"` // of the share of the labelled images with the right class and at least a radius
+	Confidence float64 `json:"confidence"`
+	Failures   int     `json:"failures"`
+	Images     int     `json:"images"` // N, labelled
+	Cut        float64 `json:"cut"`    // radii count up to here in Radius, 4σ
+	// of the mean over the labelled images of the true radius, 0 where the class is wrong
+	Radius Band `json:"radius"`
+	// of the share of the labelled images with the right class and at least a radius
+	Accuracy   []AccuracyBand `json:"accuracy"`
 	Population float64        `json:"population"`
 }
 
@@ -49,7 +51,8 @@ func (r *Run) Bands(delta float64, radii ...float64) (Bands, error) {
 		return Bands{}, fmt.Errorf("rs: %w", err)
 	}
 	if plan.Header().Name != Anytime {
-		return Bands{}, optionErrorf("the rule %q has no bands: its bounds hold one image at a time, at its end", plan.Header().Name)
+		return Bands{}, optionErrorf("the rule %q has no bands: its bounds hold one image at a time, at its end",
+			plan.Header().Name)
 	}
 	b := Bands{Confidence: 1 - delta, Cut: 4 * r.Header.Sigma}
 	var lower, upper []float64
@@ -89,7 +92,8 @@ func (r *Run) Bands(delta float64, radii ...float64) (Bands, error) {
 	return b, nil
 }
 
-// meanWithout sums values cut at most, after those of k have become 0 or, where raise is set, the most: those that change the sum most.
+// meanWithout sums values cut at most, after those of k have become 0 or, where raise is set, the
+// most: those that change the sum most.
 func meanWithout(values []float64, k int, most float64, raise bool) (sum float64) {
 	cut := slices.Clone(values)
 	for i := range cut {
@@ -112,8 +116,9 @@ func meanWithout(values []float64, k int, most float64, raise bool) (sum float64
 	return sum
 }
 
-// trueRadius encloses the radius of the smoothed classifier for the image's label, where the confidence sequence of its class holds. A
-// radius of 0 with the right class is told from a wrong class by a lower end of −1.
+// trueRadius encloses the radius of the smoothed classifier for the image's label, where the
+// confidence sequence of its class holds. A radius of 0 with the right class is told from a wrong
+// class by a lower end of −1.
 func (r *Row) trueRadius(plan *rule.Plan) (lower, upper float64) {
 	lower = -1
 	if r.Correct() {
@@ -130,7 +135,8 @@ func (r *Row) trueRadius(plan *rule.Plan) (lower, upper float64) {
 		return lower, math.Inf(1)
 	}
 	if !r.Certified() {
-		// Whichever class was chosen: the label has at most the upper end, or what the lower end of another class leaves.
+		// Whichever class was chosen: the label has at most the upper end, or what the lower end of
+		// another class leaves.
 		other := plan.RadiusOf(1 - r.Lower)
 		return lower, max(up, other)
 	}

@@ -12,7 +12,8 @@ import (
 // BaseAccuracy is the share of the labelled images that the model itself, not smoothed, classifies right:
 // as they are where sigma is 0, or else in one noise sample each, on the grid (noise.Grid). Without any
 // label it is an error.
-func BaseAccuracy(ctx context.Context, model classifier.Classifier, images *imageset.Images, sigma float64, seed uint64) (float64, error) {
+func BaseAccuracy(ctx context.Context, model classifier.Classifier, images *imageset.Images, sigma float64,
+	seed uint64) (float64, error) {
 	info, err := model.Info()
 	if err != nil {
 		return 0, fmt.Errorf("rs: model: %w", err)
@@ -41,7 +42,8 @@ func BaseAccuracy(ctx context.Context, model classifier.Classifier, images *imag
 			if law == nil {
 				continue
 			}
-			if _, err := law.AddTo(to, images.Grid(i), noise.Address{Seed: seed, Image: uint64(images.IDs[i])}, 0, nil); err != nil {
+			if _, err := law.AddTo(to, images.Grid(i), noise.Address{Seed: seed, Image: uint64(images.IDs[i])}, 0,
+				nil); err != nil {
 				return 0, fmt.Errorf("rs: %w", err)
 			}
 		}

@@ -28,7 +28,8 @@ type blocks struct {
 	gaussian *noise.Gaussian
 }
 
-func newBlocks(model classifier.Classifier, info classifier.Info, law noise.Law, sigma float64, samples int, seed uint64) (*blocks, error) {
+func newBlocks(model classifier.Classifier, info classifier.Info, law noise.Law, sigma float64, samples int,
+	seed uint64) (*blocks, error) {
 	b := &blocks{model: model, classes: info.Classes, shape: info.Shape, samples: samples, seed: seed}
 	var err error
 	switch law {

@@ -245,7 +245,8 @@ func (c *certification) nextTask(most int) *task {
 // newJob begins the image at a position.
 func (c *certification) newJob(at int) *job {
 	from, _ := c.plan.Trial(0, 0).Blocks()
-	return &job{Trial: c.plan.Trial(c.images.IDs[at], c.images.Labels[at]), issued: from, folded: from, cells: c.opt.Scores}
+	return &job{Trial: c.plan.Trial(c.images.IDs[at], c.images.Labels[at]), issued: from, folded: from,
+		cells: c.opt.Scores}
 }
 
 // decided takes an image that is done into the run.
@@ -276,7 +277,8 @@ func (c *certification) commit() {
 		j := c.jobs[0]
 		c.files.append(j.looks)
 		if j.Done() && j.blocks > 0 && c.files.writer != nil {
-			c.files.times = append(c.files.times, ledger.Time{Image: j.Image, Samples: j.blocks * c.plan.Block(), Seconds: time.Since(j.started).Seconds()})
+			c.files.times = append(c.files.times, ledger.Time{Image: j.Image, Samples: j.blocks * c.plan.Block(),
+				Seconds: time.Since(j.started).Seconds()})
 		}
 		j.looks = nil
 		if !j.Done() {

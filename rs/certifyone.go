@@ -43,7 +43,8 @@ func CertifyOne(ctx context.Context, model classifier.Classifier, image []uint8,
 		return none, optionErrorf("Ledger or Shard is set, but the certificate of one image has none")
 	}
 	if opt.Rule == Anytime {
-		return none, optionErrorf("Rule is %q, which spreads noise samples over images, but there is one: use %q", Anytime, Staged)
+		return none, optionErrorf("Rule is %q, which spreads noise samples over images, but there is one: use %q",
+			Anytime, Staged)
 	}
 	if opt.Scores != 0 {
 		return none, optionErrorf("Scores is set, but the certificate of one image keeps none")
@@ -64,7 +65,8 @@ func CertifyOne(ctx context.Context, model classifier.Classifier, image []uint8,
 		opt.Workers = DefaultWorkers(info.Identity)
 	}
 	if len(image) != info.Shape.Len() {
-		return none, fmt.Errorf("rs: the image has %d values, model %s takes %v, which are %d", len(image), info.Name, info.Shape, info.Shape.Len())
+		return none, fmt.Errorf("rs: the image has %d values, model %s takes %v, which are %d", len(image), info.Name,
+			info.Shape, info.Shape.Len())
 	}
 	images := (&imageset.Images{
 		Name: "image", Shape: info.Shape, IDs: []int{0}, Labels: []int{-1}, Pixels: image,
@@ -78,7 +80,8 @@ func CertifyOne(ctx context.Context, model classifier.Classifier, image []uint8,
 	if err != nil {
 		return none, err
 	}
-	c := &certification{opt: opt, plan: plan, blocks: blocks, images: images, files: &files{}, run: &Run{Header: header}}
+	c := &certification{opt: opt, plan: plan, blocks: blocks, images: images, files: &files{},
+		run: &Run{Header: header}}
 	err = c.certify(ctx)
 	none.Seed = header.Seed
 	switch {

@@ -61,7 +61,8 @@ func (f *files) begin(resumed bool) error {
 			return err
 		}
 		if err := found.Err(f.model); err != nil {
-			return fmt.Errorf("rs: ledger %s was contradicted before, so that its counts prove nothing; begin another: %w", f.path, err)
+			return fmt.Errorf("rs: ledger %s was contradicted before, so that its counts prove nothing; begin "+
+				"another: %w", f.path, err)
 		}
 		if first, err = ledger.ReadFirst(f.path); err != nil {
 			return err

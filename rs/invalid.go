@@ -12,9 +12,12 @@ func Outputs(model string, misses, samples int) (warning string, err error) {
 	case samples == 0:
 		return "", nil
 	case misses == samples:
-		return "", fmt.Errorf("rs: model %s gives no finite output for any of %d noise samples (NaN or infinity), so that nothing can be certified; look for weights that are not finite, a division by zero, or an overflow of 16-bit numbers", model, samples)
+		return "", fmt.Errorf("rs: model %s gives no finite output for any of %d noise samples (NaN or infinity), "+
+			"so that nothing can be certified; look for weights that are not finite, a division by zero, or an "+
+			"overflow of 16-bit numbers", model, samples)
 	case float64(misses) > mostInvalid*float64(samples):
-		return fmt.Sprintf("model %s gives no finite output for %d of %d noise samples (%.1f %%); they count against every certificate", model, misses, samples, 100*float64(misses)/float64(samples)), nil
+		return fmt.Sprintf("model %s gives no finite output for %d of %d noise samples (%.1f %%); they count "+
+			"against every certificate", model, misses, samples, 100*float64(misses)/float64(samples)), nil
 	}
 	return "", nil
 }

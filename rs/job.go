@@ -110,7 +110,8 @@ func (j *job) count(blocks int, counts []ledger.Count, misses int) {
 func (j *job) partial() scoredLook {
 	from, _ := j.Blocks()
 	counts, misses := j.tally.sum()
-	look := scoredLook{Look: ledger.Look{Image: j.Image, Label: j.Label, From: from, To: j.folded, Misses: misses, Counts: counts}}
+	look := scoredLook{Look: ledger.Look{Image: j.Image, Label: j.Label, From: from, To: j.folded, Misses: misses,
+		Counts: counts}}
 	if j.selected() && j.cells > 0 {
 		look.scores = j.scores.sum()
 		look.scores.Image, look.scores.From, look.scores.To, look.scores.Class = j.Image, from, j.folded, int32(j.Class)
@@ -138,11 +139,13 @@ func (j *job) restore(l ledger.Look, scores ledger.Scores) error {
 		return fmt.Errorf("its provisional blocks %d to %d of image %d come after the decision", l.From, l.To, l.Image)
 	}
 	if _, to := j.Blocks(); l.From != j.folded || l.To > to || l.Label != j.Label {
-		return fmt.Errorf("its provisional blocks %d to %d of image %d with label %d do not continue it", l.From, l.To, l.Image, l.Label)
+		return fmt.Errorf("its provisional blocks %d to %d of image %d with label %d do not continue it", l.From, l.To,
+			l.Image, l.Label)
 	}
 	if j.selected() && j.cells > 0 {
 		if scores.Class != int32(j.Class) || scores.Unknown < l.Misses {
-			return fmt.Errorf("the scores of its provisional blocks %d to %d of image %d are of class %d with %d unknown, want class %d and at least %d",
+			return fmt.Errorf("the scores of its provisional blocks %d to %d of image %d are of class %d with %d "+
+				"unknown, want class %d and at least %d",
 				l.From, l.To, l.Image, scores.Class, scores.Unknown, j.Class, l.Misses)
 		}
 		j.scores.add(&scores, j.cells)

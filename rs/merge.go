@@ -42,7 +42,8 @@ type ConflictError struct {
 }
 
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("image %d, blocks %d to %d: ledger %s has %v, ledger %s has %v; one of them is not of this model and seed, or was altered",
+	return fmt.Sprintf("image %d, blocks %d to %d: ledger %s has %v, ledger %s has %v; one of them is not of this "+
+		"model and seed, or was altered",
 		e.Image, e.From, e.To, e.Files[0], countsText(e.Looks[0]), e.Files[1], countsText(e.Looks[1]))
 }
 
@@ -121,7 +122,8 @@ type notOneRun struct {
 }
 
 func (e *notOneRun) Error() string {
-	return fmt.Sprintf("ledgers %s and %s are not of one run: %s is %s in the first, %s in the second", e.File, e.second, e.Field, e.Ledger, e.Run)
+	return fmt.Sprintf("ledgers %s and %s are not of one run: %s is %s in the first, %s in the second", e.File,
+		e.second, e.Field, e.Ledger, e.Run)
 }
 
 func (e *notOneRun) Unwrap() error { return e.MismatchError }
@@ -206,7 +208,8 @@ func (m *merger) missing() error {
 	if lacking > most {
 		names = append(names, "…")
 	}
-	return fmt.Errorf("%d of %d shards by %s are missing, counted from 0: %s", lacking, split.Count, split.By, strings.Join(names, ", "))
+	return fmt.Errorf("%d of %d shards by %s are missing, counted from 0: %s", lacking, split.Count, split.By,
+		strings.Join(names, ", "))
 }
 
 // write merges image by image.
@@ -309,12 +312,14 @@ func (m *merger) image(p int) (t *rule.Trial, looks []scoredLook, rest *scoredLo
 		first := parts[0]
 		for _, q := range parts[1:] {
 			if q.Image != first.Image || q.Label != first.Label {
-				return nil, nil, nil, fmt.Errorf("image number %d, from 0, is %d with label %d in ledger %s, and %d with label %d in ledger %s",
+				return nil, nil, nil, fmt.Errorf("image number %d, from 0, is %d with label %d in ledger %s, and %d "+
+					"with label %d in ledger %s",
 					p, first.Image, first.Label, first.source.file, q.Image, q.Label, q.source.file)
 			}
 		}
 		if at, again := m.images[first.Image]; again {
-			return nil, nil, nil, fmt.Errorf("ledger %s: image %d comes as number %d and as number %d of the data", first.source.file, first.Image, at, p)
+			return nil, nil, nil, fmt.Errorf("ledger %s: image %d comes as number %d and as number %d of the data",
+				first.source.file, first.Image, at, p)
 		}
 		m.images[first.Image] = p
 		t = m.plan.Trial(first.Image, first.Label)
@@ -345,7 +350,8 @@ func (m *merger) incomplete(p int, t *rule.Trial, rest *scoredLook, ended []*sou
 		what = fmt.Sprintf("image %d from block %d on", t.Image, from)
 	}
 	for _, s := range ended {
-		return fmt.Errorf("ledger %s%s is not finished: it has %d of %d images, and no other ledger has %s", s.file, s.shardText(), s.images, s.share(), what)
+		return fmt.Errorf("ledger %s%s is not finished: it has %d of %d images, and no other ledger has %s", s.file,
+			s.shardText(), s.images, s.share(), what)
 	}
 	return fmt.Errorf("no ledger has %s", what)
 }
@@ -356,7 +362,8 @@ func (m *merger) check(s *source) error {
 	case s.err != nil || s.record.Kind == ledger.ProvisionalLine:
 		return nil // not finished
 	case s.record.Kind == ledger.LookLine:
-		return fmt.Errorf("ledger %s: line %d: more images than the %d that its header announces", s.file, s.record.Line, s.share())
+		return fmt.Errorf("ledger %s: line %d: more images than the %d that its header announces", s.file,
+			s.record.Line, s.share())
 	}
 	a := audit{scan: s.scan, header: s.header, plan: m.plan, line: s.record.Line, images: s.images}
 	if !byBlocks(s.header) {
@@ -404,7 +411,8 @@ func (m *merger) joinTimes(out string) error {
 			if !ok {
 				order = append(order, t.Image)
 			}
-			sums[t.Image] = ledger.Time{Image: t.Image, Samples: sum.Samples + t.Samples, Seconds: sum.Seconds + t.Seconds}
+			sums[t.Image] = ledger.Time{Image: t.Image, Samples: sum.Samples + t.Samples, Seconds: sum.Seconds +
+				t.Seconds}
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return m.images[a] - m.images[b] })

@@ -58,7 +58,8 @@ func (s *source) next() ([]scoredLook, error) {
 	if s.images == s.share() {
 		return nil, nil
 	}
-	for s.err == nil && s.record.Kind == ledger.LookLine && (len(s.looks) == 0 || s.record.Look.Image == s.looks[0].Image) {
+	for s.err == nil && s.record.Kind == ledger.LookLine &&
+		(len(s.looks) == 0 || s.record.Look.Image == s.looks[0].Image) {
 		scores, err := s.scores.Of(s.record.Look)
 		if err != nil {
 			return nil, err
@@ -137,10 +138,12 @@ func (m *merger) join(t *rule.Trial, parts []part) (looks []scoredLook, rest *sc
 	}
 	for _, p := range parts {
 		if t.Done() {
-			return nil, nil, fmt.Errorf("ledger %s: image %d has blocks %d to %d, but was decided before them", p.source.file, p.Image, p.From, p.To)
+			return nil, nil, fmt.Errorf("ledger %s: image %d has blocks %d to %d, but was decided before them",
+				p.source.file, p.Image, p.From, p.To)
 		}
 		if from, to := t.Blocks(); p.From < to && p.To > to {
-			return nil, nil, fmt.Errorf("ledger %s: image %d has a look at blocks %d to %d, the rule looks at %d to %d", p.source.file, p.Image, p.From, p.To, from, to)
+			return nil, nil, fmt.Errorf("ledger %s: image %d has a look at blocks %d to %d, the rule looks at %d to %d",
+				p.source.file, p.Image, p.From, p.To, from, to)
 		}
 		m.result.Dropped += p.To - p.From
 	}
@@ -156,13 +159,15 @@ func (m *merger) distinct(parts []part) ([]part, error) {
 		case p.From >= before.To:
 			kept = append(kept, p)
 		case p.From != before.From || p.To != before.To:
-			return nil, fmt.Errorf("image %d: the blocks %d to %d of ledger %s and %d to %d of ledger %s overlap and are not the same: merge shards of one split",
+			return nil, fmt.Errorf("image %d: the blocks %d to %d of ledger %s and %d to %d of ledger %s overlap "+
+				"and are not the same: merge shards of one split",
 				p.Image, before.From, before.To, before.source.file, p.From, p.To, p.source.file)
 		case p.Misses != before.Misses || !slices.Equal(p.Counts, before.Counts):
 			return nil, &ConflictError{Image: p.Image, From: p.From, To: p.To,
 				Files: [2]string{before.source.file, p.source.file}, Looks: [2]ledger.Look{before.Look, p.Look}}
 		case !p.scores.Equal(before.scores):
-			return nil, fmt.Errorf("image %d, blocks %d to %d: the scores beside ledger %s are not those beside ledger %s; one of them is not of this model and seed, or was altered",
+			return nil, fmt.Errorf("image %d, blocks %d to %d: the scores beside ledger %s are not those beside "+
+				"ledger %s; one of them is not of this model and seed, or was altered",
 				p.Image, p.From, p.To, before.source.file, p.source.file)
 		default:
 			m.result.Repeated++

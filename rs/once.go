@@ -14,7 +14,8 @@ import (
 //
 // Errors: a model that cannot take the images; sigma out of range, images off the grid, as *OptionError; those of the
 // model and of ctx.
-func ScoresOnce(ctx context.Context, model classifier.Classifier, images *imageset.Images, law noise.Law, sigma float64, seed uint64) ([]float32, error) {
+func ScoresOnce(ctx context.Context, model classifier.Classifier, images *imageset.Images, law noise.Law, sigma float64,
+	seed uint64) ([]float32, error) {
 	const size = 100 // in one call
 	info, err := model.Info()
 	if err != nil {

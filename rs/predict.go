@@ -82,7 +82,8 @@ func Predict(ctx context.Context, model classifier.Classifier, image []uint8, op
 		return none, fmt.Errorf("rs: model: %w", err)
 	}
 	if len(image) != info.Shape.Len() {
-		return none, fmt.Errorf("rs: the image has %d values, model %s takes %v, which are %d", len(image), info.Name, info.Shape, info.Shape.Len())
+		return none, fmt.Errorf("rs: the image has %d values, model %s takes %v, which are %d", len(image), info.Name,
+			info.Shape, info.Shape.Len())
 	}
 	if opt.Seed == 0 {
 		opt.Seed = predictSeed(info, image, law, opt)

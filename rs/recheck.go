@@ -9,9 +9,10 @@ import (
 	"github.com/certspec/certspec/internal/classifier/purity"
 )
 
-// recheck asks some noise samples of a run again, shuffled among those of other blocks and extreme images, and compares the classes:
-// counts prove nothing about a model whose answer to an image depends on its batch. One more call of the model comes after the first
-// three blocks, then after about 150 each.
+// recheck asks some noise samples of a run again, shuffled among those of other blocks and extreme
+// images, and compares the classes: counts prove nothing about a model whose answer to an image
+// depends on its batch. One more call of the model comes after the first three blocks, then after
+// about 150 each.
 //
 // It is safe for concurrent use.
 type recheck struct {
@@ -58,7 +59,8 @@ func (r *recheck) newBatch(n int, grid bool) classifier.Batch {
 	return classifier.Batch{N: n, Real: make([]float32, n*r.size)}
 }
 
-// own is how many noise samples one call asks again: three in ten, so that the extreme images beside them are the majority.
+// own is how many noise samples one call asks again: three in ten, so that the extreme images
+// beside them are the majority.
 func (r *recheck) own() int { return (3*r.block + 9) / 10 }
 
 // take keeps some noise samples of a block that was classified, and asks again when there are enough. The error is a

@@ -51,7 +51,8 @@ type Flip struct {
 
 func (f Flip) String() string {
 	return fmt.Sprintf("image %d, blocks %d to %d: stored %s, now %s (%d noise samples)", f.Image, f.From, f.To,
-		countsText(ledger.Look{Counts: f.Stored, Misses: f.StoredMisses}), countsText(ledger.Look{Counts: f.Now, Misses: f.NowMisses}), f.Samples)
+		countsText(ledger.Look{Counts: f.Stored, Misses: f.StoredMisses}),
+		countsText(ledger.Look{Counts: f.Now, Misses: f.NowMisses}), f.Samples)
 }
 
 // Replay draws noise samples of a ledger again, from its seed, and compares the model's answers with the counts of the
@@ -64,7 +65,8 @@ func (f Flip) String() string {
 //
 // Errors: another model (weights, shape, classes) or other data than the header names, as a *ledger.MismatchError;
 // images that the ledger or the data lacks; errors of the model.
-func Replay(ctx context.Context, path string, model classifier.Classifier, data Source, o ReplayOptions) (*Replayed, error) {
+func Replay(ctx context.Context, path string, model classifier.Classifier, data Source, o ReplayOptions) (*Replayed,
+	error) {
 	l, err := ledger.Read(path)
 	if err != nil {
 		return nil, err
@@ -89,7 +91,8 @@ func Replay(ctx context.Context, path string, model classifier.Classifier, data 
 	}
 	law, err := noise.ParseLaw(string(h.Noise))
 	if err != nil || law != h.Noise {
-		return nil, fmt.Errorf("rs: ledger %s: the noise is %q; this program knows %q and %q", path, h.Noise, noise.LawGrid, noise.LawGaussian)
+		return nil, fmt.Errorf("rs: ledger %s: the noise is %q; this program knows %q and %q", path, h.Noise,
+			noise.LawGrid, noise.LawGaussian)
 	}
 	if err := onGrid(images, law); err != nil {
 		return nil, err
@@ -120,7 +123,8 @@ func Replay(ctx context.Context, path string, model classifier.Classifier, data 
 	if err := r.run(ctx, o.Workers); err != nil {
 		return nil, err
 	}
-	out := &Replayed{Looks: len(looks), Blocks: r.total, Flips: []Flip{}, EqualIdentity: info.Identity == h.Model.Identity, Stored: h.Model.Identity, Now: info.Identity}
+	out := &Replayed{Looks: len(looks), Blocks: r.total, Flips: []Flip{},
+		EqualIdentity: info.Identity == h.Model.Identity, Stored: h.Model.Identity, Now: info.Identity}
 	if r.stored != nil {
 		out.Scores = &ReplayedScores{}
 	}
@@ -137,7 +141,8 @@ func Replay(ctx context.Context, path string, model classifier.Classifier, data 
 			continue
 		}
 		out.Flips = append(out.Flips, Flip{Image: look.Image, From: look.From, To: look.To,
-			Stored: look.Counts, StoredMisses: look.Misses, Now: counts, NowMisses: misses, Samples: moved(look, counts)})
+			Stored: look.Counts, StoredMisses: look.Misses, Now: counts, NowMisses: misses,
+			Samples: moved(look, counts)})
 	}
 	return out, nil
 }
@@ -302,6 +307,7 @@ func (r *replayer) fold(look, block int, counts []ledger.Count, misses int, scor
 	r.done++
 	if final := r.done == r.total; r.report != nil && (final || time.Since(r.said) > reportPause) {
 		r.said = time.Now()
-		r.report(progress.State{Task: "replay", Done: float64(r.done), Total: float64(r.total), Unit: "blocks", Left: -1, Final: final})
+		r.report(progress.State{Task: "replay", Done: float64(r.done), Total: float64(r.total), Unit: "blocks",
+			Left: -1, Final: final})
 	}
 }

@@ -16,7 +16,8 @@ type ReplayedScores struct {
 	Mean    float64 `json:"mean_difference"` // largest difference of the mean score of a look
 }
 
-// scoresOfLooks gives the scores of some looks of a ledger, which stand in its order; nil where the run kept none, or they are missing.
+// scoresOfLooks gives the scores of some looks of a ledger, which stand in its order; nil where the
+// run kept none, or they are missing.
 func scoresOfLooks(path string, l *ledger.Ledger, looks []ledger.Look) ([]*ledger.Scores, error) {
 	source, err := ledger.OpenLookScores(path, l.Header)
 	if errors.Is(err, fs.ErrNotExist) || source == nil && err == nil {

@@ -43,7 +43,9 @@ const (
 	Staged  = rule.Staged  // more and more samples, until a further one would hardly raise the radius
 	ISS     = rule.ISS     // as many samples as the votes of the selection call for
 	Betting = rule.Betting // samples until it is known which of some given radii an image reaches
-	Anytime = rule.Anytime // samples where they raise radii most, until Options.Until; may be stopped and continued at any time
+	// samples where they raise radii most, until Options.Until; may be stopped and continued at any
+	// time
+	Anytime = rule.Anytime
 )
 
 // Source is a set of images that is loaded when it is needed; a *dataset.Dataset is one. Where it has Index, as that
@@ -76,10 +78,16 @@ type Settings = rule.Settings
 type Options struct {
 	Settings           // of the rule and its noise level: Sigma, Alpha, Rule, MaxSamples, ...
 	Noise    noise.Law // "grid" or "gaussian"; default "grid", the one that is sound in floating point
-	Seed     uint64    // of the noise; 0: derived from model, data and settings, so that nobody can try seeds (settings can be tried: see SeedNote). A chosen one draws the same samples at every n
+	// of the noise; 0: derived from model, data and settings, so that nobody can try seeds
+	// (settings can be tried: see SeedNote). A chosen one draws the same samples at every n
+	Seed uint64
 
-	Scores    int  // keep the scores of the class too, counted in so many cells, at most 1,000, in a file beside the ledger; 0: no
-	TopScores bool // with Scores: keep the largest score of each noise sample, rescaled by ledger.TopScore, instead of that of the class
+	// keep the scores of the class too, counted in so many cells, at most 1,000, in a file beside
+	// the ledger; 0: no
+	Scores int
+	// with Scores: keep the largest score of each noise sample, rescaled by ledger.TopScore,
+	// instead of that of the class
+	TopScores bool
 
 	Shard Shard // the part of the run to do; zero: all of it
 	Until Until // of Anytime, which needs one: when this call ends
@@ -87,8 +95,9 @@ type Options struct {
 	Ledger  string // file that records the run and from which it resumes; "": none
 	Workers int    // calls of the model at once; 0: DefaultWorkers. Counts do not depend on it
 
-	// Witness is the first answers of a look before the run. They are asked again before claims are written, and compared with those of
-	// the look when the run began, wherever it goes on; nil: they are not.
+	// Witness is the first answers of a look before the run. They are asked again before claims are
+	// written, and compared with those of the look when the run began, wherever it goes on; nil:
+	// they are not.
 	Witness *purity.Witness
 
 	Progress progress.Reporter // may be nil

@@ -88,7 +88,8 @@ func (r *Run) String() string {
 		fmt.Fprintf(&b, "blocks of shard %d of %d", h.Shard.Index+1, h.Shard.Count)
 		return b.String()
 	}
-	fmt.Fprintf(&b, "%d of %d images, %d abstained, %d noise samples, %d misses\n", len(r.Rows), shareOf(h.Shard, h.Data.Images), r.Abstained(), r.Passes(), r.Misses())
+	fmt.Fprintf(&b, "%d of %d images, %d abstained, %d noise samples, %d misses\n", len(r.Rows),
+		shareOf(h.Shard, h.Data.Images), r.Abstained(), r.Passes(), r.Misses())
 	fmt.Fprintf(&b, "%v\n%v", r.ACR(), r.CertifiedAccuracy(0))
 	return b.String()
 }
@@ -127,7 +128,8 @@ func claimedRows(l *ledger.Ledger) (Rows, error) {
 		if err1 != nil || err2 != nil || lower > 1 {
 			return nil, fmt.Errorf("claim on image %d: lower bound %s, radius %s", c.Image, c.Lower, c.Radius)
 		}
-		row := Row{Image: c.Image, Label: l.Looks[next].Label, Outcome: Outcome{Class: c.Class, K: c.K, N: c.N, Lower: lower, Radius: radius}}
+		row := Row{Image: c.Image, Label: l.Looks[next].Label, Outcome: Outcome{Class: c.Class, K: c.K, N: c.N,
+			Lower: lower, Radius: radius}}
 		for ; next < len(l.Looks) && l.Looks[next].Image == c.Image; next++ {
 			look := &l.Looks[next]
 			row.Misses += look.Misses

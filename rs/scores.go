@@ -22,7 +22,8 @@ func (o Options) CheckScores() error {
 	case o.Ledger == "":
 		return optionErrorf("Scores is set, but they are kept beside a ledger, and there is none")
 	case o.Shard.By == ledger.ShardBlocks:
-		return optionErrorf("Scores is set, but a shard by blocks does not know the class whose scores to keep: split the run by images")
+		return optionErrorf("Scores is set, but a shard by blocks does not know the class whose scores to keep: " +
+			"split the run by images")
 	}
 	p, err := o.Plan()
 	if err == nil {
@@ -50,7 +51,8 @@ func (b *blocks) markUnknown(buf *buffer) error {
 	return nil
 }
 
-// takeScores samples the scores of a class out of a buffer, or those of all where it is negative; of top scores, the largest ones.
+// takeScores samples the scores of a class out of a buffer, or those of all where it is negative;
+// of top scores, the largest ones.
 func (b *blocks) takeScores(buf *buffer, class int32) blockScores {
 	if !b.scored {
 		return blockScores{}
@@ -72,7 +74,8 @@ func (b *blocks) takeScores(buf *buffer, class int32) blockScores {
 	return blockScores{scores, 1, 0}
 }
 
-// blockScores are the scores of a block, by noise sample: of one class or, where classes is not 1, of all. NaN is unknown.
+// blockScores are the scores of a block, by noise sample: of one class or, where classes is not 1,
+// of all. NaN is unknown.
 type blockScores struct {
 	values  []float32
 	classes int
@@ -149,7 +152,8 @@ func finishScores(path string, l *ledger.Ledger) error {
 // ofClass refuses scores of another class than the trial of their image chose, which has not yet taken their look.
 func ofClass(scores *ledger.Scores, t *rule.Trial) error {
 	if scores != nil && int(scores.Class) != t.Class {
-		return fmt.Errorf("the scores of image %d, blocks %d to %d, are of class %d, but the selection chose class %d", scores.Image, scores.From, scores.To, scores.Class, t.Class)
+		return fmt.Errorf("the scores of image %d, blocks %d to %d, are of class %d, but the selection chose class %d",
+			scores.Image, scores.From, scores.To, scores.Class, t.Class)
 	}
 	return nil
 }

@@ -13,13 +13,18 @@ import (
 // SeedNote says what a reader may conclude from how the seed of a run came about.
 func SeedNote(h ledger.Header) string {
 	if h.SeedChosen {
-		return "The seed was chosen. The ledger does not show that it is the first one that was tried. Runs with the same chosen seed on the same images share their noise: one with a larger n " +
-			"uses the noise samples of this one again and adds to them. Such runs are not independent, and settings that were chosen by looking at one of them must not be certified by another. " +
+		return "The seed was chosen. The ledger does not show that it is the first one that was tried. Runs with " +
+			"the same chosen seed on the same images share their noise: one with a larger n " +
+			"uses the noise samples of this one again and adds to them. Such runs are not independent, and settings " +
+			"that were chosen by looking at one of them must not be certified by another. " +
 			"Where that matters, ask for a run with the derived seed, or name the seed yourself."
 	}
-	return fmt.Sprintf("The seed follows from model, data and settings. This rules out that seeds were tried until one pleased. It does not rule out that settings were: an alpha that differs in its last digit "+
-		"already gives another seed, and averages of small runs move with it. Each claim is false with probability at most α = %g where the settings were fixed before the run; of a run that was picked "+
-		"among k, only with at most k times that. Where that matters, ask how the settings were fixed, or for a run with settings that you name.", h.Alpha)
+	return fmt.Sprintf("The seed follows from model, data and settings. This rules out that seeds were tried until "+
+		"one pleased. It does not rule out that settings were: an alpha that differs in its last digit "+
+		"already gives another seed, and averages of small runs move with it. Each claim is false with probability "+
+		"at most α = %g where the settings were fixed before the run; of a run that was picked "+
+		"among k, only with at most k times that. Where that matters, ask how the settings were fixed, or for a run "+
+		"with settings that you name.", h.Alpha)
 }
 
 // derivedSeed is the first 8 bytes, most significant first, of the SHA-256 of seedText.
@@ -28,14 +33,16 @@ func derivedSeed(h ledger.Header) uint64 {
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// seedText is what a seed that is called derived is derived from, in version 1 of its encoding: the digest of the weights, shape and
-// classes of the model, the digest and the number of the images, and the settings. Left out are engine, threads and instructions, so that the same weights meet
-// the same noise on every engine and engines can be compared; names; the program; and the shard and the scores, so that the
-// shards of a run fit together and scores change no count.
+// seedText is what a seed that is called derived is derived from, in version 1 of its encoding: the
+// digest of the weights, shape and classes of the model, the digest and the number of the images,
+// and the settings. Left out are engine, threads and instructions, so that the same weights meet
+// the same noise on every engine and engines can be compared; names; the program; and the shard and
+// the scores, so that the shards of a run fit together and scores change no count.
 //
-// The bytes are fixed for ever, as every published ledger has its seed from them: they are JSON without blanks, in this order, with empty values
-// where something is left out. A field that a header gets later enters nothing here; what must enter calls for a
-// version 2 of the encoding, and for a version of the header that says so.
+// The bytes are fixed for ever, as every published ledger has its seed from them: they are JSON
+// without blanks, in this order, with empty values where something is left out. A field that a
+// header gets later enters nothing here; what must enter calls for a version 2 of the encoding, and
+// for a version of the header that says so.
 func seedText(h ledger.Header) []byte {
 	var t seedWriter
 	t.raw(`{"format":"certspec-ledger","version":1,"program":{"version":""}`)
@@ -99,7 +106,8 @@ func seedList[T any](t *seedWriter, list []T, write func(T)) {
 	t.raw("]")
 }
 
-// number writes the shortest decimal that reads as v: with an exponent, of no needless zero, below 10⁻⁶ and from 10²¹ on.
+// number writes the shortest decimal that reads as v: with an exponent, of no needless zero, below
+// 10⁻⁶ and from 10²¹ on.
 func (t *seedWriter) number(v float64) *seedWriter {
 	if size := max(v, -v); size == 0 || size >= 1e-6 && size < 1e21 {
 		*t = strconv.AppendFloat(*t, v, 'f', -1, 64)
@@ -113,8 +121,8 @@ func (t *seedWriter) number(v float64) *seedWriter {
 	return t
 }
 
-// text writes a string in quotes. Escaped are quotes, backslashes, control characters, <, > and &, and the separators of
-// lines and paragraphs; bytes that are no UTF-8 become the character U+FFFD.
+// text writes a string in quotes. Escaped are quotes, backslashes, control characters, <, > and &,
+// and the separators of lines and paragraphs; bytes that are no UTF-8 become the character U+FFFD.
 func (t *seedWriter) text(s string) *seedWriter {
 	const digits = "0123456789abcdef"
 	b := append(*t, '"')
@@ -133,7 +141,8 @@ func (t *seedWriter) text(s string) *seedWriter {
 			b = append(b, `\r`...)
 		case r == '\t':
 			b = append(b, `\t`...)
-		case r < ' ' || r == '<' || r == '>' || r == '&' || r == '\u2028' || r == '\u2029' || r == utf8.RuneError && n == 1:
+		case r < ' ' || r == '<' || r == '>' || r == '&' || r == '\u2028' || r == '\u2029' || r == utf8.RuneError &&
+			n == 1:
 			b = append(b, '\\', 'u', digits[r>>12&15], digits[r>>8&15], digits[r>>4&15], digits[r&15])
 		default:
 			b = append(b, s[i:i+n]...)

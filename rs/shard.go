@@ -51,7 +51,8 @@ func shardOf(s *ledger.Shard, images *imageset.Index, plan *rule.Plan) (*imagese
 		return images, plan, err
 	}
 	if s.Index >= images.Len() {
-		return nil, nil, optionErrorf("Shard is %d of %d, but data %s has %d images: the shard would be empty", s.Index, s.Count, images.Name, images.Len())
+		return nil, nil, optionErrorf("Shard is %d of %d, but data %s has %d images: the shard would be empty", s.Index,
+			s.Count, images.Name, images.Len())
 	}
 	var places []int
 	for i := s.Index; i < images.Len(); i += s.Count {

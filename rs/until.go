@@ -13,8 +13,10 @@ type Until struct {
 	Samples int           // noise samples in all, those of earlier calls and of the selection included
 	Time    time.Duration // of this call
 	Radius  float64       // mean certified radius, as Rows.ACR has it; of images without labels, the mean over all
-	Share   float64       // share of the images that are decided at the radius At: certified at it, or shown to fall short of it
-	At      float64
+	// share of the images that are decided at the radius At: certified at it, or shown to fall
+	// short of it
+	Share float64
+	At    float64
 }
 
 // checkUntil refuses an end that is out of range, or is missing or has no effect, as *OptionError.
@@ -28,7 +30,8 @@ func (o Options) checkUntil() error {
 	}
 	switch {
 	case u == (Until{}):
-		return optionErrorf("Until: nothing is set, but the rule %q has no end of its own: name a number of noise samples, a time, a mean radius or a share of decided images", Anytime)
+		return optionErrorf("Until: nothing is set, but the rule %q has no end of its own: name a number of noise "+
+			"samples, a time, a mean radius or a share of decided images", Anytime)
 	case u.Samples < 0:
 		return optionErrorf("Until: the number of noise samples is %d, want at least 1", u.Samples)
 	case u.Time < 0:

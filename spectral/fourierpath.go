@@ -12,8 +12,8 @@ import (
 // FourierOptions are the settings of amplitude and phase paths; the zero value is that of the released code of
 // Fridovich-Keil et al. (2022) for CIFAR-10, but for the normalization, which is none.
 type FourierOptions struct {
-	// Window is w: the frequencies with |u|, |v| ≤ ⌊min(H,W) w⌋ take part. 0 means 0.2, "the lowest 40 %" per axis; 0.1 is
-	// ImageNet's phase window, and 0.5 is all frequencies of square images.
+	// Window is w: the frequencies with |u|, |v| ≤ ⌊min(H,W) w⌋ take part. 0 means 0.2, "the lowest
+	// 40 %" per axis; 0.1 is ImageNet's phase window, and 0.5 is all frequencies of square images.
 	Window float64
 	// Radial takes √(u²+v²) ≤ min(H,W) w instead of the square.
 	Radial bool
@@ -57,7 +57,8 @@ func newBand(shape pixel.Shape, o FourierOptions) (*band, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &band{space: s, points: o.Points, shortest: o.Shortest, plan: plan, work: plan.NewWorkspace(), plane: make([]float64, shape.Height*shape.Width)}
+	b := &band{space: s, points: o.Points, shortest: o.Shortest, plan: plan, work: plan.NewWorkspace(),
+		plane: make([]float64, shape.Height*shape.Width)}
 	b.bins = window(plan.Half(), o.Window, o.Radial)
 	return b, nil
 }
@@ -102,7 +103,8 @@ func NewAmplitude(shape pixel.Shape, o FourierOptions) (*Amplitude, error) {
 		return nil, err
 	}
 	h := b.plan.Half()
-	return &Amplitude{b, fourier.NewSpectrum[float64](h), fourier.NewSpectrum[float64](h), make([]float64, h.Len()), make([]float64, h.Len()),
+	return &Amplitude{b, fourier.NewSpectrum[float64](h), fourier.NewSpectrum[float64](h), make([]float64, h.Len()),
+		make([]float64, h.Len()),
 		make([]float64, shape.Len()), make([]float64, shape.Len())}, nil
 }
 
@@ -167,7 +169,8 @@ func NewPhase(shape pixel.Shape, o FourierOptions) (*Phase, error) {
 	h := b.plan.Half()
 	p := &Phase{b, make([]phaseChannel, shape.Channels), fourier.NewSpectrum[float64](h)}
 	for c := range p.channels {
-		p.channels[c] = phaseChannel{fourier.NewSpectrum[float64](h), make([]float64, h.Len()), make([]float64, h.Len()), make([]float64, h.Len())}
+		p.channels[c] = phaseChannel{fourier.NewSpectrum[float64](h), make([]float64, h.Len()),
+			make([]float64, h.Len()), make([]float64, h.Len())}
 	}
 	return p, nil
 }

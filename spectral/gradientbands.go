@@ -26,7 +26,8 @@ type GradientBands struct {
 // (JacobianOptions); of its other fields it takes Batch alone.
 //
 // Errors: those of MeasureJacobian; a label that the model does not have.
-func MeasureGradientBands(ctx context.Context, model classifier.Classifier, gradients classifier.Differentiable, images *dataset.Images, o JacobianOptions) (*GradientBands, error) {
+func MeasureGradientBands(ctx context.Context, model classifier.Classifier, gradients classifier.Differentiable,
+	images *dataset.Images, o JacobianOptions) (*GradientBands, error) {
 	info, err := model.Info()
 	if err != nil {
 		return nil, err
@@ -58,7 +59,8 @@ func MeasureGradientBands(ctx context.Context, model classifier.Classifier, grad
 		for i := range n {
 			label := images.Labels[start+i]
 			if label < 0 || label >= classes {
-				return nil, fmt.Errorf("spectral: image %d of %s has the label %d, and the model %d classes", images.IDs[start+i], images.Name, label, classes)
+				return nil, fmt.Errorf("spectral: image %d of %s has the label %d, and the model %d classes",
+					images.IDs[start+i], images.Name, label, classes)
 			}
 			v[i*classes+label]--
 		}
@@ -85,7 +87,8 @@ func MeasureGradientBands(ctx context.Context, model classifier.Classifier, grad
 	return out, nil
 }
 
-// bands is the energy of a gradient in each band. The gradient is scaled by its largest value first, which no square is too small for.
+// bands is the energy of a gradient in each band. The gradient is scaled by its largest value
+// first, which no square is too small for.
 func (j *jacobian) bands(plan *fourier.Plan[float64], gradient []float32, channels int) (bands [3]float64) {
 	half := plan.Half()
 	spectrum, workspace := fourier.NewSpectrum[float64](half), plan.NewWorkspace()

@@ -41,7 +41,8 @@ func Representatives(h fourier.Half, u, v []int) []Frequency {
 // HeatMap returns the map of the value that evaluate finds at each frequency of a grid, e.g. the average certified
 // radius of images that a Probe perturbed. Only the Representatives are evaluated, one after the other; the rest is
 // mirrored. The grid is ascending, e.g. Window(15) both ways. A value that is not finite is an error.
-func HeatMap(ctx context.Context, h fourier.Half, u, v []int, evaluate func(context.Context, Frequency) (float64, error)) (*Map, error) {
+func HeatMap(ctx context.Context, h fourier.Half, u, v []int, evaluate func(context.Context, Frequency) (float64,
+	error)) (*Map, error) {
 	if err := checkGrid(h, u, v); err != nil {
 		return nil, err
 	}
@@ -55,7 +56,8 @@ func HeatMap(ctx context.Context, h fourier.Half, u, v []int, evaluate func(cont
 			return nil, fmt.Errorf("spectral: frequency (%d, %d): %w", f.U, f.V, err)
 		}
 		if math.IsNaN(value) || math.IsInf(value, 0) {
-			return nil, fmt.Errorf("spectral: frequency (%d, %d) has the value %v; expected a finite number", f.U, f.V, value)
+			return nil, fmt.Errorf("spectral: frequency (%d, %d) has the value %v; expected a finite number", f.U, f.V,
+				value)
 		}
 		values[f] = value
 	}
@@ -83,10 +85,12 @@ func checkGrid(h fourier.Half, u, v []int) error {
 		}
 		for k, f := range axis.list {
 			if f < -(axis.side/2) || f > axis.side/2 {
-				return &InputError{"frequency " + axis.name, fmt.Sprint(f), fmt.Sprintf("%d to %d for a side of %d", -(axis.side / 2), axis.side/2, axis.side)}
+				return &InputError{"frequency " + axis.name, fmt.Sprint(f), fmt.Sprintf("%d to %d for a side of %d",
+					-(axis.side / 2), axis.side/2, axis.side)}
 			}
 			if k > 0 && f <= axis.list[k-1] {
-				return &InputError{"frequency " + axis.name, fmt.Sprintf("%d after %d", f, axis.list[k-1]), "ascending frequencies"}
+				return &InputError{"frequency " + axis.name, fmt.Sprintf("%d after %d", f, axis.list[k-1]),
+					"ascending frequencies"}
 			}
 		}
 	}

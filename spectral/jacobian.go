@@ -15,13 +15,17 @@ import (
 
 // JacobianOptions are the settings of MeasureJacobian; the zero value is exact.
 type JacobianOptions struct {
-	// Projections are random directions of an image. Of a model with gradients 0 means exact, a pass for each class; else v uniform on the unit sphere of
-	// the logits, with ‖J‖² = C·E‖vᵀJ‖² (Hoffman, Roberts and Yaida 2019). Of one without, directions in the space of images; 0 means 32.
+	// Projections are random directions of an image. Of a model with gradients 0 means exact, a
+	// pass for each class; else v uniform on the unit sphere of the logits, with ‖J‖² = C·E‖vᵀJ‖²
+	// (Hoffman, Roberts and Yaida 2019). Of one without, directions in the space of images; 0 means
+	// 32.
 	Projections int
-	Std         []float64 // deviation of each channel by which the model normalises: gradients are with respect to normalised values; nil: 1
-	Batch       int       // images in one call; 0 means 50
-	Seed        uint64    // of the directions
-	Progress    progress.Reporter
+	// deviation of each channel by which the model normalises: gradients are with respect to
+	// normalised values; nil: 1
+	Std      []float64
+	Batch    int    // images in one call; 0 means 50
+	Seed     uint64 // of the directions
+	Progress progress.Reporter
 }
 
 // How the Jacobian was measured.
@@ -38,8 +42,10 @@ const (
 // the root of the mean square of Frobenius norms over images (Fridovich-Keil et al. 2022). It is with respect to
 // normalised values if Std is set.
 type Jacobian struct {
-	Norm        float64   `json:"norm"`
-	Interval    []float64 `json:"interval"` // 95 %, roots of mean ± 1.96 s/√N of the squares: over images and, where there are such, directions
+	Norm float64 `json:"norm"`
+	// 95 %, roots of mean ± 1.96 s/√N of the squares: over images and, where there are such,
+	// directions
+	Interval    []float64 `json:"interval"`
 	Images      int       `json:"images"`
 	Mode        string    `json:"mode"`
 	Projections int       `json:"projections,omitempty"`
@@ -52,7 +58,8 @@ type Jacobian struct {
 //
 // Errors: a model without logits, options out of range, as *InputError; those of the model; no image with finite
 // values.
-func MeasureJacobian(ctx context.Context, model classifier.Classifier, gradients classifier.Differentiable, images *dataset.Images, o JacobianOptions) (*Jacobian, error) {
+func MeasureJacobian(ctx context.Context, model classifier.Classifier, gradients classifier.Differentiable,
+	images *dataset.Images, o JacobianOptions) (*Jacobian, error) {
 	info, err := model.Info()
 	if err != nil {
 		return nil, err
@@ -89,7 +96,8 @@ func MeasureJacobian(ctx context.Context, model classifier.Classifier, gradients
 		}
 		if o.Progress != nil {
 			done := min(start+j.Batch, images.Len())
-			o.Progress(progress.State{Task: "Jacobian", Done: float64(done), Total: float64(images.Len()), Unit: "images", Left: -1, Final: done == images.Len()})
+			o.Progress(progress.State{Task: "Jacobian", Done: float64(done), Total: float64(images.Len()),
+				Unit: "images", Left: -1, Final: done == images.Len()})
 		}
 	}
 	if len(squares) == 0 {
@@ -106,13 +114,16 @@ func MeasureJacobian(ctx context.Context, model classifier.Classifier, gradients
 func (o JacobianOptions) check(info classifier.Info, images *dataset.Images, gradients bool) error {
 	switch {
 	case !gradients && !info.Logits:
-		return fmt.Errorf("spectral: %s gives no logits, and the Jacobian is that of logits: a program over a pipe must answer with logits", info.Name)
+		return fmt.Errorf("spectral: %s gives no logits, and the Jacobian is that of logits: a program over a pipe "+
+			"must answer with logits", info.Name)
 	case images.Len() == 0 || images.Shape != info.Shape:
-		return fmt.Errorf("spectral: model %s takes images of %v, %s has %d of %v", info.Name, info.Shape, images.Name, images.Len(), images.Shape)
+		return fmt.Errorf("spectral: model %s takes images of %v, %s has %d of %v", info.Name, info.Shape, images.Name,
+			images.Len(), images.Shape)
 	case o.Projections < 0 || o.Batch < 0:
 		return &InputError{"projections, batch", fmt.Sprint(o.Projections, ", ", o.Batch), "at least 0"}
 	case o.Std != nil && len(o.Std) != info.Shape.Channels:
-		return &InputError{"deviations", fmt.Sprint(o.Std), fmt.Sprintf("one for each of %d channels", info.Shape.Channels)}
+		return &InputError{"deviations", fmt.Sprint(o.Std), fmt.Sprintf("one for each of %d channels",
+			info.Shape.Channels)}
 	}
 	for _, s := range o.Std {
 		if !(s > 0) || math.IsInf(s, 0) {
@@ -259,7 +270,8 @@ func (l layers) VectorJacobian(ctx context.Context, images, v, gradient []float3
 	for i := range points {
 		points[i] = wide(images[i*size : (i+1)*size])
 	}
-	_, gradients, err := l.network.VectorJacobians(ctx, points, func(i int, _ []float64) []float64 { return wide(v[i*l.classes : (i+1)*l.classes]) })
+	_, gradients, err := l.network.VectorJacobians(ctx, points,
+		func(i int, _ []float64) []float64 { return wide(v[i*l.classes : (i+1)*l.classes]) })
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,8 @@ type PathMetrics struct {
 // MeasurePaths follows a classifier along the paths of all pairs: the mean high frequency fraction of its scores and
 // the mean consistent distance of its classes. image gives the pixels of an image of the data set, HWC. Paths are
 // made as they are needed, a batch at a time, while the model works on the batch before.
-func MeasurePaths(ctx context.Context, model classifier.Classifier, path Path, image func(i int) []uint8, pairs []Pair, o PathOptions) (*PathMetrics, error) {
+func MeasurePaths(ctx context.Context, model classifier.Classifier, path Path, image func(i int) []uint8, pairs []Pair,
+	o PathOptions) (*PathMetrics, error) {
 	info, err := model.Info()
 	if err != nil {
 		return nil, err
@@ -54,7 +55,8 @@ func MeasurePaths(ctx context.Context, model classifier.Classifier, path Path, i
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	w := &walk{path: path, image: image, pairs: pairs, batches: make(chan walkBatch), free: make(chan []float32, 2), size: info.Shape.Len(), batch: o.Batch}
+	w := &walk{path: path, image: image, pairs: pairs, batches: make(chan walkBatch), free: make(chan []float32, 2),
+		size: info.Shape.Len(), batch: o.Batch}
 	for range cap(w.free) {
 		w.free <- make([]float32, o.Batch*w.size)
 	}
@@ -75,7 +77,8 @@ func MeasurePaths(ctx context.Context, model classifier.Classifier, path Path, i
 		if now := time.Now(); o.Progress != nil && now.Sub(shown) > 200*time.Millisecond {
 			shown = now
 			rate := float64(t.done+t.skipped) / now.Sub(start).Seconds()
-			o.Progress(progress.State{Task: "paths", Done: float64(t.done + t.skipped), Total: float64(len(pairs)), Unit: "paths", Rate: rate,
+			o.Progress(progress.State{Task: "paths", Done: float64(t.done + t.skipped), Total: float64(len(pairs)),
+				Unit: "paths", Rate: rate,
 				Left: time.Duration(float64(len(pairs)-t.done-t.skipped) / max(rate, 1e-9) * float64(time.Second))})
 		}
 	}
@@ -86,7 +89,8 @@ func MeasurePaths(ctx context.Context, model classifier.Classifier, path Path, i
 		return nil, err
 	}
 	if o.Progress != nil {
-		o.Progress(progress.State{Task: "paths", Done: float64(len(pairs)), Total: float64(len(pairs)), Unit: "paths", Final: true})
+		o.Progress(progress.State{Task: "paths", Done: float64(len(pairs)), Total: float64(len(pairs)), Unit: "paths",
+			Final: true})
 	}
 	return t.metrics()
 }
@@ -237,7 +241,8 @@ func (t *tally) finish() error {
 
 func (t *tally) metrics() (*PathMetrics, error) {
 	if len(t.hff) == 0 {
-		return nil, fmt.Errorf("spectral: no path to measure: %d pairs have none of at least 4 points, and %d have outputs that are not finite", t.skipped, t.missed)
+		return nil, fmt.Errorf("spectral: no path to measure: %d pairs have none of at least 4 points, and %d have "+
+			"outputs that are not finite", t.skipped, t.missed)
 	}
 	m := &PathMetrics{Paths: len(t.hff), Skipped: t.skipped, Missed: t.missed, HFF: estimate(t.hff)}
 	if t.length > 0 {

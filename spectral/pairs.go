@@ -70,7 +70,8 @@ func FourierPairs(images, pairs int) ([]Pair, error) {
 		return nil, &InputError{"number of images", fmt.Sprint(images), "at least 2, for a pair"}
 	}
 	if pairs < 1 || 2*pairs > images {
-		return nil, &InputError{"number of pairs", fmt.Sprint(pairs), fmt.Sprintf("1 to %d, half of the images", images/2)}
+		return nil, &InputError{"number of pairs", fmt.Sprint(pairs), fmt.Sprintf("1 to %d, half of the images",
+			images/2)}
 	}
 	return twoByTwo(NewLegacy(0).Permutation(images)[:2*pairs], nil, nil), nil
 }
@@ -96,16 +97,19 @@ func pixelPairs(labels []int, classes, pairs int) (within, between []Pair, err e
 	places := make([][]int, classes)
 	for i, label := range labels {
 		if label < 0 || label >= classes {
-			return nil, nil, &InputError{fmt.Sprintf("label of image %d", i), fmt.Sprint(label), fmt.Sprintf("0 to %d", classes-1)}
+			return nil, nil, &InputError{fmt.Sprintf("label of image %d", i), fmt.Sprint(label), fmt.Sprintf("0 to %d",
+				classes-1)}
 		}
 		places[label] = append(places[label], i)
 	}
 	for class, p := range places {
 		if len(p) < 2 {
-			return nil, nil, &InputError{fmt.Sprintf("number of images of class %d", class), fmt.Sprint(len(p)), "at least 2, for a pair within the class"}
+			return nil, nil, &InputError{fmt.Sprintf("number of images of class %d", class), fmt.Sprint(len(p)),
+				"at least 2, for a pair within the class"}
 		}
 		if pairs < 1 || 2*pairs > len(p) {
-			return nil, nil, &InputError{"number of pairs", fmt.Sprint(pairs), fmt.Sprintf("1 to %d, half of the images of class %d", len(p)/2, class)}
+			return nil, nil, &InputError{"number of pairs", fmt.Sprint(pairs),
+				fmt.Sprintf("1 to %d, half of the images of class %d", len(p)/2, class)}
 		}
 	}
 	g := NewLegacy(0)

@@ -46,11 +46,13 @@ func newSpace(shape pixel.Shape, n Normalization) (space, error) {
 		}
 	}
 	if len(s.mean) != shape.Channels || len(s.std) != shape.Channels {
-		return s, &InputError{"normalization", fmt.Sprintf("%d means and %d deviations", len(n.Mean), len(n.Std)), fmt.Sprintf("%d of each, one per channel", shape.Channels)}
+		return s, &InputError{"normalization", fmt.Sprintf("%d means and %d deviations", len(n.Mean), len(n.Std)),
+			fmt.Sprintf("%d of each, one per channel", shape.Channels)}
 	}
 	for c := range s.std {
 		if !(s.std[c] > 0) || math.IsInf(s.std[c], 0) || math.IsNaN(s.mean[c]) || math.IsInf(s.mean[c], 0) {
-			return s, &InputError{fmt.Sprintf("normalization of channel %d", c), fmt.Sprintf("mean %v, deviation %v", s.mean[c], s.std[c]), "finite numbers and a deviation above 0"}
+			return s, &InputError{fmt.Sprintf("normalization of channel %d", c), fmt.Sprintf("mean %v, deviation %v",
+				s.mean[c], s.std[c]), "finite numbers and a deviation above 0"}
 		}
 	}
 	return s, nil
@@ -62,11 +64,13 @@ func (s *space) Shape() pixel.Shape { return s.shape }
 func (s *space) check(images ...[]float64) error {
 	for i, x := range images {
 		if len(x) != s.shape.Len() {
-			return &InputError{"image on a path", fmt.Sprintf("%d values", len(x)), fmt.Sprintf("%d values of %v", s.shape.Len(), s.shape)}
+			return &InputError{"image on a path", fmt.Sprintf("%d values", len(x)), fmt.Sprintf("%d values of %v",
+				s.shape.Len(), s.shape)}
 		}
 		for k, v := range x {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return &InputError{fmt.Sprintf("value %d of image %d of a pair", k, i), fmt.Sprint(v), "a finite number"}
+				return &InputError{fmt.Sprintf("value %d of image %d of a pair", k, i), fmt.Sprint(v),
+					"a finite number"}
 			}
 		}
 	}
@@ -114,7 +118,8 @@ func (p *Pixel) Set(x0, x1 []float64) (int, error) {
 		return 0, nil
 	}
 	if d > maxPoints {
-		return 0, &InputError{"distance of two images", fmt.Sprint(d), fmt.Sprintf("at most %d, for a path of unit spacing", maxPoints)}
+		return 0, &InputError{"distance of two images", fmt.Sprint(d),
+			fmt.Sprintf("at most %d, for a path of unit spacing", maxPoints)}
 	}
 	copy(p.from, x0)
 	for k := range x0 {

@@ -17,7 +17,8 @@ import (
 // HFF is in [0, 1), and between .27 and .32 for a path that goes once from one class to another.
 func HighFrequencyFraction(predictions []float64, classes int, keepLast bool) (float64, error) {
 	if classes < 1 || len(predictions)%max(classes, 1) != 0 || len(predictions) < 4*classes {
-		return 0, &InputError{"path", fmt.Sprintf("%d predictions of %d classes", len(predictions), classes), "at least 4 points, of all classes each"}
+		return 0, &InputError{"path", fmt.Sprintf("%d predictions of %d classes", len(predictions), classes),
+			"at least 4 points, of all classes each"}
 	}
 	return newFractions(classes, keepLast).of(predictions)
 }

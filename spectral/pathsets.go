@@ -22,8 +22,8 @@ const (
 // PathKinds are all kinds.
 var PathKinds = []PathKind{AmplitudePaths, PhasePaths, PixelPaths}
 
-// releasedPairs are the numbers of pairs of the released code of Fridovich-Keil et al. (2022): of all images; of pixel paths, of each class
-// and of each two classes.
+// releasedPairs are the numbers of pairs of the released code of Fridovich-Keil et al. (2022): of
+// all images; of pixel paths, of each class and of each two classes.
 var releasedPairs = map[PathKind]int{AmplitudePaths: 5000, PhasePaths: 5000, PixelPaths: 200}
 
 // PathSet is paths of a kind between pairs of images.
@@ -42,7 +42,8 @@ type PathSet struct {
 func PathSets(kind PathKind, images *dataset.Images, pairs int, o FourierOptions) ([]PathSet, error) {
 	most, known := releasedPairs[kind]
 	if !known {
-		return nil, &InputError{Argument: "kind of paths", Value: string(kind), Expected: fmt.Sprintf("one of %q", PathKinds)}
+		return nil, &InputError{Argument: "kind of paths", Value: string(kind), Expected: fmt.Sprintf("one of %q",
+			PathKinds)}
 	}
 	of := images.Len()
 	if kind == PixelPaths {
@@ -73,7 +74,8 @@ func PathSets(kind PathKind, images *dataset.Images, pairs int, o FourierOptions
 }
 
 // Measure is MeasurePaths of the set, whose name stands in reports.
-func (s PathSet) Measure(ctx context.Context, model classifier.Classifier, images *dataset.Images, o PathOptions) (*PathMetrics, error) {
+func (s PathSet) Measure(ctx context.Context, model classifier.Classifier, images *dataset.Images,
+	o PathOptions) (*PathMetrics, error) {
 	if report := o.Progress; report != nil {
 		o.Progress = func(p progress.State) {
 			p.Task = s.Name + " " + p.Task

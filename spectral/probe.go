@@ -39,7 +39,8 @@ func NewProbe(shape pixel.Shape, f Frequency, epsilon float64) (*Probe, error) {
 		return nil, err
 	}
 	if shape.Channels < 1 || shape.Channels > maxSigned {
-		return nil, &InputError{"probe's number of channels", fmt.Sprint(shape.Channels), fmt.Sprintf("1 to %d", maxSigned)}
+		return nil, &InputError{"probe's number of channels", fmt.Sprint(shape.Channels), fmt.Sprintf("1 to %d",
+			maxSigned)}
 	}
 	if !(epsilon > 0 && epsilon*pixel.Steps < math.MaxInt16-pixel.Steps) {
 		return nil, &InputError{"probe's norm", fmt.Sprint(epsilon), "more than 0 and less than 127"}

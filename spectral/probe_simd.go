@@ -24,14 +24,16 @@ func addBytes(dst []int16, image []uint8, step []int16) {
 	addBytesPlain(dst[k:], image[k:], step[k:])
 }
 
-// addUnits is addUnitsPlain in whole vectors: the quotients of bytes are the same rounded from real numbers as from float64.
+// addUnits is addUnitsPlain in whole vectors: the quotients of bytes are the same rounded from real
+// numbers as from float64.
 func addUnits(dst []float32, image []uint8, step []float32) {
 	k := 0
 	if vector {
 		full := archsimd.BroadcastFloat32x8(pixel.Steps)
 		for ; k+16 <= len(dst); k += 16 {
 			bytes := archsimd.LoadUint8x16((*[16]uint8)(image[k:])).ExtendToUint16()
-			low, high := bytes.GetLo().ExtendToUint32().AsInt32x8().ConvertToFloat32(), bytes.GetHi().ExtendToUint32().AsInt32x8().ConvertToFloat32()
+			low, high := bytes.GetLo().ExtendToUint32().AsInt32x8().ConvertToFloat32(),
+				bytes.GetHi().ExtendToUint32().AsInt32x8().ConvertToFloat32()
 			low.Div(full).Add(archsimd.LoadFloat32x8((*[8]float32)(step[k:]))).Store((*[8]float32)(dst[k:]))
 			high.Div(full).Add(archsimd.LoadFloat32x8((*[8]float32)(step[k+8:]))).Store((*[8]float32)(dst[k+8:]))
 		}

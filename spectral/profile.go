@@ -51,7 +51,8 @@ func (m *Map) Centroid() (float64, error) {
 		least = min(least, value)
 	})
 	if least < 0 || !(sum > 0) || math.IsInf(sum, 0) {
-		return 0, fmt.Errorf("spectral: no centroid of values whose least is %v and whose sum is %v; expected values of at least 0, not all 0", least, sum)
+		return 0, fmt.Errorf("spectral: no centroid of values whose least is %v and whose sum is %v; expected "+
+			"values of at least 0, not all 0", least, sum)
 	}
 	return weighted / sum, nil
 }
@@ -79,7 +80,8 @@ func (m *Map) Slope(low, high float64) (Slope, error) {
 			return
 		}
 		if !(value > 0) || math.IsInf(value, 1) {
-			bad = fmt.Errorf("spectral: no slope: the value at frequency %.4g is %v; expected a positive number", radius, value)
+			bad = fmt.Errorf("spectral: no slope: the value at frequency %.4g is %v; expected a positive number",
+				radius, value)
 			return
 		}
 		x, y = append(x, math.Log(radius)), append(y, math.Log(value))

@@ -25,13 +25,15 @@ func ReadMap(name string, in io.Reader, height, width int) (*Map, error) {
 		}
 		fields := strings.Split(lines.Text(), "\t")
 		if len(fields) < 3 {
-			return nil, fmt.Errorf("spectral: %s:%d: %.40q; expected i, j and a value with tabs between", name, number, lines.Text())
+			return nil, fmt.Errorf("spectral: %s:%d: %.40q; expected i, j and a value with tabs between", name, number,
+				lines.Text())
 		}
 		u, err1 := strconv.Atoi(fields[0])
 		v, err2 := strconv.Atoi(fields[1])
 		value, err3 := strconv.ParseFloat(fields[2], 64)
 		if err1 != nil || err2 != nil || err3 != nil || math.IsNaN(value) || math.IsInf(value, 0) {
-			return nil, fmt.Errorf("spectral: %s:%d: %.40q; expected two whole numbers and a finite number", name, number, lines.Text())
+			return nil, fmt.Errorf("spectral: %s:%d: %.40q; expected two whole numbers and a finite number", name,
+				number, lines.Text())
 		}
 		if _, twice := values[Frequency{u, v}]; twice {
 			return nil, fmt.Errorf("spectral: %s:%d: frequency (%d, %d) is there twice", name, number, u, v)

@@ -38,7 +38,8 @@ func Bytes(shape pixel.Shape, pixels []uint8) Source {
 // changed.
 func Difference(shape pixel.Shape, pixels, minus []uint8) (Source, error) {
 	if len(pixels) != len(minus) {
-		return Source{}, fmt.Errorf("spectral: %d images minus %d images of %v; expected as many", count(shape, len(pixels)), count(shape, len(minus)), shape)
+		return Source{}, fmt.Errorf("spectral: %d images minus %d images of %v; expected as many",
+			count(shape, len(pixels)), count(shape, len(minus)), shape)
 	}
 	return Source{shape, count(shape, len(pixels)), func(dst []float64, image, channel int) error {
 		x, y := pixels[image*shape.Len():][:shape.Len()], minus[image*shape.Len():][:shape.Len()]
@@ -64,7 +65,8 @@ func Real(shape pixel.Shape, values []float32) Source {
 // RealDifference is Difference of real images.
 func RealDifference(shape pixel.Shape, values, minus []float32) (Source, error) {
 	if len(values) != len(minus) {
-		return Source{}, fmt.Errorf("spectral: %d images minus %d images of %v; expected as many", count(shape, len(values)), count(shape, len(minus)), shape)
+		return Source{}, fmt.Errorf("spectral: %d images minus %d images of %v; expected as many",
+			count(shape, len(values)), count(shape, len(minus)), shape)
 	}
 	return Source{shape, count(shape, len(values)), func(dst []float64, image, channel int) error {
 		x, y := values[image*shape.Len():][:shape.Len()], minus[image*shape.Len():][:shape.Len()]
@@ -114,7 +116,8 @@ const block = 64
 // not finite is an error that says where it is.
 func MeanSpectrum(ctx context.Context, s Source, report progress.Reporter) (*Spectrum, error) {
 	if !s.Shape.Valid() || s.Len < 1 {
-		return nil, fmt.Errorf("spectral: spectrum of %d images of %v; expected at least one image and positive sides", s.Len, s.Shape)
+		return nil, fmt.Errorf("spectral: spectrum of %d images of %v; expected at least one image and positive sides",
+			s.Len, s.Shape)
 	}
 	plan, err := fourier.NewPlan[float64](s.Shape.Height, s.Shape.Width)
 	if err != nil {
@@ -151,7 +154,8 @@ func MeanSpectrum(ctx context.Context, s Source, report progress.Reporter) (*Spe
 		if now := time.Now(); report != nil && (now.Sub(shown) > 200*time.Millisecond || first == s.Len) {
 			shown = now
 			rate := float64(first) / now.Sub(start).Seconds()
-			report(progress.State{Task: "spectrum", Done: float64(first), Total: float64(s.Len), Unit: "images", Rate: rate,
+			report(progress.State{Task: "spectrum", Done: float64(first), Total: float64(s.Len), Unit: "images",
+				Rate: rate,
 				Left: time.Duration(float64(s.Len-first) / rate * float64(time.Second)), Final: first == s.Len})
 		}
 	}
@@ -160,7 +164,8 @@ func MeanSpectrum(ctx context.Context, s Source, report progress.Reporter) (*Spe
 		amplitude[k] /= planes
 		power[k] /= planes
 	}
-	return &Spectrum{Images: s.Len, Channels: s.Shape.Channels, Amplitude: fromHalf(half, amplitude), Power: fromHalf(half, power)}, nil
+	return &Spectrum{Images: s.Len, Channels: s.Shape.Channels, Amplitude: fromHalf(half, amplitude),
+		Power: fromHalf(half, power)}, nil
 }
 
 // meter sums the spectra of a block.
@@ -175,8 +180,9 @@ type meter struct {
 
 func newMeter(plan *fourier.Plan[float64]) *meter {
 	h := plan.Half()
-	return &meter{plan: plan, work: plan.NewWorkspace(), spectrum: fourier.NewSpectrum[float64](h), plane: make([]float64, h.Height*h.Width),
-		one: make([]float64, h.Len()), amplitude: make([]float64, h.Len()), power: make([]float64, h.Len())}
+	return &meter{plan: plan, work: plan.NewWorkspace(), spectrum: fourier.NewSpectrum[float64](h),
+		plane: make([]float64, h.Height*h.Width),
+		one:   make([]float64, h.Len()), amplitude: make([]float64, h.Len()), power: make([]float64, h.Len())}
 }
 
 func (m *meter) add(s Source, from, to int) error {
@@ -213,7 +219,8 @@ func (m *meter) add(s Source, from, to int) error {
 func notFinite(plane []float64, shape pixel.Shape, image, channel int) error {
 	for k, v := range plane {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("spectral: image %d has the value %v at row %d, column %d, channel %d; expected finite values",
+			return fmt.Errorf("spectral: image %d has the value %v at row %d, column %d, channel %d; expected "+
+				"finite values",
 				image, v, k/shape.Width, k%shape.Width, channel)
 		}
 	}

@@ -56,9 +56,11 @@ func (s Spending) Fails(alpha float64) float64 {
 func (s Spending) Holds(alpha float64) string {
 	switch s {
 	case Split:
-		return fmt.Sprintf("radius and interval of an image hold together with probability at least %g; those of all images do not with any stated probability", 1-alpha)
+		return fmt.Sprintf("radius and interval of an image hold together with probability at least %g; those of "+
+			"all images do not with any stated probability", 1-alpha)
 	case Family:
 		return fmt.Sprintf("all radii and intervals hold at once with probability at least %g", 1-alpha)
 	}
-	return fmt.Sprintf("radius and interval of an image each hold with probability at least %g; those of all images do not at once with any stated probability", 1-alpha)
+	return fmt.Sprintf("radius and interval of an image each hold with probability at least %g; those of all images "+
+		"do not at once with any stated probability", 1-alpha)
 }

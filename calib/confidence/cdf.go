@@ -26,13 +26,15 @@ func (d *Distribution) Check() error {
 		return inputError("Thresholds", d.Thresholds, "0 first and 1 last")
 	}
 	if len(d.AtLeast) != last+1 || len(d.Above) != last+1 {
-		return inputError("counts", fmt.Sprintf("%d and %d", len(d.AtLeast), len(d.Above)), fmt.Sprintf("one per threshold, %d", last+1))
+		return inputError("counts", fmt.Sprintf("%d and %d", len(d.AtLeast), len(d.Above)),
+			fmt.Sprintf("one per threshold, %d", last+1))
 	}
 	for j, s := range d.Thresholds {
 		before, above := d.N, d.N
 		if j > 0 {
 			if !(s > d.Thresholds[j-1]) {
-				return inputError(fmt.Sprintf("Thresholds[%d]", j), s, fmt.Sprintf("more than the one before it, %v", d.Thresholds[j-1]))
+				return inputError(fmt.Sprintf("Thresholds[%d]", j), s, fmt.Sprintf("more than the one before it, %v",
+					d.Thresholds[j-1]))
 			}
 			before, above = d.AtLeast[j-1], d.Above[j-1]
 		}

@@ -161,7 +161,8 @@ func checkBand(halfWidth, t float64) error {
 // Errors: an interval that is not in order in [0, 1]; fewer than 2 classes; as *InputError.
 func OfTop(i calib.Bounds, classes int) (calib.Bounds, error) {
 	if !(i.Lower >= 0 && i.Lower <= i.Upper && i.Upper <= 1) {
-		return calib.Bounds{}, inputError("interval", fmt.Sprintf("[%v, %v]", i.Lower, i.Upper), "bounds in order, in [0, 1]")
+		return calib.Bounds{}, inputError("interval", fmt.Sprintf("[%v, %v]", i.Lower, i.Upper),
+			"bounds in order, in [0, 1]")
 	}
 	if classes < 2 {
 		return calib.Bounds{}, inputError("classes", classes, "at least 2")

@@ -47,7 +47,8 @@ type Run struct {
 
 func (o ADMM) withDefaults() (ADMM, error) {
 	err := settings{start: &o.Start, steps: &o.Steps, usualSteps: 3000, numbers: []setting{
-		{"StepA", &o.StepA, 0.001, 0}, {"StepZ", &o.StepZ, 0.001, 0}, {"Growth", &o.Growth, 1.004, 1}, {"Rho", &o.Rho, 0.01, 0},
+		{"StepA", &o.StepA, 0.001, 0}, {"StepZ", &o.StepZ, 0.001, 0}, {"Growth", &o.Growth, 1.004, 1},
+		{"Rho", &o.Rho, 0.01, 0},
 	}}.fill(Clean, Brier, Middle)
 	if err == nil && o.Rho > maxRho {
 		err = fmt.Errorf("mip: Rho is %v, expected at most %v", o.Rho, maxRho)

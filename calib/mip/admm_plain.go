@@ -26,7 +26,8 @@ func (s *iterate) assignPlain(norm *pack) {
 		b, j := i/lanes, i%lanes
 		from, to := b*s.bins, (b+1)*s.bins
 		a := s.a[from:to]
-		z, v1, v2, signs, sums := s.z[from:to][:len(a)], s.v1[from:to][:len(a)], s.v2[from:to][:len(a)], s.sign[:len(a)], s.sums[:len(a)]
+		z, v1, v2, signs, sums := s.z[from:to][:len(a)], s.v1[from:to][:len(a)], s.v2[from:to][:len(a)],
+			s.sign[:len(a)], s.sums[:len(a)]
 		c, pull, push := s.c[b][j], s.pull[b][j], s.push[b][j]
 		low, high := s.p.low[i], s.p.high[i]
 		all, outside, squares := 0., 0., norm[j]

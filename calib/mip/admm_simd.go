@@ -29,7 +29,8 @@ func (s *iterate) assignVector(norm *pack) {
 	number := s.number
 	for b := range s.c {
 		from := b * s.bins
-		a, z, v1, v2 := s.a[from:][:len(number)], s.z[from:][:len(number)], s.v1[from:][:len(number)], s.v2[from:][:len(number)]
+		a, z, v1, v2 := s.a[from:][:len(number)], s.z[from:][:len(number)], s.v1[from:][:len(number)],
+			s.v2[from:][:len(number)]
 		sign, sums := s.sign[:len(number)], s.sums[:len(number)]
 		c, h, pull, push := load(&s.c[b]), load(&s.half[b]), load(&s.pull[b]), load(&s.push[b])
 		first, last := load(&s.first[b]), load(&s.last[b])

@@ -7,7 +7,8 @@ type Found struct {
 	Search string  `json:"search"` // ADMM or dECE
 	Start  Start   `json:"start"`
 	Best   float64 `json:"best"`
-	// Usual: of ADMM, the settings that Emde et al. 2025 (appendix G.3) find to do for all: both steps 0.001, a growth of 1.004.
+	// Usual: of ADMM, the settings that Emde et al. 2025 (appendix G.3) find to do for all: both
+	// steps 0.001, a growth of 1.004.
 	Usual bool `json:"usual,omitempty"`
 }
 

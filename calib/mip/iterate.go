@@ -66,7 +66,8 @@ func newIterate(p *Program, z []float64, o ADMM) *iterate {
 		p: p, samples: n, bins: bins, a: all(), z: all(), v1: all(), v2: all(), v3: all(),
 		c: each(), l: each(), u: each(), first: each(), last: each(), half: each(),
 		unique: each(), valid: each(), lam4: each(), lam5: each(), pull: each(), push: each(),
-		number: wide(), lower: wide(), upper: wide(), sign: wide(), sums: wide(), projection: projection{each(), each()}, gaps: wide(),
+		number: wide(), lower: wide(), upper: wide(), sign: wide(), sums: wide(), projection: projection{each(),
+			each()}, gaps: wide(),
 		scale: 1, keep: 1, rho: o.Rho, before: o.Rho, growth: o.Growth, stepA: o.StepA, stepZ: o.StepZ,
 		random: rand.New(rand.NewPCG(o.Seed, 0)),
 	}

@@ -18,7 +18,8 @@ type softBins struct {
 
 func (p *Program) newSoftBins() *softBins {
 	n, size := len(p.Correct), p.Bins.Len()
-	return &softBins{p: p, first: make([]int, n), count: make([]int, n), weights: make([]float64, n*size), sums: make([]float64, size)}
+	return &softBins{p: p, first: make([]int, n), count: make([]int, n), weights: make([]float64, n*size),
+		sums: make([]float64, size)}
 }
 
 // negligible is the logarithm of a weight, relative to the largest, that changes no float64 sum.

@@ -37,14 +37,17 @@ type Record struct {
 // error, the five penalties, and the norms of the four residuals.
 func (r *Run) WriteTrace(w io.Writer) error {
 	rows := [][]string{{
-		"step", "lagrangian", "relaxed_ece", "projected_ece", "box_penalty", "sphere_penalty", "interval_penalty", "unique_penalty", "valid_penalty",
+		"step", "lagrangian", "relaxed_ece", "projected_ece", "box_penalty", "sphere_penalty", "interval_penalty",
+		"unique_penalty", "valid_penalty",
 		"interval_l2", "interval_max", "binary_l2", "binary_max", "unique_l2", "unique_max", "valid_l2", "valid_max",
 	}}
 	for _, t := range r.Trace {
 		row := []string{strconv.Itoa(t.Step)}
 		for _, v := range []float64{
-			t.Lagrangian, t.Relaxed, t.Projected, t.BoxPenalty, t.SpherePenalty, t.IntervalPenalty, t.UniquePenalty, t.ValidPenalty,
-			t.Interval.L2, t.Interval.Max, t.Binary.L2, t.Binary.Max, t.Unique.L2, t.Unique.Max, t.Valid.L2, t.Valid.Max,
+			t.Lagrangian, t.Relaxed, t.Projected, t.BoxPenalty, t.SpherePenalty, t.IntervalPenalty, t.UniquePenalty,
+			t.ValidPenalty,
+			t.Interval.L2, t.Interval.Max, t.Binary.L2, t.Binary.Max, t.Unique.L2, t.Unique.Max, t.Valid.L2,
+			t.Valid.Max,
 		} {
 			row = append(row, strconv.FormatFloat(v, 'g', -1, 64))
 		}

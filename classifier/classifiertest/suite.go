@@ -82,7 +82,8 @@ func inputs(info classifier.Info, n int) classifier.Batch {
 	return classifier.Batch{N: n, Grid: grid}
 }
 
-func classify(t *testing.T, model classifier.Classifier, info classifier.Info, batch classifier.Batch) classifier.Result {
+func classify(t *testing.T, model classifier.Classifier, info classifier.Info,
+	batch classifier.Batch) classifier.Result {
 	t.Helper()
 	result := classifier.Result{
 		Classes: make([]int32, batch.N),
@@ -99,7 +100,8 @@ func (s suite) info(t *testing.T) {
 	if !info.Shape.Valid() || info.Classes < 1 {
 		t.Errorf("shape %v and %d classes; expected positive numbers", info.Shape, info.Classes)
 	}
-	if info.Name == "" || info.Identity.Weights == "" || info.Identity.Engine == "" || info.Identity.EngineVersion == "" {
+	if info.Name == "" || info.Identity.Weights == "" || info.Identity.Engine == "" ||
+		info.Identity.EngineVersion == "" {
 		t.Errorf("a name of the model or its identity is empty: %+v", info)
 	}
 	if again, err := model.Info(); err != nil || again != info {
@@ -229,7 +231,8 @@ func (s suite) logits(t *testing.T) {
 		}
 		for c, v := range row {
 			if want := math.Exp(float64(v)-float64(best)) / sum; math.Abs(want-float64(scores[c])) > s.Tolerance {
-				t.Fatalf("image %d: logits %v have the softmax %g for class %d, the score is %g", i, row, want, c, scores[c])
+				t.Fatalf("image %d: logits %v have the softmax %g for class %d, the score is %g", i, row, want, c,
+					scores[c])
 			}
 		}
 	}
@@ -357,16 +360,17 @@ func (s suite) badBatches(t *testing.T) {
 		batch  classifier.Batch
 		result *classifier.Result
 	}{
-		"neither form":     {classifier.Batch{N: n}, room()},
-		"both forms":       {classifier.Batch{N: n, Grid: good.Grid, Real: realForm(good).Real}, room()},
-		"grid too short":   {classifier.Batch{N: n, Grid: good.Grid[1:]}, room()},
-		"grid too long":    {classifier.Batch{N: n - 1, Grid: good.Grid}, room()},
-		"real too short":   {classifier.Batch{N: n, Real: realForm(good).Real[1:]}, room()},
-		"no images":        {classifier.Batch{N: 0, Grid: []int16{}}, room()},
-		"negative N":       {classifier.Batch{N: -1, Grid: good.Grid}, room()},
-		"no result":        {good, nil},
-		"too few classes":  {good, &classifier.Result{Classes: make([]int32, n-1)}},
-		"too few scores":   {good, &classifier.Result{Classes: make([]int32, n), Scores: make([]float32, n*info.Classes-1)}},
+		"neither form":    {classifier.Batch{N: n}, room()},
+		"both forms":      {classifier.Batch{N: n, Grid: good.Grid, Real: realForm(good).Real}, room()},
+		"grid too short":  {classifier.Batch{N: n, Grid: good.Grid[1:]}, room()},
+		"grid too long":   {classifier.Batch{N: n - 1, Grid: good.Grid}, room()},
+		"real too short":  {classifier.Batch{N: n, Real: realForm(good).Real[1:]}, room()},
+		"no images":       {classifier.Batch{N: 0, Grid: []int16{}}, room()},
+		"negative N":      {classifier.Batch{N: -1, Grid: good.Grid}, room()},
+		"no result":       {good, nil},
+		"too few classes": {good, &classifier.Result{Classes: make([]int32, n-1)}},
+		"too few scores": {good, &classifier.Result{Classes: make([]int32, n), Scores: make([]float32,
+			n*info.Classes-1)}},
 		"scores, no class": {good, &classifier.Result{Scores: make([]float32, n*info.Classes)}},
 	} {
 		if err := model.Classify(t.Context(), c.batch, c.result); err == nil {
@@ -403,7 +407,8 @@ func (s suite) notFinite(t *testing.T) {
 			expected = classifier.Miss
 		}
 		if class != expected {
-			t.Errorf("image %d of %d, with NaN in image 2 and -Inf in image 4: class %d; expected %d", i, n, class, expected)
+			t.Errorf("image %d of %d, with NaN in image 2 and -Inf in image 4: class %d; expected %d", i, n, class,
+				expected)
 		}
 	}
 
@@ -424,7 +429,8 @@ func scoresOf(r classifier.Result, info classifier.Info, i int) []float32 {
 
 // compare reports the first image whose answers differ: at all where exact, else by more
 // than the tolerance.
-func (s suite) compare(t *testing.T, info classifier.Info, nameA string, a classifier.Result, nameB string, b classifier.Result, exact bool) {
+func (s suite) compare(t *testing.T, info classifier.Info, nameA string, a classifier.Result, nameB string,
+	b classifier.Result, exact bool) {
 	t.Helper()
 	for i := range a.Classes {
 		rowA, rowB := scoresOf(a, info, i), scoresOf(b, info, i)

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// header is the first line of a ledger: what was announced before the first noise sample was drawn. These are all its keys, in their
-// order; those marked omitempty stand there only where they have a value.
+// header is the first line of a ledger: what was announced before the first noise sample was drawn.
+// These are all its keys, in their order; those marked omitempty stand there only where they have a
+// value.
 type header struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
@@ -71,11 +72,13 @@ type header struct {
 	Scores string `json:"scores,omitempty"`
 }
 
-// read takes the first line. Two readers of one line must see the same header: so it has one form only, which is what it gives when it
-// is written again. A key twice, in another case or order, an unknown one, or a blank gives another line.
+// read takes the first line. Two readers of one line must see the same header: so it has one form
+// only, which is what it gives when it is written again. A key twice, in another case or order, an
+// unknown one, or a blank gives another line.
 func (h *header) read(line string) {
 	err := json.Unmarshal([]byte(line), h)
-	must(h.Format == "certspec-ledger" && h.Version >= 1 && h.Version <= 3 && err == nil, "not the header of a ledger of version 1 to 3: %v", err)
+	must(h.Format == "certspec-ledger" && h.Version >= 1 && h.Version <= 3 && err == nil,
+		"not the header of a ledger of version 1 to 3: %v", err)
 	var again bytes.Buffer
 	enc := json.NewEncoder(&again)
 	enc.SetEscapeHTML(false)
@@ -85,5 +88,6 @@ func (h *header) read(line string) {
 	for at < min(len(line), len(want)) && line[at] == want[at] {
 		at++
 	}
-	must(line == want, "the header has every known key once, in order, and no other; at byte %d %.40q is expected, not %.40q", at, want[at:], line[at:])
+	must(line == want, "the header has every known key once, in order, and no other; at byte %d %.40q is expected, "+
+		"not %.40q", at, want[at:], line[at:])
 }

@@ -1,24 +1,32 @@
-// Certcheck proves what a ledger of certspec, the record of a certification by randomized smoothing, claims: by exact rules and big
-// numbers (float64 decides only what its error cannot change), with nothing but Go's standard library. Read it in an evening, and trust
-// nobody. This file follows a ledger from its first line to its last (package rs/ledger describes the format), proof.go is the mathematics.
+// Certcheck proves what a ledger of certspec, the record of a certification by randomized
+// smoothing, claims: by exact rules and big numbers (float64 decides only what its error cannot
+// change), with nothing but Go's standard library. Read it in an evening, and trust nobody. This
+// file follows a ledger from its first line to its last (package rs/ledger describes the format),
+// proof.go is the mathematics.
 //
 //	certcheck LEDGER…                 exit code 0: all of all holds; 1: something does not, or nothing is claimed; 2: wrong use
 //	certcheck --claims FILE LEDGER    also the claims of "certspec ledger query LEDGER --out FILE", in query.go
 //
-// Proven: The looks that the header announces spend α, and every image was looked at as announced. Its counts sum to its samples, and
-// its class has the most votes of the selection, whose samples enter no bound. The hits of that class prove the lower bound and no
-// larger one, at the best look; the radius follows from the bound, Φ(radius/σ) ≤ bound; the averages follow from claims and labels.
+// Proven: The looks that the header announces spend α, and every image was looked at as announced.
+// Its counts sum to its samples, and its class has the most votes of the selection, whose samples
+// enter no bound. The hits of that class prove the lower bound and no larger one, at the best look;
+// the radius follows from the bound, Φ(radius/σ) ≤ bound; the averages follow from claims and
+// labels.
 //
-// Not proven: that model, data, noise and counts are those that the header names. To replay blocks with the model shows it.
-// Who alters a ledger and puts its digest right is found out, except where the same claims and averages follow:
-//   - what enters no claim: names, engine, digests of model and data, shape of the images, classes that nothing was counted in, noise law, seed,
-//     order, tolerance, futility, the budget's words, announced sizes that no image meets; and σ, with the radii that follow
-//     from it. Where the header calls the seed derived, "certspec ledger verify" derives it again, which binds digests,
-//     shape, classes, noise law and all settings, σ among them; a chosen seed binds none;
-//   - counts of the selection with the same winner (under iss: and size); behind it, counts of other classes and misses, and hits after
-//     the look of the claim, where that look remains the best;
+// Not proven: that model, data, noise and counts are those that the header names. To replay blocks
+// with the model shows it. Who alters a ledger and puts its digest right is found out, except where
+// the same claims and averages follow:
+//   - what enters no claim: names, engine, digests of model and data, shape of the images, classes
+//     that nothing was counted in, noise law, seed, order, tolerance, futility, the budget's words,
+//     announced sizes that no image meets; and σ, with the radii that follow from it. Where the
+//     header calls the seed derived, "certspec ledger verify" derives it again, which binds
+//     digests, shape, classes, noise law and all settings, σ among them; a chosen seed binds none;
+//   - counts of the selection with the same winner (under iss: and size); behind it, counts of
+//     other classes and misses, and hits after the look of the claim, where that look remains the
+//     best;
 //   - a label that stays wrong, or that of an abstention, in all lines of its image;
-//   - the last digits of a lower bound while k of n prove it at a level from α(1−2·10⁻⁹) to α(1−10⁻⁹), and the radius follows from it;
+//   - the last digits of a lower bound while k of n prove it at a level from α(1−2·10⁻⁹) to
+//     α(1−10⁻⁹), and the radius follows from it;
 //   - anything, together with all that follows from it.
 package main
 
@@ -101,14 +109,19 @@ func follow(file, claims string, out, errs io.Writer) (code int) {
 			return 1
 		}
 	}
-	unread := map[bool]string{true: "Not read: the scores beside the ledger (" + plain(c.Scores) + "), and what is proven of confidences by them.\n"}[c.Scores != ""]
+	unread := map[bool]string{true: "Not read: the scores beside the ledger (" + plain(c.Scores) +
+		"), and what is proven of confidences by them.\n"}[c.Scores != ""]
 	_, err = fmt.Fprintf(out, "%s: all holds: %d images, %d abstentions, %s, σ = %s, α = %s, %s\n"+
-		"Proven: if the counts are what the model said to independent noise samples, each claim is false with probability at most α.\n"+
-		"Not proven: that it said so; and that model, data, labels, shape, classes, noise law%s are those that the header names.\n%s"+
+		"Proven: if the counts are what the model said to independent noise samples, each claim is false with "+
+		"probability at most α.\n"+
+		"Not proven: that it said so; and that model, data, labels, shape, classes, noise law%s are those that the "+
+		"header names.\n%s"+
 		"\"certspec ledger replay\" asks the model. %s\n%s",
-		plain(file), c.images, c.abstained, c.Rule.Name, c.Sigma, c.Alpha, c.lines[c.at], map[bool]string{true: ", σ and seed", false: " and seed"}[c.SeedChosen], unread, map[bool]string{
-			true:  "The seed was chosen: nothing ties these fields to it, and whoever chose it may have tried others.",
-			false: "The seed is called derived: \"certspec ledger verify\" derives it again from these fields and the settings."}[c.SeedChosen], queried)
+		plain(file), c.images, c.abstained, c.Rule.Name, c.Sigma, c.Alpha, c.lines[c.at],
+		map[bool]string{true: ", σ and seed", false: " and seed"}[c.SeedChosen], unread, map[bool]string{
+			true: "The seed was chosen: nothing ties these fields to it, and whoever chose it may have tried others.",
+			false: "The seed is called derived: \"certspec ledger verify\" derives it again from these fields and " +
+				"the settings."}[c.SeedChosen], queried)
 	if err != nil { // nobody was told
 		fmt.Fprintln(errs, err)
 		return 1
@@ -134,7 +147,8 @@ func check(data []byte, terms int) (c *checker, reason string) {
 	c.begin()
 	images, seen := []*image{}, map[int]bool{}
 	for c.at = 1; !strings.HasPrefix(c.lines[c.at], "claims "); {
-		must(c.lines[c.at] != "" && c.lines[c.at][0] != '~', "not closed: it claims nothing. The counts of its %d images hold", len(images))
+		must(c.lines[c.at] != "" && c.lines[c.at][0] != '~',
+			"not closed: it claims nothing. The counts of its %d images hold", len(images))
 		m := c.image()
 		must(!seen[m.id], "image %d came before", m.id)
 		seen[m.id], images = true, append(images, m)
@@ -162,8 +176,8 @@ func (c *checker) expect(format string, args ...any) {
 	must(c.lines[c.at] == fmt.Sprintf(format, args...), "want "+format, args...)
 }
 
-// cut takes a whole number of at most 9 digits, in its only form, and what stands before it, off a line; −1 and an end that nothing
-// follows for anything else. A label may be −1.
+// cut takes a whole number of at most 9 digits, in its only form, and what stands before it, off a
+// line; −1 and an end that nothing follows for anything else. A label may be −1.
 func cut(line, before string) (n int, rest string) {
 	line, found := strings.CutPrefix(line, before)
 	if found && before != "" && strings.HasPrefix(line, "-1") {
@@ -191,7 +205,8 @@ func whole[T ~string](text T) int {
 // exact is a number as it stands there.
 func exact(n json.Number) *big.Rat {
 	f, err := n.Float64()
-	must(err == nil && (f > 1e-300 && f < 1e300 || f == 0 && !strings.Contains(string(n), "-")) && len(n) < 400, "%.40q is no number of use", n)
+	must(err == nil && (f > 1e-300 && f < 1e300 || f == 0 && !strings.Contains(string(n), "-")) && len(n) < 400,
+		"%.40q is no number of use", n)
 	r, _ := new(big.Rat).SetString(string(n))
 	return r
 }
@@ -202,35 +217,44 @@ func (c *checker) begin() {
 	c.images, c.classes, c.sigma, c.alpha = whole(c.Data.Images), whole(c.Model.Classes), exact(c.Sigma), exact(c.Alpha)
 	usable := func(n int) bool { return n > 0 && n < 1e9 && c.Block > 0 && n%c.Block == 0 }
 	must(c.images > 0 && usable(c.Selection), "want images, and a selection of whole blocks")
-	must(c.sigma.Sign() > 0 && c.alpha.Sign() > 0 && c.alpha.Cmp(half) < 0, "want sigma above 0, and alpha between 0 and ½")
+	must(c.sigma.Sign() > 0 && c.alpha.Sign() > 0 && c.alpha.Cmp(half) < 0,
+		"want sigma above 0, and alpha between 0 and ½")
 	rule, spent := c.Rule.Name, new(big.Rat)
-	must(rule == "fixed" || rule == "staged" || c.Version >= 2 && (rule == "iss" || rule == "betting" || rule == "anytime"), "unknown rule %.40q", rule)
-	must((rule == "iss") == (c.Rule.Sizes != nil) && (rule == "betting") == (c.Rule.Targets != nil), "sizes or targets under rule %s", rule)
-	must(rule != "anytime" || strings.Contains(c.Rule.Budget, "Beta(60 p, 60 (1-p))"), "rule anytime announces no prior Beta(60 p, 60 (1-p))")
+	must(rule == "fixed" || rule == "staged" || c.Version >= 2 && (rule == "iss" || rule == "betting" ||
+		rule == "anytime"), "unknown rule %.40q", rule)
+	must((rule == "iss") == (c.Rule.Sizes != nil) && (rule == "betting") == (c.Rule.Targets != nil),
+		"sizes or targets under rule %s", rule)
+	must(rule != "anytime" || strings.Contains(c.Rule.Budget, "Beta(60 p, 60 (1-p))"),
+		"rule anytime announces no prior Beta(60 p, 60 (1-p))")
 	for i, l := range c.Rule.Looks {
 		n, alpha := whole(l.Samples), exact(l.Alpha)
-		must(usable(n) && n > c.samples[i] && (i == 0 || rule == "staged" || rule == "betting"), "a look after %s noise samples under rule %s", l.Samples, rule)
+		must(usable(n) && n > c.samples[i] && (i == 0 || rule == "staged" || rule == "betting"),
+			"a look after %s noise samples under rule %s", l.Samples, rule)
 		must(alpha.Sign() > 0 && (rule != "betting" || alpha.Cmp(c.alpha) == 0), "a look at level %s", l.Alpha)
 		c.levels, c.samples = append(c.levels, near(alpha)), append(c.samples, n)
 		if i == 0 || rule == "staged" { // betting spends α once: its test holds at all looks together
 			spent.Add(spent, alpha)
 		}
 	}
-	spends, _ := spent.Quo(spent, c.alpha).Float64() // 10⁻¹² is for rounded α/11; the 10⁻⁹ that every bound leaves covers it
+	// 10⁻¹² is for rounded α/11; the 10⁻⁹ that every bound leaves covers it
+	spends, _ := spent.Quo(spent, c.alpha).Float64()
 	must(spends > 1-1e-12 && spends < 1+1e-12, "the looks spend %v of alpha", spends)
 	for _, s := range c.Rule.Sizes {
-		must(whole(s.Hits) >= 0 && (s.Samples == "0" || usable(whole(s.Samples))), "a look of %s noise samples", s.Samples)
+		must(whole(s.Hits) >= 0 && (s.Samples == "0" || usable(whole(s.Samples))), "a look of %s noise samples",
+			s.Samples)
 	}
 	for i, t := range c.Rule.Targets {
 		r, q := exact(t.Radius), exact(json.Number(t.Probability))
-		must(r.Sign() >= 0 && (i == 0 || r.Cmp(c.targets[i-1]) > 0) && q.Cmp(one) < 0, "a bad target radius %s", t.Radius)
+		must(r.Sign() >= 0 && (i == 0 || r.Cmp(c.targets[i-1]) > 0) && q.Cmp(one) < 0, "a bad target radius %s",
+			t.Radius)
 		p, less := c.phi(r), number(minus(q, big.NewRat(1, 1e15)))
 		must(p.Cmp(number(q)) <= 0 && p.Cmp(less) > 0, "%s is not Φ(%s/σ) rounded up", t.Probability, t.Radius)
 		c.targets, c.bounds = append(c.targets, r), append(c.bounds, q)
 	}
 	if c.Shard != nil { // of the images whose position is index modulo count
 		index, count := whole(c.Shard.Index), whole(c.Shard.Count)
-		must(c.Shard.By == "images" && c.Version >= 2 && 0 <= index && index < count, "a shard by blocks claims nothing: merge the shards first")
+		must(c.Shard.By == "images" && c.Version >= 2 && 0 <= index && index < count,
+			"a shard by blocks claims nothing: merge the shards first")
 		c.images = (c.images - index + count - 1) / count
 	}
 }
@@ -257,7 +281,8 @@ func (c *checker) image() *image {
 		if c.Rule.Name == "anytime" && look == 1 { // which has any number of samples up to that of the header
 			to = min(to, max(c.Selection/c.Block+1, f[3])*c.Block)
 		}
-		if f[0] != m.id || f[1] != m.label || f[2]*c.Block != from || f[3]*c.Block != to || m.id < 0 || m.label >= c.classes {
+		if f[0] != m.id || f[1] != m.label || f[2]*c.Block != from || f[3]*c.Block != to || m.id < 0 ||
+			m.label >= c.classes {
 			reject("want %d %d %d %d, misses, and class:count", m.id, m.label, from/c.Block, to/c.Block)
 		}
 		for class, n := 0, 0; rest != ""; sum, above = sum+n, class {
@@ -325,19 +350,22 @@ func (c *checker) claims(images []*image) {
 		if c.targets != nil {
 			at, _ = c.targets[i].Float64()
 		}
-		c.expect("certified %s %d %d", strconv.FormatFloat(at, 'f', -1, 64), len(radii)-sort.SearchFloat64s(radii, at), labelled)
+		c.expect("certified %s %d %d", strconv.FormatFloat(at, 'f', -1, 64), len(radii)-sort.SearchFloat64s(radii, at),
+			labelled)
 	}
 }
 
-// states reports whether a further accuracy follows, the i-th: they stand at all targets or, under other rules, at 0 and the
-// multiples of ¼ that an image whose samples all hit would reach, no more and no less.
+// states reports whether a further accuracy follows, the i-th: they stand at all targets or, under
+// other rules, at 0 and the multiples of ¼ that an image whose samples all hit would reach, no more
+// and no less.
 func (c *checker) states(i int) bool {
 	if c.targets != nil || i == 0 {
 		return i < max(len(c.targets), 1)
 	}
 	r, stated := big.NewRat(int64(i), 4), strings.HasPrefix(c.lines[c.at+1], "certified ")
 	must(!stated || c.reaches(r, -3, 0), "no image can reach the radius %v", float64(i)/4)
-	must(stated || !c.reaches(times(r, big.NewRat(1e9+3, 1e9)), 3, 1e-5), "want the certified accuracy at %v", float64(i)/4)
+	must(stated || !c.reaches(times(r, big.NewRat(1e9+3, 1e9)), 3, 1e-5), "want the certified accuracy at %v",
+		float64(i)/4)
 	return stated
 }
 
@@ -357,7 +385,8 @@ func (c *checker) claim(m *image, k, n int, lower probability, radius *big.Rat) 
 			best, bound, target = i, c.bounds[won], c.targets[won]
 		}
 	}
-	must(c.targets == nil || at == best && lower.exact().Cmp(bound) == 0 && radius.Cmp(target) == 0, "%d targets are won, at the look number %d", won, best+1)
+	must(c.targets == nil || at == best && lower.exact().Cmp(bound) == 0 && radius.Cmp(target) == 0,
+		"%d targets are won, at the look number %d", won, best+1)
 	if c.targets == nil && lower >= whole15/2 {
 		c.radius(radius, lower)
 	}

@@ -37,8 +37,9 @@ func near(alpha *big.Rat) level {
 func times(a, b *big.Rat) *big.Rat { return new(big.Rat).Mul(a, b) }
 func minus(a, b *big.Rat) *big.Rat { return new(big.Rat).Sub(a, b) }
 
-// series is F = 1 + r₀ + r₀r₁ + r₀r₁r₂ + … with rᵢ = x·(a + i·step)/(b + i), step 1 or −1; or a part of it that is at least
-// enough. It ends where a + i·step is 0, or where the rest, less than a geometric series, is below 2⁻⁴⁴ of the sum.
+// series is F = 1 + r₀ + r₀r₁ + r₀r₁r₂ + … with rᵢ = x·(a + i·step)/(b + i), step 1 or −1; or a
+// part of it that is at least enough. It ends where a + i·step is 0, or where the rest, less than a
+// geometric series, is below 2⁻⁴⁴ of the sum.
 func (c *checker) series(a, step int, b float64, x, enough *big.Float) *big.Float {
 	sum, term, factor := number(one), number(one), new(big.Float)
 	limit, _ := x.Float64()
@@ -55,9 +56,10 @@ func (c *checker) series(a, step int, b float64, x, enough *big.Float) *big.Floa
 	return sum
 }
 
-// tail is P[Bin(n, q) ≥ k] in units of α; or 1 where it is ½ or more. The terms of the binomial sum relate as P[k+1]/P[k] =
-// (n−k)/(k+1) · q/(1−q), and all together are 1. So if U is the sum of those from k on and D of those below k, both in units of P[k],
-// the tail is U/(U+D), and no factorial is needed.
+// tail is P[Bin(n, q) ≥ k] in units of α; or 1 where it is ½ or more. The terms of the binomial sum
+// relate as P[k+1]/P[k] = (n−k)/(k+1) · q/(1−q), and all together are 1. So if U is the sum of
+// those from k on and D of those below k, both in units of P[k], the tail is U/(U+D), and no
+// factorial is needed.
 func (c *checker) tail(k, n int, q, alpha *big.Rat) float64 {
 	if at, _ := q.Float64(); float64(k) <= float64(n)*at {
 		return 1
@@ -70,8 +72,9 @@ func (c *checker) tail(k, n int, q, alpha *big.Rat) float64 {
 	return t
 }
 
-// series64 is series in float64 for an x that errs by three roundings, of 2⁻⁵³ each. It errs by less than steps·2⁻⁵⁰ + 2⁻⁴⁴ of itself: a
-// step adds six roundings to a term and one to the sum, and the rest that is left out is the same.
+// series64 is series in float64 for an x that errs by three roundings, of 2⁻⁵³ each. It errs by
+// less than steps·2⁻⁵⁰ + 2⁻⁴⁴ of itself: a step adds six roundings to a term and one to the sum,
+// and the rest that is left out is the same.
 func (c *checker) series64(a, step int, b, x, enough float64) (sum, steps float64) {
 	sum = 1
 	left, by := float64(a), float64(step)
@@ -88,8 +91,8 @@ func (c *checker) series64(a, step int, b, x, enough float64) (sum, steps float6
 	return sum, steps
 }
 
-// rare reports whether P[Bin(n, q) ≥ k] ≤ part·α, for a part near 1: in float64 where the errors of series64, thrice, leave no doubt,
-// else with 128 bits.
+// rare reports whether P[Bin(n, q) ≥ k] ≤ part·α, for a part near 1: in float64 where the errors of
+// series64, thrice, leave no doubt, else with 128 bits.
 func (c *checker) rare(k, n int, q probability, alpha level, part float64) bool {
 	hit, miss := float64(q)/whole15, float64(whole15-q)/whole15
 	if float64(k) > float64(n)*hit && miss > 0 && alpha.near > 1e-290 { // 2U/α is finite
@@ -103,9 +106,10 @@ func (c *checker) rare(k, n int, q probability, alpha level, part float64) bool 
 	return c.tail(k, n, q.exact(), alpha.Rat) <= part
 }
 
-// clopperPearson checks that the best look of an image proves the lower bound q at its level α, as so many hits would be rarer than α
-// were q the probability of a hit; and that no look proves a larger one, as they would not be so rare at 3·10⁻¹⁵ more. Between the two
-// lies what a program that computes in float64 may give away:
+// clopperPearson checks that the best look of an image proves the lower bound q at its level α, as
+// so many hits would be rarer than α were q the probability of a hit; and that no look proves a
+// larger one, as they would not be so rare at 3·10⁻¹⁵ more. Between the two lies what a program
+// that computes in float64 may give away:
 //
 //	P[Bin(n, q) ≥ k] ≤ α(1 − 10⁻⁹),   P[Bin(n, q + 3·10⁻¹⁵) ≥ k] ≥ α(1 − 2·10⁻⁹).
 func (c *checker) clopperPearson(m *image, best int, q probability) {
@@ -120,13 +124,15 @@ func (c *checker) clopperPearson(m *image, best int, q probability) {
 	}
 }
 
-// mixture checks a bound that holds at every number of samples. The wealth against "the probability of a hit is q" is the likelihood
-// of the counts under the prior Beta(rq, r(1−q)), r = 60, beside that under q,
+// mixture checks a bound that holds at every number of samples. The wealth against "the probability
+// of a hit is q" is the likelihood of the counts under the prior Beta(rq, r(1−q)), r = 60, beside
+// that under q,
 //
 //	M(q) = B(k) / P[k],   B(k) = A(k; rq)·A(m; r(1−q))/A(n; r),   A(x; c) = c/1 · (c+1)/2 · … · (c+x−1)/x,
 //
-// with m = n−k misses and P[k] the binomial probability: if q is true, a martingale that begins at 1, which ever reaches 1/α with probability
-// at most α (Ville). Below k/n it falls with q, so that M(q) ≥ 1/α excludes every probability up to q. 1/P[k] is U+D−1 of the sums at tail.
+// with m = n−k misses and P[k] the binomial probability: if q is true, a martingale that begins at
+// 1, which ever reaches 1/α with probability at most α (Ville). Below k/n it falls with q, so that
+// M(q) ≥ 1/α excludes every probability up to q. 1/P[k] is U+D−1 of the sums at tail.
 func (c *checker) mixture(k, n int, q probability) {
 	must(q == 0 || c.wealth(k, n, q, c.levels[0].near) >= 1+8e-7, "%d hits of %d do not prove the lower bound %s", k, n, q)
 	must(c.wealth(k, n, q+3, c.levels[0].near) <= 1+1.3e-6, "%d hits of %d prove a larger lower bound than %s", k, n, q)
@@ -147,8 +153,8 @@ func (c *checker) wealth(k, n int, q probability, alpha float64) float64 {
 	return alpha * b * (up + down - 1)
 }
 
-// reaches reports whether samples that all hit, as many as an image can have, prove a bound of Φ(r/σ) and so many units of
-// its 15th decimal, with some room in the level.
+// reaches reports whether samples that all hit, as many as an image can have, prove a bound of
+// Φ(r/σ) and so many units of its 15th decimal, with some room in the level.
 func (c *checker) reaches(r *big.Rat, units probability, room float64) bool {
 	n := c.samples[len(c.samples)-1]
 	for i, size := range c.Rule.Sizes {
@@ -165,8 +171,8 @@ func (c *checker) reaches(r *big.Rat, units probability, room float64) bool {
 	return c.rare(n, n, q, c.levels[len(c.levels)-1], 1-room)
 }
 
-// rising is ln A(x; y): the first factors one by one, the others, as they are Γ(x+y)/Γ(f+y) · f!/x!, by Stirling's series, of which the terms
-// left out are below 10⁻¹⁵.
+// rising is ln A(x; y): the first factors one by one, the others, as they are Γ(x+y)/Γ(f+y) ·
+// f!/x!, by Stirling's series, of which the terms left out are below 10⁻¹⁵.
 func (c *checker) rising(x int, y float64) float64 {
 	const first = 1000
 	log := 0.0
@@ -190,13 +196,15 @@ func (c *checker) rising(x int, y float64) float64 {
 //
 //	Φ(x) = ½ + S/(√(2π)·E),   S = x + x³/3 + x⁵/(3·5) + …,   E = e^(x²/2) = 1 + x²/2 + x⁴/(2·4) + …
 //
-// (the derivative of S/E is 1/E: differentiate S·e^(−x²/2) term by term). It errs by less than 2⁻¹¹⁰. Φ(8) is above all q of 15 decimals.
+// (the derivative of S/E is 1/E: differentiate S·e^(−x²/2) term by term). It errs by less than
+// 2⁻¹¹⁰. Φ(8) is above all q of 15 decimals.
 func (c *checker) phi(r *big.Rat) *big.Float {
 	must(r.Cmp(times(c.sigma, big.NewRat(9, 1))) <= 0, "a radius above 9σ")
 	x := number(one).Quo(number(r), number(c.sigma))
 	s, e, square := number(one).Set(x), number(one), number(one).Mul(x, x)
 	sumS, sumE, factor := number(one).Set(x), number(one), new(big.Float)
-	for i := int64(1); i < 64 || e.Sign() != 0 && e.MantExp(nil) > -128; i++ { // from 64 on a term is at most 2/3 of the one before
+	// from 64 on a term is at most 2/3 of the one before
+	for i := int64(1); i < 64 || e.Sign() != 0 && e.MantExp(nil) > -128; i++ {
 		sumE.Add(sumE, e.Quo(e.Mul(e, square), factor.SetInt64(2*i)))
 		sumS.Add(sumS, s.Quo(s.Mul(s, square), factor.SetInt64(2*i+1)))
 	}
@@ -204,8 +212,9 @@ func (c *checker) phi(r *big.Rat) *big.Float {
 	return sumS.Add(sumS.Quo(sumS, root.Mul(root.Sqrt(root), sumE)), number(half))
 }
 
-// side is −1 or 1 where ½ + v is above or below Φ(x) for sure, 0 where float64 leaves a doubt. x may err by eight roundings. The series of
-// phi err by at most six roundings a step, so S/E by 64·12·2⁻⁵³ and some roundings more: less than 2⁻⁴² of itself.
+// side is −1 or 1 where ½ + v is above or below Φ(x) for sure, 0 where float64 leaves a doubt. x
+// may err by eight roundings. The series of phi err by at most six roundings a step, so S/E by
+// 64·12·2⁻⁵³ and some roundings more: less than 2⁻⁴² of itself.
 func side(x, v float64) int {
 	if x < 0 || x > 5 { // up to 5, 64 terms leave out less than 2⁻⁸⁰
 		return 0
@@ -224,8 +233,8 @@ func side(x, v float64) int {
 	return 0
 }
 
-// radius checks that R is (1−10⁻⁹)·σΦ⁻¹(q), cut to 9 significant digits. It is proven if Φ(R/σ) ≤ q. As R was computed in float64,
-// 10⁻¹⁴ of R either way, and 2⁻⁵² of 1−q downwards, are no error.
+// radius checks that R is (1−10⁻⁹)·σΦ⁻¹(q), cut to 9 significant digits. It is proven if Φ(R/σ) ≤
+// q. As R was computed in float64, 10⁻¹⁴ of R either way, and 2⁻⁵² of 1−q downwards, are no error.
 func (c *checker) radius(r *big.Rat, q probability) {
 	f, _ := r.Float64()
 	nine := strconv.FormatFloat(f, 'e', 8, 64)
@@ -253,8 +262,9 @@ func (c *checker) radius(r *big.Rat, q probability) {
 //
 //	W = ∫_{u>q} (u/q)^A ((1−u)/(1−q))^(n−A) dν(u) / ν(u>q),   dν(u) = du/√(u(1−u)).
 //
-// If p ≤ q, each trial multiplies the integrand by a factor of mean at most 1, so W is a non-negative supermartingale that begins at 1,
-// and ever reaches 1/α with probability at most α (Ville). It grows with A. With u = 1−t, v = 1−q, and all integrals from 0 to v,
+// If p ≤ q, each trial multiplies the integrand by a factor of mean at most 1, so W is a
+// non-negative supermartingale that begins at 1, and ever reaches 1/α with probability at most α
+// (Ville). It grows with A. With u = 1−t, v = 1−q, and all integrals from 0 to v,
 //
 //	∫ t^(b−1) (1−t)^(a−1) dt = v^b (1−v)^a / b · F(a+b, b+1),   F(c, d) = 1 + c/d·v + c(c+1)/(d(d+1))·v² + …,
 //

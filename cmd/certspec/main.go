@@ -40,9 +40,12 @@ import (
 // root has a command for each folder beside this file.
 func root() *cobra.Command {
 	return cli.Root(
-		adapt.Command(), attack.Command(), augment.Command(), backend.Command(), bound.Command(), calib.Command(), certify.Command(),
-		corrupt.Command(), dataset.Command(), evaluate.Command(), experiment.Command(), exporter.Command(), importer.Command(), interpolate.Command(),
-		ledger.Command(), lines.Command(), notebook.Command(), ood.Command(), plan.Command(), predict.Command(), preflight.Command(), quantize.Command(), report.Command(),
+		adapt.Command(), attack.Command(), augment.Command(), backend.Command(), bound.Command(), calib.Command(),
+		certify.Command(),
+		corrupt.Command(), dataset.Command(), evaluate.Command(), experiment.Command(), exporter.Command(),
+		importer.Command(), interpolate.Command(),
+		ledger.Command(), lines.Command(), notebook.Command(), ood.Command(), plan.Command(), predict.Command(),
+		preflight.Command(), quantize.Command(), report.Command(),
 		spectral.Command(), sweep.Command(), train.Command(), version.Command(),
 	)
 }

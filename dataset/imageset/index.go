@@ -36,8 +36,8 @@ func (im *Images) Indexed() *Index {
 	return x
 }
 
-// Take is the images at some places, in that order; Images.Index finds images only where it ascends. Digest and the rest
-// stay those of x.
+// Take is the images at some places, in that order; Images.Index finds images only where it
+// ascends. Digest and the rest stay those of x.
 func (x *Index) Take(places []int) *Index {
 	some := *x
 	some.IDs, some.Labels, some.whole = nil, nil, nil

@@ -1,5 +1,5 @@
-// Command picture draws the picture of the README from the ledger of the quickstart and the figures of an attack on it, with the network that
-// comes with certspec. From the root of the repository:
+// Command picture draws the picture of the README from the ledger of the quickstart and the figures
+// of an attack on it, with the network that comes with certspec. From the root of the repository:
 //
 //	go run ./docs/picture
 package main
@@ -46,7 +46,8 @@ func draw(out string, image int) error {
 	if err != nil {
 		return err
 	}
-	picture := nb.Smoothing{Data: data, Model: model, Run: run, Image: image, Clean: run.CertifiedAccuracy(0)[0].Value, Attacked: attacked}
+	picture := nb.Smoothing{Data: data, Model: model, Run: run, Image: image, Clean: run.CertifiedAccuracy(0)[0].Value,
+		Attacked: attacked}
 	return picture.Figure().Save(out)
 }
 

@@ -38,13 +38,16 @@ type Card struct {
 	Layout       string       `json:"layout,omitempty"`        // NCHW or NHWC; "": found from the graph
 	Shape        *pixel.Shape `json:"shape,omitempty"`         // size of the images; nil: found from the graph
 	ChannelOrder string       `json:"channel_order,omitempty"` // in which the network takes them: RGB (also ""), or BGR
-	Scale        float64      `json:"scale,omitempty"`         // what white is, e.g. 255; 0: 1, or 255 for a network on uint8
-	Mean         []float64    `json:"mean,omitempty"`          // per channel, red first in either order; or one for all; empty: 0
-	Std          []float64    `json:"std,omitempty"`           // per channel, red first in either order; or one for all; empty: 1
-	Input        string       `json:"input,omitempty"`         // name of the input of the graph, where it has several
-	Output       string       `json:"output,omitempty"`        // name of the output of the graph, where it has several
-	Scores       string       `json:"scores,omitempty"`        // Logits or Probabilities; "": found out
-	ClassNames   []string     `json:"class_names,omitempty"`
+	// what white is, e.g. 255; 0: 1, or 255 for a network on uint8
+	Scale float64 `json:"scale,omitempty"`
+	// per channel, red first in either order; or one for all; empty: 0
+	Mean []float64 `json:"mean,omitempty"`
+	// per channel, red first in either order; or one for all; empty: 1
+	Std        []float64 `json:"std,omitempty"`
+	Input      string    `json:"input,omitempty"`  // name of the input of the graph, where it has several
+	Output     string    `json:"output,omitempty"` // name of the output of the graph, where it has several
+	Scores     string    `json:"scores,omitempty"` // Logits or Probabilities; "": found out
+	ClassNames []string  `json:"class_names,omitempty"`
 }
 
 // readCard reads the card beside an ONNX file, which may be missing.
@@ -154,7 +157,8 @@ func (c Card) complete(l layout) (Card, error) {
 			values = []float64{missing}
 		case 1, shape.Channels:
 		default:
-			return nil, fmt.Errorf("%s has %d values; images of %v have %d channels", name, len(values), shape, shape.Channels)
+			return nil, fmt.Errorf("%s has %d values; images of %v have %d channels", name, len(values), shape,
+				shape.Channels)
 		}
 		full := make([]float64, shape.Channels)
 		for i := range full {

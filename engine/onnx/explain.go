@@ -18,9 +18,11 @@ var explanations = []struct {
 	{regexp.MustCompile(`(\S+)\(-?\d+\) is not a registered function/op`),
 		"this runtime has no operator $1"},
 	{regexp.MustCompile(`Opset (\d+) is under development.* till opset (\d+)`),
-		"it uses version $1 of ONNX's operators and this runtime knows them up to $2: export with an older opset, or update the library"},
+		"it uses version $1 of ONNX's operators and this runtime knows them up to $2: export with an older opset, " +
+			"or update the library"},
 	{regexp.MustCompile(`Unsupported model IR version: (\d+), max supported IR version: (\d+)`),
-		"its format is IR version $1 and this runtime knows them up to $2: export with an older version of ONNX, or update the library"},
+		"its format is IR version $1 and this runtime knows them up to $2: export with an older version of ONNX, or " +
+			"update the library"},
 }
 
 // preamble is the binding's and the runtime's wrapping: what was called, and where in its

@@ -85,7 +85,8 @@ func readFile(path string, data []byte, card Card) (*contents, error) {
 	switch c.output.Type {
 	case onnxfile.Float32, onnxfile.Float64, onnxfile.Float16:
 	default:
-		return nil, fmt.Errorf("output %q is %s; expected float32, float16 or float64, one value per class", c.output.Name, describeDims(c.output))
+		return nil, fmt.Errorf("output %q is %s; expected float32, float16 or float64, one value per class",
+			c.output.Name, describeDims(c.output))
 	}
 	c.head = lastSoftmax(&model.Graph, c.output.Name)
 	c.softmax = c.head != nil && c.head.Op == "Softmax"
@@ -126,7 +127,8 @@ func pick(what string, values []onnxfile.Value, name string) (onnxfile.Value, er
 	case len(values) > 1 && what == "input":
 		return onnxfile.Value{}, fmt.Errorf("the graph has %d inputs; expected one image: %s", len(values), list)
 	case len(values) > 1:
-		return onnxfile.Value{}, fmt.Errorf("the graph has %d outputs; name the one with a value per class (--output-name, or output in the card): %s", len(values), list)
+		return onnxfile.Value{}, fmt.Errorf("the graph has %d outputs; name the one with a value per class "+
+			"(--output-name, or output in the card): %s", len(values), list)
 	}
 	return values[0], nil
 }
@@ -142,7 +144,8 @@ func scoresOutput(g *onnxfile.Graph) (name string, found bool) {
 	}
 	var plain []string
 	for _, name := range candidates {
-		if !comesFrom(g, name, slices.DeleteFunc(slices.Clone(candidates), func(other string) bool { return other == name })) {
+		if !comesFrom(g, name, slices.DeleteFunc(slices.Clone(candidates),
+			func(other string) bool { return other == name })) {
 			plain = append(plain, name)
 		}
 	}
@@ -172,7 +175,8 @@ func isRow(v onnxfile.Value) bool {
 func comesFrom(g *onnxfile.Graph, name string, others []string) bool {
 	for i := len(g.Nodes) - 1; i >= 0; i-- {
 		if node := &g.Nodes[i]; slices.Contains(node.Outputs, name) {
-			return (node.Op == "Softmax" || node.Op == "LogSoftmax") && len(node.Inputs) > 0 && slices.Contains(others, node.Inputs[0])
+			return (node.Op == "Softmax" || node.Op == "LogSoftmax") && len(node.Inputs) > 0 && slices.Contains(others,
+				node.Inputs[0])
 		}
 	}
 	return false

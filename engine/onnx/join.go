@@ -45,7 +45,8 @@ func Join(classifier, discriminator Source, head string, shift float64) (*onnxfi
 		return nil, err
 	}
 	if f.layout.shape != h.layout.shape {
-		return nil, fmt.Errorf("onnx: %s takes images of %v, the discriminator %s of %v; they must agree", f.path, f.layout.shape, h.path, h.layout.shape)
+		return nil, fmt.Errorf("onnx: %s takes images of %v, the discriminator %s of %v; they must agree", f.path,
+			f.layout.shape, h.path, h.layout.shape)
 	}
 	if err := h.behead(head); err != nil {
 		return nil, err
@@ -54,7 +55,8 @@ func Join(classifier, discriminator Source, head string, shift float64) (*onnxfi
 	if err != nil {
 		return nil, err
 	}
-	joined := &onnxfile.Model{IRVersion: max(onnxfile.IRVersion, f.model.IRVersion, h.model.IRVersion), Producer: "certspec", Functions: f.model.Functions}
+	joined := &onnxfile.Model{IRVersion: max(onnxfile.IRVersion, f.model.IRVersion, h.model.IRVersion),
+		Producer: "certspec", Functions: f.model.Functions}
 	if joined.Opsets, err = operatorSets(f, h); err != nil {
 		return nil, err
 	}
@@ -83,8 +85,10 @@ func Join(classifier, discriminator Source, head string, shift float64) (*onnxfi
 		return name
 	}
 	p := addNode(g, "LogSoftmax", "posterior/log-softmax", results[:1], onnxfile.IntAttribute("axis", -1))
-	p = addNode(g, "Clip", "posterior/log-p", []string{p, constant("posterior/least", leastLogP), constant("posterior/most", 0)})
-	odds := addNode(g, "Add", "posterior/h", []string{results[1], constant("posterior/classes", float32(math.Log(float64(classes))+shift), 1)})
+	p = addNode(g, "Clip", "posterior/log-p", []string{p, constant("posterior/least", leastLogP),
+		constant("posterior/most", 0)})
+	odds := addNode(g, "Add", "posterior/h", []string{results[1], constant("posterior/classes",
+		float32(math.Log(float64(classes))+shift), 1)})
 	addNode(g, "Softplus", "logits", []string{addNode(g, "Add", "posterior/sum", []string{p, odds})})
 	card, err := json.Marshal(Card{Layout: NCHW, ClassNames: f.card.ClassNames})
 	if err != nil {
@@ -96,7 +100,8 @@ func Join(classifier, discriminator Source, head string, shift float64) (*onnxfi
 
 // addNode adds a node with one result, of its name.
 func addNode(g *onnxfile.Graph, op, name string, inputs []string, attributes ...onnxfile.Attribute) string {
-	g.Nodes = append(g.Nodes, onnxfile.Node{Op: op, Name: name, Inputs: inputs, Outputs: []string{name}, Attributes: attributes})
+	g.Nodes = append(g.Nodes, onnxfile.Node{Op: op, Name: name, Inputs: inputs, Outputs: []string{name},
+		Attributes: attributes})
 	return name
 }
 
@@ -138,7 +143,8 @@ func (s Source) part(prefix string) (*part, error) {
 		return nil, p.wrong("%w", err)
 	}
 	p.model.Graph.Inputs = slices.DeleteFunc(slices.Clone(p.model.Graph.Inputs), func(v onnxfile.Value) bool {
-		return v.Name != p.input.Name && slices.ContainsFunc(inputs(&p.model.Graph), func(in onnxfile.Value) bool { return in.Name == v.Name })
+		return v.Name != p.input.Name && slices.ContainsFunc(inputs(&p.model.Graph),
+			func(in onnxfile.Value) bool { return in.Name == v.Name })
 	})
 	p.model.Graph.Keep(p.output)
 	return p, nil
@@ -162,7 +168,8 @@ func (p *part) behead(head string) error {
 		return err
 	}
 	if n.Outputs() != 1 {
-		return p.wrong("its output %q has %d values; expected a network that prood trained, or one with a single output, large where an image is like the classifier's own", p.output.Name, n.Outputs())
+		return p.wrong("its output %q has %d values; expected a network that prood trained, or one with a single "+
+			"output, large where an image is like the classifier's own", p.output.Name, n.Outputs())
 	}
 	return nil
 }
@@ -171,7 +178,8 @@ func (p *part) behead(head string) error {
 func (p *part) layers() (*feedforward.Network, error) {
 	copied := *p.model
 	copied.Graph.Inputs, copied.Graph.Outputs = []onnxfile.Value{p.input}, []onnxfile.Value{p.output}
-	n, err := feedforward.FromONNX(p.path, &copied, &feedforward.Images{Shape: p.layout.shape, ChannelsLast: !p.layout.planar})
+	n, err := feedforward.FromONNX(p.path, &copied, &feedforward.Images{Shape: p.layout.shape,
+		ChannelsLast: !p.layout.planar})
 	if err != nil {
 		return nil, fmt.Errorf("onnx: %w", err)
 	}
@@ -196,7 +204,8 @@ func (p *part) logits() (int, error) {
 	}
 	if p.softmax {
 		axis, err := p.headAxis()
-		if rank := int64(len(p.output.Dims)); err == nil && axis != -1 && axis != rank-1 && (p.opset >= 13 || axis != 1) {
+		if rank := int64(len(p.output.Dims)); err == nil && axis != -1 && axis != rank-1 &&
+			(p.opset >= 13 || axis != 1) {
 			err = p.wrongHead(axis, fmt.Sprintf("is not over the last axis of %s", describeDims(p.output)))
 		}
 		if err != nil {
@@ -212,7 +221,8 @@ func (p *part) logits() (int, error) {
 	return classes, nil
 }
 
-// enter lays the part into a graph, behind what its card says of images, and gives the name of its result, a row of values for each image.
+// enter lays the part into a graph, behind what its card says of images, and gives the name of its
+// result, a row of values for each image.
 func (p *part) enter(g *onnxfile.Graph) (result string) {
 	p.model.Graph.Prefix(p.prefix)
 	at := "image"
@@ -229,14 +239,17 @@ func (p *part) enter(g *onnxfile.Graph) (result string) {
 			bias[to] = float32(-p.card.Mean[from] / p.card.Std[from])
 		}
 		n := int64(c)
-		g.Initializers = append(g.Initializers, onnxfile.Float32Tensor(entrance("weight"), weight, n, n, 1, 1), onnxfile.Float32Tensor(entrance("bias"), bias, n))
-		at = addNode(g, "Conv", entrance("values"), []string{at, entrance("weight"), entrance("bias")}, onnxfile.IntsAttribute("kernel_shape", 1, 1))
+		g.Initializers = append(g.Initializers, onnxfile.Float32Tensor(entrance("weight"), weight, n, n, 1, 1),
+			onnxfile.Float32Tensor(entrance("bias"), bias, n))
+		at = addNode(g, "Conv", entrance("values"), []string{at, entrance("weight"), entrance("bias")},
+			onnxfile.IntsAttribute("kernel_shape", 1, 1))
 	}
 	if !p.layout.planar {
 		at = addNode(g, "Transpose", entrance("layout"), []string{at}, onnxfile.IntsAttribute("perm", 0, 2, 3, 1))
 	}
 	if len(p.layout.dims) < 3 {
-		g.Initializers = append(g.Initializers, onnxfile.Int64Tensor(entrance("shape"), append([]int64{-1}, p.layout.dims...)...))
+		g.Initializers = append(g.Initializers, onnxfile.Int64Tensor(entrance("shape"),
+			append([]int64{-1}, p.layout.dims...)...))
 		at = addNode(g, "Reshape", entrance("row"), []string{at, entrance("shape")})
 	}
 	addNode(g, "Identity", p.prefix+p.input.Name, []string{at})
@@ -247,7 +260,8 @@ func (p *part) enter(g *onnxfile.Graph) (result string) {
 }
 
 // steady are operators whose meaning in inference has not changed since opset 13.
-var steady = []string{"Conv", "Gemm", "MatMul", "Relu", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Clip", "Add", "Sub", "Mul", "Div", "MaxPool", "AveragePool",
+var steady = []string{"Conv", "Gemm", "MatMul", "Relu", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Clip", "Add",
+	"Sub", "Mul", "Div", "MaxPool", "AveragePool",
 	"GlobalAveragePool", "GlobalMaxPool", "Flatten", "Reshape", "Identity", "Constant", "Concat", "Transpose"}
 
 // operatorSets are those of a classifier, where the nodes of the discriminator mean the same in them.
@@ -255,7 +269,8 @@ func operatorSets(f, h *part) ([]onnxfile.OperatorSet, error) {
 	if f.opset != h.opset {
 		for _, n := range h.model.Graph.Nodes {
 			if min(f.opset, h.opset) < 13 || !slices.Contains(steady, n.Op) {
-				return nil, fmt.Errorf("onnx: %s is of opset %d and %s of opset %d, in which the discriminator's node %q (%s) may mean something else; export both with one opset, from 13 on",
+				return nil, fmt.Errorf("onnx: %s is of opset %d and %s of opset %d, in which the discriminator's "+
+					"node %q (%s) may mean something else; export both with one opset, from 13 on",
 					f.path, f.opset, h.path, h.opset, n.Name, n.Op)
 			}
 		}

@@ -133,7 +133,8 @@ func (l *Layers) images() (*feedforward.Images, error) {
 		}
 	}
 	if wide > 1 {
-		return nil, fmt.Errorf("output %q is %s; expected one value per class", file.output.Name, describeDims(file.output))
+		return nil, fmt.Errorf("output %q is %s; expected one value per class", file.output.Name,
+			describeDims(file.output))
 	}
 	card, err := file.card.complete(at)
 	if err != nil {

@@ -53,7 +53,8 @@ func findLayout(input onnxfile.Value, card Card) (layout, error) {
 		case last && !first:
 			order = NHWC
 		case card.Layout == "":
-			return wrong("the graph does not tell which axis is the channel; set layout (--layout, or in the card) to NCHW or NHWC")
+			return wrong("the graph does not tell which axis is the channel; set layout (--layout, or in the card) " +
+				"to NCHW or NHWC")
 		}
 		if card.Layout != "" && card.Layout != order {
 			order, found.chosen = card.Layout, card.Layout
@@ -110,7 +111,8 @@ func findLayout(input onnxfile.Value, card Card) (layout, error) {
 }
 
 // flatLayout is the layout of images that enter as one row of values, with an axis of 1 beside it or not.
-func flatLayout(found layout, input onnxfile.Value, card Card, wrong func(string, ...any) (layout, error)) (layout, error) {
+func flatLayout(found layout, input onnxfile.Value, card Card, wrong func(string, ...any) (layout, error)) (layout,
+	error) {
 	if card.Shape == nil {
 		return wrong("images enter flat; set their shape (--shape 28x28x1, or shape in the card)")
 	}

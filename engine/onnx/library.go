@@ -23,7 +23,8 @@ const entryPoint = "OrtGetApiBase"
 const oldestMinor = 29
 
 // ErrNoLibrary says that there is no library of ONNX Runtime on this machine.
-var ErrNoLibrary = errors.New("no library of ONNX Runtime found; certspec backend install onnxruntime fetches it, or " + Variable + " names one")
+var ErrNoLibrary = errors.New("no library of ONNX Runtime found; certspec backend install onnxruntime fetches it, or " +
+	Variable + " names one")
 
 // Library returns the path of the library that Open uses: the named one, else that of the
 // environment variable, else that of the Python package onnxruntime in the environment that this program is
@@ -54,15 +55,16 @@ func Library(named string) (string, error) {
 	return absolute, checkLibrary(absolute)
 }
 
-// libraryOfPackage is the library of the package onnxruntime beside a program that pip installed: PREFIX/bin/certspec and
-// PREFIX/lib/python3.x/site-packages/onnxruntime.
+// libraryOfPackage is the library of the package onnxruntime beside a program that pip installed:
+// PREFIX/bin/certspec and PREFIX/lib/python3.x/site-packages/onnxruntime.
 func libraryOfPackage(program string, err error) string {
 	if err != nil || filepath.Base(filepath.Dir(program)) != "bin" {
 		return ""
 	}
 	prefix := filepath.Dir(filepath.Dir(program))
 	for _, packages := range []string{"site-packages", "dist-packages"} {
-		files, _ := filepath.Glob(filepath.Join(prefix, "lib", "python3*", packages, "onnxruntime", "capi", "libonnxruntime.*"))
+		files, _ := filepath.Glob(filepath.Join(prefix, "lib", "python3*", packages, "onnxruntime", "capi",
+			"libonnxruntime.*"))
 		for _, file := range files {
 			if isLibrary(filepath.Base(file)) {
 				return file
@@ -103,7 +105,8 @@ func checkVersion(path, version string) error {
 	case errX != nil || errY != nil:
 		return fmt.Errorf("onnx: library %s calls its version %q; expected 1.%d or newer", path, version, oldestMinor)
 	case x != 1 || y < oldestMinor:
-		return fmt.Errorf("onnx: library %s is ONNX Runtime %s; 1.%d or newer is needed (certspec backend install onnxruntime fetches %s)",
+		return fmt.Errorf("onnx: library %s is ONNX Runtime %s; 1.%d or newer is needed (certspec backend install "+
+			"onnxruntime fetches %s)",
 			path, version, oldestMinor, LibraryVersion)
 	}
 	return nil

@@ -30,8 +30,9 @@ type Options struct {
 	Threads  int    // threads inside one call; 0: 1, which is fastest where several calls run at once
 	Provider string // "cpu" (also ""), or "cuda" with a library that was built for it
 
-	// KeepBatch leaves a batch of fixed size as it is. Without it, a graph that computes image by image gets a batch of any size,
-	// which is another identity; runs that an earlier version began go on with it.
+	// KeepBatch leaves a batch of fixed size as it is. Without it, a graph that computes image by
+	// image gets a batch of any size, which is another identity; runs that an earlier version began
+	// go on with it.
 	KeepBatch bool
 
 	plain bool // without the optimiser of graphs
@@ -147,17 +148,18 @@ func (m *Model) FormerIdentities() ([]classifier.Identity, error) {
 
 // Details is what was found in the file, assumed, or taken from the card.
 type Details struct {
-	File       string            `json:"file"`
-	Producer   string            `json:"producer"`              // the program that wrote the file
-	Opset      int64             `json:"opset"`                 // version of the operators of ONNX
-	Layout     string            `json:"layout"`                // e.g. "NCHW"
-	InputType  string            `json:"input_type"`            // e.g. "float32"
-	Batch      int               `json:"batch"`                 // fixed batch of the network; 0: any
-	BatchOf    int               `json:"batch_of,omitempty"`    // fixed batch in the file, whatever became of it
-	BatchFixed string            `json:"batch_fixed,omitempty"` // why it is fixed still
-	Rate       float64           `json:"rate,omitempty"`        // images per second with the batch of the file, in a trial
-	Scores     string            `json:"scores"`                // Logits or Probabilities
-	ScoresFrom string            `json:"scores_from"`           // how that is known
+	File       string `json:"file"`
+	Producer   string `json:"producer"`              // the program that wrote the file
+	Opset      int64  `json:"opset"`                 // version of the operators of ONNX
+	Layout     string `json:"layout"`                // e.g. "NCHW"
+	InputType  string `json:"input_type"`            // e.g. "float32"
+	Batch      int    `json:"batch"`                 // fixed batch of the network; 0: any
+	BatchOf    int    `json:"batch_of,omitempty"`    // fixed batch in the file, whatever became of it
+	BatchFixed string `json:"batch_fixed,omitempty"` // why it is fixed still
+	// images per second with the batch of the file, in a trial
+	Rate       float64           `json:"rate,omitempty"`
+	Scores     string            `json:"scores"`      // Logits or Probabilities
+	ScoresFrom string            `json:"scores_from"` // how that is known
 	ClassNames []string          `json:"class_names,omitempty"`
 	Input      Card              `json:"input"`              // what the images go through before the network
 	Metadata   map[string]string `json:"metadata,omitempty"` // the file's own
@@ -202,7 +204,8 @@ func (d Details) String() string {
 	case d.Batch > 0:
 		fmt.Fprintf(&b, ", batch fixed at %d (%s", d.Batch, d.BatchFixed)
 		if d.Rate > 0 {
-			fmt.Fprintf(&b, "; a trial ran at %.3g images per second, so 10,000 noise samples take some %v; an export with a batch of any size can be several times as fast",
+			fmt.Fprintf(&b, "; a trial ran at %.3g images per second, so 10,000 noise samples take some %v; an "+
+				"export with a batch of any size can be several times as fast",
 				d.Rate, time.Duration(1e4/d.Rate*float64(time.Second)).Round(time.Second))
 		}
 		b.WriteString(")")

@@ -62,7 +62,8 @@ func openNetwork(path string, data []byte, options Options) (*network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ONNX Runtime %s cannot load it: %w", version, err)
 	}
-	net := &network{layout: layout, session: session, fill: newFiller(layout, card, options.Threads), output: file.output.Type, part: cachedPart}
+	net := &network{layout: layout, session: session, fill: newFiller(layout, card, options.Threads),
+		output: file.output.Type, part: cachedPart}
 	rows, err := net.trial(file.output)
 	if err != nil {
 		session.close()
@@ -89,7 +90,8 @@ func openNetwork(path string, data []byte, options Options) (*network, error) {
 
 	net.details = Details{
 		File: path, Producer: file.producer, Opset: file.opset,
-		Layout: layout.name, InputType: layout.kind.String(), Batch: net.layout.batch, BatchOf: fixed, BatchFixed: whyFixed, Rate: rate,
+		Layout: layout.name, InputType: layout.kind.String(), Batch: net.layout.batch, BatchOf: fixed,
+		BatchFixed: whyFixed, Rate: rate,
 		Input: card, ClassNames: card.ClassNames, Metadata: file.metadata,
 		Library: version, Provider: options.Provider, Threads: options.Threads,
 	}
@@ -117,8 +119,9 @@ func openNetwork(path string, data []byte, options Options) (*network, error) {
 	net.info = classifier.Info{
 		Name: onnxfile.Stem(path), Shape: layout.shape, Classes: classes, Logits: d.Scores == Logits,
 		Identity: classifier.Identity{
-			Weights: strings.Join(append([]string{file.digest}, function...), ", "), Engine: "onnxruntime", EngineVersion: version + " " + options.Provider,
-			Threads: options.Threads, InstructionSet: host.InstructionSet(),
+			Weights: strings.Join(append([]string{file.digest}, function...), ", "), Engine: "onnxruntime",
+			EngineVersion: version + " " + options.Provider,
+			Threads:       options.Threads, InstructionSet: host.InstructionSet(),
 		},
 	}
 	return net, nil
@@ -158,7 +161,8 @@ func (net *network) trial(output onnxfile.Value) ([][]float32, error) {
 	case len(dims) < 2 || dims[0] != int64(n):
 		return nil, fmt.Errorf("its output has shape %v for %d images; expected a row of scores per image", dims, n)
 	case wide > 1:
-		return nil, fmt.Errorf("its output has shape %v for %d images; expected one score per class and image (not per pixel or region)", dims, n)
+		return nil, fmt.Errorf("its output has shape %v for %d images; expected one score per class and image (not "+
+			"per pixel or region)", dims, n)
 	case classes < 2:
 		return nil, fmt.Errorf("it has one output value per image; expected one per class")
 	}
@@ -186,7 +190,8 @@ func (net *network) widen(path string, file *contents, classes int, options Opti
 	calls := (images.N + net.layout.batch - 1) / net.layout.batch
 	rate = float64(calls*net.layout.batch) / time.Since(before).Seconds()
 
-	graph, err := symbolic(file.model, file.input.Name, file.output.Name, func(m *onnxfile.Model, names []string) ([][]int64, error) {
+	graph, err := symbolic(file.model, file.input.Name, file.output.Name, func(m *onnxfile.Model,
+		names []string) ([][]int64, error) {
 		return net.shapes(path, m, file.input.Name, names)
 	})
 	if err != nil {
@@ -196,7 +201,8 @@ func (net *network) widen(path string, file *contents, classes int, options Opti
 	if err != nil {
 		return rate, fmt.Errorf("with a batch of any size ONNX Runtime cannot load it: %w", err)
 	}
-	wide := &network{layout: net.layout, session: session, fill: net.fill, output: net.output, tail: net.tail, part: symbolicPart(net.layout.shape.Len())}
+	wide := &network{layout: net.layout, session: session, fill: net.fill, output: net.output, tail: net.tail,
+		part: symbolicPart(net.layout.shape.Len())}
 	wide.layout.batch = 0
 	got, err := wide.answers(images)
 	if err == nil {
@@ -260,7 +266,8 @@ func (net *network) run(in *array, n int, output onnxfile.Value) ([]int64, value
 	dims := []int64{int64(n)}
 	for _, d := range output.Dims[min(1, len(output.Dims)):] {
 		if d.Size <= 0 {
-			return nil, values{}, fmt.Errorf("its output is %s; a float16 output must state the number of classes", describeDims(output))
+			return nil, values{}, fmt.Errorf("its output is %s; a float16 output must state the number of classes",
+				describeDims(output))
 		}
 		dims = append(dims, d.Size)
 	}
@@ -422,7 +429,8 @@ func (net *network) decideProbabilities(batch classifier.Batch, rows []float32, 
 		}
 		sum := sumOfProbabilities(row)
 		if sum == 0 {
-			return errors.New("its outputs are taken for probabilities (" + net.details.ScoresFrom + "), and a row is no distribution; set scores (a flag, or in the card) to logits")
+			return errors.New("its outputs are taken for probabilities (" + net.details.ScoresFrom +
+				"), and a row is no distribution; set scores (a flag, or in the card) to logits")
 		}
 		for c, p := range row {
 			scores[c] = float32(float64(p) / sum)

@@ -66,7 +66,8 @@ func loadLibrary(path string) (string, error) {
 		return "", err
 	}
 	if loaded.path != "" {
-		return "", fmt.Errorf("onnx: library %s: this process uses %s already, and one process can use one library", path, loaded.path)
+		return "", fmt.Errorf("onnx: library %s: this process uses %s already, and one process can use one library",
+			path, loaded.path)
 	}
 	ort.SetSharedLibraryPath(path)
 	if err := ort.InitializeEnvironment(ort.WithLogLevelFatal()); err != nil {

@@ -10,7 +10,8 @@ import (
 
 const (
 	linked    = false
-	notLinked = "this program was built without ONNX Runtime (no C compiler, -tags noonnx, or a platform without it); build with CGO_ENABLED=1 and without the tag"
+	notLinked = "this program was built without ONNX Runtime (no C compiler, -tags noonnx, or a platform without " +
+		"it); build with CGO_ENABLED=1 and without the tag"
 )
 
 var errNotLinked = errors.New(notLinked)

@@ -19,7 +19,8 @@ type session struct {
 	run *ort.DynamicAdvancedSession
 }
 
-// openSession loads the file at path or, where there is data, that; values in other files are in the folder of path then.
+// openSession loads the file at path or, where there is data, that; values in other files are in
+// the folder of path then.
 func openSession(path string, data []byte, input string, outputs []string, options Options) (*session, error) {
 	settings, err := ort.NewSessionOptions()
 	if err != nil {
@@ -49,7 +50,8 @@ func openSession(path string, data []byte, input string, outputs []string, optio
 	}
 	var run *ort.DynamicAdvancedSession
 	if data != nil {
-		if err := settings.AddSessionConfigEntry("session.model_external_initializers_file_folder_path", filepath.Dir(path)); err != nil {
+		if err := settings.AddSessionConfigEntry("session.model_external_initializers_file_folder_path",
+			filepath.Dir(path)); err != nil {
 			return nil, err
 		}
 		run, err = ort.NewDynamicAdvancedSessionWithONNXData(data, []string{input}, outputs, settings)

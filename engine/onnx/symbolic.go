@@ -16,9 +16,10 @@ import (
 // fast on more. symbolic makes a graph that takes any number of images, where every node allows it;
 // same then compares the two.
 
-// symbolicPart is the number of images that a network takes at once whose batch was made symbolic: those of half a
-// million values, and no fewer than 4. Small images gain by large batches; of 224×224 pixels only dense layers do, and the
-// intermediate results of many images cost more than that.
+// symbolicPart is the number of images that a network takes at once whose batch was made symbolic:
+// those of half a million values, and no fewer than 4. Small images gain by large batches; of
+// 224×224 pixels only dense layers do, and the intermediate results of many images cost more than
+// that.
 func symbolicPart(size int) int { return min(max(1<<19/size, 4), cachedPart) }
 
 // role is how a value depends on the images.
@@ -32,7 +33,8 @@ const (
 
 // symbolic returns the graph with a batch of any size, or why there is none. shapes gives the
 // shapes of the named values of the graph as it is.
-func symbolic(m *onnxfile.Model, input, output string, shapes func(m *onnxfile.Model, names []string) ([][]int64, error)) (*onnxfile.Model, error) {
+func symbolic(m *onnxfile.Model, input, output string, shapes func(m *onnxfile.Model, names []string) ([][]int64,
+	error)) (*onnxfile.Model, error) {
 	copied, err := onnxfile.Decode(onnxfile.Encode(m))
 	if err != nil {
 		return nil, err
@@ -42,7 +44,8 @@ func symbolic(m *onnxfile.Model, input, output string, shapes func(m *onnxfile.M
 			return nil, fmt.Errorf("it has a function %s in ONNX's own domain", f.Name)
 		}
 	}
-	s := &symbolizer{graph: &copied.Graph, roles: map[string]role{}, dims: map[string][]int64{}, constants: map[string]*onnxfile.Tensor{}}
+	s := &symbolizer{graph: &copied.Graph, roles: map[string]role{}, dims: map[string][]int64{},
+		constants: map[string]*onnxfile.Tensor{}}
 	s.opset = copied.Opset()
 	s.roles[input] = batched
 	for i := range s.graph.Initializers {
@@ -112,7 +115,10 @@ func (s *symbolizer) nodes() error {
 		for _, name := range n.Inputs {
 			out = max(out, s.roles[name])
 		}
-		if slices.ContainsFunc(n.Attributes, func(a onnxfile.Attribute) bool { return a.Graph != nil || a.Graphs != nil }) {
+		if slices.ContainsFunc(n.Attributes, func(a onnxfile.Attribute) bool {
+			return a.Graph != nil ||
+				a.Graphs != nil
+		}) {
 			return fmt.Errorf("node %q (%s) has a graph of its own inside", n.Name, n.Op)
 		}
 		if n.Op == "Constant" && len(n.Outputs) == 1 {
@@ -149,9 +155,12 @@ func (s *symbolizer) nodes() error {
 var each = func() map[string]bool {
 	set := map[string]bool{}
 	for _, op := range []string{
-		"Relu", "LeakyRelu", "Sigmoid", "Tanh", "Elu", "Selu", "Celu", "Clip", "Exp", "Log", "Sqrt", "Abs", "Neg", "Erf", "HardSigmoid", "HardSwish",
-		"Softplus", "Softsign", "Gelu", "Mish", "Identity", "Cast", "Floor", "Ceil", "Round", "Reciprocal", "ThresholdedRelu", "Sin", "Cos", "Not", "Sign", "Swish",
-		"LRN", "Conv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool",
+		"Relu", "LeakyRelu", "Sigmoid", "Tanh", "Elu", "Selu", "Celu", "Clip", "Exp", "Log", "Sqrt", "Abs", "Neg",
+		"Erf", "HardSigmoid", "HardSwish",
+		"Softplus", "Softsign", "Gelu", "Mish", "Identity", "Cast", "Floor", "Ceil", "Round", "Reciprocal",
+		"ThresholdedRelu", "Sin", "Cos", "Not", "Sign", "Swish",
+		"LRN", "Conv", "ConvTranspose", "MaxPool", "AveragePool", "LpPool", "GlobalAveragePool", "GlobalMaxPool",
+		"GlobalLpPool",
 		"InstanceNormalization", "GroupNormalization", "DepthToSpace", "SpaceToDepth",
 	} {
 		set[op] = true
@@ -159,8 +168,10 @@ var each = func() map[string]bool {
 	return set
 }()
 
-var broadcasting = map[string]bool{"Add": true, "Sub": true, "Mul": true, "Div": true, "Pow": true, "Min": true, "Max": true, "Sum": true, "Mean": true,
-	"Mod": true, "And": true, "Or": true, "Xor": true, "Equal": true, "Greater": true, "Less": true, "GreaterOrEqual": true, "LessOrEqual": true,
+var broadcasting = map[string]bool{"Add": true, "Sub": true, "Mul": true, "Div": true, "Pow": true, "Min": true,
+	"Max": true, "Sum": true, "Mean": true,
+	"Mod": true, "And": true, "Or": true, "Xor": true, "Equal": true, "Greater": true, "Less": true,
+	"GreaterOrEqual": true, "LessOrEqual": true,
 	"Where": true, "PRelu": true}
 
 const mixes = "may mix the images of a batch"
@@ -177,7 +188,8 @@ func (s *symbolizer) allow(n *onnxfile.Node) (before *onnxfile.Node, why string)
 		least = 2
 	}
 	if len(n.Inputs) < least || len(n.Outputs) == 0 {
-		return nil, fmt.Sprintf("has %d inputs and %d outputs; expected at least %d and 1", len(n.Inputs), len(n.Outputs), least)
+		return nil, fmt.Sprintf("has %d inputs and %d outputs; expected at least %d and 1", len(n.Inputs),
+			len(n.Outputs), least)
 	}
 	first := n.Inputs[0]
 	rank := int64(len(s.dims[first]))
@@ -196,7 +208,8 @@ func (s *symbolizer) allow(n *onnxfile.Node) (before *onnxfile.Node, why string)
 	case broadcasting[n.Op]:
 		ok = s.aligned(n)
 	case n.Op == "Concat":
-		ok = axis(n.Int("axis", 1)) != 0 && !slices.ContainsFunc(n.Inputs, func(name string) bool { return s.roles[name] != batched })
+		ok = axis(n.Int("axis", 1)) != 0 && !slices.ContainsFunc(n.Inputs,
+			func(name string) bool { return s.roles[name] != batched })
 	case n.Op == "MatMul":
 		ok = s.matMul(n)
 	case n.Op == "Reshape":
@@ -225,7 +238,8 @@ func (s *symbolizer) allow(n *onnxfile.Node) (before *onnxfile.Node, why string)
 		ok = axis(n.Int("axis", 0)) != 0
 	case n.Op == "QuantizeLinear", n.Op == "DequantizeLinear":
 		ok = len(s.dims[n.Inputs[1]]) == 0 || axis(n.Int("axis", 1)) != 0
-	case n.Op == "Squeeze", n.Op == "Unsqueeze", n.Op == "ReduceMean", n.Op == "ReduceSum", n.Op == "ReduceMax", n.Op == "ReduceMin", n.Op == "ReduceL2",
+	case n.Op == "Squeeze", n.Op == "Unsqueeze", n.Op == "ReduceMean", n.Op == "ReduceSum", n.Op == "ReduceMax",
+		n.Op == "ReduceMin", n.Op == "ReduceL2",
 		n.Op == "ReduceProd", n.Op == "ReduceSumSquare", n.Op == "ReduceL1", n.Op == "ReduceLogSumExp":
 		if n.Op == "Unsqueeze" {
 			rank = int64(len(s.dims[n.Outputs[0]]))
@@ -245,7 +259,8 @@ func (s *symbolizer) allow(n *onnxfile.Node) (before *onnxfile.Node, why string)
 	return nil, ""
 }
 
-// list is a list of whole numbers that is an attribute or, in later versions, a constant input; nil where it is neither.
+// list is a list of whole numbers that is an attribute or, in later versions, a constant input; nil
+// where it is neither.
 func (s *symbolizer) list(n *onnxfile.Node, name string, input int) []int64 {
 	if list := n.Ints(name); list != nil {
 		return list
@@ -321,7 +336,8 @@ func (s *symbolizer) reshape(n *onnxfile.Node) (*onnxfile.Node, string) {
 	name := fmt.Sprintf("certspec shape %d", s.added)
 	n.Inputs = []string{n.Inputs[0], name}
 	n.Attributes = nil // allowzero
-	return &onnxfile.Node{Op: "Constant", Outputs: []string{name}, Attributes: []onnxfile.Attribute{onnxfile.TensorAttribute("value", onnxfile.Int64Tensor("", to...))}}, ""
+	return &onnxfile.Node{Op: "Constant", Outputs: []string{name},
+		Attributes: []onnxfile.Attribute{onnxfile.TensorAttribute("value", onnxfile.Int64Tensor("", to...))}}, ""
 }
 
 // withShapes is the graph with outputs that are the shapes of the named values.
@@ -396,7 +412,8 @@ func same(a, b []float32, classes int, tolerance float64) error {
 			largest, difference = max(largest, math.Abs(u)), max(difference, math.Abs(u-v))
 		}
 		if difference > tolerance*largest {
-			return fmt.Errorf("outputs of image %d differ by %.2g of the largest, which is more than rounding explains", i/classes, difference/largest)
+			return fmt.Errorf("outputs of image %d differ by %.2g of the largest, which is more than rounding explains",
+				i/classes, difference/largest)
 		}
 	}
 	return nil

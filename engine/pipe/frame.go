@@ -80,11 +80,13 @@ func (h *hello) check() error {
 	}
 	switch s := h.shape(); {
 	case !s.Valid() || s.Height > most || s.Width > most || s.Channels > most || s.Len() > math.MaxInt32:
-		return fmt.Errorf("its hello has height, width and channels %d, %d and %d; expected positive numbers", h.Height, h.Width, h.Channels)
+		return fmt.Errorf("its hello has height, width and channels %d, %d and %d; expected positive numbers", h.Height,
+			h.Width, h.Channels)
 	case h.Classes < 1 || h.Classes > 1<<24:
 		return fmt.Errorf("its hello has %d classes; expected at least 1", h.Classes)
 	case len(h.Preprocessing) > longestPreprocessing || strings.ContainsFunc(h.Preprocessing, unicode.IsControl):
-		return fmt.Errorf("its hello has the preprocessing %.200q; expected one line of at most %d bytes", h.Preprocessing, longestPreprocessing)
+		return fmt.Errorf("its hello has the preprocessing %.200q; expected one line of at most %d bytes",
+			h.Preprocessing, longestPreprocessing)
 	}
 	return errors.Join(
 		oneOf("layout", h.Layout, layoutHWC, layoutCHW),
@@ -101,7 +103,8 @@ func readHello(r *bufio.Reader) (hello, error) {
 		}
 		if b != magic[i] {
 			rest, _ := r.Peek(min(r.Buffered(), 60))
-			return hello{}, fmt.Errorf("its standard output begins with %q; expected a hello as PROTOCOL.md has it, and what it prints on standard error only",
+			return hello{}, fmt.Errorf("its standard output begins with %q; expected a hello as PROTOCOL.md has it, "+
+				"and what it prints on standard error only",
 				magic[:i]+string(b)+string(rest))
 		}
 	}
@@ -151,11 +154,13 @@ func readAnswer(r *bufio.Reader, id uint64, n int, content []byte) error {
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return ended(err)
 	}
-	gotID, gotN, size := binary.LittleEndian.Uint64(head[:]), binary.LittleEndian.Uint32(head[8:]), binary.LittleEndian.Uint32(head[12:])
+	gotID, gotN, size := binary.LittleEndian.Uint64(head[:]), binary.LittleEndian.Uint32(head[8:]),
+		binary.LittleEndian.Uint32(head[12:])
 	switch {
 	case gotID != id:
 		rest, _ := r.Peek(min(r.Buffered(), 60))
-		return fmt.Errorf("it answers request %d; expected %d (the bytes are %q; what a program prints belongs on standard error)",
+		return fmt.Errorf("it answers request %d; expected %d (the bytes are %q; what a program prints belongs on "+
+			"standard error)",
 			gotID, id, string(head[:])+string(rest))
 	case int64(gotN) != int64(n):
 		return fmt.Errorf("it answers %d images; the batch has %d", gotN, n)

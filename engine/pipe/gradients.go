@@ -48,7 +48,8 @@ func (m *Model) ConfidenceGradients(ctx context.Context, points [][]float64, cla
 			for j := range gradient {
 				gradient[j] = next()
 				if gradient[j]-gradient[j] != 0 || !(p >= 0 && p <= 1.001) {
-					return fmt.Errorf("its gradient at image %d of a batch is %v for the probability %v", i, gradient[j], p)
+					return fmt.Errorf("its gradient at image %d of a batch is %v for the probability %v", i,
+						gradient[j], p)
 				}
 			}
 			confidences, gradients = append(confidences, p), append(gradients, gradient)

@@ -23,7 +23,8 @@ func Inherited(requests, answers *os.File, options Options) (*Model, error) {
 	options.Processes, options.Restarts = 1, -1
 	m := &Model{command: []string{"calling program"}, options: options, slots: make(chan *slot, 2)}
 	m.log = &log{out: options.Stderr, prefix: "[calling program] "}
-	m.inherited = &child{stdin: requests, stdout: answers, reader: bufio.NewReaderSize(answers, 1<<16), log: m.log, ended: make(chan struct{})}
+	m.inherited = &child{stdin: requests, stdout: answers, reader: bufio.NewReaderSize(answers, 1<<16), log: m.log,
+		ended: make(chan struct{})}
 	m.slots <- new(slot)
 	return m, nil
 }

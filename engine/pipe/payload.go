@@ -59,7 +59,8 @@ func (p *payload) encode(h *hello, batch classifier.Batch) ([]byte, error) {
 	return wire(p, real), nil
 }
 
-// onGrid appends values as multiples of 1/255, which they must be. Those that are not finite become 0: decode makes a Miss of their image.
+// onGrid appends values as multiples of 1/255, which they must be. Those that are not finite become
+// 0: decode makes a Miss of their image.
 func onGrid(grid []int16, values []float32) ([]int16, error) {
 	for i, v := range values {
 		step := math.Round(float64(v) * pixel.Steps)
@@ -67,7 +68,8 @@ func onGrid(grid []int16, values []float32) ([]int16, error) {
 		case math.IsNaN(step) || math.IsInf(step, 0):
 			grid = append(grid, 0)
 		case step < math.MinInt16 || step > math.MaxInt16 || float32(step)/pixel.Steps != v:
-			return nil, fmt.Errorf("it takes int16 multiples of 1/255, and value %d of the batch is %v; use noise on the grid, or a program that takes float32", i, v)
+			return nil, fmt.Errorf("it takes int16 multiples of 1/255, and value %d of the batch is %v; use noise "+
+				"on the grid, or a program that takes float32", i, v)
 		default:
 			grid = append(grid, int16(step))
 		}
@@ -95,7 +97,8 @@ func channelsFirst[T int16 | float32](to, from []T, s pixel.Shape) []T {
 // wire gives values as little-endian bytes, without a copy where the host has them so.
 func wire[T int16 | float32](p *payload, values []T) []byte {
 	if littleEndian {
-		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), len(values)*int(unsafe.Sizeof(values[0])))
+		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))),
+			len(values)*int(unsafe.Sizeof(values[0])))
 	}
 	p.bytes, _ = binary.Append(p.bytes[:0], binary.LittleEndian, values)
 	return p.bytes
@@ -108,7 +111,8 @@ func decode(h *hello, info classifier.Info, batch classifier.Batch, answer []byt
 		for i := range batch.N {
 			class := int32(binary.LittleEndian.Uint32(answer[4*i:]))
 			if class < classifier.Miss || int(class) >= h.Classes {
-				return fmt.Errorf("it gives image %d of a batch the class %d; expected 0 to %d, or −1 for a miss", i, class, h.Classes-1)
+				return fmt.Errorf("it gives image %d of a batch the class %d; expected 0 to %d, or −1 for a miss", i,
+					class, h.Classes-1)
 			}
 			if batch.Real != nil && !finite(batch.Real[i*size:(i+1)*size]) {
 				class = classifier.Miss
@@ -137,7 +141,8 @@ func decode(h *hello, info classifier.Info, batch classifier.Batch, answer []byt
 			sum += float64(v)
 		}
 		if !miss && !(math.Abs(sum-1) <= 1e-3) {
-			return fmt.Errorf("its row for image %d of a batch is no probability distribution: %.100v; let it say that its output is %s", i, row, outputLogits)
+			return fmt.Errorf("its row for image %d of a batch is no probability distribution: %.100v; let it say "+
+				"that its output is %s", i, row, outputLogits)
 		}
 		if result.Scores == nil {
 			continue

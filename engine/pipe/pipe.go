@@ -26,8 +26,11 @@ type Options struct {
 	Processes    int           // how many run at once, each serves one batch at a time; 0: 1
 	StartTimeout time.Duration // longest wait for the hello; 0: 5 minutes, since imports and weights can be slow
 	BatchTimeout time.Duration // longest wait for the answer to a batch; 0: 5 minutes
-	Restarts     int           // how often in a row a program that died is started again with the same batch; 0: 3; below 0: never
-	Stderr       io.Writer     // receives the program's standard error, line by line with its name in front; nil: os.Stderr
+	// how often in a row a program that died is started again with the same batch; 0: 3; below 0:
+	// never
+	Restarts int
+	// receives the program's standard error, line by line with its name in front; nil: os.Stderr
+	Stderr io.Writer
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -169,7 +172,8 @@ func (m *Model) meet(h hello) error {
 	m.info = classifier.Info{
 		Name: h.Name, Shape: h.shape(), Classes: h.Classes, Logits: h.Output == outputLogits,
 		Identity: classifier.Identity{
-			Weights: weights, Engine: "pipe", EngineVersion: fmt.Sprintf("protocol %d", protocolVersion), InstructionSet: host.InstructionSet(),
+			Weights: weights, Engine: "pipe", EngineVersion: fmt.Sprintf("protocol %d", protocolVersion),
+			InstructionSet: host.InstructionSet(),
 		},
 	}
 	if m.info.Name == "" {
@@ -225,7 +229,8 @@ func (m *Model) Classify(ctx context.Context, batch classifier.Batch, result *cl
 		return err
 	}
 	if result.Scores != nil && h.Output == outputClasses {
-		return fmt.Errorf("pipe: %s answers with classes; scores are wanted, so it has to answer with %s or %s", m, outputLogits, outputProbabilities)
+		return fmt.Errorf("pipe: %s answers with classes; scores are wanted, so it has to answer with %s or %s", m,
+			outputLogits, outputProbabilities)
 	}
 	return m.exchange(ctx, func(s *slot) (question, error) {
 		content, err := s.encode(h, batch)

@@ -237,7 +237,8 @@ func (s *lagrangian) stepAssignment(eta float64) {
 		unique, valid := s.residuals(n)
 		for m := range Bins {
 			k := n*Bins + m
-			g := -signs[m]*s.gap(n) + s.lam1[k] + s.lam2[k] + s.rho*(2*s.a[k]-s.q1[k]-s.q2[k]) + s.lam4[n] + s.rho*unique
+			g := -signs[m]*s.gap(n) + s.lam1[k] + s.lam2[k] + s.rho*(2*s.a[k]-s.q1[k]-s.q2[k]) + s.lam4[n] +
+				s.rho*unique
 			if s.outside[k] {
 				g += s.lam5[n] + s.rho*valid
 			}

@@ -69,12 +69,14 @@ func (o ACE) withDefaults() (ACE, error) {
 	case o.Steps < 1 || o.Patience < 1:
 		return o, fmt.Errorf("attack: %d steps with patience %d; expected at least 1", o.Steps, o.Patience)
 	case !(o.Rate > 0) || math.IsInf(o.Rate, 0) || !(o.Factor > 0 && o.Factor <= 1):
-		return o, fmt.Errorf("attack: rate %v with factor %v; expected a finite rate above 0 and a factor in (0, 1]", o.Rate, o.Factor)
+		return o, fmt.Errorf("attack: rate %v with factor %v; expected a finite rate above 0 and a factor in (0, 1]",
+			o.Rate, o.Factor)
 	}
 	return o, nil
 }
 
-// newACEStep compiles a step: outputs are loss and prediction at γ, γ after the step, and the best γ and its loss so far.
+// newACEStep compiles a step: outputs are loss and prediction at γ, γ after the step, and the best
+// γ and its loss so far.
 func newACEStep(n *Network) (*Exec, error) {
 	return n.step(9, func(in []*Node, forward func(*Node) *Node) []*Node {
 		x, gamma, best, bestLoss, omega, predicted := in[0], in[1], in[2], in[3], in[4], in[5]
@@ -92,7 +94,8 @@ func newACEStep(n *Network) (*Exec, error) {
 
 // ACE attacks images x [N, …], which the caller keeps, whose predictions are given with their labels, and returns γ on
 // the device, which the caller frees.
-func (p *Plain) ACE(ctx context.Context, o ACE, x *tensors.Tensor, labels, predicted []int32, weights []*tensors.Tensor) (*tensors.Tensor, error) {
+func (p *Plain) ACE(ctx context.Context, o ACE, x *tensors.Tensor, labels, predicted []int32,
+	weights []*tensors.Tensor) (*tensors.Tensor, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
@@ -127,7 +130,8 @@ func (p *Plain) ACE(ctx context.Context, o ACE, x *tensors.Tensor, labels, predi
 			return fail(context.Cause(ctx))
 		}
 		rate := tensors.FromFlatDataAndDimensions(append([]float32(nil), rates...), n)
-		outputs, err := call(p.ace, []*tensors.Tensor{x, gamma, best, bestLoss, fixed[0], fixed[1], fixed[2], rate, fixed[3]}, weights)
+		outputs, err := call(p.ace, []*tensors.Tensor{x, gamma, best, bestLoss, fixed[0], fixed[1], fixed[2], rate,
+			fixed[3]}, weights)
 		release(rate)
 		if err != nil {
 			return fail(err)

@@ -43,7 +43,9 @@ type State struct {
 	Length         float64   // of a full step, in the units of Epsilon
 	Confidence     []float64 // ẑ_n, in [0, 1]
 	Correct        []bool    // the driven class is the label
-	Direction      []float32 // above 0 for a confidence that is to rise, below for one that is to fall; the size is the part of a full step, at most 1
+	// above 0 for a confidence that is to rise, below for one that is to fall; the size is the part
+	// of a full step, at most 1
+	Direction []float32
 }
 
 // Ramp is ε over the epochs of a training: nothing for Delay epochs, then Epsilon·(e+1)/WarmUp, at most Epsilon.

@@ -55,7 +55,8 @@ func (c *Climb) Run(epsilon float64, images *tensors.Tensor, weights []*tensors.
 	for i := range lowest {
 		lowest[i] = float32(math.Inf(-1))
 	}
-	ball, length := tensors.FromScalar(float32(epsilon)), tensors.FromScalar(float32(2*epsilon/float64(c.attack.Steps+1)))
+	ball, length := tensors.FromScalar(float32(epsilon)),
+		tensors.FromScalar(float32(2*epsilon/float64(c.attack.Steps+1)))
 	z, best, highest := images, images, tensors.FromFlatDataAndDimensions(lowest, n)
 	defer func() { release(ball, length) }()
 	for range c.attack.Steps + 1 { // the last only scores the last point

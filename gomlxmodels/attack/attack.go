@@ -84,7 +84,8 @@ func inRange(x, gamma *Node) *Node {
 // perImage gives v [N] the rank of an image.
 func perImage(v *Node) *Node { return Reshape(v, -1, 1, 1, 1) }
 
-// unit is g divided by its Euclidean norm, image by image; where g is zero it is that of instead, and zero where both are.
+// unit is g divided by its Euclidean norm, image by image; where g is zero it is that of instead,
+// and zero where both are.
 func unit(g, instead *Node) *Node {
 	largest := func(x *Node) *Node { return ReduceAndKeep(Abs(x), ReduceMax, 1, 2, 3) }
 	if instead != nil {

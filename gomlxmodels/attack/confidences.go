@@ -29,7 +29,8 @@ type Predictions struct {
 //
 // Errors: no images, images of another shape, a label that is no class, settings of an attack out of range; that of
 // ctx.
-func Confidences(ctx context.Context, b *backend.Backend, m *modelfile.Model, images *dataset.Images, attacks []ACE, report progress.Reporter) ([]Predictions, error) {
+func Confidences(ctx context.Context, b *backend.Backend, m *modelfile.Model, images *dataset.Images, attacks []ACE,
+	report progress.Reporter) ([]Predictions, error) {
 	a := m.Card.Architecture
 	switch {
 	case images.Len() == 0:
@@ -39,7 +40,8 @@ func Confidences(ctx context.Context, b *backend.Backend, m *modelfile.Model, im
 	}
 	for i, label := range images.Labels {
 		if label < 0 || label >= a.Classes {
-			return nil, fmt.Errorf("attack: image %d of %s has the label %d; expected 0 to %d", images.IDs[i], images.Name, label, a.Classes-1)
+			return nil, fmt.Errorf("attack: image %d of %s has the label %d; expected 0 to %d", images.IDs[i],
+				images.Name, label, a.Classes-1)
 		}
 	}
 	n := &Network{Backend: b, Forward: a.Forward, Tensors: a.Tensors()}
@@ -86,7 +88,8 @@ func Confidences(ctx context.Context, b *backend.Backend, m *modelfile.Model, im
 				if c := r.Classes[k]; c != classifier.Miss {
 					confidence = min(1, float64(r.Scores[k*a.Classes+int(c)]))
 				}
-				into.Classes, into.Confidence = append(into.Classes, int(r.Classes[k])), append(into.Confidence, confidence)
+				into.Classes, into.Confidence = append(into.Classes, int(r.Classes[k])), append(into.Confidence,
+					confidence)
 			}
 			return r.Classes, nil
 		}

@@ -76,7 +76,8 @@ func (o Outcome) Broken() bool { return o.Class != rs.Abstain && o.Class != o.La
 //
 // The outcomes stand image by image, and for each in the order of the radii. The classifier answers for the
 // network, on whatever engine. Images need labels.
-func Empirical(ctx context.Context, b *backend.Backend, m *modelfile.Model, smoothed classifier.Classifier, images *dataset.Images, o EmpiricalOptions) ([]Outcome, error) {
+func Empirical(ctx context.Context, b *backend.Backend, m *modelfile.Model, smoothed classifier.Classifier,
+	images *dataset.Images, o EmpiricalOptions) ([]Outcome, error) {
 	a := m.Card.Architecture
 	o, err := o.ready(images, a.Shape, a.Classes)
 	if err != nil {
@@ -84,7 +85,8 @@ func Empirical(ctx context.Context, b *backend.Backend, m *modelfile.Model, smoo
 	}
 	compiled := &compiledDescent{}
 	for _, w := range m.Weights {
-		compiled.weights = append(compiled.weights, tensors.FromFlatDataAndDimensions(slices.Clone(w.Values), w.Shape...))
+		compiled.weights = append(compiled.weights, tensors.FromFlatDataAndDimensions(slices.Clone(w.Values),
+			w.Shape...))
 	}
 	defer release(compiled.weights...)
 	if compiled.s, err = NewSmoothed(&Network{Backend: b, Forward: a.Forward, Tensors: a.Tensors()}, L2); err != nil {
@@ -224,11 +226,13 @@ type compiledDescent struct {
 
 func (c *compiledDescent) gamma(_ context.Context, g *group, o EmpiricalOptions, radius float64) ([]float32, error) {
 	move := func(values []float32) *tensors.Tensor {
-		return tensors.FromFlatDataAndDimensions(slices.Clone(values), len(values)/(g.dims[0]*g.dims[1]*g.dims[2]), g.dims[0], g.dims[1], g.dims[2])
+		return tensors.FromFlatDataAndDimensions(slices.Clone(values), len(values)/(g.dims[0]*g.dims[1]*g.dims[2]),
+			g.dims[0], g.dims[1], g.dims[2])
 	}
 	x, delta := move(g.x), move(g.delta)
 	defer release(x, delta)
-	a := &Adversary{Epsilon: radius, Steps: o.Steps, Rate: o.Rate, Target: Label, Driver: func() Driver { return Lower{} }}
+	a := &Adversary{Epsilon: radius, Steps: o.Steps, Rate: o.Rate, Target: Label,
+		Driver: func() Driver { return Lower{} }}
 	found, err := c.s.Run(a, radius, o.Predict.Sigma, x, delta, g.labels, c.weights)
 	if err != nil {
 		return nil, err
@@ -246,7 +250,8 @@ func onGrid(pixels []uint8, gamma []float32, radius float64) []uint8 {
 	moved := make([]uint8, len(pixels))
 	for scale := 1.0; ; scale *= 0.99 {
 		for i, v := range pixels {
-			moved[i] = uint8(math.Max(0, math.Min(pixel.Steps, math.Round(float64(v)+scale*pixel.Steps*float64(gamma[i])))))
+			moved[i] = uint8(math.Max(0, math.Min(pixel.Steps,
+				math.Round(float64(v)+scale*pixel.Steps*float64(gamma[i])))))
 		}
 		if distance(pixels, moved) <= pixel.Steps*radius {
 			return moved

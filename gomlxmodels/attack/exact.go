@@ -15,7 +15,8 @@ const Bins = 15
 // of the batch that have the largest calibration error of all (calib.ExactCCE). Then it steers each ẑ_n to its z*_n. It
 // replaces the relaxation that ACCE solves.
 type Exact struct {
-	// HoeffdingAlpha, where it is positive, widens the intervals by the bound of Hoeffding for Noises draws at this level.
+	// HoeffdingAlpha, where it is positive, widens the intervals by the bound of Hoeffding for
+	// Noises draws at this level.
 	HoeffdingAlpha float64
 	Noises         int
 
@@ -60,9 +61,10 @@ func inside(z float64, bin int, bins *calib.Bins) float64 {
 	return math.Max(low+margin, math.Min(high-margin, z))
 }
 
-// steering brings confidences to their aims in steps that are shorter than full ones where that suffices. On the scale of probits the
-// confidence of a smoothed classifier moves by at most length/σ in a step (Salman et al. 2019, lemma 2), and nearly evenly: the way that a step
-// made says how long the next must be.
+// steering brings confidences to their aims in steps that are shorter than full ones where that
+// suffices. On the scale of probits the confidence of a smoothed classifier moves by at most
+// length/σ in a step (Salman et al. 2019, lemma 2), and nearly evenly: the way that a step made
+// says how long the next must be.
 type steering struct {
 	last  []float64 // probits before the last step
 	slope []float64 // probits per full step
@@ -97,8 +99,9 @@ func probit(z float64) float64 {
 	return math.Sqrt2 * math.Erfinv(2*math.Max(least, math.Min(1-least, z))-1)
 }
 
-// intervals are what the Standard certificate says of the confidences at radius ε (Emde et al. 2025, equation 12), taken at
-// their estimates from the noises of the batch: [Φ(Φ⁻¹(ẑ) − ε/σ), Φ(Φ⁻¹(ẑ) + ε/σ)].
+// intervals are what the Standard certificate says of the confidences at radius ε (Emde et al.
+// 2025, equation 12), taken at their estimates from the noises of the batch: [Φ(Φ⁻¹(ẑ) − ε/σ),
+// Φ(Φ⁻¹(ẑ) + ε/σ)].
 func intervals(s *State, alpha float64, noises int) (lower, upper []float64, err error) {
 	half := 0.0
 	if alpha > 0 {

@@ -68,7 +68,8 @@ func moments(x *Node) (mean, size *Node) {
 
 // Run returns the noises that an attack within ε finds for images x [N, …], noises [m·N, …] and probabilities soft [N,
 // K], which all remain the caller's; weights are those of the network.
-func (s *Shake) Run(epsilon float64, x, noises, soft *tensors.Tensor, weights []*tensors.Tensor) (*tensors.Tensor, error) {
+func (s *Shake) Run(epsilon float64, x, noises, soft *tensors.Tensor, weights []*tensors.Tensor) (*tensors.Tensor,
+	error) {
 	ball, length := tensors.FromScalar(float32(epsilon)), tensors.FromScalar(float32(2*epsilon/float64(s.attack.Steps)))
 	defer release(ball, length)
 	delta := noises

@@ -89,13 +89,15 @@ func crossEntropies(logits, labels *Node) *Node {
 
 // PGD disturbs images x [N, …] with their labels, which the caller keeps, and returns γ on the device, which the caller
 // frees.
-func (p *Plain) PGD(ctx context.Context, o PGD, x *tensors.Tensor, labels []int32, weights []*tensors.Tensor) (*tensors.Tensor, error) {
+func (p *Plain) PGD(ctx context.Context, o PGD, x *tensors.Tensor, labels []int32,
+	weights []*tensors.Tensor) (*tensors.Tensor, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	gamma := tensors.FromShape(x.Shape())
-	fixed := []*tensors.Tensor{tensors.FromFlatDataAndDimensions(labels, len(labels)), tensors.FromScalar(float32(o.Step)), tensors.FromScalar(float32(o.Epsilon))}
+	fixed := []*tensors.Tensor{tensors.FromFlatDataAndDimensions(labels, len(labels)),
+		tensors.FromScalar(float32(o.Step)), tensors.FromScalar(float32(o.Epsilon))}
 	defer release(fixed...)
 	for range o.Steps {
 		if err := ctx.Err(); err != nil {
@@ -118,10 +120,12 @@ func (p *Plain) PGD(ctx context.Context, o PGD, x *tensors.Tensor, labels []int3
 // order of Network.Tensors. It returns γ in the order of the images.
 //
 // Errors: those of PGD; images or weights of another number than their shapes have.
-func (p *Plain) Perturb(ctx context.Context, o PGD, shape pixel.Shape, images []float32, labels []int32, weights [][]float32) ([]float32, error) {
+func (p *Plain) Perturb(ctx context.Context, o PGD, shape pixel.Shape, images []float32, labels []int32,
+	weights [][]float32) ([]float32, error) {
 	n := len(labels)
 	if n == 0 || len(images) != n*shape.Len() {
-		return nil, fmt.Errorf("attack: %d values of images for %d labels; expected %d for each, of %v", len(images), n, shape.Len(), shape)
+		return nil, fmt.Errorf("attack: %d values of images for %d labels; expected %d for each, of %v", len(images), n,
+			shape.Len(), shape)
 	}
 	if len(weights) != len(p.network.Tensors) {
 		return nil, fmt.Errorf("attack: %d weights; expected the network's %d", len(weights), len(p.network.Tensors))
@@ -130,7 +134,8 @@ func (p *Plain) Perturb(ctx context.Context, o PGD, shape pixel.Shape, images []
 	defer func() { release(own...) }()
 	for i, t := range p.network.Tensors {
 		if size := t.Size(); len(weights[i]) != size {
-			return nil, fmt.Errorf("attack: %s has %d values; expected %d, of %v", t.Name, len(weights[i]), size, t.Shape)
+			return nil, fmt.Errorf("attack: %s has %d values; expected %d, of %v", t.Name, len(weights[i]), size,
+				t.Shape)
 		}
 		own = append(own, tensors.FromFlatDataAndDimensions(slices.Clone(weights[i]), t.Shape...))
 	}

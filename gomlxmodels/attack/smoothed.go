@@ -82,7 +82,8 @@ func (f *Found) Close() error { return release(f.Gamma) }
 
 // Run attacks the images x [N, …], under the noises delta [m·N, …], with a budget of epsilon; labels and weights as on
 // the device. Its arguments remain the caller's.
-func (s *Smoothed) Run(a *Adversary, epsilon, sigma float64, x, delta *tensors.Tensor, labels []int32, weights []*tensors.Tensor) (*Found, error) {
+func (s *Smoothed) Run(a *Adversary, epsilon, sigma float64, x, delta *tensors.Tensor, labels []int32,
+	weights []*tensors.Tensor) (*Found, error) {
 	n := len(labels)
 	state := &State{
 		Sigma: sigma, Epsilon: epsilon, Length: a.Rate * 2 * epsilon / float64(a.Steps),

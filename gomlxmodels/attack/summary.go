@@ -11,7 +11,8 @@ import (
 type UnderAttack struct {
 	Radius    float64 `json:"radius"`
 	Certified float64 `json:"certified"` // accuracy: a lower bound on the robust one
-	Empirical float64 `json:"empirical"` // share of the images that are not broken: an upper bound, as far as the attack can tell
+	// share of the images that are not broken: an upper bound, as far as the attack can tell
+	Empirical float64 `json:"empirical"`
 	Broken    int     `json:"broken"`
 	Undecided int     `json:"undecided"` // not broken, but the smoothed classifier abstains
 	Images    int     `json:"images"`
@@ -28,7 +29,8 @@ func InLedger(run *rs.Run, images *dataset.Images) (*dataset.Images, rs.Rows, er
 			continue
 		}
 		if images.Labels[i] != row.Label {
-			return nil, nil, fmt.Errorf("image %d has the label %d in the ledger, and %d in %s: it is another set than that of the ledger, %s",
+			return nil, nil, fmt.Errorf("image %d has the label %d in the ledger, and %d in %s: it is another set "+
+				"than that of the ledger, %s",
 				row.Image, row.Label, images.Labels[i], images.Name, run.Header.Data.Name)
 		}
 		rows, places = append(rows, row), append(places, i)

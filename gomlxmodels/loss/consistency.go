@@ -2,8 +2,9 @@ package loss
 
 import . "github.com/gomlx/gomlx/core/graph"
 
-// Consistency is the regularised loss of Jeong and Shin 2020 (arXiv 2006.04062, equations 6 and 7) for m noise samples of each
-// image, logits [m, N, K]. With p_i = softmax(z_i) and p̄ = Σ_i p_i/m, the mean over the images of
+// Consistency is the regularised loss of Jeong and Shin 2020 (arXiv 2006.04062, equations 6 and 7)
+// for m noise samples of each image, logits [m, N, K]. With p_i = softmax(z_i) and p̄ = Σ_i p_i/m,
+// the mean over the images of
 //
 //	(1/m) Σ_i CE(p_i, y) + λ·(1/m) Σ_i KL(p̄ ‖ p_i) + η·H(p̄),  H(p̄) = −Σ_c p̄_c log max(p̄_c, 10⁻²⁰).
 func Consistency(logits, labels *Node, lambda, eta float64) []Term {

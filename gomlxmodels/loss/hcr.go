@@ -2,9 +2,10 @@ package loss
 
 import . "github.com/gomlx/gomlx/core/graph"
 
-// HCR is the hierarchical consistency regularisation of Sun et al. 2021 (arXiv 2112.00659, equations 3 and 4) for v views of
-// each image with s noises each, logits [v, s, N, K]; the first view is the image itself. With p_ji = softmax(z_ji),
-// p̄_j = Σ_i p_ji/s and p̄ = Σ_j p̄_j/v, clamped to [10⁻⁷, 1] in the logarithm, the mean over the images of
+// HCR is the hierarchical consistency regularisation of Sun et al. 2021 (arXiv 2112.00659,
+// equations 3 and 4) for v views of each image with s noises each, logits [v, s, N, K]; the first
+// view is the image itself. With p_ji = softmax(z_ji), p̄_j = Σ_i p_ji/s and p̄ = Σ_j p̄_j/v,
+// clamped to [10⁻⁷, 1] in the logarithm, the mean over the images of
 //
 //	(1/s) Σ_i CE(p_0i, y) + (1/v) Σ_j [ λ·KL(p̄_j ‖ p̄) + η·(1/s) Σ_i KL(p_ji ‖ p̄_j) ].
 //

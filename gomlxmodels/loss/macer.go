@@ -28,7 +28,8 @@ func MACER(logits, labels *Node, sigma, lambda, gamma, beta float64) []Term {
 
 	x1, x2 := normalQuantile(StopGradient(q1)), normalQuantile(StopGradient(q2))
 	margin := Sub(x1, x2)
-	counts := LogicalAnd(Equal(top, labels), LogicalAnd(IsFinite(margin), LessOrEqual(margin, Scalar(q.Graph(), q.DType(), gamma))))
+	counts := LogicalAnd(Equal(top, labels), LogicalAnd(IsFinite(margin),
+		LessOrEqual(margin, Scalar(q.Graph(), q.DType(), gamma))))
 	radius := Sub(through(q1, x1, counts), through(q2, x2, counts))
 	robust := Where(counts, MulScalar(AddScalar(Neg(radius), gamma), sigma/2), ZerosLike(radius))
 	return []Term{

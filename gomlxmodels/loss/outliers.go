@@ -5,7 +5,8 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// The losses of images that are none of the classes give a value for each of M images, [M], so that a method may choose among them.
+// The losses of images that are none of the classes give a value for each of M images, [M], so that
+// a method may choose among them.
 
 // LogConfidence is log max_k p_k of logits [M, K], for p = softmax(z): the out-loss of CEDA (Hein, Andriushchenko and
 // Bitterwolf 2019). Its gradient is e_k* − p, with k* the first of equal classes; its minimum is −log K.
@@ -43,8 +44,8 @@ func Others(rows, v *Node, m int) *Node {
 	return Gather(rows, ReduceAndKeep(Where(chosen, places, ZerosLike(places)), ReduceSum, -1))
 }
 
-// ranks are the places of values [M] in their order, the first of equal ones first: the number of those before each, counted pair by
-// pair, so that nothing is sorted.
+// ranks are the places of values [M] in their order, the first of equal ones first: the number of
+// those before each, counted pair by pair, so that nothing is sorted.
 func ranks(v *Node) *Node {
 	v = StopGradient(v)
 	n, g := v.Shape().Dimensions[0], v.Graph()

@@ -23,17 +23,20 @@ type Attack struct {
 	Norm attack.Norm `json:"norm,omitempty" usage:"norm of the budget: l2 (also empty) or linf"`
 }
 
-// euclidean refuses the norm L∞ for adversaries that reckon how far a confidence gets, which they do in the Euclidean norm.
+// euclidean refuses the norm L∞ for adversaries that reckon how far a confidence gets, which they
+// do in the Euclidean norm.
 func (a Attack) euclidean() error {
 	if a.Norm == attack.LInf {
-		return fmt.Errorf("norm is %s; expected %s: this adversary bounds confidences in the Euclidean norm", a.Norm, attack.L2)
+		return fmt.Errorf("norm is %s; expected %s: this adversary bounds confidences in the Euclidean norm", a.Norm,
+			attack.L2)
 	}
 	return nil
 }
 
 func (a Attack) needs(target attack.Target, driver func() attack.Driver) Needs {
 	return Needs{Views: 1, Noises: a.Noises, Adversary: &attack.Adversary{
-		Norm: a.Norm, Epsilon: a.Epsilon, Steps: a.Steps, Rate: a.Rate, WarmUp: a.WarmUp, Delay: a.Delay, Target: target, Driver: driver,
+		Norm: a.Norm, Epsilon: a.Epsilon, Steps: a.Steps, Rate: a.Rate, WarmUp: a.WarmUp, Delay: a.Delay,
+		Target: target, Driver: driver,
 	}}
 }
 

@@ -20,7 +20,8 @@ type CATRS struct {
 func (CATRS) Name() string   { return "cat-rs" }
 func (m CATRS) Check() error { return weights("lambda", m.Lambda) }
 func (m CATRS) Needs() Needs {
-	return Needs{Views: 1, Noises: m.Noises, Shaken: &attack.Noises{Epsilon: m.Epsilon, Steps: m.Steps}, Again: true, Soft: true, Draws: m.Noises}
+	return Needs{Views: 1, Noises: m.Noises, Shaken: &attack.Noises{Epsilon: m.Epsilon, Steps: m.Steps}, Again: true,
+		Soft: true, Draws: m.Noises}
 }
 
 func (m CATRS) Loss(b *Batch) []loss.Term {

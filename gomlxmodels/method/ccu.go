@@ -78,14 +78,16 @@ func (m CCU) Start(shape pixel.Shape, images [][]float64, more map[string][][]fl
 	}
 	sides := map[string]*mixture.Mixture{}
 	for side, points := range map[string][][]float64{"in": own, "out": some(more[outSet])} {
-		if sides[side], err = mixture.EM(metric.Whiten(points), nets.MixtureComponents, m.Rounds, uint64(m.Seed)); err != nil {
+		if sides[side], err = mixture.EM(metric.Whiten(points), nets.MixtureComponents, m.Rounds,
+			uint64(m.Seed)); err != nil {
 			return nil, fmt.Errorf("the mixture %s: %w", side, err)
 		}
 	}
 	mixture.Apart(sides["in"], sides["out"])
 	d := shape.Len()
 	transform := metric.Transform()
-	values := map[string][]float32{nets.Densities + "/transform": make([]float32, 0, d*d), nets.Densities + "/shift": make([]float32, d)}
+	values := map[string][]float32{nets.Densities + "/transform": make([]float32, 0, d*d), nets.Densities +
+		"/shift": make([]float32, d)}
 	shift := make([]float64, d)
 	for i := range d {
 		for j, v := range transform.RawRowView(i) {
@@ -102,7 +104,8 @@ func (m CCU) Start(shape pixel.Shape, images [][]float64, more map[string][][]fl
 			means = append(means, narrow(mean)...)
 		}
 		at := nets.Densities + "/" + side
-		values[at+"/means"], values[at+"/log-variances"], values[at+"/log-weights"] = means, narrow(of.LogVariances), narrow(of.LogWeights)
+		values[at+"/means"], values[at+"/log-variances"], values[at+"/log-weights"] = means, narrow(of.LogVariances),
+			narrow(of.LogWeights)
 	}
 	return values, nil
 }

@@ -51,7 +51,8 @@ func (m GOOD) Loss(b *Batch) []loss.Term {
 	order := Iota(kappa.Graph(), shapes.Make(kappa.DType(), images), 0)
 	if certified > 0 {
 		v := loss.Widest(b.Differences(out.Images, b.Number(epsilonRamp), m.Clip))
-		terms = append(terms, loss.Term{Name: "bound", Value: Mul(kappa, loss.Share(loss.UpperBound(v), loss.Smallest(v, certified)))})
+		terms = append(terms, loss.Term{Name: "bound", Value: Mul(kappa, loss.Share(loss.UpperBound(v),
+			loss.Smallest(v, certified)))})
 		order = v
 	}
 	if certified < images {

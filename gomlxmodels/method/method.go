@@ -54,9 +54,11 @@ type Needs struct {
 	Share Share
 	// Adversary disturbs the image under its noises before the step; nil for none. Views must then be 1.
 	Adversary *attack.Adversary
-	// Shaken moves each noise sample by itself, beside the rows of the step, for Batch.Forward; nil for none. Views must then be 1.
+	// Shaken moves each noise sample by itself, beside the rows of the step, for Batch.Forward; nil
+	// for none. Views must then be 1.
 	Shaken *attack.Noises
-	// Again: the loss has the network see as many rows a second time, by Batch.Forward, and the adversary leaves those of the step as they are.
+	// Again: the loss has the network see as many rows a second time, by Batch.Forward, and the
+	// adversary leaves those of the step as they are.
 	Again bool
 	// Soft: the loss takes what is known of an image, Batch.Soft.
 	Soft bool
@@ -67,9 +69,11 @@ type Needs struct {
 	// Posterior is what the network is joined with; see nets.Architecture. Empty for nothing.
 	Posterior string
 	Shift     float64 // of nets.ProoD
-	// Rates are factors of the learning rate of some tensors, by what their names begin with; these have no weight decay.
+	// Rates are factors of the learning rate of some tensors, by what their names begin with; these
+	// have no weight decay.
 	Rates map[string]float64
-	// Ramps are numbers of the loss that change during the run, by name; see Batch.Number. A recipe may give others under the same names.
+	// Ramps are numbers of the loss that change during the run, by name; see Batch.Number. A recipe
+	// may give others under the same names.
 	Ramps map[string]schedule.Ramp
 }
 
@@ -79,8 +83,9 @@ type Set struct {
 	Name     string
 	Labelled bool // its images must have labels of the classes
 	Foreign  bool // its images are of none of the classes: a set of those that the run learns from is refused
-	// Later: the loss itself runs the network, by Batch.Forward, on those images whose logits it takes. A network with batch normalisation,
-	// where the images of a batch depend on each other, sees them with the others all the same.
+	// Later: the loss itself runs the network, by Batch.Forward, on those images whose logits it
+	// takes. A network with batch normalisation, where the images of a batch depend on each other,
+	// sees them with the others all the same.
 	Later bool
 
 	// Attack disturbs its images before the step, within the number that the ramp Epsilon gives; nil for none.
@@ -135,12 +140,13 @@ type Batch struct {
 	Rows   *Node   // the images of the logits, with their noise: [Views·Noises·N, H, W, C]
 	Sigma  float64 // of the noise, 1 = full range
 
-	// What an attack begins with and found; nil without one. Clean are the images without noise [N, H, W, C], Noise is that of the rows
-	// [Noises·N, H, W, C], and Gamma the perturbations of the images, [N, H, W, C], or with Needs.Shaken the noises in the place of Noise.
+	// What an attack begins with and found; nil without one. Clean are the images without noise [N,
+	// H, W, C], Noise is that of the rows [Noises·N, H, W, C], and Gamma the perturbations of the
+	// images, [N, H, W, C], or with Needs.Shaken the noises in the place of Noise.
 	Clean, Noise, Gamma *Node
 
-	// Forward runs the network on further rows of images, in a pass of its own: batch normalisation takes their mean and variance, and the running
-	// averages follow those of both passes.
+	// Forward runs the network on further rows of images, in a pass of its own: batch normalisation
+	// takes their mean and variance, and the running averages follow those of both passes.
 	Forward func(rows *Node) *Node
 
 	Soft  *Node // [N, K], with Needs.Soft: the run's soft labels, or 1 for the label
@@ -153,8 +159,9 @@ type Batch struct {
 
 	More map[string]*More // the further sets, by name
 
-	// Differences are bounds U [M, K, K] on the differences of the logits of all images within ε, a scalar, of images [M, H, W, C]; see
-	// nets.Ball and nets.Architecture.Differences. It may be differentiated.
+	// Differences are bounds U [M, K, K] on the differences of the logits of all images within ε, a
+	// scalar, of images [M, H, W, C]; see nets.Ball and nets.Architecture.Differences. It may be
+	// differentiated.
 	Differences func(images, epsilon *Node, clip bool) *Node
 
 	// Intervals are bounds on what a layer gives for them; of a nil ε, its values.
@@ -234,7 +241,8 @@ func Check(m Method) error {
 				return bad("%w", err)
 			}
 			if _, ok := n.Ramps[set.Epsilon]; !ok {
-				return bad("the attack on the set %s is within %q, which is not one of its ramps", set.Name, set.Epsilon)
+				return bad("the attack on the set %s is within %q, which is not one of its ramps", set.Name,
+					set.Epsilon)
 			}
 		}
 	}

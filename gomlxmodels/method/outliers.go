@@ -13,8 +13,8 @@ import (
 //
 //	(1/N) Σ_i CE(x_i, y_i) + (κ/M) Σ_j L(z_j)
 //
-// over N labelled images and M of the set outSet (Bitterwolf, Meinke and Hein 2020, arXiv 2007.08473). There is no noise but that of
-// the recipe's σ, on the labelled images.
+// over N labelled images and M of the set outSet (Bitterwolf, Meinke and Hein 2020, arXiv
+// 2007.08473). There is no noise but that of the recipe's σ, on the labelled images.
 
 // outSet is the name of the set of images that are none of the classes.
 const outSet = "out"
@@ -41,7 +41,8 @@ func (o Outliers) check() error {
 }
 
 func (o Outliers) needs() Needs {
-	return Needs{Views: 1, Noises: 1, Sets: []Set{{Name: outSet, Foreign: true}}, Ramps: map[string]schedule.Ramp{kappaRamp: rampFrom(o.Kappa, o.KappaStart, o.KappaOver)}}
+	return Needs{Views: 1, Noises: 1, Sets: []Set{{Name: outSet, Foreign: true}},
+		Ramps: map[string]schedule.Ramp{kappaRamp: rampFrom(o.Kappa, o.KappaStart, o.KappaOver)}}
 }
 
 // rampFrom is to·clip((e − start)/over, 0, 1) in epoch e; a length of 0 is a step at the start.

@@ -24,8 +24,10 @@ func (m SmoothMix) Check() error { return weights("alpha", m.Alpha, "eta", m.Eta
 
 func (m SmoothMix) Needs() Needs {
 	// As many steps of a length of α never leave the ball of their sum, so that it is no budget.
-	a := &attack.Adversary{Epsilon: m.Alpha * float64(m.Steps), Steps: m.Steps, Rate: 0.5, Driver: func() attack.Driver { return attack.Lower{} }}
-	return Needs{Views: 1, Noises: m.Noises, Adversary: a, Again: true, Draws: 1, Ramps: map[string]schedule.Ramp{"mixup": {To: m.Eta, Over: m.WarmUp}}}
+	a := &attack.Adversary{Epsilon: m.Alpha * float64(m.Steps), Steps: m.Steps, Rate: 0.5,
+		Driver: func() attack.Driver { return attack.Lower{} }}
+	return Needs{Views: 1, Noises: m.Noises, Adversary: a, Again: true, Draws: 1,
+		Ramps: map[string]schedule.Ramp{"mixup": {To: m.Eta, Over: m.WarmUp}}}
 }
 
 func (m SmoothMix) Loss(b *Batch) []loss.Term {

@@ -226,10 +226,12 @@ func Read(path string) (*Model, error) {
 		return nil, fmt.Errorf("modelfile: %s: %w", file, err)
 	}
 	if name := metadata["architecture"]; name != "" && name != card.Architecture.Name {
-		return nil, fmt.Errorf("modelfile: %s holds the weights of a %s, but its card says %s: one of the two was changed", file, name, card.Architecture.Name)
+		return nil, fmt.Errorf("modelfile: %s holds the weights of a %s, but its card says %s: one of the two was "+
+			"changed", file, name, card.Architecture.Name)
 	}
 	if got := digest(data); got != card.Weights {
-		return nil, fmt.Errorf("modelfile: %s has the digest %s, but its card says %s: one of the two was changed", file, got, card.Weights)
+		return nil, fmt.Errorf("modelfile: %s has the digest %s, but its card says %s: one of the two was changed",
+			file, got, card.Weights)
 	}
 	weights, err := arrange(card.Architecture, tensors)
 	if err != nil {

@@ -38,7 +38,10 @@ type entry struct {
 
 // Encode writes tensors and metadata in the safetensors format. Equal contents give equal bytes.
 func Encode(tensors []Tensor, metadata map[string]string) ([]byte, error) {
-	sorted := slices.SortedFunc(slices.Values(tensors), func(a, b Tensor) int { return strings.Compare(a.Name, b.Name) })
+	sorted := slices.SortedFunc(slices.Values(tensors), func(a, b Tensor) int {
+		return strings.Compare(a.Name,
+			b.Name)
+	})
 	header := make(map[string]any, len(sorted)+1)
 	if len(metadata) > 0 {
 		header[metadataKey] = metadata
@@ -122,7 +125,8 @@ func decode(data []byte, types map[string]NumberType, expected string) ([]Tensor
 	}
 	length := binary.LittleEndian.Uint64(data)
 	if length > maxHeader {
-		return nil, nil, fmt.Errorf("not a safetensors file: header of %d bytes; at most %d are read", length, maxHeader)
+		return nil, nil, fmt.Errorf("not a safetensors file: header of %d bytes; at most %d are read", length,
+			maxHeader)
 	}
 	data = data[8:]
 	if uint64(len(data)) < length {

@@ -11,7 +11,8 @@ const normMomentum = 0.1 // weight of the newest batch in the running averages
 func (g *grapher) norm(name string, x span, tensor func(name string) *Node) span {
 	d := x.centre.Shape().Dimensions
 	if len(d) == 2 { // behind a dense layer
-		y := g.norm(name, x.both(func(x *Node) *Node { return Reshape(x, x.Shape().Dimensions[0], 1, 1, d[1]) }), tensor)
+		y := g.norm(name, x.both(func(x *Node) *Node { return Reshape(x, x.Shape().Dimensions[0], 1, 1, d[1]) }),
+			tensor)
 		return y.both(func(y *Node) *Node { return Reshape(y, y.Shape().Dimensions[0], d[1]) })
 	}
 	scale, shift, runningMean, runningVariance := tensor("scale"), tensor("shift"), tensor("mean"), tensor("variance")

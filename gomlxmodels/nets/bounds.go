@@ -48,8 +48,8 @@ func (a Architecture) Differences(centre, radius *Node, lookup Lookup) *Node {
 	return Where(BroadcastToShape(same, u.Shape()), ZerosLike(u), u)
 }
 
-// span is what a layer gives: values, and of a bounded forward pass how far they may be from them on both sides, else nil. The radius
-// may be of one image for all.
+// span is what a layer gives: values, and of a bounded forward pass how far they may be from them
+// on both sides, else nil. The radius may be of one image for all.
 type span struct{ centre, radius *Node }
 
 func fromEnds(lower, upper *Node) (centre, radius *Node) {

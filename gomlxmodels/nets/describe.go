@@ -22,17 +22,26 @@ type Kind string
 
 // The kinds.
 const (
-	ImagesLayer   Kind = "images"    // what goes in; the first layer, and no other
-	ConvLayer     Kind = "conv"      // convolution with zero padding of (Size−1)/2; tensors kernel [Size, Size, in, out] and, with Bias, bias [out]
-	NormLayer     Kind = "norm"      // batch normalisation per channel; tensors scale, shift, mean, variance, all [channels]
-	ReLULayer     Kind = "relu"      // max(x, 0)
-	AddLayer      Kind = "add"       // sum of two
-	MaxPoolLayer  Kind = "max-pool"  // maximum over Size×Size pixels, stride 2: over 3×3 with a border of one pixel, over 2×2 without; its input must not be negative
+	ImagesLayer Kind = "images" // what goes in; the first layer, and no other
+	// convolution with zero padding of (Size−1)/2; tensors kernel [Size, Size, in, out] and, with
+	// Bias, bias [out]
+	ConvLayer Kind = "conv"
+	// batch normalisation per channel; tensors scale, shift, mean, variance, all [channels]
+	NormLayer Kind = "norm"
+	ReLULayer Kind = "relu" // max(x, 0)
+	AddLayer  Kind = "add"  // sum of two
+	// maximum over Size×Size pixels, stride 2: over 3×3 with a border of one pixel, over 2×2
+	// without; its input must not be negative
+	MaxPoolLayer  Kind = "max-pool"
 	MeanPoolLayer Kind = "mean-pool" // mean over all pixels
-	DenseLayer    Kind = "dense"     // x·kernel + bias; tensors kernel [inputs, outputs] and, with Bias, bias [outputs]; inputs pixel by pixel
-	HalveLayer    Kind = "halve"     // mean over 2×2 pixels, stride 2; an odd last row or column is left out
-	MixtureLayer  Kind = "mixture"   // of images, ln p(x|in) and ln p(x|out); see mixture.go
-	JoinLayer     Kind = "join"      // of logits f and h, one value: softplus(h + Δ + ln K + max(log softmax(f), −100)); see posterior.go
+	// x·kernel + bias; tensors kernel [inputs, outputs] and, with Bias, bias [outputs]; inputs
+	// pixel by pixel
+	DenseLayer   Kind = "dense"
+	HalveLayer   Kind = "halve"   // mean over 2×2 pixels, stride 2; an odd last row or column is left out
+	MixtureLayer Kind = "mixture" // of images, ln p(x|in) and ln p(x|out); see mixture.go
+	// of logits f and h, one value: softplus(h + Δ + ln K + max(log softmax(f), −100)); see
+	// posterior.go
+	JoinLayer Kind = "join"
 )
 
 // Layer is one step of a network. Layers stand in the order in which they are computed.
@@ -58,8 +67,10 @@ type ConvOptions struct {
 	Channels int  // that it gives
 	Stride   int  // default 1
 	Bias     bool // also where the architecture asks for none
-	Uniform  bool // kernel uniform in ±1/√(inputs of an output), as PyTorch has it; else normal with variance 2/(Size²·Channels)
-	FanIn    bool // kernel normal with variance 2/(inputs of an output) (He et al. 2015, equation 10)
+	// kernel uniform in ±1/√(inputs of an output), as PyTorch has it; else normal with variance
+	// 2/(Size²·Channels)
+	Uniform bool
+	FanIn   bool // kernel normal with variance 2/(inputs of an output) (He et al. 2015, equation 10)
 }
 
 // Builder takes down the layers of a network. Its methods panic if a layer cannot follow another; Architecture.Check
@@ -175,9 +186,11 @@ func (b *Builder) Conv(name string, x Value, o ConvOptions) Value {
 	case x.flat:
 		b.misfit("the convolution %q takes images, not what comes of a dense layer or a mean over all pixels", name)
 	case o.Size < 1 || o.Size%2 == 0 || o.Channels < 1 || o.Stride < 0:
-		b.misfit("the convolution %q has a kernel of %d pixels a side, %d channels and stride %d; expected an odd side, and more than 0", name, o.Size, o.Channels, stride)
+		b.misfit("the convolution %q has a kernel of %d pixels a side, %d channels and stride %d; expected an odd "+
+			"side, and more than 0", name, o.Size, o.Channels, stride)
 	}
-	l := Layer{Kind: ConvLayer, Name: name, Inputs: []int{x.at}, Size: o.Size, Stride: stride, Bias: o.Bias || b.architecture.Bias, Shape: pixel.Shape{
+	l := Layer{Kind: ConvLayer, Name: name, Inputs: []int{x.at}, Size: o.Size, Stride: stride, Bias: o.Bias ||
+		b.architecture.Bias, Shape: pixel.Shape{
 		Height:   (x.shape.Height-1)/stride + 1,
 		Width:    (x.shape.Width-1)/stride + 1,
 		Channels: o.Channels,
@@ -216,7 +229,8 @@ func (b *Builder) norm(name string, x Value, scale initializer) Value {
 
 // ReLU is max(x, 0) with derivative 0 at 0, and NaN for NaN.
 func (b *Builder) ReLU(x Value) Value {
-	return b.add(Layer{Kind: ReLULayer, Name: b.layers[x.at].Name + "/relu", Inputs: []int{x.at}, Shape: x.shape, Flat: x.flat, shared: true})
+	return b.add(Layer{Kind: ReLULayer, Name: b.layers[x.at].Name + "/relu", Inputs: []int{x.at}, Shape: x.shape,
+		Flat: x.flat, shared: true})
 }
 
 // Add is x + y.
@@ -224,7 +238,8 @@ func (b *Builder) Add(name string, x, y Value) Value {
 	if x.shape != y.shape || x.flat != y.flat {
 		b.misfit("the sum %q is of %v and %v; they must agree", name, x.shape, y.shape)
 	}
-	return b.add(Layer{Kind: AddLayer, Name: name, Inputs: []int{x.at, y.at}, Shape: x.shape, Flat: x.flat, guarded: true})
+	return b.add(Layer{Kind: AddLayer, Name: name, Inputs: []int{x.at, y.at}, Shape: x.shape, Flat: x.flat,
+		guarded: true})
 }
 
 // MaxPool is the maximum over 3×3 pixels with stride 2 and a border of one pixel, of values that are not negative.
@@ -239,7 +254,8 @@ func (b *Builder) maxPool(name string, x Value, size int) Value {
 		b.misfit("the maximum %q is over images", name)
 	}
 	return b.add(Layer{Kind: MaxPoolLayer, Name: name, Inputs: []int{x.at}, Size: size,
-		Shape: pixel.Shape{Height: (x.shape.Height-1)/2 + 1, Width: (x.shape.Width-1)/2 + 1, Channels: x.shape.Channels}})
+		Shape: pixel.Shape{Height: (x.shape.Height-1)/2 + 1, Width: (x.shape.Width-1)/2 + 1,
+			Channels: x.shape.Channels}})
 }
 
 // MeanPool is the mean over all pixels.
@@ -247,7 +263,8 @@ func (b *Builder) MeanPool(name string, x Value) Value {
 	if x.flat {
 		b.misfit("the mean %q is over images", name)
 	}
-	return b.add(Layer{Kind: MeanPoolLayer, Name: name, Inputs: []int{x.at}, Flat: true, Shape: pixel.Shape{Height: 1, Width: 1, Channels: x.shape.Channels}})
+	return b.add(Layer{Kind: MeanPoolLayer, Name: name, Inputs: []int{x.at}, Flat: true, Shape: pixel.Shape{Height: 1,
+		Width: 1, Channels: x.shape.Channels}})
 }
 
 // Dense is x·kernel + bias, of all values of x, both tensors uniform in ±1/√inputs at the beginning.
@@ -265,7 +282,8 @@ func (b *Builder) dense(name string, x Value, outputs int, kernel, bias initiali
 	if bias != nil {
 		b.bias(name, bias, outputs)
 	}
-	return b.add(Layer{Kind: DenseLayer, Name: name, Inputs: []int{x.at}, Flat: true, Bias: bias != nil, Shape: pixel.Shape{Height: 1, Width: 1, Channels: outputs}})
+	return b.add(Layer{Kind: DenseLayer, Name: name, Inputs: []int{x.at}, Flat: true, Bias: bias != nil,
+		Shape: pixel.Shape{Height: 1, Width: 1, Channels: outputs}})
 }
 
 // share and guard mark what has several users in residual networks; see graph.go.

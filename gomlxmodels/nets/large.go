@@ -8,8 +8,9 @@ const (
 	ExtraLarge = "xl"
 )
 
-// plainCNN is five convolutions of 3×3 pixels with biases, the third of which halves the size, and dense layers, a ReLU after each
-// but the last, without normalisation. All weights and biases are uniform in ±1/√(inputs of an output), as PyTorch has them.
+// plainCNN is five convolutions of 3×3 pixels with biases, the third of which halves the size, and
+// dense layers, a ReLU after each but the last, without normalisation. All weights and biases are
+// uniform in ±1/√(inputs of an output), as PyTorch has them.
 type plainCNN struct {
 	name     string
 	channels int // of the first two convolutions; the others have twice as many
@@ -17,7 +18,8 @@ type plainCNN struct {
 }
 
 var (
-	// large is the network of Gowal et al. 2018 (arXiv 1810.12715, table 1, "large"). For MNIST it has 13,257,290 parameters.
+	// large is the network of Gowal et al. 2018 (arXiv 1810.12715, table 1, "large"). For MNIST it
+	// has 13,257,290 parameters.
 	large = plainCNN{Large, 64, 1}
 	// extraLarge is a wider relative. For CIFAR-10 it has 35,449,226 parameters.
 	extraLarge = plainCNN{ExtraLarge, 128, 2}

@@ -55,8 +55,8 @@ func (g *grapher) maxPool(x *Node, size int) *Node {
 	return maximum(taps(x, 3, 2))
 }
 
-// halve is the maximum over 2×2 pixels. Its gradient, that of three maxima, is much faster on the CPU than that of XLA's pooling, which
-// scatters one by one.
+// halve is the maximum over 2×2 pixels. Its gradient, that of three maxima, is much faster on the
+// CPU than that of XLA's pooling, which scatters one by one.
 func halve(x *Node) *Node {
 	for axis := 1; axis <= 2; axis++ {
 		if border := x.Shape().Clone(); border.Dimensions[axis]%2 == 1 {

@@ -36,14 +36,18 @@ func (b *Builder) ccu(images, logits Value) {
 	b.tensor(Densities, "shift", constant(0), true, d)
 	for i, side := range mixtureSides {
 		b.tensor(Densities+"/"+side, "means", uniform(1), false, MixtureComponents, d)
-		b.tensor(Densities+"/"+side, "log-variances", constant(float32(i)*float32(math.Log(4))), false, MixtureComponents)
-		b.tensor(Densities+"/"+side, "log-weights", constant(float32(-math.Log(MixtureComponents))), true, MixtureComponents)
+		b.tensor(Densities+"/"+side, "log-variances", constant(float32(i)*float32(math.Log(4))), false,
+			MixtureComponents)
+		b.tensor(Densities+"/"+side, "log-weights", constant(float32(-math.Log(MixtureComponents))), true,
+			MixtureComponents)
 	}
-	x := b.add(Layer{Kind: MixtureLayer, Name: Densities, Inputs: []int{images.at}, Shape: pixel.Shape{Height: 1, Width: 1, Channels: len(mixtureSides)}, Flat: true})
+	x := b.add(Layer{Kind: MixtureLayer, Name: Densities, Inputs: []int{images.at}, Shape: pixel.Shape{Height: 1,
+		Width: 1, Channels: len(mixtureSides)}, Flat: true})
 	b.add(Layer{Kind: JoinLayer, Name: "posterior", Inputs: []int{logits.at, x.at}, Shape: logits.shape, Flat: true})
 }
 
-// mixture is ln of the two densities: of w = x·T + s and a component, ln weight − d/2·ln σ² − (|w|² − 2·w·µ + |µ|²)/2σ².
+// mixture is ln of the two densities: of w = x·T + s and a component, ln weight − d/2·ln σ² − (|w|²
+// − 2·w·µ + |µ|²)/2σ².
 func (g *grapher) mixture(x span, lookup Lookup) span {
 	take := func(name string) *Node { return lookup(Densities + "/" + name) }
 	transform := take("transform")
@@ -62,7 +66,8 @@ func (g *grapher) mixture(x span, lookup Lookup) span {
 		means, variances := take(side+"/means"), take(side+"/log-variances")
 		half := MulScalar(Exp(Neg(variances)), 0.5) // [components]
 		slopes := Transpose(Mul(means, MulScalar(InsertAxes(half, -1), 2)), 0, 1)
-		offset := Sub(Sub(take(side+"/log-weights"), MulScalar(variances, float64(d)/2)), Mul(half, ReduceSum(Mul(means, means), -1)))
+		offset := Sub(Sub(take(side+"/log-weights"), MulScalar(variances, float64(d)/2)),
+			Mul(half, ReduceSum(Mul(means, means), -1)))
 		row := func(x *Node) *Node { return Reshape(x, 1, -1) }
 		terms := w.linear(
 			func(w *Node) *Node { return Add(MatMul(w, slopes), row(offset)) },

@@ -42,8 +42,11 @@ const (
 	InputNone        Input = "none"        // nothing: values in [0, 1], as in the smoothing literature
 	InputCenter      Input = "center"      // subtract the CIFAR-10 channel means
 	InputStandardize Input = "standardize" // and divide by the CIFAR-10 channel deviations
-	InputCIFAR10     Input = "cifar10"     // as InputStandardize, by the means and deviations of all pixel values of CIFAR-10, as in RobustNets
-	InputImageNet    Input = "imagenet"    // as InputStandardize, by the ImageNet statistics, which some CIFAR networks were trained with
+	// as InputStandardize, by the means and deviations of all pixel values of CIFAR-10, as in
+	// RobustNets
+	InputCIFAR10 Input = "cifar10"
+	// as InputStandardize, by the ImageNet statistics, which some CIFAR networks were trained with
+	InputImageNet Input = "imagenet"
 )
 
 // Architecture describes a network. Inputs are images [N, Height, Width, Channels], float32
@@ -53,16 +56,19 @@ type Architecture struct {
 	Shape   pixel.Shape `json:"shape"`           // of an image
 	Classes int         `json:"classes"`         // number of classes, at least 2
 	Input   Input       `json:"input,omitempty"` // input layer; empty for InputNone
-	Width   float64     `json:"width,omitempty"` // factor of all numbers of channels but the first and the last, at most 64; 0 for 1
-	Bias    bool        `json:"bias,omitempty"`  // convolutions have biases, too, where the network's own have none
+	// factor of all numbers of channels but the first and the last, at most 64; 0 for 1
+	Width float64 `json:"width,omitempty"`
+	Bias  bool    `json:"bias,omitempty"` // convolutions have biases, too, where the network's own have none
 
-	// Posterior joins the network, as a classifier, with what says how likely an image is one of the classes at all; see posterior.go.
+	// Posterior joins the network, as a classifier, with what says how likely an image is one of
+	// the classes at all; see posterior.go.
 	Posterior string  `json:"posterior,omitempty"`
 	Shift     float64 `json:"shift,omitempty"` // of ProoD, Δ, which h stands with in the posterior
 }
 
 var (
-	registry = []Network{smallCNN{}, resnet(1), resnet(3), resnet(5), resnet(7), resnet(9), resnet(18), preActResNet18, resNet50, large, extraLarge,
+	registry = []Network{smallCNN{}, resnet(1), resnet(3), resnet(5), resnet(7), resnet(9), resnet(18), preActResNet18,
+		resNet50, large, extraLarge,
 		conv8{}, postActivations{}, postActivations{unbiased: true}, vgg{}, vgg{unbiased: true}}
 	registryMu sync.RWMutex
 )
@@ -136,13 +142,15 @@ func (a Architecture) Check() error {
 		return fmt.Errorf("nets: %s: %d classes; expected at least 2", a.Name, a.Classes)
 	}
 	if a.Input != "" && a.Input != InputNone && a.Shape.Channels != len(cifarMean) {
-		return fmt.Errorf("nets: %s: input layer %q is for images of %d channels, not %v", a.Name, a.Input, len(cifarMean), a.Shape)
+		return fmt.Errorf("nets: %s: input layer %q is for images of %d channels, not %v", a.Name, a.Input,
+			len(cifarMean), a.Shape)
 	}
 	if a.Posterior != "" && !slices.Contains(Posteriors(), a.Posterior) {
 		return fmt.Errorf("nets: %s: posterior %q; expected none or one of %q", a.Name, a.Posterior, Posteriors())
 	}
 	if a.Shift != 0 && a.Posterior != ProoD || math.IsNaN(a.Shift) || math.Abs(a.Shift) > -LeastLogP {
-		return fmt.Errorf("nets: %s: shift %v; expected a number from %d to %d, and 0 but with the posterior %q", a.Name, a.Shift, LeastLogP, -LeastLogP, ProoD)
+		return fmt.Errorf("nets: %s: shift %v; expected a number from %d to %d, and 0 but with the posterior %q",
+			a.Name, a.Shift, LeastLogP, -LeastLogP, ProoD)
 	}
 	if !(a.Width >= 0 && a.Width <= 64) || a.Width > 0 && a.Width < 1./1024 {
 		return fmt.Errorf("nets: %s: width %v; expected a factor from 1/1024 to 64", a.Name, a.Width)

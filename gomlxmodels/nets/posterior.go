@@ -51,7 +51,8 @@ func (b *Builder) prood(images, logits Value) {
 }
 
 func (b *Builder) halve(name string, x Value) Value {
-	return b.add(Layer{Kind: HalveLayer, Name: name, Inputs: []int{x.at}, Shape: pixel.Shape{Height: x.shape.Height / 2, Width: x.shape.Width / 2, Channels: x.shape.Channels}})
+	return b.add(Layer{Kind: HalveLayer, Name: name, Inputs: []int{x.at}, Shape: pixel.Shape{Height: x.shape.Height / 2,
+		Width: x.shape.Width / 2, Channels: x.shape.Channels}})
 }
 
 // quarter is the mean over 2×2 pixels.
@@ -64,7 +65,8 @@ func quarter(x *Node) *Node {
 	return ReduceMean(Reshape(x, d[0], h, 2, w, 2, d[3]), 2, 4)
 }
 
-// joined is the posterior of logits f [N, K] and h [N, 1], moved by a shift. In training no gradient flows from it to h where that is apart.
+// joined is the posterior of logits f [N, K] and h [N, 1], moved by a shift. In training no
+// gradient flows from it to h where that is apart.
 func (g *grapher) joined(f, h span, shift float64, apart bool) span {
 	k := f.centre.Shape().Dimensions[1]
 	join := func(logP, h *Node) *Node {

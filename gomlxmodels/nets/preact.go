@@ -1,8 +1,8 @@
 package nets
 
-// preActivations is a pre-activation residual network in its CIFAR form (He et al. 2016b, arXiv 1603.05027): a convolution, stages
-// of so many blocks whose channels double and whose size halves from stage to stage, a last normalisation and ReLU, global
-// average pooling and a dense layer.
+// preActivations is a pre-activation residual network in its CIFAR form (He et al. 2016b, arXiv
+// 1603.05027): a convolution, stages of so many blocks whose channels double and whose size halves
+// from stage to stage, a last normalisation and ReLU, global average pooling and a dense layer.
 type preActivations struct {
 	name   string
 	width  int
@@ -25,8 +25,8 @@ func (n preActivations) Layers(b *Builder, x Value, classes int) Value {
 	return b.Dense("head", b.MeanPool("pool", x), classes)
 }
 
-// preActivation is norm–ReLU–conv–norm–ReLU–conv, added to its input. Where size or width change, the input's place is taken
-// by a 1×1 convolution of what the first ReLU gives.
+// preActivation is norm–ReLU–conv–norm–ReLU–conv, added to its input. Where size or width change,
+// the input's place is taken by a 1×1 convolution of what the first ReLU gives.
 func (b *Builder) preActivation(name string, x Value, channels, stride int) Value {
 	h := b.ReLU(b.Norm(name+"/bn1", x))
 	shortcut := x

@@ -1,8 +1,9 @@
 package nets
 
-// postActivations is the residual network of 18 layers (He et al. 2016, table 1) in its CIFAR form: a 3×3 convolution to 64
-// channels, four stages of two basic blocks with 64 to 512 channels, the size halved by the first block of all stages but the first,
-// global average pooling and a dense layer. With 10 classes it has 11,173,962 parameters; unbiased, without a bias in the head,
+// postActivations is the residual network of 18 layers (He et al. 2016, table 1) in its CIFAR form:
+// a 3×3 convolution to 64 channels, four stages of two basic blocks with 64 to 512 channels, the
+// size halved by the first block of all stages but the first, global average pooling and a dense
+// layer. With 10 classes it has 11,173,962 parameters; unbiased, without a bias in the head,
 // 11,173,952.
 type postActivations struct{ unbiased bool }
 

@@ -1,15 +1,16 @@
 package nets
 
-// bottlenecks is a residual network for larger images: a convolution of 7×7 pixels to Width channels and a maximum over 3×3 pixels,
-// both halving the size, then so many bottleneck blocks in each stage.
+// bottlenecks is a residual network for larger images: a convolution of 7×7 pixels to Width
+// channels and a maximum over 3×3 pixels, both halving the size, then so many bottleneck blocks in
+// each stage.
 type bottlenecks struct {
 	name   string
 	width  int
 	blocks [4]int
 }
 
-// resNet50 is the residual network of 50 layers for ImageNet (He et al. 2016, table 1), with the stride in the 3×3 convolution.
-// With 1,000 classes it has 25,557,032 parameters.
+// resNet50 is the residual network of 50 layers for ImageNet (He et al. 2016, table 1), with the
+// stride in the 3×3 convolution. With 1,000 classes it has 25,557,032 parameters.
 var resNet50 = bottlenecks{ResNet50, 64, [4]int{3, 4, 6, 3}}
 
 func (n bottlenecks) Name() string { return n.name }
@@ -25,8 +26,9 @@ func (n bottlenecks) Layers(b *Builder, x Value, classes int) Value {
 	return b.Dense("head", b.MeanPool("pool", x), classes)
 }
 
-// bottleneck is three convolutions of 1×1, 3×3 and 1×1 pixels, to width, width and 4·width channels, added to the input, then
-// ReLU. Where size or width change, the input passes through a 1×1 convolution and a normalisation first.
+// bottleneck is three convolutions of 1×1, 3×3 and 1×1 pixels, to width, width and 4·width
+// channels, added to the input, then ReLU. Where size or width change, the input passes through a
+// 1×1 convolution and a normalisation first.
 func (b *Builder) bottleneck(name string, x Value, width, stride int) Value {
 	h := b.ReLU(b.Norm(name+"/bn1", b.Conv(name+"/conv1", x, ConvOptions{Size: 1, Channels: width})))
 	h = b.ReLU(b.Norm(name+"/bn2", b.Conv(name+"/conv2", h, ConvOptions{Size: 3, Channels: width, Stride: stride})))

@@ -5,10 +5,11 @@ import (
 	"strconv"
 )
 
-// vgg is VGG of 16 layers (Simonyan and Zisserman 2015, configuration D) in the form for CIFAR of the literature on pruning: thirteen
-// 3×3 convolutions with 64 to 512 channels, each with batch normalisation and ReLU, a maximum over 2×2 pixels after the first four
-// groups, the mean over all pixels after the fifth, and one dense layer. With 10 classes it has 14,728,266 parameters; unbiased,
-// without biases in convolutions and head, 14,724,032.
+// vgg is VGG of 16 layers (Simonyan and Zisserman 2015, configuration D) in the form for CIFAR of
+// the literature on pruning: thirteen 3×3 convolutions with 64 to 512 channels, each with batch
+// normalisation and ReLU, a maximum over 2×2 pixels after the first four groups, the mean over all
+// pixels after the fifth, and one dense layer. With 10 classes it has 14,728,266 parameters;
+// unbiased, without biases in convolutions and head, 14,724,032.
 type vgg struct{ unbiased bool }
 
 func (n vgg) Name() string {
@@ -24,7 +25,8 @@ func (n vgg) Layers(b *Builder, x Value, classes int) Value {
 		for range convolutions {
 			at++
 			number := strconv.Itoa(at)
-			x = b.Conv("conv"+number, x, ConvOptions{Size: 3, Channels: b.Width(min(64<<group, 512)), Bias: !n.unbiased, FanIn: true})
+			x = b.Conv("conv"+number, x, ConvOptions{Size: 3, Channels: b.Width(min(64<<group, 512)), Bias: !n.unbiased,
+				FanIn: true})
 			x = b.ReLU(b.norm("bn"+number, x, familyScale(n.unbiased)))
 		}
 		if group < 4 {
@@ -34,8 +36,9 @@ func (n vgg) Layers(b *Builder, x Value, classes int) Value {
 	return b.familyHead(b.MeanPool("pool", x), classes, n.unbiased)
 }
 
-// The networks of the literature on pruning come in two families: that of OpenLTH has biases and begins with scales of normalisation
-// uniform in [0, 1); that of hidden-networks has no biases and scales of 1. Kernels of both are normal with variance 2/inputs.
+// The networks of the literature on pruning come in two families: that of OpenLTH has biases and
+// begins with scales of normalisation uniform in [0, 1); that of hidden-networks has no biases and
+// scales of 1. Kernels of both are normal with variance 2/inputs.
 
 func familyScale(unbiased bool) initializer {
 	if unbiased {

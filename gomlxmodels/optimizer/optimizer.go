@@ -15,8 +15,8 @@ import (
 type Optimizer interface {
 	// Name is the optimizer on cards and command lines.
 	Name() string
-	// Slots names what is kept between steps of every trained tensor: values of the tensor's shape, zero at the beginning. They are
-	// part of a checkpoint under these names.
+	// Slots names what is kept between steps of every trained tensor: values of the tensor's shape,
+	// zero at the beginning. They are part of a checkpoint under these names.
 	Slots() []string
 	// Scalars are numbers that depend on the step, counted from 1; always equally many.
 	Scalars(step int) []float64

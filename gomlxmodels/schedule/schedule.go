@@ -63,7 +63,8 @@ func (Cosine) Rate(base float64, c Clock) float64 {
 
 // Steps divides the rate after each milestone.
 type Steps struct {
-	// Milestones in the unit By; a recipe gives them by a key of its own, and its default is half and three quarters of the run.
+	// Milestones in the unit By; a recipe gives them by a key of its own, and its default is half
+	// and three quarters of the run.
 	Milestones []int   `json:"-"`
 	Divide     float64 `json:"divide" usage:"what the rate is divided by after each milestone"`
 	By         string  `json:"by" usage:"unit of the milestones, epoch or step"`

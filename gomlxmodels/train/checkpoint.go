@@ -61,7 +61,8 @@ func (p *plan) readCheckpoint() (*state, error) {
 		}
 	}
 	if err == nil && (s.Step < 0 || s.Step > p.steps || len(s.Log) != s.Step/p.stepsPerEpoch) {
-		err = fmt.Errorf("it is at step %d of %d, with %d finished epochs of %d steps", s.Step, p.steps, len(s.Log), p.stepsPerEpoch)
+		err = fmt.Errorf("it is at step %d of %d, with %d finished epochs of %d steps", s.Step, p.steps, len(s.Log),
+			p.stepsPerEpoch)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("train: checkpoint %s is damaged: %w; remove it to start anew", p.checkpoint, err)
@@ -132,7 +133,8 @@ func decodeCheckpoint(data []byte, p *plan) (*state, *identity, error) {
 	return s, run, nil
 }
 
-// prunedTensor is what a run that prunes keeps, as it stands in a checkpoint: mask/NAME (0 or 1), scores/NAME, frozen/NAME, rewind/NAME.
+// prunedTensor is what a run that prunes keeps, as it stands in a checkpoint: mask/NAME (0 or 1),
+// scores/NAME, frozen/NAME, rewind/NAME.
 type prunedTensor struct {
 	modelfile.Tensor
 	read func(values []float32)

@@ -6,9 +6,10 @@ import (
 	"slices"
 )
 
-// A network that learns from further sets may end by giving every image the uniform distribution, which it does not leave again (Bitterwolf,
-// Meinke and Hein 2020, section 4): its cross-entropy is then ln K. And the discriminator of ProoD may give every image the same h: its ReLUs are
-// then dead, and exp(−in) + exp(−bound) = σ(h) + σ(−h) is 1, which is more where it tells images apart.
+// A network that learns from further sets may end by giving every image the uniform distribution,
+// which it does not leave again (Bitterwolf, Meinke and Hein 2020, section 4): its cross-entropy is
+// then ln K. And the discriminator of ProoD may give every image the same h: its ReLUs are then
+// dead, and exp(−in) + exp(−bound) = σ(h) + σ(−h) is 1, which is more where it tells images apart.
 const (
 	collapseNear  = 0.01
 	constantNear  = 0.001
@@ -17,7 +18,8 @@ const (
 	inLoss        = "cross-entropy"
 )
 
-// collapsed is the number of epochs, up to the last, in which the network was near the uniform distribution, or its discriminator a constant.
+// collapsed is the number of epochs, up to the last, in which the network was near the uniform
+// distribution, or its discriminator a constant.
 func (p *plan) collapsed(s *state) int {
 	return max(p.inARow(s, p.uniform), p.inARow(s, p.constant))
 }
@@ -55,15 +57,19 @@ func (p *plan) checkCollapse(s *state) error {
 	last := len(s.Log) - 1
 	if p.inARow(s, p.uniform) >= collapseStop {
 		in, _ := s.term(last, inLoss)
-		return fmt.Errorf("train: the network has collapsed: after epoch %d its cross-entropy is %.4f, within %g of ln %d in %d epochs, that of the same confidence in all classes for every image; "+
-			"longer or later ramps of the out-images' weight and ε help, a lower learning rate, or beginning with a trained network; %s",
+		return fmt.Errorf("train: the network has collapsed: after epoch %d its cross-entropy is %.4f, within %g of "+
+			"ln %d in %d epochs, that of the same confidence in all classes for every image; "+
+			"longer or later ramps of the out-images' weight and ε help, a lower learning rate, or beginning with a "+
+			"trained network; %s",
 			last+1, in, collapseNear, len(p.run.Classes), collapseStop, p.kept())
 	}
 	if p.inARow(s, p.constant) >= collapseStop {
 		in, _ := s.term(last, "in")
 		bound, _ := s.term(last, "bound")
-		return fmt.Errorf("train: the discriminator has collapsed: after epoch %d its terms are %.4f and %.4f, those of the same value for every image, in %d epochs; "+
-			"a weight kappa of the out-images that does not begin at 0 helps, a longer ramp of ε, or a lower learning rate; %s", last+1, in, bound, collapseStop, p.kept())
+		return fmt.Errorf("train: the discriminator has collapsed: after epoch %d its terms are %.4f and %.4f, "+
+			"those of the same value for every image, in %d epochs; "+
+			"a weight kappa of the out-images that does not begin at 0 helps, a longer ramp of ε, or a lower "+
+			"learning rate; %s", last+1, in, bound, collapseStop, p.kept())
 	}
 	return nil
 }

@@ -25,8 +25,8 @@ type descent struct {
 	keep     []*Node // where scores are learned, how many weights stay in each group after the step
 }
 
-// step gives the new tensors but for frozen ones, and new slots one after the other; where scores are learned, before them the numbers of
-// weights that stay, and after them the scores.
+// step gives the new tensors but for frozen ones, and new slots one after the other; where scores
+// are learned, before them the numbers of weights that stay, and after them the scores.
 func (d *descent) step(gradients []*Node) []*Node {
 	p := d.plan
 	trained, number := len(gradients), len(p.optimizer.Slots())

@@ -61,7 +61,9 @@ func Warnings(list []Diagnosis) (warnings []string) {
 	for i, term := range list[0].Terms {
 		largest := slices.MaxFunc(list, func(a, b Diagnosis) int { return cmp.Compare(a.Share(i), b.Share(i)) })
 		if share := largest.Share(i); share > outweighs {
-			warnings = append(warnings, fmt.Sprintf("the gradient of %s is %.2g times that of %s at step %d: above %d times, it is the term that is learned, and not the classes; a smaller weight, or views that differ less, helps",
+			warnings = append(warnings, fmt.Sprintf("the gradient of %s is %.2g times that of %s at step %d: above "+
+				"%d times, it is the term that is learned, and not the classes; a smaller weight, or views that "+
+				"differ less, helps",
 				term.Name, share, largest.Terms[0].Name, largest.Step, outweighs))
 		}
 	}

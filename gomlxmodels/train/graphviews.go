@@ -12,7 +12,8 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 )
 
-// What makes augmented views. Both draw the same numbers, and their views agree to 2·10⁻⁶, so that weights differ by rounding.
+// What makes augmented views. Both draw the same numbers, and their views agree to 2·10⁻⁶, so that
+// weights differ by rounding.
 const (
 	ViewsByHost  modelfile.ViewMaker = "host"  // the goroutines that prepare batches, ahead of the steps
 	ViewsByGraph modelfile.ViewMaker = "graph" // a compiled graph on the device, before each step; for FourierMix alone
@@ -32,7 +33,8 @@ func (p *plan) graphBatch(step, at int, members []int) batch {
 	epoch := step / p.stepsPerEpoch
 	shape, recipe, n, needs := p.images.Shape, p.run.Recipe, len(members), p.needs
 	size, rows := shape.Len(), needs.Views*needs.Noises
-	b := batch{images: make([]float32, n*size), noise: make([]float32, rows*n*size), labels: make([]int32, n), unmade: &unmade{}}
+	b := batch{images: make([]float32, n*size), noise: make([]float32, rows*n*size), labels: make([]int32, n),
+		unmade: &unmade{}}
 	augmented := max(needs.Views-1, 1)
 	if b.unmade.draws, b.err = fouriermix.NewDraws(p.views.(augment.FourierMix), shape, augmented*n); b.err != nil {
 		return b
@@ -73,8 +75,8 @@ func (p *plan) graphBatch(step, at int, members []int) batch {
 	return b
 }
 
-// newViewer compiles what makes the rows of a batch: inputs are images, draws, windows if there are any, and the noise where no
-// adversary comes before it.
+// newViewer compiles what makes the rows of a batch: inputs are images, draws, windows if there are
+// any, and the noise where no adversary comes before it.
 func newViewer(b *backend.Backend, p *plan) (*Exec, error) {
 	f := p.views.(augment.FourierMix)
 	exec, err := NewExec(b.Backend, func(in []*Node) *Node {
@@ -102,7 +104,8 @@ func newViewer(b *backend.Backend, p *plan) (*Exec, error) {
 	return exec, nil
 }
 
-// makeViews gives the rows of a batch, or with an adversary the images without noise, for the images on the device, which it frees.
+// makeViews gives the rows of a batch, or with an adversary the images without noise, for the
+// images on the device, which it frees.
 func (t *trainer) makeViews(u *unmade, images, noise *tensors.Tensor) (*tensors.Tensor, error) {
 	inputs := append([]*tensors.Tensor{images}, u.draws.Tensors()...)
 	if u.windows != nil {

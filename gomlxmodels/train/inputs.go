@@ -10,7 +10,8 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 )
 
-// arguments are what a step computes with: the inputs of the batch, which are to be freed, also on an error, and after them what stays on the device.
+// arguments are what a step computes with: the inputs of the batch, which are to be freed, also on
+// an error, and after them what stays on the device.
 func (t *trainer) arguments(b batch, step int) (args []any, inputs []*tensors.Tensor, err error) {
 	if inputs, err = t.inputs(b, step); err != nil {
 		return nil, inputs, err
@@ -50,13 +51,15 @@ func (t *trainer) arguments(b batch, step int) (args []any, inputs []*tensors.Te
 func (p *plan) empty(kept []int32, step int) error {
 	if i := slices.Index(kept, 0); i >= 0 {
 		epoch := min(step+1, p.steps-1) / p.stepsPerEpoch
-		return &prune.EmptyLayer{Layer: p.pruning.tensors[i].Name, Weights: p.pruning.tensors[i].Size(), Sparsity: prune.Grown(p.pruner, p.pruning.sparsity, epoch)}
+		return &prune.EmptyLayer{Layer: p.pruning.tensors[i].Name, Weights: p.pruning.tensors[i].Size(),
+			Sparsity: prune.Grown(p.pruner, p.pruning.sparsity, epoch)}
 	}
 	return nil
 }
 
-// inputs moves a batch to the device, and has it attacked where the method says so: images, labels and rate, and for an adversary
-// the perturbations, the noise, the classes it drove and its assignment.
+// inputs moves a batch to the device, and has it attacked where the method says so: images, labels
+// and rate, and for an adversary the perturbations, the noise, the classes it drove and its
+// assignment.
 func (t *trainer) inputs(b batch, step int) ([]*tensors.Tensor, error) {
 	images := t.move(b.images)
 	var noise *tensors.Tensor
@@ -69,7 +72,8 @@ func (t *trainer) inputs(b batch, step int) ([]*tensors.Tensor, error) {
 			return []*tensors.Tensor{noise}, err
 		}
 	}
-	list := []*tensors.Tensor{images, tensors.FromFlatDataAndDimensions(b.labels, len(b.labels)), tensors.FromScalar(float32(t.plan.rate(step)))}
+	list := []*tensors.Tensor{images, tensors.FromFlatDataAndDimensions(b.labels, len(b.labels)),
+		tensors.FromScalar(float32(t.plan.rate(step)))}
 	var err error
 	if t.plan.needs.Attacks() {
 		list, err = t.attacked(b, step, list, noise)
@@ -90,7 +94,8 @@ func (t *trainer) inputs(b batch, step int) ([]*tensors.Tensor, error) {
 }
 
 // attacked has a batch attacked, and adds what is found to its inputs, with the noise, which it takes.
-func (t *trainer) attacked(b batch, step int, list []*tensors.Tensor, noise *tensors.Tensor) (_ []*tensors.Tensor, err error) {
+func (t *trainer) attacked(b batch, step int, list []*tensors.Tensor, noise *tensors.Tensor) (_ []*tensors.Tensor,
+	err error) {
 	images, n, epsilon := list[0], len(b.labels), t.plan.budget(step)
 	found := &attack.Found{Class: b.labels}
 	assigns := t.plan.assigns()
@@ -100,7 +105,8 @@ func (t *trainer) attacked(b batch, step int, list []*tensors.Tensor, noise *ten
 		found.Gamma, err = t.shake.Run(epsilon, images, noise, soft, t.weights)
 		err = errors.Join(err, free([]*tensors.Tensor{soft}))
 	case epsilon > 0 || assigns:
-		found, err = t.attack.Run(t.plan.needs.Adversary, epsilon, t.plan.sigma(step), images, noise, b.labels, t.weights)
+		found, err = t.attack.Run(t.plan.needs.Adversary, epsilon, t.plan.sigma(step), images, noise, b.labels,
+			t.weights)
 	default:
 		found.Gamma = tensors.FromShape(images.Shape())
 	}

@@ -29,7 +29,8 @@ type Knob struct {
 // Knobs are the settings of a recipe, in its order, which they set.
 func Knobs(r *modelfile.Recipe) (knobs []*Knob) {
 	known := map[string]func() []string{
-		"net": nets.Names, "input": words(nets.Inputs), "initial": words(nets.Initials), "method": method.Names, "schedule": schedule.Names, "optimizer": optimizer.Names, "augment": words(Augmentations), "prune": prune.Names,
+		"net": nets.Names, "input": words(nets.Inputs), "initial": words(nets.Initials), "method": method.Names,
+		"schedule": schedule.Names, "optimizer": optimizer.Names, "augment": words(Augmentations), "prune": prune.Names,
 		"views-by": words(func() []modelfile.ViewMaker { return []modelfile.ViewMaker{ViewsByHost, ViewsByGraph} }),
 	}
 	of, defaults := reflect.ValueOf(r).Elem(), reflect.ValueOf(Defaults())
@@ -43,7 +44,8 @@ func Knobs(r *modelfile.Recipe) (knobs []*Knob) {
 			name, _, _ = strings.Cut(f.Tag.Get("yaml"), ",")
 			name = strings.ReplaceAll(name, "_", "-")
 		}
-		k := &Knob{Name: name, Usage: f.Tag.Get("usage"), Known: known[name], to: of.Field(i), standard: defaults.Field(i)}
+		k := &Knob{Name: name, Usage: f.Tag.Get("usage"), Known: known[name], to: of.Field(i),
+			standard: defaults.Field(i)}
 		if name == "net" || name == "method" || name == "prune" {
 			k.Usage += ": " + strings.Join(k.Known(), ", ")
 		}
@@ -69,7 +71,8 @@ func (k *Knob) Type() string {
 		t = t.Elem()
 	}
 	return map[reflect.Kind]string{
-		reflect.String: "string", reflect.Int: "int", reflect.Uint64: "uint", reflect.Float64: "float", reflect.Bool: "bool", reflect.Slice: "ints", reflect.Map: "setting",
+		reflect.String: "string", reflect.Int: "int", reflect.Uint64: "uint", reflect.Float64: "float",
+		reflect.Bool: "bool", reflect.Slice: "ints", reflect.Map: "setting",
 	}[t.Kind()]
 }
 
@@ -148,7 +151,8 @@ func (k *Knob) Set(text string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("expected %s", map[string]string{
-			"int": "a whole number", "uint": "a whole number of at least 0", "float": "a number", "bool": "true or false", "ints": "whole numbers, as in 10,20",
+			"int": "a whole number", "uint": "a whole number of at least 0", "float": "a number",
+			"bool": "true or false", "ints": "whole numbers, as in 10,20",
 		}[k.Type()])
 	}
 	k.to.Set(made)
@@ -158,7 +162,8 @@ func (k *Knob) Set(text string) error {
 // plain is a number or a truth value as such, and other words as they are.
 func plain(text string) any {
 	var v any
-	if json.Unmarshal([]byte(text), &v) == nil && slices.Contains([]reflect.Kind{reflect.Float64, reflect.Bool}, reflect.ValueOf(v).Kind()) {
+	if json.Unmarshal([]byte(text), &v) == nil && slices.Contains([]reflect.Kind{reflect.Float64, reflect.Bool},
+		reflect.ValueOf(v).Kind()) {
 		return v
 	}
 	return text

@@ -27,9 +27,10 @@ type losses struct {
 	rest     []*Node // inputs from the slots on
 }
 
-// update builds a step. Inputs are what inputs gives, tensors, slots, and what a pruning keeps; outputs are loss, number of right
-// answers, the loss's terms where there are several, where scores are learned the numbers of weights that stay in each tensor, then new tensors but
-// for frozen ones, new slots and new scores.
+// update builds a step. Inputs are what inputs gives, tensors, slots, and what a pruning keeps;
+// outputs are loss, number of right answers, the loss's terms where there are several, where scores
+// are learned the numbers of weights that stay in each tensor, then new tensors but for frozen
+// ones, new slots and new scores.
 func (t *trainer) update(inputs []*Node) []*Node {
 	p, l := t.plan, t.losses(inputs)
 	loss := l.terms[0].Value
@@ -44,7 +45,8 @@ func (t *trainer) update(inputs []*Node) []*Node {
 	}
 	gradients := Gradient(loss, l.trained...)
 	slots := len(p.optimizer.Slots()) * len(l.trained)
-	d := &descent{plan: p, old: l.old, slots: l.rest[:slots], scalars: l.scalars, rate: l.rate, averages: l.averages, kept: l.rest[slots:], keep: l.keep}
+	d := &descent{plan: p, old: l.old, slots: l.rest[:slots], scalars: l.scalars, rate: l.rate, averages: l.averages,
+		kept: l.rest[slots:], keep: l.keep}
 	return append(updated, d.step(gradients)...)
 }
 
@@ -125,7 +127,8 @@ func (t *trainer) losses(inputs []*Node) *losses {
 			trained = append(trained, old[i])
 		}
 	}
-	return &losses{terms: terms, correct: correct, trained: trained, old: old, rate: rate, scalars: scalars, keep: keep, averages: averages, rest: inputs}
+	return &losses{terms: terms, correct: correct, trained: trained, old: old, rate: rate, scalars: scalars, keep: keep,
+		averages: averages, rest: inputs}
 }
 
 // bounds gives a loss the bounds of the network around images, where it has any.
@@ -150,7 +153,8 @@ func (p *plan) bounds(b *method.Batch, lookup nets.Lookup) {
 	}
 }
 
-// lossTerms are those of the method, each times its ramp where it has one. It panics, as GoMLX does, where they are no scalars or a ramp is of none of them.
+// lossTerms are those of the method, each times its ramp where it has one. It panics, as GoMLX
+// does, where they are no scalars or a ramp is of none of them.
 func (t *trainer) lossTerms(b *method.Batch) []loss.Term {
 	p := t.plan
 	terms := p.method.Loss(b)
@@ -169,7 +173,8 @@ func (t *trainer) lossTerms(b *method.Batch) []loss.Term {
 	}
 	for _, name := range p.numbers {
 		if _, own := p.needs.Ramps[name]; !own && !slices.Contains(t.terms, name) {
-			panic(fmt.Errorf("a ramp of %q, which is neither a number nor a term of the loss of the method %s; its terms are %s", name, p.method.Name(), strings.Join(t.terms, ", ")))
+			panic(fmt.Errorf("a ramp of %q, which is neither a number nor a term of the loss of the method %s; its "+
+				"terms are %s", name, p.method.Name(), strings.Join(t.terms, ", ")))
 		}
 	}
 	return terms

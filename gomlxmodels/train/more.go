@@ -44,7 +44,8 @@ func (p *plan) loadMore(ctx context.Context) error {
 		names = append(names, need.Name)
 		set, ok := p.options.More[need.Name]
 		if !ok || set.Data == nil {
-			return fmt.Errorf("train: the method %s takes further images, the set %q, which is not there; --data %s=DATA gives it", p.method.Name(), need.Name, need.Name)
+			return fmt.Errorf("train: the method %s takes further images, the set %q, which is not there; --data "+
+				"%s=DATA gives it", p.method.Name(), need.Name, need.Name)
 		}
 		bad := func(format string, args ...any) error {
 			return fmt.Errorf("train: the set %s: "+format, append([]any{need.Name}, args...)...)
@@ -68,9 +69,11 @@ func (p *plan) loadMore(ctx context.Context) error {
 			return bad("a method has at most %d", 1<<8)
 		case have.Channels != want.Channels || have != want && (have.Height < want.Height || have.Width < want.Width ||
 			!framingOf(f.augment).crops()):
-			return bad("%s has images of %v; those of %s are of %v: %s", images.Name, have, p.images.Name, want, alike(have, want))
+			return bad("%s has images of %v; those of %s are of %v: %s", images.Name, have, p.images.Name, want,
+				alike(have, want))
 		case f.batch < 1 || f.batch > images.Len():
-			return bad("batches of %d images, but %s has %d; take more of them, or smaller batches, as by --set %s.batch=%d", f.batch, images.Name, images.Len(), need.Name, max(1, min(f.batch, images.Len())))
+			return bad("batches of %d images, but %s has %d; take more of them, or smaller batches, as by --set "+
+				"%s.batch=%d", f.batch, images.Name, images.Len(), need.Name, max(1, min(f.batch, images.Len())))
 		case !slices.Contains(Augmentations(), f.augment):
 			return bad("no augmentation %q; there are %s", f.augment, choice.List(Augmentations()))
 		case !(f.sigma >= 0) || math.IsInf(f.sigma, 0):
@@ -78,13 +81,16 @@ func (p *plan) loadMore(ctx context.Context) error {
 		}
 		for i, label := range images.Labels {
 			if need.Labelled && (label < 0 || label >= len(p.run.Classes)) {
-				return bad("image %d of %s has the label %d; expected one of %d classes", images.IDs[i], images.Name, label, len(p.run.Classes))
+				return bad("image %d of %s has the label %d; expected one of %d classes", images.IDs[i], images.Name,
+					label, len(p.run.Classes))
 			}
 		}
 		if n := p.inBoth(images); need.Foreign && 100*n >= images.Len() {
-			return bad("%d of %d images of %s are among those to learn from, %s; expected images that are of none of the classes", n, images.Len(), images.Name, p.images.Name)
+			return bad("%d of %d images of %s are among those to learn from, %s; expected images that are of none "+
+				"of the classes", n, images.Len(), images.Name, p.images.Name)
 		} else if need.Foreign && n > 0 {
-			p.warn(fmt.Sprintf("the set %s: %d of %d images of %s are among those to learn from, too", need.Name, n, images.Len(), images.Name))
+			p.warn(fmt.Sprintf("the set %s: %d of %d images of %s are among those to learn from, too", need.Name, n,
+				images.Len(), images.Name))
 		}
 		p.warn(images.Warnings...)
 		p.more = append(p.more, f)
@@ -95,7 +101,8 @@ func (p *plan) loadMore(ctx context.Context) error {
 	}
 	for name := range p.options.More {
 		if !slices.Contains(names, name) {
-			return fmt.Errorf("train: a set %q, but the method %s takes %s", name, p.method.Name(), cmp.Or(strings.Join(names, ", "), "no further sets"))
+			return fmt.Errorf("train: a set %q, but the method %s takes %s", name, p.method.Name(),
+				cmp.Or(strings.Join(names, ", "), "no further sets"))
 		}
 	}
 	return nil
@@ -118,7 +125,8 @@ func alike(have, want pixel.Shape) string {
 		prepare = append(prepare, "resize="+size)
 	case have.Height > want.Height || have.Width > want.Width:
 		prepare = append(prepare, "crop="+size)
-		also = fmt.Sprintf("; resize=%s in the place of crop shrinks them whole, and an augmentation by %s or %s takes random windows without either", size, Crop, CropFlip)
+		also = fmt.Sprintf("; resize=%s in the place of crop shrinks them whole, and an augmentation by %s or %s "+
+			"takes random windows without either", size, Crop, CropFlip)
 	}
 	return fmt.Sprintf("[%s] behind its name makes them alike%s", strings.Join(prepare, ","), also)
 }
@@ -168,7 +176,8 @@ func (p *plan) moreImages(all [][]member) (list []moreImages, err error) {
 		for i, one := range of {
 			random := stream(p.run.Recipe.Seed, moreImageStream, one.pass, one.image, k)
 			out := m.images[i*size:][:size]
-			v := viewing{f.augment, f.views, augment.Address{Seed: p.run.Recipe.Seed, Epoch: uint64(one.pass), Image: uint64(f.images.IDs[one.image]), View: uint64(k + 1)}}
+			v := viewing{f.augment, f.views, augment.Address{Seed: p.run.Recipe.Seed, Epoch: uint64(one.pass),
+				Image: uint64(f.images.IDs[one.image]), View: uint64(k + 1)}}
 			if err := v.of(f.images.Image(one.image), f.images.Shape, shape, random, random, out); err != nil {
 				return nil, fmt.Errorf("image %d of %s: %w", f.images.IDs[one.image], f.images.Name, err)
 			}

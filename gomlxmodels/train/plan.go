@@ -77,7 +77,8 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 	for _, set := range []*dataset.Images{images, test} {
 		for i, label := range set.Labels {
 			if label < 0 || label >= len(set.Classes) {
-				return nil, fmt.Errorf("train: image %d of %s has the label %d; expected 0 to %d", set.IDs[i], set.Name, label, len(set.Classes)-1)
+				return nil, fmt.Errorf("train: image %d of %s has the label %d; expected 0 to %d", set.IDs[i], set.Name,
+					label, len(set.Classes)-1)
 			}
 		}
 	}
@@ -85,7 +86,8 @@ func (o Options) plan(ctx context.Context) (*plan, error) {
 		return nil, fmt.Errorf("train: %s is empty", test.Name)
 	}
 	if recipe.BatchSize > images.Len() {
-		return nil, fmt.Errorf("train: batches of %d images, but %s has %d", recipe.BatchSize, images.Name, images.Len())
+		return nil, fmt.Errorf("train: batches of %d images, but %s has %d", recipe.BatchSize, images.Name,
+			images.Len())
 	}
 	p := &plan{
 		options: o,
@@ -135,11 +137,14 @@ func (p *plan) startFrom(path string) error {
 	there, here := c.Architecture, p.run.Architecture
 	there.Input, here.Input = orDefault(there.Input, nets.InputNone), orDefault(here.Input, nets.InputNone)
 	if there != here || !slices.Equal(c.Classes, p.run.Classes) {
-		return fmt.Errorf("train: the model to start from, %s, is a %s for images of %v in %d classes with input layer %s; this run trains a %s for %v in %d with %s",
-			modelfile.CardPath(path), there.Name, there.Shape, len(c.Classes), there.Input, here.Name, here.Shape, len(p.run.Classes), here.Input)
+		return fmt.Errorf("train: the model to start from, %s, is a %s for images of %v in %d classes with input "+
+			"layer %s; this run trains a %s for %v in %d with %s",
+			modelfile.CardPath(path), there.Name, there.Shape, len(c.Classes), there.Input, here.Name, here.Shape,
+			len(p.run.Classes), here.Input)
 	}
 	if n := model.NotFinite(); n > 0 {
-		return fmt.Errorf("train: the model to start from, %s, has %d weights that are not finite", modelfile.CardPath(path), n)
+		return fmt.Errorf("train: the model to start from, %s, has %d weights that are not finite",
+			modelfile.CardPath(path), n)
 	}
 	p.start, p.startCard, p.run.Recipe.Start = model.Weights, c, c.Weights
 	return nil
@@ -184,7 +189,8 @@ func (p *plan) finished(path string) (*modelfile.Card, error) {
 	c := model.Card
 	there := identity{Architecture: c.Architecture, Recipe: c.Recipe, Classes: c.Classes, Train: c.Train, Test: c.Test}
 	if d := difference(there, p.run); d != "" {
-		return nil, fmt.Errorf("train: %s is the model of another run: %s; choose another path, or remove it", modelfile.CardPath(path), d)
+		return nil, fmt.Errorf("train: %s is the model of another run: %s; choose another path, or remove it",
+			modelfile.CardPath(path), d)
 	}
 	return &c, nil
 }

@@ -21,7 +21,8 @@ type pruning struct {
 	rewound  [][]float32 // what lth goes back to, where the network to start from says it; of plan.tensors
 }
 
-// pruned is what a run that prunes keeps besides its weights. Lists are of pruning.places, but for rewind, which is of plan.tensors.
+// pruned is what a run that prunes keeps besides its weights. Lists are of pruning.places, but for
+// rewind, which is of plan.tensors.
 type pruned struct {
 	masks  [][]bool    // by magnitude
 	scores [][]float32 // of a method that learns them
@@ -56,7 +57,8 @@ func (p *parts) makePruning(r *modelfile.Recipe, trained bool) (err error) {
 		return err
 	}
 	if s := *r.Sparsity; prune.Scored(p.pruner) && prune.Grown(p.pruner, s, r.Epochs-1) != s {
-		return fmt.Errorf("the sparsity grows over more epochs than the %d of the run; the option ramp says over how many", r.Epochs)
+		return fmt.Errorf("the sparsity grows over more epochs than the %d of the run; the option ramp says over "+
+			"how many", r.Epochs)
 	}
 	return nil
 }
@@ -70,7 +72,8 @@ func (p *plan) planPhases() error {
 			return fmt.Errorf("train: %w", err)
 		}
 		var err error
-		if list, err = prune.Phases(p.pruner, *r.Sparsity, r.Epochs, r.LearningRate, p.start != nil, p.pruning.from); err != nil {
+		if list, err = prune.Phases(p.pruner, *r.Sparsity, r.Epochs, r.LearningRate, p.start != nil,
+			p.pruning.from); err != nil {
 			return fmt.Errorf("train: %w", err)
 		}
 	}
@@ -88,7 +91,8 @@ func (p *plan) planPhases() error {
 		p.pruning.rise = &rise
 	case prune.LTH:
 		if p.start == nil && m.Rewind >= p.phases[0].steps {
-			return fmt.Errorf("train: pruning by lth goes back to step %d of the first training, which has %d", m.Rewind, p.phases[0].steps)
+			return fmt.Errorf("train: pruning by lth goes back to step %d of the first training, which has %d",
+				m.Rewind, p.phases[0].steps)
 		}
 	}
 	return nil
@@ -125,7 +129,8 @@ func (p *plan) planPruning() error {
 	return nil
 }
 
-// rewindOfStart finds the early weights of the training that the network to start from comes of: beside it, or drawn again by its seed.
+// rewindOfStart finds the early weights of the training that the network to start from comes of:
+// beside it, or drawn again by its seed.
 func (p *plan) rewindOfStart() (err error) {
 	from, m := p.options.From, p.pruner.(prune.LTH)
 	list, err := readRewind(from, m.Rewind)
@@ -135,7 +140,8 @@ func (p *plan) rewindOfStart() (err error) {
 	card := p.startCard
 	if list == nil {
 		if m.Rewind > 0 || card.Recipe.Start != "" || card.Recipe.Prune != "" || card.Source != nil {
-			return fmt.Errorf("the weights that %s had at step %d of its training are not known; train it by --prune lth, with --sparsity 0 for all weights, which keeps them", from, m.Rewind)
+			return fmt.Errorf("the weights that %s had at step %d of its training are not known; train it by "+
+				"--prune lth, with --sparsity 0 for all weights, which keeps them", from, m.Rewind)
 		}
 		for _, t := range p.tensors {
 			p.pruning.rewound = append(p.pruning.rewound, t.As(card.Recipe.Initial).Initialize(card.Recipe.Seed))
@@ -143,7 +149,10 @@ func (p *plan) rewindOfStart() (err error) {
 		return nil
 	}
 	for _, t := range p.tensors {
-		i := slices.IndexFunc(list, func(o modelfile.Tensor) bool { return o.Name == t.Name && slices.Equal(o.Shape, t.Shape) })
+		i := slices.IndexFunc(list, func(o modelfile.Tensor) bool {
+			return o.Name == t.Name &&
+				slices.Equal(o.Shape, t.Shape)
+		})
 		if i < 0 {
 			return fmt.Errorf("the early weights beside %s lack %s of shape %v", from, t.Name, t.Shape)
 		}
@@ -223,7 +232,8 @@ func (p *plan) keptScores(step int) (list []int) {
 	return list
 }
 
-// pruneBefore does what a method by magnitude does before the next step: it keeps early weights, begins a round, or prunes a few more.
+// pruneBefore does what a method by magnitude does before the next step: it keeps early weights,
+// begins a round, or prunes a few more.
 func (p *plan) pruneBefore(t *trainer, s *state) error {
 	pr := p.pruning
 	if pr == nil || p.scored() {
@@ -266,7 +276,8 @@ func (p *plan) pruneBefore(t *trainer, s *state) error {
 	return t.load(s)
 }
 
-// begin ranks the weights, masks, and starts the optimizer anew, in a method of rounds that rewinds from the early weights.
+// begin ranks the weights, masks, and starts the optimizer anew, in a method of rounds that rewinds
+// from the early weights.
 func (p *plan) begin(s *state, sparsity float64, rewinds bool) error {
 	if err := p.mask(s, sparsity); err != nil {
 		return err

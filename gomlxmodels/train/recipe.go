@@ -19,7 +19,8 @@ import (
 // Defaults are what a recipe that says nothing stands for.
 func Defaults() modelfile.Recipe {
 	return modelfile.Recipe{
-		Network: nets.SmallCNN, Input: nets.InputNone, Method: method.Default, ViewsBy: ViewsByHost, Optimizer: optimizer.Default, Sigma: new(0.0), Epochs: 10, BatchSize: 128, LearningRate: 0.1,
+		Network: nets.SmallCNN, Input: nets.InputNone, Method: method.Default, ViewsBy: ViewsByHost,
+		Optimizer: optimizer.Default, Sigma: new(0.0), Epochs: 10, BatchSize: 128, LearningRate: 0.1,
 		Schedule: schedule.Default, Momentum: new(0.9), WeightDecay: new(1e-4), Augment: NoneAug,
 	}
 }
@@ -36,9 +37,10 @@ type parts struct {
 	views     augment.Augmentation // nil for none
 	optimizer optimizer.Optimizer
 	schedule  schedule.Schedule
-	pruner    prune.Method             // nil for none
-	ramps     map[string]schedule.Ramp // σ's, the budget's, the method's own, and those of the recipe by the names of the loss's terms
-	numbers   []string                 // the names of those that the graph takes, in order
+	pruner    prune.Method // nil for none
+	// σ's, the budget's, the method's own, and those of the recipe by the names of the loss's terms
+	ramps   map[string]schedule.Ramp
+	numbers []string // the names of those that the graph takes, in order
 }
 
 // Check reports faults of options that show without images, paths and engine: unknown names, values out of range, a
@@ -53,7 +55,8 @@ func (o Options) recipe() (r modelfile.Recipe, p parts, err error) {
 	r = o.Recipe
 	d := Defaults()
 	r.Network, r.Input = orDefault(r.Network, d.Network), orDefault(r.Input, d.Input)
-	r.Epochs, r.BatchSize, r.LearningRate = orDefault(r.Epochs, d.Epochs), orDefault(r.BatchSize, d.BatchSize), orDefault(r.LearningRate, d.LearningRate)
+	r.Epochs, r.BatchSize, r.LearningRate = orDefault(r.Epochs, d.Epochs), orDefault(r.BatchSize, d.BatchSize),
+		orDefault(r.LearningRate, d.LearningRate)
 	r.Sigma, r.Augment = orDefault(r.Sigma, d.Sigma), orDefault(r.Augment, d.Augment)
 	if r.ViewsBy == ViewsByHost {
 		r.ViewsBy = ""
@@ -77,13 +80,16 @@ func (o Options) recipe() (r modelfile.Recipe, p parts, err error) {
 	sigma := *r.Sigma
 	switch {
 	case r.Start != "" || r.Soft != "" || len(r.Sets) > 0:
-		return bad("the recipe says what the run is to find out: the digests of the start, of soft labels and of further sets; a start is given by its path")
+		return bad("the recipe says what the run is to find out: the digests of the start, of soft labels and of " +
+			"further sets; a start is given by its path")
 	case r.Initial != "" && !slices.Contains(nets.Initials(), r.Initial):
 		return bad("no initialisation %q; there are %s", r.Initial, choice.List(nets.Initials()))
 	case r.Initial != "" && o.From != "":
-		return bad("the initialisation %q is of random weights, and this run begins with those of %s", r.Initial, o.From)
+		return bad("the initialisation %q is of random weights, and this run begins with those of %s", r.Initial,
+			o.From)
 	case needs.Views > 1 && p.views == nil:
-		return bad("the method %s takes %d views of an image, but there is no augmentation to make them", r.Method, needs.Views)
+		return bad("the method %s takes %d views of an image, but there is no augmentation to make them", r.Method,
+			needs.Views)
 	case r.ViewsBy != "" && r.ViewsBy != ViewsByGraph:
 		return bad("no maker of views %q; there are %s and %s", r.ViewsBy, ViewsByHost, ViewsByGraph)
 	case r.ViewsBy == ViewsByGraph && !isFourierMix(p.views):
@@ -145,7 +151,8 @@ func (p *parts) makeOptimizer(r *modelfile.Recipe, own Own, d modelfile.Recipe) 
 		}
 		switch of := p.optimizer.(type) {
 		case optimizer.SGD:
-			of.Momentum, of.Nesterov, of.WeightDecay = *orDefault(r.Momentum, d.Momentum), r.Nesterov, *orDefault(r.WeightDecay, d.WeightDecay)
+			of.Momentum, of.Nesterov, of.WeightDecay = *orDefault(r.Momentum, d.Momentum), r.Nesterov,
+				*orDefault(r.WeightDecay, d.WeightDecay)
 			p.optimizer = of
 		case optimizer.Adam:
 			of.WeightDecay = *orDefault(r.WeightDecay, new(0.0))
@@ -162,12 +169,14 @@ func (p *parts) makeOptimizer(r *modelfile.Recipe, own Own, d modelfile.Recipe) 
 	}
 	r.Optimizer = p.optimizer.Name()
 	if r.Momentum != nil || r.Nesterov {
-		return fmt.Errorf("momentum and its form of Nesterov are settings of %s, not of %s", optimizer.Default, r.Optimizer)
+		return fmt.Errorf("momentum and its form of Nesterov are settings of %s, not of %s", optimizer.Default,
+			r.Optimizer)
 	}
 	if of, ok := p.optimizer.(optimizer.Adam); ok {
 		r.WeightDecay = &of.WeightDecay
 	} else if r.WeightDecay != nil {
-		return fmt.Errorf("weight_decay is a setting of %s and adam; %s has its own options", optimizer.Default, r.Optimizer)
+		return fmt.Errorf("weight_decay is a setting of %s and adam; %s has its own options", optimizer.Default,
+			r.Optimizer)
 	}
 	r.OptimizerOptions, err = choice.Options("optimizer", p.optimizer)
 	return err
@@ -243,9 +252,12 @@ func (p *parts) makeRamps(r *modelfile.Recipe, needs method.Needs) error {
 		}
 		switch {
 		case name == sigmaRamp && (r.SigmaWarmUp > 0 || ramp.To != *r.Sigma || !(ramp.From >= 0)):
-			return fmt.Errorf("the ramp of sigma goes from %v to %v, where σ is %v and grows over %d epochs; expected it to end at σ, to begin at 0 or more, and no other growth", ramp.From, ramp.To, *r.Sigma, r.SigmaWarmUp)
+			return fmt.Errorf("the ramp of sigma goes from %v to %v, where σ is %v and grows over %d epochs; "+
+				"expected it to end at σ, to begin at 0 or more, and no other growth", ramp.From, ramp.To, *r.Sigma,
+				r.SigmaWarmUp)
 		case name == epsilonRamp && !(ramp.From >= 0 && ramp.To >= 0):
-			return fmt.Errorf("the ramp of epsilon goes from %v to %v; expected budgets of 0 or more", ramp.From, ramp.To)
+			return fmt.Errorf("the ramp of epsilon goes from %v to %v; expected budgets of 0 or more", ramp.From,
+				ramp.To)
 		case name == epsilonRamp && !needs.Attacks() && needs.Ramps[name] == (schedule.Ramp{}):
 			return fmt.Errorf("a ramp of epsilon, but the method %s has no adversary and no bounds", r.Method)
 		case name != sigmaRamp && (name != epsilonRamp || !needs.Attacks()):

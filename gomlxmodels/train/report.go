@@ -11,9 +11,11 @@ import (
 type report struct {
 	plan  *plan
 	start time.Time
-	from  int // steps before start, which the first step of this process ends: it compiles, and its rate would promise hours
-	last  time.Time
-	loss  float64 // moving average
+	// steps before start, which the first step of this process ends: it compiles, and its rate
+	// would promise hours
+	from int
+	last time.Time
+	loss float64 // moving average
 }
 
 func newReport(p *plan, s *state) *report {
@@ -50,7 +52,8 @@ func (r *report) send(s *state, final bool) {
 		Total: float64(p.steps) * batch,
 		Unit:  "images",
 		Left:  -1,
-		Note:  fmt.Sprintf("epoch %d of %d%s, loss %.3f", min(s.Step/p.stepsPerEpoch+1, p.steps/p.stepsPerEpoch), p.steps/p.stepsPerEpoch, p.roundNote(s), r.loss),
+		Note: fmt.Sprintf("epoch %d of %d%s, loss %.3f", min(s.Step/p.stepsPerEpoch+1, p.steps/p.stepsPerEpoch),
+			p.steps/p.stepsPerEpoch, p.roundNote(s), r.loss),
 		Final: final,
 	}
 	if taken := s.Step - r.from; taken > 0 {

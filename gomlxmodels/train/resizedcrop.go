@@ -13,8 +13,9 @@ type part struct {
 	flip                     bool
 }
 
-// drawPart draws one as torchvision's RandomResizedCrop does: ten times an area of 8 to 100 % and a ratio of width to
-// height between 3/4 and 4/3, uniform in its logarithm; where none fits, the largest part in the middle of such a ratio.
+// drawPart draws one as torchvision's RandomResizedCrop does: ten times an area of 8 to 100 % and a
+// ratio of width to height between 3/4 and 4/3, uniform in its logarithm; where none fits, the
+// largest part in the middle of such a ratio.
 func drawPart(random *rand.Rand, of pixel.Shape, flips bool) part {
 	const least, lowest, highest, tries = 0.08, 3. / 4, 4. / 3, 10
 	h, w := float64(of.Height), float64(of.Width)

@@ -13,8 +13,8 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 )
 
-// Early weights of a training stand beside the model file, as NAME.rewind.safetensors, where lth may go back to them in a later run. Their
-// metadata say the step.
+// Early weights of a training stand beside the model file, as NAME.rewind.safetensors, where lth
+// may go back to them in a later run. Their metadata say the step.
 const rewindKey = "step"
 
 func rewindPath(model string) string {
@@ -60,7 +60,8 @@ func readRewind(model string, step int) ([]modelfile.Tensor, error) {
 	case card.Pruning == nil || card.Pruning.Rewind != digestOf(data):
 		return nil, fmt.Errorf("%s has the digest %s, which is not that on the card of the model", path, digestOf(data))
 	case metadata[rewindKey] != strconv.Itoa(step):
-		return nil, fmt.Errorf("%s has the weights of step %s of the training; the run goes back to step %d", path, metadata[rewindKey], step)
+		return nil, fmt.Errorf("%s has the weights of step %s of the training; the run goes back to step %d", path,
+			metadata[rewindKey], step)
 	}
 	return list, nil
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// loadSoft reads what is known of the images: the shares of a ledger's noise samples, those that choose the class included, in the classes.
+// loadSoft reads what is known of the images: the shares of a ledger's noise samples, those that
+// choose the class included, in the classes.
 func (p *plan) loadSoft() error {
 	path := p.options.Soft
 	switch {
@@ -15,7 +16,8 @@ func (p *plan) loadSoft() error {
 	case !p.needs.Soft:
 		return nil
 	case path == "":
-		p.warn(fmt.Sprintf("%s learns from the labels: no soft labels were given. Those of its authors are the votes of a network trained by Gaussian: "+
+		p.warn(fmt.Sprintf("%s learns from the labels: no soft labels were given. Those of its authors are the "+
+			"votes of a network trained by Gaussian: "+
 			"certspec certify of it on the images of --data, and --soft with its ledger", p.method.Name()))
 		return nil
 	}
@@ -41,7 +43,8 @@ func (p *plan) loadSoft() error {
 			continue
 		}
 		if looks[0].Label != p.images.Labels[i] {
-			return bad("image %d has the label %d there and %d in %s: it is of other images", looks[0].Image, looks[0].Label, p.images.Labels[i], p.images.Name)
+			return bad("image %d has the label %d there and %d in %s: it is of other images", looks[0].Image,
+				looks[0].Label, p.images.Labels[i], p.images.Name)
 		}
 		soft[i] = make([]float32, k)
 		total := 0
@@ -68,7 +71,8 @@ func (p *plan) loadSoft() error {
 		}
 	}
 	if missing > 0 {
-		return bad("it has %d of the %d images of %s; expected all", p.images.Len()-missing, p.images.Len(), p.images.Name)
+		return bad("it has %d of the %d images of %s; expected all", p.images.Len()-missing, p.images.Len(),
+			p.images.Name)
 	}
 	p.soft, p.run.Recipe.Soft = soft, l.Digest
 	return nil

@@ -26,7 +26,8 @@ func (p *plan) startTensors(s *state) error {
 	for name, v := range values {
 		i := indexOf(p.tensors, name)
 		if len(v) != len(s.weights[i]) {
-			return fmt.Errorf("train: method %s: %d first values of %s; expected %d", p.method.Name(), len(v), name, len(s.weights[i]))
+			return fmt.Errorf("train: method %s: %d first values of %s; expected %d", p.method.Name(), len(v), name,
+				len(s.weights[i]))
 		}
 		s.weights[i] = v
 	}

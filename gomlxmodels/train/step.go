@@ -28,7 +28,8 @@ func (t *trainer) step(b batch, step int) (outcome, error) {
 	if err != nil {
 		return outcome{}, err // the weights are still needed, for a last checkpoint
 	}
-	o := outcome{loss: float64(tensors.ToScalar[float32](outputs[0])), correct: int(tensors.ToScalar[int32](outputs[1]))}
+	o := outcome{loss: float64(tensors.ToScalar[float32](outputs[0])),
+		correct: int(tensors.ToScalar[int32](outputs[1]))}
 	n := 2
 	if len(t.terms) > 1 {
 		for _, term := range outputs[2 : 2+len(t.terms)] {

@@ -37,9 +37,11 @@ type Options struct {
 	Train *dataset.Dataset // labelled images to learn from
 	Test  *dataset.Dataset // labelled images for the accuracies on the card
 	More  map[string]Set   // further images that the method takes, by the names that it has for them
-	Soft  string           // path of a ledger over Train: the shares of its noise samples in the classes are the images' soft labels, for a method that takes some
-	From  string           // path of a model file whose weights training begins with; default random weights
-	Out   string           // path of the model file, NAME or NAME.safetensors; see package modelfile
+	// path of a ledger over Train: the shares of its noise samples in the classes are the images'
+	// soft labels, for a method that takes some
+	Soft string
+	From string // path of a model file whose weights training begins with; default random weights
+	Out  string // path of the model file, NAME or NAME.safetensors; see package modelfile
 
 	Checkpoint string // path of the checkpoint; default OUT.checkpoint. It is deleted at the end
 	Backend    string // as backend.Open takes it
@@ -48,8 +50,9 @@ type Options struct {
 
 	Progress progress.Reporter // also told what a user should know: classes left out, a slow engine; may be nil
 
-	// Diagnose is told what the terms of the loss are on the first batch of this run, the second, the fourth, the eighth and so on, before their
-	// steps; nil for none. It changes nothing of the training, and is no part of what tells one run from another.
+	// Diagnose is told what the terms of the loss are on the first batch of this run, the second,
+	// the fourth, the eighth and so on, before their steps; nil for none. It changes nothing of the
+	// training, and is no part of what tells one run from another.
 	Diagnose func(Diagnosis)
 
 	afterStep func(step int)         // for tests
@@ -188,7 +191,8 @@ func (p *plan) train(ctx context.Context, b *backend.Backend, s *state) (err err
 			return fmt.Errorf("train: step %d (epoch %d): %w; %s", s.Step+1, epoch+1, err, p.kept())
 		}
 		if o.loss-o.loss != 0 {
-			return fmt.Errorf("train: the loss is %v (%s) at step %d (epoch %d) with learning rate %g; a lower rate or a warm-up helps; %s",
+			return fmt.Errorf("train: the loss is %v (%s) at step %d (epoch %d) with learning rate %g; a lower rate "+
+				"or a warm-up helps; %s",
 				o.loss, t.notFinite(o), s.Step+1, epoch+1, p.rate(s.Step), p.kept())
 		}
 		s.Step++
@@ -361,5 +365,6 @@ func (p *plan) endEpoch(s *state) {
 
 // architecture of a run on these images.
 func (o Options) architecture(images *dataset.Images) nets.Architecture {
-	return nets.Architecture{Name: o.Network, Shape: images.Shape, Classes: len(images.Classes), Input: o.Input, Width: o.Width, Bias: o.Bias}
+	return nets.Architecture{Name: o.Network, Shape: images.Shape, Classes: len(images.Classes), Input: o.Input,
+		Width: o.Width, Bias: o.Bias}
 }

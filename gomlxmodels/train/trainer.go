@@ -37,8 +37,10 @@ type trainer struct {
 	terms   []string          // names of the loss's terms, from the graph
 	weights []*tensors.Tensor // of plan.tensors
 	slots   []*tensors.Tensor // of the optimizer: for each slot those of the trained ones of plan.tensors
-	fixed   []*tensors.Tensor // of pruning.places: masks, or the frozen weights whose scores are learned; no step changes them
-	scores  []*tensors.Tensor // of pruning.places
+	// of pruning.places: masks, or the frozen weights whose scores are learned; no step changes
+	// them
+	fixed  []*tensors.Tensor
+	scores []*tensors.Tensor // of pruning.places
 }
 
 func newTrainer(b *backend.Backend, p *plan, s *state) (*trainer, error) {
@@ -62,13 +64,15 @@ func newTrainer(b *backend.Backend, p *plan, s *state) (*trainer, error) {
 		}
 	}
 	if p.needs.Adversary != nil {
-		t.attack, err = attack.NewSmoothed(&attack.Network{Backend: b, Forward: p.net.Forward, Tensors: p.tensors}, p.needs.Adversary.Norm)
+		t.attack, err = attack.NewSmoothed(&attack.Network{Backend: b, Forward: p.net.Forward, Tensors: p.tensors},
+			p.needs.Adversary.Norm)
 		if err != nil {
 			return nil, fmt.Errorf("train: %w", err)
 		}
 	}
 	if p.needs.Shaken != nil {
-		t.shake, err = attack.NewShake(&attack.Network{Backend: b, Forward: p.net.Forward, Tensors: p.tensors}, p.needs.Shaken)
+		t.shake, err = attack.NewShake(&attack.Network{Backend: b, Forward: p.net.Forward, Tensors: p.tensors},
+			p.needs.Shaken)
 		if err != nil {
 			return nil, fmt.Errorf("train: %w", err)
 		}
@@ -76,7 +80,8 @@ func newTrainer(b *backend.Backend, p *plan, s *state) (*trainer, error) {
 	for _, set := range p.needs.Sets {
 		var climb *attack.Climb
 		if set.Attack != nil {
-			if climb, err = attack.NewClimb(&attack.Network{Backend: b, Forward: p.net.Forward, Tensors: p.tensors}, set.Attack); err != nil {
+			if climb, err = attack.NewClimb(&attack.Network{Backend: b, Forward: p.net.Forward, Tensors: p.tensors},
+				set.Attack); err != nil {
 				return nil, fmt.Errorf("train: %w", err)
 			}
 		}

@@ -127,7 +127,8 @@ func (p *plan) augmented(view int) bool {
 
 // address is that of a view's random numbers.
 func (p *plan) address(epoch, member, view int) augment.Address {
-	return augment.Address{Seed: p.run.Recipe.Seed, Epoch: uint64(epoch), Image: uint64(p.images.IDs[member]), View: uint64(view)}
+	return augment.Address{Seed: p.run.Recipe.Seed, Epoch: uint64(epoch), Image: uint64(p.images.IDs[member]),
+		View: uint64(view)}
 }
 
 func scale(pixels []uint8, out []float32) {
@@ -136,8 +137,9 @@ func scale(pixels []uint8, out []float32) {
 	}
 }
 
-// window is a random crop and flip: the image is padded with 4 black pixels on each side, a window of a size that is at most the image's
-// is cut out, whose corner is moved down and right from that of the image, and mirrored left to right with probability 1/2.
+// window is a random crop and flip: the image is padded with 4 black pixels on each side, a window
+// of a size that is at most the image's is cut out, whose corner is moved down and right from that
+// of the image, and mirrored left to right with probability 1/2.
 type window struct {
 	down, right int
 	flip        bool

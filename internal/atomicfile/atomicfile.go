@@ -1,7 +1,8 @@
 // Package atomicfile writes files whole: a reader finds the old content or the new one, also after a power cut.
 //
-// A regular file is written under another name in the same folder, synced, renamed, and its name synced; it gets the mode that
-// the umask gives. A symlink is followed. What is no regular file (a FIFO, a socket, a device) is written to, never replaced.
+// A regular file is written under another name in the same folder, synced, renamed, and its name
+// synced; it gets the mode that the umask gives. A symlink is followed. What is no regular file (a
+// FIFO, a socket, a device) is written to, never replaced.
 package atomicfile
 
 import (
@@ -82,8 +83,8 @@ func To(path string, stdout io.Writer, fill func(w io.Writer) error) error {
 	return Build(path, fill)
 }
 
-// ToAnyOrder is To for a fill that writes here and there. What only takes bytes in order gets them at the end, from a file
-// in the system's temporary folder.
+// ToAnyOrder is To for a fill that writes here and there. What only takes bytes in order gets them
+// at the end, from a file in the system's temporary folder.
 func ToAnyOrder(path string, stdout io.Writer, fill func(f *os.File) error) error {
 	ordered := path == "" || path == "-"
 	if !ordered {
@@ -113,8 +114,8 @@ func ToAnyOrder(path string, stdout io.Writer, fill func(f *os.File) error) erro
 	})
 }
 
-// ToNamed is To for a fill that makes a file by its name. What is no regular file gets the bytes of one that is made in the
-// system's temporary folder.
+// ToNamed is To for a fill that makes a file by its name. What is no regular file gets the bytes of
+// one that is made in the system's temporary folder.
 func ToNamed(path string, stdout io.Writer, fill func(path string) error) error {
 	if path != "" && path != "-" {
 		_, info, err := target(path)
@@ -135,7 +136,8 @@ func ToNamed(path string, stdout io.Writer, fill func(path string) error) error 
 		return err
 	}
 	if all, err := os.ReadDir(dir); err == nil && len(all) > 1 {
-		return fmt.Errorf("%q takes one file, and there is a second one that belongs to it (*%s); expected the name of a file", path, strings.TrimPrefix(all[1].Name(), "file"))
+		return fmt.Errorf("%q takes one file, and there is a second one that belongs to it (*%s); expected the name "+
+			"of a file", path, strings.TrimPrefix(all[1].Name(), "file"))
 	}
 	f, err := os.Open(made)
 	if err != nil {

@@ -20,7 +20,8 @@ func SyncFolder(dir string) error {
 		return nil // a folder that may be written to and not read, or a system whose folders are not opened
 	}
 	defer f.Close()
-	if err := f.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) && !noFolderSync {
+	if err := f.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) &&
+		!noFolderSync {
 		return err
 	}
 	return nil

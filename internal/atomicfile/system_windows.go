@@ -17,7 +17,8 @@ const (
 func TryLock(f *os.File) (bool, error) {
 	// Locks are mandatory here: one byte far behind the end lets others read.
 	at := windows.Overlapped{OffsetHigh: 1 << 30}
-	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &at)
+	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY,
+		0, 1, 0, &at)
 	if err == windows.ERROR_LOCK_VIOLATION {
 		return false, nil
 	}

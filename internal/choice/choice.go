@@ -1,5 +1,5 @@
-// Package choice holds values of an interface under their names, with their fields as options: what a recipe, a card or a command
-// line chooses by name.
+// Package choice holds values of an interface under their names, with their fields as options: what
+// a recipe, a card or a command line chooses by name.
 package choice
 
 import (
@@ -70,8 +70,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s%s; expected %s", where, e.What, e.Expected)
 }
 
-// Register adds a value, whose fields are the defaults of its options. It panics where the name is empty or that of a value of
-// another type.
+// Register adds a value, whose fields are the defaults of its options. It panics where the name is
+// empty or that of a value of another type.
 func (r *Registry[T]) Register(description string, v T) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -180,7 +180,8 @@ func (r *Registry[T]) assign(name string, v reflect.Value, key, text string) err
 			}
 			err = nil
 			if !parse(v, text) {
-				err = &Error{r.Kind, name, fmt.Sprintf("%s is %q", key, text), fmt.Sprintf("%s (a %s)", usage, kinds[v.Kind()])}
+				err = &Error{r.Kind, name, fmt.Sprintf("%s is %q", key, text), fmt.Sprintf("%s (a %s)", usage,
+					kinds[v.Kind()])}
 			}
 		})
 	}
@@ -188,13 +189,15 @@ func (r *Registry[T]) assign(name string, v reflect.Value, key, text string) err
 		unknown.What = fmt.Sprintf("unknown option %q", key)
 		unknown.Expected = "no option: it has none"
 		if len(known) > 0 {
-			unknown.Expected = fmt.Sprintf("%q (the nearest); there are %s", nearest.Of(key, known), strings.Join(known, ", "))
+			unknown.Expected = fmt.Sprintf("%q (the nearest); there are %s", nearest.Of(key, known),
+				strings.Join(known, ", "))
 		}
 	}
 	return err
 }
 
-var kinds = map[reflect.Kind]string{reflect.Int: "whole number", reflect.Float64: "number", reflect.Bool: "truth value, true or false", reflect.String: "word"}
+var kinds = map[reflect.Kind]string{reflect.Int: "whole number", reflect.Float64: "number",
+	reflect.Bool: "truth value, true or false", reflect.String: "word"}
 
 func parse(v reflect.Value, text string) bool {
 	switch v.Kind() {

@@ -167,7 +167,8 @@ func (b *builder) name(prefix string) string {
 
 // node adds a node with one output and returns its name.
 func (b *builder) node(op string, inputs []string, attributes ...onnxfile.Attribute) string {
-	n := onnxfile.Node{Op: op, Name: b.name("n"), Inputs: inputs, Outputs: []string{b.name("v")}, Attributes: attributes}
+	n := onnxfile.Node{Op: op, Name: b.name("n"), Inputs: inputs, Outputs: []string{b.name("v")},
+		Attributes: attributes}
 	b.graph.Nodes = append(b.graph.Nodes, n)
 	return n.Outputs[0]
 }

@@ -427,7 +427,8 @@ func (b *builder) windows(x value, dilated, ceil bool, pad func(kernel int) int)
 			h, w = window{1, 1, 1, 0, 0, x.dims[2]}, window{1, 1, 1, 0, 0, x.dims[3]}
 			attributes = nil
 		}
-		attributes = append(attributes, onnxfile.TextAttribute("auto_pad", []string{"SAME_UPPER", "SAME_LOWER"}[mode-5]))
+		attributes = append(attributes, onnxfile.TextAttribute("auto_pad", []string{"SAME_UPPER",
+			"SAME_LOWER"}[mode-5]))
 	case 7:
 		h.before, h.after, w.before, w.after = 0, 0, 0, 0
 		if h.size(x.dims[2], false) && w.size(x.dims[3], false) {

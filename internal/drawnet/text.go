@@ -11,7 +11,8 @@ import (
 func (n *Network) String() string {
 	var s strings.Builder
 	g := &n.Model.Graph
-	fmt.Fprintf(&s, "opset %d, IR %d, %v, input %v, batch ", n.Model.Opsets[0].Version, n.Model.IRVersion, n.Type, n.Input)
+	fmt.Fprintf(&s, "opset %d, IR %d, %v, input %v, batch ", n.Model.Opsets[0].Version, n.Model.IRVersion, n.Type,
+		n.Input)
 	if n.OpenBatch {
 		s.WriteString("open\n")
 	} else {

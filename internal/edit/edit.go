@@ -1,5 +1,5 @@
-// Package edit lets fuzz targets change long files by short inputs: the fuzzer shrinks whatever finds something new, and the time
-// for that grows with the square of its length.
+// Package edit lets fuzz targets change long files by short inputs: the fuzzer shrinks whatever
+// finds something new, and the time for that grows with the square of its length.
 package edit
 
 import "slices"

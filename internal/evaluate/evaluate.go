@@ -1,5 +1,6 @@
-// Package evaluate asks a classifier, not smoothed, for its classes of a set and of its corruptions, and keeps the answers: plain accuracies for
-// package lines, and predictions for agreement.
+// Package evaluate asks a classifier, not smoothed, for its classes of a set and of its
+// corruptions, and keeps the answers: plain accuracies for package lines, and predictions for
+// agreement.
 package evaluate
 
 import (
@@ -23,13 +24,15 @@ import (
 
 // Options say what is evaluated.
 type Options struct {
-	Cells  []sweep.Cell // the zero Cell is the set as it is
-	Seed   uint64       // of the corruptions
-	Batch  int          // images in one call of the model; default 100
-	Name   string       // of the model's files; default the model's own name
-	Folder string       // keeps predictions, Folder/clean or Folder/fog/3: what is there is not done again; "": nothing is kept
-	// Groups are, for each label of the data, the classes of the model that stand for it: the answer is the label whose classes hold the
-	// largest logit. nil: labels are classes.
+	Cells []sweep.Cell // the zero Cell is the set as it is
+	Seed  uint64       // of the corruptions
+	Batch int          // images in one call of the model; default 100
+	Name  string       // of the model's files; default the model's own name
+	// keeps predictions, Folder/clean or Folder/fog/3: what is there is not done again; "": nothing
+	// is kept
+	Folder string
+	// Groups are, for each label of the data, the classes of the model that stand for it: the
+	// answer is the label whose classes hold the largest logit. nil: labels are classes.
 	Groups   [][]int
 	Progress progress.Reporter // may be nil
 }
@@ -43,11 +46,12 @@ type Cell struct {
 	Classes []int
 }
 
-// Run evaluates the cells one after the other. A cell whose predictions are in the folder is read, where their card names the same model and images;
-// that of another is an error.
+// Run evaluates the cells one after the other. A cell whose predictions are in the folder is read,
+// where their card names the same model and images; that of another is an error.
 //
-// Errors: images of another shape, labels beyond the model's classes, images without labels, groups with a model that gives no logits; those of
-// the model, of reading images and of writing predictions; that of ctx.
+// Errors: images of another shape, labels beyond the model's classes, images without labels, groups
+// with a model that gives no logits; those of the model, of reading images and of writing
+// predictions; that of ctx.
 func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, o Options) ([]Cell, error) {
 	info, err := model.Info()
 	if err != nil {
@@ -63,7 +67,8 @@ func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 		return nil, fmt.Errorf("evaluate: batches of %d images, want at least 1", o.Batch)
 	}
 	if o.Groups != nil && !info.Logits {
-		return nil, fmt.Errorf("evaluate: %s gives no logits, which are needed where classes of the data are groups of the model's", info.Name)
+		return nil, fmt.Errorf("evaluate: %s gives no logits, which are needed where classes of the data are groups "+
+			"of the model's", info.Name)
 	}
 	e := evaluation{Options: o, model: model, info: info}
 	base, err := data.Load(ctx)
@@ -118,7 +123,8 @@ type evaluation struct {
 // fits refuses images that the model cannot be asked about.
 func (e *evaluation) fits(images *dataset.Images) error {
 	if images.Len() == 0 || images.Shape != e.info.Shape {
-		return fmt.Errorf("evaluate: model %s takes images of %v, data %s has %d of %v", e.info.Name, e.info.Shape, images.Name, images.Len(), images.Shape)
+		return fmt.Errorf("evaluate: model %s takes images of %v, data %s has %d of %v", e.info.Name, e.info.Shape,
+			images.Name, images.Len(), images.Shape)
 	}
 	if images.Residues != nil {
 		return fmt.Errorf("evaluate: data %s has images off the grid of multiples of 1/255", images.Name)
@@ -129,7 +135,8 @@ func (e *evaluation) fits(images *dataset.Images) error {
 	}
 	for i, label := range images.Labels {
 		if label >= most {
-			return fmt.Errorf("evaluate: image %d of %s has the label %d, and there are %d classes", images.IDs[i], images.Name, label, most)
+			return fmt.Errorf("evaluate: image %d of %s has the label %d, and there are %d classes", images.IDs[i],
+				images.Name, label, most)
 		}
 		if label >= 0 {
 			labels++
@@ -141,7 +148,8 @@ func (e *evaluation) fits(images *dataset.Images) error {
 	for label, group := range e.Groups {
 		for _, class := range group {
 			if class < 0 || class >= e.info.Classes {
-				return fmt.Errorf("evaluate: class %d stands for the label %d, and %s has %d classes", class, label, e.info.Name, e.info.Classes)
+				return fmt.Errorf("evaluate: class %d stands for the label %d, and %s has %d classes", class, label,
+					e.info.Name, e.info.Classes)
 			}
 		}
 	}
@@ -151,7 +159,8 @@ func (e *evaluation) fits(images *dataset.Images) error {
 // classes are the model's answers, −1 for an output that is not finite.
 func (e *evaluation) classes(ctx context.Context, images *dataset.Images, m *meter) ([]int, error) {
 	size := e.info.Shape.Len()
-	grid := make([]int16, e.Batch*size) // the last batch is filled up with what was there: every call has one arrangement
+	// the last batch is filled up with what was there: every call has one arrangement
+	grid := make([]int16, e.Batch*size)
 	result := classifier.Result{Classes: make([]int32, e.Batch)}
 	if e.Groups != nil {
 		result.Logits = make([]float32, e.Batch*e.info.Classes)
@@ -176,7 +185,8 @@ func (e *evaluation) classes(ctx context.Context, images *dataset.Images, m *met
 	return classes, nil
 }
 
-// restrict is the group whose classes hold the largest logit, the first where several do; −1 where no group has a class.
+// restrict is the group whose classes hold the largest logit, the first where several do; −1 where
+// no group has a class.
 func restrict(logits []float32, groups [][]int) int {
 	best, largest := -1, float32(math.Inf(-1))
 	for label, group := range groups {
@@ -213,14 +223,17 @@ func (e *evaluation) folder(cell sweep.Cell) string {
 	return filepath.Join(e.Folder, cell.Corruption, strconv.Itoa(cell.Severity))
 }
 
-// card is that of the predictions of a cell; the digest is that of the images before the corruption, which Data and seed name.
+// card is that of the predictions of a cell; the digest is that of the images before the
+// corruption, which Data and seed name.
 func (e *evaluation) card(cell sweep.Cell, base *dataset.Images) lines.PredictionCard {
 	data := base.Name
 	if cell.Corruption != "" {
 		data += fmt.Sprintf(", %v, seed %d", cell.Setting, e.Seed)
 	}
 	id := e.info.Identity
-	return lines.PredictionCard{Model: e.Name, Weights: id.Weights, Engine: fmt.Sprintf("%s %s, %s", id.Engine, id.EngineVersion, id.InstructionSet), Data: data, Digest: base.Digest, IDs: lines.FormatIDs(base.IDs), Groups: len(e.Groups)}
+	return lines.PredictionCard{Model: e.Name, Weights: id.Weights, Engine: fmt.Sprintf("%s %s, %s", id.Engine,
+		id.EngineVersion, id.InstructionSet), Data: data, Digest: base.Digest, IDs: lines.FormatIDs(base.IDs),
+		Groups: len(e.Groups)}
 }
 
 // keep writes the predictions and, beside them, the labels.
@@ -260,11 +273,14 @@ func (e *evaluation) kept(cell sweep.Cell, base *dataset.Images) (*Cell, error) 
 		return nil, fmt.Errorf("evaluate: %s has no card beside it, which says what its predictions are of", file)
 	}
 	for _, d := range []struct{ what, there, here string }{
-		{"model", card.Model, want.Model}, {"weights", card.Weights, want.Weights}, {"engine", card.Engine, want.Engine}, {"images", card.Data, want.Data},
-		{"digest of the images", card.Digest, want.Digest}, {"groups of classes", strconv.Itoa(card.Groups), strconv.Itoa(want.Groups)}, {"number of predictions", strconv.Itoa(len(classes)), strconv.Itoa(base.Len())},
+		{"model", card.Model, want.Model}, {"weights", card.Weights, want.Weights}, {"engine", card.Engine,
+			want.Engine}, {"images", card.Data, want.Data},
+		{"digest of the images", card.Digest, want.Digest}, {"groups of classes", strconv.Itoa(card.Groups),
+			strconv.Itoa(want.Groups)}, {"number of predictions", strconv.Itoa(len(classes)), strconv.Itoa(base.Len())},
 	} {
 		if d.there != d.here {
-			return nil, fmt.Errorf("evaluate: %s is of another run: its %s is %s, here %s; choose another folder, or another name for the model", file, d.what, d.there, d.here)
+			return nil, fmt.Errorf("evaluate: %s is of another run: its %s is %s, here %s; choose another folder, "+
+				"or another name for the model", file, d.what, d.there, d.here)
 		}
 	}
 	c := count(cell, classes, base.Labels)

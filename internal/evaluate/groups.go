@@ -10,7 +10,8 @@ import (
 	"github.com/certspec/certspec/internal/textfile"
 )
 
-// ReadGroups reads, for each class of the data, the model's classes that stand for it, for Options.Groups: a line "CLASS NUMBER..." each.
+// ReadGroups reads, for each class of the data, the model's classes that stand for it, for
+// Options.Groups: a line "CLASS NUMBER..." each.
 func ReadGroups(path string, classes []string) ([][]int, error) {
 	text, err := textfile.Read(path)
 	if err != nil {
@@ -26,15 +27,18 @@ func ReadGroups(path string, classes []string) ([][]int, error) {
 		}
 		label := slices.Index(classes, fields[0])
 		if label < 0 {
-			return nil, fmt.Errorf("%s, line %d: the data have no class %q%s", path, number, fields[0], nearest.DidYouMean(fields[0], classes))
+			return nil, fmt.Errorf("%s, line %d: the data have no class %q%s", path, number, fields[0],
+				nearest.DidYouMean(fields[0], classes))
 		}
 		if groups[label] != nil || len(fields) < 2 {
-			return nil, fmt.Errorf("%s, line %d: %s stands twice, or without a class of the model", path, number, fields[0])
+			return nil, fmt.Errorf("%s, line %d: %s stands twice, or without a class of the model", path, number,
+				fields[0])
 		}
 		for _, field := range fields[1:] {
 			class, err := strconv.Atoi(field)
 			if err != nil || class < 0 {
-				return nil, fmt.Errorf("%s, line %d: %q is no class of the model, which are numbers from 0", path, number, field)
+				return nil, fmt.Errorf("%s, line %d: %q is no class of the model, which are numbers from 0", path,
+					number, field)
 			}
 			groups[label] = append(groups[label], class)
 		}
@@ -47,7 +51,9 @@ func ReadGroups(path string, classes []string) ([][]int, error) {
 	return groups, nil
 }
 
-// ReadFolders reads the folders of a model's classes, a line each, and gives, for each class of the data, the class of the model that has its folder; nil where all classes of the model are there, in their order.
+// ReadFolders reads the folders of a model's classes, a line each, and gives, for each class of the
+// data, the class of the model that has its folder; nil where all classes of the model are there,
+// in their order.
 func ReadFolders(path string, classes []string) ([][]int, error) {
 	text, err := textfile.Read(path)
 	if err != nil {
@@ -69,7 +75,8 @@ func ReadFolders(path string, classes []string) ([][]int, error) {
 	for label, folder := range classes {
 		class := slices.Index(folders, folder)
 		if class < 0 {
-			return nil, fmt.Errorf("%s: no class of the model has the folder %s of the data%s", path, folder, nearest.DidYouMean(folder, folders))
+			return nil, fmt.Errorf("%s: no class of the model has the folder %s of the data%s", path, folder,
+				nearest.DidYouMean(folder, folders))
 		}
 		groups[label] = []int{class}
 	}

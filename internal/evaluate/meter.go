@@ -30,7 +30,8 @@ func (m *meter) say(final bool) {
 	if m.report == nil {
 		return
 	}
-	s := progress.State{Task: m.task, Done: float64(m.done), Total: float64(m.total), Unit: "images", Left: -1, Final: final}
+	s := progress.State{Task: m.task, Done: float64(m.done), Total: float64(m.total), Unit: "images", Left: -1,
+		Final: final}
 	if m.fresh > 0 {
 		s.Rate = float64(m.fresh) / max(time.Since(m.start).Seconds(), 1e-9)
 		s.Left = time.Duration(float64(m.total-m.done) / s.Rate * float64(time.Second))

@@ -29,10 +29,14 @@ type RecordOptions struct {
 	Seed     uint64       // of the corruptions
 	Accuracy string       // field of the accuracy without shift; default "id_acc"
 
-	Fourier    spectral.FourierOptions // of amplitude and phase paths; its normalization is that of pixel paths and of the Jacobian, too
-	Pairs      int                     // of amplitude and phase paths each; 0: as published, or half of the images where that is fewer
-	PixelPairs int                     // of each class and of each two classes; 0: as published, or what the smallest class has
-	KeepLast   bool                    // see spectral.HighFrequencyFraction
+	// of amplitude and phase paths; its normalization is that of pixel paths and of the Jacobian,
+	// too
+	Fourier spectral.FourierOptions
+	// of amplitude and phase paths each; 0: as published, or half of the images where that is fewer
+	Pairs int
+	// of each class and of each two classes; 0: as published, or what the smallest class has
+	PixelPairs int
+	KeepLast   bool // see spectral.HighFrequencyFraction
 
 	Gradients      classifier.Differentiable // nil: central differences, and no bands
 	GradientEngine string                    // what gives them, for the settings
@@ -60,11 +64,15 @@ type parts struct {
 	Parts map[string]part `json:"parts"`
 }
 
-// Record measures a model: accuracies, the Jacobian norm with the bands of the gradient's energy, and HFF and CD along amplitude, phase and pixel paths, in
-// the field names of RobustNets, with deviations, counts and settings. A run that was stopped goes on with the parts that are in its file, which is removed at the end.
+// Record measures a model: accuracies, the Jacobian norm with the bands of the gradient's energy,
+// and HFF and CD along amplitude, phase and pixel paths, in the field names of RobustNets, with
+// deviations, counts and settings. A run that was stopped goes on with the parts that are in its
+// file, which is removed at the end.
 //
-// Errors: those of Run, spectral.PathSets, spectral.MeasurePaths and spectral.MeasureJacobian; a file of parts of another run.
-func Record(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, o RecordOptions) (lines.Record, error) {
+// Errors: those of Run, spectral.PathSets, spectral.MeasurePaths and spectral.MeasureJacobian; a
+// file of parts of another run.
+func Record(ctx context.Context, model classifier.Classifier, data *dataset.Dataset, o RecordOptions) (lines.Record,
+	error) {
 	r := recording{RecordOptions: o, model: model, data: data}
 	if err := r.open(ctx); err != nil {
 		return lines.Record{}, err
@@ -90,7 +98,8 @@ func Record(ctx context.Context, model classifier.Classifier, data *dataset.Data
 			return lines.Record{}, err
 		}
 	}
-	out := lines.Record{Model: r.Name, Labels: r.Labels, Percent: map[string]float64{}, Images: map[string]int{}, Numbers: map[string]float64{},
+	out := lines.Record{Model: r.Name, Labels: r.Labels, Percent: map[string]float64{}, Images: map[string]int{},
+		Numbers:    map[string]float64{},
 		Deviations: map[string]float64{}, Counts: map[string]int{}, Settings: r.kept.Of}
 	for _, s := range steps {
 		p := r.kept.Parts[s.name]
@@ -149,10 +158,14 @@ func (r *recording) open(ctx context.Context) (err error) {
 	}
 	r.JacobianImages = min(r.JacobianImages, r.images.Len())
 	of := map[string]any{
-		"data": r.images.Name, "digest": r.images.Digest, "weights": info.Identity.Weights, "engine": info.Identity.Engine + " " + info.Identity.EngineVersion,
-		"window": r.Fourier.Window, "mask": choose(r.Fourier.Radial, "radial", "square"), "wrap": choose(r.Fourier.Shortest, "shortest", "none"),
-		"last_bin": choose(r.KeepLast, "keep", "drop"), "points": r.Fourier.Points, "pairs": r.Pairs, "pixel_pairs": r.PixelPairs,
-		"mean": r.Fourier.Normalization.Mean, "std": r.Fourier.Normalization.Std, "corrupt_seed": r.Seed, "cells": len(r.Cells), "accuracy": r.Accuracy,
+		"data": r.images.Name, "digest": r.images.Digest, "weights": info.Identity.Weights,
+		"engine": info.Identity.Engine + " " + info.Identity.EngineVersion,
+		"window": r.Fourier.Window, "mask": choose(r.Fourier.Radial, "radial", "square"),
+		"wrap":     choose(r.Fourier.Shortest, "shortest", "none"),
+		"last_bin": choose(r.KeepLast, "keep", "drop"), "points": r.Fourier.Points, "pairs": r.Pairs,
+		"pixel_pairs": r.PixelPairs,
+		"mean":        r.Fourier.Normalization.Mean, "std": r.Fourier.Normalization.Std, "corrupt_seed": r.Seed,
+		"cells": len(r.Cells), "accuracy": r.Accuracy,
 		"jacobian_projections": r.Projections, "jacobian_images": r.JacobianImages, "gradients": r.GradientEngine,
 	}
 	// As JSON has them, so that they compare with those of a file.
@@ -181,7 +194,8 @@ func (r *recording) open(ctx context.Context) (err error) {
 	for key, here := range r.kept.Of {
 		there, _ := json.Marshal(before.Of[key])
 		if want, _ := json.Marshal(here); !bytes.Equal(there, want) {
-			return fmt.Errorf("evaluate: %s is of another run: %s is %s there and %s here; remove the file to begin again", r.Parts, key, there, want)
+			return fmt.Errorf("evaluate: %s is of another run: %s is %s there and %s here; remove the file to begin "+
+				"again", r.Parts, key, there, want)
 		}
 	}
 	if before.Parts != nil {
@@ -211,7 +225,8 @@ func (r *recording) keep() error {
 // accuracy is plain accuracy on the set, and the mean over the severities of each corruption.
 func (r *recording) accuracy(ctx context.Context) (part, error) {
 	p := part{Percent: map[string]float64{}, Images: map[string]int{}}
-	cells, err := Run(ctx, r.model, r.data, Options{Cells: append([]sweep.Cell{{}}, r.Cells...), Seed: r.Seed, Batch: r.Batch, Name: r.Name, Progress: r.Progress})
+	cells, err := Run(ctx, r.model, r.data, Options{Cells: append([]sweep.Cell{{}}, r.Cells...), Seed: r.Seed,
+		Batch: r.Batch, Name: r.Name, Progress: r.Progress})
 	if err != nil {
 		return p, err
 	}
@@ -253,13 +268,15 @@ func (r *recording) jacobian(ctx context.Context) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	o := spectral.JacobianOptions{Projections: r.Projections, Std: r.Fourier.Normalization.Std, Seed: r.Seed, Progress: r.Progress}
+	o := spectral.JacobianOptions{Projections: r.Projections, Std: r.Fourier.Normalization.Std, Seed: r.Seed,
+		Progress: r.Progress}
 	j, err := spectral.MeasureJacobian(ctx, r.model, r.Gradients, images, o)
 	if err != nil {
 		return part{}, err
 	}
-	p := part{Numbers: map[string]float64{"jacobian_norm": j.Norm}, Counts: map[string]int{"jacobian_norm": j.Images}, Deviations: map[string]float64{},
-		Settings: map[string]any{"jacobian_mode": j.Mode, "jacobian_interval": j.Interval}}
+	p := part{Numbers: map[string]float64{"jacobian_norm": j.Norm}, Counts: map[string]int{"jacobian_norm": j.Images},
+		Deviations: map[string]float64{},
+		Settings:   map[string]any{"jacobian_mode": j.Mode, "jacobian_interval": j.Interval}}
 	if r.Gradients == nil {
 		return p, nil
 	}
@@ -267,7 +284,8 @@ func (r *recording) jacobian(ctx context.Context) (part, error) {
 	if err != nil {
 		return part{}, err
 	}
-	for name, e := range map[string]spectral.Estimate{"gradient_low": g.Low, "gradient_mid": g.Middle, "gradient_high": g.High} {
+	for name, e := range map[string]spectral.Estimate{"gradient_low": g.Low, "gradient_mid": g.Middle,
+		"gradient_high": g.High} {
 		p.Numbers[name], p.Deviations[name], p.Counts[name] = e.Mean, e.Deviation, g.Images
 	}
 	return p, nil
@@ -275,12 +293,14 @@ func (r *recording) jacobian(ctx context.Context) (part, error) {
 
 // fields are the names of HFF and CD of a set of paths, as RobustNets has them; pixel paths have no CD.
 var fields = map[string][2]string{
-	"amplitude": {"high_freq_fracs_amp", "consistent_distances_amp"}, "phase": {"high_freq_fracs_phase", "consistent_distances_phase"},
+	"amplitude": {"high_freq_fracs_amp", "consistent_distances_amp"}, "phase": {"high_freq_fracs_phase",
+		"consistent_distances_phase"},
 	"pixel within": {"high_freq_fracs_within", ""}, "pixel between": {"high_freq_fracs_between", ""},
 }
 
 func (r *recording) paths(ctx context.Context, kind spectral.PathKind) (part, error) {
-	p := part{Numbers: map[string]float64{}, Deviations: map[string]float64{}, Counts: map[string]int{}, Settings: map[string]any{}}
+	p := part{Numbers: map[string]float64{}, Deviations: map[string]float64{}, Counts: map[string]int{},
+		Settings: map[string]any{}}
 	pairs := r.Pairs
 	if kind == spectral.PixelPaths {
 		pairs = r.PixelPairs
@@ -290,7 +310,8 @@ func (r *recording) paths(ctx context.Context, kind spectral.PathKind) (part, er
 		return p, err
 	}
 	for _, s := range sets {
-		m, err := s.Measure(ctx, r.model, r.images, spectral.PathOptions{Batch: r.Batch, KeepLast: r.KeepLast, Progress: r.Progress})
+		m, err := s.Measure(ctx, r.model, r.images, spectral.PathOptions{Batch: r.Batch, KeepLast: r.KeepLast,
+			Progress: r.Progress})
 		if err != nil {
 			return p, err
 		}

@@ -23,8 +23,9 @@ type Pooled struct {
 	Misses int     `json:"misses,omitempty"` // outputs that are not finite, which count as wrong
 }
 
-// Pool puts the cells of a corruption together, its severities alike, in the order of the cells, and behind them those of each word: a family or a group of corruptions
-// ("C", "Low", see corrupt.Names). Words that are the name of a corruption add nothing.
+// Pool puts the cells of a corruption together, its severities alike, in the order of the cells,
+// and behind them those of each word: a family or a group of corruptions ("C", "Low", see
+// corrupt.Names). Words that are the name of a corruption add nothing.
 func Pool(cells []Cell, words ...string) []Pooled {
 	var out []Pooled
 	add := func(set string, of func(corruption string) bool) {
@@ -61,7 +62,8 @@ func Pool(cells []Cell, words ...string) []Pooled {
 // ModelColumn is the column of a Table that names the model.
 const ModelColumn = "model"
 
-// Table is a table of accuracies, a line for each model, in the form that lines.ReadCSV reads: accuracies are right answers of images, as in 88/100. The zero value has no model.
+// Table is a table of accuracies, a line for each model, in the form that lines.ReadCSV reads:
+// accuracies are right answers of images, as in 88/100. The zero value has no model.
 type Table struct {
 	columns []string
 	models  []map[string]string

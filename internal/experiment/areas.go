@@ -17,8 +17,8 @@ type Areas struct {
 	Data    string  `json:"data"`
 	Set     string  `json:"set"`
 	Epsilon float64 `json:"epsilon"`
-	// By is empty but for bounds that are not those by rigorous intervals, as in crown or plain, and for attacks from the points of some networks
-	// alone; it stands behind EPSILON.
+	// By is empty but for bounds that are not those by rigorous intervals, as in crown or plain,
+	// and for attacks from the points of some networks alone; it stands behind EPSILON.
 	By       string         `json:"by,omitempty"`
 	Networks []networkAreas `json:"networks"`
 	// All compares AUC and GAUC over all images of the set, Attacked AUC, AAUC and GAUC over those that were attacked.
@@ -31,8 +31,9 @@ type Compared struct {
 	Networks []string `json:"networks"`
 	Kinds    []string `json:"kinds"` // of each network, one after the other
 	Images   int      `json:"images"`
-	// Values are the areas, ties as one half, those of the first network first; Covariance is the lower triangle of their covariance by DeLong,
-	// DeLong and Clarke-Pearson 1988: of the images, not of the training.
+	// Values are the areas, ties as one half, those of the first network first; Covariance is the
+	// lower triangle of their covariance by DeLong, DeLong and Clarke-Pearson 1988: of the images,
+	// not of the training.
 	Values     []float64   `json:"values"`
 	Covariance [][]float64 `json:"covariance"`
 }
@@ -45,7 +46,8 @@ const (
 	intervalsKind = "GAUC by intervals" // beside that by other bounds, of the same images
 )
 
-// Contrast is a weighted sum of areas with its standard error over the images. A weight is that of a kind of a network by its name.
+// Contrast is a weighted sum of areas with its standard error over the images. A weight is that of
+// a kind of a network by its name.
 //
 // Errors: a network or a kind that is not there.
 func (c *Compared) Contrast(weights map[[2]string]float64) (value, deviation float64, err error) {
@@ -89,7 +91,8 @@ func ReadAreas(folder string) (all []*Areas, err error) {
 const areasSuffix = ".areas.json"
 
 func (s foreignSets) areasPath(folder, data, part string) string {
-	return filepath.Join(folder, "results", fmt.Sprintf("%s-%s-%s%s", data, part, strconv.FormatFloat(s.Epsilon, 'g', -1, 64), ended(s.by(), areasSuffix)))
+	return filepath.Join(folder, "results", fmt.Sprintf("%s-%s-%s%s", data, part, strconv.FormatFloat(s.Epsilon, 'g',
+		-1, 64), ended(s.by(), areasSuffix)))
 }
 
 // by is Areas.By.
@@ -113,11 +116,13 @@ type separation struct {
 	Confidence float64 `json:"mean_confidence"`
 	Worst      float64 `json:"mean_worst"`
 
-	AUC      area  `json:"auc"`
-	WorstAUC area  `json:"worst_auc"`           // GAUC, or AAUC
-	BoundAUC *area `json:"bound_auc,omitempty"` // of attacked images, and of those with other bounds: GAUC by rigorous intervals on them alone
+	AUC      area `json:"auc"`
+	WorstAUC area `json:"worst_auc"` // GAUC, or AAUC
+	// of attacked images, and of those with other bounds: GAUC by rigorous intervals on them alone
+	BoundAUC *area `json:"bound_auc,omitempty"`
 
-	// Of other bounds than those by rigorous intervals: the mean of these, and the largest distance between the two of an image.
+	// Of other bounds than those by rigorous intervals: the mean of these, and the largest distance
+	// between the two of an image.
 	Intervals float64 `json:"mean_intervals,omitempty"`
 	Apart     float64 `json:"most_apart,omitempty"`
 }

@@ -33,9 +33,11 @@ func (a *Areas) join(b *Areas) error {
 		case mine == nil:
 			a.Networks = append(a.Networks, t)
 		case mine.Own != t.Own || mine.Accuracy != t.Accuracy:
-			return fmt.Errorf("experiment: two networks %s, which are not the same: on their own images, confidences of %v and %v", t.Network, mine.Own, t.Own)
+			return fmt.Errorf("experiment: two networks %s, which are not the same: on their own images, "+
+				"confidences of %v and %v", t.Network, mine.Own, t.Own)
 		default:
-			mine.Bound, mine.Attack, mine.Transfer = cmp.Or(mine.Bound, t.Bound), cmp.Or(mine.Attack, t.Attack), mine.Transfer || t.Transfer
+			mine.Bound, mine.Attack, mine.Transfer = cmp.Or(mine.Bound, t.Bound), cmp.Or(mine.Attack, t.Attack),
+				mine.Transfer || t.Transfer
 		}
 	}
 	slices.SortFunc(a.Networks, func(x, y networkAreas) int { return cmp.Compare(x.Network, y.Network) })
@@ -133,7 +135,8 @@ func (s foreignSets) fresh(folder string, m *Model, part string, kept *networkAr
 	if there(s.boundEnding()) && (kept == nil || kept.Bound == nil) {
 		return true
 	}
-	return s.way == "" && (there(attackEnds) && (kept == nil || kept.Attack == nil) || there(s.transferEnding()) && (kept == nil || !kept.Transfer))
+	return s.way == "" && (there(attackEnds) && (kept == nil || kept.Attack == nil) || there(s.transferEnding()) &&
+		(kept == nil || !kept.Transfer))
 }
 
 // comparison collects scores whose areas are compared.

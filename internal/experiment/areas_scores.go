@@ -38,7 +38,8 @@ func (s foreignSets) score(folder string, m *Model, part string) (*scored, error
 	if err != nil || bound == nil && attacked == nil {
 		return nil, err
 	}
-	out := &scored{networkAreas: networkAreas{Network: m.Name, Images: len(in.Lines), Transfer: transferred}, own: scores(in.Lines, clean)}
+	out := &scored{networkAreas: networkAreas{Network: m.Name, Images: len(in.Lines), Transfer: transferred},
+		own: scores(in.Lines, clean)}
 	out.Own, out.OwnError = meanExp(out.own), meanExpError(out.own)
 	if c := in.Claims; c.Labels > 0 {
 		out.Accuracy = float64(c.Correct) / float64(c.Labels)

@@ -60,12 +60,14 @@ func (a *asked) take(keys []string, decode func(key string, to any) error, radii
 		return err
 	}
 	for _, key := range keys {
-		if slices.ContainsFunc(yamlFields(reflect.TypeFor[radiusMeasure]()), func(f yamlField) bool { return f.key == key }) {
+		if slices.ContainsFunc(yamlFields(reflect.TypeFor[radiusMeasure]()),
+			func(f yamlField) bool { return f.key == key }) {
 			continue
 		}
 		at := slices.IndexFunc(registered, func(r registeredMeasure) bool { return r.key == key })
 		if at < 0 {
-			return fmt.Errorf("there is no measure %q; a newer program, or one with a measure of its own, may have it", key)
+			return fmt.Errorf("there is no measure %q; a newer program, or one with a measure of its own, may have it",
+				key)
 		}
 		m := registered[at].empty()
 		if err := decode(key, m); err != nil {

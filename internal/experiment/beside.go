@@ -9,11 +9,13 @@ import (
 	"github.com/certspec/certspec/internal/table"
 )
 
-// Beside puts the figures of a table beside published ones, by title, group or recipe and figure as in Table.Published, with the differences: a line for each that was
-// published of a line or group of the table; what is not there yet is –.
+// Beside puts the figures of a table beside published ones, by title, group or recipe and figure as
+// in Table.Published, with the differences: a line for each that was published of a line or group
+// of the table; what is not there yet is –.
 func (f *Filled) Beside(published map[string]map[string]float64) *table.Table {
 	columns, head := f.heads()
-	t := &table.Table{Title: f.Title + ": beside what is published", Columns: append(columns, "figure", "here", "published", "difference")}
+	t := &table.Table{Title: f.Title + ": beside what is published", Columns: append(columns, "figure", "here",
+		"published", "difference")}
 	var names []string
 	for _, l := range f.Lines {
 		for _, name := range []string{l.Group, l.Title, l.recipe} {
@@ -42,7 +44,8 @@ func (f *Filled) Beside(published map[string]map[string]float64) *table.Table {
 			}
 		}
 	}
-	t.Notes = []string{fmt.Sprintf("Published: %s. Here: tier %s, whose network, images and noise samples are others; errors of a group are the smallest among models of comparable accuracy.", f.Source, f.Tier)}
+	t.Notes = []string{fmt.Sprintf("Published: %s. Here: tier %s, whose network, images and noise samples are "+
+		"others; errors of a group are the smallest among models of comparable accuracy.", f.Source, f.Tier)}
 	return t
 }
 
@@ -60,7 +63,8 @@ func (f *Filled) figure(name, figure string) (float64, bool) {
 		if l.Title != name {
 			continue
 		}
-		if k := slices.IndexFunc(f.Metrics, func(m Metric) bool { return m.Name == figure }); k >= 0 && l.Values[k] != nil {
+		if k := slices.IndexFunc(f.Metrics, func(m Metric) bool { return m.Name == figure }); k >= 0 &&
+			l.Values[k] != nil {
 			return l.Values[k].Mean, true
 		}
 		for _, at := range l.Calibration {

@@ -9,7 +9,8 @@ import (
 	"github.com/certspec/certspec/rs/sweep"
 )
 
-// GroupRadius is the average certified radius of a line over the corruptions of a frequency group at one severity (Sun et al. 2021, figure 4), the mean over its seeds.
+// GroupRadius is the average certified radius of a line over the corruptions of a frequency group
+// at one severity (Sun et al. 2021, figure 4), the mean over its seeds.
 type GroupRadius struct {
 	Title    string            `json:"title"`
 	Group    string            `json:"group"` // "clean", or that of package corrupt: low, mid, high
@@ -18,11 +19,12 @@ type GroupRadius struct {
 	Interval resample.Interval `json:"interval"`
 }
 
-// ByGroup are the radii of all lines of a table under CIFAR-10-C and its like, by frequency group at a severity, and clean. Lines and groups of which a
-// cell is missing are left out.
+// ByGroup are the radii of all lines of a table under CIFAR-10-C and its like, by frequency group
+// at a severity, and clean. Lines and groups of which a cell is missing are left out.
 //
 // Errors: those of Fill; a severity at which no line has a whole group.
-func ByGroup(ctx context.Context, folder, name string, severity int, o resample.Options) (all []GroupRadius, err error) {
+func ByGroup(ctx context.Context, folder, name string, severity int, o resample.Options) (all []GroupRadius,
+	err error) {
 	f, err := newTableBuilder(ctx, folder, name, o)
 	if err != nil {
 		return nil, err
@@ -58,7 +60,8 @@ func ByGroup(ctx context.Context, folder, name string, severity int, o resample.
 		}
 	}
 	if !found {
-		return nil, fmt.Errorf("experiment: %s in %s has no whole frequency group at severity %d", f.table.Name, f.Folder, severity)
+		return nil, fmt.Errorf("experiment: %s in %s has no whole frequency group at severity %d", f.table.Name,
+			f.Folder, severity)
 	}
 	return all, nil
 }

@@ -81,7 +81,8 @@ func (f *TableBuilder) kind(of *Filled) string {
 // begun reports whether a line has a figure.
 func (l FilledLine) begun() bool {
 	return slices.ContainsFunc(l.Values, func(v *Value) bool { return v != nil }) ||
-		slices.ContainsFunc(l.Calibration, func(c *calibrationAt) bool { return c != nil }) || len(l.ACE)+len(l.Raised)+len(l.Found) > 0
+		slices.ContainsFunc(l.Calibration, func(c *calibrationAt) bool { return c != nil }) || len(l.ACE)+len(l.Raised)+
+		len(l.Found) > 0
 }
 
 // withoutGraph names an engine without the hash of the one network that ran on it.
@@ -103,7 +104,8 @@ func (f *TableBuilder) corruptions(frost bool) string {
 		}
 	}
 	if len(official) > 0 {
-		return "Corrupted images are those of the published files in " + list(official) + "; those of CIFAR-F are made by certspec."
+		return "Corrupted images are those of the published files in " + list(official) +
+			"; those of CIFAR-F are made by certspec."
 	}
 	made := "Corrupted images are made by certspec from the clean ones, not those of the published files."
 	if frost {

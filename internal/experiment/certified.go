@@ -10,9 +10,10 @@ import (
 	"github.com/certspec/certspec/rs/sweep"
 )
 
-// Certified are the models of a folder that were certified on clean images and under corruptions, for the line of certified
-// accuracies, with the labels recipe, group (the title of its row), method, augment, network and seed. Models whose radii come from files of
-// other programs are left out, as these do not say σ, α and rule; so are models without noise.
+// Certified are the models of a folder that were certified on clean images and under corruptions,
+// for the line of certified accuracies, with the labels recipe, group (the title of its row),
+// method, augment, network and seed. Models whose radii come from files of other programs are left
+// out, as these do not say σ, α and rule; so are models without noise.
 //
 // Errors: those of ReadManifest, results that cannot be read.
 func Certified(folder string) ([]certified.Model, error) {
@@ -35,8 +36,10 @@ func Certified(folder string) ([]certified.Model, error) {
 			return nil, fmt.Errorf("experiment: %s: %w", of.Name, err)
 		}
 		recipe, _, _ := strings.Cut(of.Name, "@")
-		out := certified.Model{Name: of.Name, Setting: certified.SettingOf(plan, of.Noise()), Shifted: map[certified.Cell]rs.Rows{},
-			Labels: map[string]string{"recipe": recipe, "group": of.Group, "method": of.Method, "augment": string(of.Augment), "network": of.Network, "seed": strconv.FormatUint(of.Seed, 10)}}
+		out := certified.Model{Name: of.Name, Setting: certified.SettingOf(plan, of.Noise()),
+			Shifted: map[certified.Cell]rs.Rows{},
+			Labels: map[string]string{"recipe": recipe, "group": of.Group, "method": of.Method,
+				"augment": string(of.Augment), "network": of.Network, "seed": strconv.FormatUint(of.Seed, 10)}}
 		for _, name := range k.radii.Cells {
 			rows := k.radii.Outcomes(name).rows()
 			at := strings.LastIndexByte(name, '-')

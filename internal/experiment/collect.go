@@ -23,7 +23,8 @@ type origin struct {
 	Samples   int      `json:"copies"`    // in the ledgers of its cells
 }
 
-// kept is what a folder holds of a model: its certified radii, and the shares behind them, of the cells that were certified since these are kept.
+// kept is what a folder holds of a model: its certified radii, and the shares behind them, of the
+// cells that were certified since these are kept.
 type kept struct {
 	radii, shares *Radii
 	origin        origin
@@ -87,7 +88,8 @@ func (on *Manifest) keptOf(folder string, m *Model) (kept, error) {
 		k.shares.set(cell, outcomes(run.Rows, share))
 		k.added = true
 		id := run.Header.Model.Identity
-		if name := fmt.Sprintf("%s %s, %s", id.Engine, id.EngineVersion, id.InstructionSet); !slices.Contains(k.origin.Certified, name) {
+		if name := fmt.Sprintf("%s %s, %s", id.Engine, id.EngineVersion,
+			id.InstructionSet); !slices.Contains(k.origin.Certified, name) {
 			k.origin.Certified = append(k.origin.Certified, name)
 		}
 		k.origin.Samples += run.Passes()
@@ -106,7 +108,8 @@ func (e *Experiment) collectAll(ctx context.Context, r *Runner) error {
 	return errors.Join(err, e.Manifest.keepAreas(folder), e.Manifest.keepLists(folder))
 }
 
-// collect brings the radii of closed ledgers into the files of results, and a copy of those that were given, so that the folder can stand without their file.
+// collect brings the radii of closed ledgers into the files of results, and a copy of those that
+// were given, so that the folder can stand without their file.
 func (e *Experiment) collect(m *Model) error {
 	if isRecord(m.Results) {
 		return nil
@@ -129,7 +132,8 @@ func (e *Experiment) collect(m *Model) error {
 			return err
 		}
 		o := &k.origin
-		o.Weights, o.Trained, o.Seconds, o.Accuracy, o.Noisy = card.Weights, card.Backend, card.Seconds, card.Accuracy, card.NoisyTest
+		o.Weights, o.Trained, o.Seconds, o.Accuracy, o.Noisy = card.Weights, card.Backend, card.Seconds, card.Accuracy,
+			card.NoisyTest
 		k.added = true
 	}
 	if !k.added {

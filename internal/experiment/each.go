@@ -9,9 +9,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// eachKey makes several recipes of one: its value lists for some words what stands for $WORD in the name and the body, and a recipe is made for
-// each combination. An item may be a mapping, whose keys are then words, too, that go together.
-// Names that match the pattern of an except are left out.
+// eachKey makes several recipes of one: its value lists for some words what stands for $WORD in the
+// name and the body, and a recipe is made for each combination. An item may be a mapping, whose
+// keys are then words, too, that go together. Names that match the pattern of an except are left
+// out.
 const (
 	eachKey   = "each"
 	exceptKey = "except"
@@ -54,7 +55,11 @@ func (r reader) expand(name, body *yaml.Node, add func(name, body *yaml.Node) er
 				case yaml.ScalarNode:
 					now[word.Value] = item.Value
 				case yaml.MappingNode:
-					if err := r.pairs(item, func(k, v *yaml.Node) error { now[k.Value] = v.Value; return nil }); err != nil {
+					if err := r.pairs(item, func(k,
+						v *yaml.Node) error {
+						now[k.Value] = v.Value
+						return nil
+					}); err != nil {
 						return err
 					}
 				}

@@ -12,9 +12,10 @@ import (
 
 // Estimate is what is left to do, and about how long it takes.
 type Estimate struct {
-	Jobs        int           `json:"jobs"`
-	Training    float64       `json:"training_rows"` // noisy images through the network and back, those of attacks included
-	Samples     float64       `json:"copies"`        // certified, as expected of a network of middling accuracy
+	Jobs int `json:"jobs"`
+	// noisy images through the network and back, those of attacks included
+	Training    float64       `json:"training_rows"`
+	Samples     float64       `json:"copies"` // certified, as expected of a network of middling accuracy
 	MostSamples float64       `json:"most_copies"`
 	Layers      float64       `json:"layers"`   // images through networks in float64 and back, of bounds and attacks
 	Searches    int           `json:"searches"` // runs of ADMM, which are not in the time
@@ -28,7 +29,8 @@ func (e Estimate) String() string {
 	if e.Layers > 0 {
 		layers = fmt.Sprintf("%s images through layers in float64, ", large(e.Layers))
 	}
-	return fmt.Sprintf("%d jobs left: %s images through training, %s noise samples to certify (at most %s), %s%d searches by ADMM: about %s at the rates of this machine",
+	return fmt.Sprintf("%d jobs left: %s images through training, %s noise samples to certify (at most %s), %s%d "+
+		"searches by ADMM: about %s at the rates of this machine",
 		e.Jobs, large(e.Training), large(e.Samples), large(e.MostSamples), layers, e.Searches, hours(e.Seconds))
 }
 
@@ -53,7 +55,8 @@ func hours(seconds float64) string {
 	return fmt.Sprintf("%.1f hours", d.Hours())
 }
 
-// typical are probabilities of the leading class as networks trained with noise show them: what samples are expected by.
+// typical are probabilities of the leading class as networks trained with noise show them: what
+// samples are expected by.
 var typical = []float64{.35, .45, .5, .55, .6, .7, .8, .9, .95, .98, .99, .995, .999, 1}
 
 // samples of an image, as expected and at most.
@@ -69,8 +72,8 @@ func samples(o rs.Options) (mean, most float64, err error) {
 	return mean / float64(len(typical)), float64(plan.Selection() + plan.MaxSamples()), nil
 }
 
-// Estimate counts what is left, and times a network of each kind for some seconds where that is not known yet; rates are kept in the
-// folder, where keep is set.
+// Estimate counts what is left, and times a network of each kind for some seconds where that is not
+// known yet; rates are kept in the folder, where keep is set.
 //
 // Errors: data that are not there, a setting out of range.
 func (e *Experiment) Estimate(ctx context.Context, keep bool) (Estimate, error) {

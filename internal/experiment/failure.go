@@ -7,7 +7,8 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/prune"
 )
 
-// Failure is a model that cannot be made, and why: training goes the same way each time. It stands in results/MODEL.failed.json; without that file it is tried again.
+// Failure is a model that cannot be made, and why: training goes the same way each time. It stands
+// in results/MODEL.failed.json; without that file it is tried again.
 type Failure struct {
 	Model  string `json:"model"`
 	Reason string `json:"reason"`

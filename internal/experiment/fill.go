@@ -74,15 +74,16 @@ type Value struct {
 	meanOverSeeds
 	Images   int               `json:"images"`
 	Interval resample.Interval `json:"interval"`
-	// Difference is that from the line that is compared with, over the seeds that both have, paired by image; nil for that line itself, and where it has no value or is
-	// of other data.
+	// Difference is that from the line that is compared with, over the seeds that both have, paired
+	// by image; nil for that line itself, and where it has no value or is of other data.
 	Difference *compare.Difference `json:"difference,omitempty"`
 
 	seeds map[uint64]vector // the mean radius over the cells, by seed
 	roots map[uint64]string // the networks that those of the seeds go back to
 }
 
-// Selected is what a group reaches at a radius among models of comparable accuracy (certified-calibration tables 2 and 6 to 10).
+// Selected is what a group reaches at a radius among models of comparable accuracy
+// (certified-calibration tables 2 and 6 to 10).
 type Selected struct {
 	Radius float64  `json:"radius"`
 	Best   float64  `json:"best_accuracy"` // of all
@@ -128,7 +129,8 @@ func newTableBuilder(ctx context.Context, folder, name string, o resample.Option
 
 func (f *TableBuilder) fill() (*Filled, error) {
 	t := f.table
-	out := &Filled{Name: t.Name, Title: t.Title, Source: t.Source, Tier: f.Manifest.Tier.Name, Compare: t.Compare, measures: t.Measure.measures(), confidence: f.bootstrap.Confidence}
+	out := &Filled{Name: t.Name, Title: t.Title, Source: t.Source, Tier: f.Manifest.Tier.Name, Compare: t.Compare,
+		measures: t.Measure.measures(), confidence: f.bootstrap.Confidence}
 	cells, err := f.Manifest.Tier.Cells(t.Measure.Radii)
 	if err != nil {
 		return nil, err

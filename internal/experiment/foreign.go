@@ -21,9 +21,10 @@ func init() {
 
 // foreignSets say against which images the networks of a kind of data are measured, and in which balls around them.
 type foreignSets struct {
-	Epsilon float64  `yaml:"epsilon" json:"epsilon"` // largest change of a value, 1 = full range
-	Near    float64  `yaml:"near,omitempty" json:"near,omitempty"`
-	Foreign []string `yaml:"foreign" json:"foreign"`    // kinds of data, whose test parts they are, prepared as in out[channels=grey]
+	Epsilon float64 `yaml:"epsilon" json:"epsilon"` // largest change of a value, 1 = full range
+	Near    float64 `yaml:"near,omitempty" json:"near,omitempty"`
+	// kinds of data, whose test parts they are, prepared as in out[channels=grey]
+	Foreign []string `yaml:"foreign" json:"foreign"`
 	Images  []string `yaml:"-" json:"images,omitempty"` // the same as names of sets
 	Attack  string   `yaml:"-" json:"attack,omitempty"` // what of them is attacked
 
@@ -114,7 +115,8 @@ func (d foreignData) with(way, among string) foreignData {
 
 func ownPath(folder string, m *Model) string { return filepath.Join(folder, "ood", m.Slug(), ownFile) }
 
-// ownImages are a model's own images: those of the accuracies on its card, for a finished network those that a card of the tier would name.
+// ownImages are a model's own images: those of the accuracies on its card, for a finished network
+// those that a card of the tier would name.
 func (p *Place) ownImages(m *Model) string {
 	return cmp.Or(m.Check, with(m.Test, p.Manifest.Tier.Data[m.Data].Test))
 }
@@ -148,9 +150,11 @@ type adversarySettings struct {
 	Steps    int      `yaml:"steps,omitempty" json:"steps,omitempty"` // of Auto-PGD
 	Restarts int      `yaml:"restarts,omitempty" json:"restarts,omitempty"`
 	Monotone int      `yaml:"monotone,omitempty" json:"monotone,omitempty"` // steps of monotone PGD
-	Transfer int      `yaml:"transfer,omitempty" json:"transfer,omitempty"` // points of other networks that it begins with, the best; 0: all
+	// points of other networks that it begins with, the best; 0: all
+	Transfer int `yaml:"transfer,omitempty" json:"transfer,omitempty"`
 }
 
 func (a adversarySettings) String() string {
-	return fmt.Sprintf("%s; %d steps of Auto-PGD from %d starts, %d of monotone PGD", strings.Join(a.Attacks, ", "), a.Steps, a.Restarts, a.Monotone)
+	return fmt.Sprintf("%s; %d steps of Auto-PGD from %d starts, %d of monotone PGD", strings.Join(a.Attacks, ", "),
+		a.Steps, a.Restarts, a.Monotone)
 }

@@ -9,8 +9,10 @@ import (
 
 // furtherSet is a further set of images that a recipe's method learns from; see train.Set.
 type furtherSet struct {
-	Data    string                 `yaml:"data" json:"data"`                           // kind of data, whose train part it is; of a Model the name of the set
-	Prepare string                 `yaml:"prepare,omitempty" json:"prepare,omitempty"` // added to its name, as in channels=grey
+	// kind of data, whose train part it is; of a Model the name of the set
+	Data string `yaml:"data" json:"data"`
+	// added to its name, as in channels=grey
+	Prepare string                 `yaml:"prepare,omitempty" json:"prepare,omitempty"`
 	Batch   int                    `yaml:"batch,omitempty" json:"batch,omitempty"`
 	Augment modelfile.Augmentation `yaml:"augment,omitempty" json:"augment,omitempty"`
 	Views   string                 `yaml:"views,omitempty" json:"views,omitempty"`

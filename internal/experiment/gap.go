@@ -10,7 +10,8 @@ import (
 	"github.com/certspec/certspec/resample"
 )
 
-// Gap is the difference of a figure between two rows. Its variance in a run of I images, C cells and S seeds is taken to be
+// Gap is the difference of a figure between two rows. Its variance in a run of I images, C cells
+// and S seeds is taken to be
 //
 //	(V_image + V_cell/C)/I + (V_seed + V_seed·image/I)/S,
 //
@@ -121,7 +122,8 @@ func (g *Gap) published(t Table, first string) {
 	}
 }
 
-// take finds the parts of the variance of differences by seed, cell and image, and the variance between the means of the seeds, where there are several.
+// take finds the parts of the variance of differences by seed, cell and image, and the variance
+// between the means of the seeds, where there are several.
 func (g *Gap) take(of [][][]float64) (between float64, several bool) {
 	seeds, cells, images := len(of), len(of[0]), len(of[0][0])
 	g.PilotSeeds, g.PilotCells, g.PilotImages = seeds, cells, images

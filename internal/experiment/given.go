@@ -8,15 +8,16 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/train"
 )
 
-// softSuffix makes the kind of a ledger over the training images whose votes are soft labels, as in cifar10-soft; see train.Options.Soft.
+// softSuffix makes the kind of a ledger over the training images whose votes are soft labels, as in
+// cifar10-soft; see train.Options.Soft.
 const softSuffix = "-soft"
 
 // startSuffix makes the kind of a network that trainings begin with, as in cifar10-start.
 const startSuffix = "-start"
 
-// given takes what a training begins with that would begin from random weights: the network that was given for its kind of data, with its
-// architecture. One that was trained without crops and flips goes on without, as a network that does not pool must. Ok is whether
-// there is one.
+// given takes what a training begins with that would begin from random weights: the network that
+// was given for its kind of data, with its architecture. One that was trained without crops and
+// flips goes on without, as a network that does not pool must. Ok is whether there is one.
 func (s *Setup) given(m *Model, r Recipe) (ok bool, err error) {
 	path := s.Places[m.Data+startSuffix]
 	if path == "" || r.Start != "" || m.Adapt != nil {
@@ -45,7 +46,8 @@ type begin struct {
 func (b *begin) check() error {
 	card, err := modelfile.ReadCard(b.File)
 	if err == nil && card.Weights != b.Weights {
-		err = fmt.Errorf("experiment: %s, which training begins with, has the weights %s; the folder is for %s", modelfile.CardPath(b.File), card.Weights, b.Weights)
+		err = fmt.Errorf("experiment: %s, which training begins with, has the weights %s; the folder is for %s",
+			modelfile.CardPath(b.File), card.Weights, b.Weights)
 	}
 	return err
 }
@@ -53,7 +55,8 @@ func (b *begin) check() error {
 // needed reports models of a tier that begin with finished weights, where none were given.
 func (m *Manifest) needed() error {
 	for _, model := range m.Models {
-		if m.Tier.Data[model.Data].Given && model.Begin == nil && model.Start == "" && model.File == "" && model.Results == "" {
+		if m.Tier.Data[model.Data].Given && model.Begin == nil && model.Start == "" && model.File == "" &&
+			model.Results == "" {
 			return &StartError{m.Tier.Name, model.Name, model.Data}
 		}
 	}
@@ -64,7 +67,8 @@ func (m *Manifest) needed() error {
 type StartError struct{ Tier, Model, Data string }
 
 func (e *StartError) Error() string {
-	return fmt.Sprintf("experiment: at tier %s %s begins with a finished network, and none was given: --data %s%s=MODEL, a file in notebooks/models of the repository or from certspec import",
+	return fmt.Sprintf("experiment: at tier %s %s begins with a finished network, and none was given: --data "+
+		"%s%s=MODEL, a file in notebooks/models of the repository or from certspec import",
 		e.Tier, e.Model, e.Data, startSuffix)
 }
 
@@ -76,15 +80,17 @@ func kindOf(kind string) string {
 	return kind
 }
 
-// equalRows makes a model take as many rows in a step, and as many in all, as every other one of its data: those of views, noises, attacks and second passes are
-// counted. Epochs are those of a method with one row for each image.
+// equalRows makes a model take as many rows in a step, and as many in all, as every other one of
+// its data: those of views, noises, attacks and second passes are counted. Epochs are those of a
+// method with one row for each image.
 func (s *Setup) equalRows(m *Model, rows, epochs int) (int, error) {
 	each, err := s.rowsOf(*m)
 	if err != nil {
 		return 0, err
 	}
 	if rows%each != 0 || epochs%each != 0 {
-		return 0, fmt.Errorf("tier %s: %d rows in a step and %d epochs of one row for each image; method %s takes %d rows for each, which divides one of them with a rest",
+		return 0, fmt.Errorf("tier %s: %d rows in a step and %d epochs of one row for each image; method %s takes "+
+			"%d rows for each, which divides one of them with a rest",
 			s.Tier.Name, rows, epochs, m.Method, each)
 	}
 	m.BatchSize = rows / each

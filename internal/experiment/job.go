@@ -12,7 +12,8 @@ import (
 	"github.com/certspec/certspec/rs/sweep"
 )
 
-// Job is one piece of an experiment: what is done or not. Jobs of one kind, model, part and further models are the same.
+// Job is one piece of an experiment: what is done or not. Jobs of one kind, model, part and further
+// models are the same.
 type Job struct {
 	Kind    string // one word, as in certify
 	Model   *Model
@@ -20,7 +21,9 @@ type Job struct {
 	Part    string   // of what is measured, as in fog-3; may be empty
 	cell    sweep.Cell
 	measure Measure // nil: training
-	stage   int     // jobs of a later one come after all of those before, where the models that they need are in the run
+	// jobs of a later one come after all of those before, where the models that they need are in
+	// the run
+	stage int
 }
 
 const trainJob = "train"
@@ -65,7 +68,8 @@ func (t Tier) Cells(m radiusMeasure) ([]sweep.Cell, error) {
 			return nil, fmt.Errorf("experiment: sweep %q: %w", word, err)
 		}
 		for _, c := range all {
-			if t.has(c) && among(few, c.Setting.Name) && !slices.ContainsFunc(cells, func(o sweep.Cell) bool { return o.String() == c.String() }) {
+			if t.has(c) && among(few, c.Setting.Name) && !slices.ContainsFunc(cells,
+				func(o sweep.Cell) bool { return o.String() == c.String() }) {
 				cells = append(cells, c)
 			}
 		}
@@ -85,8 +89,9 @@ func (t Tier) has(c sweep.Cell) bool {
 // among reports whether a list, of all values where it is empty, has a value.
 func among[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
 
-// jobs lists what a table needs of some of its lines, the first seeds first, each start before what begins with it. Jobs of later stages are
-// left out where they need models of other lines, unless alone is set.
+// jobs lists what a table needs of some of its lines, the first seeds first, each start before what
+// begins with it. Jobs of later stages are left out where they need models of other lines, unless
+// alone is set.
 func (m *Manifest) jobs(folder string, table *madeTable, lines []tableLine, alone bool) ([]Job, error) {
 	p := &Place{folder, m, table}
 	var jobs, last []Job
@@ -172,7 +177,8 @@ func resultPath(folder string, m *Model, what string) string {
 	return filepath.Join(folder, "results", m.Slug()+what)
 }
 
-// imagesOf names the images of a cell in the test set, and says how they are corrupted, nil: not, or in the files that the name is of.
+// imagesOf names the images of a cell in the test set, and says how they are corrupted, nil: not,
+// or in the files that the name is of.
 func (m *Manifest) imagesOf(model *Model, c sweep.Cell) (name string, change *corrupt.Setting) {
 	selection := m.Tier.Clean
 	switch {
@@ -186,7 +192,8 @@ func (m *Manifest) imagesOf(model *Model, c sweep.Cell) (name string, change *co
 		if model.Data == imagenet {
 			return with(imagenetCell(folder, c), selection), nil
 		}
-		name := fmt.Sprintf("npy:%s,%s,severity=%d", filepath.Join(folder, c.Corruption+".npy"), filepath.Join(folder, "labels.npy"), c.Setting.Severity)
+		name := fmt.Sprintf("npy:%s,%s,severity=%d", filepath.Join(folder, c.Corruption+".npy"),
+			filepath.Join(folder, "labels.npy"), c.Setting.Severity)
 		if of := cifarOf(model.Data); of != "" {
 			name += ",classes=" + of
 		}
@@ -206,7 +213,8 @@ func cifarOf(kind string) string {
 	return ""
 }
 
-// officialSuffix makes the kind of the files of corrupted images that others published, as in cifar10-c. There are none of CIFAR-F.
+// officialSuffix makes the kind of the files of corrupted images that others published, as in
+// cifar10-c. There are none of CIFAR-F.
 const officialSuffix = "-c"
 
 // trained reports whether the network of a model is there.

@@ -18,7 +18,8 @@ import (
 // dataKind is a kind of data set that recipes name.
 type dataKind struct {
 	Title string `yaml:"title"`
-	// At is where it lies, as in cifar10 or folder:PATH; Train and Test are the names of its parts, in which {} stands for At.
+	// At is where it lies, as in cifar10 or folder:PATH; Train and Test are the names of its parts,
+	// in which {} stands for At.
 	At    string `yaml:"at"`
 	Train string `yaml:"train"`
 	Test  string `yaml:"test"`
@@ -50,7 +51,8 @@ var builtIn embed.FS
 func Open() (*Library, error) {
 	l := &Library{
 		data: map[string]dataKind{}, recipes: map[string]Recipe{}, tiers: map[string]Tier{}, tables: map[string]Table{},
-		bodies: map[string]*yaml.Node{}, files: map[string]string{}, homes: map[string]string{}, order: map[string][]string{},
+		bodies: map[string]*yaml.Node{}, files: map[string]string{}, homes: map[string]string{},
+		order: map[string][]string{},
 	}
 	files, err := fs.Glob(builtIn, "data/*.yaml")
 	if err != nil {
@@ -68,10 +70,11 @@ func Open() (*Library, error) {
 	return l, nil
 }
 
-// Add reads a file of further recipes and tables, and returns the rows that it asks to add to whatever table is made. Paths of models in it
-// are relative to it.
+// Add reads a file of further recipes and tables, and returns the rows that it asks to add to
+// whatever table is made. Paths of models in it are relative to it.
 //
-// Errors, as *FileError: a key that is unknown, a value of another kind, a name that is there already, a recipe that inherits from none.
+// Errors, as *FileError: a key that is unknown, a value of another kind, a name that is there
+// already, a recipe that inherits from none.
 func (l *Library) Add(file string) ([]tableRow, error) {
 	text, err := textfile.Read(file)
 	if err != nil {
@@ -134,7 +137,8 @@ func (l *Library) add(file string, text []byte) (rows []tableRow, err error) {
 			}
 			return r.rows(value, rows)
 		}
-		return r.errorf(key, "unknown key %q; the nearest is %q of %s", key.Value, nearest.Of(key.Value, kinds), strings.Join(kinds, ", "))
+		return r.errorf(key, "unknown key %q; the nearest is %q of %s", key.Value, nearest.Of(key.Value, kinds),
+			strings.Join(kinds, ", "))
 	})
 	return rows, err
 }
@@ -223,14 +227,18 @@ func find[T any](l *Library, kind string, in map[string]T, name string) (T, erro
 
 // Names lists what there is of a kind, in the order of the files; abstract recipes are left out.
 func (l *Library) Names(kind string) []string {
-	return slices.DeleteFunc(slices.Clone(l.order[kind]), func(name string) bool { return kind == Recipes && l.recipes[name].Abstract })
+	return slices.DeleteFunc(slices.Clone(l.order[kind]), func(name string) bool {
+		return kind == Recipes &&
+			l.recipes[name].Abstract
+	})
 }
 
 // Recipe finds a recipe by its name.
 func (l *Library) Recipe(name string) (Recipe, error) {
 	r, err := find(l, Recipes, l.recipes, name)
 	if err == nil && r.Abstract {
-		err = fmt.Errorf("experiment: %s is only to inherit from; certspec experiment list shows what can be trained", name)
+		err = fmt.Errorf("experiment: %s is only to inherit from; certspec experiment list shows what can be trained",
+			name)
 	}
 	return r, err
 }

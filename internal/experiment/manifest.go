@@ -18,8 +18,8 @@ import (
 	"github.com/certspec/certspec/internal/picture"
 )
 
-// Manifest says what a folder is for. Models and tables may be added to it; what is there never changes, but for the words of a table and the row
-// that its others are compared with.
+// Manifest says what a folder is for. Models and tables may be added to it; what is there never
+// changes, but for the words of a table and the row that its others are compared with.
 type Manifest struct {
 	Format int               `json:"format"`
 	Tier   Tier              `json:"tier"`
@@ -68,12 +68,14 @@ type MismatchError struct {
 }
 
 func (e *MismatchError) Error() string {
-	return fmt.Sprintf("experiment: folder %s is for something else: %s is %s there and %s here; choose another folder", e.Folder, e.What, e.There, e.Here)
+	return fmt.Sprintf("experiment: folder %s is for something else: %s is %s there and %s here; choose another folder",
+		e.Folder, e.What, e.There, e.Here)
 }
 
 // ReadManifest reads what a folder is for, and compares its results with the digests that were kept with them.
 //
-// Errors: a folder without a manifest, as fs.ErrNotExist; a result that was changed, added or removed, by file and line.
+// Errors: a folder without a manifest, as fs.ErrNotExist; a result that was changed, added or
+// removed, by file and line.
 func ReadManifest(folder string) (*Manifest, error) {
 	m, err := parseManifest(folder)
 	if err != nil {
@@ -86,7 +88,8 @@ func parseManifest(folder string) (*Manifest, error) {
 	path := filepath.Join(folder, manifestFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("experiment: %s is no folder of an experiment, which certspec experiment run makes: %w", folder, err)
+		return nil, fmt.Errorf("experiment: %s is no folder of an experiment, which certspec experiment run makes: %w",
+			folder, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("experiment: %w", err)
@@ -175,7 +178,8 @@ func (m *Manifest) join(folder string, other *Manifest) error {
 	return nil
 }
 
-// placed are the places of data, with its weights in the place of the path of a network that trainings begin with: that may have moved since.
+// placed are the places of data, with its weights in the place of the path of a network that
+// trainings begin with: that may have moved since.
 func (m *Manifest) placed() map[string]string {
 	places := maps.Clone(m.Places)
 	for _, model := range m.Models {
@@ -207,8 +211,9 @@ func apart(there, here any) (any, any) {
 	return a, b
 }
 
-// withMethods is the tier with the limits of methods that only another has: those act through the options of models, which are compared themselves, so that a
-// folder goes on where methods came in after it was begun.
+// withMethods is the tier with the limits of methods that only another has: those act through the
+// options of models, which are compared themselves, so that a folder goes on where methods came in
+// after it was begun.
 func (t Tier) withMethods(other Tier) Tier {
 	methods := maps.Clone(other.Methods)
 	if methods == nil {
@@ -219,7 +224,8 @@ func (t Tier) withMethods(other Tier) Tier {
 	return t
 }
 
-// withParts is the tier with what another takes of the kinds of data that no model is of, as that acts through models alone.
+// withParts is the tier with what another takes of the kinds of data that no model is of, as that
+// acts through models alone.
 func (t Tier) withParts(other Tier, models []Model) Tier {
 	data := map[string]dataPart{}
 	maps.Copy(data, other.Data)
@@ -234,8 +240,9 @@ func (t Tier) withParts(other Tier, models []Model) Tier {
 	return t
 }
 
-// asIn is a model as a folder that was begun before has it, where only what was written later sets the two apart, or where the network lies that it
-// begins with: such a folder goes on as it was begun.
+// asIn is a model as a folder that was begun before has it, where only what was written later sets
+// the two apart, or where the network lies that it begins with: such a folder goes on as it was
+// begun.
 func (m Model) asIn(there Model) Model {
 	if m.Begin != nil && there.Begin != nil && m.Begin.Weights == there.Begin.Weights {
 		m.Begin = there.Begin
@@ -269,7 +276,8 @@ func joined(folder string, here *Manifest) (*Manifest, error) {
 		}
 		for _, f := range files {
 			if f.Name() != lockFile && f.Name() != ratesFile { // of a run that was stopped at once
-				return nil, fmt.Errorf("experiment: folder %s holds %s but no %s: it is not that of an experiment; choose another, or an empty one", folder, f.Name(), manifestFile)
+				return nil, fmt.Errorf("experiment: folder %s holds %s but no %s: it is not that of an experiment; "+
+					"choose another, or an empty one", folder, f.Name(), manifestFile)
 			}
 		}
 		here.Format = manifestFormat
@@ -288,11 +296,12 @@ func joined(folder string, here *Manifest) (*Manifest, error) {
 	return there, there.join(folder, here)
 }
 
-// asBegun is a manifest with the names of pictures as a folder has them that was begun before names said how JPEG pictures are
-// decoded: such a folder goes on with the decoder of then.
+// asBegun is a manifest with the names of pictures as a folder has them that was begun before names
+// said how JPEG pictures are decoded: such a folder goes on with the decoder of then.
 func (m *Manifest) asBegun(there *Manifest) (*Manifest, error) {
 	text := compact(there)
-	if strings.Contains(text, "[jpeg=") || !strings.Contains(text, `"cifar10-jpeg/`) && !strings.Contains(text, `"folder:`) {
+	if strings.Contains(text, "[jpeg=") || !strings.Contains(text, `"cifar10-jpeg/`) && !strings.Contains(text,
+		`"folder:`) {
 		return m, nil
 	}
 	part := "[jpeg=" + picture.LibJPEG
@@ -320,7 +329,8 @@ func (m *Manifest) Made(name string) (*madeTable, error) {
 		names = append(names, m.Tables[i].Name)
 	}
 	if name == "" {
-		return nil, fmt.Errorf("experiment: the folder has %d tables; name one of %s", len(names), strings.Join(names, ", "))
+		return nil, fmt.Errorf("experiment: the folder has %d tables; name one of %s", len(names),
+			strings.Join(names, ", "))
 	}
 	return nil, fmt.Errorf("experiment: the folder has no table %q; it has %s", name, strings.Join(names, ", "))
 }

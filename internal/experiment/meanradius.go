@@ -12,7 +12,8 @@ import (
 )
 
 func (f *TableBuilder) line(l tableLine, list []Metric) (FilledLine, error) {
-	line := FilledLine{Title: l.Title, Group: l.Group, Models: l.Models, Values: make([]*Value, len(list)), Found: map[string]any{}}
+	line := FilledLine{Title: l.Title, Group: l.Group, Models: l.Models, Values: make([]*Value, len(list)),
+		Found: map[string]any{}}
 	radii := map[uint64]*Radii{} // by seed
 	roots := map[uint64]string{}
 	var shares []*Radii
@@ -139,8 +140,8 @@ func meanAt(values [][]float64, starts, images []int) float64 {
 	return sum / float64(len(starts)*len(images))
 }
 
-// meanRadii are the radii of a model, image by image, in the mean over cells; without values where one is not there. What is not certified, or wrong,
-// has the radius 0.
+// meanRadii are the radii of a model, image by image, in the mean over cells; without values where
+// one is not there. What is not certified, or wrong, has the radius 0.
 func meanRadii(r *Radii, cells []string) (vector, error) {
 	var all []vector
 	for _, c := range cells {
@@ -170,7 +171,8 @@ func meanVector(all []vector) (vector, error) {
 	for _, v := range all {
 		for i, image := range m.images {
 			if len(v.images) != len(m.images) || v.images[i] != image {
-				return m, fmt.Errorf("image %d is in some of its cells and seeds only: the ledgers are of different images", image)
+				return m, fmt.Errorf("image %d is in some of its cells and seeds only: the ledgers are of different "+
+					"images", image)
 			}
 			m.values[i] += v.values[i] / float64(len(all))
 		}

@@ -15,9 +15,10 @@ import (
 	"github.com/certspec/certspec/spectral"
 )
 
-// A Measure is something that tables show of their models: what is to be done for it, how and at what cost, where its results lie, and how
-// they are printed. Its value holds the settings that a table gives under the measure's key, decoded by their yaml tags, and kept in the
-// manifest by their json tags. See measure_agreement.go for a short one.
+// A Measure is something that tables show of their models: what is to be done for it, how and at
+// what cost, where its results lie, and how they are printed. Its value holds the settings that a
+// table gives under the measure's key, decoded by their yaml tags, and kept in the manifest by
+// their json tags. See measure_agreement.go for a short one.
 type Measure interface {
 	// Jobs are those of one model of a table, with Kind and Model set; none where there is nothing to do for it.
 	Jobs(p *Place, m *Model) ([]Job, error)
@@ -27,13 +28,16 @@ type Measure interface {
 	Do(ctx context.Context, r *Runner, j Job) error
 	// Cost adds what a job takes.
 	Cost(c *Costs, j Job) error
-	// Fill reads the results of the folder into the lines of a table, by FilledLine.Found, and gives notes for its caption.
+	// Fill reads the results of the folder into the lines of a table, by FilledLine.Found, and
+	// gives notes for its caption.
 	Fill(f *TableBuilder, out *Filled) (notes []string, err error)
-	// Tables are what is printed: columns and head are what stands before the figures of a line, add takes a table with its title.
+	// Tables are what is printed: columns and head are what stands before the figures of a line,
+	// add takes a table with its title.
 	Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(t *Tabular, title string))
 }
 
-// Tabular is a table as it is printed: Title, Columns, Rows, whose cells are strings, numbers, bools, or anything with a String method, and Notes.
+// Tabular is a table as it is printed: Title, Columns, Rows, whose cells are strings, numbers,
+// bools, or anything with a String method, and Notes.
 type Tabular = table.Table
 
 type registeredMeasure struct {
@@ -50,8 +54,9 @@ var registered = []registeredMeasure{
 	{"evaluate", func() Measure { return &evaluateMeasure{} }},
 }
 
-// RegisterMeasure makes a measure known by the key under which tables ask for it; empty gives a pointer to its settings, at their defaults.
-// It is for init functions, and panics where the key is taken.
+// RegisterMeasure makes a measure known by the key under which tables ask for it; empty gives a
+// pointer to its settings, at their defaults. It is for init functions, and panics where the key is
+// taken.
 func RegisterMeasure(key string, empty func() Measure) {
 	taken := slices.Contains([]string{"clean", "sweeps", "detail"}, key)
 	if taken || slices.ContainsFunc(registered, func(r registeredMeasure) bool { return r.key == key }) {
@@ -73,7 +78,8 @@ func (p *Place) Weights(m *Model) string { return modelPath(p.Folder, m) }
 // Result is where a result of a model lies, or will: results/MODEL with a suffix such as ".agreement.csv".
 func (p *Place) Result(m *Model, suffix string) string { return resultPath(p.Folder, m, suffix) }
 
-// Images names the images that a measure takes of a model's test set: those that the tier says for its key under images, else its clean ones.
+// Images names the images that a measure takes of a model's test set: those that the tier says for
+// its key under images, else its clean ones.
 func (p *Place) Images(m *Model, key string) string {
 	selection, ok := p.Manifest.Tier.Images[key]
 	if !ok {
@@ -82,8 +88,8 @@ func (p *Place) Images(m *Model, key string) string {
 	return with(m.Test, selection)
 }
 
-// Reference is the model that stands beside another in the line that the table compares with: that of the same place among the seeds, or the
-// last; nil where there is none.
+// Reference is the model that stands beside another in the line that the table compares with: that
+// of the same place among the seeds, or the last; nil where there is none.
 func (p *Place) Reference(m *Model) *Model {
 	line := p.table.reference()
 	if line == nil {
@@ -111,7 +117,8 @@ type Runner struct {
 	at         int             // jobs begun
 }
 
-// Open opens the network of a model, where it is adapted to each corruption that for clean images. It stays open until another is opened.
+// Open opens the network of a model, where it is adapted to each corruption that for clean images.
+// It stays open until another is opened.
 func (r *Runner) Open(ctx context.Context, m *Model) (*engine.Model, error) {
 	path, err := r.path(ctx, m)
 	if err != nil {

@@ -10,19 +10,22 @@ import (
 	"github.com/certspec/certspec/ood"
 )
 
-// adversaryMeasure is how well a network's confidence tells foreign images that are attacked from its own: files in ood/MODEL, as
-// "certspec ood attack" writes them. Where all networks of a table are attacked, each is attacked again from the best points of the others
-// of its data. An image whose confidence under attack lies above its bound fails the run.
+// adversaryMeasure is how well a network's confidence tells foreign images that are attacked from
+// its own: files in ood/MODEL, as "certspec ood attack" writes them. Where all networks of a table
+// are attacked, each is attacked again from the best points of the others of its data. An image
+// whose confidence under attack lies above its bound fails the run.
 type adversaryMeasure struct {
 	Sets foreignData `yaml:"sets" json:"sets"`
-	// Among names the networks that give each other their points, where a table of the same networks among others has its own; default none.
+	// Among names the networks that give each other their points, where a table of the same
+	// networks among others has its own; default none.
 	Among string `yaml:"among,omitempty" json:"among,omitempty"`
 }
 
 func (a *adversaryMeasure) at(s *Setup) (Measure, error) {
 	sets, err := a.Sets.at(s)
 	if a.Among != "" && filepath.Base(a.Among) != a.Among {
-		return nil, fmt.Errorf("experiment: attacks among %q; expected a word, which stands in the names of files", a.Among)
+		return nil, fmt.Errorf("experiment: attacks among %q; expected a word, which stands in the names of files",
+			a.Among)
 	}
 	return &adversaryMeasure{sets, a.Among}, err
 }
@@ -87,7 +90,8 @@ func (a *adversaryMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 	}
 	t := r.Manifest.Tier.Adversary
 	run.File = f.file(r.Folder, j.Model, j.Part, a.ending(j))
-	o := ood.AttackOptions{Epsilon: f.Epsilon, Near: f.Near, Attacks: t.Attacks, Steps: t.Steps, Restarts: t.Restarts, Monotone: t.Monotone, Run: run}
+	o := ood.AttackOptions{Epsilon: f.Epsilon, Near: f.Near, Attacks: t.Attacks, Steps: t.Steps, Restarts: t.Restarts,
+		Monotone: t.Monotone, Run: run}
 	if j.Kind == transferJob {
 		o.Attacks, o.BestTransfer = []string{}, t.Transfer
 		for _, other := range j.With {
@@ -138,16 +142,22 @@ func (a *adversaryMeasure) Fill(f *TableBuilder, out *Filled) ([]string, error) 
 	if err := a.foreign().tellAll(f, out, "attack", func(n *networkAreas) *separation { return n.Attack }); err != nil {
 		return nil, err
 	}
-	return []string{fmt.Sprintf("Attacked: each foreign image is moved in its ball to where the network is most sure, the most of all attacks (%v), and of monotone PGD from points found on the other networks of the table where their files are there; images %s. AUC and GAUC are of the same images.", f.Manifest.Tier.Adversary, f.Manifest.Tier.Images["attack"])}, nil
+	return []string{fmt.Sprintf("Attacked: each foreign image is moved in its ball to where the network is most "+
+		"sure, the most of all attacks (%v), and of monotone PGD from points found on the other networks of the "+
+		"table where their files are there; images %s. AUC and GAUC are of the same images.", f.Manifest.Tier.Adversary,
+		f.Manifest.Tier.Images["attack"])}, nil
 }
 
 // Tables implements Measure.
-func (a *adversaryMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
-	t := &table.Table{Columns: append(slices.Clone(columns), "foreign", "networks", "images", "AUC", "AAUC", "with ties", "low", "high", "GAUC", "mean under attack, %")}
+func (a *adversaryMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table,
+	string)) {
+	t := &table.Table{Columns: append(slices.Clone(columns), "foreign", "networks", "images", "AUC", "AAUC",
+		"with ties", "low", "high", "GAUC", "mean under attack, %")}
 	for _, l := range f.Lines {
 		all, _ := l.Found["attack"].([]*told)
 		for _, of := range all {
-			row := append(append(head(l), of.Set, of.Models, of.Images, percent(of.AUC.Conservative)), of.WorstAUC.cells()...)
+			row := append(append(head(l), of.Set, of.Models, of.Images, percent(of.AUC.Conservative)),
+				of.WorstAUC.cells()...)
 			guaranteed := any(table.None)
 			if of.BoundAUC != nil {
 				guaranteed = percent(of.BoundAUC.Conservative)

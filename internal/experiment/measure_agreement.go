@@ -16,8 +16,9 @@ import (
 	"github.com/certspec/certspec/resample"
 )
 
-// agreementMeasure is how often a model answers as the one that the table compares with does, on clean images without noise: the
-// predictions of both, image by image, in results/MODEL.predictions.csv. A job needs both models.
+// agreementMeasure is how often a model answers as the one that the table compares with does, on
+// clean images without noise: the predictions of both, image by image, in
+// results/MODEL.predictions.csv. A job needs both models.
 type agreementMeasure bool
 
 // agreement of two models, in the mean over the seeds.
@@ -114,7 +115,8 @@ func (agreementMeasure) Fill(f *TableBuilder, out *Filled) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		found := &agreement{Agree: mean(agree.values), Accuracy: accuracy / float64(len(all)), Images: len(agree.values)}
+		found := &agreement{Agree: mean(agree.values), Accuracy: accuracy / float64(len(all)),
+			Images: len(agree.values)}
 		if found.Interval, err = f.Interval([][]float64{agree.values}); err != nil {
 			return nil, err
 		}
@@ -123,11 +125,13 @@ func (agreementMeasure) Fill(f *TableBuilder, out *Filled) ([]string, error) {
 	return nil, nil
 }
 
-func (agreementMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
+func (agreementMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table,
+	string)) {
 	t := &table.Table{Columns: append(slices.Clone(columns), "images", "accuracy", "agreement", "low", "high")}
 	for _, l := range f.Lines {
 		if a, ok := l.Found["agreement"].(*agreement); ok {
-			t.Rows = append(t.Rows, append(head(l), a.Images, rounded(a.Accuracy, 4), rounded(a.Agree, 4), rounded(a.Interval.Low, 4), rounded(a.Interval.High, 4)))
+			t.Rows = append(t.Rows, append(head(l), a.Images, rounded(a.Accuracy, 4), rounded(a.Agree, 4),
+				rounded(a.Interval.Low, 4), rounded(a.Interval.High, 4)))
 		}
 	}
 	if len(t.Rows) > 0 {

@@ -14,8 +14,9 @@ import (
 	"github.com/certspec/certspec/rs/compare"
 )
 
-// attackMeasure is the calibration of networks under attacks on their confidences: results/MODEL.attacks.json, and the confidences behind
-// it, image by image, in results/MODEL.attacks.csv. It needs the network itself: finished rows have none.
+// attackMeasure is the calibration of networks under attacks on their confidences:
+// results/MODEL.attacks.json, and the confidences behind it, image by image, in
+// results/MODEL.attacks.csv. It needs the network itself: finished rows have none.
 type attackMeasure struct {
 	Epsilon float64 `yaml:"epsilon" json:"epsilon"` // L∞ budget, 1 = full range
 	Bins    int     `yaml:"bins,omitempty" json:"bins,omitempty"`
@@ -68,8 +69,12 @@ func (a *attackMeasure) Fill(f *TableBuilder, out *Filled) ([]string, error) {
 	}
 	b := f.bootstrap
 	return append([]string{
-		fmt.Sprintf("Attacks (η,ω) within ε = %.4f in the L∞ norm, which leave the predictions as they are; calibration error over bins of equal count, images %s.", a.Epsilon, f.Manifest.Tier.Attack.Images),
-		fmt.Sprintf("Low and high of what an attack adds: %g %% intervals of the bootstrap over images (%d resamples, seed %d), with Student's t over seeds where there are two or more, paired by image, of the gaps of the bins: percentiles of a calibration error, which resampling raises, would exclude the estimate itself. They err on the wide side.", 100*b.Confidence, b.Resamples, b.Seed),
+		fmt.Sprintf("Attacks (η,ω) within ε = %.4f in the L∞ norm, which leave the predictions as they are; "+
+			"calibration error over bins of equal count, images %s.", a.Epsilon, f.Manifest.Tier.Attack.Images),
+		fmt.Sprintf("Low and high of what an attack adds: %g %% intervals of the bootstrap over images (%d "+
+			"resamples, seed %d), with Student's t over seeds where there are two or more, paired by image, of the "+
+			"gaps of the bins: percentiles of a calibration error, which resampling raises, would exclude the "+
+			"estimate itself. They err on the wide side.", 100*b.Confidence, b.Resamples, b.Seed),
 	}, trainedAgainst(f, out)...), nil
 }
 
@@ -86,7 +91,8 @@ func trainedAgainst(f *TableBuilder, out *Filled) (notes []string) {
 		}
 		if a := made.Needs().Adversary; a != nil {
 			norm := map[attack.Norm]string{"": "Euclidean", attack.L2: "Euclidean", attack.LInf: "L∞"}[a.Norm]
-			notes = append(notes, fmt.Sprintf("%s: trained against attacks in the %s norm, ε = %.4g.", l.Title, norm, a.Epsilon))
+			notes = append(notes, fmt.Sprintf("%s: trained against attacks in the %s norm, ε = %.4g.", l.Title, norm,
+				a.Epsilon))
 		}
 	}
 	return notes
@@ -111,7 +117,8 @@ func (f *Filled) raised(columns []string, head func(FilledLine) []any) *table.Ta
 	t.Notes = notes
 	for _, l := range f.Lines {
 		for _, a := range attack.ACEAttacks(0) {
-			t.Rows = append(t.Rows, append(append(head(l), a.String()), differenceCells(l.Raised[a.String()], corrected)...))
+			t.Rows = append(t.Rows, append(append(head(l), a.String()), differenceCells(l.Raised[a.String()],
+				corrected)...))
 		}
 	}
 	return t

@@ -13,14 +13,17 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// boundMeasure is how well a network's confidence tells foreign images from its own, by the images themselves and by bounds that hold in
-// balls around them: files in ood/MODEL, as "certspec ood bound" writes them. By another method than intervals, or in plain arithmetic, the
-// bounds stand beside those by rigorous intervals, which are those of all tables of the folder.
+// boundMeasure is how well a network's confidence tells foreign images from its own, by the images
+// themselves and by bounds that hold in balls around them: files in ood/MODEL, as "certspec ood
+// bound" writes them. By another method than intervals, or in plain arithmetic, the bounds stand
+// beside those by rigorous intervals, which are those of all tables of the folder.
 type boundMeasure struct {
-	Sets       foreignData            `yaml:"sets" json:"sets"`
-	Method     feedforward.Method     `yaml:"method,omitempty" json:"method,omitempty"`         // default ibp, as in the paper
+	Sets foreignData `yaml:"sets" json:"sets"`
+	// default ibp, as in the paper
+	Method     feedforward.Method     `yaml:"method,omitempty" json:"method,omitempty"`
 	Arithmetic feedforward.Arithmetic `yaml:"arithmetic,omitempty" json:"arithmetic,omitempty"` // default rigorous
-	Images     string                 `yaml:"images,omitempty" json:"images,omitempty"`         // of each set, as in skip=4, where the bounds are other ones; default all
+	// of each set, as in skip=4, where the bounds are other ones; default all
+	Images string `yaml:"images,omitempty" json:"images,omitempty"`
 }
 
 func (b *boundMeasure) at(s *Setup) (Measure, error) {
@@ -28,14 +31,17 @@ func (b *boundMeasure) at(s *Setup) (Measure, error) {
 	if b.Arithmetic != feedforward.Rigorous {
 		now.Arithmetic = b.Arithmetic
 	}
-	methods, arithmetics := []feedforward.Method{feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN}, []feedforward.Arithmetic{"", feedforward.Plain}
+	methods, arithmetics := []feedforward.Method{feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN},
+		[]feedforward.Arithmetic{"", feedforward.Plain}
 	switch {
 	case !slices.Contains(methods, now.Method):
 		return nil, fmt.Errorf("experiment: bounds by the method %q; expected one of %q", b.Method, methods)
 	case !slices.Contains(arithmetics, now.Arithmetic):
-		return nil, fmt.Errorf("experiment: bounds in the arithmetic %q; expected %q or %q", b.Arithmetic, feedforward.Rigorous, feedforward.Plain)
+		return nil, fmt.Errorf("experiment: bounds in the arithmetic %q; expected %q or %q", b.Arithmetic,
+			feedforward.Rigorous, feedforward.Plain)
 	case b.Images != "" && now.way() == "":
-		return nil, fmt.Errorf("experiment: bounds of the images %q; those by %s in rigorous arithmetic are of all", b.Images, feedforward.IBP)
+		return nil, fmt.Errorf("experiment: bounds of the images %q; those by %s in rigorous arithmetic are of all",
+			b.Images, feedforward.IBP)
 	}
 	var err error
 	now.Sets, err = b.Sets.at(s)
@@ -75,7 +81,8 @@ func (b *boundMeasure) Jobs(_ *Place, m *Model) ([]Job, error) {
 // Done implements Measure.
 func (b *boundMeasure) Done(p *Place, j Job) (bool, error) {
 	f, _ := b.foreign().of(j)
-	open, err := unfinished(ownPath(p.Folder, j.Model), f.file(p.Folder, j.Model, j.Part, boundEnds), f.file(p.Folder, j.Model, j.Part, f.boundEnding()))
+	open, err := unfinished(ownPath(p.Folder, j.Model), f.file(p.Folder, j.Model, j.Part, boundEnds),
+		f.file(p.Folder, j.Model, j.Part, f.boundEnding()))
 	if !open || err != nil {
 		return !open, err
 	}
@@ -97,10 +104,12 @@ func (b *boundMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 	}
 	all := []measured{
 		{ownPath(r.Folder, j.Model), r.ownImages(j.Model), ood.Options{}},
-		{f.file(r.Folder, j.Model, j.Part, boundEnds), f.Images[at], ood.Options{Epsilon: f.Epsilon, Method: feedforward.IBP}},
+		{f.file(r.Folder, j.Model, j.Part, boundEnds), f.Images[at], ood.Options{Epsilon: f.Epsilon,
+			Method: feedforward.IBP}},
 	}
 	if f.way != "" {
-		all = append(all, measured{f.file(r.Folder, j.Model, j.Part, f.boundEnding()), with(f.Images[at], b.Images), ood.Options{Epsilon: f.Epsilon, Method: b.method(), Arithmetic: b.Arithmetic}})
+		all = append(all, measured{f.file(r.Folder, j.Model, j.Part, f.boundEnding()), with(f.Images[at], b.Images),
+			ood.Options{Epsilon: f.Epsilon, Method: b.method(), Arithmetic: b.Arithmetic}})
 	}
 	for _, what := range all {
 		data, err := r.set(what.data)
@@ -113,7 +122,8 @@ func (b *boundMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 			return err
 		}
 		if nan := m.Claims.NaN; nan > 0 {
-			return fmt.Errorf("experiment: %s: %d of %d confidences on %s are not numbers", j.Model.Name, nan, len(m.Lines), what.data)
+			return fmt.Errorf("experiment: %s: %d of %d confidences on %s are not numbers", j.Model.Name, nan,
+				len(m.Lines), what.data)
 		}
 	}
 	return nil
@@ -156,7 +166,8 @@ func (b *boundMeasure) Cost(c *Costs, j Job) error {
 	return c.Layers(j.Model, n*passes)
 }
 
-// told is how well foreign images of a set are told from a network's own, means over the seeds, those of the ends of intervals included.
+// told is how well foreign images of a set are told from a network's own, means over the seeds,
+// those of the ends of intervals included.
 type told struct {
 	Set      string  `json:"set"`
 	Models   int     `json:"models"`
@@ -167,8 +178,10 @@ type told struct {
 
 func percent(v float64) table.Rounded { return rounded(100*v, 1) }
 
-// tell collects the networks of a line that are measured on a set: what its files say, or else what results keep of them.
-func (f *TableBuilder) tell(l FilledLine, s foreignSets, part string, of func(*networkAreas) *separation) (*told, error) {
+// tell collects the networks of a line that are measured on a set: what its files say, or else what
+// results keep of them.
+func (f *TableBuilder) tell(l FilledLine, s foreignSets, part string, of func(*networkAreas) *separation) (*told,
+	error) {
 	kept, err := s.kept(f.Folder, l.Data, part)
 	if err != nil {
 		return nil, err
@@ -232,9 +245,14 @@ func (b *boundMeasure) Fill(f *TableBuilder, out *Filled) ([]string, error) {
 	if b.Arithmetic != "" {
 		holds = "without regard to rounding"
 	}
-	notes := append(b.Sets.notes(f, out), fmt.Sprintf("Guaranteed: every confidence on a foreign image is replaced by a bound on it in the whole ball (%s, %s). AUC and GAUC count ties as lost; the column with ties as one half has the interval of 95 %% (DeLong), its ends averaged over the seeds.", b.method(), holds))
+	notes := append(b.Sets.notes(f, out),
+		fmt.Sprintf("Guaranteed: every confidence on a foreign image is replaced by a bound on it in the whole ball "+
+			"(%s, %s). AUC and GAUC count ties as lost; the column with ties as one half has the interval of 95 %% "+
+			"(DeLong), its ends averaged over the seeds.", b.method(), holds))
 	if b.way() != "" {
-		notes = append(notes, fmt.Sprintf("Beside them, of the same images, the bounds by %s that hold in exact arithmetic and in float32; most apart is the largest distance between the two bounds on an image's confidence.", feedforward.IBP))
+		notes = append(notes, fmt.Sprintf("Beside them, of the same images, the bounds by %s that hold in exact "+
+			"arithmetic and in float32; most apart is the largest distance between the two bounds on an image's "+
+			"confidence.", feedforward.IBP))
 	}
 	return notes, nil
 }
@@ -272,9 +290,12 @@ func (p *Place) source(data, images string) string {
 }
 
 // Tables implements Measure.
-func (b *boundMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
-	t := &table.Table{Columns: append(slices.Clone(columns), "foreign", "networks", "images", "accuracy, %", "AUC", "with ties", "low", "high", "GAUC", "with ties", "low", "high")}
-	means := &table.Table{Columns: append(slices.Clone(columns), "foreign", "mean confidence, own, %", "foreign, %", "bound, %")}
+func (b *boundMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table,
+	string)) {
+	t := &table.Table{Columns: append(slices.Clone(columns), "foreign", "networks", "images", "accuracy, %", "AUC",
+		"with ties", "low", "high", "GAUC", "with ties", "low", "high")}
+	means := &table.Table{Columns: append(slices.Clone(columns), "foreign", "mean confidence, own, %", "foreign, %",
+		"bound, %")}
 	other := b.way() != ""
 	if other {
 		t.Columns = append(t.Columns, "GAUC by rigorous "+string(feedforward.IBP), "with ties", "low", "high")

@@ -18,12 +18,14 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// calibrationMeasure is the largest calibration error and Brier score that the certified confidences allow: a ledger with scores in
-// calibration/, results/MODEL.calibration.json, and the intervals behind it, image by image, in results/MODEL.calibration.csv.
+// calibrationMeasure is the largest calibration error and Brier score that the certified
+// confidences allow: a ledger with scores in calibration/, results/MODEL.calibration.json, and the
+// intervals behind it, image by image, in results/MODEL.calibration.csv.
 type calibrationMeasure struct {
 	Radii []float64 `yaml:"radii" json:"radii"`
-	// Within: of each group, the smallest errors of its models whose accuracy is at most this much below the best of all
-	// (certified-calibration tables 2 and 6 to 10); 0: all models, row by row.
+	// Within: of each group, the smallest errors of its models whose accuracy is at most this much
+	// below the best of all (certified-calibration tables 2 and 6 to 10); 0: all models, row by
+	// row.
 	Within float64 `yaml:"within,omitempty" json:"within,omitempty"`
 }
 
@@ -50,9 +52,13 @@ func (m *calibrationMeasure) Cost(c *Costs, j Job) error {
 func (c *calibrationMeasure) Fill(f *TableBuilder, out *Filled) (notes []string, err error) {
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	t, b := f.Manifest.Tier.Calibration, f.bootstrap
-	note("Confidences are certified by the CDF certificate (images %s, %s rule, %d noise samples); CCE is the largest calibration error, exactly, with %d bins; ACCE what ADMM finds of it; CBS the largest Brier score.",
+	note("Confidences are certified by the CDF certificate (images %s, %s rule, %d noise samples); CCE is the "+
+		"largest calibration error, exactly, with %d bins; ACCE what ADMM finds of it; CBS the largest Brier score.",
 		f.Manifest.Tier.confidences(f.kind(out)), t.Certify.Rule, t.Certify.N, calibrationBins)
-	note("α = %g for the radius of an image and again for its interval, one image at a time; nothing is stated of all at once. Errors at a radius are of the images whose class, right or wrong, is certified there; those on which the smoothed network abstains, or whose radius is smaller, are not among them.", cmp.Or(t.Certify.Alpha, rs.DefaultAlpha))
+	note("α = %g for the radius of an image and again for its interval, one image at a time; nothing is stated of "+
+		"all at once. Errors at a radius are of the images whose class, right or wrong, is certified there; those "+
+		"on which the smoothed network abstains, or whose radius is smaller, are not among them.",
+		cmp.Or(t.Certify.Alpha, rs.DefaultAlpha))
 	images := make([][]*perImage, len(out.Lines))
 	for i := range out.Lines {
 		var of []*calibrationResult
@@ -76,7 +82,8 @@ func (c *calibrationMeasure) Fill(f *TableBuilder, out *Filled) (notes []string,
 	if c.Within == 0 {
 		return notes, nil
 	}
-	note("Comparable accuracy: at most %g points of certified accuracy below the best model of any method, fine-tuned ones included, which favours methods that raise it.", 100*c.Within)
+	note("Comparable accuracy: at most %g points of certified accuracy below the best model of any method, "+
+		"fine-tuned ones included, which favours methods that raise it.", 100*c.Within)
 	note("Low and high of errors: %g %% basic intervals of the bootstrap over images (%d resamples, seed %d), "+
 		"with Student's t over seeds where there are two or more, of the models chosen, not of the choice; those "+
 		"of differences are paired by image.",
@@ -87,7 +94,8 @@ func (c *calibrationMeasure) Fill(f *TableBuilder, out *Filled) (notes []string,
 	return notes, f.spreadSelected(out, images, c.Radii)
 }
 
-func (*calibrationMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
+func (*calibrationMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table,
+	string)) {
 	if len(f.Lines) == 0 || f.Lines[0].Calibration == nil {
 		return
 	}
@@ -99,30 +107,38 @@ func (*calibrationMeasure) Tables(f *Filled, columns []string, head func(FilledL
 }
 
 func (f *Filled) calibration(columns []string, head func(FilledLine) []any) *table.Table {
-	t := &table.Table{Columns: append(slices.Clone(columns), "radius", "certified accuracy", "CCE", "ACCE", "CBS", "resolution", "right", "lower", "upper")}
+	t := &table.Table{Columns: append(slices.Clone(columns), "radius", "certified accuracy", "CCE", "ACCE", "CBS",
+		"resolution", "right", "lower", "upper")}
 	all, better := 0, 0
 	for _, l := range f.Lines {
 		for _, at := range l.Calibration {
 			if at == nil {
-				t.Rows = append(t.Rows, append(head(l), table.None, table.None, table.None, table.None, table.None, table.None, table.None, table.None, table.None))
+				t.Rows = append(t.Rows, append(head(l), table.None, table.None, table.None, table.None, table.None,
+					table.None, table.None, table.None, table.None))
 				break
 			}
-			t.Rows = append(t.Rows, append(head(l), rounded(at.Radius, 2), rounded(at.Accuracy, 4), optional(at.CCE), optional(at.ACCE), optional(at.CBS), optional(at.Resolution),
+			t.Rows = append(t.Rows, append(head(l), rounded(at.Radius, 2), rounded(at.Accuracy, 4), optional(at.CCE),
+				optional(at.ACCE), optional(at.CBS), optional(at.Resolution),
 				optional(at.Right), optional(at.Lower), optional(at.Upper)))
 			if at.CBS == nil {
 				continue
 			}
 			flat := l
 			flat.Title += ", " + constantConfidence
-			t.Rows = append(t.Rows, append(head(flat), rounded(at.Radius, 2), rounded(at.Accuracy, 4), rounded(0, 4), rounded(0, 4), rounded(at.constant, 4), rounded(0, 4),
+			t.Rows = append(t.Rows, append(head(flat), rounded(at.Radius, 2), rounded(at.Accuracy, 4), rounded(0, 4),
+				rounded(0, 4), rounded(at.constant, 4), rounded(0, 4),
 				optional(at.Right), optional(at.Right), optional(at.Right)))
 			if all++; *at.CBS < at.constant {
 				better++
 			}
 		}
 	}
-	t.Notes = []string{fmt.Sprintf("A constant confidence is the accuracy of the certified images: it has no calibration error, and tells nothing. Inside the intervals the confidences of a model are better (CBS) in %d of %d rows.", better, all),
-		"Right, lower, upper: of the images certified at a radius the share that is right, and the means of the bounds on their confidence. The further lower is below right, the more of an error is too little confidence; the further upper is above it, too much."}
+	t.Notes = []string{fmt.Sprintf("A constant confidence is the accuracy of the certified images: it has no "+
+		"calibration error, and tells nothing. Inside the intervals the confidences of a model are better (CBS) in "+
+		"%d of %d rows.", better, all),
+		"Right, lower, upper: of the images certified at a radius the share that is right, and the means of the " +
+			"bounds on their confidence. The further lower is below right, the more of an error is too little " +
+			"confidence; the further upper is above it, too much."}
 	return t
 }
 
@@ -132,9 +148,11 @@ const constantConfidence = "constant confidence"
 func (f *Filled) selection() *table.Table {
 	t := &table.Table{Columns: []string{"radius", "best accuracy", "method", "models", "CCE", "ACCE", "CBS"}}
 	for i, s := range f.Selected {
-		t.Rows = append(t.Rows, []any{rounded(s.Radius, 2), rounded(s.Best, 4), s.Group, s.Models, optional(s.CCE), optional(s.ACCE), optional(s.CBS)})
+		t.Rows = append(t.Rows, []any{rounded(s.Radius, 2), rounded(s.Best, 4), s.Group, s.Models, optional(s.CCE),
+			optional(s.ACCE), optional(s.CBS)})
 		if i+1 == len(f.Selected) || f.Selected[i+1].Radius != s.Radius {
-			t.Rows = append(t.Rows, []any{rounded(s.Radius, 2), rounded(s.Best, 4), constantConfidence, table.None, rounded(0, 4), rounded(0, 4), rounded(s.constant, 4)})
+			t.Rows = append(t.Rows, []any{rounded(s.Radius, 2), rounded(s.Best, 4), constantConfidence, table.None,
+				rounded(0, 4), rounded(0, 4), rounded(s.constant, 4)})
 			var better []string
 			for _, other := range f.Selected {
 				if other.Radius == s.Radius && other.CBS != nil && *other.CBS < s.constant {
@@ -142,9 +160,11 @@ func (f *Filled) selection() *table.Table {
 				}
 			}
 			if len(better) == 0 {
-				t.Notes = append(t.Notes, fmt.Sprintf("At %g no method is better than a constant confidence.", s.Radius))
+				t.Notes = append(t.Notes, fmt.Sprintf("At %g no method is better than a constant confidence.",
+					s.Radius))
 			} else {
-				t.Notes = append(t.Notes, fmt.Sprintf("At %g better than a constant confidence by CBS: %s.", s.Radius, strings.Join(better, ", ")))
+				t.Notes = append(t.Notes, fmt.Sprintf("At %g better than a constant confidence by CBS: %s.", s.Radius,
+					strings.Join(better, ", ")))
 			}
 		}
 	}
@@ -152,7 +172,8 @@ func (f *Filled) selection() *table.Table {
 }
 
 func (f *Filled) spreads() *table.Table {
-	t := &table.Table{Columns: []string{"radius", "method", "figure", "value", "low", "high", "difference", "its low", "its high", "p"}}
+	t := &table.Table{Columns: []string{"radius", "method", "figure", "value", "low", "high", "difference", "its low",
+		"its high", "p"}}
 	var shown []*compare.Difference
 	for _, s := range f.Selected {
 		for _, of := range []*spread{s.CCESpread, s.CBSSpread} {
@@ -335,7 +356,8 @@ func (r *Runner) bounds(ctx context.Context, path string, radii []float64) (*cal
 			done := 0
 			runs, err := p.Search(ctx, c.Confidence, grid, func() {
 				done++
-				r.progress(progress.State{Task: fmt.Sprintf("calibration error at radius %d of %d", k+1, len(certified)), Done: float64(done), Total: float64(len(grid)), Unit: "runs", Left: -1})
+				r.progress(progress.State{Task: fmt.Sprintf("calibration error at radius %d of %d", k+1,
+					len(certified)), Done: float64(done), Total: float64(len(grid)), Unit: "runs", Left: -1})
 			})
 			if err != nil {
 				return nil, nil, err

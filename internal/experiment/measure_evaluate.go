@@ -17,7 +17,8 @@ import (
 
 // shifts name corruptions and severities of a measure.
 type shifts struct {
-	Corrupt    []string `yaml:"corrupt,omitempty" json:"corrupt,omitempty"`       // names, families or groups, as fog or C
+	// names, families or groups, as fog or C
+	Corrupt    []string `yaml:"corrupt,omitempty" json:"corrupt,omitempty"`
 	Severities []int    `yaml:"severities,omitempty" json:"severities,omitempty"` // default those of the tier
 }
 
@@ -48,8 +49,9 @@ func (s shifts) cells(t Tier) ([]sweep.Cell, error) {
 	return append([]sweep.Cell{{}}, cells...), nil
 }
 
-// evaluateMeasure is the plain accuracy of a model, without noise, on clean images and under corruptions, in results/MODEL.evaluate.json, with the
-// predictions in predictions/CORRUPTION/SEVERITY/MODEL.npy.
+// evaluateMeasure is the plain accuracy of a model, without noise, on clean images and under
+// corruptions, in results/MODEL.evaluate.json, with the predictions in
+// predictions/CORRUPTION/SEVERITY/MODEL.npy.
 type evaluateMeasure struct {
 	shifts `yaml:",inline"`
 }
@@ -93,7 +95,8 @@ func (e *evaluateMeasure) Do(ctx context.Context, r *Runner, j Job) error {
 	if err != nil {
 		return err
 	}
-	done, err := evaluate.Run(ctx, model, data, evaluate.Options{Cells: cells, Name: j.Model.Slug(), Folder: filepath.Join(r.Folder, "predictions"), Progress: r.Progress})
+	done, err := evaluate.Run(ctx, model, data, evaluate.Options{Cells: cells, Name: j.Model.Slug(),
+		Folder: filepath.Join(r.Folder, "predictions"), Progress: r.Progress})
 	if err != nil {
 		return err
 	}
@@ -183,7 +186,8 @@ func (*evaluateMeasure) Fill(f *TableBuilder, out *Filled) (notes []string, _ er
 }
 
 // Tables implements Measure.
-func (*evaluateMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
+func (*evaluateMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table,
+	string)) {
 	var t *table.Table
 	for _, l := range f.Lines {
 		a, ok := l.Found["evaluate"].(*accuracies)

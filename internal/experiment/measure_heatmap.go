@@ -11,8 +11,9 @@ import (
 	"github.com/certspec/certspec/spectral"
 )
 
-// heatmapMeasure is the average certified radius of images disturbed at one frequency, at each of a grid (Sun et al. 2021, figures 3 and 5): a ledger for each
-// frequency in ledgers/MODEL/heatmap/, and of all of them results/MODEL.heatmap.json. The tier says which images and frequencies.
+// heatmapMeasure is the average certified radius of images disturbed at one frequency, at each of a
+// grid (Sun et al. 2021, figures 3 and 5): a ledger for each frequency in ledgers/MODEL/heatmap/,
+// and of all of them results/MODEL.heatmap.json. The tier says which images and frequencies.
 type heatmapMeasure struct {
 	Epsilon float64 `yaml:"epsilon" json:"epsilon"` // ℓ₂ norm of a disturbance, for each channel
 
@@ -45,7 +46,8 @@ func (m *heatmapMeasure) Done(p *Place, j Job) (bool, error) {
 }
 
 func (m *heatmapMeasure) options(p *Place, model *Model) heatmap.Options {
-	o := heatmap.Options{Run: p.Manifest.Tier.Certify.Options(model.Noise()), Frequencies: heatmap.Both(m.Frequencies...)}
+	o := heatmap.Options{Run: p.Manifest.Tier.Certify.Options(model.Noise()),
+		Frequencies: heatmap.Both(m.Frequencies...)}
 	if len(o.Frequencies) == 0 {
 		o.Frequencies = spectral.Window(15)
 	}
@@ -103,10 +105,13 @@ func (m *heatmapMeasure) Fill(f *TableBuilder, out *Filled) (notes []string, err
 				continue
 			}
 			if len(maps) > 0 && len(maps[0].Values) != len(found.Values) {
-				return nil, fmt.Errorf("experiment: %s: its maps have %d and %d frequencies", l.Title, len(maps[0].Values), len(found.Values))
+				return nil, fmt.Errorf("experiment: %s: its maps have %d and %d frequencies", l.Title,
+					len(maps[0].Values), len(found.Values))
 			}
 			if maps = append(maps, found.Map); notes == nil {
-				notes = append(notes, fmt.Sprintf("Images disturbed at one frequency by a norm of %g in each channel, %d at each of %d frequencies: the mean over those of a ring, by periods over an image.", found.Epsilon, found.Images, len(found.Values)))
+				notes = append(notes, fmt.Sprintf("Images disturbed at one frequency by a norm of %g in each "+
+					"channel, %d at each of %d frequencies: the mean over those of a ring, by periods over an image.",
+					found.Epsilon, found.Images, len(found.Values)))
 			}
 		}
 		if len(maps) == 0 {
@@ -124,7 +129,8 @@ func (m *heatmapMeasure) Fill(f *TableBuilder, out *Filled) (notes []string, err
 	return notes, nil
 }
 
-func (*heatmapMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
+func (*heatmapMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table,
+	string)) {
 	rings := [...]struct {
 		name string
 		to   int // the first ring beyond

@@ -26,7 +26,8 @@ import (
 type radiusMeasure struct {
 	Clean  bool     `yaml:"clean,omitempty" json:"clean,omitempty"`   // measured with sweeps, too
 	Sweeps []string `yaml:"sweeps,omitempty" json:"sweeps,omitempty"` // families of corruptions: C, C-bar, F
-	Detail bool     `yaml:"detail,omitempty" json:"detail,omitempty"` // a column for each corruption, not only for the groups
+	// a column for each corruption, not only for the groups
+	Detail bool `yaml:"detail,omitempty" json:"detail,omitempty"`
 }
 
 const certifyJob = "certify"
@@ -63,7 +64,8 @@ func (m radiusMeasure) Fill(f *TableBuilder, out *Filled) (notes []string, err e
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	tier := f.Manifest.Tier
 	c := tier.Certify
-	note("Certified by the %s rule with at most %d noise samples of an image, α = %g, on the images %s.", c.Rule, c.N, cmp.Or(c.Alpha, 0.001), tier.clean(f.kind(out)))
+	note("Certified by the %s rule with at most %d noise samples of an image, α = %g, on the images %s.", c.Rule, c.N,
+		cmp.Or(c.Alpha, 0.001), tier.clean(f.kind(out)))
 	for k, m := range out.Metrics {
 		if m.Name != "clean" && m.Main {
 			for _, l := range out.Lines {
@@ -80,7 +82,8 @@ func (m radiusMeasure) Fill(f *TableBuilder, out *Filled) (notes []string, err e
 		})
 		note("%s", f.corruptions(frost))
 		if few := tier.Corrupted.Corruptions; len(few) > 0 {
-			note("Of C and C-bar there are %s alone, at severity %v.", strings.Join(few, ", "), tier.Corrupted.Severities)
+			note("Of C and C-bar there are %s alone, at severity %v.", strings.Join(few, ", "),
+				tier.Corrupted.Severities)
 		}
 	}
 	b := f.bootstrap
@@ -122,7 +125,8 @@ func (f *Filled) radii(columns []string, head func(FilledLine) []any) *table.Tab
 
 // differences has a line for each model and main figure.
 func (f *Filled) differences(columns []string, head func(FilledLine) []any) *table.Table {
-	t := &table.Table{Columns: append(slices.Clone(columns), "figure", "seeds", "mean", "least", "largest", "low", "high", "difference", "its low", "its high", "p")}
+	t := &table.Table{Columns: append(slices.Clone(columns), "figure", "seeds", "mean", "least", "largest", "low",
+		"high", "difference", "its low", "its high", "p")}
 	var shown []*compare.Difference
 	for k, m := range f.Metrics {
 		for _, l := range f.Lines {
@@ -148,7 +152,8 @@ func (f *Filled) differences(columns []string, head func(FilledLine) []any) *tab
 				t.Rows = append(t.Rows, row)
 				continue
 			}
-			row = append(row, v.Seeds, rounded(v.Mean, 4), rounded(v.Low, 4), rounded(v.High, 4), rounded(v.Interval.Low, 4), rounded(v.Interval.High, 4))
+			row = append(row, v.Seeds, rounded(v.Mean, 4), rounded(v.Low, 4), rounded(v.High, 4),
+				rounded(v.Interval.Low, 4), rounded(v.Interval.High, 4))
 			t.Rows = append(t.Rows, append(row, differenceCells(v.Difference, corrected)...))
 		}
 	}
@@ -217,8 +222,8 @@ func (r *Runner) corrupted(name string, change *corrupt.Setting) (*dataset.Datas
 	return corrupt.Dataset(d, *change, 0)
 }
 
-// adaptedTo is the selection of images that a network adapts to: drawn at random for each cell, without their labels (Sun et al. 2021, appendix G); class-balanced
-// in a folder that was begun so.
+// adaptedTo is the selection of images that a network adapts to: drawn at random for each cell,
+// without their labels (Sun et al. 2021, appendix G); class-balanced in a folder that was begun so.
 func (m *Model) adaptedTo(c sweep.Cell) string {
 	o := m.adaptation()
 	if m.Adapt.Sample != randomSample {
@@ -227,7 +232,8 @@ func (m *Model) adaptedTo(c sweep.Cell) string {
 	return fmt.Sprintf("random=%d:%d", o.Images, crc32.ChecksumIEEE(fmt.Appendf(nil, "%d %s", o.Seed, c)))
 }
 
-// adapt gives the network of a model adapted to a cell: to images of the whole test set, which may hold some that are certified, too. See adaptedTo.
+// adapt gives the network of a model adapted to a cell: to images of the whole test set, which may
+// hold some that are certified, too. See adaptedTo.
 func (r *Runner) adapt(ctx context.Context, m *Model, c sweep.Cell) (path string, err error) {
 	path = adaptedPath(r.Folder, m, c)
 	if modelfile.Exists(path) {

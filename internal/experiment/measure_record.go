@@ -21,12 +21,16 @@ import (
 	"github.com/certspec/certspec/spectral"
 )
 
-// recordMeasure is the numbers of a model that may predict its accuracy under shift: accuracies, Jacobian norm, and HFF and CD along paths; see
-// evaluate.Record. Each model is a line of results/MODEL.record.jsonl, and of records.jsonl in the folder, which "certspec lines" reads.
+// recordMeasure is the numbers of a model that may predict its accuracy under shift: accuracies,
+// Jacobian norm, and HFF and CD along paths; see evaluate.Record. Each model is a line of
+// results/MODEL.record.jsonl, and of records.jsonl in the folder, which "certspec lines" reads.
 type recordMeasure struct {
-	Corrupt []string `yaml:"corrupt,omitempty" json:"corrupt,omitempty"` // names, families or groups; at the severities of the tier
-	// Accuracy on the test parts of further kinds of data, too: field to kind. Where --data KIND-groups names a file, their labels are groups of the model's classes
-	// (evaluate.ReadGroups), else by --data DATA-classes, DATA the models' kind, they are judged among their own classes alone (evaluate.ReadFolders).
+	// names, families or groups; at the severities of the tier
+	Corrupt []string `yaml:"corrupt,omitempty" json:"corrupt,omitempty"`
+	// Accuracy on the test parts of further kinds of data, too: field to kind. Where --data
+	// KIND-groups names a file, their labels are groups of the model's classes
+	// (evaluate.ReadGroups), else by --data DATA-classes, DATA the models' kind, they are judged
+	// among their own classes alone (evaluate.ReadFolders).
 	Sets   map[string]string    `yaml:"sets,omitempty" json:"sets,omitempty"`
 	Placed map[string]recordSet `yaml:"-" json:"placed,omitempty"` // the same as names of sets
 }
@@ -51,20 +55,23 @@ func (r *recordMeasure) at(s *Setup) (Measure, error) {
 	placed := *r
 	placed.Placed = map[string]recordSet{}
 	for field, kind := range r.Sets {
-		if s.Library.data[kind].Title == "" || s.Places[kind] == "" && strings.HasPrefix(s.Library.data[kind].At, "folder:") {
+		if s.Library.data[kind].Title == "" || s.Places[kind] == "" && strings.HasPrefix(s.Library.data[kind].At,
+			"folder:") {
 			continue // of users who do not have it: left out of the records
 		}
 		_, test, err := s.sets(kind)
 		if err != nil {
 			return nil, err
 		}
-		placed.Placed[field] = recordSet{Images: with(test, s.Tier.Images["record"]), Groups: s.Places[kind+groupsSuffix]}
+		placed.Placed[field] = recordSet{Images: with(test, s.Tier.Images["record"]),
+			Groups: s.Places[kind+groupsSuffix]}
 	}
 	return &placed, nil
 }
 
 // further is the accuracy on a further set.
-func (r *recordMeasure) further(ctx context.Context, runner *Runner, model *engine.Model, j Job, set recordSet) (right, images int, err error) {
+func (r *recordMeasure) further(ctx context.Context, runner *Runner, model *engine.Model, j Job, set recordSet) (right,
+	images int, err error) {
 	data, err := runner.set(set.Images)
 	if err != nil {
 		return 0, 0, err
@@ -141,8 +148,10 @@ func (r *recordMeasure) Do(ctx context.Context, runner *Runner, j Job) error {
 	}
 	t := runner.Manifest.Tier
 	o := evaluate.RecordOptions{
-		Name: j.Model.Name, Labels: j.Model.labels(), Seed: 0, Pairs: t.Record.Pairs, PixelPairs: t.Record.PixelPairs, JacobianImages: t.Record.JacobianImages,
-		Fourier: spectral.FourierOptions{Points: 100, Window: 0.2}, Parts: runner.Result(j.Model, recordFile) + ".parts", Progress: runner.progress,
+		Name: j.Model.Name, Labels: j.Model.labels(), Seed: 0, Pairs: t.Record.Pairs, PixelPairs: t.Record.PixelPairs,
+		JacobianImages: t.Record.JacobianImages,
+		Fourier:        spectral.FourierOptions{Points: 100, Window: 0.2}, Parts: runner.Result(j.Model, recordFile) +
+			".parts", Progress: runner.progress,
 	}
 	if cifarOf(j.Model.Data) == "cifar10" {
 		o.Accuracy, o.Fourier.Normalization = "cifar10_acc", spectral.CIFAR10
@@ -209,7 +218,8 @@ func idField(data string) string {
 	return ""
 }
 
-// recordOf is the record that a row names as FILE#MODEL: a line of a file of records, or of a CSV whose cells say their unit (lines.ReadCSV).
+// recordOf is the record that a row names as FILE#MODEL: a line of a file of records, or of a CSV
+// whose cells say their unit (lines.ReadCSV).
 func recordOf(results string) (lines.Model, error) {
 	file, name, _ := strings.Cut(results, recordMark)
 	var models lines.Models
@@ -379,7 +389,8 @@ func add(to, values map[string]float64) {
 	}
 }
 
-func (r *recordMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table, string)) {
+func (r *recordMeasure) Tables(f *Filled, columns []string, head func(FilledLine) []any, add func(*table.Table,
+	string)) {
 	t := &table.Table{Columns: append(slices.Clone(columns), "accuracy, %", "under C, %")}
 	for _, c := range recordColumns {
 		t.Columns = append(t.Columns, c.title)

@@ -15,11 +15,13 @@ import (
 	"github.com/certspec/certspec/internal/atomicfile"
 )
 
-// Merge joins the folders of shards into one. What several of them hold must be equal, weights, ledgers and radii alike; the times on cards and
-// beside ledgers are those of the first. It returns how many files are new.
+// Merge joins the folders of shards into one. What several of them hold must be equal, weights,
+// ledgers and radii alike; the times on cards and beside ledgers are those of the first. It returns
+// how many files are new.
 //
-// Errors: a folder that is for something else, as *MismatchError; two files of one name that differ, by name; a network that was trained
-// in two shards with different weights, as engines or instruction sets differ; that of ctx, after which the same call goes on.
+// Errors: a folder that is for something else, as *MismatchError; two files of one name that
+// differ, by name; a network that was trained in two shards with different weights, as engines or
+// instruction sets differ; that of ctx, after which the same call goes on.
 func Merge(ctx context.Context, out string, folders []string) (added int, err error) {
 	if len(folders) == 0 {
 		return 0, fmt.Errorf("experiment: no folders to merge")
@@ -46,7 +48,8 @@ func Merge(ctx context.Context, out string, folders []string) (added int, err er
 		}
 		for name, l := range lists {
 			if known := m.lists[name]; known != nil && known.digest != l.digest {
-				return 0, fmt.Errorf("experiment: %s and %s have other images or labels of %s", known.from, l.from, name)
+				return 0, fmt.Errorf("experiment: %s and %s have other images or labels of %s", known.from, l.from,
+					name)
 			}
 			m.learn(name, l)
 		}
@@ -92,7 +95,8 @@ func (m *Manifest) mergeFolder(ctx context.Context, out, folder string) (added i
 			}
 			name, err := filepath.Rel(folder, path)
 			base := filepath.Base(name)
-			if err != nil || strings.HasPrefix(base, ".") || strings.HasSuffix(base, ".checkpoint") || base == sealsFile {
+			if err != nil || strings.HasPrefix(base, ".") || strings.HasSuffix(base, ".checkpoint") ||
+				base == sealsFile {
 				return err
 			}
 			if err := errors.Join(plainFile(folder, name), plainFile(out, name)); err != nil {
@@ -121,7 +125,8 @@ func plainFile(folder, name string) error {
 		case err != nil:
 			return err
 		case !info.Mode().IsRegular() && !info.IsDir():
-			return fmt.Errorf("%s is no regular file (%v); merging copies no symlinks and devices: put the file itself there",
+			return fmt.Errorf("%s is no regular file (%v); merging copies no symlinks and devices: put the file "+
+				"itself there",
 				path, info.Mode().Type())
 		}
 	}

@@ -11,8 +11,8 @@ import (
 
 const greatestSeverity = 5 // of corruptions
 
-// metrics are the columns of a measure: clean, every corruption where it asks for detail, the mean of each sweep, its groups, and its mean at the
-// greatest severity where there are several.
+// metrics are the columns of a measure: clean, every corruption where it asks for detail, the mean
+// of each sweep, its groups, and its mean at the greatest severity where there are several.
 func metrics(m radiusMeasure, cells []sweep.Cell) (list []Metric) {
 	named := func(has func(sweep.Cell) bool) (names []string) {
 		for _, c := range cells {
@@ -37,7 +37,8 @@ func metrics(m radiusMeasure, cells []sweep.Cell) (list []Metric) {
 			for _, c := range cells {
 				if of(c) && c.Corruption != "" && !slices.Contains(seen, c.Corruption) {
 					seen = append(seen, c.Corruption)
-					list = append(list, Metric{c.Corruption, !family, named(func(o sweep.Cell) bool { return o.Corruption == c.Corruption })})
+					list = append(list, Metric{c.Corruption, !family,
+						named(func(o sweep.Cell) bool { return o.Corruption == c.Corruption })})
 				}
 			}
 		}
@@ -47,7 +48,8 @@ func metrics(m radiusMeasure, cells []sweep.Cell) (list []Metric) {
 		list = append(list, Metric{"mACR " + word, true, named(of)})
 		for _, g := range corrupt.Groups[:3] { // by frequency
 			if !slices.ContainsFunc(g.Corruptions, func(name string) bool { return !slices.Contains(names, name) }) {
-				list = append(list, Metric{word + " " + strings.ToUpper(g.Name[:1]) + g.Name[1:], false, named(func(c sweep.Cell) bool { return slices.Contains(g.Corruptions, c.Corruption) })})
+				list = append(list, Metric{word + " " + strings.ToUpper(g.Name[:1]) + g.Name[1:], false,
+					named(func(c sweep.Cell) bool { return slices.Contains(g.Corruptions, c.Corruption) })})
 			}
 		}
 		hardest := named(func(c sweep.Cell) bool { return of(c) && c.Setting.Severity == greatestSeverity })

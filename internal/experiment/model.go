@@ -70,9 +70,11 @@ func (s *Setup) Model(recipe string, point int, seed uint64) (Model, error) {
 
 func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 	m := Model{
-		Name: fmt.Sprintf("%s@%d", r.Name, seed), Title: r.Title, Group: r.Group, Data: r.Data, Recipe: r.Recipe, Adapt: r.Adapt,
+		Name: fmt.Sprintf("%s@%d", r.Name, seed), Title: r.Title, Group: r.Group, Data: r.Data, Recipe: r.Recipe,
+		Adapt: r.Adapt,
 	}
-	m.Seed, m.Options, m.Milestones, m.Ramps = seed, maps.Clone(r.Options), slices.Clone(r.Milestones), maps.Clone(r.Ramps)
+	m.Seed, m.Options, m.Milestones, m.Ramps = seed, maps.Clone(r.Options), slices.Clone(r.Milestones),
+		maps.Clone(r.Ramps)
 	if m.Options == nil {
 		m.Options = map[string]any{}
 	}
@@ -138,7 +140,8 @@ func (s *Setup) model(r Recipe, point int, seed uint64) (Model, error) {
 	if m.Options, err = s.limited(m); err != nil {
 		return m, err
 	}
-	for _, key := range []string{"warm_up", "delay", "kappa_start", "kappa_over", "epsilon_start", "epsilon_over"} { // of attacks and ramps, in epochs
+	// of attacks and ramps, in epochs
+	for _, key := range []string{"warm_up", "delay", "kappa_start", "kappa_over", "epsilon_start", "epsilon_over"} {
 		if v, ok := m.Options[key].(float64); ok {
 			m.Options[key] = float64(scaled(int(v), m.Epochs, r.Epochs))
 		}
@@ -208,8 +211,8 @@ func (m *Model) at(recipe string, point int, grid []map[string]float64) error {
 	return nil
 }
 
-// slow limits the learning rate and the images in a step to what the tier has for a kind of data. A network that is kept as the recipe has it learns as
-// much from an image in smaller steps.
+// slow limits the learning rate and the images in a step to what the tier has for a kind of data. A
+// network that is kept as the recipe has it learns as much from an image in smaller steps.
 func (t *Tier) slow(m *Model, part dataPart, kept bool) error {
 	if !(part.Rate >= 0) {
 		return fmt.Errorf("tier %s: data %s: rate %v; expected more than 0", t.Name, m.Data, part.Rate)
@@ -280,7 +283,8 @@ func (s *Setup) startOf(m *Model, r Recipe) error {
 	if err != nil {
 		return err
 	}
-	m.Start, m.Network, m.Input, m.Width, m.Bias, m.Data = from.Name, from.Network, from.Input, from.Width, from.Bias, from.Data
+	m.Start, m.Network, m.Input, m.Width, m.Bias, m.Data = from.Name, from.Network, from.Input, from.Width, from.Bias,
+		from.Data
 	if r.Sigma == nil {
 		m.Sigma = from.Sigma
 	}
@@ -316,7 +320,8 @@ func (s *Setup) method(m Model) (method.Method, error) {
 func (m Model) adaptation() adapt.Options {
 	a := m.Adapt
 	return adapt.Options{
-		Method: a.Method, Sigma: m.Noise(), Images: cmp.Or(a.Images, adaptImages), Steps: a.Steps, BatchSize: a.Batch, Rate: a.Rate,
+		Method: a.Method, Sigma: m.Noise(), Images: cmp.Or(a.Images, adaptImages), Steps: a.Steps, BatchSize: a.Batch,
+		Rate:     a.Rate,
 		Momentum: a.Momentum, Seed: m.Seed,
 	}
 }
@@ -332,7 +337,8 @@ func (s *Setup) seeds(r Recipe) []uint64 {
 // Options are those of training, but for images, paths and engine.
 func (s *Setup) Options(m Model) (o train.Options, err error) {
 	if m.Adapt != nil {
-		return o, fmt.Errorf("experiment: %s is not trained: %s adapts to each corruption; certspec experiment run does that, and certspec adapt for one", m.Name, m.Adapt.Method)
+		return o, fmt.Errorf("experiment: %s is not trained: %s adapts to each corruption; certspec experiment run "+
+			"does that, and certspec adapt for one", m.Name, m.Adapt.Method)
 	}
 	o.Recipe, o.Soft = m.Recipe, m.Soft
 	if o.Own.Method, err = s.method(m); err != nil {

@@ -40,7 +40,8 @@ func (m Model) MarshalJSON() ([]byte, error) {
 	}
 	recipe := reflect.ValueOf(m.Recipe)
 	for key, field := range recipeKeys {
-		if v := recipe.FieldByIndex(field.Index); always(key) || !v.IsZero() && !(v.Kind() == reflect.Map && v.Len() == 0) {
+		if v := recipe.FieldByIndex(field.Index); always(key) || !v.IsZero() && !(v.Kind() == reflect.Map &&
+			v.Len() == 0) {
 			all[key] = v.Interface()
 		}
 	}
@@ -50,7 +51,8 @@ func (m Model) MarshalJSON() ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes, and manifests from before, in which a momentum and a weight decay of 0 are left out.
+// UnmarshalJSON reads what MarshalJSON writes, and manifests from before, in which a momentum and a
+// weight decay of 0 are left out.
 func (m *Model) UnmarshalJSON(text []byte) error {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(text, &all); err != nil {
@@ -59,7 +61,8 @@ func (m *Model) UnmarshalJSON(text []byte) error {
 	var recipe modelfile.Recipe
 	for key, field := range recipeKeys {
 		if value, ok := all[key]; ok {
-			if err := json.Unmarshal(value, reflect.ValueOf(&recipe).Elem().FieldByIndex(field.Index).Addr().Interface()); err != nil {
+			if err := json.Unmarshal(value,
+				reflect.ValueOf(&recipe).Elem().FieldByIndex(field.Index).Addr().Interface()); err != nil {
 				return fmt.Errorf("%s: %s", key, strings.TrimPrefix(err.Error(), "json: "))
 			}
 			delete(all, key)

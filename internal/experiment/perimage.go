@@ -12,7 +12,8 @@ import (
 	"strconv"
 )
 
-// perImage is what errors of calibration are made of, image by image, for their intervals. In its CSV file a value has six decimals.
+// perImage is what errors of calibration are made of, image by image, for their intervals. In its
+// CSV file a value has six decimals.
 type perImage struct {
 	images  []int
 	correct []bool
@@ -87,7 +88,8 @@ func decodePerImage(text []byte) (*perImage, error) {
 	for n, record := range records[1:] {
 		image, err := strconv.Atoi(record[0])
 		if err != nil || n > 0 && image <= p.images[n-1] || record[1] != "0" && record[1] != "1" {
-			return nil, fmt.Errorf("line %d: image %q, correct %q; expected ascending numbers, and 0 or 1", n+2, record[0], record[1])
+			return nil, fmt.Errorf("line %d: image %q, correct %q; expected ascending numbers, and 0 or 1", n+2,
+				record[0], record[1])
 		}
 		p.images, p.correct = append(p.images, image), append(p.correct, record[1] == "1")
 		for k, text := range record[2:] {

@@ -60,7 +60,8 @@ func (p *planner) rows(wanted []string) (rows []plannedRow, err error) {
 		}
 	}
 	if len(rows) < 2 {
-		return nil, fmt.Errorf("experiment: %s has results of %d rows of table %s; expected two or more", p.folder, len(rows), p.table.Name)
+		return nil, fmt.Errorf("experiment: %s has results of %d rows of table %s; expected two or more", p.folder,
+			len(rows), p.table.Name)
 	}
 	return rows, nil
 }
@@ -114,8 +115,9 @@ func (p *planner) gaps(ctx context.Context, first plannedRow, rows []plannedRow,
 	return gaps, nil
 }
 
-// calibration are the gaps of certified calibration errors between what the methods of a table reach; see Selected. Of each there is one deviation, by
-// image, from the interval that the pilot has for the difference.
+// calibration are the gaps of certified calibration errors between what the methods of a table
+// reach; see Selected. Of each there is one deviation, by image, from the interval that the pilot
+// has for the difference.
 func (p *planner) calibration(ctx context.Context) (gaps []Gap, err error) {
 	if m, ok := p.table.Measure.others["calibration"].(*calibrationMeasure); !ok || m.Within == 0 {
 		return nil, nil
@@ -144,7 +146,8 @@ func (p *planner) calibration(ctx context.Context) (gaps []Gap, err error) {
 			}
 			d := spread.Difference
 			figure := fmt.Sprintf("%s at %g", figure, s.Radius)
-			g := Gap{Row: s.Group, Figure: figure, PilotImages: sizes[0], PilotCells: 1, PilotSeeds: 1, Found: d.Difference, Images: sizes[1], Cells: 1, Seeds: 1}
+			g := Gap{Row: s.Group, Figure: figure, PilotImages: sizes[0], PilotCells: 1, PilotSeeds: 1,
+				Found: d.Difference, Images: sizes[1], Cells: 1, Seeds: 1}
 			g.Image = (d.Interval.High - d.Interval.Low) / (2 * resample.Normal95) * math.Sqrt(float64(sizes[0]))
 			g.Least = g.sees(g.Images, 1, 1)
 			g.published(p.table, line.Group)

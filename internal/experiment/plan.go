@@ -20,12 +20,17 @@ type Options struct {
 	Table  string   // by name
 	Tier   string   // by name
 	Add    []string // files of further recipes, tables and rows; see Library.Add
-	Rows   []string // recipes, also as patterns such as C/conv8/*/*, or titles of added models, of the table that are made; empty: all
+	// recipes, also as patterns such as C/conv8/*/*, or titles of added models, of the table that
+	// are made; empty: all
+	Rows []string
 
-	// Shard is one of Shards parts, counted from 0, each in a folder of its own, which Merge joins. A shard has whole models.
+	// Shard is one of Shards parts, counted from 0, each in a folder of its own, which Merge joins.
+	// A shard has whole models.
 	Shard, Shards int
 
-	Places  map[string]string        // where data lie, by kind; "cifar10-c" is the folder of the published files of CIFAR-10-C and C-bar
+	// where data lie, by kind; "cifar10-c" is the folder of the published files of CIFAR-10-C and
+	// C-bar
+	Places  map[string]string
 	Methods map[string]method.Method // training methods of one's own, by the name in recipes
 
 	Engine   string // what certifies, as engine.Backend takes it
@@ -48,8 +53,8 @@ type Experiment struct {
 
 // Plan resolves a table, and compares it with what the folder is for. It writes nothing.
 //
-// Errors: an unknown name, as *UnknownError; what is wrong with a file, as *FileError, and with a recipe; a folder that is for something
-// else, as *MismatchError.
+// Errors: an unknown name, as *UnknownError; what is wrong with a file, as *FileError, and with a
+// recipe; a folder that is for something else, as *MismatchError.
 func Plan(o Options) (*Experiment, error) {
 	if o.Folder == "" {
 		return nil, fmt.Errorf("experiment: no folder to work in")
@@ -102,7 +107,8 @@ func Plan(o Options) (*Experiment, error) {
 	return e, err
 }
 
-// sayUnused names the added files whose recipes stand in no row of a table that is not their own, as when a user has added a recipe and no row.
+// sayUnused names the added files whose recipes stand in no row of a table that is not their own,
+// as when a user has added a recipe and no row.
 func (o Options) sayUnused(l *Library, table Table) {
 	for _, file := range o.Add {
 		if l.homes[table.Name] == file {
@@ -116,7 +122,8 @@ func (o Options) sayUnused(l *Library, table Table) {
 		}
 		used := slices.ContainsFunc(table.Rows, func(r tableRow) bool { return slices.Contains(of, r.Recipe) })
 		if len(of) > 0 && !used {
-			o.Progress.Say("table %s has no row of %s; a line %q in that file adds one", table.Name, file, "rows: ["+of[0]+"]")
+			o.Progress.Say("table %s has no row of %s; a line %q in that file adds one", table.Name, file,
+				"rows: ["+of[0]+"]")
 		}
 	}
 }
@@ -157,7 +164,8 @@ func (o Options) Setup() (*Setup, []tableRow, error) {
 		if base := kindOf(kind); !slices.Contains(kinds, base) {
 			return nil, nil, &UnknownError{"data", kind, nearest.Of(base, kinds)}
 		} else if strings.HasSuffix(kind, officialSuffix) && cifarOf(base) == "" && base != imagenet {
-			return nil, nil, fmt.Errorf("experiment: data %s: published corrupted images are read of CIFAR and ImageNet alone: cifar10-c, cifar100-c and imagenet-c", kind)
+			return nil, nil, fmt.Errorf("experiment: data %s: published corrupted images are read of CIFAR and "+
+				"ImageNet alone: cifar10-c, cifar100-c and imagenet-c", kind)
 		}
 	}
 	return &Setup{Library: l, Tier: tier, Places: o.Places, Methods: o.Methods}, added, nil
@@ -240,10 +248,12 @@ func (m *Manifest) add(s *Setup, model Model) error {
 	return nil
 }
 
-// lines makes the lines of a row with their models. A finished model has the data and the noise of the first recipe's, unless it says others.
+// lines makes the lines of a row with their models. A finished model has the data and the noise of
+// the first recipe's, unless it says others.
 func (s *Setup) lines(row tableRow, first Model) (lines []tableLine, models []Model, err error) {
 	if row.Recipe == "" {
-		m := Model{Name: row.Title, Title: row.Title, Group: row.Title, File: row.Model, Results: row.Results, ONNX: row.ONNX, Data: first.Data, Test: first.Test}
+		m := Model{Name: row.Title, Title: row.Title, Group: row.Title, File: row.Model, Results: row.Results,
+			ONNX: row.ONNX, Data: first.Data, Test: first.Test}
 		if row.Data != "" {
 			m.Data = row.Data
 			if _, m.Test, err = s.sets(row.Data); err != nil {

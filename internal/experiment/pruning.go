@@ -11,8 +11,9 @@ import (
 
 // tierPruning says which pruned networks a tier makes.
 type tierPruning struct {
-	// Sparsities that are made, and those of the rounds of pruning in rounds, which then start from each other; default all, with rounds as the recipes
-	// say. Recipes of others are left out of tables.
+	// Sparsities that are made, and those of the rounds of pruning in rounds, which then start from
+	// each other; default all, with rounds as the recipes say. Recipes of others are left out of
+	// tables.
 	Sparsities []float64 `yaml:"sparsities,omitempty" json:"sparsities,omitempty"`
 	Global     bool      `yaml:"global,omitempty" json:"global,omitempty"` // none by layer
 }
@@ -89,7 +90,8 @@ func (m *Manifest) trainedEpochs(model *Model) (float64, error) {
 	if start := m.Model(model.Start); start != nil && start.Sparsity != nil {
 		from = *start.Sparsity
 	}
-	phases, err := prune.Phases(prune.Complete(made, model.Epochs, model.LearningRate, model.Start != ""), *model.Sparsity, model.Epochs, model.LearningRate, model.Start != "", from)
+	phases, err := prune.Phases(prune.Complete(made, model.Epochs, model.LearningRate, model.Start != ""),
+		*model.Sparsity, model.Epochs, model.LearningRate, model.Start != "", from)
 	epochs := 0
 	for _, p := range phases {
 		epochs += p.Epochs

@@ -8,11 +8,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// published are figures in print, by row and figure. A row goes by its title or its group, or by its recipe where titles repeat.
+// published are figures in print, by row and figure. A row goes by its title or its group, or by
+// its recipe where titles repeat.
 type published map[string]map[string]float64
 
-// UnmarshalYAML takes, beside figures, what is told of a set of foreign images as a list: its mean confidence and bound, or its AUC, AAUC and
-// GAUC, ~ where one is not known.
+// UnmarshalYAML takes, beside figures, what is told of a set of foreign images as a list: its mean
+// confidence and bound, or its AUC, AAUC and GAUC, ~ where one is not known.
 func (p *published) UnmarshalYAML(n *yaml.Node) error {
 	var rows map[string]map[string]yaml.Node
 	if err := n.Decode(&rows); err != nil {
@@ -36,7 +37,8 @@ func (p *published) UnmarshalYAML(n *yaml.Node) error {
 			}
 			names, ok := map[int][]string{2: {"confidence", "bound"}, 3: {"AUC", "AAUC", "GAUC"}}[len(list)]
 			if !ok {
-				return fmt.Errorf("line %d: %d figures of %s; expected confidence and bound, or AUC, AAUC and GAUC", node.Line, len(list), name)
+				return fmt.Errorf("line %d: %d figures of %s; expected confidence and bound, or AUC, AAUC and GAUC",
+					node.Line, len(list), name)
 			}
 			for i, v := range list {
 				if v != nil {
@@ -71,7 +73,8 @@ func (l *FilledLine) toldOf(figure string) (float64, bool) {
 		return 100 * bounds[0].Own, true
 	}
 	for _, t := range bounds {
-		for what, v := range map[string]float64{"AUC": t.AUC.Conservative, "GAUC": t.WorstAUC.Conservative, "confidence": t.Confidence, "bound": t.Worst} {
+		for what, v := range map[string]float64{"AUC": t.AUC.Conservative, "GAUC": t.WorstAUC.Conservative,
+			"confidence": t.Confidence, "bound": t.Worst} {
 			if figure == toldName(t.Set, what) {
 				return 100 * v, true
 			}

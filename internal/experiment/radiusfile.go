@@ -18,7 +18,8 @@ import (
 	"github.com/certspec/certspec/rs/sweep"
 )
 
-// Radii are the certified radii of one model, image by image: what tables are made of. Cells of different images stand side by side.
+// Radii are the certified radii of one model, image by image: what tables are made of. Cells of
+// different images stand side by side.
 type Radii struct {
 	Cells []string // names, in the order in which they were added
 	cells map[string]Outcomes
@@ -122,7 +123,8 @@ func resultsOf(path string) (*Radii, error) {
 		return nil, fmt.Errorf("experiment: %w", err)
 	}
 	if closed, err := isClosed(path); err != nil || !closed {
-		return nil, cmp.Or(err, fmt.Errorf("experiment: %s is no closed ledger; certspec certify with the same settings goes on with one", path))
+		return nil, cmp.Or(err, fmt.Errorf("experiment: %s is no closed ledger; certspec certify with the same "+
+			"settings goes on with one", path))
 	}
 	run, err := rs.Open(path)
 	if err != nil {
@@ -196,7 +198,8 @@ func decodeRadii(text []byte) (*Radii, error) {
 		image, err1 := strconv.Atoi(record[0])
 		label, err2 := strconv.Atoi(record[1])
 		if err1 != nil || err2 != nil || image <= last || label < 0 {
-			return nil, fmt.Errorf("line %d: image %q with label %q; expected ascending numbers", n+2, record[0], record[1])
+			return nil, fmt.Errorf("line %d: image %q with label %q; expected ascending numbers", n+2, record[0],
+				record[1])
 		}
 		last = image
 		for k, v := range record[2:] {
@@ -211,7 +214,8 @@ func decodeRadii(text []byte) (*Radii, error) {
 			default:
 				radius, err := strconv.ParseFloat(v, 64)
 				if err != nil || !(radius >= 0) || radius-radius != 0 {
-					return nil, fmt.Errorf("line %d: %q in %s; expected a radius, %q or %q", n+2, v, cells[k], abstained, wrong)
+					return nil, fmt.Errorf("line %d: %q in %s; expected a radius, %q or %q", n+2, v, cells[k],
+						abstained, wrong)
 				}
 				one.Radius = radius
 			}

@@ -12,26 +12,29 @@ import (
 	"github.com/certspec/certspec/resample"
 )
 
-// RankCorrelation is Spearman's of two figures over all models of a table at a radius (Emde et al. 2025, section 5.3 and figure 19); models with equal figures share
-// their mean rank.
+// RankCorrelation is Spearman's of two figures over all models of a table at a radius (Emde et al.
+// 2025, section 5.3 and figure 19); models with equal figures share their mean rank.
 type RankCorrelation struct {
 	Radius float64 `json:"radius"`
 	A      string  `json:"a"` // one of CA, ACR, CCE, ACCE and CBS
 	B      string  `json:"b"`
 	Models int     `json:"models"`
 	Rho    float64 `json:"rho"`
-	// Interval is that of the bootstrap over the images, the same for all models; nil with ACCE, which takes a search for each draw, and where a model
-	// has few certified images or its radii are of other images.
+	// Interval is that of the bootstrap over the images, the same for all models; nil with ACCE,
+	// which takes a search for each draw, and where a model has few certified images or its radii
+	// are of other images.
 	Interval *resample.Interval `json:"interval,omitempty"`
 }
 
-// ranked are the figures in their order: certified accuracy, average certified radius of clean images, and the largest errors.
+// ranked are the figures in their order: certified accuracy, average certified radius of clean
+// images, and the largest errors.
 var ranked = [...]string{"CA", "ACR", "CCE", "CBS", "ACCE"}
 
 const drawnFigures = 4 // of ranked, that can be found again for drawn images
 
-// RankCorrelations are those of each pair of figures at each radius of a table with certified calibration. A radius with less than three models, and a pair of which
-// all models have the same figure, are left out.
+// RankCorrelations are those of each pair of figures at each radius of a table with certified
+// calibration. A radius with less than three models, and a pair of which all models have the same
+// figure, are left out.
 //
 // Errors: those of Fill; a table without certified calibration.
 func RankCorrelations(ctx context.Context, folder, name string, o resample.Options) ([]RankCorrelation, error) {
@@ -66,7 +69,8 @@ func RankCorrelations(ctx context.Context, folder, name string, o resample.Optio
 	return all, nil
 }
 
-// modelAt is a line at a radius: its figures, NaN where there is none, and what they are made of, image by image, where that is there.
+// modelAt is a line at a radius: its figures, NaN where there is none, and what they are made of,
+// image by image, where that is there.
 type modelAt struct {
 	figures [len(ranked)]float64
 	images  []*perImage
@@ -139,29 +143,33 @@ func (f *TableBuilder) correlate(at []modelAt, radius float64) (all []RankCorrel
 			return nil, err
 		}
 	}
-	found, err := resample.Run(f.ctx, resample.Paired(len(first.images)), len(drawn), func(d resample.Draw, rhos []float64) error {
-		var figures [drawnFigures][]float64
-		for _, m := range at {
-			of, err := m.drawn(radius, d.First, bins.Edges())
-			if err != nil {
-				return err
+	found, err := resample.Run(f.ctx, resample.Paired(len(first.images)), len(drawn),
+		func(d resample.Draw, rhos []float64) error {
+			var figures [drawnFigures][]float64
+			for _, m := range at {
+				of, err := m.drawn(radius, d.First, bins.Edges())
+				if err != nil {
+					return err
+				}
+				for i, v := range of {
+					figures[i] = append(figures[i], v)
+				}
 			}
-			for i, v := range of {
-				figures[i] = append(figures[i], v)
+			for k, pair := range drawn {
+				if rhos[k] = spearman(figures[pair[0]], figures[pair[1]]); math.IsNaN(rhos[k]) {
+					rhos[k] = 0
+				}
 			}
-		}
-		for k, pair := range drawn {
-			if rhos[k] = spearman(figures[pair[0]], figures[pair[1]]); math.IsNaN(rhos[k]) {
-				rhos[k] = 0
-			}
-		}
-		return nil
-	}, o)
+			return nil
+		}, o)
 	if err != nil {
 		return nil, err
 	}
 	for k, pair := range drawn {
-		i := slices.IndexFunc(all, func(r RankCorrelation) bool { return r.A == ranked[pair[0]] && r.B == ranked[pair[1]] })
+		i := slices.IndexFunc(all, func(r RankCorrelation) bool {
+			return r.A == ranked[pair[0]] &&
+				r.B == ranked[pair[1]]
+		})
 		all[i].Interval = &found[k].Interval
 	}
 	return all, nil

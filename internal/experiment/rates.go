@@ -62,7 +62,8 @@ func (m *meter) rate(ctx context.Context, model *Model) (machineRate, error) {
 	if i := slices.IndexFunc(m.used, same); i >= 0 {
 		return m.used[i], nil
 	}
-	m.known = slices.DeleteFunc(m.known, func(r machineRate) bool { return same(r) && r.Layers == 0 && r.Training > 0 }) // of an older program
+	// of an older program
+	m.known = slices.DeleteFunc(m.known, func(r machineRate) bool { return same(r) && r.Layers == 0 && r.Training > 0 })
 	i := slices.IndexFunc(m.known, same)
 	if i < 0 {
 		rate, err := m.measure(ctx, model, d, images)
@@ -102,7 +103,8 @@ func (m *meter) sample(ctx context.Context, name string) (*dataset.Dataset, *dat
 	return d, images, err
 }
 
-func (m *meter) measure(ctx context.Context, model *Model, d *dataset.Dataset, images *dataset.Images) (rate machineRate, err error) {
+func (m *meter) measure(ctx context.Context, model *Model, d *dataset.Dataset,
+	images *dataset.Images) (rate machineRate, err error) {
 	folder, err := os.MkdirTemp("", "certspec-rates-")
 	if err != nil {
 		return rate, err
@@ -111,13 +113,15 @@ func (m *meter) measure(ctx context.Context, model *Model, d *dataset.Dataset, i
 	path := model.File
 	if path == "" {
 		path = filepath.Join(folder, "model")
-		a := nets.Architecture{Name: model.Network, Shape: images.Shape, Classes: len(images.Classes), Input: model.Input, Width: model.Width, Bias: model.Bias}
+		a := nets.Architecture{Name: model.Network, Shape: images.Shape, Classes: len(images.Classes),
+			Input: model.Input, Width: model.Width, Bias: model.Bias}
 		if err := a.Check(); err != nil {
 			return rate, err
 		}
 		random := &modelfile.Model{Card: modelfile.Card{Architecture: a, Classes: images.Classes}}
 		for _, t := range a.Tensors() {
-			random.Weights = append(random.Weights, modelfile.Tensor{Name: t.Name, Shape: t.Shape, Values: t.Initialize(1)})
+			random.Weights = append(random.Weights, modelfile.Tensor{Name: t.Name, Shape: t.Shape,
+				Values: t.Initialize(1)})
 		}
 		if err := modelfile.Write(path, random); err != nil {
 			return rate, err
@@ -212,7 +216,8 @@ func (m *meter) sampleRate(ctx context.Context, path string, model *Model, image
 	}
 	defer m.close()
 	var c classifier.Classifier = net
-	o := rs.Options{Settings: rs.Settings{Sigma: max(model.Noise(), .01), Rule: rs.Fixed, MaxSamples: 100, Selection: 100}}
+	o := rs.Options{Settings: rs.Settings{Sigma: max(model.Noise(), .01), Rule: rs.Fixed, MaxSamples: 100,
+		Selection: 100}}
 	for n := min(2, images.Len()); ; n = min(2*n, images.Len()) {
 		part := *images
 		part.IDs, part.Labels, part.Pixels = images.IDs[:n], images.Labels[:n], images.Pixels[:n*images.Shape.Len()]

@@ -8,8 +8,9 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 )
 
-// Recipe says how a network is trained, at full size. What it leaves out it has from the recipe that From names, but for Title, Group and
-// Abstract; options are joined key by key as long as the method is the same.
+// Recipe says how a network is trained, at full size. What it leaves out it has from the recipe
+// that From names, but for Title, Group and Abstract; options are joined key by key as long as the
+// method is the same.
 type Recipe struct {
 	Name     string `yaml:"-"`
 	From     string `yaml:"from,omitempty"`
@@ -17,15 +18,18 @@ type Recipe struct {
 	Title    string `yaml:"title,omitempty"`    // in tables
 	Group    string `yaml:"group,omitempty"`    // of models that are compared as one method; default Title
 
-	Data string                `yaml:"data,omitempty"` // name of a Data
-	More map[string]furtherSet `yaml:"sets,omitempty"` // further images of the method, by the names that it has for them
+	Data string `yaml:"data,omitempty"` // name of a Data
+	// further images of the method, by the names that it has for them
+	More map[string]furtherSet `yaml:"sets,omitempty"`
 
-	// How it is trained. Of a recipe with Start, σ and the method's noises and epsilon are those of the start unless they stand here.
+	// How it is trained. Of a recipe with Start, σ and the method's noises and epsilon are those of
+	// the start unless they stand here.
 	modelfile.Recipe `yaml:",inline"`
 
-	Seeds   []uint64 `yaml:"seeds,omitempty"`   // default 1
-	Start   string   `yaml:"start,omitempty"`   // recipe whose network training, or adaptation, begins with
-	Shorter float64  `yaml:"shorter,omitempty"` // so many times fewer epochs than a tier has for it; milestones and ramps shrink with them
+	Seeds []uint64 `yaml:"seeds,omitempty"` // default 1
+	Start string   `yaml:"start,omitempty"` // recipe whose network training, or adaptation, begins with
+	// so many times fewer epochs than a tier has for it; milestones and ramps shrink with them
+	Shorter float64 `yaml:"shorter,omitempty"`
 
 	Adapt *adaptSettings `yaml:"adapt,omitempty"` // no training: the network of Start is adapted to each corruption
 
@@ -43,7 +47,8 @@ type adaptSettings struct {
 	Batch    int     `yaml:"batch,omitempty" json:"batch,omitempty"`
 	Rate     float64 `yaml:"rate,omitempty" json:"rate,omitempty"`
 	Momentum float64 `yaml:"momentum,omitempty" json:"momentum,omitempty"`
-	// Sample is how the images are chosen: random, without regard to labels. Folders from before have class-balanced ones, and none of this.
+	// Sample is how the images are chosen: random, without regard to labels. Folders from before
+	// have class-balanced ones, and none of this.
 	Sample string `yaml:"-" json:"sample,omitempty"`
 }
 

@@ -24,16 +24,18 @@ func Run(ctx context.Context, o Options) error {
 	return e.Run(ctx)
 }
 
-// Run does the jobs that are not done. Where ctx ends it saves what is under way, and returns the context's error: the same call goes on
-// there. A model that fails, by a loss that is not finite for instance, leaves its cells open; the others are made all the same, and the
-// errors are returned at the end, those of models that failed before as well ([Failure]).
+// Run does the jobs that are not done. Where ctx ends it saves what is under way, and returns the
+// context's error: the same call goes on there. A model that fails, by a loss that is not finite
+// for instance, leaves its cells open; the others are made all the same, and the errors are
+// returned at the end, those of models that failed before as well ([Failure]).
 func (e *Experiment) Run(ctx context.Context) (err error) {
 	release, err := lock(e.options.Folder)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if e.Manifest, err = joined(e.options.Folder, e.Manifest); err != nil { // another table may have come since the plan
+	// another table may have come since the plan
+	if e.Manifest, err = joined(e.options.Folder, e.Manifest); err != nil {
 		return err
 	}
 	r := newRunner(e)
@@ -96,7 +98,8 @@ func (j Job) failed(failed map[string]error) error {
 	return nil
 }
 
-// left reports of each job whether it is to be done. A network that no measurement is left for is not trained: what results say of it stays.
+// left reports of each job whether it is to be done. A network that no measurement is left for is
+// not trained: what results say of it stays.
 func (e *Experiment) left() ([]bool, error) {
 	left := make([]bool, len(e.Jobs))
 	measured, wanted := map[string]bool{}, map[string]bool{}
@@ -139,7 +142,8 @@ func isClosed(path string) (bool, error) {
 }
 
 func newRunner(e *Experiment) *Runner {
-	return &Runner{Place: Place{Folder: e.options.Folder, Manifest: e.Manifest}, experiment: e, options: e.options, sets: map[string]*dataset.Dataset{}}
+	return &Runner{Place: Place{Folder: e.options.Folder, Manifest: e.Manifest}, experiment: e, options: e.options,
+		sets: map[string]*dataset.Dataset{}}
 }
 
 func (r *Runner) close() {
@@ -165,7 +169,8 @@ func (r *Runner) progress(s progress.State) {
 
 func (r *Runner) last(note string) {
 	if r.options.Progress != nil {
-		r.options.Progress(progress.State{Task: "experiment in " + r.Folder, Done: float64(r.at), Total: float64(len(r.experiment.Jobs)), Unit: "jobs", Note: note, Final: true})
+		r.options.Progress(progress.State{Task: "experiment in " + r.Folder, Done: float64(r.at),
+			Total: float64(len(r.experiment.Jobs)), Unit: "jobs", Note: note, Final: true})
 	}
 }
 

@@ -174,7 +174,8 @@ func (m *Manifest) checkSealsOnce(folder string) error {
 	}
 	if s == nil {
 		if m.Format > unsealedFormat && len(texts) > 0 {
-			return fmt.Errorf("experiment: %s: there are results but no %s, which has their digests; restore it", results, sealsFile)
+			return fmt.Errorf("experiment: %s: there are results but no %s, which has their digests; restore it",
+				results, sealsFile)
 		}
 		return nil
 	}
@@ -187,7 +188,8 @@ func (m *Manifest) checkSealsOnce(folder string) error {
 		kept, ok := s.Files[name]
 		switch digest := digestOf(text); {
 		case !ok:
-			return fmt.Errorf("experiment: %s, line 1: no run kept this file (%s does not have it); remove it", path, sealsFile)
+			return fmt.Errorf("experiment: %s, line 1: no run kept this file (%s does not have it); remove it", path,
+				sealsFile)
 		case digest != kept.Digest && digest != kept.Next:
 			const changed = "changed since the result was kept; restore the file, or remove it and run the table again"
 			return fmt.Errorf("experiment: %s, line %d: %s", path, kept.changedLine(text), changed)
@@ -208,8 +210,9 @@ func (e *lostError) Error() string {
 	return fmt.Sprintf("experiment: %s was kept and is not there; restore it, or run the table again", e.path)
 }
 
-// sealAll brings the seals of a folder, which the process has locked, up to what lies there: results of before there were
-// seals get theirs, what is not there loses its own, and what a killed process left half done is settled.
+// sealAll brings the seals of a folder, which the process has locked, up to what lies there:
+// results of before there were seals get theirs, what is not there loses its own, and what a killed
+// process left half done is settled.
 func (m *Manifest) sealAll(folder string) error {
 	results := filepath.Join(folder, "results")
 	texts, err := resultTexts(results)

@@ -19,8 +19,8 @@ type Powers struct {
 	Gaps    []Gap   `json:"gaps"`
 }
 
-// See plans a run by a pilot: a folder with results of rows of the same recipes, at any tier. Against is the title of the row that others are compared
-// with; empty for the table's own.
+// See plans a run by a pilot: a folder with results of rows of the same recipes, at any tier.
+// Against is the title of the row that others are compared with; empty for the table's own.
 //
 // Errors: an unknown name, a folder without results of two rows of the table.
 func Power(ctx context.Context, o Options, pilot, against string) (*Powers, error) {
@@ -45,7 +45,8 @@ func Power(ctx context.Context, o Options, pilot, against string) (*Powers, erro
 		return nil, err
 	}
 	out := &Powers{Table: made.Name, Tier: setup.Tier.Name, Against: against}
-	p := planner{setup: setup, manifest: there, folder: pilot, metrics: metrics(made.Measure.Radii, pilotCells), table: made}
+	p := planner{setup: setup, manifest: there, folder: pilot, metrics: metrics(made.Measure.Radii, pilotCells),
+		table: made}
 	rows, err := p.rows(o.Rows)
 	if err != nil {
 		return nil, err
@@ -77,7 +78,8 @@ func Power(ctx context.Context, o Options, pilot, against string) (*Powers, erro
 		return nil, err
 	}
 	if out.Gaps = append(out.Gaps, errors...); len(out.Gaps) == 0 {
-		return nil, fmt.Errorf("experiment: %s has no two rows of table %s with all cells of a figure", pilot, made.Name)
+		return nil, fmt.Errorf("experiment: %s has no two rows of table %s with all cells of a figure", pilot,
+			made.Name)
 	}
 	if out.Cap, err = radiusCap(setup.Tier, first.sigma); err == nil {
 		out.Pilot, err = radiusCap(there.Tier, first.sigma)
@@ -96,7 +98,8 @@ func radiusCap(t Tier, sigma float64) (float64, error) {
 
 // Shown is the plan as a table.
 func (s *Powers) Shown() *table.Table {
-	t := table.New("figure", "model", "pilot", "its deviation by image", "by cell", "by seed", "tier", "sees", "the paper's", "seen", "images for it", "seeds for it")
+	t := table.New("figure", "model", "pilot", "its deviation by image", "by cell", "by seed", "tier", "sees",
+		"the paper's", "seen", "images for it", "seeds for it")
 	t.Title = fmt.Sprintf("Which differences from %s tier %s can see, table %s", s.Against, s.Tier, s.Table)
 	count := func(v *int, paper *float64) any {
 		switch {
@@ -115,14 +118,18 @@ func (s *Powers) Shown() *table.Table {
 				says = "yes"
 			}
 		}
-		t.Add(g.Figure, g.Row, fmt.Sprintf("%+.3f (%d×%d×%d)", g.Found, g.PilotImages, g.PilotCells, g.PilotSeeds), rounded(g.Image, 3), rounded(g.Cell, 3), rounded(g.Seed, 4),
-			fmt.Sprintf("%d×%d×%d", g.Images, g.Cells, g.Seeds), rounded(g.Least, 3), paper, says, count(g.Needs, g.Paper), count(g.Needed, g.Paper))
+		t.Add(g.Figure, g.Row, fmt.Sprintf("%+.3f (%d×%d×%d)", g.Found, g.PilotImages, g.PilotCells, g.PilotSeeds),
+			rounded(g.Image, 3), rounded(g.Cell, 3), rounded(g.Seed, 4),
+			fmt.Sprintf("%d×%d×%d", g.Images, g.Cells, g.Seeds), rounded(g.Least, 3), paper, says,
+			count(g.Needs, g.Paper), count(g.Needed, g.Paper))
 	}
 	t.Notes = []string{
-		"Pilot and tier: images × cells × seeds. Deviations are of paired differences of certified radii; that by seed is pooled over the rows that the pilot has twice, 0 where it has none.",
+		"Pilot and tier: images × cells × seeds. Deviations are of paired differences of certified radii; that by " +
+			"seed is pooled over the rows that the pilot has twice, 0 where it has none.",
 		"Power: the smallest difference whose 95 % interval, over images and seeds by Student's t, excludes 0 in " +
 			"80 % of runs. With one seed it is between these networks, not between the methods.",
-		fmt.Sprintf("Radii end at %.3f at the tier and at %.3f in the pilot: differences in radii above that are cut off, and images that are sure spread more with more samples.", s.Cap, s.Pilot),
+		fmt.Sprintf("Radii end at %.3f at the tier and at %.3f in the pilot: differences in radii above that are "+
+			"cut off, and images that are sure spread more with more samples.", s.Cap, s.Pilot),
 	}
 	return t
 }

@@ -81,7 +81,8 @@ func selected(lines []FilledLine, m *calibrationMeasure) ([]Selected, error) {
 			best = max(best, at.Accuracy)
 			of = append(of, i)
 			exact = append(exact, calib.Candidate{Method: l.Group, Accuracy: at.Accuracy, CCE: *at.CCE, CBS: *at.CBS})
-			approximate = append(approximate, calib.Candidate{Method: l.Group, Accuracy: at.Accuracy, CCE: *at.ACCE, CBS: *at.CBS})
+			approximate = append(approximate, calib.Candidate{Method: l.Group, Accuracy: at.Accuracy, CCE: *at.ACCE,
+				CBS: *at.CBS})
 		}
 		if len(exact) == 0 {
 			continue

@@ -8,8 +8,9 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// sharesSuffix is that of the files with the share of each image's noise samples in the class that is certified, in the form of files of radii: the
-// estimate K/N of p_A, which, unlike a radius, has no largest value that depends on the number of samples.
+// sharesSuffix is that of the files with the share of each image's noise samples in the class that
+// is certified, in the form of files of radii: the estimate K/N of p_A, which, unlike a radius, has
+// no largest value that depends on the number of samples.
 const sharesSuffix = ".shares.csv"
 
 // share of the noise samples of the last look that are in the certified class.
@@ -23,8 +24,9 @@ func share(row rs.Row) float64 {
 // shareLevels are those at which the distribution of p_A is shown.
 var shareLevels = []float64{0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999}
 
-// distribution is how p_A is distributed over images, in the mean over cells and seeds: the part of all images whose class is right, and that whose
-// class is right with p_A of at least each of the levels.
+// distribution is how p_A is distributed over images, in the mean over cells and seeds: the part of
+// all images whose class is right, and that whose class is right with p_A of at least each of the
+// levels.
 type distribution struct {
 	Figure string    `json:"figure"`
 	Right  float64   `json:"right"`
@@ -87,6 +89,8 @@ func (f *Filled) shares(columns []string, head func(FilledLine) []any) *table.Ta
 	if len(t.Rows) == 0 {
 		return nil
 	}
-	t.Notes = []string{"p: share of an image's noise samples in the class that is certified, without a bound, of the samples that its rule took; wrong classes and abstentions are not counted as right. In the mean over images, cells and seeds."}
+	t.Notes = []string{"p: share of an image's noise samples in the class that is certified, without a bound, of " +
+		"the samples that its rule took; wrong classes and abstentions are not counted as right. In the mean over " +
+		"images, cells and seeds."}
 	return t
 }

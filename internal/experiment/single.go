@@ -11,9 +11,10 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/train"
 )
 
-// TrainRecipe trains one network by a recipe, RECIPE or RECIPE#POINT of a grid, into the model file out. Of Options it uses Tier, Add,
-// Places, Methods, Training and what follows. The seed is the recipe's first where it is nil. The network that the recipe begins
-// with is looked for beside out, under the name that it has in the folder of an experiment, and trained there where it is missing.
+// TrainRecipe trains one network by a recipe, RECIPE or RECIPE#POINT of a grid, into the model file
+// out. Of Options it uses Tier, Add, Places, Methods, Training and what follows. The seed is the
+// recipe's first where it is nil. The network that the recipe begins with is looked for beside out,
+// under the name that it has in the folder of an experiment, and trained there where it is missing.
 func TrainRecipe(ctx context.Context, recipe string, seed *uint64, out string, o Options) (*modelfile.Card, error) {
 	s, _, err := o.Setup()
 	if err != nil {

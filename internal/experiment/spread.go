@@ -13,8 +13,9 @@ import (
 // leastForInterval images must be certified for an interval: a resample without any happens once in 10⁸ then.
 const leastForInterval = 20
 
-// spread is the interval of an error by the bootstrap over the images, and its difference from the line that the table compares with, paired
-// by image; nil for that line itself. The choice of a model is not part of it.
+// spread is the interval of an error by the bootstrap over the images, and its difference from the
+// line that the table compares with, paired by image; nil for that line itself. The choice of a
+// model is not part of it.
 type spread struct {
 	Interval   resample.Interval   `json:"interval"`
 	Difference *compare.Difference `json:"difference,omitempty"`
@@ -88,7 +89,8 @@ func (f *TableBuilder) spreadSelected(t *Filled, images [][]*perImage, radii []f
 		var starts []int // of each of at
 		for k := range t.Selected {
 			s := &t.Selected[k]
-			if s.Radius != radius || s.Models == 0 || !enough(images[s.cceLine], radius) || !enough(images[s.cbsLine], radius) {
+			if s.Radius != radius || s.Models == 0 || !enough(images[s.cceLine], radius) || !enough(images[s.cbsLine],
+				radius) {
 				continue
 			}
 			if s.Group == group {
@@ -216,7 +218,8 @@ func (f *TableBuilder) spreadAttacks(l *FilledLine, bins int) error {
 		return err
 	}
 	names := of[0].columns // "clean" and the attacks
-	// A group of gaps for each model and name; of each attack, the sums of their absolute values less those without one.
+	// A group of gaps for each model and name; of each attack, the sums of their absolute values
+	// less those without one.
 	sizes := slices.Repeat([]int{bins}, len(of)*len(names))
 	var weights [][]float64
 	for k := range names[1:] {

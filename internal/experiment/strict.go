@@ -105,7 +105,8 @@ func (r reader) check(n *yaml.Node, t reflect.Type) error {
 				}
 				known = append(known, f.key)
 			}
-			return r.errorf(key, "unknown key %q; the nearest is %q of %s", key.Value, nearest.Of(key.Value, known), strings.Join(known, ", "))
+			return r.errorf(key, "unknown key %q; the nearest is %q of %s", key.Value, nearest.Of(key.Value, known),
+				strings.Join(known, ", "))
 		}
 		return nil
 	})

@@ -14,22 +14,31 @@ type Table struct {
 	Source  string     `yaml:"source,omitempty" json:"source,omitempty"` // where the published one stands
 	Rows    []tableRow `yaml:"rows" json:"rows"`
 	Measure asked      `yaml:"measure" json:"measure"`
-	// Published values, by title (of calibration errors by group, of foreign images by recipe) and figure, as in Gaussian: {clean: 0.461}.
+	// Published values, by title (of calibration errors by group, of foreign images by recipe) and
+	// figure, as in Gaussian: {clean: 0.461}.
 	Published published `yaml:"published,omitempty" json:"-"`
 
-	Compare string `yaml:"compare,omitempty" json:"compare,omitempty"` // title of the row that intervals of differences refer to; default the first
+	// title of the row that intervals of differences refer to; default the first
+	Compare string `yaml:"compare,omitempty" json:"compare,omitempty"`
 }
 
 // tableRow is a recipe, or a network that is finished: a model file of certspec's or an ONNX file.
 type tableRow struct {
-	Recipe  string         `yaml:"recipe,omitempty" json:"recipe,omitempty"`
-	Seeds   []uint64       `yaml:"seeds,omitempty" json:"seeds,omitempty"`     // default the recipe's; at most the tier's number
-	Model   string         `yaml:"model,omitempty" json:"model,omitempty"`     // path, in a file of rows relative to it
-	Results string         `yaml:"results,omitempty" json:"results,omitempty"` // path of certified radii that are there: a closed ledger, of clean images, or a CSV as in results/; or FILE#MODEL, a line of a file of records or of a CSV of accuracies; relative as Model
-	ONNX    map[string]any `yaml:"onnx,omitempty" json:"onnx,omitempty"`       // how images enter an ONNX file: the fields of onnx.Card
-	Data    string         `yaml:"data,omitempty" json:"data,omitempty"`       // of Model; default that of the first row with a recipe
-	Sigma   float64        `yaml:"sigma,omitempty" json:"sigma,omitempty"`     // of Model; default that of the first row with a recipe
-	Title   string         `yaml:"title,omitempty" json:"title,omitempty"`     // default the recipe's
+	Recipe string `yaml:"recipe,omitempty" json:"recipe,omitempty"`
+	// default the recipe's; at most the tier's number
+	Seeds []uint64 `yaml:"seeds,omitempty" json:"seeds,omitempty"`
+	Model string   `yaml:"model,omitempty" json:"model,omitempty"` // path, in a file of rows relative to it
+	// path of certified radii that are there: a closed ledger, of clean images, or a CSV as in
+	// results/; or FILE#MODEL, a line of a file of records or of a CSV of accuracies; relative as
+	// Model
+	Results string `yaml:"results,omitempty" json:"results,omitempty"`
+	// how images enter an ONNX file: the fields of onnx.Card
+	ONNX map[string]any `yaml:"onnx,omitempty" json:"onnx,omitempty"`
+	// of Model; default that of the first row with a recipe
+	Data string `yaml:"data,omitempty" json:"data,omitempty"`
+	// of Model; default that of the first row with a recipe
+	Sigma float64 `yaml:"sigma,omitempty" json:"sigma,omitempty"`
+	Title string  `yaml:"title,omitempty" json:"title,omitempty"` // default the recipe's
 }
 
 // UnmarshalYAML takes the name of a recipe alone, too.

@@ -12,27 +12,34 @@ type Tier struct {
 	Name  string `yaml:"-" json:"name"`
 	Title string `yaml:"title" json:"title"`
 
-	// Epochs of training from random weights, and FineTune of training that goes on from a network; at most what the recipe has, which a 0
-	// leaves as it is. Milestones and warm-ups, those of attacks among them, shrink with them, to whole epochs.
-	Epochs   int                  `yaml:"epochs,omitempty" json:"epochs,omitempty"`
-	FineTune int                  `yaml:"fine_tune,omitempty" json:"fine_tune,omitempty"`
-	Batch    int                  `yaml:"batch,omitempty" json:"batch,omitempty"` // at most so many images in a step; 0: any
-	Seeds    int                  `yaml:"seeds,omitempty" json:"seeds,omitempty"` // at most so many of a recipe; 0: all
-	Grid     map[string][]float64 `yaml:"grid,omitempty" json:"grid,omitempty"`   // values of grids, by key, in place of those of the recipes
+	// Epochs of training from random weights, and FineTune of training that goes on from a network;
+	// at most what the recipe has, which a 0 leaves as it is. Milestones and warm-ups, those of
+	// attacks among them, shrink with them, to whole epochs.
+	Epochs   int `yaml:"epochs,omitempty" json:"epochs,omitempty"`
+	FineTune int `yaml:"fine_tune,omitempty" json:"fine_tune,omitempty"`
+	// at most so many images in a step; 0: any
+	Batch int `yaml:"batch,omitempty" json:"batch,omitempty"`
+	Seeds int `yaml:"seeds,omitempty" json:"seeds,omitempty"` // at most so many of a recipe; 0: all
+	// values of grids, by key, in place of those of the recipes
+	Grid map[string][]float64 `yaml:"grid,omitempty" json:"grid,omitempty"`
 
-	Schedule string `yaml:"schedule,omitempty" json:"schedule,omitempty"` // of the learning rate, in place of those of the recipes and of their milestones
+	// of the learning rate, in place of those of the recipes and of their milestones
+	Schedule string `yaml:"schedule,omitempty" json:"schedule,omitempty"`
 
-	Methods map[string]map[string]int `yaml:"methods,omitempty" json:"methods,omitempty"` // upper limits of options, by method
+	// upper limits of options, by method
+	Methods map[string]map[string]int `yaml:"methods,omitempty" json:"methods,omitempty"`
 	Data    map[string]dataPart       `yaml:"data,omitempty" json:"data,omitempty"`
 
-	// Images of a measure, by its key, as in skip=20; default Clean. Those of calibration and attacks stand with their settings.
+	// Images of a measure, by its key, as in skip=20; default Clean. Those of calibration and
+	// attacks stand with their settings.
 	Images map[string]string `yaml:"images,omitempty" json:"images,omitempty"`
 
 	Pruning tierPruning    `yaml:"pruning,omitempty" json:"pruning,omitzero"`
 	Record  recordSettings `yaml:"record,omitempty" json:"record,omitzero"` // of the numbers of a model
 
-	Certify     certifySettings     `yaml:"certify" json:"certify"`         // of ACRs
-	Clean       string              `yaml:"clean" json:"clean"`             // images that are certified as they are, as in skip=20
+	Certify certifySettings `yaml:"certify" json:"certify"` // of ACRs
+	// images that are certified as they are, as in skip=20
+	Clean       string              `yaml:"clean" json:"clean"`
 	Corrupted   corruptedImages     `yaml:"corrupted" json:"corrupted"`     // of C and C-bar
 	Fourier     fourierImages       `yaml:"fourier" json:"fourier"`         // of CIFAR-F
 	Calibration calibrationSettings `yaml:"calibration" json:"calibration"` // of confidences
@@ -41,8 +48,10 @@ type Tier struct {
 	// Of the measure heatmap, which keeps it itself: folders of a tier that did not have it go on.
 	Heatmap heatmapSettings `yaml:"heatmap,omitempty" json:"-"`
 
-	Adversary adversarySettings `yaml:"adversary,omitempty" json:"adversary,omitzero"` // of the confidence on foreign images
-	Except    []string          `yaml:"except,omitempty" json:"except,omitempty"`      // patterns of recipes that it leaves out of tables
+	// of the confidence on foreign images
+	Adversary adversarySettings `yaml:"adversary,omitempty" json:"adversary,omitzero"`
+	// patterns of recipes that it leaves out of tables
+	Except []string `yaml:"except,omitempty" json:"except,omitempty"`
 }
 
 // dataPart is what a tier takes of a data set, and the network it trains on it.
@@ -51,7 +60,8 @@ type dataPart struct {
 	Network string `yaml:"network,omitempty" json:"network,omitempty"` // default that of the recipe
 	// Widths are those of networks that stay what they are, by their names; Network and Rate are for the others.
 	Widths map[string]float64 `yaml:"widths,omitempty" json:"widths,omitempty"`
-	// Batch is of those networks: at most so many images in a step, in place of the tier's, and learning rates that fall in proportion.
+	// Batch is of those networks: at most so many images in a step, in place of the tier's, and
+	// learning rates that fall in proportion.
 	Batch  int `yaml:"batch,omitempty" json:"batch,omitempty"`
 	Epochs int `yaml:"epochs,omitempty" json:"epochs,omitempty"` // in place of the tier's
 	// Rate is the largest learning rate that the network bears: those of recipes are at most this; 0: any.
@@ -61,8 +71,9 @@ type dataPart struct {
 	Images string `yaml:"images,omitempty" json:"images,omitempty"`
 	// Confidences: images whose confidences are certified, in place of those of the tier.
 	Confidences string `yaml:"confidences,omitempty" json:"confidences,omitempty"`
-	// Rows in a step, those of views, noises and attacks counted, in place of batches; epochs are then those of a method with one row for each image, and
-	// all methods take equal rows and steps, where the number of images is a multiple of the rows.
+	// Rows in a step, those of views, noises and attacks counted, in place of batches; epochs are
+	// then those of a method with one row for each image, and all methods take equal rows and
+	// steps, where the number of images is a multiple of the rows.
 	Rows int `yaml:"rows,omitempty" json:"rows,omitempty"`
 	// Given: trainings begin with a network that is given as the place of KIND-start.
 	Given bool   `yaml:"given,omitempty" json:"given,omitempty"`
@@ -92,7 +103,8 @@ type certifySettings struct {
 // Options are the settings as Certify takes them.
 func (c certifySettings) Options(sigma float64) rs.Options {
 	return rs.Options{
-		Settings: rs.Settings{Sigma: sigma, Rule: rs.Rule(c.Rule), MaxSamples: c.N, Selection: c.N0, Block: c.Block, Alpha: c.Alpha, Tolerance: c.Tolerance, Radii: c.Radii}, Noise: noise.Law(c.Noise),
+		Settings: rs.Settings{Sigma: sigma, Rule: rs.Rule(c.Rule), MaxSamples: c.N, Selection: c.N0, Block: c.Block,
+			Alpha: c.Alpha, Tolerance: c.Tolerance, Radii: c.Radii}, Noise: noise.Law(c.Noise),
 	}
 }
 
@@ -122,8 +134,9 @@ type calibrationSettings struct {
 
 // heatmapSettings says which images are disturbed at which frequencies.
 type heatmapSettings struct {
-	Images      string `yaml:"images,omitempty" json:"images,omitempty"`           // default Clean
-	Frequencies []int  `yaml:"frequencies,omitempty" json:"frequencies,omitempty"` // periods over an image, both ways with their negatives; default 0 to 15
+	Images string `yaml:"images,omitempty" json:"images,omitempty"` // default Clean
+	// periods over an image, both ways with their negatives; default 0 to 15
+	Frequencies []int `yaml:"frequencies,omitempty" json:"frequencies,omitempty"`
 }
 
 // attackSettings says which images are attacked, and how long.

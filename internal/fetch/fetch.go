@@ -147,7 +147,8 @@ func transfer(ctx context.Context, url string, size int64, out *os.File, have in
 	case http.StatusOK:
 		have, err = 0, restart(out)
 	case http.StatusPartialContent:
-		if got, want := response.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-%d/%d", have, size-1, size); got != want {
+		if got, want := response.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-%d/%d", have, size-1,
+			size); got != want {
 			err = errors.Join(fmt.Errorf("the server offers %s; expected %s", got, want), restart(out))
 		}
 	default:

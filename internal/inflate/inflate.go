@@ -1,8 +1,10 @@
-// Package inflate bounds what a compressed file may become. What a small file cannot honestly hold is refused before it is
-// inflated where its size is announced (an archive's directory, a header, a picture's sides), else as soon as it is there.
+// Package inflate bounds what a compressed file may become. What a small file cannot honestly hold
+// is refused before it is inflated where its size is announced (an archive's directory, a header, a
+// picture's sides), else as soon as it is there.
 //
-// The one rule: up to Free bytes are free; beyond, at most Ratio bytes for each that is read. Weights and photographs shrink by a factor
-// of 1 to 20; deflate can reach 1032, and a picture of one colour or an array that repeats itself any.
+// The one rule: up to Free bytes are free; beyond, at most Ratio bytes for each that is read.
+// Weights and photographs shrink by a factor of 1 to 20; deflate can reach 1032, and a picture of
+// one colour or an array that repeats itself any.
 package inflate
 
 import (
@@ -29,7 +31,8 @@ type BombError struct {
 }
 
 func (e *BombError) Error() string {
-	return fmt.Sprintf("%s: %d bytes would become %d or more; at most %d times as many are read, or %d; unpack it first where it is meant to be so large",
+	return fmt.Sprintf("%s: %d bytes would become %d or more; at most %d times as many are read, or %d; unpack it "+
+		"first where it is meant to be so large",
 		e.What, e.Packed, e.Size, Ratio, Free)
 }
 
@@ -134,7 +137,8 @@ func Zip(data []byte) ([]*zip.File, error) {
 		if total += size; size > math.MaxInt64 || total > math.MaxInt64 {
 			total = math.MaxInt64
 		}
-		if err := Check(f.Name, int64(min(size, math.MaxInt64)), int64(min(f.CompressedSize64, math.MaxInt64))); err != nil {
+		if err := Check(f.Name, int64(min(size, math.MaxInt64)),
+			int64(min(f.CompressedSize64, math.MaxInt64))); err != nil {
 			return nil, err
 		}
 		if err := Check("zip archive", int64(total), int64(len(data))); err != nil {

@@ -28,7 +28,8 @@ func RGB(out, y, cb, cr []uint8) {
 	}
 }
 
-// Wider interpolates a row to twice the width: 3/4 of the nearer pixel, 1/4 of the next, halves rounded down and up in turn.
+// Wider interpolates a row to twice the width: 3/4 of the nearer pixel, 1/4 of the next, halves
+// rounded down and up in turn.
 func Wider(out, row []uint8) {
 	before, here := int32(row[0]), int32(row[0])
 	for x := range row {
@@ -53,7 +54,8 @@ func Taller(out, near, far []uint8, below bool) {
 	}
 }
 
-// Larger interpolates two rows to one of twice the width, between them: 9/16, 3/16, 3/16 and 1/16 of the four neighbours of a pixel.
+// Larger interpolates two rows to one of twice the width, between them: 9/16, 3/16, 3/16 and 1/16
+// of the four neighbours of a pixel.
 func Larger(out, near, far []uint8) {
 	far = far[:len(near)]
 	before := 3*int32(near[0]) + int32(far[0])

@@ -71,9 +71,12 @@ func InverseDCT(block *[64]int32) {
 			continue
 		}
 		const shift = dctBits - passBits
-		v0, v1, v2, v3, v4, v5, v6, v7 := inverse(block[i], block[8+i], block[16+i], block[24+i], block[32+i], block[40+i], block[48+i], block[56+i])
-		block[i], block[8+i], block[16+i], block[24+i] = Descale(v0, shift), Descale(v1, shift), Descale(v2, shift), Descale(v3, shift)
-		block[32+i], block[40+i], block[48+i], block[56+i] = Descale(v4, shift), Descale(v5, shift), Descale(v6, shift), Descale(v7, shift)
+		v0, v1, v2, v3, v4, v5, v6, v7 := inverse(block[i], block[8+i], block[16+i], block[24+i], block[32+i],
+			block[40+i], block[48+i], block[56+i])
+		block[i], block[8+i], block[16+i], block[24+i] = Descale(v0, shift), Descale(v1, shift), Descale(v2, shift),
+			Descale(v3, shift)
+		block[32+i], block[40+i], block[48+i], block[56+i] = Descale(v4, shift), Descale(v5, shift), Descale(v6, shift),
+			Descale(v7, shift)
 	}
 	for i := 0; i < 64; i += 8 {
 		const shift = dctBits + passBits + 3

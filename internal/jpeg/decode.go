@@ -1,6 +1,7 @@
-// Package jpeg decodes JPEG pictures to the bytes that libjpeg-turbo gives by default, which are those of Pillow,
-// OpenCV and torchvision: its integer DCT, chroma interpolated by a triangle filter, its tables of colours. It reads
-// what ITU-T T.81 calls baseline, extended sequential and progressive Huffman coding, with 8 bits a value, of grey, YCbCr and RGB.
+// Package jpeg decodes JPEG pictures to the bytes that libjpeg-turbo gives by default, which are
+// those of Pillow, OpenCV and torchvision: its integer DCT, chroma interpolated by a triangle
+// filter, its tables of colours. It reads what ITU-T T.81 calls baseline, extended sequential and
+// progressive Huffman coding, with 8 bits a value, of grey, YCbCr and RGB.
 package jpeg
 
 import (
@@ -16,7 +17,8 @@ type Frame struct {
 }
 
 // ErrInks refuses pictures of four components.
-var ErrInks = errors.New("a JPEG picture in CMYK or YCCK, the inks of a printer; expected grey or RGB, so convert it first")
+var ErrInks = errors.New("a JPEG picture in CMYK or YCCK, the inks of a printer; expected grey or RGB, so convert " +
+	"it first")
 
 // ReadFrame reads the head of a picture.
 func ReadFrame(file []byte) (Frame, error) {
@@ -25,8 +27,9 @@ func ReadFrame(file []byte) (Frame, error) {
 	return d.frame(), err
 }
 
-// Decode decodes a picture: height × width × channels values. Pictures that end early, and such whose scans leave values
-// coarse, which libjpeg would smooth, are errors. It allocates about 12 bytes a pixel, which ReadFrame tells before.
+// Decode decodes a picture: height × width × channels values. Pictures that end early, and such
+// whose scans leave values coarse, which libjpeg would smooth, are errors. It allocates about 12
+// bytes a pixel, which ReadFrame tells before.
 func Decode(file []byte) ([]uint8, Frame, error) {
 	d := &decoder{bits: bits{data: file}}
 	if err := d.markers(false); err != nil {
@@ -96,8 +99,10 @@ const (
 )
 
 var processes = map[byte]string{
-	0xc3: "lossless", 0xc5: "hierarchical", 0xc6: "hierarchical", 0xc7: "lossless hierarchical", 0xc9: "arithmetic", 0xca: "arithmetic",
-	0xcb: "lossless arithmetic", 0xcd: "hierarchical arithmetic", 0xce: "hierarchical arithmetic", 0xcf: "lossless hierarchical arithmetic",
+	0xc3: "lossless", 0xc5: "hierarchical", 0xc6: "hierarchical", 0xc7: "lossless hierarchical", 0xc9: "arithmetic",
+	0xca: "arithmetic",
+	0xcb: "lossless arithmetic", 0xcd: "hierarchical arithmetic", 0xce: "hierarchical arithmetic",
+	0xcf: "lossless hierarchical arithmetic",
 }
 
 // errorf names the place in the file.
@@ -261,7 +266,8 @@ func (d *decoder) startFrame(marker byte, body []byte) error {
 		c, field := &components[i], body[6+3*i:]
 		*c = component{id: field[0], h: int(field[1] >> 4), v: int(field[1] & 15), table: field[2]}
 		if c.h < 1 || c.v < 1 || c.h > 4 || c.v > 4 || c.table > 3 {
-			return d.errorf("component %d samples %d×%d by table %d; expected 1 to 4, and a table of 0 to 3", c.id, c.h, c.v, c.table)
+			return d.errorf("component %d samples %d×%d by table %d; expected 1 to 4, and a table of 0 to 3", c.id, c.h,
+				c.v, c.table)
 		}
 		for _, other := range components[:i] {
 			if other.id == c.id {
@@ -276,7 +282,8 @@ func (d *decoder) startFrame(marker byte, body []byte) error {
 	for i := range components {
 		c := &components[i]
 		if d.maxH%c.h != 0 || d.maxV%c.v != 0 {
-			return d.errorf("component %d is sampled %d×%d beside %d×%d; expected whole ratios", c.id, c.h, c.v, d.maxH, d.maxV)
+			return d.errorf("component %d is sampled %d×%d beside %d×%d; expected whole ratios", c.id, c.h, c.v, d.maxH,
+				d.maxV)
 		}
 		c.width, c.height = ceil(d.width*c.h, d.maxH), ceil(d.height*c.v, d.maxV)
 		c.blocks, c.rows = ceil(d.width, 8*d.maxH)*c.h, ceil(d.height, 8*d.maxV)*c.v
@@ -318,7 +325,8 @@ func (d *decoder) complete() error {
 		}
 		for k, missing := range c.known {
 			if missing != 0 {
-				return d.errorf("the scans end before coefficient %d of component %d is exact: %w", k, c.id, io.ErrUnexpectedEOF)
+				return d.errorf("the scans end before coefficient %d of component %d is exact: %w", k, c.id,
+					io.ErrUnexpectedEOF)
 			}
 		}
 	}

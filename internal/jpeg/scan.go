@@ -1,6 +1,7 @@
 package jpeg
 
-// zigzag is the natural place of a coefficient, by its place in the file; the order goes on for runs that leave the block.
+// zigzag is the natural place of a coefficient, by its place in the file; the order goes on for
+// runs that leave the block.
 var zigzag = [64]uint8{
 	0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5,
 	12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14, 21, 28,
@@ -48,7 +49,8 @@ func (d *decoder) scan(body []byte) error {
 		c := &d.components[place]
 		c.dcTable, c.acTable = body[2+2*i]>>4, body[2+2*i]&15
 		if c.dcTable > 3 || c.acTable > 3 {
-			return d.errorf("component %d is coded by the Huffman tables %d and %d; expected 0 to 3", c.id, c.dcTable, c.acTable)
+			return d.errorf("component %d is coded by the Huffman tables %d and %d; expected 0 to 3", c.id, c.dcTable,
+				c.acTable)
 		}
 		if c.quant == nil {
 			if c.quant = d.quant[c.table]; c.quant == nil {
@@ -73,14 +75,18 @@ func (s *scan) prepare() error {
 	dc, ac := s.first == 0, s.last > 0
 	if !s.progressive {
 		if s.first != 0 || s.last != 63 || s.high != 0 || s.low != 0 {
-			return s.errorf("a sequential scan of the coefficients %d to %d, bits %d to %d; expected 0 to 63, bits 0", s.first, s.last, s.high, s.low)
+			return s.errorf("a sequential scan of the coefficients %d to %d, bits %d to %d; expected 0 to 63, bits 0",
+				s.first, s.last, s.high, s.low)
 		}
 		s.decodeBlock = s.sequential
 	} else {
-		if s.first > s.last || s.last > 63 || dc && ac || !dc && len(s.components) > 1 || s.high != 0 && s.low != s.high-1 || s.low > 13 {
-			return s.errorf("a progressive scan of the coefficients %d to %d, bits %d to %d, of %d components", s.first, s.last, s.high, s.low, len(s.components))
+		if s.first > s.last || s.last > 63 || dc && ac || !dc && len(s.components) > 1 || s.high != 0 &&
+			s.low != s.high-1 || s.low > 13 {
+			return s.errorf("a progressive scan of the coefficients %d to %d, bits %d to %d, of %d components", s.first,
+				s.last, s.high, s.low, len(s.components))
 		}
-		s.decodeBlock = [2][2]func(*component, int){{s.acFirst, s.acRefine}, {s.dcFirst, s.dcRefine}}[number(dc)][number(s.high > 0)]
+		s.decodeBlock = [2][2]func(*component, int){{s.acFirst, s.acRefine},
+			{s.dcFirst, s.dcRefine}}[number(dc)][number(s.high > 0)]
 	}
 	for _, c := range s.components {
 		switch {
@@ -174,7 +180,8 @@ func (s *scan) nextUnit() error {
 		return err
 	}
 	if marker != rst0+s.restartNumber {
-		return s.errorf("marker %#x in the coded picture; expected the restart marker %#x", marker, rst0+s.restartNumber)
+		return s.errorf("marker %#x in the coded picture; expected the restart marker %#x", marker,
+			rst0+s.restartNumber)
 	}
 	s.restartNumber = (s.restartNumber + 1) & 7
 	s.untilRestart, s.eob = s.restart-1, 0

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Of is the known name with the fewest edits (of bytes; two neighbours exchanged are one) to the given one, or one that holds the given
-// one of at least three bytes; the first of equals. It panics where none is known.
+// Of is the known name with the fewest edits (of bytes; two neighbours exchanged are one) to the
+// given one, or one that holds the given one of at least three bytes; the first of equals. It
+// panics where none is known.
 func Of(name string, known []string) string {
 	distance := func(a string) int {
 		if len(name) >= 3 && strings.Contains(a, name) {
@@ -44,8 +45,8 @@ func edits(a, b string) int {
 	return at[len(a)][len(b)]
 }
 
-// DidYouMean is "; did you mean NAME?" where a known name is close to the given one: at most a third of its bytes are other ones, or it
-// holds the given one. Else it is empty.
+// DidYouMean is "; did you mean NAME?" where a known name is close to the given one: at most a
+// third of its bytes are other ones, or it holds the given one. Else it is empty.
 func DidYouMean(name string, known []string) string {
 	if name == "" || len(known) == 0 {
 		return ""

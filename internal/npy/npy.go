@@ -25,8 +25,8 @@ const (
 	most  = 1 << 16 // bytes of a header
 )
 
-// Read reads a header of format version 1, 2 or 3 and leaves r at the first value. n is the bytes that were read. Values
-// of several fields have no Header.
+// Read reads a header of format version 1, 2 or 3 and leaves r at the first value. n is the bytes
+// that were read. Values of several fields have no Header.
 func Read(r io.Reader) (h Header, n int64, err error) {
 	var start [12]byte
 	if _, err := io.ReadFull(r, start[:10]); err != nil {
@@ -73,7 +73,8 @@ func parse(text string) (h Header, err error) {
 	for text != "" {
 		m := item.FindStringSubmatch(text)
 		if m == nil || slices.ContainsFunc([]int{1, 2, 3}, func(i int) bool { return m[i] != "" && found[i] != "" }) {
-			return h, errors.New("expected 'descr': '<TYPE>', 'fortran_order': True or False, 'shape': (SIDES), each once")
+			return h, errors.New("expected 'descr': '<TYPE>', 'fortran_order': True or False, 'shape': (SIDES), " +
+				"each once")
 		}
 		text = text[len(m[0]):]
 		for i := range found {
@@ -84,7 +85,10 @@ func parse(text string) (h Header, err error) {
 		return h, errors.New("expected descr, fortran_order and shape")
 	}
 	h = Header{Type: found[1], Fortran: found[2] == "True", Shape: []int{}}
-	for _, side := range strings.FieldsFunc(found[3], func(r rune) bool { return !strings.ContainsRune("-0123456789", r) }) {
+	for _, side := range strings.FieldsFunc(found[3], func(r rune) bool {
+		return !strings.ContainsRune("-0123456789",
+			r)
+	}) {
 		n, err := strconv.Atoi(side)
 		if err != nil {
 			return h, fmt.Errorf("a side of %s: %w", side, err)

@@ -38,7 +38,8 @@ func Decode(data []byte) (*Model, error) {
 		return nil
 	})
 	if graphs != 1 {
-		return nil, fmt.Errorf("a damaged ONNX file: it has %d graphs; expected 1 (%d bytes; truncated?)", graphs, len(data))
+		return nil, fmt.Errorf("a damaged ONNX file: it has %d graphs; expected 1 (%d bytes; truncated?)", graphs,
+			len(data))
 	}
 	m.foreign = d.foreign
 	return m, nil

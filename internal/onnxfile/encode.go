@@ -38,7 +38,8 @@ func reread(m part, source []byte) (unknown []byte, err error) {
 		return nil, err
 	}
 	err = fields(source, func(f field) error {
-		if probe := reflect.New(reflect.TypeOf(m).Elem()).Interface().(part); probe.decode(&decoder{}, f) == errUnknown {
+		if probe := reflect.New(reflect.TypeOf(m).Elem()).Interface().(part); probe.decode(&decoder{},
+			f) == errUnknown {
 			unknown = append(unknown, f.whole...)
 		}
 		return nil

@@ -2,7 +2,8 @@ package onnxfile
 
 import "slices"
 
-// Prefix puts a prefix before all names of results and nodes of the graph, and of bodies inside of nodes, so that it can stand beside another.
+// Prefix puts a prefix before all names of results and nodes of the graph, and of bodies inside of
+// nodes, so that it can stand beside another.
 func (g *Graph) Prefix(prefix string) {
 	name := func(s *string) {
 		if *s != "" {
@@ -80,7 +81,10 @@ func (g *Graph) Keep(output Value) {
 	for _, t := range g.Initializers {
 		constants[t.Name] = true
 	}
-	g.Inputs = slices.DeleteFunc(slices.Clone(g.Inputs), func(v Value) bool { return constants[v.Name] && !needed[v.Name] })
+	g.Inputs = slices.DeleteFunc(slices.Clone(g.Inputs), func(v Value) bool {
+		return constants[v.Name] &&
+			!needed[v.Name]
+	})
 	g.Initializers = slices.DeleteFunc(slices.Clone(g.Initializers), func(t Tensor) bool { return !needed[t.Name] })
 	g.Sparse = slices.DeleteFunc(slices.Clone(g.Sparse), func(s SparseTensor) bool { return !needed[s.Values.Name] })
 }

@@ -30,7 +30,8 @@ func (m *Model) walk(node func(*Node) bool, tensor func(*Tensor) bool) {
 		return each(g.Initializers, tensor) && each(g.Sparse, sparse) && nodes(g.Nodes)
 	}
 	attribute := func(a *Attribute) bool {
-		return maybe(a.Tensor, tensor) && each(a.Tensors, tensor) && maybe(a.Sparse, sparse) && each(a.Sparses, sparse) &&
+		return maybe(a.Tensor, tensor) && each(a.Tensors, tensor) && maybe(a.Sparse, sparse) &&
+			each(a.Sparses, sparse) &&
 			maybe(a.Graph, graph) && each(a.Graphs, graph)
 	}
 	nodes = func(list []Node) bool {
@@ -59,12 +60,14 @@ func maybe[T any](v *T, visit func(*T) bool) bool { return v == nil || visit(v) 
 // may name files, or a node that loads a network of its own.
 func (m *Model) ExternalFiles() ([]string, error) {
 	if len(m.foreign) > 0 {
-		return nil, fmt.Errorf("it has fields that this program does not know and that may name files with weights (%s); expected ONNX 1.23 or older",
+		return nil, fmt.Errorf("it has fields that this program does not know and that may name files with weights "+
+			"(%s); expected ONNX 1.23 or older",
 			strings.Join(m.foreign, ", "))
 	}
 	for n := range m.AllNodes() {
 		if n.Op == "EPContext" {
-			return nil, fmt.Errorf("node %q (EPContext) holds a network in a form of its own, which may lie in another file; expected operators", n.Name)
+			return nil, fmt.Errorf("node %q (EPContext) holds a network in a form of its own, which may lie in "+
+				"another file; expected operators", n.Name)
 		}
 	}
 	var names []string
@@ -136,7 +139,8 @@ func (t *Tensor) load(dir string, files map[string]*os.File) ([]byte, error) {
 		length = info.Size() - offset
 	}
 	if length < 0 || offset > info.Size() || length > info.Size()-offset {
-		return nil, fmt.Errorf("its values are to be at bytes %d to %d of %s, which has %d", offset, offset+length, name, info.Size())
+		return nil, fmt.Errorf("its values are to be at bytes %d to %d of %s, which has %d", offset, offset+length,
+			name, info.Size())
 	}
 	if n, err := t.Len(); err != nil {
 		return nil, err

@@ -33,7 +33,8 @@ const (
 	Int4     Type = 22
 )
 
-var typeNames = [...]string{"undefined", "float32", "uint8", "int8", "uint16", "int16", "int32", "int64", "string", "bool",
+var typeNames = [...]string{"undefined", "float32", "uint8", "int8", "uint16", "int16", "int32", "int64", "string",
+	"bool",
 	"float16", "float64", "uint32", "uint64", "complex64", "complex128", "bfloat16",
 	"float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4", "int4", "float4e2m1"}
 
@@ -292,7 +293,8 @@ func (t *Tensor) listedValues(real func(float64), whole func(int64)) error {
 	list := listOf(t.Type)
 	return fields(t.lists, func(f field) error {
 		if f.number != list {
-			return fmt.Errorf("tensor %q of %v: its values are in field %d; expected %d", t.Name, t.Type, f.number, list)
+			return fmt.Errorf("tensor %q of %v: its values are in field %d; expected %d", t.Name, t.Type, f.number,
+				list)
 		}
 		switch f.number {
 		case 4:

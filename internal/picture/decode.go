@@ -93,7 +93,8 @@ func admit(file []byte, height, width int) (giveBack func(), err error) {
 
 // readError says in plain words what decoders say of a file that ends early.
 func readError(err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || strings.Contains(err.Error(), "not enough pixel data") {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || strings.Contains(err.Error(),
+		"not enough pixel data") {
 		return fmt.Errorf("the file is truncated: %w", err)
 	}
 	return err
@@ -115,7 +116,8 @@ func flatten(m image.Image, grey bool, o Options) (Image, error) {
 	background := color.RGBA{}
 	if !opaque.Opaque() {
 		if o.Background == nil {
-			return Image{}, errors.New("the picture is transparent somewhere; expected an opaque one (background=white puts it on white)")
+			return Image{}, errors.New("the picture is transparent somewhere; expected an opaque one " +
+				"(background=white puts it on white)")
 		}
 		background = *o.Background
 		grey = grey && background.R == background.G && background.G == background.B

@@ -44,7 +44,8 @@ func decodeJPEG(file []byte, o Options) (Image, error) {
 	defer giveBack()
 	if o.JPEG != "" && o.JPEG != LibJPEG {
 		if o.JPEG != GoJPEG() {
-			return Image{}, fmt.Errorf("its pixels are wanted as Go %s decodes them, and this program was built by %s; build it with Go %[1]s, or take jpeg=%[3]s, whose pixels are others",
+			return Image{}, fmt.Errorf("its pixels are wanted as Go %s decodes them, and this program was built by "+
+				"%s; build it with Go %[1]s, or take jpeg=%[3]s, whose pixels are others",
 				strings.TrimPrefix(o.JPEG, "go"), runtime.Version(), LibJPEG)
 		}
 		m, err := gojpeg.Decode(bytes.NewReader(file))

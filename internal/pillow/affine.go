@@ -14,9 +14,10 @@ const (
 	Bilinear               // between the four nearest, the edge continued, rounded down
 )
 
-// Affine takes the pixel (x, y) of the output from the point (m0·x + m1·y + m2, m3·x + m4·y + m5) of the input, where the middle
-// of a pixel stands at halves; what comes from outside is 0. It is Image.transform with AFFINE.
-// Nearest uses the coordinates in steps of 2⁻¹⁶ pixels, where rotation or shear is in the matrix, as Pillow does.
+// Affine takes the pixel (x, y) of the output from the point (m0·x + m1·y + m2, m3·x + m4·y + m5)
+// of the input, where the middle of a pixel stands at halves; what comes from outside is 0. It is
+// Image.transform with AFFINE. Nearest uses the coordinates in steps of 2⁻¹⁶ pixels, where rotation
+// or shear is in the matrix, as Pillow does.
 func Affine(dst, src []uint8, shape pixel.Shape, m [6]float64, filter Filter) {
 	check(dst, src, shape)
 	switch {

@@ -59,7 +59,8 @@ func Sharpness(dst, src []uint8, shape pixel.Shape, factor float64) {
 		above, here, below := src[(y-1)*row:y*row], src[y*row:(y+1)*row], src[(y+1)*row:(y+2)*row]
 		out := dst[y*row : (y+1)*row]
 		for x := c; x < row-c; x++ {
-			sum := int(above[x-c]) + int(above[x]) + int(above[x+c]) + int(here[x-c]) + 5*int(here[x]) + int(here[x+c]) +
+			sum := int(above[x-c]) + int(above[x]) + int(above[x+c]) + int(here[x-c]) + 5*int(here[x]) +
+				int(here[x+c]) +
 				int(below[x-c]) + int(below[x]) + int(below[x+c])
 			out[x] = blend(uint8((2*sum+13)/26), here[x], f)
 		}

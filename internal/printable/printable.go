@@ -1,5 +1,6 @@
-// Package printable keeps what a terminal would obey, or what would turn text around, out of text for people: names in files
-// that others made may hold anything. Such characters become \u001b, which is what JSON writes, too.
+// Package printable keeps what a terminal would obey, or what would turn text around, out of text
+// for people: names in files that others made may hold anything. Such characters become \u001b,
+// which is what JSON writes, too.
 package printable
 
 import (
@@ -11,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// Line is a text on one line: control characters, line ends and tabs among them, marks of direction and bytes that are no
-// UTF-8 are escaped.
+// Line is a text on one line: control characters, line ends and tabs among them, marks of direction
+// and bytes that are no UTF-8 are escaped.
 func Line(text string) string {
 	if strings.IndexFunc(text, func(r rune) bool { return r == utf8.RuneError || obeyed(r) }) < 0 {
 		return text
@@ -24,7 +25,8 @@ func Line(text string) string {
 // obeyed reports whether a character is not seen as it stands. The joiners of scripts are.
 func obeyed(r rune) bool { return !unicode.IsGraphic(r) && r != '\u200c' && r != '\u200d' }
 
-// appendEscaped escapes a text but for characters that are kept. Where it is not the end, it leaves the bytes of a character that may go on.
+// appendEscaped escapes a text but for characters that are kept. Where it is not the end, it leaves
+// the bytes of a character that may go on.
 func appendEscaped(out, text []byte, kept func(rune) bool, end bool) (_, left []byte) {
 	for len(text) > 0 {
 		r, n := utf8.DecodeRune(text)

@@ -1,5 +1,5 @@
-// Sbom writes the bill of materials of a Go program, CycloneDX 1.5 in JSON: every module that is linked in, as the program
-// itself records it.
+// Sbom writes the bill of materials of a Go program, CycloneDX 1.5 in JSON: every module that is
+// linked in, as the program itself records it.
 //
 //	sbom PROGRAM > PROGRAM.cdx.json
 package main
@@ -54,7 +54,8 @@ func write(out io.Writer, program string) error {
 		return err
 	}
 	b := bill{Format: "CycloneDX", Spec: "1.5", Version: 1}
-	b.Metadata.Component = component{Type: "application", Ref: "main", Name: info.Path, Version: info.Main.Version, PURL: purl(info.Main.Path, info.Main.Version)}
+	b.Metadata.Component = component{Type: "application", Ref: "main", Name: info.Path, Version: info.Main.Version,
+		PURL: purl(info.Main.Path, info.Main.Version)}
 	for _, s := range info.Settings {
 		b.Metadata.Component.Properties = append(b.Metadata.Component.Properties, property{"build:" + s.Key, s.Value})
 	}
@@ -71,7 +72,8 @@ func write(out io.Writer, program string) error {
 }
 
 func of(m debug.Module) component {
-	c := component{Type: "library", Ref: purl(m.Path, m.Version), Name: m.Path, Version: m.Version, PURL: purl(m.Path, m.Version)}
+	c := component{Type: "library", Ref: purl(m.Path, m.Version), Name: m.Path, Version: m.Version,
+		PURL: purl(m.Path, m.Version)}
 	if m.Sum != "" {
 		c.Properties = []property{{"go:sum", m.Sum}}
 	}

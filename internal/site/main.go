@@ -41,8 +41,10 @@ type page struct {
 
 // What a page may do: show what is in it. None may connect to anything.
 const (
-	plainPolicy   = "default-src 'none'; img-src 'self' data: file:; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-	programPolicy = "default-src 'none'; connect-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; worker-src blob:"
+	plainPolicy = "default-src 'none'; img-src 'self' data: file:; style-src 'unsafe-inline'; script-src " +
+		"'unsafe-inline'"
+	programPolicy = "default-src 'none'; connect-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src " +
+		"'unsafe-inline' 'wasm-unsafe-eval'; worker-src blob:"
 )
 
 func (p page) Root() string          { return strings.Repeat("../", strings.Count(p.File, "/")) }
@@ -109,7 +111,8 @@ func sources(root string) (documents, notebooks []string, err error) {
 		switch name := d.Name(); {
 		case err != nil:
 			return err
-		case d.IsDir() && file != root && (strings.HasPrefix(name, ".") || slices.Contains([]string{"out", "bin", "testdata"}, name)):
+		case d.IsDir() && file != root && (strings.HasPrefix(name, ".") ||
+			slices.Contains([]string{"out", "bin", "testdata"}, name)):
 			return fs.SkipDir
 		case d.IsDir():
 			return nil
@@ -141,7 +144,8 @@ func contents(pages []page) page {
 		fmt.Fprintf(&b, "<h2 id=%q>%s</h2>\n<ul>\n", id, head)
 		for _, p := range pages {
 			if keep(p) {
-				fmt.Fprintf(&b, "<li><a href=%q>%s</a> <small>%s</small></li>\n", p.File, template.HTMLEscapeString(p.Title), p.File)
+				fmt.Fprintf(&b, "<li><a href=%q>%s</a> <small>%s</small></li>\n", p.File,
+					template.HTMLEscapeString(p.Title), p.File)
 			}
 		}
 		b.WriteString("</ul>\n")

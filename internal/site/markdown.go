@@ -44,7 +44,8 @@ type formula struct {
 	Block bool
 }
 
-// render makes the pages. It goes through all of them twice: for their formulas, which are converted together, and for good.
+// render makes the pages. It goes through all of them twice: for their formulas, which are
+// converted together, and for good.
 func (w *writer) render(ctx context.Context, documents, notebooks []string) (pages []page, err error) {
 	w.formulas = map[formula]string{}
 	for range 2 {
@@ -88,7 +89,8 @@ func title(markdown []byte, file string) string {
 	return file
 }
 
-// markdown is HTML of GitHub's Markdown, with formulas between dollars. Links of file lead to pages, or to the repository.
+// markdown is HTML of GitHub's Markdown, with formulas between dollars. Links of file lead to
+// pages, or to the repository.
 func (w *writer) markdown(file string, text []byte) (string, error) {
 	dollars := []passthrough.Delimiters{{Open: "$", Close: "$"}}
 	md := goldmark.New(
@@ -172,7 +174,8 @@ func (w *writer) code(b util.BufWriter, source []byte, n ast.Node, entering bool
 	if !entering {
 		return ast.WalkContinue, nil
 	}
-	return ast.WalkSkipChildren, highlight(b, string(n.(*ast.FencedCodeBlock).Language(source)), string(n.Lines().Value(source)))
+	return ast.WalkSkipChildren, highlight(b, string(n.(*ast.FencedCodeBlock).Language(source)),
+		string(n.Lines().Value(source)))
 }
 
 var formatter = chromahtml.New(chromahtml.WithClasses(true))
@@ -180,11 +183,13 @@ var formatter = chromahtml.New(chromahtml.WithClasses(true))
 // colours is the style sheet of code, for light and for dark.
 var colours = func() string {
 	var light, dark strings.Builder
-	err := errors.Join(formatter.WriteCSS(&light, styles.Get("github")), formatter.WriteCSS(&dark, styles.Get("github-dark")))
+	err := errors.Join(formatter.WriteCSS(&light, styles.Get("github")), formatter.WriteCSS(&dark,
+		styles.Get("github-dark")))
 	if err != nil {
 		panic("site: " + err.Error())
 	}
-	return "@media (prefers-color-scheme: light) {\n" + light.String() + "}\n@media (prefers-color-scheme: dark) {\n" + dark.String() + "}\n"
+	return "@media (prefers-color-scheme: light) {\n" + light.String() + "}\n@media (prefers-color-scheme: dark) {\n" +
+		dark.String() + "}\n"
 }()
 
 // highlight writes code with its words marked for colours.

@@ -93,9 +93,11 @@ func (w *writer) output(b *bytes.Buffer, file string, o output) error {
 	case o.Data["text/html"] != "":
 		b.WriteString(string(o.Data["text/html"]))
 	case o.Data["image/svg+xml"] != "":
-		fmt.Fprintf(b, `<img alt="%s" src="data:image/svg+xml;base64,%s">`, alt, base64.StdEncoding.EncodeToString([]byte(o.Data["image/svg+xml"])))
+		fmt.Fprintf(b, `<img alt="%s" src="data:image/svg+xml;base64,%s">`, alt,
+			base64.StdEncoding.EncodeToString([]byte(o.Data["image/svg+xml"])))
 	case o.Data["image/png"] != "":
-		fmt.Fprintf(b, `<img alt="%s" src="data:image/png;base64,%s">`, alt, strings.ReplaceAll(string(o.Data["image/png"]), "\n", ""))
+		fmt.Fprintf(b, `<img alt="%s" src="data:image/png;base64,%s">`, alt,
+			strings.ReplaceAll(string(o.Data["image/png"]), "\n", ""))
 	case o.Data["text/markdown"] != "":
 		body, err := w.markdown(file, []byte(o.Data["text/markdown"]))
 		b.WriteString(body)

@@ -17,8 +17,8 @@ import (
 //go:embed check.html check.js files.js lesson.html lesson.js start.js
 var parts embed.FS
 
-// programs makes the two pages that compute, each with its program inside: certcheck as it is, in a worker with one file in
-// memory, and the lesson, which asks rs/bound.
+// programs makes the two pages that compute, each with its program inside: certcheck as it is, in a
+// worker with one file in memory, and the lesson, which asks rs/bound.
 func programs(ctx context.Context, root string) ([]page, error) {
 	goroot, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {
@@ -50,9 +50,11 @@ func programs(ctx context.Context, root string) ([]page, error) {
 			script = "<script type=\"text/plain\" id=\"worker\">\n" + read("files.js") + string(support) + "</script>\n"
 		}
 		body := read(p.file+".html") + script +
-			"<script type=\"application/gzip\" id=\"program\">" + base64.StdEncoding.EncodeToString(binary) + "</script>\n" +
+			"<script type=\"application/gzip\" id=\"program\">" + base64.StdEncoding.EncodeToString(binary) +
+			"</script>\n" +
 			"<script>\n" + read("start.js") + read(p.file+".js") + "</script>\n"
-		pages = append(pages, page{File: p.file + ".html", Title: p.title, Body: template.HTML(body), Policy: programPolicy})
+		pages = append(pages, page{File: p.file + ".html", Title: p.title, Body: template.HTML(body),
+			Policy: programPolicy})
 	}
 	return pages, nil
 }

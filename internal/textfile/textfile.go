@@ -1,5 +1,6 @@
-// Package textfile reads files that people write: editors of some systems begin them with a byte order mark, which is no
-// part of the text. Files that programs seal with a digest are not read by it, as all their bytes count.
+// Package textfile reads files that people write: editors of some systems begin them with a byte
+// order mark, which is no part of the text. Files that programs seal with a digest are not read by
+// it, as all their bytes count.
 package textfile
 
 import (

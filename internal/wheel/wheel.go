@@ -55,7 +55,8 @@ func Install(ctx context.Context, w Wheel, dir string, keep func(name string) st
 	}
 
 	pattern := "." + filepath.Base(dir) + "-*"
-	left, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), pattern)) // of installations that were killed: this one has the lock
+	// of installations that were killed: this one has the lock
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), pattern))
 	for _, folder := range left {
 		os.RemoveAll(folder)
 	}
@@ -92,7 +93,8 @@ func download(ctx context.Context, w Wheel, dir string) (string, error) {
 	if err := atomicfile.Write(requirements, []byte(line)); err != nil {
 		return "", fmt.Errorf("install %s: %w", w, err)
 	}
-	cmd := exec.CommandContext(ctx, python, "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check",
+	cmd := exec.CommandContext(ctx, python, "-m", "pip", "download", "--quiet", "--no-input",
+		"--disable-pip-version-check",
 		"--no-deps", "--require-hashes", "--only-binary=:all:", "--platform", w.Platform, "--python-version", w.Python,
 		"--dest", dir, "--requirement", requirements)
 	cmd.Env = append(os.Environ(), "PYTHONPATH=", "PYTHONHOME=")
@@ -104,7 +106,8 @@ func download(ctx context.Context, w Wheel, dir string) (string, error) {
 	case err != nil && strings.Contains(string(output), "DO NOT MATCH THE HASHES"):
 		return "", fmt.Errorf("install %s: pip found a file with another SHA-256 than %s", w, w.SHA256)
 	case err != nil:
-		return "", fmt.Errorf("install %s: pip could not download it (is there a network?): %s", w, lastError(string(output), err))
+		return "", fmt.Errorf("install %s: pip could not download it (is there a network?): %s", w,
+			lastError(string(output), err))
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {

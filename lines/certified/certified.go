@@ -29,7 +29,9 @@ type Model struct {
 	Setting *Setting          // nil: its logs do not say it
 	Clean   rs.Rows
 	Shifted map[Cell]rs.Rows
-	Data    map[Cell]string // digests of the images and labels of each cell, the clean ones under Cell{}; without one: not known
+	// digests of the images and labels of each cell, the clean ones under Cell{}; without one: not
+	// known
+	Data map[Cell]string
 }
 
 // Setting is what must be equal where certificates are compared.
@@ -76,13 +78,16 @@ func Corruptions(models []Model) []string {
 
 // Options say which points are made.
 type Options struct {
-	Radii       []float64
-	Plain       bool            // x is the smoothed accuracy, at radius 0, whatever the radius of y
-	Common      bool            // x is over the images that y has, too, which share what makes these hard; false: over all
-	Corruptions []string        // that are pooled; nil: all
-	Period      int             // images of the base set, where ids number the severities through as in CIFAR-10-C (10,000); 0: ids are images
-	Baseline    lines.Selection // the models that lines go through; the label "model" is the name
-	ByModel     bool            // a line for each model, through its radii, in place of one for each radius
+	Radii []float64
+	Plain bool // x is the smoothed accuracy, at radius 0, whatever the radius of y
+	// x is over the images that y has, too, which share what makes these hard; false: over all
+	Common      bool
+	Corruptions []string // that are pooled; nil: all
+	// images of the base set, where ids number the severities through as in CIFAR-10-C (10,000); 0:
+	// ids are images
+	Period   int
+	Baseline lines.Selection // the models that lines go through; the label "model" is the name
+	ByModel  bool            // a line for each model, through its radii, in place of one for each radius
 }
 
 // Points returns, for each radius and model, the certified accuracy on the clean set and, pooled over corruptions,
@@ -135,9 +140,11 @@ func Notes(models []Model, o Options) []string {
 	}
 	notes := []string{"Both accuracies are certified; the line, and what stands above it, are estimates."}
 	if s := models[0].Setting; s != nil {
-		notes = append(notes, fmt.Sprintf("Certificates: %v. Of these %d, at most %.4g are expected to be false, α each.", *s, rows, s.Alpha*float64(rows)))
+		notes = append(notes, fmt.Sprintf("Certificates: %v. Of these %d, at most %.4g are expected to be false, α "+
+			"each.", *s, rows, s.Alpha*float64(rows)))
 	} else {
-		notes = append(notes, fmt.Sprintf("The logs of %d certificates do not say their α, σ and rule: that these are equal is taken on trust.", rows))
+		notes = append(notes, fmt.Sprintf("The logs of %d certificates do not say their α, σ and rule: that these "+
+			"are equal is taken on trust.", rows))
 	}
 	return notes
 }
@@ -153,7 +160,8 @@ func check(models []Model, o Options) (map[int]int, error) {
 		case names[m.Name]:
 			return nil, fmt.Errorf("certified: the model %s stands twice", m.Name)
 		case (m.Setting == nil) != (first.Setting == nil) || m.Setting != nil && *m.Setting != *first.Setting:
-			return nil, fmt.Errorf("certified: %s was certified with %v, and %s with %v; expected equal settings", first.Name, first.Setting, m.Name, m.Setting)
+			return nil, fmt.Errorf("certified: %s was certified with %v, and %s with %v; expected equal settings",
+				first.Name, first.Setting, m.Name, m.Setting)
 		}
 		names[m.Name] = true
 		if err := sameImages(first, m, o); err != nil {
@@ -179,8 +187,10 @@ func check(models []Model, o Options) (map[int]int, error) {
 func sameImages(a, b Model, o Options) error {
 	for _, cell := range append([]Cell{{}}, a.cells()...) {
 		x, y := a.Data[cell], b.Data[cell]
-		if name := cmp.Or(strings.Trim(fmt.Sprintf("%s-%d", cell.Corruption, cell.Severity), "-0"), "clean"); x != "" && y != "" && x != y {
-			return fmt.Errorf("certified: the %s images of %s (%s) are others than those of %s (%s)", name, a.Name, x, b.Name, y)
+		if name := cmp.Or(strings.Trim(fmt.Sprintf("%s-%d", cell.Corruption, cell.Severity), "-0"), "clean"); x != "" &&
+			y != "" && x != y {
+			return fmt.Errorf("certified: the %s images of %s (%s) are others than those of %s (%s)", name, a.Name, x,
+				b.Name, y)
 		}
 	}
 	type row struct{ image, label, times int }
@@ -198,16 +208,21 @@ func sameImages(a, b Model, o Options) error {
 	}{{"clean", a.Clean, b.Clean}, {"shifted", a.shifted(o), b.shifted(o)}} {
 		x, y := of(axis.a), of(axis.b)
 		if len(x) != len(y) {
-			return fmt.Errorf("certified: %s was certified on %d %s images, and %s on %d", a.Name, len(x), axis.name, b.Name, len(y))
+			return fmt.Errorf("certified: %s was certified on %d %s images, and %s on %d", a.Name, len(x), axis.name,
+				b.Name, len(y))
 		}
 		for i := range x {
 			switch {
 			case x[i].image != y[i].image:
-				return fmt.Errorf("certified: %s was certified on the %s image %d, and %s on %d", a.Name, axis.name, x[i].image, b.Name, y[i].image)
+				return fmt.Errorf("certified: %s was certified on the %s image %d, and %s on %d", a.Name, axis.name,
+					x[i].image, b.Name, y[i].image)
 			case x[i].label != y[i].label:
-				return fmt.Errorf("certified: the %s image %d has the label %d with %s and %d with %s", axis.name, x[i].image, x[i].label, a.Name, y[i].label, b.Name)
+				return fmt.Errorf("certified: the %s image %d has the label %d with %s and %d with %s", axis.name,
+					x[i].image, x[i].label, a.Name, y[i].label, b.Name)
 			case x[i].times != x[0].times || y[i].times != x[0].times:
-				return fmt.Errorf("certified: the %s image %d stands %d times with %s and %d times with %s, image %d %d times; expected all images under all corruptions", axis.name, x[i].image, x[i].times, a.Name, y[i].times, b.Name, x[0].image, x[0].times)
+				return fmt.Errorf("certified: the %s image %d stands %d times with %s and %d times with %s, image "+
+					"%d %d times; expected all images under all corruptions", axis.name, x[i].image, x[i].times, a.Name,
+					y[i].times, b.Name, x[0].image, x[0].times)
 			}
 		}
 	}
@@ -254,7 +269,8 @@ func (m Model) point(r float64, o Options, images map[int]int) (lines.Point, err
 	}
 	shifted := m.shifted(o)
 	if len(m.Clean) == 0 || len(shifted) == 0 {
-		return lines.Point{}, fmt.Errorf("certified: %s has %d clean images and %d under %s", m.Name, len(m.Clean), len(shifted), cmp.Or(strings.Join(o.Corruptions, ", "), "corruptions"))
+		return lines.Point{}, fmt.Errorf("certified: %s has %d clean images and %d under %s", m.Name, len(m.Clean),
+			len(shifted), cmp.Or(strings.Join(o.Corruptions, ", "), "corruptions"))
 	}
 	p := lines.Point{Model: m.Name, Radius: r}
 	x, clean := r, m.Clean
@@ -285,7 +301,8 @@ func (m Model) common(shifted rs.Rows, o Options) (rows rs.Rows) {
 	return rows
 }
 
-// accuracy is the certified accuracy at r, and the share of each image's rows that are, by the places of images; NaN where it has none.
+// accuracy is the certified accuracy at r, and the share of each image's rows that are, by the
+// places of images; NaN where it has none.
 func accuracy(rows rs.Rows, r float64, o Options, images map[int]int) (lines.Accuracy, []float64) {
 	hits, all := make([]float64, len(images)), make([]float64, len(images))
 	k := 0

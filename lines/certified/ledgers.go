@@ -24,7 +24,8 @@ func ReadLedgers(folders ...string) ([]Model, error) {
 		case len(s.Unfinished) > 0:
 			return nil, fmt.Errorf("certified: %s: the ledger of %s is not finished", folder, s.Unfinished[0])
 		case s.Clean == nil || len(s.Corrupted) == 0:
-			return nil, fmt.Errorf("certified: %s: expected clean.ledger and ledgers of corruptions, such as fog-3.ledger", folder)
+			return nil, fmt.Errorf("certified: %s: expected clean.ledger and ledgers of corruptions, such as "+
+				"fog-3.ledger", folder)
 		}
 		plan, err := rule.Of(s.Header)
 		if err != nil {
@@ -34,7 +35,8 @@ func ReadLedgers(folders ...string) ([]Model, error) {
 		if err != nil {
 			return nil, fmt.Errorf("certified: %w", err)
 		}
-		m := Model{Name: filepath.Base(absolute), Setting: SettingOf(plan, s.Header.Sigma), Clean: labelled(s.Clean.Rows), Shifted: map[Cell]rs.Rows{},
+		m := Model{Name: filepath.Base(absolute), Setting: SettingOf(plan, s.Header.Sigma),
+			Clean: labelled(s.Clean.Rows), Shifted: map[Cell]rs.Rows{},
 			Data: map[Cell]string{{}: s.Clean.Header.Data.Digest}}
 		for _, c := range s.Corrupted {
 			cell := Cell{c.Corruption, c.Severity}

@@ -73,7 +73,8 @@ func (m Model) Corrupted(period int) []compare.Corrupted {
 		for i := range rows {
 			rows[i].Image %= period
 		}
-		all = append(all, compare.Corrupted{Corruption: cell.Corruption, Severity: cell.Severity, Radii: compare.Of(rows.Vectors())})
+		all = append(all, compare.Corrupted{Corruption: cell.Corruption, Severity: cell.Severity,
+			Radii: compare.Of(rows.Vectors())})
 	}
 	return all
 }

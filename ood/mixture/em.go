@@ -109,7 +109,8 @@ func squaredDistances(far, x, means *mat.Dense, squares []float64) {
 	}
 }
 
-// share is the expectation for a point of d values: the probability of each component, by the squared distances from their means.
+// share is the expectation for a point of d values: the probability of each component, by the
+// squared distances from their means.
 func (m *Mixture) share(row, far []float64, d int) {
 	top := math.Inf(-1)
 	for k := range row {

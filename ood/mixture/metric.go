@@ -18,7 +18,8 @@ type Metric struct {
 // Reading says what C has for a component.
 type Reading string
 
-// The readings: singular values of the centred data matrix, as the released program has them, or eigenvalues of the covariance.
+// The readings: singular values of the centred data matrix, as the released program has them, or
+// eigenvalues of the covariance.
 const (
 	Singular   Reading = "singular"
 	Covariance Reading = "covariance"
@@ -33,7 +34,8 @@ const floor = 1e-6
 // Fit is the metric of points. Errors: none, one of other length, all of them equal, an unknown reading.
 func Fit(points [][]float64, reading Reading) (*Metric, error) {
 	if len(points) < 2 || reading != Singular && reading != Covariance {
-		return nil, fmt.Errorf("mixture: a metric of %d points with the reading %q; expected two points, and one of %q", len(points), reading, Readings())
+		return nil, fmt.Errorf("mixture: a metric of %d points with the reading %q; expected two points, and one of %q",
+			len(points), reading, Readings())
 	}
 	n, d := len(points), len(points[0])
 	mean := make([]float64, d)

@@ -55,8 +55,8 @@ func LogConfidence(logOdds float64, classes int) float64 {
 	return math.Log1p(math.Exp(logOdds+k)) - k - math.Log1p(math.Exp(logOdds))
 }
 
-// radius is the largest distance, to within 2^-40 of it and not above it, in which the confidence is at most factor/K, for 1 < factor < K; 0
-// where the point itself is above.
+// radius is the largest distance, to within 2^-40 of it and not above it, in which the confidence
+// is at most factor/K, for 1 < factor < K; 0 where the point itself is above.
 func radius(in, out *Mixture, point []float64, classes int, factor float64) float64 {
 	target := math.Log((factor - 1) / (float64(classes) - factor))
 	proven := func(distance float64) bool { return LogOdds(in, out, point, distance) <= target }

@@ -23,12 +23,15 @@ type Posterior struct {
 func NewPosterior(transform *mat.Dense, shift []float64, in, out *Mixture, classes int) (*Posterior, error) {
 	d := len(shift)
 	if rows, cols := transform.Dims(); rows != d || cols != d || classes < 2 {
-		return nil, fmt.Errorf("mixture: a transform of %d × %d for points of %d values and %d classes; expected a square of them, and two classes", rows, cols, d, classes)
+		return nil, fmt.Errorf("mixture: a transform of %d × %d for points of %d values and %d classes; expected a "+
+			"square of them, and two classes", rows, cols, d, classes)
 	}
 	for _, m := range []*Mixture{in, out} {
 		for _, mean := range m.Means {
 			if len(mean) != d || len(m.LogVariances) != len(m.Means) || len(m.LogWeights) != len(m.Means) {
-				return nil, fmt.Errorf("mixture: a component with %d values, %d variances and %d weights of %d components; expected %d values", len(mean), len(m.LogVariances), len(m.LogWeights), len(m.Means), d)
+				return nil, fmt.Errorf("mixture: a component with %d values, %d variances and %d weights of %d "+
+					"components; expected %d values", len(mean), len(m.LogVariances), len(m.LogWeights), len(m.Means),
+					d)
 			}
 		}
 	}
@@ -80,7 +83,8 @@ func (p *Posterior) Reach(x []float64, factor float64) float64 {
 	return radius(p.In, p.Out, p.White(x), p.Classes, factor) / p.Ball(1)
 }
 
-// ball is the smaller of r·√(d·λ), λ the largest eigenvalue of C⁻¹, and r·√(Σ_ij |C⁻¹_ij|). Both are off by rounding, far less than the margin.
+// ball is the smaller of r·√(d·λ), λ the largest eigenvalue of C⁻¹, and r·√(Σ_ij |C⁻¹_ij|). Both
+// are off by rounding, far less than the margin.
 func ball(r float64, d int, eigenvalue, sum float64) float64 {
 	return r * min(math.Sqrt(float64(d)*eigenvalue), math.Sqrt(sum)) * (1 + 1e-9)
 }

@@ -16,7 +16,8 @@ type Verdict string
 
 // The verdicts.
 const (
-	Holds    Verdict = "holds"    // proven: no input of any box meets its conditions, in exact arithmetic and in float32
+	// proven: no input of any box meets its conditions, in exact arithmetic and in float32
+	Holds    Verdict = "holds"
 	Violated Verdict = "violated" // the witness meets them
 	Unknown  Verdict = "unknown"
 )
@@ -191,7 +192,8 @@ func sums(conditions []Condition) (out []Condition) {
 					return // rounded: no sum of these
 				}
 			}
-			if bound := q.Bound * weight; total.Bound+bound-total.Bound == bound && total.Bound+bound-bound == total.Bound {
+			if bound := q.Bound * weight; total.Bound+bound-total.Bound == bound && total.Bound+
+				bound-bound == total.Bound {
 				total.Bound += bound
 			} else {
 				total.Bound = math.Nextafter(total.Bound+bound, math.Inf(1))
@@ -234,7 +236,8 @@ func (d *decision) search(ctx context.Context, cases []Case, a attack.APGD) (*Re
 				}
 				best, err := a.Run(ctx, attack.Problem{
 					Network: n, Objective: func(f []float64) (float64, []float64) { return d.head.margin(c, f) },
-					Boxes: []feedforward.Box{c.Nearest}, Starts: [][]float64{centre}, IDs: []uint64{uint64(from + i)}, Seed: d.o.Seed,
+					Boxes: []feedforward.Box{c.Nearest}, Starts: [][]float64{centre}, IDs: []uint64{uint64(from + i)},
+					Seed: d.o.Seed,
 				})
 				if err == nil {
 					points[i] = best[0].Point

@@ -103,7 +103,8 @@ func parseFrom(file string, in io.Reader) (*Property, error) {
 		return nil, err
 	}
 	if p.inputs == 0 || p.outputs == 0 {
-		return nil, &FormatError{file, 1, fmt.Sprintf("%d inputs X_… and %d outputs Y_… are declared", p.inputs, p.outputs)}
+		return nil, &FormatError{file, 1, fmt.Sprintf("%d inputs X_… and %d outputs Y_… are declared", p.inputs,
+			p.outputs)}
 	}
 	return p.finish()
 }
@@ -125,7 +126,8 @@ func (p *parser) term(t term) error {
 		p.cases, err = p.join(t, p.cases, more)
 		return err
 	case len(t.list) > 0 && (t.list[0].atom == "vnnlib-version" || t.list[0].atom == "declare-network"):
-		return p.fail(t, "%s: this file is of VNN-LIB 2.0; files of version 1 are read, with declare-const and assert", t)
+		return p.fail(t, "%s: this file is of VNN-LIB 2.0; files of version 1 are read, with declare-const and assert",
+			t)
 	}
 	return p.fail(t, "%s; declare-const and assert are understood", t)
 }
@@ -353,7 +355,8 @@ func (p *parser) finish() (*Property, error) {
 			continue
 		}
 		made := Case{Conditions: append(slices.Clip(shared), conditions...)}
-		if same := slices.Equal(own.lower, common.lower) && slices.Equal(own.upper, common.upper); same && box.Lower != nil {
+		if same := slices.Equal(own.lower, common.lower) && slices.Equal(own.upper, common.upper); same &&
+			box.Lower != nil {
 			made.Box, made.Nearest = box, nearest
 		} else {
 			if i := own.open(); i >= 0 {

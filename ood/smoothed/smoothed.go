@@ -70,13 +70,16 @@ func Compare(ctx context.Context, in, foreign string, radii []float64, trained .
 	}
 	own, other := &cdf[0], &cdf[1]
 	if own.Header.Data.Digest == other.Header.Data.Digest {
-		return nil, fmt.Errorf("%s has the own images themselves, %s; name a ledger of other images", foreign, own.Header.Data.Name)
+		return nil, fmt.Errorf("%s has the own images themselves, %s; name a ledger of other images", foreign,
+			own.Header.Data.Name)
 	}
 	heldOut, err := ood.Unseen(other.Header.Data, trained)
 	if err != nil {
 		return nil, err
 	}
-	s := &Comparison{Threat: "l2", Model: own.Header.Model.Name, Weights: own.Header.Model.Identity.Weights, Warnings: ood.Caveats(trained, heldOut), Sigma: own.Header.Sigma, Alpha: own.Header.Alpha, In: sideOf(in, own), Foreign: sideOf(foreign, other)}
+	s := &Comparison{Threat: "l2", Model: own.Header.Model.Name, Weights: own.Header.Model.Identity.Weights,
+		Warnings: ood.Caveats(trained, heldOut), Sigma: own.Header.Sigma, Alpha: own.Header.Alpha, In: sideOf(in, own),
+		Foreign: sideOf(foreign, other)}
 	area, err := ood.Area(own.Estimate, other.Estimate)
 	if err != nil {
 		return nil, err

@@ -77,7 +77,10 @@ func lower(k, n int, alpha float64) Probability {
 	if k == 0 {
 		return Probability{P: 0, Q: 1}
 	}
-	return solve(alpha, firstGuess(float64(k), float64(n-k+1), alpha), func(at split) tail { return upperTail(k, n, at) })
+	return solve(alpha, firstGuess(float64(k), float64(n-k+1), alpha), func(at split) tail {
+		return upperTail(k, n,
+			at)
+	})
 }
 
 // solve returns the p, rounded outwards, at which a tail that rises with p is α(1−slack): the tail

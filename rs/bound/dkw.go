@@ -20,7 +20,8 @@ func (d DKW) String() string { return fmt.Sprintf("%s at α = %g", d.Name(), d.A
 // Errors: n outside [1, MaxTrials], α outside [1e-280, ½], as *InputError.
 func (d DKW) Width(n int) (float64, error) {
 	if d.Alpha > 0.5 && d.Alpha < 1 {
-		return 0, inputError("alpha", d.Alpha, "a failure probability of at most 0.5, the condition of Massart's constant")
+		return 0, inputError("alpha", d.Alpha,
+			"a failure probability of at most 0.5, the condition of Massart's constant")
 	}
 	return deviation(n, d.Alpha)
 }

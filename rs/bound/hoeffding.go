@@ -46,8 +46,8 @@ func (h Hoeffding) width(average float64, n int) (float64, error) {
 	return deviation(n, h.Alpha)
 }
 
-// deviation returns √(ln(1/α)/2n), rounded up by a relative 10⁻⁹, and by what an average in [0, 1] may be off that was rounded
-// to a float64.
+// deviation returns √(ln(1/α)/2n), rounded up by a relative 10⁻⁹, and by what an average in [0, 1]
+// may be off that was rounded to a float64.
 func deviation(n int, alpha float64) (float64, error) {
 	if err := checkTrials(n); err != nil {
 		return 0, err

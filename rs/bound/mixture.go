@@ -41,8 +41,8 @@ func NewMixture(alpha, r float64) (*Mixture, error) {
 	return &Mixture{alpha, r}, nil
 }
 
-// mixtureSlack is the relative amount by which 1/M undercuts α. It is larger than slack, so that a checker may multiply up the
-// factors of A one by one.
+// mixtureSlack is the relative amount by which 1/M undercuts α. It is larger than slack, so that a
+// checker may multiply up the factors of A one by one.
 const mixtureSlack = 1e-6
 
 // Lower returns the lower end of the interval, 0 for k ≤ 1. It is rounded outwards: both as P and as 1−Q it satisfies
@@ -73,7 +73,8 @@ func (m *Mixture) end(k, n int) Probability {
 	}
 	kf, nf, r := float64(k), float64(n), m.strength
 	all := logRising(nf, r)
-	// The exponent of the wealth is n·KL(k/n, p) about ln 1/α + ln √(n/r); that distance in a normal approximation is a fair start.
+	// The exponent of the wealth is n·KL(k/n, p) about ln 1/α + ln √(n/r); that distance in a
+	// normal approximation is a fair start.
 	return solve(m.alpha*(1-mixtureSlack), firstGuess(kf, nf-kf+1, m.alpha/math.Sqrt(1+nf/r)), func(at split) tail {
 		mass, err := logMass(kf, nf, at)
 		t := tail{log: mass - logRising(kf, r*at.p) - logRising(nf-kf, r*at.q) + all, err: err + massError}
@@ -89,8 +90,8 @@ func (m *Mixture) end(k, n int) Probability {
 // massError bounds the absolute error of ln M, but for that of the binomial probability.
 const massError = 1e-11
 
-// logRising is ln A(x; c) = ln Γ(x+c)/(Γ(c)·x!) of c > 0 and a whole x ≥ 0. From 64 on it is by Stirling's series, arranged so that
-// nothing large cancels; what is left out is below 10⁻¹⁹.
+// logRising is ln A(x; c) = ln Γ(x+c)/(Γ(c)·x!) of c > 0 and a whole x ≥ 0. From 64 on it is by
+// Stirling's series, arranged so that nothing large cancels; what is left out is below 10⁻¹⁹.
 func logRising(x, c float64) float64 {
 	const direct = 64
 	if x < direct {

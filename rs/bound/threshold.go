@@ -26,7 +26,8 @@ func Threshold(radius, sigma float64) (Probability, error) {
 	if err := checkSigma(sigma); err != nil {
 		return Probability{}, err
 	}
-	outside := inputError("radius", radius, fmt.Sprintf("a radius of at least 0 with a Φ(radius/σ) below 1 to %d decimals", Decimals))
+	outside := inputError("radius", radius,
+		fmt.Sprintf("a radius of at least 0 with a Φ(radius/σ) below 1 to %d decimals", Decimals))
 	if !(radius >= 0 && radius/sigma < farthest) {
 		return Probability{}, outside
 	}

@@ -36,7 +36,8 @@ func (r Radii) reaches(i int, radius float64) float64 {
 // byImage finds places by images.
 func (r Radii) byImage(name string) (map[int]int, error) {
 	if len(r.Labels) != len(r.Images) || len(r.Values) != len(r.Images) {
-		return nil, fmt.Errorf("compare: %s run has %d images, %d labels and %d radii", name, len(r.Images), len(r.Labels), len(r.Values))
+		return nil, fmt.Errorf("compare: %s run has %d images, %d labels and %d radii", name, len(r.Images),
+			len(r.Labels), len(r.Values))
 	}
 	at := make(map[int]int, len(r.Images))
 	for i, image := range r.Images {
@@ -87,8 +88,9 @@ type Difference struct {
 	B          float64           `json:"b"`
 	Difference float64           `json:"difference"` // B − A
 	Interval   resample.Interval `json:"interval"`
-	P          float64           `json:"-"`                // of the hypothesis that there is no difference; see resample.Holm
-	Holm       *float64          `json:"p_holm,omitempty"` // P corrected for all differences of a table; nil: of none
+	// of the hypothesis that there is no difference; see resample.Holm
+	P    float64  `json:"-"`
+	Holm *float64 `json:"p_holm,omitempty"` // P corrected for all differences of a table; nil: of none
 
 	// Starts are those of the method with fewer, that Interval is over; 1: it is for this start; 0: of two runs.
 	Starts int         `json:"starts,omitempty"`
@@ -150,7 +152,8 @@ func Runs(ctx context.Context, a, b Radii, radii []float64, o resample.Options) 
 			c.Unlabelled++
 			continue
 		case a.Labels[i] != b.Labels[j]:
-			return nil, fmt.Errorf("compare: image %d has label %d in the first run and %d in the second: the runs are of different data", image, a.Labels[i], b.Labels[j])
+			return nil, fmt.Errorf("compare: image %d has label %d in the first run and %d in the second: the runs "+
+				"are of different data", image, a.Labels[i], b.Labels[j])
 		}
 		c.Images++
 		for k := range metrics {
@@ -167,7 +170,8 @@ func Runs(ctx context.Context, a, b Radii, radii []float64, o resample.Options) 
 		}
 	}
 	if c.Images == 0 {
-		return nil, fmt.Errorf("compare: nothing to compare: no image with a label is in both runs; the first has %d images, the second %d", len(a.Images), len(b.Images))
+		return nil, fmt.Errorf("compare: nothing to compare: no image with a label is in both runs; the first has "+
+			"%d images, the second %d", len(a.Images), len(b.Images))
 	}
 	found, err := resample.Means(ctx, values, metrics, o)
 	if err != nil {
@@ -228,5 +232,6 @@ func Claims(confidence float64, names []string, of []Difference) string {
 	if len(shown) == 0 {
 		shown = []string{"none"}
 	}
-	return fmt.Sprintf("Of the %d differences, these may be claimed together (p corrected by Holm, at most %.3g): %s.", len(of), 1-confidence, strings.Join(shown, ", "))
+	return fmt.Sprintf("Of the %d differences, these may be claimed together (p corrected by Holm, at most %.3g): %s.",
+		len(of), 1-confidence, strings.Join(shown, ", "))
 }

@@ -41,7 +41,8 @@ func corruptionsOf(runs []Corrupted) (names []string, severities []int, err erro
 			severities = of[name]
 		}
 		if !slices.Equal(of[name], severities) {
-			return nil, nil, fmt.Errorf("compare: %s has the severities %v, another corruption has %v", name, of[name], severities)
+			return nil, nil, fmt.Errorf("compare: %s has the severities %v, another corruption has %v", name, of[name],
+				severities)
 		}
 	}
 	return names, severities, nil

@@ -24,13 +24,14 @@ type NamedDifference struct {
 
 // Sweep is what corruptions leave of the average certified radius of a run, with intervals.
 type Sweep struct {
-	Images      int               `json:"images"` // labelled
-	Severities  []int             `json:"severities"`
-	MACR        NamedACR          `json:"macr"`
-	Corruptions []NamedACR        `json:"corruptions"`
-	Groups      []NamedACR        `json:"groups"`
-	Order       []NamedDifference `json:"order"` // of the groups low, mid and high, each next one less the one before; B − A
-	Bootstrap   resample.Options  `json:"bootstrap"`
+	Images      int        `json:"images"` // labelled
+	Severities  []int      `json:"severities"`
+	MACR        NamedACR   `json:"macr"`
+	Corruptions []NamedACR `json:"corruptions"`
+	Groups      []NamedACR `json:"groups"`
+	// of the groups low, mid and high, each next one less the one before; B − A
+	Order     []NamedDifference `json:"order"`
+	Bootstrap resample.Options  `json:"bootstrap"`
 }
 
 // SweepComparison is two sweeps over the same corruptions, image by image.
@@ -115,11 +116,14 @@ func Sweeps(ctx context.Context, a, b []Corrupted, o resample.Options) (*SweepCo
 	}
 	switch {
 	case !slices.Equal(left.names, right.names):
-		return nil, fmt.Errorf("compare: the first sweep has the corruptions %v, the second %v", left.names[left.firstCorruption:], right.names[right.firstCorruption:])
+		return nil, fmt.Errorf("compare: the first sweep has the corruptions %v, the second %v",
+			left.names[left.firstCorruption:], right.names[right.firstCorruption:])
 	case !slices.Equal(left.severities, right.severities):
-		return nil, fmt.Errorf("compare: the first sweep has the severities %v, the second %v", left.severities, right.severities)
+		return nil, fmt.Errorf("compare: the first sweep has the severities %v, the second %v", left.severities,
+			right.severities)
 	case !slices.Equal(left.images, right.images):
-		return nil, fmt.Errorf("compare: the sweeps are over different images, or labels: %d in the first and %d in the second", len(left.images), len(right.images))
+		return nil, fmt.Errorf("compare: the sweeps are over different images, or labels: %d in the first and %d in "+
+			"the second", len(left.images), len(right.images))
 	}
 	var values []float64
 	for i := range left.images {
@@ -167,7 +171,8 @@ func Uncorrupted(like []Corrupted, clean Radii) []Corrupted {
 // labelled is an image with its label.
 type labelled struct{ image, label int }
 
-// corruptionMatrix is what each image gives to each mean: to that of all corruptions, of the whole groups and of every corruption.
+// corruptionMatrix is what each image gives to each mean: to that of all corruptions, of the whole
+// groups and of every corruption.
 type corruptionMatrix struct {
 	names           []string // "macr", groups, corruptions
 	firstCorruption int
@@ -198,7 +203,8 @@ func newCorruptionMatrix(runs []Corrupted) (*corruptionMatrix, error) {
 	return m, nil
 }
 
-// take adds up the radii of the images; all corruptions have the same severities, so that the mean over cells is that over corruptions.
+// take adds up the radii of the images; all corruptions have the same severities, so that the mean
+// over cells is that over corruptions.
 func (m *corruptionMatrix) take(runs []Corrupted, members [][]string) error {
 	at := map[labelled]int{}
 	for i, image := range runs[0].Radii.Images {
@@ -222,7 +228,8 @@ func (m *corruptionMatrix) take(runs []Corrupted, members [][]string) error {
 				continue
 			}
 			if !known {
-				return fmt.Errorf("compare: %s at severity %d has image %d with label %d, %s at severity %d has not", run.Corruption, run.Severity, image, label, runs[0].Corruption, runs[0].Severity)
+				return fmt.Errorf("compare: %s at severity %d has image %d with label %d, %s at severity %d has not",
+					run.Corruption, run.Severity, image, label, runs[0].Corruption, runs[0].Severity)
 			}
 			found++
 			for metric, names := range members {
@@ -232,7 +239,8 @@ func (m *corruptionMatrix) take(runs []Corrupted, members [][]string) error {
 			}
 		}
 		if found != len(m.images) {
-			return fmt.Errorf("compare: %s at severity %d has %d images with a label, %s at severity %d has %d", run.Corruption, run.Severity, found, runs[0].Corruption, runs[0].Severity, len(m.images))
+			return fmt.Errorf("compare: %s at severity %d has %d images with a label, %s at severity %d has %d",
+				run.Corruption, run.Severity, found, runs[0].Corruption, runs[0].Severity, len(m.images))
 		}
 		for k, names := range members {
 			if names == nil || slices.Contains(names, run.Corruption) {
@@ -262,7 +270,8 @@ func (m *corruptionMatrix) mean(k int) float64 {
 func (m *corruptionMatrix) ordered() [][2]int {
 	var pairs [][2]int
 	for _, pair := range [][2]string{{"low", "mid"}, {"mid", "high"}} {
-		from, to := slices.Index(m.names[:m.firstCorruption], pair[0]), slices.Index(m.names[:m.firstCorruption], pair[1])
+		from, to := slices.Index(m.names[:m.firstCorruption], pair[0]), slices.Index(m.names[:m.firstCorruption],
+			pair[1])
 		if from > 0 && to > 0 {
 			pairs = append(pairs, [2]int{from, to})
 		}

@@ -130,7 +130,8 @@ func (o *Options) withDefaults() error {
 }
 
 // certify bounds the confidences of a group at the radii that its images reach.
-func (s *scoredRun) certify(ctx context.Context, intervals [][]calib.Bounds, group []int, radii []float64, o Options) error {
+func (s *scoredRun) certify(ctx context.Context, intervals [][]calib.Bounds, group []int, radii []float64,
+	o Options) error {
 	c, err := s.certifier(group, radii, o)
 	if err != nil {
 		return err

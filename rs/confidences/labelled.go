@@ -45,7 +45,8 @@ func (l *Labelled) Load(ctx context.Context) (*dataset.Images, error) {
 		return nil, err
 	}
 	if all.Digest != l.Digest {
-		return nil, fmt.Errorf("%s has the digest %s, the ledger's images had %s: expected the same images", l.Name, all.Digest, l.Digest)
+		return nil, fmt.Errorf("%s has the digest %s, the ledger's images had %s: expected the same images", l.Name,
+			all.Digest, l.Digest)
 	}
 	var at []int
 	for _, id := range l.Images {

@@ -13,7 +13,8 @@ import (
 	"github.com/certspec/certspec/rs/rule"
 )
 
-// scoredRun is what the scores beside a ledger say of the images that it certifies and that have a label; of top scores, of all images.
+// scoredRun is what the scores beside a ledger say of the images that it certifies and that have a
+// label; of top scores, of all images.
 type scoredRun struct {
 	header     *ledger.Header
 	top        bool
@@ -40,9 +41,10 @@ type scoredCell struct {
 	n     uint32
 }
 
-// readScores reads a closed ledger and the scores beside it, those of the certified classes or the largest. divide gives the shares of α of
-// the radius and of the scores of one of so many images.
-func readScores(ctx context.Context, path string, top bool, divide func(alpha float64, images int) (radius, scores float64, err error)) (*scoredRun, error) {
+// readScores reads a closed ledger and the scores beside it, those of the certified classes or the
+// largest. divide gives the shares of α of the radius and of the scores of one of so many images.
+func readScores(ctx context.Context, path string, top bool, divide func(alpha float64, images int) (radius,
+	scores float64, err error)) (*scoredRun, error) {
 	l, err := ledger.Read(path)
 	if err != nil {
 		return nil, err
@@ -108,7 +110,8 @@ func readScores(ctx context.Context, path string, top bool, divide func(alpha fl
 }
 
 // read takes the scores of one image, at the level alpha.
-func (s *scoredRun) read(row *rs.Row, looks []ledger.Look, source *ledger.LookScores, plan *rule.Plan, alpha float64, cells int) error {
+func (s *scoredRun) read(row *rs.Row, looks []ledger.Look, source *ledger.LookScores, plan *rule.Plan, alpha float64,
+	cells int) error {
 	image := scoredImage{id: row.Image, radius: row.Radius, correct: row.Correct()}
 	sum := tally{counts: make([]int, 2*cells+1)}
 	taken := 0
@@ -121,7 +124,8 @@ func (s *scoredRun) read(row *rs.Row, looks []ledger.Look, source *ledger.LookSc
 			continue
 		}
 		if row.Certified() && int(scores.Class) != row.Class {
-			return fmt.Errorf("scores %s: those of image %d are of class %d, but class %d is certified", source.File(), row.Image, scores.Class, row.Class)
+			return fmt.Errorf("scores %s: those of image %d are of class %d, but class %d is certified", source.File(),
+				row.Image, scores.Class, row.Class)
 		}
 		taken++
 		image.n += (look.To - look.From) * s.header.Block
@@ -213,7 +217,8 @@ func (image *scoredImage) mean() float64 {
 // distribution gives the counts at the thresholds.
 func (image *scoredImage) distribution(thresholds []float64) *confidence.Distribution {
 	last := len(thresholds) - 1
-	d := &confidence.Distribution{N: image.n, Thresholds: thresholds, AtLeast: make([]int, last+1), Above: make([]int, last+1)}
+	d := &confidence.Distribution{N: image.n, Thresholds: thresholds, AtLeast: make([]int, last+1),
+		Above: make([]int, last+1)}
 	known := 0
 	next := len(image.cells) - 1
 	for j := last; j >= 0; j-- {

@@ -89,14 +89,16 @@ func CertifyTop(ctx context.Context, paths []string, radii []float64, method con
 	return out, nil
 }
 
-// sameFunction refuses a ledger whose s is another function than that of the first one, or whose α differs. How the classifier runs, the rule, the
-// seed and the images may differ.
+// sameFunction refuses a ledger whose s is another function than that of the first one, or whose α
+// differs. How the classifier runs, the rule, the seed and the images may differ.
 func sameFunction(path string, h ledger.Header, firstPath string, first ledger.Header) error {
 	run := h
 	run.Sigma, run.Noise, run.Alpha = first.Sigma, first.Noise, first.Alpha
-	run.Model.Shape, run.Model.Classes, run.Model.Identity.Weights = first.Model.Shape, first.Model.Classes, first.Model.Identity.Weights
+	run.Model.Shape, run.Model.Classes, run.Model.Identity.Weights = first.Model.Shape, first.Model.Classes,
+		first.Model.Identity.Weights
 	if name, a, b, differ := journal.FirstDifference(h, run); differ {
-		return fmt.Errorf("confidences: the %s of ledger %s is %s, that of %s is %s: bounds are compared of one classifier, σ and α", name, path, a, firstPath, b)
+		return fmt.Errorf("confidences: the %s of ledger %s is %s, that of %s is %s: bounds are compared of one "+
+			"classifier, σ and α", name, path, a, firstPath, b)
 	}
 	return nil
 }

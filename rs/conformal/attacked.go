@@ -48,17 +48,20 @@ func (a *Attacked) ByRadius(all *imageset.Images) (map[float64]*imageset.Images,
 	for _, image := range a.Images {
 		at := all.Index(image.Image)
 		if at < 0 || all.Labels[at] != image.Label || len(image.Pixels) != all.Shape.Len() {
-			return nil, fmt.Errorf("conformal: attacked image %d with label %d and %d values is none of %s", image.Image, image.Label, len(image.Pixels), all.Name)
+			return nil, fmt.Errorf("conformal: attacked image %d with label %d and %d values is none of %s",
+				image.Image, image.Label, len(image.Pixels), all.Name)
 		}
 		if image.Norm > image.Radius*(1+1e-9) {
-			return nil, fmt.Errorf("conformal: image %d was moved by %v, expected at most its radius %v", image.Image, image.Norm, image.Radius)
+			return nil, fmt.Errorf("conformal: image %d was moved by %v, expected at most its radius %v", image.Image,
+				image.Norm, image.Radius)
 		}
 		im := attacked[image.Radius]
 		if im == nil {
 			im = &imageset.Images{Name: a.Data, Shape: all.Shape, Classes: all.Classes}
 			attacked[image.Radius] = im
 		}
-		im.IDs, im.Labels, im.Pixels = append(im.IDs, image.Image), append(im.Labels, image.Label), append(im.Pixels, image.Pixels...)
+		im.IDs, im.Labels, im.Pixels = append(im.IDs, image.Image), append(im.Labels, image.Label),
+			append(im.Pixels, image.Pixels...)
 	}
 	return attacked, nil
 }

@@ -19,9 +19,11 @@ import (
 
 // Options of Measure.
 type Options struct {
-	Sigma       float64   // of the noise, 1 = full range
-	Noise       noise.Law // empty for the grid's
-	Seed        uint64    // of one noise sample for each image; the claim holds for perturbations that do not depend on it
+	Sigma float64   // of the noise, 1 = full range
+	Noise noise.Law // empty for the grid's
+	// of one noise sample for each image; the claim holds for perturbations that do not depend on
+	// it
+	Seed        uint64
 	Radii       []float64
 	Miscoverage float64 // probability with which a set may miss the label
 }
@@ -51,10 +53,12 @@ type AtRadius struct {
 
 // Coverage is how the sets of some images came out.
 type Coverage struct {
-	Size     float64    `json:"mean_size"` // classes in a set
-	Coverage float64    `json:"coverage"`  // share of the sets that hold the label
-	Range    [2]float64 `json:"range"`     // clean: in which the coverage of so many exchangeable images falls with 95 %; attacked: its interval of Clopper and Pearson
-	Images   int        `json:"images"`
+	Size     float64 `json:"mean_size"` // classes in a set
+	Coverage float64 `json:"coverage"`  // share of the sets that hold the label
+	// clean: in which the coverage of so many exchangeable images falls with 95 %; attacked: its
+	// interval of Clopper and Pearson
+	Range  [2]float64 `json:"range"`
+	Images int        `json:"images"`
 }
 
 // Measure calibrates on some images and measures the sets of others, and of attacked ones by radius, which may be nil.
@@ -62,7 +66,8 @@ type Coverage struct {
 //
 // Errors: images without a label; options out of range, as *calib.InputError and *rs.OptionError; those of the model
 // and of ctx.
-func Measure(ctx context.Context, model classifier.Classifier, calibration, test *imageset.Images, attacked map[float64]*imageset.Images, o Options) (*Sets, error) {
+func Measure(ctx context.Context, model classifier.Classifier, calibration, test *imageset.Images,
+	attacked map[float64]*imageset.Images, o Options) (*Sets, error) {
 	info, err := model.Info()
 	if err != nil {
 		return nil, fmt.Errorf("conformal: model: %w", err)
@@ -70,7 +75,8 @@ func Measure(ctx context.Context, model classifier.Classifier, calibration, test
 	strange := func(images *imageset.Images, number uint64) (*strangeness, error) {
 		for i, label := range images.Labels {
 			if label < 0 || label >= info.Classes {
-				return nil, fmt.Errorf("conformal: image %d of %s has the label %d; expected one of %d classes", images.IDs[i], images.Name, label, info.Classes)
+				return nil, fmt.Errorf("conformal: image %d of %s has the label %d; expected one of %d classes",
+					images.IDs[i], images.Name, label, info.Classes)
 			}
 		}
 		scores, err := rs.ScoresOnce(ctx, model, images, o.Noise, o.Sigma, o.Seed+number)
@@ -84,7 +90,8 @@ func Measure(ctx context.Context, model classifier.Classifier, calibration, test
 	if err != nil {
 		return nil, err
 	}
-	sets := &Sets{Model: info.Name, Data: test.Name, Sigma: o.Sigma, Miscoverage: o.Miscoverage, Calibration: calibration.Len(), Test: test.Len(), Classes: info.Classes}
+	sets := &Sets{Model: info.Name, Data: test.Name, Sigma: o.Sigma, Miscoverage: o.Miscoverage,
+		Calibration: calibration.Len(), Test: test.Len(), Classes: info.Classes}
 	for i, radius := range o.Radii {
 		level, err := calib.RobustLevel(o.Miscoverage, radius, o.Sigma)
 		if err != nil {

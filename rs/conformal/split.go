@@ -12,7 +12,8 @@ import (
 // are exchangeable stay so.
 //
 // Errors: fewer images than that takes.
-func Split(all *imageset.Images, n int, attacked *Attacked, seed uint64) (calibration, test *imageset.Images, err error) {
+func Split(all *imageset.Images, n int, attacked *Attacked, seed uint64) (calibration, test *imageset.Images,
+	err error) {
 	isTest := map[int]bool{}
 	if attacked != nil {
 		for _, image := range attacked.Images {
@@ -33,7 +34,8 @@ func Split(all *imageset.Images, n int, attacked *Attacked, seed uint64) (calibr
 		}
 	}
 	if n > len(pool) || n == len(pool) && attacked == nil || n < 1 {
-		return nil, nil, fmt.Errorf("%d of %d images to calibrate on; expected at least 1, and some that are left to test on", n, len(pool))
+		return nil, nil, fmt.Errorf("%d of %d images to calibrate on; expected at least 1, and some that are left "+
+			"to test on", n, len(pool))
 	}
 	if attacked == nil {
 		tested = pool[n:]

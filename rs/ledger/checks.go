@@ -14,8 +14,8 @@ import (
 	"github.com/certspec/certspec/internal/journal"
 )
 
-// checksPath is the file beside a ledger that keeps what a run found when it asked some noise samples again, in other arrangements of
-// the batch; see package purity.
+// checksPath is the file beside a ledger that keeps what a run found when it asked some noise
+// samples again, in other arrangements of the batch; see package purity.
 func checksPath(ledger string) string { return ledger + ".checks" }
 
 // AppendChecks adds a line, a JSON object, to the checks beside a ledger.

@@ -13,9 +13,10 @@ import (
 	"github.com/certspec/certspec/rs/noise"
 )
 
-// Format and Version begin the header of every ledger that this package begins. It reads and goes on with those
-// of every version from 1 on. Version 2 has the rules "iss" and "betting", and shards. In version 3 the identity of the model covers what
-// computes (see classifier.Identity), where it covered whole files, with the times of training in them; nothing else is new.
+// Format and Version begin the header of every ledger that this package begins. It reads and goes
+// on with those of every version from 1 on. Version 2 has the rules "iss" and "betting", and
+// shards. In version 3 the identity of the model covers what computes (see classifier.Identity),
+// where it covered whole files, with the times of training in them; nothing else is new.
 const (
 	Format  = "certspec-ledger"
 	Version = 3
@@ -30,19 +31,23 @@ type Header struct {
 	Version int     `json:"version"`
 	Program Program `json:"program"` // that began the ledger; another may resume it
 
-	Model      classifier.Info `json:"model"`
-	Data       Data            `json:"data"`
-	Sigma      float64         `json:"sigma"`       // standard deviation of the noise, unit: full range of a pixel value
-	Noise      noise.Law       `json:"noise"`       // with its version, e.g. "grid/1"
-	Seed       uint64          `json:"seed,string"` // a string, since JSON numbers lose digits beyond 2^53
-	SeedChosen bool            `json:"seed_chosen"` // by the user; else derived from model, data and settings
-	Alpha      float64         `json:"alpha"`       // bound on the probability that the claim on an image is false
-	Selection  int             `json:"selection"`   // samples in the first blocks, which choose the class and enter no bound
-	Block      int             `json:"block"`       // samples in a block: one call of the model
-	Rule       Rule            `json:"rule"`
-	Order      string          `json:"order"`            // order of the images, e.g. "data"
-	Shard      *Shard          `json:"shard,omitempty"`  // the part of the run that this ledger holds; nil: all
-	Scores     string          `json:"scores,omitempty"` // how scores were counted in the file beside the ledger, e.g. "uniform/1000"; empty: they were not
+	Model classifier.Info `json:"model"`
+	Data  Data            `json:"data"`
+	// standard deviation of the noise, unit: full range of a pixel value
+	Sigma      float64   `json:"sigma"`
+	Noise      noise.Law `json:"noise"`       // with its version, e.g. "grid/1"
+	Seed       uint64    `json:"seed,string"` // a string, since JSON numbers lose digits beyond 2^53
+	SeedChosen bool      `json:"seed_chosen"` // by the user; else derived from model, data and settings
+	Alpha      float64   `json:"alpha"`       // bound on the probability that the claim on an image is false
+	// samples in the first blocks, which choose the class and enter no bound
+	Selection int    `json:"selection"`
+	Block     int    `json:"block"` // samples in a block: one call of the model
+	Rule      Rule   `json:"rule"`
+	Order     string `json:"order"`           // order of the images, e.g. "data"
+	Shard     *Shard `json:"shard,omitempty"` // the part of the run that this ledger holds; nil: all
+	// how scores were counted in the file beside the ledger, e.g. "uniform/1000"; empty: they were
+	// not
+	Scores string `json:"scores,omitempty"`
 }
 
 // Program names the software that began a ledger.
@@ -72,8 +77,9 @@ func (h Header) encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// decodeHeader reads the first line. Two readers of one line must see the same header, whatever they do with a key that comes twice, in another
-// case, or that they do not know: so it has one form only, the bytes that encode gives of it.
+// decodeHeader reads the first line. Two readers of one line must see the same header, whatever
+// they do with a key that comes twice, in another case, or that they do not know: so it has one
+// form only, the bytes that encode gives of it.
 func decodeHeader(file string, line []byte) (Header, error) {
 	bad := func(format string, args ...any) (Header, error) {
 		return Header{}, &FormatError{file, 1, fmt.Sprintf(format, args...)}
@@ -100,7 +106,8 @@ func decodeHeader(file string, line []byte) (Header, error) {
 		return bad("%s", strings.TrimPrefix(err.Error(), "ledger: "))
 	}
 	if at, want, have := journal.FirstByte(bytes.TrimSuffix(again, newline), line); at >= 0 {
-		return bad("header: at byte %d it has %s, want %s: every known key stands there once, in its order and case, and nothing else does", at, journal.Quote(have), journal.Quote(want))
+		return bad("header: at byte %d it has %s, want %s: every known key stands there once, in its order and "+
+			"case, and nothing else does", at, journal.Quote(have), journal.Quote(want))
 	}
 	return h, nil
 }
@@ -131,8 +138,10 @@ func (h Header) check() error {
 	case !(h.Alpha > 0 && h.Alpha < 1):
 		return fmt.Errorf("alpha %v, want a number between 0 and 1", h.Alpha)
 	}
-	for _, text := range []string{h.Program.Version, h.Program.Commit, h.Model.Name, h.Model.Identity.Weights, h.Model.Identity.Engine, h.Model.Identity.EngineVersion,
-		h.Model.Identity.InstructionSet, h.Data.Name, h.Data.Digest, string(h.Noise), string(h.Rule.Name), h.Rule.Budget, h.Order, h.Scores} {
+	for _, text := range []string{h.Program.Version, h.Program.Commit, h.Model.Name, h.Model.Identity.Weights,
+		h.Model.Identity.Engine, h.Model.Identity.EngineVersion,
+		h.Model.Identity.InstructionSet, h.Data.Name, h.Data.Digest, string(h.Noise), string(h.Rule.Name),
+		h.Rule.Budget, h.Order, h.Scores} {
 		if !utf8.ValidString(text) {
 			return fmt.Errorf("%s is not UTF-8", journal.Quote([]byte(text)))
 		}

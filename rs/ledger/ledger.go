@@ -101,7 +101,8 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("ledger %s: format version %d; this program reads the versions 1 to %d: use a newer certspec", e.File, e.Version, Version)
+	return fmt.Sprintf("ledger %s: format version %d; this program reads the versions 1 to %d: use a newer certspec",
+		e.File, e.Version, Version)
 }
 
 // MismatchError says that an existing ledger belongs to another run.
@@ -112,6 +113,7 @@ type MismatchError struct {
 }
 
 func (e *MismatchError) Error() string {
-	return fmt.Sprintf("ledger %s is of another run: its %s is %s, this run has %s; name another ledger file, or give the old settings",
+	return fmt.Sprintf("ledger %s is of another run: its %s is %s, this run has %s; name another ledger file, or "+
+		"give the old settings",
 		e.File, e.Field, e.Ledger, e.Run)
 }

@@ -31,7 +31,8 @@ func parseLook(line []byte, h *Header, arena []Count) (Look, []Count, error) {
 	for i, dst := range [...]*int{&l.Image, &l.Label, &l.From, &l.To, &l.Misses} {
 		if i > 0 {
 			if len(rest) == 0 || rest[0] != ' ' {
-				return l, arena, fmt.Errorf("%s: want image, label, from, to, misses and class:count separated by one space", journal.Quote(line))
+				return l, arena, fmt.Errorf("%s: want image, label, from, to, misses and class:count separated by "+
+					"one space", journal.Quote(line))
 			}
 			rest = rest[1:]
 		}
@@ -50,7 +51,8 @@ func parseLook(line []byte, h *Header, arena []Count) (Look, []Count, error) {
 	}
 	samples := int64(l.To-l.From) * int64(h.Block)
 	if int64(l.To-l.From) > maxSamples/int64(h.Block) {
-		return l, arena, fmt.Errorf("blocks %d to %d of %d noise samples are more than %d noise samples", l.From, l.To, h.Block, int64(maxSamples))
+		return l, arena, fmt.Errorf("blocks %d to %d of %d noise samples are more than %d noise samples", l.From, l.To,
+			h.Block, int64(maxSamples))
 	}
 	sum := int64(l.Misses)
 	start := len(arena)
@@ -79,7 +81,8 @@ func parseLook(line []byte, h *Header, arena []Count) (Look, []Count, error) {
 		arena = append(arena, Count{int32(c), v})
 	}
 	if sum != samples {
-		return l, arena[:start], fmt.Errorf("counts and misses sum to %d, the blocks %d to %d have %d noise samples", sum, l.From, l.To, samples)
+		return l, arena[:start], fmt.Errorf("counts and misses sum to %d, the blocks %d to %d have %d noise samples",
+			sum, l.From, l.To, samples)
 	}
 	l.Counts = arena[start:len(arena):len(arena)]
 	return l, arena, nil

@@ -14,9 +14,10 @@ type RuleName string
 // Rule says how many samples an image gets and how the failure probability α is spent. Its fields are what
 // a reader needs to judge every look and every claim, without a table of its own.
 type Rule struct {
-	Name      RuleName `json:"name"`
-	Tolerance float64  `json:"tolerance,omitempty"` // staged, iss: radius given up for fewer samples, unit: full range of a pixel value
-	Relative  bool     `json:"relative,omitempty"`  // iss: Tolerance is a fraction of the radius instead
+	Name RuleName `json:"name"`
+	// staged, iss: radius given up for fewer samples, unit: full range of a pixel value
+	Tolerance float64  `json:"tolerance,omitempty"`
+	Relative  bool     `json:"relative,omitempty"` // iss: Tolerance is a fraction of the radius instead
 	Looks     []Level  `json:"looks"`
 	Sizes     []Size   `json:"sizes,omitempty"`    // iss: samples of the one look, by the votes of the selection
 	Targets   []Target `json:"targets,omitempty"`  // betting: radii that are tested, ascending
@@ -75,7 +76,8 @@ func (r Rule) check() error {
 	last := 0
 	for _, l := range r.Looks {
 		if l.Samples <= last || l.Samples > mostSamples || !(l.Alpha > 0 && l.Alpha < 1) {
-			return fmt.Errorf("look after %d noise samples at level %v: want ascending noise samples and levels between 0 and 1", l.Samples, l.Alpha)
+			return fmt.Errorf("look after %d noise samples at level %v: want ascending noise samples and levels "+
+				"between 0 and 1", l.Samples, l.Alpha)
 		}
 		last = l.Samples
 	}
@@ -88,7 +90,8 @@ func (r Rule) check() error {
 	hits := -1
 	for _, s := range r.Sizes {
 		if s.Hits <= hits || s.Samples < 0 || s.Samples > mostSamples {
-			return fmt.Errorf("%d noise samples from %d hits on: want ascending hits and noise samples that are not negative", s.Samples, s.Hits)
+			return fmt.Errorf("%d noise samples from %d hits on: want ascending hits and noise samples that are not "+
+				"negative", s.Samples, s.Hits)
 		}
 		hits = s.Hits
 	}
@@ -99,7 +102,8 @@ func (r Rule) check() error {
 		case !(t.Radius >= 0) || math.IsInf(t.Radius, 0) || t.Radius <= radius:
 			return fmt.Errorf("target radius %v: want ascending radii of at least 0", t.Radius)
 		case err != nil || !isDecimal(t.Probability) || p < 0.5 || p >= 1:
-			return fmt.Errorf("target radius %v has the probability %s, want a decimal from 0.5 to below 1", t.Radius, journal.Quote([]byte(t.Probability)))
+			return fmt.Errorf("target radius %v has the probability %s, want a decimal from 0.5 to below 1", t.Radius,
+				journal.Quote([]byte(t.Probability)))
 		}
 		radius = t.Radius
 	}

@@ -163,7 +163,8 @@ func (s *Scanner) body(line []byte, r *Record) error {
 	case bytes.HasPrefix(line, []byte("claims ")):
 		r.Kind = ClaimsLine
 		var n int
-		if r.Count, n = parseInt(line[len("claims "):]); n == 0 || n != len(line)-len("claims ") || r.Count != s.wanted() {
+		if r.Count, n = parseInt(line[len("claims "):]); n == 0 || n != len(line)-len("claims ") ||
+			r.Count != s.wanted() {
 			return fmt.Errorf("%s: want claims and the number of images, which is %d", journal.Quote(line), s.wanted())
 		}
 		return nil
@@ -234,14 +235,16 @@ func (s *Scanner) total(line []byte, r *Record) error {
 		labelled, m := parseInt(fields[3])
 		if n == 0 || n != len(fields[2]) || m == 0 || m != len(fields[3]) || labelled != s.count ||
 			count > labelled || !isDecimal(string(fields[1])) {
-			return fmt.Errorf("%s: want certified, a radius, a count and the number of labelled images", journal.Quote(line))
+			return fmt.Errorf("%s: want certified, a radius, a count and the number of labelled images",
+				journal.Quote(line))
 		}
 		r.Kind, r.Decimal, r.Count = CertifiedLine, string(fields[1]), count
 		return nil
 	case len(fields) == 2 && string(fields[0]) == "sha256":
 		want := hex.EncodeToString(s.hash.Sum(nil))
 		if string(fields[1]) != want {
-			return fmt.Errorf("the digest is %s, but the lines before it have %s: the file was altered or damaged", journal.Quote(fields[1]), want)
+			return fmt.Errorf("the digest is %s, but the lines before it have %s: the file was altered or damaged",
+				journal.Quote(fields[1]), want)
 		}
 		r.Kind, r.Digest = DigestLine, "sha256:"+want
 		return nil

@@ -70,7 +70,9 @@ func (h *Header) ScoreCells() (int, error) {
 	case h.Scores == "":
 		return 0, fmt.Errorf("the run kept no scores: certify again with --keep-scores, in another ledger")
 	case !ok || n == 0 || n != len(text) || cells < 1 || cells > MaxScoreCells:
-		return 0, fmt.Errorf("its scores are %s; this program knows %s1 to %s%d and %s1 to %s%d", journal.Quote([]byte(h.Scores)), scoresScheme, scoresScheme, MaxScoreCells, topScheme, topScheme, MaxScoreCells)
+		return 0, fmt.Errorf("its scores are %s; this program knows %s1 to %s%d and %s1 to %s%d",
+			journal.Quote([]byte(h.Scores)), scoresScheme, scoresScheme, MaxScoreCells, topScheme, topScheme,
+			MaxScoreCells)
 	}
 	return cells, nil
 }
@@ -97,7 +99,8 @@ const mostScores = 1 << 38
 // check refuses numbers that no scores give.
 func (s *Scores) check(h *Header, cells int) error {
 	if s.To <= s.From || s.From < 0 || int64(s.To-s.From) > mostScores/int64(h.Block) {
-		return fmt.Errorf("blocks %d to %d of %d noise samples: want at least one block, and at most %d noise samples", s.From, s.To, h.Block, int64(mostScores))
+		return fmt.Errorf("blocks %d to %d of %d noise samples: want at least one block, and at most %d noise samples",
+			s.From, s.To, h.Block, int64(mostScores))
 	}
 	if s.Class < 0 || int(s.Class) >= h.Model.Classes {
 		return fmt.Errorf("class %d: want a class below %d", s.Class, h.Model.Classes)
@@ -108,7 +111,8 @@ func (s *Scores) check(h *Header, cells int) error {
 	index := -1
 	for _, c := range s.Cells {
 		if c.Index <= index || c.Index > 2*cells || c.N < 1 || c.N > samples-known {
-			return fmt.Errorf("cell %d with %d noise samples: want ascending cells up to %d, and %d noise samples in all", c.Index, c.N, 2*cells, samples)
+			return fmt.Errorf("cell %d with %d noise samples: want ascending cells up to %d, and %d noise samples "+
+				"in all", c.Index, c.N, 2*cells, samples)
 		}
 		index = c.Index
 		known += c.N
@@ -116,14 +120,18 @@ func (s *Scores) check(h *Header, cells int) error {
 		most += float64(c.N) * float64((c.Index+1)/2)
 	}
 	if s.Unknown < 0 || known+s.Unknown != samples {
-		return fmt.Errorf("%d noise samples in cells and %d unknown, the blocks %d to %d have %d noise samples", known, s.Unknown, s.From, s.To, samples)
+		return fmt.Errorf("%d noise samples in cells and %d unknown, the blocks %d to %d have %d noise samples", known,
+			s.Unknown, s.From, s.To, samples)
 	}
 	if s.Low > s.High || s.High-s.Low > uint64(known) || s.High > uint64(known)*ScoreUnit {
-		return fmt.Errorf("sums %d and %d of %d scores: want them in order, at most one apart for every score, in units of 1/%d", s.Low, s.High, known, ScoreUnit)
+		return fmt.Errorf("sums %d and %d of %d scores: want them in order, at most one apart for every score, in "+
+			"units of 1/%d", s.Low, s.High, known, ScoreUnit)
 	}
 	slack := float64(known) + 1 // each score is rounded by less than a unit
-	if unit := ScoreUnit / float64(cells); float64(s.Low) < math.Floor(least*unit)-slack || float64(s.High) > math.Ceil(most*unit)+slack {
-		return fmt.Errorf("sums %d and %d, but the cells hold scores that sum to between %.0f and %.0f", s.Low, s.High, least*unit, most*unit)
+	if unit := ScoreUnit / float64(cells); float64(s.Low) < math.Floor(least*unit)-slack ||
+		float64(s.High) > math.Ceil(most*unit)+slack {
+		return fmt.Errorf("sums %d and %d, but the cells hold scores that sum to between %.0f and %.0f", s.Low, s.High,
+			least*unit, most*unit)
 	}
 	return nil
 }

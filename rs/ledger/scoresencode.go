@@ -48,14 +48,16 @@ func scoresHeaderOf(h Header) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	line, err := json.Marshal(scoresHeader{scoresFormat, scoresVersion, fmt.Sprintf("sha256:%x", sha256.Sum256(run)), h.Scores})
+	line, err := json.Marshal(scoresHeader{scoresFormat, scoresVersion, fmt.Sprintf("sha256:%x", sha256.Sum256(run)),
+		h.Scores})
 	return append(line, '\n'), err
 }
 
 // appendScores gives a record.
 func appendScores(b []byte, tag byte, s *Scores) []byte {
 	body := make([]byte, 0, 48+3*len(s.Cells))
-	for _, v := range [...]uint64{uint64(s.Image), uint64(s.From), uint64(s.To - s.From), uint64(s.Class), uint64(s.Unknown), s.Low, s.High - s.Low, uint64(len(s.Cells))} {
+	for _, v := range [...]uint64{uint64(s.Image), uint64(s.From), uint64(s.To - s.From), uint64(s.Class),
+		uint64(s.Unknown), s.Low, s.High - s.Low, uint64(len(s.Cells))} {
 		body = binary.AppendUvarint(body, v)
 	}
 	before := 0
@@ -103,8 +105,9 @@ func parseScores(body []byte, h *Header, cells int) (Scores, error) {
 		return s, fmt.Errorf("%d cells in %d bytes", count, len(body))
 	}
 	s = Scores{
-		Image: int(fields[0]), From: int(fields[1]), To: int(fields[1] + fields[2]), Class: int32(fields[3]), Unknown: int(fields[4]),
-		Low: fields[5], High: fields[5] + fields[6], Cells: make([]ScoreCell, fields[7]),
+		Image: int(fields[0]), From: int(fields[1]), To: int(fields[1] + fields[2]), Class: int32(fields[3]),
+		Unknown: int(fields[4]),
+		Low:     fields[5], High: fields[5] + fields[6], Cells: make([]ScoreCell, fields[7]),
 	}
 	index := uint64(0)
 	for i := range s.Cells {
@@ -131,7 +134,8 @@ func parseScores(body []byte, h *Header, cells int) (Scores, error) {
 func cutUvarint(b []byte) (v uint64, rest []byte, err error) {
 	v, n := binary.Uvarint(b)
 	if n <= 0 || n > 1 && b[n-1] == 0 {
-		return 0, nil, fmt.Errorf("%s: want a number of variable length, in its shortest form", journal.Quote(b[:min(len(b), binary.MaxVarintLen64)]))
+		return 0, nil, fmt.Errorf("%s: want a number of variable length, in its shortest form",
+			journal.Quote(b[:min(len(b), binary.MaxVarintLen64)]))
 	}
 	return v, b[n:], nil
 }

@@ -45,7 +45,8 @@ func (s *LookScores) Of(l Look) (*Scores, error) {
 	case err != nil:
 		return nil, err
 	case scores.Unknown < l.Misses:
-		return nil, fmt.Errorf("scores %s: image %d, blocks %d to %d: %d scores are unknown, but %d noise samples are misses", s.scan.File(), l.Image, l.From, l.To, scores.Unknown, l.Misses)
+		return nil, fmt.Errorf("scores %s: image %d, blocks %d to %d: %d scores are unknown, but %d noise samples "+
+			"are misses", s.scan.File(), l.Image, l.From, l.To, scores.Unknown, l.Misses)
 	}
 	return &scores, nil
 }
@@ -59,13 +60,16 @@ func (s *LookScores) Finish(digest string) error {
 	scores, _, err := s.scan.Next()
 	switch {
 	case err == nil:
-		return fmt.Errorf("scores %s: those of image %d, blocks %d to %d, are of no look of the closed ledger; the same certify again puts them right", s.scan.File(), scores.Image, scores.From, scores.To)
+		return fmt.Errorf("scores %s: those of image %d, blocks %d to %d, are of no look of the closed ledger; the "+
+			"same certify again puts them right", s.scan.File(), scores.Image, scores.From, scores.To)
 	case err != io.EOF:
 		return err
 	case s.scan.Digest() == "":
-		return fmt.Errorf("scores %s: not closed, though the ledger is; the same certify again closes them", s.scan.File())
+		return fmt.Errorf("scores %s: not closed, though the ledger is; the same certify again closes them",
+			s.scan.File())
 	case s.scan.Digest() != digest:
-		return fmt.Errorf("scores %s: closed with the ledger of digest %s, but this one has %s", s.scan.File(), s.scan.Digest(), digest)
+		return fmt.Errorf("scores %s: closed with the ledger of digest %s, but this one has %s", s.scan.File(),
+			s.scan.Digest(), digest)
 	}
 	return nil
 }

@@ -82,7 +82,8 @@ func newScoresScanner(file string, in io.Reader, header Header) (*scoresScanner,
 		return s, fmt.Errorf("scores %s: %w", file, err)
 	}
 	if !bytes.HasPrefix(want, have[:n]) {
-		return s, s.errorf("it begins with %s, the scores of this ledger begin with %s: it is no file of scores, or of another run", journal.Quote(have[:n]), want[:len(want)-1])
+		return s, s.errorf("it begins with %s, the scores of this ledger begin with %s: it is no file of scores, or "+
+			"of another run", journal.Quote(have[:n]), want[:len(want)-1])
 	}
 	if n < len(want) {
 		return s, io.EOF
@@ -98,7 +99,8 @@ func (s *scoresScanner) Close() error { return s.close() }
 // File is the name of the file.
 func (s *scoresScanner) File() string { return s.file }
 
-// Digest is that of the ledger which the scores were closed with; it is empty before the end, and where they are not closed.
+// Digest is that of the ledger which the scores were closed with; it is empty before the end, and
+// where they are not closed.
 func (s *scoresScanner) Digest() string { return s.digest }
 
 func (s *scoresScanner) errorf(format string, args ...any) error {
@@ -130,7 +132,8 @@ func (s *scoresScanner) Next() (scores Scores, provisional bool, err error) {
 		return scores, false, s.last()
 	case scoresLook, scoresProvisional:
 	default:
-		return scores, false, s.errorf("a record of the kind %q; want %q, %q or %q", tag, scoresLook, scoresProvisional, scoresEnd)
+		return scores, false, s.errorf("a record of the kind %q; want %q, %q or %q", tag, scoresLook, scoresProvisional,
+			scoresEnd)
 	}
 	if scores, err = parseScores(s.body, &s.header, s.cells); err != nil {
 		return scores, false, s.errorf("%v", err)

@@ -65,7 +65,8 @@ func (w *ScoresWriter) resume(file string, l *Ledger) (map[ScoresAddress]Scores,
 			begun = begun || l.Header.Scored(look)
 		}
 		if begun {
-			return nil, s.errorf("the ledger has looks whose scores are missing; begin again in another ledger, or put the file back")
+			return nil, s.errorf("the ledger has looks whose scores are missing; begin again in another ledger, or " +
+				"put the file back")
 		}
 		line, err := scoresHeaderOf(l.Header)
 		if err != nil {
@@ -87,7 +88,8 @@ func (w *ScoresWriter) resume(file string, l *Ledger) (map[ScoresAddress]Scores,
 		}
 		scores, provisional, err := s.Next()
 		if err == io.EOF || err == nil && (provisional || scores.Address() != look.ScoresAddress()) {
-			return nil, s.errorf("want the scores of image %d, blocks %d to %d, which the ledger has; begin again in another ledger, or put the file back", look.Image, look.From, look.To)
+			return nil, s.errorf("want the scores of image %d, blocks %d to %d, which the ledger has; begin again "+
+				"in another ledger, or put the file back", look.Image, look.From, look.To)
 		}
 		if err != nil {
 			return nil, err

@@ -65,7 +65,8 @@ func decodeTimes(file string, r io.Reader) ([]Time, error) {
 		}
 		t, ok := parseTime(bytes.TrimSuffix(line, newline))
 		if err != nil || !ok {
-			return nil, &FormatError{file, len(times) + 1, fmt.Sprintf("%s: want image, noise samples and seconds, separated by tabs", journal.Quote(line))}
+			return nil, &FormatError{file, len(times) + 1,
+				fmt.Sprintf("%s: want image, noise samples and seconds, separated by tabs", journal.Quote(line))}
 		}
 		times = append(times, t)
 	}

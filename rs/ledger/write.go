@@ -95,7 +95,8 @@ func (w *Writer) keep(n int64) error {
 	return nil
 }
 
-// beginsLike checks that a file without a whole line is the beginning of the line, or of a header of another version: one that a power cut tore.
+// beginsLike checks that a file without a whole line is the beginning of the line, or of a header
+// of another version: one that a power cut tore.
 func beginsLike(j *journal.Writer, line []byte) error {
 	in, err := j.Reader()
 	if err != nil {

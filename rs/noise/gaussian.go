@@ -18,7 +18,8 @@ type Gaussian struct{ sigma float64 }
 // pixel range. Errors: another σ, as *InputError.
 func NewGaussian(sigma float64) (*Gaussian, error) {
 	if !(sigma > 0) || math.IsInf(sigma, 0) {
-		return nil, &InputError{Argument: "sigma", Value: fmt.Sprint(sigma), Expected: "a finite standard deviation above 0"}
+		return nil, &InputError{Argument: "sigma", Value: fmt.Sprint(sigma),
+			Expected: "a finite standard deviation above 0"}
 	}
 	return &Gaussian{sigma}, nil
 }

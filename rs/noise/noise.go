@@ -32,7 +32,8 @@ func ParseLaw(name string) (Law, error) {
 	case "gaussian", string(LawGaussian):
 		return LawGaussian, nil
 	}
-	return "", &InputError{Argument: "noise law", Value: fmt.Sprintf("%q", name), Expected: `"grid" or "gaussian" ("grid/1", "gaussian/1")`}
+	return "", &InputError{Argument: "noise law", Value: fmt.Sprintf("%q", name),
+		Expected: `"grid" or "gaussian" ("grid/1", "gaussian/1")`}
 }
 
 // Sound reports whether certificates under this law hold in floating point and not only in

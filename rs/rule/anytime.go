@@ -23,8 +23,9 @@ const Anytime Name = "anytime"
 const (
 	anytimeStrength = 60          // r of the prior Beta(rp, r(1−p)) against p
 	anytimeMost     = 100_000_000 // default of MaxSamples: a guard of what the bounds are derived for, not an aim
-	anytimeWords    = "time-uniform: alpha at all numbers of noise samples together, by a mixture with the prior Beta(60 p, 60 (1-p)) against p"
-	shardWords      = "; shards that spread their noise samples alone: "
+	anytimeWords    = "time-uniform: alpha at all numbers of noise samples together, by a mixture with the prior " +
+		"Beta(60 p, 60 (1-p)) against p"
+	shardWords = "; shards that spread their noise samples alone: "
 )
 
 func planAnytime(s *Settings) (ledger.Rule, error) {
@@ -46,7 +47,8 @@ func readAnytime(p *Plan) (method, error) {
 	if n := len(p.rule.Looks); n != 1 {
 		return nil, fmt.Errorf("the rule %q has %d looks, want 1", p.rule.Name, n)
 	}
-	if words, shards, cut := strings.Cut(p.rule.Budget, shardWords); words != anytimeWords || cut && strings.Trim(shards, "0123456789") != "" {
+	if words, shards, cut := strings.Cut(p.rule.Budget, shardWords); words != anytimeWords || cut &&
+		strings.Trim(shards, "0123456789") != "" {
 		return nil, fmt.Errorf("the budget of the rule %q is %q, want %q", p.rule.Name, p.rule.Budget, anytimeWords)
 	}
 	look := p.rule.Looks[0]
@@ -121,8 +123,9 @@ func (p *Plan) Priority(hits, n int) float64 {
 	return best
 }
 
-// expected approximates Φ⁻¹ of the lower bound after misses of n samples, neither a whole number; 0 where the bound is below ½. Products
-// are rounded by themselves, so that no platform fuses them with a sum.
+// expected approximates Φ⁻¹ of the lower bound after misses of n samples, neither a whole number; 0
+// where the bound is below ½. Products are rounded by themselves, so that no platform fuses them
+// with a sum.
 func (p *Plan) expected(misses, n float64) float64 {
 	const r = anytimeStrength
 	hits, rate := n-misses, misses/n

@@ -27,7 +27,8 @@ const Betting Name = "betting"
 const maxTargets = 1000
 
 func planBetting(s *Settings) (ledger.Rule, error) {
-	r := ledger.Rule{Futility: s.Futility, Budget: "time-uniform: alpha at all looks together, for the radii in ascending order"}
+	r := ledger.Rule{Futility: s.Futility,
+		Budget: "time-uniform: alpha at all looks together, for the radii in ascending order"}
 	if s.Futility == 0 {
 		r.Futility = s.Alpha
 	}
@@ -51,7 +52,8 @@ func planBetting(s *Settings) (ledger.Rule, error) {
 		}
 		p, err := bound.Threshold(radius, s.Sigma)
 		if err != nil {
-			return r, OptionErrorf("Radii has %v, which no number of noise samples certifies at σ = %v", radius, s.Sigma)
+			return r, OptionErrorf("Radii has %v, which no number of noise samples certifies at σ = %v", radius,
+				s.Sigma)
 		}
 		r.Targets = append(r.Targets, ledger.Target{Radius: radius, Probability: probabilityText(p.P)})
 	}
@@ -83,7 +85,8 @@ func readBetting(p *Plan) (method, error) {
 			return nil, err
 		}
 		if need, err := bound.Threshold(to.Radius, p.sigma); err != nil || at != need {
-			return nil, fmt.Errorf("the radius %v is tested at the probability %s, which is not Φ(%[1]v/%[3]v) rounded up", to.Radius, to.Probability, p.sigma)
+			return nil, fmt.Errorf("the radius %v is tested at the probability %s, which is not Φ(%[1]v/%[3]v) "+
+				"rounded up", to.Radius, to.Probability, p.sigma)
 		}
 		if t.above, err = bound.NewBetting(at, p.alpha); err != nil {
 			return nil, err
@@ -95,7 +98,8 @@ func readBetting(p *Plan) (method, error) {
 		t.least, t.misses = make([]atomic.Int64, len(b.looks)), make([]atomic.Int64, len(b.looks))
 	}
 	if n := p.MaxSamples(); !p.judges && b.targets[len(b.targets)-1].above.LeastHits(n) > n {
-		return nil, fmt.Errorf("the radius %v cannot be certified with %d noise samples at α = %v, even if all hit; leave it out or raise their number",
+		return nil, fmt.Errorf("the radius %v cannot be certified with %d noise samples at α = %v, even if all hit; "+
+			"leave it out or raise their number",
 			b.targets[len(b.targets)-1].radius, n, p.alpha)
 	}
 	return b, nil

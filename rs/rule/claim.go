@@ -20,7 +20,8 @@ func certificate(sigma float64, p bound.Probability) (lower, radius float64) {
 
 // Claim is the outcome as a closed ledger states it.
 func (o Outcome) Claim(image int) ledger.Claim {
-	return ledger.Claim{Image: image, Class: o.Class, K: o.K, N: o.N, Lower: probabilityText(o.Lower), Radius: RadiusText(o.Radius)}
+	return ledger.Claim{Image: image, Class: o.Class, K: o.K, N: o.N, Lower: probabilityText(o.Lower),
+		Radius: RadiusText(o.Radius)}
 }
 
 // RadiusText is a radius as a ledger prints it: the shortest decimal that reads as the same number.

@@ -43,7 +43,8 @@ func planISS(s *Settings) (ledger.Rule, error) {
 		Budget: "all of alpha at the one look, whose copies are none of those that chose their number",
 	}
 	if len(r.Sizes) == 1 {
-		return r, OptionErrorf("Tolerance is %v, which gives up every radius that %d noise samples can certify", s.Tolerance, s.MaxSamples)
+		return r, OptionErrorf("Tolerance is %v, which gives up every radius that %d noise samples can certify",
+			s.Tolerance, s.MaxSamples)
 	}
 	return r, nil
 }
@@ -117,7 +118,8 @@ func readISS(p *Plan) (method, error) {
 	}
 	for _, s := range p.rule.Sizes {
 		if s.Samples%p.block != 0 || s.Samples > p.MaxSamples() || s.Hits > p.selection {
-			return nil, fmt.Errorf("%d noise samples from %d hits on, want at most %d noise samples, a multiple of the block of %d, and at most %d hits",
+			return nil, fmt.Errorf("%d noise samples from %d hits on, want at most %d noise samples, a multiple of "+
+				"the block of %d, and at most %d hits",
 				s.Samples, s.Hits, p.MaxSamples(), p.block, p.selection)
 		}
 	}

@@ -22,17 +22,19 @@ const Abstain = -1
 
 // Settings of a rule. Only Sigma has no default; betting needs Radii too.
 type Settings struct {
-	Rule       Name      // default Staged
-	Sigma      float64   // standard deviation of the noise, unit: full range of a value; > 0
-	Alpha      float64   // bound on the probability that the claim on an image is false; default 0.001
-	MaxSamples int       // most samples behind a bound, a multiple of Block; default 100,000, of Anytime 100,000,000
-	Selection  int       // samples that choose the class, a multiple of Block; default 100, of ISS 1,000, rounded up to a block
-	Block      int       // samples in one call of the model; default 100
-	Tolerance  float64   // of Staged and ISS: radius given up for fewer samples, unit as Sigma; default 0.04·Sigma
-	Relative   bool      // of ISS: Tolerance is a fraction of the radius, in (0, 1)
-	Radii      []float64 // of Betting: the radii that are tested, ascending, unit as Sigma; 0 asks for the class alone
-	Futility   float64   // of Betting: level of the test that stops hopeless images; default Alpha
-	Shards     int       // of Anytime: parts of the run that spread their samples alone; 0: one
+	Rule       Name    // default Staged
+	Sigma      float64 // standard deviation of the noise, unit: full range of a value; > 0
+	Alpha      float64 // bound on the probability that the claim on an image is false; default 0.001
+	MaxSamples int     // most samples behind a bound, a multiple of Block; default 100,000, of Anytime 100,000,000
+	// samples that choose the class, a multiple of Block; default 100, of ISS 1,000, rounded up to
+	// a block
+	Selection int
+	Block     int       // samples in one call of the model; default 100
+	Tolerance float64   // of Staged and ISS: radius given up for fewer samples, unit as Sigma; default 0.04·Sigma
+	Relative  bool      // of ISS: Tolerance is a fraction of the radius, in (0, 1)
+	Radii     []float64 // of Betting: the radii that are tested, ascending, unit as Sigma; 0 asks for the class alone
+	Futility  float64   // of Betting: level of the test that stops hopeless images; default Alpha
+	Shards    int       // of Anytime: parts of the run that spread their samples alone; 0: one
 }
 
 // Defaults of Settings.
@@ -136,7 +138,8 @@ func Of(h ledger.Header) (*Plan, error) {
 			spent = l.Alpha
 		}
 		if spent > h.Alpha*(1+1e-9) {
-			return nil, fmt.Errorf("the looks up to %d noise samples spend %v of an alpha of %v", l.Samples, spent, h.Alpha)
+			return nil, fmt.Errorf("the looks up to %d noise samples spend %v of an alpha of %v", l.Samples, spent,
+				h.Alpha)
 		}
 	}
 	var err error
@@ -198,7 +201,8 @@ func (p *Plan) last() int { return len(p.rule.Looks) - 1 }
 // Errors: a rule other than Fixed, more shards than blocks, as *OptionError.
 func (p *Plan) Part(s ledger.Shard) (*Plan, error) {
 	if p.rule.Name != Fixed {
-		return nil, OptionErrorf("the rule %q cannot be split by blocks: which it looks at depends on what it saw; split it by images", p.rule.Name)
+		return nil, OptionErrorf("the rule %q cannot be split by blocks: which it looks at depends on what it saw; "+
+			"split it by images", p.rule.Name)
 	}
 	blocks := (p.selection + p.MaxSamples()) / p.block
 	if s.Count > blocks {

@@ -114,7 +114,8 @@ func CheckSamples(field string, n, block int) error {
 	case n < 1 || n > bound.MaxTrials:
 		return OptionErrorf("%s is %d noise samples, want 1 to %d", field, n, bound.MaxTrials)
 	case n%block != 0:
-		return OptionErrorf("%s is %d noise samples, want a multiple of the block of %d, e.g. %d", field, n, block, RoundUp(n, block))
+		return OptionErrorf("%s is %d noise samples, want a multiple of the block of %d, e.g. %d", field, n, block,
+			RoundUp(n, block))
 	}
 	return nil
 }

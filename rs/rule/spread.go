@@ -22,7 +22,8 @@ type Share struct{ Image, Samples int }
 // Errors: a rule other than Anytime, as *OptionError.
 func (p *Plan) NewSpread() (*Spread, error) {
 	if !p.open() {
-		return nil, OptionErrorf("the rule %q says beforehand how many noise samples an image gets; expected %q", p.rule.Name, Anytime)
+		return nil, OptionErrorf("the rule %q says beforehand how many noise samples an image gets; expected %q",
+			p.rule.Name, Anytime)
 	}
 	return &Spread{plan: p}, nil
 }

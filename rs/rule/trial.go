@@ -13,8 +13,9 @@ type Outcome struct {
 	N      int     `json:"n"`      // noise samples, of the look behind the bound
 	Lower  float64 `json:"lower"`  // lower bound of the probability of the class
 	Radius float64 `json:"radius"` // certified ℓ2 radius, unit: full range of a value; 0 on abstention
-	Misses int     `json:"misses"` // noise samples with an output that was not finite, or whose noise could not be drawn
-	Passes int     `json:"passes"` // noise samples in all, those of the selection included
+	// noise samples with an output that was not finite, or whose noise could not be drawn
+	Misses int `json:"misses"`
+	Passes int `json:"passes"` // noise samples in all, those of the selection included
 }
 
 // Trial is the state of one image: a pure function of the looks it was given.
@@ -107,7 +108,8 @@ func (t *Trial) Add(l ledger.Look) error {
 	}
 	from, to := t.Blocks()
 	if l.From != from || l.To != to && !t.EndsAt(l.To) {
-		return fmt.Errorf("image %d has a look at blocks %d to %d, the rule looks at %d to %d", l.Image, l.From, l.To, from, to)
+		return fmt.Errorf("image %d has a look at blocks %d to %d, the rule looks at %d to %d", l.Image, l.From, l.To,
+			from, to)
 	}
 	t.Passes += (l.To - l.From) * t.plan.block
 	t.Misses += l.Misses

@@ -75,7 +75,8 @@ func Cells(names []string, options corrupt.Setting, severities []int) ([]Cell, e
 	}
 	for _, severity := range severities {
 		if !used[severity] {
-			return nil, &corrupt.SettingError{Name: strings.Join(names, ", "), What: fmt.Sprintf("severity %d", severity), Expected: "1 to 5; of fourier 8, 10 or 12"}
+			return nil, &corrupt.SettingError{Name: strings.Join(names, ", "), What: fmt.Sprintf("severity %d",
+				severity), Expected: "1 to 5; of fourier 8, 10 or 12"}
 		}
 	}
 	return cells, nil
@@ -83,7 +84,8 @@ func Cells(names []string, options corrupt.Setting, severities []int) ([]Cell, e
 
 // Options says what to certify in every cell.
 type Options struct {
-	Run         rs.Options                             // its Ledger is not used; its Progress is also told what is odd about a cell that was certified
+	// its Ledger is not used; its Progress is also told what is odd about a cell that was certified
+	Run         rs.Options
 	Folder      string                                 // of the ledgers
 	CorruptSeed uint64                                 // of the corruptions
 	Before      func(cell Cell, run *rs.Options) error // called before each cell that is not done; may be nil
@@ -186,10 +188,12 @@ func Open(folder string) (*Sweep, error) {
 		case cell.Corruption == "":
 			s.Clean = run
 		default:
-			if data := run.Header.Data.Name; strings.Contains(data, "corrupt=frost:") && !strings.Contains(data, ",photographs") {
+			if data := run.Header.Data.Name; strings.Contains(data, "corrupt=frost:") && !strings.Contains(data,
+				",photographs") {
 				s.DrawnFrost = true
 			}
-			s.Corrupted = append(s.Corrupted, Corrupted{Corruption: cell.Corruption, Severity: cell.Severity, Rows: run.Rows, Digest: run.Header.Data.Digest})
+			s.Corrupted = append(s.Corrupted, Corrupted{Corruption: cell.Corruption, Severity: cell.Severity,
+				Rows: run.Rows, Digest: run.Header.Data.Digest})
 		}
 	}
 	slices.SortFunc(s.Corrupted, func(a, b Corrupted) int {
@@ -201,7 +205,8 @@ func Open(folder string) (*Sweep, error) {
 // Radii are those of the corrupted runs, as package compare takes them.
 func (s *Sweep) Radii() (all []compare.Corrupted) {
 	for _, c := range s.Corrupted {
-		all = append(all, compare.Corrupted{Corruption: c.Corruption, Severity: c.Severity, Radii: compare.Of(c.Rows.Vectors())})
+		all = append(all, compare.Corrupted{Corruption: c.Corruption, Severity: c.Severity,
+			Radii: compare.Of(c.Rows.Vectors())})
 	}
 	return all
 }
@@ -220,7 +225,8 @@ func parse(name string) (Cell, error) {
 	return Cell{}, fmt.Errorf("its name is %s; expected %s, or a corruption and a severity as fog-3", name, clean)
 }
 
-// check compares the cell with the corruption that the name of the data tells, if it tells one: sets from other files do not.
+// check compares the cell with the corruption that the name of the data tells, if it tells one:
+// sets from other files do not.
 func (c Cell) check(data string) error {
 	_, change, found := strings.Cut(data, "corrupt=")
 	if !found {
@@ -233,7 +239,8 @@ func (c Cell) check(data string) error {
 	}
 	of := Cell{Corruption: s.Name, Severity: s.Severity}
 	if s.Severity == 0 {
-		of = Cell{Corruption: strings.TrimSuffix(corrupt.FourierFile(s.Centre, s.Decay, s.Archive).Name, ".npy"), Severity: int(s.Norm)}
+		of = Cell{Corruption: strings.TrimSuffix(corrupt.FourierFile(s.Centre, s.Decay, s.Archive).Name, ".npy"),
+			Severity: int(s.Norm)}
 	}
 	if of.String() != c.String() {
 		return fmt.Errorf("it is of %s, by its name of %v; expected the same", setting, c)

@@ -32,8 +32,9 @@ func Command() *cobra.Command {
 		Long: `Adapt a trained network to images that look unlike those it was trained on, without their labels: by new statistics of batch
 normalisation (bn), or by TENT (tent), which also moves its scales and shifts so as to lower the entropy of the predictions. The images are seen
 with noise. The adapted network is a model file of its own, a fixed function that can be certified; its card names the adaptation.`,
-		Example: "  certspec adapt --model models/resnet20 --method tent --data cifar10/test --corrupt fog --severity 3 --out models/resnet20-fog",
-		Args:    cli.NoArgs,
+		Example: "  certspec adapt --model models/resnet20 --method tent --data cifar10/test --corrupt fog " +
+			"--severity 3 --out models/resnet20-fog",
+		Args: cli.NoArgs,
 	}
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
 		f.Model(&o.model, "path of the model file")
@@ -99,7 +100,8 @@ func (o *options) run(cmd *cobra.Command) error {
 		return cli.PrintJSON(cmd.OutOrStdout(), adapted.Card)
 	}
 	a := adapted.Card.Adaptation
-	_, err = cli.Fprintf(cmd.OutOrStdout(), "%s adapted by %s to %d images of %s, %d steps, σ = %g: %s\n", o.model, a.Method, a.Images, a.Data.Name, a.Steps, a.Sigma, o.out)
+	_, err = cli.Fprintf(cmd.OutOrStdout(), "%s adapted by %s to %d images of %s, %d steps, σ = %g: %s\n", o.model,
+		a.Method, a.Images, a.Data.Name, a.Steps, a.Sigma, o.out)
 	return err
 }
 

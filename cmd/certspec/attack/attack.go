@@ -63,8 +63,9 @@ An image counts as broken where the smoothed classifier answers another class at
 confidence 1 − alpha; where it abstains there, the image is undecided, and is not broken. The empirical accuracy, of the
 images that are not broken, is an upper bound on the robust accuracy as far as this attack can tell; the certified accuracy is
 a lower bound.`,
-		Example: "  certspec attack out/fmnist-s025.ledger --model models/fmnist-cnn-s025 --data fashionmnist/test --radii 0.25,0.5",
-		Args:    cli.OneLedger,
+		Example: "  certspec attack out/fmnist-s025.ledger --model models/fmnist-cnn-s025 --data fashionmnist/test " +
+			"--radii 0.25,0.5",
+		Args: cli.OneLedger,
 	}
 
 	o.model.Flags(cmd)
@@ -77,7 +78,8 @@ a lower bound.`,
 		f.Uint64Var(&o.Seed, "seed", 0, "of the attack's noise")
 	})
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
-		f.IntVar(&o.Predict.Samples, "n", 1000, "noise samples of an attacked image by which the smoothed classifier answers")
+		f.IntVar(&o.Predict.Samples, "n", 1000,
+			"noise samples of an attacked image by which the smoothed classifier answers")
 		f.Float64Var(&o.Predict.Alpha, "alpha", rs.DefaultAlpha, "bound on the probability that its answer is wrong")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
@@ -139,14 +141,16 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	saved := conformal.Attacked{Data: images.Name, Sigma: h.Sigma}
 	if o.save != "" {
 		o.Found = func(a attack.Outcome, pixels []uint8) {
-			saved.Images = append(saved.Images, conformal.AttackedImage{Image: a.Image, Label: a.Label, Radius: a.Radius, Norm: a.Norm, Class: a.Class, Pixels: slices.Clone(pixels)})
+			saved.Images = append(saved.Images, conformal.AttackedImage{Image: a.Image, Label: a.Label,
+				Radius: a.Radius, Norm: a.Norm, Class: a.Class, Pixels: slices.Clone(pixels)})
 		}
 	}
 	outcomes, err := o.attack(cmd.Context(), smoothed, images)
 	if err != nil {
 		return cli.Usage(err)
 	}
-	result := Result{args[0], h.Sigma, o.Steps, o.Noises, o.Rate, o.Predict.Samples, o.Predict.Alpha, o.Seed, attack.Summarize(o.Radii, rows, outcomes), outcomes}
+	result := Result{args[0], h.Sigma, o.Steps, o.Noises, o.Rate, o.Predict.Samples, o.Predict.Alpha, o.Seed,
+		attack.Summarize(o.Radii, rows, outcomes), outcomes}
 	if o.save != "" {
 		text, err := json.Marshal(saved)
 		if err != nil {
@@ -179,7 +183,8 @@ func ofLedger(m classifier.Classifier, path, weights string) error {
 }
 
 // attack takes gradients from the engine of a model file, from the layers of an ONNX file, or from a program.
-func (o *options) attack(ctx context.Context, smoothed classifier.Classifier, images *dataset.Images) ([]attack.Outcome, error) {
+func (o *options) attack(ctx context.Context, smoothed classifier.Classifier, images *dataset.Images) ([]attack.Outcome,
+	error) {
 	if program, ok := smoothed.(attack.Gradients); ok {
 		return attack.EmpiricalBy(ctx, program, smoothed, images, o.EmpiricalOptions)
 	}
@@ -187,7 +192,8 @@ func (o *options) attack(ctx context.Context, smoothed classifier.Classifier, im
 	if m.Card() == nil {
 		n, err := m.FeedForward(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("%w; a model file of certspec can be attacked, or an ONNX file that is read as layers", err)
+			return nil, fmt.Errorf("%w; a model file of certspec can be attacked, or an ONNX file that is read as "+
+				"layers", err)
 		}
 		return attack.EmpiricalBy(ctx, n, m, images, o.EmpiricalOptions)
 	}
@@ -214,7 +220,8 @@ func (a Result) print(out io.Writer) error {
 	w := cli.Columns(out)
 	fmt.Fprintln(w, "radius\tcertified\tempirical\tbroken\tundecided\timages")
 	for _, r := range a.Radii {
-		cli.Fprintf(w, "%g\t%s %%\t%s %%\t%d\t%d\t%d\n", r.Radius, percent(r.Certified), percent(r.Empirical), r.Broken, r.Undecided, r.Images)
+		cli.Fprintf(w, "%g\t%s %%\t%s %%\t%d\t%d\t%d\n", r.Radius, percent(r.Certified), percent(r.Empirical), r.Broken,
+			r.Undecided, r.Images)
 	}
 	return w.Flush()
 }

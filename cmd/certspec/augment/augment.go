@@ -108,7 +108,8 @@ func (q *augmentation) views(cmd *cobra.Command) (*Result, error) {
 		return nil, err
 	}
 	s := images.Shape
-	result := &Result{a.String(), q.at.Seed, q.at.Epoch, q.at.View, []int{images.N, s.Height, s.Width, s.Channels}, "float32", q.out}
+	result := &Result{a.String(), q.at.Seed, q.at.Epoch, q.at.View, []int{images.N, s.Height, s.Width, s.Channels},
+		"float32", q.out}
 	descr, size := "<f4", 4
 	if q.bytes {
 		result.Type, descr, size = "uint8", "|u1", 1
@@ -168,7 +169,8 @@ func imageProgress(task string, total int) func() {
 			return
 		}
 		last = now
-		state := progress.State{Task: task, Done: float64(done), Total: float64(total), Unit: "images", Left: -1, Final: done == total}
+		state := progress.State{Task: task, Done: float64(done), Total: float64(total), Unit: "images", Left: -1,
+			Final: done == total}
 		if spent := now.Sub(start); spent > 0 {
 			state.Rate = float64(done) / spent.Seconds()
 			state.Left = time.Duration(float64(spent) * float64(total-done) / float64(done))

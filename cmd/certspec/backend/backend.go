@@ -100,7 +100,8 @@ func installCommand() *cobra.Command {
 			}
 			install := installable[name]
 			if install == nil {
-				return cli.Usagef("no engine %q to install%s; there are %s", name, nearest.DidYouMean(name, names), strings.Join(names, ", "))
+				return cli.Usagef("no engine %q to install%s; there are %s", name, nearest.DidYouMean(name, names),
+					strings.Join(names, ", "))
 			}
 			path, err := install(cmd.Context(), cli.Progress())
 			if err != nil {
@@ -178,7 +179,8 @@ func (o *checkOptions) run(cmd *cobra.Command) error {
 		fmt.Fprintln(out)
 	}
 	for _, a := range found {
-		cli.Fprintf(out, "%s: greatest difference from Go %.1e of the greatest value (rounding explains %.0e)\n", a.Program, a.Difference, a.Allowed)
+		cli.Fprintf(out, "%s: greatest difference from Go %.1e of the greatest value (rounding explains %.0e)\n",
+			a.Program, a.Difference, a.Allowed)
 	}
 	return nil
 }

@@ -54,8 +54,10 @@ after every noise sample, and with --k too whether that many do.`,
 		f.IntVar(&o.n, "n", 0, "noise samples in all")
 		f.SigmaFlag(&o.sigma)
 		f.Float64Var(&o.alpha, "alpha", rs.DefaultAlpha, "probability with which the bound may be false")
-		cli.Choice(f, &o.method, "bound", clopperPearson, clopperPearson+", "+randomized+" or "+hoeffding, clopperPearson, randomized, hoeffding)
-		f.Float64Var(&o.u, "u", 0, "of the randomized bound: a number in [0, 1], drawn once and before the counts are known")
+		cli.Choice(f, &o.method, "bound", clopperPearson, clopperPearson+", "+randomized+" or "+hoeffding,
+			clopperPearson, randomized, hoeffding)
+		f.Float64Var(&o.u, "u", 0, "of the randomized bound: a number in [0, 1], drawn once and before the counts "+
+			"are known")
 		f.BoolVar(&o.twoSided, "two-sided", false, "Clopper-Pearson bounds on both sides, at alpha/2 each")
 		f.Float64Var(&o.radius, "radius", 0, "radius to test by betting")
 	})

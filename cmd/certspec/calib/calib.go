@@ -22,7 +22,8 @@ func Command() *cobra.Command {
 come from a ledger that was made with certspec certify --keep-scores, at a list of radii, or from a CSV file with
 a header and the columns correct, confidence or correct, lower, upper or all four; correct is 1 or 0, the
 others are numbers in [0, 1], and further columns are ignored.`,
-		metricsCommand(), certifyCommand(), worstCommand(), tableCommand(), plotCommand(), recalibrateCommand(), setsCommand())
+		metricsCommand(), certifyCommand(), worstCommand(), tableCommand(), plotCommand(), recalibrateCommand(),
+		setsCommand())
 }
 
 // sampleFile is a set of samples that a command reads, with the bins it asks for.
@@ -44,7 +45,8 @@ type binOptions struct {
 func (o *binOptions) flags(f *cli.Flags) {
 	f.IntVar(&o.count, "bins", 15, "number of bins of equal width")
 	f.Floats(&o.edges, "edges", nil, "edges of the bins, from 0 to 1, instead of --bins")
-	cli.Choice(f, &o.closed, "closed", "left", "side on which a bin holds its edge: left, [a, b), or right, (a, b]", "left", "right")
+	cli.Choice(f, &o.closed, "closed", "left", "side on which a bin holds its edge: left, [a, b), or right, (a, b]",
+		"left", "right")
 }
 
 func (o *binOptions) bins(f *pflag.FlagSet) (*calib.Bins, error) {
@@ -104,7 +106,8 @@ func (o *sampleOptions) open(cmd *cobra.Command) ([]*sampleFile, error) {
 	}
 	for _, name := range []string{"radii", "certificate", "mode", "spending"} {
 		if f.Changed(name) {
-			return nil, cli.Usagef("--%s with --in: the intervals of a CSV file are certified already; a ledger is given by --ledger", name)
+			return nil, cli.Usagef("--%s with --in: the intervals of a CSV file are certified already; a ledger is "+
+				"given by --ledger", name)
 		}
 	}
 	table, err := readSamples(o.in, cmd.InOrStdin())
@@ -157,7 +160,8 @@ func (s *sampleFile) firstOutside() int {
 // warnOutside tells that the error of the confidences need not be below the bounds.
 func (s *sampleFile) warnOutside() {
 	if i := s.firstOutside(); i >= 0 {
-		cli.Say("warning: %s: the confidence of sample %d, %v, is outside its interval [%v, %v]; the bounds do not cover it",
+		cli.Say("warning: %s: the confidence of sample %d, %v, is outside its interval [%v, %v]; the bounds do not "+
+			"cover it",
 			s.name, i+1, s.Confidence[i], s.Lower[i], s.Upper[i])
 	}
 }
@@ -185,7 +189,8 @@ func writeAssignment(cmd *cobra.Command, path string, bin []int, confidence []fl
 	edges := bins.Edges()
 	rows := [][]string{{"row", "bin", "bin_lower", "bin_upper", "confidence"}}
 	for i, m := range bin {
-		rows = append(rows, []string{strconv.Itoa(i + 1), strconv.Itoa(m + 1), cli.Number(edges[m]), cli.Number(edges[m+1]), cli.Number(confidence[i])})
+		rows = append(rows, []string{strconv.Itoa(i + 1), strconv.Itoa(m + 1), cli.Number(edges[m]),
+			cli.Number(edges[m+1]), cli.Number(confidence[i])})
 	}
 	return cli.WriteCSV(cmd, path, rows)
 }

@@ -34,10 +34,16 @@ type confidenceOptions struct {
 }
 
 func (o *confidenceOptions) flags(f *cli.Flags) {
-	f.Floats(&o.radii, "radii", nil, "with a ledger: radii, unit: full range of a value (default those that its certified accuracies are stated at)")
-	cli.Choice(f, &o.Method, "certificate", confidence.MethodCDF, "with a ledger: what bounds confidences, cdf or standard", confidence.MethodCDF, confidence.MethodStandard)
-	cli.Choice(f, &o.Mode, "mode", confidence.ModeIndex, "with a ledger: the confidence is the mean score of the certified class (index) or the largest of all classes (max)", confidence.ModeIndex, confidence.ModeMax)
-	cli.Choice(f, &o.Spending, "spending", confidence.Paper, "with a ledger: how alpha is divided between radius and confidence: paper (all for each), split (half for each), family (split, and over all images)", confidence.Paper, confidence.Split, confidence.Family)
+	f.Floats(&o.radii, "radii", nil,
+		"with a ledger: radii, unit: full range of a value (default those that its certified accuracies are stated at)")
+	cli.Choice(f, &o.Method, "certificate", confidence.MethodCDF,
+		"with a ledger: what bounds confidences, cdf or standard", confidence.MethodCDF, confidence.MethodStandard)
+	cli.Choice(f, &o.Mode, "mode", confidence.ModeIndex,
+		"with a ledger: the confidence is the mean score of the certified class (index) or the largest of all "+
+			"classes (max)", confidence.ModeIndex, confidence.ModeMax)
+	cli.Choice(f, &o.Spending, "spending", confidence.Paper,
+		"with a ledger: how alpha is divided between radius and confidence: paper (all for each), split (half for "+
+			"each), family (split, and over all images)", confidence.Paper, confidence.Split, confidence.Family)
 }
 
 // sets gives the samples of a ledger, per radius.
@@ -73,7 +79,8 @@ func (o *confidenceOptions) sets(ctx context.Context, f *pflag.FlagSet, path str
 	return sets, nil
 }
 
-// warnOther tells where the largest of all classes is not known: a ledger has the scores of the certified class, which is the largest for certain from one half on.
+// warnOther tells where the largest of all classes is not known: a ledger has the scores of the
+// certified class, which is the largest for certain from one half on.
 func warnOther(path string, c *confidences.Certified) {
 	below := 0
 	for _, z := range c.Confidence {
@@ -82,7 +89,9 @@ func warnOther(path string, c *confidences.Certified) {
 		}
 	}
 	if below > 0 {
-		cli.Say("warning: %s at %g: the mean score of the certified class is below 1/2 for %d of %d images; there another class may have a larger one, which the ledger does not hold. Their intervals hold the largest, their point confidence is that of the certified class",
+		cli.Say("warning: %s at %g: the mean score of the certified class is below 1/2 for %d of %d images; there "+
+			"another class may have a larger one, which the ledger does not hold. Their intervals hold the largest, "+
+			"their point confidence is that of the certified class",
 			path, c.Radius, below, len(c.Confidence))
 	}
 }
@@ -179,12 +188,14 @@ type certifiedConfidences struct {
 }
 
 func (s *sampleFile) certified() *certifiedConfidences {
-	c := confidences.Certified{Of: s.at.of, Correct: s.Correct, Confidence: s.Confidence, Lower: s.Lower, Upper: s.Upper}
+	c := confidences.Certified{Of: s.at.of, Correct: s.Correct, Confidence: s.Confidence, Lower: s.Lower,
+		Upper: s.Upper}
 	return &certifiedConfidences{Summary: c.Summary()}
 }
 
 func (c *certifiedConfidences) print(out io.Writer) error {
-	_, err := cli.Fprintf(out, "certified accuracy  %.4f\nmean confidence     %.4f, certified on average within [%.4f, %.4f]\nmean width          %.4f, widest %.4f\n",
+	_, err := cli.Fprintf(out, "certified accuracy  %.4f\nmean confidence     %.4f, certified on average within "+
+		"[%.4f, %.4f]\nmean width          %.4f, widest %.4f\n",
 		c.Accuracy, c.Confidence, c.Lower, c.Upper, c.Width, c.Widest)
 	if err != nil || c.Together == nil {
 		return err
@@ -211,8 +222,10 @@ func certifyCommand() *cobra.Command {
 confidence stays within that radius. One certification serves all radii and both certificates. With
 --out, a CSV file of the intervals, which the other verbs read with --in. With --claim joint, the largest calibration error
 inside the intervals, too, as it holds for all images at once, on average, and for the population.`,
-		Example: "  certspec calib certify --ledger out/fmnist.ledger --radii 0,0.1,0.25\n  certspec calib certify --ledger out/fmnist.ledger --radii 0,0.1,0.25 --claim joint\n  certspec calib certify --ledger out/fmnist.ledger --radii 0.25 -o intervals.csv",
-		Args:    cli.NoArgs,
+		Example: "  certspec calib certify --ledger out/fmnist.ledger --radii 0,0.1,0.25\n  certspec calib certify " +
+			"--ledger out/fmnist.ledger --radii 0,0.1,0.25 --claim joint\n  certspec calib certify --ledger " +
+			"out/fmnist.ledger --radii 0.25 -o intervals.csv",
+		Args: cli.NoArgs,
 	}
 
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
@@ -224,7 +237,8 @@ inside the intervals, too, as it holds for all images at once, on average, and f
 		o.binOptions.flags(f)
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
-		f.Out(&o.out, "CSV file to write: image, correct, confidence, lower, upper; with several radii, each gets a file with its radius in the name")
+		f.Out(&o.out, "CSV file to write: image, correct, confidence, lower, upper; with several radii, each gets a "+
+			"file with its radius in the name")
 	})
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "ledger", "radii", "claim", "spending", "out")

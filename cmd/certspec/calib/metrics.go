@@ -56,16 +56,19 @@ the reliability diagram. --probabilities reads whole rows, with columns label, p
 --test tests whether the confidences are calibrated, by the squared kernel calibration error against simulated samples that are. --diagram draws the
 bars, with where the accuracies of calibrated confidences lie, in all bins at once at --level. With --bootstrap, intervals: exact of the
 accuracy, percentiles of Brier score and log loss, and of the calibration errors such that resampling does not bias; none of the smooth, the maximum and the classwise error.`,
-		Example: "  certspec calib metrics --in predictions.csv --bins 15 --json\n  certspec calib metrics --probabilities softmax.csv --test 999 --diagram reliability.svg",
-		Args:    cli.NoArgs,
+		Example: "  certspec calib metrics --in predictions.csv --bins 15 --json\n  certspec calib metrics " +
+			"--probabilities softmax.csv --test 999 --diagram reliability.svg",
+		Args: cli.NoArgs,
 	}
 
 	o.sampleOptions.flags(cmd)
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
-		f.File(&o.probabilities, "probabilities", "CSV file of whole rows, label, p0, p1, …, instead of --in; - is standard input", "csv")
+		f.File(&o.probabilities, "probabilities",
+			"CSV file of whole rows, label, p0, p1, …, instead of --in; - is standard input", "csv")
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.IntVar(&o.simulations, "test", 0, "simulations of the test for miscalibration; its least p-value is 1/(1 + their number); 0 for none")
+		f.IntVar(&o.simulations, "test", 0,
+			"simulations of the test for miscalibration; its least p-value is 1/(1 + their number); 0 for none")
 		f.IntVar(&o.bootstrap.Resamples, "bootstrap", 0, "resamples for intervals, at least 20; 0 for none")
 		f.Float64Var(&o.bootstrap.Confidence, "level", 0.95, "of the intervals, and of the band of --diagram")
 		f.Uint64Var(&o.bootstrap.Seed, "seed", 0, "of the resamples and simulations")
@@ -157,7 +160,8 @@ func (o *metricsOptions) draw(cmd *cobra.Command, s *sampleFile, m *metrics) err
 	if err != nil {
 		return err
 	}
-	caption := fmt.Sprintf("reliability diagram of %d samples, accuracy against confidence, with the band of calibrated ones at level %g", m.N, o.bootstrap.Confidence)
+	caption := fmt.Sprintf("reliability diagram of %d samples, accuracy against confidence, with the band of "+
+		"calibrated ones at level %g", m.N, o.bootstrap.Confidence)
 	picture, err := cli.Drawing("diagram", o.diagram, caption, calibplot.Width, calibplot.Height, paint)
 	if err != nil {
 		return err

@@ -30,7 +30,8 @@ const (
 const leastCertified = 20
 
 // usualRadii are those of curves.
-var usualRadii = []float64{0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3}
+var usualRadii = []float64{0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.4, 1.6, 1.8, 2,
+	2.5, 3}
 
 // plotOptions are what the flags of "calib plot" ask.
 type plotOptions struct {
@@ -59,8 +60,10 @@ searches  of one ledger: the exact error beside the best of 16 runs of ADMM, ADM
 starts    of one ledger: every run of ADMM and every trial of dECE by where it starts (figure 12)
 
 Searches take about half a minute for each radius and 2,000 images.`,
-		Example: "  certspec calib plot out/fmnist.ledger out/fmnist-s050.ledger --figure cbs --common --radii 0,0.1,0.2,0.3,0.4 --out cbs.svg\n" +
-			"  certspec calib plot out/fmnist.ledger --figure starts --radii 0.05,0.1,0.25 --trials 100 --out starts.pdf",
+		Example: "  certspec calib plot out/fmnist.ledger out/fmnist-s050.ledger --figure cbs --common --radii " +
+			"0,0.1,0.2,0.3,0.4 --out cbs.svg\n" +
+			"  certspec calib plot out/fmnist.ledger --figure starts --radii 0.05,0.1,0.25 --trials 100 --out " +
+			"starts.pdf",
 	}
 
 	cli.Group(cmd, cli.Data, o.confidences.flags)
@@ -139,7 +142,8 @@ func (o *plotOptions) run(cmd *cobra.Command, files []string) error {
 		}
 	}
 	says := strings.Join(notes, "; ")
-	data, err := cli.Drawing("out", o.out, "Certified calibration over the radius: "+o.figure+" of "+strings.Join(files, ", ")+"; "+says, w, h, paint)
+	data, err := cli.Drawing("out", o.out, "Certified calibration over the radius: "+o.figure+" of "+strings.Join(files,
+		", ")+"; "+says, w, h, paint)
 	if err != nil {
 		return err
 	}
@@ -162,7 +166,8 @@ func (o *plotOptions) run(cmd *cobra.Command, files []string) error {
 }
 
 // points are those of a ledger.
-func (o *plotOptions) points(cmd *cobra.Command, file string, b *calib.Bins) (points []plotted, found []calibplot.AtRadius, err error) {
+func (o *plotOptions) points(cmd *cobra.Command, file string, b *calib.Bins) (points []plotted,
+	found []calibplot.AtRadius, err error) {
 	sets, err := o.confidences.sets(cmd.Context(), cmd.Flags(), file)
 	if err != nil {
 		return nil, nil, err

@@ -33,22 +33,32 @@ the resolution: a calibration that is no better than the constant's says nothing
 
 With a ledger, what holds for all judged images at once; with --population also for images drawn like them, which is refused where g
 was fitted on judged images, or on images that are equal to judged ones: the data sets are read to find these, and the halves keep equal images together.`,
-		Example: "  certspec calib recalibrate --ledger out/fmnist.ledger --radii 0.1 --method platt --objective certified-brier\n" +
-			"  certspec calib recalibrate --in test.csv --fit validation.csv --method isotonic --objective nll --save map.json\n" +
+		Example: "  certspec calib recalibrate --ledger out/fmnist.ledger --radii 0.1 --method platt --objective " +
+			"certified-brier\n" +
+			"  certspec calib recalibrate --in test.csv --fit validation.csv --method isotonic --objective nll " +
+			"--save map.json\n" +
 			"  certspec calib recalibrate --in other.csv --map map.json",
 		Args: cli.NoArgs,
 	}
 
 	o.sampleOptions.flags(cmd)
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
-		f.File(&o.fit, "fit", "ledger or CSV file of the samples to fit on (default every second one of those that are named)", "ledger", "csv")
+		f.File(&o.fit, "fit", "ledger or CSV file of the samples to fit on (default every second one of those that "+
+			"are named)", "ledger", "csv")
 		f.File(&o.use, "map", "file of --save: apply its maps, fit nothing", "json")
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		cli.Choice(f, &o.method, "method", calib.Platt, "form of the map: platt, temperature, beta or isotonic", calib.Platt, calib.Temperature, calib.Beta, calib.Isotonic)
-		cli.Choice(f, &o.objective, "objective", calib.CertifiedBrierLoss, "what the fit minimises: certified-brier, the largest Brier score inside the intervals, or nll", calib.CertifiedBrierLoss, calib.NLL)
-		f.Float64Var(&o.delta, "delta", 0.001, "with a ledger: the claims on all judged images at once hold with probability 1-delta, those on their population with 1-2·delta")
-		f.BoolVar(&o.population, "population", false, "with a ledger: a claim for the population, too; reads the images, so that no equal ones are fitted on and judged")
+		cli.Choice(f, &o.method, "method", calib.Platt, "form of the map: platt, temperature, beta or isotonic",
+			calib.Platt, calib.Temperature, calib.Beta, calib.Isotonic)
+		cli.Choice(f, &o.objective, "objective", calib.CertifiedBrierLoss,
+			"what the fit minimises: certified-brier, the largest Brier score inside the intervals, or nll",
+			calib.CertifiedBrierLoss, calib.NLL)
+		f.Float64Var(&o.delta, "delta", 0.001,
+			"with a ledger: the claims on all judged images at once hold with probability 1-delta, those on their "+
+				"population with 1-2·delta")
+		f.BoolVar(&o.population, "population", false,
+			"with a ledger: a claim for the population, too; reads the images, so that no equal ones are fitted on "+
+				"and judged")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Written(&o.save, "save", "JSON file to write the maps to, with what they were fitted on")

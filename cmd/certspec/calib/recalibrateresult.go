@@ -11,17 +11,18 @@ import (
 
 // recalibrated is what "calib recalibrate" prints of a set of samples.
 type recalibrated struct {
-	N        int                   `json:"n"`
-	Map      *calib.Recalibration  `json:"map"`
-	Words    string                `json:"words"`
-	FittedOn string                `json:"fitted_on"`
-	Source   string                `json:"source"`         // digest of the ledger, or path of the CSV file, that it was fitted on
-	Data     *confidences.Labelled `json:"data,omitempty"` // of a ledger
-	FittedN  int                   `json:"fitted_n,omitempty"`
-	Judged   string                `json:"judged_on"`
-	Joint    *jointTerms           `json:"joint,omitempty"`
-	Rows     []calib.Judged        `json:"rows"` // as they are, recalibrated, constant
-	Useless  bool                  `json:"no_better_than_a_constant"`
+	N        int                  `json:"n"`
+	Map      *calib.Recalibration `json:"map"`
+	Words    string               `json:"words"`
+	FittedOn string               `json:"fitted_on"`
+	// digest of the ledger, or path of the CSV file, that it was fitted on
+	Source  string                `json:"source"`
+	Data    *confidences.Labelled `json:"data,omitempty"` // of a ledger
+	FittedN int                   `json:"fitted_n,omitempty"`
+	Judged  string                `json:"judged_on"`
+	Joint   *jointTerms           `json:"joint,omitempty"`
+	Rows    []calib.Judged        `json:"rows"` // as they are, recalibrated, constant
+	Useless bool                  `json:"no_better_than_a_constant"`
 
 	FittedSaturated int `json:"fitted_saturated,omitempty"` // see calib.Saturated; of an isotonic map 0
 	Saturated       int `json:"saturated,omitempty"`        // of those that are judged
@@ -40,7 +41,8 @@ func (o *recalibrateOptions) judge(s *sampleFile, part fitPart) (*recalibrated, 
 	if s.Confidence == nil && s.Lower == nil {
 		return nil, fmt.Errorf("%s: no columns confidence, or lower and upper", s.name)
 	}
-	r := &recalibrated{N: len(s.Correct), Map: part.saved, FittedOn: part.from, Source: part.source, Data: part.data, Judged: s.name}
+	r := &recalibrated{N: len(s.Correct), Map: part.saved, FittedOn: part.from, Source: part.source, Data: part.data,
+		Judged: s.name}
 	accuracy, err := calib.Accuracy(s.Correct)
 	if err != nil {
 		return nil, err
@@ -50,9 +52,11 @@ func (o *recalibrateOptions) judge(s *sampleFile, part fitPart) (*recalibrated, 
 			return nil, cli.Usagef("--objective certified-brier: no columns lower and upper for %s; use --objective nll", part.from)
 		}
 		if o.objective == calib.NLL && part.table.Confidence == nil {
-			return nil, cli.Usagef("--objective nll: %s has no column confidence; use --objective certified-brier", part.from)
+			return nil, cli.Usagef("--objective nll: %s has no column confidence; use --objective certified-brier",
+				part.from)
 		}
-		if r.Map, err = calib.FitRecalibration(o.method, o.objective, part.table.Correct, part.table.Confidence, part.table.Lower, part.table.Upper); err != nil {
+		if r.Map, err = calib.FitRecalibration(o.method, o.objective, part.table.Correct, part.table.Confidence,
+			part.table.Lower, part.table.Upper); err != nil {
 			return nil, fmt.Errorf("%s: %w", part.from, err)
 		}
 		r.FittedN = len(part.table.Correct)
@@ -125,11 +129,14 @@ func (r *recalibrated) print(out io.Writer) error {
 			of, r.Saturated, r.N)
 	}
 	if j := r.Joint; j != nil {
-		cli.Fprintf(out, "joint: on these images at once with probability %g, %d of %d certificates may be false\n", 1-j.Delta, j.Failures, j.Attempted)
+		cli.Fprintf(out, "joint: on these images at once with probability %g, %d of %d certificates may be false\n",
+			1-j.Delta, j.Failures, j.Attempted)
 		if j.Population != nil {
-			cli.Fprintf(out, "population: joint + %.4f with probability %g, where images are drawn independently, and form and objective of the map were chosen without these\n", *j.Population, 1-2*j.Delta)
+			cli.Fprintf(out, "population: joint + %.4f with probability %g, where images are drawn independently, "+
+				"and form and objective of the map were chosen without these\n", *j.Population, 1-2*j.Delta)
 		} else {
-			fmt.Fprintln(out, "population: nothing is claimed; --population reads the images, and keeps equal ones together")
+			fmt.Fprintln(out, "population: nothing is claimed; --population reads the images, and keeps equal ones "+
+				"together")
 		}
 	}
 	return nil

@@ -82,7 +82,8 @@ func (o *recalibrateOptions) halves(ctx context.Context, sets []*sampleFile) ([]
 			}
 		}
 		table, rest := s.Halves(group)
-		parts[i] = fitPart{table: table, from: "the samples at even places of " + o.source(), source: sourceOf(o.source()), data: data}
+		parts[i] = fitPart{table: table, from: "the samples at even places of " + o.source(),
+			source: sourceOf(o.source()), data: data}
 		s.Table, s.images = rest, judged
 	}
 	return parts, nil
@@ -92,7 +93,8 @@ func (o *recalibrateOptions) halves(ctx context.Context, sets []*sampleFile) ([]
 func (o *recalibrateOptions) other(cmd *cobra.Command, sets []*sampleFile) ([]fitPart, error) {
 	if a, err := filepath.Abs(o.fit); err == nil {
 		if b, err := filepath.Abs(o.source()); err == nil && a == b {
-			return nil, cli.Usagef("--fit names the samples that are judged: leave --fit out to fit on one half of them and judge the other")
+			return nil, cli.Usagef("--fit names the samples that are judged: leave --fit out to fit on one half of " +
+				"them and judge the other")
 		}
 	}
 	fits, err := tableSets(cmd, o.fit, &o.confidences)
@@ -100,7 +102,8 @@ func (o *recalibrateOptions) other(cmd *cobra.Command, sets []*sampleFile) ([]fi
 		return nil, err
 	}
 	if len(fits) != len(sets) {
-		return nil, cli.Usagef("--fit has %d sets of samples, there are %d to judge: name the radii with --radii, and fit a ledger with a ledger", len(fits), len(sets))
+		return nil, cli.Usagef("--fit has %d sets of samples, there are %d to judge: name the radii with --radii, "+
+			"and fit a ledger with a ledger", len(fits), len(sets))
 	}
 	var data *confidences.Labelled
 	if o.ledger != "" && fits[0].at != nil {
@@ -133,7 +136,8 @@ func (o *recalibrateOptions) saved(ctx context.Context, sets []*sampleFile) ([]f
 		return nil, fmt.Errorf("%s: expected the list of maps that --save writes: %w", o.use, err)
 	}
 	if len(saved) != len(sets) {
-		return nil, cli.Usagef("%s has %d maps, for as many radii; there are %d to judge at", o.use, len(saved), len(sets))
+		return nil, cli.Usagef("%s has %d maps, for as many radii; there are %d to judge at", o.use, len(saved),
+			len(sets))
 	}
 	parts := make([]fitPart, len(sets))
 	for i, one := range saved {
@@ -144,7 +148,8 @@ func (o *recalibrateOptions) saved(ctx context.Context, sets []*sampleFile) ([]f
 			return nil, fmt.Errorf("%s: entry %d: %w", o.use, i+1, err)
 		}
 		if one.Source == sourceOf(o.source()) {
-			return nil, fmt.Errorf("%s was fitted on %s: what is judged must not have been fitted on; expected other samples", o.use, o.source())
+			return nil, fmt.Errorf("%s was fitted on %s: what is judged must not have been fitted on; expected "+
+				"other samples", o.use, o.source())
 		}
 		parts[i] = fitPart{from: one.FittedOn, source: one.Source, data: one.Data, saved: one.Map}
 	}
@@ -154,15 +159,16 @@ func (o *recalibrateOptions) saved(ctx context.Context, sets []*sampleFile) ([]f
 	return parts, o.apart(ctx, o.use, saved[0].Data) // all of a file are of one ledger
 }
 
-// apart refuses a map that was fitted on images that are judged, and for claims on the population on images that are equal to one. data is nil where
-// it is not known what a map was fitted on.
+// apart refuses a map that was fitted on images that are judged, and for claims on the population
+// on images that are equal to one. data is nil where it is not known what a map was fitted on.
 func (o *recalibrateOptions) apart(ctx context.Context, name string, data *confidences.Labelled) error {
 	if o.ledger == "" {
 		return nil
 	}
 	if data == nil {
 		if o.population {
-			return cli.Usagef("--population: it is not known on which images the map of %s was fitted; expected one that was fitted on a ledger", name)
+			return cli.Usagef("--population: it is not known on which images the map of %s was fitted; expected one "+
+				"that was fitted on a ledger", name)
 		}
 		return nil
 	}
@@ -172,7 +178,8 @@ func (o *recalibrateOptions) apart(ctx context.Context, name string, data *confi
 	}
 	judged := confidences.LabelledOf(run)
 	if image, found := data.Shared(judged); found {
-		return fmt.Errorf("image %d of %s was fitted on in %s and is judged in %s: what is judged must not have been fitted on; expected other images, or leave --fit out", image, judged.Name, name, o.ledger)
+		return fmt.Errorf("image %d of %s was fitted on in %s and is judged in %s: what is judged must not have "+
+			"been fitted on; expected other images, or leave --fit out", image, judged.Name, name, o.ledger)
 	}
 	if !o.population {
 		return nil
@@ -186,7 +193,8 @@ func (o *recalibrateOptions) apart(ctx context.Context, name string, data *confi
 		return err
 	}
 	if a, b, equal := fit.Equal(images); equal {
-		return fmt.Errorf("image %d of %s, which was fitted on, equals image %d of %s, which is judged: nothing is claimed for the population; leave --population out", fit.IDs[a], data.Name, images.IDs[b], judged.Name)
+		return fmt.Errorf("image %d of %s, which was fitted on, equals image %d of %s, which is judged: nothing is "+
+			"claimed for the population; leave --population out", fit.IDs[a], data.Name, images.IDs[b], judged.Name)
 	}
 	return nil
 }

@@ -98,7 +98,8 @@ func (r *admmResult) print(out io.Writer) error {
 	}
 	fmt.Fprintln(w, "\nstart\tstep on a\tstep on z\tgrowth\tbest\tat step\tgap")
 	for _, run := range r.Runs {
-		cli.Fprintf(w, "%s\t%g\t%g\t%g\t%.6f\t%d\t%.6f\n", run.Start, run.StepA, run.StepZ, run.Growth, run.Best, run.BestStep, run.Gap)
+		cli.Fprintf(w, "%s\t%g\t%g\t%g\t%.6f\t%d\t%.6f\n", run.Start, run.StepA, run.StepZ, run.Growth, run.Best,
+			run.BestStep, run.Gap)
 	}
 	return w.Flush()
 }
@@ -133,7 +134,8 @@ type deceResult struct {
 
 func (r *deceResult) print(out io.Writer) error {
 	w := cli.Columns(out)
-	cli.Fprintf(w, "samples\t%d\nruns\t%d\ndECE\t%.6f\nexact\t%.6f\ngap\t%.6f\n", r.N, len(r.Runs), r.DECE, r.Exact, r.Gap)
+	cli.Fprintf(w, "samples\t%d\nruns\t%d\ndECE\t%.6f\nexact\t%.6f\ngap\t%.6f\n", r.N, len(r.Runs), r.DECE, r.Exact,
+		r.Gap)
 	return w.Flush()
 }
 

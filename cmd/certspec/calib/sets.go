@@ -40,15 +40,19 @@ noise is drawn anew in every call, and --seed, which anybody may know, is for re
 
 --calibrate of the images, drawn at random, calibrate, the others are tested; with --attacked, the file of certspec attack --save, its images
 are tested, as they are and attacked, and all others may calibrate. With too few calibration images for a radius every set has all classes.`,
-		Example: "  certspec calib sets --model models/fmnist-cnn-s025 --data fashionmnist/test --sigma 0.25 --radii 0,0.125,0.25,0.5\n" +
-			"  certspec attack out/fmnist.ledger --model models/fmnist-cnn-s025 --data fashionmnist/test --radii 0.125,0.25,0.5 --save out/attacked.json\n" +
-			"  certspec calib sets --model models/fmnist-cnn-s025 --data fashionmnist/test --sigma 0.25 --attacked out/attacked.json",
+		Example: "  certspec calib sets --model models/fmnist-cnn-s025 --data fashionmnist/test --sigma 0.25 " +
+			"--radii 0,0.125,0.25,0.5\n" +
+			"  certspec attack out/fmnist.ledger --model models/fmnist-cnn-s025 --data fashionmnist/test --radii " +
+			"0.125,0.25,0.5 --save out/attacked.json\n" +
+			"  certspec calib sets --model models/fmnist-cnn-s025 --data fashionmnist/test --sigma 0.25 --attacked " +
+			"out/attacked.json",
 		Args: cli.NoArgs,
 	}
 
 	o.input.Flags(cmd)
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
-		f.IntVar(&o.calibrate, "calibrate", 0, "calibration images (default half of the images; with --attacked all that are not attacked)")
+		f.IntVar(&o.calibrate, "calibrate", 0,
+			"calibration images (default half of the images; with --attacked all that are not attacked)")
 		f.File(&o.attacked, "attacked", "attacked images, as certspec attack --save writes them", "json")
 	})
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
@@ -101,7 +105,8 @@ func (o *setsOptions) run(cmd *cobra.Command) error {
 		}
 	}
 	if known < all.Len() {
-		return fmt.Errorf("%s: %d of %d images have no label; expected labels, by which sets are calibrated", all.Name, all.Len()-known, all.Len())
+		return fmt.Errorf("%s: %d of %d images have no label; expected labels, by which sets are calibrated", all.Name,
+			all.Len()-known, all.Len())
 	}
 	attacked, moved, err := o.readAttacked(all)
 	if err != nil {
@@ -144,7 +149,8 @@ func (o *setsOptions) readAttacked(all *dataset.Images) (*conformal.Attacked, ma
 
 func printSets(out io.Writer, p *conformal.Sets) error {
 	w := cli.Columns(out)
-	cli.Fprintf(w, "model\t%s\ndata\t%s, %d images calibrate, %d are tested\nnoise\tσ = %g, one noise sample for each image\n\n", p.Model, p.Data, p.Calibration, p.Test, p.Sigma)
+	cli.Fprintf(w, "model\t%s\ndata\t%s, %d images calibrate, %d are tested\nnoise\tσ = %g, one noise sample for "+
+		"each image\n\n", p.Model, p.Data, p.Calibration, p.Test, p.Sigma)
 	if err := w.Flush(); err != nil {
 		return err
 	}
@@ -158,16 +164,19 @@ func printSets(out io.Writer, p *conformal.Sets) error {
 	}
 	fmt.Fprintln(w)
 	for _, row := range p.Radii {
-		cli.Fprintf(w, "%g\t%.5f\t%d\t%.3f\t%.4f\t%.4f–%.4f", row.Radius, row.Level, row.Needed, row.Clean.Size, row.Clean.Coverage, row.Clean.Range[0], row.Clean.Range[1])
+		cli.Fprintf(w, "%g\t%.5f\t%d\t%.3f\t%.4f\t%.4f–%.4f", row.Radius, row.Level, row.Needed, row.Clean.Size,
+			row.Clean.Coverage, row.Clean.Range[0], row.Clean.Range[1])
 		if a := row.Attacked; a != nil {
 			cli.Fprintf(w, "\t%.3f\t%.4f\t%.4f–%.4f", a.Size, a.Coverage, a.Range[0], a.Range[1])
 		}
 		fmt.Fprintln(w)
 	}
-	cli.Fprintf(w, "\nA set holds the label with probability at least %g at any point within the radius, over calibration images, test image and the noise of both.\n", 1-p.Miscoverage)
+	cli.Fprintf(w, "\nA set holds the label with probability at least %g at any point within the radius, over "+
+		"calibration images, test image and the noise of both.\n", 1-p.Miscoverage)
 	for _, row := range p.Radii {
 		if row.Threshold == nil {
-			cli.Fprintf(w, "At %g every set has all %d classes: %d calibration images are needed, there are %d.\n", row.Radius, p.Classes, row.Needed, p.Calibration)
+			cli.Fprintf(w, "At %g every set has all %d classes: %d calibration images are needed, there are %d.\n",
+				row.Radius, p.Classes, row.Needed, p.Calibration)
 		}
 	}
 	if !p.Fresh {

@@ -27,7 +27,8 @@ type row struct {
 	ACCE    *float64 `json:"acce,omitempty"`
 	DECE    *float64 `json:"dece,omitempty"`
 
-	// Of a ledger: how far the accuracies of the bins are apart, and whether this is the row of a constant confidence, the accuracy.
+	// Of a ledger: how far the accuracies of the bins are apart, and whether this is the row of a
+	// constant confidence, the accuracy.
 	Resolution *float64 `json:"resolution,omitempty"`
 	Constant   bool     `json:"constant,omitempty"`
 }
@@ -50,7 +51,8 @@ func tableCommand() *cobra.Command {
 Brier score of the confidences, exact certified calibration error, certified Brier score, largest mean gap, mean width of
 the intervals; of a ledger also the resolution, and a row of a constant confidence to compare with, of a CSV file both in the notes; with --search also what ADMM and dECE find. What a file has no columns for, and all of one without
 samples, is –.`,
-		Example: "  certspec calib table r0.05.csv r0.25.csv r0.5.csv -o table.tex\n  certspec calib table out/fmnist.ledger --radii 0.05,0.25,0.5 --format csv",
+		Example: "  certspec calib table r0.05.csv r0.25.csv r0.5.csv -o table.tex\n  certspec calib table " +
+			"out/fmnist.ledger --radii 0.05,0.25,0.5 --format csv",
 	}
 
 	cli.Group(cmd, cli.Data, o.confidences.flags)
@@ -156,15 +158,18 @@ func (s *sampleFile) row() (row, error) {
 	}
 	s.warnOutside()
 	b, _, err := s.bounds()
-	row.known, row.CCE, row.CBS, row.MeanGap, row.Width = known{b.ECE, b.Brier}, &b.CCE, &b.CBS, &b.MeanGap, &b.MeanWidth
+	row.known, row.CCE, row.CBS, row.MeanGap, row.Width = known{b.ECE, b.Brier}, &b.CCE, &b.CBS, &b.MeanGap,
+		&b.MeanWidth
 	return row, err
 }
 
-// constant is the row of a confidence that is the accuracy for every sample; that of the samples gets its resolution, which a constant does not have.
+// constant is the row of a confidence that is the accuracy for every sample; that of the samples
+// gets its resolution, which a constant does not have.
 func (s *sampleFile) constant(of *row) (row, error) {
 	accuracy := *of.Accuracy
 	brier, zero := accuracy*(1-accuracy), 0.0
-	flat := row{File: of.File, Radius: of.Radius, N: of.N, Accuracy: of.Accuracy, known: known{&zero, &brier}, CCE: &zero, CBS: &brier, Width: &zero, Resolution: &zero, Constant: true}
+	flat := row{File: of.File, Radius: of.Radius, N: of.N, Accuracy: of.Accuracy, known: known{&zero, &brier},
+		CCE: &zero, CBS: &brier, Width: &zero, Resolution: &zero, Constant: true}
 	if s.Confidence == nil {
 		return flat, nil
 	}
@@ -173,7 +178,8 @@ func (s *sampleFile) constant(of *row) (row, error) {
 	return flat, err
 }
 
-// compare says in words how samples stand beside a constant confidence: those of a ledger where they are no better, those of a CSV file, whose table has no row for it, always.
+// compare says in words how samples stand beside a constant confidence: those of a ledger where
+// they are no better, those of a CSV file, whose table has no row for it, always.
 func (s *sampleFile) compare(own, flat *row) (notes []string) {
 	name, at := own.File, "the confidences"
 	if s.at != nil {
@@ -188,7 +194,8 @@ func (s *sampleFile) compare(own, flat *row) (notes []string) {
 		no = "no "
 	}
 	if s.at == nil || no != "" {
-		notes = append(notes, fmt.Sprintf("%s: %s are %sbetter than a constant (%s %.4f against %.4f).", name, at, no, score, *value, *flat.Brier))
+		notes = append(notes, fmt.Sprintf("%s: %s are %sbetter than a constant (%s %.4f against %.4f).", name, at, no,
+			score, *value, *flat.Brier))
 	}
 	if s.at == nil && own.Resolution != nil {
 		notes = append(notes, fmt.Sprintf("%s: the resolution is %.4f, a constant's 0.", name, *own.Resolution))
@@ -210,7 +217,8 @@ func (s *sampleFile) search(cmd *cobra.Command, row *row) error {
 }
 
 func calibrationTable(rows []row, search bool) *table.Table {
-	t := &table.Table{Columns: []string{"file", "radius", "samples", "accuracy", "ECE", "Brier", "CCE", "CBS", "mean gap", "mean width"}}
+	t := &table.Table{Columns: []string{"file", "radius", "samples", "accuracy", "ECE", "Brier", "CCE", "CBS",
+		"mean gap", "mean width"}}
 	if search {
 		t.Columns = append(t.Columns, "ACCE", "dECE")
 	}

@@ -112,7 +112,8 @@ func (o *worstOptions) run(cmd *cobra.Command) error {
 		byExact: o.exact, byADMM: o.admm, byDECE: o.dece}[o.by]
 	if o.claim.kind == joint {
 		if o.assignment != "" || o.lp != "" {
-			return cli.Usagef("--assignment and --lp are of the program in which all intervals hold; leave them out with --claim joint")
+			return cli.Usagef("--assignment and --lp are of the program in which all intervals hold; leave them out " +
+				"with --claim joint")
 		}
 		find = func(_ *cobra.Command, s *sampleFile) (answer, error) { return o.claim.of(s) }
 	}

@@ -69,22 +69,31 @@ sample is kept instead: certspec ood smooth bounds from it how sure the smoothed
 
 With --rule anytime, the ledger is closed whenever the run stops, by Ctrl-C too; a larger --budget goes on.
 certspec sweep certifies under many corruptions.`,
-		Example: "  certspec certify --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 --n 10000 --out out/fmnist-s025.ledger\n" +
-			"  certspec certify --exec \"python my_model.py\" --data cifar10/test --skip 20 --sigma 0.25 --n 10000 --out out/mine.ledger\n" +
-			"  certspec certify --model models/resnet20 --data cifar10/test --skip 20 --corrupt fog --severity 3 --sigma 0.25 --out out/fog-3.ledger\n" +
-			"  certspec certify --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 --rule anytime --budget 5e6 --out out/any.ledger",
+		Example: "  certspec certify --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 " +
+			"--n 10000 --out out/fmnist-s025.ledger\n" +
+			"  certspec certify --exec \"python my_model.py\" --data cifar10/test --skip 20 --sigma 0.25 --n 10000 " +
+			"--out out/mine.ledger\n" +
+			"  certspec certify --model models/resnet20 --data cifar10/test --skip 20 --corrupt fog --severity 3 " +
+			"--sigma 0.25 --out out/fog-3.ledger\n" +
+			"  certspec certify --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 " +
+			"--rule anytime --budget 5e6 --out out/any.ledger",
 		Args: cli.NoArgs,
 	}
 
 	o.input.CorruptFlags(cmd)
 	cli.RunFlags(cmd, &o.Options)
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
-		f.Floats(&o.radii, "radii", nil, "radii of the printed certified accuracies (default steps of 0.25); of the rule betting, the radii that are tested")
+		f.Floats(&o.radii, "radii", nil,
+			"radii of the printed certified accuracies (default steps of 0.25); of the rule betting, the radii that "+
+				"are tested")
 		o.until.flags(f)
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Out(&o.Ledger, "ledger, the file that records the run; without one nothing is kept")
-		f.Var(keptScores{&o.Options}, "keep-scores", "keep the scores of the class too, for certspec calib: counts in so many cells (1 to 1000; 1000 where none is named), in a file beside the ledger; top: the largest score of each noise sample instead, for certspec ood smooth")
+		f.Var(keptScores{&o.Options}, "keep-scores",
+			"keep the scores of the class too, for certspec calib: counts in so many cells (1 to 1000; 1000 where "+
+				"none is named), in a file beside the ledger; top: the largest score of each noise sample instead, "+
+				"for certspec ood smooth")
 		f.Complete("keep-scores", func() []string { return []string{topScores, strconv.Itoa(ledger.MaxScoreCells)} })
 		f.Lookup("keep-scores").NoOptDefVal = strconv.Itoa(ledger.MaxScoreCells)
 		o.shard.flags(f)
@@ -201,7 +210,8 @@ func (o *options) result(run *rs.Run, first *preflight.First) *Result {
 		Ledger: o.Ledger, Model: h.Model.Name, Engine: h.Model.Identity.Engine, Data: h.Data.Name,
 		Sigma: h.Sigma, Alpha: h.Alpha, Noise: h.Noise, Rule: h.Rule.Name, MaxSamples: o.MaxSamples,
 		Seed: h.Seed, SeedChosen: h.SeedChosen, SeedNote: rs.SeedNote(*h), RadiusCap: run.RadiusCap(),
-		Metrics: cli.Measure(run.Rows, o.radii, nil), Misses: run.Misses(), Passes: run.Passes(), Preprocessing: first.Preprocessing,
+		Metrics: cli.Measure(run.Rows, o.radii, nil), Misses: run.Misses(), Passes: run.Passes(),
+		Preprocessing: first.Preprocessing,
 	}
 	if h.Shard != nil {
 		c.Shard = fmt.Sprintf("%d/%d by %s", h.Shard.Index, h.Shard.Count, h.Shard.By)
@@ -242,9 +252,11 @@ func (c *Result) print(out io.Writer) error {
 	cli.Fprintf(w, "preprocessing\t%s\n", c.Preprocessing)
 	cli.Fprintf(w, "noise\tσ = %g, %s, seed %d (%s)\n", c.Sigma, c.Noise, c.Seed, seed)
 	if c.Rule == rs.Anytime {
-		cli.Fprintf(w, "rule\t%s, α = %g at all numbers of noise samples together; a larger budget goes on\n", c.Rule, c.Alpha)
+		cli.Fprintf(w, "rule\t%s, α = %g at all numbers of noise samples together; a larger budget goes on\n", c.Rule,
+			c.Alpha)
 	} else {
-		cli.Fprintf(w, "rule\t%s, n ≤ %d, α = %g; no radius can exceed %.4f\n", c.Rule, c.MaxSamples, c.Alpha, c.RadiusCap)
+		cli.Fprintf(w, "rule\t%s, n ≤ %d, α = %g; no radius can exceed %.4f\n", c.Rule, c.MaxSamples, c.Alpha,
+			c.RadiusCap)
 	}
 	if c.Shard != "" {
 		cli.Fprintf(w, "shard\t%s; certspec ledger merge joins it with the others\n", c.Shard)
@@ -266,12 +278,15 @@ func (c *Result) print(out io.Writer) error {
 		cli.Fprintf(w, "certified accuracy at %g\t%.4f\n", a.Radius, a.Value)
 	}
 	if b := c.Bands; b != nil {
-		cli.Fprintf(w, "true mean radius\t%.4f to %.4f on these %d images, radii cut at %.4g\n", b.Radius.Lower, b.Radius.Upper, b.Images, b.Cut)
+		cli.Fprintf(w, "true mean radius\t%.4f to %.4f on these %d images, radii cut at %.4g\n", b.Radius.Lower,
+			b.Radius.Upper, b.Images, b.Cut)
 		for _, a := range b.Accuracy {
 			cli.Fprintf(w, "true accuracy at %g\t%.4f to %.4f\n", a.At, a.Lower, a.Upper)
 		}
-		cli.Fprintf(w, "\tall of them, whenever the run is stopped, with probability %g: at most %d of the %d bounds ever fail;\n", b.Confidence, b.Failures, b.Images)
-		cli.Fprintf(w, "\tfor the population of the images ± %.4f on an accuracy, with probability %.3g\n", b.Population, 2*b.Confidence-1)
+		cli.Fprintf(w, "\tall of them, whenever the run is stopped, with probability %g: at most %d of the %d "+
+			"bounds ever fail;\n", b.Confidence, b.Failures, b.Images)
+		cli.Fprintf(w, "\tfor the population of the images ± %.4f on an accuracy, with probability %.3g\n",
+			b.Population, 2*b.Confidence-1)
 	}
 	if c.SeedChosen {
 		cli.Fprintf(w, "seed\t%s\n", c.SeedNote)

@@ -12,8 +12,11 @@ import (
 type shardOptions struct{ part, by string }
 
 func (o *shardOptions) flags(f *cli.Flags) {
-	f.Named(&o.part, "shard", "", "part of the run, i/n with i from 0; auto: from the environment of a Slurm, Kubernetes or Grid Engine job; auto/n: of n parts, whatever it says of their number", func() []string { return []string{"auto", "auto/"} })
-	cli.Choice(f, &o.by, "shard-by", ledger.ShardImages, "what is split: images, or blocks of each image (of the rule fixed)", ledger.ShardImages, ledger.ShardBlocks)
+	f.Named(&o.part, "shard", "", "part of the run, i/n with i from 0; auto: from the environment of a Slurm, "+
+		"Kubernetes or Grid Engine job; auto/n: of n parts, whatever it says of their number",
+		func() []string { return []string{"auto", "auto/"} })
+	cli.Choice(f, &o.by, "shard-by", ledger.ShardImages,
+		"what is split: images, or blocks of each image (of the rule fixed)", ledger.ShardImages, ledger.ShardBlocks)
 }
 
 // read reads the flags, from the environment of a job where that is asked for.

@@ -49,14 +49,16 @@ those of certspec corrupt make.`,
 
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
 		f.File(&o.in, "in", "NumPy file of uint8 images", "npy")
-		f.Text(&o.key.Data, "set", "name of the base set in the keys of the random numbers, e.g. CIFAR-10 (default images)")
+		f.Text(&o.key.Data, "set", "name of the base set in the keys of the random numbers, e.g. CIFAR-10 (default "+
+			"images)")
 		f.IntVar(&o.first, "first", 0, "index of the first image")
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.Named(&o.Name, "name", "", "corruption; certspec corrupt list shows all", cli.Corruptions)
 		f.IntVar(&o.Severity, "severity", 0, "1 to 5; not of fourier")
 		f.IntVar(&o.Centre, "fc", 0, "fourier: ring of the spectrum, in periods per image, published 1 to 16")
-		f.Float64Var(&o.Decay, "alpha", 0, "fourier: how fast the noise falls off beside the ring, published 0.5, 1, 2, 3")
+		f.Float64Var(&o.Decay, "alpha", 0,
+			"fourier: how fast the noise falls off beside the ring, published 0.5, 1, 2, 3")
 		f.Float64Var(&o.Norm, "eps", 0, "fourier: ℓ2 norm of the noise, published 8, 10, 12")
 		o.CorruptVariants.Flags(f)
 		f.Uint64Var(&o.key.Seed, "seed", 0, "of the random numbers")
@@ -119,8 +121,10 @@ func (o *applyOptions) run(cmd *cobra.Command) error {
 	}
 	if *o.json {
 		sum := sha256.Sum256(pixels)
-		return cli.PrintJSON(cmd.OutOrStdout(), Applied{s, key, images.Len(), images.Shape, o.out, hex.EncodeToString(sum[:])})
+		return cli.PrintJSON(cmd.OutOrStdout(), Applied{s, key, images.Len(), images.Shape, o.out,
+			hex.EncodeToString(sum[:])})
 	}
-	_, err = cli.Fprintf(cmd.OutOrStdout(), "%s: %d images of %v under %v, seed %d\n", o.out, images.Len(), images.Shape, s, key.Seed)
+	_, err = cli.Fprintf(cmd.OutOrStdout(), "%s: %d images of %v under %v, seed %d\n", o.out, images.Len(),
+		images.Shape, s, key.Seed)
 	return err
 }

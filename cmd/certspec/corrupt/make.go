@@ -31,13 +31,15 @@ with three norms), labels.npy, and manifest.json with the settings and the SHA-2
 complete; the same command adds files to a folder that was made with the same data and seed.`,
 		Example: "  certspec corrupt make --data cifar10/test --family C --seed 1 --out CIFAR-10-C-gen\n" +
 			"  certspec corrupt make --data cifar10/test --family F --fc 1,5,9 --alpha 0.5 --seed 1 --out CIFAR-10-F\n" +
-			"  certspec certify --data npy:CIFAR-10-C-gen/fog.npy,CIFAR-10-C-gen/labels.npy,severity=3,classes=cifar10 ...",
+			"  certspec certify --data " +
+			"npy:CIFAR-10-C-gen/fog.npy,CIFAR-10-C-gen/labels.npy,severity=3,classes=cifar10 ...",
 		Args: cli.NoArgs,
 	}
 
 	o.images.Flags(cmd)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.Words(&o.words, "family", nil, "families or groups: C, C-extra, C-bar, F, Low, Mid, High, all", cli.CorruptionWords)
+		f.Words(&o.words, "family", nil, "families or groups: C, C-extra, C-bar, F, Low, Mid, High, all",
+			cli.CorruptionWords)
 		f.Words(&o.names, "name", nil, "single corruptions", cli.Corruptions)
 		f.Ints(&o.centres, "fc", nil, "of F: rings (default 1 to 16)")
 		f.Floats(&o.decays, "alpha", nil, "of F: decays (default 0.5, 1, 2, 3)")

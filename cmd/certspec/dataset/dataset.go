@@ -224,7 +224,8 @@ func (i Info) print(out io.Writer) error {
 // oneName wants one argument, the name of a data set.
 func oneName(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return cli.Usagef("%s wants one name of a data set; certspec dataset list shows the known ones", cmd.CommandPath())
+		return cli.Usagef("%s wants one name of a data set; certspec dataset list shows the known ones",
+			cmd.CommandPath())
 	}
 	return nil
 }

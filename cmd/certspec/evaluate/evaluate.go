@@ -47,18 +47,24 @@ func Command() *cobra.Command {
 right answers of images. --model may be a folder of models. --out is a table with a line for each model, which "certspec lines fit --in" reads: several models with the
 same --out share it. --predictions keeps the class of every image, FOLDER/clean/MODEL.npy and FOLDER/fog/3/MODEL.npy with a card and labels.npy, for
 "certspec lines agree".`,
-		Example: "  certspec evaluate --model m.onnx --data cifar10-jpeg/test --corrupt C --predictions preds/ --out acc.csv\n" +
-			"  certspec evaluate --model notebooks/models/cifar10-resnet20-s025 --data cifar10-jpeg/test --count 500 --corrupt fog,snow --severity 3 --label group=smoothed --out acc.csv",
+		Example: "  certspec evaluate --model m.onnx --data cifar10-jpeg/test --corrupt C --predictions preds/ " +
+			"--out acc.csv\n" +
+			"  certspec evaluate --model notebooks/models/cifar10-resnet20-s025 --data cifar10-jpeg/test --count " +
+			"500 --corrupt fog,snow --severity 3 --label group=smoothed --out acc.csv",
 		Args: cli.NoArgs,
 	}
 	o.input.Flags(cmd)
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
-		f.Words(&o.words, "corrupt", nil, "corruptions by name, family or group: fog, C, C-bar, Low, Mid, High", cli.CorruptionWords)
+		f.Words(&o.words, "corrupt", nil, "corruptions by name, family or group: fog, C, C-bar, Low, Mid, High",
+			cli.CorruptionWords)
 		f.Ints(&o.severities, "severity", nil, "of --corrupt, 1 to 5 (default all)")
 		f.Uint64Var(&o.Seed, "corrupt-seed", 0, "of the random numbers of --corrupt")
 		o.variants.Flags(f)
-		f.File(&o.folders, "model-folders", "file with the folder of each class of the model, class 0 first, as the 1,000 WordNet ids of ImageNet: data with some of these are judged among them alone")
-		f.File(&o.groups, "groups", "file with a line for each class of the data: its name, then the numbers of the model's classes that stand for it")
+		f.File(&o.folders, "model-folders",
+			"file with the folder of each class of the model, class 0 first, as the 1,000 WordNet ids of ImageNet: "+
+				"data with some of these are judged among them alone")
+		f.File(&o.groups, "groups", "file with a line for each class of the data: its name, then the numbers of the "+
+			"model's classes that stand for it")
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.Text(&o.Name, "name", "of the model in files (default that of its file)")
@@ -66,7 +72,8 @@ same --out share it. --predictions keeps the class of every image, FOLDER/clean/
 		f.IntVar(&o.Batch, "batch", 100, "images in one call of the model")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
-		f.Folder(&o.Folder, "predictions", "folder of the predictions (default beside --out, its name with -predictions)")
+		f.Folder(&o.Folder, "predictions",
+			"folder of the predictions (default beside --out, its name with -predictions)")
 		f.Out(&o.out, "table (.csv) to which the model's line is added, or in which it is replaced")
 	})
 	o.json = cli.JSON(cmd)
@@ -180,7 +187,8 @@ func printResults(out io.Writer, results []Result) error {
 	w := cli.Figures(out)
 	fmt.Fprintln(w, "set\tright\timages\taccuracy, %\t")
 	for i, r := range results {
-		if several := results[0].Model != results[len(results)-1].Model; several && (i == 0 || r.Model != results[i-1].Model) {
+		if several := results[0].Model != results[len(results)-1].Model; several &&
+			(i == 0 || r.Model != results[i-1].Model) {
 			cli.Fprintf(w, "%s\t\t\t\t\n", r.Model)
 		}
 		cli.Fprintf(w, "%s\t%d\t%d\t%.2f\t\n", r.Set, r.Right, r.Images, 100*r.Share)

@@ -23,7 +23,10 @@ form that certspec experiment list NAME prints.`,
 type places []string
 
 func (p *places) flag(f *cli.Flags) {
-	f.StringArrayVar((*[]string)(p), "data", nil, "where data of a kind lie, as in cifar10=cifar10-jpeg or imagenet=folder:/data/imagenet (with train and val below); cifar10-c=FOLDER and imagenet-c=FOLDER take the published corrupted images, cifar10-start=MODEL what training begins with, cifar10-soft=LEDGER soft labels; may be given several times")
+	f.StringArrayVar((*[]string)(p), "data", nil,
+		"where data of a kind lie, as in cifar10=cifar10-jpeg or imagenet=folder:/data/imagenet (with train and val "+
+			"below); cifar10-c=FOLDER and imagenet-c=FOLDER take the published corrupted images, "+
+			"cifar10-start=MODEL what training begins with, cifar10-soft=LEDGER soft labels; may be given several times")
 	f.Complete("data", func() []string {
 		return []string{"cifar10=", "imagenet=folder:", "cifar10-c=", "imagenet-c=", "cifar10-start=", "cifar10-soft="}
 	})
@@ -50,7 +53,8 @@ func mergeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "merge FOLDER…",
 		Short: "Join the folders of shards",
-		Long: "Join the folders that certspec experiment run --shard filled into one. What several of them hold must be equal.\n" +
+		Long: "Join the folders that certspec experiment run --shard filled into one. What several of them hold " +
+			"must be equal.\n" +
 			"A folder that is joined into itself gets digests of its results, where it was made before there were any.",
 		Example: "  certspec experiment merge out/part0 out/part1 --out out/table2",
 	}

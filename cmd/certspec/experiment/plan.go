@@ -25,14 +25,16 @@ func planCommand() *cobra.Command {
 deviation of paired differences by image, by cell and by seed, and from these the smallest difference that the tier's images, cells and seeds show,
 beside the published one; and how many images, or seeds, that one would take. Nothing is computed but this.`,
 		Example: "  certspec experiment plan A/table2 --tier evidence --pilot notebooks/results/experiments/A\n" +
-			"  certspec experiment plan A/table2 --tier evidence --pilot notebooks/results/experiments/A --against Gaussian+JSD --rows A/c10/g-jsd,A/c10/fm-hcr",
+			"  certspec experiment plan A/table2 --tier evidence --pilot notebooks/results/experiments/A --against " +
+			"Gaussian+JSD --rows A/c10/g-jsd,A/c10/fm-hcr",
 	}
 
 	cli.Group(cmd, cli.Data, o.places.flag)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.Tier(&o.Tier, "that is planned")
 		f.Folder(&o.pilot, "pilot", "folder of an experiment with results of the table")
-		f.Text(&o.against, "against", "title or recipe of the row that the others are compared with (default that of the table)")
+		f.Text(&o.against, "against", "title or recipe of the row that the others are compared with (default that "+
+			"of the table)")
 		f.Words(&o.Rows, "rows", nil, "these rows alone: recipes (default all that the pilot has)", nil)
 		f.Add(&o.Add)
 	})

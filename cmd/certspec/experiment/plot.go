@@ -52,9 +52,12 @@ best-changes  how certified accuracy and the largest calibration error differ fr
 changes       the same, whichever network training began with (figures 17 and 18)
 correlations  rank correlations of certified accuracy, average certified radius, and the largest errors
               over all models, by radius (figure 19)`,
-		Example: "  certspec experiment plot notebooks/results/experiments/A A/table2 --figure groups --out groups.svg\n" +
-			"  certspec experiment plot notebooks/results/experiments/D-evidence D/table7 --figure changes --out changes.pdf\n" +
-			"  certspec experiment plot notebooks/results/experiments/D-evidence D/table7 --figure correlations --resamples 1000 --out correlations.png",
+		Example: "  certspec experiment plot notebooks/results/experiments/A A/table2 --figure groups --out " +
+			"groups.svg\n" +
+			"  certspec experiment plot notebooks/results/experiments/D-evidence D/table7 --figure changes --out " +
+			"changes.pdf\n" +
+			"  certspec experiment plot notebooks/results/experiments/D-evidence D/table7 --figure correlations " +
+			"--resamples 1000 --out correlations.png",
 	}
 
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
@@ -177,7 +180,8 @@ func correlationPicture(title string, of []experiment.RankCorrelation) (*picture
 
 func groupPicture(title string, of []experiment.GroupRadius) *picture {
 	grid := experimentplot.ByGroup(title, of)
-	p := &picture{paint: grid.Paint, caption: "average certified radius clean and by frequency group of corruptions, " + title, numbers: of,
+	p := &picture{paint: grid.Paint, caption: "average certified radius clean and by frequency group of corruptions, " +
+		title, numbers: of,
 		columns: []any{"model", "corruptions", "radius", "low", "high"}}
 	p.width, p.height = grid.Size()
 	for _, r := range of {
@@ -192,7 +196,9 @@ func mapPicture(filled *experiment.Filled) (*picture, error) {
 		return nil, err
 	}
 	numbers := map[string]*spectral.Map{}
-	p := &picture{paint: maps.Paint, caption: "average certified radius of images disturbed at one frequency, a map for each model of " + filled.Name, numbers: numbers,
+	p := &picture{paint: maps.Paint,
+		caption: "average certified radius of images disturbed at one frequency, a map for each model of " +
+			filled.Name, numbers: numbers,
 		columns: []any{"model", "least", "largest", "mean"}}
 	p.width, p.height = maps.Size()
 	for _, l := range filled.Lines {
@@ -216,7 +222,8 @@ func changePicture(filled *experiment.Filled, best bool) (*picture, error) {
 		return nil, err
 	}
 	var of []experiment.Change
-	p := &picture{paint: grid.Paint, caption: "changes of certified accuracy and of the largest calibration error by further training, by radius",
+	p := &picture{paint: grid.Paint,
+		caption: "changes of certified accuracy and of the largest calibration error by further training, by radius",
 		columns: []any{"model", "began with", "radius", "certified accuracy", "CCE", "ACCE", "CBS"}}
 	p.width, p.height = grid.Size()
 	for _, c := range filled.Changes() {

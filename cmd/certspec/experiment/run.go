@@ -41,8 +41,10 @@ so again, as pruning leaves nothing of a layer, is not tried again.`,
 	cli.Group(cmd, cli.Data, o.places.flag)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.Tier(&o.Tier, "how much is done")
-		f.Words(&o.Rows, "rows", nil, "make only these rows: recipes, also as patterns, C/conv8/*/*, or titles of added networks (default all)", nil)
-		f.Text(&o.shard, "shard", "make part i of n, as in 0/4, each in a folder of its own, which certspec experiment merge joins; a part has whole networks")
+		f.Words(&o.Rows, "rows", nil, "make only these rows: recipes, also as patterns, C/conv8/*/*, or titles of "+
+			"added networks (default all)", nil)
+		f.Text(&o.shard, "shard", "make part i of n, as in 0/4, each in a folder of its own, which certspec "+
+			"experiment merge joins; a part has whole networks")
 		f.BoolVar(&o.dry, "dry-run", false, "say what is left and how long it takes, and stop")
 		f.Add(&o.Add)
 	})
@@ -122,7 +124,8 @@ func estimated(cmd *cobra.Command, e experiment.Estimate, asJSON bool) error {
 	fmt.Fprintln(out, e)
 	w := cli.Columns(out)
 	for _, r := range e.Rates {
-		cli.Fprintf(w, "%s\ttraining %.0f images/s\tcertifying %.0f noise samples/s\n", r.Network, r.Training, r.Samples)
+		cli.Fprintf(w, "%s\ttraining %.0f images/s\tcertifying %.0f noise samples/s\n", r.Network, r.Training,
+			r.Samples)
 	}
 	return w.Flush()
 }

@@ -31,7 +31,8 @@ files of corrupted images or our own were used. It needs manifest.json and resul
 
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.BoolVar(&o.left, "left", false, "print what is done and what is left of all tables of the folder")
-		f.BoolVar(&o.published, "published", false, "also the published figures, where the built-in table has them, beside those of the folder")
+		f.BoolVar(&o.published, "published", false,
+			"also the published figures, where the built-in table has them, beside those of the folder")
 		f.BootstrapFlags(&o.bootstrap)
 	})
 	o.table.Flags(cmd)

@@ -41,7 +41,10 @@ layer2.0.downsample.0, fc). The input layer has no weights: it is to be put befo
 		Args: cli.NoArgs,
 	}
 
-	cli.Group(cmd, cli.Model, func(f *cli.Flags) { f.Model(&o.model, "path of the model file, with or without its ending") })
+	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
+		f.Model(&o.model,
+			"path of the model file, with or without its ending")
+	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Outs(&o.out, "file to write: .onnx, .safetensors or .npz; may be given several times")
 	})
@@ -59,7 +62,8 @@ func (o *options) run(cmd *cobra.Command) error {
 		return cli.Usagef("--model is missing: the path of a trained network, e.g. --model models/fmnist-cnn-s025")
 	}
 	if onnx == "" && safetensors == "" && npz == "" {
-		return cli.Usagef("no file to write is named: expected --out with a name that ends in .onnx, .safetensors or .npz, e.g. --out fmnist.onnx")
+		return cli.Usagef("no file to write is named: expected --out with a name that ends in .onnx, .safetensors " +
+			"or .npz, e.g. --out fmnist.onnx")
 	}
 	m, err := modelfile.Read(model)
 	if err != nil {
@@ -101,10 +105,12 @@ func (o *options) run(cmd *cobra.Command) error {
 // byEnding tells the files of --out apart.
 func (o *options) byEnding() error {
 	for _, path := range o.out {
-		to := map[string]*string{".onnx": &o.onnx, torch.Safetensors: &o.safetensors, torch.NPZ: &o.npz}[strings.ToLower(filepath.Ext(path))]
+		to := map[string]*string{".onnx": &o.onnx, torch.Safetensors: &o.safetensors,
+			torch.NPZ: &o.npz}[strings.ToLower(filepath.Ext(path))]
 		switch {
 		case to == nil:
-			return cli.Usagef("--out %s: expected a name that ends in .onnx, %s or %s", path, torch.Safetensors, torch.NPZ)
+			return cli.Usagef("--out %s: expected a name that ends in .onnx, %s or %s", path, torch.Safetensors,
+				torch.NPZ)
 		case *to != "":
 			return cli.Usagef("--out %s: there is %s already; expected one file of each kind", path, *to)
 		}

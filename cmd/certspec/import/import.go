@@ -48,7 +48,8 @@ Any other network can be certified from an ONNX file, without being imported.
 
 The normalisation of the images is no weight: give it by --input. With --data the accuracy is
 measured and written on the card.`,
-		Example: "  certspec import --weights resnet20.safetensors --net resnet20 --input standardize --data cifar10/test --out models/theirs",
+		Example: "  certspec import --weights resnet20.safetensors --net resnet20 --input standardize --data " +
+			"cifar10/test --out models/theirs",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := cli.NoArgs(cmd, args); err != nil {
 				return cli.Usagef("%w; --weights names the file\n\n%s", err, cli.WaysIn(args[0]))
@@ -58,13 +59,21 @@ measured and written on the card.`,
 	}
 
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
-		f.File(&o.weights, "weights", "file of weights: .safetensors, .npz, or a checkpoint that torch.save wrote", "safetensors", "npz", "pth", "pt", "th", "tar")
-		f.Text(&o.table, "table", "table of weights in the file, e.g. model_ema (default state_dict, model_state_dict, net, model or weights)")
+		f.File(&o.weights, "weights", "file of weights: .safetensors, .npz, or a checkpoint that torch.save wrote",
+			"safetensors", "npz", "pth", "pt", "th", "tar")
+		f.Text(&o.table, "table", "table of weights in the file, e.g. model_ema (default state_dict, "+
+			"model_state_dict, net, model or weights)")
 		f.Named(&o.a.Name, "net", "", "network: "+strings.Join(nets.Names(), ", "), nets.Names)
-		cli.Choice(f, &o.a.Input, "input", nets.InputNone, "input layer: none, center, standardize (both by CIFAR-10 statistics) or imagenet (standardized by ImageNet's)", nets.Inputs()...)
-		cli.Choice(f, &o.shortcuts, "shortcuts", torch.ConvolvedShortcuts, "of a residual network: convolved (option B, with weights) or padded (option A, as in pytorch_resnet_cifar10)", torch.ConvolvedShortcuts, torch.PaddedShortcuts)
-		f.Text(&o.size, "size", "height, width and channels of an image (default those of the images of --data, or 32x32x3)")
-		f.Float64Var(&o.sigma, "sigma", 0, "standard deviation of the noise of its training, as its makers say, for the card")
+		cli.Choice(f, &o.a.Input, "input", nets.InputNone,
+			"input layer: none, center, standardize (both by CIFAR-10 statistics) or imagenet (standardized by "+
+				"ImageNet's)", nets.Inputs()...)
+		cli.Choice(f, &o.shortcuts, "shortcuts", torch.ConvolvedShortcuts,
+			"of a residual network: convolved (option B, with weights) or padded (option A, as in "+
+				"pytorch_resnet_cifar10)", torch.ConvolvedShortcuts, torch.PaddedShortcuts)
+		f.Text(&o.size, "size", "height, width and channels of an image (default those of the images of --data, or "+
+			"32x32x3)")
+		f.Float64Var(&o.sigma, "sigma", 0,
+			"standard deviation of the noise of its training, as its makers say, for the card")
 		f.Engine(&o.engine)
 	})
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
@@ -99,7 +108,8 @@ func (o *options) run(cmd *cobra.Command) error {
 		return err
 	}
 	if len(file.Others) > 0 && o.table == "" {
-		cli.Say("%s: took the weights under %s; it has others under %s (choose by --table)", weights, file.Table, strings.Join(file.Others, ", "))
+		cli.Say("%s: took the weights under %s; it has others under %s (choose by --table)", weights, file.Table,
+			strings.Join(file.Others, ", "))
 	}
 	if a.Classes, err = torch.Classes(file.Tensors); err != nil {
 		return unknownNetwork(weights, err)
@@ -108,7 +118,8 @@ func (o *options) run(cmd *cobra.Command) error {
 		return err
 	}
 	m := &modelfile.Model{Card: modelfile.Card{
-		Source:  &modelfile.Source{Origin: modelfile.Imported, File: filepath.Base(weights), Digest: file.Digest, Table: file.Table},
+		Source: &modelfile.Source{Origin: modelfile.Imported, File: filepath.Base(weights), Digest: file.Digest,
+			Table: file.Table},
 		Recipe:  modelfile.Unknown(sigma),
 		Program: cli.Version(), Command: cli.CommandLine(os.Args[1:]),
 	}}
@@ -149,9 +160,11 @@ func (o *options) run(cmd *cobra.Command) error {
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), m.Card)
 	}
-	cli.Fprintf(cmd.OutOrStdout(), "%s: %s for images of %v, %d classes, %d parameters\n", out, a.Name, a.Shape, a.Classes, m.Card.Parameters)
+	cli.Fprintf(cmd.OutOrStdout(), "%s: %s for images of %v, %d classes, %d parameters\n", out, a.Name, a.Shape,
+		a.Classes, m.Card.Parameters)
 	if images != nil {
-		cli.Fprintf(cmd.OutOrStdout(), "accuracy on %s %.2f %%, with noise σ = %g %.2f %%\n", images.Name, 100*m.Card.Accuracy, sigma, 100*m.Card.NoisyTest)
+		cli.Fprintf(cmd.OutOrStdout(), "accuracy on %s %.2f %%, with noise σ = %g %.2f %%\n", images.Name,
+			100*m.Card.Accuracy, sigma, 100*m.Card.NoisyTest)
 	}
 	return nil
 }
@@ -183,6 +196,7 @@ func measureAccuracy(cmd *cobra.Command, path, choice string, images *dataset.Im
 		}
 	}
 	card.Test = modelfile.Data{Name: images.Name, Images: images.Len(), Digest: images.Digest}
-	card.Backend = fmt.Sprintf("%s %s, %s", info.Identity.Engine, info.Identity.EngineVersion, info.Identity.InstructionSet)
+	card.Backend = fmt.Sprintf("%s %s, %s", info.Identity.Engine, info.Identity.EngineVersion,
+		info.Identity.InstructionSet)
 	return modelfile.Write(path, m)
 }

@@ -56,9 +56,13 @@ model files. In ONNX files normalisation is often folded into the weights, which
 		f.Text(&o.alpha, "alpha", "weights of TO, from 0 to 1: FIRST:LAST:STEP, or a list, as in 0,0.5,1")
 	})
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
-		f.Named(&o.data, "adapt", "", "images for new running averages of batch normalisation, but for the ends; default those between", cli.DataNames)
+		f.Named(&o.data, "adapt", "", "images for new running averages of batch normalisation, but for the ends; "+
+			"default those between", cli.DataNames)
 	})
-	cli.Group(cmd, cli.Model, func(f *cli.Flags) { f.TrainingEngine(&o.engine, "engine", "what runs the network for --adapt") })
+	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
+		f.TrainingEngine(&o.engine, "engine",
+			"what runs the network for --adapt")
+	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.OutFolder(&o.out, "folder to write to") })
 	o.json = cli.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1]) }
@@ -119,14 +123,16 @@ func (o *options) run(cmd *cobra.Command, from, to string) error {
 const renewing = 100
 
 // adapted writes a network between with the averages that images give.
-func (o *options) adapted(ctx context.Context, pair *mix.Pair, images *dataset.Images, path string, alpha float64) error {
+func (o *options) adapted(ctx context.Context, pair *mix.Pair, images *dataset.Images, path string,
+	alpha float64) error {
 	m, err := pair.Model(alpha)
 	if err != nil {
 		return err
 	}
 	mixture := m.Card.Mixture
 	if m, err = adapt.Run(ctx, m, images, adapt.Options{
-		Method: adapt.BN, Sigma: m.Card.Recipe.Noise(), Images: min(5000, images.Len()), Steps: renewing, Backend: o.engine,
+		Method: adapt.BN, Sigma: m.Card.Recipe.Noise(), Images: min(5000, images.Len()), Steps: renewing,
+		Backend: o.engine,
 	}); err != nil {
 		return err
 	}
@@ -138,7 +144,8 @@ func (o *options) adapted(ctx context.Context, pair *mix.Pair, images *dataset.I
 // parse reads FIRST:LAST:STEP or a list.
 func parse(text string) (alphas []float64, err error) {
 	bad := func(what string) ([]float64, error) {
-		return nil, cli.Usagef("--alpha %s: %s; expected FIRST:LAST:STEP or a list of numbers from 0 to 1, as in 0:1:0.1", text, what)
+		return nil, cli.Usagef("--alpha %s: %s; expected FIRST:LAST:STEP or a list of numbers from 0 to 1, as in "+
+			"0:1:0.1", text, what)
 	}
 	number := func(word string) (float64, bool) {
 		v, err := strconv.ParseFloat(strings.TrimSpace(word), 64)

@@ -27,7 +27,10 @@ func citeCommand() *cobra.Command {
 		Example: "  certspec ledger cite out/fmnist-s025.ledger --model models/fmnist-cnn-s025 -o certificates.bib",
 		Args:    cli.OneLedger,
 	}
-	cli.Group(cmd, cli.Model, func(f *cli.Flags) { f.Model(&o.model, "path of the model file, for how it was trained") })
+	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
+		f.Model(&o.model,
+			"path of the model file, for how it was trained")
+	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "file to write (default standard output)") })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
 	return cmd
@@ -79,9 +82,11 @@ func trained(card *modelfile.Card, name string) cite.Model {
 	if r.Views != "" {
 		how += " on views by " + r.Views
 	}
-	m.Training = fmt.Sprintf("%s trained on %s%s, %d epochs %s, augmentation %s, seed %d", card.Architecture.Name, card.Train.Name, how, r.Epochs, noise, r.Augment, r.Seed)
+	m.Training = fmt.Sprintf("%s trained on %s%s, %d epochs %s, augmentation %s, seed %d", card.Architecture.Name,
+		card.Train.Name, how, r.Epochs, noise, r.Augment, r.Seed)
 	if a := card.Adaptation; a != nil {
-		m.Training += fmt.Sprintf("; adapted to %d images of %s without labels by %s, %d steps", a.Images, a.Data.Name, strings.ToUpper(a.Method), a.Steps)
+		m.Training += fmt.Sprintf("; adapted to %d images of %s without labels by %s, %d steps", a.Images, a.Data.Name,
+			strings.ToUpper(a.Method), a.Steps)
 	}
 	return m
 }

@@ -66,7 +66,8 @@ func (o *compareOptions) run(cmd *cobra.Command, files []string) error {
 		return failed
 	}
 	a, b := logs[0], logs[1]
-	c, err := compare.Runs(cmd.Context(), compare.Of(a.Rows.Vectors()), compare.Of(b.Rows.Vectors()), o.radii, o.bootstrap)
+	c, err := compare.Runs(cmd.Context(), compare.Of(a.Rows.Vectors()), compare.Of(b.Rows.Vectors()), o.radii,
+		o.bootstrap)
 	if err != nil {
 		if wrong := cli.Usage(err); wrong != err {
 			return wrong

@@ -43,7 +43,8 @@ A closed ledger is its own canonical form.`,
 	}
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Out(&o.out, "file to write (default standard output)")
-		cli.Choice(f, &o.format, "format", certlog.TSV, "tsv, csv or canonical", certlog.TSV, certlog.CSV, canonicalFormat)
+		cli.Choice(f, &o.format, "format", certlog.TSV, "tsv, csv or canonical", certlog.TSV, certlog.CSV,
+			canonicalFormat)
 	})
 	o.json = cli.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
@@ -71,5 +72,8 @@ func (o *exportOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return atomicfile.To(o.out, cmd.OutOrStdout(), func(w io.Writer) error { return certlog.Write(w, o.format, run.Rows, times) })
+	return atomicfile.To(o.out, cmd.OutOrStdout(), func(w io.Writer) error {
+		return certlog.Write(w, o.format, run.Rows,
+			times)
+	})
 }

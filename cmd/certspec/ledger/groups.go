@@ -44,7 +44,8 @@ func (o *metricsOptions) groups(cmd *cobra.Command, folder string) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if o.against != "" && name != o.against {
-			if g.Against, err = compare.Sweeps(cmd.Context(), sweeps[o.against], sweeps[name], o.bootstrap); err != nil {
+			if g.Against, err = compare.Sweeps(cmd.Context(), sweeps[o.against], sweeps[name],
+				o.bootstrap); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
@@ -85,7 +86,9 @@ func (o *metricsOptions) renderGroups(all []groupsOf) *table.Table {
 	}
 	if len(all) > 0 {
 		b := all[0].Bootstrap
-		t.Notes = append(t.Notes, fmt.Sprintf("Average certified radii over %d images of each corruption, mean over severities. In brackets %g %% intervals of the bootstrap over images, paired, %d resamples, seed %d.", all[0].Images, 100*b.Confidence, b.Resamples, b.Seed))
+		t.Notes = append(t.Notes, fmt.Sprintf("Average certified radii over %d images of each corruption, mean over "+
+			"severities. In brackets %g %% intervals of the bootstrap over images, paired, %d resamples, seed %d.",
+			all[0].Images, 100*b.Confidence, b.Resamples, b.Seed))
 	}
 	return t
 }

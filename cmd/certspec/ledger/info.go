@@ -113,15 +113,19 @@ func (i *Info) print(out io.Writer) error {
 	line("seed", "%d, %s", h.Seed, seed)
 	looks := h.Rule.Looks
 	if h.Rule.Name == rs.Anytime {
-		line("rule", "%s: %d noise samples choose the class, then as many as raise radii most, in blocks of %d; a larger budget goes on", h.Rule.Name, h.Selection, h.Block)
+		line("rule", "%s: %d noise samples choose the class, then as many as raise radii most, in blocks of %d; a "+
+			"larger budget goes on", h.Rule.Name, h.Selection, h.Block)
 	} else {
-		line("rule", "%s: %d noise samples choose the class, then at most %d in %d planned look(s), in blocks of %d", h.Rule.Name, h.Selection, looks[len(looks)-1].Samples, len(looks), h.Block)
+		line("rule", "%s: %d noise samples choose the class, then at most %d in %d planned look(s), in blocks of %d",
+			h.Rule.Name, h.Selection, looks[len(looks)-1].Samples, len(looks), h.Block)
 	}
 	if len(h.Rule.Targets) > 0 {
-		line("radii", "%d from %g to %g are tested", len(h.Rule.Targets), h.Rule.Targets[0].Radius, h.Rule.Targets[len(h.Rule.Targets)-1].Radius)
+		line("radii", "%d from %g to %g are tested", len(h.Rule.Targets), h.Rule.Targets[0].Radius,
+			h.Rule.Targets[len(h.Rule.Targets)-1].Radius)
 	}
 	line("budget", "α = %g for each image; %s", h.Alpha, h.Rule.Budget)
-	line("work", "%d of %d images decided, %d looks, %d noise samples, %d misses", i.Decided, i.Images, i.Looks, i.Passes, i.Misses)
+	line("work", "%d of %d images decided, %d looks, %d noise samples, %d misses", i.Decided, i.Images, i.Looks,
+		i.Passes, i.Misses)
 	if h.Scores != "" {
 		line("scores", "%s, in %s: certspec calib reads them", h.Scores, ledger.ScoresPath(i.File))
 	}
@@ -138,9 +142,11 @@ func (i *Info) print(out io.Writer) error {
 	case h.Shard != nil && h.Shard.By == ledger.ShardBlocks:
 		line("claims", "none: those of the merged run follow from all shards")
 	case i.ACR == nil:
-		line("claims", "%d images, %d abstained, no labels; no radius can exceed %.4f", i.Decided, i.Abstained, i.RadiusCap)
+		line("claims", "%d images, %d abstained, no labels; no radius can exceed %.4f", i.Decided, i.Abstained,
+			i.RadiusCap)
 	default:
-		line("claims", "%d images, %d abstained, average certified radius %.4f; no radius can exceed %.4f", i.Decided, i.Abstained, *i.ACR, i.RadiusCap)
+		line("claims", "%d images, %d abstained, average certified radius %.4f; no radius can exceed %.4f", i.Decided,
+			i.Abstained, *i.ACR, i.RadiusCap)
 	}
 	line("digest", "%s, matches", i.Digest)
 	return w.Flush()

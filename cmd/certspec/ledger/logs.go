@@ -24,7 +24,8 @@ type logOptions struct {
 func (o *logOptions) flags(f *cli.Flags) {
 	l := &o.limit
 	f.Floats(&o.radii, "radii", []float64{0, .25, .5, .75}, "radii of the certified accuracies")
-	f.IntVar(&l.n, "n", 0, "noise samples per image behind a published log: with --alpha and --sigma, radii are checked against the largest that they can prove")
+	f.IntVar(&l.n, "n", 0, "noise samples per image behind a published log: with --alpha and --sigma, radii are "+
+		"checked against the largest that they can prove")
 	f.Float64Var(&l.alpha, "alpha", 0, "failure probability of a published log")
 	f.Float64Var(&l.sigma, "sigma", 0, "standard deviation of the noise of a published log")
 }

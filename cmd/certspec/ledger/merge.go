@@ -39,7 +39,9 @@ Shards of certspec ood are joined likewise.`,
 		Args:    cli.SomeLedgers,
 	}
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.BoolVar(&o.partial, "partial", false, "shards may be missing or unfinished: the output is then unfinished, and certify without --shard goes on with it")
+		f.BoolVar(&o.partial, "partial", false,
+			"shards may be missing or unfinished: the output is then unfinished, and certify without --shard goes "+
+				"on with it")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "file to write") })
 	o.json = cli.JSON(cmd)

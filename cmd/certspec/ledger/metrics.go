@@ -60,10 +60,14 @@ one of the models. Intervals are of the bootstrap over images, paired.`,
 
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		o.logOptions.flags(f)
-		f.Words(&o.names, "names", nil, "what stands for the files, in their order (default the names of the files)", nil)
-		f.BoolVar(&o.bounds, "bounds", false, "also how the lower bounds of the probability are distributed over the certified images")
-		f.Float64Var(&o.cap, "cap", 0, "cut every radius to this, the largest that the noise samples of another run can certify; 0 cuts none")
-		cli.Choice(f, &o.by, "by", "", "group: average certified radii of a folder of published logs by frequency group", "group")
+		f.Words(&o.names, "names", nil, "what stands for the files, in their order (default the names of the files)",
+			nil)
+		f.BoolVar(&o.bounds, "bounds", false,
+			"also how the lower bounds of the probability are distributed over the certified images")
+		f.Float64Var(&o.cap, "cap", 0,
+			"cut every radius to this, the largest that the noise samples of another run can certify; 0 cuts none")
+		cli.Choice(f, &o.by, "by", "",
+			"group: average certified radii of a folder of published logs by frequency group", "group")
 		f.Text(&o.against, "against", "of --by group: model that the others are compared with")
 		f.BootstrapFlags(&o.bootstrap)
 	})
@@ -157,8 +161,10 @@ func (o *metricsOptions) render(logs []*certlog.Results, all []fileMetrics) []*t
 		}
 		if l := logs[i]; l.Run != nil {
 			h := l.Run.Header
-			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s on %s, σ = %g, α = %g, %s rule, at most %d noise samples per image.",
-				m.Name, h.Model.Name, h.Data.Name, h.Sigma, h.Alpha, h.Rule.Name, h.Rule.Looks[len(h.Rule.Looks)-1].Samples))
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: %s on %s, σ = %g, α = %g, %s rule, at most %d noise samples "+
+				"per image.",
+				m.Name, h.Model.Name, h.Data.Name, h.Sigma, h.Alpha, h.Rule.Name,
+				h.Rule.Looks[len(h.Rule.Looks)-1].Samples))
 		}
 		if m.Bounds == nil || m.Bounds.Images == 0 {
 			continue

@@ -55,17 +55,19 @@ func verify(ctx context.Context, path string) (v rs.Verified, text string, err e
 
 // replayedOOD is what "ledger replay --json" prints of a file of "certspec ood".
 type replayedOOD struct {
-	File    string `json:"file"`
-	Digest  string `json:"digest"`
-	Images  int    `json:"images"`
-	Checked int    `json:"checked"` // images whose bounds, or in a file of attacks whose own confidences, were computed again
+	File   string `json:"file"`
+	Digest string `json:"digest"`
+	Images int    `json:"images"`
+	// images whose bounds, or in a file of attacks whose own confidences, were computed again
+	Checked int `json:"checked"`
 }
 
 // ood computes bounds again, in a file of attacks the confidences of the images themselves.
 func (o *replayOptions) ood(cmd *cobra.Command, path string) error {
 	for _, name := range []string{"image", "blocks", "workers", "exec", "engine"} {
 		if cmd.Flags().Changed(name) {
-			return cli.Usagef("--%s with %s, a file of certspec ood: its bounds are computed from the layers", name, path)
+			return cli.Usagef("--%s with %s, a file of certspec ood: its bounds are computed from the layers", name,
+				path)
 		}
 	}
 	m, err := verifyOOD(path)

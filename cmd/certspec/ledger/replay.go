@@ -31,7 +31,8 @@ A ledger has the counts of the blocks of a look in one sum, so that whole looks 
 
 Of a file of certspec ood, bounds are computed again, and in a file of attacks the confidences of the images
 themselves. Its images are those that it names, or those of --data.`,
-		Example: "  certspec ledger replay out/fmnist-s025.ledger --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --images 10\n" +
+		Example: "  certspec ledger replay out/fmnist-s025.ledger --model models/fmnist-cnn-s025 --data " +
+			"fashionmnist/test --skip 20 --images 10\n" +
 			"  certspec ledger replay out/mnist.ood --model net.onnx --images 100",
 		Args: cli.OneLedger,
 	}
@@ -86,10 +87,12 @@ func (o *replayOptions) run(cmd *cobra.Command, args []string) error {
 		err = print_(cmd.OutOrStdout(), r)
 	}
 	if s := r.Scores; err == nil && r.EqualIdentity && s != nil && s.Equal < s.Looks {
-		err = fmt.Errorf("%s: the scores of %d of %d looks came out otherwise on the engine that the ledger names", args[0], s.Looks-s.Equal, s.Looks)
+		err = fmt.Errorf("%s: the scores of %d of %d looks came out otherwise on the engine that the ledger names",
+			args[0], s.Looks-s.Equal, s.Looks)
 	}
 	if err == nil && r.EqualIdentity && len(r.Flips) > 0 {
-		err = fmt.Errorf("%s: %d of %d looks came out otherwise on the engine that the ledger names", args[0], len(r.Flips), r.Looks)
+		err = fmt.Errorf("%s: %d of %d looks came out otherwise on the engine that the ledger names", args[0],
+			len(r.Flips), r.Looks)
 	}
 	return err
 }
@@ -102,17 +105,20 @@ func print_(out io.Writer, r *rs.Replayed) error {
 	for _, f := range r.Flips {
 		samples += f.Samples
 	}
-	_, err := cli.Fprintf(out, "%d images, %d looks, %d blocks: %d blocks equal, %d looks differ, by %d noise samples at least\n",
+	_, err := cli.Fprintf(out, "%d images, %d looks, %d blocks: %d blocks equal, %d looks differ, by %d noise "+
+		"samples at least\n",
 		r.Images, r.Looks, r.Blocks, r.EqualBlocks, len(r.Flips), samples)
 	if s := r.Scores; s != nil {
 		cli.Fprintf(out, "scores of %d looks: %d equal", s.Looks, s.Equal)
 		if s.Equal < s.Looks {
-			cli.Fprintf(out, "; %d noise samples in another cell at least, mean scores up to %.2g apart", s.Samples, s.Mean)
+			cli.Fprintf(out, "; %d noise samples in another cell at least, mean scores up to %.2g apart", s.Samples,
+				s.Mean)
 		}
 		fmt.Fprintln(out)
 	}
 	if !r.EqualIdentity {
-		cli.Fprintf(out, "the ledger was made on %s, this ran on %s: noise samples between two classes may flip\n", engineText(r.Stored), engineText(r.Now))
+		cli.Fprintf(out, "the ledger was made on %s, this ran on %s: noise samples between two classes may flip\n",
+			engineText(r.Stored), engineText(r.Now))
 	}
 	return err
 }

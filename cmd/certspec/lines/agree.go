@@ -31,7 +31,8 @@ A folder has a file MODEL.npy for each model, the classes of all images in order
 as CIFAR-10.1 has them; severities in folders of their own are pooled. Labels without the shift are in --id-labels, or in the file labels.npy
 of the folder.`,
 		Example: "  certspec lines agree --id preds/clean --shifted preds/fog\n" +
-			"  certspec lines agree --id original_predictions --id-labels cifar10_labels.npy --shifted v6_predictions --labels cifar10.1_v6_labels.npy --json",
+			"  certspec lines agree --id original_predictions --id-labels cifar10_labels.npy --shifted " +
+			"v6_predictions --labels cifar10.1_v6_labels.npy --json",
 		Args: cli.NoArgs,
 	}
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
@@ -42,7 +43,8 @@ of the folder.`,
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.Float64Var(&o.Clip.Share, "clip", 0, "shares are moved into [clip, 1 - clip]; 0: half an image")
-		f.BoolVar(&o.SameImages, "same-images", false, "both sets are of the same images, as a test set and its corruptions")
+		f.BoolVar(&o.SameImages, "same-images", false,
+			"both sets are of the same images, as a test set and its corruptions")
 		f.IntVar(&o.Bootstrap.Resamples, "resamples", 500, "resamples of the bootstrap over images")
 		f.Float64Var(&o.Bootstrap.Confidence, "confidence", 0.95, "probability with which an interval holds the truth")
 		f.Uint64Var(&o.Bootstrap.Seed, "seed", 0, "of the bootstrap")
@@ -70,7 +72,8 @@ func (o *agreeOptions) run(cmd *cobra.Command) error {
 	if o.idLabels == "" {
 		o.idLabels = filepath.Join(o.id, lines.LabelsFile)
 		if _, err := os.Stat(o.idLabels); err != nil {
-			return cli.Usagef("--id-labels is missing, and there is no %s: accuracy without the shift needs labels", o.idLabels)
+			return cli.Usagef("--id-labels is missing, and there is no %s: accuracy without the shift needs labels",
+				o.idLabels)
 		}
 	}
 	labels, err := lines.ReadClasses(o.idLabels)
@@ -88,7 +91,8 @@ func (o *agreeOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	if !a.Reliable {
-		cli.Say("warning: agreement has R² %.3f, below %g: these estimates are not reliable", a.Line.R2, lines.LeastAgreement)
+		cli.Say("warning: agreement has R² %.3f, below %g: these estimates are not reliable", a.Line.R2,
+			lines.LeastAgreement)
 	}
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), a)

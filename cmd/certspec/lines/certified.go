@@ -27,14 +27,18 @@ type certificates struct {
 func (c *certificates) flags(f *cli.Flags) {
 	f.Folder(&c.logs, "logs", "in the place of --in: folder of published certification logs")
 	f.Words(&c.experiments, "experiment", nil, "in the place of --in: folders that certspec experiment made", nil)
-	f.Words(&c.ledgers, "ledgers", nil, "in the place of --in: folders that certspec sweep run made, one of each model", nil)
-	f.Words(&c.corruptions, "corruptions", nil, "of certificates: corruptions to pool (default all, or those that --y names)", cli.CorruptionWords)
-	f.BoolVar(&c.common, "common", false, "of certificates: x over the images that y has, too, where the clean set has more")
+	f.Words(&c.ledgers, "ledgers", nil, "in the place of --in: folders that certspec sweep run made, one of each model",
+		nil)
+	f.Words(&c.corruptions, "corruptions", nil,
+		"of certificates: corruptions to pool (default all, or those that --y names)", cli.CorruptionWords)
+	f.BoolVar(&c.common, "common", false,
+		"of certificates: x over the images that y has, too, where the clean set has more")
 }
 
 func (c *certificates) settings(f *cli.Flags) {
 	f.Floats(&c.radii, "radius", []float64{0}, "of certificates: radii, each with a line of its own")
-	f.BoolVar(&c.plain, "plain", false, "of certificates: x is the smoothed accuracy, radius 0, whatever the radius of y")
+	f.BoolVar(&c.plain, "plain", false,
+		"of certificates: x is the smoothed accuracy, radius 0, whatever the radius of y")
 }
 
 // sources are the flags that name certificates, and those that go with them alone.
@@ -110,7 +114,8 @@ func (o *fitOptions) points() (points []lines.Point, notes []string, err error) 
 			o.Over = lines.Images
 		}
 	default:
-		return nil, nil, cli.Usagef("--by %s: of certificates, expected radius (a line for each radius) or model (a line for each model, through its radii)", o.By)
+		return nil, nil, cli.Usagef("--by %s: of certificates, expected radius (a line for each radius) or model (a "+
+			"line for each model, through its radii)", o.By)
 	}
 	models, err = o.kept(models)
 	if err != nil {
@@ -120,7 +125,8 @@ func (o *fitOptions) points() (points []lines.Point, notes []string, err error) 
 		var without []string
 		models = slices.DeleteFunc(models, func(m certified.Model) bool {
 			for _, c := range of.Corruptions {
-				if !slices.ContainsFunc(certified.Corruptions([]certified.Model{m}), func(name string) bool { return name == c }) {
+				if !slices.ContainsFunc(certified.Corruptions([]certified.Model{m}),
+					func(name string) bool { return name == c }) {
 					without = append(without, m.Name)
 					return true
 				}
@@ -128,7 +134,8 @@ func (o *fitOptions) points() (points []lines.Point, notes []string, err error) 
 			return false
 		})
 		if len(without) > 0 {
-			cli.Say("left out, as not all of %s is certified: %s", strings.Join(of.Corruptions, ", "), strings.Join(without, ", "))
+			cli.Say("left out, as not all of %s is certified: %s", strings.Join(of.Corruptions, ", "),
+				strings.Join(without, ", "))
 		}
 	}
 	if len(models) == 0 {

@@ -52,8 +52,10 @@ mean drop of the others.`,
 	}
 	o.flags(cmd)
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
-		f.BoolVar(&o.influence, "influence", false, "print what each model does to its line: leverage, Cook's distance, its place above it")
-		f.BoolVar(&o.leaveOneOut, "leave-one-out", false, "of certificates: how well the line of the other models predicts each model")
+		f.BoolVar(&o.influence, "influence", false,
+			"print what each model does to its line: leverage, Cook's distance, its place above it")
+		f.BoolVar(&o.leaveOneOut, "leave-one-out", false,
+			"of certificates: how well the line of the other models predicts each model")
 		f.Float64Var(&o.within, "within", 0.02, "of --leave-one-out: tolerance, in accuracy")
 	})
 	o.table.Flags(cmd)
@@ -91,12 +93,14 @@ func (o *fitOptions) flags(cmd *cobra.Command) {
 		f.Text(&o.X, "x", "accuracy on the x axis; of certificates a name for it")
 		f.Text(&o.Y, "y", "accuracy on the y axis; of certificates corruptions, or a name")
 		f.Text(&o.By, "by", "label whose values get a line each; of certificates model or radius")
-		f.Text(&o.baseline, "baseline", "models that lines go through, as label=value or label!=value; the label model is the name")
+		f.Text(&o.baseline, "baseline",
+			"models that lines go through, as label=value or label!=value; the label model is the name")
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		o.certificates.settings(f)
 		f.Float64Var(&o.Clip.Share, "clip", 0, "accuracies are moved into [clip, 1 - clip]; 0: half an image")
-		cli.Choice(f, &o.Over, "over", "", "what intervals take for random: nothing, images, models or both", lines.Nothing, lines.Images, lines.Nets, lines.Both)
+		cli.Choice(f, &o.Over, "over", "", "what intervals take for random: nothing, images, models or both",
+			lines.Nothing, lines.Images, lines.Nets, lines.Both)
 		f.IntVar(&o.Bootstrap.Resamples, "resamples", 2000, "resamples of the bootstrap")
 		f.Float64Var(&o.Bootstrap.Confidence, "confidence", 0.95, "probability with which an interval holds the truth")
 		f.Uint64Var(&o.Bootstrap.Seed, "seed", 0, "of the bootstrap")
@@ -118,7 +122,8 @@ func (o *fitOptions) fit(cmd *cobra.Command) (*lines.Result, error) {
 	if o.baseline != "" {
 		var err error
 		if o.Baseline, err = lines.ParseSelection(o.baseline); err != nil {
-			return nil, cli.Usagef("--baseline %s: expected label=value, such as group=standard, or label!=value", o.baseline)
+			return nil, cli.Usagef("--baseline %s: expected label=value, such as group=standard, or label!=value",
+				o.baseline)
 		}
 	}
 	if certificates {

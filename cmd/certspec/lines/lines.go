@@ -33,8 +33,11 @@ type source struct {
 }
 
 func (s *source) flags(f *cli.Flags) {
-	f.File(&s.in, "in", "file of models: RobustNets' .json, records (.jsonl), the ImageNet testbed's, RobustBench's, or any other .csv with a column model", "json", "jsonl", "csv")
-	cli.Choice(f, &s.unit, "unit", lines.Unstated, "what bare numbers in a .csv mean, share or percent; cells as 88/100 or 88% say it themselves", lines.Share, lines.Percent)
+	f.File(&s.in, "in", "file of models: RobustNets' .json, records (.jsonl), the ImageNet testbed's, "+
+		"RobustBench's, or any other .csv with a column model", "json", "jsonl", "csv")
+	cli.Choice(f, &s.unit, "unit", lines.Unstated,
+		"what bare numbers in a .csv mean, share or percent; cells as 88/100 or 88% say it themselves", lines.Share,
+		lines.Percent)
 	f.IntVar(&s.images, "images", 0, "images behind each accuracy of a .csv that does not say it; 0: unknown")
 	f.Words(&s.numbers, "numbers", nil, "columns of a .csv that are no accuracies", nil)
 	f.Words(&s.labels, "labels", nil, "columns of a .csv that are labels though they look like numbers", nil)
@@ -54,13 +57,15 @@ func (s *source) open() (lines.Models, error) {
 	if !slices.Contains([]string{".json", ".jsonl", ".csv"}, strings.ToLower(filepath.Ext(s.in))) {
 		return nil, cli.Usagef("--in %s: expected a name that ends in .json, .jsonl or .csv", s.in)
 	}
-	models, err := lines.Read(s.in, lines.CSV{Unit: s.unit, Images: map[string]int{"": s.images}, Numbers: s.numbers, Labels: s.labels})
+	models, err := lines.Read(s.in, lines.CSV{Unit: s.unit, Images: map[string]int{"": s.images}, Numbers: s.numbers,
+		Labels: s.labels})
 	var field *lines.FieldError
 	switch {
 	case errors.Is(err, lines.ErrImages):
 		err = cli.Usagef("--images is missing: %w", err)
 	case errors.As(err, &field) && field.Field != "" && strings.EqualFold(filepath.Ext(s.in), ".csv"):
-		err = fmt.Errorf("%w (--unit says what bare numbers mean; --numbers and --labels name columns that are no accuracies)", err)
+		err = fmt.Errorf("%w (--unit says what bare numbers mean; --numbers and --labels name columns that are no "+
+			"accuracies)", err)
 	}
 	return models, err
 }

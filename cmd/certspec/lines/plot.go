@@ -10,12 +10,14 @@ import (
 	"github.com/certspec/certspec/lines"
 )
 
-// published are figures of Fridovich-Keil et al. 2022 by number: what they group by, and whether the x axis is the best predictor.
+// published are figures of Fridovich-Keil et al. 2022 by number: what they group by, and whether
+// the x axis is the best predictor.
 var published = map[string]struct {
 	by   lines.Grouping
 	best bool
 }{
-	"2": {lines.ByPruning, false}, "3": {lines.ByAugmentation, false}, "8": {lines.ByPruning.Appendix(), false}, "9": {lines.ByAugmentation.Appendix(), false},
+	"2": {lines.ByPruning, false}, "3": {lines.ByAugmentation, false}, "8": {lines.ByPruning.Appendix(), false},
+	"9":  {lines.ByAugmentation.Appendix(), false},
 	"10": {lines.ByPruning, true}, "11": {lines.ByAugmentation, true},
 }
 
@@ -29,7 +31,8 @@ type plotOptions struct {
 func plotCommand() *cobra.Command {
 	var o plotOptions
 	cmd := &cobra.Command{
-		Use:   "plot {--in FILE | --logs FOLDER | --experiment FOLDER | --ledgers FOLDER…} {--x FIELD --y FIELD | --figure 2} --out FILE",
+		Use: "plot {--in FILE | --logs FOLDER | --experiment FOLDER | --ledgers FOLDER…} {--x FIELD --y FIELD | " +
+			"--figure 2} --out FILE",
 		Short: "Draw models and their lines on probit axes",
 		Long: `Draw what "lines fit" fits: accuracies on probit axes with exact 95 % intervals, a colour and a line for each group, opaque by
 its R². --figure draws a figure of Fridovich-Keil et al. 2022 of such models instead: 2 and 3 (accuracy under shift by pruning and by
@@ -39,7 +42,8 @@ augmentation), 8 and 9 (the same for the corruptions of the appendix), 10 and 11
 	}
 	o.flags(cmd)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		cli.Choice(f, &o.figure, "figure", "", "of Fridovich-Keil et al. 2022, in the place of --x, --y and --by", "2", "3", "8", "9", "10", "11")
+		cli.Choice(f, &o.figure, "figure", "", "of Fridovich-Keil et al. 2022, in the place of --x, --y and --by", "2",
+			"3", "8", "9", "10", "11")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "file to write: .svg, .png or .pdf") })
 	cli.First(cmd, "in", "x", "y", "by", "out")
@@ -77,7 +81,8 @@ func (o *fitOptions) grid(cmd *cobra.Command, number string) (grid figure.Grid, 
 	}
 	for _, flag := range append([]string{"x", "y", "by", "baseline"}, sources...) {
 		if cmd.Flags().Changed(flag) {
-			return grid, "", cli.Usagef("--%s with --figure, which says itself what is on its axes and takes --in", flag)
+			return grid, "", cli.Usagef("--%s with --figure, which says itself what is on its axes and takes --in",
+				flag)
 		}
 	}
 	if err := cli.Needed(cmd, "in"); err != nil {
@@ -89,5 +94,6 @@ func (o *fitOptions) grid(cmd *cobra.Command, number string) (grid figure.Grid, 
 	}
 	of := published[number]
 	grid, err = lineplot.OfGrouping(models, whatThereIs(of.by, models), of.best, o.Clip)
-	return grid, "Figure " + number + ": " + of.by.Title + ", a panel for each shift and group, a line for each architecture", err
+	return grid, "Figure " + number + ": " + of.by.Title +
+		", a panel for each shift and group, a line for each architecture", err
 }

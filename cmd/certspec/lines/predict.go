@@ -13,9 +13,11 @@ func (o *printOptions) predict(cmd *cobra.Command) error {
 	if !o.asked(cmd) || cmd.Flags().Changed("in") {
 		return cli.Usagef("--leave-one-out: expected certificates, from --logs, --experiment or --ledgers")
 	}
-	for _, name := range []string{"x", "y", "by", "baseline", "clip", "over", "resamples", "confidence", "seed", "leave-out"} {
+	for _, name := range []string{"x", "y", "by", "baseline", "clip", "over", "resamples", "confidence", "seed",
+		"leave-out"} {
 		if cmd.Flags().Changed(name) {
-			return cli.Usagef("--%s with --leave-one-out: the line is that of all other models, at each radius and corruption", name)
+			return cli.Usagef("--%s with --leave-one-out: the line is that of all other models, at each radius and "+
+				"corruption", name)
 		}
 	}
 	if !cmd.Flags().Changed("radius") {
@@ -42,9 +44,11 @@ func (o *printOptions) predict(cmd *cobra.Command) error {
 		return cli.PrintJSON(cmd.OutOrStdout(), all)
 	}
 	percent := func(v float64) any { return table.Rounded{Value: 100 * v, Decimals: 1} }
-	t := &table.Table{Columns: []string{"radius", "pairs", "line, % met", "same, % met", "mean drop, % met", "line, mean error in points"}, Notes: certified.Notes(models, of)}
+	t := &table.Table{Columns: []string{"radius", "pairs", "line, % met", "same, % met", "mean drop, % met",
+		"line, mean error in points"}, Notes: certified.Notes(models, of)}
 	for _, p := range all {
-		t.Rows = append(t.Rows, []any{cli.Number(p.Radius), p.Pairs, percent(p.Line), percent(p.Same), percent(p.MeanDrop), table.Rounded{Value: 100 * p.LineMAE, Decimals: 2}})
+		t.Rows = append(t.Rows, []any{cli.Number(p.Radius), p.Pairs, percent(p.Line), percent(p.Same),
+			percent(p.MeanDrop), table.Rounded{Value: 100 * p.LineMAE, Decimals: 2}})
 	}
 	return o.table.Write(cmd, t)
 }

@@ -30,8 +30,9 @@ func tableCommand() *cobra.Command {
 		Long: `The tables of Fridovich-Keil et al. 2022: for each shift and group of models, slope and R² of accuracy under the shift
 on eight predictors, the unweighted mean over architectures. Table 1 groups by pruning, 2 by augmentation, 3 (printed
 as 4) ImageNet models. Text by default; the ending of --out decides: .md, .tex, .csv, .html or .txt.`,
-		Example: "  certspec lines table --in $CERTSPEC_DATA/robustnets/metric_and_OOD_var_dict.json --table 1 --out table1.tex",
-		Args:    cli.NoArgs,
+		Example: "  certspec lines table --in $CERTSPEC_DATA/robustnets/metric_and_OOD_var_dict.json --table 1 " +
+			"--out table1.tex",
+		Args: cli.NoArgs,
 	}
 	cli.Group(cmd, cli.Data, o.source.flags)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {

@@ -20,7 +20,8 @@ func installCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Register the kernel \"" + jupyter.DisplayName + "\" for every Jupyter of this user, or remove it",
-		Long: "Build GoNB, goimports and gopls into the cache and register the kernel \"" + jupyter.DisplayName + "\"\n" +
+		Long: "Build GoNB, goimports and gopls into the cache and register the kernel \"" + jupyter.DisplayName +
+			"\"\n" +
 			"in the user's Jupyter folder (JUPYTER_DATA_DIR names another). A new notebook with this kernel\n" +
 			"can import certspec's packages in its first cell.",
 		Args: cli.NoArgs,

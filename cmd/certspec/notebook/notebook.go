@@ -17,7 +17,8 @@ import (
 
 // Command makes the command.
 func Command() *cobra.Command {
-	return cli.Noun("notebook", "Run notebooks without a browser, open them in one, register the kernel for Jupyter", "",
+	return cli.Noun("notebook", "Run notebooks without a browser, open them in one, register the kernel for Jupyter",
+		"",
 		runCommand(), labCommand(), installCommand())
 }
 
@@ -46,7 +47,8 @@ func runCommand() *cobra.Command {
 	}
 
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		cli.Choice(f, &o.tier, "tier", "", "how much to compute: fast or paper (default: the notebook's own)", "", "fast", "paper")
+		cli.Choice(f, &o.tier, "tier", "", "how much to compute: fast or paper (default: the notebook's own)", "",
+			"fast", "paper")
 		f.DurationVar(&o.timeout, "timeout", time.Hour, "longest time for one cell")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
@@ -114,7 +116,8 @@ func refuseStandIns(file, executed, tier string) error {
 		return err
 	}
 	return fmt.Errorf("%s is not saved: in cells %v of %s drawn data stand in for those that it is about. Get the data "+
-		"(certspec dataset fetch NAME, or CERTSPEC_DATA=FOLDER), and run again; or leave out --save", file, cells, executed)
+		"(certspec dataset fetch NAME, or CERTSPEC_DATA=FOLDER), and run again; or leave out --save", file, cells,
+		executed)
 }
 
 func labCommand() *cobra.Command {

@@ -35,19 +35,24 @@ worst case, where certspec ood bound gives an upper one. The attacks are
 
 (Bitterwolf, Meinke and Hein 2020, appendix A.) An image's result is the most of all, the image itself included, by the
 network in float64; it depends on the image, the mean image, the points given and the seed alone.`,
-		Example: "  certspec ood attack --model net.onnx --data mnist/test[count=1000] --eps 0.1 --points out/net.npy --out out/mnist-adv.ood\n" +
-			"  certspec ood attack --model other.onnx --data mnist/test[count=1000] --eps 0.1 --transfer out/net.npy --out out/other-adv.ood",
+		Example: "  certspec ood attack --model net.onnx --data mnist/test[count=1000] --eps 0.1 --points " +
+			"out/net.npy --out out/mnist-adv.ood\n" +
+			"  certspec ood attack --model other.onnx --data mnist/test[count=1000] --eps 0.1 --transfer " +
+			"out/net.npy --out out/other-adv.ood",
 		Args: cli.NoArgs,
 	}
 	o.flags(cmd)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.Words(&o.Attacks, "attacks", ood.Attacks[:len(ood.Attacks)-1], "attacks to run", func() []string { return ood.Attacks })
+		f.Words(&o.Attacks, "attacks", ood.Attacks[:len(ood.Attacks)-1], "attacks to run",
+			func() []string { return ood.Attacks })
 		f.IntVar(&o.Steps, "steps", 500, "steps of Auto-PGD")
 		f.IntVar(&o.Restarts, "restarts", 5, "starts of Auto-PGD")
-		f.Float64Var(&o.Near, "near", 0, "half-width of the noise of its starts, as the papers take 0.01 on MNIST; 0: to the edge of the ball")
+		f.Float64Var(&o.Near, "near", 0,
+			"half-width of the noise of its starts, as the papers take 0.01 on MNIST; 0: to the edge of the ball")
 		f.IntVar(&o.Monotone, "monotone-steps", 200, "steps of monotone PGD")
 		f.Words(&o.Transfer, "transfer", nil, "points of other networks, .npy files of --points", nil)
-		f.IntVar(&o.BestTransfer, "best-transfer", 0, "of those points, begin with so many for each image, the ones that the network is most sure of; 0: all")
+		f.IntVar(&o.BestTransfer, "best-transfer", 0,
+			"of those points, begin with so many for each image, the ones that the network is most sure of; 0: all")
 		f.Uint64Var(&o.Seed, "seed", 0, "of the noise of starts")
 	})
 	o.outputFlags(cmd)
@@ -92,7 +97,8 @@ func (o *attackOptions) run(cmd *cobra.Command) error {
 	return errors.Join(printRun(cmd.OutOrStdout(), m), notNumbers(m))
 }
 
-// matches are the files that patterns such as out/*.npy name, where the shell has not. The first network attacked has none to name.
+// matches are the files that patterns such as out/*.npy name, where the shell has not. The first
+// network attacked has none to name.
 func matches(patterns []string) ([]string, error) {
 	var files []string
 	for _, p := range patterns {

@@ -30,9 +30,10 @@ type aucResult struct {
 // thresholdResult is a threshold from validation images, and what it does to both sides.
 type thresholdResult struct {
 	ood.Threshold
-	In         float64  `json:"in"`         // share of own images at or above it
-	Foreign    float64  `json:"foreign"`    // share of foreign ones
-	Guaranteed *float64 `json:"guaranteed"` // share of foreign images whose bound reaches it: no attack in their balls takes more
+	In      float64 `json:"in"`      // share of own images at or above it
+	Foreign float64 `json:"foreign"` // share of foreign ones
+	// share of foreign images whose bound reaches it: no attack in their balls takes more
+	Guaranteed *float64 `json:"guaranteed"`
 }
 
 func auc() *cobra.Command {
@@ -52,9 +53,11 @@ confidence under attack ≤ bound; one that does not ends the command with an er
 		Args:    cli.NoArgs,
 	}
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
-		f.File(&o.in, "in", "file of bounds on the network's own images, of --eps 0; of another, GAUC is given with both sides attacked, too", "ood")
+		f.File(&o.in, "in", "file of bounds on the network's own images, of --eps 0; of another, GAUC is given with "+
+			"both sides attacked, too", "ood")
 		f.Words(&o.foreign, "foreign", nil, "files of bounds and of attacks on one foreign set", nil)
-		f.File(&o.validation, "validation", "file of further own images, from which a threshold is taken that 95 % of them reach", "ood")
+		f.File(&o.validation, "validation",
+			"file of further own images, from which a threshold is taken that 95 % of them reach", "ood")
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.IntVar(&o.Resamples, "resamples", 1000, "of the bootstrap")
@@ -104,7 +107,8 @@ func (o *aucOptions) run(cmd *cobra.Command) error {
 		nan += t.NaN
 	}
 	if nan > 0 {
-		err = errors.Join(err, fmt.Errorf("%d confidences are not numbers: the network's outputs overflow or its weights are damaged", nan))
+		err = errors.Join(err, fmt.Errorf("%d confidences are not numbers: the network's outputs overflow or its "+
+			"weights are damaged", nan))
 	}
 	return err
 }
@@ -142,7 +146,8 @@ func (o *aucOptions) threshold(in *ood.Measurement, foreign []*ood.Measurement) 
 func (r aucResult) print(out io.Writer) error {
 	w := cli.Columns(out)
 	cli.Fprintf(w, "own\t%s, %d images, mean confidence %.4f\n", r.In.Name, r.In.Images, r.In.Confidence)
-	cli.Fprintf(w, "foreign\t%s, %d images, mean confidence %.4f\n", r.Foreign.Name, r.Foreign.Images, r.Foreign.Confidence)
+	cli.Fprintf(w, "foreign\t%s, %d images, mean confidence %.4f\n", r.Foreign.Name, r.Foreign.Images,
+		r.Foreign.Confidence)
 	inputs := r.Inputs
 	if inputs == "" {
 		inputs = fmt.Sprintf("|z − x| ≤ %v in every value", r.Epsilon)
@@ -158,7 +163,8 @@ func (r aucResult) print(out io.Writer) error {
 		if a.DeLong != nil {
 			delong = fmt.Sprintf("%s to %s", percent(a.DeLong.Low), percent(a.DeLong.High))
 		}
-		cli.Fprintf(w, "%s\t%s\t%s\t%s\t%s to %s\n", label, round(*v), delong, round(*c), percent(b.Bootstrap.Low), percent(b.Bootstrap.High))
+		cli.Fprintf(w, "%s\t%s\t%s\t%s\t%s to %s\n", label, round(*v), delong, round(*c), percent(b.Bootstrap.Low),
+			percent(b.Bootstrap.High))
 	}
 	row("AUC", "auc", &r.AUC, &r.CAUC, percent)
 	row("AAUC", "aauc", r.AAUC, r.CAAUC, percent)
@@ -182,7 +188,9 @@ func (r aucResult) print(out io.Writer) error {
 		fmt.Fprintln(w)
 	}
 	if t := r.Threshold; t != nil {
-		cli.Fprintf(w, "threshold %.6f\t%s of the validation images reach it (at least %s of their kind, 95 %%), %s of the own, %s of the foreign", t.Value, percent(t.TPR), atLeast(t.Least), percent(t.In), percent(t.Foreign))
+		cli.Fprintf(w, "threshold %.6f\t%s of the validation images reach it (at least %s of their kind, 95 %%), %s "+
+			"of the own, %s of the foreign", t.Value, percent(t.TPR), atLeast(t.Least), percent(t.In),
+			percent(t.Foreign))
 		if t.Guaranteed != nil {
 			cli.Fprintf(w, ", at most %s under any attack", atMost(*t.Guaranteed))
 		}

@@ -50,9 +50,14 @@ confidence stays below factor/K. These bounds are in float64, and not rounded ou
 	}
 	o.flags(cmd)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		cli.Choice(f, &o.method, "method", "", "how pairs of logits are bounded: ibp, crown, or full-crown, which bounds the layers between by CROWN, too; densities of a ccu network (default crown, or ibp with --eps 0)", feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN, byDensities)
-		f.Float64Var(&o.factor, "factor", 1.1, "of --method densities: times 1/K is the confidence whose radius is asked for")
-		f.BoolVar(&o.plain, "plain", false, "leave rounding out, as other libraries do: the bounds then hold for no network in floating point")
+		cli.Choice(f, &o.method, "method", "",
+			"how pairs of logits are bounded: ibp, crown, or full-crown, which bounds the layers between by CROWN, "+
+				"too; densities of a ccu network (default crown, or ibp with --eps 0)", feedforward.IBP,
+			feedforward.CROWN, feedforward.FullCROWN, byDensities)
+		f.Float64Var(&o.factor, "factor", 1.1,
+			"of --method densities: times 1/K is the confidence whose radius is asked for")
+		f.BoolVar(&o.plain, "plain", false,
+			"leave rounding out, as other libraries do: the bounds then hold for no network in floating point")
 	})
 	o.outputFlags(cmd)
 	cli.First(cmd, "model", "data", "eps", "method", "out")
@@ -137,7 +142,8 @@ func number(v float64) *float64 {
 // notNumbers fails a run in which confidences are not numbers, after it was printed.
 func notNumbers(m *ood.Measurement) error {
 	if n := m.Claims.NaN; n > 0 {
-		return fmt.Errorf("%d of %d confidences are not numbers: the network's outputs overflow or its weights are damaged", n, len(m.Lines))
+		return fmt.Errorf("%d of %d confidences are not numbers: the network's outputs overflow or its weights are "+
+			"damaged", n, len(m.Lines))
 	}
 	return nil
 }

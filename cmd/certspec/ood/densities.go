@@ -30,7 +30,8 @@ func (o *boundOptions) densities(cmd *cobra.Command) error {
 		return err
 	}
 	if !(o.factor > 1 && o.factor < float64(p.Classes)) {
-		return cli.Usagef("--factor %v: expected a number above 1 and below the number of classes, %d", o.factor, p.Classes)
+		return cli.Usagef("--factor %v: expected a number above 1 and below the number of classes, %d", o.factor,
+			p.Classes)
 	}
 	set, err := o.images.Open()
 	if err != nil {
@@ -52,9 +53,11 @@ func (o *boundOptions) densities(cmd *cobra.Command) error {
 	}
 	w := cli.Columns(cmd.OutOrStdout())
 	cli.Fprintf(w, "images\t%d of %s\n", r.Images, images.Name)
-	cli.Fprintf(w, "ball\t|z − x| ≤ %g in every value: within %.6g in the metric of the mixtures (with the eigenvalue that the paper prints: %.6g, no guarantee)\n", r.Epsilon, r.Distance, r.Printed)
+	cli.Fprintf(w, "ball\t|z − x| ≤ %g in every value: within %.6g in the metric of the mixtures (with the "+
+		"eigenvalue that the paper prints: %.6g, no guarantee)\n", r.Epsilon, r.Distance, r.Printed)
 	cli.Fprintf(w, "mean bound\t%s, least %.6f\n", atMost(r.Mean), r.Least)
 	cli.Fprintf(w, "vacuous bounds\t%s above 0.999\n", percent(r.Vacuous))
-	cli.Fprintf(w, "confidence ≤ %g/K\tat %s of the images themselves; around the one in the middle up to eps %.3g\n", r.Factor, atLeast(r.Proven), r.Reach)
+	cli.Fprintf(w, "confidence ≤ %g/K\tat %s of the images themselves; around the one in the middle up to eps %.3g\n",
+		r.Factor, atLeast(r.Proven), r.Reach)
 	return w.Flush()
 }

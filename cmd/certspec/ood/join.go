@@ -40,13 +40,16 @@ there by π + (1 − π)/K, however deep the classifier is; where h is large, th
 The discriminator is that of a model which certspec train --method prood made, or any ONNX file with one output, large where an image is like
 the classifier's own. Both take images of one shape. What is known of the images of the classifier's file (--mean, --layout, … or its card) becomes
 part of the new file, which takes values in [0, 1] and needs no card. --shift is Δ: more of it costs less accuracy, and guarantees less.`,
-		Example: "  certspec ood join --model net.onnx --mean 0.49,0.48,0.45 --std 0.25,0.24,0.26 --discriminator models/prood --shift 3 --out joined.onnx\n" +
+		Example: "  certspec ood join --model net.onnx --mean 0.49,0.48,0.45 --std 0.25,0.24,0.26 --discriminator " +
+			"models/prood --shift 3 --out joined.onnx\n" +
 			"  certspec ood bound --model joined.onnx --data svhn/test --eps 0.01 --out out/svhn.ood",
 		Args: cli.NoArgs,
 	}
 	o.network.Flags(cmd)
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
-		f.File(&o.discriminator, "discriminator", "path of a model file that prood trained, or of an ONNX file with one output", "onnx", "json", "safetensors")
+		f.File(&o.discriminator, "discriminator",
+			"path of a model file that prood trained, or of an ONNX file with one output", "onnx", "json",
+			"safetensors")
 		f.Float64Var(&o.shift, "shift", 0, "Δ; where it is not given, that of the discriminator's own model")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "ONNX file to write") })
@@ -99,7 +102,8 @@ func (o *joinOptions) run(cmd *cobra.Command) error {
 		return cli.PrintJSON(cmd.OutOrStdout(), result)
 	}
 	if result.Reason != "" {
-		_, err = cli.Fprintf(cmd.OutOrStdout(), "%s: written; certspec ood bound cannot read it: %s\n", o.out, result.Reason)
+		_, err = cli.Fprintf(cmd.OutOrStdout(), "%s: written; certspec ood bound cannot read it: %s\n", o.out,
+			result.Reason)
 		return err
 	}
 	_, err = cli.Fprintf(cmd.OutOrStdout(), "%s: %d classes, the network %s\n", o.out, result.Classes, result.Network)

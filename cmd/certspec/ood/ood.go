@@ -37,14 +37,18 @@ func (o *runOptions) flags(cmd *cobra.Command) {
 	o.network.UncomparedFlag(cmd)
 	o.images.Flags(cmd)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.Float64Var(&o.epsilon, "eps", 0, "radius of the ball around an image, |z − x| ≤ eps in every value and 0 ≤ z ≤ 1, in units of the full range; 0 for the network's own images")
+		f.Float64Var(&o.epsilon, "eps", 0,
+			"radius of the ball around an image, |z − x| ≤ eps in every value and 0 ≤ z ≤ 1, in units of the full "+
+				"range; 0 for the network's own images")
 	})
 }
 
 func (o *runOptions) outputFlags(cmd *cobra.Command) {
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Out(&o.out, "file that records the run; without one nothing is kept")
-		f.Named(&o.shard, "shard", "", "part of the run, i/n with i from 0, or auto, as certspec certify has it; certspec ledger merge joins the parts", func() []string { return []string{"auto"} })
+		f.Named(&o.shard, "shard", "",
+			"part of the run, i/n with i from 0, or auto, as certspec certify has it; certspec ledger merge joins "+
+				"the parts", func() []string { return []string{"auto"} })
 	})
 	o.json = cli.JSON(cmd)
 }
@@ -56,7 +60,8 @@ func (o *runOptions) open(cmd *cobra.Command) (*feedforward.Network, *dataset.Da
 		return nil, nil, run, err
 	}
 	if !(o.epsilon >= 0 && o.epsilon <= 1) {
-		return nil, nil, run, cli.Usagef("--eps %v: expected a number from 0 to 1, in units of the full range of a value", o.epsilon)
+		return nil, nil, run, cli.Usagef("--eps %v: expected a number from 0 to 1, in units of the full range of a "+
+			"value", o.epsilon)
 	}
 	run = ood.Run{File: o.out, Name: filepath.Base(o.network.Path), Program: cli.Version(), Progress: cli.Progress()}
 	if o.shard != "" {

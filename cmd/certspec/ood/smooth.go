@@ -34,8 +34,10 @@ from the mean of the scores (standard) and once by that from their distribution 
 The ledgers are made by certspec certify --keep-scores=top, of one network, sigma and alpha. The smoothed network is another
 network than that which certspec ood bound bounds, and a Euclidean ball is another set than a box: a smoothed GAUC and the GAUC of
 certspec ood auc answer different questions, and do not belong in one column.`,
-		Example: "  certspec certify --model models/resnet20 --data cifar10/test --count 200 --sigma 0.25 --n 10000 --keep-scores=top --out out/in.ledger\n" +
-			"  certspec certify --model models/resnet20 --data noise:smooth,32x32x3 --count 200 --sigma 0.25 --n 10000 --keep-scores=top --out out/smooth.ledger\n" +
+		Example: "  certspec certify --model models/resnet20 --data cifar10/test --count 200 --sigma 0.25 --n 10000 " +
+			"--keep-scores=top --out out/in.ledger\n" +
+			"  certspec certify --model models/resnet20 --data noise:smooth,32x32x3 --count 200 --sigma 0.25 --n " +
+			"10000 --keep-scores=top --out out/smooth.ledger\n" +
 			"  certspec ood smooth --in out/in.ledger --foreign out/smooth.ledger --radii 0,0.1,0.25",
 		Args: cli.NoArgs,
 	}
@@ -44,7 +46,8 @@ certspec ood auc answer different questions, and do not belong in one column.`,
 		f.File(&o.foreign, "foreign", "ledger of foreign images, with top scores", "ledger")
 	})
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
-		f.Model(&o.model, "the network's file: it says on which data sets the network was trained, which are refused as foreign")
+		f.Model(&o.model, "the network's file: it says on which data sets the network was trained, which are "+
+			"refused as foreign")
 		f.Words(&o.trained, "trained", nil, "in the place of --model: those data sets", cli.DataNames)
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
@@ -104,11 +107,14 @@ func printSmoothed(out io.Writer, s *smoothed.Comparison) error {
 	cli.Fprintf(w, "own\t%s, %d images, mean score %.4f\n", s.In.Data, s.In.Images, s.In.Estimate)
 	cli.Fprintf(w, "foreign\t%s, %d images, mean score %.4f\n", s.Foreign.Data, s.Foreign.Images, s.Foreign.Estimate)
 	cli.Fprintf(w, "AUC, estimate\t%s\n\n", percent(s.AUC))
-	fmt.Fprintln(w, "Euclidean radius\tholds the ℓ∞ ball of\tsmoothed GAUC, standard\tsmoothed cGAUC, standard\tsmoothed GAUC, CDF\tsmoothed cGAUC, CDF\tmean upper bound, CDF")
+	fmt.Fprintln(w, "Euclidean radius\tholds the ℓ∞ ball of\tsmoothed GAUC, standard\tsmoothed cGAUC, "+
+		"standard\tsmoothed GAUC, CDF\tsmoothed cGAUC, CDF\tmean upper bound, CDF")
 	for _, a := range s.Radii {
-		cli.Fprintf(w, "%g\t%.6f\t%s\t%s\t%s\t%s\t%.4f\n", a.Radius, a.LInf, atLeast(a.Standard.GAUC), atLeast(a.Standard.CGAUC), atLeast(a.CDF.GAUC), atLeast(a.CDF.CGAUC), up(a.CDF.Upper, 1e4))
+		cli.Fprintf(w, "%g\t%.6f\t%s\t%s\t%s\t%s\t%.4f\n", a.Radius, a.LInf, atLeast(a.Standard.GAUC),
+			atLeast(a.Standard.CGAUC), atLeast(a.CDF.GAUC), atLeast(a.CDF.CGAUC), up(a.CDF.Upper, 1e4))
 	}
-	cli.Fprintf(w, "\nall bounds hold at once with probability at least %g; of the smoothed network and Euclidean balls, not to be set beside the GAUC of certspec ood auc\n", 1-s.Alpha)
+	cli.Fprintf(w, "\nall bounds hold at once with probability at least %g; of the smoothed network and Euclidean "+
+		"balls, not to be set beside the GAUC of certspec ood auc\n", 1-s.Alpha)
 	for _, warning := range s.Warnings {
 		cli.Fprintf(w, "note\t%s\n", warning)
 	}

@@ -44,7 +44,8 @@ type options struct {
 func Command() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
-		Use:   "plan {--model PATH | --exec COMMAND} --data NAME --sigma S [flags]\n  certspec plan --from LEDGER [flags]",
+		Use: "plan {--model PATH | --exec COMMAND} --data NAME --sigma S [flags]\n  certspec plan --from LEDGER " +
+			"[flags]",
 		Short: "Compare the stopping rules before a run: noise samples, time and largest radius",
 		Long: `Compare the rules before a run: the noise samples that go through the model, the time that takes, and
 the largest and the expected mean radius, for each rule with the settings given.
@@ -53,7 +54,8 @@ What an image takes depends on how often the model gives its class. That is foun
 noise is never that of a run, or read from the ledger of an earlier run (--from). Whoever chooses
 settings from an earlier ledger must draw new noise, or the bounds do not hold: the plan names a
 seed for it.`,
-		Example: "  certspec plan --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 --radii 0.25,0.5,0.75\n" +
+		Example: "  certspec plan --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 " +
+			"--radii 0.25,0.5,0.75\n" +
 			"  certspec plan --from notebooks/results/fmnist-cnn-s025.ledger --rate 20000 --n 100000",
 		Args: cli.NoArgs,
 	}
@@ -100,7 +102,8 @@ func (o *options) run(cmd *cobra.Command) error {
 			return err
 		}
 		if cmd.Flags().Changed("sigma") && o.Sigma != h.Sigma {
-			return cli.Usagef("--sigma %g: the votes in ledger %s are under σ = %g; expected that, or a pilot", o.Sigma, o.from, h.Sigma)
+			return cli.Usagef("--sigma %g: the votes in ledger %s are under σ = %g; expected that, or a pilot", o.Sigma,
+				o.from, h.Sigma)
 		}
 		if !(o.rate >= 0) || math.IsInf(o.rate, 0) {
 			return cli.Usagef("--rate %g: expected more than 0", o.rate)
@@ -123,7 +126,8 @@ func (o *options) run(cmd *cobra.Command) error {
 		o.Progress = cli.Progress()
 		pilot := o.Options
 		pilot.Tolerance, pilot.Relative, pilot.Radii, pilot.Futility = 0, false, nil, 0 // are of some rules only
-		if e, err = preflight.Pilot(cmd.Context(), in.Model, in.Data, preflight.Options{Run: pilot, Images: o.known}); err != nil {
+		if e, err = preflight.Pilot(cmd.Context(), in.Model, in.Data, preflight.Options{Run: pilot,
+			Images: o.known}); err != nil {
 			return cli.Usage(err)
 		}
 		info, err := in.Model.Info()
@@ -168,7 +172,8 @@ func (p *Result) print(out io.Writer) error {
 		if p.Rate != nil {
 			time = plan.Duration()
 		}
-		cli.Fprintf(w, "%s\t%d\t%.0f\t%.1f\t%s\t%.4f\t%.3f\n", plan.Rule, plan.MaxSamples, plan.Samples, p.Plans[0].Samples/plan.Samples, time, plan.RadiusCap, plan.MeanRadius)
+		cli.Fprintf(w, "%s\t%d\t%.0f\t%.1f\t%s\t%.4f\t%.3f\n", plan.Rule, plan.MaxSamples, plan.Samples,
+			p.Plans[0].Samples/plan.Samples, time, plan.RadiusCap, plan.MeanRadius)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -177,7 +182,8 @@ func (p *Result) print(out io.Writer) error {
 		cli.Fprintf(out, "left out: %s\n", reason)
 	}
 	if p.From != "" {
-		cli.Fprintf(out, "\nWhat is chosen from this ledger must not be certified on its noise: give certify --seed %d.\n", p.NewSeed)
+		cli.Fprintf(out, "\nWhat is chosen from this ledger must not be certified on its noise: give certify --seed "+
+			"%d.\n", p.NewSeed)
 	}
 	return nil
 }

@@ -37,7 +37,8 @@ func Command() *cobra.Command {
 		Long: `Classify images by the smoothed classifier: the class that the model gives most often to noise
 samples of an image, right with a probability of at least 1 − alpha, or an abstention. It proves no
 radius; see certspec certify.`,
-		Example: "  certspec predict --model models/fmnist-cnn-s025 --data fashionmnist/test --image 0,20 --sigma 0.25\n" +
+		Example: "  certspec predict --model models/fmnist-cnn-s025 --data fashionmnist/test --image 0,20 --sigma " +
+			"0.25\n" +
 			"  certspec predict --model models/fmnist-cnn-s025 --data folder:pictures --sigma 0.25",
 		Args: cli.NoArgs,
 	}
@@ -127,7 +128,8 @@ func (o *options) run(cmd *cobra.Command) error {
 		if p.Class != rs.Abstain {
 			class, votes = cli.ClassName(images.Classes, p.Class), p.Counts[p.Class]
 		}
-		cli.Fprintf(w, "%d\t%s\t%s\t%d of %d\t%.2g\n", p.Image, cli.ClassName(images.Classes, p.Label), class, votes, o.Samples, p.PValue)
+		cli.Fprintf(w, "%d\t%s\t%s\t%d of %d\t%.2g\n", p.Image, cli.ClassName(images.Classes, p.Label), class, votes,
+			o.Samples, p.PValue)
 	}
 	return errors.Join(w.Flush(), invalid)
 }

@@ -33,7 +33,8 @@ func (o *options) bounds(cmd *cobra.Command) error {
 			return cli.Usagef("--eps %v: expected numbers from 0 to 1", e)
 		}
 	}
-	for _, name := range []string{"exec", "engine", "sigma", "budget", "n", "rule", "alpha", "noise", "block", "images"} {
+	for _, name := range []string{"exec", "engine", "sigma", "budget", "n", "rule", "alpha", "noise", "block",
+		"images"} {
 		if cmd.Flags().Changed(name) {
 			return cli.Usagef("--%s with --bounds: bounds are found from the layers, without noise", name)
 		}
@@ -55,7 +56,9 @@ func (o *options) bounds(cmd *cobra.Command) error {
 	}
 	c.Advice = fmt.Sprintf("most bounds say something up to eps %v", useful)
 	if useful == 0 {
-		c.Advice = "the bounds say nothing at these radii: the network is too deep or was not trained for it; certspec certify --keep-scores=top and certspec ood smooth bound its smoothed confidence within a Euclidean radius"
+		c.Advice = "the bounds say nothing at these radii: the network is too deep or was not trained for it; " +
+			"certspec certify --keep-scores=top and certspec ood smooth bound its smoothed confidence within a " +
+			"Euclidean radius"
 	}
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), c)

@@ -54,7 +54,8 @@ With --bounds it checks the layers instead, before certspec ood bound: whether e
 (the first that cannot is named with its place in the file), what a bound costs, and whether bounds of growing
 radius say anything, at eight images of --data or in uniform noise. A network that was not trained for it
 mostly has bounds of 1 at any radius that matters.`,
-		Example: "  certspec preflight --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma 0.25 --budget 8h\n" +
+		Example: "  certspec preflight --model models/fmnist-cnn-s025 --data fashionmnist/test --skip 20 --sigma " +
+			"0.25 --budget 8h\n" +
 			"  certspec preflight --model net.onnx --data mnist/test --bounds",
 		Args: cli.NoArgs,
 	}
@@ -66,14 +67,17 @@ mostly has bounds of 1 at any radius that matters.`,
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
 		f.SigmaFlag(&o.Run.Sigma)
 		f.DurationVar(&o.Budget, "budget", 0, "time there is for the run, e.g. 8h")
-		f.IntVar(&o.Run.MaxSamples, "n", rs.DefaultMaxSamples, "of the run: maximum number of noise samples of an image")
+		f.IntVar(&o.Run.MaxSamples, "n", rs.DefaultMaxSamples,
+			"of the run: maximum number of noise samples of an image")
 		f.RuleFlag(&o.Run.Rule, rs.Staged, rs.Fixed, rs.ISS)
-		f.Float64Var(&o.Run.Alpha, "alpha", rs.DefaultAlpha, "of the run: bound on the probability that the claim on an image is false")
+		f.Float64Var(&o.Run.Alpha, "alpha", rs.DefaultAlpha,
+			"of the run: bound on the probability that the claim on an image is false")
 		f.NoiseFlag(&o.Run.Noise)
 		f.IntVar(&o.Run.Block, "block", rs.DefaultBlock, "noise samples in one call of the model")
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.BoolVar(&o.withBounds, "bounds", false, "look at the layers, the cost of bounds, and whether they say anything")
+		f.BoolVar(&o.withBounds, "bounds", false,
+			"look at the layers, the cost of bounds, and whether they say anything")
 		f.Floats(&o.eps, "eps", []float64{0.001, 0.003, 0.01, 0.03, 0.1, 0.3}, "of --bounds: radii to try")
 		f.Uncompared(&o.uncompared)
 	})
@@ -168,9 +172,11 @@ func (r *Result) print(out io.Writer) error {
 	}
 	cli.Fprintf(w, "labels\t%s\n", strings.Join(names, ", "))
 	if r.CleanAccuracy != nil {
-		cli.Fprintf(w, "accuracy\t%.1f %%; of noise samples at σ = %g, %d per image, %.1f %%\n", 100**r.CleanAccuracy, r.Sigma, r.Samples, 100**r.NoisyAccuracy)
+		cli.Fprintf(w, "accuracy\t%.1f %%; of noise samples at σ = %g, %d per image, %.1f %%\n", 100**r.CleanAccuracy,
+			r.Sigma, r.Samples, 100**r.NoisyAccuracy)
 	} else {
-		cli.Fprintf(w, "agreement\t%.1f %% of noise samples at σ = %g, %d per image\n", 100*r.Agreement, r.Sigma, r.Samples)
+		cli.Fprintf(w, "agreement\t%.1f %% of noise samples at σ = %g, %d per image\n", 100*r.Agreement, r.Sigma,
+			r.Samples)
 	}
 	cli.Fprintf(w, "rate\t%.0f noise samples/s\n\n", r.Rate)
 	if err := w.Flush(); err != nil {
@@ -198,7 +204,8 @@ func (r *Result) print(out io.Writer) error {
 		if p.Fits != nil && !*p.Fits {
 			marks = append(marks, "over the budget")
 		}
-		cli.Fprintf(w, "%s\t%d\t%.4f\t%.3f\t%s\t%s\n", p.Rule, p.MaxSamples, p.RadiusCap, p.MeanRadius, p.Duration(), strings.Join(marks, ", "))
+		cli.Fprintf(w, "%s\t%d\t%.4f\t%.3f\t%s\t%s\n", p.Rule, p.MaxSamples, p.RadiusCap, p.MeanRadius, p.Duration(),
+			strings.Join(marks, ", "))
 	}
 	return w.Flush()
 }

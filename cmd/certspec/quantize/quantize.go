@@ -36,7 +36,8 @@ pooling become integer, batch normalisation and ReLU go into the layer before; a
 file is one of the quantised network, and its identity in the ledger says so.
 
 On x86 processors without VNNI, ONNX Runtime adds pairs of products in 16 bits, which can saturate: answers differ there from those elsewhere.`,
-		Example: "  certspec quantize notebooks/models/cifar10-resnet20-s025 --data cifar10-jpeg/train --sigma 0.25 --out q.onnx\n" +
+		Example: "  certspec quantize notebooks/models/cifar10-resnet20-s025 --data cifar10-jpeg/train --sigma 0.25 " +
+			"--out q.onnx\n" +
 			"  certspec certify --model q.onnx --data cifar10-jpeg/test --sigma 0.25 --out q.ledger",
 		Args: func(cmd *cobra.Command, args []string) error {
 			n := len(args)
@@ -53,7 +54,8 @@ On x86 processors without VNNI, ONNX Runtime adds pairs of products in 16 bits, 
 	o.images.Flags(cmd)
 	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
 		f.SigmaFlag(&o.sigma)
-		f.IntVar(&o.calibrate, "calibrate", 128, "images whose noise samples give the ranges, spread over the classes; all, where there are fewer")
+		f.IntVar(&o.calibrate, "calibrate", 128,
+			"images whose noise samples give the ranges, spread over the classes; all, where there are fewer")
 		f.Uint64Var(&o.seed, "seed", 1, "of their noise")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "ONNX file to write") })
@@ -108,7 +110,8 @@ func (o *options) run(cmd *cobra.Command) error {
 	if *o.json {
 		return cli.PrintJSON(cmd.OutOrStdout(), record)
 	}
-	cli.Fprintf(cmd.OutOrStdout(), "%s: %d nodes on 8-bit integers, ranges of noise samples of %d images at sigma %g\n", o.out, record.Integer, record.Images, o.sigma)
+	cli.Fprintf(cmd.OutOrStdout(), "%s: %d nodes on 8-bit integers, ranges of noise samples of %d images at sigma %g\n",
+		o.out, record.Integer, record.Images, o.sigma)
 	if len(record.Float32) > 0 {
 		cli.Fprintf(cmd.OutOrStdout(), "in float32: %s\n", strings.Join(record.Float32, ", "))
 	}

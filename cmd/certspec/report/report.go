@@ -36,14 +36,16 @@ again from the stored counts, at the level α divided by the number of images. N
 	}
 
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.BoolVar(&o.Simultaneous, "simultaneous", false, "all claims at once at the ledger's α: α/N for each of N images")
+		f.BoolVar(&o.Simultaneous, "simultaneous", false,
+			"all claims at once at the ledger's α: α/N for each of N images")
 		f.Floats(&o.Radii, "radii", nil, "radii of the certified accuracies (default those that the ledger states)")
 		f.Float64Var(&o.Bootstrap.Confidence, "confidence", resample.DefaultConfidence, "of the intervals")
 		f.Uint64Var(&o.Bootstrap.Seed, "seed", 0, "of the bootstrap")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Out(&o.out, "file to write (default standard output)")
-		cli.Choice(f, &o.format, "format", "", "html, md or latex (default the one that the ending of --out names, or md)", "html", "md", "latex")
+		cli.Choice(f, &o.format, "format", "",
+			"html, md or latex (default the one that the ending of --out names, or md)", "html", "md", "latex")
 	})
 	o.json = cli.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, files []string) error { return o.run(cmd, files) }

@@ -64,9 +64,12 @@ over all inputs between the image with the probe added and with it taken away, x
 float32. gauc is the area under the ROC curve that these bounds guarantee, against the network's own images in the file --in (certspec ood bound with
 --eps 0); the images of --data are then foreign ones. With --ball E, the inputs are the balls of radius E in every value around the probed
 images, clipped to the range of a pixel. The folder keeps a file for each frequency, as certspec ood bound writes them.`,
-		Example: "  certspec spectral heatmap --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip 50 --sigma 0.25 --n 10000 --ledgers out/map -o acr.png\n" +
-			"  certspec spectral heatmap --metric error --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip 50 --frequencies 0,1,2,3,5,8,12,15\n" +
-			"  certspec spectral heatmap --metric gauc --in out/in.ood --model notebooks/models/fmnist-good80 --data noise:uniform,28x28x1,n=50 --epsilon 1 --window 14 --ledgers out/bounds -o gauc.png",
+		Example: "  certspec spectral heatmap --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test " +
+			"--skip 50 --sigma 0.25 --n 10000 --ledgers out/map -o acr.png\n" +
+			"  certspec spectral heatmap --metric error --model notebooks/models/cifar10-resnet20-s025 --data " +
+			"cifar10/test --skip 50 --frequencies 0,1,2,3,5,8,12,15\n" +
+			"  certspec spectral heatmap --metric gauc --in out/in.ood --model notebooks/models/fmnist-good80 " +
+			"--data noise:uniform,28x28x1,n=50 --epsilon 1 --window 14 --ledgers out/bounds -o gauc.png",
 		Args: cli.NoArgs,
 	}
 
@@ -77,21 +80,30 @@ images, clipped to the range of a pixel. The folder keeps a file for each freque
 		f.Floats(&o.Run.Radii, "radii", nil, "of the rule betting: the radii that are tested")
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		cli.Choice(f, &o.Metric, "metric", heatmap.ACR, "acr, certified, error, bound or gauc", append(slices.Clone(heatmap.Metrics), heatmap.Metric(guarantee.Bound), heatmap.Metric(guarantee.GAUC))...)
-		cli.Choice(f, &o.method, "method", "", "of --metric bound and gauc: how pairs of logits are bounded, as in certspec ood bound (default crown)", feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN)
-		f.File(&o.in, "in", "of --metric gauc: file of certspec ood bound with the confidences on the network's own images", "ood")
-		f.Float64Var(&o.ball, "ball", 0, "of --metric bound and gauc: radius of balls around probed images, in the place of segments")
+		cli.Choice(f, &o.Metric, "metric", heatmap.ACR, "acr, certified, error, bound or gauc",
+			append(slices.Clone(heatmap.Metrics), heatmap.Metric(guarantee.Bound), heatmap.Metric(guarantee.GAUC))...)
+		cli.Choice(f, &o.method, "method", "",
+			"of --metric bound and gauc: how pairs of logits are bounded, as in certspec ood bound (default crown)",
+			feedforward.IBP, feedforward.CROWN, feedforward.FullCROWN)
+		f.File(&o.in, "in", "of --metric gauc: file of certspec ood bound with the confidences on the network's own "+
+			"images", "ood")
+		f.Float64Var(&o.ball, "ball", 0,
+			"of --metric bound and gauc: radius of balls around probed images, in the place of segments")
 		f.Uncompared(&o.uncompared)
 		f.Float64Var(&o.Radius, "radius", 0, "of --metric certified")
 		f.IntVar(&o.window, "window", 15, "frequencies −n to n both ways")
 		f.Ints(&o.frequencies, "frequencies", nil, "instead: these, and their negatives")
-		f.Float64Var(&probe.Epsilon, "epsilon", spectral.DefaultEpsilon, "ℓ2 norm of a probe per channel, 1 = full range")
+		f.Float64Var(&probe.Epsilon, "epsilon", spectral.DefaultEpsilon,
+			"ℓ2 norm of a probe per channel, 1 = full range")
 		f.Uint64Var(&probe.Seed, "probe-seed", 0, "of the signs of the probes")
 		f.BoolVar(&probe.Shared, "shared-sign", false, "one sign for all channels")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
-		f.Folder(&o.Folder, "ledgers", "folder of the ledgers, one for each frequency; with --metric error, of the errors (default: they are not kept)")
-		f.Outs(&o.out, "file of the map: .csv (a line for each u), .tsv (a line u, v, value, images for each frequency) or .png (a picture); may be given several times")
+		f.Folder(&o.Folder, "ledgers",
+			"folder of the ledgers, one for each frequency; with --metric error, of the errors (default: they are "+
+				"not kept)")
+		f.Outs(&o.out, "file of the map: .csv (a line for each u), .tsv (a line u, v, value, images for each "+
+			"frequency) or .png (a picture); may be given several times")
 		f.Float64Var(&o.low, "low", 0, "value at the dark end of the picture")
 		f.Float64Var(&o.high, "high", 0, "value at its bright end (default the largest one)")
 	})
@@ -170,14 +182,17 @@ func (o *heatMapOptions) run(cmd *cobra.Command) error {
 func (o *heatMapOptions) guarantee(ctx context.Context, in *cli.Input) (*guarantee.Result, error) {
 	model, ok := in.Model.(*engine.Model)
 	if !ok {
-		return nil, cli.Usagef("--metric %s with --exec: bounds need the layers of a network; name a model or ONNX file with --model", o.Metric)
+		return nil, cli.Usagef("--metric %s with --exec: bounds need the layers of a network; name a model or ONNX "+
+			"file with --model", o.Metric)
 	}
 	n, err := cli.FeedForward(ctx, model, o.uncompared)
 	if err != nil {
 		return nil, err
 	}
-	options := guarantee.Options{Metric: guarantee.Metric(o.Metric), Frequencies: o.Frequencies, Probe: o.Probe, Ball: o.ball, Method: o.method, Folder: o.Folder,
-		Run: ood.Run{Name: filepath.Base(o.input.Model.Path), Trained: model.Trained(), Program: cli.Version(), Progress: cli.Progress()}}
+	options := guarantee.Options{Metric: guarantee.Metric(o.Metric), Frequencies: o.Frequencies, Probe: o.Probe,
+		Ball: o.ball, Method: o.method, Folder: o.Folder,
+		Run: ood.Run{Name: filepath.Base(o.input.Model.Path), Trained: model.Trained(), Program: cli.Version(),
+			Progress: cli.Progress()}}
 	if o.in != "" {
 		if options.In, err = ood.Read(o.in); err != nil {
 			return nil, err
@@ -187,7 +202,8 @@ func (o *heatMapOptions) guarantee(ctx context.Context, in *cli.Input) (*guarant
 }
 
 // show writes the files and prints the result, of which the map and profile are parts.
-func (o *heatMapOptions) show(cmd *cobra.Command, result any, m *spectral.Map, images int, profile []spectral.Ring, out string) error {
+func (o *heatMapOptions) show(cmd *cobra.Command, result any, m *spectral.Map, images int, profile []spectral.Ring,
+	out string) error {
 	if !cmd.Flags().Changed("high") {
 		o.high = slices.Max(m.Values)
 	}
@@ -217,7 +233,8 @@ func (o *heatMapOptions) checkGuarantee(cmd *cobra.Command) error {
 	case o.guaranteed() && f.Changed("sigma"):
 		return cli.Usagef("--sigma with --metric %s: it is of the network without noise", o.Metric)
 	case (guarantee.Metric(o.Metric) == guarantee.GAUC) != (o.in != ""):
-		return cli.Usagef("--in with --metric %s: gauc needs the file of the network's own images, and nothing else does", o.Metric)
+		return cli.Usagef("--in with --metric %s: gauc needs the file of the network's own images, and nothing "+
+			"else does", o.Metric)
 	case !(o.ball >= 0 && o.ball <= 1):
 		return cli.Usagef("--ball %v: expected a number from 0 to 1, in units of the full range of a value", o.ball)
 	}
@@ -263,7 +280,8 @@ func (o *heatMapOptions) write(cmd *cobra.Command, m *spectral.Map, images int, 
 		return nil
 	}
 	const side = 4.5 * vg.Inch
-	drawn := figure.HeatMap{Title: string(o.Metric), X: "v", Y: "u", Columns: m.V, Rows: m.U, Values: m.Values, Low: o.low, High: o.high}
+	drawn := figure.HeatMap{Title: string(o.Metric), X: "v", Y: "u", Columns: m.V, Rows: m.U, Values: m.Values,
+		Low: o.low, High: o.high}
 	data, err := figure.PNG(side+0.75*vg.Inch, side, drawn.Paint)
 	if err != nil {
 		return err

@@ -30,7 +30,8 @@ type walkedKind struct {
 }
 
 // pathNormalizations are what --normalization knows.
-var pathNormalizations = map[string]spectral.Normalization{"none": {}, "cifar10": spectral.CIFAR10, "imagenet": spectral.ImageNet}
+var pathNormalizations = map[string]spectral.Normalization{"none": {}, "cifar10": spectral.CIFAR10,
+	"imagenet": spectral.ImageNet}
 
 // pathOptions are what the flags of "spectral path" ask.
 type pathOptions struct {
@@ -54,7 +55,8 @@ amplitudes of low frequencies go straight from those of one image to those of th
 goes there straight in steps of length 1 (pixel), within classes and between them. Pairs are those of the released code: of CIFAR-10, 5,000 pairs of all
 10,000 test images, and 200 pairs of each class and of each two classes. Path images are not clipped.
 --normalization cifar10 makes paths in the space in which the published numbers were found; the model gets images in [0, 1] in any case.`,
-		Example: "  certspec spectral path --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test --normalization cifar10 --pairs 500\n" +
+		Example: "  certspec spectral path --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test " +
+			"--normalization cifar10 --pairs 500\n" +
 			"  certspec spectral path --kind pixel --model resnet18.onnx --data cifar10/test --json",
 		Args: cli.NoArgs,
 	}
@@ -62,14 +64,22 @@ goes there straight in steps of length 1 (pixel), within classes and between the
 	out := &o.result
 	o.input.Flags(cmd)
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
-		f.Words(&o.kinds, "kind", []string{"amplitude", "phase"}, "amplitude, phase, pixel", func() []string { return []string{"amplitude", "phase", "pixel"} })
-		f.IntVar(&o.pairs, "pairs", 0, "pairs of images; for pixel, of each class and of each two classes (default 5000, for pixel 200, or half of the images where that is fewer)")
+		f.Words(&o.kinds, "kind", []string{"amplitude", "phase"}, "amplitude, phase, pixel",
+			func() []string { return []string{"amplitude", "phase", "pixel"} })
+		f.IntVar(&o.pairs, "pairs", 0,
+			"pairs of images; for pixel, of each class and of each two classes (default 5000, for pixel 200, or "+
+				"half of the images where that is fewer)")
 		f.IntVar(&o.Points, "points", 100, "points of an amplitude or phase path, both ends included")
-		f.Float64Var(&o.Window, "window", 0.2, "share w of the shorter side: frequencies |u|, |v| ≤ w·side take part; 0.5 is all of square images")
+		f.Float64Var(&o.Window, "window", 0.2,
+			"share w of the shorter side: frequencies |u|, |v| ≤ w·side take part; 0.5 is all of square images")
 		cli.Choice(f, &out.Mask, "mask", "square", "square, or radial: √(u²+v²) ≤ w·side", "square", "radial")
-		cli.Choice(f, &out.Wrap, "wrap", "none", "none: phases are blended as numbers in (−π, π], as published; shortest: they turn the shorter way", "none", "shortest")
-		cli.Choice(f, &out.Normalization, "normalization", "none", "space of the paths: none, cifar10 or imagenet", "none", "cifar10", "imagenet")
-		cli.Choice(f, &out.LastBin, "last-bin", "drop", "drop: the highest frequency does not count as high, as published; keep: it does", "drop", "keep")
+		cli.Choice(f, &out.Wrap, "wrap", "none",
+			"none: phases are blended as numbers in (−π, π], as published; shortest: they turn the shorter way", "none",
+			"shortest")
+		cli.Choice(f, &out.Normalization, "normalization", "none", "space of the paths: none, cifar10 or imagenet",
+			"none", "cifar10", "imagenet")
+		cli.Choice(f, &out.LastBin, "last-bin", "drop",
+			"drop: the highest frequency does not count as high, as published; keep: it does", "drop", "keep")
 		f.IntVar(&o.measure.Batch, "batch", 100, "images in one call of the model")
 	})
 	o.json = cli.JSON(cmd)
@@ -103,7 +113,8 @@ func (o *pathOptions) run(cmd *cobra.Command) error {
 		}
 		kinds = append(kinds, kind)
 	}
-	o.Normalization, o.Radial, o.Shortest = pathNormalizations[out.Normalization], out.Mask == "radial", out.Wrap == "shortest"
+	o.Normalization, o.Radial, o.Shortest = pathNormalizations[out.Normalization], out.Mask == "radial",
+		out.Wrap == "shortest"
 	o.measure.Progress = cli.Progress()
 	o.measure.KeepLast = out.LastBin == "keep"
 	in, err := o.input.Open()
@@ -144,7 +155,8 @@ func (o *pathOptions) run(cmd *cobra.Command) error {
 		if k.CD != nil {
 			distance, interval = fmt.Sprintf("%.2f", k.CD.Mean), intervalOf(k.CD, 2)
 		}
-		cli.Fprintf(w, "%s\t%d\t%.4f\t%s\t%s\t%s\t\n", k.Kind, k.PathMetrics.Paths, k.HFF.Mean, intervalOf(&k.HFF, 4), distance, interval)
+		cli.Fprintf(w, "%s\t%d\t%.4f\t%s\t%s\t%s\t\n", k.Kind, k.PathMetrics.Paths, k.HFF.Mean, intervalOf(&k.HFF, 4),
+			distance, interval)
 		if k.Skipped+k.Missed > 0 {
 			cli.Say("%s: %d pairs without a path of 4 points and %d paths with outputs that are not finite do not count", k.Kind, k.Skipped, k.Missed)
 		}

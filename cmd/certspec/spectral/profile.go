@@ -27,7 +27,8 @@ func (o *spectrumOptions) printProfile(cmd *cobra.Command, m *measured) error {
 	if o.out != "" {
 		rows := [][]string{{"frequency", "bins", "amplitude", "power"}}
 		for _, r := range rings {
-			rows = append(rows, []string{strconv.Itoa(r.Frequency), strconv.Itoa(r.Bins), cli.Number(r.Amplitude), cli.Number(r.Power)})
+			rows = append(rows, []string{strconv.Itoa(r.Frequency), strconv.Itoa(r.Bins), cli.Number(r.Amplitude),
+				cli.Number(r.Power)})
 		}
 		if err := cli.WriteCSV(cmd, o.out, rows); err != nil {
 			return err

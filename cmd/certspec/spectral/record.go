@@ -47,27 +47,37 @@ from XLA for models of certspec, from the ONNX graph read as layers for other fi
 along random directions are marked approximate, and there are no shares.
 Until all is measured, FILE.MODEL.parts keeps what is.`,
 		Example: "  certspec spectral record --model m.onnx --data cifar10-jpeg/test --out records.jsonl\n" +
-			"  certspec spectral record --model notebooks/models/cifar10-resnet20-s025 --data cifar10-jpeg/test --pairs 500 --pixel-pairs 10 --corrupt C --severity 1,3,5 --out records.jsonl",
+			"  certspec spectral record --model notebooks/models/cifar10-resnet20-s025 --data cifar10-jpeg/test " +
+			"--pairs 500 --pixel-pairs 10 --corrupt C --severity 1,3,5 --out records.jsonl",
 		Args: cli.NoArgs,
 	}
 	o.input.Flags(cmd)
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
-		f.Words(&o.words, "corrupt", nil, "accuracy under these corruptions, too: names, families or groups", cli.CorruptionWords)
+		f.Words(&o.words, "corrupt", nil, "accuracy under these corruptions, too: names, families or groups",
+			cli.CorruptionWords)
 		f.Ints(&o.severities, "severity", nil, "of --corrupt, 1 to 5 (default all)")
 		f.Uint64Var(&o.Seed, "seed", 0, "of --corrupt, and of random directions")
 	})
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.Text(&o.Name, "name", "of the model in the record (default that of its file)")
 		f.Texts(&o.labels, "label", "label=value, as architecture=VGG16; may be given several times")
-		f.Text(&o.Accuracy, "accuracy", "field of the accuracy without shift (default cifar10_acc for CIFAR-10, else id_acc)")
-		f.IntVar(&o.Pairs, "pairs", 0, "pairs of images of amplitude and of phase paths (default 5000, or half of the images where that is fewer)")
-		f.IntVar(&o.PixelPairs, "pixel-pairs", 0, "pairs of pixel paths, of each class and of each two classes (default 200, or what the smallest class has)")
+		f.Text(&o.Accuracy, "accuracy",
+			"field of the accuracy without shift (default cifar10_acc for CIFAR-10, else id_acc)")
+		f.IntVar(&o.Pairs, "pairs", 0,
+			"pairs of images of amplitude and of phase paths (default 5000, or half of the images where that is fewer)")
+		f.IntVar(&o.PixelPairs, "pixel-pairs", 0,
+			"pairs of pixel paths, of each class and of each two classes (default 200, or what the smallest class has)")
 		f.IntVar(&o.Fourier.Points, "points", 100, "points of an amplitude or phase path, both ends included")
-		f.Float64Var(&o.Fourier.Window, "window", 0.2, "share w of the shorter side: frequencies |u|, |v| ≤ w·side take part")
-		cli.Choice(f, &o.normalization, "normalization", "", "space of paths and gradients: none, cifar10 or imagenet (default cifar10 for 32×32 colour images, imagenet for other colour images)", "none", "cifar10", "imagenet")
-		cli.Choice(f, &o.gradients, "gradients", "auto", "auto, or differences: none are asked for", "auto", "differences")
+		f.Float64Var(&o.Fourier.Window, "window", 0.2,
+			"share w of the shorter side: frequencies |u|, |v| ≤ w·side take part")
+		cli.Choice(f, &o.normalization, "normalization", "",
+			"space of paths and gradients: none, cifar10 or imagenet (default cifar10 for 32×32 colour images, "+
+				"imagenet for other colour images)", "none", "cifar10", "imagenet")
+		cli.Choice(f, &o.gradients, "gradients", "auto", "auto, or differences: none are asked for", "auto",
+			"differences")
 		f.IntVar(&o.JacobianImages, "jacobian-images", 400, "images of the Jacobian, spread over the classes")
-		f.IntVar(&o.Projections, "projections", 0, "random directions of an image in the place of all classes; 0: exact (of differences 32)")
+		f.IntVar(&o.Projections, "projections", 0,
+			"random directions of an image in the place of all classes; 0: exact (of differences 32)")
 		f.IntVar(&o.Batch, "batch", 100, "images in one call of the model")
 	})
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) { f.Out(&o.out, "file of records (.jsonl)") })
@@ -111,9 +121,11 @@ func (o *recordOptions) run(cmd *cobra.Command) (none lines.Record, _ error) {
 	case filepath.Ext(o.out) != ".jsonl":
 		return none, cli.Usagef("--out %s: expected a name that ends in .jsonl", o.out)
 	case o.Batch < 1 || o.JacobianImages < 1 || o.Pairs < 0 || o.PixelPairs < 0 || o.Projections < 0:
-		return none, cli.Usagef("--batch, --jacobian-images: expected at least 1; --pairs, --pixel-pairs, --projections: at least 0")
+		return none, cli.Usagef("--batch, --jacobian-images: expected at least 1; --pairs, --pixel-pairs, " +
+			"--projections: at least 0")
 	case !(o.Fourier.Window > 0 && o.Fourier.Window <= 0.5) || o.Fourier.Points < 4:
-		return none, cli.Usagef("--window %v, --points %d: expected more than 0 and at most 0.5, and at least 4", o.Fourier.Window, o.Fourier.Points)
+		return none, cli.Usagef("--window %v, --points %d: expected more than 0 and at most 0.5, and at least 4",
+			o.Fourier.Window, o.Fourier.Points)
 	}
 	labels, err := cli.Labels(o.labels)
 	if err != nil {

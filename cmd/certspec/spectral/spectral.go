@@ -34,8 +34,10 @@ type spectrumOf struct {
 
 func (o *spectrumOf) flags(cmd *cobra.Command) {
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
-		f.File(&o.in, "in", "NumPy file of images, N×H×W×C or N×H×W, of uint8, or of float32 or float64 in units of the full range", "npy")
-		f.File(&o.minus, "minus", "NumPy file of as many images, which are subtracted one by one: the spectrum of the differences", "npy")
+		f.File(&o.in, "in", "NumPy file of images, N×H×W×C or N×H×W, of uint8, or of float32 or float64 in units of "+
+			"the full range", "npy")
+		f.File(&o.minus, "minus", "NumPy file of as many images, which are subtracted one by one: the spectrum of "+
+			"the differences", "npy")
 	})
 	o.images.Flags(cmd)
 }
@@ -87,7 +89,8 @@ func spectrumSource(ctx context.Context, images *dataset.Array, minus string) (s
 		return spectral.Source{}, err
 	}
 	if other.Shape != images.Shape || other.N != images.N {
-		return spectral.Source{}, fmt.Errorf("--minus %s: %d images of %v; expected %d of %v, as in %s", minus, other.N, other.Shape, images.N, images.Shape, images.Name)
+		return spectral.Source{}, fmt.Errorf("--minus %s: %d images of %v; expected %d of %v, as in %s", minus, other.N,
+			other.Shape, images.N, images.Shape, images.Name)
 	}
 	if images.Bytes != nil && other.Bytes != nil {
 		return spectral.Difference(images.Shape, images.Bytes, other.Bytes)

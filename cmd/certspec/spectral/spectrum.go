@@ -132,7 +132,8 @@ func (s *spectrumSummary) print(out io.Writer) error {
 		*spectral.Slope
 	}{{"slope of the amplitude", s.AmplitudeSlope}, {"slope of the power", s.PowerSlope}} {
 		if slope.Slope != nil {
-			cli.Fprintf(w, "%s\t%.4f\tR² %.4f, %d frequencies from %g to %g\n", slope.name, slope.Exponent, slope.R2, slope.Bins, slope.Low, slope.High)
+			cli.Fprintf(w, "%s\t%.4f\tR² %.4f, %d frequencies from %g to %g\n", slope.name, slope.Exponent, slope.R2,
+				slope.Bins, slope.Low, slope.High)
 		}
 	}
 	return w.Flush()

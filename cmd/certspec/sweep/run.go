@@ -38,8 +38,10 @@ func runCommand() *cobra.Command {
 FOLDER/fog-3.ledger and so on, and FOLDER/clean.ledger. Images are corrupted when they are read, to the bytes of certspec corrupt make.
 
 The same command with more corruptions adds their ledgers. certspec sweep table reads the folder.`,
-		Example: "  certspec sweep run --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip 100 --severity 1,3,5 --sigma 0.25 --n 10000 --out out/resnet20-C\n" +
-			"  certspec sweep run --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip 100 --corrupt Low,pixelate --sigma 0.25 --out out/low",
+		Example: "  certspec sweep run --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip " +
+			"100 --severity 1,3,5 --sigma 0.25 --n 10000 --out out/resnet20-C\n" +
+			"  certspec sweep run --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip 100 " +
+			"--corrupt Low,pixelate --sigma 0.25 --out out/low",
 		Args: cli.NoArgs,
 	}
 

@@ -11,7 +11,8 @@ import (
 
 // Command makes the command.
 func Command() *cobra.Command {
-	return cli.Noun("sweep", "Certify a data set under many corruptions, and compare the results", "", runCommand(), tableCommand())
+	return cli.Noun("sweep", "Certify a data set under many corruptions, and compare the results", "", runCommand(),
+		tableCommand())
 }
 
 // cellOptions name corruptions and strengths.
@@ -23,7 +24,8 @@ type cellOptions struct {
 }
 
 func (o *cellOptions) flags(f *cli.Flags) {
-	f.Words(&o.words, "corrupt", []string{string(corrupt.C)}, "corruptions by name, family or group: fog, C, C-extra, C-bar, F, Low, Mid, High, all", cli.CorruptionWords)
+	f.Words(&o.words, "corrupt", []string{string(corrupt.C)},
+		"corruptions by name, family or group: fog, C, C-extra, C-bar, F, Low, Mid, High, all", cli.CorruptionWords)
 	f.Ints(&o.severities, "severity", nil, "1 to 5, of F the norms 8, 10 and 12 (default all)")
 	f.BoolVar(&o.clean, "clean", true, "the images as they are, too")
 	o.variants.Flags(f)

@@ -48,7 +48,8 @@ func tableCommand() *cobra.Command {
 that are whole (mACR-Low, -Mid and -High among them), with intervals of the bootstrap over images, and whether Low < Mid < High.
 With --clean, the differences to the clean run of the folder; with a second folder, of a sweep over the same corruptions, severities and images, the
 differences second − first; both paired by image.`,
-		Example: "  certspec sweep table out/resnet20-C --clean\n  certspec sweep table out/plain out/fouriermix -o table.tex",
+		Example: "  certspec sweep table out/resnet20-C --clean\n  certspec sweep table out/plain out/fouriermix -o " +
+			"table.tex",
 	}
 
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
@@ -119,7 +120,8 @@ func (o *tableOptions) run(cmd *cobra.Command, folders []string) error {
 	return o.write(cmd, all.table(sweeps), c.Severities)
 }
 
-// write puts the severities that a row is a mean over beside its name. CSV stays as it was, for programs that count columns.
+// write puts the severities that a row is a mean over beside its name. CSV stays as it was, for
+// programs that count columns.
 func (o *tableOptions) write(cmd *cobra.Command, t *table.Table, severities []int) error {
 	if o.table.Form() != "csv" {
 		t.Columns = slices.Insert(t.Columns, 1, "severities")
@@ -165,7 +167,8 @@ func (c *sweptTable) table(s *sweep.Sweep) *table.Table {
 	}
 	t.Notes = append(t.Notes, runNote(c.Folder, s), intervalNote(c.Images, c.Severities, c.Bootstrap))
 	for _, d := range c.Order {
-		t.Notes = append(t.Notes, fmt.Sprintf("From %s: %+.4f (%+.4f to %+.4f, paired).", d.Name, d.Difference.Difference, d.Interval.Low, d.Interval.High))
+		t.Notes = append(t.Notes, fmt.Sprintf("From %s: %+.4f (%+.4f to %+.4f, paired).", d.Name,
+			d.Difference.Difference, d.Interval.Low, d.Interval.High))
 	}
 	return t
 }
@@ -176,7 +179,8 @@ func (c *sweptComparison) table(sweeps []*sweep.Sweep) *table.Table {
 	var all []compare.Difference
 	add := func(name string, d compare.Difference) {
 		names, all = append(names, name), append(all, d)
-		t.Rows = append(t.Rows, []any{name, four(d.A), four(d.B), four(d.Difference), four(d.Interval.Low), four(d.Interval.High)})
+		t.Rows = append(t.Rows, []any{name, four(d.A), four(d.B), four(d.Difference), four(d.Interval.Low),
+			four(d.Interval.High)})
 	}
 	for _, d := range c.Corruptions {
 		add(d.Name, d.Difference)
@@ -185,7 +189,8 @@ func (c *sweptComparison) table(sweeps []*sweep.Sweep) *table.Table {
 		add(meanName(d.Name), d.Difference)
 	}
 	add("mACR", c.MACR)
-	t.Notes = append(t.Notes, runNote("A: "+c.A, sweeps[0]), runNote("B: "+c.B, sweeps[len(sweeps)-1]), intervalNote(c.Images, c.Severities, c.Bootstrap))
+	t.Notes = append(t.Notes, runNote("A: "+c.A, sweeps[0]), runNote("B: "+c.B, sweeps[len(sweeps)-1]),
+		intervalNote(c.Images, c.Severities, c.Bootstrap))
 	if text := compare.Claims(c.Bootstrap.Confidence, names, all); text != "" {
 		t.Notes = append(t.Notes, text)
 	}
@@ -203,6 +208,7 @@ func runNote(name string, s *sweep.Sweep) string {
 }
 
 func intervalNote(images int, severities []int, b resample.Options) string {
-	return fmt.Sprintf("Average certified radii over %d images, mean over the severities %s. Low and high: %g %% interval of the bootstrap over images, %d resamples, seed %d.",
+	return fmt.Sprintf("Average certified radii over %d images, mean over the severities %s. Low and high: %g %% "+
+		"interval of the bootstrap over images, %d resamples, seed %d.",
 		images, listed(severities), 100*b.Confidence, b.Resamples, b.Seed)
 }

@@ -20,7 +20,8 @@ type recipeOptions struct {
 }
 
 func (o *recipeOptions) flags(f *cli.Flags) {
-	f.Recipe(&o.name, "train by this recipe, e.g. A/c10/fm-hcr, at a --tier; see certspec experiment list. The recipe says the rest, but for output, seed, engine, and in --data where its data lie")
+	f.Recipe(&o.name, "train by this recipe, e.g. A/c10/fm-hcr, at a --tier; see certspec experiment list. The "+
+		"recipe says the rest, but for output, seed, engine, and in --data where its data lie")
 	f.Tier(&o.Tier, "with --recipe: how much is done")
 	f.Add(&o.Add)
 }
@@ -30,8 +31,10 @@ func (o *recipeOptions) train(cmd *cobra.Command, out, data, engine string) (*mo
 	f := cmd.Flags()
 	var other error
 	f.Visit(func(flag *pflag.Flag) {
-		if !slices.Contains([]string{"recipe", "tier", "add", "out", "seed", "data", "soft", "engine", "diagnose", "json"}, flag.Name) {
-			other = cli.Usagef("--%s with --recipe: the recipe says it; certspec experiment list %s prints it, and --add reads one of your own", flag.Name, o.name)
+		if !slices.Contains([]string{"recipe", "tier", "add", "out", "seed", "data", "soft", "engine", "diagnose",
+			"json"}, flag.Name) {
+			other = cli.Usagef("--%s with --recipe: the recipe says it; certspec experiment list %s prints it, and "+
+				"--add reads one of your own", flag.Name, o.name)
 		}
 	})
 	switch {
@@ -46,7 +49,8 @@ func (o *recipeOptions) train(cmd *cobra.Command, out, data, engine string) (*mo
 	o.Progress = cli.Progress()
 	var seed *uint64
 	if f.Changed("seed") {
-		v, err := strconv.ParseUint(f.Lookup("seed").Value.String(), 10, 64) // whatever kind of flag the recipe makes of it
+		// whatever kind of flag the recipe makes of it
+		v, err := strconv.ParseUint(f.Lookup("seed").Value.String(), 10, 64)
 		if err != nil {
 			return nil, err
 		}

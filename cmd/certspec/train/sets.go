@@ -23,11 +23,13 @@ func dataSets(values []string) (learn string, more map[string]string, err error)
 		parts := furtherSet.FindStringSubmatch(v)
 		switch {
 		case parts == nil && learn != "":
-			return "", nil, cli.Usagef("--data %s and --data %s: expected one set to learn from; a further one of the method has a name before it, as in --data out=%s", learn, v, v)
+			return "", nil, cli.Usagef("--data %s and --data %s: expected one set to learn from; a further one of "+
+				"the method has a name before it, as in --data out=%s", learn, v, v)
 		case parts == nil:
 			learn = v
 		case more[parts[1]] != "":
-			return "", nil, cli.Usagef("--data %s=%s and --data %s: the set %s twice", parts[1], more[parts[1]], v, parts[1])
+			return "", nil, cli.Usagef("--data %s=%s and --data %s: the set %s twice", parts[1], more[parts[1]], v,
+				parts[1])
 		default:
 			more[parts[1]] = parts[2]
 		}
@@ -51,7 +53,8 @@ func openSets(more map[string]string, settings []string) (map[string]train.Set, 
 		name, key, dotted := strings.Cut(key, ".")
 		s, ok := sets[name]
 		if !found || !dotted || !ok {
-			return nil, cli.Usagef("--set %s: expected NAME.KEY=VALUE of a set that a --data NAME=DATA gives, as in out.augment=crop", text)
+			return nil, cli.Usagef("--set %s: expected NAME.KEY=VALUE of a set that a --data NAME=DATA gives, as in "+
+				"out.augment=crop", text)
 		}
 		var err error
 		switch key {

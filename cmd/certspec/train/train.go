@@ -49,19 +49,26 @@ A method may learn from further images, such as the out-images of good: --data N
 them, and --set what is done to them.
 
 With --recipe, all settings are those of a recipe of a paper, or of your own, at a tier.`,
-		Example: "  certspec train --data fashionmnist --net small-cnn --sigma 0.25 --epochs 10 --seed 1 --out models/fmnist-cnn-s025\n" +
-			"  certspec train --data cifar10 --net resnet20 --sigma 0.25 --method hcr --option lambda=20 --views fouriermix --augment crop-flip --out models/c10-fm-hcr\n" +
-			"  certspec train --data fashionmnist --data out=cifar10/train[channels=grey] --set out.augment=crop --net l --width 0.125 --method good --quantile 80 --eps 0.1 --rate 0.005 --out models/fmnist-good80\n" +
+		Example: "  certspec train --data fashionmnist --net small-cnn --sigma 0.25 --epochs 10 --seed 1 --out " +
+			"models/fmnist-cnn-s025\n" +
+			"  certspec train --data cifar10 --net resnet20 --sigma 0.25 --method hcr --option lambda=20 --views " +
+			"fouriermix --augment crop-flip --out models/c10-fm-hcr\n" +
+			"  certspec train --data fashionmnist --data out=cifar10/train[channels=grey] --set out.augment=crop " +
+			"--net l --width 0.125 --method good --quantile 80 --eps 0.1 --rate 0.005 --out models/fmnist-good80\n" +
 			"  certspec train --recipe A/c10/fm-hcr --tier T1 --data cifar10-jpeg --out models/c10-fm-hcr",
 		Args: cobra.NoArgs,
 	}
 
 	cli.Group(cmd, cli.Data, func(f *cli.Flags) {
-		f.Texts(&o.data, "data", "data set; its train part is learned from unless the name has a part, as in cifar10/train[max_index=5000]. Further images of a method as NAME=DATA, as in out=svhn/train")
+		f.Texts(&o.data, "data", "data set; its train part is learned from unless the name has a part, as in "+
+			"cifar10/train[max_index=5000]. Further images of a method as NAME=DATA, as in out=svhn/train")
 		f.Complete("data", cli.DataNames)
-		f.Texts(&o.sets, "set", "what is done to further images: batch, augment, views or sigma, as in out.augment=crop; may be given several times")
-		f.File(&o.Soft, "soft", "with --method cat-rs: ledger of the images of --data whose votes are their soft labels, e.g. of a network trained by gaussian (default their labels)", "ledger")
-		f.Named(&o.test, "test", "", "data set for the accuracies on the card (default the test part of --data)", cli.DataNames)
+		f.Texts(&o.sets, "set", "what is done to further images: batch, augment, views or sigma, as in "+
+			"out.augment=crop; may be given several times")
+		f.File(&o.Soft, "soft", "with --method cat-rs: ledger of the images of --data whose votes are their soft "+
+			"labels, e.g. of a network trained by gaussian (default their labels)", "ledger")
+		f.Named(&o.test, "test", "", "data set for the accuracies on the card (default the test part of --data)",
+			cli.DataNames)
 	})
 	o.knobs = train.Knobs(&o.Recipe)
 	network := []string{"net", "input", "width", "bias"}
@@ -83,7 +90,8 @@ With --recipe, all settings are those of a recipe of a paper, or of your own, at
 	}
 	cli.Group(cmd, cli.Model, func(f *cli.Flags) {
 		knobs(f, func(name string) bool { return slices.Contains(network, name) })
-		f.File(&o.From, "start", "model file whose weights to begin with (default random weights)", "safetensors", "json")
+		f.File(&o.From, "start", "model file whose weights to begin with (default random weights)", "safetensors",
+			"json")
 		f.TrainingEngine(&o.engine, "engine", "what runs the network")
 	})
 	cli.Group(cmd, cli.Training, func(f *cli.Flags) {
@@ -95,7 +103,9 @@ With --recipe, all settings are those of a recipe of a paper, or of your own, at
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Out(&o.Out, "path of the model file, without ending")
 		f.BoolVar(&o.list, "list", false, "list the methods of training with their options and defaults")
-		f.BoolVar(&o.diagnose, "diagnose", false, "print the value and the gradient's norm of each term of the loss beside cross-entropy's, before the steps 1, 2, 4, 8, …; the weights stay the same")
+		f.BoolVar(&o.diagnose, "diagnose", false,
+			"print the value and the gradient's norm of each term of the loss beside cross-entropy's, before the "+
+				"steps 1, 2, 4, 8, …; the weights stay the same")
 		f.Written(&o.Checkpoint, "checkpoint", "path of the checkpoint while it runs (default PATH.checkpoint)")
 	})
 	o.json = cli.JSON(cmd)
@@ -182,7 +192,8 @@ func (o *options) check(cmd *cobra.Command, data string) error {
 			return cli.Usagef("--views %s: %v", o.Views, err)
 		}
 	} else if m, err := method.With(o.Recipe.Method, o.Recipe.Options); err == nil && m.Needs().Views > 1 {
-		return cli.Usagef("--views is missing: the method %s takes %d views of an image, e.g. --views fouriermix", m.Name(), m.Needs().Views)
+		return cli.Usagef("--views is missing: the method %s takes %d views of an image, e.g. --views fouriermix",
+			m.Name(), m.Needs().Views)
 	}
 	if err := o.Check(); err != nil {
 		return cli.Usagef("%v", err)
@@ -197,7 +208,8 @@ func (o *options) open(data string, more map[string]string) (err error) {
 		testName = o.test
 	}
 	if testName == "" {
-		return cli.Usagef("--test is missing: the data set for the accuracies on the card; none is known to go with %s", data)
+		return cli.Usagef("--test is missing: the data set for the accuracies on the card; none is known to go with %s",
+			data)
 	}
 	if o.Train, err = dataset.Open(trainName); err != nil {
 		return err
@@ -226,8 +238,10 @@ func (o *options) print(cmd *cobra.Command, card *modelfile.Card, err error) err
 			Diagnoses []train.Diagnosis `json:"diagnoses,omitempty"`
 		}{card, o.found})
 	}
-	_, err = cli.Fprintf(cmd.OutOrStdout(), "%s on %s by %s: test accuracy %.2f %%, with noise σ = %g %.2f %%; %d parameters, %.0f s of training, %s\n",
-		card.Architecture.Name, card.Train.Name, card.Recipe.Method, 100*card.Accuracy, card.Recipe.Noise(), 100*card.NoisyTest, card.Parameters, card.Seconds, card.Backend)
+	_, err = cli.Fprintf(cmd.OutOrStdout(),
+		"%s on %s by %s: test accuracy %.2f %%, with noise σ = %g %.2f %%; %d parameters, %.0f s of training, %s\n",
+		card.Architecture.Name, card.Train.Name, card.Recipe.Method, 100*card.Accuracy, card.Recipe.Noise(),
+		100*card.NoisyTest, card.Parameters, card.Seconds, card.Backend)
 	return err
 }
 

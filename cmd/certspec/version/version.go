@@ -43,7 +43,8 @@ func Command() *cobra.Command {
 			}
 			return "no " + name
 		}
-		_, err := cli.Fprintf(cmd.OutOrStdout(), "certspec %s, %s on %s, %s, %s, %s\n", b.Version, b.Go, b.System, has("cgo", b.Cgo), has("XLA", b.XLA), has("SIMD", b.SIMD))
+		_, err := cli.Fprintf(cmd.OutOrStdout(), "certspec %s, %s on %s, %s, %s, %s\n", b.Version, b.Go, b.System,
+			has("cgo", b.Cgo), has("XLA", b.XLA), has("SIMD", b.SIMD))
 		return err
 	}
 	return cmd

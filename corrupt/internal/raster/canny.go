@@ -24,8 +24,10 @@ func (e *Edges) Find(layer []uint8) {
 	for y := range e.height {
 		for x := range e.width {
 			i := y*e.width + x
-			e.gx[i] = value(y-1, x+1) + 2*value(y, x+1) + value(y+1, x+1) - value(y-1, x-1) - 2*value(y, x-1) - value(y+1, x-1)
-			e.gy[i] = value(y+1, x-1) + 2*value(y+1, x) + value(y+1, x+1) - value(y-1, x-1) - 2*value(y-1, x) - value(y-1, x+1)
+			e.gx[i] = value(y-1, x+1) + 2*value(y, x+1) + value(y+1, x+1) - value(y-1, x-1) - 2*value(y, x-1) - value(y+
+				1, x-1)
+			e.gy[i] = value(y+1, x-1) + 2*value(y+1, x) + value(y+1, x+1) - value(y-1, x-1) - 2*value(y-1,
+				x) - value(y-1, x+1)
 		}
 	}
 	size := func(y, x int) int32 {

@@ -8,9 +8,10 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// Field draws real random fields of given amplitudes: at each pair of frequencies the amplitude with a uniform phase φ, and
-// amplitude·cos φ at frequencies that are their own mirror, then everything divided by the standard deviation over the image. That is the law of the real
-// part of a spectrum of independent phases whose mirrored halves agree.
+// Field draws real random fields of given amplitudes: at each pair of frequencies the amplitude
+// with a uniform phase φ, and amplitude·cos φ at frequencies that are their own mirror, then
+// everything divided by the standard deviation over the image. That is the law of the real part of
+// a spectrum of independent phases whose mirrored halves agree.
 type Field struct {
 	plan      *fourier.Plan[float64]
 	workspace *fourier.Workspace[float64]

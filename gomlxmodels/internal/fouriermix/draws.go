@@ -19,7 +19,8 @@ type Draws struct {
 	maps                   *Maps     // of M·chains
 }
 
-// NewDraws makes room for the draws of views by f. An option that is out of its range, and a shape without a pixel, are errors.
+// NewDraws makes room for the draws of views by f. An option that is out of its range, and a shape
+// without a pixel, are errors.
 func NewDraws(f augment.FourierMix, shape pixel.Shape, views int) (*Draws, error) {
 	// One draw checks the options and knows how many chains and bins there are.
 	first, err := f.Draw(shape, augment.NewStream(augment.Address{}))

@@ -1,7 +1,8 @@
-// Package fouriermix is augment.FourierMix as a GoMLX graph: all of its chance is drawn on the host, by the same streams, and goes
-// into the graph as tensors; spectra, affine maps and mixing are the graph's. In float32, views agree with those of the host to
-// within 2·10⁻⁶ for images in [0, 1], or 10⁻³ on a GPU that rounds the factors of products to TF32; an affine map by the nearest
-// pixel reads the very same pixels.
+// Package fouriermix is augment.FourierMix as a GoMLX graph: all of its chance is drawn on the
+// host, by the same streams, and goes into the graph as tensors; spectra, affine maps and mixing
+// are the graph's. In float32, views agree with those of the host to within 2·10⁻⁶ for images in
+// [0, 1], or 10⁻³ on a GPU that rounds the factors of products to TF32; an affine map by the
+// nearest pixel reads the very same pixels.
 package fouriermix
 
 import (
@@ -13,8 +14,8 @@ import (
 // Inputs is the number of inputs of Mix behind the images.
 const Inputs = 7
 
-// Mix is the views of images [N, H, W, C], float32, by the draws of M = V·N views, which are inputs as Draws.Tensors makes them: row
-// v·N + n of the result [M, H, W, C] is view v of image n.
+// Mix is the views of images [N, H, W, C], float32, by the draws of M = V·N views, which are inputs
+// as Draws.Tensors makes them: row v·N + n of the result [M, H, W, C] is view v of image n.
 //
 // Transforms are products with constant matrices of cosines and sines, for sides of any length.
 func Mix(f augment.FourierMix, images *Node, draws []*Node) *Node {
@@ -31,7 +32,8 @@ func Mix(f augment.FourierMix, images *Node, draws []*Node) *Node {
 
 	var spectral, moved *Node // [M, C, H, W] and [M, H·W, C], summed over the chains
 	if f.RealMode == augment.Modulus || f.AffineOf == augment.AffineOfSpectral {
-		each := t.inverse(complexNode{InsertAxes(x.re, 1), InsertAxes(x.im, 1)}.times(factor), f.RealMode == augment.Modulus)
+		each := t.inverse(complexNode{InsertAxes(x.re, 1), InsertAxes(x.im, 1)}.times(factor),
+			f.RealMode == augment.Modulus)
 		spectral = ReduceSum(Mul(each, spectralShare), 1)
 		if f.AffineOf == augment.AffineOfSpectral {
 			moved = Sample(f, Reshape(TransposeAllDims(each, 0, 1, 3, 4, 2), m*chains, h, w, c), maps)
@@ -72,7 +74,8 @@ func (z complexNode) times(by complexNode) complexNode {
 func repeat(z complexNode, v int) complexNode {
 	copies := func(x *Node) *Node {
 		d := x.Shape().Dimensions
-		return Reshape(BroadcastToDims(InsertAxes(x, 0), append([]int{v}, d...)...), append([]int{v * d[0]}, d[1:]...)...)
+		return Reshape(BroadcastToDims(InsertAxes(x, 0), append([]int{v}, d...)...), append([]int{v * d[0]},
+			d[1:]...)...)
 	}
 	return complexNode{copies(z.re), copies(z.im)}
 }

@@ -20,8 +20,9 @@ func NewMaps(shape pixel.Shape, n int) *Maps {
 	return &Maps{shape: shape, slopes: make([]float64, 2*n), starts: make([]float64, 2*n*shape.Height)}
 }
 
-// Set sets map i: the pixel in column x of row y shows the point in column m[0]·x + m[1]·y + m[2] of row m[3]·x + m[4]·y + m[5]. For
-// the nearest pixel, coordinates are rounded to steps of 2⁻³² as augment rounds them, so that both read the same pixels.
+// Set sets map i: the pixel in column x of row y shows the point in column m[0]·x + m[1]·y + m[2]
+// of row m[3]·x + m[4]·y + m[5]. For the nearest pixel, coordinates are rounded to steps of 2⁻³² as
+// augment rounds them, so that both read the same pixels.
 func (m *Maps) Set(i int, coefficients [6]float64, nearest bool) {
 	round := func(v float64) float64 { return v }
 	if nearest {

@@ -8,14 +8,16 @@ import (
 	"github.com/certspec/certspec/augment"
 )
 
-// Sample reads images [M, H, W, C] by M maps, which are inputs as Maps.Tensors makes them: at the nearest pixel or between the four
-// around a point, as f says. Points outside, and pixels outside beside a point, are 0.
+// Sample reads images [M, H, W, C] by M maps, which are inputs as Maps.Tensors makes them: at the
+// nearest pixel or between the four around a point, as f says. Points outside, and pixels outside
+// beside a point, are 0.
 func Sample(f augment.FourierMix, images *Node, maps []*Node) *Node {
 	slopes, starts := maps[0], maps[1]
 	g, d := images.Graph(), images.Shape().Dimensions
 	m, h, w := d[0], d[1], d[2]
 	columns := Reshape(ConvertDType(Iota(g, shapes.Make(dtypes.Int32, w), 0), slopes.DType()), 1, 1, 1, w)
-	points := Add(InsertAxes(starts, -1), Mul(Reshape(slopes, m, 2, 1, 1), columns)) // [M, 2, H, W], float64: exact where starts and slopes are rounded
+	// [M, 2, H, W], float64: exact where starts and slopes are rounded
+	points := Add(InsertAxes(starts, -1), Mul(Reshape(slopes, m, 2, 1, 1), columns))
 	x, y := Squeeze(Slice(points, AxisRange(), AxisElem(0)), 1), Squeeze(Slice(points, AxisRange(), AxisElem(1)), 1)
 	flat := Reshape(images, m*h*w, d[3])
 	first := MulScalar(Iota(g, shapes.Make(dtypes.Int32, m, h, w), 0), h*w)

@@ -10,8 +10,9 @@ import (
 	"github.com/certspec/certspec/internal/spectral/fourier"
 )
 
-// transform is the DFT X_uv = Σ_ab x_ab exp(−2πi(ua/H + vb/W)) of real planes, and its inverse, as products with matrices. Spectra
-// have K columns: those of package fourier's half spectrum, or all W.
+// transform is the DFT X_uv = Σ_ab x_ab exp(−2πi(ua/H + vb/W)) of real planes, and its inverse, as
+// products with matrices. Spectra have K columns: those of package fourier's half spectrum, or all
+// W.
 type transform struct {
 	cosH, sinH         *Node // [H, H]
 	cosW, sinW         *Node // [W, K]

@@ -20,9 +20,10 @@ const (
 	Height = 1.4 * figure.Height
 )
 
-// Reliability paints a reliability diagram under a title that names the data: above, the accuracy of each bin with its mean confidence as a stroke, against the
-// diagonal; below, the share of samples in it. Empty bins have no bar. With a band, of calib.ConsistencyBand, a grey area shows for each bin where the
-// accuracy of calibrated confidences lies.
+// Reliability paints a reliability diagram under a title that names the data: above, the accuracy
+// of each bin with its mean confidence as a stroke, against the diagonal; below, the share of
+// samples in it. Empty bins have no bar. With a band, of calib.ConsistencyBand, a grey area shows
+// for each bin where the accuracy of calibrated confidences lies.
 //
 // Errors: no samples; a band of another length.
 func Reliability(title string, bins []calib.Bin, band []calib.Bounds) (func(draw.Canvas), error) {
@@ -48,7 +49,8 @@ func Reliability(title string, bins []calib.Bin, band []calib.Bounds) (func(draw
 			continue
 		}
 		accuracy := bar(b, 0, b.Accuracy, figure.Palette[5])
-		mean := &plotter.Line{XYs: plotter.XYs{{X: b.Lower, Y: b.Confidence}, {X: b.Upper, Y: b.Confidence}}, LineStyle: figure.LineStyle(1)}
+		mean := &plotter.Line{XYs: plotter.XYs{{X: b.Lower, Y: b.Confidence}, {X: b.Upper, Y: b.Confidence}},
+			LineStyle: figure.LineStyle(1)}
 		mean.Dashes = nil
 		above.Add(accuracy)
 		var within *plotter.Polygon
@@ -85,7 +87,8 @@ func Reliability(title string, bins []calib.Bin, band []calib.Bounds) (func(draw
 
 // bar is a rectangle over a bin. Its points are finite, so that plotter has no error.
 func bar(b calib.Bin, low, high float64, fill color.Color) *plotter.Polygon {
-	p := &plotter.Polygon{XYs: []plotter.XYs{{{X: b.Lower, Y: low}, {X: b.Upper, Y: low}, {X: b.Upper, Y: high}, {X: b.Lower, Y: high}}}}
+	p := &plotter.Polygon{XYs: []plotter.XYs{{{X: b.Lower, Y: low}, {X: b.Upper, Y: low}, {X: b.Upper, Y: high},
+		{X: b.Lower, Y: high}}}}
 	p.Color, p.LineStyle.Color, p.LineStyle.Width = fill, figure.Grey, 0.5
 	return p
 }

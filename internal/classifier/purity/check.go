@@ -38,8 +38,8 @@ func comparisons(classes int, miss float64) int {
 	return n
 }
 
-// Missed bounds the probability that these comparisons miss a model of so many classes that draws a class at random in a
-// share of 0.05 of its answers.
+// Missed bounds the probability that these comparisons miss a model of so many classes that draws a
+// class at random in a share of 0.05 of its answers.
 func (f *Found) Missed(classes int) float64 { return missProbability(f.Comparisons, classes) }
 
 func missProbability(n, classes int) float64 {
@@ -47,8 +47,8 @@ func missProbability(n, classes int) float64 {
 	return min(1, 2*atMost(nearTies, n, q))
 }
 
-// manyComparisons decide where near ties were found: nearTieShare of them or fewer have a probability below 5·10⁻⁷ at the
-// q of two classes.
+// manyComparisons decide where near ties were found: nearTieShare of them or fewer have a
+// probability below 5·10⁻⁷ at the q of two classes.
 const manyComparisons = 2500
 
 // atMost is P(X ≤ k) of X ~ Bin(n, q) = I_{1−q}(n−k, k+1).
@@ -75,28 +75,32 @@ const (
 
 // Effort limits what Check asks. The zero value sets no limit.
 type Effort struct {
-	Answers int                     // about so many, and more where fewer miss a model of random answers with a probability above 0.001; 0: no limit
+	// about so many, and more where fewer miss a model of random answers with a probability above
+	// 0.001; 0: no limit
+	Answers int
 	Time    time.Duration           // about so long, and then fewer than Answers; 0: no limit
 	Least   int                     // so many answers whatever the time
 	Report  func(asked, of float64) // told of the answers so far; may be nil
 	Now     func() time.Time        // nil: time.Now
 }
 
-// Check compares the answers to the images of some blocks, each as a run asks it (noise samples of one image, all blocks of one size and
-// form), with those to the same images in other arrangements:
+// Check compares the answers to the images of some blocks, each as a run asks it (noise samples of
+// one image, all blocks of one size and form), with those to the same images in other arrangements:
 //
 //	the same block again, and in reverse order
 //	all images, shuffled into blocks: beside those of other images, of other classes
 //	a quarter of a block beside three quarters of black or white images, of uniform noise, or of negatives
 //	alone, as a batch of one
 //
-// There are at least Comparisons(classes) of them, so that a model whose answers are random in a share of 0.05 is found with
-// probability 1 − 10⁻⁶; where near ties show, 2,500. Found says what came out; Contradicted decides. The cost, for blocks of
-// 100 and ten classes: 1,232 answers in 44 calls, of which 32 are of one image. An Effort asks parts of the blocks instead, and
-// Found.Missed has the probability then. The Witness keeps the first answers for later.
+// There are at least Comparisons(classes) of them, so that a model whose answers are random in a
+// share of 0.05 is found with probability 1 − 10⁻⁶; where near ties show, 2,500. Found says what
+// came out; Contradicted decides. The cost, for blocks of 100 and ten classes: 1,232 answers in 44
+// calls, of which 32 are of one image. An Effort asks parts of the blocks instead, and Found.Missed
+// has the probability then. The Witness keeps the first answers for later.
 //
 // Errors: those of the model and of ctx.
-func Check(ctx context.Context, m classifier.Classifier, blocks []classifier.Batch, seed uint64, effort Effort) (Found, *Witness, error) {
+func Check(ctx context.Context, m classifier.Classifier, blocks []classifier.Batch, seed uint64, effort Effort) (Found,
+	*Witness, error) {
 	w, err := New(m)
 	if err != nil {
 		return Found{}, nil, err
@@ -330,9 +334,11 @@ var extremes = []struct {
 	}},
 }
 
-// ask compares the answers to some images with those that were given before. With fill, the block is filled up with such
-// neighbours, among which the images are spread; a block of one image follows on a call of the neighbour.
-func (c *checker) ask(ctx context.Context, places []place, fill func(*rand.Rand, func(int) float64, func(int, float64), int), how string) error {
+// ask compares the answers to some images with those that were given before. With fill, the block
+// is filled up with such neighbours, among which the images are spread; a block of one image
+// follows on a call of the neighbour.
+func (c *checker) ask(ctx context.Context, places []place, fill func(*rand.Rand, func(int) float64, func(int, float64),
+	int), how string) error {
 	total := len(places)
 	if fill != nil {
 		total = max(c.n, len(places))
@@ -349,7 +355,8 @@ func (c *checker) ask(ctx context.Context, places []place, fill func(*rand.Rand,
 			if i == 0 || c.random.IntN(8) == 0 { // a few different ones
 				from := c.blocks[c.random.IntN(len(c.blocks))]
 				start := c.random.IntN(c.n) * c.size
-				fill(c.random, func(j int) float64 { return valueOf(from, start+j) }, func(j int, v float64) { set(neighbour, j, v) }, c.size)
+				fill(c.random, func(j int) float64 { return valueOf(from, start+j) },
+					func(j int, v float64) { set(neighbour, j, v) }, c.size)
 			}
 			c.copy(batch, i, neighbour, 0)
 		}
@@ -420,8 +427,8 @@ func set(b classifier.Batch, i int, v float64) {
 	b.Real[i] = float32(v / pixel.Steps)
 }
 
-// Extreme fills a batch with black images, white ones, uniform noise or negatives of image 0 of another batch of the same form, by
-// turns of kind.
+// Extreme fills a batch with black images, white ones, uniform noise or negatives of image 0 of
+// another batch of the same form, by turns of kind.
 func Extreme(batch, of classifier.Batch, size int, kind uint64) {
 	random := rand.New(rand.NewPCG(kind, 1))
 	fill := extremes[kind%uint64(len(extremes))].fill

@@ -1,13 +1,15 @@
-// Package purity tests what every certificate assumes of a model: that its answer is a deterministic function of one image. An
-// answer that depends on the other images of its batch, on what was asked before, or on chance, is of no such function, and
-// counts of noise samples prove nothing about it.
+// Package purity tests what every certificate assumes of a model: that its answer is a
+// deterministic function of one image. An answer that depends on the other images of its batch, on
+// what was asked before, or on chance, is of no such function, and counts of noise samples prove
+// nothing about it.
 //
-// Answers to the same image in different arrangements are compared: alone, in a block again, in another order, and beside
-// other images. Rounding may vary with the arrangement, so two answers differ only where a logit moves by more than
-// tolerance·max(1, s), with s the largest less the smallest logit of the row, or a probability by more than tolerance.
-// A class that changes within that counts as a near tie; so does every change of a class where a model gives classes
-// alone. More than nearTies of them, and more than nearTieShare of the comparisons, are a contradiction, too: else a program
-// could hide behind logits that are all but equal.
+// Answers to the same image in different arrangements are compared: alone, in a block again, in
+// another order, and beside other images. Rounding may vary with the arrangement, so two answers
+// differ only where a logit moves by more than tolerance·max(1, s), with s the largest less the
+// smallest logit of the row, or a probability by more than tolerance. A class that changes within
+// that counts as a near tie; so does every change of a class where a model gives classes alone.
+// More than nearTies of them, and more than nearTieShare of the comparisons, are a contradiction,
+// too: else a program could hide behind logits that are all but equal.
 package purity
 
 import (
@@ -35,7 +37,8 @@ type Found struct {
 	Again       float64 `json:"again"`       // the same, of the very same block asked twice
 	First       string  `json:"first,omitempty"`
 
-	distributions, oneHot int // logits that are non-negative and sum to 1: those with several positive values, and with one
+	// logits that are non-negative and sum to 1: those with several positive values, and with one
+	distributions, oneHot int
 }
 
 // Contradicted reports whether the comparisons say that the model is no deterministic function of one image.
@@ -43,8 +46,8 @@ func (f *Found) Contradicted() bool {
 	return f.Beyond > 0 || f.Changed > nearTies && float64(f.Changed) > nearTieShare*float64(f.Comparisons)
 }
 
-// Probabilities reports whether all that the model called logits were probabilities. Rows of a single one say nothing, as toy models
-// answer so.
+// Probabilities reports whether all that the model called logits were probabilities. Rows of a
+// single one say nothing, as toy models answer so.
 func (f *Found) Probabilities() bool {
 	return f.distributions > 0 && f.distributions+f.oneHot == f.Answers-f.Invalid
 }
@@ -56,7 +59,9 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("model %s is no deterministic function of one image: %s; switch it to evaluation, without dropout or other randomness and with stored averages in its batch normalisation, and do not change it during a run",
+	return fmt.Sprintf("model %s is no deterministic function of one image: %s; switch it to evaluation, without "+
+		"dropout or other randomness and with stored averages in its batch normalisation, and do not change it "+
+		"during a run",
 		e.Model, e.Found.String())
 }
 
@@ -68,7 +73,8 @@ func (f *Found) String() string {
 	if f.First != "" {
 		first = " (first: " + f.First + ")"
 	}
-	return fmt.Sprintf("of %d comparisons of two answers to one image, %d differ by more than rounding and %d in the class alone%s", f.Comparisons, f.Beyond, f.Changed, first)
+	return fmt.Sprintf("of %d comparisons of two answers to one image, %d differ by more than rounding and %d in "+
+		"the class alone%s", f.Comparisons, f.Beyond, f.Changed, first)
 }
 
 // Err is an *Error where the comparisons contradict the assumption.
@@ -202,9 +208,9 @@ func (a Answers) support(i int) (positive int) {
 	return positive
 }
 
-// Compare takes the answer to image i of a and to image j of b, which is the same image; how says how b was arranged. Where
-// one of the two has classes alone, a changed class is beyond the tolerance where the other holds the two classes
-// further apart than that.
+// Compare takes the answer to image i of a and to image j of b, which is the same image; how says
+// how b was arranged. Where one of the two has classes alone, a changed class is beyond the
+// tolerance where the other holds the two classes further apart than that.
 func (f *Found) Compare(a Answers, i int, b Answers, j int, how string) {
 	rowA, withinA := a.row(i)
 	rowB, withinB := b.row(j)
@@ -260,7 +266,8 @@ func className(class int32) string {
 	return fmt.Sprintf("class %d", class)
 }
 
-// Probabilities are those that the answer to image i gives to the classes; nil where the model gives classes alone, or a miss.
+// Probabilities are those that the answer to image i gives to the classes; nil where the model
+// gives classes alone, or a miss.
 func (a Answers) Probabilities(i int) []float64 {
 	if a.rows == nil || a.Classes[i] == classifier.Miss {
 		return nil

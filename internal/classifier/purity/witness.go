@@ -17,7 +17,8 @@ type Witness struct {
 	look    Found
 }
 
-// witnesses is how many images a Witness has, and three blocks at least; columns is how many values of a row a Record keeps.
+// witnesses is how many images a Witness has, and three blocks at least; columns is how many values
+// of a row a Record keeps.
 const (
 	witnesses = 100
 	columns   = 10
@@ -100,7 +101,8 @@ func (w *Witness) Since(r Record, how string) (found Found) {
 	}
 	for _, was := range r.Answers {
 		if is, same := now[was.Image]; same && len(is.Values) == len(was.Values) {
-			found.compare(answer{was.Class, was.Values, float64(was.Within)}, answer{is.Class, is.Values, float64(is.Within)}, how)
+			found.compare(answer{was.Class, was.Values, float64(was.Within)}, answer{is.Class, is.Values,
+				float64(is.Within)}, how)
 		}
 	}
 	return found

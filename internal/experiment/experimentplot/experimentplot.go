@@ -14,9 +14,11 @@ import (
 // columns are those of a picture with several panels.
 const columns = 3
 
-// Changes is a panel for each radius: how certified accuracy and the largest calibration error of networks differ from those that they began with, a series for
-// each method (Emde et al. 2025, figure 17, and with adversarial training that goes on, 18). With best, of those that began with the network
-// of the largest certified accuracy at that radius alone (figure 4). Down and to the right is better.
+// Changes is a panel for each radius: how certified accuracy and the largest calibration error of
+// networks differ from those that they began with, a series for each method (Emde et al. 2025,
+// figure 17, and with adversarial training that goes on, 18). With best, of those that began with
+// the network of the largest certified accuracy at that radius alone (figure 4). Down and to the
+// right is better.
 //
 // Errors: no change to draw.
 func Changes(f *experiment.Filled, best bool) (figure.Grid, error) {
@@ -31,14 +33,16 @@ func Changes(f *experiment.Filled, best bool) (figure.Grid, error) {
 		s.Points = append(s.Points, point(100*c.Accuracy, 100*c.CCE))
 	}
 	if len(out.Panels) == 0 {
-		return out, fmt.Errorf("%s: no model with certified calibration that began with another one of the table", f.Name)
+		return out, fmt.Errorf("%s: no model with certified calibration that began with another one of the table",
+			f.Name)
 	}
 	align(&out)
 	return out, nil
 }
 
-// Correlations draws the rank correlations of the exact calibration error, the certified Brier score, certified accuracy and the average certified radius over the
-// radius (figure 19), with their intervals.
+// Correlations draws the rank correlations of the exact calibration error, the certified Brier
+// score, certified accuracy and the average certified radius over the radius (figure 19), with
+// their intervals.
 //
 // Errors: no correlation to draw.
 func Correlations(title string, of []experiment.RankCorrelation) (figure.Grid, error) {
@@ -60,7 +64,8 @@ func Correlations(title string, of []experiment.RankCorrelation) (figure.Grid, e
 	return figure.Grid{Columns: 1, Panels: []figure.Panel{p}}, nil
 }
 
-// ByGroup draws the average certified radius of each line, clean and by frequency group (Sun et al. 2021, the chart of figure 4).
+// ByGroup draws the average certified radius of each line, clean and by frequency group (Sun et al.
+// 2021, the chart of figure 4).
 func ByGroup(title string, of []experiment.GroupRadius) figure.Grid {
 	p := figure.Panel{Title: title, Y: "average certified radius"}
 	for _, r := range of {
@@ -73,7 +78,8 @@ func ByGroup(title string, of []experiment.GroupRadius) figure.Grid {
 	return figure.Grid{Columns: 1, Panels: []figure.Panel{p}}
 }
 
-// HeatMaps are the maps of the lines that have one, side by side, on one scale from 0 to the largest value (figures 3 and 5).
+// HeatMaps are the maps of the lines that have one, side by side, on one scale from 0 to the
+// largest value (figures 3 and 5).
 //
 // Errors: no map to draw.
 func HeatMaps(f *experiment.Filled) (figure.HeatMaps, error) {
@@ -81,7 +87,8 @@ func HeatMaps(f *experiment.Filled) (figure.HeatMaps, error) {
 	for _, l := range f.Lines {
 		if m := l.HeatMap(); m != nil {
 			out.High = max(out.High, slices.Max(m.Values))
-			out.Maps = append(out.Maps, figure.HeatMap{Title: l.Title, X: "v", Y: "u", Columns: m.V, Rows: m.U, Values: m.Values})
+			out.Maps = append(out.Maps, figure.HeatMap{Title: l.Title, X: "v", Y: "u", Columns: m.V, Rows: m.U,
+				Values: m.Values})
 		}
 	}
 	if len(out.Maps) == 0 {

@@ -51,7 +51,10 @@ func (g *graph) index() {
 		names = append(names, n.Outputs...)
 	}
 	if g.prefix == "" { // the first time
-		for g.prefix = "int8/"; slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, g.prefix) }); {
+		for g.prefix = "int8/"; slices.ContainsFunc(names, func(name string) bool {
+			return strings.HasPrefix(name,
+				g.prefix)
+		}); {
 			g.prefix += "/"
 		}
 	}
@@ -82,10 +85,14 @@ func (g *graph) only(result, op string) int {
 	if g.users[result] != 1 {
 		return -1
 	}
-	return slices.IndexFunc(g.Nodes, func(n onnxfile.Node) bool { return n.Op == op && len(n.Inputs) > 0 && n.Inputs[0] == result })
+	return slices.IndexFunc(g.Nodes, func(n onnxfile.Node) bool {
+		return n.Op == op && len(n.Inputs) > 0 &&
+			n.Inputs[0] == result
+	})
 }
 
-// fold makes one of a convolution and the normalisation behind it: with f = γ/√(variance + ε), weights w·f and bias (b − mean)·f + β.
+// fold makes one of a convolution and the normalisation behind it: with f = γ/√(variance + ε),
+// weights w·f and bias (b − mean)·f + β.
 func (g *graph) fold() {
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
@@ -122,8 +129,10 @@ func (g *graph) fold() {
 			}
 		}
 		n.Outputs = slices.Clone(norm.Outputs)
-		n.Inputs = []string{n.Inputs[0], g.prefix + n.Outputs[0] + "/folded/weight", g.prefix + n.Outputs[0] + "/folded/bias"}
-		g.Initializers = append(g.Initializers, onnxfile.NewTensor(n.Inputs[1], kernel32, w.Dims...), onnxfile.NewTensor(n.Inputs[2], bias32, int64(channels)))
+		n.Inputs = []string{n.Inputs[0], g.prefix + n.Outputs[0] + "/folded/weight", g.prefix + n.Outputs[0] +
+			"/folded/bias"}
+		g.Initializers = append(g.Initializers, onnxfile.NewTensor(n.Inputs[1], kernel32, w.Dims...),
+			onnxfile.NewTensor(n.Inputs[2], bias32, int64(channels)))
 		norm.Op = "" // gone
 		norm.Inputs = nil
 	}
@@ -132,7 +141,8 @@ func (g *graph) fold() {
 }
 
 // carries are operators that give values of their input on, so that steps stay the same.
-var carries = []string{"MaxPool", "GlobalMaxPool", "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Identity"}
+var carries = []string{"MaxPool", "GlobalMaxPool", "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Transpose",
+	"Identity"}
 
 // means are those that average values.
 var means = []string{"GlobalAveragePool", "AveragePool"}
@@ -146,7 +156,8 @@ func (g *graph) quantise() error {
 		}
 		n := g.Nodes[i]
 		if !g.integer(&n) {
-			if shape := len(n.Inputs) > 0 && (slices.Contains(carries, n.Op) || n.Op == "Shape" || n.Op == "Gather"); !shape && n.Op != "Constant" {
+			if shape := len(n.Inputs) > 0 && (slices.Contains(carries, n.Op) || n.Op == "Shape" ||
+				n.Op == "Gather"); !shape && n.Op != "Constant" {
 				g.record.Float32 = append(g.record.Float32, fmt.Sprintf("%s (%s)", nameOf(&n), n.Op))
 			}
 			n.Inputs = slices.Clone(n.Inputs)
@@ -177,7 +188,8 @@ func (g *graph) quantise() error {
 		}
 		out := n.Outputs[0]
 		rectified := false
-		if at := g.only(out, "Relu"); at >= 0 && !g.outputs[g.Nodes[at].Outputs[0]] && (n.Op == "Conv" || n.Op == "Gemm" || n.Op == "Add") {
+		if at := g.only(out, "Relu"); at >= 0 && !g.outputs[g.Nodes[at].Outputs[0]] &&
+			(n.Op == "Conv" || n.Op == "Gemm" || n.Op == "Add") {
 			relu[at], rectified = true, true
 			out = g.Nodes[at].Outputs[0]
 			n.Outputs[0] = out
@@ -220,7 +232,8 @@ func (g *graph) integer(n *onnxfile.Node) bool {
 		if w != nil {
 			outputs = w.Dims[1-n.Int("transB", 0)]
 		}
-		return w != nil && (!biased || b != nil && b.Dims[0] == outputs) && !constant(0) && n.Int("transA", 0) == 0 && n.Float("alpha", 1) == 1 && n.Float("beta", 1) == 1
+		return w != nil && (!biased || b != nil && b.Dims[0] == outputs) && !constant(0) && n.Int("transA", 0) == 0 &&
+			n.Float("alpha", 1) == 1 && n.Float("beta", 1) == 1
 	case n.Op == "Add":
 		return len(n.Inputs) == 2 && g.made[n.Inputs[0]] != "" && g.made[n.Inputs[1]] != "" && !g.outputs[n.Outputs[0]]
 	case slices.Contains(carries, n.Op), slices.Contains(means, n.Op):
@@ -242,7 +255,8 @@ func (g *graph) quantised(result string) (string, error) {
 	g.record.Activations[result] = a
 	name := g.prefix + result
 	scale, zero, q, read := name+"/scale", name+"/zero", name+"/uint8", name+"/read"
-	g.tensors = append(g.tensors, onnxfile.NewTensor(scale, []float32{a.Scale}), onnxfile.NewTensor(zero, []uint8{a.Zero}))
+	g.tensors = append(g.tensors, onnxfile.NewTensor(scale, []float32{a.Scale}), onnxfile.NewTensor(zero,
+		[]uint8{a.Zero}))
 	g.nodes = append(g.nodes,
 		onnxfile.Node{Op: "QuantizeLinear", Name: q, Inputs: []string{result, scale, zero}, Outputs: []string{q}},
 		onnxfile.Node{Op: "DequantizeLinear", Name: read, Inputs: []string{q, scale, zero}, Outputs: []string{read}})
@@ -275,11 +289,13 @@ func (g *graph) layer(n *onnxfile.Node, source string) {
 		if len(values.Dims) == 1 {
 			axis = 0
 		}
-		g.nodes = append(g.nodes, onnxfile.Node{Op: "DequantizeLinear", Name: full, Inputs: []string{values.Name, full + "/scale", zeros.Name}, Outputs: []string{full},
+		g.nodes = append(g.nodes, onnxfile.Node{Op: "DequantizeLinear", Name: full, Inputs: []string{values.Name,
+			full + "/scale", zeros.Name}, Outputs: []string{full},
 			Attributes: []onnxfile.Attribute{onnxfile.IntAttribute("axis", axis)}})
 		return full
 	}
-	n.Inputs[1] = steps("weight", "int8", onnxfile.NewTensor("", make([]int8, outputs), int64(outputs)), onnxfile.NewTensor("", q, t.Dims...), scales)
+	n.Inputs[1] = steps("weight", "int8", onnxfile.NewTensor("", make([]int8, outputs), int64(outputs)),
+		onnxfile.NewTensor("", q, t.Dims...), scales)
 	if b == nil {
 		return
 	}
@@ -288,7 +304,8 @@ func (g *graph) layer(n *onnxfile.Node, source string) {
 		both[o] = input * scales[o]
 		whole[o] = int32(min(max(math.RoundToEven(b[o]/float64(both[o])), math.MinInt32), math.MaxInt32))
 	}
-	n.Inputs[2] = steps("bias", "int32", onnxfile.NewTensor("", make([]int32, outputs), int64(outputs)), onnxfile.NewTensor("", whole, int64(outputs)), both)
+	n.Inputs[2] = steps("bias", "int32", onnxfile.NewTensor("", make([]int32, outputs), int64(outputs)),
+		onnxfile.NewTensor("", whole, int64(outputs)), both)
 }
 
 // sweep puts the new graph in place of the old one, without constants that nobody reads.

@@ -1,7 +1,8 @@
-// Package quantize makes of a network in ONNX one that computes in integers of 8 bits (static quantisation): the weights of
-// convolutions and dense layers become int8, symmetric around 0, with a scale for each output channel; what goes between layers
-// becomes uint8 with a scale and a zero point. In the file QuantizeLinear and DequantizeLinear stand around the layers, as every
-// runtime reads them; one that knows them puts integer layers in their place.
+// Package quantize makes of a network in ONNX one that computes in integers of 8 bits (static
+// quantisation): the weights of convolutions and dense layers become int8, symmetric around 0, with
+// a scale for each output channel; what goes between layers becomes uint8 with a scale and a zero
+// point. In the file QuantizeLinear and DequantizeLinear stand around the layers, as every runtime
+// reads them; one that knows them puts integer layers in their place.
 //
 // Source: Jacob et al. 2018 (affine quantisation, equation 1; accumulation in int32).
 package quantize
@@ -37,9 +38,10 @@ type Activation struct {
 
 // Record says how a file was made; it stands in its metadata.
 type Record struct {
-	Source      string                `json:"source"`             // digest of the network in float32
-	Compared    string                `json:"compared,omitempty"` // with what its layers were; "no"; "": an earlier file
-	Data        string                `json:"data"`               // whose noise samples gave the ranges
+	Source string `json:"source"` // digest of the network in float32
+	// with what its layers were; "no"; "": an earlier file
+	Compared    string                `json:"compared,omitempty"`
+	Data        string                `json:"data"` // whose noise samples gave the ranges
 	DataDigest  string                `json:"data_digest"`
 	Images      int                   `json:"images"`
 	Sigma       float64               `json:"sigma"`
@@ -77,8 +79,8 @@ func (r Range) activation() Activation {
 	return Activation{r, scale, uint8(min(max(math.RoundToEven(-low/float64(scale)), 0), 255))}
 }
 
-// weights are int8 with a scale for each of the outputs, which lie stride apart in rows of w. A scale is at least so large
-// that the bias, in steps of input·scale, is an int32.
+// weights are int8 with a scale for each of the outputs, which lie stride apart in rows of w. A
+// scale is at least so large that the bias, in steps of input·scale, is an int32.
 func weights(w, bias []float64, outputs int, at func(output, i int) int, input float32) (q []int8, scales []float32) {
 	q, scales = make([]int8, len(w)), make([]float32, outputs)
 	each := len(w) / outputs
@@ -102,16 +104,19 @@ func weights(w, bias []float64, outputs int, at func(output, i int) int, input f
 	return q, scales
 }
 
-// Apply quantises a network in place, with the ranges of its results, and returns what it made; the fields of the record that
-// say where the ranges come from are left to the caller, and Write puts it into the file. Batch normalisation behind a
-// convolution is folded into it first. Conv, Gemm, Add of two results and pooling compute on integers then, ReLU behind one is
-// its saturation at 0; all other nodes, and a Conv or Add that gives the logits, stay in float32, and Record.Float32 names them. Errors:
-// files without a node to quantise, operators older than opset 13 that cannot be read as newer ones, results without a range.
+// Apply quantises a network in place, with the ranges of its results, and returns what it made; the
+// fields of the record that say where the ranges come from are left to the caller, and Write puts
+// it into the file. Batch normalisation behind a convolution is folded into it first. Conv, Gemm,
+// Add of two results and pooling compute on integers then, ReLU behind one is its saturation at 0;
+// all other nodes, and a Conv or Add that gives the logits, stay in float32, and Record.Float32
+// names them. Errors: files without a node to quantise, operators older than opset 13 that cannot
+// be read as newer ones, results without a range.
 func Apply(m *onnxfile.Model, ranges map[string]Range) (*Record, error) {
 	if err := raise(m); err != nil {
 		return nil, err
 	}
-	g := &graph{Graph: &m.Graph, ranges: ranges, made: map[string]string{}, record: &Record{Activations: map[string]Activation{}}}
+	g := &graph{Graph: &m.Graph, ranges: ranges, made: map[string]string{},
+		record: &Record{Activations: map[string]Activation{}}}
 	g.hoist()
 	g.index()
 	g.fold()
@@ -119,7 +124,8 @@ func Apply(m *onnxfile.Model, ranges map[string]Range) (*Record, error) {
 		return nil, err
 	}
 	if g.record.Integer == 0 {
-		return nil, fmt.Errorf("quantize: no node that can compute on integers; expected Conv or Gemm with constant weights in float32, among %v", g.operators())
+		return nil, fmt.Errorf("quantize: no node that can compute on integers; expected Conv or Gemm with constant "+
+			"weights in float32, among %v", g.operators())
 	}
 	g.sweep()
 	return g.record, nil
@@ -131,7 +137,10 @@ func (r *Record) Write(m *onnxfile.Model, stale ...string) error {
 	if err != nil {
 		return err
 	}
-	m.Metadata = slices.DeleteFunc(m.Metadata, func(p onnxfile.Property) bool { return p.Key == Key || slices.Contains(stale, p.Key) })
+	m.Metadata = slices.DeleteFunc(m.Metadata, func(p onnxfile.Property) bool {
+		return p.Key == Key ||
+			slices.Contains(stale, p.Key)
+	})
 	m.Metadata = append(m.Metadata, onnxfile.Property{Key: Key, Value: string(text)})
 	return nil
 }
@@ -140,8 +149,10 @@ func (r *Record) Write(m *onnxfile.Model, stale ...string) error {
 const opset = 13
 
 // unchanged are operators whose meaning in inference has not changed from opset 9 to 13.
-var unchanged = []string{"Conv", "Gemm", "MatMul", "BatchNormalization", "Relu", "Add", "Sub", "Mul", "Div", "MaxPool", "AveragePool",
-	"GlobalAveragePool", "GlobalMaxPool", "Flatten", "Reshape", "Identity", "Constant", "Shape", "Gather", "Concat", "Transpose"}
+var unchanged = []string{"Conv", "Gemm", "MatMul", "BatchNormalization", "Relu", "Add", "Sub", "Mul", "Div", "MaxPool",
+	"AveragePool",
+	"GlobalAveragePool", "GlobalMaxPool", "Flatten", "Reshape", "Identity", "Constant", "Shape", "Gather", "Concat",
+	"Transpose"}
 
 func raise(m *onnxfile.Model) error {
 	for i := range m.Opsets {
@@ -154,7 +165,8 @@ func raise(m *onnxfile.Model) error {
 		}
 		for _, n := range m.Graph.Nodes {
 			if !slices.Contains(unchanged, n.Op) {
-				return fmt.Errorf("quantize: the file is of opset %d, and node %q (%s) may mean something else in opset 13, which per-channel weights need; export it with opset 13 or later",
+				return fmt.Errorf("quantize: the file is of opset %d, and node %q (%s) may mean something else in "+
+					"opset 13, which per-channel weights need; export it with opset 13 or later",
 					set.Version, n.Name, n.Op)
 			}
 		}

@@ -1,9 +1,11 @@
-// Package adapt adapts a trained network to images that look unlike those it was trained on, without their labels, before it is frozen
-// again and certified: by new statistics of batch normalisation (Schneider et al. 2020, arXiv 2006.16971), and by TENT (Wang et al. 2021,
-// arXiv 2006.10726), which lowers the entropy of the predictions.
+// Package adapt adapts a trained network to images that look unlike those it was trained on,
+// without their labels, before it is frozen again and certified: by new statistics of batch
+// normalisation (Schneider et al. 2020, arXiv 2006.16971), and by TENT (Wang et al. 2021, arXiv
+// 2006.10726), which lowers the entropy of the predictions.
 //
-// Both see noisy images, as randomized smoothing does. An adapted network is a fixed function of its input, unlike the online form of TENT,
-// whose answers depend on the batch: what is certified of it holds.
+// Both see noisy images, as randomized smoothing does. An adapted network is a fixed function of
+// its input, unlike the online form of TENT, whose answers depend on the batch: what is certified
+// of it holds.
 package adapt
 
 import (
@@ -124,7 +126,8 @@ func Run(ctx context.Context, m *modelfile.Model, images *dataset.Images, o Opti
 		for _, i := range random.Perm(o.Images)[:o.BatchSize] {
 			batch = append(batch, noisy[i*size:(i+1)*size]...)
 		}
-		entropy, err := s.take(tensors.FromFlatDataAndDimensions(batch, o.BatchSize, a.Shape.Height, a.Shape.Width, a.Shape.Channels), m.Weights)
+		entropy, err := s.take(tensors.FromFlatDataAndDimensions(batch, o.BatchSize, a.Shape.Height, a.Shape.Width,
+			a.Shape.Channels), m.Weights)
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +137,8 @@ func Run(ctx context.Context, m *modelfile.Model, images *dataset.Images, o Opti
 	}
 	adapted := &modelfile.Model{Card: m.Card}
 	adapted.Card.Adaptation = &modelfile.Adaptation{
-		Method: o.Method, From: m.Card.Weights, Data: modelfile.Data{Name: images.Name, Images: images.Len(), Digest: images.Digest},
+		Method: o.Method, From: m.Card.Weights, Data: modelfile.Data{Name: images.Name, Images: images.Len(),
+			Digest: images.Digest},
 		Sigma: o.Sigma, Images: o.Images, Steps: o.Steps, BatchSize: o.BatchSize, Seed: o.Seed,
 	}
 	if o.Method == TENT {
@@ -234,7 +238,8 @@ func newStep(b *backend.Backend, a nets.Architecture, list []nets.Tensor, o Opti
 func (s *step) take(images *tensors.Tensor, weights []modelfile.Tensor) (float64, error) {
 	if s.weights == nil {
 		for i, t := range s.list {
-			s.weights = append(s.weights, tensors.FromFlatDataAndDimensions(slices.Clone(weights[i].Values), t.Shape...))
+			s.weights = append(s.weights, tensors.FromFlatDataAndDimensions(slices.Clone(weights[i].Values),
+				t.Shape...))
 		}
 	}
 	inputs := append(append([]*tensors.Tensor{images}, s.weights...), s.momentum...)

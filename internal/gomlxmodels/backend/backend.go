@@ -38,14 +38,16 @@ type Backend struct {
 	// backends apart by identity: a wrapper's tensors could not be fed back.
 	Backend compute.Backend `json:"-"`
 
-	Engine         string `json:"engine"`            // XLA or Go
-	Version        string `json:"version"`           // of the engine and, for XLA, of the plugin and its file
-	Device         string `json:"device"`            // "cpu" or "cuda"
-	Path           string `json:"path,omitempty"`    // of the plugin; empty for Go
-	Threads        int    `json:"threads"`           // threads inside one call
-	InstructionSet string `json:"instruction_set"`   // e.g. "amd64/avx512"
-	Kernels        string `json:"kernels,omitempty"` // of package xlakernels, as in Version, or "none" and why; empty for Go
-	Note           string `json:"note,omitempty"`    // why a better engine was not taken, and how to get it; mostly empty
+	Engine         string `json:"engine"`          // XLA or Go
+	Version        string `json:"version"`         // of the engine and, for XLA, of the plugin and its file
+	Device         string `json:"device"`          // "cpu" or "cuda"
+	Path           string `json:"path,omitempty"`  // of the plugin; empty for Go
+	Threads        int    `json:"threads"`         // threads inside one call
+	InstructionSet string `json:"instruction_set"` // e.g. "amd64/avx512"
+	// of package xlakernels, as in Version, or "none" and why; empty for Go
+	Kernels string `json:"kernels,omitempty"`
+	// why a better engine was not taken, and how to get it; mostly empty
+	Note string `json:"note,omitempty"`
 
 	options string                   // go-xla's
 	counts  func() xlakernels.Counts // of a backend with kernels

@@ -47,14 +47,16 @@ func Check(ctx context.Context, b *Backend) ([]Agreement, error) {
 		{"matrix product 64×96×32", values(1, 64, 96), values(2, 96, 32), func(x, y *graph.Node) *graph.Node {
 			return graph.MatMul(x, y)
 		}},
-		{"convolution 3×3, 4×16×16×3 to 8", values(3, 4, 16, 16, 3), values(4, 3, 3, 3, 8), func(x, y *graph.Node) *graph.Node {
-			return graph.Convolve(x, y).PadSame().Done()
-		}},
-		{"gradients of a convolution 3×3, 4×8×8×16 to 32 by 2", values(5, 4, 8, 8, 16), values(6, 3, 3, 16, 32), func(x, y *graph.Node) *graph.Node {
-			z := graph.Convolve(x, y).Strides(2).PaddingPerDim([][2]int{{1, 1}, {1, 1}}).Done()
-			g := graph.Gradient(graph.ReduceAllSum(graph.Mul(z, z)), x, y)
-			return graph.Concatenate([]*graph.Node{graph.Reshape(g[0], -1), graph.Reshape(g[1], -1)}, 0)
-		}},
+		{"convolution 3×3, 4×16×16×3 to 8", values(3, 4, 16, 16, 3), values(4, 3, 3, 3, 8),
+			func(x, y *graph.Node) *graph.Node {
+				return graph.Convolve(x, y).PadSame().Done()
+			}},
+		{"gradients of a convolution 3×3, 4×8×8×16 to 32 by 2", values(5, 4, 8, 8, 16), values(6, 3, 3, 16, 32),
+			func(x, y *graph.Node) *graph.Node {
+				z := graph.Convolve(x, y).Strides(2).PaddingPerDim([][2]int{{1, 1}, {1, 1}}).Done()
+				g := graph.Gradient(graph.ReduceAllSum(graph.Mul(z, z)), x, y)
+				return graph.Concatenate([]*graph.Node{graph.Reshape(g[0], -1), graph.Reshape(g[1], -1)}, 0)
+			}},
 	} {
 		if err := ctx.Err(); err != nil {
 			return found, err
@@ -72,7 +74,8 @@ func Check(ctx context.Context, b *Backend) ([]Agreement, error) {
 		a := Agreement{Program: p.name, Difference: relativeDifference(got, want), Allowed: allowed, Seconds: seconds}
 		found = append(found, a)
 		if !(a.Difference <= allowed) {
-			return found, fmt.Errorf("backend: %s computes the %s wrongly: it differs from Go by %.2g of the greatest value; rounding explains %.2g",
+			return found, fmt.Errorf("backend: %s computes the %s wrongly: it differs from Go by %.2g of the "+
+				"greatest value; rounding explains %.2g",
 				b.Engine, p.name, a.Difference, allowed)
 		}
 	}
@@ -93,7 +96,8 @@ func values(seed uint64, dims ...int) *tensors.Tensor {
 	return tensors.FromFlatDataAndDimensions(flat, dims...)
 }
 
-func evaluate(engine compute.Backend, program func(x, y *graph.Node) *graph.Node, x, y *tensors.Tensor) ([]float32, error) {
+func evaluate(engine compute.Backend, program func(x, y *graph.Node) *graph.Node, x, y *tensors.Tensor) ([]float32,
+	error) {
 	exec, err := graph.NewExec(engine, program)
 	if err != nil {
 		return nil, err

@@ -79,9 +79,11 @@ func (c choice) open(goOptions string) (b *Backend, problems []string, err error
 	case c.path != "":
 		return nil, nil, errors.New(problems[0])
 	case len(problems) > 0 && wish != "" && wish != kernelsOff:
-		return nil, nil, fmt.Errorf("%s; kernels=%s computes with XLA's own convolutions", strings.Join(problems, "; "), kernelsOff)
+		return nil, nil, fmt.Errorf("%s; kernels=%s computes with XLA's own convolutions", strings.Join(problems, "; "),
+			kernelsOff)
 	case len(problems) > 0:
-		return nil, nil, fmt.Errorf("%s; certspec backend install fetches a plugin that works", strings.Join(problems, "; "))
+		return nil, nil, fmt.Errorf("%s; certspec backend install fetches a plugin that works", strings.Join(problems,
+			"; "))
 	}
 	device := ""
 	if c.device != "" {

@@ -39,8 +39,14 @@ func Install(ctx context.Context, show progress.Reporter) (string, error) {
 		folder  string
 		install func(folder string) error
 	}{
-		{"xla-cpu-gomlx-" + gomlxPlugin, func(folder string) error { return installGoMLX(ctx, platform, folder, show) }},
-		{"xla-cpu-pjrt-" + wheels[platform].Version, func(folder string) error { return installWheel(ctx, platform, folder, show) }},
+		{"xla-cpu-gomlx-" + gomlxPlugin, func(folder string) error {
+			return installGoMLX(ctx, platform, folder,
+				show)
+		}},
+		{"xla-cpu-pjrt-" + wheels[platform].Version, func(folder string) error {
+			return installWheel(ctx, platform,
+				folder, show)
+		}},
 	} {
 		plugin, err := ensure(filepath.Join(dir, source.folder), source.install)
 		if err == nil {
@@ -133,7 +139,8 @@ func installGoMLX(ctx context.Context, platform, folder string, show progress.Re
 		return nil
 	}
 	pattern := "." + filepath.Base(folder) + "-*"
-	left, _ := filepath.Glob(filepath.Join(filepath.Dir(folder), pattern)) // of installations that were killed: this one has the lock
+	// of installations that were killed: this one has the lock
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(folder), pattern))
 	for _, old := range left {
 		os.RemoveAll(old)
 	}

@@ -8,8 +8,11 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/xlakernels"
 )
 
-// kernelsVariable holds which kernels of package xlakernels compute the convolutions of XLA on a CPU, where the choice does not say:
-// the best that sum directly (default), avx512, avx2 or neon, winograd for the best that multiply less and round otherwise, bf16 for those that round their factors to bfloat16, or off, for XLA's own. They are part of Version, and so of every card, checkpoint and ledger.
+// kernelsVariable holds which kernels of package xlakernels compute the convolutions of XLA on a
+// CPU, where the choice does not say: the best that sum directly (default), avx512, avx2 or neon,
+// winograd for the best that multiply less and round otherwise, bf16 for those that round their
+// factors to bfloat16, or off, for XLA's own. They are part of Version, and so of every card,
+// checkpoint and ledger.
 const kernelsVariable = "CERTSPEC_KERNELS"
 
 const kernelsOff = "off"
@@ -28,7 +31,8 @@ func kernelsWish(options string) (others, wish string) {
 	return strings.Join(kept, ","), wish
 }
 
-// Native is the same plugin with XLA's own convolutions; it is b where b has no kernels. It goes on with what was begun before there were kernels.
+// Native is the same plugin with XLA's own convolutions; it is b where b has no kernels. It goes on
+// with what was begun before there were kernels.
 func (b *Backend) Native() (*Backend, error) {
 	if b.counts == nil {
 		return b, nil

@@ -20,7 +20,8 @@ func List() ([]Listed, error) {
 	var list []Listed
 	if xlaLinked {
 		for _, plugin := range findPlugins("") {
-			list = append(list, listed(XLA+":"+plugin.Path, Listed{Engine: XLA, Device: plugin.Device, Path: plugin.Path}))
+			list = append(list, listed(XLA+":"+plugin.Path, Listed{Engine: XLA, Device: plugin.Device,
+				Path: plugin.Path}))
 		}
 	} else {
 		list = append(list, Listed{Engine: XLA, Device: "cpu", Problem: notLinked})
@@ -32,7 +33,8 @@ func List() ([]Listed, error) {
 		found = found || list[i].Chosen
 	}
 	if !found { // a plugin outside the usual places, named by the environment
-		list = append([]Listed{{Engine: chosen.Engine, Device: chosen.Device, Path: chosen.Path, Version: chosen.Version, Usable: true, Chosen: true}}, list...)
+		list = append([]Listed{{Engine: chosen.Engine, Device: chosen.Device, Path: chosen.Path,
+			Version: chosen.Version, Usable: true, Chosen: true}}, list...)
 	}
 	return list, nil
 }

@@ -6,7 +6,8 @@ import "errors"
 
 const (
 	xlaLinked = false
-	notLinked = "this program was built without XLA (no C compiler, -tags noxla, or a platform without it), which makes networks 10 to 60 times slower; build with CGO_ENABLED=1 and without the tag"
+	notLinked = "this program was built without XLA (no C compiler, -tags noxla, or a platform without it), which " +
+		"makes networks 10 to 60 times slower; build with CGO_ENABLED=1 and without the tag"
 )
 
 func openXLA(path, options string, checked pluginCheck) (*Backend, error) {

@@ -34,7 +34,8 @@ type pluginCheck struct {
 
 // of reports whether the check is of the same file, by the same client.
 func (c pluginCheck) of(file pluginCheck) bool {
-	return c.Path == file.Path && c.Size == file.Size && c.Modified.Equal(file.Modified) && c.Client == file.Client && c.Digest != ""
+	return c.Path == file.Path && c.Size == file.Size && c.Modified.Equal(file.Modified) && c.Client == file.Client &&
+		c.Digest != ""
 }
 
 // failed holds the errors of trials, by file, for the life of this process.
@@ -173,7 +174,8 @@ func probe(path string) (finding, error) {
 	case ctx.Err() != nil:
 		return finding{}, fmt.Errorf("XLA plugin %s: a trial of it did not end within %v%s", path, probeTime, version)
 	case runErr != nil || last.Platform == "":
-		return finding{}, fmt.Errorf("XLA plugin %s: a trial of it crashed: %s%s; it is damaged, too old or for another machine",
+		return finding{}, fmt.Errorf("XLA plugin %s: a trial of it crashed: %s%s; it is damaged, too old or for "+
+			"another machine",
 			path, firstLine(stderr.String()), version)
 	}
 	return last, nil

@@ -31,9 +31,10 @@ func Measure(ctx context.Context, b *Backend, each time.Duration) ([]Speed, erro
 		{"matrix product 1024³", values(1, n, n), values(2, n, n), 2 * n * n * n, func(x, y *graph.Node) *graph.Node {
 			return graph.ReduceAllMax(graph.MatMul(x, y))
 		}},
-		{"convolution 3×3, 100×32×32×16 to 16", values(3, 100, 32, 32, 16), values(4, 3, 3, 16, 16), 2 * 100 * 32 * 32 * 9 * 16 * 16, func(x, y *graph.Node) *graph.Node {
-			return graph.ReduceAllMax(graph.Convolve(x, y).PadSame().Done())
-		}},
+		{"convolution 3×3, 100×32×32×16 to 16", values(3, 100, 32, 32, 16), values(4, 3, 3, 16, 16),
+			2 * 100 * 32 * 32 * 9 * 16 * 16, func(x, y *graph.Node) *graph.Node {
+				return graph.ReduceAllMax(graph.Convolve(x, y).PadSame().Done())
+			}},
 	} {
 		exec, err := graph.NewExec(b.Backend, p.program)
 		if err != nil {

@@ -54,7 +54,8 @@ func openXLA(path, options string, checked pluginCheck) (b *Backend, err error) 
 	if err != nil {
 		return nil, fmt.Errorf("XLA plugin %s: %v", path, err)
 	}
-	version := fmt.Sprintf("%s, PJRT %d.%d, plugin %s", moduleVersion(xlaModule), checked.Major, checked.Minor, checked.Digest)
+	version := fmt.Sprintf("%s, PJRT %d.%d, plugin %s", moduleVersion(xlaModule), checked.Major, checked.Minor,
+		checked.Digest)
 	for _, setting := range []string{os.Getenv("XLA_FLAGS"), options} {
 		if setting != "" {
 			version += ", " + setting
@@ -97,8 +98,8 @@ func (k inUse) counts() func() xlakernels.Counts {
 	return k.plugin.Counts
 }
 
-// withKernels opens a plugin with the kernels that are wished for. Where there are none for it, the engine is nil, and an error only where
-// the wish names a form.
+// withKernels opens a plugin with the kernels that are wished for. Where there are none for it, the
+// engine is nil, and an error only where the wish names a form.
 func withKernels(path, settings, wish, platform string) (compute.Backend, inUse, error) {
 	none := func(why string) (compute.Backend, inUse, error) {
 		if wish == "" || wish == kernelsOff {
@@ -127,7 +128,8 @@ func withKernels(path, settings, wish, platform string) (compute.Backend, inUse,
 	return engine, inUse{plugin: plugin}, nil
 }
 
-// tryKernels runs a convolution whose sums are exact: the kernels themselves are compared with direct sums for every form of kernel.
+// tryKernels runs a convolution whose sums are exact: the kernels themselves are compared with
+// direct sums for every form of kernel.
 func tryKernels(engine compute.Backend, plugin *xlakernels.Plugin) error {
 	const side, channels, features = 4, 2, 3
 	x, w := make([]float32, side*side*channels), make([]float32, 9*channels*features)
@@ -148,7 +150,8 @@ func tryKernels(engine compute.Backend, plugin *xlakernels.Plugin) error {
 	}
 	before := plugin.Counts().Replaced
 	got, err := evaluate(engine, func(x, w *graph.Node) *graph.Node { return graph.Convolve(x, w).PadSame().Done() },
-		tensors.FromFlatDataAndDimensions(x, 1, side, side, channels), tensors.FromFlatDataAndDimensions(w, 3, 3, channels, features))
+		tensors.FromFlatDataAndDimensions(x, 1, side, side, channels), tensors.FromFlatDataAndDimensions(w, 3, 3,
+			channels, features))
 	switch {
 	case err != nil:
 		return err
@@ -192,7 +195,8 @@ func tryPlugin(path string, report func(major, minor int, platform string)) erro
 		return err
 	}
 	got, err := evaluate(engine, func(x, y *graph.Node) *graph.Node { return graph.Add(graph.Mul(x, y), y) },
-		tensors.FromFlatDataAndDimensions([]float32{0, 1, -2}, 3), tensors.FromFlatDataAndDimensions([]float32{3, 3, 3}, 3))
+		tensors.FromFlatDataAndDimensions([]float32{0, 1, -2}, 3), tensors.FromFlatDataAndDimensions([]float32{3, 3, 3},
+			3))
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,8 @@ func (b *builder) input(a nets.Architecture) string {
 		x = b.node("Sub", "centered", []string{x, b.constant("input/mean", narrow(mean), len(mean), 1, 1)})
 	}
 	if deviation != nil {
-		x = b.node("Div", "standardized", []string{x, b.constant("input/deviation", narrow(deviation), len(deviation), 1, 1)})
+		x = b.node("Div", "standardized", []string{x, b.constant("input/deviation", narrow(deviation), len(deviation),
+			1, 1)})
 	}
 	return x
 }
@@ -137,9 +138,12 @@ func (b *builder) folded(l nets.Layer, x string, factors, biases []float64) stri
 
 // join is the posterior of logits and of one value h, softplus(h + Δ + ln K + max(log softmax, −100)).
 func (b *builder) join(name, logits, h string, classes int, shift float64) string {
-	p := b.node("LogSoftmax", name+"/log-softmax", []string{logits}, onnxfile.Attribute{Name: "axis", Kind: onnxfile.KindInt, Int: -1})
-	p = b.node("Clip", name+"/log-p", []string{p, b.constant(name+"/least", []float32{nets.LeastLogP}), b.constant(name+"/most", []float32{0})})
-	h = b.node("Add", name+"/h", []string{h, b.constant(name+"/classes", narrow([]float64{math.Log(float64(classes)) + shift}), 1)})
+	p := b.node("LogSoftmax", name+"/log-softmax", []string{logits}, onnxfile.Attribute{Name: "axis",
+		Kind: onnxfile.KindInt, Int: -1})
+	p = b.node("Clip", name+"/log-p", []string{p, b.constant(name+"/least", []float32{nets.LeastLogP}),
+		b.constant(name+"/most", []float32{0})})
+	h = b.node("Add", name+"/h", []string{h, b.constant(name+"/classes",
+		narrow([]float64{math.Log(float64(classes)) + shift}), 1)})
 	return b.node("Softplus", name, []string{b.node("Add", name+"/sum", []string{p, h})})
 }
 
@@ -153,12 +157,14 @@ func (b *builder) mixture(name, x string, of pixel.Shape) string {
 			ordered = append(ordered, transform[(p*of.Channels+c)*d:][:d]...)
 		}
 	}
-	w := b.node("Gemm", name+"/white", []string{x, b.constant(name+"/transform", ordered, d, d), b.constant(name+"/shift", b.tensor(name+"/shift").Values, d)})
+	w := b.node("Gemm", name+"/white", []string{x, b.constant(name+"/transform", ordered, d, d),
+		b.constant(name+"/shift", b.tensor(name+"/shift").Values, d)})
 	squares := b.node("Mul", name+"/squares", []string{w, w})
 	var sides []string
 	for _, side := range []string{"in", "out"} {
 		at := name + "/" + side
-		means, variances, weights := b.tensor(at+"/means").Values, b.tensor(at+"/log-variances").Values, b.tensor(at+"/log-weights").Values
+		means, variances, weights := b.tensor(at+"/means").Values, b.tensor(at+"/log-variances").Values,
+			b.tensor(at+"/log-weights").Values
 		n := len(weights)
 		slopes, halves, offsets := make([]float32, d*n), make([]float32, d*n), make([]float64, n)
 		for k := range n {
@@ -170,10 +176,12 @@ func (b *builder) mixture(name, x string, of pixel.Shape) string {
 			}
 			offsets[k] = float64(weights[k]) - float64(d)/2*float64(variances[k]) - half*norm
 		}
-		near := b.node("Gemm", at+"/products", []string{w, b.constant(at+"/slopes", slopes, d, n), b.constant(at+"/offsets", narrow(offsets), n)})
+		near := b.node("Gemm", at+"/products", []string{w, b.constant(at+"/slopes", slopes, d, n),
+			b.constant(at+"/offsets", narrow(offsets), n)})
 		far := b.node("MatMul", at+"/norms", []string{squares, b.constant(at+"/halves", halves, d, n)})
 		terms := b.node("Add", at+"/terms", []string{near, far})
-		sides = append(sides, b.node("ReduceLogSumExp", at+"/density", []string{terms}, ints("axes", 1), onnxfile.Attribute{Name: "keepdims", Kind: onnxfile.KindInt, Int: 1}))
+		sides = append(sides, b.node("ReduceLogSumExp", at+"/density", []string{terms}, ints("axes", 1),
+			onnxfile.Attribute{Name: "keepdims", Kind: onnxfile.KindInt, Int: 1}))
 	}
 	return b.node("Sub", name, sides)
 }

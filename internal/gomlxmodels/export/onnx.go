@@ -65,7 +65,8 @@ func Encode(m *modelfile.Model) ([]byte, error) {
 		return dims
 	}
 	b.graph.Name = a.Name
-	b.graph.Inputs = []onnxfile.Value{{Name: inputName, Type: onnxfile.Float32, Dims: dim(a.Shape.Channels, a.Shape.Height, a.Shape.Width)}}
+	b.graph.Inputs = []onnxfile.Value{{Name: inputName, Type: onnxfile.Float32, Dims: dim(a.Shape.Channels,
+		a.Shape.Height, a.Shape.Width)}}
 	b.graph.Outputs = []onnxfile.Value{{Name: outputName, Type: onnxfile.Float32, Dims: dim(a.Classes)}}
 	return onnxfile.Encode(&onnxfile.Model{
 		IRVersion: onnxfile.IRVersion,

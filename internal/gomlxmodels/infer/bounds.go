@@ -12,8 +12,9 @@ import (
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 )
 
-// Bounds are interval bounds of a network on a backend, in float32 and without regard to rounding, as training has them: many images a second, and
-// no guarantee. Package feedforward gives bounds that hold. It is safe for concurrent use.
+// Bounds are interval bounds of a network on a backend, in float32 and without regard to rounding,
+// as training has them: many images a second, and no guarantee. Package feedforward gives bounds
+// that hold. It is safe for concurrent use.
 type Bounds struct {
 	network *Network
 	classes int
@@ -37,11 +38,13 @@ func LoadBounds(b *backend.Backend, name string, m *modelfile.Model, epsilon flo
 	return &Bounds{n, a.Classes}, nil
 }
 
-// Differences returns U for images [N, H, W, C] with values in [0, 1], N × K × K: bounds on f_k(z) − f_l(z) at place k·K + l; see nets.Architecture.
+// Differences returns U for images [N, H, W, C] with values in [0, 1], N × K × K: bounds on f_k(z)
+// − f_l(z) at place k·K + l; see nets.Architecture.
 func (b *Bounds) Differences(ctx context.Context, images []float32) ([]float32, error) {
 	size := b.network.info.Shape.Len()
 	if len(images) == 0 || len(images)%size != 0 {
-		return nil, fmt.Errorf("infer: %s: %d values of images, want a multiple of %d", b.network.info.Name, len(images), size)
+		return nil, fmt.Errorf("infer: %s: %d values of images, want a multiple of %d", b.network.info.Name,
+			len(images), size)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -39,7 +39,8 @@ type Network struct {
 
 // Load prepares the network of a model file.
 func Load(b *backend.Backend, name string, m *modelfile.Model) (*Network, error) {
-	return newNetwork(b, Describe(name, &m.Card), m.Weights, func(images *graph.Node, weight func(string) *graph.Node) *graph.Node {
+	return newNetwork(b, Describe(name, &m.Card), m.Weights, func(images *graph.Node,
+		weight func(string) *graph.Node) *graph.Node {
 		return m.Card.Architecture.Forward(images, weight)
 	})
 }
@@ -55,7 +56,8 @@ func Describe(name string, card *modelfile.Card) classifier.Info {
 	}
 }
 
-// Weights names what computes in a model file: the digest of its weights, which say the rest of the architecture, and the input layer where it has one.
+// Weights names what computes in a model file: the digest of its weights, which say the rest of the
+// architecture, and the input layer where it has one.
 func Weights(card *modelfile.Card) string {
 	if input := card.Architecture.Input; input != "" && input != nets.InputNone {
 		return card.Weights + ", input " + string(input)
@@ -65,7 +67,8 @@ func Weights(card *modelfile.Card) string {
 
 // newNetwork prepares a network for evaluation and moves its weights to the device. Of info, the
 // engine's part of the identity is filled in here.
-func newNetwork(b *backend.Backend, info classifier.Info, weights []modelfile.Tensor, forward forward) (*Network, error) {
+func newNetwork(b *backend.Backend, info classifier.Info, weights []modelfile.Tensor, forward forward) (*Network,
+	error) {
 	Identify(&info.Identity, b)
 	info.Logits = true
 	n := &Network{info: info, engine: b.Backend}
@@ -185,7 +188,8 @@ func (n *Network) VectorJacobian(ctx context.Context, images, v, gradient []floa
 	}
 	s, count := n.info.Shape, len(v)/n.info.Classes
 	if count == 0 || len(v) != count*n.info.Classes || len(images) != count*s.Len() || len(gradient) != len(images) {
-		return fmt.Errorf("infer: %s: %d values of images, %d of directions and %d of gradients; expected N×%v, N×%d and N×%v", n.info.Name, len(images), len(v), len(gradient), s, n.info.Classes, s)
+		return fmt.Errorf("infer: %s: %d values of images, %d of directions and %d of gradients; expected N×%v, "+
+			"N×%d and N×%v", n.info.Name, len(images), len(v), len(gradient), s, n.info.Classes, s)
 	}
 	x, err := onDevice(n.engine, images, count, s.Height, s.Width, s.Channels)
 	if err != nil {

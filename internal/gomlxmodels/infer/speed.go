@@ -36,5 +36,6 @@ func MeasureResNet20(ctx context.Context, b *backend.Backend, each time.Duration
 	if err != nil {
 		return backend.Speed{}, err
 	}
-	return backend.Speed{Program: "ResNet-20, batch of 100", Rate: size / seconds, Unit: "images/s", Compile: compile}, nil
+	return backend.Speed{Program: "ResNet-20, batch of 100", Rate: size / seconds, Unit: "images/s", Compile: compile},
+		nil
 }

@@ -1,9 +1,11 @@
-// Package mix interpolates between the weights of two networks: θ_α = (1 − α)·θ₀ + α·θ₁, every tensor, as between a model and what it
-// became by fine-tuning (Wortsman et al. 2022, arXiv 2109.01903). Files are read of three kinds: model files with their cards, safetensors
-// files, and ONNX files of one graph.
+// Package mix interpolates between the weights of two networks: θ_α = (1 − α)·θ₀ + α·θ₁, every
+// tensor, as between a model and what it became by fine-tuning (Wortsman et al. 2022, arXiv
+// 2109.01903). Files are read of three kinds: model files with their cards, safetensors files, and
+// ONNX files of one graph.
 //
-// For α = 0 and α = 1 the file itself is written, byte for byte. In between, values are computed in float64 and rounded to their type;
-// where both networks agree, their value stays. All tensors of a safetensors file become float32.
+// For α = 0 and α = 1 the file itself is written, byte for byte. In between, values are computed in
+// float64 and rounded to their type; where both networks agree, their value stays. All tensors of a
+// safetensors file become float32.
 package mix
 
 import (
@@ -37,13 +39,14 @@ const (
 
 // Open reads two files. A path without an ending, or one with a card beside it, is a model file.
 //
-// Errors: files of two kinds; tensors of other names, shapes or types, which are named; graphs that differ in more than values; values
-// that are not finite.
+// Errors: files of two kinds; tensors of other names, shapes or types, which are named; graphs that
+// differ in more than values; values that are not finite.
 func Open(from, to string) (*Pair, error) {
 	p := &Pair{from: from, to: to, kind: kindOf(from)}
 	for _, path := range []string{from, to} {
 		if !slices.Contains([]string{modelKind, safetensorsKind, onnxKind}, kindOf(path)) {
-			return nil, fmt.Errorf("mix: %s: expected a model file of certspec, a file that ends in %s, or one that ends in %s", path, safetensorsKind, onnxKind)
+			return nil, fmt.Errorf("mix: %s: expected a model file of certspec, a file that ends in %s, or one that "+
+				"ends in %s", path, safetensorsKind, onnxKind)
 		}
 	}
 	if other := kindOf(to); other != p.kind {
@@ -86,8 +89,10 @@ func (p *Pair) openModels() (err error) {
 	}
 	a, b := p.model[0].Card, p.model[1].Card
 	if a.Architecture != b.Architecture || !slices.Equal(a.Classes, b.Classes) {
-		return fmt.Errorf("mix: %s has the network %s for images of %v, input layer %q, width %v, %d classes, and %s has %s for %v, %q, %v, %d; expected one architecture and the same classes",
-			p.from, a.Architecture.Name, a.Architecture.Shape, a.Architecture.Input, a.Architecture.Width, len(a.Classes),
+		return fmt.Errorf("mix: %s has the network %s for images of %v, input layer %q, width %v, %d classes, and "+
+			"%s has %s for %v, %q, %v, %d; expected one architecture and the same classes",
+			p.from, a.Architecture.Name, a.Architecture.Shape, a.Architecture.Input, a.Architecture.Width,
+			len(a.Classes),
 			p.to, b.Architecture.Name, b.Architecture.Shape, b.Architecture.Input, b.Architecture.Width, len(b.Classes))
 	}
 	return nil
@@ -108,7 +113,8 @@ func (p *Pair) openSafetensors() error {
 		slices.SortFunc(list, func(a, b modelfile.Tensor) int { return strings.Compare(a.Name, b.Name) })
 		for _, t := range list {
 			if at := slices.IndexFunc(t.Values, func(v float32) bool { return v-v != 0 }); at >= 0 {
-				return fmt.Errorf("mix: %s: value %d of tensor %q is %v; expected finite values", path, at, t.Name, t.Values[at])
+				return fmt.Errorf("mix: %s: value %d of tensor %q is %v; expected finite values", path, at, t.Name,
+					t.Values[at])
 			}
 		}
 		if p.tensors[i] = list; i == 0 {
@@ -128,7 +134,8 @@ func (p *Pair) openSafetensors() error {
 	}
 	for i, t := range a {
 		if !slices.Equal(t.Shape, b[i].Shape) {
-			return fmt.Errorf("mix: tensor %q is of shape %v in %s and %v in %s", t.Name, t.Shape, p.from, b[i].Shape, p.to)
+			return fmt.Errorf("mix: tensor %q is of shape %v in %s and %v in %s", t.Name, t.Shape, p.from, b[i].Shape,
+				p.to)
 		}
 		if x, y := types[0][t.Name], types[1][t.Name]; x != y {
 			return fmt.Errorf("mix: tensor %q is of type %s in %s and %s in %s", t.Name, x, p.from, y, p.to)
@@ -145,8 +152,8 @@ func (p *Pair) Ending() string {
 	return p.kind
 }
 
-// Model is the network between, of model files; its card names both and α. What it says of training is that of neither, but for a noise that
-// they have in common. It is nil for other kinds.
+// Model is the network between, of model files; its card names both and α. What it says of training
+// is that of neither, but for a noise that they have in common. It is nil for other kinds.
 func (p *Pair) Model(alpha float64) (*modelfile.Model, error) {
 	if err := check(alpha); err != nil || p.kind != modelKind {
 		return nil, err
@@ -157,7 +164,8 @@ func (p *Pair) Model(alpha float64) (*modelfile.Model, error) {
 		sigma = 0
 	}
 	m := &modelfile.Model{Card: modelfile.Card{
-		Architecture: a.Card.Architecture, Classes: a.Card.Classes, Recipe: modelfile.Unknown(sigma), Train: a.Card.Train,
+		Architecture: a.Card.Architecture, Classes: a.Card.Classes, Recipe: modelfile.Unknown(sigma),
+		Train:   a.Card.Train,
 		Mixture: &modelfile.Mixture{From: a.Card.Weights, To: b.Card.Weights, Alpha: alpha},
 	}}
 	for i, t := range a.Weights {
@@ -205,7 +213,8 @@ func (p *Pair) Write(path string, alpha float64) error {
 func (p *Pair) copy(path, from string) error {
 	files := map[string]string{from: path + p.Ending()}
 	if p.kind == modelKind {
-		files = map[string]string{modelfile.WeightsPath(from): modelfile.WeightsPath(path), modelfile.CardPath(from): modelfile.CardPath(path)}
+		files = map[string]string{modelfile.WeightsPath(from): modelfile.WeightsPath(path),
+			modelfile.CardPath(from): modelfile.CardPath(path)}
 	}
 	for _, from := range slices.Backward(slices.Sorted(maps.Keys(files))) {
 		data, err := os.ReadFile(from)

@@ -55,16 +55,19 @@ func openGraphs(paths ...string) (*graphs, error) {
 	}
 	a, b := g.tensors[0], g.tensors[1]
 	if len(a) != len(b) {
-		return nil, fmt.Errorf("mix: %s has %d constants and %s %d; expected two files of one graph", paths[0], len(a), paths[1], len(b))
+		return nil, fmt.Errorf("mix: %s has %d constants and %s %d; expected two files of one graph", paths[0], len(a),
+			paths[1], len(b))
 	}
 	for i, t := range a {
 		if o := b[i]; o.Name != t.Name || o.Type != t.Type || !slices.Equal(o.Dims, t.Dims) {
-			return nil, fmt.Errorf("mix: constant %d is %q, %v%v, in %s and %q, %v%v, in %s; expected two files of one graph",
+			return nil, fmt.Errorf("mix: constant %d is %q, %v%v, in %s and %q, %v%v, in %s; expected two files of "+
+				"one graph",
 				i, t.Name, t.Type, t.Dims, paths[0], o.Name, o.Type, o.Dims, paths[1])
 		}
 	}
 	if !bytes.Equal(rest[0], rest[1]) {
-		return nil, fmt.Errorf("mix: the graphs of %s and %s differ in more than the values of their weights; expected two files of one graph", paths[0], paths[1])
+		return nil, fmt.Errorf("mix: the graphs of %s and %s differ in more than the values of their weights; "+
+			"expected two files of one graph", paths[0], paths[1])
 	}
 	for i := range g.tensors {
 		for k := range g.tensors[i] {
@@ -77,7 +80,8 @@ func openGraphs(paths ...string) (*graphs, error) {
 				return nil, fmt.Errorf("mix: %s: %w", paths[i], err)
 			}
 			if at := slices.IndexFunc(values, func(v float64) bool { return v-v != 0 }); at >= 0 {
-				return nil, fmt.Errorf("mix: %s: value %d of %q is %v; expected finite values", paths[i], at, t.Name, values[at])
+				return nil, fmt.Errorf("mix: %s: value %d of %q is %v; expected finite values", paths[i], at, t.Name,
+					values[at])
 			}
 		}
 	}

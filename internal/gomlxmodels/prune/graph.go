@@ -8,8 +8,8 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// KeepInGraph is Keep as a graph, of the same result: keep is a scalar of type int32, at least 1. It sorts nothing: for each bit of a
-// magnitude, and then of a place among equals, it counts once.
+// KeepInGraph is Keep as a graph, of the same result: keep is a scalar of type int32, at least 1.
+// It sorts nothing: for each bit of a magnitude, and then of a place among equals, it counts once.
 func KeepInGraph(tensors []*Node, keep *Node) (masks []*Node) {
 	var flat []*Node
 	for _, t := range tensors {
@@ -61,7 +61,8 @@ func Effective(m Method, mask, weights *Node) *Node {
 	return Masked(mask, Mul(Sign(weights), ConvertDType(alpha, weights.DType())))
 }
 
-// ScoreGradient is ∂L/∂s of ∂L/∂W_eff, straight through the mask: the gradient of |s| is ∂L/∂W_eff·W, for BiProp as ∂L/∂W_eff·sign(W)·|W|.
+// ScoreGradient is ∂L/∂s of ∂L/∂W_eff, straight through the mask: the gradient of |s| is
+// ∂L/∂W_eff·W, for BiProp as ∂L/∂W_eff·sign(W)·|W|.
 func ScoreGradient(gradient, weights, scores *Node) *Node {
 	return Mul(Mul(gradient, weights), Sign(scores))
 }

@@ -19,7 +19,8 @@ func streamOf(kind string, t nets.Tensor, seed uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, hash.Sum64()))
 }
 
-// Scores are those that a kernel begins with: uniform in ±1/√inputs (He et al. 2015 with a = √5, as PyTorch's layers begin).
+// Scores are those that a kernel begins with: uniform in ±1/√inputs (He et al. 2015 with a = √5, as
+// PyTorch's layers begin).
 func Scores(t nets.Tensor, seed uint64) []float32 {
 	values, random, bound := make([]float32, t.Size()), streamOf("scores", t, seed), 1/math.Sqrt(inputs(t))
 	for i := range values {
@@ -28,8 +29,8 @@ func Scores(t nets.Tensor, seed uint64) []float32 {
 	return values
 }
 
-// Frozen are the weights that a method learns scores of: of a kernel ±√(2/inputs) for EdgePopup, normal with that deviation for BiProp;
-// of normalisation scales of 1; all others 0.
+// Frozen are the weights that a method learns scores of: of a kernel ±√(2/inputs) for EdgePopup,
+// normal with that deviation for BiProp; of normalisation scales of 1; all others 0.
 func Frozen(m Method, t nets.Tensor, seed uint64) []float32 {
 	values := make([]float32, t.Size())
 	if len(t.Shape) == 1 {

@@ -12,12 +12,15 @@ type Phase struct {
 	Sparsity float64 // of the mask that it begins with
 }
 
-// Phases are those of a run by a method to a sparsity, of so many epochs at a rate each: from scratch, or from a trained network
-// of which a share of the prunable weights is zero. Methods in rounds begin with a training without mask, unless they start from a trained
-// network, and go on with those of their levels that lie between its sparsity and the one asked for, and with that one.
+// Phases are those of a run by a method to a sparsity, of so many epochs at a rate each: from
+// scratch, or from a trained network of which a share of the prunable weights is zero. Methods in
+// rounds begin with a training without mask, unless they start from a trained network, and go on
+// with those of their levels that lie between its sparsity and the one asked for, and with that
+// one.
 func Phases(m Method, sparsity float64, epochs int, rate float64, trained bool, start float64) ([]Phase, error) {
 	if sparsity < start-1e-3 {
-		return nil, fmt.Errorf("pruning: the network to start from has a sparsity of %.4g, and the run one of %v; what is pruned does not come back", start, sparsity)
+		return nil, fmt.Errorf("pruning: the network to start from has a sparsity of %.4g, and the run one of %v; "+
+			"what is pruned does not come back", start, sparsity)
 	}
 	var text string
 	var phases []Phase
@@ -49,8 +52,8 @@ func Phases(m Method, sparsity float64, epochs int, rate float64, trained bool, 
 	return phases, nil
 }
 
-// Complete fills in what a method leaves to the run, of so many epochs at a learning rate. These are those of the training on of FT where it
-// starts from a trained network.
+// Complete fills in what a method leaves to the run, of so many epochs at a learning rate. These
+// are those of the training on of FT where it starts from a trained network.
 func Complete(m Method, epochs int, rate float64, trained bool) Method {
 	switch o := m.(type) {
 	case FT:
@@ -82,8 +85,8 @@ func ramp(asked, epochs int) int {
 	return min(10, epochs/2)
 }
 
-// Grown is the sparsity in an epoch, counted from 0, of a method that learns scores. In a common ranking it grows from a half, so that no
-// layer is emptied at the beginning:
+// Grown is the sparsity in an epoch, counted from 0, of a method that learns scores. In a common
+// ranking it grows from a half, so that no layer is emptied at the beginning:
 //
 //	s(e) = sparsity + (½ − sparsity)·(1 − e/ramp)³   for e < ramp and a sparsity of at least a half
 func Grown(m Method, sparsity float64, epoch int) float64 {
@@ -115,13 +118,14 @@ func (o GMP) Rise(steps, stepsPerEpoch int, from, to float64) (Rise, error) {
 	}
 	r := Rise{first, every, (last - first) / every, from, to}
 	if r.Times < 1 || first+every >= steps {
-		return r, fmt.Errorf("pruning: gmp: no step of the run, of %d steps, is left for a pruning every %d steps between its shares %v and %v", steps, every, o.Begin, o.End)
+		return r, fmt.Errorf("pruning: gmp: no step of the run, of %d steps, is left for a pruning every %d steps "+
+			"between its shares %v and %v", steps, every, o.Begin, o.End)
 	}
 	return r, nil
 }
 
-// At says whether a step begins with a pruning, and the sparsity after it (Zhu and Gupta 2017, equation 1): with t₀ the first step, n the
-// times and Δt the steps between,
+// At says whether a step begins with a pruning, and the sparsity after it (Zhu and Gupta 2017,
+// equation 1): with t₀ the first step, n the times and Δt the steps between,
 //
 //	s = to + (from − to)·(1 − (t − t₀)/(n·Δt))³
 func (r Rise) At(step int) (sparsity float64, due bool) {

@@ -1,8 +1,10 @@
-// Package prune holds the ways to make most weights of a network zero, as values: which weights go, when, and what becomes of the rest.
-// Package train does the rest, for every method of training alike.
+// Package prune holds the ways to make most weights of a network zero, as values: which weights go,
+// when, and what becomes of the rest. Package train does the rest, for every method of training
+// alike.
 //
-// Sparsity is the share of the prunable weights that are zero; these are the kernels of convolutions and dense layers. A mask says which
-// stay. By magnitude, weights whose absolute value is smallest go first:
+// Sparsity is the share of the prunable weights that are zero; these are the kernels of
+// convolutions and dense layers. A mask says which stay. By magnitude, weights whose absolute value
+// is smallest go first:
 //
 //   - ft: train, prune once, train on with the mask fixed (Han et al. 2015);
 //   - gmp: the sparsity grows along a cubic during one training (Zhu and Gupta 2017);
@@ -76,8 +78,8 @@ type EdgePopup struct {
 	Ramp int `json:"ramp" usage:"epochs over which a common sparsity of more than a half grows from a half; 0 for 10, or half of the run where that is shorter"`
 }
 
-// BiProp is EdgePopup with α·sign(W) in place of W, where α is the mean |W| of what stays in the layer; the gradient is that of
-// EdgePopup. W is normal with variance 2/inputs.
+// BiProp is EdgePopup with α·sign(W) in place of W, where α is the mean |W| of what stays in the
+// layer; the gradient is that of EdgePopup. W is normal with variance 2/inputs.
 type BiProp struct {
 	Scope
 	Ramp int `json:"ramp" usage:"epochs over which a common sparsity of more than a half grows from a half; 0 for 10, or half of the run where that is shorter"`
@@ -104,7 +106,8 @@ func init() {
 		{"once by magnitude after the training, then training on (Han et al. 2015)", FT{Scope: all}},
 		{"by magnitude along a cubic during the training (Zhu and Gupta 2017)", GMP{Scope: all, Begin: 0.1, End: 0.7}},
 		{"in rounds by magnitude, each from early weights (Frankle et al. 2020)", LTH{Scope: all, Levels: usualLevels}},
-		{"in rounds by magnitude, each from the last weights (Renda et al. 2020)", LRR{Scope: all, Levels: usualLevels}},
+		{"in rounds by magnitude, each from the last weights (Renda et al. 2020)",
+			LRR{Scope: all, Levels: usualLevels}},
 		{"scores of random weights, which stay as they are (Ramanujan et al. 2020)", EdgePopup{Scope: all}},
 		{"the same with one magnitude for each layer (Diffenderfer and Kailkhura 2021)", BiProp{Scope: all}},
 	} {
@@ -123,7 +126,8 @@ func check(m Method) error {
 		}
 	case GMP:
 		if !(o.Begin >= 0 && o.Begin < o.End && o.End < 1) || o.Every < 0 {
-			return bad("begin %v, end %v, every %d; expected shares 0 ≤ begin < end < 1, and 0 or more steps", o.Begin, o.End, o.Every)
+			return bad("begin %v, end %v, every %d; expected shares 0 ≤ begin < end < 1, and 0 or more steps", o.Begin,
+				o.End, o.Every)
 		}
 	case LTH:
 		if o.Rewind < 0 {
@@ -154,7 +158,8 @@ func levels(text string) (list []float64, err error) {
 	for word := range strings.SplitSeq(text, "/") {
 		v, err := strconv.ParseFloat(strings.TrimSpace(word), 64)
 		if err != nil || CheckSparsity(v) != nil || len(list) > 0 && v <= list[len(list)-1] {
-			return nil, fmt.Errorf("pruning: levels %q; expected sparsities from 0 to below 1 in ascending order, as in 0.5/0.8/0.95", text)
+			return nil, fmt.Errorf("pruning: levels %q; expected sparsities from 0 to below 1 in ascending order, "+
+				"as in 0.5/0.8/0.95", text)
 		}
 		list = append(list, v)
 	}
@@ -187,7 +192,8 @@ func Scored(m Method) bool {
 	return false
 }
 
-// Prunable are the places of the prunable tensors among those of a network: kernels, and that of the last layer where the method says so.
+// Prunable are the places of the prunable tensors among those of a network: kernels, and that of
+// the last layer where the method says so.
 func Prunable(m Method, list []nets.Tensor) (places []int) {
 	for i, t := range list {
 		if strings.HasSuffix(t.Name, "/kernel") {
@@ -227,7 +233,8 @@ func (g Group) Weights() (n int) {
 	return n
 }
 
-// Kept is the number of weights of a group that a sparsity leaves: the nearest to its share. It is an error where that is none.
+// Kept is the number of weights of a group that a sparsity leaves: the nearest to its share. It is
+// an error where that is none.
 func (g Group) Kept(sparsity float64) (int, error) {
 	n := g.Weights()
 	kept := n - int(math.Round(sparsity*float64(n)))
@@ -245,7 +252,8 @@ type EmptyLayer struct {
 }
 
 func (e *EmptyLayer) Error() string {
-	return fmt.Sprintf("pruning: the mask leaves none of the %d weights of %s at a sparsity of %.6g; a lower sparsity, or layerwise=true, keeps some of each layer",
+	return fmt.Sprintf("pruning: the mask leaves none of the %d weights of %s at a sparsity of %.6g; a lower "+
+		"sparsity, or layerwise=true, keeps some of each layer",
 		e.Weights, e.Layer, e.Sparsity)
 }
 

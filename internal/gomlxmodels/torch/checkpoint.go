@@ -37,8 +37,8 @@ func isCheckpoint(data []byte) bool {
 	return bytes.HasPrefix(data, []byte("PK\x03\x04")) || bytes.HasPrefix(data, []byte{0x80, 2})
 }
 
-// decodeCheckpoint reads the tensors of a table of weights of a checkpoint; of the first by stateKeys where table is "".
-// It runs nothing of what the pickle asks for.
+// decodeCheckpoint reads the tensors of a table of weights of a checkpoint; of the first by
+// stateKeys where table is "". It runs nothing of what the pickle asks for.
 func decodeCheckpoint(data []byte, table string) (f File, err error) {
 	var value any
 	var storage func(key string) ([]byte, error)
@@ -219,11 +219,12 @@ func sizeOf(class string) int {
 	return max(1, storageTypes[class].Size)
 }
 
-// stateOf finds the table of weights in what was saved: the one that is asked for, where there is one of that name, or else what was
-// saved itself, the first by stateKeys, or the only one.
+// stateOf finds the table of weights in what was saved: the one that is asked for, where there is
+// one of that name, or else what was saved itself, the first by stateKeys, or the only one.
 func stateOf(value any, asked string) (state *dict, name string, others []string, err error) {
 	if o, isObject := value.(*object); isObject {
-		return nil, "", nil, fmt.Errorf("a whole %v was saved, which only its own program can build; save its weights: torch.save(model.state_dict(), …)", o.class)
+		return nil, "", nil, fmt.Errorf("a whole %v was saved, which only its own program can build; save its "+
+			"weights: torch.save(model.state_dict(), …)", o.class)
 	}
 	saved, ok := value.(*dict)
 	if !ok || len(saved.keys) == 0 {
@@ -250,14 +251,16 @@ func chooseTable(saved *dict, names []string) (string, error) {
 	}
 	for _, key := range stateKeys {
 		if o, isObject := saved.values[key].(*object); isObject && !isTensor(o) {
-			return "", fmt.Errorf("%q asks to call %v, which is never done; expected a table of tensors%s", key, o.class, choose)
+			return "", fmt.Errorf("%q asks to call %v, which is never done; expected a table of tensors%s", key,
+				o.class, choose)
 		}
 		at := slices.IndexFunc(names, func(name string) bool { return name == key || strings.HasPrefix(name, key+".") })
 		if at >= 0 {
 			return names[at], nil
 		}
 	}
-	if len(names) == 1 && !slices.ContainsFunc(saved.keys, func(key string) bool { return isTensor(saved.values[key]) }) {
+	if len(names) == 1 && !slices.ContainsFunc(saved.keys,
+		func(key string) bool { return isTensor(saved.values[key]) }) {
 		return names[0], nil
 	}
 	for _, key := range saved.keys {
@@ -265,12 +268,14 @@ func chooseTable(saved *dict, names []string) (string, error) {
 			continue
 		}
 		if called, ok := saved.values[key].(*object); ok {
-			return "", fmt.Errorf("%q asks to call %v, which is never done; expected tensors alone, or a table of them under %s%s",
+			return "", fmt.Errorf("%q asks to call %v, which is never done; expected tensors alone, or a table of "+
+				"them under %s%s",
 				key, called.class, strings.Join(stateKeys, ", "), choose)
 		}
 		break
 	}
-	return "", fmt.Errorf("it holds %s, and no table of weights under %s%s", some(saved.keys), strings.Join(stateKeys, ", "), choose)
+	return "", fmt.Errorf("it holds %s, and no table of weights under %s%s", some(saved.keys), strings.Join(stateKeys,
+		", "), choose)
 }
 
 // isTable reports whether a dictionary holds tensors and nothing else.

@@ -10,8 +10,9 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/nets"
 )
 
-// layerNames are PyTorch's names of the layers of Conv8 and VGG16, as the published models of Fridovich-Keil et al. 2022 (RobustNets) have
-// them: numbers are places in an nn.Sequential, which counts activations and maxima, too. Nil for networks whose names follow from ours.
+// layerNames are PyTorch's names of the layers of Conv8 and VGG16, as the published models of
+// Fridovich-Keil et al. 2022 (RobustNets) have them: numbers are places in an nn.Sequential, which
+// counts activations and maxima, too. Nil for networks whose names follow from ours.
 func layerNames(network string) map[string]string {
 	names := map[string]string{}
 	switch network {
@@ -27,10 +28,12 @@ func layerNames(network string) map[string]string {
 				conv++
 				number := strconv.Itoa(conv)
 				if network == nets.VGG16 {
-					names["conv"+number], names["bn"+number] = fmt.Sprintf("layers.%d.conv", place), fmt.Sprintf("layers.%d.bn", place)
+					names["conv"+number], names["bn"+number] = fmt.Sprintf("layers.%d.conv", place),
+						fmt.Sprintf("layers.%d.bn", place)
 					place++
 				} else {
-					names["conv"+number], names["bn"+number] = fmt.Sprintf("convs.%d", place), fmt.Sprintf("convs.%d", place+1)
+					names["conv"+number], names["bn"+number] = fmt.Sprintf("convs.%d", place), fmt.Sprintf("convs.%d",
+						place+1)
 					place += 3
 				}
 			}
@@ -62,8 +65,8 @@ func dropTwin(byName map[string]modelfile.Tensor) error {
 	return nil
 }
 
-// fillNorms gives normalisations that have no scales and shifts, as those of networks whose weights are not trained, scales of 1 and
-// shifts of 0. It does so where all of a network are without.
+// fillNorms gives normalisations that have no scales and shifts, as those of networks whose weights
+// are not trained, scales of 1 and shifts of 0. It does so where all of a network are without.
 func fillNorms(byName map[string]modelfile.Tensor, places []place) {
 	var filled []modelfile.Tensor
 	for _, p := range places {
@@ -100,7 +103,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 
 // asDense is the shape of a dense layer where a file has it as a convolution of 1×1 pixels.
 func asDense(t modelfile.Tensor, p place) modelfile.Tensor {
-	if len(p.own) == 2 && len(t.Shape) != len(p.shape) && slices.Equal(append(slices.Clone(t.Shape), 1, 1)[:4], append(slices.Clone(p.shape), 1, 1)[:4]) {
+	if len(p.own) == 2 && len(t.Shape) != len(p.shape) && slices.Equal(append(slices.Clone(t.Shape), 1, 1)[:4],
+		append(slices.Clone(p.shape), 1, 1)[:4]) {
 		t.Shape = p.shape
 	}
 	return t

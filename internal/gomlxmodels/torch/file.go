@@ -49,9 +49,10 @@ type File struct {
 // Read reads tensors from a file in the format of its ending, Safetensors or NPZ, or from a checkpoint
 // that torch.save wrote, whatever its ending. Numbers become float32. Nothing of a checkpoint is run.
 //
-// A checkpoint may have several tables of weights. An empty table takes the weights themselves, or the first that is there of
-// state_dict, model_state_dict, net, model and weights, or any other. A name takes that table (with dots for one inside another), or,
-// of any file, the tensors whose names begin with it and a dot.
+// A checkpoint may have several tables of weights. An empty table takes the weights themselves, or
+// the first that is there of state_dict, model_state_dict, net, model and weights, or any other. A
+// name takes that table (with dots for one inside another), or, of any file, the tensors whose
+// names begin with it and a dot.
 func Read(path, table string) (f File, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -64,7 +65,8 @@ func Read(path, table string) (f File, err error) {
 		f.Tensors, err = decodeNPZ(data)
 	default:
 		if !isCheckpoint(data) {
-			return f, fmt.Errorf("torch: %s: neither a checkpoint of PyTorch nor a file that ends in %s or %s", path, Safetensors, NPZ)
+			return f, fmt.Errorf("torch: %s: neither a checkpoint of PyTorch nor a file that ends in %s or %s", path,
+				Safetensors, NPZ)
 		}
 		f, err = decodeCheckpoint(data, table)
 	}
@@ -96,7 +98,8 @@ func (f *File) narrow(table string) error {
 		tables = append([]string{f.Table}, tables...)
 	}
 	if len(tables) == 0 {
-		return fmt.Errorf("it has no table %q, and no tensor whose name begins with %q; leave --table out", table, table+".")
+		return fmt.Errorf("it has no table %q, and no tensor whose name begins with %q; leave --table out", table,
+			table+".")
 	}
 	return fmt.Errorf("it has no table %q; expected one of %s", table, some(tables))
 }

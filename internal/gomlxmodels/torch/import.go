@@ -11,15 +11,16 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/nets"
 )
 
-// ImportWeights gives the weights of a network from tensors in PyTorch's names and layouts. It takes
-// the names that this package writes, and those of other public repositories: those of both families of RobustNets, linear for
-// fc, dense layers as convolutions of 1×1 pixels, shortcut for downsample, and "1." or "model." before all names, which come
-// of wrappers for normalisation. "module." and "_orig_mod." of wrappers for several devices and of torch.compile come off wherever
-// they stand. The counters num_batches_tracked and n_averaged are left out; stored means and deviations of a wrapper must be those of
-// the architecture's input layer.
+// ImportWeights gives the weights of a network from tensors in PyTorch's names and layouts. It
+// takes the names that this package writes, and those of other public repositories: those of both
+// families of RobustNets, linear for fc, dense layers as convolutions of 1×1 pixels, shortcut for
+// downsample, and "1." or "model." before all names, which come of wrappers for normalisation.
+// "module." and "_orig_mod." of wrappers for several devices and of torch.compile come off wherever
+// they stand. The counters num_batches_tracked and n_averaged are left out; stored means and
+// deviations of a wrapper must be those of the architecture's input layer.
 //
-// Errors name the tensors that are missing, left over or of another shape, and those with values that are not finite as float32 or
-// with negative variances.
+// Errors name the tensors that are missing, left over or of another shape, and those with values
+// that are not finite as float32 or with negative variances.
 func ImportWeights(tensors []modelfile.Tensor, a nets.Architecture, shortcuts Shortcuts) ([]modelfile.Tensor, error) {
 	if err := a.Check(); err != nil {
 		return nil, fmt.Errorf("torch: %w", err)
@@ -108,10 +109,13 @@ func mismatch(missing, left []string, found form, a nets.Architecture) string {
 	}
 	switch {
 	case len(tablesOf(missing, left)) > 0:
-		fmt.Fprintf(&b, ". Tensors for all that are missing are below %s; choose by --table", strings.Join(tablesOf(missing, left), ", "))
+		fmt.Fprintf(&b, ". Tensors for all that are missing are below %s; choose by --table",
+			strings.Join(tablesOf(missing, left), ", "))
 	case len(left) == 0 && !slices.ContainsFunc(missing, func(name string) bool { return !shortcut(name) }):
-		b.WriteString(". The shortcuts of this network have no weights: it pads them with zeros (option A of He et al. 2016), where ours have a 1×1 convolution (option B). " +
-			"Where they take every second pixel and stand in the middle of the new channels, as in pytorch_resnet_cifar10, import them as " + string(PaddedShortcuts))
+		b.WriteString(". The shortcuts of this network have no weights: it pads them with zeros (option A of He et " +
+			"al. 2016), where ours have a 1×1 convolution (option B). " +
+			"Where they take every second pixel and stand in the middle of the new channels, as in " +
+			"pytorch_resnet_cifar10, import them as " + string(PaddedShortcuts))
 	case len(found.blocks) == 0 || found.is(a.Name, a):
 		if other := namesake(missing, left, a); other != "" {
 			fmt.Fprintf(&b, ". Its names are those of a %s", other)
@@ -123,13 +127,14 @@ func mismatch(missing, left []string, found form, a nets.Architecture) string {
 		if found.bottleneck {
 			kind = "of three convolutions (bottlenecks)"
 		}
-		fmt.Fprintf(&b, ". Its stages have %v blocks %s, which no network here has. It cannot be imported; an ONNX file of it can be certified as it is", found.blocks, kind)
+		fmt.Fprintf(&b, ". Its stages have %v blocks %s, which no network here has. It cannot be imported; an ONNX "+
+			"file of it can be certified as it is", found.blocks, kind)
 	}
 	return b.String()
 }
 
-// tablesOf are the prefixes under which all tensors that are missing are among those left over, as where a file has an average
-// beside the weights.
+// tablesOf are the prefixes under which all tensors that are missing are among those left over, as
+// where a file has an average beside the weights.
 func tablesOf(missing, left []string) (prefixes []string) {
 	for _, name := range left {
 		if len(missing) == 0 {
@@ -143,7 +148,8 @@ func tablesOf(missing, left []string) (prefixes []string) {
 	return prefixes
 }
 
-// namesake is the network whose tensors have the names of a file, of which those of a lack some and leave others over; empty if there is none.
+// namesake is the network whose tensors have the names of a file, of which those of a lack some and
+// leave others over; empty if there is none.
 func namesake(missing, left []string, a nets.Architecture) string {
 	there := map[string]bool{}
 	for _, p := range arrangement(a) {
@@ -164,7 +170,8 @@ func namesake(missing, left []string, a nets.Architecture) string {
 			continue
 		}
 		places := arrangement(other)
-		if name != a.Name && !slices.ContainsFunc(places, func(p place) bool { return !there[p.theirs] }) && len(places) == n-len(left) {
+		if name != a.Name && !slices.ContainsFunc(places, func(p place) bool { return !there[p.theirs] }) &&
+			len(places) == n-len(left) {
 			return name
 		}
 	}
@@ -251,7 +258,10 @@ func normalise(tensors []modelfile.Tensor, a nets.Architecture) (map[string]mode
 		again = false
 		for _, wrapper := range []string{"1.", "model."} {
 			longer := strip + wrapper
-			if !slices.ContainsFunc(kept, func(t modelfile.Tensor) bool { return !strings.HasPrefix(unwrapped(t.Name), longer) }) {
+			if !slices.ContainsFunc(kept, func(t modelfile.Tensor) bool {
+				return !strings.HasPrefix(unwrapped(t.Name),
+					longer)
+			}) {
 				strip, again = longer, true
 			}
 		}
@@ -272,7 +282,10 @@ func normalise(tensors []modelfile.Tensor, a nets.Architecture) (map[string]mode
 // unwrapped is a name without what wrappers for several devices and compilers put into it.
 func unwrapped(name string) string {
 	parts := strings.Split(name, ".")
-	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "module" || part == "_orig_mod" }), ".")
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool {
+		return part == "module" ||
+			part == "_orig_mod"
+	}), ".")
 }
 
 // sameInput compares the mean or deviation of a normalisation in the file with the input layer.
@@ -296,13 +309,15 @@ func sameInput(t modelfile.Tensor, a nets.Architecture) error {
 			if input == "" {
 				input = nets.InputNone
 			}
-			return fmt.Errorf("the file normalises images with %s %v, and the input layer %q has other values; choose the one that fits", t.Name, t.Values, input)
+			return fmt.Errorf("the file normalises images with %s %v, and the input layer %q has other values; "+
+				"choose the one that fits", t.Name, t.Values, input)
 		}
 	}
 	return nil
 }
 
-// Classes is the number of classes of a network in PyTorch's names: the length of its last bias, or the outputs of its last dense layer.
+// Classes is the number of classes of a network in PyTorch's names: the length of its last bias, or
+// the outputs of its last dense layer.
 func Classes(tensors []modelfile.Tensor) (int, error) {
 	for _, kind := range []string{"bias", "weight"} {
 		// In Conv8 and VGG16 the head is the last of several, or the only one, below linear.
@@ -314,5 +329,6 @@ func Classes(tensors []modelfile.Tensor) (int, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("torch: no tensor fc.weight or linear.weight, one of which every network that can be imported has")
+	return 0, fmt.Errorf("torch: no tensor fc.weight or linear.weight, one of which every network that can be " +
+		"imported has")
 }

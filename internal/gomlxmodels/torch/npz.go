@@ -47,8 +47,8 @@ func encodeNPZ(tensors []modelfile.Tensor) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// decodeNPZ reads an archive of arrays of floats or integers. Names and sizes of all are checked before anything is inflated,
-// and the shape of each before its values are.
+// decodeNPZ reads an archive of arrays of floats or integers. Names and sizes of all are checked
+// before anything is inflated, and the shape of each before its values are.
 func decodeNPZ(data []byte) ([]modelfile.Tensor, error) {
 	files, err := inflate.Zip(data)
 	if err != nil {
@@ -104,7 +104,8 @@ func decodeArray(r io.Reader, size int64) (t modelfile.Tensor, err error) {
 		return t, err
 	}
 	if n*int64(number.Size) != size-before {
-		return t, fmt.Errorf("%d bytes of values; an array of shape %v and type %q has %d", size-before, h.Shape, h.Type, n*int64(number.Size))
+		return t, fmt.Errorf("%d bytes of values; an array of shape %v and type %q has %d", size-before, h.Shape,
+			h.Type, n*int64(number.Size))
 	}
 	t.Shape, t.Values = h.Shape, make([]float32, n)
 	value := make([]byte, number.Size)

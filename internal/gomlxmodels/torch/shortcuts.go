@@ -15,7 +15,8 @@ type Shortcuts string
 
 const (
 	ConvolvedShortcuts Shortcuts = "convolved" // option B, also "": a 1×1 convolution and a normalisation, with weights
-	PaddedShortcuts    Shortcuts = "padded"    // option A: every second pixel, in the middle of the new channels, between zeros; no weights
+	// option A: every second pixel, in the middle of the new channels, between zeros; no weights
+	PaddedShortcuts Shortcuts = "padded"
 )
 
 // fill adds the weights that make of a convolution and a normalisation what padding with zeros is: a
@@ -36,7 +37,8 @@ func (s Shortcuts) fill(byName map[string]modelfile.Tensor, places []place) erro
 			continue
 		}
 		if t, there := byName[p.theirs]; there {
-			return fmt.Errorf("the file has weights in its shortcuts, such as %q; import them as %s", t.Name, ConvolvedShortcuts)
+			return fmt.Errorf("the file has weights in its shortcuts, such as %q; import them as %s", t.Name,
+				ConvolvedShortcuts)
 		}
 		filled = true
 		values := make([]float32, size(p.shape))

@@ -10,8 +10,9 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 )
 
-// A sparse tensor of RobustNets is a tuple of four: the places of its values in the flattened tensor, int32 [1, n]; the values [n]; the
-// shape of the flattened tensor; and its own shape. All other values are 0.
+// A sparse tensor of RobustNets is a tuple of four: the places of its values in the flattened
+// tensor, int32 [1, n]; the values [n]; the shape of the flattened tensor; and its own shape. All
+// other values are 0.
 
 func isSparse(value any) bool {
 	parts, ok := value.([]any)
@@ -38,7 +39,8 @@ func rebuildSparse(value any, storage func(string) ([]byte, error), spent *budge
 	flat, okFlat := ints(parts[2])
 	shape, okShape := ints(parts[3])
 	if !okFlat || !okShape || len(flat) != 1 {
-		return t, fmt.Errorf("its flat shape is %v, its shape %v; expected the number of its values, and its sides", parts[2], parts[3])
+		return t, fmt.Errorf("its flat shape is %v, its shape %v; expected the number of its values, and its sides",
+			parts[2], parts[3])
 	}
 	size := int64(1)
 	for _, side := range shape {
@@ -49,8 +51,10 @@ func rebuildSparse(value any, storage func(string) ([]byte, error), spent *budge
 		t.Shape = append(t.Shape, int(side))
 	}
 	n := int64(len(values.Values))
-	if flat[0] != size || !slices.Equal(places.shape, []int64{1, n}) && !slices.Equal(places.shape, []int64{n}) || len(values.Shape) != 1 {
-		return t, fmt.Errorf("places of shape %v, values of shape %v, flat shape %v and shape %v do not fit", places.shape, values.Shape, flat, shape)
+	if flat[0] != size || !slices.Equal(places.shape, []int64{1, n}) && !slices.Equal(places.shape, []int64{n}) ||
+		len(values.Shape) != 1 {
+		return t, fmt.Errorf("places of shape %v, values of shape %v, flat shape %v and shape %v do not fit",
+			places.shape, values.Shape, flat, shape)
 	}
 	if err := spent.spend("its tensors", 4*size); err != nil {
 		return t, err

@@ -10,8 +10,9 @@
 //	conv1, bn1, layer1.0.conv1, layer1.0.bn1, layer1.0.conv2, layer1.0.bn2, …,
 //	layer2.0.downsample.0 and .1 (1×1 convolution and normalisation), …, fc
 //
-// and those of the small network conv1, bn1, conv2, bn2, conv3, bn3, fc. Conv8 and VGG16 have the names of RobustNets, whose dense layers
-// without bias are convolutions of 1×1 pixels, [out, in, 1, 1]; see layerNames.
+// and those of the small network conv1, bn1, conv2, bn2, conv3, bn3, fc. Conv8 and VGG16 have the
+// names of RobustNets, whose dense layers without bias are convolutions of 1×1 pixels, [out, in, 1,
+// 1]; see layerNames.
 package torch
 
 import (
@@ -57,7 +58,8 @@ func arrangement(a nets.Architecture) []place {
 	var places []place
 	names := layerNames(a.Name)
 	for _, t := range a.Tensors() {
-		p := place{ours: t.Name, theirs: rename(t.Name, names), own: t.Shape, shape: t.Shape, index: func(i int) int { return i }}
+		p := place{ours: t.Name, theirs: rename(t.Name, names), own: t.Shape, shape: t.Shape,
+			index: func(i int) int { return i }}
 		switch len(t.Shape) {
 		case 4:
 			height, width, in, out := t.Shape[0], t.Shape[1], t.Shape[2], t.Shape[3]
@@ -104,6 +106,7 @@ func rename(name string, names map[string]string) string {
 	case layer == "head":
 		layer = "fc"
 	}
-	kinds := map[string]string{"kernel": "weight", "bias": "bias", "scale": "weight", "shift": "bias", "mean": "running_mean", "variance": "running_var"}
+	kinds := map[string]string{"kernel": "weight", "bias": "bias", "scale": "weight", "shift": "bias",
+		"mean": "running_mean", "variance": "running_var"}
 	return prefix + layer + "." + kinds[kind]
 }

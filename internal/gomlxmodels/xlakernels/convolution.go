@@ -41,8 +41,10 @@ var instruction = regexp.MustCompile(`"stablehlo\.convolution"(\(%[^(),]+, %[^()
 // callTarget is handler_name in handler.h.
 const callTarget = "certspec_convolution_1"
 
-// replace puts calls in the place of the convolutions that accept takes. It tells all others to native, with the reason.
-func replace(program string, form int, accept func(convolution) error, native func(reason string)) (text string, replaced int) {
+// replace puts calls in the place of the convolutions that accept takes. It tells all others to
+// native, with the reason.
+func replace(program string, form int, accept func(convolution) error, native func(reason string)) (text string,
+	replaced int) {
 	var b strings.Builder
 	end := 0
 	for _, at := range instruction.FindAllStringSubmatchIndex(program, -1) {
@@ -88,7 +90,8 @@ func parse(attributes, lhs, rhs, result string) (convolution, error) {
 	kind, found := kinds[known["dimension_numbers"]]
 	switch {
 	case !found:
-		return convolution{}, fmt.Errorf("dimensions %s", strings.TrimPrefix(known["dimension_numbers"], "#stablehlo.conv"))
+		return convolution{}, fmt.Errorf("dimensions %s", strings.TrimPrefix(known["dimension_numbers"],
+			"#stablehlo.conv"))
 	case known["feature_group_count"] != "1 : i64" || known["batch_group_count"] != "1 : i64":
 		return convolution{}, errors.New("groups")
 	case known["window_reversal"] != "array<i1: false, false>":
@@ -103,10 +106,12 @@ func parse(attributes, lhs, rhs, result string) (convolution, error) {
 		stride, spread = spread, stride // the gradient of the outputs stands where the kernel stands in the others
 	}
 	if !ok1 || !ok2 || !ok3 || spread != 1 || stride > 2 || dilation > 2 || stride*dilation > 2 {
-		return convolution{}, fmt.Errorf("strides %s, dilations %s and %s", known["window_strides"], known["lhs_dilation"], known["rhs_dilation"])
+		return convolution{}, fmt.Errorf("strides %s, dilations %s and %s", known["window_strides"],
+			known["lhs_dilation"], known["rhs_dilation"])
 	}
 	var top, below, left, after int
-	if _, err := fmt.Sscanf(known["padding"], "dense<[[%d, %d], [%d, %d]]> : tensor<2x2xi64>", &top, &below, &left, &after); err != nil || min(top, left) < 0 {
+	if _, err := fmt.Sscanf(known["padding"], "dense<[[%d, %d], [%d, %d]]> : tensor<2x2xi64>", &top, &below, &left,
+		&after); err != nil || min(top, left) < 0 {
 		return convolution{}, fmt.Errorf("padding %s", known["padding"])
 	}
 	kernel, out := two, three

@@ -40,8 +40,9 @@ var (
 	loaded   []*Plugin
 )
 
-// forms are the kernels that this processor has instructions for: those that sum directly in float32 first, the fastest before the others, then those by
-// Winograd's minimal filtering, and those that round the factors to bfloat16.
+// forms are the kernels that this processor has instructions for: those that sum directly in
+// float32 first, the fastest before the others, then those by Winograd's minimal filtering, and
+// those that round the factors to bfloat16.
 func forms() []string {
 	var list [C.max_forms]*C.form
 	names := make([]string, C.kernel_forms(&list[0]))
@@ -51,15 +52,18 @@ func forms() []string {
 	return names
 }
 
-// Load makes XLA's plugin for the CPU at this absolute path known to go-xla a second time, with kernels of a form: one of forms, "winograd" or "bf16"
-// for the best of that kind, or the first where form is empty. The plugin must have been tried before: a file that is none may crash the process.
+// Load makes XLA's plugin for the CPU at this absolute path known to go-xla a second time, with
+// kernels of a form: one of forms, "winograd" or "bf16" for the best of that kind, or the first
+// where form is empty. The plugin must have been tried before: a file that is none may crash the
+// process.
 func Load(path, form string) (*Plugin, error) {
 	all := forms()
 	number, err := choose(all, form)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plugin{Name: path + ".kernels-" + all[number], Form: all[number], form: number, checked: map[convolution]error{}}
+	p := &Plugin{Name: path + ".kernels-" + all[number], Form: all[number], form: number,
+		checked: map[convolution]error{}}
 	p.counts.Native = map[string]int{}
 
 	loadedMu.Lock()
@@ -96,7 +100,8 @@ func choose(all []string, form string) (int, error) {
 		}
 	}
 	if strings.HasSuffix(form, bf16) {
-		return 0, fmt.Errorf("these kernels need a processor with the flag avx512_bf16 (VDPBF16PS), and this one lacks it; kernels=%s computes in float32, as another engine: "+
+		return 0, fmt.Errorf("these kernels need a processor with the flag avx512_bf16 (VDPBF16PS), and this one "+
+			"lacks it; kernels=%s computes in float32, as another engine: "+
 			"what was begun in bfloat16 cannot go on with it", all[0])
 	}
 	return 0, fmt.Errorf("this processor has no kernels %q; it has %s", form, strings.Join(all, ", "))
@@ -117,8 +122,8 @@ func bySlot(slot C.int) *Plugin {
 	return loaded[slot]
 }
 
-// allowed is the rounding of sums in float32 in units of 2⁻²⁴ of the sum of the absolute products; 2 to 5 are common. Kernels in bfloat16 must agree
-// bit for bit with an emulation in C.
+// allowed is the rounding of sums in float32 in units of 2⁻²⁴ of the sum of the absolute products;
+// 2 to 5 are common. Kernels in bfloat16 must agree bit for bit with an emulation in C.
 const allowed = 32
 
 // accept compares the kernels with direct sums for convolutions like c.
@@ -127,7 +132,8 @@ func (p *Plugin) accept(c convolution) error {
 	err, known := p.checked[s]
 	if !known {
 		if difference := check(p.form, s); !(difference <= allowed) {
-			err = fmt.Errorf("kernel of %d×%d for %d and %d channels is wrong by %.3g roundings", s.kernelHeight, s.kernelWidth, s.channels, s.features, difference)
+			err = fmt.Errorf("kernel of %d×%d for %d and %d channels is wrong by %.3g roundings", s.kernelHeight,
+				s.kernelWidth, s.channels, s.features, difference)
 		}
 		p.checked[s] = err
 	}
@@ -140,8 +146,9 @@ func check(form int, c convolution) float64 {
 		return math.NaN()
 	}
 	return float64(C.kernel_check(list[form], C.geometry{
-		kind: C.int(c.kind), stride: C.int(c.stride), dilation: C.int(c.dilation), top: C.int(c.top), left: C.int(c.left),
-		n: C.int(c.n), height: C.int(c.height), width: C.int(c.width), channels: C.int(c.channels),
+		kind: C.int(c.kind), stride: C.int(c.stride), dilation: C.int(c.dilation), top: C.int(c.top),
+		left: C.int(c.left),
+		n:    C.int(c.n), height: C.int(c.height), width: C.int(c.width), channels: C.int(c.channels),
 		kernel_height: C.int(c.kernelHeight), kernel_width: C.int(c.kernelWidth),
 		out_height: C.int(c.outHeight), out_width: C.int(c.outWidth), features: C.int(c.features),
 	}))
@@ -157,7 +164,8 @@ func certspecRewrite(slot C.int, code *C.char, size C.size_t, newSize *C.size_t,
 	p := bySlot(slot)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	text, replaced := replace(C.GoStringN(code, C.int(size)), p.form, p.accept, func(reason string) { p.counts.Native[reason]++ })
+	text, replaced := replace(C.GoStringN(code, C.int(size)), p.form, p.accept,
+		func(reason string) { p.counts.Native[reason]++ })
 	if replaced == 0 {
 		return nil
 	}

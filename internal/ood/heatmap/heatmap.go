@@ -1,5 +1,6 @@
-// Package heatmap finds how sure a network can become along each frequency of an image: bounds on its confidence along Fourier directions,
-// over a grid of frequencies. It is to guarantees what package rs/heatmap is to certificates.
+// Package heatmap finds how sure a network can become along each frequency of an image: bounds on
+// its confidence along Fourier directions, over a grid of frequencies. It is to guarantees what
+// package rs/heatmap is to certificates.
 package heatmap
 
 import (
@@ -56,9 +57,11 @@ type Result struct {
 	*spectral.Map
 }
 
-// Run makes a map: for each frequency, d being the Fourier basis image of that frequency with a sign for each channel and norm 1 over all, the
-// confidence is bounded at all x + t·d with |t| ≤ ε√C around each image x (ood.Probe), and the metric is taken of the bounds. Half of the
-// grid is evaluated, and mirrored. What Options.Folder has is not done again: an interrupted map goes on, and the other metric costs nothing.
+// Run makes a map: for each frequency, d being the Fourier basis image of that frequency with a
+// sign for each channel and norm 1 over all, the confidence is bounded at all x + t·d with |t| ≤
+// ε√C around each image x (ood.Probe), and the metric is taken of the bounds. Half of the grid is
+// evaluated, and mirrored. What Options.Folder has is not done again: an interrupted map goes on,
+// and the other metric costs nothing.
 //
 // Errors: options out of range; those of ood.Measure and ood.Compare, and of ctx.
 func Run(ctx context.Context, n *feedforward.Network, data ood.Source, o Options) (*Result, error) {
@@ -80,9 +83,11 @@ func Run(ctx context.Context, n *feedforward.Network, data ood.Source, o Options
 		case in.Claims == nil:
 			return nil, fmt.Errorf("heatmap: %s is not finished: run its command again", in.Path)
 		case in.Header.Model.Network != digest:
-			return nil, fmt.Errorf("heatmap: %s is of another network (%s, %s) than that of the map (%s)", in.Path, in.Header.Model.Name, in.Header.Model.Network, digest)
+			return nil, fmt.Errorf("heatmap: %s is of another network (%s, %s) than that of the map (%s)", in.Path,
+				in.Header.Model.Name, in.Header.Model.Network, digest)
 		case in.Header.Data.Digest == images.Digest:
-			return nil, fmt.Errorf("heatmap: %s has the images of the map, %s; expected the network's own images, and a map of others", in.Path, images.Name)
+			return nil, fmt.Errorf("heatmap: %s has the images of the map, %s; expected the network's own images, "+
+				"and a map of others", in.Path, images.Name)
 		}
 	}
 	half, err := fourier.NewHalf(images.Shape.Height, images.Shape.Width)
@@ -103,7 +108,8 @@ func Run(ctx context.Context, n *feedforward.Network, data ood.Source, o Options
 			report(s)
 		}
 	}
-	r.Map, err = spectral.HeatMap(ctx, half, o.Frequencies, o.Frequencies, func(ctx context.Context, f spectral.Frequency) (float64, error) {
+	r.Map, err = spectral.HeatMap(ctx, half, o.Frequencies, o.Frequencies, func(ctx context.Context,
+		f spectral.Frequency) (float64, error) {
 		at++
 		direction, err := directions(half, images.Shape, f, o.Probe)
 		if err != nil {
@@ -113,7 +119,8 @@ func Run(ctx context.Context, n *feedforward.Network, data ood.Source, o Options
 		if o.Folder != "" {
 			run.File = filepath.Join(o.Folder, fmt.Sprintf("u%+dv%+d.ood", f.U, f.V))
 		}
-		probe := &ood.Probe{Probe: record.Probe{U: f.U, V: f.V, Seed: o.Probe.Seed, Shared: o.Probe.Shared}, Norm: r.Norm, Direction: direction}
+		probe := &ood.Probe{Probe: record.Probe{U: f.U, V: f.V, Seed: o.Probe.Seed, Shared: o.Probe.Shared},
+			Norm: r.Norm, Direction: direction}
 		m, err := ood.Measure(ctx, n, data, ood.Options{Epsilon: o.Ball, Method: o.Method, Probe: probe, Run: run})
 		if err != nil {
 			return 0, err
@@ -127,8 +134,10 @@ func Run(ctx context.Context, n *feedforward.Network, data ood.Source, o Options
 	return r, nil
 }
 
-// directions gives each image the Fourier basis image of a frequency with the image's signs, of norm 1 over all channels.
-func directions(half fourier.Half, shape pixel.Shape, f spectral.Frequency, o spectral.ProbeOptions) (func(image int) []float64, error) {
+// directions gives each image the Fourier basis image of a frequency with the image's signs, of
+// norm 1 over all channels.
+func directions(half fourier.Half, shape pixel.Shape, f spectral.Frequency,
+	o spectral.ProbeOptions) (func(image int) []float64, error) {
 	basis, err := fourier.Basis(half, f.U, f.V, 0)
 	if err != nil {
 		return nil, err

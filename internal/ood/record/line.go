@@ -29,7 +29,8 @@ func outwards(v float64, side int) string {
 	return exactly(v, text, side)
 }
 
-// lastDigit moves the last digit of v's text outwards where that changes no other and where 61 digits say which way the text was rounded.
+// lastDigit moves the last digit of v's text outwards where that changes no other and where 61
+// digits say which way the text was rounded.
 func lastDigit(v float64, text string, side int) (string, bool) {
 	mantissa, power, _ := strings.Cut(text, "e")
 	long, again, _ := strings.Cut(strconv.FormatFloat(v, 'e', 60, 64), "e")

@@ -13,8 +13,9 @@ import (
 	"github.com/certspec/certspec/internal/journal"
 )
 
-// Merge joins the files of all shards of a run into the file that the run without shards has, byte for byte. The files are closed; a
-// file that exists stays as it is, and is an error unless it has the same bytes.
+// Merge joins the files of all shards of a run into the file that the run without shards has, byte
+// for byte. The files are closed; a file that exists stays as it is, and is an error unless it has
+// the same bytes.
 func Merge(ctx context.Context, out string, paths []string) (*File, error) {
 	var parts []*File
 	for _, path := range paths {
@@ -69,14 +70,17 @@ func Merge(ctx context.Context, out string, paths []string) (*File, error) {
 func complete(parts []*File) error {
 	n := parts[0].Header.Shard.Count
 	missing := func(i int) error {
-		return fmt.Errorf("ood: shard %d of %d is missing; they count from 0: make it with --shard %d/%d, and name it, too", i, n, i, n)
+		return fmt.Errorf("ood: shard %d of %d is missing; they count from 0: make it with --shard %d/%d, and name "+
+			"it, too", i, n, i, n)
 	}
 	for i, p := range parts {
 		switch s := p.Header.Shard; {
 		case s.Count != n:
-			return fmt.Errorf("ood: %s is one of %d shards, %s of %d: name those of one run", parts[0].Path, n, p.Path, s.Count)
+			return fmt.Errorf("ood: %s is one of %d shards, %s of %d: name those of one run", parts[0].Path, n, p.Path,
+				s.Count)
 		case i > 0 && s.Index == parts[i-1].Header.Shard.Index:
-			return fmt.Errorf("ood: %s and %s are both shard %d of %d: name each shard once", parts[i-1].Path, p.Path, s.Index, n)
+			return fmt.Errorf("ood: %s and %s are both shard %d of %d: name each shard once", parts[i-1].Path, p.Path,
+				s.Index, n)
 		case s.Index != i:
 			return missing(i)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/certspec/certspec/internal/journal"
 )
 
-// Read reads a file, and checks all that it says of itself: the form of each line, the claims, the digest. An unfinished file is no
-// error; a foreign or damaged one is a *FormatError.
+// Read reads a file, and checks all that it says of itself: the form of each line, the claims, the
+// digest. An unfinished file is no error; a foreign or damaged one is a *FormatError.
 func Read(path string) (*File, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -78,7 +78,8 @@ func decode(path string, data []byte) (*File, error) {
 			return f, nil
 		}
 		if line := next(); !bytes.Equal(line, bytes.TrimSuffix(want, []byte{'\n'})) {
-			return fail(fmt.Errorf("%s: from the lines above follows %s", journal.Quote(line), journal.Quote(bytes.TrimSuffix(want, []byte{'\n'}))))
+			return fail(fmt.Errorf("%s: from the lines above follows %s", journal.Quote(line),
+				journal.Quote(bytes.TrimSuffix(want, []byte{'\n'}))))
 		}
 	}
 	if len(rest) == 0 {
@@ -90,7 +91,8 @@ func decode(path string, data []byte) (*File, error) {
 	hash.Write(h.text(claims))
 	want, digest := journal.Digest(hash)
 	if line := next(); !bytes.Equal(line, bytes.TrimSuffix(want, []byte{'\n'})) {
-		return fail(fmt.Errorf("the digest is %s, but the lines before it have %s: the file was altered or damaged", journal.Quote(line), journal.Quote(want)))
+		return fail(fmt.Errorf("the digest is %s, but the lines before it have %s: the file was altered or damaged",
+			journal.Quote(line), journal.Quote(want)))
 	}
 	if len(rest) > 0 || f.Torn {
 		number++

@@ -1,5 +1,5 @@
-// Package record reads and writes the files of package ood: what a network's confidence is, and at most can be, at each image of a
-// set. It knows the format only; docs/ood-files.md describes it.
+// Package record reads and writes the files of package ood: what a network's confidence is, and at
+// most can be, at each image of a set. It knows the format only; docs/ood-files.md describes it.
 //
 // A file is UTF-8 text, one record per line, each ended by a newline:
 //
@@ -14,8 +14,8 @@
 //	vacuous 3                                              of a bound: images whose bound on Conf is above .999
 //	sha256 <64 hexadecimal digits>                         of all bytes before this line
 //
-// Bytes after the last newline, as a power cut leaves them, are no part of the file; an unfinished run goes on behind its last line,
-// and ends with the bytes of one that was not interrupted.
+// Bytes after the last newline, as a power cut leaves them, are no part of the file; an unfinished
+// run goes on behind its last line, and ends with the bytes of one that was not interrupted.
 package record
 
 import (
@@ -62,7 +62,8 @@ const (
 	Segment = "segment" // x + t·d with |t| ≤ ε, not clipped; d is that of Probe
 )
 
-// Probe is a direction d of norm 1 for each image: the Fourier basis image of a frequency, with a sign for each channel (package spectral).
+// Probe is a direction d of norm 1 for each image: the Fourier basis image of a frequency, with a
+// sign for each channel (package spectral).
 type Probe struct {
 	U      int     `json:"u"` // periods over the height
 	V      int     `json:"v"` // and over the width
@@ -80,17 +81,20 @@ func (h Header) Inputs() string {
 	case h.Set == Segment:
 		return fmt.Sprintf("x + t·d, |t| ≤ %v, d the Fourier basis image of frequency (%d, %d)", h.Epsilon, p.U, p.V)
 	}
-	return fmt.Sprintf("|z − (x + %v·d)| ≤ %v in every value, d the Fourier basis image of frequency (%d, %d)", p.Shift, h.Epsilon, p.U, p.V)
+	return fmt.Sprintf("|z − (x + %v·d)| ≤ %v in every value, d the Fourier basis image of frequency (%d, %d)", p.Shift,
+		h.Epsilon, p.U, p.V)
 }
 
 // Model names a network.
 type Model struct {
-	Name    string        `json:"name"`
-	Network string        `json:"network"` // digest of what it computes, feedforward.Network.Digest
-	Classes int           `json:"classes"`
-	Trained []ledger.Data `json:"trained"` // the sets that it was trained on, in- and out-distribution; empty: not known
+	Name    string `json:"name"`
+	Network string `json:"network"` // digest of what it computes, feedforward.Network.Digest
+	Classes int    `json:"classes"`
+	// the sets that it was trained on, in- and out-distribution; empty: not known
+	Trained []ledger.Data `json:"trained"`
 
-	// Compared names the runtime that the layers were compared with, or is feedforward.NotCompared; empty in files of versions that did not say.
+	// Compared names the runtime that the layers were compared with, or is feedforward.NotCompared;
+	// empty in files of versions that did not say.
 	Compared string `json:"compared,omitempty"`
 }
 
@@ -144,8 +148,10 @@ type Claims struct {
 	NaN             int
 	Correct, Labels int    // images of the class that the label says, and images with a label
 	MeanConfidence  string // decimal, of those that are numbers; "" where there are none
-	Mean            string // of the bound, rounded up, or of what attacks found; a confidence that is not a number counts as 1
-	Vacuous         int    // of a bound: images whose bound on Conf is above .999
+	// of the bound, rounded up, or of what attacks found; a confidence that is not a number counts
+	// as 1
+	Mean    string
+	Vacuous int // of a bound: images whose bound on Conf is above .999
 }
 
 // File is the content of a file.
@@ -180,11 +186,13 @@ type MismatchError struct {
 }
 
 func (e *MismatchError) Error() string {
-	return fmt.Sprintf("ood: %s is of another run: its %s is %s, this run has %s; name another file, or give the old settings", e.File, e.Field, e.Old, e.Run)
+	return fmt.Sprintf("ood: %s is of another run: its %s is %s, this run has %s; name another file, or give the "+
+		"old settings", e.File, e.Field, e.Old, e.Run)
 }
 
-// SameRun is nil if a run with the header run may add to a file with header h; else a *MismatchError. Programs may differ, and a file that
-// does not say whether its network was compared goes on so.
+// SameRun is nil if a run with the header run may add to a file with header h; else a
+// *MismatchError. Programs may differ, and a file that does not say whether its network was
+// compared goes on so.
 func (h Header) SameRun(file string, run Header) error {
 	run.Format, run.Version, run.Program = h.Format, h.Version, h.Program
 	run.Data.Name = journal.SameData(h.Data.Name, h.Data.Digest, run.Data.Name, run.Data.Digest)
@@ -211,7 +219,8 @@ func (h Header) check() error {
 		return fmt.Errorf("epsilon %v, want 0 to 1", h.Epsilon)
 	case (h.Bound == nil) == (h.Attack == nil):
 		return errors.New("want a bound or an attack, and one of both")
-	case h.Shard != nil && !(h.Shard.Count >= 1 && h.Shard.Count <= 1<<20 && h.Shard.Index >= 0 && h.Shard.Index < h.Shard.Count):
+	case h.Shard != nil && !(h.Shard.Count >= 1 && h.Shard.Count <= 1<<20 && h.Shard.Index >= 0 &&
+		h.Shard.Index < h.Shard.Count):
 		return fmt.Errorf("shard %d of %d", h.Shard.Index, h.Shard.Count)
 	}
 	if h.Attack != nil {
@@ -221,7 +230,8 @@ func (h Header) check() error {
 			}
 		}
 	}
-	for _, text := range []string{h.Program.Version, h.Program.Commit, h.Model.Name, h.Model.Network, h.Model.Compared, h.Data.Name, h.Data.Digest, h.Set} {
+	for _, text := range []string{h.Program.Version, h.Program.Commit, h.Model.Name, h.Model.Network, h.Model.Compared,
+		h.Data.Name, h.Data.Digest, h.Set} {
 		if !utf8.ValidString(text) {
 			return fmt.Errorf("%s is not UTF-8", journal.Quote([]byte(text)))
 		}
@@ -243,8 +253,9 @@ func (h Header) encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// decodeHeader reads the first line, which has one form only: the bytes that encode gives of it. So two readers see the same header,
-// whatever they do with a key that comes twice, or that they do not know.
+// decodeHeader reads the first line, which has one form only: the bytes that encode gives of it. So
+// two readers see the same header, whatever they do with a key that comes twice, or that they do
+// not know.
 func decodeHeader(line []byte) (Header, error) {
 	var h Header
 	if !bytes.HasPrefix(line, []byte(headerBegin)) {
@@ -263,7 +274,8 @@ func decodeHeader(line []byte) (Header, error) {
 		return h, errors.New(strings.TrimPrefix(err.Error(), "ood: "))
 	}
 	if at, want, have := journal.FirstByte(bytes.TrimSuffix(again, []byte{'\n'}), line); at >= 0 {
-		return h, fmt.Errorf("header: at byte %d it has %s, want %s: every key stands there once, in its order, and nothing else does", at, journal.Quote(have), journal.Quote(want))
+		return h, fmt.Errorf("header: at byte %d it has %s, want %s: every key stands there once, in its order, and "+
+			"nothing else does", at, journal.Quote(have), journal.Quote(want))
 	}
 	return h, nil
 }

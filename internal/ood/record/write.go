@@ -13,9 +13,10 @@ type Writer struct {
 	h Header
 }
 
-// Open opens the file of a run for writing: it begins a new one, or reads what an earlier, interrupted run with the same header left
-// there. The folder is made. Errors: a *MismatchError where the file is of another run, a *FormatError where it cannot be read, one
-// that wraps journal.ErrLocked where another process writes it.
+// Open opens the file of a run for writing: it begins a new one, or reads what an earlier,
+// interrupted run with the same header left there. The folder is made. Errors: a *MismatchError
+// where the file is of another run, a *FormatError where it cannot be read, one that wraps
+// journal.ErrLocked where another process writes it.
 func Open(path string, header Header) (*Writer, *File, error) {
 	header.Format, header.Version = Format, Version
 	line, err := header.encode()
@@ -45,7 +46,8 @@ func begin(w *journal.Writer, path string, data []byte, header Header, line []by
 	case err != nil:
 		return nil, err
 	case f == nil && !bytes.HasPrefix(line, data) && !bytes.HasPrefix(data, []byte(headerBegin)):
-		return nil, &FormatError{path, 1, fmt.Sprintf("the file begins with %s; name another file", journal.Quote(data)), false}
+		return nil, &FormatError{path, 1, fmt.Sprintf("the file begins with %s; name another file",
+			journal.Quote(data)), false}
 	case f == nil:
 		if err := w.Keep(0); err != nil {
 			return nil, fmt.Errorf("ood: %w", err)

@@ -18,7 +18,9 @@ import (
 
 // Log is a published log.
 type Log struct {
-	Rows     rs.Rows  // Image, Label, Class and Radius are set; K, N, Lower, Passes and Misses where there are columns for them
+	// Image, Label, Class and Radius are set; K, N, Lower, Passes and Misses where there are
+	// columns for them
+	Rows     rs.Rows
 	Digits   int      // significant digits that the radii were printed with: the most of any row
 	Seconds  float64  // sum of the times of the rows; 0 where there is no such column
 	Skipped  int      // lines that are no rows
@@ -48,15 +50,16 @@ func Open(path string) (*Log, error) {
 
 // Read reads a log; name stands in errors and warnings.
 //
-// The first line names the columns, in any order: idx, label (−1: unknown), predict (−1: abstained) and radius are needed;
-// correct, time, nA, n, plow and nused are read where they are there; others are not. A time is a number of
-// seconds or h:mm:ss with decimals, or empty. Radii are as printed, so that they may be rounded up.
+// The first line names the columns, in any order: idx, label (−1: unknown), predict (−1: abstained)
+// and radius are needed; correct, time, nA, n, plow and nused are read where they are there; others
+// are not. A time is a number of seconds or h:mm:ss with decimals, or empty. Radii are as printed,
+// so that they may be rounded up.
 //
 // Lines behind the rows that are not rows, as some programs append them, are skipped with a
-// warning, and so is a last row that is cut off. Warnings name, too, gaps in the indices and signs of a log
-// without its end: no newline behind the last row, or a last
-// index at which no test set of usual size ends. A row with a radius that is negative or not finite, or whose columns contradict each other, an index that comes
-// twice, and a log without rows are a *LineError.
+// warning, and so is a last row that is cut off. Warnings name, too, gaps in the indices and signs
+// of a log without its end: no newline behind the last row, or a last index at which no test set of
+// usual size ends. A row with a radius that is negative or not finite, or whose columns contradict
+// each other, an index that comes twice, and a log without rows are a *LineError.
 func Read(name string, in io.Reader) (*Log, error) {
 	r := reader{name: name, seen: map[int]int{}}
 	const longest = 1 << 16 // the reader's size
@@ -116,7 +119,8 @@ func (r *reader) take(line string, whole bool) error {
 	fields := strings.Split(line, "\t")
 	if r.columns == nil {
 		if !utf8.ValidString(line) || strings.ContainsRune(line, 0) {
-			return r.errorf("the file is not text; want columns separated by tabs, and a header with idx, label, predict and radius")
+			return r.errorf("the file is not text; want columns separated by tabs, and a header with idx, label, " +
+				"predict and radius")
 		}
 		return r.header(fields)
 	}

@@ -17,8 +17,8 @@ type Results struct {
 	Log      *Log    // a published log; nil: of a ledger
 }
 
-// ReadResults reads a ledger, which begins with a brace, or else a published log. An unfinished ledger has the images that are decided, and
-// a warning.
+// ReadResults reads a ledger, which begins with a brace, or else a published log. An unfinished
+// ledger has the images that are decided, and a warning.
 //
 // Errors: those of rs.Open and of Read.
 func ReadResults(path string) (*Results, error) {

@@ -45,7 +45,8 @@ func (r *reader) row(fields []string) (rs.Row, error) {
 			want = "1"
 		}
 		if text != want {
-			return row, fmt.Errorf("correct is %.40q, want %s with label %d and predict %d", text, want, row.Label, row.Class)
+			return row, fmt.Errorf("correct is %.40q, want %s with label %d and predict %d", text, want, row.Label,
+				row.Class)
 		}
 	}
 	if i, ok := r.columns["time"]; ok {

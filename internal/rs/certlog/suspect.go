@@ -36,7 +36,8 @@ func (l *Log) suspect() {
 	last := l.Rows[len(l.Rows)-1].Image
 	ends := func(size int) bool { return last < size && size <= last+step }
 	if !slices.ContainsFunc(testSets, ends) {
-		l.warn("the last index is %d, and indices go in steps of %d: no test set of 10,000, 26,032 or 50,000 images ends there, so the log may be truncated", last, step)
+		l.warn("the last index is %d, and indices go in steps of %d: no test set of 10,000, 26,032 or 50,000 images "+
+			"ends there, so the log may be truncated", last, step)
 	}
 }
 
@@ -55,9 +56,10 @@ func (l *Log) step() int {
 	return step
 }
 
-// CheckRadii warns of radii above what n samples, a failure probability alpha and noise of standard deviation sigma can
-// prove: σ·Φ⁻¹(α^(1/n)), the radius where all samples hit. A radius counts as above where it still is when half a unit of its last
-// printed digit is taken off: printing may have rounded it up by that.
+// CheckRadii warns of radii above what n samples, a failure probability alpha and noise of standard
+// deviation sigma can prove: σ·Φ⁻¹(α^(1/n)), the radius where all samples hit. A radius counts as
+// above where it still is when half a unit of its last printed digit is taken off: printing may
+// have rounded it up by that.
 //
 // Errors: n, alpha or sigma out of range, as *bound.InputError.
 func (l *Log) CheckRadii(n int, alpha, sigma float64) error {
@@ -79,7 +81,8 @@ func (l *Log) CheckRadii(n int, alpha, sigma float64) error {
 		}
 	}
 	if above > 0 {
-		l.warn("%d of %d radii are above %.6f, the largest that n = %d noise samples can prove at α = %g and σ = %g; the largest is %v, of idx %d",
+		l.warn("%d of %d radii are above %.6f, the largest that n = %d noise samples can prove at α = %g and σ = "+
+			"%g; the largest is %v, of idx %d",
 			above, len(l.Rows), most, n, alpha, sigma, l.Rows[largest].Radius, l.Rows[largest].Image)
 	}
 	return nil

@@ -57,7 +57,8 @@ func Write(w io.Writer, f Format, rows rs.Rows, times []ledger.Time) error {
 		}
 		out.Write([]string{
 			strconv.Itoa(r.Image), strconv.Itoa(r.Label), strconv.Itoa(r.Class), radius, correct, took,
-			strconv.Itoa(r.K), strconv.Itoa(r.N), strconv.FormatFloat(r.Lower, 'f', 15, 64), strconv.Itoa(r.Passes), strconv.Itoa(r.Misses),
+			strconv.Itoa(r.K), strconv.Itoa(r.N), strconv.FormatFloat(r.Lower, 'f', 15, 64), strconv.Itoa(r.Passes),
+			strconv.Itoa(r.Misses),
 		})
 	}
 	out.Flush()

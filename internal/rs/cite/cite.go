@@ -45,18 +45,21 @@ func Papers(h ledger.Header) []Entry {
 	return papers
 }
 
-// Ledger is the entry of the ledger itself. Name is the file's, without folders; digest that of its last line, empty for
-// an unfinished one.
+// Ledger is the entry of the ledger itself. Name is the file's, without folders; digest that of its
+// last line, empty for an unfinished one.
 func Ledger(name, digest string, h ledger.Header) Entry {
 	e := Entry{"misc", "ledger", []Field{
-		{"title", tex(fmt.Sprintf("Certification of %s on %s, σ = %v, α = %v: ledger", h.Model.Name, h.Data.Name, h.Sigma, h.Alpha))},
+		{"title", tex(fmt.Sprintf("Certification of %s on %s, σ = %v, α = %v: ledger", h.Model.Name, h.Data.Name,
+			h.Sigma, h.Alpha))},
 		{"howpublished", "certspec ledger, file " + tex(name)},
 	}}
 	if sum, ok := strings.CutPrefix(digest, "sha256:"); ok && len(sum) >= 8 {
 		e.Key += "-" + sum[:8]
-		e.Fields = append(e.Fields, Field{"note", fmt.Sprintf("SHA-256 %s; format %d, certspec %s; %s", sum, h.Version, tex(h.Program.Version), tex(Command(name, h)))})
+		e.Fields = append(e.Fields, Field{"note", fmt.Sprintf("SHA-256 %s; format %d, certspec %s; %s", sum, h.Version,
+			tex(h.Program.Version), tex(Command(name, h)))})
 	} else {
-		e.Fields = append(e.Fields, Field{"note", fmt.Sprintf("unfinished; format %d, certspec %s; %s", h.Version, tex(h.Program.Version), tex(Command(name, h)))})
+		e.Fields = append(e.Fields, Field{"note", fmt.Sprintf("unfinished; format %d, certspec %s; %s", h.Version,
+			tex(h.Program.Version), tex(Command(name, h)))})
 	}
 	return e
 }
@@ -108,10 +111,12 @@ type Model struct {
 
 // Entry is the model. Training on Gaussian noise is that of Cohen et al., who are among Papers.
 func (m Model) Entry() Entry {
-	e := Entry{"misc", "model", []Field{{"title", tex("Image classifier " + m.Name)}, {"howpublished", "certspec model file"}}}
+	e := Entry{"misc", "model", []Field{{"title", tex("Image classifier " + m.Name)},
+		{"howpublished", "certspec model file"}}}
 	if sum, ok := strings.CutPrefix(tex(m.Weights), "sha256:"); ok && len(sum) >= 8 {
 		e.Key += "-" + sum[:8]
-		e.Fields = append(e.Fields, Field{"note", strings.TrimSuffix(fmt.Sprintf("SHA-256 of the weights %s; %s; %s", sum, tex(m.Training), tex(m.Command)), "; ")})
+		e.Fields = append(e.Fields, Field{"note", strings.TrimSuffix(fmt.Sprintf("SHA-256 of the weights %s; %s; %s",
+			sum, tex(m.Training), tex(m.Command)), "; ")})
 	}
 	return e
 }

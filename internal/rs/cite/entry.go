@@ -41,7 +41,8 @@ func (e Entry) Field(name string) string {
 }
 
 // special are the characters that mean something to TeX.
-var special = strings.NewReplacer(`\`, `\textbackslash{}`, `{`, `\{`, `}`, `\}`, `$`, `\$`, `&`, `\&`, `#`, `\#`, `%`, `\%`, `_`, `\_`,
+var special = strings.NewReplacer(`\`, `\textbackslash{}`, `{`, `\{`, `}`, `\}`, `$`, `\$`, `&`, `\&`, `#`, `\#`, `%`,
+	`\%`, `_`, `\_`,
 	`^`, `\textasciicircum{}`, `~`, `\textasciitilde{}`, "\n", " ", "σ", `$\sigma$`, "α", `$\alpha$`, "≤", `$\le$`)
 
 // tex makes plain text safe for TeX.

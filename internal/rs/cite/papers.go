@@ -26,7 +26,8 @@ var (
 	}}
 	zhai = Entry{"inproceedings", "zhai2020macer", []Field{
 		{"title", "{MACER}: Attack-free and Scalable Robust Training via Maximizing Certified Radius"},
-		{"author", "Zhai, Runtian and Dan, Chen and He, Di and Zhang, Huan and Gong, Boqing and Ravikumar, Pradeep and Hsieh, Cho-Jui and Wang, Liwei"},
+		{"author", "Zhai, Runtian and Dan, Chen and He, Di and Zhang, Huan and Gong, Boqing and Ravikumar, Pradeep " +
+			"and Hsieh, Cho-Jui and Wang, Liwei"},
 		{"booktitle", "International Conference on Learning Representations"},
 		{"year", "2020"},
 		{"eprint", "2001.02378"},

@@ -13,7 +13,8 @@ import (
 	"github.com/certspec/certspec/spectral"
 )
 
-// errorsName is the file of a folder that keeps the errors of frequencies: a map's head, then a line for each frequency.
+// errorsName is the file of a folder that keeps the errors of frequencies: a map's head, then a
+// line for each frequency.
 const errorsName = "errors.jsonl"
 
 // errorsHead is what the errors in a file have in common.

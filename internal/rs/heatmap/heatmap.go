@@ -1,5 +1,6 @@
-// Package heatmap finds what a model keeps of images that are disturbed at one frequency, over a grid of frequencies: certificates with a
-// ledger for each frequency, or the error without noise. It is to frequencies what package sweep is to corruptions.
+// Package heatmap finds what a model keeps of images that are disturbed at one frequency, over a
+// grid of frequencies: certificates with a ledger for each frequency, or the error without noise.
+// It is to frequencies what package sweep is to corruptions.
 package heatmap
 
 import (
@@ -38,19 +39,22 @@ type Options struct {
 	Frequencies []int                 // periods over the height, and over the width; ascending
 	Probe       spectral.ProbeOptions // Real is set where the noise is real
 	Run         rs.Options            // of each certification; its Ledger is chosen here
-	Folder      string                // of a ledger for each frequency, or of a file of errors; "": nothing is kept, and all is computed anew
-	Progress    progress.Reporter
+	// of a ledger for each frequency, or of a file of errors; "": nothing is kept, and all is
+	// computed anew
+	Folder   string
+	Progress progress.Reporter
 }
 
 // Result is a map with what it is of.
 type Result struct {
-	Metric  Metric          `json:"metric"`
-	Radius  float64         `json:"radius,omitempty"`
-	Model   string          `json:"model"`
-	Data    string          `json:"data"`
-	Images  int             `json:"images"`
-	Epsilon float64         `json:"epsilon"` // ℓ2 norm of a probe per channel
-	Norm    float64         `json:"norm"`    // largest ℓ2 norm of a probe over all channels, after rounding to the grid where it is
+	Metric  Metric  `json:"metric"`
+	Radius  float64 `json:"radius,omitempty"`
+	Model   string  `json:"model"`
+	Data    string  `json:"data"`
+	Images  int     `json:"images"`
+	Epsilon float64 `json:"epsilon"` // ℓ2 norm of a probe per channel
+	// largest ℓ2 norm of a probe over all channels, after rounding to the grid where it is
+	Norm    float64         `json:"norm"`
 	Profile []spectral.Ring `json:"profile"` // mean over the frequencies of a ring
 	*spectral.Map
 }
@@ -65,12 +69,13 @@ func Both(frequencies ...int) []int {
 	return slices.Compact(list)
 }
 
-// Run makes a map: for each frequency, a Fourier basis image of that frequency (spectral.Probe) is added to every image, and the metric is
-// taken of the images. Half of the grid is evaluated, and mirrored. What Options.Folder has is not done again: an interrupted map goes on,
-// and a second metric of the same certificates costs nothing.
+// Run makes a map: for each frequency, a Fourier basis image of that frequency (spectral.Probe) is
+// added to every image, and the metric is taken of the images. Half of the grid is evaluated, and
+// mirrored. What Options.Folder has is not done again: an interrupted map goes on, and a second
+// metric of the same certificates costs nothing.
 //
-// Errors: settings out of range, as *rs.OptionError or *spectral.InputError; a metric that is none; images without labels; a folder of
-// another run; those of rs.Certify and of ctx.
+// Errors: settings out of range, as *rs.OptionError or *spectral.InputError; a metric that is none;
+// images without labels; a folder of another run; those of rs.Certify and of ctx.
 func Run(ctx context.Context, model classifier.Classifier, images *dataset.Dataset, o Options) (*Result, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -101,7 +106,8 @@ func Run(ctx context.Context, model classifier.Classifier, images *dataset.Datas
 		}
 		defer kept.Close()
 	}
-	r := &Result{Metric: o.Metric, Radius: o.Radius, Model: info.Name, Data: loaded.Name, Images: loaded.Len(), Epsilon: o.Probe.Epsilon}
+	r := &Result{Metric: o.Metric, Radius: o.Radius, Model: info.Name, Data: loaded.Name, Images: loaded.Len(),
+		Epsilon: o.Probe.Epsilon}
 	total, at := len(spectral.Representatives(half, o.Frequencies, o.Frequencies)), 0
 	if o.Progress != nil {
 		o.Run.Progress = func(s progress.State) {
@@ -109,7 +115,8 @@ func Run(ctx context.Context, model classifier.Classifier, images *dataset.Datas
 			o.Progress(s)
 		}
 	}
-	r.Map, err = spectral.HeatMap(ctx, half, o.Frequencies, o.Frequencies, func(ctx context.Context, q spectral.Frequency) (float64, error) {
+	r.Map, err = spectral.HeatMap(ctx, half, o.Frequencies, o.Frequencies, func(ctx context.Context,
+		q spectral.Frequency) (float64, error) {
 		at++
 		p, err := spectral.NewProbe(loaded.Shape, q, o.Probe.Epsilon)
 		if err != nil {
@@ -163,7 +170,8 @@ func (o Options) withDefaults() (Options, error) {
 }
 
 // evaluate finds the value at one frequency.
-func (r *Result) evaluate(ctx context.Context, model classifier.Classifier, probed *dataset.Dataset, o rs.Options) (float64, error) {
+func (r *Result) evaluate(ctx context.Context, model classifier.Classifier, probed *dataset.Dataset,
+	o rs.Options) (float64, error) {
 	if r.Metric == Error {
 		images, err := probed.Load(ctx)
 		if err != nil {

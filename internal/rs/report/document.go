@@ -18,8 +18,8 @@ type (
 	list      []paragraph
 	code      []string // lines to type
 
-	// span is a piece of text in one style. What a ledger says enters a document as the text of spans and of cells only, which
-	// every form escapes.
+	// span is a piece of text in one style. What a ledger says enters a document as the text of
+	// spans and of cells only, which every form escapes.
 	span struct {
 		text  string
 		style style

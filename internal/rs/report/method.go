@@ -52,25 +52,42 @@ func (r *Report) rule(d *document) {
 	var text string
 	switch h.Rule.Name {
 	case "fixed":
-		text = fmt.Sprintf("**Fixed.** Every image gets %d noise samples behind its bound, one Clopper-Pearson bound with all of α.", last.Samples)
+		text = fmt.Sprintf("**Fixed.** Every image gets %d noise samples behind its bound, one Clopper-Pearson "+
+			"bound with all of α.", last.Samples)
 	case "staged":
-		text = fmt.Sprintf("**Staged.** There are %d planned looks, after %s noise samples; each has a Clopper-Pearson bound at α/%d = %.3g. By the union bound all of them hold together with probability at least 1 − α, so the best counts, and when to stop may depend on what was seen. An image ends when its radius would grow by at most %g were the remaining noise samples to hit as often as those before.",
+		text = fmt.Sprintf("**Staged.** There are %d planned looks, after %s noise samples; each has a "+
+			"Clopper-Pearson bound at α/%d = %.3g. By the union bound all of them hold together with probability at "+
+			"least 1 − α, so the best counts, and when to stop may depend on what was seen. An image ends when its "+
+			"radius would grow by at most %g were the remaining noise samples to hit as often as those before.",
 			len(looks), samples(looks), len(looks), last.Alpha, h.Rule.Tolerance)
 	case "iss":
 		unit := ""
 		if h.Rule.Relative {
 			unit = " of the radius"
 		}
-		text = fmt.Sprintf("**Input-specific.** The noise samples that choose the class also choose how many fresh ones follow, at most %d, so that about %g%s is given up against that many; one Clopper-Pearson bound on the fresh noise samples alone with all of α. The noise samples that chose their number enter no bound.", last.Samples, h.Rule.Tolerance, unit)
+		text = fmt.Sprintf("**Input-specific.** The noise samples that choose the class also choose how many fresh "+
+			"ones follow, at most %d, so that about %g%s is given up against that many; one Clopper-Pearson bound "+
+			"on the fresh noise samples alone with all of α. The noise samples that chose their number enter no bound.",
+			last.Samples, h.Rule.Tolerance, unit)
 	case "betting":
 		var radii []string
 		for _, t := range h.Rule.Targets {
 			radii = append(radii, fmt.Sprintf("%g", t.Radius))
 		}
-		text = fmt.Sprintf("**Betting.** The radii %s are tested in ascending order by a bet against “the probability is too small for this radius”: a radius is certified at the first of %d looks where the wealth reaches 1/α. By Ville's inequality this happens for a false one with probability at most α, at all looks together; α is not split over the radii, since the first false one in the order is fixed before anything is drawn. Radii are therefore certified in these steps only. An image ends, too, when the mirrored bet says at level %g that the next radius is hopeless.",
+		text = fmt.Sprintf("**Betting.** The radii %s are tested in ascending order by a bet against “the "+
+			"probability is too small for this radius”: a radius is certified at the first of %d looks where the "+
+			"wealth reaches 1/α. By Ville's inequality this happens for a false one with probability at most α, at "+
+			"all looks together; α is not split over the radii, since the first false one in the order is fixed "+
+			"before anything is drawn. Radii are therefore certified in these steps only. An image ends, too, when "+
+			"the mirrored bet says at level %g that the next radius is hopeless.",
 			strings.Join(radii, ", "), len(looks), h.Rule.Futility)
 	case "anytime":
-		text = fmt.Sprintf("**Anytime.** Noise samples went, in rounds, to the images whose radius was expected to gain most by them, until the run was stopped; how many an image got depends on all that was seen. Its bound is the lower end of a confidence sequence, a beta-binomial mixture with the prior Beta(60p, 60(1−p)) against each probability p, which by Ville's inequality holds at all numbers of samples up to %d together with probability at least 1 − α, whatever the other images show. So the run may be stopped by anybody at any time, and go on later.", last.Samples)
+		text = fmt.Sprintf("**Anytime.** Noise samples went, in rounds, to the images whose radius was expected to "+
+			"gain most by them, until the run was stopped; how many an image got depends on all that was seen. Its "+
+			"bound is the lower end of a confidence sequence, a beta-binomial mixture with the prior Beta(60p, "+
+			"60(1−p)) against each probability p, which by Ville's inequality holds at all numbers of samples up to "+
+			"%d together with probability at least 1 − α, whatever the other images show. So the run may be stopped "+
+			"by anybody at any time, and go on later.", last.Samples)
 	default:
 		text = "A rule that this program does not know: ¤."
 	}
@@ -79,12 +96,14 @@ func (r *Report) rule(d *document) {
 		literals = []string{string(h.Rule.Name)}
 	}
 	d.add(words(text, literals...))
-	d.add(words("In the words of the ledger: ¤. These, the looks and the seed stand in its first line, written before the first noise sample was drawn.", h.Rule.Budget))
+	d.add(words("In the words of the ledger: ¤. These, the looks and the seed stand in its first line, written "+
+		"before the first noise sample was drawn.", h.Rule.Budget))
 	limit := fmt.Sprintf("No radius above %.6f can come out.", r.RadiusCap)
 	if r.RadiusCap == 0 {
 		limit = ""
 	}
-	d.add(words(strings.TrimSpace(fmt.Sprintf("The class of an image is chosen by its first %d noise samples, which enter no bound. A block of %d noise samples is one call of the model. %s", h.Selection, h.Block, limit))))
+	d.add(words(strings.TrimSpace(fmt.Sprintf("The class of an image is chosen by its first %d noise samples, which "+
+		"enter no bound. A block of %d noise samples is one call of the model. %s", h.Selection, h.Block, limit))))
 }
 
 // samples lists the samples of the looks, or their ends where there are many.
@@ -105,7 +124,8 @@ func (r *Report) replay(file string) code {
 	model := " --model PATH"
 	switch id := r.Header.Model.Identity; {
 	case id.Engine == "pipe" && inPython.MatchString(id.Weights):
-		return code{"import certspec  # in Python, with the same model, images and labels", "certspec.replay(model, " + fmt.Sprintf("%q", r.File) + ", images, labels)"}
+		return code{"import certspec  # in Python, with the same model, images and labels", "certspec.replay(model, " +
+			fmt.Sprintf("%q", r.File) + ", images, labels)"}
 	case id.Engine == "pipe":
 		model = " --exec COMMAND"
 	}
@@ -118,10 +138,18 @@ var inPython = regexp.MustCompile(`^none stated|, (chw|hwc)(, mean \[[^]]*\])?(,
 func (r *Report) checks(d *document) {
 	file := quote(r.File)
 	d.add(heading("How to check it"),
-		words("**Without the model.** An independent program of the standard library alone, which shares no code with the one that wrote the ledger, recomputes in exact arithmetic that every bound satisfies its tail inequality under the rule and the budget of the header, that no radius is overstated, that looks and blocks are those announced, that average radius and accuracies follow, and the digest:"),
+		words("**Without the model.** An independent program of the standard library alone, which shares no code "+
+			"with the one that wrote the ledger, recomputes in exact arithmetic that every bound satisfies its tail "+
+			"inequality under the rule and the budget of the header, that no radius is overstated, that looks and "+
+			"blocks are those announced, that average radius and accuracies follow, and the digest:"),
 		code{"certcheck " + file, "certspec ledger verify " + file},
-		words("The second derives every claim again with the program's own code and compares digit by digit. Neither can tell whether the counts are those of the model: somebody who makes up counts, and a digest to go with them, passes both. Publish the digest where it cannot be changed later."),
-		words("**With the model.** The noise of every noise sample follows from the seed, so that any block can be computed again; a replay of some images reports every count that comes out otherwise. With the engine, the version and the instruction set named above the counts are equal to the last one; elsewhere near-ties may flip."),
+		words("The second derives every claim again with the program's own code and compares digit by digit. "+
+			"Neither can tell whether the counts are those of the model: somebody who makes up counts, and a digest "+
+			"to go with them, passes both. Publish the digest where it cannot be changed later."),
+		words("**With the model.** The noise of every noise sample follows from the seed, so that any block can be "+
+			"computed again; a replay of some images reports every count that comes out otherwise. With the engine, "+
+			"the version and the instruction set named above the counts are equal to the last one; elsewhere "+
+			"near-ties may flip."),
 		r.replay(file),
 		words("**To cite it**, with the papers behind the rule:"),
 		code{"certspec ledger cite " + file})

@@ -18,9 +18,10 @@ import (
 
 // Options choose what a report states. The zero value has defaults for all.
 type Options struct {
-	Radii        []float64        // of the certified accuracies; nil: those of the ledger's rule
-	Simultaneous bool             // all claims at once at the ledger's α: each is derived again at its share of it
-	Bootstrap    resample.Options // of the interval for the average certified radius; its confidence is that of all intervals
+	Radii        []float64 // of the certified accuracies; nil: those of the ledger's rule
+	Simultaneous bool      // all claims at once at the ledger's α: each is derived again at its share of it
+	// of the interval for the average certified radius; its confidence is that of all intervals
+	Bootstrap resample.Options
 }
 
 // Report is the figures of a ledger. Accuracies and radii are over the labelled images that are decided.
@@ -37,17 +38,20 @@ type Report struct {
 	Wrong      int               `json:"wrong"`   // certified, but another class than the label's
 	Abstained  int               `json:"abstained"`
 	Abstention resample.Interval `json:"abstention_interval"` // of the population's rate of abstention
-	Misses     int               `json:"misses"`              // samples with an output that is not finite, or without noise
-	Passes     int               `json:"passes"`              // samples through the model
+	// samples with an output that is not finite, or without noise
+	Misses int `json:"misses"`
+	Passes int `json:"passes"` // samples through the model
 
-	Checks purity.Found  `json:"checks"`         // of noise samples that the run asked again, from the file beside the ledger
+	// of noise samples that the run asked again, from the file beside the ledger
+	Checks purity.Found  `json:"checks"`
 	Look   *purity.Found `json:"look,omitempty"` // before the run, from there; nil: not known
 
 	Alpha         float64 `json:"alpha"`          // of the claim on one image, as reported
 	LedgerAlpha   float64 `json:"ledger_alpha"`   // as run
 	Simultaneous  bool    `json:"simultaneous"`   // all claims hold together with probability at least 1 − LedgerAlpha
 	ExpectedFalse float64 `json:"expected_false"` // most false claims to be expected, Decided·Alpha
-	RadiusCap     float64 `json:"radius_cap"`     // largest radius that could be certified; 0 where the level is too strict for any
+	// largest radius that could be certified; 0 where the level is too strict for any
+	RadiusCap float64 `json:"radius_cap"`
 
 	ACR               *Mean                `json:"acr"` // nil without labels
 	CertifiedAccuracy []Accuracy           `json:"certified_accuracy"`
@@ -68,15 +72,17 @@ type Accuracy struct {
 	Interval resample.Interval `json:"interval"`
 }
 
-// New reads a ledger and computes the figures of its report. Errors are those of rs.Open; options out of range, as
-// *rs.OptionError; a ledger of a shard by blocks, which certifies nothing alone; one without a decided image; that of ctx.
+// New reads a ledger and computes the figures of its report. Errors are those of rs.Open; options
+// out of range, as *rs.OptionError; a ledger of a shard by blocks, which certifies nothing alone;
+// one without a decided image; that of ctx.
 func New(ctx context.Context, path string, o Options) (*Report, error) {
 	l, err := ledger.Read(path)
 	if err != nil {
 		return nil, err
 	}
 	if l.Header.Shard != nil && l.Header.Shard.By == ledger.ShardBlocks {
-		return nil, fmt.Errorf("report: %s is a shard by blocks, which certifies nothing alone: merge the shards first (certspec ledger merge)", path)
+		return nil, fmt.Errorf("report: %s is a shard by blocks, which certifies nothing alone: merge the shards "+
+			"first (certspec ledger merge)", path)
 	}
 	run, err := rs.Open(path)
 	if err != nil {
@@ -183,7 +189,8 @@ func (r *Report) picture() (*picture, error) {
 	if n := len(curve.Radii); n > 0 {
 		curve.Cap = max(curve.Cap, curve.Radii[n-1])
 	}
-	const caption = "Certified accuracy against the radius: at radius r, the fraction of the labelled images whose certified class is right and whose radius is at least r, with its 95 % interval."
+	const caption = "Certified accuracy against the radius: at radius r, the fraction of the labelled images whose " +
+		"certified class is right and whose radius is at least r, with its 95 % interval."
 	data, err := figure.SVG(figure.Width, figure.Height, caption, func(c draw.Canvas) {
 		figure.CertifiedAccuracy(figure.Inset(c), "", curve)
 	})

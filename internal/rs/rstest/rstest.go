@@ -14,12 +14,14 @@ import (
 	"github.com/certspec/certspec/rs/ledger"
 )
 
-// ScoredLedger writes a closed ledger with scores into a folder and returns its path: images of five labels, nearly all certified as
-// class 1 from n samples each, n a multiple of 100, whose scores are the sigmoid of a Gaussian.
+// ScoredLedger writes a closed ledger with scores into a folder and returns its path: images of
+// five labels, nearly all certified as class 1 from n samples each, n a multiple of 100, whose
+// scores are the sigmoid of a Gaussian.
 //
 // Errors: those of the files.
 func ScoredLedger(ctx context.Context, folder string, images, n int) (path string, err error) {
-	opt := rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: n}, Seed: 1, Scores: ledger.MaxScoreCells, Ledger: filepath.Join(folder, "template.ledger")}
+	opt := rs.Options{Settings: rs.Settings{Sigma: .25, Rule: rs.Fixed, MaxSamples: n}, Seed: 1,
+		Scores: ledger.MaxScoreCells, Ledger: filepath.Join(folder, "template.ledger")}
 	step := classifier.Step{Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, Thresholds: []float64{.2, .4, .6, .8}}
 	run, err := rs.Certify(ctx, step, grey{}, opt)
 	if err != nil {
@@ -32,9 +34,11 @@ func ScoredLedger(ctx context.Context, folder string, images, n int) (path strin
 		err := ledger.Create(open, h, func(e *ledger.Encoder) error {
 			for i := range images {
 				selection := h.Selection / h.Block
-				e.Look(ledger.Look{Image: i, Label: i % 5, To: selection, Counts: []ledger.Count{{Class: 1, N: h.Selection}}})
+				e.Look(ledger.Look{Image: i, Label: i % 5, To: selection,
+					Counts: []ledger.Count{{Class: 1, N: h.Selection}}})
 				hits := n - 1 - i%(n/20)
-				look := ledger.Look{Image: i, Label: i % 5, From: selection, To: selection + n/h.Block, Counts: []ledger.Count{{Class: 1, N: hits}, {Class: 2, N: n - hits}}}
+				look := ledger.Look{Image: i, Label: i % 5, From: selection, To: selection + n/h.Block,
+					Counts: []ledger.Count{{Class: 1, N: hits}, {Class: 2, N: n - hits}}}
 				e.Look(look)
 				w.Append(sigmoidScores(look, n, .5+float64(i%40)/10))
 			}
@@ -60,7 +64,8 @@ type grey struct{}
 
 func (grey) Load(context.Context) (*imageset.Images, error) {
 	return &imageset.Images{
-		Name: "grey", Digest: "sha256:grey", Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, IDs: []int{0}, Labels: []int{1},
+		Name: "grey", Digest: "sha256:grey", Shape: pixel.Shape{Height: 1, Width: 1, Channels: 1}, IDs: []int{0},
+		Labels:  []int{1},
 		Classes: []string{"a", "b", "c", "d", "e"}, Pixels: []uint8{77},
 	}, nil
 }

@@ -28,7 +28,8 @@ func Basis(h Half, i, j int, phase float64) ([]float64, error) {
 	k, _ := h.Bin(i, j)
 	if h.Mirror(k) == k {
 		if math.Abs(cosPhase) < 1e-8 {
-			return nil, fmt.Errorf("fourier: basis image of frequency (%d, %d), which is its own mirror, is zero at phase %v", i, j, phase)
+			return nil, fmt.Errorf("fourier: basis image of frequency (%d, %d), which is its own mirror, is zero at "+
+				"phase %v", i, j, phase)
 		}
 		scale = 1 / (math.Sqrt(float64(n)) * math.Abs(cosPhase))
 	}

@@ -4,8 +4,9 @@ package fourier
 
 import "simd/archsimd"
 
-// The transposes of whole blocks, 4×4 values of float64 in vectors of 256 bits and 8×8 else. Most pieces are small enough to be
-// inlined, as a vector that is handed to a function goes through memory.
+// The transposes of whole blocks, 4×4 values of float64 in vectors of 256 bits and 8×8 else. Most
+// pieces are small enough to be inlined, as a vector that is handed to a function goes through
+// memory.
 
 // quadx32 transposes, in each half of the vectors, the four rows of four values.
 func quadx32(r0, r1, r2, r3 vec32) (_, _, _, _ vec32) {
@@ -35,8 +36,10 @@ func scaledx32(dst []float32, dstPitch int, src []float32, n, rows, columns int,
 		for j := 0; j < columns; j += lanes32 {
 			s := src[i*n+j:]
 			t := src[(i+4)*n+j:]
-			a0, a1, a2, a3 := quadx32(loadx32(s, 0).Mul(f), loadx32(s, n).Mul(f), loadx32(s, 2*n).Mul(f), loadx32(s, 3*n).Mul(f))
-			b0, b1, b2, b3 := quadx32(loadx32(t, 0).Mul(f), loadx32(t, n).Mul(f), loadx32(t, 2*n).Mul(f), loadx32(t, 3*n).Mul(f))
+			a0, a1, a2, a3 := quadx32(loadx32(s, 0).Mul(f), loadx32(s, n).Mul(f), loadx32(s, 2*n).Mul(f),
+				loadx32(s, 3*n).Mul(f))
+			b0, b1, b2, b3 := quadx32(loadx32(t, 0).Mul(f), loadx32(t, n).Mul(f), loadx32(t, 2*n).Mul(f),
+				loadx32(t, 3*n).Mul(f))
 			putx32(dst, j*dstPitch+i, dstPitch, a0, a1, a2, a3, b0, b1, b2, b3)
 		}
 	}
@@ -50,9 +53,11 @@ func foldx32(dst, y, x grid[float32], rows, columns int, sign float32) {
 	for i := 0; i < rows; i += lanes32 {
 		for j := 0; j < columns; j += lanes32 {
 			s, t := y.start+i*m+j, x.start+i*n+j
-			a0, a1, a2, a3 := quadx32(addx32(y.s, s, x.s, t, f), addx32(y.s, s+m, x.s, t+n, f), addx32(y.s, s+2*m, x.s, t+2*n, f), addx32(y.s, s+3*m, x.s, t+3*n, f))
+			a0, a1, a2, a3 := quadx32(addx32(y.s, s, x.s, t, f), addx32(y.s, s+m, x.s, t+n, f), addx32(y.s, s+2*m, x.s,
+				t+2*n, f), addx32(y.s, s+3*m, x.s, t+3*n, f))
 			s, t = s+4*m, t+4*n
-			b0, b1, b2, b3 := quadx32(addx32(y.s, s, x.s, t, f), addx32(y.s, s+m, x.s, t+n, f), addx32(y.s, s+2*m, x.s, t+2*n, f), addx32(y.s, s+3*m, x.s, t+3*n, f))
+			b0, b1, b2, b3 := quadx32(addx32(y.s, s, x.s, t, f), addx32(y.s, s+m, x.s, t+n, f), addx32(y.s, s+2*m, x.s,
+				t+2*n, f), addx32(y.s, s+3*m, x.s, t+3*n, f))
 			putx32(dst.s, dst.start+j*dst.pitch+i, dst.pitch, a0, a1, a2, a3, b0, b1, b2, b3)
 		}
 	}
@@ -78,7 +83,8 @@ func scaledx64(dst []float64, dstPitch int, src []float64, n, rows, columns int,
 	for i := 0; i < rows; i += lanes64 {
 		for j := 0; j < columns; j += lanes64 {
 			s := src[i*n+j:]
-			putx64(dst, j*dstPitch+i, dstPitch, loadx64(s, 0).Mul(f), loadx64(s, n).Mul(f), loadx64(s, 2*n).Mul(f), loadx64(s, 3*n).Mul(f))
+			putx64(dst, j*dstPitch+i, dstPitch, loadx64(s, 0).Mul(f), loadx64(s, n).Mul(f), loadx64(s, 2*n).Mul(f),
+				loadx64(s, 3*n).Mul(f))
 		}
 	}
 	archsimd.ClearAVXUpperBits()
@@ -90,7 +96,8 @@ func foldx64(dst, y, x grid[float64], rows, columns int, sign float64) {
 	for i := 0; i < rows; i += lanes64 {
 		for j := 0; j < columns; j += lanes64 {
 			s, t := y.start+i*m+j, x.start+i*n+j
-			putx64(dst.s, dst.start+j*dst.pitch+i, dst.pitch, addx64(y.s, s, x.s, t, f), addx64(y.s, s+m, x.s, t+n, f), addx64(y.s, s+2*m, x.s, t+2*n, f), addx64(y.s, s+3*m, x.s, t+3*n, f))
+			putx64(dst.s, dst.start+j*dst.pitch+i, dst.pitch, addx64(y.s, s, x.s, t, f), addx64(y.s, s+m, x.s, t+n, f),
+				addx64(y.s, s+2*m, x.s, t+2*n, f), addx64(y.s, s+3*m, x.s, t+3*n, f))
 		}
 	}
 	archsimd.ClearAVXUpperBits()
@@ -103,8 +110,8 @@ func addx64(y []float64, at int, x []float64, xAt int, sign vec64) vec64 {
 // rowsx512 are the eight rows of a block. They go through memory, as the work on them is too much to be inlined.
 type rowsx512 [lanes512]vec512
 
-// Places in two vectors, one after the other, in pairs of values: what takes every second pair of both from the first or the second on, and what
-// joins their lower and their upper halves.
+// Places in two vectors, one after the other, in pairs of values: what takes every second pair of
+// both from the first or the second on, and what joins their lower and their upper halves.
 var evenPairs, oddPairs = [8]uint64{0, 1, 8, 9, 4, 5, 12, 13}, [8]uint64{2, 3, 10, 11, 6, 7, 14, 15}
 var lowerHalves, upperHalves = [8]uint64{0, 1, 2, 3, 8, 9, 10, 11}, [8]uint64{4, 5, 6, 7, 12, 13, 14, 15}
 

@@ -39,9 +39,11 @@ type Plan[T Float] struct {
 	vertical   *lines[T] // of length H
 	kernels    kernels[T]
 	left       int // columns of the first step: a complex one holds two rows of the image
-	packed     int // columns of the second step: the first holds both columns of the half spectrum that are of real sequences
-	leftPad    int // the same, filled up to whole vectors
-	packedPad  int
+	// columns of the second step: the first holds both columns of the half spectrum that are of
+	// real sequences
+	packed    int
+	leftPad   int // the same, filled up to whole vectors
+	packedPad int
 }
 
 // Workspace is the room that a Plan writes to; one for each goroutine.

@@ -15,7 +15,8 @@ type Half struct{ Height, Width int }
 // NewHalf checks the sides of a plane.
 func NewHalf(height, width int) (Half, error) {
 	if height < 1 || width < 1 || height > math.MaxInt32/width {
-		return Half{}, fmt.Errorf("fourier: plane of %d×%d values; expected sides of at least 1 and at most %d values", height, width, math.MaxInt32)
+		return Half{}, fmt.Errorf("fourier: plane of %d×%d values; expected sides of at least 1 and at most %d values",
+			height, width, math.MaxInt32)
 	}
 	return Half{height, width}, nil
 }
@@ -100,8 +101,9 @@ func (h Half) Pairs() []int {
 	return list
 }
 
-// Multiplicity is how many bins of the whole spectrum the k-th bin of the half spectrum stands for, 1 or 2:
-// a sum over the whole spectrum of what is equal at (u, v) and −(u, v) is one over the half spectrum with these weights.
+// Multiplicity is how many bins of the whole spectrum the k-th bin of the half spectrum stands for,
+// 1 or 2: a sum over the whole spectrum of what is equal at (u, v) and −(u, v) is one over the half
+// spectrum with these weights.
 func (h Half) Multiplicity(k int) int {
 	if h.Mirror(k) < 0 {
 		return 2

@@ -5,12 +5,13 @@ import "fmt"
 // checkSpectrum panics where a spectrum is not of the half's length.
 func checkSpectrum[T Float](h Half, s Spectrum[T]) {
 	if len(s.Re) != h.Len() || len(s.Im) != h.Len() {
-		panic(fmt.Sprintf("fourier: spectrum of %d and %d values; the half spectrum of %d×%d has %d", len(s.Re), len(s.Im), h.Height, h.Width, h.Len()))
+		panic(fmt.Sprintf("fourier: spectrum of %d and %d values; the half spectrum of %d×%d has %d", len(s.Re),
+			len(s.Im), h.Height, h.Width, h.Len()))
 	}
 }
 
-// Symmetrize makes s the half spectrum of a real plane: what stands in Pairs stays, its mirror becomes its conjugate, and
-// bins that are their own mirror lose their imaginary part.
+// Symmetrize makes s the half spectrum of a real plane: what stands in Pairs stays, its mirror
+// becomes its conjugate, and bins that are their own mirror lose their imaginary part.
 func Symmetrize[T Float](h Half, s Spectrum[T]) {
 	checkSpectrum(h, s)
 	for _, v := range h.symmetric() {
@@ -62,6 +63,7 @@ func Project[T Float](h Half, re, im, whole Spectrum[T]) {
 
 func checkWhole[T Float](h Half, s Spectrum[T]) {
 	if n := h.Height * h.Width; len(s.Re) != n || len(s.Im) != n {
-		panic(fmt.Sprintf("fourier: whole spectrum of %d and %d values; %d×%d has %d", len(s.Re), len(s.Im), h.Height, h.Width, n))
+		panic(fmt.Sprintf("fourier: whole spectrum of %d and %d values; %d×%d has %d", len(s.Re), len(s.Im), h.Height,
+			h.Width, n))
 	}
 }

@@ -136,8 +136,8 @@ func (p *Plan[T]) pack(w *Workspace[T], src Spectrum[T]) {
 	}
 }
 
-// untangleRows is untangle one step at a time: real and imaginary parts of the upper half go to rows[0] and rows[1], those
-// of the lower half to rows[2] and rows[3], which are transposed then.
+// untangleRows is untangle one step at a time: real and imaginary parts of the upper half go to
+// rows[0] and rows[1], those of the lower half to rows[2] and rows[3], which are transposed then.
 func (p *Plan[T]) untangleRows(w *Workspace[T], re, im []T) {
 	n, m, width, r, k := p.leftPad, p.packedPad, p.half.Width, &w.rows, &p.kernels
 	twice(row(r[0], n, 0), row(re, n, 0))

@@ -26,7 +26,8 @@ type grid[T Float] struct {
 }
 
 func plainKernels[T Float]() kernels[T] {
-	return kernels[T]{1, radix2[T], radix4[T], radix8[T], odd[T], sums[T], transpose[T], load[T], store[T], amplitude[T], nil, nil}
+	return kernels[T]{1, radix2[T], radix4[T], radix8[T], odd[T], sums[T], transpose[T], load[T], store[T],
+		amplitude[T], nil, nil}
 }
 
 // run is the i-th run of n values.

@@ -8,13 +8,15 @@ import (
 
 // APGD says how Auto-PGD runs. The zero value is that of the paper for colour images.
 type APGD struct {
-	Steps    int     // 0: 500
-	Restarts int     // 0: 5
-	Near     float64 // half-width of the uniform noise of a start; 0: noise scaled to the edge of the box (the paper takes .01 on MNIST)
+	Steps    int // 0: 500
+	Restarts int // 0: 5
+	// half-width of the uniform noise of a start; 0: noise scaled to the edge of the box (the paper
+	// takes .01 on MNIST)
+	Near float64
 }
 
-// Checkpoints are the iterations at which Auto-PGD may halve its step: ⌈p_j·steps⌉ with p_0 = 0, p_1 = .22, p_{j+1} = p_j +
-// max(p_j − p_{j−1} − .03, .06) (Croce and Hein 2020).
+// Checkpoints are the iterations at which Auto-PGD may halve its step: ⌈p_j·steps⌉ with p_0 = 0,
+// p_1 = .22, p_{j+1} = p_j + max(p_j − p_{j−1} − .03, .06) (Croce and Hein 2020).
 func Checkpoints(steps int) []int {
 	var w []int
 	for before, at := 0, 22; at < 100; { // in hundredths, so that no sum rounds
@@ -24,14 +26,15 @@ func Checkpoints(steps int) []int {
 	return w
 }
 
-// Run starts from noise around the problem's starts, and keeps the best of all restarts. Errors: those of the network, wrong
-// sizes, negative numbers.
+// Run starts from noise around the problem's starts, and keeps the best of all restarts. Errors:
+// those of the network, wrong sizes, negative numbers.
 func (o APGD) Run(ctx context.Context, p Problem) ([]Best, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
 	if o.Steps < 0 || o.Restarts < 0 || !(o.Near >= 0) {
-		return nil, fmt.Errorf("attack: Auto-PGD with %d steps, %d restarts, starts within %v", o.Steps, o.Restarts, o.Near)
+		return nil, fmt.Errorf("attack: Auto-PGD with %d steps, %d restarts, starts within %v", o.Steps, o.Restarts,
+			o.Near)
 	}
 	if o.Steps == 0 {
 		o.Steps = 500
@@ -94,8 +97,9 @@ func (o APGD) once(ctx context.Context, p Problem, points [][]float64) ([]Best, 
 	}
 	state := make([]ascent, len(points))
 	for i, z := range points {
-		state[i] = ascent{z: z, before: z, value: values[i], gradient: gradients[i], best: Best{z, values[i]}, bestGradient: gradients[i],
-			step: 2 * halfWidth(p.Boxes[i]), bestAtLast: values[i]}
+		state[i] = ascent{z: z, before: z, value: values[i], gradient: gradients[i], best: Best{z, values[i]},
+			bestGradient: gradients[i],
+			step:         2 * halfWidth(p.Boxes[i]), bestAtLast: values[i]}
 	}
 	checkpoints := Checkpoints(o.Steps)
 	last := 0
@@ -150,8 +154,9 @@ func (s *ascent) accept(z []float64, value float64, gradient []float64) {
 	}
 }
 
-// checkpoint halves the step and goes back to the best point where at most three quarters of the steps increased the value, or
-// where, from the second checkpoint on, the step was not halved at the last one and the best value stood still since.
+// checkpoint halves the step and goes back to the best point where at most three quarters of the
+// steps increased the value, or where, from the second checkpoint on, the step was not halved at
+// the last one and the best value stood still since.
 func (s *ascent) checkpoint(steps int) {
 	few := 4*s.increases <= 3*steps
 	still := s.checkpointsHad > 0 && !s.halvedAtLast && s.best.Value <= s.bestAtLast

@@ -1,8 +1,9 @@
 // Package attack looks for points of a box where a network is as sure as possible, to bound its worst confidence from
 // below: Auto-PGD, monotone PGD and their starts (appendix A of Bitterwolf, Meinke and Hein 2020; Croce and Hein 2020).
 //
-// A network is asked for batches, but every point has a state and a random stream of its own: what is found for an image
-// depends on the image, its id and the seed alone, not on the batch or on threads.
+// A network is asked for batches, but every point has a state and a random stream of its own: what
+// is found for an image depends on the image, its id and the seed alone, not on the batch or on
+// threads.
 package attack
 
 import (
@@ -14,10 +15,12 @@ import (
 	"github.com/certspec/certspec/feedforward"
 )
 
-// Network evaluates points and their gradients, as a feedforward.Network does. v gives, from the outputs at point i, the vector whose
-// product with the Jacobian is wanted; a nil vector asks for the outputs alone.
+// Network evaluates points and their gradients, as a feedforward.Network does. v gives, from the
+// outputs at point i, the vector whose product with the Jacobian is wanted; a nil vector asks for
+// the outputs alone.
 type Network interface {
-	VectorJacobians(ctx context.Context, points [][]float64, v func(i int, outputs []float64) []float64) (outputs, gradients [][]float64, err error)
+	VectorJacobians(ctx context.Context, points [][]float64, v func(i int, outputs []float64) []float64) (outputs,
+		gradients [][]float64, err error)
 }
 
 // Objective is what an attack makes as large as it can: a function of a network's outputs, with its gradient by them.
@@ -34,8 +37,8 @@ func Confidence(f []float64) (float64, []float64) {
 	return value, g
 }
 
-// Target is f_k − ln Σ_{l≠k} exp(f_l), which grows with the confidence in class k: ascent of Confidence alone follows the
-// class that leads at the start.
+// Target is f_k − ln Σ_{l≠k} exp(f_l), which grows with the confidence in class k: ascent of
+// Confidence alone follows the class that leads at the start.
 func Target(k int) Objective {
 	return func(f []float64) (float64, []float64) {
 		others := make([]float64, 0, len(f)-1)
@@ -110,7 +113,8 @@ func (p Problem) check() error {
 	}
 	for i, b := range p.Boxes {
 		if len(b.Lower) != len(b.Upper) || len(p.Starts[i]) != len(b.Lower) {
-			return fmt.Errorf("attack: box %d has %d and %d ends, its start %d values", i, len(b.Lower), len(b.Upper), len(p.Starts[i]))
+			return fmt.Errorf("attack: box %d has %d and %d ends, its start %d values", i, len(b.Lower), len(b.Upper),
+				len(p.Starts[i]))
 		}
 		for j, lo := range b.Lower {
 			if !(lo <= b.Upper[j]) {
@@ -134,7 +138,8 @@ func project(z []float64, b feedforward.Box) {
 
 // evaluate gives values and gradients of the objective. A value that is not a number counts as −Inf, so that no attack
 // goes there; its gradient is zero.
-func (p Problem) evaluate(ctx context.Context, points [][]float64) (values []float64, gradients [][]float64, err error) {
+func (p Problem) evaluate(ctx context.Context, points [][]float64) (values []float64, gradients [][]float64,
+	err error) {
 	values = make([]float64, len(points))
 	_, gradients, err = p.Network.VectorJacobians(ctx, points, func(i int, f []float64) (g []float64) {
 		values[i], g = p.at(f)

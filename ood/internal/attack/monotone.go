@@ -16,9 +16,10 @@ type Monotone struct {
 
 // Run starts from the problem's starts, as they are.
 //
-// A step proposes z' = Π(z + η·D(v')), v' = .9 v + ∇g(z), with D the sign or nothing. If the value grows, z', v' and 1.1 η are
-// taken; else z and v stay and η is halved. A point is done where η < 10⁻⁶ or its gradient is zero. The gradient is always that of
-// the accepted point. Errors: those of the network, wrong sizes, negative numbers.
+// A step proposes z' = Π(z + η·D(v')), v' = .9 v + ∇g(z), with D the sign or nothing. If the value
+// grows, z', v' and 1.1 η are taken; else z and v stay and η is halved. A point is done where η <
+// 10⁻⁶ or its gradient is zero. The gradient is always that of the accepted point. Errors: those of
+// the network, wrong sizes, negative numbers.
 func (o Monotone) Run(ctx context.Context, p Problem) ([]Best, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -46,7 +47,8 @@ func (o Monotone) Run(ctx context.Context, p Problem) ([]Best, error) {
 	}
 	state := make([]climb, len(points))
 	for i, z := range points {
-		state[i] = climb{Best: Best{z, values[i]}, gradient: gradients[i], velocity: make([]float64, len(z)), step: o.Step}
+		state[i] = climb{Best: Best{z, values[i]}, gradient: gradients[i], velocity: make([]float64, len(z)),
+			step: o.Step}
 	}
 	for range o.Steps {
 		var active []int

@@ -6,8 +6,8 @@ import (
 	"github.com/certspec/certspec/feedforward"
 )
 
-// ContrastStart is the corner of the ball of radius ε around x with the most contrast: 1 where x > 1 − ε, else max(0, x − ε)
-// (appendix A of Bitterwolf et al. 2020).
+// ContrastStart is the corner of the ball of radius ε around x with the most contrast: 1 where x >
+// 1 − ε, else max(0, x − ε) (appendix A of Bitterwolf et al. 2020).
 func ContrastStart(x []float64, epsilon float64) []float64 {
 	z := make([]float64, len(x))
 	for i, v := range x {
@@ -29,8 +29,8 @@ func MeanStart(x, mean []float64, epsilon float64) []float64 {
 	return z
 }
 
-// noisy are starts moved by uniform noise: of half-width in every value, or scaled so that the largest move is the box's
-// whole half-width.
+// noisy are starts moved by uniform noise: of half-width in every value, or scaled so that the
+// largest move is the box's whole half-width.
 func (p Problem) noisy(near float64, restart int) [][]float64 {
 	points := make([][]float64, len(p.Starts))
 	for i, x := range p.Starts {

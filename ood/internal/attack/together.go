@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// Together calls each of f at once, and gives them a network that waits until all that still run have asked, and then evaluates their
-// points in one call. What each finds is what it finds alone. It returns the first error in the order of f.
+// Together calls each of f at once, and gives them a network that waits until all that still run
+// have asked, and then evaluates their points in one call. What each finds is what it finds alone.
+// It returns the first error in the order of f.
 func Together(net Network, f []func(Network) error) error {
 	t := &meeting{net: net, running: len(f)}
 	errs := make([]error, len(f))
@@ -45,7 +46,8 @@ type question struct {
 }
 
 // VectorJacobians implements Network.
-func (t *meeting) VectorJacobians(ctx context.Context, points [][]float64, v func(i int, outputs []float64) []float64) (outputs, gradients [][]float64, err error) {
+func (t *meeting) VectorJacobians(ctx context.Context, points [][]float64,
+	v func(i int, outputs []float64) []float64) (outputs, gradients [][]float64, err error) {
 	q := &question{ctx: ctx, points: points, v: v, answered: make(chan struct{})}
 	t.mutex.Lock()
 	t.waiting = append(t.waiting, q)
@@ -86,7 +88,8 @@ func (t *meeting) answer() {
 			first[q] = i
 		}
 	}
-	outputs, gradients, err := t.net.VectorJacobians(all[0].ctx, points, func(i int, f []float64) []float64 { return of[i].v(i-first[of[i]], f) })
+	outputs, gradients, err := t.net.VectorJacobians(all[0].ctx, points,
+		func(i int, f []float64) []float64 { return of[i].v(i-first[of[i]], f) })
 	for _, q := range all {
 		if q.err = err; err == nil {
 			from := first[q]

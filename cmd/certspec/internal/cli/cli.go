@@ -1,5 +1,5 @@
-// Package cli is what the commands of certspec share: flags in groups and their completion, the opening of models and images,
-// progress, output, and errors in the words of the command line.
+// Package cli is what the commands of certspec share: flags in groups and their completion, the
+// opening of models and images, progress, output, and errors in the words of the command line.
 package cli
 
 import (
@@ -18,7 +18,8 @@ import (
 
 // Root makes the command that has all others.
 func Root(commands ...*cobra.Command) *cobra.Command {
-	root := Noun("certspec", "Certified robustness of image classifiers: train, certify, read the result", "", commands...)
+	root := Noun("certspec", "Certified robustness of image classifiers: train, certify, read the result", "",
+		commands...)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.Version = Version()
 	root.SetFlagErrorFunc(flagError)
@@ -139,7 +140,8 @@ func Noun(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 					names = append(names, sub.Name())
 				}
 			}
-			return Usagef("unknown command %q%s %s -h lists the commands", args[0], then(nearest.DidYouMean(args[0], names)), cmd.CommandPath())
+			return Usagef("unknown command %q%s %s -h lists the commands", args[0],
+				then(nearest.DidYouMean(args[0], names)), cmd.CommandPath())
 		},
 		RunE:        func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		Annotations: map[string]string{nounKey: ""},

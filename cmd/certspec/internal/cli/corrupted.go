@@ -24,7 +24,9 @@ type CorruptOptions struct {
 func (o *CorruptOptions) Flags(cmd *cobra.Command) {
 	o.cmd = cmd
 	Group(cmd, Data, func(f *Flags) {
-		f.Named(&o.text, "corrupt", "", "corrupt the images first: a name with --severity, or fog:3 or fourier:fc=3,a=0.5,eps=8; see certspec corrupt list", Corruptions)
+		f.Named(&o.text, "corrupt", "",
+			"corrupt the images first: a name with --severity, or fog:3 or fourier:fc=3,a=0.5,eps=8; see certspec "+
+				"corrupt list", Corruptions)
 		f.IntVar(&o.severity, "severity", 0, "of --corrupt, 1 to 5")
 		f.Uint64Var(&o.seed, "corrupt-seed", 0, "of the random numbers of --corrupt")
 		o.variants.Flags(f)
@@ -63,9 +65,12 @@ type CorruptVariants struct{ corrupt.Setting }
 
 // Flags adds their flags.
 func (o *CorruptVariants) Flags(f *Flags) {
-	f.BoolVar(&o.GlassSwap, "glass-swap", false, "glass_blur: exchange pixels, instead of copying them as in the published data")
-	f.BoolVar(&o.Archive, "fourier-archive", false, "fourier: as the authors' archive computes it, instead of the paper")
-	f.Folder(&o.Photographs, "photographs", "frost: folder of photographs of frost, of which the first five by name are used (default a drawn substitute)")
+	f.BoolVar(&o.GlassSwap, "glass-swap", false,
+		"glass_blur: exchange pixels, instead of copying them as in the published data")
+	f.BoolVar(&o.Archive, "fourier-archive", false,
+		"fourier: as the authors' archive computes it, instead of the paper")
+	f.Folder(&o.Photographs, "photographs",
+		"frost: folder of photographs of frost, of which the first five by name are used (default a drawn substitute)")
 }
 
 // Corruptions are the names of the corruptions.
@@ -90,7 +95,8 @@ func CorruptionWords() []string {
 	return append(words, Corruptions()...)
 }
 
-// CorruptionNames are the corruptions that words name, by themselves or as a family or group; each once, in the order of the words.
+// CorruptionNames are the corruptions that words name, by themselves or as a family or group; each
+// once, in the order of the words.
 func CorruptionNames(words []string) ([]string, error) {
 	var names []string
 	has := map[string]bool{}

@@ -10,7 +10,8 @@ import (
 	"github.com/certspec/certspec/internal/figure"
 )
 
-// Drawing is a picture in the form that the ending of a path decides, .svg, .png or .pdf, with a caption for those who do not see it. The flag named the path.
+// Drawing is a picture in the form that the ending of a path decides, .svg, .png or .pdf, with a
+// caption for those who do not see it. The flag named the path.
 func Drawing(flag, path, caption string, width, height vg.Length, paint func(draw.Canvas)) ([]byte, error) {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".svg":

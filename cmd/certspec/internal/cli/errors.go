@@ -52,7 +52,8 @@ func Usage(err error) error {
 		return UsageError{errors.New(inFlags(option.Reason))}
 	case errors.As(err, &resampled):
 		return UsageError{errors.New(inFlags(resampled.Reason))}
-	case errors.As(err, &unknown), errors.As(err, &setting), errors.As(err, &frequency), errors.As(err, &view), errors.As(err, &count):
+	case errors.As(err, &unknown), errors.As(err, &setting), errors.As(err, &frequency), errors.As(err, &view),
+		errors.As(err, &count):
 		return UsageError{err}
 	}
 	return err
@@ -60,9 +61,12 @@ func Usage(err error) error {
 
 // settingFlags are the flags of the fields of a ledger's header.
 var settingFlags = map[string]string{
-	"model.identity.weights": "model", "model.identity.engine": "engine", "model.identity.threads": "threads", "data.digest": "data", "data.name": "data",
-	"data.images": "data", "sigma": "sigma", "noise": "noise", "seed": "seed", "seed_chosen": "seed", "alpha": "alpha", "selection": "n0", "block": "block",
-	"rule.name": "rule", "rule.looks": "n", "rule.sizes": "n", "rule.tolerance": "tolerance", "rule.relative": "relative", "rule.futility": "futility",
+	"model.identity.weights": "model", "model.identity.engine": "engine", "model.identity.threads": "threads",
+	"data.digest": "data", "data.name": "data",
+	"data.images": "data", "sigma": "sigma", "noise": "noise", "seed": "seed", "seed_chosen": "seed", "alpha": "alpha",
+	"selection": "n0", "block": "block",
+	"rule.name": "rule", "rule.looks": "n", "rule.sizes": "n", "rule.tolerance": "tolerance",
+	"rule.relative": "relative", "rule.futility": "futility",
 	"rule.targets": "radii", "rule.budget": "shard", "shard": "shard", "scores": "keep-scores",
 }
 
@@ -75,8 +79,10 @@ func inWords(err error) string {
 	if !errors.As(err, &other) {
 		return err.Error()
 	}
-	if there, here := strings.Contains(other.Ledger, kernelsWord), strings.Contains(other.Run, kernelsWord); !there && here && other.Field == "model.identity.engine_version" {
-		return err.Error() + ". It was computed with XLA's own convolutions: the same command with --engine xla:cpu,kernels=off goes on with it"
+	if there, here := strings.Contains(other.Ledger, kernelsWord), strings.Contains(other.Run, kernelsWord); !there &&
+		here && other.Field == "model.identity.engine_version" {
+		return err.Error() + ". It was computed with XLA's own convolutions: the same command with --engine " +
+			"xla:cpu,kernels=off goes on with it"
 	}
 	flag := settingFlags[other.Field]
 	if flag == "" {
@@ -84,7 +90,8 @@ func inWords(err error) string {
 	}
 	short := *other
 	if flag == "n" {
-		short.Field, short.Ledger, short.Run = "largest number of samples", mostSamples(other.Ledger), mostSamples(other.Run)
+		short.Field, short.Ledger, short.Run = "largest number of samples", mostSamples(other.Ledger),
+			mostSamples(other.Run)
 	}
 	return short.Error() + " of --" + flag
 }
@@ -101,7 +108,8 @@ func mostSamples(looks string) string {
 }
 
 // ofField are the flags of fields whose names are others.
-var ofField = map[string]string{"MaxSamples": "n", "Selection": "n0", "Scores": "keep-scores", "Samples": "n", "Count": "images", "Blocks": "blocks"}
+var ofField = map[string]string{"MaxSamples": "n", "Selection": "n0", "Scores": "keep-scores", "Samples": "n",
+	"Count": "images", "Blocks": "blocks"}
 
 var fieldWord = regexp.MustCompile(`\b(MaxSamples|Selection|Scores|Samples|Sigma|Alpha|Tolerance|Relative|Futility|Radii|Block|Workers|Rule|Noise|Shard|Image|Images|Confidence|Resamples|Ledger|Budget|Until)\b( is\b|:| has\b)`)
 
@@ -151,7 +159,8 @@ func flagError(cmd *cobra.Command, err error) error {
 			}
 		})
 		near := nearest.DidYouMean(name, names)
-		return Usagef("unknown flag --%s%s %s --help lists them", name, then(strings.Replace(near, "mean ", "mean --", 1)), cmd.CommandPath())
+		return Usagef("unknown flag --%s%s %s --help lists them", name, then(strings.Replace(near, "mean ", "mean --",
+			1)), cmd.CommandPath())
 	case errors.As(err, &value):
 		f := value.GetFlag()
 		var choice *choiceError

@@ -19,17 +19,22 @@ type program struct {
 }
 
 func (p *program) flags(f *Flags) {
-	f.StringVar(&p.command, "exec", "", `in the place of --model: a program that serves one, e.g. "python my_model.py", split into words as a shell does; see engine/pipe/PROTOCOL.md`)
+	f.StringVar(&p.command, "exec", "",
+		`in the place of --model: a program that serves one, e.g. "python my_model.py", split into words as a shell does; see engine/pipe/PROTOCOL.md`)
 	f.completed["exec"] = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
-	f.IntSliceVar(&p.files, "exec-fds", nil, "in the place of --exec: descriptors of two inherited pipes to a program that runs already, the one for requests and the one for answers")
+	f.IntSliceVar(&p.files, "exec-fds", nil,
+		"in the place of --exec: descriptors of two inherited pipes to a program that runs already, the one for "+
+			"requests and the one for answers")
 	f.IntVar(&p.options.Processes, "exec-processes", 1, "how many of that program run at once")
-	f.DurationVar(&p.timeout, "exec-timeout", 5*time.Minute, "longest wait for that program, to start and to answer a batch")
+	f.DurationVar(&p.timeout, "exec-timeout", 5*time.Minute,
+		"longest wait for that program, to start and to answer a batch")
 }
 
 // open starts the program.
 func (p *program) open() (*pipe.Model, error) {
 	if p.options.Processes < 1 || p.timeout <= 0 {
-		return nil, Usagef("--exec-processes %d, --exec-timeout %v: expected more than 0", p.options.Processes, p.timeout)
+		return nil, Usagef("--exec-processes %d, --exec-timeout %v: expected more than 0", p.options.Processes,
+			p.timeout)
 	}
 	p.options.StartTimeout, p.options.BatchTimeout = p.timeout, p.timeout
 	if p.files != nil {
@@ -65,8 +70,9 @@ func (p *program) inherited() (*pipe.Model, error) {
 	return pipe.Inherited(files[0], files[1], p.options)
 }
 
-// splitWords splits a command at blanks, as a shell does: quotes and backslashes keep a word together. No shell runs it, so
-// what is special to a shell beyond that is refused, or, as $, ~ and *, an ordinary character.
+// splitWords splits a command at blanks, as a shell does: quotes and backslashes keep a word
+// together. No shell runs it, so what is special to a shell beyond that is refused, or, as $, ~ and
+// *, an ordinary character.
 func splitWords(command string) ([]string, error) {
 	parser := shellwords.NewParser()
 	words, err := parser.Parse(command)

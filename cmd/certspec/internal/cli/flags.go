@@ -32,8 +32,8 @@ const (
 	outKey   = "certspec_out"
 )
 
-// Flags adds flags of one group to a command. Each says how its values are completed: numbers not at all, the others by the
-// method that adds them.
+// Flags adds flags of one group to a command. Each says how its values are completed: numbers not
+// at all, the others by the method that adds them.
 type Flags struct {
 	*pflag.FlagSet
 	cmd       *cobra.Command
@@ -131,13 +131,15 @@ func Known(cmd *cobra.Command, name string, known []string) error {
 	return nil
 }
 
-// Complete says which values of a flag are known; nil: none. The shell adds no blank behind one that ends in a colon, a slash or an equals sign.
+// Complete says which values of a flag are known; nil: none. The shell adds no blank behind one
+// that ends in a colon, a slash or an equals sign.
 func (f *Flags) Complete(name string, known func() []string) {
 	if known == nil {
 		f.completed[name] = cobra.NoFileCompletions
 		return
 	}
-	f.completed[name] = func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	f.completed[name] = func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion,
+		cobra.ShellCompDirective) {
 		// Of a list, the last word is completed.
 		before, word := "", typed
 		if flag := f.Lookup(name); flag != nil && flag.Value.Type() != "string" {
@@ -218,7 +220,8 @@ func List(words []string) string {
 // Floats adds a flag that takes a list of numbers.
 func (f *Flags) Floats(p *[]float64, name string, standard []float64, usage string) {
 	*p = standard
-	f.Var(&list[float64]{p, func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }, "floats"}, name, usage)
+	f.Var(&list[float64]{p, func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }, "floats"}, name,
+		usage)
 }
 
 // Ints adds a flag that takes a list of whole numbers.

@@ -52,13 +52,20 @@ func (o *ImageOptions) SelectionFlags(cmd *cobra.Command) {
 		f.IntVar(&o.count, "count", 0, "this many images, spread over the classes")
 		f.IntVar(&o.skip, "skip", 1, "only images whose index is a multiple of this")
 		f.IntVar(&o.maxIndex, "max-index", 0, "only images of a lower index than this")
-		f.Text(&o.resize, "resize", "pixels of the shorter side, as 256, or of both, as 224x160 (height first); before the noise, rounded to bytes")
-		f.Named(&o.filter, "filter", "", "of the resize: nearest, box, bilinear, bicubic or lanczos, as in Pillow (default bilinear)", known("nearest", "box", "bilinear", "bicubic", "lanczos"))
+		f.Text(&o.resize, "resize", "pixels of the shorter side, as 256, or of both, as 224x160 (height first); "+
+			"before the noise, rounded to bytes")
+		f.Named(&o.filter, "filter", "",
+			"of the resize: nearest, box, bilinear, bicubic or lanczos, as in Pillow (default bilinear)",
+			known("nearest", "box", "bilinear", "bicubic", "lanczos"))
 		f.Text(&o.crop, "crop", "then cut this from the centre, as 224 or 224x160 pixels")
-		f.Named(&o.channels, "channels", "", "rgb: grey images get three equal channels; grey: those in RGB become grey", known("rgb", "grey"))
-		f.Named(&o.background, "background", "", "colour behind transparent pixels: white, black, grey or #rrggbb (default: an error)", known("white", "black", "grey"))
+		f.Named(&o.channels, "channels", "",
+			"rgb: grey images get three equal channels; grey: those in RGB become grey", known("rgb", "grey"))
+		f.Named(&o.background, "background", "",
+			"colour behind transparent pixels: white, black, grey or #rrggbb (default: an error)",
+			known("white", "black", "grey"))
 		f.Named(&o.depth, "depth", "", "8: 16-bit values become round(v/257) (default: an error)", known("8"))
-		f.File(&o.classes, "classes", "file with a line FOLDER, or FOLDER LABEL NAME, per folder of pictures (default: sorted names; names that are numbers are labels)")
+		f.File(&o.classes, "classes", "file with a line FOLDER, or FOLDER LABEL NAME, per folder of pictures "+
+			"(default: sorted names; names that are numbers are labels)")
 	})
 }
 
@@ -90,7 +97,8 @@ func (o *ImageOptions) OpenNamed(name string) (*dataset.Dataset, error) {
 	for _, text := range []struct {
 		flag, text string
 		to         *string
-	}{{"filter", o.filter, &p.Filter}, {"background", o.background, &p.Background}, {"classes", o.classes, &p.Classes}} {
+	}{{"filter", o.filter, &p.Filter}, {"background", o.background, &p.Background}, {"classes", o.classes,
+		&p.Classes}} {
 		if f.Changed(text.flag) {
 			*text.to = text.text
 		}
@@ -121,8 +129,8 @@ func (o *ImageOptions) OpenNamed(name string) (*dataset.Dataset, error) {
 	return d.Subset(selections...), nil
 }
 
-// recordedName is the name of the images that the first line of a file says, be it a ledger or a file of package ood, or
-// such a line of a folder's first ledger; empty: there is none.
+// recordedName is the name of the images that the first line of a file says, be it a ledger or a
+// file of package ood, or such a line of a folder's first ledger; empty: there is none.
 func recordedName(path string) string {
 	if path == "" {
 		return ""
@@ -148,20 +156,22 @@ func Resized(d *dataset.Dataset, shape pixel.Shape) string {
 	if p.Resize == (dataset.Size{}) {
 		return ""
 	}
-	return fmt.Sprintf("to %v by %s, before the noise; radii are in the resized pixels (%v), not in those of the files", p.Resize, p.Filter, shape)
+	return fmt.Sprintf("to %v by %s, before the noise; radii are in the resized pixels (%v), not in those of the files",
+		p.Resize, p.Filter, shape)
 }
 
 // Prepared says how the images of a set were prepared, in the words of the flags.
 type Prepared struct {
-	Resize     string         `json:"resize,omitempty"`
-	Filter     string         `json:"filter,omitempty"`
-	Crop       string         `json:"crop,omitempty"`
-	Channels   string         `json:"channels,omitempty"`
-	Background string         `json:"background,omitempty"`
-	Depth      string         `json:"depth,omitempty"`
-	Classes    string         `json:"classes,omitempty"`
-	Radii      string         `json:"radii,omitempty"`   // what a radius is a distance between, where images were resized
-	Folders    map[string]int `json:"folders,omitempty"` // label of each folder that --classes names
+	Resize     string `json:"resize,omitempty"`
+	Filter     string `json:"filter,omitempty"`
+	Crop       string `json:"crop,omitempty"`
+	Channels   string `json:"channels,omitempty"`
+	Background string `json:"background,omitempty"`
+	Depth      string `json:"depth,omitempty"`
+	Classes    string `json:"classes,omitempty"`
+	// what a radius is a distance between, where images were resized
+	Radii   string         `json:"radii,omitempty"`
+	Folders map[string]int `json:"folders,omitempty"` // label of each folder that --classes names
 }
 
 // HowPrepared says how the images of a set were prepared.
@@ -198,7 +208,8 @@ func HowPrepared(ctx context.Context, d *dataset.Dataset, shape pixel.Shape) (Pr
 // ParseShape reads height, width and channels, e.g. "32x32x3".
 func ParseShape(flag, text string) (pixel.Shape, error) {
 	var s pixel.Shape
-	if n, err := fmt.Sscanf(text+"\n", "%dx%dx%d\n", &s.Height, &s.Width, &s.Channels); n != 3 || err != nil || !s.Valid() {
+	if n, err := fmt.Sscanf(text+"\n", "%dx%dx%d\n", &s.Height, &s.Width, &s.Channels); n != 3 || err != nil ||
+		!s.Valid() {
 		return s, Usagef("--%s %s: expected height, width and channels, e.g. 32x32x3", flag, text)
 	}
 	return s, nil

@@ -100,9 +100,10 @@ func (in *Input) Some(ctx context.Context, shard rs.Shard) (*dataset.Images, err
 // Close closes the model.
 func (in *Input) Close() error { return in.end() }
 
-// LookFirst looks a model over before a run: it refuses one that is no function of a single image, says what preprocessing applies, and
-// warns where accuracy is near chance.
-func LookFirst(ctx context.Context, m classifier.Classifier, images *dataset.Images, use preflight.Use) (*preflight.First, error) {
+// LookFirst looks a model over before a run: it refuses one that is no function of a single image,
+// says what preprocessing applies, and warns where accuracy is near chance.
+func LookFirst(ctx context.Context, m classifier.Classifier, images *dataset.Images,
+	use preflight.Use) (*preflight.First, error) {
 	use.Progress = Progress()
 	first, err := preflight.Look(ctx, m, images, use)
 	var contradiction *purity.Error

@@ -30,7 +30,8 @@ func Measure(rows rs.Rows, radii []float64, warnings []string) Metrics {
 	}
 	acr := rows.ACR()
 	if unlabelled := len(rows) - acr.Images; unlabelled > 0 {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("%d of %d images have no label and count in no accuracy", unlabelled, len(rows)))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("%d of %d images have no label and count in no accuracy",
+			unlabelled, len(rows)))
 	}
 	if acr.Images == 0 {
 		return m

@@ -54,14 +54,16 @@ func (f *Flags) runsEngine() {
 		f.cmd.Annotations = map[string]string{}
 	}
 	f.cmd.Annotations[engineKey] = ""
-	f.Bool(hugePages, true, "use huge pages and keep freed memory, where the system has it (Linux with glibc): faster, with the same results")
+	f.Bool(hugePages, true, "use huge pages and keep freed memory, where the system has it (Linux with glibc): "+
+		"faster, with the same results")
 }
 
 // hugePages is the flag of commands that run networks.
 const hugePages = "huge-pages"
 
-// HugePages reports whether the command of a command line runs networks, and --huge-pages=false is not among its flags. These are not parsed here: the command does
-// that, and a second time would double its lists.
+// HugePages reports whether the command of a command line runs networks, and --huge-pages=false is
+// not among its flags. These are not parsed here: the command does that, and a second time would
+// double its lists.
 func HugePages(root *cobra.Command, args []string) bool {
 	cmd, _, err := root.Find(args)
 	if err != nil || slices.Contains(args, "-h") || slices.Contains(args, "--help") {
@@ -79,13 +81,17 @@ func HugePages(root *cobra.Command, args []string) bool {
 
 // Engine adds --engine to a command that runs a model.
 func (f *Flags) Engine(p *string) {
-	f.Named(p, "engine", "", "what runs the model: auto, onnxruntime, xla, xla:cpu, xla:cuda, xla:/path/of/plugin.so or go; xla:cpu,kernels=winograd or bf16 for other convolutions; see certspec backend", func() []string { return engines })
+	f.Named(p, "engine", "", "what runs the model: auto, onnxruntime, xla, xla:cpu, xla:cuda, "+
+		"xla:/path/of/plugin.so or go; xla:cpu,kernels=winograd or bf16 for other convolutions; see certspec backend",
+		func() []string { return engines })
 	f.runsEngine()
 }
 
 // TrainingEngine adds --engine, or the same under another name, to a command that trains.
 func (f *Flags) TrainingEngine(p *string, name, does string) {
-	f.Named(p, name, "", does+": auto, xla, xla:cpu, xla:cuda, xla:/path/of/plugin.so or go; xla:cpu,kernels=winograd or bf16 for other convolutions; see certspec backend", func() []string { return trainers })
+	f.Named(p, name, "", does+": auto, xla, xla:cpu, xla:cuda, xla:/path/of/plugin.so or go; "+
+		"xla:cpu,kernels=winograd or bf16 for other convolutions; see certspec backend",
+		func() []string { return trainers })
 	f.runsEngine()
 }
 

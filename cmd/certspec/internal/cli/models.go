@@ -10,8 +10,9 @@ import (
 	"github.com/certspec/certspec/internal/onnxfile"
 )
 
-// Each calls do with the model of --model or, where that is a folder, with each model in it: ONNX files, and weights (.safetensors) with a card (.json).
-// name is what --name says; it cannot name several.
+// Each calls do with the model of --model or, where that is a folder, with each model in it: ONNX
+// files, and weights (.safetensors) with a card (.json). name is what --name says; it cannot name
+// several.
 func (o *ModelOptions) Each(name string, do func(path string) error) error {
 	if at, err := os.Stat(o.Path); o.Path == "" || err != nil || !at.IsDir() {
 		return do(o.Path)
@@ -34,7 +35,8 @@ func (o *ModelOptions) Each(name string, do func(path string) error) error {
 	slices.Sort(paths)
 	switch {
 	case len(paths) == 0:
-		return Usagef("--model %s: a folder without models; expected .onnx files, or .safetensors with .json beside them", o.Path)
+		return Usagef("--model %s: a folder without models; expected .onnx files, or .safetensors with .json "+
+			"beside them", o.Path)
 	case name != "" && len(paths) > 1:
 		return Usagef("--name %s names one model, and %s holds %d", name, o.Path, len(paths))
 	}

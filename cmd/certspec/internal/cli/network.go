@@ -36,7 +36,9 @@ func (o *NetworkOptions) Flags(cmd *cobra.Command) {
 // TrainedFlag adds --trained.
 func (o *NetworkOptions) TrainedFlag(cmd *cobra.Command) {
 	Group(cmd, Model, func(f *Flags) {
-		f.Words(&o.trained, "trained", nil, "of an ONNX file: the data sets that it was trained on, which are refused as unseen images (a model file says so itself)", DataNames)
+		f.Words(&o.trained, "trained", nil,
+			"of an ONNX file: the data sets that it was trained on, which are refused as unseen images (a model "+
+				"file says so itself)", DataNames)
 	})
 }
 

@@ -14,7 +14,8 @@ import (
 
 // Flags of an ONNX file, which go before the card beside it, and flags of ONNX Runtime.
 var (
-	cardFlags    = []string{"mean", "std", "scale", "layout", "channel-order", "shape", "input-name", "output-name", "scores", "class-names"}
+	cardFlags = []string{"mean", "std", "scale", "layout", "channel-order", "shape", "input-name", "output-name",
+		"scores", "class-names"}
 	runtimeFlags = []string{"lib", "threads", "provider"}
 )
 
@@ -28,26 +29,36 @@ type onnxOptions struct {
 
 func (o *onnxOptions) flags(f *Flags) {
 	o.entranceFlags(f)
-	f.Named(&o.Scores, "scores", "", "of an ONNX file: whether its outputs are logits or probabilities (default found out)", known("logits", "probabilities"))
+	f.Named(&o.Scores, "scores", "",
+		"of an ONNX file: whether its outputs are logits or probabilities (default found out)",
+		known("logits", "probabilities"))
 	f.File(&o.names, "class-names", "of an ONNX file: file with the name of a class per line, class 0 first")
 	f.File(&o.Library, "lib", "library of ONNX Runtime (default that of "+onnx.Variable+", or in the cache)")
 	f.IntVar(&o.Threads, "threads", 1, "of ONNX Runtime: threads in one call")
-	f.Named(&o.Provider, "provider", "cpu", "of ONNX Runtime: cpu, or cuda with a library that was built for it", known("cpu", "cuda"))
+	f.Named(&o.Provider, "provider", "cpu", "of ONNX Runtime: cpu, or cuda with a library that was built for it",
+		known("cpu", "cuda"))
 }
 
 // entranceFlags say how images enter an ONNX file, and where they leave it.
 func (o *onnxOptions) entranceFlags(f *Flags) {
-	f.Floats(&o.Mean, "mean", nil, "of an ONNX file: what is subtracted from a channel, after the noise; one value, or one per channel, red first")
+	f.Floats(&o.Mean, "mean", nil,
+		"of an ONNX file: what is subtracted from a channel, after the noise; one value, or one per channel, red first")
 	f.Floats(&o.Std, "std", nil, "of an ONNX file: what a channel is divided by then")
-	f.Float64Var(&o.Scale, "scale", 0, "of an ONNX file: what white is before mean and std, e.g. 255 (default 1, or 255 for a network on uint8)")
-	f.Named(&o.Layout, "layout", "", "of an ONNX file, where the graph leaves it open: NCHW or NHWC", known("NCHW", "NHWC"))
-	f.Named(&o.ChannelOrder, "channel-order", "", "of an ONNX file: in which it takes the channels, rgb or bgr (default rgb)", known("rgb", "bgr"))
-	f.Text(&o.size, "shape", "of an ONNX file whose images enter flat, or with open sides: height, width and channels of an image, e.g. 28x28x1")
+	f.Float64Var(&o.Scale, "scale", 0,
+		"of an ONNX file: what white is before mean and std, e.g. 255 (default 1, or 255 for a network on uint8)")
+	f.Named(&o.Layout, "layout", "", "of an ONNX file, where the graph leaves it open: NCHW or NHWC",
+		known("NCHW", "NHWC"))
+	f.Named(&o.ChannelOrder, "channel-order", "",
+		"of an ONNX file: in which it takes the channels, rgb or bgr (default rgb)", known("rgb", "bgr"))
+	f.Text(&o.size, "shape", "of an ONNX file whose images enter flat, or with open sides: height, width and "+
+		"channels of an image, e.g. 28x28x1")
 	f.Text(&o.Input, "input-name", "of an ONNX file, where the graph has several: the input that takes the images")
-	f.Text(&o.Output, "output-name", "of an ONNX file, where the graph has several: the output with a value per class (default found out)")
+	f.Text(&o.Output, "output-name",
+		"of an ONNX file, where the graph has several: the output with a value per class (default found out)")
 }
 
-// read makes options of the flags for the model at path, and orders the engine ONNX Runtime where they are of use to no other.
+// read makes options of the flags for the model at path, and orders the engine ONNX Runtime where
+// they are of use to no other.
 func (o *onnxOptions) read(f *pflag.FlagSet, path string, choice *string) (onnx.Options, error) {
 	for _, flag := range cardFlags {
 		switch {

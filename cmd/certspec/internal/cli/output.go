@@ -93,8 +93,8 @@ func WriteOut(cmd *cobra.Command, path string, data []byte) error {
 	})
 }
 
-// SummaryAside lets a verb say what it made on standard error where what it made goes to standard output, and gives that
-// for bytes that are not for people.
+// SummaryAside lets a verb say what it made on standard error where what it made goes to standard
+// output, and gives that for bytes that are not for people.
 func SummaryAside(cmd *cobra.Command, path string) (stdout io.Writer) {
 	stdout = cmd.OutOrStdout()
 	if text, ok := stdout.(*textWriter); ok {
@@ -106,8 +106,9 @@ func SummaryAside(cmd *cobra.Command, path string) (stdout io.Writer) {
 	return stdout
 }
 
-// checkedWriter keeps the first error of writing, which fmt's callers drop. A standard output that is closed from the start (">&-") gives
-// none: on Unix Go's runtime opens the null device in its place before main, which looks like one that a caller chose.
+// checkedWriter keeps the first error of writing, which fmt's callers drop. A standard output that
+// is closed from the start (">&-") gives none: on Unix Go's runtime opens the null device in its
+// place before main, which looks like one that a caller chose.
 type checkedWriter struct {
 	io.Writer
 	err error

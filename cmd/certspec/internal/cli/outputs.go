@@ -18,8 +18,8 @@ func checkOutputs(cmd *cobra.Command) (err error) {
 	return err
 }
 
-// checkOutput refuses a folder where a file is wanted and the reverse, a path through a file, and folders that would have to be made from the
-// root of the file system, which are mistyped.
+// checkOutput refuses a folder where a file is wanted and the reverse, a path through a file, and
+// folders that would have to be made from the root of the file system, which are mistyped.
 func checkOutput(flag, path, kind string) error {
 	if path == "" {
 		return Usagef("--%s is empty: expected the path of a %s", flag, kind)

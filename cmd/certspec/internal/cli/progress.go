@@ -53,7 +53,8 @@ func jsonProgress(w io.Writer) progress.Reporter {
 	out := json.NewEncoder(w)
 	return func(s progress.State) {
 		out.Encode(map[string]any{
-			"task": s.Task, "done": s.Done, "total": s.Total, "unit": s.Unit, "left": s.Left.Seconds(), "final": s.Final,
+			"task": s.Task, "done": s.Done, "total": s.Total, "unit": s.Unit, "left": s.Left.Seconds(),
+			"final":   s.Final,
 			"message": s.Message, "text": s.String(),
 		})
 	}

@@ -19,7 +19,8 @@ func ExperimentUsage(err error) error {
 
 // Tier adds --tier.
 func (f *Flags) Tier(p *string, usage string) {
-	f.Named(p, "tier", "", usage+": T0 (a test), cpu (two cores), T1 (small), T2 (medium) or T3 (as in the papers); see certspec experiment list tiers", func() []string { return names(experiment.Tiers) })
+	f.Named(p, "tier", "", usage+": T0 (a test), cpu (two cores), T1 (small), T2 (medium) or T3 (as in the papers); "+
+		"see certspec experiment list tiers", func() []string { return names(experiment.Tiers) })
 }
 
 // Add adds --add, for files of recipes, tables and rows.

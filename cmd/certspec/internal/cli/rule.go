@@ -14,12 +14,16 @@ func (f *Flags) SigmaFlag(p *float64) {
 
 // NoiseFlag adds --noise.
 func (f *Flags) NoiseFlag(p *noise.Law) {
-	Choice(f, p, "noise", noise.Law("grid"), "law of the noise: grid (sound in floating point) or gaussian (in real arithmetic only)", "grid", "gaussian")
+	Choice(f, p, "noise", noise.Law("grid"),
+		"law of the noise: grid (sound in floating point) or gaussian (in real arithmetic only)", "grid", "gaussian")
 }
 
 // RuleFlag adds --rule.
 func (f *Flags) RuleFlag(p *rs.Rule, rules ...rs.Rule) {
-	Choice(f, p, "rule", rs.Staged, "when an image has enough samples: staged (stops early), fixed, iss (a pilot of n0 samples says how many), betting (until --radii are decided), anytime (where they raise radii most, until --budget); certspec plan compares them", rules...)
+	Choice(f, p, "rule", rs.Staged,
+		"when an image has enough samples: staged (stops early), fixed, iss (a pilot of n0 samples says how many), "+
+			"betting (until --radii are decided), anytime (where they raise radii most, until --budget); certspec "+
+			"plan compares them", rules...)
 }
 
 // Rules are all stopping rules.
@@ -49,12 +53,15 @@ func PlanFlags(cmd *cobra.Command, o *rs.Options) {
 
 func planFlags(f *Flags, o *rs.Options) {
 	f.IntVar(&o.Selection, "n0", 0, "noise samples that choose the class (default 100, of the rule iss 1000)")
-	f.Float64Var(&o.Tolerance, "tolerance", 0, "of the rules staged and iss: radius given up for fewer samples (default 0.04 sigma)")
+	f.Float64Var(&o.Tolerance, "tolerance", 0,
+		"of the rules staged and iss: radius given up for fewer samples (default 0.04 sigma)")
 	f.BoolVar(&o.Relative, "relative", false, "of the rule iss: the tolerance is a fraction of the radius")
-	f.Float64Var(&o.Futility, "futility", 0, "of the rule betting: level of the test that stops hopeless images (default alpha)")
+	f.Float64Var(&o.Futility, "futility", 0,
+		"of the rule betting: level of the test that stops hopeless images (default alpha)")
 	f.NoiseFlag(&o.Noise)
 	f.IntVar(&o.Block, "block", rs.DefaultBlock, "noise samples in one call of the model")
-	f.IntVar(&o.Workers, "workers", 0, "calls of the model at once (default: measured at the start, and remembered beside the ledger)")
+	f.IntVar(&o.Workers, "workers", 0,
+		"calls of the model at once (default: measured at the start, and remembered beside the ledger)")
 }
 
 // CheckRun checks the flags that RunFlags or PlanFlags added.

@@ -33,7 +33,8 @@ func readShard(text string, env func(string) (string, bool)) (rs.Shard, error) {
 
 // A scheduler tells each member of an array job its number and, mostly, where the numbers begin, end and step.
 var schedulers = []struct{ name, id, first, last, step, count string }{
-	{"Slurm", "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP", "SLURM_ARRAY_TASK_COUNT"},
+	{"Slurm", "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP",
+		"SLURM_ARRAY_TASK_COUNT"},
 	{"Kubernetes", "JOB_COMPLETION_INDEX", "", "", "", "JOB_COMPLETIONS"},
 	{"Grid Engine", "SGE_TASK_ID", "SGE_TASK_FIRST", "SGE_TASK_LAST", "SGE_TASK_STEPSIZE", ""},
 }
@@ -45,13 +46,15 @@ func shardOfJob(env func(string) (string, bool), count int) (index, of int, err 
 	for i, s := range schedulers {
 		if v, ok := env(s.id); ok && v != "undefined" { // Grid Engine's word for a job that is no array
 			if at >= 0 {
-				return 0, 0, Usagef("--shard auto: both %s and %s are set; expected one scheduler, or give --shard i/n", schedulers[at].id, s.id)
+				return 0, 0, Usagef("--shard auto: both %s and %s are set; expected one scheduler, or give --shard i/n",
+					schedulers[at].id, s.id)
 			}
 			at = i
 		}
 	}
 	if at < 0 {
-		return 0, 0, Usagef("--shard auto: expected %s, %s or %s in the environment: is this a member of an array job?", schedulers[0].id, schedulers[1].id, schedulers[2].id)
+		return 0, 0, Usagef("--shard auto: expected %s, %s or %s in the environment: is this a member of an array job?",
+			schedulers[0].id, schedulers[1].id, schedulers[2].id)
 	}
 	s := schedulers[at]
 	number := func(name string, otherwise int) int {
@@ -98,7 +101,8 @@ func shardOfJob(env func(string) (string, bool), count int) (index, of int, err 
 	case err != nil:
 		return 0, 0, err
 	case of < 1 || index < 0 || index >= of || first+index*step != id || count == 0 && (last-first)/step+1 != of:
-		return 0, 0, Usagef("--shard auto: %s says number %d of %d, from %d to %d in steps of %d, which do not fit together; expected an array without gaps, or give --shard i/n",
+		return 0, 0, Usagef("--shard auto: %s says number %d of %d, from %d to %d in steps of %d, which do not fit "+
+			"together; expected an array without gaps, or give --shard i/n",
 			s.name, id, of, first, last, step)
 	}
 	return index, of, nil

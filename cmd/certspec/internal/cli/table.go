@@ -15,7 +15,8 @@ type TableOptions struct{ Format, Out string }
 func (o *TableOptions) Flags(cmd *cobra.Command) {
 	Group(cmd, Output, func(f *Flags) {
 		f.Out(&o.Out, "file to write (default standard output)")
-		f.Named(&o.Format, "format", "", "form of the table: "+strings.Join(table.Forms, ", ")+" (default the one that the ending of --out names, or markdown)", known(table.Forms...))
+		f.Named(&o.Format, "format", "", "form of the table: "+strings.Join(table.Forms, ", ")+
+			" (default the one that the ending of --out names, or markdown)", known(table.Forms...))
 	})
 }
 
@@ -43,7 +44,8 @@ func (o *TableOptions) Write(cmd *cobra.Command, tables ...*table.Table) error {
 		case o.Format != "":
 			return Usagef("--format %s: expected %s", o.Format, List(table.Forms))
 		default:
-			return Usagef("--out %s: no form of a table has that ending; expected --format %s", o.Out, List(table.Forms))
+			return Usagef("--out %s: no form of a table has that ending; expected --format %s", o.Out,
+				List(table.Forms))
 		}
 	}
 	return WriteOut(cmd, o.Out, []byte(strings.Join(parts, "\n")))

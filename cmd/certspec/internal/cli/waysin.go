@@ -51,7 +51,8 @@ func WaysIn(weights string) string {
 // shellWord quotes a path for a shell where it needs that.
 func shellWord(path string) string {
 	special := func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+,:@%", r))
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("/._-+,:@%", r))
 	}
 	if path != "" && !strings.ContainsFunc(path, special) {
 		return path
