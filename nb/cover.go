@@ -42,17 +42,21 @@ func (s Smoothing) Figure() *Figure {
 	picture := images.Image(images.Index(row.Image))
 	samples, answers, err := s.samples(picture, row.Image)
 	end(err)
-	predicted, err := rs.Predict(Context(), s.Model, picture, rs.PredictOptions{Sigma: s.Run.Header.Sigma, Samples: 1000, Seed: 1, Image: row.Image})
+	predicted, err := rs.Predict(Context(), s.Model, picture, rs.PredictOptions{Sigma: s.Run.Header.Sigma,
+		Samples: 1000, Seed: 1, Image: row.Image})
 	end(err)
 	run, cap := s.Run.Curve(), s.Run.RadiusCap()
-	curve := figure.Curve{Radii: run.Radii, Accuracy: run.Accuracy, Images: s.Run.ACR().Images, Cap: cap, Samples: maxSamples(s.Run), Clean: s.Clean}
+	curve := figure.Curve{Radii: run.Radii, Accuracy: run.Accuracy, Images: s.Run.ACR().Images, Cap: cap,
+		Samples: maxSamples(s.Run), Clean: s.Clean}
 	for _, at := range s.Attacked {
 		curve.Attacked = append(curve.Attacked, plotter.XY{X: at[0], Y: at[1]})
 	}
 	name := func(class int) string { return className(images, class) }
 	return &Figure{
-		Caption: fmt.Sprintf("left: an image, sixteen noise samples of it with the network's answers, the votes of 1,000 of them, and the certified radius; "+
-			"right: certified accuracy of the smoothed classifier against the radius, with its 95 %% band, clean and empirical accuracy and the largest radius of n noise samples; %s", curveTitle([]*rs.Run{s.Run})),
+		Caption: fmt.Sprintf("left: an image, sixteen noise samples of it with the network's answers, the votes of "+
+			"1,000 of them, and the certified radius; "+
+			"right: certified accuracy of the smoothed classifier against the radius, with its 95 %% band, clean "+
+			"and empirical accuracy and the largest radius of n noise samples; %s", curveTitle([]*rs.Run{s.Run})),
 		Width: smoothingWidth, Height: smoothingHeight,
 		paint: func(c draw.Canvas) {
 			c = figure.Inset(c)
@@ -92,17 +96,20 @@ func (s Smoothing) samples(picture []uint8, id int) (pictures [][]uint8, answers
 	return pictures, result.Classes, nil
 }
 
-func (s Smoothing) paintSamples(c draw.Canvas, picture []uint8, samples [][]uint8, answers []int32, row rs.Row, votes rs.Prediction, name func(int) string) {
+func (s Smoothing) paintSamples(c draw.Canvas, picture []uint8, samples [][]uint8, answers []int32, row rs.Row,
+	votes rs.Prediction, name func(int) string) {
 	info, err := s.Model.Info()
 	end(err)
 	text := func(at vg.Point, size vg.Length, ink color.Color, align float64, words string) {
 		style := figure.Label(size, ink)
-		style.XAlign, style.YAlign = map[float64]draw.XAlignment{0: draw.XLeft, 0.5: draw.XCenter, 1: draw.XRight}[align], draw.YTop
+		style.XAlign, style.YAlign = map[float64]draw.XAlignment{0: draw.XLeft, 0.5: draw.XCenter,
+			1: draw.XRight}[align], draw.YTop
 		c.FillText(style, at, words)
 	}
 	put := func(x, y, size vg.Length, values []uint8) {
 		low := vg.Point{X: c.Min.X + x, Y: c.Max.Y - y - size}
-		c.DrawImage(vg.Rectangle{Min: low, Max: vg.Point{X: low.X + size, Y: low.Y + size}}, enlarged(info.Shape, values, 1))
+		c.DrawImage(vg.Rectangle{Min: low, Max: vg.Point{X: low.X + size, Y: low.Y + size}},
+			enlarged(info.Shape, values, 1))
 	}
 	place := func(x, y vg.Length) vg.Point { return vg.Point{X: c.Min.X + x, Y: c.Max.Y - y} }
 
@@ -112,7 +119,8 @@ func (s Smoothing) paintSamples(c draw.Canvas, picture []uint8, samples [][]uint
 	text(place(big/2, top+big+2), 9, figure.Grey, 0.5, "label: "+name(row.Label))
 
 	const grid = big + 26
-	text(place(grid+2*(small+gap)-gap/2, 0), 10, color.Black, 0.5, fmt.Sprintf("noise samples, σ = %g", s.Run.Header.Sigma))
+	text(place(grid+2*(small+gap)-gap/2, 0), 10, color.Black, 0.5, fmt.Sprintf("noise samples, σ = %g",
+		s.Run.Header.Sigma))
 	for i, sample := range samples {
 		x, y := vg.Length(i%smoothingGrid)*(small+gap)+grid, vg.Length(i/smoothingGrid)*(small+word+gap)+top
 		put(x, y, small, sample)
@@ -143,7 +151,10 @@ func (s Smoothing) paintSamples(c draw.Canvas, picture []uint8, samples [][]uint
 		text(place(0, y+2), 8, color.Black, 0, fmt.Sprintf("%s %d", name(class), votes.Counts[class]))
 	}
 	y := vg.Length(top + smoothingGrid*(small+word+gap) + 8)
-	text(place(0, y), 9, color.Black, 0, fmt.Sprintf("Top-class count %d of n = %d fresh noise samples: p ≥ %.4f (α = %g).",
-		row.K, row.N, math.Floor(1e4*row.Lower)/1e4, s.Run.Header.Alpha))
-	text(place(0, y+13), 9, color.Black, 0, fmt.Sprintf("Proven: within radius %.3f the smoothed classifier answers %s.", down(row.Radius), name(row.Class)))
+	text(place(0, y), 9, color.Black, 0,
+		fmt.Sprintf("Top-class count %d of n = %d fresh noise samples: p ≥ %.4f (α = %g).",
+			row.K, row.N, math.Floor(1e4*row.Lower)/1e4, s.Run.Header.Alpha))
+	text(place(0, y+13), 9, color.Black, 0,
+		fmt.Sprintf("Proven: within radius %.3f the smoothed classifier answers %s.", down(row.Radius),
+			name(row.Class)))
 }

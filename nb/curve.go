@@ -29,8 +29,9 @@ func Curve(runs ...*rs.Run) *Figure {
 		curves[0].Name = "" // the title says it
 	}
 	return &Figure{
-		Caption: "certified accuracy of the smoothed classifier against the radius, with 95 % intervals: " + title + caption(names, curves),
-		Width:   figure.Width, Height: figure.Height,
+		Caption: "certified accuracy of the smoothed classifier against the radius, with 95 % intervals: " + title +
+			caption(names, curves),
+		Width: figure.Width, Height: figure.Height,
 		paint: func(c draw.Canvas) { figure.CertifiedAccuracy(figure.Inset(c), title, curves...) },
 	}
 }
@@ -83,7 +84,8 @@ func caption(names []string, curves []figure.Curve) string {
 	return b.String()
 }
 
-// runNames are what tells the runs apart: model, σ, data and rule where they differ, and σ where nothing does or it is asked for.
+// runNames are what tells the runs apart: model, σ, data and rule where they differ, and σ where
+// nothing does or it is asked for.
 func runNames(runs []*rs.Run, sigma bool) []string {
 	models, sets, rules, sigmas := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[float64]bool{}
 	for _, run := range runs {

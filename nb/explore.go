@@ -42,9 +42,12 @@ func Explore(e Exploration) *Widget {
 		for s, sigma := range e.Sigmas {
 			for c, samples := range e.Samples {
 				// The level does not change the counts; at this one the class is named even where none is certified.
-				got, err := rs.CertifyOne(Context(), e.Model, mark.Image, rs.Options{Settings: rs.Settings{Rule: rs.Fixed, Sigma: sigma, MaxSamples: samples, Alpha: 0.999}, Seed: 1})
+				got, err := rs.CertifyOne(Context(), e.Model, mark.Image,
+					rs.Options{Settings: rs.Settings{Rule: rs.Fixed, Sigma: sigma, MaxSamples: samples, Alpha: 0.999},
+						Seed: 1})
 				end(err)
-				counted[[3]int{m, s, c}] = explored{hits: got.K, class: got.Class, shares: e.Model.Probabilities(mark.Image, sigma)}
+				counted[[3]int{m, s, c}] = explored{hits: got.K, class: got.Class,
+					shares: e.Model.Probabilities(mark.Image, sigma)}
 			}
 		}
 	}
@@ -105,13 +108,17 @@ func (e Exploration) static(painted []*image.Paletted, radius func(of ...int) fl
 			continue
 		}
 		before = s
-		plane := Plane{Title: fmt.Sprintf("σ = %g", e.Sigmas[s]), Model: e.Model, Sigma: e.Sigmas[s], painted: painted[s]}
+		plane := Plane{Title: fmt.Sprintf("σ = %g", e.Sigmas[s]), Model: e.Model, Sigma: e.Sigmas[s],
+			painted: painted[s]}
 		for m, mark := range e.Marks {
-			plane.Marks = append(plane.Marks, Mark{Image: mark.Image, Name: mark.Name, Radius: radius(m, s, last, alpha)})
+			plane.Marks = append(plane.Marks, Mark{Image: mark.Image, Name: mark.Name, Radius: radius(m, s, last,
+				alpha)})
 		}
 		planes = append(planes, plane)
 	}
-	t := &Tabular{Columns: []string{"point", "σ"}, Notes: []string{fmt.Sprintf("Certified radii at α = %g with n noise samples, fixed rule; 0: no certificate.", e.Alphas[alpha])}}
+	t := &Tabular{Columns: []string{"point", "σ"},
+		Notes: []string{fmt.Sprintf("Certified radii at α = %g with n noise samples, fixed rule; 0: no certificate.",
+			e.Alphas[alpha])}}
 	for _, samples := range e.Samples {
 		t.Columns = append(t.Columns, fmt.Sprintf("n = %d", samples))
 	}

@@ -121,7 +121,8 @@ func (f *Figure) bundle() (map[protocol.MIMEType]any, error) {
 	return data, nil
 }
 
-// mostDrawing is the longest drawing that a page gets beside the picture of the same: one of thousands of points loads slowly, and looks no better.
+// mostDrawing is the longest drawing that a page gets beside the picture of the same: one of
+// thousands of points loads slowly, and looks no better.
 const mostDrawing = 128 << 10
 
 func pngSize(data []byte) (width, height int, err error) {

@@ -42,7 +42,8 @@ func Gallery(data rs.Source, rows rs.Rows) *Figure {
 		}
 		tiles = append(tiles, t)
 	}
-	return mosaic(fmt.Sprintf("%d images of %s with class and certified radius", len(tiles), setName(images.Name)), images.Shape, [][]tile{tiles}, nil)
+	return mosaic(fmt.Sprintf("%d images of %s with class and certified radius", len(tiles), setName(images.Name)),
+		images.Shape, [][]tile{tiles}, nil)
 }
 
 // Noisy shows the first count images of data without noise and, below, with noise of each
@@ -65,7 +66,8 @@ func Noisy(data rs.Source, count int, sigmas ...float64) *Figure {
 		}
 		rows, names = append(rows, row), append(names, fmt.Sprintf("σ = %g", sigma))
 	}
-	return mosaic(fmt.Sprintf("%d images of %s: %s", count, setName(images.Name), listed(names)), images.Shape, rows, names)
+	return mosaic(fmt.Sprintf("%d images of %s: %s", count, setName(images.Name), listed(names)), images.Shape, rows,
+		names)
 }
 
 // noisy is the image with one noise sample of the grid, clipped to bytes.
@@ -180,7 +182,8 @@ func mosaic(title string, shape pixel.Shape, rows [][]tile, names []string) *Fig
 		tops[r] = total
 		total += height + lines*textLine + gap
 	}
-	f := &Figure{Caption: title, Width: vg.Length(wide) * pngPixel, Height: vg.Length(total-gap+margin) * pngPixel, pixels: true}
+	f := &Figure{Caption: title, Width: vg.Length(wide) * pngPixel, Height: vg.Length(total-gap+margin) * pngPixel,
+		pixels: true}
 	f.paint = func(c draw.Canvas) {
 		at := func(x, y int) vg.Point {
 			return vg.Point{X: c.Min.X + vg.Length(x)*pngPixel, Y: c.Max.Y - vg.Length(y)*pngPixel}

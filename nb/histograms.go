@@ -35,22 +35,24 @@ func HistogramRows(measurements ...[]*ood.Measurement) *Figure {
 	if columns > 1 {
 		width = min(vg.Length(columns)*2.2, 9.7) * vg.Inch // a page wide
 	}
-	return &Figure{Caption: "histograms of confidences: " + strings.Join(captions, "; "), Width: width, Height: height, paint: func(c draw.Canvas) {
-		c = figure.Inset(c)
-		across, down := (c.Max.X-c.Min.X)/vg.Length(columns), (c.Max.Y-c.Min.Y)/vg.Length(len(rows))
-		for i, row := range rows {
-			for k, h := range row {
-				p := h.plot(i == len(rows)-1)
-				if columns > 1 {
-					p.Title.Text, p.Title.TextStyle.Font.Size = h.short, 8
+	return &Figure{Caption: "histograms of confidences: " + strings.Join(captions, "; "), Width: width, Height: height,
+		paint: func(c draw.Canvas) {
+			c = figure.Inset(c)
+			across, down := (c.Max.X-c.Min.X)/vg.Length(columns), (c.Max.Y-c.Min.Y)/vg.Length(len(rows))
+			for i, row := range rows {
+				for k, h := range row {
+					p := h.plot(i == len(rows)-1)
+					if columns > 1 {
+						p.Title.Text, p.Title.TextStyle.Font.Size = h.short, 8
+					}
+					if k > 0 {
+						p.Y.Label.Text = ""
+					}
+					p.Draw(draw.Crop(c, across*vg.Length(k), -across*vg.Length(columns-1-k)-4,
+						down*vg.Length(len(rows)-1-i), -down*vg.Length(i)))
 				}
-				if k > 0 {
-					p.Y.Label.Text = ""
-				}
-				p.Draw(draw.Crop(c, across*vg.Length(k), -across*vg.Length(columns-1-k)-4, down*vg.Length(len(rows)-1-i), -down*vg.Length(i)))
 			}
-		}
-	}}
+		}}
 }
 
 const histogramBins = 50
@@ -77,7 +79,8 @@ func newHistogram(m *ood.Measurement) (*histogram, error) {
 	}
 	data, _, _ := strings.Cut(m.Header.Data.Name, "[") // the whole name is too long for a title
 	set, _, _ := strings.Cut(data, ",")
-	h := &histogram{title: fmt.Sprintf("%s on %s: %s", m.Header.Model.Name, data, what), short: m.Header.Model.Name + ", " + set, low: 1 / float64(m.Header.Model.Classes)}
+	h := &histogram{title: fmt.Sprintf("%s on %s: %s", m.Header.Model.Name, data, what), short: m.Header.Model.Name +
+		", " + set, low: 1 / float64(m.Header.Model.Classes)}
 	for _, l := range m.Lines {
 		log := l.Log
 		switch {
@@ -117,7 +120,8 @@ func (h *histogram) plot(last bool) *plot.Plot {
 			continue
 		}
 		x, y := h.low+float64(i)*width, bent(s)
-		bar, err := plotter.NewPolygon(plotter.XYs{{X: x, Y: 0}, {X: x + width, Y: 0}, {X: x + width, Y: y}, {X: x, Y: y}})
+		bar, err := plotter.NewPolygon(plotter.XYs{{X: x, Y: 0}, {X: x + width, Y: 0}, {X: x + width, Y: y},
+			{X: x, Y: y}})
 		end(err)
 		bar.Color, bar.LineStyle.Width = figure.Palette[0], 0
 		p.Add(bar)
@@ -126,6 +130,7 @@ func (h *histogram) plot(last bool) *plot.Plot {
 	mean.Dashes = []vg.Length{1, 2}
 	p.Add(mean)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = h.low, 1, 0, bent(1)
-	p.Y.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 0.1, Label: "10 %"}, {Value: 0.2, Label: "20 %"}, {Value: bent(1), Label: "100 %"}}
+	p.Y.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 0.1, Label: "10 %"},
+		{Value: 0.2, Label: "20 %"}, {Value: bent(1), Label: "100 %"}}
 	return p
 }

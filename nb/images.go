@@ -29,7 +29,8 @@ func Images(caption string, shape pixel.Shape, rows ...Row) *Figure {
 		line := make([]tile, len(row.Images))
 		for i, image := range row.Images {
 			if len(image) != shape.Len() {
-				end(fmt.Errorf("nb.Images: image %d of row %d has %d bytes; expected %d for %v", i+1, r+1, len(image), shape.Len(), shape))
+				end(fmt.Errorf("nb.Images: image %d of row %d has %d bytes; expected %d for %v", i+1, r+1, len(image),
+					shape.Len(), shape))
 				return nil
 			}
 			line[i].image = image
@@ -63,7 +64,8 @@ func Browse(caption string, shape pixel.Shape, sliders []Slider, image func(at [
 		scale := max(1, tileSize/shape.Width)
 		var b bytes.Buffer
 		end((&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, enlarged(shape, image(at), scale)))
-		return []string{fmt.Sprintf(`<img alt="%s" width="%d" src="data:image/png;base64,%s">`, html.EscapeString(caption), scale*shape.Width, base64.StdEncoding.EncodeToString(b.Bytes()))}
+		return []string{fmt.Sprintf(`<img alt="%s" width="%d" src="data:image/png;base64,%s">`,
+			html.EscapeString(caption), scale*shape.Width, base64.StdEncoding.EncodeToString(b.Bytes()))}
 	}}
 }
 
@@ -76,7 +78,8 @@ func HeatMaps(caption string, low, high float64, titles []string, maps ...*spect
 	}
 	of := figure.HeatMaps{Columns: 3, Low: low, High: high}
 	for i, m := range maps {
-		of.Maps = append(of.Maps, figure.HeatMap{Title: titles[i], X: "v", Y: "u", Columns: m.V, Rows: m.U, Values: m.Values})
+		of.Maps = append(of.Maps, figure.HeatMap{Title: titles[i], X: "v", Y: "u", Columns: m.V, Rows: m.U,
+			Values: m.Values})
 	}
 	width, height := of.Size()
 	return &Figure{Caption: caption, pixels: true, Width: width, Height: height, paint: of.Paint}

@@ -33,7 +33,8 @@ type Line struct {
 func Lines(axes Axes, lines ...Line) *Figure {
 	for _, l := range lines {
 		if len(l.X) != len(l.Y) || len(l.Low) != len(l.High) || len(l.Low) > 0 && len(l.Low) != len(l.X) {
-			end(fmt.Errorf("nb.Lines: %q has %d values of x and %d of y, %d lower and %d upper ends", l.Name, len(l.X), len(l.Y), len(l.Low), len(l.High)))
+			end(fmt.Errorf("nb.Lines: %q has %d values of x and %d of y, %d lower and %d upper ends", l.Name, len(l.X),
+				len(l.Y), len(l.Low), len(l.High)))
 			return nil
 		}
 	}

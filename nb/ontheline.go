@@ -33,7 +33,8 @@ func LinesBy(models lines.Models, by lines.Grouping, best bool, shifts ...string
 	if best {
 		axis = "the number that predicts it best"
 	}
-	return gridFigure(grid, fmt.Sprintf("%s: accuracy under each shift against %s, probit axes, a line for each %s", by.Title, axis, cmp.Or(by.Lines, "group")))
+	return gridFigure(grid, fmt.Sprintf("%s: accuracy under each shift against %s, probit axes, a line for each %s",
+		by.Title, axis, cmp.Or(by.Lines, "group")))
 }
 
 // Frames is a figure for each value of a slider; those at static stand below it, for pages without JavaScript.

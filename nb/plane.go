@@ -94,7 +94,8 @@ func (p Plane) plot() (*plot.Plot, error) {
 	drawn.Title.TextStyle.Font.Size = 10
 	for _, axis := range []*plot.Axis{&drawn.X, &drawn.Y} {
 		axis.Min, axis.Max = 0, 1
-		axis.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 0.5, Label: "0.5"}, {Value: 1, Label: "1"}}
+		axis.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 0.5, Label: "0.5"},
+			{Value: 1, Label: "1"}}
 		axis.Label.TextStyle.Font.Size = 9
 	}
 	drawn.Add(plotter.NewImage(regions, 0, 0, 1, 1))
@@ -125,7 +126,8 @@ func (p Plane) regions() (*image.Paletted, error) {
 		return nil, err
 	}
 	if info.Shape.Len() != 2 || info.Classes > len(tints) {
-		return nil, fmt.Errorf("%s takes images of %v and has %d classes; expected two values and at most %d classes", info.Name, info.Shape, info.Classes, len(tints))
+		return nil, fmt.Errorf("%s takes images of %v and has %d classes; expected two values and at most %d classes",
+			info.Name, info.Shape, info.Classes, len(tints))
 	}
 	img := image.NewPaletted(image.Rect(0, 0, side, side), color.Palette{color.White})
 	for _, tint := range tints {
@@ -161,7 +163,8 @@ func (p Plane) regions() (*image.Paletted, error) {
 			x0, y0 := min(x/coarse, knots-2), min(y/coarse, knots-2)
 			u, v := float64(x)/coarse-float64(x0), float64(y)/coarse-float64(y0)
 			for class := range info.Classes {
-				share := (1-v)*((1-u)*known[y0][x0][class]+u*known[y0][x0+1][class]) + v*((1-u)*known[y0+1][x0][class]+u*known[y0+1][x0+1][class])
+				share := (1-v)*((1-u)*known[y0][x0][class]+u*known[y0][x0+1][class]) + v*((1-u)*known[y0+1][x0][class]+
+					u*known[y0+1][x0+1][class])
 				if share > 0.5 {
 					paint(x, y, class)
 				}
@@ -190,7 +193,8 @@ func (m Mark) add(p *plot.Plot, model classifier.Classifier) error {
 			if err != nil {
 				return err
 			}
-			scatter.GlyphStyle = vgdraw.GlyphStyle{Color: figure.Palette[class%len(figure.Palette)], Radius: 1.5, Shape: shapes[class%len(shapes)]}
+			scatter.GlyphStyle = vgdraw.GlyphStyle{Color: figure.Palette[class%len(figure.Palette)], Radius: 1.5,
+				Shape: shapes[class%len(shapes)]}
 			p.Add(scatter)
 		}
 	}
@@ -235,7 +239,8 @@ func (m Mark) add(p *plot.Plot, model classifier.Classifier) error {
 }
 
 // shapes differ as well as colours, for grey print.
-var shapes = []vgdraw.GlyphDrawer{vgdraw.CircleGlyph{}, vgdraw.TriangleGlyph{}, vgdraw.SquareGlyph{}, vgdraw.CrossGlyph{}}
+var shapes = []vgdraw.GlyphDrawer{vgdraw.CircleGlyph{}, vgdraw.TriangleGlyph{}, vgdraw.SquareGlyph{},
+	vgdraw.CrossGlyph{}}
 
 // voteBlock is the number of samples in a block, that of a prediction.
 const voteBlock = 100

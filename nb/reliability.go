@@ -13,5 +13,6 @@ func Reliability(title string, bins []calib.Bin) *Figure {
 	if err != nil {
 		return nil
 	}
-	return &Figure{Caption: "reliability diagram, accuracy against confidence: " + title, Width: calibplot.Width, Height: calibplot.Height, paint: paint}
+	return &Figure{Caption: "reliability diagram, accuracy against confidence: " + title, Width: calibplot.Width,
+		Height: calibplot.Height, paint: paint}
 }

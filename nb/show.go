@@ -36,10 +36,11 @@ var (
 	stdout     io.Writer = os.Stdout
 )
 
-// Show puts values into the page, in order: figures, gonum plots and images as pictures; widgets, with their static
-// form folded below; tables, fits and slices of structs as tables; Markdown set as such; everything else as text by its
-// String method. A run of certification becomes its curve and table, a data set its first images with labels, a spectrum
-// or a map of frequencies a heat map, the bins of a calibration a reliability diagram.
+// Show puts values into the page, in order: figures, gonum plots and images as pictures; widgets,
+// with their static form folded below; tables, fits and slices of structs as tables; Markdown set
+// as such; everything else as text by its String method. A run of certification becomes its curve
+// and table, a data set its first images with labels, a spectrum or a map of frequencies a heat
+// map, the bins of a calibration a reliability diagram.
 func Show(values ...any) {
 	sayStandIns()
 	var text []string
@@ -153,7 +154,8 @@ func display(data map[protocol.MIMEType]any) {
 	out := &protocol.DisplayData{Data: data}
 	if png, ok := data[protocol.MIMEImagePNG].([]byte); ok {
 		if width, height, err := pngSize(png); err == nil {
-			// GoNB passes numbers on, not numbers and words together: a saved notebook gets its alternative text from the plain form.
+			// GoNB passes numbers on, not numbers and words together: a saved notebook gets its
+			// alternative text from the plain form.
 			width, height = width/figure.PNGScale, height/figure.PNGScale
 			if width > widestPicture {
 				width, height = widestPicture, height*widestPicture/width

@@ -34,7 +34,8 @@ var standIns, saidStandIns []string
 // StandIn has the next Show of this cell say that something stands in for the subject of its figures, and how to get
 // that. A run at tier paper with such a note is not saved by certspec notebook run.
 func StandIn(what, of, remedy string) {
-	note := fmt.Sprintf("%s in place of %s, which is not on this machine: the figures say nothing about it. To get it: %s", what, of, remedy)
+	note := fmt.Sprintf("%s in place of %s, which is not on this machine: the figures say nothing about it. To get "+
+		"it: %s", what, of, remedy)
 	if !slices.Contains(saidStandIns, note) {
 		standIns, saidStandIns = append(standIns, note), append(saidStandIns, note)
 	}

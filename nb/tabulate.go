@@ -35,7 +35,8 @@ func tabulate(sources []any) (*Tabular, error) {
 				return structs(reflect.Append(one, v)), nil
 			}
 		}
-		return nil, fmt.Errorf("nb.Table: certification runs, a slice of structs or one struct expected, not %T", source)
+		return nil, fmt.Errorf("nb.Table: certification runs, a slice of structs or one struct expected, not %T",
+			source)
 	}
 	return runTable(runs), nil
 }
@@ -71,8 +72,10 @@ func runTable(runs []*rs.Run) *Tabular {
 			}
 		}
 		t.Rows = append(t.Rows, append(row, run.Abstained()))
-		note := fmt.Sprintf("%s: %s rule, up to %d noise samples per image (which can certify no radius above %.4f), α = %g, %s noise",
-			names[i], h.Rule.Name, h.Rule.Looks[len(h.Rule.Looks)-1].Samples, math.Ceil(1e4*run.RadiusCap())/1e4, h.Alpha, h.Noise)
+		note := fmt.Sprintf("%s: %s rule, up to %d noise samples per image (which can certify no radius above "+
+			"%.4f), α = %g, %s noise",
+			names[i], h.Rule.Name, h.Rule.Looks[len(h.Rule.Looks)-1].Samples, math.Ceil(1e4*run.RadiusCap())/1e4,
+			h.Alpha, h.Noise)
 		if !run.Complete() {
 			note += fmt.Sprintf("; unfinished, %d of %d images", len(run.Rows), h.Data.Images)
 		}

@@ -28,11 +28,15 @@ func Tail(k, n int, alpha float64) *Figure {
 			curve = append(curve, plotter.XY{X: p, Y: tail})
 		}
 	}
-	p := figure.NewPlot(fmt.Sprintf("The lower bound from %d hits of %d", k, n), "probability p of a hit", fmt.Sprintf("P[Bin(%d, p) ≥ %d]", n, k))
+	p := figure.NewPlot(fmt.Sprintf("The lower bound from %d hits of %d", k, n), "probability p of a hit",
+		fmt.Sprintf("P[Bin(%d, p) ≥ %d]", n, k))
 	lines := []figure.Line{
 		{Name: fmt.Sprintf("at least %d of %d hits", k, n), XYs: curve},
-		{Name: fmt.Sprintf("α = %g", alpha), XYs: plotter.XYs{{X: curve[0].X, Y: alpha}, {X: curve[len(curve)-1].X, Y: alpha}}},
-		{Name: fmt.Sprintf("lower bound %.5f", math.Floor(lower.P*1e5)/1e5), XYs: plotter.XYs{{X: lower.P, Y: math.Pow10(int(math.Floor(math.Log10(curve[0].Y))))}, {X: lower.P, Y: alpha}}},
+		{Name: fmt.Sprintf("α = %g", alpha), XYs: plotter.XYs{{X: curve[0].X, Y: alpha}, {X: curve[len(curve)-1].X,
+			Y: alpha}}},
+		{Name: fmt.Sprintf("lower bound %.5f", math.Floor(lower.P*1e5)/1e5),
+			XYs: plotter.XYs{{X: lower.P, Y: math.Pow10(int(math.Floor(math.Log10(curve[0].Y))))},
+				{X: lower.P, Y: alpha}}},
 	}
 	for i := range lines {
 		lines[i].Style = figure.LineStyle(i)
@@ -40,8 +44,9 @@ func Tail(k, n int, alpha float64) *Figure {
 	}
 	logarithmic(&p.Y)
 	return &Figure{
-		Caption: fmt.Sprintf("the probability of at least %d hits in %d trials crosses %g at p = %.5f", k, n, alpha, lower.P),
-		Width:   figure.Width, Height: figure.Height,
+		Caption: fmt.Sprintf("the probability of at least %d hits in %d trials crosses %g at p = %.5f", k, n, alpha,
+			lower.P),
+		Width: figure.Width, Height: figure.Height,
 		paint: func(c draw.Canvas) {
 			again := *p // drawing changes the legend
 			figure.DrawLines(&again, figure.Inset(c), lines)

@@ -88,14 +88,16 @@ func (w *Widget) HTML() (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<div data-certspec-widget=\"%s\" style=\"font-family:sans-serif\">\n<div>\n", id)
 	for _, s := range w.Sliders {
-		fmt.Fprintf(&b, "<label style=\"display:inline-block;min-width:16em\">%s <input type=\"range\" min=\"0\" max=\"%d\" step=\"1\" value=\"%d\" disabled style=\"vertical-align:middle\"> <output>%s</output></label>\n",
+		fmt.Fprintf(&b, "<label style=\"display:inline-block;min-width:16em\">%s <input type=\"range\" min=\"0\" "+
+			"max=\"%d\" step=\"1\" value=\"%d\" disabled style=\"vertical-align:middle\"> <output>%s</output></label>\n",
 			html.EscapeString(s.Name), len(s.Values)-1, s.Start, html.EscapeString(s.Values[s.Start]))
 	}
 	b.WriteString("</div>\n<div data-frame>")
 	for _, piece := range data.Frames[start] {
 		b.WriteString(data.Pieces[piece])
 	}
-	b.WriteString("</div>\n<p data-asleep><em>The sliders move once the notebook is trusted or the cell has run; the figure and the table below need no JavaScript.</em></p>\n</div>\n<script>\n")
+	b.WriteString("</div>\n<p data-asleep><em>The sliders move once the notebook is trusted or the cell has run; " +
+		"the figure and the table below need no JavaScript.</em></p>\n</div>\n<script>\n")
 	b.WriteString(strings.NewReplacer("WIDGET", id, "DATA", string(encoded)).Replace(widgetScript))
 	b.WriteString("</script>\n")
 	return b.String(), nil

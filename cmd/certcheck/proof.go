@@ -134,7 +134,8 @@ func (c *checker) clopperPearson(m *image, best int, q probability) {
 // 1, which ever reaches 1/α with probability at most α (Ville). Below k/n it falls with q, so that
 // M(q) ≥ 1/α excludes every probability up to q. 1/P[k] is U+D−1 of the sums at tail.
 func (c *checker) mixture(k, n int, q probability) {
-	must(q == 0 || c.wealth(k, n, q, c.levels[0].near) >= 1+8e-7, "%d hits of %d do not prove the lower bound %s", k, n, q)
+	must(q == 0 || c.wealth(k, n, q, c.levels[0].near) >= 1+8e-7, "%d hits of %d do not prove the lower bound %s", k, n,
+		q)
 	must(c.wealth(k, n, q+3, c.levels[0].near) <= 1+1.3e-6, "%d hits of %d prove a larger lower bound than %s", k, n, q)
 }
 

@@ -47,7 +47,8 @@ func (c *checker) asked(text string) (line int, reason string) {
 	must(q.next() == "certspec-claims 1 sha256:"+strings.TrimPrefix(c.lines[c.at], "sha256 "),
 		"claims on another ledger, or of another version")
 	f := strings.Fields(q.next())
-	must(len(f) == 7 && f[0]+f[1]+f[3]+f[5] == "questiontop-ksharenorm" && (f[6] == "l2" || f[6] == "linf"), "no question")
+	must(len(f) == 7 && f[0]+f[1]+f[3]+f[5] == "questiontop-ksharenorm" && (f[6] == "l2" || f[6] == "linf"),
+		"no question")
 	q.k, q.share, q.linf = whole(f[2]), exact(json.Number(f[4])), f[6] == "linf"
 	must(q.k >= 1 && q.k < c.classes && q.share.Cmp(one) < 0,
 		"the top %s of %d classes, a share of %s", f[2], c.classes, f[4])
@@ -173,7 +174,8 @@ func (q *query) bound(m *image, hits []int, p probability, part *big.Rat) {
 		default:
 			alpha := near(times(q.levels[i].Rat, part))
 			proven = proven || q.rare(k, n, p, alpha, 1-0.99e-9)
-			must(p+5 >= whole15 || !q.rare(k, n, p+5, alpha, 1-2.01e-9), "%d hits of %d prove a larger bound than %s", k, n, p)
+			must(p+5 >= whole15 || !q.rare(k, n, p+5, alpha, 1-2.01e-9), "%d hits of %d prove a larger bound than %s",
+				k, n, p)
 		}
 	}
 	if q.targets != nil {

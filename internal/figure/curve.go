@@ -32,9 +32,10 @@ const bandLevel = 0.95
 // finest is the share of the radius axis below which two steps of a curve are drawn as one.
 const finest = 1. / 1000
 
-// CertifiedAccuracy draws certified accuracy against the radius: a step line for each curve, around it the exact 95 % interval of
-// Clopper and Pearson (1934) for the population of which the images are a random sample, and the cap of the radius. Where there are several curves,
-// their names stand in a legend.
+// CertifiedAccuracy draws certified accuracy against the radius: a step line for each curve, around
+// it the exact 95 % interval of Clopper and Pearson (1934) for the population of which the images
+// are a random sample, and the cap of the radius. Where there are several curves, their names stand
+// in a legend.
 func CertifiedAccuracy(c draw.Canvas, title string, curves ...Curve) {
 	p := NewPlot(title, "radius r (ℓ₂; full range of a pixel value = 1)", "certified accuracy at r")
 	p.X.Min, p.Y.Min, p.Y.Max = 0, 0, 1
@@ -77,7 +78,8 @@ func (c Curve) marks(ink color.Color) (all []plot.Plotter) {
 		dots := &plotter.Scatter{XYs: at, GlyphStyle: draw.GlyphStyle{Color: ink, Radius: 3.5, Shape: shape}}
 		style := Label(9, ink)
 		style.XAlign, style.YAlign = draw.XLeft, draw.YCenter
-		label := &plotter.Labels{XYs: at[:1], Labels: []string{name}, Offset: vg.Point{X: 6, Y: up}, TextStyle: []draw.TextStyle{style}}
+		label := &plotter.Labels{XYs: at[:1], Labels: []string{name}, Offset: vg.Point{X: 6, Y: up},
+			TextStyle: []draw.TextStyle{style}}
 		all = append(all, dots, label)
 	}
 	if c.Clean > 0 {
@@ -111,7 +113,8 @@ func grouped(n int) string {
 	return s
 }
 
-// thinned leaves out steps that are closer than the width to the one before: the curve falls that much too early, never too late.
+// thinned leaves out steps that are closer than the width to the one before: the curve falls that
+// much too early, never too late.
 func (c Curve) thinned(width float64) Curve {
 	var radii, accuracy []float64
 	for i, radius := range c.Radii {
@@ -156,7 +159,8 @@ func Band(low, high plotter.XYs, i int) *plotter.Polygon {
 // shade fills an area lightly; the grid and other areas show through it.
 func shade(edge plotter.XYs, ink color.Color) *plotter.Polygon {
 	r, g, b, _ := ink.RGBA()
-	return &plotter.Polygon{XYs: []plotter.XYs{edge}, Color: color.NRGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 56}}
+	return &plotter.Polygon{XYs: []plotter.XYs{edge}, Color: color.NRGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8),
+		56}}
 }
 
 // steps are the corners of the curve: level up to and including a radius, then straight down, at last to zero.

@@ -11,9 +11,9 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// HeatMap is a matrix of values in colours from black (Low) over red to white (High), which keep their order in grey print and for colour-blind
-// people, beside its scale. Cells are of one size, whatever the distance
-// of the numbers of their rows and columns.
+// HeatMap is a matrix of values in colours from black (Low) over red to white (High), which keep
+// their order in grey print and for colour-blind people, beside its scale. Cells are of one size,
+// whatever the distance of the numbers of their rows and columns.
 type HeatMap struct {
 	Title     string
 	X, Y      string    // names of the axes
@@ -42,9 +42,11 @@ func (m HeatMap) Paint(c draw.Canvas) {
 	var ticks plot.ConstantTicks
 	for i := range 5 {
 		share := float64(i) / 4
-		ticks = append(ticks, plot.Tick{Value: share * (steps - 1), Label: fmt.Sprintf("%.2f", m.Low+share*(m.High-m.Low))})
+		ticks = append(ticks, plot.Tick{Value: share * (steps - 1), Label: fmt.Sprintf("%.2f",
+			m.Low+share*(m.High-m.Low))})
 	}
-	bar.X.Tick.Marker, bar.Y.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: " "}}, ticks // the blank keeps the axes of both level
+	// the blank keeps the axes of both level
+	bar.X.Tick.Marker, bar.Y.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: " "}}, ticks
 	bar.X.LineStyle.Width, bar.X.Tick.LineStyle.Width = 0, 0
 	bar.Draw(draw.Crop(c, c.Max.X-c.Min.X-scale+8, -4, 2, -4))
 }

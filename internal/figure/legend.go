@@ -18,8 +18,8 @@ type Line struct {
 	Style draw.LineStyle
 }
 
-// DrawLines draws a plot to which the lines were added. Each name is written at the right end of its line, where all find room
-// there; else they stand in a legend.
+// DrawLines draws a plot to which the lines were added. Each name is written at the right end of
+// its line, where all find room there; else they stand in a legend.
 func DrawLines(p *plot.Plot, c draw.Canvas, lines []Line) {
 	c = labelled(p, c)
 	if !drawNamed(p, c, lines) {
@@ -27,8 +27,9 @@ func DrawLines(p *plot.Plot, c draw.Canvas, lines []Line) {
 	}
 }
 
-// labelled draws the title over the whole canvas, and the label of each logarithmic axis at the middle of its side, takes them from the plot, and
-// returns the rest of the canvas: gonum v0.17 seeks the middle of such an axis at the mean of its ends, near its upper one, and leaves half the
+// labelled draws the title over the whole canvas, and the label of each logarithmic axis at the
+// middle of its side, takes them from the plot, and returns the rest of the canvas: gonum v0.17
+// seeks the middle of such an axis at the mean of its ends, near its upper one, and leaves half the
 // label's length free beyond it.
 func labelled(p *plot.Plot, c draw.Canvas) draw.Canvas {
 	if p.Title.Text != "" {
@@ -63,8 +64,9 @@ const (
 	maxShift = 2.2  // of a name's height: how far it may be moved from the end of its line
 )
 
-// drawNamed draws the plot with names beside the ends of the lines. It draws nothing and returns false where a line ends before the
-// others, where the names would take much of the width, or would stand far from their lines.
+// drawNamed draws the plot with names beside the ends of the lines. It draws nothing and returns
+// false where a line ends before the others, where the names would take much of the width, or would
+// stand far from their lines.
 func drawNamed(p *plot.Plot, c draw.Canvas, lines []Line) bool {
 	style := p.Legend.TextStyle
 	style.XAlign, style.YAlign = draw.XLeft, draw.YCenter
@@ -112,8 +114,8 @@ func drawNamed(p *plot.Plot, c draw.Canvas, lines []Line) bool {
 	return true
 }
 
-// spread moves heights apart until they are at least gap from each other and within low and high, keeping their order. It fails
-// where one moves too far.
+// spread moves heights apart until they are at least gap from each other and within low and high,
+// keeping their order. It fails where one moves too far.
 func spread(ends []vg.Point, gap, low, high vg.Length) (heights []vg.Length, ok bool) {
 	order := make([]int, len(ends))
 	for i := range order {
@@ -155,7 +157,8 @@ func spread(ends []vg.Point, gap, low, high vg.Length) (heights []vg.Length, ok 
 	return heights, true
 }
 
-// drawLegend draws the plot with its legend in a corner that no line crosses, else beside the plot, or below it where it is wide.
+// drawLegend draws the plot with its legend in a corner that no line crosses, else beside the plot,
+// or below it where it is wide.
 func drawLegend(p *plot.Plot, c draw.Canvas, lines []Line) {
 	named := false
 	for _, l := range lines {

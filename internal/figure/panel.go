@@ -12,14 +12,16 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Panel is a scatter of points in series, each with a straight line whose opacity is its R². Coordinates are those in which the lines are
-// straight; a probit axis is labelled in percent.
+// Panel is a scatter of points in series, each with a straight line whose opacity is its R².
+// Coordinates are those in which the lines are straight; a probit axis is labelled in percent.
 type Panel struct {
 	Title            string
 	X, Y             string
 	ProbitX, ProbitY bool
-	Names            []string // of the places 0, 1, … of the x axis, which are no numbers; the series stand side by side there
-	Series           []Series
+	// of the places 0, 1, … of the x axis, which are no numbers; the series stand side by side
+	// there
+	Names  []string
+	Series []Series
 }
 
 // Series is points of one colour and shape.
@@ -35,7 +37,8 @@ type Spot struct{ X, Y, XLow, XHigh, YLow, YHigh float64 }
 // Fit is a straight line from one x to another.
 type Fit struct{ Slope, Intercept, R2, From, To float64 }
 
-var spotShapes = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.TriangleGlyph{}, draw.SquareGlyph{}, draw.CrossGlyph{}, draw.RingGlyph{}, draw.PyramidGlyph{}, draw.PlusGlyph{}}
+var spotShapes = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.TriangleGlyph{}, draw.SquareGlyph{}, draw.CrossGlyph{},
+	draw.RingGlyph{}, draw.PyramidGlyph{}, draw.PlusGlyph{}}
 
 // plot is the panel with points of a radius.
 func (p Panel) plot(radius vg.Length) *plot.Plot {
@@ -53,8 +56,10 @@ func (p Panel) plot(radius vg.Length) *plot.Plot {
 		}
 		out.Add(bars{points, draw.LineStyle{Color: faint, Width: radius / 3}})
 		for _, l := range s.Lines {
-			style := draw.LineStyle{Color: color.NRGBA{ink.R, ink.G, ink.B, uint8(math.Round(255 * min(max(l.R2, 0), 1)))}, Dashes: dashes[i%len(dashes)], Width: radius * 0.6}
-			out.Add(&plotter.Line{XYs: plotter.XYs{{X: l.From, Y: l.Slope*l.From + l.Intercept}, {X: l.To, Y: l.Slope*l.To + l.Intercept}}, LineStyle: style})
+			style := draw.LineStyle{Color: color.NRGBA{ink.R, ink.G, ink.B,
+				uint8(math.Round(255 * min(max(l.R2, 0), 1)))}, Dashes: dashes[i%len(dashes)], Width: radius * 0.6}
+			out.Add(&plotter.Line{XYs: plotter.XYs{{X: l.From, Y: l.Slope*l.From + l.Intercept},
+				{X: l.To, Y: l.Slope*l.To + l.Intercept}}, LineStyle: style})
 		}
 		out.Add(&plotter.Scatter{XYs: spots, GlyphStyle: spotStyle(i, radius)})
 	}
@@ -77,7 +82,8 @@ func (p Panel) plot(radius vg.Length) *plot.Plot {
 }
 
 func spotStyle(i int, radius vg.Length) draw.GlyphStyle {
-	return draw.GlyphStyle{Color: Palette[i%len(Palette)], Radius: radius, Shape: spotShapes[(i+i/len(Palette))%len(spotShapes)]}
+	return draw.GlyphStyle{Color: Palette[i%len(Palette)], Radius: radius,
+		Shape: spotShapes[(i+i/len(Palette))%len(spotShapes)]}
 }
 
 // pad leaves room around the points.
@@ -92,7 +98,8 @@ func pad(axis *plot.Axis) {
 // probitTicks are round percentages at their probits.
 type probitTicks struct{}
 
-// Ticks implements plot.Ticker: the coarsest of some lists of percentages of which at least four lie in the range, thinned to at most seven.
+// Ticks implements plot.Ticker: the coarsest of some lists of percentages of which at least four
+// lie in the range, thinned to at most seven.
 func (probitTicks) Ticks(low, high float64) (ticks []plot.Tick) {
 	every := func(step float64) (all []float64) {
 		for share := step; share < 100; share += step {
@@ -100,12 +107,14 @@ func (probitTicks) Ticks(low, high float64) (ticks []plot.Tick) {
 		}
 		return all
 	}
-	for _, list := range [][]float64{{0.1, 1, 10, 50, 90, 99, 99.9}, {0.1, 1, 5, 20, 50, 80, 95, 99, 99.9}, {0.1, 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.9},
+	for _, list := range [][]float64{{0.1, 1, 10, 50, 90, 99, 99.9}, {0.1, 1, 5, 20, 50, 80, 95, 99, 99.9},
+		{0.1, 1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.9},
 		every(5), every(2), every(1), every(0.5), every(0.1)} {
 		ticks = ticks[:0]
 		for _, share := range list {
 			if at := -math.Sqrt2 * math.Erfcinv(share/50); at >= low && at <= high {
-				ticks = append(ticks, plot.Tick{Value: at, Label: strconv.FormatFloat(math.Round(10*share)/10, 'g', -1, 64)})
+				ticks = append(ticks, plot.Tick{Value: at, Label: strconv.FormatFloat(math.Round(10*share)/10, 'g', -1,
+					64)})
 			}
 		}
 		if len(ticks) >= 4 {
@@ -134,7 +143,8 @@ func (g Grid) Size() (width, height vg.Length) {
 	if len(g.Panels) == 1 {
 		return Width, Height
 	}
-	return vg.Length(g.Columns) * panelWidth, vg.Length((len(g.Panels)+g.Columns-1)/g.Columns)*panelHeight + 2*legendHeight
+	return vg.Length(g.Columns) * panelWidth, vg.Length((len(g.Panels)+g.Columns-1)/g.Columns)*panelHeight +
+		2*legendHeight
 }
 
 const (

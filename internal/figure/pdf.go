@@ -15,8 +15,9 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// PDF is the drawing as a PDF document of one page. Of each font it holds the letters that are used, Greek ones too; gonum's own writer
-// embeds whole fonts, some 200 kB, and knows Western letters only. caption stands in the document's properties. Equal drawings give equal files.
+// PDF is the drawing as a PDF document of one page. Of each font it holds the letters that are
+// used, Greek ones too; gonum's own writer embeds whole fonts, some 200 kB, and knows Western
+// letters only. caption stands in the document's properties. Equal drawings give equal files.
 func PDF(width, height vg.Length, caption string, paint func(draw.Canvas)) ([]byte, error) {
 	doc := fpdf.NewCustom(&fpdf.InitType{UnitStr: "pt", Size: fpdf.SizeType{Wd: width.Points(), Ht: height.Points()}})
 	doc.SetCreationDate(time.Unix(0, 0).UTC())
@@ -165,13 +166,15 @@ func (c *pdfCanvas) trace(path vg.Path) {
 	}
 }
 
-// arc draws an arc of a circle as cubic curves over at most a quarter each, and returns its end. The distance of the control points,
-// 4/3·tan(angle/4) of the radius, is the usual one; its error is below 0.03 % of the radius.
+// arc draws an arc of a circle as cubic curves over at most a quarter each, and returns its end.
+// The distance of the control points, 4/3·tan(angle/4) of the radius, is the usual one; its error
+// is below 0.03 % of the radius.
 func (c *pdfCanvas) arc(arc vg.PathComp, first bool) vg.Point {
 	on := func(angle, out, along float64) vg.Point {
 		sin, cos := math.Sincos(angle)
 		r := arc.Radius.Points()
-		return vg.Point{X: arc.Pos.X + vg.Length(r*(out*cos-along*sin)), Y: arc.Pos.Y + vg.Length(r*(out*sin+along*cos))}
+		return vg.Point{X: arc.Pos.X + vg.Length(r*(out*cos-along*sin)), Y: arc.Pos.Y +
+			vg.Length(r*(out*sin+along*cos))}
 	}
 	x, y := c.place(on(arc.Start, 1, 0))
 	if first {

@@ -30,13 +30,16 @@ func drawn(width, height vg.Length, paint func(draw.Canvas)) *image.RGBA {
 	return c.Image().(*image.RGBA) // as vgimg makes it by itself
 }
 
-// indexed is a drawing with a palette, a byte a pixel: its most frequent colours, and of those that soften edges as many that none is farther than a little from
-// what stands for it. A picture of which no colour takes half, as heat maps and photographs, or for which 256 colours do not do, is given back as it is.
+// indexed is a drawing with a palette, a byte a pixel: its most frequent colours, and of those that
+// soften edges as many that none is farther than a little from what stands for it. A picture of
+// which no colour takes half, as heat maps and photographs, or for which 256 colours do not do, is
+// given back as it is.
 func indexed(picture *image.RGBA) image.Image {
 	counts := map[color.RGBA]int{}
 	eachRun(picture, func(c color.RGBA, _, length int) { counts[c] += length })
 	all := slices.SortedFunc(maps.Keys(counts), func(a, b color.RGBA) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a.R, b.R), cmp.Compare(a.G, b.G), cmp.Compare(a.B, b.B))
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a.R, b.R), cmp.Compare(a.G, b.G),
+			cmp.Compare(a.B, b.B))
 	})
 	bounds := picture.Bounds()
 	if 2*counts[all[0]] < bounds.Dx()*bounds.Dy() {
@@ -75,7 +78,8 @@ func eachRun(picture *image.RGBA, visit func(c color.RGBA, from, length int)) {
 	}
 }
 
-// cover is a palette in which every colour has one at most so far in each channel, the earlier ones first; nil: 256 do not do.
+// cover is a palette in which every colour has one at most so far in each channel, the earlier ones
+// first; nil: 256 do not do.
 func cover(colours []color.RGBA, distance int) (color.Palette, map[color.RGBA]uint8) {
 	var palette color.Palette
 	index := map[color.RGBA]uint8{}

@@ -1,4 +1,5 @@
-// Package figure holds the style of all figures (colours, lines, letters, margins), the curve of certified accuracy, and the writers of SVG and PDF.
+// Package figure holds the style of all figures (colours, lines, letters, margins), the curve of
+// certified accuracy, and the writers of SVG and PDF.
 package figure
 
 import (

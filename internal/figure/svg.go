@@ -39,11 +39,13 @@ func SVG(width, height vg.Length, caption string, paint func(draw.Canvas)) ([]by
 	if err := xml.EscapeText(&label, []byte(caption)); err != nil {
 		return nil, err
 	}
-	data := bytes.Replace(b.Bytes(), []byte("<svg "), fmt.Appendf(nil, "<svg role=\"img\" aria-label=\"%s\" ", label.Bytes()), 1)
+	data := bytes.Replace(b.Bytes(), []byte("<svg "), fmt.Appendf(nil, "<svg role=\"img\" aria-label=\"%s\" ",
+		label.Bytes()), 1)
 	for _, w := range c.widths {
 		data = bytes.Replace(data, []byte("<text x"), fmt.Appendf(nil, "<text textLength=\"%.5g\" x", w.Points()), 1)
 	}
-	data = bytes.ReplaceAll(data, []byte("<text textLength"), []byte("<text lengthAdjust=\"spacingAndGlyphs\" textLength"))
+	data = bytes.ReplaceAll(data, []byte("<text textLength"),
+		[]byte("<text lengthAdjust=\"spacingAndGlyphs\" textLength"))
 	// Where the font is not installed, a browser shall not fall back to a serif one.
 	return bytes.ReplaceAll(joined(data), []byte("font-family:Liberation Sans;"),
 		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")), nil
@@ -64,7 +66,8 @@ func (c *measured) FillString(f font.Face, at vg.Point, text string) {
 // path is a line of the canvas that draws one.
 var path = regexp.MustCompile(`^<path d="([^"]*)" (style="[^"]*") />\n$`)
 
-// joined has one path in the place of several of one opaque style that follow each other: the shapes of a thousand points repeat their style no more.
+// joined has one path in the place of several of one opaque style that follow each other: the
+// shapes of a thousand points repeat their style no more.
 func joined(data []byte) []byte {
 	var out bytes.Buffer
 	var shape, style []byte // of the path that waits for more

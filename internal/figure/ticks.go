@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// roundTicks stand at whole multiples of 1, 2 or 5 times a power of ten, at most eight of them, with one small tick between two.
+// roundTicks stand at whole multiples of 1, 2 or 5 times a power of ten, at most eight of them,
+// with one small tick between two.
 type roundTicks struct{}
 
 func (roundTicks) Ticks(low, high float64) []plot.Tick {

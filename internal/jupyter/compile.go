@@ -21,7 +21,8 @@ import (
 	"github.com/certspec/certspec/progress"
 )
 
-// secondsPerPackage is what the compilation of a package took, in processor time, over the packages that the quickstart imports.
+// secondsPerPackage is what the compilation of a package took, in processor time, over the packages
+// that the quickstart imports.
 const secondsPerPackage = 0.35
 
 // compilation is a run of "go build" that says what it does.
@@ -32,8 +33,8 @@ type compilation struct {
 	show progress.Reporter // nil: silent
 }
 
-// run compiles packages into a file, or a folder with a separator at its end. Before, it counts what is to be compiled and says how long that
-// takes; meanwhile it reports every package.
+// run compiles packages into a file, or a folder with a separator at its end. Before, it counts
+// what is to be compiled and says how long that takes; meanwhile it reports every package.
 func (c *compilation) run(ctx context.Context, g goTool, to string, args []string) error {
 	total, err := c.stale(ctx, g, args)
 	if err != nil {
@@ -41,7 +42,8 @@ func (c *compilation) run(ctx context.Context, g goTool, to string, args []strin
 	}
 	if total > 20 {
 		guess := time.Duration(float64(total) * secondsPerPackage / float64(runtime.NumCPU()) * float64(time.Second))
-		c.show.Say("%s: %d packages to compile, once: about %s on %d processors", c.task, total, roughly(guess), runtime.NumCPU())
+		c.show.Say("%s: %d packages to compile, once: about %s on %d processors", c.task, total, roughly(guess),
+			runtime.NumCPU())
 	}
 	cmd := exec.CommandContext(ctx, g.program, append([]string{"build", "-v", "-mod=readonly", "-o", to}, args...)...)
 	cmd.Dir, cmd.Env = c.dir, c.env
@@ -57,7 +59,8 @@ func (c *compilation) run(ctx context.Context, g goTool, to string, args []strin
 		if c.show == nil || total == 0 {
 			return
 		}
-		s := progress.State{Task: c.task, Done: float64(min(done, total)), Total: float64(total), Unit: "packages", Left: -1, Final: final}
+		s := progress.State{Task: c.task, Done: float64(min(done, total)), Total: float64(total), Unit: "packages",
+			Left: -1, Final: final}
 		if done > 0 && !final {
 			s.Left = time.Duration(float64(time.Since(start)) * float64(total-min(done, total)) / float64(done))
 		}
@@ -90,7 +93,8 @@ func (c *compilation) run(ctx context.Context, g goTool, to string, args []strin
 
 // stale counts the packages that the build cache has not.
 func (c *compilation) stale(ctx context.Context, g goTool, packages []string) (int, error) {
-	cmd := exec.CommandContext(ctx, g.program, append([]string{"list", "-deps", "-mod=readonly", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}"}, packages...)...)
+	cmd := exec.CommandContext(ctx, g.program, append([]string{"list", "-deps", "-mod=readonly", "-f",
+		"{{if .Stale}}{{.ImportPath}}{{end}}"}, packages...)...)
 	cmd.Dir, cmd.Env = c.dir, c.env
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -115,7 +119,8 @@ func roughly(d time.Duration) string {
 	return fmt.Sprintf("%.0f minutes", d.Minutes())
 }
 
-// cellFlags are what cells are compiled with: linking is most of their time, and half of it with XLA goes into tables for debuggers.
+// cellFlags are what cells are compiled with: linking is most of their time, and half of it with
+// XLA goes into tables for debuggers.
 func cellFlags(g goTool) []string {
 	flags := []string{"-ldflags=-s"}
 	if !g.cgo {
@@ -138,13 +143,16 @@ func cellEnvironment(g goTool) []string {
 
 // quickstartImports are what the quickstart imports, as far as its file is not there.
 var quickstartImports = []string{
-	modulePath + "/dataset", modulePath + "/engine", modulePath + "/gomlxmodels/modelfile", modulePath + "/gomlxmodels/train", modulePath + "/nb", modulePath + "/rs",
+	modulePath + "/dataset", modulePath + "/engine", modulePath + "/gomlxmodels/modelfile", modulePath +
+		"/gomlxmodels/train", modulePath + "/nb", modulePath + "/rs",
 }
 
-// linked are functions that a notebook calls. An empty program would leave out what they need, and the first cell's linker would read it from the disk.
+// linked are functions that a notebook calls. An empty program would leave out what they need, and
+// the first cell's linker would read it from the disk.
 var linked = []struct{ path, name string }{{"engine", "Open"}, {"rs", "Certify"}, {"gomlxmodels/train", "Run"}}
 
-// warm compiles what the quickstart imports, in the way of a cell, so that the first cell of a notebook finds it in the build cache.
+// warm compiles what the quickstart imports, in the way of a cell, so that the first cell of a
+// notebook finds it in the build cache.
 func warm(ctx context.Context, g goTool, module string, show progress.Reporter) error {
 	imports, err := importsOf(filepath.Join(module, "notebooks", "quickstart.ipynb"))
 	if errors.Is(err, os.ErrNotExist) {

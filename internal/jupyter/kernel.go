@@ -46,8 +46,9 @@ type Kernel struct {
 	XLA    bool   `json:"xla"`    // cells link XLA; false where there is no C compiler
 }
 
-// Install builds what the kernel needs, compiles what the quickstart imports, so that first cells need not, and registers the kernel below
-// dataDir. version is that of the running program; show, which may be nil, gets the progress; flags are further flags of GoNB.
+// Install builds what the kernel needs, compiles what the quickstart imports, so that first cells
+// need not, and registers the kernel below dataDir. version is that of the running program; show,
+// which may be nil, gets the progress; flags are further flags of GoNB.
 func Install(ctx context.Context, dataDir, version string, show progress.Reporter, flags ...string) (Kernel, error) {
 	g, err := findGo(ctx)
 	if err != nil {
@@ -74,7 +75,8 @@ func Install(ctx context.Context, dataDir, version string, show progress.Reporte
 	}
 	start := filepath.Join(k.Dir, "start")
 	spec, err := json.MarshalIndent(map[string]any{
-		"argv":           append([]string{start, "--kernel", "{connection_file}", "--go_work=" + strings.Join(workspace(module), ",")}, flags...),
+		"argv": append([]string{start, "--kernel", "{connection_file}", "--go_work=" +
+			strings.Join(workspace(module), ",")}, flags...),
 		"display_name":   DisplayName,
 		"language":       "go",
 		"interrupt_mode": "message",
@@ -112,7 +114,8 @@ func Uninstall(dataDir string) (bool, error) {
 func startScript(k Kernel, g goTool, bin string) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "#!/bin/sh\n# Starts GoNB for certspec; written by \"certspec notebook install\".\n")
-	fmt.Fprintf(&s, "PATH=%s:%s:\"$PATH\"\nexport PATH\nunset GOWORK\n", quote(filepath.Join(k.Dir, "path")), quote(bin))
+	fmt.Fprintf(&s, "PATH=%s:%s:\"$PATH\"\nexport PATH\nunset GOWORK\n", quote(filepath.Join(k.Dir, "path")),
+		quote(bin))
 	fmt.Fprintf(&s, "GOFLAGS=\"$GOFLAGS %s\"\nexport GOFLAGS\n", strings.Join(cellFlags(g), " "))
 	if !g.cgo {
 		s.WriteString("CGO_ENABLED=0\nexport CGO_ENABLED\n")

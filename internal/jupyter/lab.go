@@ -33,7 +33,8 @@ func Lab(ctx context.Context, dir, version string, show progress.Reporter, args 
 	}
 	cmd := exec.CommandContext(ctx, python, append([]string{"-m", "jupyterlab", "--notebook-dir", dir,
 		"--MultiKernelManager.default_kernel_name=" + KernelName}, args...)...)
-	cmd.Env = append(os.Environ(), "JUPYTER_DATA_DIR="+data, "JUPYTER_RUNTIME_DIR="+filepath.Join(data, "runtime"), "PYTHONPATH=", "PYTHONHOME=")
+	cmd.Env = append(os.Environ(), "JUPYTER_DATA_DIR="+data, "JUPYTER_RUNTIME_DIR="+filepath.Join(data, "runtime"),
+		"PYTHONPATH=", "PYTHONHOME=")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	err = cmd.Run()
@@ -43,11 +44,13 @@ func Lab(ctx context.Context, dir, version string, show progress.Reporter, args 
 	return err
 }
 
-// checkRoot says what JupyterLab would say after all is installed: it does not start as root, as in most containers, unless it is told to.
+// checkRoot says what JupyterLab would say after all is installed: it does not start as root, as in
+// most containers, unless it is told to.
 func checkRoot(user int, args []string) error {
 	told := func(arg string) bool { return strings.Contains(strings.ReplaceAll(arg, "_", "-"), "allow-root") }
 	if user != 0 || slices.ContainsFunc(args, told) {
 		return nil
 	}
-	return errors.New("JupyterLab does not start as root unless it is told to: certspec notebook lab FOLDER -- --allow-root")
+	return errors.New("JupyterLab does not start as root unless it is told to: certspec notebook lab FOLDER -- " +
+		"--allow-root")
 }

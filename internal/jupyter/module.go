@@ -88,7 +88,8 @@ func writeModule(ctx context.Context, g goTool, version string, show progress.Re
 		return dir, nil
 	}
 	show.Say("fetching the packages of certspec %s for notebooks", version)
-	if err := atomicfile.Write(filepath.Join(dir, "go.mod"), []byte("module certspec-notebooks\n\ngo 1.26\n")); err != nil {
+	if err := atomicfile.Write(filepath.Join(dir, "go.mod"),
+		[]byte("module certspec-notebooks\n\ngo 1.26\n")); err != nil {
 		return "", fmt.Errorf("notebook module: %w", err)
 	}
 	// The pattern asks for the checksums of everything that a cell may import.

@@ -11,8 +11,9 @@ import (
 // standInMark is in the note that package nb shows where drawn values stand in for data.
 const standInMark = "certspec-stand-in"
 
-// StandIns lists the cells of an executed notebook, from 0, whose outputs come of data that stand in for those which the notebook is
-// about: cells with a note of package nb, and cells that name a split of the built-in drawn set where no cell asks for it.
+// StandIns lists the cells of an executed notebook, from 0, whose outputs come of data that stand
+// in for those which the notebook is about: cells with a note of package nb, and cells that name a
+// split of the built-in drawn set where no cell asks for it.
 func StandIns(file string) (cells []int, err error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -32,7 +33,10 @@ func StandIns(file string) (cells []int, err error) {
 	}
 	drawn := []string{"synthetic/test", "synthetic/train"}
 	for _, cell := range notebook.Cells {
-		drawn = slices.DeleteFunc(drawn, func(name string) bool { return strings.Contains(strings.Join(cell.Source, ""), name) })
+		drawn = slices.DeleteFunc(drawn, func(name string) bool {
+			return strings.Contains(strings.Join(cell.Source, ""),
+				name)
+		})
 	}
 	for i, cell := range notebook.Cells {
 		for _, output := range cell.Outputs {
@@ -40,7 +44,8 @@ func StandIns(file string) (cells []int, err error) {
 			for _, form := range output.Data {
 				text += string(form)
 			}
-			if strings.Contains(text, standInMark) || slices.ContainsFunc(drawn, func(name string) bool { return strings.Contains(text, name) }) {
+			if strings.Contains(text, standInMark) || slices.ContainsFunc(drawn,
+				func(name string) bool { return strings.Contains(text, name) }) {
 				cells = append(cells, i)
 				break
 			}

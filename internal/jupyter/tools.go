@@ -80,7 +80,8 @@ func buildTools(ctx context.Context, g goTool, show progress.Reporter) (bin stri
 		return bin, nil
 	}
 	dir := filepath.Dir(bin)
-	show.Say("building the GoNB kernel with goimports and gopls in %s; their sources are downloaded where they are missing", dir)
+	show.Say("building the GoNB kernel with goimports and gopls in %s; their sources are downloaded where they are "+
+		"missing", dir)
 	for name, data := range map[string][]byte{"go.mod": toolsMod, "go.sum": toolsSum} {
 		if err := atomicfile.Write(filepath.Join(dir, name), data); err != nil {
 			return "", fmt.Errorf("GoNB kernel: %w", err)

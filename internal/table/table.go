@@ -77,7 +77,8 @@ func line(note string) string { return printable.Line(strings.ReplaceAll(note, "
 // strips styles: alignment, against Jupyter's own; a wide table scrolls by itself, and its first column stays in sight.
 func (t *Table) HTML() string {
 	w := t.writer(func(text string) string { return breakable(html.EscapeString(text)) })
-	w.Style().HTML = pretty.HTMLOptions{CSSClass: "dataframe", EmptyColumn: "&nbsp;", Newline: "<br/>", EscapeText: false}
+	w.Style().HTML = pretty.HTMLOptions{CSSClass: "dataframe", EmptyColumn: "&nbsp;", Newline: "<br/>",
+		EscapeText: false}
 	s := w.RenderHTML()
 	for _, side := range []string{"left", "right"} {
 		s = strings.ReplaceAll(s, ` align="`+side+`"`, ` align="`+side+`" style="text-align:`+side+`"`)
@@ -165,14 +166,16 @@ func (t *Table) Render(form string) (text string, ok bool) {
 
 // FormOf is the form that the extension of a file names; "" where there is none.
 func FormOf(path string) string {
-	return map[string]string{".html": "html", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".txt": "text"}[strings.ToLower(filepath.Ext(path))]
+	return map[string]string{".html": "html", ".md": "markdown", ".tex": "latex", ".csv": "csv",
+		".txt": "text"}[strings.ToLower(filepath.Ext(path))]
 }
 
 // Save writes the table in the form that the file's extension names: .html, .md, .tex, .csv or .txt.
 func (t *Table) Save(path string) error {
 	text, ok := t.Render(FormOf(path))
 	if !ok {
-		return fmt.Errorf("table %s: no form for extension %q; .html, .md, .tex, .csv or .txt expected", path, strings.ToLower(filepath.Ext(path)))
+		return fmt.Errorf("table %s: no form for extension %q; .html, .md, .tex, .csv or .txt expected", path,
+			strings.ToLower(filepath.Ext(path)))
 	}
 	return atomicfile.Write(path, []byte(text))
 }

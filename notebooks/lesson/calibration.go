@@ -1,5 +1,6 @@
-// Package lesson holds the longer steps of the notebooks in the folder above: what a cell would need more than a screen for. Like a cell, its
-// functions end the program with a message where something fails. The steps that need trained networks and experiments are in package papers.
+// Package lesson holds the longer steps of the notebooks in the folder above: what a cell would
+// need more than a screen for. Like a cell, its functions end the program with a message where
+// something fails. The steps that need trained networks and experiments are in package papers.
 package lesson
 
 import (
@@ -32,10 +33,12 @@ func Bins(count int) *calib.Bins { return nb.Must(calib.Uniform(count, calib.Lef
 
 // About is a table of what the sets were certified with.
 func About(sets ...Scored) *nb.Tabular {
-	t := nb.Columns("set", "data", "images", "model", "σ", "rule", "noise samples n, at most", "engine of the stored scores")
+	t := nb.Columns("set", "data", "images", "model", "σ", "rule", "noise samples n, at most",
+		"engine of the stored scores")
 	for _, s := range sets {
 		h := nb.Must(rs.Open(s.Ledger)).Header
-		t.Add(s.Name, h.Data.Name, h.Data.Images, h.Model.Name, h.Sigma, h.Rule.Name, h.Rule.Looks[len(h.Rule.Looks)-1].Samples, h.Model.Identity.Engine)
+		t.Add(s.Name, h.Data.Name, h.Data.Images, h.Model.Name, h.Sigma, h.Rule.Name,
+			h.Rule.Looks[len(h.Rule.Looks)-1].Samples, h.Model.Identity.Engine)
 	}
 	return t
 }
@@ -59,7 +62,8 @@ func Width(s Scored, method confidence.Method, radii ...float64) nb.Line {
 // Pair is two samples with intervals [Lower[i], Upper[i]] for their confidences.
 type Pair struct{ Lower, Upper, Clean []float64 }
 
-// Worst compares, for given correctness, the clean confidences, the Brier confidences and the worst case of the ECE in the bins.
+// Worst compares, for given correctness, the clean confidences, the Brier confidences and the worst
+// case of the ECE in the bins.
 func (p Pair) Worst(correct []bool, bins *calib.Bins) (t *nb.Tabular, clean, brier, worst float64) {
 	t = nb.Columns("confidences", "z₁", "its bin", "z₂", "its bin", "ECE")
 	at := make([]float64, 2)
@@ -75,7 +79,8 @@ func (p Pair) Worst(correct []bool, bins *calib.Bins) (t *nb.Tabular, clean, bri
 // Chain is a table of the four possible truths of the pair with what always holds in it, which it checks:
 // ECE of the Brier confidences ≤ CCE ≤ G ≤ √CBS.
 func (p Pair) Chain(bins *calib.Bins) *nb.Tabular {
-	t := nb.Columns("first and second right", "clean ECE", "ECE of Brier confidences", "largest ECE (CCE)", "mean gap G", "certified Brier score")
+	t := nb.Columns("first and second right", "clean ECE", "ECE of Brier confidences", "largest ECE (CCE)",
+		"mean gap G", "certified Brier score")
 	for _, c := range [][]bool{{false, false}, {false, true}, {true, false}, {true, true}} {
 		_, clean, brier, worst := p.Worst(c, bins)
 		cbs, gap, err := calib.CertifiedBrier(c, p.Lower, p.Upper)
@@ -87,9 +92,9 @@ func (p Pair) Chain(bins *calib.Bins) *nb.Tabular {
 	return t
 }
 
-// Searches compares the exact certified calibration error at each radius of the stored runs with what three searches find: ADMM and
-// dECE, the best of their runs, and the Brier confidences. It checks that no search finds more than the exact value, and that this is at
-// most the bound G.
+// Searches compares the exact certified calibration error at each radius of the stored runs with
+// what three searches find: ADMM and dECE, the best of their runs, and the Brier confidences. It
+// checks that no search finds more than the exact value, and that this is at most the bound G.
 func Searches(s Scored) (*nb.Tabular, []nb.Line) {
 	var admm []struct {
 		Radius float64 `json:"radius"`
@@ -115,8 +120,10 @@ func Searches(s Scored) (*nb.Tabular, []nb.Line) {
 	for k, c := range s.Certified(confidence.MethodCDF, radii...) {
 		found := admm[k].ACCE
 		exact := nb.Must(calib.ExactCCE(c.Correct, c.Lower, c.Upper, Bins(15).Edges())).CCE
-		nb.Assert(len(c.Correct) == admm[k].N && math.Abs(exact-admm[k].Exact) < 1e-9, "the stored runs at %g are of other intervals", c.Radius)
-		nb.Assert(c.Radius == gradient[k].Radius && len(c.Correct) == gradient[k].N && math.Abs(exact-gradient[k].Exact) < 1e-9, "the stored runs of dECE at %g are of other intervals", c.Radius)
+		nb.Assert(len(c.Correct) == admm[k].N && math.Abs(exact-admm[k].Exact) < 1e-9,
+			"the stored runs at %g are of other intervals", c.Radius)
+		nb.Assert(c.Radius == gradient[k].Radius && len(c.Correct) == gradient[k].N &&
+			math.Abs(exact-gradient[k].Exact) < 1e-9, "the stored runs of dECE at %g are of other intervals", c.Radius)
 		clean := nb.Must(calib.ECE(c.Correct, c.Confidence, Bins(15)))
 		brier := make([]float64, len(c.Correct))
 		calib.BrierConfidences(brier, c.Correct, c.Lower, c.Upper)
@@ -124,7 +131,8 @@ func Searches(s Scored) (*nb.Tabular, []nb.Line) {
 		dece := gradient[k].Best
 		_, gap, err := calib.CertifiedBrier(c.Correct, c.Lower, c.Upper)
 		nb.Check(err)
-		nb.Assert(max(clean, atBrier, dece, found) <= exact+1e-12 && exact <= gap+1e-12, "out of order at %g: %g, %g, %g, %g, %g, %g",
+		nb.Assert(max(clean, atBrier, dece, found) <= exact+1e-12 && exact <= gap+1e-12,
+			"out of order at %g: %g, %g, %g, %g, %g, %g",
 			c.Radius, clean, atBrier, dece, found, exact, gap)
 		t.Add(c.Radius, len(c.Correct), clean, atBrier, dece, found, exact, math.Round(1e4*(exact-found))/1e4, gap)
 		for i, y := range []float64{exact, found, dece, atBrier, clean} {
@@ -132,14 +140,16 @@ func Searches(s Scored) (*nb.Tabular, []nb.Line) {
 		}
 	}
 	t.Notes = []string{
-		"15 bins, CDF certificate, α = 0.001 for the radius of an image and again for its interval; those of all images do not hold at once with any stated probability.",
+		"15 bins, CDF certificate, α = 0.001 for the radius of an image and again for its interval; those of all " +
+			"images do not hold at once with any stated probability.",
 		"Stored runs: ADMM at most 3,000 steps; dECE the best of 12 runs of 1,000 steps.",
 	}
 	return t, lines
 }
 
-// ADMM runs two of the sixteen settings on a set at a radius and shows them step by step: the calibration error of the iterate and of its
-// rounding to a valid choice, the Lagrangian, how far the constraints are from being kept, and the assignment itself.
+// ADMM runs two of the sixteen settings on a set at a radius and shows them step by step: the
+// calibration error of the iterate and of its rounding to a valid choice, the Lagrangian, how far
+// the constraints are from being kept, and the assignment itself.
 func ADMM(s Scored, radius float64, steps int) {
 	c := s.Certified(confidence.MethodCDF, radius)[0]
 	program := nb.Must(mip.New(c.Correct, c.Lower, c.Upper, Bins(15)))
@@ -150,13 +160,18 @@ func ADMM(s Scored, radius float64, steps int) {
 		settings[i].Steps, settings[i].Record = steps, true
 	}
 	for _, run := range nb.Must(program.Search(nb.Context(), c.Confidence, settings, nil)) {
-		title := fmt.Sprintf("%s, R = %g: %s start, step on a %g, on z %g", s.Name, radius, run.Start, run.StepA, run.StepZ)
+		title := fmt.Sprintf("%s, R = %g: %s start, step on a %g, on z %g", s.Name, radius, run.Start, run.StepA,
+			run.StepZ)
 		errors, lagrangian, residuals := traces(run.Trace, exact)
 		nb.Show(
-			nb.Lines(nb.Axes{Title: title, X: "step", Y: "calibration error", LogY: true, Caption: "calibration error along a run of ADMM, " + title}, errors...),
-			nb.Lines(nb.Axes{Title: title, X: "step", Y: "augmented Lagrangian", Caption: "Lagrangian along a run of ADMM, " + title}, lagrangian),
-			nb.Lines(nb.Axes{Title: title, X: "step", Y: "residual, ℓ₂ norm", LogY: true, Caption: "residuals along a run of ADMM, " + title}, residuals...),
-			nb.Assignments("assignment a of ten samples to 15 bins, from 0 (black) to 1 (white): "+title, 15, run.Snapshots...),
+			nb.Lines(nb.Axes{Title: title, X: "step", Y: "calibration error", LogY: true,
+				Caption: "calibration error along a run of ADMM, " + title}, errors...),
+			nb.Lines(nb.Axes{Title: title, X: "step", Y: "augmented Lagrangian",
+				Caption: "Lagrangian along a run of ADMM, " + title}, lagrangian),
+			nb.Lines(nb.Axes{Title: title, X: "step", Y: "residual, ℓ₂ norm", LogY: true,
+				Caption: "residuals along a run of ADMM, " + title}, residuals...),
+			nb.Assignments("assignment a of ten samples to 15 bins, from 0 (black) to 1 (white): "+title, 15,
+				run.Snapshots...),
 			fmt.Sprintf("best %.4f at step %d of %d; the optimum is %.4f", run.Best, run.BestStep, run.Done, exact))
 		nb.Assert(run.Best > 0 && run.Best <= exact+1e-12, "ADMM found %g, more than the optimum %g", run.Best, exact)
 	}
@@ -165,7 +180,8 @@ func ADMM(s Scored, radius float64, steps int) {
 // traces are the lines along a run, with as many points as a figure can show.
 func traces(trace []mip.Record, exact float64) (errors []nb.Line, lagrangian nb.Line, residuals []nb.Line) {
 	errors = []nb.Line{{Name: "exact optimum"}, {Name: "projected"}, {Name: "relaxed"}}
-	residuals = []nb.Line{{Name: "z off its box"}, {Name: "a off 0 and 1"}, {Name: "Σ a − 1"}, {Name: "a on unreachable bins"}}
+	residuals = []nb.Line{{Name: "z off its box"}, {Name: "a off 0 and 1"}, {Name: "Σ a − 1"},
+		{Name: "a on unreachable bins"}}
 	for _, t := range trace {
 		if t.Step > 20 && t.Step%4 > 0 {
 			continue

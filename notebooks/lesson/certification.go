@@ -20,8 +20,9 @@ import (
 	"github.com/certspec/certspec/rs/rule"
 )
 
-// KnownDistances compares the radius σ·Φ⁻¹(p) of two classifiers of one pixel at 0 with the true distance at which their smoothed
-// class changes: a half line, where both are equal, and a slab, where the radius is shorter.
+// KnownDistances compares the radius σ·Φ⁻¹(p) of two classifiers of one pixel at 0 with the true
+// distance at which their smoothed class changes: a half line, where both are equal, and a slab,
+// where the radius is shorter.
 func KnownDistances(sigma float64) *nb.Tabular {
 	black, one := []uint8{0}, pixel.Shape{Height: 1, Width: 1, Channels: 1}
 	proven := func(p float64) float64 { return sigma * math.Sqrt2 * math.Erfinv(2*p-1) }
@@ -30,7 +31,8 @@ func KnownDistances(sigma float64) *nb.Tabular {
 	line := classifier.Linear{Shape: one, Weights: []float64{-1}, Bias: 0.3} // class 1 left of 0.3
 	p := line.Probabilities(black, sigma)[1]
 	t.Add("half line x < 0.3, at x = 0", p, proven(p), line.Radius(black))
-	nb.Assert(math.Abs(proven(p)-line.Radius(black)) < 1e-9, "the radius of a half line is not exact: %g, %g", proven(p), line.Radius(black))
+	nb.Assert(math.Abs(proven(p)-line.Radius(black)) < 1e-9, "the radius of a half line is not exact: %g, %g",
+		proven(p), line.Radius(black))
 
 	slab := classifier.Slab{Shape: one, HalfWidth: 0.5} // class 1 within 0.5 of 0
 	p = slab.Probabilities(black, sigma)[1]
@@ -53,7 +55,8 @@ func Caps(alpha float64, counts ...int) *nb.Tabular {
 	return t
 }
 
-// RadiusBySamples is the radius in units of σ against the number of noise samples, if the expected number of them hit, for each probability of a hit.
+// RadiusBySamples is the radius in units of σ against the number of noise samples, if the expected
+// number of them hit, for each probability of a hit.
 func RadiusBySamples(alpha float64, probabilities ...float64) (lines []nb.Line) {
 	for _, p := range probabilities {
 		line := nb.Line{Name: fmt.Sprintf("p = %g", p)}
@@ -67,7 +70,8 @@ func RadiusBySamples(alpha float64, probabilities ...float64) (lines []nb.Line) 
 	return lines
 }
 
-// Forecasts are, for each stopping rule, the noise samples that it spends and the radius that it certifies against the probability of the class.
+// Forecasts are, for each stopping rule, the noise samples that it spends and the radius that it
+// certifies against the probability of the class.
 func Forecasts(settings ...rule.Settings) (samples, radii []nb.Line) {
 	for _, s := range settings {
 		plan := nb.Must(rule.New(s))
@@ -87,8 +91,10 @@ func ending() []rule.Name {
 	return slices.DeleteFunc(rule.Names(), func(r rule.Name) bool { return r == rule.Anytime })
 }
 
-// Rules certifies the same images by every stopping rule that ends by itself, with opt for all of them; betting decides the radii. The ledgers are out/RULE-NAME.ledger.
-func Rules(model classifier.Classifier, data rs.Source, opt rs.Options, name string, radii ...float64) (runs []*rs.Run) {
+// Rules certifies the same images by every stopping rule that ends by itself, with opt for all of
+// them; betting decides the radii. The ledgers are out/RULE-NAME.ledger.
+func Rules(model classifier.Classifier, data rs.Source, opt rs.Options, name string,
+	radii ...float64) (runs []*rs.Run) {
 	for _, r := range ending() {
 		o := opt
 		o.Rule, o.Ledger = r, fmt.Sprintf("out/%s-%s.ledger", r, name)
@@ -108,7 +114,8 @@ func StoredRules(prefix string) (runs []*rs.Run) {
 	return runs
 }
 
-// CompareRules is a table of runs by several rules, the first of which is fixed, with the certified accuracy at the radii.
+// CompareRules is a table of runs by several rules, the first of which is fixed, with the certified
+// accuracy at the radii.
 func CompareRules(runs []*rs.Run, radii ...float64) *nb.Tabular {
 	columns := []string{"rule", "noise samples in all", "fewer than fixed", "ACR"}
 	for _, r := range radii {
@@ -116,19 +123,21 @@ func CompareRules(runs []*rs.Run, radii ...float64) *nb.Tabular {
 	}
 	t := nb.Columns(append(columns, "abstained")...)
 	for _, run := range runs {
-		row := []any{run.Header.Rule.Name, run.Passes(), fmt.Sprintf("%.1f times", float64(runs[0].Passes())/float64(run.Passes())), run.ACR().Value}
+		row := []any{run.Header.Rule.Name, run.Passes(), fmt.Sprintf("%.1f times",
+			float64(runs[0].Passes())/float64(run.Passes())), run.ACR().Value}
 		for _, a := range run.CertifiedAccuracy(radii...) {
 			row = append(row, a.Value)
 		}
 		t.Add(append(row, run.Abstained())...)
 	}
 	h := runs[0].Header
-	t.Notes = []string{fmt.Sprintf("%d images of %s, model %s on %s, σ = %g, α = %g.", h.Data.Images, h.Data.Name, h.Model.Name, h.Model.Identity.Engine, h.Sigma, h.Alpha)}
+	t.Notes = []string{fmt.Sprintf("%d images of %s, model %s on %s, σ = %g, α = %g.", h.Data.Images, h.Data.Name,
+		h.Model.Name, h.Model.Identity.Engine, h.Sigma, h.Alpha)}
 	return t
 }
 
-// SpentByShare is the mean number of noise samples that each rule took for the images of the first run, which is by the fixed rule, sorted by
-// the share of its votes that the class got.
+// SpentByShare is the mean number of noise samples that each rule took for the images of the first
+// run, which is by the fixed rule, sorted by the share of its votes that the class got.
 func SpentByShare(runs []*rs.Run, edges ...float64) *nb.Tabular {
 	fixed := runs[0]
 	bin := func(i int) (b int) {
@@ -200,7 +209,8 @@ func ledgerLines(file string) []string {
 	return strings.SplitAfter(strings.TrimSuffix(string(nb.Must(os.ReadFile(file))), "\n"), "\n")
 }
 
-// Forged writes a copy of a ledger in which change has altered the lines to out/NAME, with a digest made anew where the forger thinks of it.
+// Forged writes a copy of a ledger in which change has altered the lines to out/NAME, with a digest
+// made anew where the forger thinks of it.
 func Forged(file, name string, anew bool, change func(lines []string)) string {
 	lines := ledgerLines(file)
 	change(lines)
@@ -245,7 +255,8 @@ func Caught(file string) string {
 	return fmt.Sprint(err)
 }
 
-// Renamed writes a copy of a ledger to out/NAME in which the model has the weights' digest of another one, with a fitting digest at its end.
+// Renamed writes a copy of a ledger to out/NAME in which the model has the weights' digest of
+// another one, with a fitting digest at its end.
 func Renamed(file, name string, model, as classifier.Classifier) string {
 	from, to := nb.Must(model.Info()).Identity.Weights, nb.Must(as.Info()).Identity.Weights
 	return Forged(file, name, true, func(lines []string) {

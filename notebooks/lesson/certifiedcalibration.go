@@ -13,8 +13,9 @@ import (
 	"github.com/certspec/certspec/rs/confidences"
 )
 
-// CBS is the certified Brier score of each set over the radii at which at least 20 images are certified (Emde et al. 2025, figures 2 and 16). With common, it is that
-// of the images alone that are certified at the largest radius.
+// CBS is the certified Brier score of each set over the radii at which at least 20 images are
+// certified (Emde et al. 2025, figures 2 and 16). With common, it is that of the images alone that
+// are certified at the largest radius.
 func CBS(common bool, radii []float64, sets ...Scored) (lines []nb.Line) {
 	for _, s := range sets {
 		line := nb.Line{Name: s.Name}
@@ -55,12 +56,14 @@ type storedRuns struct {
 	Runs   []*mip.Run `json:"runs"`
 }
 
-// Starts are the stored runs of ADMM of a set, and trials of dECE of some steps, by where they began (Emde et al. 2025, figures 12 to 14): a figure of all, and a table
-// of the best of each search beside the exact error and what ADMM finds with the settings that the paper uses for all.
+// Starts are the stored runs of ADMM of a set, and trials of dECE of some steps, by where they
+// began (Emde et al. 2025, figures 12 to 14): a figure of all, and a table of the best of each
+// search beside the exact error and what ADMM finds with the settings that the paper uses for all.
 func Starts(s Scored, trials, steps int, radii ...float64) (*nb.Figure, *nb.Tabular) {
 	var stored []storedRuns
 	nb.Check(json.Unmarshal(nb.Must(os.ReadFile(s.ADMM)), &stored))
-	t := nb.Columns("R", "exact", "ADMM, best of 16", "ADMM, the paper's setting", "dECE, best", "dECE from clean", "dECE from Brier")
+	t := nb.Columns("R", "exact", "ADMM, best of 16", "ADMM, the paper's setting", "dECE, best", "dECE from clean",
+		"dECE from Brier")
 	var all []calibplot.AtRadius
 	for _, c := range s.Certified(confidence.MethodCDF, radii...) {
 		program := nb.Must(mip.New(c.Correct, c.Lower, c.Upper, Bins(15)))
@@ -75,24 +78,30 @@ func Starts(s Scored, trials, steps int, radii ...float64) (*nb.Figure, *nb.Tabu
 		from := func(start mip.Start) []mip.Found {
 			return slices.DeleteFunc(slices.Clone(found), func(f mip.Found) bool { return f.Start != start })
 		}
-		nb.Assert(mip.Most(found, "ADMM", false) <= stored[k].Exact+1e-12 && mip.Most(found, "dECE", false) <= stored[k].Exact+1e-12,
+		nb.Assert(mip.Most(found, "ADMM", false) <= stored[k].Exact+1e-12 && mip.Most(found, "dECE",
+			false) <= stored[k].Exact+1e-12,
 			"a search finds more than the exact error at %g", c.Radius)
 		all = append(all, calibplot.AtRadius{Radius: c.Radius, Exact: stored[k].Exact, Found: found})
-		t.Add(c.Radius, stored[k].Exact, mip.Most(found, "ADMM", false), mip.Most(found, "ADMM", true), mip.Most(found, "dECE", false),
+		t.Add(c.Radius, stored[k].Exact, mip.Most(found, "ADMM", false), mip.Most(found, "ADMM", true),
+			mip.Most(found, "dECE", false),
 			mip.Most(from(mip.Clean), "dECE", false), mip.Most(from(mip.Brier), "dECE", false))
 	}
-	return nb.Plot(calibplot.Starts(s.Name, all), "calibration error that each run of ADMM and dECE finds, by its start, "+s.Name), t
+	return nb.Plot(calibplot.Starts(s.Name, all),
+		"calibration error that each run of ADMM and dECE finds, by its start, "+s.Name), t
 }
 
-// BySearch are the calibration errors that the stored searches find over the radius, beside the exact one: the best of the runs of each (Emde et al. 2025, figure 13), and
-// ADMM with the settings that the paper uses for all beside the best of dECE (figure 14). It checks that no search finds more than the exact error.
+// BySearch are the calibration errors that the stored searches find over the radius, beside the
+// exact one: the best of the runs of each (Emde et al. 2025, figure 13), and ADMM with the settings
+// that the paper uses for all beside the best of dECE (figure 14). It checks that no search finds
+// more than the exact error.
 func BySearch(s Scored) (best, single []nb.Line) {
 	_, all := Searches(s) // exact, ADMM, dECE, Brier, clean
 	var stored []storedRuns
 	nb.Check(json.Unmarshal(nb.Must(os.ReadFile(s.ADMM)), &stored))
 	usual := nb.Line{Name: "ADMM, one setting"}
 	for _, at := range stored {
-		usual.X, usual.Y = append(usual.X, at.Radius), append(usual.Y, mip.Most(mip.ByStart(at.Runs, nil), "ADMM", true))
+		usual.X, usual.Y = append(usual.X, at.Radius), append(usual.Y, mip.Most(mip.ByStart(at.Runs, nil), "ADMM",
+			true))
 	}
 	return all[:4], []nb.Line{all[0], usual, all[2]}
 }

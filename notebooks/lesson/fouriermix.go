@@ -14,7 +14,8 @@ import (
 	"github.com/certspec/certspec/spectral"
 )
 
-// Chain is the view of an image by one chain of FourierMix alone: its spectral part only, with one amplitude severity and one phase severity.
+// Chain is the view of an image by one chain of FourierMix alone: its spectral part only, with one
+// amplitude severity and one phase severity.
 func Chain(shape pixel.Shape, image []uint8, amplitude, phase float64, seed uint64) []uint8 {
 	f := augment.FourierMix{Amplitude: []float64{amplitude}, Phase: []float64{phase}, Chains: 1}
 	d := nb.Must(f.Draw(shape, augment.NewStream(augment.Address{Seed: seed})))
@@ -22,7 +23,8 @@ func Chain(shape pixel.Shape, image []uint8, amplitude, phase float64, seed uint
 	return Mixed(f, d, shape, image, 0, nil)
 }
 
-// Steps are the views that lead from an image to one by FourierMix: each chain alone, their mixture, and the mixture with the image itself.
+// Steps are the views that lead from an image to one by FourierMix: each chain alone, their
+// mixture, and the mixture with the image itself.
 func Steps(shape pixel.Shape, image []uint8, f augment.FourierMix, d *augment.FourierMixDraw) nb.Row {
 	row := nb.Row{Images: [][]uint8{image}, Words: []string{"image"}}
 	sum := 0.0
@@ -39,15 +41,18 @@ func Steps(shape pixel.Shape, image []uint8, f augment.FourierMix, d *augment.Fo
 	return row
 }
 
-// ChangeByFrequency is the mean amplitude of what an augmentation changes of the images, ring by ring of frequency, divided by that of the images.
+// ChangeByFrequency is the mean amplitude of what an augmentation changes of the images, ring by
+// ring of frequency, divided by that of the images.
 func ChangeByFrequency(images *dataset.Images, name string, a augment.Augmentation) nb.Line {
-	of := nb.Must(spectral.MeanSpectrum(nb.Context(), spectral.Bytes(images.Shape, images.Pixels), nil)).Amplitude.Profile()
+	of := nb.Must(spectral.MeanSpectrum(nb.Context(), spectral.Bytes(images.Shape, images.Pixels),
+		nil)).Amplitude.Profile()
 	views, size := make([]uint8, len(images.Pixels)), images.Shape.Len()
 	nb.Check(augment.Views(nb.Context(), a, images.Shape, images.Len(), 0,
 		func(i int, dst []float32) error { augment.FromBytes(dst, images.Image(i)); return nil },
 		func(i int) augment.Address { return augment.Address{Image: uint64(images.IDs[i])} },
 		func(i int, view []float32) error { augment.ToBytes(views[i*size:(i+1)*size], view); return nil }))
-	changed := nb.Must(spectral.MeanSpectrum(nb.Context(), nb.Must(spectral.Difference(images.Shape, views, images.Pixels)), nil)).Amplitude.Profile()
+	changed := nb.Must(spectral.MeanSpectrum(nb.Context(), nb.Must(spectral.Difference(images.Shape, views,
+		images.Pixels)), nil)).Amplitude.Profile()
 	line := nb.Line{Name: name}
 	for k, ring := range changed {
 		line.X, line.Y = append(line.X, float64(ring.Frequency)), append(line.Y, ring.Mean/of[k].Mean)
@@ -58,8 +63,10 @@ func ChangeByFrequency(images *dataset.Images, name string, a augment.Augmentati
 // kl is the divergence of two probabilities of one of two classes.
 func kl(p, q float64) float64 { return p*math.Log(p/q) + (1-p)*math.Log((1-p)/(1-q)) }
 
-// Divergence is, for a network of two classes with the given logit at the image, which noise spreads by κ: the mean divergence of the answers under
-// two noises from their mean, by 20,000 drawn pairs for each κ, and the certified radius in units of 10 σ. It checks that the divergence grows with κ.
+// Divergence is, for a network of two classes with the given logit at the image, which noise
+// spreads by κ: the mean divergence of the answers under two noises from their mean, by 20,000
+// drawn pairs for each κ, and the certified radius in units of 10 σ. It checks that the divergence
+// grows with κ.
 func Divergence(logit float64) (divergence, radius nb.Line) {
 	const pairs = 20_000
 	divergence.Name, radius.Name = "divergence between two noises, nats", "certified radius / (10 σ)"
@@ -84,10 +91,11 @@ type Answers struct {
 	First, Second float64
 }
 
-// HCRByHand computes the loss of hierarchical consistency of one image of class 0, whose first view is itself: a table by view, a table of
-// the terms, and the loss.
+// HCRByHand computes the loss of hierarchical consistency of one image of class 0, whose first view
+// is itself: a table by view, a table of the terms, and the loss.
 func HCRByHand(lambda, eta float64, views ...Answers) (byView, terms *nb.Tabular, loss float64) {
-	byView = nb.Columns("view", "p under noise 1", "p under noise 2", "mean of the view", "within: L_G", "between: KL(view ‖ all)")
+	byView = nb.Columns("view", "p under noise 1", "p under noise 2", "mean of the view", "within: L_G",
+		"between: KL(view ‖ all)")
 	all, count := 0.0, float64(len(views))
 	for _, v := range views {
 		all += (v.First + v.Second) / 2 / count
@@ -101,7 +109,8 @@ func HCRByHand(lambda, eta float64, views ...Answers) (byView, terms *nb.Tabular
 	}
 	right := -(math.Log(views[0].First) + math.Log(views[0].Second)) / 2
 	loss = right + between + within
-	return byView, nb.Facts("mean of all views", all, "cross-entropy of the image", right, "λ · between views", between, "η · within views", within, "HCR loss by hand", loss), loss
+	return byView, nb.Facts("mean of all views", all, "cross-entropy of the image", right, "λ · between views", between,
+		"η · within views", within, "HCR loss by hand", loss), loss
 }
 
 // HCRByGraph is the loss of HCRByHand by the graph that training uses, in float64 on the backend in Go.

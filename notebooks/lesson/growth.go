@@ -12,11 +12,14 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// Growth certifies images under the rule anytime with one budget of noise samples after the other, as a run that is stopped and goes on, on the ledger
-// out/anytime-NAME.ledger, which it begins anew. The widget has for each budget the certified accuracy with its band and, since the model is a toy, the true
-// one; below it stand the mean radius by budget, beside the rule fixed with as many samples for every image, and a table. The bands hold at all budgets together with
-// probability 1 − delta. The last value says whether all of them hold the true mean radius.
-func Growth(model classifier.Toy, data nb.Points, opt rs.Options, name string, delta float64, budgets ...int) (*nb.Widget, bool) {
+// Growth certifies images under the rule anytime with one budget of noise samples after the other,
+// as a run that is stopped and goes on, on the ledger out/anytime-NAME.ledger, which it begins
+// anew. The widget has for each budget the certified accuracy with its band and, since the model is
+// a toy, the true one; below it stand the mean radius by budget, beside the rule fixed with as many
+// samples for every image, and a table. The bands hold at all budgets together with probability 1 −
+// delta. The last value says whether all of them hold the true mean radius.
+func Growth(model classifier.Toy, data nb.Points, opt rs.Options, name string, delta float64,
+	budgets ...int) (*nb.Widget, bool) {
 	truth := trueRadii(model, data, opt.Sigma)
 	most := 0.0
 	for _, r := range truth {
@@ -47,7 +50,8 @@ func Growth(model classifier.Toy, data nb.Points, opt rs.Options, name string, d
 		opt.Until = rs.Until{Samples: budget}
 		run := nb.Must(rs.Certify(nb.Context(), model, data, opt))
 		plain := opt
-		plain.Rule, plain.Ledger, plain.Until, plain.MaxSamples = rs.Fixed, "", rs.Until{}, budget/len(run.Rows)-rs.DefaultSelection
+		plain.Rule, plain.Ledger, plain.Until, plain.MaxSamples = rs.Fixed, "", rs.Until{},
+			budget/len(run.Rows)-rs.DefaultSelection
 		same := nb.Must(rs.Certify(nb.Context(), model, data, plain))
 		bands := nb.Must(run.Bands(delta, radii...))
 		held = held && bands.Radius.Lower <= mean && mean <= bands.Radius.Upper
@@ -55,30 +59,39 @@ func Growth(model classifier.Toy, data nb.Points, opt rs.Options, name string, d
 		certified := nb.Line{Name: "certified", X: radii}
 		for i, a := range run.CertifiedAccuracy(radii...) {
 			certified.Y = append(certified.Y, a.Value)
-			certified.Low, certified.High = append(certified.Low, bands.Accuracy[i].Lower), append(certified.High, bands.Accuracy[i].Upper)
+			certified.Low, certified.High = append(certified.Low, bands.Accuracy[i].Lower), append(certified.High,
+				bands.Accuracy[i].Upper)
 		}
 		figures = append(figures, nb.Lines(nb.Axes{
-			Title: fmt.Sprintf("%d images, %d noise samples in all, σ = %g", len(run.Rows), run.Passes(), opt.Sigma), X: "radius", Y: "share of the images",
-			Caption: fmt.Sprintf("certified accuracy against the radius after %d noise samples, with the band of the true one, and the true one", run.Passes()),
+			Title: fmt.Sprintf("%d images, %d noise samples in all, σ = %g", len(run.Rows), run.Passes(), opt.Sigma),
+			X:     "radius", Y: "share of the images",
+			Caption: fmt.Sprintf("certified accuracy against the radius after %d noise samples, with the band of "+
+				"the true one, and the true one", run.Passes()),
 		}, certified, trueLine))
 		slider.Values = append(slider.Values, fmt.Sprint(budget))
-		table.Add(budget, run.Passes(), run.ACR().Value, fmt.Sprintf("%.3f to %.3f", bands.Radius.Lower, bands.Radius.Upper), same.ACR().Value)
+		table.Add(budget, run.Passes(), run.ACR().Value, fmt.Sprintf("%.3f to %.3f", bands.Radius.Lower,
+			bands.Radius.Upper), same.ACR().Value)
 		spent := float64(run.Passes())
 		growing.X, growing.Y = append(growing.X, spent), append(growing.Y, run.ACR().Value)
 		growing.Low, growing.High = append(growing.Low, bands.Radius.Lower), append(growing.High, bands.Radius.Upper)
 		fixed.X, fixed.Y = append(fixed.X, float64(same.Passes())), append(fixed.Y, same.ACR().Value)
 		level.X, level.Y = append(level.X, spent), append(level.Y, mean)
 	}
-	table.Notes = []string{fmt.Sprintf("%d points, σ = %g, α = %g for each at all times together. Bands: of the mean true radius, all of them together with probability %g; the true mean is %.3f.", len(truth), opt.Sigma, opt.Alpha, 1-delta, mean)}
-	w := nb.Frames("certified accuracy by budget, rule anytime", slider, func(at int) *nb.Figure { return figures[at] }, len(budgets)/2)
+	table.Notes = []string{fmt.Sprintf("%d points, σ = %g, α = %g for each at all times together. Bands: of the "+
+		"mean true radius, all of them together with probability %g; the true mean is %.3f.", len(truth), opt.Sigma,
+		opt.Alpha, 1-delta, mean)}
+	w := nb.Frames("certified accuracy by budget, rule anytime", slider, func(at int) *nb.Figure { return figures[at] },
+		len(budgets)/2)
 	w.Static = append(w.Static, nb.Lines(nb.Axes{
-		Title: fmt.Sprintf("%d images, σ = %g", len(truth), opt.Sigma), X: "noise samples in all", Y: "mean certified radius", LogX: true,
+		Title: fmt.Sprintf("%d images, σ = %g", len(truth), opt.Sigma), X: "noise samples in all",
+		Y: "mean certified radius", LogX: true,
 		Caption: "mean certified radius against the noise samples, with the band of the true one",
 	}, growing, fixed, level), table)
 	return w, held
 }
 
-// trueRadii are those of the smoothed classifier by image, σ·Φ⁻¹ of the probability of the label, and −1 where it has another class.
+// trueRadii are those of the smoothed classifier by image, σ·Φ⁻¹ of the probability of the label,
+// and −1 where it has another class.
 func trueRadii(model classifier.Toy, data nb.Points, sigma float64) (radii []float64) {
 	images := nb.Must(data.Load(nb.Context()))
 	for i := range images.Len() {

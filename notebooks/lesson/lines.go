@@ -20,9 +20,12 @@ import (
 	"github.com/certspec/certspec/spectral"
 )
 
-// Families are classifiers of two Gaussian classes with means ±(d, d), d the separation, in two features with noise of deviation 1 of which the shift leaves the second 30 % of
-// its signal. A family looks in one direction, mostly at the first or mostly at the second feature; its members add noise τ of their own. A member of
-// direction (cos φ, sin φ) has accuracy Φ(d(cos φ + sin φ)/√(1+τ²)) and under the shift Φ(d(cos φ + 0.3 sin φ)/√(1+τ²)): in probit units one is a multiple of the other.
+// Families are classifiers of two Gaussian classes with means ±(d, d), d the separation, in two
+// features with noise of deviation 1 of which the shift leaves the second 30 % of its signal. A
+// family looks in one direction, mostly at the first or mostly at the second feature; its members
+// add noise τ of their own. A member of direction (cos φ, sin φ) has accuracy Φ(d(cos φ + sin
+// φ)/√(1+τ²)) and under the shift Φ(d(cos φ + 0.3 sin φ)/√(1+τ²)): in probit units one is a
+// multiple of the other.
 func Families(separation float64) lines.Models {
 	var models lines.Models
 	for _, f := range []struct {
@@ -32,17 +35,19 @@ func Families(separation float64) lines.Models {
 		sin, cos := math.Sincos(f.angle * math.Pi / 180)
 		for i := range 8 {
 			d := separation / math.Sqrt(1+math.Pow(float64(i)/2.5, 2))
-			models = append(models, lines.Model{Name: fmt.Sprintf("%s %d", f.name, i), Labels: map[string]string{"looks at": f.name}, Accuracies: map[string]lines.Accuracy{
-				"accuracy":             {Share: lines.Phi(d * (cos + sin))},
-				"accuracy under shift": {Share: lines.Phi(d * (cos + 0.3*sin))},
-			}})
+			models = append(models, lines.Model{Name: fmt.Sprintf("%s %d", f.name, i),
+				Labels: map[string]string{"looks at": f.name}, Accuracies: map[string]lines.Accuracy{
+					"accuracy":             {Share: lines.Phi(d * (cos + sin))},
+					"accuracy under shift": {Share: lines.Phi(d * (cos + 0.3*sin))},
+				}})
 		}
 	}
 	return models
 }
 
-// RobustNets are the models of Fridovich-Keil et al. (2022), of $CERTSPEC_DATA/robustnets; whole is false where the file is not there, and drawn models
-// stand in: 33 with the same labels and columns, whose accuracies scatter about a line for each shift.
+// RobustNets are the models of Fridovich-Keil et al. (2022), of $CERTSPEC_DATA/robustnets; whole is
+// false where the file is not there, and drawn models stand in: 33 with the same labels and
+// columns, whose accuracies scatter about a line for each shift.
 func RobustNets() (models lines.Models, whole bool) {
 	path := filepath.Join(os.Getenv("CERTSPEC_DATA"), "robustnets", "metric_and_OOD_var_dict.json")
 	models, err := lines.ReadRobustNets(path)
@@ -56,7 +61,8 @@ func RobustNets() (models lines.Models, whole bool) {
 func drawn() lines.Models {
 	rng := rand.New(rand.NewPCG(2, 33))
 	shifts := append(CIFAR10C(), "cifar10c_acc", "cifar10.1_acc")
-	predictors := []string{"consistent_distances_amp", "consistent_distances_phase", "high_freq_fracs_amp", "high_freq_fracs_between",
+	predictors := []string{"consistent_distances_amp", "consistent_distances_phase", "high_freq_fracs_amp",
+		"high_freq_fracs_between",
 		"high_freq_fracs_phase", "high_freq_fracs_within", "jacobian_norm"}
 	var models lines.Models
 	for i, architecture := range []string{"Conv8", "ResNet18", "VGG16"} {
@@ -67,14 +73,16 @@ func drawn() lines.Models {
 			}
 			u := 1.2 + 0.15*float64(i) - 0.3*sparsity + 0.05*rng.NormFloat64()
 			m := lines.Model{
-				Name:       fmt.Sprintf("drawn %s %s %g", architecture, method, sparsity),
-				Labels:     map[string]string{"architecture": architecture, "augmentation": "clean", "method": method, "layout": "globally", "sparsity": fmt.Sprint(sparsity)},
+				Name: fmt.Sprintf("drawn %s %s %g", architecture, method, sparsity),
+				Labels: map[string]string{"architecture": architecture, "augmentation": "clean", "method": method,
+					"layout": "globally", "sparsity": fmt.Sprint(sparsity)},
 				Accuracies: map[string]lines.Accuracy{"cifar10_acc": {Share: lines.Phi(u), N: 10_000}},
 				Numbers:    map[string]float64{},
 			}
 			for k, shift := range shifts {
 				slope := 1 - 0.07*float64(k)
-				m.Accuracies[shift] = lines.Accuracy{Share: lines.Phi(slope*u - 0.2 + 0.02*float64(k)*rng.NormFloat64()), N: 50_000}
+				m.Accuracies[shift] = lines.Accuracy{Share: lines.Phi(slope*u - 0.2 +
+					0.02*float64(k)*rng.NormFloat64()), N: 50_000}
 			}
 			for k, name := range predictors {
 				m.Numbers[name] = 1 + 0.1*float64(k)*rng.NormFloat64() + u
@@ -87,7 +95,8 @@ func drawn() lines.Models {
 
 // Testbed are the models of the ImageNet testbed, of $CERTSPEC_DATA/imagenet-testbed; none where the file is not there.
 func Testbed() lines.Models {
-	models, err := lines.ReadTestbed(filepath.Join(os.Getenv("CERTSPEC_DATA"), "imagenet-testbed", "robustness_top1s.csv"))
+	models, err := lines.ReadTestbed(filepath.Join(os.Getenv("CERTSPEC_DATA"), "imagenet-testbed",
+		"robustness_top1s.csv"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -113,7 +122,8 @@ func unit(image []uint8) []float64 {
 	return out
 }
 
-// Curve is what a path's predictions are where two classes share the probability, the first having q(j) at point j of 100.
+// Curve is what a path's predictions are where two classes share the probability, the first having
+// q(j) at point j of 100.
 func Curve(q func(j int) float64) []float64 {
 	var p []float64
 	for j := range 100 {
@@ -122,8 +132,9 @@ func Curve(q func(j int) float64) []float64 {
 	return p
 }
 
-// Voters are six classifiers of ten classes, with their predictions on images with and without a shift, and the labels. Where they share errors an image is
-// hard for all of them, as for networks; else each errs by itself.
+// Voters are six classifiers of ten classes, with their predictions on images with and without a
+// shift, and the labels. Where they share errors an image is hard for all of them, as for networks;
+// else each errs by itself.
 func Voters(share bool) (id, shifted []lines.Predictions, labels, truth []int) {
 	rng := rand.New(rand.NewPCG(1, 5))
 	draw := func(images int, drop float64) (p []lines.Predictions, labels []int) {
@@ -168,18 +179,22 @@ func PointsAbove(r *lines.Result, name string) string {
 // CIFAR10C are the fifteen corruptions of CIFAR-10-C.
 func CIFAR10C() []string { return nb.Must(corrupt.Names([]string{string(corrupt.C)})) }
 
-// SpectraOfChange are the mean amplitude spectra of what six corruptions at a severity, AugMix and Gaussian augmentation change of images, as in figure 7 of
-// Fridovich-Keil et al. (2022), with a table of their centroids.
+// SpectraOfChange are the mean amplitude spectra of what six corruptions at a severity, AugMix and
+// Gaussian augmentation change of images, as in figure 7 of Fridovich-Keil et al. (2022), with a
+// table of their centroids.
 func SpectraOfChange(images *dataset.Images, severity int) (*nb.Figure, *nb.Tabular) {
 	var tiles []nb.Row
 	t := nb.Columns("what changes", "centroid, periods per image")
 	add := func(name string, changed []uint8) {
-		s := nb.Must(spectral.MeanSpectrum(nb.Context(), nb.Must(spectral.Difference(images.Shape, changed, images.Pixels)), nil))
+		s := nb.Must(spectral.MeanSpectrum(nb.Context(), nb.Must(spectral.Difference(images.Shape, changed,
+			images.Pixels)), nil))
 		tiles = addTile(tiles, spectrumTile(&s.Amplitude), name)
 		t.Add(name, nb.Must(s.Amplitude.Centroid()))
 	}
-	for _, name := range []string{"brightness", "contrast", "defocus_blur", "pixelate", "gaussian_noise", "impulse_noise"} {
-		c := nb.Must(corrupt.New(corrupt.Setting{Name: name, Severity: severity}, images.Shape, corrupt.Key{Data: "CIFAR-10"}))
+	for _, name := range []string{"brightness", "contrast", "defocus_blur", "pixelate", "gaussian_noise",
+		"impulse_noise"} {
+		c := nb.Must(corrupt.New(corrupt.Setting{Name: name, Severity: severity}, images.Shape,
+			corrupt.Key{Data: "CIFAR-10"}))
 		changed := make([]uint8, len(images.Pixels))
 		nb.Check(c.Images(nb.Context(), changed, images.Pixels, images.IDs, 0, nil))
 		add(name, changed)
@@ -188,11 +203,13 @@ func SpectraOfChange(images *dataset.Images, severity int) (*nb.Figure, *nb.Tabu
 		a := nb.Must(augment.Parse(name))
 		var changed []uint8
 		for i := range images.Len() {
-			changed = append(changed, View(a, images.Shape, images.Image(i), augment.Address{Seed: 1, Image: uint64(images.IDs[i])})...)
+			changed = append(changed, View(a, images.Shape, images.Image(i), augment.Address{Seed: 1,
+				Image: uint64(images.IDs[i])})...)
 		}
 		add(name, changed)
 	}
-	return nb.Images("what shifts and augmentations change, by frequency: mean amplitude from 0.1 (black) to 30 (white), logarithmic, zero frequency in the middle", Grey, tiles...), t
+	return nb.Images("what shifts and augmentations change, by frequency: mean amplitude from 0.1 (black) to 30 "+
+		"(white), logarithmic, zero frequency in the middle", Grey, tiles...), t
 }
 
 // Classes are the classes of a path's predictions for two classes, as Curve gives them.
@@ -207,7 +224,8 @@ func Classes(p []float64) (classes []int32) {
 	return classes
 }
 
-// Grouped are the testbed's models of the paper's figure 4: those of torchvision, those trained for robustness, and zero-shot CLIP.
+// Grouped are the testbed's models of the paper's figure 4: those of torchvision, those trained for
+// robustness, and zero-shot CLIP.
 func Grouped(testbed lines.Models) lines.Models {
 	return slices.DeleteFunc(slices.Clone(testbed), func(m lines.Model) bool {
 		return !slices.Contains([]string{"torchvision", "robustness", "clip"}, m.Labels["group"])

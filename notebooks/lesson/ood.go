@@ -18,9 +18,10 @@ import (
 	"github.com/certspec/certspec/pixel"
 )
 
-// Hills is a network of three layers on the plane, sure of class 0 around (0.25, 0.5) and of class 1 around (0.75, 0.5). The first layer gives the
-// distances from a centre along both diagonals, on all four sides; their sum is twice the larger of |dx| and |dy|. The second gives
-// max(0, 1 − 2.5·sum), the third the logits, 6 times these.
+// Hills is a network of three layers on the plane, sure of class 0 around (0.25, 0.5) and of class
+// 1 around (0.75, 0.5). The first layer gives the distances from a centre along both diagonals, on
+// all four sides; their sum is twice the larger of |dx| and |dy|. The second gives max(0, 1 −
+// 2.5·sum), the third the logits, 6 times these.
 func Hills() *feedforward.Network {
 	b := feedforward.NewBuilder(2)
 	var w, bias []float64
@@ -42,8 +43,9 @@ func Hills() *feedforward.Network {
 	return nb.Must(b.Network(b.Dense(hills, 2, []float64{6, 0, 0, 6}, nil)))
 }
 
-// Plane is the unit square, from black where a network is not sure at all to white where it is certain: its confidence, the bound over balls of
-// one of the radii by intervals, and by CROWN, side by side, the points marked by small squares. A slider chooses the radius.
+// Plane is the unit square, from black where a network is not sure at all to white where it is
+// certain: its confidence, the bound over balls of one of the radii by intervals, and by CROWN,
+// side by side, the points marked by small squares. A slider chooses the radius.
 func Plane(n *feedforward.Network, points [][2]float64, radii ...float64) *nb.Widget {
 	const side, pixels, gap = 48, 4, 16
 	shape := pixel.Shape{Height: side * pixels, Width: 3*side*pixels + 2*gap, Channels: 1}
@@ -82,7 +84,8 @@ func Plane(n *feedforward.Network, points [][2]float64, radii ...float64) *nb.Wi
 		rows = append(rows, nb.Row{Name: "ε = " + slider.Values[i], Images: [][]uint8{draw(radii[i])}})
 	}
 	caption := "confidence on the plane, its bound by intervals, and by CROWN; small squares are foreign points"
-	return nb.Browse(caption, shape, []nb.Slider{slider}, func(at []int) []uint8 { return draw(radii[at[0]]) }, nb.Images(caption, shape, rows...))
+	return nb.Browse(caption, shape, []nb.Slider{slider}, func(at []int) []uint8 { return draw(radii[at[0]]) },
+		nb.Images(caption, shape, rows...))
 }
 
 // Here is the first of some data sets that is on this machine, or nil.
@@ -96,8 +99,10 @@ func Here(names ...string) *dataset.Dataset {
 	return nil
 }
 
-// ByClass shows a foreign image of each of its classes, the first of a set, in a row for each network with what it takes the image for, and its confidence.
-func ByClass(data *dataset.Dataset, classes, networks []string, file func(network, set string) *ood.Measurement, set string) *nb.Figure {
+// ByClass shows a foreign image of each of its classes, the first of a set, in a row for each
+// network with what it takes the image for, and its confidence.
+func ByClass(data *dataset.Dataset, classes, networks []string, file func(network, set string) *ood.Measurement,
+	set string) *nb.Figure {
 	images := nb.Must(data.Load(nb.Context()))
 	rows := make([]nb.Row, len(networks))
 	for k, name := range networks {
@@ -114,27 +119,33 @@ func ByClass(data *dataset.Dataset, classes, networks []string, file func(networ
 			rows[k].Words = append(rows[k].Words, fmt.Sprintf("%s\n%.2f", classes[l.Class], math.Exp(l.Log)))
 		}
 	}
-	return nb.Images("a foreign image of each class: what networks take it for, and how sure they are", images.Shape, rows...)
+	return nb.Images("a foreign image of each class: what networks take it for, and how sure they are", images.Shape,
+		rows...)
 }
 
-// Attacked shows one image as it is, and the points within epsilon at which an attack (20 steps of Auto-PGD, and 10 from the contrast start) found each
-// network to be surest, with the confidence of every network there.
-func Attacked(data *dataset.Dataset, image int, epsilon float64, networks []string, open func(name string) *feedforward.Network) *nb.Figure {
+// Attacked shows one image as it is, and the points within epsilon at which an attack (20 steps of
+// Auto-PGD, and 10 from the contrast start) found each network to be surest, with the confidence of
+// every network there.
+func Attacked(data *dataset.Dataset, image int, epsilon float64, networks []string,
+	open func(name string) *feedforward.Network) *nb.Figure {
 	one := data.Subset(dataset.Range(image, image+1))
 	images := nb.Must(one.Load(nb.Context()))
 	folder := nb.Must(os.MkdirTemp("", "attacked"))
 	defer os.RemoveAll(folder)
-	short := func(name string) string { return name[strings.LastIndex(name, "-")+1:] } // whole names are wider than the pictures
+	// whole names are wider than the pictures
+	short := func(name string) string { return name[strings.LastIndex(name, "-")+1:] }
 	row := nb.Row{Images: [][]uint8{images.Image(0)}, Heads: []string{"as it is"}}
 	points := [][]float32{nil}
 	for _, b := range images.Image(0) {
 		points[0] = append(points[0], float32(b)/255)
 	}
 	for _, name := range networks {
-		o := ood.AttackOptions{Epsilon: epsilon, Attacks: []string{"apgd", "contrast"}, Steps: 20, Restarts: 1, Monotone: 10, Points: filepath.Join(folder, name+".npy")}
+		o := ood.AttackOptions{Epsilon: epsilon, Attacks: []string{"apgd", "contrast"}, Steps: 20, Restarts: 1,
+			Monotone: 10, Points: filepath.Join(folder, name+".npy")}
 		nb.Must(ood.Attack(nb.Context(), open(name), one, o))
 		points = append(points, nb.Must(dataset.ReadAnyArray(nb.Context(), o.Points)).Reals())
-		row.Images, row.Heads = append(row.Images, nb.Bytes(points[len(points)-1])), append(row.Heads, "against "+short(name))
+		row.Images, row.Heads = append(row.Images, nb.Bytes(points[len(points)-1])),
+			append(row.Heads, "against "+short(name))
 	}
 	for _, p := range points {
 		x, words := make([]float64, len(p)), make([]string, len(networks))
@@ -168,16 +179,19 @@ func Ends(data *dataset.Dataset, m *ood.Measurement, batch, count int) *nb.Figur
 		}
 		return r
 	}
-	return nb.Images("out-images by their bounds", images.Shape, row("smallest", lines[:count]), row("largest", lines[batch-count:]))
+	return nb.Images("out-images by their bounds", images.Shape, row("smallest", lines[:count]),
+		row("largest", lines[batch-count:]))
 }
 
-// Sorted is a batch as the quantile of GOOD splits it: the images of the first lines, sorted by their bounds, of which the share of q percent
-// with the smallest has the bound in the loss, and the others their logits. A slider chooses q.
+// Sorted is a batch as the quantile of GOOD splits it: the images of the first lines, sorted by
+// their bounds, of which the share of q percent with the smallest has the bound in the loss, and
+// the others their logits. A slider chooses q.
 func Sorted(m *ood.Measurement, batch int, quantiles ...int) *nb.Widget {
 	lines := sorted(m, batch)
 	frame := func(at int) *nb.Figure {
 		certified := batch * quantiles[at] / 100
-		low, high, clean := nb.Line{Name: "bound, in the loss"}, nb.Line{Name: "bound, not in the loss"}, nb.Line{Name: "confidence"}
+		low, high, clean := nb.Line{Name: "bound, in the loss"}, nb.Line{Name: "bound, not in the loss"},
+			nb.Line{Name: "confidence"}
 		for i, l := range lines {
 			to := &low
 			if i >= certified {
@@ -186,7 +200,8 @@ func Sorted(m *ood.Measurement, batch int, quantiles ...int) *nb.Widget {
 			to.X, to.Y = append(to.X, float64(i+1)), append(to.Y, math.Exp(l.Upper))
 			clean.X, clean.Y = append(clean.X, float64(i+1)), append(clean.Y, math.Exp(l.Log))
 		}
-		title := fmt.Sprintf("Q = %d: %d of %d images by their bounds, %d by their logits", quantiles[at], certified, batch, batch-certified)
+		title := fmt.Sprintf("Q = %d: %d of %d images by their bounds, %d by their logits", quantiles[at], certified,
+			batch, batch-certified)
 		return nb.Lines(nb.Axes{Title: title, X: "image of the batch, by its bound", Y: "confidence"}, clean, low, high)
 	}
 	slider := nb.Slider{Name: "Q", Start: len(quantiles) / 2}

@@ -19,8 +19,8 @@ func Wrong(r *preflight.Report) (found []preflight.Check) {
 	return found
 }
 
-// SampleBySample compares two runs over the same images and noise samples: how many images have another count, how many samples got another
-// answer, and the greatest difference of a radius.
+// SampleBySample compares two runs over the same images and noise samples: how many images have
+// another count, how many samples got another answer, and the greatest difference of a radius.
 func SampleBySample(a, b *rs.Run) (t *nb.Tabular, flipped int) {
 	images, apart := 0, 0.0
 	for i, row := range a.Rows {

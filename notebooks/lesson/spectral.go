@@ -40,7 +40,8 @@ func Swapped(shape pixel.Shape, phases, amplitudes []uint8) []uint8 {
 	return nb.Bytes(end)
 }
 
-// LogAmplitude is the logarithm to base 10 of the mean amplitude of every frequency over images of a shape, at least −3.
+// LogAmplitude is the logarithm to base 10 of the mean amplitude of every frequency over images of
+// a shape, at least −3.
 func LogAmplitude(shape pixel.Shape, images []uint8) *spectral.Map {
 	m := nb.Must(spectral.MeanSpectrum(nb.Context(), spectral.Bytes(shape, images), nil)).Amplitude
 	for k, v := range m.Values {
@@ -49,12 +50,14 @@ func LogAmplitude(shape pixel.Shape, images []uint8) *spectral.Map {
 	return &m
 }
 
-// Phases are the phases of the green channel of an image of 32 × 32 pixels, from black, −π, to white, π; zero frequency is in the middle.
+// Phases are the phases of the green channel of an image of 32 × 32 pixels, from black, −π, to
+// white, π; zero frequency is in the middle.
 func Phases(image []uint8) []uint8 {
 	const side = 32
 	half := nb.Must(fourier.NewHalf(side, side))
 	plan := nb.Must(fourier.NewPlan[float64](side, side))
-	green, whole := make([]float64, side*side), fourier.Spectrum[float64]{Re: make([]float64, side*side), Im: make([]float64, side*side)}
+	green, whole := make([]float64, side*side), fourier.Spectrum[float64]{Re: make([]float64, side*side),
+		Im: make([]float64, side*side)}
 	for k := range green {
 		green[k] = float64(image[3*k+1]) / pixel.Steps
 	}
@@ -90,8 +93,10 @@ func Probed(data *dataset.Dataset, i, u, v int) []uint8 {
 	return nb.Bytes(values)
 }
 
-// Mixed is the view of an image that a drawn FourierMix gives, after change has altered each chain and with the share keep of the image itself.
-func Mixed(mix augment.FourierMix, draw *augment.FourierMixDraw, shape pixel.Shape, image []uint8, keep float64, change func(*augment.FourierMixChain)) []uint8 {
+// Mixed is the view of an image that a drawn FourierMix gives, after change has altered each chain
+// and with the share keep of the image itself.
+func Mixed(mix augment.FourierMix, draw *augment.FourierMixDraw, shape pixel.Shape, image []uint8, keep float64,
+	change func(*augment.FourierMixChain)) []uint8 {
 	d := augment.FourierMixDraw{Keep: keep, Chains: slices.Clone(draw.Chains)}
 	for k := range d.Chains {
 		if change != nil {
@@ -125,7 +130,8 @@ func Corrupted(images *dataset.Images, s corrupt.Setting, i int) []uint8 {
 	return out
 }
 
-// Severities shows image i under every corruption of each family at severities 1 to 5, under a title that names the family.
+// Severities shows image i under every corruption of each family at severities 1 to 5, under a
+// title that names the family.
 func Severities(images *dataset.Images, i int, title string, families ...corrupt.Family) {
 	for _, family := range families {
 		var rows []nb.Row
@@ -135,7 +141,8 @@ func Severities(images *dataset.Images, i int, title string, families ...corrupt
 			}
 			row := nb.Row{Name: strings.ReplaceAll(info.Name, "_", " ")}
 			for severity := 1; severity <= 5; severity++ {
-				row.Images = append(row.Images, Corrupted(images, corrupt.Setting{Name: info.Name, Severity: severity}, i))
+				row.Images = append(row.Images, Corrupted(images, corrupt.Setting{Name: info.Name, Severity: severity},
+					i))
 			}
 			rows = append(rows, row)
 		}
@@ -158,11 +165,12 @@ func Names(family corrupt.Family) (names []string) {
 	return names
 }
 
-// Changed shows the mean amplitude spectrum of what the corruptions of CIFAR-C and C-bar change of the images at a severity, and a table of the
-// centroids, sorted.
+// Changed shows the mean amplitude spectrum of what the corruptions of CIFAR-C and C-bar change of
+// the images at a severity, and a table of the centroids, sorted.
 func Changed(images *dataset.Images, title string, severity int, note string) {
 	clean := nb.Must(spectral.MeanSpectrum(nb.Context(), spectral.Bytes(images.Shape, images.Pixels), nil))
-	tiles := map[corrupt.Family][]nb.Row{corrupt.C: {{Images: [][]uint8{spectrumTile(&clean.Amplitude)}, Words: []string{"clean images"}}}}
+	tiles := map[corrupt.Family][]nb.Row{corrupt.C: {{Images: [][]uint8{spectrumTile(&clean.Amplitude)},
+		Words: []string{"clean images"}}}}
 	t := nb.Columns("group", "corruption", "severity", "centroid")
 	means := map[corrupt.Group]float64{}
 	out := make([]uint8, len(images.Pixels))
@@ -171,9 +179,11 @@ func Changed(images *dataset.Images, title string, severity int, note string) {
 		if info.Family != corrupt.C && info.Family != corrupt.CBar {
 			continue
 		}
-		c := nb.Must(corrupt.New(corrupt.Setting{Name: info.Name, Severity: severity}, images.Shape, corrupt.Key{Data: "CIFAR-10"}))
+		c := nb.Must(corrupt.New(corrupt.Setting{Name: info.Name, Severity: severity}, images.Shape,
+			corrupt.Key{Data: "CIFAR-10"}))
 		nb.Check(c.Images(nb.Context(), out, images.Pixels, images.IDs, 0, report))
-		s := nb.Must(spectral.MeanSpectrum(nb.Context(), nb.Must(spectral.Difference(images.Shape, out, images.Pixels)), nil))
+		s := nb.Must(spectral.MeanSpectrum(nb.Context(), nb.Must(spectral.Difference(images.Shape, out, images.Pixels)),
+			nil))
 		centroid := nb.Must(s.Amplitude.Centroid())
 		t.Add(string(info.Group), info.Name, severity, centroid)
 		means[info.Group] += centroid / 5
@@ -182,13 +192,17 @@ func Changed(images *dataset.Images, title string, severity int, note string) {
 	slices.SortFunc(t.Rows, func(a, b []any) int { return cmp.Compare(a[3].(float64), b[3].(float64)) })
 	amplitude, power := nb.Must(clean.Amplitude.Slope(1, 15)), nb.Must(clean.Power.Slope(1, 15))
 	t.Notes = []string{
-		fmt.Sprintf("Mean centroids: Low %.2f, Mid %.2f, High %.2f periods per image; %d images%s.", means[corrupt.Low], means[corrupt.Mid], means[corrupt.High], images.Len(), note),
-		fmt.Sprintf("The clean spectrum falls off like f^%.2f in amplitude and f^%.2f in power, from 1 to 15 periods.", amplitude.Exponent, power.Exponent),
+		fmt.Sprintf("Mean centroids: Low %.2f, Mid %.2f, High %.2f periods per image; %d images%s.", means[corrupt.Low],
+			means[corrupt.Mid], means[corrupt.High], images.Len(), note),
+		fmt.Sprintf("The clean spectrum falls off like f^%.2f in amplitude and f^%.2f in power, from 1 to 15 periods.",
+			amplitude.Exponent, power.Exponent),
 		corrupt.DrawnFrost,
 	}
 	const scale = "mean amplitude at each frequency, from 0.1 (black) to 30 (white), logarithmic"
-	nb.Show(nb.Images(fmt.Sprintf("%s: clean images and what CIFAR-C changes, severity %d; %s. %s", title, severity, scale, corrupt.DrawnFrost), Grey, tiles[corrupt.C]...),
-		nb.Images(fmt.Sprintf("%s: what CIFAR-C-bar changes, severity %d; %s", title, severity, scale), Grey, tiles[corrupt.CBar]...), t)
+	nb.Show(nb.Images(fmt.Sprintf("%s: clean images and what CIFAR-C changes, severity %d; %s. %s", title, severity,
+		scale, corrupt.DrawnFrost), Grey, tiles[corrupt.C]...),
+		nb.Images(fmt.Sprintf("%s: what CIFAR-C-bar changes, severity %d; %s", title, severity, scale), Grey,
+			tiles[corrupt.CBar]...), t)
 }
 
 // spectrumTile draws the logarithm of mean amplitudes, from 0.1 (black) to 30 (white); zero frequency is in the middle.
@@ -214,8 +228,8 @@ func addTile(rows []nb.Row, picture []uint8, name string) []nb.Row {
 	return rows
 }
 
-// Sweep is a table of the average certified radius of a sweep over groups of corruptions, beside the published figures by the name of a
-// group, and one of every corruption.
+// Sweep is a table of the average certified radius of a sweep over groups of corruptions, beside
+// the published figures by the name of a group, and one of every corruption.
 func Sweep(folder string, published map[string]float64) (groups, each *nb.Tabular) {
 	s := nb.Must(sweep.Open(folder))
 	c := nb.Must(compare.MeanACR(nb.Context(), s.Radii(), resample.Options{}))
@@ -230,10 +244,12 @@ func Sweep(folder string, published map[string]float64) (groups, each *nb.Tabula
 			add("mACR-"+g.Name, g.Name, g)
 		}
 	}
-	note := fmt.Sprintf("%d images of %s, n ≤ %d noise samples for each, %g %% intervals of the bootstrap over images.", c.Images, s.Header.Data.Name,
+	note := fmt.Sprintf("%d images of %s, n ≤ %d noise samples for each, %g %% intervals of the bootstrap over images.",
+		c.Images, s.Header.Data.Name,
 		s.Header.Rule.Looks[len(s.Header.Rule.Looks)-1].Samples, 100*c.Bootstrap.Confidence)
 	if s.Clean != nil {
-		note += fmt.Sprintf(" Without corruption the ACR is %.4f; published %.3f.", s.Clean.ACR().Value, published["clean"])
+		note += fmt.Sprintf(" Without corruption the ACR is %.4f; published %.3f.", s.Clean.ACR().Value,
+			published["clean"])
 	}
 	if len(s.Unfinished) > 0 {
 		note += fmt.Sprintf(" Not complete and left out: %d ledgers.", len(s.Unfinished))
@@ -244,10 +260,12 @@ func Sweep(folder string, published map[string]float64) (groups, each *nb.Tabula
 	groups.Notes = []string{note}
 	ordered := len(c.Order) > 0
 	for _, d := range c.Order {
-		groups.Notes = append(groups.Notes, fmt.Sprintf("From %s: %+.4f (%+.4f to %+.4f, paired by image).", d.Name, d.Difference.Difference, d.Interval.Low, d.Interval.High))
+		groups.Notes = append(groups.Notes, fmt.Sprintf("From %s: %+.4f (%+.4f to %+.4f, paired by image).", d.Name,
+			d.Difference.Difference, d.Interval.Low, d.Interval.High))
 		ordered = ordered && d.Difference.Difference > 0
 	}
-	groups.Notes = append(groups.Notes, "Low < Mid < High: "+map[bool]string{true: "yes", false: "no"}[ordered]+"; published: yes.")
+	groups.Notes = append(groups.Notes, "Low < Mid < High: "+map[bool]string{true: "yes", false: "no"}[ordered]+
+		"; published: yes.")
 	slices.SortFunc(c.Corruptions, func(a, b compare.NamedACR) int { return cmp.Compare(a.ACR, b.ACR) })
 	each = nb.Columns("corruption", "severities", "ACR", "low", "high")
 	for _, a := range c.Corruptions {

@@ -13,10 +13,13 @@ import (
 	"github.com/certspec/certspec/nb"
 )
 
-// Attacked runs the four attacks on confidence of Emde et al. 2025 on the images: a table of accuracy, mean confidence and calibration errors without and
-// under each attack, and the reliability diagram of each as a line, over bins that are not empty. It checks that no attack changes an answer and
-// that the attacks on the prediction do what they say. raised tells whether (1, y) raises both calibration errors.
-func Attacked(m *modelfile.Model, images *dataset.Images, epsilon float64, steps int) (t *nb.Tabular, lines []nb.Line, raised bool) {
+// Attacked runs the four attacks on confidence of Emde et al. 2025 on the images: a table of
+// accuracy, mean confidence and calibration errors without and under each attack, and the
+// reliability diagram of each as a line, over bins that are not empty. It checks that no attack
+// changes an answer and that the attacks on the prediction do what they say. raised tells whether
+// (1, y) raises both calibration errors.
+func Attacked(m *modelfile.Model, images *dataset.Images, epsilon float64, steps int) (t *nb.Tabular, lines []nb.Line,
+	raised bool) {
 	attacks := attack.ACEAttacks(epsilon)
 	for i := range attacks {
 		attacks[i].Steps = steps
@@ -48,8 +51,10 @@ func Attacked(m *modelfile.Model, images *dataset.Images, epsilon float64, steps
 		}
 		lines = append(lines, line)
 	}
-	nb.Assert(means[3] >= means[0] && means[4] <= means[0], "the attacks on ŷ do not do what they say: mean confidences %v", means)
-	return t, append(lines, nb.Line{Name: "calibrated", X: []float64{0, 1}, Y: []float64{0, 1}}), eces[2] > eces[0] && adaptive[2] > adaptive[0]
+	nb.Assert(means[3] >= means[0] && means[4] <= means[0],
+		"the attacks on ŷ do not do what they say: mean confidences %v", means)
+	return t, append(lines, nb.Line{Name: "calibrated", X: []float64{0, 1}, Y: []float64{0, 1}}), eces[2] > eces[0] &&
+		adaptive[2] > adaptive[0]
 }
 
 // Batch is a batch of confidences with what an adversary may make of them.
@@ -59,7 +64,8 @@ type Batch struct {
 	Correct             []bool
 }
 
-// DrawnBatch are count calibrated confidences, drawn with a seed, each within the standard certificate's interval at radius epsilon.
+// DrawnBatch are count calibrated confidences, drawn with a seed, each within the standard
+// certificate's interval at radius epsilon.
 func DrawnBatch(count int, sigma, epsilon float64, seed uint64) Batch {
 	random := rand.New(rand.NewPCG(1, seed))
 	b := Batch{Sigma: sigma, Epsilon: epsilon}
@@ -84,13 +90,16 @@ func (b Batch) Worst() float64 {
 	return nb.Must(calib.ExactCCE(b.Correct, b.Lower, b.Upper, driverBins().Edges())).CCE
 }
 
-// Drive is the ECE of the batch step by step as an adversary drives it: a full step has the length, in the units of ε, and moves the probit of a
-// confidence by length/σ, the most that smoothing allows (Salman et al. 2019, lemma 2).
+// Drive is the ECE of the batch step by step as an adversary drives it: a full step has the length,
+// in the units of ε, and moves the probit of a confidence by length/σ, the most that smoothing
+// allows (Salman et al. 2019, lemma 2).
 func (b Batch) Drive(name string, driver attack.Driver, steps int, length float64) nb.Line {
-	st := &attack.State{Sigma: b.Sigma, Epsilon: b.Epsilon, Length: length, Confidence: slices.Clone(b.Clean), Correct: b.Correct, Direction: make([]float32, len(b.Clean))}
+	st := &attack.State{Sigma: b.Sigma, Epsilon: b.Epsilon, Length: length, Confidence: slices.Clone(b.Clean),
+		Correct: b.Correct, Direction: make([]float32, len(b.Clean))}
 	line := nb.Line{Name: name}
 	for step := range steps {
-		line.X, line.Y = append(line.X, float64(step)), append(line.Y, nb.Must(calib.ECE(b.Correct, st.Confidence, driverBins())))
+		line.X, line.Y = append(line.X, float64(step)),
+			append(line.Y, nb.Must(calib.ECE(b.Correct, st.Confidence, driverBins())))
 		st.Step = step
 		nb.Check(driver.Drive(st))
 		for i, way := range st.Direction {
@@ -116,8 +125,9 @@ type percentages struct {
 	at             []float64
 }
 
-// Table7 is what Emde et al. 2025 report in table 7 for FashionMNIST, in per cent: the best certified accuracy (CA), and among models within three
-// points of it the smallest certified calibration error (ACCE, searched by ADMM) and certified Brier score (CBS).
+// Table7 is what Emde et al. 2025 report in table 7 for FashionMNIST, in per cent: the best
+// certified accuracy (CA), and among models within three points of it the smallest certified
+// calibration error (ACCE, searched by ADMM) and certified Brier score (CBS).
 func Table7() *nb.Tabular {
 	rows := []percentages{
 		{"best CA", "all", []float64{90, 89, 85, 79, 63}},
@@ -134,11 +144,13 @@ func Table7() *nb.Tabular {
 		for i, v := range r.at {
 			row = append(row, v)
 			if k > 1 && rows[k-1].metric == r.metric {
-				nb.Assert(v <= rows[k-1].at[i], "%s of %s at the radius %d is %g, above %g of %s", r.metric, r.method, i, v, rows[k-1].at[i], rows[k-1].method)
+				nb.Assert(v <= rows[k-1].at[i], "%s of %s at the radius %d is %g, above %g of %s", r.metric, r.method,
+					i, v, rows[k-1].at[i], rows[k-1].method)
 			}
 		}
 		t.Add(row...)
 	}
-	t.Notes = []string{"Emde et al. 2025, table 7: FashionMNIST, ResNet-110, 500 images, n = 100,000; published figures, not ours."}
+	t.Notes = []string{"Emde et al. 2025, table 7: FashionMNIST, ResNet-110, 500 images, n = 100,000; published " +
+		"figures, not ours."}
 	return t
 }

@@ -14,16 +14,20 @@ import (
 // bands are ranges of accuracy, in percent, that networks are sorted into.
 var bands = [][2]float64{{0, 30}, {30, 45}, {45, 60}, {60, 75}, {75, 85}, {85, 90}, {90, 100}}
 
-// ByAccuracy sets networks trained without augmentation beside each other by their accuracy: those of the study, those of published.jsonl in its folder (measured on the same images)
-// and released ones; for each range the mean, least and greatest HFF within classes, and the points of accuracy that Gaussian noise takes. Models without these two numbers are left out.
+// ByAccuracy sets networks trained without augmentation beside each other by their accuracy: those
+// of the study, those of published.jsonl in its folder (measured on the same images) and released
+// ones; for each range the mean, least and greatest HFF within classes, and the points of accuracy
+// that Gaussian noise takes. Models without these two numbers are left out.
 func (s *Study) ByAccuracy(released lines.Models) *nb.Tabular {
-	t := nb.Columns("trained without augmentation", "accuracy, %", "networks", "HFF within classes", "lost to Gaussian noise, points")
+	t := nb.Columns("trained without augmentation", "accuracy, %", "networks", "HFF within classes",
+		"lost to Gaussian noise, points")
 	t.Title = "What a network has learned decides what its numbers say"
 	kept := func(models lines.Models) lines.Models { return models.Where("augmentation", "clean") }
 	for _, source := range []struct {
 		name   string
 		models lines.Models
-	}{{"ours", kept(s.Models)}, {"published, on our images", s.Published}, {"released with the paper", kept(released)}} {
+	}{{"ours", kept(s.Models)}, {"published, on our images", s.Published}, {"released with the paper",
+		kept(released)}} {
 		for _, band := range bands {
 			var fractions, losses []float64
 			for _, m := range source.models {
@@ -34,11 +38,14 @@ func (s *Study) ByAccuracy(released lines.Models) *nb.Tabular {
 				}
 			}
 			if len(fractions) > 0 {
-				t.Add(source.name, fmt.Sprintf("%.0f to %.0f", band[0], band[1]), len(fractions), spread(fractions, 3), spread(losses, 1))
+				t.Add(source.name, fmt.Sprintf("%.0f to %.0f", band[0], band[1]), len(fractions), spread(fractions, 3),
+					spread(losses, 1))
 			}
 		}
 	}
-	t.Notes = []string{s.State() + ". Mean over networks (least to greatest). Ours and the published ones: a JPEG copy of CIFAR-10, severities 1, 3 and 5; released: CIFAR-10 and all severities."}
+	t.Notes = []string{s.State() +
+		". Mean over networks (least to greatest). Ours and the published ones: a JPEG copy of CIFAR-10, severities " +
+		"1, 3 and 5; released: CIFAR-10 and all severities."}
 	return t
 }
 

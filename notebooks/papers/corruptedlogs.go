@@ -14,9 +14,11 @@ import (
 	"github.com/certspec/certspec/rs/compare"
 )
 
-// CorruptedLogs are average certified radii by frequency group of the published logs in $CERTSPEC_DATA/certify-logs-shift: Low, and each next group less the one
-// before; and the mean over all corruptions less that of the model named from. It is nil where the logs are not there. ordered are the models whose radii rise
-// from group to group, and above those whose mean stands above from's, each by an interval above 0.
+// CorruptedLogs are average certified radii by frequency group of the published logs in
+// $CERTSPEC_DATA/certify-logs-shift: Low, and each next group less the one before; and the mean
+// over all corruptions less that of the model named from. It is nil where the logs are not there.
+// ordered are the models whose radii rise from group to group, and above those whose mean stands
+// above from's, each by an interval above 0.
 func CorruptedLogs(from string) (t *nb.Tabular, models, ordered, above []string) {
 	folder := filepath.Join(os.Getenv("CERTSPEC_DATA"), "certify-logs-shift")
 	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) || os.Getenv("CERTSPEC_DATA") == "" {
@@ -43,12 +45,14 @@ func CorruptedLogs(from string) (t *nb.Tabular, models, ordered, above []string)
 			t.Add(append(row, "–")...)
 			continue
 		}
-		d := nb.Must(compare.Sweeps(nb.Context(), logs[base].Corrupted(testImages), m.Corrupted(testImages), resample.Options{})).MACR
+		d := nb.Must(compare.Sweeps(nb.Context(), logs[base].Corrupted(testImages), m.Corrupted(testImages),
+			resample.Options{})).MACR
 		if t.Add(append(row, difference(d))...); d.Interval.Low > 0 {
 			above = append(above, m.Name)
 		}
 	}
-	t.Notes = []string{"Logs released with the code of CAT-RS: ResNet-110, σ = 0.25, n = 100,000, 100 images in each of 75 cells of CIFAR-10-C; 95 % intervals of the bootstrap over images, paired."}
+	t.Notes = []string{"Logs released with the code of CAT-RS: ResNet-110, σ = 0.25, n = 100,000, 100 images in " +
+		"each of 75 cells of CIFAR-10-C; 95 % intervals of the bootstrap over images, paired."}
 	return t, models, ordered, above
 }
 

@@ -1,5 +1,6 @@
-// Package papers holds the longer steps of the notebooks about training (act, fouriermix), which need networks or the results of
-// experiments. Like a cell, its functions end the program with a message where something fails.
+// Package papers holds the longer steps of the notebooks about training (act, fouriermix), which
+// need networks or the results of experiments. Like a cell, its functions end the program with a
+// message where something fails.
 package papers
 
 import (
@@ -97,7 +98,8 @@ func (j *judge) findings() *Findings {
 		if d == nil {
 			continue
 		}
-		f.List = append(f.List, Finding{j.claims[i], []Part{{Value: d.Difference, Low: d.Interval.Low, High: d.Interval.High,
+		f.List = append(f.List, Finding{j.claims[i], []Part{{Value: d.Difference, Low: d.Interval.Low,
+			High:      d.Interval.High,
 			Published: j.published[i], Of: fmt.Sprintf("%.3f and %.3f", d.B, d.A)}}, says[0].String()})
 		says = says[1:]
 	}
@@ -119,7 +121,8 @@ var on = map[string]string{"clean": " on clean images", "mACR C": " on C", "mACR
 // orderings judges the orderings of Sun et al. 2021, table 1 and section 5, by tables of one tier.
 func orderings(found []*experiment.Filled) *Findings {
 	j := &judge{found: found}
-	models := []string{"Gaussian", "Gaussian+JSD", "AutoAugment+JSD", "AugMix+JSD", "AugMix+HCR", "FourierMix+JSD", "FourierMix+HCR"}
+	models := []string{"Gaussian", "Gaussian+JSD", "AutoAugment+JSD", "AugMix+JSD", "AugMix+HCR", "FourierMix+JSD",
+		"FourierMix+HCR"}
 	for _, m := range models {
 		j.above(m+": Mid above Low", m, "C Mid", m, "C Low")
 		j.above(m+": High above Mid", m, "C High", m, "C Mid")
@@ -294,8 +297,9 @@ func count(is bool) int {
 	return 0
 }
 
-// BySeverity is the average certified radius of a recipe over the corruptions of a group at each severity, and at 0 on the clean ones of the
-// same images; the mean over its seeds. A severity at which a corruption is missing is left out.
+// BySeverity is the average certified radius of a recipe over the corruptions of a group at each
+// severity, and at 0 on the clean ones of the same images; the mean over its seeds. A severity at
+// which a corruption is missing is left out.
 func BySeverity(folder, recipe, name string, group []string) nb.Line {
 	m := nb.Must(experiment.ReadManifest(folder))
 	sum, count := map[int]float64{}, map[int]float64{}
@@ -320,7 +324,8 @@ func BySeverity(folder, recipe, name string, group []string) nb.Line {
 			}
 		}
 		if len(images) > 0 {
-			clean := slices.DeleteFunc(slices.Clone(radii.Outcomes("clean")), func(row experiment.Outcome) bool { return !images[row.Image] })
+			clean := slices.DeleteFunc(slices.Clone(radii.Outcomes("clean")),
+				func(row experiment.Outcome) bool { return !images[row.Image] })
 			sum[0], count[0] = sum[0]+clean.ACR(), count[0]+1
 		}
 	}
@@ -348,7 +353,8 @@ func Centres(folder, title string) (figures []any) {
 			var decay float64
 			if n, _ := fmt.Sscanf(metric.Name, "fourier_fc%d_a%g", &centre, &decay); n == 2 && l.Values[k] != nil {
 				line := of[decay]
-				of[decay] = nb.Line{Name: l.Title, X: append(line.X, float64(centre)), Y: append(line.Y, l.Values[k].Mean)}
+				of[decay] = nb.Line{Name: l.Title, X: append(line.X, float64(centre)),
+					Y: append(line.Y, l.Values[k].Mean)}
 			}
 		}
 		for decay, line := range of {
@@ -357,7 +363,8 @@ func Centres(folder, title string) (figures []any) {
 	}
 	nb.Assert(len(lines) > 0, "no curve under filtered noise")
 	for _, decay := range slices.Sorted(maps.Keys(lines)) {
-		figures = append(figures, nb.Lines(nb.Axes{X: "centre frequency (periods per image)", Y: "average certified radius",
+		figures = append(figures, nb.Lines(nb.Axes{X: "centre frequency (periods per image)",
+			Y:     "average certified radius",
 			Title: fmt.Sprintf("%s, decay α = %g", title, decay)}, lines[decay]...))
 	}
 	return figures

@@ -15,8 +15,9 @@ import (
 // al. 2025, figures 17 and 18).
 func Changes(folder, table string) *nb.Figure {
 	f := nb.Must(experiment.Fill(nb.Context(), folder, table, resample.Options{Resamples: 20}))
-	return nb.Plot(nb.Must(experimentplot.Changes(f, false)), fmt.Sprintf("%s at tier %s: changes of certified accuracy "+
-		"and of the largest calibration error by further training, in points, by radius", f.Name, f.Tier))
+	return nb.Plot(nb.Must(experimentplot.Changes(f, false)),
+		fmt.Sprintf("%s at tier %s: changes of certified accuracy "+
+			"and of the largest calibration error by further training, in points, by radius", f.Name, f.Tier))
 }
 
 // Correlations draws the rank correlations over the models of a table (Emde et al. 2025, figure 19), and returns them.
@@ -24,7 +25,8 @@ func Changes(folder, table string) *nb.Figure {
 func Correlations(folder, table string, resamples int) (*nb.Figure, []experiment.RankCorrelation) {
 	of := nb.Must(experiment.RankCorrelations(nb.Context(), folder, table, resample.Options{Resamples: resamples}))
 	grid := nb.Must(experimentplot.Correlations("Do accuracy and calibration go together?", of))
-	return nb.Plot(grid, "rank correlations of certified accuracy, average certified radius, CCE and CBS over the models "+
+	return nb.Plot(grid, "rank correlations of certified accuracy, average certified radius, CCE and CBS over the "+
+		"models "+
 		"of "+table+", by radius"), of
 }
 
@@ -40,6 +42,7 @@ func Maps(table string) *nb.Figure {
 			titles, maps, high = append(titles, l.Title), append(maps, m), max(high, slices.Max(m.Values))
 		}
 	}
-	return nb.HeatMaps(fmt.Sprintf("%s at tier %s: average certified radius of images disturbed at one frequency; black "+
+	return nb.HeatMaps(fmt.Sprintf("%s at tier %s: average certified radius of images disturbed at one frequency; "+
+		"black "+
 		"is 0, white %.3f", f.Name, f.Tier, high), 0, high, titles, maps...)
 }

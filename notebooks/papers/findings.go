@@ -114,7 +114,8 @@ func capital(s string) string {
 // number has the digits that the interval supports: two of its half width.
 func (f *Findings) number(p Part) string {
 	digits, half := 0, (p.High-p.Low)/2
-	for digits < f.Digits && (half*math.Pow10(digits) < 9.5 || half == 0) && (half > 0 || p.Value != math.Round(p.Value)) {
+	for digits < f.Digits && (half*math.Pow10(digits) < 9.5 || half == 0) &&
+		(half > 0 || p.Value != math.Round(p.Value)) {
 		digits++
 	}
 	return fmt.Sprintf("%s (%s to %s)", trueMinus(p.Value, digits), trueMinus(p.Low, digits), trueMinus(p.High, digits))

@@ -16,15 +16,17 @@ type told struct {
 	place    string // as ours is called whose place is the same; "": none
 }
 
-// good is what we show of their tables: own images are MNIST with ε = 0.3, in table 9 with 0.4; of smooth noise, which the paper has for
-// colour images alone, CIFAR-10 with 0.01.
+// good is what we show of their tables: own images are MNIST with ε = 0.3, in table 9 with 0.4; of
+// smooth noise, which the paper has for colour images alone, CIFAR-10 with 0.01.
 var good = map[int][]told{1: mnist, 4: mnist, 9: mnist, 8: {
-	{"B/mnist/", "out", "80M Tiny Images", ""}, {"B/mnist/", "omniglot", "Omniglot", ""}, {"B/mnist/", "notmnist", "notMNIST", ""},
+	{"B/mnist/", "out", "80M Tiny Images", ""}, {"B/mnist/", "omniglot", "Omniglot", ""}, {"B/mnist/", "notmnist",
+		"notMNIST", ""},
 	{"B/c10/", "smooth-rgb", "smooth noise (CIFAR-10)", "smooth"},
 }}
 
 var mnist = []told{
-	{"B/mnist/", "clothes", "FashionMNIST", "mnist"}, {"B/mnist/", "letters", "EMNIST Letters", ""}, {"B/mnist/", "cifar10", "grey CIFAR-10", "grey"},
+	{"B/mnist/", "clothes", "FashionMNIST", "mnist"}, {"B/mnist/", "letters", "EMNIST Letters", ""},
+	{"B/mnist/", "cifar10", "grey CIFAR-10", "grey"},
 	{"B/mnist/", "uniform", "uniform noise", "uniform"},
 }
 
@@ -62,11 +64,13 @@ func slashed(percents []float64) string {
 	return text
 }
 
-// Beside has rows of a table of GOOD beside ours, where a set of ours has the place of theirs, and whether ours show what theirs say: of
-// tables 1, 8 and 9, whether GAUC is 0 (ours by its interval at 95 %, below half a percent or above it); of table 4, whether the mean
-// bound is 100 % (ours above 99.95 %). The networks are models by the names of the paper.
+// Beside has rows of a table of GOOD beside ours, where a set of ours has the place of theirs, and
+// whether ours show what theirs say: of tables 1, 8 and 9, whether GAUC is 0 (ours by its interval
+// at 95 %, below half a percent or above it); of table 4, whether the mean bound is 100 % (ours
+// above 99.95 %). The networks are models by the names of the paper.
 func Beside(table int, models map[string]string, ours func(model, set string) *ood.Comparison) *nb.Tabular {
-	t := nb.Columns(fmt.Sprintf("table %d: network", table), "theirs", "published", "our foreign images", "ours", "trend")
+	t := nb.Columns(fmt.Sprintf("table %d: network", table), "theirs", "published", "our foreign images", "ours",
+		"trend")
 	printed := published(table)
 	for _, of := range good[table] {
 		for _, name := range goodNames {
@@ -74,7 +78,8 @@ func Beside(table int, models map[string]string, ours func(model, set string) *o
 				continue
 			}
 			c, theirs := ours(models[name], of.place), printed(of, name)
-			values, trend := []float64{100 * c.Foreign.Confidence, 100 * *c.Foreign.Bound}, verdict(theirs[1] == 100, *c.Foreign.Bound > 0.9995, *c.Foreign.Bound <= 0.9995)
+			values, trend := []float64{100 * c.Foreign.Confidence, 100 * *c.Foreign.Bound}, verdict(theirs[1] == 100,
+				*c.Foreign.Bound > 0.9995, *c.Foreign.Bound <= 0.9995)
 			if table != 4 {
 				gauc := c.Intervals["gauc"].DeLong
 				values = []float64{100 * c.AUC, 100 * *c.AAUC, 100 * *c.GAUC}

@@ -6,8 +6,9 @@ import (
 	"github.com/certspec/certspec/internal/experiment"
 )
 
-// Goals judges, as Trends does, what goes beyond the paper: mixed losses, a fifth of the epochs, CROWN on the same weights and what rounding
-// outwards costs; tables B/goals, B/tighter and B/rigour, whose networks have one seed.
+// Goals judges, as Trends does, what goes beyond the paper: mixed losses, a fifth of the epochs,
+// CROWN on the same weights and what rounding outwards costs; tables B/goals, B/tighter and
+// B/rigour, whose networks have one seed.
 func (f *Foreign) Goals() *Findings {
 	out := &Findings{Unit: "points", Tier: "cpu", Digits: 1}
 	add := func(text string, a *experiment.Areas, parts []part) { out.add(text, a.Set, parts) }
@@ -30,7 +31,8 @@ func (f *Foreign) Goals() *Findings {
 		}
 	}
 	for _, a := range f.others {
-		text := map[string]string{"crown": "CROWN gives the same weights a greater GAUC", "plain": "without rounding GAUC is the same to a tenth of a point"}[a.By]
+		text := map[string]string{"crown": "CROWN gives the same weights a greater GAUC",
+			"plain": "without rounding GAUC is the same to a tenth of a point"}[a.By]
 		if text == "" {
 			continue
 		}

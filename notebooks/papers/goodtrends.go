@@ -11,14 +11,16 @@ import (
 	"github.com/certspec/certspec/resample"
 )
 
-// Foreign are the networks of table 1 of Bitterwolf, Meinke and Hein 2020 that we trained, against the foreign sets of one kind of data.
+// Foreign are the networks of table 1 of Bitterwolf, Meinke and Hein 2020 that we trained, against
+// the foreign sets of one kind of data.
 type Foreign struct {
 	own    string // prefix of the recipes, as B/fmnist/
 	sets   []*experiment.Areas
 	others []*experiment.Areas // by other bounds than rigorous intervals
 }
 
-// OpenForeign reads the results of an experiment whose recipes begin with a prefix, in balls of one radius; of a folder that is not there, none.
+// OpenForeign reads the results of an experiment whose recipes begin with a prefix, in balls of one
+// radius; of a folder that is not there, none.
 func OpenForeign(folder, own string, epsilon float64) *Foreign {
 	f := &Foreign{own: own}
 	for _, a := range nb.Must(experiment.ReadAreas(folder)) {
@@ -54,8 +56,8 @@ func (f *Foreign) seeds(a *experiment.Areas, row string) (names []string) {
 	return names
 }
 
-// Table has, for each network, its accuracy, the mean confidence in own images, and AUC / AAUC / GAUC in percent with ties lost, means over the seeds;
-// a dash where it was not attacked.
+// Table has, for each network, its accuracy, the mean confidence in own images, and AUC / AAUC /
+// GAUC in percent with ties lost, means over the seeds; a dash where it was not attacked.
 func (f *Foreign) Table() *nb.Tabular {
 	columns := []string{"network", "seeds", "accuracy", "own confidence"}
 	for _, a := range f.sets {
@@ -70,7 +72,8 @@ func (f *Foreign) Table() *nb.Tabular {
 			for _, of := range a.Networks {
 				if slices.Contains(f.seeds(a, row), of.Network) && of.Bound != nil && of.Attack != nil {
 					n++
-					for i, v := range []float64{of.Accuracy, of.Own, of.Bound.AUC.Conservative, of.Attack.WorstAUC.Conservative, of.Bound.WorstAUC.Conservative} {
+					for i, v := range []float64{of.Accuracy, of.Own, of.Bound.AUC.Conservative,
+						of.Attack.WorstAUC.Conservative, of.Bound.WorstAUC.Conservative} {
 						sum[i] += 100 * v
 					}
 				}
@@ -223,8 +226,8 @@ func (f *Foreign) Trends() *Findings {
 	return out
 }
 
-// ownImages adds what the paper says of a network's own images, whose accuracies and confidences are compared without pairing, so that the
-// intervals are wider than they need be.
+// ownImages adds what the paper says of a network's own images, whose accuracies and confidences
+// are compared without pairing, so that the intervals are wider than they need be.
 func (f *Foreign) ownImages(out *Findings) {
 	if len(f.sets) == 0 {
 		return

@@ -16,7 +16,8 @@ import (
 	"github.com/certspec/certspec/rs/compare"
 )
 
-// Study is the grid of pruned networks of Fridovich-Keil et al. 2022 on networks of ours (table C/table1), as far as it is trained.
+// Study is the grid of pruned networks of Fridovich-Keil et al. 2022 on networks of ours (table
+// C/table1), as far as it is trained.
 type Study struct {
 	Models    lines.Models // recorded
 	Mixed     lines.Models // of mixed weights, from mixed.jsonl beside the manifest
@@ -26,7 +27,8 @@ type Study struct {
 	failed    []experiment.Failure
 }
 
-// OpenStudy reads the folder of an experiment: its manifest and results/*.record.jsonl. A folder that is not there is an empty study.
+// OpenStudy reads the folder of an experiment: its manifest and results/*.record.jsonl. A folder
+// that is not there is an empty study.
 func OpenStudy(folder string) *Study {
 	s := &Study{}
 	m, err := experiment.ReadManifest(folder)
@@ -54,7 +56,8 @@ func (s *Study) State() string {
 	case !s.complete():
 		return fmt.Sprintf("PARTIAL: %d of %d networks, tier %s", len(s.Models), len(s.planned), s.Tier)
 	case len(s.failed) > 0:
-		return fmt.Sprintf("complete: %d of %d networks, tier %s; pruning leaves nothing of a layer of the other %d", len(s.Models), len(s.planned), s.Tier, len(s.failed))
+		return fmt.Sprintf("complete: %d of %d networks, tier %s; pruning leaves nothing of a layer of the other %d",
+			len(s.Models), len(s.planned), s.Tier, len(s.failed))
 	}
 	return fmt.Sprintf("complete: %d networks, tier %s", len(s.planned), s.Tier)
 }
@@ -105,7 +108,8 @@ func (s *Study) Progress() *nb.Tabular {
 	return t
 }
 
-// learned are the models without those that collapsed: whose accuracy without shift is below half of the dense network's of their architecture and augmentation.
+// learned are the models without those that collapsed: whose accuracy without shift is below half
+// of the dense network's of their architecture and augmentation.
 func learned(models lines.Models) (kept lines.Models, collapsed []string) {
 	dense := map[string]float64{}
 	key := func(m lines.Model) string { return m.Labels["architecture"] + " " + m.Labels["augmentation"] }
@@ -124,7 +128,8 @@ func learned(models lines.Models) (kept lines.Models, collapsed []string) {
 
 const clean = "cifar10_acc"
 
-// Table is a table of the paper with networks of ours, beside the paper's numbers: as printed, or else, where they are not nil, of the released models.
+// Table is a table of the paper with networks of ours, beside the paper's numbers: as printed, or
+// else, where they are not nil, of the released models.
 func (s *Study) Table(g lines.Grouping, printed lines.Published, released lines.Models) *nb.Tabular {
 	by, left := g.For(s.Models)
 	ours, err := lines.Tabulate(s.Models, by, lines.Clip{})
@@ -165,8 +170,11 @@ func (s *Study) Table(g lines.Grouping, printed lines.Published, released lines.
 		source = "made anew of the released models, as the paper's numbers are lost"
 	}
 	_, collapsed := learned(s.Models)
-	t.Notes = []string{s.State() + "; a JPEG copy of CIFAR-10, severities 1, 3 and 5, 500 pairs a path: not comparable with the release but by sign and order. Paper's: " + source + ".",
-		fmt.Sprintf("%d of the networks collapsed (below half the accuracy of their dense network) and are in it. Not here: %s.", len(collapsed), listed(left))}
+	t.Notes = []string{s.State() +
+		"; a JPEG copy of CIFAR-10, severities 1, 3 and 5, 500 pairs a path: not comparable with the release but by " +
+		"sign and order. Paper's: " + source + ".",
+		fmt.Sprintf("%d of the networks collapsed (below half the accuracy of their dense network) and are in it. "+
+			"Not here: %s.", len(collapsed), listed(left))}
 	return t
 }
 
@@ -208,8 +216,10 @@ func slope(l lines.Cell) float64   { return l.Slope }
 func squared(l lines.Cell) float64 { return l.R2 }
 
 // mean is the mean over shifts of a number of the cells of one group and predictor.
-func mean(group lines.Group, field string, number func(lines.Cell) float64, shifts ...string) func(lines.Models) (float64, error) {
-	by := lines.Grouping{Title: group.Name, Groups: []lines.Group{group}, Lines: "architecture", Shifts: shifts, ID: clean, Predictors: []lines.Predictor{{Field: field, Name: field}}}
+func mean(group lines.Group, field string, number func(lines.Cell) float64,
+	shifts ...string) func(lines.Models) (float64, error) {
+	by := lines.Grouping{Title: group.Name, Groups: []lines.Group{group}, Lines: "architecture", Shifts: shifts,
+		ID: clean, Predictors: []lines.Predictor{{Field: field, Name: field}}}
 	return func(models lines.Models) (float64, error) {
 		t, err := lines.Tabulate(models, by, lines.Clip{})
 		if err != nil {
@@ -234,9 +244,12 @@ func minus(a, b func(lines.Models) (float64, error)) func(lines.Models) (float64
 	}
 }
 
-// claims are 1 to 5 of the specification of the paper's qualitative claims. Those on R² are asked of all prunings of one augmentation, twenty networks an architecture, where intervals of R² hold the truth.
+// claims are 1 to 5 of the specification of the paper's qualitative claims. Those on R² are asked
+// of all prunings of one augmentation, twenty networks an architecture, where intervals of R² hold
+// the truth.
 func claims() []claim {
-	plain, augmix, gaussian := lines.ByAugmentation.Groups[0], lines.ByAugmentation.Groups[1], lines.ByAugmentation.Groups[2]
+	plain, augmix, gaussian := lines.ByAugmentation.Groups[0], lines.ByAugmentation.Groups[1],
+		lines.ByAugmentation.Groups[2]
 	initial := lines.ByPruning.Groups[2]
 	all := slices.Concat(low, mid, high)
 	nets := []string{"architecture"}
@@ -248,18 +261,30 @@ func claims() []claim {
 		return mean(g, clean, squared, shifts...)
 	}
 	return []claim{
-		{"1", "accuracy predicts low-frequency shifts: R² on brightness and contrast above 0.5", id(plain, low...), nets, plain.Keep, false, 0.5, ofR2},
-		{"1", "it predicts mid-frequency shifts (defocus blur, pixelate) less: difference of R² above 0", minus(id(plain, low...), id(plain, mid...)), nets, plain.Keep, false, 0, ofDifference},
-		{"1", "and high-frequency ones (Gaussian, impulse noise) less: difference of R² above 0", minus(id(plain, low...), id(plain, high...)), nets, plain.Keep, false, 0, ofDifference},
-		{"2", "HFF within classes falls where accuracy predicts (brightness, contrast): slope below 0", mean(plain, "high_freq_fracs_within", slope, low...), nets, plain.Keep, true, 0, ofSlope},
-		{"2", "and predicts as well: R² above 0.5", mean(plain, "high_freq_fracs_within", squared, low...), nets, plain.Keep, false, 0.5, ofR2},
-		{"3", "the Jacobian norm rarely predicts: mean R² of six shifts below 0.5", mean(plain, "jacobian_norm", squared, all...), nets, plain.Keep, true, 0.5, ofR2},
-		{"4", "initialization tickets: slope on Gaussian noise below 0", mean(initial, clean, slope, "gaussian_noise"), nets, initial.Keep, true, 0, ofSlope},
-		{"4", "initialization tickets: slope on impulse noise below 0", mean(initial, clean, slope, "impulse_noise"), nets, initial.Keep, true, 0, ofSlope},
-		{"5", "AugMix, defocus blur almost on a line: R² above 0.9", id(augmix, "defocus_blur"), nets, augmix.Keep, false, 0.9, ofR2},
-		{"5", "and more so than without: difference of R² above 0", minus(id(augmix, "defocus_blur"), id(plain, "defocus_blur")), both, either(augmix), false, 0, ofDifference},
-		{"5", "Gaussian augmentation, Gaussian noise: R² above that without", minus(id(gaussian, "gaussian_noise"), id(plain, "gaussian_noise")), both, either(gaussian), false, 0, ofDifference},
-		{"5", "Gaussian augmentation, impulse noise: R² above that without", minus(id(gaussian, "impulse_noise"), id(plain, "impulse_noise")), both, either(gaussian), false, 0, ofDifference},
+		{"1", "accuracy predicts low-frequency shifts: R² on brightness and contrast above 0.5", id(plain, low...),
+			nets, plain.Keep, false, 0.5, ofR2},
+		{"1", "it predicts mid-frequency shifts (defocus blur, pixelate) less: difference of R² above 0",
+			minus(id(plain, low...), id(plain, mid...)), nets, plain.Keep, false, 0, ofDifference},
+		{"1", "and high-frequency ones (Gaussian, impulse noise) less: difference of R² above 0",
+			minus(id(plain, low...), id(plain, high...)), nets, plain.Keep, false, 0, ofDifference},
+		{"2", "HFF within classes falls where accuracy predicts (brightness, contrast): slope below 0",
+			mean(plain, "high_freq_fracs_within", slope, low...), nets, plain.Keep, true, 0, ofSlope},
+		{"2", "and predicts as well: R² above 0.5", mean(plain, "high_freq_fracs_within", squared, low...), nets,
+			plain.Keep, false, 0.5, ofR2},
+		{"3", "the Jacobian norm rarely predicts: mean R² of six shifts below 0.5", mean(plain, "jacobian_norm",
+			squared, all...), nets, plain.Keep, true, 0.5, ofR2},
+		{"4", "initialization tickets: slope on Gaussian noise below 0", mean(initial, clean, slope, "gaussian_noise"),
+			nets, initial.Keep, true, 0, ofSlope},
+		{"4", "initialization tickets: slope on impulse noise below 0", mean(initial, clean, slope, "impulse_noise"),
+			nets, initial.Keep, true, 0, ofSlope},
+		{"5", "AugMix, defocus blur almost on a line: R² above 0.9", id(augmix, "defocus_blur"), nets, augmix.Keep,
+			false, 0.9, ofR2},
+		{"5", "and more so than without: difference of R² above 0", minus(id(augmix, "defocus_blur"),
+			id(plain, "defocus_blur")), both, either(augmix), false, 0, ofDifference},
+		{"5", "Gaussian augmentation, Gaussian noise: R² above that without", minus(id(gaussian, "gaussian_noise"),
+			id(plain, "gaussian_noise")), both, either(gaussian), false, 0, ofDifference},
+		{"5", "Gaussian augmentation, impulse noise: R² above that without", minus(id(gaussian, "impulse_noise"),
+			id(plain, "impulse_noise")), both, either(gaussian), false, 0, ofDifference},
 	}
 }
 
@@ -273,7 +298,8 @@ func (s *Study) Claims(collapsed bool) *Findings {
 	f := &Findings{Unit: "R², or slope", Tier: s.Tier, Digits: 2}
 	f.List = judged(claims(), models, s.complete())
 	s.mixed(f)
-	f.Notes = []string{s.State() + "; a JPEG copy of CIFAR-10. Means over architectures. Intervals: the jackknife over " +
+	f.Notes = []string{s.State() +
+		"; a JPEG copy of CIFAR-10. Means over architectures. Intervals: the jackknife over " +
 		"networks, Student's t, about the value freed of its bias; they end where the number does. Verdicts follow the " +
 		"interval that is not cut.", togetherNote(len(claims()))}
 	if !collapsed {
@@ -314,15 +340,19 @@ func judged(list []claim, models lines.Models, complete bool) (out []Finding) {
 // mixed adds claim 6, which is about CLIP and so stays open: what mixtures of two networks of ours show.
 func (s *Study) mixed(f *Findings) {
 	for _, p := range []lines.Predictor{lines.Predictors[6], lines.Predictors[7]} {
-		text := fmt.Sprintf("CLIP: %s predicts most shifts with R² of at least 0.9; here mixtures of two networks of ours", p.Name)
-		by := lines.Grouping{Title: text, Groups: []lines.Group{{Name: "mixed", Keep: func(lines.Model) bool { return true }}}, Lines: "architecture", Shifts: slices.Concat(low, mid, high), ID: clean, Predictors: []lines.Predictor{p}}
+		text := fmt.Sprintf("CLIP: %s predicts most shifts with R² of at least 0.9; here mixtures of two networks "+
+			"of ours", p.Name)
+		by := lines.Grouping{Title: text,
+			Groups: []lines.Group{{Name: "mixed", Keep: func(lines.Model) bool { return true }}}, Lines: "architecture",
+			Shifts: slices.Concat(low, mid, high), ID: clean, Predictors: []lines.Predictor{p}}
 		value := "–"
 		if table, err := lines.Tabulate(s.Mixed, by, lines.Clip{}); err == nil {
 			above, falling := 0, 0
 			for _, c := range table.Cells {
 				above, falling = above+count(c.R2 >= 0.9), falling+count(c.Slope < 0)
 			}
-			value = fmt.Sprintf("R² of at least 0.9 on %d of %d shifts, slope below 0 on %d", above, len(table.Cells), falling)
+			value = fmt.Sprintf("R² of at least 0.9 on %d of %d shifts, slope below 0 on %d", above, len(table.Cells),
+				falling)
 		}
 		f.List = append(f.List, Finding{Claim: "6: " + text + ": " + value, Verdict: "open: not CLIP"})
 	}

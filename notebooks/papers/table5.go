@@ -12,8 +12,9 @@ import (
 	"github.com/certspec/certspec/rs"
 )
 
-// Table5 is what Emde et al. 2025 report of baselines on ImageNet (table 5), in percent, and below it the same figures of certified sets of ours. It checks that in each
-// row accuracy falls with the radius and the certified Brier score grows.
+// Table5 is what Emde et al. 2025 report of baselines on ImageNet (table 5), in percent, and below
+// it the same figures of certified sets of ours. It checks that in each row accuracy falls with the
+// radius and the certified Brier score grows.
 func Table5(ours ...lesson.Scored) *nb.Tabular {
 	radii := []float64{0.05, 0.5, 1, 2, 3}
 	t := nb.Columns("network", "figure", "R = 0.05", "R = 0.5", "R = 1", "R = 2", "R = 3")
@@ -66,8 +67,11 @@ func Table5(ours ...lesson.Scored) *nb.Tabular {
 		add(s.Name, "CBS", cbs, 0)
 	}
 	t.Notes = []string{
-		"AT with σ and ε: " + strings.TrimPrefix(table.Source, "source: ") + ": ResNet-50 on ImageNet, n = 100,000, in per cent; published figures, not ours. Columns end where the radius cannot be certified.",
-		"The others are ours: small CNNs on FashionMNIST, trained with noise alone, n = 10,000; CCE is the exact largest calibration error. Other data and another network: no row is to be compared with one of the paper.",
+		"AT with σ and ε: " + strings.TrimPrefix(table.Source, "source: ") +
+			": ResNet-50 on ImageNet, n = 100,000, in per cent; published figures, not ours. Columns end where the " +
+			"radius cannot be certified.",
+		"The others are ours: small CNNs on FashionMNIST, trained with noise alone, n = 10,000; CCE is the exact " +
+			"largest calibration error. Other data and another network: no row is to be compared with one of the paper.",
 	}
 	return t
 }

@@ -65,7 +65,8 @@ func (p *Plan) ClassBound(hits, samples []int, part float64) (best bound.Probabi
 		at := best
 		switch {
 		case bets:
-			for ; won < len(b.targets) && k >= lookUp(b.targets[won].least, i, b.targets[won].above, samples[i]); won++ {
+			for ; won < len(b.targets) && k >= lookUp(b.targets[won].least, i, b.targets[won].above,
+				samples[i]); won++ {
 				at = b.targets[won].above.P0()
 			}
 		case p.open():

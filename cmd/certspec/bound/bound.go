@@ -41,7 +41,8 @@ func Command() *cobra.Command {
 probability at least 1−alpha, and the radius that follows under noise of standard deviation sigma. Bound and
 radius are rounded down, so that all digits are sound.
 
-With --radius it asks instead from how many of n noise samples on that radius is certified by the betting test, which may look
+With --radius it asks instead from how many of n noise samples on that radius is certified by the betting
+test, which may look
 after every noise sample, and with --k too whether that many do.`,
 		Example: `  certspec bound --k 99000 --n 100000 --alpha 0.001 --sigma 0.25
   certspec bound --k 90 --n 100 --alpha 0.05 --two-sided

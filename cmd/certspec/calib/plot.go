@@ -49,14 +49,16 @@ func plotCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plot LEDGER… --figure NAME --out FILE",
 		Short: "Draw certified calibration over the radius, and what searches find of it",
-		Long: `Draw what ledgers with scores certify of their confidences, a curve for each ledger over the radii at which at least 20 images are certified. The
+		Long: `Draw what ledgers with scores certify of their confidences, a curve for each ledger over the radii
+at which at least 20 images are certified. The
 numbers of the picture are printed beside it. The figures are those of Emde et al. 2025:
 
-cbs       the certified Brier score (figures 2 and 16a); with --common, of the images that are certified at all radii shown (16b)
+cbs       the certified Brier score (figures 2 and 16a); with --common, of the images that are certified at
+          all radii shown (16b)
 cce       the largest calibration error, exactly (figures 3 and 15 show what ADMM finds of it)
 width     the mean width of the certified intervals (figure 8)
-searches  of one ledger: the exact error beside the best of 16 runs of ADMM, ADMM with the one setting that is said to do for all, the best trial of dECE, and the Brier
-          confidences (figures 3, 13 to 15)
+searches  of one ledger: the exact error beside the best of 16 runs of ADMM, ADMM with the one setting that
+          is said to do for all, the best trial of dECE, and the Brier confidences (figures 3, 13 to 15)
 starts    of one ledger: every run of ADMM and every trial of dECE by where it starts (figure 12)
 
 Searches take about half a minute for each radius and 2,000 images.`,

@@ -34,7 +34,8 @@ func listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [tables|tiers|recipes|NAME]",
 		Short: "List the tables, tiers and recipes, or show one of them",
-		Long: `List the tables, tiers and recipes. With the name of one, show it as YAML, with what it inherits. With the name
+		Long: `List the tables, tiers and recipes. With the name of one, show it as YAML, with what it inherits.
+With the name
 of a recipe and --tier, show what becomes of it at that tier: the models, one for each seed and each point of its
 grid, with all numbers filled in, as JSON.`,
 		Example: "  certspec experiment list tables\n  certspec experiment list A/c10/fm-hcr\n" +

@@ -40,7 +40,8 @@ func plotCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plot FOLDER [TABLE] --figure NAME --out FILE",
 		Short: "Draw a figure from the results in a folder",
-		Long: `Draw what a folder holds of a table so far; it needs manifest.json and results alone. The numbers of the picture are printed beside it.
+		Long: `Draw what a folder holds of a table so far; it needs manifest.json and results alone. The numbers of
+the picture are printed beside it.
 
 groups        average certified radius, clean and by frequency group of corruptions, at one severity
               (figure 4 of Sun et al. 2021)

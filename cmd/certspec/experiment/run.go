@@ -26,12 +26,16 @@ func runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run TABLE --tier TIER --out FOLDER [flags]",
 		Short: "Run the jobs of a table; resume unfinished ones",
-		Long: `Make a table in a folder: train its networks, adapt them where a row says so, certify clean and corrupted images, certify and attack
+		Long: `Make a table in a folder: train its networks, adapt them where a row says so, certify clean and
+corrupted images, certify and attack
 confidences. Several
-tables of one tier may share a folder, and then their networks and ledgers. certspec experiment table prints what there is.
+tables of one tier may share a folder, and then their networks and ledgers. certspec experiment table prints
+what there is.
 
-Before it starts it says what is left and about how long it takes, from a measurement of some seconds; --dry-run stops there.
-A row with a network that fails, by a loss that is not finite for instance, is left open; the other rows are made, and the exit code is 1. One that would fail
+Before it starts it says what is left and about how long it takes, from a measurement of some seconds;
+--dry-run stops there.
+A row with a network that fails, by a loss that is not finite for instance, is left open; the other rows are
+made, and the exit code is 1. One that would fail
 so again, as pruning leaves nothing of a layer, is not tried again.`,
 		Example: "  certspec experiment run A/table2 --tier T1 --data cifar10=cifar10-jpeg --out out/A\n" +
 			"  certspec experiment run A/table2 --tier cpu --rows A/c10/g,A/c10/fm-hcr --out out/A --dry-run\n" +

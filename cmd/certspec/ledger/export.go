@@ -29,7 +29,8 @@ func exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export LEDGER",
 		Short: "Write a ledger as the table that the field publishes, as CSV, or in its canonical form",
-		Long: `Write one line per image: idx, label (-1: unknown), predict (-1: abstained), radius, correct and time, as published
+		Long: `Write one line per image: idx, label (-1: unknown), predict (-1: abstained), radius, correct and
+time, as published
 logs have them, then nA (hits), n (noise samples of the look behind the bound), plow (lower bound), nused (those
 in all) and misses. Times come from the file beside the ledger, and are empty without one: h:mm:ss in a
 TSV, seconds in a CSV.

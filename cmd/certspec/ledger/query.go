@@ -40,7 +40,8 @@ Choose --share, --top-k and the level before you see counts: trying several and 
 		f.BoolVar(&o.twoSided, "two-sided", false, "bound the competing classes too, at a share of alpha")
 		f.Float64Var(&o.Share, "share", 0.1, "of alpha for the competing classes, with --two-sided")
 		f.BoolVar(&o.LInf, "linf", false, "radii in the ℓ∞ norm: r/√d for images of d values")
-		f.Floats(&o.radii, "radii", nil, "radii of the accuracies (default 0,0.25,0.5,0.75,1; with --linf 0, 1/255, 2/255)")
+		f.Floats(&o.radii, "radii", nil,
+			"radii of the accuracies (default 0,0.25,0.5,0.75,1; with --linf 0, 1/255, 2/255)")
 		f.Float64Var(&o.budget, "budget", 0, "accuracy if an adversary moves images by this much on average")
 		f.BoolVar(&o.byClass, "by-class", false, "accuracy of each class; all classes hold at once")
 		f.Float64Var(&o.level, "level", 0, "failure probability of --budget and --by-class (default alpha)")

@@ -23,7 +23,8 @@ func attack() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "attack --model FILE --data NAME --eps E --out FILE",
 		Short: "Search for the most confident point in a ball around each image",
-		Long: `Look, around each image of a set, for the point of the ball |z − x| ≤ eps where a network is most sure: a lower bound on the
+		Long: `Look, around each image of a set, for the point of the ball |z − x| ≤ eps where a network is most
+sure: a lower bound on the
 worst case, where certspec ood bound gives an upper one. The attacks are
 
   apgd        Auto-PGD, from noise around the image (Croce and Hein 2020)
@@ -33,7 +34,8 @@ worst case, where certspec ood bound gives an upper one. The attacks are
   noise       monotone PGD from four starts in uniform noise within the ball and four in Gaussian noise of 10⁻⁴; only where it is named
   transfer    monotone PGD from the best points of other networks for the same images, files of --transfer
 
-(Bitterwolf, Meinke and Hein 2020, appendix A.) An image's result is the most of all, the image itself included, by the
+(Bitterwolf, Meinke and Hein 2020, appendix A.) An image's result is the most of all, the image itself
+included, by the
 network in float64; it depends on the image, the mean image, the points given and the seed alone.`,
 		Example: "  certspec ood attack --model net.onnx --data mnist/test[count=1000] --eps 0.1 --points " +
 			"out/net.npy --out out/mnist-adv.ood\n" +

@@ -27,15 +27,20 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "quantize MODEL --data SET --sigma S --out q.onnx",
 		Short: "Write a network in 8-bit integers, as ONNX, to certify what is deployed",
-		Long: `Quantise a network: weights of convolutions and dense layers become int8, with a scale for each output channel, and what goes between
-layers uint8, with a scale and a zero point. Their ranges are the least and the largest value on one noise sample of each of --calibrate images,
+		Long: `Quantise a network: weights of convolutions and dense layers become int8, with a scale for each
+output channel, and what goes between
+layers uint8, with a scale and a zero point. Their ranges are the least and the largest value on one noise
+sample of each of --calibrate images,
 at the sigma that will be certified; that noise is in no certification. MODEL is a model file or an ONNX file.
 
-The ONNX file has QuantizeLinear and DequantizeLinear around layers, which ONNX Runtime and others turn into integer layers. Conv, Gemm, Add and
-pooling become integer, batch normalisation and ReLU go into the layer before; all else stays in float32 and is named. A certificate of the
+The ONNX file has QuantizeLinear and DequantizeLinear around layers, which ONNX Runtime and others turn into
+integer layers. Conv, Gemm, Add and
+pooling become integer, batch normalisation and ReLU go into the layer before; all else stays in float32 and
+is named. A certificate of the
 file is one of the quantised network, and its identity in the ledger says so.
 
-On x86 processors without VNNI, ONNX Runtime adds pairs of products in 16 bits, which can saturate: answers differ there from those elsewhere.`,
+On x86 processors without VNNI, ONNX Runtime adds pairs of products in 16 bits, which can saturate: answers
+differ there from those elsewhere.`,
 		Example: "  certspec quantize notebooks/models/cifar10-resnet20-s025 --data cifar10-jpeg/train --sigma 0.25 " +
 			"--out q.onnx\n" +
 			"  certspec certify --model q.onnx --data cifar10-jpeg/test --sigma 0.25 --out q.ledger",

@@ -38,7 +38,8 @@ func spectrumCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "spectrum (--in FILE | --data SET) [flags]",
 		Short: "Compute the mean amplitude spectrum, or radial profile, of images or of differences",
-		Long: `Mean of |F(x)| over images and channels, F being the unnormalised transform of images in [0, 1]; with --minus, of
+		Long: `Mean of |F(x)| over images and channels, F being the unnormalised transform of images in [0, 1];
+with --minus, of
 |F(x − y)|: what a corruption changes. Prints the centroid and the slopes of amplitude and power against
 frequency, both logarithmic, from one period per image to one less than half the shorter side; --out writes the
 spectrum as a matrix, zero frequency in the middle.

@@ -34,8 +34,10 @@ func runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run {--model PATH | --exec COMMAND} --data NAME --sigma S --out FOLDER [flags]",
 		Short: "Certify a data set, clean and under each corruption",
-		Long: `Certify a data set under each of many corruptions and severities, by randomized smoothing as certspec certify does, and as it is:
-FOLDER/fog-3.ledger and so on, and FOLDER/clean.ledger. Images are corrupted when they are read, to the bytes of certspec corrupt make.
+		Long: `Certify a data set under each of many corruptions and severities, by randomized smoothing as
+certspec certify does, and as it is:
+FOLDER/fog-3.ledger and so on, and FOLDER/clean.ledger. Images are corrupted when they are read, to the bytes
+of certspec corrupt make.
 
 The same command with more corruptions adds their ledgers. certspec sweep table reads the folder.`,
 		Example: "  certspec sweep run --model notebooks/models/cifar10-resnet20-s025 --data cifar10/test --skip " +

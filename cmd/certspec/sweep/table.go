@@ -44,9 +44,12 @@ func tableCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "table FOLDER [FOLDER]",
 		Short: "Print average certified radii under corruptions, with intervals",
-		Long: `The average certified radius under each corruption (mean over its severities), its mean over all (mACR) and over the groups of CIFAR-C
-that are whole (mACR-Low, -Mid and -High among them), with intervals of the bootstrap over images, and whether Low < Mid < High.
-With --clean, the differences to the clean run of the folder; with a second folder, of a sweep over the same corruptions, severities and images, the
+		Long: `The average certified radius under each corruption (mean over its severities), its mean over all
+(mACR) and over the groups of CIFAR-C
+that are whole (mACR-Low, -Mid and -High among them), with intervals of the bootstrap over images, and
+whether Low < Mid < High.
+With --clean, the differences to the clean run of the folder; with a second folder, of a sweep over the same
+corruptions, severities and images, the
 differences second − first; both paired by image.`,
 		Example: "  certspec sweep table out/resnet20-C --clean\n  certspec sweep table out/plain out/fouriermix -o " +
 			"table.tex",

@@ -45,7 +45,8 @@ func spot(x, y lines.Coordinate) figure.Spot {
 		}
 		return lines.Probit(min(max(share, half), 1-half))
 	}
-	at := figure.Spot{X: probit(x.Share, x.N), Y: probit(y.Share, y.N), XLow: math.NaN(), XHigh: math.NaN(), YLow: math.NaN(), YHigh: math.NaN()}
+	at := figure.Spot{X: probit(x.Share, x.N), Y: probit(y.Share, y.N), XLow: math.NaN(), XHigh: math.NaN(),
+		YLow: math.NaN(), YHigh: math.NaN()}
 	if i := x.Interval; i != nil {
 		at.XLow, at.XHigh = probit(i.Low, x.N), probit(i.High, x.N)
 	}
@@ -64,9 +65,10 @@ func across(l lines.Line, points []figure.Spot) figure.Fit {
 	return f
 }
 
-// OfGrouping is figures 2, 3, 8 and 9 of Fridovich-Keil et al. (2022): for each shift (rows) and group of models (columns), accuracy under
-// the shift against accuracy without it, a line for each architecture. With best, it is figures 10 and 11: against the number that predicts
-// best in the mean over architectures. Errors: those of lines.Tabulate.
+// OfGrouping is figures 2, 3, 8 and 9 of Fridovich-Keil et al. (2022): for each shift (rows) and
+// group of models (columns), accuracy under the shift against accuracy without it, a line for each
+// architecture. With best, it is figures 10 and 11: against the number that predicts best in the
+// mean over architectures. Errors: those of lines.Tabulate.
 func OfGrouping(models lines.Models, by lines.Grouping, best bool, clip lines.Clip) (figure.Grid, error) {
 	t, err := lines.Tabulate(models, by, clip)
 	if err != nil {
@@ -103,7 +105,8 @@ func named(field string) string {
 	return cmp.Or(known[field], strings.ReplaceAll(field, "_", " "))
 }
 
-func onePanel(models lines.Models, by lines.Grouping, shift, field string, group lines.Group, clip lines.Clip) (figure.Panel, error) {
+func onePanel(models lines.Models, by lines.Grouping, shift, field string, group lines.Group,
+	clip lines.Clip) (figure.Panel, error) {
 	p := figure.Panel{X: named(field), Y: named(shift) + " (%)", ProbitY: true}
 	for _, name := range models.Values(by.Lines) {
 		s := figure.Series{Name: name}

@@ -71,7 +71,8 @@ func Ask(ctx context.Context, path string, q Question) (*Answer, error) {
 	case !(q.Share >= 0 && q.Share < 1):
 		return fail("the share of alpha is %v: expected a number of at least 0 and below 1", q.Share)
 	case q.Share > 0 && h.Rule.Name == rs.Betting:
-		return fail("the rule betting spends all of alpha on its targets: it leaves no share for bounds on other classes")
+		return fail("the rule betting spends all of alpha on its targets: it leaves no share for bounds on other " +
+			"classes")
 	}
 	plan, err := rule.Of(h)
 	if err != nil {

@@ -180,7 +180,8 @@ func (a *Answer) Write(w io.Writer, radii []float64, sets []Set, classes []Class
 			number(s.Budget), number(s.Level), s.False, s.Broken, s.Correct, s.Images)
 	}
 	for _, c := range classes {
-		fmt.Fprintf(b, "class %d %s %s %d %d %d\n", c.Class, number(c.Radius), number(c.Level), c.False, c.Correct, c.Images)
+		fmt.Fprintf(b, "class %d %s %s %d %d %d\n", c.Class, number(c.Radius), number(c.Level), c.False, c.Correct,
+			c.Images)
 	}
 	return b.Flush()
 }
