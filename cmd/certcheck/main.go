@@ -5,6 +5,7 @@
 // proof.go is the mathematics.
 //
 //	certcheck LEDGER…                 exit code 0: all of all holds; 1: something does not, or nothing is claimed; 2: wrong use
+//	certcheck --gate RECORD           the verdict of "certspec gate --out RECORD", in gate.go
 //	certcheck --claims FILE LEDGER    also the claims of "certspec ledger query LEDGER --out FILE", in query.go
 //
 // Proven: The looks that the header announces spend α, and every image was looked at as announced.
@@ -77,12 +78,15 @@ func must(holds bool, reason string, args ...any) {
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(args []string, out, errs io.Writer) (code int) {
+	if len(args) == 2 && args[0] == "--gate" {
+		return gate(args[1], out, errs)
+	}
 	claims := ""
 	if len(args) == 3 && args[0] == "--claims" {
 		claims, args = args[1], args[2:]
 	}
 	if len(args) == 0 || slices.ContainsFunc(args, func(file string) bool { return strings.HasPrefix(file, "-") }) {
-		fmt.Fprintln(errs, "usage: certcheck LEDGER… or certcheck --claims FILE LEDGER")
+		fmt.Fprintln(errs, "usage: certcheck LEDGER…, certcheck --claims FILE LEDGER or certcheck --gate RECORD")
 		return 2
 	}
 	for _, file := range args {

@@ -18,6 +18,7 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/evaluate"
 	"github.com/certspec/certspec/cmd/certspec/experiment"
 	exporter "github.com/certspec/certspec/cmd/certspec/export"
+	"github.com/certspec/certspec/cmd/certspec/gate"
 	importer "github.com/certspec/certspec/cmd/certspec/import"
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/cmd/certspec/interpolate"
@@ -43,7 +44,7 @@ func root() *cobra.Command {
 		adapt.Command(), attack.Command(), augment.Command(), backend.Command(), bound.Command(), calib.Command(),
 		certify.Command(),
 		corrupt.Command(), dataset.Command(), evaluate.Command(), experiment.Command(), exporter.Command(),
-		importer.Command(), interpolate.Command(),
+		gate.Command(), importer.Command(), interpolate.Command(),
 		ledger.Command(), lines.Command(), notebook.Command(), ood.Command(), plan.Command(), predict.Command(),
 		preflight.Command(), quantize.Command(), report.Command(),
 		spectral.Command(), sweep.Command(), train.Command(), version.Command(),

@@ -59,6 +59,9 @@ func Run(root *cobra.Command, args []string) int {
 	case errors.As(err, &usage):
 		fmt.Fprintln(errs, "certspec:", movedIn(strings.TrimPrefix(err.Error(), "certspec ")))
 		return ExitUsage
+	case errors.Is(err, ErrUndecided):
+		fmt.Fprintln(errs, "certspec:", err)
+		return exitUnknown
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(errs, "certspec: stopped on request; run the same command again to go on")
 		return ExitStopped

@@ -24,8 +24,12 @@ import (
 const (
 	ExitFailed  = 1
 	ExitUsage   = 2
+	exitUnknown = 3  // neither shown nor refuted
 	ExitStopped = 75 // stopped on request: run the same command again to go on
 )
+
+// ErrUndecided ends a test that reached no verdict.
+var ErrUndecided = errors.New("undecided: more images would be needed")
 
 // UsageError marks a wrong use of the command line.
 type UsageError struct{ Err error }

@@ -89,7 +89,7 @@ A run that takes long records its work: in the ledger, or in the folder of --out
 The same command goes on where it was, and ends with the same bytes. A finished run is read and printed
 at once. A file of another run is refused, with the setting that differs.
 
-Exit codes:  0 done, 1 failed, 2 wrong use, 75 stopped on request.
+Exit codes:  0 done, 1 failed, 2 wrong use, 3 undecided, 75 stopped on request.
 
 --shard i/n splits a run over machines; certspec ledger merge joins the parts.
 `},

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"strings"
+)
+
+// gate derives the verdict of "certspec gate" from its record: a line that says what is compared, and a line for each
+// image in the order of the test: place among the labelled images; label; class (−1: none is certified at the
+// radius), hits and noise samples of the old and the new network.
+//
+// The seed follows from the other fields, and the order from the seed. A class is certified if its hits reject "p ≤
+// Φ(r/σ)" (leastHits). An image counts 1 if the new network lost it, −1 if it gained it, else 0. Let S be the sum
+// over all N images, a the largest whole number up to drop·N, and S_t the sum of the first t. If S ≤ a, the next
+// count d has a mean of at most m = (a−S_t)/(N−t), as all orders are equally likely; so the average over bets f of
+// the products of 1 + f·(d−m)/(1+m) reaches 1/level with probability at most level (Ville). Then the change fails. It
+// passes by the same test of "S ≥ a+1" with −d. After enough images S is known to be above a, or not.
+func gate(file string, out, errs io.Writer) (code int) {
+	data, err := os.ReadFile(file)
+	says, reason, at := "", "", 0
+	if err != nil {
+		reason = err.Error()
+	} else {
+		says, reason, at = verdict(string(data))
+	}
+	if reason != "" {
+		fmt.Fprintf(errs, "%s:%d: %s\n", plain(file), at, plain(reason))
+		return 1
+	}
+	if _, err := fmt.Fprintf(out, "%s: %s\n", plain(file), says); err != nil {
+		fmt.Fprintln(errs, err)
+		return 1
+	}
+	return 0
+}
+
+func verdict(text string) (says, reason string, at int) {
+	at = 1
+	defer func() {
+		if r := recover(); r != nil {
+			reason = r.(string)
+		}
+	}()
+	lines := strings.Split(text, "\n")
+	var h struct {
+		Format, Seed                                                       string
+		Images, Samples, Block, Sigma, Radius, Drop, Level, Alpha, Version json.Number
+	}
+	err := json.Unmarshal([]byte(lines[0]), &h)
+	must(err == nil && h.Format == "certspec-gate" && h.Version == "1", "not the record of a gate of version 1: %v", err)
+	digest := sha256.Sum256([]byte(strings.Replace(lines[0], `"seed":"`+h.Seed+`"`, `"seed":"0"`, 1)))
+	seed := binary.BigEndian.Uint64(digest[:8]) | 1
+	must(h.Seed == fmt.Sprint(seed), "the seed does not follow from the other fields")
+	c := &checker{terms: 1e9, sigma: exact(h.Sigma), alpha: exact(h.Alpha), least: map[string]int{}}
+	images, most, block := whole(h.Images), whole(h.Samples), whole(h.Block)
+	must(images > 0 && most > 0 && block > 0 && c.sigma.Sign() > 0, "a setting out of range")
+	must(c.alpha.Sign() > 0 && c.alpha.Cmp(half) < 0, "a setting out of range")
+	q, radius := half, exact(h.Radius)
+	if radius.Sign() > 0 { // rounded up to 15 decimals
+		units, _ := new(big.Float).Mul(c.phi(radius), number(big.NewRat(whole15, 1))).Int64()
+		q = (probability(units) + 1).exact()
+	}
+	must(q.Cmp(one) < 0, "no number of noise samples certifies the radius %s", h.Radius)
+	exactDrop := times(exact(h.Drop), big.NewRat(int64(images), 1))
+	allowed := int(new(big.Int).Quo(exactDrop.Num(), exactDrop.Denom()).Int64())
+	level, _ := exact(h.Level).Float64()
+	must(level > 0 && level < 0.5, "a level of %s", h.Level)
+	order := rand.New(rand.NewPCG(seed, 1)).Perm(images)
+	certified := func(label, class, k, n int) int {
+		must(n >= 0 && n <= most && n%block == 0 && k >= 0 && k <= n && class >= -1, "%d hits of %d noise samples", k, n)
+		must((class >= 0) == (n > 0 && k >= c.leastHits(n, q)), "%d hits of %d noise samples for class %d", k, n, class)
+		if class >= 0 && class == label {
+			return 1
+		}
+		return 0
+	}
+	var falls, keeps [7]float64 // logarithms of the products
+	sum, seen, extra, word := 0, 0, 0, "undecided"
+	for _, line := range lines[1 : len(lines)-1] {
+		at++
+		var f [8]int
+		for i, field := range strings.Fields(line) {
+			must(i < len(f), "a line of 8 numbers is expected")
+			if f[i] = whole(field); field == "-1" {
+				f[i] = -1
+			}
+		}
+		must(line == strings.Trim(fmt.Sprint(f), "[]"), "a line of 8 numbers is expected")
+		must(seen+extra < images && f[0] == order[seen+extra] && f[1] >= 0, "another image follows in the order of the seed")
+		d := certified(f[1], f[2], f[3], f[4]) - certified(f[1], f[5], f[6], f[7])
+		if word != "undecided" { // looked at in the same breath
+			extra++
+			continue
+		}
+		fell := grow(&falls, float64(d), float64(allowed-sum)/float64(images-seen), level)
+		kept := grow(&keeps, float64(-d), float64(sum-allowed-1)/float64(images-seen), level)
+		seen, sum = seen+1, sum+d
+		switch rest := images - seen; {
+		case fell || sum-rest > allowed:
+			word = "fail"
+		case kept || sum+rest <= allowed:
+			word = "pass"
+		}
+	}
+	says = fmt.Sprintf("%s after %d of %s images, net loss %d; a loss of %d of all is allowed; level %s",
+		word, seen, h.Images, sum, allowed, h.Level)
+	return says, "", at
+}
+
+// grow takes a difference into the products, and reports whether their average rejects.
+func grow(logs *[7]float64, d, mean, level float64) bool {
+	average := 0.0
+	for i, f := range []float64{0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95} {
+		if mean > -1 && mean < 1 {
+			logs[i] += math.Log1p(f * (d - mean) / (1 + mean))
+		}
+		average += math.Exp(logs[i]) / 7
+	}
+	return average*level >= 1+1e-9
+}

@@ -1,0 +1,171 @@
+// Package gate is "certspec gate".
+package gate
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/engine"
+	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/rs/gate"
+	"github.com/certspec/certspec/preflight"
+	"github.com/certspec/certspec/rs"
+)
+
+// options are what the flags ask.
+type options struct {
+	gate.Options
+	data          cli.ImageOptions
+	engine, junit string
+	json          *bool
+}
+
+// Command makes the command.
+func Command() *cobra.Command {
+	var o options
+	cmd := &cobra.Command{
+		Use:   "gate OLD NEW --data NAME --sigma S --radius R",
+		Short: "Test whether a changed model lost certified accuracy",
+		Long: `Test whether NEW has a certified accuracy at a radius that is lower than that of OLD by more than --drop.
+Both models answer the same noise samples, image by image in a random order, until the verdict is known.
+Exit code: 0 pass, 1 fail, 3 undecided after --images. --out keeps the outcomes; the same command goes on.
+The change that is tested is that of the certified counts of two full runs with these samples.`,
+		Example: "  certspec gate old.onnx new.onnx --data fashionmnist/test --sigma 0.25 --radius 0.25 --drop 0.01",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return cli.Usagef("%s wants the old and the new model, got %d", cmd.CommandPath(), len(args))
+			}
+			return nil
+		},
+	}
+	cli.Group(cmd, cli.Model, func(f *cli.Flags) { f.Engine(&o.engine) })
+	o.data.Flags(cmd)
+	cli.Group(cmd, cli.Noise, func(f *cli.Flags) {
+		f.SigmaFlag(&o.Sigma)
+		f.Float64Var(&o.Radius, "radius", 0, "certified accuracy at this ℓ2 radius")
+		f.IntVar(&o.MaxSamples, "n", 10_000, "maximum number of noise samples of an image")
+		f.IntVar(&o.Selection, "n0", rs.DefaultSelection, "noise samples that choose the class")
+		f.Float64Var(&o.Alpha, "alpha", rs.DefaultAlpha, "bound on the probability that the claim on an image is false")
+		f.NoiseFlag(&o.Noise)
+		f.IntVar(&o.Block, "block", rs.DefaultBlock, "noise samples in one call of a model")
+	})
+	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
+		f.Float64Var(&o.Drop, "drop", 0.01, "drop of certified accuracy that is allowed")
+		f.Float64Var(&o.Level, "level", 0.05, "probability of a wrong verdict")
+		f.IntVar(&o.Most, "images", 0, "images to look at, at most (default all)")
+	})
+	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
+		f.Out(&o.Record, "file for the outcomes, from which the same gate goes on")
+		f.Written(&o.junit, "junit", "file for a JUnit report")
+	})
+	o.json = cli.JSON(cmd)
+	cli.First(cmd, "data", "sigma", "radius", "drop", "junit")
+	cmd.RunE = o.run
+	return cmd
+}
+
+func (o *options) run(cmd *cobra.Command, args []string) error {
+	if err := cli.Needed(cmd, "data", "sigma", "radius"); err != nil {
+		return err
+	}
+	if err := cli.NotZero(cmd, "n", "n0", "alpha", "level", "block", "images"); err != nil {
+		return err
+	}
+	data, err := o.data.Open()
+	if err != nil {
+		return err
+	}
+	var models [2]classifier.Classifier
+	for i, path := range args {
+		m, err := cli.OpenModel(path, engine.Backend(o.engine))
+		if err != nil {
+			return err
+		}
+		defer m.Close()
+		models[i] = m
+	}
+	in := cli.Input{Model: models[0], Data: data}
+	some, err := in.Some(cmd.Context(), rs.Shard{})
+	if err != nil {
+		return err
+	}
+	for _, m := range models {
+		use := preflight.Use{Sigma: o.Sigma, Noise: o.Noise, Block: o.Block, Each: o.Selection}
+		if _, err := cli.LookFirst(cmd.Context(), m, some, use); err != nil {
+			return err
+		}
+	}
+	images, err := data.Index(cmd.Context(), nil)
+	if err != nil {
+		return err
+	}
+	o.Progress = cli.Progress()
+	out, err := gate.Run(cmd.Context(), models[0], models[1], images, o.Options)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	says := fmt.Sprintf("%s after %d of %d images, net loss %d at radius %g; a loss of %d of all is allowed; level %g",
+		out.Verdict, out.Test.Seen, out.Images, out.Test.Sum, out.Radius, out.Test.Allowed, out.Level)
+	if o.junit != "" {
+		err := atomicfile.To(o.junit, cmd.OutOrStdout(), func(w io.Writer) error { return junit(w, out, says) })
+		if err != nil {
+			return err
+		}
+	}
+	if *o.json {
+		err = cli.PrintJSON(cmd.OutOrStdout(), out)
+	} else {
+		_, err = cli.Fprintf(cmd.OutOrStdout(), "%s\n", says)
+	}
+	switch {
+	case err != nil:
+		return err
+	case out.Verdict == gate.Fail:
+		return fmt.Errorf("%s has lost certified accuracy", args[1])
+	case out.Verdict == gate.Undecided:
+		return cli.ErrUndecided
+	}
+	return nil
+}
+
+// junit writes a suite of one test case.
+func junit(w io.Writer, out gate.Outcome, says string) error {
+	type message struct {
+		Message string `xml:"message,attr"`
+	}
+	type testcase struct {
+		Class   string   `xml:"classname,attr"`
+		Name    string   `xml:"name,attr"`
+		Failure *message `xml:"failure,omitempty"`
+		Skipped *message `xml:"skipped,omitempty"`
+		Output  string   `xml:"system-out,omitempty"`
+	}
+	suite := struct {
+		XMLName  xml.Name `xml:"testsuite"`
+		Name     string   `xml:"name,attr"`
+		Tests    int      `xml:"tests,attr"`
+		Failures int      `xml:"failures,attr"`
+		Errors   int      `xml:"errors,attr"`
+		Skipped  int      `xml:"skipped,attr"`
+		Case     testcase `xml:"testcase"`
+	}{Name: "certspec gate", Tests: 1}
+	suite.Case = testcase{Class: out.New.Name, Name: fmt.Sprintf("certified accuracy at %g", out.Radius)}
+	switch out.Verdict {
+	case gate.Fail:
+		suite.Failures, suite.Case.Failure = 1, &message{says}
+	case gate.Undecided:
+		suite.Skipped, suite.Case.Skipped = 1, &message{says}
+	default:
+		suite.Case.Output = says
+	}
+	text, err := xml.MarshalIndent(suite, "", "  ")
+	if err == nil {
+		_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
+	}
+	return err
+}

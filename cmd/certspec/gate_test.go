@@ -1,0 +1,47 @@
+package main
+
+import (
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/certspec/certspec/dataset"
+)
+
+// Exit codes, report and record of a gate, of an exported network against itself.
+func TestGate(t *testing.T) {
+	needONNXRuntime(t)
+	t.Setenv(dataset.DataVariable, t.TempDir())
+	file, report, record := onnxFile(t), filepath.Join(t.TempDir(), "gate.xml"), filepath.Join(t.TempDir(), "record")
+	gate := func(flags ...string) (string, int) {
+		t.Helper()
+		return output(t, append([]string{"gate", file, file, "--data", "synthetic/test[max_index=8]", "--sigma", "0.25",
+			"--radius", "0.1",
+			"--n", "200", "--junit", report}, flags...)...)
+	}
+	text, code := gate("--out", record, "--drop", "0.5")
+	if code != 0 || !strings.Contains(text, "pass after") {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+	if again, code := gate("--out", record, "--drop", "0.5"); code != 0 || again != text {
+		t.Errorf("exit code %d: %s, expected %s", code, again, text)
+	}
+	text, code = gate("--images", "1", "--drop", "0")
+	b, err := os.ReadFile(report)
+	if code != 3 || !strings.Contains(text, "undecided after 1 of 8 images") || err != nil || !strings.Contains(string(b), `skipped="1"`) {
+		t.Errorf("exit code %d: %s, %v: %s", code, text, err, b)
+	}
+	if err := xml.Unmarshal(b, new(struct{ XMLName xml.Name })); err != nil {
+		t.Errorf("%v: %s", err, b)
+	}
+	for _, args := range [][]string{{"--drop", "1"}, {"--level", "0.5"}} {
+		if text, code := gate(args...); code != 1 {
+			t.Errorf("%v: exit code %d, %s", args, code, text)
+		}
+	}
+	if text, code := output(t, "gate", file, "--data", "synthetic/test", "--sigma", "1", "--radius", "1"); code != 2 {
+		t.Errorf("one model: exit code %d, %s", code, text)
+	}
+}
