@@ -36,7 +36,13 @@ var (
 // with the size, time and digest of each picture. Where these files have not changed, the next Index, also one on
 // another machine with the same cache, decodes nothing. A picture that is read later and has changed since is an error.
 func (d *Dataset) Index(ctx context.Context, report progress.Reporter) (*imageset.Index, error) {
-	return d.index.get(ctx, func(ctx context.Context) (*imageset.Index, error) { return d.newIndex(ctx, report) })
+	return d.index.get(ctx, func(ctx context.Context) (*imageset.Index, error) {
+		x, err := d.newIndex(ctx, report)
+		if err == nil {
+			x.Source = d
+		}
+		return x, err
+	})
 }
 
 func (d *Dataset) newIndex(ctx context.Context, report progress.Reporter) (*imageset.Index, error) {

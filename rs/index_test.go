@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/progress"
@@ -68,5 +69,36 @@ func TestImagesOneByOne(t *testing.T) {
 	certify(t, m, oneByOne{data, count, 0}, opt)
 	if count.Load() != 4 {
 		t.Errorf("a shard of 4 images reads %d", count.Load())
+	}
+}
+
+// brighter loads other images than the set that it embeds.
+type brighter struct{ *dataset.Dataset }
+
+func (b brighter) Load(ctx context.Context) (*dataset.Images, error) {
+	im, err := b.Dataset.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	other := *im
+	other.Pixels = bytes.Repeat([]byte{255}, len(im.Pixels))
+	other.Digest = other.ContentDigest()
+	return &other, nil
+}
+
+// A source that embeds a data set is asked for its own images.
+func TestSourceThatEmbedsADataset(t *testing.T) {
+	d, err := dataset.Open("synthetic/test[count=2]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	im, err := d.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := classifier.Constant{Shape: im.Shape, Classes: 10}
+	run := certify(t, m, brighter{d}, rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 200}})
+	if run.Header.Data.Digest == im.Digest {
+		t.Error("the images of the embedded set were certified")
 	}
 }

@@ -59,16 +59,18 @@ func indexOf(ctx context.Context, data Source, report progress.Reporter) (x *ima
 	if d, ok := data.(interface {
 		Index(context.Context, progress.Reporter) (*imageset.Index, error)
 	}); ok {
-		x, err = d.Index(ctx, report)
-	} else if im, failed := data.Load(ctx); failed == nil {
-		x = im.Indexed()
-	} else {
-		err = failed
+		if x, err = d.Index(ctx, report); err != nil {
+			return nil, fmt.Errorf("rs: data: %w", err)
+		}
+		if x.Source == nil || x.Source == any(data) {
+			return x, nil
+		}
 	}
+	im, err := data.Load(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("rs: data: %w", err)
 	}
-	return x, nil
+	return im.Indexed(), nil
 }
 
 // Settings of the rule, and the noise level.

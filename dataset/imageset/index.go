@@ -14,6 +14,8 @@ type Index struct {
 	// Read gives the image at a place, as a set of one. It is safe for concurrent use.
 	Read func(ctx context.Context, i int) (*Images, error)
 
+	Source any // what it is of; nil: not said. A type that embeds that and loads other images is another source
+
 	whole *Images
 }
 
