@@ -165,7 +165,7 @@ func junit(w io.Writer, out gate.Outcome, says string) error {
 	}
 	text, err := xml.MarshalIndent(suite, "", "  ")
 	if err == nil {
-		_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
+		_, err = io.WriteString(w, xml.Header+string(text)+"\n")
 	}
 	return err
 }
