@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -103,7 +102,9 @@ func Run(ctx context.Context, before, after classifier.Classifier, x *imageset.I
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
+	if file != nil {
+		defer func() { err = errors.Join(err, file.Close()) }()
+	}
 	out = Outcome{Header: *h, Verdict: Undecided, Test: test}
 	order := rand.New(rand.NewPCG(h.Seed, 1)).Perm(h.Images)
 	most := h.Images
@@ -123,10 +124,12 @@ func Run(ctx context.Context, before, after classifier.Classifier, x *imageset.I
 			}
 			for i := range more {
 				more[i].place = next[i]
-				fmt.Fprintln(file, more[i])
-			}
-			if err := file.err; err != nil {
-				return out, err
+				if file == nil {
+					continue
+				}
+				if _, err := fmt.Fprintln(file, more[i]); err != nil {
+					return out, err
+				}
 			}
 			pairs, out.Samples = append(pairs, more...), out.Samples+samples
 		}
@@ -205,30 +208,10 @@ func (p part) Load(ctx context.Context) (*imageset.Images, error) {
 	return p.x.Load(ctx, places)
 }
 
-// record is a file that may be none.
-type record struct {
-	file *os.File
-	err  error
-}
-
-func (r *record) Write(b []byte) (int, error) {
-	if r.file != nil && r.err == nil {
-		_, r.err = r.file.Write(b)
-	}
-	return len(b), nil
-}
-
-func (r *record) Close() error {
-	if r.file == nil {
-		return nil
-	}
-	return r.file.Close()
-}
-
 // openRecord begins a record, or reads the outcomes of one of the same gate. A line that was cut is left out.
-func openRecord(path string, h Header) (*record, []pair, error) {
+func openRecord(path string, h Header) (*os.File, []pair, error) {
 	if path == "" {
-		return &record{}, nil, nil
+		return nil, nil, nil
 	}
 	header, err := json.Marshal(h)
 	if err != nil {
@@ -238,12 +221,12 @@ func openRecord(path string, h Header) (*record, []pair, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	fail := func(format string, args ...any) (*record, []pair, error) {
+	fail := func(format string, args ...any) (*os.File, []pair, error) {
 		file.Close()
 		return nil, nil, fmt.Errorf("record %s: "+format, append([]any{path}, args...)...)
 	}
 	data, err := io.ReadAll(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		return fail("%w", err)
 	}
 	data = data[:bytes.LastIndexByte(data, '\n')+1]
@@ -273,5 +256,5 @@ func openRecord(path string, h Header) (*record, []pair, error) {
 	if _, err := file.Seek(int64(len(data)), io.SeekStart); err != nil {
 		return fail("%w", err)
 	}
-	return &record{file: file}, pairs, nil
+	return file, pairs, nil
 }
