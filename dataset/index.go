@@ -63,23 +63,23 @@ func (d *Dataset) newIndex(ctx context.Context, report progress.Reporter) (*imag
 	}
 	x := &indexer{set: d, all: all, list: im, shape: first.shape}
 	x.recall()
-	digest, err := x.fresh(ctx)
+	known, err := x.fresh(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if digest != "" {
-		return x.index(digest), nil
+	if known.Digest != "" {
+		return x.index(known), nil
 	}
 	if int64(im.Len())*int64(first.shape.Len()) <= int64(small) {
 		return d.loaded(ctx)
 	}
-	if digest, err = x.pass(ctx, report); err != nil {
+	if known, err = x.pass(ctx, report); err != nil {
 		return nil, err
 	}
 	if err := x.remember(); err != nil {
 		report.Say("warning: the digest of %s is not remembered: %v", d, err)
 	}
-	return x.index(digest), nil
+	return x.index(known), nil
 }
 
 func (d *Dataset) loaded(ctx context.Context) (*imageset.Index, error) {
@@ -105,10 +105,16 @@ type indexer struct {
 // known is what the cache remembers of a set.
 type known struct {
 	Set      string             `json:"set"`
-	JPEGs    bool               `json:"jpegs"`
-	Warning  string             `json:"warning,omitempty"`
-	Digests  map[string]string  `json:"digests"`  // of its subsets
+	Subsets  map[string]subset  `json:"subsets"`
 	Pictures map[string]version `json:"pictures"` // by path
+}
+
+// subset is what is known of some pictures in their versions of then.
+type subset struct {
+	Digest   string `json:"digest"`   // "": not known
+	Versions string `json:"versions"` // SHA-256 of them
+	JPEGs    bool   `json:"jpegs"`
+	Warning  string `json:"warning,omitempty"`
 }
 
 // version is a file, and the SHA-256 of the prepared pixels of its picture.
@@ -145,7 +151,7 @@ func (x *indexer) file() (path, set string, err error) {
 
 // recall reads what is known. What cannot be read is not known.
 func (x *indexer) recall() {
-	x.known = &known{Digests: map[string]string{}, Pictures: map[string]version{}}
+	x.known = &known{Subsets: map[string]subset{}, Pictures: map[string]version{}}
 	path, set, err := x.file()
 	if err != nil {
 		return
@@ -155,7 +161,7 @@ func (x *indexer) recall() {
 		return
 	}
 	var k known
-	if json.Unmarshal(text, &k) == nil && k.Set == set && k.Digests != nil && k.Pictures != nil {
+	if json.Unmarshal(text, &k) == nil && k.Set == set && k.Subsets != nil && k.Pictures != nil {
 		x.known = &k
 	}
 }
@@ -174,25 +180,32 @@ func (x *indexer) remember() error {
 	return atomicfile.Write(path, text)
 }
 
-// fresh is the digest that is known, where no file of the set has changed since; else "".
-func (x *indexer) fresh(ctx context.Context) (string, error) {
-	digest := x.known.Digests[x.name()]
-	if digest == "" || len(x.set.changes) > 0 {
-		return "", nil
+// fresh is what is known, where no file of the set has changed since; else without a digest. Nothing is remembered of
+// changed sets, as another version of the program may change images otherwise.
+func (x *indexer) fresh(ctx context.Context) (subset, error) {
+	of := x.known.Subsets[x.name()]
+	if of.Digest == "" || len(x.set.changes) > 0 {
+		return subset{}, nil
 	}
+	versions := sha256.New()
 	for _, id := range x.list.IDs {
 		if err := ctx.Err(); err != nil {
-			return "", err
+			return subset{}, err
 		}
 		path, info, err := x.all.stamp(id)
 		if err != nil {
-			return "", fmt.Errorf("dataset: %w", err)
+			return subset{}, fmt.Errorf("dataset: %w", err)
 		}
-		if v := x.known.Pictures[path]; v.Pixels == "" || v.Size != info.Size() || v.Time != info.ModTime().UnixNano() {
-			return "", nil
+		v := x.known.Pictures[path]
+		if v.Size != info.Size() || v.Time != info.ModTime().UnixNano() {
+			return subset{}, nil
 		}
+		fmt.Fprintln(versions, v.Pixels)
 	}
-	return digest, nil
+	if hex.EncodeToString(versions.Sum(nil)) != of.Versions { // another subset met a later version of a picture
+		return subset{}, nil
+	}
+	return of, nil
 }
 
 // some are the images of ids before any change.
@@ -206,13 +219,14 @@ func (x *indexer) some(ctx context.Context, ids []int) (*block, error) {
 }
 
 // pass decodes all pictures once, for the digest of the set and that of each picture.
-func (x *indexer) pass(ctx context.Context, report progress.Reporter) (string, error) {
+func (x *indexer) pass(ctx context.Context, report progress.Reporter) (of subset, err error) {
 	im, began := *x.list, time.Now()
 	im.Shape = x.shape
 	size, damaged := x.shape.Len(), &block{}
 	each := max(1, chunk/size)
-	pictures := map[string]version{}
+	pictures, versions := map[string]version{}, sha256.New()
 	pixels := func(yield func(part *Images) error) error {
+		damaged.notes = nil // of an earlier call
 		for from := 0; from < len(im.IDs); from += each {
 			to := min(from+each, len(im.IDs))
 			b, err := x.some(ctx, im.IDs[from:to])
@@ -220,7 +234,7 @@ func (x *indexer) pass(ctx context.Context, report progress.Reporter) (string, e
 				return err
 			}
 			damaged.notes = append(damaged.notes, b.notes...)
-			x.known.JPEGs = x.known.JPEGs || b.jpegs
+			of.JPEGs = of.JPEGs || b.jpegs
 			for i, id := range im.IDs[from:to] {
 				path, info, err := x.all.stamp(id)
 				if err != nil {
@@ -232,6 +246,7 @@ func (x *indexer) pass(ctx context.Context, report progress.Reporter) (string, e
 					v.Time = -1
 				}
 				pictures[path] = v
+				fmt.Fprintln(versions, v.Pixels)
 			}
 			part := &Images{Shape: x.shape, IDs: im.IDs[from:to], Labels: im.Labels[from:to], Pixels: b.pixels}
 			if err := x.set.change(ctx, part); err != nil {
@@ -250,25 +265,27 @@ func (x *indexer) pass(ctx context.Context, report progress.Reporter) (string, e
 		}
 		return nil
 	}
-	digest, err := im.DigestOf(pixels)
-	if err != nil {
-		return "", err
+	if of.Digest, err = im.DigestOf(pixels); err != nil {
+		return subset{}, err
 	}
 	maps.Copy(x.known.Pictures, pictures)
-	x.known.Warning = damaged.warning()
-	x.known.Digests[x.name()] = digest
-	return digest, nil
+	of.Warning = damaged.warning()
+	if len(x.set.changes) == 0 {
+		of.Versions = hex.EncodeToString(versions.Sum(nil))
+		x.known.Subsets[x.name()] = of
+	}
+	return of, nil
 }
 
 // index is the set whose digest is known.
-func (x *indexer) index(digest string) *imageset.Index {
+func (x *indexer) index(of subset) *imageset.Index {
 	out := &imageset.Index{Images: *x.list, Read: x.read}
-	out.Shape, out.Digest = x.shape, digest
-	if x.known.JPEGs {
+	out.Shape, out.Digest = x.shape, of.Digest
+	if of.JPEGs {
 		out.Name = x.set.String()
 	}
-	if x.known.Warning != "" {
-		out.Warnings = append(out.Warnings, x.known.Warning)
+	if of.Warning != "" {
+		out.Warnings = append(out.Warnings, of.Warning)
 	}
 	out.OffGrid = slices.ContainsFunc(x.set.changes, func(c Change) bool { return c.Residue != nil })
 	return out

@@ -196,3 +196,22 @@ func TestIndexOfUnequalPictures(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A picture that another subset met in a later version voids what was known of the first one.
+func TestIndexOfALaterVersion(t *testing.T) {
+	large(t)
+	name := pictures(t)["folder"]
+	before := mustIndex(t, mustOpen(t, name)).Digest
+	path := filepath.Join(strings.TrimPrefix(name, "folder:"), "c", "05.png")
+	if err := os.WriteFile(path, pngBytes(t, patternImage(77, 4, 5)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Hour / 2)
+	if err := os.Chtimes(path, old, old); err != nil {
+		t.Fatal(err)
+	}
+	mustIndex(t, mustOpen(t, name+"[range=8:12]"))
+	if got, want := mustIndex(t, mustOpen(t, name)).Digest, mustLoad(t, mustOpen(t, name)).Digest; got != want || got == before {
+		t.Errorf("digest %s, want %s; before the change it was %s", got, want, before)
+	}
+}

@@ -26,8 +26,7 @@ func Means(ctx context.Context, values []float64, each int, o Options) ([]Estima
 	n := len(values) / each
 	if n > many && (o.Method == "" || o.Method == Percentile) {
 		if all := expanded(values, each, o); all != nil {
-			_, err := o.Resolved()
-			return all, err
+			return all, nil
 		}
 	}
 	return Run(ctx, Paired(n), each, func(d Draw, means []float64) error {
