@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/rs/attest"
 	gating "github.com/certspec/certspec/internal/rs/gate"
 	"github.com/certspec/certspec/rs"
 )
@@ -49,6 +50,16 @@ func TestGate(t *testing.T) {
 		text, err := os.ReadFile(o.Record)
 		if err != nil {
 			t.Fatal(err)
+		}
+		said, err := attest.Gate(out, o.Record)
+		if reason := stated(string(said), text, nil); (reason != "") != (out.Verdict == gating.Undecided) ||
+			err != nil && out.Verdict != gating.Undecided {
+			t.Errorf("%s: statement %s: %s, %v", out.Verdict, said, reason, err)
+		}
+		for range 100 {
+			if some := alterText(rng, string(said)); some != string(said) && stated(some, text, nil) == "" {
+				t.Errorf("passed: %s", some)
+			}
 		}
 		lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 		for range 200 {

@@ -6,6 +6,7 @@
 //
 //	certcheck LEDGER…                 exit code 0: all of all holds; 1: something does not, or nothing is claimed; 2: wrong use
 //	certcheck --gate RECORD           the verdict of "certspec gate --out RECORD", in gate.go
+//	certcheck --statement FILE OF     a statement on the ledger or record OF, in statement.go
 //	certcheck --claims FILE LEDGER    also the claims of "certspec ledger query LEDGER --out FILE", in query.go
 //
 // Proven: The looks that the header announces spend α, and every image was looked at as announced.
@@ -81,12 +82,16 @@ func run(args []string, out, errs io.Writer) (code int) {
 	if len(args) == 2 && args[0] == "--gate" {
 		return gate(args[1], out, errs)
 	}
+	if len(args) == 3 && args[0] == "--statement" {
+		return statement(args[1], args[2], out, errs)
+	}
 	claims := ""
 	if len(args) == 3 && args[0] == "--claims" {
 		claims, args = args[1], args[2:]
 	}
 	if len(args) == 0 || slices.ContainsFunc(args, func(file string) bool { return strings.HasPrefix(file, "-") }) {
-		fmt.Fprintln(errs, "usage: certcheck LEDGER…, certcheck --claims FILE LEDGER or certcheck --gate RECORD")
+		fmt.Fprintln(errs, "usage: certcheck LEDGER…, certcheck --claims FILE LEDGER, certcheck --gate RECORD or "+
+			"certcheck --statement FILE LEDGER")
 		return 2
 	}
 	for _, file := range args {

@@ -21,7 +21,14 @@ func TestGate(t *testing.T) {
 			"--radius", "0.1",
 			"--n", "200", "--junit", report}, flags...)...)
 	}
-	text, code := gate("--out", record, "--drop", "0.5")
+	said := filepath.Join(t.TempDir(), "statement")
+	text, code := gate("--out", record, "--drop", "0.5", "--statement", said)
+	if b, err := os.ReadFile(said); err != nil || !strings.Contains(string(b), `"result":"PASSED"`) {
+		t.Errorf("%v: statement %s", err, b)
+	}
+	if _, code := gate("--statement", said); code != 2 {
+		t.Errorf("a statement without a record: exit code %d", code)
+	}
 	if code != 0 || !strings.Contains(text, "pass after") {
 		t.Errorf("exit code %d: %s", code, text)
 	}

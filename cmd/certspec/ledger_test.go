@@ -304,3 +304,38 @@ func TestLedgerQuery(t *testing.T) {
 		}
 	}
 }
+
+// A verdict is attested, and tables of other programs are written, in the words of the command line.
+func TestLedgerAttest(t *testing.T) {
+	text, code := output(t, "ledger", "attest", oldLedger, "--at-least", "0=0.25", "--at-least", "0.1=1", "--predicate",
+		"eval-result", "--date", "2026-01-31T13:00:00+01:00")
+	for _, want := range []string{`"_type":"https://in-toto.io/Statement/v1"`, `"evaluatedAt":"2026-01-31T12:00:00Z"`,
+		`"threshold":"1","passed":false`, `"sampleSize":10`} {
+		if code != 0 || !strings.Contains(text, want) {
+			t.Errorf("exit code %d, no %q in\n%s", code, want, text)
+		}
+	}
+	for _, args := range [][]string{{}, {"--at-least", "0.25"}, {"--at-least", "0=0.5", "--date", "today"}} {
+		if text, code := output(t, append([]string{"ledger", "attest", oldLedger}, args...)...); code != 2 {
+			t.Errorf("%v: exit code %d, %s", args, code, text)
+		}
+	}
+	for _, args := range [][]string{{"--at-least", "0=1.5"}, {"--at-least", "-1=0.5"}, {"--at-least", "0=1e-3"},
+		{"--at-least", "0=0.5", "--level", "0.5"}, {"--at-least", "0=0.5", "--assurance", "sure"}} {
+		if text, code := output(t, append([]string{"ledger", "attest", oldLedger}, args...)...); code != 1 {
+			t.Errorf("%v: exit code %d, %s", args, code, text)
+		}
+	}
+	text, code = output(t, "ledger", "export", oldLedger, "--format", "verona")
+	if lines := strings.Split(text, "\n"); code != 0 || len(lines) != 12 || lines[0] !=
+		",network_path,image_id,original_label,tmp_path,epsilon_value,smallest_sat_value,total_time,verifier" {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+	text, code = output(t, "ledger", "export", oldLedger, "--format", "eval-results", "--benchmark", "me/set:test")
+	if code != 0 || !strings.HasPrefix(text, "- dataset:\n    id: me/set\n    task_id: test\n  value: ") {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+	if _, code := output(t, "ledger", "export", oldLedger, "--format", "eval-results"); code != 2 {
+		t.Errorf("no benchmark: exit code %d", code)
+	}
+}

@@ -56,6 +56,8 @@ var (
 	relplot string
 	//go:embed calibration.txt
 	calibration string
+	//go:embed attestation.txt
+	attestation string
 
 	// Notebook runs notebooks headlessly and turns them into web pages.
 	Notebook = Set{name: "notebook", what: "nbconvert and what it needs, about 15 MB", requirements: notebook}
@@ -75,6 +77,9 @@ var (
 	Soundness = Set{name: "soundness", what: "the Adversarial Robustness Toolbox, SciPy, statsmodels and scikit-learn, about 300 MB", requirements: soundness}
 	// Relplot is the smooth calibration error in Python, for comparison.
 	Relplot = Set{name: "relplot", what: "relplot and what it draws with, about 120 MB", requirements: relplot}
+	// Attestation reads and signs statements of in-toto in Python.
+	Attestation = Set{name: "attestation", what: "in-toto-attestation and securesystemslib, about 20 MB",
+		requirements: attestation}
 	// Calibration is calibration errors, recalibration and prediction sets in Python, for comparison.
 	Calibration = Set{name: "calibration", what: "netcal, MAPIE and what they draw with, about 120 MB", requirements: calibration, alone: true}
 	// Hadolint is the linter of Dockerfiles.

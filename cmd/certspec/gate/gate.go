@@ -12,6 +12,7 @@ import (
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/rs/attest"
 	"github.com/certspec/certspec/internal/rs/gate"
 	"github.com/certspec/certspec/preflight"
 	"github.com/certspec/certspec/rs"
@@ -22,6 +23,7 @@ type options struct {
 	gate.Options
 	data          cli.ImageOptions
 	engine, junit string
+	statement     string
 	json          *bool
 }
 
@@ -62,6 +64,7 @@ The change that is tested is that of the certified counts of two full runs with 
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Out(&o.Record, "file for the outcomes, from which the same gate goes on")
 		f.Written(&o.junit, "junit", "file for a JUnit report")
+		f.Written(&o.statement, "statement", "file for an in-toto statement on the verdict, with --out")
 	})
 	o.json = cli.JSON(cmd)
 	cli.First(cmd, "data", "sigma", "radius", "drop", "junit")
@@ -75,6 +78,9 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	}
 	if err := cli.NotZero(cmd, "n", "n0", "alpha", "level", "block", "images"); err != nil {
 		return err
+	}
+	if o.statement != "" && o.Record == "" {
+		return cli.Usagef("--statement without --out: a statement is on the file of the outcomes")
 	}
 	data, err := o.data.Open()
 	if err != nil {
@@ -113,6 +119,15 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 		out.Verdict, out.Test.Seen, out.Images, out.Test.Sum, out.Radius, out.Test.Allowed, out.Level)
 	if o.junit != "" {
 		err := atomicfile.To(o.junit, cmd.OutOrStdout(), func(w io.Writer) error { return junit(w, out, says) })
+		if err != nil {
+			return err
+		}
+	}
+	if o.statement != "" && out.Verdict != gate.Undecided {
+		text, err := attest.Gate(out, o.Record)
+		if err == nil {
+			err = atomicfile.Write(o.statement, text)
+		}
 		if err != nil {
 			return err
 		}

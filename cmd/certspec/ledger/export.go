@@ -4,11 +4,13 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
 	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/rs/attest"
 	"github.com/certspec/certspec/internal/rs/certlog"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
@@ -17,11 +19,19 @@ import (
 // canonicalFormat is a ledger again.
 const canonicalFormat certlog.Format = "canonical"
 
+// Tables of other programs.
+const (
+	veronaFormat certlog.Format = "verona"
+	evalFormat   certlog.Format = "eval-results"
+)
+
 // exportOptions are what the flags of "ledger export" ask.
 type exportOptions struct {
-	format certlog.Format
-	out    string
-	json   *bool
+	format    certlog.Format
+	benchmark string
+	radii     []float64
+	out       string
+	json      *bool
 }
 
 func exportCommand() *cobra.Command {
@@ -37,15 +47,21 @@ TSV, seconds in a CSV.
 
 The format canonical is a ledger again: what of an interrupted run stays whatever happens next. Provisional
 lines and a torn tail are dropped; where all images are decided, claims and digest follow from the counts.
-A closed ledger is its own canonical form.`,
+A closed ledger is its own canonical form.
+
+The format verona has the columns of VERONA's result_df.csv, with ℓ2 radii as epsilon_value. The format
+eval-results is a YAML file for the folder .eval_results of a model on the Hub.`,
 		Example: "  certspec ledger export out/fmnist-s025.ledger --format csv -o fmnist.csv\n" +
 			"  certspec ledger export out/interrupted.ledger --format canonical -o out/kept.ledger",
 		Args: cli.OneLedger,
 	}
 	cli.Group(cmd, cli.Output, func(f *cli.Flags) {
 		f.Out(&o.out, "file to write (default standard output)")
-		cli.Choice(f, &o.format, "format", certlog.TSV, "tsv, csv or canonical", certlog.TSV, certlog.CSV,
-			canonicalFormat)
+		cli.Choice(f, &o.format, "format", certlog.TSV, "tsv, csv, canonical, verona or eval-results", certlog.TSV,
+			certlog.CSV, canonicalFormat, veronaFormat, evalFormat)
+		f.StringVar(&o.benchmark, "benchmark", "", "for eval-results: data set and task on the Hub, as in "+
+			"user/dataset:task")
+		f.Floats(&o.radii, "radii", []float64{0, 0.25, 0.5}, "for eval-results: radii of the accuracies")
 	})
 	o.json = cli.JSON(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) }
@@ -73,8 +89,26 @@ func (o *exportOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	switch o.format {
+	case veronaFormat:
+		data, err := attest.Verona(run, times)
+		return errors.Join(err, cli.WriteOut(cmd, o.out, data))
+	case evalFormat:
+		l, err := ledger.Read(args[0])
+		if err != nil {
+			return err
+		}
+		set, task, _ := strings.Cut(o.benchmark, ":")
+		if task == "" {
+			return cli.Usagef("--benchmark %q: expected a data set and a task, as in user/dataset:task", o.benchmark)
+		}
+		data, err := attest.EvalResults(run, l.Digest, set, task, o.radii...)
+		if err != nil {
+			return err
+		}
+		return cli.WriteOut(cmd, o.out, data)
+	}
 	return atomicfile.To(o.out, cmd.OutOrStdout(), func(w io.Writer) error {
-		return certlog.Write(w, o.format, run.Rows,
-			times)
+		return certlog.Write(w, o.format, run.Rows, times)
 	})
 }
