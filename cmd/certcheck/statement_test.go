@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +41,7 @@ func TestStatements(t *testing.T) {
 		for _, kind := range []attest.Kind{attest.TestResult, attest.EvalResult} {
 			text, err := attest.Ledger(a, file, attest.Request{Kind: kind, Level: 0.001, Assurance: "reproduced",
 				Date:       time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC),
-				Thresholds: []attest.Threshold{{0, "0.25"}, {0.25, "0.1"}, {0.1, "0.99"}}})
+				Thresholds: thresholds("0", "0.25", "0.25", "0.1", "0.1", "0.99")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,6 +75,15 @@ func TestStatements(t *testing.T) {
 	if t.Logf("%d altered", altered); altered < 1750 && !testing.Short() {
 		t.Errorf("%d statements or ledgers were altered, want 1,750", altered)
 	}
+}
+
+// thresholds are radii and accuracies in turn.
+func thresholds(texts ...string) (all []attest.Threshold) {
+	for i := 0; i < len(texts); i += 2 {
+		r, _ := strconv.ParseFloat(texts[i], 64)
+		all = append(all, attest.Threshold{Radius: r, Accuracy: texts[i+1]})
+	}
+	return all
 }
 
 // alterText changes a digit, a word, or a byte, or takes a part away.
@@ -114,7 +124,7 @@ func TestStatementCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := attest.Ledger(a, file, attest.Request{Kind: attest.TestResult, Level: 0.001,
-		Assurance: "self_attested", Thresholds: []attest.Threshold{{0.25, "0.1"}}})
+		Assurance: "self_attested", Thresholds: thresholds("0.25", "0.1")})
 	if err != nil {
 		t.Fatal(err)
 	}

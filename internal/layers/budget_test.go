@@ -17,15 +17,15 @@ import (
 // budget holds what the tree may weigh. Whoever needs more edits a number here and says why in the
 // commit; where the tree has become lighter, the number follows it down.
 var budget = map[string]int{
-	"Go lines without tests":     126_380,
+	"Go lines without tests":     127_130,
 	"Go lines above 120 columns": 90,
 	"public names":               1_130,
 	"words of README.md":         450,
 	"words of ARCHITECTURE.md":   1_000,
-	"words of CHANGELOG.md":      600,
+	"words of CHANGELOG.md":      630,
 	"words of environment.md":    900,
 	"words of docs/results.md":   3_500,
-	"words of the pages in docs": 28_250,
+	"words of the pages in docs": 29_300,
 }
 
 func TestBudget(t *testing.T) {
