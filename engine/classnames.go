@@ -7,6 +7,13 @@ func (m *Model) ClassNames() ([]string, error) {
 	if m.card != nil {
 		return m.card.Classes, nil
 	}
+	if m.whole() {
+		n, err := m.load()
+		if err != nil {
+			return nil, err
+		}
+		return n.(*integerNetwork).record.Classes, nil
+	}
 	details, err := m.File()
 	if details == nil {
 		return nil, err

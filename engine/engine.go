@@ -19,6 +19,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/infer"
+	"github.com/certspec/certspec/internal/intnet"
 	"github.com/certspec/certspec/internal/onnxfile"
 	"github.com/certspec/certspec/progress"
 )
@@ -55,7 +56,10 @@ type network interface {
 	Close() error
 }
 
-// Open finds the model at path, which names an ONNX file by its ending, or else the
+// whole reports whether the file is an integer network.
+func (m *Model) whole() bool { return intnet.IsName(m.path) }
+
+// Open finds the model at path, which names an ONNX file or an integer network (.intnet) by its ending, or else the
 // weights, the card, or both without an ending ("models/fmnist-cnn-s025"). It reads the card
 // and looks for the weights; it takes milliseconds.
 func Open(path string, options ...Option) (*Model, error) {
@@ -68,6 +72,13 @@ func Open(path string, options ...Option) (*Model, error) {
 	}
 	if onnxfile.IsName(path) {
 		return m.openFile()
+	}
+	if m.whole() {
+		var err error
+		if m.network, err = m.openIntegers(); err != nil {
+			return nil, fmt.Errorf("engine: %w", err)
+		}
+		return m, nil
 	}
 	card, weights := modelfile.CardPath(path), modelfile.WeightsPath(path)
 	for _, file := range []string{card, weights} {
@@ -111,6 +122,9 @@ func (m *Model) load() (network, error) {
 }
 
 func (m *Model) read() (network, error) {
+	if m.whole() {
+		return m.openIntegers()
+	}
 	if m.card == nil {
 		return onnx.Open(m.path, m.onnx)
 	}
@@ -145,6 +159,9 @@ func (m *Model) read() (network, error) {
 }
 
 func (m *Model) name() string {
+	if m.whole() {
+		return filepath.Base(m.path)
+	}
 	return filepath.Base(strings.TrimSuffix(modelfile.CardPath(m.path), ".json"))
 }
 
@@ -199,6 +216,9 @@ func (m *Model) Preprocessing() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if m.whole() {
+		return "none: the network takes whole numbers of 1/255; others are rounded to them", nil
+	}
 	file, ok := n.(*onnx.Model)
 	if !ok {
 		return "", fmt.Errorf("engine: %s is no ONNX file", m.path)
@@ -242,8 +262,11 @@ func (m *Model) note(n network) (string, error) {
 		}
 		return details.String(), nil
 	}
-	if _, ok := n.(exported); ok {
+	switch n := n.(type) {
+	case exported:
 		return "", nil
+	case *integerNetwork:
+		return n.String(), nil
 	}
 	b, err := m.engine()
 	if err != nil {

@@ -13,6 +13,14 @@ import (
 // Trained are the sets that the card says the model learned from, further ones of its method included: that of a
 // model file, or what export and Join keep in an ONNX file; none of other files.
 func (m *Model) Trained() (sets []ledger.Data) {
+	if m.whole() {
+		if n, err := m.load(); err == nil {
+			for _, d := range n.(*integerNetwork).record.Trained {
+				sets = append(sets, ledger.Data{Name: d.Name, Digest: d.Digest, Images: d.Images})
+			}
+		}
+		return sets
+	}
 	card := m.exportedCard()
 	if card == nil {
 		return m.joinedFrom()
@@ -46,6 +54,9 @@ func (m *Model) encoded() ([]byte, error) {
 // Graph is the model as a graph of ONNX that may be changed, what its images are, and the digest of what computes
 // in it.
 func (m *Model) Graph() (*onnxfile.Model, onnx.Card, string, error) {
+	if err := m.notIntegers(); err != nil {
+		return nil, onnx.Card{}, "", err
+	}
 	var data []byte
 	if m.card != nil {
 		var err error

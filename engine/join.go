@@ -22,6 +22,9 @@ const trainedKey = "certspec_trained"
 func Join(classifier, discriminator *Model, shift *float64, path string) error {
 	var sources [2]onnx.Source
 	for i, m := range []*Model{classifier, discriminator} {
+		if err := m.notIntegers(); err != nil {
+			return err
+		}
 		sources[i] = onnx.Source{Path: m.path, Options: m.onnx}
 		if m.card != nil {
 			data, err := m.encoded()
@@ -71,7 +74,7 @@ func (m *Model) joinedFrom() (sets []ledger.Data) {
 
 // property reads a property of an ONNX file's metadata, in JSON, where it is there.
 func (m *Model) property(key string, v any) bool {
-	if m.card != nil {
+	if m.card != nil || m.whole() {
 		return false
 	}
 	file, _, _, err := onnx.Graph(m.path, nil, m.onnx)

@@ -48,6 +48,9 @@ func (m *Model) comparedIfPossible(ctx context.Context) (*feedforward.Network, e
 }
 
 func (m *Model) layers() (*onnx.Layers, error) {
+	if err := m.notIntegers(); err != nil {
+		return nil, err
+	}
 	source := onnx.Source{Path: m.path, Options: m.onnx}
 	if m.card != nil {
 		data, err := m.encoded()

@@ -82,6 +82,9 @@ func (m *Model) FormerIdentities() ([]classifier.Identity, error) {
 	if err != nil {
 		return nil, err
 	}
+	if m.whole() { // ledgers of those versions are older
+		return nil, nil
+	}
 	if m.card == nil {
 		return n.(interface {
 			FormerIdentities() ([]classifier.Identity, error)

@@ -9,6 +9,7 @@ import (
 // windows are those of a pooling layer: which inputs an output is made of. An output's rows and columns are known
 // apart.
 type windows struct {
+	options    ConvOptions
 	in, out    Shape // channels × height × width
 	rows, cols []run
 	places     int // of a window, those in the padding included
@@ -63,7 +64,8 @@ func (b *Builder) windows(in int, p PoolOptions) (*windows, string) {
 	if reason != "" {
 		return nil, reason
 	}
-	w := &windows{in: s, out: Shape{s[0], poolSize(s[1], 0, o, p.CeilMode), poolSize(s[2], 1, o, p.CeilMode)},
+	w := &windows{options: o, in: s, out: Shape{s[0], poolSize(s[1], 0, o, p.CeilMode),
+		poolSize(s[2], 1, o, p.CeilMode)},
 		places: o.Kernel[0] * o.Kernel[1]}
 	if w.out[1] < 1 || w.out[2] < 1 {
 		return nil, fmt.Sprintf("kernel %v does not fit into %v", o.Kernel, s)

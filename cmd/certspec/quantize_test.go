@@ -63,11 +63,28 @@ func TestQuantize(t *testing.T) {
 		}
 	}
 
+	exact := filepath.Join(dir, "q.intnet")
+	args := []string{model, "--data", "synthetic/train", "--sigma", "0.25", "--calibrate", "4", "--exact", "--out", exact}
+	if out, err := outputOf(t, "quantize", args...); err != nil || !strings.Contains(out, "layers of integers") || !strings.Contains(out, "of 4 further noise samples") {
+		t.Fatalf("%v, %s", err, out)
+	}
+	path = filepath.Join(dir, "exact.ledger")
+	if _, err := outputOf(t, "certify", "--model", exact, "--data", "synthetic/test[max_index=1]", "--sigma", "0.5", "--n", "100", "--rule", "fixed", "--out", path); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := outputOf(t, "ledger", "replay", path, "--model", exact, "--engine", "plain", "--data", "synthetic/test[max_index=1]", "--blocks", "1"); err != nil {
+		t.Errorf("%v, %s", err, out)
+	}
+	if out, err := outputOf(t, "report", path, "--format", "md"); err != nil || !strings.Contains(out, "**The certificate is of the integer network**") {
+		t.Errorf("%v, %s", err, out)
+	}
+
 	for want, args := range map[string][]string{
 		"sigma":           {model, "--data", "synthetic/train", "--out", file},
 		"count is 40":     {model, "--data", "synthetic/train[count=20]", "--sigma", "0.25", "--calibrate", "40", "--out", file},
 		"at least 1":      {model, "--data", "synthetic/train", "--sigma", "0.25", "--calibrate", "0", "--out", file},
 		"ends in .onnx":   {model, "--data", "synthetic/train", "--sigma", "0.25", "--out", dir + "/q.txt"},
+		"ends in .intnet": {model, "--data", "synthetic/train", "--sigma", "0.25", "--exact", "--out", file},
 		"2 models":        {model, "--model", model, "--data", "synthetic/train", "--sigma", "0.25", "--out", file},
 		"3 models":        {model, model, model, "--data", "synthetic/train", "--sigma", "0.25", "--out", file},
 		"expected a":      {model, "--data", "synthetic/train", "--sigma", "-1", "--out", file},

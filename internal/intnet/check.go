@@ -131,7 +131,8 @@ func (n *Network) layer(l *Layer, last bool) (v value, cost int, err error) {
 			return v, 0, err
 		}
 		if l.Out < 1 || l.Out > mostChannels || len(l.Bias) != l.Out || len(l.Weight) != l.Out*in.size() {
-			return v, 0, fmt.Errorf("%d weights and %d biases for %d classes of %v", len(l.Weight), len(l.Bias), l.Out, in)
+			return v, 0, fmt.Errorf("%d weights and %d biases for %d classes of %v", len(l.Weight), len(l.Bias), l.Out,
+				in)
 		}
 		return value{1, 1, l.Out, Sums, math.MaxInt32}, len(l.Weight), l.checkSums(in.top)
 	}
@@ -181,7 +182,8 @@ func (n *Network) checkConv(l *Layer) (v value, cost int, err error) {
 	}
 	patch := l.Kernel[0] * l.Kernel[1] * (in.channels / l.Groups)
 	if len(l.Bias) != l.Out || len(l.Scale) != l.Out || len(l.Weight)%l.Out != 0 || len(l.Weight)/l.Out != patch {
-		return v, 0, fmt.Errorf("%d weights, %d biases and %d multipliers for %d channels of %d products", len(l.Weight),
+		return v, 0, fmt.Errorf("%d weights, %d biases and %d multipliers for %d channels of %d products",
+			len(l.Weight),
 			len(l.Bias), len(l.Scale), l.Out, patch)
 	}
 	if in.kind == Grid {
@@ -257,7 +259,8 @@ func (l *Layer) checkSums(top int64) error {
 		}
 		bias := max(int64(l.Bias[o]), -int64(l.Bias[o]))
 		if bias > math.MaxInt32 || top > 0 && most > (math.MaxInt32-bias)/top {
-			return fmt.Errorf("the sum of channel %d can overflow: |bias| is %d, and weights of %d together meet inputs "+
+			return fmt.Errorf("the sum of channel %d can overflow: |bias| is %d, and weights of %d together meet "+
+				"inputs "+
 				"of up to %d; expected at most 2147483647", o, bias, most, top)
 		}
 	}

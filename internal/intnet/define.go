@@ -37,7 +37,10 @@ func (n *Network) define(layer int, values [][]int32) []int32 {
 			y[i] = l.sum(scaled(x[i]<<7, l.Factor[0]), scaled(b[i]<<7, l.Factor[1]))
 		}
 	case MaxPool:
-		l.windows(in, out, func(at, from, c int) { y[at*out.channels+c] = max(y[at*out.channels+c], x[from*in.channels+c]) })
+		l.windows(in, out, func(at, from, c int) {
+			y[at*out.channels+c] = max(y[at*out.channels+c],
+				x[from*in.channels+c])
+		})
 	case SumPool:
 		for i, v := range x {
 			y[i%in.channels] += v
@@ -98,8 +101,9 @@ func (n *Network) conv(l *Layer, in, out value, x []int32, values [][]int32, y [
 					inside := iy >= 0 && ix >= 0 && iy < in.height && ix < in.width
 					switch {
 					case inside:
-						for c, v := range x[(iy*in.width+ix)*in.channels+first:][:group] {
-							sum += v * int32(w[c])
+						pixel := x[(iy*in.width+ix)*in.channels+first:][:group]
+						for c, weight := range w[:len(pixel)] {
+							sum += pixel[c] * int32(weight)
 						}
 					case l.Border != nil:
 						for c, v := range l.Border[first : first+group] {

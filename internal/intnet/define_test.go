@@ -115,7 +115,8 @@ func TestDefinitionInBigIntegers(t *testing.T) {
 			t.Fatal("Define is not its layers")
 		}
 		for number, v := range n.values {
-			if number > 0 && n.values[n.Layers[number-1].From[0]].kind != Grid && number < len(n.values)-1 && seed%4 > 0 {
+			if number > 0 && n.values[n.Layers[number-1].From[0]].kind != Grid && number < len(n.values)-1 &&
+				seed%4 > 0 {
 				continue // deep values cost much
 			}
 			for range 3 {
@@ -126,7 +127,8 @@ func TestDefinitionInBigIntegers(t *testing.T) {
 				checked++
 				got := int64(values[number][(y*v.width+x)*v.channels+c])
 				if want := at(n, image, number, y, x, c); !want.IsInt64() || want.Int64() != got {
-					t.Fatalf("seed %d: value %d (%v) at %d, %d, channel %d is %d; want %v", seed, number, v, y, x, c, got, want)
+					t.Fatalf("seed %d: value %d (%v) at %d, %d, channel %d is %d; want %v", seed, number, v, y, x, c,
+						got, want)
 				}
 			}
 		}

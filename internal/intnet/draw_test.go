@@ -97,7 +97,8 @@ func draw(random *rand.Rand, extreme bool) *Network {
 				l.Addend = pick(add)
 			}
 			if a := values[l.Addend]; l.Addend > 0 { // the shape of the addend, by a kernel that fits
-				l.Kernel[0], l.Kernel[1], l.Stride = max(1, in.height-a.height+1), max(1, in.width-a.width+1), [2]int{1, 1}
+				l.Kernel[0], l.Kernel[1], l.Stride = max(1, in.height-a.height+1), max(1, in.width-a.width+1),
+					[2]int{1, 1}
 				l.Pad = [4]int{}
 				if in.height < a.height || in.width < a.width {
 					l.Addend = 0
@@ -132,7 +133,8 @@ func draw(random *rand.Rand, extreme bool) *Network {
 		if last {
 			break
 		}
-		trial := &Network{Height: n.Height, Width: n.Width, Channels: n.Channels, Low: n.Low, High: n.High, values: values}
+		trial := &Network{Height: n.Height, Width: n.Width, Channels: n.Channels, Low: n.Low, High: n.High,
+			values: values}
 		v, _, err := trial.layer(&n.Layers[len(n.Layers)-1], false)
 		if err != nil || v.size() > 40000 {
 			n.Layers = n.Layers[:len(n.Layers)-1]

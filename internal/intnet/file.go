@@ -26,7 +26,8 @@ const ending = ".intnet"
 // Read reads a file: the checked network, and the text behind it, which says how it was made.
 func Read(path string) (*Network, []byte, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() > mostBytes {
-		return nil, nil, fmt.Errorf("integer network: %s has %d bytes; at most %d are read", path, info.Size(), mostBytes)
+		return nil, nil, fmt.Errorf("integer network: %s has %d bytes; at most %d are read", path, info.Size(),
+			mostBytes)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

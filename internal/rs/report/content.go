@@ -72,6 +72,12 @@ func (r *Report) claimed(d *document) {
 			"the network in float32 that it was made of: on the same input the two may answer differently, so " +
 			"nothing here holds for the other one."))
 	}
+	if h.Model.Identity.Engine == "integers" {
+		d.add(words("**The certificate is of the integer network**, every step of which is integer arithmetic, and not " +
+			"of the network in float32 that it was made of. It gives the same answers on every machine, so that " +
+			"every block can be computed again anywhere. How often the two answer differently stands in " +
+			"its file, and commands that open it say so."))
+	}
 	d.add(
 		words(fmt.Sprintf("For each image x on which the ledger does not abstain it names a class and a radius R. "+
 			"The claim: **the smoothed classifier g answers this class on every input whose ℓ₂ distance from x is "+
