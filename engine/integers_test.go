@@ -64,9 +64,9 @@ func TestIntegersAreOneFunction(t *testing.T) {
 				t.Errorf("%+v, %v", info, err)
 			}
 			ledger := filepath.Join(t.TempDir(), "a.ledger")
-			images := pictures(5)
+			images := pictures(2)
 			if _, err := rs.Certify(t.Context(), m, source{images}, rs.Options{Settings: rs.Settings{Sigma: .25,
-				Rule: rs.Fixed, MaxSamples: 60},
+				Rule: rs.Fixed, MaxSamples: 100},
 				Seed: 7, Ledger: ledger}); err != nil {
 				t.Fatal(err)
 			}
