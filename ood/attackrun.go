@@ -12,6 +12,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"sync"
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/dataset/imageset"
@@ -93,7 +94,9 @@ func Attack(ctx context.Context, n *feedforward.Network, data Source, o AttackOp
 	if err != nil {
 		return nil, err
 	}
-	p := &assault{o: o, net: n, images: images, mean: meanImage(images)}
+	p := &assault{o: o, net: n, images: images, mean: sync.OnceValues(func() ([]float64, error) {
+		return meanImage(ctx, images)
+	})}
 	header.Attack = &record.Attack{Names: o.Attacks, Steps: o.Steps, Restarts: o.Restarts, Near: o.Near,
 		Monotone: o.Monotone, Seed: o.Seed}
 	for _, path := range o.Transfer {
@@ -151,21 +154,26 @@ func (o *AttackOptions) check() error {
 type assault struct {
 	o        AttackOptions
 	net      *feedforward.Network
-	images   *imageset.Images
-	mean     []float64
+	images   *imageset.Index
+	mean     func() ([]float64, error)
 	transfer []*given
 	kept     *kept
 }
 
-func meanImage(images *imageset.Images) []float64 {
+func meanImage(ctx context.Context, images *imageset.Index) ([]float64, error) {
 	sum := make([]float64, images.Shape.Len())
-	for i, b := range images.Pixels {
-		sum[i%len(sum)] += float64(b)
+	for one, err := range images.Ahead(ctx, 0, images.Len()) {
+		if err != nil {
+			return nil, err
+		}
+		for i, b := range one.Pixels {
+			sum[i] += float64(b)
+		}
 	}
 	for i := range sum {
 		sum[i] /= 255 * float64(images.Len())
 	}
-	return sum
+	return sum, nil
 }
 
 // block attacks some images. A block that has begun is left where ctx ends, and done again by the next run.
@@ -174,7 +182,10 @@ func (a *assault) block(ctx context.Context, at []int) ([]record.Line, error) {
 	lines := make([]record.Line, len(at))
 	best := make([]attack.Best, len(at))
 	for _, i := range at {
-		x := unit(a.images, i)
+		x, err := unit(ctx, a.images, i)
+		if err != nil {
+			return nil, err
+		}
 		box, err := feedforward.Ball(x, a.o.Epsilon, feedforward.Plain)
 		if err != nil {
 			return nil, err
@@ -257,7 +268,11 @@ func (a *assault) tasks(p attack.Problem, at []int) ([]task, error) {
 			climb(name, func(k int) []float64 { return attack.ContrastStart(p.Starts[k], a.o.Epsilon) })
 		case "monotone":
 			climb(name, func(k int) []float64 { return slices.Clone(p.Starts[k]) })
-			climb(name, func(k int) []float64 { return attack.MeanStart(p.Starts[k], a.mean, a.o.Epsilon) })
+			mean, err := a.mean()
+			if err != nil {
+				return nil, err
+			}
+			climb(name, func(k int) []float64 { return attack.MeanStart(p.Starts[k], mean, a.o.Epsilon) })
 		case "noise":
 			for run := range noiseRuns {
 				uniform, gaussian := p.UniformStarts(a.o.Epsilon, run), p.GaussianStarts(gaussianSigma, run)
@@ -374,7 +389,7 @@ type given struct {
 	digest string
 }
 
-func points(ctx context.Context, path string, images *imageset.Images) (*given, error) {
+func points(ctx context.Context, path string, images *imageset.Index) (*given, error) {
 	a, err := dataset.ReadAnyArray(ctx, path)
 	if err != nil {
 		return nil, err
@@ -403,7 +418,7 @@ type kept struct {
 	size  int
 }
 
-func keepPoints(path string, images *imageset.Images, from, to int) (*kept, error) {
+func keepPoints(path string, images *imageset.Index, from, to int) (*kept, error) {
 	f, err := atomicfile.Open(path, os.O_RDWR)
 	if err != nil {
 		return nil, fmt.Errorf("ood: %w", err)

@@ -13,9 +13,7 @@ import (
 )
 
 // Source gives images; *dataset.Dataset is one.
-type Source interface {
-	Load(ctx context.Context) (*imageset.Images, error)
-}
+type Source = imageset.Source
 
 // Options say how a network's confidence is bounded. The zero value bounds it at the images themselves, for exact
 // arithmetic and float32.
@@ -91,9 +89,13 @@ func Measure(ctx context.Context, n *feedforward.Network, data Source, o Options
 const patience = time.Second / 2
 
 // boundAt bounds the confidence around one image.
-func boundAt(ctx context.Context, n *feedforward.Network, images *imageset.Images, i int, o Options) (record.Line,
+func boundAt(ctx context.Context, n *feedforward.Network, images *imageset.Index, i int, o Options) (record.Line,
 	error) {
-	x, set, err := o.around(unit(images, i), images.IDs[i])
+	x, err := unit(ctx, images, i)
+	if err != nil {
+		return record.Line{}, err
+	}
+	x, set, err := o.around(x, images.IDs[i])
 	if err != nil {
 		return record.Line{}, err
 	}
@@ -128,13 +130,16 @@ func (o Options) around(x []float64, image int) ([]float64, feedforward.Set, err
 }
 
 // unit is an image with values in [0, 1].
-func unit(images *imageset.Images, i int) []float64 {
-	pixels := images.Image(i)
-	x := make([]float64, len(pixels))
-	for j, b := range pixels {
+func unit(ctx context.Context, images *imageset.Index, i int) ([]float64, error) {
+	one, err := images.Read(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	x := make([]float64, len(one.Pixels))
+	for j, b := range one.Pixels {
 		x[j] = float64(b) / 255
 	}
-	return x
+	return x, nil
 }
 
 // Read reads a file of Measure or Attack; see record.Read.

@@ -33,9 +33,9 @@ type SizeError struct{ Reason string }
 func (e *SizeError) Error() string { return "ood: " + e.Reason }
 
 // begin loads the images, checks that they fit and are unseen, and says what the file will be of.
-func (r *Run) begin(ctx context.Context, n *feedforward.Network, data Source, epsilon float64) (*imageset.Images,
+func (r *Run) begin(ctx context.Context, n *feedforward.Network, data Source, epsilon float64) (*imageset.Index,
 	record.Header, error) {
-	fail := func(err error) (*imageset.Images, record.Header, error) { return nil, record.Header{}, err }
+	fail := func(err error) (*imageset.Index, record.Header, error) { return nil, record.Header{}, err }
 	if !(epsilon >= 0 && epsilon <= 1) {
 		return fail(fmt.Errorf("ood: epsilon %v, want a number between 0 and 1", epsilon))
 	}
@@ -46,7 +46,7 @@ func (r *Run) begin(ctx context.Context, n *feedforward.Network, data Source, ep
 	if s := r.Shard; s != nil && (s.Count < 1 || s.Index < 0 || s.Index >= s.Count) {
 		return fail(fmt.Errorf("ood: shard %d of %d", s.Index, s.Count))
 	}
-	images, err := data.Load(ctx)
+	images, err := imageset.Open(ctx, data, r.Progress)
 	if err != nil {
 		return fail(err)
 	}
@@ -64,7 +64,11 @@ func (r *Run) begin(ctx context.Context, n *feedforward.Network, data Source, ep
 		}
 		return fail(&SizeError{reason})
 	}
-	if images.Offsets != nil {
+	first, err := images.Read(ctx, 0)
+	if err != nil {
+		return fail(err)
+	}
+	if first.Offsets != nil {
 		return fail(&SizeError{"images with values outside [0, 1] have no ball in them"})
 	}
 	digest := n.Digest()
@@ -91,7 +95,7 @@ func (r *Run) begin(ctx context.Context, n *feedforward.Network, data Source, ep
 
 // measure runs the images that a file does not have yet, block by block, several blocks at once,
 // and commits them in their order.
-func (r *Run) measure(ctx context.Context, task string, images *imageset.Images, header record.Header, block int,
+func (r *Run) measure(ctx context.Context, task string, images *imageset.Index, header record.Header, block int,
 	at func(context.Context, []int) ([]record.Line, error)) (*Measurement, error) {
 	f := &record.File{Header: header}
 	var w *record.Writer

@@ -29,7 +29,7 @@ func Verify(ctx context.Context, m *Measurement, n *feedforward.Network, data So
 		return 0, fmt.Errorf("ood: %s is of the frequency (%d, %d) of a map; make the map again in another folder, "+
 			"and compare the files", m.Path, p.U, p.V)
 	}
-	images, err := data.Load(ctx)
+	images, err := imageset.Open(ctx, data, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -60,7 +60,7 @@ func Verify(ctx context.Context, m *Measurement, n *feedforward.Network, data So
 }
 
 // again computes the line of an image again.
-func again(ctx context.Context, n *feedforward.Network, images *imageset.Images, m *Measurement, want record.Line,
+func again(ctx context.Context, n *feedforward.Network, images *imageset.Index, m *Measurement, want record.Line,
 	o Options) error {
 	i := images.Index(want.Image)
 	if i < 0 {

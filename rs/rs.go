@@ -50,27 +50,15 @@ const (
 
 // Source is a set of images that is loaded when it is needed; a *dataset.Dataset is one. Where it has Index, as that
 // has, images are read one by one.
-type Source interface {
-	Load(ctx context.Context) (*imageset.Images, error)
-}
+type Source = imageset.Source
 
 // indexOf opens a source.
-func indexOf(ctx context.Context, data Source, report progress.Reporter) (x *imageset.Index, err error) {
-	if d, ok := data.(interface {
-		Index(context.Context, progress.Reporter) (*imageset.Index, error)
-	}); ok {
-		if x, err = d.Index(ctx, report); err != nil {
-			return nil, fmt.Errorf("rs: data: %w", err)
-		}
-		if x.Source == nil || x.Source == any(data) {
-			return x, nil
-		}
-	}
-	im, err := data.Load(ctx)
+func indexOf(ctx context.Context, data Source, report progress.Reporter) (*imageset.Index, error) {
+	x, err := imageset.Open(ctx, data, report)
 	if err != nil {
 		return nil, fmt.Errorf("rs: data: %w", err)
 	}
-	return im.Indexed(), nil
+	return x, nil
 }
 
 // Settings of the rule, and the noise level.

@@ -2,8 +2,35 @@ package imageset
 
 import (
 	"context"
+	"iter"
+	"runtime"
 	"slices"
+
+	"github.com/certspec/certspec/progress"
 )
+
+// Source is a set of images that is loaded when it is needed; a *dataset.Dataset is one. Where it has Index, as that
+// has, images are read one by one.
+type Source interface {
+	Load(ctx context.Context) (*Images, error)
+}
+
+// Open gives the index of a source. Images that are loaded for it are all in memory.
+func Open(ctx context.Context, data Source, report progress.Reporter) (*Index, error) {
+	if d, ok := data.(interface {
+		Index(context.Context, progress.Reporter) (*Index, error)
+	}); ok {
+		x, err := d.Index(ctx, report)
+		if err != nil || x.Source == nil || x.Source == any(data) {
+			return x, err
+		}
+	}
+	im, err := data.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return im.Indexed(), nil
+}
 
 // Index is a set of images whose pixels are read one by one, when they are needed: Images without Pixels, Offsets and
 // Residues, and Read.
@@ -59,6 +86,48 @@ func (x *Index) Grid(ctx context.Context, i int) (grid []int16, residue []float3
 		return nil, nil, err
 	}
 	return one.Grid(0), one.Residue(0), nil
+}
+
+// ahead bounds the bytes of pixels that are read before they are asked for.
+const ahead = 32 << 20
+
+// Ahead gives the images at the places from one to another, in that order. A few goroutines read them before they are
+// asked for: at most 32 MB of pixels, at least one image, and no more images than processors. An error ends it.
+func (x *Index) Ahead(ctx context.Context, from, to int) iter.Seq2[*Images, error] {
+	return func(yield func(*Images, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		type read struct {
+			one *Images
+			err error
+		}
+		queue := make(chan chan read, max(1, min(runtime.GOMAXPROCS(0), ahead/max(1, x.Shape.Len()))-1))
+		go func() {
+			defer close(queue)
+			for i := from; i < to; i++ {
+				slot := make(chan read, 1)
+				select {
+				case queue <- slot:
+				case <-ctx.Done():
+					return
+				}
+				go func() {
+					one, err := x.Read(ctx, i)
+					slot <- read{one, err}
+				}()
+			}
+		}()
+		n := 0
+		for slot := range queue {
+			r := <-slot
+			if n++; !yield(r.one, r.err) || r.err != nil {
+				return
+			}
+		}
+		if n < to-from {
+			yield(nil, context.Cause(ctx))
+		}
+	}
 }
 
 // Load reads the images at some places, in that order.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/lines"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs/sweep"
@@ -71,7 +73,7 @@ func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 			"of the model's", info.Name)
 	}
 	e := evaluation{Options: o, model: model, info: info}
-	base, err := data.Load(ctx)
+	base, err := data.Index(ctx, o.Progress)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +84,7 @@ func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 	defer func() { m.say(true) }()
 	var out []Cell
 	for _, cell := range o.Cells {
-		done, err := e.kept(cell, base)
+		done, err := e.kept(cell, &base.Images)
 		if err != nil {
 			return out, err
 		}
@@ -93,11 +95,8 @@ func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 		}
 		images := base
 		if cell.Corruption != "" {
-			changed, err := corrupt.Dataset(data, cell.Setting, o.Seed)
-			if err == nil {
-				images, err = changed.Load(ctx)
-			}
-			if err != nil {
+			key := corrupt.Key{Data: corrupt.SetName(data.String()), Seed: o.Seed}
+			if images, err = corrupted(base, cell.Setting, key); err != nil {
 				return out, fmt.Errorf("evaluate: %v: %w", cell, err)
 			}
 		}
@@ -106,7 +105,7 @@ func Run(ctx context.Context, model classifier.Classifier, data *dataset.Dataset
 			return out, fmt.Errorf("evaluate: %v: %w", cell, err)
 		}
 		c := count(cell, classes, base.Labels)
-		if err := e.keep(c, images, base); err != nil {
+		if err := e.keep(c, &base.Images); err != nil {
 			return out, err
 		}
 		out = append(out, c)
@@ -121,12 +120,12 @@ type evaluation struct {
 }
 
 // fits refuses images that the model cannot be asked about.
-func (e *evaluation) fits(images *dataset.Images) error {
+func (e *evaluation) fits(images *imageset.Index) error {
 	if images.Len() == 0 || images.Shape != e.info.Shape {
 		return fmt.Errorf("evaluate: model %s takes images of %v, data %s has %d of %v", e.info.Name, e.info.Shape,
 			images.Name, images.Len(), images.Shape)
 	}
-	if images.Residues != nil {
+	if images.OffGrid {
 		return fmt.Errorf("evaluate: data %s has images off the grid of multiples of 1/255", images.Name)
 	}
 	most, labels := e.info.Classes, 0
@@ -156,8 +155,31 @@ func (e *evaluation) fits(images *dataset.Images) error {
 	return nil
 }
 
+// corrupted are the images behind a corruption, each when it is read: nobody needs the digest of all.
+func corrupted(base *imageset.Index, s corrupt.Setting, key corrupt.Key) (*imageset.Index, error) {
+	c, err := corrupt.New(s, base.Shape, key)
+	if err != nil {
+		return nil, err
+	}
+	x := *base
+	x.Read = func(ctx context.Context, i int) (*dataset.Images, error) {
+		im, err := base.Read(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		if im.Offsets != nil {
+			return nil, fmt.Errorf("data %s leaves the range of bytes; expected images to corrupt within it", base.Name)
+		}
+		one := *im
+		one.Pixels = make([]uint8, len(im.Pixels))
+		c.Apply(one.Pixels, im.Pixels, im.IDs[0])
+		return &one, nil
+	}
+	return &x, nil
+}
+
 // classes are the model's answers, −1 for an output that is not finite.
-func (e *evaluation) classes(ctx context.Context, images *dataset.Images, m *meter) ([]int, error) {
+func (e *evaluation) classes(ctx context.Context, images *imageset.Index, m *meter) ([]int, error) {
 	size := e.info.Shape.Len()
 	// the last batch is filled up with what was there: every call has one arrangement
 	grid := make([]int16, e.Batch*size)
@@ -166,10 +188,16 @@ func (e *evaluation) classes(ctx context.Context, images *dataset.Images, m *met
 		result.Logits = make([]float32, e.Batch*e.info.Classes)
 	}
 	classes := make([]int, images.Len())
+	next, stop := iter.Pull2(images.Ahead(ctx, 0, len(classes)))
+	defer stop()
 	for start := 0; start < len(classes); start += e.Batch {
 		end := min(start+e.Batch, len(classes))
 		for i := start; i < end; i++ {
-			copy(grid[(i-start)*size:], images.Grid(i))
+			one, err, _ := next()
+			if err != nil {
+				return nil, err
+			}
+			copy(grid[(i-start)*size:], one.Grid(0))
 		}
 		if err := e.model.Classify(ctx, classifier.Batch{N: e.Batch, Grid: grid}, &result); err != nil {
 			return nil, err
@@ -237,14 +265,14 @@ func (e *evaluation) card(cell sweep.Cell, base *dataset.Images) lines.Predictio
 }
 
 // keep writes the predictions and, beside them, the labels.
-func (e *evaluation) keep(c Cell, images, base *dataset.Images) error {
+func (e *evaluation) keep(c Cell, base *dataset.Images) error {
 	if e.Folder == "" {
 		return nil
 	}
 	card := e.card(c.Cell, base)
 	card.Right, card.Images = c.Right, c.Images
 	folder := e.folder(c.Cell)
-	if err := lines.WriteClasses(filepath.Join(folder, lines.LabelsFile), images.Labels); err != nil {
+	if err := lines.WriteClasses(filepath.Join(folder, lines.LabelsFile), base.Labels); err != nil {
 		return err
 	}
 	return lines.Predictions{Model: e.Name, Classes: c.Classes, Card: &card}.Write(folder)

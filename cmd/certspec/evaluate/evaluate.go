@@ -129,7 +129,7 @@ func (o *options) run(cmd *cobra.Command) ([]Result, error) {
 		return nil, err
 	}
 	defer in.Close()
-	images, err := in.Load(cmd.Context())
+	images, err := in.Index(cmd.Context())
 	if err != nil {
 		return nil, err
 	}

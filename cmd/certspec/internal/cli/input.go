@@ -10,6 +10,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/internal/classifier/purity"
 	"github.com/certspec/certspec/preflight"
 	"github.com/certspec/certspec/rs"
@@ -71,15 +72,24 @@ func (in *Input) Load(ctx context.Context) (*dataset.Images, error) {
 	return images, nil
 }
 
-// Some reads the images, or some of them where they are not to be in memory at once, and says their warnings. Of a
-// shard by images it takes those of the shard.
-func (in *Input) Some(ctx context.Context, shard rs.Shard) (*dataset.Images, error) {
+// Index is Load of images that are read one by one.
+func (in *Input) Index(ctx context.Context) (*imageset.Index, error) {
 	x, err := in.Data.Index(ctx, Progress())
 	if err != nil {
 		return nil, err
 	}
 	for _, warning := range x.Warnings {
 		Say("warning: %s", warning)
+	}
+	return x, nil
+}
+
+// Some reads the images, or some of them where they are not to be in memory at once, and says their warnings. Of a
+// shard by images it takes those of the shard.
+func (in *Input) Some(ctx context.Context, shard rs.Shard) (*dataset.Images, error) {
+	x, err := in.Index(ctx)
+	if err != nil {
+		return nil, err
 	}
 	if im := x.Whole(); im != nil {
 		return im, nil
