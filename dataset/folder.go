@@ -3,6 +3,7 @@ package dataset
 import (
 	"archive/tar"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -13,15 +14,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/certspec/certspec/internal/atomicfile"
+	"github.com/certspec/certspec/internal/cache"
 	"github.com/certspec/certspec/internal/inflate"
 )
 
-// maxPicture bounds the size of one encoded picture, maxKept that of all pictures of an archive
-// that stay in memory, so that it is unpacked once.
-const (
-	maxPicture = 1 << 27
-	maxKept    = 1 << 25
-)
+// maxKept bounds the size of all pictures of an archive that stay in memory, maxPicture that of one encoded picture.
+var maxKept int64 = 1 << 25
+
+const maxPicture = 1 << 27
 
 // folder is a folder of PNG or JPEG pictures, or a .tar or .tar.gz of one.
 type folder struct {
@@ -36,8 +37,9 @@ type folder struct {
 	others   []string // files that are no pictures
 	// the pictures of an archive, where they are small
 	kept map[string][]byte
-	// of the pictures in a larger archive that is not compressed; nil: not known
+	// of the pictures of a larger archive in plain, itself or an unpacked copy; nil: not known
 	places map[string]place
+	plain  string
 	listed fs.FileInfo // the archive, when they were found
 }
 
@@ -60,7 +62,7 @@ func readFolder(ctx context.Context, name string, p Preparation) (*records, erro
 	} else {
 		f.archive = func(ctx context.Context) (*inflate.Stream, io.Closer, error) { return openPlain(ctx, archive) }
 		if err = f.listArchive(ctx); err == nil && f.kept == nil {
-			f.places, f.listed = placesIn(archive)
+			err = f.find(ctx)
 		}
 	}
 	r := new(records)
@@ -310,38 +312,79 @@ func stampOf(path, inside string) (string, fs.FileInfo, error) {
 	return path, info, err
 }
 
+// find finds where the pictures of a large archive lie. A compressed one is unpacked into the cache, where a copy of an
+// earlier version gives way.
+func (f *folder) find(ctx context.Context) (err error) {
+	if f.listed, err = os.Stat(f.file); err != nil {
+		return err
+	}
+	f.plain = f.file
+	if f.places = placesIn(f.plain); f.places != nil {
+		return nil
+	}
+	r, closer, err := f.archive(ctx)
+	if err != nil {
+		return err
+	}
+	defer closer.Close()
+	if !r.Zipped() {
+		return nil // it has files in several parts
+	}
+	dir, err := cache.Dir("unpacked")
+	if err != nil {
+		return err
+	}
+	path, err := filepath.Abs(f.file)
+	if err != nil {
+		return err
+	}
+	name := func(of ...any) string { return fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, of...)))[:24] }
+	of := filepath.Join(dir, name(path)+"-")
+	f.plain = of + name(f.listed.Size(), f.listed.ModTime().UnixNano()) + ".tar"
+	if _, err := os.Stat(f.plain); err != nil {
+		others, _ := filepath.Glob(of + "*.tar")
+		for _, other := range others {
+			os.Remove(other)
+		}
+		if err := atomicfile.Build(f.plain, func(w io.Writer) error {
+			_, err := io.Copy(w, r)
+			return err
+		}); err != nil {
+			return fmt.Errorf("unpack it into the cache: %w; make room there, or unpack it to a folder and name that", err)
+		}
+	}
+	f.places = placesIn(f.plain)
+	return nil
+}
+
 // placesIn finds where the files of an archive lie that is neither compressed nor has files in several parts; else nil.
-func placesIn(archive string) (map[string]place, fs.FileInfo) {
+func placesIn(archive string) map[string]place {
 	file, err := os.Open(archive)
 	if err != nil {
-		return nil, nil
+		return nil
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, nil
-	}
 	places := map[string]place{}
 	r := tar.NewReader(file)
 	for {
 		entry, err := r.Next()
 		if err == io.EOF {
-			return places, info
+			return places
 		}
 		if err != nil {
-			return nil, nil
+			return nil
 		}
 		for key := range entry.PAXRecords {
 			if strings.HasPrefix(key, "GNU.sparse") {
-				return nil, nil
+				return nil
 			}
 		}
 		if entry.Typeflag == tar.TypeGNUSparse {
-			return nil, nil
+			return nil
 		}
 		at, err := file.Seek(0, io.SeekCurrent) // the reader of a file takes whole blocks of headers alone
 		if err != nil {
-			return nil, nil
+			return nil
 		}
 		places[path.Clean(entry.Name)] = place{at, entry.Size}
 	}
@@ -349,7 +392,7 @@ func placesIn(archive string) (map[string]place, fs.FileInfo) {
 
 // eachPlace is each by the places in the archive.
 func (f *folder) eachPlace(paths []string, visit func(i int, data []byte) error) error {
-	file, err := os.Open(f.file)
+	file, err := os.Open(f.plain)
 	if err != nil {
 		return err
 	}

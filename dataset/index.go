@@ -1,14 +1,19 @@
 package dataset
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,13 +33,14 @@ var (
 	kept  = 32 << 20
 )
 
-// Index gives the images of a set whose pixels are read one by one. Small sets and those in compressed archives are
-// loaded. Of other folders, archives and arrays only the pictures that are asked for are in memory, at most 32 MB of
-// them beside those in use.
+// Index gives the images of a set whose pixels are read one by one. Small sets are loaded. Of folders, archives and
+// arrays only the pictures that are asked for are in memory, at most 32 MB of them beside those in use. A compressed
+// archive is unpacked once, into the cache.
 //
 // The digest is that of Load: all pictures are decoded once, in pieces, with progress. It is remembered in the cache
 // with the size, time and digest of each picture. Where these files have not changed, the next Index, also one on
 // another machine with the same cache, decodes nothing. A picture that is read later and has changed since is an error.
+// So is one that this program changes otherwise than the program that computed the digest.
 func (d *Dataset) Index(ctx context.Context, report progress.Reporter) (*imageset.Index, error) {
 	return d.index.get(ctx, func(ctx context.Context) (*imageset.Index, error) {
 		x, err := d.newIndex(ctx, report)
@@ -70,6 +76,7 @@ func (d *Dataset) newIndex(ctx context.Context, report progress.Reporter) (*imag
 	if known.Digest != "" {
 		return x.index(known), nil
 	}
+	x.sums = nil
 	if int64(im.Len())*int64(first.shape.Len()) <= int64(small) {
 		return d.loaded(ctx)
 	}
@@ -97,6 +104,7 @@ type indexer struct {
 	list  *Images
 	shape pixel.Shape
 	known *known
+	sums  []byte // of changed images, sumSize bytes each; nil: not known
 
 	mu   sync.Mutex
 	last []*Images // read last, newest first
@@ -134,6 +142,31 @@ func (x *indexer) name() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// sumSize is how much of the SHA-256 of a changed image is remembered. It finds accidents.
+const sumSize = 8
+
+// changedSet is what the cache remembers of changed images, in a file of its own.
+type changedSet struct {
+	Set    string `json:"set"`
+	Subset subset `json:"subset"`
+	Images []byte `json:"images"` // the beginning of the SHA-256 of each
+}
+
+// changedSum is that of a changed image.
+func changedSum(one *Images) []byte {
+	h := sha256.New()
+	h.Write(one.Pixels)
+	binary.Write(h, binary.LittleEndian, one.Offsets)
+	binary.Write(h, binary.LittleEndian, one.Residues)
+	return h.Sum(nil)[:sumSize]
+}
+
+// changedFile is where the cache remembers the changed images.
+func (x *indexer) changedFile() (path, set string, err error) {
+	path, set, err = x.file()
+	return strings.TrimSuffix(path, ".json") + "-" + x.name()[:32] + ".json", set, err
+}
+
 // file is where the cache remembers the set.
 func (x *indexer) file() (path, set string, err error) {
 	first, _, err := x.all.stamp(0)
@@ -164,6 +197,19 @@ func (x *indexer) recall() {
 	if json.Unmarshal(text, &k) == nil && k.Set == set && k.Subsets != nil && k.Pictures != nil {
 		x.known = &k
 	}
+	if len(x.set.changes) == 0 {
+		return
+	}
+	var c changedSet
+	if path, _, err = x.changedFile(); err != nil {
+		return
+	}
+	if text, err = textfile.Read(path); err != nil {
+		return
+	}
+	if json.Unmarshal(text, &c) == nil && c.Set == set && len(c.Images) == sumSize*x.list.Len() {
+		x.known.Subsets[x.name()], x.sums = c.Subset, c.Images
+	}
 }
 
 // remember writes what is known.
@@ -173,6 +219,18 @@ func (x *indexer) remember() error {
 		return err
 	}
 	x.known.Set = set
+	if len(x.set.changes) > 0 {
+		text, err := json.Marshal(changedSet{set, x.known.Subsets[x.name()], x.sums})
+		if err != nil {
+			return err
+		}
+		if path, _, err := x.changedFile(); err != nil {
+			return err
+		} else if err := atomicfile.Write(path, text); err != nil {
+			return err
+		}
+		delete(x.known.Subsets, x.name())
+	}
 	text, err := json.Marshal(x.known)
 	if err != nil {
 		return err
@@ -180,11 +238,11 @@ func (x *indexer) remember() error {
 	return atomicfile.Write(path, text)
 }
 
-// fresh is what is known, where no file of the set has changed since; else without a digest. Nothing is remembered of
-// changed sets, as another version of the program may change images otherwise.
+// fresh is what is known, where no file of the set has changed since, and its first image is changed as then; else
+// without a digest.
 func (x *indexer) fresh(ctx context.Context) (subset, error) {
 	of := x.known.Subsets[x.name()]
-	if of.Digest == "" || len(x.set.changes) > 0 {
+	if of.Digest == "" {
 		return subset{}, nil
 	}
 	versions := sha256.New()
@@ -205,7 +263,22 @@ func (x *indexer) fresh(ctx context.Context) (subset, error) {
 	if hex.EncodeToString(versions.Sum(nil)) != of.Versions { // another subset met a later version of a picture
 		return subset{}, nil
 	}
+	if x.sums != nil {
+		_, err := x.read(ctx, 0)
+		if other := new(changedOtherwise); errors.As(err, &other) {
+			return subset{}, nil
+		}
+		return of, err
+	}
 	return of, nil
+}
+
+// changedOtherwise says that another program changed an image otherwise.
+type changedOtherwise struct{ set, picture string }
+
+func (e *changedOtherwise) Error() string {
+	return fmt.Sprintf("dataset: %s: this program changes %s otherwise than the one that computed the digest of the "+
+		"set; start again, with a new ledger", e.set, e.picture)
 }
 
 // some are the images of ids before any change.
@@ -226,7 +299,6 @@ func (x *indexer) pass(ctx context.Context, report progress.Reporter) (of subset
 	each := max(1, chunk/size)
 	pictures, versions := map[string]version{}, sha256.New()
 	pixels := func(yield func(part *Images) error) error {
-		damaged.notes = nil // of an earlier call
 		for from := 0; from < len(im.IDs); from += each {
 			to := min(from+each, len(im.IDs))
 			b, err := x.some(ctx, im.IDs[from:to])
@@ -252,6 +324,11 @@ func (x *indexer) pass(ctx context.Context, report progress.Reporter) (of subset
 			if err := x.set.change(ctx, part); err != nil {
 				return err
 			}
+			for i := range part.IDs {
+				if len(x.set.changes) > 0 {
+					x.sums = append(x.sums, changedSum(part.Take([]int{i}))...)
+				}
+			}
 			if err := yield(part); err != nil {
 				return err
 			}
@@ -270,10 +347,8 @@ func (x *indexer) pass(ctx context.Context, report progress.Reporter) (of subset
 	}
 	maps.Copy(x.known.Pictures, pictures)
 	of.Warning = damaged.warning()
-	if len(x.set.changes) == 0 {
-		of.Versions = hex.EncodeToString(versions.Sum(nil))
-		x.known.Subsets[x.name()] = of
-	}
+	of.Versions = hex.EncodeToString(versions.Sum(nil))
+	x.known.Subsets[x.name()] = of
 	return of, nil
 }
 
@@ -319,6 +394,12 @@ func (x *indexer) read(ctx context.Context, i int) (*Images, error) {
 	one := &Images{Name: x.list.Name, Shape: x.shape, IDs: []int{id}, Labels: x.list.Labels[i : i+1], Pixels: b.pixels}
 	if err := x.set.change(ctx, one); err != nil {
 		return nil, err
+	}
+	if x.sums != nil && !bytes.Equal(changedSum(one), x.sums[sumSize*i:sumSize*(i+1)]) {
+		if path, _, err := x.changedFile(); err == nil {
+			os.Remove(path)
+		}
+		return nil, &changedOtherwise{x.set.String(), path}
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -20,9 +20,9 @@ import (
 // large has every set be read by pieces, with a cache of its own.
 func large(t *testing.T) {
 	t.Setenv(cache.Variable, t.TempDir())
-	before := [...]int{small, chunk, kept}
-	t.Cleanup(func() { small, chunk, kept = before[0], before[1], before[2] })
-	small, chunk, kept = 0, 200, 150
+	before, archive := [...]int{small, chunk, kept}, maxKept
+	t.Cleanup(func() { small, chunk, kept, maxKept = before[0], before[1], before[2], archive })
+	small, chunk, kept, maxKept = 0, 200, 150, 1
 }
 
 func mustIndex(t *testing.T, d *Dataset) *imageset.Index {
@@ -74,12 +74,13 @@ func pictures(t *testing.T) map[string]string {
 			values = append(values, im.Pix[4*k:4*k+3]...)
 		}
 	}
-	entries = append(entries, entry{"readme.txt", make([]byte, maxKept+1)}) // too large to be kept
+	entries = append(entries, entry{"readme.txt", []byte("no picture")})
 	slices.Reverse(entries)
 	tar := writeFile(t, tarBytes(t, entries...), dir, "set.tar")
+	zipped := writeFile(t, gzipBytes(t, tarBytes(t, entries...)), dir, "set.tar.gz")
 	npy := writeFile(t, npyBytes("|u1", "False", "(12, 4, 5, 3)", values), dir, "set.npy")
 	old := time.Now().Add(-time.Hour)
-	for _, path := range []string{tar, npy} {
+	for _, path := range []string{tar, zipped, npy} {
 		if err := os.Chtimes(path, old, old); err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +91,7 @@ func pictures(t *testing.T) map[string]string {
 			t.Fatal(err)
 		}
 	}
-	return map[string]string{"folder": "folder:" + filepath.Join(dir, "folder"), "tar": "folder:" + tar, "npy": "npy:" + npy}
+	return map[string]string{"folder": "folder:" + filepath.Join(dir, "folder"), "tar": "folder:" + tar, "tar.gz": "folder:" + zipped, "npy": "npy:" + npy}
 }
 
 // An index has the digest and the images of Load, whatever is changed in them, and says progress.
@@ -120,7 +121,12 @@ func TestIndexIsLoad(t *testing.T) {
 				if x.Whole() != nil || x.Digest != want.Digest || x.Name != want.Name || x.Shape != want.Shape || !slices.Equal(x.Labels, want.Labels) {
 					t.Errorf("%s%s, changed %v: %+v, want %+v", kind, part, change, x.Images, want)
 				}
-				if other := mustIndex(t, again); other.Digest != want.Digest || x.OffGrid != change {
+				done = nil
+				other, err := again.Index(t.Context(), func(s progress.State) { done = append(done, s.Done) })
+				if err != nil || len(done) > 0 {
+					t.Errorf("%s%s, changed %v: %v after %v images; want the digest that is remembered", kind, part, change, err, done)
+				}
+				if other.Digest != want.Digest || x.OffGrid != change {
 					t.Errorf("%s%s: from the cache: %s, want %s; off the grid: %v", kind, part, other.Digest, want.Digest, x.OffGrid)
 				}
 				places := []int{3, 0, 3, x.Len() - 1}
@@ -213,5 +219,67 @@ func TestIndexOfALaterVersion(t *testing.T) {
 	mustIndex(t, mustOpen(t, name+"[range=8:12]"))
 	if got, want := mustIndex(t, mustOpen(t, name)).Digest, mustLoad(t, mustOpen(t, name)).Digest; got != want || got == before {
 		t.Errorf("digest %s, want %s; before the change it was %s", got, want, before)
+	}
+}
+
+// A program that changes images otherwise than the one that computed a digest computes it again, or names the image.
+func TestIndexOfOtherChanges(t *testing.T) {
+	large(t)
+	name := pictures(t)["folder"]
+	add := func(n uint8, from int) *Dataset {
+		return mustOpen(t, name).Changed(Change{Name: "add", Apply: func(_ context.Context, shape pixel.Shape, ids []int, pixels []uint8) ([]uint8, error) {
+			out := slices.Clone(pixels)
+			for i, id := range ids {
+				if id >= from {
+					out[i*shape.Len()] += n
+				}
+			}
+			return out, nil
+		}})
+	}
+	first := mustIndex(t, add(1, 0))
+	if got := mustIndex(t, add(1, 0)).Digest; got != first.Digest {
+		t.Errorf("digest %s, want %s", got, first.Digest)
+	}
+	if got, want := mustIndex(t, add(2, 0)).Digest, mustLoad(t, add(2, 0)).Digest; got != want || got == first.Digest {
+		t.Errorf("of the first image changed otherwise: digest %s, want %s", got, want)
+	}
+	late := add(3, 5)
+	mustIndex(t, add(0, 0)) // the first image as it is
+	if _, err := mustIndex(t, late).Read(t.Context(), 3); err != nil {
+		t.Error(err)
+	}
+	if _, err := mustIndex(t, late).Read(t.Context(), 7); err == nil || !strings.Contains(err.Error(), "otherwise") || !strings.Contains(err.Error(), ".png") {
+		t.Errorf("%v", err)
+	}
+	if got, want := mustIndex(t, add(3, 5)).Digest, mustLoad(t, add(3, 5)).Digest; got != want {
+		t.Errorf("after that: digest %s, want %s", got, want)
+	}
+}
+
+// A compressed archive is unpacked once for each of its versions.
+func TestUnpacked(t *testing.T) {
+	large(t)
+	name := pictures(t)["tar.gz"]
+	path := strings.TrimPrefix(name, "folder:")
+	unpacked := func() []string {
+		dir, err := cache.Dir("unpacked")
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, _ := filepath.Glob(filepath.Join(dir, "*"))
+		return files
+	}
+	want := mustIndex(t, mustOpen(t, name)).Digest
+	before := unpacked()
+	if got := mustIndex(t, mustOpen(t, name)).Digest; got != want || len(before) != 1 || !slices.Equal(unpacked(), before) {
+		t.Errorf("%s, want %s; %v, then %v", got, want, before, unpacked())
+	}
+	now := time.Now().Add(-time.Minute)
+	if err := os.Chtimes(path, now, now); err != nil {
+		t.Fatal(err)
+	}
+	if got := mustIndex(t, mustOpen(t, name)).Digest; got != want || len(unpacked()) != 1 || slices.Equal(unpacked(), before) {
+		t.Errorf("%s, want %s; %v, then %v", got, want, before, unpacked())
 	}
 }

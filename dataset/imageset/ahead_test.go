@@ -70,3 +70,32 @@ func TestAhead(t *testing.T) {
 		t.Errorf("%d errors of a context that has ended", n)
 	}
 }
+
+// The digest of parts is that of the whole, also where what comes behind the pixels goes through a file.
+func TestDigestOfParts(t *testing.T) {
+	whole := &Images{Shape: pixel.Shape{Height: 1, Width: 2, Channels: 1}}
+	for i := range 20 {
+		whole.IDs, whole.Labels = append(whole.IDs, i), append(whole.Labels, i%3)
+		for range 2 {
+			whole.Pixels, whole.Offsets = append(whole.Pixels, uint8(i)), append(whole.Offsets, int16(-i))
+			whole.Residues = append(whole.Residues, float32(i)/7)
+		}
+	}
+	before := inMemory
+	defer func() { inMemory = before }()
+	for _, inMemory = range []int{0, 13, 1 << 20} {
+		passes := 0
+		got, err := whole.DigestOf(func(yield func(*Images) error) error {
+			passes++
+			for i := range whole.Len() {
+				if err := yield(whole.Take([]int{i})); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if want := whole.ContentDigest(); err != nil || got != want || passes != 1 {
+			t.Errorf("%d bytes in memory: %s, %v after %d passes; want %s", inMemory, got, err, passes, want)
+		}
+	}
+}

@@ -4,7 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
+	"io"
 	"math"
+	"os"
 )
 
 // ContentDigest is "sha256:" and the hexadecimal SHA-256 of, in this order: the ASCII text "certspec images 1\n";
@@ -19,41 +22,77 @@ func (im *Images) ContentDigest() string {
 	return digest
 }
 
-// DigestOf is ContentDigest of images that come in parts, in their order, each with pixels, offsets and residues. Parts
-// with offsets come up to three times.
+// DigestOf is ContentDigest of images that come in parts, in their order, each with pixels, offsets and residues. What
+// is hashed after all pixels is kept until then, in a temporary file where it is more than 64 MB.
 func (im *Images) DigestOf(parts func(yield func(part *Images) error) error) (string, error) {
 	h := sha256.New()
-	var offsets, residues bool
+	var offsets, residues spool
+	defer offsets.close()
+	defer residues.close()
 	first := true
 	err := parts(func(part *Images) error {
 		if first {
-			first, offsets, residues = false, part.Offsets != nil, part.Residues != nil
-			h.Write(im.head(offsets, residues))
+			first = false
+			h.Write(im.head(part.Offsets != nil, part.Residues != nil))
 		}
 		h.Write(part.Pixels)
-		return nil
+		text := make([]byte, 0, 2*len(part.Offsets))
+		for _, o := range part.Offsets {
+			text = binary.LittleEndian.AppendUint16(text, uint16(o))
+		}
+		if err := offsets.write(text); err != nil {
+			return err
+		}
+		text = make([]byte, 0, 4*len(part.Residues))
+		for _, r := range part.Residues {
+			text = binary.LittleEndian.AppendUint32(text, math.Float32bits(r))
+		}
+		return residues.write(text)
 	})
-	if err == nil && offsets {
-		err = parts(func(part *Images) error {
-			text := make([]byte, 0, 2*len(part.Offsets))
-			for _, o := range part.Offsets {
-				text = binary.LittleEndian.AppendUint16(text, uint16(o))
-			}
-			h.Write(text)
-			return nil
-		})
+	if err := errors.Join(err, offsets.to(h), residues.to(h)); err != nil {
+		return "", err
 	}
-	if err == nil && residues {
-		err = parts(func(part *Images) error {
-			text := make([]byte, 0, 4*len(part.Residues))
-			for _, r := range part.Residues {
-				text = binary.LittleEndian.AppendUint32(text, math.Float32bits(r))
-			}
-			h.Write(text)
-			return nil
-		})
+	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// inMemory is how much of a spool is in memory.
+var inMemory = 64 << 20
+
+// spool holds bytes until they are hashed.
+type spool struct {
+	bytes []byte
+	file  *os.File
+}
+
+func (s *spool) write(b []byte) (err error) {
+	if s.bytes = append(s.bytes, b...); len(s.bytes) <= inMemory {
+		return nil
 	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil)), err
+	if s.file == nil {
+		if s.file, err = os.CreateTemp("", "certspec-"); err != nil {
+			return err
+		}
+	}
+	_, err = s.file.Write(s.bytes)
+	s.bytes = s.bytes[:0]
+	return err
+}
+
+func (s *spool) to(w io.Writer) (err error) {
+	if s.file != nil {
+		if _, err = s.file.Seek(0, io.SeekStart); err == nil {
+			_, err = io.Copy(w, s.file)
+		}
+	}
+	w.Write(s.bytes)
+	return err
+}
+
+func (s *spool) close() {
+	if s.file != nil {
+		s.file.Close()
+		os.Remove(s.file.Name())
+	}
 }
 
 // head is what stands before the pixels.

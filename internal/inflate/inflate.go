@@ -79,6 +79,9 @@ func NewStream(r io.Reader, packed int64) (*Stream, error) {
 	return s, nil
 }
 
+// Zipped reports whether they are.
+func (s *Stream) Zipped() bool { return s.zipped }
+
 func (s *Stream) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
 	s.out += int64(n)

@@ -233,7 +233,7 @@ func TestPosteriorBalls(t *testing.T) {
 	}
 
 	images := &imageset.Images{Shape: pixel.Shape{Height: 1, Width: 1, Channels: 3}, IDs: []int{0, 1}, Labels: []int{0, 1}, Pixels: []uint8{0, 0, 0, 255, 255, 255}}
-	s, err := p.Survey(t.Context(), images, 0.01, 1.1)
+	s, err := p.Survey(t.Context(), images.Indexed(), 0.01, 1.1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,12 +242,12 @@ func TestPosteriorBalls(t *testing.T) {
 		t.Errorf("%+v of bounds %v and %v", s, black, white)
 	}
 	for name, wrong := range map[string][2]float64{"eps": {1.5, 1.1}, "a factor of 1": {.1, 1}, "a factor above K": {.1, 11}} {
-		if _, err := p.Survey(t.Context(), images, wrong[0], wrong[1]); err == nil {
+		if _, err := p.Survey(t.Context(), images.Indexed(), wrong[0], wrong[1]); err == nil {
 			t.Errorf("%s passes", name)
 		}
 	}
 	images.Shape.Channels = 1
-	if _, err := p.Survey(t.Context(), images, .1, 1.1); err == nil {
+	if _, err := p.Survey(t.Context(), images.Indexed(), .1, 1.1); err == nil {
 		t.Error("images of one value pass")
 	}
 }

@@ -32,7 +32,7 @@ type Survey struct {
 //
 // Errors: eps outside [0, 1], a factor that is not above 1 and below K; no images, or images of another size; that of
 // ctx.
-func (p *Posterior) Survey(ctx context.Context, images *imageset.Images, eps, factor float64) (*Survey, error) {
+func (p *Posterior) Survey(ctx context.Context, images *imageset.Index, eps, factor float64) (*Survey, error) {
 	switch {
 	case !(eps >= 0 && eps <= 1):
 		return nil, fmt.Errorf("mixture: eps is %v; expected a number from 0 to 1, in units of the full range of a "+
@@ -47,12 +47,12 @@ func (p *Posterior) Survey(ctx context.Context, images *imageset.Images, eps, fa
 	s := &Survey{Images: images.Len(), Epsilon: eps, Distance: p.Ball(eps), Printed: p.Printed(eps), Factor: factor,
 		Least: math.Inf(1)}
 	var reaches []float64
-	for i := range images.Len() {
-		if err := ctx.Err(); err != nil {
+	for one, err := range images.Ahead(ctx, 0, images.Len()) {
+		if err != nil {
 			return nil, err
 		}
 		var x []float64
-		for _, b := range images.Image(i) {
+		for _, b := range one.Pixels {
 			x = append(x, float64(b)/pixel.Steps)
 		}
 		at := min(math.Exp(p.LogBound(x, eps)), 1)

@@ -40,7 +40,7 @@ func (l *Labelled) Load(ctx context.Context) (*dataset.Images, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := set.Load(ctx)
+	all, err := set.Index(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (l *Labelled) Load(ctx context.Context) (*dataset.Images, error) {
 		}
 		at = append(at, i)
 	}
-	return all.Take(at), nil
+	return all.Load(ctx, at)
 }
 
 // Shared returns an image of judged that l, of the same data set, has, too. Maps fitted on l may judge only where there

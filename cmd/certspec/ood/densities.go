@@ -37,7 +37,7 @@ func (o *boundOptions) densities(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	images, err := set.Load(cmd.Context())
+	images, err := set.Index(cmd.Context(), cli.Progress())
 	if err != nil {
 		return err
 	}

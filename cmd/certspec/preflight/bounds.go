@@ -87,7 +87,7 @@ func (c *checked) points(cmd *cobra.Command, images *cli.ImageOptions) ([][]floa
 	if err != nil {
 		return nil, err
 	}
-	all, err := data.Load(cmd.Context())
+	all, err := data.Index(cmd.Context(), cli.Progress())
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +96,12 @@ func (c *checked) points(cmd *cobra.Command, images *cli.ImageOptions) ([][]floa
 	}
 	c.Images = all.Name
 	for i := range min(checkImages, all.Len()) {
+		one, err := all.Read(cmd.Context(), i*all.Len()/checkImages)
+		if err != nil {
+			return nil, err
+		}
 		x := make([]float64, 0, c.Input.Size())
-		for _, b := range all.Image(i * all.Len() / checkImages) {
+		for _, b := range one.Pixels {
 			x = append(x, float64(b)/255)
 		}
 		points = append(points, x)

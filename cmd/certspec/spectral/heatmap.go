@@ -170,7 +170,7 @@ func (o *heatMapOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer in.Close()
-	if _, err := in.Load(cmd.Context()); err != nil {
+	if _, err := in.Index(cmd.Context()); err != nil {
 		return err
 	}
 	if o.guaranteed() {

@@ -48,17 +48,39 @@ func (o *spectrumOf) measure(cmd *cobra.Command) (*measured, error) {
 	if f.Changed("in") == f.Changed("data") {
 		return nil, cli.Usagef("expected --in or --data, and not both")
 	}
-	images, err := spectrumImages(ctx, o.in, o.images.Open)
+	source, err := o.source(ctx)
 	if err != nil {
 		return nil, err
 	}
-	m := &measured{Shape: images.Shape, Difference: o.minus != ""}
-	source, err := spectrumSource(ctx, images, o.minus)
-	if err != nil {
-		return nil, err
-	}
+	m := &measured{Shape: source.Shape, Difference: o.minus != ""}
 	m.Spectrum, err = spectral.MeanSpectrum(ctx, source, cli.Progress())
 	return m, err
+}
+
+// source is the images. Those of a data set are read one by one.
+func (o *spectrumOf) source(ctx context.Context) (spectral.Source, error) {
+	if o.in != "" || o.minus != "" {
+		images, err := spectrumImages(ctx, o.in, o.images.Open)
+		if err != nil {
+			return spectral.Source{}, err
+		}
+		return spectrumSource(ctx, images, o.minus)
+	}
+	d, err := o.images.Open()
+	if err != nil {
+		return spectral.Source{}, err
+	}
+	x, err := d.Index(ctx, cli.Progress())
+	if err != nil {
+		return spectral.Source{}, err
+	}
+	return spectral.Source{Shape: x.Shape, Len: x.Len(), Plane: func(dst []float64, image, channel int) error {
+		one, err := x.Read(ctx, image)
+		if err != nil {
+			return err
+		}
+		return spectral.Bytes(x.Shape, one.Pixels).Plane(dst, 0, channel)
+	}}, nil
 }
 
 func spectrumImages(ctx context.Context, in string, open func() (*dataset.Dataset, error)) (*dataset.Array, error) {
