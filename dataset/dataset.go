@@ -52,7 +52,9 @@ type records struct {
 	all    atomic.Pointer[block] // where all pictures were decoded
 
 	// stamp is the file that an image is read from, where decode reads single images fast; else nil.
-	stamp func(id int) (path string, info fs.FileInfo, err error)
+	stamp   func(id int) (path string, info fs.FileInfo, err error)
+	oneFile bool   // all are from one file
+	listing string // of pictures in a folder or archive: a digest of their names
 }
 
 // images are the images of some ids, ascending.

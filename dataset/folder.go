@@ -72,8 +72,14 @@ func readFolder(ctx context.Context, name string, p Preparation) (*records, erro
 			return stampOf(filepath.Join(f.root, filepath.FromSlash(f.pictures[id])), "")
 		}
 	case f.kept != nil || f.places != nil:
+		r.oneFile = true
 		r.stamp = func(id int) (string, fs.FileInfo, error) { return stampOf(archive, f.pictures[id]) }
 	}
+	names := sha256.New()
+	for _, name := range f.pictures {
+		fmt.Fprintf(names, "%s\x00", name)
+	}
+	r.listing = fmt.Sprintf(", %x", names.Sum(nil))
 	r.jpegs = slices.ContainsFunc(f.pictures,
 		func(name string) bool { return strings.ToLower(path.Ext(name)) != ".png" })
 	if err == nil {

@@ -9,7 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -110,11 +110,12 @@ type indexer struct {
 	last []*Images // read last, newest first
 }
 
-// known is what the cache remembers of a set.
+// known is what the cache remembers of a set. Stamps and Pixels have a place for each image of the base set.
 type known struct {
-	Set      string             `json:"set"`
-	Subsets  map[string]subset  `json:"subsets"`
-	Pictures map[string]version `json:"pictures"` // by path
+	Set     string            `json:"set"`
+	Subsets map[string]subset `json:"subsets"`
+	Stamps  []byte            `json:"stamps"` // of its file, 16 bytes: size, and time in nanoseconds; of one file, once
+	Pixels  []byte            `json:"pixels"` // the beginning of the SHA-256 of its prepared pixels, pixelsSize bytes
 }
 
 // subset is what is known of some pictures in their versions of then.
@@ -125,11 +126,36 @@ type subset struct {
 	Warning  string `json:"warning,omitempty"`
 }
 
-// version is a file, and the SHA-256 of the prepared pixels of its picture.
-type version struct {
-	Size   int64  `json:"size"`
-	Time   int64  `json:"time"` // in nanoseconds
-	Pixels string `json:"pixels"`
+const (
+	stampSize  = 16
+	pixelsSize = 16
+)
+
+// blank knows nothing of a set.
+func (x *indexer) blank() *known {
+	n := len(x.all.labels)
+	k := &known{Subsets: map[string]subset{}, Stamps: make([]byte, stampSize*n), Pixels: make([]byte, pixelsSize*n)}
+	if x.all.oneFile {
+		k.Stamps = k.Stamps[:stampSize]
+	}
+	return k
+}
+
+// stamp is the place of an image's file in Stamps.
+func (x *indexer) stamp(id int) []byte {
+	if x.all.oneFile {
+		id = 0
+	}
+	return x.known.Stamps[stampSize*id:][:stampSize]
+}
+
+// pixels is the place of an image in Pixels.
+func (x *indexer) pixels(id int) []byte { return x.known.Pixels[pixelsSize*id:][:pixelsSize] }
+
+// stampOfFile is what is remembered of a file.
+func stampOfFile(info fs.FileInfo) []byte {
+	b := binary.LittleEndian.AppendUint64(nil, uint64(info.Size()))
+	return binary.LittleEndian.AppendUint64(b, uint64(info.ModTime().UnixNano()))
 }
 
 // forgotten is how long a file must have rested before what is known of it is believed: times of files are coarse.
@@ -177,14 +203,14 @@ func (x *indexer) file() (path, set string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	set = newDataset(x.set.base, nil, nil).String() + " at " + first
+	set = newDataset(x.set.base, nil, nil).String() + " at " + first + x.all.listing
 	sum := sha256.Sum256([]byte(set))
 	return filepath.Join(dir, hex.EncodeToString(sum[:16])+".json"), set, nil
 }
 
 // recall reads what is known. What cannot be read is not known.
 func (x *indexer) recall() {
-	x.known = &known{Subsets: map[string]subset{}, Pictures: map[string]version{}}
+	x.known = x.blank()
 	path, set, err := x.file()
 	if err != nil {
 		return
@@ -194,7 +220,8 @@ func (x *indexer) recall() {
 		return
 	}
 	var k known
-	if json.Unmarshal(text, &k) == nil && k.Set == set && k.Subsets != nil && k.Pictures != nil {
+	if json.Unmarshal(text, &k) == nil && k.Set == set && k.Subsets != nil &&
+		len(k.Stamps) == len(x.known.Stamps) && len(k.Pixels) == len(x.known.Pixels) {
 		x.known = &k
 	}
 	if len(x.set.changes) == 0 {
@@ -246,19 +273,20 @@ func (x *indexer) fresh(ctx context.Context) (subset, error) {
 		return subset{}, nil
 	}
 	versions := sha256.New()
-	for _, id := range x.list.IDs {
+	for i, id := range x.list.IDs {
 		if err := ctx.Err(); err != nil {
 			return subset{}, err
 		}
-		path, info, err := x.all.stamp(id)
+		if versions.Write(x.pixels(id)); i > 0 && x.all.oneFile {
+			continue
+		}
+		_, info, err := x.all.stamp(id)
 		if err != nil {
 			return subset{}, fmt.Errorf("dataset: %w", err)
 		}
-		v := x.known.Pictures[path]
-		if v.Size != info.Size() || v.Time != info.ModTime().UnixNano() {
+		if !bytes.Equal(x.stamp(id), stampOfFile(info)) {
 			return subset{}, nil
 		}
-		fmt.Fprintln(versions, v.Pixels)
 	}
 	if hex.EncodeToString(versions.Sum(nil)) != of.Versions { // another subset met a later version of a picture
 		return subset{}, nil
@@ -297,7 +325,11 @@ func (x *indexer) pass(ctx context.Context, report progress.Reporter) (of subset
 	im.Shape = x.shape
 	size, damaged := x.shape.Len(), &block{}
 	each := max(1, chunk/size)
-	pictures, versions := map[string]version{}, sha256.New()
+	versions := sha256.New()
+	if _, info, err := x.all.stamp(im.IDs[0]); x.all.oneFile && err == nil &&
+		!bytes.Equal(x.stamp(0), stampOfFile(info)) {
+		x.known = x.blank() // what is known is of another version of the file
+	}
 	pixels := func(yield func(part *Images) error) error {
 		for from := 0; from < len(im.IDs); from += each {
 			to := min(from+each, len(im.IDs))
@@ -308,17 +340,16 @@ func (x *indexer) pass(ctx context.Context, report progress.Reporter) (of subset
 			damaged.notes = append(damaged.notes, b.notes...)
 			of.JPEGs = of.JPEGs || b.jpegs
 			for i, id := range im.IDs[from:to] {
-				path, info, err := x.all.stamp(id)
+				_, info, err := x.all.stamp(id)
 				if err != nil {
 					return fmt.Errorf("dataset: %w", err)
 				}
-				sum := sha256.Sum256(b.pixels[i*size : (i+1)*size])
-				v := version{info.Size(), info.ModTime().UnixNano(), hex.EncodeToString(sum[:])}
-				if began.Sub(info.ModTime()) < forgotten {
-					v.Time = -1
+				if copy(x.stamp(id), stampOfFile(info)); began.Sub(info.ModTime()) < forgotten {
+					clear(x.stamp(id))
 				}
-				pictures[path] = v
-				fmt.Fprintln(versions, v.Pixels)
+				sum := sha256.Sum256(b.pixels[i*size : (i+1)*size])
+				copy(x.pixels(id), sum[:])
+				versions.Write(x.pixels(id))
 			}
 			part := &Images{Shape: x.shape, IDs: im.IDs[from:to], Labels: im.Labels[from:to], Pixels: b.pixels}
 			if err := x.set.change(ctx, part); err != nil {
@@ -345,7 +376,6 @@ func (x *indexer) pass(ctx context.Context, report progress.Reporter) (of subset
 	if of.Digest, err = im.DigestOf(pixels); err != nil {
 		return subset{}, err
 	}
-	maps.Copy(x.known.Pictures, pictures)
 	of.Warning = damaged.warning()
 	of.Versions = hex.EncodeToString(versions.Sum(nil))
 	x.known.Subsets[x.name()] = of
@@ -387,7 +417,7 @@ func (x *indexer) read(ctx context.Context, i int) (*Images, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %w", err)
 	}
-	if sum := sha256.Sum256(b.pixels); hex.EncodeToString(sum[:]) != x.known.Pictures[path].Pixels {
+	if sum := sha256.Sum256(b.pixels); !bytes.Equal(sum[:pixelsSize], x.pixels(id)) {
 		return nil, fmt.Errorf("dataset: %s: image %d (%s) has changed since the digest of the set was computed; "+
 			"start again, with a new ledger", x.set, id, path)
 	}

@@ -283,3 +283,38 @@ func TestUnpacked(t *testing.T) {
 		t.Errorf("%s, want %s; %v, then %v", got, want, before, unpacked())
 	}
 }
+
+// A new version of an archive or array voids what was known of all its images, also of those that no one has asked for
+// again.
+func TestIndexOfALaterFile(t *testing.T) {
+	for kind, name := range pictures(t) {
+		if kind == "folder" {
+			continue
+		}
+		large(t)
+		before := mustIndex(t, mustOpen(t, name+"[range=0:6]")).Digest
+		path := name[strings.Index(name, ":")+1:]
+		for i := 0; i < 2; i++ { // of the same size, last the same images
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if kind == "npy" && i == 0 {
+				text = slices.Clone(text)
+				text[len(text)-12*60] ^= 1 // of image 0
+			}
+			if err := os.WriteFile(path, text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			later := time.Now().Add(-time.Minute * time.Duration(30-i))
+			if err := os.Chtimes(path, later, later); err != nil {
+				t.Fatal(err)
+			}
+			mustIndex(t, mustOpen(t, name+"[range=6:12]"))
+			got, want := mustIndex(t, mustOpen(t, name+"[range=0:6]")).Digest, mustLoad(t, mustOpen(t, name+"[range=0:6]")).Digest
+			if got != want || kind == "npy" && got == before {
+				t.Errorf("%s: digest %s, want %s; before the change it was %s", kind, got, want, before)
+			}
+		}
+	}
+}

@@ -149,6 +149,7 @@ func (a *array) readImages(ctx context.Context, file *npyFile, labels []int) (*r
 // byRange has images read from the file when they are needed; from is the place of the first.
 func (a *array) byRange(r *records, from int64) {
 	shape, size := r.shape, r.shape.Len()
+	r.oneFile = true
 	r.stamp = func(id int) (string, fs.FileInfo, error) { return stampOf(a.images, strconv.Itoa(id)) }
 	r.decode = func(ctx context.Context, ids []int) (*block, error) {
 		if err := checkRoom(len(ids), shape); err != nil {

@@ -318,7 +318,7 @@ func (p Preparation) records(ctx context.Context, r *records) (*records, error) 
 			pixels, err := p.pixels(ctx, b.pixels, r.shape, out.shape)
 			return &block{shape: out.shape, notes: b.notes, jpegs: b.jpegs, pixels: pixels}, err
 		}
-		out.stamp = r.stamp
+		out.stamp, out.oneFile, out.listing = r.stamp, r.oneFile, r.listing
 		return out, nil
 	}
 	if err := checkRoom(len(r.labels), out.shape); err != nil {
