@@ -356,7 +356,8 @@ func (f *folder) find(ctx context.Context) (err error) {
 			_, err := io.Copy(w, r)
 			return err
 		}); err != nil {
-			return fmt.Errorf("unpack it into the cache: %w; make room there, or unpack it to a folder and name that", err)
+			return fmt.Errorf("unpack it into the cache: %w; make room there, or unpack it to a folder and name that",
+				err)
 		}
 	}
 	f.places = placesIn(f.plain)

@@ -86,7 +86,7 @@ func (a *assault) imagesTogether() int {
 //
 // The result for an image is a function of the image, its id, the mean image, the points given and the seed. Files,
 // interrupts and errors are those of Measure.
-func Attack(ctx context.Context, n *feedforward.Network, data Source, o AttackOptions) (*Measurement, error) {
+func Attack(ctx context.Context, n *feedforward.Network, data imageset.Source, o AttackOptions) (*Measurement, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}

@@ -12,9 +12,6 @@ import (
 	"github.com/certspec/certspec/internal/ood/record"
 )
 
-// Source gives images; *dataset.Dataset is one.
-type Source = imageset.Source
-
 // Options say how a network's confidence is bounded. The zero value bounds it at the images themselves, for exact
 // arithmetic and float32.
 type Options struct {
@@ -44,7 +41,7 @@ type Measurement = record.File
 //
 // Errors: options out of range, images of another size (*SizeError), images that were trained on (*TrainedError), those
 // of the network; a file of another run or a damaged one (record.MismatchError, record.FormatError).
-func Measure(ctx context.Context, n *feedforward.Network, data Source, o Options) (*Measurement, error) {
+func Measure(ctx context.Context, n *feedforward.Network, data imageset.Source, o Options) (*Measurement, error) {
 	switch {
 	case o.Method != "":
 	case o.Epsilon == 0 && o.Probe == nil:

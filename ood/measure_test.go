@@ -228,7 +228,7 @@ func TestMeasureRefuses(t *testing.T) {
 	other.Shape = pixel.Shape{Height: 2, Width: 8, Channels: 1}
 	trained := func(name, digest string) Run { return Run{Trained: []ledger.Data{{Name: name, Digest: digest}}} }
 	for want, c := range map[string]struct {
-		data Source
+		data imageset.Source
 		o    Options
 	}{
 		"epsilon -1":                  {data, Options{Epsilon: -1}},
@@ -328,7 +328,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-func measured(t *testing.T, n *feedforward.Network, data Source) *Measurement {
+func measured(t *testing.T, n *feedforward.Network, data imageset.Source) *Measurement {
 	t.Helper()
 	m, err := Measure(t.Context(), n, data, Options{Epsilon: 0.1})
 	if err != nil {

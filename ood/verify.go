@@ -20,7 +20,7 @@ import (
 // points shows.
 //
 // Errors: a network or images of another digest; the first image whose numbers are others.
-func Verify(ctx context.Context, m *Measurement, n *feedforward.Network, data Source, sample int) (checked int,
+func Verify(ctx context.Context, m *Measurement, n *feedforward.Network, data imageset.Source, sample int) (checked int,
 	err error) {
 	if got := n.Digest(); got != m.Header.Model.Network {
 		return 0, fmt.Errorf("ood: the network is %s, %s is of %s", got, m.Path, m.Header.Model.Network)

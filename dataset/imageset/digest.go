@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 )
 
 // ContentDigest is "sha256:" and the hexadecimal SHA-256 of, in this order: the ASCII text "certspec images 1\n";
@@ -61,6 +62,7 @@ var inMemory = 64 << 20
 // spool holds bytes until they are hashed.
 type spool struct {
 	bytes []byte
+	dir   string
 	file  *os.File
 }
 
@@ -69,7 +71,10 @@ func (s *spool) write(b []byte) (err error) {
 		return nil
 	}
 	if s.file == nil {
-		if s.file, err = os.CreateTemp("", "certspec-"); err != nil {
+		if s.dir, err = os.MkdirTemp("", "certspec-"); err != nil {
+			return err
+		}
+		if s.file, err = os.OpenFile(filepath.Join(s.dir, "spool"), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
 			return err
 		}
 	}
@@ -91,7 +96,9 @@ func (s *spool) to(w io.Writer) (err error) {
 func (s *spool) close() {
 	if s.file != nil {
 		s.file.Close()
-		os.Remove(s.file.Name())
+	}
+	if s.dir != "" {
+		os.RemoveAll(s.dir)
 	}
 }
 

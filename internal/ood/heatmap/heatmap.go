@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/ood/record"
 	"github.com/certspec/certspec/internal/spectral/fourier"
@@ -64,7 +65,7 @@ type Result struct {
 // and the other metric costs nothing.
 //
 // Errors: options out of range; those of ood.Measure and ood.Compare, and of ctx.
-func Run(ctx context.Context, n *feedforward.Network, data ood.Source, o Options) (*Result, error) {
+func Run(ctx context.Context, n *feedforward.Network, data imageset.Source, o Options) (*Result, error) {
 	if !slices.Contains(Metrics, o.Metric) {
 		return nil, fmt.Errorf("heatmap: metric %q; expected one of %q", o.Metric, Metrics)
 	}
