@@ -34,7 +34,7 @@ const (
 const (
 	magic      = "certspec"
 	frameHead  = 16      // bytes before the content of a frame
-	helloLimit = 1 << 16 // bytes of a hello's JSON
+	helloLimit = 1 << 20 // bytes of a hello's JSON
 
 	longestPreprocessing = 1000
 )
@@ -54,6 +54,8 @@ type hello struct {
 	Ahead         bool   `json:"ahead"`         // it reads a request before it has answered the last
 	Gradients     bool   `json:"gradients"`     // it answers questions for gradients, too
 	Preprocessing string `json:"preprocessing"` // of the images that it gets, in its own words; may be empty
+
+	ClassNames []string `json:"class_names"` // nil: it does not say
 }
 
 func (h *hello) shape() pixel.Shape {
@@ -87,6 +89,8 @@ func (h *hello) check() error {
 	case len(h.Preprocessing) > longestPreprocessing || strings.ContainsFunc(h.Preprocessing, unicode.IsControl):
 		return fmt.Errorf("its hello has the preprocessing %.200q; expected one line of at most %d bytes",
 			h.Preprocessing, longestPreprocessing)
+	case len(h.ClassNames) != 0 && len(h.ClassNames) != h.Classes:
+		return fmt.Errorf("its hello has %d class names for %d classes", len(h.ClassNames), h.Classes)
 	}
 	return errors.Join(
 		oneOf("layout", h.Layout, layoutHWC, layoutCHW),

@@ -14,7 +14,7 @@ import (
 )
 
 // caller serves a model of 2×1 pixels over pipes: the class is that of the brighter pixel. It stops after so many batches.
-func caller(t *testing.T, weights string, batches int) (requests, answers *os.File) {
+func caller(t *testing.T, weights string, batches int, more ...string) (requests, answers *os.File) {
 	t.Helper()
 	theirs, requests, err := os.Pipe()
 	if err != nil {
@@ -27,7 +27,7 @@ func caller(t *testing.T, weights string, batches int) (requests, answers *os.Fi
 	go func() {
 		defer ours.Close()
 		defer theirs.Close()
-		text := `{"height":2,"width":1,"channels":1,"layout":"hwc","dtype":"int16","classes":2,"output":"classes","name":"caller","weights":"` + weights + `"}`
+		text := `{"height":2,"width":1,"channels":1,"layout":"hwc","dtype":"int16","classes":2,"output":"classes","name":"caller","weights":"` + weights + `"` + strings.Join(more, "") + `}`
 		hello := binary.LittleEndian.AppendUint32([]byte("certspec"), 1)
 		hello = append(binary.LittleEndian.AppendUint32(hello, uint32(len(text))), text...)
 		ours.Write(hello)
@@ -52,6 +52,21 @@ func caller(t *testing.T, weights string, batches int) (requests, answers *os.Fi
 		}
 	}()
 	return requests, answers
+}
+
+// What the program calls its classes is told, and must be a name for each.
+func TestClassNames(t *testing.T) {
+	for names, want := range map[string]int{`,"class_names":["dark","light"]`: 2, ``: 0, `,"class_names":["dark"]`: -1} {
+		requests, answers := caller(t, "w", 0, names)
+		m, err := Inherited(requests, answers, Options{Stderr: io.Discard})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := m.ClassNames()
+		if (err != nil) != (want < 0) || err == nil && len(got) != want {
+			t.Errorf("%q: %q, %v", names, got, err)
+		}
+	}
 }
 
 // A program that says so has the next request before it answers, and answers keep their order.

@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -152,7 +153,7 @@ func (m *Model) meet(h hello) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.hello != nil {
-		if *m.hello != h {
+		if !reflect.DeepEqual(*m.hello, h) {
 			return fmt.Errorf("started again, it says %+v of itself; before, it said %+v", h, *m.hello)
 		}
 		return nil
@@ -181,6 +182,15 @@ func (m *Model) meet(h hello) error {
 	}
 	m.hello = &h
 	return nil
+}
+
+// ClassNames is what the program calls its classes, or nil where it does not say.
+func (m *Model) ClassNames() ([]string, error) {
+	if _, err := m.Info(); err != nil {
+		return nil, err
+	}
+	h, _ := m.known()
+	return h.ClassNames, nil
 }
 
 // Preprocessing says in which form the program gets images, and what it says of what it does to them.

@@ -16,6 +16,7 @@ layout        "chw" (batch, channels, height, width) or "hwc"
 output        "logits", "probabilities", "classes" (whole numbers) or "sigmoid" (the probability of
               class 1, one value for each image)
 classes       number of classes, where the output does not tell
+class_names   names of the classes, class 0 first: preflight compares them with those of the data
 identity      what identifies the model, such as state_digest(module). Without it the ledger says
               that there is none, and cannot be resumed
 name          of the model, for people
@@ -38,19 +39,20 @@ sentence. Warnings of the program are warnings.
 from ._model import state_digest
 from ._program import CertspecError, program
 from ._read import (
-    Ledger, Row, calibration, compare, ece, metrics, read_ledger, report)
+    Ledger, Log, Row, Sweep, calibration, compare, ece, from_smoothing_log, metrics,
+    read_ledger, report)
 from ._results import (
-    Accuracy, Attacked, Calibration, Calibrations, Check, Comparison, Difference, Interval, Metrics,
-    Plan, Prediction, Preflight, Replayed, UnderAttack)
-from ._show import Svg, Table
+    Accuracy, Attacked, Calibration, Calibrations, Check, Comparison, Difference, Interval,
+    MeanRadius, Metrics, Plan, Prediction, Preflight, Replayed, Summary, Svg, Table, UnderAttack)
 from ._verbs import (
     attack, certify, evaluate, export_onnx, predict, preflight, quantize, replay, sweep)
 
 __version__ = "0.1.0.dev0"
 __all__ = [
     "Accuracy", "Attacked", "Calibration", "Calibrations", "CertspecError", "Check", "Comparison",
-    "Difference", "Interval", "Ledger", "Metrics", "Plan", "Prediction", "Preflight", "Replayed",
-    "Row", "Svg", "Table", "UnderAttack", "attack", "calibration", "certify", "compare", "ece",
-    "evaluate", "export_onnx", "metrics", "predict", "preflight", "program", "quantize",
-    "read_ledger", "replay", "report", "state_digest", "sweep",
+    "Difference", "Interval", "Ledger", "Log", "MeanRadius", "Metrics", "Plan", "Prediction",
+    "Preflight", "Replayed", "Row", "Summary", "Svg", "Sweep", "Table", "UnderAttack",
+    "attack", "calibration", "certify", "compare", "ece", "evaluate", "export_onnx",
+    "from_smoothing_log", "metrics", "predict", "preflight", "program", "quantize", "read_ledger",
+    "replay", "report", "state_digest", "sweep",
 ]

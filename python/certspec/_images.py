@@ -4,13 +4,13 @@ from __future__ import annotations
 import errno
 import os
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import IO, Any, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._check import Array, host, integers, numeric, word
+from ._options import Array, host, integers, numeric, word
 
 Pixels = NDArray[np.uint8]
 Piece = Tuple[object, Optional[object]]  #: images, and their labels where they come along
@@ -22,7 +22,6 @@ LABEL_KEYS = ("label", "labels", "fine_label")
 @dataclass(frozen=True)
 class Images:
     """Images in files of a folder."""
-
     data: str  #: value of --data
     first: Pixels  #: the first one, (height, width, channels)
     count: int
@@ -101,11 +100,7 @@ def _pixels(images: object, layout: Optional[str]) -> Tuple[Pixels, Optional[str
 
 
 def _bytes(array: Array) -> Pixels:
-    """Values as bytes.
-
-    >>> _bytes(np.full((1, 2, 2), 51 / 255)).tolist()
-    [[[51, 51], [51, 51]]]
-    """
+    """Values as bytes."""
     if array.dtype == np.uint8:
         return array
     if array.dtype.kind != "f":
@@ -129,10 +124,9 @@ def _pieces(images: Any, labels: object) -> Iterator[Piece]:
         step = max(1, PIECE // size)
         return ((images[at:at + step], None) for at in range(0, len(images), step))
     if hasattr(images, "__len__") and hasattr(images, "__getitem__"):
-        items = (images[at] for at in range(len(images)))
-        return _gathered(_parted(item) for item in items)
+        images = map(images.__getitem__, range(len(images)))  # some have no end of their own
     if isinstance(images, Iterable):
-        return _batches(_parted(item) for item in images)
+        return _batches(map(_parted, images))
     raise TypeError(f"images are a {type(images).__name__}; expected an array, a tensor, a "
                     "Dataset, a DataLoader or another iterable")
 
@@ -159,31 +153,24 @@ def _parted(item: object) -> Piece:
     return item, None
 
 
-def _gathered(items: Iterable[Piece]) -> Iterator[Piece]:
-    images: List["Array"] = []
-    labels: List["Array"] = []
-    size = 0
-    for image, label in items:
-        images.append(host(image))
-        labels += [] if label is None else [host(label)]
-        size += 8 * images[-1].size
-        if size >= PIECE:
-            yield np.stack(images), np.stack(labels) if labels else None
-            images, labels, size = [], [], 0
-    if images:
-        yield np.stack(images), np.stack(labels) if labels else None
+def _gathered(items: Iterator[Piece]) -> Iterator[Piece]:
+    """Pieces of single images."""
+    for first in items:
+        step = max(1, PIECE // max(1, 8 * host(first[0]).size))
+        some = [first, *islice(items, step - 1)]
+        labels = [host(label) for _, label in some if label is not None]
+        yield np.stack([host(image) for image, _ in some]), np.stack(labels) if labels else None
 
 
-def _batches(items: Iterable[Piece]) -> Iterator[Piece]:
+def _batches(items: Iterator[Piece]) -> Iterator[Piece]:
     """Batches as they come; single images, where the first item is one, some at a time."""
-    iterator = iter(items)
-    first = next(iterator, None)
+    first = next(items, None)
     if first is None:
         return iter(())
     shape = np.shape(host(first[0]))
     alone = len(shape) == 2 or len(shape) == 3 and np.ndim(host(first[1])) == 0 \
         and (shape[0] in (1, 3) or shape[2] in (1, 3))
-    rest = chain([first], iterator)
+    rest = chain([first], items)
     return _gathered(rest) if alone else rest
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 import json
 import os
 import queue
-import shutil
 import struct
 import tempfile
 import threading
@@ -13,13 +12,11 @@ from typing import Any, BinaryIO, Iterator, List, Mapping, Optional, Sequence, T
 
 import numpy as np
 
-from ._check import channel_values, word
 from ._images import Images, save
 from ._model import Subject
-from ._options import OF_IMAGES, ModelOptions, further
+from ._options import (
+    OF_IMAGES, ModelOptions, class_list, flags, further, normalisation, settings, word)
 from ._program import Child, run
-
-LIVE = ("classes", "name", "identity", "batch_size", "device")  #: of no use to a model file
 
 
 class Job:
@@ -31,7 +28,7 @@ class Job:
 
     def run(self, verb: Sequence[str], words: Sequence[str], accepted: Sequence[int] = (0,)) -> str:
         """Run a verb with flags, and return the JSON that it prints."""
-        ours = [*self.words, *words, "--json"]
+        ours = [*self.words, *words, *settings(self.given), "--json"]
         arguments = [*verb, *ours, *further(self.given.get("options", ()), ours)]
         show = bool(self.given.get("progress", True))
         if self.subject is None:
@@ -44,25 +41,23 @@ def job(model: object, images: object, labels: object,
         given: Mapping[str, Any]) -> Iterator[Job]:
     """Put images where the program reads them, for as long as a verb takes."""
     named = isinstance(images, (str, os.PathLike))
-    folder = None if named else tempfile.mkdtemp(prefix="certspec-")
-    try:
-        if folder is None:
-            saved = _named(images, labels, isinstance(model, (str, os.PathLike)))
+    file = isinstance(model, (str, os.PathLike))
+    with tempfile.TemporaryDirectory(prefix="certspec-") as folder:
+        place = None if named else folder  # names are those of where we are
+        if named:
+            saved = _named(images, labels, file)
         else:
             layout, name = given.get("image_layout"), given.get("data_name", "images")
             saved = save(images, labels, folder, layout, name)
         data = f"--data={saved.data}"
-        if isinstance(model, (str, os.PathLike)):
-            yield Job(folder, [data, *_file(model, given)], None, given)
+        if file:
+            yield Job(place, [data, *_file(model, given, folder)], None, given)
             return
         how = {name: value for name, value in given.items()
                if name in ModelOptions.__annotations__ and name not in OF_IMAGES}
         subject = Subject(model, saved, **how)
         subject.grid = str(given.get("noise", "grid")).startswith("grid")
-        yield Job(folder, [data], subject, given)
-    finally:
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+        yield Job(place, [data], subject, given)
 
 
 def _named(images: Any, labels: object, file: bool) -> Images:
@@ -80,22 +75,24 @@ def _named(images: Any, labels: object, file: bool) -> Images:
     return Images(name, first, 0, None)
 
 
-def _file(model: Any, given: Mapping[str, object]) -> List[str]:
+def _file(model: Any, given: Mapping[str, Any], folder: str) -> List[str]:
     """The flags of a model in a file."""
     path = os.path.abspath(os.fspath(model))
-    for name in LIVE:
+    for name in ("classes", "name", "identity", "batch_size", "device"):
         if given.get(name) is not None:
             raise ValueError(f"{name} is for a model of this process, and {path} is a file")
     words = [f"--model={path}"]
-    for name, above in (("mean", False), ("std", True)):
-        values = channel_values(given.get(name), name, 3, above)
-        if values is not None:
-            words.append(f"--{name}={','.join(map(repr, values))}")
+    words += flags(normalisation(given.get("mean"), given.get("std"), 3))
     if "layout" in given:
         layout = word(given["layout"], "layout", ("chw", "hwc"))
         words.append(f"--layout={'NCHW' if layout == 'chw' else 'NHWC'}")
     if "output" in given:
         words.append(f"--scores={word(given['output'], 'output', ('logits', 'probabilities'))}")
+    names = class_list(given.get("class_names"))
+    if names is not None:
+        words.append("--class-names=" + os.path.join(folder, "classes.txt"))
+        with open(os.path.join(folder, "classes.txt"), "w", encoding="utf-8") as listed:
+            listed.write("\n".join(names))
     return words
 
 

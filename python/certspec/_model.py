@@ -7,15 +7,16 @@ import re
 import secrets
 import sys
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._check import Array, Numbers, channel_values, host, integers, numeric, whole, word
 from ._images import Images
+from ._options import (
+    Array, Numbers, class_list, host, integers, normalisation, numeric, whole, word)
 
-Floats = Optional[Tuple[float, ...]]
+Floats = Optional[List[float]]
 Part = Tuple[Any, Optional[Array]]  #: images where the model is; the classes of slopes
 OUTPUTS = ("logits", "probabilities", "classes", "sigmoid")
 UNSTATED = "none stated; this run alone: "
@@ -70,7 +71,8 @@ class Subject:
 
     def __init__(self, model: Any, images: Images, *, mean: Numbers = None,
                  std: Numbers = None, layout: str = "chw", output: str = "logits",
-                 classes: Optional[int] = None, name: str = "", identity: Optional[str] = None,
+                 classes: Optional[int] = None, class_names: Optional[Sequence[str]] = None,
+                 name: str = "", identity: Optional[str] = None,
                  batch_size: Optional[int] = None, device: object = None) -> None:
         if identity is not None and (not isinstance(identity, str) or not identity):
             raise ValueError(f"identity is {identity!r}; expected what identifies the model, such "
@@ -81,8 +83,7 @@ class Subject:
         self.shape: Tuple[int, ...] = images.first.shape
         if mean is None and std is None:
             mean, std = carried(model)
-        self.mean = channel_values(mean, "mean", self.shape[2], False)
-        self.std = channel_values(std, "std", self.shape[2], True)
+        self.normal = normalisation(mean, std, self.shape[2])
         if not callable(model):
             raise TypeError(f"model is a {type(model).__name__}; expected a torch.nn.Module, a "
                             "function, or the path of a model file")
@@ -98,6 +99,9 @@ class Subject:
                              "about one class: wrap it in a function that answers one question")
         with self.ready():
             self.classes = self._count(images, classes)
+        self.class_names = class_list(class_names)
+        if self.class_names is not None and len(self.class_names) != self.classes:
+            raise ValueError(f"{len(self.class_names)} class_names for {self.classes} classes")
 
     @contextmanager
     def ready(self) -> Iterator[None]:
@@ -142,8 +146,7 @@ class Subject:
             return self.stated
         parts = [self.identity or UNSTATED + secrets.token_hex(8)]
         parts += [] if self.most is None else [f"batches of {self.most}"]
-        named = (("mean", self.mean), ("std", self.std))
-        parts += [self.layout, *(f"{name} {list(v)}" for name, v in named if v is not None)]
+        parts += [self.layout, *(f"{name} {values}" for name, values in self.normal.items())]
         return ", ".join(parts)
 
     def hello(self) -> bytes:
@@ -154,8 +157,8 @@ class Subject:
             "name": self.name, "height": height, "width": width, "channels": channels,
             "layout": "hwc", "dtype": "int16" if self.grid else "float32", "classes": self.classes,
             "output": output, "weights": self.weights(),
-            "preprocessing": preprocessing(self.mean, self.std), "gradients": self.gradients,
-            "ahead": True,
+            "preprocessing": preprocessing(**self.normal), "gradients": self.gradients,
+            "ahead": True, "class_names": self.class_names,
         }).encode()
 
     def entering(self, content: bytes, count: int, gradients: bool) -> List[Part]:
@@ -196,7 +199,7 @@ class Subject:
         slope = host(torch.autograd.grad(chosen.sum(), x)[0].float())
         if self.layout == "chw":
             slope = slope.transpose(0, 2, 3, 1)
-        slope = slope / np.asarray(1 if self.std is None else self.std, np.float32)
+        slope = slope / np.asarray(self.normal.get("std", 1), np.float32)
         return np.column_stack([host(chosen), slope.reshape(len(slope), -1)])
 
     def placed(self, batch: Array) -> Any:
@@ -204,10 +207,10 @@ class Subject:
         x = batch.astype(np.float32)
         if batch.dtype == np.int16:
             x /= np.float32(255)
-        if self.mean is not None:
-            x -= np.asarray(self.mean, np.float32)
-        if self.std is not None:
-            x /= np.asarray(self.std, np.float32)
+        if "mean" in self.normal:
+            x -= np.asarray(self.normal["mean"], np.float32)
+        if "std" in self.normal:
+            x /= np.asarray(self.normal["std"], np.float32)
         x = np.ascontiguousarray(x.transpose(0, 3, 1, 2) if self.layout == "chw" else x)
         if not is_module(self.model):
             return x
@@ -233,11 +236,7 @@ class Subject:
 
 
 def picked(answer: Any) -> object:
-    """The rows among what a model answers: its logits, the first of a tuple, or all of it.
-
-    >>> picked({"logits": [[1, 2]], "loss": 0}), picked(([[1, 2]], "features"))
-    ([[1, 2]], [[1, 2]])
-    """
+    """The rows among what a model answers: its logits, the first of a tuple, or all of it."""
     if getattr(answer, "logits", None) is not None:
         return answer.logits
     if isinstance(answer, Mapping):
@@ -277,12 +276,12 @@ def carried(model: object) -> Tuple[Any, Any]:
     return mean, std
 
 
-def preprocessing(mean: Floats, std: Floats) -> str:
+def preprocessing(mean: Floats = None, std: Floats = None) -> str:
     """What happens to an image between the noise and the model, as the program prints it."""
     if mean is None and std is None:
         return "none: the model gets values 0 to 1"
-    text = "x" if mean is None else f"(x - {list(mean)})"
-    return "values 0 to 1, then " + (text if std is None else f"{text} / {list(std)}")
+    text = "x" if mean is None else f"(x - {mean})"
+    return "values 0 to 1, then " + (text if std is None else f"{text} / {std}")
 
 
 def entrance_of(weights: str) -> Tuple[str, Dict[str, object]]:
@@ -293,8 +292,5 @@ def entrance_of(weights: str) -> Tuple[str, Dict[str, object]]:
     if found is None:
         return weights, {}
     identity, batch, layout, mean, std = found.groups()
-    how: Dict[str, object] = {"layout": layout}
-    for name, value in (("batch_size", batch), ("mean", mean), ("std", std)):
-        if value is not None:
-            how[name] = json.loads(value)
-    return identity, how
+    named = (("batch_size", batch), ("mean", mean), ("std", std))
+    return identity, {"layout": layout, **{name: json.loads(v) for name, v in named if v}}

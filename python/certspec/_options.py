@@ -1,25 +1,32 @@
-"""The arguments that verbs share, and the flags of the program that they become."""
+"""Arguments as people have them, or a reason why not, and the flags that they become."""
 from __future__ import annotations
 
 import difflib
 import functools
 import inspect
+import math
+import numbers
+import os
 from typing import (
-    Any, Callable, Dict, List, Mapping, Optional, Sequence, TypedDict, TypeVar, cast)
+    Any, Callable, Dict, List, Mapping, Optional, Sequence, TypedDict, TypeVar, Union, cast)
 
-from ._check import Numbers, real, whole
+import numpy as np
+from numpy.typing import NDArray
 
+Array = NDArray[Any]
+Path = Union[str, "os.PathLike[str]"]
+Numbers = Union[None, float, Sequence[float], object]  #: or an array or tensor
 Result = TypeVar("Result", bound=Callable[..., object])
 
 
 class ModelOptions(TypedDict, total=False):
     """How images enter a model, and what it answers."""
-
     mean: Numbers
     std: Numbers
     layout: str
     output: str
     classes: Optional[int]
+    class_names: Optional[Sequence[str]]
     name: str
     identity: Optional[str]
     batch_size: Optional[int]
@@ -32,7 +39,6 @@ class ModelOptions(TypedDict, total=False):
 
 class PlanOptions(ModelOptions, total=False):
     """Settings of noise samples and their claims."""
-
     alpha: float
     noise: str
     block: int
@@ -40,7 +46,6 @@ class PlanOptions(ModelOptions, total=False):
 
 class RunOptions(PlanOptions, total=False):
     """Settings of a certification."""
-
     n0: int
     rule: str
     tolerance: float
@@ -60,13 +65,7 @@ DEFAULTS: Dict[str, object] = {"layout": "chw", "output": "logits", "name": "",
 
 
 def shared(kind: type) -> Callable[[Result], Result]:
-    """Let help() show the arguments that a verb shares with others, and refuse those of none.
-
-    >>> shared(RunOptions)(lambda **given: given)(blok=100)
-    Traceback (most recent call last):
-    ...
-    TypeError: <lambda>() has no argument 'blok'; did you mean 'block'?
-    """
+    """Let help() show the arguments that a verb shares with others, and refuse those of none."""
     def decorate(function: Result) -> Result:
         own = inspect.signature(function)
         kept = [p for p in own.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
@@ -90,12 +89,14 @@ def shared(kind: type) -> Callable[[Result], Result]:
     return decorate
 
 
-def flags(given: Mapping[str, object]) -> List[str]:
-    """The flags of arguments.
+def settings(given: Mapping[str, object]) -> List[str]:
+    """The flags of those arguments that are not of models and images."""
+    return flags({name: value for name, value in given.items()
+                  if name not in ModelOptions.__annotations__})
 
-    >>> flags({"alpha": 0.01, "n0": 200, "radii": [0.25, 0.5], "relative": True, "seed": None})
-    ['--alpha=0.01', '--n0=200', '--radii=0.25,0.5', '--relative=true']
-    """
+
+def flags(given: Mapping[str, object]) -> List[str]:
+    """The flags of arguments."""
     words: List[str] = []
     for name, value in given.items():
         if value is None or name == "keep_scores" and value is False:
@@ -114,19 +115,14 @@ def _text(name: str, value: object) -> str:
         return value
     if isinstance(value, (list, tuple)):
         return ",".join(_text(name, item) for item in value)
-    if name in ("n", "n0", "block", "workers", "seed", "keep_scores", "images", "steps"):
+    if name in ("n", "n0", "block", "workers", "seed", "keep_scores", "images", "steps",
+                "severity"):
         return str(whole(value, name))
     return repr(real(value, name))
 
 
 def further(options: Any, ours: Sequence[str]) -> List[str]:
-    """Further flags of the program, which may not replace those that the call gives.
-
-    >>> further(["--sigma=0.5"], ["--sigma=0.25"])
-    Traceback (most recent call last):
-    ...
-    ValueError: options has --sigma, which the call gives already
-    """
+    """Further flags of the program, which may not replace those that the call gives."""
     if isinstance(options, (str, Mapping)) or not all(isinstance(word, str) for word in options):
         raise TypeError(f"options is {options!r}; expected a list of words, as ['--rule', 'fixed']")
     taken = {_flag(word) for word in ours} | {"--model", "--exec", "--exec-fds", "--exec-processes"}
@@ -138,3 +134,90 @@ def further(options: Any, ours: Sequence[str]) -> List[str]:
 
 def _flag(word: str) -> str:
     return "--out" if word.startswith("-o") else word.partition("=")[0]
+
+
+def whole(value: object, name: str, least: int = 0) -> int:
+    """A whole number."""
+    number = real(value, name)
+    if number != math.floor(number) or number < least:
+        raise ValueError(f"{name} is {value}; expected a whole number of at least {least}")
+    return int(value) if isinstance(value, numbers.Integral) else int(number)
+
+
+def real(value: object, name: str) -> float:
+    """A finite number."""
+    if hasattr(value, "item") and not isinstance(value, numbers.Number):
+        value = value.item()  # an array or a tensor of one value
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} is a {type(value).__name__}; expected a number")
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{name} is {number}; expected a finite number")
+    return number
+
+
+def spread(sigma: object) -> float:
+    """The standard deviation of the noise, where white is 1."""
+    number = real(sigma, "sigma")
+    if not 0 < number <= 1:
+        hint = f": did you mean {number:g}/255? The program takes larger ones" if number > 1 else ""
+        raise ValueError(f"sigma is {number:g}; expected a number above 0, where white is 1{hint}")
+    return number
+
+
+def word(value: object, name: str, known: Sequence[str]) -> str:
+    """One of some words."""
+    if value not in known:
+        raise ValueError(f"{name} is {value!r}; expected {' or '.join(map(repr, known))}")
+    return str(value)
+
+
+def host(values: Any) -> Array:
+    """An array in the memory of the host: of a tensor on any device, of an array, or of lists."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()  # NumPy has no bfloat16, and float32 has them all
+        values = (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()
+    return np.asarray(values)
+
+
+def numeric(array: Array, name: str) -> Array:
+    """Refuse what is no array of real numbers."""
+    if array.dtype.kind not in "iuf" and array.dtype.name not in ("bfloat16",):
+        raise TypeError(f"{name} are of type {array.dtype}; expected numbers")
+    return array
+
+
+def integers(values: object, name: str) -> NDArray[np.int64]:
+    """Whole numbers as int64; what would be cut is refused."""
+    array = numeric(host(values), name)
+    with np.errstate(invalid="ignore"):
+        cut = array.astype(np.int64)
+        wrong = cut != array
+    if wrong.any():
+        first = array[wrong].reshape(-1)[0].item()
+        raise ValueError(f"{name} hold {first}; expected whole numbers")
+    return cut
+
+
+def class_list(value: Optional[Sequence[str]]) -> Optional[List[str]]:
+    """Names of classes, class 0 first."""
+    if isinstance(value, str) or not all(isinstance(name, str) and name.strip().isprintable()
+                                         and name.strip() for name in value or ()):
+        raise TypeError(f"class_names is {value!r}; expected a name for each class, as "
+                        "['cat', 'dog']")
+    return None if value is None else [name.strip() for name in value]
+
+
+def normalisation(mean: Numbers, std: Numbers, channels: int) -> Dict[str, List[float]]:
+    """Mean and standard deviation, where given: one number, or one for each channel."""
+    found: Dict[str, List[float]] = {}
+    for name, value, above in (("mean", mean, ""), ("std", std, ", above 0")):
+        if value is None:
+            continue
+        array = numeric(host(value), name).astype(np.float64).reshape(-1)
+        good = np.isfinite(array) & ((array > 0) | (not above))
+        if len(array) not in (1, channels) or not good.all():
+            raise ValueError(f"{name} is {value!r}; expected one number, or {channels} for the "
+                             f"channels{above}")
+        found[name] = array.tolist()
+    return found

@@ -1,8 +1,9 @@
-"""Where the program is, and how it is run."""
+"""Where the program is, how it is run, and how its progress is shown."""
 from __future__ import annotations
 
 import glob
 import importlib.util
+import json
 import os
 import shutil
 import signal
@@ -10,14 +11,14 @@ import subprocess
 import sys
 import sysconfig
 import threading
+import time
 import warnings
 from types import FrameType
 from typing import IO, Any, Callable, Dict, List, Optional, Sequence
 
-from ._progress import follow
-
 STOPPED = 75  #: exit code of a program that was asked to stop and keeps what is finished
 PATIENCE = 30.0  #: seconds that a program may take to save its work
+PAUSE = 10.0  #: seconds between two lines
 
 
 class CertspecError(RuntimeError):
@@ -160,6 +161,28 @@ class Child:
         return f"{name} ended with code {code}; it said: {''.join(self.said[-5:]).strip()}"
 
 
+def follow(file: IO[str]) -> None:
+    """Show what the program tells, a state on each line, until it ends."""
+    try:
+        tqdm: Any = importlib.import_module("tqdm.auto").tqdm
+    except ImportError:
+        tqdm = None
+    bar, last = None, time.monotonic()
+    for state in map(json.loads, file):
+        if tqdm is None or state["message"]:
+            if state["message"] or state["final"] or time.monotonic() - last > PAUSE:
+                last = time.monotonic()
+                print(state["text"], file=sys.stderr, flush=True)
+            continue
+        if bar is None:
+            bar = tqdm(desc=state["task"], total=state["total"] or None, unit=" " + state["unit"],
+                       file=sys.stderr)
+        bar.update(state["done"] - bar.n)
+        if state["final"]:
+            bar.close()
+            bar = None
+
+
 def _drain(read: Callable[[IO[str]], None], file: IO[str]) -> None:
     with file:
         read(file)
@@ -167,12 +190,6 @@ def _drain(read: Callable[[IO[str]], None], file: IO[str]) -> None:
 
 def run(arguments: Sequence[str], *, folder: Optional[str] = None, accepted: Sequence[int] = (0,),
         show: bool = True) -> str:
-    """Run the program and return what it prints on standard output.
-
-    >>> run(["bound", "--no-such-flag"])
-    Traceback (most recent call last):
-    ...
-    certspec._program.CertspecError: unknown flag --no-such-flag; certspec bound --help lists them
-    """
+    """Run the program and return what it prints on standard output."""
     with Child(arguments, folder, show=show) as child:
         return child.result(accepted)

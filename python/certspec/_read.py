@@ -1,7 +1,6 @@
 """What a ledger says, and the calibration of probabilities, as the program reads them."""
 from __future__ import annotations
 
-import csv
 import io
 import json
 import os
@@ -9,72 +8,148 @@ import pathlib
 import re
 import shutil
 import tempfile
+import warnings
 import weakref
 from html import escape
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ._check import Array, Path, host, integers, numeric, whole
-from ._options import flags
+from ._options import Array, Path, flags, host, integers, numeric, whole
 from ._program import CertspecError, run
-from ._results import Calibration, Calibrations, Comparison, Difference, Metrics, made
-from ._show import Curve, Picture, Table, draw, stairs
+from ._results import (
+    Calibration, Calibrations, Comparison, Curve, Difference, MeanRadius, Metrics, Picture, Summary,
+    Table, draw, html_table, made, stairs)
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
+Json = Union[None, bool, int, float, str, List["Json"], Dict[str, "Json"]]
 Row = Dict[str, Union[int, float, None]]
 Rows = Union["pandas.DataFrame", Table[Row]]
+Columns = Dict[str, NDArray[Any]]
+RADII: Sequence[float] = (0.0, 0.25, 0.5, 0.75)
+WHOLE = ("idx", "label", "predict", "correct", "nA", "n", "nused", "misses")
 STEPS = 200  #: most steps of a curve that are drawn
 
 
-def _rows(text: str) -> Table[Row]:
-    """The rows of a CSV text of numbers, some of which may be missing."""
-    return Table({name: json.loads(value) if value else None for name, value in row.items()}
-                 for row in csv.DictReader(io.StringIO(text)))
+def _columns(text: str) -> Columns:
+    """The columns of a CSV text of numbers, some of which may be missing."""
+    names, _, body = text.partition("\n")
+    body = re.sub("(?<=,)(?=[,\n])", "nan", body)
+    table = np.loadtxt(io.BytesIO(body.encode()), delimiter=",", ndmin=2)
+    columns = dict(zip(names.split(","), table.reshape(-1, names.count(",") + 1).T))
+    return {name: column.astype(np.int64) if name in WHOLE and not np.isnan(column).any()
+            else column for name, column in columns.items()}
 
 
 def read_ledger(path: Path) -> Rows:
-    """The table of a ledger, a row for each image.
+    """The table of a ledger or a published log, a row for each image.
 
-    Its columns are idx, label, predict (-1: abstained), radius, correct and what
+    Its columns are idx, label (-1: none), predict (-1: abstained), radius, correct and what
     `certspec ledger export` writes besides. A pandas.DataFrame where pandas is there, else a list
-    of dicts.
+    of dicts. Log.columns has arrays, which take less memory.
     """
-    rows = _rows(run(["ledger", "export", os.fspath(path), "--format", "csv"]))
+    columns = Log(path).columns()
     try:
         import pandas
     except ImportError:
-        return rows
-    return pandas.DataFrame(rows)
+        lists = [[None if value != value else value for value in column.tolist()]
+                 for column in columns.values()]
+        return Table(dict(zip(columns, row)) for row in zip(*lists))
+    return pandas.DataFrame(columns)
+
+
+def from_smoothing_log(path: Path, *, sigma: Optional[float] = None, n: Optional[int] = None,
+                       alpha: Optional[float] = None) -> "Log":
+    """Read a certification log as locuslab/smoothing and its followers write them.
+
+    Such a file has lines of idx, label, predict, radius, correct and time, without the counts
+    behind them. It warns of lines and rows that are missing, and, where sigma, n and alpha are
+    given, of radii above the largest that so many noise samples can prove.
+    """
+    log = Log(path)
+    words = flags({"sigma": sigma, "n": n, "alpha": alpha})
+    for warning in log._json(["ledger", "metrics"], words)["warnings"]:
+        warnings.warn(warning, stacklevel=2)
+    return log
 
 
 def report(path: Path, out: Optional[Path] = None, format: str = "md") -> str:
-    """What a ledger claims and what it does not, for a reviewer.
-
-    format is "md" (Markdown), "html" or "latex". Returns the text, and writes it to the file out
-    where one is named.
-    """
-    text = run(["report", os.fspath(path), "--format", format])
-    if out is not None:
-        pathlib.Path(out).write_text(text, encoding="utf-8")
-    return text
+    """See Ledger.report."""
+    return Ledger(path).report(out, format)
 
 
-class Ledger:
-    """A run and what the program derives from it: `Ledger("net.ledger")`, or from certify."""
+class Log:
+    """Certificates of images in a file, and what the program derives from them."""
 
-    def __init__(self, path: Path, summary: Optional[Mapping[str, object]] = None,
-                 folder: Optional[str] = None) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = os.fspath(path)
-        self._summary = summary
-        if folder is not None:  # it goes with this object
-            weakref.finalize(self, shutil.rmtree, folder, True)
 
     def __repr__(self) -> str:
-        return f"Ledger({os.path.relpath(self.path)!r})"
+        return f"{type(self).__name__}({os.path.relpath(self.path)!r})"
+
+    def _repr_html_(self) -> str:
+        found = self._json(["ledger", "metrics"])
+        accuracies = {f"r = {at['radius']:g}": at["value"] for at in found["certified_accuracy"]}
+        names = ("name", "rows", "abstained", "acr")
+        return html_table([{**{name: found[name] for name in names}, **accuracies}])
+
+    def _json(self, verb: Sequence[str], words: Sequence[str] = ()) -> Dict[str, Any]:
+        return dict(json.loads(run([*verb, self.path, *words, "--json"])))
+
+    def _at(self, radii: Sequence[float]) -> List[Dict[str, Any]]:
+        found = self._json(["ledger", "metrics"], flags({"radii": list(radii)}))
+        return list(found["certified_accuracy"])
+
+    @property
+    def acr(self) -> float:
+        """The average certified radius, where wrong and abstained images count as 0."""
+        return float(self._json(["ledger", "metrics"])["acr"])
+
+    def rows(self) -> Rows:
+        """The table of read_ledger."""
+        return read_ledger(self.path)
+
+    def columns(self) -> Columns:
+        """The table of read_ledger as an array for each column; NaN where a value is missing."""
+        return _columns(run(["ledger", "export", self.path, "--format", "csv"]))
+
+    def certified_accuracy(self, radii: Sequence[float] = RADII) -> List[float]:
+        """Shares of images that are right and certified at least that far."""
+        return [float(at["value"]) for at in Log._at(self, radii)]
+
+    def curve(self) -> List[Tuple[float, float]]:
+        """The steps of certified accuracy: it holds from the radius before up to this one."""
+        columns = self.columns()
+        right = (columns["correct"] == 1) & (columns["radius"] > 0)
+        radii: List[float] = np.unique(columns["radius"][right]).tolist()
+        return list(zip(radii, self.certified_accuracy(radii) if radii else ()))
+
+    def plot(self, ax: Optional["Axes"] = None) -> Picture:
+        """Draw certified accuracy over the radius in axes of matplotlib, or as SVG without it.
+
+        A ledger has 95 % intervals, for the population from which the images are drawn.
+        """
+        radii = [radius for radius, _ in self.curve()] or [0.0]
+        at = self._at(radii[:-1:1 + len(radii) // STEPS] + radii[-1:])
+        if not at or not at[0].get("images", 1):
+            raise ValueError("no image has a label, so there is no certified accuracy")
+        ends = ([one["interval"][end] for one in at if len(one) > 2] for end in ("low", "high"))
+        x, y, low, high = stairs([one["radius"] for one in at], [one["value"] for one in at], *ends)
+        label = "certified, 95 % interval" if low else "certified"
+        return draw([Curve(label, x, y, low, high)], "certified accuracy", ax)
+
+
+class Ledger(Log):
+    """A run and what the program derives from it: `Ledger("net.ledger")`, or from certify."""
+
+    def __init__(self, path: Path, folder: Optional[str] = None) -> None:
+        super().__init__(path)
+        if folder is not None:  # it goes with this object
+            weakref.finalize(self, shutil.rmtree, folder, True)
 
     def _repr_html_(self) -> str:
         """The first part of the report: figures, what is claimed, and the curve."""
@@ -87,21 +162,17 @@ class Ledger:
         head = re.sub("h[12]>", "h4>", head.partition("<body>")[2])
         return head + (figure.group() if figure else "")
 
-    def _json(self, verb: Sequence[str], words: Sequence[str] = ()) -> Dict[str, Any]:
-        return dict(json.loads(run([*verb, self.path, *words, "--json"])))
+    def _at(self, radii: Sequence[float]) -> List[Dict[str, Any]]:
+        found = self._json(["report"], flags({"radii": list(radii)}))
+        return list(found["certified_accuracy"])
 
     @property
-    def info(self) -> Mapping[str, object]:
-        """What `certspec ledger info --json` says: header, images, digest and more."""
-        return self._json(["ledger", "info"])
+    def summary(self) -> Summary:
+        """How far the run is, and its figures."""
+        return made(Summary, self._json(["ledger", "info"]))
 
     @property
-    def summary(self) -> Mapping[str, object]:
-        """What `certspec certify --json` printed; of a ledger from elsewhere, its info."""
-        return self.info if self._summary is None else self._summary
-
-    @property
-    def header(self) -> Mapping[str, object]:
+    def header(self) -> Dict[str, Json]:
         """The first line of the ledger: model, data, noise, rule and seed."""
         return dict(self._json(["ledger", "info"])["header"])
 
@@ -110,56 +181,55 @@ class Ledger:
         """What identifies the model and how images enter it."""
         return str(self._json(["ledger", "info"])["header"]["model"]["identity"]["weights"])
 
-    def rows(self) -> Rows:
-        """The table of read_ledger."""
-        return read_ledger(self.path)
-
     def verify(self) -> str:
         """Let the program derive every claim again from the counts; an error where one fails."""
         return run(["ledger", "verify", self.path])
 
-    def certified_accuracy(self, radii: Sequence[float] = (0.0, 0.25, 0.5, 0.75)) -> List[float]:
-        """Shares of images that are right and certified at least that far."""
-        metrics = self._json(["ledger", "metrics"], flags({"radii": list(radii)}))
-        return [float(at["value"]) for at in metrics["certified_accuracy"]]
-
-    def curve(self) -> List[Tuple[float, float]]:
-        """The steps of certified accuracy: it holds from the radius before up to this one."""
-        found = self._json(["report"])["curve"]
-        return list(zip(found["radii"] or (), found["accuracy"] or ()))
-
-    def plot(self, ax: Optional[Axes] = None) -> Picture:
-        """Draw certified accuracy over the radius, with 95 % intervals, in axes of matplotlib."""
-        radii = [radius for radius, _ in self.curve()] or [0.0]
-        radii = radii[:-1:1 + len(radii) // STEPS] + radii[-1:]
-        at = self._json(["report"], flags({"radii": radii}))["certified_accuracy"]
-        if not at[0]["images"]:
-            raise ValueError("no image of the ledger has a label, so it has no certified accuracy")
-        x, y = stairs(radii, [one["value"] for one in at])
-        low, high = (stairs(radii, [one["interval"][end] for one in at])[1]
-                     for end in ("low", "high"))
-        return draw([Curve("certified, 95 % interval", x, y, low, high)], "certified accuracy", ax)
-
     def report(self, out: Optional[Path] = None, format: str = "md") -> str:
-        """See report."""
-        return report(self.path, out, format)
+        """What a ledger claims and what it does not, for a reviewer.
+
+        format is "md" (Markdown), "html" or "latex". Returns the text, and writes it to the file
+        out where one is named.
+        """
+        text = run(["report", self.path, "--format", format])
+        if out is not None:
+            pathlib.Path(out).write_text(text, encoding="utf-8")
+        return text
 
 
-Source = Union[Path, Ledger]
+class Sweep(Dict[str, Ledger]):
+    """The ledgers of a sweep in a folder, under "clean", "fog-3" and so on."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = os.path.abspath(os.fspath(folder))
+        names = sorted(name for name in os.listdir(self.folder) if name.endswith(".ledger"))
+        super().__init__((name[:-7], Ledger(os.path.join(self.folder, name))) for name in names)
+
+    def table(self) -> Table[MeanRadius]:
+        """Average certified radius by corruption, by group and over all, with 95 % intervals."""
+        found = json.loads(run(["sweep", "table", self.folder, "--json"]))
+        rows = [*found["corruptions"], *found["groups"], found["macr"]]
+        return Table(made(MeanRadius, row) for row in rows)
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+Source = Union[Path, Log]
 
 
 def path_of(ledger: Source) -> str:
     """The absolute path of a ledger."""
-    return os.path.abspath(ledger.path if isinstance(ledger, Ledger) else os.fspath(ledger))
+    return os.path.abspath(ledger.path if isinstance(ledger, Log) else os.fspath(ledger))
 
 
 def compare(a: Source, b: Source,
-            radii: Sequence[float] = (0.0, 0.25, 0.5, 0.75)) -> Comparison:
-    """Differences b − a of two ledgers on the same images, with paired bootstrap intervals."""
+            radii: Sequence[float] = RADII) -> Comparison:
+    """Differences b − a of two ledgers or logs on the same images, with bootstrap intervals."""
     words = [path_of(a), path_of(b), "--json", *flags({"radii": list(radii)})]
     found = json.loads(run(["ledger", "compare", *words]))
     return Comparison(found["images"], made(Difference, found["acr"]),
-                      [made(Difference, at) for at in found["certified_accuracy"]])
+                      Table(made(Difference, at) for at in found["certified_accuracy"]))
 
 
 def calibration(ledger: Source, radii: Sequence[float]) -> Calibrations:

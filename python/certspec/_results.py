@@ -1,18 +1,149 @@
-"""What verbs return: the program's figures, under its own names."""
+"""What verbs return: the program's figures, as tables, and as figures in a notebook."""
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Dict, List, Mapping, NamedTuple, Optional, Type
-
-from ._show import Curve, Kind, Picture, Table, draw, html_table
+from typing import (
+    TYPE_CHECKING, Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Type,
+    TypeVar, Union)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Kind = TypeVar("Kind")
+Floats = Sequence[float]
+COLOURS = ("#0072b2", "#d55e00", "#009e73")  #: also told apart without red and green
+SHOWN = 30  #: rows of a table
+
+
+class Table(List[Kind]):
+    """A list of results, or of rows by column, that a notebook shows as a table."""
+
+    def _dicts(self) -> List[Mapping[str, object]]:
+        rows: List[Any] = list(self)
+        return [row if isinstance(row, dict) else row._asdict() for row in rows]
+
+    def __str__(self) -> str:
+        return text_table(self._dicts())
+
+    def _repr_html_(self) -> str:
+        return html_table(self._dicts())
+
+
+def text_table(rows: Sequence[Mapping[str, object]]) -> str:
+    """The first rows as lines of text."""
+    lines = [list(rows[0])] if rows else []
+    lines += [_texts(row.values()) for row in rows[:SHOWN]]
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    text = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+    return "\n".join(text + [f"{len(rows) - SHOWN} more rows"] * (len(rows) > SHOWN))
+
+
+def html_table(rows: Sequence[Mapping[str, object]]) -> str:
+    """The first rows as a table of a page."""
+    lines = [_row("th", rows[0])] if rows else []
+    lines += [_row("td", row.values()) for row in rows[:SHOWN]]
+    more = f"<p>{len(rows) - SHOWN} more rows</p>" if len(rows) > SHOWN else ""
+    return "<table>" + "\n".join(lines) + "</table>" + more
+
+
+def _row(tag: str, cells: Iterable[object]) -> str:
+    return "<tr>" + "".join(f"<{tag}>{escape(text)}</{tag}>" for text in _texts(cells)) + "</tr>"
+
+
+def _texts(cells: Iterable[object]) -> List[str]:
+    return ["" if cell is None else f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+            for cell in cells]
+
+
+class Svg(str):
+    """A figure as SVG, which a notebook shows."""
+
+    _repr_svg_ = str.__str__
+
+
+Picture = Union["Figure", Svg]
+
+
+class Curve(NamedTuple):
+    """A line through points; an area, where `low` is there, reaches from there to `high`."""
+    label: str
+    x: Floats
+    y: Floats = ()
+    low: Floats = ()
+    high: Floats = ()
+
+
+def stairs(x: Floats, *ys: Floats) -> List[List[float]]:
+    """The points of steps, each of which holds from the x before up to its own."""
+    steps = ([*(at for at in y for _ in "12"), 0.0] if y else [] for y in ys)
+    return [[0.0, *(at for at in x for _ in "12")], *steps]
+
+
+def draw(curves: Sequence[Curve], y_label: str, ax: Optional[Axes]) -> Picture:
+    """Curves over the radius, in axes of matplotlib or as a figure of its own."""
+    x_label = "ℓ2 radius (white = 1)"
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        return Svg(_svg(curves, x_label, y_label))
+    axes = ax or pyplot.figure(figsize=(6.4, 4.2), layout="constrained").subplots()
+    if ax is None:
+        pyplot.close()  # a cell shows what it returns: once
+    for curve, colour in zip(curves, COLOURS):
+        if curve.y:
+            axes.plot(curve.x, curve.y, label=curve.label, color=colour)
+        if curve.low:
+            axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.2, linewidth=0,
+                              label=None if curve.y else curve.label)
+    axes.set(xlabel=x_label, ylabel=y_label, ylim=(0, _top(curves)))
+    axes.set_xlim(left=0)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+    return axes.get_figure(root=True)  # type: ignore[return-value]
+
+
+def _top(curves: Sequence[Curve]) -> float:
+    most = max((value for curve in curves for value in (*curve.y, *curve.high)), default=1.0)
+    return 1.02 if most > 0.5 else 1.1 * most or 1.0
+
+
+def _ticks(most: float) -> List[float]:
+    step = next(step for step in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, most) if most < 6 * step)
+    return [step * number for number in range(int(most / step) + 1)]
+
+
+def _svg(curves: Sequence[Curve], x_label: str, y_label: str) -> str:
+    top = _top(curves)
+    right = max((value for curve in curves for value in curve.x), default=0.0) or 1.0
+
+    def at(x: float, y: float) -> Tuple[float, float]:
+        return round(52 + 396 * x / right, 2), round(256 - 248 * y / top, 2)
+
+    def line(xs: Iterable[float], ys: Iterable[float], style: str) -> str:
+        points = " ".join(f"{x},{y}" for x, y in map(at, xs, ys))
+        return f'<polyline points="{points}" {style}/>'
+
+    def text(x: float, y: float, words: str, anchor: str = "middle", more: str = "") -> str:
+        return f'<text x="{x}" y="{y}" text-anchor="{anchor}" {more}>{escape(words)}</text>'
+
+    parts = [line((0, 0, right), (top, 0, 0), 'fill="none" stroke="#444"'),
+             text(230, 292, x_label), text(-150, 12, y_label, more='transform="rotate(-90)"')]
+    parts += [text(at(x, 0)[0], 270, f"{x:.4g}") for x in _ticks(right)]
+    parts += [text(36, at(0, y)[1] + 4, f"{y:.4g}") for y in _ticks(top)]
+    for curve, colour, height in zip(curves, COLOURS, (18, 32, 46)):
+        if curve.low:
+            area = ((*curve.x, *reversed(curve.x)), (*curve.low, *reversed(curve.high)))
+            parts.append(line(*area, f'fill="{colour}" fill-opacity="0.2"'))
+        if curve.y:
+            parts.append(line(curve.x, curve.y, f'fill="none" stroke="{colour}"'))
+        parts.append(text(448, height, curve.label, "end", f'fill="{colour}"'))
+    return ('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 460 300" width="460" '
+            'font-family="sans-serif" font-size="11">' + "\n".join(parts) + "</svg>")
 
 
 class Interval(NamedTuple):
     """A confidence interval, its ends included."""
-
     low: float
     high: float
 
@@ -20,9 +151,28 @@ class Interval(NamedTuple):
         return f"{self.low:.4g} to {self.high:.4g}"
 
 
+class Summary(NamedTuple):
+    """How far a run is, and its figures."""
+    images: int
+    decided: int
+    abstained: int
+    passes: int  #: noise samples in all
+    misses: int  #: noise samples whose output is not finite
+    radius_cap: float  #: the largest radius that so many noise samples can prove
+    acr: Optional[float]  #: average certified radius; None without labels
+    closed: bool  #: whether all is finished, and sealed by the digest
+    digest: Optional[str]
+
+
+class MeanRadius(NamedTuple):
+    """The average certified radius under a corruption or a group, with its interval."""
+    name: str
+    acr: float
+    interval: Interval
+
+
 class Replayed(NamedTuple):
     """What a replay found."""
-
     images: int
     blocks: int
     equal_blocks: int
@@ -36,7 +186,6 @@ class Replayed(NamedTuple):
 
 class Check(NamedTuple):
     """One thing that a preflight looked at."""
-
     name: str
     verdict: str  #: "ok", "warning" (likely not what is wanted) or "failure" (a wasted run)
     found: str
@@ -45,7 +194,6 @@ class Check(NamedTuple):
 
 class Plan(NamedTuple):
     """A run that one could ask for, with what is expected of it."""
-
     rule: str
     max_samples: int
     radius_cap: float
@@ -55,7 +203,6 @@ class Plan(NamedTuple):
 
 class Preflight(NamedTuple):
     """What to know before a long run. `str()` is a table."""
-
     model: str
     data: str
     images: int
@@ -65,8 +212,8 @@ class Preflight(NamedTuple):
     agreement: float  #: share of noise samples given the class of their image without noise
     rate: float  #: noise samples per second
     preprocessing: str
-    checks: List[Check]
-    plans: List[Plan]
+    checks: Table[Check]
+    plans: Table[Plan]
 
     @property
     def ok(self) -> bool:
@@ -77,19 +224,15 @@ class Preflight(NamedTuple):
         return f"{self.model} on {self.data}, sigma = {self.sigma:g}: {self.preprocessing}"
 
     def _repr_html_(self) -> str:
-        tables = (html_table([one._asdict() for one in part]) for part in (self.checks, self.plans))
-        return f"<p>{escape(self._title())}</p>" + "".join(tables)
+        tables = self.checks._repr_html_() + self.plans._repr_html_()
+        return f"<p>{escape(self._title())}</p>{tables}"
 
     def __str__(self) -> str:
-        checks = [f"{at.verdict:8} {at.name}: {at.found} {at.advice or ''}" for at in self.checks]
-        plans = [f"plan     {at.rule}, n = {at.max_samples}: mean radius {at.mean_radius:.3f}, "
-                 f"{at.seconds:.0f} s" for at in self.plans]
-        return "\n".join([self._title(), *checks, *plans])
+        return f"{self._title()}\n{self.checks}\n{self.plans}"
 
 
 class Prediction(NamedTuple):
     """The class of the smoothed classifier at an image, −1 where it abstains."""
-
     image: int
     label: int  #: −1: none
     predict: int
@@ -100,7 +243,6 @@ class Prediction(NamedTuple):
 
 class Accuracy(NamedTuple):
     """Plain accuracy on a set, clean or corrupted."""
-
     set: str
     right: int
     images: int
@@ -109,7 +251,6 @@ class Accuracy(NamedTuple):
 
 class Difference(NamedTuple):
     """What the second of two ledgers has more than the first, with its bootstrap interval."""
-
     a: float
     b: float
     difference: float
@@ -119,15 +260,13 @@ class Difference(NamedTuple):
 
 class Comparison(NamedTuple):
     """Two ledgers on the same images."""
-
     images: int
     acr: Difference
-    certified_accuracy: List[Difference]
+    certified_accuracy: Table[Difference]
 
 
 class Calibration(NamedTuple):
     """Calibration of the smoothed confidences of the images that are certified at a radius."""
-
     radius: float
     n: int
     accuracy: float
@@ -152,7 +291,6 @@ class Calibrations(Table[Calibration]):
 
 class Metrics(NamedTuple):
     """Calibration of probabilities as they are."""
-
     n: int
     accuracy: float
     ece: float
@@ -167,7 +305,6 @@ class Metrics(NamedTuple):
 
 class UnderAttack(NamedTuple):
     """The accuracy that an attack leaves at a radius, beside the certified one."""
-
     radius: float
     certified: float  #: a lower bound on the robust accuracy
     empirical: float  #: an upper bound, as far as the attack can tell

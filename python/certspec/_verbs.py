@@ -4,19 +4,17 @@ from __future__ import annotations
 import copy
 import json
 import os
-import shutil
 import tempfile
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Union
 
-from ._check import Numbers, Path, channel_values, whole
-from ._check import sigma as checked_sigma
-from ._model import UNSTATED, carried, entrance_of, evaluating, is_module
-from ._options import ModelOptions, PlanOptions, RunOptions, flags, shared
 from ._job import job
-from ._read import Ledger, Source, path_of
+from ._model import UNSTATED, carried, entrance_of, evaluating, is_module
+from ._options import (
+    ModelOptions, Numbers, Path, PlanOptions, RunOptions, class_list, flags, normalisation, shared,
+    spread, whole)
+from ._read import Ledger, Source, Sweep, path_of
 from ._results import (
-    Accuracy, Attacked, Check, Plan, Prediction, Preflight, Replayed, UnderAttack, made)
-from ._show import Table
+    Accuracy, Attacked, Check, Plan, Prediction, Preflight, Replayed, Table, UnderAttack, made)
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -25,26 +23,21 @@ Words = Union[str, Sequence[str]]
 SAMPLES = 10_000
 
 
-def _settings(given: Mapping[str, object]) -> List[str]:
-    return flags({name: value for name, value in given.items()
-                  if name not in ModelOptions.__annotations__})
-
-
 def _noise(sigma: object, n: object, rule: object = None) -> List[str]:
     endless = rule == "anytime" and n == SAMPLES  # its budget ends it
-    return flags({"sigma": checked_sigma(sigma), "n": None if endless else whole(n, "n", 1)})
+    return flags({"sigma": spread(sigma), "n": None if endless else whole(n, "n", 1)})
 
 
 def _run(model: Any, path: str, sigma: object, n: object, given: Mapping[str, Any]) -> List[str]:
     """The flags of a run: on an accelerator in blocks of 1,000, unless it has begun with others."""
-    words, settings = _noise(sigma, n, given.get("rule")), _settings(given)
+    words = _noise(sigma, n, given.get("rule"))
     first = next(model.parameters(), None) if is_module(model) else None
     device = str(given.get("device") or getattr(first, "device", "cpu"))
     fits = whole(n, "n") % 1000 == 0 == given.get("n0", 0) % 1000
     if first is None or device.startswith("cpu") or "block" in given or not fits:
-        return words + settings
+        return words
     block = Ledger(path).header["block"] if os.path.exists(path) else 1000
-    return [*words, *settings, f"--block={block}"]
+    return [*words, f"--block={block}"]
 
 
 @shared(RunOptions)
@@ -63,15 +56,11 @@ def certify(model: object, images: object, labels: object = None, *, sigma: floa
     """
     own = tempfile.mkdtemp(prefix="certspec-") if ledger is None else None
     path = os.path.abspath(os.path.join(own or "", "run.ledger" if ledger is None else ledger))
-    try:
-        words = _run(model, path, sigma, n, given)
-        with job(model, images, labels, given) as asked:
-            text = asked.run(["certify"], [*words, f"--out={path}"])
-    except BaseException:
-        if own is not None:
-            shutil.rmtree(own, ignore_errors=True)
-        raise
-    return Ledger(path, json.loads(text), own)
+    found = Ledger(path, own)
+    words = _run(model, path, sigma, n, given)
+    with job(model, images, labels, given) as asked:
+        asked.run(["certify"], [*words, f"--out={path}"])
+    return found
 
 
 @shared(ModelOptions)
@@ -97,9 +86,10 @@ def _again(verb: Sequence[str], model: object, ledger: Source, images: object, l
         identity, entrance = entrance_of(weights)
         named = None if identity.startswith(UNSTATED) else identity
         how = {"identity": named, **entrance, **given}
-    with job(model, images, labels, {**how, "noise": record.header["noise"]}) as asked:
+    with job(model, images, labels, how) as asked:
         if asked.subject is not None:
             asked.subject.gradients = gradients
+            asked.subject.grid = str(record.header["noise"]).startswith("grid")
             if how["identity"] is None:
                 asked.subject.stated = weights  # it does not tell: only the counts can
         return json.loads(asked.run([*verb, record.path], words))
@@ -140,10 +130,10 @@ def preflight(model: object, images: object, labels: object = None, *, sigma: fl
     """
     words = _noise(sigma, n) + flags({"budget": budget, "images": whole(count, "count", 1)})
     with job(model, images, labels, given) as asked:
-        found = json.loads(asked.run(["preflight"], words + _settings(given), accepted=(0, 1)))
-    checks = [made(Check, check) for check in found["checks"]]
-    return made(Preflight, {**found, "checks": checks,
-                            "plans": [made(Plan, plan) for plan in found["plans"]]})
+        found = json.loads(asked.run(["preflight"], words, accepted=(0, 1)))
+    checks = Table(made(Check, check) for check in found["checks"])
+    plans = Table(made(Plan, plan) for plan in found["plans"])
+    return made(Preflight, {**found, "checks": checks, "plans": plans})
 
 
 @shared(PlanOptions)
@@ -154,34 +144,31 @@ def predict(model: object, images: object, labels: object = None, *, sigma: floa
     An answer is wrong with a probability of at most alpha (0.001). It claims no radius.
     """
     with job(model, images, labels, given) as asked:
-        found = json.loads(asked.run(["predict"], _noise(sigma, n) + _settings(given)))
+        found = json.loads(asked.run(["predict"], _noise(sigma, n)))
     return Table(made(Prediction, {**one, "predict": one["class"]}) for one in found)
 
 
 @shared(RunOptions)
 def sweep(model: object, images: object, labels: object = None, *, sigma: float, folder: Path,
           corrupt: Words = (), severity: Sequence[int] = (), n: int = SAMPLES,
-          **given: Unpack[RunOptions]) -> Dict[str, Ledger]:
+          **given: Unpack[RunOptions]) -> Sweep:
     """Certify images as they are and under corruptions, with a ledger for each in a folder.
 
     corrupt names corruptions, families or groups, as "fog" or "C" (`certspec corrupt list`);
-    without it they are those of CIFAR-10-C. The same call goes on after an interruption. The keys
-    of the result are "clean", "fog-3" and so on; `certspec sweep table` makes a table of them.
+    without it they are those of CIFAR-10-C. The same call goes on after an interruption.
     """
     target = os.path.abspath(os.fspath(folder))
     words = _run(model, os.path.join(target, "clean.ledger"), sigma, n, given)
     words += _corruptions(corrupt, severity)
     words.append(f"--out={target}")
     with job(model, images, labels, given) as asked:
-        found = json.loads(asked.run(["sweep", "run"], words))
-    return {cell: Ledger(os.path.join(target, cell + ".ledger")) for cell in found["cells"]}
+        asked.run(["sweep", "run"], words)
+    return Sweep(target)
 
 
 def _corruptions(corrupt: Words, severity: Sequence[int]) -> List[str]:
     names = [corrupt] if isinstance(corrupt, str) else list(corrupt)
-    levels = [str(whole(level, "severity", 1)) for level in severity]
-    return [f"--{name}={','.join(words)}" for name, words in
-            (("corrupt", names), ("severity", levels)) if words]
+    return flags({"corrupt": names or None, "severity": list(severity) or None})
 
 
 @shared(ModelOptions)
@@ -215,12 +202,9 @@ def export_onnx(module: object, path: Path, *, shape: Sequence[int], mean: Numbe
     if mean is None and std is None:
         mean, std = carried(module)
     card: Dict[str, object] = {"layout": "NCHW"}
-    for name, value, above in (("mean", mean, False), ("std", std, True)):
-        values = channel_values(value, name, channels, above)
-        if values is not None:
-            card[name] = list(values)
-    if class_names is not None:
-        card["class_names"] = [str(name) for name in class_names]
+    card.update(normalisation(mean, std, channels))
+    names = class_list(class_names)
+    card.update({} if names is None else {"class_names": names})
     folder, name = os.path.split(os.path.abspath(target))
     with tempfile.TemporaryDirectory(dir=folder, prefix=".certspec-") as place:
         _write(module, os.path.join(place, name), (channels, height, width))
@@ -254,7 +238,10 @@ def quantize(model: Path, out: Path, images: object, labels: object = None, *, s
     if not isinstance(model, (str, os.PathLike)):
         raise TypeError(f"model is a {type(model).__name__}; expected the path of a file: "
                         "export_onnx writes one of a torch.nn.Module")
+    if "class_names" in given:
+        raise ValueError("class_names: the file that quantize writes has none; give them to the "
+                         "verbs that ask it")
     target = os.path.abspath(os.fspath(out))
     with job(model, images, labels, given) as asked:
-        asked.run(["quantize"], [*flags({"sigma": checked_sigma(sigma)}), f"--out={target}"])
+        asked.run(["quantize"], [*flags({"sigma": spread(sigma)}), f"--out={target}"])
     return target

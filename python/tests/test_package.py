@@ -1,6 +1,7 @@
 """The package as its users meet it. `make test-external` runs it against the wheel."""
 from __future__ import annotations
 
+import doctest
 import json
 import os
 import signal
@@ -142,6 +143,51 @@ class MeanAndStd(Folder):
             self.assertEqual(json.load(file), card)
         with self.assertRaisesRegex(ValueError, "mean"):
             certspec.export_onnx(network, "net.onnx", shape=(8, 8, 3), mean=[1, 2])
+
+
+def png(pixels):
+    """An image (H, W, 3) as the file of a picture."""
+    import struct
+    import zlib
+
+    def chunk(kind, content):
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    height, width, _ = pixels.shape
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) \
+        + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+class ClassNames(Folder):
+    def test_order_of_a_folder(self):
+        """Folders are sorted by name; a model that counts otherwise is found before a run."""
+        for name, colour in (("blue", 2), ("green", 1), ("red", 0)):
+            os.makedirs(f"pictures/{name}")
+            for number in range(2):
+                with open(f"pictures/{name}/{number}.png", "wb") as file:
+                    file.write(png(COLOURS[colour]))
+
+        def names(model, given):
+            found = certspec.preflight(model, "pictures", sigma=0.25, class_names=given, progress=False)
+            return next(check for check in found.checks if check.name == "classes")
+
+        self.assertIn('0 is "red" in the model and "blue" in the data',
+                      names(brightest, ["red", "green", "blue"]).found)
+        self.assertEqual(names(lambda x: brightest(x)[:, ::-1], ["blue", "green", "red"]).verdict, "ok")
+        for given, kind, words in ((["a", "b"], ValueError, "2 class_names for 3 classes"), ("red", TypeError, "class_names"),
+                                   ([1, 2, 3], TypeError, "class_names"), (["a", "", "c"], TypeError, "class_names")):
+            with self.assertRaisesRegex(kind, words):
+                names(brightest, given)
+
+    def test_on_every_verb(self):
+        given = {"class_names": ["red", "green", "blue"], "progress": False}
+        run = certify(**given)
+        certspec.replay(brightest, run, COLOURS, LABELS, **given)
+        certspec.predict(brightest, COLOURS, sigma=0.25, n=100, **given)
+        certspec.evaluate(brightest, COLOURS, LABELS, **given)
+        certspec.sweep(brightest, np.repeat(np.repeat(COLOURS, 4, axis=1), 4, axis=2), LABELS, sigma=0.25, n=200,
+                       folder="swept", corrupt="contrast", severity=[1], rule="fixed", **given)
 
 
 class Replays(Folder):
@@ -339,7 +385,7 @@ class Labels(Folder):
         run = certify(labels=None, ledger="none.ledger")
         self.assertEqual([row["label"] for row in run.rows()], [-1] * 6)
         self.assertEqual([row["predict"] for row in run.rows()], list(LABELS))
-        self.assertIsNone(run.summary["acr"])
+        self.assertIsNone(run.summary.acr)
         self.assertTrue(certspec.replay(brightest, run, COLOURS, progress=False).equal)
 
 
@@ -360,6 +406,7 @@ class Shapes(Folder):
         want = certify().header["data"]["digest"]
         forms = [COLOURS.transpose(0, 3, 1, 2), COLOURS / 255, list(COLOURS),
                  list(zip(COLOURS, LABELS)), ({"image": x, "label": y} for x, y in zip(COLOURS, LABELS)),
+                 [(COLOURS[:4], LABELS[:4]), (COLOURS[4:], LABELS[4:])],
                  [(COLOURS[:4], LABELS[:4]), (COLOURS[4:], LABELS[4:])].__iter__()]
         if torch is not None:
             pairs = torch.utils.data.TensorDataset(
@@ -548,8 +595,7 @@ class Ahead(Folder):
 
         self.assertEqual(block("cuda:0"), ["--block=1000"])
         self.assertEqual(block("cpu", device="mps"), ["--block=1000"])
-        self.assertEqual(block("cuda:0", block=20), ["--block=20"])
-        for found in (block("cpu"), block(None), block("cuda", 500), block("cuda", n0=100), block("cuda", device="cpu")):
+        for found in (block("cuda:0", block=20), block("cpu"), block(None), block("cuda", 500), block("cuda", n0=100), block("cuda", device="cpu")):
             self.assertEqual(found, [])
         certify(ledger="begun.ledger", block=50)
         self.assertEqual(block("cuda:0", path="begun.ledger"), ["--block=50"])
@@ -635,7 +681,9 @@ class Reading(Folder):
         other = certspec.Ledger("run.ledger")
         self.assertEqual(other.header, run.header)
         self.assertEqual(other.certified_accuracy([0, 0.5, 5]), [1, 1, 0])
-        self.assertEqual(_read._rows("a,b,c\n1,,1e-07\n"), [{"a": 1, "b": None, "c": 1e-7}])
+        found = _read._columns("idx,n,plow\n1,,1e-07\n3,2,0.5\n")
+        self.assertEqual([found["idx"].dtype.kind, found["n"].dtype.kind], ["i", "f"])
+        self.assertEqual((found["idx"].tolist(), found["n"][1], found["plow"][0]), ([1, 3], 2, 1e-7))
         self.assertIn("holds: 6 images", other.verify())
         other.report("report.html", format="html")
         with open("report.html") as file:
@@ -651,6 +699,49 @@ class Reading(Folder):
         self.assertIn("holds: 500 images", run.verify())
         self.assertEqual(run.certified_accuracy([0.0, 0.25]), [0.854, 0.782])  # its last lines say so
         self.assertEqual((len(run.rows()), run.header["sigma"]), (500, 0.25))
+
+
+    def test_published_log(self):
+        """Against the sums by hand; the program warns of what no 100 noise samples can prove."""
+        with open("published.tsv", "w") as file:
+            file.write("idx\tlabel\tpredict\tradius\tcorrect\ttime\n0\t1\t1\t0.5\t1\t0:00:01\n"
+                       "1\t2\t-1\t0.0\t0\t0:00:01\n2\t0\t1\t0.75\t0\t0:00:01\n3\t0\t0\t0.25\t1\t2.5\n")
+        log = certspec.from_smoothing_log("published.tsv")
+        self.assertAlmostEqual(log.acr, 0.75 / 4)
+        self.assertEqual(log.certified_accuracy([0, 0.25, 0.3]), [0.5, 0.5, 0.25])
+        self.assertEqual(log.curve(), [(0.25, 0.5), (0.5, 0.25)])
+        self.assertEqual([row["n"] for row in log.rows()], [None] * 4)
+        self.assertEqual(log.columns()["radius"].tolist(), [0.5, 0, 0.75, 0.25])
+        self.assertIn("<td>0.1875</td>", log._repr_html_())
+        log.plot()
+        self.assertEqual(certspec.compare(log, log).acr.difference, 0)
+        with self.assertWarnsRegex(UserWarning, "radi"):
+            certspec.from_smoothing_log("published.tsv", sigma=0.25, n=10, alpha=0.001)
+        with self.assertRaisesRegex(certspec.CertspecError, "all three or none"):
+            certspec.from_smoothing_log("published.tsv", sigma=0.25)
+        with open("published.tsv", "a") as file:
+            file.write("4\tcat\t0\t0.25\t1\t2.5\n5\t0\t0\t0.25\t1\t2.5\n")
+        with self.assertRaisesRegex(certspec.CertspecError, "line 6"):
+            certspec.from_smoothing_log("published.tsv")
+
+
+class Types(unittest.TestCase):
+    def test_results_say_what_they_are(self):
+        """No Any and no bare object in what a public name returns or holds."""
+        import inspect
+
+        for name in certspec.__all__:
+            thing = getattr(certspec, name)
+            members = {}
+            if isinstance(thing, type):
+                members = {key: value.fget if isinstance(value, property) else value
+                           for key, value in vars(thing).items() if not key.startswith("_")}
+                for field, hint in thing.__dict__.get("__annotations__", {}).items():
+                    self.assertNotRegex(str(hint), "Any|object", f"{name}.{field}")
+            for where, call in {name: thing, **members}.items():
+                if inspect.isfunction(call):
+                    hint = str(inspect.unwrap(call).__annotations__.get("return"))
+                    self.assertNotRegex(hint, r"\bAny\b|\bobject\b|None\Z", f"{name}: {where}")
 
 
 class Reference(unittest.TestCase):
@@ -698,6 +789,10 @@ class Verbs(Folder):
                                corrupt=["contrast"], severity=[1], identity="mine", progress=False)
         self.assertEqual(list(cells), ["clean", "contrast-1"])
         self.assertEqual(cells["contrast-1"].certified_accuracy([0]), [1])
+        table = cells.table()
+        self.assertEqual([row.name for row in table], ["contrast", "macr"])
+        self.assertAlmostEqual(table[0].acr, cells["contrast-1"].acr)
+        self.assertIn("<td>contrast</td>", cells._repr_html_())
 
     def test_compare_and_calibration(self):
         near = certify(ledger="near.ledger", sigma=0.25, keep_scores=True)
@@ -764,6 +859,11 @@ class Verbs(Folder):
         self.assertEqual(len(certify(found).rows()), 6)
         with self.assertRaisesRegex(ValueError, "identity is for a model of this process"):
             certify(path, identity="mine")
+        with self.assertRaisesRegex(certspec.CertspecError, "class.names|class names"):
+            certify(path, class_names=["red", "green"])
+        self.assertEqual(len(certify(path, class_names=["red", "green", "blue"]).rows()), 6)
+        with self.assertRaisesRegex(ValueError, "class_names"):
+            certspec.quantize(path, "q.onnx", COLOURS, sigma=0.25, class_names=["red", "green", "blue"])
         with self.assertRaisesRegex(TypeError, "expected the path of a file"):
             certspec.quantize(network, "q.onnx", COLOURS, sigma=0.25)
         left = certspec.attack(path, run, COLOURS, LABELS, radii=[0.25, 4], steps=2, n=100, progress=False)
@@ -886,7 +986,7 @@ class InANotebook(Folder):
         drawn = list(tree.fromstring(self.run_.plot()))
         labels = [part.text for part in drawn if part.tag.endswith("text")]
         self.assertTrue({"0.2", "0.4", "certified accuracy"} <= set(labels), labels)
-        with self.assertRaisesRegex(ValueError, "no image of the ledger has a label"):
+        with self.assertRaisesRegex(ValueError, "no image has a label"):
             certify(labels=None).plot()
 
     def test_matplotlib(self):
@@ -902,6 +1002,11 @@ class InANotebook(Folder):
         axes = pyplot.figure().subplots()
         self.assertIs(self.run_.plot(ax=axes), axes.figure)
         pyplot.close("all")
+
+
+def load_tests(loader, tests, pattern):
+    tests.addTests(doctest.DocFileSuite("details.txt"))
+    return tests
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ func exportCommand() *cobra.Command {
 time, as published
 logs have them, then nA (hits), n (noise samples of the look behind the bound), plow (lower bound), nused (those
 in all) and misses. Times come from the file beside the ledger, and are empty without one: h:mm:ss in a
-TSV, seconds in a CSV.
+TSV, seconds in a CSV. A published log gets the same form; columns that it lacks are empty.
 
 The format canonical is a ledger again: what of an interrupted run stays whatever happens next. Provisional
 lines and a torn tail are dropped; where all images are decided, claims and digest follow from the counts.
@@ -75,9 +75,18 @@ func (o *exportOptions) run(cmd *cobra.Command, args []string) error {
 	if *o.json {
 		return cli.Usagef("--json goes with --format canonical: tsv and csv are tables themselves")
 	}
-	run, err := rs.Open(args[0])
+	read, err := certlog.ReadResults(args[0])
 	if err != nil {
 		return err
+	}
+	run := read.Run
+	switch {
+	case run != nil:
+	case o.format == veronaFormat || o.format == evalFormat:
+		return cli.Usagef("--format %s: %s is a published log, without the counts of a ledger", o.format, args[0])
+	default:
+		warn(args[0], read.Warnings)
+		return o.table(cmd, read.Rows, nil)
 	}
 	if s := run.Header.Shard; s != nil && s.By == ledger.ShardBlocks {
 		return errors.New(args[0] + ": a shard by blocks certifies no image by itself: merge all shards first")
@@ -108,7 +117,11 @@ func (o *exportOptions) run(cmd *cobra.Command, args []string) error {
 		}
 		return cli.WriteOut(cmd, o.out, data)
 	}
+	return o.table(cmd, run.Rows, times)
+}
+
+func (o *exportOptions) table(cmd *cobra.Command, rows rs.Rows, times []ledger.Time) error {
 	return atomicfile.To(o.out, cmd.OutOrStdout(), func(w io.Writer) error {
-		return certlog.Write(w, o.format, run.Rows, times)
+		return certlog.Write(w, o.format, rows, times)
 	})
 }

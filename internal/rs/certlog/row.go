@@ -72,6 +72,9 @@ func (r *reader) extra(row *rs.Row, fields []string) error {
 			continue
 		}
 		text := strings.TrimSpace(fields[i])
+		if text == "" {
+			continue
+		}
 		v, err := strconv.Atoi(text)
 		if err != nil || v < 0 {
 			return fmt.Errorf("%s is %.40q, want a whole number of at least 0", c.name, text)
@@ -81,7 +84,7 @@ func (r *reader) extra(row *rs.Row, fields []string) error {
 	if _, both := r.columns["nA"]; both && row.K > row.N {
 		return fmt.Errorf("nA is %d, more than n, which is %d", row.K, row.N)
 	}
-	if i, ok := r.columns["plow"]; ok {
+	if i, ok := r.columns["plow"]; ok && strings.TrimSpace(fields[i]) != "" {
 		text := strings.TrimSpace(fields[i])
 		v, err := strconv.ParseFloat(text, 64)
 		if err != nil || !(v >= 0 && v <= 1) {

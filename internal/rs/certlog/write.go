@@ -55,11 +55,13 @@ func Write(w io.Writer, f Format, rows rs.Rows, times []ledger.Time) error {
 		if s, ok := seconds[r.Image]; ok {
 			took = timeText(f, s)
 		}
-		out.Write([]string{
-			strconv.Itoa(r.Image), strconv.Itoa(r.Label), strconv.Itoa(r.Class), radius, correct, took,
-			strconv.Itoa(r.K), strconv.Itoa(r.N), strconv.FormatFloat(r.Lower, 'f', 15, 64), strconv.Itoa(r.Passes),
-			strconv.Itoa(r.Misses),
-		})
+		line := []string{strconv.Itoa(r.Image), strconv.Itoa(r.Label), strconv.Itoa(r.Class), radius, correct, took}
+		counts := make([]string, len(columns)-len(line)) // empty for a published log without them
+		if r.N > 0 || r.Passes > 0 {
+			counts = []string{strconv.Itoa(r.K), strconv.Itoa(r.N), strconv.FormatFloat(r.Lower, 'f', 15, 64),
+				strconv.Itoa(r.Passes), strconv.Itoa(r.Misses)}
+		}
+		out.Write(append(line, counts...))
 	}
 	out.Flush()
 	return errors.Join(out.Error(), buffered.Flush())

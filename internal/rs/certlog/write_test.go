@@ -56,6 +56,15 @@ func TestWriteCSV(t *testing.T) {
 	if err != nil || len(table) != 5 || strings.Join(table[2], " ") != "20 7 -1 0.0 0 7384.25 40 100 0.250000000000000 200 5" || table[1][5] != "" {
 		t.Errorf("%q, %v", table, err)
 	}
+	// Of a published log without counts nothing is made up, and what was written can be read.
+	var log bytes.Buffer
+	bare := rs.Rows{{Image: 3, Label: 1, Outcome: rs.Outcome{Class: 1, Radius: .25}}}
+	if err := certlog.Write(&log, certlog.TSV, bare, nil); err != nil || !strings.HasSuffix(log.String(), "3\t1\t1\t0.25\t1\t\t\t\t\t\t\n") {
+		t.Errorf("wrote %q, %v", &log, err)
+	}
+	if again, err := certlog.Read("x", &log); err != nil || !reflect.DeepEqual(again.Rows, bare) {
+		t.Errorf("read %+v, %v", again, err)
+	}
 	if err := certlog.Write(&b, "xlsx", written, nil); err == nil {
 		t.Error("wrote an unknown format")
 	}
