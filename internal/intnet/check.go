@@ -32,6 +32,10 @@ func (n *Network) check() error {
 		return fmt.Errorf("images of %d × %d × %d; expected 1 to %d values", n.Height, n.Width, n.Channels, mostValue)
 	case n.Low > n.High:
 		return fmt.Errorf("pixels from %d to %d", n.Low, n.High)
+	case len(n.Border) != n.Channels:
+		return fmt.Errorf("%d values beyond the edges for %d channels", len(n.Border), n.Channels)
+	case slices.Min(n.Border) < n.Low || slices.Max(n.Border) > n.High:
+		return fmt.Errorf("values %v beyond the edges; expected %d to %d", n.Border, n.Low, n.High)
 	case n.Unit[0] < 1 || n.Unit[1] < -1000 || n.Unit[1] > 900:
 		return fmt.Errorf("the unit of logits is %d·2^%d; expected a positive number from 2^−1000 to 2^900", n.Unit[0],
 			n.Unit[1])
@@ -186,18 +190,7 @@ func (n *Network) checkConv(l *Layer) (v value, cost int, err error) {
 			len(l.Weight),
 			len(l.Bias), len(l.Scale), l.Out, patch)
 	}
-	if in.kind == Grid {
-		if len(l.Border) != in.channels {
-			return v, 0, fmt.Errorf("%d values beyond the edges for %d channels", len(l.Border), in.channels)
-		}
-		for _, b := range l.Border {
-			if b < n.Low || b > n.High {
-				return v, 0, fmt.Errorf("the value %d beyond the edges; expected %d to %d", b, n.Low, n.High)
-			}
-		}
-	} else if len(l.Border) != 0 {
-		return v, 0, fmt.Errorf("values beyond the edges; expected them at the image only")
-	} else if i := slices.IndexFunc(l.Weight, func(w int16) bool { return w < -127 || w > 127 }); i >= 0 {
+	if i := slices.IndexFunc(l.Weight, func(w int16) bool { return w < -127 || w > 127 }); i >= 0 && in.kind == Byte {
 		return v, 0, fmt.Errorf("weight %d is %d; expected −127 to 127 on bytes", i, l.Weight[i])
 	}
 	if l.Shift < 0 || l.Shift > 24 {

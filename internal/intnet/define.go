@@ -105,8 +105,8 @@ func (n *Network) conv(l *Layer, in, out value, x []int32, values [][]int32, y [
 						for c, weight := range w[:len(pixel)] {
 							sum += pixel[c] * int32(weight)
 						}
-					case l.Border != nil:
-						for c, v := range l.Border[first : first+group] {
+					case in.kind == Grid:
+						for c, v := range n.Border[first : first+group] {
 							sum += int32(v) * int32(w[c])
 						}
 					}

@@ -71,8 +71,8 @@ func at(n *Network, image []int16, number, y, x, c int) *big.Int {
 			p, from := new(big.Int), c/(l.Out/l.Groups)*each+i
 			if inside {
 				p = at(n, image, l.From[0], iy, ix, from)
-			} else if l.Border != nil {
-				p.SetInt64(int64(l.Border[from]))
+			} else if in.kind == Grid {
+				p.SetInt64(int64(n.Border[from]))
 			}
 			sum.Add(sum, p.Mul(p, big.NewInt(int64(l.Weight[(c*l.Kernel[0]*l.Kernel[1]+k)*each+i]))))
 		}

@@ -14,6 +14,9 @@ func draw(random *rand.Rand, extreme bool) *Network {
 	if extreme {
 		n.Low, n.High = math.MinInt16, math.MaxInt16
 	}
+	for range n.Channels {
+		n.Border = append(n.Border, int16(between(int(n.Low), int(n.High))))
+	}
 	weight := func(most int) int16 {
 		if extreme && random.IntN(2) == 0 {
 			return int16(most * (2*random.IntN(2) - 1))
@@ -115,9 +118,6 @@ func draw(random *rand.Rand, extreme bool) *Network {
 			most := 127
 			if in.kind == Grid {
 				most = int(min(2047, (math.MaxInt32-1<<24)/in.top/int64(patch)))
-				for range in.channels {
-					l.Border = append(l.Border, int16(between(int(n.Low), int(n.High))))
-				}
 			}
 			for range l.Out * patch {
 				l.Weight = append(l.Weight, weight(most))

@@ -64,6 +64,7 @@ func (n *Network) integers() []byte {
 		}
 	}
 	word(n.Height, n.Width, n.Channels, int(n.Low), int(n.High), int(n.Unit[0]), int(n.Unit[1]), len(n.Layers))
+	half(n.Border)
 	for i := range n.Layers {
 		l := &n.Layers[i]
 		word(int(l.Op), len(l.From))
@@ -80,7 +81,7 @@ func (n *Network) integers() []byte {
 			if l.Wide {
 				wide = 1
 			}
-			word(l.Out, l.Groups, l.Shift, wide, l.Addend, l.Bits, len(l.Factor), len(l.Border), len(l.Weight)/l.Out)
+			word(l.Out, l.Groups, l.Shift, wide, l.Addend, l.Bits, len(l.Factor), len(l.Weight)/l.Out)
 		case Dense:
 			word(l.Out, len(l.Weight)/l.Out)
 		case Add:
@@ -91,7 +92,6 @@ func (n *Network) integers() []byte {
 		}
 		half(l.Scale)
 		half(l.Factor)
-		half(l.Border)
 		if l.bytes() {
 			for _, w := range l.Weight {
 				b = append(b, byte(w))
@@ -104,7 +104,7 @@ func (n *Network) integers() []byte {
 }
 
 // bytes tells whether weights are stored in a byte: those of a convolution behind the first layer.
-func (l *Layer) bytes() bool { return l.Op == Conv && l.Border == nil }
+func (l *Layer) bytes() bool { return l.Op == Conv && l.From[0] > 0 }
 
 // Decode reads the bytes of a file and checks everything, see Check.
 func Decode(data []byte) (n *Network, note []byte, err error) {
@@ -212,6 +212,10 @@ func (r *reader) network() *Network {
 	if r.err == nil && (count < 1 || count > mostLayers) {
 		r.err = fmt.Errorf("%d layers; expected 1 to %d", count, mostLayers)
 	}
+	if r.err == nil && (n.Channels < 1 || n.Channels > mostChannels) {
+		r.err = fmt.Errorf("images of %d channels", n.Channels)
+	}
+	n.Border = r.halves(n.Channels)
 	for i := 0; i < count && r.err == nil; i++ {
 		n.Layers = append(n.Layers, r.layer())
 		if r.err != nil {
@@ -224,6 +228,12 @@ func (r *reader) network() *Network {
 func (r *reader) layer() (l Layer) {
 	l.Op = Op(r.word())
 	l.From = r.words(r.word())
+	if r.err == nil && len(l.From) == 0 {
+		r.err = errors.New("it reads nothing")
+	}
+	if r.err != nil {
+		return l
+	}
 	switch l.Op {
 	case MaxPool, Conv:
 		w := r.words(8)
@@ -232,15 +242,15 @@ func (r *reader) layer() (l Layer) {
 		}
 		l.Kernel, l.Stride, l.Pad = [2]int(w), [2]int(w[2:]), [4]int(w[4:])
 	}
-	factors, borders, each := 0, 0, 0
+	factors, each := 0, 0
 	switch l.Op {
 	case Conv:
-		w := r.words(9)
+		w := r.words(8)
 		if r.err != nil {
 			return l
 		}
 		l.Out, l.Groups, l.Shift, l.Wide, l.Addend, l.Bits = w[0], w[1], w[2], w[3] == 1, w[4], w[5]
-		factors, borders, each = w[6], w[7], w[8]
+		factors, each = w[6], w[7]
 		if w[3] != 0 && w[3] != 1 || l.Addend < 0 {
 			r.err = fmt.Errorf("a result of kind %d with value %d added", w[3], l.Addend)
 		}
@@ -262,7 +272,7 @@ func (r *reader) layer() (l Layer) {
 	if l.Op == Conv {
 		l.Scale = r.halves(l.Out)
 	}
-	l.Factor, l.Border = r.halves(factors), r.halves(borders)
+	l.Factor = r.halves(factors)
 	if !l.bytes() {
 		l.Weight = r.halves(l.Out * each)
 		return l

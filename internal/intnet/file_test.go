@@ -54,9 +54,9 @@ func TestIdentity(t *testing.T) {
 
 // small is a network of each kind of layer, by hand.
 func small() *Network {
-	return &Network{Height: 2, Width: 2, Channels: 1, Low: -255, High: 510, Unit: [2]int32{1, -10}, Layers: []Layer{
+	return &Network{Height: 2, Width: 2, Channels: 1, Low: -255, High: 510, Border: []int16{0}, Unit: [2]int32{1, -10}, Layers: []Layer{
 		{Op: Conv, From: []int{0}, Kernel: [2]int{1, 1}, Stride: [2]int{1, 1}, Out: 2, Groups: 1, Bias: []int32{1, 2},
-			Weight: []int16{300, -300}, Border: []int16{0}, Shift: 3, Scale: []int16{100, 200}},
+			Weight: []int16{300, -300}, Shift: 3, Scale: []int16{100, 200}},
 		{Op: Conv, From: []int{1}, Kernel: [2]int{1, 1}, Stride: [2]int{1, 1}, Out: 2, Groups: 2, Bias: []int32{1, 2},
 			Weight: []int16{127, -127}, Shift: 3, Scale: []int16{100, 200}, Wide: true},
 		{Op: Conv, From: []int{1}, Kernel: [2]int{1, 1}, Stride: [2]int{1, 1}, Out: 2, Groups: 2, Bias: []int32{1, 2},
@@ -110,13 +110,11 @@ func TestRefusals(t *testing.T) {
 			n.Layers[5], n.Layers[6] = n.Layers[4], Layer{Op: Add, From: []int{1, 6}}
 			n.Layers[5].Op, n.Layers[5].From = Concat, []int{1, 3}
 		}, "adds 2 × 2 × 2 bytes and 2 × 2 × 4 bytes"},
-		"addend of a shape": {func(n *Network) { n.Layers[2].Stride[0] = 2 }, "expected bytes of the same shape"},
-		"groups":            {func(n *Network) { n.Layers[1].Groups = 3 }, "3 groups of 2 channels"},
-		"weights missing":   {func(n *Network) { n.Layers[1].Weight = n.Layers[1].Weight[:1] }, "1 weights"},
-		"border missing":    {func(n *Network) { n.Layers[0].Border = nil }, "0 values beyond the edges"},
-		"border of bytes": {func(n *Network) { n.Layers[1].Border = []int16{0, 0} },
-			"expected them at the image only"},
-		"border out of range": {func(n *Network) { n.Layers[0].Border[0] = 511 }, "the value 511 beyond"},
+		"addend of a shape":   {func(n *Network) { n.Layers[2].Stride[0] = 2 }, "expected bytes of the same shape"},
+		"groups":              {func(n *Network) { n.Layers[1].Groups = 3 }, "3 groups of 2 channels"},
+		"weights missing":     {func(n *Network) { n.Layers[1].Weight = n.Layers[1].Weight[:1] }, "1 weights"},
+		"border missing":      {func(n *Network) { n.Border = nil }, "0 values beyond the edges"},
+		"border out of range": {func(n *Network) { n.Border[0] = 511 }, "values [511] beyond"},
 		"dense in the middle": {func(n *Network) { n.Layers = append(n.Layers, n.Layers[8]) },
 			"expected one dense layer, at the end"},
 		"no dense":  {func(n *Network) { n.Layers = n.Layers[:8] }, "expected one dense layer, at the end"},

@@ -55,7 +55,6 @@ type Layer struct {
 	Groups int     // of Conv
 	Bias   []int32 // by channel; of Conv with half of the shift's unit in it
 	Weight []int16 // Out × kernel height × kernel width × channels/groups, within ±127 for Conv on bytes
-	Border []int16 // of Conv on the image: what stands beyond its edges, by channel
 
 	// Conv and Add.
 	Shift  int     // of Conv
@@ -69,7 +68,8 @@ type Layer struct {
 // Network is a checked network. It must not be changed.
 type Network struct {
 	Height, Width, Channels int
-	Low, High               int16 // of the image's values
+	Low, High               int16   // of the image's values
+	Border                  []int16 // what stands beyond the image's edges, by channel
 	// a logit in its own unit is worth Unit[0]·2^Unit[1]; only scores need it
 	Unit   [2]int32
 	Layers []Layer

@@ -170,10 +170,15 @@ func (p *Plan) Build(seen *Seen, kappa int) (*intnet.Network, error) {
 		case l.Op == intnet.Dense:
 			n.Unit, err = s.last(&l, scales[l.From[0]]/s.area, 255*s.area)
 		case l.Op == intnet.Conv && l.From[0] == 0:
-			l.Border = make([]int16, len(s.border))
+			border := make([]int16, len(s.border))
 			for c, v := range s.border {
-				l.Border[c] = int16(min(max(math.Floor(v+.5), float64(n.Low)), float64(n.High)))
+				border[c] = int16(min(max(math.Floor(v+.5), float64(n.Low)), float64(n.High)))
 			}
+			if n.Border != nil && !slices.Equal(n.Border, border) {
+				return nil, fmt.Errorf("quantize: two layers read the image with other means, %v and %v in 1/255",
+					n.Border, border)
+			}
+			n.Border = border
 			err = p.convolution(&l, i, seen, scales, 1, top)
 		case l.Op == intnet.Conv:
 			err = p.convolution(&l, i, seen, scales, scales[l.From[0]], 255)

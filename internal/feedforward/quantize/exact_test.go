@@ -30,7 +30,8 @@ func (d *drawn) values(n int, spread, middle float64) []float64 {
 func (d *drawn) conv(in, out, kernel, stride, pad, groups int) int {
 	fan := d.Shape(in)[0] / groups * kernel * kernel
 	return d.Conv(in, out, feedforward.ConvOptions{Kernel: [2]int{kernel, kernel}, Stride: [2]int{stride, stride},
-		Pad: [4]int{pad, pad, pad, pad}, Groups: groups}, d.values(out*fan, 1.4/math.Sqrt(float64(fan)), 0), d.values(out, .2, 0))
+		Pad: [4]int{pad, pad, pad, pad}, Groups: groups}, d.values(out*fan, 1.4/math.Sqrt(float64(fan)), 0),
+		d.values(out, .2, 0))
 }
 
 func (d *drawn) norm(in int) int {
@@ -54,7 +55,8 @@ var forms = map[string]func(d *drawn, image int) int{
 	"residual": func(d *drawn, x int) int {
 		a := d.ReLU(d.norm(d.conv(x, 8, 3, 1, 1, 1)))
 		b := d.ReLU(d.Sum([]float64{1, 1}, d.norm(d.conv(d.ReLU(d.norm(d.conv(a, 8, 3, 1, 1, 1))), 8, 3, 1, 1, 1)), a))
-		c := d.ReLU(d.Sum([]float64{1, 1}, d.norm(d.conv(d.ReLU(d.conv(b, 12, 3, 2, 1, 1)), 12, 3, 1, 1, 1)), d.norm(d.conv(b, 12, 1, 2, 0, 1))))
+		c := d.ReLU(d.Sum([]float64{1, 1}, d.norm(d.conv(d.ReLU(d.conv(b, 12, 3, 2, 1, 1)), 12, 3, 1, 1, 1)),
+			d.norm(d.conv(b, 12, 1, 2, 0, 1))))
 		return d.dense(d.Reshape(d.AveragePool(c, feedforward.PoolOptions{}), 12), 5)
 	},
 	"pools and a hidden layer": func(d *drawn, x int) int {
@@ -161,7 +163,8 @@ func TestExactIsClose(t *testing.T) {
 				}
 			}
 			if r := math.Sqrt(off / total); equal < 90 || r > .05 {
-				t.Errorf("%s, seed %d: %d of 100 classes equal, logits off by %.3f of their spread", name, seed, equal, r)
+				t.Errorf("%s, seed %d: %d of 100 classes equal, logits off by %.3f of their spread", name, seed, equal,
+					r)
 			}
 		}
 	}
@@ -202,18 +205,28 @@ func TestExactRefuses(t *testing.T) {
 		network func(d *drawn, x int) int
 		want    string
 	}{
-		"no ReLU":      {func(d *drawn, x int) int { return d.dense(d.conv(x, 4, 3, 1, 1, 1), 5) }, `"Dense_3" (Dense) has no form in integers: it reads a result that is not cut off at 0`},
-		"sigmoid":      {func(d *drawn, x int) int { return d.dense(d.Sigmoid(d.conv(x, 4, 3, 1, 1, 1)), 5) }, `(Sigmoid) has no form`},
-		"leaky":        {func(d *drawn, x int) int { return d.dense(d.LeakyReLU(d.conv(x, 4, 3, 1, 1, 1), .1), 5) }, `(LeakyRelu) has no form`},
-		"scaled bytes": {func(d *drawn, x int) int { return d.dense(d.norm(d.ReLU(d.conv(x, 4, 3, 1, 1, 1))), 5) }, "it scales what no Conv"},
+		"no ReLU": {func(d *drawn, x int) int { return d.dense(d.conv(x, 4, 3, 1, 1, 1), 5) },
+			`"Dense_3" (Dense) has no form in integers: it reads a result that is not cut off at 0`},
+		"sigmoid": {func(d *drawn, x int) int { return d.dense(d.Sigmoid(d.conv(x, 4, 3, 1, 1, 1)), 5) },
+			`(Sigmoid) has no form`},
+		"leaky": {func(d *drawn, x int) int { return d.dense(d.LeakyReLU(d.conv(x, 4, 3, 1, 1, 1), .1), 5) },
+			`(LeakyRelu) has no form`},
+		"scaled bytes": {func(d *drawn, x int) int { return d.dense(d.norm(d.ReLU(d.conv(x, 4, 3, 1, 1, 1))), 5) },
+			"it scales what no Conv"},
 		"difference": {func(d *drawn, x int) int {
 			a := d.ReLU(d.conv(x, 4, 3, 1, 1, 1))
 			return d.dense(d.ReLU(d.Sum([]float64{1, -1}, a, d.conv(a, 4, 3, 1, 1, 1))), 5)
 		}, "two that are added"},
-		"one layer":  {func(d *drawn, x int) int { return d.dense(x, 5) }, "one layer"},
-		"no logits":  {func(d *drawn, x int) int { return d.ReLU(d.conv(x, 4, 3, 1, 1, 1)) }, "expected logits"},
-		"turned":     {func(d *drawn, x int) int { return d.dense(d.ReLU(d.conv(d.Transpose(x, 0, 2, 1), 4, 3, 1, 1, 1)), 5) }, "it reads the image as"},
-		"pads image": {func(d *drawn, x int) int { return d.dense(d.ReLU(d.conv(d.Pad(x, []int{0, 1, 1}, []int{0, 1, 1}, 0), 4, 3, 1, 0, 1)), 5) }, "it pads by 0"},
+		"one layer": {func(d *drawn, x int) int { return d.dense(x, 5) }, "one layer"},
+		"no logits": {func(d *drawn, x int) int { return d.ReLU(d.conv(x, 4, 3, 1, 1, 1)) }, "expected logits"},
+		"turned": {func(d *drawn, x int) int {
+			return d.dense(d.ReLU(d.conv(d.Transpose(x, 0, 2, 1), 4, 3, 1, 1,
+				1)), 5)
+		}, "it reads the image as"},
+		"pads image": {func(d *drawn, x int) int {
+			return d.dense(d.ReLU(d.conv(d.Pad(x, []int{0, 1, 1}, []int{0, 1, 1},
+				0), 4, 3, 1, 0, 1)), 5)
+		}, "it pads by 0"},
 	} {
 		d := &drawn{feedforward.NewBuilder(9, 8, 3), rand.New(rand.NewPCG(1, 4))}
 		n, err := d.Network(c.network(d, d.Transpose(0, 2, 0, 1)))
