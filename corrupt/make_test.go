@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -38,15 +39,6 @@ func filesOf(t *testing.T, names ...string) []File {
 		files = append(files, of...)
 	}
 	return files
-}
-
-func read(t *testing.T, parts ...string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(parts...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
 
 // The same bytes whatever the number of workers, in one go or after an interruption, in files or on the fly.
@@ -92,7 +84,7 @@ func TestMake(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"fog.npy", "gaussian_noise.npy", "frost.npy", "labels.npy", manifestName} {
-		if !bytes.Equal(read(t, one, name), read(t, other, name)) {
+		if !bytes.Equal(testkit.Read(t, one, name), testkit.Read(t, other, name)) {
 			t.Errorf("%s differs", name)
 		}
 	}
@@ -120,7 +112,7 @@ func TestMake(t *testing.T) {
 	}
 
 	// Refused: another seed, another set, a changed file, a file that nobody knows; and all is left as it was.
-	before := read(t, one, manifestName)
+	before := testkit.Read(t, one, manifestName)
 	refused := func(what, want string, d *dataset.Dataset, files []File, seed uint64) {
 		t.Helper()
 		_, err := Make(context.Background(), d, one, files, MakeOptions{Seed: seed})
@@ -138,13 +130,13 @@ func TestMake(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused("a file of somebody else", "no manifest knows it", d, filesOf(t, "snow"), 7)
-	damaged := read(t, one, "fog.npy")
+	damaged := testkit.Read(t, one, "fog.npy")
 	damaged[5000]++
 	if err := os.WriteFile(filepath.Join(one, "fog.npy"), damaged, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	refused("a changed file", "has the SHA-256", d, files, 7)
-	if !bytes.Equal(read(t, one, manifestName), before) || string(read(t, one, "snow.npy")) != "mine" {
+	if !bytes.Equal(testkit.Read(t, one, manifestName), before) || string(testkit.Read(t, one, "snow.npy")) != "mine" {
 		t.Error("a refused run has changed the folder")
 	}
 	if err := os.Remove(filepath.Join(one, "fog.npy")); err != nil {
@@ -153,7 +145,7 @@ func TestMake(t *testing.T) {
 	if _, err := Make(context.Background(), d, one, files, MakeOptions{Seed: 7}); err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(read(t, one, "fog.npy"), read(t, other, "fog.npy")) {
+	if !bytes.Equal(testkit.Read(t, one, "fog.npy"), testkit.Read(t, other, "fog.npy")) {
 		t.Error("a file that was removed comes back with other bytes")
 	}
 	if err := os.WriteFile(filepath.Join(one, manifestName), []byte("{"), 0o666); err != nil {
@@ -171,13 +163,13 @@ func TestMakeFourier(t *testing.T) {
 		t.Fatal(err)
 	}
 	var written struct{ Fourier FourierLaw }
-	if err := json.Unmarshal(read(t, dir, manifestName), &written); err != nil || written.Fourier != (FourierLaw{"paper", 20, 200, .2}) {
+	if err := json.Unmarshal(testkit.Read(t, dir, manifestName), &written); err != nil || written.Fourier != (FourierLaw{"paper", 20, 200, .2}) {
 		t.Errorf("%+v, %v", written, err)
 	}
 	if m.Files[0].Name != "fourier_fc3_a0.5.npy" || !slices.Equal(m.Files[0].Shape, []int{30, 32, 32, 3}) {
 		t.Errorf("%+v", m.Files)
 	}
-	data := read(t, dir, "fourier_fc3_a0.5.npy")
+	data := testkit.Read(t, dir, "fourier_fc3_a0.5.npy")
 	lazy, err := Dataset(d, Setting{Name: "fourier", Centre: 3, Decay: .5, Norm: 12}, 1)
 	if err != nil {
 		t.Fatal(err)

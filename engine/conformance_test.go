@@ -16,6 +16,7 @@ import (
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 )
@@ -37,11 +38,11 @@ var ways = []way{
 		return m
 	}},
 	{"model file on ONNX Runtime", func(t *testing.T, path string) classifier.Classifier {
-		needONNXRuntime(t)
+		engines.NeedONNXRuntime(t)
 		return open(t, path, engine.Backend(engine.ONNXRuntime))
 	}},
 	{"ONNX file", func(t *testing.T, path string) classifier.Classifier {
-		needONNXRuntime(t)
+		engines.NeedONNXRuntime(t)
 		return open(t, writeONNX(t, path))
 	}},
 	{"pipe", func(t *testing.T, path string) classifier.Classifier { return openPipe(t, path) }},
@@ -154,7 +155,7 @@ func TestNaNWeights(t *testing.T) {
 			case "model file on ONNX Runtime":
 				t.Skip("refuses the weights: TestNaNWeightsOnONNXRuntime")
 			case "ONNX file":
-				needONNXRuntime(t)
+				engines.NeedONNXRuntime(t)
 				m = open(t, withNaN(t, writeONNX(t, toys[3].write(t))))
 			default:
 				m = r.open(t, path)

@@ -15,6 +15,8 @@ import (
 	"github.com/certspec/certspec/engine"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/testkit"
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
@@ -47,7 +49,7 @@ func TestIdentityCoversWhatComputes(t *testing.T) {
 	for _, choice := range []string{"go", engine.ONNXRuntime} {
 		t.Run(choice, func(t *testing.T) {
 			if choice == engine.ONNXRuntime {
-				needONNXRuntime(t)
+				engines.NeedONNXRuntime(t)
 			}
 			identity := func(path string) classifier.Identity {
 				info, err := open(t, path, engine.Backend(choice)).Info()
@@ -92,7 +94,7 @@ func TestCardOfAnotherNetwork(t *testing.T) {
 // A finished ledger of version 2 opens and replays under the identity that it has: that of the whole
 // file or, of a model file, of the exported file with its card. An unfinished one does not go on.
 func TestOldLedgersReplay(t *testing.T) {
-	needONNXRuntime(t)
+	engines.NeedONNXRuntime(t)
 	path := write(t, func(m *modelfile.Model) { m.Card.Seconds = 12; m.Card.Recipe.Sigma = new(.25) })
 	shape := pixel.Shape{Height: 8, Width: 8, Channels: 1}
 	images := &dataset.Images{Name: "greys", Digest: "sha256:greys", Shape: shape}
@@ -120,7 +122,7 @@ func TestOldLedgersReplay(t *testing.T) {
 			if _, err := rs.Certify(t.Context(), as{m, id}, data, o); err != nil {
 				t.Fatal(err)
 			}
-			whole := bytes.Replace(read(t, old), []byte(`"version":3`), []byte(`"version":2`), 1)
+			whole := bytes.Replace(testkit.Read(t, old), []byte(`"version":3`), []byte(`"version":2`), 1)
 			body := whole[:bytes.LastIndex(whole, []byte("\nsha256 "))+1]
 			whole = fmt.Appendf(body, "sha256 %x\n", sha256.Sum256(body))
 			os.WriteFile(old, whole, 0o666)
@@ -151,19 +153,10 @@ func (m as) Info() (classifier.Info, error) {
 	return info, err
 }
 
-func read(t *testing.T, path string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 // A committed ledger, of whatever version, replays with the committed network. With the identity that
 // it was made by all counts come again; elsewhere noise samples between two classes may fall otherwise.
 func TestCommittedLedgersReplay(t *testing.T) {
-	needONNXRuntime(t)
+	engines.NeedONNXRuntime(t)
 	if os.Getenv("CERTSPEC_DATA") == "" {
 		t.Skip("needs FashionMNIST and CIFAR-10: CERTSPEC_DATA names no folder")
 	}

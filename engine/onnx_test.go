@@ -12,14 +12,8 @@ import (
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/internal/gomlxmodels/export"
+	"github.com/certspec/certspec/internal/testkit/engines"
 )
-
-func needONNXRuntime(t *testing.T) {
-	t.Helper()
-	if _, err := onnx.Library(""); err != nil {
-		t.Skip(err)
-	}
-}
 
 // writeONNX exports the model at path and returns the file.
 func writeONNX(t *testing.T, path string) string {
@@ -37,7 +31,7 @@ func writeONNX(t *testing.T, path string) string {
 
 // A network of ours on ONNX Runtime keeps its name and, from its model file, the identity of its weights.
 func TestONNXRuntime(t *testing.T) {
-	needONNXRuntime(t)
+	engines.NeedONNXRuntime(t)
 	path := write(t, nil)
 	for name, m := range map[string]*engine.Model{
 		"model file": open(t, path, engine.Backend(engine.ONNXRuntime)),
@@ -59,7 +53,7 @@ func TestONNXRuntime(t *testing.T) {
 }
 
 func TestONNXFile(t *testing.T) {
-	needONNXRuntime(t)
+	engines.NeedONNXRuntime(t)
 	file := writeONNX(t, write(t, nil))
 	warnings, err := open(t, file).Warnings()
 	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "NCHW float32 images of 8×8×1, logits") {

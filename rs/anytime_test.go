@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -55,7 +56,7 @@ func TestAnytimeDoesNotDependOnTheWayThere(t *testing.T) {
 			break
 		}
 	}
-	if !bytes.Equal(read(t, straight), read(t, steps)) {
+	if !bytes.Equal(testkit.Read(t, straight), testkit.Read(t, steps)) {
 		t.Error("a run in steps ends with other bytes")
 	}
 

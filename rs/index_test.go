@@ -11,6 +11,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/dataset/imageset"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/rs"
 )
@@ -51,13 +52,13 @@ func TestImagesOneByOne(t *testing.T) {
 		dir := t.TempDir()
 		opt.Ledger = filepath.Join(dir, "whole")
 		certify(t, m, data, opt)
-		want := read(t, opt.Ledger)
+		want := testkit.Read(t, opt.Ledger)
 		opt.Ledger = filepath.Join(dir, "single")
 		if run, err := rs.Certify(t.Context(), m, oneByOne{data, new(atomic.Int64), 17}, opt); err == nil || run != nil && run.Complete() {
 			t.Errorf("%s: without one picture: %v", rule, err)
 		}
 		certify(t, m, oneByOne{data, new(atomic.Int64), -1}, opt)
-		if got := read(t, opt.Ledger); rule != rs.Anytime && !bytes.Equal(got, want) {
+		if got := testkit.Read(t, opt.Ledger); rule != rs.Anytime && !bytes.Equal(got, want) {
 			t.Errorf("%s: another ledger: %s", rule, firstDifference(got, want))
 		}
 		if replayed, err := rs.Replay(t.Context(), opt.Ledger, m, oneByOne{data, new(atomic.Int64), -1}, rs.ReplayOptions{}); err != nil || len(replayed.Flips) > 0 {

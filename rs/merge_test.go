@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -57,7 +58,7 @@ func TestMerge(t *testing.T) {
 	for name, opt := range mergeOptions {
 		opt.Ledger = filepath.Join(t.TempDir(), "whole")
 		certify(t, m, data, opt)
-		want := read(t, opt.Ledger)
+		want := testkit.Read(t, opt.Ledger)
 		splits := [][]rs.Shard{split(1), split(2), split(5), split(14), {{Index: 1, Count: 2}, {Index: 0, Count: 4}, {Index: 2, Count: 4}}}
 		if testing.Short() {
 			splits = splits[2:3]
@@ -72,11 +73,11 @@ func TestMerge(t *testing.T) {
 				}
 				files := shards(t, m, data, opt, by, of)
 				copied := filepath.Join(t.TempDir(), "again")
-				if err := os.WriteFile(copied, read(t, files[0]), 0o666); err != nil {
+				if err := os.WriteFile(copied, testkit.Read(t, files[0]), 0o666); err != nil {
 					t.Fatal(err)
 				}
 				if opt.Scores > 0 {
-					if err := os.WriteFile(ledger.ScoresPath(copied), read(t, ledger.ScoresPath(files[0])), 0o666); err != nil {
+					if err := os.WriteFile(ledger.ScoresPath(copied), testkit.Read(t, ledger.ScoresPath(files[0])), 0o666); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -87,10 +88,10 @@ func TestMerge(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s by %s in %v: %v", name, by, of, err)
 				}
-				if got := read(t, out); !bytes.Equal(got, want) {
+				if got := testkit.Read(t, out); !bytes.Equal(got, want) {
 					t.Errorf("%s by %s in %v: %s", name, by, of, firstDifference(got, want))
 				}
-				if opt.Scores > 0 && !bytes.Equal(read(t, ledger.ScoresPath(out)), read(t, ledger.ScoresPath(opt.Ledger))) {
+				if opt.Scores > 0 && !bytes.Equal(testkit.Read(t, ledger.ScoresPath(out)), testkit.Read(t, ledger.ScoresPath(opt.Ledger))) {
 					t.Errorf("%s by %s in %v: the scores differ", name, by, of)
 				}
 				if !merged.Complete || merged.Images != 14 || merged.Repeated == 0 || merged.Ledgers != len(files) || merged.Dropped != 0 {
@@ -131,14 +132,14 @@ func TestMergePartial(t *testing.T) {
 			}
 			opt.Ledger = filepath.Join(t.TempDir(), "whole")
 			whole := certify(t, m, data, opt)
-			want := read(t, opt.Ledger)
+			want := testkit.Read(t, opt.Ledger)
 			losses := []int{0, 1, 2, 3}
 			if testing.Short() {
 				losses = losses[1:2]
 			}
 			for _, lost := range losses {
 				files := shards(t, m, data, opt, by, split(4))
-				tear(t, files[lost], len(read(t, files[lost]))/2)
+				tear(t, files[lost], len(testkit.Read(t, files[lost]))/2)
 				absent := (lost + 2) % 4
 				files = slices.Delete(files, absent, absent+1)
 				out := filepath.Join(t.TempDir(), "merged")
@@ -161,10 +162,10 @@ func TestMergePartial(t *testing.T) {
 				again := opt
 				again.Ledger = out
 				certify(t, model{Classifier: m, before: func(classifier.Batch) error { calls.Add(1); return nil }}, data, again)
-				if got := read(t, out); !bytes.Equal(got, want) {
+				if got := testkit.Read(t, out); !bytes.Equal(got, want) {
 					t.Errorf("%s by %s, %d lost: %s", name, by, lost, firstDifference(got, want))
 				}
-				if opt.Scores > 0 && !bytes.Equal(read(t, ledger.ScoresPath(out)), read(t, ledger.ScoresPath(opt.Ledger))) {
+				if opt.Scores > 0 && !bytes.Equal(testkit.Read(t, ledger.ScoresPath(out)), testkit.Read(t, ledger.ScoresPath(opt.Ledger))) {
 					t.Errorf("%s by %s, %d lost: the scores differ", name, by, lost)
 				}
 				// Nothing that the shards had is computed again. During a selection the first look may be for nothing.
@@ -208,7 +209,7 @@ func TestMergeRefuses(t *testing.T) {
 	files := shards(t, m, data, opt, ledger.ShardImages, split(3))
 	blocks := shards(t, m, data, opt, ledger.ShardBlocks, split(2))
 	thirds := shards(t, m, data, opt, ledger.ShardBlocks, split(3))
-	first := strings.Split(string(read(t, files[0])), "\n")[1] // of image 0, blocks 0 to 3
+	first := strings.Split(string(testkit.Read(t, files[0])), "\n")[1] // of image 0, blocks 0 to 3
 	words := strings.Fields(first)
 	var class, n, misses int
 	word := words[len(words)-1]
@@ -223,7 +224,7 @@ func TestMergeRefuses(t *testing.T) {
 		return shards(t, mm, source, o, ledger.ShardImages, split(3))[1]
 	}
 	unfinished := filepath.Join(t.TempDir(), "unfinished")
-	b := read(t, files[1])
+	b := testkit.Read(t, files[1])
 	os.WriteFile(unfinished, b[:bytes.Index(b, []byte("\n3 "))+1], 0o666)
 	for name, c := range map[string]struct {
 		files []string

@@ -11,6 +11,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/classifier/purity"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -116,7 +117,7 @@ func TestHonestRunAsksAgain(t *testing.T) {
 		if extra := m.calls.Load() - blocks; extra > blocks/50 || int64(found.Answers) != 100*extra {
 			t.Errorf("%d calls beside %d blocks; %+v", extra, blocks, found)
 		}
-		texts = append(texts, string(read(t, path)))
+		texts = append(texts, string(testkit.Read(t, path)))
 	}
 	if texts[0] != texts[1] {
 		t.Error("the ledgers differ")

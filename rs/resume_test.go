@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
@@ -52,15 +53,6 @@ func (m missing) Classify(ctx context.Context, batch classifier.Batch, result *c
 	return nil
 }
 
-func read(t *testing.T, path string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
 // Whatever the workers, the stops and the resumptions: the file has the same bytes.
 func TestLedgerDoesNotDependOnTheWayThere(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -94,10 +86,10 @@ func TestLedgerDoesNotDependOnTheWayThere(t *testing.T) {
 		opt.Workers = 1
 		calls := 0
 		whole := certify(t, model{Classifier: inner, before: func(classifier.Batch) error { calls++; return nil }}, data, opt)
-		want := read(t, opt.Ledger)
+		want := testkit.Read(t, opt.Ledger)
 		var wantScores []byte
 		if opt.Scores > 0 {
-			wantScores = read(t, ledger.ScoresPath(opt.Ledger))
+			wantScores = testkit.Read(t, ledger.ScoresPath(opt.Ledger))
 		}
 		ways := 4
 		if testing.Short() {
@@ -133,16 +125,16 @@ func TestLedgerDoesNotDependOnTheWayThere(t *testing.T) {
 					t.Fatal(err)
 				}
 				if stops++; rng.IntN(2) == 0 { // a power cut tears the last line
-					if b := read(t, opt.Ledger); b[len(b)-1] == '\n' {
+					if b := testkit.Read(t, opt.Ledger); b[len(b)-1] == '\n' {
 						tear(t, opt.Ledger, rng.IntN(20))
 					}
 				}
 			}
-			if got := read(t, opt.Ledger); !bytes.Equal(got, want) {
+			if got := testkit.Read(t, opt.Ledger); !bytes.Equal(got, want) {
 				t.Errorf("%+v, %d stops: %s", opt, stops, firstDifference(got, want))
 			}
 			if opt.Scores > 0 {
-				if got := read(t, ledger.ScoresPath(opt.Ledger)); !bytes.Equal(got, wantScores) {
+				if got := testkit.Read(t, ledger.ScoresPath(opt.Ledger)); !bytes.Equal(got, wantScores) {
 					t.Errorf("%+v, %d stops: the scores differ", opt, stops)
 				}
 			}
@@ -156,7 +148,7 @@ func TestLedgerDoesNotDependOnTheWayThere(t *testing.T) {
 // tear cuts a few bytes off the end, but not off the header.
 func tear(t *testing.T, path string, n int) {
 	t.Helper()
-	b := read(t, path)
+	b := testkit.Read(t, path)
 	keep := max(bytes.IndexByte(b, '\n')+1, len(b)-n)
 	if err := os.WriteFile(path, b[:keep], 0o666); err != nil {
 		t.Fatal(err)
@@ -218,9 +210,9 @@ func TestOpenUnfinishedLedger(t *testing.T) {
 	inner, data := mixed(12)
 	opt := rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 800}, Ledger: filepath.Join(t.TempDir(), "l")}
 	whole := certify(t, inner, data, opt)
-	lines := bytes.SplitAfter(read(t, opt.Ledger), []byte("\n"))
+	lines := bytes.SplitAfter(testkit.Read(t, opt.Ledger), []byte("\n"))
 	at := bytes.Index(bytes.Join(lines, nil), []byte("claims"))
-	b := read(t, opt.Ledger)[:at]
+	b := testkit.Read(t, opt.Ledger)[:at]
 	b = b[:bytes.LastIndexByte(b[:len(b)-1], '\n')+1] // and the last look
 	if err := os.WriteFile(opt.Ledger, b, 0o666); err != nil {
 		t.Fatal(err)
@@ -238,7 +230,7 @@ func TestForeignLedgers(t *testing.T) {
 	inner, data := mixed(6)
 	opt := rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 400}, Seed: 1, Ledger: filepath.Join(t.TempDir(), "l")}
 	certify(t, inner, data, opt)
-	closed := read(t, opt.Ledger)
+	closed := testkit.Read(t, opt.Ledger)
 	at := bytes.Index(closed, []byte("claims"))
 	for _, b := range [][]byte{closed, closed[:at], closed[:at-30]} {
 		try := func(name, field string, change func(*rs.Options, *model, *memory)) {
@@ -254,7 +246,7 @@ func TestForeignLedgers(t *testing.T) {
 			if !errors.As(err, &mismatch) || mismatch.Field != field || mismatch.Ledger == mismatch.Run {
 				t.Errorf("%s: error %v, want a mismatch of %s", name, err, field)
 			}
-			if got := read(t, opt.Ledger); !bytes.Equal(got, b) {
+			if got := testkit.Read(t, opt.Ledger); !bytes.Equal(got, b) {
 				t.Errorf("%s: the foreign ledger was changed", name)
 			}
 		}
@@ -301,14 +293,14 @@ func TestResumeVersion1(t *testing.T) {
 	inner, data := mixed(20)
 	opt := rs.Options{Settings: rs.Settings{Sigma: .25, MaxSamples: 1600}, Ledger: filepath.Join(t.TempDir(), "l")}
 	certify(t, inner, data, opt)
-	now := read(t, opt.Ledger)
+	now := testkit.Read(t, opt.Ledger)
 	old := bytes.Replace(now, []byte(`"version":3`), []byte(`"version":1`), 1)
 	at := bytes.Index(old, []byte("claims "))
 	if err := os.WriteFile(opt.Ledger, old[:at/2], 0o666); err != nil {
 		t.Fatal(err)
 	}
 	run := certify(t, inner, data, opt)
-	want, got := bytes.Split(old, []byte("\n")), bytes.Split(read(t, opt.Ledger), []byte("\n"))
+	want, got := bytes.Split(old, []byte("\n")), bytes.Split(testkit.Read(t, opt.Ledger), []byte("\n"))
 	for i := range want[:len(want)-2] { // the last line is the digest, of another header
 		if !bytes.Equal(want[i], got[i]) {
 			t.Fatalf("line %d is\n%s\nwant\n%s", i+1, got[i], want[i])
@@ -383,7 +375,7 @@ func TestKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls := run.Passes() / run.Header.Block
-	want, wantScores := read(t, filepath.Join(dir, "whole")), read(t, ledger.ScoresPath(filepath.Join(dir, "whole")))
+	want, wantScores := testkit.Read(t, filepath.Join(dir, "whole")), testkit.Read(t, ledger.ScoresPath(filepath.Join(dir, "whole")))
 	rng := rand.New(rand.NewPCG(8, 9))
 	path := filepath.Join(dir, "killed")
 	most := 8
@@ -410,10 +402,10 @@ func TestKill(t *testing.T) {
 			t.Fatal(err, stderr.String())
 		}
 	}
-	if got := read(t, path); !bytes.Equal(got, want) {
+	if got := testkit.Read(t, path); !bytes.Equal(got, want) {
 		t.Error(firstDifference(got, want))
 	}
-	if !bytes.Equal(read(t, ledger.ScoresPath(path)), wantScores) {
+	if !bytes.Equal(testkit.Read(t, ledger.ScoresPath(path)), wantScores) {
 		t.Error("the scores differ")
 	}
 }

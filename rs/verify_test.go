@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -96,7 +97,7 @@ func TestVerifyFindsAlterations(t *testing.T) {
 		}
 	}
 	// The digest finds what the counts cannot, where it is not computed anew.
-	b := bytes.Replace(read(t, file), []byte(`"name":"greys"`), []byte(`"name":"blues"`), 1)
+	b := bytes.Replace(testkit.Read(t, file), []byte(`"name":"greys"`), []byte(`"name":"blues"`), 1)
 	path := filepath.Join(t.TempDir(), "renamed")
 	os.WriteFile(path, b, 0o666)
 	if _, err := rs.Verify(t.Context(), path); err == nil || !strings.Contains(err.Error(), "altered or damaged") {
@@ -105,7 +106,7 @@ func TestVerifyFindsAlterations(t *testing.T) {
 }
 
 func TestVerifyUnfinished(t *testing.T) {
-	b := read(t, oldLedgers[0])
+	b := testkit.Read(t, oldLedgers[0])
 	path := filepath.Join(t.TempDir(), "cut")
 	claims := bytes.Index(b, []byte("claims"))
 	for _, n := range []int{bytes.IndexByte(b, '\n') + 1, claims - 100, claims, claims + 60, len(b) - 1} {
@@ -125,14 +126,14 @@ func TestVersion1Resumes(t *testing.T) {
 		{Settings: rs.Settings{Sigma: .25, MaxSamples: 3200}},
 		{Settings: rs.Settings{Sigma: .5, MaxSamples: 1000, Rule: rs.Fixed, Block: 50, Alpha: .01}, Seed: 7, Noise: "gaussian"},
 	} {
-		want := read(t, oldLedgers[i])
+		want := testkit.Read(t, oldLedgers[i])
 		opt.Ledger = filepath.Join(t.TempDir(), "old")
 		for _, n := range []int{len(want) / 2, len(want) - 200, len(want)} {
 			if err := os.WriteFile(opt.Ledger, want[:n], 0o666); err != nil {
 				t.Fatal(err)
 			}
 			certify(t, m, data, opt)
-			if got := read(t, opt.Ledger); !bytes.Equal(got, want) {
+			if got := testkit.Read(t, opt.Ledger); !bytes.Equal(got, want) {
 				t.Errorf("%s from %d bytes: %s", oldLedgers[i], n, firstDifference(got, want))
 			}
 		}
@@ -141,7 +142,7 @@ func TestVersion1Resumes(t *testing.T) {
 
 func TestCanonical(t *testing.T) {
 	dir := t.TempDir()
-	whole := read(t, oldLedgers[0])
+	whole := testkit.Read(t, oldLedgers[0])
 	claims := bytes.Index(whole, []byte("claims"))
 	last := bytes.LastIndexByte(whole[:claims-1], '\n') + 1
 	for name, c := range map[string]struct {
@@ -158,11 +159,11 @@ func TestCanonical(t *testing.T) {
 		in, out, again := filepath.Join(dir, name), filepath.Join(dir, name+".out"), filepath.Join(dir, name+".again")
 		os.WriteFile(in, c.in, 0o666)
 		complete, err := rs.Canonical(t.Context(), out, in)
-		if got := read(t, out); err != nil || complete != c.complete || !bytes.Equal(got, c.want) {
+		if got := testkit.Read(t, out); err != nil || complete != c.complete || !bytes.Equal(got, c.want) {
 			t.Errorf("%s: complete %v, %v, %s", name, complete, err, firstDifference(got, c.want))
 			continue
 		}
-		if _, err := rs.Canonical(t.Context(), again, out); err != nil || !bytes.Equal(read(t, again), c.want) {
+		if _, err := rs.Canonical(t.Context(), again, out); err != nil || !bytes.Equal(testkit.Read(t, again), c.want) {
 			t.Errorf("%s: not its own canonical form: %v", name, err)
 		}
 	}

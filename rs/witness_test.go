@@ -10,6 +10,7 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/internal/classifier/purity"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
 )
@@ -136,7 +137,7 @@ func TestWitnessOfAnHonestRun(t *testing.T) {
 	if _, err := rs.Certify(t.Context(), m, data, plain); err != nil {
 		t.Fatal(err)
 	}
-	if string(read(t, path)) != string(read(t, plain.Ledger)) {
+	if string(testkit.Read(t, path)) != string(testkit.Read(t, plain.Ledger)) {
 		t.Error("the ledgers differ")
 	}
 }

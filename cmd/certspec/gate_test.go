@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/testkit/engines"
 )
 
 // Exit codes, report and record of a gate, of an exported network against itself.
 func TestGate(t *testing.T) {
-	needONNXRuntime(t)
+	engines.NeedONNXRuntime(t)
 	t.Setenv(dataset.DataVariable, t.TempDir())
 	file, report, record := onnxFile(t), filepath.Join(t.TempDir(), "gate.xml"), filepath.Join(t.TempDir(), "record")
 	gate := func(flags ...string) (string, int) {

@@ -12,18 +12,11 @@ import (
 
 	preflightcmd "github.com/certspec/certspec/cmd/certspec/preflight"
 	"github.com/certspec/certspec/dataset"
-	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/rs/ledger"
 
 	"github.com/certspec/certspec/cmd/certspec/internal/cli"
+	"github.com/certspec/certspec/internal/testkit/engines"
 )
-
-func needONNXRuntime(t *testing.T) {
-	t.Helper()
-	if _, err := onnx.Library(""); err != nil {
-		t.Skip(err)
-	}
-}
 
 // onnxFile exports an untrained network for colour images of 32×32 pixels.
 func onnxFile(t *testing.T) string {
@@ -38,7 +31,7 @@ func onnxFile(t *testing.T) string {
 // How images enter is a part of the model's identity in the ledger: flags go before the card, and
 // another normalisation is another model, which cannot go on with the same ledger.
 func TestONNXFlagsInLedger(t *testing.T) {
-	needONNXRuntime(t)
+	engines.NeedONNXRuntime(t)
 	t.Setenv(dataset.DataVariable, t.TempDir())
 	file, dir := onnxFile(t), t.TempDir()
 	if err := os.WriteFile(file+".json", []byte(`{"mean": [0.5], "channel_order": "bgr"}`), 0o644); err != nil {
@@ -137,7 +130,7 @@ func TestONNXFlagsWrongUse(t *testing.T) {
 
 // What the file cannot take, whatever a flag says, and an engine that cannot run it.
 func TestONNXFlagsImpossible(t *testing.T) {
-	needONNXRuntime(t)
+	engines.NeedONNXRuntime(t)
 	t.Setenv(dataset.DataVariable, t.TempDir())
 	file := onnxFile(t)
 	names := filepath.Join(t.TempDir(), "names.txt")
@@ -162,7 +155,7 @@ func TestONNXFlagsImpossible(t *testing.T) {
 
 // What preflight prints of an ONNX file and of a folder of pictures, as text and as JSON.
 func TestPreflightSaysWhatApplies(t *testing.T) {
-	needONNXRuntime(t)
+	engines.NeedONNXRuntime(t)
 	file, dir := onnxFile(t), t.TempDir()
 	classes := filepath.Join(t.TempDir(), "classes.txt")
 	if err := os.WriteFile(classes, []byte("owls 7 owl\ncats 2 cat\n"), 0o644); err != nil {

@@ -12,12 +12,13 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/feedforward/quantize"
 	"github.com/certspec/certspec/internal/onnxfile"
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/rs/ledger"
 )
 
 // The ledger of a quantised network names it, and is none of the network in float32.
 func TestQuantize(t *testing.T) {
-	needONNXRuntime(t)
+	engines.NeedONNXRuntime(t)
 	t.Setenv(dataset.DataVariable, t.TempDir())
 	dir := t.TempDir()
 	file, model := filepath.Join(dir, "q.onnx"), guessing(t)

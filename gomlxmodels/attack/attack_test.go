@@ -11,7 +11,7 @@ import (
 
 	"github.com/certspec/certspec/calib"
 	"github.com/certspec/certspec/gomlxmodels/nets"
-	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -24,10 +24,7 @@ const (
 // linear is the softmax of W·x, with its weights.
 func linear(t *testing.T, w []float32) (*Network, []*tensors.Tensor) {
 	t.Helper()
-	b, err := backend.Open("go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := engines.Backend(t, "go")
 	return &Network{
 		Backend: b,
 		Forward: func(x *Node, lookup nets.Lookup) *Node { return MatMul(Reshape(x, -1, pixels), lookup("w")) },

@@ -12,9 +12,9 @@ import (
 	"github.com/certspec/certspec/engine/onnx"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
-	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/export"
 	"github.com/certspec/certspec/internal/gomlxmodels/infer"
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 )
@@ -26,10 +26,7 @@ func (s source) Load(context.Context) (*dataset.Images, error) { return s.Images
 // The empirical accuracy of a smoothed network under attack is nowhere below its certified accuracy, and no image
 // breaks within its certified radius; with a large budget the attack breaks most.
 func TestEmpiricalIsNotBelowCertified(t *testing.T) {
-	b, err := backend.Open("go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := engines.Backend(t, "go")
 	shape := pixel.Shape{Height: 6, Width: 6, Channels: 1}
 	m := &modelfile.Model{Card: modelfile.Card{Architecture: nets.Architecture{Name: nets.SmallCNN, Shape: shape, Classes: 3}, Classes: []string{"a", "b", "c"}}}
 	for _, tensor := range m.Card.Architecture.Tensors() {

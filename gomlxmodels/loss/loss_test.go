@@ -12,6 +12,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/testkit/engines"
 )
 
 // The tests are about formulas: XLA's compiler, which takes nearly all of their time, needs half of it without optimizing.
@@ -24,11 +25,7 @@ func TestMain(m *testing.M) {
 func onBackends(t *testing.T, test func(t *testing.T, b *backend.Backend)) {
 	for _, engine := range []string{"go", "xla"} {
 		t.Run(engine, func(t *testing.T) {
-			b, err := backend.Open(engine)
-			if err != nil {
-				t.Skipf("needs the backend %s: %v", engine, err)
-			}
-			test(t, b)
+			test(t, engines.Backend(t, engine))
 		})
 	}
 }
@@ -280,10 +277,7 @@ func TestKnownValues(t *testing.T) {
 // Where all predictions agree, the regularisers and their gradients vanish; their largest values are log s and log v; and
 // neither the order of noises nor that of the augmented views matters.
 func TestHCRBounds(t *testing.T) {
-	b, err := backend.Open("go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := engines.Backend(t, "go")
 	hcr := lossCase{"hcr", []int{3, 2, 1, 4}, func(z, y *Node) []Term { return HCR(z, y, 1, 1, false)[1:] }}
 	one := []float64{0.3, -1, 2, 0.1}
 	var equal []float64

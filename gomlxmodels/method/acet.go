@@ -12,31 +12,31 @@ import (
 // ACET is outlier exposure on out-images that were disturbed within ε to be far from uniform (Hein, Andriushchenko and
 // Bitterwolf 2019; Bitterwolf et al. 2020, equation 11). Steps of 2ε/(steps + 1) go along the sign of the gradient of
 // loss.Uniform, from the image. The point of the highest loss counts, the last one included.
-type ACET struct {
-	Outliers
-	Ball
+type acet struct {
+	outlierOptions
+	ballOptions
 	Steps int `json:"steps" usage:"steps of the attack on out-images"`
 }
 
-func (ACET) Name() string { return "acet" }
+func (acet) Name() string { return "acet" }
 
-func (m ACET) Needs() Needs {
-	n := m.Ball.needs(m.Outliers.needs())
+func (m acet) Needs() Needs {
+	n := m.ballOptions.needs(m.outlierOptions.needs())
 	n.Sets[0].Attack = &attack.Ascent{Steps: m.Steps, Loss: loss.Uniform}
 	n.Sets[0].Epsilon = epsilonRamp
 	return n
 }
 
-func (m ACET) Check() error {
+func (m acet) Check() error {
 	if m.Steps < 1 {
 		return fmt.Errorf("%d steps; expected at least 1", m.Steps)
 	}
-	if err := m.Ball.check(); err != nil {
+	if err := m.ballOptions.check(); err != nil {
 		return err
 	}
-	return m.Outliers.check()
+	return m.outlierOptions.check()
 }
 
-func (m ACET) Loss(b *Batch) []loss.Term {
+func (m acet) Loss(b *Batch) []loss.Term {
 	return m.terms(b, "uniform", func(out *More) *graph.Node { return loss.Uniform(out.Logits) })
 }

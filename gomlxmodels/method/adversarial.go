@@ -12,7 +12,7 @@ import (
 )
 
 // Attack is what all methods with an adversary have as options: its budget, steps and noises.
-type Attack struct {
+type attackOptions struct {
 	Noises  int     `json:"noises" usage:"noise samples of an image, the same in the attack and in the step"`
 	Epsilon float64 `json:"epsilon" usage:"budget of the attack in its norm, 1 = full range of a value"`
 	Steps   int     `json:"steps" usage:"steps of the attack"`
@@ -25,7 +25,7 @@ type Attack struct {
 
 // euclidean refuses the norm L∞ for adversaries that reckon how far a confidence gets, which they
 // do in the Euclidean norm.
-func (a Attack) euclidean() error {
+func (a attackOptions) euclidean() error {
 	if a.Norm == attack.LInf {
 		return fmt.Errorf("norm is %s; expected %s: this adversary bounds confidences in the Euclidean norm", a.Norm,
 			attack.L2)
@@ -33,7 +33,7 @@ func (a Attack) euclidean() error {
 	return nil
 }
 
-func (a Attack) needs(target attack.Target, driver func() attack.Driver) Needs {
+func (a attackOptions) needs(target attack.Target, driver func() attack.Driver) Needs {
 	return Needs{Views: 1, Noises: a.Noises, Adversary: &attack.Adversary{
 		Norm: a.Norm, Epsilon: a.Epsilon, Steps: a.Steps, Rate: a.Rate, WarmUp: a.WarmUp, Delay: a.Delay,
 		Target: target, Driver: driver,
@@ -47,63 +47,63 @@ func attacked(b *Batch) []loss.Term {
 // SmoothAdv minimises the cross-entropy of noisy images that were disturbed to lower the smoothed confidence in their
 // labels (Salman et al. 2019, arXiv 1906.04584). With one noise and σ = 0 it is adversarial training of the network
 // itself (Madry et al. 2018, arXiv 1706.06083), from the image as it is.
-type SmoothAdv struct{ Attack }
+type smoothAdvers struct{ attackOptions }
 
-func (SmoothAdv) Name() string { return "smoothadv" }
-func (m SmoothAdv) Needs() Needs {
+func (smoothAdvers) Name() string { return "smoothadv" }
+func (m smoothAdvers) Needs() Needs {
 	return m.needs(attack.Label, func() attack.Driver { return attack.Lower{} })
 }
-func (SmoothAdv) Loss(b *Batch) []loss.Term { return attacked(b) }
+func (smoothAdvers) Loss(b *Batch) []loss.Term { return attacked(b) }
 
 // BrierACT is adversarial calibration training against the Brier score (Emde et al. 2025, section 4).
-type BrierACT struct{ Attack }
+type brierACT struct{ attackOptions }
 
-func (BrierACT) Name() string { return "brier-act" }
-func (m BrierACT) Needs() Needs {
+func (brierACT) Name() string { return "brier-act" }
+func (m brierACT) Needs() Needs {
 	return m.needs(attack.Predicted, func() attack.Driver { return attack.Brier{} })
 }
-func (BrierACT) Loss(b *Batch) []loss.Term { return attacked(b) }
+func (brierACT) Loss(b *Batch) []loss.Term { return attacked(b) }
 
 // PushACT is training against a constant push of all confidences in the predicted classes. It is the baseline that
 // shows whether an adversary of calibration does more than any attack of as many steps.
-type PushACT struct {
-	Attack
+type pushACT struct {
+	attackOptions
 	Up bool `json:"up" usage:"all confidences rise; else they fall"`
 }
 
-func (PushACT) Name() string { return "push-act" }
-func (m PushACT) Needs() Needs {
+func (pushACT) Name() string { return "push-act" }
+func (m pushACT) Needs() Needs {
 	return m.needs(attack.Predicted, func() attack.Driver { return attack.Push{Up: m.Up} })
 }
-func (PushACT) Loss(b *Batch) []loss.Term { return attacked(b) }
+func (pushACT) Loss(b *Batch) []loss.Term { return attacked(b) }
 
 // ExactACT is adversarial calibration training against the largest certified calibration error of the batch; see
 // attack.Exact.
-type ExactACT struct {
-	Attack
+type exactACT struct {
+	attackOptions
 	Hoeffding float64 `json:"hoeffding" usage:"failure probability by which intervals are widened; 0 for estimates as they are"`
 }
 
-func (ExactACT) Name() string { return "exact-act" }
-func (m ExactACT) Check() error {
+func (exactACT) Name() string { return "exact-act" }
+func (m exactACT) Check() error {
 	return errors.Join(probability("hoeffding", m.Hoeffding), m.euclidean())
 }
-func (m ExactACT) Needs() Needs {
+func (m exactACT) Needs() Needs {
 	return m.needs(attack.Predicted, func() attack.Driver {
 		return &attack.Exact{HoeffdingAlpha: m.Hoeffding, Noises: m.Noises}
 	})
 }
-func (ExactACT) Loss(b *Batch) []loss.Term { return attacked(b) }
+func (exactACT) Loss(b *Batch) []loss.Term { return attacked(b) }
 
 // Relaxed is what the methods whose adversary is ADMM on the relaxed program have as options.
-type Relaxed struct {
+type relaxedOptions struct {
 	Growth    float64 `json:"growth" usage:"factor of the penalty from step to step"`
 	Rho       float64 `json:"rho" usage:"penalty at the start, at most 10"`
 	StepA     float64 `json:"step_a" usage:"gradient step on the assignment to bins"`
 	Hoeffding float64 `json:"hoeffding" usage:"failure probability by which intervals are widened; 0 for estimates as they are"`
 }
 
-func (r Relaxed) Check() error {
+func (r relaxedOptions) Check() error {
 	for name, v := range map[string]float64{"rho": r.Rho, "step_a": r.StepA} {
 		if !(v > 0 && v <= 10) {
 			return fmt.Errorf("%s is %v; expected a number in (0, 10]", name, v)
@@ -115,17 +115,17 @@ func (r Relaxed) Check() error {
 	return probability("hoeffding", r.Hoeffding)
 }
 
-func (r Relaxed) relaxation(noises int) attack.Relaxation {
+func (r relaxedOptions) relaxation(noises int) attack.Relaxation {
 	return attack.Relaxation{Growth: r.Growth, Rho: r.Rho, StepA: r.StepA, HoeffdingAlpha: r.Hoeffding, Noises: noises}
 }
 
 // Uniform are the options of the methods that start the assignment uniformly, as published.
-type Uniform struct {
-	Relaxed
+type uniformOptions struct {
+	relaxedOptions
 	Weighted bool `json:"weighted" usage:"tie confidences to the bins in proportion to their assignment"`
 }
 
-func (u Uniform) driver(noises int) func() attack.Driver {
+func (u uniformOptions) driver(noises int) func() attack.Driver {
 	return func() attack.Driver {
 		return &attack.ACCE{Relaxation: u.relaxation(noises), Weighted: u.Weighted}
 	}
@@ -133,50 +133,50 @@ func (u Uniform) driver(noises int) func() attack.Driver {
 
 // ACCEACT is adversarial calibration training against the relaxed certified calibration error of the batch, as
 // published (Emde et al. 2025); see attack.ACCE.
-type ACCEACT struct {
-	Attack
-	Uniform
+type acceACT struct {
+	attackOptions
+	uniformOptions
 }
 
-func (ACCEACT) Name() string              { return "acce-act" }
-func (m ACCEACT) Check() error            { return errors.Join(m.Relaxed.Check(), m.euclidean()) }
-func (m ACCEACT) Needs() Needs            { return m.needs(attack.Predicted, m.driver(m.Noises)) }
-func (ACCEACT) Loss(b *Batch) []loss.Term { return attacked(b) }
+func (acceACT) Name() string              { return "acce-act" }
+func (m acceACT) Check() error            { return errors.Join(m.relaxedOptions.Check(), m.euclidean()) }
+func (m acceACT) Needs() Needs            { return m.needs(attack.Predicted, m.driver(m.Noises)) }
+func (acceACT) Loss(b *Batch) []loss.Term { return attacked(b) }
 
 // ACCEACTStar adds the calibration error itself to the loss; see loss.Calibration.
-type ACCEACTStar struct {
-	Attack
-	Uniform
+type acceACTStar struct {
+	attackOptions
+	uniformOptions
 	Beta float64 `json:"beta" usage:"weight of the calibration error, a sum over the batch"`
 }
 
-func (ACCEACTStar) Name() string   { return "acce-act-star" }
-func (m ACCEACTStar) Needs() Needs { return m.needs(attack.Predicted, m.driver(m.Noises)) }
-func (m ACCEACTStar) Check() error {
-	return errors.Join(weight("beta", m.Beta), m.Relaxed.Check(), m.euclidean())
+func (acceACTStar) Name() string   { return "acce-act-star" }
+func (m acceACTStar) Needs() Needs { return m.needs(attack.Predicted, m.driver(m.Noises)) }
+func (m acceACTStar) Check() error {
+	return errors.Join(weight("beta", m.Beta), m.relaxedOptions.Check(), m.euclidean())
 }
 
-func (m ACCEACTStar) Loss(b *Batch) []loss.Term { return calibrated(b, m.Beta) }
+func (m acceACTStar) Loss(b *Batch) []loss.Term { return calibrated(b, m.Beta) }
 
 // ExactStart is ACCEACT, or with Beta ACCEACTStar, whose assignment starts at the exact solution; see
 // attack.ExactStart.
-type ExactStart struct {
-	Attack
-	Relaxed
+type exactStart struct {
+	attackOptions
+	relaxedOptions
 	Beta float64 `json:"beta" usage:"weight of the calibration error, a sum over the batch; 0: none"`
 }
 
-func (ExactStart) Name() string { return "exact-start" }
-func (m ExactStart) Needs() Needs {
+func (exactStart) Name() string { return "exact-start" }
+func (m exactStart) Needs() Needs {
 	return m.needs(attack.Predicted, func() attack.Driver {
 		return &attack.ExactStart{Relaxation: m.relaxation(m.Noises)}
 	})
 }
-func (m ExactStart) Check() error {
-	return errors.Join(weight("beta", m.Beta), m.Relaxed.Check(), m.euclidean())
+func (m exactStart) Check() error {
+	return errors.Join(weight("beta", m.Beta), m.relaxedOptions.Check(), m.euclidean())
 }
 
-func (m ExactStart) Loss(b *Batch) []loss.Term {
+func (m exactStart) Loss(b *Batch) []loss.Term {
 	if m.Beta == 0 {
 		return attacked(b)
 	}

@@ -19,8 +19,8 @@ import (
 //
 // with D the option density. The mixtures begin with EM. After each step ln σ² of every component of out is at least ln
 // 4 above the largest of in.
-type CCU struct {
-	Outliers
+type ccu struct {
+	outlierOptions
 	Density float64 `json:"density" usage:"weight of the densities in the loss"`
 	Rate    float64 `json:"mixture_rate" usage:"of means and variances, in parts of the learning rate; they have no weight decay"`
 	Metric  string  `json:"metric" usage:"what the metric has for a principal component: singular, the singular value of the data as the released program has it, or covariance, the eigenvalue"`
@@ -29,15 +29,15 @@ type CCU struct {
 	Seed    int     `json:"mixture_seed" usage:"of the points that EM begins with"`
 }
 
-func (CCU) Name() string { return "ccu" }
+func (ccu) Name() string { return "ccu" }
 
-func (m CCU) Needs() Needs {
-	n := m.Outliers.needs()
+func (m ccu) Needs() Needs {
+	n := m.outlierOptions.needs()
 	n.Posterior, n.Rates = nets.CCU, map[string]float64{nets.Densities + "/": m.Rate}
 	return n
 }
 
-func (m CCU) Check() error {
+func (m ccu) Check() error {
 	if m.Metric != string(mixture.Singular) && m.Metric != string(mixture.Covariance) {
 		return fmt.Errorf("metric is %q; expected one of %q", m.Metric, mixture.Readings())
 	}
@@ -47,10 +47,10 @@ func (m CCU) Check() error {
 	if err := weights("density", m.Density, "mixture_rate", m.Rate); err != nil {
 		return err
 	}
-	return m.Outliers.check()
+	return m.outlierOptions.check()
 }
 
-func (m CCU) Loss(b *Batch) []loss.Term {
+func (m ccu) Loss(b *Batch) []loss.Term {
 	out := b.More[outSet]
 	density := func(images *Node) *Node {
 		d, _ := b.Intervals(nets.Densities, images, nil, false) // [N, 2]
@@ -62,7 +62,7 @@ func (m CCU) Loss(b *Batch) []loss.Term {
 }
 
 // Start fits metric and mixtures.
-func (m CCU) Start(shape pixel.Shape, images [][]float64, more map[string][][]float64) (map[string][]float32, error) {
+func (m ccu) Start(shape pixel.Shape, images [][]float64, more map[string][][]float64) (map[string][]float32, error) {
 	some := func(all [][]float64) [][]float64 { // spread evenly
 		n := min(m.Images, len(all))
 		out := make([][]float64, n)
@@ -119,7 +119,7 @@ func narrow(values []float64) []float32 {
 }
 
 // Constrain keeps the variances of out four times those of in.
-func (m CCU) Constrain(tensors func(name string) *Node) map[string]*Node {
+func (m ccu) Constrain(tensors func(name string) *Node) map[string]*Node {
 	in, name := tensors(nets.Densities+"/in/log-variances"), nets.Densities+"/out/log-variances"
 	out := tensors(name)
 	least := AddScalar(ReduceAllMax(in), math.Log(4))

@@ -8,12 +8,12 @@ import (
 
 // CEDA lowers the log-confidence of out-images (Hein, Andriushchenko and Bitterwolf 2019, arXiv 1812.05720); see
 // loss.LogConfidence.
-type CEDA struct{ Outliers }
+type ceda struct{ outlierOptions }
 
-func (CEDA) Name() string   { return "ceda" }
-func (m CEDA) Needs() Needs { return m.Outliers.needs() }
-func (m CEDA) Check() error { return m.Outliers.check() }
+func (ceda) Name() string   { return "ceda" }
+func (m ceda) Needs() Needs { return m.outlierOptions.needs() }
+func (m ceda) Check() error { return m.outlierOptions.check() }
 
-func (m CEDA) Loss(b *Batch) []loss.Term {
+func (m ceda) Loss(b *Batch) []loss.Term {
 	return m.terms(b, "confidence", func(out *More) *graph.Node { return loss.LogConfidence(out.Logits) })
 }

@@ -17,32 +17,32 @@ import (
 //
 // The images with the largest bounds, which are perhaps like those of the classes, count by their logits alone. Of
 // equal bounds the first ones are the smaller. The order is that at the ε of the epoch.
-type GOOD struct {
+type good struct {
 	Quantile int `json:"quantile" usage:"percent of the out-images whose bound is in the loss, those with the smallest"`
-	Outliers
-	Ball
+	outlierOptions
+	ballOptions
 	Clip bool `json:"clip" usage:"bounds over the ball within [0, 1], as in evaluation; else over all of it"`
 }
 
-func (GOOD) Name() string { return "good" }
+func (good) Name() string { return "good" }
 
-func (m GOOD) Needs() Needs {
-	n := m.Ball.needs(m.Outliers.needs())
+func (m good) Needs() Needs {
+	n := m.ballOptions.needs(m.outlierOptions.needs())
 	n.Sets[0].Later = true // most images count by their bound alone
 	return n
 }
 
-func (m GOOD) Check() error {
+func (m good) Check() error {
 	if m.Quantile < 0 || m.Quantile > 100 {
 		return fmt.Errorf("quantile is %d; expected a percentage, 0 to 100", m.Quantile)
 	}
-	if err := m.Ball.check(); err != nil {
+	if err := m.ballOptions.check(); err != nil {
 		return err
 	}
-	return m.Outliers.check()
+	return m.outlierOptions.check()
 }
 
-func (m GOOD) Loss(b *Batch) []loss.Term {
+func (m good) Loss(b *Batch) []loss.Term {
 	out := b.More[outSet]
 	images := out.Images.Shape().Dimensions[0]
 	certified := images * m.Quantile / 100

@@ -3,7 +3,7 @@ package method
 import "github.com/certspec/certspec/gomlxmodels/loss"
 
 // HCR is hierarchical consistency regularisation over views and noises (Sun et al. 2021); see loss.HCR.
-type HCR struct {
+type hcr struct {
 	Views     int     `json:"views" usage:"the image itself and its augmented views"`
 	Noises    int     `json:"noises" usage:"noise samples of a view"`
 	Lambda    float64 `json:"lambda" usage:"weight of the divergence between views"`
@@ -11,10 +11,10 @@ type HCR struct {
 	ReverseLG bool    `json:"reverse_lg" usage:"take the divergence between noises from the mean to the sample"`
 }
 
-func (HCR) Name() string   { return "hcr" }
-func (m HCR) Needs() Needs { return Needs{Views: m.Views, Noises: m.Noises} }
-func (m HCR) Check() error { return weights("lambda", m.Lambda, "eta", m.Eta) }
+func (hcr) Name() string   { return "hcr" }
+func (m hcr) Needs() Needs { return Needs{Views: m.Views, Noises: m.Noises} }
+func (m hcr) Check() error { return weights("lambda", m.Lambda, "eta", m.Eta) }
 
-func (m HCR) Loss(b *Batch) []loss.Term {
+func (m hcr) Loss(b *Batch) []loss.Term {
 	return loss.HCR(b.ByView(), b.Labels, m.Lambda, m.Eta, m.ReverseLG)
 }

@@ -53,7 +53,7 @@ func TestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	star := m.(ACCEACTStar)
+	star := m.(acceACTStar)
 	if star.Epsilon != 0.5 || star.Beta != 0.01 || !star.Weighted || star.Steps != 4 || star.Noises != 8 {
 		t.Errorf("%+v", star)
 	}
@@ -61,7 +61,7 @@ func TestOptions(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), `"epsilon":0.5`) || !strings.Contains(string(text), `"beta":0.01`) {
 		t.Errorf("%s, %v", text, err)
 	}
-	if untouched, _ := New("acce-act-star"); untouched.(ACCEACTStar).Epsilon == 0.5 {
+	if untouched, _ := New("acce-act-star"); untouched.(acceACTStar).Epsilon == 0.5 {
 		t.Error("an option changed the defaults")
 	}
 }
@@ -73,17 +73,17 @@ func TestRevisionsOfBefore(t *testing.T) {
 		options map[string]any
 		want    Method
 	}{
-		{"acce-act", map[string]any{"growth": 3, "weighted": false}, ACCEACT{}},
-		{"acce-act", map[string]any{"growth": 3, "revision": 0, "weighted": true}, ACCEACT{}},
-		{"acce-act", map[string]any{"growth": 3, "revision": 1., "weighted": false}, ExactStart{}},
-		{"acce-act-star", map[string]any{"growth": 3, "revision": 1, "beta": 0.5}, ExactStart{}},
-		{"exact-act", map[string]any{"revision": 1}, ExactACT{}},
+		{"acce-act", map[string]any{"growth": 3, "weighted": false}, acceACT{}},
+		{"acce-act", map[string]any{"growth": 3, "revision": 0, "weighted": true}, acceACT{}},
+		{"acce-act", map[string]any{"growth": 3, "revision": 1., "weighted": false}, exactStart{}},
+		{"acce-act-star", map[string]any{"growth": 3, "revision": 1, "beta": 0.5}, exactStart{}},
+		{"exact-act", map[string]any{"revision": 1}, exactACT{}},
 	} {
 		m, err := With(c.name, c.options)
 		if err != nil || reflect.TypeOf(m) != reflect.TypeOf(c.want) {
 			t.Errorf("%s %v: %T, %v; want %T", c.name, c.options, m, err, c.want)
 		}
-		if start, is := m.(ExactStart); is && (start.Growth != 3 || start.Beta > 0 != (c.options["beta"] != nil)) {
+		if start, is := m.(exactStart); is && (start.Growth != 3 || start.Beta > 0 != (c.options["beta"] != nil)) {
 			t.Errorf("%s %v: %+v", c.name, c.options, start)
 		}
 	}

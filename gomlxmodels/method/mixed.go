@@ -18,18 +18,18 @@ import (
 // At α = 0 it is ACET. At α = 1 it is GOOD with all images, and nothing is attacked. MTL-IBP also adds a loss at a
 // point that is found and one on a bound, to train classifiers against attacks (De Palma et al. 2024, arXiv
 // 2305.13991).
-type Mixed struct {
+type mixed struct {
 	Alpha float64 `json:"alpha" usage:"weight of the bound, 0 to 1; the loss at attacked points has the rest"`
-	Outliers
-	Ball
+	outlierOptions
+	ballOptions
 	Steps int  `json:"steps" usage:"steps of the attack on out-images"`
 	Clip  bool `json:"clip" usage:"bounds over the ball within [0, 1], as in evaluation; else over all of it"`
 }
 
-func (Mixed) Name() string { return "mixed" }
+func (mixed) Name() string { return "mixed" }
 
-func (m Mixed) Needs() Needs {
-	n := m.Ball.needs(m.Outliers.needs())
+func (m mixed) Needs() Needs {
+	n := m.ballOptions.needs(m.outlierOptions.needs())
 	set := &n.Sets[0]
 	if m.Alpha == 1 {
 		set.Later = true // images count by their bound alone
@@ -40,14 +40,14 @@ func (m Mixed) Needs() Needs {
 	return n
 }
 
-func (m Mixed) Check() error {
+func (m mixed) Check() error {
 	if !(m.Alpha >= 0 && m.Alpha <= 1) {
 		return fmt.Errorf("alpha is %v; expected a number from 0 to 1", m.Alpha)
 	}
-	return ACET{m.Outliers, m.Ball, m.Steps}.Check()
+	return acet{m.outlierOptions, m.ballOptions, m.Steps}.Check()
 }
 
-func (m Mixed) Loss(b *Batch) []loss.Term {
+func (m mixed) Loss(b *Batch) []loss.Term {
 	out, kappa := b.More[outSet], b.Number(kappaRamp)
 	terms := []loss.Term{{Name: inLoss, Value: loss.CrossEntropy(b.Logits, b.Labels)}}
 	add := func(name string, weight float64, values *Node) {

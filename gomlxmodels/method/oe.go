@@ -8,12 +8,12 @@ import (
 
 // OE is outlier exposure: the predictions of out-images become uniform (Hendrycks, Mazeika and Dietterich 2019, arXiv
 // 1812.04606); see loss.Uniform.
-type OE struct{ Outliers }
+type oe struct{ outlierOptions }
 
-func (OE) Name() string   { return "oe" }
-func (m OE) Needs() Needs { return m.Outliers.needs() }
-func (m OE) Check() error { return m.Outliers.check() }
+func (oe) Name() string   { return "oe" }
+func (m oe) Needs() Needs { return m.outlierOptions.needs() }
+func (m oe) Check() error { return m.outlierOptions.check() }
 
-func (m OE) Loss(b *Batch) []loss.Term {
+func (m oe) Loss(b *Batch) []loss.Term {
 	return m.terms(b, "uniform", func(out *More) *graph.Node { return loss.Uniform(out.Logits) })
 }

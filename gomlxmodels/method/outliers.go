@@ -27,20 +27,20 @@ const (
 
 // Outliers are the options of κ in epoch e, from 0: kappa·clip((e − kappa_start)/kappa_over, 0, 1). A length of 0 is a
 // step.
-type Outliers struct {
+type outlierOptions struct {
 	Kappa      float64 `json:"kappa" usage:"weight of the out-images at the end of the ramp"`
 	KappaStart int     `json:"kappa_start" usage:"epoch, from 0, at which the ramp of kappa begins at 0; may be negative"`
 	KappaOver  int     `json:"kappa_over" usage:"epochs that it takes"`
 }
 
-func (o Outliers) check() error {
+func (o outlierOptions) check() error {
 	if o.KappaOver < 0 {
 		return fmt.Errorf("kappa_over is %d; expected 0 or more", o.KappaOver)
 	}
 	return weight("kappa", o.Kappa)
 }
 
-func (o Outliers) needs() Needs {
+func (o outlierOptions) needs() Needs {
 	return Needs{Views: 1, Noises: 1, Sets: []Set{{Name: outSet, Foreign: true}},
 		Ramps: map[string]schedule.Ramp{kappaRamp: rampFrom(o.Kappa, o.KappaStart, o.KappaOver)}}
 }
@@ -54,7 +54,7 @@ func rampFrom(to float64, start, over int) schedule.Ramp {
 }
 
 // terms are the cross-entropy and κ times the mean of a loss of the out-images.
-func (o Outliers) terms(b *Batch, name string, out func(m *More) *Node) []loss.Term {
+func (o outlierOptions) terms(b *Batch, name string, out func(m *More) *Node) []loss.Term {
 	return []loss.Term{
 		{Name: inLoss, Value: loss.CrossEntropy(b.Logits, b.Labels)},
 		{Name: name, Value: Mul(b.Number(kappaRamp), ReduceAllMean(out(b.More[outSet])))},
@@ -66,13 +66,13 @@ const inLoss = "cross-entropy"
 
 // Ball are the options of an ε in epoch e, from 0: epsilon·clip((e − epsilon_start)/epsilon_over, 0, 1). A length of 0
 // is a step.
-type Ball struct {
+type ballOptions struct {
 	Epsilon      float64 `json:"epsilon" usage:"largest change of a value of an out-image at the end of the ramp, 1 = full range"`
 	EpsilonStart int     `json:"epsilon_start" usage:"epoch, from 0, at which the ramp of epsilon begins at 0; may be negative"`
 	EpsilonOver  int     `json:"epsilon_over" usage:"epochs that it takes"`
 }
 
-func (o Ball) check() error {
+func (o ballOptions) check() error {
 	switch {
 	case !(o.Epsilon >= 0 && o.Epsilon <= 1):
 		return fmt.Errorf("epsilon is %v; expected a number from 0 to 1", o.Epsilon)
@@ -82,7 +82,7 @@ func (o Ball) check() error {
 	return nil
 }
 
-func (o Ball) needs(n Needs) Needs {
+func (o ballOptions) needs(n Needs) Needs {
 	n.Ramps[epsilonRamp] = rampFrom(o.Epsilon, o.EpsilonStart, o.EpsilonOver)
 	return n
 }

@@ -4,11 +4,11 @@ import "github.com/certspec/certspec/gomlxmodels/loss"
 
 // Plain minimises the cross-entropy of the images as they are, except for the recipe's σ: the network without other
 // images.
-type Plain struct{}
+type plain struct{}
 
-func (Plain) Name() string { return "plain" }
-func (Plain) Needs() Needs { return Needs{Views: 1, Noises: 1} }
+func (plain) Name() string { return "plain" }
+func (plain) Needs() Needs { return Needs{Views: 1, Noises: 1} }
 
-func (Plain) Loss(b *Batch) []loss.Term {
+func (plain) Loss(b *Batch) []loss.Term {
 	return []loss.Term{{Name: inLoss, Value: loss.CrossEntropy(b.Logits, b.Labels)}}
 }

@@ -19,32 +19,32 @@ import (
 // ImageNet. While κ is 0 the discriminator learns from own images alone. That may kill its last ReLUs for good, so that
 // it stays a constant. No gradient goes from p to h: the discriminator learns as if it were alone, and the classifier
 // given it, in one run for their two.
-type ProoD struct {
-	Outliers
-	Ball
+type prood struct {
+	outlierOptions
+	ballOptions
 	Clip  bool    `json:"clip" usage:"bounds over the ball within [0, 1], as in evaluation; else over all of it"`
 	Shift float64 `json:"shift,omitempty" usage:"added to what the discriminator gives, in the posterior; more of it costs less accuracy, and guarantees less"`
 }
 
-func (ProoD) Name() string { return "prood" }
+func (prood) Name() string { return "prood" }
 
-func (m ProoD) Needs() Needs {
-	n := m.Ball.needs(m.Outliers.needs())
+func (m prood) Needs() Needs {
+	n := m.ballOptions.needs(m.outlierOptions.needs())
 	n.Posterior, n.Shift = nets.ProoD, m.Shift
 	return n
 }
 
-func (m ProoD) Check() error {
+func (m prood) Check() error {
 	if !(m.Shift >= nets.LeastLogP && m.Shift <= -nets.LeastLogP) {
 		return fmt.Errorf("shift is %v; expected a number from %d to %d", m.Shift, nets.LeastLogP, -nets.LeastLogP)
 	}
-	if err := m.Ball.check(); err != nil {
+	if err := m.ballOptions.check(); err != nil {
 		return err
 	}
-	return m.Outliers.check()
+	return m.outlierOptions.check()
 }
 
-func (m ProoD) Loss(b *Batch) []loss.Term {
+func (m prood) Loss(b *Batch) []loss.Term {
 	out := b.More[outSet]
 	_, in := b.Intervals(nets.DiscriminatorHead, b.Rows, nil, false)
 	_, above := b.Intervals(nets.DiscriminatorHead, out.Images, b.Number(epsilonRamp), m.Clip)

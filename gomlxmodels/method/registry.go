@@ -6,45 +6,45 @@ var registry = choice.Registry[Method]{Kind: "method", Check: Check}
 
 // Defaults of the options are those of the works named, at σ = 0.25 on CIFAR-10.
 func init() {
-	smoothAdv := Attack{Noises: 8, Epsilon: 255. / 256, Steps: 2, Rate: 1, WarmUp: 10}
-	act := Attack{Noises: 8, Epsilon: 255. / 256, Steps: 2, Rate: 1, WarmUp: 3}
-	published := Uniform{Relaxed: Relaxed{Growth: 1.5, Rho: 0.01, StepA: 0.01}}
+	smoothAdv := attackOptions{Noises: 8, Epsilon: 255. / 256, Steps: 2, Rate: 1, WarmUp: 10}
+	act := attackOptions{Noises: 8, Epsilon: 255. / 256, Steps: 2, Rate: 1, WarmUp: 3}
+	published := uniformOptions{relaxedOptions: relaxedOptions{Growth: 1.5, Rho: 0.01, StepA: 0.01}}
 
-	Register("cross-entropy of one noisy view (Cohen et al. 2019)", Gaussian{Share: All})
-	Register("consistency of the predictions under several noises (Jeong and Shin 2020)", Consistency{Noises: 2,
+	Register("cross-entropy of one noisy view (Cohen et al. 2019)", gaussian{Share: All})
+	Register("consistency of the predictions under several noises (Jeong and Shin 2020)", consistency{Noises: 2,
 		Lambda: 20, Eta: 0.5})
 	Register("Jensen-Shannon divergence of an image and its augmented views (Hendrycks et al. 2019)",
-		JSD{Views: 3, Weight: 12, Share: HalfExact})
-	Register("hierarchical consistency over augmented views and noises (Sun et al. 2021)", HCR{Views: 3, Noises: 2,
+		jsd{Views: 3, Weight: 12, Share: HalfExact})
+	Register("hierarchical consistency over augmented views and noises (Sun et al. 2021)", hcr{Views: 3, Noises: 2,
 		Lambda: 40, Eta: 10})
-	Register("attacks on the smoothed classifier (Salman et al. 2019)", SmoothAdv{smoothAdv})
-	Register("the certified radius in the loss (Zhai et al. 2020)", MACER{Noises: 16, Lambda: 12, Gamma: 8, Beta: 16})
-	Register("attacks on the Brier score (Emde et al. 2025)", BrierACT{act})
-	Register("attacks on the relaxed certified calibration error (Emde et al. 2025)", ACCEACT{act, published})
-	Register("the same, with the calibration error in the loss", ACCEACTStar{act, published, 1e-3})
-	Register("acce-act from the exact solution of the batch", ExactStart{Attack: act, Relaxed: Relaxed{Growth: 1.1,
+	Register("attacks on the smoothed classifier (Salman et al. 2019)", smoothAdvers{smoothAdv})
+	Register("the certified radius in the loss (Zhai et al. 2020)", macer{Noises: 16, Lambda: 12, Gamma: 8, Beta: 16})
+	Register("attacks on the Brier score (Emde et al. 2025)", brierACT{act})
+	Register("attacks on the relaxed certified calibration error (Emde et al. 2025)", acceACT{act, published})
+	Register("the same, with the calibration error in the loss", acceACTStar{act, published, 1e-3})
+	Register("acce-act from the exact solution of the batch", exactStart{attackOptions: act, relaxedOptions: relaxedOptions{Growth: 1.1,
 		Rho: 0.01, StepA: 0.1}})
-	Register("attacks on the certified calibration error, solved exactly", ExactACT{Attack: act})
-	Register("a constant push of all confidences, to compare adversaries of calibration with", PushACT{Attack: act})
+	Register("attacks on the certified calibration error, solved exactly", exactACT{attackOptions: act})
+	Register("a constant push of all confidences, to compare adversaries of calibration with", pushACT{attackOptions: act})
 
-	Register("easy or worst noise samples by how sure the network is (Jeong et al. 2023)", CATRS{Noises: 4, Epsilon: 1,
+	Register("easy or worst noise samples by how sure the network is (Jeong et al. 2023)", catRS{Noises: 4, Epsilon: 1,
 		Steps: 4, Lambda: 0.5})
-	Register("images mixed with attacked ones (Jeong et al. 2021)", SmoothMix{Noises: 2, Steps: 4, Alpha: 0.5, Eta: 5,
+	Register("images mixed with attacked ones (Jeong et al. 2021)", smoothMix{Noises: 2, Steps: 4, Alpha: 0.5, Eta: 5,
 		WarmUp: 10})
 
 	// Those that learn from out-images: for runs of a few dozen epochs on images of 28×28 pixels.
-	out, ball := Outliers{Kappa: 0.3, KappaOver: 5}, Ball{Epsilon: 0.1, EpsilonStart: 1, EpsilonOver: 6}
-	Register("cross-entropy of the images as they are", Plain{})
-	Register("lower confidence of out-images (Hein et al. 2019)", CEDA{out})
-	Register("uniform predictions of out-images (Hendrycks et al. 2019)", OE{out})
-	Register("uniform predictions of attacked out-images (Hein et al. 2019)", ACET{out, ball, 40})
-	Register("bounded confidence around out-images (Bitterwolf et al. 2020)", GOOD{Quantile: 80, Outliers: out,
-		Ball: ball})
-	Register("attacked and bounded out-images, a weight for each", Mixed{0.5, out, ball, 40, false})
-	Register("a classifier beside Gaussian mixtures (Meinke and Hein 2020)", CCU{Outliers: out, Density: 1, Rate: 0.002,
+	out, ball := outlierOptions{Kappa: 0.3, KappaOver: 5}, ballOptions{Epsilon: 0.1, EpsilonStart: 1, EpsilonOver: 6}
+	Register("cross-entropy of the images as they are", plain{})
+	Register("lower confidence of out-images (Hein et al. 2019)", ceda{out})
+	Register("uniform predictions of out-images (Hendrycks et al. 2019)", oe{out})
+	Register("uniform predictions of attacked out-images (Hein et al. 2019)", acet{out, ball, 40})
+	Register("bounded confidence around out-images (Bitterwolf et al. 2020)", good{Quantile: 80, outlierOptions: out,
+		ballOptions: ball})
+	Register("attacked and bounded out-images, a weight for each", mixed{0.5, out, ball, 40, false})
+	Register("a classifier beside Gaussian mixtures (Meinke and Hein 2020)", ccu{outlierOptions: out, Density: 1, Rate: 0.002,
 		Metric: "singular", Rounds: 10, Images: 5000})
 	Register("any classifier beside a bounded discriminator (Meinke et al. 2022)",
-		ProoD{Outliers: Outliers{Kappa: 1, KappaOver: 5}, Ball: ball})
+		prood{outlierOptions: outlierOptions{Kappa: 1, KappaOver: 5}, ballOptions: ball})
 }
 
 // Default is the name of the method that New takes for an empty name.

@@ -9,6 +9,7 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/certspec/certspec/gomlxmodels/loss"
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -34,7 +35,7 @@ func TestBoundGradients(t *testing.T) {
 					centre, radius := Ball(in[0], in[1], false)
 					return ReduceAllSum(loss.UpperBound(loss.Widest(n.Differences(centre, radius, lookup))))
 				}
-				exec, err := NewExec(open(t, engine).Backend, func(in []*Node) []*Node {
+				exec, err := NewExec(engines.Backend(t, engine).Backend, func(in []*Node) []*Node {
 					l := total(in)
 					return append([]*Node{l}, Gradient(l, in...)...)
 				})
@@ -132,7 +133,7 @@ func TestPlainParameters(t *testing.T) {
 func TestInitialIBP(t *testing.T) {
 	a := Architecture{Name: Large, Shape: pixel.Shape{Height: 10, Width: 10, Channels: 1}, Classes: 3, Width: 0.125}
 	list, layers := a.Tensors(), []string{"conv1/relu", "conv2/relu", "conv3/relu", "conv4/relu", "conv5/relu", "dense1/relu"}
-	exec := MustNewExec(open(t, "go").Backend, func(in []*Node) (widths []*Node) {
+	exec := MustNewExec(engines.Backend(t, "go").Backend, func(in []*Node) (widths []*Node) {
 		lookup := func(name string) *Node {
 			return in[1+slices.IndexFunc(list, func(t Tensor) bool { return t.Name == name })]
 		}

@@ -9,6 +9,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -43,7 +44,7 @@ func TestDeepNetworks(t *testing.T) {
 		images := n.batch(3, 5)
 		for _, training := range []bool{false, true} {
 			compile := func(t *testing.T, choice string) (run func() (loss float64, gradients [][]float64)) {
-				b := open(t, choice)
+				b := engines.Backend(t, choice)
 				exec, err := NewExec(b.Backend, func(in []*Node) []*Node {
 					lookup := func(name string) *Node {
 						return in[1+slices.IndexFunc(n.list, func(t Tensor) bool { return t.Name == name })]

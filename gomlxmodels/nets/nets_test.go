@@ -12,19 +12,11 @@ import (
 	"github.com/gomlx/gomlx/core/tensors"
 
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
 
 var cifar = pixel.Shape{Height: 32, Width: 32, Channels: 3}
-
-func open(t *testing.T, choice string) *backend.Backend {
-	t.Helper()
-	b, err := backend.Open(choice)
-	if err != nil {
-		t.Skipf("no backend %q: %v", choice, err)
-	}
-	return b
-}
 
 // network is a network with random weights, so that no term of a gradient vanishes.
 type network struct {
@@ -135,7 +127,7 @@ var small = []Architecture{
 
 // The gradients of whole networks, and so of every layer, against central differences in float64.
 func TestGradients(t *testing.T) {
-	goBackend := open(t, "go")
+	goBackend := engines.Backend(t, "go")
 	for _, a := range small {
 		for _, training := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/training=%v", a.Name, training), func(t *testing.T) {
@@ -202,7 +194,7 @@ func TestGradients(t *testing.T) {
 // One definition on two backends: XLA's native convolutions in float32 against the Go
 // backend's matrix products in float64, outputs and gradients.
 func TestBackendsAgree(t *testing.T) {
-	xla, goBackend := open(t, "xla"), open(t, "go")
+	xla, goBackend := engines.Backend(t, "xla"), engines.Backend(t, "go")
 	for _, a := range small {
 		for _, training := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/training=%v", a.Name, training), func(t *testing.T) {
@@ -336,7 +328,7 @@ func TestInitialize(t *testing.T) {
 // Running averages and the identity of the two forms: where the running averages are the
 // batch's own (biased) statistics, evaluation and training give the same logits.
 func TestAverages(t *testing.T) {
-	b := open(t, "go")
+	b := engines.Backend(t, "go")
 	n := randomNetwork(Architecture{Name: SmallCNN, Shape: pixel.Shape{Height: 7, Width: 6, Channels: 2}, Classes: 3}, 8)
 	const images = 5
 	batch := n.batch(images, 9)
@@ -380,7 +372,7 @@ func TestAverages(t *testing.T) {
 func TestNaNReachesLogits(t *testing.T) {
 	for _, choice := range []string{"go", "xla"} {
 		t.Run(choice, func(t *testing.T) {
-			b := open(t, choice)
+			b := engines.Backend(t, choice)
 			for _, a := range small {
 				forward := func(n *network, images []float64) []float64 {
 					return call[float32](t, b, n, images, func(in *Node, lookup Lookup, _ []*Node) []*Node { return []*Node{n.Forward(in, lookup)} })[0]

@@ -9,6 +9,7 @@ import (
 	. "github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -178,7 +179,7 @@ func TestResidualNetworksByHand(t *testing.T) {
 				weights[tensor.Name] = wavy(tensor)
 			}
 			images := n.batch(1, 9)
-			got, err := CallOnce(open(t, "go").Backend, func(images *Node) *Node {
+			got, err := CallOnce(engines.Backend(t, "go").Backend, func(images *Node) *Node {
 				lookup := func(name string) *Node {
 					i := slices.IndexFunc(n.list, func(t Tensor) bool { return t.Name == name })
 					return Const(images.Graph(), tensors.FromFlatDataAndDimensions(slices.Clone(weights[name]), n.list[i].Shape...))

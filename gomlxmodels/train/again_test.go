@@ -18,6 +18,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/rs"
 )
 
@@ -34,7 +35,7 @@ func plus(a, b []float64, factor float64) []float64 {
 }
 
 // toyShake moves a noise d of an image x by the steps of attack.Noises, in float64.
-func toyShake(m method.CATRS, theta, x, d, soft []float64) []float64 {
+func toyShake(m toyOptions, theta, x, d, soft []float64) []float64 {
 	moments := func(v []float64) (mean, size float64) {
 		for _, a := range v {
 			mean += a / float64(len(v))
@@ -69,7 +70,7 @@ func klSoft(p, q []float64) (d float64) {
 }
 
 // toyCATRS is the loss of one image by hand, of the noises as drawn and as moved.
-func toyCATRS(m method.CATRS, theta, x []float64, drawn, moved [][]float64, label int, soft []float64, draws []float32) float64 {
+func toyCATRS(m toyOptions, theta, x []float64, drawn, moved [][]float64, label int, soft []float64, draws []float32) float64 {
 	var cross []float64
 	right, worst := 0, math.Inf(-1)
 	for i, d := range drawn {
@@ -101,8 +102,9 @@ func toyCATRS(m method.CATRS, theta, x []float64, drawn, moved [][]float64, labe
 // One step of CAT-RS and of SmoothMix on the toy network equals the same step in float64, written out by hand.
 func TestStepsWithSecondPassByHand(t *testing.T) {
 	const epoch = 1 // SmoothMix's weight is 2/3 of η by then
-	cat := newMethod(t, "cat-rs", "noises=3", "epsilon=0.4", "steps=3").(method.CATRS)
-	mix := newMethod(t, "smoothmix", "steps=3", "alpha=0.2", "warm_up=3").(method.SmoothMix)
+	cat := newMethod(t, "cat-rs", "noises=3", "epsilon=0.4", "steps=3")
+	mix := newMethod(t, "smoothmix", "steps=3", "alpha=0.2", "warm_up=3")
+	ofCat, ofMix := optionsOf(t, cat), optionsOf(t, mix)
 	for _, engine := range []string{"go", "xla"} {
 		b, err := backend.Open(engine)
 		if err != nil {
@@ -162,12 +164,12 @@ func TestStepsWithSecondPassByHand(t *testing.T) {
 						soft[i] = append(soft[i], float64(v))
 					}
 					for _, d := range of(delta, i) {
-						moved[i] = append(moved[i], toyShake(cat, theta, x[i], d, soft[i]))
+						moved[i] = append(moved[i], toyShake(ofCat, theta, x[i], d, soft[i]))
 					}
 				}
 				total = func(theta []float64) (l float64) {
 					for i, label := range batch.labels {
-						l += toyCATRS(cat, theta, x[i], of(delta, i), moved[i], int(label), soft[i], batch.draws[i*noises:(i+1)*noises]) / toyImages
+						l += toyCATRS(ofCat, theta, x[i], of(delta, i), moved[i], int(label), soft[i], batch.draws[i*noises:(i+1)*noises]) / toyImages
 					}
 					return l
 				}
@@ -190,7 +192,7 @@ func TestStepsWithSecondPassByHand(t *testing.T) {
 							target[k] = (1-u)*target[k] + u/3
 						}
 						for _, q := range probabilities(mixed) {
-							l += mix.Eta * 2 / 3 * kl(target, q) / float64(noises) / toyImages
+							l += ofMix.Eta * 2 / 3 * kl(target, q) / float64(noises) / toyImages
 						}
 					}
 					return l
@@ -247,7 +249,7 @@ func TestAveragesOfTwoPasses(t *testing.T) {
 	for _, v := range b.images {
 		mean += float64(v) / float64(len(b.images))
 	}
-	tr, err := newTrainer(goBackend(t), p, s)
+	tr, err := newTrainer(engines.Backend(t, "go"), p, s)
 	if err != nil {
 		t.Fatal(err)
 	}

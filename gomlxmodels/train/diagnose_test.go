@@ -19,6 +19,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
+	"github.com/certspec/certspec/internal/testkit/engines"
 )
 
 // linearNet has the logits z = xᵀW of images of 2×2 pixels.
@@ -54,7 +55,7 @@ func TestDiagnosisByHand(t *testing.T) {
 		for i := range w {
 			w[i] = float32(math.Sin(float64(2*i + 1)))
 		}
-		tr, err := newTrainer(goBackend(t), p, &state{weights: [][]float32{w}, slots: [][][]float32{{make([]float32, 12)}}})
+		tr, err := newTrainer(engines.Backend(t, "go"), p, &state{weights: [][]float32{w}, slots: [][][]float32{{make([]float32, 12)}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,13 +11,14 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/attack"
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
 
 // A batch whose views the graph makes is the one that the host makes: with one view and several, every kind of crop, several noises,
 // some rows without noise, and with an adversary, whose images get no noise yet.
 func TestGraphBatchIsHostBatch(t *testing.T) {
-	b := goBackend(t)
+	b := engines.Backend(t, "go")
 	adversary := &attack.Adversary{Epsilon: 1, Steps: 1, Rate: 1, Delay: 1 << 20, Driver: func() attack.Driver { return attack.Lower{} }}
 	for _, needs := range []method.Needs{
 		{Views: 1, Noises: 1}, {Views: 3, Noises: 2}, {Views: 3, Noises: 1, Share: method.HalfExact}, {Views: 1, Noises: 2, Adversary: adversary},
@@ -61,7 +62,7 @@ func TestGraphBatchIsHostBatch(t *testing.T) {
 }
 
 func TestViewsBy(t *testing.T) {
-	o := Options{Own: Own{Method: method.Gaussian{Share: method.All}, Views: augment.FourierMix{}}}
+	o := Options{Own: Own{Method: newMethod(t, "gaussian"), Views: augment.FourierMix{}}}
 	for by, want := range map[modelfile.ViewMaker]modelfile.ViewMaker{"": "", ViewsByHost: "", ViewsByGraph: ViewsByGraph} {
 		o.ViewsBy = by
 		if r, _, err := o.recipe(); err != nil || r.ViewsBy != want {
@@ -75,7 +76,7 @@ func TestViewsBy(t *testing.T) {
 			Recipe: modelfile.Recipe{ViewsBy: ViewsByGraph, Augment: ResizedCrop}},
 		"no maker of views \"device\"": {Own: Own{Views: augment.FourierMix{}}, Recipe: modelfile.Recipe{ViewsBy: "device"}},
 	} {
-		o.Own.Method = method.Gaussian{Share: method.All}
+		o.Own.Method = newMethod(t, "gaussian")
 		if _, _, err := o.recipe(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want it to say %q", err, want)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/method"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/schedule"
+	"github.com/certspec/certspec/internal/testkit/engines"
 )
 
 // An interrupted run of a method with views and an attack ends as one that was not, and its card says what it was.
@@ -144,7 +145,7 @@ func TestBadMethods(t *testing.T) {
 	pictures(t, dir)
 	for want, change := range map[string]func(*Options){
 		"the method hcr takes 3 views of an image, but there is no augmentation": func(o *Options) { o.Own.Method = newMethod(t, "hcr") },
-		"method macer: 0 noises":                   func(o *Options) { o.Own.Method = method.MACER{Beta: 1} },
+		"method recorded: 0 noises":                func(o *Options) { o.Own.Method = silent{} },
 		"5 epochs in which σ grows, in a run of 4": func(o *Options) { o.SigmaWarmUp = 5 },
 		"intervals of confidences need noise":      func(o *Options) { o.Own.Method, o.Sigma = newMethod(t, "exact-act", "noises=1"), new(0.0) },
 		"view 0 of image":                          func(o *Options) { o.Own.Views = augment.Chain{augment.FourierMix{}, augment.AugMix{}} },
@@ -173,7 +174,7 @@ func toyState(p *plan) *state {
 
 // Without a budget every adversary leaves training on Gaussian noise: the cross-entropy of all noise samples.
 func TestNoBudgetIsGaussian(t *testing.T) {
-	b := goBackend(t)
+	b := engines.Backend(t, "go")
 	step := func(m method.Method) []float32 {
 		p := toyPlan(m, nil)
 		s := toyState(p)
@@ -222,14 +223,21 @@ func (m recorded) Needs() method.Needs {
 		Epsilon: 0.1, Steps: 1, Rate: 1, Driver: func() attack.Driver { return recorder{m.sigma} },
 	}}
 }
-func (recorded) Loss(b *method.Batch) []loss.Term { return method.SmoothAdv{}.Loss(b) }
+func (recorded) Loss(b *method.Batch) []loss.Term {
+	return []loss.Term{{Name: "cross-entropy", Value: loss.CrossEntropy(b.ByCopy(), b.Labels)}}
+}
+
+// silent takes no noise sample.
+type silent struct{ recorded }
+
+func (silent) Needs() method.Needs { return method.Needs{Views: 1} }
 
 // While the noise grows, the adversary's intervals are those of the noise of the epoch.
 func TestAdversaryKnowsTheNoise(t *testing.T) {
 	var sigma float64
 	p := toyPlan(recorded{&sigma}, nil)
 	p.ramps[sigmaRamp] = schedule.Ramp{To: 1, Over: 4}
-	tr, err := newTrainer(goBackend(t), p, toyState(p))
+	tr, err := newTrainer(engines.Backend(t, "go"), p, toyState(p))
 	if err != nil {
 		t.Fatal(err)
 	}

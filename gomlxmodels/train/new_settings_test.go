@@ -17,12 +17,13 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/gomlxmodels/schedule"
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
 
 // Two steps of Adam against its formula in float64, with gradients read off plain steps of SGD from the same weights.
 func TestAdam(t *testing.T) {
-	b := goBackend(t)
+	b := engines.Backend(t, "go")
 	const rate, beta1, beta2, epsilon, decay = 0.01, 0.8, 0.9, 1e-3, 0.02
 	step := func(r modelfile.Recipe, s *state, number int) *state {
 		p := tinyPlan(r)
@@ -291,7 +292,7 @@ func TestBadNewSettings(t *testing.T) {
 
 // A ramp of a loss's term is a factor of it: at 0 the term does not move the weights.
 func TestTermRamp(t *testing.T) {
-	b := goBackend(t)
+	b := engines.Backend(t, "go")
 	step := func(r modelfile.Recipe, m method.Method, number int) float64 {
 		p := toyPlan(m, nil)
 		r.BatchSize, r.Epochs = toyImages, 30
@@ -325,12 +326,8 @@ func TestTermRamp(t *testing.T) {
 	if full, late := step(plain, m, 5), step(ramped, m, 5); full != late {
 		t.Errorf("at the end of the ramp the loss is %v, without one %v", late, full)
 	}
-	without, ok := m.(method.Consistency)
-	if !ok {
-		t.Fatal("consistency is another type")
-	}
+	without := newMethod(t, "consistency", "lambda=0", "eta=0")
 	full, early := step(plain, m, 1), step(ramped, m, 1)
-	without.Lambda, without.Eta = 0, 0
 	if bare := step(plain, without, 1); early >= full || len(p.tensors) == 0 || name == "" || early < bare-1e-6 {
 		t.Errorf("before the ramp the loss is %v; with the term %v, bare %v", early, full, bare)
 	}

@@ -7,18 +7,9 @@ import (
 
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
-
-func goBackend(t *testing.T) *backend.Backend {
-	t.Helper()
-	b, err := backend.Open("go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 // tinyPlan is a run on 6×6 images; the recipe's step is what the tests change.
 func tinyPlan(recipe modelfile.Recipe) *plan {
@@ -30,7 +21,7 @@ func tinyPlan(recipe modelfile.Recipe) *plan {
 // One step of the optimizer against its formula in float64, with the gradient read off a
 // plain step of rate 1.
 func TestOptimizer(t *testing.T) {
-	b := goBackend(t)
+	b := engines.Backend(t, "go")
 	const momentum, decay, rate = 0.8, 0.01, 0.3
 	step := func(momentum, decay float64, nesterov bool, rate float64) *state {
 		p := tinyPlan(modelfile.Recipe{Momentum: &momentum, WeightDecay: &decay, Nesterov: nesterov, LearningRate: rate, Schedule: "constant"})

@@ -139,6 +139,7 @@ func unmatched(pattern string) error {
 
 // matches reports whether a name is the one that is wanted, or one that a pattern stands for.
 func matches(wanted, name string) bool {
+	wanted = stored(wanted)
 	ok, err := path.Match(wanted, name)
 	return wanted == name || strings.Contains(wanted, "*") && ok && err == nil
 }

@@ -178,7 +178,7 @@ func (l *Library) addRecipe(r reader, name, body *yaml.Node) error {
 		return err
 	}
 	if given.From != "" {
-		parent, ok := l.bodies[given.From]
+		parent, ok := l.bodies[stored(given.From)]
 		if !ok {
 			return r.errorf(name, "%s inherits from %q, which stands nowhere before it", name.Value, given.From)
 		}
@@ -218,9 +218,9 @@ func (e *UnknownError) Error() string {
 }
 
 func find[T any](l *Library, kind string, in map[string]T, name string) (T, error) {
-	v, ok := in[name]
+	v, ok := in[stored(name)]
 	if !ok {
-		return v, &UnknownError{kind, name, nearest.Of(name, l.Names(kind))}
+		return v, &UnknownError{kind, name, Spelled(nearest.Of(stored(name), l.Names(kind)))}
 	}
 	return v, nil
 }

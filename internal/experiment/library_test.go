@@ -761,7 +761,7 @@ func TestShow(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "shown.yaml")
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, "A/c10/fm-hcr", "x/fm-hcr")), 0o666); err != nil {
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(text, Spelled("A/c10/fm-hcr"), "x/fm-hcr")), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.Add(file); err != nil {
@@ -866,5 +866,50 @@ func TestSetsOfRecipes(t *testing.T) {
 	}
 	if !slices.ContainsFunc(dataset.Sets(), func(s dataset.Set) bool { return s.Name == "svhn" }) {
 		t.Error("there is no set svhn")
+	}
+}
+
+// Tables, recipes and tiers go by their short names and by those of the papers.
+func TestNamesOfPapers(t *testing.T) {
+	l, err := Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, p := range Papers() {
+		known[p.Key] = false
+	}
+	for _, kind := range []string{Tables, Recipes} {
+		for _, name := range l.Names(kind) {
+			spelled := Spelled(name)
+			if stored(spelled) != name || stored(name) != name {
+				t.Errorf("%s is spelled %s, which is stored as %s", name, spelled, stored(spelled))
+			}
+			key, _, _ := strings.Cut(spelled, "/")
+			if _, ok := known[key]; ok {
+				known[key] = true
+			} else if key != "X" && key != "demo" {
+				t.Errorf("%s: no paper %s", spelled, key)
+			}
+			if text, err := l.Show(spelled); err != nil || !strings.Contains(text, spelled) {
+				t.Errorf("%s: %v\n%s", spelled, err, text)
+			}
+		}
+	}
+	for key, has := range known {
+		if !has {
+			t.Errorf("%s has no table", key)
+		}
+	}
+	for spelled, tier := range tierNames {
+		if a, err := l.Tier(spelled); err != nil || a.Name != tier || SpelledTier(tier) != spelled {
+			t.Errorf("tier %s: %v, %v", spelled, a.Name, err)
+		}
+	}
+	if !matches("sun2021/c10/*", "A/c10/g") || matches("emde2025/c10/*", "A/c10/g") {
+		t.Error("a pattern with the name of a paper matches recipes of another")
+	}
+	if _, err := l.Table("sun2021/tabel2"); err == nil || !strings.Contains(err.Error(), `nearest is "sun2021/table2"`) {
+		t.Error(err)
 	}
 }

@@ -322,11 +322,12 @@ func (m *Manifest) Model(name string) *Model {
 // madeTable finds a table by its name; the only one for an empty name.
 func (m *Manifest) Made(name string) (*madeTable, error) {
 	var names []string
+	name = stored(name)
 	for i := range m.Tables {
 		if m.Tables[i].Name == name || name == "" && len(m.Tables) == 1 {
 			return &m.Tables[i], nil
 		}
-		names = append(names, m.Tables[i].Name)
+		names = append(names, Spelled(m.Tables[i].Name))
 	}
 	if name == "" {
 		return nil, fmt.Errorf("experiment: the folder has %d tables; name one of %s", len(names),

@@ -11,6 +11,7 @@ import (
 
 // Show is a table, a tier or a recipe of a name as YAML, with what it inherits.
 func (l *Library) Show(name string) (string, error) {
+	name = stored(name)
 	for kind, of := range map[string]func() any{
 		Tables: func() any { return l.tables[name] },
 		Tiers:  func() any { return l.tiers[name] },
@@ -27,7 +28,7 @@ func (l *Library) Show(name string) (string, error) {
 			var b bytes.Buffer
 			e := yaml.NewEncoder(&b)
 			e.SetIndent(2)
-			if err := e.Encode(map[string]any{kind: map[string]any{name: of()}}); err != nil {
+			if err := e.Encode(map[string]any{kind: map[string]any{Spelled(name): of()}}); err != nil {
 				return "", fmt.Errorf("experiment: %s: %w", name, err)
 			}
 			return b.String(), nil
@@ -37,5 +38,5 @@ func (l *Library) Show(name string) (string, error) {
 	for _, kind := range []string{Tables, Tiers, Recipes} {
 		all = append(all, l.Names(kind)...)
 	}
-	return "", &UnknownError{"recipe, tier or table", name, nearest.Of(name, all)}
+	return "", &UnknownError{"recipe, tier or table", name, Spelled(nearest.Of(name, all))}
 }

@@ -11,9 +11,9 @@ import (
 
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
-	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/infer"
 	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/progress"
 )
 
@@ -124,10 +124,7 @@ func TestExternalCheckpoints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := backend.Open("go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := engines.Backend(t, "go")
 	const n, classes = 4, 10
 	batch := classifier.Batch{N: n, Real: make([]float32, n*32*32*3)}
 	for i := range batch.Real {

@@ -11,11 +11,11 @@ import (
 
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
-	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/export"
 	"github.com/certspec/certspec/internal/gomlxmodels/infer"
 
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -23,10 +23,7 @@ import (
 // is NumPy, gives the scores that GoMLX gives.
 func TestExternalONNX(t *testing.T) {
 	const n = 2
-	engine, err := backend.Open("go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := engines.Backend(t, "go")
 	for _, name := range nets.Names() {
 		a := nets.Architecture{Name: name, Shape: pixel.Shape{Height: 9, Width: 8, Channels: 3}, Classes: 4, Input: nets.InputStandardize}
 		m := &modelfile.Model{Card: modelfile.Card{Architecture: a, Classes: []string{"a", "b", "c", "d"}, Program: "test"}}

@@ -10,10 +10,10 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
-	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/infer"
 	"github.com/certspec/certspec/internal/gomlxmodels/torch"
 	"github.com/certspec/certspec/internal/pyenv"
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 )
@@ -136,10 +136,7 @@ func TestExternalRobustNets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := backend.Open("go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := engines.Backend(t, "go")
 	const n, classes, width = 2, 10, 1. / 16
 	images := make([]float32, n*32*32*3)
 	for i := range images {

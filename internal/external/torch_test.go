@@ -12,9 +12,9 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
-	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/infer"
 	"github.com/certspec/certspec/internal/gomlxmodels/torch"
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -93,10 +93,7 @@ answer = (e / e.sum(axis=1, keepdims=True)).tolist()`,
 		if imported.Weights, err = torch.ImportWeights(file.Tensors, a, torch.ConvolvedShortcuts); err != nil {
 			t.Fatal(err)
 		}
-		b, err := backend.Open("go")
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := engines.Backend(t, "go")
 		net, err := infer.Load(b, "imported", imported)
 		if err != nil {
 			t.Fatal(err)

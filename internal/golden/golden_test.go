@@ -162,12 +162,3 @@ func without(t *testing.T, text []byte, keys ...string) []byte {
 	}
 	return out
 }
-
-func read(t *testing.T, path string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}

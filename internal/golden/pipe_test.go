@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 const pipeVariable = "CERTSPEC_GOLDEN_PIPE"
@@ -62,7 +64,7 @@ func TestVerbsOnPipe(t *testing.T) {
 	dir := t.TempDir()
 	check := func(name, file string) {
 		t.Helper()
-		rsBook.check(t, name, instructionSet.ReplaceAll(comparable(read(t, filepath.Join(dir, file))), nil))
+		rsBook.check(t, name, instructionSet.ReplaceAll(comparable(testkit.Read(t, filepath.Join(dir, file))), nil))
 	}
 	certify := func(file string, more ...string) {
 		t.Helper()
@@ -80,10 +82,10 @@ func TestVerbsOnPipe(t *testing.T) {
 
 	run(t, "ledger", "merge", "-o", filepath.Join(dir, "merged"), filepath.Join(dir, "shard2"), filepath.Join(dir, "shard0"), filepath.Join(dir, "shard1"))
 	check("ledger merge", "merged")
-	if !bytes.Equal(read(t, filepath.Join(dir, "merged")), read(t, filepath.Join(dir, "staged"))) {
+	if !bytes.Equal(testkit.Read(t, filepath.Join(dir, "merged")), testkit.Read(t, filepath.Join(dir, "staged"))) {
 		t.Error("the merged ledger is not that of one run")
 	}
-	whole := read(t, filepath.Join(dir, "staged"))
+	whole := testkit.Read(t, filepath.Join(dir, "staged"))
 	lines := bytes.SplitAfter(whole, []byte("\n"))
 	torn := append(bytes.Join(lines[:6], nil), lines[6][:len(lines[6])/2]...)
 	if err := os.WriteFile(filepath.Join(dir, "torn"), torn, 0o666); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/rs/certlog"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/ledger"
@@ -93,7 +94,7 @@ func TestLedgers(t *testing.T) {
 // A kept ledger that was cut anywhere goes on to its old bytes, header and seed included; whole, it is left as it is.
 func TestKeptLedgersGoOn(t *testing.T) {
 	for name, opt := range certified {
-		whole := read(t, kept(name))
+		whole := testkit.Read(t, kept(name))
 		scores, _ := os.ReadFile(kept(name) + ".scores")
 		first := bytes.IndexByte(whole, '\n') + 1
 		for _, end := range []int{first, first + (len(whole)-first)/3, len(whole) - 5, len(whole)} {
@@ -106,10 +107,10 @@ func TestKeptLedgersGoOn(t *testing.T) {
 				t.Errorf("%s cut at byte %d: %v", name, end, err)
 				continue
 			}
-			if have := read(t, opt.Ledger); !bytes.Equal(have, whole) {
+			if have := testkit.Read(t, opt.Ledger); !bytes.Equal(have, whole) {
 				t.Errorf("%s cut at byte %d goes on to\n%s\nwas\n%s", name, end, have, whole)
 			}
-			if scores != nil && !bytes.Equal(read(t, opt.Ledger+".scores"), scores) {
+			if scores != nil && !bytes.Equal(testkit.Read(t, opt.Ledger+".scores"), scores) {
 				t.Errorf("%s cut at byte %d: other scores", name, end)
 			}
 		}
@@ -127,7 +128,7 @@ func TestFormsOfLedgers(t *testing.T) {
 		if _, err := rs.Canonical(t.Context(), canonical, kept(name)); err != nil {
 			t.Fatal(name, err)
 		}
-		if !bytes.Equal(read(t, canonical), read(t, kept(name))) {
+		if !bytes.Equal(testkit.Read(t, canonical), testkit.Read(t, kept(name))) {
 			t.Errorf("%s is not its own canonical form", name)
 		}
 		run, err := rs.Open(kept(name))
@@ -142,16 +143,16 @@ func TestFormsOfLedgers(t *testing.T) {
 		rsBook.check(t, "export of "+name+", CSV", csv.Bytes())
 	}
 	cut := filepath.Join(t.TempDir(), "cut")
-	whole := read(t, kept("staged"))
+	whole := testkit.Read(t, kept("staged"))
 	os.WriteFile(cut, whole[:len(whole)/2], 0o666)
 	canonical := filepath.Join(t.TempDir(), "canonical")
 	if _, err := rs.Canonical(t.Context(), canonical, cut); err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.HasPrefix(whole, read(t, canonical)) {
+	if !bytes.HasPrefix(whole, testkit.Read(t, canonical)) {
 		t.Error("the canonical form of half a ledger is not its beginning")
 	}
-	rsBook.check(t, "canonical form of half of staged", read(t, canonical))
+	rsBook.check(t, "canonical form of half of staged", testkit.Read(t, canonical))
 }
 
 // Shards merge into the kept whole, but for the program.
@@ -169,7 +170,7 @@ func TestShardsMerge(t *testing.T) {
 		if _, err := rs.Merge(t.Context(), merged, parts, false); err != nil {
 			t.Fatal(err)
 		}
-		if have, want := read(t, merged), read(t, kept(whole)); !bytes.Equal(comparable(have), comparable(want)) {
+		if have, want := testkit.Read(t, merged), testkit.Read(t, kept(whole)); !bytes.Equal(comparable(have), comparable(want)) {
 			t.Errorf("merged\n%s\nkept\n%s", have, want)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/certspec/certspec/corrupt"
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/internal/spectral/fourier"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/sweep"
@@ -47,7 +48,7 @@ func TestHeatMap(t *testing.T) {
 		if err != nil {
 			return 0, err
 		}
-		ledgers.Write(comparable(read(t, path)))
+		ledgers.Write(comparable(testkit.Read(t, path)))
 		return run.ACR().Value, nil
 	})
 	if err != nil {
@@ -86,7 +87,7 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range append([]sweep.Cell{{}}, cells...) {
-		rsBook.check(t, "sweep, "+c.String(), comparable(read(t, filepath.Join(folder, c.String()+".ledger"))))
+		rsBook.check(t, "sweep, "+c.String(), comparable(testkit.Read(t, filepath.Join(folder, c.String()+".ledger"))))
 	}
 }
 

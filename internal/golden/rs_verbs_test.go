@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/certspec/certspec/dataset"
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 const results = "notebooks/results/"
@@ -123,7 +124,7 @@ func TestFilesOfVerbs(t *testing.T) {
 		"spectral profile, CSV":     {"spectral spectrum --profile --in DIR/images.npy --out DIR/p.csv", "p.csv"},
 	} {
 		run(t, words(c[0], dir)...)
-		made := bytes.ReplaceAll(read(t, filepath.Join(dir, c[1])), []byte(dir), []byte("DIR"))
+		made := bytes.ReplaceAll(testkit.Read(t, filepath.Join(dir, c[1])), []byte(dir), []byte("DIR"))
 		if filepath.Ext(c[1]) == ".tex" { // a comment names what were copies when the digests were made
 			made = []byte(oldWords.Replace(string(made)))
 		}
@@ -140,7 +141,7 @@ func TestCorruptMake(t *testing.T) {
 		t.Fatal("no files", err)
 	}
 	for _, file := range files {
-		rsBook.check(t, "corrupt make, "+filepath.Base(file), read(t, file))
+		rsBook.check(t, "corrupt make, "+filepath.Base(file), testkit.Read(t, file))
 	}
 }
 

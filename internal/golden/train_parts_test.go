@@ -83,6 +83,12 @@ func (g *golden) methods(names []string) {
 	}
 }
 
+func (g *golden) method(name string, set ...string) method.Method {
+	m, err := method.New(name, set...)
+	g.must(err)
+	return m
+}
+
 func (g *golden) views(name string) augment.Augmentation {
 	a, err := augment.Parse(name)
 	g.must(err)
@@ -101,17 +107,18 @@ func (g *golden) settings() {
 		"warm up":    func(o *train.Options) { o.WarmUp, o.SigmaWarmUp = 1, 2 },
 		"nesterov":   func(o *train.Options) { o.Nesterov, o.Momentum, o.WeightDecay = true, new(0.8), new(5e-4) },
 		"bare":       func(o *train.Options) { o.Momentum, o.WeightDecay = new(0.0), new(0.0) },
-		"half":       func(o *train.Options) { o.Own.Method = method.Gaussian{Share: method.HalfExact} },
+		"half":       func(o *train.Options) { o.Own.Method = g.method("gaussian", "share=half_exact") },
 		"replaced": func(o *train.Options) {
-			o.Own.Method = method.Gaussian{Share: method.HalfReplace}
+			o.Own.Method = g.method("gaussian", "share=half_replace")
 			o.Augment = train.CropFlip
 		},
 		"by graph": func(o *train.Options) {
-			o.Own.Method, o.ViewsBy = method.HCR{Views: 2, Noises: 2, Lambda: 4, Eta: 1}, train.ViewsByGraph
+			o.Own.Method, o.ViewsBy = g.method("hcr", "views=2", "noises=2", "lambda=4", "eta=1"),
+				train.ViewsByGraph
 			o.Own.Views = g.views("fouriermix")
 		},
 		"augmix": func(o *train.Options) {
-			o.Own.Method = method.JSD{Views: 3, Weight: 12, Share: method.All}
+			o.Own.Method = g.method("jsd", "share=all")
 			o.Own.Views = g.views("augmix")
 		},
 	} {

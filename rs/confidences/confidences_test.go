@@ -13,6 +13,7 @@ import (
 
 	"github.com/certspec/certspec/calib/confidence"
 	"github.com/certspec/certspec/classifier"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/rs"
 	"github.com/certspec/certspec/rs/confidences"
@@ -263,9 +264,9 @@ func TestConfidencesRefuse(t *testing.T) {
 
 	// Scores of another run, altered, cut off, or not there.
 	_, _, other := scoredLedger(t, rs.Options{Settings: rs.Settings{Rule: rs.Fixed, MaxSamples: 400}, Scores: 10, Seed: 7}, 1, 230, false)
-	whole := read(t, ledger.ScoresPath(path))
+	whole := testkit.Read(t, ledger.ScoresPath(path))
 	for name, b := range map[string][]byte{
-		"of another seed": read(t, ledger.ScoresPath(other.Ledger)),
+		"of another seed": testkit.Read(t, ledger.ScoresPath(other.Ledger)),
 		"empty":           nil,
 		"cut":             whole[:len(whole)-70],
 		"altered":         append(append(slices.Clone(whole[:len(whole)-80]), whole[len(whole)-80]^1), whole[len(whole)-79:]...),

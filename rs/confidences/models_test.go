@@ -2,7 +2,6 @@ package confidences_test
 
 import (
 	"context"
-	"os"
 	"testing"
 
 	"github.com/certspec/certspec/classifier"
@@ -55,13 +54,4 @@ func mixed(n int) (classifier.Classifier, memory) {
 		data.IDs, data.Labels, data.Pixels = append(data.IDs, 3*i), append(data.Labels, i%6-1), append(data.Pixels, uint8(i*255/n))
 	}
 	return missing{classifier.Step{Shape: oneGrey, Thresholds: []float64{.2, .4, .6, .8}}}, data
-}
-
-func read(t *testing.T, path string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }

@@ -32,15 +32,17 @@ var kinds = []string{experiment.Tables, experiment.Tiers, experiment.Recipes}
 func listCommand() *cobra.Command {
 	var o listOptions
 	cmd := &cobra.Command{
-		Use:   "list [tables|tiers|recipes|NAME]",
-		Short: "List the tables, tiers and recipes, or show one of them",
-		Long: `List the tables, tiers and recipes. With the name of one, show it as YAML, with what it inherits.
-With the name
-of a recipe and --tier, show what becomes of it at that tier: the models, one for each seed and each point of its
-grid, with all numbers filled in, as JSON.`,
-		Example: "  certspec experiment list tables\n  certspec experiment list A/c10/fm-hcr\n" +
-			"  certspec experiment list A/c10/fm-hcr --tier cpu",
+		Use:   "list [PAPER|tables|tiers|recipes|NAME]",
+		Short: "List the papers, the tables and recipes of one, the tiers, or show one by name",
+		Long: `List the papers. With the name of a paper, list its tables and recipes; with tables, tiers or recipes, all of that
+kind. With the name of one, show it as YAML, with what it inherits. With a recipe and --tier, show what becomes of
+it at that tier: the models, one for each seed and each point of its grid, with all numbers filled in, as JSON.`,
+		Example: "  certspec experiment list sun2021\n  certspec experiment list sun2021/c10/fm-hcr\n" +
+			"  certspec experiment list sun2021/c10/fm-hcr --tier cpu",
 		ValidArgs: kinds,
+	}
+	for _, p := range experiment.Papers() {
+		cmd.ValidArgs = append(cmd.ValidArgs, p.Key)
 	}
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {
 		f.Tier(&o.tier, "show the models of a recipe at this tier")
@@ -56,11 +58,16 @@ func (o *listOptions) run(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return cli.Usagef("%s wants one name, got %q", cmd.CommandPath(), strings.Join(args, " "))
 	}
-	asked := kinds
-	if len(args) == 1 && slices.Contains(kinds, args[0]) {
-		asked = args
-	} else if len(args) == 1 {
-		return o.show(cmd, args[0])
+	asked, of := kinds, ""
+	if len(args) == 1 {
+		switch isPaper := func(p experiment.Paper) bool { return p.Key == args[0] }; {
+		case slices.Contains(kinds, args[0]):
+			asked = args
+		case slices.ContainsFunc(experiment.Papers(), isPaper):
+			asked, of = []string{experiment.Tables, experiment.Recipes}, args[0]+"/"
+		default:
+			return o.show(cmd, args[0])
+		}
 	}
 	if o.tier != "" {
 		return cli.Usagef("--tier %s: expected the name of a recipe, too", o.tier)
@@ -76,12 +83,52 @@ func (o *listOptions) run(cmd *cobra.Command, args []string) error {
 			if err != nil {
 				return err
 			}
-			all = append(all, listed{kind, name, title})
+			if name = experiment.Spelled(name); kind == experiment.Tiers {
+				name = experiment.SpelledTier(name)
+			}
+			if strings.HasPrefix(name, of) {
+				all = append(all, listed{kind, name, title})
+			}
 		}
 	}
-	if *o.json {
+	switch {
+	case *o.json:
 		return cli.PrintJSON(cmd.OutOrStdout(), all)
+	case len(args) == 0:
+		return papers(cmd, all)
 	}
+	return print(cmd, all)
+}
+
+// papers prints a line for each paper, and the tables of none.
+func papers(cmd *cobra.Command, all []listed) error {
+	known := []listed{}
+	for _, p := range experiment.Papers() {
+		tables := 0
+		for _, one := range all {
+			if one.Kind == experiment.Tables && strings.HasPrefix(one.Name, p.Key+"/") {
+				tables++
+			}
+		}
+		known = append(known, listed{"papers", p.Key, fmt.Sprintf("%s (%s), %d tables", p.Title, p.Authors, tables)})
+	}
+	for _, one := range all {
+		key, _, _ := strings.Cut(one.Name, "/")
+		of := func(p experiment.Paper) bool { return p.Key == key }
+		if one.Kind != experiment.Recipes && !slices.ContainsFunc(experiment.Papers(), of) {
+			known = append(known, one)
+		}
+	}
+	if err := print(cmd, known); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "\n%s PAPER lists the tables and recipes of a paper;\n"+
+		"certspec experiment run TABLE --tier TIER --dry-run says what a table costs on this machine.\n",
+		cmd.CommandPath())
+	return err
+}
+
+func print(cmd *cobra.Command, all []listed) error {
 	w := cli.Columns(cmd.OutOrStdout())
 	for i, one := range all {
 		if i == 0 || all[i-1].Kind != one.Kind {

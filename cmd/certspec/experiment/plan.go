@@ -26,9 +26,9 @@ folder of the same table at any tier), the
 deviation of paired differences by image, by cell and by seed, and from these the smallest difference that
 the tier's images, cells and seeds show,
 beside the published one; and how many images, or seeds, that one would take. Nothing is computed but this.`,
-		Example: "  certspec experiment plan A/table2 --tier evidence --pilot notebooks/results/experiments/A\n" +
-			"  certspec experiment plan A/table2 --tier evidence --pilot notebooks/results/experiments/A --against " +
-			"Gaussian+JSD --rows A/c10/g-jsd,A/c10/fm-hcr",
+		Example: "  certspec experiment plan sun2021/table2 --tier evidence --pilot notebooks/results/experiments/A\n" +
+			"  certspec experiment plan sun2021/table2 --tier evidence --pilot notebooks/results/experiments/A --against " +
+			"Gaussian+JSD --rows sun2021/c10/g-jsd,sun2021/c10/fm-hcr",
 	}
 
 	cli.Group(cmd, cli.Data, o.places.flag)

@@ -46,18 +46,18 @@ the picture are printed beside it.
 groups        average certified radius, clean and by frequency group of corruptions, at one severity
               (figure 4 of Sun et al. 2021)
 heatmaps      average certified radius of images disturbed at one frequency, a map for each row
-              (figures 3 and 5 there; tables A/figure3, A/figure5)
+              (figures 3 and 5 there; tables sun2021/figure3, sun2021/figure5)
 best-changes  how certified accuracy and the largest calibration error differ from those of the network
               that training began with, where that has the largest certified accuracy at the radius
               (figure 4 of Emde et al. 2025)
 changes       the same, whichever network training began with (figures 17 and 18)
 correlations  rank correlations of certified accuracy, average certified radius, and the largest errors
               over all models, by radius (figure 19)`,
-		Example: "  certspec experiment plot notebooks/results/experiments/A A/table2 --figure groups --out " +
+		Example: "  certspec experiment plot notebooks/results/experiments/A sun2021/table2 --figure groups --out " +
 			"groups.svg\n" +
-			"  certspec experiment plot notebooks/results/experiments/D-evidence D/table7 --figure changes --out " +
+			"  certspec experiment plot notebooks/results/experiments/D-evidence emde2025/table7 --figure changes --out " +
 			"changes.pdf\n" +
-			"  certspec experiment plot notebooks/results/experiments/D-evidence D/table7 --figure correlations " +
+			"  certspec experiment plot notebooks/results/experiments/D-evidence emde2025/table7 --figure correlations " +
 			"--resamples 1000 --out correlations.png",
 	}
 

@@ -29,7 +29,7 @@ differences, certified calibration, attacks. What is not there yet is –. The c
 samples and engines, and whether published
 files of corrupted images or our own were used. It needs manifest.json and results alone. With --left, print
 what is done and what is left.`,
-		Example: "  certspec experiment table out/A A/table2 -o table2.tex\n  certspec experiment table out/A --left",
+		Example: "  certspec experiment table out/A sun2021/table2 -o table2.tex\n  certspec experiment table out/A --left",
 	}
 
 	cli.Group(cmd, cli.Settings, func(f *cli.Flags) {

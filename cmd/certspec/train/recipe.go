@@ -20,7 +20,7 @@ type recipeOptions struct {
 }
 
 func (o *recipeOptions) flags(f *cli.Flags) {
-	f.Recipe(&o.name, "train by this recipe, e.g. A/c10/fm-hcr, at a --tier; see certspec experiment list. The "+
+	f.Recipe(&o.name, "train by this recipe, e.g. sun2021/c10/fm-hcr, at a --tier; see certspec experiment list. The "+
 		"recipe says the rest, but for output, seed, engine, and in --data where its data lie")
 	f.Tier(&o.Tier, "with --recipe: how much is done")
 	f.Add(&o.Add)

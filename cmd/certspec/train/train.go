@@ -55,7 +55,7 @@ With --recipe, all settings are those of a recipe of a paper, or of your own, at
 			"fouriermix --augment crop-flip --out models/c10-fm-hcr\n" +
 			"  certspec train --data fashionmnist --data out=cifar10/train[channels=grey] --set out.augment=crop " +
 			"--net l --width 0.125 --method good --quantile 80 --eps 0.1 --rate 0.005 --out models/fmnist-good80\n" +
-			"  certspec train --recipe A/c10/fm-hcr --tier T1 --data cifar10-jpeg --out models/c10-fm-hcr",
+			"  certspec train --recipe sun2021/c10/fm-hcr --tier T1 --data cifar10-jpeg --out models/c10-fm-hcr",
 		Args: cobra.NoArgs,
 	}
 

@@ -10,17 +10,9 @@ import (
 
 	"github.com/certspec/certspec/augment"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
-
-func open(t testing.TB, engine string) *backend.Backend {
-	t.Helper()
-	b, err := backend.Open(engine)
-	if err != nil {
-		t.Skipf("no backend %q: %v", engine, err)
-	}
-	return b
-}
 
 // pictures are n images of random values in [0, 1].
 func pictures(shape pixel.Shape, n int) []float32 {
@@ -91,7 +83,7 @@ const tolerance = 2e-6
 func TestGraphIsHost(t *testing.T) {
 	for _, engine := range []string{"go", "xla"} {
 		t.Run(engine, func(t *testing.T) {
-			b := open(t, engine)
+			b := engines.Backend(t, engine)
 			worst := 0.0
 			for _, shape := range []pixel.Shape{{Height: 32, Width: 32, Channels: 3}, {Height: 5, Width: 7, Channels: 2}, {Height: 6, Width: 1, Channels: 1}} {
 				for k, f := range options {
@@ -135,7 +127,7 @@ func TestBadOptions(t *testing.T) {
 
 // Views of a batch of 128 images in a second: host with one worker, the draws alone, and the graph with draws that are there.
 func BenchmarkViews(b *testing.B) {
-	engine := open(b, "xla")
+	engine := engines.Backend(b, "xla")
 	shape := pixel.Shape{Height: 32, Width: 32, Channels: 3}
 	const n = 128
 	images := pictures(shape, n)

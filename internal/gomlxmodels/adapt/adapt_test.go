@@ -10,7 +10,7 @@ import (
 	"github.com/certspec/certspec/dataset"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
-	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 
 	"github.com/gomlx/gomlx/core/tensors"
@@ -87,10 +87,7 @@ func TestTENT(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := backend.Open("go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := engines.Backend(t, "go")
 	entropy := func(m *modelfile.Model) float64 {
 		s, err := newStep(b, m.Card.Architecture, m.Card.Architecture.Tensors(), o)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -166,10 +167,7 @@ func TestBoundsAgree(t *testing.T) {
 // No point of a box in few dimensions, corners and others, exceeds the bounds by more than rounding; and without clipping they are those of
 // the whole ball.
 func TestBoundsHold(t *testing.T) {
-	b, err := backend.Open("go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := engines.Backend(t, "go")
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, a := range []nets.Architecture{
 		{Name: nets.Large, Shape: pixel.Shape{Height: 2, Width: 3, Channels: 1}, Classes: 3, Width: 1. / 64},

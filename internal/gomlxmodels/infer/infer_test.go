@@ -18,21 +18,9 @@ import (
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
 	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
-
-// open gives a backend, or skips where there is no XLA plugin.
-func open(t testing.TB, engine string) *backend.Backend {
-	t.Helper()
-	b, err := backend.Open(engine)
-	if err != nil && engine == backend.XLA {
-		t.Skipf("needs an XLA plugin: %v", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 // untrained is a network that was never trained, with a head that spreads noisy images
 // over several classes.
@@ -49,7 +37,7 @@ func untrained(t testing.TB, b *backend.Backend, a nets.Architecture) *Network {
 	}
 	clear(bias)
 	batch := noisy(a.Shape, 20)
-	logits, err := network(t, open(t, backend.Go), a, weights).logits(batch)
+	logits, err := network(t, engines.Backend(t, backend.Go), a, weights).logits(batch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +74,7 @@ var (
 
 // The two engines agree within the rounding of float32 in sums of another order.
 func TestEnginesAgree(t *testing.T) {
-	xla, pure := open(t, backend.XLA), open(t, backend.Go)
+	xla, pure := engines.Backend(t, backend.XLA), engines.Backend(t, backend.Go)
 	for _, a := range []nets.Architecture{small, resnet} {
 		agree(t, untrained(t, xla, a), untrained(t, pure, a))
 	}
@@ -135,7 +123,7 @@ func noisy(s pixel.Shape, n int) classifier.Batch {
 }
 
 func TestIdentity(t *testing.T) {
-	b := open(t, backend.Go)
+	b := engines.Backend(t, backend.Go)
 	info, err := untrained(t, b, small).Info()
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +139,7 @@ func TestIdentity(t *testing.T) {
 
 // A graph that asks for a missing tensor, or gives another number of classes, is an error.
 func TestWrongNetworks(t *testing.T) {
-	b := open(t, backend.Go)
+	b := engines.Backend(t, backend.Go)
 	info := classifier.Info{Name: "wrong", Shape: small.Shape, Classes: 3}
 	result := classifier.Result{Classes: make([]int32, 1)}
 	for name, forward := range map[string]forward{
@@ -179,7 +167,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 		t.Skip("memory is read from /proc, which " + runtime.GOOS + " lacks")
 	}
 	info := classifier.Info{Name: "sum", Shape: pixel.Shape{Height: 28, Width: 28, Channels: 1}, Classes: 1}
-	n, err := newNetwork(open(t, backend.XLA), info, nil, func(images *graph.Node, _ func(string) *graph.Node) *graph.Node {
+	n, err := newNetwork(engines.Backend(t, backend.XLA), info, nil, func(images *graph.Node, _ func(string) *graph.Node) *graph.Node {
 		return graph.ReduceSum(images, 1, 2)
 	})
 	if err != nil {
@@ -233,7 +221,7 @@ func resident(t *testing.T) int {
 // BenchmarkResNet20 runs, in turns, the bare compiled graph on images that stay on the
 // device, and the whole Classify, with one caller and with two.
 func BenchmarkResNet20(bench *testing.B) {
-	b := open(bench, backend.XLA)
+	b := engines.Backend(bench, backend.XLA)
 	a := nets.Architecture{Name: "resnet20", Shape: pixel.Shape{Height: 32, Width: 32, Channels: 3}, Classes: 10}
 	n := untrained(bench, b, a)
 	const size = 100

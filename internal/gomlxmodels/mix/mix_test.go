@@ -13,10 +13,11 @@ import (
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
-	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/export"
 	"github.com/certspec/certspec/internal/gomlxmodels/infer"
 	"github.com/certspec/certspec/internal/gomlxmodels/torch"
+	"github.com/certspec/certspec/internal/testkit"
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -71,15 +72,6 @@ func write(t *testing.T, form string, a, b *modelfile.Model) (from, to string) {
 	return paths[0], paths[1]
 }
 
-func read(t *testing.T, path string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
 // The ends are the files themselves, what lies between two equal networks is the network, and every value lies where it should.
 func TestEnds(t *testing.T) {
 	a, b := model(nets.SmallCNN, 1), model(nets.SmallCNN, 2)
@@ -99,7 +91,7 @@ func TestEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			want = strings.TrimSuffix(want, ending) + ending
-			if !bytes.Equal(read(t, out+ending), read(t, want)) {
+			if !bytes.Equal(testkit.Read(t, out+ending), testkit.Read(t, want)) {
 				t.Errorf("%s: the file at α = %v is another than %s", form, alpha, want)
 			}
 		}
@@ -109,9 +101,9 @@ func TestEnds(t *testing.T) {
 		if err := p.Write(out, 0.3); err != nil {
 			t.Fatal(err)
 		}
-		same := bytes.Equal(read(t, out+ending), read(t, strings.TrimSuffix(from, ending)+ending))
+		same := bytes.Equal(testkit.Read(t, out+ending), testkit.Read(t, strings.TrimSuffix(from, ending)+ending))
 		if form == onnxKind { // the card is gone
-			same = len(read(t, out+ending)) < len(read(t, from))
+			same = len(testkit.Read(t, out+ending)) < len(testkit.Read(t, from))
 		}
 		if !same {
 			t.Errorf("%s: between a network and itself lies another", form)
@@ -142,10 +134,7 @@ func TestEnds(t *testing.T) {
 // The logits of a linear model are linear in α, of a model file and of an ONNX file.
 func TestLinear(t *testing.T) {
 	a, b := model(linear{}.Name(), 1), model(linear{}.Name(), 2)
-	engine, err := backend.Open("go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := engines.Backend(t, "go")
 	shape := a.Card.Architecture.Shape
 	random := rand.New(rand.NewPCG(5, 6))
 	image := make([]float64, shape.Len())

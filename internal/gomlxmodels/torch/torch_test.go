@@ -17,8 +17,8 @@ import (
 	"github.com/certspec/certspec/classifier"
 	"github.com/certspec/certspec/gomlxmodels/modelfile"
 	"github.com/certspec/certspec/gomlxmodels/nets"
-	"github.com/certspec/certspec/internal/gomlxmodels/backend"
 	"github.com/certspec/certspec/internal/gomlxmodels/infer"
+	"github.com/certspec/certspec/internal/testkit/engines"
 	"github.com/certspec/certspec/pixel"
 )
 
@@ -146,10 +146,7 @@ func TestExportIsTheSameFunction(t *testing.T) {
 	for _, w := range ExportWeights(m) {
 		weights[w.Name] = w
 	}
-	b, err := backend.Open("go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := engines.Backend(t, "go")
 	net, err := infer.Load(b, "small", m)
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ func ExperimentUsage(err error) error {
 
 // Tier adds --tier.
 func (f *Flags) Tier(p *string, usage string) {
-	f.Named(p, "tier", "", usage+": T0 (a test), cpu (two cores), T1 (small), T2 (medium) or T3 (as in the papers); "+
+	f.Named(p, "tier", "", usage+": fast (a test), cpu (two cores), small, medium or paper (as in the papers); "+
 		"see certspec experiment list tiers", func() []string { return names(experiment.Tiers) })
 }
 

@@ -1,0 +1,30 @@
+// Package engines opens engines for tests, and skips a test whose engine is not on the machine.
+package engines
+
+import (
+	"testing"
+
+	"github.com/certspec/certspec/engine/onnx"
+	"github.com/certspec/certspec/internal/gomlxmodels/backend"
+)
+
+// Backend opens a backend of GoMLX. The test is skipped without the plugin of XLA.
+func Backend(t testing.TB, engine string) *backend.Backend {
+	t.Helper()
+	b, err := backend.Open(engine)
+	if err != nil && engine != "go" {
+		t.Skipf("needs the backend %s: %v", engine, err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// NeedONNXRuntime skips a test where the library is missing.
+func NeedONNXRuntime(t testing.TB) {
+	t.Helper()
+	if _, err := onnx.Library(""); err != nil {
+		t.Skip(err)
+	}
+}
