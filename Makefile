@@ -22,7 +22,7 @@ help:
 	@echo "make artifact       for whoever evaluates the artifact: verify ledgers, attest, replay (docs/artifact.md)"
 	@echo "make lab            open JupyterLab with the notebooks and the kernel ready (as root: LAB=--allow-root)"
 	@echo "make build          the program, as bin/certspec"
-	@echo "make quick          formatting, vet, staticcheck and short tests of the light packages: seconds, after every edit"
+	@echo "make quick          formatting, vet, staticcheck and short tests of the light packages that changed: seconds"
 	@echo "make test           formatting, vet, all tests, every notebook in its fast tier"
 	@echo "make wheel          the Python package, a wheel for each platform (or PLATFORM=linux/amd64), in dist"
 	@echo "make test-external  comparisons with other software (SciPy, NumPy, ...)"
@@ -60,7 +60,11 @@ artifact: prepared
 	bin/certcheck --statement out/artifact.intoto.json $(LEDGER)
 	$(CERTSPEC) ledger replay $(LEDGER) --model notebooks/models/fmnist-cnn-s025 --data 'fashionmnist/test[count=500]' --images 5
 
-test: check unit portable notebooks
+# Each part says how many seconds it took.
+test:
+	@$(call timed,check unit portable notebooks)
+
+timed = for part in $(1); do start=$$(date +%s); $(MAKE) --no-print-directory $$part || exit 1; echo "$$part: $$(($$(date +%s) - start)) s"; done
 
 # The packages of every module of go.work: a pattern ends where a module does.
 ALL = ./... ./bench/... ./examples/... ./notebooks/...
@@ -78,13 +82,14 @@ quick fuzz: export TMPDIR := $(MEMORY)
 # Linking and short tests are too short for a small heap to pay.
 quick: export GOGC := 400
 
-# vet and staticcheck look at the packages with files that are not committed; without one, at all light packages.
+# Of files that are not committed their packages are vetted and tested, and the other light packages must compile with
+# them; without such a file all light packages are tested.
 quick:
 	@files=$$({ git diff --name-only --diff-filter=d HEAD; git ls-files --others --exclude-standard; } | grep '\.go$$'); \
 	unformatted=$$(test -z "$$files" || gofmt -l $$files); test -z "$$unformatted" || { echo "not formatted (make fmt): $$unformatted" >&2; exit 1; }; \
 	changed=$$(comm -12 <(for f in $$files; do echo "$(CURDIR)/$${f%/*}"; done | sort -u) <(go list -f '{{.Dir}}' $(LIGHT) | sort)); \
-	{ go vet $${changed:-$(LIGHT)} && $(STATICCHECK) $${changed:-$(LIGHT)}; } & static=$$!; \
-	go test -short -vet=off -ldflags='-s -w' $(LIGHT) | grep -v 'no test files' ; tests=$${PIPESTATUS[0]}; wait $$static && exit $$tests
+	{ go build $(LIGHT) && go vet $${changed:-$(LIGHT)} && $(STATICCHECK) $${changed:-$(LIGHT)}; } & static=$$!; \
+	go test -short -vet=off -ldflags='-s -w' $${changed:-$(LIGHT)} | grep -v 'no test files' ; tests=$${PIPESTATUS[0]}; wait $$static && exit $$tests
 
 generate-check:
 	go test ./internal/layers -run TestGeneratedFilesAreCurrent
@@ -111,7 +116,12 @@ notebooks: build
 	$(CERTSPEC) notebook run --tier fast --out out/test notebooks/*.ipynb
 
 test-external:
+	@$(call timed,external drawn-networks)
+
+external:
 	go test -tags "external $(TAGS)" -timeout 20m ./internal/external
+
+drawn-networks:
 	go test -tags "external $(TAGS)" -timeout 20m -v -run Drawn ./engine/onnx
 
 # One after the other: a target has all processors. Unlimited, the

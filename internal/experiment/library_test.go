@@ -181,7 +181,7 @@ func TestCommandsForAGPU(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			key := found[1] + " " + tier
+			key := stored(found[1]) + " " + tier
 			if want := 5 + 5*cells[key]; len(e.Jobs) != want { // five networks, and each in all cells
 				t.Errorf("%s: %d jobs; want %d", key, len(e.Jobs), want)
 			}
@@ -408,7 +408,7 @@ func TestBadRecipes(t *testing.T) {
 		"{from: A/c10, data: cifar11}":                                  `"cifar11"; the nearest is "cifar10"`,
 		"{from: A/c10, epochs: 0, milestones: []}":                      "0 epochs",
 		"{from: A/c10, adapt: {method: bn}}":                            "start is missing",
-		"{from: A/c10, start: A/c10/gg}":                                `there is no recipe "A/c10/gg"; the nearest is "A/c10/g"`,
+		"{from: A/c10, start: A/c10/gg}":                                `there is no recipe "A/c10/gg"; the nearest is "sun2021/c10/g"`,
 		"{from: A/c10, start: A/c10}":                                   "only to inherit from",
 		"{from: A/c10, network: resnet19}":                              `no network "resnet19"`,
 		"{from: A/c10, input: centre}":                                  `no input layer "centre"`,

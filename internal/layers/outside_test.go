@@ -2,12 +2,15 @@ package layers
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/certspec/certspec/internal/testkit"
 )
 
 // outside is a program of another module that certifies one image with a model of its own.
@@ -30,33 +33,23 @@ func main() {
 }
 `
 
-// A service in a module of its own builds with what certifies, and gets neither cgo nor GoMLX with it.
-func TestOutsideModuleCertifies(t *testing.T) {
+// foreign makes a module of another path with these files, and gives a function that runs go in it.
+func foreign(t *testing.T, files map[string]string) func(args ...string) string {
+	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	// The versions of this module, so that nothing is downloaded.
-	required := strings.SplitN(string(ours), "\n", 2)[1]
-	for name, text := range map[string]string{
-		"main.go": outside,
-		"go.sum":  string(sums),
-		"go.mod":  "module example.org/service\n" + required + "\nrequire " + module + " v0.0.0\n\nreplace " + module + " => " + strconv.Quote(root) + "\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+	required := strings.SplitN(string(testkit.Read(t, root, "go.mod")), "\n", 2)[1]
+	testkit.Write(t, testkit.Read(t, root, "go.sum"), dir, "go.sum")
+	testkit.Write(t, fmt.Appendf(nil, "module example.org/service\n%s\nrequire %s v0.0.0\n\nreplace %s => %q\n", required,
+		module, module, root), dir, "go.mod")
+	for name, text := range files {
+		testkit.Write(t, []byte(text), dir, name)
 	}
-	command := func(args ...string) string {
+	return func(args ...string) string {
 		t.Helper()
 		cmd := exec.Command("go", args...)
 		cmd.Dir = dir
@@ -69,6 +62,45 @@ func TestOutsideModuleCertifies(t *testing.T) {
 		}
 		return string(out)
 	}
+}
+
+// What examples and cells import can be imported by a module of another path, too.
+func TestExamplesAndCellsBuildOutside(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles all packages that cells name")
+	}
+	files, imported := map[string]string{}, map[string]bool{}
+	examples, _ := filepath.Glob("../../examples/*/*.go")
+	for _, path := range examples {
+		name := filepath.Base(filepath.Dir(path)) + "/" + filepath.Base(path)
+		files[name] = string(testkit.Read(t, path))
+	}
+	notebooks, _ := filepath.Glob("../../notebooks/*.ipynb")
+	for _, path := range notebooks {
+		for _, found := range ofOurs.FindAllStringSubmatch(string(testkit.Read(t, path)), -1) {
+			if path := found[1]; !within(path, "notebooks") && !within(path, "examples") { // which are modules of their own
+				imported[path] = true
+			}
+		}
+	}
+	var cells strings.Builder
+	cells.WriteString("package cells\n")
+	for path := range imported {
+		fmt.Fprintf(&cells, "\nimport _ %q\n", path)
+	}
+	files["cells/cells.go"] = cells.String()
+	if len(examples) < 2 || len(imported) < 10 {
+		t.Fatalf("%d files of examples, %d packages of cells: this test looks at the wrong places", len(examples), len(imported))
+	}
+	foreign(t, files)("vet", "./...")
+}
+
+// ofOurs finds imports of this module in the text of a notebook.
+var ofOurs = regexp.MustCompile(`\\"(` + regexp.QuoteMeta(module) + `/[a-z0-9/]+)\\"`)
+
+// A service in a module of its own builds with what certifies, and gets neither cgo nor GoMLX with it.
+func TestOutsideModuleCertifies(t *testing.T) {
+	command := foreign(t, map[string]string{"main.go": outside})
 	certifies := false
 	for line := range strings.Lines(command("list", "-deps", "-f", "{{.ImportPath}} {{.Standard}} {{len .CgoFiles}}", ".")) {
 		fields := strings.Fields(line)
