@@ -16,6 +16,7 @@ import (
 	"github.com/certspec/certspec/dataset/imageset"
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/ood/record"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
 	"github.com/certspec/certspec/resample"
@@ -29,16 +30,7 @@ func (l loaded) Load(context.Context) (*imageset.Images, error) { return l.Image
 
 // pictures draws n images of 4 × 4 pixels.
 func pictures(name string, seed uint64, n int) loaded {
-	rng := rand.New(rand.NewPCG(seed, 1))
-	im := &imageset.Images{Name: name, Shape: pixel.Shape{Height: 4, Width: 4, Channels: 1}, Classes: []string{"a", "b", "c"}}
-	for i := range n {
-		im.IDs, im.Labels = append(im.IDs, 2*i), append(im.Labels, i%3)
-		for range 16 {
-			im.Pixels = append(im.Pixels, uint8(rng.IntN(256)))
-		}
-	}
-	im.Digest = im.ContentDigest()
-	return loaded{im}
+	return loaded{testkit.Images(name, pixel.Shape{Height: 4, Width: 4, Channels: 1}, 3, n, seed)}
 }
 
 // network has two layers and three classes.

@@ -164,10 +164,16 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// What is in internal for everybody imports the lowest layer only.
+// What is in internal for everybody imports the lowest layer only. What tests alone import may import anything.
 func TestInternalImportsTheLowestLayerOnly(t *testing.T) {
-	for _, p := range list(t, nil, "./internal/...") {
-		if name, _ := group(p.ImportPath); name != "" {
+	for _, p := range list(t, nil, all...) {
+		for _, i := range p.Imports {
+			if within(i, "internal/testkit") {
+				t.Errorf("%s imports %s, which is for tests", p.ImportPath, i)
+			}
+		}
+		if name, _ := group(p.ImportPath); name != "" || !within(p.ImportPath, "internal") ||
+			within(p.ImportPath, "internal/testkit") {
 			continue
 		}
 		for _, i := range p.Imports {

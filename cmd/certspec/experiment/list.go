@@ -34,9 +34,10 @@ func listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [PAPER|tables|tiers|recipes|NAME]",
 		Short: "List the papers, the tables and recipes of one, the tiers, or show one by name",
-		Long: `List the papers. With the name of a paper, list its tables and recipes; with tables, tiers or recipes, all of that
-kind. With the name of one, show it as YAML, with what it inherits. With a recipe and --tier, show what becomes of
-it at that tier: the models, one for each seed and each point of its grid, with all numbers filled in, as JSON.`,
+		Long: `List the papers. With the name of a paper, list its tables and recipes; with tables, tiers or recipes,
+all of that kind. With the name of one, show it as YAML, with what it inherits. With a recipe and --tier, show
+what becomes of it at that tier: the models, one for each seed and each point of its grid, with all numbers
+filled in, as JSON.`,
 		Example: "  certspec experiment list sun2021\n  certspec experiment list sun2021/c10/fm-hcr\n" +
 			"  certspec experiment list sun2021/c10/fm-hcr --tier cpu",
 		ValidArgs: kinds,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/certspec/certspec/feedforward"
 	"github.com/certspec/certspec/internal/ood/heatmap"
 	"github.com/certspec/certspec/internal/spectral/fourier"
+	"github.com/certspec/certspec/internal/testkit"
 	"github.com/certspec/certspec/ood"
 	"github.com/certspec/certspec/pixel"
 	"github.com/certspec/certspec/progress"
@@ -28,16 +28,7 @@ func (l loaded) Load(context.Context) (*imageset.Images, error) { return l.Image
 const side = 6
 
 func pictures(name string, seed uint64, n, channels int) loaded {
-	rng := rand.New(rand.NewPCG(seed, 1))
-	im := &imageset.Images{Name: name, Shape: pixel.Shape{Height: side, Width: side, Channels: channels}, Classes: []string{"a", "b"}}
-	for i := range n {
-		im.IDs, im.Labels = append(im.IDs, 3*i), append(im.Labels, i%2)
-		for range side * side * channels {
-			im.Pixels = append(im.Pixels, uint8(rng.IntN(256)))
-		}
-	}
-	im.Digest = im.ContentDigest()
-	return loaded{im}
+	return loaded{testkit.Images(name, pixel.Shape{Height: side, Width: side, Channels: channels}, 2, n, seed)}
 }
 
 // sensitive is an affine network of two classes whose logit is 8·⟨d, x⟩ for the basis image d of one frequency, in all channels.
