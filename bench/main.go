@@ -19,6 +19,7 @@
 //	go run ./bench stopping  false claims of the rule anytime, stopped at the worst moment
 //	go run ./bench profile   where ONNX Runtime spends the time of a network
 //	go run ./bench coverage  how often intervals of accuracy lines hold the truth; simulated
+//	go run ./bench package   the Python package beside a plain loop, ART and a fake device
 //	go run ./bench scale     processor time and memory by the number of images, shards and pictures
 //	go run ./bench calib     ADMM steps, samples of an ECE and of an exact bound, and certified confidences, per second
 //

